@@ -1,0 +1,46 @@
+// Errors and how they read. Every message is one line: where, what is wrong, what was wanted, what came,
+// and the likely cause. `run_tool` (lib/cli) puts the tool's name before it and turns the type into the exit status.
+#pragma once
+
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace heed {
+
+/// Bad data, failed I/O or too little memory: exit status 1.
+class Error : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// The command line asks for something impossible: exit status 2.
+class UsageError : public Error {
+ public:
+  using Error::Error;
+};
+
+/// Training produced NaN or infinity: exit status 3.
+class DivergedError : public Error {
+ public:
+  using Error::Error;
+};
+
+/// The arguments, streamed one after the other into one string.
+template <class... Args>
+std::string concat(const Args&... args) {
+  std::ostringstream text;
+  (text << ... << args);
+  return text.str();
+}
+
+template <class Exception = Error, class... Args>
+[[noreturn]] void fail(const Args&... args) {
+  throw Exception(concat(args...));
+}
+
+/// `bytes` made safe for a terminal: control characters and invalid bytes as \n or \x1b, cut at `max` characters.
+std::string escaped(std::string_view bytes, std::size_t max = 80);
+
+}  // namespace heed

@@ -1,0 +1,53 @@
+// A config struct lists its fields once:
+//
+//   struct SizeConfig {
+//     std::int64_t d_model = 512;
+//     std::string norm = "post";
+//     template <class Self, class Visit>
+//     static void fields(Self& self, Visit&& field) {
+//       field("d_model", self.d_model, "width of the model");
+//       field("norm", self.norm, "layer normalisation after or before each sublayer", {"post", "pre"});
+//     }
+//   };
+//
+// and lib/cli turns the list into options (--d-model, --norm) while models/config_json turns it into JSON.
+// Field types: bool, std::int64_t, double, std::string. The optional last argument lists the allowed strings.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace heed {
+
+/// One field of a config struct, seen without its struct.
+struct Field {
+  std::string name;
+  std::variant<bool*, std::int64_t*, double*, std::string*> value;
+  std::string help;
+  std::vector<std::string> choices;  ///< allowed strings; empty: any
+};
+
+/// The fields of `config`, in the order they are listed. The pointers lead into `config`.
+template <class Config>
+std::vector<Field> fields_of(Config& config) {
+  struct Collect {
+    std::vector<Field>& list;
+    void operator()(const char* name, bool& v, const char* help) { list.push_back({name, &v, help, {}}); }
+    void operator()(const char* name, std::int64_t& v, const char* help) {
+      list.push_back({name, &v, help, {}});
+    }
+    void operator()(const char* name, double& v, const char* help) { list.push_back({name, &v, help, {}}); }
+    void operator()(const char* name, std::string& v, const char* help,
+                    std::vector<std::string> choices = {}) {
+      list.push_back({name, &v, help, std::move(choices)});
+    }
+  };
+  std::vector<Field> list;
+  Config::fields(config, Collect{list});
+  return list;
+}
+
+}  // namespace heed
