@@ -1,0 +1,42 @@
+// Matrix: a view of a two-dimensional array with row and column strides (so a transpose is two numbers swapped).
+// Everything the models compute is a matrix of packed rows: the tokens of all sentences of a batch, one after
+// the other, without padding. Views own nothing; Arena, ParameterSet and std::vector do.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+namespace heed {
+
+template <class T>
+struct Matrix {
+  T* data = nullptr;
+  std::int64_t rows = 0;
+  std::int64_t cols = 0;
+  std::int64_t row_stride = 0;
+  std::int64_t col_stride = 1;
+
+  Matrix() = default;
+  /// Dense, row-major.
+  Matrix(T* data, std::int64_t rows, std::int64_t cols) : Matrix(data, rows, cols, cols, 1) {}
+  Matrix(T* data, std::int64_t rows, std::int64_t cols, std::int64_t row_stride, std::int64_t col_stride = 1)
+      : data(data), rows(rows), cols(cols), row_stride(row_stride), col_stride(col_stride) {}
+  /// Matrix<T> may be used where Matrix<const T> is wanted.
+  template <class U>
+    requires(std::is_same_v<const U, T>)
+  Matrix(const Matrix<U>& m) : Matrix(m.data, m.rows, m.cols, m.row_stride, m.col_stride) {}
+
+  T& operator()(std::int64_t row, std::int64_t col) const { return data[row * row_stride + col * col_stride]; }
+  T* row(std::int64_t i) const { return data + i * row_stride; }
+  Matrix t() const { return {data, cols, rows, col_stride, row_stride}; }
+  Matrix columns(std::int64_t first, std::int64_t count) const {
+    return {data + first * col_stride, rows, count, row_stride, col_stride};
+  }
+  Matrix row_range(std::int64_t first, std::int64_t count) const {
+    return {data + first * row_stride, count, cols, row_stride, col_stride};
+  }
+  std::int64_t size() const { return rows * cols; }
+  bool dense() const { return col_stride == 1 && (row_stride == cols || rows <= 1); }
+};
+
+}  // namespace heed
