@@ -1,5 +1,6 @@
 // Errors and how they read. Every message is one line: where, what is wrong, what was wanted, what came,
-// and the likely cause. `run_tool` (lib/cli) puts the tool's name before it and turns the type into the exit status.
+// and the likely cause. `run_tool` (lib/cli) puts the tool's name before it and turns the type into the exit
+// status.
 #pragma once
 
 #include <sstream>
@@ -40,7 +41,8 @@ template <class Exception = Error, class... Args>
   throw Exception(concat(args...));
 }
 
-/// `bytes` made safe for a terminal: control characters and invalid bytes as \n or \x1b, cut at `max` characters.
+/// `bytes` made safe for a terminal: control characters and invalid bytes as \n or \x1b, cut at `max`
+/// characters.
 std::string escaped(std::string_view bytes, std::size_t max = 80);
 
 }  // namespace heed

@@ -1,6 +1,6 @@
 // The loops around the matrix products: SIMD (Highway) with run-time dispatch, for float and double.
-// All run on the calling thread. "accumulate" kernels add to their output; the others overwrite it. Matrices must
-// have col_stride 1 unless said otherwise. Reductions run in a fixed order: equal calls give equal bits.
+// All run on the calling thread. "accumulate" kernels add to their output; the others overwrite it. Matrices
+// must have col_stride 1 unless said otherwise. Reductions run in a fixed order: equal calls give equal bits.
 #pragma once
 
 #include <cstdint>
@@ -14,95 +14,133 @@ namespace heed {
 enum class Activation : std::uint8_t { none, relu, tanh, sigmoid };
 
 // ---- elementwise -----------------------------------------------------------------------------------------
-template <class T> void fill(std::span<T> x, T value);
-template <class T> void add_to(std::span<const T> x, std::span<T> y);                 ///< y += x
-template <class T> void scale_by(T factor, std::span<T> x);                           ///< x *= factor
-template <class T> void apply(Activation f, std::span<const T> x, std::span<T> y);    ///< y = f(x), may alias
+template <class T>
+void fill(std::span<T> x, T value);
+template <class T>
+void add_to(std::span<const T> x, std::span<T> y);  ///< y += x
+template <class T>
+void scale_by(T factor, std::span<T> x);  ///< x *= factor
+template <class T>
+void apply(Activation f, std::span<const T> x, std::span<T> y);  ///< y = f(x), may alias
 /// d_x = (accumulate ? d_x : 0) + d_y f'(x), with f' computed from y = f(x).
-template <class T> void apply_backward(Activation f, std::span<const T> y, std::span<const T> d_y, std::span<T> d_x, bool accumulate);
+template <class T>
+void apply_backward(Activation f, std::span<const T> y, std::span<const T> d_y, std::span<T> d_x,
+                    bool accumulate);
 /// y = x with dropout (may alias). The backward pass is the same call on the gradient.
-template <class T> void dropout(const Dropout& drop, std::span<const T> x, std::span<T> y);
+template <class T>
+void dropout(const Dropout& drop, std::span<const T> x, std::span<T> y);
 /// y += x with dropout.
-template <class T> void dropout_add(const Dropout& drop, std::span<const T> x, std::span<T> y);
+template <class T>
+void dropout_add(const Dropout& drop, std::span<const T> x, std::span<T> y);
 
-// ---- rows of a matrix --------------------------------------------------------------------------------------
-template <class T> void broadcast_row(std::span<const T> row, Matrix<T> y);           ///< every row of y = row
-template <class T> void sum_rows(Matrix<const T> x, std::span<T> accumulated);        ///< accumulated[j] += sum_i x(i, j)
-/// y = dropout(f(y + bias)) in place, what follows a linear layer's product. bias may be empty. y is dense if drop is active.
-template <class T> void bias_activation_dropout(std::span<const T> bias, Activation f, const Dropout& drop, Matrix<T> y);
+// ---- rows of a matrix
+// --------------------------------------------------------------------------------------
+template <class T>
+void broadcast_row(std::span<const T> row, Matrix<T> y);  ///< every row of y = row
+template <class T>
+void sum_rows(Matrix<const T> x, std::span<T> accumulated);  ///< accumulated[j] += sum_i x(i, j)
+/// y = dropout(f(y + bias)) in place, what follows a linear layer's product. bias may be empty. y is dense if
+/// drop is active.
+template <class T>
+void bias_activation_dropout(std::span<const T> bias, Activation f, const Dropout& drop, Matrix<T> y);
 /// The mirror image: d_z = d_y through dropout and f', from the output y. d_z may alias d_y. All dense.
-template <class T> void bias_activation_dropout_backward(Activation f, const Dropout& drop, Matrix<const T> y, Matrix<const T> d_y, Matrix<T> d_z);
+template <class T>
+void bias_activation_dropout_backward(Activation f, const Dropout& drop, Matrix<const T> y,
+                                      Matrix<const T> d_y, Matrix<T> d_z);
 
 /// Layer normalisation (Ba et al. 2016; biased variance, eps inside the root) of s = x + dropout(sub):
 ///   y = gamma (s - mean(s)) / sqrt(var(s) + eps) + beta.   x, sub, s, y [n, d] dense; mean, rstd [n].
 /// sub may have data == nullptr (then s = x and nothing is written to s unless s.data differs from x.data).
-template <class T> void add_layer_norm(Matrix<const T> x, Matrix<const T> sub, const Dropout& drop, std::span<const T> gamma,
-                                       std::span<const T> beta, T eps, Matrix<T> s, Matrix<T> y, std::span<T> mean, std::span<T> rstd);
+template <class T>
+void add_layer_norm(Matrix<const T> x, Matrix<const T> sub, const Dropout& drop, std::span<const T> gamma,
+                    std::span<const T> beta, T eps, Matrix<T> s, Matrix<T> y, std::span<T> mean,
+                    std::span<T> rstd);
 /// d_s [n, d] (overwritten) from d_y; d_gamma and d_beta [d] are added to. d_s may alias d_y.
-template <class T> void layer_norm_backward(Matrix<const T> s, std::span<const T> mean, std::span<const T> rstd, std::span<const T> gamma,
-                                            Matrix<const T> d_y, Matrix<T> d_s, std::span<T> d_gamma, std::span<T> d_beta);
+template <class T>
+void layer_norm_backward(Matrix<const T> s, std::span<const T> mean, std::span<const T> rstd,
+                         std::span<const T> gamma, Matrix<const T> d_y, Matrix<T> d_s, std::span<T> d_gamma,
+                         std::span<T> d_beta);
 
-/// In-place softmax of each row (max subtracted). Entries of -infinity get exactly 0; a row of only -infinity becomes zeros.
-template <class T> void softmax_rows(Matrix<T> x);
+/// In-place softmax of each row (max subtracted). Entries of -infinity get exactly 0; a row of only -infinity
+/// becomes zeros.
+template <class T>
+void softmax_rows(Matrix<T> x);
 /// log of the sum of exp, per row.
-template <class T> void log_sum_exp_rows(Matrix<const T> x, std::span<T> result);
+template <class T>
+void log_sum_exp_rows(Matrix<const T> x, std::span<T> result);
 
 /// Label-smoothed cross-entropy (Szegedy et al. 2016, eq. 6 with uniform prior): the target distribution is
-/// (1 - smoothing) at the target and smoothing / V on all V classes. Adds the loss and plain negative log-likelihood
-/// of all rows to sums; when `gradient`, overwrites logits [n, V] by `scale` times d loss / d logits.
+/// (1 - smoothing) at the target and smoothing / V on all V classes. Adds the loss and plain negative
+/// log-likelihood of all rows to sums; when `gradient`, overwrites logits [n, V] by `scale` times d loss / d
+/// logits.
 struct CrossEntropySums {
-  double loss = 0;          ///< smoothed loss, natural logarithm
-  double nll = 0;           ///< -log p(target)
-  std::int64_t correct = 0; ///< rows whose largest logit (ties: lowest index) is the target
+  double loss = 0;           ///< smoothed loss, natural logarithm
+  double nll = 0;            ///< -log p(target)
+  std::int64_t correct = 0;  ///< rows whose largest logit (ties: lowest index) is the target
 };
-template <class T> void cross_entropy_rows(Matrix<T> logits, std::span<const std::int32_t> targets, double smoothing, T scale,
-                                           bool gradient, CrossEntropySums& sums);
+template <class T>
+void cross_entropy_rows(Matrix<T> logits, std::span<const std::int32_t> targets, double smoothing, T scale,
+                        bool gradient, CrossEntropySums& sums);
 
-/// Per row, the k largest values (ties: lower column first) as log-probabilities x - logsumexp(x); indices and values [rows, k].
-template <class T> void log_softmax_top_k(Matrix<const T> x, std::int64_t k, Matrix<T> values, Matrix<std::int32_t> indices);
+/// Per row, the k largest values (ties: lower column first) as log-probabilities x - logsumexp(x); indices
+/// and values [rows, k].
+template <class T>
+void log_softmax_top_k(Matrix<const T> x, std::int64_t k, Matrix<T> values, Matrix<std::int32_t> indices);
 
-// ---- attention of one sentence and one head ------------------------------------------------------------------
-/// context = dropout(softmax(scale q k^T + mask)) v.   q [n, d_k], k [m, d_k], v [m, d_v]; col_stride 1, any row_stride.
-/// Scaled dot-product attention: Vaswani et al. 2017, eq. 1.
+// ---- attention of one sentence and one head
+// ------------------------------------------------------------------
+/// context = dropout(softmax(scale q k^T + mask)) v.   q [n, d_k], k [m, d_k], v [m, d_v]; col_stride 1, any
+/// row_stride. Scaled dot-product attention: Vaswani et al. 2017, eq. 1.
 template <class T>
 struct AttentionHead {
   Matrix<const T> q, k, v;
   T scale = 1;
-  bool causal = false;          ///< query i sees keys 0..i + (m - n)
+  bool causal = false;                 ///< query i sees keys 0..i + (m - n)
   const std::uint8_t* mask = nullptr;  ///< [n, m], 1 = attend; null: all
-  Dropout drop;                 ///< element i*m + j of this head's weights; give each head its own stream
+  Dropout drop;  ///< element i*m + j of this head's weights; give each head its own stream
 };
 /// weights [n, m] dense: after softmax, before dropout (kept for the backward pass and for people).
 /// scores [n, m]: scaled scores before mask and softmax, written when not null.
-template <class T> void attend_forward(const AttentionHead<T>& head, T* scores, T* weights, Matrix<T> context);
+template <class T>
+void attend_forward(const AttentionHead<T>& head, T* scores, T* weights, Matrix<T> context);
 /// Adds to d_q, d_k, d_v.
-template <class T> void attend_backward(const AttentionHead<T>& head, const T* weights, Matrix<const T> d_context, Matrix<T> d_q,
-                                        Matrix<T> d_k, Matrix<T> d_v);
-/// One query against keys and values that lie anywhere (the decoder's cache): key_rows[j], value_rows[j] point to rows of d_k, d_v elements.
-/// weights [m] may be null.
-template <class T> void attend_cached(const T* q, std::span<const T* const> key_rows, std::span<const T* const> value_rows, std::int64_t d_k,
-                                      std::int64_t d_v, T scale, T* weights, T* context);
+template <class T>
+void attend_backward(const AttentionHead<T>& head, const T* weights, Matrix<const T> d_context, Matrix<T> d_q,
+                     Matrix<T> d_k, Matrix<T> d_v);
+/// One query against keys and values that lie anywhere (the decoder's cache): key_rows[j], value_rows[j]
+/// point to rows of d_k, d_v elements. weights [m] may be null.
+template <class T>
+void attend_cached(const T* q, std::span<const T* const> key_rows, std::span<const T* const> value_rows,
+                   std::int64_t d_k, std::int64_t d_v, T scale, T* weights, T* context);
 
-// ---- embeddings ----------------------------------------------------------------------------------------------
+// ---- embeddings
+// ----------------------------------------------------------------------------------------------
 /// y[i] = scale * table[ids[i]] + positions[position[i]]; positions may be empty (data == nullptr).
-template <class T> void gather_rows(Matrix<const T> table, std::span<const std::int32_t> ids, T scale, Matrix<const T> positions,
-                                    std::span<const std::int32_t> position, Matrix<T> y);
+template <class T>
+void gather_rows(Matrix<const T> table, std::span<const std::int32_t> ids, T scale, Matrix<const T> positions,
+                 std::span<const std::int32_t> position, Matrix<T> y);
 /// d_table[ids[i]] += scale * d_y[i], in order of i.
-template <class T> void scatter_add_rows(std::span<const std::int32_t> ids, T scale, Matrix<const T> d_y, Matrix<T> d_table);
+template <class T>
+void scatter_add_rows(std::span<const std::int32_t> ids, T scale, Matrix<const T> d_y, Matrix<T> d_table);
 
-// ---- optimisation over flat buffers ----------------------------------------------------------------------------
-/// Adam (Kingma, Ba 2015, algorithm 1), one pass. bias corrections already in step_size: p -= step_size * m / (sqrt(v * v_scale) + eps).
+// ---- optimisation over flat buffers
+// ----------------------------------------------------------------------------
+/// Adam (Kingma, Ba 2015, algorithm 1), one pass. bias corrections already in step_size: p -= step_size * m /
+/// (sqrt(v * v_scale) + eps).
 struct AdamStep {
   double beta1 = 0.9, beta2 = 0.999, eps = 1e-8;
-  double step_size = 0;        ///< learning rate / (1 - beta1^t)
-  double v_scale = 1;          ///< 1 / (1 - beta2^t)
-  double gradient_scale = 1;   ///< multiplies the gradient first (clipping)
-  double weight_decay = 0;     ///< decoupled: p -= weight_decay * learning_rate * p (already multiplied)
+  double step_size = 0;       ///< learning rate / (1 - beta1^t)
+  double v_scale = 1;         ///< 1 / (1 - beta2^t)
+  double gradient_scale = 1;  ///< multiplies the gradient first (clipping)
+  double weight_decay = 0;    ///< decoupled: p -= weight_decay * learning_rate * p (already multiplied)
 };
-template <class T> void adam_update(const AdamStep& step, std::span<T> p, std::span<const T> g, std::span<T> m, std::span<T> v);
+template <class T>
+void adam_update(const AdamStep& step, std::span<T> p, std::span<const T> g, std::span<T> m, std::span<T> v);
 /// Sum of squares in double, blocks of 4096 elements summed in order.
-template <class T> double squared_norm(std::span<const T> x);
+template <class T>
+double squared_norm(std::span<const T> x);
 /// False when any element is NaN or infinite.
-template <class T> bool all_finite(std::span<const T> x);
+template <class T>
+bool all_finite(std::span<const T> x);
 
 }  // namespace heed

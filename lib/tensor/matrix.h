@@ -1,6 +1,6 @@
-// Matrix: a view of a two-dimensional array with row and column strides (so a transpose is two numbers swapped).
-// Everything the models compute is a matrix of packed rows: the tokens of all sentences of a batch, one after
-// the other, without padding. Views own nothing; Arena, ParameterSet and std::vector do.
+// Matrix: a view of a two-dimensional array with row and column strides (so a transpose is two numbers
+// swapped). Everything the models compute is a matrix of packed rows: the tokens of all sentences of a batch,
+// one after the other, without padding. Views own nothing; Arena, ParameterSet and std::vector do.
 #pragma once
 
 #include <cstdint>
@@ -23,10 +23,12 @@ struct Matrix {
       : data(data), rows(rows), cols(cols), row_stride(row_stride), col_stride(col_stride) {}
   /// Matrix<T> may be used where Matrix<const T> is wanted.
   template <class U>
-    requires(std::is_same_v<const U, T>)
-  Matrix(const Matrix<U>& m) : Matrix(m.data, m.rows, m.cols, m.row_stride, m.col_stride) {}
+  requires(std::is_same_v<const U, T>) Matrix(const Matrix<U>& m)
+      : Matrix(m.data, m.rows, m.cols, m.row_stride, m.col_stride) {}
 
-  T& operator()(std::int64_t row, std::int64_t col) const { return data[row * row_stride + col * col_stride]; }
+  T& operator()(std::int64_t row, std::int64_t col) const {
+    return data[row * row_stride + col * col_stride];
+  }
   T* row(std::int64_t i) const { return data + i * row_stride; }
   Matrix t() const { return {data, cols, rows, col_stride, row_stride}; }
   Matrix columns(std::int64_t first, std::int64_t count) const {

@@ -1,6 +1,6 @@
-// Counter-based random numbers: Philox 4x32-10 (Salmon, Moraes, Dror, Shaw: Parallel random numbers: as easy as
-// 1, 2, 3; SC 2011). A number is a function of (seed, stream, counter) and of nothing else, so dropout needs no
-// stored masks, every thread count draws the same numbers, and a resumed run continues exactly.
+// Counter-based random numbers: Philox 4x32-10 (Salmon, Moraes, Dror, Shaw: Parallel random numbers: as easy
+// as 1, 2, 3; SC 2011). A number is a function of (seed, stream, counter) and of nothing else, so dropout
+// needs no stored masks, every thread count draws the same numbers, and a resumed run continues exactly.
 #pragma once
 
 #include <array>
@@ -16,9 +16,9 @@ class Random {
  public:
   Random(std::uint64_t seed, std::uint64_t stream) : seed_(seed), stream_(stream) {}
   std::uint32_t bits();
-  double uniform();                           ///< in [0, 1), 53 bits
-  double normal();                            ///< mean 0, variance 1 (Box-Muller)
-  std::uint64_t below(std::uint64_t bound);   ///< in [0, bound), without bias; bound > 0
+  double uniform();                          ///< in [0, 1), 53 bits
+  double normal();                           ///< mean 0, variance 1 (Box-Muller)
+  std::uint64_t below(std::uint64_t bound);  ///< in [0, bound), without bias; bound > 0
 
  private:
   std::uint64_t seed_, stream_, counter_ = 0;

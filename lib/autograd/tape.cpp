@@ -1,0 +1,106 @@
+#include "autograd/tape.h"
+
+#include <algorithm>
+
+namespace heed {
+
+template <class T>
+Var<T> Tape<T>::append(const Node& n) {
+  nodes_.push_back(n);
+  return {this, static_cast<std::int32_t>(nodes_.size()) - 1};
+}
+
+template <class T>
+Var<T> Tape<T>::constant(Matrix<const T> value) {
+  Node n;
+  // Only values made by result() are written to; the cast lets all nodes share one field.
+  n.value = {const_cast<T*>(value.data), value.rows, value.cols, value.row_stride, value.col_stride};
+  n.constant = true;
+  return append(n);
+}
+
+template <class T>
+Var<T> Tape<T>::leaf(Matrix<const T> value, Matrix<T> gradient) {
+  Var<T> v = constant(value);
+  Node& n = node(v);
+  n.constant = gradient.data == nullptr;
+  n.gradient = gradient;
+  n.touched = true;  // the caller's buffer holds zeros or an earlier sum: always add
+  return v;
+}
+
+template <class T>
+Var<T> Tape<T>::result(std::int64_t rows, std::int64_t cols) {
+  Node n;
+  n.value = arena_.matrix<T>(rows, cols);
+  return append(n);
+}
+
+template <class T>
+Var<T> Tape<T>::columns(Var<T> whole, std::int64_t first, std::int64_t count) {
+  Node n;
+  n.value = node(whole).value.columns(first, count);
+  n.whole = whole.id();
+  n.first_column = first;
+  n.constant = node(whole).constant;
+  return append(n);
+}
+
+template <class T>
+void Tape<T>::on_backward(Var<T> y, std::function<void()> step) {
+  if (with_gradients_) steps_.push_back({y, std::move(step)});
+}
+
+template <class T>
+Matrix<T> Tape<T>::gradient(Var<T> v) {
+  T beta;
+  Matrix<T> g = gradient(v, beta);
+  if (beta == T{0}) std::fill_n(g.data, g.size(), T{0});
+  return g;
+}
+
+template <class T>
+Matrix<T> Tape<T>::gradient(Var<T> v, T& beta) {
+  Node& n = node(v);
+  if (n.whole >= 0) {
+    // The other columns may stay untouched, so the whole starts from zeros.
+    beta = 1;
+    return gradient(Var<T>(this, n.whole)).columns(n.first_column, n.value.cols);
+  }
+  if (n.gradient.data == nullptr) n.gradient = arena_.matrix<T>(n.value.rows, n.value.cols);
+  beta = n.touched ? T{1} : T{0};
+  n.touched = true;
+  return n.gradient;
+}
+
+template <class T>
+bool Tape<T>::has_gradient(Var<T> v) const {
+  const Node& n = node(v);
+  return n.whole >= 0 ? has_gradient(Var<T>(&v.tape(), n.whole)) : n.touched;
+}
+
+template <class T>
+void Tape<T>::backward(Var<T> root, T seed) {
+  Matrix<T> g = gradient(root);
+  for (std::int64_t i = 0; i < g.rows; ++i) std::fill_n(g.row(i), g.cols, seed);
+  backward();
+}
+
+template <class T>
+void Tape<T>::backward() {
+  for (auto step = steps_.rbegin(); step != steps_.rend(); ++step) {
+    if (has_gradient(step->y)) step->run();
+  }
+}
+
+template <class T>
+void Tape<T>::reset() {
+  nodes_.clear();
+  steps_.clear();
+  arena_.reset();
+}
+
+template class Tape<float>;
+template class Tape<double>;
+
+}  // namespace heed

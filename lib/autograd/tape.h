@@ -1,0 +1,113 @@
+// Reverse-mode differentiation on a dynamic tape. Computing a value appends a node and, when gradients are
+// wanted, a closure that adds the node's gradient into its inputs' gradients; backward() runs the closures in
+// reverse. Values are matrices of packed rows (tensor/matrix.h) in the tape's arena, alive until reset(). The
+// op and its mirror image stand next to each other in autograd/ops_*.cpp.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "tensor/arena.h"
+#include "tensor/matrix.h"
+
+namespace heed {
+
+template <class T>
+class Tape;
+
+/// A handle to a value on a tape. Default-constructed: no value ("no bias").
+template <class T>
+class Var {
+ public:
+  Var() = default;
+  Var(Tape<T>* tape, std::int32_t id) : tape_(tape), id_(id) {}
+
+  explicit operator bool() const { return tape_ != nullptr; }
+  Tape<T>& tape() const { return *tape_; }
+  std::int32_t id() const { return id_; }
+  inline Matrix<const T> value() const;
+  std::int64_t rows() const { return value().rows; }
+  std::int64_t cols() const { return value().cols; }
+
+ private:
+  Tape<T>* tape_ = nullptr;
+  std::int32_t id_ = -1;
+};
+
+template <class T>
+class Tape {
+ public:
+  Tape() = default;
+  Tape(const Tape&) = delete;
+  Tape& operator=(const Tape&) = delete;
+
+  /// Off (the default): no closures are kept and backward() does nothing.
+  bool with_gradients() const { return with_gradients_; }
+  void set_with_gradients(bool on) { with_gradients_ = on; }
+
+  /// A value that needs no gradient; the memory stays the caller's.
+  Var<T> constant(Matrix<const T> value);
+  /// A leaf whose gradient is added to `gradient` (same shape; no data: not wanted).
+  Var<T> leaf(Matrix<const T> value, Matrix<T> gradient);
+  /// A new value, uninitialised and dense, for an op to fill.
+  Var<T> result(std::int64_t rows, std::int64_t cols);
+  /// Some columns of a value, without a copy; their gradient is that part of the whole's gradient.
+  Var<T> columns(Var<T> whole, std::int64_t first, std::int64_t count);
+
+  Matrix<const T> value(Var<T> v) const { return node(v).value; }
+  /// The value, for the op that makes it to write.
+  Matrix<T> mutable_value(Var<T> v) { return node(v).value; }
+
+  /// Keeps the mirror image of the op that made `y`; skipped when nothing reached y's gradient.
+  void on_backward(Var<T> y, std::function<void()> step);
+  /// False for constants and without gradients: an op may skip the work.
+  bool wants_gradient(Var<T> v) const { return with_gradients_ && v && !node(v).constant; }
+  /// The gradient, zeros at first: add to it.
+  Matrix<T> gradient(Var<T> v);
+  /// The gradient and, in `beta`, 0 when nothing was added yet (overwrite it) or 1 (add to it): for gemm.
+  Matrix<T> gradient(Var<T> v, T& beta);
+  /// False when nothing was added: the value did not take part in the loss.
+  bool has_gradient(Var<T> v) const;
+
+  /// Sets d root to `seed` in every element, then runs the tape backward.
+  void backward(Var<T> root, T seed = 1);
+  /// Runs the tape backward from the gradients that are there (a fused loss sets its own).
+  void backward();
+
+  Arena& arena() { return arena_; }
+  /// Forgets all values; keeps the memory.
+  void reset();
+
+ private:
+  struct Node {
+    Matrix<T> value;
+    Matrix<T> gradient;
+    std::int32_t whole = -1;  ///< the node of which this is some columns
+    std::int64_t first_column = 0;
+    bool constant = false;
+    bool touched = false;
+  };
+  struct Step {
+    Var<T> y;
+    std::function<void()> run;
+  };
+  Node& node(Var<T> v) { return nodes_[static_cast<std::size_t>(v.id())]; }
+  const Node& node(Var<T> v) const { return nodes_[static_cast<std::size_t>(v.id())]; }
+  Var<T> append(const Node& n);
+
+  Arena arena_;
+  std::vector<Node> nodes_;
+  std::vector<Step> steps_;
+  bool with_gradients_ = false;
+};
+
+template <class T>
+Matrix<const T> Var<T>::value() const {
+  return tape_->value(*this);
+}
+
+extern template class Tape<float>;
+extern template class Tape<double>;
+
+}  // namespace heed

@@ -1,0 +1,40 @@
+#include "base/parallel.h"
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <thread>
+#include <vector>
+
+namespace heed {
+
+void parallel_for(std::int64_t count, int threads, const std::function<void(std::int64_t)>& task) {
+  std::vector<std::exception_ptr> failures(static_cast<std::size_t>(count));
+  std::atomic<std::int64_t> next{0};
+  auto work = [&] {
+    for (std::int64_t i; (i = next++) < count;) {
+      try {
+        task(i);
+      } catch (...) {
+        failures[static_cast<std::size_t>(i)] = std::current_exception();
+      }
+    }
+  };
+  {
+    std::vector<std::jthread> helpers;
+    const std::int64_t wanted = std::min<std::int64_t>(count, threads) - 1;
+    for (std::int64_t i = 0; i < wanted; ++i) {
+      try {
+        helpers.emplace_back(work);
+      } catch (const std::system_error&) {
+        break;  // no more threads to be had: those running do all the work
+      }
+    }
+    work();
+  }
+  for (const std::exception_ptr& failure : failures) {
+    if (failure) std::rethrow_exception(failure);
+  }
+}
+
+}  // namespace heed

@@ -1,0 +1,77 @@
+// What every translation model can do, stage by stage: embed, encode, score a given target, decode step by
+// step. The tools call the stages one by one, train calls them in a row. A model keeps no state between
+// calls: all of a pass lies on the Pass's tape. Shapes: tokens are packed rows (tensor/packing.h), d =
+// d_model.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "autograd/tape.h"
+#include "nn/parameters.h"
+#include "nn/scope.h"
+#include "tensor/kernels.h"
+#include "tensor/packing.h"
+
+namespace heed {
+
+enum class Side { source, target };
+
+/// Decoding one token at a time from an encoded source. Copies what it needs of the memory.
+class Stepper {
+ public:
+  virtual ~Stepper() = default;
+  /// Hypothesis i continues hypothesis parents[i] of the previous call by tokens[i]; in the first call
+  /// parents[i] is the sentence. Hypotheses of one sentence must be adjacent; those left out are dropped.
+  /// Returns the logits [n, target vocabulary], valid until the next call.
+  virtual Matrix<const float> step(std::span<const std::int32_t> tokens,
+                                   std::span<const std::int64_t> parents) = 0;
+};
+
+template <class T>
+class Model {
+ public:
+  virtual ~Model() = default;
+  virtual const std::string& architecture() const = 0;
+  virtual std::string config_json() const = 0;
+  virtual std::int64_t d_model() const = 0;
+  virtual std::int64_t n_encoder_layers() const = 0;
+  virtual std::int64_t max_length() const = 0;  ///< longest sentence in tokens; 0: unlimited
+  virtual std::int64_t vocabulary_size(Side side) const = 0;
+  ParameterSet<T>& parameters() { return parameters_; }
+  const ParameterSet<T>& parameters() const { return parameters_; }
+
+  /// Scaled token embeddings plus positions [rows, d].
+  virtual Var<T> embed(Pass<T>& pass, Side side, const PackedTokens& tokens) const = 0;
+  /// Encoder layers first .. last-1 on their input [rows, d]; layer 0's input are the embeddings, and the
+  /// output of the last layer (with the final layer norm of pre-norm models) is the memory.
+  virtual Var<T> encode(Pass<T>& pass, Var<T> input, const Packing& rows, std::int64_t first,
+                        std::int64_t last) const = 0;
+  /// Teacher forcing: the decoder's output states [target rows, d] before the output projection. `target`
+  /// holds the sentences with final eos; the decoder reads them shifted right behind bos.
+  virtual Var<T> decode(Pass<T>& pass, Var<T> memory, const Packing& source_rows,
+                        const PackedTokens& target) const = 0;
+  /// Label-smoothed cross-entropy of `target` given the decoder's states, times `scale`, put on the tape when
+  /// it takes gradients.
+  virtual CrossEntropySums loss(Pass<T>& pass, Var<T> states, const PackedTokens& target, double smoothing,
+                                T scale) const = 0;
+  /// log p(target[i] | prefix) for every target row, and optionally all logits' log-probabilities [rows,
+  /// vocabulary].
+  virtual void log_probabilities(Pass<T>& pass, Var<T> states, const PackedTokens& target,
+                                 std::span<T> token_log_probability) const = 0;
+  /// Step-by-step decoding of the sentences of `memory` [source rows, d]. Float models only; throws Error for
+  /// double.
+  virtual std::unique_ptr<Stepper> stepper(Matrix<const T> memory, const Packing& source_rows) const = 0;
+
+ protected:
+  ParameterSet<T> parameters_;
+};
+
+/// A model of the architecture and sizes that `config_json` states, parameters at zero. Throws Error on an
+/// unknown architecture or field.
+template <class T>
+std::unique_ptr<Model<T>> make_model(const std::string& config_json);
+
+}  // namespace heed

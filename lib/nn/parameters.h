@@ -1,0 +1,90 @@
+// The parameters of a model: named matrices in one flat buffer, so that an optimizer is one loop over it and
+// a gradient is a buffer of the same layout. Names are scope paths
+// ("encoder/layer_0/self_attention/query/weight"); weights are stored [d_in, d_out], so that y = x W + b with
+// tokens as rows.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/shape.h"
+#include "tensor/matrix.h"
+#include "tensor/tensor_map.h"
+
+namespace heed {
+
+/// How a parameter starts.
+struct Init {
+  enum class Kind { zeros, ones, uniform, normal } kind = Kind::zeros;
+  double size = 0;  ///< half width of the uniform, standard deviation of the normal
+
+  static Init zeros() { return {Kind::zeros, 0}; }
+  static Init ones() { return {Kind::ones, 0}; }
+  static Init uniform(double half_width) { return {Kind::uniform, half_width}; }
+  static Init normal(double deviation) { return {Kind::normal, deviation}; }
+  /// Glorot, Bengio 2010, eq. 16: uniform in +-gain sqrt(6 / (d_in + d_out)).
+  static Init xavier(std::int64_t d_in, std::int64_t d_out, double gain = 1);
+};
+
+/// Where one parameter lies in the flat buffer. A vector (bias) is one row.
+struct Parameter {
+  std::string name;
+  Shape shape;  ///< as stored in files: [d_in, d_out] or [d]
+  std::int64_t offset = 0;
+  std::int64_t rows = 0, cols = 0, row_stride = 0;
+  Init init;
+
+  template <class T>
+  Matrix<T> in(T* flat) const {
+    return {flat + offset, rows, cols, row_stride};
+  }
+};
+
+template <class T>
+class ParameterSet {
+ public:
+  void add(const std::string& name, Shape shape, Init init);
+  /// Linear layers that read the same input: <scope>/<part>/weight [d_in, d_out] and <scope>/<part>/bias
+  /// [d_out] for each part, laid side by side in memory so that one product serves them all (see stacked()).
+  void add_stacked(const std::string& scope, const std::vector<std::string>& parts, std::int64_t d_in,
+                   std::int64_t d_out, bool bias, double gain);
+
+  const std::vector<Parameter>& list() const { return list_; }
+  /// Throws Error when there is no such parameter.
+  const Parameter& find(const std::string& name) const;
+  bool contains(const std::string& name) const { return index_.count(name) != 0; }
+  /// The parameters <scope>/<part>/<field> of adjacent stacked parts seen as one matrix.
+  Parameter stacked(const std::string& scope, const std::vector<std::string>& parts,
+                    const std::string& field) const;
+
+  /// The flat buffer, 16-element aligned pieces; the few elements between pieces stay zero.
+  std::span<T> values() { return values_; }
+  std::span<const T> values() const { return values_; }
+  Matrix<T> view(const std::string& name) { return find(name).in(values_.data()); }
+  Matrix<const T> view(const std::string& name) const { return find(name).in(values_.data()); }
+  /// Number of trainable numbers, without the elements between pieces.
+  std::int64_t count() const;
+
+  /// Draws every parameter anew; the result depends on the seed and the parameter's name only.
+  void initialize(std::uint64_t seed);
+
+  /// Dense float32 tensors <prefix><name> from a flat buffer of this layout (parameters, moments, averages).
+  void to_map(std::span<const T> flat, const std::string& prefix, TensorMap& map) const;
+  /// The mirror image: fills `flat`; throws Error on missing, misshapen or non-finite tensors.
+  void from_map(const TensorMap& map, const std::string& prefix, std::span<T> flat) const;
+
+ private:
+  void append(Parameter p);
+
+  std::vector<Parameter> list_;
+  std::unordered_map<std::string, std::size_t> index_;
+  std::vector<T> values_;
+};
+
+extern template class ParameterSet<float>;
+extern template class ParameterSet<double>;
+
+}  // namespace heed

@@ -1,0 +1,39 @@
+#include "tensor/arena.h"
+
+#include <algorithm>
+#include <new>
+
+namespace heed {
+
+namespace {
+constexpr std::size_t kAlignment = 64;
+constexpr std::size_t kSmallestChunk = std::size_t{8} << 20;
+}  // namespace
+
+void Arena::Free::operator()(std::byte* p) const {
+  ::operator delete (p, std::align_val_t{kAlignment});
+}
+
+void* Arena::bytes(std::size_t count) {
+  count = (count + kAlignment - 1) / kAlignment * kAlignment;
+  while (chunk_ < chunks_.size() && used_ + count > chunks_[chunk_].size) {
+    ++chunk_;
+    used_ = 0;
+  }
+  if (chunk_ == chunks_.size()) {
+    const std::size_t size = std::max(count, kSmallestChunk);
+    auto* data = static_cast<std::byte*>(::operator new (size, std::align_val_t{kAlignment}));
+    chunks_.push_back({std::unique_ptr<std::byte, Free>(data), size});
+    used_ = 0;
+  }
+  void* p = chunks_[chunk_].data.get() + used_;
+  used_ += count;
+  return p;
+}
+
+void Arena::reset() {
+  chunk_ = 0;
+  used_ = 0;
+}
+
+}  // namespace heed

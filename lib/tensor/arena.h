@@ -1,0 +1,43 @@
+// Memory of one forward and backward pass: allocation is a pointer bump, and reset() frees everything at once
+// but keeps the memory for the next batch.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "tensor/matrix.h"
+
+namespace heed {
+
+class Arena {
+ public:
+  /// Uninitialised, aligned to 64 bytes.
+  template <class T>
+  T* allocate(std::int64_t count) {
+    return static_cast<T*>(bytes(static_cast<std::size_t>(count) * sizeof(T)));
+  }
+  /// Dense and uninitialised.
+  template <class T>
+  Matrix<T> matrix(std::int64_t rows, std::int64_t cols) {
+    return {allocate<T>(rows * cols), rows, cols};
+  }
+  void reset();
+
+ private:
+  struct Free {
+    void operator()(std::byte* p) const;
+  };
+  struct Chunk {
+    std::unique_ptr<std::byte, Free> data;
+    std::size_t size;
+  };
+  void* bytes(std::size_t count);
+
+  std::vector<Chunk> chunks_;
+  std::size_t chunk_ = 0;  ///< the chunk being filled
+  std::size_t used_ = 0;   ///< bytes used of it
+};
+
+}  // namespace heed

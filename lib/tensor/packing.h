@@ -1,0 +1,45 @@
+// Packed sentences: the rows of all sentences of a batch one after the other, without padding.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace heed {
+
+/// Where each sentence's rows lie: sentence i owns rows offset(i) .. offset(i) + length(i) - 1.
+class Packing {
+ public:
+  Packing() = default;
+  explicit Packing(std::span<const std::int32_t> lengths) {
+    for (std::int32_t n : lengths) append(n);
+  }
+  void append(std::int64_t length) { offsets_.push_back(offsets_.back() + length); }
+
+  std::int64_t sentences() const { return static_cast<std::int64_t>(offsets_.size()) - 1; }
+  std::int64_t rows() const { return offsets_.back(); }
+  std::int64_t offset(std::int64_t sentence) const { return offsets_[static_cast<std::size_t>(sentence)]; }
+  std::int64_t length(std::int64_t sentence) const { return offset(sentence + 1) - offset(sentence); }
+  std::int64_t longest() const {
+    std::int64_t most = 0;
+    for (std::int64_t i = 0; i < sentences(); ++i) most = most < length(i) ? length(i) : most;
+    return most;
+  }
+  bool operator==(const Packing&) const = default;
+
+ private:
+  std::vector<std::int64_t> offsets_{0};
+};
+
+/// The token ids of several sentences, packed.
+struct PackedTokens {
+  std::vector<std::int32_t> ids;
+  Packing rows;
+
+  void append(std::span<const std::int32_t> sentence) {
+    ids.insert(ids.end(), sentence.begin(), sentence.end());
+    rows.append(static_cast<std::int64_t>(sentence.size()));
+  }
+};
+
+}  // namespace heed
