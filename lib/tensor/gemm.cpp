@@ -1,0 +1,148 @@
+#include "tensor/gemm.h"
+
+#include <blis.h>
+#include <cpuid.h>
+
+#include <algorithm>
+#include <cstring>
+#include <mutex>
+#include <string>
+
+#include "base/error.h"
+
+namespace heed {
+namespace {
+
+/// A BLIS context and whether its small-matrix ("sup") kernels may run.
+struct Kernels {
+  const char* name;
+  cntx_t* context;  ///< null: what BLIS picks itself
+  bool small_matrix;
+};
+
+enum class Processor { other, intel_avx512, amd_avx512 };
+
+Processor processor() {
+#if defined(__x86_64__)
+  if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512dq")) return Processor::other;
+  unsigned eax = 0, vendor[3] = {};
+  if (!__get_cpuid(0, &eax, &vendor[0], &vendor[2], &vendor[1])) return Processor::other;
+  const std::string name(reinterpret_cast<const char*>(vendor), sizeof vendor);
+  if (name == "GenuineIntel") return Processor::intel_avx512;
+  if (name == "AuthenticAMD") return Processor::amd_avx512;
+#endif
+  return Processor::other;
+}
+
+struct KernelTable {
+  Processor processor = heed::processor();
+  Kernels own{"default", nullptr, true};
+  Kernels small = own, large = own;
+
+  KernelTable() {
+    bli_init();
+    if (processor == Processor::other) return;
+    if (cntx_t* skx = bli_gks_lookup_nat_cntx(BLIS_ARCH_SKX)) large = {"skx", skx, false};
+    if (processor == Processor::intel_avx512) {
+      if (cntx_t* haswell = bli_gks_lookup_nat_cntx(BLIS_ARCH_HASWELL))
+        small = {"haswell+sup", haswell, true};
+    }
+  }
+};
+
+const KernelTable& kernel_table() {
+  static const KernelTable table;
+  return table;
+}
+
+/// Measured with one thread. Intel (Xeon, two FMA units): skx wins from about 64^3 multiplications on.
+/// AMD Zen 4: BLIS's own zen3 kernels win but for long products of a transposed factor, which skx packs
+/// faster.
+const Kernels& pick_kernels(std::int64_t m, std::int64_t n, std::int64_t k, bool transposed) {
+  const KernelTable& table = kernel_table();
+  switch (table.processor) {
+    case Processor::intel_avx512:
+      return std::min({m, n, k}) >= 32 && m * n * k >= 64 * 64 * 64 * 4 ? table.large : table.small;
+    case Processor::amd_avx512:
+      return transposed && m >= 256 && n >= 32 ? table.large : table.small;
+    case Processor::other:
+      break;
+  }
+  return table.own;
+}
+
+template <class T>
+void expect_product(const Matrix<const T>& a, const Matrix<const T>& b, const Matrix<T>& c) {
+  if (a.cols == b.rows && c.rows == a.rows && c.cols == b.cols && std::min({c.rows, c.cols, a.cols}) >= 0)
+    return;
+  fail("gemm: [", a.rows, ", ", a.cols, "] times [", b.rows, ", ", b.cols, "] into [", c.rows, ", ", c.cols,
+       "]: the shapes do not fit");
+}
+
+rntm_t one_thread(const Kernels& kernels) {
+  rntm_t runtime;
+  bli_rntm_init(&runtime);
+  bli_rntm_set_num_threads_only(1, &runtime);
+  bli_rntm_set_l3_sup(kernels.small_matrix, &runtime);
+  return runtime;
+}
+
+// BLIS spells the element type in the function's name and takes mutable pointers to what it only reads.
+void product(const Kernels& kernels, float alpha, const Matrix<const float>& a, const Matrix<const float>& b,
+             float beta, const Matrix<float>& c) {
+  rntm_t runtime = one_thread(kernels);
+  bli_sgemm_ex(BLIS_NO_TRANSPOSE, BLIS_NO_TRANSPOSE, c.rows, c.cols, a.cols, &alpha,
+               const_cast<float*>(a.data), a.row_stride, a.col_stride, const_cast<float*>(b.data),
+               b.row_stride, b.col_stride, &beta, c.data, c.row_stride, c.col_stride, kernels.context,
+               &runtime);
+}
+void product(const Kernels& kernels, double alpha, const Matrix<const double>& a,
+             const Matrix<const double>& b, double beta, const Matrix<double>& c) {
+  rntm_t runtime = one_thread(kernels);
+  bli_dgemm_ex(BLIS_NO_TRANSPOSE, BLIS_NO_TRANSPOSE, c.rows, c.cols, a.cols, &alpha,
+               const_cast<double*>(a.data), a.row_stride, a.col_stride, const_cast<double*>(b.data),
+               b.row_stride, b.col_stride, &beta, c.data, c.row_stride, c.col_stride, kernels.context,
+               &runtime);
+}
+void matrix_vector(float alpha, const Matrix<const float>& a, const float* x, std::int64_t x_stride,
+                   float beta, float* y, std::int64_t y_stride) {
+  bli_sgemv(BLIS_NO_TRANSPOSE, BLIS_NO_CONJUGATE, a.rows, a.cols, &alpha, const_cast<float*>(a.data),
+            a.row_stride, a.col_stride, const_cast<float*>(x), x_stride, &beta, y, y_stride);
+}
+void matrix_vector(double alpha, const Matrix<const double>& a, const double* x, std::int64_t x_stride,
+                   double beta, double* y, std::int64_t y_stride) {
+  bli_dgemv(BLIS_NO_TRANSPOSE, BLIS_NO_CONJUGATE, a.rows, a.cols, &alpha, const_cast<double*>(a.data),
+            a.row_stride, a.col_stride, const_cast<double*>(x), x_stride, &beta, y, y_stride);
+}
+
+template <class T>
+void scale(T beta, const Matrix<T>& c) {
+  for (std::int64_t i = 0; i < c.rows; ++i)
+    for (std::int64_t j = 0; j < c.cols; ++j) c(i, j) = beta == 0 ? T{0} : beta * c(i, j);
+}
+
+}  // namespace
+
+template <class T>
+void gemm(std::type_identity_t<T> alpha, Matrix<const std::type_identity_t<T>> a,
+          Matrix<const std::type_identity_t<T>> b, std::type_identity_t<T> beta, Matrix<T> c) {
+  expect_product(a, b, c);
+  if (c.rows == 0 || c.cols == 0) return;
+  if (a.cols == 0 || alpha == 0) return scale(beta, c);
+  const KernelTable& table = kernel_table();  // also starts BLIS
+  (void)table;
+  if (c.cols == 1) return matrix_vector(alpha, a, b.data, b.row_stride, beta, c.data, c.row_stride);
+  if (c.rows == 1) return matrix_vector(alpha, b.t(), a.data, a.col_stride, beta, c.data, c.col_stride);
+  const bool transposed = a.col_stride != 1 || b.col_stride != 1;
+  product(pick_kernels(c.rows, c.cols, a.cols, transposed), alpha, a, b, beta, c);
+}
+
+template void gemm<float>(float, Matrix<const float>, Matrix<const float>, float, Matrix<float>);
+template void gemm<double>(double, Matrix<const double>, Matrix<const double>, double, Matrix<double>);
+
+const char* gemm_kernels(std::int64_t m, std::int64_t n, std::int64_t k) {
+  if (m == 1 || n == 1) return "gemv";
+  return pick_kernels(m, n, k, false).name;
+}
+
+}  // namespace heed

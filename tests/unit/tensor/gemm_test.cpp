@@ -1,0 +1,122 @@
+#include "tensor/gemm.h"
+
+#include <boost/mpl/list.hpp>
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <limits>
+#include <thread>
+#include <vector>
+
+#include "base/error.h"
+#include "tensor/philox.h"
+
+using namespace heed;
+
+namespace {
+
+using Floats = boost::mpl::list<float, double>;
+
+/// A matrix of normal numbers whose rows (or columns, when `transposed`) lie `gap` elements apart.
+template <class T>
+struct Factor {
+  std::vector<T> storage;
+  Matrix<T> view;
+
+  Factor(std::int64_t rows, std::int64_t cols, bool transposed, int gap, std::uint64_t stream) {
+    const std::int64_t outer = transposed ? cols : rows, inner = transposed ? rows : cols;
+    storage.resize(outer * (inner + gap));
+    Random random(1, stream);
+    for (T& x : storage) x = static_cast<T>(random.normal());
+    const Matrix<T> stored(storage.data(), outer, inner, inner + gap);
+    view = transposed ? stored.t() : stored;
+  }
+};
+
+template <class T>
+void check_product(std::int64_t m, std::int64_t n, std::int64_t k, bool a_transposed, bool b_transposed,
+                   bool c_transposed, double beta) {
+  const Factor<T> a(m, k, a_transposed, 3, 1), b(k, n, b_transposed, 5, 2);
+  Factor<T> c(m, n, c_transposed, 2, 3);
+  if (beta == 0) c.view(0, 0) = std::numeric_limits<T>::quiet_NaN();
+  const std::vector<T> before = c.storage;
+  const Matrix<const T> old(before.data(), m, n, c.view.row_stride, c.view.col_stride);
+  const T alpha = T{0.75};
+  gemm(alpha, a.view, b.view, static_cast<T>(beta), c.view);
+  double worst = 0;
+  for (std::int64_t i = 0; i < m; ++i) {
+    for (std::int64_t j = 0; j < n; ++j) {
+      double sum = 0, size = 1;
+      for (std::int64_t l = 0; l < k; ++l) {
+        sum += double{a.view(i, l)} * b.view(l, j);
+        size += std::abs(double{a.view(i, l)} * b.view(l, j));
+      }
+      const double wanted = alpha * sum + (beta == 0 ? 0 : beta * old(i, j));
+      const double error = std::abs(c.view(i, j) - wanted) / size;
+      worst = std::max(worst, std::isnan(error) ? std::numeric_limits<double>::infinity() : error);
+    }
+  }
+  BOOST_TEST_CONTEXT("m " << m << " n " << n << " k " << k << " transposed " << a_transposed << b_transposed
+                          << c_transposed << " beta " << beta)
+  BOOST_TEST(worst < 8 * std::numeric_limits<T>::epsilon());
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(products)
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(equals_three_loops, T, Floats) {
+  const std::int64_t sizes[] = {1, 3, 16, 67, 200};
+  int turn = 0;
+  for (std::int64_t m : sizes)
+    for (std::int64_t n : sizes)
+      for (std::int64_t k : sizes)
+        for (int transposed = 0; transposed < 4; ++transposed, ++turn)
+          check_product<T>(m, n, k, transposed & 1, transposed & 2, turn % 5 == 0, turn % 3 * 0.5);
+}
+
+// Shapes on the far side of every boundary of the kernel table.
+BOOST_AUTO_TEST_CASE_TEMPLATE(equals_three_loops_for_large_shapes, T, Floats) {
+  for (int transposed = 0; transposed < 8; ++transposed)
+    check_product<T>(261, 133, 70, transposed & 1, transposed & 2, transposed & 4, 1);
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(empty_products_are_defined, T, Floats) {
+  std::vector<T> c = {1, std::numeric_limits<T>::quiet_NaN(), 3, 4, 5, 6};
+  const Matrix<const T> a(nullptr, 2, 0), b(nullptr, 0, 3);
+  gemm(T{1}, a, b, T{0}, Matrix<T>(c.data(), 2, 3));
+  BOOST_TEST(c == std::vector<T>(6, 0), boost::test_tools::per_element());
+  c.assign(6, 2);
+  gemm(T{1}, a, b, T{3}, Matrix<T>(c.data(), 2, 3));
+  BOOST_TEST(c == std::vector<T>(6, 6), boost::test_tools::per_element());
+  gemm(T{1}, Matrix<const T>(c.data(), 0, 2), Matrix<const T>(c.data(), 2, 3), T{0},
+       Matrix<T>(nullptr, 0, 3));
+  gemm(T{1}, Matrix<const T>(c.data(), 3, 2), Matrix<const T>(nullptr, 2, 0), T{0}, Matrix<T>(nullptr, 3, 0));
+  BOOST_TEST(c == std::vector<T>(6, 6), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(shapes_that_do_not_fit_are_named) {
+  std::vector<float> x(64);
+  BOOST_CHECK_EXCEPTION(gemm(1.f, Matrix<float>(x.data(), 2, 3), Matrix<float>(x.data(), 4, 5), 0.f,
+                             Matrix<float>(x.data(), 2, 5)),
+                        Error, [](const Error& e) {
+                          return std::string(e.what()) ==
+                                 "gemm: [2, 3] times [4, 5] into [2, 5]: the shapes do not fit";
+                        });
+}
+
+BOOST_AUTO_TEST_CASE(threads_and_repetitions_give_equal_bits) {
+  const Factor<float> a(150, 70, false, 0, 4), b(70, 90, true, 0, 5);
+  auto compute = [&] {
+    std::vector<float> c(150 * 90);
+    gemm(1.f, a.view, b.view, 0.f, Matrix<float>(c.data(), 150, 90));
+    return c;
+  };
+  const std::vector<float> wanted = compute();
+  std::vector<std::vector<float>> got(4);
+  std::vector<std::thread> threads;
+  for (auto& c : got) threads.emplace_back([&] { c = compute(); });
+  for (auto& thread : threads) thread.join();
+  for (const auto& c : got) BOOST_CHECK(c == wanted);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
