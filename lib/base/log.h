@@ -1,0 +1,67 @@
+// Words for the person at the keyboard, all on stderr: notes, warnings and progress. stdout belongs to data.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+namespace heed::logging {
+
+enum class Level { quiet, normal, verbose };
+enum class When { automatic, always, never };
+
+struct Settings {
+  std::string program = "heed";     ///< stands before each message
+  Level level = Level::normal;      ///< quiet leaves errors and warnings only
+  When progress = When::automatic;  ///< automatic: a bar on a terminal, else a line now and then
+};
+
+/// Called once, by run_tool.
+void configure(Settings settings);
+
+/// "train: saved model.h5", unless quiet. Control characters are escaped, so a message is always one line.
+void note(const std::string& text);
+/// "train: warning: ...", always.
+void warn(const std::string& text);
+/// Like note, but only when verbose.
+void verbose(const std::string& text);
+
+/// Whether colour may be written to `fd` (1 or 2): a terminal, TERM is not dumb and NO_COLOR is unset or
+/// empty.
+bool colour(int fd);
+
+/// How far a long computation has come. On a terminal (or with --progress always) one line that is redrawn;
+/// elsewhere a line every `interval`; nothing when quiet or with --progress never.
+class Progress {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  /// `total` in the same unit as `done`; 0 when unknown.
+  Progress(std::string what, std::int64_t total, Clock::duration interval = std::chrono::seconds(30));
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  /// `detail` follows the bar: "loss 3.21, 5400 tokens/s".
+  void update(std::int64_t done, const std::string& detail = "");
+
+ private:
+  bool due();
+  std::string line(std::int64_t done, const std::string& detail) const;
+
+  std::string what_;
+  std::int64_t total_;
+  bool bar_;
+  bool enabled_;
+  Clock::duration interval_;
+  Clock::time_point start_;
+  Clock::time_point last_;
+};
+
+/// "[#####---------------] 1234/5000"; `width` is the number of marks between the brackets.
+std::string bar(std::int64_t done, std::int64_t total, int width = 20);
+
+/// "42 s", "3:07 min", "1:02:09 h"
+std::string duration(double seconds);
+
+}  // namespace heed::logging

@@ -1,0 +1,69 @@
+#include <sstream>
+
+#include "cli/parser.h"
+
+namespace heed::cli {
+namespace {
+
+constexpr std::size_t page_width = 80;
+constexpr std::size_t help_column = 30;
+
+/// `text` with lines of at most `page_width` columns, all but the first indented.
+std::string wrapped(const std::string& text, std::size_t indent) {
+  std::istringstream words(text);
+  std::string out, word;
+  std::size_t column = indent;
+  while (words >> word) {
+    if (column > indent && column + 1 + word.size() > page_width) {
+      out += "\n" + std::string(indent, ' ');
+      column = indent;
+    }
+    if (column > indent) {
+      out += ' ';
+      ++column;
+    }
+    out += word;
+    column += word.size();
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string option_names(const CLI::Option& option) {
+  if (option.get_positional()) return option.get_name(true, false);
+  std::string names;
+  for (const std::string& name : option.get_snames()) names += (names.empty() ? "-" : ", -") + name;
+  for (const std::string& name : option.get_lnames()) names += (names.empty() ? "--" : ", --") + name;
+  return names;
+}
+
+std::string HelpFormatter::make_help(const CLI::App* app, std::string, CLI::AppFormatMode mode) const {
+  std::string text = "Usage: " + app->get_name() + " [OPTION]...";
+  auto positionals = app->get_options([](const CLI::Option* option) { return option->get_positional(); });
+  for (const CLI::Option* option : positionals) text += " " + make_option_usage(option);
+  text += "\n" + app->get_description() + "\n";
+  if (!parser_.description.empty()) text += "\n" + wrapped(parser_.description, 0) + "\n";
+  if (!positionals.empty()) text += "\nArguments:\n";
+  for (const CLI::Option* option : positionals) text += make_option(option, true);
+  text += make_groups(app, mode);
+  if (!parser_.examples.empty()) text += "\nExamples:\n";
+  for (const std::string& example : parser_.examples) text += "  " + example + "\n";
+  return text;
+}
+
+std::string HelpFormatter::make_option(const CLI::Option* option, bool) const {
+  std::string left = "  " + option_names(*option);
+  if (option->get_type_size() != 0 && !option->get_type_name().empty()) left += " " + option->get_type_name();
+  std::string right = option->get_description();
+  if (!option->get_envname().empty()) right += " (environment: " + option->get_envname() + ")";
+  if (!option->get_default_str().empty()) right += " [" + option->get_default_str() + "]";
+  if (left.size() + 2 <= help_column) {
+    left.resize(help_column, ' ');
+  } else {
+    left += "\n" + std::string(help_column, ' ');
+  }
+  return left + wrapped(right, help_column) + "\n";
+}
+
+}  // namespace heed::cli

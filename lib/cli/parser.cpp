@@ -1,0 +1,125 @@
+#include "cli/parser.h"
+
+#include <algorithm>
+#include <numeric>
+#include <thread>
+
+#include "base/error.h"
+#include "base/version.h"
+
+namespace heed::cli {
+namespace {
+
+/// Levenshtein distance.
+std::size_t edit_distance(const std::string& a, const std::string& b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), 0);
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = row[0]++;
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      std::size_t replaced = diagonal + (a[i] != b[j]);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replaced, row[j] + 1, diagonal + 1});
+    }
+  }
+  return row.back();
+}
+
+}  // namespace
+
+Tool::Parser::Parser(const std::string& name, const std::string& purpose, std::vector<std::string> w)
+    : app(purpose, name), words(std::move(w)), command_line(shell_quoted(words)) {
+  app.formatter(std::make_shared<HelpFormatter>(*this));
+  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+}
+
+void Tool::Parser::add_common_options() {
+  common.threads = std::max(1u, std::thread::hardware_concurrency());
+  app.set_help_flag("-h,--help", "show this help and exit")->group("Common options");
+  app.set_version_flag("--version", app.get_name() + " (heed) " + version(), "show the version and exit")
+      ->group("Common options");
+  app.add_flag_callback("--print-completion", [] { throw PrintCompletion(); })
+      ->group("")
+      ->configurable(false);
+  app.set_config("--config", "", "read options from a TOML file: beam = 5")
+      ->group("Common options")
+      ->type_name("FILE");
+  app.allow_config_extras(CLI::config_extras_mode::error);
+
+  Tool tool(*this);
+  app.option_defaults()->group("Common options");
+  tool.option("--threads N", common.threads, "threads to use (default: all cores)", between(1, 4096));
+  app.get_option("--threads")->envname("HEED_THREADS")->default_str("");  // help must not vary by machine
+  tool.option("--seed N", common.seed, "seed of every random choice", at_least(0));
+  tool.option("-q,--quiet", common.quiet, "only warnings and errors on stderr");
+  tool.option("-v,--verbose", common.verbose, "more words on stderr");
+  app.get_option("--quiet")->excludes("--verbose");
+  app.add_option_function<std::string>(
+         "--progress",
+         [this](const std::string& when) {
+           check(one_of({"auto", "always", "never"}), "--progress", when);
+           common.progress = when == "auto"     ? logging::When::automatic
+                             : when == "always" ? logging::When::always
+                                                : logging::When::never;
+         },
+         "show progress: auto, always or never")
+      ->type_name("WHEN")
+      ->default_str("auto");
+}
+
+void Tool::Parser::parse() {
+  add_common_options();  // last, so that --help shows the tool's own options first
+  std::vector<std::string> reversed(words.rbegin(), words.rend() - 1);  // the order CLI11 wants
+  try {
+    app.parse(std::move(reversed));
+  } catch (const CLI::CallForHelp&) {
+    throw;
+  } catch (const CLI::CallForVersion&) {
+    throw;
+  } catch (const CLI::ParseError& error) {
+    explain(error);
+  }
+  if (required_model && required_model->empty()) {
+    fail<UsageError>("which model? give -m FILE or set HEED_MODEL");
+  }
+}
+
+// A misspelt option explains more than whatever CLI11 stumbled over afterwards.
+void Tool::Parser::explain(const CLI::ParseError& error) const {
+  for (const std::string& word : app.remaining()) {
+    if (word.size() < 2 || word[0] != '-' || word == "--") continue;
+    std::string name = word.substr(0, word.find('='));
+    std::string near = nearest_option(name);
+    fail<UsageError>("unknown option ", escaped(name), near.empty() ? "" : "; did you mean " + near + "?",
+                     " (see ", app.get_name(), " --help)");
+  }
+  if (dynamic_cast<const CLI::ExtrasError*>(&error)) {
+    fail<UsageError>("unexpected argument '", escaped(app.remaining().front()), "' (see ", app.get_name(),
+                     " --help)");
+  }
+  if (dynamic_cast<const CLI::ConfigError*>(&error)) {
+    std::string what = error.what(), key = what.substr(what.rfind(' ') + 1),
+                near = nearest_option("--" + key);
+    fail<UsageError>("--config: unknown key ", escaped(key),
+                     near.empty() ? "" : "; did you mean " + near.substr(2) + "?");
+  }
+  fail<UsageError>(escaped(error.what(), 200), " (see ", app.get_name(), " --help)");
+}
+
+std::string Tool::Parser::nearest_option(const std::string& unknown) const {
+  std::string nearest;
+  std::size_t best = std::max<std::size_t>(2, unknown.size() / 3) + 1;  // farther names are no help
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->get_group().empty()) continue;
+    for (const std::string& name : option->get_lnames()) {
+      std::size_t distance = edit_distance(unknown, "--" + name);
+      if (distance < best) {
+        best = distance;
+        nearest = "--" + name;
+      }
+    }
+  }
+  return nearest;
+}
+
+}  // namespace heed::cli

@@ -1,0 +1,59 @@
+// What a Tool keeps: CLI11's parser and what CLI11 does not know. Only files of lib/cli include this.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "cli/tool.h"
+
+namespace heed::cli {
+
+struct Tool::Parser {
+  Parser(const std::string& name, const std::string& purpose, std::vector<std::string> words);
+
+  /// Parses the words. Throws UsageError; CLI::CallForHelp, CLI::CallForVersion and PrintCompletion pass
+  /// through.
+  void parse();
+
+  CLI::App app;
+  Common common;
+  std::vector<std::string> words;  ///< the command as typed, the tool's name first
+  std::string command_line;
+  std::string description;
+  std::vector<std::string> examples;
+  std::map<std::string, Field> bound;                              ///< config fields by name
+  std::map<const CLI::Option*, std::vector<std::string>> choices;  ///< allowed words, for completion
+  std::string* input = nullptr;
+  std::string* required_model = nullptr;
+  std::function<void()> work;
+
+ private:
+  void add_common_options();
+  [[noreturn]] void explain(const CLI::ParseError& error) const;
+  std::string nearest_option(const std::string& unknown) const;
+};
+
+/// Thrown by the hidden option --print-completion.
+struct PrintCompletion {};
+
+/// Lays out --help so that help2man understands it.
+class HelpFormatter : public CLI::Formatter {
+ public:
+  explicit HelpFormatter(const Tool::Parser& parser) : parser_(parser) {}
+  std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override;
+  std::string make_option(const CLI::Option* option, bool is_positional) const override;
+
+ private:
+  const Tool::Parser& parser_;
+};
+
+/// "-o, --output", "--tied, --no-tied"; for a positional its name.
+std::string option_names(const CLI::Option& option);
+
+/// A bash script that completes the tool's options and their values.
+std::string bash_completion(const Tool::Parser& parser);
+
+}  // namespace heed::cli

@@ -1,0 +1,105 @@
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <iostream>
+#include <new>
+
+#include "base/error.h"
+#include "cli/parser.h"
+#include "cli/signals.h"
+
+namespace heed::cli {
+namespace {
+
+/// A file opened later must not become descriptor 0, 1 or 2. /dev/null takes the place of a closed one,
+/// opened the wrong way round, so that using it still fails with EBADF.
+void occupy_standard_descriptors() {
+  for (int fd : {0, 1, 2}) {
+    if (fcntl(fd, F_GETFD) == -1 && errno == EBADF) open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
+  }
+}
+
+/// What was written to stdout must have arrived: `tool > /dev/full` is an error.
+void close_stdout() {
+  errno = 0;
+  std::cout.exceptions(std::ios::goodbit);
+  bool flushed = std::cout.flush().good() && std::fflush(stdout) == 0;
+  if (!flushed || close(STDOUT_FILENO) != 0)
+    fail("<stdout>: cannot write: ", std::strerror(errno ? errno : EIO));
+}
+
+void hint_at_terminal(const Tool::Parser& parser) {
+  if (parser.input && *parser.input == "-" && isatty(STDIN_FILENO)) {
+    logging::note("reading from the terminal, Ctrl-D ends; wanted a pipe or a file? see " +
+                  parser.app.get_name() + " --help");
+  }
+}
+
+void configure_logging(const Tool::Parser& parser) {
+  const Common& common = parser.common;
+  logging::Level level = common.quiet     ? logging::Level::quiet
+                         : common.verbose ? logging::Level::verbose
+                                          : logging::Level::normal;
+  logging::configure({parser.app.get_name(), level, common.progress});
+}
+
+void run(Tool::Parser& parser) {
+  try {
+    parser.parse();
+    configure_logging(parser);
+    hint_at_terminal(parser);
+    if (parser.work) parser.work();
+  } catch (const CLI::CallForHelp&) {
+    std::cout << parser.app.help();
+  } catch (const CLI::CallForVersion& version) {
+    std::cout << version.what() << '\n';
+  } catch (const PrintCompletion&) {
+    std::cout << bash_completion(parser);
+  }
+  close_stdout();
+  reraise_pending_signal();
+}
+
+/// One line on stderr, without touching the heap more than needed: memory may just have run out.
+int report(const char* tool, const std::string& text, int status) {
+  std::fprintf(stderr, "%s: %s\n", tool, escaped(text, std::string::npos).c_str());
+  return status;
+}
+
+}  // namespace
+
+int run_tool(const std::string& name, const std::string& purpose, int argc, char** argv,
+             const std::function<void(Tool&)>& setup) {
+  const char* tool_name = name.c_str();
+  occupy_standard_descriptors();
+  install_signal_handlers();
+  std::ios::sync_with_stdio(false);
+  try {
+    std::cout.exceptions(std::ios::badbit);  // a full disk ends the work at once, not after it
+    std::vector<std::string> words{name};
+    words.insert(words.end(), argv + (argc > 0), argv + argc);
+    Tool::Parser parser(name, purpose, std::move(words));
+    Tool tool(parser);
+    setup(tool);
+    run(parser);
+    return 0;
+  } catch (const UsageError& error) {
+    return report(tool_name, error.what(), 2);
+  } catch (const DivergedError& error) {
+    return report(tool_name, error.what(), 3);
+  } catch (const std::bad_alloc&) {
+    std::fprintf(stderr, "%s: out of memory; smaller batches or fewer threads need less\n", tool_name);
+    return 1;
+  } catch (const std::ios_base::failure&) {
+    return report(tool_name, concat("<stdout>: cannot write: ", std::strerror(errno ? errno : EIO)), 1);
+  } catch (const std::exception& error) {
+    return report(tool_name, error.what(), 1);
+  } catch (...) {
+    return report(tool_name, "unknown failure", 1);
+  }
+}
+
+}  // namespace heed::cli

@@ -1,0 +1,187 @@
+#include "cli/tool.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "cli/parser.h"
+#include "cli/signals.h"
+
+namespace heed::cli {
+namespace {
+
+template <class... F>
+struct Overloaded : F... {
+  using F::operator()...;
+};
+template <class... F>
+Overloaded(F...) -> Overloaded<F...>;
+
+/// Splits "-n,--n-best K" into names and metavariable.
+std::pair<std::string, std::string> split_names(const std::string& text) {
+  std::size_t space = text.find(' ');
+  if (space == std::string::npos) return {text, ""};
+  return {text.substr(0, space), text.substr(space + 1)};
+}
+
+/// The name by which messages call the option: the last, long one.
+std::string display_name(const std::string& names) {
+  return names.substr(names.rfind(',') == std::string::npos ? 0 : names.rfind(',') + 1);
+}
+
+void assign(const Tool::Value& value, const Rule& rule, const std::string& name,
+            const std::vector<std::string>& words) {
+  std::visit(Overloaded{[](bool*) {},
+                        [&](std::int64_t* number) {
+                          std::int64_t parsed = to_integer(name, words.back());
+                          check(rule, name, words.back(), static_cast<double>(parsed));
+                          *number = parsed;
+                        },
+                        [&](double* number) {
+                          double parsed = to_real(name, words.back());
+                          check(rule, name, words.back(), parsed);
+                          *number = parsed;
+                        },
+                        [&](std::string* text) {
+                          check(rule, name, words.back());
+                          *text = words.back();
+                        },
+                        [&](std::vector<std::string>* list) {
+                          for (const std::string& word : words) check(rule, name, word);
+                          *list = words;
+                        }},
+             value);
+}
+
+std::string default_text(const Tool::Value& value) {
+  return std::visit(
+      Overloaded{[](bool* flag) { return std::string(*flag ? "true" : ""); },
+                 [](std::int64_t* number) { return std::to_string(*number); },
+                 [](double* number) { return concat(*number); }, [](std::string* text) { return *text; },
+                 [](std::vector<std::string>*) { return std::string(); }},
+      value);
+}
+
+std::string default_metavar(const Tool::Value& value, const Rule& rule) {
+  if (!rule.choices.empty()) return "WORD";
+  constexpr const char* by_type[] = {"", "N", "X", "TEXT", "TEXT"};
+  return by_type[value.index()];
+}
+
+std::string option_of_field(const std::string& field) {
+  std::string name = "--" + field;
+  std::ranges::replace(name, '_', '-');
+  return name;
+}
+
+CLI::Option* add_positional(CLI::App& app, const std::string& name, std::string& value,
+                            const std::string& help) {
+  return app.add_option(name, value, help)->type_name("")->configurable(false);
+}
+
+}  // namespace
+
+void Tool::add_option(const std::string& text, Value value, const std::string& help, Rule rule) {
+  auto [names, metavar] = split_names(text);
+  std::string name = display_name(names);
+  if (bool** flag = std::get_if<bool*>(&value)) {
+    bool* target = *flag;
+    if (*target) names += ",!--no-" + name.substr(2);
+    parser_.app
+        .add_flag_function(
+            names, [target](std::int64_t count) { *target = count > 0; }, help)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)
+        ->default_str(default_text(value));
+    return;
+  }
+  std::string details = help;
+  if (!rule.choices.empty() && !rule.wanted.empty()) details += ": " + rule.wanted;
+  CLI::callback_t store = [value, rule, name](const CLI::results_t& words) {
+    assign(value, rule, name, words);
+    return true;
+  };
+  CLI::Option* option = parser_.app.add_option(names, store, details);
+  option->type_name(metavar.empty() ? default_metavar(value, rule) : metavar)
+      ->default_str(default_text(value));
+  if (std::holds_alternative<std::vector<std::string>*>(value)) {
+    option->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  }
+  parser_.choices[option] = rule.choices;
+}
+
+void Tool::list(const std::string& text, std::vector<std::string>& values, const std::string& help) {
+  add_option(text, &values, help, {});
+  parser_.app.get_option(display_name(split_names(text).first))
+      ->expected(1, CLI::detail::expected_max_vector_size);
+}
+
+void Tool::bind_fields(const std::vector<Field>& fields) {
+  for (const Field& field : fields) {
+    Rule rule = field.choices.empty() ? Rule{} : one_of(field.choices);
+    std::visit([&](auto* value) { add_option(option_of_field(field.name), Value(value), field.help, rule); },
+               field.value);
+    parser_.bound[field.name] = field;
+  }
+}
+
+void Tool::overlay_fields(const std::vector<Field>& fields) const {
+  for (const Field& field : fields) {
+    auto bound = parser_.bound.find(field.name);
+    if (bound == parser_.bound.end() || !given(field.name)) continue;
+    std::visit(
+        [&](auto* value) { *value = *std::get<std::remove_const_t<decltype(value)>>(bound->second.value); },
+        field.value);
+  }
+}
+
+bool Tool::given(const std::string& name) const {
+  std::string option = option_of_field(name.substr(std::min(name.find_first_not_of('-'), name.size())));
+  const CLI::Option* found = parser_.app.get_option_no_throw(option);
+  return found && found->count() > 0;
+}
+
+void Tool::input(std::string& path, const std::string& help) {
+  if (path.empty()) path = "-";
+  parser_.input = &path;
+  add_positional(parser_.app, "INPUT", path, help + "; - is stdin")->default_str(path);
+}
+
+void Tool::argument(const std::string& name, std::string& value, const std::string& help, Need need) {
+  add_positional(parser_.app, name, value, help)->required(need == Need::required);
+}
+
+void Tool::output(std::string& path, const std::string& help) {
+  if (path.empty()) path = "-";
+  option("-o,--output FILE", path, help);
+}
+
+void Tool::model(std::string& path, Need need) {
+  option("-m,--model FILE", path, "the model");
+  parser_.app.get_option("--model")->envname("HEED_MODEL");
+  if (need == Need::required) parser_.required_model = &path;
+}
+
+void Tool::example(const std::string& command) {
+  parser_.examples.push_back(command);
+}
+
+void Tool::describe(const std::string& text) {
+  parser_.description = text;
+}
+
+void Tool::on_run(std::function<void()> work) {
+  parser_.work = std::move(work);
+}
+
+const Common& Tool::common() const {
+  return parser_.common;
+}
+
+const std::string& Tool::command_line() const {
+  return parser_.command_line;
+}
+
+std::atomic<bool>& Tool::stop_flag() {
+  return request_stop_flag();
+}
+
+}  // namespace heed::cli

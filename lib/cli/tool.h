@@ -1,0 +1,117 @@
+// The command line every tool shares (DESIGN 5). A main declares variables, ties them to options in `setup`,
+// and does its work in `on_run`; run_tool does everything that mains would otherwise repeat:
+//
+//   int main(int argc, char** argv) {
+//     std::string input, output;
+//     std::int64_t beam = 5;
+//     return heed::cli::run_tool("decode", "Translate encoded sentences.", argc, argv, [&](heed::cli::Tool&
+//     tool) {
+//       tool.input(input, "encoder states");
+//       tool.output(output);
+//       tool.option("--beam", beam, "hypotheses kept per sentence", heed::cli::at_least(1));
+//       tool.example("tokenize < a.en | embed | encode | decode --beam 5");
+//       tool.example("decode --format h5 encoded.h5 -o hypotheses.h5");
+//       tool.on_run([&] { ... });
+//     });
+//   }
+//
+// The variables live in main, outside `setup`, because on_run uses them after setup has returned.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/fields.h"
+#include "base/log.h"
+#include "cli/rule.h"
+
+namespace heed::cli {
+
+/// The options that every tool has; filled in when on_run is called.
+struct Common {
+  std::int64_t threads = 0;  ///< --threads or HEED_THREADS; by default the cores this process may use
+  std::int64_t seed = 1;
+  bool quiet = false;
+  bool verbose = false;
+  logging::When progress = logging::When::automatic;
+};
+
+enum class Need { required, optional };
+
+class Tool {
+ public:
+  using Value = std::variant<bool*, std::int64_t*, double*, std::string*, std::vector<std::string>*>;
+
+  /// One option. `names` as in "-b,--beam" or "--beam"; the variable's value is the default; a bool is a
+  /// flag. A vector takes one value each time the option is given.
+  template <class T>
+  void option(const std::string& names, T& value, const std::string& help, Rule rule = {}) {
+    add_option(names, Value(&value), help, std::move(rule));
+  }
+  /// An option that takes all words up to the next option: --train a.en b.en -o vocabulary.h5
+  void list(const std::string& names, std::vector<std::string>& values, const std::string& help);
+  /// One option per field of a config struct (base/fields.h): d_model becomes --d-model.
+  template <class Config>
+  void bind(Config& config) {
+    bind_fields(fields_of(config));
+  }
+  /// Sets those fields of `config` whose options were given, so that a preset keeps the others. Call it in
+  /// on_run; the fields must have been bound (through another object of the same type).
+  template <class Config>
+  void overlay(Config& config) const {
+    overlay_fields(fields_of(config));
+  }
+  /// Whether the option stood on the command line, in --config FILE or in its environment variable.
+  /// `name` is a field or a long option: "d_model", "d-model" and "--d-model" are the same.
+  bool given(const std::string& name) const;
+
+  /// The positional INPUT; "-", the default, is stdin.
+  void input(std::string& path, const std::string& help);
+  /// A further positional, after INPUT.
+  void argument(const std::string& name, std::string& value, const std::string& help,
+                Need need = Need::required);
+  /// -o, --output; "-", the default, is stdout.
+  void output(std::string& path, const std::string& help = "where to write; - is stdout");
+  /// -m, --model, or the environment variable HEED_MODEL.
+  void model(std::string& path, Need need = Need::required);
+
+  /// A command line that works, shown at the end of --help; give two.
+  void example(const std::string& command);
+  /// A longer explanation, shown in --help before the examples.
+  void describe(const std::string& text);
+  /// The work. Throw Error, UsageError or DivergedError to end with status 1, 2 or 3.
+  void on_run(std::function<void()> work);
+
+  const Common& common() const;
+  /// The command as it was typed, quoted for the shell, for a file's history: "decode --beam 5 'my file.h5'".
+  const std::string& command_line() const;
+
+  /// Asks that the first SIGINT, SIGTERM or SIGHUP only sets this flag; a second one ends the program at
+  /// once. After on_run returns, the program ends by that signal (status 128 + n). Call it in on_run.
+  std::atomic<bool>& stop_flag();
+
+  struct Parser;  ///< CLI11 and the option list (cli/parser.h)
+  explicit Tool(Parser& parser) : parser_(parser) {}
+
+ private:
+  void add_option(const std::string& names, Value value, const std::string& help, Rule rule);
+  void bind_fields(const std::vector<Field>& fields);
+  void overlay_fields(const std::vector<Field>& fields) const;
+
+  Parser& parser_;
+};
+
+/// Parses the command line, runs the tool and returns its exit status: 0 done, 1 data, I/O or memory, 2
+/// usage, 3 diverged; a signal ends the process as that signal. Errors are one line on stderr: "decode: ...".
+int run_tool(const std::string& name, const std::string& purpose, int argc, char** argv,
+             const std::function<void(Tool&)>& setup);
+
+/// The words of a command, each quoted for a POSIX shell where it needs it ($'\n' for control characters).
+std::string shell_quoted(const std::vector<std::string>& words);
+
+}  // namespace heed::cli
