@@ -15,7 +15,7 @@ namespace {
 
 template <class Number>
 bool parse(const std::string& text, Number& number) {
-  const char* begin = text.data() + (text.starts_with('+') ? 1 : 0);
+  const char* begin = text.data() + (text.starts_with('+') && !text.starts_with("+-") ? 1 : 0);
   auto [end, error] = std::from_chars(begin, text.data() + text.size(), number);
   return error == std::errc() && end == text.data() + text.size();
 }

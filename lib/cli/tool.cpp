@@ -110,8 +110,8 @@ void Tool::add_option(const std::string& text, Value value, const std::string& h
 
 void Tool::list(const std::string& text, std::vector<std::string>& values, const std::string& help) {
   add_option(text, &values, help, {});
-  parser_.app.get_option(display_name(split_names(text).first))
-      ->expected(1, CLI::detail::expected_max_vector_size);
+  CLI::Option* option = parser_.app.get_option(display_name(split_names(text).first));
+  option->expected(1, CLI::detail::expected_max_vector_size)->allow_extra_args();
 }
 
 void Tool::bind_fields(const std::vector<Field>& fields) {
