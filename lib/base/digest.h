@@ -1,0 +1,12 @@
+// Digests name content: vocabularies, models, corpora.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace heed {
+
+/// SHA-256 of `bytes` in 64 lower-case hexadecimal digits.
+std::string sha256_hex(std::string_view bytes);
+
+}  // namespace heed

@@ -1,0 +1,72 @@
+// Byte-pair encoding of pre-tokenized text, equal to the subword-nmt program that published recipes use.
+// Sennrich, Haddow, Birch 2016, "Neural Machine Translation of Rare Words with Subword Units", section 3.2.
+// A word begins as its characters, the last one marked "</w>"; merges are applied in the order they were
+// learned.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace heed::text {
+
+using Merge = std::pair<std::string, std::string>;
+
+/// How often each word occurs; in byte order, which is code point order.
+using WordCounts = std::map<std::string, std::int64_t, std::less<>>;
+
+/// Adds the words of `line`, separated by spaces.
+void count_words(std::string_view line, WordCounts& counts);
+
+/// Learns up to `merges` merges; stops when no pair occurs `min_frequency` times. The order and the ties (the
+/// greatest pair in code point order wins) are those of `subword-nmt learn-bpe`, its pruning included.
+std::vector<Merge> learn_bpe(const WordCounts& counts, std::int64_t merges, std::int64_t min_frequency = 2);
+
+/// A list of merges, ready to be applied.
+class BpeCodes {
+ public:
+  /// `version` 2 is subword-nmt's "#version: 0.2"; 1 is the older one, whose end of word is a symbol of its
+  /// own.
+  explicit BpeCodes(std::vector<Merge> merges, int version = 2);
+
+  /// The lines of a codes file. `name` is for messages.
+  static BpeCodes parse(const std::vector<std::string>& lines, const std::string& name);
+  /// The lines of the codes file.
+  std::vector<std::string> lines() const;
+
+  /// The segments of a word, in order; together they spell it.
+  std::vector<std::string> segment(std::string_view word) const;
+  /// The two parts a segment was merged from; both empty when it is a character. `final`: the last of its
+  /// word.
+  Merge split(const std::string& segment, bool final) const;
+
+  const std::vector<Merge>& merges() const { return merges_; }
+  int version() const { return version_; }
+
+ private:
+  struct Rule {
+    std::int32_t rank;
+    std::int32_t merged;  ///< the symbol that the pair becomes
+  };
+  struct Part {
+    std::int32_t symbol;  ///< -1: no merge knows it
+    std::size_t begin, end;
+  };
+  std::int32_t intern(const std::string& symbol);
+  std::int32_t find(const std::string& symbol) const;
+  std::vector<Part> parts_of(std::string_view word) const;
+  bool apply_first_rule(std::vector<Part>& parts) const;
+  const Rule* rule(const Part& left, const Part& right) const;
+
+  std::vector<Merge> merges_;
+  int version_;
+  std::unordered_map<std::string, std::int32_t> symbols_;
+  std::unordered_map<std::uint64_t, Rule> rules_;
+  std::unordered_map<std::string, std::size_t> origin_;  ///< merged symbol -> its merge
+};
+
+}  // namespace heed::text

@@ -1,0 +1,100 @@
+#include "text/line_reader.h"
+
+#include <cerrno>
+#include <cstring>
+
+#include "base/error.h"
+#include "text/unicode.h"
+
+namespace heed::text {
+namespace {
+
+constexpr std::size_t buffer_bytes = 1 << 16;
+constexpr std::size_t max_line_bytes = std::size_t{1} << 28;  // no text has it: this is /dev/zero
+constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+constexpr std::string_view replacement = "\xEF\xBF\xBD";
+
+std::string replace_nul(const std::string& line) {
+  std::string clean;
+  for (char c : line) {
+    if (c == '\0') {
+      clean += replacement;
+    } else {
+      clean += c;
+    }
+  }
+  return clean;
+}
+
+}  // namespace
+
+void LineReader::Close::operator()(std::FILE* file) const {
+  if (file != stdin) std::fclose(file);
+}
+
+LineReader::LineReader(const std::string& path, bool replace)
+    : name_(path == "-" ? "<stdin>" : path), replace_(replace), buffer_(buffer_bytes) {
+  file_.reset(path == "-" ? stdin : std::fopen(path.c_str(), "rb"));
+  if (!file_) fail(escaped(path), ": cannot open: ", std::strerror(errno));
+}
+
+bool LineReader::fill() {
+  begin_ = 0;
+  end_ = std::fread(buffer_.data(), 1, buffer_.size(), file_.get());
+  if (end_ == 0 && std::ferror(file_.get())) fail(name_, ": cannot read: ", std::strerror(errno));
+  return end_ > 0;
+}
+
+bool LineReader::read_raw(std::string& line) {
+  line.clear();
+  bool any = false;
+  while (begin_ < end_ || fill()) {
+    any = true;
+    const char* start = buffer_.data() + begin_;
+    const void* stop = std::memchr(start, '\n', end_ - begin_);
+    std::size_t count =
+        stop ? static_cast<std::size_t>(static_cast<const char*>(stop) - start) : end_ - begin_;
+    line.append(start, count);
+    begin_ += count + (stop ? 1 : 0);
+    if (stop) break;
+    if (line.size() > max_line_bytes) {
+      fail(name_, ": line ", line_number_ + 1, " is longer than ", max_line_bytes, " bytes: is it text?");
+    }
+  }
+  return any;
+}
+
+bool LineReader::next(std::string& line) {
+  if (!read_raw(line)) return false;
+  ++line_number_;
+  if (line_number_ == 1 && line.starts_with(byte_order_mark)) line.erase(0, byte_order_mark.size());
+  if (line.ends_with('\r')) line.pop_back();
+  clean(line);
+  return true;
+}
+
+void LineReader::clean(std::string& line) const {
+  if (std::size_t nul = line.find('\0'); nul != std::string::npos) {
+    if (!replace_) {
+      fail(name_, ": line ", line_number_, ", byte ", nul + 1,
+           ": NUL is not text (is this a text file? --replace puts U+FFFD in its place)");
+    }
+    line = replace_nul(line);
+  }
+  if (std::size_t bad = find_invalid_utf8(line); bad != std::string::npos) {
+    if (!replace_) {
+      fail(name_, ": line ", line_number_, ", byte ", bad + 1,
+           ": invalid UTF-8 (is the text in another encoding? --replace puts U+FFFD in its place)");
+    }
+    line = replace_invalid_utf8(line);
+  }
+}
+
+std::vector<std::string> read_lines(const std::string& path, bool replace) {
+  LineReader reader(path, replace);
+  std::vector<std::string> lines;
+  for (std::string line; reader.next(line);) lines.push_back(line);
+  return lines;
+}
+
+}  // namespace heed::text

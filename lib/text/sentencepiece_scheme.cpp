@@ -1,0 +1,152 @@
+// SentencePiece (Kudo and Richardson 2018) does BPE and unigram segmentation of raw text. Normalisation is
+// ours (NFC, before), its own is switched off, so that decoding gives back every space and character.
+#include <sentencepiece_processor.h>
+#include <sentencepiece_trainer.h>
+
+#include <charconv>
+
+#include "base/error.h"
+#include "text/scheme.h"
+#include "text/unicode.h"
+
+namespace heed::text {
+namespace {
+
+// SentencePiece writes a space as U+2581. The character itself is hidden from it behind a private one.
+constexpr std::string_view escape = "\xF3\xB2\x96\x81";  // U+F2581
+const std::string escaped_escape = std::string(escape) + std::string(escape);
+const std::string escaped_space_symbol = std::string(escape) + "_";
+
+std::string hide_space_symbol(const std::string& line) {
+  return replace_all(replace_all(line, escape, escaped_escape), space_symbol, escaped_space_symbol);
+}
+
+std::string restore_space_symbol(std::string_view text) {
+  std::string out;
+  for (;;) {
+    std::size_t at = text.find(escape);
+    out += text.substr(0, at);
+    if (at == std::string_view::npos) return out;
+    text.remove_prefix(at + escape.size());
+    if (text.starts_with('_')) {
+      out += space_symbol;
+      text.remove_prefix(1);
+    } else {
+      out += escape;
+      if (text.starts_with(escape)) text.remove_prefix(escape.size());
+    }
+  }
+}
+
+/// Hands lines to the trainer.
+class LineIterator : public sentencepiece::SentenceIterator {
+ public:
+  explicit LineIterator(const std::vector<std::string>& lines) : lines_(lines) { load(); }
+  bool done() const override { return at_ >= lines_.size(); }
+  void Next() override {
+    ++at_;
+    load();
+  }
+  const std::string& value() const override { return value_; }
+  sentencepiece::util::Status status() const override { return {}; }
+
+ private:
+  // The trainer uses tabs for its own purposes, so it is not to learn pieces with tabs (they are spelled in
+  // bytes).
+  void load() {
+    if (!done()) value_ = hide_space_symbol(replace_all(lines_[at_], "\t", " "));
+  }
+  const std::vector<std::string>& lines_;
+  std::size_t at_ = 0;
+  std::string value_;
+};
+
+Vocabulary vocabulary_of(const sentencepiece::SentencePieceProcessor& processor) {
+  std::vector<std::string> pieces;
+  for (int id = 0; id < processor.GetPieceSize(); ++id) pieces.push_back(processor.IdToPiece(id));
+  return Vocabulary(std::move(pieces), "SentencePiece model");
+}
+
+std::unique_ptr<sentencepiece::SentencePieceProcessor> load(const std::string& model) {
+  auto processor = std::make_unique<sentencepiece::SentencePieceProcessor>();
+  auto status = processor->LoadFromSerializedProto(model);
+  if (!status.ok()) fail("SentencePiece model: ", escaped(status.ToString(), 200));
+  return processor;
+}
+
+class SentencePieceScheme : public Scheme {
+ public:
+  SentencePieceScheme(std::string model, std::unique_ptr<sentencepiece::SentencePieceProcessor> processor)
+      : Scheme(vocabulary_of(*processor)), model_(std::move(model)), processor_(std::move(processor)) {}
+
+  std::vector<std::int32_t> encode(const std::string& line) const override {
+    std::vector<int> ids;
+    auto status = processor_->Encode(hide_space_symbol(line), &ids);
+    if (!status.ok()) fail("SentencePiece: ", escaped(status.ToString(), 200));
+    return {ids.begin(), ids.end()};
+  }
+
+  std::string decode(std::span<const std::int32_t> ids) const override {
+    std::string text;
+    for (std::int32_t id : ids) {
+      const std::string& piece = vocabulary().piece(id);
+      text += processor_->IsByte(id) ? std::string(1, byte_of(piece)) : piece;
+    }
+    if (text.starts_with(space_symbol)) text.erase(0, space_symbol.size());
+    text = restore_space_symbol(replace_all(text, space_symbol, " "));
+    return replace_invalid_utf8(text);  // a model may produce bytes that do not belong together
+  }
+
+  bool begins_word(const std::string&, const std::string& piece) const override {
+    return piece.starts_with(space_symbol);
+  }
+
+  std::string_view sentencepiece() const override { return model_; }
+
+ private:
+  /// "<0xE2>" is the byte E2.
+  static char byte_of(const std::string& piece) {
+    unsigned value = 0;
+    std::from_chars(piece.data() + 3, piece.data() + 5, value, 16);
+    return static_cast<char>(value);
+  }
+
+  std::string model_;
+  std::unique_ptr<sentencepiece::SentencePieceProcessor> processor_;
+};
+
+}  // namespace
+
+std::string train_sentencepiece(const std::vector<std::string>& lines, const std::string& type,
+                                std::int64_t vocab_size) {
+  LineIterator iterator(lines);
+  std::string model;
+  auto status = sentencepiece::SentencePieceTrainer::Train(
+      {{"model_type", type},
+       {"vocab_size", std::to_string(vocab_size)},
+       {"pad_id", "0"},
+       {"unk_id", "1"},
+       {"bos_id", "2"},
+       {"eos_id", "3"},
+       {"byte_fallback", "true"},
+       {"character_coverage", "1.0"},
+       {"hard_vocab_limit", "false"},
+       {"normalization_rule_name", "identity"},
+       {"remove_extra_whitespaces", "false"},
+       {"max_sentence_length", "65536"},
+       {"num_threads", "4"},  // part of the result: the counts are summed by thread
+       {"minloglevel", "2"}},
+      &iterator, &model);
+  if (!status.ok()) {
+    fail("SentencePiece cannot learn ", vocab_size, " pieces (256 of them bytes) from ", lines.size(),
+         " lines: ", escaped(status.ToString(), 200));
+  }
+  return model;
+}
+
+SchemePtr make_sentencepiece_scheme(std::string model) {
+  auto processor = load(model);
+  return std::make_shared<SentencePieceScheme>(std::move(model), std::move(processor));
+}
+
+}  // namespace heed::text

@@ -1,0 +1,98 @@
+#include "base/error.h"
+#include "text/scheme.h"
+#include "text/unicode.h"
+
+namespace heed::text {
+namespace {
+
+constexpr std::string_view joiner = "@@";
+
+/// Whether `piece` reads "...@@" followed by any number of backslashes.
+bool needs_end_escape(std::string_view piece) {
+  std::size_t last = piece.find_last_not_of('\\');
+  return last != std::string_view::npos && piece.substr(0, last + 1).ends_with(joiner);
+}
+
+std::string final_piece(const std::string& segment) {
+  return needs_end_escape(segment) ? segment + '\\' : escape_special(segment);
+}
+
+std::string piece_of(const std::string& segment, bool final) {
+  return final ? final_piece(segment) : segment + std::string(joiner);
+}
+
+std::string text_of_final(const std::string& piece) {
+  if (piece.ends_with('\\') && needs_end_escape(piece)) return piece.substr(0, piece.size() - 1);
+  return unescape_special(piece);
+}
+
+class SubwordScheme : public Scheme {
+ public:
+  SubwordScheme(Vocabulary vocabulary, BpeCodes codes)
+      : Scheme(std::move(vocabulary)), codes_(std::move(codes)) {
+    for (const std::string& piece : this->vocabulary().pieces()) {
+      if (piece.find(' ') != std::string::npos) {
+        fail("vocabulary: \"", escaped(piece), "\" contains a space, so no segment of a word can match it");
+      }
+    }
+  }
+
+  std::vector<std::int32_t> encode(const std::string& line) const override {
+    std::vector<std::int32_t> ids;
+    for (std::string_view word : split_any(line, " ")) {
+      std::vector<std::string> segments = codes_.segment(word);
+      for (std::size_t i = 0; i < segments.size(); ++i) push(segments[i], i + 1 == segments.size(), ids);
+    }
+    return ids;
+  }
+
+  std::string decode(std::span<const std::int32_t> ids) const override {
+    std::string text;
+    bool inside_word = true;  // no space before the first word
+    for (std::int32_t id : ids) {
+      const std::string& piece = vocabulary().piece(id);
+      if (!inside_word) text += ' ';
+      inside_word = piece.ends_with(joiner);
+      text += inside_word ? piece.substr(0, piece.size() - joiner.size()) : text_of_final(piece);
+    }
+    return text;
+  }
+
+  bool begins_word(const std::string& before, const std::string&) const override {
+    return !before.ends_with(joiner);
+  }
+
+  const BpeCodes* codes() const override { return &codes_; }
+
+ private:
+  /// The id of a segment; one that is not in the vocabulary is taken apart, merge by merge, as far as it
+  /// goes.
+  void push(const std::string& segment, bool final, std::vector<std::int32_t>& ids) const {
+    std::int32_t id = vocabulary().id(piece_of(segment, final));
+    if (id == unk_id) {
+      auto [left, right] = codes_.split(segment, final);
+      if (!left.empty() && !right.empty()) {
+        push(left, false, ids);
+        push(right, final, ids);
+        return;
+      }
+    }
+    ids.push_back(id);
+  }
+
+  BpeCodes codes_;
+};
+
+}  // namespace
+
+std::vector<std::string> subword_pieces(const BpeCodes& codes, std::string_view word) {
+  std::vector<std::string> pieces = codes.segment(word);
+  for (std::size_t i = 0; i < pieces.size(); ++i) pieces[i] = piece_of(pieces[i], i + 1 == pieces.size());
+  return pieces;
+}
+
+SchemePtr make_subword_scheme(Vocabulary vocabulary, BpeCodes codes) {
+  return std::make_shared<SubwordScheme>(std::move(vocabulary), std::move(codes));
+}
+
+}  // namespace heed::text

@@ -1,0 +1,260 @@
+#include "text/tokenizer.h"
+
+#include <algorithm>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "base/digest.h"
+#include "base/error.h"
+#include "text/scheme.h"
+#include "text/unicode.h"
+
+namespace heed::text {
+namespace {
+
+/// The special pieces, then the most frequent others; equally frequent ones in code point order.
+Vocabulary frequent_pieces(const WordCounts& counts, std::int64_t max_size, std::int64_t min_frequency) {
+  std::vector<const WordCounts::value_type*> order;
+  for (const auto& entry : counts) {
+    if (entry.second >= min_frequency) order.push_back(&entry);
+  }
+  std::stable_sort(order.begin(), order.end(), [](auto* a, auto* b) { return a->second > b->second; });
+  Vocabulary vocabulary;
+  for (const auto* entry : order) {
+    if (vocabulary.size() >= max_size) break;
+    vocabulary.add(entry->first);
+  }
+  return vocabulary;
+}
+
+constexpr std::int64_t no_limit = std::numeric_limits<std::int32_t>::max();
+
+Vocabulary segments_of_words(const BpeCodes& codes, const WordCounts& words, std::int64_t min_frequency) {
+  WordCounts pieces;
+  for (const auto& [word, count] : words) {
+    for (const std::string& piece : subword_pieces(codes, word)) pieces[piece] += count;
+  }
+  return frequent_pieces(pieces, no_limit, min_frequency);
+}
+
+WordCounts count_all_words(const LineSource& next_line) {
+  WordCounts counts;
+  for (std::string line; next_line(line);) count_words(line, counts);
+  return counts;
+}
+
+SchemePtr train_pretokenized_bpe(const LineSource& next_line, const TrainOptions& options) {
+  WordCounts words = count_all_words(next_line);
+  BpeCodes codes(learn_bpe(words, options.merges > 0 ? options.merges : options.vocab_size));
+  Vocabulary vocabulary = segments_of_words(codes, words, options.min_frequency);
+  return make_subword_scheme(std::move(vocabulary), std::move(codes));
+}
+
+SchemePtr train_counted(const LineSource& next_line, const TrainOptions& options) {
+  bool words = options.type == "word";
+  WordCounts counts;
+  for (std::string line; next_line(line);) {
+    if (!options.pretokenized) line = nfc(line);
+    for (std::string& piece : words ? word_pieces(line) : char_pieces(line)) ++counts[std::move(piece)];
+  }
+  Vocabulary vocabulary = frequent_pieces(counts, options.vocab_size, options.min_frequency);
+  return words ? make_word_scheme(std::move(vocabulary)) : make_char_scheme(std::move(vocabulary));
+}
+
+SchemePtr train_sentencepiece_scheme(const LineSource& next_line, const TrainOptions& options) {
+  std::vector<std::string> lines;
+  for (std::string line; next_line(line);) lines.push_back(nfc(line));
+  return make_sentencepiece_scheme(train_sentencepiece(lines, options.type, options.vocab_size));
+}
+
+/// `values` of a tensor of strings as a vector.
+std::vector<std::string> strings(const TensorMap& map, const std::string& path) {
+  auto values = map.at(path).values<std::string>();
+  return {values.begin(), values.end()};
+}
+
+Tensor string_tensor(std::vector<std::string> values, const std::string& dim) {
+  Shape shape{static_cast<std::int64_t>(values.size())};
+  return Tensor::of<std::string>(std::move(values), std::move(shape), {dim});
+}
+
+nlohmann::json parse_config(const std::string& path, const std::string& text) {
+  nlohmann::json config = nlohmann::json::parse(text, nullptr, false);
+  bool complete = config.is_object() && config.value("type", nlohmann::json()).is_string() &&
+                  config.value("pretokenized", nlohmann::json()).is_boolean();
+  if (!complete) fail("/", path, ": wanted JSON with type and pretokenized, got \"", escaped(text), "\"");
+  return config;
+}
+
+SchemePtr scheme_from_map(const TensorMap& map, const std::string& prefix, const nlohmann::json& config) {
+  const std::string type = config["type"];
+  if (type == "word" || type == "char") {
+    Vocabulary vocabulary(strings(map, prefix + "/piece"), "/" + prefix + "/piece");
+    return type == "word" ? make_word_scheme(std::move(vocabulary)) : make_char_scheme(std::move(vocabulary));
+  }
+  if (type == "bpe" && config["pretokenized"].get<bool>()) {
+    Vocabulary vocabulary(strings(map, prefix + "/piece"), "/" + prefix + "/piece");
+    return make_subword_scheme(std::move(vocabulary),
+                               BpeCodes::parse(strings(map, prefix + "/merges"), "/" + prefix + "/merges"));
+  }
+  if (type == "bpe" || type == "unigram") {
+    auto bytes = map.at(prefix + "/sentencepiece").values<std::uint8_t>();
+    return make_sentencepiece_scheme(std::string(bytes.begin(), bytes.end()));
+  }
+  fail("/", prefix, "/config: type \"", escaped(type), "\", wanted word, char, bpe or unigram");
+}
+
+}  // namespace
+
+Tokenizer::Tokenizer(std::string type, bool pretokenized, SchemePtr scheme)
+    : type_(std::move(type)), pretokenized_(pretokenized), scheme_(std::move(scheme)) {}
+
+Tokenizer Tokenizer::train(const LineSource& next_line, const TrainOptions& options) {
+  if (options.vocab_size <= special_count) {
+    fail<UsageError>("vocabulary size ", options.vocab_size, " leaves no room beside the ", special_count,
+                     " special pieces");
+  }
+  SchemePtr scheme;
+  if (options.type == "word" || options.type == "char") {
+    scheme = train_counted(next_line, options);
+  } else if (options.type == "bpe" && options.pretokenized) {
+    scheme = train_pretokenized_bpe(next_line, options);
+  } else if (options.type == "bpe" || options.type == "unigram") {
+    if (options.pretokenized) fail<UsageError>("unigram does not know pre-tokenized text: use bpe");
+    scheme = train_sentencepiece_scheme(next_line, options);
+  } else {
+    fail<UsageError>("type \"", escaped(options.type), "\", wanted word, char, bpe or unigram");
+  }
+  return Tokenizer(options.type, options.pretokenized, std::move(scheme));
+}
+
+Tokenizer Tokenizer::from_words(const std::vector<CountedPiece>& words, std::int64_t min_frequency) {
+  Vocabulary vocabulary;
+  for (const auto& [word, count] : words) {
+    if (count >= min_frequency) vocabulary.add(word);
+  }
+  return Tokenizer("word", true, make_word_scheme(std::move(vocabulary)));
+}
+
+Tokenizer Tokenizer::from_codes(BpeCodes codes, const LineSource& next_line, std::int64_t min_frequency) {
+  Vocabulary vocabulary = segments_of_words(codes, count_all_words(next_line), min_frequency);
+  return Tokenizer("bpe", true, make_subword_scheme(std::move(vocabulary), std::move(codes)));
+}
+
+Tokenizer Tokenizer::from_codes(BpeCodes codes, const std::vector<CountedPiece>& segments,
+                                std::int64_t threshold) {
+  Vocabulary vocabulary;
+  for (const auto& [segment, count] : segments) {
+    if (count >= threshold) vocabulary.add(segment);
+  }
+  return Tokenizer("bpe", true, make_subword_scheme(std::move(vocabulary), std::move(codes)));
+}
+
+Tokenizer Tokenizer::from_codes(BpeCodes codes) {
+  constexpr std::string_view end = "</w>";
+  Vocabulary vocabulary;
+  auto add = [&](const std::string& symbol) {
+    bool final = symbol.ends_with(end);
+    std::string piece = final ? escape_special(symbol.substr(0, symbol.size() - end.size())) : symbol + "@@";
+    if (!piece.empty() && !vocabulary.contains(piece)) vocabulary.add(piece);
+  };
+  for (const auto& [left, right] : codes.merges()) {
+    add(left);
+    add(right);
+  }
+  for (const auto& [left, right] : codes.merges()) add(left + right);
+  return Tokenizer("bpe", true, make_subword_scheme(std::move(vocabulary), std::move(codes)));
+}
+
+std::vector<std::int32_t> Tokenizer::encode(const std::string& line) const {
+  return scheme_->encode(pretokenized_ ? line : nfc(line));
+}
+
+std::vector<std::int32_t> Tokenizer::encode_with_eos(const std::string& line) const {
+  std::vector<std::int32_t> ids = encode(line);
+  ids.push_back(eos_id);
+  return ids;
+}
+
+std::string Tokenizer::decode(std::span<const std::int32_t> ids) const {
+  std::vector<std::int32_t> kept;
+  for (std::int32_t id : ids) {
+    piece(id);  // refuses ids that are out of range
+    if (id != pad_id && id != bos_id && id != eos_id) kept.push_back(id);
+  }
+  return scheme_->decode(kept);
+}
+
+const Vocabulary& Tokenizer::vocabulary() const {
+  return scheme_->vocabulary();
+}
+
+const BpeCodes* Tokenizer::codes() const {
+  return scheme_->codes();
+}
+
+std::vector<std::string> Tokenizer::pieces(std::span<const std::int32_t> ids) const {
+  std::vector<std::string> list;
+  for (std::int32_t id : ids) list.push_back(piece(id));
+  return list;
+}
+
+std::vector<std::int32_t> Tokenizer::word_of(std::span<const std::int32_t> ids) const {
+  std::vector<std::int32_t> words;
+  std::int32_t word = -1;
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    bool alone = ids[i] < special_count && ids[i] != unk_id;
+    bool after_alone = i == 0 || (ids[i - 1] < special_count && ids[i - 1] != unk_id);
+    if (alone || after_alone || scheme_->begins_word(piece(ids[i - 1]), piece(ids[i]))) ++word;
+    words.push_back(word);
+  }
+  return words;
+}
+
+TensorMap Tokenizer::to_map(const std::string& prefix) const {
+  TensorMap map;
+  nlohmann::json config{
+      {"type", type_}, {"pretokenized", pretokenized_}, {"normalization", pretokenized_ ? "none" : "nfc"}};
+  map.add(prefix + "/config", string_tensor({config.dump()}, "one"));
+  map.add(prefix + "/piece", string_tensor(vocabulary().pieces(), "id"));
+  if (const BpeCodes* codes = scheme_->codes()) {
+    map.add(prefix + "/merges", string_tensor(codes->lines(), "line"));
+  }
+  if (std::string_view model = scheme_->sentencepiece(); !model.empty()) {
+    map.add(prefix + "/sentencepiece",
+            Tensor::of<std::uint8_t>({model.begin(), model.end()}, {static_cast<std::int64_t>(model.size())},
+                                     {"byte"}));
+  }
+  return map;
+}
+
+Tokenizer Tokenizer::from_map(const TensorMap& map, const std::string& prefix) {
+  const std::string config_path = prefix + "/config";
+  std::vector<std::string> text = strings(map, config_path);
+  if (text.size() != 1) fail("/", config_path, ": ", text.size(), " strings, wanted 1");
+  nlohmann::json config = parse_config(config_path, text[0]);
+  SchemePtr scheme = scheme_from_map(map, prefix, config);
+  return Tokenizer(config["type"], config["pretokenized"], std::move(scheme));
+}
+
+Tokenizer Tokenizer::of_side(const TensorMap& map, const std::string& side) {
+  for (const std::string& prefix : {"model/" + side + "_vocabulary", std::string("model/vocabulary")}) {
+    if (map.contains(prefix + "/config")) return from_map(map, prefix);
+  }
+  return from_map(map, "vocabulary");
+}
+
+std::string Tokenizer::digest() const {
+  std::string bytes;
+  auto append = [&](std::string_view part) { bytes += concat(part.size(), ':', part); };
+  append(type_);
+  append(pretokenized_ ? "none" : "nfc");
+  for (const std::string& piece : vocabulary().pieces()) append(piece);
+  if (const BpeCodes* codes = scheme_->codes()) {
+    for (const std::string& line : codes->lines()) append(line);
+  }
+  append(scheme_->sentencepiece());
+  return sha256_hex(bytes);
+}
+
+}  // namespace heed::text

@@ -1,0 +1,106 @@
+// Text <-> ids. A tokenizer owns its vocabulary and everything else needed to cut text into pieces and put
+// them together again, and travels as a tensor map inside model files.
+//
+//  type                  pieces                            decode(encode(x)), apart from unknown pieces
+//  word                  words between white space         the words with one space between
+//  char                  characters                        NFC(x)
+//  bpe, unigram          SentencePiece, bytes as fallback  NFC(x), and nothing is unknown
+//  bpe, pretokenized     subword-nmt segments of words     the words with one space between, otherwise x
+//
+// Text is normalised to NFC first, except pre-tokenized text, which stays as it is. No text can spell a
+// special piece. Sentences have no bos; encode_with_eos adds the eos that /tokens has. Empty text is an empty
+// sentence.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tensor/tensor_map.h"
+#include "text/bpe.h"
+#include "text/vocabulary.h"
+
+namespace heed::text {
+
+class Scheme;
+
+/// Gives one line after the other; false at the end.
+using LineSource = std::function<bool(std::string& line)>;
+
+struct TrainOptions {
+  std::string type = "bpe";
+  bool pretokenized = false;
+  std::int64_t vocab_size = 8000;
+  std::int64_t merges = 0;
+  std::int64_t min_frequency = 1;
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& field) {
+    field("type", self.type, "kind of pieces", {"bpe", "unigram", "word", "char"});
+    field("pretokenized", self.pretokenized,
+          "the text is words with spaces between and stays as it is; bpe is that of subword-nmt");
+    field("vocab_size", self.vocab_size, "largest number of pieces, the 4 special ones included");
+    field("merges", self.merges,
+          "pre-tokenized bpe: number of merges, instead of --vocab-size (0: not given)");
+    field("min_frequency", self.min_frequency, "leave out words, characters or segments that are rarer");
+  }
+};
+
+class Tokenizer {
+ public:
+  /// Learns a tokenizer from text. Pre-tokenized bpe makes `merges` merges (vocab_size of them when 0) and
+  /// takes every segment of the text into its vocabulary, as subword-nmt does.
+  static Tokenizer train(const LineSource& next_line, const TrainOptions& options);
+
+  /// A word tokenizer of an imported word list.
+  static Tokenizer from_words(const std::vector<CountedPiece>& words, std::int64_t min_frequency = 0);
+  /// subword-nmt codes with the segments of a text as vocabulary, the frequent ones first.
+  static Tokenizer from_codes(BpeCodes codes, const LineSource& next_line, std::int64_t min_frequency = 1);
+  /// subword-nmt codes with an imported vocabulary file, in its order. Segments rarer than `threshold` are
+  /// left out; a segment that is not in the vocabulary is taken apart (apply-bpe --vocabulary-threshold).
+  static Tokenizer from_codes(BpeCodes codes, const std::vector<CountedPiece>& segments,
+                              std::int64_t threshold = 0);
+  /// subword-nmt codes with every symbol the merges know as vocabulary.
+  static Tokenizer from_codes(BpeCodes codes);
+
+  /// The ids of a line of valid UTF-8, without bos and eos.
+  std::vector<std::int32_t> encode(const std::string& line) const;
+  std::vector<std::int32_t> encode_with_eos(const std::string& line) const;
+  /// The text of a sentence: pad, bos and eos are skipped, an unknown piece is "<unk>". Throws Error on an id
+  /// that is not in the vocabulary.
+  std::string decode(std::span<const std::int32_t> ids) const;
+
+  const Vocabulary& vocabulary() const;
+  std::int64_t size() const { return vocabulary().size(); }
+  const std::string& piece(std::int32_t id) const { return vocabulary().piece(id); }
+  std::vector<std::string> pieces(std::span<const std::int32_t> ids) const;
+  /// For each piece the number of its word, from 0. A special piece is a word of its own.
+  std::vector<std::int32_t> word_of(std::span<const std::int32_t> ids) const;
+
+  const std::string& type() const { return type_; }
+  bool pretokenized() const { return pretokenized_; }
+  /// The merges of pre-tokenized bpe; null for the other types.
+  const BpeCodes* codes() const;
+
+  /// Tensors <prefix>/piece str(id), <prefix>/config JSON str(1), and <prefix>/merges str(merge) or
+  /// <prefix>/sentencepiece u8(byte) where the type has them.
+  TensorMap to_map(const std::string& prefix = "vocabulary") const;
+  static Tokenizer from_map(const TensorMap& map, const std::string& prefix = "vocabulary");
+  /// The tokenizer of one side ("source" or "target") of a model file, or of a vocabulary file.
+  static Tokenizer of_side(const TensorMap& map, const std::string& side);
+
+  /// SHA-256 of all that decides ids and text. Equal digests: interchangeable tokenizers.
+  std::string digest() const;
+
+ private:
+  Tokenizer(std::string type, bool pretokenized, std::shared_ptr<const Scheme> scheme);
+
+  std::string type_;
+  bool pretokenized_;
+  std::shared_ptr<const Scheme> scheme_;
+};
+
+}  // namespace heed::text

@@ -1,0 +1,42 @@
+// UTF-8 and what Unicode says about it. Text is a std::string of UTF-8 everywhere; a character is a code
+// point.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace heed::text {
+
+/// Byte offset of the first byte that is not part of well-formed UTF-8 (overlong forms and surrogates are
+/// not), or npos.
+std::size_t find_invalid_utf8(std::string_view bytes);
+
+/// `bytes` with U+FFFD in place of every byte that is not part of well-formed UTF-8.
+std::string replace_invalid_utf8(std::string_view bytes);
+
+/// Canonical composition (NFC) of valid UTF-8.
+std::string nfc(const std::string& text);
+
+/// The characters of valid UTF-8, as views into `text`.
+std::vector<std::string_view> characters(std::string_view text);
+
+/// The code point of one character as `characters` returns it.
+char32_t code_point(std::string_view character);
+
+/// White space as Python's str.split() and str.isspace() have it: NBSP and the typographic spaces included.
+bool is_space(char32_t c);
+
+/// The words of `text` between white space in the sense of is_space, as views.
+std::vector<std::string_view> split_white_space(std::string_view text);
+
+/// The words of `text` between ASCII blanks of `separators`, as views. No word is empty.
+std::vector<std::string_view> split_any(std::string_view text, std::string_view separators);
+
+/// Lower case with the two special rules of Unicode that are not per character (as Python's str.lower()):
+/// capital I with a dot becomes two characters, a capital sigma at the end of a word becomes the final one.
+std::string to_lower(std::string_view text);
+
+}  // namespace heed::text
