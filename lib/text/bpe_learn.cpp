@@ -2,7 +2,7 @@
 // pairs too rare to win soon are set aside. Setting them aside can lose counts when a symbol arises by two
 // different merges; published codes carry the trace of that, so it is done in the same way here, step by
 // step.
-#include <optional>
+#include <limits>
 #include <unordered_map>
 
 #include "text/bpe.h"
@@ -23,6 +23,7 @@ struct PairHash {
 };
 
 using PairCount = std::pair<Pair, std::int64_t>;
+constexpr PairCount no_pair{{-1, -1}, std::numeric_limits<std::int64_t>::min()};
 using PairCounts = std::unordered_map<Pair, std::int64_t, PairHash>;
 
 struct Word {
@@ -43,7 +44,7 @@ class Learner {
  private:
   Symbol intern(const std::string& symbol);
   bool less(const Pair& a, const Pair& b) const;
-  std::optional<PairCount> most_frequent() const;
+  PairCount most_frequent() const;
   void set_aside(double threshold);
   std::vector<Change> replace(const Pair& pair, Symbol merged);
   void forget_old_neighbours(const Pair& pair, const Change& change);
@@ -91,11 +92,10 @@ bool Learner::less(const Pair& a, const Pair& b) const {
   return order != 0 ? order < 0 : names_[a.second] < names_[b.second];
 }
 
-std::optional<PairCount> Learner::most_frequent() const {
-  std::optional<PairCount> best;
+PairCount Learner::most_frequent() const {
+  PairCount best = no_pair;
   for (const auto& [pair, count] : active_) {
-    bool wins = !best || count > best->second || (count == best->second && less(best->first, pair));
-    if (wins) best = {pair, count};
+    if (count > best.second || (count == best.second && less(best.first, pair))) best = {pair, count};
   }
   return best;
 }
@@ -156,19 +156,19 @@ void Learner::count_new_neighbours(Symbol merged, const Change& change) {
 std::vector<Merge> Learner::learn(std::int64_t merges, std::int64_t min_frequency) {
   std::vector<Merge> learned;
   if (active_.empty()) return learned;
-  double threshold = static_cast<double>(most_frequent()->second) / 10;
+  double threshold = static_cast<double>(most_frequent().second) / 10;
   for (std::int64_t i = 0; i < merges; ++i) {
-    std::optional<PairCount> best = most_frequent();
-    if (!best || (i > 0 && static_cast<double>(best->second) < threshold)) {
+    PairCount best = most_frequent();
+    if (i > 0 && static_cast<double>(best.second) < threshold) {
       set_aside(threshold);
       active_ = all_;
       best = most_frequent();
       threshold =
-          static_cast<double>(best->second) * static_cast<double>(i) / (static_cast<double>(i) + 10000.0);
+          static_cast<double>(best.second) * static_cast<double>(i) / (static_cast<double>(i) + 10000.0);
       set_aside(threshold);
     }
-    if (best->second < min_frequency) break;
-    const Pair pair = best->first;
+    if (best.second < min_frequency) break;
+    const Pair pair = best.first;
     learned.emplace_back(names_[pair.first], names_[pair.second]);
     Symbol merged = intern(names_[pair.first] + names_[pair.second]);
     std::vector<Change> changes = replace(pair, merged);

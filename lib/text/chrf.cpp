@@ -1,0 +1,153 @@
+#include "text/chrf.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "base/error.h"
+#include "base/version.h"
+#include "text/unicode.h"
+
+namespace heed::text {
+namespace {
+
+using Counts = std::unordered_map<std::string, std::int64_t>;
+
+std::string without_white_space(const std::string& line) {
+  std::string out;
+  for (std::string_view word : split_white_space(line)) out += word;
+  return out;
+}
+
+/// The words of a line, punctuation at the end or else at the start of a word split off, as the author's
+/// program.
+std::vector<std::string> words_and_punctuation(const std::string& line) {
+  constexpr std::string_view punctuation = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~";
+  auto is_punctuation = [&](char c) { return punctuation.find(c) != std::string_view::npos; };
+  std::vector<std::string> list;
+  for (std::string_view word : split_white_space(line)) {
+    if (word.size() > 1 && characters(word).size() > 1) {
+      if (is_punctuation(word.back())) {
+        list.emplace_back(word.substr(0, word.size() - 1));
+        word.remove_prefix(word.size() - 1);
+      } else if (is_punctuation(word.front())) {
+        list.emplace_back(word.substr(0, 1));
+        word.remove_prefix(1);
+      }
+    }
+    list.emplace_back(word);
+  }
+  return list;
+}
+
+template <class Unit>
+Counts ngrams(const std::vector<Unit>& units, std::size_t n, std::string_view separator) {
+  Counts counts;
+  for (std::size_t i = 0; i + n <= units.size(); ++i) {
+    std::string ngram;
+    for (std::size_t j = i; j < i + n; ++j) {
+      if (j > i) ngram += separator;
+      ngram += units[j];
+    }
+    ++counts[std::move(ngram)];
+  }
+  return counts;
+}
+
+std::int64_t total(const Counts& counts) {
+  std::int64_t sum = 0;
+  for (const auto& entry : counts) sum += entry.second;
+  return sum;
+}
+
+std::int64_t common(const Counts& a, const Counts& b) {
+  std::int64_t sum = 0;
+  for (const auto& [ngram, count] : a) {
+    if (auto it = b.find(ngram); it != b.end()) sum += std::min(count, it->second);
+  }
+  return sum;
+}
+
+}  // namespace
+
+Chrf::Chrf(ChrfOptions options) : options_(std::move(options)) {
+  if (options_.char_order < 1 || options_.word_order < 0 || options_.beta < 1) {
+    fail<UsageError>("chrF: wanted character order >= 1, word order >= 0 and beta >= 1");
+  }
+  sum_.resize(static_cast<std::size_t>(options_.char_order + options_.word_order));
+}
+
+std::vector<Chrf::Matches> Chrf::compare(const std::string& hypothesis, const std::string& reference) const {
+  std::vector<Matches> matches;
+  auto compare_order = [&](const auto& ours, const auto& theirs, std::int64_t n, std::string_view separator) {
+    Counts a = ngrams(ours, static_cast<std::size_t>(n), separator);
+    Counts b = ngrams(theirs, static_cast<std::size_t>(n), separator);
+    // A reference too short for this order says nothing about precision.
+    matches.push_back({b.empty() ? 0 : total(a), total(b), common(a, b)});
+  };
+  std::string a = options_.whitespace ? hypothesis : without_white_space(hypothesis);
+  std::string b = options_.whitespace ? reference : without_white_space(reference);
+  std::vector<std::string_view> chars = characters(a), reference_chars = characters(b);
+  for (std::int64_t n = 1; n <= options_.char_order; ++n) compare_order(chars, reference_chars, n, "");
+  if (options_.word_order > 0) {
+    auto words = words_and_punctuation(hypothesis), reference_words = words_and_punctuation(reference);
+    for (std::int64_t n = 1; n <= options_.word_order; ++n) compare_order(words, reference_words, n, " ");
+  }
+  return matches;
+}
+
+double Chrf::f_score(const std::vector<Matches>& matches) const {
+  constexpr double eps = 1e-16;
+  const double factor = static_cast<double>(options_.beta * options_.beta);
+  double smoothed = 0, precision_sum = 0, recall_sum = 0;
+  int orders = 0;
+  for (const Matches& m : matches) {
+    double both = static_cast<double>(m.both);
+    double precision = m.hypothesis > 0 ? both / static_cast<double>(m.hypothesis) : eps;
+    double recall = m.reference > 0 ? both / static_cast<double>(m.reference) : eps;
+    double denominator = factor * precision + recall;
+    smoothed += denominator > 0 ? (1 + factor) * precision * recall / denominator : eps;
+    if (m.hypothesis > 0 && m.reference > 0) {
+      precision_sum += precision;
+      recall_sum += recall;
+      ++orders;
+    }
+  }
+  if (options_.eps_smoothing) return 100 * smoothed / static_cast<double>(matches.size());
+  if (orders == 0 || precision_sum + recall_sum == 0) return 0;
+  double precision = precision_sum / orders, recall = recall_sum / orders;
+  return 100 * (1 + factor) * precision * recall / (factor * precision + recall);
+}
+
+void Chrf::add(const std::string& hypothesis, std::span<const std::string> references) {
+  if (references.empty()) fail("chrF needs a reference");
+  references_ = references.size();
+  std::vector<Matches> best;
+  double best_score = -1;
+  for (const std::string& reference : references) {
+    std::vector<Matches> matches = options_.lowercase ? compare(to_lower(hypothesis), to_lower(reference))
+                                                      : compare(hypothesis, reference);
+    if (double score = f_score(matches); score > best_score) {
+      best_score = score;
+      best = std::move(matches);
+    }
+  }
+  for (std::size_t i = 0; i < sum_.size(); ++i) {
+    sum_[i].hypothesis += best[i].hypothesis;
+    sum_[i].reference += best[i].reference;
+    sum_[i].both += best[i].both;
+  }
+}
+
+ChrfScore Chrf::score() const {
+  ChrfScore result;
+  result.score = f_score(sum_);
+  result.name =
+      concat("chrF", options_.beta, std::string(static_cast<std::size_t>(options_.word_order), '+'));
+  result.signature = concat("nrefs:", references_, "|case:", options_.lowercase ? "lc" : "mixed",
+                            "|eff:", options_.eps_smoothing ? "no" : "yes", "|nc:", options_.char_order,
+                            "|nw:", options_.word_order, "|space:", options_.whitespace ? "yes" : "no",
+                            "|version:heed-", version());
+  return result;
+}
+
+}  // namespace heed::text
