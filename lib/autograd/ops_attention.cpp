@@ -1,0 +1,88 @@
+#include "autograd/ops.h"
+#include "base/error.h"
+
+namespace heed {
+
+namespace {
+
+/// Number of weights of all sentences and heads.
+std::int64_t block_elements(const Packing& queries, const Packing& keys, std::int64_t n_heads) {
+  std::int64_t count = 0;
+  for (std::int64_t i = 0; i < queries.sentences(); ++i) count += n_heads * queries.length(i) * keys.length(i);
+  return count;
+}
+
+/// Calls visit(head problem, rows and columns of q, k, v, offset of the head's weights) for every sentence and head.
+template <class T, class Visit>
+void each_head(const Packing& queries, const Packing& keys, const AttentionOptions& o, std::int64_t d_k,
+               std::int64_t d_v, Visit&& visit) {
+  std::int64_t offset = 0, number = 0;
+  for (std::int64_t i = 0; i < queries.sentences(); ++i) {
+    const std::int64_t n = queries.length(i), m = keys.length(i);
+    for (std::int64_t h = 0; h < o.n_heads; ++h, offset += n * m) {
+      auto queries_of = [&](auto x, std::int64_t d) { return x.row_range(queries.offset(i), n).columns(h * d, d); };
+      auto keys_of = [&](auto x, std::int64_t d) { return x.row_range(keys.offset(i), m).columns(h * d, d); };
+      Dropout drop = o.drop;
+      drop.seed += static_cast<std::uint64_t>(++number) * 0x9E3779B97F4A7C15ull;  // every head draws its own numbers
+      visit(drop, offset, [&](auto q) { return queries_of(q, d_k); }, [&](auto k) { return keys_of(k, d_k); },
+            [&](auto v) { return keys_of(v, d_v); }, [&](auto c) { return queries_of(c, d_v); });
+    }
+  }
+}
+
+}  // namespace
+
+template <class T>
+AttentionResult<T> attention(Var<T> q, Var<T> k, Var<T> v, const Packing& queries, const Packing& keys,
+                             const AttentionOptions& options) {
+  const std::int64_t d_k = q.cols() / options.n_heads, d_v = v.cols() / options.n_heads;
+  if (q.cols() != k.cols() || q.cols() != d_k * options.n_heads || v.cols() != d_v * options.n_heads) {
+    fail("attention: query width ", q.cols(), ", key width ", k.cols(), " and value width ", v.cols(),
+         " must fit ", options.n_heads, " heads, with equal query and key widths");
+  }
+  if (queries.sentences() != keys.sentences() || queries.rows() != q.rows() || keys.rows() != k.rows() ||
+      k.rows() != v.rows()) {
+    fail("attention: ", q.rows(), " query rows of ", queries.sentences(), " sentences do not fit ", k.rows(),
+         " key rows of ", keys.sentences(), " sentences");
+  }
+  Tape<T>& tape = q.tape();
+  const std::int64_t count = block_elements(queries, keys, options.n_heads);
+  T* weights = tape.arena().template allocate<T>(count);
+  T* scores = options.keep_scores ? tape.arena().template allocate<T>(count) : nullptr;
+
+  Var<T> y = tape.result(q.rows(), v.cols());
+  Matrix<T> context = tape.mutable_value(y);
+  auto head_of = [=](const Dropout& drop, Matrix<const T> q_h, Matrix<const T> k_h, Matrix<const T> v_h) {
+    AttentionHead<T> head;
+    head.q = q_h;
+    head.k = k_h;
+    head.v = v_h;
+    head.scale = static_cast<T>(options.scale);
+    head.causal = options.causal;
+    head.drop = drop;
+    return head;
+  };
+  each_head<T>(queries, keys, options, d_k, d_v,
+               [&](const Dropout& drop, std::int64_t at, auto of_q, auto of_k, auto of_v, auto of_c) {
+                 attend_forward<T>(head_of(drop, of_q(q.value()), of_k(k.value()), of_v(v.value())),
+                                   scores ? scores + at : nullptr, weights + at, of_c(context));
+               });
+  tape.on_backward(y, [=, &tape, &queries, &keys] {
+    Matrix<const T> d_context = tape.gradient(y);
+    Matrix<T> d_q = tape.gradient(q), d_k_all = tape.gradient(k), d_v_all = tape.gradient(v);
+    each_head<T>(queries, keys, options, d_k, d_v,
+                 [&](const Dropout& drop, std::int64_t at, auto of_q, auto of_k, auto of_v, auto of_c) {
+                   attend_backward<T>(head_of(drop, of_q(q.value()), of_k(k.value()), of_v(v.value())),
+                                      weights + at, of_c(d_context), of_q(d_q), of_k(d_k_all), of_v(d_v_all));
+                 });
+  });
+  const auto size = static_cast<std::size_t>(count);
+  return {y, {weights, size}, scores ? std::span<const T>(scores, size) : std::span<const T>()};
+}
+
+template AttentionResult<float> attention(Var<float>, Var<float>, Var<float>, const Packing&, const Packing&,
+                                          const AttentionOptions&);
+template AttentionResult<double> attention(Var<double>, Var<double>, Var<double>, const Packing&, const Packing&,
+                                           const AttentionOptions&);
+
+}  // namespace heed

@@ -1,0 +1,67 @@
+#include "autograd/ops.h"
+#include "base/error.h"
+#include "tensor/gemm.h"
+
+namespace heed {
+
+namespace {
+
+template <class T>
+std::span<const T> row_of(Var<T> bias) {
+  return bias ? std::span<const T>(bias.value().data, static_cast<std::size_t>(bias.cols()))
+              : std::span<const T>();
+}
+
+}  // namespace
+
+template <class T>
+Var<T> linear(Var<T> x, Var<T> weight, Var<T> bias, Activation f, const Dropout& drop) {
+  if (x.cols() != weight.rows() || (bias && bias.cols() != weight.cols())) {
+    fail("linear: x [", x.rows(), ", ", x.cols(), "] does not fit weight [", weight.rows(), ", ",
+         weight.cols(), "]");
+  }
+  Tape<T>& tape = x.tape();
+  Var<T> y = tape.result(x.rows(), weight.cols());
+  Matrix<T> out = tape.mutable_value(y);
+  const bool plain = f == Activation::none && !drop.active();
+  if (plain && bias) {
+    broadcast_row<T>(row_of(bias), out);
+    gemm<T>(1, x.value(), weight.value(), 1, out);
+  } else {
+    gemm<T>(1, x.value(), weight.value(), 0, out);
+    if (!plain) bias_activation_dropout<T>(row_of(bias), f, drop, out);
+  }
+  tape.on_backward(y, [=, &tape] {
+    Matrix<T> d_y = tape.gradient(y);
+    if (!plain) bias_activation_dropout_backward<T>(f, drop, y.value(), d_y, d_y);  // d_y is not needed again
+    if (tape.wants_gradient(bias)) {
+      sum_rows<T>(d_y, std::span<T>(tape.gradient(bias).data, static_cast<std::size_t>(bias.cols())));
+    }
+    T beta;
+    if (tape.wants_gradient(weight)) {
+      Matrix<T> d_weight = tape.gradient(weight, beta);
+      gemm<T>(1, x.value().t(), d_y, beta, d_weight);
+    }
+    if (tape.wants_gradient(x)) {
+      Matrix<T> d_x = tape.gradient(x, beta);
+      gemm<T>(1, d_y, weight.value().t(), beta, d_x);
+    }
+  });
+  return y;
+}
+
+template <class T>
+Var<T> logits_of(Var<T> x, Var<T> weight, bool tied) {
+  Tape<T>& tape = x.tape();
+  Matrix<const T> w = tied ? weight.value().t() : weight.value();
+  Var<T> y = tape.result(x.rows(), w.cols);
+  gemm<T>(1, x.value(), w, 0, tape.mutable_value(y));
+  return y;
+}
+
+template Var<float> linear(Var<float>, Var<float>, Var<float>, Activation, const Dropout&);
+template Var<double> linear(Var<double>, Var<double>, Var<double>, Activation, const Dropout&);
+template Var<float> logits_of(Var<float>, Var<float>, bool);
+template Var<double> logits_of(Var<double>, Var<double>, bool);
+
+}  // namespace heed

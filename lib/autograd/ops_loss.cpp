@@ -1,0 +1,56 @@
+#include <algorithm>
+
+#include "autograd/ops.h"
+#include "base/error.h"
+#include "tensor/gemm.h"
+
+namespace heed {
+
+namespace {
+/// Rows of logits that exist at a time: enough for an efficient product, few enough to stay in the cache.
+constexpr std::int64_t kBlockRows = 256;
+}  // namespace
+
+template <class T>
+CrossEntropySums projected_cross_entropy(Var<T> states, Var<T> weight, bool tied,
+                                         std::span<const std::int32_t> targets, double smoothing, T scale) {
+  Tape<T>& tape = states.tape();
+  const Matrix<const T> w = tied ? weight.value().t() : weight.value();  // [d, V]
+  const std::int64_t n = states.rows(), vocabulary = w.cols;
+  if (states.cols() != w.rows || n != static_cast<std::int64_t>(targets.size())) {
+    fail("cross-entropy: states [", n, ", ", states.cols(), "] do not fit weight [", w.rows, ", ", w.cols, "] or ",
+         targets.size(), " targets");
+  }
+  for (std::int32_t id : targets) {
+    if (id < 0 || id >= vocabulary) fail("target id ", id, " is outside the vocabulary of ", vocabulary);
+  }
+  const bool gradient = tape.with_gradients();
+  T states_beta = 0;
+  Matrix<T> d_states, d_weight;
+  if (gradient) {
+    d_states = tape.gradient(states, states_beta);
+    if (tape.wants_gradient(weight)) d_weight = tied ? tape.gradient(weight).t() : tape.gradient(weight);
+  }
+  CrossEntropySums sums;
+  Matrix<T> block = tape.arena().template matrix<T>(std::min(n, kBlockRows), vocabulary);
+  for (std::int64_t first = 0; first < n; first += kBlockRows) {
+    const std::int64_t count = std::min(kBlockRows, n - first);
+    Matrix<T> logits = block.row_range(0, count);
+    Matrix<const T> x = states.value().row_range(first, count);
+    gemm<T>(1, x, w, 0, logits);
+    cross_entropy_rows<T>(logits, targets.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count)),
+                          smoothing, scale, gradient, sums);
+    if (!gradient) continue;
+    // The block now holds d loss / d logits.
+    gemm<T>(1, logits, w.t(), states_beta, d_states.row_range(first, count));
+    if (d_weight.data) gemm<T>(1, x.t(), logits, 1, d_weight);
+  }
+  return sums;
+}
+
+template CrossEntropySums projected_cross_entropy(Var<float>, Var<float>, bool, std::span<const std::int32_t>,
+                                                  double, float);
+template CrossEntropySums projected_cross_entropy(Var<double>, Var<double>, bool, std::span<const std::int32_t>,
+                                                  double, double);
+
+}  // namespace heed

@@ -1,0 +1,177 @@
+// Elementwise operations, embeddings and normalisation.
+#include <algorithm>
+
+#include "autograd/ops.h"
+#include "base/error.h"
+
+namespace heed {
+
+namespace {
+
+template <class T>
+std::span<const T> all(Matrix<const T> m) {
+  return {m.data, static_cast<std::size_t>(m.size())};
+}
+template <class T>
+std::span<T> all(Matrix<T> m) {
+  return {m.data, static_cast<std::size_t>(m.size())};
+}
+
+template <class T>
+void expect_dense(const char* op, Var<T> x) {
+  if (!x.value().dense()) fail(op, ": wants a dense matrix, not a slice");
+}
+
+/// gradient(x) += dropout(d).
+template <class T>
+void add_gradient(Tape<T>& tape, Var<T> x, Matrix<const T> d, const Dropout& drop = {}) {
+  if (!tape.wants_gradient(x)) return;
+  T beta;
+  Matrix<T> d_x = tape.gradient(x, beta);
+  if (beta == T{0}) {
+    if (drop.active()) {
+      dropout<T>(drop, all(d), all(d_x));
+    } else {
+      std::copy_n(d.data, d.size(), d_x.data);
+    }
+  } else if (drop.active()) {
+    dropout_add<T>(drop, all(d), all(d_x));
+  } else {
+    add_to<T>(all(d), all(d_x));
+  }
+}
+
+}  // namespace
+
+template <class T>
+Var<T> add(Var<T> a, Var<T> b) {
+  return add_dropped(a, b, Dropout{});
+}
+
+template <class T>
+Var<T> add_dropped(Var<T> x, Var<T> sub, const Dropout& drop) {
+  if (x.rows() != sub.rows() || x.cols() != sub.cols()) {
+    fail("add: [", x.rows(), ", ", x.cols(), "] and [", sub.rows(), ", ", sub.cols(), "] differ");
+  }
+  expect_dense("add", x);
+  expect_dense("add", sub);
+  Tape<T>& tape = x.tape();
+  Var<T> y = tape.result(x.rows(), x.cols());
+  Matrix<T> out = tape.mutable_value(y);
+  std::copy_n(x.value().data, out.size(), out.data);
+  if (drop.active()) {
+    dropout_add<T>(drop, all(sub.value()), all(out));
+  } else {
+    add_to<T>(all(sub.value()), all(out));
+  }
+  tape.on_backward(y, [=, &tape] {
+    Matrix<const T> d_y = tape.gradient(y);
+    add_gradient(tape, x, d_y);
+    add_gradient(tape, sub, d_y, drop);
+  });
+  return y;
+}
+
+template <class T>
+Var<T> activate(Activation f, Var<T> x) {
+  expect_dense("activate", x);
+  Tape<T>& tape = x.tape();
+  Var<T> y = tape.result(x.rows(), x.cols());
+  apply<T>(f, all(x.value()), all(tape.mutable_value(y)));
+  tape.on_backward(y, [=, &tape] {
+    if (!tape.wants_gradient(x)) return;
+    T beta;
+    Matrix<const T> d_y = tape.gradient(y);
+    Matrix<T> d_x = tape.gradient(x, beta);
+    apply_backward<T>(f, all(y.value()), all(d_y), all(d_x), beta != T{0});
+  });
+  return y;
+}
+
+template <class T>
+Var<T> drop_out(Var<T> x, const Dropout& drop) {
+  if (!drop.active()) return x;
+  expect_dense("dropout", x);
+  Tape<T>& tape = x.tape();
+  Var<T> y = tape.result(x.rows(), x.cols());
+  dropout<T>(drop, all(x.value()), all(tape.mutable_value(y)));
+  tape.on_backward(y, [=, &tape] { add_gradient(tape, x, Matrix<const T>(tape.gradient(y)), drop); });
+  return y;
+}
+
+template <class T>
+Var<T> embedding(Var<T> table, std::span<const std::int32_t> ids, T scale, Var<T> positions,
+                 std::span<const std::int32_t> position, const Dropout& drop) {
+  Tape<T>& tape = table.tape();
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (ids[i] < 0 || ids[i] >= table.rows()) {
+      fail("embedding: id ", ids[i], " at row ", i, " is outside the vocabulary of ", table.rows());
+    }
+    if (positions && (position[i] < 0 || position[i] >= positions.rows())) {
+      fail("embedding: position ", position[i], " is outside the table of ", positions.rows(), " positions");
+    }
+  }
+  Var<T> y = tape.result(static_cast<std::int64_t>(ids.size()), table.cols());
+  Matrix<T> out = tape.mutable_value(y);
+  gather_rows<T>(table.value(), ids, scale, positions ? positions.value() : Matrix<const T>(), position, out);
+  if (drop.active()) dropout<T>(drop, all(Matrix<const T>(out)), all(out));
+  tape.on_backward(y, [=, &tape] {
+    Matrix<T> d_y = tape.gradient(y);
+    if (drop.active()) dropout<T>(drop, all(Matrix<const T>(d_y)), all(d_y));  // d_y is not needed again
+    if (tape.wants_gradient(table)) scatter_add_rows<T>(ids, scale, d_y, tape.gradient(table));
+    if (tape.wants_gradient(positions)) scatter_add_rows<T>(position, T{1}, d_y, tape.gradient(positions));
+  });
+  return y;
+}
+
+template <class T>
+SumAndNorm<T> add_layer_norm(Var<T> x, Var<T> sub, const Dropout& drop, Var<T> gamma, Var<T> beta, T eps) {
+  Tape<T>& tape = x.tape();
+  const std::int64_t n = x.rows(), d = x.cols();
+  if (gamma.cols() != d || beta.cols() != d || (sub && (sub.rows() != n || sub.cols() != d))) {
+    fail("layer_norm: x [", n, ", ", d, "] does not fit gamma [", gamma.cols(), "] or the sublayer's output");
+  }
+  expect_dense("layer_norm", x);
+  const auto width = static_cast<std::size_t>(d);
+  SumAndNorm<T> result;
+  result.sum = sub ? tape.result(n, d) : x;
+  result.output = tape.result(n, d);
+  std::span<T> mean(tape.arena().template allocate<T>(n), static_cast<std::size_t>(n));
+  std::span<T> rstd(tape.arena().template allocate<T>(n), static_cast<std::size_t>(n));
+  add_layer_norm<T>(x.value(), sub ? sub.value() : Matrix<const T>(), drop, {gamma.value().data, width},
+                    {beta.value().data, width}, eps, tape.mutable_value(result.sum),
+                    tape.mutable_value(result.output), mean, rstd);
+  const Var<T> sum = result.sum, y = result.output;
+  tape.on_backward(y, [=, &tape] {
+    // The norm's parameters are always trained together; without gradients for them a scratch row takes the sums.
+    std::vector<T> unwanted(tape.wants_gradient(gamma) ? 0 : 2 * width);
+    T* d_gamma = unwanted.empty() ? tape.gradient(gamma).data : unwanted.data();
+    T* d_beta = unwanted.empty() ? tape.gradient(beta).data : unwanted.data() + width;
+    Matrix<T> d_y = tape.gradient(y);
+    layer_norm_backward<T>(sum.value(), mean, rstd, {gamma.value().data, width}, d_y, d_y, {d_gamma, width},
+                           {d_beta, width});
+    if (!sub) {
+      add_gradient(tape, x, Matrix<const T>(d_y));
+      return;
+    }
+    // The sum may also be read by the next residual connection (pre-norm).
+    if (tape.has_gradient(sum)) add_to<T>(all(Matrix<const T>(tape.gradient(sum))), all(d_y));
+    add_gradient(tape, x, Matrix<const T>(d_y));
+    add_gradient(tape, sub, Matrix<const T>(d_y), drop);
+  });
+  return result;
+}
+
+#define HEED_INSTANTIATE(T)                                                                                   \
+  template Var<T> add(Var<T>, Var<T>);                                                                        \
+  template Var<T> add_dropped(Var<T>, Var<T>, const Dropout&);                                                \
+  template Var<T> activate(Activation, Var<T>);                                                               \
+  template Var<T> drop_out(Var<T>, const Dropout&);                                                           \
+  template Var<T> embedding(Var<T>, std::span<const std::int32_t>, T, Var<T>, std::span<const std::int32_t>, \
+                            const Dropout&);                                                                  \
+  template SumAndNorm<T> add_layer_norm(Var<T>, Var<T>, const Dropout&, Var<T>, Var<T>, T);
+HEED_INSTANTIATE(float)
+HEED_INSTANTIATE(double)
+#undef HEED_INSTANTIATE
+
+}  // namespace heed

@@ -1,0 +1,163 @@
+#include "nn/parameters.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "tensor/philox.h"
+
+namespace heed {
+
+namespace {
+
+constexpr std::int64_t kAlignment = 16;
+
+/// FNV-1a: a stream number for Philox that depends on the name alone.
+std::uint64_t hash(const std::string& name) {
+  std::uint64_t h = 14695981039346656037ull;
+  for (unsigned char c : name) h = (h ^ c) * 1099511628211ull;
+  return h;
+}
+
+}  // namespace
+
+Init Init::xavier(std::int64_t d_in, std::int64_t d_out, double gain) {
+  return uniform(gain * std::sqrt(6.0 / static_cast<double>(d_in + d_out)));
+}
+
+template <class T>
+void ParameterSet<T>::append(Parameter p) {
+  if (!index_.emplace(p.name, list_.size()).second) fail("two parameters are named ", p.name);
+  const std::int64_t end = p.offset + (p.rows - 1) * p.row_stride + p.cols;
+  const std::int64_t needed = (end + kAlignment - 1) / kAlignment * kAlignment;
+  values_.resize(std::max(values_.size(), static_cast<std::size_t>(needed)));
+  list_.push_back(std::move(p));
+}
+
+template <class T>
+void ParameterSet<T>::add(const std::string& name, Shape shape, Init init) {
+  Parameter p;
+  p.name = name;
+  p.rows = shape.size() == 1 ? 1 : shape.at(0);
+  p.cols = shape.back();
+  p.row_stride = p.cols;
+  p.offset = static_cast<std::int64_t>(values_.size());
+  p.shape = std::move(shape);
+  p.init = init;
+  append(std::move(p));
+}
+
+template <class T>
+void ParameterSet<T>::add_stacked(const std::string& scope, const std::vector<std::string>& parts,
+                                  std::int64_t d_in, std::int64_t d_out, bool bias, double gain) {
+  const std::int64_t start = static_cast<std::int64_t>(values_.size());
+  const std::int64_t stride = d_out * static_cast<std::int64_t>(parts.size());
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    append({scope + "/" + parts[i] + "/weight",
+            {d_in, d_out},
+            start + static_cast<std::int64_t>(i) * d_out,
+            d_in,
+            d_out,
+            stride,
+            Init::xavier(d_in, d_out, gain)});
+  }
+  if (!bias) return;
+  const std::int64_t biases = static_cast<std::int64_t>(values_.size());
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    append({scope + "/" + parts[i] + "/bias",
+            {d_out},
+            biases + static_cast<std::int64_t>(i) * d_out,
+            1,
+            d_out,
+            d_out,
+            Init::zeros()});
+  }
+}
+
+template <class T>
+const Parameter& ParameterSet<T>::find(const std::string& name) const {
+  auto it = index_.find(name);
+  if (it == index_.end()) fail("the model has no parameter ", name);
+  return list_[it->second];
+}
+
+template <class T>
+Parameter ParameterSet<T>::stacked(const std::string& scope, const std::vector<std::string>& parts,
+                                   const std::string& field) const {
+  Parameter whole = find(scope + "/" + parts.front() + "/" + field);
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    const Parameter& next = find(scope + "/" + parts[i] + "/" + field);
+    if (next.offset != whole.offset + whole.cols || next.rows != whole.rows) {
+      fail(scope, ": ", parts[i], "/", field, " does not lie beside ", parts[i - 1]);
+    }
+    whole.cols += next.cols;
+  }
+  return whole;
+}
+
+template <class T>
+std::int64_t ParameterSet<T>::count() const {
+  std::int64_t total = 0;
+  for (const Parameter& p : list_) total += p.rows * p.cols;
+  return total;
+}
+
+template <class T>
+void ParameterSet<T>::initialize(std::uint64_t seed) {
+  for (const Parameter& p : list_) {
+    Random random(seed, hash(p.name));
+    auto draw = [&]() -> double {
+      switch (p.init.kind) {
+        case Init::Kind::zeros: return 0;
+        case Init::Kind::ones: return 1;
+        case Init::Kind::uniform: return p.init.size * (2 * random.uniform() - 1);
+        case Init::Kind::normal: return p.init.size * random.normal();
+      }
+      return 0;
+    };
+    Matrix<T> m = p.in(values_.data());
+    for (std::int64_t i = 0; i < m.rows; ++i) {
+      for (std::int64_t j = 0; j < m.cols; ++j) m(i, j) = static_cast<T>(draw());
+    }
+  }
+}
+
+template <class T>
+void ParameterSet<T>::to_map(std::span<const T> flat, const std::string& prefix, TensorMap& map) const {
+  for (const Parameter& p : list_) {
+    std::vector<float> dense;
+    dense.reserve(static_cast<std::size_t>(p.rows * p.cols));
+    Matrix<const T> m = p.in(flat.data());
+    for (std::int64_t i = 0; i < m.rows; ++i) {
+      for (std::int64_t j = 0; j < m.cols; ++j) dense.push_back(static_cast<float>(m(i, j)));
+    }
+    map.add(prefix + p.name, Tensor::of<float>(std::move(dense), p.shape));
+  }
+}
+
+template <class T>
+void ParameterSet<T>::from_map(const TensorMap& map, const std::string& prefix, std::span<T> flat) const {
+  auto fill = [&](const Parameter& p, auto source) {
+    Matrix<T> m = p.in(flat.data());
+    for (std::int64_t i = 0, at = 0; i < m.rows; ++i) {
+      for (std::int64_t j = 0; j < m.cols; ++j, ++at) {
+        m(i, j) = static_cast<T>(source[static_cast<std::size_t>(at)]);
+        if (!std::isfinite(m(i, j))) fail("/", prefix, p.name, ": element ", at, " is ", m(i, j));
+      }
+    }
+  };
+  for (const Parameter& p : list_) {
+    const Tensor& t = map.at(prefix + p.name);
+    expect_shape("/" + prefix + p.name, t.shape(), p.shape);
+    if (t.dtype() == DType::f64) {
+      fill(p, t.values<double>());
+    } else {
+      fill(p, t.values<float>());
+    }
+  }
+}
+
+template class ParameterSet<float>;
+template class ParameterSet<double>;
+
+}  // namespace heed
