@@ -1,5 +1,6 @@
-// The differentiable operations. Each states its shape rule (rows are packed tokens), computes its value and, on a tape
-// with gradients, records its mirror image. Spans and packings handed in must outlive the tape's pass.
+// The differentiable operations. Each states its shape rule (rows are packed tokens), computes its value and,
+// on a tape with gradients, records its mirror image. Spans and packings handed in must outlive the tape's
+// pass.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,8 @@ namespace heed {
 
 /// dropout(f(x W + b)): x [n, d_in], W [d_in, d_out], b [1, d_out] or none -> [n, d_out].
 template <class T>
-Var<T> linear(Var<T> x, Var<T> weight, Var<T> bias, Activation f = Activation::none, const Dropout& drop = {});
+Var<T> linear(Var<T> x, Var<T> weight, Var<T> bias, Activation f = Activation::none,
+              const Dropout& drop = {});
 
 /// a + b, same shape.
 template <class T>
@@ -28,7 +30,8 @@ Var<T> activate(Activation f, Var<T> x);
 template <class T>
 Var<T> drop_out(Var<T> x, const Dropout& drop);
 
-/// dropout(scale * table[ids[i]] + positions[position[i]]): table [V, d], positions [max_length, d] or none -> [n, d].
+/// dropout(scale * table[ids[i]] + positions[position[i]]): table [V, d], positions [max_length, d] or none
+/// -> [n, d].
 template <class T>
 Var<T> embedding(Var<T> table, std::span<const std::int32_t> ids, T scale, Var<T> positions,
                  std::span<const std::int32_t> position, const Dropout& drop = {});
@@ -36,7 +39,7 @@ Var<T> embedding(Var<T> table, std::span<const std::int32_t> ids, T scale, Var<T
 /// The residual connection and the layer normalisation behind it.
 template <class T>
 struct SumAndNorm {
-  Var<T> sum;     ///< x + dropout(sub) [n, d]; x itself when sub is none
+  Var<T> sum;  ///< x + dropout(sub) [n, d], to look at: no gradient flows into it; x itself when sub is none
   Var<T> output;  ///< LayerNorm(sum) [n, d]
 };
 template <class T>
@@ -53,26 +56,28 @@ struct AttentionOptions {
   Dropout drop;         ///< on the weights
   bool keep_scores = false;
 };
-/// Blocks lie sentence by sentence: [n_heads, n_queries, n_keys] each, dense (see Recorder::record_attention).
+/// Blocks lie sentence by sentence: [n_heads, n_queries, n_keys] each, dense (see
+/// Recorder::record_attention).
 template <class T>
 struct AttentionResult {
   Var<T> context;              ///< [query rows, n_heads * d_v]
   std::span<const T> weights;  ///< after softmax, before dropout
   std::span<const T> scores;   ///< scaled, before mask and softmax; empty unless kept
 };
-/// Dot-product attention of every sentence's queries over its own keys, head by head: q [query rows, n_heads * d_k],
-/// k [key rows, n_heads * d_k], v [key rows, n_heads * d_v].
+/// Dot-product attention of every sentence's queries over its own keys, head by head: q [query rows, n_heads
+/// * d_k], k [key rows, n_heads * d_k], v [key rows, n_heads * d_v].
 template <class T>
 AttentionResult<T> attention(Var<T> q, Var<T> k, Var<T> v, const Packing& queries, const Packing& keys,
                              const AttentionOptions& options);
 
-/// Cross-entropy of softmax(states W) against targets with label smoothing (kernels.h, cross_entropy_rows): states [n, d],
-/// weight [d, V]. The logits exist only a block of rows at a time, so their gradients are taken at once: with gradients on,
-/// d states and d weight receive `scale` * d loss, and Tape::backward() goes on from there.
-/// The weight may be the transposed view of an embedding table (tied): pass the table and `tied`.
+/// Cross-entropy of softmax(states W) against targets with label smoothing (kernels.h, cross_entropy_rows):
+/// states [n, d], weight [d, V]. The logits exist only a block of rows at a time, so their gradients are
+/// taken at once: with gradients on, d states and d weight receive `scale` * d loss, and Tape::backward()
+/// goes on from there. The weight may be the transposed view of an embedding table (tied): pass the table and
+/// `tied`.
 template <class T>
-CrossEntropySums projected_cross_entropy(Var<T> states, Var<T> weight, bool tied, std::span<const std::int32_t> targets,
-                                         double smoothing, T scale);
+CrossEntropySums projected_cross_entropy(Var<T> states, Var<T> weight, bool tied,
+                                         std::span<const std::int32_t> targets, double smoothing, T scale);
 
 /// logits = x table^T: x [n, d], table [V, d] -> [n, V]. No gradient: decoding only.
 template <class T>

@@ -8,11 +8,13 @@ namespace {
 /// Number of weights of all sentences and heads.
 std::int64_t block_elements(const Packing& queries, const Packing& keys, std::int64_t n_heads) {
   std::int64_t count = 0;
-  for (std::int64_t i = 0; i < queries.sentences(); ++i) count += n_heads * queries.length(i) * keys.length(i);
+  for (std::int64_t i = 0; i < queries.sentences(); ++i)
+    count += n_heads * queries.length(i) * keys.length(i);
   return count;
 }
 
-/// Calls visit(head problem, rows and columns of q, k, v, offset of the head's weights) for every sentence and head.
+/// Calls visit(head problem, rows and columns of q, k, v, offset of the head's weights) for every sentence
+/// and head.
 template <class T, class Visit>
 void each_head(const Packing& queries, const Packing& keys, const AttentionOptions& o, std::int64_t d_k,
                std::int64_t d_v, Visit&& visit) {
@@ -20,12 +22,16 @@ void each_head(const Packing& queries, const Packing& keys, const AttentionOptio
   for (std::int64_t i = 0; i < queries.sentences(); ++i) {
     const std::int64_t n = queries.length(i), m = keys.length(i);
     for (std::int64_t h = 0; h < o.n_heads; ++h, offset += n * m) {
-      auto queries_of = [&](auto x, std::int64_t d) { return x.row_range(queries.offset(i), n).columns(h * d, d); };
+      auto queries_of = [&](auto x, std::int64_t d) {
+        return x.row_range(queries.offset(i), n).columns(h * d, d);
+      };
       auto keys_of = [&](auto x, std::int64_t d) { return x.row_range(keys.offset(i), m).columns(h * d, d); };
       Dropout drop = o.drop;
-      drop.seed += static_cast<std::uint64_t>(++number) * 0x9E3779B97F4A7C15ull;  // every head draws its own numbers
-      visit(drop, offset, [&](auto q) { return queries_of(q, d_k); }, [&](auto k) { return keys_of(k, d_k); },
-            [&](auto v) { return keys_of(v, d_v); }, [&](auto c) { return queries_of(c, d_v); });
+      drop.seed +=
+          static_cast<std::uint64_t>(++number) * 0x9E3779B97F4A7C15ull;  // every head draws its own numbers
+      visit(
+          drop, offset, [&](auto q) { return queries_of(q, d_k); }, [&](auto k) { return keys_of(k, d_k); },
+          [&](auto v) { return keys_of(v, d_v); }, [&](auto c) { return queries_of(c, d_v); });
     }
   }
 }
@@ -82,7 +88,7 @@ AttentionResult<T> attention(Var<T> q, Var<T> k, Var<T> v, const Packing& querie
 
 template AttentionResult<float> attention(Var<float>, Var<float>, Var<float>, const Packing&, const Packing&,
                                           const AttentionOptions&);
-template AttentionResult<double> attention(Var<double>, Var<double>, Var<double>, const Packing&, const Packing&,
-                                           const AttentionOptions&);
+template AttentionResult<double> attention(Var<double>, Var<double>, Var<double>, const Packing&,
+                                           const Packing&, const AttentionOptions&);
 
 }  // namespace heed

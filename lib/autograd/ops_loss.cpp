@@ -18,8 +18,8 @@ CrossEntropySums projected_cross_entropy(Var<T> states, Var<T> weight, bool tied
   const Matrix<const T> w = tied ? weight.value().t() : weight.value();  // [d, V]
   const std::int64_t n = states.rows(), vocabulary = w.cols;
   if (states.cols() != w.rows || n != static_cast<std::int64_t>(targets.size())) {
-    fail("cross-entropy: states [", n, ", ", states.cols(), "] do not fit weight [", w.rows, ", ", w.cols, "] or ",
-         targets.size(), " targets");
+    fail("cross-entropy: states [", n, ", ", states.cols(), "] do not fit weight [", w.rows, ", ", w.cols,
+         "] or ", targets.size(), " targets");
   }
   for (std::int32_t id : targets) {
     if (id < 0 || id >= vocabulary) fail("target id ", id, " is outside the vocabulary of ", vocabulary);
@@ -38,7 +38,8 @@ CrossEntropySums projected_cross_entropy(Var<T> states, Var<T> weight, bool tied
     Matrix<T> logits = block.row_range(0, count);
     Matrix<const T> x = states.value().row_range(first, count);
     gemm<T>(1, x, w, 0, logits);
-    cross_entropy_rows<T>(logits, targets.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count)),
+    cross_entropy_rows<T>(logits,
+                          targets.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count)),
                           smoothing, scale, gradient, sums);
     if (!gradient) continue;
     // The block now holds d loss / d logits.
@@ -50,7 +51,7 @@ CrossEntropySums projected_cross_entropy(Var<T> states, Var<T> weight, bool tied
 
 template CrossEntropySums projected_cross_entropy(Var<float>, Var<float>, bool, std::span<const std::int32_t>,
                                                   double, float);
-template CrossEntropySums projected_cross_entropy(Var<double>, Var<double>, bool, std::span<const std::int32_t>,
-                                                  double, double);
+template CrossEntropySums projected_cross_entropy(Var<double>, Var<double>, bool,
+                                                  std::span<const std::int32_t>, double, double);
 
 }  // namespace heed

@@ -143,32 +143,27 @@ SumAndNorm<T> add_layer_norm(Var<T> x, Var<T> sub, const Dropout& drop, Var<T> g
                     tape.mutable_value(result.output), mean, rstd);
   const Var<T> sum = result.sum, y = result.output;
   tape.on_backward(y, [=, &tape] {
-    // The norm's parameters are always trained together; without gradients for them a scratch row takes the sums.
+    // The norm's parameters are always trained together; without gradients for them a scratch row takes the
+    // sums.
     std::vector<T> unwanted(tape.wants_gradient(gamma) ? 0 : 2 * width);
     T* d_gamma = unwanted.empty() ? tape.gradient(gamma).data : unwanted.data();
     T* d_beta = unwanted.empty() ? tape.gradient(beta).data : unwanted.data() + width;
     Matrix<T> d_y = tape.gradient(y);
     layer_norm_backward<T>(sum.value(), mean, rstd, {gamma.value().data, width}, d_y, d_y, {d_gamma, width},
                            {d_beta, width});
-    if (!sub) {
-      add_gradient(tape, x, Matrix<const T>(d_y));
-      return;
-    }
-    // The sum may also be read by the next residual connection (pre-norm).
-    if (tape.has_gradient(sum)) add_to<T>(all(Matrix<const T>(tape.gradient(sum))), all(d_y));
     add_gradient(tape, x, Matrix<const T>(d_y));
-    add_gradient(tape, sub, Matrix<const T>(d_y), drop);
+    if (sub) add_gradient(tape, sub, Matrix<const T>(d_y), drop);
   });
   return result;
 }
 
-#define HEED_INSTANTIATE(T)                                                                                   \
-  template Var<T> add(Var<T>, Var<T>);                                                                        \
-  template Var<T> add_dropped(Var<T>, Var<T>, const Dropout&);                                                \
-  template Var<T> activate(Activation, Var<T>);                                                               \
-  template Var<T> drop_out(Var<T>, const Dropout&);                                                           \
+#define HEED_INSTANTIATE(T)                                                                                  \
+  template Var<T> add(Var<T>, Var<T>);                                                                       \
+  template Var<T> add_dropped(Var<T>, Var<T>, const Dropout&);                                               \
+  template Var<T> activate(Activation, Var<T>);                                                              \
+  template Var<T> drop_out(Var<T>, const Dropout&);                                                          \
   template Var<T> embedding(Var<T>, std::span<const std::int32_t>, T, Var<T>, std::span<const std::int32_t>, \
-                            const Dropout&);                                                                  \
+                            const Dropout&);                                                                 \
   template SumAndNorm<T> add_layer_norm(Var<T>, Var<T>, const Dropout&, Var<T>, Var<T>, T);
 HEED_INSTANTIATE(float)
 HEED_INSTANTIATE(double)

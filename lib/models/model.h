@@ -19,15 +19,19 @@ namespace heed {
 
 enum class Side { source, target };
 
+/// Ids that every vocabulary shares.
+inline constexpr std::int32_t kPad = 0, kUnknown = 1, kBos = 2, kEos = 3;
+
 /// Decoding one token at a time from an encoded source. Copies what it needs of the memory.
+template <class T>
 class Stepper {
  public:
   virtual ~Stepper() = default;
   /// Hypothesis i continues hypothesis parents[i] of the previous call by tokens[i]; in the first call
   /// parents[i] is the sentence. Hypotheses of one sentence must be adjacent; those left out are dropped.
   /// Returns the logits [n, target vocabulary], valid until the next call.
-  virtual Matrix<const float> step(std::span<const std::int32_t> tokens,
-                                   std::span<const std::int64_t> parents) = 0;
+  virtual Matrix<const T> step(std::span<const std::int32_t> tokens,
+                               std::span<const std::int64_t> parents) = 0;
 };
 
 template <class T>
@@ -57,13 +61,10 @@ class Model {
   /// it takes gradients.
   virtual CrossEntropySums loss(Pass<T>& pass, Var<T> states, const PackedTokens& target, double smoothing,
                                 T scale) const = 0;
-  /// log p(target[i] | prefix) for every target row, and optionally all logits' log-probabilities [rows,
-  /// vocabulary].
-  virtual void log_probabilities(Pass<T>& pass, Var<T> states, const PackedTokens& target,
-                                 std::span<T> token_log_probability) const = 0;
-  /// Step-by-step decoding of the sentences of `memory` [source rows, d]. Float models only; throws Error for
-  /// double.
-  virtual std::unique_ptr<Stepper> stepper(Matrix<const T> memory, const Packing& source_rows) const = 0;
+  /// Scores of every target word before the softmax [rows, V]. Without gradient.
+  virtual Var<T> logits(Pass<T>& pass, Var<T> states) const = 0;
+  /// Step-by-step decoding of the sentences of `memory` [source rows, d].
+  virtual std::unique_ptr<Stepper<T>> stepper(Matrix<const T> memory, const Packing& source_rows) const = 0;
 
  protected:
   ParameterSet<T> parameters_;

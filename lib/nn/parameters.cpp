@@ -108,10 +108,14 @@ void ParameterSet<T>::initialize(std::uint64_t seed) {
     Random random(seed, hash(p.name));
     auto draw = [&]() -> double {
       switch (p.init.kind) {
-        case Init::Kind::zeros: return 0;
-        case Init::Kind::ones: return 1;
-        case Init::Kind::uniform: return p.init.size * (2 * random.uniform() - 1);
-        case Init::Kind::normal: return p.init.size * random.normal();
+        case Init::Kind::zeros:
+          return 0;
+        case Init::Kind::ones:
+          return 1;
+        case Init::Kind::uniform:
+          return p.init.size * (2 * random.uniform() - 1);
+        case Init::Kind::normal:
+          return p.init.size * random.normal();
       }
       return 0;
     };

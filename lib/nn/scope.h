@@ -65,10 +65,15 @@ class Scope {
   }
   /// Names a value; naming is part of computing, so a trace cannot drift from the code.
   Var<T> name(const std::string& name, Var<T> v, const Packing& rows) const {
-    if (pass_->recorder && pass_->recorder->wants(join(name)))
-      pass_->recorder->record(join(name), v.value(), rows);
+    if (wants(name)) pass_->recorder->record(join(name), v.value(), rows);
     return v;
   }
+  /// Likewise for blocks of attention scores or weights.
+  void name_attention(const std::string& name, std::span<const T> blocks, std::int64_t n_heads,
+                      const Packing& queries, const Packing& keys) const {
+    if (wants(name)) pass_->recorder->record_attention(join(name), blocks, n_heads, queries, keys);
+  }
+  bool wants(const std::string& name) const { return pass_->recorder && pass_->recorder->wants(join(name)); }
 
  private:
   std::string join(const std::string& name) const { return path_.empty() ? name : path_ + "/" + name; }

@@ -1,0 +1,67 @@
+// One layer of the Transformer, shared by the whole-sentence pass and the step-by-step decoder, which differ
+// only in where the keys and values come from.
+#pragma once
+
+#include <string>
+
+#include "autograd/ops.h"
+#include "models/transformer.h"
+#include "nn/feed_forward.h"
+#include "nn/multi_head_attention.h"
+
+namespace heed {
+
+/// A sublayer with its residual connection and layer normalisation (section 3.1; dropout on the sublayer's
+/// output, section 5.4):   post-norm LayerNorm(x + Dropout(sublayer(x))),   pre-norm x +
+/// Dropout(sublayer(LayerNorm(x))). `sublayer` maps a Var [rows, d] to a Var [rows, d] under the scope
+/// layer/<name>.
+template <class T, class Sublayer>
+Var<T> residual(const Scope<T>& layer, const std::string& name, Var<T> x, const Packing& rows,
+                const TransformerConfig& config, Sublayer&& sublayer) {
+  Scope<T> norm = layer / (name + "_norm");
+  Var<T> gamma = norm.parameter("gamma"), beta = norm.parameter("beta");
+  const T eps = static_cast<T>(config.norm_epsilon);
+  if (config.norm == "post") {
+    Var<T> output = sublayer(layer / name, x);
+    SumAndNorm<T> normed = add_layer_norm(x, output, norm.dropout(config.dropout), gamma, beta, eps);
+    norm.name("sum", normed.sum, rows);
+    return norm.name("output", normed.output, rows);
+  }
+  Var<T> normed = norm.name("output", add_layer_norm(x, Var<T>(), Dropout{}, gamma, beta, eps).output, rows);
+  Var<T> output = sublayer(layer / name, normed);
+  return norm.name("sum", add_dropped(x, output, norm.dropout(config.dropout)), rows);
+}
+
+template <class T>
+Var<T> feed_forward_block(const Scope<T>& layer, Var<T> x, const Packing& rows,
+                          const TransformerConfig& config) {
+  return residual(layer, "feed_forward", x, rows, config, [&](const Scope<T>& scope, Var<T> y) {
+    return feed_forward(scope, y, rows, config.activation_dropout);
+  });
+}
+
+/// Section 3.1, encoder: self-attention, then the feed-forward network. [rows, d] -> [rows, d].
+template <class T>
+Var<T> encoder_layer(const Scope<T>& layer, Var<T> x, const Packing& rows, const TransformerConfig& config) {
+  const HeadConfig heads{config.n_heads, config.attention_dropout};
+  x = residual(layer, "self_attention", x, rows, config,
+               [&](const Scope<T>& scope, Var<T> y) { return self_attention(scope, y, rows, false, heads); });
+  return layer.name("output", feed_forward_block(layer, x, rows, config), rows);
+}
+
+/// Section 3.1, decoder: causal self-attention, attention over the encoder's output, feed-forward network.
+/// The two attentions are given as functions (scope, Var [rows, d]) -> Var [rows, d].
+template <class T, class SelfAttend, class CrossAttend>
+Var<T> decoder_layer(const Scope<T>& layer, Var<T> x, const Packing& rows, const TransformerConfig& config,
+                     SelfAttend&& self_attend, CrossAttend&& cross_attend) {
+  x = residual(layer, "self_attention", x, rows, config, self_attend);
+  x = residual(layer, "cross_attention", x, rows, config, cross_attend);
+  return layer.name("output", feed_forward_block(layer, x, rows, config), rows);
+}
+
+template <class T>
+Scope<T> layer_scope(const Scope<T>& stack, std::int64_t layer) {
+  return stack / ("layer_" + std::to_string(layer));
+}
+
+}  // namespace heed

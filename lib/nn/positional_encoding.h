@@ -1,0 +1,19 @@
+// Sinusoidal positions (Vaswani et al. 2017, section 3.5): p_i(2j) = sin(i / 10000^(2j/d)), p_i(2j+1) = cos
+// of the same angle, i from 0, sines and cosines interleaved.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "tensor/packing.h"
+
+namespace heed {
+
+/// [max_length, d], row-major; computed in double, then rounded.
+template <class T>
+std::vector<T> sinusoidal_positions(std::int64_t max_length, std::int64_t d);
+
+/// 0, 1, ..., length - 1 for each sentence in turn.
+std::vector<std::int32_t> positions_of(const Packing& rows);
+
+}  // namespace heed
