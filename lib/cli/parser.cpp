@@ -54,17 +54,7 @@ void Tool::Parser::add_common_options() {
   tool.option("-q,--quiet", common.quiet, "only warnings and errors on stderr");
   tool.option("-v,--verbose", common.verbose, "more words on stderr");
   app.get_option("--quiet")->excludes("--verbose");
-  app.add_option_function<std::string>(
-         "--progress",
-         [this](const std::string& when) {
-           check(one_of({"auto", "always", "never"}), "--progress", when);
-           common.progress = when == "auto"     ? logging::When::automatic
-                             : when == "always" ? logging::When::always
-                                                : logging::When::never;
-         },
-         "show progress: auto, always or never")
-      ->type_name("WHEN")
-      ->default_str("auto");
+  tool.option("--progress WHEN", progress, "show progress", one_of({"auto", "always", "never"}));
 }
 
 void Tool::Parser::parse() {
@@ -79,6 +69,9 @@ void Tool::Parser::parse() {
   } catch (const CLI::ParseError& error) {
     explain(error);
   }
+  common.progress = progress == "auto"     ? logging::When::automatic
+                    : progress == "always" ? logging::When::always
+                                           : logging::When::never;
   if (required_model && required_model->empty()) {
     fail<UsageError>("which model? give -m FILE or set HEED_MODEL");
   }
@@ -103,7 +96,10 @@ void Tool::Parser::explain(const CLI::ParseError& error) const {
     fail<UsageError>("--config: unknown key ", escaped(key),
                      near.empty() ? "" : "; did you mean " + near.substr(2) + "?");
   }
-  fail<UsageError>(escaped(error.what(), 200), " (see ", app.get_name(), " --help)");
+  std::string what = error.what();
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error))
+    what = what.substr(0, what.find(':')) + " needs a value";
+  fail<UsageError>(escaped(what, 200), " (see ", app.get_name(), " --help)");
 }
 
 std::string Tool::Parser::nearest_option(const std::string& unknown) const {

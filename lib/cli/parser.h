@@ -34,6 +34,8 @@ struct Tool::Parser {
   void add_common_options();
   [[noreturn]] void explain(const CLI::ParseError& error) const;
   std::string nearest_option(const std::string& unknown) const;
+
+  std::string progress = "auto";
 };
 
 /// Thrown by the hidden option --print-completion.
