@@ -56,8 +56,8 @@ class Tensor {
   /// Zeros (empty strings). `dims` names the axes; it may be empty (unnamed), else one name per axis.
   template <class T>
   static Tensor zeros(Shape shape, std::vector<std::string> dims = {}) {
-    return of<T>(std::vector<T>(static_cast<std::size_t>(element_count(shape))), std::move(shape),
-                 std::move(dims));
+    std::vector<T> values(static_cast<std::size_t>(element_count(shape)));  // before `shape` is moved from
+    return of<T>(std::move(values), std::move(shape), std::move(dims));
   }
   /// Takes `values`, whose number must fit `shape`; throws Error otherwise.
   template <class T>
