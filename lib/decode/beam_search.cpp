@@ -1,0 +1,180 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/error.h"
+#include "decode/search.h"
+#include "tensor/kernels.h"
+
+namespace heed {
+
+namespace {
+
+/// A possible continuation of a hypothesis.
+struct Candidate {
+  double total;         ///< log-probability of the whole prefix
+  std::int64_t parent;  ///< row of the step just made
+  std::int32_t id;
+  float log_probability;
+};
+
+/// One sentence's share of the search.
+struct Beam {
+  std::int64_t max_length;
+  std::vector<Hypothesis> active;
+  std::vector<double> totals;  ///< of the active ones
+  std::vector<Hypothesis> finished;
+};
+
+class BeamSearch {
+ public:
+  BeamSearch(const StepFunction& step, std::span<const std::int64_t> max_lengths, const BeamOptions& options)
+      : step_(step), options_(options) {
+    for (std::int64_t length : max_lengths) beams_.push_back({length, {Hypothesis{}}, {0.0}, {}});
+  }
+
+  std::vector<std::vector<Hypothesis>> run() {
+    std::vector<std::size_t> open(beams_.size());  // the sentences still searched
+    std::vector<std::int64_t> parents(beams_.size());
+    for (std::size_t i = 0; i < open.size(); ++i) {
+      open[i] = i;
+      parents[i] = static_cast<std::int64_t>(i);
+    }
+    while (!open.empty()) {
+      const Matrix<const float> logits = step_(last_tokens(open), parents);
+      const std::int64_t width =
+          std::min(2 * options_.beam + 2, logits.cols);  // + 2: pad and bos may be among them
+      best_.resize(static_cast<std::size_t>(logits.rows * width));
+      best_ids_.resize(best_.size());
+      const Matrix<float> values(best_.data(), logits.rows, width);
+      const Matrix<std::int32_t> ids(best_ids_.data(), logits.rows, width);
+      log_softmax_top_k<float>(logits, width, values, ids);
+
+      std::vector<std::size_t> still_open;
+      std::vector<std::int64_t> next_parents;
+      std::int64_t row = 0;
+      for (std::size_t sentence : open) {
+        Beam& beam = beams_[sentence];
+        const auto rows = static_cast<std::int64_t>(beam.active.size());
+        const std::vector<Candidate> candidates = candidates_of(beam, values, ids, row);
+        if (advance(beam, candidates, row, next_parents)) still_open.push_back(sentence);
+        row += rows;
+      }
+      open = std::move(still_open);
+      parents = std::move(next_parents);
+    }
+    std::vector<std::vector<Hypothesis>> result;
+    for (Beam& beam : beams_) result.push_back(ranked(beam));
+    return result;
+  }
+
+ private:
+  std::vector<std::int32_t> last_tokens(const std::vector<std::size_t>& open) const {
+    std::vector<std::int32_t> tokens;
+    for (std::size_t sentence : open) {
+      for (const Hypothesis& h : beams_[sentence].active) {
+        tokens.push_back(h.ids.empty() ? options_.special.bos : h.ids.back());
+      }
+    }
+    return tokens;
+  }
+
+  /// The 2 * beam best continuations of the sentence, best first: enough to fill the beam even if half of
+  /// them end.
+  std::vector<Candidate> candidates_of(const Beam& beam, const Matrix<float>& values,
+                                       const Matrix<std::int32_t>& ids, std::int64_t first_row) const {
+    std::vector<Candidate> all;
+    for (std::size_t h = 0; h < beam.active.size(); ++h) {
+      const std::int64_t row = first_row + static_cast<std::int64_t>(h);
+      for (std::int64_t k = 0; k < values.cols; ++k) {
+        const std::int32_t id = ids(row, k);
+        if (id == options_.special.pad || id == options_.special.bos) continue;
+        all.push_back({beam.totals[h] + values(row, k), row, id, values(row, k)});
+      }
+    }
+    const std::size_t kept = std::min(all.size(), static_cast<std::size_t>(2 * options_.beam));
+    std::partial_sort(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(kept), all.end(),
+                      [](const Candidate& a, const Candidate& b) {
+                        if (a.total != b.total) return a.total > b.total;
+                        return a.parent != b.parent ? a.parent < b.parent : a.id < b.id;
+                      });
+    all.resize(kept);
+    return all;
+  }
+
+  /// Moves the sentence one token on; false when it is done.
+  bool advance(Beam& beam, const std::vector<Candidate>& candidates, std::int64_t first_row,
+               std::vector<std::int64_t>& parents) const {
+    std::vector<Hypothesis> active;
+    std::vector<double> totals;
+    std::vector<std::int64_t> active_parents;
+    for (std::size_t rank = 0; rank < candidates.size(); ++rank) {
+      const Candidate& c = candidates[rank];
+      const bool ends = c.id == options_.special.eos;
+      // An ending below the beam's width would not have been kept as a continuation either.
+      if (ends && rank >= static_cast<std::size_t>(options_.beam)) continue;
+      if (!ends && active.size() == static_cast<std::size_t>(options_.beam)) continue;
+      Hypothesis h = beam.active[static_cast<std::size_t>(c.parent - first_row)];
+      h.ids.push_back(c.id);
+      h.token_log_probability.push_back(c.log_probability);
+      if (ends) {
+        finish(beam, std::move(h), c.total, true);
+      } else {
+        active.push_back(std::move(h));
+        totals.push_back(c.total);
+        active_parents.push_back(c.parent);
+      }
+    }
+    const auto enough = static_cast<std::size_t>(options_.beam);
+    if (beam.finished.size() >= enough || active.empty()) return false;
+    if (static_cast<std::int64_t>(active.front().ids.size()) >= beam.max_length) {
+      for (std::size_t i = 0; i < active.size(); ++i) finish(beam, std::move(active[i]), totals[i], false);
+      return false;
+    }
+    beam.active = std::move(active);
+    beam.totals = std::move(totals);
+    parents.insert(parents.end(), active_parents.begin(), active_parents.end());
+    return true;
+  }
+
+  void finish(Beam& beam, Hypothesis h, double total, bool finished) const {
+    h.score = total / std::pow(static_cast<double>(h.ids.size()), options_.length_penalty);
+    h.finished = finished;
+    beam.finished.push_back(std::move(h));
+  }
+
+  /// Best first; hypotheses that end come before those cut.
+  std::vector<Hypothesis> ranked(Beam& beam) const {
+    std::stable_sort(beam.finished.begin(), beam.finished.end(),
+                     [](const Hypothesis& a, const Hypothesis& b) {
+                       return a.finished != b.finished ? a.finished : a.score > b.score;
+                     });
+    if (beam.finished.size() > static_cast<std::size_t>(options_.n_best)) {
+      beam.finished.resize(static_cast<std::size_t>(options_.n_best));
+    }
+    return std::move(beam.finished);
+  }
+
+  const StepFunction& step_;
+  const BeamOptions& options_;
+  std::vector<Beam> beams_;
+  std::vector<float> best_;
+  std::vector<std::int32_t> best_ids_;
+};
+
+}  // namespace
+
+std::vector<std::vector<Hypothesis>> beam_search(const StepFunction& step,
+                                                 std::span<const std::int64_t> max_lengths,
+                                                 const BeamOptions& options) {
+  if (options.beam < 1) fail<UsageError>("beam is ", options.beam, ", wanted at least 1");
+  if (options.n_best < 1 || options.n_best > options.beam) {
+    fail<UsageError>("n-best is ", options.n_best, ", wanted 1 to the beam's ", options.beam);
+  }
+  for (std::int64_t length : max_lengths) {
+    if (length < 1) fail<UsageError>("max-length is ", length, ", wanted at least 1");
+  }
+  return BeamSearch(step, max_lengths, options).run();
+}
+
+}  // namespace heed

@@ -1,0 +1,120 @@
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "base/error.h"
+#include "decode/search.h"
+#include "tensor/philox.h"
+
+namespace heed {
+
+namespace {
+
+struct Draw {
+  std::int32_t id;
+  float log_probability;  ///< under the model, untempered
+};
+
+/// Draws one id from a row of logits.
+Draw draw_from(std::span<const float> logits, const SampleOptions& options, double uniform) {
+  const float highest = *std::max_element(logits.begin(), logits.end());
+  double model_sum = 0;
+  for (float x : logits) model_sum += std::exp(static_cast<double>(x - highest));
+
+  struct Word {
+    double weight;
+    std::int32_t id;
+  };
+  std::vector<Word> words;
+  words.reserve(logits.size());
+  for (std::size_t i = 0; i < logits.size(); ++i) {
+    const auto id = static_cast<std::int32_t>(i);
+    if (id == options.special.pad || id == options.special.bos) continue;
+    words.push_back({std::exp(static_cast<double>(logits[i] - highest) / options.temperature), id});
+  }
+  if (options.top_k > 0 || options.top_p < 1) {
+    std::stable_sort(words.begin(), words.end(),
+                     [](const Word& a, const Word& b) { return a.weight > b.weight; });
+    if (options.top_k > 0 && static_cast<std::size_t>(options.top_k) < words.size()) {
+      words.resize(static_cast<std::size_t>(options.top_k));
+    }
+  }
+  double sum = 0;
+  for (const Word& w : words) sum += w.weight;
+  if (options.top_p < 1) {
+    double reached = 0;
+    std::size_t kept = 0;
+    while (kept < words.size() && (kept == 0 || reached < options.top_p * sum))
+      reached += words[kept++].weight;
+    words.resize(kept);
+    sum = reached;
+  }
+  double left = uniform * sum;
+  std::size_t chosen = 0;
+  while (chosen + 1 < words.size() && left >= words[chosen].weight) left -= words[chosen++].weight;
+  const std::int32_t id = words[chosen].id;
+  const double log_probability =
+      static_cast<double>(logits[static_cast<std::size_t>(id)] - highest) - std::log(model_sum);
+  return {id, static_cast<float>(log_probability)};
+}
+
+}  // namespace
+
+std::vector<std::vector<Hypothesis>> sample(const StepFunction& step,
+                                            std::span<const std::int64_t> max_lengths,
+                                            const SampleOptions& options) {
+  if (options.samples < 1) fail<UsageError>("n-best is ", options.samples, ", wanted at least 1");
+  if (!(options.temperature > 0))
+    fail<UsageError>("temperature is ", options.temperature, ", wanted more than 0");
+  if (options.top_k < 0) fail<UsageError>("top-k is ", options.top_k, ", wanted at least 0");
+  if (!(options.top_p > 0 && options.top_p <= 1))
+    fail<UsageError>("top-p is ", options.top_p, ", wanted within (0, 1]");
+
+  struct Open {
+    std::size_t sentence, number;
+  };
+  std::vector<std::vector<Hypothesis>> result(max_lengths.size());
+  std::vector<Open> open;
+  std::vector<std::int64_t> parents;
+  for (std::size_t s = 0; s < max_lengths.size(); ++s) {
+    result[s].resize(static_cast<std::size_t>(options.samples));
+    for (std::size_t k = 0; k < result[s].size(); ++k) {
+      open.push_back({s, k});
+      parents.push_back(static_cast<std::int64_t>(s));
+    }
+  }
+  while (!open.empty()) {
+    std::vector<std::int32_t> tokens;
+    for (const Open& o : open) {
+      const auto& ids = result[o.sentence][o.number].ids;
+      tokens.push_back(ids.empty() ? options.special.bos : ids.back());
+    }
+    const Matrix<const float> logits = step(tokens, parents);
+    std::vector<Open> left;
+    std::vector<std::int64_t> next;
+    for (std::size_t i = 0; i < open.size(); ++i) {
+      Hypothesis& h = result[open[i].sentence][open[i].number];
+      const std::uint64_t stream = (options.first_sentence + open[i].sentence) * 65536 + open[i].number;
+      Random random(options.seed + h.ids.size() * 0x9E3779B97F4A7C15ull, stream);
+      const auto row = static_cast<std::int64_t>(i);
+      const Draw draw =
+          draw_from({logits.row(row), static_cast<std::size_t>(logits.cols)}, options, random.uniform());
+      h.ids.push_back(draw.id);
+      h.token_log_probability.push_back(draw.log_probability);
+      h.score += draw.log_probability;
+      h.finished = draw.id == options.special.eos;
+      if (h.finished || static_cast<std::int64_t>(h.ids.size()) >= max_lengths[open[i].sentence]) continue;
+      left.push_back(open[i]);
+      next.push_back(row);
+    }
+    open = std::move(left);
+    parents = std::move(next);
+  }
+  for (auto& hypotheses : result) {
+    std::stable_sort(hypotheses.begin(), hypotheses.end(),
+                     [](const Hypothesis& a, const Hypothesis& b) { return a.score > b.score; });
+  }
+  return result;
+}
+
+}  // namespace heed

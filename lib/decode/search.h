@@ -1,0 +1,63 @@
+// Finding a translation: greedy and beam search, and sampling. The search sees only a function from prefixes
+// to the next word's logits, so it knows no model. All sentences advance together, one call for a step;
+// finished sentences leave.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "tensor/matrix.h"
+
+namespace heed {
+
+/// Hypothesis i continues hypothesis parents[i] of the previous call (in the first call: sentence parents[i])
+/// by tokens[i]. Hypotheses of one sentence are adjacent; those left out are dropped. Returns logits [n,
+/// vocabulary].
+using StepFunction = std::function<Matrix<const float>(std::span<const std::int32_t> tokens,
+                                                       std::span<const std::int64_t> parents)>;
+
+/// Ids with a meaning for the search; pad and bos are never produced.
+struct SpecialIds {
+  std::int32_t pad = 0, bos = 2, eos = 3;
+};
+
+struct Hypothesis {
+  std::vector<std::int32_t> ids;             ///< with the final eos, unless cut
+  std::vector<float> token_log_probability;  ///< log p(ids[i] | earlier ids)
+  double score = 0;                          ///< sum of the above / length^length_penalty
+  bool finished = false;                     ///< false: cut at the maximal length
+};
+
+struct BeamOptions {
+  std::int64_t beam = 1;      ///< 1: greedy
+  std::int64_t n_best = 1;    ///< at most beam
+  double length_penalty = 1;  ///< exponent of the length (eos counted) that divides the score; 0: none
+  SpecialIds special;
+};
+
+/// For each sentence its n_best hypotheses, best first; sentence i gets at most max_lengths[i] tokens. A
+/// sentence ends when it has `beam` finished hypotheses, or at its maximal length. Ties go to the earlier
+/// hypothesis and the lower id. Throws UsageError on impossible options.
+std::vector<std::vector<Hypothesis>> beam_search(const StepFunction& step,
+                                                 std::span<const std::int64_t> max_lengths,
+                                                 const BeamOptions& options);
+
+struct SampleOptions {
+  std::int64_t samples = 1;  ///< for each sentence
+  double temperature = 1;    ///< divides the logits; > 0
+  std::int64_t top_k = 0;    ///< only the k likeliest words; 0: all
+  double top_p = 1;          ///< only the likeliest words that together reach this probability
+  std::uint64_t seed = 0;
+  std::uint64_t first_sentence = 0;  ///< number of sentence 0 in the whole input: each draws its own numbers
+  SpecialIds special;
+};
+
+/// Draws hypotheses from the model's (tempered, cut) distribution, likeliest first. Log-probabilities are the
+/// model's own, untempered. Throws UsageError on impossible options.
+std::vector<std::vector<Hypothesis>> sample(const StepFunction& step,
+                                            std::span<const std::int64_t> max_lengths,
+                                            const SampleOptions& options);
+
+}  // namespace heed

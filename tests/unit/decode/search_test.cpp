@@ -1,0 +1,208 @@
+// The searches against a small made-up language model whose every probability is known.
+#include "decode/search.h"
+
+#include <algorithm>
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <map>
+
+#include "base/error.h"
+#include "tensor/philox.h"
+
+using namespace heed;
+
+namespace {
+
+constexpr std::int32_t kEos = 3, kVocabulary = 9;
+
+/// Logits that depend on the sentence and on the whole prefix.
+std::vector<float> logits_of(std::int64_t sentence, const std::vector<std::int32_t>& prefix) {
+  std::uint64_t key = static_cast<std::uint64_t>(sentence) + 1;
+  for (std::int32_t id : prefix) key = key * 31 + static_cast<std::uint64_t>(id);
+  Random random(11, key);
+  std::vector<float> x(kVocabulary);
+  for (float& v : x) v = static_cast<float>(2 * random.normal());
+  return x;
+}
+
+double log_probability(std::int64_t sentence, const std::vector<std::int32_t>& prefix, std::int32_t id) {
+  const std::vector<float> x = logits_of(sentence, prefix);
+  double sum = 0;
+  for (float v : x) sum += std::exp(static_cast<double>(v));
+  return x[static_cast<std::size_t>(id)] - std::log(sum);
+}
+
+/// Follows the search's calls, remembering each hypothesis' sentence and prefix.
+class Language {
+ public:
+  StepFunction step() {
+    return [this](std::span<const std::int32_t> tokens, std::span<const std::int64_t> parents) {
+      std::vector<Prefix> next;
+      logits_.clear();
+      for (std::size_t i = 0; i < tokens.size(); ++i) {
+        Prefix p = first_ ? Prefix{parents[i], {}} : prefixes_.at(static_cast<std::size_t>(parents[i]));
+        if (!first_) p.ids.push_back(tokens[i]);
+        const std::vector<float> x = logits_of(p.sentence, p.ids);
+        logits_.insert(logits_.end(), x.begin(), x.end());
+        next.push_back(p);
+      }
+      first_ = false;
+      prefixes_ = next;
+      return Matrix<const float>(logits_.data(), static_cast<std::int64_t>(tokens.size()), kVocabulary);
+    };
+  }
+
+ private:
+  struct Prefix {
+    std::int64_t sentence;
+    std::vector<std::int32_t> ids;
+  };
+  bool first_ = true;
+  std::vector<Prefix> prefixes_;
+  std::vector<float> logits_;
+};
+
+void check_probabilities(std::int64_t sentence, const Hypothesis& h) {
+  std::vector<std::int32_t> prefix;
+  BOOST_REQUIRE_EQUAL(h.ids.size(), h.token_log_probability.size());
+  for (std::size_t i = 0; i < h.ids.size(); ++i) {
+    BOOST_CHECK_SMALL(h.token_log_probability[i] - log_probability(sentence, prefix, h.ids[i]), 1e-5);
+    prefix.push_back(h.ids[i]);
+  }
+}
+
+const std::vector<std::int64_t> kLengths{6, 4, 7};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(search)
+
+BOOST_AUTO_TEST_CASE(a_beam_of_one_is_greedy) {
+  Language language;
+  const auto found = beam_search(language.step(), kLengths, BeamOptions{});
+  for (std::size_t s = 0; s < kLengths.size(); ++s) {
+    std::vector<std::int32_t> ids;
+    while (static_cast<std::int64_t>(ids.size()) < kLengths[s] && (ids.empty() || ids.back() != kEos)) {
+      std::vector<float> x = logits_of(static_cast<std::int64_t>(s), ids);
+      x[0] = x[2] = -1e9f;  // pad and bos are never produced
+      ids.push_back(static_cast<std::int32_t>(std::max_element(x.begin(), x.end()) - x.begin()));
+    }
+    BOOST_CHECK_EQUAL_COLLECTIONS(found[s][0].ids.begin(), found[s][0].ids.end(), ids.begin(), ids.end());
+    check_probabilities(static_cast<std::int64_t>(s), found[s][0]);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_wide_beam_finds_the_best_of_all_short_sentences) {
+  // Every sentence of up to 3 tokens, scored one by one.
+  std::map<double, std::vector<std::int32_t>, std::greater<>> all;
+  std::function<void(std::vector<std::int32_t>, double)> walk = [&](std::vector<std::int32_t> prefix,
+                                                                    double total) {
+    for (std::int32_t id = 1; id < kVocabulary; ++id) {
+      if (id == 2) continue;
+      const double next = total + log_probability(0, prefix, id);
+      std::vector<std::int32_t> ids = prefix;
+      ids.push_back(id);
+      if (id == kEos) all[next] = ids;
+      if (id != kEos && ids.size() < 3) walk(ids, next);
+    }
+  };
+  walk({}, 0);
+  Language language;
+  BeamOptions options;
+  options.beam = 60;
+  options.n_best = 5;
+  options.length_penalty = 0;
+  const auto found = beam_search(language.step(), std::vector<std::int64_t>{3}, options);
+  BOOST_REQUIRE_EQUAL(found[0].size(), 5);
+  auto best = all.begin();
+  for (const Hypothesis& h : found[0]) {
+    BOOST_CHECK_SMALL(h.score - best->first, 1e-5);
+    BOOST_CHECK_EQUAL_COLLECTIONS(h.ids.begin(), h.ids.end(), best->second.begin(), best->second.end());
+    ++best;
+  }
+}
+
+BOOST_AUTO_TEST_CASE(sentences_do_not_depend_on_each_other) {
+  BeamOptions options;
+  options.beam = 4;
+  options.n_best = 3;
+  options.length_penalty = 0.7;
+  Language together;
+  const auto found = beam_search(together.step(), kLengths, options);
+  for (std::size_t s = 0; s < kLengths.size(); ++s) {
+    Language alone;
+    StepFunction step = alone.step();
+    bool first = true;
+    StepFunction shifted = [&](std::span<const std::int32_t> tokens, std::span<const std::int64_t> parents) {
+      const std::vector<std::int64_t> sentence(parents.size(), static_cast<std::int64_t>(s));
+      std::span<const std::int64_t> real = first ? std::span<const std::int64_t>(sentence) : parents;
+      first = false;
+      return step(tokens, real);
+    };
+    const auto one = beam_search(shifted, std::span(kLengths).subspan(s, 1), options);
+    BOOST_REQUIRE_EQUAL(one[0].size(), found[s].size());
+    for (std::size_t k = 0; k < one[0].size(); ++k) {
+      BOOST_CHECK(one[0][k].ids == found[s][k].ids);
+      BOOST_CHECK_EQUAL(one[0][k].score, found[s][k].score);
+      check_probabilities(static_cast<std::int64_t>(s), found[s][k]);
+      BOOST_CHECK_LE(static_cast<std::int64_t>(found[s][k].ids.size()), kLengths[s]);
+      BOOST_CHECK_EQUAL(found[s][k].finished, found[s][k].ids.back() == kEos);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(samples_follow_the_distribution) {
+  const std::vector<std::int64_t> one{1};
+  SampleOptions options;
+  options.samples = 1;
+  std::vector<double> counts(kVocabulary);
+  constexpr int kDraws = 20000;
+  for (int i = 0; i < kDraws; ++i) {
+    Language language;
+    options.first_sentence = static_cast<std::uint64_t>(i);
+    const auto found = sample(language.step(), one, options);
+    counts[static_cast<std::size_t>(found[0][0].ids[0])] += 1.0 / kDraws;
+  }
+  double allowed = 0;
+  for (std::int32_t id = 0; id < kVocabulary; ++id)
+    allowed += id == 0 || id == 2 ? 0 : std::exp(log_probability(0, {}, id));
+  for (std::int32_t id = 0; id < kVocabulary; ++id) {
+    const double p = id == 0 || id == 2 ? 0 : std::exp(log_probability(0, {}, id)) / allowed;
+    BOOST_CHECK_SMALL(counts[static_cast<std::size_t>(id)] - p, 5 * std::sqrt(0.25 / kDraws));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(top_k_of_one_is_greedy_and_seeds_repeat) {
+  SampleOptions options;
+  options.top_k = 1;
+  Language a, b;
+  const auto drawn = sample(a.step(), kLengths, options);
+  const auto greedy = beam_search(b.step(), kLengths, BeamOptions{});
+  for (std::size_t s = 0; s < kLengths.size(); ++s) BOOST_CHECK(drawn[s][0].ids == greedy[s][0].ids);
+  options.top_k = 0;
+  options.samples = 3;
+  options.top_p = 0.9;
+  Language c, d;
+  const auto once = sample(c.step(), kLengths, options), again = sample(d.step(), kLengths, options);
+  bool differ = false;
+  for (std::size_t s = 0; s < kLengths.size(); ++s) {
+    for (std::size_t k = 0; k < 3; ++k) {
+      BOOST_CHECK(once[s][k].ids == again[s][k].ids);
+      check_probabilities(static_cast<std::int64_t>(s), once[s][k]);
+      differ = differ || once[s][k].ids != once[s][0].ids;
+    }
+  }
+  BOOST_CHECK(differ);
+}
+
+BOOST_AUTO_TEST_CASE(impossible_options_are_refused) {
+  Language language;
+  BeamOptions beam;
+  beam.n_best = 2;
+  BOOST_CHECK_THROW(beam_search(language.step(), kLengths, beam), UsageError);
+  SampleOptions sampling;
+  sampling.temperature = 0;
+  BOOST_CHECK_THROW(sample(language.step(), kLengths, sampling), UsageError);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
