@@ -1,0 +1,52 @@
+// Colour maps: a number between 0 and 1 becomes a colour.
+// viridis and magma are perceptually even and safe for colour-blind readers (S. van der Walt and N. Smith,
+// tables released under CC0); blue-red is for values of both signs, gray prints well.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace heed::draw {
+
+struct Rgb {
+  std::uint8_t red = 0, green = 0, blue = 0;
+  bool operator==(const Rgb&) const = default;
+};
+
+/// Perceived brightness between 0 (black) and 1 (white), to choose a text colour for a background.
+double luminance(Rgb color);
+
+class Colormap {
+ public:
+  /// The map of that name; throws UsageError that lists the names.
+  static const Colormap& named(const std::string& name);
+  static std::vector<std::string> names();
+
+  /// The colour at `t`, cut to [0, 1]. NaN gets missing().
+  Rgb at(double t) const;
+  /// A gray that no map contains, for NaN.
+  static Rgb missing() { return {0xd5, 0xd5, 0xd5}; }
+
+ private:
+  explicit Colormap(std::vector<Rgb> table) : table_(std::move(table)) {}
+  static const std::vector<std::pair<std::string, Colormap>>& all();
+
+  std::vector<Rgb> table_;
+};
+
+/// The interval of values that a colour map spans.
+struct Range {
+  double low = 0, high = 1;
+  /// Where `value` lies: 0 at low, 1 at high; infinities at the ends, NaN stays NaN.
+  double position(double value) const;
+};
+
+/// A range that suits the finite ones of `values`: probabilities from 0 (to 1 when they come near it), values
+/// of both signs balanced around 0, anything else from least to greatest.
+Range natural_range(const std::vector<double>& values);
+
+/// "lo:hi" as a range; throws UsageError.
+Range parse_range(const std::string& text);
+
+}  // namespace heed::draw
