@@ -1,0 +1,29 @@
+// Sentences as tensors: the group /tokens (ECOSYSTEM 8).
+//   ids     i32 [sentence, position]  pieces with a final eos, zero (pad) behind it
+//   length  i32 [sentence]            pieces, the eos included
+//   text    str [sentence]            the line the pieces were cut from
+// Attribute `side` of the group: source or target. The root names the vocabulary by its digest.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tensor/tensor_map.h"
+#include "text/tokenizer.h"
+
+namespace heed::text {
+
+struct Sentence {
+  std::string text;
+  std::vector<std::int32_t> ids;  ///< with eos
+};
+
+TensorMap token_map(const std::vector<Sentence>& sentences, const Tokenizer& tokenizer,
+                    const std::string& side);
+
+/// The ids of each sentence of /tokens, or of the first rank of each of /hypotheses; padding is left out.
+/// Throws Error when a length does not fit its row or an id is not in the vocabulary.
+std::vector<std::vector<std::int32_t>> sentence_ids(const TensorMap& map, const Tokenizer& tokenizer);
+
+}  // namespace heed::text

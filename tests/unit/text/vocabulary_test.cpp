@@ -1,0 +1,66 @@
+#include "text/vocabulary.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include "base/error.h"
+
+using namespace heed::text;
+using heed::Error;
+using Lines = std::vector<std::string>;
+
+namespace {
+
+template <class Action>
+std::string error_of(Action action) {
+  try {
+    action();
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(special_pieces_come_first) {
+  Vocabulary vocabulary;
+  vocabulary.add("cat");
+  BOOST_TEST(vocabulary.size() == 5);
+  BOOST_TEST(vocabulary.piece(pad_id) == "<pad>");
+  BOOST_TEST(vocabulary.piece(unk_id) == "<unk>");
+  BOOST_TEST(vocabulary.piece(bos_id) == "<s>");
+  BOOST_TEST(vocabulary.piece(eos_id) == "</s>");
+  BOOST_TEST(vocabulary.id("cat") == 4);
+  BOOST_TEST(vocabulary.id("dog") == unk_id);
+}
+
+BOOST_AUTO_TEST_CASE(only_ids_in_range_have_a_piece) {
+  BOOST_CHECK_THROW(Vocabulary().piece(4), Error);
+  BOOST_CHECK_THROW(Vocabulary().piece(-1), Error);
+}
+
+BOOST_AUTO_TEST_CASE(bad_pieces_are_refused) {
+  auto make = [](Lines pieces) { return error_of([&] { Vocabulary v(pieces, "v"); }); };
+  BOOST_TEST(make({"<pad>", "<unk>", "<s>", "</s>", "a"}) == "no error");
+  BOOST_TEST(make({"<pad>", "<unk>", "<s>"}) == "v: piece 3 must be </s>, got nothing");
+  BOOST_TEST(make({"<pad>", "<s>", "<unk>", "</s>"}) == "v: piece 1 must be <unk>, got <s>");
+  BOOST_TEST(make({"<pad>", "<unk>", "<s>", "</s>", "a", "b", "a"}) == "v: pieces 4 and 6 are both \"a\"");
+  BOOST_TEST(make({"<pad>", "<unk>", "<s>", "</s>", "a", ""}) == "v: piece 5 is empty");
+}
+
+BOOST_AUTO_TEST_CASE(word_lists) {
+  auto list = parse_word_list({"<pad> 0", "cat 7", "dog\t3", "</s>", "bird"}, "words");
+  BOOST_REQUIRE(list.size() == 3u);
+  BOOST_TEST(list[0].piece == "cat");
+  BOOST_TEST(list[1].count == 3);
+  BOOST_TEST(list[2].piece == "bird");
+  BOOST_TEST(list[2].count == 0);
+}
+
+BOOST_AUTO_TEST_CASE(bad_word_lists_are_refused_by_line) {
+  auto parse = [](Lines lines) { return error_of([&] { parse_word_list(lines, "words"); }); };
+  BOOST_TEST(parse({"cat", "dog", "cat 3"}) == "words: lines 1 and 3 are both \"cat\"");
+  BOOST_TEST(parse({"cat", ""}) == "words: line 2: empty piece");
+  BOOST_TEST(parse({"ice cream 3"}).starts_with("words: line 1: \"ice cream 3\""));
+  BOOST_TEST(parse({"cat many"}).starts_with("words: line 1: \"cat many\""));
+}
