@@ -42,6 +42,8 @@ class Model {
   virtual std::string config_json() const = 0;
   virtual std::int64_t d_model() const = 0;
   virtual std::int64_t n_encoder_layers() const = 0;
+  virtual std::int64_t n_decoder_layers() const = 0;
+  virtual std::int64_t n_heads() const = 0;
   virtual std::int64_t max_length() const = 0;  ///< longest sentence in tokens; 0: unlimited
   virtual std::int64_t vocabulary_size(Side side) const = 0;
   ParameterSet<T>& parameters() { return parameters_; }

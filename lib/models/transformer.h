@@ -70,6 +70,8 @@ class Transformer final : public Model<T> {
   std::string config_json() const override;
   std::int64_t d_model() const override { return config_.d_model; }
   std::int64_t n_encoder_layers() const override { return config_.n_encoder_layers; }
+  std::int64_t n_decoder_layers() const override { return config_.n_decoder_layers; }
+  std::int64_t n_heads() const override { return config_.n_heads; }
   std::int64_t max_length() const override { return config_.max_length; }
   std::int64_t vocabulary_size(Side side) const override {
     return side == Side::source ? config_.source_vocab_size : config_.target_vocab_size;

@@ -1,0 +1,52 @@
+// A frame is computed in shards of a few sentences, one thread a shard. The shards depend on the frame alone,
+// so the number of threads changes no bit of the result.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+
+#include "base/parallel.h"
+#include "models/model.h"
+
+namespace heed {
+
+struct SentenceRange {
+  std::int64_t first = 0, count = 0;
+};
+
+inline constexpr std::int64_t kShardSentences = 16;
+
+/// Calls work(range) for all shards of `sentences`, on up to `threads` threads.
+inline void for_each_shard(std::int64_t sentences, int threads,
+                           const std::function<void(SentenceRange)>& work) {
+  const std::int64_t shards = (sentences + kShardSentences - 1) / kShardSentences;
+  parallel_for(shards, threads, [&](std::int64_t i) {
+    const std::int64_t first = i * kShardSentences;
+    work({first, std::min(kShardSentences, sentences - first)});
+  });
+}
+
+/// The packing of some sentences of `rows`.
+inline Packing slice(const Packing& rows, SentenceRange range) {
+  Packing part;
+  for (std::int64_t i = 0; i < range.count; ++i) part.append(rows.length(range.first + i));
+  return part;
+}
+
+/// The rows of these sentences within a packed matrix.
+inline Matrix<const float> slice(Matrix<const float> packed, const Packing& rows, SentenceRange range) {
+  const std::int64_t first = rows.offset(range.first);
+  return packed.row_range(first, rows.offset(range.first + range.count) - first);
+}
+
+/// A pass without gradients and dropout.
+struct InferencePass : Pass<float> {
+  explicit InferencePass(const Model<float>& model, Recorder<float>* values = nullptr) {
+    tape = &own_tape;
+    parameters = &model.parameters();
+    recorder = values;
+  }
+  Tape<float> own_tape;
+};
+
+}  // namespace heed

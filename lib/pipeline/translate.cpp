@@ -1,0 +1,290 @@
+#include "pipeline/translate.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "pipeline/attention_recorder.h"
+#include "pipeline/shards.h"
+#include "tensor/padding.h"
+
+namespace heed {
+
+Matrix<const float> Memory::matrix() const {
+  const std::int64_t d = rows.rows() == 0 ? 0 : static_cast<std::int64_t>(states.size()) / rows.rows();
+  return {states.data(), rows.rows(), d};
+}
+
+Memory memory_of(const Model<float>& model, const TensorMap& frame) {
+  const Tensor& states = frame.at("encoder/states");
+  expect_shape("/encoder/states", states.shape(), {-1, -1, -1, model.d_model()});
+  const Shape shape = states.shape();
+  if (auto group = frame.groups.find("encoder"); group != frame.groups.end()) {
+    auto done = group->second.attributes.find("layers_done");
+    if (done != group->second.attributes.end() &&
+        std::get<std::int64_t>(done->second) != model.n_encoder_layers()) {
+      fail("/encoder: holds the output of ", std::get<std::int64_t>(done->second), " of the model's ",
+           model.n_encoder_layers(), " layers: run encode --layers for the rest first");
+    }
+  }
+  Memory memory;
+  memory.rows = packing_of("encoder/length", frame.at("encoder/length"), shape[2]);
+  Tensor last = Tensor::zeros<float>({shape[0], shape[2], shape[3]});
+  const std::int64_t block = shape[2] * shape[3];
+  for (std::int64_t s = 0; s < shape[0]; ++s) {
+    std::copy_n(states.values<float>().data() + ((s + 1) * shape[1] - 1) * block, block,
+                last.values<float>().data() + s * block);
+  }
+  memory.states = unpad("encoder/states", last, memory.rows);
+  return memory;
+}
+
+namespace {
+
+Hypothesis empty_translation() {
+  return {{kEos}, {0.0f}, 0.0, true};
+}
+
+/// The sentences of a range that have words, as a packing and a matrix of their own.
+struct Selection {
+  std::vector<std::int64_t> sentences;
+  Packing rows;
+  std::vector<float> states;
+};
+
+Selection with_words(const Memory& memory, SentenceRange range) {
+  Selection chosen;
+  const Matrix<const float> all = memory.matrix();
+  for (std::int64_t s = range.first; s < range.first + range.count; ++s) {
+    if (memory.rows.length(s) <= 1) continue;
+    chosen.sentences.push_back(s);
+    chosen.rows.append(memory.rows.length(s));
+    const float* begin = all.row(memory.rows.offset(s));
+    chosen.states.insert(chosen.states.end(), begin, begin + memory.rows.length(s) * all.cols);
+  }
+  return chosen;
+}
+
+}  // namespace
+
+std::vector<std::vector<Hypothesis>> translate(const Model<float>& model, const Memory& memory,
+                                               const TranslateOptions& options, int threads) {
+  std::vector<std::vector<Hypothesis>> result(static_cast<std::size_t>(memory.rows.sentences()));
+  for_each_shard(memory.rows.sentences(), threads, [&](SentenceRange range) {
+    for (std::int64_t s = range.first; s < range.first + range.count; ++s) {
+      result[static_cast<std::size_t>(s)] = {empty_translation()};
+    }
+    const Selection chosen = with_words(memory, range);
+    if (chosen.sentences.empty()) return;
+    std::vector<std::int64_t> max_lengths;
+    for (std::int64_t i = 0; i < chosen.rows.sentences(); ++i) {
+      std::int64_t most = options.max_length > 0 ? options.max_length : 2 * chosen.rows.length(i) + 20;
+      if (model.max_length() > 0) most = std::min(most, model.max_length());
+      max_lengths.push_back(most);
+    }
+    auto stepper = model.stepper({chosen.states.data(), chosen.rows.rows(), model.d_model()}, chosen.rows);
+    const StepFunction step = [&](auto tokens, auto parents) { return stepper->step(tokens, parents); };
+    std::vector<std::vector<Hypothesis>> found;
+    if (options.sampling) {
+      SampleOptions sampling = options.sample;
+      sampling.first_sentence += static_cast<std::uint64_t>(range.first);
+      found = sample(step, max_lengths, sampling);
+    } else {
+      found = beam_search(step, max_lengths, options.beam);
+    }
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      result[static_cast<std::size_t>(chosen.sentences[i])] = std::move(found[i]);
+    }
+  });
+  return result;
+}
+
+std::vector<std::vector<Hypothesis>> force(const Model<float>& model, const Memory& memory,
+                                           const std::vector<std::vector<std::int32_t>>& targets,
+                                           double length_penalty, int threads) {
+  if (static_cast<std::int64_t>(targets.size()) != memory.rows.sentences()) {
+    fail("there are ", targets.size(), " targets for ", memory.rows.sentences(), " source sentences");
+  }
+  std::vector<std::vector<Hypothesis>> result(targets.size());
+  for_each_shard(memory.rows.sentences(), threads, [&](SentenceRange range) {
+    InferencePass pass(model);
+    const Packing rows = slice(memory.rows, range);
+    PackedTokens target;
+    for (std::int64_t s = 0; s < range.count; ++s)
+      target.append(targets[static_cast<std::size_t>(range.first + s)]);
+    Var<float> states =
+        model.decode(pass, pass.tape->constant(slice(memory.matrix(), memory.rows, range)), rows, target);
+    const Matrix<const float> logits = model.logits(pass, states).value();
+    std::vector<float> sums(static_cast<std::size_t>(logits.rows));
+    log_sum_exp_rows<float>(logits, sums);
+    for (std::int64_t s = 0; s < range.count; ++s) {
+      Hypothesis h;
+      h.ids = targets[static_cast<std::size_t>(range.first + s)];
+      h.finished = true;
+      for (std::int64_t row = target.rows.offset(s); row < target.rows.offset(s + 1); ++row) {
+        const float log_probability =
+            logits(row, target.ids[static_cast<std::size_t>(row)]) - sums[static_cast<std::size_t>(row)];
+        h.token_log_probability.push_back(log_probability);
+        h.score += log_probability;
+      }
+      h.score /= std::pow(static_cast<double>(h.ids.size()), length_penalty);
+      result[static_cast<std::size_t>(range.first + s)] = {std::move(h)};
+    }
+  });
+  return result;
+}
+
+namespace {
+
+/// A padded tensor of attention weights, filled shard by shard.
+class AttentionTensor {
+ public:
+  AttentionTensor(std::int64_t sentences, std::int64_t ranks, std::int64_t layers, std::int64_t heads,
+                  std::int64_t queries, std::int64_t keys)
+      : shape_{sentences, ranks, layers, heads, queries, keys},
+        values_(static_cast<std::size_t>(element_count(shape_))) {}
+
+  void set(std::int64_t sentence, std::int64_t rank, std::int64_t layer, std::int64_t head,
+           std::int64_t query, std::span<const float> weights) {
+    const std::int64_t row =
+        (((sentence * shape_[1] + rank) * shape_[2] + layer) * shape_[3] + head) * shape_[4] + query;
+    std::copy(weights.begin(), weights.end(), values_.begin() + row * shape_[5]);
+  }
+  Tensor take() {
+    std::vector<std::string> dims{"sentence", "rank", "layer", "head", "query", "key"};
+    if (shape_[1] == 1) {
+      shape_.erase(shape_.begin() + 1);
+      dims.erase(dims.begin() + 1);
+    }
+    return Tensor::of<float>(std::move(values_), shape_, dims);
+  }
+
+ private:
+  Shape shape_;
+  std::vector<float> values_;
+};
+
+struct Ranked {
+  std::int64_t sentence, rank;
+  const Hypothesis* hypothesis;
+};
+
+std::string layer_name(std::int64_t layer, const std::string& attention) {
+  return "decoder/layer_" + std::to_string(layer) + "/" + attention + "/weights";
+}
+
+void add_group(TensorMap& map, const std::string& name, const std::string& kind, const std::string& title,
+               Tensor weights, Tensor query_length, Tensor key_length) {
+  weights.attributes["long_name"] = std::string("attention weight");
+  weights.attributes["kind"] = kind;
+  weights.attributes["interpretation"] = std::string("image");
+  std::vector<std::string> slice(weights.shape().size() - 2, "0");
+  slice.insert(slice.end(), {".", "."});
+  map.add(name + "/weights", std::move(weights));
+  map.add(name + "/query_length", std::move(query_length));
+  map.add(name + "/key_length", std::move(key_length));
+  map.groups[name] = {"weights", title, slice, {}};
+}
+
+}  // namespace
+
+TensorMap decoder_attention(const Model<float>& model, const Memory& memory,
+                            const std::vector<std::vector<Hypothesis>>& hypotheses, int threads) {
+  std::int64_t ranks = 1, longest = 1;
+  for (const auto& list : hypotheses) {
+    ranks = std::max(ranks, static_cast<std::int64_t>(list.size()));
+    for (const Hypothesis& h : list) longest = std::max(longest, static_cast<std::int64_t>(h.ids.size()));
+  }
+  const std::int64_t sentences = memory.rows.sentences(), layers = model.n_decoder_layers(),
+                     heads = model.n_heads();
+  AttentionTensor cross(sentences, ranks, layers, heads, longest, memory.rows.longest());
+  AttentionTensor self(sentences, ranks, layers, heads, longest, longest);
+  Tensor query_length = Tensor::zeros<std::int32_t>({sentences, ranks}, {"sentence", "rank"});
+
+  for_each_shard(sentences, threads, [&](SentenceRange range) {
+    std::vector<Ranked> list;
+    PackedTokens target;
+    Packing rows;
+    std::vector<float> states;  // a sentence's memory once for each of its hypotheses
+    for (std::int64_t s = range.first; s < range.first + range.count; ++s) {
+      const Matrix<const float> own = slice(memory.matrix(), memory.rows, {s, 1});
+      for (const Hypothesis& h : hypotheses[static_cast<std::size_t>(s)]) {
+        const auto rank = &h - hypotheses[static_cast<std::size_t>(s)].data();
+        list.push_back({s, rank, &h});
+        target.append(h.ids);
+        rows.append(own.rows);
+        states.insert(states.end(), own.data, own.data + own.size());
+        query_length.values<std::int32_t>()[static_cast<std::size_t>(s * ranks + rank)] =
+            static_cast<std::int32_t>(h.ids.size());
+      }
+    }
+    if (list.empty()) return;
+    std::set<std::string> names;
+    for (std::int64_t l = 0; l < layers; ++l)
+      names.insert({layer_name(l, "cross_attention"), layer_name(l, "self_attention")});
+    AttentionRecorder recorder(names);
+    InferencePass pass(model, &recorder);
+    model.decode(pass, pass.tape->constant({states.data(), rows.rows(), model.d_model()}), rows, target);
+    for (std::int64_t l = 0; l < layers; ++l) {
+      auto keep = [&](AttentionTensor& tensor) {
+        return [&](std::int64_t i, std::int64_t h, std::int64_t q, std::span<const float> weights) {
+          const Ranked& r = list[static_cast<std::size_t>(i)];
+          tensor.set(r.sentence, r.rank, l, h, q, weights);
+        };
+      };
+      recorder.each_row(layer_name(l, "cross_attention"), keep(cross));
+      recorder.each_row(layer_name(l, "self_attention"), keep(self));
+    }
+  });
+
+  if (ranks == 1) {
+    query_length = Tensor::of<std::int32_t>(
+        {query_length.values<std::int32_t>().begin(), query_length.values<std::int32_t>().end()}, {sentences},
+        {"sentence"});
+  }
+  TensorMap map;
+  add_group(map, "attention_cross", "cross", "Attention of the translation over the source", cross.take(),
+            query_length, lengths_of(memory.rows));
+  add_group(map, "attention_decoder", "decoder_self", "Attention of the translation over its past",
+            self.take(), query_length, query_length);
+  return map;
+}
+
+TensorMap hypothesis_map(const std::vector<std::vector<Hypothesis>>& hypotheses) {
+  std::int64_t ranks = 1, longest = 1;
+  for (const auto& list : hypotheses) {
+    ranks = std::max(ranks, static_cast<std::int64_t>(list.size()));
+    for (const Hypothesis& h : list) longest = std::max(longest, static_cast<std::int64_t>(h.ids.size()));
+  }
+  const auto sentences = static_cast<std::int64_t>(hypotheses.size());
+  Tensor score = Tensor::zeros<float>({sentences, ranks}, {"sentence", "rank"});
+  Tensor length = Tensor::zeros<std::int32_t>({sentences, ranks}, {"sentence", "rank"});
+  Tensor finished = Tensor::zeros<std::uint8_t>({sentences, ranks}, {"sentence", "rank"});
+  Tensor ids = Tensor::zeros<std::int32_t>({sentences, ranks, longest}, {"sentence", "rank", "position"});
+  Tensor log_probability =
+      Tensor::zeros<float>({sentences, ranks, longest}, {"sentence", "rank", "position"});
+  finished.attributes["dtype"] = std::string("bool");
+  for (std::size_t s = 0; s < hypotheses.size(); ++s) {
+    for (std::size_t r = 0; r < hypotheses[s].size(); ++r) {
+      const Hypothesis& h = hypotheses[s][r];
+      const std::size_t at = s * static_cast<std::size_t>(ranks) + r;
+      score.values<float>()[at] = static_cast<float>(h.score);
+      length.values<std::int32_t>()[at] = static_cast<std::int32_t>(h.ids.size());
+      finished.values<std::uint8_t>()[at] = h.finished;
+      const auto row = static_cast<std::ptrdiff_t>(at * static_cast<std::size_t>(longest));
+      std::copy(h.ids.begin(), h.ids.end(), ids.values<std::int32_t>().begin() + row);
+      std::copy(h.token_log_probability.begin(), h.token_log_probability.end(),
+                log_probability.values<float>().begin() + row);
+    }
+  }
+  TensorMap map;
+  map.add("hypotheses/score", std::move(score));
+  map.add("hypotheses/ids", std::move(ids));
+  map.add("hypotheses/length", std::move(length));
+  map.add("hypotheses/finished", std::move(finished));
+  map.add("hypotheses/token_logprob", std::move(log_probability));
+  map.groups["hypotheses"] = {"score", "Translations", {}, {}};
+  return map;
+}
+
+}  // namespace heed

@@ -1,0 +1,101 @@
+#include "tensor/padding.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+
+namespace heed {
+
+Packing packing_of(const std::string& name, const Tensor& lengths, std::int64_t longest) {
+  if (lengths.dtype() != DType::i32 || lengths.shape().size() != 1) {
+    fail("/", name, ": ", name_of(lengths.dtype()), " ", to_string(lengths.shape()),
+         ", wanted int32 [sentence]");
+  }
+  for (std::size_t i = 0; i < lengths.values<std::int32_t>().size(); ++i) {
+    const std::int32_t n = lengths.values<std::int32_t>()[i];
+    if (n < 1 || n > longest) {
+      fail("/", name, "[", i, "] = ", n, ", wanted 1 to ", longest,
+           " (every sentence has at least its </s>)");
+    }
+  }
+  return Packing(lengths.values<std::int32_t>());
+}
+
+Tensor lengths_of(const Packing& rows) {
+  std::vector<std::int32_t> lengths;
+  for (std::int64_t i = 0; i < rows.sentences(); ++i)
+    lengths.push_back(static_cast<std::int32_t>(rows.length(i)));
+  return Tensor::of<std::int32_t>(std::move(lengths), {rows.sentences()}, {"sentence"});
+}
+
+Tensor mask_of(const Packing& rows) {
+  Tensor mask = Tensor::zeros<std::uint8_t>({rows.sentences(), rows.longest()}, {"sentence", "position"});
+  for (std::int64_t i = 0; i < rows.sentences(); ++i) {
+    std::fill_n(mask.values<std::uint8_t>().begin() + i * rows.longest(), rows.length(i), std::uint8_t{1});
+  }
+  mask.attributes["dtype"] = std::string("bool");
+  return mask;
+}
+
+Tensor pad(Matrix<const float> packed, const Packing& rows) {
+  const std::int64_t width = rows.longest(), d = packed.cols;
+  Tensor padded = Tensor::zeros<float>({rows.sentences(), width, d}, {"sentence", "position", "dim"});
+  float* out = padded.values<float>().data();
+  for (std::int64_t s = 0; s < rows.sentences(); ++s) {
+    for (std::int64_t i = 0; i < rows.length(s); ++i)
+      std::copy_n(packed.row(rows.offset(s) + i), d, out + (s * width + i) * d);
+  }
+  return padded;
+}
+
+std::vector<float> unpad(const std::string& name, const Tensor& padded, const Packing& rows) {
+  if (padded.dtype() != DType::f32)
+    fail("/", name, ": holds ", name_of(padded.dtype()), " values, wanted float32");
+  expect_shape("/" + name, padded.shape(), {rows.sentences(), -1, -1});
+  const std::int64_t width = padded.shape()[1], d = padded.shape()[2];
+  if (rows.longest() > width)
+    fail("/", name, ": has ", width, " positions, but a sentence is ", rows.longest(), " long");
+  std::vector<float> packed;
+  packed.reserve(static_cast<std::size_t>(rows.rows() * d));
+  const float* in = padded.values<float>().data();
+  for (std::int64_t s = 0; s < rows.sentences(); ++s) {
+    const float* begin = in + s * width * d;
+    const float* end = begin + rows.length(s) * d;
+    const float* bad = std::find_if(begin, end, [](float x) { return !std::isfinite(x); });
+    if (bad != end) {
+      const std::int64_t at = bad - begin;
+      fail("/", name, "[", s, ", ", at / d, ", ", at % d, "] = ", *bad, ", wanted finite values");
+    }
+    packed.insert(packed.end(), begin, end);
+  }
+  return packed;
+}
+
+PackedTokens tokens_of(const TensorMap& map, const std::string& group, std::int64_t vocabulary_size) {
+  const Tensor& ids = map.at(group + "/ids");
+  if (ids.dtype() != DType::i32 || ids.shape().size() != 2) {
+    fail("/", group, "/ids: ", name_of(ids.dtype()), " ", to_string(ids.shape()),
+         ", wanted int32 [sentence, position]");
+  }
+  const std::int64_t width = ids.shape()[1];
+  const Packing rows = packing_of(group + "/length", map.at(group + "/length"), width);
+  if (rows.sentences() != ids.shape()[0]) {
+    fail("/", group, "/length: has ", rows.sentences(), " sentences, /", group, "/ids has ", ids.shape()[0]);
+  }
+  PackedTokens tokens;
+  for (std::int64_t s = 0; s < rows.sentences(); ++s) {
+    auto sentence = ids.values<std::int32_t>().subspan(static_cast<std::size_t>(s * width),
+                                                       static_cast<std::size_t>(rows.length(s)));
+    for (std::size_t i = 0; i < sentence.size(); ++i) {
+      if (sentence[i] < 0 || sentence[i] >= vocabulary_size) {
+        fail("/", group, "/ids[", s, ", ", i, "] = ", sentence[i], ", outside the vocabulary of ",
+             vocabulary_size, ": was it tokenized with another vocabulary?");
+      }
+    }
+    tokens.append(sentence);
+  }
+  return tokens;
+}
+
+}  // namespace heed

@@ -1,0 +1,31 @@
+// Between the packed rows that models compute on and the padded rectangles that files hold. A rectangle has
+// the dimensions (sentence, position, ...) and zeros behind each sentence's length.
+#pragma once
+
+#include <string>
+
+#include "tensor/matrix.h"
+#include "tensor/packing.h"
+#include "tensor/tensor_map.h"
+
+namespace heed {
+
+/// The packing that an i32 tensor of lengths (sentence) states. Throws Error, naming `name`, unless every
+/// length lies within 1 .. longest.
+Packing packing_of(const std::string& name, const Tensor& lengths, std::int64_t longest);
+/// The mirror image, i32 (sentence).
+Tensor lengths_of(const Packing& rows);
+/// 1 at real positions, u8 (sentence, position) marked as boolean.
+Tensor mask_of(const Packing& rows);
+
+/// Packed rows [rows, d] as f32 (sentence, position, dim).
+Tensor pad(Matrix<const float> packed, const Packing& rows);
+/// The rows of `padded` f32 (sentence, position, dim) without padding, one sentence after the other. Throws
+/// Error, naming `name`, when the shapes do not fit or a value is not finite.
+std::vector<float> unpad(const std::string& name, const Tensor& padded, const Packing& rows);
+
+/// Ids i32 (sentence, position) with lengths i32 (sentence), as packed tokens. Throws Error, naming `group`,
+/// on ids outside 0 .. vocabulary_size - 1.
+PackedTokens tokens_of(const TensorMap& map, const std::string& group, std::int64_t vocabulary_size);
+
+}  // namespace heed
