@@ -5,6 +5,7 @@
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <cstring>
+#include <regex>
 
 #include "base/error.h"
 
@@ -158,10 +159,13 @@ BOOST_AUTO_TEST_CASE(svg_is_well_formed_whatever_the_labels) {
 }
 
 BOOST_AUTO_TEST_CASE(equal_maps_give_equal_bytes) {
+  // In SVG, cairo counts the surfaces of a process, so only the first picture of each process has equal
+  // names.
+  const std::regex name("\"surface[0-9]+\"");
   const Heatmap map = matrix(4, 3);
   for (auto format : {PictureFormat::png, PictureFormat::svg, PictureFormat::pdf}) {
-    const std::string once = draw_heatmap(map, format);
-    const std::string twice = draw_heatmap(map, format);
+    const std::string once = std::regex_replace(draw_heatmap(map, format), name, "");
+    const std::string twice = std::regex_replace(draw_heatmap(map, format), name, "");
     BOOST_TEST((once == twice));
   }
   BOOST_TEST(draw_heatmap(map, PictureFormat::pdf).starts_with("%PDF-"));
