@@ -16,6 +16,7 @@ SINGULAR_DETERMINERS = [("the", 8), ("a", 4), ("this", 2), ("my", 1), ("his", 1)
                         ("your", 1), ("their", 1)]
 PLURAL_DETERMINERS = [("the", 8), ("some", 3), ("these", 2), ("two", 1), ("three", 1), ("four", 1), ("many", 1),
                       ("my", 1), ("his", 1), ("her", 1), ("our", 1), ("your", 1), ("their", 1)]
+POSSESSIVES = ("my", "his", "her", "our", "your", "their")
 FRENCH_DETERMINERS = {
     "the": ("le^", "la^", "les^"), "a": ("un", "une", ""), "some": ("", "", "des!^"), "any": ("", "", "des!^"),
     "this": ("ce^", "cette^", ""), "these": ("", "", "ces"),
@@ -68,7 +69,7 @@ DEGREES = [("very", "très"), ("too", "trop")]
 TIMES = {"past": [("yesterday", "hier"), ("this morning", "ce matin")],
          "future": [("tomorrow", "demain"), ("tonight", "ce soir")],
          "present": [("now", "maintenant")]}
-MANNERS = [("slowly", "lentement"), ("quickly", "rapidement"), ("quietly", "doucement"), ("a lot", "beaucoup")]
+MANNERS = [("slowly", "lentement"), ("quickly", "rapidement"), ("quietly", "tranquillement"), ("a lot", "beaucoup")]
 
 
 class Grammar:
@@ -103,19 +104,22 @@ class Grammar:
         draw = self.random.random()
         return AFFIRMATIVE if draw < 0.72 else NEGATIVE if draw < 0.88 else self.random.choice(ADVERBS)
 
-    def tense(self):
-        return self.weighted([("present", 4), ("past", 4), ("future", 2)])
+    def tense(self, state=False):
+        return self.weighted([("present", 4), ("past", 0 if state else 4), ("future", 2)])
 
     # ---- noun phrases
 
     def noun_phrase(self, kind, role="subject", plain=False, adjective=0.35):
-        """role "denied" is the object of a negated verb, where un and des become de; "asked" that of a question."""
+        """role "denied" is the object of a negated verb, where un and des become de; "asked" that of a
+        question, "head" the noun of a relative clause, "place" a noun after a preposition."""
         noun = self.rarest(self.lexicon.nouns[kind])
         number = "p" if self.chance(0.35) else "s"
         if not plain and kind != "human" and self.chance(0.12):
             return self.possessed(noun, kind, number)
         determiner = self.weighted(PLURAL_DETERMINERS if number == "p" else SINGULAR_DETERMINERS)
         if role == "denied" and determiner == "many" or role == "place" and determiner in ("some", "many"):
+            determiner = "the"
+        if role == "head" and determiner in POSSESSIVES:
             determiner = "the"
         if role in ("asked", "denied") and determiner == "some":
             determiner = "any"
@@ -228,7 +232,8 @@ class Grammar:
     # ---- clauses
 
     def transitive(self):
-        verb, tense, polarity = self.rarest(self.lexicon.verbs["transitive"]), self.tense(), self.polarity()
+        verb = self.rarest(self.lexicon.verbs["transitive"])
+        tense, polarity = self.tense(verb.state), self.polarity()
         subject = self.subject(verb, tense)
         target = self.object(verb, "denied" if polarity.negative else "object")
         en = subject.en + self.english_verb(verb, tense, polarity, subject.person) + target.en
@@ -247,7 +252,8 @@ class Grammar:
 
     def transitive_pronoun(self):
         """he sees it = il le voit"""
-        verb, tense, polarity = self.rarest(self.lexicon.verbs["transitive"]), self.tense(), self.polarity()
+        verb = self.rarest(self.lexicon.verbs["transitive"])
+        tense, polarity = self.tense(verb.state), self.polarity()
         subject = self.subject(verb, tense, pronoun=0.25)
         name = self.pronoun_object(verb, tense, subject)
         clitic, *agreement = PRONOUN_OBJECTS[name]
@@ -337,7 +343,8 @@ class Grammar:
         en = subject.en + self.english_be(tense, subject, polarity)
         fr = subject.fr + self.around(polarity, [self.french_be(tense, subject.person)])
         agreed = adjective.fr[subject.gender, subject.number]
-        form = self.weighted([("plain", 4), ("degree", 2), ("equal", 3 if subject.noun else 0)])
+        gradable = adjective.gradable
+        form = self.weighted([("plain", 4), ("degree", 2 * gradable), ("equal", 3 if subject.noun and gradable else 0)])
         if form == "equal":
             other = self.noun_phrase(kind, plain=True, adjective=0.1)
             return en + ["as", adjective.name, "as"] + other.en, fr + ["aussi", agreed, "que~"] + other.fr
@@ -370,14 +377,16 @@ class Grammar:
         else:
             determiner = "a" if number == "s" else self.random.choice(["some", "two", "three", "many"])
             fr = self.french_determiner(determiner, noun.gender, number, adjectives, "object") + fr
-            en, fr = ["there", be, english.article(en[0]) if determiner == "a" else determiner] + en, ["il", "y", "a"] + fr
+            determiner = english.article(en[0]) if determiner == "a" else determiner
+            en, fr = ["there", be, determiner] + en, ["il", "y", "a"] + fr
         en_place, fr_place = self.place(0.3)
         return en + en_place, fr + fr_place
 
     def relative(self, head, head_kind):
         """A relative clause on `head`: qui with the head as subject, que with the head as object."""
-        forms = [verb for verb in self.lexicon.verbs["transitive"] if head_kind in verb.objects]
-        as_subject = [verb for verb in self.lexicon.verbs["transitive"] if head_kind in verb.subjects]
+        verbs = [verb for verb in self.lexicon.verbs["transitive"] if not verb.state]
+        as_object = [verb for verb in verbs if head_kind in verb.objects]
+        as_subject = [verb for verb in verbs if head_kind in verb.subjects]
         tense = self.weighted([("present", 1), ("past", 2)])
         if as_subject and self.chance(0.4):
             verb = self.rarest(as_subject)
@@ -386,7 +395,7 @@ class Grammar:
             en += self.english_verb(verb, tense, AFFIRMATIVE, head.person) + target.en
             fr = ["qui"] + self.french_verb(verb, tense, AFFIRMATIVE, head) + target.fr
         else:
-            verb = self.rarest(forms, (tense, head.gender, head.number))  # la clé qu' il a perdue
+            verb = self.rarest(as_object, (tense, head.gender, head.number))  # la clé qu' il a perdue
             subject = self.subject(verb, tense, pronoun=0.4, adjective=0.1)
             en = ["that"] + subject.en + self.english_verb(verb, tense, AFFIRMATIVE, subject.person)
             fr = ["que~"] + subject.fr + self.french_verb(verb, tense, AFFIRMATIVE, subject,
@@ -397,7 +406,7 @@ class Grammar:
     def relative_on_subject(self):
         """the apple that the girl ate was red = la pomme que la fille a mangée était rouge"""
         kind = self.kind(list(self.lexicon.nouns))
-        head = self.noun_phrase(kind, plain=True, adjective=0.15)
+        head = self.noun_phrase(kind, "head", plain=True, adjective=0.15)
         en_clause, fr_clause = self.relative(head, kind)
         en, fr = head.en + en_clause, head.fr + fr_clause
         if kind in ("human", "animal") and self.chance(0.4):
@@ -409,15 +418,17 @@ class Grammar:
         adjective = self.rarest([adj for adj in self.lexicon.adjectives[kind] if not adj.before])
         self.links.add((head.noun.name, adjective.name))
         tense, polarity = self.tense(), AFFIRMATIVE if self.chance(0.8) else NEGATIVE
-        return (en + self.english_be(tense, head, polarity) + [adjective.name],
-                fr + self.around(polarity, [self.french_be(tense, head.person)]) + [adjective.fr[head.gender, head.number]])
+        en = en + self.english_be(tense, head, polarity) + [adjective.name]
+        fr = fr + self.around(polarity, [self.french_be(tense, head.person)])
+        return en, fr + [adjective.fr[head.gender, head.number]]
 
     def relative_on_object(self):
         """the king sees the women that he loved = le roi voit les femmes qu' il a aimées"""
-        verb, tense = self.rarest(self.lexicon.verbs["transitive"]), self.tense()
+        verb = self.rarest(self.lexicon.verbs["transitive"])
+        tense = self.tense(verb.state)
         subject = self.subject(verb, tense, pronoun=0.5, adjective=0.1)
         kind = self.kind(verb.objects)
-        head = self.noun_phrase(kind, plain=True, adjective=0.15)
+        head = self.noun_phrase(kind, "head", plain=True, adjective=0.15)
         self.links.add((head.noun.name, verb.name.split("_")[0]))
         en_clause, fr_clause = self.relative(head, kind)
         return (subject.en + self.english_verb(verb, tense, AFFIRMATIVE, subject.person) + head.en + en_clause,
@@ -425,7 +436,8 @@ class Grammar:
 
     def question(self):
         """did the king find the key ? = est-ce que le roi a trouvé la clé ?"""
-        verb, tense = self.rarest(self.lexicon.verbs["transitive"]), self.tense()
+        verb = self.rarest(self.lexicon.verbs["transitive"])
+        tense = self.tense(verb.state)
         subject = self.subject(verb, tense, pronoun=0.4)
         helper = {"present": "does" if subject.person == "3s" else "do", "past": "did", "future": "will"}[tense]
         en = [helper] + subject.en + [verb.name.split("_")[0]] + verb.particle

@@ -19,6 +19,7 @@ class Adjective:
     name: str
     fr: dict  # (gender, number) -> form; the masculine singular takes its form before a vowel in french.join
     before: bool
+    gradable: bool  # takes very, too, as ... as
 
 
 @dataclass
@@ -26,6 +27,7 @@ class Verb:
     name: str
     section: str
     core: bool  # also used with I, we and you
+    state: bool  # never in the past
     particle: list  # "for" of look for
     third: str
     past: str
@@ -47,7 +49,7 @@ class Lexicon:
         for section, line in _lines(folder / "nouns.txt"):
             self.nouns.setdefault(section, []).append(_noun(line))
         for section, line in _lines(folder / "adjectives.txt"):
-            adjective, kinds = _adjective(line, section == "before")
+            adjective, kinds = _adjective(line, section)
             for kind in kinds:
                 self.adjectives.setdefault(kind, []).append(adjective)
         for section, line in _lines(folder / "verbs.txt"):
@@ -83,21 +85,22 @@ def _noun(line):
                 {"s": singular, "p": french.plural(singular)}, gender)
 
 
-def _adjective(line, before):
+def _adjective(line, section):
     name, forms, *kinds = line.split()
     masculine, feminine, *vowel = forms.split("/") + ([] if "/" in forms else [french.feminine(forms)])
     assert not vowel or french.BEFORE_VOWEL[masculine] == vowel[0], line
     return Adjective(name, {("m", "s"): masculine, ("f", "s"): feminine,
-                            ("m", "p"): french.plural(masculine), ("f", "p"): feminine + "s"}, before), kinds
+                            ("m", "p"): french.plural(masculine), ("f", "p"): feminine + "s"},
+                     section == "before", section != "nationality"), kinds
 
 
 def _verb(line, section):
     english_part, french_part, subjects, *objects = (part.strip() for part in line.split("|"))
     english_part, *en_preposition = english_part.split()
     infinitive, *fr_preposition = french_part.split()
-    name, _, past = english_part.lstrip("+").partition("/")
+    name, _, past = english_part.lstrip("+=").partition("/")
     base, *particle = name.split("_")
     present, future, participle = french.conjugate(infinitive)
-    return Verb(name, section, english_part.startswith("+"), particle, english.third_person(base),
+    return Verb(name, section, english_part.startswith("+"), "=" in english_part, particle, english.third_person(base),
                 past or english.past(base), infinitive, present, future, participle,
                 subjects.split(), objects[0].split() if objects else [], en_preposition, fr_preposition)

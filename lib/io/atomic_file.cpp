@@ -1,0 +1,129 @@
+#include "io/atomic_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+
+namespace heed::io {
+namespace {
+
+/// Where a write to `path` really lands: symbolic links followed.
+std::string resolved(const std::string& path, const std::string& name) {
+  struct stat info;
+  if (lstat(path.c_str(), &info) != 0 || !S_ISLNK(info.st_mode)) return path;
+  char* real = realpath(path.c_str(), nullptr);
+  if (!real) fail_errno(name, "cannot follow the symbolic link");
+  std::string target = real;
+  std::free(real);
+  return target;
+}
+
+std::string folder_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+std::span<const std::byte> as_bytes(std::string_view text) {
+  return std::as_bytes(std::span(text.data(), text.size()));
+}
+
+}  // namespace
+
+AtomicFile::AtomicFile(const std::string& path) : name_(escaped(path)) {
+  reserve_standard_streams();
+  if (path.empty()) fail("the output path is empty");
+  target_ = resolved(path, name_);
+  folder_ = folder_of(target_);
+  struct stat info;
+  if (stat(target_.c_str(), &info) == 0) {
+    if (S_ISDIR(info.st_mode)) fail(name_, ": cannot write: is a directory");
+    if (!S_ISREG(info.st_mode)) fail(name_, ": cannot write: not a regular file");
+  }
+  create_temporary();
+  try {
+    copy_mode_of_target();
+  } catch (...) {
+    unlink(temporary_.c_str());
+    unregister_temporary(slot_);
+    throw;
+  }
+}
+
+void AtomicFile::create_temporary() {
+  // The name does not contain the target's, so that a target of 255 bytes works too.
+  static std::atomic<int> counter{0};
+  for (int attempt = 0; attempt < 1000; ++attempt) {
+    temporary_ = concat(folder_, "/.heed-", getpid(), "-", counter++, ".tmp");
+    slot_ = register_temporary(temporary_);
+    const int fd = open(temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd >= 0) {
+      file_ = Descriptor(fd);
+      return;
+    }
+    unregister_temporary(slot_);
+    if (errno != EEXIST && errno != EINTR) fail_errno(name_, concat("cannot write in ", escaped(folder_)));
+  }
+  fail(name_, ": cannot find a free name for a temporary file in ", escaped(folder_));
+}
+
+void AtomicFile::copy_mode_of_target() {
+  struct stat old;
+  if (stat(target_.c_str(), &old) != 0) return;
+  // Ownership only changes hands when we are allowed to give it back; a refusal is no reason to stop.
+  if (fchown(file_.get(), old.st_uid, old.st_gid) != 0) errno = 0;
+  if (fchmod(file_.get(), old.st_mode & 07777) != 0) fail_errno(name_, "cannot keep the mode of the file");
+}
+
+AtomicFile::~AtomicFile() {
+  if (temporary_.empty()) return;
+  unlink(temporary_.c_str());
+  unregister_temporary(slot_);
+}
+
+void AtomicFile::write(std::string_view bytes) {
+  write_bytes(file_.get(), as_bytes(bytes), name_);
+}
+
+void AtomicFile::commit() {
+  if (fsync(file_.get()) != 0) fail_errno(name_, "cannot write to disk (fsync)");
+  file_.close(name_);
+  if (rename(temporary_.c_str(), target_.c_str()) != 0) fail_errno(name_, "cannot rename the finished file");
+  unregister_temporary(slot_);
+  temporary_.clear();
+  Descriptor folder(open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  // Some file systems cannot sync a folder (EINVAL); the rename itself has happened.
+  if (folder.get() >= 0 && fsync(folder.get()) != 0 && errno != EINVAL)
+    fail_errno(name_, "cannot sync the folder");
+}
+
+bool is_special_file(const std::string& path) {
+  struct stat info;
+  return stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
+}
+
+void write_file_atomically(const std::string& path, std::string_view bytes) {
+  if (path == "-" || is_special_file(path)) {
+    reserve_standard_streams();
+    const std::string name = path == "-" ? "<stdout>" : escaped(path);
+    Descriptor file =
+        path == "-" ? Descriptor(dup(STDOUT_FILENO)) : Descriptor(open(path.c_str(), O_WRONLY | O_CLOEXEC));
+    if (file.get() < 0) fail_errno(name, "cannot write");
+    write_bytes(file.get(), as_bytes(bytes), name);
+    file.close(name);
+    return;
+  }
+  AtomicFile file(path);
+  file.write(bytes);
+  file.commit();
+}
+
+}  // namespace heed::io

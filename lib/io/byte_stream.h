@@ -1,0 +1,45 @@
+// File descriptors with complete reads, complete writes and readable errors.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace heed::io {
+
+/// Owns a descriptor; closes it quietly. -1 is none.
+class Descriptor {
+ public:
+  explicit Descriptor(int fd = -1, bool owned = true) : fd_(fd), owned_(owned) {}
+  ~Descriptor();
+  Descriptor(Descriptor&& other) noexcept;
+  Descriptor& operator=(Descriptor&& other) noexcept;
+  int get() const { return fd_; }
+  /// Closes; throws Error naming `what` when the system reports a late write error.
+  void close(const std::string& what);
+
+ private:
+  void reset() noexcept;
+  int fd_;
+  bool owned_;
+};
+
+/// Fills closed standard streams with descriptors that fail on use, so that no file opened later becomes 0, 1
+/// or 2 and gets data or messages meant for another. Using the stream still reports EBADF.
+void reserve_standard_streams();
+
+/// "<what>: <doing>: No space left on device"; reads errno.
+[[noreturn]] void fail_errno(const std::string& what, const std::string& doing);
+
+/// Opens `path` for reading. Throws Error.
+Descriptor open_for_reading(const std::string& path);
+
+/// Appends up to `count` bytes to `bytes`, across short reads; fewer only at the end of input. Returns how
+/// many. Memory grows with what arrives, not with `count`.
+std::size_t read_bytes(int fd, std::size_t count, std::vector<std::byte>& bytes, const std::string& name);
+
+/// Writes all of `bytes`, across short writes. Throws Error naming `name`.
+void write_bytes(int fd, std::span<const std::byte> bytes, const std::string& name);
+
+}  // namespace heed::io

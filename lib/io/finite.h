@@ -1,0 +1,13 @@
+// The gate against NaN and infinity in tensors that come from outside.
+#pragma once
+
+#include <string>
+
+#include "tensor/tensor_map.h"
+
+namespace heed::io {
+
+/// Throws Error "<name>[0, 3, 17] = nan" for the first value that is not finite. Integers and strings pass.
+void expect_finite(const std::string& name, const Tensor& tensor);
+
+}  // namespace heed::io

@@ -1,0 +1,131 @@
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <optional>
+
+#include "base/error.h"
+#include "io/atomic_file.h"
+#include "io/byte_stream.h"
+#include "io/frame_stream.h"
+#include "io/h5_image.h"
+#include "io/h5_writer.h"
+#include "io/image.h"
+
+namespace heed::io {
+namespace {
+
+/// Where frames go. A sink that is destroyed before finish() leaves nothing behind that could pass for a
+/// result.
+class Sink {
+ public:
+  virtual ~Sink() = default;
+  virtual void write(const TensorMap& frame) = 0;
+  virtual void write_last(const TensorMap& frame) = 0;
+  virtual void finish() = 0;
+};
+
+/// A pipe: one image per frame.
+class StreamSink : public Sink {
+ public:
+  StreamSink(Descriptor output, WriteOptions options, std::string name)
+      : output_(std::move(output)), options_(std::move(options)), name_(std::move(name)) {}
+  void write(const TensorMap& frame) override { send(frame, false); }
+  void write_last(const TensorMap& frame) override {
+    send(frame, true);
+    is_ended_ = true;
+  }
+  void finish() override {
+    if (!is_ended_) send(TensorMap(), true);
+    output_.close(name_);
+  }
+
+ private:
+  void send(const TensorMap& frame, bool is_last) {
+    write_bytes(output_.get(), to_image(frame, options_, is_last, name_), name_);
+  }
+
+  Descriptor output_;
+  WriteOptions options_;
+  std::string name_;
+  bool is_ended_ = false;
+};
+
+/// A file into which frames are gathered. Members are destroyed last to first: HDF5 closes before the file
+/// goes.
+class FileSink : public Sink {
+ public:
+  FileSink(const std::string& path, const WriteOptions& options, const std::string& name)
+      : name_(name),
+        atomic_(path),
+        file_(create_hdf5(atomic_.temporary_path(), false, name)),
+        writer_(std::in_place, file_.get(), Storage::file, options, name) {}
+  void write(const TensorMap& frame) override { writer_->append(frame); }
+  void write_last(const TensorMap& frame) override { write(frame); }
+  void finish() override {
+    if (!writer_->has_started()) writer_->append(TensorMap());
+    writer_->mark_end();
+    require(H5Fflush(file_, H5F_SCOPE_GLOBAL), name_, ": cannot write");
+    writer_.reset();
+    if (!file_.close()) fail(name_, ": cannot write: ", hdf5_reason());
+    atomic_.commit();
+  }
+
+ private:
+  std::string name_;
+  AtomicFile atomic_;
+  Handle file_;
+  std::optional<MapWriter> writer_;
+};
+
+std::unique_ptr<Sink> open_sink(const std::string& path, const WriteOptions& options,
+                                const std::string& name) {
+  reserve_standard_streams();
+  start_hdf5();
+  if (path != "-" && !is_special_file(path)) return std::make_unique<FileSink>(path, options, name);
+  if (path == "-" && isatty(STDOUT_FILENO)) {
+    fail<UsageError>("refusing to write binary tensors to the terminal: pipe them on or use -o FILE");
+  }
+  // Closing a duplicate of stdout reports late errors without taking stdout away from others.
+  Descriptor output(path == "-" ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3)
+                                : open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  if (output.get() < 0) fail_errno(name, "cannot write");
+  return std::make_unique<StreamSink>(std::move(output), options, name);
+}
+
+}  // namespace
+
+struct FrameWriter::Impl {
+  std::string name;
+  std::unique_ptr<Sink> sink;
+};
+
+FrameWriter::FrameWriter(const std::string& path, WriteOptions options) : impl_(std::make_unique<Impl>()) {
+  impl_->name = path == "-" ? "<stdout>" : escaped(path);
+  impl_->sink = open_sink(path, options, impl_->name);
+}
+FrameWriter::~FrameWriter() = default;
+FrameWriter::FrameWriter(FrameWriter&&) noexcept = default;
+FrameWriter& FrameWriter::operator=(FrameWriter&&) noexcept = default;
+
+const std::string& FrameWriter::name() const {
+  return impl_->name;
+}
+
+void FrameWriter::write(const TensorMap& frame) {
+  impl_->sink->write(frame);
+}
+
+void FrameWriter::finish() {
+  impl_->sink->finish();
+  impl_->sink.reset();
+}
+
+void write_map(const std::string& path, const TensorMap& map, WriteOptions options) {
+  const std::string name = path == "-" ? "<stdout>" : escaped(path);
+  std::unique_ptr<Sink> sink = open_sink(path, options, name);
+  sink->write_last(map);
+  sink->finish();
+}
+
+}  // namespace heed::io

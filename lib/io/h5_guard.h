@@ -1,0 +1,54 @@
+// The gate between files of strangers and the HDF5 library. Every tool reads through it.
+// What is let in: hard links; groups and datasets; compact, contiguous and chunked storage inside the file;
+// no filter or shuffle, deflate, fletcher32, each once; float16/32/64, integers up to 64 bits, boolean
+// enumerations and strings; at most 8 dimensions. Refused without touching the target: soft, external and
+// user-defined links, external and virtual storage, filter plugins, references, compounds. A small file
+// cannot ask for much memory. It narrows the surface, it does not make HDF5 1.10 safe against every crafted
+// file. Internal to lib/io.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "io/h5_handle.h"
+#include "tensor/tensor_map.h"
+
+namespace heed::io {
+
+/// Counts decoded bytes against what the stored size can honestly unpack to (deflate reaches 1032:1) and
+/// against a limit of the user.
+class ByteBudget {
+ public:
+  /// `stored`: size of the file or image in bytes. `limit`: 0 means the memory of the machine.
+  ByteBudget(std::uint64_t stored, std::int64_t limit);
+  /// Throws Error "<what>: needs ... bytes" when `bytes` more go beyond the budget.
+  void take(std::int64_t bytes, const std::string& what);
+  void reset() { used_ = 0; }
+  std::int64_t left() const { return most_ - used_; }
+
+ private:
+  std::int64_t most_;
+  std::int64_t used_ = 0;
+  bool by_stored_;
+};
+
+/// A dataset that passed the gate.
+struct CheckedDataset {
+  Handle id;
+  Shape shape;
+  DType dtype;
+  std::int64_t item_bytes;  ///< decoded, per element; of strings without their text
+  bool is_bool = false;     ///< an enumeration FALSE, TRUE: read as uint8
+  bool is_fixed_string = false;
+};
+
+/// Opens the dataset `link` of `parent` behind all checks. `where` is for messages.
+CheckedDataset open_checked(Handle dataset, const std::string& where, const ByteBudget& budget);
+
+/// Calls `visit(name, kind, object)` for each object of `group` in the order of names; hard links only.
+void for_each_object(
+    hid_t group, const std::string& where,
+    const std::function<void(const std::string& name, H5I_type_t kind, Handle object)>& visit);
+
+}  // namespace heed::io

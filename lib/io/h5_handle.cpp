@@ -1,0 +1,62 @@
+#include "io/h5_handle.h"
+
+#include <cstdlib>
+#include <mutex>
+
+#include "io/byte_stream.h"
+
+namespace heed::io {
+namespace {
+
+void prepare_process() {
+  reserve_standard_streams();
+  setenv("HDF5_DISABLE_VERSION_CHECK", "2", 1);  // silent: we check below, without abort()
+  setenv("HDF5_USE_FILE_LOCKING", "FALSE",
+         1);  // files are replaced whole, so locks would only get in the way
+  unsigned major = 0, minor = 0, release = 0;
+  H5dont_atexit();
+  if (H5get_libversion(&major, &minor, &release) < 0) fail("the HDF5 library does not start");
+  if (major != H5_VERS_MAJOR || minor != H5_VERS_MINOR) {
+    fail("built for HDF5 ", H5_VERS_MAJOR, ".", H5_VERS_MINOR, " but running with HDF5 ", major, ".", minor,
+         ".", release, ": build heed again on this machine");
+  }
+  H5PLset_loading_state(0);
+}
+
+/// One record of HDF5's error stack, innermost first.
+herr_t keep_reason(unsigned depth, const H5E_error2_t* record, void* into) {
+  auto& reason = *static_cast<std::string*>(into);
+  const std::string text = record->desc ? record->desc : "";
+  if (depth == 0) reason = text;
+  constexpr std::string_view mark = "error message = '";
+  const std::size_t start = text.find(mark);
+  if (start == std::string::npos) return 0;
+  reason = text.substr(start + mark.size(), text.find('\'', start + mark.size()) - start - mark.size());
+  return 1;
+}
+
+}  // namespace
+
+void start_hdf5() {
+  static std::once_flag once;
+  std::call_once(once, prepare_process);
+  // The error stack belongs to the thread.
+  thread_local const bool quiet = H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr) >= 0;
+  (void)quiet;
+}
+
+std::string hdf5_reason() {
+  std::string reason;
+  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_reason, &reason);
+  H5Eclear2(H5E_DEFAULT);
+  return reason.empty() ? "HDF5 gives no reason" : escaped(reason, 120);
+}
+
+Handle string_type() {
+  Handle type = own(H5Tcopy(H5T_C_S1), H5Tclose, "string type");
+  require(H5Tset_size(type, H5T_VARIABLE), "string type");
+  require(H5Tset_cset(type, H5T_CSET_UTF8), "string type");
+  return type;
+}
+
+}  // namespace heed::io

@@ -1,0 +1,69 @@
+// Owning HDF5 identifiers and HDF5's errors as heed::Error. Only .cpp files of lib/io include this.
+#pragma once
+
+#include <hdf5.h>
+
+#include <string>
+#include <utility>
+
+#include "base/error.h"
+
+namespace heed::io {
+
+/// Prepares the HDF5 library, once per process and thread: no diagnostics on stderr, no plugins, no file
+/// locks, no abort() when header and library differ (an Error instead), and no clean-up at exit, which is
+/// where a full disk makes the library crash. Call it before any other HDF5 function.
+void start_hdf5();
+
+/// What HDF5 says about its last failure: the system's words ("No space left on device") when there are any.
+std::string hdf5_reason();
+
+/// Owns one identifier of any kind.
+class Handle {
+ public:
+  Handle() = default;
+  Handle(hid_t id, herr_t (*close)(hid_t)) : id_(id), close_(close) {}
+  ~Handle() { reset(); }
+  Handle(Handle&& other) noexcept : id_(std::exchange(other.id_, -1)), close_(other.close_) {}
+  Handle& operator=(Handle&& other) noexcept {
+    if (this != &other) {
+      reset();
+      id_ = std::exchange(other.id_, -1);
+      close_ = other.close_;
+    }
+    return *this;
+  }
+  hid_t get() const { return id_; }
+  operator hid_t() const { return id_; }
+  /// Closes now and tells whether that worked; a file writes its last bytes here.
+  bool close() {
+    const hid_t id = std::exchange(id_, -1);
+    return id < 0 || close_(id) >= 0;
+  }
+
+ private:
+  void reset() {
+    if (id_ >= 0) close_(id_);
+    id_ = -1;
+  }
+  hid_t id_ = -1;
+  herr_t (*close_)(hid_t) = nullptr;
+};
+
+/// `id` as an owning handle. Throws Error "<what>: <HDF5's reason>" when the call that made it failed.
+template <class... What>
+Handle own(hid_t id, herr_t (*close)(hid_t), const What&... what) {
+  if (id < 0) fail(what..., ": ", hdf5_reason());
+  return Handle(id, close);
+}
+
+/// Throws Error "<what>: <HDF5's reason>" when an HDF5 call returned a failure.
+template <class... What>
+void require(long long result, const What&... what) {
+  if (result < 0) fail(what..., ": ", hdf5_reason());
+}
+
+/// The type of our strings: variable length, UTF-8.
+Handle string_type();
+
+}  // namespace heed::io

@@ -1,0 +1,428 @@
+#include "io/h5_reader.h"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+
+#include "io/h5_attributes.h"
+#include "io/layout.h"
+#include "io/provenance.h"
+
+namespace heed::io {
+namespace {
+
+constexpr int max_depth = 32;
+constexpr std::size_t max_objects = 65536;
+
+/// Takes a string attribute out of the map; scalar or list of one.
+std::string take_text(Attributes& attributes, const std::string& name) {
+  auto it = attributes.find(name);
+  if (it == attributes.end()) return {};
+  std::string text;
+  if (auto* scalar = std::get_if<std::string>(&it->second)) text = *scalar;
+  if (auto* list = std::get_if<std::vector<std::string>>(&it->second); list && list->size() == 1)
+    text = list->front();
+  attributes.erase(it);
+  return text;
+}
+
+std::vector<std::string> take_list(Attributes& attributes, const std::string& name) {
+  auto it = attributes.find(name);
+  if (it == attributes.end()) return {};
+  std::vector<std::string> list;
+  if (auto* many = std::get_if<std::vector<std::string>>(&it->second)) list = *many;
+  if (auto* one = std::get_if<std::string>(&it->second)) list = {*one};
+  attributes.erase(it);
+  return list;
+}
+
+/// Attributes that HDF5 and netCDF keep for themselves.
+void drop_plumbing(Attributes& attributes) {
+  for (const char* name : {"CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST", "DIMENSION_LABELS",
+                           "_Netcdf4Dimid", "_Netcdf4Coordinates", "_NCProperties"}) {
+    attributes.erase(name);
+  }
+}
+
+/// Memory for variable-length strings while HDF5 reads them. Many references to one long string make a small
+/// file large, so it refuses to hand out more than is left of the budget.
+class TextArena {
+ public:
+  explicit TextArena(std::int64_t most) : left_(most) {}
+  std::int64_t used() const { return used_; }
+  bool is_exhausted() const { return exhausted_; }
+  static void* allocate(std::size_t size, void* self) { return static_cast<TextArena*>(self)->take(size); }
+  static void release(void*, void*) {}  // everything goes with the arena
+
+ private:
+  void* take(std::size_t size) {
+    if (size > static_cast<std::size_t>(left_)) {
+      exhausted_ = true;
+      return nullptr;
+    }
+    left_ -= static_cast<std::int64_t>(size);
+    used_ += static_cast<std::int64_t>(size);
+    constexpr std::size_t block = 1 << 16;
+    if (size > block / 4) return blocks_.emplace_back(new char[size]).get();
+    if (size > room_) {
+      next_ = blocks_.emplace_back(new char[block]).get();
+      room_ = block;
+    }
+    char* piece = next_;
+    next_ += size;
+    room_ -= size;
+    return piece;
+  }
+
+  std::vector<std::unique_ptr<char[]>> blocks_;
+  char* next_ = nullptr;
+  std::size_t room_ = 0;
+  std::int64_t left_;
+  std::int64_t used_ = 0;
+  bool exhausted_ = false;
+};
+
+std::string trimmed(const char* text, std::size_t width, H5T_str_t padding) {
+  std::size_t size = strnlen(text, width);
+  while (padding == H5T_STR_SPACEPAD && size > 0 && text[size - 1] == ' ') --size;
+  return {text, size};
+}
+
+/// The selected part of a dataset and the memory that takes it.
+struct Selection {
+  Handle in_file, in_memory;
+  Shape shape;
+};
+
+template <class T>
+Tensor read_numbers(const CheckedDataset& dataset, hid_t type, const Selection& part,
+                    std::vector<std::string> dims, const std::string& where) {
+  std::vector<T> values(static_cast<std::size_t>(element_count(part.shape)));
+  if (!values.empty()) {
+    require(H5Dread(dataset.id, type, part.in_memory, part.in_file, H5P_DEFAULT, values.data()), where,
+            ": cannot read its values (damaged?)");
+  }
+  return Tensor::of<T>(std::move(values), part.shape, std::move(dims));
+}
+
+std::vector<std::string> read_fixed_strings(const CheckedDataset& dataset, const Selection& part,
+                                            const std::string& where) {
+  Handle type = own(H5Dget_type(dataset.id), H5Tclose, where);
+  const std::size_t width = H5Tget_size(type);
+  const H5T_str_t padding = H5Tget_strpad(type);
+  std::vector<char> raw(static_cast<std::size_t>(element_count(part.shape)) * width);
+  require(H5Dread(dataset.id, type, part.in_memory, part.in_file, H5P_DEFAULT, raw.data()), where,
+          ": cannot read");
+  std::vector<std::string> text;
+  for (std::size_t i = 0; i < raw.size(); i += width) text.push_back(trimmed(&raw[i], width, padding));
+  return text;
+}
+
+std::vector<std::string> read_variable_strings(const CheckedDataset& dataset, const Selection& part,
+                                               const std::string& where, ByteBudget& budget) {
+  std::vector<char*> raw(static_cast<std::size_t>(element_count(part.shape)), nullptr);
+  TextArena arena(budget.left());
+  Handle transfer = own(H5Pcreate(H5P_DATASET_XFER), H5Pclose, where);
+  require(H5Pset_vlen_mem_manager(transfer, TextArena::allocate, &arena, TextArena::release, &arena), where);
+  // Read with the file's own character set: HDF5 does not convert between ASCII and UTF-8, nor is there need
+  // to.
+  Handle type = own(H5Dget_type(dataset.id), H5Tclose, where);
+  const herr_t result = H5Dread(dataset.id, type, part.in_memory, part.in_file, transfer, raw.data());
+  if (arena.is_exhausted()) fail(where, ": its strings need more memory than is plausible or allowed");
+  require(result, where, ": cannot read its strings (damaged?)");
+  budget.take(arena.used(), where);
+  std::vector<std::string> text;
+  text.reserve(raw.size());
+  for (const char* item : raw) text.emplace_back(item ? item : "");
+  return text;
+}
+
+Tensor read_strings(const CheckedDataset& dataset, const Selection& part, std::vector<std::string> dims,
+                    const std::string& where, ByteBudget& budget) {
+  std::vector<std::string> text;
+  if (element_count(part.shape) > 0) {
+    text = dataset.is_fixed_string ? read_fixed_strings(dataset, part, where)
+                                   : read_variable_strings(dataset, part, where, budget);
+  }
+  return Tensor::of<std::string>(std::move(text), part.shape, std::move(dims));
+}
+
+bool is_integer(DType dtype) {
+  return dtype == DType::i32 || dtype == DType::i64;
+}
+
+/// Greatest value, at least 0.
+std::int64_t longest_of(const Tensor& lengths) {
+  std::int64_t longest = 0;
+  if (lengths.dtype() == DType::i32) {
+    for (auto n : lengths.values<std::int32_t>()) longest = std::max<std::int64_t>(longest, n);
+  } else {
+    for (auto n : lengths.values<std::int64_t>()) longest = std::max(longest, n);
+  }
+  return longest;
+}
+
+/// Name of the first scale that `list`, one element of DIMENSION_LIST, refers to; empty when it leads
+/// nowhere.
+std::string name_of_scale(hid_t dataset, const hvl_t& list) {
+  if (list.len == 0 || list.len > 16) return {};
+  Handle scale(H5Rdereference2(dataset, H5P_DEFAULT, H5R_OBJECT, list.p), H5Oclose);
+  if (scale.get() < 0) return {};
+  char path[1024];
+  const ssize_t size = H5Iget_name(scale, path, sizeof path);
+  return size > 0 && size < static_cast<ssize_t>(sizeof path) ? leaf_of(path) : std::string();
+}
+
+}  // namespace
+
+MapReader::MapReader(Handle file, std::uint64_t stored, const ReadOptions& options, std::string name)
+    : file_(std::move(file)), name_(std::move(name)), options_(options), budget_(stored, options.max_bytes) {
+  read_root();
+  Handle root = own(H5Gopen2(file_, "/", H5P_DEFAULT), H5Gclose, name_, ": cannot open the root group");
+  walk(root, "", 0);
+  finish_catalogue();
+}
+
+bool MapReader::is_heed() const {
+  auto it = attributes_.find("format");
+  auto* text = it == attributes_.end() ? nullptr : std::get_if<std::string>(&it->second);
+  return text && *text == "heed";
+}
+
+// ---- the catalogue ----
+
+void MapReader::read_root() {
+  Handle root = own(H5Gopen2(file_, "/", H5P_DEFAULT), H5Gclose, name_, ": cannot open the root group");
+  attributes_ = read_attributes(root, where(""));
+  expect_known_format(attributes_, name_);
+  ends_stream_ = attributes_.erase("stream_end") > 0;
+  attributes_.erase("NX_class");
+  attributes_.erase("default");
+  drop_plumbing(attributes_);
+}
+
+void MapReader::walk(hid_t group, const std::string& path, int depth) {
+  if (depth > max_depth) fail(where(path), ": groups nested deeper than ", max_depth);
+  if (!path.empty()) read_group(group, path);
+  for_each_object(group, path.empty() ? name_ + ":" : where(path),
+                  [&](const std::string& name, H5I_type_t kind, Handle object) {
+                    if (++objects_ > max_objects) fail(name_, ": more than ", max_objects, " objects");
+                    const std::string inner = path.empty() ? name : path + "/" + name;
+                    if (kind == H5I_GROUP) walk(object, inner, depth + 1);
+                    if (kind == H5I_DATASET) add_dataset(inner, path, std::move(object));
+                  });
+}
+
+void MapReader::read_group(hid_t group, const std::string& path) {
+  Group info;
+  info.attributes = read_attributes(group, where(path));
+  drop_plumbing(info.attributes);
+  const std::string kind = take_text(info.attributes, "NX_class");
+  if (kind == "NXdata") {
+    info.signal = take_text(info.attributes, "signal");
+    info.default_slice = take_list(info.attributes, "default_slice");
+    signal_axes_[path + "/" + info.signal] = take_list(info.attributes, "axes");
+  }
+  groups_[path] = std::move(info);
+}
+
+void MapReader::add_dataset(const std::string& path, const std::string& group_path, Handle object) {
+  Entry entry;
+  entry.path = path;
+  entry.attributes = read_attributes(object, where(path));
+  if (take_text(entry.attributes, "CLASS") == "DIMENSION_SCALE") return;
+  const bool is_title =
+      leaf_of(path) == "title" && !group_path.empty() && !groups_[group_path].signal.empty();
+  if (!is_title && !wanted(path)) return;
+  entry.dataset = open_checked(std::move(object), where(path), budget_);
+  if (is_title && entry.dataset.dtype == DType::string && entry.dataset.shape.empty()) {
+    groups_[group_path].title = read(entry, {}).values<std::string>()[0];
+    return;
+  }
+  if (entry.dataset.is_bool) entry.attributes["dtype"] = "bool";
+  entry.dims = dims_of(entry);
+  drop_plumbing(entry.attributes);
+  entries_.push_back(std::move(entry));
+}
+
+bool MapReader::wanted(const std::string& path) const {
+  if (options_.only.empty()) return true;
+  return std::any_of(options_.only.begin(), options_.only.end(), [&](const std::string& prefix) {
+    return path == prefix || path.starts_with(prefix + "/");
+  });
+}
+
+/// Labels first (ours), then attached scales (netCDF, xarray), then the axes of the plot (a signal that was
+/// replaced in h5py has lost both).
+std::vector<std::string> MapReader::dims_of(const Entry& entry) const {
+  const std::size_t rank = entry.dataset.shape.size();
+  Attributes attributes = entry.attributes;
+  std::vector<std::string> dims = take_list(attributes, "DIMENSION_LABELS");
+  if (dims.size() != rank) dims = dims_from_scales(entry);
+  if (dims.size() != rank) {
+    auto axes = signal_axes_.find(entry.path);
+    dims = axes == signal_axes_.end() ? std::vector<std::string>() : axes->second;
+    std::replace(dims.begin(), dims.end(), std::string("."), std::string());
+  }
+  const bool some = std::any_of(dims.begin(), dims.end(), [](const std::string& d) { return !d.empty(); });
+  if (dims.size() != rank || !some) return {};
+  return dims;
+}
+
+std::vector<std::string> MapReader::dims_from_scales(const Entry& entry) const {
+  const hid_t dataset = entry.dataset.id;
+  if (H5Aexists(dataset, "DIMENSION_LIST") <= 0) return {};
+  Handle attribute(H5Aopen(dataset, "DIMENSION_LIST", H5P_DEFAULT), H5Aclose);
+  if (attribute.get() < 0) return {};
+  Handle stored(H5Aget_type(attribute), H5Tclose), space(H5Aget_space(attribute), H5Sclose);
+  Handle type(H5Tvlen_create(H5T_STD_REF_OBJ), H5Tclose);
+  if (H5Tequal(stored, type) <= 0) return {};
+  const std::size_t rank = entry.dataset.shape.size();
+  if (H5Sget_simple_extent_npoints(space) != static_cast<hssize_t>(rank)) return {};
+  std::vector<hvl_t> lists(rank, hvl_t{0, nullptr});
+  if (H5Aread(attribute, type, lists.data()) < 0) return {};
+  std::vector<std::string> dims;
+  for (const hvl_t& list : lists) dims.push_back(name_of_scale(dataset, list));
+  H5Dvlen_reclaim(type, space, H5P_DEFAULT, lists.data());
+  return dims;
+}
+
+/// Finds the dimension `sentence` and what may be trimmed.
+void MapReader::finish_catalogue() {
+  const Entry* first = nullptr;
+  for (Entry& entry : entries_) {
+    auto it = std::find(entry.dims.begin(), entry.dims.end(), sentence_dim);
+    if (it == entry.dims.end()) continue;
+    entry.sentence_axis = it - entry.dims.begin();
+    const std::int64_t count = entry.dataset.shape[static_cast<std::size_t>(entry.sentence_axis)];
+    if (first && count != sentences_) {
+      fail(where(entry.path), ": ", count, " sentences, but /", escaped(first->path), " has ", sentences_);
+    }
+    first = &entry;
+    sentences_ = count;
+  }
+  for (const Entry& entry : entries_) {
+    for (const std::string& dim : entry.dims) {
+      if (entry.sentence_axis < 0) untrimmed_.insert(parent_of(entry.path) + "/" + dim);
+    }
+  }
+  // Groups that say nothing, or above no wanted tensor, are only folders.
+  std::erase_if(groups_, [&](const auto& group) {
+    const auto& [path, info] = group;
+    if (info.signal.empty() && info.title.empty() && info.attributes.empty()) return true;
+    return std::none_of(entries_.begin(), entries_.end(),
+                        [&](const Entry& e) { return e.path.starts_with(path + "/"); });
+  });
+}
+
+// ---- values ----
+
+Tensor MapReader::read(const Entry& entry, const Window& window) {
+  const CheckedDataset& dataset = entry.dataset;
+  const std::string place = where(entry.path);
+  Selection part{own(H5Dget_space(dataset.id), H5Sclose, place), {}, {}};
+  std::vector<hsize_t> start, count;
+  for (auto [from, size] : window) {
+    start.push_back(static_cast<hsize_t>(from));
+    count.push_back(static_cast<hsize_t>(size));
+    part.shape.push_back(size);
+  }
+  std::int64_t bytes;
+  if (__builtin_mul_overflow(element_count(part.shape), dataset.item_bytes, &bytes)) bytes = INT64_MAX;
+  budget_.take(bytes, place);
+  if (window.empty()) {
+    part.in_memory = own(H5Screate(H5S_SCALAR), H5Sclose, place);
+  } else {
+    part.in_memory =
+        own(H5Screate_simple(static_cast<int>(count.size()), count.data(), nullptr), H5Sclose, place);
+    if (bytes > 0) {
+      require(H5Sselect_hyperslab(part.in_file, H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr),
+              place);
+    }
+  }
+  Handle own_type;
+  Tensor tensor;
+  switch (dataset.dtype) {
+    case DType::f32:
+      tensor = read_numbers<float>(dataset, H5T_NATIVE_FLOAT, part, entry.dims, place);
+      break;
+    case DType::f64:
+      tensor = read_numbers<double>(dataset, H5T_NATIVE_DOUBLE, part, entry.dims, place);
+      break;
+    case DType::i32:
+      tensor = read_numbers<std::int32_t>(dataset, H5T_NATIVE_INT32, part, entry.dims, place);
+      break;
+    case DType::i64:
+      tensor = read_numbers<std::int64_t>(dataset, H5T_NATIVE_INT64, part, entry.dims, place);
+      break;
+    case DType::u8:
+      if (dataset.is_bool) own_type = own(H5Dget_type(dataset.id), H5Tclose, place);
+      tensor = read_numbers<std::uint8_t>(dataset, dataset.is_bool ? own_type.get() : H5T_NATIVE_UINT8, part,
+                                          entry.dims, place);
+      break;
+    case DType::string:
+      tensor = read_strings(dataset, part, entry.dims, place, budget_);
+      break;
+  }
+  tensor.attributes = entry.attributes;
+  return tensor;
+}
+
+MapReader::Window MapReader::whole_window(const Entry& entry) const {
+  Window window;
+  for (std::int64_t size : entry.dataset.shape) window.emplace_back(0, size);
+  return window;
+}
+
+/// Longest sentence of the batch, for each group and padded dimension that has a tensor of lengths.
+void MapReader::read_lengths(std::int64_t start, std::int64_t count) {
+  longest_.clear();
+  for (const Entry& entry : entries_) {
+    if (entry.sentence_axis < 0 || !is_integer(entry.dataset.dtype)) continue;
+    for (auto [dim, name] : length_of_dim) {
+      const std::string trimmed_dim = parent_of(entry.path) + "/" + std::string(dim);
+      if (leaf_of(entry.path) != name || untrimmed_.contains(trimmed_dim)) continue;
+      Window window = whole_window(entry);
+      window[static_cast<std::size_t>(entry.sentence_axis)] = {start, count};
+      longest_[trimmed_dim] = longest_of(read(entry, window));
+    }
+  }
+}
+
+bool MapReader::next_batch(TensorMap& batch) {
+  batch = TensorMap();
+  if (started_ && at_ >= sentences_) return false;
+  if (!started_ && entries_.empty()) return false;
+  started_ = true;
+  budget_.reset();
+  const std::int64_t count =
+      std::min(std::max<std::int64_t>(options_.batch, 1), std::max<std::int64_t>(sentences_ - at_, 0));
+  read_lengths(at_, count);
+  for (const Entry& entry : entries_) {
+    Window window = whole_window(entry);
+    for (std::size_t i = 0; i < window.size() && entry.sentence_axis >= 0; ++i) {
+      auto longest =
+          longest_.find(parent_of(entry.path) + "/" + (i < entry.dims.size() ? entry.dims[i] : ""));
+      if (static_cast<std::ptrdiff_t>(i) == entry.sentence_axis)
+        window[i] = {at_, count};
+      else if (longest != longest_.end())
+        window[i].second = std::min(window[i].second, longest->second);
+    }
+    batch.add(entry.path, read(entry, window));
+  }
+  batch.groups = groups_;
+  batch.attributes = attributes_;
+  at_ += count;
+  return true;
+}
+
+TensorMap MapReader::whole() {
+  TensorMap map;
+  budget_.reset();
+  for (const Entry& entry : entries_) map.add(entry.path, read(entry, whole_window(entry)));
+  map.groups = groups_;
+  map.attributes = attributes_;
+  return map;
+}
+
+}  // namespace heed::io

@@ -1,0 +1,72 @@
+// Reads tensor maps from an open HDF5 file through the gate of h5_guard.h, whole or batch by batch along the
+// dimension `sentence`. Internal to lib/io.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "io/h5_guard.h"
+#include "io/options.h"
+#include "tensor/tensor_map.h"
+
+namespace heed::io {
+
+class MapReader {
+ public:
+  /// Checks and catalogues everything in `file`, which is `stored` bytes long; reads no values yet.
+  MapReader(Handle file, std::uint64_t stored, const ReadOptions& options, std::string name);
+
+  /// The next batch: tensors with a dimension `sentence` cut to it and trimmed to its longest sentence, all
+  /// others whole. False when there is nothing left; a file without sentences is one batch.
+  bool next_batch(TensorMap& batch);
+  /// Everything, untrimmed.
+  TensorMap whole();
+
+  bool is_heed() const;  ///< has the attribute `format`
+  bool is_last_of_stream() const { return ends_stream_; }
+
+ private:
+  struct Entry {
+    std::string path;
+    CheckedDataset dataset;
+    std::vector<std::string> dims;
+    Attributes attributes;
+    std::ptrdiff_t sentence_axis = -1;
+  };
+  using Window = std::vector<std::pair<std::int64_t, std::int64_t>>;  ///< start and count per axis
+
+  void read_root();
+  void walk(hid_t group, const std::string& path, int depth);
+  void add_dataset(const std::string& path, const std::string& group_path, Handle object);
+  void read_group(hid_t group, const std::string& path);
+  std::vector<std::string> dims_of(const Entry& entry) const;
+  std::vector<std::string> dims_from_scales(const Entry& entry) const;
+  void finish_catalogue();
+  bool wanted(const std::string& path) const;
+  Tensor read(const Entry& entry, const Window& window);
+  Window whole_window(const Entry& entry) const;
+  void read_lengths(std::int64_t start, std::int64_t count);
+  std::string where(const std::string& path) const { return name_ + ":/" + escaped(path); }
+
+  Handle file_;
+  std::string name_;
+  ReadOptions options_;
+  ByteBudget budget_;
+  Attributes attributes_;
+  std::map<std::string, Group> groups_;
+  std::map<std::string, std::vector<std::string>> signal_axes_;  ///< NXdata `axes`, by path of the signal
+  std::vector<Entry> entries_;
+  std::size_t objects_ = 0;
+  std::int64_t sentences_ = -1;  ///< -1: no tensor has the dimension
+  std::int64_t at_ = 0;
+  bool started_ = false;
+  bool ends_stream_ = false;
+  std::set<std::string>
+      untrimmed_;  ///< "<group>/<dim>" that a tensor without sentences has too: keeps its size
+  std::map<std::string, std::int64_t> longest_;  ///< by "<group>/<dim>", of the present batch
+};
+
+}  // namespace heed::io

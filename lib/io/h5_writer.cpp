@@ -1,0 +1,454 @@
+#include "io/h5_writer.h"
+
+#include <hdf5_hl.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/version.h"
+#include "io/digest.h"
+#include "io/h5_attributes.h"
+#include "io/layout.h"
+#include "io/provenance.h"
+
+namespace heed::io {
+namespace {
+
+constexpr std::int64_t chunk_bytes = std::int64_t{1} << 20;  // HDF5's chunk cache holds one of these
+constexpr std::int64_t padded_chunk = 16;  // positions per chunk: short sentences waste little
+
+std::vector<hsize_t> sizes_of(const Shape& shape) {
+  return {shape.begin(), shape.end()};
+}
+
+std::ptrdiff_t axis_of(const std::vector<std::string>& dims, std::string_view dim) {
+  auto it = std::find(dims.begin(), dims.end(), dim);
+  return it == dims.end() ? -1 : it - dims.begin();
+}
+
+bool has_sentences(const std::vector<std::string>& dims) {
+  return axis_of(dims, sentence_dim) >= 0;
+}
+
+Handle file_type(DType dtype) {
+  switch (dtype) {
+    case DType::f32:
+      return own(H5Tcopy(H5T_IEEE_F32LE), H5Tclose, "type");
+    case DType::f64:
+      return own(H5Tcopy(H5T_IEEE_F64LE), H5Tclose, "type");
+    case DType::i32:
+      return own(H5Tcopy(H5T_STD_I32LE), H5Tclose, "type");
+    case DType::i64:
+      return own(H5Tcopy(H5T_STD_I64LE), H5Tclose, "type");
+    case DType::u8:
+      return own(H5Tcopy(H5T_STD_U8LE), H5Tclose, "type");
+    case DType::string:
+      return string_type();
+  }
+  fail("unknown element type");
+}
+
+hid_t memory_type(DType dtype) {
+  switch (dtype) {
+    case DType::f32:
+      return H5T_NATIVE_FLOAT;
+    case DType::f64:
+      return H5T_NATIVE_DOUBLE;
+    case DType::i32:
+      return H5T_NATIVE_INT32;
+    case DType::i64:
+      return H5T_NATIVE_INT64;
+    case DType::u8:
+      return H5T_NATIVE_UINT8;
+    case DType::string:
+      break;
+  }
+  fail("strings have no memory type of fixed size");
+}
+
+const void* data_of(const Tensor& tensor) {
+  switch (tensor.dtype()) {
+    case DType::f32:
+      return tensor.values<float>().data();
+    case DType::f64:
+      return tensor.values<double>().data();
+    case DType::i32:
+      return tensor.values<std::int32_t>().data();
+    case DType::i64:
+      return tensor.values<std::int64_t>().data();
+    case DType::u8:
+      return tensor.values<std::uint8_t>().data();
+    case DType::string:
+      break;
+  }
+  fail("strings are not contiguous");
+}
+
+std::size_t item_bytes(DType dtype) {
+  constexpr std::size_t bytes[] = {4, 8, 4, 8, 1, 16};  // a string is a reference into HDF5's heap
+  return bytes[static_cast<int>(dtype)];
+}
+
+/// Pointers to the strings, which HDF5 wants as C strings.
+std::vector<const char*> c_strings(const Tensor& tensor, const std::string& where) {
+  std::vector<const char*> text;
+  text.reserve(static_cast<std::size_t>(tensor.size()));
+  for (const std::string& s : tensor.values<std::string>()) {
+    if (s.find('\0') != std::string::npos) {
+      fail(where, ": string ", text.size(), " holds a NUL byte, which HDF5 strings cannot");
+    }
+    text.push_back(s.c_str());
+  }
+  return text;
+}
+
+/// Fingerprint of all values, to notice when a tensor that should stay the same changes.
+std::string digest_of(const Tensor& tensor) {
+  if (tensor.dtype() != DType::string) {
+    const std::size_t bytes = static_cast<std::size_t>(tensor.size()) * item_bytes(tensor.dtype());
+    return sha256_hex({static_cast<const char*>(data_of(tensor)), bytes});
+  }
+  std::string all;
+  for (const std::string& s : tensor.values<std::string>()) all.append(s).push_back('\0');
+  return sha256_hex(all);
+}
+
+/// Number of sentences that all tensors of the map agree on; 0 when none has the dimension.
+std::int64_t count_sentences(const TensorMap& map, const std::string& name) {
+  const std::string* first = nullptr;
+  std::int64_t count = 0;
+  for (const auto& [path, tensor] : map.tensors()) {
+    const auto axis = axis_of(tensor.dims(), sentence_dim);
+    if (axis < 0) continue;
+    const std::int64_t here = tensor.shape()[static_cast<std::size_t>(axis)];
+    if (first && here != count) {
+      fail(name, ":/", escaped(path), ": ", here, " sentences, but /", escaped(*first), " has ", count);
+    }
+    first = &path;
+    count = here;
+  }
+  return count;
+}
+
+void check_path(const std::string& path, const std::string& name) {
+  std::size_t start = 0;
+  while (true) {
+    const std::size_t end = std::min(path.find('/', start), path.size());
+    const std::string part = path.substr(start, end - start);
+    if (part.empty() || part == "." || part == ".." || part.find('\0') != std::string::npos) {
+      fail(name, ": \"", escaped(path), "\" is no name for a tensor or group");
+    }
+    if (end == path.size()) return;
+    start = end + 1;
+  }
+}
+
+/// Halves the outermost sizes until a chunk fits the cache.
+void shrink_to_cache(Shape& chunk, std::size_t bytes) {
+  for (std::int64_t& size : chunk) {
+    while (size > 1 && element_count(chunk) > chunk_bytes / static_cast<std::int64_t>(bytes))
+      size = (size + 1) / 2;
+  }
+}
+
+}  // namespace
+
+MapWriter::MapWriter(hid_t file, Storage storage, WriteOptions options, std::string name)
+    : file_(file), storage_(storage), options_(std::move(options)), name_(std::move(name)) {}
+
+void MapWriter::append(const TensorMap& map) {
+  if (!started_)
+    lay_out(map);
+  else
+    extend(map);
+}
+
+void MapWriter::mark_end() {
+  Handle root = own(H5Gopen2(file_, "/", H5P_DEFAULT), H5Gclose, name_);
+  write_attribute(root, "stream_end", std::int64_t{1}, where(""));
+}
+
+// ---- the first map ----
+
+void MapWriter::lay_out(const TensorMap& map) {
+  started_ = true;
+  sentences_ = count_sentences(map, name_);
+  for (const auto& [path, tensor] : map.tensors()) note_dimensions(path, tensor);
+  for (const auto& [path, tensor] : map.tensors()) create_dataset(path, tensor);
+  if (options_.scales) attach_scales();
+  for (const auto& [path, dataset] : datasets_) write_labels(dataset, path);
+  for (const auto& [path, info] : map.groups) write_group(map, path, info);
+  for (const auto& [path, tensor] : map.tensors()) {
+    write_values(path, datasets_.at(path), tensor, 0);
+  }
+  write_root(map);
+}
+
+void MapWriter::write_root(const TensorMap& map) {
+  Attributes root = map.attributes;
+  root["format"] = "heed";
+  root["format_version"] = format_version;
+  root["creator"] = concat("heed ", version());
+  root["NX_class"] = "NXroot";
+  root.erase("stream_end");
+  root.erase("default");
+  add_history(root, options_.command);
+  // The newest group is the one that holds the last tensor: tools add theirs at the end.
+  for (const auto& [path, tensor] : map.tensors()) {
+    auto found = map.groups.find(parent_of(path));
+    if (found != map.groups.end() && !found->second.signal.empty() && !found->first.empty()) {
+      root["default"] = found->first;
+    }
+  }
+  Handle object = own(H5Gopen2(file_, "/", H5P_DEFAULT), H5Gclose, name_);
+  for (const auto& [name, value] : root) write_attribute(object, name, value, where(""));
+}
+
+hid_t MapWriter::group(const std::string& path) {
+  if (auto it = groups_.find(path); it != groups_.end()) return it->second;
+  Handle made;
+  if (path.empty()) {
+    made = own(H5Gopen2(file_, "/", H5P_DEFAULT), H5Gclose, name_);
+  } else {
+    Handle plist = own(H5Pcreate(H5P_GROUP_CREATE), H5Pclose, where(path));
+    require(H5Pset_obj_track_times(plist, false), where(path));
+    made = own(H5Gcreate2(group(parent_of(path)), leaf_of(path).c_str(), H5P_DEFAULT, plist, H5P_DEFAULT),
+               H5Gclose, where(path), ": cannot create the group");
+  }
+  return groups_.emplace(path, std::move(made)).first->second;
+}
+
+void MapWriter::write_group(const TensorMap& map, const std::string& path, const Group& info) {
+  if (!path.empty()) check_path(path, name_);
+  const hid_t object = group(path);
+  const bool is_plot = !info.signal.empty() && !path.empty() && !is_model_path(path);
+  if (is_plot) {
+    const Tensor* signal = map.find(path + "/" + info.signal);
+    if (!signal) fail(where(path), ": the signal \"", escaped(info.signal), "\" is not in the group");
+    std::vector<std::string> axes = signal->dims();
+    if (axes.empty()) axes.assign(signal->shape().size(), ".");
+    write_attribute(object, "NX_class", "NXdata", where(path));
+    write_attribute(object, "signal", info.signal, where(path));
+    write_attribute(object, "axes", axes, where(path));
+    if (!info.default_slice.empty())
+      write_attribute(object, "default_slice", info.default_slice, where(path));
+  }
+  for (const auto& [name, value] : info.attributes) write_attribute(object, name, value, where(path));
+  if (info.title.empty()) return;
+  if (datasets_.contains(path + "/title")) fail(where(path), ": has both a title and a tensor named title");
+  Handle plist = creation_list({}, {}, DType::string);
+  Handle scalar = own(H5Screate(H5S_SCALAR), H5Sclose, where(path));
+  Handle title = own(H5Dcreate2(object, "title", string_type(), scalar, H5P_DEFAULT, plist, H5P_DEFAULT),
+                     H5Dclose, where(path), ": cannot create the title");
+  const char* text = info.title.c_str();
+  require(H5Dwrite(title, string_type(), H5S_ALL, H5S_ALL, H5P_DEFAULT, &text), where(path),
+          ": cannot write the title");
+}
+
+/// Collects the named dimensions of each group and sees to it that its tensors agree on them.
+void MapWriter::note_dimensions(const std::string& path, const Tensor& tensor) {
+  check_path(path, name_);
+  const auto& dims = tensor.dims();
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    if (dims[i].empty()) continue;
+    if (std::count(dims.begin(), dims.end(), dims[i]) > 1) {
+      fail(where(path), ": two dimensions are named ", escaped(dims[i]), ": viewers need distinct names");
+    }
+    if (dims[i].find('/') != std::string::npos)
+      fail(where(path), ": \"", escaped(dims[i]), "\" is no dimension name");
+    if (is_model_path(path)) continue;
+    auto [it, is_new] = dimensions_[parent_of(path)].try_emplace(dims[i]);
+    if (is_new) it->second.size = tensor.shape()[i];
+    if (it->second.size != tensor.shape()[i]) {
+      fail(where(path), ": dimension ", escaped(dims[i]), " has size ", tensor.shape()[i], " here and ",
+           it->second.size, " elsewhere in the group: name them differently");
+    }
+  }
+}
+
+void MapWriter::create_dataset(const std::string& path, const Tensor& tensor) {
+  const auto& dims = tensor.dims();
+  Handle plist = creation_list(tensor.shape(), dims, tensor.dtype());
+  Handle space = space_for(tensor.shape(), dims);
+  Handle type = file_type(tensor.dtype());
+  Handle id = own(
+      H5Dcreate2(group(parent_of(path)), leaf_of(path).c_str(), type, space, H5P_DEFAULT, plist, H5P_DEFAULT),
+      H5Dclose, where(path), ": cannot create the dataset");
+  for (const auto& [name, value] : tensor.attributes) write_attribute(id, name, value, where(path));
+  std::string digest = storage_ == Storage::file && !has_sentences(dims) ? digest_of(tensor) : "";
+  datasets_.emplace(path, Dataset{std::move(id), tensor.dtype(), tensor.shape(), dims, std::move(digest)});
+}
+
+Handle MapWriter::space_for(const Shape& shape, const std::vector<std::string>& dims) const {
+  if (shape.empty()) return own(H5Screate(H5S_SCALAR), H5Sclose, name_);
+  const std::vector<hsize_t> size = sizes_of(shape);
+  std::vector<hsize_t> most = size;
+  for (std::size_t i = 0; i < dims.size() && storage_ == Storage::file && has_sentences(dims); ++i) {
+    if (dims[i] == sentence_dim || is_padded_dim(dims[i])) most[i] = H5S_UNLIMITED;
+  }
+  return own(H5Screate_simple(static_cast<int>(size.size()), size.data(), most.data()), H5Sclose, name_,
+             ": cannot make a dataset of shape ", to_string(shape));
+}
+
+Handle MapWriter::creation_list(const Shape& shape, const std::vector<std::string>& dims, DType dtype) const {
+  Handle plist = own(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, name_);
+  require(H5Pset_obj_track_times(plist, false), name_);
+  const bool can_grow = has_sentences(dims);
+  const bool is_empty = std::count(shape.begin(), shape.end(), 0) > 0;
+  if (storage_ == Storage::image || shape.empty() || (is_empty && !can_grow)) return plist;
+  Shape chunk = shape;
+  for (std::size_t i = 0; i < chunk.size(); ++i) {
+    if (can_grow && is_padded_dim(dims[i])) chunk[i] = std::min(chunk[i], padded_chunk);
+    // One layer and one head per chunk: pictures show one at a time.
+    if (!dims.empty() && (dims[i] == "layer" || dims[i] == "head")) chunk[i] = 1;
+    chunk[i] = std::max<std::int64_t>(chunk[i], 1);
+  }
+  shrink_to_cache(chunk, item_bytes(dtype));
+  const std::vector<hsize_t> size = sizes_of(chunk);
+  require(H5Pset_chunk(plist, static_cast<int>(size.size()), size.data()), name_, ": cannot set chunks");
+  if (dtype == DType::string) return plist;  // HDF5 filters no references into its heap
+  if (options_.compress > 0) {
+    require(H5Pset_shuffle(plist), name_);
+    require(H5Pset_deflate(plist, static_cast<unsigned>(options_.compress)), name_);
+  }
+  require(H5Pset_fletcher32(plist), name_, ": cannot set checksums");
+  return plist;
+}
+
+// ---- dimension scales ----
+
+void MapWriter::attach_scales() {
+  for (auto& [group_path, dimensions] : dimensions_) {
+    for (auto& [dim, dimension] : dimensions) create_scale(group_path, dim, dimension);
+  }
+  for (const auto& [path, dataset] : datasets_) {
+    if (is_model_path(path)) continue;
+    for (std::size_t i = 0; i < dataset.dims.size(); ++i) {
+      if (dataset.dims[i].empty()) continue;
+      const Handle& scale = dimensions_.at(parent_of(path)).at(dataset.dims[i]).scale;
+      require(H5DSattach_scale(dataset.id, scale, static_cast<unsigned>(i)), where(path),
+              ": cannot attach the scale ", escaped(dataset.dims[i]));
+    }
+  }
+}
+
+void MapWriter::create_scale(const std::string& group_path, const std::string& dim, Dimension& dimension) {
+  const std::string path = group_path.empty() ? dim : group_path + "/" + dim;
+  if (datasets_.contains(path)) fail(where(path), ": a tensor has the name of a dimension of its group");
+  const Shape shape{dimension.size};
+  // A scale grows whenever a tensor of the group can.
+  const std::vector<std::string> dims{dim == sentence_dim || is_padded_dim(dim) ? std::string(sentence_dim)
+                                                                                : dim};
+  dimension.scale = own(H5Dcreate2(group(group_path), dim.c_str(), H5T_STD_I32LE, space_for(shape, dims),
+                                   H5P_DEFAULT, creation_list(shape, dims, DType::i32), H5P_DEFAULT),
+                        H5Dclose, where(path), ": cannot create the dimension scale");
+  require(H5DSset_scale(dimension.scale, dim.c_str()), where(path), ": cannot mark the dimension scale");
+  write_scale(dimension, 0);
+}
+
+void MapWriter::write_scale(Dimension& dimension, std::int64_t from) {
+  const std::int64_t count = dimension.size - from;
+  if (count <= 0) return;
+  std::vector<std::int32_t> index(static_cast<std::size_t>(count));
+  std::iota(index.begin(), index.end(), static_cast<std::int32_t>(from));
+  const hsize_t start = static_cast<hsize_t>(from), size = static_cast<hsize_t>(count);
+  Handle in_file = own(H5Dget_space(dimension.scale), H5Sclose, name_);
+  require(H5Sselect_hyperslab(in_file, H5S_SELECT_SET, &start, nullptr, &size, nullptr), name_);
+  Handle in_memory = own(H5Screate_simple(1, &size, nullptr), H5Sclose, name_);
+  require(H5Dwrite(dimension.scale, H5T_NATIVE_INT32, in_memory, in_file, H5P_DEFAULT, index.data()), name_,
+          ": cannot write a dimension scale");
+}
+
+void MapWriter::write_labels(const Dataset& dataset, const std::string& path) {
+  for (std::size_t i = 0; i < dataset.dims.size(); ++i) {
+    if (dataset.dims[i].empty()) continue;
+    require(H5DSset_label(dataset.id, static_cast<unsigned>(i), dataset.dims[i].c_str()), where(path),
+            ": cannot label a dimension");
+  }
+}
+
+// ---- the following maps ----
+
+void MapWriter::extend(const TensorMap& map) {
+  if (storage_ == Storage::image) fail(name_, ": an image takes one tensor map");
+  if (map.tensors().size() != datasets_.size()) {
+    fail(name_, ": a frame has ", map.tensors().size(), " tensors, the first had ", datasets_.size());
+  }
+  const std::int64_t added = count_sentences(map, name_);
+  for (const auto& [path, tensor] : map.tensors()) {
+    auto it = datasets_.find(path);
+    if (it == datasets_.end()) fail(where(path), ": is in a later frame but not in the first");
+    grow(path, it->second, tensor);
+  }
+  for (const auto& [path, tensor] : map.tensors()) {
+    if (has_sentences(tensor.dims())) write_values(path, datasets_.at(path), tensor, sentences_);
+  }
+  sentences_ += added;
+}
+
+/// Makes room for the sentences of `tensor` and for its width.
+void MapWriter::grow(const std::string& path, Dataset& dataset, const Tensor& tensor) {
+  const Shape& shape = tensor.shape();
+  const auto& dims = dataset.dims;
+  if (tensor.dtype() != dataset.dtype || tensor.dims() != dims || shape.size() != dataset.extent.size()) {
+    fail(where(path), ": changes its type or dimensions from one frame to the next");
+  }
+  if (!has_sentences(dims)) {
+    if (shape == dataset.extent && digest_of(tensor) == dataset.digest) return;
+    fail(where(path), ": differs from frame to frame but has no dimension \"sentence\" to gather along");
+  }
+  Shape wanted = dataset.extent;
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    if (dims[i] == sentence_dim)
+      wanted[i] = sentences_ + shape[i];
+    else if (is_padded_dim(dims[i]))
+      wanted[i] = std::max(wanted[i], shape[i]);
+    else if (wanted[i] != shape[i]) {
+      fail(where(path), ": dimension ", escaped(dims[i]), " is ", shape[i], " in a later frame, ", wanted[i],
+           " in the first");
+    }
+  }
+  if (wanted == dataset.extent) return;
+  require(H5Dset_extent(dataset.id, sizes_of(wanted).data()), where(path), ": cannot grow to ",
+          to_string(wanted));
+  dataset.extent = wanted;
+  if (!options_.scales || is_model_path(path)) return;
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    if (dims[i].empty()) continue;
+    Dimension& dimension = dimensions_.at(parent_of(path)).at(dims[i]);
+    const std::int64_t before = dimension.size;
+    if (wanted[i] <= before) continue;
+    dimension.size = wanted[i];
+    const hsize_t size = static_cast<hsize_t>(wanted[i]);
+    require(H5Dset_extent(dimension.scale, &size), where(path), ": cannot grow a dimension scale");
+    write_scale(dimension, before);
+  }
+}
+
+void MapWriter::write_values(const std::string& path, const Dataset& dataset, const Tensor& tensor,
+                             std::int64_t at) {
+  if (tensor.size() == 0) return;
+  Handle in_file = own(H5Dget_space(dataset.id), H5Sclose, where(path));
+  Handle in_memory = own(H5Scopy(in_file), H5Sclose, where(path));
+  if (!tensor.shape().empty()) {
+    const std::vector<hsize_t> count = sizes_of(tensor.shape());
+    std::vector<hsize_t> start(count.size(), 0);
+    const auto axis = axis_of(dataset.dims, sentence_dim);
+    if (axis >= 0) start[static_cast<std::size_t>(axis)] = static_cast<hsize_t>(at);
+    require(H5Sselect_hyperslab(in_file, H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr),
+            where(path));
+    in_memory =
+        own(H5Screate_simple(static_cast<int>(count.size()), count.data(), nullptr), H5Sclose, where(path));
+  }
+  herr_t result;
+  if (tensor.dtype() == DType::string) {
+    result = H5Dwrite(dataset.id, string_type(), in_memory, in_file, H5P_DEFAULT,
+                      c_strings(tensor, where(path)).data());
+  } else {
+    result =
+        H5Dwrite(dataset.id, memory_type(tensor.dtype()), in_memory, in_file, H5P_DEFAULT, data_of(tensor));
+  }
+  require(result, where(path), ": cannot write");
+}
+
+}  // namespace heed::io

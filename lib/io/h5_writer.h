@@ -1,0 +1,80 @@
+// Lays out tensor maps in an open HDF5 file, following the schema that h5web, xarray and netCDF understand:
+//   every group with a signal is NXdata (NX_class, signal, axes, default_slice, dataset `title`), the root
+//   NXroot; every named dimension has an int32 dataset 0..n-1 of its name beside the tensors, attached as
+//   dimension scale (not below /model, where nobody plots); padded rectangles are filled with zeros, never
+//   with a _FillValue; times are off, so equal maps give equal bytes.
+// Internal to lib/io.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "io/h5_handle.h"
+#include "io/options.h"
+#include "tensor/tensor_map.h"
+
+namespace heed::io {
+
+/// An image for a pipe is contiguous and final; a file is chunked with checksums (fletcher32) and can grow.
+enum class Storage { image, file };
+
+class MapWriter {
+ public:
+  /// Writes into `file`, which stays open as long as the writer lives. `name` is for messages.
+  MapWriter(hid_t file, Storage storage, WriteOptions options, std::string name);
+
+  /// The first map lays out the file. Later ones (Storage::file only) must hold the same tensors: those with
+  /// a dimension `sentence` are appended along it, and grow along position, query, key and rank when wider
+  /// than before; those without must be equal to the first ones.
+  void append(const TensorMap& map);
+
+  /// Marks the root as the last frame of a stream.
+  void mark_end();
+  bool has_started() const { return started_; }
+
+ private:
+  struct Dataset {
+    Handle id;
+    DType dtype;
+    Shape extent;
+    std::vector<std::string> dims;
+    std::string digest;  ///< of the values when there is no dimension `sentence`
+  };
+  /// A dimension of a group: its present size and its scale.
+  struct Dimension {
+    std::int64_t size = 0;
+    Handle scale;
+  };
+  using Dimensions = std::map<std::string, Dimension>;
+
+  void lay_out(const TensorMap& map);
+  void extend(const TensorMap& map);
+  void write_root(const TensorMap& map);
+  hid_t group(const std::string& path);
+  void write_group(const TensorMap& map, const std::string& path, const Group& info);
+  void create_dataset(const std::string& path, const Tensor& tensor);
+  void attach_scales();
+  void create_scale(const std::string& group_path, const std::string& dim, Dimension& dimension);
+  void write_scale(Dimension& dimension, std::int64_t from);
+  void write_labels(const Dataset& dataset, const std::string& path);
+  void note_dimensions(const std::string& path, const Tensor& tensor);
+  void grow(const std::string& path, Dataset& dataset, const Tensor& tensor);
+  void write_values(const std::string& path, const Dataset& dataset, const Tensor& tensor, std::int64_t at);
+  Handle creation_list(const Shape& shape, const std::vector<std::string>& dims, DType dtype) const;
+  Handle space_for(const Shape& shape, const std::vector<std::string>& dims) const;
+  std::string where(const std::string& path) const { return name_ + ":/" + escaped(path); }
+
+  hid_t file_;
+  Storage storage_;
+  WriteOptions options_;
+  std::string name_;
+  bool started_ = false;
+  std::int64_t sentences_ = 0;  ///< written so far
+  std::map<std::string, Handle> groups_;
+  std::map<std::string, Dataset> datasets_;
+  std::map<std::string, Dimensions> dimensions_;  ///< by group path
+};
+
+}  // namespace heed::io

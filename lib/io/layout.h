@@ -1,0 +1,36 @@
+// Rules of the layout that reader and writer share. Internal to lib/io.
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace heed::io {
+
+inline constexpr std::string_view sentence_dim = "sentence";
+
+/// Padded dimensions that may differ from batch to batch.
+inline bool is_padded_dim(std::string_view dim) {
+  return dim == "position" || dim == "query" || dim == "key" || dim == "rank";
+}
+
+/// Which tensor of the same group says how much of a padded dimension is in use.
+inline constexpr std::array<std::pair<std::string_view, std::string_view>, 3> length_of_dim{
+    {{"position", "length"}, {"query", "query_length"}, {"key", "key_length"}}};
+
+inline std::string parent_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "" : path.substr(0, slash);
+}
+
+inline std::string leaf_of(const std::string& path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+/// Model files hold parameters and vocabularies: no plots, no scales.
+inline bool is_model_path(const std::string& path) {
+  return path == "model" || path.starts_with("model/");
+}
+
+}  // namespace heed::io

@@ -1,0 +1,25 @@
+// How tensor maps are read and written.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace heed::io {
+
+struct ReadOptions {
+  std::int64_t batch = 64;  ///< at most so many sentences per frame
+  std::int64_t max_bytes =
+      0;  ///< refuse frames that need more memory than this; 0: more than the machine has
+  std::vector<std::string>
+      only;  ///< read only tensors at or below these paths ("model/vocabulary"); empty: all
+};
+
+struct WriteOptions {
+  std::string command;  ///< appended to the root attribute `history`; empty: nothing is
+  int compress = 0;     ///< 1 to 9: shuffle and deflate the datasets of files; pipes are never compressed
+  bool scales =
+      true;  ///< write dimension scales (netCDF's named dimensions); PyTables cannot open files with them
+};
+
+}  // namespace heed::io

@@ -1,0 +1,45 @@
+#include "io/provenance.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "base/error.h"
+#include "base/version.h"
+
+namespace heed::io {
+
+void add_history(Attributes& root, const std::string& command) {
+  if (command.empty()) return;
+  std::string line = command;
+  std::replace(line.begin(), line.end(), '\n', ' ');
+  auto* old = std::get_if<std::string>(&root["history"]);
+  root["history"] = old && !old->empty() ? *old + "\n" + line : line;
+}
+
+void expect_digest(const TensorMap& frame, const std::string& source, const char* which,
+                   const std::string& wanted, const std::string& owner) {
+  auto found = frame.attributes.find(which);
+  if (found == frame.attributes.end()) return;
+  auto* digest = std::get_if<std::string>(&found->second);
+  if (digest && *digest == wanted) return;
+  const bool is_model = std::string_view(which) == model_digest;
+  fail(source, ": made with another ", is_model ? "model" : "vocabulary", " (", which, " ",
+       digest ? escaped(*digest, 12) : "not a string", ", ", owner, " has ", escaped(wanted, 12),
+       "): use the same ", is_model ? "model" : "vocabulary", " in every stage");
+}
+
+void expect_known_format(const Attributes& root, const std::string& source) {
+  auto format = root.find("format");
+  if (format == root.end()) return;
+  auto* name = std::get_if<std::string>(&format->second);
+  if (!name || *name != "heed") return;
+  auto number = root.find("format_version");
+  auto* version = number == root.end() ? nullptr : std::get_if<std::int64_t>(&number->second);
+  if (!version || *version < 1) fail(source, ": format \"heed\" without a valid format_version");
+  if (*version > format_version) {
+    fail(source, ": format version ", *version, ", but heed ", heed::version(), " reads up to version ",
+         format_version, ": update heed");
+  }
+}
+
+}  // namespace heed::io

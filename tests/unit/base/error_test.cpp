@@ -1,0 +1,41 @@
+#include "base/error.h"
+
+#include <boost/test/unit_test.hpp>
+
+using namespace heed;
+
+BOOST_AUTO_TEST_SUITE(errors)
+
+BOOST_AUTO_TEST_CASE(escaped_text_cannot_steer_a_terminal) {
+  BOOST_CHECK_EQUAL(escaped("a\nb\tc\x1b[31m\x7f"), "a\\nb\\tc\\x1b[31m\\x7f");
+  BOOST_CHECK_EQUAL(escaped("\xc2\x9b"), "\\xc2\\x9b");  // the one-character form of ESC [
+  BOOST_CHECK_EQUAL(escaped(std::string("a\0b", 3)), "a\\x00b");
+}
+
+BOOST_AUTO_TEST_CASE(escaped_text_keeps_utf8_and_shows_bytes_that_are_not) {
+  std::string words = "caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80";
+  BOOST_CHECK_EQUAL(escaped(words), words);
+  BOOST_CHECK_EQUAL(escaped("\xff\xc3"), "\\xff\\xc3");                    // never a start; cut short
+  BOOST_CHECK_EQUAL(escaped("\xc0\xaf"), "\\xc0\\xaf");                    // overlong
+  BOOST_CHECK_EQUAL(escaped("\xed\xa0\x80"), "\\xed\\xa0\\x80");           // surrogate
+  BOOST_CHECK_EQUAL(escaped("\xf4\x90\x80\x80"), "\\xf4\\x90\\x80\\x80");  // above U+10FFFF
+}
+
+BOOST_AUTO_TEST_CASE(escaped_text_is_cut_between_characters) {
+  BOOST_CHECK_EQUAL(escaped("abcdef", 3), "abc...");
+  BOOST_CHECK_EQUAL(escaped("abc", 3), "abc");
+  BOOST_CHECK_EQUAL(escaped("ab\xc3\xa9z", 3), "ab\xc3\xa9...");
+}
+
+BOOST_AUTO_TEST_CASE(escaping_twice_changes_nothing) {
+  std::string once = escaped("a\x1b\xff\n\\");
+  BOOST_CHECK_EQUAL(escaped(once), once);
+}
+
+BOOST_AUTO_TEST_CASE(fail_throws_the_wanted_type) {
+  BOOST_CHECK_THROW(fail<DivergedError>("step ", 7), DivergedError);
+  BOOST_CHECK_EXCEPTION(fail("line ", 3, ": ", 2.5), Error,
+                        [](const Error& e) { return std::string(e.what()) == "line 3: 2.5"; });
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,157 @@
+// Tensor maps through pipes: splitting, end of stream, early end, foreign and damaged input.
+#include <cstring>
+#include <thread>
+
+#include "io/byte_stream.h"
+#include "io/frame_stream.h"
+#include "io/image.h"
+#include "samples.h"
+
+using namespace heed;
+using namespace heed::io;
+using namespace heed::io::test;
+
+namespace {
+
+std::string image_of(const TensorMap& map, bool is_last) {
+  const auto bytes = to_image(map, {}, is_last, "test");
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+/// All frames of a stream with these bytes; the producer sends them in pieces of `piece` bytes.
+std::vector<TensorMap> frames_of(const std::string& bytes, std::size_t piece = 1 << 16) {
+  Pipe pipe;
+  std::thread producer([&] {
+    for (std::size_t at = 0; at < bytes.size(); at += piece) {
+      const std::size_t size = std::min(piece, bytes.size() - at);
+      if (write(pipe.fd[1], bytes.data() + at, size) != static_cast<ssize_t>(size)) break;
+      if (piece < 100) std::this_thread::yield();
+    }
+    pipe.close_write();
+  });
+  std::vector<TensorMap> frames;
+  try {
+    FrameReader reader(pipe.read_path());
+    for (TensorMap frame; reader.next(frame);) frames.push_back(frame);
+  } catch (...) {
+    std::vector<std::byte> rest;
+    read_bytes(pipe.fd[0], SIZE_MAX, rest, "rest");
+    producer.join();
+    throw;
+  }
+  producer.join();
+  return frames;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(frames_cross_a_pipe) {
+  Pipe pipe;
+  std::thread producer([&] {
+    FrameWriter writer(pipe.write_path(), {"encode", 0, true});
+    writer.write(sentences(0, 3, 4));
+    writer.write(sentences(3, 5, 2));
+    writer.finish();
+    pipe.close_write();
+  });
+  FrameReader reader(pipe.read_path());
+  TensorMap frame;
+  BOOST_REQUIRE(reader.next(frame));
+  TensorMap first = sentences(0, 3, 4);
+  check_equal(frame.at("encoder/length"), first.at("encoder/length"));
+  BOOST_CHECK_EQUAL(to_string(frame.at("encoder/states").shape()), "[3, 3, 3]");  // longest sentence: 3
+  BOOST_CHECK_EQUAL(std::get<std::string>(frame.attributes.at("history")), "encode");
+  BOOST_REQUIRE(reader.next(frame));
+  check_equal(frame, sentences(3, 5, 2));
+  BOOST_CHECK(!reader.next(frame));
+  producer.join();
+}
+
+BOOST_AUTO_TEST_CASE(short_reads_do_not_matter) {
+  const TensorMap one = sentences(0, 2, 2), two = sentences(2, 4, 2);
+  const std::string stream = image_of(one, false) + image_of(two, false) + image_of(TensorMap(), true);
+  for (const std::size_t piece : {7, 1000, 4099}) {
+    const auto frames = frames_of(stream, piece);
+    BOOST_REQUIRE_EQUAL(frames.size(), 2);
+    check_equal(frames[0], one);
+    check_equal(frames[1], two);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(input_without_its_end_is_refused) {
+  const std::string frame = image_of(sentences(0, 2, 2), false);
+  const std::string end = image_of(TensorMap(), true);
+  check_fails([&] { frames_of(""); }, {"empty", "did the previous command fail?"});
+  check_fails([&] { frames_of(frame); }, {"input ended early", "did the previous command fail?"});
+  check_fails([&] { frames_of(frame + end + "x"); }, {"extra bytes after the end"});
+  check_fails([&] { frames_of(frame + end + frame + end); }, {"extra bytes after the end"});
+  check_fails(
+      [&] { frames_of(frame + "garbage that is long enough to hold a whole superblock, in all versions"); },
+      {"frame 2", "not HDF5"});
+  BOOST_CHECK_EQUAL(frames_of(end).size(), 0);
+}
+
+BOOST_AUTO_TEST_CASE(every_prefix_of_a_stream_is_refused) {
+  TensorMap map;
+  map.add("x", Tensor::of<float>({1, 2, 3}, {3}));
+  const std::string stream = image_of(map, false) + image_of(TensorMap(), true);
+  for (std::size_t size = 0; size < stream.size(); size += size < 200 ? 1 : 41) {
+    BOOST_REQUIRE_THROW(frames_of(stream.substr(0, size)), Error);
+  }
+  BOOST_CHECK_EQUAL(frames_of(stream).size(), 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_written_file_can_be_piped) {
+  TemporaryFolder folder;
+  const TensorMap map = sentences(0, 70, 6);
+  write_map(folder / "x.h5", map);
+  const auto frames = frames_of(bytes_of(folder / "x.h5"));
+  BOOST_REQUIRE_EQUAL(frames.size(), 2);  // 64 sentences and 6
+  BOOST_CHECK_EQUAL(frames[1].at("encoder/states").shape()[0], 6);
+}
+
+BOOST_AUTO_TEST_CASE(a_stream_saved_to_a_file_is_read_to_its_end) {
+  TemporaryFolder folder;
+  put_bytes(folder / "saved.h5", image_of(sentences(0, 2, 2), false) + image_of(sentences(2, 2, 2), true));
+  FrameReader reader(folder / "saved.h5");
+  TensorMap frame;
+  int frames = 0;
+  while (reader.next(frame)) ++frames;
+  BOOST_CHECK_EQUAL(frames, 2);
+}
+
+BOOST_AUTO_TEST_CASE(one_map_where_one_is_expected) {
+  TemporaryFolder folder;
+  put_bytes(folder / "two.h5", image_of(sentences(0, 2, 2), false) + image_of(sentences(2, 2, 2), true));
+  check_fails([&] { read_map(folder / "two.h5"); }, {"several frames"});
+  put_bytes(folder / "one.h5", image_of(sentences(0, 2, 2), false) + image_of(TensorMap(), true));
+  check_equal(read_map(folder / "one.h5"), sentences(0, 2, 2));
+}
+
+BOOST_AUTO_TEST_CASE(other_data_is_named) {
+  check_fails([&] { frames_of(std::string("\x1f\x8b\x08\x00", 4) + std::string(100, 'z')); },
+              {"not an HDF5 file", "gzip", "\\x08"});
+  check_fails([&] { frames_of("A man in a blue shirt is standing on a ladder cleaning a window.\n"); },
+              {"not an HDF5 file", "text", "A man in"});
+  check_fails([&] { frames_of("\x89PNG\r\n\x1a\n" + std::string(100, 'p')); }, {"PNG"});
+  check_fails([&] { frames_of("short"); }, {"not an HDF5 file", "short"});
+}
+
+BOOST_AUTO_TEST_CASE(a_full_disk_is_named) {
+  FrameWriter writer("/dev/full");
+  check_fails([&] { writer.write(sentences(0, 2, 3)); }, {"/dev/full", "No space left on device"});
+}
+
+BOOST_AUTO_TEST_CASE(an_image_says_its_length) {
+  for (const std::int64_t count : {0, 1, 64}) {
+    const std::string image = image_of(sentences(0, count, 5), false);
+    BOOST_CHECK_EQUAL(image[8], 0);
+    std::uint64_t length;
+    std::memcpy(&length, image.data() + 40, sizeof length);
+    BOOST_CHECK_EQUAL(length, image.size());
+  }
+}
+
+BOOST_AUTO_TEST_CASE(equal_frames_give_equal_images) {
+  BOOST_CHECK(image_of(sentences(0, 9, 5), false) == image_of(sentences(0, 9, 5), false));
+}
