@@ -1,0 +1,188 @@
+// Whole Transformers against PyTorch: every activation, logits, loss, all gradients, ten steps of training.
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <memory>
+#include <set>
+
+#include "golden/comparison.h"
+#include "models/model.h"
+
+namespace heed::golden {
+namespace {
+
+const std::vector<std::string> kModels{"transformer_post_norm", "transformer_pre_norm",
+                                       "transformer_no_positions"};
+
+PackedTokens read_sentences(const TensorMap& golden, const std::string& group) {
+  return {numbers<std::int32_t>(golden.at(group + "/ids")),
+          Packing(numbers<std::int32_t>(golden.at(group + "/length")))};
+}
+
+std::set<std::string> names_below(const TensorMap& golden, const std::string& prefix) {
+  std::set<std::string> names;
+  for (const auto& [name, tensor] : golden.tensors()) {
+    if (name.starts_with(prefix)) names.insert(name.substr(prefix.size()));
+  }
+  return names;
+}
+
+/// Compares each named value of a pass with the golden one of that name.
+template <class T>
+class Replay : public Recorder<T> {
+ public:
+  Replay(const TensorMap& golden, Comparison& comparison) : golden_(golden), comparison_(comparison) {}
+
+  bool wants(const std::string&) const override { return true; }
+  void record(const std::string& name, Matrix<const T> value, const Packing&) override {
+    check(name, elements(value));
+  }
+  void record_attention(const std::string& name, std::span<const T> blocks, std::int64_t, const Packing&,
+                        const Packing&) override {
+    check(name, {blocks.begin(), blocks.end()});
+  }
+  /// A name that only one side knows is an error.
+  void check_names() const {
+    const std::set<std::string> golden = names_below(golden_, "activations/");
+    for (const std::string& name : golden)
+      BOOST_CHECK_MESSAGE(seen_.contains(name), "the model does not name " << name);
+    for (const std::string& name : seen_)
+      BOOST_CHECK_MESSAGE(golden.contains(name), name << " is not in the golden file");
+  }
+
+ private:
+  void check(const std::string& name, const std::vector<T>& value) {
+    BOOST_CHECK_MESSAGE(seen_.insert(name).second, name << " was named twice");
+    const Tensor* wanted = golden_.find("activations/" + name);
+    if (wanted) comparison_.check(name, value, *wanted, kTolerance<T>);
+  }
+
+  const TensorMap& golden_;
+  Comparison& comparison_;
+  std::set<std::string> seen_;
+};
+
+/// A model with golden parameters, and passes over the golden sentences.
+template <class T>
+class Replica {
+ public:
+  explicit Replica(const std::string& name)
+      : golden(read_golden(name)),
+        model(make_model<T>(golden.at("model/config").template values<std::string>()[0])),
+        gradients(model->parameters().values().size()),
+        source_(read_sentences(golden, "source")),
+        target_(read_sentences(golden, "target")) {
+    model->parameters().from_map(golden, "parameters/", model->parameters().values());
+  }
+
+  std::int64_t target_rows() const { return target_.rows.rows(); }
+
+  /// Forward and backward: fills `logits` and, with the derivatives of the mean smoothed loss, `gradients`.
+  CrossEntropySums run(Recorder<T>* recorder = nullptr) {
+    std::fill(gradients.begin(), gradients.end(), T(0));
+    tape_.reset();
+    tape_.set_with_gradients(true);
+    Pass<T> pass;
+    pass.tape = &tape_;
+    pass.parameters = &model->parameters();
+    pass.gradients = gradients.data();
+    pass.training = true;  // golden models have no dropout: nothing may change
+    pass.recorder = recorder;
+    const Var<T> embedded = model->embed(pass, Side::source, source_);
+    const Var<T> memory = model->encode(pass, embedded, source_.rows, 0, model->n_encoder_layers());
+    const Var<T> states = model->decode(pass, memory, source_.rows, target_);
+    logits = elements(model->logits(pass, states).value());
+    const T scale = static_cast<T>(1.0 / static_cast<double>(target_rows()));
+    const double smoothing = numbers<double>(golden.at("loss/smoothing")).at(0);
+    const CrossEntropySums sums = model->loss(pass, states, target_, smoothing, scale);
+    tape_.backward();
+    return sums;
+  }
+
+  /// A flat buffer of the model's layout against the golden tensors below `prefix`, but for names `except`.
+  void compare(Comparison& comparison, std::span<const T> flat, const std::string& prefix, double tolerance,
+               const std::string& except = "none") const {
+    for (const Parameter& p : model->parameters().list()) {
+      if (p.name.ends_with(except)) continue;
+      comparison.check(prefix + p.name, elements<T>(p.in(flat.data())), golden.at(prefix + p.name),
+                       tolerance);
+    }
+    BOOST_TEST(names_below(golden, prefix).size() == model->parameters().list().size());
+  }
+
+  TensorMap golden;
+  std::unique_ptr<Model<T>> model;
+  std::vector<T> gradients, logits;
+
+ private:
+  PackedTokens source_, target_;
+  Tape<T> tape_;
+};
+
+template <class T>
+void check_one_pass(const std::string& name) {
+  Replica<T> replica(name);
+  const TensorMap& golden = replica.golden;
+  Comparison activations = Comparison::of<T>(name + ", activations");
+  Replay<T> replay(golden, activations);
+  const CrossEntropySums sums = replica.run(&replay);
+  replay.check_names();
+
+  Comparison loss = Comparison::of<T>(name + ", logits and loss");
+  loss.check("logits", replica.logits, golden.at("logits"), kTolerance<T>);
+  loss.check("smoothed", std::vector{sums.loss}, golden.at("loss/smoothed"), kTolerance<T>);
+  loss.check("nll", std::vector{sums.nll}, golden.at("loss/nll"), kTolerance<T>);
+  BOOST_TEST(sums.correct == numbers<std::int32_t>(golden.at("loss/correct")).at(0));
+
+  Comparison gradients = Comparison::of<T>(name + ", gradients");
+  replica.compare(gradients, replica.gradients, "gradients/", kTolerance<T>);
+}
+
+/// Step `t`, counted from 1, of Adam as in the golden run: betas 0.9 and 0.98, eps 1e-9.
+AdamStep adam_step(double learning_rate, std::size_t t) {
+  AdamStep step;
+  step.beta1 = 0.9;
+  step.beta2 = 0.98;
+  step.eps = 1e-9;
+  step.step_size = learning_rate / (1 - std::pow(step.beta1, t));
+  step.v_scale = 1 / (1 - std::pow(step.beta2, t));
+  return step;
+}
+
+/// Trains as the golden run did. The bias of keys is left out: its true gradient is zero (it adds the same to
+/// all scores of a query), and Adam makes its steps of rounding errors.
+template <class T>
+void check_training(const std::string& name) {
+  Replica<T> replica(name);
+  const std::vector<double> rates = numbers<double>(replica.golden.at("training/learning_rate"));
+  std::vector<T> m(replica.gradients.size()), v(replica.gradients.size());
+  std::vector<double> losses;
+  for (std::size_t i = 0; i < rates.size(); ++i) {
+    losses.push_back(replica.run().loss / static_cast<double>(replica.target_rows()));
+    adam_update<T>(adam_step(rates[i], i + 1), replica.model->parameters().values(), replica.gradients, m, v);
+  }
+  Comparison comparison = Comparison::of<T>(name + ", ten steps of training");
+  comparison.check("loss", losses, replica.golden.at("training/loss"), kTrainingTolerance<T>);
+  replica.compare(comparison, replica.model->parameters().values(), "training/parameters/",
+                  kTrainingTolerance<T>, "/key/bias");
+}
+
+}  // namespace
+
+BOOST_DATA_TEST_CASE(float_transformer_is_pytorchs, boost::unit_test::data::make(kModels), name) {
+  check_one_pass<float>(name);
+}
+
+BOOST_DATA_TEST_CASE(double_transformer_is_pytorchs, boost::unit_test::data::make(kModels), name) {
+  check_one_pass<double>(name);
+}
+
+BOOST_DATA_TEST_CASE(float_training_is_pytorchs, boost::unit_test::data::make(kModels), name) {
+  check_training<float>(name);
+}
+
+BOOST_DATA_TEST_CASE(double_training_is_pytorchs, boost::unit_test::data::make(kModels), name) {
+  check_training<double>(name);
+}
+
+}  // namespace heed::golden
