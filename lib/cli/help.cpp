@@ -46,7 +46,7 @@ std::string HelpFormatter::make_help(const CLI::App* app, std::string, CLI::AppF
   if (!parser_.description.empty()) text += "\n" + wrapped(parser_.description, 0) + "\n";
   if (!positionals.empty()) text += "\nArguments:\n";
   for (const CLI::Option* option : positionals) text += make_option(option, true);
-  text += make_groups(app, mode);
+  text += CLI::detail::find_and_replace(make_groups(app, mode), "\n\n\n", "\n\n");
   if (!parser_.examples.empty()) text += "\nExamples:\n";
   for (const std::string& example : parser_.examples) text += "  " + example + "\n";
   return text;
