@@ -47,6 +47,7 @@ std::string HelpFormatter::make_help(const CLI::App* app, std::string, CLI::AppF
   if (!positionals.empty()) text += "\nArguments:\n";
   for (const CLI::Option* option : positionals) text += make_option(option, true);
   text += CLI::detail::find_and_replace(make_groups(app, mode), "\n\n\n", "\n\n");
+  if (text.ends_with("\n\n")) text.pop_back();
   if (!parser_.examples.empty()) text += "\nExamples:\n";
   for (const std::string& example : parser_.examples) text += "  " + example + "\n";
   return text;
