@@ -1,0 +1,178 @@
+#include "train/checkpoint.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "base/error.h"
+#include "io/frame_stream.h"
+#include "train/model_file.h"
+
+namespace heed {
+
+namespace {
+
+const std::string identity_path = "checkpoint/identity/";
+const std::string state_path = "checkpoint/state/";
+const std::string snapshot_path = "checkpoint/snapshots/";
+const std::string first_moment_prefix = "checkpoint/adam/first/";
+const std::string second_moment_prefix = "checkpoint/adam/second/";
+const std::string metrics_prefix = "checkpoint/metrics/";
+
+/// Calls visit(name, member) for each number of the state.
+template <class State, class Visit>
+void visit_numbers(State& state, Visit&& visit) {
+  visit("step", state.step);
+  visit("epoch", state.epoch);
+  visit("position", state.position);
+  visit("validated_step", state.validated_step);
+  visit("without_gain", state.without_gain);
+  visit("best_score", state.best_score);
+  visit("plateau_factor", state.plateau_factor);
+  visit("learning_rate", state.learning_rate);
+  visit("gradient_norm", state.gradient_norm);
+  visit("loss_sum", state.loss_sum);
+  visit("tokens", state.tokens);
+  visit("seconds", state.seconds);
+}
+
+Tensor strings(std::vector<std::string> values) {
+  const auto size = static_cast<std::int64_t>(values.size());
+  return Tensor::of<std::string>(std::move(values), {size});
+}
+
+void add_identity(const Identity& identity, TensorMap& map) {
+  std::vector<std::string> fields, values;
+  for (const auto& [field, value] : identity) {
+    fields.push_back(field);
+    values.push_back(value);
+  }
+  map.add(identity_path + "field", strings(std::move(fields)));
+  map.add(identity_path + "value", strings(std::move(values)));
+}
+
+/// The best one first (its name is empty when there is none), then the last epochs'.
+void add_snapshots(const TrainState& state, TensorMap& map) {
+  std::vector<std::string> names{state.best.name}, digests{state.best.digest};
+  std::vector<std::int64_t> epochs{state.best.epoch};
+  for (const Snapshot& snapshot : state.epochs) {
+    names.push_back(snapshot.name);
+    digests.push_back(snapshot.digest);
+    epochs.push_back(snapshot.epoch);
+  }
+  const auto size = static_cast<std::int64_t>(epochs.size());
+  map.add(snapshot_path + "name", strings(std::move(names)));
+  map.add(snapshot_path + "digest", strings(std::move(digests)));
+  map.add(snapshot_path + "epoch", Tensor::of<std::int64_t>(std::move(epochs), {size}));
+}
+
+void read_snapshots(const TensorMap& map, TrainState& state) {
+  const auto names = map.at(snapshot_path + "name").values<std::string>();
+  const auto digests = map.at(snapshot_path + "digest").values<std::string>();
+  const auto epochs = map.at(snapshot_path + "epoch").values<std::int64_t>();
+  if (names.empty() || digests.size() != names.size() || epochs.size() != names.size()) {
+    fail("checkpoint/snapshots: ", names.size(), " names, ", digests.size(), " digests, ", epochs.size(),
+         " epochs");
+  }
+  state.best = {names[0], digests[0], epochs[0]};
+  state.epochs.clear();
+  for (std::size_t i = 1; i < names.size(); ++i) state.epochs.push_back({names[i], digests[i], epochs[i]});
+}
+
+Identity read_identity(const TensorMap& map) {
+  const auto fields = map.at(identity_path + "field").values<std::string>();
+  const auto values = map.at(identity_path + "value").values<std::string>();
+  Identity identity;
+  for (std::size_t i = 0; i < std::min(fields.size(), values.size()); ++i)
+    identity.emplace_back(fields[i], values[i]);
+  return identity;
+}
+
+const std::string* find_value(const Identity& identity, const std::string& field) {
+  const auto it =
+      std::find_if(identity.begin(), identity.end(), [&](const auto& f) { return f.first == field; });
+  return it == identity.end() ? nullptr : &it->second;
+}
+
+/// Digests are long: their beginning tells them apart.
+std::string shown(const std::string& value) {
+  return value.size() == 64 ? value.substr(0, 12) : escaped(value);
+}
+
+void check_identity(const std::string& path, const Identity& saved, const Identity& present) {
+  for (const auto& [field, value] : present) {
+    const std::string* before = find_value(saved, field);
+    if (before && *before == value) continue;
+    fail<OtherRunError>(
+        escaped(path), ": cannot resume: ", field, " was ", before ? shown(*before) : "not there",
+        ", now it is ", shown(value),
+        ": give the options and texts that the run began with, or begin a new one without --resume");
+  }
+}
+
+void read_state(const TensorMap& map, TrainState& state) {
+  visit_numbers(state, [&](const char* name, auto& number) {
+    const std::string path = state_path + name;
+    const Tensor& tensor = map.at(path);
+    expect_shape(path, tensor.shape(), {1});
+    number = tensor.values<std::remove_reference_t<decltype(number)>>()[0];
+  });
+  read_snapshots(map, state);
+  state.metrics.clear();
+  if (map.contains(metrics_prefix + "step")) state.metrics = metrics_from_map(map, metrics_prefix);
+}
+
+}  // namespace
+
+void add_checkpoint(const TrainState& state, const Moments& moments, const Identity& identity,
+                    const Model<float>& model, TensorMap& map) {
+  add_identity(identity, map);
+  visit_numbers(state, [&](const char* name, const auto& number) {
+    using Number = std::remove_cvref_t<decltype(number)>;
+    map.add(state_path + name, Tensor::of<Number>({number}, {1}));
+  });
+  add_snapshots(state, map);
+  if (!moments.first.empty()) {
+    model.parameters().to_map(moments.first, first_moment_prefix, map);
+    model.parameters().to_map(moments.second, second_moment_prefix, map);
+  }
+  if (!state.metrics.empty()) metrics_to_map(state.metrics, metrics_prefix, true, map);
+}
+
+void save_checkpoint(const RunFiles& files, const TensorMap& map) {
+  // A second name for the present checkpoint, made aside and renamed, so that neither name is ever missing.
+  const std::string aside = files.previous_checkpoint + ".new";
+  ::unlink(aside.c_str());
+  if (::link(files.checkpoint.c_str(), aside.c_str()) == 0) {
+    if (::rename(aside.c_str(), files.previous_checkpoint.c_str()) != 0) {
+      fail(escaped(files.previous_checkpoint),
+           ": cannot keep the previous checkpoint: ", std::strerror(errno));
+    }
+  } else if (errno != ENOENT) {
+    fail(escaped(files.previous_checkpoint), ": cannot keep the previous checkpoint: ", std::strerror(errno));
+  }
+  io::write_map(files.checkpoint, map);
+}
+
+void load_checkpoint(const std::string& path, const Identity& identity, TrainState& state, Moments& moments,
+                     Model<float>& model) {
+  const TensorMap map = io::read_map(path);
+  try {
+    check_identity(path, read_identity(map), identity);
+    read_state(map, state);
+    ParameterSet<float>& parameters = model.parameters();
+    parameters.from_map(map, parameter_prefix, parameters.values());
+    if (!moments.first.empty()) {
+      parameters.from_map(map, first_moment_prefix, moments.first);
+      parameters.from_map(map, second_moment_prefix, moments.second);
+    }
+  } catch (const OtherRunError&) {
+    throw;
+  } catch (const Error& error) {
+    fail(escaped(path), ": ", error.what());
+  }
+}
+
+}  // namespace heed

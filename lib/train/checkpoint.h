@@ -1,0 +1,71 @@
+// All that changes while training, and the checkpoint that holds it: a model file (so that every tool can use
+// it) with these additions:
+//   checkpoint/identity/{field,value}   what must be the same to resume: configs, seed, digests of the texts
+//   checkpoint/state/<name>             counters and sums, [1] each
+//   checkpoint/snapshots/{name,digest,epoch}   files beside it that belong to it
+//   checkpoint/adam/{first,second}/<parameter> the optimizer's moments
+//   checkpoint/metrics/...              the table so far
+// A resumed run continues to the bit: dropout and shuffling are functions of seed and counters
+// (tensor/philox.h).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "models/model.h"
+#include "tensor/tensor_map.h"
+#include "train/metrics.h"
+#include "train/optimizer.h"
+#include "train/run_files.h"
+
+namespace heed {
+
+/// A model file in the snapshot folder; empty name: none.
+struct Snapshot {
+  std::string name, digest;
+  std::int64_t epoch = 0;
+};
+
+struct TrainState {
+  std::int64_t step = 0;            ///< updates done
+  std::int64_t epoch = 0;           ///< epochs completed
+  std::int64_t position = 0;        ///< batches of the present epoch done
+  std::int64_t validated_step = 0;  ///< the update after which the last validation ran
+  std::int64_t without_gain = 0;    ///< validations since the best one
+  double best_score = 0;            ///< the larger the better; meaningless before the first validation
+  double plateau_factor = 1;
+  double learning_rate = 0, gradient_norm = 0;  ///< of the last update
+  double loss_sum = 0;                          ///< smoothed loss since the last validation, over tokens
+  std::int64_t tokens = 0;                      ///< target tokens since the last validation
+  double seconds = 0;                           ///< spent on them: the clock's, so it does not repeat
+  Snapshot best;
+  std::vector<Snapshot> epochs;  ///< of the last epochs, oldest first, as many as are averaged
+  Metrics metrics;
+};
+
+/// What makes a run the run it is: (field, value), in a fixed order.
+using Identity = std::vector<std::pair<std::string, std::string>>;
+
+/// The checkpoint's content besides the model (model_map), added to `map`.
+void add_checkpoint(const TrainState& state, const Moments& moments, const Identity& identity,
+                    const Model<float>& model, TensorMap& map);
+
+/// Writes `map` to files.checkpoint; the one that was there becomes files.previous_checkpoint. At every
+/// moment a whole checkpoint exists under one of the names, and under the first once there ever was one.
+void save_checkpoint(const RunFiles& files, const TensorMap& map);
+
+/// The checkpoint is of another run: no other checkpoint will do either.
+class OtherRunError : public Error {
+ public:
+  using Error::Error;
+};
+
+/// Reads a checkpoint back into state, moments and the model's parameters. Throws Error when it is damaged,
+/// and OtherRunError when its identity is not `identity`, naming the field and both values.
+void load_checkpoint(const std::string& path, const Identity& identity, TrainState& state, Moments& moments,
+                     Model<float>& model);
+
+}  // namespace heed

@@ -1,0 +1,146 @@
+#include "train/gradients.h"
+
+#include <chrono>
+#include <cmath>
+
+#include "base/parallel.h"
+#include "train/ranges.h"
+
+#ifdef __FAST_MATH__
+#error "heed must not be compiled with -ffast-math: it removes the tests for NaN that stop a diverged run"
+#endif
+
+namespace heed {
+
+namespace {
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+/// Notes the first value of a forward pass that is not finite.
+class FiniteCheck final : public Recorder<float> {
+ public:
+  std::string first;
+
+  bool wants(const std::string&) const override { return first.empty(); }
+  void record(const std::string& name, Matrix<const float> value, const Packing&) override {
+    for (std::int64_t i = 0; i < value.rows && first.empty(); ++i) {
+      if (!all_finite<float>({value.row(i), static_cast<std::size_t>(value.cols)})) first = name;
+    }
+  }
+  void record_attention(const std::string& name, std::span<const float> blocks, std::int64_t, const Packing&,
+                        const Packing&) override {
+    if (name.ends_with("weights") && !all_finite(blocks)) first = name;  // masked scores are infinite
+  }
+};
+
+std::string first_bad_parameter(const ParameterSet<float>& parameters, std::span<const float> flat) {
+  for (const Parameter& p : parameters.list()) {
+    const Matrix<const float> values = p.in(flat.data());
+    for (std::int64_t row = 0; row < values.rows; ++row) {
+      if (!all_finite<float>({values.row(row), static_cast<std::size_t>(values.cols)})) return p.name;
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
+PackedTokens pack(const std::vector<TokenIds>& sentences, std::span<const std::int64_t> indices) {
+  PackedTokens packed;
+  for (std::int64_t i : indices) packed.append(sentences[static_cast<std::size_t>(i)]);
+  return packed;
+}
+
+void add(const CrossEntropySums& part, CrossEntropySums& total) {
+  total.loss += part.loss;
+  total.nll += part.nll;
+  total.correct += part.correct;
+}
+
+Gradients::Gradients(const Model<float>& model, const ParallelCorpus& corpus, std::int64_t shards,
+                     int threads, std::uint64_t seed, double label_smoothing)
+    : model_(model), corpus_(corpus), threads_(threads), seed_(seed), label_smoothing_(label_smoothing) {
+  for (std::int64_t i = 0; i < shards; ++i) {
+    tapes_.push_back(std::make_unique<Tape<float>>());
+    buffers_.emplace_back(model.parameters().values().size());
+  }
+}
+
+CrossEntropySums Gradients::compute_shard(const Batch& batch, std::int64_t shard, std::int64_t step,
+                                          Recorder<float>* recorder) {
+  const auto index = static_cast<std::size_t>(shard);
+  const std::vector<std::int64_t>& sentences = batch.shards[index];
+  if (sentences.empty()) return {};
+  const PackedTokens source = pack(corpus_.source, sentences);
+  const PackedTokens target = pack(corpus_.target, sentences);
+
+  Tape<float>& tape = *tapes_[index];
+  tape.reset();
+  tape.set_with_gradients(true);
+  Pass<float> pass;
+  pass.tape = &tape;
+  pass.parameters = &model_.parameters();
+  pass.gradients = buffers_[index].data();
+  pass.training = true;
+  pass.seed = seed_;
+  pass.step = static_cast<std::uint64_t>(step);
+  pass.shard = static_cast<std::uint64_t>(shard);
+  pass.recorder = recorder;
+
+  const Var<float> input = model_.embed(pass, Side::source, source);
+  const Var<float> memory = model_.encode(pass, input, source.rows, 0, model_.n_encoder_layers());
+  const Var<float> states = model_.decode(pass, memory, source.rows, target);
+  const float scale = 1.0f / static_cast<float>(batch.target_tokens);
+  const CrossEntropySums sums = model_.loss(pass, states, target, label_smoothing_, scale);
+  tape.backward();
+  return sums;
+}
+
+CrossEntropySums Gradients::compute(const Batch& batch, std::int64_t step) {
+  const auto start = std::chrono::steady_clock::now();
+  std::vector<CrossEntropySums> parts(batch.shards.size());
+  parallel_for(static_cast<std::int64_t>(parts.size()), threads_, [&](std::int64_t shard) {
+    parts[static_cast<std::size_t>(shard)] = compute_shard(batch, shard, step);
+  });
+  CrossEntropySums total;
+  for (const CrossEntropySums& part : parts) add(part, total);
+  seconds_.shards += seconds_since(start);
+
+  const auto sum_start = std::chrono::steady_clock::now();
+  sum_shards();
+  seconds_.sum += seconds_since(sum_start);
+  return total;
+}
+
+void Gradients::sum_shards() {
+  const auto size = static_cast<std::int64_t>(buffers_.front().size());
+  std::vector<double> squares(static_cast<std::size_t>(range_count(size)));
+  for_ranges(size, threads_, [&](std::int64_t range, std::size_t first, std::size_t count) {
+    const std::span<float> sum = std::span(buffers_.front()).subspan(first, count);
+    for (std::size_t shard = 1; shard < buffers_.size(); ++shard) {
+      const std::span<float> part = std::span(buffers_[shard]).subspan(first, count);
+      add_to<float>(part, sum);
+      fill<float>(part, 0.0f);  // for the next update, while it is in the cache
+    }
+    squares[static_cast<std::size_t>(range)] = squared_norm<float>(sum);
+  });
+  double total = 0;
+  for (double s : squares) total += s;
+  norm_ = std::sqrt(total);
+}
+
+std::string Gradients::first_not_finite(const Batch& batch, std::int64_t step) {
+  const std::string parameter = first_bad_parameter(model_.parameters(), model_.parameters().values());
+  if (!parameter.empty()) return "parameter " + parameter;
+  const std::string gradient = first_bad_parameter(model_.parameters(), flat());
+  FiniteCheck check;
+  for (std::size_t shard = 0; shard < batch.shards.size() && check.first.empty(); ++shard) {
+    compute_shard(batch, static_cast<std::int64_t>(shard), step, &check);
+  }
+  if (!check.first.empty()) return check.first;
+  return gradient.empty() ? "" : "the gradient of " + gradient;
+}
+
+}  // namespace heed

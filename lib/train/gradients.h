@@ -1,0 +1,62 @@
+// The gradient of one batch: each logical shard on its own tape and into its own buffer, then the sum of the
+// buffers in shard order. Threads only decide who computes which shard, so their number changes no bit.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "models/model.h"
+#include "train/batching.h"
+
+namespace heed {
+
+struct PhaseSeconds {
+  double shards = 0;  ///< forward and backward
+  double sum = 0;     ///< adding up the shards' gradients
+  double update = 0;  ///< optimizer
+};
+
+class Gradients {
+ public:
+  /// `model` and `corpus` must outlive this.
+  Gradients(const Model<float>& model, const ParallelCorpus& corpus, std::int64_t shards, int threads,
+            std::uint64_t seed, double label_smoothing);
+
+  /// Computes the gradient of the mean loss over the target tokens of `batch`, dropout as in update `step`.
+  CrossEntropySums compute(const Batch& batch, std::int64_t step);
+
+  /// Sum over the shards; valid after compute(). Whoever uses it up sets it to zero again (apply() in
+  /// optimizer.h).
+  std::span<float> flat() { return {buffers_.front().data(), buffers_.front().size()}; }
+  double norm() const { return norm_; }
+  /// Where NaN or infinity came up first in the update that compute() just did: a parameter, a named value of
+  /// the forward pass, which is done again for this, or a parameter's gradient; empty: nowhere.
+  std::string first_not_finite(const Batch& batch, std::int64_t step);
+
+  const PhaseSeconds& seconds() const { return seconds_; }
+
+ private:
+  CrossEntropySums compute_shard(const Batch& batch, std::int64_t shard, std::int64_t step,
+                                 Recorder<float>* recorder = nullptr);
+  void sum_shards();
+
+  const Model<float>& model_;
+  const ParallelCorpus& corpus_;
+  int threads_;
+  std::uint64_t seed_;
+  double label_smoothing_;
+  std::vector<std::unique_ptr<Tape<float>>> tapes_;  ///< one per shard
+  std::vector<std::vector<float>> buffers_;  ///< one per shard, the parameters' layout; zero between updates
+  double norm_ = 0;
+  PhaseSeconds seconds_;
+};
+
+/// The sentences `indices` of one side, packed.
+PackedTokens pack(const std::vector<TokenIds>& sentences, std::span<const std::int64_t> indices);
+
+void add(const CrossEntropySums& part, CrossEntropySums& total);
+
+}  // namespace heed

@@ -1,0 +1,35 @@
+// What was measured while training, a row per validation. Numbers that repeat exactly go into the model file;
+// the clock's numbers go into the table MODEL.metrics.tsv only, so that equal runs give equal model files.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tensor/tensor_map.h"
+
+namespace heed {
+
+struct MetricsRow {
+  std::int64_t step = 0, epoch = 0;
+  double train_loss = 0;                        ///< label-smoothed, per target token, since the last row
+  double valid_loss = 0;                        ///< -log p per target token; perplexity is its exponential
+  double valid_accuracy = 0;                    ///< share of target tokens
+  double valid_bleu = -1;                       ///< -1: not computed
+  double learning_rate = 0, gradient_norm = 0;  ///< of the last update
+  double target_tokens_per_second = 0,
+         seconds = 0;  ///< while training, since the last row; the clock's numbers
+};
+
+using Metrics = std::vector<MetricsRow>;
+
+/// <prefix>step, <prefix>epoch (int64), <prefix>train_loss, ... (float64), each [row]; the clock's numbers
+/// only when asked for.
+void metrics_to_map(const Metrics& metrics, const std::string& prefix, bool with_clock, TensorMap& map);
+/// The mirror image; throws Error when a column is missing or of another length.
+Metrics metrics_from_map(const TensorMap& map, const std::string& prefix);
+
+/// A table with a header line, columns separated by tabs; read alike in every locale.
+std::string metrics_to_tsv(const Metrics& metrics);
+
+}  // namespace heed

@@ -1,0 +1,36 @@
+// How a gradient changes the parameters: Adam (Kingma, Ba 2015) or plain gradient descent, over flat buffers.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "train/train_config.h"
+
+namespace heed {
+
+/// Running means of the gradient and of its square, in the parameters' layout; empty for sgd.
+struct Moments {
+  std::vector<float> first, second;
+};
+
+class Optimizer {
+ public:
+  Optimizer(const TrainConfig& config, std::size_t parameters, int threads);
+
+  /// Update `step` (from 1) with a gradient of norm `norm`, scaled down to config.clip when it is longer.
+  /// Leaves `gradient` at zero.
+  void apply(std::int64_t step, double rate, double norm, std::span<float> gradient,
+             std::span<float> parameters);
+
+  Moments& moments() { return moments_; }
+  const Moments& moments() const { return moments_; }
+
+ private:
+  TrainConfig config_;
+  int threads_;
+  Moments moments_;
+};
+
+}  // namespace heed

@@ -1,0 +1,41 @@
+#include "train/presets.h"
+
+#include "base/error.h"
+
+namespace heed {
+
+namespace {
+
+constexpr Preset presets[] = {
+    // The model and recipe published for text-only Multi30k, 2.6 million parameters: Wu, Kong, Bi, Li, Kao:
+    // Good for
+    // misconceived reasons, ACL 2021.
+    {"transformer-tiny", "transformer",
+     R"({"n_encoder_layers": 4, "n_decoder_layers": 4, "d_model": 128, "d_ff": 256, "n_heads": 4, "dropout": 0.3})",
+     R"({"learning_rate": 0.005, "schedule": "inverse-sqrt", "warmup": 2000, "beta2": 0.98, "eps": 1e-8,
+         "label_smoothing": 0.1, "batch_tokens": 4096, "patience": 10})"},
+    // Vaswani et al. 2017, table 3 and section 5.
+    {"transformer-base", "transformer",
+     R"({"n_encoder_layers": 6, "n_decoder_layers": 6, "d_model": 512, "d_ff": 2048, "n_heads": 8, "dropout": 0.1})",
+     R"({"learning_rate": 1, "schedule": "noam", "warmup": 4000, "beta2": 0.98, "eps": 1e-9,
+         "label_smoothing": 0.1, "batch_tokens": 4096, "patience": 10})"},
+};
+
+}  // namespace
+
+const Preset& find_preset(const std::string& name) {
+  std::string known;
+  for (const Preset& preset : presets) {
+    if (name == preset.name) return preset;
+    known += concat(known.empty() ? "" : ", ", preset.name);
+  }
+  fail<UsageError>("--preset: got ", escaped(name), ", wanted one of ", known);
+}
+
+std::vector<std::string> preset_names() {
+  std::vector<std::string> names;
+  for (const Preset& preset : presets) names.emplace_back(preset.name);
+  return names;
+}
+
+}  // namespace heed

@@ -1,0 +1,21 @@
+// Named recipes: an architecture with values for some fields of its config and of TrainConfig. Options of the
+// command line come on top.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace heed {
+
+struct Preset {
+  const char* name;
+  const char* architecture;
+  const char* model;     ///< fields of the architecture's config, JSON
+  const char* training;  ///< fields of TrainConfig, JSON
+};
+
+/// Throws UsageError listing the presets when there is none of that name.
+const Preset& find_preset(const std::string& name);
+std::vector<std::string> preset_names();
+
+}  // namespace heed

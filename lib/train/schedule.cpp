@@ -1,0 +1,32 @@
+#include "train/schedule.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace heed {
+
+namespace {
+
+constexpr double rate_before_warmup = 1e-7;
+
+double warming_up(double peak, double s, double warmup) {
+  return rate_before_warmup + (peak - rate_before_warmup) * s / warmup;
+}
+
+}  // namespace
+
+double learning_rate(const TrainConfig& config, std::int64_t d_model, std::int64_t step,
+                     double plateau_factor) {
+  const double s = static_cast<double>(std::max<std::int64_t>(step, 1));
+  const double warmup = static_cast<double>(std::max<std::int64_t>(config.warmup, 1));
+  const double peak = config.learning_rate;
+  if (config.schedule == "noam") {
+    const double width = 1 / std::sqrt(static_cast<double>(d_model));
+    return peak * width * std::min(1 / std::sqrt(s), s / (warmup * std::sqrt(warmup)));
+  }
+  if (s < warmup) return warming_up(peak, s, warmup);
+  if (config.schedule == "inverse-sqrt") return peak * std::sqrt(warmup / s);
+  return config.schedule == "plateau" ? peak * plateau_factor : peak;
+}
+
+}  // namespace heed

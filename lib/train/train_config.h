@@ -1,0 +1,73 @@
+// How to train: every choice that is not the model's. The fields are listed once and become options of
+// `train`, lines of the checkpoint (so that a run is only resumed as itself) and JSON in the model file.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace heed {
+
+struct TrainConfig {
+  // batches
+  std::int64_t batch_tokens = 4096;
+  std::int64_t shards = 4;
+  // objective and optimizer
+  double label_smoothing = 0.1;
+  std::string optimizer = "adam";
+  double beta1 = 0.9, beta2 = 0.98, eps = 1e-8;
+  double weight_decay = 0;
+  double clip = 0;
+  // learning rate
+  std::string schedule = "inverse-sqrt";
+  double learning_rate = 0.005;
+  std::int64_t warmup = 2000;
+  // when to look, stop and save
+  std::int64_t validate_every = 0;
+  bool valid_bleu = false;
+  std::string stop_on = "loss";
+  std::int64_t patience = 10;
+  std::int64_t average = 0;
+  std::int64_t max_epochs = 100;
+  std::int64_t max_updates = 0;
+  double max_minutes = 0;
+  std::int64_t checkpoint_every = 0;
+  double checkpoint_minutes = 5;
+  double log_every = 30;
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& field) {
+    field("batch_tokens", self.batch_tokens, "target tokens per update, at most");
+    field("shards", self.shards, "parts of a batch computed side by side; part of the run's identity");
+    field("label_smoothing", self.label_smoothing, "share of the target probability spread over all pieces");
+    field("optimizer", self.optimizer, "how gradients change parameters", {"adam", "sgd"});
+    field("beta1", self.beta1, "Adam: decay of the mean gradient");
+    field("beta2", self.beta2, "Adam: decay of the mean squared gradient");
+    field("eps", self.eps, "Adam: added to the root of the mean squared gradient");
+    field("weight_decay", self.weight_decay, "Adam: decoupled weight decay");
+    field("clip", self.clip, "largest norm of the gradient; 0: no limit");
+    field("schedule", self.schedule, "course of the learning rate",
+          {"noam", "inverse-sqrt", "constant", "plateau"});
+    field("learning_rate", self.learning_rate, "peak of the learning rate (noam: factor)");
+    field("warmup", self.warmup, "updates until the learning rate reaches its peak");
+    field("validate_every", self.validate_every, "also validate every N updates; 0: after each epoch only");
+    field("valid_bleu", self.valid_bleu, "translate the validation text greedily at each validation");
+    field("stop_on", self.stop_on, "what tells the best parameters and early stopping", {"loss", "bleu"});
+    field("patience", self.patience, "stop after N validations without improvement; 0: never");
+    field("average", self.average, "the result is the mean of the last N epochs; 0: the best validation's");
+    field("max_epochs", self.max_epochs, "stop after N epochs; 0: no limit");
+    field("max_updates", self.max_updates, "stop after N updates; 0: no limit");
+    field("max_minutes", self.max_minutes, "stop after this time; 0: no limit");
+    field("checkpoint_every", self.checkpoint_every, "save a checkpoint every N updates; 0: by time only");
+    field("checkpoint_minutes", self.checkpoint_minutes, "save a checkpoint when the last is this old");
+    field("log_every", self.log_every, "seconds between two lines when stderr is no terminal");
+  }
+};
+
+/// Throws UsageError naming the option that is out of range.
+void check(const TrainConfig& config);
+
+/// Whether a field must be the same when a run is resumed: all but those that say when to stop, save and
+/// talk.
+bool part_of_identity(const std::string& train_field);
+
+}  // namespace heed

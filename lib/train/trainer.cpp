@@ -1,0 +1,338 @@
+#include "train/trainer.h"
+
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+#include "base/error.h"
+#include "io/atomic_file.h"
+#include "train/model_file.h"
+#include "train/schedule.h"
+
+namespace heed {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+/// A number for people: 4 significant digits.
+std::string brief(double x) {
+  if (std::isnan(x)) return "nan";  // without the sign
+  char text[32];
+  std::snprintf(text, sizeof text, "%.4g", x);
+  return text;
+}
+
+std::string numbered(const char* word, std::int64_t n, int digits) {
+  char text[48];
+  std::snprintf(text, sizeof text, "%s_%0*lld.h5", word, digits, static_cast<long long>(n));
+  return text;
+}
+
+void copy(std::span<const float> from, std::span<float> to) {
+  std::copy(from.begin(), from.end(), to.begin());
+}
+
+}  // namespace
+
+Trainer::Trainer(Model<float>& model, const ParallelCorpus& training, const ParallelCorpus& validation,
+                 TrainSetup setup)
+    : model_(model),
+      corpus_(training),
+      setup_(std::move(setup)),
+      config_(setup_.config),
+      files_(setup_.output),
+      lock_(files_),
+      gradients_(model, training, config_.shards, setup_.threads, setup_.seed, config_.label_smoothing),
+      optimizer_(config_, model.parameters().values().size(), setup_.threads),
+      validator_(model, validation, config_.batch_tokens, setup_.threads),
+      snapshots_(files_.snapshot_folder, model, setup_.vocabularies),
+      started_(Clock::now()),
+      saved_at_(started_) {
+  start_epoch();
+}
+
+bool Trainer::resume() {
+  if (!std::filesystem::exists(files_.checkpoint)) return false;
+  try {
+    load(files_.checkpoint);
+  } catch (const OtherRunError&) {
+    throw;
+  } catch (const Error& error) {
+    if (!std::filesystem::exists(files_.previous_checkpoint)) throw;
+    fail(error.what(), "; --resume-previous continues from ", escaped(files_.previous_checkpoint));
+  }
+  return true;
+}
+
+void Trainer::resume_previous() {
+  load(files_.previous_checkpoint);
+}
+
+void Trainer::load(const std::string& checkpoint) {
+  load_checkpoint(checkpoint, setup_.identity, state_, optimizer_.moments(), model_);
+  start_epoch();
+  if (state_.position > static_cast<std::int64_t>(batches_.size())) {
+    fail(escaped(checkpoint), ": position ", state_.position, " in an epoch of ", batches_.size(),
+         " batches");
+  }
+  saved_names_ = names_needed(state_);
+  saved_step_ = state_.step;
+}
+
+void Trainer::start_epoch() {
+  batches_ = make_batches(corpus_, config_.batch_tokens, config_.shards, setup_.seed, state_.epoch);
+}
+
+bool Trainer::finished() const {
+  if (validation_due()) return false;
+  return (config_.max_updates > 0 && state_.step >= config_.max_updates) ||
+         (config_.max_epochs > 0 && state_.epoch >= config_.max_epochs) ||
+         (config_.patience > 0 && state_.without_gain >= config_.patience) ||
+         (config_.max_minutes > 0 && seconds_since(started_) >= 60 * config_.max_minutes);
+}
+
+bool Trainer::validation_due() const {
+  if (state_.validated_step == state_.step) return false;
+  return epoch_complete() || (config_.validate_every > 0 && state_.step % config_.validate_every == 0);
+}
+
+Trainer::Outcome Trainer::run(const std::atomic<bool>& stop) {
+  started_ = saved_at_ = Clock::now();
+  progress_start_ = state_.step;
+  const std::int64_t expected = expected_updates();
+  progress_.emplace(
+      "updates", expected > 0 ? expected - progress_start_ : 0,
+      std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(config_.log_every)));
+  while (!finished()) {
+    if (stop) return stopped();
+    if (validation_due()) {
+      if (!validate(stop)) return stopped();
+    } else {
+      update();
+    }
+    if (checkpoint_due()) save();
+  }
+  if (saved_step_ != state_.step) save();
+  if (!write_result(stop)) return stopped();
+  progress_.reset();
+  return Outcome::finished;
+}
+
+void Trainer::update() {
+  const auto start = Clock::now();
+  const Batch& batch = batches_[static_cast<std::size_t>(state_.position)];
+  const std::int64_t step = state_.step + 1;
+  const double rate = learning_rate(config_, model_.d_model(), step, state_.plateau_factor);
+
+  const CrossEntropySums sums = gradients_.compute(batch, step);
+  if (!std::isfinite(sums.loss) || !std::isfinite(gradients_.norm())) fail_diverged(sums.loss, rate);
+  const auto update_start = Clock::now();
+  optimizer_.apply(step, rate, gradients_.norm(), gradients_.flat(), model_.parameters().values());
+
+  state_.step = step;
+  ++state_.position;
+  state_.learning_rate = rate;
+  state_.gradient_norm = gradients_.norm();
+  state_.loss_sum += sums.loss;
+  state_.tokens += batch.target_tokens;
+  state_.seconds += seconds_since(start);
+  seconds_ = gradients_.seconds();
+  seconds_.update += seconds_since(update_start);
+  show_progress(sums.loss / static_cast<double>(batch.target_tokens));
+}
+
+void Trainer::fail_diverged(double loss, double rate) {
+  const std::string bad =
+      gradients_.first_not_finite(batches_[static_cast<std::size_t>(state_.position)], state_.step + 1);
+  fail<DivergedError>("update ", state_.step + 1, ": loss ", brief(loss), ", gradient norm ",
+                      brief(gradients_.norm()), bad.empty() ? "" : ", first in " + bad, ", learning rate ",
+                      brief(rate), ": try a lower --learning-rate, a longer --warmup or --clip; ",
+                      saved_step_ < 0 ? "no checkpoint was saved yet"
+                                      : concat("the last good checkpoint is ", escaped(files_.checkpoint),
+                                               " (update ", saved_step_, ")"));
+}
+
+// ---- validation
+// ----------------------------------------------------------------------------------------------------
+
+std::optional<Trainer::Scores> Trainer::evaluate(const std::atomic<bool>& stop) {
+  const std::optional<ValidationScore> validation = validator_.run(stop);
+  if (!validation) return std::nullopt;
+  Scores scores{*validation, -1};
+  if (config_.valid_bleu) {
+    const std::optional<double> bleu = setup_.bleu(stop);
+    if (!bleu) return std::nullopt;
+    scores.bleu = *bleu;
+  }
+  return scores;
+}
+
+double Trainer::score_of(const Scores& scores) const {
+  return config_.stop_on == "bleu" ? scores.bleu : -scores.validation.loss;
+}
+
+bool Trainer::validate(const std::atomic<bool>& stop) {
+  const std::optional<Scores> scores = evaluate(stop);
+  if (!scores) return false;
+  const bool epoch_end = epoch_complete();
+  state_.validated_step = state_.step;
+  if (epoch_end) ++state_.epoch;
+  const bool best = add_row(*scores);
+  keep_snapshots(best, epoch_end);
+  write_metrics();
+  if (epoch_end) {
+    state_.position = 0;
+    start_epoch();
+  }
+  return true;
+}
+
+/// Appends a row of metrics and says whether the score is the best so far.
+bool Trainer::add_row(const Scores& scores) {
+  const double score = score_of(scores);
+  const bool best = state_.metrics.empty() || score > state_.best_score;
+  MetricsRow row;
+  row.step = state_.step;
+  row.epoch = state_.epoch;
+  row.train_loss = state_.tokens > 0 ? state_.loss_sum / static_cast<double>(state_.tokens) : 0;
+  row.valid_loss = scores.validation.loss;
+  row.valid_accuracy = scores.validation.accuracy;
+  row.valid_bleu = scores.bleu;
+  row.learning_rate = state_.learning_rate;
+  row.gradient_norm = state_.gradient_norm;
+  row.seconds = state_.seconds;
+  row.target_tokens_per_second = state_.seconds > 0 ? static_cast<double>(state_.tokens) / state_.seconds : 0;
+  state_.metrics.push_back(row);
+  state_.loss_sum = state_.seconds = 0;
+  state_.tokens = 0;
+  if (best) {
+    state_.best_score = score;
+    state_.without_gain = 0;
+  } else {
+    ++state_.without_gain;
+    state_.plateau_factor /= 2;
+  }
+  logging::note(concat("epoch ", row.epoch, ", update ", row.step, ": training loss ", brief(row.train_loss),
+                       ", validation loss ", brief(row.valid_loss), ", perplexity ",
+                       brief(std::exp(row.valid_loss)), ", accuracy ", brief(row.valid_accuracy),
+                       row.valid_bleu >= 0 ? ", BLEU " + brief(row.valid_bleu) : "", ", ",
+                       std::llround(row.target_tokens_per_second), " target tokens/s",
+                       best ? "" : concat(", ", state_.without_gain, " since the best")));
+  return best;
+}
+
+void Trainer::keep_snapshots(bool best, bool epoch_end) {
+  if (!best && !(epoch_end && config_.average > 0)) return;
+  const std::string name =
+      epoch_end ? numbered("epoch", state_.epoch, 4) : numbered("update", state_.step, 8);
+  const Snapshot snapshot = snapshots_.save(name, state_.epoch);
+  if (best) state_.best = snapshot;
+  if (!epoch_end || config_.average == 0) return;
+  state_.epochs.push_back(snapshot);
+  if (static_cast<std::int64_t>(state_.epochs.size()) > config_.average)
+    state_.epochs.erase(state_.epochs.begin());
+}
+
+// ---- files
+// ---------------------------------------------------------------------------------------------------------
+
+bool Trainer::checkpoint_due() const {
+  if (saved_step_ == state_.step) return false;
+  return (config_.checkpoint_every > 0 && state_.step % config_.checkpoint_every == 0) ||
+         (config_.checkpoint_minutes > 0 && seconds_since(saved_at_) >= 60 * config_.checkpoint_minutes);
+}
+
+void Trainer::save() {
+  TensorMap map = model_map(model_, setup_.vocabularies, state_.metrics);
+  add_checkpoint(state_, optimizer_.moments(), setup_.identity, model_, map);
+  save_checkpoint(files_, map);
+  // The checkpoint before this one stays usable, so its snapshots stay, too.
+  std::set<std::string> needed = names_needed(state_);
+  const std::set<std::string> now = needed;
+  needed.insert(saved_names_.begin(), saved_names_.end());
+  snapshots_.keep_only(needed);
+  saved_names_ = now;
+  saved_step_ = state_.step;
+  saved_at_ = Clock::now();
+  logging::verbose(concat("saved ", files_.checkpoint, " after update ", state_.step));
+}
+
+void Trainer::write_metrics() const {
+  io::write_file_atomically(files_.metrics, metrics_to_tsv(state_.metrics));
+}
+
+Trainer::Outcome Trainer::stopped() {
+  progress_.reset();
+  if (saved_step_ != state_.step) save();
+  logging::note(concat("stopped after update ", state_.step, ", saved ", files_.checkpoint,
+                       ": the same command with --resume continues"));
+  return Outcome::stopped;
+}
+
+/// The end of the run counts as the end of an epoch, but only for the result: the checkpoint, saved before,
+/// goes on from the middle of its epoch.
+bool Trainer::write_result(const std::atomic<bool>& stop) {
+  bool last_is_new = false, last_is_best = false;
+  if (state_.step > 0 && state_.validated_step != state_.step) {
+    const std::optional<Scores> scores = evaluate(stop);
+    if (!scores) return false;
+    last_is_new = true;
+    last_is_best = add_row(*scores);
+    write_metrics();
+  }
+  copy(result_parameters(last_is_new, last_is_best), model_.parameters().values());
+  const std::optional<Scores> scores = evaluate(stop);
+  if (!scores) return false;
+  save_model(files_.model, model_, setup_.vocabularies, state_.metrics);
+  logging::note(concat("saved ", files_.model, " after ", state_.step, " updates: validation loss ",
+                       brief(scores->validation.loss), ", perplexity ",
+                       brief(std::exp(scores->validation.loss)), ", accuracy ",
+                       brief(scores->validation.accuracy),
+                       scores->bleu >= 0 ? ", BLEU " + brief(scores->bleu) : ""));
+  return true;
+}
+
+std::vector<float> Trainer::result_parameters(bool last_is_new, bool last_is_best) const {
+  const std::span<const float> present = std::as_const(model_).parameters().values();
+  if (config_.average == 0) {
+    if (last_is_best || state_.best.name.empty()) return {present.begin(), present.end()};
+    return snapshots_.load(state_.best);
+  }
+  ParameterMean mean;
+  const bool full = static_cast<std::int64_t>(state_.epochs.size()) == config_.average;
+  for (std::size_t i = last_is_new && full ? 1 : 0; i < state_.epochs.size(); ++i) {
+    mean.add(snapshots_.load(state_.epochs[i]));
+  }
+  if (last_is_new || state_.epochs.empty()) mean.add(present);
+  return mean.mean();
+}
+
+// ---- progress
+// ------------------------------------------------------------------------------------------------------
+
+/// The number of the last update as far as the limits tell; 0 when they do not.
+std::int64_t Trainer::expected_updates() const {
+  std::int64_t expected = 0;
+  if (config_.max_epochs > 0) {
+    expected = state_.step - state_.position +
+               (config_.max_epochs - state_.epoch) * static_cast<std::int64_t>(batches_.size());
+  }
+  if (config_.max_updates > 0 && (expected == 0 || config_.max_updates < expected))
+    expected = config_.max_updates;
+  return expected;
+}
+
+void Trainer::show_progress(double loss) {
+  const double speed = state_.seconds > 0 ? static_cast<double>(state_.tokens) / state_.seconds : 0;
+  progress_->update(state_.step - progress_start_,
+                    concat("epoch ", state_.epoch + 1, ", update ", state_.step, ", loss ", brief(loss), ", ",
+                           std::llround(speed), " target tokens/s"));
+}
+
+}  // namespace heed

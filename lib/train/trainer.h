@@ -1,0 +1,110 @@
+// The training loop: updates, validations, early stopping, snapshots, checkpoints. It knows no architecture,
+// no tokenizer and no command line; those come in through Model and TrainSetup.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "models/model.h"
+#include "train/batching.h"
+#include "train/checkpoint.h"
+#include "train/gradients.h"
+#include "train/optimizer.h"
+#include "train/snapshots.h"
+#include "train/train_config.h"
+#include "train/validation.h"
+
+namespace heed {
+
+/// BLEU of the model as it is now on the validation text; nothing when `stop` was raised on the way.
+using BleuScorer = std::function<std::optional<double>(const std::atomic<bool>& stop)>;
+
+struct TrainSetup {
+  TrainConfig config;
+  std::uint64_t seed = 1;
+  int threads = 1;
+  std::string output;      ///< the model file; the run's other files are named after it
+  Identity identity;       ///< what a checkpoint must agree with
+  TensorMap vocabularies;  ///< vocabulary_map
+  BleuScorer bleu;         ///< used with config.valid_bleu
+};
+
+class Trainer {
+ public:
+  enum class Outcome { finished, stopped };
+
+  /// `model` (parameters initialised) and the corpora must outlive this. Checks that all files can be
+  /// written.
+  Trainer(Model<float>& model, const ParallelCorpus& training, const ParallelCorpus& validation,
+          TrainSetup setup);
+
+  /// Continues from the checkpoint. False when there is none.
+  bool resume();
+  /// Continues from the checkpoint before it, when the newest is damaged.
+  void resume_previous();
+
+  /// Trains until a limit is reached, then leaves the result in the model and in the model file. When `stop`
+  /// is raised, saves a checkpoint after the present update and returns `stopped`. Throws DivergedError on
+  /// NaN.
+  Outcome run(const std::atomic<bool>& stop);
+
+  const TrainState& state() const { return state_; }
+  const PhaseSeconds& seconds() const { return seconds_; }
+
+ private:
+  struct Scores {
+    ValidationScore validation;
+    double bleu = -1;
+  };
+
+  void load(const std::string& checkpoint);
+  bool finished() const;
+  bool epoch_complete() const { return state_.position == static_cast<std::int64_t>(batches_.size()); }
+  bool validation_due() const;
+  void start_epoch();
+  void update();
+  [[noreturn]] void fail_diverged(double loss, double rate);
+
+  bool validate(const std::atomic<bool>& stop);
+  std::optional<Scores> evaluate(const std::atomic<bool>& stop);
+  bool add_row(const Scores& scores);
+  double score_of(const Scores& scores) const;
+  void keep_snapshots(bool best, bool epoch_end);
+
+  bool checkpoint_due() const;
+  void save();
+  void write_metrics() const;
+  bool write_result(const std::atomic<bool>& stop);
+  std::vector<float> result_parameters(bool last_is_new, bool last_is_best) const;
+  Outcome stopped();
+  std::int64_t expected_updates() const;
+  void show_progress(double loss);
+
+  Model<float>& model_;
+  const ParallelCorpus& corpus_;
+  TrainSetup setup_;
+  const TrainConfig& config_;
+  RunFiles files_;
+  RunLock lock_;
+  Gradients gradients_;
+  Optimizer optimizer_;
+  Validator validator_;
+  SnapshotStore snapshots_;
+  std::vector<Batch> batches_;  ///< of the present epoch
+  TrainState state_;
+  std::set<std::string> saved_names_;  ///< snapshots that the newest checkpoint needs
+  std::int64_t saved_step_ = -1;
+  std::chrono::steady_clock::time_point started_, saved_at_;
+  std::optional<logging::Progress> progress_;
+  std::int64_t progress_start_ = 0;
+  PhaseSeconds seconds_;
+};
+
+}  // namespace heed

@@ -1,0 +1,156 @@
+#include "train/training.h"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/fields.h"
+#include "base/log.h"
+#include "io/frame_stream.h"
+#include "text/tokenizer.h"
+#include "train/corpus.h"
+#include "train/model_file.h"
+#include "train/valid_bleu.h"
+
+namespace heed {
+
+namespace {
+
+text::Tokenizer read_tokenizer(const std::string& path, const char* side) {
+  try {
+    return text::Tokenizer::of_side(io::read_map(path), side);
+  } catch (const Error& error) {
+    fail(escaped(path), ": no vocabulary: ", error.what());
+  }
+}
+
+void note_skipped(const char* what, const ParallelCorpus& corpus, std::int64_t max_length) {
+  if (corpus.skipped_empty > 0) {
+    logging::note(concat(what, ": skipped ", corpus.skipped_empty, " pairs with an empty side"));
+  }
+  if (corpus.skipped_long > 0) {
+    logging::note(
+        concat(what, ": skipped ", corpus.skipped_long, " pairs longer than ", max_length, " tokens"));
+  }
+}
+
+ParallelCorpus read_corpus(const char* what, const std::string& source_path, const std::string& target_path,
+                           const text::Tokenizer& source, const text::Tokenizer& target,
+                           std::int64_t max_length) {
+  ParallelCorpus corpus = read_parallel_corpus(
+      source_path, target_path, [&](const std::string& line) { return source.encode(line); },
+      [&](const std::string& line) { return target.encode(line); }, max_length);
+  note_skipped(what, corpus, max_length);
+  return corpus;
+}
+
+/// Texts, vocabularies and the model, initialised by the seed.
+struct Ingredients {
+  explicit Ingredients(const TrainingJob& job)
+      : source(read_tokenizer(job.source_vocab, "source")),
+        target(read_tokenizer(job.target_vocab, "target")),
+        model(job.make_model(source.size(), target.size())),
+        training(read_corpus("training text", job.source, job.target, source, target, model->max_length())),
+        validation(read_corpus("validation text", job.valid_source, job.valid_target, source, target,
+                               model->max_length())) {
+    model->parameters().initialize(job.seed);
+  }
+
+  text::Tokenizer source, target;
+  std::unique_ptr<Model<float>> model;
+  ParallelCorpus training, validation;
+};
+
+std::string text_of(const Field& field) {
+  return std::visit([](const auto* value) { return nlohmann::json(*value).dump(); }, field.value);
+}
+
+Identity identity_of(const TrainingJob& job, const Ingredients& in) {
+  Identity identity;
+  const nlohmann::ordered_json model = nlohmann::ordered_json::parse(in.model->config_json());
+  for (const auto& [name, value] : model.items()) identity.emplace_back(name, value.dump());
+  TrainConfig config = job.config;
+  for (const Field& field : fields_of(config)) {
+    if (part_of_identity(field.name)) identity.emplace_back(field.name, text_of(field));
+  }
+  identity.emplace_back("seed", std::to_string(job.seed));
+  identity.emplace_back("source vocabulary", in.source.digest());
+  identity.emplace_back("target vocabulary", in.target.digest());
+  identity.emplace_back("source text", in.training.source_digest);
+  identity.emplace_back("target text", in.training.target_digest);
+  identity.emplace_back("validation source text", in.validation.source_digest);
+  identity.emplace_back("validation target text", in.validation.target_digest);
+  return identity;
+}
+
+TrainSetup setup_of(const TrainingJob& job, const Ingredients& in) {
+  TrainSetup setup;
+  setup.config = job.config;
+  setup.seed = job.seed;
+  setup.threads = job.threads;
+  setup.output = job.output;
+  setup.identity = identity_of(job, in);
+  setup.vocabularies = vocabulary_map(in.source, in.target);
+  setup.bleu = make_bleu_scorer(*in.model, in.validation, in.target, job.threads);
+  return setup;
+}
+
+void note_start(const TrainingJob& job, const Ingredients& in, const Trainer& trainer) {
+  const std::int64_t step = trainer.state().step;
+  logging::note(concat(in.model->architecture(), " of ", in.model->parameters().count(), " parameters, ",
+                       in.training.size(), " sentence pairs, ", in.training.target_tokens(),
+                       " target tokens, ", job.threads, job.threads == 1 ? " thread" : " threads",
+                       step > 0 ? concat(", continuing after update ", step) : ""));
+}
+
+void note_phases(const PhaseSeconds& seconds) {
+  const double total = std::max(seconds.shards + seconds.sum + seconds.update, 1e-9);
+  auto percent = [&](double part) { return std::lround(100 * part / total); };
+  logging::verbose(concat("updates took ", std::lround(total), " s: forward and backward ",
+                          percent(seconds.shards), "%, sum of gradients ", percent(seconds.sum),
+                          "%, optimizer ", percent(seconds.update), "%"));
+}
+
+const Batch& largest(const std::vector<Batch>& batches) {
+  return *std::max_element(batches.begin(), batches.end(),
+                           [](const Batch& a, const Batch& b) { return a.target_tokens < b.target_tokens; });
+}
+
+}  // namespace
+
+Trainer::Outcome run_training(const TrainingJob& job, const std::atomic<bool>& stop) {
+  check(job.config);
+  Ingredients in(job);
+  Trainer trainer(*in.model, in.training, in.validation, setup_of(job, in));
+  if (job.resume_previous) {
+    trainer.resume_previous();
+  } else if (job.resume && !trainer.resume()) {
+    logging::note("no checkpoint to resume from: starting a new run");
+  }
+  note_start(job, in, trainer);
+  const Trainer::Outcome outcome = trainer.run(stop);
+  note_phases(trainer.seconds());
+  return outcome;
+}
+
+std::string describe_training(const TrainingJob& job) {
+  check(job.config);
+  Ingredients in(job);
+  const std::vector<Batch> batches =
+      make_batches(in.training, job.config.batch_tokens, job.config.shards, job.seed, 0);
+  Gradients gradients(*in.model, in.training, job.config.shards, job.threads, job.seed,
+                      job.config.label_smoothing);
+  Optimizer optimizer(job.config, in.model->parameters().values().size(), job.threads);
+  gradients.compute(largest(batches), 1);
+  optimizer.apply(1, 0, gradients.norm(), gradients.flat(), in.model->parameters().values());
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return concat("parameters\t", in.model->parameters().count(), "\nsentence pairs\t", in.training.size(),
+                "\ntarget tokens\t", in.training.target_tokens(), "\nupdates per epoch\t", batches.size(),
+                "\npeak memory of an update, MB\t", usage.ru_maxrss / 1024, "\n");
+}
+
+}  // namespace heed

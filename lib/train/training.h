@@ -1,0 +1,35 @@
+// A training run from files to file: what tools/train does once the options are known.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "models/model.h"
+#include "train/train_config.h"
+#include "train/trainer.h"
+
+namespace heed {
+
+struct TrainingJob {
+  std::string source, target, valid_source, valid_target;  ///< text files
+  std::string source_vocab, target_vocab;                  ///< vocabulary or model files
+  std::string output;
+  /// A model for vocabularies of these sizes (source, target), parameters at zero.
+  std::function<std::unique_ptr<Model<float>>(std::int64_t, std::int64_t)> make_model;
+  TrainConfig config;
+  std::uint64_t seed = 1;
+  int threads = 1;
+  bool resume = false;
+  bool resume_previous = false;
+};
+
+/// Trains and writes the model.
+Trainer::Outcome run_training(const TrainingJob& job, const std::atomic<bool>& stop);
+
+/// What the run would take, as lines "name<TAB>value": sizes, and the memory of one update, which is tried.
+std::string describe_training(const TrainingJob& job);
+
+}  // namespace heed

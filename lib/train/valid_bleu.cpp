@@ -1,0 +1,70 @@
+#include "train/valid_bleu.h"
+
+#include <algorithm>
+
+#include "base/parallel.h"
+#include "decode/search.h"
+#include "text/bleu.h"
+#include "train/gradients.h"
+
+namespace heed {
+
+namespace {
+
+/// Target tokens of the references in one batch of translations.
+constexpr std::int64_t tokens_per_batch = 1024;
+
+std::int64_t length_limit(const Model<float>& model, std::int64_t source_length) {
+  const std::int64_t limit = 2 * source_length + 10;
+  return model.max_length() > 0 ? std::min(limit, model.max_length() - 1) : limit;
+}
+
+std::vector<TokenIds> translate(const Model<float>& model, const ParallelCorpus& corpus,
+                                std::span<const std::int64_t> sentences) {
+  const PackedTokens source = pack(corpus.source, sentences);
+  Tape<float> tape;
+  Pass<float> pass;
+  pass.tape = &tape;
+  pass.parameters = &model.parameters();
+  const Var<float> input = model.embed(pass, Side::source, source);
+  const Var<float> memory = model.encode(pass, input, source.rows, 0, model.n_encoder_layers());
+  const auto stepper = model.stepper(memory.value(), source.rows);
+  std::vector<std::int64_t> limits;
+  for (std::int64_t i = 0; i < source.rows.sentences(); ++i) {
+    limits.push_back(length_limit(model, source.rows.length(i)));
+  }
+  auto next = [&](std::span<const std::int32_t> tokens, std::span<const std::int64_t> parents) {
+    return stepper->step(tokens, parents);
+  };
+  std::vector<TokenIds> translations;
+  for (std::vector<Hypothesis>& best : beam_search(next, limits, {})) {
+    translations.push_back(std::move(best.front().ids));
+  }
+  return translations;
+}
+
+}  // namespace
+
+BleuScorer make_bleu_scorer(const Model<float>& model, const ParallelCorpus& validation,
+                            const text::Tokenizer& target, int threads) {
+  const std::vector<Batch> batches = make_validation_batches(validation, tokens_per_batch);
+  return [=, &model, &validation, &target](const std::atomic<bool>& stop) -> std::optional<double> {
+    std::vector<std::string> lines(static_cast<std::size_t>(validation.size()));
+    parallel_for(static_cast<std::int64_t>(batches.size()), threads, [&](std::int64_t batch) {
+      if (stop) return;
+      const std::vector<std::int64_t>& sentences = batches[static_cast<std::size_t>(batch)].shards.front();
+      const std::vector<TokenIds> translations = translate(model, validation, sentences);
+      for (std::size_t i = 0; i < sentences.size(); ++i) {
+        lines[static_cast<std::size_t>(sentences[i])] = target.decode(translations[i]);
+      }
+    });
+    if (stop) return std::nullopt;
+    text::BleuOptions options;
+    options.tokenize = "none";
+    text::Bleu bleu(options);
+    for (std::size_t i = 0; i < lines.size(); ++i) bleu.add(lines[i], std::span(&validation.reference[i], 1));
+    return bleu.score().score;
+  };
+}
+
+}  // namespace heed
