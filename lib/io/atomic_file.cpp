@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "io/text_writer.h"
 
 namespace heed::io {
 namespace {
@@ -111,19 +112,9 @@ bool is_special_file(const std::string& path) {
 }
 
 void write_file_atomically(const std::string& path, std::string_view bytes) {
-  if (path == "-" || is_special_file(path)) {
-    reserve_standard_streams();
-    const std::string name = path == "-" ? "<stdout>" : escaped(path);
-    Descriptor file =
-        path == "-" ? Descriptor(dup(STDOUT_FILENO)) : Descriptor(open(path.c_str(), O_WRONLY | O_CLOEXEC));
-    if (file.get() < 0) fail_errno(name, "cannot write");
-    write_bytes(file.get(), as_bytes(bytes), name);
-    file.close(name);
-    return;
-  }
-  AtomicFile file(path);
-  file.write(bytes);
-  file.commit();
+  TextWriter output(path);
+  output.write(bytes);
+  output.finish();
 }
 
 }  // namespace heed::io
