@@ -16,7 +16,7 @@ const TensorMap& ops() {
   return map;
 }
 
-/// The inputs of one golden call on a tape, and the check of all it wrote.
+/// The inputs of one golden call on a tape, and the check of all that make-golden wrote for it.
 template <class T>
 class OpCase {
  public:
@@ -87,6 +87,12 @@ void check_linear(const std::string& name, Activation f) {
 }
 
 template <class T>
+void check_activation(const std::string& name, Activation f) {
+  OpCase<T> c("activate/" + name);
+  c.finish("y", activate(f, c.input("x")));
+}
+
+template <class T>
 void check_embedding(const std::string& name) {
   OpCase<T> c("embedding/" + name);
   const std::vector<std::int32_t> ids = c.integers("ids"), length = c.integers("length");
@@ -118,10 +124,11 @@ void check_cross_entropy(const std::string& name) {
   OpCase<T> c("cross_entropy/" + name);
   const std::vector<std::int32_t> targets = c.integers("targets");
   Var<T> states = c.input("states"), weight = c.input("weight");
-  c.check("logits", elements(logits_of(states, weight, false).value()));
+  const bool tied = name == "tied";
+  c.check("logits", elements(logits_of(states, weight, tied).value()));
   const T scale = static_cast<T>(c.number("d_loss"));
   const CrossEntropySums sums =
-      projected_cross_entropy<T>(states, weight, false, targets, c.number("smoothing"), scale);
+      projected_cross_entropy<T>(states, weight, tied, targets, c.number("smoothing"), scale);
   c.check("loss", {static_cast<T>(sums.loss)});
   c.check("nll", {static_cast<T>(sums.nll)});
   c.tape().backward();
@@ -136,6 +143,24 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(linear_is_pytorchs, T, Precisions) {
   check_linear<T>("tanh", Activation::tanh);
   check_linear<T>("sigmoid", Activation::sigmoid);
   check_linear<T>("no_bias", Activation::none);
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(sum_is_pytorchs, T, Precisions) {
+  OpCase<T> c("add");
+  Var<T> a = c.input("a"), b = c.input("b");
+  c.finish("y", add(a, b));
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(undropped_sum_is_pytorchs, T, Precisions) {
+  OpCase<T> c("add");
+  Var<T> a = c.input("a"), b = c.input("b");
+  c.finish("y", add_dropped(a, b, {}));
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(activations_are_pytorchs, T, Precisions) {
+  check_activation<T>("relu", Activation::relu);
+  check_activation<T>("tanh", Activation::tanh);
+  check_activation<T>("sigmoid", Activation::sigmoid);
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(layer_norm_is_pytorchs, T, Precisions) {
@@ -174,6 +199,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(attention_is_pytorchs, T, Precisions) {
 BOOST_AUTO_TEST_CASE_TEMPLATE(cross_entropy_is_pytorchs, T, Precisions) {
   check_cross_entropy<T>("plain");
   check_cross_entropy<T>("smoothed");
+  check_cross_entropy<T>("tied");
   check_cross_entropy<T>("many_rows");
 }
 
