@@ -1,0 +1,30 @@
+// What viz-dump does: one input, looked at in one way.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "draw/figure.h"
+
+namespace heed::draw {
+
+struct DumpOptions {
+  std::string input = "-";
+  std::string output = "-";  ///< a name ending in .png, .svg, .pdf, .tsv or .json also says what to write
+
+  // What to look at.
+  std::string name;
+  std::string sentence, layer, head;  ///< shorthands for --slice sentence=..., layer=..., head=...
+  std::vector<std::string> slices;
+
+  // How. Listing is the default; --list goes with --tsv or --json, pictures go with --heatmap and each other.
+  bool list = false, tsv = false, json = false, heatmap = false;
+  std::string png, svg, pdf;
+  FigureOptions figure;
+  std::string color = "auto";  ///< on the terminal: auto, always, never
+};
+
+/// Throws Error, and UsageError when the options contradict each other.
+void dump(DumpOptions options);
+
+}  // namespace heed::draw

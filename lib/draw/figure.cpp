@@ -1,0 +1,148 @@
+#include "draw/figure.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/error.h"
+#include "draw/labels.h"
+
+namespace heed::draw {
+namespace {
+
+std::string group_of(const std::string& path) {
+  return path.substr(0, std::min(path.rfind('/'), path.size()));
+}
+
+const Group* find_group(const TensorMap& map, const std::string& path) {
+  const auto found = map.groups.find(group_of(path));
+  return found == map.groups.end() || path.find('/') == std::string::npos ? nullptr : &found->second;
+}
+
+std::string text_attribute(const Attributes& attributes, const std::string& name) {
+  const auto found = attributes.find(name);
+  const auto* text = found == attributes.end() ? nullptr : std::get_if<std::string>(&found->second);
+  return text ? *text : "";
+}
+
+bool is_chosen(const std::vector<Choice>& choices, const std::string& dim, std::size_t axis) {
+  return std::any_of(choices.begin(), choices.end(),
+                     [&](const Choice& c) { return c.dim == dim || c.dim == std::to_string(axis); });
+}
+
+/// The index that the file's maker wants to be seen first.
+std::int64_t default_index(const TensorMap& map, const std::string& path, std::size_t axis,
+                           std::int64_t size) {
+  const Group* group = find_group(map, path);
+  if (!group || axis >= group->default_slice.size() || !path.ends_with("/" + group->signal)) return 0;
+  const std::string& text = group->default_slice[axis];
+  std::int64_t index = 0;
+  std::from_chars(text.data(), text.data() + text.size(), index);
+  return index >= 0 && index < size ? index : 0;
+}
+
+std::string title_of(const TensorMap& map, const Slice& slice, const FigureOptions& options) {
+  if (!options.title.empty()) return options.title;
+  const Group* group = find_group(map, slice.name);
+  if (group && !group->title.empty()) return group->title;
+  const std::string long_name = text_attribute(map.at(slice.name).attributes, "long_name");
+  return long_name.empty() ? slice.name : long_name;
+}
+
+std::string quantity_of(const TensorMap& map, const Slice& slice) {
+  const Attributes& attributes = map.at(slice.name).attributes;
+  const std::string long_name = text_attribute(attributes, "long_name");
+  const std::string units = text_attribute(attributes, "units");
+  const std::string name = long_name.empty() ? slice.name.substr(slice.name.rfind('/') + 1) : long_name;
+  return units.empty() || units == "1" ? name : name + " (" + units + ")";
+}
+
+/// "attention/weights \u00b7 sentence 0 \u00b7 head 3"
+std::string subtitle_of(const Slice& slice) {
+  std::string text = slice.name;
+  for (const auto& choice : slice.chosen) text += " \u00b7 " + choice;
+  return text;
+}
+
+/// Cross-attention reads output words (rows) against input words (columns): say so.
+std::string axis_name(const TensorMap& map, const Slice& slice, const std::string& dim) {
+  const bool cross = text_attribute(map.at(slice.name).attributes, "kind") == "cross" ||
+                     group_of(slice.name) == "attention_cross";
+  if (cross && dim == "query") return "output (query)";
+  if (cross && dim == "key") return "input (key)";
+  return dim;
+}
+
+const Colormap& colors_for(const std::string& name, const Range& range) {
+  if (name != "auto") return Colormap::named(name);
+  return Colormap::named(range.low < 0 && range.high > 0 ? "blue-red" : "viridis");
+}
+
+void set_columns(Heatmap& figure, const TensorMap& map, const Slice& slice, const Axis& axis,
+                 std::int64_t count) {
+  figure.columns = count;
+  figure.column_axis = axis_name(map, slice, axis.name);
+  figure.column_labels = axis.labels;
+  figure.first_column = axis.first;
+}
+
+void set_rows(Heatmap& figure, const TensorMap& map, const Slice& slice, const Axis& axis,
+              std::int64_t count) {
+  figure.rows = count;
+  figure.row_axis = axis_name(map, slice, axis.name);
+  figure.row_labels = axis.labels;
+  figure.first_row = axis.first;
+}
+
+std::vector<Panel> panels_of(const Slice& slice, const std::vector<double>& values, std::int64_t cells) {
+  if (slice.axes.size() < 3) return {{"", values}};
+  std::vector<Panel> panels;
+  const Axis& axis = slice.axes.front();
+  for (std::int64_t i = 0; i < slice.values.shape().front(); ++i) {
+    const std::string which =
+        axis.labels.empty() ? std::to_string(axis.first + i) : axis.labels[static_cast<std::size_t>(i)];
+    panels.push_back(
+        {axis.name + " " + which, {values.begin() + i * cells, values.begin() + (i + 1) * cells}});
+  }
+  return panels;
+}
+
+}  // namespace
+
+void complete_for_picture(const TensorMap& map, const std::string& path, std::vector<Choice>& choices) {
+  const Tensor& tensor = map.at(path);
+  const auto dims = dims_of(tensor);
+  for (std::size_t axis = 0; axis < dims.size(); ++axis) {
+    const bool leads = dims[axis] == "sentence" || axis + 2 < dims.size();
+    if (!leads || is_chosen(choices, dims[axis], axis)) continue;
+    choices.push_back(
+        {dims[axis], Choice::Kind::index, default_index(map, path, axis, tensor.shape()[axis])});
+  }
+}
+
+Heatmap heatmap_of(const TensorMap& map, const Slice& slice, const FigureOptions& options) {
+  if (slice.values.dtype() == DType::string)
+    fail("/", escaped(slice.name), " holds text; a heat map needs numbers");
+  const std::size_t rank = slice.axes.size();
+  const Shape& shape = slice.values.shape();
+  if (rank > 3) {
+    fail("/", escaped(slice.name), ": ", rank,
+         " dimensions are left, a picture shows two (or a map for each of a third): choose by --slice "
+         "dim=index");
+  }
+  Heatmap figure;
+  figure.rows = figure.columns = 1;
+  if (rank >= 1) set_columns(figure, map, slice, slice.axes[rank - 1], shape[rank - 1]);
+  if (rank >= 2) set_rows(figure, map, slice, slice.axes[rank - 2], shape[rank - 2]);
+  if (rank < 2) figure.row_labels = {""};
+  const auto values = numbers(slice.values);
+  figure.panels = panels_of(slice, values, figure.rows * figure.columns);
+  figure.range = options.range.empty() ? natural_range(values) : parse_range(options.range);
+  figure.colors = &colors_for(options.colormap, figure.range);
+  figure.title = title_of(map, slice, options);
+  figure.subtitle = subtitle_of(slice);
+  figure.quantity = quantity_of(map, slice);
+  figure.write_values = options.write_values;
+  return figure;
+}
+
+}  // namespace heed::draw

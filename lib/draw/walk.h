@@ -1,0 +1,27 @@
+// Slices out of a stream of frames: sentences are counted through all frames, and no more than one frame is
+// in memory.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "draw/slice.h"
+#include "io/frame_stream.h"
+
+namespace heed::draw {
+
+/// A slice with the number of its sentence in the stream, -1 when the tensor has no dimension `sentence`.
+using VisitSlice = std::function<void(const TensorMap& frame, const Slice& slice, std::int64_t sentence)>;
+/// Completes the choices once the first frame shows what there is.
+using CompleteChoices =
+    std::function<void(const TensorMap& frame, const std::string& path, std::vector<Choice>&)>;
+
+/// Calls `visit` with one slice per chosen sentence (all, unless `choices` has an index or a range), or with
+/// a single slice when the tensor has no sentences. Reads a pipe to its end, so that a producer that fails
+/// later is noticed. Throws Error when there is no such tensor, dimension or sentence.
+void visit_slices(io::FrameReader& reader, const std::string& name, std::vector<Choice> choices,
+                  const CompleteChoices& complete, const VisitSlice& visit);
+
+}  // namespace heed::draw

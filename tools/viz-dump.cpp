@@ -1,0 +1,37 @@
+// viz-dump: look at any tensor map. Lists its tensors, prints a slice as TSV or JSON, draws heat maps.
+#include "cli/tool.h"
+#include "draw/dump.h"
+
+int main(int argc, char** argv) {
+  using namespace heed;
+  draw::DumpOptions options;
+  return cli::run_tool(
+      "viz-dump", "Look at tensors: list them, print them, draw them.", argc, argv, [&](cli::Tool& tool) {
+        tool.input(options.input, "a tensor map: a file of heed or any HDF5 file, or a pipe");
+        tool.output(options.output, "where to write; .png, .svg, .pdf, .tsv and .json say what; - is stdout");
+        tool.option("--list", options.list, "all tensors with their shapes and statistics (the default)");
+        tool.option("--tsv", options.tsv, "a slice as tab-separated values (with --list: the list)");
+        tool.option("--json", options.json, "a slice as JSON, one line per sentence (with --list: the list)");
+        tool.option("--heatmap", options.heatmap, "a slice as a heat map in the terminal");
+        tool.option("--png", options.png, "a slice as a heat map in this PNG file");
+        tool.option("--svg", options.svg, "the same as SVG");
+        tool.option("--pdf", options.pdf, "the same as PDF");
+        tool.option("--name", options.name, "the tensor: its path, the end of its path, or its group");
+        tool.option("--sentence", options.sentence,
+                    "number of the sentence, counted from 0 through the whole input");
+        tool.option("--layer", options.layer, "number of the layer (-1: the last), mean, max or all");
+        tool.option("--head", options.head, "number of the head, mean, max, or all: one map per head");
+        tool.option("--slice", options.slices,
+                    "DIM=INDEX, FIRST:END, mean, max or all, for any dimension; repeatable");
+        tool.option("--title", options.figure.title, "title of the picture");
+        tool.option("--range", options.figure.range, "LOW:HIGH, the values at the ends of the colour scale");
+        tool.option("--colormap", options.figure.colormap, "colours for numbers",
+                    cli::one_of({"auto", "viridis", "magma", "blue-red", "gray"}));
+        tool.option("--values", options.figure.write_values, "write each number into its cell");
+        tool.option("--color", options.color, "colours in the terminal",
+                    cli::one_of({"auto", "always", "never"}));
+        tool.example("tokenize < one.en | embed | attend | viz-dump --heatmap --sentence 0");
+        tool.example("viz-dump attention.h5 --name attention_cross --layer 3 --head mean -o alignment.png");
+        tool.on_run([&] { draw::dump(options); });
+      });
+}
