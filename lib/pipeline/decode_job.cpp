@@ -1,0 +1,242 @@
+#include "pipeline/decode_job.h"
+
+#include <cstdio>
+#include <optional>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "io/frame_stream.h"
+#include "io/text_writer.h"
+#include "pipeline/frames.h"
+#include "tensor/padding.h"
+#include "text/line_reader.h"
+
+namespace heed {
+
+namespace {
+
+using Results = std::vector<std::vector<Hypothesis>>;
+
+TranslateOptions translate_options(const DecodeConfig& config, std::uint64_t seed) {
+  TranslateOptions options;
+  options.beam.beam = config.beam;
+  options.beam.n_best = config.n_best;
+  options.beam.length_penalty = config.length_penalty;
+  options.sampling = config.sample;
+  options.sample.samples = config.n_best;
+  options.sample.temperature = config.temperature;
+  options.sample.top_k = config.top_k;
+  options.sample.top_p = config.top_p;
+  options.sample.seed = seed;
+  options.max_length = config.max_length;
+  return options;
+}
+
+/// The given translations, a line for each source sentence.
+class Targets {
+ public:
+  Targets(const std::string& path, const text::Tokenizer& tokenizer) : lines_(path), tokenizer_(tokenizer) {}
+  std::vector<std::vector<std::int32_t>> next(std::int64_t count) {
+    std::vector<std::vector<std::int32_t>> ids;
+    std::string line;
+    for (std::int64_t i = 0; i < count; ++i) {
+      if (!lines_.next(line))
+        fail(lines_.name(), ": has ", lines_.line_number(), " lines, the input has more sentences");
+      ids.push_back(tokenizer_.encode_with_eos(line));
+    }
+    return ids;
+  }
+  void expect_end() {
+    std::string line;
+    if (lines_.next(line)) fail(lines_.name(), ": has more lines than the input has sentences");
+  }
+
+ private:
+  text::LineReader lines_;
+  const text::Tokenizer& tokenizer_;
+};
+
+std::string number(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.6f", value);
+  return text;
+}
+
+std::string text_of(const Results& results, std::int64_t first_sentence, const DecodeConfig& config,
+                    const text::Tokenizer& tokenizer) {
+  std::string out;
+  for (std::size_t s = 0; s < results.size(); ++s) {
+    for (const Hypothesis& h : results[s]) {
+      if (!config.force.empty()) {
+        out += number(h.score) + "\t";
+        for (std::size_t i = 0; i < h.ids.size(); ++i) {
+          out += (i ? " " : "") + tokenizer.piece(h.ids[i]) + ":" + number(h.token_log_probability[i]);
+        }
+      } else if (config.n_best > 1) {
+        out += std::to_string(first_sentence + static_cast<std::int64_t>(s)) + " ||| " +
+               tokenizer.decode(h.ids) + " ||| " + number(h.score);
+      } else {
+        out += tokenizer.decode(h.ids);
+      }
+      out += "\n";
+    }
+  }
+  return out;
+}
+
+/// Pieces as labels, str (sentence, [rank,] <dim>), padded with "".
+Tensor piece_labels(const std::vector<std::vector<std::vector<std::string>>>& pieces, const std::string& dim,
+                    bool ranked) {
+  std::size_t ranks = 1, longest = 1;
+  for (const auto& list : pieces) {
+    ranks = std::max(ranks, list.size());
+    for (const auto& one : list) longest = std::max(longest, one.size());
+  }
+  std::vector<std::string> flat(pieces.size() * ranks * longest);
+  for (std::size_t s = 0; s < pieces.size(); ++s) {
+    for (std::size_t r = 0; r < pieces[s].size(); ++r) {
+      std::copy(pieces[s][r].begin(), pieces[s][r].end(),
+                flat.begin() + static_cast<std::ptrdiff_t>((s * ranks + r) * longest));
+    }
+  }
+  const auto n = static_cast<std::int64_t>(pieces.size()), k = static_cast<std::int64_t>(ranks),
+             width = static_cast<std::int64_t>(longest);
+  return ranked ? Tensor::of<std::string>(std::move(flat), {n, k, width}, {"sentence", "rank", dim})
+                : Tensor::of<std::string>(std::move(flat), {n, width}, {"sentence", dim});
+}
+
+class DecodeJob {
+ public:
+  DecodeJob(const DecodeConfig& config, const DecodePaths& paths, std::uint64_t seed, int threads)
+      : config_(config),
+        paths_(paths),
+        threads_(threads),
+        options_(translate_options(config, seed)),
+        loaded_(load_model(paths.model)) {
+    if (!config.force.empty() && (config.sample || config.n_best > 1)) {
+      fail<UsageError>("--force scores one given translation: it does not go with --sample or --n-best");
+    }
+    io::WriteOptions write;
+    write.command = paths.command;
+    if (!config.force.empty()) targets_.emplace(config.force, loaded_.target);
+    if (config.format == "h5") {
+      tensors_.emplace(paths.output, write);
+    } else {
+      lines_.emplace(paths.output);
+    }
+    if (!config.attention.empty()) attention_.emplace(config.attention, write);
+  }
+
+  void run() {
+    io::ReadOptions read;
+    read.batch = config_.batch;
+    io::FrameReader reader(paths_.input, read);
+    TensorMap frame;
+    while (reader.next(frame)) {
+      claim_for_model(frame, reader.name(), loaded_, paths_.model);
+      try {
+        process(frame);
+      } catch (const UsageError&) {
+        throw;
+      } catch (const Error& e) {
+        fail(reader.name(), ":", e.what());
+      }
+    }
+    if (targets_) targets_->expect_end();
+    if (lines_) lines_->finish();
+    if (tensors_) tensors_->finish();
+    if (attention_) attention_->finish();
+    if (cut_ > 0) logging::note(concat(cut_, " translations were cut at the maximal length"));
+  }
+
+ private:
+  void process(TensorMap& frame) {
+    const Memory memory = memory_of(*loaded_.model, frame);
+    options_.sample.first_sentence = static_cast<std::uint64_t>(sentences_);
+    const Results results = targets_ ? force(*loaded_.model, memory, targets_->next(memory.rows.sentences()),
+                                             config_.length_penalty, threads_)
+                                     : translate(*loaded_.model, memory, options_, threads_);
+    for (const auto& list : results) {
+      for (const Hypothesis& h : list) cut_ += !h.finished;
+    }
+    if (lines_) lines_->write(text_of(results, sentences_, config_, loaded_.target));
+    if (tensors_) {
+      TensorMap out = frame;
+      out.merge(hypothesis_map(results));
+      out.erase("hypotheses/text");
+      out.add("hypotheses/text", texts(results));
+      tensors_->write(out);
+    }
+    if (attention_) attention_->write(attention_map(frame, memory, results));
+    sentences_ += memory.rows.sentences();
+  }
+
+  Tensor texts(const Results& results) const {
+    std::vector<std::vector<std::vector<std::string>>> all;
+    for (const auto& list : results) {
+      all.emplace_back();
+      for (const Hypothesis& h : list) all.back().push_back({loaded_.target.decode(h.ids)});
+    }
+    Tensor padded = piece_labels(all, "one", true);
+    const Shape shape = padded.shape();
+    std::vector<std::string> values(padded.values<std::string>().begin(), padded.values<std::string>().end());
+    return Tensor::of<std::string>(std::move(values), {shape[0], shape[1]}, {"sentence", "rank"});
+  }
+
+  TensorMap attention_map(const TensorMap& frame, const Memory& memory, const Results& results) const {
+    TensorMap map = decoder_attention(*loaded_.model, memory, results, threads_);
+    map.attributes = frame.attributes;
+    bool ranked = false;
+    std::vector<std::vector<std::vector<std::string>>> query;
+    for (const auto& list : results) {
+      query.emplace_back();
+      ranked = ranked || list.size() > 1;
+      for (const Hypothesis& h : list) query.back().push_back(loaded_.target.pieces(h.ids));
+    }
+    map.add("attention_cross/query_token", piece_labels(query, "query", ranked));
+    map.add("attention_decoder/query_token", piece_labels(query, "query", ranked));
+    map.add("attention_decoder/key_token", piece_labels(shifted(query), "key", ranked));
+    if (frame.contains("tokens/ids")) {
+      const PackedTokens source = tokens_of(frame, "tokens", loaded_.source.size());
+      std::vector<std::vector<std::vector<std::string>>> key;
+      for (std::int64_t s = 0; s < source.rows.sentences(); ++s) {
+        key.push_back({loaded_.source.pieces(std::span(source.ids)
+                                                 .subspan(static_cast<std::size_t>(source.rows.offset(s)),
+                                                          static_cast<std::size_t>(source.rows.length(s))))});
+      }
+      map.add("attention_cross/key_token", piece_labels(key, "key", false));
+    }
+    return map;
+  }
+
+  /// What the decoder reads at each step: bos, then the tokens before.
+  static std::vector<std::vector<std::vector<std::string>>> shifted(
+      std::vector<std::vector<std::vector<std::string>>> pieces) {
+    for (auto& list : pieces) {
+      for (auto& one : list) {
+        if (one.empty()) continue;
+        one.pop_back();
+        one.insert(one.begin(), "<s>");
+      }
+    }
+    return pieces;
+  }
+
+  const DecodeConfig& config_;
+  const DecodePaths& paths_;
+  int threads_;
+  TranslateOptions options_;
+  LoadedModel loaded_;
+  std::optional<Targets> targets_;
+  std::optional<io::TextWriter> lines_;
+  std::optional<io::FrameWriter> tensors_, attention_;
+  std::int64_t sentences_ = 0, cut_ = 0;
+};
+
+}  // namespace
+
+void run_decode(const DecodeConfig& config, const DecodePaths& paths, std::uint64_t seed, int threads) {
+  DecodeJob(config, paths, seed, threads).run();
+}
+
+}  // namespace heed

@@ -1,0 +1,52 @@
+// What `decode` does: reads /encoder frames, translates or scores, and writes text, tensors and attention.
+#pragma once
+
+#include <string>
+
+#include "pipeline/translate.h"
+#include "train/model_file.h"
+
+namespace heed {
+
+struct DecodeConfig {
+  std::string format = "text";
+  std::int64_t beam = 5;
+  std::int64_t n_best = 1;
+  double length_penalty = 1;
+  std::int64_t max_length = 0;
+  bool sample = false;
+  double temperature = 1;
+  std::int64_t top_k = 0;
+  double top_p = 1;
+  std::string force;
+  std::string attention;
+  std::int64_t batch = 64;
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& field) {
+    field("format", self.format, "text lines, or /hypotheses as HDF5", {"text", "h5"});
+    field("beam", self.beam, "hypotheses kept per sentence; 1 is greedy");
+    field("n_best", self.n_best, "translations to give per sentence, best first");
+    field("length_penalty", self.length_penalty, "scores are divided by length^A; 0: not at all");
+    field("max_length", self.max_length,
+          "longest translation in tokens; 0: twice the source length and 20 more");
+    field("sample", self.sample, "draw from the model's distribution instead of searching");
+    field("temperature", self.temperature, "divides the logits when sampling");
+    field("top_k", self.top_k, "sample among the K likeliest words only; 0: all");
+    field("top_p", self.top_p, "sample among the likeliest words that together reach P");
+    field("force", self.force, "text file: score these translations instead, a line for each sentence");
+    field("attention", self.attention, "also write the attention of every layer and head to this file");
+    field("batch", self.batch, "sentences per frame when INPUT is a file");
+  }
+};
+
+struct DecodePaths {
+  std::string input = "-", output = "-", model;
+  std::string command;  ///< for the history of what is written
+};
+
+/// Text output is a line for each sentence; with n_best > 1 lines "sentence ||| translation ||| score"; with
+/// --force "score<TAB>piece:log-probability piece:log-probability ...".
+void run_decode(const DecodeConfig& config, const DecodePaths& paths, std::uint64_t seed, int threads);
+
+}  // namespace heed

@@ -1,0 +1,35 @@
+#include "pipeline/frames.h"
+
+#include "base/error.h"
+#include "io/provenance.h"
+
+namespace heed {
+
+void run_frames(const std::string& input, const std::string& output, const std::string& command, std::int64_t batch,
+                const std::function<void(TensorMap&)>& stage) {
+  io::ReadOptions read;
+  read.batch = batch;
+  io::FrameReader reader(input, read);
+  io::WriteOptions write;
+  write.command = command;
+  io::FrameWriter writer(output, write);
+  TensorMap frame;
+  while (reader.next(frame)) {
+    try {
+      stage(frame);
+    } catch (const UsageError&) {
+      throw;
+    } catch (const Error& e) {
+      fail(reader.name(), ":", e.what());
+    }
+    writer.write(frame);
+  }
+  writer.finish();
+}
+
+void claim_for_model(TensorMap& frame, const std::string& source, const LoadedModel& model, const std::string& path) {
+  io::expect_digest(frame, source, io::model_digest, model.digest, path);
+  frame.attributes[io::model_digest] = model.digest;
+}
+
+}  // namespace heed

@@ -1,0 +1,48 @@
+// Embeddings -> encoder states.
+#include "base/error.h"
+#include "cli/tool.h"
+#include "pipeline/encode.h"
+#include "pipeline/frames.h"
+
+using namespace heed;
+
+namespace {
+
+/// "A:B", "A:" or ":B".
+EncodeOptions layer_range(const std::string& text) {
+  EncodeOptions options;
+  if (text.empty()) return options;
+  const std::size_t colon = text.find(':');
+  if (colon == std::string::npos) fail<UsageError>("--layers: got '", escaped(text), "', wanted FIRST:END, such as 0:2");
+  const std::string first = text.substr(0, colon), last = text.substr(colon + 1);
+  if (!first.empty()) options.first = cli::to_integer("--layers", first);
+  if (!last.empty()) options.last = cli::to_integer("--layers", last);
+  return options;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::string input, output, model_path, layers;
+  std::int64_t batch = 64;
+  bool all_layers = false;
+  return cli::run_tool("encode", "Run the encoder over embeddings.", argc, argv, [&](cli::Tool& tool) {
+    tool.input(input, "embeddings: frames of embed");
+    tool.output(output);
+    tool.model(model_path);
+    tool.option("--layers", layers, "run layers FIRST to END - 1 only; a later range goes on from /encoder");
+    tool.option("--all-layers", all_layers, "keep the output of every layer");
+    tool.option("--batch", batch, "sentences per frame when INPUT is a file", cli::at_least(1));
+    tool.example("tokenize -m model.h5 < article.en | embed -m model.h5 | encode -m model.h5 -o encoded.h5");
+    tool.example("encode -m model.h5 --layers 0:2 embeddings.h5 | encode -m model.h5 --layers 2: -o encoded.h5");
+    tool.on_run([&] {
+      EncodeOptions options = layer_range(layers);
+      options.all_layers = all_layers;
+      const LoadedModel loaded = load_model(model_path);
+      run_frames(input, output, tool.command_line(), batch, [&](TensorMap& frame) {
+        claim_for_model(frame, input, loaded, model_path);
+        encode_frame(*loaded.model, options, static_cast<int>(tool.common().threads), frame);
+      });
+    });
+  });
+}
