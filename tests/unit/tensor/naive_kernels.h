@@ -1,14 +1,14 @@
-// First version: plain loops. To be replaced by SIMD files by topic; the loops then become the tests'
-// reference.
-#include "tensor/kernels.h"
+// The slow, obvious twin of every kernel: what the fast ones are compared with, in double.
+#pragma once
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
 
-namespace heed {
-namespace {
+#include "tensor/kernels.h"
+
+namespace heed::naive {
 
 using Index = std::int64_t;
 
@@ -67,8 +67,6 @@ T log_sum_exp(const T* x, Index n) {
   for (Index j = 0; j < n; ++j) sum += std::exp(x[j] - max);
   return max + std::log(sum);
 }
-
-}  // namespace
 
 template <class T>
 void fill(std::span<T> x, T value) {
@@ -195,13 +193,15 @@ template <class T>
 void log_softmax_top_k(Matrix<const T> x, Index k, Matrix<T> values, Matrix<std::int32_t> indices) {
   std::vector<std::int32_t> order(x.cols);
   for (Index i = 0; i < x.rows; ++i) {
-    const T lse = log_sum_exp(x.row(i), x.cols);
     for (Index j = 0; j < x.cols; ++j) order[j] = static_cast<std::int32_t>(j);
     std::partial_sort(order.begin(), order.begin() + k, order.end(),
                       [&](auto a, auto b) { return x(i, a) != x(i, b) ? x(i, a) > x(i, b) : a < b; });
+    const T max = x(i, order[0]);
+    T sum = 0;
+    for (Index j = 0; j < x.cols; ++j) sum += std::exp(x(i, j) - max);
     for (Index r = 0; r < k; ++r) {
       indices(i, r) = order[r];
-      values(i, r) = x(i, order[r]) - lse;
+      values(i, r) = x(i, order[r]) - max - std::log(sum);
     }
   }
 }
@@ -306,43 +306,4 @@ bool all_finite(std::span<const T> x) {
   return std::all_of(x.begin(), x.end(), [](T e) { return std::isfinite(e); });
 }
 
-#define HEED_INSTANTIATE(T)                                                                                  \
-  template void fill<T>(std::span<T>, T);                                                                    \
-  template void add_to<T>(std::span<const T>, std::span<T>);                                                 \
-  template void scale_by<T>(T, std::span<T>);                                                                \
-  template void apply<T>(Activation, std::span<const T>, std::span<T>);                                      \
-  template void apply_backward<T>(Activation, std::span<const T>, std::span<const T>, std::span<T>, bool);   \
-  template void dropout<T>(const Dropout&, std::span<const T>, std::span<T>);                                \
-  template void dropout_add<T>(const Dropout&, std::span<const T>, std::span<T>);                            \
-  template void broadcast_row<T>(std::span<const T>, Matrix<T>);                                             \
-  template void sum_rows<T>(Matrix<const T>, std::span<T>);                                                  \
-  template void bias_activation_dropout<T>(std::span<const T>, Activation, const Dropout&, Matrix<T>);       \
-  template void bias_activation_dropout_backward<T>(Activation, const Dropout&, Matrix<const T>,             \
-                                                    Matrix<const T>, Matrix<T>);                             \
-  template void add_layer_norm<T>(Matrix<const T>, Matrix<const T>, const Dropout&, std::span<const T>,      \
-                                  std::span<const T>, T, Matrix<T>, Matrix<T>, std::span<T>, std::span<T>);  \
-  template void layer_norm_backward<T>(Matrix<const T>, std::span<const T>, std::span<const T>,              \
-                                       std::span<const T>, Matrix<const T>, Matrix<T>, std::span<T>,         \
-                                       std::span<T>);                                                        \
-  template void softmax_rows<T>(Matrix<T>);                                                                  \
-  template void log_sum_exp_rows<T>(Matrix<const T>, std::span<T>);                                          \
-  template void cross_entropy_rows<T>(Matrix<T>, std::span<const std::int32_t>, double, T, bool,             \
-                                      CrossEntropySums&);                                                    \
-  template void log_softmax_top_k<T>(Matrix<const T>, Index, Matrix<T>, Matrix<std::int32_t>);               \
-  template void attend_forward<T>(const AttentionHead<T>&, T*, T*, Matrix<T>);                               \
-  template void attend_backward<T>(const AttentionHead<T>&, const T*, Matrix<const T>, Matrix<T>, Matrix<T>, \
-                                   Matrix<T>);                                                               \
-  template void attend_cached<T>(const T*, std::span<const T* const>, std::span<const T* const>, Index,      \
-                                 Index, T, T*, T*);                                                          \
-  template void gather_rows<T>(Matrix<const T>, std::span<const std::int32_t>, T, Matrix<const T>,           \
-                               std::span<const std::int32_t>, Matrix<T>);                                    \
-  template void scatter_add_rows<T>(std::span<const std::int32_t>, T, Matrix<const T>, Matrix<T>);           \
-  template void adam_update<T>(const AdamStep&, std::span<T>, std::span<const T>, std::span<T>,              \
-                               std::span<T>);                                                                \
-  template double squared_norm<T>(std::span<const T>);                                                       \
-  template bool all_finite<T>(std::span<const T>);
-HEED_INSTANTIATE(float)
-HEED_INSTANTIATE(double)
-#undef HEED_INSTANTIATE
-
-}  // namespace heed
+}  // namespace heed::naive

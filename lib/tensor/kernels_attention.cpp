@@ -1,0 +1,269 @@
+// Attention of one sentence and one head. Scaled dot-product attention: Vaswani et al. 2017, eq. 1.
+// Short sentences (most are) run on small register-blocked products; long ones on gemm.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "tensor/kernels_attention.cpp"
+#include "tensor/simd_dispatch.h"
+// Must come before the SIMD headers.
+#include "hwy/foreach_target.h"
+#include "tensor/simd_product.h"
+#include "tensor/simd_softmax.h"
+
+#include <new>
+#include <vector>
+
+#include "tensor/gemm.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace heed::HWY_NAMESPACE {
+namespace {
+
+/// Working memory of one call: arrays that start on a cache line, in memory that the thread keeps for the
+/// next call.
+template <class T>
+class Scratch {
+ public:
+  explicit Scratch(Index elements) {
+    const std::size_t lines = elements / kLine + 8;
+    if (memory().size() < lines) memory().resize(lines);
+  }
+  /// [rows, cols], rows padded to whole vectors (two where a product would otherwise end in a cut pair).
+  Matrix<T> matrix(Index rows, Index cols) {
+    const Index stride = padded(cols);
+    Matrix<T> view(memory().data()->elements + used_, rows, cols, stride);
+    used_ += (rows * stride + kLine - 1) / kLine * kLine;
+    return view;
+  }
+  static Index padded(Index cols) { return (cols + lanes<T> - 1) / lanes<T> * lanes<T>; }
+
+ private:
+  static constexpr Index kLine = 64 / sizeof(T);
+  struct alignas(64) Line {
+    T elements[kLine];
+  };
+  static std::vector<Line>& memory() {
+    static thread_local std::vector<Line> lines;
+    return lines;
+  }
+  Index used_ = 0;
+};
+
+/// Beyond this many scores, packing for gemm pays.
+inline constexpr Index kLargeScores = 128 * 128;
+
+template <class T>
+bool is_large(const AttentionHead<T>& head) {
+  return head.q.rows * head.k.rows > kLargeScores;
+}
+
+template <class T>
+HWY_INLINE void multiply(bool large, const SmallProduct<T>& p) {
+  if (large)
+    gemm<T>(p.alpha, p.a, p.b, p.accumulate ? T{1} : T{0}, p.c);
+  else
+    multiply_small(p);
+}
+
+/// to [d, m] = from^T, rows padded with zeros.
+template <class T>
+HWY_INLINE void transpose(Matrix<const T> from, Matrix<T> to) {
+  for (Index j = 0; j < from.rows; ++j) {
+    const T* row = from.row(j);
+    for (Index c = 0; c < from.cols; ++c) to.data[c * to.row_stride + j] = row[c];
+  }
+  for (Index c = 0; c < to.rows; ++c) std::fill(to.row(c) + to.cols, to.row(c) + to.row_stride, T{0});
+}
+
+/// c [n, m] = alpha a b^T with a [n, d], b [m, d]; `transposed` is scratch for b^T.
+/// The padding of c's rows is written too.
+template <class T>
+HWY_INLINE void multiply_by_transpose(bool large, T alpha, Matrix<const T> a, Matrix<const T> b,
+                                      Matrix<T> transposed, Matrix<T> c) {
+  if (large) return gemm<T>(alpha, a, b.t(), T{0}, c);
+  transpose(b, transposed);
+  const Index width = c.row_stride;
+  multiply_small<T>({a, Matrix<const T>(transposed.data, transposed.rows, width, width),
+                     Matrix<T>(c.data, c.rows, width, width), alpha, false});
+}
+
+/// Number of leading keys that query i may see.
+template <class T>
+HWY_INLINE Index visible_keys(const AttentionHead<T>& head, Index i) {
+  const Index n = head.q.rows, m = head.k.rows;
+  return head.causal ? std::clamp<Index>(i + 1 + m - n, 0, m) : m;
+}
+
+/// Sets what query i must not see to -infinity, the padding of its row included.
+template <class T>
+HWY_INLINE void hide_keys(const AttentionHead<T>& head, Index i, Matrix<T> scores) {
+  T* row = scores.row(i);
+  const Index m = head.k.rows, visible = visible_keys(head, i);
+  if (head.mask)
+    for (Index j = 0; j < visible; ++j)
+      if (!head.mask[i * m + j]) row[j] = minus_infinity<T>;
+  std::fill(row + visible, row + scores.row_stride, minus_infinity<T>);
+}
+
+template <class T>
+HWY_INLINE void copy_row(const T* from, Index n, T* to) {
+  for_vectors<T>(n, [&](Index j, auto part) HWY_ATTR { part.store(part.load(from + j), to + j); });
+}
+
+/// y[j] = x[j] times the dropout factor of element first + j.
+template <class T>
+HWY_INLINE void drop_row(KeepFactors<T>& keep, Index first, const T* x, Index n, T* y) {
+  keep.for_runs(first, n, [&](Index from, Index count, const T* factors) HWY_ATTR {
+    for_vectors<T>(count, [&](Index j, auto part) HWY_ATTR {
+      part.store(part.load(x + from + j) * part.load(factors + j), y + from + j);
+    });
+  });
+}
+
+}  // namespace
+
+template <class T>
+void attend_forward(const AttentionHead<T>& head, T* scores, T* weights, Matrix<T> context) {
+  const Index n = head.q.rows, m = head.k.rows, width = Scratch<T>::padded(m);
+  const bool large = is_large(head);
+  Scratch<T> scratch((n + head.k.cols) * width + 64);
+  const Matrix<T> p = scratch.matrix(n, m), k_transposed = scratch.matrix(head.k.cols, m);
+  multiply_by_transpose(large, head.scale, head.q, head.k, k_transposed, p);
+  KeepFactors<T> keep(head.drop);
+  for (Index i = 0; i < n; ++i) {
+    if (scores) copy_row(p.row(i), m, scores + i * m);
+    hide_keys(head, i, p);
+    softmax_row(p.row(i), width);
+    copy_row(p.row(i), m, weights + i * m);
+    if (head.drop.active()) drop_row(keep, i * m, p.row(i), m, p.row(i));
+  }
+  multiply<T>(large, {p, head.v, context, 1, false});
+}
+
+namespace {
+
+/// d_p [n, m], the gradient of the dropped weights, becomes that of the unscaled products q k^T, in place:
+///   d_p = d_p through dropout;  d_s = scale p (d_p - sum_j d_p p).
+template <class T>
+HWY_INLINE void softmax_backward(const AttentionHead<T>& head, const T* weights, Matrix<T> d_p) {
+  const Index m = d_p.cols;
+  KeepFactors<T> keep(head.drop);
+  for (Index i = 0; i < d_p.rows; ++i) {
+    T* d_row = d_p.row(i);
+    const T* w = weights + i * m;
+    if (head.drop.active()) drop_row(keep, i * m, d_row, m, d_row);
+    Vec<T> sums = set(T{0});
+    for_vectors<T>(m, [&](Index j, auto part)
+                          HWY_ATTR { sums = hn::MulAdd(part.load(d_row + j), part.load(w + j), sums); });
+    const Vec<T> sum = set(sum_of_lanes<T>(sums)), scale = set(head.scale);
+    for_vectors<T>(m, [&](Index j, auto part) HWY_ATTR {
+      part.store((part.load(d_row + j) - sum) * (part.load(w + j) * scale), d_row + j);
+    });
+  }
+}
+
+}  // namespace
+
+// context = P V,  P = dropout(W),  W = softmax(scale q k^T):
+//   d_v = P^T d_context;  d_P = d_context V^T;  d_S from d_P;  d_q = d_S k;  d_k = d_S^T q.
+template <class T>
+void attend_backward(const AttentionHead<T>& head, const T* weights, Matrix<const T> d_context, Matrix<T> d_q,
+                     Matrix<T> d_k, Matrix<T> d_v) {
+  const Index n = head.q.rows, m = head.k.rows, width = Scratch<T>::padded(m);
+  const bool large = is_large(head);
+  Scratch<T> scratch((2 * n + head.v.cols) * width + 64);
+  Matrix<const T> p(weights, n, m);
+  if (head.drop.active()) {
+    const Matrix<T> dropped = scratch.matrix(n, m);
+    KeepFactors<T> keep(head.drop);
+    for (Index i = 0; i < n; ++i) drop_row(keep, i * m, weights + i * m, m, dropped.row(i));
+    p = dropped;
+  }
+  multiply<T>(large, {p.t(), d_context, d_v, 1, true});
+  const Matrix<T> d_p = scratch.matrix(n, m), v_transposed = scratch.matrix(head.v.cols, m);
+  multiply_by_transpose(large, T{1}, d_context, head.v, v_transposed, d_p);
+  softmax_backward(head, weights, d_p);
+  multiply<T>(large, {d_p, head.k, d_q, 1, true});
+  multiply<T>(large, {Matrix<const T>(d_p).t(), head.q, d_k, 1, true});
+}
+
+namespace {
+
+template <class T>
+HWY_INLINE T dot(const T* x, const T* y, Index n) {
+  Vec<T> sum = set(T{0});
+  for_vectors<T>(
+      n, [&](Index i, auto part) HWY_ATTR { sum = hn::MulAdd(part.load(x + i), part.load(y + i), sum); });
+  return sum_of_lanes<T>(sum);
+}
+
+/// context[c] = sum_j w[j] rows[j][c]
+template <class T>
+HWY_INLINE void weighted_sum(const T* w, std::span<const T* const> rows, Index d, T* context) {
+  const Index m = rows.size();
+  const Whole<T> all;
+  Index c = 0;
+  for (; c + 2 * lanes<T> <= d; c += 2 * lanes<T>) {
+    Vec<T> sum0 = set(T{0}), sum1 = sum0;
+    for (Index j = 0; j < m; ++j) {
+      const Vec<T> weight = set(w[j]);
+      sum0 = hn::MulAdd(weight, all.load(rows[j] + c), sum0);
+      sum1 = hn::MulAdd(weight, all.load(rows[j] + c + lanes<T>), sum1);
+    }
+    all.store(sum0, context + c);
+    all.store(sum1, context + c + lanes<T>);
+  }
+  for_vectors<T>(d - c, [&](Index rest, auto part) HWY_ATTR {
+    Vec<T> sum = set(T{0});
+    for (Index j = 0; j < m; ++j) sum = hn::MulAdd(set(w[j]), part.load(rows[j] + c + rest), sum);
+    part.store(sum, context + c + rest);
+  });
+}
+
+}  // namespace
+
+template <class T>
+void attend_cached(const T* q, std::span<const T* const> key_rows, std::span<const T* const> value_rows,
+                   Index d_k, Index d_v, T scale, T* weights, T* context) {
+  const Index m = key_rows.size();
+  Scratch<T> scratch(m + 64);
+  T* w = scratch.matrix(1, m).data;
+  for (Index j = 0; j < m; ++j) w[j] = scale * dot(q, key_rows[j], d_k);
+  softmax_row(w, m);
+  weighted_sum(w, value_rows, d_v, context);
+  if (weights) copy_row(w, m, weights);
+}
+
+HEED_TARGET_KERNEL(attend_forward)
+HEED_TARGET_KERNEL(attend_backward)
+HEED_TARGET_KERNEL(attend_cached)
+
+}  // namespace heed::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace heed {
+
+HEED_EXPORT_KERNEL(attend_forward)
+HEED_EXPORT_KERNEL(attend_backward)
+HEED_EXPORT_KERNEL(attend_cached)
+
+template <class T>
+void attend_forward(const AttentionHead<T>& head, T* scores, T* weights, Matrix<T> context) {
+  HEED_DISPATCH(attend_forward)(head, scores, weights, context);
+}
+template <class T>
+void attend_backward(const AttentionHead<T>& head, const T* weights, Matrix<const T> d_context, Matrix<T> d_q,
+                     Matrix<T> d_k, Matrix<T> d_v) {
+  HEED_DISPATCH(attend_backward)(head, weights, d_context, d_q, d_k, d_v);
+}
+template <class T>
+void attend_cached(const T* q, std::span<const T* const> key_rows, std::span<const T* const> value_rows,
+                   std::int64_t d_k, std::int64_t d_v, T scale, T* weights, T* context) {
+  HEED_DISPATCH(attend_cached)(q, key_rows, value_rows, d_k, d_v, scale, weights, context);
+}
+
+HEED_INSTANTIATE(attend_forward)
+HEED_INSTANTIATE(attend_backward)
+HEED_INSTANTIATE(attend_cached)
+
+}  // namespace heed
+#endif

@@ -1,0 +1,127 @@
+// Elementwise kernels over flat arrays.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "tensor/kernels_elementwise.cpp"
+#include "tensor/simd_dispatch.h"
+// Must come before the SIMD headers.
+#include "hwy/foreach_target.h"
+#include "tensor/simd_activation.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace heed::HWY_NAMESPACE {
+
+template <class T>
+void add_to(std::span<const T> x, std::span<T> y) {
+  for_vectors<T>(
+      y.size(), [&](Index i, auto part) HWY_ATTR { part.store(part.load(&y[i]) + part.load(&x[i]), &y[i]); });
+}
+
+template <class T>
+void scale_by(T factor, std::span<T> x) {
+  for_vectors<T>(x.size(),
+                 [&](Index i, auto part) HWY_ATTR { part.store(part.load(&x[i]) * set(factor), &x[i]); });
+}
+
+template <class T>
+void apply(Activation f, std::span<const T> x, std::span<T> y) {
+  with_activation<T>(f, [&](auto function) HWY_ATTR {
+    for_vectors<T>(x.size(),
+                   [&](Index i, auto part) HWY_ATTR { part.store(function.value(part.load(&x[i])), &y[i]); });
+  });
+}
+
+template <class T>
+void apply_backward(Activation f, std::span<const T> y, std::span<const T> d_y, std::span<T> d_x,
+                    bool accumulate) {
+  const Vec<T> keep = set(accumulate ? T{1} : T{0});
+  with_activation<T>(f, [&](auto function) HWY_ATTR {
+    for_vectors<T>(y.size(), [&](Index i, auto part) HWY_ATTR {
+      const Vec<T> d = part.load(&d_y[i]) * function.slope(part.load(&y[i]));
+      // A select, not a product: an overwritten d_x may hold NaN.
+      part.store(hn::IfThenElse(keep > hn::Zero(Tag<T>()), part.load(&d_x[i]) + d, d), &d_x[i]);
+    });
+  });
+}
+
+template <class T>
+void dropout(const Dropout& drop, std::span<const T> x, std::span<T> y) {
+  KeepFactors<T> keep(drop);
+  keep.for_runs(0, x.size(), [&](Index first, Index count, const T* factors) HWY_ATTR {
+    for_vectors<T>(count, [&](Index i, auto part) HWY_ATTR {
+      part.store(part.load(&x[first + i]) * part.load(factors + i), &y[first + i]);
+    });
+  });
+}
+
+template <class T>
+void dropout_add(const Dropout& drop, std::span<const T> x, std::span<T> y) {
+  KeepFactors<T> keep(drop);
+  keep.for_runs(0, x.size(), [&](Index first, Index count, const T* factors) HWY_ATTR {
+    for_vectors<T>(count, [&](Index i, auto part) HWY_ATTR {
+      T* to = &y[first + i];
+      part.store(hn::MulAdd(part.load(&x[first + i]), part.load(factors + i), part.load(to)), to);
+    });
+  });
+}
+
+HEED_TARGET_KERNEL(add_to)
+HEED_TARGET_KERNEL(scale_by)
+HEED_TARGET_KERNEL(apply)
+HEED_TARGET_KERNEL(apply_backward)
+HEED_TARGET_KERNEL(dropout)
+HEED_TARGET_KERNEL(dropout_add)
+
+}  // namespace heed::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace heed {
+
+HEED_EXPORT_KERNEL(add_to)
+HEED_EXPORT_KERNEL(scale_by)
+HEED_EXPORT_KERNEL(apply)
+HEED_EXPORT_KERNEL(apply_backward)
+HEED_EXPORT_KERNEL(dropout)
+HEED_EXPORT_KERNEL(dropout_add)
+
+template <class T>
+void fill(std::span<T> x, T value) {
+  std::fill(x.begin(), x.end(), value);
+}
+template <class T>
+void add_to(std::span<const T> x, std::span<T> y) {
+  HEED_DISPATCH(add_to)(x, y);
+}
+template <class T>
+void scale_by(T factor, std::span<T> x) {
+  HEED_DISPATCH(scale_by)(factor, x);
+}
+template <class T>
+void apply(Activation f, std::span<const T> x, std::span<T> y) {
+  HEED_DISPATCH(apply)(f, x, y);
+}
+template <class T>
+void apply_backward(Activation f, std::span<const T> y, std::span<const T> d_y, std::span<T> d_x,
+                    bool accumulate) {
+  HEED_DISPATCH(apply_backward)(f, y, d_y, d_x, accumulate);
+}
+template <class T>
+void dropout(const Dropout& drop, std::span<const T> x, std::span<T> y) {
+  if (drop.active()) return HEED_DISPATCH(dropout)(drop, x, y);
+  if (x.data() != y.data()) std::copy(x.begin(), x.end(), y.begin());
+}
+template <class T>
+void dropout_add(const Dropout& drop, std::span<const T> x, std::span<T> y) {
+  if (drop.active()) return HEED_DISPATCH(dropout_add)(drop, x, y);
+  add_to(x, y);
+}
+
+HEED_INSTANTIATE(fill)
+HEED_INSTANTIATE(add_to)
+HEED_INSTANTIATE(scale_by)
+HEED_INSTANTIATE(apply)
+HEED_INSTANTIATE(apply_backward)
+HEED_INSTANTIATE(dropout)
+HEED_INSTANTIATE(dropout_add)
+
+}  // namespace heed
+#endif

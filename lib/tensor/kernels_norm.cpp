@@ -1,0 +1,134 @@
+// Layer normalisation: J. L. Ba, J. R. Kiros, G. E. Hinton: Layer normalization, 2016.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "tensor/kernels_norm.cpp"
+#include "tensor/simd_dispatch.h"
+// Must come before the SIMD headers.
+#include "hwy/foreach_target.h"
+#include "tensor/simd.h"
+
+#include <cmath>
+
+HWY_BEFORE_NAMESPACE();
+namespace heed::HWY_NAMESPACE {
+namespace {
+
+/// s = x + dropout(sub), one row whose first element is number `first` of the tensor.
+template <class T>
+HWY_INLINE void add_dropped(const T* x, const T* sub, KeepFactors<T>& keep, bool drop, Index first, Index d,
+                            T* s) {
+  if (!drop) {
+    for_vectors<T>(
+        d, [&](Index j, auto part) HWY_ATTR { part.store(part.load(x + j) + part.load(sub + j), s + j); });
+    return;
+  }
+  keep.for_runs(first, d, [&](Index from, Index count, const T* factors) HWY_ATTR {
+    for_vectors<T>(count, [&](Index i, auto part) HWY_ATTR {
+      const Index j = from + i;
+      part.store(hn::MulAdd(part.load(sub + j), part.load(factors + i), part.load(x + j)), s + j);
+    });
+  });
+}
+
+template <class T>
+struct Moments {
+  T mean, variance;
+};
+
+/// Mean and biased variance; two passes over a row in L1, so that a large mean costs no digits.
+template <class T>
+HWY_INLINE Moments<T> moments_of_row(const T* s, Index d) {
+  Vec<T> sum = set(T{0}), squares = sum;
+  for_vectors<T>(d, [&](Index j, auto part) HWY_ATTR { sum = sum + part.load(s + j); });
+  const T mean = sum_of_lanes<T>(sum) / static_cast<T>(d);
+  for_vectors<T>(d, [&](Index j, auto part) HWY_ATTR {
+    const Vec<T> centred = part.only(part.load(s + j) - set(mean), 0);
+    squares = hn::MulAdd(centred, centred, squares);
+  });
+  return {mean, sum_of_lanes<T>(squares) / static_cast<T>(d)};
+}
+
+}  // namespace
+
+template <class T>
+void add_layer_norm(Matrix<const T> x, Matrix<const T> sub, const Dropout& drop, std::span<const T> gamma,
+                    std::span<const T> beta, T eps, Matrix<T> s, Matrix<T> y, std::span<T> mean,
+                    std::span<T> rstd) {
+  const Index d = x.cols;
+  KeepFactors<T> keep(drop);
+  for (Index i = 0; i < x.rows; ++i) {
+    const T* row = x.row(i);
+    if (sub.data) {
+      add_dropped(row, sub.row(i), keep, drop.active(), i * d, d, s.row(i));
+      row = s.row(i);
+    } else if (s.data && s.data != x.data) {
+      std::copy(row, row + d, s.row(i));
+    }
+    const Moments<T> moments = moments_of_row(row, d);
+    mean[i] = moments.mean;
+    rstd[i] = 1 / std::sqrt(moments.variance + eps);
+    const Vec<T> centre = set(mean[i]), scale = set(rstd[i]);
+    for_vectors<T>(d, [&](Index j, auto part) HWY_ATTR {
+      const Vec<T> normed = (part.load(row + j) - centre) * scale;
+      part.store(hn::MulAdd(normed, part.load(&gamma[j]), part.load(&beta[j])), y.row(i) + j);
+    });
+  }
+}
+
+// With n = (s - mean) rstd and g = d_y gamma:  d_s = rstd (g - mean(g) - n mean(g n)).
+template <class T>
+void layer_norm_backward(Matrix<const T> s, std::span<const T> mean, std::span<const T> rstd,
+                         std::span<const T> gamma, Matrix<const T> d_y, Matrix<T> d_s, std::span<T> d_gamma,
+                         std::span<T> d_beta) {
+  const Index d = s.cols;
+  for (Index i = 0; i < s.rows; ++i) {
+    const T *row = s.row(i), *d_row = d_y.row(i);
+    const Vec<T> centre = set(mean[i]), scale = set(rstd[i]);
+    Vec<T> sum = set(T{0}), dot = sum;
+    for_vectors<T>(d, [&](Index j, auto part) HWY_ATTR {
+      const Vec<T> d_out = part.load(d_row + j), normed = (part.load(row + j) - centre) * scale;
+      const Vec<T> g = d_out * part.load(&gamma[j]);
+      sum = sum + g;
+      dot = hn::MulAdd(g, normed, dot);
+      part.store(hn::MulAdd(d_out, normed, part.load(&d_gamma[j])), &d_gamma[j]);
+      part.store(d_out + part.load(&d_beta[j]), &d_beta[j]);
+    });
+    const Vec<T> mean_g = set(sum_of_lanes<T>(sum) / static_cast<T>(d));
+    const Vec<T> mean_gn = set(sum_of_lanes<T>(dot) / static_cast<T>(d));
+    for_vectors<T>(d, [&](Index j, auto part) HWY_ATTR {
+      const Vec<T> normed = (part.load(row + j) - centre) * scale;
+      const Vec<T> g = part.load(d_row + j) * part.load(&gamma[j]);
+      part.store(scale * hn::NegMulAdd(normed, mean_gn, g - mean_g), d_s.row(i) + j);
+    });
+  }
+}
+
+HEED_TARGET_KERNEL(add_layer_norm)
+HEED_TARGET_KERNEL(layer_norm_backward)
+
+}  // namespace heed::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace heed {
+
+HEED_EXPORT_KERNEL(add_layer_norm)
+HEED_EXPORT_KERNEL(layer_norm_backward)
+
+template <class T>
+void add_layer_norm(Matrix<const T> x, Matrix<const T> sub, const Dropout& drop, std::span<const T> gamma,
+                    std::span<const T> beta, T eps, Matrix<T> s, Matrix<T> y, std::span<T> mean,
+                    std::span<T> rstd) {
+  HEED_DISPATCH(add_layer_norm)(x, sub, drop, gamma, beta, eps, s, y, mean, rstd);
+}
+template <class T>
+void layer_norm_backward(Matrix<const T> s, std::span<const T> mean, std::span<const T> rstd,
+                         std::span<const T> gamma, Matrix<const T> d_y, Matrix<T> d_s, std::span<T> d_gamma,
+                         std::span<T> d_beta) {
+  HEED_DISPATCH(layer_norm_backward)(s, mean, rstd, gamma, d_y, d_s, d_gamma, d_beta);
+}
+
+HEED_INSTANTIATE(add_layer_norm)
+HEED_INSTANTIATE(layer_norm_backward)
+
+}  // namespace heed
+#endif

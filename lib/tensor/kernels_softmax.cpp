@@ -1,0 +1,232 @@
+// Softmax over the rows of a matrix, and what classifiers and beam search make of it.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "tensor/kernels_softmax.cpp"
+#include "tensor/simd_dispatch.h"
+// Must come before the SIMD headers.
+#include "hwy/foreach_target.h"
+#include "tensor/simd_softmax.h"
+
+#include <cmath>
+#include <vector>
+
+#include "base/error.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace heed::HWY_NAMESPACE {
+namespace {
+
+/// Logits are taken in blocks that fit the L1 cache, so that a row of a large vocabulary is read from memory
+/// once.
+inline constexpr Index kBlock = 1024;
+
+/// The sum of exp(x - max) over a row, with max and where it is first reached.
+template <class T>
+struct RowSum {
+  T max = minus_infinity<T>;
+  Index argmax = 0;
+  T sum = 0;
+  T total = 0;  ///< sum of x itself
+
+  T log_sum_exp() const { return sum > 0 ? max + std::log(sum) : (sum == 0 ? max : sum); }
+};
+
+/// sum of exp(x - max); stores each exp(x - max) over x when `keep`.
+template <class T, bool keep, class P>
+HWY_INLINE T sum_exp(P* x, Index n, T max) {
+  Vec<T> sum0 = set(T{0}), sum1 = sum0;
+  const Vec<T> shift = set(max);
+  const Whole<T> all;
+  Index i = 0;
+  for (; i + 2 * lanes<T> <= n; i += 2 * lanes<T>) {  // two at a time hide the latency of exp
+    const Vec<T> e0 = exp<T>(all.load(x + i) - shift), e1 = exp<T>(all.load(x + i + lanes<T>) - shift);
+    if constexpr (keep) {
+      all.store(e0, x + i);
+      all.store(e1, x + i + lanes<T>);
+    }
+    sum0 = sum0 + e0;
+    sum1 = sum1 + e1;
+  }
+  for_vectors<T>(n - i, [&](Index j, auto part) HWY_ATTR {
+    const Vec<T> e = exp<T>(part.load(x + i + j) - shift);
+    if constexpr (keep) part.store(e, x + i + j);
+    sum0 = sum0 + part.only(e, 0);
+  });
+  return sum_of_lanes<T>(sum0 + sum1);
+}
+
+template <class T>
+HWY_INLINE T sum_of_row(const T* x, Index n) {
+  Vec<T> sum = set(T{0});
+  for_vectors<T>(n, [&](Index i, auto part) HWY_ATTR { sum = sum + part.load(x + i); });
+  return sum_of_lanes<T>(sum);
+}
+
+/// One block of a row: updates `row` and, when `keep`, replaces x by exp(x - row.max) with the max so far.
+template <class T, bool keep, class P>
+HWY_INLINE void take_block(P* x, Index first, Index count, RowSum<T>& row) {
+  const T max = max_of_row<T>(x + first, count);
+  if (max > row.max) {
+    row.sum *= std::exp(row.max - max);
+    row.max = max;
+    row.argmax = std::find(x + first, x + first + count, max) - x;
+  }
+  row.total += sum_of_row<T>(x + first, count);
+  row.sum += sum_exp<T, keep>(x + first, count, row.max == minus_infinity<T> ? T{0} : row.max);
+}
+
+template <class T>
+HWY_INLINE RowSum<T> sum_row(const T* x, Index n) {
+  RowSum<T> row;
+  for (Index first = 0; first < n; first += kBlock)
+    take_block<T, false>(x, first, std::min(kBlock, n - first), row);
+  return row;
+}
+
+}  // namespace
+
+template <class T>
+void softmax_rows(Matrix<T> x) {
+  for (Index i = 0; i < x.rows; ++i) softmax_row(x.row(i), x.cols);
+}
+
+template <class T>
+void log_sum_exp_rows(Matrix<const T> x, std::span<T> result) {
+  for (Index i = 0; i < x.rows; ++i) result[i] = sum_row(x.row(i), x.cols).log_sum_exp();
+}
+
+template <class T>
+void cross_entropy_rows(Matrix<T> logits, std::span<const std::int32_t> targets, double smoothing, T scale,
+                        bool gradient, CrossEntropySums& sums) {
+  const Index classes = logits.cols;
+  const double share = smoothing / static_cast<double>(classes);
+  std::vector<T> block_max((classes + kBlock - 1) / kBlock);
+  for (Index i = 0; i < logits.rows; ++i) {
+    T* x = logits.row(i);
+    const Index target = targets[i];
+    const double target_logit = x[target];
+    RowSum<T> row;
+    for (Index first = 0; first < classes; first += kBlock) {
+      const Index count = std::min(kBlock, classes - first);
+      if (gradient)
+        take_block<T, true>(x, first, count, row);
+      else
+        take_block<T, false>(x, first, count, row);
+      block_max[first / kBlock] = row.max;
+    }
+    const double log_sum = static_cast<double>(row.max) + std::log(static_cast<double>(row.sum));
+    const double nll = log_sum - target_logit;
+    sums.nll += nll;
+    sums.loss += (1 - smoothing) * nll + (smoothing == 0 ? 0 : smoothing * log_sum - share * row.total);
+    sums.correct += row.argmax == target;
+    if (!gradient) continue;
+    // d loss / d x = softmax(x) - smoothing / V - (1 - smoothing) [target]
+    const Vec<T> uniform = set(static_cast<T>(scale * share));
+    for (Index first = 0; first < classes; first += kBlock) {
+      const Vec<T> factor = set(scale * std::exp(block_max[first / kBlock] - row.max) / row.sum);
+      for_vectors<T>(std::min(kBlock, classes - first), [&](Index j, auto part) HWY_ATTR {
+        part.store(hn::MulSub(part.load(x + first + j), factor, uniform), x + first + j);
+      });
+    }
+    x[target] -= static_cast<T>(scale * (1 - smoothing));
+  }
+}
+
+namespace {
+
+/// The k best of a row so far, best first; equal values keep the order of their columns.
+template <class T>
+class TopK {
+ public:
+  TopK(T* values, std::int32_t* columns, Index k) : values_(values), columns_(columns), k_(k) {}
+
+  bool full() const { return size_ == k_; }
+  T worst() const { return values_[k_ - 1]; }
+  void take(T value, Index column) {
+    if (full() && !(value > worst())) return;
+    Index slot = full() ? k_ - 1 : size_++;
+    for (; slot > 0 && value > values_[slot - 1]; --slot) {
+      values_[slot] = values_[slot - 1];
+      columns_[slot] = columns_[slot - 1];
+    }
+    values_[slot] = value;
+    columns_[slot] = static_cast<std::int32_t>(column);
+  }
+
+ private:
+  T* values_;
+  std::int32_t* columns_;
+  Index k_, size_ = 0;
+};
+
+/// After the first k columns, whole runs of columns are passed over when none beats the worst of the best.
+template <class T>
+HWY_INLINE void find_top_k(const T* x, Index n, TopK<T>& best, Index k) {
+  constexpr Index run = 4 * lanes<T>;
+  const Whole<T> all;
+  for (Index j = 0; j < k; ++j) best.take(x[j], j);
+  Index j = k;
+  for (; j + run <= n; j += run) {
+    const Vec<T> high = hn::Max(hn::Max(all.load(x + j), all.load(x + j + lanes<T>)),
+                                hn::Max(all.load(x + j + 2 * lanes<T>), all.load(x + j + 3 * lanes<T>)));
+    if (hn::AllFalse(Tag<T>(), high > set(best.worst()))) continue;
+    for (Index c = j; c < j + run; ++c) best.take(x[c], c);
+  }
+  for (; j < n; ++j) best.take(x[j], j);
+}
+
+}  // namespace
+
+template <class T>
+void log_softmax_top_k(Matrix<const T> x, Index k, Matrix<T> values, Matrix<std::int32_t> indices) {
+  for (Index i = 0; i < x.rows; ++i) {
+    TopK<T> best(values.row(i), indices.row(i), k);
+    find_top_k(x.row(i), x.cols, best, k);
+    const RowSum<T> row = sum_row(x.row(i), x.cols);
+    const T log_sum = std::log(row.sum);
+    for (Index r = 0; r < k; ++r)
+      values(i, r) = (values(i, r) - row.max) - log_sum;  // large logits cancel exactly
+  }
+}
+
+HEED_TARGET_KERNEL(softmax_rows)
+HEED_TARGET_KERNEL(log_sum_exp_rows)
+HEED_TARGET_KERNEL(cross_entropy_rows)
+HEED_TARGET_KERNEL(log_softmax_top_k)
+
+}  // namespace heed::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace heed {
+
+HEED_EXPORT_KERNEL(softmax_rows)
+HEED_EXPORT_KERNEL(log_sum_exp_rows)
+HEED_EXPORT_KERNEL(cross_entropy_rows)
+HEED_EXPORT_KERNEL(log_softmax_top_k)
+
+template <class T>
+void softmax_rows(Matrix<T> x) {
+  HEED_DISPATCH(softmax_rows)(x);
+}
+template <class T>
+void log_sum_exp_rows(Matrix<const T> x, std::span<T> result) {
+  HEED_DISPATCH(log_sum_exp_rows)(x, result);
+}
+template <class T>
+void cross_entropy_rows(Matrix<T> logits, std::span<const std::int32_t> targets, double smoothing, T scale,
+                        bool gradient, CrossEntropySums& sums) {
+  HEED_DISPATCH(cross_entropy_rows)(logits, targets, smoothing, scale, gradient, sums);
+}
+template <class T>
+void log_softmax_top_k(Matrix<const T> x, std::int64_t k, Matrix<T> values, Matrix<std::int32_t> indices) {
+  if (k < 1 || k > x.cols) fail("the ", k, " best of ", x.cols, " classes: wanted between 1 and all of them");
+  HEED_DISPATCH(log_softmax_top_k)(x, k, values, indices);
+}
+
+HEED_INSTANTIATE(softmax_rows)
+HEED_INSTANTIATE(log_sum_exp_rows)
+HEED_INSTANTIATE(cross_entropy_rows)
+HEED_INSTANTIATE(log_softmax_top_k)
+
+}  // namespace heed
+#endif

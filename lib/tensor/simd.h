@@ -1,0 +1,321 @@
+// What the kernels share: loads and stores of whole vectors and of the first few lanes, loops over a row,
+// sums in a fixed order, exp, tanh, sigmoid and dropout factors. Compiled once per target, so: no #pragma
+// once.
+#if defined(HEED_TENSOR_SIMD_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef HEED_TENSOR_SIMD_H
+#undef HEED_TENSOR_SIMD_H
+#else
+#define HEED_TENSOR_SIMD_H
+#endif
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+
+#include "hwy/highway.h"
+#include "tensor/kernels.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace heed::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+using Index = std::int64_t;
+
+template <class T>
+using Tag = hn::ScalableTag<T>;
+template <class T>
+using Vec = hn::Vec<Tag<T>>;
+template <class T>
+inline constexpr Index lanes = hn::MaxLanes(Tag<T>());
+template <class T>
+inline constexpr T minus_infinity = -std::numeric_limits<T>::infinity();
+
+template <class T>
+HWY_INLINE Vec<T> set(T value) {
+  return hn::Set(Tag<T>(), value);
+}
+
+/// All lanes of a vector. Addresses need no alignment.
+template <class T>
+struct Whole {
+  HWY_INLINE Vec<T> load(const T* p) const { return hn::LoadU(Tag<T>(), p); }
+  HWY_INLINE void store(Vec<T> v, T* p) const { hn::StoreU(v, Tag<T>(), p); }
+  HWY_INLINE Vec<T> only(Vec<T> v, T /*other*/) const { return v; }
+};
+
+/// The first `count` lanes: memory behind them is neither read nor written; loads fill the rest with zeros.
+template <class T>
+struct First {
+  Index count;
+
+  HWY_INLINE auto mask() const { return hn::FirstN(Tag<T>(), static_cast<std::size_t>(count)); }
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
+  HWY_INLINE Vec<T> load(const T* p) const {
+    return hn::MaskedLoad(mask(), Tag<T>(), p);
+  }
+  HWY_INLINE void store(Vec<T> v, T* p) const {
+    hn::BlendedStore(v, mask(), Tag<T>(), p);
+  }
+#else
+  // Other targets would read or write whole vectors and blend.
+  HWY_INLINE Vec<T> load(const T* p) const {
+    HWY_ALIGN T buffer[lanes<T>] = {};
+    std::memcpy(buffer, p, count * sizeof(T));
+    return hn::Load(Tag<T>(), buffer);
+  }
+  HWY_INLINE void store(Vec<T> v, T* p) const {
+    HWY_ALIGN T buffer[lanes<T>];
+    hn::Store(v, Tag<T>(), buffer);
+    std::memcpy(p, buffer, count * sizeof(T));
+  }
+#endif
+  /// v with `other` in the lanes behind the first.
+  HWY_INLINE Vec<T> only(Vec<T> v, T other) const {
+    return hn::IfThenElse(mask(), v, set(other));
+  }
+};
+
+/// Calls body(i, Whole) for every whole vector of 0..n and body(i, First) for the rest.
+template <class T, class Body>
+HWY_INLINE void for_vectors(Index n, const Body& body) {
+  Index i = 0;
+  for (; i + lanes<T> <= n; i += lanes<T>) body(i, Whole<T>());
+  if (i < n) body(i, First<T>{n - i});
+}
+
+template <class T>
+HWY_INLINE T sum_of_lanes(Vec<T> v) {
+  return hn::GetLane(hn::SumOfLanes(Tag<T>(), v));
+}
+template <class T>
+HWY_INLINE T max_of_lanes(Vec<T> v) {
+  return hn::GetLane(hn::MaxOfLanes(Tag<T>(), v));
+}
+
+template <class T>
+HWY_INLINE Vec<T> max_of(Vec<T> a, Vec<T> b) {
+  return hn::Max(a, b);
+}
+
+/// The largest element; -infinity when there is none. NaN may be passed over.
+template <class T>
+HWY_INLINE T max_of_row(const T* x, Index n) {
+  Vec<T> max0 = set(minus_infinity<T>), max1 = max0, max2 = max0, max3 = max0;
+  Index i = 0;
+  for (; i + 4 * lanes<T> <= n; i += 4 * lanes<T>) {
+    const Whole<T> all;
+    max0 = hn::Max(max0, all.load(x + i));
+    max1 = hn::Max(max1, all.load(x + i + lanes<T>));
+    max2 = hn::Max(max2, all.load(x + i + 2 * lanes<T>));
+    max3 = hn::Max(max3, all.load(x + i + 3 * lanes<T>));
+  }
+  for_vectors<T>(n - i, [&](Index j, auto part) HWY_ATTR {
+    max0 = hn::Max(max0, part.only(part.load(x + i + j), minus_infinity<T>));
+  });
+  return max_of_lanes<T>(hn::Max(hn::Max(max0, max1), hn::Max(max2, max3)));
+}
+
+// ---- exp and its relatives: relative error about one unit in the last place; NaN in, NaN out
+// ------------------- exp(x) = 2^n exp(r), n = round(x / ln 2), |r| <= ln 2 / 2, exp(r) by its Taylor series.
+
+template <class T>
+struct ExpConstants;
+template <>
+struct ExpConstants<float> {
+  static constexpr int degree = 7;               // next term: 5e-9
+  static constexpr float low = -104, high = 89;  // below and above, the result is 0 and infinity
+  static constexpr float ln2_high = 0.693359375f, ln2_low = -2.12194440e-4f;  // n * ln2_high is exact
+};
+template <>
+struct ExpConstants<double> {
+  static constexpr int degree = 13;  // next term: 4e-18
+  static constexpr double low = -746, high = 710;
+  static constexpr double ln2_high = 0.693145751953125, ln2_low = 1.42860682030941723212e-6;
+};
+
+template <class T>
+constexpr T inverse_factorial(int n) {
+  double product = 1;
+  for (int i = 2; i <= n; ++i) product *= i;
+  return static_cast<T>(1 / product);
+}
+
+/// r + r^2 / 2! + ... + r^degree / degree!
+template <class T, int term = 1>
+HWY_INLINE Vec<T> exp_minus_one_series(Vec<T> r) {
+  if constexpr (term == ExpConstants<T>::degree)
+    return r * set(inverse_factorial<T>(term));
+  else
+    return r * (exp_minus_one_series<T, term + 1>(r) + set(inverse_factorial<T>(term)));
+}
+
+template <class T>
+struct PowerOfTwo {
+  Vec<T> low, high;  ///< 2^n = low * high, each of them a normal number for every n of an exp
+};
+
+template <class T>
+HWY_INLINE PowerOfTwo<T> power_of_two(Vec<T> n) {
+  const hn::RebindToSigned<Tag<T>> integers;
+  constexpr int mantissa = std::numeric_limits<T>::digits - 1;
+  const auto bias = hn::Set(integers, std::numeric_limits<T>::max_exponent - 1);
+  const auto whole = hn::ConvertTo(integers, n), half = hn::ShiftRight<1>(whole);
+  return {hn::BitCast(Tag<T>(), hn::ShiftLeft<mantissa>(half + bias)),
+          hn::BitCast(Tag<T>(), hn::ShiftLeft<mantissa>(whole - half + bias))};
+}
+
+/// n and r of x = n ln 2 + r, for x between ExpConstants::low and high.
+template <class T>
+struct ReducedExponent {
+  Vec<T> n, r;
+
+  HWY_INLINE explicit ReducedExponent(Vec<T> x) {
+    using C = ExpConstants<T>;
+    n = hn::Round(x * set(static_cast<T>(1.4426950408889634)));
+    r = hn::NegMulAdd(n, set(C::ln2_low), hn::NegMulAdd(n, set(C::ln2_high), x));
+  }
+};
+
+template <class T>
+HWY_INLINE Vec<T> exp(Vec<T> x) {
+  using C = ExpConstants<T>;
+  const ReducedExponent<T> e(hn::Min(hn::Max(x, set(C::low)), set(C::high)));
+  const PowerOfTwo<T> power = power_of_two<T>(e.n);
+  const Vec<T> y = (exp_minus_one_series<T>(e.r) + set(T{1})) * power.low * power.high;
+  return hn::IfThenElse(hn::IsNaN(x), x, y);
+}
+
+/// With t = exp(-2|x|) - 1, computed without cancellation: tanh |x| = -t / (2 + t).
+template <class T>
+HWY_INLINE Vec<T> tanh(Vec<T> x) {
+  const Vec<T> lowest = set(T{-40});  // tanh is 1 there
+  const ReducedExponent<T> e(hn::Max(hn::Abs(x) * set(T{-2}), lowest));
+  const PowerOfTwo<T> power = power_of_two<T>(e.n);
+  const Vec<T> scale = power.low * power.high;
+  const Vec<T> t = hn::MulAdd(scale, exp_minus_one_series<T>(e.r), scale - set(T{1}));
+  const Vec<T> y = hn::CopySign(hn::Neg(t) / (t + set(T{2})), x);
+  return hn::IfThenElse(hn::IsNaN(x), x, y);
+}
+
+template <class T>
+HWY_INLINE Vec<T> sigmoid(Vec<T> x) {
+  return set(T{1}) / (set(T{1}) + exp<T>(hn::Neg(x)));
+}
+
+// ---- dropout
+// ---------------------------------------------------------------------------------------------------
+// Elements come in tiles of 128, the bits of 16 Philox blocks: word w of block b holds element (2 w) * 16 + b
+// of the tile in its low half and element (2 w + 1) * 16 + b in its high half. So vectors of 4, 8 and 16
+// lanes all see whole runs of neighbours, and the mask is the same for every vector length.
+
+inline constexpr Index kTile = 128;
+inline constexpr Index kTileBlocks = 16;
+
+#if HWY_TARGET == HWY_SCALAR
+
+/// factors[i] = kept ? scale : 0 for the elements of one tile.
+HWY_INLINE void tile_factors(const Dropout& drop, Index tile, float scale, float* factors) {
+  for (Index block = 0; block < kTileBlocks; ++block) {
+    const auto bits = philox(drop.seed, drop.stream, static_cast<std::uint64_t>(tile * kTileBlocks + block));
+    for (Index run = 0; run < kTile / kTileBlocks; ++run) {
+      const std::uint32_t draw = bits[run / 2] >> (16 * (run % 2)) & 0xffff;
+      factors[run * kTileBlocks + block] = draw >= drop.threshold ? scale : 0;
+    }
+  }
+}
+
+#else
+
+struct WordPair {
+  Vec<std::uint32_t> high, low;
+};
+
+/// The 64-bit products of the lanes of x and `factor`.
+HWY_INLINE WordPair multiply_words(Vec<std::uint32_t> x, Vec<std::uint32_t> factor) {
+  const Tag<std::uint32_t> words;
+  const Tag<std::uint64_t> pairs;
+  const auto even = hn::MulEven(x, factor);
+  const auto odd = hn::MulEven(hn::BitCast(words, hn::ShiftRight<32>(hn::BitCast(pairs, x))), factor);
+  return {hn::OddEven(hn::BitCast(words, odd), hn::BitCast(words, hn::ShiftRight<32>(even))),
+          hn::OddEven(hn::BitCast(words, hn::ShiftLeft<32>(odd)), hn::BitCast(words, even))};
+}
+
+/// philox() of `lanes` counters in a row.
+HWY_INLINE void philox_blocks(const Dropout& drop, std::uint64_t counter, Vec<std::uint32_t> (&x)[4]) {
+  const Tag<std::uint32_t> words;
+  auto low = [](std::uint64_t v) { return static_cast<std::uint32_t>(v); };
+  auto high = [](std::uint64_t v) { return static_cast<std::uint32_t>(v >> 32); };
+  x[0] = hn::Iota(words, low(counter));  // counter is a multiple of the lanes: no carry
+  x[1] = set(high(counter));
+  x[2] = set(low(drop.stream));
+  x[3] = set(high(drop.stream));
+  std::uint32_t key0 = low(drop.seed), key1 = high(drop.seed);
+  for (int round = 0; round < 10; ++round) {
+    const WordPair a = multiply_words(x[0], set(std::uint32_t{0xD2511F53}));
+    const WordPair b = multiply_words(x[2], set(std::uint32_t{0xCD9E8D57}));
+    x[0] = hn::Xor(hn::Xor(b.high, x[1]), set(key0));
+    x[1] = b.low;
+    x[2] = hn::Xor(hn::Xor(a.high, x[3]), set(key1));
+    x[3] = a.low;
+    key0 += 0x9E3779B9u;
+    key1 += 0xBB67AE85u;
+  }
+}
+
+/// factors[i] = kept ? scale : 0 for the elements of one tile.
+HWY_INLINE void tile_factors(const Dropout& drop, Index tile, float scale, float* factors) {
+  const Tag<std::int32_t> integers;
+  const Tag<float> floats;
+  const auto last_dropped = hn::Set(integers, static_cast<std::int32_t>(drop.threshold) - 1);
+  auto store = [&](Vec<std::uint32_t> bits, Index first) HWY_ATTR {
+    const auto kept = hn::Gt(hn::BitCast(integers, bits), last_dropped);
+    hn::StoreU(hn::IfThenElseZero(hn::RebindMask(floats, kept), set(scale)), floats, factors + first);
+  };
+  for (Index block = 0; block < kTileBlocks; block += lanes<std::uint32_t>) {
+    Vec<std::uint32_t> x[4];
+    philox_blocks(drop, static_cast<std::uint64_t>(tile * kTileBlocks + block), x);
+    for (Index w = 0; w < 4; ++w) {
+      store(hn::And(x[w], set(std::uint32_t{0xffff})), 2 * w * kTileBlocks + block);
+      store(hn::ShiftRight<16>(x[w]), (2 * w + 1) * kTileBlocks + block);
+    }
+  }
+}
+
+#endif
+
+HWY_INLINE void tile_factors(const Dropout& drop, Index tile, double scale, double* factors) {
+  float kept[kTile];
+  tile_factors(drop, tile, 1.0f, kept);
+  for (Index i = 0; i < kTile; ++i) factors[i] = scale * static_cast<double>(kept[i]);
+}
+
+/// Walks the elements of a tensor under dropout; remembers the last tile, so rows may be walked one by one.
+template <class T>
+class KeepFactors {
+ public:
+  explicit KeepFactors(const Dropout& drop) : drop_(drop) {}
+
+  /// Calls body(offset, count, factors) for runs that together cover first .. first + n; offset counts from
+  /// first.
+  template <class Body>
+  HWY_INLINE void for_runs(Index first, Index n, const Body& body) {
+    for (Index done = 0; done < n;) {
+      const Index within = (first + done) % kTile, count = std::min(kTile - within, n - done);
+      const Index tile = (first + done) / kTile;
+      if (tile != tile_) tile_factors(drop_, tile_ = tile, static_cast<T>(drop_.scale()), factors_);
+      body(done, count, factors_ + within);
+      done += count;
+    }
+  }
+
+ private:
+  const Dropout& drop_;
+  Index tile_ = -1;
+  HWY_ALIGN T factors_[kTile];
+};
+
+}  // namespace heed::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

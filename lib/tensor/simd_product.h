@@ -1,0 +1,111 @@
+// Products of matrices so small that packing them would cost more than multiplying: attention of a short
+// sentence. Per target, like simd.h.
+#if defined(HEED_TENSOR_SIMD_PRODUCT_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef HEED_TENSOR_SIMD_PRODUCT_H
+#undef HEED_TENSOR_SIMD_PRODUCT_H
+#else
+#define HEED_TENSOR_SIMD_PRODUCT_H
+#endif
+
+#include "tensor/simd.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace heed::HWY_NAMESPACE {
+
+/// c = alpha a b, or c += alpha a b. a may have any strides; b and c have col_stride 1.
+template <class T>
+struct SmallProduct {
+  Matrix<const T> a, b;
+  Matrix<T> c;
+  T alpha = 1;
+  bool accumulate = false;
+};
+
+/// Rows of c that are computed together: with two vectors per row, the sums of 6 rows fill the registers of
+/// AVX2.
+inline constexpr int kProductRows = 6;
+
+/// `rows` rows of c from row i on, `columns` vectors from column j on, the last of them cut by `last`.
+template <int rows, int columns, class T, class Part>
+HWY_INLINE void product_tile(const SmallProduct<T>& p, Index i, Index j, const Part& last) {
+  const T* a = p.a.row(i);
+  const T* b = p.b.data + j;
+  const Whole<T> all;
+  Vec<T> sum[rows][columns];
+#pragma GCC unroll 16
+  for (int r = 0; r < rows; ++r)
+#pragma GCC unroll 16
+    for (int v = 0; v < columns; ++v) sum[r][v] = set(T{0});
+  for (Index l = 0; l < p.a.cols; ++l) {
+    Vec<T> b_row[columns];
+    if constexpr (columns == 2) b_row[0] = all.load(b);
+    b_row[columns - 1] = last.load(b + (columns - 1) * lanes<T>);
+#pragma GCC unroll 16
+    for (int r = 0; r < rows; ++r) {
+      const Vec<T> factor = set(a[r * p.a.row_stride]);
+#pragma GCC unroll 16
+      for (int v = 0; v < columns; ++v) sum[r][v] = hn::MulAdd(factor, b_row[v], sum[r][v]);
+    }
+    a += p.a.col_stride;
+    b += p.b.row_stride;
+  }
+  const Vec<T> alpha = set(p.alpha);
+#pragma GCC unroll 16
+  for (int r = 0; r < rows; ++r) {
+    T* c = p.c.row(i + r) + j;
+    if constexpr (columns == 2)
+      all.store(p.accumulate ? hn::MulAdd(alpha, sum[r][0], all.load(c)) : alpha * sum[r][0], c);
+    c += (columns - 1) * lanes<T>;
+    Vec<T> value = alpha * sum[r][columns - 1];
+    if (p.accumulate) value = value + last.load(c);
+    last.store(value, c);
+  }
+}
+
+/// All rows of one panel of columns, in blocks of about equal height.
+template <int columns, class T, class Part>
+HWY_NOINLINE void product_panel(const SmallProduct<T>& p, Index j, const Part& last) {
+  const Index blocks = (p.c.rows + kProductRows - 1) / kProductRows;
+  for (Index block = 0; block < blocks; ++block) {
+    const Index i = p.c.rows * block / blocks, rows = p.c.rows * (block + 1) / blocks - i;
+    switch (rows) {
+      case 1:
+        product_tile<1, columns>(p, i, j, last);
+        break;
+      case 2:
+        product_tile<2, columns>(p, i, j, last);
+        break;
+      case 3:
+        product_tile<3, columns>(p, i, j, last);
+        break;
+      case 4:
+        product_tile<4, columns>(p, i, j, last);
+        break;
+      case 5:
+        product_tile<5, columns>(p, i, j, last);
+        break;
+      case 6:
+        product_tile<6, columns>(p, i, j, last);
+        break;
+    }
+  }
+}
+
+template <class T>
+HWY_INLINE void multiply_small(const SmallProduct<T>& p) {
+  constexpr Index width = lanes<T>;
+  Index j = 0;
+  for (; j + 2 * width <= p.c.cols; j += 2 * width) product_panel<2>(p, j, Whole<T>());
+  const Index rest = p.c.cols - j;
+  if (rest > width)
+    product_panel<2>(p, j, First<T>{rest - width});
+  else if (rest == width)
+    product_panel<1>(p, j, Whole<T>());
+  else if (rest > 0)
+    product_panel<1>(p, j, First<T>{rest});
+}
+
+}  // namespace heed::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

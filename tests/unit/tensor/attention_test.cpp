@@ -1,0 +1,176 @@
+#include "kernel_testing.h"
+
+using namespace heed;
+using namespace heed::testing;
+
+namespace {
+
+struct Case {
+  Index n, m, d_k, d_v;
+  bool causal = false;
+  bool masked = false;
+  double dropout = 0;
+  double logit_size = 1;
+};
+
+const std::vector<Case> kCases = {{1, 1, 4, 3},
+                                  {5, 7, 32, 64},
+                                  {16, 17, 32, 32, true},
+                                  {7, 5, 33, 17, true},
+                                  {33, 40, 64, 32},
+                                  {13, 13, 32, 32, true, true, 0.1},
+                                  {6, 31, 8, 9, false, true, 0.3},
+                                  {23, 48, 30, 34, false, false, 0.5},
+                                  {12, 12, 16, 20, true, false, 0, 1e4},
+                                  {130, 140, 32, 24, true, true, 0.2},
+                                  {2, 512, 16, 8},
+                                  {150, 129, 40, 33, false, false, 0.1},
+                                  {1, 20, 32, 32, true}};
+
+/// One head whose inputs are column slices of wider matrices, with every gradient and result, in T and in
+/// double.
+template <class T>
+struct Head {
+  BothMatrix<T> q, k, v, context, d_context, d_q, d_k, d_v;
+  Both<T> scores, weights;
+  std::vector<std::uint8_t> mask;
+  AttentionHead<T> fast;
+  AttentionHead<double> exact;
+
+  explicit Head(const Case& c)
+      : q(c.n, c.d_k, 1, c.logit_size, 11),
+        k(c.m, c.d_k, 2, 1, 5),
+        v(c.m, c.d_v, 3, 1, 7),
+        context(c.n, c.d_v, 0, 1, 3),
+        d_context(c.n, c.d_v, 4, 1, 2),
+        d_q(c.n, c.d_k, 5, 1, 4),
+        d_k(c.m, c.d_k, 6, 1, 1),
+        d_v(c.m, c.d_v, 7),
+        scores(c.n * c.m),
+        weights(c.n * c.m) {
+    Random random(8, c.n);
+    for (Index i = 0; i < c.n * c.m; ++i) mask.push_back(random.uniform() < 0.6);
+    if (c.n > 3) std::fill_n(mask.begin() + 3 * c.m, c.m, 0);  // query 3 sees nothing
+    fill_in(c, fast, q.in(), k.in(), v.in());
+    fill_in(c, exact, q.in_exact(), k.in_exact(), v.in_exact());
+  }
+
+  template <class U>
+  void fill_in(const Case& c, AttentionHead<U>& head, Matrix<const U> query, Matrix<const U> key,
+               Matrix<const U> value) {
+    head.q = query;
+    head.k = key;
+    head.v = value;
+    head.scale = static_cast<U>(0.25);
+    head.causal = c.causal;
+    head.mask = c.masked ? mask.data() : nullptr;
+    head.drop = make_dropout(c.dropout, 77, 5);
+  }
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(attention_kernels)
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(forward_and_backward_equal_the_loops, T, Floats) {
+  for (const Case& c : kCases) {
+    BOOST_TEST_CONTEXT("n " << c.n << " m " << c.m << " d_k " << c.d_k << " causal " << c.causal) {
+      Head<T> head(c);
+      attend_forward(head.fast, head.scores.fast.data(), head.weights.fast.data(), head.context.fast());
+      naive::attend_forward(head.exact, head.scores.exact.data(), head.weights.exact.data(),
+                            head.context.exact());
+      const double size = c.logit_size * c.d_k;  // errors of the logits are relative to their terms
+      check_close(head.scores, 8, size);
+      check_close(head.weights, 8 * size);
+      check_close(head.context, 16 * size);
+
+      attend_backward<T>(head.fast, head.weights.fast.data(), head.d_context.in(), head.d_q.fast(),
+                         head.d_k.fast(), head.d_v.fast());
+      head.weights.exact.assign(head.weights.fast.begin(), head.weights.fast.end());
+      naive::attend_backward<double>(head.exact, head.weights.exact.data(), head.d_context.in_exact(),
+                                     head.d_q.exact(), head.d_k.exact(), head.d_v.exact());
+      check_close(head.d_v, 16, 8);
+      check_close(head.d_q, 32, 8);
+      check_close(head.d_k, 32, 8 * c.logit_size);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(weights_are_a_distribution_and_contexts_averages, T, Floats) {  // P1, P2, P14
+  for (Index n : {1, 2, 7, 150}) {
+    for (bool causal : {false, true}) {
+      const Case c{n, n + 1, 32, 19, causal, false, 0, 3000};
+      Head<T> head(c);
+      attend_forward<T>(head.fast, nullptr, head.weights.fast.data(), head.context.fast());
+      for (Index i = 0; i < n; ++i) {
+        double sum = 0;
+        for (Index j = 0; j < c.m; ++j) {
+          const T w = head.weights.fast[i * c.m + j];
+          BOOST_REQUIRE((w >= 0 && w <= 1));
+          if (causal && j > i + 1) BOOST_REQUIRE_EQUAL(w, 0);
+          sum += w;
+        }
+        BOOST_TEST(std::abs(sum - 1) <= c.m * std::numeric_limits<T>::epsilon());
+        for (Index d = 0; d < c.d_v; ++d) {
+          T low = head.v.fast()(0, d), high = low;
+          for (Index j = 0; j < c.m; ++j) {
+            low = std::min(low, head.v.fast()(j, d));
+            high = std::max(high, head.v.fast()(j, d));
+          }
+          const T slack = 8 * std::numeric_limits<T>::epsilon() * (high - low + 1);
+          BOOST_REQUIRE(
+              (head.context.fast()(i, d) >= low - slack && head.context.fast()(i, d) <= high + slack));
+        }
+      }
+    }
+  }
+}
+
+// The decoder's cache must give what the whole-sentence kernel gives for its last query.
+BOOST_AUTO_TEST_CASE_TEMPLATE(cached_keys_and_values_give_the_same_context, T, Floats) {
+  for (const Case& c : {Case{1, 1, 5, 6}, Case{1, 9, 32, 64}, Case{1, 37, 40, 23}, Case{1, 130, 64, 17}}) {
+    Head<T> head(c);
+    std::vector<const T*> keys, values;
+    for (Index j = 0; j < c.m; ++j) {
+      keys.push_back(head.k.in().row(j));
+      values.push_back(head.v.in().row(j));
+    }
+    attend_cached<T>(head.q.in().data, keys, values, c.d_k, c.d_v, head.fast.scale, head.weights.fast.data(),
+                     head.context.fast().data);
+    naive::attend_forward<double>(head.exact, nullptr, head.weights.exact.data(), head.context.exact());
+    check_close(head.weights, 64);
+    check_close(head.context, 128);
+    const std::vector<T> with_weights = head.context.values.fast;
+    attend_cached<T>(head.q.in().data, keys, values, c.d_k, c.d_v, head.fast.scale, nullptr,
+                     head.context.fast().data);
+    BOOST_CHECK(std::equal(with_weights.begin() + 1, with_weights.begin() + 1 + c.d_v,
+                           head.context.values.fast.begin() + 1));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(no_keys_give_a_context_of_zeros) {
+  std::vector<float> q(8, 1), context(6, 5);
+  AttentionHead<float> head;
+  head.q = {q.data(), 2, 4};
+  head.k = {nullptr, 0, 4};
+  head.v = {nullptr, 0, 3};
+  attend_forward<float>(head, nullptr, nullptr, {context.data(), 2, 3});
+  BOOST_TEST(context == std::vector<float>(6, 0), boost::test_tools::per_element());
+}
+
+// Column slices start anywhere: the address must not change the result.
+BOOST_AUTO_TEST_CASE(alignment_does_not_change_a_bit) {
+  const Case c{11, 14, 32, 32};
+  Head<float> head(c);
+  attend_forward<float>(head.fast, nullptr, head.weights.fast.data(), head.context.fast());
+  for (Index offset : {0, 1, 3, 8}) {
+    std::vector<float> q(1000), weights(c.n * c.m), context(1000);
+    AttentionHead<float> moved = head.fast;
+    for (Index i = 0; i < c.n; ++i) std::copy_n(head.q.in().row(i), c.d_k, &q[offset + i * c.d_k]);
+    moved.q = {&q[offset], c.n, c.d_k};
+    attend_forward<float>(moved, nullptr, weights.data(), {&context[offset], c.n, c.d_v});
+    BOOST_CHECK(weights == head.weights.fast);
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
