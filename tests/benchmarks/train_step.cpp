@@ -1,0 +1,224 @@
+// train_step: times the updates of `train` (batches, gradients of shards, optimizer: lib/train) and prints a
+// line of JSON. The script of the same name sets it beside PyTorch; there the workload is explained.
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "base/parallel.h"
+#include "cli/tool.h"
+#include "io/atomic_file.h"
+#include "io/frame_stream.h"
+#include "models/config_json.h"
+#include "models/transformer.h"
+#include "tensor/gemm.h"
+#include "text/tokenizer.h"
+#include "train/gradients.h"
+#include "train/optimizer.h"
+#include "train/presets.h"
+#include "train/schedule.h"
+
+namespace {
+
+using namespace heed;
+using Clock = std::chrono::steady_clock;
+using Json = nlohmann::ordered_json;
+
+struct Options {
+  std::string source, target, vocab, preset = "transformer-tiny", dropout = "all", workload;
+  std::int64_t batch_tokens = 4096, warmup = 2, steps = 10;
+  bool gemm = false;
+};
+
+void declare(cli::Tool& tool, Options& o) {
+  tool.option("--source", o.source, "source sentences, one per line");
+  tool.option("--target", o.target, "their translations, line by line");
+  tool.option("--vocab", o.vocab, "vocabulary of both sides");
+  tool.option("--preset", o.preset, "model to train", cli::one_of(preset_names()));
+  tool.option("--dropout", o.dropout, "dropout everywhere at the preset's rate, or where the preset has it",
+              cli::one_of({"all", "preset"}));
+  tool.option("--batch-tokens", o.batch_tokens, "target tokens per update, at most", cli::at_least(1));
+  tool.option("--warmup", o.warmup, "updates before the clock starts", cli::at_least(0));
+  tool.option("--steps", o.steps, "updates that are timed", cli::at_least(1));
+  tool.option("--write-workload", o.workload,
+              "instead, write the updates' batches to this file, and the model's config to FILE.json");
+  tool.option("--gemm", o.gemm,
+              "instead, measure the matrix products: every thread its own 1024 x 1024 x 1024");
+}
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+/// FLOP/s of large products, one per thread at a time.
+double gemm_speed(int threads) {
+  constexpr std::int64_t n = 1024, repetitions = 24;
+  const std::vector<float> a(n * n, 0.5f), b(n * n, 0.25f);
+  std::vector<std::vector<float>> c(static_cast<std::size_t>(threads), std::vector<float>(n * n));
+  auto multiply = [&](std::int64_t times) {
+    parallel_for(threads, threads, [&](std::int64_t i) {
+      const Matrix<float> result(c[static_cast<std::size_t>(i)].data(), n, n);
+      for (std::int64_t k = 0; k < times; ++k) gemm<float>(1, {a.data(), n, n}, {b.data(), n, n}, 0, result);
+    });
+  };
+  multiply(2);
+  const auto start = Clock::now();
+  multiply(repetitions);
+  return 2.0 * n * n * n * static_cast<double>(repetitions * threads) / seconds_since(start);
+}
+
+/// Floating-point operations in the matrix products of one update on a sentence pair of n source and m target
+/// tokens. A multiplication and an addition are two; forward once, backward twice (by input and by weight).
+double pair_flops(const TransformerConfig& config, double n, double m) {
+  const double d = static_cast<double>(config.d_model), d_ff = static_cast<double>(config.d_ff);
+  const double feed_forward = 2 * d * d_ff, projections = 4 * d * d;
+  const double encoder_layer = n * (projections + feed_forward) + 2 * n * n * d;
+  const double decoder_layer = m * (projections + 2 * d * d + feed_forward) +
+                               n * 2 * d * d      // keys and values
+                               + m * (m + 1) * d  // causal
+                               + 2 * m * n * d;
+  const double output = m * d * static_cast<double>(config.target_vocab_size);
+  return 2 * 3 *
+         (static_cast<double>(config.n_encoder_layers) * encoder_layer +
+          static_cast<double>(config.n_decoder_layers) * decoder_layer + output);
+}
+
+double batch_flops(const TransformerConfig& config, const ParallelCorpus& corpus, const Batch& batch) {
+  double flops = 0;
+  for (const auto& shard : batch.shards) {
+    for (std::int64_t i : shard) {
+      const auto pair = static_cast<std::size_t>(i);
+      flops += pair_flops(config, static_cast<double>(corpus.source[pair].size()),
+                          static_cast<double>(corpus.target[pair].size()));
+    }
+  }
+  return flops;
+}
+
+TransformerConfig model_config(const Options& o, std::int64_t vocab_size) {
+  TransformerConfig config;
+  from_json(find_preset(o.preset).model, fields_of(config));
+  config.source_vocab_size = config.target_vocab_size = vocab_size;
+  if (o.dropout == "all") config.attention_dropout = config.activation_dropout = config.dropout;
+  config.check();
+  return config;
+}
+
+TrainConfig train_config(const Options& o) {
+  TrainConfig config;
+  from_json(find_preset(o.preset).training, fields_of(config));
+  config.batch_tokens = o.batch_tokens;
+  return config;
+}
+
+void write_ids(std::ostream& out, const TokenIds& ids) {
+  for (std::size_t i = 0; i < ids.size(); ++i) out << (i ? " " : "") << ids[i];
+}
+
+/// For the PyTorch twin: a pair a line, source TAB target; an empty line after each batch.
+void write_batches(const std::string& path, const ParallelCorpus& corpus, const std::vector<Batch>& batches) {
+  std::ostringstream out;
+  for (const Batch& batch : batches) {
+    for (const auto& shard : batch.shards) {
+      for (std::int64_t i : shard) {
+        write_ids(out, corpus.source[static_cast<std::size_t>(i)]);
+        out << '\t';
+        write_ids(out, corpus.target[static_cast<std::size_t>(i)]);
+        out << '\n';
+      }
+    }
+    out << '\n';
+  }
+  io::write_file_atomically(path, out.str());
+}
+
+/// As many batches as there are updates, from the start of the epoch again when it is too short.
+std::vector<Batch> batches_for(const ParallelCorpus& corpus, const TrainConfig& config, std::uint64_t seed,
+                               std::int64_t updates) {
+  const std::vector<Batch> epoch = make_batches(corpus, config.batch_tokens, config.shards, seed, 0);
+  std::vector<Batch> batches;
+  for (std::int64_t i = 0; i < updates; ++i)
+    batches.push_back(epoch[static_cast<std::size_t>(i) % epoch.size()]);
+  return batches;
+}
+
+long peak_megabytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_maxrss / 1024;
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+/// What Trainer::update does, by the clock.
+Json timed_updates(const Options& o, const ParallelCorpus& corpus, const std::vector<Batch>& batches,
+                   const TransformerConfig& config, const TrainConfig& recipe, const cli::Common& common) {
+  const int threads = static_cast<int>(common.threads);
+  const auto seed = static_cast<std::uint64_t>(common.seed);
+  Transformer<float> model(config);
+  model.parameters().initialize(seed);
+  Gradients gradients(model, corpus, recipe.shards, threads, seed, recipe.label_smoothing);
+  Optimizer optimizer(recipe, model.parameters().values().size(), threads);
+
+  std::vector<double> seconds;
+  double tokens = 0, total = 0, flops = 0, loss = 0;
+  for (std::int64_t step = 1; step <= o.warmup + o.steps; ++step) {
+    const Batch& batch = batches[static_cast<std::size_t>(step - 1)];
+    const auto start = Clock::now();
+    const CrossEntropySums sums = gradients.compute(batch, step);
+    optimizer.apply(step, learning_rate(recipe, config.d_model, step, 1), gradients.norm(), gradients.flat(),
+                    model.parameters().values());
+    if (step <= o.warmup) continue;
+    seconds.push_back(seconds_since(start));
+    total += seconds.back();
+    tokens += static_cast<double>(batch.target_tokens);
+    flops += batch_flops(config, corpus, batch);
+    loss = sums.loss / static_cast<double>(batch.target_tokens);
+  }
+  return {{"program", "heed"},
+          {"threads", threads},
+          {"steps", o.steps},
+          {"parameters", model.parameters().count()},
+          {"loss", loss},
+          {"target_tokens_per_second", tokens / total},
+          {"median_step_seconds", median(seconds)},
+          {"flop_per_target_token", flops / tokens},
+          {"peak_megabytes", peak_megabytes()}};
+}
+
+void run(const Options& o, const cli::Common& common) {
+  if (o.gemm) {
+    std::cout << Json{{"gemm_flop_per_second", gemm_speed(static_cast<int>(common.threads))}} << '\n';
+    return;
+  }
+  const text::Tokenizer tokenizer = text::Tokenizer::of_side(io::read_map(o.vocab), "source");
+  const TransformerConfig config = model_config(o, tokenizer.size());
+  const TrainConfig recipe = train_config(o);
+  auto encode = [&](const std::string& line) { return tokenizer.encode(line); };
+  const ParallelCorpus corpus = read_parallel_corpus(o.source, o.target, encode, encode, config.max_length);
+  const std::vector<Batch> batches =
+      batches_for(corpus, recipe, static_cast<std::uint64_t>(common.seed), o.warmup + o.steps);
+  if (o.workload.empty()) {
+    std::cout << timed_updates(o, corpus, batches, config, recipe, common) << '\n';
+    return;
+  }
+  write_batches(o.workload, corpus, batches);
+  TransformerConfig copy = config;
+  io::write_file_atomically(o.workload + ".json", to_json("transformer", fields_of(copy)));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  return cli::run_tool("train_step", "Time the updates of training.", argc, argv, [&](cli::Tool& tool) {
+    declare(tool, options);
+    tool.on_run([&] { run(options, tool.common()); });
+  });
+}
