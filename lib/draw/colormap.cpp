@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "draw/scale.h"
 
 namespace heed::draw {
 namespace {
@@ -69,6 +70,12 @@ std::uint8_t mix(std::uint8_t a, std::uint8_t b, double t) {
   return static_cast<std::uint8_t>(std::lround(a + (b - a) * t));
 }
 
+/// The next round number at or above `value`, at most about a tenth away.
+double rounded_up(double value) {
+  const double step = round_step(value / 10);
+  return std::max(value, std::ceil(value / step - 1e-9) * step);
+}
+
 }  // namespace
 
 double luminance(Rgb color) {
@@ -124,8 +131,8 @@ Range natural_range(const std::vector<double>& values) {
     high = std::max(high, v);
   }
   if (low > high) return {0, 1};
-  if (low < 0 && high > 0) return {-std::max(-low, high), std::max(-low, high)};
-  if (low >= 0 && high <= 1) return {0, high > 0.5 || high == 0 ? 1 : high};
+  if (low < 0 && high > 0) return {-rounded_up(std::max(-low, high)), rounded_up(std::max(-low, high))};
+  if (low >= 0 && high <= 1) return {0, high > 0.5 || high == 0 ? 1 : rounded_up(high)};
   return {low, high};
 }
 

@@ -62,9 +62,17 @@ bool wants_pictures(const DumpOptions& o) {
   return !o.png.empty() || !o.svg.empty() || !o.pdf.empty();
 }
 
+bool is_picture(const std::string& path) {
+  return path.ends_with(".png") || path.ends_with(".svg") || path.ends_with(".pdf");
+}
+
 void check(const DumpOptions& options) {
   const bool looks = options.heatmap || wants_pictures(options);
   if (options.tsv && options.json) fail<UsageError>("--tsv and --json exclude each other");
+  if (wants_pictures(options) && !options.heatmap && options.output != "-" && !is_picture(options.output)) {
+    fail<UsageError>("-o ", escaped(options.output),
+                     ": nothing is left to write there; the picture goes elsewhere");
+  }
   if (looks && (options.list || options.tsv || options.json)) {
     fail<UsageError>("a picture and a table cannot be written at once: call viz-dump twice");
   }
@@ -101,8 +109,8 @@ void dump_table(const DumpOptions& options) {
   const auto choices = choices_of(options);
   const bool single = is_one_sentence(choices);
   TsvLines lines;
-  const auto leave = [](const TensorMap&, const std::string&, std::vector<Choice>&) {};
-  visit_slices(reader, options.name, choices, leave,
+  const auto keep_all = [](const TensorMap&, const std::string&, std::vector<Choice>&) {};
+  visit_slices(reader, options.name, choices, keep_all,
                [&](const TensorMap&, const Slice& slice, std::int64_t sentence) {
                  if (options.json) {
                    output.write(json(slice));
@@ -137,7 +145,7 @@ void dump_figure(const DumpOptions& options) {
   write_picture(*figure, options.svg, PictureFormat::svg);
   write_picture(*figure, options.pdf, PictureFormat::pdf);
   if (options.heatmap) {
-    TextOutput output(options.heatmap && !wants_pictures(options) ? options.output : "-");
+    TextOutput output(is_picture(options.output) ? "-" : options.output);
     output.write(draw_on_terminal(*figure, terminal));
     output.finish();
   }

@@ -4,18 +4,15 @@
 #include <charconv>
 
 #include "base/error.h"
-#include "draw/labels.h"
+#include "draw/select.h"
+#include "draw/values.h"
 
 namespace heed::draw {
 namespace {
 
-std::string group_of(const std::string& path) {
-  return path.substr(0, std::min(path.rfind('/'), path.size()));
-}
-
 const Group* find_group(const TensorMap& map, const std::string& path) {
   const auto found = map.groups.find(group_of(path));
-  return found == map.groups.end() || path.find('/') == std::string::npos ? nullptr : &found->second;
+  return found == map.groups.end() ? nullptr : &found->second;
 }
 
 std::string text_attribute(const Attributes& attributes, const std::string& name) {
@@ -33,7 +30,8 @@ bool is_chosen(const std::vector<Choice>& choices, const std::string& dim, std::
 std::int64_t default_index(const TensorMap& map, const std::string& path, std::size_t axis,
                            std::int64_t size) {
   const Group* group = find_group(map, path);
-  if (!group || axis >= group->default_slice.size() || !path.ends_with("/" + group->signal)) return 0;
+  if (!group || axis >= group->default_slice.size() || path != in_group(group_of(path), group->signal))
+    return 0;
   const std::string& text = group->default_slice[axis];
   std::int64_t index = 0;
   std::from_chars(text.data(), text.data() + text.size(), index);
@@ -140,6 +138,7 @@ Heatmap heatmap_of(const TensorMap& map, const Slice& slice, const FigureOptions
   figure.colors = &colors_for(options.colormap, figure.range);
   figure.title = title_of(map, slice, options);
   figure.subtitle = subtitle_of(slice);
+  if (figure.subtitle == figure.title) figure.subtitle.clear();
   figure.quantity = quantity_of(map, slice);
   figure.write_values = options.write_values;
   return figure;

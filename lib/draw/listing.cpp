@@ -6,7 +6,6 @@
 
 #include "base/error.h"
 #include "draw/labels.h"
-#include "draw/slice.h"
 #include "draw/values.h"
 
 namespace heed::draw {

@@ -1,27 +1,17 @@
 #include "draw/slice.h"
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <optional>
 #include <sstream>
 
 #include "base/error.h"
+#include "draw/select.h"
 #include "draw/values.h"
 
 namespace heed::draw {
 namespace {
 
 using Kind = Choice::Kind;
-
-std::string group_of(const std::string& path) {
-  const auto slash = path.rfind('/');
-  return slash == std::string::npos ? "" : path.substr(0, slash);
-}
-
-std::string in_group(const std::string& group, const std::string& name) {
-  return group.empty() ? name : group + "/" + name;
-}
 
 /// "sentence 2, layer 1, query 5": for messages.
 std::string describe(const Tensor& tensor) {
@@ -32,71 +22,6 @@ std::string describe(const Tensor& tensor) {
   }
   return text.empty() ? "no dimensions" : text;
 }
-
-bool parse_integer(std::string_view text, std::int64_t& value) {
-  const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
-  return !text.empty() && result.ec == std::errc() && result.ptr == text.data() + text.size();
-}
-
-// ---- one dimension at a time
-// --------------------------------------------------------------------------------------
-
-// The tensors on the way are unnamed; the slice gets its names at the end.
-
-Shape without(Shape shape, std::size_t axis) {
-  shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(axis));
-  return shape;
-}
-
-/// Elements [first, first + count) along `axis`, which stays.
-Tensor take_range(const Tensor& tensor, std::size_t axis, std::int64_t first, std::int64_t count) {
-  Shape shape = tensor.shape();
-  const auto [outer, size, inner] = around(shape, axis);
-  shape[axis] = count;
-  return visit_values(tensor,
-                      [&, outer = outer, size = size, inner = inner]<class T>(std::span<const T> from) {
-                        std::vector<T> to;
-                        to.reserve(static_cast<std::size_t>(outer * count * inner));
-                        for (std::int64_t o = 0; o < outer; ++o) {
-                          const auto start = from.begin() + (o * size + first) * inner;
-                          to.insert(to.end(), start, start + count * inner);
-                        }
-                        return Tensor::of<T>(std::move(to), shape);
-                      });
-}
-
-/// `tensor` without `axis`, which has one element.
-Tensor drop_axis(const Tensor& tensor, std::size_t axis) {
-  return visit_values(tensor, [&]<class T>(std::span<const T> from) {
-    return Tensor::of<T>({from.begin(), from.end()}, without(tensor.shape(), axis));
-  });
-}
-
-/// Mean or maximum along `axis`, as double. NaN wins.
-Tensor reduce(const Tensor& tensor, std::size_t axis, Kind kind) {
-  const auto [outer, size, inner] = around(tensor.shape(), axis);
-  const std::vector<double> from = numbers(tensor);
-  std::vector<double> to(static_cast<std::size_t>(outer * inner));
-  for (std::int64_t o = 0; o < outer; ++o) {
-    for (std::int64_t i = 0; i < inner; ++i) {
-      double result = kind == Kind::max ? -INFINITY : 0;
-      for (std::int64_t k = 0; k < size; ++k) {
-        const double value = from[static_cast<std::size_t>((o * size + k) * inner + i)];
-        if (kind == Kind::mean) {
-          result += value;
-        } else if (value > result || std::isnan(value)) {
-          result = value;
-        }
-      }
-      to[static_cast<std::size_t>(o * inner + i)] =
-          kind == Kind::mean ? result / static_cast<double>(size) : result;
-    }
-  }
-  return Tensor::of(std::move(to), without(tensor.shape(), axis));
-}
-
-// ---- the slice
-// ----------------------------------------------------------------------------------------------------
 
 Tensor named(const Tensor& tensor, const std::vector<Axis>& axes) {
   std::vector<std::string> dims;
@@ -117,25 +42,15 @@ class Cutter {
 
   void take(const Choice& choice) {
     const std::size_t axis = axis_of(find_dim(choice.dim));
-    const std::int64_t size = values().shape()[axis];
-    if (choice.kind == Kind::index) {
-      take_index(choice, axis, size);
-    } else if (choice.kind == Kind::range) {
-      const std::int64_t first = choice.first < 0 ? choice.first + size : choice.first;
-      const std::int64_t last = choice.to_end ? size : choice.last < 0 ? choice.last + size : choice.last;
-      if (first < 0 || first >= last || last > size) {
-        fail("/", escaped(path_), ": ", escaped(choice.dim), "=", choice.first, ":",
-             choice.to_end ? "" : concat(choice.last), " is not a part of it; it has ", describe(whole_));
-      }
-      keep_range(axis, first, last - first);
-    }
+    if (choice.kind == Kind::index) take_index(choice, axis);
+    if (choice.kind == Kind::range) keep_range(choice, axis);
   }
 
   void reduce_by(const Choice& choice) {
     if (choice.kind != Kind::mean && choice.kind != Kind::max) return;
     const std::size_t axis = axis_of(find_dim(choice.dim));
     if (values().shape()[axis] == 0) fail("/", escaped(path_), ": ", escaped(choice.dim), " is empty");
-    cut_ = reduce(values(), axis, choice.kind);
+    cut_ = reduce(values(), axis, choice.kind == Kind::mean ? Reduction::mean : Reduction::max);
     Dim& dim = dim_at(axis);
     dim.kept = false;
     dim.reduced = true;
@@ -176,11 +91,8 @@ class Cutter {
   const Tensor& values() const { return cut_ ? *cut_ : whole_; }
 
   const std::string& find_dim(const std::string& wanted) const {
-    std::int64_t number = -1;
-    const bool is_number = parse_integer(wanted, number);
     for (std::size_t i = 0; i < dims_.size(); ++i) {
-      if (dims_[i].name == wanted || (is_number && static_cast<std::int64_t>(i) == number))
-        return dims_[i].name;
+      if (dims_[i].name == wanted || std::to_string(i) == wanted) return dims_[i].name;
     }
     fail("/", escaped(path_), " has no dimension '", escaped(wanted), "'; it has ", describe(whole_));
   }
@@ -204,12 +116,10 @@ class Cutter {
     fail("/", escaped(path_), " has no dimension ", axis);
   }
 
-  void take_index(const Choice& choice, std::size_t axis, std::int64_t size) {
+  void take_index(const Choice& choice, std::size_t axis) {
+    const std::int64_t size = values().shape()[axis];
     const std::int64_t index = choice.first < 0 ? choice.first + size : choice.first;
-    if (index < 0 || index >= size) {
-      fail("/", escaped(path_), ": there is no ", escaped(choice.dim), " ", choice.first, "; it has ",
-           describe(whole_));
-    }
+    if (index < 0 || index >= size) refuse(choice, concat(choice.first), size);
     cut_ = drop_axis(take_range(values(), axis, index, 1), axis);
     Dim& dim = dim_at(axis);
     dim.first += index;
@@ -217,11 +127,22 @@ class Cutter {
     chosen_.push_back(concat(dim.name, " ", index));
   }
 
-  void keep_range(std::size_t axis, std::int64_t first, std::int64_t count) {
-    cut_ = take_range(values(), axis, first, count);
+  void keep_range(const Choice& choice, std::size_t axis) {
+    const std::int64_t size = values().shape()[axis];
+    const std::int64_t first = choice.first < 0 ? choice.first + size : choice.first;
+    const std::int64_t last = choice.to_end ? size : choice.last < 0 ? choice.last + size : choice.last;
+    if (first < 0 || first >= last || last > size) {
+      refuse(choice, concat(choice.first, ":", choice.to_end ? "" : concat(choice.last)), size);
+    }
+    cut_ = take_range(values(), axis, first, last - first);
     Dim& dim = dim_at(axis);
     dim.first += first;
-    if (count != whole_size(dim.name)) chosen_.push_back(concat(dim.name, " ", first, ":", first + count));
+    if (last - first != size) chosen_.push_back(concat(dim.name, " ", first, ":", last));
+  }
+
+  [[noreturn]] void refuse(const Choice& choice, const std::string& wanted, std::int64_t size) const {
+    fail("/", escaped(path_), ": there is no ", escaped(choice.dim), " ", wanted, " among ", size,
+         "; it has ", describe(whole_));
   }
 
   std::int64_t whole_size(const std::string& name) const {
@@ -318,105 +239,21 @@ class Cutter {
   std::vector<std::string> chosen_;
 };
 
-/// The signal of `group`, if the map has it.
-std::optional<std::string> signal_of(const TensorMap& map, const std::string& group) {
-  const auto found = map.groups.find(group);
-  if (found == map.groups.end() || found->second.signal.empty()) return std::nullopt;
-  const std::string path = in_group(group, found->second.signal);
-  return map.contains(path) ? std::optional(path) : std::nullopt;
-}
-
-std::string default_tensor(const TensorMap& map) {
-  const auto named = map.attributes.find("default");
-  if (named != map.attributes.end() && std::holds_alternative<std::string>(named->second)) {
-    const std::string& group = std::get<std::string>(named->second);
-    if (const auto path = signal_of(map, group.starts_with('/') ? group.substr(1) : group)) return *path;
-  }
-  std::vector<std::string> signals;
-  for (const auto& [group, info] : map.groups) {
-    if (const auto path = signal_of(map, group)) signals.push_back(*path);
-  }
-  if (signals.size() == 1) return signals.front();
-  if (map.tensors().size() == 1) return map.tensors().front().first;
-  if (map.tensors().empty()) fail("the input holds no tensors");
-  std::string list;
-  for (std::size_t i = 0; i < map.tensors().size() && i < 12; ++i) {
-    list += concat(i ? ", " : "", escaped(map.tensors()[i].first));
-  }
-  fail<UsageError>("which tensor? Choose by --name; there are ", list,
-                   map.tensors().size() > 12 ? ", ..." : "");
-}
-
 }  // namespace
-
-std::vector<std::string> dims_of(const Tensor& tensor) {
-  if (tensor.dims().size() == tensor.shape().size()) return tensor.dims();
-  std::vector<std::string> names;
-  for (std::size_t i = 0; i < tensor.shape().size(); ++i) names.push_back(concat("dim_", i));
-  return names;
-}
-
-std::string find_tensor(const TensorMap& map, const std::string& name) {
-  if (name.empty()) return default_tensor(map);
-  const std::string path = name.starts_with('/') ? name.substr(1) : name;
-  if (map.contains(path)) return path;
-  if (const auto signal = signal_of(map, path)) return *signal;
-  std::vector<std::string> found;
-  for (const auto& [candidate, tensor] : map.tensors()) {
-    if (candidate.ends_with("/" + path)) found.push_back(candidate);
-  }
-  if (found.size() == 1) return found.front();
-  if (found.empty()) map.at(path);  // fails, listing what there is
-  fail<UsageError>("--name ", escaped(name), " could be /", escaped(found[0]), " or /", escaped(found[1]));
-}
-
-Choice parse_choice(const std::string& dim, const std::string& text) {
-  Choice choice{dim};
-  const auto colon = text.find(':');
-  if (text == "all") return choice;
-  if (text == "mean" || text == "max") {
-    choice.kind = text == "mean" ? Kind::mean : Kind::max;
-    return choice;
-  }
-  if (colon == std::string::npos && parse_integer(text, choice.first)) {
-    choice.kind = Kind::index;
-    return choice;
-  }
-  if (colon != std::string::npos) {
-    choice.kind = Kind::range;
-    choice.to_end = colon + 1 == text.size();
-    const bool starts = colon == 0 || parse_integer(text.substr(0, colon), choice.first);
-    const bool ends = choice.to_end || parse_integer(text.substr(colon + 1), choice.last);
-    if (starts && ends) return choice;
-  }
-  fail<UsageError>("'", escaped(dim), "=", escaped(text),
-                   "': wanted an index (3), a range (2:5), mean, max or all");
-}
-
-Choice parse_choice(const std::string& text) {
-  const auto equals = text.find('=');
-  if (equals == std::string::npos || equals == 0) {
-    fail<UsageError>("--slice '", escaped(text), "': wanted dimension=index, as in head=3");
-  }
-  return parse_choice(text.substr(0, equals), text.substr(equals + 1));
-}
 
 Slice take_slice(const TensorMap& map, const std::string& path, const std::vector<Choice>& choices) {
   Cutter cutter(map, path);
-  for (const auto& choice : choices) cutter.take(choice);
+  // Lengths differ by sentence and rank; once these are chosen, the other dimensions end where the words end.
+  const auto decides_length = [](const Choice& c) { return c.dim == "sentence" || c.dim == "rank"; };
+  for (const auto& choice : choices) {
+    if (decides_length(choice)) cutter.take(choice);
+  }
   cutter.cut_padding();
+  for (const auto& choice : choices) {
+    if (!decides_length(choice)) cutter.take(choice);
+  }
   for (const auto& choice : choices) cutter.reduce_by(choice);
   return std::move(cutter).finish();
-}
-
-std::vector<double> numbers(const Tensor& tensor) {
-  return visit_values(tensor, []<class T>(std::span<const T> values) -> std::vector<double> {
-    if constexpr (std::is_same_v<T, std::string>) {
-      fail("holds text, wanted numbers");
-    } else {
-      return {values.begin(), values.end()};
-    }
-  });
 }
 
 }  // namespace heed::draw

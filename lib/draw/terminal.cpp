@@ -139,12 +139,13 @@ std::string upright_labels(const std::vector<std::string>& labels, int left, int
     }
     height = std::max(height, letters.back().size());
   }
+  const std::string indent(static_cast<std::size_t>(cell - 1) / 2, ' ');  // above the middle of the cell
   std::string out;
   for (std::size_t line = 0; line < height; ++line) {
     std::string text(static_cast<std::size_t>(left), ' ');
     for (const auto& column : letters) {
       const std::size_t above = height - column.size();
-      text += fit(line < above ? "" : column[line - above], cell);
+      text += fit(indent + (line < above ? "" : column[line - above]), cell);
     }
     trim_right(text);
     out += text + "\n";

@@ -1,9 +1,10 @@
-// Reaching the elements of a tensor whose type is known only at run time.
+// The elements of tensors whose type is known only at run time, and how to cut tensors along a dimension.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/error.h"
 #include "tensor/tensor_map.h"
@@ -42,5 +43,23 @@ inline Around around(const Shape& shape, std::size_t axis) {
   for (std::size_t i = axis + 1; i < shape.size(); ++i) around.inner *= shape[i];
   return around;
 }
+
+/// The names of the dimensions of a tensor, "dim_0" and so on where it has none.
+std::vector<std::string> dims_of(const Tensor& tensor);
+
+/// The values as doubles. Throws Error for strings.
+std::vector<double> numbers(const Tensor& tensor);
+
+// The results of the following have no dimension names.
+
+/// Elements [first, first + count) along `axis`, which stays.
+Tensor take_range(const Tensor& tensor, std::size_t axis, std::int64_t first, std::int64_t count);
+
+/// `tensor` without `axis`, which must have one element.
+Tensor drop_axis(const Tensor& tensor, std::size_t axis);
+
+enum class Reduction { mean, max };
+/// Mean or maximum along `axis`, as double. NaN wins.
+Tensor reduce(const Tensor& tensor, std::size_t axis, Reduction reduction);
 
 }  // namespace heed::draw

@@ -4,6 +4,8 @@
 #include <limits>
 
 #include "base/error.h"
+#include "draw/select.h"
+#include "draw/values.h"
 
 namespace heed::draw {
 namespace {
@@ -91,7 +93,8 @@ void visit_slices(io::FrameReader& reader, const std::string& name, std::vector<
   }
   if (path.empty()) fail(escaped(reader.name()), ": there are no tensors in it");
   if (visited == 0 && (seen > 0 || span.first > 0))
-    fail(escaped(reader.name()), ": there is no sentence ", span.first, "; it has ", seen);
+    fail(escaped(reader.name()), ": there is no sentence ", span.first, "; it has ", seen,
+         " of them, counted from 0");
 }
 
 }  // namespace heed::draw

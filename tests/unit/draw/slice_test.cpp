@@ -4,6 +4,8 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "draw/select.h"
+#include "draw/values.h"
 #include "support.h"
 
 using namespace heed;
@@ -30,7 +32,7 @@ BOOST_AUTO_TEST_CASE(indices_pick_by_name_in_any_order) {
   BOOST_TEST(slice.values.shape() == (Shape{4, 5}));
   BOOST_TEST(slice.values.values<float>()[0] == 2100);
   BOOST_TEST(slice.values.values<float>()[19] == 2134);
-  BOOST_TEST(slice.chosen == (Words{"head 1", "sentence 0", "layer 2"}));
+  BOOST_TEST(slice.chosen == (Words{"sentence 0", "head 1", "layer 2"}));
   BOOST_TEST(slice.axes[0].labels == (Words{"le", "chat", "dort", "</s>"}));
   BOOST_TEST(slice.axes[1].labels == (Words{"the", "cat", "is", "asleep", "</s>"}));
 }
@@ -49,6 +51,12 @@ BOOST_AUTO_TEST_CASE(ranges_count_from_either_end) {
   BOOST_TEST(slice.axes[0].first == 1);
   BOOST_TEST(slice.axes[0].labels == (Words{"chat", "dort"}));
   BOOST_TEST(slice.axes[1].labels == (Words{"asleep", "</s>"}));
+}
+
+BOOST_AUTO_TEST_CASE(the_last_element_is_the_last_real_one) {
+  const Slice slice = weights({"key=-1", "sentence=1", "layer=0", "head=0"});
+  BOOST_TEST(slice.values.shape() == (Shape{3}));
+  BOOST_TEST(slice.values.values<float>()[0] == 10003);
 }
 
 BOOST_AUTO_TEST_CASE(means_and_maxima_leave_the_padding_out) {
@@ -101,11 +109,12 @@ BOOST_AUTO_TEST_CASE(errors_name_the_dimensions) {
     }
     return "";
   };
-  BOOST_TEST(message({"head=2"}) ==
-             "/attention/weights: there is no head 2; it has sentence 2, layer 3, head 2, query 4, key 5");
+  BOOST_TEST(
+      message({"head=2"}) ==
+      "/attention/weights: there is no head 2 among 2; it has sentence 2, layer 3, head 2, query 4, key 5");
   BOOST_TEST(
       message({"beam=0"}).starts_with("/attention/weights has no dimension 'beam'; it has sentence 2"));
-  BOOST_TEST(message({"key=3:9"}).starts_with("/attention/weights: key=3:9 is not a part of it"));
+  BOOST_TEST(message({"key=3:9"}).starts_with("/attention/weights: there is no key 3:9 among 5; it has"));
   BOOST_TEST(!message({"head=0", "head=1"}).empty());
 }
 
