@@ -8,8 +8,8 @@
 #include "io/frame_stream.h"
 #include "io/text_writer.h"
 #include "pipeline/frames.h"
+#include "pipeline/targets.h"
 #include "tensor/padding.h"
-#include "text/line_reader.h"
 
 namespace heed {
 
@@ -31,30 +31,6 @@ TranslateOptions translate_options(const DecodeConfig& config, std::uint64_t see
   options.max_length = config.max_length;
   return options;
 }
-
-/// The given translations, a line for each source sentence.
-class Targets {
- public:
-  Targets(const std::string& path, const text::Tokenizer& tokenizer) : lines_(path), tokenizer_(tokenizer) {}
-  std::vector<std::vector<std::int32_t>> next(std::int64_t count) {
-    std::vector<std::vector<std::int32_t>> ids;
-    std::string line;
-    for (std::int64_t i = 0; i < count; ++i) {
-      if (!lines_.next(line))
-        fail(lines_.name(), ": has ", lines_.line_number(), " lines, the input has more sentences");
-      ids.push_back(tokenizer_.encode_with_eos(line));
-    }
-    return ids;
-  }
-  void expect_end() {
-    std::string line;
-    if (lines_.next(line)) fail(lines_.name(), ": has more lines than the input has sentences");
-  }
-
- private:
-  text::LineReader lines_;
-  const text::Tokenizer& tokenizer_;
-};
 
 std::string number(double value) {
   char text[32];

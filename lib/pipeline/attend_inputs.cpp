@@ -1,0 +1,113 @@
+#include "pipeline/attend_inputs.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace heed {
+
+TensorAddress tensor_address(const std::string& option, const std::string& text) {
+  const std::size_t colon = text.rfind(':');
+  TensorAddress address;
+  if (colon != std::string::npos) address.file = text.substr(0, colon);
+  address.path = colon == std::string::npos ? text : text.substr(colon + 1);
+  while (address.path.starts_with('/')) address.path.erase(0, 1);
+  if (address.path.empty() || colon == 0) {
+    fail<UsageError>(option, ": got '", escaped(text),
+                     "', wanted FILE:PATH or the PATH of a tensor in INPUT");
+  }
+  return address;
+}
+
+AttendInputs::AttendInputs(const AttendConfig& config, const std::string& input, std::int64_t batch)
+    : input_(input), query_(place("--query", config.query, input, batch)), key_(query_), value_(query_) {
+  if (!config.key.empty()) key_ = place("--key", config.key, input, batch);
+  value_ = config.value.empty() ? key_ : place("--value", config.value, input, batch);
+  if (config.mask_is_tensor()) mask_ = place("--mask", config.mask, input, batch);
+  const bool reads_input = std::any_of(sources_.begin(), sources_.end(),
+                                       [&](const Source& source) { return source.path == input; });
+  if (input != "-" && !reads_input) {
+    fail<UsageError>("INPUT ", escaped(input), " is not read: every tensor comes from a file of its own");
+  }
+}
+
+AttendInputs::Place AttendInputs::place(const std::string& option, const std::string& text,
+                                        const std::string& input, std::int64_t batch) {
+  const TensorAddress address = tensor_address(option, text);
+  const std::string path = address.file.empty() ? input : address.file;
+  auto known = std::find_if(sources_.begin(), sources_.end(),
+                            [&](const Source& source) { return source.path == path; });
+  if (known == sources_.end()) {
+    io::ReadOptions options;
+    options.batch = batch;
+    sources_.push_back({path, std::make_unique<io::FrameReader>(path, options), {}, true, 0});
+    known = sources_.end() - 1;
+  }
+  return {static_cast<std::size_t>(known - sources_.begin()), address.path};
+}
+
+Operand AttendInputs::operand(const Place& place) const {
+  const Source& source = sources_[place.source];
+  Operand operand;
+  operand.name = source.reader->name() + ":/" + escaped(place.path);
+  try {
+    operand.tensor = &source.frame.at(place.path);
+  } catch (const Error& e) {
+    fail(source.reader->name(), ": ", e.what());
+  }
+  const std::size_t slash = place.path.rfind('/');
+  operand.length_name = (slash == std::string::npos ? "" : place.path.substr(0, slash + 1)) + "length";
+  operand.length = source.frame.find(operand.length_name);
+  return operand;
+}
+
+bool AttendInputs::next(AttendOperands& operands) {
+  const Source *ended = nullptr, *going_on = nullptr;
+  for (Source& source : sources_) {
+    TensorMap frame;
+    if (source.reader->next(frame)) {
+      source.frame = std::move(frame);
+      ++source.frames;
+      going_on = &source;
+    } else if (source.frames == 0) {
+      return false;
+    } else if (!source.shared) {
+      ended = &source;
+    }
+  }
+  if (!going_on) return false;
+  if (ended) {
+    fail(ended->reader->name(), ": ends after ", ended->frames, " frames, but ", going_on->reader->name(),
+         " goes on: do they hold the same sentences?");
+  }
+  operands.query = operand(query_);
+  operands.key = operand(key_);
+  operands.value = operand(value_);
+  operands.mask.reset();
+  if (mask_) operands.mask = operand(*mask_);
+  std::vector<Place> places{query_, key_, value_};
+  if (mask_) places.push_back(*mask_);
+  for (const Place& place : places) {
+    if (belongs_to_sentences(place)) sources_[place.source].shared = false;
+  }
+  return true;
+}
+
+bool AttendInputs::belongs_to_sentences(const Place& place) const {
+  const Tensor& tensor = sources_[place.source].frame.at(place.path);
+  return tensor.shape().size() > 2 || (!tensor.dims().empty() && tensor.dims()[0] == "sentence");
+}
+
+TensorMap AttendInputs::take_rest() {
+  for (Source& source : sources_) {
+    if (source.path == input_) return source.shared ? source.frame : std::move(source.frame);
+  }
+  return {};
+}
+
+bool AttendInputs::has_tokens(const Place& place) const {
+  return sources_[place.source].path == input_ &&
+         (place.path.starts_with("embeddings/") || place.path.starts_with("encoder/"));
+}
+
+}  // namespace heed

@@ -1,0 +1,100 @@
+#include "pipeline/attend_job.h"
+
+#include <optional>
+
+#include "base/error.h"
+#include "io/provenance.h"
+#include "pipeline/attend_inputs.h"
+#include "pipeline/attend_layer.h"
+#include "pipeline/attention_group.h"
+#include "pipeline/frames.h"
+#include "pipeline/targets.h"
+#include "text/token_map.h"
+
+namespace heed {
+
+namespace {
+
+void attend_with_model(const AttendConfig& config, const AttendPaths& paths, int threads) {
+  const LoadedModel loaded = load_model(paths.model);
+  const AttentionLayer layer = attention_layer(*loaded.model, paths.layer);
+  if (layer.decoder && paths.target.empty()) {
+    fail<UsageError>("--target is needed: ", layer.path, " reads the translation");
+  }
+  if (!layer.decoder && !paths.target.empty()) {
+    fail<UsageError>("--target has no meaning for ", layer.path, ": the encoder reads the source only");
+  }
+  std::optional<Targets> targets;
+  if (layer.decoder) targets.emplace(paths.target, loaded.target);
+  run_frames(paths.input, paths.output, paths.command, paths.batch, [&](TensorMap& frame) {
+    claim_for_model(frame, paths.input, loaded, paths.model);
+    std::vector<std::vector<std::int32_t>> given;
+    if (targets) {
+      const std::string group = frame.contains("encoder/length") ? "encoder" : "embeddings";
+      given = targets->next(frame.at(group + "/length").shape().at(0));
+    }
+    attend_layer(*loaded.model, layer, config.steps, given, threads, frame);
+    label_layer(layer, loaded.source, loaded.target, given, frame);
+  });
+  if (targets) targets->expect_end();
+}
+
+/// The pieces of /tokens of the sentences whose attention the frame holds.
+void label_sentences(const AttendInputs& inputs, const text::Tokenizer& tokenizer, TensorMap& frame) {
+  if (!frame.contains("tokens/ids")) return;
+  std::vector<std::vector<std::string>> pieces;
+  for (const auto& ids : text::sentence_ids(frame, tokenizer)) pieces.push_back(tokenizer.pieces(ids));
+  if (inputs.query_has_tokens()) label_attention(frame, "query_token", pieces);
+  if (inputs.key_has_tokens()) label_attention(frame, "key_token", pieces);
+}
+
+/// The tokenizer of the model that the sentences belong to; none without a model.
+class Labels {
+ public:
+  explicit Labels(const std::string& model) {
+    if (model.empty()) return;
+    const TensorMap map = io::read_map(
+        model, {.only = {"model/vocabulary", "model/source_vocabulary", "model/target_vocabulary"}});
+    for (const char* side : {"source", "target"}) sides_.push_back(text::Tokenizer::of_side(map, side));
+  }
+  void add(const AttendInputs& inputs, TensorMap& frame) const {
+    const auto digest = frame.attributes.find(io::vocabulary_digest);
+    if (digest == frame.attributes.end()) return;
+    for (const text::Tokenizer& tokenizer : sides_) {
+      if (digest->second == Attribute(tokenizer.digest())) return label_sentences(inputs, tokenizer, frame);
+    }
+  }
+
+ private:
+  std::vector<text::Tokenizer> sides_;
+};
+
+void attend_without_model(const AttendConfig& config, const AttendPaths& paths, int threads) {
+  config.check();
+  const Labels labels(paths.model);
+  AttendInputs inputs(config, paths.input, paths.batch);
+  io::WriteOptions write;
+  write.command = paths.command;
+  io::FrameWriter writer(paths.output, write);
+  AttendOperands operands;
+  while (inputs.next(operands)) {
+    TensorMap group = attend(config, operands, threads);
+    TensorMap frame = inputs.take_rest();
+    replace_attention(frame, std::move(group));
+    labels.add(inputs, frame);
+    writer.write(frame);
+  }
+  writer.finish();
+}
+
+}  // namespace
+
+void run_attend(const AttendConfig& config, const AttendPaths& paths, int threads) {
+  if (paths.layer.empty()) {
+    attend_without_model(config, paths, threads);
+  } else {
+    attend_with_model(config, paths, threads);
+  }
+}
+
+}  // namespace heed

@@ -1,0 +1,21 @@
+// What `attend` does: opens its inputs, computes attention frame by frame and writes it.
+#pragma once
+
+#include <string>
+
+#include "pipeline/attend.h"
+
+namespace heed {
+
+struct AttendPaths {
+  std::string input = "-", output = "-", model;
+  std::string layer;    ///< of the model; empty: attention over the tensors that the config names
+  std::string target;   ///< text file: what a decoder layer is to read
+  std::string command;  ///< for the history of what is written
+  std::int64_t batch = 64;
+};
+
+/// With a layer: reads embed's or encode's frames. Without: a model only names the tokens.
+void run_attend(const AttendConfig& config, const AttendPaths& paths, int threads);
+
+}  // namespace heed

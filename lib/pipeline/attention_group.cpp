@@ -1,0 +1,119 @@
+#include "pipeline/attention_group.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "tensor/padding.h"
+
+namespace heed {
+
+namespace {
+
+struct Layout {
+  const char* name;
+  const char* long_name;
+  std::vector<std::string> dims;  ///< behind sentence and layer
+};
+
+const std::vector<Layout>& layouts() {
+  static const std::vector<Layout> list = {
+      {"queries", "query vector", {"head", "query", "key_dim"}},
+      {"keys", "key vector", {"head", "key", "key_dim"}},
+      {"values", "value vector", {"head", "key", "value_dim"}},
+      {"scores", "score before scaling", {"head", "query", "key"}},
+      {"scaled", "scaled score", {"head", "query", "key"}},
+      {"masked", "scaled score, -infinity where masked", {"head", "query", "key"}},
+      {"weights", "attention weight", {"head", "query", "key"}},
+      {"weighted_values", "attention weight times value", {"head", "query", "key", "value_dim"}},
+      {"head_context", "context vector of one head", {"head", "query", "value_dim"}},
+      {"context", "context vector, heads side by side", {"query", "dim"}},
+      {"output", "context projected by the output matrix", {"query", "dim"}},
+  };
+  return list;
+}
+
+std::int64_t size_of(const std::string& dim, const AttentionSizes& sizes) {
+  if (dim == "head") return sizes.heads;
+  if (dim == "query") return sizes.queries.longest();
+  if (dim == "key") return sizes.keys.longest();
+  if (dim == "key_dim") return sizes.key_dim;
+  if (dim == "value_dim") return sizes.value_dim;
+  return sizes.heads * sizes.value_dim;
+}
+
+}  // namespace
+
+template <class T>
+AttentionGroup<T>::AttentionGroup(const AttentionSizes& sizes, const std::vector<std::string>& names)
+    : sizes_(sizes) {
+  for (const Layout& layout : layouts()) {
+    if (std::find(names.begin(), names.end(), layout.name) == names.end()) continue;
+    std::vector<std::string> dims{"sentence", "layer"};
+    Shape shape{sizes.queries.sentences(), 1};
+    for (const std::string& dim : layout.dims) {
+      dims.push_back(dim);
+      shape.push_back(size_of(dim, sizes));
+    }
+    Tensor tensor = Tensor::zeros<T>(shape, dims);
+    tensor.attributes["long_name"] = std::string(layout.long_name);
+    names_.push_back(layout.name);
+    tensors_.emplace(layout.name, std::move(tensor));
+  }
+}
+
+template <class T>
+void AttentionGroup<T>::set(const std::string& name, const Shape& prefix, Matrix<const T> block,
+                            std::int64_t first_column) {
+  const auto found = tensors_.find(name);
+  if (found == tensors_.end()) return;
+  const Shape& shape = found->second.shape();
+  std::int64_t at = 0;
+  for (std::size_t i = 0; i < prefix.size(); ++i) at = at * shape[i] + prefix[i];
+  const std::int64_t rows = shape[shape.size() - 2], cols = shape.back();
+  T* out = found->second.template values<T>().data() + at * rows * cols + first_column;
+  for (std::int64_t i = 0; i < block.rows; ++i) std::copy_n(block.row(i), block.cols, out + i * cols);
+}
+
+template <class T>
+TensorMap AttentionGroup<T>::take(const std::string& title) {
+  TensorMap map;
+  for (const std::string& name : names_) map.add("attention/" + name, std::move(tensors_.at(name)));
+  map.add("attention/query_length", lengths_of(sizes_.queries));
+  map.add("attention/key_length", lengths_of(sizes_.keys));
+  map.at("attention/weights").attributes["interpretation"] = std::string("image");
+  map.groups["attention"] = {"weights", title, {"0", "0", "0", ".", "."}, {}};
+  return map;
+}
+
+template class AttentionGroup<float>;
+template class AttentionGroup<double>;
+
+void replace_attention(TensorMap& frame, TensorMap group) {
+  std::vector<std::string> old;
+  for (const auto& [path, tensor] : frame.tensors()) {
+    if (path.starts_with("attention/")) old.push_back(path);
+  }
+  for (const std::string& path : old) frame.erase(path);
+  frame.merge(std::move(group));
+}
+
+void label_attention(TensorMap& frame, const std::string& name,
+                     const std::vector<std::vector<std::string>>& labels) {
+  const std::string dim = name == "query_token" ? "query" : "key";
+  const Shape weights = frame.at("attention/weights").shape();
+  const std::int64_t width = dim == "query" ? weights[3] : weights[4];
+  Tensor tensor =
+      Tensor::zeros<std::string>({static_cast<std::int64_t>(labels.size()), width}, {"sentence", dim});
+  auto row = tensor.values<std::string>().begin();
+  for (const auto& sentence : labels) {
+    if (static_cast<std::int64_t>(sentence.size()) > width) {
+      fail("/tokens: a sentence has ", sentence.size(), " tokens, but /attention has ", width, " ", dim,
+           " positions: do the tokens belong to these embeddings?");
+    }
+    std::copy(sentence.begin(), sentence.end(), row);
+    row += width;
+  }
+  frame.add("attention/" + name, std::move(tensor));
+}
+
+}  // namespace heed

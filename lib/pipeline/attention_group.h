@@ -1,0 +1,62 @@
+// The group /attention as files hold it, filled sentence by sentence and head by head.
+//   scores            (sentence, layer, head, query, key)   q . k
+//   scaled            likewise: scores as the softmax's formula scales them
+//   masked            likewise: -infinity where a query may not look
+//   weights           likewise: after the softmax; every row sums to 1
+//   weighted_values   (sentence, layer, head, query, key, value_dim)   the terms of the weighted sum
+//   head_context      (sentence, layer, head, query, value_dim)        their sum, head by head
+//   context           (sentence, layer, query, dim)                    the heads side by side
+//   output            (sentence, layer, query, dim)                    context W_o + b_o, of a model's layer
+//   queries           (sentence, layer, head, query, key_dim)          what went in, head by head
+//   keys, values      (sentence, layer, head, key, key_dim | value_dim)
+// layer has size 1; behind query_length and key_length, i32 (sentence), everything is zero.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tensor/matrix.h"
+#include "tensor/packing.h"
+#include "tensor/tensor_map.h"
+
+namespace heed {
+
+struct AttentionSizes {
+  Packing queries, keys;
+  std::int64_t heads = 1;
+  std::int64_t key_dim = 0, value_dim = 0;  ///< widths of one head
+};
+
+/// T is float or double. Different sentences may be set from different threads.
+template <class T>
+class AttentionGroup {
+ public:
+  /// Makes room for the tensors `names` of the list above.
+  AttentionGroup(const AttentionSizes& sizes, const std::vector<std::string>& names);
+
+  bool has(const std::string& name) const { return tensors_.count(name) != 0; }
+  /// Copies `block` into the last two dimensions behind the index `prefix`, from `first_column` on; does
+  /// nothing when the group does not have that tensor.
+  void set(const std::string& name, const Shape& prefix, Matrix<const T> block,
+           std::int64_t first_column = 0);
+  /// The finished group, under the title.
+  TensorMap take(const std::string& title);
+
+ private:
+  AttentionSizes sizes_;
+  std::vector<std::string> names_;
+  std::map<std::string, Tensor> tensors_;
+};
+
+extern template class AttentionGroup<float>;
+extern template class AttentionGroup<double>;
+
+/// Puts `group` (made by take) in the place of what stood under /attention in `frame`.
+void replace_attention(TensorMap& frame, TensorMap group);
+
+/// Labels an axis of /attention: the tensor `name` (query_token or key_token), str (sentence, query | key).
+void label_attention(TensorMap& frame, const std::string& name,
+                     const std::vector<std::vector<std::string>>& labels);
+
+}  // namespace heed
