@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/digest.h"
 #include "base/version.h"
-#include "io/digest.h"
 #include "io/h5_attributes.h"
 #include "io/layout.h"
 #include "io/provenance.h"

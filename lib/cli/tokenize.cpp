@@ -1,0 +1,253 @@
+#include "cli/tokenize.h"
+
+#include <algorithm>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "cli/text_output.h"
+#include "io/frame_stream.h"
+#include "io/provenance.h"
+#include "text/line_reader.h"
+#include "text/token_map.h"
+#include "text/unicode.h"
+
+namespace heed::cli {
+namespace {
+
+using text::LineReader;
+using text::Sentence;
+using text::Tokenizer;
+
+/// The lines of several files, one file after the other.
+class Corpus {
+ public:
+  Corpus(const std::vector<std::string>& paths, bool replace) : paths_(paths), replace_(replace) {}
+
+  bool next(std::string& line) {
+    for (;;) {
+      if (reader_ && reader_->next(line)) {
+        ++lines_;
+        return true;
+      }
+      if (at_ == paths_.size()) return false;
+      reader_.emplace(paths_[at_++], replace_);
+    }
+  }
+  std::int64_t lines() const { return lines_; }
+
+ private:
+  const std::vector<std::string>& paths_;
+  bool replace_;
+  std::size_t at_ = 0;
+  std::optional<LineReader> reader_;
+  std::int64_t lines_ = 0;
+};
+
+text::BpeCodes read_codes(const std::string& path) {
+  return text::BpeCodes::parse(text::read_lines(path), escaped(path));
+}
+
+/// The entries of several word lists in the order in which they first appear; the counts of equal ones add
+/// up.
+std::vector<text::CountedPiece> read_word_lists(const std::vector<std::string>& paths) {
+  std::vector<text::CountedPiece> all;
+  std::unordered_map<std::string, std::size_t> place;
+  for (const std::string& path : paths) {
+    for (text::CountedPiece& entry : text::parse_word_list(text::read_lines(path), escaped(path))) {
+      auto [it, is_new] = place.emplace(entry.piece, all.size());
+      if (is_new) {
+        all.push_back(std::move(entry));
+      } else {
+        all[it->second].count += entry.count;
+      }
+    }
+  }
+  return all;
+}
+
+/// Lines into sentences of allowed length, with the counts that are worth a message.
+class Encoder {
+ public:
+  Encoder(const Tokenizer& tokenizer, const TokenizeCommand& command)
+      : tokenizer_(tokenizer), command_(command) {}
+
+  Sentence encode(const LineReader& reader, const std::string& line) {
+    Sentence sentence{line, tokenizer_.encode_with_eos(line)};
+    unknown_ += std::count(sentence.ids.begin(), sentence.ids.end(), text::unk_id);
+    pieces_ += static_cast<std::int64_t>(sentence.ids.size());
+    limit(reader, sentence.ids);
+    return sentence;
+  }
+
+  void report(const std::string& name) const {
+    if (cut_ > 0)
+      logging::warn(concat(name, ": cut ", cut_, " sentences to ", command_.max_length, " pieces"));
+    logging::verbose(concat(name, ": ", pieces_, " pieces, ", unknown_, " of them unknown"));
+  }
+
+ private:
+  void limit(const LineReader& reader, std::vector<std::int32_t>& ids) {
+    const auto most = static_cast<std::size_t>(command_.max_length);
+    if (most == 0 || ids.size() <= most) return;
+    if (!command_.truncate) {
+      fail(reader.name(), ": line ", reader.line_number(), ": ", ids.size(), " pieces, wanted at most ", most,
+           " (--max-length); --truncate cuts longer sentences");
+    }
+    ids.resize(most);
+    ids.back() = text::eos_id;
+    ++cut_;
+  }
+
+  const Tokenizer& tokenizer_;
+  const TokenizeCommand& command_;
+  std::int64_t unknown_ = 0, pieces_ = 0, cut_ = 0;
+};
+
+void refuse_empty(const LineReader& reader) {
+  if (reader.line_number() == 0) fail(reader.name(), ": no lines: did the previous command fail?");
+}
+
+/// Whose ids the frame holds: hypotheses are always of the target side.
+std::string side_of(const TensorMap& frame) {
+  if (frame.contains("hypotheses/ids")) return "target";
+  auto group = frame.groups.find("tokens");
+  if (group == frame.groups.end()) return "source";
+  auto side = group->second.attributes.find("side");
+  const std::string* name =
+      side == group->second.attributes.end() ? nullptr : std::get_if<std::string>(&side->second);
+  return name ? *name : "source";
+}
+
+}  // namespace
+
+void TokenizeCommand::run() const {
+  if (!corpora.empty() || !word_lists.empty()) {
+    make_vocabulary();
+  } else if (detokenize) {
+    pieces ? read_pieces() : read_tokens();
+  } else {
+    pieces ? write_pieces() : write_tokens();
+  }
+}
+
+void TokenizeCommand::make_vocabulary() const {
+  if (!corpora.empty() && !word_lists.empty())
+    fail<UsageError>("--train and --import-vocab exclude each other");
+  Tokenizer made = corpora.empty() ? imported() : learned();
+  TensorMap map = made.to_map();
+  map.attributes[io::vocabulary_digest] = made.digest();
+  io::write_map(output, map, {.command = command_line});
+}
+
+Tokenizer TokenizeCommand::learned() const {
+  Corpus corpus(corpora, replace);
+  auto next_line = [&](std::string& line) { return corpus.next(line); };
+  Tokenizer made = codes.empty()
+                       ? Tokenizer::train(next_line, training)
+                       : Tokenizer::from_codes(read_codes(codes), next_line, training.min_frequency);
+  if (corpus.lines() == 0) fail(escaped(corpora[0]), ": no lines to learn from");
+  logging::note(concat("learned ", made.size(), " pieces from ", corpus.lines(), " lines"));
+  return made;
+}
+
+Tokenizer TokenizeCommand::imported() const {
+  std::vector<text::CountedPiece> words = read_word_lists(word_lists);
+  Tokenizer made = codes.empty() ? Tokenizer::from_words(words, threshold)
+                                 : Tokenizer::from_codes(read_codes(codes), words, threshold);
+  logging::note(concat("imported ", made.size(), " pieces"));
+  return made;
+}
+
+Tokenizer TokenizeCommand::tokenizer(const std::string& for_side) const {
+  const std::string& path = vocabulary.empty() ? model : vocabulary;
+  if (!codes.empty() && vocabulary.empty()) return Tokenizer::from_codes(read_codes(codes));
+  if (!codes.empty()) fail<UsageError>("--vocab already has its merges: leave out --bpe-codes");
+  if (path.empty()) fail<UsageError>("which vocabulary? wanted --vocab FILE, -m MODEL or HEED_MODEL");
+  const io::ReadOptions only{
+      .only = {"vocabulary", "model/vocabulary", "model/source_vocabulary", "model/target_vocabulary"}};
+  try {
+    return Tokenizer::of_side(io::read_map(path, only), for_side.empty() ? "source" : for_side);
+  } catch (const Error& error) {
+    std::string text = error.what();
+    fail(text.starts_with(escaped(path)) ? "" : escaped(path) + ":", text);
+  }
+}
+
+void TokenizeCommand::write_tokens() const {
+  const Tokenizer pieces_of = tokenizer(side);
+  LineReader reader(input, replace);
+  io::FrameWriter writer(output, {.command = command_line});
+  Encoder encoder(pieces_of, *this);
+  std::vector<Sentence> sentences;
+  auto send = [&] {
+    if (sentences.empty()) return;
+    writer.write(text::token_map(sentences, pieces_of, side.empty() ? "source" : side));
+    sentences.clear();
+  };
+  for (std::string line; reader.next(line);) {
+    sentences.push_back(encoder.encode(reader, line));
+    if (std::cmp_equal(sentences.size(), batch)) send();
+  }
+  refuse_empty(reader);
+  send();
+  writer.finish();
+  encoder.report(reader.name());
+}
+
+void TokenizeCommand::write_pieces() const {
+  const Tokenizer pieces_of = tokenizer(side);
+  LineReader reader(input, replace);
+  TextOutput out(output);
+  Encoder encoder(pieces_of, *this);
+  for (std::string line; reader.next(line);) {
+    Sentence sentence = encoder.encode(reader, line);
+    sentence.ids.pop_back();  // eos: a line has its own end
+    std::string joined;
+    for (const std::string& piece : pieces_of.pieces(sentence.ids))
+      joined += (joined.empty() ? "" : " ") + piece;
+    out.line(joined);
+  }
+  refuse_empty(reader);
+  out.finish();
+  encoder.report(reader.name());
+}
+
+void TokenizeCommand::read_tokens() const {
+  io::FrameReader reader(input);
+  TextOutput out(output);
+  std::optional<Tokenizer> pieces_of;
+  for (TensorMap frame; reader.next(frame);) {
+    if (!pieces_of) pieces_of = tokenizer(side.empty() ? side_of(frame) : side);
+    if (!frame.contains("hypotheses/ids")) {
+      io::expect_digest(frame, reader.name(), io::vocabulary_digest, pieces_of->digest(),
+                        vocabulary.empty() ? model : vocabulary);
+    }
+    for (const auto& ids : text::sentence_ids(frame, *pieces_of)) out.line(pieces_of->decode(ids));
+    out.flush();
+  }
+  out.finish();
+}
+
+void TokenizeCommand::read_pieces() const {
+  const Tokenizer pieces_of = tokenizer(side);
+  LineReader reader(input, replace);
+  TextOutput out(output);
+  for (std::string line; reader.next(line);) {
+    std::vector<std::int32_t> ids;
+    for (std::string_view piece : text::split_any(line, " ")) {
+      if (!pieces_of.vocabulary().contains(std::string(piece))) {
+        fail(reader.name(), ": line ", reader.line_number(), ": \"", escaped(piece),
+             "\" is not a piece of the vocabulary");
+      }
+      ids.push_back(pieces_of.vocabulary().id(std::string(piece)));
+    }
+    out.line(pieces_of.decode(ids));
+  }
+  refuse_empty(reader);
+  out.finish();
+}
+
+}  // namespace heed::cli

@@ -1,0 +1,47 @@
+// What the tool tokenize does: text to /tokens, /tokens to text, corpora to a vocabulary.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "text/tokenizer.h"
+
+namespace heed::cli {
+
+struct TokenizeCommand {
+  std::string input = "-", output = "-";
+  std::string command_line;  ///< for the history of what is written
+
+  std::string model;       ///< a model file, whose vocabulary is used
+  std::string vocabulary;  ///< a vocabulary file; goes before `model`
+  std::string side;        ///< source or target; empty: what the input says, else source
+  std::string codes;       ///< subword-nmt codes
+
+  std::vector<std::string> corpora;     ///< texts to learn from
+  std::vector<std::string> word_lists;  ///< vocabulary files of other programs
+  std::int64_t threshold = 0;           ///< least count of an imported piece
+  text::TrainOptions training;
+
+  bool detokenize = false;
+  bool pieces = false;  ///< pieces as text instead of ids
+  bool replace = false;
+  std::int64_t batch = 64;      ///< lines per frame
+  std::int64_t max_length = 0;  ///< most pieces of a sentence, eos included; 0: any
+  bool truncate = false;
+
+  /// Chooses by what is set: learn or import a vocabulary, detokenize, or tokenize.
+  void run() const;
+
+ private:
+  void make_vocabulary() const;
+  text::Tokenizer learned() const;
+  text::Tokenizer imported() const;
+  text::Tokenizer tokenizer(const std::string& for_side) const;
+  void write_tokens() const;
+  void write_pieces() const;
+  void read_tokens() const;
+  void read_pieces() const;
+};
+
+}  // namespace heed::cli
