@@ -7,9 +7,9 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "cli/text_output.h"
 #include "io/frame_stream.h"
 #include "io/provenance.h"
+#include "io/text_writer.h"
 #include "text/line_reader.h"
 #include "text/token_map.h"
 #include "text/unicode.h"
@@ -46,6 +46,30 @@ class Corpus {
   std::int64_t lines_ = 0;
 };
 
+/// Lines of text, handed on in blocks.
+class LineWriter {
+ public:
+  explicit LineWriter(const std::string& path) : out_(path) {}
+
+  void line(std::string_view text) {
+    (block_ += text) += '\n';
+    if (block_.size() >= block_bytes) flush();
+  }
+  void flush() {
+    out_.write(block_);
+    block_.clear();
+  }
+  void finish() {
+    flush();
+    out_.finish();
+  }
+
+ private:
+  static constexpr std::size_t block_bytes = 1 << 16;
+  io::TextWriter out_;
+  std::string block_;
+};
+
 text::BpeCodes read_codes(const std::string& path) {
   return text::BpeCodes::parse(text::read_lines(path), escaped(path));
 }
@@ -64,6 +88,11 @@ std::vector<text::CountedPiece> read_word_lists(const std::vector<std::string>& 
         all[it->second].count += entry.count;
       }
     }
+  }
+  if (paths.size() > 1) {
+    std::ranges::sort(all, [](const auto& a, const auto& b) {
+      return a.count != b.count ? a.count > b.count : a.piece < b.piece;
+    });
   }
   return all;
 }
@@ -200,7 +229,7 @@ void TokenizeCommand::write_tokens() const {
 void TokenizeCommand::write_pieces() const {
   const Tokenizer pieces_of = tokenizer(side);
   LineReader reader(input, replace);
-  TextOutput out(output);
+  LineWriter out(output);
   Encoder encoder(pieces_of, *this);
   for (std::string line; reader.next(line);) {
     Sentence sentence = encoder.encode(reader, line);
@@ -217,7 +246,7 @@ void TokenizeCommand::write_pieces() const {
 
 void TokenizeCommand::read_tokens() const {
   io::FrameReader reader(input);
-  TextOutput out(output);
+  LineWriter out(output);
   std::optional<Tokenizer> pieces_of;
   for (TensorMap frame; reader.next(frame);) {
     if (!pieces_of) pieces_of = tokenizer(side.empty() ? side_of(frame) : side);
@@ -234,7 +263,7 @@ void TokenizeCommand::read_tokens() const {
 void TokenizeCommand::read_pieces() const {
   const Tokenizer pieces_of = tokenizer(side);
   LineReader reader(input, replace);
-  TextOutput out(output);
+  LineWriter out(output);
   for (std::string line; reader.next(line);) {
     std::vector<std::int32_t> ids;
     for (std::string_view piece : text::split_any(line, " ")) {

@@ -107,7 +107,10 @@ SchemePtr scheme_from_map(const TensorMap& map, const std::string& prefix, const
 }  // namespace
 
 Tokenizer::Tokenizer(std::string type, bool pretokenized, SchemePtr scheme)
-    : type_(std::move(type)), pretokenized_(pretokenized), scheme_(std::move(scheme)) {}
+    : type_(std::move(type)),
+      pretokenized_(pretokenized),
+      scheme_(std::move(scheme)),
+      digest_(compute_digest()) {}
 
 Tokenizer Tokenizer::train(const LineSource& next_line, const TrainOptions& options) {
   if (options.vocab_size <= special_count) {
@@ -241,10 +244,13 @@ Tokenizer Tokenizer::of_side(const TensorMap& map, const std::string& side) {
   for (const std::string& prefix : {"model/" + side + "_vocabulary", std::string("model/vocabulary")}) {
     if (map.contains(prefix + "/config")) return from_map(map, prefix);
   }
+  if (!map.contains("vocabulary/config")) {
+    fail("/model/vocabulary, /model/", side, "_vocabulary and /vocabulary are missing: is it a model?");
+  }
   return from_map(map, "vocabulary");
 }
 
-std::string Tokenizer::digest() const {
+std::string Tokenizer::compute_digest() const {
   std::string bytes;
   auto append = [&](std::string_view part) { bytes += concat(part.size(), ':', part); };
   append(type_);

@@ -93,14 +93,16 @@ class Tokenizer {
   static Tokenizer of_side(const TensorMap& map, const std::string& side);
 
   /// SHA-256 of all that decides ids and text. Equal digests: interchangeable tokenizers.
-  std::string digest() const;
+  const std::string& digest() const { return digest_; }
 
  private:
   Tokenizer(std::string type, bool pretokenized, std::shared_ptr<const Scheme> scheme);
+  std::string compute_digest() const;
 
   std::string type_;
   bool pretokenized_;
   std::shared_ptr<const Scheme> scheme_;
+  std::string digest_;
 };
 
 }  // namespace heed::text

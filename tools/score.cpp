@@ -1,0 +1,32 @@
+// score: BLEU and chrF of a translation.
+#include "cli/score.h"
+
+#include "cli/tool.h"
+
+int main(int argc, char** argv) {
+  heed::cli::ScoreCommand command;
+  std::string reference;
+  return heed::cli::run_tool(
+      "score", "Compare a translation with references: BLEU and chrF, equal to sacreBLEU.", argc, argv,
+      [&](heed::cli::Tool& tool) {
+        tool.input(command.hypothesis, "the translation, one sentence a line");
+        tool.argument("REFERENCE", reference, "what it should be, instead of --reference",
+                      heed::cli::Need::optional);
+        tool.output(command.output);
+        tool.option("-r,--reference FILE", command.references,
+                    "what it should be; repeat for several references");
+        tool.option("--metric NAME", command.metric, "what to compute",
+                    heed::cli::one_of({"bleu", "chrf", "all"}));
+        tool.bind(command.bleu);
+        tool.bind(command.chrf);
+        tool.option("--json", command.json, "write JSON, as sacreBLEU does");
+        tool.option("--score-only", command.score_only, "write the number alone");
+        tool.option("--width N", command.width, "decimal places of the score", heed::cli::between(0, 15));
+        tool.example("decode encoded.h5 | score --reference test.fr");
+        tool.example("score translation.de --tokenize none --lowercase --metric all -r test.de");
+        tool.on_run([&] {
+          if (!reference.empty()) command.references.push_back(reference);
+          command.run();
+        });
+      });
+}
