@@ -1,0 +1,90 @@
+#include "train/batching.h"
+
+#include <algorithm>
+#include <boost/test/unit_test.hpp>
+
+#include "support.h"
+
+using namespace heed;
+using namespace heed::test;
+
+namespace {
+
+std::vector<std::int64_t> pairs_of(const std::vector<Batch>& batches) {
+  std::vector<std::int64_t> pairs;
+  for (const Batch& batch : batches) {
+    for (const auto& shard : batch.shards) pairs.insert(pairs.end(), shard.begin(), shard.end());
+  }
+  return pairs;
+}
+
+std::int64_t target_length(const ParallelCorpus& corpus, std::int64_t pair) {
+  return static_cast<std::int64_t>(corpus.target[static_cast<std::size_t>(pair)].size());
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(batching)
+
+BOOST_AUTO_TEST_CASE(every_pair_once_and_no_batch_too_large) {
+  const ParallelCorpus corpus = reversing_corpus(501, 1);
+  const auto batches = make_batches(corpus, 97, 4, 7, 0);
+  std::vector<std::int64_t> pairs = pairs_of(batches);
+  std::sort(pairs.begin(), pairs.end());
+  BOOST_REQUIRE(pairs.size() == 501u);
+  for (std::size_t i = 0; i < pairs.size(); ++i) BOOST_TEST(pairs[i] == static_cast<std::int64_t>(i));
+
+  for (const Batch& batch : batches) {
+    BOOST_TEST(batch.shards.size() == 4u);
+    std::int64_t tokens = 0;
+    for (std::int64_t pair : pairs_of({batch})) tokens += target_length(corpus, pair);
+    BOOST_TEST(tokens == batch.target_tokens);
+    BOOST_TEST(tokens <= 97);
+  }
+  BOOST_TEST(batches.size() < 501u / 15);  // well filled: sentences have 2 to 7 tokens
+}
+
+BOOST_AUTO_TEST_CASE(order_depends_on_seed_and_epoch_alone) {
+  const ParallelCorpus corpus = reversing_corpus(200, 1);
+  const auto first = pairs_of(make_batches(corpus, 50, 3, 7, 0));
+  BOOST_TEST(first == pairs_of(make_batches(corpus, 50, 3, 7, 0)));
+  BOOST_TEST(first != pairs_of(make_batches(corpus, 50, 3, 7, 1)));
+  BOOST_TEST(first != pairs_of(make_batches(corpus, 50, 3, 8, 0)));
+}
+
+BOOST_AUTO_TEST_CASE(a_batch_holds_sentences_of_similar_length) {
+  const ParallelCorpus corpus = reversing_corpus(2000, 1);
+  for (const Batch& batch : make_batches(corpus, 60, 2, 7, 3)) {
+    std::int64_t shortest = 100, longest = 0;
+    for (std::int64_t pair : pairs_of({batch})) {
+      shortest = std::min(shortest, target_length(corpus, pair));
+      longest = std::max(longest, target_length(corpus, pair));
+    }
+    BOOST_TEST(longest - shortest <= 3);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(shards_are_balanced) {
+  const ParallelCorpus corpus = reversing_corpus(400, 1);
+  for (const Batch& batch : make_batches(corpus, 200, 4, 7, 0)) {
+    if (batch.target_tokens < 150) continue;  // the last one
+    for (const auto& shard : batch.shards) {
+      std::int64_t tokens = 0;
+      for (std::int64_t pair : shard) tokens += target_length(corpus, pair);
+      BOOST_TEST(std::abs(tokens - batch.target_tokens / 4) <= 8);  // a sentence more or less
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(few_or_long_sentences) {
+  ParallelCorpus one = reversing_corpus(1, 1);
+  const auto batches = make_batches(one, 4096, 5, 1, 0);
+  BOOST_REQUIRE(batches.size() == 1u);
+  BOOST_TEST(pairs_of(batches).size() == 1u);
+
+  const auto tiny =
+      make_batches(reversing_corpus(9, 1), 1, 2, 1, 0);  // every sentence is longer than the limit
+  BOOST_TEST(tiny.size() == 9u);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

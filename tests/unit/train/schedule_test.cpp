@@ -1,0 +1,60 @@
+#include "train/schedule.h"
+
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+
+#include "base/error.h"
+
+using namespace heed;
+
+namespace {
+
+TrainConfig config(const std::string& schedule, double rate, std::int64_t warmup) {
+  TrainConfig c;
+  c.schedule = schedule;
+  c.learning_rate = rate;
+  c.warmup = warmup;
+  return c;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(schedule)
+
+BOOST_AUTO_TEST_CASE(noam_follows_equation_3) {
+  const TrainConfig c = config("noam", 2, 4000);
+  const auto tolerance = boost::test_tools::tolerance(1e-12);
+  BOOST_TEST(learning_rate(c, 512, 1, 1) == 2 / std::sqrt(512.0) / (4000 * std::sqrt(4000.0)), tolerance);
+  BOOST_TEST(learning_rate(c, 512, 4000, 1) == 2 / std::sqrt(512.0 * 4000), tolerance);
+  BOOST_TEST(learning_rate(c, 512, 16000, 1) == 2 / std::sqrt(512.0 * 16000), tolerance);
+}
+
+BOOST_AUTO_TEST_CASE(inverse_sqrt_rises_to_its_peak_and_falls) {
+  const TrainConfig c = config("inverse-sqrt", 0.005, 2000);
+  const auto tolerance = boost::test_tools::tolerance(1e-12);
+  BOOST_TEST(learning_rate(c, 128, 500, 1) == 1e-7 + (0.005 - 1e-7) / 4, tolerance);
+  BOOST_TEST(learning_rate(c, 128, 2000, 1) == 0.005, tolerance);
+  BOOST_TEST(learning_rate(c, 128, 8000, 1) == 0.0025, tolerance);
+}
+
+BOOST_AUTO_TEST_CASE(constant_and_plateau) {
+  BOOST_TEST(learning_rate(config("constant", 0.25, 0), 7, 1, 0.5) == 0.25);
+  BOOST_TEST(learning_rate(config("constant", 0.25, 10), 7, 99, 0.5) == 0.25);
+  BOOST_TEST(learning_rate(config("plateau", 0.25, 0), 7, 99, 0.5) == 0.125);
+}
+
+BOOST_AUTO_TEST_CASE(impossible_options_are_refused_by_name) {
+  TrainConfig c;
+  c.beta2 = 1;
+  BOOST_CHECK_EXCEPTION(check(c), UsageError,
+                        [](const Error& e) { return std::string(e.what()).starts_with("--beta2: got 1"); });
+  c = {};
+  c.learning_rate = std::nan("");
+  BOOST_CHECK_THROW(check(c), UsageError);
+  c = {};
+  c.stop_on = "bleu";
+  BOOST_CHECK_THROW(check(c), UsageError);
+  BOOST_CHECK_NO_THROW(check(TrainConfig{}));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,117 @@
+// What the tests of lib/train share: a toy language pair, a small Transformer and a folder that goes away.
+#pragma once
+
+#include <atomic>
+#include <boost/test/unit_test.hpp>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <sstream>
+#include <string>
+
+#include "base/log.h"
+#include "models/transformer.h"
+#include "train/corpus.h"
+#include "train/trainer.h"
+
+namespace heed::test {
+
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "heed-train-XXXXXX").string();
+    BOOST_REQUIRE(mkdtemp(pattern.data()) != nullptr);
+    path_ = pattern;
+  }
+  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  std::string file(const std::string& name) const { return (path_ / name).string(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+inline std::string bytes_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  BOOST_REQUIRE_MESSAGE(file.good(), path << " cannot be read");
+  std::ostringstream bytes;
+  bytes << file.rdbuf();
+  return bytes.str();
+}
+
+inline constexpr std::int64_t source_size = 13, target_size = 17;
+
+/// `count` sentences of 2 to 7 tokens; the translation is the sentence backwards, one id higher.
+inline ParallelCorpus reversing_corpus(std::int64_t count, std::uint64_t seed) {
+  ParallelCorpus corpus;
+  Random random(seed, 5);
+  for (std::int64_t i = 0; i < count; ++i) {
+    TokenIds source, target;
+    const auto length = static_cast<std::int64_t>(1 + random.below(6));
+    for (std::int64_t k = 0; k < length; ++k)
+      source.push_back(static_cast<std::int32_t>(4 + random.below(9)));
+    for (auto id = source.rbegin(); id != source.rend(); ++id) target.push_back(*id + 1);
+    source.push_back(kEos);
+    target.push_back(kEos);
+    corpus.source.push_back(source);
+    corpus.target.push_back(target);
+    corpus.reference.push_back("line " + std::to_string(i));
+  }
+  return corpus;
+}
+
+inline std::unique_ptr<Model<float>> small_transformer(std::uint64_t seed = 3, double dropout = 0.2) {
+  TransformerConfig config;
+  config.source_vocab_size = source_size;
+  config.target_vocab_size = target_size;
+  config.n_encoder_layers = 1;
+  config.n_decoder_layers = 2;
+  config.d_model = 12;
+  config.d_ff = 20;
+  config.n_heads = 3;
+  config.max_length = 32;
+  config.tied = "decoder";
+  config.dropout = dropout;
+  auto model = std::make_unique<Transformer<float>>(config);
+  model->parameters().initialize(seed);
+  return model;
+}
+
+inline TrainSetup small_setup(const std::string& output) {
+  TrainSetup setup;
+  setup.config.batch_tokens = 40;
+  setup.config.shards = 3;
+  setup.config.learning_rate = 0.01;
+  setup.config.warmup = 6;
+  setup.config.clip = 1.5;
+  setup.config.max_epochs = 3;
+  setup.config.average = 2;
+  setup.seed = 11;
+  setup.output = output;
+  setup.identity = {{"learning_rate", "0.01"}, {"source text", "abc"}};
+  return setup;
+}
+
+/// Keeps the trainer's notes out of the test's output.
+struct Quiet {
+  Quiet() { logging::configure({"test", logging::Level::quiet, logging::When::never}); }
+};
+
+/// Trains a small Transformer on 30 pairs, 7 for validation; `change` sees the setup first.
+template <class Change>
+Trainer::Outcome train_small(const std::string& output, Change&& change, bool resume = false,
+                             TrainState* state = nullptr) {
+  const std::atomic<bool> stop{false};
+  const ParallelCorpus training = reversing_corpus(30, 1), validation = reversing_corpus(7, 2);
+  auto model = small_transformer();
+  TrainSetup setup = small_setup(output);
+  change(setup);
+  Trainer trainer(*model, training, validation, setup);
+  if (resume) BOOST_REQUIRE(trainer.resume());
+  const Trainer::Outcome outcome = trainer.run(stop);
+  if (state) *state = trainer.state();
+  return outcome;
+}
+
+}  // namespace heed::test

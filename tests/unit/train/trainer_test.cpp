@@ -1,0 +1,251 @@
+#include "train/trainer.h"
+
+#include <cmath>
+#include <limits>
+
+#include "base/error.h"
+#include "io/atomic_file.h"
+#include "support.h"
+
+using namespace heed;
+using namespace heed::test;
+
+namespace {
+
+const auto as_it_is = [](TrainSetup&) {};
+
+bool says(const Error& error, const std::string& words) {
+  return std::string(error.what()).find(words) != std::string::npos;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(trainer, *boost::unit_test::fixture<Quiet>())
+
+BOOST_AUTO_TEST_CASE(learns_and_writes_its_files) {
+  const TemporaryFolder folder;
+  TrainState state;
+  const auto outcome = train_small(
+      folder.file("m.h5"),
+      [](TrainSetup& s) {
+        s.config.max_epochs = 25;
+        s.config.average = 0;
+      },
+      false, &state);
+  BOOST_TEST((outcome == Trainer::Outcome::finished));
+  BOOST_TEST(state.epoch == 25);
+  BOOST_REQUIRE(state.metrics.size() == 25u);
+  BOOST_TEST(state.metrics.back().train_loss < 0.8 * state.metrics.front().train_loss);
+  BOOST_TEST(state.metrics.back().step == state.step);
+  BOOST_TEST(std::filesystem::exists(folder.file("m.h5.checkpoint")));
+  BOOST_TEST(bytes_of(folder.file("m.h5.metrics.tsv")).starts_with("step\tepoch\t"));
+  BOOST_TEST(!std::filesystem::exists(folder.file("m.h5.lock")));
+}
+
+BOOST_AUTO_TEST_CASE(the_number_of_threads_changes_no_bit) {
+  const TemporaryFolder folder;
+  std::string one;
+  for (int threads : {1, 2, 4}) {
+    const std::string model = folder.file("m" + std::to_string(threads) + ".h5");
+    train_small(model, [=](TrainSetup& s) { s.threads = threads; });
+    if (threads == 1) one = bytes_of(model);
+    BOOST_TEST((bytes_of(model) == one), threads << " threads gave another model than 1");
+  }
+}
+
+BOOST_AUTO_TEST_CASE(seed_and_shards_belong_to_the_run) {
+  const TemporaryFolder folder;
+  train_small(folder.file("a.h5"), as_it_is);
+  train_small(folder.file("b.h5"), [](TrainSetup& s) { s.seed = 12; });
+  BOOST_TEST((bytes_of(folder.file("a.h5")) != bytes_of(folder.file("b.h5"))));
+}
+
+BOOST_AUTO_TEST_CASE(resumes_to_the_bit_from_every_update) {
+  const TemporaryFolder folder;
+  TrainState whole;
+  auto often = [](TrainSetup& s) { s.config.validate_every = 4; };  // also in the middle of epochs
+  train_small(folder.file("whole.h5"), often, false, &whole);
+  const std::string wanted = bytes_of(folder.file("whole.h5"));
+  BOOST_REQUIRE(whole.step > 9);
+  for (std::int64_t cut = 1; cut <= whole.step; ++cut) {
+    const std::string model = folder.file("cut" + std::to_string(cut) + ".h5");
+    train_small(model, [&](TrainSetup& s) {
+      often(s);
+      s.config.max_updates = cut;
+    });
+    BOOST_TEST((cut == whole.step || bytes_of(model) != wanted));
+    TrainState state;
+    train_small(model, often, true, &state);
+    BOOST_TEST((bytes_of(model) == wanted), "cut after update " << cut);
+    BOOST_TEST(state.metrics.size() == whole.metrics.size());
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_stop_saves_and_the_run_goes_on_to_the_bit) {
+  const TemporaryFolder folder;
+  train_small(folder.file("whole.h5"), as_it_is);
+
+  const ParallelCorpus training = reversing_corpus(30, 1), validation = reversing_corpus(7, 2);
+  auto model = small_transformer();
+  std::atomic<bool> stop{false};
+  TrainSetup setup = small_setup(folder.file("m.h5"));
+  setup.config.valid_bleu = true;
+  setup.bleu = [&](const std::atomic<bool>&) -> std::optional<double> {
+    stop = true;  // a signal in the middle of the first validation
+    return std::nullopt;
+  };
+  {
+    Trainer trainer(*model, training, validation, setup);
+    BOOST_TEST((trainer.run(stop) == Trainer::Outcome::stopped));
+    BOOST_TEST(trainer.state().epoch == 0);  // the validation is done again
+    BOOST_TEST(trainer.state().metrics.empty());
+  }
+  BOOST_TEST(!std::filesystem::exists(folder.file("m.h5")));
+  train_small(folder.file("m.h5"), as_it_is, true);
+  BOOST_TEST((bytes_of(folder.file("m.h5")) == bytes_of(folder.file("whole.h5"))));
+}
+
+BOOST_AUTO_TEST_CASE(stops_early_and_returns_to_the_best) {
+  const TemporaryFolder folder;
+  // The validation text contradicts the training text, so learning makes it worse after a while.
+  const ParallelCorpus training = reversing_corpus(30, 1);
+  ParallelCorpus validation = reversing_corpus(7, 2);
+  for (TokenIds& sentence : validation.target) {
+    for (std::size_t i = 0; i + 1 < sentence.size(); ++i) sentence[i] = 4;
+  }
+  auto model = small_transformer();
+  TrainSetup setup = small_setup(folder.file("m.h5"));
+  setup.config.max_epochs = 60;
+  setup.config.patience = 3;
+  setup.config.average = 0;
+  Trainer trainer(*model, training, validation, setup);
+  const std::atomic<bool> stop{false};
+  trainer.run(stop);
+  const TrainState& state = trainer.state();
+  BOOST_TEST(state.epoch < 60);
+  BOOST_TEST(state.without_gain == 3);
+  BOOST_TEST(state.best.epoch == state.epoch - 3);
+  double best = std::numeric_limits<double>::infinity();
+  for (const MetricsRow& row : state.metrics) best = std::min(best, row.valid_loss);
+  Validator validator(*model, validation, 40, 1);
+  BOOST_TEST(validator.run(stop)->loss == best, boost::test_tools::tolerance(1e-9));
+}
+
+BOOST_AUTO_TEST_CASE(averages_the_last_epochs) {
+  const TemporaryFolder folder;
+  const ParallelCorpus training = reversing_corpus(30, 1), validation = reversing_corpus(7, 2);
+  auto model = small_transformer();
+  Trainer trainer(*model, training, validation, small_setup(folder.file("m.h5")));
+  const std::atomic<bool> stop{false};
+  trainer.run(stop);
+  const TrainState& state = trainer.state();
+  BOOST_REQUIRE(state.epochs.size() == 2u);
+  BOOST_TEST(state.epochs[0].name == "epoch_0002.h5");
+  BOOST_TEST(state.epochs[1].name == "epoch_0003.h5");
+  const SnapshotStore store(folder.file("m.h5.epochs"), *model, {});
+  const std::vector<float> a = store.load(state.epochs[0]), b = store.load(state.epochs[1]);
+  const auto result = model->parameters().values();
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    BOOST_REQUIRE(result[i] ==
+                  static_cast<float>((static_cast<double>(a[i]) + static_cast<double>(b[i])) / 2));
+  }
+  BOOST_TEST((a != b));
+}
+
+BOOST_AUTO_TEST_CASE(divergence_keeps_the_last_good_checkpoint) {
+  const TemporaryFolder folder;
+  train_small(folder.file("m.h5"), [](TrainSetup& s) { s.config.max_updates = 5; });
+  const std::string good = bytes_of(folder.file("m.h5.checkpoint"));
+
+  const ParallelCorpus training = reversing_corpus(30, 1), validation = reversing_corpus(7, 2);
+  auto model = small_transformer();
+  TrainSetup setup = small_setup(folder.file("m.h5"));
+  setup.config.checkpoint_every = 1;
+  Trainer trainer(*model, training, validation, setup);
+  BOOST_REQUIRE(trainer.resume());
+  model->parameters().view("decoder/layer_1/feed_forward/inner/weight")(1, 2) =
+      std::numeric_limits<float>::quiet_NaN();
+  const std::atomic<bool> stop{false};
+  BOOST_CHECK_EXCEPTION(trainer.run(stop), DivergedError, [](const Error& e) {
+    return says(e, "update 6: loss nan") && says(e, "parameter decoder/layer_1/feed_forward/inner/weight") &&
+           says(e, "learning rate") && says(e, "(update 5)");
+  });
+  BOOST_TEST((bytes_of(folder.file("m.h5.checkpoint")) == good));
+}
+
+BOOST_AUTO_TEST_CASE(a_huge_learning_rate_diverges) {
+  const TemporaryFolder folder;
+  BOOST_CHECK_THROW(train_small(folder.file("m.h5"),
+                                [](TrainSetup& s) {
+                                  s.config.optimizer = "sgd";
+                                  s.config.learning_rate = 1e30;
+                                  s.config.clip = 0;
+                                }),
+                    DivergedError);
+  BOOST_TEST(!std::filesystem::exists(folder.file("m.h5")));
+}
+
+BOOST_AUTO_TEST_CASE(another_run_is_not_resumed) {
+  const TemporaryFolder folder;
+  train_small(folder.file("m.h5"), [](TrainSetup& s) { s.config.max_updates = 2; });
+  auto changed = [](TrainSetup& s) { s.identity[1].second = "abd"; };
+  BOOST_CHECK_EXCEPTION(train_small(folder.file("m.h5"), changed, true), OtherRunError,
+                        [](const Error& e) { return says(e, "source text was abc, now it is abd"); });
+}
+
+BOOST_AUTO_TEST_CASE(a_damaged_checkpoint_is_named_with_the_good_one) {
+  const TemporaryFolder folder;
+  const std::string model = folder.file("m.h5");
+  train_small(folder.file("whole.h5"), as_it_is);
+  auto short_run = [](TrainSetup& s) {
+    s.config.checkpoint_every = 3;
+    s.config.max_updates = 7;
+  };
+  train_small(model, short_run);
+  std::string bytes = bytes_of(model + ".checkpoint");
+  bytes.resize(bytes.size() / 2);
+  std::ofstream(model + ".checkpoint", std::ios::binary) << bytes;
+  BOOST_CHECK_EXCEPTION(train_small(model, as_it_is, true), Error,
+                        [&](const Error& e) { return says(e, "--resume-previous continues from"); });
+
+  const ParallelCorpus training = reversing_corpus(30, 1), validation = reversing_corpus(7, 2);
+  auto parameters = small_transformer();
+  const std::atomic<bool> stop{false};
+  Trainer trainer(*parameters, training, validation, small_setup(model));
+  trainer.resume_previous();
+  BOOST_TEST(trainer.state().step == 6);
+  trainer.run(stop);
+  BOOST_TEST((bytes_of(model) == bytes_of(folder.file("whole.h5"))));
+}
+
+BOOST_AUTO_TEST_CASE(a_second_trainer_is_refused) {
+  const TemporaryFolder folder;
+  const RunFiles files(folder.file("m.h5"));
+  {
+    const RunLock lock(files);
+    BOOST_CHECK_EXCEPTION(RunLock second(files), Error,
+                          [](const Error& e) { return says(e, "process " + std::to_string(getpid())); });
+  }
+  BOOST_CHECK_NO_THROW(RunLock again(files));
+}
+
+BOOST_AUTO_TEST_CASE(remains_of_a_killed_trainer_are_removed) {
+  const TemporaryFolder folder;
+  const RunFiles files(folder.file("m.h5"));
+  std::ofstream(files.lock) << "4711\n";
+  std::ofstream(folder.file(".heed-4711-0.tmp")) << "half a checkpoint";
+  std::ofstream(folder.file(".heed-4712-0.tmp")) << "another program's";
+  const RunLock lock(files);
+  BOOST_TEST(!std::filesystem::exists(folder.file(".heed-4711-0.tmp")));
+  BOOST_TEST(std::filesystem::exists(folder.file(".heed-4712-0.tmp")));
+}
+
+BOOST_AUTO_TEST_CASE(an_output_that_cannot_be_written_is_refused_first) {
+  const TemporaryFolder folder;
+  BOOST_CHECK_EXCEPTION(train_small(folder.file("missing/m.h5"), as_it_is), Error,
+                        [](const Error& e) { return says(e, "missing"); });
+  std::filesystem::create_directory(folder.file("m.h5"));
+  BOOST_CHECK_THROW(train_small(folder.file("m.h5"), as_it_is), Error);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
