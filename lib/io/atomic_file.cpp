@@ -1,6 +1,8 @@
 #include "io/atomic_file.h"
 
+#include <dirent.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -49,6 +51,7 @@ AtomicFile::AtomicFile(const std::string& path) : name_(escaped(path)) {
     if (S_ISDIR(info.st_mode)) fail(name_, ": cannot write: is a directory");
     if (!S_ISREG(info.st_mode)) fail(name_, ": cannot write: not a regular file");
   }
+  remove_leftovers();
   create_temporary();
   try {
     copy_mode_of_target();
@@ -57,6 +60,19 @@ AtomicFile::AtomicFile(const std::string& path) : name_(escaped(path)) {
     unregister_temporary(slot_);
     throw;
   }
+}
+
+void AtomicFile::remove_leftovers() const {
+  DIR* folder = opendir(folder_.c_str());
+  if (!folder) return;  // creating the file will say why
+  while (const dirent* entry = readdir(folder)) {
+    const std::string_view name = entry->d_name;
+    if (!name.starts_with(".heed-") || !name.ends_with(".tmp")) continue;
+    const std::string path = concat(folder_, "/", name);
+    Descriptor file(open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    if (file.get() >= 0 && flock(file.get(), LOCK_EX | LOCK_NB) == 0) unlink(path.c_str());
+  }
+  closedir(folder);
 }
 
 void AtomicFile::create_temporary() {
@@ -68,7 +84,11 @@ void AtomicFile::create_temporary() {
     const int fd = open(temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd >= 0) {
       file_ = Descriptor(fd);
-      return;
+      // The lock says "still at work" and goes with the process, however it ends. Someone who cleans up may
+      // have been faster; then the file is gone and another is needed.
+      struct stat info;
+      if (flock(fd, LOCK_EX) != 0 || (fstat(fd, &info) == 0 && info.st_nlink > 0)) return;
+      errno = EEXIST;
     }
     unregister_temporary(slot_);
     if (errno != EEXIST && errno != EINTR) fail_errno(name_, concat("cannot write in ", escaped(folder_)));

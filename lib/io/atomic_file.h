@@ -29,6 +29,7 @@ class AtomicFile {
 
  private:
   void create_temporary();
+  void remove_leftovers() const;
   void copy_mode_of_target();
 
   std::string name_;       ///< the path as given, escaped: for messages

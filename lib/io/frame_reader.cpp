@@ -7,8 +7,8 @@
 #include "base/error.h"
 #include "io/byte_stream.h"
 #include "io/frame_stream.h"
-#include "io/h5_image.h"
 #include "io/h5_reader.h"
+#include "io/h5_source.h"
 #include "io/superblock.h"
 
 namespace heed::io {
@@ -17,13 +17,14 @@ struct FrameReader::Impl {
   std::string name;
   ReadOptions options;
   Descriptor input;
+  std::vector<std::byte> image;  ///< the present frame of a stream
   std::optional<MapReader> map;  ///< the file, or the present image of the stream
   bool is_file = false;
   bool at_end = false;
   std::int64_t images = 0;
 
   Impl(const std::string& path, ReadOptions given);
-  bool open_as_file(const std::string& path);
+  bool open_as_file();
   bool next_image();
   void expect_end_of_input();
   std::vector<std::byte> read_image();
@@ -36,12 +37,12 @@ FrameReader::Impl::Impl(const std::string& path, ReadOptions given) : options(st
   if (isatty(input.get())) {
     fail<UsageError>(name, " is a terminal: give an input file or pipe tensors in");
   }
-  is_file = open_as_file(path == "-" ? "/dev/stdin" : path);
+  is_file = open_as_file();
 }
 
 /// A regular file that is one HDF5 image is walked in place. Anything else, also a file into which a stream
 /// of several frames was saved, is read as a stream.
-bool FrameReader::Impl::open_as_file(const std::string& path) {
+bool FrameReader::Impl::open_as_file() {
   struct stat info;
   if (fstat(input.get(), &info) != 0) fail_errno(name, "cannot read");
   if (S_ISDIR(info.st_mode)) fail(name, ": cannot read: is a directory");
@@ -56,8 +57,7 @@ bool FrameReader::Impl::open_as_file(const std::string& path) {
     if (lseek(input.get(), 0, SEEK_SET) != 0) fail_errno(name, "cannot read");
     return false;
   }
-  start_hdf5();
-  map.emplace(open_hdf5(path, name), size, options, name);
+  map.emplace(open_hdf5(input.get(), size, name), size, options, name);
   return true;
 }
 
@@ -86,12 +86,12 @@ void FrameReader::Impl::expect_end_of_input() {
 bool FrameReader::Impl::next_image() {
   if (at_end) return false;
   map.reset();
-  const std::vector<std::byte> bytes = read_image();
-  if (bytes.empty()) {
+  image = read_image();
+  if (image.empty()) {
     fail(name, images ? ": input ended early: did the previous command fail?"
                       : ": empty: did the previous command fail?");
   }
-  map.emplace(open_image(bytes, name), bytes.size(), options, name);
+  map.emplace(open_hdf5(image, name), image.size(), options, name);
   ++images;
   // A single file of other hands is a stream of its own.
   at_end = map->is_last_of_stream() || !map->is_heed();

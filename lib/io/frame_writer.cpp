@@ -1,4 +1,5 @@
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -8,7 +9,7 @@
 #include "io/atomic_file.h"
 #include "io/byte_stream.h"
 #include "io/frame_stream.h"
-#include "io/h5_image.h"
+#include "io/h5_create.h"
 #include "io/h5_writer.h"
 #include "io/image.h"
 
@@ -51,31 +52,77 @@ class StreamSink : public Sink {
   bool is_ended_ = false;
 };
 
-/// A file into which frames are gathered. Members are destroyed last to first: HDF5 closes before the file
-/// goes.
-class FileSink : public Sink {
+/// An HDF5 file that frames are gathered into.
+class Gathering {
  public:
-  FileSink(const std::string& path, const WriteOptions& options, const std::string& name)
+  Gathering(const std::string& path, const WriteOptions& options, const std::string& name)
       : name_(name),
-        atomic_(path),
-        file_(create_hdf5(atomic_.temporary_path(), false, name)),
+        file_(create_hdf5(path, name)),
         writer_(std::in_place, file_.get(), Storage::file, options, name) {}
-  void write(const TensorMap& frame) override { writer_->append(frame); }
-  void write_last(const TensorMap& frame) override { write(frame); }
-  void finish() override {
+  void append(const TensorMap& frame) { writer_->append(frame); }
+  /// Everything is written and closed, or an Error says why not.
+  void close() {
     if (!writer_->has_started()) writer_->append(TensorMap());
     writer_->mark_end();
     require(H5Fflush(file_, H5F_SCOPE_GLOBAL), name_, ": cannot write");
     writer_.reset();
     if (!file_.close()) fail(name_, ": cannot write: ", hdf5_reason());
-    atomic_.commit();
   }
 
  private:
   std::string name_;
-  AtomicFile atomic_;
   Handle file_;
-  std::optional<MapWriter> writer_;
+  std::optional<MapWriter> writer_;  // holds on to file_, so it goes first
+};
+
+/// A named file: whole or not at all.
+class FileSink : public Sink {
+ public:
+  FileSink(const std::string& path, const WriteOptions& options, const std::string& name)
+      : atomic_(path), gathering_(atomic_.temporary_path(), options, name) {}
+  void write(const TensorMap& frame) override { gathering_.append(frame); }
+  void write_last(const TensorMap& frame) override { write(frame); }
+  void finish() override {
+    gathering_.close();
+    atomic_.commit();
+  }
+
+ private:
+  AtomicFile atomic_;
+  Gathering gathering_;
+};
+
+/// stdout redirected to a file: the shell has emptied the file already, so it is written in place; a failure
+/// leaves it empty.
+class RedirectedSink : public Sink {
+ public:
+  RedirectedSink(const WriteOptions& options, const std::string& name)
+      : name_(name), gathering_(std::in_place, own_path, options, name) {}
+  ~RedirectedSink() override {
+    gathering_.reset();
+    if (!is_finished_ && ftruncate(STDOUT_FILENO, 0) != 0) errno = 0;  // already on the way out of an error
+  }
+  void write(const TensorMap& frame) override { gathering_->append(frame); }
+  void write_last(const TensorMap& frame) override { write(frame); }
+  void finish() override {
+    gathering_->close();
+    // What the shell writes next goes behind it.
+    if (lseek(STDOUT_FILENO, 0, SEEK_END) < 0 || fsync(STDOUT_FILENO) != 0) fail_errno(name_, "cannot write");
+    is_finished_ = true;
+  }
+
+  /// Is stdout a file that is empty and may be read back, as HDF5 needs to?
+  static bool is_possible() {
+    struct stat info;
+    return fstat(STDOUT_FILENO, &info) == 0 && S_ISREG(info.st_mode) && info.st_size == 0 &&
+           (fcntl(STDOUT_FILENO, F_GETFL) & O_APPEND) == 0 && access(own_path, R_OK | W_OK) == 0;
+  }
+
+ private:
+  static constexpr const char* own_path = "/dev/stdout";
+  std::string name_;
+  std::optional<Gathering> gathering_;
+  bool is_finished_ = false;
 };
 
 std::unique_ptr<Sink> open_sink(const std::string& path, const WriteOptions& options,
@@ -86,6 +133,7 @@ std::unique_ptr<Sink> open_sink(const std::string& path, const WriteOptions& opt
   if (path == "-" && isatty(STDOUT_FILENO)) {
     fail<UsageError>("refusing to write binary tensors to the terminal: pipe them on or use -o FILE");
   }
+  if (path == "-" && RedirectedSink::is_possible()) return std::make_unique<RedirectedSink>(options, name);
   // Closing a duplicate of stdout reports late errors without taking stdout away from others.
   Descriptor output(path == "-" ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3)
                                 : open(path.c_str(), O_WRONLY | O_CLOEXEC));

@@ -222,7 +222,8 @@ herr_t collect_link(hid_t, const char* name, const H5L_info_t* info, void* data)
 
 }  // namespace
 
-ByteBudget::ByteBudget(std::uint64_t stored, std::int64_t limit) {
+ByteBudget::ByteBudget(std::uint64_t stored, std::int64_t limit)
+    : text_most_(static_cast<std::int64_t>(std::min<std::uint64_t>(stored, INT64_MAX / 2) + small_change)) {
   const std::int64_t machine = limit > 0 ? limit : machine_memory();
   std::uint64_t honest;
   if (__builtin_mul_overflow(stored, deflate_ratio, &honest)) honest = INT64_MAX;
@@ -239,6 +240,11 @@ void ByteBudget::take(std::int64_t bytes, const std::string& what) {
   fail(what, ": needs ", bytes, " bytes of memory, only ", left(), " are ",
        by_stored_ ? "plausible for a file of this size: damaged or made to harm"
                   : "allowed: use smaller batches or allow more memory");
+}
+
+void ByteBudget::take_text(std::int64_t bytes, const std::string& what) {
+  take(bytes, what);
+  text_used_ += bytes;
 }
 
 CheckedDataset open_checked(Handle object, const std::string& where, const ByteBudget& budget) {

@@ -7,6 +7,7 @@
 // file. Internal to lib/io.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -24,12 +25,18 @@ class ByteBudget {
   ByteBudget(std::uint64_t stored, std::int64_t limit);
   /// Throws Error "<what>: needs ... bytes" when `bytes` more go beyond the budget.
   void take(std::int64_t bytes, const std::string& what);
-  void reset() { used_ = 0; }
+  /// Text of variable-length strings is stored as it is, so there cannot be more of it than the file has
+  /// bytes.
+  void take_text(std::int64_t bytes, const std::string& what);
+  void reset() { used_ = text_used_ = 0; }
   std::int64_t left() const { return most_ - used_; }
+  std::int64_t text_left() const { return std::min(left(), text_most_ - text_used_); }
 
  private:
   std::int64_t most_;
+  std::int64_t text_most_;
   std::int64_t used_ = 0;
+  std::int64_t text_used_ = 0;
   bool by_stored_;
 };
 

@@ -121,7 +121,7 @@ std::vector<std::string> read_fixed_strings(const CheckedDataset& dataset, const
 std::vector<std::string> read_variable_strings(const CheckedDataset& dataset, const Selection& part,
                                                const std::string& where, ByteBudget& budget) {
   std::vector<char*> raw(static_cast<std::size_t>(element_count(part.shape)), nullptr);
-  TextArena arena(budget.left());
+  TextArena arena(budget.text_left());
   Handle transfer = own(H5Pcreate(H5P_DATASET_XFER), H5Pclose, where);
   require(H5Pset_vlen_mem_manager(transfer, TextArena::allocate, &arena, TextArena::release, &arena), where);
   // Read with the file's own character set: HDF5 does not convert between ASCII and UTF-8, nor is there need
@@ -130,7 +130,7 @@ std::vector<std::string> read_variable_strings(const CheckedDataset& dataset, co
   const herr_t result = H5Dread(dataset.id, type, part.in_memory, part.in_file, transfer, raw.data());
   if (arena.is_exhausted()) fail(where, ": its strings need more memory than is plausible or allowed");
   require(result, where, ": cannot read its strings (damaged?)");
-  budget.take(arena.used(), where);
+  budget.take_text(arena.used(), where);
   std::vector<std::string> text;
   text.reserve(raw.size());
   for (const char* item : raw) text.emplace_back(item ? item : "");

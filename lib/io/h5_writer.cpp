@@ -143,6 +143,12 @@ void check_path(const std::string& path, const std::string& name) {
   }
 }
 
+/// Size of the parts when `size` is cut into as few even parts of at most `most` as possible.
+std::int64_t even_part(std::int64_t size, std::int64_t most) {
+  const std::int64_t parts = std::max<std::int64_t>((size + most - 1) / most, 1);
+  return (size + parts - 1) / parts;
+}
+
 /// Halves the outermost sizes until a chunk fits the cache.
 void shrink_to_cache(Shape& chunk, std::size_t bytes) {
   for (std::int64_t& size : chunk) {
@@ -298,7 +304,7 @@ Handle MapWriter::creation_list(const Shape& shape, const std::vector<std::strin
   if (storage_ == Storage::image || shape.empty() || (is_empty && !can_grow)) return plist;
   Shape chunk = shape;
   for (std::size_t i = 0; i < chunk.size(); ++i) {
-    if (can_grow && is_padded_dim(dims[i])) chunk[i] = std::min(chunk[i], padded_chunk);
+    if (can_grow && is_padded_dim(dims[i])) chunk[i] = even_part(chunk[i], padded_chunk);
     // One layer and one head per chunk: pictures show one at a time.
     if (!dims.empty() && (dims[i] == "layer" || dims[i] == "head")) chunk[i] = 1;
     chunk[i] = std::max<std::int64_t>(chunk[i], 1);

@@ -155,3 +155,19 @@ BOOST_AUTO_TEST_CASE(an_image_says_its_length) {
 BOOST_AUTO_TEST_CASE(equal_frames_give_equal_images) {
   BOOST_CHECK(image_of(sentences(0, 9, 5), false) == image_of(sentences(0, 9, 5), false));
 }
+
+BOOST_AUTO_TEST_CASE(several_streams_are_open_at_once) {
+  Pipe left, right, out;
+  const std::string one = image_of(sentences(0, 2, 2), true), two = image_of(sentences(7, 3, 3), true);
+  BOOST_REQUIRE(write(left.fd[1], one.data(), one.size()) == static_cast<ssize_t>(one.size()));
+  BOOST_REQUIRE(write(right.fd[1], two.data(), two.size()) == static_cast<ssize_t>(two.size()));
+  left.close_write();
+  right.close_write();
+  FrameReader first(left.read_path()), second(right.read_path());
+  FrameWriter writer(out.write_path());
+  TensorMap a, b;
+  BOOST_REQUIRE(first.next(a) && second.next(b));
+  writer.write(a);
+  check_equal(a, sentences(0, 2, 2));
+  check_equal(b, sentences(7, 3, 3));
+}

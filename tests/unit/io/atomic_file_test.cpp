@@ -1,0 +1,52 @@
+// Whole files or none, for text and pictures; the tests of tensor files and of the system's faults are
+// elsewhere.
+#include "io/atomic_file.h"
+
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "samples.h"
+
+using namespace heed;
+using namespace heed::io;
+using namespace heed::io::test;
+
+BOOST_AUTO_TEST_CASE(bytes_arrive_whole) {
+  TemporaryFolder folder;
+  const std::string bytes = std::string("a\0b\n", 4) + std::string(300000, 'x');
+  write_file_atomically(folder / "x", bytes);
+  BOOST_CHECK(bytes_of(folder / "x") == bytes);
+  write_file_atomically(folder / "x", "");
+  BOOST_CHECK(bytes_of(folder / "x").empty());
+  BOOST_CHECK_EQUAL(folder.files().size(), 1);
+}
+
+BOOST_AUTO_TEST_CASE(nothing_changes_without_commit) {
+  TemporaryFolder folder;
+  put_bytes(folder / "x", "old");
+  {
+    AtomicFile file(folder / "x");
+    file.write("new");
+    BOOST_CHECK_EQUAL(folder.files().size(), 2);
+  }
+  BOOST_CHECK_EQUAL(bytes_of(folder / "x"), "old");
+  BOOST_CHECK_EQUAL(folder.files().size(), 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_signal_removes_the_temporary_file) {
+  TemporaryFolder folder;
+  AtomicFile file(folder / "x");
+  BOOST_CHECK_EQUAL(folder.files().size(), 1);
+  unlink_temporaries();  // what the signal handler calls
+  BOOST_CHECK_EQUAL(folder.files().size(), 0);
+}
+
+BOOST_AUTO_TEST_CASE(pipes_and_devices_are_written_in_place) {
+  check_fails([] { write_file_atomically("/dev/full", "x"); }, {"/dev/full", "No space left on device"});
+  Pipe pipe;
+  write_file_atomically(pipe.write_path(), "hello");
+  char text[6] = {};
+  BOOST_CHECK_EQUAL(read(pipe.fd[0], text, 5), 5);
+  BOOST_CHECK_EQUAL(std::string(text), "hello");
+  check_fails([] { write_file_atomically("", "x"); }, {"empty"});
+}
