@@ -1,6 +1,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <optional>
 
@@ -27,7 +28,7 @@ struct FrameReader::Impl {
   bool open_as_file();
   bool next_image();
   void expect_end_of_input();
-  std::vector<std::byte> read_image();
+  bool read_image();
 };
 
 FrameReader::Impl::Impl(const std::string& path, ReadOptions given) : options(std::move(given)) {
@@ -61,19 +62,21 @@ bool FrameReader::Impl::open_as_file() {
   return true;
 }
 
-/// The bytes of the next image; empty at the end of input.
-std::vector<std::byte> FrameReader::Impl::read_image() {
-  std::vector<std::byte> bytes;
-  read_bytes(input.get(), superblock_bytes, bytes, name);
-  if (bytes.empty()) return bytes;
-  if (images > 0 && !looks_like_hdf5(bytes)) fail(name, ": frame ", images + 1, " is not HDF5 data");
-  const std::uint64_t length = image_length(bytes, name);
-  const std::size_t rest = static_cast<std::size_t>(length) - bytes.size();
-  if (read_bytes(input.get(), rest, bytes, name) < rest) {
-    fail(name, ": input ended early, after ", bytes.size(), " of ", length, " bytes of frame ", images + 1,
+/// Reads the next frame into `image`; false at the end of input.
+bool FrameReader::Impl::read_image() {
+  image.clear();
+  read_bytes(input.get(), superblock_bytes, image, name);
+  if (image.empty()) return false;
+  if (images > 0 && !looks_like_hdf5(image)) fail(name, ": frame ", images + 1, " is not HDF5 data");
+  const std::uint64_t length = image_length(image, name);
+  // A claim is no reason to reserve much memory; what really arrives is.
+  image.reserve(static_cast<std::size_t>(std::min(length, std::uint64_t{1} << 24)));
+  const std::size_t rest = static_cast<std::size_t>(length) - image.size();
+  if (read_bytes(input.get(), rest, image, name) < rest) {
+    fail(name, ": input ended early, after ", image.size(), " of ", length, " bytes of frame ", images + 1,
          ": did the previous command fail?");
   }
-  return bytes;
+  return true;
 }
 
 void FrameReader::Impl::expect_end_of_input() {
@@ -86,8 +89,7 @@ void FrameReader::Impl::expect_end_of_input() {
 bool FrameReader::Impl::next_image() {
   if (at_end) return false;
   map.reset();
-  image = read_image();
-  if (image.empty()) {
+  if (!read_image()) {
     fail(name, images ? ": input ended early: did the previous command fail?"
                       : ": empty: did the previous command fail?");
   }

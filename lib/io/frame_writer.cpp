@@ -30,7 +30,11 @@ class Sink {
 class StreamSink : public Sink {
  public:
   StreamSink(Descriptor output, WriteOptions options, std::string name)
-      : output_(std::move(output)), options_(std::move(options)), name_(std::move(name)) {}
+      : output_(std::move(output)), options_(std::move(options)), name_(std::move(name)) {
+    // Frames are large; a pipe that holds more of one wakes its reader less often. Not being allowed to is no
+    // error.
+    fcntl(output_.get(), F_SETPIPE_SZ, 1 << 20);
+  }
   void write(const TensorMap& frame) override { send(frame, false); }
   void write_last(const TensorMap& frame) override {
     send(frame, true);

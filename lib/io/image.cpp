@@ -10,7 +10,7 @@
 namespace heed::io {
 namespace {
 
-constexpr std::size_t increment = std::size_t{1} << 16;  // by which an image in memory grows
+constexpr std::size_t increment = std::size_t{1} << 18;  // by which an image in memory grows
 
 Handle access_list(const std::string& name) {
   start_hdf5();

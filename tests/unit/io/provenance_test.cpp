@@ -3,7 +3,7 @@
 
 #include <limits>
 
-#include "io/digest.h"
+#include "base/digest.h"
 #include "io/finite.h"
 #include "samples.h"
 
