@@ -27,56 +27,74 @@ void AttendConfig::check() const {
 
 namespace {
 
-/// An operand as rows of T for every sentence.
-template <class T>
-struct Rows {
-  const Operand* operand = nullptr;
-  std::vector<T> converted;  ///< when the file holds another type
-  const T* data = nullptr;
-  std::int64_t batch = 1, rows = 0, cols = 0;
-  bool shared = false;  ///< rank 2: one for all sentences
-
-  Matrix<const T> sentence(std::int64_t s, std::int64_t count) const {
-    return {data + (shared ? 0 : s) * rows * cols, count, cols};
-  }
+/// The sizes of a query, key or value.
+struct OperandSizes {
+  std::int64_t batch = 1, heads = 1, rows = 0, cols = 0;
+  bool shared = false;   ///< rank 2: one for all sentences
+  bool by_head = false;  ///< the heads are a dimension of their own; otherwise they lie side by side
 };
 
-/// The sizes [batch, rows, cols] of a query, key or value.
-Shape sizes_of(const Operand& operand) {
+OperandSizes sizes_of(const Operand& operand) {
   const Tensor& tensor = *operand.tensor;
   if (tensor.dtype() != DType::f32 && tensor.dtype() != DType::f64) {
     fail(operand.name, ": holds ", name_of(tensor.dtype()), " values, wanted float32 or float64");
   }
   Shape shape = tensor.shape();
-  if (shape.size() == 4 && shape[1] == 1) shape.erase(shape.begin() + 1);
-  if (shape.size() == 2) shape.insert(shape.begin(), 1);
-  if (shape.size() != 3) {
-    fail(operand.name, ": shape ", to_string(tensor.shape()), ", wanted [n, d] or [batch, n, d]");
+  const bool has_layer = shape.size() > 3 && tensor.dims().size() > 1 && tensor.dims()[1] == "layer";
+  if (has_layer && shape[1] == 1) shape.erase(shape.begin() + 1);
+  if (shape.size() < 2 || shape.size() > 4 || (has_layer && shape.size() == tensor.shape().size())) {
+    fail(operand.name, ": shape ", to_string(tensor.shape()),
+         ", wanted [n, d], [batch, n, d] or [batch, heads, n, d], of one layer");
   }
-  if (shape[1] == 0 || shape[2] == 0) {
-    fail(operand.name, ": shape ", to_string(tensor.shape()), " has no elements");
-  }
-  return shape;
+  if (tensor.size() == 0) fail(operand.name, ": shape ", to_string(tensor.shape()), " has no elements");
+  OperandSizes sizes;
+  sizes.cols = shape.back();
+  sizes.rows = shape[shape.size() - 2];
+  sizes.shared = shape.size() == 2;
+  sizes.by_head = shape.size() == 4;
+  if (!sizes.shared) sizes.batch = shape[0];
+  if (sizes.by_head) sizes.heads = shape[1];
+  return sizes;
 }
 
+/// An operand as rows of T for every sentence and head.
 template <class T>
-Rows<T> rows_of(const Operand& operand) {
-  const Shape shape = sizes_of(operand);
-  Rows<T> rows;
-  rows.operand = &operand;
-  rows.batch = shape[0];
-  rows.rows = shape[1];
-  rows.cols = shape[2];
-  rows.shared = operand.tensor->shape().size() == 2;
-  if (operand.tensor->dtype() == dtype_of<T>::value) {
-    rows.data = operand.tensor->values<T>().data();
-  } else if constexpr (std::is_same_v<T, double>) {
-    const auto values = operand.tensor->values<float>();
-    rows.converted.assign(values.begin(), values.end());
-    rows.data = rows.converted.data();
+struct Rows : OperandSizes {
+  explicit Rows(const Operand& from) : OperandSizes(sizes_of(from)), operand(&from) {
+    if (from.tensor->dtype() == dtype_of<T>::value) {
+      data = from.tensor->values<T>().data();
+    } else if constexpr (std::is_same_v<T, double>) {
+      const auto values = from.tensor->values<float>();
+      converted.assign(values.begin(), values.end());
+      data = converted.data();
+    }
   }
-  return rows;
-}
+  Rows(const Rows&) = delete;
+  Rows& operator=(const Rows&) = delete;
+
+  /// Takes the heads apart; they must divide the width.
+  void split(std::int64_t n_heads) {
+    if (by_head && heads != n_heads) {
+      fail<UsageError>("--heads: got ", n_heads, ", but ", operand->name, " ",
+                       to_string(operand->tensor->shape()), " has ", heads);
+    }
+    if (!by_head && cols % n_heads != 0) {
+      fail<UsageError>("--heads: ", n_heads, " heads do not divide the width ", cols, " of ", operand->name);
+    }
+    heads = n_heads;
+  }
+  std::int64_t head_dim() const { return by_head ? cols : cols / heads; }
+  std::int64_t width() const { return head_dim() * heads; }
+  Matrix<const T> head(std::int64_t s, std::int64_t h, std::int64_t count) const {
+    const std::int64_t sentence = shared ? 0 : s;
+    if (by_head) return {data + (sentence * heads + h) * rows * cols, count, cols};
+    return Matrix<const T>(data + sentence * rows * cols, count, cols).columns(h * head_dim(), head_dim());
+  }
+
+  const Operand* operand;
+  std::vector<T> converted;  ///< when the file holds another type
+  const T* data = nullptr;
+};
 
 /// Throws Error unless `got` of one operand equals `wanted` of another.
 void expect_size(const Operand& operand, const char* what, std::int64_t got, std::int64_t wanted,
@@ -184,17 +202,14 @@ template <class T>
 class Attend {
  public:
   Attend(const AttendConfig& config, const AttendOperands& operands)
-      : config_(config),
-        query_(rows_of<T>(operands.query)),
-        key_(rows_of<T>(operands.key)),
-        value_(rows_of<T>(operands.value)) {
+      : config_(config), query_(operands.query), key_(operands.key), value_(operands.value) {
     check_sizes();
     visibility_.emplace(config, operands, sentences_, query_.rows, key_.rows);
   }
 
   TensorMap run(int threads) {
-    AttentionSizes sizes{lengths(config_, query_, sentences_), lengths(config_, key_, sentences_),
-                         config_.heads, query_.cols / config_.heads, value_.cols / config_.heads};
+    AttentionSizes sizes{lengths(config_, query_, sentences_), lengths(config_, key_, sentences_), heads_,
+                         query_.head_dim(), value_.head_dim()};
     std::vector<std::string> names{"scores", "weights", "context"};
     if (config_.steps) {
       names.insert(names.end(),
@@ -209,13 +224,14 @@ class Attend {
 
  private:
   void check_sizes() {
-    for (const Rows<T>* rows : {&query_, &key_, &value_}) {
+    heads_ = config_.heads;
+    for (Rows<T>* rows : {&query_, &key_, &value_}) {
+      if (heads_ == 1 && rows->by_head) heads_ = rows->heads;
+    }
+    for (Rows<T>* rows : {&query_, &key_, &value_}) {
       if (!rows->shared) sentences_ = rows->batch;
       if (!config_.allow_nonfinite) io::expect_finite(rows->operand->name, *rows->operand->tensor);
-      if (rows->cols % config_.heads != 0) {
-        fail<UsageError>("--heads: ", config_.heads, " heads do not divide the width ", rows->cols, " of ",
-                         rows->operand->name);
-      }
+      rows->split(heads_);
     }
     for (const Rows<T>* rows : {&key_, &value_}) {
       if (!rows->shared && !query_.shared)
@@ -223,7 +239,7 @@ class Attend {
     }
     if (!key_.shared && !value_.shared)
       expect_size(*value_.operand, "batch", value_.batch, key_.batch, *key_.operand);
-    expect_size(*key_.operand, "d", key_.cols, query_.cols, *query_.operand);
+    expect_size(*key_.operand, "d", key_.width(), query_.width(), *query_.operand);
     expect_size(*value_.operand, "m", value_.rows, key_.rows, *key_.operand);
     if (config_.mask == "lengths" && !key_.operand->length) {
       fail(key_.operand->name, ": has no lengths beside it (a tensor `length` in its group): --mask none?");
@@ -233,10 +249,8 @@ class Attend {
   void sentence(const AttentionSizes& sizes, std::int64_t s, AttentionGroup<T>& group) const {
     const std::int64_t n = sizes.queries.length(s), m = sizes.keys.length(s);
     const std::vector<std::uint8_t> visible = visibility_->of(s, n, m);
-    for (std::int64_t h = 0; h < config_.heads; ++h) {
-      const Matrix<const T> q = query_.sentence(s, n).columns(h * sizes.key_dim, sizes.key_dim);
-      const Matrix<const T> k = key_.sentence(s, m).columns(h * sizes.key_dim, sizes.key_dim);
-      const Matrix<const T> v = value_.sentence(s, m).columns(h * sizes.value_dim, sizes.value_dim);
+    for (std::int64_t h = 0; h < heads_; ++h) {
+      const Matrix<const T> q = query_.head(s, h, n), k = key_.head(s, h, m), v = value_.head(s, h, m);
       group.set("queries", {s, 0, h}, q);
       group.set("keys", {s, 0, h}, k);
       group.set("values", {s, 0, h}, v);
@@ -291,7 +305,7 @@ class Attend {
 
   const AttendConfig& config_;
   Rows<T> query_, key_, value_;
-  std::int64_t sentences_ = 1;
+  std::int64_t sentences_ = 1, heads_ = 1;
   std::optional<Visibility> visibility_;
 };
 

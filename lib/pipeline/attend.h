@@ -32,7 +32,8 @@ struct AttendConfig {
     field("key", self.key, "likewise [m, d]; by default the query");
     field("value", self.value, "likewise [m, d_v]; by default the key");
     field("score", self.score, "score of a query and a key", {"dot", "scaled-dot"});
-    field("heads", self.heads, "split the widths into N heads");
+    field("heads", self.heads,
+          "split the widths into N heads; tensors [batch, heads, n, d] have them already");
     field("mask", self.mask,
           "none, causal, lengths, or FILE:PATH of zeros and ones; auto: lengths when the tensors have them");
     field("temperature", self.temperature, "divide the scores; 0.01 is all but a lookup of the best key");
@@ -47,11 +48,11 @@ struct AttendConfig {
   bool mask_is_tensor() const { return mask.find(':') != std::string::npos || mask.starts_with('/'); }
 };
 
-/// A tensor handed in and what messages call it ("memory.h5:/keys").
+/// A tensor handed in (f32 or f64, [n, d], [batch, n, d] or, head by head, [batch, heads, n, head_dim]; a
+/// dimension `layer` of size 1 may stand behind batch) and what messages call it ("memory.h5:/keys").
 struct Operand {
   std::string name;
-  const Tensor* tensor =
-      nullptr;  ///< f32 or f64, [rows, d], [batch, rows, d] or (sentence, layer, position, dim)
+  const Tensor* tensor = nullptr;
   std::string length_name;
   const Tensor* length = nullptr;  ///< i32 (sentence), or none: all rows count
 };

@@ -19,6 +19,18 @@ TensorAddress tensor_address(const std::string& option, const std::string& text)
   return address;
 }
 
+namespace {
+
+/// Where the lengths of a tensor's sentences stand: beside it, under the name that its group uses.
+std::string length_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  const std::string group = slash == std::string::npos ? "" : path.substr(0, slash + 1);
+  if (group != "attention/") return group + "length";
+  return group + (path.ends_with("/keys") || path.ends_with("/values") ? "key_length" : "query_length");
+}
+
+}  // namespace
+
 AttendInputs::AttendInputs(const AttendConfig& config, const std::string& input, std::int64_t batch)
     : input_(input), query_(place("--query", config.query, input, batch)), key_(query_), value_(query_) {
   if (!config.key.empty()) key_ = place("--key", config.key, input, batch);
@@ -55,8 +67,7 @@ Operand AttendInputs::operand(const Place& place) const {
   } catch (const Error& e) {
     fail(source.reader->name(), ": ", e.what());
   }
-  const std::size_t slash = place.path.rfind('/');
-  operand.length_name = (slash == std::string::npos ? "" : place.path.substr(0, slash + 1)) + "length";
+  operand.length_name = length_of(place.path);
   operand.length = source.frame.find(operand.length_name);
   return operand;
 }

@@ -15,6 +15,14 @@ namespace heed {
 
 namespace {
 
+std::int64_t sentences_of(const std::string& source, const TensorMap& frame) {
+  for (const char* path : {"encoder/length", "embeddings/length"}) {
+    const Tensor* lengths = frame.find(path);
+    if (lengths && lengths->shape().size() == 1) return lengths->size();
+  }
+  fail(source, ": has neither /encoder/length nor /embeddings/length: wanted the output of embed or encode");
+}
+
 void attend_with_model(const AttendConfig& config, const AttendPaths& paths, int threads) {
   const LoadedModel loaded = load_model(paths.model);
   const AttentionLayer layer = attention_layer(*loaded.model, paths.layer);
@@ -26,17 +34,27 @@ void attend_with_model(const AttendConfig& config, const AttendPaths& paths, int
   }
   std::optional<Targets> targets;
   if (layer.decoder) targets.emplace(paths.target, loaded.target);
-  run_frames(paths.input, paths.output, paths.command, paths.batch, [&](TensorMap& frame) {
-    claim_for_model(frame, paths.input, loaded, paths.model);
+  io::ReadOptions read;
+  read.batch = paths.batch;
+  io::FrameReader reader(paths.input, read);
+  io::WriteOptions write;
+  write.command = paths.command;
+  io::FrameWriter writer(paths.output, write);
+  TensorMap frame;
+  while (reader.next(frame)) {
+    claim_for_model(frame, reader.name(), loaded, paths.model);
     std::vector<std::vector<std::int32_t>> given;
-    if (targets) {
-      const std::string group = frame.contains("encoder/length") ? "encoder" : "embeddings";
-      given = targets->next(frame.at(group + "/length").shape().at(0));
+    if (targets) given = targets->next(sentences_of(reader.name(), frame));
+    try {
+      attend_layer(*loaded.model, layer, config.steps, given, threads, frame);
+      label_layer(layer, loaded.source, loaded.target, given, frame);
+    } catch (const Error& e) {
+      fail(reader.name(), ":", e.what());
     }
-    attend_layer(*loaded.model, layer, config.steps, given, threads, frame);
-    label_layer(layer, loaded.source, loaded.target, given, frame);
-  });
+    writer.write(frame);
+  }
   if (targets) targets->expect_end();
+  writer.finish();
 }
 
 /// The pieces of /tokens of the sentences whose attention the frame holds.
