@@ -71,8 +71,9 @@ class Labels {
  public:
   explicit Labels(const std::string& model) {
     if (model.empty()) return;
-    const TensorMap map = io::read_map(
-        model, {.only = {"model/vocabulary", "model/source_vocabulary", "model/target_vocabulary"}});
+    io::ReadOptions options;
+    options.only = {"model/vocabulary", "model/source_vocabulary", "model/target_vocabulary"};
+    const TensorMap map = io::read_map(model, options);
     for (const char* side : {"source", "target"}) sides_.push_back(text::Tokenizer::of_side(map, side));
   }
   void add(const AttendInputs& inputs, TensorMap& frame) const {
