@@ -197,7 +197,6 @@ void MapReader::read_root() {
   expect_known_format(attributes_, name_);
   ends_stream_ = attributes_.erase("stream_end") > 0;
   attributes_.erase("NX_class");
-  attributes_.erase("default");
   drop_plumbing(attributes_);
 }
 
