@@ -76,15 +76,14 @@ bool LineReader::next(std::string& line) {
 void LineReader::clean(std::string& line) const {
   if (std::size_t nul = line.find('\0'); nul != std::string::npos) {
     if (!replace_) {
-      fail(name_, ": line ", line_number_, ", byte ", nul + 1,
-           ": NUL is not text (is this a text file? --replace puts U+FFFD in its place)");
+      fail(name_, ": line ", line_number_, ", byte ", nul + 1, ": NUL is not text: is this a text file?");
     }
     line = replace_nul(line);
   }
   if (std::size_t bad = find_invalid_utf8(line); bad != std::string::npos) {
     if (!replace_) {
       fail(name_, ": line ", line_number_, ", byte ", bad + 1,
-           ": invalid UTF-8 (is the text in another encoding? --replace puts U+FFFD in its place)");
+           ": invalid UTF-8: is the text in another encoding?");
     }
     line = replace_invalid_utf8(line);
   }
