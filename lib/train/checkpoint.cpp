@@ -124,6 +124,20 @@ void read_state(const TensorMap& map, TrainState& state) {
   if (map.contains(metrics_prefix + "step")) state.metrics = metrics_from_map(map, metrics_prefix);
 }
 
+/// Gives the present checkpoint, if there is one, its second name.
+void keep_previous(const RunFiles& files) {
+  // A second link, made aside and renamed, so that neither name is ever missing.
+  const std::string aside = files.previous_checkpoint + ".new";
+  ::unlink(aside.c_str());
+  const bool linked = ::link(files.checkpoint.c_str(), aside.c_str()) == 0;
+  if (!linked && errno == ENOENT) return;
+  // Without links (some file systems), the first name is missing until the new checkpoint is complete.
+  const std::string& from = linked ? aside : files.checkpoint;
+  if (::rename(from.c_str(), files.previous_checkpoint.c_str()) != 0) {
+    fail(escaped(files.previous_checkpoint), ": cannot keep the previous checkpoint: ", std::strerror(errno));
+  }
+}
+
 }  // namespace
 
 void add_checkpoint(const TrainState& state, const Moments& moments, const Identity& identity,
@@ -142,17 +156,7 @@ void add_checkpoint(const TrainState& state, const Moments& moments, const Ident
 }
 
 void save_checkpoint(const RunFiles& files, const TensorMap& map) {
-  // A second name for the present checkpoint, made aside and renamed, so that neither name is ever missing.
-  const std::string aside = files.previous_checkpoint + ".new";
-  ::unlink(aside.c_str());
-  if (::link(files.checkpoint.c_str(), aside.c_str()) == 0) {
-    if (::rename(aside.c_str(), files.previous_checkpoint.c_str()) != 0) {
-      fail(escaped(files.previous_checkpoint),
-           ": cannot keep the previous checkpoint: ", std::strerror(errno));
-    }
-  } else if (errno != ENOENT) {
-    fail(escaped(files.previous_checkpoint), ": cannot keep the previous checkpoint: ", std::strerror(errno));
-  }
+  keep_previous(files);
   io::write_map(files.checkpoint, map);
 }
 

@@ -53,8 +53,8 @@ using Identity = std::vector<std::pair<std::string, std::string>>;
 void add_checkpoint(const TrainState& state, const Moments& moments, const Identity& identity,
                     const Model<float>& model, TensorMap& map);
 
-/// Writes `map` to files.checkpoint; the one that was there becomes files.previous_checkpoint. At every
-/// moment a whole checkpoint exists under one of the names, and under the first once there ever was one.
+/// Writes `map` to files.checkpoint; the one that was there becomes files.previous_checkpoint. Once there is
+/// a checkpoint, a whole one exists at every moment.
 void save_checkpoint(const RunFiles& files, const TensorMap& map);
 
 /// The checkpoint is of another run: no other checkpoint will do either.

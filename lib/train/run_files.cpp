@@ -48,28 +48,29 @@ void make_folder(const std::string& path) {
 }  // namespace
 
 RunLock::RunLock(const RunFiles& files) : path_(files.lock) {
-  check_writable(files.model);
-  take();
+  take(files);
   try {
     const std::string dead = owner();
     if (!dead.empty()) {
       remove_temporaries(std::filesystem::path(files.model).parent_path() / ".", dead);
       remove_temporaries(files.snapshot_folder, dead);
     }
-    write_owner();
+    write_owner();  // before any temporary file is made, so that the next trainer can tell whose they are
+    check_writable(files.model);
     make_folder(files.snapshot_folder);
     for (const std::string& path : {files.checkpoint, files.previous_checkpoint, files.metrics})
       check_writable(path);
     check_writable(files.snapshot_folder + "/epoch_0000.h5");
   } catch (...) {
-    ::close(descriptor_);
+    release();
     throw;
   }
 }
 
-void RunLock::take() {
+void RunLock::take(const RunFiles& files) {
   for (;;) {
     descriptor_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (descriptor_ < 0) check_writable(files.model);  // says better what is wrong
     if (descriptor_ < 0) fail(escaped(path_), ": cannot open: ", std::strerror(errno));
     if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
       const std::string other = owner();
@@ -99,6 +100,10 @@ void RunLock::write_owner() const {
 }
 
 RunLock::~RunLock() {
+  release();
+}
+
+void RunLock::release() {
   ::unlink(path_.c_str());
   ::close(descriptor_);
 }

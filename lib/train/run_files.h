@@ -36,7 +36,8 @@ class RunLock {
   RunLock& operator=(const RunLock&) = delete;
 
  private:
-  void take();
+  void take(const RunFiles& files);
+  void release();
   /// The process id that the lock file names; empty: none.
   std::string owner() const;
   void write_owner() const;

@@ -58,7 +58,11 @@ Trainer::Trainer(Model<float>& model, const ParallelCorpus& training, const Para
 }
 
 bool Trainer::resume() {
-  if (!std::filesystem::exists(files_.checkpoint)) return false;
+  if (!std::filesystem::exists(files_.checkpoint)) {
+    if (!std::filesystem::exists(files_.previous_checkpoint)) return false;
+    fail(escaped(files_.checkpoint), ": no such file; --resume-previous continues from ",
+         escaped(files_.previous_checkpoint));
+  }
   try {
     load(files_.checkpoint);
   } catch (const OtherRunError&) {
