@@ -1,0 +1,151 @@
+// The whole model in one go, beside what the tools left at each stage: every number must be the same, bit by
+// bit.
+// usage: one_pass MODEL SOURCE.txt TARGET.txt STAGED.h5 LAYER
+// STAGED.h5 comes from tokenize | embed | encode | attend --layer LAYER --steps | decode --force --format h5
+// and holds at most 16 sentences (one shard). Prints a line for each tensor; ends with 1 when one differs.
+#include <cmath>
+#include <iostream>
+#include <map>
+
+#include "base/error.h"
+#include "io/frame_stream.h"
+#include "tensor/kernels.h"
+#include "text/line_reader.h"
+#include "train/model_file.h"
+
+using namespace heed;
+
+namespace {
+
+struct Value {
+  std::vector<float> values;
+  std::int64_t cols = 0;
+};
+
+struct KeepAll final : Recorder<float> {
+  std::map<std::string, Value> kept;
+  bool wants(const std::string&) const override { return true; }
+  void record(const std::string& name, Matrix<const float> value, const Packing&) override {
+    Value& v = kept[name];
+    v.cols = value.cols;
+    for (std::int64_t i = 0; i < value.rows; ++i)
+      v.values.insert(v.values.end(), value.row(i), value.row(i) + v.cols);
+  }
+  void record_attention(const std::string& name, std::span<const float> blocks, std::int64_t, const Packing&,
+                        const Packing&) override {
+    kept[name].values.assign(blocks.begin(), blocks.end());
+  }
+};
+
+PackedTokens read_tokens(const std::string& path, const text::Tokenizer& tokenizer) {
+  PackedTokens tokens;
+  for (const std::string& line : text::read_lines(path)) tokens.append(tokenizer.encode_with_eos(line));
+  return tokens;
+}
+
+/// Walks the staged tensor in the order in which the one pass keeps its numbers.
+class Comparison {
+ public:
+  explicit Comparison(const TensorMap& staged) : staged_(staged) {}
+
+  /// (sentence, [1,] position, dim) against packed rows.
+  void rows(const std::string& path, const Packing& rows, const std::vector<float>& wanted) {
+    const Shape shape = staged_.at(path).shape();
+    const std::int64_t width = shape[shape.size() - 2], d = shape.back();
+    begin(path);
+    for (std::int64_t s = 0; s < rows.sentences(); ++s) take(s * width * d, rows.length(s) * d, wanted);
+    end(path, wanted);
+  }
+  /// (sentence, 1, head, query, key) against blocks of sentences and heads.
+  void blocks(const std::string& path, const Packing& queries, const Packing& keys,
+              const std::vector<float>& wanted) {
+    const Shape shape = staged_.at(path).shape();
+    begin(path);
+    for (std::int64_t s = 0; s < queries.sentences(); ++s) {
+      for (std::int64_t h = 0; h < shape[2]; ++h) {
+        for (std::int64_t q = 0; q < queries.length(s); ++q)
+          take(((s * shape[2] + h) * shape[3] + q) * shape[4], keys.length(s), wanted);
+      }
+    }
+    end(path, wanted);
+  }
+  bool failed() const { return failed_; }
+
+ private:
+  void begin(const std::string& path) {
+    got_ = staged_.at(path).values<float>();
+    at_ = different_ = 0;
+  }
+  void take(std::int64_t from, std::int64_t count, const std::vector<float>& wanted) {
+    for (std::int64_t i = 0; i < count; ++i, ++at_) {
+      if (at_ >= wanted.size()) fail("more staged numbers than computed ones");
+      different_ += got_[static_cast<std::size_t>(from + i)] != wanted[at_];
+    }
+  }
+  void end(const std::string& path, const std::vector<float>& wanted) {
+    const bool equal = different_ == 0 && at_ == wanted.size() && at_ > 0;
+    failed_ = failed_ || !equal;
+    std::cout << path << ": " << (equal ? "equal" : "DIFFERENT") << "\n";
+    std::cerr << path << ": " << at_ << " numbers compared, " << different_ << " differ\n";
+  }
+
+  const TensorMap& staged_;
+  std::span<const float> got_;
+  std::size_t at_ = 0, different_ = 0;
+  bool failed_ = false;
+};
+
+int compare(char** argv) {
+  const LoadedModel loaded = load_model(argv[1]);
+  const Model<float>& model = *loaded.model;
+  const PackedTokens source = read_tokens(argv[2], loaded.source),
+                     target = read_tokens(argv[3], loaded.target);
+  const TensorMap staged = io::read_map(argv[4]);
+  const std::string layer = argv[5];
+
+  KeepAll recorder;
+  Tape<float> tape;
+  Pass<float> pass;
+  pass.tape = &tape;
+  pass.parameters = &model.parameters();
+  pass.recorder = &recorder;
+  Var<float> x =
+      model.encode(pass, model.embed(pass, Side::source, source), source.rows, 0, model.n_encoder_layers());
+  const Matrix<const float> logits = model.logits(pass, model.decode(pass, x, source.rows, target)).value();
+  std::vector<float> sums(static_cast<std::size_t>(logits.rows)), log_probability;
+  log_sum_exp_rows<float>(logits, sums);
+  for (std::int64_t i = 0; i < logits.rows; ++i) {
+    const auto row = static_cast<std::size_t>(i);
+    log_probability.push_back(logits(i, target.ids[row]) - sums[row]);
+  }
+
+  const bool decoder = layer.starts_with("decoder"), cross = layer.ends_with("cross_attention");
+  const Packing &queries = decoder ? target.rows : source.rows,
+                &keys = decoder && !cross ? target.rows : source.rows;
+  Comparison comparison(staged);
+  comparison.rows("embeddings/values", source.rows, recorder.kept.at("encoder/embedded").values);
+  comparison.rows("encoder/states", source.rows, recorder.kept.at("encoder/output").values);
+  comparison.blocks("attention/scaled", queries, keys, recorder.kept.at(layer + "/scores").values);
+  comparison.blocks("attention/weights", queries, keys, recorder.kept.at(layer + "/weights").values);
+  comparison.rows("attention/context", queries, recorder.kept.at(layer + "/context").values);
+  comparison.rows("attention/output", queries, recorder.kept.at(layer + "/output").values);
+  Tensor token = staged.at("hypotheses/token_logprob");  // (sentence, rank = 1, position)
+  TensorMap reshaped;
+  const Shape shape = token.shape();
+  reshaped.add("hypotheses/token_logprob",
+               Tensor::of<float>({token.values<float>().begin(), token.values<float>().end()},
+                                 {shape[0], shape[2], 1}));
+  Comparison last(reshaped);
+  last.rows("hypotheses/token_logprob", target.rows, log_probability);
+  return comparison.failed() || last.failed();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  if (argc != 6) fail<UsageError>("usage: one_pass MODEL SOURCE TARGET STAGED LAYER");
+  return compare(argv);
+} catch (const std::exception& e) {
+  std::cerr << "one_pass: " << e.what() << "\n";
+  return 1;
+}
