@@ -171,3 +171,23 @@ BOOST_AUTO_TEST_CASE(several_streams_are_open_at_once) {
   check_equal(a, sentences(0, 2, 2));
   check_equal(b, sentences(7, 3, 3));
 }
+
+BOOST_AUTO_TEST_CASE(nothing_stays_open) {
+  auto open_descriptors = [] {
+    const std::filesystem::directory_iterator folder("/proc/self/fd");
+    return std::distance(begin(folder), end(folder));
+  };
+  TemporaryFolder folder;
+  const TensorMap map = sentences(0, 5, 3);
+  write_map(folder / "x.h5", map);
+  const auto before = open_descriptors();
+  for (int i = 0; i < 100; ++i) {
+    write_map(folder / "x.h5", map);
+    FrameReader reader(folder / "x.h5");
+    TensorMap frame;
+    BOOST_REQUIRE(reader.next(frame));
+    put_bytes(folder / "bad.h5", bytes_of(folder / "x.h5").substr(0, 3000));
+    BOOST_REQUIRE_THROW(FrameReader(folder / "bad.h5"), Error);
+  }
+  BOOST_CHECK_EQUAL(open_descriptors(), before);
+}
