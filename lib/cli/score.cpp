@@ -42,10 +42,14 @@ class ParallelText {
   }
   const std::string& hypothesis() const { return lines_[0]; }
   std::span<const std::string> references() const { return std::span(lines_).subspan(1); }
-  const LineReader& reader() const { return *readers_[0]; }
+  void refuse_empty() const {
+    const LineReader& reader = *readers_[0];
+    if (reader.line_number() == 0) fail(reader.name(), ": no lines: did the previous command fail?");
+  }
 
  private:
   [[noreturn]] void fail_by_count() {
+    refuse_empty();
     std::string counts;
     for (auto& reader : readers_) {
       for (std::string line; reader->next(line);) {
@@ -107,9 +111,7 @@ std::vector<ScoreCommand::Result> ScoreCommand::compute() const {
     if (want_bleu) bleu_metric.add(texts.hypothesis(), texts.references());
     if (want_chrf) chrf_metric.add(texts.hypothesis(), texts.references());
   }
-  if (texts.reader().line_number() == 0) {
-    fail(texts.reader().name(), ": no lines: did the previous command fail?");
-  }
+  texts.refuse_empty();
   std::vector<Result> results;
   if (want_bleu) {
     text::BleuScore score = bleu_metric.score();

@@ -122,7 +122,7 @@ class Encoder {
     const auto most = static_cast<std::size_t>(command_.max_length);
     if (most == 0 || ids.size() <= most) return;
     if (!command_.truncate) {
-      fail(reader.name(), ": line ", reader.line_number(), ": ", ids.size(), " pieces, wanted at most ", most,
+      fail(reader.name(), ':', reader.line_number(), ": ", ids.size(), " pieces, wanted at most ", most,
            " (--max-length); --truncate cuts longer sentences");
     }
     ids.resize(most);
@@ -268,7 +268,7 @@ void TokenizeCommand::read_pieces() const {
     std::vector<std::int32_t> ids;
     for (std::string_view piece : text::split_any(line, " ")) {
       if (!pieces_of.vocabulary().contains(std::string(piece))) {
-        fail(reader.name(), ": line ", reader.line_number(), ": \"", escaped(piece),
+        fail(reader.name(), ':', reader.line_number(), ": \"", escaped(piece),
              "\" is not a piece of the vocabulary");
       }
       ids.push_back(pieces_of.vocabulary().id(std::string(piece)));

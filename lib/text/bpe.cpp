@@ -45,7 +45,7 @@ BpeCodes BpeCodes::parse(const std::vector<std::string>& lines, const std::strin
     }
     std::vector<std::string_view> pair = split_any(lines[i], " \r");
     if (pair.size() != 2) {
-      fail(name, ": line ", i + 1, ": \"", escaped(lines[i]),
+      fail(name, ':', i + 1, ": \"", escaped(lines[i]),
            "\" is not a merge (two symbols with a space between): is it a subword-nmt codes file?");
     }
     merges.emplace_back(pair[0], pair[1]);

@@ -58,7 +58,7 @@ bool LineReader::read_raw(std::string& line) {
     begin_ += count + (stop ? 1 : 0);
     if (stop) break;
     if (line.size() > max_line_bytes) {
-      fail(name_, ": line ", line_number_ + 1, " is longer than ", max_line_bytes, " bytes: is it text?");
+      fail(name_, ':', line_number_ + 1, ": longer than ", max_line_bytes, " bytes: is it text?");
     }
   }
   return any;
@@ -76,14 +76,13 @@ bool LineReader::next(std::string& line) {
 void LineReader::clean(std::string& line) const {
   if (std::size_t nul = line.find('\0'); nul != std::string::npos) {
     if (!replace_) {
-      fail(name_, ": line ", line_number_, ", byte ", nul + 1, ": NUL is not text: is this a text file?");
+      fail(name_, ':', line_number_, ':', nul + 1, ": NUL is not text: is this a text file?");
     }
     line = replace_nul(line);
   }
   if (std::size_t bad = find_invalid_utf8(line); bad != std::string::npos) {
     if (!replace_) {
-      fail(name_, ": line ", line_number_, ", byte ", bad + 1,
-           ": invalid UTF-8: is the text in another encoding?");
+      fail(name_, ':', line_number_, ':', bad + 1, ": invalid UTF-8: is the text in another encoding?");
     }
     line = replace_invalid_utf8(line);
   }

@@ -57,7 +57,7 @@ std::vector<CountedPiece> parse_word_list(const std::vector<std::string>& lines,
   std::unordered_map<std::string, std::size_t> seen;
   for (std::size_t i = 0; i < lines.size(); ++i) {
     std::vector<std::string_view> fields = split_any(lines[i], " \t");
-    if (fields.empty()) fail(name, ": line ", i + 1, ": empty piece");
+    if (fields.empty()) fail(name, ':', i + 1, ": empty piece");
     CountedPiece entry{std::string(fields[0]), 0};
     if (fields.size() == 2) {
       const char* end = fields[1].data() + fields[1].size();
@@ -65,7 +65,7 @@ std::vector<CountedPiece> parse_word_list(const std::vector<std::string>& lines,
       if (error != std::errc() || stop != end || entry.count < 0) fields.push_back({});
     }
     if (fields.size() > 2) {
-      fail(name, ": line ", i + 1, ": \"", escaped(lines[i]), "\": wanted a piece, or a piece and its count");
+      fail(name, ':', i + 1, ": \"", escaped(lines[i]), "\": wanted a piece, or a piece and its count");
     }
     auto [it, is_new] = seen.emplace(entry.piece, i + 1);
     if (!is_new) {

@@ -62,8 +62,8 @@ BOOST_AUTO_TEST_CASE(lines_longer_than_the_buffer_are_whole) {
 BOOST_AUTO_TEST_CASE(bad_bytes_are_named_by_line_and_byte) {
   BOOST_TEST(error_of("good\nab\xff"
                       "c\n")
-                 .starts_with(": line 2, byte 3: invalid UTF-8"));
-  BOOST_TEST(error_of(std::string("a\0b\n", 4)).starts_with(": line 1, byte 2: NUL"));
+                 .starts_with(":2:3: invalid UTF-8"));
+  BOOST_TEST(error_of(std::string("a\0b\n", 4)).starts_with(":1:2: NUL"));
 }
 
 BOOST_AUTO_TEST_CASE(bad_bytes_are_replaced_when_asked_for) {

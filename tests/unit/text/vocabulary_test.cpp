@@ -60,7 +60,7 @@ BOOST_AUTO_TEST_CASE(word_lists) {
 BOOST_AUTO_TEST_CASE(bad_word_lists_are_refused_by_line) {
   auto parse = [](Lines lines) { return error_of([&] { parse_word_list(lines, "words"); }); };
   BOOST_TEST(parse({"cat", "dog", "cat 3"}) == "words: lines 1 and 3 are both \"cat\"");
-  BOOST_TEST(parse({"cat", ""}) == "words: line 2: empty piece");
-  BOOST_TEST(parse({"ice cream 3"}).starts_with("words: line 1: \"ice cream 3\""));
-  BOOST_TEST(parse({"cat many"}).starts_with("words: line 1: \"cat many\""));
+  BOOST_TEST(parse({"cat", ""}) == "words:2: empty piece");
+  BOOST_TEST(parse({"ice cream 3"}).starts_with("words:1: \"ice cream 3\""));
+  BOOST_TEST(parse({"cat many"}).starts_with("words:1: \"cat many\""));
 }
