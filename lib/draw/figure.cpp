@@ -30,8 +30,9 @@ bool is_chosen(const std::vector<Choice>& choices, const std::string& dim, std::
 std::int64_t default_index(const TensorMap& map, const std::string& path, std::size_t axis,
                            std::int64_t size) {
   const Group* group = find_group(map, path);
-  if (!group || axis >= group->default_slice.size() || path != in_group(group_of(path), group->signal))
+  if (!group || axis >= group->default_slice.size() || path != in_group(group_of(path), group->signal)) {
     return 0;
+  }
   const std::string& text = group->default_slice[axis];
   std::int64_t index = 0;
   std::from_chars(text.data(), text.data() + text.size(), index);
@@ -118,8 +119,9 @@ void complete_for_picture(const TensorMap& map, const std::string& path, std::ve
 }
 
 Heatmap heatmap_of(const TensorMap& map, const Slice& slice, const FigureOptions& options) {
-  if (slice.values.dtype() == DType::string)
+  if (slice.values.dtype() == DType::string) {
     fail("/", escaped(slice.name), " holds text; a heat map needs numbers");
+  }
   const std::size_t rank = slice.axes.size();
   const Shape& shape = slice.values.shape();
   if (rank > 3) {

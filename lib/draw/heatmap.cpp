@@ -276,8 +276,9 @@ void draw_bar(const Heatmap& map, const Plan& plan, Painter& painter) {
 }  // namespace
 
 void check(const Heatmap& map) {
-  if (map.rows < 1 || map.columns < 1 || map.panels.empty())
+  if (map.rows < 1 || map.columns < 1 || map.panels.empty()) {
     fail("there is nothing to draw: the slice has no values");
+  }
   if (map.rows > kMostCells || map.columns > kMostCells) {
     fail("a heat map of ", map.rows, " x ", map.columns, " is too large (at most ", kMostCells,
          " a side): draw a part, for example --slice dim=0:", kMostCells);

@@ -102,8 +102,9 @@ std::string attribute_text(const Attribute& attribute) {
   if (const auto* integer = std::get_if<std::int64_t>(&attribute)) return std::to_string(*integer);
   if (const auto* number = std::get_if<double>(&attribute)) return shortest(*number);
   std::string list;
-  for (const auto& item : std::get<std::vector<std::string>>(attribute))
+  for (const auto& item : std::get<std::vector<std::string>>(attribute)) {
     list += (list.empty() ? "" : ", ") + item;
+  }
   return list;
 }
 

@@ -203,8 +203,9 @@ std::string paint(PictureFormat format, Size size, const std::function<void(Pain
   painter.fill({0, 0, size.width, size.height}, {255, 255, 255});
   draw(painter);
   check(cairo_status(cairo.get()));
-  if (format == PictureFormat::png)
+  if (format == PictureFormat::png) {
     check(cairo_surface_write_to_png_stream(surface.get(), append_bytes, &bytes));
+  }
   cairo_surface_finish(surface.get());
   check(cairo_surface_status(surface.get()));
   return bytes;

@@ -84,8 +84,9 @@ std::string matrix_tsv(const Slice& slice) {
   out += "\n";
   for (std::int64_t r = 0; r < rows; ++r) {
     out += label_at(slice.axes[0], r);
-    for (std::int64_t c = 0; c < columns; ++c)
+    for (std::int64_t c = 0; c < columns; ++c) {
       out += "\t" + values[static_cast<std::size_t>(r * columns + c)];
+    }
     out += "\n";
   }
   return out;
@@ -119,8 +120,9 @@ std::string TsvLines::add(const Slice& slice,
   std::vector<std::int64_t> index(slice.axes.size());
   for (const auto& value : tsv_values(slice.values)) {
     out += start;
-    for (std::size_t a = 0; a < index.size(); ++a)
+    for (std::size_t a = 0; a < index.size(); ++a) {
       out += std::to_string(slice.axes[a].first + index[a]) + "\t";
+    }
     for (std::size_t a = 0; a < index.size(); ++a) {
       if (labelled_.at(a)) out += label_at(slice.axes[a], index[a]) + "\t";
     }

@@ -14,9 +14,12 @@ Shape without(Shape shape, std::size_t axis) {
 }  // namespace
 
 std::vector<std::string> dims_of(const Tensor& tensor) {
-  if (tensor.dims().size() == tensor.shape().size()) return tensor.dims();
+  const bool has_names = tensor.dims().size() == tensor.shape().size();
   std::vector<std::string> names;
-  for (std::size_t i = 0; i < tensor.shape().size(); ++i) names.push_back(concat("dim_", i));
+  for (std::size_t i = 0; i < tensor.shape().size(); ++i) {
+    const bool repeats = has_names && std::find(names.begin(), names.end(), tensor.dims()[i]) != names.end();
+    names.push_back(has_names && !repeats ? tensor.dims()[i] : concat("dim_", i));
+  }
   return names;
 }
 

@@ -44,7 +44,7 @@ inline Around around(const Shape& shape, std::size_t axis) {
   return around;
 }
 
-/// The names of the dimensions of a tensor, "dim_0" and so on where it has none.
+/// The names of the dimensions of a tensor, "dim_0" and so on where it has none or a name comes again.
 std::vector<std::string> dims_of(const Tensor& tensor);
 
 /// The values as doubles. Throws Error for strings.

@@ -92,9 +92,10 @@ void visit_slices(io::FrameReader& reader, const std::string& name, std::vector<
     done = seen >= span.last;
   }
   if (path.empty()) fail(escaped(reader.name()), ": there are no tensors in it");
-  if (visited == 0 && (seen > 0 || span.first > 0))
+  if (visited == 0 && (seen > 0 || span.first > 0)) {
     fail(escaped(reader.name()), ": there is no sentence ", span.first, "; it has ", seen,
          " of them, counted from 0");
+  }
 }
 
 }  // namespace heed::draw

@@ -77,6 +77,22 @@ BOOST_AUTO_TEST_CASE(dimensions_without_names_have_numbers) {
   BOOST_TEST(take_slice(map, "plain", choices({"dim_1=-1"})).values.values<double>()[1] == 5);
 }
 
+BOOST_AUTO_TEST_CASE(a_name_that_comes_twice_means_the_first) {
+  TensorMap map;
+  map.add("square", Tensor::of<double>({0, 1, 2, 3, 4, 5}, {2, 3}, {"word", "word"}));
+  const Slice slice = take_slice(map, "square", choices({"word=1"}));
+  BOOST_TEST(slice.axes[0].name == "dim_1");
+  BOOST_TEST(slice.values.values<double>()[0] == 3);
+}
+
+BOOST_AUTO_TEST_CASE(lengths_that_cannot_be_are_harmless) {
+  TensorMap map;
+  map.add("g/values", Tensor::zeros<float>({2, 3}, {"sentence", "position"}));
+  map.add("g/length", Tensor::of<std::int64_t>({-7, INT64_MAX}, {2}, {"sentence"}));
+  BOOST_TEST(take_slice(map, "g/values", choices({"sentence=0"})).values.shape() == (Shape{0}));
+  BOOST_TEST(take_slice(map, "g/values", choices({"sentence=1"})).values.shape() == (Shape{3}));
+}
+
 BOOST_AUTO_TEST_CASE(positions_are_labelled_by_pieces_or_words) {
   TensorMap map;
   map.add("embeddings/values", Tensor::zeros<float>({2, 3, 7}, {"sentence", "position", "dim"}));
