@@ -23,7 +23,7 @@ template <class T>
 class Scratch {
  public:
   explicit Scratch(Index elements) {
-    const std::size_t lines = elements / kLine + 8;
+    const std::size_t lines = elements / kLine + 8;  // each matrix is rounded up to whole lines
     if (memory().size() < lines) memory().resize(lines);
   }
   /// [rows, cols], rows padded to whole vectors (two where a product would otherwise end in a cut pair).
@@ -63,15 +63,66 @@ HWY_INLINE void multiply(bool large, const SmallProduct<T>& p) {
     multiply_small(p);
 }
 
-/// to [d, m] = from^T, rows padded with zeros.
+#if HWY_TARGET == HWY_SCALAR
+
+template <class T>
+void transpose(Matrix<const T> from, Matrix<T> to) {
+  for (Index c = 0; c < to.rows; ++c)
+    for (Index j = 0; j < from.rows; ++j) to(c, j) = from(j, c);
+}
+
+#else
+
+/// Four rows of four floats become four columns.
+HWY_INLINE void store_transposed(const float* const (&rows)[4], float* to, Index stride) {
+  const hn::FixedTag<float, 4> floats;
+  const hn::FixedTag<double, 2> pairs;
+  const auto a = hn::LoadU(floats, rows[0]), b = hn::LoadU(floats, rows[1]);
+  const auto c = hn::LoadU(floats, rows[2]), d = hn::LoadU(floats, rows[3]);
+  const auto ab_low = hn::BitCast(pairs, hn::InterleaveLower(floats, a, b));
+  const auto ab_high = hn::BitCast(pairs, hn::InterleaveUpper(floats, a, b));
+  const auto cd_low = hn::BitCast(pairs, hn::InterleaveLower(floats, c, d));
+  const auto cd_high = hn::BitCast(pairs, hn::InterleaveUpper(floats, c, d));
+  hn::StoreU(hn::BitCast(floats, hn::InterleaveLower(pairs, ab_low, cd_low)), floats, to);
+  hn::StoreU(hn::BitCast(floats, hn::InterleaveUpper(pairs, ab_low, cd_low)), floats, to + stride);
+  hn::StoreU(hn::BitCast(floats, hn::InterleaveLower(pairs, ab_high, cd_high)), floats, to + 2 * stride);
+  hn::StoreU(hn::BitCast(floats, hn::InterleaveUpper(pairs, ab_high, cd_high)), floats, to + 3 * stride);
+}
+HWY_INLINE void store_transposed(const double* const (&rows)[2], double* to, Index stride) {
+  const hn::FixedTag<double, 2> doubles;
+  const auto a = hn::LoadU(doubles, rows[0]), b = hn::LoadU(doubles, rows[1]);
+  hn::StoreU(hn::InterleaveLower(doubles, a, b), doubles, to);
+  hn::StoreU(hn::InterleaveUpper(doubles, a, b), doubles, to + stride);
+}
+
+/// to [d, m] = from^T, rows padded with zeros. By squares of 16 bytes a side, since column by column it would
+/// take as long as the product that follows.
 template <class T>
 HWY_INLINE void transpose(Matrix<const T> from, Matrix<T> to) {
-  for (Index j = 0; j < from.rows; ++j) {
-    const T* row = from.row(j);
-    for (Index c = 0; c < from.cols; ++c) to.data[c * to.row_stride + j] = row[c];
+  constexpr Index side = 16 / sizeof(T);
+  static constexpr T zeros[side] = {};
+  for (Index j = 0; j < to.row_stride; j += side) {
+    const T* rows[side];
+    Index step[side];  // rows behind the last read the same zeros again and again
+    for (Index r = 0; r < side; ++r) {
+      rows[r] = j + r < from.rows ? from.row(j + r) : zeros;
+      step[r] = j + r < from.rows ? 1 : 0;
+    }
+    Index c = 0;
+    for (; c + side <= from.cols; c += side) {
+      store_transposed(rows, to.row(c) + j, to.row_stride);
+      for (Index r = 0; r < side; ++r) rows[r] += step[r] * side;
+    }
+    for (; c < from.cols; ++c) {
+      for (Index r = 0; r < side; ++r) {
+        to.row(c)[j + r] = *rows[r];
+        rows[r] += step[r];
+      }
+    }
   }
-  for (Index c = 0; c < to.rows; ++c) std::fill(to.row(c) + to.cols, to.row(c) + to.row_stride, T{0});
 }
+
+#endif
 
 /// c [n, m] = alpha a b^T with a [n, d], b [m, d]; `transposed` is scratch for b^T.
 /// The padding of c's rows is written too.
@@ -100,7 +151,11 @@ HWY_INLINE void hide_keys(const AttentionHead<T>& head, Index i, Matrix<T> score
   if (head.mask)
     for (Index j = 0; j < visible; ++j)
       if (!head.mask[i * m + j]) row[j] = minus_infinity<T>;
-  std::fill(row + visible, row + scores.row_stride, minus_infinity<T>);
+  // Whole vectors, because softmax loads whole vectors next and would wait for narrower stores.
+  for (Index j = visible / lanes<T> * lanes<T>; j < scores.row_stride; j += lanes<T>) {
+    const auto seen = hn::FirstN(Tag<T>(), static_cast<std::size_t>(std::max<Index>(visible - j, 0)));
+    hn::StoreU(hn::IfThenElse(seen, hn::LoadU(Tag<T>(), row + j), set(minus_infinity<T>)), Tag<T>(), row + j);
+  }
 }
 
 template <class T>
@@ -124,14 +179,19 @@ template <class T>
 void attend_forward(const AttentionHead<T>& head, T* scores, T* weights, Matrix<T> context) {
   const Index n = head.q.rows, m = head.k.rows, width = Scratch<T>::padded(m);
   const bool large = is_large(head);
-  Scratch<T> scratch((n + head.k.cols) * width + 64);
+  Scratch<T> scratch((n + head.k.cols) * width + n);
   const Matrix<T> p = scratch.matrix(n, m), k_transposed = scratch.matrix(head.k.cols, m);
+  T* factor = scratch.matrix(1, n).data;
   multiply_by_transpose(large, head.scale, head.q, head.k, k_transposed, p);
-  KeepFactors<T> keep(head.drop);
   for (Index i = 0; i < n; ++i) {
     if (scores) copy_row(p.row(i), m, scores + i * m);
     hide_keys(head, i, p);
-    softmax_row(p.row(i), width);
+    factor[i] = softmax_shift(p.row(i), width);
+  }
+  for (Index i = 0; i < n; ++i) factor[i] = softmax_exp(p.row(i), width, factor[i]);
+  KeepFactors<T> keep(head.drop);
+  for (Index i = 0; i < n; ++i) {
+    scale_row(p.row(i), width, factor[i]);
     copy_row(p.row(i), m, weights + i * m);
     if (head.drop.active()) drop_row(keep, i * m, p.row(i), m, p.row(i));
   }
@@ -169,7 +229,7 @@ void attend_backward(const AttentionHead<T>& head, const T* weights, Matrix<cons
                      Matrix<T> d_k, Matrix<T> d_v) {
   const Index n = head.q.rows, m = head.k.rows, width = Scratch<T>::padded(m);
   const bool large = is_large(head);
-  Scratch<T> scratch((2 * n + head.v.cols) * width + 64);
+  Scratch<T> scratch((2 * n + head.v.cols) * width);
   Matrix<const T> p(weights, n, m);
   if (head.drop.active()) {
     const Matrix<T> dropped = scratch.matrix(n, m);
@@ -224,7 +284,7 @@ template <class T>
 void attend_cached(const T* q, std::span<const T* const> key_rows, std::span<const T* const> value_rows,
                    Index d_k, Index d_v, T scale, T* weights, T* context) {
   const Index m = key_rows.size();
-  Scratch<T> scratch(m + 64);
+  Scratch<T> scratch(m);
   T* w = scratch.matrix(1, m).data;
   for (Index j = 0; j < m; ++j) w[j] = scale * dot(q, key_rows[j], d_k);
   softmax_row(w, m);

@@ -38,7 +38,8 @@ HWY_INLINE T sum_exp(P* x, Index n, T max) {
   const Whole<T> all;
   Index i = 0;
   for (; i + 2 * lanes<T> <= n; i += 2 * lanes<T>) {  // two at a time hide the latency of exp
-    const Vec<T> e0 = exp<T>(all.load(x + i) - shift), e1 = exp<T>(all.load(x + i + lanes<T>) - shift);
+    const Vec<T> e0 = exp_of_negative<T>(all.load(x + i) - shift),
+                 e1 = exp_of_negative<T>(all.load(x + i + lanes<T>) - shift);
     if constexpr (keep) {
       all.store(e0, x + i);
       all.store(e1, x + i + lanes<T>);
@@ -47,7 +48,7 @@ HWY_INLINE T sum_exp(P* x, Index n, T max) {
     sum1 = sum1 + e1;
   }
   for_vectors<T>(n - i, [&](Index j, auto part) HWY_ATTR {
-    const Vec<T> e = exp<T>(part.load(x + i + j) - shift);
+    const Vec<T> e = exp_of_negative<T>(part.load(x + i + j) - shift);
     if constexpr (keep) part.store(e, x + i + j);
     sum0 = sum0 + part.only(e, 0);
   });

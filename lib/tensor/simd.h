@@ -116,21 +116,22 @@ HWY_INLINE T max_of_row(const T* x, Index n) {
   return max_of_lanes<T>(hn::Max(hn::Max(max0, max1), hn::Max(max2, max3)));
 }
 
-// ---- exp and its relatives: relative error about one unit in the last place; NaN in, NaN out
-// ------------------- exp(x) = 2^n exp(r), n = round(x / ln 2), |r| <= ln 2 / 2, exp(r) by its Taylor series.
+// ---- exp and its relatives ----
+// Relative error of one or two units in the last place; NaN in, NaN out.
+// exp(x) = 2^n exp(r), n = round(x / ln 2), |r| <= ln 2 / 2, exp(r) by its Taylor series.
 
 template <class T>
 struct ExpConstants;
 template <>
 struct ExpConstants<float> {
-  static constexpr int degree = 7;               // next term: 5e-9
-  static constexpr float low = -104, high = 89;  // below and above, the result is 0 and infinity
+  static constexpr int degree = 7;          // next term: 5e-9
+  static constexpr float lowest = -87.33f;  // exp of less is no normal number any more
   static constexpr float ln2_high = 0.693359375f, ln2_low = -2.12194440e-4f;  // n * ln2_high is exact
 };
 template <>
 struct ExpConstants<double> {
   static constexpr int degree = 13;  // next term: 4e-18
-  static constexpr double low = -746, high = 710;
+  static constexpr double lowest = -708.39;
   static constexpr double ln2_high = 0.693145751953125, ln2_low = 1.42860682030941723212e-6;
 };
 
@@ -141,70 +142,57 @@ constexpr T inverse_factorial(int n) {
   return static_cast<T>(1 / product);
 }
 
-/// r + r^2 / 2! + ... + r^degree / degree!
-template <class T, int term = 1>
-HWY_INLINE Vec<T> exp_minus_one_series(Vec<T> r) {
-  if constexpr (term == ExpConstants<T>::degree)
-    return r * set(inverse_factorial<T>(term));
+/// 1 / first! + r / (first + 1)! + ... up to the last degree.
+template <class T, int first = 1>
+HWY_INLINE Vec<T> factorial_series(Vec<T> r) {
+  const Vec<T> term = set(inverse_factorial<T>(first));
+  if constexpr (first == ExpConstants<T>::degree)
+    return term;
   else
-    return r * (exp_minus_one_series<T, term + 1>(r) + set(inverse_factorial<T>(term)));
+    return hn::MulAdd(factorial_series<T, first + 1>(r), r, term);
 }
 
+/// exp(x) = scale + scale * fraction, where fraction = exp(r) - 1 has no cancellation.
 template <class T>
-struct PowerOfTwo {
-  Vec<T> low, high;  ///< 2^n = low * high, each of them a normal number for every n of an exp
-};
+struct ExpParts {
+  Vec<T> scale, fraction;
 
-template <class T>
-HWY_INLINE PowerOfTwo<T> power_of_two(Vec<T> n) {
-  const hn::RebindToSigned<Tag<T>> integers;
-  constexpr int mantissa = std::numeric_limits<T>::digits - 1;
-  const auto bias = hn::Set(integers, std::numeric_limits<T>::max_exponent - 1);
-  const auto whole = hn::ConvertTo(integers, n), half = hn::ShiftRight<1>(whole);
-  return {hn::BitCast(Tag<T>(), hn::ShiftLeft<mantissa>(half + bias)),
-          hn::BitCast(Tag<T>(), hn::ShiftLeft<mantissa>(whole - half + bias))};
-}
-
-/// n and r of x = n ln 2 + r, for x between ExpConstants::low and high.
-template <class T>
-struct ReducedExponent {
-  Vec<T> n, r;
-
-  HWY_INLINE explicit ReducedExponent(Vec<T> x) {
+  HWY_INLINE explicit ExpParts(Vec<T> x) {
     using C = ExpConstants<T>;
-    n = hn::Round(x * set(static_cast<T>(1.4426950408889634)));
-    r = hn::NegMulAdd(n, set(C::ln2_low), hn::NegMulAdd(n, set(C::ln2_high), x));
+    const Vec<T> n = hn::Round(x * set(static_cast<T>(1.4426950408889634)));
+    const Vec<T> r = hn::NegMulAdd(n, set(C::ln2_low), hn::NegMulAdd(n, set(C::ln2_high), x));
+    const hn::RebindToSigned<Tag<T>> integers;
+    const auto bias = hn::Set(integers, std::numeric_limits<T>::max_exponent - 1);
+    constexpr int mantissa = std::numeric_limits<T>::digits - 1;
+    scale = hn::BitCast(Tag<T>(), hn::ShiftLeft<mantissa>(hn::ConvertTo(integers, n) + bias));
+    fraction = r * factorial_series<T>(r);
   }
 };
 
+/// exp(x) for x <= 0 (or NaN): all that softmax needs. Numbers too small for full precision become 0.
 template <class T>
-HWY_INLINE Vec<T> exp(Vec<T> x) {
-  using C = ExpConstants<T>;
-  const ReducedExponent<T> e(hn::Min(hn::Max(x, set(C::low)), set(C::high)));
-  const PowerOfTwo<T> power = power_of_two<T>(e.n);
-  const Vec<T> y = (exp_minus_one_series<T>(e.r) + set(T{1})) * power.low * power.high;
-  return hn::IfThenElse(hn::IsNaN(x), x, y);
+HWY_INLINE Vec<T> exp_of_negative(Vec<T> x) {
+  const ExpParts<T> e(x);
+  return hn::IfThenZeroElse(x < set(ExpConstants<T>::lowest), hn::MulAdd(e.scale, e.fraction, e.scale));
 }
 
-/// With t = exp(-2|x|) - 1, computed without cancellation: tanh |x| = -t / (2 + t).
+/// With t = exp(-2|x|) - 1: tanh |x| = -t / (2 + t).
 template <class T>
 HWY_INLINE Vec<T> tanh(Vec<T> x) {
-  const Vec<T> lowest = set(T{-40});  // tanh is 1 there
-  const ReducedExponent<T> e(hn::Max(hn::Abs(x) * set(T{-2}), lowest));
-  const PowerOfTwo<T> power = power_of_two<T>(e.n);
-  const Vec<T> scale = power.low * power.high;
-  const Vec<T> t = hn::MulAdd(scale, exp_minus_one_series<T>(e.r), scale - set(T{1}));
+  const ExpParts<T> e(hn::Max(hn::Abs(x) * set(T{-2}), set(T{-40})));  // beyond, tanh is 1
+  const Vec<T> t = hn::MulAdd(e.scale, e.fraction, e.scale - set(T{1}));
   const Vec<T> y = hn::CopySign(hn::Neg(t) / (t + set(T{2})), x);
   return hn::IfThenElse(hn::IsNaN(x), x, y);
 }
 
+/// With e = exp(-|x|): 1 / (1 + e) for positive x, e / (1 + e) for negative.
 template <class T>
 HWY_INLINE Vec<T> sigmoid(Vec<T> x) {
-  return set(T{1}) / (set(T{1}) + exp<T>(hn::Neg(x)));
+  const Vec<T> one = set(T{1}), e = exp_of_negative<T>(hn::Neg(hn::Abs(x)));
+  return hn::IfThenElse(x < hn::Zero(Tag<T>()), e, one) / (one + e);
 }
 
-// ---- dropout
-// ---------------------------------------------------------------------------------------------------
+// ---- dropout ----
 // Elements come in tiles of 128, the bits of 16 Philox blocks: word w of block b holds element (2 w) * 16 + b
 // of the tile in its low half and element (2 w + 1) * 16 + b in its high half. So vectors of 4, 8 and 16
 // lanes all see whole runs of neighbours, and the mask is the same for every vector length.

@@ -11,20 +11,39 @@
 HWY_BEFORE_NAMESPACE();
 namespace heed::HWY_NAMESPACE {
 
-/// x = softmax(x); exactly 0 where x is -infinity, all zeros when all are. NaN spreads over the row.
+// Softmax in three steps, so that attention can take each step for all rows: rows are short, and the
+// processor overlaps the steps of different rows but not of one.
+
+/// What to subtract before exp: the maximum, or 0 when all are -infinity.
 template <class T>
-HWY_INLINE void softmax_row(T* x, Index n) {
+HWY_INLINE T softmax_shift(const T* x, Index n) {
   const T max = max_of_row<T>(x, n);
-  const Vec<T> shift = set(max == minus_infinity<T> ? T{0} : max);
+  return max == minus_infinity<T> ? T{0} : max;
+}
+
+/// x = exp(x - shift); returns what to multiply with so that the sum becomes 1, or 0 when all are 0. NaN
+/// spreads.
+template <class T>
+HWY_INLINE T softmax_exp(T* x, Index n, T shift) {
   Vec<T> sums = set(T{0});
   for_vectors<T>(n, [&](Index i, auto part) HWY_ATTR {
-    const Vec<T> e = exp<T>(part.load(x + i) - shift);
+    const Vec<T> e = exp_of_negative<T>(part.load(x + i) - set(shift));
     part.store(e, x + i);
     sums = sums + part.only(e, 0);
   });
   const T sum = sum_of_lanes<T>(sums);
-  const Vec<T> inverse = set(sum == 0 ? T{0} : 1 / sum);
-  for_vectors<T>(n, [&](Index i, auto part) HWY_ATTR { part.store(part.load(x + i) * inverse, x + i); });
+  return sum == 0 ? T{0} : 1 / sum;
+}
+
+template <class T>
+HWY_INLINE void scale_row(T* x, Index n, T factor) {
+  for_vectors<T>(n, [&](Index i, auto part) HWY_ATTR { part.store(part.load(x + i) * set(factor), x + i); });
+}
+
+/// x = softmax(x); exactly 0 where x is -infinity, all zeros when all are. NaN spreads over the row.
+template <class T>
+HWY_INLINE void softmax_row(T* x, Index n) {
+  scale_row(x, n, softmax_exp(x, n, softmax_shift(x, n)));
 }
 
 }  // namespace heed::HWY_NAMESPACE
