@@ -34,9 +34,9 @@ struct Factor {
 
 template <class T>
 void check_product(std::int64_t m, std::int64_t n, std::int64_t k, bool a_transposed, bool b_transposed,
-                   bool c_transposed, double beta) {
-  const Factor<T> a(m, k, a_transposed, 3, 1), b(k, n, b_transposed, 5, 2);
-  Factor<T> c(m, n, c_transposed, 2, 3);
+                   bool c_transposed, double beta, int gap = 3) {
+  const Factor<T> a(m, k, a_transposed, gap, 1), b(k, n, b_transposed, 2 * gap, 2);
+  Factor<T> c(m, n, c_transposed, gap, 3);
   if (beta == 0) c.view(0, 0) = std::numeric_limits<T>::quiet_NaN();
   const std::vector<T> before = c.storage;
   const Matrix<const T> old(before.data(), m, n, c.view.row_stride, c.view.col_stride);
@@ -71,7 +71,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(equals_three_loops, T, Floats) {
     for (std::int64_t n : sizes)
       for (std::int64_t k : sizes)
         for (int transposed = 0; transposed < 4; ++transposed, ++turn)
-          check_product<T>(m, n, k, transposed & 1, transposed & 2, turn % 5 == 0, turn % 3 * 0.5);
+          check_product<T>(m, n, k, transposed & 1, transposed & 2, turn % 5 == 0, turn % 3 * 0.5,
+                           turn % 2 * 3);
 }
 
 // Shapes on the far side of every boundary of the kernel table.
