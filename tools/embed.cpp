@@ -10,32 +10,34 @@ using namespace heed;
 int main(int argc, char** argv) {
   std::string input, output, model_path, side = "source";
   std::int64_t batch = 64, positions_only = 0, d_model = 512;
-  return cli::run_tool("embed", "Turn token ids into embeddings with positions.", argc, argv, [&](cli::Tool& tool) {
-    tool.input(input, "tokens: frames of tokenize");
-    tool.output(output);
-    tool.model(model_path, cli::Need::optional);
-    tool.option("--side", side, "whose embeddings and vocabulary", cli::one_of({"source", "target"}));
-    tool.option("--batch", batch, "sentences per frame when INPUT is a file", cli::at_least(1));
-    tool.option("--positions-only", positions_only, "write the first N sinusoidal position vectors and stop",
-                cli::at_least(0));
-    tool.option("--d-model", d_model, "their width", cli::at_least(1));
-    tool.example("tokenize -m model.h5 < article.en | embed -m model.h5 -o embeddings.h5");
-    tool.example("embed --positions-only 100 --d-model 100 | viz-dump --heatmap");
-    tool.on_run([&] {
-      if (positions_only > 0) {
-        io::WriteOptions write;
-        write.command = tool.command_line();
-        io::write_map(output, position_map(positions_only, d_model), write);
-        return;
-      }
-      if (model_path.empty()) fail<UsageError>("--model is needed (or HEED_MODEL)");
-      const LoadedModel loaded = load_model(model_path);
-      const Side which = side == "source" ? Side::source : Side::target;
-      run_frames(input, output, tool.command_line(), batch, [&](TensorMap& frame) {
-        io::expect_digest(frame, input, io::vocabulary_digest, loaded.tokenizer(which).digest(), model_path);
-        claim_for_model(frame, input, loaded, model_path);
-        embed_frame(*loaded.model, which, frame);
+  return cli::run_tool(
+      "embed", "Turn token ids into embeddings with positions.", argc, argv, [&](cli::Tool& tool) {
+        tool.input(input, "tokens: frames of tokenize", {"--positions-only"});
+        tool.output(output);
+        tool.model(model_path, cli::Need::optional);
+        tool.option("--side", side, "whose embeddings and vocabulary", cli::one_of({"source", "target"}));
+        tool.option("--batch", batch, "sentences per frame when INPUT is a file", cli::at_least(1));
+        tool.option("--positions-only", positions_only,
+                    "write the first N sinusoidal position vectors and stop", cli::at_least(0));
+        tool.option("--d-model", d_model, "their width", cli::at_least(1));
+        tool.example("tokenize -m model.h5 < article.en | embed -m model.h5 -o embeddings.h5");
+        tool.example("embed --positions-only 100 --d-model 100 | viz-dump --heatmap");
+        tool.on_run([&] {
+          if (positions_only > 0) {
+            io::WriteOptions write;
+            write.command = tool.command_line();
+            io::write_map(output, position_map(positions_only, d_model), write);
+            return;
+          }
+          if (model_path.empty()) fail<UsageError>("--model is needed (or HEED_MODEL)");
+          const LoadedModel loaded = load_model(model_path);
+          const Side which = side == "source" ? Side::source : Side::target;
+          run_frames(input, output, tool.command_line(), batch, [&](TensorMap& frame) {
+            io::expect_digest(frame, input, io::vocabulary_digest, loaded.tokenizer(which).digest(),
+                              model_path);
+            claim_for_model(frame, input, loaded, model_path);
+            embed_frame(*loaded.model, which, frame);
+          });
+        });
       });
-    });
-  });
 }

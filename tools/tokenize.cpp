@@ -9,7 +9,8 @@ int main(int argc, char** argv) {
       "tokenize",
       "Cut text into the pieces of a vocabulary, put pieces together again, or learn a vocabulary.", argc,
       argv, [&](heed::cli::Tool& tool) {
-        tool.input(command.input, "text, one sentence a line; with --detokenize: /tokens or /hypotheses");
+        tool.input(command.input, "text, one sentence a line; with --detokenize: /tokens or /hypotheses",
+                   {"--train", "--import-vocab"});
         tool.output(command.output);
         tool.model(command.model, heed::cli::Need::optional);
         tool.option("--vocab FILE", command.vocabulary, "use this vocabulary instead of a model's");

@@ -97,8 +97,8 @@ void Tool::Parser::explain(const CLI::ParseError& error) const {
                      near.empty() ? "" : "; did you mean " + near.substr(2) + "?");
   }
   std::string what = error.what();
-  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error))
-    what = what.substr(0, what.find(':')) + " needs a value";
+  bool no_value = dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr;
+  if (no_value) what = what.substr(0, what.find(':')) + " needs a value";
   fail<UsageError>(escaped(what, 200), " (see ", app.get_name(), " --help)");
 }
 

@@ -31,11 +31,13 @@ void close_stdout() {
     fail("<stdout>: cannot write: ", std::strerror(errno ? errno : EIO));
 }
 
-void hint_at_terminal(const Tool::Parser& parser) {
-  if (parser.input && *parser.input == "-" && isatty(STDIN_FILENO)) {
-    logging::note("reading from the terminal, Ctrl-D ends; wanted a pipe or a file? see " +
-                  parser.app.get_name() + " --help");
+void hint_at_terminal(Tool::Parser& parser) {
+  if (!parser.input || *parser.input != "-" || !isatty(STDIN_FILENO)) return;
+  for (const std::string& option : parser.input_not_read_with) {
+    if (Tool(parser).given(option)) return;
   }
+  logging::note("reading from the terminal, Ctrl-D ends; wanted a pipe or a file? see " +
+                parser.app.get_name() + " --help");
 }
 
 void configure_logging(const Tool::Parser& parser) {

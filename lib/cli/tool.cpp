@@ -54,7 +54,7 @@ void assign(const Tool::Value& value, const Rule& rule, const std::string& name,
 
 std::string default_text(const Tool::Value& value) {
   return std::visit(
-      Overloaded{[](bool* flag) { return std::string(*flag ? "true" : ""); },
+      Overloaded{[](bool*) { return std::string(); },
                  [](std::int64_t* number) { return std::to_string(*number); },
                  [](double* number) { return concat(*number); }, [](std::string* text) { return *text; },
                  [](std::vector<std::string>*) { return std::string(); }},
@@ -78,19 +78,22 @@ CLI::Option* add_positional(CLI::App& app, const std::string& name, std::string&
   return app.add_option(name, value, help)->type_name("")->configurable(false);
 }
 
+/// A flag that is on by default gets a --no- form.
+void add_flag(CLI::App& app, std::string names, bool& flag, const std::string& help) {
+  if (flag) names += ",!--no-" + display_name(names).substr(2);
+  auto store = [&flag](std::int64_t count) { flag = count > 0; };
+  app.add_flag_function(names, store, help)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)
+      ->default_str(flag ? "true" : "");
+}
+
 }  // namespace
 
 void Tool::add_option(const std::string& text, Value value, const std::string& help, Rule rule) {
   auto [names, metavar] = split_names(text);
   std::string name = display_name(names);
   if (bool** flag = std::get_if<bool*>(&value)) {
-    bool* target = *flag;
-    if (*target) names += ",!--no-" + name.substr(2);
-    parser_.app
-        .add_flag_function(
-            names, [target](std::int64_t count) { *target = count > 0; }, help)
-        ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)
-        ->default_str(default_text(value));
+    add_flag(parser_.app, names, **flag, help);
     return;
   }
   std::string details = help;
@@ -139,9 +142,10 @@ bool Tool::given(const std::string& name) const {
   return found && found->count() > 0;
 }
 
-void Tool::input(std::string& path, const std::string& help) {
+void Tool::input(std::string& path, const std::string& help, std::vector<std::string> not_read_with) {
   if (path.empty()) path = "-";
   parser_.input = &path;
+  parser_.input_not_read_with = std::move(not_read_with);
   add_positional(parser_.app, "INPUT", path, help + "; - is stdin")->default_str(path);
 }
 

@@ -70,8 +70,9 @@ class Tool {
   /// `name` is a field or a long option: "d_model", "d-model" and "--d-model" are the same.
   bool given(const std::string& name) const;
 
-  /// The positional INPUT; "-", the default, is stdin.
-  void input(std::string& path, const std::string& help);
+  /// The positional INPUT; "-", the default, is stdin. When stdin is a terminal, a hint says that the tool
+  /// waits for it, unless one of the options `not_read_with` is given.
+  void input(std::string& path, const std::string& help, std::vector<std::string> not_read_with = {});
   /// A further positional, after INPUT.
   void argument(const std::string& name, std::string& value, const std::string& help,
                 Need need = Need::required);
