@@ -21,19 +21,30 @@ void* Arena::bytes(std::size_t count) {
     used_ = 0;
   }
   if (chunk_ == chunks_.size()) {
-    const std::size_t size = std::max(count, kSmallestChunk);
-    auto* data = static_cast<std::byte*>(::operator new (size, std::align_val_t{kAlignment}));
-    chunks_.push_back({std::unique_ptr<std::byte, Free>(data), size});
+    add_chunk(std::max(count, kSmallestChunk));
     used_ = 0;
   }
   void* p = chunks_[chunk_].data.get() + used_;
   used_ += count;
+  total_ += count;
   return p;
 }
 
 void Arena::reset() {
+  // Several chunks leave gaps that depend on the order of sizes, so the next pass gets one that holds them
+  // all.
+  if (chunks_.size() > 1) {
+    chunks_.clear();
+    add_chunk(total_);
+  }
   chunk_ = 0;
   used_ = 0;
+  total_ = 0;
+}
+
+void Arena::add_chunk(std::size_t size) {
+  auto* data = static_cast<std::byte*>(::operator new (size, std::align_val_t{kAlignment}));
+  chunks_.push_back({std::unique_ptr<std::byte, Free>(data), size});
 }
 
 }  // namespace heed

@@ -34,10 +34,12 @@ class Arena {
     std::size_t size;
   };
   void* bytes(std::size_t count);
+  void add_chunk(std::size_t size);
 
   std::vector<Chunk> chunks_;
   std::size_t chunk_ = 0;  ///< the chunk being filled
   std::size_t used_ = 0;   ///< bytes used of it
+  std::size_t total_ = 0;  ///< bytes handed out since reset()
 };
 
 }  // namespace heed

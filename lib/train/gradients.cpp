@@ -63,7 +63,6 @@ Gradients::Gradients(const Model<float>& model, const ParallelCorpus& corpus, st
                      int threads, std::uint64_t seed, double label_smoothing)
     : model_(model), corpus_(corpus), threads_(threads), seed_(seed), label_smoothing_(label_smoothing) {
   for (std::int64_t i = 0; i < shards; ++i) {
-    tapes_.push_back(std::make_unique<Tape<float>>());
     buffers_.emplace_back(model.parameters().values().size());
   }
 }
@@ -76,8 +75,8 @@ CrossEntropySums Gradients::compute_shard(const Batch& batch, std::int64_t shard
   const PackedTokens source = pack(corpus_.source, sentences);
   const PackedTokens target = pack(corpus_.target, sentences);
 
-  Tape<float>& tape = *tapes_[index];
-  tape.reset();
+  const TapePool::Lease lease = tapes_.lease();
+  Tape<float>& tape = *lease;
   tape.set_with_gradients(true);
   Pass<float> pass;
   pass.tape = &tape;

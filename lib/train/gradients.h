@@ -3,13 +3,13 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "models/model.h"
 #include "train/batching.h"
+#include "train/tape_pool.h"
 
 namespace heed {
 
@@ -48,7 +48,7 @@ class Gradients {
   int threads_;
   std::uint64_t seed_;
   double label_smoothing_;
-  std::vector<std::unique_ptr<Tape<float>>> tapes_;  ///< one per shard
+  TapePool tapes_;
   std::vector<std::vector<float>> buffers_;  ///< one per shard, the parameters' layout; zero between updates
   double norm_ = 0;
   PhaseSeconds seconds_;

@@ -28,17 +28,6 @@ void check_writable(const std::string& path) {
   io::AtomicFile trial(path);
 }
 
-/// Removes the temporary files (io/atomic_file.h) that process `owner` left in `folder`.
-void remove_temporaries(const std::filesystem::path& folder, const std::string& owner) {
-  std::error_code ignored;  // a file too many does no harm
-  for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
-    const std::string name = entry.path().filename().string();
-    if (name.starts_with(".heed-" + owner + "-") && name.ends_with(".tmp")) {
-      std::filesystem::remove(entry.path(), ignored);
-    }
-  }
-}
-
 void make_folder(const std::string& path) {
   std::error_code error;
   std::filesystem::create_directory(path, error);
@@ -50,12 +39,7 @@ void make_folder(const std::string& path) {
 RunLock::RunLock(const RunFiles& files) : path_(files.lock) {
   take(files);
   try {
-    const std::string dead = owner();
-    if (!dead.empty()) {
-      remove_temporaries(std::filesystem::path(files.model).parent_path() / ".", dead);
-      remove_temporaries(files.snapshot_folder, dead);
-    }
-    write_owner();  // before any temporary file is made, so that the next trainer can tell whose they are
+    write_owner();
     check_writable(files.model);
     make_folder(files.snapshot_folder);
     for (const std::string& path : {files.checkpoint, files.previous_checkpoint, files.metrics})

@@ -27,9 +27,8 @@ struct RunFiles {
 /// obstacle.
 class RunLock {
  public:
-  /// Takes the lock, removes what a killed trainer left half-written, makes the snapshot folder, and checks
-  /// that every file of the run can be written. Throws Error naming path and cause, or the other trainer's
-  /// process id.
+  /// Takes the lock, makes the snapshot folder, and checks that every file of the run can be written. Throws
+  /// Error naming path and cause, or the other trainer's process id.
   explicit RunLock(const RunFiles& files);
   ~RunLock();
   RunLock(const RunLock&) = delete;

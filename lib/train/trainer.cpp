@@ -50,7 +50,8 @@ Trainer::Trainer(Model<float>& model, const ParallelCorpus& training, const Para
       lock_(files_),
       gradients_(model, training, config_.shards, setup_.threads, setup_.seed, config_.label_smoothing),
       optimizer_(config_, model.parameters().values().size(), setup_.threads),
-      validator_(model, validation, config_.batch_tokens, setup_.threads),
+      validator_(model, validation, std::max<std::int64_t>(1, config_.batch_tokens / config_.shards),
+                 setup_.threads),
       snapshots_(files_.snapshot_folder, model, setup_.vocabularies),
       started_(Clock::now()),
       saved_at_(started_) {

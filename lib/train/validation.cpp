@@ -7,16 +7,17 @@ namespace heed {
 
 Validator::Validator(const Model<float>& model, const ParallelCorpus& corpus, std::int64_t batch_tokens,
                      int threads)
-    : model_(model), corpus_(corpus), batches_(make_validation_batches(corpus, batch_tokens)) {
-  for (int i = 0; i < threads; ++i) tapes_.push_back(std::make_unique<Tape<float>>());
-}
+    : model_(model),
+      corpus_(corpus),
+      batches_(make_validation_batches(corpus, batch_tokens)),
+      threads_(threads) {}
 
-CrossEntropySums Validator::sums_of(const Batch& batch, Tape<float>& tape) const {
+CrossEntropySums Validator::sums_of(const Batch& batch) {
   const PackedTokens source = pack(corpus_.source, batch.shards.front());
   const PackedTokens target = pack(corpus_.target, batch.shards.front());
-  tape.reset();
+  const TapePool::Lease tape = tapes_.lease();
   Pass<float> pass;
-  pass.tape = &tape;
+  pass.tape = &*tape;
   pass.parameters = &model_.parameters();
   const Var<float> input = model_.embed(pass, Side::source, source);
   const Var<float> memory = model_.encode(pass, input, source.rows, 0, model_.n_encoder_layers());
@@ -26,11 +27,9 @@ CrossEntropySums Validator::sums_of(const Batch& batch, Tape<float>& tape) const
 
 std::optional<ValidationScore> Validator::run(const std::atomic<bool>& stop) {
   std::vector<CrossEntropySums> parts(batches_.size());
-  const auto lanes = static_cast<std::int64_t>(tapes_.size());
-  parallel_for(lanes, static_cast<int>(lanes), [&](std::int64_t lane) {
-    for (auto i = static_cast<std::size_t>(lane); i < batches_.size() && !stop; i += tapes_.size()) {
-      parts[i] = sums_of(batches_[i], *tapes_[static_cast<std::size_t>(lane)]);
-    }
+  parallel_for(static_cast<std::int64_t>(batches_.size()), threads_, [&](std::int64_t batch) {
+    const auto index = static_cast<std::size_t>(batch);
+    if (!stop) parts[index] = sums_of(batches_[index]);
   });
   if (stop) return std::nullopt;
 

@@ -3,12 +3,12 @@
 
 #include <atomic>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <vector>
 
 #include "models/model.h"
 #include "train/batching.h"
+#include "train/tape_pool.h"
 
 namespace heed {
 
@@ -27,12 +27,13 @@ class Validator {
   std::optional<ValidationScore> run(const std::atomic<bool>& stop);
 
  private:
-  CrossEntropySums sums_of(const Batch& batch, Tape<float>& tape) const;
+  CrossEntropySums sums_of(const Batch& batch);
 
   const Model<float>& model_;
   const ParallelCorpus& corpus_;
   std::vector<Batch> batches_;
-  std::vector<std::unique_ptr<Tape<float>>> tapes_;  ///< one per thread
+  int threads_;
+  TapePool tapes_;
 };
 
 }  // namespace heed

@@ -229,15 +229,15 @@ BOOST_AUTO_TEST_CASE(a_second_trainer_is_refused) {
   BOOST_CHECK_NO_THROW(RunLock again(files));
 }
 
-BOOST_AUTO_TEST_CASE(remains_of_a_killed_trainer_are_removed) {
+BOOST_AUTO_TEST_CASE(a_lock_that_a_killed_trainer_left_is_no_obstacle) {
   const TemporaryFolder folder;
   const RunFiles files(folder.file("m.h5"));
-  std::ofstream(files.lock) << "4711\n";
-  std::ofstream(folder.file(".heed-4711-0.tmp")) << "half a checkpoint";
-  std::ofstream(folder.file(".heed-4712-0.tmp")) << "another program's";
-  const RunLock lock(files);
-  BOOST_TEST(!std::filesystem::exists(folder.file(".heed-4711-0.tmp")));
-  BOOST_TEST(std::filesystem::exists(folder.file(".heed-4712-0.tmp")));
+  std::ofstream(files.lock) << "4711 and some more\n";
+  {
+    const RunLock lock(files);
+    BOOST_TEST(bytes_of(files.lock) == std::to_string(getpid()) + "\n");
+  }
+  BOOST_TEST(!std::filesystem::exists(files.lock));
 }
 
 BOOST_AUTO_TEST_CASE(an_output_that_cannot_be_written_is_refused_first) {
