@@ -1,7 +1,7 @@
 // Embeddings -> encoder states.
+#include "pipeline/encode.h"
 #include "base/error.h"
 #include "cli/tool.h"
-#include "pipeline/encode.h"
 #include "pipeline/frames.h"
 
 using namespace heed;
@@ -13,7 +13,8 @@ EncodeOptions layer_range(const std::string& text) {
   EncodeOptions options;
   if (text.empty()) return options;
   const std::size_t colon = text.find(':');
-  if (colon == std::string::npos) fail<UsageError>("--layers: got '", escaped(text), "', wanted FIRST:END, such as 0:2");
+  if (colon == std::string::npos)
+    fail<UsageError>("--layers: got '", escaped(text), "', wanted FIRST:END, such as 0:2");
   const std::string first = text.substr(0, colon), last = text.substr(colon + 1);
   if (!first.empty()) options.first = cli::to_integer("--layers", first);
   if (!last.empty()) options.last = cli::to_integer("--layers", last);
@@ -34,7 +35,8 @@ int main(int argc, char** argv) {
     tool.option("--all-layers", all_layers, "keep the output of every layer");
     tool.option("--batch", batch, "sentences per frame when INPUT is a file", cli::at_least(1));
     tool.example("tokenize -m model.h5 < article.en | embed -m model.h5 | encode -m model.h5 -o encoded.h5");
-    tool.example("encode -m model.h5 --layers 0:2 embeddings.h5 | encode -m model.h5 --layers 2: -o encoded.h5");
+    tool.example(
+        "encode -m model.h5 --layers 0:2 embeddings.h5 | encode -m model.h5 --layers 2: -o encoded.h5");
     tool.on_run([&] {
       EncodeOptions options = layer_range(layers);
       options.all_layers = all_layers;

@@ -5,8 +5,8 @@
 
 namespace heed {
 
-void run_frames(const std::string& input, const std::string& output, const std::string& command, std::int64_t batch,
-                const std::function<void(TensorMap&)>& stage) {
+void run_frames(const std::string& input, const std::string& output, const std::string& command,
+                std::int64_t batch, const std::function<void(TensorMap&)>& stage) {
   io::ReadOptions read;
   read.batch = batch;
   io::FrameReader reader(input, read);
@@ -27,7 +27,8 @@ void run_frames(const std::string& input, const std::string& output, const std::
   writer.finish();
 }
 
-void claim_for_model(TensorMap& frame, const std::string& source, const LoadedModel& model, const std::string& path) {
+void claim_for_model(TensorMap& frame, const std::string& source, const LoadedModel& model,
+                     const std::string& path) {
   io::expect_digest(frame, source, io::model_digest, model.digest, path);
   frame.attributes[io::model_digest] = model.digest;
 }

@@ -10,10 +10,11 @@
 namespace heed {
 
 /// Hands every frame of `input` to `stage` and writes it to `output`. Errors name the input.
-void run_frames(const std::string& input, const std::string& output, const std::string& command, std::int64_t batch,
-                const std::function<void(TensorMap&)>& stage);
+void run_frames(const std::string& input, const std::string& output, const std::string& command,
+                std::int64_t batch, const std::function<void(TensorMap&)>& stage);
 
 /// Throws Error when the frame says that it was made with another model; notes the model in it.
-void claim_for_model(TensorMap& frame, const std::string& source, const LoadedModel& model, const std::string& path);
+void claim_for_model(TensorMap& frame, const std::string& source, const LoadedModel& model,
+                     const std::string& path);
 
 }  // namespace heed

@@ -1,5 +1,5 @@
-// one_process: what `tokenize | embed | encode | decode` does, in a single process and without any pipe. The script
-// `pipeline` beside it compares the two.
+// one_process: what `tokenize | embed | encode | decode` does, in a single process and without any pipe. The
+// script `pipeline` beside it compares the two.
 #include <iostream>
 
 #include "cli/tool.h"
@@ -37,7 +37,8 @@ int main(int argc, char** argv) {
         TensorMap frame = text::token_map(sentences, loaded.source, "source");
         embed_frame(*loaded.model, Side::source, frame);
         encode_frame(*loaded.model, EncodeOptions{}, threads, frame);
-        for (const auto& found : translate(*loaded.model, memory_of(*loaded.model, frame), options, threads)) {
+        for (const auto& found :
+             translate(*loaded.model, memory_of(*loaded.model, frame), options, threads)) {
           std::cout << loaded.target.decode(found.front().ids) << '\n';
         }
       }
