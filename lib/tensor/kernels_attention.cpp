@@ -8,7 +8,6 @@
 #include "tensor/simd_product.h"
 #include "tensor/simd_softmax.h"
 
-#include <new>
 #include <vector>
 
 #include "tensor/gemm.h"
@@ -17,8 +16,7 @@ HWY_BEFORE_NAMESPACE();
 namespace heed::HWY_NAMESPACE {
 namespace {
 
-/// Working memory of one call: arrays that start on a cache line, in memory that the thread keeps for the
-/// next call.
+/// Working memory of one call: arrays that start on a cache line, in memory that the thread keeps.
 template <class T>
 class Scratch {
  public:
@@ -26,7 +24,7 @@ class Scratch {
     const std::size_t lines = elements / kLine + 8;  // each matrix is rounded up to whole lines
     if (memory().size() < lines) memory().resize(lines);
   }
-  /// [rows, cols], rows padded to whole vectors (two where a product would otherwise end in a cut pair).
+  /// [rows, cols], rows padded to whole vectors.
   Matrix<T> matrix(Index rows, Index cols) {
     const Index stride = padded(cols);
     Matrix<T> view(memory().data()->elements + used_, rows, cols, stride);

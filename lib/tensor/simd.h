@@ -93,11 +93,6 @@ HWY_INLINE T max_of_lanes(Vec<T> v) {
   return hn::GetLane(hn::MaxOfLanes(Tag<T>(), v));
 }
 
-template <class T>
-HWY_INLINE Vec<T> max_of(Vec<T> a, Vec<T> b) {
-  return hn::Max(a, b);
-}
-
 /// The largest element; -infinity when there is none. NaN may be passed over.
 template <class T>
 HWY_INLINE T max_of_row(const T* x, Index n) {
