@@ -13,6 +13,10 @@ int main(int argc, char** argv) {
         tool.input(paths.input, "encoder states: frames of encode");
         tool.output(paths.output);
         tool.model(paths.model);
+        tool.option("--force FILE", paths.force,
+                    "score these translations instead, a line for each sentence");
+        tool.option("--attention FILE", paths.attention,
+                    "also write the attention of every layer and head to this file");
         tool.bind(config);
         tool.example(
             "tokenize -m model.h5 < a.en | embed -m model.h5 | encode -m model.h5 | decode -m model.h5 > "

@@ -16,8 +16,8 @@ EncodeOptions layer_range(const std::string& text) {
   if (colon == std::string::npos)
     fail<UsageError>("--layers: got '", escaped(text), "', wanted FIRST:END, such as 0:2");
   const std::string first = text.substr(0, colon), last = text.substr(colon + 1);
-  if (!first.empty()) options.first = cli::to_integer("--layers", first);
-  if (!last.empty()) options.last = cli::to_integer("--layers", last);
+  if (!first.empty()) options.first = cli::to_integer("--layers FIRST:END", first);
+  if (!last.empty()) options.last = cli::to_integer("--layers FIRST:END", last);
   return options;
 }
 
@@ -31,7 +31,8 @@ int main(int argc, char** argv) {
     tool.input(input, "embeddings: frames of embed");
     tool.output(output);
     tool.model(model_path);
-    tool.option("--layers", layers, "run layers FIRST to END - 1 only; a later range goes on from /encoder");
+    tool.option("--layers FIRST:END", layers,
+                "run layers FIRST to END - 1 only; a later range goes on from /encoder");
     tool.option("--all-layers", all_layers, "keep the output of every layer");
     tool.option("--batch", batch, "sentences per frame when INPUT is a file", cli::at_least(1));
     tool.example("tokenize -m model.h5 < article.en | embed -m model.h5 | encode -m model.h5 -o encoded.h5");

@@ -21,13 +21,13 @@ struct Options {
 };
 
 void declare(cli::Tool& tool, Options& o) {
-  tool.option("--source", o.job.source, "source sentences, one per line");
-  tool.option("--target", o.job.target, "their translations, line by line");
-  tool.option("--valid-source", o.job.valid_source, "source sentences for validation");
-  tool.option("--valid-target", o.job.valid_target, "their translations");
-  tool.option("--vocab", o.vocab, "vocabulary of both sides, made by tokenize --train");
-  tool.option("--source-vocab", o.job.source_vocab, "vocabulary of the source side");
-  tool.option("--target-vocab", o.job.target_vocab, "vocabulary of the target side");
+  tool.option("--source FILE", o.job.source, "source sentences, one per line");
+  tool.option("--target FILE", o.job.target, "their translations, line by line");
+  tool.option("--valid-source FILE", o.job.valid_source, "source sentences for validation");
+  tool.option("--valid-target FILE", o.job.valid_target, "their translations");
+  tool.option("--vocab FILE", o.vocab, "vocabulary of both sides, made by tokenize --train");
+  tool.option("--source-vocab FILE", o.job.source_vocab, "vocabulary of the source side");
+  tool.option("--target-vocab FILE", o.job.target_vocab, "vocabulary of the target side");
   tool.output(o.job.output, "the model file; what belongs to the run is written beside it");
   tool.option("--preset", o.preset, "model and recipe that the options below start from",
               cli::one_of(preset_names()));

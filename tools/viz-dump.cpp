@@ -13,18 +13,19 @@ int main(int argc, char** argv) {
         tool.option("--tsv", options.tsv, "a slice as tab-separated values (with --list: the list)");
         tool.option("--json", options.json, "a slice as JSON, one line per sentence (with --list: the list)");
         tool.option("--heatmap", options.heatmap, "a slice as a heat map in the terminal");
-        tool.option("--png", options.png, "a slice as a heat map in this PNG file");
-        tool.option("--svg", options.svg, "the same as SVG");
-        tool.option("--pdf", options.pdf, "the same as PDF");
-        tool.option("--name", options.name, "the tensor: its path, the end of its path, or its group");
-        tool.option("--sentence", options.sentence,
+        tool.option("--png FILE", options.png, "a slice as a heat map in this PNG file");
+        tool.option("--svg FILE", options.svg, "the same as SVG");
+        tool.option("--pdf FILE", options.pdf, "the same as PDF");
+        tool.option("--name PATH", options.name, "the tensor: its path, the end of its path, or its group");
+        tool.option("--sentence N", options.sentence,
                     "number of the sentence, counted from 0 through the whole input");
-        tool.option("--layer", options.layer, "number of the layer (-1: the last), mean, max or all");
-        tool.option("--head", options.head, "number of the head, mean, max, or all: one map per head");
-        tool.option("--slice", options.slices,
+        tool.option("--layer N", options.layer, "number of the layer (-1: the last), mean, max or all");
+        tool.option("--head N", options.head, "number of the head, mean, max, or all: one map per head");
+        tool.option("--slice DIM=WHICH", options.slices,
                     "DIM=INDEX, FIRST:END, mean, max or all, for any dimension; repeatable");
         tool.option("--title", options.figure.title, "title of the picture");
-        tool.option("--range", options.figure.range, "LOW:HIGH, the values at the ends of the colour scale");
+        tool.option("--range LOW:HIGH", options.figure.range,
+                    "LOW:HIGH, the values at the ends of the colour scale");
         tool.option("--colormap", options.figure.colormap, "colours for numbers",
                     cli::one_of({"auto", "viridis", "magma", "blue-red", "gray"}));
         tool.option("--values", options.figure.write_values, "write each number into its cell");

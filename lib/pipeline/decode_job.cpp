@@ -38,24 +38,31 @@ std::string number(double value) {
   return text;
 }
 
-std::string text_of(const Results& results, std::int64_t first_sentence, const DecodeConfig& config,
-                    const text::Tokenizer& tokenizer) {
+/// One line for each sentence, or for each of its n best translations.
+std::string translated_text(const Results& results, std::int64_t first_sentence, bool n_best,
+                            const text::Tokenizer& tokenizer) {
   std::string out;
   for (std::size_t s = 0; s < results.size(); ++s) {
     for (const Hypothesis& h : results[s]) {
-      if (!config.force.empty()) {
-        out += number(h.score) + "\t";
-        for (std::size_t i = 0; i < h.ids.size(); ++i) {
-          out += (i ? " " : "") + tokenizer.piece(h.ids[i]) + ":" + number(h.token_log_probability[i]);
-        }
-      } else if (config.n_best > 1) {
-        out += std::to_string(first_sentence + static_cast<std::int64_t>(s)) + " ||| " +
-               tokenizer.decode(h.ids) + " ||| " + number(h.score);
-      } else {
-        out += tokenizer.decode(h.ids);
-      }
+      const std::string text = tokenizer.decode(h.ids);
+      const auto sentence = first_sentence + static_cast<std::int64_t>(s);
+      out += n_best ? concat(sentence, " ||| ", text, " ||| ", number(h.score)) : text;
       out += "\n";
     }
+  }
+  return out;
+}
+
+/// One line for each sentence: the score, then every piece with its log-probability.
+std::string scored_text(const Results& results, const text::Tokenizer& tokenizer) {
+  std::string out;
+  for (const auto& list : results) {
+    const Hypothesis& h = list.front();
+    out += number(h.score) + "\t";
+    for (std::size_t i = 0; i < h.ids.size(); ++i) {
+      out += (i ? " " : "") + tokenizer.piece(h.ids[i]) + ":" + number(h.token_log_probability[i]);
+    }
+    out += "\n";
   }
   return out;
 }
@@ -89,18 +96,18 @@ class DecodeJob {
         threads_(threads),
         options_(translate_options(config, seed)),
         loaded_(load_model(paths.model)) {
-    if (!config.force.empty() && (config.sample || config.n_best > 1)) {
+    if (!paths.force.empty() && (config.sample || config.n_best > 1)) {
       fail<UsageError>("--force scores one given translation: it does not go with --sample or --n-best");
     }
     io::WriteOptions write;
     write.command = paths.command;
-    if (!config.force.empty()) targets_.emplace(config.force, loaded_.target);
+    if (!paths.force.empty()) targets_.emplace(paths.force, loaded_.target);
     if (config.format == "h5") {
       tensors_.emplace(paths.output, write);
     } else {
       lines_.emplace(paths.output);
     }
-    if (!config.attention.empty()) attention_.emplace(config.attention, write);
+    if (!paths.attention.empty()) attention_.emplace(paths.attention, write);
   }
 
   void run() {
@@ -110,13 +117,9 @@ class DecodeJob {
     TensorMap frame;
     while (reader.next(frame)) {
       claim_for_model(frame, reader.name(), loaded_, paths_.model);
-      try {
-        process(frame);
-      } catch (const UsageError&) {
-        throw;
-      } catch (const Error& e) {
-        fail(reader.name(), ":", e.what());
-      }
+      const Memory memory = read_memory(frame, reader.name());
+      write(frame, memory, search(memory));
+      sentences_ += memory.rows.sentences();
     }
     if (targets_) targets_->expect_end();
     if (lines_) lines_->finish();
@@ -126,16 +129,32 @@ class DecodeJob {
   }
 
  private:
-  void process(TensorMap& frame) {
-    const Memory memory = memory_of(*loaded_.model, frame);
+  /// Errors in the frame name the input.
+  Memory read_memory(const TensorMap& frame, const std::string& name) const {
+    try {
+      return memory_of(*loaded_.model, frame);
+    } catch (const Error& e) {
+      fail(name, ":", e.what());
+    }
+  }
+
+  Results search(const Memory& memory) {
+    if (targets_) {
+      return force(*loaded_.model, memory, targets_->next(memory.rows.sentences()), config_.length_penalty,
+                   threads_);
+    }
     options_.sample.first_sentence = static_cast<std::uint64_t>(sentences_);
-    const Results results = targets_ ? force(*loaded_.model, memory, targets_->next(memory.rows.sentences()),
-                                             config_.length_penalty, threads_)
-                                     : translate(*loaded_.model, memory, options_, threads_);
+    return translate(*loaded_.model, memory, options_, threads_);
+  }
+
+  void write(const TensorMap& frame, const Memory& memory, const Results& results) {
     for (const auto& list : results) {
       for (const Hypothesis& h : list) cut_ += !h.finished;
     }
-    if (lines_) lines_->write(text_of(results, sentences_, config_, loaded_.target));
+    if (lines_) {
+      lines_->write(targets_ ? scored_text(results, loaded_.target)
+                             : translated_text(results, sentences_, config_.n_best > 1, loaded_.target));
+    }
     if (tensors_) {
       TensorMap out = frame;
       out.merge(hypothesis_map(results));
@@ -144,7 +163,6 @@ class DecodeJob {
       tensors_->write(out);
     }
     if (attention_) attention_->write(attention_map(frame, memory, results));
-    sentences_ += memory.rows.sentences();
   }
 
   Tensor texts(const Results& results) const {

@@ -18,8 +18,6 @@ struct DecodeConfig {
   double temperature = 1;
   std::int64_t top_k = 0;
   double top_p = 1;
-  std::string force;
-  std::string attention;
   std::int64_t batch = 64;
 
   template <class Self, class Visit>
@@ -34,15 +32,15 @@ struct DecodeConfig {
     field("temperature", self.temperature, "divides the logits when sampling");
     field("top_k", self.top_k, "sample among the K likeliest words only; 0: all");
     field("top_p", self.top_p, "sample among the likeliest words that together reach P");
-    field("force", self.force, "text file: score these translations instead, a line for each sentence");
-    field("attention", self.attention, "also write the attention of every layer and head to this file");
     field("batch", self.batch, "sentences per frame when INPUT is a file");
   }
 };
 
 struct DecodePaths {
   std::string input = "-", output = "-", model;
-  std::string command;  ///< for the history of what is written
+  std::string force;      ///< translations to score instead of searching; empty: search
+  std::string attention;  ///< where the attention goes; empty: nowhere
+  std::string command;    ///< for the history of what is written
 };
 
 /// Text output is a line for each sentence; with n_best > 1 lines "sentence ||| translation ||| score"; with
