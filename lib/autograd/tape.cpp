@@ -38,10 +38,21 @@ Var<T> Tape<T>::result(std::int64_t rows, std::int64_t cols) {
 
 template <class T>
 Var<T> Tape<T>::columns(Var<T> whole, std::int64_t first, std::int64_t count) {
+  return part(whole, node(whole).value.columns(first, count), 0, first);
+}
+
+template <class T>
+Var<T> Tape<T>::row_range(Var<T> whole, std::int64_t first, std::int64_t count) {
+  return part(whole, node(whole).value.row_range(first, count), first, 0);
+}
+
+template <class T>
+Var<T> Tape<T>::part(Var<T> whole, Matrix<T> value, std::int64_t first_row, std::int64_t first_column) {
   Node n;
-  n.value = node(whole).value.columns(first, count);
+  n.value = value;
   n.whole = whole.id();
-  n.first_column = first;
+  n.first_row = first_row;
+  n.first_column = first_column;
   n.constant = node(whole).constant;
   return append(n);
 }
@@ -63,9 +74,10 @@ template <class T>
 Matrix<T> Tape<T>::gradient(Var<T> v, T& beta) {
   Node& n = node(v);
   if (n.whole >= 0) {
-    // The other columns may stay untouched, so the whole starts from zeros.
+    // The rest may stay untouched, so the whole starts from zeros.
     beta = 1;
-    return gradient(Var<T>(this, n.whole)).columns(n.first_column, n.value.cols);
+    const Matrix<T> whole = gradient(Var<T>(this, n.whole));
+    return whole.row_range(n.first_row, n.value.rows).columns(n.first_column, n.value.cols);
   }
   if (n.gradient.data == nullptr) n.gradient = arena_.matrix<T>(n.value.rows, n.value.cols);
   beta = n.touched ? T{1} : T{0};

@@ -54,6 +54,8 @@ class Tape {
   Var<T> result(std::int64_t rows, std::int64_t cols);
   /// Some columns of a value, without a copy; their gradient is that part of the whole's gradient.
   Var<T> columns(Var<T> whole, std::int64_t first, std::int64_t count);
+  /// Likewise some rows: a step of a sequence.
+  Var<T> row_range(Var<T> whole, std::int64_t first, std::int64_t count);
 
   Matrix<const T> value(Var<T> v) const { return node(v).value; }
   /// The value, for the op that makes it to write.
@@ -83,8 +85,8 @@ class Tape {
   struct Node {
     Matrix<T> value;
     Matrix<T> gradient;
-    std::int32_t whole = -1;  ///< the node of which this is some columns
-    std::int64_t first_column = 0;
+    std::int32_t whole = -1;  ///< the node of which this is a part
+    std::int64_t first_row = 0, first_column = 0;
     bool constant = false;
     bool touched = false;
   };
@@ -95,6 +97,7 @@ class Tape {
   Node& node(Var<T> v) { return nodes_[static_cast<std::size_t>(v.id())]; }
   const Node& node(Var<T> v) const { return nodes_[static_cast<std::size_t>(v.id())]; }
   Var<T> append(const Node& n);
+  Var<T> part(Var<T> whole, Matrix<T> value, std::int64_t first_row, std::int64_t first_column);
 
   Arena arena_;
   std::vector<Node> nodes_;

@@ -10,7 +10,9 @@ namespace {
 
 // fairseq's choice, with which the published Multi30k figures were reached: query, key and value start
 // smaller.
-const double kProjectionGain = 1 / std::sqrt(2.0);
+Init projection_init(std::int64_t d) {
+  return Init::xavier(d, d, 1 / std::sqrt(2.0));
+}
 
 template <class T>
 Var<T> project(const Scope<T>& scope, Var<T> x, const std::vector<std::string>& parts) {
@@ -48,14 +50,14 @@ void add_output(ParameterSet<T>& parameters, const std::string& scope, std::int6
 
 template <class T>
 void add_self_attention(ParameterSet<T>& parameters, const std::string& scope, std::int64_t d) {
-  parameters.add_stacked(scope, {"query", "key", "value"}, d, d, true, kProjectionGain);
+  parameters.add_stacked(scope, {"query", "key", "value"}, d, d, projection_init(d), Init::zeros());
   add_output(parameters, scope, d);
 }
 
 template <class T>
 void add_cross_attention(ParameterSet<T>& parameters, const std::string& scope, std::int64_t d) {
-  parameters.add_stacked(scope, {"query"}, d, d, true, kProjectionGain);
-  parameters.add_stacked(scope, {"key", "value"}, d, d, true, kProjectionGain);
+  parameters.add_stacked(scope, {"query"}, d, d, projection_init(d), Init::zeros());
+  parameters.add_stacked(scope, {"key", "value"}, d, d, projection_init(d), Init::zeros());
   add_output(parameters, scope, d);
 }
 

@@ -19,6 +19,24 @@ std::uint64_t hash(const std::string& name) {
   return h;
 }
 
+/// Gram-Schmidt over the rows; there must be no more rows than columns.
+template <class T>
+void orthonormalize(Matrix<T> m) {
+  auto dot = [&](std::int64_t a, std::int64_t b) {
+    double sum = 0;
+    for (std::int64_t j = 0; j < m.cols; ++j) sum += static_cast<double>(m(a, j)) * m(b, j);
+    return sum;
+  };
+  for (std::int64_t i = 0; i < m.rows; ++i) {
+    for (std::int64_t k = 0; k < i; ++k) {
+      const double along = dot(i, k);
+      for (std::int64_t j = 0; j < m.cols; ++j) m(i, j) -= static_cast<T>(along * m(k, j));
+    }
+    const double norm = std::sqrt(dot(i, i));
+    for (std::int64_t j = 0; j < m.cols; ++j) m(i, j) /= static_cast<T>(norm);
+  }
+}
+
 }  // namespace
 
 Init Init::xavier(std::int64_t d_in, std::int64_t d_out, double gain) {
@@ -49,7 +67,8 @@ void ParameterSet<T>::add(const std::string& name, Shape shape, Init init) {
 
 template <class T>
 void ParameterSet<T>::add_stacked(const std::string& scope, const std::vector<std::string>& parts,
-                                  std::int64_t d_in, std::int64_t d_out, bool bias, double gain) {
+                                  std::int64_t d_in, std::int64_t d_out, Init weight,
+                                  std::optional<Init> bias) {
   const std::int64_t start = static_cast<std::int64_t>(values_.size());
   const std::int64_t stride = d_out * static_cast<std::int64_t>(parts.size());
   for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -59,7 +78,7 @@ void ParameterSet<T>::add_stacked(const std::string& scope, const std::vector<st
             d_in,
             d_out,
             stride,
-            Init::xavier(d_in, d_out, gain)});
+            weight});
   }
   if (!bias) return;
   const std::int64_t biases = static_cast<std::int64_t>(values_.size());
@@ -70,7 +89,7 @@ void ParameterSet<T>::add_stacked(const std::string& scope, const std::vector<st
             1,
             d_out,
             d_out,
-            Init::zeros()});
+            *bias});
   }
 }
 
@@ -115,6 +134,7 @@ void ParameterSet<T>::initialize(std::uint64_t seed) {
         case Init::Kind::uniform:
           return p.init.size * (2 * random.uniform() - 1);
         case Init::Kind::normal:
+        case Init::Kind::orthogonal:
           return p.init.size * random.normal();
       }
       return 0;
@@ -123,6 +143,7 @@ void ParameterSet<T>::initialize(std::uint64_t seed) {
     for (std::int64_t i = 0; i < m.rows; ++i) {
       for (std::int64_t j = 0; j < m.cols; ++j) m(i, j) = static_cast<T>(draw());
     }
+    if (p.init.kind == Init::Kind::orthogonal) orthonormalize(m.rows <= m.cols ? m : m.t());
   }
 }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -18,13 +19,15 @@ namespace heed {
 
 /// How a parameter starts.
 struct Init {
-  enum class Kind { zeros, ones, uniform, normal } kind = Kind::zeros;
+  enum class Kind { zeros, ones, uniform, normal, orthogonal } kind = Kind::zeros;
   double size = 0;  ///< half width of the uniform, standard deviation of the normal
 
   static Init zeros() { return {Kind::zeros, 0}; }
   static Init ones() { return {Kind::ones, 0}; }
   static Init uniform(double half_width) { return {Kind::uniform, half_width}; }
   static Init normal(double deviation) { return {Kind::normal, deviation}; }
+  /// Orthonormal rows or columns, whichever are fewer (Saxe, McClelland, Ganguli 2014).
+  static Init orthogonal() { return {Kind::orthogonal, 1}; }
   /// Glorot, Bengio 2010, eq. 16: uniform in +-gain sqrt(6 / (d_in + d_out)).
   static Init xavier(std::int64_t d_in, std::int64_t d_out, double gain = 1);
 };
@@ -50,7 +53,7 @@ class ParameterSet {
   /// Linear layers that read the same input: <scope>/<part>/weight [d_in, d_out] and <scope>/<part>/bias
   /// [d_out] for each part, laid side by side in memory so that one product serves them all (see stacked()).
   void add_stacked(const std::string& scope, const std::vector<std::string>& parts, std::int64_t d_in,
-                   std::int64_t d_out, bool bias, double gain);
+                   std::int64_t d_out, Init weight, std::optional<Init> bias);
 
   const std::vector<Parameter>& list() const { return list_; }
   /// Throws Error when there is no such parameter.

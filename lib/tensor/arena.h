@@ -2,9 +2,11 @@
 // but keeps the memory for the next batch.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "tensor/matrix.h"
@@ -22,6 +24,13 @@ class Arena {
   template <class T>
   Matrix<T> matrix(std::int64_t rows, std::int64_t cols) {
     return {allocate<T>(rows * cols), rows, cols};
+  }
+  /// A copy.
+  template <class T>
+  std::span<const T> keep(std::span<const T> values) {
+    T* copy = allocate<T>(static_cast<std::int64_t>(values.size()));
+    std::copy(values.begin(), values.end(), copy);
+    return {copy, values.size()};
   }
   void reset();
 

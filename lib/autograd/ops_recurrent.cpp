@@ -1,0 +1,357 @@
+#include "autograd/ops_recurrent.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "base/error.h"
+#include "tensor/gemm.h"
+#include "tensor/kernels.h"
+#include "tensor/kernels_recurrent.h"
+
+namespace heed {
+
+namespace {
+
+template <class T>
+void expect_same_shape(const char* op, Var<T> a, Var<T> b) {
+  if (a.rows() != b.rows() || a.cols() != b.cols()) {
+    fail(op, ": [", a.rows(), ", ", a.cols(), "] and [", b.rows(), ", ", b.cols(), "] differ");
+  }
+}
+
+template <class T>
+std::span<T> row_span(Matrix<T> m, std::int64_t row) {
+  return {m.row(row), static_cast<std::size_t>(m.cols)};
+}
+
+template <class T>
+void copy_rows(Matrix<const T> from, Matrix<T> to) {
+  for (std::int64_t i = 0; i < from.rows; ++i) std::copy_n(from.row(i), from.cols, to.row(i));
+}
+
+/// to += from, row by row: both may be slices.
+template <class T>
+void add_rows(Matrix<const T> from, Matrix<T> to) {
+  for (std::int64_t i = 0; i < from.rows; ++i) add_to<T>(row_span(from, i), row_span(to, i));
+}
+
+/// y = onto, or zeros when there is none.
+template <class T>
+void start_from(Var<T> onto, Matrix<T> y) {
+  if (onto) {
+    copy_rows<T>(onto.value(), y);
+  } else {
+    std::fill_n(y.data, y.size(), T{0});
+  }
+}
+
+}  // namespace
+
+template <class T>
+Var<T> select_rows(const std::vector<Var<T>>& parts, const std::vector<RowOf>& rows) {
+  Tape<T>& tape = parts.at(0).tape();
+  Var<T> y = tape.result(static_cast<std::int64_t>(rows.size()), parts[0].cols());
+  Matrix<T> out = tape.mutable_value(y);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const Matrix<const T> part = parts.at(static_cast<std::size_t>(rows[i].part)).value();
+    if (rows[i].row < 0 || rows[i].row >= part.rows || part.cols != out.cols) {
+      fail("select_rows: row ", rows[i].row, " of [", part.rows, ", ", part.cols, "] for width ", out.cols);
+    }
+    std::copy_n(part.row(rows[i].row), part.cols, out.row(static_cast<std::int64_t>(i)));
+  }
+  tape.on_backward(y, [=, &tape] {
+    const Matrix<const T> d_y = tape.gradient(y);
+    std::vector<Matrix<T>> d_parts(parts.size());
+    for (std::size_t p = 0; p < parts.size(); ++p) {
+      if (tape.wants_gradient(parts[p])) d_parts[p] = tape.gradient(parts[p]);
+    }
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const Matrix<T> d_part = d_parts[static_cast<std::size_t>(rows[i].part)];
+      if (d_part.data) {
+        add_to<T>(row_span(d_y, static_cast<std::int64_t>(i)), row_span(d_part, rows[i].row));
+      }
+    }
+  });
+  return y;
+}
+
+template <class T>
+Var<T> side_by_side(Var<T> a, Var<T> b) {
+  if (a.rows() != b.rows()) fail("side_by_side: ", a.rows(), " rows beside ", b.rows());
+  Tape<T>& tape = a.tape();
+  const std::int64_t d = a.cols(), k = b.cols();
+  Var<T> y = tape.result(a.rows(), d + k);
+  copy_rows<T>(a.value(), tape.mutable_value(y).columns(0, d));
+  copy_rows<T>(b.value(), tape.mutable_value(y).columns(d, k));
+  tape.on_backward(y, [=, &tape] {
+    const Matrix<const T> d_y = tape.gradient(y);
+    if (tape.wants_gradient(a)) add_rows<T>(d_y.columns(0, d), tape.gradient(a));
+    if (tape.wants_gradient(b)) add_rows<T>(d_y.columns(d, k), tape.gradient(b));
+  });
+  return y;
+}
+
+template <class T>
+Var<T> multiply(Var<T> a, Var<T> b, Var<T> onto) {
+  expect_same_shape("multiply", a, b);
+  if (onto) expect_same_shape("multiply", a, onto);
+  Tape<T>& tape = a.tape();
+  Var<T> y = tape.result(a.rows(), a.cols());
+  Matrix<T> out = tape.mutable_value(y);
+  start_from(onto, out);
+  multiply_add<T>(a.value(), b.value(), out);
+  tape.on_backward(y, [=, &tape] {
+    const Matrix<const T> d_y = tape.gradient(y);
+    if (tape.wants_gradient(onto)) add_rows<T>(d_y, tape.gradient(onto));
+    if (tape.wants_gradient(a)) multiply_add<T>(d_y, b.value(), tape.gradient(a));
+    if (tape.wants_gradient(b)) multiply_add<T>(d_y, a.value(), tape.gradient(b));
+  });
+  return y;
+}
+
+template <class T>
+Var<T> interpolate(Var<T> z, Var<T> a, Var<T> b) {
+  expect_same_shape("interpolate", z, a);
+  expect_same_shape("interpolate", a, b);
+  Tape<T>& tape = a.tape();
+  Var<T> y = tape.result(a.rows(), a.cols());
+  interpolate<T>(z.value(), a.value(), b.value(), tape.mutable_value(y));
+  tape.on_backward(y, [=, &tape] {
+    interpolate_backward<T>(z.value(), a.value(), b.value(), tape.gradient(y), tape.gradient(z),
+                            tape.gradient(a), tape.gradient(b));
+  });
+  return y;
+}
+
+template <class T>
+Var<T> lstm_cell(Var<T> sums, Var<T> c_prev) {
+  const std::int64_t n = c_prev.rows(), h = c_prev.cols();
+  if (sums.rows() != n || sums.cols() != 4 * h) {
+    fail("lstm: sums [", sums.rows(), ", ", sums.cols(), "] do not fit the state [", n, ", ", h, "]");
+  }
+  Tape<T>& tape = sums.tape();
+  Var<T> y = tape.result(n, 2 * h);
+  const Matrix<T> gates = tape.arena().template matrix<T>(n, 4 * h);
+  lstm_forward<T>(sums.value(), c_prev.value(), gates, tape.mutable_value(y));
+  tape.on_backward(y, [=, &tape] {
+    lstm_backward<T>(gates, c_prev.value(), y.value(), tape.gradient(y), tape.gradient(sums),
+                     tape.gradient(c_prev));
+  });
+  return y;
+}
+
+template <class T>
+Var<T> maxout(Var<T> x) {
+  if (x.cols() % 2) fail("maxout: wants an even width, got ", x.cols());
+  Tape<T>& tape = x.tape();
+  Var<T> y = tape.result(x.rows(), x.cols() / 2);
+  const Matrix<const T> in = x.value();
+  const Matrix<T> out = tape.mutable_value(y);
+  for (std::int64_t i = 0; i < out.rows; ++i) {
+    for (std::int64_t j = 0; j < out.cols; ++j) out(i, j) = std::max(in(i, 2 * j), in(i, 2 * j + 1));
+  }
+  tape.on_backward(y, [=, &tape] {
+    const Matrix<const T> d_y = tape.gradient(y);
+    const Matrix<T> d_x = tape.gradient(x);
+    for (std::int64_t i = 0; i < d_y.rows; ++i) {
+      for (std::int64_t j = 0; j < d_y.cols; ++j) {
+        d_x(i, 2 * j + (in(i, 2 * j) < in(i, 2 * j + 1))) += d_y(i, j);
+      }
+    }
+  });
+  return y;
+}
+
+template <class T>
+StepLinear<T>::StepLinear(Var<T> weight, std::int64_t rows, Var<T> bias)
+    : weight_(weight),
+      bias_(bias),
+      outputs_(weight.tape().result(rows, weight.cols())),
+      rows_(std::make_shared<Rows>()) {
+  Tape<T>& tape = weight.tape();
+  if (!tape.with_gradients()) return;
+  rows_->inputs = tape.arena().template matrix<T>(rows, weight.rows());
+  // Recorded before all steps, so it runs after all of theirs.
+  tape.on_backward(outputs_, [w = weight_, b = bias_, y = outputs_, all = rows_, &tape] {
+    const Matrix<const T> x = all->inputs.row_range(0, all->used);
+    const Matrix<const T> d_y = tape.gradient(y).row_range(0, all->used);
+    if (tape.wants_gradient(b)) sum_rows<T>(d_y, row_span(tape.gradient(b), 0));
+    if (!tape.wants_gradient(w)) return;
+    T beta;
+    const Matrix<T> d_w = tape.gradient(w, beta);
+    gemm<T>(1, x.t(), d_y, beta, d_w);
+  });
+}
+
+template <class T>
+Var<T> StepLinear<T>::operator()(Var<T> x, Var<T> onto) {
+  Tape<T>& tape = weight_.tape();
+  const std::int64_t n = x.rows(), first = rows_->used;
+  if (x.cols() != weight_.rows() || first + n > outputs_.rows()) {
+    fail("step: rows ", first, " to ", first + n, " of width ", x.cols(), " do not fit ", outputs_.rows(),
+         " rows and the weight [", weight_.rows(), ", ", weight_.cols(), "]");
+  }
+  rows_->used += n;
+  Var<T> y = tape.row_range(outputs_, first, n);
+  const Matrix<T> out = tape.mutable_value(y);
+  if (onto) expect_same_shape("step", onto, y);
+  start_from(onto, out);
+  if (bias_) {
+    for (std::int64_t i = 0; i < n; ++i) add_to<T>(row_span(bias_.value(), 0), row_span(out, i));
+  }
+  gemm<T>(1, x.value(), weight_.value(), 1, out);
+  if (!tape.with_gradients()) return y;
+  copy_rows<T>(x.value(), rows_->inputs.row_range(first, n));
+  tape.on_backward(y, [=, w = weight_, &tape] {
+    const Matrix<const T> d_y = tape.gradient(y);
+    if (tape.wants_gradient(onto)) add_rows<T>(d_y, tape.gradient(onto));
+    if (tape.wants_gradient(x)) {
+      T beta;
+      const Matrix<T> d_x = tape.gradient(x, beta);
+      gemm<T>(1, d_y, w.value().t(), beta, d_x);
+    }
+  });
+  return y;
+}
+
+namespace {
+
+/// A copy of `at` that lives as long as the pass.
+template <class T>
+StepKeys keep(Tape<T>& tape, const StepKeys& at) {
+  return {tape.arena().keep(at.sentences), at.keys};
+}
+
+/// Calls visit(i, rows of m that belong to the sentence of query i).
+template <class T, class Visit>
+void each_query(const StepKeys& at, Matrix<T> m, Visit&& visit) {
+  for (std::size_t i = 0; i < at.sentences.size(); ++i) {
+    const std::int64_t s = at.sentences[i];
+    visit(static_cast<std::int64_t>(i), m.row_range(at.keys->offset(s), at.keys->length(s)));
+  }
+}
+
+template <class T>
+void expect_keys(const char* op, Var<T> queries, Var<T> keys, const StepKeys& at) {
+  if (static_cast<std::size_t>(queries.rows()) != at.sentences.size() || keys.rows() != at.keys->rows()) {
+    fail(op, ": ", queries.rows(), " queries of ", at.sentences.size(), " sentences, ", keys.rows(),
+         " key rows, wanted ", at.keys->rows());
+  }
+}
+
+/// Scores that are -infinity everywhere.
+template <class T>
+Var<T> new_scores(Var<T> queries, const StepKeys& at) {
+  Tape<T>& tape = queries.tape();
+  Var<T> y = tape.result(queries.rows(), at.keys->longest());
+  const Matrix<T> out = tape.mutable_value(y);
+  std::fill_n(out.data, out.size(), -std::numeric_limits<T>::infinity());
+  return y;
+}
+
+/// tanh(q + k_j), a row for each key.
+template <class T>
+Matrix<T> tanh_of_sums(std::span<const T> q, Matrix<const T> k, std::vector<T>& buffer) {
+  buffer.resize(static_cast<std::size_t>(k.size()));
+  const Matrix<T> t(buffer.data(), k.rows, k.cols);
+  copy_rows<T>(k, t);
+  bias_activation_dropout<T>(q, Activation::tanh, Dropout{}, t);
+  return t;
+}
+
+}  // namespace
+
+template <class T>
+Var<T> additive_scores(Var<T> q, Var<T> k, Var<T> v, const StepKeys& queries) {
+  expect_keys("additive_scores", q, k, queries);
+  if (q.cols() != k.cols() || v.cols() != k.cols() || v.rows() != 1) {
+    fail("additive_scores: query width ", q.cols(), " and v [", v.rows(), ", ", v.cols(),
+         "] do not fit the key width ", k.cols());
+  }
+  Tape<T>& tape = q.tape();
+  const StepKeys at = keep(tape, queries);
+  Var<T> y = new_scores(q, at);
+  const Matrix<T> out = tape.mutable_value(y);
+  std::vector<T> buffer;
+  each_query(at, k.value(), [&](std::int64_t i, Matrix<const T> keys) {
+    const Matrix<const T> t = tanh_of_sums(row_span(q.value(), i), keys, buffer);
+    gemm<T>(1, v.value(), t.t(), 0, Matrix<T>(out.row(i), 1, keys.rows));
+  });
+  tape.on_backward(y, [=, &tape] {
+    const Matrix<const T> d_y = tape.gradient(y);
+    const Matrix<T> d_q = tape.gradient(q), d_k = tape.gradient(k), d_v = tape.gradient(v);
+    std::vector<T> values, gradients;
+    each_query(at, k.value(), [&](std::int64_t i, Matrix<const T> keys) {
+      const Matrix<const T> t = tanh_of_sums(row_span(q.value(), i), keys, values);
+      gradients.resize(values.size());
+      const Matrix<T> d_t(gradients.data(), t.rows, t.cols);
+      const Matrix<const T> d_e(d_y.row(i), 1, keys.rows);
+      gemm<T>(1, d_e, t, 1, d_v);
+      gemm<T>(1, d_e.t(), v.value(), 0, d_t);
+      bias_activation_dropout_backward<T>(Activation::tanh, Dropout{}, t, d_t, d_t);
+      add_rows<T>(d_t, d_k.row_range(at.keys->offset(at.sentences[static_cast<std::size_t>(i)]), keys.rows));
+      sum_rows<T>(d_t, row_span(d_q, i));
+    });
+  });
+  return y;
+}
+
+template <class T>
+Var<T> softmax(Var<T> scores) {
+  Tape<T>& tape = scores.tape();
+  Var<T> y = tape.result(scores.rows(), scores.cols());
+  copy_rows<T>(scores.value(), tape.mutable_value(y));
+  softmax_rows<T>(tape.mutable_value(y));
+  tape.on_backward(y, [=, &tape] {
+    const Matrix<const T> alpha = y.value(), d_y = tape.gradient(y);
+    const Matrix<T> d_scores = tape.gradient(scores);
+    for (std::int64_t i = 0; i < alpha.rows; ++i) {
+      T mean = 0;
+      for (std::int64_t j = 0; j < alpha.cols; ++j) mean += alpha(i, j) * d_y(i, j);
+      for (std::int64_t j = 0; j < alpha.cols; ++j) d_scores(i, j) += alpha(i, j) * (d_y(i, j) - mean);
+    }
+  });
+  return y;
+}
+
+template <class T>
+Var<T> weighted_sum(Var<T> alpha, Var<T> m, const StepKeys& queries) {
+  expect_keys("weighted_sum", alpha, m, queries);
+  Tape<T>& tape = m.tape();
+  const StepKeys at = keep(tape, queries);
+  Var<T> y = tape.result(alpha.rows(), m.cols());
+  const Matrix<T> out = tape.mutable_value(y);
+  each_query(at, m.value(), [&](std::int64_t i, Matrix<const T> memory) {
+    const Matrix<const T> weights(alpha.value().row(i), 1, memory.rows);
+    gemm<T>(1, weights, memory, 0, out.row_range(i, 1));
+  });
+  tape.on_backward(y, [=, &tape] {
+    const Matrix<const T> d_y = tape.gradient(y);
+    const Matrix<T> d_alpha = tape.gradient(alpha), d_m = tape.gradient(m);
+    each_query(at, d_m, [&](std::int64_t i, Matrix<T> d_memory) {
+      const std::int64_t first = at.keys->offset(at.sentences[static_cast<std::size_t>(i)]);
+      const Matrix<const T> weights(alpha.value().row(i), 1, d_memory.rows), d_c = d_y.row_range(i, 1);
+      gemm<T>(1, d_c, m.value().row_range(first, d_memory.rows).t(), 1,
+              Matrix<T>(d_alpha.row(i), 1, d_memory.rows));
+      gemm<T>(1, weights.t(), d_c, 1, d_memory);
+    });
+  });
+  return y;
+}
+
+#define HEED_INSTANTIATE(T)                                                           \
+  template Var<T> select_rows(const std::vector<Var<T>>&, const std::vector<RowOf>&); \
+  template Var<T> side_by_side(Var<T>, Var<T>);                                       \
+  template Var<T> multiply(Var<T>, Var<T>, Var<T>);                                   \
+  template Var<T> interpolate(Var<T>, Var<T>, Var<T>);                                \
+  template Var<T> lstm_cell(Var<T>, Var<T>);                                          \
+  template Var<T> maxout(Var<T>);                                                     \
+  template class StepLinear<T>;                                                       \
+  template Var<T> additive_scores(Var<T>, Var<T>, Var<T>, const StepKeys&);           \
+  template Var<T> softmax(Var<T>);                                                    \
+  template Var<T> weighted_sum(Var<T>, Var<T>, const StepKeys&);
+HEED_INSTANTIATE(float)
+HEED_INSTANTIATE(double)
+#undef HEED_INSTANTIATE
+
+}  // namespace heed

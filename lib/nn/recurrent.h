@@ -1,0 +1,81 @@
+// Recurrent layers. With x the input, h' the state before, * elementwise and s the logistic function:
+//   rnn              h = tanh(W x + U h' + b)
+//   gru              z = s(W_z x + U_z h' + b_z),  r = s(W_r x + U_r h' + b_r)
+//                    g = tanh(W x + U (r * h') + b),  h = (1 - z) * h' + z * g
+//                    Cho et al. 2014, eq. 5-8, with z as in Bahdanau et al. 2015, appendix A.1.1
+//   gru-reset-after  the same but g = tanh(W x + b + r * (U h' + b_u)), as in PyTorch
+//   lstm             i, f, o = s(W x + U h' + b) each with its own W, U, b;  g = tanh(W x + U h' + b)
+//                    c = f * c' + i * g,  h = o * tanh(c)            Hochreiter, Schmidhuber 1997
+// Parameters: <scope>/input/<gate>/{weight [d_in, d_hidden], bias} are W and b, <scope>/recurrent/<gate>/
+// weight is U; <gate> is update (z), reset (r), candidate (g), input, forget, output; b_u is
+// recurrent/candidate/bias. The state of a sequence is a row: h, and for lstm h and c side by side.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "nn/scope.h"
+#include "nn/step_order.h"
+
+namespace heed {
+
+/// The values of a config's field `cell`.
+std::vector<std::string> cell_names();
+
+struct RecurrentSizes {
+  std::string cell = "gru";
+  std::int64_t d_hidden = 0;
+
+  std::vector<std::string> gates() const;
+  std::int64_t state_width() const { return cell == "lstm" ? 2 * d_hidden : d_hidden; }
+};
+
+/// How the matrices that read the input and the state start, and the biases.
+struct RecurrentInit {
+  Init input, recurrent, bias;
+};
+
+template <class T>
+void add_recurrent(ParameterSet<T>& parameters, const std::string& scope, const RecurrentSizes& sizes,
+                   std::int64_t d_in, const RecurrentInit& init);
+
+/// Further parameters <scope>/<part>/<gate>/weight [d_in, d_hidden]: another input of every gate.
+template <class T>
+void add_gate_input(ParameterSet<T>& parameters, const std::string& scope, const std::string& part,
+                    const RecurrentSizes& sizes, std::int64_t d_in, Init init);
+
+/// One layer within one pass, to be taken step by step.
+template <class T>
+class RecurrentSteps {
+ public:
+  /// `rows`: how many rows all steps together have.
+  RecurrentSteps(const Scope<T>& scope, const RecurrentSizes& sizes, std::int64_t rows);
+
+  /// What the gates get from the inputs of any number of steps: x [n, d_in] -> [n, gates * d_hidden].
+  Var<T> input(Var<T> x) const;
+  /// The next state [n, state width] from the gates' input [n, gates * d_hidden] and the state before.
+  Var<T> step(Var<T> input, Var<T> state);
+  /// h [n, d_hidden] of a state.
+  Var<T> hidden(Var<T> state) const;
+  /// States of zeros.
+  Var<T> zeros(std::int64_t n) const;
+
+ private:
+  Scope<T> scope_;
+  RecurrentSizes sizes_;
+  StepLinear<T> gates_;      ///< U of the gates that read h'
+  StepLinear<T> candidate_;  ///< U of a GRU's candidate
+};
+
+/// A layer's whole way through packed sentences.
+template <class T>
+struct Sequence {
+  Var<T> hidden;  ///< h [rows, d_hidden]
+  Var<T> last;    ///< every sentence's state behind its last step [sentences, state width]
+};
+/// x [rows, d_in]; `initial` [sentences, state width], or none: zeros.
+template <class T>
+Sequence<T> recurrent(const Scope<T>& scope, const RecurrentSizes& sizes, Var<T> x, const Packing& rows,
+                      Direction direction, Var<T> initial = {});
+
+}  // namespace heed

@@ -1,0 +1,51 @@
+// The order in which a recurrent layer meets packed rows: all sentences side by side, longest first, so that
+// the rows of the sentences still running are always the first ones.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "autograd/ops_recurrent.h"
+#include "tensor/packing.h"
+
+namespace heed {
+
+enum class Direction { forward, backward };
+
+/// Step t holds one row for each of its active(t) sentences; the rows of all steps, one step after the other,
+/// are "in time order".
+class StepOrder {
+ public:
+  /// Throws Error when a sentence is empty.
+  explicit StepOrder(const Packing& rows, Direction direction = Direction::forward);
+
+  std::int64_t steps() const { return static_cast<std::int64_t>(first_.size()) - 1; }
+  std::int64_t rows() const { return first_.back(); }
+  std::int64_t active(std::int64_t step) const { return first(step + 1) - first(step); }
+  /// Where step `step` begins in time order.
+  std::int64_t first(std::int64_t step) const { return first_[static_cast<std::size_t>(step)]; }
+  /// The sentences of a step's rows.
+  std::span<const std::int64_t> sentences(std::int64_t step) const {
+    return {sentences_.data(), static_cast<std::size_t>(active(step))};
+  }
+
+  /// What select_rows takes: packed rows into time order.
+  std::vector<RowOf> to_time_order() const;
+  /// From a matrix for each step (part = step) to packed rows.
+  std::vector<RowOf> to_packed() const;
+  /// From a row for each sentence to the rows of step 0, and from a matrix for each step to every sentence's
+  /// last row, in the order of the sentences.
+  std::vector<RowOf> to_first_step() const;
+  std::vector<RowOf> last_rows() const;
+
+ private:
+  /// The packed row that sentence number `rank` of the order has at `step`.
+  std::int64_t packed_row(std::int64_t step, std::int64_t rank) const;
+
+  Packing rows_;
+  Direction direction_;
+  std::vector<std::int64_t> sentences_;  ///< longest first
+  std::vector<std::int64_t> first_{0};
+};
+
+}  // namespace heed
