@@ -1,10 +1,11 @@
 // train: learns a translation model from parallel text.
+#include <algorithm>
 #include <iostream>
 
 #include "base/error.h"
 #include "cli/tool.h"
+#include "models/architectures.h"
 #include "models/config_json.h"
-#include "models/transformer.h"
 #include "train/presets.h"
 #include "train/training.h"
 
@@ -12,11 +13,16 @@ namespace {
 
 using namespace heed;
 
+template <class... Each>
+std::tuple<typename Each::Config...> configs_of(const std::tuple<Each...>&) {
+  return {};
+}
+
 struct Options {
   TrainingJob job;
   std::string preset = "transformer-base", vocab;
-  TransformerConfig model;  ///< bound to the options, like `training`; the preset comes between
-  TrainConfig training;
+  decltype(configs_of(kArchitectures)) models;  ///< bound to the options, like `training`;
+  TrainConfig training;                         ///< the preset comes between
   bool dry_run = false;
 };
 
@@ -34,7 +40,7 @@ void declare(cli::Tool& tool, Options& o) {
   tool.option("--resume", o.job.resume, "continue from MODEL.checkpoint, exactly");
   tool.option("--resume-previous", o.job.resume_previous, "continue from the checkpoint before it");
   tool.option("--dry-run", o.dry_run, "print sizes and memory instead of training");
-  tool.bind(o.model);
+  std::apply([&](auto&... model) { (tool.bind(model), ...); }, o.models);
   tool.bind(o.training);
   tool.describe(
       "Model and training options not given take the preset's values, which may differ from the defaults "
@@ -68,18 +74,37 @@ void check_files(const cli::Tool& tool, Options& o) {
   }
 }
 
+/// An option of another architecture would change nothing.
+void refuse_other_models(const cli::Tool& tool, Options& o, const std::string& architecture,
+                         const std::vector<Field>& own) {
+  auto refuse = [&](auto& config) {
+    for (const Field& field : fields_of(config)) {
+      const bool known =
+          std::any_of(own.begin(), own.end(), [&](const Field& f) { return f.name == field.name; });
+      if (!known && tool.given(field.name)) {
+        fail<UsageError>("--preset ", o.preset, " trains a ", architecture, ", which has no ", field.name);
+      }
+    }
+  };
+  std::apply([&](auto&... config) { (refuse(config), ...); }, o.models);
+}
+
 /// The preset's values with the options given on top.
 void configure(const cli::Tool& tool, Options& o) {
   const Preset& preset = find_preset(o.preset);
-  TransformerConfig model;
-  from_json(preset.model, fields_of(model));
-  tool.overlay(model);
-  o.job.make_model = [model](std::int64_t source, std::int64_t target) mutable {
-    model.source_vocab_size = source;
-    model.target_vocab_size = target;
-    model.check();
-    return std::make_unique<Transformer<float>>(model);
-  };
+  with_architecture(preset.architecture, [&](const auto& architecture) {
+    using Architecture = std::decay_t<decltype(architecture)>;
+    typename Architecture::Config model;
+    from_json(preset.model, fields_of(model));
+    refuse_other_models(tool, o, architecture.name, fields_of(model));
+    tool.overlay(model);
+    o.job.make_model = [model](std::int64_t source, std::int64_t target) mutable {
+      model.source_vocab_size = source;
+      model.target_vocab_size = target;
+      model.check();
+      return std::make_unique<typename Architecture::template Model<float>>(model);
+    };
+  });
   from_json(preset.training, fields_of(o.job.config));
   tool.overlay(o.job.config);
   o.job.seed = static_cast<std::uint64_t>(tool.common().seed);

@@ -119,6 +119,7 @@ void Tool::list(const std::string& text, std::vector<std::string>& values, const
 
 void Tool::bind_fields(const std::vector<Field>& fields) {
   for (const Field& field : fields) {
+    if (parser_.bound.count(field.name)) continue;
     Rule rule = field.choices.empty() ? Rule{} : one_of(field.choices);
     std::visit([&](auto* value) { add_option(option_of_field(field.name), Value(value), field.help, rule); },
                field.value);

@@ -55,7 +55,8 @@ class Tool {
   }
   /// An option that takes all words up to the next option: --train a.en b.en -o vocabulary.h5
   void list(const std::string& names, std::vector<std::string>& values, const std::string& help);
-  /// One option per field of a config struct (base/fields.h): d_model becomes --d-model.
+  /// One option per field of a config struct (base/fields.h), but for names bound before: d_model becomes
+  /// --d-model.
   template <class Config>
   void bind(Config& config) {
     bind_fields(fields_of(config));

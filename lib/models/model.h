@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "autograd/tape.h"
 #include "nn/parameters.h"
@@ -21,6 +22,10 @@ enum class Side { source, target };
 
 /// Ids that every vocabulary shares.
 inline constexpr std::int32_t kPad = 0, kUnknown = 1, kBos = 2, kEos = 3;
+
+/// What a decoder reads under teacher forcing: every sentence shifted right behind bos. Throws Error when one
+/// is empty.
+std::vector<std::int32_t> shifted_right(const PackedTokens& target);
 
 /// Decoding one token at a time from an encoded source. Copies what it needs of the memory.
 template <class T>
@@ -40,22 +45,25 @@ class Model {
   virtual ~Model() = default;
   virtual const std::string& architecture() const = 0;
   virtual std::string config_json() const = 0;
-  virtual std::int64_t d_model() const = 0;
+  virtual std::int64_t d_embedding() const = 0;  ///< width of the embeddings
+  virtual std::int64_t d_model() const = 0;      ///< width of the encoder's states
   virtual std::int64_t n_encoder_layers() const = 0;
   virtual std::int64_t n_decoder_layers() const = 0;
   virtual std::int64_t n_heads() const = 0;
+  virtual bool self_attends() const = 0;        ///< its layers have a self_attention
   virtual std::int64_t max_length() const = 0;  ///< longest sentence in tokens; 0: unlimited
   virtual std::int64_t vocabulary_size(Side side) const = 0;
   ParameterSet<T>& parameters() { return parameters_; }
   const ParameterSet<T>& parameters() const { return parameters_; }
 
-  /// Scaled token embeddings plus positions [rows, d].
+  /// What the first layer reads: token embeddings, in the Transformer scaled and with positions [rows,
+  /// d_embedding].
   virtual Var<T> embed(Pass<T>& pass, Side side, const PackedTokens& tokens) const = 0;
-  /// Encoder layers first .. last-1 on their input [rows, d]; layer 0's input are the embeddings, and the
-  /// output of the last layer (with the final layer norm of pre-norm models) is the memory.
+  /// Encoder layers first .. last-1 on their input: layer 0's are the embeddings, all others' are states
+  /// [rows, d]. The output of the last layer (with the final layer norm of pre-norm models) is the memory.
   virtual Var<T> encode(Pass<T>& pass, Var<T> input, const Packing& rows, std::int64_t first,
                         std::int64_t last) const = 0;
-  /// Teacher forcing: the decoder's output states [target rows, d] before the output projection. `target`
+  /// Teacher forcing: the decoder's output states [target rows, ...] before the output projection. `target`
   /// holds the sentences with final eos; the decoder reads them shifted right behind bos.
   virtual Var<T> decode(Pass<T>& pass, Var<T> memory, const Packing& source_rows,
                         const PackedTokens& target) const = 0;

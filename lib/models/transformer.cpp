@@ -1,6 +1,5 @@
 #include "models/transformer.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "base/error.h"
@@ -10,30 +9,6 @@
 #include "nn/positional_encoding.h"
 
 namespace heed {
-
-namespace {
-
-/// A copy that lives as long as the pass.
-std::span<const std::int32_t> keep(Arena& arena, std::span<const std::int32_t> values) {
-  auto* copy = arena.allocate<std::int32_t>(static_cast<std::int64_t>(values.size()));
-  std::copy(values.begin(), values.end(), copy);
-  return {copy, values.size()};
-}
-
-/// What the decoder reads: every sentence shifted right behind bos.
-std::vector<std::int32_t> shifted_right(const PackedTokens& target) {
-  std::vector<std::int32_t> shifted(target.ids.size());
-  for (std::int64_t s = 0; s < target.rows.sentences(); ++s) {
-    const auto begin = static_cast<std::size_t>(target.rows.offset(s));
-    const auto length = static_cast<std::size_t>(target.rows.length(s));
-    if (length == 0) fail("an empty target sentence cannot be decoded: at least <eos> is needed");
-    shifted[begin] = kBos;
-    std::copy_n(&target.ids[begin], length - 1, &shifted[begin + 1]);
-  }
-  return shifted;
-}
-
-}  // namespace
 
 void TransformerConfig::check() const {
   auto positive = [](const char* name, std::int64_t value) {
@@ -152,7 +127,8 @@ Var<T> Transformer<T>::embed(Pass<T>& pass, Side side, const PackedTokens& token
          " tokens is longer than the model's max_length = ", config_.max_length);
   }
   Arena& arena = pass.tape->arena();
-  Var<T> x = embed_at(pass, side, keep(arena, tokens.ids), keep(arena, positions_of(tokens.rows)));
+  Var<T> x = embed_at(pass, side, arena.keep<std::int32_t>(tokens.ids),
+                      arena.keep<std::int32_t>(positions_of(tokens.rows)));
   return (Scope<T>(pass) / (side == Side::source ? "encoder" : "decoder")).name("embedded", x, tokens.rows);
 }
 

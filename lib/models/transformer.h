@@ -68,10 +68,12 @@ class Transformer final : public Model<T> {
 
   const std::string& architecture() const override;
   std::string config_json() const override;
+  std::int64_t d_embedding() const override { return config_.d_model; }
   std::int64_t d_model() const override { return config_.d_model; }
   std::int64_t n_encoder_layers() const override { return config_.n_encoder_layers; }
   std::int64_t n_decoder_layers() const override { return config_.n_decoder_layers; }
   std::int64_t n_heads() const override { return config_.n_heads; }
+  bool self_attends() const override { return true; }
   std::int64_t max_length() const override { return config_.max_length; }
   std::int64_t vocabulary_size(Side side) const override {
     return side == Side::source ? config_.source_vocab_size : config_.target_vocab_size;

@@ -14,6 +14,11 @@ namespace heed {
 
 AttentionLayer attention_layer(const Model<float>& model, std::string path) {
   while (path.starts_with('/')) path.erase(0, 1);
+  if (!model.self_attends()) {
+    fail<UsageError>(
+        "--layer: this ", model.architecture(),
+        " attends step by step, from each decoder state to the source: decode --attention stores it");
+  }
   for (const bool decoder : {false, true}) {
     const std::string stack = decoder ? "decoder" : "encoder";
     const std::int64_t count = decoder ? model.n_decoder_layers() : model.n_encoder_layers();
@@ -68,7 +73,7 @@ class LayerRecorder final : public Recorder<float> {
 /// What the layer's stack reads of a frame, packed: embeddings, or the encoder's output.
 Memory embeddings_of(const Model<float>& model, const TensorMap& frame) {
   const Tensor& values = frame.at("embeddings/values");
-  expect_shape("/embeddings/values", values.shape(), {-1, -1, model.d_model()});
+  expect_shape("/embeddings/values", values.shape(), {-1, -1, model.d_embedding()});
   Memory input;
   input.rows = packing_of("embeddings/length", frame.at("embeddings/length"), values.shape()[1]);
   input.states = unpad("embeddings/values", values, input.rows);

@@ -188,8 +188,10 @@ class DecodeJob {
       for (const Hypothesis& h : list) query.back().push_back(loaded_.target.pieces(h.ids));
     }
     map.add("attention_cross/query_token", piece_labels(query, "query", ranked));
-    map.add("attention_decoder/query_token", piece_labels(query, "query", ranked));
-    map.add("attention_decoder/key_token", piece_labels(shifted(query), "key", ranked));
+    if (map.contains("attention_decoder/weights")) {
+      map.add("attention_decoder/query_token", piece_labels(query, "query", ranked));
+      map.add("attention_decoder/key_token", piece_labels(shifted(query), "key", ranked));
+    }
     if (frame.contains("tokens/ids")) {
       const PackedTokens source = tokens_of(frame, "tokens", loaded_.source.size());
       std::vector<std::vector<std::vector<std::string>>> key;

@@ -80,17 +80,20 @@ void encode_frame(const Model<float>& model, const EncodeOptions& options, int t
   }
   const EncoderInput input = options.first == 0 ? read_embeddings(frame) : read_states(frame, options.first);
   const std::int64_t d = model.d_model(), width = input.rows.longest(), sentences = input.rows.sentences();
-  if (static_cast<std::int64_t>(input.values.size()) != input.rows.rows() * d) {
+  const std::int64_t d_in = options.first == 0 ? model.d_embedding() : d;
+  if (static_cast<std::int64_t>(input.values.size()) != input.rows.rows() * d_in) {
     fail(options.first == 0 ? "/embeddings/values" : "/encoder/states", ": the last dimension is ",
          input.rows.rows() == 0 ? 0 : static_cast<std::int64_t>(input.values.size()) / input.rows.rows(),
-         ", wanted d_model = ", d, ": was it made with another model?");
+         ", wanted ", options.first == 0 ? "d_embedding = " : "d_model = ", d_in,
+         ": was it made with another model?");
   }
   const std::int64_t kept = options.all_layers ? last - options.first : 1;
   Tensor states = Tensor::zeros<float>({sentences, kept, width, d}, {"sentence", "layer", "position", "dim"});
   for_each_shard(sentences, threads, [&](SentenceRange range) {
     InferencePass pass(model);
     const Packing rows = slice(input.rows, range);
-    Var<float> x = pass.tape->constant(slice({input.values.data(), input.rows.rows(), d}, input.rows, range));
+    Var<float> x =
+        pass.tape->constant(slice({input.values.data(), input.rows.rows(), d_in}, input.rows, range));
     for (std::int64_t layer = options.first; layer < last; ++layer) {
       x = model.encode(pass, x, rows, layer, layer + 1);
       const std::int64_t slot = layer - (last - kept);

@@ -198,7 +198,7 @@ TensorMap decoder_attention(const Model<float>& model, const Memory& memory,
   const std::int64_t sentences = memory.rows.sentences(), layers = model.n_decoder_layers(),
                      heads = model.n_heads();
   AttentionTensor cross(sentences, ranks, layers, heads, longest, memory.rows.longest());
-  AttentionTensor self(sentences, ranks, layers, heads, longest, longest);
+  AttentionTensor self(sentences, ranks, model.self_attends() ? layers : 0, heads, longest, longest);
   Tensor query_length = Tensor::zeros<std::int32_t>({sentences, ranks}, {"sentence", "rank"});
 
   for_each_shard(sentences, threads, [&](SentenceRange range) {
@@ -220,8 +220,10 @@ TensorMap decoder_attention(const Model<float>& model, const Memory& memory,
     }
     if (list.empty()) return;
     std::set<std::string> names;
-    for (std::int64_t l = 0; l < layers; ++l)
-      names.insert({layer_name(l, "cross_attention"), layer_name(l, "self_attention")});
+    for (std::int64_t l = 0; l < layers; ++l) {
+      names.insert(layer_name(l, "cross_attention"));
+      if (model.self_attends()) names.insert(layer_name(l, "self_attention"));
+    }
     AttentionRecorder recorder(names);
     InferencePass pass(model, &recorder);
     model.decode(pass, pass.tape->constant({states.data(), rows.rows(), model.d_model()}), rows, target);
@@ -233,7 +235,7 @@ TensorMap decoder_attention(const Model<float>& model, const Memory& memory,
         };
       };
       recorder.each_row(layer_name(l, "cross_attention"), keep(cross));
-      recorder.each_row(layer_name(l, "self_attention"), keep(self));
+      if (model.self_attends()) recorder.each_row(layer_name(l, "self_attention"), keep(self));
     }
   });
 
@@ -245,6 +247,7 @@ TensorMap decoder_attention(const Model<float>& model, const Memory& memory,
   TensorMap map;
   add_group(map, "attention_cross", "cross", "Attention of the translation over the source", cross.take(),
             query_length, lengths_of(memory.rows));
+  if (!model.self_attends()) return map;
   add_group(map, "attention_decoder", "decoder_self", "Attention of the translation over its past",
             self.take(), query_length, query_length);
   return map;

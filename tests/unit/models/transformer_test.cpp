@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "base/error.h"
-#include "support/gradient_check.h"
+#include "unit/models/model_checks.h"
 
 using namespace heed;
-using heed::test::check_gradient;
+using namespace heed::test;
 
 namespace {
 
@@ -31,35 +31,6 @@ TransformerConfig small(const std::string& norm, const std::string& positions, c
   return c;
 }
 
-PackedTokens tokens(const std::vector<std::vector<std::int32_t>>& sentences) {
-  PackedTokens packed;
-  for (const auto& s : sentences) packed.append(s);
-  return packed;
-}
-
-const PackedTokens kSource = tokens({{5, 7, 4, 10, 3}, {6, 3}, {9, 4, 4, 8, 5, 7, 3}});
-const PackedTokens kTarget = tokens({{4, 9, 6, 3}, {8, 5, 10, 7, 4, 3}, {3}});
-
-/// Logits [target rows, V] of a whole pass.
-template <class T>
-std::vector<T> logits(const Model<T>& model, const PackedTokens& source, const PackedTokens& target) {
-  Tape<T> tape;
-  Pass<T> pass;
-  pass.tape = &tape;
-  pass.parameters = &model.parameters();
-  Var<T> memory =
-      model.encode(pass, model.embed(pass, Side::source, source), source.rows, 0, model.n_encoder_layers());
-  Matrix<const T> m = model.logits(pass, model.decode(pass, memory, source.rows, target)).value();
-  return std::vector<T>(m.data, m.data + m.size());
-}
-
-double difference(std::span<const double> a, std::span<const double> b) {
-  BOOST_REQUIRE_EQUAL(a.size(), b.size());
-  double most = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) most = std::max(most, std::abs(a[i] - b[i]));
-  return most;
-}
-
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(transformer)
@@ -70,61 +41,14 @@ BOOST_AUTO_TEST_CASE(gradients_of_all_parameters) {
         std::tuple{"post", "none", "decoder"}}) {
     Transformer<double> model(small(norm, positions, tied));
     model.parameters().initialize(3);
-    std::vector<double> gradients(model.parameters().values().size());
-    auto loss = [&](bool backward) {
-      Tape<double> tape;
-      tape.set_with_gradients(backward);
-      Pass<double> pass;
-      pass.tape = &tape;
-      pass.parameters = &model.parameters();
-      pass.gradients = backward ? gradients.data() : nullptr;
-      pass.training = true;  // dropout draws the same masks in every pass
-      pass.seed = 5;
-      Var<double> x = model.embed(pass, Side::source, kSource);
-      Var<double> states =
-          model.decode(pass, model.encode(pass, x, kSource.rows, 0, 2), kSource.rows, kTarget);
-      const double total = model.loss(pass, states, kTarget, 0.1, 0.5).loss * 0.5;
-      if (backward) tape.backward();
-      return total;
-    };
-    loss(true);
-    for (const Parameter& p : model.parameters().list()) {
-      Matrix<double> values = p.in(model.parameters().values().data()), d = p.in(gradients.data());
-      const bool unused = p.name.ends_with("key/bias");  // softmax is blind to a shift of all scores
-      for (std::int64_t i = 0; i < values.rows && !unused; ++i) {
-        const auto width = static_cast<std::size_t>(values.cols);
-        const bool row_used =
-            p.name.find("embedding") == std::string::npos && p.name.find("positions") == std::string::npos;
-        if (row_used) {
-          check_gradient(p.name, {values.row(i), width}, {d.row(i), width}, [&] { return loss(false); });
-        }
-      }
-      if (unused) continue;
-      // Rows of tables that no token reads have no gradient: check the whole table as one.
-      if (p.name.find("embedding") != std::string::npos || p.name.find("positions") != std::string::npos) {
-        check_gradient(p.name, {values.data, static_cast<std::size_t>(values.size())},
-                       {d.data, static_cast<std::size_t>(d.size())}, [&] { return loss(false); });
-      }
-    }
+    check_gradients(model, "key/bias");  // softmax is blind to a shift of all scores
   }
 }
 
 BOOST_AUTO_TEST_CASE(sentences_of_a_batch_do_not_touch_each_other) {  // P15
   Transformer<double> model(small("post", "sinusoidal", "all"));
   model.parameters().initialize(3);
-  const std::vector<double> together = logits<double>(model, kSource, kTarget);
-  std::vector<double> alone;
-  auto sentence = [](const PackedTokens& p, std::int64_t s) {
-    PackedTokens one;
-    one.append(std::span(p.ids).subspan(static_cast<std::size_t>(p.rows.offset(s)),
-                                        static_cast<std::size_t>(p.rows.length(s))));
-    return one;
-  };
-  for (std::int64_t s = 0; s < 3; ++s) {
-    const std::vector<double> part = logits<double>(model, sentence(kSource, s), sentence(kTarget, s));
-    alone.insert(alone.end(), part.begin(), part.end());
-  }
-  BOOST_CHECK_LE(difference(together, alone), 1e-12);
+  check_sentences_apart(model);
 }
 
 BOOST_AUTO_TEST_CASE(the_future_changes_nothing) {  // P14
@@ -143,42 +67,7 @@ BOOST_AUTO_TEST_CASE(step_by_step_equals_one_pass) {  // P41
        {std::tuple{"post", "sinusoidal", "all"}, std::tuple{"pre", "learned", "decoder"}}) {
     Transformer<double> model(small(norm, positions, tied));
     model.parameters().initialize(6);
-    const std::vector<double> whole = logits<double>(model, kSource, kTarget);
-    Tape<double> tape;
-    Pass<double> pass;
-    pass.tape = &tape;
-    pass.parameters = &model.parameters();
-    Var<double> memory = model.encode(pass, model.embed(pass, Side::source, kSource), kSource.rows, 0, 2);
-    auto stepper = model.stepper(memory.value(), kSource.rows);
-    const std::int64_t vocabulary = model.vocabulary_size(Side::target);
-    // Two copies of every hypothesis, in changing order, with sentences dropped when their target ends.
-    std::vector<std::int64_t> sentences{0, 1, 2}, parents{0, 0, 1, 1, 2, 2};
-    for (std::int64_t t = 0; !sentences.empty(); ++t) {
-      std::vector<std::int32_t> input;
-      for (std::int64_t s : sentences) {
-        const auto at = static_cast<std::size_t>(kTarget.rows.offset(s) + t);
-        input.insert(input.end(), 2, t == 0 ? kBos : kTarget.ids[at - 1]);
-      }
-      Matrix<const double> step = stepper->step(input, parents);
-      std::vector<std::int64_t> left, next;
-      for (std::size_t i = 0; i < sentences.size(); ++i) {
-        const std::int64_t s = sentences[i], row = kTarget.rows.offset(s) + t;
-        for (std::int64_t copy = 0; copy < 2; ++copy) {
-          const auto expected = std::span(whole).subspan(static_cast<std::size_t>(row * vocabulary),
-                                                         static_cast<std::size_t>(vocabulary));
-          BOOST_CHECK_LE(
-              difference({step.row(static_cast<std::int64_t>(i) * 2 + copy), expected.size()}, expected),
-              1e-12);
-        }
-        if (t + 1 < kTarget.rows.length(s)) {
-          left.push_back(s);
-          next.push_back(static_cast<std::int64_t>(i) * 2 + 1);
-          next.push_back(static_cast<std::int64_t>(i) * 2);
-        }
-      }
-      sentences = left;
-      parents = next;
-    }
+    check_step_by_step(model);
   }
 }
 

@@ -1,4 +1,4 @@
-// Whole Transformers against PyTorch: every activation, logits, loss, all gradients, ten steps of training.
+// Whole models against PyTorch: every activation, logits, loss, all gradients, ten steps of training.
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
@@ -11,8 +11,10 @@
 namespace heed::golden {
 namespace {
 
-const std::vector<std::string> kModels{"transformer_post_norm", "transformer_pre_norm",
-                                       "transformer_no_positions"};
+const std::vector<std::string> kModels{
+    "transformer_post_norm", "transformer_pre_norm", "transformer_no_positions",
+    "bahdanau_gru",          "bahdanau_reset_after", "bahdanau_lstm",
+    "bahdanau_rnn"};
 
 PackedTokens read_sentences(const TensorMap& golden, const std::string& group) {
   return {numbers<std::int32_t>(golden.at(group + "/ids")),
@@ -169,11 +171,11 @@ void check_training(const std::string& name) {
 
 }  // namespace
 
-BOOST_DATA_TEST_CASE(float_transformer_is_pytorchs, boost::unit_test::data::make(kModels), name) {
+BOOST_DATA_TEST_CASE(float_model_is_pytorchs, boost::unit_test::data::make(kModels), name) {
   check_one_pass<float>(name);
 }
 
-BOOST_DATA_TEST_CASE(double_transformer_is_pytorchs, boost::unit_test::data::make(kModels), name) {
+BOOST_DATA_TEST_CASE(double_model_is_pytorchs, boost::unit_test::data::make(kModels), name) {
   check_one_pass<double>(name);
 }
 

@@ -1,0 +1,160 @@
+#include "models/bahdanau.h"
+
+#include "base/error.h"
+#include "models/bahdanau_decoder.h"
+#include "models/bahdanau_stepper.h"
+#include "models/config_json.h"
+#include "nn/step_attention.h"
+
+namespace heed {
+
+void BahdanauConfig::check() const {
+  auto positive = [](const char* name, std::int64_t value) {
+    if (value < 1) fail<UsageError>(name, " is ", value, ", wanted at least 1");
+  };
+  positive("source_vocab_size", source_vocab_size);
+  positive("target_vocab_size", target_vocab_size);
+  positive("d_embedding", d_embedding);
+  positive("d_hidden", d_hidden);
+  positive("d_align", d_align);
+  positive("d_maxout", d_maxout);
+  if (!(dropout >= 0 && dropout < 1)) {
+    fail<UsageError>("dropout is ", dropout, ", wanted a probability below 1");
+  }
+}
+
+template <class T>
+Bahdanau<T>::Bahdanau(const BahdanauConfig& config) : config_(config) {
+  config_.check();
+  declare_parameters();
+}
+
+template <class T>
+const std::string& Bahdanau<T>::architecture() const {
+  static const std::string name = "bahdanau";
+  return name;
+}
+
+template <class T>
+std::string Bahdanau<T>::config_json() const {
+  BahdanauConfig copy = config_;
+  return to_json(architecture(), fields_of(copy));
+}
+
+/// First values: appendix B.1 (orthogonal recurrent matrices, W_a and U_a of deviation 0.001, v_a and biases
+/// zero, all others of deviation 0.01), or Glorot's.
+template <class T>
+void Bahdanau<T>::declare_parameters() {
+  ParameterSet<T>& p = this->parameters_;
+  const std::int64_t m = config_.d_embedding, n = config_.d_hidden, a = config_.d_align, l = config_.d_maxout;
+  const bool paper = config_.init == "paper";
+  auto init = [&](std::int64_t d_in, std::int64_t d_out, double deviation) {
+    return paper ? Init::normal(deviation) : Init::xavier(d_in, d_out);
+  };
+  auto matrix = [&](const std::string& name, std::int64_t d_in, std::int64_t d_out, double deviation = 0.01) {
+    p.add(name, {d_in, d_out}, init(d_in, d_out, deviation));
+  };
+  const RecurrentInit cell{init(m, n, 0.01), Init::orthogonal(), Init::zeros()};
+
+  p.add("encoder/embedding/weight", {config_.source_vocab_size, m}, Init::normal(paper ? 0.01 : 0.1));
+  add_recurrent(p, "encoder/layer_0/forward", config_.state(), m, cell);
+  add_recurrent(p, "encoder/layer_0/backward", config_.state(), m, cell);
+
+  matrix("decoder/initial/weight", n, config_.state().state_width());
+  p.add("decoder/initial/bias", {config_.state().state_width()}, Init::zeros());
+  p.add("decoder/embedding/weight", {config_.target_vocab_size, m}, Init::normal(paper ? 0.01 : 0.1));
+  add_recurrent(p, "decoder/layer_0/state", config_.state(), m, cell);
+  add_gate_input(p, "decoder/layer_0/state", "context", config_.state(), 2 * n, init(2 * n, n, 0.01));
+
+  const std::string align = "decoder/layer_0/cross_attention";
+  matrix(align + "/query/weight", n, a, 0.001);
+  matrix(align + "/key/weight", 2 * n, a, 0.001);
+  if (config_.align_bias) p.add(align + "/query/bias", {a}, Init::zeros());
+  p.add(align + "/score/weight", {a}, paper ? Init::zeros() : Init::xavier(a, 1));
+
+  matrix("decoder/readout/state/weight", n, 2 * l);
+  p.add("decoder/readout/state/bias", {2 * l}, Init::zeros());
+  matrix("decoder/readout/embedding/weight", m, 2 * l);
+  matrix("decoder/readout/context/weight", 2 * n, 2 * l);
+  matrix("decoder/output/weight", l, config_.target_vocab_size);
+}
+
+template <class T>
+Var<T> Bahdanau<T>::embed(Pass<T>& pass, Side side, const PackedTokens& tokens) const {
+  Scope<T> stack = Scope<T>(pass) / (side == Side::source ? "encoder" : "decoder");
+  Var<T> x = embedding((stack / "embedding").parameter("weight"),
+                       pass.tape->arena().template keep<std::int32_t>(tokens.ids), T{1}, Var<T>(), {},
+                       stack.dropout(config_.dropout));
+  return stack.name("embedded", x, tokens.rows);
+}
+
+/// Section 3.2: h_j = [forward h_j ; backward h_j].
+template <class T>
+Var<T> Bahdanau<T>::encode(Pass<T>& pass, Var<T> x, const Packing& rows, std::int64_t first,
+                           std::int64_t last) const {
+  if (first != 0 || last != 1) {
+    fail<UsageError>("layers ", first, ":", last, " are not the encoder's 0:1");
+  }
+  Scope<T> encoder = Scope<T>(pass) / "encoder", layer = encoder / "layer_0";
+  Var<T> forward = recurrent(layer / "forward", config_.state(), x, rows, Direction::forward).hidden;
+  Var<T> backward = recurrent(layer / "backward", config_.state(), x, rows, Direction::backward).hidden;
+  Var<T> h = drop_out(side_by_side(forward, backward), encoder.dropout(config_.dropout));
+  return encoder.name("output", h, rows);
+}
+
+template <class T>
+Var<T> Bahdanau<T>::decode(Pass<T>& pass, Var<T> memory, const Packing& source_rows,
+                           const PackedTokens& target) const {
+  if (source_rows.sentences() != target.rows.sentences()) {
+    fail("decode: ", source_rows.sentences(), " source and ", target.rows.sentences(), " target sentences");
+  }
+  Tape<T>& tape = *pass.tape;
+  const StepOrder order(target.rows);
+  const Annotations<T> source = annotate(pass, memory, source_rows);
+  BahdanauSteps<T> f(pass, config_, source, order.rows());
+  Var<T> embedded = embed(pass, Side::target, {shifted_right(target), target.rows});  // E y_(i-1)
+  Var<T> input = f.input(select_rows<T>({embedded}, order.to_time_order()));
+  Var<T> s = select_rows<T>({initial_state(pass, config_, source)}, order.to_first_step());
+
+  std::vector<Var<T>> e, alpha, c, s_before, s_after;
+  for (std::int64_t i = 0; i < order.steps(); ++i) {
+    s = tape.row_range(s, 0, order.active(i));
+    s_before.push_back(f.hidden(s));
+    const auto step = f(tape.row_range(input, order.first(i), order.active(i)), s, order.sentences(i));
+    s = step.s;
+    s_after.push_back(f.hidden(s));
+    e.push_back(step.e);
+    alpha.push_back(step.alpha);
+    c.push_back(step.c);
+  }
+  Scope<T> decoder = Scope<T>(pass) / "decoder", layer = decoder / "layer_0";
+  Scope<T> align = layer / "cross_attention";
+  name_step_attention(align, "scores", e, order, target.rows, source_rows);
+  name_step_attention(align, "weights", alpha, order, target.rows, source_rows);
+  Var<T> context = align.name("context", select_rows(c, order.to_packed()), target.rows);
+  Var<T> state = layer.name("output", select_rows(s_after, order.to_packed()), target.rows);
+  if (config_.readout_state == "previous") state = select_rows(s_before, order.to_packed());
+  return decoder.name("output", readout(pass, state, embedded, context, config_.dropout), target.rows);
+}
+
+template <class T>
+CrossEntropySums Bahdanau<T>::loss(Pass<T>& pass, Var<T> states, const PackedTokens& target, double smoothing,
+                                   T scale) const {
+  Var<T> w_o = (Scope<T>(pass) / "decoder" / "output").parameter("weight");
+  return projected_cross_entropy(states, w_o, false, target.ids, smoothing, scale);
+}
+
+template <class T>
+Var<T> Bahdanau<T>::logits(Pass<T>& pass, Var<T> states) const {
+  return logits_of(states, (Scope<T>(pass) / "decoder" / "output").parameter("weight"), false);
+}
+
+template <class T>
+std::unique_ptr<Stepper<T>> Bahdanau<T>::stepper(Matrix<const T> memory, const Packing& source_rows) const {
+  return std::make_unique<BahdanauStepper<T>>(*this, memory, source_rows);
+}
+
+template class Bahdanau<float>;
+template class Bahdanau<double>;
+
+}  // namespace heed

@@ -1,0 +1,98 @@
+// RNNsearch (Bahdanau, Cho, Bengio: Neural machine translation by jointly learning to align and translate,
+// ICLR 2015). A bidirectional recurrent encoder; a decoder whose state is computed from a context vector that
+// the state before it chose. Notation of the paper: h_j annotations, s_i decoder states, e_ij energies,
+// alpha_ij weights, c_i contexts; m = d_embedding, n = d_hidden, n' = d_align, l = d_maxout.
+//
+// Parameters, with the paper's letters: encoder/embedding/weight E [V_x, m]; encoder/layer_0/{forward,
+// backward}: recurrent layers (nn/recurrent.h); decoder/initial/{weight W_s [n, state width], bias};
+// decoder/embedding/ weight E [V_y, m]; decoder/layer_0/state: the recurrent layer f, with
+// context/<gate>/weight C [2 n, n]; decoder/layer_0/cross_attention/{query/weight W_a [n, n'], key/weight U_a
+// [2 n, n'], score/weight v_a [n']} and query/bias when align_bias; decoder/readout/{state/weight U_o [n, 2
+// l], state/bias, embedding/weight V_o [m, 2 l], context/weight C_o [2 n, 2 l]}; decoder/output/weight W_o
+// [l, V_y].
+//
+// The paper contradicts itself on the readout: eq. 4 reads the new state s_i, appendix A.2.2 the old s_(i-1).
+// The field readout_state chooses; the default is eq. 4.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "models/model.h"
+#include "nn/recurrent.h"
+
+namespace heed {
+
+struct BahdanauConfig {
+  std::int64_t source_vocab_size = 0;
+  std::int64_t target_vocab_size = 0;
+  std::int64_t d_embedding = 620;
+  std::int64_t d_hidden = 1000;
+  std::int64_t d_align = 1000;
+  std::int64_t d_maxout = 500;
+  std::string cell = "gru";
+  std::string readout_state = "current";
+  bool align_bias = false;
+  std::string init = "paper";
+  double dropout = 0;
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& field) {
+    field("source_vocab_size", self.source_vocab_size, "size of the source vocabulary");
+    field("target_vocab_size", self.target_vocab_size, "size of the target vocabulary");
+    field("d_embedding", self.d_embedding, "recurrent models: width of the embeddings");
+    field("d_hidden", self.d_hidden, "recurrent models: width of a layer's state, in each direction");
+    field("d_align", self.d_align, "bahdanau: inner width of the alignment network");
+    field("d_maxout", self.d_maxout, "bahdanau: width of the maxout layer before the output");
+    field("cell", self.cell, "recurrent models: the cell", cell_names());
+    field("readout_state", self.readout_state, "bahdanau: the output reads s_i (eq. 4) or s_(i-1) (A.2.2)",
+          {"current", "previous"});
+    field("align_bias", self.align_bias, "bahdanau: a bias in the alignment network");
+    field("init", self.init, "bahdanau: first values as in the paper, or uniform by width (Glorot)",
+          {"paper", "xavier"});
+    field("dropout", self.dropout, "dropout on each sublayer's output");
+  }
+
+  /// The encoder's layers and the decoder's f.
+  RecurrentSizes state() const { return {cell, d_hidden}; }
+  /// Throws UsageError naming the field and what it must be.
+  void check() const;
+};
+
+template <class T>
+class Bahdanau final : public Model<T> {
+ public:
+  explicit Bahdanau(const BahdanauConfig& config);
+
+  const std::string& architecture() const override;
+  std::string config_json() const override;
+  std::int64_t d_embedding() const override { return config_.d_embedding; }
+  std::int64_t d_model() const override { return 2 * config_.d_hidden; }
+  std::int64_t n_encoder_layers() const override { return 1; }
+  std::int64_t n_decoder_layers() const override { return 1; }
+  std::int64_t n_heads() const override { return 1; }
+  std::int64_t max_length() const override { return 0; }
+  bool self_attends() const override { return false; }
+  std::int64_t vocabulary_size(Side side) const override {
+    return side == Side::source ? config_.source_vocab_size : config_.target_vocab_size;
+  }
+  const BahdanauConfig& config() const { return config_; }
+
+  Var<T> embed(Pass<T>& pass, Side side, const PackedTokens& tokens) const override;
+  Var<T> encode(Pass<T>& pass, Var<T> input, const Packing& rows, std::int64_t first,
+                std::int64_t last) const override;
+  Var<T> decode(Pass<T>& pass, Var<T> memory, const Packing& source_rows,
+                const PackedTokens& target) const override;
+  CrossEntropySums loss(Pass<T>& pass, Var<T> states, const PackedTokens& target, double smoothing,
+                        T scale) const override;
+  Var<T> logits(Pass<T>& pass, Var<T> states) const override;
+  std::unique_ptr<Stepper<T>> stepper(Matrix<const T> memory, const Packing& source_rows) const override;
+
+ private:
+  void declare_parameters();
+
+  BahdanauConfig config_;
+};
+
+}  // namespace heed

@@ -1,0 +1,82 @@
+#include "models/bahdanau.h"
+
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <vector>
+
+#include "base/error.h"
+#include "unit/models/model_checks.h"
+
+using namespace heed;
+using namespace heed::test;
+
+namespace {
+
+BahdanauConfig small(const std::string& cell, const std::string& readout_state, bool align_bias) {
+  BahdanauConfig c;
+  c.source_vocab_size = 11;
+  c.target_vocab_size = 13;
+  c.d_embedding = 4;
+  c.d_hidden = 5;
+  c.d_align = 6;
+  c.d_maxout = 3;
+  c.cell = cell;
+  c.readout_state = readout_state;
+  c.align_bias = align_bias;
+  c.init = "xavier";
+  c.dropout = 0.2;
+  return c;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(bahdanau)
+
+BOOST_DATA_TEST_CASE(gradients_of_all_parameters, boost::unit_test::data::make(cell_names()), cell) {
+  Bahdanau<double> model(small(cell, cell == "gru" ? "current" : "previous", cell != "gru"));
+  model.parameters().initialize(3);
+  check_gradients(model, "none");
+}
+
+BOOST_DATA_TEST_CASE(step_by_step_equals_one_pass, boost::unit_test::data::make(cell_names()), cell) {  // P41
+  Bahdanau<double> model(small(cell, cell == "lstm" ? "previous" : "current", true));
+  model.parameters().initialize(6);
+  check_step_by_step(model);
+}
+
+BOOST_AUTO_TEST_CASE(sentences_of_a_batch_do_not_touch_each_other) {  // P15
+  Bahdanau<double> model(small("gru", "current", false));
+  model.parameters().initialize(3);
+  check_sentences_apart(model);
+}
+
+BOOST_AUTO_TEST_CASE(the_paper_starts_with_orthogonal_recurrent_matrices) {
+  BahdanauConfig config = small("gru", "current", false);
+  config.init = "paper";
+  Bahdanau<double> model(config);
+  model.parameters().initialize(4);
+  const Matrix<const double> u =
+      std::as_const(model.parameters()).view("decoder/layer_0/state/recurrent/reset/weight");
+  for (std::int64_t a = 0; a < u.rows; ++a) {
+    for (std::int64_t b = 0; b < u.rows; ++b) {
+      double product = 0;
+      for (std::int64_t j = 0; j < u.cols; ++j) product += u(a, j) * u(b, j);
+      BOOST_TEST(std::abs(product - (a == b)) < 1e-12);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(config_travels_as_json) {
+  Bahdanau<float> model(small("lstm", "previous", true));
+  auto copy = make_model<float>(model.config_json());
+  BOOST_CHECK_EQUAL(copy->config_json(), model.config_json());
+  BOOST_CHECK_EQUAL(copy->parameters().count(), model.parameters().count());
+  BahdanauConfig odd = small("gru", "current", false);
+  odd.d_align = 0;
+  BOOST_CHECK_EXCEPTION(Bahdanau<float>{odd}, UsageError, [](const Error& e) {
+    return std::string(e.what()).find("d_align is 0") != std::string::npos;
+  });
+}
+
+BOOST_AUTO_TEST_SUITE_END()
