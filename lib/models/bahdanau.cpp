@@ -116,19 +116,23 @@ Var<T> Bahdanau<T>::decode(Pass<T>& pass, Var<T> memory, const Packing& source_r
   Var<T> input = f.input(select_rows<T>({embedded}, order.to_time_order()));
   Var<T> s = select_rows<T>({initial_state(pass, config_, source)}, order.to_first_step());
 
-  std::vector<Var<T>> e, alpha, c, s_before, s_after;
+  std::vector<Var<T>> w_a_s, e, alpha, c, s_before, s_after;
   for (std::int64_t i = 0; i < order.steps(); ++i) {
     s = tape.row_range(s, 0, order.active(i));
     s_before.push_back(f.hidden(s));
     const auto step = f(tape.row_range(input, order.first(i), order.active(i)), s, order.sentences(i));
     s = step.s;
     s_after.push_back(f.hidden(s));
+    w_a_s.push_back(step.w_a_s);
     e.push_back(step.e);
     alpha.push_back(step.alpha);
     c.push_back(step.c);
   }
   Scope<T> decoder = Scope<T>(pass) / "decoder", layer = decoder / "layer_0";
   Scope<T> align = layer / "cross_attention";
+  if (align.wants("query")) align.name("query", select_rows(w_a_s, order.to_packed()), target.rows);
+  align.name("key", source.u_a_h, source_rows);
+  align.name("value", memory, source_rows);
   name_step_attention(align, "scores", e, order, target.rows, source_rows);
   name_step_attention(align, "weights", alpha, order, target.rows, source_rows);
   Var<T> context = align.name("context", select_rows(c, order.to_packed()), target.rows);

@@ -73,6 +73,7 @@ class Bahdanau final : public Model<T> {
   std::int64_t n_decoder_layers() const override { return 1; }
   std::int64_t n_heads() const override { return 1; }
   std::int64_t max_length() const override { return 0; }
+  HeadWidths head_widths() const override { return {config_.d_align, 2 * config_.d_hidden}; }
   bool self_attends() const override { return false; }
   std::int64_t vocabulary_size(Side side) const override {
     return side == Side::source ? config_.source_vocab_size : config_.target_vocab_size;

@@ -47,6 +47,7 @@ class BahdanauSteps {
         c_((layer_ / "state" / "context").stacked(config.state().gates(), "weight"), rows) {}
 
   struct Step {
+    Var<T> w_a_s;     ///< W_a s_(i-1) [n, n']
     Var<T> e, alpha;  ///< [n, longest source]
     Var<T> c;         ///< [n, 2 n]
     Var<T> s;         ///< the new state
@@ -56,12 +57,12 @@ class BahdanauSteps {
   /// Row i belongs to sentence sentences[i].
   Step operator()(Var<T> input, Var<T> s_prev, std::span<const std::int64_t> sentences) {
     const StepKeys at{sentences, source_.rows};
-    Var<T> w_a_s = w_a_(state_.hidden(s_prev));
     Step step;
-    step.e = additive_scores(w_a_s, source_.u_a_h, align_.parameter("score/weight"), at);  // A.1.2
-    step.alpha = softmax(step.e);                                                          // eq. 6
-    step.c = weighted_sum(step.alpha, source_.h, at);                                      // eq. 5
-    step.s = state_.step(c_(step.c, input), s_prev);                                       // A.1.1
+    step.w_a_s = w_a_(state_.hidden(s_prev));
+    step.e = additive_scores(step.w_a_s, source_.u_a_h, align_.parameter("score/weight"), at);  // A.1.2
+    step.alpha = softmax(step.e);                                                               // eq. 6
+    step.c = weighted_sum(step.alpha, source_.h, at);                                           // eq. 5
+    step.s = state_.step(c_(step.c, input), s_prev);                                            // A.1.1
     return step;
   }
   Var<T> hidden(Var<T> state) const { return state_.hidden(state); }

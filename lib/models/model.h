@@ -27,6 +27,11 @@ inline constexpr std::int32_t kPad = 0, kUnknown = 1, kBos = 2, kEos = 3;
 /// is empty.
 std::vector<std::int32_t> shifted_right(const PackedTokens& target);
 
+/// Widths of the vectors that one head of an attention layer compares and sums up.
+struct HeadWidths {
+  std::int64_t key = 0, value = 0;
+};
+
 /// Decoding one token at a time from an encoded source. Copies what it needs of the memory.
 template <class T>
 class Stepper {
@@ -50,6 +55,7 @@ class Model {
   virtual std::int64_t n_encoder_layers() const = 0;
   virtual std::int64_t n_decoder_layers() const = 0;
   virtual std::int64_t n_heads() const = 0;
+  virtual HeadWidths head_widths() const = 0;
   virtual bool self_attends() const = 0;        ///< its layers have a self_attention
   virtual std::int64_t max_length() const = 0;  ///< longest sentence in tokens; 0: unlimited
   virtual std::int64_t vocabulary_size(Side side) const = 0;

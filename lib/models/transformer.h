@@ -73,6 +73,9 @@ class Transformer final : public Model<T> {
   std::int64_t n_encoder_layers() const override { return config_.n_encoder_layers; }
   std::int64_t n_decoder_layers() const override { return config_.n_decoder_layers; }
   std::int64_t n_heads() const override { return config_.n_heads; }
+  HeadWidths head_widths() const override {
+    return {config_.d_model / config_.n_heads, config_.d_model / config_.n_heads};
+  }
   bool self_attends() const override { return true; }
   std::int64_t max_length() const override { return config_.max_length; }
   std::int64_t vocabulary_size(Side side) const override {

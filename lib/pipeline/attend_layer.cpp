@@ -14,19 +14,18 @@ namespace heed {
 
 AttentionLayer attention_layer(const Model<float>& model, std::string path) {
   while (path.starts_with('/')) path.erase(0, 1);
-  if (!model.self_attends()) {
-    fail<UsageError>(
-        "--layer: this ", model.architecture(),
-        " attends step by step, from each decoder state to the source: decode --attention stores it");
-  }
   for (const bool decoder : {false, true}) {
     const std::string stack = decoder ? "decoder" : "encoder";
     const std::int64_t count = decoder ? model.n_decoder_layers() : model.n_encoder_layers();
     for (std::int64_t i = 0; i < count; ++i) {
       const std::string layer = stack + "/layer_" + std::to_string(i);
-      if (path == layer + "/self_attention") return {path, i, decoder, false};
+      if (model.self_attends() && path == layer + "/self_attention") return {path, i, decoder, false};
       if (decoder && path == layer + "/cross_attention") return {path, i, true, true};
     }
+  }
+  if (!model.self_attends()) {
+    fail<UsageError>("--layer: got '", escaped(path), "', this ", model.architecture(),
+                     " has decoder/layer_I/cross_attention for I below ", model.n_decoder_layers());
   }
   fail<UsageError>("--layer: got '", escaped(path), "', this ", model.architecture(),
                    " has encoder/layer_I/self_attention for I below ", model.n_encoder_layers(),
@@ -59,6 +58,7 @@ class LayerRecorder final : public Recorder<float> {
     const auto rows = static_cast<std::int64_t>(kept.values.size()) / kept.cols;
     return {kept.values.data(), rows, kept.cols};
   }
+  bool has(const std::string& name) const { return kept_.count(name) != 0; }
   const float* blocks(const std::string& name) const { return kept_.at(name).values.data(); }
 
  private:
@@ -80,25 +80,29 @@ Memory embeddings_of(const Model<float>& model, const TensorMap& frame) {
   return input;
 }
 
-/// Copies a shard's recorded values into the group.
-void keep(const LayerRecorder& recorder, const AttentionSizes& sizes, SentenceRange range,
+/// Copies a shard's recorded values into the group. What the model calls scores are scaled products, or the
+/// values of a network of its own.
+void keep(const LayerRecorder& recorder, const AttentionSizes& sizes, bool scaled_dot, SentenceRange range,
           AttentionGroup<float>& group) {
   const Packing queries = slice(sizes.queries, range), keys = slice(sizes.keys, range);
   const Matrix<const float> q_all = recorder.matrix("query"), k_all = recorder.matrix("key"),
-                            v_all = recorder.matrix("value"), context = recorder.matrix("context"),
-                            output = recorder.matrix("output");
-  const float *scaled = recorder.blocks("scores"), *weights = recorder.blocks("weights");
+                            v_all = recorder.matrix("value"), context = recorder.matrix("context");
+  const float *model_scores = recorder.blocks("scores"), *weights = recorder.blocks("weights");
   for (std::int64_t i = 0; i < range.count; ++i) {
     const std::int64_t s = range.first + i, n = queries.length(i), m = keys.length(i);
-    for (std::int64_t h = 0; h < sizes.heads; ++h, scaled += n * m, weights += n * m) {
+    for (std::int64_t h = 0; h < sizes.heads; ++h, model_scores += n * m, weights += n * m) {
       auto part = [&](Matrix<const float> x, const Packing& rows, std::int64_t width) {
         return x.row_range(rows.offset(i), rows.length(i)).columns(h * width, width);
       };
       const Matrix<const float> q = part(q_all, queries, sizes.key_dim), k = part(k_all, keys, sizes.key_dim);
-      std::vector<float> scores(static_cast<std::size_t>(n * m));
-      gemm<float>(1, q, k.t(), 0, Matrix<float>(scores.data(), n, m));
-      group.set("scores", {s, 0, h}, {scores.data(), n, m});
-      group.set("scaled", {s, 0, h}, {scaled, n, m});
+      if (scaled_dot) {
+        std::vector<float> products(static_cast<std::size_t>(n * m));
+        gemm<float>(1, q, k.t(), 0, Matrix<float>(products.data(), n, m));
+        group.set("scores", {s, 0, h}, {products.data(), n, m});
+        group.set("scaled", {s, 0, h}, {model_scores, n, m});
+      } else {
+        group.set("scores", {s, 0, h}, {model_scores, n, m});
+      }
       group.set("weights", {s, 0, h}, {weights, n, m});
       group.set("queries", {s, 0, h}, q);
       group.set("keys", {s, 0, h}, k);
@@ -106,7 +110,8 @@ void keep(const LayerRecorder& recorder, const AttentionSizes& sizes, SentenceRa
       group.set("head_context", {s, 0, h}, part(context, queries, sizes.value_dim));
     }
     group.set("context", {s, 0}, context.row_range(queries.offset(i), n));
-    group.set("output", {s, 0}, output.row_range(queries.offset(i), n));
+    if (recorder.has("output"))
+      group.set("output", {s, 0}, recorder.matrix("output").row_range(queries.offset(i), n));
   }
 }
 
@@ -122,12 +127,13 @@ void attend_layer(const Model<float>& model, const AttentionLayer& layer, bool s
   }
   PackedTokens target;
   for (const auto& ids : targets) target.append(ids);
-  const std::int64_t head_dim = model.d_model() / model.n_heads();
+  const bool scaled_dot = model.self_attends();
   const AttentionSizes sizes{layer.decoder ? target.rows : input.rows,
                              layer.decoder && !layer.cross ? target.rows : input.rows, model.n_heads(),
-                             head_dim, head_dim};
+                             model.head_widths().key, model.head_widths().value};
   std::vector<std::string> names{"scores", "weights", "context"};
-  if (steps) names.insert(names.end(), {"queries", "keys", "values", "scaled", "head_context", "output"});
+  if (steps) names.insert(names.end(), {"queries", "keys", "values", "head_context"});
+  if (steps && scaled_dot) names.insert(names.end(), {"scaled", "output"});
   AttentionGroup<float> group(sizes, names);
 
   for_each_shard(sentences, threads, [&](SentenceRange range) {
@@ -141,7 +147,7 @@ void attend_layer(const Model<float>& model, const AttentionLayer& layer, bool s
     for (std::int64_t i = 0; layer.decoder && i < range.count; ++i)
       own.append(targets[static_cast<std::size_t>(range.first + i)]);
     if (layer.decoder) model.decode(pass, x, rows, own);
-    keep(recorder, sizes, range, group);
+    keep(recorder, sizes, scaled_dot, range, group);
   });
   TensorMap map = group.take("Attention of " + layer.path);
   const char* kind = layer.cross ? "cross" : layer.decoder ? "decoder_self" : "encoder_self";

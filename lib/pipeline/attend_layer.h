@@ -22,9 +22,10 @@ struct AttentionLayer {
 AttentionLayer attention_layer(const Model<float>& model, std::string path);
 
 /// Puts the layer's /attention (attention_group.h) into the frame: scores, weights, context and, with
-/// `steps`, queries, keys, values, scaled, head_context, output. An encoder layer reads /embeddings. A
-/// decoder layer reads /encoder, or runs the encoder over /embeddings, and `targets` (ids with eos, one a
-/// sentence), which the decoder reads shifted right; query i is the step that produces token i.
+/// `steps`, queries, keys, values, head_context and, of scaled dot-product attention, scaled and output. An
+/// encoder layer reads /embeddings. A decoder layer reads /encoder, or runs the encoder over /embeddings, and
+/// `targets` (ids with eos, one a sentence), which the decoder reads shifted right; query i is the step that
+/// produces token i.
 void attend_layer(const Model<float>& model, const AttentionLayer& layer, bool steps,
                   const std::vector<std::vector<std::int32_t>>& targets, int threads, TensorMap& frame);
 
