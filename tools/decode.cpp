@@ -1,4 +1,5 @@
 // Encoder states -> translations.
+#include "base/error.h"
 #include "cli/tool.h"
 #include "pipeline/decode_job.h"
 
@@ -23,6 +24,12 @@ int main(int argc, char** argv) {
             "a.fr");
         tool.example("decode -m model.h5 encoded.h5 --beam 5 --n-best 3 --attention attention.h5");
         tool.on_run([&] {
+          for (const char* option : {"temperature", "top-k", "top-p"}) {
+            if (tool.given(option) && !config.sample) fail<UsageError>("--", option, " needs --sample");
+          }
+          if (tool.given("beam") && (config.sample || !paths.force.empty())) {
+            fail<UsageError>("--beam does not go with ", config.sample ? "--sample" : "--force");
+          }
           paths.command = tool.command_line();
           run_decode(config, paths, static_cast<std::uint64_t>(tool.common().seed),
                      static_cast<int>(tool.common().threads));

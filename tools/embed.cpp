@@ -32,12 +32,13 @@ int main(int argc, char** argv) {
           if (model_path.empty()) fail<UsageError>("--model is needed (or HEED_MODEL)");
           const LoadedModel loaded = load_model(model_path);
           const Side which = side == "source" ? Side::source : Side::target;
-          run_frames(input, output, tool.command_line(), batch, [&](TensorMap& frame) {
-            io::expect_digest(frame, input, io::vocabulary_digest, loaded.tokenizer(which).digest(),
+          const auto claim = [&](TensorMap& frame, const std::string& name) {
+            io::expect_digest(frame, name, io::vocabulary_digest, loaded.tokenizer(which).digest(),
                               model_path);
-            claim_for_model(frame, input, loaded, model_path);
-            embed_frame(*loaded.model, which, frame);
-          });
+            claim_for_model(frame, name, loaded, model_path);
+          };
+          run_frames(input, output, tool.command_line(), batch, claim,
+                     [&](TensorMap& frame) { embed_frame(*loaded.model, which, frame); });
         });
       });
 }

@@ -11,7 +11,6 @@ namespace {
 /// "A:B", "A:" or ":B".
 EncodeOptions layer_range(const std::string& text) {
   EncodeOptions options;
-  if (text.empty()) return options;
   const std::size_t colon = text.find(':');
   if (colon == std::string::npos)
     fail<UsageError>("--layers: got '", escaped(text), "', wanted FIRST:END, such as 0:2");
@@ -39,11 +38,13 @@ int main(int argc, char** argv) {
     tool.example(
         "encode -m model.h5 --layers 0:2 embeddings.h5 | encode -m model.h5 --layers 2: -o encoded.h5");
     tool.on_run([&] {
-      EncodeOptions options = layer_range(layers);
+      EncodeOptions options = tool.given("layers") ? layer_range(layers) : EncodeOptions{};
       options.all_layers = all_layers;
       const LoadedModel loaded = load_model(model_path);
-      run_frames(input, output, tool.command_line(), batch, [&](TensorMap& frame) {
-        claim_for_model(frame, input, loaded, model_path);
+      const auto claim = [&](TensorMap& frame, const std::string& name) {
+        claim_for_model(frame, name, loaded, model_path);
+      };
+      run_frames(input, output, tool.command_line(), batch, claim, [&](TensorMap& frame) {
         encode_frame(*loaded.model, options, static_cast<int>(tool.common().threads), frame);
       });
     });

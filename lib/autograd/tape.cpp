@@ -25,7 +25,7 @@ Var<T> Tape<T>::leaf(Matrix<const T> value, Matrix<T> gradient) {
   Node& n = node(v);
   n.constant = gradient.data == nullptr;
   n.gradient = gradient;
-  n.touched = true;  // the caller's buffer holds zeros or an earlier sum: always add
+  n.touched = !n.constant;  // the caller's buffer holds zeros or an earlier sum: always add
   return v;
 }
 

@@ -167,7 +167,9 @@ class BeamSearch {
 std::vector<std::vector<Hypothesis>> beam_search(const StepFunction& step,
                                                  std::span<const std::int64_t> max_lengths,
                                                  const BeamOptions& options) {
-  if (options.beam < 1) fail<UsageError>("beam is ", options.beam, ", wanted at least 1");
+  if (options.beam < 1 || options.beam > kWidestBeam) {
+    fail<UsageError>("beam is ", options.beam, ", wanted 1 to ", kWidestBeam);
+  }
   if (options.n_best < 1 || options.n_best > options.beam) {
     fail<UsageError>("n-best is ", options.n_best, ", wanted 1 to the beam's ", options.beam);
   }

@@ -1,6 +1,6 @@
 #include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <limits>
 
 #include "base/error.h"
 #include "decode/search.h"
@@ -17,7 +17,15 @@ struct Draw {
 
 /// Draws one id from a row of logits.
 Draw draw_from(std::span<const float> logits, const SampleOptions& options, double uniform) {
-  const float highest = *std::max_element(logits.begin(), logits.end());
+  const auto allowed = [&](std::size_t i) {
+    const auto id = static_cast<std::int32_t>(i);
+    return id != options.special.pad && id != options.special.bos;
+  };
+  float highest = logits[0], highest_allowed = -std::numeric_limits<float>::infinity();
+  for (std::size_t i = 0; i < logits.size(); ++i) {
+    highest = std::max(highest, logits[i]);
+    if (allowed(i)) highest_allowed = std::max(highest_allowed, logits[i]);
+  }
   double model_sum = 0;
   for (float x : logits) model_sum += std::exp(static_cast<double>(x - highest));
 
@@ -28,9 +36,9 @@ Draw draw_from(std::span<const float> logits, const SampleOptions& options, doub
   std::vector<Word> words;
   words.reserve(logits.size());
   for (std::size_t i = 0; i < logits.size(); ++i) {
-    const auto id = static_cast<std::int32_t>(i);
-    if (id == options.special.pad || id == options.special.bos) continue;
-    words.push_back({std::exp(static_cast<double>(logits[i] - highest) / options.temperature), id});
+    if (!allowed(i)) continue;
+    const double weight = std::exp(static_cast<double>(logits[i] - highest_allowed) / options.temperature);
+    words.push_back({weight, static_cast<std::int32_t>(i)});
   }
   if (options.top_k > 0 || options.top_p < 1) {
     std::stable_sort(words.begin(), words.end(),
@@ -63,7 +71,9 @@ Draw draw_from(std::span<const float> logits, const SampleOptions& options, doub
 std::vector<std::vector<Hypothesis>> sample(const StepFunction& step,
                                             std::span<const std::int64_t> max_lengths,
                                             const SampleOptions& options) {
-  if (options.samples < 1) fail<UsageError>("n-best is ", options.samples, ", wanted at least 1");
+  if (options.samples < 1 || options.samples > kWidestBeam) {
+    fail<UsageError>("n-best is ", options.samples, ", wanted 1 to ", kWidestBeam);
+  }
   if (!(options.temperature > 0))
     fail<UsageError>("temperature is ", options.temperature, ", wanted more than 0");
   if (options.top_k < 0) fail<UsageError>("top-k is ", options.top_k, ", wanted at least 0");
@@ -94,7 +104,9 @@ std::vector<std::vector<Hypothesis>> sample(const StepFunction& step,
     std::vector<std::int64_t> next;
     for (std::size_t i = 0; i < open.size(); ++i) {
       Hypothesis& h = result[open[i].sentence][open[i].number];
-      const std::uint64_t stream = (options.first_sentence + open[i].sentence) * 65536 + open[i].number;
+      const std::uint64_t sentence =
+          options.sentences.empty() ? open[i].sentence : options.sentences[open[i].sentence];
+      const std::uint64_t stream = sentence * 65536 + open[i].number;
       Random random(options.seed + h.ids.size() * 0x9E3779B97F4A7C15ull, stream);
       const auto row = static_cast<std::int64_t>(i);
       const Draw draw =

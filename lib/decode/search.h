@@ -3,6 +3,7 @@
 // finished sentences leave.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -17,6 +18,17 @@ namespace heed {
 /// vocabulary].
 using StepFunction = std::function<Matrix<const float>(std::span<const std::int32_t> tokens,
                                                        std::span<const std::int64_t> parents)>;
+
+/// The length at which a translation is cut when nobody says otherwise: twice the source's and 20 more,
+/// within the model's limit (0: none).
+inline std::int64_t usual_max_length(std::int64_t source_length, std::int64_t model_limit) {
+  const std::int64_t length = 2 * source_length + 20;
+  return model_limit > 0 ? std::min(length, model_limit) : length;
+}
+
+/// More hypotheses of one sentence than this are refused: a slip of the keyboard should not take the
+/// machine's memory.
+inline constexpr std::int64_t kWidestBeam = 1000;
 
 /// Ids with a meaning for the search; pad and bos are never produced.
 struct SpecialIds {
@@ -50,7 +62,9 @@ struct SampleOptions {
   std::int64_t top_k = 0;    ///< only the k likeliest words; 0: all
   double top_p = 1;          ///< only the likeliest words that together reach this probability
   std::uint64_t seed = 0;
-  std::uint64_t first_sentence = 0;  ///< number of sentence 0 in the whole input: each draws its own numbers
+  /// The number of each sentence in the whole input, so that its draws do not depend on its neighbours;
+  /// empty: 0, 1, ...
+  std::vector<std::uint64_t> sentences;
   SpecialIds special;
 };
 

@@ -56,6 +56,9 @@ void apply_suffix(DumpOptions& options) {
   const bool has_form = options.list || options.heatmap || options.tsv || options.json;
   if (!has_form && path.ends_with(".tsv")) options.tsv = true;
   if (!has_form && path.ends_with(".json")) options.json = true;
+  for (const char* picture : {".bmp", ".gif", ".jpg", ".jpeg", ".webp", ".eps"}) {
+    if (path.ends_with(picture)) fail<UsageError>("-o ", escaped(path), ": draws .png, .svg and .pdf only");
+  }
 }
 
 bool wants_pictures(const DumpOptions& o) {

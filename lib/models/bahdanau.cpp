@@ -1,5 +1,6 @@
 #include "models/bahdanau.h"
 
+#include "base/check.h"
 #include "base/error.h"
 #include "models/bahdanau_decoder.h"
 #include "models/bahdanau_stepper.h"
@@ -9,18 +10,13 @@
 namespace heed {
 
 void BahdanauConfig::check() const {
-  auto positive = [](const char* name, std::int64_t value) {
-    if (value < 1) fail<UsageError>(name, " is ", value, ", wanted at least 1");
-  };
-  positive("source_vocab_size", source_vocab_size);
-  positive("target_vocab_size", target_vocab_size);
-  positive("d_embedding", d_embedding);
-  positive("d_hidden", d_hidden);
-  positive("d_align", d_align);
-  positive("d_maxout", d_maxout);
-  if (!(dropout >= 0 && dropout < 1)) {
-    fail<UsageError>("dropout is ", dropout, ", wanted a probability below 1");
-  }
+  check_size("source_vocab_size", source_vocab_size, 10'000'000);
+  check_size("target_vocab_size", target_vocab_size, 10'000'000);
+  check_size("d_embedding", d_embedding, 65'536);
+  check_size("d_hidden", d_hidden, 65'536);
+  check_size("d_align", d_align, 65'536);
+  check_size("d_maxout", d_maxout, 65'536);
+  check_probability("dropout", dropout);
 }
 
 template <class T>

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "base/check.h"
 #include "base/error.h"
 #include "models/config_json.h"
 #include "models/transformer_layers.h"
@@ -11,25 +12,19 @@
 namespace heed {
 
 void TransformerConfig::check() const {
-  auto positive = [](const char* name, std::int64_t value) {
-    if (value < 1) fail<UsageError>(name, " is ", value, ", wanted at least 1");
-  };
-  auto probability = [](const char* name, double p) {
-    if (!(p >= 0 && p < 1)) fail<UsageError>(name, " is ", p, ", wanted a probability below 1");
-  };
-  positive("source_vocab_size", source_vocab_size);
-  positive("target_vocab_size", target_vocab_size);
-  positive("n_encoder_layers", n_encoder_layers);
-  positive("n_decoder_layers", n_decoder_layers);
-  positive("d_model", d_model);
-  positive("d_ff", d_ff);
-  positive("n_heads", n_heads);
-  positive("max_length", max_length);
+  check_size("source_vocab_size", source_vocab_size, 10'000'000);
+  check_size("target_vocab_size", target_vocab_size, 10'000'000);
+  check_size("n_encoder_layers", n_encoder_layers, 1'000);
+  check_size("n_decoder_layers", n_decoder_layers, 1'000);
+  check_size("d_model", d_model, 65'536);
+  check_size("d_ff", d_ff, 1'000'000);
+  check_size("n_heads", n_heads, 65'536);
+  check_size("max_length", max_length, 1'000'000);
   if (d_model % n_heads) fail<UsageError>("d_model = ", d_model, " is not a multiple of n_heads = ", n_heads);
-  probability("dropout", dropout);
-  if (embedding_dropout != -1) probability("embedding_dropout", embedding_dropout);
-  probability("attention_dropout", attention_dropout);
-  probability("activation_dropout", activation_dropout);
+  check_probability("dropout", dropout);
+  if (embedding_dropout != -1) check_probability("embedding_dropout", embedding_dropout);
+  check_probability("attention_dropout", attention_dropout);
+  check_probability("activation_dropout", activation_dropout);
   if (!(norm_epsilon >= 0)) fail<UsageError>("norm_epsilon is ", norm_epsilon, ", wanted at least 0");
   if (tied == "all" && source_vocab_size != target_vocab_size) {
     fail<UsageError>("tied = all needs one vocabulary for both sides; there are ", source_vocab_size,

@@ -2,11 +2,13 @@
 
 #include <cmath>
 
+#include "base/shape.h"
+
 namespace heed {
 
 template <class T>
 std::vector<T> sinusoidal_positions(std::int64_t max_length, std::int64_t d) {
-  std::vector<T> table(static_cast<std::size_t>(max_length * d));
+  std::vector<T> table(static_cast<std::size_t>(element_count({max_length, d})));
   for (std::int64_t j = 0; j < d; ++j) {
     const double frequency = std::pow(10000.0, -static_cast<double>(j / 2 * 2) / static_cast<double>(d));
     for (std::int64_t i = 0; i < max_length; ++i) {

@@ -13,7 +13,7 @@
 
 namespace heed {
 
-/// Receives named values of a forward pass. Matrices of packed rows, or attention tensors (nn/attention.h).
+/// Receives named values of a forward pass. Matrices of packed rows, or blocks of attention weights.
 template <class T>
 class Recorder {
  public:

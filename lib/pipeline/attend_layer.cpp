@@ -70,16 +70,6 @@ class LayerRecorder final : public Recorder<float> {
   std::map<std::string, Kept> kept_;
 };
 
-/// What the layer's stack reads of a frame, packed: embeddings, or the encoder's output.
-Memory embeddings_of(const Model<float>& model, const TensorMap& frame) {
-  const Tensor& values = frame.at("embeddings/values");
-  expect_shape("/embeddings/values", values.shape(), {-1, -1, model.d_embedding()});
-  Memory input;
-  input.rows = packing_of("embeddings/length", frame.at("embeddings/length"), values.shape()[1]);
-  input.states = unpad("embeddings/values", values, input.rows);
-  return input;
-}
-
 /// Copies a shard's recorded values into the group. What the model calls scores are scaled products, or the
 /// values of a network of its own.
 void keep(const LayerRecorder& recorder, const AttentionSizes& sizes, bool scaled_dot, SentenceRange range,
@@ -120,7 +110,7 @@ void keep(const LayerRecorder& recorder, const AttentionSizes& sizes, bool scale
 void attend_layer(const Model<float>& model, const AttentionLayer& layer, bool steps,
                   const std::vector<std::vector<std::int32_t>>& targets, int threads, TensorMap& frame) {
   const bool encoded = layer.decoder && frame.contains("encoder/states");
-  const Memory input = encoded ? memory_of(model, frame) : embeddings_of(model, frame);
+  const PackedStates input = encoded ? memory_of(model, frame) : read_embeddings(frame, model.d_embedding());
   const std::int64_t sentences = input.rows.sentences();
   if (layer.decoder && static_cast<std::int64_t>(targets.size()) != sentences) {
     fail("there are ", targets.size(), " targets for ", sentences, " source sentences");

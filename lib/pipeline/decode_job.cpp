@@ -99,6 +99,9 @@ class DecodeJob {
     if (!paths.force.empty() && (config.sample || config.n_best > 1)) {
       fail<UsageError>("--force scores one given translation: it does not go with --sample or --n-best");
     }
+    if (!paths.attention.empty() && paths.attention == paths.output) {
+      fail<UsageError>("--attention and --output name the same file, ", escaped(paths.output));
+    }
     io::WriteOptions write;
     write.command = paths.command;
     if (!paths.force.empty()) targets_.emplace(paths.force, loaded_.target);
@@ -117,7 +120,7 @@ class DecodeJob {
     TensorMap frame;
     while (reader.next(frame)) {
       claim_for_model(frame, reader.name(), loaded_, paths_.model);
-      const Memory memory = read_memory(frame, reader.name());
+      const PackedStates memory = read_memory(frame, reader.name());
       write(frame, memory, search(memory));
       sentences_ += memory.rows.sentences();
     }
@@ -130,7 +133,7 @@ class DecodeJob {
 
  private:
   /// Errors in the frame name the input.
-  Memory read_memory(const TensorMap& frame, const std::string& name) const {
+  PackedStates read_memory(const TensorMap& frame, const std::string& name) const {
     try {
       return memory_of(*loaded_.model, frame);
     } catch (const Error& e) {
@@ -138,16 +141,16 @@ class DecodeJob {
     }
   }
 
-  Results search(const Memory& memory) {
+  Results search(const PackedStates& memory) {
     if (targets_) {
       return force(*loaded_.model, memory, targets_->next(memory.rows.sentences()), config_.length_penalty,
                    threads_);
     }
-    options_.sample.first_sentence = static_cast<std::uint64_t>(sentences_);
+    options_.first_sentence = static_cast<std::uint64_t>(sentences_);
     return translate(*loaded_.model, memory, options_, threads_);
   }
 
-  void write(const TensorMap& frame, const Memory& memory, const Results& results) {
+  void write(const TensorMap& frame, const PackedStates& memory, const Results& results) {
     for (const auto& list : results) {
       for (const Hypothesis& h : list) cut_ += !h.finished;
     }
@@ -177,7 +180,7 @@ class DecodeJob {
     return Tensor::of<std::string>(std::move(values), {shape[0], shape[1]}, {"sentence", "rank"});
   }
 
-  TensorMap attention_map(const TensorMap& frame, const Memory& memory, const Results& results) const {
+  TensorMap attention_map(const TensorMap& frame, const PackedStates& memory, const Results& results) const {
     TensorMap map = decoder_attention(*loaded_.model, memory, results, threads_);
     map.attributes = frame.attributes;
     bool ranked = false;

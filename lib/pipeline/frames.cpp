@@ -6,7 +6,8 @@
 namespace heed {
 
 void run_frames(const std::string& input, const std::string& output, const std::string& command,
-                std::int64_t batch, const std::function<void(TensorMap&)>& stage) {
+                std::int64_t batch, const std::function<void(TensorMap&, const std::string& name)>& claim,
+                const std::function<void(TensorMap&)>& stage) {
   io::ReadOptions read;
   read.batch = batch;
   io::FrameReader reader(input, read);
@@ -15,6 +16,7 @@ void run_frames(const std::string& input, const std::string& output, const std::
   io::FrameWriter writer(output, write);
   TensorMap frame;
   while (reader.next(frame)) {
+    claim(frame, reader.name());
     try {
       stage(frame);
     } catch (const UsageError&) {

@@ -10,33 +10,8 @@
 
 namespace heed {
 
-Matrix<const float> Memory::matrix() const {
-  const std::int64_t d = rows.rows() == 0 ? 0 : static_cast<std::int64_t>(states.size()) / rows.rows();
-  return {states.data(), rows.rows(), d};
-}
-
-Memory memory_of(const Model<float>& model, const TensorMap& frame) {
-  const Tensor& states = frame.at("encoder/states");
-  expect_shape("/encoder/states", states.shape(), {-1, -1, -1, model.d_model()});
-  const Shape shape = states.shape();
-  if (auto group = frame.groups.find("encoder"); group != frame.groups.end()) {
-    auto done = group->second.attributes.find("layers_done");
-    if (done != group->second.attributes.end() &&
-        std::get<std::int64_t>(done->second) != model.n_encoder_layers()) {
-      fail("/encoder: holds the output of ", std::get<std::int64_t>(done->second), " of the model's ",
-           model.n_encoder_layers(), " layers: run encode --layers for the rest first");
-    }
-  }
-  Memory memory;
-  memory.rows = packing_of("encoder/length", frame.at("encoder/length"), shape[2]);
-  Tensor last = Tensor::zeros<float>({shape[0], shape[2], shape[3]});
-  const std::int64_t block = shape[2] * shape[3];
-  for (std::int64_t s = 0; s < shape[0]; ++s) {
-    std::copy_n(states.values<float>().data() + ((s + 1) * shape[1] - 1) * block, block,
-                last.values<float>().data() + s * block);
-  }
-  memory.states = unpad("encoder/states", last, memory.rows);
-  return memory;
+PackedStates memory_of(const Model<float>& model, const TensorMap& frame) {
+  return read_encoder_states(frame, model.n_encoder_layers(), model.d_model());
 }
 
 namespace {
@@ -52,7 +27,7 @@ struct Selection {
   std::vector<float> states;
 };
 
-Selection with_words(const Memory& memory, SentenceRange range) {
+Selection with_words(const PackedStates& memory, SentenceRange range) {
   Selection chosen;
   const Matrix<const float> all = memory.matrix();
   for (std::int64_t s = range.first; s < range.first + range.count; ++s) {
@@ -67,7 +42,7 @@ Selection with_words(const Memory& memory, SentenceRange range) {
 
 }  // namespace
 
-std::vector<std::vector<Hypothesis>> translate(const Model<float>& model, const Memory& memory,
+std::vector<std::vector<Hypothesis>> translate(const Model<float>& model, const PackedStates& memory,
                                                const TranslateOptions& options, int threads) {
   std::vector<std::vector<Hypothesis>> result(static_cast<std::size_t>(memory.rows.sentences()));
   for_each_shard(memory.rows.sentences(), threads, [&](SentenceRange range) {
@@ -78,16 +53,19 @@ std::vector<std::vector<Hypothesis>> translate(const Model<float>& model, const 
     if (chosen.sentences.empty()) return;
     std::vector<std::int64_t> max_lengths;
     for (std::int64_t i = 0; i < chosen.rows.sentences(); ++i) {
-      std::int64_t most = options.max_length > 0 ? options.max_length : 2 * chosen.rows.length(i) + 20;
-      if (model.max_length() > 0) most = std::min(most, model.max_length());
-      max_lengths.push_back(most);
+      const std::int64_t limit = usual_max_length(chosen.rows.length(i), model.max_length());
+      max_lengths.push_back(options.max_length > 0 && model.max_length() > 0
+                                ? std::min(options.max_length, model.max_length())
+                            : options.max_length > 0 ? options.max_length
+                                                     : limit);
     }
     auto stepper = model.stepper({chosen.states.data(), chosen.rows.rows(), model.d_model()}, chosen.rows);
     const StepFunction step = [&](auto tokens, auto parents) { return stepper->step(tokens, parents); };
     std::vector<std::vector<Hypothesis>> found;
     if (options.sampling) {
       SampleOptions sampling = options.sample;
-      sampling.first_sentence += static_cast<std::uint64_t>(range.first);
+      for (std::int64_t s : chosen.sentences)
+        sampling.sentences.push_back(options.first_sentence + static_cast<std::uint64_t>(s));
       found = sample(step, max_lengths, sampling);
     } else {
       found = beam_search(step, max_lengths, options.beam);
@@ -99,7 +77,7 @@ std::vector<std::vector<Hypothesis>> translate(const Model<float>& model, const 
   return result;
 }
 
-std::vector<std::vector<Hypothesis>> force(const Model<float>& model, const Memory& memory,
+std::vector<std::vector<Hypothesis>> force(const Model<float>& model, const PackedStates& memory,
                                            const std::vector<std::vector<std::int32_t>>& targets,
                                            double length_penalty, int threads) {
   if (static_cast<std::int64_t>(targets.size()) != memory.rows.sentences()) {
@@ -188,7 +166,7 @@ void add_group(TensorMap& map, const std::string& name, const std::string& kind,
 
 }  // namespace
 
-TensorMap decoder_attention(const Model<float>& model, const Memory& memory,
+TensorMap decoder_attention(const Model<float>& model, const PackedStates& memory,
                             const std::vector<std::vector<Hypothesis>>& hypotheses, int threads) {
   std::int64_t ranks = 1, longest = 1;
   for (const auto& list : hypotheses) {

@@ -14,11 +14,6 @@ namespace {
 /// Target tokens of the references in one batch of translations.
 constexpr std::int64_t tokens_per_batch = 1024;
 
-std::int64_t length_limit(const Model<float>& model, std::int64_t source_length) {
-  const std::int64_t limit = 2 * source_length + 10;
-  return model.max_length() > 0 ? std::min(limit, model.max_length() - 1) : limit;
-}
-
 std::vector<TokenIds> translate(const Model<float>& model, const ParallelCorpus& corpus,
                                 std::span<const std::int64_t> sentences) {
   const PackedTokens source = pack(corpus.source, sentences);
@@ -31,7 +26,7 @@ std::vector<TokenIds> translate(const Model<float>& model, const ParallelCorpus&
   const auto stepper = model.stepper(memory.value(), source.rows);
   std::vector<std::int64_t> limits;
   for (std::int64_t i = 0; i < source.rows.sentences(); ++i) {
-    limits.push_back(length_limit(model, source.rows.length(i)));
+    limits.push_back(usual_max_length(source.rows.length(i), model.max_length()));
   }
   auto next = [&](std::span<const std::int32_t> tokens, std::span<const std::int64_t> parents) {
     return stepper->step(tokens, parents);

@@ -159,7 +159,7 @@ BOOST_AUTO_TEST_CASE(samples_follow_the_distribution) {
   constexpr int kDraws = 20000;
   for (int i = 0; i < kDraws; ++i) {
     Language language;
-    options.first_sentence = static_cast<std::uint64_t>(i);
+    options.sentences = {static_cast<std::uint64_t>(i)};
     const auto found = sample(language.step(), one, options);
     counts[static_cast<std::size_t>(found[0][0].ids[0])] += 1.0 / kDraws;
   }
@@ -195,10 +195,31 @@ BOOST_AUTO_TEST_CASE(top_k_of_one_is_greedy_and_seeds_repeat) {
   BOOST_CHECK(differ);
 }
 
+BOOST_AUTO_TEST_CASE(a_sentence_draws_alike_whatever_stands_beside_it) {
+  SampleOptions options;
+  options.sentences = {7, 0, 9};
+  Language together, alone;
+  const auto three = sample(together.step(), kLengths, options);
+  options.sentences = {7};
+  const auto one = sample(alone.step(), std::span(kLengths).first(1), options);
+  BOOST_CHECK(three[0][0].ids == one[0][0].ids);
+}
+
+BOOST_AUTO_TEST_CASE(a_cold_sample_is_the_likeliest_word_even_when_pad_is_likelier) {
+  const std::vector<float> logits{1000, -5, 900, -7, -4, -6, -8, -9, -9};  // pad and bos far ahead
+  const StepFunction step = [&](auto, auto) { return Matrix<const float>(logits.data(), 1, kVocabulary); };
+  SampleOptions options;
+  options.temperature = 0.01;
+  BOOST_CHECK_EQUAL(sample(step, std::vector<std::int64_t>{1}, options)[0][0].ids[0], 4);
+}
+
 BOOST_AUTO_TEST_CASE(impossible_options_are_refused) {
   Language language;
   BeamOptions beam;
   beam.n_best = 2;
+  BOOST_CHECK_THROW(beam_search(language.step(), kLengths, beam), UsageError);
+  beam.n_best = 1;
+  beam.beam = kWidestBeam + 1;
   BOOST_CHECK_THROW(beam_search(language.step(), kLengths, beam), UsageError);
   SampleOptions sampling;
   sampling.temperature = 0;

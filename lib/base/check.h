@@ -1,0 +1,21 @@
+// Checks of config fields. Throw UsageError that names the field, what it is and what it must be.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/error.h"
+
+namespace heed {
+
+/// 1 <= value <= most; the upper bound keeps a slip of the keyboard from asking for all memory.
+inline void check_size(const std::string& name, std::int64_t value, std::int64_t most) {
+  if (value < 1 || value > most) fail<UsageError>(name, " is ", value, ", wanted 1 to ", most);
+}
+
+/// 0 <= p < 1
+inline void check_probability(const std::string& name, double p) {
+  if (!(p >= 0 && p < 1)) fail<UsageError>(name, " is ", p, ", wanted a probability below 1");
+}
+
+}  // namespace heed
