@@ -13,24 +13,24 @@ constexpr Preset presets[] = {
     {"transformer-tiny", "transformer",
      R"({"n_encoder_layers": 4, "n_decoder_layers": 4, "d_model": 128, "d_ff": 256, "n_heads": 4, "dropout": 0.3})",
      R"({"learning_rate": 0.005, "schedule": "inverse-sqrt", "warmup": 2000, "beta2": 0.98, "eps": 1e-8,
-         "label_smoothing": 0.1, "batch_tokens": 4096, "patience": 10})"},
+         "label_smoothing": 0.1, "batch_tokens": 4096, "patience": 10, "valid_bleu": true})"},
     // Vaswani et al. 2017, table 3 and section 5.
     {"transformer-base", "transformer",
      R"({"n_encoder_layers": 6, "n_decoder_layers": 6, "d_model": 512, "d_ff": 2048, "n_heads": 8, "dropout": 0.1})",
      R"({"learning_rate": 1, "schedule": "noam", "warmup": 4000, "beta2": 0.98, "eps": 1e-9,
-         "label_smoothing": 0.1, "batch_tokens": 4096, "patience": 10})"},
+         "label_smoothing": 0.1, "batch_tokens": 4096, "patience": 10, "valid_bleu": true})"},
     // Bahdanau, Cho, Bengio 2015, section 4.2 and appendix B: RNNsearch-50 in its own sizes, 80 sentences an
     // update, gradients cut at norm 1. Adam stands in for Adadelta.
     {"bahdanau2015", "bahdanau",
      R"({"d_embedding": 620, "d_hidden": 1000, "d_align": 1000, "d_maxout": 500, "init": "paper"})",
      R"({"learning_rate": 0.0005, "schedule": "constant", "beta2": 0.999, "eps": 1e-8, "clip": 1,
-         "label_smoothing": 0, "batch_tokens": 2400, "patience": 10})"},
+         "label_smoothing": 0, "batch_tokens": 2400, "patience": 10, "valid_bleu": true})"},
     // The same for a corpus of Multi30k's size.
     {"bahdanau2015-small", "bahdanau",
      R"({"d_embedding": 256, "d_hidden": 256, "d_align": 256, "d_maxout": 256, "init": "xavier",
          "dropout": 0.4})",
      R"({"learning_rate": 0.002, "schedule": "inverse-sqrt", "warmup": 500, "beta2": 0.98, "eps": 1e-8,
-         "clip": 1, "label_smoothing": 0.1, "batch_tokens": 1600, "patience": 10})"},
+         "clip": 1, "label_smoothing": 0.1, "batch_tokens": 1600, "patience": 10, "valid_bleu": true})"},
 };
 
 }  // namespace
