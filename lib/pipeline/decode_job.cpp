@@ -7,9 +7,10 @@
 #include "base/log.h"
 #include "io/frame_stream.h"
 #include "io/text_writer.h"
+#include "pipeline/alignment.h"
 #include "pipeline/frames.h"
 #include "pipeline/targets.h"
-#include "tensor/padding.h"
+#include "text/token_map.h"
 
 namespace heed {
 
@@ -102,6 +103,10 @@ class DecodeJob {
     if (!paths.attention.empty() && paths.attention == paths.output) {
       fail<UsageError>("--attention and --output name the same file, ", escaped(paths.output));
     }
+    if (config.align && (config.format == "h5" || config.n_best > 1)) {
+      fail<UsageError>(
+          "--align writes a line for each sentence: it does not go with --format h5 or --n-best");
+    }
     io::WriteOptions write;
     write.command = paths.command;
     if (!paths.force.empty()) targets_.emplace(paths.force, loaded_.target);
@@ -120,9 +125,9 @@ class DecodeJob {
     TensorMap frame;
     while (reader.next(frame)) {
       claim_for_model(frame, reader.name(), loaded_, paths_.model);
-      const PackedStates memory = read_memory(frame, reader.name());
-      write(frame, memory, search(memory));
-      sentences_ += memory.rows.sentences();
+      const Input input = read_input(frame, reader.name());
+      write(frame, input, search(input.memory));
+      sentences_ += input.memory.rows.sentences();
     }
     if (targets_) targets_->expect_end();
     if (lines_) lines_->finish();
@@ -132,12 +137,36 @@ class DecodeJob {
   }
 
  private:
+  struct Input {
+    PackedStates memory;
+    std::vector<std::vector<std::int32_t>> source;  ///< ids, when attention needs them and /tokens is there
+  };
+
   /// Errors in the frame name the input.
-  PackedStates read_memory(const TensorMap& frame, const std::string& name) const {
+  Input read_input(const TensorMap& frame, const std::string& name) const {
     try {
-      return memory_of(*loaded_.model, frame);
+      Input input{memory_of(*loaded_.model, frame), {}};
+      if (config_.align || (attention_ && frame.contains("tokens/ids"))) {
+        input.source = text::sentence_ids(frame, loaded_.source);
+        expect_lengths(input);
+      }
+      return input;
     } catch (const Error& e) {
       fail(name, ":", e.what());
+    }
+  }
+
+  static void expect_lengths(const Input& input) {
+    const Packing& rows = input.memory.rows;
+    if (static_cast<std::int64_t>(input.source.size()) != rows.sentences()) {
+      fail("/tokens has ", input.source.size(), " sentences, /encoder has ", rows.sentences());
+    }
+    for (std::int64_t s = 0; s < rows.sentences(); ++s) {
+      const std::size_t length = input.source[static_cast<std::size_t>(s)].size();
+      if (static_cast<std::int64_t>(length) != rows.length(s)) {
+        fail("/tokens/length[", s, "] = ", length, ", /encoder/length[", s, "] = ", rows.length(s),
+             ": are they of the same text?");
+      }
     }
   }
 
@@ -150,11 +179,16 @@ class DecodeJob {
     return translate(*loaded_.model, memory, options_, threads_);
   }
 
-  void write(const TensorMap& frame, const PackedStates& memory, const Results& results) {
+  void write(const TensorMap& frame, const Input& input, const Results& results) {
     for (const auto& list : results) {
       for (const Hypothesis& h : list) cut_ += !h.finished;
     }
-    if (lines_) {
+    TensorMap attention;
+    if (attention_ || config_.align)
+      attention = decoder_attention(*loaded_.model, input.memory, results, threads_);
+    if (config_.align) {
+      lines_->write(alignments(attention, input, results));
+    } else if (lines_) {
       lines_->write(targets_ ? scored_text(results, loaded_.target)
                              : translated_text(results, sentences_, config_.n_best > 1, loaded_.target));
     }
@@ -165,7 +199,33 @@ class DecodeJob {
       out.add("hypotheses/text", texts(results));
       tensors_->write(out);
     }
-    if (attention_) attention_->write(attention_map(frame, memory, results));
+    if (!attention_) return;
+    attention.attributes = frame.attributes;
+    add_labels(attention, input, results);
+    attention_->write(attention);
+  }
+
+  std::string alignments(const TensorMap& attention, const Input& input, const Results& results) const {
+    std::vector<WordNumbers> words;
+    for (std::size_t s = 0; s < results.size(); ++s) {
+      words.push_back(
+          {words_of(loaded_.source, input.source[s]), words_of(loaded_.target, results[s].front().ids)});
+    }
+    const std::int64_t layer = config_.align_layer >= 0
+                                   ? config_.align_layer
+                                   : std::max<std::int64_t>(loaded_.model->n_decoder_layers() - 2, 0);
+    std::string text;
+    for (const std::string& line : pharaoh_links(attention.at("attention_cross/weights"), layer, words))
+      text += line + "\n";
+    return text;
+  }
+
+  /// The word number of each piece, without the final </s>.
+  static std::vector<std::int32_t> words_of(const text::Tokenizer& tokenizer,
+                                            const std::vector<std::int32_t>& ids) {
+    std::vector<std::int32_t> words = tokenizer.word_of(ids);
+    if (!ids.empty() && ids.back() == kEos) words.pop_back();
+    return words;
   }
 
   Tensor texts(const Results& results) const {
@@ -180,11 +240,9 @@ class DecodeJob {
     return Tensor::of<std::string>(std::move(values), {shape[0], shape[1]}, {"sentence", "rank"});
   }
 
-  TensorMap attention_map(const TensorMap& frame, const PackedStates& memory, const Results& results) const {
-    TensorMap map = decoder_attention(*loaded_.model, memory, results, threads_);
-    map.attributes = frame.attributes;
+  void add_labels(TensorMap& map, const Input& input, const Results& results) const {
     bool ranked = false;
-    std::vector<std::vector<std::vector<std::string>>> query;
+    std::vector<std::vector<std::vector<std::string>>> query, key;
     for (const auto& list : results) {
       query.emplace_back();
       ranked = ranked || list.size() > 1;
@@ -195,17 +253,8 @@ class DecodeJob {
       map.add("attention_decoder/query_token", piece_labels(query, "query", ranked));
       map.add("attention_decoder/key_token", piece_labels(shifted(query), "key", ranked));
     }
-    if (frame.contains("tokens/ids")) {
-      const PackedTokens source = tokens_of(frame, "tokens", loaded_.source.size());
-      std::vector<std::vector<std::vector<std::string>>> key;
-      for (std::int64_t s = 0; s < source.rows.sentences(); ++s) {
-        key.push_back({loaded_.source.pieces(std::span(source.ids)
-                                                 .subspan(static_cast<std::size_t>(source.rows.offset(s)),
-                                                          static_cast<std::size_t>(source.rows.length(s))))});
-      }
-      map.add("attention_cross/key_token", piece_labels(key, "key", false));
-    }
-    return map;
+    for (const auto& ids : input.source) key.push_back({loaded_.source.pieces(ids)});
+    if (!key.empty()) map.add("attention_cross/key_token", piece_labels(key, "key", false));
   }
 
   /// What the decoder reads at each step: bos, then the tokens before.

@@ -18,6 +18,8 @@ struct DecodeConfig {
   double temperature = 1;
   std::int64_t top_k = 0;
   double top_p = 1;
+  bool align = false;
+  std::int64_t align_layer = -1;
   std::int64_t batch = 64;
 
   template <class Self, class Visit>
@@ -32,6 +34,9 @@ struct DecodeConfig {
     field("temperature", self.temperature, "divides the logits when sampling");
     field("top_k", self.top_k, "sample among the K likeliest words only; 0: all");
     field("top_p", self.top_p, "sample among the likeliest words that together reach P");
+    field("align", self.align,
+          "write word alignments (Pharaoh: source-target, from 0) instead of the translations");
+    field("align_layer", self.align_layer, "decoder layer that they are read from; -1: the last but one");
     field("batch", self.batch, "sentences per frame when INPUT is a file");
   }
 };
@@ -43,7 +48,8 @@ struct DecodePaths {
   std::string command;    ///< for the history of what is written
 };
 
-/// Text output is a line for each sentence; with n_best > 1 lines "sentence ||| translation ||| score"; with
+/// With --align: "0-0 1-2 2-1" for each sentence. Else text output is a line for each sentence; with n_best >
+/// 1 lines "sentence ||| translation ||| score"; with
 /// --force "score<TAB>piece:log-probability piece:log-probability ...".
 void run_decode(const DecodeConfig& config, const DecodePaths& paths, std::uint64_t seed, int threads);
 
