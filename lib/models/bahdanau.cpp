@@ -92,8 +92,8 @@ Var<T> Bahdanau<T>::encode(Pass<T>& pass, Var<T> x, const Packing& rows, std::in
     fail<UsageError>("layers ", first, ":", last, " are not the encoder's 0:1");
   }
   Scope<T> encoder = Scope<T>(pass) / "encoder", layer = encoder / "layer_0";
-  Var<T> forward = recurrent(layer / "forward", config_.state(), x, rows, Direction::forward).hidden;
-  Var<T> backward = recurrent(layer / "backward", config_.state(), x, rows, Direction::backward).hidden;
+  Var<T> forward = recurrent(layer / "forward", config_.state(), x, rows, Direction::forward);
+  Var<T> backward = recurrent(layer / "backward", config_.state(), x, rows, Direction::backward);
   Var<T> h = drop_out(side_by_side(forward, backward), encoder.dropout(config_.dropout));
   return encoder.name("output", h, rows);
 }

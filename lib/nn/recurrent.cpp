@@ -89,31 +89,29 @@ Var<T> RecurrentSteps<T>::zeros(std::int64_t n) const {
 }
 
 template <class T>
-Sequence<T> recurrent(const Scope<T>& scope, const RecurrentSizes& sizes, Var<T> x, const Packing& rows,
-                      Direction direction, Var<T> initial) {
+Var<T> recurrent(const Scope<T>& scope, const RecurrentSizes& sizes, Var<T> x, const Packing& rows,
+                 Direction direction) {
   const StepOrder order(rows, direction);
   Tape<T>& tape = scope.tape();
   RecurrentSteps<T> layer(scope, sizes, order.rows());
   Var<T> input = layer.input(select_rows<T>({x}, order.to_time_order()));
-  Var<T> state = initial ? select_rows<T>({initial}, order.to_first_step()) : layer.zeros(rows.sentences());
-  std::vector<Var<T>> states, hidden;
+  Var<T> state = layer.zeros(rows.sentences());
+  std::vector<Var<T>> hidden;
   for (std::int64_t t = 0; t < order.steps(); ++t) {
     const std::int64_t n = order.active(t);
     state = layer.step(tape.row_range(input, order.first(t), n), tape.row_range(state, 0, n));
-    states.push_back(state);
     hidden.push_back(layer.hidden(state));
   }
-  return {select_rows(hidden, order.to_packed()), select_rows(states, order.last_rows())};
+  return select_rows(hidden, order.to_packed());
 }
 
-#define HEED_INSTANTIATE(T)                                                                                 \
-  template void add_recurrent(ParameterSet<T>&, const std::string&, const RecurrentSizes&, std::int64_t,    \
-                              const RecurrentInit&);                                                        \
-  template void add_gate_input(ParameterSet<T>&, const std::string&, const std::string&,                    \
-                               const RecurrentSizes&, std::int64_t, Init);                                  \
-  template class RecurrentSteps<T>;                                                                         \
-  template Sequence<T> recurrent(const Scope<T>&, const RecurrentSizes&, Var<T>, const Packing&, Direction, \
-                                 Var<T>);
+#define HEED_INSTANTIATE(T)                                                                              \
+  template void add_recurrent(ParameterSet<T>&, const std::string&, const RecurrentSizes&, std::int64_t, \
+                              const RecurrentInit&);                                                     \
+  template void add_gate_input(ParameterSet<T>&, const std::string&, const std::string&,                 \
+                               const RecurrentSizes&, std::int64_t, Init);                               \
+  template class RecurrentSteps<T>;                                                                      \
+  template Var<T> recurrent(const Scope<T>&, const RecurrentSizes&, Var<T>, const Packing&, Direction);
 HEED_INSTANTIATE(float)
 HEED_INSTANTIATE(double)
 #undef HEED_INSTANTIATE

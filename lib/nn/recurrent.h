@@ -67,15 +67,9 @@ class RecurrentSteps {
   StepLinear<T> candidate_;  ///< U of a GRU's candidate
 };
 
-/// A layer's whole way through packed sentences.
+/// A layer's whole way through packed sentences, from states of zeros: x [rows, d_in] -> h [rows, d_hidden].
 template <class T>
-struct Sequence {
-  Var<T> hidden;  ///< h [rows, d_hidden]
-  Var<T> last;    ///< every sentence's state behind its last step [sentences, state width]
-};
-/// x [rows, d_in]; `initial` [sentences, state width], or none: zeros.
-template <class T>
-Sequence<T> recurrent(const Scope<T>& scope, const RecurrentSizes& sizes, Var<T> x, const Packing& rows,
-                      Direction direction, Var<T> initial = {});
+Var<T> recurrent(const Scope<T>& scope, const RecurrentSizes& sizes, Var<T> x, const Packing& rows,
+                 Direction direction);
 
 }  // namespace heed

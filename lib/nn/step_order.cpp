@@ -52,13 +52,4 @@ std::vector<RowOf> StepOrder::to_first_step() const {
   return list;
 }
 
-std::vector<RowOf> StepOrder::last_rows() const {
-  std::vector<RowOf> list(sentences_.size());
-  for (std::size_t rank = 0; rank < sentences_.size(); ++rank) {
-    const auto last = static_cast<std::int32_t>(rows_.length(sentences_[rank]) - 1);
-    list[static_cast<std::size_t>(sentences_[rank])] = {last, static_cast<std::int64_t>(rank)};
-  }
-  return list;
-}
-
 }  // namespace heed

@@ -33,10 +33,8 @@ class StepOrder {
   std::vector<RowOf> to_time_order() const;
   /// From a matrix for each step (part = step) to packed rows.
   std::vector<RowOf> to_packed() const;
-  /// From a row for each sentence to the rows of step 0, and from a matrix for each step to every sentence's
-  /// last row, in the order of the sentences.
+  /// From a row for each sentence to the rows of step 0.
   std::vector<RowOf> to_first_step() const;
-  std::vector<RowOf> last_rows() const;
 
  private:
   /// The packed row that sentence number `rank` of the order has at `step`.
