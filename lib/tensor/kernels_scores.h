@@ -1,0 +1,29 @@
+// Scores of attention that are no matrix product; rules as in tensor/kernels.h.
+#pragma once
+
+#include <span>
+
+#include "tensor/matrix.h"
+
+namespace heed {
+
+/// Queries or keys of the additive score, with what the score needs of each row beforehand.
+template <class T>
+struct AdditiveSide {
+  Matrix<const T> x;        ///< [rows, a]
+  Matrix<const T> factors;  ///< [rows, a], by additive_factors
+};
+
+/// factors = exp(2 x), row by row. A row with an element beyond +-20, or NaN, gets a mark instead: its
+/// scores take tanh itself.
+template <class T>
+void additive_factors(Matrix<const T> x, Matrix<T> factors);
+
+/// e_ij = v^T tanh(q_i + k_j), the additive score (Bahdanau et al. 2015, appendix A.1.2); e [n, m], v [a].
+/// By tanh(q + k) = (Q K - 1) / (Q K + 1) with Q = exp(2 q) and K = exp(2 k), which are taken n + m times and
+/// not n m times. The absolute error of each tanh is a few units in the last place of 1. A score depends on
+/// its own query and key alone, so the rows may be cut up in any way.
+template <class T>
+void additive_scores(const AdditiveSide<T>& q, const AdditiveSide<T>& k, std::span<const T> v, Matrix<T> e);
+
+}  // namespace heed
