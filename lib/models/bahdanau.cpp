@@ -86,27 +86,28 @@ Var<T> Bahdanau<T>::embed(Pass<T>& pass, Side side, const PackedTokens& tokens) 
 
 /// Section 3.2: h_j = [forward h_j ; backward h_j].
 template <class T>
-Var<T> Bahdanau<T>::encode(Pass<T>& pass, Var<T> x, const Packing& rows, std::int64_t first,
-                           std::int64_t last) const {
+Encoded<T> Bahdanau<T>::encode(Pass<T>& pass, const Encoded<T>& input, std::int64_t first,
+                               std::int64_t last) const {
   if (first != 0 || last != 1) {
     fail<UsageError>("layers ", first, ":", last, " are not the encoder's 0:1");
   }
   Scope<T> encoder = Scope<T>(pass) / "encoder", layer = encoder / "layer_0";
-  Var<T> forward = recurrent(layer / "forward", config_.state(), x, rows, Direction::forward);
-  Var<T> backward = recurrent(layer / "backward", config_.state(), x, rows, Direction::backward);
+  const Packing& rows = *input.rows;
+  Var<T> forward = recurrent(layer / "forward", config_.state(), input.states, rows, Direction::forward);
+  Var<T> backward = recurrent(layer / "backward", config_.state(), input.states, rows, Direction::backward);
   Var<T> h = drop_out(side_by_side(forward, backward), encoder.dropout(config_.dropout));
-  return encoder.name("output", h, rows);
+  return {encoder.name("output", h, rows), &rows, {}};
 }
 
 template <class T>
-Var<T> Bahdanau<T>::decode(Pass<T>& pass, Var<T> memory, const Packing& source_rows,
-                           const PackedTokens& target) const {
+Var<T> Bahdanau<T>::decode(Pass<T>& pass, const Encoded<T>& memory, const PackedTokens& target) const {
+  const Packing& source_rows = *memory.rows;
   if (source_rows.sentences() != target.rows.sentences()) {
     fail("decode: ", source_rows.sentences(), " source and ", target.rows.sentences(), " target sentences");
   }
   Tape<T>& tape = *pass.tape;
   const StepOrder order(target.rows);
-  const Annotations<T> source = annotate(pass, memory, source_rows);
+  const Annotations<T> source = annotate(pass, memory.states, source_rows);
   BahdanauSteps<T> f(pass, config_, source, order.rows());
   Var<T> embedded = embed(pass, Side::target, {shifted_right(target), target.rows});  // E y_(i-1)
   Var<T> input = f.input(select_rows<T>({embedded}, order.to_time_order()));
@@ -128,7 +129,7 @@ Var<T> Bahdanau<T>::decode(Pass<T>& pass, Var<T> memory, const Packing& source_r
   Scope<T> align = layer / "cross_attention";
   if (align.wants("query")) align.name("query", select_rows(w_a_s, order.to_packed()), target.rows);
   align.name("key", source.u_a_h, source_rows);
-  align.name("value", memory, source_rows);
+  align.name("value", memory.states, source_rows);
   name_step_attention(align, "scores", e, order, target.rows, source_rows);
   name_step_attention(align, "weights", alpha, order, target.rows, source_rows);
   Var<T> context = align.name("context", select_rows(c, order.to_packed()), target.rows);
@@ -150,8 +151,8 @@ Var<T> Bahdanau<T>::logits(Pass<T>& pass, Var<T> states) const {
 }
 
 template <class T>
-std::unique_ptr<Stepper<T>> Bahdanau<T>::stepper(Matrix<const T> memory, const Packing& source_rows) const {
-  return std::make_unique<BahdanauStepper<T>>(*this, memory, source_rows);
+std::unique_ptr<Stepper<T>> Bahdanau<T>::stepper(const Encoded<T>& memory) const {
+  return std::make_unique<BahdanauStepper<T>>(*this, memory);
 }
 
 template class Bahdanau<float>;

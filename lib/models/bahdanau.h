@@ -81,14 +81,14 @@ class Bahdanau final : public Model<T> {
   const BahdanauConfig& config() const { return config_; }
 
   Var<T> embed(Pass<T>& pass, Side side, const PackedTokens& tokens) const override;
-  Var<T> encode(Pass<T>& pass, Var<T> input, const Packing& rows, std::int64_t first,
-                std::int64_t last) const override;
-  Var<T> decode(Pass<T>& pass, Var<T> memory, const Packing& source_rows,
-                const PackedTokens& target) const override;
+  using Model<T>::encode;
+  Encoded<T> encode(Pass<T>& pass, const Encoded<T>& input, std::int64_t first,
+                    std::int64_t last) const override;
+  Var<T> decode(Pass<T>& pass, const Encoded<T>& memory, const PackedTokens& target) const override;
   CrossEntropySums loss(Pass<T>& pass, Var<T> states, const PackedTokens& target, double smoothing,
                         T scale) const override;
   Var<T> logits(Pass<T>& pass, Var<T> states) const override;
-  std::unique_ptr<Stepper<T>> stepper(Matrix<const T> memory, const Packing& source_rows) const override;
+  std::unique_ptr<Stepper<T>> stepper(const Encoded<T>& memory) const override;
 
  private:
   void declare_parameters();

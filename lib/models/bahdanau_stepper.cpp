@@ -15,15 +15,14 @@ std::vector<T> copy_of(Var<T> dense) {
 }  // namespace
 
 template <class T>
-BahdanauStepper<T>::BahdanauStepper(const Bahdanau<T>& model, Matrix<const T> memory,
-                                    const Packing& source_rows)
-    : model_(model), source_rows_(source_rows), h_(memory.data, memory.data + memory.size()) {
+BahdanauStepper<T>::BahdanauStepper(const Bahdanau<T>& model, const Encoded<T>& memory)
+    : model_(model), source_rows_(*memory.rows), h_(copy_of(memory.states)) {
   pass_.tape = &tape_;
   pass_.parameters = &model.parameters();
-  const Annotations<T> source = annotate(pass_, tape_.constant(memory), source_rows_);
+  const Annotations<T> source = annotate(pass_, tape_.constant(memory.states.value()), source_rows_);
   u_a_h_ = copy_of(source.u_a_h);
   states_ = copy_of(initial_state(pass_, model.config(), source));
-  for (std::int64_t s = 0; s < source_rows.sentences(); ++s) sentences_.push_back(s);
+  for (std::int64_t s = 0; s < source_rows_.sentences(); ++s) sentences_.push_back(s);
 }
 
 template <class T>

@@ -10,7 +10,7 @@ namespace heed {
 template <class T>
 class BahdanauStepper final : public Stepper<T> {
  public:
-  BahdanauStepper(const Bahdanau<T>& model, Matrix<const T> memory, const Packing& source_rows);
+  BahdanauStepper(const Bahdanau<T>& model, const Encoded<T>& memory);
   Matrix<const T> step(std::span<const std::int32_t> tokens, std::span<const std::int64_t> parents) override;
 
  private:

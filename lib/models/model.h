@@ -32,6 +32,21 @@ struct HeadWidths {
   std::int64_t key = 0, value = 0;
 };
 
+/// What encoder layers hand on: to the next layers, and behind the last one to the decoder.
+template <class T>
+struct Encoded {
+  Var<T> states;                  ///< [rows, d_model]; before layer 0 the embeddings [rows, d_embedding]
+  const Packing* rows = nullptr;  ///< must outlive the pass
+  /// The last states of each recurrent layer so far [sentences, FinalWidths h + c]; empty in a Transformer.
+  std::vector<Var<T>> final_states;
+};
+
+/// Widths of a recurrent layer's last hidden state h and, in an LSTM, memory cell c; of a bidirectional layer
+/// both directions side by side. Zero: the encoder hands on none.
+struct FinalWidths {
+  std::int64_t h = 0, c = 0;
+};
+
 /// Decoding one token at a time from an encoded source. Copies what it needs of the memory.
 template <class T>
 class Stepper {
@@ -56,6 +71,7 @@ class Model {
   virtual std::int64_t n_decoder_layers() const = 0;
   virtual std::int64_t n_heads() const = 0;
   virtual HeadWidths head_widths() const = 0;
+  virtual FinalWidths final_widths() const { return {}; }
   virtual bool self_attends() const = 0;        ///< its layers have a self_attention
   virtual std::int64_t max_length() const = 0;  ///< longest sentence in tokens; 0: unlimited
   virtual std::int64_t vocabulary_size(Side side) const = 0;
@@ -65,22 +81,25 @@ class Model {
   /// What the first layer reads: token embeddings, in the Transformer scaled and with positions [rows,
   /// d_embedding].
   virtual Var<T> embed(Pass<T>& pass, Side side, const PackedTokens& tokens) const = 0;
-  /// Encoder layers first .. last-1 on their input: layer 0's are the embeddings, all others' are states
-  /// [rows, d]. The output of the last layer (with the final layer norm of pre-norm models) is the memory.
-  virtual Var<T> encode(Pass<T>& pass, Var<T> input, const Packing& rows, std::int64_t first,
-                        std::int64_t last) const = 0;
+  /// Encoder layers first .. last-1 on what the layers before them handed on. The output of the last layer
+  /// (with the final layer norm of pre-norm models) is the memory.
+  virtual Encoded<T> encode(Pass<T>& pass, const Encoded<T>& input, std::int64_t first,
+                            std::int64_t last) const = 0;
+  /// Embeddings and all encoder layers. `tokens` must outlive the pass.
+  Encoded<T> encode(Pass<T>& pass, const PackedTokens& tokens) const {
+    return encode(pass, {embed(pass, Side::source, tokens), &tokens.rows, {}}, 0, n_encoder_layers());
+  }
   /// Teacher forcing: the decoder's output states [target rows, ...] before the output projection. `target`
   /// holds the sentences with final eos; the decoder reads them shifted right behind bos.
-  virtual Var<T> decode(Pass<T>& pass, Var<T> memory, const Packing& source_rows,
-                        const PackedTokens& target) const = 0;
+  virtual Var<T> decode(Pass<T>& pass, const Encoded<T>& memory, const PackedTokens& target) const = 0;
   /// Label-smoothed cross-entropy of `target` given the decoder's states, times `scale`, put on the tape when
   /// it takes gradients.
   virtual CrossEntropySums loss(Pass<T>& pass, Var<T> states, const PackedTokens& target, double smoothing,
                                 T scale) const = 0;
   /// Scores of every target word before the softmax [rows, V]. Without gradient.
   virtual Var<T> logits(Pass<T>& pass, Var<T> states) const = 0;
-  /// Step-by-step decoding of the sentences of `memory` [source rows, d].
-  virtual std::unique_ptr<Stepper<T>> stepper(Matrix<const T> memory, const Packing& source_rows) const = 0;
+  /// Step-by-step decoding of the sentences of `memory`.
+  virtual std::unique_ptr<Stepper<T>> stepper(const Encoded<T>& memory) const = 0;
 
  protected:
   ParameterSet<T> parameters_;

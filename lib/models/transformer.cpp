@@ -138,19 +138,20 @@ Var<T> Transformer<T>::final_norm(const Scope<T>& stack, Var<T> x, const Packing
 }
 
 template <class T>
-Var<T> Transformer<T>::encode(Pass<T>& pass, Var<T> x, const Packing& rows, std::int64_t first,
-                              std::int64_t last) const {
+Encoded<T> Transformer<T>::encode(Pass<T>& pass, const Encoded<T>& input, std::int64_t first,
+                                  std::int64_t last) const {
   if (first < 0 || first > last || last > config_.n_encoder_layers) {
     fail<UsageError>("layers ", first, ":", last, " are not within the encoder's ", config_.n_encoder_layers);
   }
   Scope<T> encoder = Scope<T>(pass) / "encoder";
+  const Packing& rows = *input.rows;
+  Var<T> x = input.states;
   for (std::int64_t i = first; i < last; ++i) x = encoder_layer(layer_scope(encoder, i), x, rows, config_);
-  return last == config_.n_encoder_layers ? final_norm(encoder, x, rows) : x;
+  return {last == config_.n_encoder_layers ? final_norm(encoder, x, rows) : x, &rows, {}};
 }
 
 template <class T>
-Var<T> Transformer<T>::decode(Pass<T>& pass, Var<T> memory, const Packing& source_rows,
-                              const PackedTokens& target) const {
+Var<T> Transformer<T>::decode(Pass<T>& pass, const Encoded<T>& memory, const PackedTokens& target) const {
   const Packing& rows = target.rows;
   const HeadConfig heads{config_.n_heads, config_.attention_dropout};
   PackedTokens input{shifted_right(target), rows};
@@ -161,7 +162,7 @@ Var<T> Transformer<T>::decode(Pass<T>& pass, Var<T> memory, const Packing& sourc
         layer_scope(decoder, i), x, rows, config_,
         [&](const Scope<T>& scope, Var<T> y) { return self_attention(scope, y, rows, true, heads); },
         [&](const Scope<T>& scope, Var<T> y) {
-          return cross_attention(scope, y, rows, memory, source_rows, heads);
+          return cross_attention(scope, y, rows, memory.states, *memory.rows, heads);
         });
   }
   return final_norm(decoder, x, rows);
@@ -190,9 +191,8 @@ Var<T> Transformer<T>::logits(Pass<T>& pass, Var<T> states) const {
 }
 
 template <class T>
-std::unique_ptr<Stepper<T>> Transformer<T>::stepper(Matrix<const T> memory,
-                                                    const Packing& source_rows) const {
-  return std::make_unique<TransformerStepper<T>>(*this, memory, source_rows);
+std::unique_ptr<Stepper<T>> Transformer<T>::stepper(const Encoded<T>& memory) const {
+  return std::make_unique<TransformerStepper<T>>(*this, memory);
 }
 
 template class Transformer<float>;

@@ -10,21 +10,20 @@
 namespace heed {
 
 template <class T>
-TransformerStepper<T>::TransformerStepper(const Transformer<T>& model, Matrix<const T> memory,
-                                          const Packing& source_rows)
-    : model_(model), source_rows_(source_rows) {
+TransformerStepper<T>::TransformerStepper(const Transformer<T>& model, const Encoded<T>& memory)
+    : model_(model), source_rows_(*memory.rows) {
   pass_.tape = &tape_;
   pass_.parameters = &model.parameters();
   past_.resize(static_cast<std::size_t>(model.config().n_decoder_layers));
   Scope<T> decoder = Scope<T>(pass_) / "decoder";
-  Var<T> states = tape_.constant(memory);
+  Var<T> states = tape_.constant(memory.states.value());
   for (std::int64_t i = 0; i < model.config().n_decoder_layers; ++i) {
     Scope<T> scope = layer_scope(decoder, i) / "cross_attention";
     Var<T> kv =
         linear(states, scope.stacked({"key", "value"}, "weight"), scope.stacked({"key", "value"}, "bias"));
     memory_.emplace_back(kv.value().data, kv.value().data + kv.value().size());
   }
-  for (std::int64_t i = 0; i < source_rows.sentences(); ++i) sentence_.push_back(i);
+  for (std::int64_t i = 0; i < source_rows_.sentences(); ++i) sentence_.push_back(i);
 }
 
 /// Hypothesis i takes over the sentence and the past rows of its parent and appends its own row i.

@@ -13,7 +13,7 @@ namespace heed {
 template <class T>
 class TransformerStepper final : public Stepper<T> {
  public:
-  TransformerStepper(const Transformer<T>& model, Matrix<const T> memory, const Packing& source_rows);
+  TransformerStepper(const Transformer<T>& model, const Encoded<T>& memory);
   Matrix<const T> step(std::span<const std::int32_t> tokens, std::span<const std::int64_t> parents) override;
 
  private:

@@ -110,7 +110,7 @@ void keep(const LayerRecorder& recorder, const AttentionSizes& sizes, bool scale
 void attend_layer(const Model<float>& model, const AttentionLayer& layer, bool steps,
                   const std::vector<std::vector<std::int32_t>>& targets, int threads, TensorMap& frame) {
   const bool encoded = layer.decoder && frame.contains("encoder/states");
-  const PackedStates input = encoded ? memory_of(model, frame) : read_embeddings(frame, model.d_embedding());
+  const PackedStates input = encoded ? memory_of(frame, model) : read_embeddings(frame, model);
   const std::int64_t sentences = input.rows.sentences();
   if (layer.decoder && static_cast<std::int64_t>(targets.size()) != sentences) {
     fail("there are ", targets.size(), " targets for ", sentences, " source sentences");
@@ -129,14 +129,13 @@ void attend_layer(const Model<float>& model, const AttentionLayer& layer, bool s
   for_each_shard(sentences, threads, [&](SentenceRange range) {
     LayerRecorder recorder(layer.path);
     InferencePass pass(model, &recorder);
-    const Packing rows = slice(input.rows, range);
-    Var<float> x = pass.tape->constant(slice(input.matrix(), input.rows, range));
-    if (!encoded)
-      x = model.encode(pass, x, rows, 0, layer.decoder ? model.n_encoder_layers() : layer.index + 1);
+    const Selection shard(input, range.numbers());
+    Encoded<float> x = shard.on(pass);
+    if (!encoded) x = model.encode(pass, x, 0, layer.decoder ? model.n_encoder_layers() : layer.index + 1);
     PackedTokens own;
     for (std::int64_t i = 0; layer.decoder && i < range.count; ++i)
       own.append(targets[static_cast<std::size_t>(range.first + i)]);
-    if (layer.decoder) model.decode(pass, x, rows, own);
+    if (layer.decoder) model.decode(pass, x, own);
     keep(recorder, sizes, scaled_dot, range, group);
   });
   TensorMap map = group.take("Attention of " + layer.path);

@@ -145,7 +145,7 @@ class DecodeJob {
   /// Errors in the frame name the input.
   Input read_input(const TensorMap& frame, const std::string& name) const {
     try {
-      Input input{memory_of(*loaded_.model, frame), {}};
+      Input input{memory_of(frame, *loaded_.model), {}};
       if (config_.align || (attention_ && frame.contains("tokens/ids"))) {
         input.source = text::sentence_ids(frame, loaded_.source);
         expect_lengths(input);

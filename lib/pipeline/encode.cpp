@@ -15,6 +15,25 @@ void replace(TensorMap& frame, const std::string& path, Tensor tensor) {
   frame.add(path, std::move(tensor));
 }
 
+/// The last states of the recurrent layers, f32 (sentence, layer, dim), filled shard by shard.
+class FinalTensor {
+ public:
+  FinalTensor(std::int64_t sentences, std::int64_t layers, std::int64_t width)
+      : tensor_(Tensor::zeros<float>({sentences, layers, width}, {"sentence", "layer", "dim"})) {}
+
+  void set(SentenceRange range, std::int64_t layer, Matrix<const float> states) {
+    const std::int64_t layers = tensor_.shape()[1], width = tensor_.shape()[2];
+    for (std::int64_t s = 0; s < range.count; ++s) {
+      std::copy_n(states.row(s), width,
+                  tensor_.values<float>().data() + ((range.first + s) * layers + layer) * width);
+    }
+  }
+  Tensor take() { return std::move(tensor_); }
+
+ private:
+  Tensor tensor_;
+};
+
 }  // namespace
 
 void embed_frame(const Model<float>& model, Side side, TensorMap& frame) {
@@ -43,25 +62,37 @@ void encode_frame(const Model<float>& model, const EncodeOptions& options, int t
                      ": the encoder has layers 0:", model.n_encoder_layers());
   }
   const std::int64_t d = model.d_model();
-  const PackedStates input = options.first == 0 ? read_embeddings(frame, model.d_embedding())
-                                                : read_encoder_states(frame, options.first, d);
+  const PackedStates input =
+      options.first == 0 ? read_embeddings(frame, model) : read_encoder_states(frame, model, options.first);
   const std::int64_t width = input.rows.longest(), sentences = input.rows.sentences();
   const std::int64_t kept = options.all_layers ? last - options.first : 1;
   Tensor states = Tensor::zeros<float>({sentences, kept, width, d}, {"sentence", "layer", "position", "dim"});
+  const FinalWidths widths = model.final_widths();
+  FinalTensor final_h(sentences, last, widths.h), final_c(sentences, last, widths.c);
   for_each_shard(sentences, threads, [&](SentenceRange range) {
     InferencePass pass(model);
-    const Packing rows = slice(input.rows, range);
-    Var<float> x = pass.tape->constant(slice(input.matrix(), input.rows, range));
+    const Selection shard(input, range.numbers());
+    const Packing& rows = shard.rows();
+    Encoded<float> x = shard.on(pass);
     for (std::int64_t layer = options.first; layer < last; ++layer) {
-      x = model.encode(pass, x, rows, layer, layer + 1);
+      x = model.encode(pass, x, layer, layer + 1);
       const std::int64_t slot = layer - (last - kept);
       if (slot < 0) continue;
       for (std::int64_t s = 0; s < range.count; ++s) {
         float* out = states.values<float>().data() + ((range.first + s) * kept + slot) * width * d;
-        std::copy_n(x.value().row(rows.offset(s)), rows.length(s) * d, out);
+        std::copy_n(x.states.value().row(rows.offset(s)), rows.length(s) * d, out);
       }
     }
+    for (std::size_t layer = 0; layer < x.final_states.size(); ++layer) {
+      const Matrix<const float> state = x.final_states[layer].value();
+      final_h.set(range, static_cast<std::int64_t>(layer), state.columns(0, widths.h));
+      final_c.set(range, static_cast<std::int64_t>(layer), state.columns(widths.h, widths.c));
+    }
   });
+  frame.erase("encoder/final_h");
+  frame.erase("encoder/final_c");
+  if (widths.h > 0) frame.add("encoder/final_h", final_h.take());
+  if (widths.c > 0) frame.add("encoder/final_c", final_c.take());
   replace(frame, "encoder/states", std::move(states));
   replace(frame, "encoder/mask", mask_of(input.rows));
   replace(frame, "encoder/length", lengths_of(input.rows));

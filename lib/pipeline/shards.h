@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <functional>
+#include <numeric>
+#include <vector>
 
 #include "base/parallel.h"
 #include "models/model.h"
@@ -12,6 +14,12 @@ namespace heed {
 
 struct SentenceRange {
   std::int64_t first = 0, count = 0;
+
+  std::vector<std::int64_t> numbers() const {
+    std::vector<std::int64_t> all(static_cast<std::size_t>(count));
+    std::iota(all.begin(), all.end(), first);
+    return all;
+  }
 };
 
 inline constexpr std::int64_t kShardSentences = 16;
@@ -31,12 +39,6 @@ inline Packing slice(const Packing& rows, SentenceRange range) {
   Packing part;
   for (std::int64_t i = 0; i < range.count; ++i) part.append(rows.length(range.first + i));
   return part;
-}
-
-/// The rows of these sentences within a packed matrix.
-inline Matrix<const float> slice(Matrix<const float> packed, const Packing& rows, SentenceRange range) {
-  const std::int64_t first = rows.offset(range.first);
-  return packed.row_range(first, rows.offset(range.first + range.count) - first);
 }
 
 /// A pass without gradients and dropout.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "tensor/kernels.h"
 #include "tensor/padding.h"
 
 namespace heed {
@@ -23,16 +24,36 @@ void expect_states(const std::string& name, const Tensor& tensor, const Shape& w
   expect_shape(name, tensor.shape(), wanted);
 }
 
-}  // namespace
-
-Matrix<const float> PackedStates::matrix() const {
-  const std::int64_t n = rows.rows();
-  return {values.data(), n, n == 0 ? 0 : static_cast<std::int64_t>(values.size()) / n};
+/// /encoder/final_h and final_c of `layers` layers. Sentences are the states' own.
+void read_final_states(const TensorMap& frame, FinalWidths widths, std::int64_t layers,
+                       PackedStates& states) {
+  const std::int64_t sentences = states.rows.sentences(), both = widths.h + widths.c;
+  for (std::int64_t l = 0; both > 0 && l < layers; ++l)
+    states.final_states.emplace_back(static_cast<std::size_t>(sentences * both));
+  auto read = [&](const std::string& name, std::int64_t width, std::int64_t column) {
+    if (width == 0) return;
+    const Tensor& tensor = frame.at(name);
+    expect_states("/" + name, tensor, {sentences, layers, width});
+    const float* from = tensor.values<float>().data();
+    for (std::int64_t s = 0; s < sentences; ++s) {
+      for (std::int64_t l = 0; l < layers; ++l, from += width) {
+        if (!all_finite<float>({from, static_cast<std::size_t>(width)}))
+          fail("/", name, "[", s, ", ", l, "] holds a value that is not finite");
+        std::copy_n(
+            from, width,
+            &states.final_states[static_cast<std::size_t>(l)][static_cast<std::size_t>(s * both + column)]);
+      }
+    }
+  };
+  read("encoder/final_h", widths.h, 0);
+  read("encoder/final_c", widths.c, widths.h);
 }
 
-PackedStates read_embeddings(const TensorMap& frame, std::int64_t d_embedding) {
+}  // namespace
+
+PackedStates read_embeddings(const TensorMap& frame, const Model<float>& model) {
   const Tensor& values = frame.at("embeddings/values");
-  expect_states("/embeddings/values", values, {-1, -1, d_embedding});
+  expect_states("/embeddings/values", values, {-1, -1, model.d_embedding()});
   const Attribute* side = attribute_of(frame, "embeddings", "side");
   if (side && *side == Attribute(std::string("target"))) {
     fail("/embeddings: made for the target side (embed --side target), but the encoder reads the source");
@@ -43,9 +64,9 @@ PackedStates read_embeddings(const TensorMap& frame, std::int64_t d_embedding) {
   return states;
 }
 
-PackedStates read_encoder_states(const TensorMap& frame, std::int64_t layers, std::int64_t d_model) {
+PackedStates read_encoder_states(const TensorMap& frame, const Model<float>& model, std::int64_t layers) {
   const Tensor& kept = frame.at("encoder/states");
-  expect_states("/encoder/states", kept, {-1, -1, -1, d_model});
+  expect_states("/encoder/states", kept, {-1, -1, -1, model.d_model()});
   const Shape shape = kept.shape();  // [sentence, layer, position, dim]
   if (shape[1] < 1) fail("/encoder/states: shape ", to_string(shape), " has no layer");
   if (const Attribute* done = attribute_of(frame, "encoder", "layers_done")) {
@@ -65,7 +86,40 @@ PackedStates read_encoder_states(const TensorMap& frame, std::int64_t layers, st
                 last.values<float>().data() + s * block);
   }
   states.values = unpad("encoder/states", last, states.rows);
+  read_final_states(frame, model.final_widths(), layers, states);
   return states;
+}
+
+PackedStates memory_of(const TensorMap& frame, const Model<float>& model) {
+  return read_encoder_states(frame, model, model.n_encoder_layers());
+}
+
+Selection::Selection(const PackedStates& states, std::span<const std::int64_t> sentences) {
+  const std::int64_t rows = states.rows.rows(), count = states.rows.sentences();
+  const std::int64_t width = rows == 0 ? 0 : static_cast<std::int64_t>(states.values.size()) / rows;
+  part_.final_states.resize(states.final_states.size());
+  for (std::int64_t s : sentences) {
+    part_.rows.append(states.rows.length(s));
+    const auto first = states.values.begin() + states.rows.offset(s) * width;
+    part_.values.insert(part_.values.end(), first, first + states.rows.length(s) * width);
+    for (std::size_t l = 0; l < states.final_states.size(); ++l) {
+      const std::vector<float>& all = states.final_states[l];
+      const std::int64_t final_width = static_cast<std::int64_t>(all.size()) / count;
+      part_.final_states[l].insert(part_.final_states[l].end(), all.begin() + s * final_width,
+                                   all.begin() + (s + 1) * final_width);
+    }
+  }
+}
+
+Encoded<float> Selection::on(Pass<float>& pass) const {
+  auto constant = [&](const std::vector<float>& values, std::int64_t rows) {
+    const std::int64_t width = rows == 0 ? 0 : static_cast<std::int64_t>(values.size()) / rows;
+    return pass.tape->constant({values.data(), rows, width});
+  };
+  Encoded<float> encoded{constant(part_.values, part_.rows.rows()), &part_.rows, {}};
+  for (const auto& values : part_.final_states)
+    encoded.final_states.push_back(constant(values, part_.rows.sentences()));
+  return encoded;
 }
 
 }  // namespace heed

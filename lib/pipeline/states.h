@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "tensor/matrix.h"
+#include "models/model.h"
 #include "tensor/packing.h"
 #include "tensor/tensor_map.h"
 
@@ -12,17 +12,32 @@ namespace heed {
 struct PackedStates {
   Packing rows;
   std::vector<float> values;  ///< [rows, d]
-
-  Matrix<const float> matrix() const;
+  /// The last states of the recurrent layers so far, each [sentences, FinalWidths h + c]
+  std::vector<std::vector<float>> final_states;
 };
 
 /// /embeddings/values (sentence, position, dim = d_embedding). Throws Error when the group is missing,
 /// misshapen, not finite, or made for the target side.
-PackedStates read_embeddings(const TensorMap& frame, std::int64_t d_embedding);
+PackedStates read_embeddings(const TensorMap& frame, const Model<float>& model);
 
-/// The last layer kept in /encoder/states (sentence, layer, position, dim = d_model). Throws Error when the
-/// group is missing, misshapen, not finite, or says that it holds the output of another number of layers than
-/// `layers`.
-PackedStates read_encoder_states(const TensorMap& frame, std::int64_t layers, std::int64_t d_model);
+/// What the encoder's layers 0 .. layers-1 handed on: the last layer kept in /encoder/states (sentence,
+/// layer, position, dim = d_model) and, of recurrent models, /encoder/final_h and final_c (sentence, layer,
+/// dim). Throws Error when one is missing, misshapen, not finite, or says that it holds the output of another
+/// number of layers.
+PackedStates read_encoder_states(const TensorMap& frame, const Model<float>& model, std::int64_t layers);
+/// Likewise of all layers.
+PackedStates memory_of(const TensorMap& frame, const Model<float>& model);
+
+/// Some sentences of a frame, in any order and as often as named, as a pass takes them.
+class Selection {
+ public:
+  Selection(const PackedStates& states, std::span<const std::int64_t> sentences);
+  const Packing& rows() const { return part_.rows; }
+  /// As constants of the pass, which this object must outlive.
+  Encoded<float> on(Pass<float>& pass) const;
+
+ private:
+  PackedStates part_;
+};
 
 }  // namespace heed

@@ -10,34 +10,16 @@
 
 namespace heed {
 
-PackedStates memory_of(const Model<float>& model, const TensorMap& frame) {
-  return read_encoder_states(frame, model.n_encoder_layers(), model.d_model());
-}
-
 namespace {
 
 Hypothesis empty_translation() {
   return {{kEos}, {0.0f}, 0.0, true};
 }
 
-/// The sentences of a range that have words, as a packing and a matrix of their own.
-struct Selection {
-  std::vector<std::int64_t> sentences;
-  Packing rows;
-  std::vector<float> states;
-};
-
-Selection with_words(const PackedStates& memory, SentenceRange range) {
-  Selection chosen;
-  const Matrix<const float> all = memory.matrix();
-  for (std::int64_t s = range.first; s < range.first + range.count; ++s) {
-    if (memory.rows.length(s) <= 1) continue;
-    chosen.sentences.push_back(s);
-    chosen.rows.append(memory.rows.length(s));
-    const float* begin = all.row(memory.rows.offset(s));
-    chosen.states.insert(chosen.states.end(), begin, begin + memory.rows.length(s) * all.cols);
-  }
-  return chosen;
+std::vector<std::int64_t> with_words(const Packing& rows, SentenceRange range) {
+  std::vector<std::int64_t> sentences = range.numbers();
+  std::erase_if(sentences, [&](std::int64_t s) { return rows.length(s) <= 1; });
+  return sentences;
 }
 
 }  // namespace
@@ -49,29 +31,31 @@ std::vector<std::vector<Hypothesis>> translate(const Model<float>& model, const 
     for (std::int64_t s = range.first; s < range.first + range.count; ++s) {
       result[static_cast<std::size_t>(s)] = {empty_translation()};
     }
-    const Selection chosen = with_words(memory, range);
-    if (chosen.sentences.empty()) return;
+    const std::vector<std::int64_t> sentences = with_words(memory.rows, range);
+    if (sentences.empty()) return;
     std::vector<std::int64_t> max_lengths;
-    for (std::int64_t i = 0; i < chosen.rows.sentences(); ++i) {
-      const std::int64_t limit = usual_max_length(chosen.rows.length(i), model.max_length());
+    for (std::int64_t s : sentences) {
+      const std::int64_t limit = usual_max_length(memory.rows.length(s), model.max_length());
       max_lengths.push_back(options.max_length > 0 && model.max_length() > 0
                                 ? std::min(options.max_length, model.max_length())
                             : options.max_length > 0 ? options.max_length
                                                      : limit);
     }
-    auto stepper = model.stepper({chosen.states.data(), chosen.rows.rows(), model.d_model()}, chosen.rows);
+    const Selection chosen(memory, sentences);
+    InferencePass pass(model);
+    const auto stepper = model.stepper(chosen.on(pass));
     const StepFunction step = [&](auto tokens, auto parents) { return stepper->step(tokens, parents); };
     std::vector<std::vector<Hypothesis>> found;
     if (options.sampling) {
       SampleOptions sampling = options.sample;
-      for (std::int64_t s : chosen.sentences)
+      for (std::int64_t s : sentences)
         sampling.sentences.push_back(options.first_sentence + static_cast<std::uint64_t>(s));
       found = sample(step, max_lengths, sampling);
     } else {
       found = beam_search(step, max_lengths, options.beam);
     }
     for (std::size_t i = 0; i < found.size(); ++i) {
-      result[static_cast<std::size_t>(chosen.sentences[i])] = std::move(found[i]);
+      result[static_cast<std::size_t>(sentences[i])] = std::move(found[i]);
     }
   });
   return result;
@@ -86,12 +70,11 @@ std::vector<std::vector<Hypothesis>> force(const Model<float>& model, const Pack
   std::vector<std::vector<Hypothesis>> result(targets.size());
   for_each_shard(memory.rows.sentences(), threads, [&](SentenceRange range) {
     InferencePass pass(model);
-    const Packing rows = slice(memory.rows, range);
+    const Selection shard(memory, range.numbers());
     PackedTokens target;
     for (std::int64_t s = 0; s < range.count; ++s)
       target.append(targets[static_cast<std::size_t>(range.first + s)]);
-    Var<float> states =
-        model.decode(pass, pass.tape->constant(slice(memory.matrix(), memory.rows, range)), rows, target);
+    const Var<float> states = model.decode(pass, shard.on(pass), target);
     const Matrix<const float> logits = model.logits(pass, states).value();
     std::vector<float> sums(static_cast<std::size_t>(logits.rows));
     log_sum_exp_rows<float>(logits, sums);
@@ -182,16 +165,13 @@ TensorMap decoder_attention(const Model<float>& model, const PackedStates& memor
   for_each_shard(sentences, threads, [&](SentenceRange range) {
     std::vector<Ranked> list;
     PackedTokens target;
-    Packing rows;
-    std::vector<float> states;  // a sentence's memory once for each of its hypotheses
+    std::vector<std::int64_t> sources;  // a sentence once for each of its hypotheses
     for (std::int64_t s = range.first; s < range.first + range.count; ++s) {
-      const Matrix<const float> own = slice(memory.matrix(), memory.rows, {s, 1});
       for (const Hypothesis& h : hypotheses[static_cast<std::size_t>(s)]) {
         const auto rank = &h - hypotheses[static_cast<std::size_t>(s)].data();
         list.push_back({s, rank, &h});
         target.append(h.ids);
-        rows.append(own.rows);
-        states.insert(states.end(), own.data, own.data + own.size());
+        sources.push_back(s);
         query_length.values<std::int32_t>()[static_cast<std::size_t>(s * ranks + rank)] =
             static_cast<std::int32_t>(h.ids.size());
       }
@@ -204,7 +184,8 @@ TensorMap decoder_attention(const Model<float>& model, const PackedStates& memor
     }
     AttentionRecorder recorder(names);
     InferencePass pass(model, &recorder);
-    model.decode(pass, pass.tape->constant({states.data(), rows.rows(), model.d_model()}), rows, target);
+    const Selection chosen(memory, sources);
+    model.decode(pass, chosen.on(pass), target);
     for (std::int64_t l = 0; l < layers; ++l) {
       auto keep = [&](AttentionTensor& tensor) {
         return [&](std::int64_t i, std::int64_t h, std::int64_t q, std::span<const float> weights) {

@@ -19,9 +19,6 @@ struct TranslateOptions {
   std::int64_t max_length = 0;       ///< tokens; 0: twice the source length and 20 more
 };
 
-/// The output of the model's last encoder layer in a frame. Throws Error as read_encoder_states does.
-PackedStates memory_of(const Model<float>& model, const TensorMap& frame);
-
 /// For each sentence of the frame its hypotheses, best first. An empty source sentence (only </s>) gives an
 /// empty translation.
 std::vector<std::vector<Hypothesis>> translate(const Model<float>& model, const PackedStates& memory,

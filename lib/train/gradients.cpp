@@ -88,9 +88,7 @@ CrossEntropySums Gradients::compute_shard(const Batch& batch, std::int64_t shard
   pass.shard = static_cast<std::uint64_t>(shard);
   pass.recorder = recorder;
 
-  const Var<float> input = model_.embed(pass, Side::source, source);
-  const Var<float> memory = model_.encode(pass, input, source.rows, 0, model_.n_encoder_layers());
-  const Var<float> states = model_.decode(pass, memory, source.rows, target);
+  const Var<float> states = model_.decode(pass, model_.encode(pass, source), target);
   const float scale = 1.0f / static_cast<float>(batch.target_tokens);
   const CrossEntropySums sums = model_.loss(pass, states, target, label_smoothing_, scale);
   tape.backward();

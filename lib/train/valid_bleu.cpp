@@ -21,9 +21,7 @@ std::vector<TokenIds> translate(const Model<float>& model, const ParallelCorpus&
   Pass<float> pass;
   pass.tape = &tape;
   pass.parameters = &model.parameters();
-  const Var<float> input = model.embed(pass, Side::source, source);
-  const Var<float> memory = model.encode(pass, input, source.rows, 0, model.n_encoder_layers());
-  const auto stepper = model.stepper(memory.value(), source.rows);
+  const auto stepper = model.stepper(model.encode(pass, source));
   std::vector<std::int64_t> limits;
   for (std::int64_t i = 0; i < source.rows.sentences(); ++i) {
     limits.push_back(usual_max_length(source.rows.length(i), model.max_length()));

@@ -38,7 +38,7 @@ int main(int argc, char** argv) {
         embed_frame(*loaded.model, Side::source, frame);
         encode_frame(*loaded.model, EncodeOptions{}, threads, frame);
         for (const auto& found :
-             translate(*loaded.model, memory_of(*loaded.model, frame), options, threads)) {
+             translate(*loaded.model, memory_of(frame, *loaded.model), options, threads)) {
           std::cout << loaded.target.decode(found.front().ids) << '\n';
         }
       }

@@ -90,9 +90,7 @@ class Replica {
     pass.gradients = gradients.data();
     pass.training = true;  // golden models have no dropout: nothing may change
     pass.recorder = recorder;
-    const Var<T> embedded = model->embed(pass, Side::source, source_);
-    const Var<T> memory = model->encode(pass, embedded, source_.rows, 0, model->n_encoder_layers());
-    const Var<T> states = model->decode(pass, memory, source_.rows, target_);
+    const Var<T> states = model->decode(pass, model->encode(pass, source_), target_);
     logits = elements(model->logits(pass, states).value());
     const T scale = static_cast<T>(1.0 / static_cast<double>(target_rows()));
     const double smoothing = numbers<double>(golden.at("loss/smoothing")).at(0);

@@ -109,9 +109,8 @@ int compare(char** argv) {
   pass.tape = &tape;
   pass.parameters = &model.parameters();
   pass.recorder = &recorder;
-  Var<float> x =
-      model.encode(pass, model.embed(pass, Side::source, source), source.rows, 0, model.n_encoder_layers());
-  const Matrix<const float> logits = model.logits(pass, model.decode(pass, x, source.rows, target)).value();
+  const Var<float> decoded = model.decode(pass, model.encode(pass, source), target);
+  const Matrix<const float> logits = model.logits(pass, decoded).value();
   std::vector<float> sums(static_cast<std::size_t>(logits.rows)), log_probability;
   log_sum_exp_rows<float>(logits, sums);
   for (std::int64_t i = 0; i < logits.rows; ++i) {

@@ -27,9 +27,7 @@ std::vector<T> logits(const Model<T>& model, const PackedTokens& source, const P
   Pass<T> pass;
   pass.tape = &tape;
   pass.parameters = &model.parameters();
-  Var<T> memory =
-      model.encode(pass, model.embed(pass, Side::source, source), source.rows, 0, model.n_encoder_layers());
-  Matrix<const T> m = model.logits(pass, model.decode(pass, memory, source.rows, target)).value();
+  Matrix<const T> m = model.logits(pass, model.decode(pass, model.encode(pass, source), target)).value();
   return std::vector<T>(m.data, m.data + m.size());
 }
 
@@ -52,9 +50,7 @@ inline void check_gradients(Model<double>& model, const std::string& without) {
     pass.gradients = backward ? gradients.data() : nullptr;
     pass.training = true;  // dropout draws the same masks in every pass
     pass.seed = 5;
-    Var<double> x = model.embed(pass, Side::source, kSource);
-    Var<double> states = model.decode(pass, model.encode(pass, x, kSource.rows, 0, model.n_encoder_layers()),
-                                      kSource.rows, kTarget);
+    Var<double> states = model.decode(pass, model.encode(pass, kSource), kTarget);
     const double total = model.loss(pass, states, kTarget, 0.1, 0.5).loss * 0.5;
     if (backward) tape.backward();
     return total;
@@ -105,9 +101,7 @@ inline void check_step_by_step(const Model<double>& model) {
   Pass<double> pass;
   pass.tape = &tape;
   pass.parameters = &model.parameters();
-  Var<double> memory =
-      model.encode(pass, model.embed(pass, Side::source, kSource), kSource.rows, 0, model.n_encoder_layers());
-  auto stepper = model.stepper(memory.value(), kSource.rows);
+  auto stepper = model.stepper(model.encode(pass, kSource));
   const std::int64_t vocabulary = model.vocabulary_size(Side::target);
   std::vector<std::int64_t> sentences{0, 1, 2}, parents{0, 0, 1, 1, 2, 2};
   for (std::int64_t t = 0; !sentences.empty(); ++t) {

@@ -78,10 +78,9 @@ BOOST_AUTO_TEST_CASE(layer_ranges_compose) {
   Pass<double> pass;
   pass.tape = &tape;
   pass.parameters = &model.parameters();
-  Var<double> x = model.embed(pass, Side::source, kSource);
-  Matrix<const double> whole = model.encode(pass, x, kSource.rows, 0, 2).value();
-  Matrix<const double> parts =
-      model.encode(pass, model.encode(pass, x, kSource.rows, 0, 1), kSource.rows, 1, 2).value();
+  const Encoded<double> x{model.embed(pass, Side::source, kSource), &kSource.rows, {}};
+  Matrix<const double> whole = model.encode(pass, x, 0, 2).states.value();
+  Matrix<const double> parts = model.encode(pass, model.encode(pass, x, 0, 1), 1, 2).states.value();
   BOOST_CHECK(std::equal(whole.data, whole.data + whole.size(), parts.data));
 }
 

@@ -35,8 +35,7 @@ std::vector<double> encoded(const std::string& positions, const std::vector<std:
   pass.parameters = &model.parameters();
   PackedTokens tokens;
   tokens.append(ids);
-  const Matrix<const double> y =
-      model.encode(pass, model.embed(pass, Side::source, tokens), tokens.rows, 0, 2).value();
+  const Matrix<const double> y = model.encode(pass, tokens).states.value();
   return {y.data, y.data + y.size()};
 }
 
