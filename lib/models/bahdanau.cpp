@@ -93,8 +93,8 @@ Encoded<T> Bahdanau<T>::encode(Pass<T>& pass, const Encoded<T>& input, std::int6
   }
   Scope<T> encoder = Scope<T>(pass) / "encoder", layer = encoder / "layer_0";
   const Packing& rows = *input.rows;
-  Var<T> forward = recurrent(layer / "forward", config_.state(), input.states, rows, Direction::forward);
-  Var<T> backward = recurrent(layer / "backward", config_.state(), input.states, rows, Direction::backward);
+  Var<T> forward = recurrent(layer / "forward", config_.state(), input.states, rows, Direction::forward).h;
+  Var<T> backward = recurrent(layer / "backward", config_.state(), input.states, rows, Direction::backward).h;
   Var<T> h = drop_out(side_by_side(forward, backward), encoder.dropout(config_.dropout));
   return {encoder.name("output", h, rows), &rows, {}};
 }

@@ -89,20 +89,23 @@ Var<T> RecurrentSteps<T>::zeros(std::int64_t n) const {
 }
 
 template <class T>
-Var<T> recurrent(const Scope<T>& scope, const RecurrentSizes& sizes, Var<T> x, const Packing& rows,
-                 Direction direction) {
+RecurrentOutput<T> recurrent(const Scope<T>& scope, const RecurrentSizes& sizes, Var<T> x,
+                             const Packing& rows, Direction direction, Var<T> first, Var<T> extra) {
   const StepOrder order(rows, direction);
   Tape<T>& tape = scope.tape();
   RecurrentSteps<T> layer(scope, sizes, order.rows());
-  Var<T> input = layer.input(select_rows<T>({x}, order.to_time_order()));
-  Var<T> state = layer.zeros(rows.sentences());
-  std::vector<Var<T>> hidden;
+  Var<T> input = layer.input(x);
+  if (extra) input = add(input, extra);
+  input = select_rows<T>({input}, order.to_time_order());
+  Var<T> state = first ? select_rows<T>({first}, order.to_first_step()) : layer.zeros(rows.sentences());
+  std::vector<Var<T>> states, hidden;
   for (std::int64_t t = 0; t < order.steps(); ++t) {
     const std::int64_t n = order.active(t);
     state = layer.step(tape.row_range(input, order.first(t), n), tape.row_range(state, 0, n));
+    states.push_back(state);
     hidden.push_back(layer.hidden(state));
   }
-  return select_rows(hidden, order.to_packed());
+  return {select_rows(hidden, order.to_packed()), select_rows(states, order.to_last_step())};
 }
 
 #define HEED_INSTANTIATE(T)                                                                              \
@@ -111,7 +114,8 @@ Var<T> recurrent(const Scope<T>& scope, const RecurrentSizes& sizes, Var<T> x, c
   template void add_gate_input(ParameterSet<T>&, const std::string&, const std::string&,                 \
                                const RecurrentSizes&, std::int64_t, Init);                               \
   template class RecurrentSteps<T>;                                                                      \
-  template Var<T> recurrent(const Scope<T>&, const RecurrentSizes&, Var<T>, const Packing&, Direction);
+  template RecurrentOutput<T> recurrent(const Scope<T>&, const RecurrentSizes&, Var<T>, const Packing&,  \
+                                        Direction, Var<T>, Var<T>);
 HEED_INSTANTIATE(float)
 HEED_INSTANTIATE(double)
 #undef HEED_INSTANTIATE

@@ -67,9 +67,18 @@ class RecurrentSteps {
   StepLinear<T> candidate_;  ///< U of a GRU's candidate
 };
 
-/// A layer's whole way through packed sentences, from states of zeros: x [rows, d_in] -> h [rows, d_hidden].
+/// What a layer leaves behind: h of every row [rows, d_hidden], and the state after each sentence's last step
+/// in the layer's direction [sentences, state width].
 template <class T>
-Var<T> recurrent(const Scope<T>& scope, const RecurrentSizes& sizes, Var<T> x, const Packing& rows,
-                 Direction direction);
+struct RecurrentOutput {
+  Var<T> h, last;
+};
+
+/// A layer's whole way through packed sentences: x [rows, d_in]. `first` [sentences, state width] are the
+/// states before the first step, zeros when there is none; `extra` [rows, gates * d_hidden], or none, is
+/// added to what the gates get from x.
+template <class T>
+RecurrentOutput<T> recurrent(const Scope<T>& scope, const RecurrentSizes& sizes, Var<T> x,
+                             const Packing& rows, Direction direction, Var<T> first = {}, Var<T> extra = {});
 
 }  // namespace heed

@@ -52,4 +52,14 @@ std::vector<RowOf> StepOrder::to_first_step() const {
   return list;
 }
 
+std::vector<RowOf> StepOrder::to_last_step() const {
+  std::vector<RowOf> list(sentences_.size());
+  for (std::size_t rank = 0; rank < sentences_.size(); ++rank) {
+    const std::int64_t sentence = sentences_[rank];
+    list[static_cast<std::size_t>(sentence)] = {static_cast<std::int32_t>(rows_.length(sentence) - 1),
+                                                static_cast<std::int64_t>(rank)};
+  }
+  return list;
+}
+
 }  // namespace heed

@@ -35,6 +35,8 @@ class StepOrder {
   std::vector<RowOf> to_packed() const;
   /// From a row for each sentence to the rows of step 0.
   std::vector<RowOf> to_first_step() const;
+  /// From a matrix for each step to the last row of each sentence.
+  std::vector<RowOf> to_last_step() const;
 
  private:
   /// The packed row that sentence number `rank` of the order has at `step`.
