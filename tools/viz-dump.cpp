@@ -7,12 +7,18 @@ int main(int argc, char** argv) {
   draw::DumpOptions options;
   return cli::run_tool(
       "viz-dump", "Look at tensors: list them, print them, draw them.", argc, argv, [&](cli::Tool& tool) {
-        tool.input(options.input, "a tensor map: a file of heed or any HDF5 file, or a pipe");
+        tool.input(
+            options.input,
+            "a tensor map: a file of heed or any HDF5 file, or a pipe; a table for --curves and --bars");
         tool.output(options.output, "where to write; .png, .svg, .pdf, .tsv and .json say what; - is stdout");
         tool.option("--list", options.list, "all tensors with their shapes and statistics (the default)");
         tool.option("--tsv", options.tsv, "a slice as tab-separated values (with --list: the list)");
         tool.option("--json", options.json, "a slice as JSON, one line per sentence (with --list: the list)");
         tool.option("--heatmap", options.heatmap, "a slice as a heat map in the terminal");
+        tool.option("--curves", options.curves,
+                    "columns of a table (text with tabs, or vectors of an HDF5 group) as curves");
+        tool.option("--bars", options.bars,
+                    "columns of a table as bars, grouped by the names in its first column");
         tool.option("--png FILE", options.png, "a slice as a heat map in this PNG file");
         tool.option("--svg FILE", options.svg, "the same as SVG");
         tool.option("--pdf FILE", options.pdf, "the same as PDF");
@@ -25,14 +31,33 @@ int main(int argc, char** argv) {
                     "DIM=INDEX, FIRST:END, mean, max or all, for any dimension; repeatable");
         tool.option("--title", options.figure.title, "title of the picture");
         tool.option("--range LOW:HIGH", options.figure.range,
-                    "LOW:HIGH, the values at the ends of the colour scale");
+                    "LOW:HIGH, the values at the ends of the colour scale, or of the y axis");
         tool.option("--colormap", options.figure.colormap, "colours for numbers",
                     cli::one_of({"auto", "viridis", "magma", "blue-red", "gray"}));
-        tool.option("--values", options.figure.write_values, "write each number into its cell");
+        tool.option("--values", options.figure.write_values,
+                    "write each number into its cell, or over its bar");
+        tool.option("--x COLUMN", options.chart.x,
+                    "of a table: what runs along the x axis (the first column)");
+        tool.option("--y COLUMN", options.chart.y, "of a table: what is drawn (losses, or all); repeatable");
+        tool.option("--overlay FILE", options.chart.overlays, "another table in the same chart; repeatable");
+        tool.option("--label TEXT", options.chart.labels,
+                    "name of a table in the legend, INPUT first; repeatable");
+        tool.option("--x-title TEXT", options.chart.x_title, "name of the x axis");
+        tool.option("--y-title TEXT", options.chart.y_title, "name of the y axis");
+        tool.option("--log-x", options.chart.log_x, "logarithmic x axis");
+        tool.option("--log-y", options.chart.log_y, "logarithmic y axis");
+        tool.option("--size WIDTHxHEIGHT", options.chart.size, "of a chart inside its axes, in points");
+        tool.option("--follow", options.follow,
+                    "draw curves again whenever INPUT grows; ends with the training, or by Ctrl-C");
         tool.option("--color", options.color, "colours in the terminal",
                     cli::one_of({"auto", "always", "never"}));
         tool.example("tokenize < one.en | embed | attend | viz-dump --heatmap --sentence 0");
         tool.example("viz-dump attention.h5 --name attention_cross --layer 3 --head mean -o alignment.png");
-        tool.on_run([&] { draw::dump(options); });
+        tool.example("viz-dump --curves model.h5.metrics.tsv --y train_loss --y valid_loss -o loss.png");
+        tool.example("viz-dump --bars bleu_by_length.tsv --y-title BLEU --values -o bleu.pdf");
+        tool.on_run([&] {
+          if (options.follow) options.stop = [&stop = tool.stop_flag()] { return stop.load(); };
+          draw::dump(options);
+        });
       });
 }

@@ -1,54 +1,21 @@
 #include "draw/dump.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <optional>
-#include <span>
 
 #include "base/error.h"
+#include "draw/dump_forms.h"
 #include "draw/listing.h"
+#include "draw/output.h"
 #include "draw/table.h"
-#include "draw/terminal.h"
 #include "draw/walk.h"
-#include "io/atomic_file.h"
-#include "io/byte_stream.h"
+#include "io/text_writer.h"
 
 namespace heed::draw {
 namespace {
 
-/// Text that leaves piece by piece: to stdout or a pipe at once, to a file whole or not at all.
-class TextOutput {
- public:
-  explicit TextOutput(const std::string& path) : name_(path == "-" ? "<stdout>" : escaped(path)) {
-    if (path == "-") {
-      stream_.emplace(STDOUT_FILENO, false);
-    } else if (io::is_special_file(path)) {
-      stream_.emplace(open(path.c_str(), O_WRONLY | O_CLOEXEC));
-      if (stream_->get() < 0) io::fail_errno(name_, "cannot open");
-    } else {
-      file_.emplace(path);
-    }
-  }
-  void write(const std::string& text) {
-    if (file_) {
-      file_->write(text);
-    } else {
-      io::write_bytes(stream_->get(), std::as_bytes(std::span(text)), name_);
-    }
-  }
-  void finish() {
-    if (file_) file_->commit();
-  }
-
- private:
-  std::string name_;
-  std::optional<io::Descriptor> stream_;
-  std::optional<io::AtomicFile> file_;
-};
-
-/// -o picture.png means --png picture.png; -o table.tsv means --tsv.
-void apply_suffix(DumpOptions& options) {
+/// -o picture.png means --png picture.png; -o table.tsv means --tsv; --follow means --curves.
+void apply_shorthands(DumpOptions& options) {
+  if (options.follow && !options.bars) options.curves = true;
   const std::string& path = options.output;
   if (path.ends_with(".png")) options.png = path;
   if (path.ends_with(".svg")) options.svg = path;
@@ -61,16 +28,20 @@ void apply_suffix(DumpOptions& options) {
   }
 }
 
-bool wants_pictures(const DumpOptions& o) {
-  return !o.png.empty() || !o.svg.empty() || !o.pdf.empty();
-}
-
-bool is_picture(const std::string& path) {
-  return path.ends_with(".png") || path.ends_with(".svg") || path.ends_with(".pdf");
+/// The forms that exclude each other.
+std::vector<std::string> forms_of(const DumpOptions& o) {
+  std::vector<std::string> forms;
+  for (const auto& [name, given] :
+       {std::pair{"--heatmap", o.heatmap}, {"--curves", o.curves}, {"--bars", o.bars}}) {
+    if (given) forms.emplace_back(name);
+  }
+  return forms;
 }
 
 void check(const DumpOptions& options) {
-  const bool looks = options.heatmap || wants_pictures(options);
+  const auto forms = forms_of(options);
+  const bool looks = !forms.empty() || wants_pictures(options);
+  if (forms.size() > 1) fail<UsageError>(forms[0], " and ", forms[1], " exclude each other");
   if (options.tsv && options.json) fail<UsageError>("--tsv and --json exclude each other");
   if (wants_pictures(options) && !options.heatmap && options.output != "-" && !is_picture(options.output)) {
     fail<UsageError>("-o ", escaped(options.output),
@@ -92,7 +63,7 @@ std::vector<Choice> choices_of(const DumpOptions& options) {
 
 void dump_list(const DumpOptions& options) {
   io::FrameReader reader(options.input);
-  TextOutput output(options.output);
+  io::TextWriter output(options.output);
   Listing listing;
   for (TensorMap frame; reader.next(frame); frame = {}) listing.add(frame);
   output.write(options.tsv ? listing.tsv() : options.json ? listing.json() : listing.text());
@@ -108,7 +79,7 @@ bool is_one_sentence(const std::vector<Choice>& choices) {
 
 void dump_table(const DumpOptions& options) {
   io::FrameReader reader(options.input);
-  TextOutput output(options.output);
+  io::TextWriter output(options.output);
   const auto choices = choices_of(options);
   const bool single = is_one_sentence(choices);
   TsvLines lines;
@@ -126,16 +97,7 @@ void dump_table(const DumpOptions& options) {
   output.finish();
 }
 
-void write_picture(const Heatmap& figure, const std::string& path, PictureFormat format) {
-  if (path.empty()) return;
-  if (path == "-" && isatty(STDOUT_FILENO) == 1) {
-    fail<UsageError>("a picture is binary and stdout is a terminal: redirect it, or use --heatmap");
-  }
-  io::write_file_atomically(path, draw_heatmap(figure, format));
-}
-
 void dump_figure(const DumpOptions& options) {
-  const Terminal terminal = detect_terminal(options.color);
   io::FrameReader reader(options.input);
   std::optional<Heatmap> figure;
   visit_slices(reader, options.name, choices_of(options), complete_for_picture,
@@ -144,22 +106,18 @@ void dump_figure(const DumpOptions& options) {
                  figure = heatmap_of(frame, slice, options.figure);
                });
   if (!figure) fail(escaped(reader.name()), ": there is no sentence in it");
-  write_picture(*figure, options.png, PictureFormat::png);
-  write_picture(*figure, options.svg, PictureFormat::svg);
-  write_picture(*figure, options.pdf, PictureFormat::pdf);
-  if (options.heatmap) {
-    TextOutput output(is_picture(options.output) ? "-" : options.output);
-    output.write(draw_on_terminal(*figure, terminal));
-    output.finish();
-  }
+  write_drawing(options, {[&](PictureFormat format) { return draw_heatmap(*figure, format); },
+                          [&](const Terminal& terminal) { return draw_on_terminal(*figure, terminal); }});
 }
 
 }  // namespace
 
 void dump(DumpOptions options) {
-  apply_suffix(options);
+  apply_shorthands(options);
   check(options);
-  if (options.heatmap || wants_pictures(options)) {
+  if (options.curves || options.bars) {
+    dump_chart(options);
+  } else if (options.heatmap || wants_pictures(options)) {
     dump_figure(options);
   } else if (!options.list && (options.tsv || options.json)) {
     dump_table(options);

@@ -1,9 +1,11 @@
 // What viz-dump does: one input, looked at in one way.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
+#include "draw/chart_options.h"
 #include "draw/figure.h"
 
 namespace heed::draw {
@@ -17,11 +19,15 @@ struct DumpOptions {
   std::string sentence, layer, head;  ///< shorthands for --slice sentence=..., layer=..., head=...
   std::vector<std::string> slices;
 
-  // How. Listing is the default; --list goes with --tsv or --json, pictures go with --heatmap and each other.
+  // How. Listing is the default; --list goes with --tsv or --json, pictures go with a form and each other.
   bool list = false, tsv = false, json = false, heatmap = false;
+  bool curves = false, bars = false;  ///< of a table: draw/columns.h
   std::string png, svg, pdf;
   FigureOptions figure;
-  std::string color = "auto";  ///< on the terminal: auto, always, never
+  ChartOptions chart;
+  bool follow = false;                                ///< draw curves again as their table grows
+  std::function<bool()> stop = [] { return false; };  ///< asks --follow to end
+  std::string color = "auto";                         ///< on the terminal: auto, always, never
 };
 
 /// Throws Error, and UsageError when the options contradict each other.

@@ -10,6 +10,7 @@
 #include <numbers>
 
 #include "base/error.h"
+#include "draw/svg_text.h"
 
 namespace heed::draw {
 namespace {
@@ -42,6 +43,18 @@ cairo_status_t append_bytes(void* closure, const unsigned char* data, unsigned l
 
 void set_color(cairo_t* cairo, Rgb color) {
   cairo_set_source_rgb(cairo, color.red / 255.0, color.green / 255.0, color.blue / 255.0);
+}
+
+/// Draws the current path and drops it.
+void stroke_path(cairo_t* cairo, const Stroke& stroke) {
+  cairo_save(cairo);
+  cairo_set_source_rgba(cairo, stroke.color.red / 255.0, stroke.color.green / 255.0,
+                        stroke.color.blue / 255.0, stroke.alpha);
+  cairo_set_line_width(cairo, stroke.width);
+  cairo_set_line_join(cairo, CAIRO_LINE_JOIN_ROUND);
+  cairo_set_dash(cairo, stroke.dashes.data(), static_cast<int>(stroke.dashes.size()), 0);
+  cairo_stroke(cairo);
+  cairo_restore(cairo);
 }
 
 /// A line of text, laid out without hinting so that it is equally wide in every format.
@@ -89,6 +102,7 @@ Surface make_surface(PictureFormat format, Size size, std::string& bytes) {
 
 struct Painter::Impl {
   cairo_t* cairo;
+  std::vector<PlacedText> texts;
 };
 
 PictureFormat picture_format(const std::string& path) {
@@ -134,6 +148,58 @@ void Painter::line(double x1, double y1, double x2, double y2, Rgb color, double
   cairo_stroke(impl_.cairo);
 }
 
+void Painter::polyline(const std::vector<Point>& points, const Stroke& stroke) {
+  cairo_new_path(impl_.cairo);  // text leaves a point behind
+  for (const Point& point : points) cairo_line_to(impl_.cairo, point.x, point.y);
+  stroke_path(impl_.cairo, stroke);
+}
+
+void Painter::bezier(Point a, Point b, Point c, Point d, const Stroke& stroke) {
+  cairo_move_to(impl_.cairo, a.x, a.y);
+  cairo_curve_to(impl_.cairo, b.x, b.y, c.x, c.y, d.x, d.y);
+  stroke_path(impl_.cairo, stroke);
+}
+
+void Painter::polygon(const std::vector<Point>& corners, Rgb color) {
+  set_color(impl_.cairo, color);
+  cairo_new_path(impl_.cairo);
+  for (const Point& corner : corners) cairo_line_to(impl_.cairo, corner.x, corner.y);
+  cairo_close_path(impl_.cairo);
+  cairo_fill(impl_.cairo);
+}
+
+void Painter::disc(Point middle, double radius, Rgb color) {
+  set_color(impl_.cairo, color);
+  cairo_new_path(impl_.cairo);
+  cairo_arc(impl_.cairo, middle.x, middle.y, radius, 0, 2 * std::numbers::pi);
+  cairo_fill(impl_.cairo);
+}
+
+void Painter::round_box(const Rect& rect, double radius, Rgb color, Rgb edge, double line_width) {
+  constexpr double quarter = std::numbers::pi / 2;
+  const double right = rect.x + rect.width - radius, left = rect.x + radius;
+  const double bottom = rect.y + rect.height - radius, top = rect.y + radius;
+  cairo_new_sub_path(impl_.cairo);
+  cairo_arc(impl_.cairo, right, top, radius, -quarter, 0);
+  cairo_arc(impl_.cairo, right, bottom, radius, 0, quarter);
+  cairo_arc(impl_.cairo, left, bottom, radius, quarter, 2 * quarter);
+  cairo_arc(impl_.cairo, left, top, radius, 2 * quarter, 3 * quarter);
+  cairo_close_path(impl_.cairo);
+  set_color(impl_.cairo, color);
+  cairo_fill_preserve(impl_.cairo);
+  set_color(impl_.cairo, edge);
+  cairo_set_line_width(impl_.cairo, line_width);
+  cairo_stroke(impl_.cairo);
+}
+
+void Painter::clipped(const Rect& rect, const std::function<void()>& draw) {
+  cairo_save(impl_.cairo);
+  cairo_rectangle(impl_.cairo, rect.x, rect.y, rect.width, rect.height);
+  cairo_clip(impl_.cairo);
+  draw();
+  cairo_restore(impl_.cairo);
+}
+
 void Painter::text(const std::string& text, double x, double y, const TextStyle& style, Anchor anchor,
                    double degrees) {
   const Layout layout = lay_out(impl_.cairo, text, style);
@@ -141,6 +207,11 @@ void Painter::text(const std::string& text, double x, double y, const TextStyle&
   const double shift = anchor == Anchor::start ? 0 : anchor == Anchor::middle ? width / 2 : width;
   // The middle of the small letters sits about 0.34 em above the baseline, whatever fonts the script needs.
   const double baseline = static_cast<double>(pango_layout_get_baseline(layout.get())) / PANGO_SCALE;
+  if (!text.empty()) {
+    const double turn = degrees * std::numbers::pi / 180, down = 0.34 * style.size;
+    impl_.texts.push_back({text, x - shift * std::cos(turn) + down * std::sin(turn),
+                           y + shift * std::sin(turn) + down * std::cos(turn), style.size, width, degrees});
+  }
   cairo_save(impl_.cairo);
   cairo_translate(impl_.cairo, x, y);
   cairo_rotate(impl_.cairo, -degrees * std::numbers::pi / 180);
@@ -198,7 +269,7 @@ std::string paint(PictureFormat format, Size size, const std::function<void(Pain
   const Surface surface = make_surface(format, size, bytes);
   const Context cairo(cairo_create(surface.get()));
   if (format == PictureFormat::png) cairo_scale(cairo.get(), pixel_scale(size), pixel_scale(size));
-  Painter::Impl impl{cairo.get()};
+  Painter::Impl impl{cairo.get(), {}};
   Painter painter(impl);
   painter.fill({0, 0, size.width, size.height}, {255, 255, 255});
   draw(painter);
@@ -208,7 +279,7 @@ std::string paint(PictureFormat format, Size size, const std::function<void(Pain
   }
   cairo_surface_finish(surface.get());
   check(cairo_surface_status(surface.get()));
-  return bytes;
+  return format == PictureFormat::svg ? with_text(std::move(bytes), impl.texts) : bytes;
 }
 
 }  // namespace heed::draw

@@ -25,6 +25,17 @@ struct Rect {
   double x = 0, y = 0, width = 0, height = 0;
 };
 
+struct Point {
+  double x = 0, y = 0;
+};
+
+struct Stroke {
+  Rgb color;
+  double width = 1;
+  double alpha = 1;            ///< 1: opaque
+  std::vector<double> dashes;  ///< lengths on, off, on, ...; empty: a solid line
+};
+
 struct TextStyle {
   double size = 10;
   Rgb color{0x22, 0x22, 0x22};
@@ -42,6 +53,14 @@ class Painter {
   void fill(const Rect& rect, Rgb color);
   void outline(const Rect& rect, Rgb color, double line_width);
   void line(double x1, double y1, double x2, double y2, Rgb color, double line_width);
+  void polyline(const std::vector<Point>& points, const Stroke& stroke);
+  /// From `a` to `d` with the control points `b` and `c`.
+  void bezier(Point a, Point b, Point c, Point d, const Stroke& stroke);
+  void polygon(const std::vector<Point>& corners, Rgb color);
+  void disc(Point middle, double radius, Rgb color);
+  void round_box(const Rect& rect, double radius, Rgb color, Rgb edge, double line_width);
+  /// What `draw` draws shows inside `rect` only.
+  void clipped(const Rect& rect, const std::function<void()>& draw);
   /// Text whose middle line runs through (x, y), turned anticlockwise by `degrees` around that point.
   void text(const std::string& text, double x, double y, const TextStyle& style,
             Anchor anchor = Anchor::start, double degrees = 0);

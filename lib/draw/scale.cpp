@@ -28,4 +28,32 @@ std::vector<Tick> ticks_of(const Range& range, int wanted) {
   return ticks;
 }
 
+std::vector<Tick> log_ticks_of(const Range& range) {
+  std::vector<Tick> ticks;
+  const auto add = [&](double value) {
+    const bool inside = value >= range.low * (1 - 1e-9) && value <= range.high * (1 + 1e-9);
+    if (inside) ticks.push_back({value, rounded(value)});
+  };
+  const int first = static_cast<int>(std::floor(std::log10(range.low)));
+  const int last = static_cast<int>(std::ceil(std::log10(range.high)));
+  for (int power = first; power <= last; ++power) add(std::pow(10, power));
+  if (ticks.size() < 3) {
+    ticks.clear();
+    for (int power = first; power <= last; ++power) {
+      for (double factor : {1.0, 2.0, 5.0}) add(factor * std::pow(10, power));
+    }
+  }
+  return ticks.size() < 2 ? ticks_of(range) : ticks;
+}
+
+Range round_range(const Range& range, int wanted) {
+  Range wide = range;
+  if (!(wide.high > wide.low)) {
+    const double part = std::max(std::fabs(wide.low) * 0.1, 1e-12);
+    wide = {wide.low - part, wide.high + part};
+  }
+  const double step = round_step((wide.high - wide.low) / wanted);
+  return {std::floor(wide.low / step + 1e-9) * step, std::ceil(wide.high / step - 1e-9) * step};
+}
+
 }  // namespace heed::draw

@@ -19,4 +19,11 @@ double round_step(double step);
 /// About `wanted` round values inside `range`, least first; its two ends when there is no round value inside.
 std::vector<Tick> ticks_of(const Range& range, int wanted = 5);
 
+/// Powers of ten inside `range`, which is above 0; also 2 and 5 times those when they are fewer than three;
+/// ticks_of() when none of these lies inside twice.
+std::vector<Tick> log_ticks_of(const Range& range);
+
+/// The least range with round ends that contains `range`; one of no length is widened first.
+Range round_range(const Range& range, int wanted = 5);
+
 }  // namespace heed::draw

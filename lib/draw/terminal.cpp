@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "draw/ansi.h"
 #include "draw/labels.h"
 
 namespace heed::draw {
@@ -28,32 +29,6 @@ ColorDepth depth_from_environment() {
   const std::string truecolor = environment("COLORTERM");
   return truecolor == "truecolor" || truecolor == "24bit" ? ColorDepth::full : ColorDepth::indexed;
 }
-
-// ---- colours
-// ------------------------------------------------------------------------------------------------------
-
-/// The nearest colour of the palette's 6 x 6 x 6 cube (16..231) or its 24 grays (232..255).
-int palette_index(Rgb color) {
-  constexpr int levels[] = {0, 95, 135, 175, 215, 255};
-  auto nearest = [&](int c) { return c < 48 ? 0 : c < 115 ? 1 : (c - 35) / 40; };
-  auto distance = [&](int r, int g, int b) {
-    const int dr = r - color.red, dg = g - color.green, db = b - color.blue;
-    return dr * dr + dg * dg + db * db;
-  };
-  const int r = nearest(color.red), g = nearest(color.green), b = nearest(color.blue);
-  const int gray = std::clamp((color.red + color.green + color.blue) / 3 - 3, 0, 230) / 10;
-  const int level = 8 + 10 * gray;
-  if (distance(level, level, level) < distance(levels[r], levels[g], levels[b])) return 232 + gray;
-  return 16 + 36 * r + 6 * g + b;
-}
-
-/// Escape sequence that sets the foreground (`part` 38) or background (48).
-std::string color_code(int part, Rgb color, ColorDepth depth) {
-  if (depth == ColorDepth::indexed) return concat("\x1b[", part, ";5;", palette_index(color), "m");
-  return concat("\x1b[", part, ";2;", int{color.red}, ";", int{color.green}, ";", int{color.blue}, "m");
-}
-
-constexpr std::string_view kReset = "\x1b[0m";
 
 char shade(double position) {
   if (std::isnan(position)) return '?';
@@ -121,10 +96,6 @@ int widest(const std::vector<std::string>& labels) {
   int width = 0;
   for (const auto& label : labels) width = std::max(width, display_width(label));
   return width;
-}
-
-void trim_right(std::string& line) {
-  line.erase(line.find_last_not_of(' ') + 1);
 }
 
 /// Labels written downwards, one character per line, ending just above their columns.
@@ -245,10 +216,6 @@ std::string legend(const Heatmap& map, const Terminal& terminal) {
   std::string what = printable(map.quantity);
   if (display_width(what) > room) what = room > 3 ? fit(what, room) : "";
   return low + bar + high + (what.empty() ? "" : "  " + what) + "\n";
-}
-
-std::string cut_line(const std::string& text, int width) {
-  return (display_width(text) > width ? fit(text, width) : text) + "\n";
 }
 
 std::string heading(const Heatmap& map, int width) {
