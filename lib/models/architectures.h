@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "models/bahdanau.h"
+#include "models/sutskever.h"
 #include "models/transformer.h"
 
 namespace heed {
@@ -21,6 +22,7 @@ struct Architecture {
 inline constexpr std::tuple kArchitectures{
     Architecture<Transformer, TransformerConfig>{"transformer"},
     Architecture<Bahdanau, BahdanauConfig>{"bahdanau"},
+    Architecture<Sutskever, SutskeverConfig>{"sutskever"},
 };
 
 /// Calls visit(architecture) for the one of that name. Throws Error that lists all when there is none.

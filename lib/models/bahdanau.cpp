@@ -4,7 +4,6 @@
 #include "base/error.h"
 #include "models/bahdanau_decoder.h"
 #include "models/bahdanau_stepper.h"
-#include "models/config_json.h"
 #include "nn/step_attention.h"
 
 namespace heed {
@@ -20,21 +19,8 @@ void BahdanauConfig::check() const {
 }
 
 template <class T>
-Bahdanau<T>::Bahdanau(const BahdanauConfig& config) : config_(config) {
-  config_.check();
+Bahdanau<T>::Bahdanau(const BahdanauConfig& config) : RecurrentModel<T, BahdanauConfig>(config) {
   declare_parameters();
-}
-
-template <class T>
-const std::string& Bahdanau<T>::architecture() const {
-  static const std::string name = "bahdanau";
-  return name;
-}
-
-template <class T>
-std::string Bahdanau<T>::config_json() const {
-  BahdanauConfig copy = config_;
-  return to_json(architecture(), fields_of(copy));
 }
 
 /// First values: appendix B.1 (orthogonal recurrent matrices, W_a and U_a of deviation 0.001, v_a and biases
@@ -75,22 +61,11 @@ void Bahdanau<T>::declare_parameters() {
   matrix("decoder/output/weight", l, config_.target_vocab_size);
 }
 
-template <class T>
-Var<T> Bahdanau<T>::embed(Pass<T>& pass, Side side, const PackedTokens& tokens) const {
-  Scope<T> stack = Scope<T>(pass) / (side == Side::source ? "encoder" : "decoder");
-  Var<T> x = embedding((stack / "embedding").parameter("weight"),
-                       pass.tape->arena().template keep<std::int32_t>(tokens.ids), T{1}, Var<T>(), {},
-                       stack.dropout(config_.dropout));
-  return stack.name("embedded", x, tokens.rows);
-}
-
 /// Section 3.2: h_j = [forward h_j ; backward h_j].
 template <class T>
 Encoded<T> Bahdanau<T>::encode(Pass<T>& pass, const Encoded<T>& input, std::int64_t first,
                                std::int64_t last) const {
-  if (first != 0 || last != 1) {
-    fail<UsageError>("layers ", first, ":", last, " are not the encoder's 0:1");
-  }
+  if (first != 0 || last != 1) fail<UsageError>("layers ", first, ":", last, " are not the encoder's 0:1");
   Scope<T> encoder = Scope<T>(pass) / "encoder", layer = encoder / "layer_0";
   const Packing& rows = *input.rows;
   Var<T> forward = recurrent(layer / "forward", config_.state(), input.states, rows, Direction::forward).h;
@@ -102,14 +77,12 @@ Encoded<T> Bahdanau<T>::encode(Pass<T>& pass, const Encoded<T>& input, std::int6
 template <class T>
 Var<T> Bahdanau<T>::decode(Pass<T>& pass, const Encoded<T>& memory, const PackedTokens& target) const {
   const Packing& source_rows = *memory.rows;
-  if (source_rows.sentences() != target.rows.sentences()) {
-    fail("decode: ", source_rows.sentences(), " source and ", target.rows.sentences(), " target sentences");
-  }
+  this->expect_same_sentences(memory, target);
   Tape<T>& tape = *pass.tape;
   const StepOrder order(target.rows);
   const Annotations<T> source = annotate(pass, memory.states, source_rows);
   BahdanauSteps<T> f(pass, config_, source, order.rows());
-  Var<T> embedded = embed(pass, Side::target, {shifted_right(target), target.rows});  // E y_(i-1)
+  Var<T> embedded = this->embed(pass, Side::target, {shifted_right(target), target.rows});  // E y_(i-1)
   Var<T> input = f.input(select_rows<T>({embedded}, order.to_time_order()));
   Var<T> s = select_rows<T>({initial_state(pass, config_, source)}, order.to_first_step());
 
@@ -136,18 +109,6 @@ Var<T> Bahdanau<T>::decode(Pass<T>& pass, const Encoded<T>& memory, const Packed
   Var<T> state = layer.name("output", select_rows(s_after, order.to_packed()), target.rows);
   if (config_.readout_state == "previous") state = select_rows(s_before, order.to_packed());
   return decoder.name("output", readout(pass, state, embedded, context, config_.dropout), target.rows);
-}
-
-template <class T>
-CrossEntropySums Bahdanau<T>::loss(Pass<T>& pass, Var<T> states, const PackedTokens& target, double smoothing,
-                                   T scale) const {
-  Var<T> w_o = (Scope<T>(pass) / "decoder" / "output").parameter("weight");
-  return projected_cross_entropy(states, w_o, false, target.ids, smoothing, scale);
-}
-
-template <class T>
-Var<T> Bahdanau<T>::logits(Pass<T>& pass, Var<T> states) const {
-  return logits_of(states, (Scope<T>(pass) / "decoder" / "output").parameter("weight"), false);
 }
 
 template <class T>

@@ -19,12 +19,14 @@
 #include <string>
 #include <vector>
 
-#include "models/model.h"
+#include "models/recurrent_model.h"
 #include "nn/recurrent.h"
 
 namespace heed {
 
 struct BahdanauConfig {
+  static constexpr const char* kArchitecture = "bahdanau";
+
   std::int64_t source_vocab_size = 0;
   std::int64_t target_vocab_size = 0;
   std::int64_t d_embedding = 620;
@@ -49,7 +51,7 @@ struct BahdanauConfig {
     field("readout_state", self.readout_state, "bahdanau: the output reads s_i (eq. 4) or s_(i-1) (A.2.2)",
           {"current", "previous"});
     field("align_bias", self.align_bias, "bahdanau: a bias in the alignment network");
-    field("init", self.init, "bahdanau: first values as in the paper, or uniform by width (Glorot)",
+    field("init", self.init, "recurrent models: first values as in the paper, or uniform by width (Glorot)",
           {"paper", "xavier"});
     field("dropout", self.dropout, "dropout on each sublayer's output");
   }
@@ -61,39 +63,26 @@ struct BahdanauConfig {
 };
 
 template <class T>
-class Bahdanau final : public Model<T> {
+class Bahdanau final : public RecurrentModel<T, BahdanauConfig> {
  public:
   explicit Bahdanau(const BahdanauConfig& config);
 
-  const std::string& architecture() const override;
-  std::string config_json() const override;
-  std::int64_t d_embedding() const override { return config_.d_embedding; }
   std::int64_t d_model() const override { return 2 * config_.d_hidden; }
   std::int64_t n_encoder_layers() const override { return 1; }
   std::int64_t n_decoder_layers() const override { return 1; }
   std::int64_t n_heads() const override { return 1; }
-  std::int64_t max_length() const override { return 0; }
   HeadWidths head_widths() const override { return {config_.d_align, 2 * config_.d_hidden}; }
-  bool self_attends() const override { return false; }
-  std::int64_t vocabulary_size(Side side) const override {
-    return side == Side::source ? config_.source_vocab_size : config_.target_vocab_size;
-  }
-  const BahdanauConfig& config() const { return config_; }
 
-  Var<T> embed(Pass<T>& pass, Side side, const PackedTokens& tokens) const override;
   using Model<T>::encode;
   Encoded<T> encode(Pass<T>& pass, const Encoded<T>& input, std::int64_t first,
                     std::int64_t last) const override;
   Var<T> decode(Pass<T>& pass, const Encoded<T>& memory, const PackedTokens& target) const override;
-  CrossEntropySums loss(Pass<T>& pass, Var<T> states, const PackedTokens& target, double smoothing,
-                        T scale) const override;
-  Var<T> logits(Pass<T>& pass, Var<T> states) const override;
   std::unique_ptr<Stepper<T>> stepper(const Encoded<T>& memory) const override;
 
  private:
-  void declare_parameters();
+  using RecurrentModel<T, BahdanauConfig>::config_;
 
-  BahdanauConfig config_;
+  void declare_parameters();
 };
 
 }  // namespace heed

@@ -72,7 +72,9 @@ class Model {
   virtual std::int64_t n_heads() const = 0;
   virtual HeadWidths head_widths() const = 0;
   virtual FinalWidths final_widths() const { return {}; }
-  virtual bool self_attends() const = 0;        ///< its layers have a self_attention
+  virtual bool self_attends() const = 0;  ///< its layers have a self_attention
+  /// Its decoder attends to the source; else it reads the encoder's last states only.
+  virtual bool attends() const { return true; }
   virtual std::int64_t max_length() const = 0;  ///< longest sentence in tokens; 0: unlimited
   virtual std::int64_t vocabulary_size(Side side) const = 0;
   ParameterSet<T>& parameters() { return parameters_; }

@@ -59,9 +59,4 @@ Var<T> decoder_layer(const Scope<T>& layer, Var<T> x, const Packing& rows, const
   return layer.name("output", feed_forward_block(layer, x, rows, config), rows);
 }
 
-template <class T>
-Scope<T> layer_scope(const Scope<T>& stack, std::int64_t layer) {
-  return stack / ("layer_" + std::to_string(layer));
-}
-
 }  // namespace heed

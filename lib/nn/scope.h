@@ -87,4 +87,10 @@ class Scope {
   std::string path_;
 };
 
+/// <stack>/layer_<l>
+template <class T>
+Scope<T> layer_scope(const Scope<T>& stack, std::int64_t layer) {
+  return stack / ("layer_" + std::to_string(layer));
+}
+
 }  // namespace heed

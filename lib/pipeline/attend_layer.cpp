@@ -13,6 +13,10 @@
 namespace heed {
 
 AttentionLayer attention_layer(const Model<float>& model, std::string path) {
+  if (!model.attends()) {
+    fail<UsageError>("--layer: a ", model.architecture(),
+                     " has no attention: its decoder reads the encoder's last states only");
+  }
   while (path.starts_with('/')) path.erase(0, 1);
   for (const bool decoder : {false, true}) {
     const std::string stack = decoder ? "decoder" : "encoder";

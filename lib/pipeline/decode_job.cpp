@@ -107,6 +107,10 @@ class DecodeJob {
       fail<UsageError>(
           "--align writes a line for each sentence: it does not go with --format h5 or --n-best");
     }
+    if ((config.align || !paths.attention.empty()) && !loaded_.model->attends()) {
+      fail<UsageError>(config.align ? "--align" : "--attention", ": a ", loaded_.model->architecture(),
+                       " has no attention: its decoder reads the encoder's last states only");
+    }
     io::WriteOptions write;
     write.command = paths.command;
     if (!paths.force.empty()) targets_.emplace(paths.force, loaded_.target);

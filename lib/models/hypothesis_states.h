@@ -1,0 +1,49 @@
+// What a stepper keeps of its hypotheses from one step to the next: matrices with a row for each of them.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "autograd/ops_recurrent.h"
+#include "base/error.h"
+
+namespace heed {
+
+template <class T>
+class HypothesisStates {
+ public:
+  /// Replaces what was kept by copies of `states`, each [n, width].
+  void keep(const std::vector<Var<T>>& states) {
+    kept_.clear();
+    for (const Var<T>& state : states) {
+      Kept& kept = kept_.emplace_back();
+      kept.width = state.cols();
+      for (std::int64_t i = 0; i < state.rows(); ++i)
+        kept.values.insert(kept.values.end(), state.value().row(i), state.value().row(i) + state.cols());
+    }
+    count_ = states.at(0).rows();
+  }
+  /// The same on `tape`, row i taken from hypothesis parents[i]. Throws Error when there is no such
+  /// hypothesis.
+  std::vector<Var<T>> take(Tape<T>& tape, std::span<const std::int64_t> parents) const {
+    std::vector<RowOf> rows;
+    for (std::int64_t parent : parents) {
+      if (parent < 0 || parent >= count_) fail("step: continues ", parent, " of ", count_, " hypotheses");
+      rows.push_back({0, parent});
+    }
+    std::vector<Var<T>> states;
+    for (const Kept& kept : kept_)
+      states.push_back(select_rows<T>({tape.constant({kept.values.data(), count_, kept.width})}, rows));
+    return states;
+  }
+
+ private:
+  struct Kept {
+    std::vector<T> values;
+    std::int64_t width = 0;
+  };
+  std::vector<Kept> kept_;
+  std::int64_t count_ = 0;
+};
+
+}  // namespace heed

@@ -1,0 +1,42 @@
+// Recurrent layers on top of each other: layer l reads the states h of layer l - 1. Dropout acts on what goes
+// up, not on what goes on in time (Zaremba, Sutskever, Vinyals: Recurrent neural network regularization,
+// 2014). Parameters: <scope>/layer_<l>/state, a recurrent layer (nn/recurrent.h). Named values:
+// layer_<l>/output, its h behind the dropout.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "nn/recurrent.h"
+
+namespace heed {
+
+/// `init`: the first values of a layer that reads inputs of the given width.
+template <class T>
+void add_recurrent_stack(ParameterSet<T>& parameters, const std::string& scope, const RecurrentSizes& sizes,
+                         std::int64_t n_layers, std::int64_t d_in,
+                         const std::function<RecurrentInit(std::int64_t)>& init);
+
+/// h of the uppermost layer [rows, d_hidden], and each layer's states after the last step [sentences, state
+/// width].
+template <class T>
+struct StackOutput {
+  Var<T> h;
+  std::vector<Var<T>> last;
+};
+
+/// Layers `from` .. `to`-1 on their whole way through packed sentences: x [rows, d_in]. `first`: the states
+/// before the first step of each of these layers; empty: zeros.
+template <class T>
+StackOutput<T> recurrent_stack(const Scope<T>& scope, const RecurrentSizes& sizes, std::int64_t from,
+                               std::int64_t to, Var<T> x, const Packing& rows, Direction direction,
+                               double dropout, const std::vector<Var<T>>& first = {});
+
+/// One step of layers 0 .. states.size()-1, without dropout: x [n, d_in] -> h of the uppermost layer.
+/// `states` [n, state width] are replaced by the next ones.
+template <class T>
+Var<T> recurrent_stack_step(const Scope<T>& scope, const RecurrentSizes& sizes, Var<T> x,
+                            std::vector<Var<T>>& states);
+
+}  // namespace heed
