@@ -15,11 +15,11 @@ void replace(TensorMap& frame, const std::string& path, Tensor tensor) {
   frame.add(path, std::move(tensor));
 }
 
-/// The last states of the recurrent layers, f32 (sentence, layer, dim), filled shard by shard.
+/// The last states of the recurrent layers, f32 (sentence, recurrent_layer, dim), filled shard by shard.
 class FinalTensor {
  public:
   FinalTensor(std::int64_t sentences, std::int64_t layers, std::int64_t width)
-      : tensor_(Tensor::zeros<float>({sentences, layers, width}, {"sentence", "layer", "dim"})) {}
+      : tensor_(Tensor::zeros<float>({sentences, layers, width}, {"sentence", "recurrent_layer", "dim"})) {}
 
   void set(SentenceRange range, std::int64_t layer, Matrix<const float> states) {
     const std::int64_t layers = tensor_.shape()[1], width = tensor_.shape()[2];

@@ -21,9 +21,9 @@ struct PackedStates {
 PackedStates read_embeddings(const TensorMap& frame, const Model<float>& model);
 
 /// What the encoder's layers 0 .. layers-1 handed on: the last layer kept in /encoder/states (sentence,
-/// layer, position, dim = d_model) and, of recurrent models, /encoder/final_h and final_c (sentence, layer,
-/// dim). Throws Error when one is missing, misshapen, not finite, or says that it holds the output of another
-/// number of layers.
+/// layer, position, dim = d_model) and, of recurrent models, /encoder/final_h and final_c (sentence,
+/// recurrent_layer, dim). Throws Error when one is missing, misshapen, not finite, or says that it holds the
+/// output of another number of layers.
 PackedStates read_encoder_states(const TensorMap& frame, const Model<float>& model, std::int64_t layers);
 /// Likewise of all layers.
 PackedStates memory_of(const TensorMap& frame, const Model<float>& model);
