@@ -1,20 +1,25 @@
-// score: BLEU and chrF of a translation.
-#include "cli/score.h"
-
+// score: BLEU and chrF of a translation, error rate of word alignments.
+#include "pipeline/score.h"
 #include "cli/tool.h"
 
 int main(int argc, char** argv) {
-  heed::cli::ScoreCommand command;
+  heed::ScoreCommand command;
   std::string reference;
   return heed::cli::run_tool(
-      "score", "Compare a translation with references: BLEU and chrF, equal to sacreBLEU.", argc, argv,
-      [&](heed::cli::Tool& tool) {
+      "score",
+      "Compare a translation with references (BLEU and chrF, equal to sacreBLEU) or alignments with gold "
+      "ones.",
+      argc, argv, [&](heed::cli::Tool& tool) {
         tool.input(command.hypothesis, "the translation, one sentence a line");
         tool.argument("REFERENCE", reference, "what it should be, instead of --reference",
                       heed::cli::Need::optional);
         tool.output(command.output);
         tool.option("-r,--reference FILE", command.references,
                     "what it should be; repeat for several references");
+        tool.option("--alignments GOLD", command.alignments,
+                    "compare INPUT, links as `decode --align` prints them, with these: error rate, "
+                    "precision, recall; "
+                    "0-0 is a sure link, 0p0 or 0?0 a possible one, words counted from 0");
         tool.option("--metric NAME", command.metric, "what to compute",
                     heed::cli::one_of({"bleu", "chrf", "all"}));
         tool.bind(command.bleu);
@@ -24,6 +29,7 @@ int main(int argc, char** argv) {
         tool.option("--width N", command.width, "decimal places of the score", heed::cli::between(0, 15));
         tool.example("decode encoded.h5 | score --reference test.fr");
         tool.example("score translation.de --tokenize none --lowercase --metric all -r test.de");
+        tool.example("decode encoded.h5 --align --force test.fr | score --alignments gold.links");
         tool.on_run([&] {
           if (!reference.empty()) command.references.push_back(reference);
           command.run();

@@ -1,4 +1,4 @@
-#include "cli/score.h"
+#include "pipeline/score.h"
 
 #include <cstdio>
 #include <memory>
@@ -6,10 +6,11 @@
 
 #include "base/error.h"
 #include "io/text_writer.h"
+#include "text/alignment_error.h"
 #include "text/line_reader.h"
 #include "text/unicode.h"
 
-namespace heed::cli {
+namespace heed {
 namespace {
 
 using text::LineReader;
@@ -42,6 +43,10 @@ class ParallelText {
   }
   const std::string& hypothesis() const { return lines_[0]; }
   std::span<const std::string> references() const { return std::span(lines_).subspan(1); }
+  /// File and line of the hypothesis (0) or a reference (from 1).
+  std::string place(std::size_t text) const {
+    return concat(escaped(readers_[text]->name()), ":", readers_[text]->line_number());
+  }
   void refuse_empty() const {
     const LineReader& reader = *readers_[0];
     if (reader.line_number() == 0) fail(reader.name(), ": no lines: did the previous command fail?");
@@ -75,8 +80,9 @@ nlohmann::ordered_json as_json(const ScoreCommand::Result& result, std::int64_t 
   nlohmann::ordered_json object;
   object["name"] = result.name;
   object["score"] = std::stod(fixed(result.score, width));
-  object["signature"] = result.signature;
+  if (!result.signature.empty()) object["signature"] = result.signature;
   if (!result.details.empty()) object["verbose_score"] = result.details;
+  for (const auto& [name, number] : result.numbers) object[name] = number;
   for (std::string_view part : text::split_any(result.signature, "|")) {
     std::size_t colon = part.find(':');
     object[std::string(part.substr(0, colon))] = std::string(part.substr(colon + 1));
@@ -94,9 +100,12 @@ std::string json_report(const std::vector<ScoreCommand::Result>& results, std::i
 }  // namespace
 
 void ScoreCommand::run() const {
-  if (references.empty()) fail<UsageError>("which reference? wanted --reference FILE");
+  if (references.empty() == alignments.empty()) {
+    fail<UsageError>(references.empty() ? "which reference? wanted --reference FILE"
+                                        : "references and --alignments exclude each other");
+  }
   io::TextWriter out(output);
-  out.write(report(compute()));
+  out.write(report(alignments.empty() ? compute() : compare_alignments()));
   out.finish();
 }
 
@@ -124,17 +133,35 @@ std::vector<ScoreCommand::Result> ScoreCommand::compute() const {
   return results;
 }
 
+std::vector<ScoreCommand::Result> ScoreCommand::compare_alignments() const {
+  ParallelText texts(hypothesis, {alignments});
+  text::AlignmentError error;
+  while (texts.next()) {
+    error.add(text::parse_links(texts.hypothesis(), texts.place(0)),
+              text::parse_links(texts.references()[0], texts.place(1)));
+  }
+  texts.refuse_empty();
+  const text::AlignmentScore score = error.score();
+  Result result{"AER", score.error, "", ""};
+  result.details =
+      concat("(precision = ", fixed(score.precision, width), " recall = ", fixed(score.recall, width),
+             " links = ", score.links, " sure = ", score.sure, " possible = ", score.possible, ")");
+  result.numbers = {{"precision", std::stod(fixed(score.precision, width))},
+                    {"recall", std::stod(fixed(score.recall, width))}};
+  return {result};
+}
+
 std::string ScoreCommand::report(const std::vector<Result>& results) const {
   if (json) return json_report(results, width);
   std::string text;
   for (const Result& result : results) {
     std::string score = fixed(result.score, width);
     text += score_only ? score
-                       : concat(result.name, '|', result.signature, " = ", score,
-                                result.details.empty() ? "" : " ", result.details);
+                       : concat(result.name, result.signature.empty() ? "" : "|", result.signature, " = ",
+                                score, result.details.empty() ? "" : " ", result.details);
     text += '\n';
   }
   return text;
 }
 
-}  // namespace heed::cli
+}  // namespace heed

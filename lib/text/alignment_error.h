@@ -1,0 +1,42 @@
+// Alignment error rate: how far word alignments are from those of people.
+// F. J. Och and H. Ney, A Systematic Comparison of Various Statistical Alignment Models, 2003, equation 5:
+//   AER = 1 - (|A n S| + |A n P|) / (|A| + |S|), precision = |A n P| / |A|, recall = |A n S| / |S|,
+// with the links A, the sure gold links S, and P the possible ones, which include the sure; all counted over
+// the whole text.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace heed::text {
+
+/// Source word and target word, both from 0, and whether the link is sure. A link that comes twice is one; it
+/// is sure if it is so once.
+using Links = std::map<std::pair<std::int64_t, std::int64_t>, bool>;
+
+/// The links of one sentence in the format of Pharaoh, between blanks: 3-4 is sure, 3p4 and 3?4 are possible.
+/// Throws Error that begins with `where`.
+Links parse_links(std::string_view line, const std::string& where);
+
+struct AlignmentScore {
+  double error = 0, precision = 0, recall = 0;  ///< percent; precision without links and recall without sure
+                                                ///< ones are 0
+  std::int64_t links = 0, sure = 0, possible = 0;  ///< |A|, |S|, |P|
+};
+
+class AlignmentError {
+ public:
+  /// One sentence. Of `links` it does not matter which are sure.
+  void add(const Links& links, const Links& gold);
+  /// Throws Error when neither side has a sure link or any link to compare.
+  AlignmentScore score() const;
+
+ private:
+  std::int64_t links_ = 0, sure_ = 0, possible_ = 0;
+  std::int64_t right_sure_ = 0, right_possible_ = 0;  ///< |A n S|, |A n P|
+};
+
+}  // namespace heed::text
