@@ -1,4 +1,7 @@
 // Attention: of a model's layer, or over any tensors.
+#include <algorithm>
+#include <string>
+
 #include "base/error.h"
 #include "cli/tool.h"
 #include "pipeline/attend_job.h"
@@ -7,17 +10,41 @@ using namespace heed;
 
 namespace {
 
+std::string option_name(std::string field) {
+  std::ranges::replace(field, '_', '-');
+  return field;
+}
+
+const char* const kDescription =
+    "With --layer, what that layer of the model computes. Without, attention over the tensors themselves: "
+    "scores, divided by sqrt(key width) (scaled-dot), bent by --softcap, plus --bias, divided by "
+    "--temperature, -infinity where --mask hides a key, softmax. Head h of the query reads head h / (heads / "
+    "kv-heads) of key and value. With n queries and m keys, mask causal lets query i see keys up to i + m - "
+    "n, so that the last sees all; causal-start lets it see keys up to i.\n"
+    "\n"
+    "What --weights may hold (a, c: widths of a query's and of a value's head; q, k: of the query's and the "
+    "key's head as they reach the score; a head may come first in the shapes of the score):\n"
+    "  query/weight [d_q, heads a], key/weight [d_k, kv-heads a], value/weight [d_v, kv-heads c], or "
+    "qkv/weight, these side by side; output/weight [heads c, d_out]; beside each a bias [width]\n"
+    "  --score additive: score/weight v [a], of v tanh(q + k)\n"
+    "  --score general: score/weight W [q, k], of q W k\n"
+    "  --score concat: concat/weight W [q + k, p], concat/bias [p], score/weight v [p], of v tanh([q; k] W)\n"
+    "  --score location: score/weight W [q, positions], of q W\n"
+    "  --local predictive: position/query/weight [d_q, p], position/score/weight [p]\n";
+
 /// Options of attention without a model change nothing in a model's layer: refuse them.
 void check_options(const cli::Tool& tool, const AttendPaths& paths) {
   if (paths.layer.empty()) {
     if (tool.given("target")) fail<UsageError>("--target goes with --layer decoder/...");
+    if (tool.given("window") && !tool.given("local")) fail<UsageError>("--window goes with --local");
     return;
   }
   if (paths.model.empty()) fail<UsageError>("--layer needs --model (or HEED_MODEL)");
-  for (const char* name : {"query", "key", "value", "score", "heads", "mask", "temperature", "hard",
-                           "allow_masked_rows", "allow_nonfinite"}) {
-    if (tool.given(name))
-      fail<UsageError>("--layer computes what the model computes: --", name, " has no part in it");
+  AttendConfig fields;
+  for (const Field& field : fields_of(fields)) {
+    if (field.name != "steps" && tool.given(field.name))
+      fail<UsageError>("--layer computes what the model computes: --", option_name(field.name),
+                       " has no part in it");
   }
 }
 
@@ -38,13 +65,17 @@ int main(int argc, char** argv) {
                     "the translations that a decoder layer is to read, a line each");
         tool.bind(config);
         tool.option("--batch", paths.batch, "sentences per frame when INPUT is a file", cli::at_least(1));
+        tool.describe(kDescription);
         tool.example(
             "tokenize -m model.h5 < one.en | embed -m model.h5 | attend -m model.h5 --layer "
             "encoder/layer_0/self_attention | viz-dump --heatmap");
         tool.example("attend --query vectors.h5:/x --score dot --mask causal --steps -o attention.h5");
+        tool.example(
+            "attend --query a.h5:/q --key a.h5:/k --score additive --weights a.h5:/align -o attention.h5");
         tool.on_run([&] {
           check_options(tool, paths);
           paths.command = tool.command_line();
+          paths.seed = tool.common().seed;
           run_attend(config, paths, static_cast<int>(tool.common().threads));
         });
       });

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <sstream>
 
 #include "cli/parser.h"
@@ -28,6 +29,18 @@ std::string wrapped(const std::string& text, std::size_t indent) {
   return out;
 }
 
+/// Each line of `text` on lines of its own; a line that begins with spaces keeps them, and its rest hangs two
+/// further.
+std::string wrapped_lines(const std::string& text) {
+  std::istringstream lines(text);
+  std::string out;
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t indent = std::min(line.find_first_not_of(' '), line.size());
+    out += std::string(indent, ' ') + wrapped(line, indent == 0 ? 0 : indent + 2) + "\n";
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string option_names(const CLI::Option& option) {
@@ -43,7 +56,7 @@ std::string HelpFormatter::make_help(const CLI::App* app, std::string, CLI::AppF
   auto positionals = app->get_options([](const CLI::Option* option) { return option->get_positional(); });
   for (const CLI::Option* option : positionals) text += " " + make_option_usage(option);
   text += "\n" + app->get_description() + "\n";
-  if (!parser_.description.empty()) text += "\n" + wrapped(parser_.description, 0) + "\n";
+  if (!parser_.description.empty()) text += "\n" + wrapped_lines(parser_.description);
   if (!positionals.empty()) text += "\nArguments:\n";
   for (const CLI::Option* option : positionals) text += make_option(option, true);
   text += CLI::detail::find_and_replace(make_groups(app, mode), "\n\n\n", "\n\n");

@@ -84,7 +84,7 @@ class Tool {
 
   /// A command line that works, shown at the end of --help; give two.
   void example(const std::string& command);
-  /// A longer explanation, shown in --help before the examples.
+  /// A longer explanation, shown in --help before the options; lines that begin with spaces stay indented.
   void describe(const std::string& text);
   /// The work. Throw Error, UsageError or DivergedError to end with status 1, 2 or 3.
   void on_run(std::function<void()> work);

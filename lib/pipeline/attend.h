@@ -1,70 +1,56 @@
-// Attention over tensors from anywhere, without a model, one stage after the other:
-//   scores = q . k                     Luong et al. 2015, eq. 8 (dot)
-//   scaled = scores / sqrt(key_dim)    Vaswani et al. 2017, eq. 1 (scaled-dot; dot: unchanged), / temperature
-//   masked = scaled, -infinity where the mask is 0
-//   weights = softmax(masked) over the keys, or 1 at the largest (hard argmax)
-//   context = sum over the keys of weights * values
+// Attention over tensors from anywhere, without a model, one stage after the other. Definitions, in the
+// order of today's attention operators (ONNX Attention, PyTorch's flex attention):
+//   queries, keys, values   q, k, v as given, or projected; head h of the query reads head h / (heads /
+//                           kv_heads) of key and value
+//   scores = score(q, k)    nn/score_function.h
+//   scaled = scores / sqrt(key_dim)    scaled-dot; otherwise unchanged
+//   capped = c tanh(scaled / c)        --softcap
+//   biased = capped + bias             --bias
+//   masked = biased / temperature, -infinity where the query may not look
+//   weights = softmax(masked) over the keys; zeros for a query that may look at no key
+//   weights times the window's factor  --local predictive
+//   weights = 1 at one key             --hard: the largest (ties: the first), or one drawn by weight
+//   context = sum over the keys of weights * values; output = context W_o + b_o, when there is output/weight
 #pragma once
 
 #include <optional>
-#include <string>
 
+#include "pipeline/attend_config.h"
+#include "pipeline/attend_operands.h"
+#include "pipeline/attend_parameters.h"
 #include "tensor/tensor_map.h"
 
 namespace heed {
 
-struct AttendConfig {
-  std::string query = "/embeddings/values";
-  std::string key;
-  std::string value;
-  std::string score = "scaled-dot";
-  std::int64_t heads = 1;
-  std::string mask = "auto";
-  double temperature = 1;
-  std::string hard;
-  bool allow_masked_rows = false;
-  bool allow_nonfinite = false;
-  bool steps = false;
-
-  template <class Self, class Visit>
-  static void fields(Self& self, Visit&& field) {
-    field("query", self.query, "tensor [n, d] or [batch, n, d]: FILE:PATH, or /PATH inside INPUT");
-    field("key", self.key, "likewise [m, d]; by default the query");
-    field("value", self.value, "likewise [m, d_v]; by default the key");
-    field("score", self.score, "score of a query and a key", {"dot", "scaled-dot"});
-    field("heads", self.heads,
-          "split the widths into N heads; tensors [batch, heads, n, d] have them already");
-    field("mask", self.mask,
-          "none, causal, lengths, or FILE:PATH of zeros and ones; auto: lengths when the tensors have them");
-    field("temperature", self.temperature, "divide the scores; 0.01 is all but a lookup of the best key");
-    field("hard", self.hard, "look at one key only", {"argmax"});
-    field("allow_masked_rows", self.allow_masked_rows, "a query that may look at no key gets zeros");
-    field("allow_nonfinite", self.allow_nonfinite, "let NaN and infinity in the tensors pass");
-    field("steps", self.steps, "also write every stage, and queries, keys and values head by head");
-  }
-
-  /// Throws UsageError naming the option and what it must be.
-  void check() const;
-  bool mask_is_tensor() const { return mask.find(':') != std::string::npos || mask.starts_with('/'); }
-};
-
-/// A tensor handed in (f32 or f64, [n, d], [batch, n, d] or, head by head, [batch, heads, n, head_dim]; a
-/// dimension `layer` of size 1 may stand behind batch) and what messages call it ("memory.h5:/keys").
-struct Operand {
-  std::string name;
-  const Tensor* tensor = nullptr;
-  std::string length_name;
-  const Tensor* length = nullptr;  ///< i32 (sentence), or none: all rows count
-};
-
 struct AttendOperands {
   Operand query, key, value;
-  std::optional<Operand> mask;  ///< u8, i32 or i64 of 0 and 1: [n, m], [batch, n, m], [m], (sentence, key)
+  std::optional<Operand> mask;  ///< u8, i32 or i64 of 0 and 1: attend_visibility.h
+  std::optional<Operand> bias;
 };
 
-/// The group /attention (attention_group.h): scores, weights, context, with `steps` everything. A tensor of
-/// rank 2 serves every sentence of the others. Float64 in any operand gives float64 throughout. Throws Error
-/// on shapes that do not fit, values that are not finite, and queries that may look at no key.
+enum class AttendResult { all, context };
+
+class Attention {
+ public:
+  /// Reads --weights. What must be drawn is drawn from the seed when the first tensors come.
+  explicit Attention(const AttendConfig& config, std::int64_t seed = 1);
+
+  /// The group /attention (attention_group.h) of the next tensors: scores, weights, context, output; with
+  /// `steps` everything, and the parameters under attention/parameters. A tensor of rank 2 serves every
+  /// sentence of the others. Float64 in query, key or value gives float64 throughout. With
+  /// AttendResult::context only that is kept, for those who measure. Throws Error on shapes that do not fit,
+  /// values that are not finite, and queries that may look at no key.
+  TensorMap run(const AttendOperands& operands, int threads, AttendResult result = AttendResult::all);
+
+ private:
+  AttendConfig config_;
+  AttendParameters parameters_;
+  std::int64_t seed_;
+  std::int64_t sentences_ = 0;  ///< so many came before: each has its own random numbers
+  std::optional<bool> weighted_values_;
+};
+
+/// One run, for tensors that come alone.
 TensorMap attend(const AttendConfig& config, const AttendOperands& operands, int threads);
 
 }  // namespace heed

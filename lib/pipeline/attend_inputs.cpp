@@ -35,7 +35,9 @@ AttendInputs::AttendInputs(const AttendConfig& config, const std::string& input,
     : input_(input), query_(place("--query", config.query, input, batch)), key_(query_), value_(query_) {
   if (!config.key.empty()) key_ = place("--key", config.key, input, batch);
   value_ = config.value.empty() ? key_ : place("--value", config.value, input, batch);
-  if (config.mask_is_tensor()) mask_ = place("--mask", config.mask, input, batch);
+  if (const std::string mask = mask_words(config.mask).tensor; !mask.empty())
+    mask_ = place("--mask", mask, input, batch);
+  if (!config.bias.empty()) bias_ = place("--bias", config.bias, input, batch);
   const bool reads_input = std::any_of(sources_.begin(), sources_.end(),
                                        [&](const Source& source) { return source.path == input; });
   if (input != "-" && !reads_input) {
@@ -95,18 +97,21 @@ bool AttendInputs::next(AttendOperands& operands) {
   operands.key = operand(key_);
   operands.value = operand(value_);
   operands.mask.reset();
+  operands.bias.reset();
   if (mask_) operands.mask = operand(*mask_);
-  std::vector<Place> places{query_, key_, value_};
-  if (mask_) places.push_back(*mask_);
-  for (const Place& place : places) {
-    if (belongs_to_sentences(place)) sources_[place.source].shared = false;
-  }
+  if (bias_) operands.bias = operand(*bias_);
+  auto note_sentences = [&](const Place& place, std::size_t rank_without) {
+    if (belongs_to_sentences(place, rank_without)) sources_[place.source].shared = false;
+  };
+  for (const Place& place : {query_, key_, value_}) note_sentences(place, 2);
+  if (mask_) note_sentences(*mask_, 2);
+  if (bias_) note_sentences(*bias_, 3);
   return true;
 }
 
-bool AttendInputs::belongs_to_sentences(const Place& place) const {
+bool AttendInputs::belongs_to_sentences(const Place& place, std::size_t rank_without) const {
   const Tensor& tensor = sources_[place.source].frame.at(place.path);
-  return tensor.shape().size() > 2 || (!tensor.dims().empty() && tensor.dims()[0] == "sentence");
+  return tensor.shape().size() > rank_without || (!tensor.dims().empty() && tensor.dims()[0] == "sentence");
 }
 
 TensorMap AttendInputs::take_rest() {

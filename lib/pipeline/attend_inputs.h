@@ -51,12 +51,12 @@ class AttendInputs {
               std::int64_t batch);
   Operand operand(const Place& place) const;
   bool has_tokens(const Place& place) const;
-  bool belongs_to_sentences(const Place& place) const;
+  bool belongs_to_sentences(const Place& place, std::size_t rank_without) const;
 
   std::vector<Source> sources_;
   std::string input_;
   Place query_, key_, value_;
-  std::optional<Place> mask_;
+  std::optional<Place> mask_, bias_;
 };
 
 }  // namespace heed

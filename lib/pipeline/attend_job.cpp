@@ -89,7 +89,7 @@ class Labels {
 };
 
 void attend_without_model(const AttendConfig& config, const AttendPaths& paths, int threads) {
-  config.check();
+  Attention attention(config, paths.seed);
   const Labels labels(paths.model);
   AttendInputs inputs(config, paths.input, paths.batch);
   io::WriteOptions write;
@@ -97,7 +97,7 @@ void attend_without_model(const AttendConfig& config, const AttendPaths& paths, 
   io::FrameWriter writer(paths.output, write);
   AttendOperands operands;
   while (inputs.next(operands)) {
-    TensorMap group = attend(config, operands, threads);
+    TensorMap group = attention.run(operands, threads);
     TensorMap frame = inputs.take_rest();
     replace_attention(frame, std::move(group));
     labels.add(inputs, frame);

@@ -13,6 +13,7 @@ struct AttendPaths {
   std::string target;   ///< text file: what a decoder layer is to read
   std::string command;  ///< for the history of what is written
   std::int64_t batch = 64;
+  std::int64_t seed = 1;  ///< of drawn parameters and samples
 };
 
 /// With a layer: reads embed's or encode's frames. Without: a model only names the tokens.

@@ -17,28 +17,47 @@ struct Layout {
 
 const std::vector<Layout>& layouts() {
   static const std::vector<Layout> list = {
-      {"queries", "query vector", {"head", "query", "key_dim"}},
-      {"keys", "key vector", {"head", "key", "key_dim"}},
-      {"values", "value vector", {"head", "key", "value_dim"}},
+      {"queries", "query vector", {"head", "query", "query_dim"}},
+      {"keys", "key vector", {"kv_head", "key", "key_dim"}},
+      {"values", "value vector", {"kv_head", "key", "value_dim"}},
       {"scores", "score before scaling", {"head", "query", "key"}},
       {"scaled", "scaled score", {"head", "query", "key"}},
-      {"masked", "scaled score, -infinity where masked", {"head", "query", "key"}},
+      {"capped", "scaled score within the cap", {"head", "query", "key"}},
+      {"biased", "score with the bias", {"head", "query", "key"}},
+      {"masked", "score that the softmax reads, -infinity where masked", {"head", "query", "key"}},
+      {"soft_weights", "softmax of the scores", {"head", "query", "key"}},
+      {"position", "position that the query looks around", {"query"}},
       {"weights", "attention weight", {"head", "query", "key"}},
       {"weighted_values", "attention weight times value", {"head", "query", "key", "value_dim"}},
       {"head_context", "context vector of one head", {"head", "query", "value_dim"}},
       {"context", "context vector, heads side by side", {"query", "dim"}},
-      {"output", "context projected by the output matrix", {"query", "dim"}},
+      {"output", "context projected by the output matrix", {"query", "output_dim"}},
   };
   return list;
 }
 
-std::int64_t size_of(const std::string& dim, const AttentionSizes& sizes) {
-  if (dim == "head") return sizes.heads;
-  if (dim == "query") return sizes.queries.longest();
-  if (dim == "key") return sizes.keys.longest();
-  if (dim == "key_dim") return sizes.key_dim;
-  if (dim == "value_dim") return sizes.value_dim;
-  return sizes.heads * sizes.value_dim;
+struct Dim {
+  std::string name;
+  std::int64_t size;
+};
+
+/// A size that may differ from a common one goes by the common name unless it does.
+Dim either(const char* own, std::int64_t size, const Dim& common) {
+  return size == 0 || size == common.size ? common : Dim{own, size};
+}
+
+Dim dim_of(const std::string& dim, const AttentionSizes& sizes) {
+  const Dim key_dim{"key_dim", sizes.key_dim}, head{"head", sizes.heads},
+      context{"dim", sizes.heads * sizes.value_dim};
+  if (dim == "head") return head;
+  if (dim == "kv_head") return either("kv_head", sizes.kv_heads, head);
+  if (dim == "query") return {dim, sizes.queries.longest()};
+  if (dim == "key") return {dim, sizes.keys.longest()};
+  if (dim == "key_dim") return key_dim;
+  if (dim == "query_dim") return either("query_dim", sizes.query_dim, key_dim);
+  if (dim == "value_dim") return {dim, sizes.value_dim};
+  if (dim == "output_dim") return either("output_dim", sizes.output_dim, context);
+  return context;
 }
 
 }  // namespace
@@ -51,8 +70,9 @@ AttentionGroup<T>::AttentionGroup(const AttentionSizes& sizes, const std::vector
     std::vector<std::string> dims{"sentence", "layer"};
     Shape shape{sizes.queries.sentences(), 1};
     for (const std::string& dim : layout.dims) {
-      dims.push_back(dim);
-      shape.push_back(size_of(dim, sizes));
+      const Dim resolved = dim_of(dim, sizes);
+      dims.push_back(resolved.name);
+      shape.push_back(resolved.size);
     }
     Tensor tensor = Tensor::zeros<T>(shape, dims);
     tensor.attributes["long_name"] = std::string(layout.long_name);
@@ -63,15 +83,24 @@ AttentionGroup<T>::AttentionGroup(const AttentionSizes& sizes, const std::vector
 
 template <class T>
 void AttentionGroup<T>::set(const std::string& name, const Shape& prefix, Matrix<const T> block,
-                            std::int64_t first_column) {
+                            std::int64_t first_column, std::int64_t first_row) {
+  const Matrix<T> to = rows(name, prefix, first_row, block.rows);
+  if (!to.data) return;
+  for (std::int64_t i = 0; i < block.rows; ++i)
+    std::copy_n(block.row(i), block.cols, to.row(i) + first_column);
+}
+
+template <class T>
+Matrix<T> AttentionGroup<T>::rows(const std::string& name, const Shape& prefix, std::int64_t first,
+                                  std::int64_t count) {
   const auto found = tensors_.find(name);
-  if (found == tensors_.end()) return;
+  if (found == tensors_.end()) return {};
   const Shape& shape = found->second.shape();
   std::int64_t at = 0;
   for (std::size_t i = 0; i < prefix.size(); ++i) at = at * shape[i] + prefix[i];
   const std::int64_t rows = shape[shape.size() - 2], cols = shape.back();
-  T* out = found->second.template values<T>().data() + at * rows * cols + first_column;
-  for (std::int64_t i = 0; i < block.rows; ++i) std::copy_n(block.row(i), block.cols, out + i * cols);
+  T* data = found->second.template values<T>().data();
+  return {data + (at * rows + first) * cols, count, cols};
 }
 
 template <class T>
@@ -80,7 +109,7 @@ TensorMap AttentionGroup<T>::take(const std::string& title) {
   for (const std::string& name : names_) map.add("attention/" + name, std::move(tensors_.at(name)));
   map.add("attention/query_length", lengths_of(sizes_.queries));
   map.add("attention/key_length", lengths_of(sizes_.keys));
-  map.at("attention/weights").attributes["interpretation"] = std::string("image");
+  if (has("weights")) map.at("attention/weights").attributes["interpretation"] = std::string("image");
   map.groups["attention"] = {"weights", title, {"0", "0", "0", ".", "."}, {}};
   return map;
 }

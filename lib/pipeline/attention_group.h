@@ -1,15 +1,20 @@
 // The group /attention as files hold it, filled sentence by sentence and head by head.
-//   scores            (sentence, layer, head, query, key)   q . k
+//   queries           (sentence, layer, head, query, key_dim)          what went in, head by head
+//   keys, values      (sentence, layer, head, key, key_dim | value_dim)
+//   scores            (sentence, layer, head, query, key)   e of the score function (nn/score_function.h)
 //   scaled            likewise: scores as the softmax's formula scales them
-//   masked            likewise: -infinity where a query may not look
-//   weights           likewise: after the softmax; every row sums to 1
+//   capped            likewise: bent into (-c, c)
+//   biased            likewise: the bias added
+//   masked            likewise: what the softmax reads, -infinity where a query may not look
+//   soft_weights      likewise: after the softmax, when weights are more than that
+//   weights           likewise: every row sums to 1 (but for local-p, to at most 1)
+//   position          (sentence, layer, query)              p_t of local-p
 //   weighted_values   (sentence, layer, head, query, key, value_dim)   the terms of the weighted sum
 //   head_context      (sentence, layer, head, query, value_dim)        their sum, head by head
 //   context           (sentence, layer, query, dim)                    the heads side by side
-//   output            (sentence, layer, query, dim)                    context W_o + b_o, of a model's layer
-//   queries           (sentence, layer, head, query, key_dim)          what went in, head by head
-//   keys, values      (sentence, layer, head, key, key_dim | value_dim)
-// layer has size 1; behind query_length and key_length, i32 (sentence), everything is zero.
+//   output            (sentence, layer, query, dim)                    context W_o + b_o
+// layer has size 1; behind query_length and key_length, i32 (sentence), everything is zero. Sizes that may
+// differ have names of their own where they do: query_dim, kv_head, output_dim.
 #pragma once
 
 #include <map>
@@ -26,6 +31,9 @@ struct AttentionSizes {
   Packing queries, keys;
   std::int64_t heads = 1;
   std::int64_t key_dim = 0, value_dim = 0;  ///< widths of one head
+  std::int64_t query_dim = 0;               ///< 0: key_dim
+  std::int64_t kv_heads = 0;                ///< heads of keys and values; 0: heads
+  std::int64_t output_dim = 0;              ///< 0: heads * value_dim
 };
 
 /// T is float or double. Different sentences may be set from different threads.
@@ -36,10 +44,13 @@ class AttentionGroup {
   AttentionGroup(const AttentionSizes& sizes, const std::vector<std::string>& names);
 
   bool has(const std::string& name) const { return tensors_.count(name) != 0; }
-  /// Copies `block` into the last two dimensions behind the index `prefix`, from `first_column` on; does
-  /// nothing when the group does not have that tensor.
-  void set(const std::string& name, const Shape& prefix, Matrix<const T> block,
-           std::int64_t first_column = 0);
+  /// Copies `block` into the last two dimensions behind the index `prefix`, from `first_column` and
+  /// `first_row` on; does nothing when the group does not have that tensor.
+  void set(const std::string& name, const Shape& prefix, Matrix<const T> block, std::int64_t first_column = 0,
+           std::int64_t first_row = 0);
+  /// The rows of the last two dimensions behind `prefix`, all columns; data is null when the group does not
+  /// have that tensor.
+  Matrix<T> rows(const std::string& name, const Shape& prefix, std::int64_t first, std::int64_t count);
   /// The finished group, under the title.
   TensorMap take(const std::string& title);
 

@@ -1,0 +1,92 @@
+// What attention without a model is asked for.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "nn/score_function.h"
+
+namespace heed {
+
+struct AttendConfig {
+  std::string query = "/embeddings/values";
+  std::string key;
+  std::string value;
+  bool self = false;
+  std::string score = "scaled-dot";
+  std::string weights;
+  std::string qkv_order;
+  bool out_in = false;
+  std::int64_t hidden = 0;
+  std::int64_t heads = 1;
+  std::int64_t kv_heads = 0;
+  double softcap = 0;
+  std::string bias;
+  std::string mask = "auto";
+  std::string local;
+  std::int64_t window = 10;
+  double temperature = 1;
+  std::string hard;
+  bool allow_masked_rows = false;
+  bool allow_nonfinite = false;
+  bool steps = false;
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& field) {
+    field("query", self.query, "tensor [n, d] or [batch, n, d]: FILE:PATH, or /PATH inside INPUT");
+    field("key", self.key, "likewise [m, d]; by default the query");
+    field("value", self.value, "likewise [m, d_v]; by default the key");
+    field("self", self.self, "the queries attend to themselves: refuses another key or value");
+    field("score", self.score, "score of a query and a key", score_function_names());
+    field("weights", self.weights,
+          "FILE or FILE:GROUP with projections and parameters of the score, named below; without it, what "
+          "the score needs is drawn from the seed");
+    field("qkv_order", self.qkv_order,
+          "columns of qkv/weight. head-major: head after head, in each q, k, v; part-major: q of all heads, "
+          "k, v (PyTorch's in_proj_weight)",
+          {"head-major", "part-major"});
+    field("out_in", self.out_in, "projections are stored [d_out, d_in], as PyTorch's Linear does");
+    field("hidden", self.hidden,
+          "width of additive, concat and predictive networks, or positions of location, that are drawn; 0: "
+          "as many as the query is wide, or there are keys");
+    field("heads", self.heads,
+          "split the widths into N heads; tensors [batch, heads, n, d] have them already");
+    field(
+        "kv_heads", self.kv_heads,
+        "heads of key and value, each read by as many neighbouring heads of the query; 0: as many as heads");
+    field("softcap", self.softcap, "bend scores into (-X, X) by X tanh(score / X); 0: leave them");
+    field(
+        "bias", self.bias,
+        "tensor added to the scores: FILE:PATH of [n, m], [heads, n, m] or [batch, heads, n, m]; sizes of 1 "
+        "are repeated, -inf hides a key");
+    field("mask", self.mask,
+          "none, causal, causal-start, lengths, FILE:PATH of zeros and ones, or several joined by commas; "
+          "lengths count, when the tensors have them, unless none is given");
+    field("local", self.local, "look around one position: query t at key t, or at a predicted one",
+          {"monotonic", "predictive"});
+    field("window", self.window, "of --local: so many keys to each side");
+    field("temperature", self.temperature,
+          "divide what the softmax reads; 0.01 is all but a lookup of the best key");
+    field("hard", self.hard, "look at one key only: the best, or one drawn by its weight from the seed",
+          {"argmax", "sample"});
+    field("allow_masked_rows", self.allow_masked_rows, "a query that may look at no key gets zeros");
+    field("allow_nonfinite", self.allow_nonfinite, "let NaN and infinity in the tensors pass");
+    field("steps", self.steps, "also write every stage, head by head, and the parameters");
+  }
+
+  /// Throws UsageError naming the option and what it must be.
+  void check() const;
+};
+
+/// The parts of --mask.
+struct MaskWords {
+  bool causal = false;        ///< query i of n sees keys 0 .. i + m - n of m: the last sees all
+  bool causal_start = false;  ///< query i sees keys 0 .. i
+  bool lengths = false;       ///< there must be lengths
+  bool ignore_lengths = false;
+  std::string tensor;  ///< FILE:PATH or /PATH; empty: none
+};
+/// Throws UsageError on a word that is none.
+MaskWords mask_words(const std::string& mask);
+
+}  // namespace heed
