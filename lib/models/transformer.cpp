@@ -59,6 +59,7 @@ void Transformer<T>::declare_parameters() {
   const std::int64_t d = config_.d_model;
   const double deviation = 1 / std::sqrt(static_cast<double>(d));
   auto norm = [&](const std::string& scope) {
+    if (config_.norm == "none") return;
     p.add(scope + "/gamma", {d}, Init::ones());
     p.add(scope + "/beta", {d}, Init::zeros());
   };

@@ -1,10 +1,12 @@
 // The Transformer encoder-decoder (Vaswani, Shazeer, Parmar, Uszkoreit, Jones, Gomez, Kaiser, Polosukhin:
 // Attention is all you need, 2017). Post-norm, LayerNorm(x + Sublayer(x)), as in the paper; pre-norm, x +
-// Sublayer(LayerNorm(x)) with a final norm, by choice. Notation: d = d_model, rows = packed tokens.
+// Sublayer(LayerNorm(x)) with a final norm, by choice. To see what each is good for, the norm or the residual
+// x + can be left out. Notation: d = d_model, rows = packed tokens.
 //
 // Parameters: embedding/weight [V, d] (tied = all) or encoder/embedding, decoder/embedding and, untied,
 // decoder/output/weight [d, V]; encoder/layer_<i>/{self_attention, self_attention_norm, feed_forward,
-// feed_forward_norm}; decoder/layer_<i>/ likewise with cross_attention, cross_attention_norm;
+// feed_forward_norm}; decoder/layer_<i>/ likewise with cross_attention, cross_attention_norm; no norms when
+// norm = none;
 // {encoder,decoder}/final_norm for pre-norm; {encoder,decoder}/positions/weight [max_length, d] when
 // positions are learned.
 #pragma once
@@ -27,6 +29,7 @@ struct TransformerConfig {
   std::int64_t n_heads = 8;
   std::int64_t max_length = 1024;
   std::string norm = "post";
+  bool residual = true;
   std::string positions = "sinusoidal";
   std::string tied = "all";
   double dropout = 0.1;
@@ -45,8 +48,9 @@ struct TransformerConfig {
     field("d_ff", self.d_ff, "inner width of the feed-forward network");
     field("n_heads", self.n_heads, "attention heads; must divide d_model");
     field("max_length", self.max_length, "longest sentence in tokens");
-    field("norm", self.norm, "layer normalisation after each sublayer (the paper) or before",
-          {"post", "pre"});
+    field("norm", self.norm, "layer normalisation after each sublayer (the paper), before, or not at all",
+          {"post", "pre", "none"});
+    field("residual", self.residual, "transformer: add each sublayer's input to its output");
     field("positions", self.positions, "position vectors", {"sinusoidal", "learned", "none"});
     field("tied", self.tied, "one matrix for source, target and output; for target and output; or none",
           {"all", "decoder", "none"});

@@ -13,23 +13,27 @@ namespace heed {
 
 /// A sublayer with its residual connection and layer normalisation (section 3.1; dropout on the sublayer's
 /// output, section 5.4):   post-norm LayerNorm(x + Dropout(sublayer(x))),   pre-norm x +
-/// Dropout(sublayer(LayerNorm(x))). `sublayer` maps a Var [rows, d] to a Var [rows, d] under the scope
-/// layer/<name>.
+/// Dropout(sublayer(LayerNorm(x))),   norm = none x + Dropout(sublayer(x)); each without its x + when there
+/// is no residual. `sublayer` maps a Var [rows, d] to a Var [rows, d] under the scope layer/<name>.
 template <class T, class Sublayer>
 Var<T> residual(const Scope<T>& layer, const std::string& name, Var<T> x, const Packing& rows,
                 const TransformerConfig& config, Sublayer&& sublayer) {
   Scope<T> norm = layer / (name + "_norm");
-  Var<T> gamma = norm.parameter("gamma"), beta = norm.parameter("beta");
   const T eps = static_cast<T>(config.norm_epsilon);
+  auto normed = [&](Var<T> sum, Var<T> sub, const Dropout& drop) {
+    return add_layer_norm(sum, sub, drop, norm.parameter("gamma"), norm.parameter("beta"), eps);
+  };
+  auto drop = [&] { return norm.dropout(config.dropout); };  // drawn behind the sublayer's own
   if (config.norm == "post") {
     Var<T> output = sublayer(layer / name, x);
-    SumAndNorm<T> normed = add_layer_norm(x, output, norm.dropout(config.dropout), gamma, beta, eps);
-    norm.name("sum", normed.sum, rows);
-    return norm.name("output", normed.output, rows);
+    SumAndNorm<T> result =
+        config.residual ? normed(x, output, drop()) : normed(drop_out(output, drop()), Var<T>(), Dropout{});
+    norm.name("sum", result.sum, rows);
+    return norm.name("output", result.output, rows);
   }
-  Var<T> normed = norm.name("output", add_layer_norm(x, Var<T>(), Dropout{}, gamma, beta, eps).output, rows);
-  Var<T> output = sublayer(layer / name, normed);
-  return norm.name("sum", add_dropped(x, output, norm.dropout(config.dropout)), rows);
+  Var<T> input = config.norm == "pre" ? norm.name("output", normed(x, Var<T>(), Dropout{}).output, rows) : x;
+  Var<T> output = sublayer(layer / name, input);
+  return norm.name("sum", config.residual ? add_dropped(x, output, drop()) : drop_out(output, drop()), rows);
 }
 
 template <class T>

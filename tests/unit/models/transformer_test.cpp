@@ -45,6 +45,45 @@ BOOST_AUTO_TEST_CASE(gradients_of_all_parameters) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(gradients_without_norm_or_residual) {
+  for (const auto& [norm, residual] : {std::pair{"none", true}, std::pair{"none", false},
+                                       std::pair{"post", false}, std::pair{"pre", false}}) {
+    TransformerConfig config = small(norm, "sinusoidal", "all");
+    config.residual = residual;
+    config.n_encoder_layers = config.n_decoder_layers = 1;  // without a residual little gets through two
+    Transformer<double> model(config);
+    model.parameters().initialize(3);
+    check_step_by_step(model);
+    for (const Parameter& p : model.parameters().list()) {  // keep every ReLU open: words hardly differ here
+      Matrix<double> values = p.in(model.parameters().values().data());
+      if (p.name.ends_with("inner/bias")) std::fill(values.data, values.data + values.size(), 1.0);
+    }
+    check_gradients(model, "key/bias");
+  }
+}
+
+BOOST_AUTO_TEST_CASE(only_the_residual_carries_words_past_silent_sublayers) {  // P32
+  for (bool residual : {true, false}) {
+    TransformerConfig config = small("none", "none", "none");
+    config.residual = residual;
+    Transformer<double> model(config);
+    model.parameters().initialize(3);
+    for (const Parameter& p : model.parameters().list()) {  // what each sublayer ends in
+      const bool last =
+          p.name.find("/output/") != std::string::npos || p.name.find("/outer/") != std::string::npos;
+      Matrix<double> values = p.in(model.parameters().values().data());
+      if (last && p.name.starts_with("encoder/")) std::fill(values.data, values.data + values.size(), 0.0);
+    }
+    Tape<double> tape;
+    Pass<double> pass;
+    pass.tape = &tape;
+    pass.parameters = &model.parameters();
+    Matrix<const double> x = model.embed(pass, Side::source, kSource).value();
+    Matrix<const double> y = model.encode(pass, kSource).states.value();
+    for (std::int64_t i = 0; i < x.size(); ++i) BOOST_CHECK_EQUAL(y.data[i], residual ? x.data[i] : 0);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(sentences_of_a_batch_do_not_touch_each_other) {  // P15
   Transformer<double> model(small("post", "sinusoidal", "all"));
   model.parameters().initialize(3);
