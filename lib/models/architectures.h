@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "models/bahdanau.h"
+#include "models/cho.h"
 #include "models/sutskever.h"
 #include "models/transformer.h"
 
@@ -22,6 +23,7 @@ struct Architecture {
 inline constexpr std::tuple kArchitectures{
     Architecture<Transformer, TransformerConfig>{"transformer"},
     Architecture<Bahdanau, BahdanauConfig>{"bahdanau"},
+    Architecture<Cho, ChoConfig>{"cho"},
     Architecture<Sutskever, SutskeverConfig>{"sutskever"},
 };
 

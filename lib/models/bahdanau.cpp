@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "models/bahdanau_decoder.h"
 #include "models/bahdanau_stepper.h"
+#include "nn/maxout_readout.h"
 #include "nn/step_attention.h"
 
 namespace heed {
@@ -54,10 +55,8 @@ void Bahdanau<T>::declare_parameters() {
   if (config_.align_bias) p.add(align + "/query/bias", {a}, Init::zeros());
   p.add(align + "/score/weight", {a}, paper ? Init::zeros() : Init::xavier(a, 1));
 
-  matrix("decoder/readout/state/weight", n, 2 * l);
-  p.add("decoder/readout/state/bias", {2 * l}, Init::zeros());
-  matrix("decoder/readout/embedding/weight", m, 2 * l);
-  matrix("decoder/readout/context/weight", 2 * n, 2 * l);
+  add_maxout_readout(p, "decoder/readout", {n, m, 2 * n, l},
+                     [&](std::int64_t d_in, std::int64_t d_out) { return init(d_in, d_out, 0.01); });
   matrix("decoder/output/weight", l, config_.target_vocab_size);
 }
 
@@ -108,7 +107,9 @@ Var<T> Bahdanau<T>::decode(Pass<T>& pass, const Encoded<T>& memory, const Packed
   Var<T> context = align.name("context", select_rows(c, order.to_packed()), target.rows);
   Var<T> state = layer.name("output", select_rows(s_after, order.to_packed()), target.rows);
   if (config_.readout_state == "previous") state = select_rows(s_before, order.to_packed());
-  return decoder.name("output", readout(pass, state, embedded, context, config_.dropout), target.rows);
+  Scope<T> readout = decoder / "readout";
+  Var<T> t = maxout_readout(readout, state, embedded, readout_context(readout, context), config_.dropout);
+  return decoder.name("output", t, target.rows);
 }
 
 template <class T>

@@ -74,14 +74,4 @@ class BahdanauSteps {
   StepLinear<T> w_a_, c_;
 };
 
-/// Appendix A.2.2: t~_i = U_o s + V_o E y_(i-1) + C_o c_i, t_i its maxima in pairs [rows, l].
-template <class T>
-Var<T> readout(Pass<T>& pass, Var<T> s, Var<T> embedded, Var<T> c, double dropout) {
-  Scope<T> scope = Scope<T>(pass) / "decoder" / "readout";
-  Var<T> t = add(add(linear(s, scope.parameter("state/weight"), scope.parameter("state/bias")),
-                     linear(embedded, scope.parameter("embedding/weight"), Var<T>())),
-                 linear(c, scope.parameter("context/weight"), Var<T>()));  // [rows, 2 l]
-  return drop_out(maxout(t), scope.dropout(dropout));
-}
-
 }  // namespace heed

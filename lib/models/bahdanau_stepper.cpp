@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "models/bahdanau_decoder.h"
+#include "nn/maxout_readout.h"
 
 namespace heed {
 
@@ -52,7 +53,9 @@ Matrix<const T> BahdanauStepper<T>::step(std::span<const std::int32_t> tokens,
   const auto step = f(f.input(embedded), s_prev, sentences_);
   states_ = copy_of(step.s);
   Var<T> s = f.hidden(config.readout_state == "previous" ? s_prev : step.s);
-  return model_.logits(pass_, readout(pass_, s, embedded, step.c, 0)).value();
+  Scope<T> readout = Scope<T>(pass_) / "decoder" / "readout";
+  return model_.logits(pass_, maxout_readout(readout, s, embedded, readout_context(readout, step.c), 0))
+      .value();
 }
 
 template class BahdanauStepper<float>;

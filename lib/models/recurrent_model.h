@@ -9,8 +9,14 @@
 #include "base/error.h"
 #include "models/config_json.h"
 #include "models/model.h"
+#include "nn/recurrent.h"
 
 namespace heed {
+
+/// What encode() hands on of a unidirectional layer.
+inline FinalWidths final_widths_of(const RecurrentSizes& layer) {
+  return {layer.d_hidden, layer.state_width() - layer.d_hidden};
+}
 
 /// Config has the fields source_vocab_size, target_vocab_size, d_embedding and dropout, a check() and the
 /// name kArchitecture.

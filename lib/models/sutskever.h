@@ -59,10 +59,7 @@ class Sutskever final : public RecurrentModel<T, SutskeverConfig> {
   std::int64_t n_decoder_layers() const override { return this->config_.n_layers; }
   std::int64_t n_heads() const override { return 0; }
   HeadWidths head_widths() const override { return {}; }
-  FinalWidths final_widths() const override {
-    const RecurrentSizes state = this->config_.state();
-    return {state.d_hidden, state.state_width() - state.d_hidden};
-  }
+  FinalWidths final_widths() const override { return final_widths_of(this->config_.state()); }
   bool attends() const override { return false; }
 
   using Model<T>::encode;

@@ -63,7 +63,7 @@ Var<T> RecurrentSteps<T>::input(Var<T> x) const {
 }
 
 template <class T>
-Var<T> RecurrentSteps<T>::step(Var<T> x, Var<T> state) {
+Var<T> RecurrentSteps<T>::step(Var<T> x, Var<T> state, Var<T> inside) {
   Tape<T>& tape = scope_.tape();
   const std::int64_t d = sizes_.d_hidden;
   Var<T> h = hidden(state);
@@ -72,7 +72,7 @@ Var<T> RecurrentSteps<T>::step(Var<T> x, Var<T> state) {
 
   Var<T> zr = activate(Activation::sigmoid, gates_(h, tape.columns(x, 0, 2 * d)));
   Var<T> z = tape.columns(zr, 0, d), r = tape.columns(zr, d, d), w = tape.columns(x, 2 * d, d);
-  Var<T> sum = sizes_.cell == "gru" ? candidate_(multiply(r, h), w) : multiply(r, candidate_(h), w);
+  Var<T> sum = sizes_.cell == "gru" ? candidate_(multiply(r, h), w) : multiply(r, candidate_(h, inside), w);
   return interpolate(z, h, activate(Activation::tanh, sum));
 }
 
@@ -95,13 +95,24 @@ RecurrentOutput<T> recurrent(const Scope<T>& scope, const RecurrentSizes& sizes,
   Tape<T>& tape = scope.tape();
   RecurrentSteps<T> layer(scope, sizes, order.rows());
   Var<T> input = layer.input(x);
-  if (extra) input = add(input, extra);
-  input = select_rows<T>({input}, order.to_time_order());
+  Var<T> inside;
+  if (extra && sizes.cell == "gru-reset-after") {
+    const std::int64_t d = sizes.d_hidden;
+    auto part = [&](Var<T> v, std::int64_t first_gate, std::int64_t gates) {
+      return select_rows<T>({tape.columns(v, first_gate * d, gates * d)}, order.to_time_order());
+    };
+    input = side_by_side(add(part(input, 0, 2), part(extra, 0, 2)), part(input, 2, 1));
+    inside = part(extra, 2, 1);
+  } else {
+    if (extra) input = add(input, extra);
+    input = select_rows<T>({input}, order.to_time_order());
+  }
   Var<T> state = first ? select_rows<T>({first}, order.to_first_step()) : layer.zeros(rows.sentences());
   std::vector<Var<T>> states, hidden;
   for (std::int64_t t = 0; t < order.steps(); ++t) {
     const std::int64_t n = order.active(t);
-    state = layer.step(tape.row_range(input, order.first(t), n), tape.row_range(state, 0, n));
+    auto of_step = [&](Var<T> v) { return v ? tape.row_range(v, order.first(t), n) : v; };
+    state = layer.step(of_step(input), tape.row_range(state, 0, n), of_step(inside));
     states.push_back(state);
     hidden.push_back(layer.hidden(state));
   }

@@ -1,0 +1,159 @@
+#include "models/cho.h"
+
+#include "autograd/ops.h"
+#include "autograd/ops_recurrent.h"
+#include "base/check.h"
+#include "models/hypothesis_states.h"
+#include "nn/maxout_readout.h"
+
+namespace heed {
+
+namespace {
+
+/// What the decoder gets from c, the same at each step of a sentence.
+template <class T>
+struct FromSummary {
+  Var<T> first_state;  ///< h'_0 [sentences, state width]
+  Var<T> gates;        ///< C c [sentences, gates * n]
+  Var<T> readout;      ///< O_c c [sentences, 2 l]
+};
+
+template <class T>
+FromSummary<T> read_summary(Pass<T>& pass, const ChoConfig& config, Var<T> last_state) {
+  Scope<T> root(pass), decoder = root / "decoder", v = root / "encoder" / "summary", v2 = decoder / "initial";
+  Var<T> h_n = pass.tape->columns(last_state, 0, config.d_hidden);
+  Var<T> c = linear(h_n, v.parameter("weight"), v.parameter("bias"), Activation::tanh);
+  Scope<T> context = decoder / "layer_0" / "state" / "context";
+  return {linear(c, v2.parameter("weight"), v2.parameter("bias"), Activation::tanh),
+          linear(c, context.stacked(config.decoder().gates(), "weight"), Var<T>()),
+          readout_context(decoder / "readout", c)};
+}
+
+/// G_r t: the states before the softmax layer [n, m].
+template <class T>
+Var<T> readout(Pass<T>& pass, Var<T> h, Var<T> embedded, Var<T> from_c, double dropout) {
+  Scope<T> scope = Scope<T>(pass) / "decoder" / "readout";
+  Var<T> t = maxout_readout(scope, h, embedded, from_c, dropout);
+  return linear(t, (scope / "projection").parameter("weight"), Var<T>());
+}
+
+/// A hypothesis is its state and what c gives to its sentence.
+template <class T>
+class ChoStepper final : public Stepper<T> {
+ public:
+  ChoStepper(const Cho<T>& model, const Encoded<T>& memory) : model_(model) {
+    pass_.tape = &tape_;
+    pass_.parameters = &model.parameters();
+    Var<T> last = tape_.constant(memory.final_states.at(0).value());
+    const FromSummary<T> c = read_summary(pass_, model.config(), last);
+    kept_.keep({c.first_state, c.gates, c.readout});
+  }
+  Matrix<const T> step(std::span<const std::int32_t> tokens, std::span<const std::int64_t> parents) override {
+    const ChoConfig& config = model_.config();
+    tape_.reset();
+    const std::vector<Var<T>> kept = kept_.take(tape_, parents);
+    const FromSummary<T> c{kept[0], kept[1], kept[2]};
+    PackedTokens words;  // sentences of one word
+    for (std::int32_t token : tokens) words.append({&token, 1});
+    Var<T> embedded = model_.embed(pass_, Side::target, words);
+    const RecurrentOutput<T> state =
+        recurrent(Scope<T>(pass_) / "decoder" / "layer_0" / "state", config.decoder(), embedded, words.rows,
+                  Direction::forward, c.first_state, c.gates);
+    kept_.keep({state.last, c.gates, c.readout});
+    return model_.logits(pass_, readout(pass_, state.h, embedded, c.readout, 0)).value();
+  }
+
+ private:
+  const Cho<T>& model_;
+  Tape<T> tape_;
+  Pass<T> pass_;
+  HypothesisStates<T> kept_;
+};
+
+/// Packed rows that each take the row of their sentence.
+std::vector<RowOf> sentence_of_each_row(const Packing& rows) {
+  std::vector<RowOf> list;
+  for (std::int64_t s = 0; s < rows.sentences(); ++s)
+    list.insert(list.end(), static_cast<std::size_t>(rows.length(s)), {0, s});
+  return list;
+}
+
+}  // namespace
+
+void ChoConfig::check() const {
+  check_size("source_vocab_size", source_vocab_size, 10'000'000);
+  check_size("target_vocab_size", target_vocab_size, 10'000'000);
+  check_size("d_embedding", d_embedding, 65'536);
+  check_size("d_hidden", d_hidden, 65'536);
+  check_size("d_maxout", d_maxout, 65'536);
+  check_probability("dropout", dropout);
+}
+
+/// First values: section 4.1 (deviation 0.01, orthogonal recurrent matrices), or Glorot's.
+template <class T>
+Cho<T>::Cho(const ChoConfig& config) : RecurrentModel<T, ChoConfig>(config) {
+  ParameterSet<T>& p = this->parameters_;
+  const std::int64_t m = config.d_embedding, n = config.d_hidden, l = config.d_maxout;
+  const bool paper = config.init == "paper";
+  auto init = [&](std::int64_t d_in, std::int64_t d_out) {
+    return paper ? Init::normal(0.01) : Init::xavier(d_in, d_out);
+  };
+  auto matrix = [&](const std::string& name, std::int64_t d_in, std::int64_t d_out) {
+    p.add(name, {d_in, d_out}, init(d_in, d_out));
+  };
+  auto layer = [&](const std::string& scope, std::int64_t d_in, std::int64_t d_out) {
+    matrix(scope + "/weight", d_in, d_out);
+    p.add(scope + "/bias", {d_out}, Init::zeros());
+  };
+  const RecurrentInit cell{init(m, n), Init::orthogonal(), Init::zeros()};
+
+  p.add("encoder/embedding/weight", {config.source_vocab_size, m}, Init::normal(paper ? 0.01 : 0.1));
+  add_recurrent(p, "encoder/layer_0/state", config.encoder(), m, cell);
+  layer("encoder/summary", n, n);
+  layer("decoder/initial", n, config.decoder().state_width());
+  p.add("decoder/embedding/weight", {config.target_vocab_size, m}, Init::normal(paper ? 0.01 : 0.1));
+  add_recurrent(p, "decoder/layer_0/state", config.decoder(), m, cell);
+  add_gate_input(p, "decoder/layer_0/state", "context", config.decoder(), n, init(n, n));
+  add_maxout_readout(p, "decoder/readout", {n, m, n, l}, init);
+  matrix("decoder/readout/projection/weight", l, m);
+  matrix("decoder/output/weight", m, config.target_vocab_size);
+}
+
+template <class T>
+Encoded<T> Cho<T>::encode(Pass<T>& pass, const Encoded<T>& input, std::int64_t first,
+                          std::int64_t last) const {
+  this->expect_layers(first, last);
+  if (first == last) return input;
+  const ChoConfig& config = this->config_;
+  Scope<T> encoder = Scope<T>(pass) / "encoder";
+  const RecurrentOutput<T> states =
+      recurrent(encoder / "layer_0" / "state", config.encoder(), input.states, *input.rows,
+                config.reverse_source ? Direction::backward : Direction::forward);
+  return {encoder.name("output", states.h, *input.rows), input.rows, {states.last}};
+}
+
+template <class T>
+Var<T> Cho<T>::decode(Pass<T>& pass, const Encoded<T>& memory, const PackedTokens& target) const {
+  this->expect_same_sentences(memory, target);
+  const ChoConfig& config = this->config_;
+  Scope<T> decoder = Scope<T>(pass) / "decoder", layer = decoder / "layer_0";
+  const std::vector<RowOf> each_row = sentence_of_each_row(target.rows);
+  const FromSummary<T> c = read_summary(pass, config, memory.final_states.at(0));
+  Var<T> embedded = this->embed(pass, Side::target, {shifted_right(target), target.rows});  // e(y_(t-1))
+  Var<T> h = recurrent(layer / "state", config.decoder(), embedded, target.rows, Direction::forward,
+                       c.first_state, select_rows<T>({c.gates}, each_row))
+                 .h;
+  layer.name("output", h, target.rows);
+  Var<T> t = readout(pass, h, embedded, select_rows<T>({c.readout}, each_row), config.dropout);
+  return decoder.name("output", t, target.rows);
+}
+
+template <class T>
+std::unique_ptr<Stepper<T>> Cho<T>::stepper(const Encoded<T>& memory) const {
+  return std::make_unique<ChoStepper<T>>(*this, memory);
+}
+
+template class Cho<float>;
+template class Cho<double>;
+
+}  // namespace heed

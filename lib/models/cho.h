@@ -1,0 +1,86 @@
+// The RNN encoder-decoder of Cho et al. (Learning phrase representations using RNN encoder-decoder for
+// statistical machine translation, EMNLP 2014), as appendix A has it: a recurrent layer with the paper's
+// gated unit reads the source, c = tanh(V h_N) summarises it, and c enters the decoder at every step: its
+// first state h'_0 = tanh(V' c), all its gates, and its output,
+//   z' = s(W'_z e + U'_z h' + C_z c),   r' = s(W'_r e + U'_r h' + C_r c),
+//   g' = tanh(W' e + r' * (U' h' + C c))    with e = e(y_(t-1)), h' the state before
+//   p(y_t) = softmax(G max-pairs(O_h h' + O_y e + O_c c)), h' the new state.
+// The reset gate of the decoder thus acts behind the product, that of the encoder before it (eq. 8): two
+// cells, `cell` and `decoder_cell`. C c goes where U' h' goes (nn/recurrent.h, `extra`).
+// Where the paper leaves out biases "for readability", we have one in each layer but the softmax. The first
+// word read is <s>, whose embedding is learned; the paper takes e(y_0) = 0. All matrices that touch a word
+// are of rank d_embedding, 100 in section 4.1 (appendix A says 500): so is G.
+//
+// Parameters: encoder/embedding/weight [V_x, m]; encoder/layer_0/state: a recurrent layer
+// (nn/recurrent.h); encoder/summary/{weight V [n, n], bias}; decoder/initial/{weight V' [n, state width],
+// bias}; decoder/embedding/weight [V_y, m]; decoder/layer_0/state, with context/<gate>/weight C [n, n];
+// decoder/readout (nn/maxout_readout.h); decoder/readout/projection/weight and decoder/output/weight G [l,
+// m], [m, V_y]; m = d_embedding, n = d_hidden, l = d_maxout. Named values: encoder/embedded, encoder/output
+// [source rows, n], decoder/embedded, decoder/layer_0/output [target rows, n], decoder/output [target rows,
+// m].
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "models/recurrent_model.h"
+#include "nn/recurrent.h"
+
+namespace heed {
+
+struct ChoConfig {
+  static constexpr const char* kArchitecture = "cho";
+
+  std::int64_t source_vocab_size = 0;
+  std::int64_t target_vocab_size = 0;
+  std::int64_t d_embedding = 100;
+  std::int64_t d_hidden = 1000;
+  std::int64_t d_maxout = 500;
+  std::string cell = "gru";
+  std::string decoder_cell = "gru-reset-after";
+  bool reverse_source = false;
+  std::string init = "paper";
+  double dropout = 0;
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& field) {
+    field("source_vocab_size", self.source_vocab_size, "size of the source vocabulary");
+    field("target_vocab_size", self.target_vocab_size, "size of the target vocabulary");
+    field("d_embedding", self.d_embedding, "recurrent models: width of the embeddings");
+    field("d_hidden", self.d_hidden, "recurrent models: width of a layer's state, in each direction");
+    field("d_maxout", self.d_maxout, "bahdanau, cho: width of the maxout layer before the output");
+    field("cell", self.cell, "recurrent models: the cell", cell_names());
+    field("decoder_cell", self.decoder_cell, "cho: the decoder's cell", cell_names());
+    field("reverse_source", self.reverse_source, "recurrent models: the encoder reads the source backwards");
+    field("init", self.init, "recurrent models: first values as in the paper, or uniform by width (Glorot)",
+          {"paper", "xavier"});
+    field("dropout", self.dropout, "dropout on each sublayer's output");
+  }
+
+  RecurrentSizes encoder() const { return {cell, d_hidden}; }
+  RecurrentSizes decoder() const { return {decoder_cell, d_hidden}; }
+  /// Throws UsageError naming the field and what it must be.
+  void check() const;
+};
+
+template <class T>
+class Cho final : public RecurrentModel<T, ChoConfig> {
+ public:
+  explicit Cho(const ChoConfig& config);
+
+  std::int64_t d_model() const override { return this->config_.d_hidden; }
+  std::int64_t n_encoder_layers() const override { return 1; }
+  std::int64_t n_decoder_layers() const override { return 1; }
+  std::int64_t n_heads() const override { return 0; }
+  HeadWidths head_widths() const override { return {}; }
+  FinalWidths final_widths() const override { return final_widths_of(this->config_.encoder()); }
+  bool attends() const override { return false; }
+
+  using Model<T>::encode;
+  Encoded<T> encode(Pass<T>& pass, const Encoded<T>& input, std::int64_t first,
+                    std::int64_t last) const override;
+  Var<T> decode(Pass<T>& pass, const Encoded<T>& memory, const PackedTokens& target) const override;
+  std::unique_ptr<Stepper<T>> stepper(const Encoded<T>& memory) const override;
+};
+
+}  // namespace heed
