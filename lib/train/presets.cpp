@@ -31,6 +31,11 @@ constexpr Preset presets[] = {
          "dropout": 0.4})",
      R"({"learning_rate": 0.002, "schedule": "inverse-sqrt", "warmup": 500, "beta2": 0.98, "eps": 1e-8,
          "clip": 1, "label_smoothing": 0.1, "batch_tokens": 1600, "patience": 10, "valid_bleu": true})"},
+    // Cho et al. 2014, appendix A, for a corpus of Multi30k's size.
+    {"cho2014-small", "cho",
+     R"({"d_embedding": 256, "d_hidden": 512, "d_maxout": 256, "init": "xavier", "dropout": 0.3})",
+     R"({"learning_rate": 0.002, "schedule": "inverse-sqrt", "warmup": 500, "beta2": 0.98, "eps": 1e-8,
+         "clip": 1, "label_smoothing": 0.1, "batch_tokens": 1600, "patience": 10, "valid_bleu": true})"},
     // Sutskever, Vinyals, Le 2014 for a corpus of Multi30k's size.
     {"sutskever2014-small", "sutskever",
      R"({"d_embedding": 256, "d_hidden": 512, "n_layers": 2, "init": "xavier", "dropout": 0.3})",

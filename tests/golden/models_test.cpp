@@ -11,10 +11,17 @@
 namespace heed::golden {
 namespace {
 
-const std::vector<std::string> kModels{
-    "transformer_post_norm", "transformer_pre_norm", "transformer_no_positions",
-    "bahdanau_gru",          "bahdanau_reset_after", "bahdanau_lstm",
-    "bahdanau_rnn"};
+const std::vector<std::string> kModels{"transformer_post_norm",
+                                       "transformer_pre_norm",
+                                       "transformer_no_positions",
+                                       "bahdanau_gru",
+                                       "bahdanau_reset_after",
+                                       "bahdanau_lstm",
+                                       "bahdanau_rnn",
+                                       "cho_paper",
+                                       "cho_mixed",
+                                       "sutskever_shallow",
+                                       "sutskever_deep"};
 
 PackedTokens read_sentences(const TensorMap& golden, const std::string& group) {
   return {numbers<std::int32_t>(golden.at(group + "/ids")),
