@@ -1,4 +1,5 @@
-// viz-dump: look at any tensor map. Lists its tensors, prints a slice as TSV or JSON, draws heat maps.
+// viz-dump: look at any tensor map. Lists its tensors, prints a slice as TSV or JSON, draws heat maps,
+// writes an interactive page.
 #include "cli/tool.h"
 #include "draw/dump.h"
 
@@ -10,7 +11,8 @@ int main(int argc, char** argv) {
         tool.input(
             options.input,
             "a tensor map: a file of heed or any HDF5 file, or a pipe; a table for --curves and --bars");
-        tool.output(options.output, "where to write; .png, .svg, .pdf, .tsv and .json say what; - is stdout");
+        tool.output(options.output,
+                    "where to write; .png, .svg, .pdf, .html, .tsv and .json say what; - is stdout");
         tool.option("--list", options.list, "all tensors with their shapes and statistics (the default)");
         tool.option("--tsv", options.tsv, "a slice as tab-separated values (with --list: the list)");
         tool.option("--json", options.json, "a slice as JSON, one line per sentence (with --list: the list)");
@@ -22,6 +24,10 @@ int main(int argc, char** argv) {
         tool.option("--png FILE", options.png, "a slice as a heat map in this PNG file");
         tool.option("--svg FILE", options.svg, "the same as SVG");
         tool.option("--pdf FILE", options.pdf, "the same as PDF");
+        tool.option(
+            "--html FILE", options.html,
+            "all sentences, layers and heads, and the computation if attend --steps kept it, as one page "
+            "for any browser, which works offline");
         tool.option("--name PATH", options.name, "the tensor: its path, the end of its path, or its group");
         tool.option("--sentence N", options.sentence,
                     "number of the sentence, counted from 0 through the whole input");
@@ -53,6 +59,7 @@ int main(int argc, char** argv) {
                     cli::one_of({"auto", "always", "never"}));
         tool.example("tokenize < one.en | embed | attend | viz-dump --heatmap --sentence 0");
         tool.example("viz-dump attention.h5 --name attention_cross --layer 3 --head mean -o alignment.png");
+        tool.example("viz-dump attention.h5 --html attention.html");
         tool.example("viz-dump --curves model.h5.metrics.tsv --y train_loss --y valid_loss -o loss.png");
         tool.example("viz-dump --bars bleu_by_length.tsv --y-title BLEU --values -o bleu.pdf");
         tool.on_run([&] {

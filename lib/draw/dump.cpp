@@ -20,19 +20,23 @@ void apply_shorthands(DumpOptions& options) {
   if (path.ends_with(".png")) options.png = path;
   if (path.ends_with(".svg")) options.svg = path;
   if (path.ends_with(".pdf")) options.pdf = path;
+  if (path.ends_with(".html")) options.html = path;
   const bool has_form = options.list || options.heatmap || options.tsv || options.json;
   if (!has_form && path.ends_with(".tsv")) options.tsv = true;
   if (!has_form && path.ends_with(".json")) options.json = true;
   for (const char* picture : {".bmp", ".gif", ".jpg", ".jpeg", ".webp", ".eps"}) {
-    if (path.ends_with(picture)) fail<UsageError>("-o ", escaped(path), ": draws .png, .svg and .pdf only");
+    if (path.ends_with(picture))
+      fail<UsageError>("-o ", escaped(path), ": draws .png, .svg, .pdf and .html only");
   }
 }
 
 /// The forms that exclude each other.
 std::vector<std::string> forms_of(const DumpOptions& o) {
   std::vector<std::string> forms;
-  for (const auto& [name, given] :
-       {std::pair{"--heatmap", o.heatmap}, {"--curves", o.curves}, {"--bars", o.bars}}) {
+  for (const auto& [name, given] : {std::pair{"--heatmap", o.heatmap},
+                                    {"--curves", o.curves},
+                                    {"--bars", o.bars},
+                                    {"--html", !o.html.empty()}}) {
     if (given) forms.emplace_back(name);
   }
   return forms;
@@ -43,6 +47,10 @@ void check(const DumpOptions& options) {
   const bool looks = !forms.empty() || wants_pictures(options);
   if (forms.size() > 1) fail<UsageError>(forms[0], " and ", forms[1], " exclude each other");
   if (options.tsv && options.json) fail<UsageError>("--tsv and --json exclude each other");
+  if (!options.html.empty() &&
+      (wants_pictures(options) || (options.output != "-" && options.output != options.html))) {
+    fail<UsageError>("--html writes one page and nothing else: call viz-dump twice");
+  }
   if (wants_pictures(options) && !options.heatmap && options.output != "-" && !is_picture(options.output)) {
     fail<UsageError>("-o ", escaped(options.output),
                      ": nothing is left to write there; the picture goes elsewhere");
@@ -50,15 +58,6 @@ void check(const DumpOptions& options) {
   if (looks && (options.list || options.tsv || options.json)) {
     fail<UsageError>("a picture and a table cannot be written at once: call viz-dump twice");
   }
-}
-
-std::vector<Choice> choices_of(const DumpOptions& options) {
-  std::vector<Choice> choices;
-  if (!options.sentence.empty()) choices.push_back(parse_choice("sentence", options.sentence));
-  if (!options.layer.empty()) choices.push_back(parse_choice("layer", options.layer));
-  if (!options.head.empty()) choices.push_back(parse_choice("head", options.head));
-  for (const auto& text : options.slices) choices.push_back(parse_choice(text));
-  return choices;
 }
 
 void dump_list(const DumpOptions& options) {
@@ -112,11 +111,22 @@ void dump_figure(const DumpOptions& options) {
 
 }  // namespace
 
+std::vector<Choice> choices_of(const DumpOptions& options) {
+  std::vector<Choice> choices;
+  if (!options.sentence.empty()) choices.push_back(parse_choice("sentence", options.sentence));
+  if (!options.layer.empty()) choices.push_back(parse_choice("layer", options.layer));
+  if (!options.head.empty()) choices.push_back(parse_choice("head", options.head));
+  for (const auto& text : options.slices) choices.push_back(parse_choice(text));
+  return choices;
+}
+
 void dump(DumpOptions options) {
   apply_shorthands(options);
   check(options);
   if (options.curves || options.bars) {
     dump_chart(options);
+  } else if (!options.html.empty()) {
+    dump_page(options);
   } else if (options.heatmap || wants_pictures(options)) {
     dump_figure(options);
   } else if (!options.list && (options.tsv || options.json)) {

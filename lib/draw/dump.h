@@ -12,7 +12,7 @@ namespace heed::draw {
 
 struct DumpOptions {
   std::string input = "-";
-  std::string output = "-";  ///< a name ending in .png, .svg, .pdf, .tsv or .json also says what to write
+  std::string output = "-";  ///< a name ending in .png, .svg, .pdf, .html, .tsv or .json also says what
 
   // What to look at.
   std::string name;
@@ -23,6 +23,7 @@ struct DumpOptions {
   bool list = false, tsv = false, json = false, heatmap = false;
   bool curves = false, bars = false;  ///< of a table: draw/columns.h
   std::string png, svg, pdf;
+  std::string html;  ///< a page of the chosen sentences, or of all
   FigureOptions figure;
   ChartOptions chart;
   bool follow = false;                                ///< draw curves again as their table grows

@@ -64,8 +64,8 @@ Slice slice_of_sentence(const TensorMap& frame, const std::string& path, std::ve
 
 }  // namespace
 
-void visit_slices(io::FrameReader& reader, const std::string& name, std::vector<Choice> choices,
-                  const CompleteChoices& complete, const VisitSlice& visit) {
+void visit_sentences(io::FrameReader& reader, const FindTensor& find, std::vector<Choice> choices,
+                     const VisitSentence& visit) {
   Span span;
   std::int64_t seen = 0;  // sentences
   std::int64_t visited = 0;
@@ -74,19 +74,16 @@ void visit_slices(io::FrameReader& reader, const std::string& name, std::vector<
   for (TensorMap frame; reader.next(frame); frame = {}) {
     if (done) continue;
     const bool is_first = path.empty();
-    if (is_first) {
-      path = find_tensor(frame, name);
-      complete(frame, path, choices);
-    }
+    if (is_first) path = find(frame, choices);
     const std::int64_t count = sentences_of(frame.at(path));
     if (count < 0) {  // the same in every frame
-      visit(frame, take_slice(frame, path, choices), -1);
+      visit(frame, {}, choices);
       done = true;
       continue;
     }
     if (is_first) span = take_sentences(choices);
     for (std::int64_t s = std::max(span.first, seen); s < std::min(span.last, seen + count); ++s, ++visited) {
-      visit(frame, slice_of_sentence(frame, path, choices, s - seen, s), s);
+      visit(frame, {s - seen, s}, choices);
     }
     seen += count;
     done = seen >= span.last;
@@ -96,6 +93,24 @@ void visit_slices(io::FrameReader& reader, const std::string& name, std::vector<
     fail(escaped(reader.name()), ": there is no sentence ", span.first, "; it has ", seen,
          " of them, counted from 0");
   }
+}
+
+void visit_slices(io::FrameReader& reader, const std::string& name, std::vector<Choice> choices,
+                  const CompleteChoices& complete, const VisitSlice& visit) {
+  std::string path;
+  const auto find = [&](const TensorMap& frame, std::vector<Choice>& all) {
+    path = find_tensor(frame, name);
+    complete(frame, path, all);
+    return path;
+  };
+  visit_sentences(reader, find, std::move(choices),
+                  [&](const TensorMap& frame, SentenceAt at, const std::vector<Choice>& rest) {
+                    const bool whole = at.in_stream < 0;
+                    visit(frame,
+                          whole ? take_slice(frame, path, rest)
+                                : slice_of_sentence(frame, path, rest, at.in_frame, at.in_stream),
+                          at.in_stream);
+                  });
 }
 
 }  // namespace heed::draw

@@ -12,6 +12,22 @@
 
 namespace heed::draw {
 
+/// Where a sentence is; -1, -1 stands for all of a tensor that has no sentences.
+struct SentenceAt {
+  std::int64_t in_frame = -1;
+  std::int64_t in_stream = -1;
+};
+
+/// Called with the first frame: the tensor whose sentences count. May add to the choices.
+using FindTensor = std::function<std::string(const TensorMap& frame, std::vector<Choice>& choices)>;
+/// The choices are those that are left to apply: none of sentences.
+using VisitSentence =
+    std::function<void(const TensorMap& frame, SentenceAt at, const std::vector<Choice>& choices)>;
+
+/// Calls `visit` for each chosen sentence, as visit_slices does.
+void visit_sentences(io::FrameReader& reader, const FindTensor& find, std::vector<Choice> choices,
+                     const VisitSentence& visit);
+
 /// A slice with the number of its sentence in the stream, -1 when the tensor has no dimension `sentence`.
 using VisitSlice = std::function<void(const TensorMap& frame, const Slice& slice, std::int64_t sentence)>;
 /// Completes the choices once the first frame shows what there is.

@@ -1,0 +1,12 @@
+// Bytes as text (RFC 4648, section 4): what HTML pages and content policies carry.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace heed {
+
+/// `bytes` in base64 with padding: "heed" becomes "aGVlZA==".
+std::string base64(std::string_view bytes);
+
+}  // namespace heed

@@ -1,0 +1,224 @@
+// The stages of attention: what each computes, in symbols, in words and with the numbers of one query i and one
+// key j, and how to compute it again from the stages before it.
+//
+// A context offers: get(name), the matrix of a stage or null; i, j; n, m; head, heads (counted in the tensor).
+
+function dot(a, aRow, b, bRow) {
+  let sum = 0;
+  for (let c = 0; c < a.cols; ++c) sum += a.values[aRow * a.cols + c] * b.values[bRow * b.cols + c];
+  return sum;
+}
+
+function at(matrix, row, col) {
+  return matrix.values[row * matrix.cols + col];
+}
+
+/// "1.20 x 0.50 + ... (32 terms)"
+function terms(count, term, most = 3) {
+  const shown = Array.from({ length: Math.min(count, most) }, (_, c) => term(c)).join(" + ");
+  return count > most ? `${shown} + \u2026 (${count} terms)` : shown;
+}
+
+function paren(value) {
+  return value < 0 ? `(${brief(value, 3)})` : brief(value, 3);
+}
+
+/// The first of these stages that the file has.
+function firstOf(context, ...names) {
+  return names.map((name) => context.get(name)).find((matrix) => matrix) ?? null;
+}
+
+/// The largest difference between `matrix` and computed(row, col), over what can be computed in a moment.
+function difference(matrix, computed, cost = 1) {
+  const step = Math.max(1, Math.ceil((matrix.rows * matrix.cols * cost) / 2e7));
+  let most = 0;
+  for (let r = 0; r < matrix.rows; r += step) {
+    for (let c = 0; c < matrix.cols; ++c) {
+      const [value, wanted] = [at(matrix, r, c), computed(r, c)];
+      if (value !== wanted) most = Math.max(most, Math.abs(value - wanted));
+    }
+  }
+  return most;
+}
+
+/// Whether the scores are plain products of queries and keys; a network's own scores are not.
+function scoresAreProducts(context) {
+  const [q, k, s] = ["queries", "keys", "scores"].map((name) => context.get(name));
+  if (!q || !k || !s || q.cols !== k.cols) return false;
+  const wanted = dot(q, context.i, k, context.j);
+  return Math.abs(wanted - at(s, context.i, context.j)) <= 1e-3 * Math.max(1, Math.abs(wanted));
+}
+
+/// What scores were divided by: their ratio where they are largest.
+function divisor(context) {
+  const [before, after] = [context.get("scores"), context.get("scaled")];
+  let best = 0;
+  for (let k = 0; k < before.values.length; ++k) if (Math.abs(before.values[k]) > Math.abs(before.values[best])) best = k;
+  return before.values[best] / after.values[best];
+}
+
+function rootText(context, ratio) {
+  const width = context.get("queries")?.cols;
+  return width && Math.abs(Math.sqrt(width) / ratio - 1) < 1e-4 ? `\u221a${width} = ${brief(ratio, 4)}` : brief(ratio, 4);
+}
+
+/// e^x of a row with its largest value taken off, and their sum.
+function exponentials(matrix, row) {
+  const values = Array.from({ length: matrix.cols }, (_, c) => at(matrix, row, c));
+  const most = values.reduce((a, b) => Math.max(a, b), -Infinity);
+  const powers = values.map((value) => (most === -Infinity ? 0 : Math.exp(value - most)));
+  return { most, powers, sum: powers.reduce((a, b) => a + b, 0) };
+}
+
+function softmaxDifference(before, weights) {
+  let row = -1;
+  let e;
+  return difference(weights, (r, c) => {
+    if (r !== row) e = exponentials(before, r), row = r;
+    return e.sum ? e.powers[c] / e.sum : 0;
+  });
+}
+
+const isHard = (weights) => weights.values.every((w) => w === 0 || w === 1);
+
+/// In the order of the computation. `uses`: the stages shown beside the result; `strip`: of these, only row i.
+const STAGES = [
+  {
+    name: "queries", title: "Queries", formula: () => "q_i = x_i W^Q",
+    text: () => "Every word that looks has a query vector in each head: what it is looking for.",
+    numbers: (c) => [`q_i = [${terms(c.get("queries").cols, (k) => brief(at(c.get("queries"), c.i, k), 3), 6).replaceAll(" + ", ", ")}]`],
+  },
+  {
+    name: "keys", title: "Keys", formula: () => "k_j = x_j W^K",
+    text: () => "Every word that can be looked at has a key vector: what it offers to be found by.",
+    numbers: (c) => [`k_j = [${terms(c.get("keys").cols, (k) => brief(at(c.get("keys"), c.j, k), 3), 6).replaceAll(" + ", ", ")}]`],
+  },
+  {
+    name: "scores", title: "Scores", uses: ["queries", "keys"], strip: ["queries"],
+    formula: (c) => (scoresAreProducts(c) || !c.get("queries") ? "s_{ij} = q_i \u00b7 k_j = \u03a3_c q_{ic} k_{jc}" : "s_{ij} = score(q_i, k_j)"),
+    text: (c) => (scoresAreProducts(c) || !c.get("queries")
+      ? "The score of a query and a key is the product of their vectors: large when they point the same way."
+      : "The score of a query and a key comes from a small network of the model, not from a plain product."),
+    numbers: (c) => {
+      const [q, k] = [c.get("queries"), c.get("keys")];
+      const value = exact(at(c.get("scores"), c.i, c.j));
+      if (!scoresAreProducts(c)) return [`s_{ij} = ${value}`];
+      return [`s_{ij} = ${terms(q.cols, (d) => `${paren(at(q, c.i, d))} \u00d7 ${paren(at(k, c.j, d))}`)} = ${value}`];
+    },
+    again: (c) => scoresAreProducts(c) && difference(c.get("scores"), (r, j) => dot(c.get("queries"), r, c.get("keys"), j), c.get("keys").cols),
+  },
+  {
+    name: "scaled", title: "Scaled", uses: ["scores"],
+    formula: (c) => (Math.abs(divisor(c) - 1) < 1e-6 ? "z_{ij} = s_{ij}" : "z_{ij} = s_{ij} / \u221ad_k"),
+    text: () => "Long vectors make large products, so the scores are divided before the softmax: by the root of the vectors' length, and by the temperature if there is one.",
+    numbers: (c) => [`z_{ij} = ${brief(at(c.get("scores"), c.i, c.j), 4)} / ${rootText(c, divisor(c))} = ${exact(at(c.get("scaled"), c.i, c.j))}`],
+    again: (c) => difference(c.get("scaled"), (r, j) => at(c.get("scores"), r, j) / divisorOnce(c)),
+  },
+  {
+    name: "masked", title: "Masked", uses: ["scaled"],
+    formula: () => "m_{ij} = z_{ij} where i may look at j, else \u2212\u221e",
+    text: (c) => {
+      const closed = c.get("masked").values.reduce((count, value) => count + (value === -Infinity ? 1 : 0), 0);
+      return closed ? `${closed} of ${c.n * c.m} cells are closed: their score becomes minus infinity, so their weight becomes 0.` : "No cell is closed here: every query may look at every key.";
+    },
+    numbers: (c) => [`m_{ij} = ${exact(at(c.get("masked"), c.i, c.j))}`],
+    again: (c) => c.get("scaled") && difference(c.get("masked"), (r, j) => (at(c.get("masked"), r, j) === -Infinity ? -Infinity : at(c.get("scaled"), r, j))),
+  },
+  {
+    name: "weights", title: "Weights", uses: ["masked|scaled|scores"],
+    formula: (c) => {
+      const z = c.get("masked") ? "m" : c.get("scaled") ? "z" : "s";
+      return isHard(c.get("weights")) ? `w_{ij} = 1 where ${z}_{ij} is largest, else 0` : `w_{ij} = e^{${z}_{ij}} / \u03a3_{j\u2032} e^{${z}_{ij\u2032}}`;
+    },
+    text: (c) => (isHard(c.get("weights")) ? "Each query takes the one key with the largest score." : "The softmax turns each row into shares that sum to 1."),
+    numbers: (c) => {
+      const value = exact(at(c.get("weights"), c.i, c.j));
+      const before = firstOf(c, "masked", "scaled", "scores");
+      if (!before || isHard(c.get("weights"))) return [`w_{ij} = ${value}`];
+      const { most, powers, sum } = exponentials(before, c.i);
+      const taken = `(${brief(most, 4)}, the largest of the row, is taken off, which changes no weight)`;
+      return [`e^{${brief(at(before, c.i, c.j), 4)} \u2212 ${paren(most)}} = ${brief(powers[c.j], 6)} ${taken}`,
+        `\u03a3_{j\u2032} = ${brief(sum, 6)}`, `w_{ij} = ${brief(powers[c.j], 6)} / ${brief(sum, 6)} = ${value}`];
+    },
+    again: (c) => {
+      const before = firstOf(c, "masked", "scaled", "scores");
+      return before && !isHard(c.get("weights")) && softmaxDifference(before, c.get("weights"));
+    },
+  },
+  {
+    name: "values", title: "Values", formula: () => "v_j = x_j W^V",
+    text: () => "Every word that can be looked at has a value vector: what it gives to those who look.",
+    numbers: (c) => [`v_j = [${terms(c.get("values").cols, (k) => brief(at(c.get("values"), c.j, k), 3), 6).replaceAll(" + ", ", ")}]`],
+  },
+  {
+    name: "weighted_values", title: "Weighted values", uses: ["weights", "values"], strip: ["weights"],
+    formula: () => "w_{ij} v_j",
+    text: () => "Each value vector is multiplied by the weight it got from the query: one row for each key.",
+    numbers: (c) => {
+      const [w, v, x] = [c.get("weights"), c.get("values"), c.get("weighted_values")];
+      return v ? [`w_{ij} v_{j0} = ${brief(at(w, c.i, c.j), 6)} \u00d7 ${paren(at(v, c.j, 0))} = ${exact(at(x, c.j, 0))}`] : [];
+    },
+  },
+  {
+    name: "head_context", title: "Context of the head", uses: ["weighted_values"],
+    formula: () => "c_i = \u03a3_j w_{ij} v_j",
+    text: () => "The weighted values are added up: what the query takes away from this head.",
+    numbers: (c) => {
+      const x = c.get("weighted_values");
+      const value = exact(at(c.get("head_context"), c.i, 0));
+      return [x ? `c_{i0} = ${terms(x.rows, (j) => paren(at(x, j, 0)), 5)} = ${value}` : `c_{i0} = ${value}`];
+    },
+    again: (c) => c.get("values") && difference(c.get("head_context"), (r, d) => {
+      let sum = 0;
+      for (let j = 0; j < c.m; ++j) sum += at(c.get("weights"), r, j) * at(c.get("values"), j, d);
+      return sum;
+    }, c.m),
+  },
+  {
+    name: "context", title: "Context", uses: ["head_context"],
+    formula: () => "c_i = [head_0 ; head_1 ; \u2026]",
+    text: (c) => (c.heads > 1 ? `The contexts of the ${c.heads} heads side by side; this head's are columns ${c.head * c.get("context").cols / c.heads} to ${(c.head + 1) * c.get("context").cols / c.heads - 1}.` : "With one head, its context is the context."),
+    numbers: (c) => [`c_i = [${terms(c.get("context").cols, (k) => brief(at(c.get("context"), c.i, k), 3), 6).replaceAll(" + ", ", ")}]`],
+    again: (c) => {
+      const [head, all] = [c.get("head_context"), c.get("context")];
+      return head && head.cols * c.heads === all.cols && difference(head, (r, d) => at(all, r, c.head * head.cols + d));
+    },
+  },
+  {
+    name: "output", title: "Output", uses: ["context"],
+    formula: () => "y_i = c_i W^O + b^O",
+    text: () => "The heads are mixed by the output matrix; this is what the layer passes on.",
+    numbers: (c) => [`y_i = [${terms(c.get("output").cols, (k) => brief(at(c.get("output"), c.i, k), 3), 6).replaceAll(" + ", ", ")}]`],
+  },
+];
+
+function divisorOnce(context) {
+  context.divisor ??= divisor(context);
+  return context.divisor;
+}
+
+/// What the file calls otherwise than STAGES.
+const SYNONYMS = { queries: ["query"], keys: ["key"], values: ["value"] };
+
+/// A stage that nobody described.
+function plainStage(name, quantity) {
+  const title = name.replaceAll("_", " ");
+  return { name, title: title[0].toUpperCase() + title.slice(1), formula: () => "", text: () => quantity ?? "", numbers: () => [] };
+}
+
+/// A formula as elements: letters in italics, a_b and a_{bc} below the line, a^b and a^{bc} above it.
+function formulaElement(text, longestName = 1) {
+  const span = element("span", { className: "formula" });
+  const parts = text.match(/[_^]\{(?:[^{}]|\{[^{}]*\})*\}|[_^].|[A-Za-z\u03b1-\u03c9]+|[^A-Za-z_^\u03b1-\u03c9]+/gu) ?? [];
+  for (const part of parts) {
+    if (/^[_^]/.test(part)) {
+      const inside = formulaElement(part[1] === "{" ? part.slice(2, -1) : part.slice(1), 2);
+      span.append(element(part[0] === "_" ? "sub" : "sup", {}, ...inside.childNodes));
+    } else if (/^[A-Za-z\u03b1-\u03c9]+$/.test(part) && part.length <= longestName) {
+      span.append(element("i", {}, part));
+    } else {
+      span.append(part);
+    }
+  }
+  return span;
+}
