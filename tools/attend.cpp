@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "cli/tool.h"
+#include "pipeline/attend_bench.h"
 #include "pipeline/attend_job.h"
 
 using namespace heed;
@@ -33,12 +34,16 @@ const char* const kDescription =
     "  --local predictive: position/query/weight [d_q, p], position/score/weight [p]\n";
 
 /// Options of attention without a model change nothing in a model's layer: refuse them.
-void check_options(const cli::Tool& tool, const AttendPaths& paths) {
+void check_options(const cli::Tool& tool, const AttendPaths& paths, bool grid) {
   if (paths.layer.empty()) {
+    if (grid && (tool.given("query") || tool.given("weights") || tool.given("bias") || paths.input != "-"))
+      fail<UsageError>(
+          "--grid draws its own tensors: --query, --weights, --bias and INPUT have no part in it");
     if (tool.given("target")) fail<UsageError>("--target goes with --layer decoder/...");
     if (tool.given("window") && !tool.given("local")) fail<UsageError>("--window goes with --local");
     return;
   }
+  if (tool.given("bench") || grid) fail<UsageError>("--bench times attention without --layer");
   if (paths.model.empty()) fail<UsageError>("--layer needs --model (or HEED_MODEL)");
   AttendConfig fields;
   for (const Field& field : fields_of(fields)) {
@@ -53,10 +58,11 @@ void check_options(const cli::Tool& tool, const AttendPaths& paths) {
 int main(int argc, char** argv) {
   AttendConfig config;
   AttendPaths paths;
+  bool bench = false, grid = false;
   return cli::run_tool(
       "attend", "Attend from queries to keys; write scores, weights and context.", argc, argv,
       [&](cli::Tool& tool) {
-        tool.input(paths.input, "embeddings, encoder states or any tensors");
+        tool.input(paths.input, "embeddings, encoder states or any tensors", {"--grid"});
         tool.output(paths.output);
         tool.model(paths.model, cli::Need::optional);
         tool.option("--layer PATH", paths.layer,
@@ -65,6 +71,10 @@ int main(int argc, char** argv) {
                     "the translations that a decoder layer is to read, a line each");
         tool.bind(config);
         tool.option("--batch", paths.batch, "sentences per frame when INPUT is a file", cli::at_least(1));
+        tool.option("--bench", bench,
+                    "write how long it takes, and how long dot takes in its place, instead of the tensors");
+        tool.option("--grid", grid,
+                    "with --bench: drawn tensors, n = m = 16 .. 1024, d = 64 .. 512; by default of additive");
         tool.describe(kDescription);
         tool.example(
             "tokenize -m model.h5 < one.en | embed -m model.h5 | attend -m model.h5 --layer "
@@ -72,11 +82,21 @@ int main(int argc, char** argv) {
         tool.example("attend --query vectors.h5:/x --score dot --mask causal --steps -o attention.h5");
         tool.example(
             "attend --query a.h5:/q --key a.h5:/k --score additive --weights a.h5:/align -o attention.h5");
+        tool.example("attend --bench --grid");
         tool.on_run([&] {
-          check_options(tool, paths);
+          if (grid && !bench) fail<UsageError>("--grid goes with --bench");
+          check_options(tool, paths, grid);
           paths.command = tool.command_line();
           paths.seed = tool.common().seed;
-          run_attend(config, paths, static_cast<int>(tool.common().threads));
+          const int threads = static_cast<int>(tool.common().threads);
+          if (grid) {
+            if (!tool.given("score")) config.score = "additive";
+            bench_grid(config, paths, threads);
+          } else if (bench) {
+            bench_tensors(config, paths, threads);
+          } else {
+            run_attend(config, paths, threads);
+          }
         });
       });
 }

@@ -25,6 +25,8 @@ TensorMap Attention::run(const AttendOperands& operands, int threads, AttendResu
     AttendPass<T> pass(config_, operands, parameters_, threads, seed_, sentences_);
     std::vector<std::string> names{"context"};
     if (result == AttendResult::all) {
+      if (sentences_ == 0 && !parameters_.drawn.empty())
+        logging::note(concat("no --weights: drew ", parameters_.drawn, " from seed ", seed_));
       names.insert(names.end(), {"scores", "weights", "output"});
       if (config_.steps) {
         const std::int64_t terms = pass.weighted_values();

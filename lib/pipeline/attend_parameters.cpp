@@ -158,7 +158,7 @@ bool is_parameter(const std::string& path) {
 }  // namespace
 
 AttendParameters read_parameters(const AttendConfig& config) {
-  AttendParameters parameters{"the drawn ", {}};
+  AttendParameters parameters{"the drawn ", {}, ""};
   if (config.weights.empty()) return parameters;
   const auto [file, group] = split_address(config.weights);
   io::ReadOptions options;
@@ -223,7 +223,7 @@ void draw_parameters(const AttendConfig& config, const DrawSizes& sizes, std::in
     wanted.push_back({"position/query/weight", {sizes.d_q, hidden}});
     wanted.push_back({"position/score/weight", {hidden}});
   }
-  std::string words;
+  std::string& words = parameters.drawn;
   for (const NamedShape& parameter : wanted) {
     const auto& list = known_parameters();
     const auto known =
@@ -235,7 +235,6 @@ void draw_parameters(const AttendConfig& config, const DrawSizes& sizes, std::in
     parameters.tensors.add(parameter.name, Tensor::of<float>(std::move(values), parameter.shape));
     words += (words.empty() ? "" : ", ") + parameter.name + " " + to_string(parameter.shape);
   }
-  if (!words.empty()) logging::note(concat("no --weights: drew ", words, " from seed ", seed));
 }
 
 template <class T>

@@ -17,6 +17,7 @@ namespace heed {
 struct AttendParameters {
   std::string name;   ///< what messages call them: "w.h5:/", or "drawn"
   TensorMap tensors;  ///< float32 or float64, [d_in, d_out], qkv taken apart
+  std::string drawn;  ///< what was drawn, in words; empty: nothing
 
   bool has(const std::string& path) const { return tensors.contains(path); }
 };
@@ -33,7 +34,7 @@ struct DrawSizes {
   bool by_head = false;  ///< the heads are a dimension of their own: no projections
 };
 /// Draws what the score and the window need and `parameters` lacks, from the seed alone: a parameter does not
-/// change when others are drawn beside it. Says so on stderr. Nothing is drawn beside --weights.
+/// change when others are drawn beside it. Nothing is drawn beside --weights.
 void draw_parameters(const AttendConfig& config, const DrawSizes& sizes, std::int64_t seed,
                      AttendParameters& parameters);
 

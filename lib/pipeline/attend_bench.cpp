@@ -1,0 +1,125 @@
+#include "pipeline/attend_bench.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <functional>
+#include <set>
+#include <vector>
+
+#include "base/error.h"
+#include "io/text_writer.h"
+#include "pipeline/attend_inputs.h"
+#include "tensor/philox.h"
+
+namespace heed {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr double kSeconds = 0.1;  ///< each call is repeated until so much has passed
+constexpr int kLeast = 5, kMost = 1000;
+
+double milliseconds_of(const std::function<void()>& call) {
+  const auto start = Clock::now();
+  call();
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+/// The median times of calls that take turns, so that a busy moment of the machine meets all of them.
+std::vector<double> medians(const std::vector<std::function<void()>>& calls) {
+  std::vector<std::vector<double>> times(calls.size());
+  for (const auto& call : calls) call();
+  double total = 0;
+  for (int round = 0; round < kMost && (round < kLeast || total < 1000 * kSeconds); ++round) {
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+      times[i].push_back(milliseconds_of(calls[i]));
+      total += times[i].back() / static_cast<double>(calls.size());
+    }
+  }
+  std::vector<double> result;
+  for (auto& list : times) {
+    std::nth_element(list.begin(), list.begin() + static_cast<std::ptrdiff_t>(list.size() / 2), list.end());
+    result.push_back(list[list.size() / 2]);
+  }
+  return result;
+}
+
+std::string line(const char* format, auto... values) {
+  char text[160];
+  const int length = std::snprintf(text, sizeof text, format, values...);
+  return {text, static_cast<std::size_t>(length)};
+}
+
+/// The rows of the table for these tensors.
+void time_scores(const AttendConfig& config, std::int64_t seed, const AttendOperands& operands,
+                 const std::set<int>& threads, io::TextWriter& output) {
+  AttendConfig plain = config;
+  plain.score = "dot";
+  plain.weights.clear();
+  plain.qkv_order.clear();
+  plain.out_in = false;
+  plain.steps = false;
+  const Shape query = operands.query.tensor->shape(), key = operands.key.tensor->shape();
+  std::vector<AttendConfig> configs;
+  if (query.back() == key.back()) configs.push_back(plain);
+  if (configs.empty() || config.score != "dot" || !config.weights.empty()) configs.push_back(config);
+  for (const int count : threads) {
+    std::vector<Attention> attentions;
+    for (const AttendConfig& one : configs) attentions.emplace_back(one, seed);
+    std::vector<std::function<void()>> calls;
+    for (Attention& attention : attentions) {
+      calls.push_back([&] { attention.run(operands, count, AttendResult::context); });
+    }
+    const std::vector<double> times = medians(calls);
+    for (std::size_t i = 0; i < times.size(); ++i) {
+      const bool has_dot = query.back() == key.back();
+      output.write(line("%7lld %7lld %6lld  %-11s %7d %11.3f %7s\n",
+                        static_cast<long long>(query[query.size() - 2]),
+                        static_cast<long long>(key[key.size() - 2]), static_cast<long long>(query.back()),
+                        configs[i].score.c_str(), count, times[i],
+                        has_dot ? line("%.2f", times[i] / times[0]).c_str() : "-"));
+    }
+  }
+}
+
+constexpr const char* kHead = "      n       m      d  score       threads          ms   ratio\n";
+
+}  // namespace
+
+void bench_tensors(const AttendConfig& config, const AttendPaths& paths, int threads) {
+  config.check();
+  AttendInputs inputs(config, paths.input, paths.batch);
+  AttendOperands operands;
+  if (!inputs.next(operands)) fail("there are no tensors to attend over");
+  io::TextWriter output(paths.output);
+  output.write(kHead);
+  time_scores(config, paths.seed, operands, {1, threads}, output);
+  output.finish();
+}
+
+void bench_grid(const AttendConfig& config, const AttendPaths& paths, int threads) {
+  config.check();
+  io::TextWriter output(paths.output);
+  output.write(kHead);
+  for (const std::int64_t n : {16, 32, 64, 128, 256, 512, 1024}) {
+    for (const std::int64_t d : {64, 128, 256, 512}) {
+      Random random(static_cast<std::uint64_t>(paths.seed), static_cast<std::uint64_t>(n * d));
+      std::vector<Tensor> tensors;
+      for (int i = 0; i < 3; ++i) {
+        std::vector<float> values(static_cast<std::size_t>(n * d));
+        for (float& value : values) value = static_cast<float>(random.normal());
+        tensors.push_back(Tensor::of<float>(std::move(values), {n, d}));
+      }
+      AttendOperands operands;
+      operands.query = {"query", &tensors[0], "", nullptr};
+      operands.key = {"key", &tensors[1], "", nullptr};
+      operands.value = {"value", &tensors[2], "", nullptr};
+      time_scores(config, paths.seed, operands, {1, threads}, output);
+    }
+  }
+  output.finish();
+}
+
+}  // namespace heed
