@@ -26,7 +26,7 @@ Var<T> add(Var<T> a, Var<T> b);
 template <class T>
 Var<T> activate(Activation f, Var<T> x);
 
-/// dropout(x).
+/// dropout(x); x may be some columns of a matrix.
 template <class T>
 Var<T> drop_out(Var<T> x, const Dropout& drop);
 

@@ -216,39 +216,6 @@ Var<T> StepLinear<T>::operator()(Var<T> x, Var<T> onto) {
 
 namespace {
 
-/// A copy of `at` that lives as long as the pass.
-template <class T>
-StepKeys keep(Tape<T>& tape, const StepKeys& at) {
-  return {tape.arena().keep(at.sentences), at.keys};
-}
-
-/// Calls visit(i, rows of m that belong to the sentence of query i).
-template <class T, class Visit>
-void each_query(const StepKeys& at, Matrix<T> m, Visit&& visit) {
-  for (std::size_t i = 0; i < at.sentences.size(); ++i) {
-    const std::int64_t s = at.sentences[i];
-    visit(static_cast<std::int64_t>(i), m.row_range(at.keys->offset(s), at.keys->length(s)));
-  }
-}
-
-template <class T>
-void expect_keys(const char* op, Var<T> queries, Var<T> keys, const StepKeys& at) {
-  if (static_cast<std::size_t>(queries.rows()) != at.sentences.size() || keys.rows() != at.keys->rows()) {
-    fail(op, ": ", queries.rows(), " queries of ", at.sentences.size(), " sentences, ", keys.rows(),
-         " key rows, wanted ", at.keys->rows());
-  }
-}
-
-/// Scores that are -infinity everywhere.
-template <class T>
-Var<T> new_scores(Var<T> queries, const StepKeys& at) {
-  Tape<T>& tape = queries.tape();
-  Var<T> y = tape.result(queries.rows(), at.keys->longest());
-  const Matrix<T> out = tape.mutable_value(y);
-  std::fill_n(out.data, out.size(), -std::numeric_limits<T>::infinity());
-  return y;
-}
-
 /// tanh(q + k_j), a row for each key.
 template <class T>
 Matrix<T> tanh_of_sums(std::span<const T> q, Matrix<const T> k, std::vector<T>& buffer) {
@@ -270,26 +237,26 @@ Var<T> additive_scores(Var<T> q, Var<T> k, Var<T> v, const StepKeys& queries) {
   }
   Tape<T>& tape = q.tape();
   const StepKeys at = keep(tape, queries);
-  Var<T> y = new_scores(q, at);
+  Var<T> y = new_scores(tape, at);
   const Matrix<T> out = tape.mutable_value(y);
   std::vector<T> buffer;
-  each_query(at, k.value(), [&](std::int64_t i, Matrix<const T> keys) {
-    const Matrix<const T> t = tanh_of_sums(row_span(q.value(), i), keys, buffer);
-    gemm<T>(1, v.value(), t.t(), 0, Matrix<T>(out.row(i), 1, keys.rows));
+  each_query(at, [&](std::int64_t i, const StepKeys::Seen& seen) {
+    const Matrix<const T> t = tanh_of_sums(row_span(q.value(), i), seen.rows_of(k.value()), buffer);
+    gemm<T>(1, v.value(), t.t(), 0, seen.columns_of(out.row_range(i, 1)));
   });
   tape.on_backward(y, [=, &tape] {
     const Matrix<const T> d_y = tape.gradient(y);
     const Matrix<T> d_q = tape.gradient(q), d_k = tape.gradient(k), d_v = tape.gradient(v);
     std::vector<T> values, gradients;
-    each_query(at, k.value(), [&](std::int64_t i, Matrix<const T> keys) {
-      const Matrix<const T> t = tanh_of_sums(row_span(q.value(), i), keys, values);
+    each_query(at, [&](std::int64_t i, const StepKeys::Seen& seen) {
+      const Matrix<const T> t = tanh_of_sums(row_span(q.value(), i), seen.rows_of(k.value()), values);
       gradients.resize(values.size());
       const Matrix<T> d_t(gradients.data(), t.rows, t.cols);
-      const Matrix<const T> d_e(d_y.row(i), 1, keys.rows);
+      const Matrix<const T> d_e = seen.columns_of(d_y.row_range(i, 1));
       gemm<T>(1, d_e, t, 1, d_v);
       gemm<T>(1, d_e.t(), v.value(), 0, d_t);
       bias_activation_dropout_backward<T>(Activation::tanh, Dropout{}, t, d_t, d_t);
-      add_rows<T>(d_t, d_k.row_range(at.keys->offset(at.sentences[static_cast<std::size_t>(i)]), keys.rows));
+      add_rows<T>(d_t, seen.rows_of(d_k));
       sum_rows<T>(d_t, row_span(d_q, i));
     });
   });
@@ -321,19 +288,19 @@ Var<T> weighted_sum(Var<T> alpha, Var<T> m, const StepKeys& queries) {
   const StepKeys at = keep(tape, queries);
   Var<T> y = tape.result(alpha.rows(), m.cols());
   const Matrix<T> out = tape.mutable_value(y);
-  each_query(at, m.value(), [&](std::int64_t i, Matrix<const T> memory) {
-    const Matrix<const T> weights(alpha.value().row(i), 1, memory.rows);
-    gemm<T>(1, weights, memory, 0, out.row_range(i, 1));
+  std::fill_n(out.data, out.size(), T{0});  // a query may see nothing
+  each_query(at, [&](std::int64_t i, const StepKeys::Seen& seen) {
+    gemm<T>(1, seen.columns_of(alpha.value().row_range(i, 1)), seen.rows_of(m.value()), 0,
+            out.row_range(i, 1));
   });
   tape.on_backward(y, [=, &tape] {
     const Matrix<const T> d_y = tape.gradient(y);
     const Matrix<T> d_alpha = tape.gradient(alpha), d_m = tape.gradient(m);
-    each_query(at, d_m, [&](std::int64_t i, Matrix<T> d_memory) {
-      const std::int64_t first = at.keys->offset(at.sentences[static_cast<std::size_t>(i)]);
-      const Matrix<const T> weights(alpha.value().row(i), 1, d_memory.rows), d_c = d_y.row_range(i, 1);
-      gemm<T>(1, d_c, m.value().row_range(first, d_memory.rows).t(), 1,
-              Matrix<T>(d_alpha.row(i), 1, d_memory.rows));
-      gemm<T>(1, weights.t(), d_c, 1, d_memory);
+    each_query(at, [&](std::int64_t i, const StepKeys::Seen& seen) {
+      const Matrix<const T> weights = seen.columns_of(alpha.value().row_range(i, 1)),
+                            d_c = d_y.row_range(i, 1);
+      gemm<T>(1, d_c, seen.rows_of(m.value()).t(), 1, seen.columns_of(d_alpha.row_range(i, 1)));
+      gemm<T>(1, weights.t(), d_c, 1, seen.rows_of(d_m));
     });
   });
   return y;

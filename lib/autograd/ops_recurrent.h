@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "autograd/step_keys.h"
 #include "autograd/tape.h"
 #include "tensor/packing.h"
 
@@ -63,13 +64,11 @@ class StepLinear {
   std::shared_ptr<Rows> rows_;
 };
 
-/// Whose keys each query row attends to: row i those of sentence sentences[i], which are the rows
-/// keys.offset(sentence) .. of the key or memory matrix. `keys` must outlive the tape's pass.
-struct StepKeys {
-  std::span<const std::int64_t> sentences;
-  const Packing* keys = nullptr;
-};
-/// Scores are matrices [n, longest sentence], -infinity behind the end of a sentence.
+/// Scores are matrices [n, longest sentence], -infinity where a query does not look.
+
+/// e_ij = q_i . k_j: q [n, d], k [key rows, d]. Luong et al. 2015, eq. 8, dot.
+template <class T>
+Var<T> dot_scores(Var<T> q, Var<T> k, const StepKeys& at);
 
 /// e_ij = v^T tanh(q_i + k_j): q [n, a], k [key rows, a], v [1, a]. Bahdanau et al. 2015, appendix A.1.2.
 template <class T>
@@ -82,5 +81,19 @@ Var<T> softmax(Var<T> scores);
 /// c_i = sum_j alpha_ij m_j: alpha [n, longest], m [key rows, d] -> [n, d].
 template <class T>
 Var<T> weighted_sum(Var<T> alpha, Var<T> m, const StepKeys& at);
+
+// ---- attention by position: Luong et al. 2015
+/// Scores that do not look at the keys: e_ij = x_ij for the keys j that query i sees: x [n, at least the
+/// longest sentence].
+template <class T>
+Var<T> location_scores(Var<T> x, const StepKeys& at);
+
+/// p_i = S sigmoid(v . t_i), S the length of query i's sentence (eq. 9): t [n, a], v [1, a] -> [n, 1].
+template <class T>
+Var<T> predicted_positions(Var<T> t, Var<T> v, const StepKeys& at);
+
+/// alpha_ij exp(-(j - p_i)^2 / (2 (d / 2)^2)) (eq. 10): alpha [n, longest], p [n, 1].
+template <class T>
+Var<T> favour_near(Var<T> alpha, Var<T> p, std::int64_t d, const StepKeys& at);
 
 }  // namespace heed

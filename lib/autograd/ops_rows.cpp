@@ -91,11 +91,19 @@ Var<T> activate(Activation f, Var<T> x) {
 template <class T>
 Var<T> drop_out(Var<T> x, const Dropout& drop) {
   if (!drop.active()) return x;
-  expect_dense("dropout", x);
   Tape<T>& tape = x.tape();
   Var<T> y = tape.result(x.rows(), x.cols());
-  dropout<T>(drop, all(x.value()), all(tape.mutable_value(y)));
-  tape.on_backward(y, [=, &tape] { add_gradient(tape, x, Matrix<const T>(tape.gradient(y)), drop); });
+  const Matrix<const T> in = x.value();
+  const Matrix<T> out = tape.mutable_value(y);
+  for (std::int64_t i = 0; i < in.rows; ++i) std::copy_n(in.row(i), in.cols, out.row(i));
+  dropout<T>(drop, all(Matrix<const T>(out)), all(out));
+  tape.on_backward(y, [=, &tape] {
+    if (!tape.wants_gradient(x)) return;
+    const Matrix<T> d_y = tape.gradient(y), d_x = tape.gradient(x);
+    dropout<T>(drop, all(Matrix<const T>(d_y)), all(d_y));  // d_y is not needed again
+    const auto width = static_cast<std::size_t>(d_x.cols);
+    for (std::int64_t i = 0; i < d_x.rows; ++i) add_to<T>({d_y.row(i), width}, {d_x.row(i), width});
+  });
   return y;
 }
 

@@ -47,6 +47,13 @@ Var<T> Tape<T>::row_range(Var<T> whole, std::int64_t first, std::int64_t count) 
 }
 
 template <class T>
+Var<T> Tape<T>::transposed(Var<T> whole) {
+  Var<T> v = part(whole, node(whole).value.t(), 0, 0);
+  node(v).transposed = true;
+  return v;
+}
+
+template <class T>
 Var<T> Tape<T>::part(Var<T> whole, Matrix<T> value, std::int64_t first_row, std::int64_t first_column) {
   Node n;
   n.value = value;
@@ -77,6 +84,7 @@ Matrix<T> Tape<T>::gradient(Var<T> v, T& beta) {
     // The rest may stay untouched, so the whole starts from zeros.
     beta = 1;
     const Matrix<T> whole = gradient(Var<T>(this, n.whole));
+    if (n.transposed) return whole.t();
     return whole.row_range(n.first_row, n.value.rows).columns(n.first_column, n.value.cols);
   }
   if (n.gradient.data == nullptr) n.gradient = arena_.matrix<T>(n.value.rows, n.value.cols);

@@ -56,6 +56,8 @@ class Tape {
   Var<T> columns(Var<T> whole, std::int64_t first, std::int64_t count);
   /// Likewise some rows: a step of a sequence.
   Var<T> row_range(Var<T> whole, std::int64_t first, std::int64_t count);
+  /// The same elements with rows and columns swapped, without a copy.
+  Var<T> transposed(Var<T> whole);
 
   Matrix<const T> value(Var<T> v) const { return node(v).value; }
   /// The value, for the op that makes it to write.
@@ -87,6 +89,7 @@ class Tape {
     Matrix<T> gradient;
     std::int32_t whole = -1;  ///< the node of which this is a part
     std::int64_t first_row = 0, first_column = 0;
+    bool transposed = false;
     bool constant = false;
     bool touched = false;
   };

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "models/bahdanau.h"
 #include "models/cho.h"
+#include "models/luong.h"
 #include "models/sutskever.h"
 #include "models/transformer.h"
 
@@ -25,6 +26,7 @@ inline constexpr std::tuple kArchitectures{
     Architecture<Bahdanau, BahdanauConfig>{"bahdanau"},
     Architecture<Cho, ChoConfig>{"cho"},
     Architecture<Sutskever, SutskeverConfig>{"sutskever"},
+    Architecture<Luong, LuongConfig>{"luong"},
 };
 
 /// Calls visit(architecture) for the one of that name. Throws Error that lists all when there is none.

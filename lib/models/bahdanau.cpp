@@ -102,8 +102,8 @@ Var<T> Bahdanau<T>::decode(Pass<T>& pass, const Encoded<T>& memory, const Packed
   if (align.wants("query")) align.name("query", select_rows(w_a_s, order.to_packed()), target.rows);
   align.name("key", source.u_a_h, source_rows);
   align.name("value", memory.states, source_rows);
-  name_step_attention(align, "scores", e, order, target.rows, source_rows);
-  name_step_attention(align, "weights", alpha, order, target.rows, source_rows);
+  name_step_attention(align, "scores", e, order.to_packed(), target.rows, source_rows);
+  name_step_attention(align, "weights", alpha, order.to_packed(), target.rows, source_rows);
   Var<T> context = align.name("context", select_rows(c, order.to_packed()), target.rows);
   Var<T> state = layer.name("output", select_rows(s_after, order.to_packed()), target.rows);
   if (config_.readout_state == "previous") state = select_rows(s_before, order.to_packed());

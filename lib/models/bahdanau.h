@@ -45,7 +45,7 @@ struct BahdanauConfig {
     field("target_vocab_size", self.target_vocab_size, "size of the target vocabulary");
     field("d_embedding", self.d_embedding, "recurrent models: width of the embeddings");
     field("d_hidden", self.d_hidden, "recurrent models: width of a layer's state, in each direction");
-    field("d_align", self.d_align, "bahdanau: inner width of the alignment network");
+    field("d_align", self.d_align, "bahdanau, luong: inner width of the alignment network");
     field("d_maxout", self.d_maxout, "bahdanau: width of the maxout layer before the output");
     field("cell", self.cell, "recurrent models: the cell", cell_names());
     field("readout_state", self.readout_state, "bahdanau: the output reads s_i (eq. 4) or s_(i-1) (A.2.2)",

@@ -69,6 +69,8 @@ class Model {
   virtual std::int64_t d_model() const = 0;      ///< width of the encoder's states
   virtual std::int64_t n_encoder_layers() const = 0;
   virtual std::int64_t n_decoder_layers() const = 0;
+  /// Decoder layers from here on have a cross_attention.
+  virtual std::int64_t first_attending_layer() const { return 0; }
   virtual std::int64_t n_heads() const = 0;
   virtual HeadWidths head_widths() const = 0;
   virtual FinalWidths final_widths() const { return {}; }

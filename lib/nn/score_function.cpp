@@ -1,7 +1,6 @@
 #include "nn/score_function.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "base/error.h"
 
@@ -35,19 +34,6 @@ std::vector<NamedShape> score_parameters(ScoreFunction score, const ScoreSizes& 
       return {{"score/weight", {sizes.d_q, sizes.positions}}};
   }
   return {};
-}
-
-KeyWindow window_around(double p, std::int64_t d, std::int64_t keys) {
-  const double width = static_cast<double>(d), last = static_cast<double>(keys - 1);
-  const double low = std::max(0.0, std::ceil(p - width)), high = std::min(last, std::floor(p + width));
-  if (!(low <= high)) return {0, 0};
-  const auto first = static_cast<std::int64_t>(low);
-  return {first, static_cast<std::int64_t>(high) - first + 1};
-}
-
-double window_factor(std::int64_t s, double p, std::int64_t d) {
-  const double distance = (static_cast<double>(s) - p) / (static_cast<double>(d) / 2);
-  return std::exp(-distance * distance / 2);
 }
 
 }  // namespace heed

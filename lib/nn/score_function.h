@@ -2,16 +2,15 @@
 // same in models, in files and in `attend --weights`. q and k are what the projections query/{weight, bias}
 // and key/{weight, bias} leave, where there are any.
 //
-//   dot         q . k                                Luong et al. 2015, eq. 8
+//   dot         q . k                                Luong et al. 2015, section 3.1
 //   scaled-dot  q . k / sqrt(d_k)                    Vaswani et al. 2017, eq. 1
-//   general     q^T W k                              Luong, eq. 8; score/weight W [d_q, d_k]
+//   general     q^T W k                              Luong, 3.1; score/weight W [d_q, d_k]
 //   additive    v^T tanh(q + k)                      Bahdanau et al. 2015, A.1.2; score/weight v [a], where q
 //               and k are W_q q' [a] and W_k k' [a]: query/weight [d_q', a], key/weight [d_k', a]; its bias,
 //               where there is one, is query/bias [a]
-//   concat      v^T tanh(W [q; k] + b)               Luong, eq. 8; concat/weight W [d_q + d_k, a], the
-//   query's
+//   concat      v^T tanh(W [q; k] + b)               Luong, 3.1; concat/weight W [d_q + d_k, a], the query's
 //               rows first, concat/bias b [a] if any, score/weight v [a]
-//   location    (q^T W)_j                            Luong, eq. 9; score/weight W [d_q, positions]; j counts
+//   location    (q^T W)_j                            Luong, eq. 8; score/weight W [d_q, positions]; j counts
 //               keys from 0 and the keys themselves are not looked at
 //
 // Of several heads, each parameter may have the head as a first dimension; without it the heads share it.
@@ -29,6 +28,7 @@
 #include <vector>
 
 #include "base/shape.h"
+#include "tensor/key_window.h"
 
 namespace heed {
 
@@ -51,13 +51,5 @@ struct NamedShape {
 };
 /// The score's own parameters that there must be, for one head.
 std::vector<NamedShape> score_parameters(ScoreFunction score, const ScoreSizes& sizes);
-
-/// The keys around a position p of S keys.
-struct KeyWindow {
-  std::int64_t first = 0, count = 0;
-};
-KeyWindow window_around(double p, std::int64_t d, std::int64_t keys);
-/// exp(-(s - p)^2 / (2 (D / 2)^2))
-double window_factor(std::int64_t s, double p, std::int64_t d);
 
 }  // namespace heed

@@ -1,31 +1,27 @@
 #include "nn/step_attention.h"
 
-#include <algorithm>
-
 namespace heed {
 
 template <class T>
 void name_step_attention(const Scope<T>& scope, const std::string& name, const std::vector<Var<T>>& steps,
-                         const StepOrder& order, const Packing& queries, const Packing& keys) {
+                         const std::vector<RowOf>& rows, const Packing& queries, const Packing& keys) {
   if (!scope.wants(name)) return;
-  std::vector<std::int64_t> block{0};  // where each sentence's block begins
+  std::vector<T> blocks;
   for (std::int64_t s = 0; s < queries.sentences(); ++s) {
-    block.push_back(block.back() + queries.length(s) * keys.length(s));
-  }
-  std::vector<T> blocks(static_cast<std::size_t>(block.back()));
-  for (std::int64_t t = 0; t < order.steps(); ++t) {
-    const Matrix<const T> rows = steps[static_cast<std::size_t>(t)].value();
-    for (std::int64_t i = 0; i < rows.rows; ++i) {
-      const std::int64_t s = order.sentences(t)[static_cast<std::size_t>(i)], m = keys.length(s);
-      std::copy_n(rows.row(i), m, blocks.begin() + block[static_cast<std::size_t>(s)] + t * m);
+    for (std::int64_t i = queries.offset(s); i < queries.offset(s + 1); ++i) {
+      const RowOf at = rows[static_cast<std::size_t>(i)];
+      const T* row = steps[static_cast<std::size_t>(at.part)].value().row(at.row);
+      blocks.insert(blocks.end(), row, row + keys.length(s));
     }
   }
   scope.name_attention(name, blocks, 1, queries, keys);
 }
 
-template void name_step_attention(const Scope<float>&, const std::string&, const std::vector<Var<float>>&,
-                                  const StepOrder&, const Packing&, const Packing&);
-template void name_step_attention(const Scope<double>&, const std::string&, const std::vector<Var<double>>&,
-                                  const StepOrder&, const Packing&, const Packing&);
+#define HEED_INSTANTIATE(T)                                                                          \
+  template void name_step_attention(const Scope<T>&, const std::string&, const std::vector<Var<T>>&, \
+                                    const std::vector<RowOf>&, const Packing&, const Packing&);
+HEED_INSTANTIATE(float)
+HEED_INSTANTIATE(double)
+#undef HEED_INSTANTIATE
 
 }  // namespace heed

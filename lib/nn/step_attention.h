@@ -4,15 +4,15 @@
 #include <string>
 #include <vector>
 
+#include "autograd/ops_recurrent.h"
 #include "nn/scope.h"
-#include "nn/step_order.h"
 
 namespace heed {
 
-/// Names scores or weights under `scope`: steps[t] holds a row [longest key sentence] for each sentence that
-/// `order` has at step t; what is recorded are the blocks of Recorder::record_attention, for one head.
+/// Names scores or weights under `scope`: rows[i] tells which row of `steps`, [longest key sentence] wide, is
+/// that of the packed query i; what is recorded are the blocks of Recorder::record_attention, for one head.
 template <class T>
 void name_step_attention(const Scope<T>& scope, const std::string& name, const std::vector<Var<T>>& steps,
-                         const StepOrder& order, const Packing& queries, const Packing& keys);
+                         const std::vector<RowOf>& rows, const Packing& queries, const Packing& keys);
 
 }  // namespace heed

@@ -24,12 +24,13 @@ AttentionLayer attention_layer(const Model<float>& model, std::string path) {
     for (std::int64_t i = 0; i < count; ++i) {
       const std::string layer = stack + "/layer_" + std::to_string(i);
       if (model.self_attends() && path == layer + "/self_attention") return {path, i, decoder, false};
-      if (decoder && path == layer + "/cross_attention") return {path, i, true, true};
+      if (decoder && i >= model.first_attending_layer() && path == layer + "/cross_attention")
+        return {path, i, true, true};
     }
   }
   if (!model.self_attends()) {
-    fail<UsageError>("--layer: got '", escaped(path), "', this ", model.architecture(),
-                     " has decoder/layer_I/cross_attention for I below ", model.n_decoder_layers());
+    fail<UsageError>("--layer: got '", escaped(path), "', this ", model.architecture(), " has decoder/layer_",
+                     model.first_attending_layer(), "/cross_attention");
   }
   fail<UsageError>("--layer: got '", escaped(path), "', this ", model.architecture(),
                    " has encoder/layer_I/self_attention for I below ", model.n_encoder_layers(),

@@ -215,9 +215,10 @@ class DecodeJob {
       words.push_back(
           {words_of(loaded_.source, input.source[s]), words_of(loaded_.target, results[s].front().ids)});
     }
-    const std::int64_t layer = config_.align_layer >= 0
-                                   ? config_.align_layer
-                                   : std::max<std::int64_t>(loaded_.model->n_decoder_layers() - 2, 0);
+    const std::int64_t layer =
+        config_.align_layer >= 0
+            ? config_.align_layer
+            : std::max<std::int64_t>(attention.at("attention_cross/weights").shape()[1] - 2, 0);
     std::string text;
     for (const std::string& line : pharaoh_links(attention.at("attention_cross/weights"), layer, words))
       text += line + "\n";

@@ -156,8 +156,8 @@ TensorMap decoder_attention(const Model<float>& model, const PackedStates& memor
     ranks = std::max(ranks, static_cast<std::int64_t>(list.size()));
     for (const Hypothesis& h : list) longest = std::max(longest, static_cast<std::int64_t>(h.ids.size()));
   }
-  const std::int64_t sentences = memory.rows.sentences(), layers = model.n_decoder_layers(),
-                     heads = model.n_heads();
+  const std::int64_t sentences = memory.rows.sentences(), first_layer = model.first_attending_layer(),
+                     layers = model.n_decoder_layers() - first_layer, heads = model.n_heads();
   AttentionTensor cross(sentences, ranks, layers, heads, longest, memory.rows.longest());
   AttentionTensor self(sentences, ranks, model.self_attends() ? layers : 0, heads, longest, longest);
   Tensor query_length = Tensor::zeros<std::int32_t>({sentences, ranks}, {"sentence", "rank"});
@@ -179,8 +179,8 @@ TensorMap decoder_attention(const Model<float>& model, const PackedStates& memor
     if (list.empty()) return;
     std::set<std::string> names;
     for (std::int64_t l = 0; l < layers; ++l) {
-      names.insert(layer_name(l, "cross_attention"));
-      if (model.self_attends()) names.insert(layer_name(l, "self_attention"));
+      names.insert(layer_name(first_layer + l, "cross_attention"));
+      if (model.self_attends()) names.insert(layer_name(first_layer + l, "self_attention"));
     }
     AttentionRecorder recorder(names);
     InferencePass pass(model, &recorder);
@@ -193,8 +193,8 @@ TensorMap decoder_attention(const Model<float>& model, const PackedStates& memor
           tensor.set(r.sentence, r.rank, l, h, q, weights);
         };
       };
-      recorder.each_row(layer_name(l, "cross_attention"), keep(cross));
-      if (model.self_attends()) recorder.each_row(layer_name(l, "self_attention"), keep(self));
+      recorder.each_row(layer_name(first_layer + l, "cross_attention"), keep(cross));
+      if (model.self_attends()) recorder.each_row(layer_name(first_layer + l, "self_attention"), keep(self));
     }
   });
 

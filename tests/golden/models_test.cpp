@@ -21,7 +21,16 @@ const std::vector<std::string> kModels{"transformer_post_norm",
                                        "cho_paper",
                                        "cho_mixed",
                                        "sutskever_shallow",
-                                       "sutskever_deep"};
+                                       "sutskever_deep",
+                                       "luong_dot",
+                                       "luong_general",
+                                       "luong_concat",
+                                       "luong_location",
+                                       "luong_additive",
+                                       "luong_local_m",
+                                       "luong_local_p",
+                                       "luong_local_p_concat",
+                                       "luong_bidirectional"};
 
 PackedTokens read_sentences(const TensorMap& golden, const std::string& group) {
   return {numbers<std::int32_t>(golden.at(group + "/ids")),

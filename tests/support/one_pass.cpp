@@ -124,10 +124,12 @@ int compare(char** argv) {
   Comparison comparison(staged);
   comparison.rows("embeddings/values", source.rows, recorder.kept.at("encoder/embedded").values);
   comparison.rows("encoder/states", source.rows, recorder.kept.at("encoder/output").values);
-  comparison.blocks("attention/scaled", queries, keys, recorder.kept.at(layer + "/scores").values);
+  comparison.blocks(staged.contains("attention/scaled") ? "attention/scaled" : "attention/scores", queries,
+                    keys, recorder.kept.at(layer + "/scores").values);
   comparison.blocks("attention/weights", queries, keys, recorder.kept.at(layer + "/weights").values);
   comparison.rows("attention/context", queries, recorder.kept.at(layer + "/context").values);
-  comparison.rows("attention/output", queries, recorder.kept.at(layer + "/output").values);
+  if (staged.contains("attention/output"))
+    comparison.rows("attention/output", queries, recorder.kept.at(layer + "/output").values);
   Tensor token = staged.at("hypotheses/token_logprob");  // (sentence, rank = 1, position)
   TensorMap reshaped;
   const Shape shape = token.shape();

@@ -1,0 +1,313 @@
+#include "models/luong.h"
+
+#include <numeric>
+
+#include "base/check.h"
+#include "base/error.h"
+#include "models/hypothesis_states.h"
+#include "models/luong_decoder.h"
+#include "nn/step_attention.h"
+
+namespace heed {
+
+void LuongConfig::check() const {
+  check_size("source_vocab_size", source_vocab_size, 10'000'000);
+  check_size("target_vocab_size", target_vocab_size, 10'000'000);
+  check_size("d_embedding", d_embedding, 65'536);
+  check_size("d_hidden", d_hidden, 65'536);
+  check_size("n_layers", n_layers, 1'000);
+  if (d_attentional != 0) check_size("d_attentional", d_attentional, 65'536);
+  check_size("d_align", d_align, 65'536);
+  check_size("max_source_positions", max_source_positions, 1'000'000);
+  check_size("window", window, 1'000'000);
+  check_probability("dropout", dropout);
+  check_probability("output_dropout", output_dropout);
+  if (bidirectional && reverse_source) {
+    fail<UsageError>("reverse_source: a bidirectional encoder reads both ways already");
+  }
+}
+
+template <class T>
+Luong<T>::Luong(const LuongConfig& config) : RecurrentModel<T, LuongConfig>(config) {
+  declare_parameters();
+}
+
+/// First values: section 4.1, uniform in +-0.1 throughout; or Glorot's.
+template <class T>
+void Luong<T>::declare_parameters() {
+  ParameterSet<T>& p = this->parameters_;
+  const RecurrentSizes encoder = config_.encoder(), decoder = config_.decoder();
+  const std::int64_t m = config_.d_embedding, k = decoder.d_hidden, a = config_.d_align,
+                     d = config_.attentional_width();
+  const bool paper = config_.init == "paper";
+  auto init = [&](std::int64_t d_in, std::int64_t d_out) {
+    return paper ? Init::uniform(0.1) : Init::xavier(d_in, d_out);
+  };
+  auto matrix = [&](const std::string& name, std::int64_t d_in, std::int64_t d_out) {
+    p.add(name, {d_in, d_out}, init(d_in, d_out));
+  };
+  auto recurrent_layer = [&](const std::string& scope, const RecurrentSizes& sizes, std::int64_t d_in) {
+    const std::int64_t width = sizes.d_hidden;
+    add_recurrent(p, scope, sizes, d_in,
+                  {init(d_in, width), paper ? Init::uniform(0.1) : Init::orthogonal(),
+                   paper ? Init::uniform(0.1) : Init::zeros()});
+  };
+  const Init words = paper ? Init::uniform(0.1) : Init::normal(0.1);
+
+  p.add("encoder/embedding/weight", {config_.source_vocab_size, m}, words);
+  for (std::int64_t l = 0; l < config_.n_layers; ++l) {
+    const std::string layer = "encoder/layer_" + std::to_string(l);
+    const std::int64_t d_in = l == 0 ? m : k;
+    if (config_.bidirectional) {
+      recurrent_layer(layer + "/forward", encoder, d_in);
+      recurrent_layer(layer + "/backward", encoder, d_in);
+    } else {
+      recurrent_layer(layer + "/state", encoder, d_in);
+    }
+  }
+  p.add("decoder/embedding/weight", {config_.target_vocab_size, m}, words);
+  for (std::int64_t l = 0; l < config_.n_layers; ++l) {
+    const std::string state = "decoder/layer_" + std::to_string(l) + "/state";
+    recurrent_layer(state, decoder, l == 0 ? m : k);
+    if (l == 0 && config_.input_feeding) add_gate_input(p, state, "feed", decoder, d, init(d, k));
+  }
+
+  const std::string align = "decoder/layer_" + std::to_string(config_.n_layers - 1) + "/cross_attention";
+  auto vector = [&](const std::string& name) { p.add(name, {a}, init(a, 1)); };
+  if (config_.score == "general") matrix(align + "/score/weight", k, k);
+  if (config_.score == "location") matrix(align + "/score/weight", k, config_.max_source_positions);
+  if (config_.score == "concat") matrix(align + "/concat/weight", 2 * k, a);
+  if (config_.score == "additive") {
+    matrix(align + "/query/weight", k, a);
+    matrix(align + "/key/weight", k, a);
+  }
+  if (config_.score == "concat" || config_.score == "additive") vector(align + "/score/weight");
+  if (config_.attention == "local-p") {
+    matrix(align + "/position/query/weight", k, a);
+    vector(align + "/position/score/weight");
+  }
+  const Init w_c = init(2 * k, d);
+  p.add("decoder/attentional/context/weight", {k, d}, w_c);
+  p.add("decoder/attentional/state/weight", {k, d}, w_c);
+  matrix("decoder/output/weight", d, config_.target_vocab_size);
+}
+
+namespace {
+
+/// One layer of the encoder: h of every row and the last states. A reversed source is read from its last word
+/// on; h keeps the sentence's own order.
+template <class T>
+RecurrentOutput<T> encoder_layer(const Scope<T>& layer, const LuongConfig& config, Var<T> x,
+                                 const Packing& rows) {
+  const RecurrentSizes sizes = config.encoder();
+  if (!config.bidirectional) {
+    return recurrent(layer / "state", sizes, x, rows,
+                     config.reverse_source ? Direction::backward : Direction::forward);
+  }
+  const RecurrentOutput<T> f = recurrent(layer / "forward", sizes, x, rows, Direction::forward),
+                           b = recurrent(layer / "backward", sizes, x, rows, Direction::backward);
+  const std::int64_t n = sizes.d_hidden;
+  Tape<T>& tape = layer.tape();
+  Var<T> last = side_by_side(tape.columns(f.last, 0, n), tape.columns(b.last, 0, n));
+  if (sizes.cell == "lstm") {
+    last = side_by_side(last, side_by_side(tape.columns(f.last, n, n), tape.columns(b.last, n, n)));
+  }
+  return {side_by_side(f.h, b.h), last};
+}
+
+}  // namespace
+
+template <class T>
+Encoded<T> Luong<T>::encode(Pass<T>& pass, const Encoded<T>& input, std::int64_t first,
+                            std::int64_t last) const {
+  this->expect_layers(first, last);
+  const Scope<T> encoder = Scope<T>(pass) / "encoder";
+  Encoded<T> x = input;
+  for (std::int64_t l = first; l < last; ++l) {
+    const Scope<T> layer = encoder / ("layer_" + std::to_string(l));
+    const RecurrentOutput<T> out = encoder_layer(layer, config_, x.states, *x.rows);
+    x.states = layer.name("output", drop_out(out.h, layer.dropout(config_.dropout)), *x.rows);
+    x.final_states.push_back(out.last);
+  }
+  if (last == config_.n_layers) encoder.name("output", x.states, *x.rows);
+  return x;
+}
+
+namespace {
+
+/// What the decoder computed for all words: parts, and the row of each word in them.
+template <class T>
+struct Decoded {
+  std::vector<std::vector<Var<T>>> hidden;  ///< of each layer
+  std::vector<Attended<T>> attended;
+  std::vector<RowOf> rows;  ///< of the packed words
+
+  /// One of Attended's values, for the packed words.
+  Var<T> packed(Var<T> Attended<T>::*value) const { return select_rows(parts(value), rows); }
+  std::vector<Var<T>> parts(Var<T> Attended<T>::*value) const {
+    std::vector<Var<T>> list;
+    for (const Attended<T>& part : attended) list.push_back(part.*value);
+    return list;
+  }
+};
+
+/// With input feeding: each step reads h~ of the one before (section 3.3).
+template <class T>
+Decoded<T> step_by_step(Pass<T>& pass, const LuongConfig& config, const LuongSource<T>& source,
+                        const std::vector<Var<T>>& first_states, Var<T> embedded, const Packing& rows) {
+  Tape<T>& tape = *pass.tape;
+  const StepOrder order(rows);
+  LuongSteps<T> decoder(pass, config, source, order.rows());
+  const Var<T> input = select_rows<T>({decoder.input(embedded)}, order.to_time_order());
+  Decoded<T> result;
+  result.hidden.resize(first_states.size());
+  result.rows = order.to_packed();
+  std::vector<Var<T>> states;
+  for (const Var<T>& state : first_states) states.push_back(select_rows<T>({state}, order.to_first_step()));
+  Var<T> fed;
+  for (std::int64_t t = 0; t < order.steps(); ++t) {
+    const std::int64_t n = order.active(t);
+    for (Var<T>& state : states) state = tape.row_range(state, 0, n);
+    if (fed) fed = tape.row_range(fed, 0, n);
+    const std::vector<std::int64_t> times(static_cast<std::size_t>(n), t);
+    const auto step =
+        decoder(tape.row_range(input, order.first(t), n), states, fed, {order.sentences(t), times});
+    states = step.states;
+    fed = step.attended.attentional;
+    for (std::size_t l = 0; l < states.size(); ++l) result.hidden[l].push_back(decoder.hidden(states[l], l));
+    result.attended.push_back(step.attended);
+  }
+  return result;
+}
+
+/// Without: the recurrence runs through all words before the attention looks at any.
+template <class T>
+Decoded<T> all_at_once(Pass<T>& pass, const LuongConfig& config, const LuongSource<T>& source,
+                       const std::vector<Var<T>>& first_states, Var<T> embedded, const Packing& rows) {
+  const Scope<T> decoder = Scope<T>(pass) / "decoder";
+  Decoded<T> result;
+  Var<T> x = embedded;
+  for (std::size_t l = 0; l < first_states.size(); ++l) {
+    const Scope<T> layer = decoder / ("layer_" + std::to_string(l));
+    const Var<T> h =
+        recurrent(layer / "state", config.decoder(), x, rows, Direction::forward, first_states[l]).h;
+    result.hidden.push_back({h});
+    x = drop_out(h, layer.dropout(config.dropout));
+  }
+  std::vector<std::int64_t> sentences, times;
+  for (std::int64_t s = 0; s < rows.sentences(); ++s) {
+    for (std::int64_t t = 0; t < rows.length(s); ++t) {
+      result.rows.push_back({0, rows.offset(s) + t});
+      sentences.push_back(s);
+      times.push_back(t);
+    }
+  }
+  LuongAttention<T> attention(pass, config, source, rows.rows());
+  result.attended.push_back(attention(x, {sentences, times}));
+  return result;
+}
+
+}  // namespace
+
+template <class T>
+Var<T> Luong<T>::decode(Pass<T>& pass, const Encoded<T>& memory, const PackedTokens& target) const {
+  this->expect_same_sentences(memory, target);
+  const Packing& source_rows = *memory.rows;
+  const Scope<T> decoder = Scope<T>(pass) / "decoder";
+  const LuongSource<T> source = compare_with(pass, config_, memory.states, source_rows);
+  const Var<T> embedded = this->embed(pass, Side::target, {shifted_right(target), target.rows});  // E y_(t-1)
+  const auto decoded = config_.input_feeding ? step_by_step<T> : all_at_once<T>;
+  const Decoded<T> all = decoded(pass, config_, source, memory.final_states, embedded, target.rows);
+  for (std::size_t l = 0; l < all.hidden.size(); ++l) {
+    const Scope<T> layer = decoder / ("layer_" + std::to_string(l));
+    if (layer.wants("output")) layer.name("output", select_rows(all.hidden[l], all.rows), target.rows);
+  }
+  const Scope<T> align = cross_attention_scope(pass, config_);
+  auto name = [&](const std::string& name, Var<T> Attended<T>::*value) {
+    if (align.wants(name)) align.name(name, all.packed(value), target.rows);
+  };
+  name("query", &Attended<T>::query);
+  align.name("key", source.key, source_rows);
+  align.name("value", memory.states, source_rows);
+  name_step_attention(align, "scores", all.parts(&Attended<T>::scores), all.rows, target.rows, source_rows);
+  name_step_attention(align, "weights", all.parts(&Attended<T>::weights), all.rows, target.rows, source_rows);
+  if (config_.attention == "local-p") name("position", &Attended<T>::position);
+  name("context", &Attended<T>::context);
+  const Var<T> attentional =
+      drop_out(all.packed(&Attended<T>::attentional), decoder.dropout(config_.output_dropout));
+  return decoder.name("output", attentional, target.rows);
+}
+
+namespace {
+
+template <class T>
+std::vector<T> copy_of(Matrix<const T> dense) {
+  return {dense.data, dense.data + dense.size()};
+}
+
+/// A hypothesis is its sentence, its layers' states and, behind the first step, h~_t.
+template <class T>
+class LuongStepper final : public Stepper<T> {
+ public:
+  LuongStepper(const Luong<T>& model, const Encoded<T>& memory)
+      : model_(model),
+        source_rows_(*memory.rows),
+        sentences_(static_cast<std::size_t>(source_rows_.sentences())),
+        h_(copy_of(memory.states.value())) {
+    pass_.tape = &tape_;
+    pass_.parameters = &model.parameters();
+    const Var<T> h = tape_.constant(memory.states.value());
+    key_ = copy_of(compare_with(pass_, model.config(), h, source_rows_).key.value());
+    states_.keep(memory.final_states);
+    std::iota(sentences_.begin(), sentences_.end(), 0);
+  }
+  Matrix<const T> step(std::span<const std::int32_t> tokens, std::span<const std::int64_t> parents) override {
+    tape_.reset();
+    std::vector<Var<T>> states = states_.take(tape_, parents);
+    Var<T> fed;
+    if (time_ > 0) {
+      fed = states.back();
+      states.pop_back();
+    }
+    std::vector<std::int64_t> sentences;
+    for (std::int64_t parent : parents) sentences.push_back(sentences_[static_cast<std::size_t>(parent)]);
+    sentences_ = std::move(sentences);
+
+    const std::int64_t rows = source_rows_.rows();
+    auto dense = [&](const std::vector<T>& values) {
+      return tape_.constant({values.data(), rows, static_cast<std::int64_t>(values.size()) / rows});
+    };
+    const LuongSource<T> source{dense(h_), dense(key_), &source_rows_};
+    LuongSteps<T> decoder(pass_, model_.config(), source, static_cast<std::int64_t>(tokens.size()));
+    PackedTokens words;
+    words.append(tokens);
+    const std::vector<std::int64_t> times(tokens.size(), time_++);
+    auto step =
+        decoder(decoder.input(model_.embed(pass_, Side::target, words)), states, fed, {sentences_, times});
+    step.states.push_back(step.attended.attentional);
+    states_.keep(step.states);
+    return model_.logits(pass_, step.attended.attentional).value();
+  }
+
+ private:
+  const Luong<T>& model_;
+  Packing source_rows_;
+  Tape<T> tape_;
+  Pass<T> pass_;
+  HypothesisStates<T> states_;
+  std::vector<std::int64_t> sentences_;  ///< of the hypotheses
+  std::vector<T> h_, key_;               ///< of LuongSource
+  std::int64_t time_ = 0;
+};
+
+}  // namespace
+
+template <class T>
+std::unique_ptr<Stepper<T>> Luong<T>::stepper(const Encoded<T>& memory) const {
+  return std::make_unique<LuongStepper<T>>(*this, memory);
+}
+
+template class Luong<float>;
+template class Luong<double>;
+
+}  // namespace heed

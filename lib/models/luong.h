@@ -1,0 +1,114 @@
+// Attention-based translation after Luong, Pham, Manning (Effective approaches to attention-based neural
+// machine translation, EMNLP 2015). A stack of recurrent layers reads the source, another, which starts from
+// the first one's last states, writes the target; attention comes behind the recurrence: the decoder's
+// CURRENT state s_t (h_t in the paper) chooses the context c_t, and both make the attentional state h~_t.
+// Notation: h_s (h-bar in the paper) the encoder's upper states, a_t weights, p_t the middle of local
+// attention's window; positions count from 0. m = d_embedding, n = d_hidden, k = state() width of the
+// decoder's states and of h_s: n, or 2 n when the encoder is bidirectional; d = width of h~_t.
+//
+// Parameters: encoder/embedding/weight [V_x, m]; encoder/layer_<l>/state, or {forward, backward}: recurrent
+// layers (nn/recurrent.h); decoder/embedding/weight [V_y, m]; decoder/layer_<l>/state, the lowest with
+// feed/<gate>/weight [d, k] under input feeding; attention lies behind the uppermost layer:
+// decoder/layer_<l>/cross_attention/: those of the score (nn/score_function.h) and of local-p's positions;
+// decoder/attentional/{context, state}/weight [k, d]: the halves of W_c; decoder/output/weight W_s [d, V_y].
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "models/recurrent_model.h"
+#include "nn/recurrent.h"
+
+namespace heed {
+
+struct LuongConfig {
+  static constexpr const char* kArchitecture = "luong";
+  std::int64_t source_vocab_size = 0;
+  std::int64_t target_vocab_size = 0;
+  std::int64_t d_embedding = 1000;
+  std::int64_t d_hidden = 1000;
+  std::int64_t n_layers = 4;
+  std::int64_t d_attentional = 0;
+  std::string cell = "lstm";
+  bool bidirectional = false;
+  bool reverse_source = true;
+  bool input_feeding = true;
+  std::string score = "dot";
+  std::int64_t d_align = 1000;
+  std::int64_t max_source_positions = 50;
+  std::string attention = "global";
+  std::int64_t window = 10;
+  std::string init = "paper";
+  double dropout = 0;
+  double output_dropout = 0;
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& field) {
+    field("source_vocab_size", self.source_vocab_size, "size of the source vocabulary");
+    field("target_vocab_size", self.target_vocab_size, "size of the target vocabulary");
+    field("d_embedding", self.d_embedding, "recurrent models: width of the embeddings");
+    field("d_hidden", self.d_hidden, "recurrent models: width of a layer's state, in each direction");
+    field("n_layers", self.n_layers, "recurrent models: layers of the encoder and as many of the decoder");
+    field("d_attentional", self.d_attentional, "luong: width of what the output layer reads; 0: the state's");
+    field("cell", self.cell, "recurrent models: the cell", cell_names());
+    field("bidirectional", self.bidirectional, "luong: the encoder reads in both directions");
+    field("reverse_source", self.reverse_source, "recurrent models: the encoder reads the source backwards");
+    field("input_feeding", self.input_feeding, "luong: the decoder reads its last attentional state");
+    field("score", self.score, "luong: how a state is compared with the source's",
+          {"dot", "general", "concat", "location", "additive"});
+    field("d_align", self.d_align, "bahdanau, luong: inner width of the alignment network");
+    field("max_source_positions", self.max_source_positions, "luong: longest source with --score location");
+    field("attention", self.attention,
+          "luong: to all of the source, or to a window that moves or is predicted",
+          {"global", "local-m", "local-p"});
+    field("window", self.window, "luong: D, local attention sees 2 D + 1 positions");
+    field("init", self.init, "recurrent models: first values as in the paper, or uniform by width (Glorot)",
+          {"paper", "xavier"});
+    field("dropout", self.dropout, "dropout on each sublayer's output");
+    field("output_dropout", self.output_dropout, "luong: dropout on what the output layer reads");
+  }
+
+  /// A layer of the encoder, in one direction.
+  RecurrentSizes encoder() const { return {cell, d_hidden}; }
+  /// A layer of the decoder, as wide as the encoder's states.
+  RecurrentSizes decoder() const { return {cell, bidirectional ? 2 * d_hidden : d_hidden}; }
+  std::int64_t attentional_width() const { return d_attentional > 0 ? d_attentional : decoder().d_hidden; }
+  /// Throws UsageError naming the field and what it must be.
+  void check() const;
+};
+
+template <class T>
+class Luong final : public RecurrentModel<T, LuongConfig> {
+ public:
+  explicit Luong(const LuongConfig& config);
+
+  std::int64_t d_model() const override { return config_.decoder().d_hidden; }
+  std::int64_t n_encoder_layers() const override { return config_.n_layers; }
+  std::int64_t n_decoder_layers() const override { return config_.n_layers; }
+  std::int64_t first_attending_layer() const override { return config_.n_layers - 1; }
+  std::int64_t n_heads() const override { return 1; }
+  std::int64_t max_length() const override {
+    return config_.score == "location" ? config_.max_source_positions : 0;
+  }
+  HeadWidths head_widths() const override {
+    return {config_.score == "additive" ? config_.d_align : d_model(), d_model()};
+  }
+  FinalWidths final_widths() const override {
+    const RecurrentSizes state = config_.decoder();
+    return {state.d_hidden, state.state_width() - state.d_hidden};
+  }
+
+  using Model<T>::encode;
+  Encoded<T> encode(Pass<T>& pass, const Encoded<T>& input, std::int64_t first,
+                    std::int64_t last) const override;
+  Var<T> decode(Pass<T>& pass, const Encoded<T>& memory, const PackedTokens& target) const override;
+  std::unique_ptr<Stepper<T>> stepper(const Encoded<T>& memory) const override;
+
+ private:
+  void declare_parameters();
+
+  using RecurrentModel<T, LuongConfig>::config_;
+};
+
+}  // namespace heed
