@@ -1,5 +1,7 @@
 #include "pipeline/attend_bench.h"
 
+#include <time.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -21,28 +23,40 @@ using Clock = std::chrono::steady_clock;
 constexpr double kSeconds = 0.1;  ///< each call is repeated until so much has passed
 constexpr int kLeast = 5, kMost = 1000;
 
-double milliseconds_of(const std::function<void()>& call) {
-  const auto start = Clock::now();
-  call();
-  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+/// Milliseconds on the wall, and of processors: other work on the machine disturbs these less.
+struct Times {
+  double wall = 0, processors = 0;
+};
+
+double processor_seconds() {
+  timespec time;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+double median(std::vector<double> list) {
+  const auto middle = list.begin() + static_cast<std::ptrdiff_t>(list.size() / 2);
+  std::nth_element(list.begin(), middle, list.end());
+  return *middle;
 }
 
 /// The median times of calls that take turns, so that a busy moment of the machine meets all of them.
-std::vector<double> medians(const std::vector<std::function<void()>>& calls) {
-  std::vector<std::vector<double>> times(calls.size());
+std::vector<Times> medians(const std::vector<std::function<void()>>& calls) {
+  std::vector<std::vector<double>> wall(calls.size()), processors(calls.size());
   for (const auto& call : calls) call();
   double total = 0;
-  for (int round = 0; round < kMost && (round < kLeast || total < 1000 * kSeconds); ++round) {
+  for (int round = 0; round < kMost && (round < kLeast || total < kSeconds); ++round) {
     for (std::size_t i = 0; i < calls.size(); ++i) {
-      times[i].push_back(milliseconds_of(calls[i]));
-      total += times[i].back() / static_cast<double>(calls.size());
+      const auto start = Clock::now();
+      const double busy = processor_seconds();
+      calls[i]();
+      processors[i].push_back(1000 * (processor_seconds() - busy));
+      wall[i].push_back(std::chrono::duration<double, std::milli>(Clock::now() - start).count());
+      total += wall[i].back() / 1000 / static_cast<double>(calls.size());
     }
   }
-  std::vector<double> result;
-  for (auto& list : times) {
-    std::nth_element(list.begin(), list.begin() + static_cast<std::ptrdiff_t>(list.size() / 2), list.end());
-    result.push_back(list[list.size() / 2]);
-  }
+  std::vector<Times> result;
+  for (std::size_t i = 0; i < calls.size(); ++i) result.push_back({median(wall[i]), median(processors[i])});
   return result;
 }
 
@@ -72,19 +86,19 @@ void time_scores(const AttendConfig& config, std::int64_t seed, const AttendOper
     for (Attention& attention : attentions) {
       calls.push_back([&] { attention.run(operands, count, AttendResult::context); });
     }
-    const std::vector<double> times = medians(calls);
+    const std::vector<Times> times = medians(calls);
     for (std::size_t i = 0; i < times.size(); ++i) {
       const bool has_dot = query.back() == key.back();
-      output.write(line("%7lld %7lld %6lld  %-11s %7d %11.3f %7s\n",
+      output.write(line("%7lld %7lld %6lld  %-11s %7d %11.3f %11.3f %7s\n",
                         static_cast<long long>(query[query.size() - 2]),
                         static_cast<long long>(key[key.size() - 2]), static_cast<long long>(query.back()),
-                        configs[i].score.c_str(), count, times[i],
-                        has_dot ? line("%.2f", times[i] / times[0]).c_str() : "-"));
+                        configs[i].score.c_str(), count, times[i].wall, times[i].processors,
+                        has_dot ? line("%.2f", times[i].wall / times[0].wall).c_str() : "-"));
     }
   }
 }
 
-constexpr const char* kHead = "      n       m      d  score       threads          ms   ratio\n";
+constexpr const char* kHead = "      n       m      d  score       threads          ms      cpu ms   ratio\n";
 
 }  // namespace
 
