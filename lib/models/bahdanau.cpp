@@ -14,6 +14,7 @@ void BahdanauConfig::check() const {
   check_size("target_vocab_size", target_vocab_size, 10'000'000);
   check_size("d_embedding", d_embedding, 65'536);
   check_size("d_hidden", d_hidden, 65'536);
+  if (d_decoder != 0) check_size("d_decoder", d_decoder, 65'536);
   check_size("d_align", d_align, 65'536);
   check_size("d_maxout", d_maxout, 65'536);
   check_probability("dropout", dropout);
@@ -29,7 +30,9 @@ Bahdanau<T>::Bahdanau(const BahdanauConfig& config) : RecurrentModel<T, Bahdanau
 template <class T>
 void Bahdanau<T>::declare_parameters() {
   ParameterSet<T>& p = this->parameters_;
-  const std::int64_t m = config_.d_embedding, n = config_.d_hidden, a = config_.d_align, l = config_.d_maxout;
+  const RecurrentSizes encoder = config_.encoder(), decoder = config_.decoder();
+  const std::int64_t m = config_.d_embedding, n = encoder.d_hidden, s = decoder.d_hidden;
+  const std::int64_t a = config_.d_align, l = config_.d_maxout;
   const bool paper = config_.init == "paper";
   auto init = [&](std::int64_t d_in, std::int64_t d_out, double deviation) {
     return paper ? Init::normal(deviation) : Init::xavier(d_in, d_out);
@@ -40,22 +43,22 @@ void Bahdanau<T>::declare_parameters() {
   const RecurrentInit cell{init(m, n, 0.01), Init::orthogonal(), Init::zeros()};
 
   p.add("encoder/embedding/weight", {config_.source_vocab_size, m}, Init::normal(paper ? 0.01 : 0.1));
-  add_recurrent(p, "encoder/layer_0/forward", config_.state(), m, cell);
-  add_recurrent(p, "encoder/layer_0/backward", config_.state(), m, cell);
+  add_recurrent(p, "encoder/layer_0/forward", encoder, m, cell);
+  add_recurrent(p, "encoder/layer_0/backward", encoder, m, cell);
 
-  matrix("decoder/initial/weight", n, config_.state().state_width());
-  p.add("decoder/initial/bias", {config_.state().state_width()}, Init::zeros());
+  matrix("decoder/initial/weight", n, decoder.state_width());
+  p.add("decoder/initial/bias", {decoder.state_width()}, Init::zeros());
   p.add("decoder/embedding/weight", {config_.target_vocab_size, m}, Init::normal(paper ? 0.01 : 0.1));
-  add_recurrent(p, "decoder/layer_0/state", config_.state(), m, cell);
-  add_gate_input(p, "decoder/layer_0/state", "context", config_.state(), 2 * n, init(2 * n, n, 0.01));
+  add_recurrent(p, "decoder/layer_0/state", decoder, m, {init(m, s, 0.01), cell.recurrent, cell.bias});
+  add_gate_input(p, "decoder/layer_0/state", "context", decoder, 2 * n, init(2 * n, s, 0.01));
 
   const std::string align = "decoder/layer_0/cross_attention";
-  matrix(align + "/query/weight", n, a, 0.001);
+  matrix(align + "/query/weight", s, a, 0.001);
   matrix(align + "/key/weight", 2 * n, a, 0.001);
   if (config_.align_bias) p.add(align + "/query/bias", {a}, Init::zeros());
   p.add(align + "/score/weight", {a}, paper ? Init::zeros() : Init::xavier(a, 1));
 
-  add_maxout_readout(p, "decoder/readout", {n, m, 2 * n, l},
+  add_maxout_readout(p, "decoder/readout", {s, m, 2 * n, l},
                      [&](std::int64_t d_in, std::int64_t d_out) { return init(d_in, d_out, 0.01); });
   matrix("decoder/output/weight", l, config_.target_vocab_size);
 }
@@ -67,8 +70,9 @@ Encoded<T> Bahdanau<T>::encode(Pass<T>& pass, const Encoded<T>& input, std::int6
   if (first != 0 || last != 1) fail<UsageError>("layers ", first, ":", last, " are not the encoder's 0:1");
   Scope<T> encoder = Scope<T>(pass) / "encoder", layer = encoder / "layer_0";
   const Packing& rows = *input.rows;
-  Var<T> forward = recurrent(layer / "forward", config_.state(), input.states, rows, Direction::forward).h;
-  Var<T> backward = recurrent(layer / "backward", config_.state(), input.states, rows, Direction::backward).h;
+  Var<T> forward = recurrent(layer / "forward", config_.encoder(), input.states, rows, Direction::forward).h;
+  Var<T> backward =
+      recurrent(layer / "backward", config_.encoder(), input.states, rows, Direction::backward).h;
   Var<T> h = drop_out(side_by_side(forward, backward), encoder.dropout(config_.dropout));
   return {encoder.name("output", h, rows), &rows, {}};
 }

@@ -1,7 +1,8 @@
 // RNNsearch (Bahdanau, Cho, Bengio: Neural machine translation by jointly learning to align and translate,
 // ICLR 2015). A bidirectional recurrent encoder; a decoder whose state is computed from a context vector that
 // the state before it chose. Notation of the paper: h_j annotations, s_i decoder states, e_ij energies,
-// alpha_ij weights, c_i contexts; m = d_embedding, n = d_hidden, n' = d_align, l = d_maxout.
+// alpha_ij weights, c_i contexts; m = d_embedding, n = d_hidden (of the decoder's state:
+// d_decoder), n' = d_align, l = d_maxout.
 //
 // Parameters, with the paper's letters: encoder/embedding/weight E [V_x, m]; encoder/layer_0/{forward,
 // backward}: recurrent layers (nn/recurrent.h); decoder/initial/{weight W_s [n, state width], bias};
@@ -31,6 +32,7 @@ struct BahdanauConfig {
   std::int64_t target_vocab_size = 0;
   std::int64_t d_embedding = 620;
   std::int64_t d_hidden = 1000;
+  std::int64_t d_decoder = 0;
   std::int64_t d_align = 1000;
   std::int64_t d_maxout = 500;
   std::string cell = "gru";
@@ -45,6 +47,7 @@ struct BahdanauConfig {
     field("target_vocab_size", self.target_vocab_size, "size of the target vocabulary");
     field("d_embedding", self.d_embedding, "recurrent models: width of the embeddings");
     field("d_hidden", self.d_hidden, "recurrent models: width of a layer's state, in each direction");
+    field("d_decoder", self.d_decoder, "recurrent models: width of the decoder's state; 0: d_hidden");
     field("d_align", self.d_align, "bahdanau, luong: inner width of the alignment network");
     field("d_maxout", self.d_maxout, "bahdanau: width of the maxout layer before the output");
     field("cell", self.cell, "recurrent models: the cell", cell_names());
@@ -56,8 +59,10 @@ struct BahdanauConfig {
     field("dropout", self.dropout, "dropout on each sublayer's output");
   }
 
-  /// The encoder's layers and the decoder's f.
-  RecurrentSizes state() const { return {cell, d_hidden}; }
+  /// A layer of the encoder, in one direction.
+  RecurrentSizes encoder() const { return {cell, d_hidden}; }
+  /// The decoder's f.
+  RecurrentSizes decoder() const { return {cell, d_decoder > 0 ? d_decoder : d_hidden}; }
   /// Throws UsageError naming the field and what it must be.
   void check() const;
 };

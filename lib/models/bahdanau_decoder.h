@@ -42,9 +42,9 @@ class BahdanauSteps {
       : layer_(Scope<T>(pass) / "decoder" / "layer_0"),
         align_(layer_ / "cross_attention"),
         source_(source),
-        state_(layer_ / "state", config.state(), rows),
+        state_(layer_ / "state", config.decoder(), rows),
         w_a_(align_.parameter("query/weight"), rows),
-        c_((layer_ / "state" / "context").stacked(config.state().gates(), "weight"), rows) {}
+        c_((layer_ / "state" / "context").stacked(config.decoder().gates(), "weight"), rows) {}
 
   struct Step {
     Var<T> w_a_s;     ///< W_a s_(i-1) [n, n']

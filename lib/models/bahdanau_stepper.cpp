@@ -31,7 +31,7 @@ Matrix<const T> BahdanauStepper<T>::step(std::span<const std::int32_t> tokens,
                                          std::span<const std::int64_t> parents) {
   const BahdanauConfig& config = model_.config();
   const std::int64_t n = static_cast<std::int64_t>(tokens.size()), rows = source_rows_.rows();
-  const std::int64_t width = config.state().state_width();
+  const std::int64_t width = config.decoder().state_width();
   tape_.reset();
   const auto before = static_cast<std::int64_t>(sentences_.size());
   std::vector<RowOf> origin;

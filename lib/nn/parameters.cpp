@@ -58,7 +58,7 @@ void ParameterSet<T>::add(const std::string& name, Shape shape, Init init) {
   p.name = name;
   p.rows = shape.size() == 1 ? 1 : shape.at(0);
   p.cols = shape.back();
-  p.row_stride = p.cols;
+  p.row_stride = p.rows == 1 ? p.cols : spread_stride(p.cols);
   p.offset = static_cast<std::int64_t>(values_.size());
   p.shape = std::move(shape);
   p.init = init;
@@ -70,7 +70,7 @@ void ParameterSet<T>::add_stacked(const std::string& scope, const std::vector<st
                                   std::int64_t d_in, std::int64_t d_out, Init weight,
                                   std::optional<Init> bias) {
   const std::int64_t start = static_cast<std::int64_t>(values_.size());
-  const std::int64_t stride = d_out * static_cast<std::int64_t>(parts.size());
+  const std::int64_t stride = spread_stride(d_out * static_cast<std::int64_t>(parts.size()));
   for (std::size_t i = 0; i < parts.size(); ++i) {
     append({scope + "/" + parts[i] + "/weight",
             {d_in, d_out},

@@ -63,7 +63,7 @@ class ParameterSet {
   Parameter stacked(const std::string& scope, const std::vector<std::string>& parts,
                     const std::string& field) const;
 
-  /// The flat buffer, 16-element aligned pieces; the few elements between pieces stay zero.
+  /// The flat buffer, 16-element aligned pieces; the few elements between pieces and rows stay zero.
   std::span<T> values() { return values_; }
   std::span<const T> values() const { return values_; }
   Matrix<T> view(const std::string& name) { return find(name).in(values_.data()); }

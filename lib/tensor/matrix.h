@@ -8,6 +8,12 @@
 
 namespace heed {
 
+/// The distance of a matrix's rows when the caller may choose: the width, and 16 more when the rows would
+/// otherwise begin in so few sets of the caches that the rows of a product push each other out.
+inline std::int64_t spread_stride(std::int64_t width) {
+  return width % 256 == 0 ? width + 16 : width;
+}
+
 template <class T>
 struct Matrix {
   T* data = nullptr;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -12,14 +13,14 @@
 #include "cli/tool.h"
 #include "io/atomic_file.h"
 #include "io/frame_stream.h"
+#include "models/architectures.h"
 #include "models/config_json.h"
-#include "models/transformer.h"
 #include "tensor/gemm.h"
 #include "text/tokenizer.h"
 #include "train/gradients.h"
 #include "train/optimizer.h"
-#include "train/presets.h"
 #include "train/schedule.h"
+#include "workloads.h"
 
 namespace {
 
@@ -28,8 +29,8 @@ using Clock = std::chrono::steady_clock;
 using Json = nlohmann::ordered_json;
 
 struct Options {
-  std::string source, target, vocab, preset = "transformer-tiny", dropout = "all", workload;
-  std::int64_t batch_tokens = 4096, warmup = 2, steps = 10;
+  std::string source, target, vocab, model = "transformer-tiny", dropout = "all", workload;
+  std::int64_t batch_tokens = 0, shards = 0, warmup = 2, steps = 10;
   bool gemm = false;
 };
 
@@ -37,10 +38,13 @@ void declare(cli::Tool& tool, Options& o) {
   tool.option("--source", o.source, "source sentences, one per line");
   tool.option("--target", o.target, "their translations, line by line");
   tool.option("--vocab", o.vocab, "vocabulary of both sides");
-  tool.option("--preset", o.preset, "model to train", cli::one_of(preset_names()));
+  tool.option("--model", o.model, "model to train: a preset, or one of this program's own",
+              cli::one_of(workload_names()));
   tool.option("--dropout", o.dropout, "dropout everywhere at the preset's rate, or where the preset has it",
               cli::one_of({"all", "preset"}));
-  tool.option("--batch-tokens", o.batch_tokens, "target tokens per update, at most", cli::at_least(1));
+  tool.option("--batch-tokens", o.batch_tokens,
+              "target tokens per update, at most; 0: the model's own number", cli::at_least(0));
+  tool.option("--shards", o.shards, "parts of a batch; 0: the model's own number", cli::at_least(0));
   tool.option("--warmup", o.warmup, "updates before the clock starts", cli::at_least(0));
   tool.option("--steps", o.steps, "updates that are timed", cli::at_least(1));
   tool.option("--write-workload", o.workload,
@@ -70,48 +74,48 @@ double gemm_speed(int threads) {
   return 2.0 * n * n * n * static_cast<double>(repetitions * threads) / seconds_since(start);
 }
 
-/// Floating-point operations in the matrix products of one update on a sentence pair of n source and m target
-/// tokens. A multiplication and an addition are two; forward once, backward twice (by input and by weight).
-double pair_flops(const TransformerConfig& config, double n, double m) {
-  const double d = static_cast<double>(config.d_model), d_ff = static_cast<double>(config.d_ff);
-  const double feed_forward = 2 * d * d_ff, projections = 4 * d * d;
-  const double encoder_layer = n * (projections + feed_forward) + 2 * n * n * d;
-  const double decoder_layer = m * (projections + 2 * d * d + feed_forward) +
-                               n * 2 * d * d      // keys and values
-                               + m * (m + 1) * d  // causal
-                               + 2 * m * n * d;
-  const double output = m * d * static_cast<double>(config.target_vocab_size);
-  return 2 * 3 *
-         (static_cast<double>(config.n_encoder_layers) * encoder_layer +
-          static_cast<double>(config.n_decoder_layers) * decoder_layer + output);
+/// A model to train and how many operations its products take.
+struct Job {
+  std::string model_json;
+  TrainConfig recipe;
+  std::function<double(double n, double m)> pair_flops;
+};
+
+void drop_out_everywhere(TransformerConfig& config) {
+  config.attention_dropout = config.activation_dropout = config.dropout;
+}
+template <class Config>
+void drop_out_everywhere(Config&) {}
+
+Job make_job(const Options& o, std::int64_t vocab_size) {
+  Job job;
+  const Workload workload = find_workload(o.model);
+  with_architecture(workload.architecture, [&](const auto& architecture) {
+    using Architecture = std::decay_t<decltype(architecture)>;
+    typename Architecture::Config config;
+    from_json(workload.model, fields_of(config));
+    config.source_vocab_size = config.target_vocab_size = vocab_size;
+    if (o.dropout == "all") drop_out_everywhere(config);
+    config.check();
+    job.model_json = to_json(workload.architecture, fields_of(config));
+    job.pair_flops = [config](double n, double m) { return pair_flops(config, n, m); };
+  });
+  from_json(workload.training, fields_of(job.recipe));
+  if (o.batch_tokens > 0) job.recipe.batch_tokens = o.batch_tokens;
+  if (o.shards > 0) job.recipe.shards = o.shards;
+  return job;
 }
 
-double batch_flops(const TransformerConfig& config, const ParallelCorpus& corpus, const Batch& batch) {
+double batch_flops(const Job& job, const ParallelCorpus& corpus, const Batch& batch) {
   double flops = 0;
   for (const auto& shard : batch.shards) {
     for (std::int64_t i : shard) {
       const auto pair = static_cast<std::size_t>(i);
-      flops += pair_flops(config, static_cast<double>(corpus.source[pair].size()),
-                          static_cast<double>(corpus.target[pair].size()));
+      flops += job.pair_flops(static_cast<double>(corpus.source[pair].size()),
+                              static_cast<double>(corpus.target[pair].size()));
     }
   }
   return flops;
-}
-
-TransformerConfig model_config(const Options& o, std::int64_t vocab_size) {
-  TransformerConfig config;
-  from_json(find_preset(o.preset).model, fields_of(config));
-  config.source_vocab_size = config.target_vocab_size = vocab_size;
-  if (o.dropout == "all") config.attention_dropout = config.activation_dropout = config.dropout;
-  config.check();
-  return config;
-}
-
-TrainConfig train_config(const Options& o) {
-  TrainConfig config;
-  from_json(find_preset(o.preset).training, fields_of(config));
-  config.batch_tokens = o.batch_tokens;
-  return config;
 }
 
 void write_ids(std::ostream& out, const TokenIds& ids) {
@@ -158,10 +162,10 @@ double median(std::vector<double> values) {
 
 /// What Trainer::update does, by the clock.
 Json timed_updates(const Options& o, const ParallelCorpus& corpus, const std::vector<Batch>& batches,
-                   const TransformerConfig& config, const TrainConfig& recipe, const cli::Common& common) {
+                   const Job& job, Model<float>& model, const cli::Common& common) {
   const int threads = static_cast<int>(common.threads);
   const auto seed = static_cast<std::uint64_t>(common.seed);
-  Transformer<float> model(config);
+  const TrainConfig& recipe = job.recipe;
   model.parameters().initialize(seed);
   Gradients gradients(model, corpus, recipe.shards, threads, seed, recipe.label_smoothing);
   Optimizer optimizer(recipe, model.parameters().values().size(), threads);
@@ -172,13 +176,13 @@ Json timed_updates(const Options& o, const ParallelCorpus& corpus, const std::ve
     const Batch& batch = batches[static_cast<std::size_t>(step - 1)];
     const auto start = Clock::now();
     const CrossEntropySums sums = gradients.compute(batch, step);
-    optimizer.apply(step, learning_rate(recipe, config.d_model, step, 1), gradients.norm(), gradients.flat(),
+    optimizer.apply(step, learning_rate(recipe, model.d_model(), step, 1), gradients.norm(), gradients.flat(),
                     model.parameters().values());
     if (step <= o.warmup) continue;
     seconds.push_back(seconds_since(start));
     total += seconds.back();
     tokens += static_cast<double>(batch.target_tokens);
-    flops += batch_flops(config, corpus, batch);
+    flops += batch_flops(job, corpus, batch);
     loss = sums.loss / static_cast<double>(batch.target_tokens);
   }
   return {{"program", "heed"},
@@ -198,19 +202,18 @@ void run(const Options& o, const cli::Common& common) {
     return;
   }
   const text::Tokenizer tokenizer = text::Tokenizer::of_side(io::read_map(o.vocab), "source");
-  const TransformerConfig config = model_config(o, tokenizer.size());
-  const TrainConfig recipe = train_config(o);
+  const Job job = make_job(o, tokenizer.size());
   auto encode = [&](const std::string& line) { return tokenizer.encode(line); };
-  const ParallelCorpus corpus = read_parallel_corpus(o.source, o.target, encode, encode, config.max_length);
+  const std::unique_ptr<Model<float>> model = make_model<float>(job.model_json);
+  const ParallelCorpus corpus = read_parallel_corpus(o.source, o.target, encode, encode, model->max_length());
   const std::vector<Batch> batches =
-      batches_for(corpus, recipe, static_cast<std::uint64_t>(common.seed), o.warmup + o.steps);
+      batches_for(corpus, job.recipe, static_cast<std::uint64_t>(common.seed), o.warmup + o.steps);
   if (o.workload.empty()) {
-    std::cout << timed_updates(o, corpus, batches, config, recipe, common) << '\n';
+    std::cout << timed_updates(o, corpus, batches, job, *model, common) << '\n';
     return;
   }
   write_batches(o.workload, corpus, batches);
-  TransformerConfig copy = config;
-  io::write_file_atomically(o.workload + ".json", to_json("transformer", fields_of(copy)));
+  io::write_file_atomically(o.workload + ".json", job.model_json);
 }
 
 }  // namespace
