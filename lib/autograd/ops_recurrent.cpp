@@ -6,7 +6,6 @@
 #include "base/error.h"
 #include "tensor/gemm.h"
 #include "tensor/kernels.h"
-#include "tensor/kernels_recurrent.h"
 
 namespace heed {
 
@@ -92,55 +91,6 @@ Var<T> side_by_side(Var<T> a, Var<T> b) {
 }
 
 template <class T>
-Var<T> multiply(Var<T> a, Var<T> b, Var<T> onto) {
-  expect_same_shape("multiply", a, b);
-  if (onto) expect_same_shape("multiply", a, onto);
-  Tape<T>& tape = a.tape();
-  Var<T> y = tape.result(a.rows(), a.cols());
-  Matrix<T> out = tape.mutable_value(y);
-  start_from(onto, out);
-  multiply_add<T>(a.value(), b.value(), out);
-  tape.on_backward(y, [=, &tape] {
-    const Matrix<const T> d_y = tape.gradient(y);
-    if (tape.wants_gradient(onto)) add_rows<T>(d_y, tape.gradient(onto));
-    if (tape.wants_gradient(a)) multiply_add<T>(d_y, b.value(), tape.gradient(a));
-    if (tape.wants_gradient(b)) multiply_add<T>(d_y, a.value(), tape.gradient(b));
-  });
-  return y;
-}
-
-template <class T>
-Var<T> interpolate(Var<T> z, Var<T> a, Var<T> b) {
-  expect_same_shape("interpolate", z, a);
-  expect_same_shape("interpolate", a, b);
-  Tape<T>& tape = a.tape();
-  Var<T> y = tape.result(a.rows(), a.cols());
-  interpolate<T>(z.value(), a.value(), b.value(), tape.mutable_value(y));
-  tape.on_backward(y, [=, &tape] {
-    interpolate_backward<T>(z.value(), a.value(), b.value(), tape.gradient(y), tape.gradient(z),
-                            tape.gradient(a), tape.gradient(b));
-  });
-  return y;
-}
-
-template <class T>
-Var<T> lstm_cell(Var<T> sums, Var<T> c_prev) {
-  const std::int64_t n = c_prev.rows(), h = c_prev.cols();
-  if (sums.rows() != n || sums.cols() != 4 * h) {
-    fail("lstm: sums [", sums.rows(), ", ", sums.cols(), "] do not fit the state [", n, ", ", h, "]");
-  }
-  Tape<T>& tape = sums.tape();
-  Var<T> y = tape.result(n, 2 * h);
-  const Matrix<T> gates = tape.arena().template matrix<T>(n, 4 * h);
-  lstm_forward<T>(sums.value(), c_prev.value(), gates, tape.mutable_value(y));
-  tape.on_backward(y, [=, &tape] {
-    lstm_backward<T>(gates, c_prev.value(), y.value(), tape.gradient(y), tape.gradient(sums),
-                     tape.gradient(c_prev));
-  });
-  return y;
-}
-
-template <class T>
 Var<T> maxout(Var<T> x) {
   if (x.cols() % 2) fail("maxout: wants an even width, got ", x.cols());
   Tape<T>& tape = x.tape();
@@ -210,6 +160,96 @@ Var<T> StepLinear<T>::operator()(Var<T> x, Var<T> onto) {
       const Matrix<T> d_x = tape.gradient(x, beta);
       gemm<T>(1, d_y, w.value().t(), beta, d_x);
     }
+  });
+  return y;
+}
+
+template <class T>
+CellSteps<T>::CellSteps(const CellParameters<T>& parameters, std::int64_t rows)
+    : end_(parameters.recurrent.tape().result(1, 1)), run_(std::make_shared<CellRun<T>>(parameters, rows)) {
+  end_.tape().on_backward(end_, [run = run_] { run->finish(); });
+}
+
+namespace {
+
+/// gradient(v) += d, where v may be none.
+template <class T>
+void add_gradient(Tape<T>& tape, Var<T> v, Matrix<const T> d) {
+  if (!tape.wants_gradient(v)) return;
+  T beta;
+  const Matrix<T> d_v = tape.gradient(v, beta);
+  if (beta == T{0}) {
+    copy_rows<T>(d, d_v);
+  } else {
+    add_rows<T>(d, d_v);
+  }
+}
+
+template <class T>
+Matrix<const T> value_or_none(Var<T> v) {
+  return v ? v.value() : Matrix<const T>();
+}
+
+}  // namespace
+
+template <class T>
+Var<T> CellSteps<T>::operator()(Var<T> x, Var<T> state, Var<T> extra) {
+  Tape<T>& tape = end_.tape();
+  Var<T> y = tape.result(state.rows(), state.cols());
+  const std::size_t step =
+      run_->forward(x.value(), value_or_none(extra), state.value(), tape.mutable_value(y));
+  tape.on_backward(y, [=, run = run_, end = end_, &tape] {
+    const Matrix<T> d_state = tape.gradient(y);  // not needed again
+    run->backward(step, state.value(), y.value(), d_state);
+    tape.gradient(end);
+    add_gradient<T>(tape, x, run->d_x(step));
+    add_gradient<T>(tape, extra, run->d_extra(step));
+    add_gradient<T>(tape, state, d_state);
+  });
+  return y;
+}
+
+template <class T>
+Var<T> cell_layer(const CellParameters<T>& parameters, Var<T> x, std::span<const std::int64_t> first,
+                  Var<T> start, Var<T> extra) {
+  Tape<T>& tape = x.tape();
+  const auto steps = static_cast<std::int64_t>(first.size()) - 1;
+  const std::int64_t width = state_width(parameters);
+  auto run = std::make_shared<CellRun<T>>(parameters, x.rows());
+  const std::span<const std::int64_t> begin = tape.arena().template keep<std::int64_t>(first);
+  Matrix<const T> initial = value_or_none(start);
+  if (!start) {
+    const Matrix<T> zero = tape.arena().template matrix<T>(steps > 0 ? first[1] : 0, width);
+    std::fill_n(zero.data, zero.size(), T{0});
+    initial = zero;
+  }
+  Var<T> y = tape.result(x.rows(), width);
+  auto of_step = [=](auto matrix, std::int64_t t) {
+    const auto at = static_cast<std::size_t>(t);
+    return matrix.row_range(begin[at], begin[at + 1] - begin[at]);
+  };
+  auto before = [=](Matrix<const T> states, std::int64_t t) {
+    const std::int64_t n = of_step(states, t).rows;
+    return (t == 0 ? initial : of_step(states, t - 1)).row_range(0, n);
+  };
+  for (std::int64_t t = 0; t < steps; ++t) {
+    const Matrix<const T> more = extra ? of_step(extra.value(), t) : Matrix<const T>();
+    run->forward(of_step(x.value(), t), more, before(y.value(), t), of_step(tape.mutable_value(y), t));
+  }
+  tape.on_backward(y, [=, &tape] {
+    const Matrix<T> d_y = tape.gradient(y);  // not needed again
+    for (std::int64_t t = steps - 1; t >= 0; --t) {
+      const Matrix<T> d_state = of_step(d_y, t);
+      run->backward(static_cast<std::size_t>(t), before(y.value(), t), of_step(y.value(), t), d_state);
+      if (t > 0) {
+        add_rows<T>(d_state, of_step(d_y, t - 1).row_range(0, d_state.rows));
+      } else {
+        add_gradient<T>(tape, start, d_state);
+      }
+    }
+    run->finish();
+    add_gradient<T>(tape, x, run->d_x());
+    add_gradient<T>(tape, extra, run->d_extra());
   });
   return y;
 }
@@ -306,16 +346,16 @@ Var<T> weighted_sum(Var<T> alpha, Var<T> m, const StepKeys& queries) {
   return y;
 }
 
-#define HEED_INSTANTIATE(T)                                                           \
-  template Var<T> select_rows(const std::vector<Var<T>>&, const std::vector<RowOf>&); \
-  template Var<T> side_by_side(Var<T>, Var<T>);                                       \
-  template Var<T> multiply(Var<T>, Var<T>, Var<T>);                                   \
-  template Var<T> interpolate(Var<T>, Var<T>, Var<T>);                                \
-  template Var<T> lstm_cell(Var<T>, Var<T>);                                          \
-  template Var<T> maxout(Var<T>);                                                     \
-  template class StepLinear<T>;                                                       \
-  template Var<T> additive_scores(Var<T>, Var<T>, Var<T>, const StepKeys&);           \
-  template Var<T> softmax(Var<T>);                                                    \
+#define HEED_INSTANTIATE(T)                                                                           \
+  template Var<T> select_rows(const std::vector<Var<T>>&, const std::vector<RowOf>&);                 \
+  template Var<T> side_by_side(Var<T>, Var<T>);                                                       \
+  template Var<T> maxout(Var<T>);                                                                     \
+  template class CellSteps<T>;                                                                        \
+  template Var<T> cell_layer(const CellParameters<T>&, Var<T>, std::span<const std::int64_t>, Var<T>, \
+                             Var<T>);                                                                 \
+  template class StepLinear<T>;                                                                       \
+  template Var<T> additive_scores(Var<T>, Var<T>, Var<T>, const StepKeys&);                           \
+  template Var<T> softmax(Var<T>);                                                                    \
   template Var<T> weighted_sum(Var<T>, Var<T>, const StepKeys&);
 HEED_INSTANTIATE(float)
 HEED_INSTANTIATE(double)

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "autograd/recurrent_cell.h"
 #include "autograd/step_keys.h"
 #include "autograd/tape.h"
 #include "tensor/packing.h"
@@ -26,18 +27,6 @@ Var<T> select_rows(const std::vector<Var<T>>& parts, const std::vector<RowOf>& r
 /// [a, b]: a [n, d], b [n, k] -> [n, d + k].
 template <class T>
 Var<T> side_by_side(Var<T> a, Var<T> b);
-
-/// onto + a b, elementwise, same shape; each may be some columns of a matrix, onto may be none.
-template <class T>
-Var<T> multiply(Var<T> a, Var<T> b, Var<T> onto = {});
-
-/// (1 - z) a + z b, elementwise; each may be some columns of a matrix.
-template <class T>
-Var<T> interpolate(Var<T> z, Var<T> a, Var<T> b);
-
-/// LSTM step (kernels.h, lstm_forward): sums [n, 4 h], c_prev [n, h] -> state [n, 2 h] = (h, c).
-template <class T>
-Var<T> lstm_cell(Var<T> sums, Var<T> c_prev);
 
 /// y_j = max(x_2j, x_2j+1), counted from 0: x [n, 2 l] -> [n, l].
 template <class T>
@@ -63,6 +52,28 @@ class StepLinear {
   Var<T> outputs_;  ///< [rows, d_out]: each step's result is some of its rows
   std::shared_ptr<Rows> rows_;
 };
+
+/// A recurrent cell, step by step. The gradients of its parameters are taken at the end, as StepLinear's.
+template <class T>
+class CellSteps {
+ public:
+  /// `rows`: how many rows all steps together have at most.
+  CellSteps(const CellParameters<T>& parameters, std::int64_t rows);
+  /// x [n, gates * d], state [n, state width] -> the next state. `extra`, like x or none, is added to the
+  /// products with U, x to what the gates make of them.
+  Var<T> operator()(Var<T> x, Var<T> state, Var<T> extra = {});
+
+ private:
+  Var<T> end_;  ///< stands for all steps: its mirror image, recorded first, runs last
+  std::shared_ptr<CellRun<T>> run_;
+};
+
+/// All steps of a cell over rows in time order: step t has the rows first[t] .. first[t + 1] - 1, the first
+/// ones of step t - 1 going on. x and extra [rows, gates * d] as in CellSteps; start [rows of step 0, state
+/// width], or none for zeros -> the states after each row [rows, state width].
+template <class T>
+Var<T> cell_layer(const CellParameters<T>& parameters, Var<T> x, std::span<const std::int64_t> first,
+                  Var<T> start = {}, Var<T> extra = {});
 
 /// Scores are matrices [n, longest sentence], -infinity where a query does not look.
 

@@ -3,27 +3,48 @@
 #include <algorithm>
 
 #include "autograd/ops.h"
+#include "base/error.h"
 
 namespace heed {
 
 namespace {
 
-/// The candidate of a GRU has a product with U of its own: r enters before or behind it.
-bool has_candidate_product(const RecurrentSizes& sizes) {
-  return sizes.cell == "gru" || sizes.cell == "gru-reset-after";
+struct NamedCell {
+  const char* name;
+  Cell cell;
+};
+constexpr NamedCell kCells[] = {
+    {"gru", Cell::gru}, {"gru-reset-after", Cell::gru_reset_after}, {"lstm", Cell::lstm}, {"rnn", Cell::rnn}};
+
+Cell cell_of(const std::string& name) {
+  for (const NamedCell& named : kCells) {
+    if (name == named.name) return named.cell;
+  }
+  fail("recurrent layer: no cell is named ", escaped(name));
 }
 
-/// The gates that add U h' as it is.
-std::vector<std::string> direct_gates(const RecurrentSizes& sizes) {
-  std::vector<std::string> gates = sizes.gates();
-  if (has_candidate_product(sizes)) gates.pop_back();
-  return gates;
+template <class T>
+CellParameters<T> cell_parameters(const Scope<T>& scope, const RecurrentSizes& sizes) {
+  Scope<T> recurrent = scope / "recurrent";
+  CellParameters<T> p;
+  p.cell = cell_of(sizes.cell);
+  p.recurrent = recurrent.stacked(sizes.gates(), "weight");
+  if (p.cell == Cell::gru_reset_after) p.candidate_bias = recurrent.parameter("candidate/bias");
+  return p;
+}
+
+template <class T>
+Var<T> gate_input(const Scope<T>& scope, const RecurrentSizes& sizes, Var<T> x) {
+  Scope<T> in = scope / "input";
+  return linear(x, in.stacked(sizes.gates(), "weight"), in.stacked(sizes.gates(), "bias"));
 }
 
 }  // namespace
 
 std::vector<std::string> cell_names() {
-  return {"gru", "gru-reset-after", "lstm", "rnn"};
+  std::vector<std::string> names;
+  for (const NamedCell& named : kCells) names.emplace_back(named.name);
+  return names;
 }
 
 std::vector<std::string> RecurrentSizes::gates() const {
@@ -49,31 +70,16 @@ void add_gate_input(ParameterSet<T>& parameters, const std::string& scope, const
 
 template <class T>
 RecurrentSteps<T>::RecurrentSteps(const Scope<T>& scope, const RecurrentSizes& sizes, std::int64_t rows)
-    : scope_(scope),
-      sizes_(sizes),
-      gates_((scope / "recurrent").stacked(direct_gates(sizes), "weight"), rows),
-      candidate_(
-          (scope / "recurrent").parameter("candidate/weight"), has_candidate_product(sizes) ? rows : 0,
-          sizes.cell == "gru-reset-after" ? (scope / "recurrent").parameter("candidate/bias") : Var<T>()) {}
+    : scope_(scope), sizes_(sizes), cell_(cell_parameters(scope, sizes), rows) {}
 
 template <class T>
 Var<T> RecurrentSteps<T>::input(Var<T> x) const {
-  Scope<T> in = scope_ / "input";
-  return linear(x, in.stacked(sizes_.gates(), "weight"), in.stacked(sizes_.gates(), "bias"));
+  return gate_input(scope_, sizes_, x);
 }
 
 template <class T>
-Var<T> RecurrentSteps<T>::step(Var<T> x, Var<T> state, Var<T> inside) {
-  Tape<T>& tape = scope_.tape();
-  const std::int64_t d = sizes_.d_hidden;
-  Var<T> h = hidden(state);
-  if (sizes_.cell == "rnn") return activate(Activation::tanh, gates_(h, x));
-  if (sizes_.cell == "lstm") return lstm_cell(gates_(h, x), tape.columns(state, d, d));
-
-  Var<T> zr = activate(Activation::sigmoid, gates_(h, tape.columns(x, 0, 2 * d)));
-  Var<T> z = tape.columns(zr, 0, d), r = tape.columns(zr, d, d), w = tape.columns(x, 2 * d, d);
-  Var<T> sum = sizes_.cell == "gru" ? candidate_(multiply(r, h), w) : multiply(r, candidate_(h, inside), w);
-  return interpolate(z, h, activate(Activation::tanh, sum));
+Var<T> RecurrentSteps<T>::step(Var<T> input, Var<T> state, Var<T> extra) {
+  return cell_(input, state, extra);
 }
 
 template <class T>
@@ -92,31 +98,13 @@ template <class T>
 RecurrentOutput<T> recurrent(const Scope<T>& scope, const RecurrentSizes& sizes, Var<T> x,
                              const Packing& rows, Direction direction, Var<T> first, Var<T> extra) {
   const StepOrder order(rows, direction);
-  Tape<T>& tape = scope.tape();
-  RecurrentSteps<T> layer(scope, sizes, order.rows());
-  Var<T> input = layer.input(x);
-  Var<T> inside;
-  if (extra && sizes.cell == "gru-reset-after") {
-    const std::int64_t d = sizes.d_hidden;
-    auto part = [&](Var<T> v, std::int64_t first_gate, std::int64_t gates) {
-      return select_rows<T>({tape.columns(v, first_gate * d, gates * d)}, order.to_time_order());
-    };
-    input = side_by_side(add(part(input, 0, 2), part(extra, 0, 2)), part(input, 2, 1));
-    inside = part(extra, 2, 1);
-  } else {
-    if (extra) input = add(input, extra);
-    input = select_rows<T>({input}, order.to_time_order());
-  }
-  Var<T> state = first ? select_rows<T>({first}, order.to_first_step()) : layer.zeros(rows.sentences());
-  std::vector<Var<T>> states, hidden;
-  for (std::int64_t t = 0; t < order.steps(); ++t) {
-    const std::int64_t n = order.active(t);
-    auto of_step = [&](Var<T> v) { return v ? tape.row_range(v, order.first(t), n) : v; };
-    state = layer.step(of_step(input), tape.row_range(state, 0, n), of_step(inside));
-    states.push_back(state);
-    hidden.push_back(layer.hidden(state));
-  }
-  return {select_rows(hidden, order.to_packed()), select_rows(states, order.to_last_step())};
+  // Taken into time order while it is narrow, before the product.
+  Var<T> input = gate_input(scope, sizes, select_rows<T>({x}, order.to_time_order()));
+  if (extra) extra = select_rows<T>({extra}, order.to_time_order());
+  if (first) first = select_rows<T>({first}, order.to_first_step());
+  Var<T> states = cell_layer(cell_parameters(scope, sizes), input, order.firsts(), first, extra);
+  Var<T> h = scope.tape().columns(states, 0, sizes.d_hidden);
+  return {select_rows<T>({h}, order.from_time_order()), select_rows<T>({states}, order.to_last_step())};
 }
 
 #define HEED_INSTANTIATE(T)                                                                              \

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "autograd/ops_recurrent.h"
 #include "nn/scope.h"
 #include "nn/step_order.h"
 
@@ -54,9 +55,8 @@ class RecurrentSteps {
   /// What the gates get from the inputs of any number of steps: x [n, d_in] -> [n, gates * d_hidden].
   Var<T> input(Var<T> x) const;
   /// The next state [n, state width] from the gates' input [n, gates * d_hidden] and the state before.
-  /// `inside` [n, d_hidden], or none, is for gru-reset-after only: g = tanh(W x + b + r * (U h' + b_u +
-  /// inside)).
-  Var<T> step(Var<T> input, Var<T> state, Var<T> inside = {});
+  /// `extra` as in recurrent().
+  Var<T> step(Var<T> input, Var<T> state, Var<T> extra = {});
   /// h [n, d_hidden] of a state.
   Var<T> hidden(Var<T> state) const;
   /// States of zeros.
@@ -65,8 +65,7 @@ class RecurrentSteps {
  private:
   Scope<T> scope_;
   RecurrentSizes sizes_;
-  StepLinear<T> gates_;      ///< U of the gates that read h'
-  StepLinear<T> candidate_;  ///< U of a GRU's candidate
+  CellSteps<T> cell_;
 };
 
 /// What a layer leaves behind: h of every row [rows, d_hidden], and the state after each sentence's last step
@@ -78,8 +77,8 @@ struct RecurrentOutput {
 
 /// A layer's whole way through packed sentences: x [rows, d_in]. `first` [sentences, state width] are the
 /// states before the first step, zeros when there is none; `extra` [rows, gates * d_hidden], or none, is
-/// added to what the gates get from the state before: g = tanh(W x + b + r * (U h' + b_u + extra)) in
-/// gru-reset-after.
+/// added to what the gates get from the state before, the products with U: g = tanh(W x + b + r * (U h' + b_u
+/// + extra)) in gru-reset-after.
 template <class T>
 RecurrentOutput<T> recurrent(const Scope<T>& scope, const RecurrentSizes& sizes, Var<T> x,
                              const Packing& rows, Direction direction, Var<T> first = {}, Var<T> extra = {});

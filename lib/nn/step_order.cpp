@@ -46,6 +46,12 @@ std::vector<RowOf> StepOrder::to_packed() const {
   return list;
 }
 
+std::vector<RowOf> StepOrder::from_time_order() const {
+  std::vector<RowOf> list = to_packed();
+  for (RowOf& row : list) row = {0, first(row.part) + row.row};
+  return list;
+}
+
 std::vector<RowOf> StepOrder::to_first_step() const {
   std::vector<RowOf> list;
   for (std::int64_t sentence : sentences_) list.push_back({0, sentence});
@@ -56,8 +62,8 @@ std::vector<RowOf> StepOrder::to_last_step() const {
   std::vector<RowOf> list(sentences_.size());
   for (std::size_t rank = 0; rank < sentences_.size(); ++rank) {
     const std::int64_t sentence = sentences_[rank];
-    list[static_cast<std::size_t>(sentence)] = {static_cast<std::int32_t>(rows_.length(sentence) - 1),
-                                                static_cast<std::int64_t>(rank)};
+    list[static_cast<std::size_t>(sentence)] = {
+        0, first(rows_.length(sentence) - 1) + static_cast<std::int64_t>(rank)};
   }
   return list;
 }

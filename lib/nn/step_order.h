@@ -24,6 +24,8 @@ class StepOrder {
   std::int64_t active(std::int64_t step) const { return first(step + 1) - first(step); }
   /// Where step `step` begins in time order.
   std::int64_t first(std::int64_t step) const { return first_[static_cast<std::size_t>(step)]; }
+  /// first(0) .. first(steps()).
+  std::span<const std::int64_t> firsts() const { return first_; }
   /// The sentences of a step's rows.
   std::span<const std::int64_t> sentences(std::int64_t step) const {
     return {sentences_.data(), static_cast<std::size_t>(active(step))};
@@ -35,7 +37,9 @@ class StepOrder {
   std::vector<RowOf> to_packed() const;
   /// From a row for each sentence to the rows of step 0.
   std::vector<RowOf> to_first_step() const;
-  /// From a matrix for each step to the last row of each sentence.
+  /// From rows in time order to packed rows.
+  std::vector<RowOf> from_time_order() const;
+  /// From rows in time order to the last one of each sentence.
   std::vector<RowOf> to_last_step() const;
 
  private:

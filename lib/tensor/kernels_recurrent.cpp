@@ -21,80 +21,183 @@ void multiply_add(Matrix<const T> a, Matrix<const T> b, Matrix<T> y) {
   }
 }
 
-template <class T>
-void interpolate(Matrix<const T> z, Matrix<const T> a, Matrix<const T> b, Matrix<T> y) {
-  for (Index row = 0; row < y.rows; ++row) {
-    const T *from_z = z.row(row), *from_a = a.row(row), *from_b = b.row(row);
-    T* to = y.row(row);
-    for_vectors<T>(y.cols, [&](Index j, auto part) HWY_ATTR {
-      const Vec<T> old = part.load(from_a + j);
-      part.store(hn::MulAdd(part.load(from_z + j), part.load(from_b + j) - old, old), to + j);
-    });
-  }
+/// Calls body(row, j, part) for every vector of a row of `width` columns, row by row.
+template <class T, class Body>
+HWY_INLINE void each_vector(Index rows, Index width, const Body& body) {
+  for (Index row = 0; row < rows; ++row)
+    for_vectors<T>(width, [&](Index j, auto part) HWY_ATTR { body(row, j, part); });
 }
 
 template <class T>
-void interpolate_backward(Matrix<const T> z, Matrix<const T> a, Matrix<const T> b, Matrix<const T> d_y,
-                          Matrix<T> d_z, Matrix<T> d_a, Matrix<T> d_b) {
-  for (Index row = 0; row < d_y.rows; ++row) {
-    const T *from_z = z.row(row), *from_a = a.row(row), *from_b = b.row(row), *from = d_y.row(row);
-    T *to_z = d_z.row(row), *to_a = d_a.row(row), *to_b = d_b.row(row);
-    for_vectors<T>(d_y.cols, [&](Index j, auto part) HWY_ATTR {
-      const Vec<T> d = part.load(from + j), share = part.load(from_z + j);
-      const Vec<T> step = part.load(from_b + j) - part.load(from_a + j);
-      part.store(hn::MulAdd(d, step, part.load(to_z + j)), to_z + j);
-      part.store(hn::MulAdd(d, set(T{1}) - share, part.load(to_a + j)), to_a + j);
-      part.store(hn::MulAdd(d, share, part.load(to_b + j)), to_b + j);
-    });
-  }
+void rnn_forward(Matrix<const T> x, Matrix<const T> products, Matrix<T> h) {
+  each_vector<T>(h.rows, h.cols, [&](Index row, Index j, auto part) HWY_ATTR {
+    const Vec<T> sum = part.load(x.row(row) + j) + part.load(products.row(row) + j);
+    part.store(Tanh<T>::value(sum), h.row(row) + j);
+  });
 }
 
 template <class T>
-void lstm_forward(Matrix<const T> sums, Matrix<const T> c_prev, Matrix<T> gates, Matrix<T> state) {
+void rnn_backward(Matrix<const T> h, Matrix<const T> d_h, Matrix<T> d_sums) {
+  each_vector<T>(h.rows, h.cols, [&](Index row, Index j, auto part) HWY_ATTR {
+    const Vec<T> slope = Tanh<T>::slope(part.load(h.row(row) + j));
+    part.store(part.load(d_h.row(row) + j) * slope, d_sums.row(row) + j);
+  });
+}
+
+template <class T>
+void gru_gates(Matrix<const T> x, Matrix<T> gates, Matrix<const T> h_prev, Matrix<T> reset) {
+  const Index h = h_prev.cols;
+  each_vector<T>(h_prev.rows, h, [&](Index row, Index j, auto part) HWY_ATTR {
+    const T* in = x.row(row) + j;
+    T* gate = gates.row(row) + j;
+    part.store(Sigmoid<T>::value(part.load(in) + part.load(gate)), gate);
+    const Vec<T> r = Sigmoid<T>::value(part.load(in + h) + part.load(gate + h));
+    part.store(r, gate + h);
+    part.store(r * part.load(h_prev.row(row) + j), reset.row(row) + j);
+  });
+}
+
+/// h' + z (g - h').
+template <class T>
+HWY_INLINE Vec<T> gru_mix(Vec<T> z, Vec<T> g, Vec<T> old) {
+  return hn::MulAdd(z, g - old, old);
+}
+
+template <class T>
+void gru_state(Matrix<const T> x, Matrix<T> gates, Matrix<const T> h_prev, Matrix<T> h_now) {
+  const Index h = h_prev.cols;
+  each_vector<T>(h_prev.rows, h, [&](Index row, Index j, auto part) HWY_ATTR {
+    T* gate = gates.row(row) + j;
+    const Vec<T> g = Tanh<T>::value(part.load(x.row(row) + 2 * h + j) + part.load(gate + 2 * h));
+    part.store(g, gate + 2 * h);
+    part.store(gru_mix<T>(part.load(gate), g, part.load(h_prev.row(row) + j)), h_now.row(row) + j);
+  });
+}
+
+/// The gradients of z, g and h' before their nonlinearities, from that of h.
+template <class T>
+struct GruSlopes {
+  Vec<T> z, g, old;
+
+  HWY_INLINE GruSlopes(Vec<T> d_h, Vec<T> gate_z, Vec<T> gate_g, Vec<T> h_prev)
+      : z(d_h * (gate_g - h_prev) * Sigmoid<T>::slope(gate_z)),
+        g(d_h * gate_z * Tanh<T>::slope(gate_g)),
+        old(hn::NegMulAdd(d_h, gate_z, d_h)) {}
+};
+
+template <class T>
+void gru_state_backward(Matrix<const T> gates, Matrix<const T> h_prev, Matrix<T> d_h, Matrix<T> d_sums) {
+  const Index h = h_prev.cols;
+  each_vector<T>(h_prev.rows, h, [&](Index row, Index j, auto part) HWY_ATTR {
+    const T* gate = gates.row(row) + j;
+    T *d_sum = d_sums.row(row) + j, *d = d_h.row(row) + j;
+    const GruSlopes<T> slopes(part.load(d), part.load(gate), part.load(gate + 2 * h),
+                              part.load(h_prev.row(row) + j));
+    part.store(slopes.z, d_sum);
+    part.store(slopes.g, d_sum + 2 * h);
+    part.store(slopes.old, d);
+  });
+}
+
+template <class T>
+void gru_gates_backward(Matrix<const T> gates, Matrix<const T> h_prev, Matrix<const T> d_reset, Matrix<T> d_h,
+                        Matrix<T> d_sums) {
+  const Index h = h_prev.cols;
+  each_vector<T>(h_prev.rows, h, [&](Index row, Index j, auto part) HWY_ATTR {
+    const Vec<T> r = part.load(gates.row(row) + h + j), d_r = part.load(d_reset.row(row) + j);
+    T* d = d_h.row(row) + j;
+    part.store(d_r * part.load(h_prev.row(row) + j) * Sigmoid<T>::slope(r), d_sums.row(row) + h + j);
+    part.store(hn::MulAdd(d_r, r, part.load(d)), d);
+  });
+}
+
+template <class T>
+void gru_after_forward(Matrix<const T> x, Matrix<T> gates, Matrix<const T> bias, Matrix<const T> h_prev,
+                       Matrix<T> inner, Matrix<T> h_now) {
+  const Index h = h_prev.cols;
+  each_vector<T>(h_prev.rows, h, [&](Index row, Index j, auto part) HWY_ATTR {
+    const T* in = x.row(row) + j;
+    T* gate = gates.row(row) + j;
+    const Vec<T> z = Sigmoid<T>::value(part.load(in) + part.load(gate));
+    const Vec<T> r = Sigmoid<T>::value(part.load(in + h) + part.load(gate + h));
+    const Vec<T> u = part.load(gate + 2 * h) + part.load(bias.data + j);
+    const Vec<T> g = Tanh<T>::value(hn::MulAdd(r, u, part.load(in + 2 * h)));
+    part.store(z, gate);
+    part.store(r, gate + h);
+    part.store(g, gate + 2 * h);
+    part.store(u, inner.row(row) + j);
+    part.store(gru_mix<T>(z, g, part.load(h_prev.row(row) + j)), h_now.row(row) + j);
+  });
+}
+
+template <class T>
+void gru_after_backward(Matrix<const T> gates, Matrix<const T> inner, Matrix<const T> h_prev, Matrix<T> d_h,
+                        Matrix<T> d_sums, Matrix<T> d_products) {
+  const Index h = h_prev.cols;
+  each_vector<T>(h_prev.rows, h, [&](Index row, Index j, auto part) HWY_ATTR {
+    const T* gate = gates.row(row) + j;
+    T *d_sum = d_sums.row(row) + j, *d_product = d_products.row(row) + j, *d = d_h.row(row) + j;
+    const Vec<T> r = part.load(gate + h);
+    const GruSlopes<T> slopes(part.load(d), part.load(gate), part.load(gate + 2 * h),
+                              part.load(h_prev.row(row) + j));
+    const Vec<T> d_r = slopes.g * part.load(inner.row(row) + j) * Sigmoid<T>::slope(r);
+    part.store(slopes.z, d_sum);
+    part.store(d_r, d_sum + h);
+    part.store(slopes.g, d_sum + 2 * h);
+    part.store(slopes.z, d_product);
+    part.store(d_r, d_product + h);
+    part.store(slopes.g * r, d_product + 2 * h);
+    part.store(slopes.old, d);
+  });
+}
+
+template <class T>
+void lstm_forward(Matrix<const T> x, Matrix<T> gates, Matrix<const T> c_prev, Matrix<T> state) {
   const Index h = c_prev.cols;
-  for (Index row = 0; row < sums.rows; ++row) {
-    const T *sum = sums.row(row), *old = c_prev.row(row);
-    T *gate = gates.row(row), *to = state.row(row);
-    for_vectors<T>(h, [&](Index j, auto part) HWY_ATTR {
-      const Vec<T> i = Sigmoid<T>::value(part.load(sum + j)), f = Sigmoid<T>::value(part.load(sum + h + j)),
-                   o = Sigmoid<T>::value(part.load(sum + 2 * h + j)),
-                   g = Tanh<T>::value(part.load(sum + 3 * h + j));
-      part.store(i, gate + j);
-      part.store(f, gate + h + j);
-      part.store(o, gate + 2 * h + j);
-      part.store(g, gate + 3 * h + j);
-      const Vec<T> c = hn::MulAdd(f, part.load(old + j), i * g);
-      part.store(o * Tanh<T>::value(c), to + j);
-      part.store(c, to + h + j);
-    });
-  }
+  each_vector<T>(c_prev.rows, h, [&](Index row, Index j, auto part) HWY_ATTR {
+    const T* in = x.row(row) + j;
+    T *gate = gates.row(row) + j, *to = state.row(row) + j;
+    auto sum = [&](Index k) HWY_ATTR { return part.load(in + k * h) + part.load(gate + k * h); };
+    const Vec<T> i = Sigmoid<T>::value(sum(0)), f = Sigmoid<T>::value(sum(1)), o = Sigmoid<T>::value(sum(2)),
+                 g = Tanh<T>::value(sum(3));
+    part.store(i, gate);
+    part.store(f, gate + h);
+    part.store(o, gate + 2 * h);
+    part.store(g, gate + 3 * h);
+    const Vec<T> c = hn::MulAdd(f, part.load(c_prev.row(row) + j), i * g);
+    part.store(o * Tanh<T>::value(c), to);
+    part.store(c, to + h);
+  });
 }
 
 template <class T>
-void lstm_backward(Matrix<const T> gates, Matrix<const T> c_prev, Matrix<const T> state,
-                   Matrix<const T> d_state, Matrix<T> d_sums, Matrix<T> d_c_prev) {
+void lstm_backward(Matrix<const T> gates, Matrix<const T> c_prev, Matrix<const T> state, Matrix<T> d_state,
+                   Matrix<T> d_sums) {
   const Index h = c_prev.cols;
-  for (Index row = 0; row < gates.rows; ++row) {
-    const T *gate = gates.row(row), *old = c_prev.row(row), *now = state.row(row), *from = d_state.row(row);
-    T *to = d_sums.row(row), *to_old = d_c_prev.row(row);
-    for_vectors<T>(h, [&](Index j, auto part) HWY_ATTR {
-      const Vec<T> i = part.load(gate + j), f = part.load(gate + h + j), o = part.load(gate + 2 * h + j),
-                   g = part.load(gate + 3 * h + j);
-      const Vec<T> tanh_c = Tanh<T>::value(part.load(now + h + j)), d_h = part.load(from + j);
-      const Vec<T> d_c = hn::MulAdd(d_h * o, Tanh<T>::slope(tanh_c), part.load(from + h + j));
-      auto add = [&](Vec<T> d, T* p) HWY_ATTR { part.store(part.load(p) + d, p); };
-      add(d_c * g * Sigmoid<T>::slope(i), to + j);
-      add(d_c * part.load(old + j) * Sigmoid<T>::slope(f), to + h + j);
-      add(d_h * tanh_c * Sigmoid<T>::slope(o), to + 2 * h + j);
-      add(d_c * i * Tanh<T>::slope(g), to + 3 * h + j);
-      add(d_c * f, to_old + j);
-    });
-  }
+  each_vector<T>(c_prev.rows, h, [&](Index row, Index j, auto part) HWY_ATTR {
+    const T* gate = gates.row(row) + j;
+    T *d_sum = d_sums.row(row) + j, *d = d_state.row(row) + j;
+    const Vec<T> i = part.load(gate), f = part.load(gate + h), o = part.load(gate + 2 * h),
+                 g = part.load(gate + 3 * h);
+    const Vec<T> tanh_c = Tanh<T>::value(part.load(state.row(row) + h + j)), d_h = part.load(d);
+    const Vec<T> d_c = hn::MulAdd(d_h * o, Tanh<T>::slope(tanh_c), part.load(d + h));
+    part.store(d_c * g * Sigmoid<T>::slope(i), d_sum);
+    part.store(d_c * part.load(c_prev.row(row) + j) * Sigmoid<T>::slope(f), d_sum + h);
+    part.store(d_h * tanh_c * Sigmoid<T>::slope(o), d_sum + 2 * h);
+    part.store(d_c * i * Tanh<T>::slope(g), d_sum + 3 * h);
+    part.store(d_c * f, d + h);
+  });
 }
 
 HEED_TARGET_KERNEL(multiply_add)
-HEED_TARGET_KERNEL(interpolate)
-HEED_TARGET_KERNEL(interpolate_backward)
+HEED_TARGET_KERNEL(rnn_forward)
+HEED_TARGET_KERNEL(rnn_backward)
+HEED_TARGET_KERNEL(gru_gates)
+HEED_TARGET_KERNEL(gru_state)
+HEED_TARGET_KERNEL(gru_state_backward)
+HEED_TARGET_KERNEL(gru_gates_backward)
+HEED_TARGET_KERNEL(gru_after_forward)
+HEED_TARGET_KERNEL(gru_after_backward)
 HEED_TARGET_KERNEL(lstm_forward)
 HEED_TARGET_KERNEL(lstm_backward)
 
@@ -105,8 +208,14 @@ HWY_AFTER_NAMESPACE();
 namespace heed {
 
 HEED_EXPORT_KERNEL(multiply_add)
-HEED_EXPORT_KERNEL(interpolate)
-HEED_EXPORT_KERNEL(interpolate_backward)
+HEED_EXPORT_KERNEL(rnn_forward)
+HEED_EXPORT_KERNEL(rnn_backward)
+HEED_EXPORT_KERNEL(gru_gates)
+HEED_EXPORT_KERNEL(gru_state)
+HEED_EXPORT_KERNEL(gru_state_backward)
+HEED_EXPORT_KERNEL(gru_gates_backward)
+HEED_EXPORT_KERNEL(gru_after_forward)
+HEED_EXPORT_KERNEL(gru_after_backward)
 HEED_EXPORT_KERNEL(lstm_forward)
 HEED_EXPORT_KERNEL(lstm_backward)
 
@@ -115,27 +224,59 @@ void multiply_add(Matrix<const T> a, Matrix<const T> b, Matrix<T> y) {
   HEED_DISPATCH(multiply_add)(a, b, y);
 }
 template <class T>
-void interpolate(Matrix<const T> z, Matrix<const T> a, Matrix<const T> b, Matrix<T> y) {
-  HEED_DISPATCH(interpolate)(z, a, b, y);
+void rnn_forward(Matrix<const T> x, Matrix<const T> products, Matrix<T> h) {
+  HEED_DISPATCH(rnn_forward)(x, products, h);
 }
 template <class T>
-void interpolate_backward(Matrix<const T> z, Matrix<const T> a, Matrix<const T> b, Matrix<const T> d_y,
-                          Matrix<T> d_z, Matrix<T> d_a, Matrix<T> d_b) {
-  HEED_DISPATCH(interpolate_backward)(z, a, b, d_y, d_z, d_a, d_b);
+void rnn_backward(Matrix<const T> h, Matrix<const T> d_h, Matrix<T> d_sums) {
+  HEED_DISPATCH(rnn_backward)(h, d_h, d_sums);
 }
 template <class T>
-void lstm_forward(Matrix<const T> sums, Matrix<const T> c_prev, Matrix<T> gates, Matrix<T> state) {
-  HEED_DISPATCH(lstm_forward)(sums, c_prev, gates, state);
+void gru_gates(Matrix<const T> x, Matrix<T> gates, Matrix<const T> h_prev, Matrix<T> reset) {
+  HEED_DISPATCH(gru_gates)(x, gates, h_prev, reset);
 }
 template <class T>
-void lstm_backward(Matrix<const T> gates, Matrix<const T> c_prev, Matrix<const T> state,
-                   Matrix<const T> d_state, Matrix<T> d_sums, Matrix<T> d_c_prev) {
-  HEED_DISPATCH(lstm_backward)(gates, c_prev, state, d_state, d_sums, d_c_prev);
+void gru_state(Matrix<const T> x, Matrix<T> gates, Matrix<const T> h_prev, Matrix<T> h) {
+  HEED_DISPATCH(gru_state)(x, gates, h_prev, h);
+}
+template <class T>
+void gru_state_backward(Matrix<const T> gates, Matrix<const T> h_prev, Matrix<T> d_h, Matrix<T> d_sums) {
+  HEED_DISPATCH(gru_state_backward)(gates, h_prev, d_h, d_sums);
+}
+template <class T>
+void gru_gates_backward(Matrix<const T> gates, Matrix<const T> h_prev, Matrix<const T> d_reset, Matrix<T> d_h,
+                        Matrix<T> d_sums) {
+  HEED_DISPATCH(gru_gates_backward)(gates, h_prev, d_reset, d_h, d_sums);
+}
+template <class T>
+void gru_after_forward(Matrix<const T> x, Matrix<T> gates, Matrix<const T> bias, Matrix<const T> h_prev,
+                       Matrix<T> inner, Matrix<T> h) {
+  HEED_DISPATCH(gru_after_forward)(x, gates, bias, h_prev, inner, h);
+}
+template <class T>
+void gru_after_backward(Matrix<const T> gates, Matrix<const T> inner, Matrix<const T> h_prev, Matrix<T> d_h,
+                        Matrix<T> d_sums, Matrix<T> d_products) {
+  HEED_DISPATCH(gru_after_backward)(gates, inner, h_prev, d_h, d_sums, d_products);
+}
+template <class T>
+void lstm_forward(Matrix<const T> x, Matrix<T> gates, Matrix<const T> c_prev, Matrix<T> state) {
+  HEED_DISPATCH(lstm_forward)(x, gates, c_prev, state);
+}
+template <class T>
+void lstm_backward(Matrix<const T> gates, Matrix<const T> c_prev, Matrix<const T> state, Matrix<T> d_state,
+                   Matrix<T> d_sums) {
+  HEED_DISPATCH(lstm_backward)(gates, c_prev, state, d_state, d_sums);
 }
 
 HEED_INSTANTIATE(multiply_add)
-HEED_INSTANTIATE(interpolate)
-HEED_INSTANTIATE(interpolate_backward)
+HEED_INSTANTIATE(rnn_forward)
+HEED_INSTANTIATE(rnn_backward)
+HEED_INSTANTIATE(gru_gates)
+HEED_INSTANTIATE(gru_state)
+HEED_INSTANTIATE(gru_state_backward)
+HEED_INSTANTIATE(gru_gates_backward)
+HEED_INSTANTIATE(gru_after_forward)
+HEED_INSTANTIATE(gru_after_backward)
 HEED_INSTANTIATE(lstm_forward)
 HEED_INSTANTIATE(lstm_backward)
 

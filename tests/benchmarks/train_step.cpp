@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <ctime>
 #include <functional>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -98,7 +99,11 @@ Job make_job(const Options& o, std::int64_t vocab_size) {
     if (o.dropout == "all") drop_out_everywhere(config);
     config.check();
     job.model_json = to_json(workload.architecture, fields_of(config));
-    job.pair_flops = [config](double n, double m) { return pair_flops(config, n, m); };
+    if constexpr (requires { pair_flops(config, 1.0, 1.0); }) {
+      job.pair_flops = [config](double n, double m) { return pair_flops(config, n, m); };
+    } else {
+      fail<UsageError>("--model ", o.model, ": the products of this architecture are not counted yet");
+    }
   });
   from_json(workload.training, fields_of(job.recipe));
   if (o.batch_tokens > 0) job.recipe.batch_tokens = o.batch_tokens;
@@ -155,6 +160,11 @@ long peak_megabytes() {
   return usage.ru_maxrss / 1024;
 }
 
+/// Of all threads: what a busy machine distorts least.
+double processor_seconds() {
+  return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
+}
+
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return values[values.size() / 2];
@@ -171,16 +181,18 @@ Json timed_updates(const Options& o, const ParallelCorpus& corpus, const std::ve
   Optimizer optimizer(recipe, model.parameters().values().size(), threads);
 
   std::vector<double> seconds;
-  double tokens = 0, total = 0, flops = 0, loss = 0;
+  double tokens = 0, total = 0, processor = 0, flops = 0, loss = 0;
   for (std::int64_t step = 1; step <= o.warmup + o.steps; ++step) {
     const Batch& batch = batches[static_cast<std::size_t>(step - 1)];
     const auto start = Clock::now();
+    const double processor_start = processor_seconds();
     const CrossEntropySums sums = gradients.compute(batch, step);
     optimizer.apply(step, learning_rate(recipe, model.d_model(), step, 1), gradients.norm(), gradients.flat(),
                     model.parameters().values());
     if (step <= o.warmup) continue;
     seconds.push_back(seconds_since(start));
     total += seconds.back();
+    processor += processor_seconds() - processor_start;
     tokens += static_cast<double>(batch.target_tokens);
     flops += batch_flops(job, corpus, batch);
     loss = sums.loss / static_cast<double>(batch.target_tokens);
@@ -191,6 +203,7 @@ Json timed_updates(const Options& o, const ParallelCorpus& corpus, const std::ve
           {"parameters", model.parameters().count()},
           {"loss", loss},
           {"target_tokens_per_second", tokens / total},
+          {"target_tokens_per_cpu_second", tokens / processor},
           {"median_step_seconds", median(seconds)},
           {"flop_per_target_token", flops / tokens},
           {"peak_megabytes", peak_megabytes()}};

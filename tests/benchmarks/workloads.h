@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "models/bahdanau.h"
+#include "models/sutskever.h"
 #include "models/transformer.h"
 #include "train/presets.h"
 
@@ -22,6 +23,9 @@ inline constexpr Workload kRecurrent[] = {
      R"({"d_embedding": 256, "d_hidden": 256, "d_decoder": 512, "d_align": 512, "d_maxout": 256,
          "init": "xavier", "dropout": 0.3})",
      R"({"learning_rate": 0.001, "schedule": "constant", "shards": 2, "batch_tokens": 1000, "clip": 1})"},
+    {"lstm4", "sutskever",
+     R"({"d_embedding": 512, "d_hidden": 512, "n_layers": 4, "init": "xavier", "dropout": 0.3})",
+     R"({"learning_rate": 0.001, "schedule": "constant", "shards": 2, "batch_tokens": 1000, "clip": 5})"},
 };
 
 inline std::vector<std::string> workload_names() {
@@ -68,6 +72,13 @@ inline double pair_flops(const BahdanauConfig& config, double n, double m) {
   const double attention = m * n * (a + 2 * h);
   const double output = m * ((s + e + 2 * h) * 2 * l + l * static_cast<double>(config.target_vocab_size));
   return kFlopsPerWeight * (encoder + decoder + attention + output);
+}
+
+inline double pair_flops(const SutskeverConfig& config, double n, double m) {
+  const double h = static_cast<double>(config.d_hidden), layers = static_cast<double>(config.n_layers);
+  const double stack = layer_weights(config.state(), static_cast<double>(config.d_embedding)) +
+                       (layers - 1) * layer_weights(config.state(), h);
+  return kFlopsPerWeight * ((n + m) * stack + m * h * static_cast<double>(config.target_vocab_size));
 }
 
 }  // namespace heed

@@ -63,16 +63,6 @@ Packing keys_packing() {
 BOOST_AUTO_TEST_SUITE(ops_recurrent)
 
 BOOST_AUTO_TEST_CASE(elementwise_ops_take_slices) {
-  check_op("multiply", {{3, 7, {}, {}}, {3, 4, {}, {}}, {3, 4, {}, {}}}, [](const auto& in) {
-    Tape<double>& tape = in[0].tape();
-    return multiply(tape.columns(in[0], 2, 4), in[1], in[2]);
-  });
-  check_op("interpolate", {{3, 7, {}, {}}, {3, 4, {}, {}}, {5, 4, {}, {}}}, [](const auto& in) {
-    Tape<double>& tape = in[0].tape();
-    return interpolate(tape.columns(in[0], 1, 4), in[1], tape.row_range(in[2], 2, 3));
-  });
-  check_op("lstm_cell", {{3, 20, {}, {}}, {3, 11, {}, {}}},
-           [](const auto& in) { return lstm_cell(in[0], in[0].tape().columns(in[1], 6, 5)); });
   check_op("side_by_side", {{3, 7, {}, {}}, {3, 2, {}, {}}},
            [](const auto& in) { return side_by_side(in[0].tape().columns(in[0], 1, 4), in[1]); });
   check_op("maxout", {{4, 6, {}, {}}}, [](const auto& in) { return maxout(in[0]); });
@@ -134,8 +124,6 @@ BOOST_AUTO_TEST_CASE(shapes_that_do_not_fit_are_refused) {
     return tape.constant({zeros.data(), rows, cols});
   };
   const StepKeys at{kSentences, &keys};
-  BOOST_CHECK_THROW(multiply(matrix(2, 3), matrix(3, 2)), Error);
-  BOOST_CHECK_THROW(lstm_cell(matrix(2, 9), matrix(2, 3)), Error);
   BOOST_CHECK_THROW(maxout(matrix(2, 3)), Error);
   BOOST_CHECK_THROW(select_rows<double>({matrix(2, 3)}, {{0, 2}}), Error);
   BOOST_CHECK_THROW(additive_scores(matrix(4, 6), matrix(10, 5), matrix(1, 5), at), Error);
