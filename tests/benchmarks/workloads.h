@@ -21,7 +21,7 @@ struct Workload {
 inline constexpr Workload kRecurrent[] = {
     {"bahdanau", "bahdanau",
      R"({"d_embedding": 256, "d_hidden": 256, "d_decoder": 512, "d_align": 512, "d_maxout": 256,
-         "init": "xavier", "dropout": 0.3})",
+         "cell": "gru-reset-after", "init": "xavier", "dropout": 0.3})",
      R"({"learning_rate": 0.001, "schedule": "constant", "shards": 2, "batch_tokens": 1000, "clip": 1})"},
     {"lstm4", "sutskever",
      R"({"d_embedding": 512, "d_hidden": 512, "n_layers": 4, "init": "xavier", "dropout": 0.3})",
