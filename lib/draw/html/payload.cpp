@@ -174,6 +174,8 @@ Json& Payload::group_for(const TensorMap& frame, const PagePart& part,
     quantity[leaf_of(path)] = text_attribute(frame.at(path).attributes, "long_name");
   const Tensor& main = frame.at(part.main);
   quantity[leaf_of(part.main)] = text_attribute(main.attributes, "long_name");
+  Json sizes = Json::object();
+  for (const auto& dim : dims_of(main)) sizes[dim] = size_along(main, dim);
   groups_.push_back({{"name", part.group},
                      {"path", part.main},
                      {"title", printable(info.title, longest_label)},
@@ -183,6 +185,7 @@ Json& Payload::group_for(const TensorMap& frame, const PagePart& part,
                      {"outer", outer},
                      {"quantity", quantity},
                      {"range", nullptr},
+                     {"sizes", sizes},
                      {"start", start_of(info, main)},
                      {"items", Json::array()}});
   return groups_.back();

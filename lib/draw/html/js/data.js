@@ -43,7 +43,13 @@ function labelsOf(item, dim, first, count) {
 /// `choice` says for each leading dimension an index, "mean" or "max"; a dimension it leaves out is taken at 0.
 function matrixOf(item, name, choice) {
   const tensor = tensorOf(item, name);
-  const { dims, shape, first } = tensor;
+  let { dims, shape, first } = tensor;
+  const before = dims[dims.length - 2];
+  if (before !== "query" && before in choice) {  // a vector for each layer or head: a matrix of one row
+    dims = [...dims.slice(0, -1), "", ...dims.slice(-1)];
+    shape = [...shape.slice(0, -1), 1, ...shape.slice(-1)];
+    first = [...first.slice(0, -1), 0, ...first.slice(-1)];
+  }
   const rank = dims.length;
   const rows = rank > 1 ? shape[rank - 2] : 1;
   const cols = rank > 0 ? shape[rank - 1] : 1;
@@ -52,7 +58,7 @@ function matrixOf(item, name, choice) {
     rowDim: rank > 1 ? dims[rank - 2] : "", colDim: rank > 0 ? dims[rank - 1] : "",
     rowFirst: rank > 1 ? first[rank - 2] : 0, colFirst: rank > 0 ? first[rank - 1] : 0,
   };
-  matrix.rowLabels = rank > 1 ? labelsOf(item, matrix.rowDim, matrix.rowFirst, rows) : [""];
+  matrix.rowLabels = matrix.rowDim ? labelsOf(item, matrix.rowDim, matrix.rowFirst, rows) : [""];
   matrix.colLabels = labelsOf(item, matrix.colDim, matrix.colFirst, cols);
   matrix.values = collapse(blockValues(tensor.block), dims.slice(0, -2), shape.slice(0, -2), rows * cols, choice);
   return matrix;

@@ -41,7 +41,15 @@ function difference(matrix, computed, cost = 1) {
   return most;
 }
 
-/// Whether the scores are plain products of queries and keys; a network's own scores are not.
+/// What the softmax reads, if the file has it: the last stage before the weights.
+function softmaxInput(context) {
+  return firstOf(context, "masked", "biased", "capped", "scaled", "scores");
+}
+
+/// The letter that equations give to a stage.
+const LETTERS = { scores: "s", scaled: "z", capped: "u", biased: "b", masked: "m", soft_weights: "a" };
+
+/// Whether the scores are plain products of queries and keys; other score functions have parameters of their own.
 function scoresAreProducts(context) {
   const [q, k, s] = ["queries", "keys", "scores"].map((name) => context.get(name));
   if (!q || !k || !s || q.cols !== k.cols) return false;
@@ -49,12 +57,19 @@ function scoresAreProducts(context) {
   return Math.abs(wanted - at(s, context.i, context.j)) <= 1e-3 * Math.max(1, Math.abs(wanted));
 }
 
-/// What scores were divided by: their ratio where they are largest.
+/// What `before` was divided by to give `after`: their ratio where `before` is largest and not masked.
+function divisorOf(before, after) {
+  let best = -1;
+  for (let k = 0; k < before.values.length; ++k) {
+    if (Number.isFinite(after.values[k]) && !(Math.abs(before.values[k]) <= Math.abs(before.values[best]))) best = k;
+  }
+  const ratio = before.values[best] / after.values[best];
+  return Math.abs(ratio - 1) < 1e-5 || !Number.isFinite(ratio) ? 1 : ratio;
+}
+
 function divisor(context) {
-  const [before, after] = [context.get("scores"), context.get("scaled")];
-  let best = 0;
-  for (let k = 0; k < before.values.length; ++k) if (Math.abs(before.values[k]) > Math.abs(before.values[best])) best = k;
-  return before.values[best] / after.values[best];
+  context.divisor ??= divisorOf(context.get("scores"), context.get("scaled"));
+  return context.divisor;
 }
 
 function rootText(context, ratio) {
@@ -81,15 +96,46 @@ function softmaxDifference(before, weights) {
 
 const isHard = (weights) => weights.values.every((w) => w === 0 || w === 1);
 
+/// The stage that is a softmax, or that was made from one.
+function softmaxStage(name, letter) {
+  const made = (c) => (name === "weights" ? c.get("soft_weights") : null);
+  return {
+    formula: (c) => {
+      const from = LETTERS[softmaxInput(c)?.name] ?? "m";
+      if (made(c)) return "w_{ij} = a_{ij} f_{ij}";
+      return isHard(c.get(name)) ? `${letter}_{ij} = 1 where ${from}_{ij} is largest, else 0` : `${letter}_{ij} = e^{${from}_{ij}} / \u03a3_{j\u2032} e^{${from}_{ij\u2032}}`;
+    },
+    text: (c) => {
+      if (made(c)) return "The softmax is changed once more: bent towards a place, or down to one key.";
+      return isHard(c.get(name)) ? "Each query takes the one key with the largest score." : "The softmax turns each row into shares that sum to 1.";
+    },
+    numbers: (c) => {
+      const value = exact(at(c.get(name), c.i, c.j));
+      const soft = made(c);
+      if (soft) return [`w_{ij} = ${brief(at(soft, c.i, c.j), 6)} \u00d7 ${brief(at(c.get(name), c.i, c.j) / at(soft, c.i, c.j), 6)} = ${value}`];
+      const before = softmaxInput(c);
+      if (!before || isHard(c.get(name))) return [`${letter}_{ij} = ${value}`];
+      const { most, powers, sum } = exponentials(before, c.i);
+      const taken = `(${brief(most, 4)}, the largest of the row, is taken off, which changes no weight)`;
+      return [`e^{${brief(at(before, c.i, c.j), 4)} \u2212 ${paren(most)}} = ${brief(powers[c.j], 6)} ${taken}`,
+        `\u03a3_{j\u2032} = ${brief(sum, 6)}`, `${letter}_{ij} = ${brief(powers[c.j], 6)} / ${brief(sum, 6)} = ${value}`];
+    },
+    again: (c) => {
+      const before = softmaxInput(c);
+      return before && !made(c) && !isHard(c.get(name)) && softmaxDifference(before, c.get(name));
+    },
+  };
+}
+
 /// In the order of the computation. `uses`: the stages shown beside the result; `strip`: of these, only row i.
 const STAGES = [
   {
-    name: "queries", title: "Queries", formula: () => "q_i = x_i W^Q",
+    name: "queries", title: "Queries", formula: (c) => (c.projected ? "q_i = x_i W^Q" : "q_i"),
     text: () => "Every word that looks has a query vector in each head: what it is looking for.",
     numbers: (c) => [`q_i = [${terms(c.get("queries").cols, (k) => brief(at(c.get("queries"), c.i, k), 3), 6).replaceAll(" + ", ", ")}]`],
   },
   {
-    name: "keys", title: "Keys", formula: () => "k_j = x_j W^K",
+    name: "keys", title: "Keys", formula: (c) => (c.projected ? "k_j = x_j W^K" : "k_j"),
     text: () => "Every word that can be looked at has a key vector: what it offers to be found by.",
     numbers: (c) => [`k_j = [${terms(c.get("keys").cols, (k) => brief(at(c.get("keys"), c.j, k), 3), 6).replaceAll(" + ", ", ")}]`],
   },
@@ -98,7 +144,7 @@ const STAGES = [
     formula: (c) => (scoresAreProducts(c) || !c.get("queries") ? "s_{ij} = q_i \u00b7 k_j = \u03a3_c q_{ic} k_{jc}" : "s_{ij} = score(q_i, k_j)"),
     text: (c) => (scoresAreProducts(c) || !c.get("queries")
       ? "The score of a query and a key is the product of their vectors: large when they point the same way."
-      : "The score of a query and a key comes from a small network of the model, not from a plain product."),
+      : "The score of a query and a key comes from a function with parameters of its own, not from a plain product."),
     numbers: (c) => {
       const [q, k] = [c.get("queries"), c.get("keys")];
       const value = exact(at(c.get("scores"), c.i, c.j));
@@ -109,44 +155,59 @@ const STAGES = [
   },
   {
     name: "scaled", title: "Scaled", uses: ["scores"],
-    formula: (c) => (Math.abs(divisor(c) - 1) < 1e-6 ? "z_{ij} = s_{ij}" : "z_{ij} = s_{ij} / \u221ad_k"),
+    formula: (c) => (divisor(c) === 1 ? "z_{ij} = s_{ij}" : "z_{ij} = s_{ij} / \u221ad_k"),
     text: () => "Long vectors make large products, so the scores are divided before the softmax: by the root of the vectors' length, and by the temperature if there is one.",
     numbers: (c) => [`z_{ij} = ${brief(at(c.get("scores"), c.i, c.j), 4)} / ${rootText(c, divisor(c))} = ${exact(at(c.get("scaled"), c.i, c.j))}`],
-    again: (c) => difference(c.get("scaled"), (r, j) => at(c.get("scores"), r, j) / divisorOnce(c)),
+    again: (c) => difference(c.get("scaled"), (r, j) => at(c.get("scores"), r, j) / divisor(c)),
   },
   {
-    name: "masked", title: "Masked", uses: ["scaled"],
-    formula: () => "m_{ij} = z_{ij} where i may look at j, else \u2212\u221e",
+    name: "capped", title: "Capped", uses: ["scaled|scores"], formula: () => "u_{ij} = c tanh(z_{ij} / c)",
+    text: () => "Large scores are bent so that they stay between \u2212c and c.",
+    numbers: (c) => [`u_{ij} = ${exact(at(c.get("capped"), c.i, c.j))}`],
+  },
+  {
+    name: "biased", title: "Biased", uses: ["capped|scaled|scores"], formula: (c) => `b_{ij} = ${LETTERS[firstOf(c, "capped", "scaled", "scores")?.name] ?? "z"}_{ij} + bias_{ij}`,
+    text: () => "A bias is added that knows only the places of the two words, or that came with the input.",
+    numbers: (c) => {
+      const before = firstOf(c, "capped", "scaled", "scores");
+      const value = at(c.get("biased"), c.i, c.j);
+      if (!before) return [`b_{ij} = ${exact(value)}`];
+      return [`b_{ij} = ${brief(at(before, c.i, c.j), 4)} + ${paren(value - at(before, c.i, c.j))} = ${exact(value)}`];
+    },
+  },
+  {
+    name: "masked", title: "Masked", uses: ["biased|capped|scaled|scores"],
+    formula: (c) => {
+      const before = firstOf(c, "biased", "capped", "scaled", "scores");
+      const divided = before && divisorOf(before, c.get("masked")) !== 1 ? " / \u03c4" : "";
+      return `m_{ij} = ${LETTERS[before?.name] ?? "z"}_{ij}${divided} where i may look at j, else \u2212\u221e`;
+    },
     text: (c) => {
       const closed = c.get("masked").values.reduce((count, value) => count + (value === -Infinity ? 1 : 0), 0);
-      return closed ? `${closed} of ${c.n * c.m} cells are closed: their score becomes minus infinity, so their weight becomes 0.` : "No cell is closed here: every query may look at every key.";
+      const before = firstOf(c, "biased", "capped", "scaled", "scores");
+      const tau = before ? divisorOf(before, c.get("masked")) : 1;
+      const cooled = tau === 1 ? "" : `The scores are divided by the temperature \u03c4 = ${brief(tau, 4)}. `;
+      return cooled + (closed ? `${closed} of ${c.n * c.m} cells are closed (gray): their score becomes minus infinity, so their weight becomes 0.` : "No cell is closed here: every query may look at every key.");
     },
     numbers: (c) => [`m_{ij} = ${exact(at(c.get("masked"), c.i, c.j))}`],
-    again: (c) => c.get("scaled") && difference(c.get("masked"), (r, j) => (at(c.get("masked"), r, j) === -Infinity ? -Infinity : at(c.get("scaled"), r, j))),
-  },
-  {
-    name: "weights", title: "Weights", uses: ["masked|scaled|scores"],
-    formula: (c) => {
-      const z = c.get("masked") ? "m" : c.get("scaled") ? "z" : "s";
-      return isHard(c.get("weights")) ? `w_{ij} = 1 where ${z}_{ij} is largest, else 0` : `w_{ij} = e^{${z}_{ij}} / \u03a3_{j\u2032} e^{${z}_{ij\u2032}}`;
-    },
-    text: (c) => (isHard(c.get("weights")) ? "Each query takes the one key with the largest score." : "The softmax turns each row into shares that sum to 1."),
-    numbers: (c) => {
-      const value = exact(at(c.get("weights"), c.i, c.j));
-      const before = firstOf(c, "masked", "scaled", "scores");
-      if (!before || isHard(c.get("weights"))) return [`w_{ij} = ${value}`];
-      const { most, powers, sum } = exponentials(before, c.i);
-      const taken = `(${brief(most, 4)}, the largest of the row, is taken off, which changes no weight)`;
-      return [`e^{${brief(at(before, c.i, c.j), 4)} \u2212 ${paren(most)}} = ${brief(powers[c.j], 6)} ${taken}`,
-        `\u03a3_{j\u2032} = ${brief(sum, 6)}`, `w_{ij} = ${brief(powers[c.j], 6)} / ${brief(sum, 6)} = ${value}`];
-    },
     again: (c) => {
-      const before = firstOf(c, "masked", "scaled", "scores");
-      return before && !isHard(c.get("weights")) && softmaxDifference(before, c.get("weights"));
+      const [before, after] = [firstOf(c, "biased", "capped", "scaled", "scores"), c.get("masked")];
+      const tau = before && divisorOf(before, after);
+      return before && difference(after, (r, j) => (at(after, r, j) === -Infinity ? -Infinity : at(before, r, j) / tau));
     },
   },
   {
-    name: "values", title: "Values", formula: () => "v_j = x_j W^V",
+    name: "soft_weights", title: "Softmax", uses: ["masked|biased|capped|scaled|scores"], ...softmaxStage("soft_weights", "a"),
+  },
+  {
+    name: "position", title: "Position", formula: () => "p_i", text: () => "Each query predicts the place of the keys it looks around.",
+    numbers: (c) => [`p_i = ${exact(at(c.get("position"), 0, c.i))}`],
+  },
+  {
+    name: "weights", title: "Weights", uses: ["soft_weights|masked|biased|capped|scaled|scores"], ...softmaxStage("weights", "w"),
+  },
+  {
+    name: "values", title: "Values", formula: (c) => (c.projected ? "v_j = x_j W^V" : "v_j"),
     text: () => "Every word that can be looked at has a value vector: what it gives to those who look.",
     numbers: (c) => [`v_j = [${terms(c.get("values").cols, (k) => brief(at(c.get("values"), c.j, k), 3), 6).replaceAll(" + ", ", ")}]`],
   },
@@ -191,11 +252,6 @@ const STAGES = [
     numbers: (c) => [`y_i = [${terms(c.get("output").cols, (k) => brief(at(c.get("output"), c.i, k), 3), 6).replaceAll(" + ", ", ")}]`],
   },
 ];
-
-function divisorOnce(context) {
-  context.divisor ??= divisor(context);
-  return context.divisor;
-}
 
 /// What the file calls otherwise than STAGES.
 const SYNONYMS = { queries: ["query"], keys: ["key"], values: ["value"] };

@@ -71,7 +71,7 @@ class Chips {
 class Composition {
   constructor({ title, subtitle, parts }) {
     Object.assign(this, { title, subtitle, parts, margin: 16 });
-    const widest = Math.max(320, textWidth(title, 16, true), ...parts.map((part) => Math.max(part.drawing.width, textWidth(part.caption ?? "", LABEL))));
+    const widest = Math.max(320, textWidth(title, 16, true), textWidth(subtitle, LABEL), ...parts.map((part) => Math.max(part.drawing.width, textWidth(part.caption ?? "", LABEL))));
     this.width = Math.min(widest, Math.max(900, ...parts.map((part) => part.drawing.width))) + 2 * this.margin;
     this.height = 2 * this.margin + 48 + parts.reduce((sum, part) => sum + part.drawing.height + (part.caption ? 20 : 0) + 12, 0);
   }

@@ -2,7 +2,7 @@
 
 const LABEL = 12;         // size of the words
 const LONGEST = 150;      // pixels of a word
-const LARGEST_CELL = 44;
+const LARGEST_CELL = 56;
 const MOST_RECTS = 6000;  // more cells than that are drawn as one image
 
 /// Whether a value is left out because it is too small.
@@ -43,17 +43,17 @@ class Heatmap {
   }
   measure() {
     const { matrix, look } = this;
-    const widest = (texts) => texts.reduce((most, text) => Math.max(most, Math.min(LONGEST, textWidth(text, LABEL))), 0);
+    const widest = (texts) => texts.reduce((most, text) => Math.max(most, Math.min(LONGEST, textWidth(text, LABEL, true))), 0);
     const rowWidth = widest(this.rowTexts);
     const colWidth = widest(this.colTexts);
     const spare = [this.colSums ? 34 : 0, this.rowSums ? 34 : 0];
-    this.left = 26 + Math.max(rowWidth, this.rowSums ? 30 : 0);
+    this.left = Math.ceil(26 + Math.max(rowWidth, this.rowSums ? 30 : 0));
     const fitting = Math.min((look.available[0] - this.left - spare[0] - 12) / matrix.cols,
                              (look.available[1] - 26 - colWidth - spare[1] - 12) / matrix.rows);
     this.cell = Math.max(2, Math.min(look.largest ?? LARGEST_CELL, fitting)) * 1.25 ** (look.zoom ?? 0);
     if (this.cell > 4) this.cell = Math.floor(this.cell);
     this.turned = colWidth + 8 > this.cell;
-    this.top = 24 + (this.turned ? colWidth + 4 : LABEL + 6);
+    this.top = Math.ceil(24 + (this.turned ? colWidth + 4 : LABEL + 6));
     this.strip = Math.max(14, Math.min(this.cell, 24));
     this.width = Math.max(this.left + matrix.cols * this.cell + (this.colSums ? 10 + this.strip : 0) + 2,
                           this.left + textWidth(look.colTitle, LABEL, true) + 8);
@@ -74,8 +74,9 @@ class Heatmap {
       this.drawSums(surface, view, theme);
       this.drawMarks(surface, view, theme);
     });
-    surface.clip(0, top - 1, left, room.height + 1, () => this.drawRowLabels(surface, view, theme, rows));
-    surface.clip(left - 1, 0, room.width + 1, top, () => this.drawColLabels(surface, view, theme, cols));
+    // Words at the edge may stand out a little.
+    surface.clip(0, top - 6, left, room.height + 6, () => this.drawRowLabels(surface, view, theme, rows));
+    surface.clip(left - 6, 0, room.width + 6, top, () => this.drawColLabels(surface, view, theme, cols));
     this.drawTitles(surface, view, theme);
   }
   place(row, col, view) {
@@ -99,8 +100,10 @@ class Heatmap {
         const color = colorOf(look.scale, value);
         const [cx, cy] = this.place(r, c, view);
         surface.rect(cx, cy, cell - gap, cell - gap, { fill: css(color) });
-        if (write && brief(value) !== "0") {
-          surface.text(brief(value), cx + cell / 2, cy + cell / 2, { fill: inkOn(color), size: Math.min(11, cell * 0.3), align: "center" });
+        const text = write ? brief(value) : "";
+        if (text && (text !== "0" || look.scale.low < 0)) {
+          const size = Math.min(13, cell * 0.3, (cell - 3) / (0.62 * text.length));
+          surface.text(text, cx + cell / 2, cy + cell / 2, { fill: inkOn(color), size, align: "center" });
         }
       }
     }

@@ -2,7 +2,7 @@
 // on the right. Wide lines are large weights; what is pinned or pointed at stands out, and the words of the other
 // side are shaded by the sum of their weights.
 
-const MOST_LINES = 4000;
+const MOST_LINES = 2000;
 
 class Lines {
   /// `matrices`: one, or one per head, each in a colour of its own; `look` as for Heatmap, with `colors`.

@@ -45,15 +45,15 @@ function makeScale(name, [low, high]) {
   return { low, high, colors };
 }
 
-/// Which of the 256 colours; -1 for NaN. An infinity lies at its end.
+/// Which of the 256 colours; -1 for NaN and for minus infinity, which stands for a closed cell.
 function colorIndex(scale, value) {
-  if (Number.isNaN(value)) return -1;
+  if (Number.isNaN(value) || value === -Infinity) return -1;
   const width = scale.high - scale.low;
   const place = width > 0 ? (value - scale.low) / width : 0.5;
   return Math.round(255 * Math.min(1, Math.max(0, place)));
 }
 
-const MISSING = [213, 213, 213];
+const MISSING = [213, 213, 213];  // as Colormap::missing
 
 function colorOf(scale, value) {
   const index = colorIndex(scale, value);

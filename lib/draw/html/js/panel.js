@@ -22,6 +22,10 @@ function wordList(words, indices, axis, unpin) {
     { type: "button", title: "Unpin", onclick: () => unpin(axis, i), "aria-label": `Unpin ${words[i]}` }, element("bdi", {}, words[i]), " \u00d7")));
 }
 
+function pinsTitle(pins, what) {
+  return pins.size > 1 ? `Sum of ${pins.size} pinned ${what}s` : `Pinned ${what}`;
+}
+
 /// `shown`: {matrix, scale, pins, rowTitle, colTitle}; `place`: {row, col} that is looked at.
 function fillPanel(panel, shown, place, unpin) {
   const { matrix, scale, pins } = shown;
@@ -42,11 +46,11 @@ function fillPanel(panel, shown, place, unpin) {
     parts.push(element("h2", {}, `${shown.colTitle} \u201c`, element("bdi", {}, colTexts[place.col]), "\u201d"), barList(largest(colValues(place.col)), rowTexts, full));
   }
   if (pins.rows.size) {
-    parts.push(element("h2", {}, `Sum of ${pins.rows.size} pinned rows`), wordList(rowTexts, pins.rows, "rows", unpin),
+    parts.push(element("h2", {}, pinsTitle(pins.rows, "row")), wordList(rowTexts, pins.rows, "rows", unpin),
       barList(largest(sumOfRows(matrix, pins.rows)), colTexts, full * pins.rows.size));
   }
   if (pins.cols.size) {
-    parts.push(element("h2", {}, `Sum of ${pins.cols.size} pinned columns`), wordList(colTexts, pins.cols, "cols", unpin),
+    parts.push(element("h2", {}, pinsTitle(pins.cols, "column")), wordList(colTexts, pins.cols, "cols", unpin),
       barList(largest(sumOfCols(matrix, pins.cols)), rowTexts, full * pins.cols.size));
   }
   if (pins.rows.size && pins.cols.size) {

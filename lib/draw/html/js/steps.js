@@ -14,9 +14,14 @@ function stagesOf(group, item) {
 /// What equations ask for: the matrices of one layer and head, and the query i and key j that are looked at.
 function stageContext(group, item, choice, i, j) {
   const cache = new Map();
+  const headDim = leadDims(group, item)[1];
+  const heads = group.sizes[headDim] ?? 1;  // in the file, of which the page may hold some
+  const head = headDim ? choice[headDim] + extentOf(group, item, headDim)[1] : 0;
+  // Heads may share keys and values, so many at a time.
+  const sharedHead = ({ dims, shape }) => Math.floor((head * (shape[dims.indexOf("kv_head")] ?? 1)) / heads);
   const fromFile = (name) => {
     const found = [name, ...(SYNONYMS[name] ?? [])].find((other) => tensorOf(item, other));
-    return found ? matrixOf(item, found, { ...choice, query: i }) : null;
+    return found ? matrixOf(item, found, { ...choice, query: i, kv_head: sharedHead(tensorOf(item, found)) }) : null;
   };
   const context = {
     get(name) {
@@ -25,13 +30,11 @@ function stageContext(group, item, choice, i, j) {
     },
   };
   const main = context.get(group.main);
-  const headDim = leadDims(group, item)[1];
   context.n = main.rows;
   context.m = main.cols;
   context.i = Math.min(i, main.rows - 1);
   context.j = Math.min(j, main.cols - 1);
-  context.heads = headDim ? extentOf(group, item, headDim)[0] : 1;
-  context.head = headDim ? choice[headDim] : 0;
+  Object.assign(context, { head, heads, projected: Boolean(group.model_layer) });
   return context;
 }
 
@@ -123,7 +126,8 @@ class Steps {
       rowTitle: matrix.rows > 1 ? matrix.rowDim : "", colTitle: matrix.colDim,
       markRow: matrix.only === undefined ? rows : undefined, markCol: matrix.colDim === "key" ? context.j : undefined,
     });
-    const title = matrix.name.replaceAll("_", " ") + (matrix.only !== undefined || matrix.name === "weighted_values" ? ` of query ${context.i}` : "");
+    const name = matrix.name.replaceAll("_", " ");
+    const title = matrix.only !== undefined || matrix.name === "weighted_values" ? `${name}, of query ${context.i} alone` : name;
     const caption = `${title}, ${matrix.rows} \u00d7 ${matrix.cols}`;
     figure.append(element("figcaption", {}, caption));
     const viewport = new Viewport(figure, `${title}, ${matrix.rows} rows, ${matrix.cols} columns`, {

@@ -93,9 +93,9 @@ class Viewport {
     const { scroller } = this;
     const view = this.view();
     if (x - gutter.left < scroller.scrollLeft) scroller.scrollLeft = x - gutter.left;
-    if (x + width > scroller.scrollLeft + view.width) scroller.scrollLeft = x + width - view.width;
+    if (x + width > scroller.scrollLeft + view.width) scroller.scrollLeft = Math.ceil(x + width - view.width);
     if (y - gutter.top < scroller.scrollTop) scroller.scrollTop = y - gutter.top;
-    if (y + height > scroller.scrollTop + view.height) scroller.scrollTop = y + height - view.height;
+    if (y + height > scroller.scrollTop + view.height) scroller.scrollTop = Math.ceil(y + height - view.height);
   }
   remove() {
     cancelAnimationFrame(this.pending);
