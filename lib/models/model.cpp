@@ -32,6 +32,15 @@ std::unique_ptr<Model<T>> make_model(const std::string& config_json) {
   return model;
 }
 
+std::string default_config_json(const std::string& architecture) {
+  std::string json;
+  with_architecture(architecture, [&](const auto& known) {
+    typename std::decay_t<decltype(known)>::Config config;
+    json = to_json(architecture, fields_of(config));
+  });
+  return json;
+}
+
 template std::unique_ptr<Model<float>> make_model(const std::string&);
 template std::unique_ptr<Model<double>> make_model(const std::string&);
 

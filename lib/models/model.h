@@ -114,4 +114,7 @@ class Model {
 template <class T>
 std::unique_ptr<Model<T>> make_model(const std::string& config_json);
 
+/// The config of an architecture with every field at its default. Throws Error on an unknown architecture.
+std::string default_config_json(const std::string& architecture);
+
 }  // namespace heed

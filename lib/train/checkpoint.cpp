@@ -45,7 +45,7 @@ Tensor strings(std::vector<std::string> values) {
 
 void add_identity(const Identity& identity, TensorMap& map) {
   std::vector<std::string> fields, values;
-  for (const auto& [field, value] : identity) {
+  for (const auto& [field, value, by_default] : identity) {
     fields.push_back(field);
     values.push_back(value);
   }
@@ -86,14 +86,14 @@ Identity read_identity(const TensorMap& map) {
   const auto values = map.at(identity_path + "value").values<std::string>();
   Identity identity;
   for (std::size_t i = 0; i < std::min(fields.size(), values.size()); ++i)
-    identity.emplace_back(fields[i], values[i]);
+    identity.push_back({fields[i], values[i]});
   return identity;
 }
 
 const std::string* find_value(const Identity& identity, const std::string& field) {
   const auto it =
-      std::find_if(identity.begin(), identity.end(), [&](const auto& f) { return f.first == field; });
-  return it == identity.end() ? nullptr : &it->second;
+      std::find_if(identity.begin(), identity.end(), [&](const auto& f) { return f.field == field; });
+  return it == identity.end() ? nullptr : &it->value;
 }
 
 /// Digests are long: their beginning tells them apart.
@@ -102,9 +102,9 @@ std::string shown(const std::string& value) {
 }
 
 void check_identity(const std::string& path, const Identity& saved, const Identity& present) {
-  for (const auto& [field, value] : present) {
+  for (const auto& [field, value, by_default] : present) {
     const std::string* before = find_value(saved, field);
-    if (before && *before == value) continue;
+    if (before ? *before == value : by_default) continue;
     fail<OtherRunError>(
         escaped(path), ": cannot resume: ", field, " was ", before ? shown(*before) : "not there",
         ", now it is ", shown(value),

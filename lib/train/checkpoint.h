@@ -46,8 +46,12 @@ struct TrainState {
   Metrics metrics;
 };
 
-/// What makes a run the run it is: (field, value), in a fixed order.
-using Identity = std::vector<std::pair<std::string, std::string>>;
+/// What makes a run the run it is, in a fixed order.
+struct IdentityField {
+  std::string field, value;
+  bool by_default = false;  ///< an option at its default: all the same to a checkpoint older than the option
+};
+using Identity = std::vector<IdentityField>;
 
 /// The checkpoint's content besides the model (model_map), added to `map`.
 void add_checkpoint(const TrainState& state, const Moments& moments, const Identity& identity,

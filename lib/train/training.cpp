@@ -70,19 +70,23 @@ std::string text_of(const Field& field) {
 
 Identity identity_of(const TrainingJob& job, const Ingredients& in) {
   Identity identity;
-  const nlohmann::ordered_json model = nlohmann::ordered_json::parse(in.model->config_json());
-  for (const auto& [name, value] : model.items()) identity.emplace_back(name, value.dump());
-  TrainConfig config = job.config;
-  for (const Field& field : fields_of(config)) {
-    if (part_of_identity(field.name)) identity.emplace_back(field.name, text_of(field));
+  const auto model = nlohmann::ordered_json::parse(in.model->config_json());
+  const auto defaults = nlohmann::ordered_json::parse(default_config_json(in.model->architecture()));
+  for (const auto& [name, value] : model.items())
+    identity.push_back({name, value.dump(), value == defaults[name]});
+  TrainConfig config = job.config, plain;
+  const std::vector<Field> fields = fields_of(config), plain_fields = fields_of(plain);
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    if (!part_of_identity(fields[i].name)) continue;
+    identity.push_back({fields[i].name, text_of(fields[i]), text_of(fields[i]) == text_of(plain_fields[i])});
   }
-  identity.emplace_back("seed", std::to_string(job.seed));
-  identity.emplace_back("source vocabulary", in.source.digest());
-  identity.emplace_back("target vocabulary", in.target.digest());
-  identity.emplace_back("source text", in.training.source_digest);
-  identity.emplace_back("target text", in.training.target_digest);
-  identity.emplace_back("validation source text", in.validation.source_digest);
-  identity.emplace_back("validation target text", in.validation.target_digest);
+  identity.push_back({"seed", std::to_string(job.seed)});
+  identity.push_back({"source vocabulary", in.source.digest()});
+  identity.push_back({"target vocabulary", in.target.digest()});
+  identity.push_back({"source text", in.training.source_digest});
+  identity.push_back({"target text", in.training.target_digest});
+  identity.push_back({"validation source text", in.validation.source_digest});
+  identity.push_back({"validation target text", in.validation.target_digest});
   return identity;
 }
 

@@ -188,9 +188,23 @@ BOOST_AUTO_TEST_CASE(a_huge_learning_rate_diverges) {
 BOOST_AUTO_TEST_CASE(another_run_is_not_resumed) {
   const TemporaryFolder folder;
   train_small(folder.file("m.h5"), [](TrainSetup& s) { s.config.max_updates = 2; });
-  auto changed = [](TrainSetup& s) { s.identity[1].second = "abd"; };
+  auto changed = [](TrainSetup& s) { s.identity[1].value = "abd"; };
   BOOST_CHECK_EXCEPTION(train_small(folder.file("m.h5"), changed, true), OtherRunError,
                         [](const Error& e) { return says(e, "source text was abc, now it is abd"); });
+}
+
+BOOST_AUTO_TEST_CASE(an_option_younger_than_the_checkpoint_must_be_at_its_default) {
+  const TemporaryFolder folder;
+  train_small(folder.file("m.h5"), [](TrainSetup& s) { s.config.max_updates = 2; });
+  auto with_option = [](bool by_default) {
+    return [by_default](TrainSetup& s) {
+      s.config.max_updates = 2;
+      s.identity.push_back({"layer_norm", "true", by_default});
+    };
+  };
+  BOOST_CHECK_EXCEPTION(train_small(folder.file("m.h5"), with_option(false), true), OtherRunError,
+                        [](const Error& e) { return says(e, "layer_norm was not there, now it is true"); });
+  BOOST_CHECK_NO_THROW(train_small(folder.file("m.h5"), with_option(true), true));
 }
 
 BOOST_AUTO_TEST_CASE(a_damaged_checkpoint_is_named_with_the_good_one) {
