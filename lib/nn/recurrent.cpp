@@ -23,6 +23,8 @@ Cell cell_of(const std::string& name) {
   fail("recurrent layer: no cell is named ", escaped(name));
 }
 
+constexpr const char* kSeesCell[] = {"input", "forget", "output"};  ///< gates with a peephole
+
 template <class T>
 CellParameters<T> cell_parameters(const Scope<T>& scope, const RecurrentSizes& sizes) {
   Scope<T> recurrent = scope / "recurrent";
@@ -30,13 +32,35 @@ CellParameters<T> cell_parameters(const Scope<T>& scope, const RecurrentSizes& s
   p.cell = cell_of(sizes.cell);
   p.recurrent = recurrent.stacked(sizes.gates(), "weight");
   if (p.cell == Cell::gru_reset_after) p.candidate_bias = recurrent.parameter("candidate/bias");
+  for (int i = 0; sizes.peepholes && i < 3; ++i)
+    p.peepholes[i] = (scope / "peephole" / kSeesCell[i]).parameter("weight");
+  if (sizes.layer_norm) {
+    p.norm = scope.parameter("recurrent_norm/gamma");
+    if (p.cell == Cell::lstm) {
+      p.cell_gamma = scope.parameter("cell_norm/gamma");
+      p.cell_beta = scope.parameter("cell_norm/beta");
+    }
+  }
+  if (sizes.dropout > 0) p.drop = scope.dropout(sizes.dropout);
   return p;
 }
 
+/// W x + b of all gates, or LN(W x) + b.
 template <class T>
 Var<T> gate_input(const Scope<T>& scope, const RecurrentSizes& sizes, Var<T> x) {
   Scope<T> in = scope / "input";
-  return linear(x, in.stacked(sizes.gates(), "weight"), in.stacked(sizes.gates(), "bias"));
+  Var<T> weight = in.stacked(sizes.gates(), "weight"), bias = in.stacked(sizes.gates(), "bias"), all;
+  if (!sizes.layer_norm) return linear(x, weight, bias);
+  Var<T> gamma = scope.parameter("input_norm/gamma");
+  for (GateRange gates : normed_together(cell_of(sizes.cell))) {
+    auto part = [&](Var<T> v) {
+      return scope.tape().columns(v, gates.first * sizes.d_hidden, gates.count * sizes.d_hidden);
+    };
+    Var<T> normed =
+        add_layer_norm(linear(x, part(weight), {}), {}, {}, part(gamma), part(bias), kNormEpsilon<T>).output;
+    all = all ? side_by_side(all, normed) : normed;
+  }
+  return all;
 }
 
 }  // namespace
@@ -60,6 +84,21 @@ void add_recurrent(ParameterSet<T>& parameters, const std::string& scope, const 
   parameters.add_stacked(scope + "/input", sizes.gates(), d_in, h, init.input, init.bias);
   parameters.add_stacked(scope + "/recurrent", sizes.gates(), h, h, init.recurrent, std::nullopt);
   if (sizes.cell == "gru-reset-after") parameters.add(scope + "/recurrent/candidate/bias", {h}, init.bias);
+  const std::int64_t sums = h * static_cast<std::int64_t>(sizes.gates().size());
+  if (sizes.peepholes) {
+    if (sizes.cell != "lstm") fail<UsageError>("peepholes: only the lstm has them, not ", sizes.cell);
+    for (const char* gate : kSeesCell)
+      parameters.add(scope + "/peephole/" + gate + "/weight", {h}, init.bias);
+  }
+  if (sizes.layer_norm) {
+    parameters.add(scope + "/input_norm/gamma", {sums}, Init::ones());
+    parameters.add(scope + "/recurrent_norm/gamma", {sums}, Init::ones());
+    if (sizes.cell == "lstm") {
+      parameters.add(scope + "/cell_norm/gamma", {h}, Init::ones());
+      parameters.add(scope + "/cell_norm/beta", {h}, Init::zeros());
+    }
+  }
+  if (sizes.learned_start) parameters.add(scope + "/start", {sizes.state_width()}, Init::zeros());
 }
 
 template <class T>
@@ -88,20 +127,18 @@ Var<T> RecurrentSteps<T>::hidden(Var<T> state) const {
 }
 
 template <class T>
-Var<T> RecurrentSteps<T>::zeros(std::int64_t n) const {
-  const Matrix<T> zero = scope_.tape().arena().template matrix<T>(n, sizes_.state_width());
-  std::fill_n(zero.data, zero.size(), T{0});
-  return scope_.tape().constant(zero);
-}
-
-template <class T>
 RecurrentOutput<T> recurrent(const Scope<T>& scope, const RecurrentSizes& sizes, Var<T> x,
                              const Packing& rows, Direction direction, Var<T> first, Var<T> extra) {
   const StepOrder order(rows, direction);
   // Taken into time order while it is narrow, before the product.
   Var<T> input = gate_input(scope, sizes, select_rows<T>({x}, order.to_time_order()));
   if (extra) extra = select_rows<T>({extra}, order.to_time_order());
-  if (first) first = select_rows<T>({first}, order.to_first_step());
+  if (first) {
+    first = select_rows<T>({first}, order.to_first_step());
+  } else if (sizes.learned_start) {
+    first = select_rows<T>({scope.parameter("start")},
+                           std::vector<RowOf>(static_cast<std::size_t>(rows.sentences())));
+  }
   Var<T> states = cell_layer(cell_parameters(scope, sizes), input, order.firsts(), first, extra);
   Var<T> h = scope.tape().columns(states, 0, sizes.d_hidden);
   return {select_rows<T>({h}, order.from_time_order()), select_rows<T>({states}, order.to_last_step())};

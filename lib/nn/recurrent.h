@@ -6,9 +6,23 @@
 //   gru-reset-after  the same but g = tanh(W x + b + r * (U h' + b_u)), as in PyTorch
 //   lstm             i, f, o = s(W x + U h' + b) each with its own W, U, b;  g = tanh(W x + U h' + b)
 //                    c = f * c' + i * g,  h = o * tanh(c)            Hochreiter, Schmidhuber 1997
+// Options of a layer, each off by default:
+//   peepholes        lstm: i = s(... + p_i * c'), f = s(... + p_f * c'), o = s(... + p_o * c)
+//                    Gers, Schraudolph, Schmidhuber 2002
+//   layer_norm       LN(W x) and LN(U h') instead of W x and U h', each with its own gain and, after it, the
+//                    layer's biases; other inputs of the gates are added as they are. LN runs over all gates
+//                    of a row at once; in both GRUs over z and r, and over the candidate alone (there of
+//                    U (r * h') or U h'). lstm: h = o * tanh(LN(c)), with gain and bias. Epsilon 1e-5.
+//                    Ba, Kiros, Hinton: Layer normalization, 2016, supplement, eq. 20-22 and 27-29
+//   dropout          on h' where U reads it, one mask for all steps of a sentence; the rest of the cell sees
+//                    h' whole. Gal, Ghahramani: A theoretically grounded application of dropout in
+//                    recurrent neural networks, 2016
+//   learned_start    the states before the first step are a parameter, not zeros
 // Parameters: <scope>/input/<gate>/{weight [d_in, d_hidden], bias} are W and b, <scope>/recurrent/<gate>/
 // weight is U; <gate> is update (z), reset (r), candidate (g), input, forget, output; b_u is
-// recurrent/candidate/bias. The state of a sequence is a row: h, and for lstm h and c side by side.
+// recurrent/candidate/bias. With options: peephole/{input, forget, output}/weight p [d_hidden],
+// {input_norm, recurrent_norm}/gamma [gates * d_hidden], cell_norm/{gamma, beta} [d_hidden], start [state
+// width]. The state of a sequence is a row: h, and for lstm h and c side by side.
 #pragma once
 
 #include <string>
@@ -26,6 +40,8 @@ std::vector<std::string> cell_names();
 struct RecurrentSizes {
   std::string cell = "gru";
   std::int64_t d_hidden = 0;
+  bool peepholes = false, layer_norm = false, learned_start = false;
+  double dropout = 0;
 
   std::vector<std::string> gates() const;
   std::int64_t state_width() const { return cell == "lstm" ? 2 * d_hidden : d_hidden; }
@@ -59,8 +75,6 @@ class RecurrentSteps {
   Var<T> step(Var<T> input, Var<T> state, Var<T> extra = {});
   /// h [n, d_hidden] of a state.
   Var<T> hidden(Var<T> state) const;
-  /// States of zeros.
-  Var<T> zeros(std::int64_t n) const;
 
  private:
   Scope<T> scope_;
@@ -76,8 +90,9 @@ struct RecurrentOutput {
 };
 
 /// A layer's whole way through packed sentences: x [rows, d_in]. `first` [sentences, state width] are the
-/// states before the first step, zeros when there is none; `extra` [rows, gates * d_hidden], or none, is
-/// added to what the gates get from the state before, the products with U: g = tanh(W x + b + r * (U h' + b_u
+/// states before the first step, zeros or what was learned when there is none; `extra` [rows, gates *
+/// d_hidden], or none, is added to what the gates get from the state before, the products with U: g = tanh(W
+/// x + b + r * (U h' + b_u
 /// + extra)) in gru-reset-after.
 template <class T>
 RecurrentOutput<T> recurrent(const Scope<T>& scope, const RecurrentSizes& sizes, Var<T> x,

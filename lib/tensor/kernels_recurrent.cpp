@@ -152,40 +152,68 @@ void gru_after_backward(Matrix<const T> gates, Matrix<const T> inner, Matrix<con
 }
 
 template <class T>
-void lstm_forward(Matrix<const T> x, Matrix<T> gates, Matrix<const T> c_prev, Matrix<T> state) {
+void lstm_memory(Matrix<const T> x, Matrix<T> gates, const Peepholes<T>& peepholes, Matrix<const T> c_prev,
+                 Matrix<T> c_now) {
   const Index h = c_prev.cols;
   each_vector<T>(c_prev.rows, h, [&](Index row, Index j, auto part) HWY_ATTR {
     const T* in = x.row(row) + j;
-    T *gate = gates.row(row) + j, *to = state.row(row) + j;
-    auto sum = [&](Index k) HWY_ATTR { return part.load(in + k * h) + part.load(gate + k * h); };
-    const Vec<T> i = Sigmoid<T>::value(sum(0)), f = Sigmoid<T>::value(sum(1)), o = Sigmoid<T>::value(sum(2)),
-                 g = Tanh<T>::value(sum(3));
+    T* gate = gates.row(row) + j;
+    const Vec<T> old = part.load(c_prev.row(row) + j);
+    // The sum of a gate, with what its peephole sees.
+    auto sum = [&](Index k, const T* peephole, Vec<T> seen) HWY_ATTR {
+      const Vec<T> total = part.load(in + k * h) + part.load(gate + k * h);
+      return peephole ? hn::MulAdd(part.load(peephole + j), seen, total) : total;
+    };
+    const Vec<T> i = Sigmoid<T>::value(sum(0, peepholes.input, old)),
+                 f = Sigmoid<T>::value(sum(1, peepholes.forget, old)),
+                 g = Tanh<T>::value(sum(3, nullptr, old)), c = hn::MulAdd(f, old, i * g);
     part.store(i, gate);
     part.store(f, gate + h);
-    part.store(o, gate + 2 * h);
+    part.store(Sigmoid<T>::value(sum(2, peepholes.output, c)), gate + 2 * h);
     part.store(g, gate + 3 * h);
-    const Vec<T> c = hn::MulAdd(f, part.load(c_prev.row(row) + j), i * g);
-    part.store(o * Tanh<T>::value(c), to);
-    part.store(c, to + h);
+    part.store(c, c_now.row(row) + j);
   });
 }
 
 template <class T>
-void lstm_backward(Matrix<const T> gates, Matrix<const T> c_prev, Matrix<const T> state, Matrix<T> d_state,
-                   Matrix<T> d_sums) {
+void lstm_output(Matrix<const T> gates, Matrix<const T> c, Matrix<T> h) {
+  each_vector<T>(c.rows, c.cols, [&](Index row, Index j, auto part) HWY_ATTR {
+    const Vec<T> o = part.load(gates.row(row) + 2 * c.cols + j);
+    part.store(o * Tanh<T>::value(part.load(c.row(row) + j)), h.row(row) + j);
+  });
+}
+
+template <class T>
+void lstm_output_backward(Matrix<const T> gates, Matrix<const T> c, Matrix<const T> d_h, Matrix<T> d_sums,
+                          Matrix<T> d_c) {
+  const Index h = c.cols;
+  each_vector<T>(c.rows, h, [&](Index row, Index j, auto part) HWY_ATTR {
+    const Vec<T> o = part.load(gates.row(row) + 2 * h + j), t = Tanh<T>::value(part.load(c.row(row) + j)),
+                 d = part.load(d_h.row(row) + j);
+    T* to = d_c.row(row) + j;
+    part.store(d * t * Sigmoid<T>::slope(o), d_sums.row(row) + 2 * h + j);
+    part.store(hn::MulAdd(d * o, Tanh<T>::slope(t), part.load(to)), to);
+  });
+}
+
+template <class T>
+void lstm_memory_backward(Matrix<const T> gates, const Peepholes<T>& peepholes, Matrix<const T> c_prev,
+                          Matrix<T> d_c, Matrix<T> d_sums) {
   const Index h = c_prev.cols;
   each_vector<T>(c_prev.rows, h, [&](Index row, Index j, auto part) HWY_ATTR {
     const T* gate = gates.row(row) + j;
-    T *d_sum = d_sums.row(row) + j, *d = d_state.row(row) + j;
-    const Vec<T> i = part.load(gate), f = part.load(gate + h), o = part.load(gate + 2 * h),
-                 g = part.load(gate + 3 * h);
-    const Vec<T> tanh_c = Tanh<T>::value(part.load(state.row(row) + h + j)), d_h = part.load(d);
-    const Vec<T> d_c = hn::MulAdd(d_h * o, Tanh<T>::slope(tanh_c), part.load(d + h));
-    part.store(d_c * g * Sigmoid<T>::slope(i), d_sum);
-    part.store(d_c * part.load(c_prev.row(row) + j) * Sigmoid<T>::slope(f), d_sum + h);
-    part.store(d_h * tanh_c * Sigmoid<T>::slope(o), d_sum + 2 * h);
-    part.store(d_c * i * Tanh<T>::slope(g), d_sum + 3 * h);
-    part.store(d_c * f, d + h);
+    T *d_sum = d_sums.row(row) + j, *to = d_c.row(row) + j;
+    const Vec<T> i = part.load(gate), f = part.load(gate + h), g = part.load(gate + 3 * h);
+    auto through = [&](const T* peephole, Vec<T> d_gate, Vec<T> other) HWY_ATTR {
+      return peephole ? hn::MulAdd(part.load(peephole + j), d_gate, other) : other;
+    };
+    const Vec<T> d = through(peepholes.output, part.load(d_sum + 2 * h), part.load(to));
+    const Vec<T> d_i = d * g * Sigmoid<T>::slope(i);
+    const Vec<T> d_f = d * part.load(c_prev.row(row) + j) * Sigmoid<T>::slope(f);
+    part.store(d_i, d_sum);
+    part.store(d_f, d_sum + h);
+    part.store(d * i * Tanh<T>::slope(g), d_sum + 3 * h);
+    part.store(through(peepholes.input, d_i, through(peepholes.forget, d_f, d * f)), to);
   });
 }
 
@@ -198,8 +226,10 @@ HEED_TARGET_KERNEL(gru_state_backward)
 HEED_TARGET_KERNEL(gru_gates_backward)
 HEED_TARGET_KERNEL(gru_after_forward)
 HEED_TARGET_KERNEL(gru_after_backward)
-HEED_TARGET_KERNEL(lstm_forward)
-HEED_TARGET_KERNEL(lstm_backward)
+HEED_TARGET_KERNEL(lstm_memory)
+HEED_TARGET_KERNEL(lstm_output)
+HEED_TARGET_KERNEL(lstm_output_backward)
+HEED_TARGET_KERNEL(lstm_memory_backward)
 
 }  // namespace heed::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -216,8 +246,10 @@ HEED_EXPORT_KERNEL(gru_state_backward)
 HEED_EXPORT_KERNEL(gru_gates_backward)
 HEED_EXPORT_KERNEL(gru_after_forward)
 HEED_EXPORT_KERNEL(gru_after_backward)
-HEED_EXPORT_KERNEL(lstm_forward)
-HEED_EXPORT_KERNEL(lstm_backward)
+HEED_EXPORT_KERNEL(lstm_memory)
+HEED_EXPORT_KERNEL(lstm_output)
+HEED_EXPORT_KERNEL(lstm_output_backward)
+HEED_EXPORT_KERNEL(lstm_memory_backward)
 
 template <class T>
 void multiply_add(Matrix<const T> a, Matrix<const T> b, Matrix<T> y) {
@@ -259,13 +291,23 @@ void gru_after_backward(Matrix<const T> gates, Matrix<const T> inner, Matrix<con
   HEED_DISPATCH(gru_after_backward)(gates, inner, h_prev, d_h, d_sums, d_products);
 }
 template <class T>
-void lstm_forward(Matrix<const T> x, Matrix<T> gates, Matrix<const T> c_prev, Matrix<T> state) {
-  HEED_DISPATCH(lstm_forward)(x, gates, c_prev, state);
+void lstm_memory(Matrix<const T> x, Matrix<T> gates, const Peepholes<T>& peepholes, Matrix<const T> c_prev,
+                 Matrix<T> c) {
+  HEED_DISPATCH(lstm_memory)(x, gates, peepholes, c_prev, c);
 }
 template <class T>
-void lstm_backward(Matrix<const T> gates, Matrix<const T> c_prev, Matrix<const T> state, Matrix<T> d_state,
-                   Matrix<T> d_sums) {
-  HEED_DISPATCH(lstm_backward)(gates, c_prev, state, d_state, d_sums);
+void lstm_output(Matrix<const T> gates, Matrix<const T> c, Matrix<T> h) {
+  HEED_DISPATCH(lstm_output)(gates, c, h);
+}
+template <class T>
+void lstm_output_backward(Matrix<const T> gates, Matrix<const T> c, Matrix<const T> d_h, Matrix<T> d_sums,
+                          Matrix<T> d_c) {
+  HEED_DISPATCH(lstm_output_backward)(gates, c, d_h, d_sums, d_c);
+}
+template <class T>
+void lstm_memory_backward(Matrix<const T> gates, const Peepholes<T>& peepholes, Matrix<const T> c_prev,
+                          Matrix<T> d_c, Matrix<T> d_sums) {
+  HEED_DISPATCH(lstm_memory_backward)(gates, peepholes, c_prev, d_c, d_sums);
 }
 
 HEED_INSTANTIATE(multiply_add)
@@ -277,8 +319,10 @@ HEED_INSTANTIATE(gru_state_backward)
 HEED_INSTANTIATE(gru_gates_backward)
 HEED_INSTANTIATE(gru_after_forward)
 HEED_INSTANTIATE(gru_after_backward)
-HEED_INSTANTIATE(lstm_forward)
-HEED_INSTANTIATE(lstm_backward)
+HEED_INSTANTIATE(lstm_memory)
+HEED_INSTANTIATE(lstm_output)
+HEED_INSTANTIATE(lstm_output_backward)
+HEED_INSTANTIATE(lstm_memory_backward)
 
 }  // namespace heed
 #endif

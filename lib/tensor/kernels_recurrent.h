@@ -41,12 +41,26 @@ template <class T>
 void gru_after_backward(Matrix<const T> gates, Matrix<const T> inner, Matrix<const T> h_prev, Matrix<T> d_h,
                         Matrix<T> d_sums, Matrix<T> d_products);
 
-/// state [n, 2 h] = (h, c).
+/// Weights [h] by which an LSTM's i and f see c' and o sees c (Gers, Schraudolph, Schmidhuber 2002); all or
+/// none.
 template <class T>
-void lstm_forward(Matrix<const T> x, Matrix<T> gates, Matrix<const T> c_prev, Matrix<T> state);
-/// Leaves d_h of d_state [n, 2 h] alone: h' has a gradient by U only.
+struct Peepholes {
+  const T *input = nullptr, *forget = nullptr, *output = nullptr;
+};
+/// i, f, o and g from their sums; c = f c' + i g.
 template <class T>
-void lstm_backward(Matrix<const T> gates, Matrix<const T> c_prev, Matrix<const T> state, Matrix<T> d_state,
-                   Matrix<T> d_sums);
+void lstm_memory(Matrix<const T> x, Matrix<T> gates, const Peepholes<T>& peepholes, Matrix<const T> c_prev,
+                 Matrix<T> c);
+/// h = o tanh(c).
+template <class T>
+void lstm_output(Matrix<const T> gates, Matrix<const T> c, Matrix<T> h);
+/// Of o; adds to d_c.
+template <class T>
+void lstm_output_backward(Matrix<const T> gates, Matrix<const T> c, Matrix<const T> d_h, Matrix<T> d_sums,
+                          Matrix<T> d_c);
+/// Of i, f and g, when that of o is there; d_c becomes that of c'.
+template <class T>
+void lstm_memory_backward(Matrix<const T> gates, const Peepholes<T>& peepholes, Matrix<const T> c_prev,
+                          Matrix<T> d_c, Matrix<T> d_sums);
 
 }  // namespace heed
