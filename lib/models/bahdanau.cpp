@@ -18,6 +18,7 @@ void BahdanauConfig::check() const {
   check_size("d_align", d_align, 65'536);
   check_size("d_maxout", d_maxout, 65'536);
   check_probability("dropout", dropout);
+  check_options();
 }
 
 template <class T>

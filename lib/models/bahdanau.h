@@ -21,11 +21,11 @@
 #include <vector>
 
 #include "models/recurrent_model.h"
-#include "nn/recurrent.h"
+#include "models/recurrent_options.h"
 
 namespace heed {
 
-struct BahdanauConfig {
+struct BahdanauConfig : RecurrentOptions {
   static constexpr const char* kArchitecture = "bahdanau";
 
   std::int64_t source_vocab_size = 0;
@@ -56,13 +56,14 @@ struct BahdanauConfig {
     field("align_bias", self.align_bias, "bahdanau: a bias in the alignment network");
     field("init", self.init, "recurrent models: first values as in the paper, or uniform by width (Glorot)",
           {"paper", "xavier"});
+    option_fields(self, field);
     field("dropout", self.dropout, "dropout on each sublayer's output");
   }
 
   /// A layer of the encoder, in one direction.
-  RecurrentSizes encoder() const { return {cell, d_hidden}; }
+  RecurrentSizes encoder() const { return starting_layer(cell, d_hidden); }
   /// The decoder's f.
-  RecurrentSizes decoder() const { return {cell, d_decoder > 0 ? d_decoder : d_hidden}; }
+  RecurrentSizes decoder() const { return layer(cell, d_decoder > 0 ? d_decoder : d_hidden); }
   /// Throws UsageError naming the field and what it must be.
   void check() const;
 };

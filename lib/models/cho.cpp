@@ -87,6 +87,7 @@ void ChoConfig::check() const {
   check_size("d_hidden", d_hidden, 65'536);
   check_size("d_maxout", d_maxout, 65'536);
   check_probability("dropout", dropout);
+  check_options();
 }
 
 /// First values: section 4.1 (deviation 0.01, orthogonal recurrent matrices), or Glorot's.

@@ -24,11 +24,11 @@
 #include <string>
 
 #include "models/recurrent_model.h"
-#include "nn/recurrent.h"
+#include "models/recurrent_options.h"
 
 namespace heed {
 
-struct ChoConfig {
+struct ChoConfig : RecurrentOptions {
   static constexpr const char* kArchitecture = "cho";
 
   std::int64_t source_vocab_size = 0;
@@ -54,11 +54,12 @@ struct ChoConfig {
     field("reverse_source", self.reverse_source, "recurrent models: the encoder reads the source backwards");
     field("init", self.init, "recurrent models: first values as in the paper, or uniform by width (Glorot)",
           {"paper", "xavier"});
+    option_fields(self, field);
     field("dropout", self.dropout, "dropout on each sublayer's output");
   }
 
-  RecurrentSizes encoder() const { return {cell, d_hidden}; }
-  RecurrentSizes decoder() const { return {decoder_cell, d_hidden}; }
+  RecurrentSizes encoder() const { return starting_layer(cell, d_hidden); }
+  RecurrentSizes decoder() const { return layer(decoder_cell, d_hidden); }
   /// Throws UsageError naming the field and what it must be.
   void check() const;
 };

@@ -21,6 +21,7 @@ void LuongConfig::check() const {
   check_size("max_source_positions", max_source_positions, 1'000'000);
   check_size("window", window, 1'000'000);
   check_probability("dropout", dropout);
+  check_options();
   check_probability("output_dropout", output_dropout);
   if (bidirectional && reverse_source) {
     fail<UsageError>("reverse_source: a bidirectional encoder reads both ways already");

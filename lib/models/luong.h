@@ -18,11 +18,11 @@
 #include <vector>
 
 #include "models/recurrent_model.h"
-#include "nn/recurrent.h"
+#include "models/recurrent_options.h"
 
 namespace heed {
 
-struct LuongConfig {
+struct LuongConfig : RecurrentOptions {
   static constexpr const char* kArchitecture = "luong";
   std::int64_t source_vocab_size = 0;
   std::int64_t target_vocab_size = 0;
@@ -65,14 +65,15 @@ struct LuongConfig {
     field("window", self.window, "luong: D, local attention sees 2 D + 1 positions");
     field("init", self.init, "recurrent models: first values as in the paper, or uniform by width (Glorot)",
           {"paper", "xavier"});
+    option_fields(self, field);
     field("dropout", self.dropout, "dropout on each sublayer's output");
     field("output_dropout", self.output_dropout, "luong: dropout on what the output layer reads");
   }
 
   /// A layer of the encoder, in one direction.
-  RecurrentSizes encoder() const { return {cell, d_hidden}; }
+  RecurrentSizes encoder() const { return starting_layer(cell, d_hidden); }
   /// A layer of the decoder, as wide as the encoder's states.
-  RecurrentSizes decoder() const { return {cell, bidirectional ? 2 * d_hidden : d_hidden}; }
+  RecurrentSizes decoder() const { return layer(cell, bidirectional ? 2 * d_hidden : d_hidden); }
   std::int64_t attentional_width() const { return d_attentional > 0 ? d_attentional : decoder().d_hidden; }
   /// Throws UsageError naming the field and what it must be.
   void check() const;

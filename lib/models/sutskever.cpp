@@ -44,6 +44,7 @@ void SutskeverConfig::check() const {
   check_size("d_hidden", d_hidden, 65'536);
   check_size("n_layers", n_layers, 1'000);
   check_probability("dropout", dropout);
+  check_options();
 }
 
 /// First values: section 3.4 (everything uniform in +-0.08), or Glorot's with orthogonal recurrent matrices.
@@ -60,7 +61,7 @@ Sutskever<T>::Sutskever(const SutskeverConfig& c) : RecurrentModel<T, SutskeverC
                  : RecurrentInit{Init::xavier(d_in, c.d_hidden), Init::orthogonal(), Init::zeros()};
   };
   table("encoder", c.source_vocab_size);
-  add_recurrent_stack(p, "encoder", c.state(), c.n_layers, c.d_embedding, cell);
+  add_recurrent_stack(p, "encoder", c.encoder(), c.n_layers, c.d_embedding, cell);
   table("decoder", c.target_vocab_size);
   add_recurrent_stack(p, "decoder", c.state(), c.n_layers, c.d_embedding, cell);
   p.add("decoder/output/weight", {c.d_hidden, c.target_vocab_size},
@@ -75,7 +76,7 @@ Encoded<T> Sutskever<T>::encode(Pass<T>& pass, const Encoded<T>& input, std::int
   Scope<T> encoder = Scope<T>(pass) / "encoder";
   const Direction direction = c.reverse_source ? Direction::backward : Direction::forward;
   const StackOutput<T> stack =
-      recurrent_stack(encoder, c.state(), first, last, input.states, *input.rows, direction, c.dropout);
+      recurrent_stack(encoder, c.encoder(), first, last, input.states, *input.rows, direction, c.dropout);
   Encoded<T> output{stack.h, input.rows, input.final_states};
   output.final_states.insert(output.final_states.end(), stack.last.begin(), stack.last.end());
   if (last == c.n_layers) encoder.name("output", output.states, *input.rows);

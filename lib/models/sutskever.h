@@ -14,11 +14,11 @@
 #include <string>
 
 #include "models/recurrent_model.h"
-#include "nn/recurrent.h"
+#include "models/recurrent_options.h"
 
 namespace heed {
 
-struct SutskeverConfig {
+struct SutskeverConfig : RecurrentOptions {
   static constexpr const char* kArchitecture = "sutskever";
   std::int64_t source_vocab_size = 0;
   std::int64_t target_vocab_size = 0;
@@ -41,10 +41,14 @@ struct SutskeverConfig {
     field("reverse_source", self.reverse_source, "recurrent models: the encoder reads the source backwards");
     field("init", self.init, "recurrent models: first values as in the paper, or uniform by width (Glorot)",
           {"paper", "xavier"});
+    option_fields(self, field);
     field("dropout", self.dropout, "dropout on each sublayer's output");
   }
 
-  RecurrentSizes state() const { return {cell, d_hidden}; }
+  /// A layer of the encoder.
+  RecurrentSizes encoder() const { return starting_layer(cell, d_hidden); }
+  /// A layer of the decoder.
+  RecurrentSizes state() const { return layer(cell, d_hidden); }
   /// Throws UsageError naming the field and what it must be.
   void check() const;
 };

@@ -45,6 +45,23 @@ BOOST_DATA_TEST_CASE(step_by_step_equals_one_pass, boost::unit_test::data::make(
   check_step_by_step(model);
 }
 
+BOOST_AUTO_TEST_CASE(every_option_of_the_layers_and_a_wider_decoder) {
+  BahdanauConfig config = small("lstm", "current", false);
+  config.d_decoder = 4;
+  config.peepholes = config.layer_norm = config.learned_start = true;
+  config.recurrent_dropout = 0.3;
+  Bahdanau<double> model(config);
+  model.parameters().initialize(8);
+  // The first values leave these at zero, where little of their effect shows.
+  for (const Parameter& p : model.parameters().list()) {
+    if (!p.name.ends_with("start") && p.name.find("peephole") == std::string::npos) continue;
+    for (std::int64_t j = 0; j < p.cols; ++j)
+      p.in(model.parameters().values().data())(0, j) = 0.1 * static_cast<double>(j + 1);
+  }
+  check_gradients(model, "none");
+  check_step_by_step(model);
+}
+
 BOOST_AUTO_TEST_CASE(sentences_of_a_batch_do_not_touch_each_other) {  // P15
   Bahdanau<double> model(small("gru", "current", false));
   model.parameters().initialize(3);
