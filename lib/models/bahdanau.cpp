@@ -14,6 +14,7 @@ void BahdanauConfig::check() const {
   check_size("target_vocab_size", target_vocab_size, 10'000'000);
   check_size("d_embedding", d_embedding, 65'536);
   check_size("d_hidden", d_hidden, 65'536);
+  check_size("n_encoder_layers", n_encoder_layers, 1'000);
   if (d_decoder != 0) check_size("d_decoder", d_decoder, 65'536);
   check_size("d_align", d_align, 65'536);
   check_size("d_maxout", d_maxout, 65'536);
@@ -44,8 +45,12 @@ void Bahdanau<T>::declare_parameters() {
   const RecurrentInit cell{init(m, n, 0.01), Init::orthogonal(), Init::zeros()};
 
   p.add("encoder/embedding/weight", {config_.source_vocab_size, m}, Init::normal(paper ? 0.01 : 0.1));
-  add_recurrent(p, "encoder/layer_0/forward", encoder, m, cell);
-  add_recurrent(p, "encoder/layer_0/backward", encoder, m, cell);
+  for (std::int64_t i = 0; i < config_.n_encoder_layers; ++i) {
+    const std::string layer = "encoder/layer_" + std::to_string(i);
+    const std::int64_t d_in = i == 0 ? m : 2 * n;
+    for (const char* direction : {"/forward", "/backward"})
+      add_recurrent(p, layer + direction, encoder, d_in, {init(d_in, n, 0.01), cell.recurrent, cell.bias});
+  }
 
   matrix("decoder/initial/weight", n, decoder.state_width());
   p.add("decoder/initial/bias", {decoder.state_width()}, Init::zeros());
@@ -68,14 +73,17 @@ void Bahdanau<T>::declare_parameters() {
 template <class T>
 Encoded<T> Bahdanau<T>::encode(Pass<T>& pass, const Encoded<T>& input, std::int64_t first,
                                std::int64_t last) const {
-  if (first != 0 || last != 1) fail<UsageError>("layers ", first, ":", last, " are not the encoder's 0:1");
-  Scope<T> encoder = Scope<T>(pass) / "encoder", layer = encoder / "layer_0";
+  this->expect_layers(first, last);
+  Scope<T> encoder = Scope<T>(pass) / "encoder";
   const Packing& rows = *input.rows;
-  Var<T> forward = recurrent(layer / "forward", config_.encoder(), input.states, rows, Direction::forward).h;
-  Var<T> backward =
-      recurrent(layer / "backward", config_.encoder(), input.states, rows, Direction::backward).h;
-  Var<T> h = drop_out(side_by_side(forward, backward), encoder.dropout(config_.dropout));
-  return {encoder.name("output", h, rows), &rows, {}};
+  Var<T> h = input.states;
+  for (std::int64_t i = first; i < last; ++i) {
+    Scope<T> layer = layer_scope(encoder, i);
+    Var<T> forward = recurrent(layer / "forward", config_.encoder(), h, rows, Direction::forward).h;
+    Var<T> backward = recurrent(layer / "backward", config_.encoder(), h, rows, Direction::backward).h;
+    h = drop_out(side_by_side(forward, backward), encoder.dropout(config_.dropout));
+  }
+  return {last == config_.n_encoder_layers ? encoder.name("output", h, rows) : h, &rows, {}};
 }
 
 template <class T>

@@ -4,7 +4,7 @@
 // alpha_ij weights, c_i contexts; m = d_embedding, n = d_hidden (of the decoder's state:
 // d_decoder), n' = d_align, l = d_maxout.
 //
-// Parameters, with the paper's letters: encoder/embedding/weight E [V_x, m]; encoder/layer_0/{forward,
+// Parameters, with the paper's letters: encoder/embedding/weight E [V_x, m]; encoder/layer_<l>/{forward,
 // backward}: recurrent layers (nn/recurrent.h); decoder/initial/{weight W_s [n, state width], bias};
 // decoder/embedding/ weight E [V_y, m]; decoder/layer_0/state: the recurrent layer f, with
 // context/<gate>/weight C [2 n, n]; decoder/layer_0/cross_attention/{query/weight W_a [n, n'], key/weight U_a
@@ -32,6 +32,7 @@ struct BahdanauConfig : RecurrentOptions {
   std::int64_t target_vocab_size = 0;
   std::int64_t d_embedding = 620;
   std::int64_t d_hidden = 1000;
+  std::int64_t n_encoder_layers = 1;
   std::int64_t d_decoder = 0;
   std::int64_t d_align = 1000;
   std::int64_t d_maxout = 500;
@@ -47,6 +48,7 @@ struct BahdanauConfig : RecurrentOptions {
     field("target_vocab_size", self.target_vocab_size, "size of the target vocabulary");
     field("d_embedding", self.d_embedding, "recurrent models: width of the embeddings");
     field("d_hidden", self.d_hidden, "recurrent models: width of a layer's state, in each direction");
+    field("n_encoder_layers", self.n_encoder_layers, "encoder layers");
     field("d_decoder", self.d_decoder, "recurrent models: width of the decoder's state; 0: d_hidden");
     field("d_align", self.d_align, "bahdanau, luong: inner width of the alignment network");
     field("d_maxout", self.d_maxout, "bahdanau: width of the maxout layer before the output");
@@ -74,7 +76,7 @@ class Bahdanau final : public RecurrentModel<T, BahdanauConfig> {
   explicit Bahdanau(const BahdanauConfig& config);
 
   std::int64_t d_model() const override { return 2 * config_.d_hidden; }
-  std::int64_t n_encoder_layers() const override { return 1; }
+  std::int64_t n_encoder_layers() const override { return config_.n_encoder_layers; }
   std::int64_t n_decoder_layers() const override { return 1; }
   std::int64_t n_heads() const override { return 1; }
   HeadWidths head_widths() const override { return {config_.d_align, 2 * config_.d_hidden}; }

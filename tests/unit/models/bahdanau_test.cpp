@@ -45,9 +45,10 @@ BOOST_DATA_TEST_CASE(step_by_step_equals_one_pass, boost::unit_test::data::make(
   check_step_by_step(model);
 }
 
-BOOST_AUTO_TEST_CASE(every_option_of_the_layers_and_a_wider_decoder) {
+BOOST_AUTO_TEST_CASE(every_option_of_the_layers_and_another_depth_and_width) {
   BahdanauConfig config = small("lstm", "current", false);
   config.d_decoder = 4;
+  config.n_encoder_layers = 2;
   config.peepholes = config.layer_norm = config.learned_start = true;
   config.recurrent_dropout = 0.3;
   Bahdanau<double> model(config);
