@@ -81,7 +81,7 @@ class Steps {
     for (const line of stage.numbers(context)) text.append(element("p", { className: "numbers" }, formulaElement(line)));
     const again = stage.again?.(context);
     if (typeof again === "number") {
-      text.append(element("p", { className: "check" }, `Computed again by this page from the numbers before: the largest difference is ${brief(again, 9) === "0" ? "0" : again.toExponential(1)}.`));
+      text.append(element("p", { className: "check" }, `Computed again by this page from the numbers before: the largest difference is ${again === 0 ? "0" : again.toExponential(1)}.`));
     }
     if (context.get(stage.name)?.computed) text.append(element("p", { className: "check" }, "Multiplied by this page from the weights and values of the file."));
     this.element.append(text);
