@@ -49,6 +49,14 @@ TensorMap parameter_map(const Model<float>& model, std::span<const float> flat) 
   return map;
 }
 
+const std::string& stated_config(const std::string& path, const TensorMap& map) {
+  const Tensor* config = map.find(config_path);
+  if (!config || config->dtype() != DType::string || config->size() != 1) {
+    fail(escaped(path), ": no model (no string ", config_path, "): was it written by train?");
+  }
+  return config->values<std::string>().front();
+}
+
 void check_vocabulary(const std::string& path, const char* side, std::int64_t model,
                       std::int64_t vocabulary) {
   if (model == vocabulary) return;
@@ -75,8 +83,9 @@ TensorMap vocabulary_map(const text::Tokenizer& source, const text::Tokenizer& t
   return map;
 }
 
-std::string model_digest(const Model<float>& model, const TensorMap& vocabularies) {
-  return digest_of(model.config_json(), parameter_map(model, model.parameters().values()), vocabularies);
+std::string model_digest(const std::string& config, const Model<float>& model,
+                         const TensorMap& vocabularies) {
+  return digest_of(config, parameter_map(model, model.parameters().values()), vocabularies);
 }
 
 TensorMap model_map(const Model<float>& model, const TensorMap& vocabularies, const Metrics& metrics) {
@@ -89,7 +98,7 @@ TensorMap model_map(const Model<float>& model, const TensorMap& vocabularies, co
     map.groups["model/training"] = {"valid_loss", "Validation loss", {}, {}};
   }
   map.groups["model"].attributes["architecture"] = model.architecture();
-  map.attributes[io::model_digest] = model_digest(model, vocabularies);
+  map.attributes[io::model_digest] = model_digest(model.config_json(), model, vocabularies);
   return map;
 }
 
@@ -100,19 +109,16 @@ void save_model(const std::string& path, const Model<float>& model, const Tensor
 
 LoadedModel load_model(const std::string& path) {
   const TensorMap map = io::read_map(path);
-  const Tensor* config = map.find(config_path);
-  if (!config || config->dtype() != DType::string || config->size() != 1) {
-    fail(escaped(path), ": no model (no string ", config_path, "): was it written by train?");
-  }
+  const std::string& config = stated_config(path, map);
   try {
-    std::unique_ptr<Model<float>> model = make_model<float>(config->values<std::string>().front());
+    std::unique_ptr<Model<float>> model = make_model<float>(config);
     ParameterSet<float>& parameters = model->parameters();
     parameters.from_map(map, parameter_prefix, parameters.values());
     text::Tokenizer source = text::Tokenizer::of_side(map, "source");
     text::Tokenizer target = text::Tokenizer::of_side(map, "target");
     check_vocabulary(path, "source", model->vocabulary_size(Side::source), source.size());
     check_vocabulary(path, "target", model->vocabulary_size(Side::target), target.size());
-    std::string digest = model_digest(*model, vocabulary_map(source, target));
+    std::string digest = model_digest(config, *model, vocabulary_map(source, target));
     check_digest(path, map, digest);
     return {std::move(model), std::move(source), std::move(target), std::move(digest)};
   } catch (const Error& error) {
@@ -126,7 +132,7 @@ void load_parameters(const std::string& path, const std::string& digest, const M
                      const TensorMap& vocabularies, std::span<float> flat) {
   const TensorMap map = io::read_map(path);
   model.parameters().from_map(map, parameter_prefix, flat);
-  if (digest_of(model.config_json(), parameter_map(model, flat), vocabularies) != digest) {
+  if (digest_of(stated_config(path, map), parameter_map(model, flat), vocabularies) != digest) {
     fail(escaped(path), ": not the model that this run saved there: was it replaced or edited?");
   }
 }

@@ -32,8 +32,9 @@ TensorMap vocabulary_map(const text::Tokenizer& source, const text::Tokenizer& t
 
 /// A model file's content. `vocabularies` is a vocabulary_map (a map without tensors: a model without text).
 TensorMap model_map(const Model<float>& model, const TensorMap& vocabularies, const Metrics& metrics);
-/// The digest that model_map gives.
-std::string model_digest(const Model<float>& model, const TensorMap& vocabularies);
+/// The digest that model_map gives. `config` is the JSON as the file states it: a file from before a field
+/// existed keeps its digest.
+std::string model_digest(const std::string& config, const Model<float>& model, const TensorMap& vocabularies);
 
 void save_model(const std::string& path, const Model<float>& model, const TensorMap& vocabularies,
                 const Metrics& metrics);

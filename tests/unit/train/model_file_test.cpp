@@ -63,7 +63,7 @@ BOOST_AUTO_TEST_CASE(comes_back_as_it_was) {
       boost::test_tools::per_element());
   BOOST_TEST(loaded.tokenizer(Side::source).digest() == source_words().digest());
   BOOST_TEST(loaded.tokenizer(Side::target).digest() == target_words().digest());
-  BOOST_TEST(loaded.digest == model_digest(*model, vocabularies));
+  BOOST_TEST(loaded.digest == model_digest(model->config_json(), *model, vocabularies));
   BOOST_TEST(io::read_map(folder.file("m.h5")).at("model/training/valid_loss").values<double>()[0] == 2.5);
 }
 
@@ -75,10 +75,29 @@ BOOST_AUTO_TEST_CASE(equal_vocabularies_are_stored_once) {
 BOOST_AUTO_TEST_CASE(digest_covers_parameters_and_vocabulary) {
   const auto model = small_transformer();
   const TensorMap vocabularies = vocabulary_map(source_words(), target_words());
-  const std::string digest = model_digest(*model, vocabularies);
-  BOOST_TEST(digest != model_digest(*model, vocabulary_map(source_words(), words("abcdefghijkln"))));
+  const std::string digest = model_digest(model->config_json(), *model, vocabularies);
+  BOOST_TEST(digest != model_digest(model->config_json(), *model,
+                                    vocabulary_map(source_words(), words("abcdefghijkln"))));
   model->parameters().view("decoder/layer_1/feed_forward/inner/weight")(3, 4) += 0.5f;
-  BOOST_TEST(digest != model_digest(*model, vocabularies));
+  BOOST_TEST(digest != model_digest(model->config_json(), *model, vocabularies));
+}
+
+BOOST_AUTO_TEST_CASE(files_from_before_a_field_existed_are_read) {
+  const TemporaryFolder folder;
+  const auto model = small_transformer();
+  const TensorMap vocabularies = vocabulary_map(source_words(), target_words());
+  TensorMap map = model_map(*model, vocabularies, {});
+  std::string config = model->config_json();
+  const std::size_t at = config.find("  \"attention_dropout\"");
+  BOOST_REQUIRE(at != config.npos);
+  config.erase(at, config.find('\n', at) + 1 - at);
+  map.erase("model/config");
+  map.add("model/config", Tensor::of<std::string>({config}, {1}));
+  map.attributes[io::model_digest] = model_digest(config, *model, vocabularies);
+  io::write_map(folder.file("old.h5"), map);
+  const LoadedModel loaded = load_model(folder.file("old.h5"));
+  BOOST_TEST(loaded.digest == model_digest(config, *model, vocabularies));
+  BOOST_TEST(loaded.model->config_json() == model->config_json());
 }
 
 BOOST_AUTO_TEST_CASE(bad_files_are_refused) {
