@@ -67,7 +67,8 @@ constexpr double kApart = 5;  // of two lines on one side of a box
 constexpr double kLevel = 3;  // lines that are nearly level are drawn level
 
 /// Straight up, or across in one bend between lanes; dashed for what comes from the step before.
-void draw_straight(const Rect& from, const Rect& to, Graph::Way way, Painter& painter) {
+/// `is_covered`: a box stands right over the first.
+void draw_straight(const Rect& from, const Rect& to, Graph::Way way, bool is_covered, Painter& painter) {
   const bool back = way == Graph::Way::back;
   const Rgb color = back ? kSkip : kEdge;
   const Stroke stroke{color, 1.2, 1, back ? std::vector<double>{4, 3} : std::vector<double>{}};
@@ -82,7 +83,7 @@ void draw_straight(const Rect& from, const Rect& to, Graph::Way way, Painter& pa
     return;
   }
   const bool right = b.x > a.x;
-  if (above && !back) {  // up out of the top and in from the side, clear of the boxes between
+  if (above && !back && !is_covered) {  // up out of the top and in from the side, clear of the boxes between
     const Point up{a.x, from.y}, in{right ? to.x : to.x + to.width, b.y + kApart};
     painter.bezier(up, {up.x, up.y + (in.y - up.y) * 0.6}, {in.x + (up.x - in.x) * 0.6, in.y}, in, stroke);
     arrow_head(painter, in, in.x - up.x, 0, color);
@@ -129,7 +130,11 @@ void draw_edge(const Graph& graph, const GraphLayout& layout, const Graph::Edge&
   if (edge.way == Graph::Way::skip) {
     draw_around(from, to, right_of(graph, layout, edge), painter);
   } else {
-    draw_straight(from, to, edge.way, painter);
+    const auto& source = graph.nodes[edge.from];
+    const bool is_covered = std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const auto& node) {
+      return node.lane == source.lane && node.row == source.row + 1;
+    });
+    draw_straight(from, to, edge.way, is_covered, painter);
   }
 }
 

@@ -69,6 +69,7 @@ Graph bahdanau_graph(const ModelShapes& model) {
   graph.connect(scores, weights);
   graph.connect(weights, context);
   graph.connect(context, state);
+  graph.connect(context, readout);
   graph.connect(last, embedded);
   graph.connect(embedded, state);
   graph.connect(state, readout);
