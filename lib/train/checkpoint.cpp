@@ -17,8 +17,6 @@ namespace {
 const std::string identity_path = "checkpoint/identity/";
 const std::string state_path = "checkpoint/state/";
 const std::string snapshot_path = "checkpoint/snapshots/";
-const std::string first_moment_prefix = "checkpoint/adam/first/";
-const std::string second_moment_prefix = "checkpoint/adam/second/";
 const std::string metrics_prefix = "checkpoint/metrics/";
 
 /// Calls visit(name, member) for each number of the state.
@@ -36,6 +34,10 @@ void visit_numbers(State& state, Visit&& visit) {
   visit("loss_sum", state.loss_sum);
   visit("tokens", state.tokens);
   visit("seconds", state.seconds);
+}
+
+std::string moment_prefix(const Moments& moments, const char* which) {
+  return "checkpoint/" + moments.optimizer + "/" + which + "/";
 }
 
 Tensor strings(std::vector<std::string> values) {
@@ -149,8 +151,8 @@ void add_checkpoint(const TrainState& state, const Moments& moments, const Ident
   });
   add_snapshots(state, map);
   if (!moments.first.empty()) {
-    model.parameters().to_map(moments.first, first_moment_prefix, map);
-    model.parameters().to_map(moments.second, second_moment_prefix, map);
+    model.parameters().to_map(moments.first, moment_prefix(moments, "first"), map);
+    model.parameters().to_map(moments.second, moment_prefix(moments, "second"), map);
   }
   if (!state.metrics.empty()) metrics_to_map(state.metrics, metrics_prefix, true, map);
 }
@@ -169,8 +171,8 @@ void load_checkpoint(const std::string& path, const Identity& identity, TrainSta
     ParameterSet<float>& parameters = model.parameters();
     parameters.from_map(map, parameter_prefix, parameters.values());
     if (!moments.first.empty()) {
-      parameters.from_map(map, first_moment_prefix, moments.first);
-      parameters.from_map(map, second_moment_prefix, moments.second);
+      parameters.from_map(map, moment_prefix(moments, "first"), moments.first);
+      parameters.from_map(map, moment_prefix(moments, "second"), moments.second);
     }
   } catch (const OtherRunError&) {
     throw;

@@ -3,7 +3,7 @@
 //   checkpoint/identity/{field,value}   what must be the same to resume: configs, seed, digests of the texts
 //   checkpoint/state/<name>             counters and sums, [1] each
 //   checkpoint/snapshots/{name,digest,epoch}   files beside it that belong to it
-//   checkpoint/adam/{first,second}/<parameter> the optimizer's moments
+//   checkpoint/<optimizer>/{first,second}/<parameter> what it remembers
 //   checkpoint/metrics/...              the table so far
 // A resumed run continues to the bit: dropout and shuffling are functions of seed and counters
 // (tensor/philox.h).

@@ -45,6 +45,12 @@ std::string first_bad_parameter(const ParameterSet<float>& parameters, std::span
   return "";
 }
 
+std::int64_t sentences_of(const Batch& batch) {
+  std::size_t count = 0;
+  for (const auto& shard : batch.shards) count += shard.size();
+  return static_cast<std::int64_t>(count);
+}
+
 }  // namespace
 
 PackedTokens pack(const std::vector<TokenIds>& sentences, std::span<const std::int64_t> indices) {
@@ -60,8 +66,13 @@ void add(const CrossEntropySums& part, CrossEntropySums& total) {
 }
 
 Gradients::Gradients(const Model<float>& model, const ParallelCorpus& corpus, std::int64_t shards,
-                     int threads, std::uint64_t seed, double label_smoothing)
-    : model_(model), corpus_(corpus), threads_(threads), seed_(seed), label_smoothing_(label_smoothing) {
+                     int threads, std::uint64_t seed, const TrainConfig& config)
+    : model_(model),
+      corpus_(corpus),
+      threads_(threads),
+      seed_(seed),
+      label_smoothing_(config.label_smoothing),
+      mean_over_sentences_(config.mean_over == "sentences") {
   for (std::int64_t i = 0; i < shards; ++i) {
     buffers_.emplace_back(model.parameters().values().size());
   }
@@ -89,7 +100,8 @@ CrossEntropySums Gradients::compute_shard(const Batch& batch, std::int64_t shard
   pass.recorder = recorder;
 
   const Var<float> states = model_.decode(pass, model_.encode(pass, source), target);
-  const float scale = 1.0f / static_cast<float>(batch.target_tokens);
+  const float scale =
+      1.0f / static_cast<float>(mean_over_sentences_ ? sentences_of(batch) : batch.target_tokens);
   const CrossEntropySums sums = model_.loss(pass, states, target, label_smoothing_, scale);
   tape.backward();
   return sums;

@@ -48,7 +48,7 @@ Trainer::Trainer(Model<float>& model, const ParallelCorpus& training, const Para
       config_(setup_.config),
       files_(setup_.output),
       lock_(files_),
-      gradients_(model, training, config_.shards, setup_.threads, setup_.seed, config_.label_smoothing),
+      gradients_(model, training, config_.shards, setup_.threads, setup_.seed, config_),
       optimizer_(config_, model.parameters().values().size(), setup_.threads),
       validator_(model, validation, std::max<std::int64_t>(1, config_.batch_tokens / config_.shards),
                  setup_.threads),
@@ -133,7 +133,9 @@ void Trainer::update() {
   const auto start = Clock::now();
   const Batch& batch = batches_[static_cast<std::size_t>(state_.position)];
   const std::int64_t step = state_.step + 1;
-  const double rate = learning_rate(config_, model_.d_model(), step, state_.plateau_factor);
+  const double epochs = static_cast<double>(state_.epoch) +
+                        static_cast<double>(state_.position) / static_cast<double>(batches_.size());
+  const double rate = learning_rate(config_, model_.d_model(), step, epochs, state_.plateau_factor);
 
   const CrossEntropySums sums = gradients_.compute(batch, step);
   if (!std::isfinite(sums.loss) || !std::isfinite(gradients_.norm())) fail_diverged(sums.loss, rate);
