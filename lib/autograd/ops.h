@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "autograd/tape.h"
 #include "tensor/kernels.h"
@@ -74,10 +75,11 @@ AttentionResult<T> attention(Var<T> q, Var<T> k, Var<T> v, const Packing& querie
 /// states [n, d], weight [d, V]. The logits exist only a block of rows at a time, so their gradients are
 /// taken at once: with gradients on, d states and d weight receive `scale` * d loss, and Tape::backward()
 /// goes on from there. The weight may be the transposed view of an embedding table (tied): pass the table and
-/// `tied`.
+/// `tied`. `nll`, unless null, receives -log p of each row's target.
 template <class T>
 CrossEntropySums projected_cross_entropy(Var<T> states, Var<T> weight, bool tied,
-                                         std::span<const std::int32_t> targets, double smoothing, T scale);
+                                         std::span<const std::int32_t> targets, double smoothing, T scale,
+                                         std::vector<double>* nll = nullptr);
 
 /// logits = x table^T: x [n, d], table [V, d] -> [n, V]. No gradient: decoding only.
 template <class T>

@@ -10,16 +10,11 @@
 namespace heed {
 
 void BahdanauConfig::check() const {
-  check_size("source_vocab_size", source_vocab_size, 10'000'000);
-  check_size("target_vocab_size", target_vocab_size, 10'000'000);
-  check_size("d_embedding", d_embedding, 65'536);
-  check_size("d_hidden", d_hidden, 65'536);
+  check_recurrent(*this);
   check_size("n_encoder_layers", n_encoder_layers, 1'000);
   if (d_decoder != 0) check_size("d_decoder", d_decoder, 65'536);
   check_size("d_align", d_align, 65'536);
   check_size("d_maxout", d_maxout, 65'536);
-  check_probability("dropout", dropout);
-  check_options();
 }
 
 template <class T>

@@ -81,13 +81,8 @@ std::vector<RowOf> sentence_of_each_row(const Packing& rows) {
 }  // namespace
 
 void ChoConfig::check() const {
-  check_size("source_vocab_size", source_vocab_size, 10'000'000);
-  check_size("target_vocab_size", target_vocab_size, 10'000'000);
-  check_size("d_embedding", d_embedding, 65'536);
-  check_size("d_hidden", d_hidden, 65'536);
+  check_recurrent(*this);
   check_size("d_maxout", d_maxout, 65'536);
-  check_probability("dropout", dropout);
-  check_options();
 }
 
 /// First values: section 4.1 (deviation 0.01, orthogonal recurrent matrices), or Glorot's.

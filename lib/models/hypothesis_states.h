@@ -31,9 +31,15 @@ class HypothesisStates {
       if (parent < 0 || parent >= count_) fail("step: continues ", parent, " of ", count_, " hypotheses");
       rows.push_back({0, parent});
     }
+    std::vector<Var<T>> states = all(tape);
+    for (Var<T>& state : states) state = select_rows<T>({state}, rows);
+    return states;
+  }
+
+  /// All that is kept, as it is, on `tape`.
+  std::vector<Var<T>> all(Tape<T>& tape) const {
     std::vector<Var<T>> states;
-    for (const Kept& kept : kept_)
-      states.push_back(select_rows<T>({tape.constant({kept.values.data(), count_, kept.width})}, rows));
+    for (const Kept& kept : kept_) states.push_back(tape.constant({kept.values.data(), count_, kept.width}));
     return states;
   }
 

@@ -11,17 +11,12 @@
 namespace heed {
 
 void LuongConfig::check() const {
-  check_size("source_vocab_size", source_vocab_size, 10'000'000);
-  check_size("target_vocab_size", target_vocab_size, 10'000'000);
-  check_size("d_embedding", d_embedding, 65'536);
-  check_size("d_hidden", d_hidden, 65'536);
+  check_recurrent(*this);
   check_size("n_layers", n_layers, 1'000);
   if (d_attentional != 0) check_size("d_attentional", d_attentional, 65'536);
   check_size("d_align", d_align, 65'536);
   check_size("max_source_positions", max_source_positions, 1'000'000);
   check_size("window", window, 1'000'000);
-  check_probability("dropout", dropout);
-  check_options();
   check_probability("output_dropout", output_dropout);
   if (bidirectional && reverse_source) {
     fail<UsageError>("reverse_source: a bidirectional encoder reads both ways already");

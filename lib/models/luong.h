@@ -45,10 +45,7 @@ struct LuongConfig : RecurrentOptions {
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& field) {
-    field("source_vocab_size", self.source_vocab_size, "size of the source vocabulary");
-    field("target_vocab_size", self.target_vocab_size, "size of the target vocabulary");
-    field("d_embedding", self.d_embedding, "recurrent models: width of the embeddings");
-    field("d_hidden", self.d_hidden, "recurrent models: width of a layer's state, in each direction");
+    recurrent_sizes(self, field);
     field("n_layers", self.n_layers, "recurrent models: layers of the encoder and as many of the decoder");
     field("d_attentional", self.d_attentional, "luong: width of what the output layer reads; 0: the state's");
     field("cell", self.cell, "recurrent models: the cell", cell_names());
@@ -63,10 +60,7 @@ struct LuongConfig : RecurrentOptions {
           "luong: to all of the source, or to a window that moves or is predicted",
           {"global", "local-m", "local-p"});
     field("window", self.window, "luong: D, local attention sees 2 D + 1 positions");
-    field("init", self.init, "recurrent models: first values as in the paper, or uniform by width (Glorot)",
-          {"paper", "xavier"});
-    option_fields(self, field);
-    field("dropout", self.dropout, "dropout on each sublayer's output");
+    recurrent_practice(self, field);
     field("output_dropout", self.output_dropout, "luong: dropout on what the output layer reads");
   }
 

@@ -38,13 +38,8 @@ class SutskeverStepper final : public Stepper<T> {
 }  // namespace
 
 void SutskeverConfig::check() const {
-  check_size("source_vocab_size", source_vocab_size, 10'000'000);
-  check_size("target_vocab_size", target_vocab_size, 10'000'000);
-  check_size("d_embedding", d_embedding, 65'536);
-  check_size("d_hidden", d_hidden, 65'536);
+  check_recurrent(*this);
   check_size("n_layers", n_layers, 1'000);
-  check_probability("dropout", dropout);
-  check_options();
 }
 
 /// First values: section 3.4 (everything uniform in +-0.08), or Glorot's with orthogonal recurrent matrices.

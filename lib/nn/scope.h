@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 
 #include "autograd/tape.h"
@@ -37,7 +38,11 @@ struct Pass {
   std::uint64_t seed = 0;
   std::uint64_t step = 0;  ///< update number; with shard it tells apart the random numbers of the run
   std::uint64_t shard = 0;
-  std::uint64_t draws = 0;  ///< dropout calls so far in this pass
+  std::uint64_t draws = 0;  ///< streams of random numbers used so far in this pass
+  double baseline = 0;      ///< running mean of log p(target token) in the updates before
+  /// What decode() in training wants in the loss besides the cross-entropy: gets -log p of each target row
+  /// and the loss' scale, puts scale times its derivatives on the tape and returns its value, unscaled.
+  std::function<double(std::span<const double> nll, double scale)> extra_loss;
   Recorder<T>* recorder = nullptr;
 };
 
@@ -60,9 +65,10 @@ class Scope {
   }
   /// The next dropout of this pass; inactive outside training.
   Dropout dropout(double p) const {
-    const std::uint64_t stream = (pass_->step << 32) | (pass_->shard << 20) | ++pass_->draws;
-    return make_dropout(pass_->training ? p : 0.0, pass_->seed, stream);
+    return make_dropout(pass_->training ? p : 0.0, pass_->seed, next_stream());
   }
+  /// Random numbers of this pass, others at each call.
+  Random random() const { return Random(pass_->seed, next_stream()); }
   /// Names a value; naming is part of computing, so a trace cannot drift from the code.
   Var<T> name(const std::string& name, Var<T> v, const Packing& rows) const {
     if (wants(name)) pass_->recorder->record(join(name), v.value(), rows);
@@ -76,6 +82,7 @@ class Scope {
   bool wants(const std::string& name) const { return pass_->recorder && pass_->recorder->wants(join(name)); }
 
  private:
+  std::uint64_t next_stream() const { return (pass_->step << 32) | (pass_->shard << 20) | ++pass_->draws; }
   std::string join(const std::string& name) const { return path_.empty() ? name : path_ + "/" + name; }
   Var<T> leaf(const Parameter& p) const {
     Matrix<T> gradient;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <string_view>
 
 #include "base/error.h"
 #include "io/frame_stream.h"
@@ -29,6 +30,7 @@ void visit_numbers(State& state, Visit&& visit) {
   visit("without_gain", state.without_gain);
   visit("best_score", state.best_score);
   visit("plateau_factor", state.plateau_factor);
+  visit("baseline", state.baseline);
   visit("learning_rate", state.learning_rate);
   visit("gradient_norm", state.gradient_norm);
   visit("loss_sum", state.loss_sum);
@@ -117,6 +119,7 @@ void check_identity(const std::string& path, const Identity& saved, const Identi
 void read_state(const TensorMap& map, TrainState& state) {
   visit_numbers(state, [&](const char* name, auto& number) {
     const std::string path = state_path + name;
+    if (std::string_view(name) == "baseline" && !map.contains(path)) return;  // older than hard attention
     const Tensor& tensor = map.at(path);
     expect_shape(path, tensor.shape(), {1});
     number = tensor.values<std::remove_reference_t<decltype(number)>>()[0];

@@ -98,6 +98,7 @@ CrossEntropySums Gradients::compute_shard(const Batch& batch, std::int64_t shard
   pass.step = static_cast<std::uint64_t>(step);
   pass.shard = static_cast<std::uint64_t>(shard);
   pass.recorder = recorder;
+  pass.baseline = baseline_;
 
   const Var<float> states = model_.decode(pass, model_.encode(pass, source), target);
   const float scale =
@@ -107,7 +108,8 @@ CrossEntropySums Gradients::compute_shard(const Batch& batch, std::int64_t shard
   return sums;
 }
 
-CrossEntropySums Gradients::compute(const Batch& batch, std::int64_t step) {
+CrossEntropySums Gradients::compute(const Batch& batch, std::int64_t step, double baseline) {
+  baseline_ = baseline;
   const auto start = std::chrono::steady_clock::now();
   std::vector<CrossEntropySums> parts(batch.shards.size());
   parallel_for(static_cast<std::int64_t>(parts.size()), threads_, [&](std::int64_t shard) {

@@ -27,8 +27,8 @@ class Gradients {
             std::uint64_t seed, const TrainConfig& config);
 
   /// Computes the gradient of the mean loss over the target tokens, or sentences (config.mean_over), of
-  /// `batch`, dropout as in update `step`.
-  CrossEntropySums compute(const Batch& batch, std::int64_t step);
+  /// `batch`, dropout as in update `step`. `baseline`: Pass::baseline.
+  CrossEntropySums compute(const Batch& batch, std::int64_t step, double baseline = 0);
 
   /// Sum over the shards; valid after compute(). Whoever uses it up sets it to zero again (apply() in
   /// optimizer.h).
@@ -53,7 +53,7 @@ class Gradients {
   bool mean_over_sentences_;
   TapePool tapes_;
   std::vector<std::vector<float>> buffers_;  ///< one per shard, the parameters' layout; zero between updates
-  double norm_ = 0;
+  double norm_ = 0, baseline_ = 0;
   PhaseSeconds seconds_;
 };
 

@@ -44,6 +44,16 @@ constexpr Preset presets[] = {
      R"({"d_embedding": 256, "d_hidden": 512, "d_maxout": 256, "init": "xavier", "dropout": 0.3})",
      R"({"learning_rate": 0.002, "schedule": "inverse-sqrt", "warmup": 500, "beta2": 0.98, "eps": 1e-8,
          "clip": 1, "label_smoothing": 0.1, "batch_tokens": 1600, "patience": 10, "valid_bleu": true})"},
+    // Xu et al. 2015 on text: hard attention, an LSTM, dropout and Adam as there (section 4.3).
+    {"xu2015", "xu",
+     R"({"d_embedding": 512, "d_hidden": 1000, "d_align": 512, "init": "paper", "dropout": 0.5})",
+     R"({"learning_rate": 0.0005, "schedule": "constant", "warmup": 0, "beta2": 0.999, "eps": 1e-8, "clip": 5,
+         "label_smoothing": 0, "batch_tokens": 1600, "patience": 10, "valid_bleu": true})"},
+    // The same for a corpus of Multi30k's size.
+    {"xu2015-small", "xu",
+     R"({"d_embedding": 256, "d_hidden": 256, "d_align": 256, "init": "xavier", "dropout": 0.4})",
+     R"({"learning_rate": 0.002, "schedule": "inverse-sqrt", "warmup": 500, "beta2": 0.98, "eps": 1e-8,
+         "clip": 1, "label_smoothing": 0.1, "batch_tokens": 1600, "patience": 10, "valid_bleu": true})"},
     // Sutskever, Vinyals, Le 2014, section 3.4: updates of 128 sentences (of 30 words), 7.5 epochs.
     {"sutskever2014", "sutskever",
      R"({"d_embedding": 1000, "d_hidden": 1000, "n_layers": 4, "init": "paper"})",

@@ -137,7 +137,7 @@ void Trainer::update() {
                         static_cast<double>(state_.position) / static_cast<double>(batches_.size());
   const double rate = learning_rate(config_, model_.d_model(), step, epochs, state_.plateau_factor);
 
-  const CrossEntropySums sums = gradients_.compute(batch, step);
+  const CrossEntropySums sums = gradients_.compute(batch, step, state_.baseline);
   if (!std::isfinite(sums.loss) || !std::isfinite(gradients_.norm())) fail_diverged(sums.loss, rate);
   const auto update_start = Clock::now();
   optimizer_.apply(step, rate, gradients_.norm(), gradients_.flat(), model_.parameters().values());
@@ -148,6 +148,7 @@ void Trainer::update() {
   state_.gradient_norm = gradients_.norm();
   state_.loss_sum += sums.loss;
   state_.tokens += batch.target_tokens;
+  state_.baseline = 0.9 * state_.baseline - 0.1 * sums.nll / static_cast<double>(batch.target_tokens);
   state_.seconds += seconds_since(start);
   seconds_ = gradients_.seconds();
   seconds_.update += seconds_since(update_start);
