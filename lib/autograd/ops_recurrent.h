@@ -77,7 +77,7 @@ Var<T> cell_layer(const CellParameters<T>& parameters, Var<T> x, std::span<const
 
 /// Scores are matrices [n, longest sentence], -infinity where a query does not look.
 
-/// e_ij = q_i . k_j: q [n, d], k [key rows, d]. Luong et al. 2015, eq. 8, dot.
+/// e_ij = q_i . k_j: q [n, d], k [key rows, d]. Luong et al. 2015, section 3.1, dot.
 template <class T>
 Var<T> dot_scores(Var<T> q, Var<T> k, const StepKeys& at);
 
@@ -94,8 +94,8 @@ template <class T>
 Var<T> weighted_sum(Var<T> alpha, Var<T> m, const StepKeys& at);
 
 // ---- attention by position: Luong et al. 2015
-/// Scores that do not look at the keys: e_ij = x_ij for the keys j that query i sees: x [n, at least the
-/// longest sentence].
+/// Scores that do not look at the keys (eq. 8): e_ij = x_ij for the keys j that query i sees: x [n, at least
+/// the longest sentence].
 template <class T>
 Var<T> location_scores(Var<T> x, const StepKeys& at);
 

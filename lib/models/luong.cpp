@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "models/hypothesis_states.h"
 #include "models/luong_decoder.h"
+#include "nn/recurrent_stack.h"
 #include "nn/step_attention.h"
 
 namespace heed {
@@ -42,31 +43,27 @@ void Luong<T>::declare_parameters() {
   auto matrix = [&](const std::string& name, std::int64_t d_in, std::int64_t d_out) {
     p.add(name, {d_in, d_out}, init(d_in, d_out));
   };
-  auto recurrent_layer = [&](const std::string& scope, const RecurrentSizes& sizes, std::int64_t d_in) {
-    const std::int64_t width = sizes.d_hidden;
-    add_recurrent(p, scope, sizes, d_in,
-                  {init(d_in, width), paper ? Init::uniform(0.1) : Init::orthogonal(),
-                   paper ? Init::uniform(0.1) : Init::zeros()});
+  auto cell = [&](std::int64_t width) {
+    return [=](std::int64_t d_in) {
+      return paper ? RecurrentInit{Init::uniform(0.1), Init::uniform(0.1), Init::uniform(0.1)}
+                   : RecurrentInit{Init::xavier(d_in, width), Init::orthogonal(), Init::zeros()};
+    };
   };
   const Init words = paper ? Init::uniform(0.1) : Init::normal(0.1);
 
   p.add("encoder/embedding/weight", {config_.source_vocab_size, m}, words);
-  for (std::int64_t l = 0; l < config_.n_layers; ++l) {
-    const std::string layer = "encoder/layer_" + std::to_string(l);
-    const std::int64_t d_in = l == 0 ? m : k;
-    if (config_.bidirectional) {
-      recurrent_layer(layer + "/forward", encoder, d_in);
-      recurrent_layer(layer + "/backward", encoder, d_in);
-    } else {
-      recurrent_layer(layer + "/state", encoder, d_in);
+  for (std::int64_t l = 0; l < config_.n_layers && config_.bidirectional; ++l) {
+    for (const char* part : {"/forward", "/backward"}) {
+      const std::int64_t d_in = l == 0 ? m : k;
+      add_recurrent(p, "encoder/layer_" + std::to_string(l) + part, encoder, d_in,
+                    cell(encoder.d_hidden)(d_in));
     }
   }
+  if (!config_.bidirectional)
+    add_recurrent_stack<T>(p, "encoder", encoder, config_.n_layers, m, cell(encoder.d_hidden));
   p.add("decoder/embedding/weight", {config_.target_vocab_size, m}, words);
-  for (std::int64_t l = 0; l < config_.n_layers; ++l) {
-    const std::string state = "decoder/layer_" + std::to_string(l) + "/state";
-    recurrent_layer(state, decoder, l == 0 ? m : k);
-    if (l == 0 && config_.input_feeding) add_gate_input(p, state, "feed", decoder, d, init(d, k));
-  }
+  add_recurrent_stack<T>(p, "decoder", decoder, config_.n_layers, m, cell(k));
+  if (config_.input_feeding) add_gate_input(p, "decoder/layer_0/state", "feed", decoder, d, init(d, k));
 
   const std::string align = "decoder/layer_" + std::to_string(config_.n_layers - 1) + "/cross_attention";
   auto vector = [&](const std::string& name) { p.add(name, {a}, init(a, 1)); };
@@ -120,7 +117,7 @@ Encoded<T> Luong<T>::encode(Pass<T>& pass, const Encoded<T>& input, std::int64_t
   const Scope<T> encoder = Scope<T>(pass) / "encoder";
   Encoded<T> x = input;
   for (std::int64_t l = first; l < last; ++l) {
-    const Scope<T> layer = encoder / ("layer_" + std::to_string(l));
+    const Scope<T> layer = layer_scope(encoder, l);
     const RecurrentOutput<T> out = encoder_layer(layer, config_, x.states, *x.rows);
     x.states = layer.name("output", drop_out(out.h, layer.dropout(config_.dropout)), *x.rows);
     x.final_states.push_back(out.last);
@@ -134,7 +131,7 @@ namespace {
 /// What the decoder computed for all words: parts, and the row of each word in them.
 template <class T>
 struct Decoded {
-  std::vector<std::vector<Var<T>>> hidden;  ///< of each layer
+  std::vector<std::vector<Var<T>>> hidden;  ///< of each layer, unless it was named already
   std::vector<Attended<T>> attended;
   std::vector<RowOf> rows;  ///< of the packed words
 
@@ -181,15 +178,9 @@ template <class T>
 Decoded<T> all_at_once(Pass<T>& pass, const LuongConfig& config, const LuongSource<T>& source,
                        const std::vector<Var<T>>& first_states, Var<T> embedded, const Packing& rows) {
   const Scope<T> decoder = Scope<T>(pass) / "decoder";
+  const StackOutput<T> stack = recurrent_stack(decoder, config.decoder(), 0, config.n_layers, embedded, rows,
+                                               Direction::forward, config.dropout, first_states);
   Decoded<T> result;
-  Var<T> x = embedded;
-  for (std::size_t l = 0; l < first_states.size(); ++l) {
-    const Scope<T> layer = decoder / ("layer_" + std::to_string(l));
-    const Var<T> h =
-        recurrent(layer / "state", config.decoder(), x, rows, Direction::forward, first_states[l]).h;
-    result.hidden.push_back({h});
-    x = drop_out(h, layer.dropout(config.dropout));
-  }
   std::vector<std::int64_t> sentences, times;
   for (std::int64_t s = 0; s < rows.sentences(); ++s) {
     for (std::int64_t t = 0; t < rows.length(s); ++t) {
@@ -199,7 +190,7 @@ Decoded<T> all_at_once(Pass<T>& pass, const LuongConfig& config, const LuongSour
     }
   }
   LuongAttention<T> attention(pass, config, source, rows.rows());
-  result.attended.push_back(attention(x, {sentences, times}));
+  result.attended.push_back(attention(stack.h, {sentences, times}));
   return result;
 }
 
@@ -215,7 +206,7 @@ Var<T> Luong<T>::decode(Pass<T>& pass, const Encoded<T>& memory, const PackedTok
   const auto decoded = config_.input_feeding ? step_by_step<T> : all_at_once<T>;
   const Decoded<T> all = decoded(pass, config_, source, memory.final_states, embedded, target.rows);
   for (std::size_t l = 0; l < all.hidden.size(); ++l) {
-    const Scope<T> layer = decoder / ("layer_" + std::to_string(l));
+    const Scope<T> layer = layer_scope(decoder, l);
     if (layer.wants("output")) layer.name("output", select_rows(all.hidden[l], all.rows), target.rows);
   }
   const Scope<T> align = cross_attention_scope(pass, config_);

@@ -3,14 +3,17 @@
 // the first one's last states, writes the target; attention comes behind the recurrence: the decoder's
 // CURRENT state s_t (h_t in the paper) chooses the context c_t, and both make the attentional state h~_t.
 // Notation: h_s (h-bar in the paper) the encoder's upper states, a_t weights, p_t the middle of local
-// attention's window; positions count from 0. m = d_embedding, n = d_hidden, k = state() width of the
-// decoder's states and of h_s: n, or 2 n when the encoder is bidirectional; d = width of h~_t.
+// attention's window; positions count from 0. m = d_embedding; n = d_hidden; k the width of s_t and h_s, n
+// or, of a bidirectional encoder, 2 n; d the width of h~_t.
 //
 // Parameters: encoder/embedding/weight [V_x, m]; encoder/layer_<l>/state, or {forward, backward}: recurrent
 // layers (nn/recurrent.h); decoder/embedding/weight [V_y, m]; decoder/layer_<l>/state, the lowest with
 // feed/<gate>/weight [d, k] under input feeding; attention lies behind the uppermost layer:
 // decoder/layer_<l>/cross_attention/: those of the score (nn/score_function.h) and of local-p's positions;
 // decoder/attentional/{context, state}/weight [k, d]: the halves of W_c; decoder/output/weight W_s [d, V_y].
+// Named values: {encoder, decoder}/embedded, encoder/layer_<l>/output, encoder/output,
+// decoder/layer_<l>/output; below cross_attention query and key (what the score compares), value h_s, scores
+// (-infinity outside of a window), position p_t of local-p, weights, context; decoder/output h~_t.
 #pragma once
 
 #include <memory>
@@ -89,10 +92,7 @@ class Luong final : public RecurrentModel<T, LuongConfig> {
   HeadWidths head_widths() const override {
     return {config_.score == "additive" ? config_.d_align : d_model(), d_model()};
   }
-  FinalWidths final_widths() const override {
-    const RecurrentSizes state = config_.decoder();
-    return {state.d_hidden, state.state_width() - state.d_hidden};
-  }
+  FinalWidths final_widths() const override { return final_widths_of(config_.decoder()); }
 
   using Model<T>::encode;
   Encoded<T> encode(Pass<T>& pass, const Encoded<T>& input, std::int64_t first,

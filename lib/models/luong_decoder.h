@@ -23,15 +23,16 @@ struct LuongSource {
 
 template <class T>
 Scope<T> cross_attention_scope(Pass<T>& pass, const LuongConfig& config) {
-  return Scope<T>(pass) / "decoder" / ("layer_" + std::to_string(config.n_layers - 1)) / "cross_attention";
+  return layer_scope(Scope<T>(pass) / "decoder", config.n_layers - 1) / "cross_attention";
 }
 
-/// The half of W_a that reads the state, [s_t; h_s] being its input (eq. 8, concat), or the other one.
+/// The halves of W_a [2 k, d_align], which reads [s_t; h_s] (section 3.1, concat).
+enum class ConcatHalf { state, source };
 template <class T>
-Var<T> concat_half(const Scope<T>& align, bool of_state) {
-  Var<T> w_a = align.parameter("concat/weight");  // [2 k, d_align]
+Var<T> concat_half(const Scope<T>& align, ConcatHalf half) {
+  Var<T> w_a = align.parameter("concat/weight");
   const std::int64_t k = w_a.rows() / 2;
-  return align.tape().row_range(w_a, of_state ? 0 : k, k);
+  return align.tape().row_range(w_a, half == ConcatHalf::state ? 0 : k, k);
 }
 
 template <class T>
@@ -43,7 +44,7 @@ LuongSource<T> compare_with(Pass<T>& pass, const LuongConfig& config, Var<T> h, 
   const Scope<T> align = cross_attention_scope(pass, config);
   Var<T> key = h;
   if (config.score == "general") key = linear(h, pass.tape->transposed(align.parameter("score/weight")), {});
-  if (config.score == "concat") key = linear(h, concat_half(align, false), {});
+  if (config.score == "concat") key = linear(h, concat_half(align, ConcatHalf::source), {});
   if (config.score == "additive") key = linear(h, align.parameter("key/weight"), {});
   return {h, key, &rows};
 }
@@ -73,28 +74,30 @@ class LuongAttention {
     const Scope<T> attentional = Scope<T>(pass) / "decoder" / "attentional";
     w_context_.emplace(attentional.parameter("context/weight"), rows);
     w_state_.emplace(attentional.parameter("state/weight"), rows);
-    if (config.score == "concat") w_a_.emplace(concat_half(align_, true), rows);
+    if (config.score == "concat") w_a_.emplace(concat_half(align_, ConcatHalf::state), rows);
     if (config.score == "location") w_a_.emplace(align_.parameter("score/weight"), rows);
     if (config.score == "additive") w_a_.emplace(align_.parameter("query/weight"), rows);
     if (config.attention == "local-p") w_p_.emplace(align_.parameter("position/query/weight"), rows);
   }
 
+  /// s: states s_t [n, k].
   Attended<T> operator()(Var<T> s, const Asking& asking) {
-    Attended<T> result;
     StepKeys at{asking.sentences, source_.rows};
+    Attended<T> result;
     if (config_.attention == "local-p") {
-      result.position = predicted_positions(activate(Activation::tanh, (*w_p_)(s)),
-                                            align_.parameter("position/score/weight"), at);  // eq. 9
+      const Var<T> inner = activate(Activation::tanh, (*w_p_)(s));  // [n, d_align]
+      result.position = predicted_positions(inner, align_.parameter("position/score/weight"), at);  // eq. 9
     }
-    std::vector<KeyWindow> windows = this->windows(asking, result.position);
+    const std::vector<KeyWindow> windows = this->windows(asking, result.position);
     at.windows = windows;
     result.query = config_.score == "additive" ? (*w_a_)(s) : s;
-    result.scores = score(s, result.query, at);
-    result.weights = softmax(result.scores);  // eq. 7
+    result.scores = score(s, result.query, at);  // [n, longest source]
+    result.weights = softmax(result.scores);     // eq. 7
     if (result.position)
       result.weights = favour_near(result.weights, result.position, config_.window, at);  // eq. 10
-    result.context = weighted_sum(result.weights, source_.h, at);
-    result.attentional = activate(Activation::tanh, (*w_context_)(result.context, (*w_state_)(s)));  // eq. 5
+    result.context = weighted_sum(result.weights, source_.h, at);                         // [n, k]
+    const Var<T> w_c = (*w_context_)(result.context, (*w_state_)(s));                     // W_c [c_t; s_t]
+    result.attentional = activate(Activation::tanh, w_c);                                 // eq. 5: [n, d]
     return result;
   }
 
@@ -136,7 +139,7 @@ class LuongSteps {
       : config_(config), decoder_(Scope<T>(pass) / "decoder"), attention_(pass, config, source, rows) {
     const std::vector<std::string> gates = config.decoder().gates();
     for (std::int64_t l = 0; l < config.n_layers; ++l) {
-      const Scope<T> state = decoder_ / ("layer_" + std::to_string(l)) / "state";
+      const Scope<T> state = layer_scope(decoder_, l) / "state";
       layers_.emplace_back(state, config.decoder(), rows);
       if (l == 0 && config.input_feeding) feed_.emplace((state / "feed").stacked(gates, "weight"), rows);
       if (l > 0) {
@@ -158,7 +161,7 @@ class LuongSteps {
     Var<T> x = input;
     if (fed && feed_) x = (*feed_)(fed, x);
     for (std::size_t l = 0; l < layers_.size(); ++l) {
-      if (l > 0) x = between_[l - 1](up(step.states.back(), l - 1));
+      if (l > 0) x = input_from_below(l, up(step.states.back(), l - 1));
       step.states.push_back(layers_[l].step(x, before[l]));
     }
     step.attended = attention_(up(step.states.back(), layers_.size() - 1), asking);
@@ -168,6 +171,11 @@ class LuongSteps {
   Var<T> hidden(Var<T> state, std::size_t l) const { return layers_[l].hidden(state); }
 
  private:
+  /// What layer l > 0 gets from the state h of the layer below. The gradient of W is taken once for all
+  /// steps, unless each step's product must be normalised.
+  Var<T> input_from_below(std::size_t l, Var<T> h) {
+    return config_.layer_norm ? layers_[l].input(h) : between_[l - 1](h);
+  }
   /// What a layer hands up.
   Var<T> up(Var<T> state, std::size_t l) const {
     return drop_out(layers_[l].hidden(state), decoder_.dropout(config_.dropout));

@@ -50,10 +50,16 @@ LuongConfig bidirectional(const std::string& cell, std::int64_t n_layers) {
 }
 
 /// First values, enlarged so that the tanh of scores bends: else the state's part of a sum hardly changes the
-/// softmax.
-void initialize(Luong<double>& model, std::uint64_t seed) {
+/// softmax. What begins at zero gets other values, too.
+void initialize(Luong<double>& model, std::uint64_t seed, double scale = 3) {
   model.parameters().initialize(seed);
-  for (double& x : model.parameters().values()) x *= 3;
+  for (const Parameter& p : model.parameters().list()) {
+    const Matrix<double> x = p.in(model.parameters().values().data());
+    for (std::int64_t i = 0; i < x.rows; ++i) {
+      for (std::int64_t j = 0; j < x.cols; ++j)
+        x(i, j) = x(i, j) == 0 ? 0.1 * static_cast<double>(j % 7 - 2) : scale * x(i, j);
+    }
+  }
 }
 
 const auto scores = data::make({"dot", "general", "concat", "location", "additive"});
@@ -117,6 +123,26 @@ BOOST_DATA_TEST_CASE(gradients_with_a_bidirectional_encoder, data::make(cell_nam
   Luong<double> model(bidirectional(cell, cell == "lstm" ? 3 : 1));
   initialize(model, 4);
   check_gradients(model, "none");
+}
+
+BOOST_DATA_TEST_CASE(gradients_with_the_options_of_layers, feeding, feeds) {
+  LuongConfig config = with("general", "global", feeds);
+  config.peepholes = config.learned_start = true;
+  config.layer_norm = feeds;
+  // Not both at once: a vector that is dropped whole has nothing to normalise.
+  config.recurrent_dropout = feeds ? 0 : 0.3;
+  config.dropout = feeds ? 0 : 0.2;
+  Luong<double> model(config);
+  initialize(model, 5, 2);  // normalised sums are steep enough
+  check_gradients(model, "none");
+}
+
+BOOST_AUTO_TEST_CASE(step_by_step_equals_one_pass_with_the_options_of_layers) {
+  LuongConfig config = small();
+  config.peepholes = config.layer_norm = config.learned_start = true;
+  Luong<double> model(config);
+  initialize(model, 6);
+  check_step_by_step(model);
 }
 
 BOOST_DATA_TEST_CASE(step_by_step_equals_one_pass, scores* attentions* feeding, score, attention, feeds) {
