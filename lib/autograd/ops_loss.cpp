@@ -9,11 +9,21 @@ namespace heed {
 namespace {
 /// Rows of logits that exist at a time: enough for an efficient product, few enough to stay in the cache.
 constexpr std::int64_t kBlockRows = 256;
+
+/// Appends log sum exp(x) - x[target] of each row x.
+template <class T>
+void append_nll(Matrix<const T> logits, std::span<const std::int32_t> targets, std::vector<double>& nll) {
+  std::vector<T> sums(static_cast<std::size_t>(logits.rows));
+  log_sum_exp_rows<T>(logits, sums);
+  for (std::size_t i = 0; i < sums.size(); ++i)
+    nll.push_back(static_cast<double>(sums[i] - logits(static_cast<std::int64_t>(i), targets[i])));
+}
 }  // namespace
 
 template <class T>
 CrossEntropySums projected_cross_entropy(Var<T> states, Var<T> weight, bool tied,
-                                         std::span<const std::int32_t> targets, double smoothing, T scale) {
+                                         std::span<const std::int32_t> targets, double smoothing, T scale,
+                                         std::vector<double>* nll) {
   Tape<T>& tape = states.tape();
   const Matrix<const T> w = tied ? weight.value().t() : weight.value();  // [d, V]
   const std::int64_t n = states.rows(), vocabulary = w.cols;
@@ -38,6 +48,7 @@ CrossEntropySums projected_cross_entropy(Var<T> states, Var<T> weight, bool tied
     Matrix<T> logits = block.row_range(0, count);
     Matrix<const T> x = states.value().row_range(first, count);
     gemm<T>(1, x, w, 0, logits);
+    if (nll) append_nll<T>(logits, targets.subspan(static_cast<std::size_t>(first)), *nll);
     cross_entropy_rows<T>(logits,
                           targets.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count)),
                           smoothing, scale, gradient, sums);
@@ -50,8 +61,9 @@ CrossEntropySums projected_cross_entropy(Var<T> states, Var<T> weight, bool tied
 }
 
 template CrossEntropySums projected_cross_entropy(Var<float>, Var<float>, bool, std::span<const std::int32_t>,
-                                                  double, float);
+                                                  double, float, std::vector<double>*);
 template CrossEntropySums projected_cross_entropy(Var<double>, Var<double>, bool,
-                                                  std::span<const std::int32_t>, double, double);
+                                                  std::span<const std::int32_t>, double, double,
+                                                  std::vector<double>*);
 
 }  // namespace heed

@@ -10,7 +10,6 @@ namespace heed::draw {
 namespace {
 
 constexpr double kMargin = 20;
-constexpr std::size_t kMostGroups = 400;
 constexpr double kLegendRow = 16;
 constexpr Rgb kInk{0x22, 0x22, 0x22};
 constexpr Rgb kQuiet{0x6b, 0x6b, 0x6b};
@@ -22,30 +21,6 @@ constexpr TextStyle kAxis{11, {0x44, 0x44, 0x44}};
 constexpr TextStyle kTick{10, {0x44, 0x44, 0x44}};
 constexpr TextStyle kLegend{10.5, kInk};
 constexpr TextStyle kValue{8.5, {0x44, 0x44, 0x44}};
-
-// ---- scales
-// ------------------------------------------------------------------------------------------------------------
-
-bool can_show(double value, bool log) {
-  return std::isfinite(value) && (!log || value > 0);
-}
-
-/// From least to greatest of the values that can be shown; low > high when there is none.
-Range extent(const Chart& chart, std::vector<double> Series::*values, bool log) {
-  Range range{INFINITY, -INFINITY};
-  for (const Series& series : chart.series) {
-    for (double value : series.*values) {
-      if (!can_show(value, log)) continue;
-      range.low = std::min(range.low, value);
-      range.high = std::max(range.high, value);
-    }
-  }
-  return range;
-}
-
-Range log_range(const Range& range) {
-  return range.high > range.low ? range : Range{range.low / 2, range.high * 2};
-}
 
 // ---- the plan of the sheet
 // ----------------------------------------------------------------------------------------------
@@ -129,7 +104,8 @@ Stroke stroke_of(const Series& series) {
 
 /// Marks stand on the points of curves that have few.
 bool has_marks(const Chart& chart) {
-  return std::all_of(chart.series.begin(), chart.series.end(), [](auto& s) { return s.x.size() <= 40; });
+  return !chart.is_histogram &&
+         std::all_of(chart.series.begin(), chart.series.end(), [](auto& s) { return s.x.size() <= 40; });
 }
 
 void draw_curve(const Series& series, const ChartLayout& layout, bool marks, Painter& painter) {
@@ -162,6 +138,14 @@ void draw_bars(const Chart& chart, const ChartLayout& layout, Painter& painter) 
       const double y = value < 0 ? bar.y + bar.height + 7 : bar.y - 7;
       painter.text(rounded(value, 3), bar.x + bar.width / 2, y, kValue, Anchor::middle);
     }
+  }
+}
+
+void draw_histogram(const Series& series, const ChartLayout& layout, Painter& painter) {
+  for (std::size_t i = 0; i < series.y.size(); ++i) {
+    const Point left = layout.place(series.x[i], series.y[i]), right = layout.place(series.x[i + 1], 0);
+    const double seam = right.x - left.x >= 4 ? 0.5 : 0;
+    painter.fill({left.x, left.y, right.x - left.x - seam, right.y - left.y}, series_color(series.color));
   }
 }
 
@@ -229,31 +213,25 @@ void draw_base_lines(const Chart& chart, const ChartLayout& layout, Painter& pai
   painter.line(plot.x, y, plot.x + plot.width, y, kAxisLine, 0.75);
 }
 
+void draw_parts(const Chart& chart, const ChartLayout& layout, Painter& painter) {
+  draw_heading(chart, layout.plot.x, painter);
+  draw_legend(chart, layout, painter);
+  draw_y_axis(chart, layout, painter);
+  draw_x_axis(chart, layout, painter);
+  const Rect plot = layout.plot;
+  const Rect room{plot.x - 4, plot.y - 16, plot.width + 8, plot.height + 20};  // marks on the edge stay whole
+  painter.clipped(room, [&] {
+    if (chart.is_bars()) draw_bars(chart, layout, painter);
+    const bool marks = has_marks(chart);
+    for (const Series& series : chart.series) {
+      chart.is_histogram ? draw_histogram(series, layout, painter)
+                         : draw_curve(series, layout, marks, painter);
+    }
+  });
+  draw_base_lines(chart, layout, painter);
+}
+
 }  // namespace
-
-double ChartScale::position(double value) const {
-  if (!can_show(value, log)) return NAN;
-  if (!log) return range.position(value);
-  return Range{std::log(range.low), std::log(range.high)}.position(std::log(value));
-}
-
-std::vector<Tick> ChartScale::ticks() const {
-  return log ? log_ticks_of(range) : ticks_of(range);
-}
-
-ChartScale x_scale(const Chart& chart) {
-  const Range range = extent(chart, &Series::x, chart.log_x);
-  if (chart.log_x) return {log_range(range), true};
-  return {range.high > range.low ? range : round_range(range), false};
-}
-
-ChartScale y_scale(const Chart& chart) {
-  if (chart.y_range) return {*chart.y_range, chart.log_y};
-  Range range = extent(chart, &Series::y, chart.log_y);
-  if (chart.log_y) return {log_range(range), true};
-  if (chart.is_bars()) range = {std::min(range.low, 0.0), std::max(range.high, 0.0)};
-  return {round_range(range, 10), false};
-}
 
 Point ChartLayout::place(double x_value, double y_value) const {
   return {plot.x + plot.width * x.position(x_value), plot.y + plot.height * (1 - y.position(y_value))};
@@ -270,23 +248,6 @@ Rect ChartLayout::bar(const Chart& chart, std::size_t series, std::size_t group)
   const double seam = width >= 6 ? 1 : 0;  // white between neighbours
   return {left, plot.y + plot.height * (1 - std::max(zero, end)), width - seam,
           plot.height * std::fabs(end - zero)};
-}
-
-void check(const Chart& chart) {
-  if (chart.groups.size() > kMostGroups) {
-    fail("a chart of ", chart.groups.size(), " groups of bars is too wide (at most ", kMostGroups, ")");
-  }
-  bool any = false;
-  for (const Series& series : chart.series) {
-    const std::size_t wanted = chart.is_bars() ? chart.groups.size() : series.x.size();
-    if (series.y.size() != wanted) {
-      fail("'", escaped(series.name), "' has ", series.y.size(), " values, wanted ", wanted);
-    }
-    for (std::size_t i = 0; i < series.y.size(); ++i) {
-      any |= can_show(series.y[i], chart.log_y) && (chart.is_bars() || can_show(series.x[i], chart.log_x));
-    }
-  }
-  if (!any) fail("there is nothing to draw: no value can be shown");
 }
 
 ChartLayout lay_out(const Chart& chart) {
@@ -311,20 +272,28 @@ ChartLayout lay_out(const Chart& chart) {
 
 std::string draw_chart(const Chart& chart, PictureFormat format) {
   const ChartLayout layout = lay_out(chart);
-  return paint(format, layout.size, [&](Painter& painter) {
-    draw_heading(chart, layout.plot.x, painter);
-    draw_legend(chart, layout, painter);
-    draw_y_axis(chart, layout, painter);
-    draw_x_axis(chart, layout, painter);
-    const Rect plot = layout.plot;
-    const Rect room{plot.x - 4, plot.y - 16, plot.width + 8,
-                    plot.height + 20};  // marks on the edge stay whole
-    painter.clipped(room, [&] {
-      if (chart.is_bars()) draw_bars(chart, layout, painter);
-      const bool marks = has_marks(chart);
-      for (const Series& series : chart.series) draw_curve(series, layout, marks, painter);
-    });
-    draw_base_lines(chart, layout, painter);
+  return paint(format, layout.size, [&](Painter& painter) { draw_parts(chart, layout, painter); });
+}
+
+std::string draw_charts(const std::vector<Chart>& charts, std::size_t across, PictureFormat format) {
+  constexpr double scale = 0.7;
+  std::vector<ChartLayout> layouts;
+  Size cell;
+  for (const Chart& chart : charts) {
+    layouts.push_back(lay_out(chart));
+    cell.width = std::max(cell.width, layouts.back().size.width * scale);
+    cell.height = std::max(cell.height, layouts.back().size.height * scale);
+  }
+  const std::size_t down = (charts.size() + across - 1) / across;
+  const Size size{std::ceil(cell.width * static_cast<double>(across)),
+                  std::ceil(cell.height * static_cast<double>(down))};
+  return paint(format, size, [&](Painter& painter) {
+    for (std::size_t i = 0; i < charts.size(); ++i) {
+      // Flush right, so that the axes of a column stand in line.
+      const Point at{cell.width * static_cast<double>(i % across + 1) - layouts[i].size.width * scale,
+                     cell.height * static_cast<double>(i / across)};
+      painter.placed(at, scale, [&] { draw_parts(charts[i], layouts[i], painter); });
+    }
   });
 }
 

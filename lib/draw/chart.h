@@ -14,8 +14,9 @@ namespace heed::draw {
 
 struct Series {
   std::string name;
-  std::vector<double> x, y;  ///< a curve's points in order, NaN a gap; bars have one y per group and no x
-  std::size_t color = 0;     ///< number of its colour and mark; bars and curves of one colour differ by dash
+  std::vector<double> x = {},
+                      y = {};  ///< a curve's points in order, NaN a gap; bars have one y per group and no x
+  std::size_t color = 0;  ///< number of its colour and mark; bars and curves of one colour differ by dash
   std::size_t dash = 0;
 };
 
@@ -23,6 +24,7 @@ struct Chart {
   std::string title, subtitle, x_title, y_title;
   std::vector<std::string> groups;  ///< of bars, left to right; empty: curves
   std::vector<Series> series;
+  bool is_histogram = false;          ///< a series has a y between each x and the next
   bool log_x = false, log_y = false;  ///< curves only; values not above 0 are gaps
   std::optional<Range> y_range;       ///< else what the values need, from 0 for bars
   Size plot{430, 260};                ///< of the area inside the axes, in points
@@ -56,6 +58,8 @@ ChartLayout lay_out(const Chart& chart);
 
 /// The bytes of the picture. Throws Error when no value can be shown.
 std::string draw_chart(const Chart& chart, PictureFormat format);
+/// Charts side by side, `across` in a row, drawn smaller.
+std::string draw_charts(const std::vector<Chart>& charts, std::size_t across, PictureFormat format);
 /// The chart as lines of text, no wider than the terminal: curves of dots (letters without colour), bars
 /// lying on their side.
 std::string draw_on_terminal(const Chart& chart, const Terminal& terminal);

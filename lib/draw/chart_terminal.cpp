@@ -223,10 +223,20 @@ std::string bars(const Chart& chart, const Terminal& terminal) {
   return out;
 }
 
+/// A bar for each bin, named by its lower edge.
+Chart as_bars(const Chart& chart) {
+  Chart bars = chart;
+  bars.is_histogram = false;
+  const auto& edges = chart.series.front().x;
+  for (std::size_t i = 0; i + 1 < edges.size(); ++i) bars.groups.push_back(rounded(edges[i]) + " ..");
+  return bars;
+}
+
 }  // namespace
 
 std::string draw_on_terminal(const Chart& chart, const Terminal& terminal) {
   check(chart);
+  if (chart.is_histogram) return bars(as_bars(chart), terminal);
   return chart.is_bars() ? bars(chart, terminal) : curves(chart, terminal);
 }
 

@@ -36,8 +36,12 @@ Choice parse_choice(const std::string& dim, const std::string& text) {
     const bool ends = choice.to_end || parse_integer(text.substr(colon + 1), choice.last);
     if (starts && ends) return choice;
   }
-  fail<UsageError>("'", escaped(dim), "=", escaped(text),
-                   "': wanted an index (3), a range (2:5), mean, max or all");
+  if (text.empty()) {
+    fail<UsageError>("'", escaped(dim), "=': wanted an index (3), a range (2:5), mean, max, all or a label");
+  }
+  choice.kind = Kind::label;
+  choice.label = text.starts_with('=') ? text.substr(1) : text;
+  return choice;
 }
 
 Choice parse_choice(const std::string& text) {

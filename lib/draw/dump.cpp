@@ -7,7 +7,6 @@
 #include "draw/listing.h"
 #include "draw/output.h"
 #include "draw/table.h"
-#include "draw/table_map.h"
 #include "draw/walk.h"
 #include "io/text_writer.h"
 
@@ -25,31 +24,41 @@ void apply_shorthands(DumpOptions& options) {
   const bool has_form = options.list || options.heatmap || options.tsv || options.json;
   if (!has_form && path.ends_with(".tsv")) options.tsv = true;
   if (!has_form && path.ends_with(".json")) options.json = true;
+  if (path.ends_with(".npy")) options.npy = true;
   for (const char* picture : {".bmp", ".gif", ".jpg", ".jpeg", ".webp", ".eps"}) {
     if (path.ends_with(picture))
       fail<UsageError>("-o ", escaped(path), ": draws .png, .svg, .pdf and .html only");
   }
 }
 
+struct Form {
+  const char* name;
+  bool given;
+  bool is_picture = false, is_tsv = false, is_json = false;  ///< goes with --png and others, --tsv, --json
+  void (*dump)(const DumpOptions&);
+};
+
 /// The forms that exclude each other.
-std::vector<std::string> forms_of(const DumpOptions& o) {
-  std::vector<std::string> forms;
-  for (const auto& [name, given] : {std::pair{"--heatmap", o.heatmap},
-                                    {"--curves", o.curves},
-                                    {"--bars", o.bars},
-                                    {"--html", !o.html.empty()}}) {
-    if (given) forms.emplace_back(name);
-  }
+std::vector<Form> given_forms(const DumpOptions& o) {
+  const bool is_table = o.curves || (o.bars && o.top == 0);
+  std::vector<Form> forms = {{"--heatmap", o.heatmap, true, false, false, dump_figure},
+                             {o.curves ? "--curves" : "--bars", is_table, true, false, false, dump_chart},
+                             {"--bars", o.curves && o.bars, true, false, false, dump_chart},
+                             {"--bars", o.bars && o.top > 0, true, false, false, dump_ladder},
+                             {"--html", !o.html.empty(), false, false, false, dump_page},
+                             {"--arcs", o.arcs, true, false, false, dump_arcs},
+                             {"--graph", o.graph, true, false, false, dump_graph},
+                             {"--histogram", o.histogram, true, true, false, dump_histogram},
+                             {"--stats", o.stats, false, true, true, dump_stats},
+                             {"--npy", o.npy, false, false, false, dump_npy},
+                             {"--top", o.top > 0 && !o.bars && !o.arcs, false, true, false, dump_top}};
+  std::erase_if(forms, [](const Form& form) { return !form.given; });
   return forms;
 }
 
-void check(const DumpOptions& options) {
-  const auto forms = forms_of(options);
-  const bool looks = !forms.empty() || wants_pictures(options);
-  if (forms.size() > 1) fail<UsageError>(forms[0], " and ", forms[1], " exclude each other");
-  if (options.table && ((!options.heatmap && !wants_pictures(options)) || options.curves || options.bars))
-    fail<UsageError>("--table says what the heat map is made of: it goes with --heatmap or a picture");
+void check(const DumpOptions& options, const std::vector<Form>& forms) {
   if (options.tsv && options.json) fail<UsageError>("--tsv and --json exclude each other");
+  if (forms.size() > 1) fail<UsageError>(forms[0].name, " and ", forms[1].name, " exclude each other");
   if (!options.html.empty() &&
       (wants_pictures(options) || (options.output != "-" && options.output != options.html))) {
     fail<UsageError>("--html writes one page and nothing else: call viz-dump twice");
@@ -58,8 +67,22 @@ void check(const DumpOptions& options) {
     fail<UsageError>("-o ", escaped(options.output),
                      ": nothing is left to write there; the picture goes elsewhere");
   }
-  if (looks && (options.list || options.tsv || options.json)) {
+  const bool looks =
+      wants_pictures(options) || !options.html.empty() || (!forms.empty() && forms[0].is_picture);
+  const bool has_table = options.list || (options.tsv && !(forms.size() == 1 && forms[0].is_tsv)) ||
+                         (options.json && !(forms.size() == 1 && forms[0].is_json));
+  if (looks && has_table) {
     fail<UsageError>("a picture and a table cannot be written at once: call viz-dump twice");
+  }
+  if (forms.empty()) return;
+  if (has_table) {
+    fail<UsageError>(forms[0].name, " does not go with ",
+                     options.list  ? "--list"
+                     : options.tsv ? "--tsv"
+                                   : "--json");
+  }
+  if (wants_pictures(options) && !forms[0].is_picture) {
+    fail<UsageError>(forms[0].name, " gives numbers, no picture");
   }
 }
 
@@ -72,71 +95,42 @@ void dump_list(const DumpOptions& options) {
   output.finish();
 }
 
-bool is_one_sentence(const std::vector<Choice>& choices) {
-  for (const auto& choice : choices) {
-    if (choice.dim == "sentence") return choice.kind == Choice::Kind::index;
-  }
-  return false;
-}
-
 void dump_table(const DumpOptions& options) {
   io::FrameReader reader(options.input);
   io::TextWriter output(options.output);
-  const auto choices = choices_of(options);
-  const bool single = is_one_sentence(choices);
+  const bool single = is_one_sentence(choices_of(options));
   TsvLines lines;
-  const auto keep_all = [](const TensorMap&, const std::string&, std::vector<Choice>&) {};
-  visit_slices(reader, options.name, choices, keep_all,
-               [&](const TensorMap&, const Slice& slice, std::int64_t sentence) {
-                 if (options.json) {
-                   output.write(json(slice));
-                 } else if (single || sentence < 0) {
-                   output.write(tsv(slice));
-                 } else {
-                   output.write(lines.add(slice, {{"sentence", std::to_string(sentence)}}));
-                 }
-               });
+  visit_chosen(options, reader, keep_all, [&](const TensorMap&, const Slice& slice, std::int64_t sentence) {
+    if (options.json) {
+      output.write(json(slice));
+    } else if (single || sentence < 0) {
+      output.write(tsv(slice));
+    } else {
+      output.write(lines.add(slice, {{"sentence", std::to_string(sentence)}}));
+    }
+  });
   output.finish();
-}
-
-Heatmap figure_of_tensor(const DumpOptions& options) {
-  io::FrameReader reader(options.input);
-  std::optional<Heatmap> figure;
-  visit_slices(reader, options.name, choices_of(options), complete_for_picture,
-               [&](const TensorMap& frame, const Slice& slice, std::int64_t) {
-                 if (figure) fail<UsageError>("a picture shows one sentence: choose it by --sentence");
-                 figure = heatmap_of(frame, slice, options.figure);
-               });
-  if (!figure) fail(escaped(reader.name()), ": there is no sentence in it");
-  return *figure;
-}
-
-void dump_figure(const DumpOptions& options) {
-  const Heatmap figure = options.table ? heatmap_of_table(read_columns(options.input, ""), options.figure)
-                                       : figure_of_tensor(options);
-  write_drawing(options, {[&](PictureFormat format) { return draw_heatmap(figure, format); },
-                          [&](const Terminal& terminal) { return draw_on_terminal(figure, terminal); }});
 }
 
 }  // namespace
 
-std::vector<Choice> choices_of(const DumpOptions& options) {
-  std::vector<Choice> choices;
-  if (!options.sentence.empty()) choices.push_back(parse_choice("sentence", options.sentence));
-  if (!options.layer.empty()) choices.push_back(parse_choice("layer", options.layer));
-  if (!options.head.empty()) choices.push_back(parse_choice("head", options.head));
-  for (const auto& text : options.slices) choices.push_back(parse_choice(text));
-  return choices;
+void dump_figure(const DumpOptions& options) {
+  io::FrameReader reader(options.input);
+  std::optional<Heatmap> figure;
+  visit_single(
+      options, reader, complete_for_picture, "a picture",
+      [&](const TensorMap& frame, const Slice& slice) { figure = heatmap_of(frame, slice, options.figure); });
+  write_drawing(options, {[&](PictureFormat format) { return draw_heatmap(*figure, format); },
+                          [&](const Terminal& terminal) { return draw_on_terminal(*figure, terminal); }});
 }
 
 void dump(DumpOptions options) {
   apply_shorthands(options);
-  check(options);
-  if (options.curves || options.bars) {
-    dump_chart(options);
-  } else if (!options.html.empty()) {
-    dump_page(options);
-  } else if (options.heatmap || wants_pictures(options)) {
+  const auto forms = given_forms(options);
+  check(options, forms);
+  if (!forms.empty()) {
+    forms[0].dump(options);
+  } else if (wants_pictures(options)) {
     dump_figure(options);
   } else if (!options.list && (options.tsv || options.json)) {
     dump_table(options);

@@ -1,6 +1,7 @@
 // What viz-dump does: one input, looked at in one way.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -21,8 +22,16 @@ struct DumpOptions {
 
   // How. Listing is the default; --list goes with --tsv or --json, pictures go with a form and each other.
   bool list = false, tsv = false, json = false, heatmap = false;
-  bool curves = false, bars = false;  ///< of a table: draw/columns.h
-  bool table = false;                 ///< the heat map is that of a table
+  bool npy = false, stats = false, histogram = false;
+  bool curves = false, bars = false;  ///< of a table (draw/columns.h); bars with `top`: of the strongest
+  bool arcs = false;
+  bool graph = false;      ///< of a model file, or of the stages of an attention; as text: for Graphviz
+  std::int64_t top = 0;    ///< the strongest along the last dimension, and arcs of each query; 0: all
+  std::int64_t bins = 40;  ///< of a histogram
+  bool words = false;      ///< pieces put together (draw/words.h)
+  bool columns = false;    ///< arcs from a column of words to a column
+  double threshold = -1;   ///< least weight drawn as an arc; below 0: a twentieth of the scale
+  std::vector<std::string> pins;  ///< arcs of these queries only
   std::string png, svg, pdf;
   std::string html;  ///< a page of the chosen sentences, or of all
   FigureOptions figure;

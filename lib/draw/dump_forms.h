@@ -1,17 +1,40 @@
-// The forms in which viz-dump shows its input, one function each; dump() chooses.
+// The forms in which viz-dump shows its input, one function each; dump() chooses. And what they share.
 #pragma once
 
+#include <string>
 #include <vector>
 
-#include "draw/choice.h"
 #include "draw/dump.h"
+#include "draw/walk.h"
 
 namespace heed::draw {
 
-void dump_chart(const DumpOptions& options);  ///< --curves, --bars
-void dump_page(const DumpOptions& options);   ///< --html
+void dump_figure(const DumpOptions& options);     ///< --heatmap, and pictures without another form
+void dump_chart(const DumpOptions& options);      ///< --curves, --bars
+void dump_top(const DumpOptions& options);        ///< --top
+void dump_ladder(const DumpOptions& options);     ///< --top with --bars
+void dump_stats(const DumpOptions& options);      ///< --stats
+void dump_histogram(const DumpOptions& options);  ///< --histogram
+void dump_npy(const DumpOptions& options);        ///< --npy
+void dump_graph(const DumpOptions& options);      ///< --graph
+void dump_arcs(const DumpOptions& options);       ///< --arcs
+void dump_page(const DumpOptions& options);       ///< --html
 
-/// What --sentence, --layer, --head and --slice say.
+/// --sentence, --layer, --head and --slice.
 std::vector<Choice> choices_of(const DumpOptions& options);
+bool is_one_sentence(const std::vector<Choice>& choices);
+
+/// Completes nothing: all of every dimension that is not chosen.
+void keep_all(const TensorMap& frame, const std::string& path, std::vector<Choice>& choices);
+
+/// visit_slices() for what the options choose, in words when they say so.
+void visit_chosen(const DumpOptions& options, io::FrameReader& reader, const CompleteChoices& complete,
+                  const VisitSlice& visit);
+/// The same for `what`, which shows a single sentence: throws UsageError when several are chosen.
+void visit_single(const DumpOptions& options, io::FrameReader& reader, const CompleteChoices& complete,
+                  const std::string& what,
+                  const std::function<void(const TensorMap& frame, const Slice& slice)>& visit);
+Slice single_slice(const DumpOptions& options, io::FrameReader& reader, const CompleteChoices& complete,
+                   const std::string& what);
 
 }  // namespace heed::draw

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <charconv>
+#include <tuple>
 
 #include "base/error.h"
 #include "draw/select.h"
+#include "draw/strongest.h"
 #include "draw/values.h"
 
 namespace heed::draw {
@@ -39,6 +41,54 @@ std::int64_t default_index(const TensorMap& map, const std::string& path, std::s
   return index >= 0 && index < size ? index : 0;
 }
 
+/// Cross-attention reads output words (rows) against input words (columns): say so.
+std::string axis_name(const TensorMap& map, const Slice& slice, const std::string& dim) {
+  const bool cross = text_attribute(map.at(slice.name).attributes, "kind") == "cross" ||
+                     group_of(slice.name) == "attention_cross";
+  if (cross && dim == "query") return "output (query)";
+  if (cross && dim == "key") return "input (key)";
+  return dim;
+}
+
+const Colormap& colors_for(const std::string& name, const Range& range) {
+  if (name != "auto") return Colormap::named(name);
+  return Colormap::named(range.low < 0 && range.high > 0 ? "blue-red" : "viridis");
+}
+
+/// Size, name, labels and first position of one side of the map.
+std::tuple<std::int64_t, std::string, std::vector<std::string>, std::int64_t> side_of(const TensorMap& map,
+                                                                                      const Slice& slice,
+                                                                                      std::size_t axis) {
+  const Axis& of = slice.axes[axis];
+  return {slice.values.shape()[axis], axis_name(map, slice, of.name), of.labels, of.first};
+}
+
+/// "head 0", "head 1", ...
+std::vector<std::string> names_along(const Slice& slice, std::size_t axis) {
+  std::vector<std::string> names;
+  for (std::int64_t i = 0; i < slice.values.shape()[axis]; ++i) {
+    names.push_back(slice.axes[axis].name + " " + name_at(slice.axes[axis], i));
+  }
+  return names;
+}
+
+void set_panels(Heatmap& figure, const Slice& slice, const std::vector<double>& values) {
+  const std::size_t rank = slice.axes.size();
+  const std::int64_t cells = figure.rows * figure.columns;
+  for (std::int64_t start = 0; start < std::ssize(values); start += cells) {
+    figure.panels.push_back({"", {values.begin() + start, values.begin() + start + cells}});
+  }
+  if (rank == 3) {
+    const auto names = names_along(slice, 0);
+    for (std::size_t i = 0; i < names.size(); ++i) figure.panels[i].caption = names[i];
+  } else if (rank == 4) {
+    figure.panel_rows = names_along(slice, 0);
+    figure.panel_columns = names_along(slice, 1);
+  }
+}
+
+}  // namespace
+
 std::string title_of(const TensorMap& map, const Slice& slice, const FigureOptions& options) {
   if (!options.title.empty()) return options.title;
   const Group* group = find_group(map, slice.name);
@@ -55,57 +105,11 @@ std::string quantity_of(const TensorMap& map, const Slice& slice) {
   return units.empty() || units == "1" ? name : name + " (" + units + ")";
 }
 
-/// "attention/weights \u00b7 sentence 0 \u00b7 head 3"
 std::string subtitle_of(const Slice& slice) {
   std::string text = slice.name;
   for (const auto& choice : slice.chosen) text += " \u00b7 " + choice;
   return text;
 }
-
-/// Cross-attention reads output words (rows) against input words (columns): say so.
-std::string axis_name(const TensorMap& map, const Slice& slice, const std::string& dim) {
-  const bool cross = text_attribute(map.at(slice.name).attributes, "kind") == "cross" ||
-                     group_of(slice.name) == "attention_cross";
-  if (cross && dim == "query") return "output (query)";
-  if (cross && dim == "key") return "input (key)";
-  return dim;
-}
-
-const Colormap& colors_for(const std::string& name, const Range& range) {
-  if (name != "auto") return Colormap::named(name);
-  return Colormap::named(range.low < 0 && range.high > 0 ? "blue-red" : "viridis");
-}
-
-void set_columns(Heatmap& figure, const TensorMap& map, const Slice& slice, const Axis& axis,
-                 std::int64_t count) {
-  figure.columns = count;
-  figure.column_axis = axis_name(map, slice, axis.name);
-  figure.column_labels = axis.labels;
-  figure.first_column = axis.first;
-}
-
-void set_rows(Heatmap& figure, const TensorMap& map, const Slice& slice, const Axis& axis,
-              std::int64_t count) {
-  figure.rows = count;
-  figure.row_axis = axis_name(map, slice, axis.name);
-  figure.row_labels = axis.labels;
-  figure.first_row = axis.first;
-}
-
-std::vector<Panel> panels_of(const Slice& slice, const std::vector<double>& values, std::int64_t cells) {
-  if (slice.axes.size() < 3) return {{"", values}};
-  std::vector<Panel> panels;
-  const Axis& axis = slice.axes.front();
-  for (std::int64_t i = 0; i < slice.values.shape().front(); ++i) {
-    const std::string which =
-        axis.labels.empty() ? std::to_string(axis.first + i) : axis.labels[static_cast<std::size_t>(i)];
-    panels.push_back(
-        {axis.name + " " + which, {values.begin() + i * cells, values.begin() + (i + 1) * cells}});
-  }
-  return panels;
-}
-
-}  // namespace
 
 void complete_for_picture(const TensorMap& map, const std::string& path, std::vector<Choice>& choices) {
   const Tensor& tensor = map.at(path);
@@ -123,19 +127,25 @@ Heatmap heatmap_of(const TensorMap& map, const Slice& slice, const FigureOptions
     fail("/", escaped(slice.name), " holds text; a heat map needs numbers");
   }
   const std::size_t rank = slice.axes.size();
-  const Shape& shape = slice.values.shape();
-  if (rank > 3) {
+  if (rank > 4) {
     fail("/", escaped(slice.name), ": ", rank,
-         " dimensions are left, a picture shows two (or a map for each of a third): choose by --slice "
+         " dimensions are left, a picture shows two (or a map for each of a third, a grid of a fourth): "
+         "choose by --slice "
          "dim=index");
   }
   Heatmap figure;
   figure.rows = figure.columns = 1;
-  if (rank >= 1) set_columns(figure, map, slice, slice.axes[rank - 1], shape[rank - 1]);
-  if (rank >= 2) set_rows(figure, map, slice, slice.axes[rank - 2], shape[rank - 2]);
+  if (rank >= 1) {
+    std::tie(figure.columns, figure.column_axis, figure.column_labels, figure.first_column) =
+        side_of(map, slice, rank - 1);
+  }
+  if (rank >= 2) {
+    std::tie(figure.rows, figure.row_axis, figure.row_labels, figure.first_row) =
+        side_of(map, slice, rank - 2);
+  }
   if (rank < 2) figure.row_labels = {""};
   const auto values = numbers(slice.values);
-  figure.panels = panels_of(slice, values, figure.rows * figure.columns);
+  set_panels(figure, slice, values);
   figure.range = options.range.empty() ? natural_range(values) : parse_range(options.range);
   figure.colors = &colors_for(options.colormap, figure.range);
   figure.title = title_of(map, slice, options);

@@ -21,8 +21,14 @@ struct FigureOptions {
 /// every other leading dimension that `choices` does not mention.
 void complete_for_picture(const TensorMap& map, const std::string& path, std::vector<Choice>& choices);
 
-/// A matrix becomes a map, rows downwards; three dimensions become a map for each element of the first; a
-/// vector one row. Throws Error for text and for more dimensions.
+/// What a picture says about itself: the given title, else the group's or the tensor's own;
+/// "attention/weights \u00b7 sentence 0 \u00b7 head 3"; what its numbers are.
+std::string title_of(const TensorMap& map, const Slice& slice, const FigureOptions& options);
+std::string subtitle_of(const Slice& slice);
+std::string quantity_of(const TensorMap& map, const Slice& slice);
+
+/// A matrix becomes a map, rows downwards; three dimensions become a map for each element of the first, four
+/// a grid of maps (layer x head); a vector one row. Throws Error for text and for more dimensions.
 Heatmap heatmap_of(const TensorMap& map, const Slice& slice, const FigureOptions& options);
 
 }  // namespace heed::draw

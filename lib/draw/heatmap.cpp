@@ -95,9 +95,14 @@ struct Plan {
   double left = 0, top = 0;  // of the first matrix
 };
 
+/// A sheet somewhat wider than high, without gaps in its last row if it can be.
 std::size_t panels_per_row(std::size_t panels) {
-  return panels <= 3 ? panels
-                     : static_cast<std::size_t>(std::ceil(std::sqrt(static_cast<double>(panels) * 1.4)));
+  if (panels <= 3) return panels;
+  const auto wanted = static_cast<std::size_t>(std::ceil(std::sqrt(static_cast<double>(panels) * 1.4)));
+  for (std::size_t across : {wanted, wanted - 1, wanted + 1}) {
+    if (panels % across == 0) return across;
+  }
+  return wanted;
 }
 
 double sine(double degrees) {
@@ -134,7 +139,8 @@ void place_matrices(const Heatmap& map, Plan& plan) {
                     plan.layout.cell.height * static_cast<double>(map.rows)};
   const bool captions =
       std::any_of(map.panels.begin(), map.panels.end(), [](auto& p) { return !p.caption.empty(); });
-  const Size pitch{matrix.width + 18, matrix.height + (captions ? 26 : 18)};
+  const double gap = map.panel_columns.empty() ? 18 : 10;
+  const Size pitch{matrix.width + gap, matrix.height + gap + (captions ? 8 : 0)};
   for (std::size_t i = 0; i < map.panels.size(); ++i) {
     plan.layout.matrices.push_back({plan.left + pitch.width * static_cast<double>(i % plan.panels_per_row),
                                     plan.top + pitch.height * static_cast<double>(i / plan.panels_per_row),
@@ -164,15 +170,20 @@ void place_bar_and_edges(const Heatmap& map, Plan& plan) {
 Plan plan_of(const Heatmap& map) {
   check(map);
   Plan plan;
-  plan.panels_per_row = panels_per_row(map.panels.size());
-  const double room =
-      map.panels.size() == 1 ? 448 : std::max(150.0, 640 / static_cast<double>(plan.panels_per_row));
+  const bool grid = !map.panel_columns.empty();
+  plan.panels_per_row = grid ? map.panel_columns.size() : panels_per_row(map.panels.size());
+  const double room = map.panels.size() == 1
+                          ? 448
+                          : std::max(grid ? 72.0 : 150.0, 640 / static_cast<double>(plan.panels_per_row));
   plan.layout.cell = cell_size(map, room);
   const Size cell = plan.layout.cell;
   const double side = std::min(cell.width, cell.height);
   plan.layout.gap = side >= 20 ? 1 : side >= 8 ? 0.5 : 0;
-  plan.rows = axis_labels(map.row_labels, map.rows, map.first_row, cell.height, 14);
-  plan.columns = axis_labels(map.column_labels, map.columns, map.first_column, cell.width, 24);
+  // In a grid of small maps words would run into each other: the grid shows where to look closer.
+  if (!grid || side >= 9) {
+    plan.rows = axis_labels(map.row_labels, map.rows, map.first_row, cell.height, 14);
+    plan.columns = axis_labels(map.column_labels, map.columns, map.first_column, cell.width, 24);
+  }
   plan.layout.label_turn = turn_of(plan.columns, map.column_labels.empty(), cell.width);
   plan.ticks = ticks_of(map.range);
   plan.left = std::round(kMargin + (map.row_axis.empty() ? 0 : 20) + plan.rows.longest + kLabelGap);
@@ -199,6 +210,16 @@ void draw_axis_names(const Heatmap& map, const Plan& plan, Painter& painter) {
   const Rect& first = plan.layout.matrices.front();
   const Rect& last = plan.layout.matrices.back();
   const double y = plan.top - kLabelGap - column_label_height(plan) - 10;
+  for (std::size_t i = 0; i < map.panel_columns.size(); ++i) {
+    const Rect& matrix = plan.layout.matrices[i];
+    painter.text(printable(map.panel_columns[i]), matrix.x + matrix.width / 2, y, kAxis, Anchor::middle);
+  }
+  for (std::size_t i = 0; i < map.panel_rows.size(); ++i) {
+    const Rect& matrix = plan.layout.matrices[i * map.panel_columns.size()];
+    painter.text(printable(map.panel_rows[i]), kMargin + 6, matrix.y + matrix.height / 2, kAxis,
+                 Anchor::middle, 90);
+  }
+  if (!map.panel_columns.empty()) return;
   painter.text(printable(map.column_axis), first.x, y, kAxis);
   painter.text(printable(map.row_axis), kMargin + 6, (first.y + last.y + last.height) / 2, kAxis,
                Anchor::middle, 90);
@@ -286,6 +307,10 @@ void check(const Heatmap& map) {
   const auto fits = [](const auto& labels, std::int64_t count) {
     return labels.empty() || static_cast<std::int64_t>(labels.size()) == count;
   };
+  if (!map.panel_columns.empty() && map.panels.size() != map.panel_rows.size() * map.panel_columns.size()) {
+    fail("a grid of ", map.panel_rows.size(), " x ", map.panel_columns.size(), " has ", map.panels.size(),
+         " maps");
+  }
   if (!fits(map.row_labels, map.rows) || !fits(map.column_labels, map.columns)) {
     fail("a heat map of ", map.rows, " x ", map.columns, " has ", map.row_labels.size(), " row labels and ",
          map.column_labels.size(), " column labels");

@@ -21,6 +21,7 @@ struct Panel {
 struct Heatmap {
   std::int64_t rows = 0, columns = 0;
   std::vector<Panel> panels;
+  std::vector<std::string> panel_rows, panel_columns;  ///< names of a grid's rows and columns; none: no grid
   std::vector<std::string> row_labels, column_labels;  ///< one each, or none: positions are shown
   std::int64_t first_row = 0, first_column = 0;        ///< the position of row 0 and column 0
   std::string row_axis, column_axis;                   ///< "query", "key"

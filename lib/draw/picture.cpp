@@ -103,6 +103,8 @@ Surface make_surface(PictureFormat format, Size size, std::string& bytes) {
 struct Painter::Impl {
   cairo_t* cairo;
   std::vector<PlacedText> texts;
+  Point origin;  // of what is drawn now, and its scale
+  double scale = 1;
 };
 
 PictureFormat picture_format(const std::string& path) {
@@ -192,6 +194,19 @@ void Painter::round_box(const Rect& rect, double radius, Rgb color, Rgb edge, do
   cairo_stroke(impl_.cairo);
 }
 
+void Painter::placed(Point origin, double scale, const std::function<void()>& draw) {
+  const auto [old_origin, old_scale] = std::pair(impl_.origin, impl_.scale);
+  impl_.origin = {old_origin.x + old_scale * origin.x, old_origin.y + old_scale * origin.y};
+  impl_.scale = old_scale * scale;
+  cairo_save(impl_.cairo);
+  cairo_translate(impl_.cairo, origin.x, origin.y);
+  cairo_scale(impl_.cairo, scale, scale);
+  draw();
+  cairo_restore(impl_.cairo);
+  impl_.origin = old_origin;
+  impl_.scale = old_scale;
+}
+
 void Painter::clipped(const Rect& rect, const std::function<void()>& draw) {
   cairo_save(impl_.cairo);
   cairo_rectangle(impl_.cairo, rect.x, rect.y, rect.width, rect.height);
@@ -209,8 +224,11 @@ void Painter::text(const std::string& text, double x, double y, const TextStyle&
   const double baseline = static_cast<double>(pango_layout_get_baseline(layout.get())) / PANGO_SCALE;
   if (!text.empty()) {
     const double turn = degrees * std::numbers::pi / 180, down = 0.34 * style.size;
-    impl_.texts.push_back({text, x - shift * std::cos(turn) + down * std::sin(turn),
-                           y + shift * std::sin(turn) + down * std::cos(turn), style.size, width, degrees});
+    const Point start{x - shift * std::cos(turn) + down * std::sin(turn),
+                      y + shift * std::sin(turn) + down * std::cos(turn)};
+    impl_.texts.push_back({text, impl_.origin.x + impl_.scale * start.x,
+                           impl_.origin.y + impl_.scale * start.y, style.size * impl_.scale,
+                           width * impl_.scale, degrees});
   }
   cairo_save(impl_.cairo);
   cairo_translate(impl_.cairo, x, y);
@@ -269,7 +287,7 @@ std::string paint(PictureFormat format, Size size, const std::function<void(Pain
   const Surface surface = make_surface(format, size, bytes);
   const Context cairo(cairo_create(surface.get()));
   if (format == PictureFormat::png) cairo_scale(cairo.get(), pixel_scale(size), pixel_scale(size));
-  Painter::Impl impl{cairo.get(), {}};
+  Painter::Impl impl{cairo.get(), {}, {}};
   Painter painter(impl);
   painter.fill({0, 0, size.width, size.height}, {255, 255, 255});
   draw(painter);

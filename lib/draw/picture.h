@@ -32,8 +32,8 @@ struct Point {
 struct Stroke {
   Rgb color;
   double width = 1;
-  double alpha = 1;            ///< 1: opaque
-  std::vector<double> dashes;  ///< lengths on, off, on, ...; empty: a solid line
+  double alpha = 1;                 ///< 1: opaque
+  std::vector<double> dashes = {};  ///< lengths on, off, on, ...; empty: a solid line
 };
 
 struct TextStyle {
@@ -61,6 +61,8 @@ class Painter {
   void round_box(const Rect& rect, double radius, Rgb color, Rgb edge, double line_width);
   /// What `draw` draws shows inside `rect` only.
   void clipped(const Rect& rect, const std::function<void()>& draw);
+  /// `draw` sees (0, 0) at `origin` and one point as `scale` points.
+  void placed(Point origin, double scale, const std::function<void()>& draw);
   /// Text whose middle line runs through (x, y), turned anticlockwise by `degrees` around that point.
   void text(const std::string& text, double x, double y, const TextStyle& style,
             Anchor anchor = Anchor::start, double degrees = 0);

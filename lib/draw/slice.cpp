@@ -46,6 +46,7 @@ class Cutter {
     CutDim& dim = find(choice);
     if (choice.kind == Kind::index) take_index(choice, dim);
     if (choice.kind == Kind::range) take_part(choice, dim);
+    if (choice.kind == Kind::label) take_labelled(choice, dim);
   }
 
   void reduce_by(const Choice& choice) {
@@ -110,6 +111,25 @@ class Cutter {
     cut_ = drop_axis(values(), axis_of(dim));
     dim.state = State::fixed;
     chosen_.push_back(concat(dim.name, " ", index));
+  }
+
+  void take_labelled(Choice choice, CutDim& dim) {
+    const auto labels = labels_along(map_, group_of(path_), dims_, dim);
+    const auto is_meant = [&](const std::string& label) {
+      return label == choice.label || label == "\u2581" + choice.label;
+    };
+    const auto found = std::find_if(labels.begin(), labels.end(), is_meant);
+    if (found == labels.end()) {
+      fail("/", escaped(path_), ": no ", escaped(dim.name), " is labelled '", escaped(choice.label), "'",
+           labels.empty() ? "; it has no labels here: choose the sentence first, or an index" : "");
+    }
+    if (std::any_of(found + 1, labels.end(), is_meant)) {
+      fail("/", escaped(path_), ": '", escaped(choice.label), "' comes several times along ",
+           escaped(dim.name), ": choose by index");
+    }
+    choice.first = found - labels.begin();
+    take_index(choice, dim);
+    chosen_.back() += " (" + choice.label + ")";
   }
 
   void take_part(const Choice& choice, CutDim& dim) {

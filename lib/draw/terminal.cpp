@@ -259,7 +259,12 @@ std::string draw_on_terminal(const Heatmap& map, const Terminal& terminal) {
   const int cell = map.columns < terminal.width ? cell_width(columns, terminal.width - left) : 0;
   const bool fits = cell >= 1 && (terminal.height == 0 || map.rows <= terminal.height - 4 || map.rows <= 10);
   Grid grid;
-  for (const auto& panel : map.panels) {
+  for (std::size_t i = 0; i < map.panels.size(); ++i) {
+    const Panel& panel = map.panels[i];
+    if (const std::size_t across = map.panel_columns.size(); across > 0) {
+      out += cut_line(printable(map.panel_rows[i / across] + ", " + map.panel_columns[i % across]),
+                      terminal.width);
+    }
     if (!panel.caption.empty()) out += cut_line(printable(panel.caption), terminal.width);
     if (fits) {
       out += labelled_panel(map, panel, terminal, left, cell);

@@ -10,6 +10,7 @@
 #include "models/luong.h"
 #include "models/sutskever.h"
 #include "models/transformer.h"
+#include "models/xu.h"
 
 namespace heed {
 
@@ -26,6 +27,7 @@ inline constexpr std::tuple kArchitectures{
     Architecture<Bahdanau, BahdanauConfig>{"bahdanau"},
     Architecture<Cho, ChoConfig>{"cho"},
     Architecture<Sutskever, SutskeverConfig>{"sutskever"},
+    Architecture<Xu, XuConfig>{"xu"},
     Architecture<Luong, LuongConfig>{"luong"},
 };
 

@@ -44,10 +44,7 @@ struct BahdanauConfig : RecurrentOptions {
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& field) {
-    field("source_vocab_size", self.source_vocab_size, "size of the source vocabulary");
-    field("target_vocab_size", self.target_vocab_size, "size of the target vocabulary");
-    field("d_embedding", self.d_embedding, "recurrent models: width of the embeddings");
-    field("d_hidden", self.d_hidden, "recurrent models: width of a layer's state, in each direction");
+    recurrent_sizes(self, field);
     field("n_encoder_layers", self.n_encoder_layers, "encoder layers");
     field("d_decoder", self.d_decoder, "recurrent models: width of the decoder's state; 0: d_hidden");
     field("d_align", self.d_align, "bahdanau, luong: inner width of the alignment network");
@@ -56,10 +53,7 @@ struct BahdanauConfig : RecurrentOptions {
     field("readout_state", self.readout_state, "bahdanau: the output reads s_i (eq. 4) or s_(i-1) (A.2.2)",
           {"current", "previous"});
     field("align_bias", self.align_bias, "bahdanau: a bias in the alignment network");
-    field("init", self.init, "recurrent models: first values as in the paper, or uniform by width (Glorot)",
-          {"paper", "xavier"});
-    option_fields(self, field);
-    field("dropout", self.dropout, "dropout on each sublayer's output");
+    recurrent_practice(self, field);
   }
 
   /// A layer of the encoder, in one direction.
@@ -85,7 +79,7 @@ class Bahdanau final : public RecurrentModel<T, BahdanauConfig> {
   Encoded<T> encode(Pass<T>& pass, const Encoded<T>& input, std::int64_t first,
                     std::int64_t last) const override;
   Var<T> decode(Pass<T>& pass, const Encoded<T>& memory, const PackedTokens& target) const override;
-  std::unique_ptr<Stepper<T>> stepper(const Encoded<T>& memory, const Editor<T>* editor) const override;
+  std::unique_ptr<Stepper<T>> stepper(const Encoded<T>& memory) const override;
 
  private:
   using RecurrentModel<T, BahdanauConfig>::config_;

@@ -44,18 +44,12 @@ struct ChoConfig : RecurrentOptions {
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& field) {
-    field("source_vocab_size", self.source_vocab_size, "size of the source vocabulary");
-    field("target_vocab_size", self.target_vocab_size, "size of the target vocabulary");
-    field("d_embedding", self.d_embedding, "recurrent models: width of the embeddings");
-    field("d_hidden", self.d_hidden, "recurrent models: width of a layer's state, in each direction");
+    recurrent_sizes(self, field);
     field("d_maxout", self.d_maxout, "bahdanau, cho: width of the maxout layer before the output");
     field("cell", self.cell, "recurrent models: the cell", cell_names());
     field("decoder_cell", self.decoder_cell, "cho: the decoder's cell", cell_names());
     field("reverse_source", self.reverse_source, "recurrent models: the encoder reads the source backwards");
-    field("init", self.init, "recurrent models: first values as in the paper, or uniform by width (Glorot)",
-          {"paper", "xavier"});
-    option_fields(self, field);
-    field("dropout", self.dropout, "dropout on each sublayer's output");
+    recurrent_practice(self, field);
   }
 
   RecurrentSizes encoder() const { return starting_layer(cell, d_hidden); }
@@ -81,7 +75,7 @@ class Cho final : public RecurrentModel<T, ChoConfig> {
   Encoded<T> encode(Pass<T>& pass, const Encoded<T>& input, std::int64_t first,
                     std::int64_t last) const override;
   Var<T> decode(Pass<T>& pass, const Encoded<T>& memory, const PackedTokens& target) const override;
-  std::unique_ptr<Stepper<T>> stepper(const Encoded<T>& memory, const Editor<T>* editor) const override;
+  std::unique_ptr<Stepper<T>> stepper(const Encoded<T>& memory) const override;
 };
 
 }  // namespace heed

@@ -3,14 +3,17 @@
 // the first one's last states, writes the target; attention comes behind the recurrence: the decoder's
 // CURRENT state s_t (h_t in the paper) chooses the context c_t, and both make the attentional state h~_t.
 // Notation: h_s (h-bar in the paper) the encoder's upper states, a_t weights, p_t the middle of local
-// attention's window; positions count from 0. m = d_embedding, n = d_hidden, k = state() width of the
-// decoder's states and of h_s: n, or 2 n when the encoder is bidirectional; d = width of h~_t.
+// attention's window; positions count from 0. m = d_embedding; n = d_hidden; k the width of s_t and h_s, n
+// or, of a bidirectional encoder, 2 n; d the width of h~_t.
 //
 // Parameters: encoder/embedding/weight [V_x, m]; encoder/layer_<l>/state, or {forward, backward}: recurrent
 // layers (nn/recurrent.h); decoder/embedding/weight [V_y, m]; decoder/layer_<l>/state, the lowest with
 // feed/<gate>/weight [d, k] under input feeding; attention lies behind the uppermost layer:
 // decoder/layer_<l>/cross_attention/: those of the score (nn/score_function.h) and of local-p's positions;
 // decoder/attentional/{context, state}/weight [k, d]: the halves of W_c; decoder/output/weight W_s [d, V_y].
+// Named values: {encoder, decoder}/embedded, encoder/layer_<l>/output, encoder/output,
+// decoder/layer_<l>/output; below cross_attention query and key (what the score compares), value h_s, scores
+// (-infinity outside of a window), position p_t of local-p, weights, context; decoder/output h~_t.
 #pragma once
 
 #include <memory>
@@ -45,10 +48,7 @@ struct LuongConfig : RecurrentOptions {
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& field) {
-    field("source_vocab_size", self.source_vocab_size, "size of the source vocabulary");
-    field("target_vocab_size", self.target_vocab_size, "size of the target vocabulary");
-    field("d_embedding", self.d_embedding, "recurrent models: width of the embeddings");
-    field("d_hidden", self.d_hidden, "recurrent models: width of a layer's state, in each direction");
+    recurrent_sizes(self, field);
     field("n_layers", self.n_layers, "recurrent models: layers of the encoder and as many of the decoder");
     field("d_attentional", self.d_attentional, "luong: width of what the output layer reads; 0: the state's");
     field("cell", self.cell, "recurrent models: the cell", cell_names());
@@ -63,10 +63,7 @@ struct LuongConfig : RecurrentOptions {
           "luong: to all of the source, or to a window that moves or is predicted",
           {"global", "local-m", "local-p"});
     field("window", self.window, "luong: D, local attention sees 2 D + 1 positions");
-    field("init", self.init, "recurrent models: first values as in the paper, or uniform by width (Glorot)",
-          {"paper", "xavier"});
-    option_fields(self, field);
-    field("dropout", self.dropout, "dropout on each sublayer's output");
+    recurrent_practice(self, field);
     field("output_dropout", self.output_dropout, "luong: dropout on what the output layer reads");
   }
 
@@ -95,16 +92,13 @@ class Luong final : public RecurrentModel<T, LuongConfig> {
   HeadWidths head_widths() const override {
     return {config_.score == "additive" ? config_.d_align : d_model(), d_model()};
   }
-  FinalWidths final_widths() const override {
-    const RecurrentSizes state = config_.decoder();
-    return {state.d_hidden, state.state_width() - state.d_hidden};
-  }
+  FinalWidths final_widths() const override { return final_widths_of(config_.decoder()); }
 
   using Model<T>::encode;
   Encoded<T> encode(Pass<T>& pass, const Encoded<T>& input, std::int64_t first,
                     std::int64_t last) const override;
   Var<T> decode(Pass<T>& pass, const Encoded<T>& memory, const PackedTokens& target) const override;
-  std::unique_ptr<Stepper<T>> stepper(const Encoded<T>& memory, const Editor<T>* editor) const override;
+  std::unique_ptr<Stepper<T>> stepper(const Encoded<T>& memory) const override;
 
  private:
   void declare_parameters();

@@ -50,7 +50,11 @@ class RecurrentModel : public Model<T> {
   }
   CrossEntropySums loss(Pass<T>& pass, Var<T> states, const PackedTokens& target, double smoothing,
                         T scale) const override {
-    return projected_cross_entropy(states, output_weight(pass), false, target.ids, smoothing, scale);
+    std::vector<double> nll;
+    CrossEntropySums sums = projected_cross_entropy(states, output_weight(pass), false, target.ids, smoothing,
+                                                    scale, pass.extra_loss ? &nll : nullptr);
+    if (pass.extra_loss) sums.loss += pass.extra_loss(nll, static_cast<double>(scale));
+    return sums;
   }
   Var<T> logits(Pass<T>& pass, Var<T> states) const override {
     return logits_of(states, output_weight(pass), false);

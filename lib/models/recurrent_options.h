@@ -1,4 +1,4 @@
-// The fields that every recurrent model's config has: the options of its layers (nn/recurrent.h).
+// The fields that every recurrent model's config has, those of its layers (nn/recurrent.h) among them.
 #pragma once
 
 #include "base/check.h"
@@ -32,5 +32,32 @@ struct RecurrentOptions {
   /// Throws UsageError naming the field and what it must be.
   void check_options() const { check_probability("recurrent_dropout", recurrent_dropout); }
 };
+
+/// The fields that the configs of all recurrent models begin with.
+template <class Self, class Visit>
+void recurrent_sizes(Self& self, Visit&& field) {
+  field("source_vocab_size", self.source_vocab_size, "size of the source vocabulary");
+  field("target_vocab_size", self.target_vocab_size, "size of the target vocabulary");
+  field("d_embedding", self.d_embedding, "recurrent models: width of the embeddings");
+  field("d_hidden", self.d_hidden, "recurrent models: width of a layer's state, in each direction");
+}
+/// Those that stand near their end: first values, the options of the layers and dropout.
+template <class Self, class Visit>
+void recurrent_practice(Self& self, Visit&& field) {
+  field("init", self.init, "recurrent models: first values as in the paper, or uniform by width (Glorot)",
+        {"paper", "xavier"});
+  Self::option_fields(self, field);
+  field("dropout", self.dropout, "dropout on each sublayer's output");
+}
+/// Checks both.
+template <class Config>
+void check_recurrent(const Config& config) {
+  check_size("source_vocab_size", config.source_vocab_size, 10'000'000);
+  check_size("target_vocab_size", config.target_vocab_size, 10'000'000);
+  check_size("d_embedding", config.d_embedding, 65'536);
+  check_size("d_hidden", config.d_hidden, 65'536);
+  check_probability("dropout", config.dropout);
+  config.check_options();
+}
 
 }  // namespace heed

@@ -32,17 +32,11 @@ struct SutskeverConfig : RecurrentOptions {
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& field) {
-    field("source_vocab_size", self.source_vocab_size, "size of the source vocabulary");
-    field("target_vocab_size", self.target_vocab_size, "size of the target vocabulary");
-    field("d_embedding", self.d_embedding, "recurrent models: width of the embeddings");
-    field("d_hidden", self.d_hidden, "recurrent models: width of a layer's state, in each direction");
+    recurrent_sizes(self, field);
     field("n_layers", self.n_layers, "recurrent models: layers of the encoder and as many of the decoder");
     field("cell", self.cell, "recurrent models: the cell", cell_names());
     field("reverse_source", self.reverse_source, "recurrent models: the encoder reads the source backwards");
-    field("init", self.init, "recurrent models: first values as in the paper, or uniform by width (Glorot)",
-          {"paper", "xavier"});
-    option_fields(self, field);
-    field("dropout", self.dropout, "dropout on each sublayer's output");
+    recurrent_practice(self, field);
   }
 
   /// A layer of the encoder.
@@ -70,7 +64,7 @@ class Sutskever final : public RecurrentModel<T, SutskeverConfig> {
   Encoded<T> encode(Pass<T>& pass, const Encoded<T>& input, std::int64_t first,
                     std::int64_t last) const override;
   Var<T> decode(Pass<T>& pass, const Encoded<T>& memory, const PackedTokens& target) const override;
-  std::unique_ptr<Stepper<T>> stepper(const Encoded<T>& memory, const Editor<T>* editor) const override;
+  std::unique_ptr<Stepper<T>> stepper(const Encoded<T>& memory) const override;
 };
 
 }  // namespace heed

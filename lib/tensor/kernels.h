@@ -136,6 +136,16 @@ struct AdamStep {
 };
 template <class T>
 void adam_update(const AdamStep& step, std::span<T> p, std::span<const T> g, std::span<T> m, std::span<T> v);
+/// Adadelta (Zeiler 2012, algorithm 1): v = rho v + (1 - rho) g^2, d = sqrt((u + eps) / (v + eps)) g,
+/// u = rho u + (1 - rho) d^2, p -= rate d; `squares` is v, `moves` is u.
+struct AdadeltaStep {
+  double rho = 0.95, eps = 1e-6;
+  double rate = 1;
+  double gradient_scale = 1;  ///< multiplies the gradient first (clipping)
+};
+template <class T>
+void adadelta_update(const AdadeltaStep& step, std::span<T> p, std::span<const T> g, std::span<T> moves,
+                     std::span<T> squares);
 /// Sum of squares in double, blocks of 4096 elements summed in order.
 template <class T>
 double squared_norm(std::span<const T> x);

@@ -27,6 +27,22 @@ void adam_update(const AdamStep& step, std::span<T> p, std::span<const T> g, std
   });
 }
 
+template <class T>
+void adadelta_update(const AdadeltaStep& step, std::span<T> p, std::span<const T> g, std::span<T> moves,
+                     std::span<T> squares) {
+  auto constant = [](double x) HWY_ATTR { return set(static_cast<T>(x)); };
+  const Vec<T> rho = constant(step.rho), one_minus_rho = constant(1 - step.rho), eps = constant(step.eps);
+  const Vec<T> gradient_scale = constant(step.gradient_scale), rate = constant(step.rate);
+  for_vectors<T>(p.size(), [&](Index i, auto part) HWY_ATTR {
+    const Vec<T> gradient = part.load(&g[i]) * gradient_scale, u = part.load(&moves[i]);
+    const Vec<T> v_new = hn::MulAdd(one_minus_rho, gradient * gradient, rho * part.load(&squares[i]));
+    const Vec<T> move = hn::Sqrt(u + eps) / hn::Sqrt(v_new + eps) * gradient;
+    part.store(v_new, &squares[i]);
+    part.store(hn::MulAdd(one_minus_rho, move * move, rho * u), &moves[i]);
+    part.store(part.load(&p[i]) - rate * move, &p[i]);
+  });
+}
+
 inline double block_squares(const double* x, Index n) {
   Vec<double> sum = set(0.0);
   for_vectors<double>(n, [&](Index i, auto part) HWY_ATTR {
@@ -69,6 +85,7 @@ bool all_finite(std::span<const T> x) {
 }
 
 HEED_TARGET_KERNEL(adam_update)
+HEED_TARGET_KERNEL(adadelta_update)
 HEED_TARGET_KERNEL(squared_norm)
 HEED_TARGET_KERNEL(all_finite)
 
@@ -79,12 +96,18 @@ HWY_AFTER_NAMESPACE();
 namespace heed {
 
 HEED_EXPORT_KERNEL(adam_update)
+HEED_EXPORT_KERNEL(adadelta_update)
 HEED_EXPORT_KERNEL(squared_norm)
 HEED_EXPORT_KERNEL(all_finite)
 
 template <class T>
 void adam_update(const AdamStep& step, std::span<T> p, std::span<const T> g, std::span<T> m, std::span<T> v) {
   HEED_DISPATCH(adam_update)(step, p, g, m, v);
+}
+template <class T>
+void adadelta_update(const AdadeltaStep& step, std::span<T> p, std::span<const T> g, std::span<T> moves,
+                     std::span<T> squares) {
+  HEED_DISPATCH(adadelta_update)(step, p, g, moves, squares);
 }
 template <class T>
 double squared_norm(std::span<const T> x) {
@@ -96,6 +119,7 @@ bool all_finite(std::span<const T> x) {
 }
 
 HEED_INSTANTIATE(adam_update)
+HEED_INSTANTIATE(adadelta_update)
 HEED_INSTANTIATE(squared_norm)
 HEED_INSTANTIATE(all_finite)
 

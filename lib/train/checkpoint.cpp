@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <string_view>
 
 #include "base/error.h"
 #include "io/frame_stream.h"
@@ -17,8 +18,6 @@ namespace {
 const std::string identity_path = "checkpoint/identity/";
 const std::string state_path = "checkpoint/state/";
 const std::string snapshot_path = "checkpoint/snapshots/";
-const std::string first_moment_prefix = "checkpoint/adam/first/";
-const std::string second_moment_prefix = "checkpoint/adam/second/";
 const std::string metrics_prefix = "checkpoint/metrics/";
 
 /// Calls visit(name, member) for each number of the state.
@@ -31,11 +30,16 @@ void visit_numbers(State& state, Visit&& visit) {
   visit("without_gain", state.without_gain);
   visit("best_score", state.best_score);
   visit("plateau_factor", state.plateau_factor);
+  visit("baseline", state.baseline);
   visit("learning_rate", state.learning_rate);
   visit("gradient_norm", state.gradient_norm);
   visit("loss_sum", state.loss_sum);
   visit("tokens", state.tokens);
   visit("seconds", state.seconds);
+}
+
+std::string moment_prefix(const Moments& moments, const char* which) {
+  return "checkpoint/" + moments.optimizer + "/" + which + "/";
 }
 
 Tensor strings(std::vector<std::string> values) {
@@ -115,6 +119,7 @@ void check_identity(const std::string& path, const Identity& saved, const Identi
 void read_state(const TensorMap& map, TrainState& state) {
   visit_numbers(state, [&](const char* name, auto& number) {
     const std::string path = state_path + name;
+    if (std::string_view(name) == "baseline" && !map.contains(path)) return;  // older than hard attention
     const Tensor& tensor = map.at(path);
     expect_shape(path, tensor.shape(), {1});
     number = tensor.values<std::remove_reference_t<decltype(number)>>()[0];
@@ -149,8 +154,8 @@ void add_checkpoint(const TrainState& state, const Moments& moments, const Ident
   });
   add_snapshots(state, map);
   if (!moments.first.empty()) {
-    model.parameters().to_map(moments.first, first_moment_prefix, map);
-    model.parameters().to_map(moments.second, second_moment_prefix, map);
+    model.parameters().to_map(moments.first, moment_prefix(moments, "first"), map);
+    model.parameters().to_map(moments.second, moment_prefix(moments, "second"), map);
   }
   if (!state.metrics.empty()) metrics_to_map(state.metrics, metrics_prefix, true, map);
 }
@@ -169,8 +174,8 @@ void load_checkpoint(const std::string& path, const Identity& identity, TrainSta
     ParameterSet<float>& parameters = model.parameters();
     parameters.from_map(map, parameter_prefix, parameters.values());
     if (!moments.first.empty()) {
-      parameters.from_map(map, first_moment_prefix, moments.first);
-      parameters.from_map(map, second_moment_prefix, moments.second);
+      parameters.from_map(map, moment_prefix(moments, "first"), moments.first);
+      parameters.from_map(map, moment_prefix(moments, "second"), moments.second);
     }
   } catch (const OtherRunError&) {
     throw;

@@ -3,7 +3,7 @@
 //   checkpoint/identity/{field,value}   what must be the same to resume: configs, seed, digests of the texts
 //   checkpoint/state/<name>             counters and sums, [1] each
 //   checkpoint/snapshots/{name,digest,epoch}   files beside it that belong to it
-//   checkpoint/adam/{first,second}/<parameter> the optimizer's moments
+//   checkpoint/<optimizer>/{first,second}/<parameter> what it remembers
 //   checkpoint/metrics/...              the table so far
 // A resumed run continues to the bit: dropout and shuffling are functions of seed and counters
 // (tensor/philox.h).
@@ -37,6 +37,8 @@ struct TrainState {
   std::int64_t without_gain = 0;    ///< validations since the best one
   double best_score = 0;            ///< the larger the better; meaningless before the first validation
   double plateau_factor = 1;
+  double baseline =
+      0;  ///< b_k = 0.9 b_(k-1) + 0.1 log p of a target token in update k, from 0 (Xu et al. 2015)
   double learning_rate = 0, gradient_norm = 0;  ///< of the last update
   double loss_sum = 0;                          ///< smoothed loss since the last validation, over tokens
   std::int64_t tokens = 0;                      ///< target tokens since the last validation

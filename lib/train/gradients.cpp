@@ -24,15 +24,14 @@ class FiniteCheck final : public Recorder<float> {
   std::string first;
 
   bool wants(const std::string&) const override { return first.empty(); }
-  void record(const std::string& name, Matrix<const float> value, std::span<const Place>,
-              const RowKind&) override {
+  void record(const std::string& name, Matrix<const float> value, const Packing&) override {
     for (std::int64_t i = 0; i < value.rows && first.empty(); ++i) {
       if (!all_finite<float>({value.row(i), static_cast<std::size_t>(value.cols)})) first = name;
     }
   }
-  void record_attention(const std::string& name, std::span<const float> row, const Place&, std::int64_t,
-                        const AttentionKind&) override {
-    if (name.ends_with("weights") && !all_finite(row)) first = name;  // masked scores are infinite
+  void record_attention(const std::string& name, std::span<const float> blocks, std::int64_t, const Packing&,
+                        const Packing&) override {
+    if (name.ends_with("weights") && !all_finite(blocks)) first = name;  // masked scores are infinite
   }
 };
 
@@ -44,6 +43,12 @@ std::string first_bad_parameter(const ParameterSet<float>& parameters, std::span
     }
   }
   return "";
+}
+
+std::int64_t sentences_of(const Batch& batch) {
+  std::size_t count = 0;
+  for (const auto& shard : batch.shards) count += shard.size();
+  return static_cast<std::int64_t>(count);
 }
 
 }  // namespace
@@ -61,8 +66,13 @@ void add(const CrossEntropySums& part, CrossEntropySums& total) {
 }
 
 Gradients::Gradients(const Model<float>& model, const ParallelCorpus& corpus, std::int64_t shards,
-                     int threads, std::uint64_t seed, double label_smoothing)
-    : model_(model), corpus_(corpus), threads_(threads), seed_(seed), label_smoothing_(label_smoothing) {
+                     int threads, std::uint64_t seed, const TrainConfig& config)
+    : model_(model),
+      corpus_(corpus),
+      threads_(threads),
+      seed_(seed),
+      label_smoothing_(config.label_smoothing),
+      mean_over_sentences_(config.mean_over == "sentences") {
   for (std::int64_t i = 0; i < shards; ++i) {
     buffers_.emplace_back(model.parameters().values().size());
   }
@@ -88,15 +98,18 @@ CrossEntropySums Gradients::compute_shard(const Batch& batch, std::int64_t shard
   pass.step = static_cast<std::uint64_t>(step);
   pass.shard = static_cast<std::uint64_t>(shard);
   pass.recorder = recorder;
+  pass.baseline = baseline_;
 
   const Var<float> states = model_.decode(pass, model_.encode(pass, source), target);
-  const float scale = 1.0f / static_cast<float>(batch.target_tokens);
+  const float scale =
+      1.0f / static_cast<float>(mean_over_sentences_ ? sentences_of(batch) : batch.target_tokens);
   const CrossEntropySums sums = model_.loss(pass, states, target, label_smoothing_, scale);
   tape.backward();
   return sums;
 }
 
-CrossEntropySums Gradients::compute(const Batch& batch, std::int64_t step) {
+CrossEntropySums Gradients::compute(const Batch& batch, std::int64_t step, double baseline) {
+  baseline_ = baseline;
   const auto start = std::chrono::steady_clock::now();
   std::vector<CrossEntropySums> parts(batch.shards.size());
   parallel_for(static_cast<std::int64_t>(parts.size()), threads_, [&](std::int64_t shard) {

@@ -10,6 +10,7 @@
 #include "models/model.h"
 #include "train/batching.h"
 #include "train/tape_pool.h"
+#include "train/train_config.h"
 
 namespace heed {
 
@@ -23,10 +24,11 @@ class Gradients {
  public:
   /// `model` and `corpus` must outlive this.
   Gradients(const Model<float>& model, const ParallelCorpus& corpus, std::int64_t shards, int threads,
-            std::uint64_t seed, double label_smoothing);
+            std::uint64_t seed, const TrainConfig& config);
 
-  /// Computes the gradient of the mean loss over the target tokens of `batch`, dropout as in update `step`.
-  CrossEntropySums compute(const Batch& batch, std::int64_t step);
+  /// Computes the gradient of the mean loss over the target tokens, or sentences (config.mean_over), of
+  /// `batch`, dropout as in update `step`. `baseline`: Pass::baseline.
+  CrossEntropySums compute(const Batch& batch, std::int64_t step, double baseline = 0);
 
   /// Sum over the shards; valid after compute(). Whoever uses it up sets it to zero again (apply() in
   /// optimizer.h).
@@ -48,9 +50,10 @@ class Gradients {
   int threads_;
   std::uint64_t seed_;
   double label_smoothing_;
+  bool mean_over_sentences_;
   TapePool tapes_;
   std::vector<std::vector<float>> buffers_;  ///< one per shard, the parameters' layout; zero between updates
-  double norm_ = 0;
+  double norm_ = 0, baseline_ = 0;
   PhaseSeconds seconds_;
 };
 

@@ -26,7 +26,8 @@ AdamStep adam_step(const TrainConfig& config, std::int64_t step, double rate, do
 
 Optimizer::Optimizer(const TrainConfig& config, std::size_t parameters, int threads)
     : config_(config), threads_(threads) {
-  if (config.optimizer != "adam") return;
+  moments_.optimizer = config.optimizer;
+  if (config.optimizer == "sgd") return;
   moments_.first.resize(parameters);
   moments_.second.resize(parameters);
 }
@@ -35,13 +36,19 @@ void Optimizer::apply(std::int64_t step, double rate, double norm, std::span<flo
                       std::span<float> parameters) {
   const double scale = config_.clip > 0 && norm > config_.clip ? config_.clip / norm : 1.0;
   const AdamStep adam = adam_step(config_, step, rate, scale);
+  const AdadeltaStep adadelta{config_.beta2, config_.eps, rate, scale};
   const auto size = static_cast<std::int64_t>(parameters.size());
   for_ranges(size, threads_, [&](std::int64_t, std::size_t first, std::size_t count) {
     const std::span<float> g = gradient.subspan(first, count);
     const std::span<float> p = parameters.subspan(first, count);
+    auto moment = [&](std::vector<float>& all) {
+      return all.empty() ? std::span<float>() : std::span(all).subspan(first, count);
+    };
+    const std::span<float> m = moment(moments_.first), v = moment(moments_.second);
     if (config_.optimizer == "adam") {
-      adam_update<float>(adam, p, g, std::span(moments_.first).subspan(first, count),
-                         std::span(moments_.second).subspan(first, count));
+      adam_update<float>(adam, p, g, m, v);
+    } else if (config_.optimizer == "adadelta") {
+      adadelta_update<float>(adadelta, p, g, m, v);
     } else {
       scale_by<float>(static_cast<float>(-rate * scale), g);
       add_to<float>(g, p);

@@ -1,4 +1,5 @@
-// How a gradient changes the parameters: Adam (Kingma, Ba 2015) or plain gradient descent, over flat buffers.
+// How a gradient changes the parameters: Adam (Kingma, Ba 2015), Adadelta (Zeiler 2012) or
+// plain gradient descent, over flat buffers.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +11,10 @@
 
 namespace heed {
 
-/// Running means of the gradient and of its square, in the parameters' layout; empty for sgd.
+/// What an optimizer remembers, in the parameters' layout; empty for sgd. adam: running means of the gradient
+/// and of its square; adadelta: of the squares of the moves and of the gradient.
 struct Moments {
+  std::string optimizer;
   std::vector<float> first, second;
 };
 

@@ -20,23 +20,47 @@ constexpr Preset presets[] = {
      R"({"learning_rate": 1, "schedule": "noam", "warmup": 4000, "beta2": 0.98, "eps": 1e-9,
          "label_smoothing": 0.1, "batch_tokens": 4096, "patience": 10, "valid_bleu": true})"},
     // Bahdanau, Cho, Bengio 2015, section 4.2 and appendix B: RNNsearch-50 in its own sizes, 80 sentences an
-    // update, gradients cut at norm 1. Adam stands in for Adadelta.
+    // update, gradients cut at norm 1.
     {"bahdanau2015", "bahdanau",
      R"({"d_embedding": 620, "d_hidden": 1000, "d_align": 1000, "d_maxout": 500, "init": "paper"})",
-     R"({"learning_rate": 0.0005, "schedule": "constant", "beta2": 0.999, "eps": 1e-8, "clip": 1,
-         "label_smoothing": 0, "batch_tokens": 2400, "patience": 10, "valid_bleu": true})"},
+     R"({"optimizer": "adadelta", "learning_rate": 1, "schedule": "constant", "warmup": 0, "beta2": 0.95,
+         "eps": 1e-6, "mean_over": "sentences", "clip": 1, "label_smoothing": 0, "batch_tokens": 2400,
+         "patience": 10, "valid_bleu": true})"},
     // The same for a corpus of Multi30k's size.
     {"bahdanau2015-small", "bahdanau",
      R"({"d_embedding": 256, "d_hidden": 256, "d_align": 256, "d_maxout": 256, "init": "xavier",
          "dropout": 0.4})",
      R"({"learning_rate": 0.002, "schedule": "inverse-sqrt", "warmup": 500, "beta2": 0.98, "eps": 1e-8,
          "clip": 1, "label_smoothing": 0.1, "batch_tokens": 1600, "patience": 10, "valid_bleu": true})"},
-    // Cho et al. 2014, appendix A, for a corpus of Multi30k's size.
+    // Cho et al. 2014, section 4.1 and appendix A. There 64 phrases are an update; here as many words as in
+    // 64
+    // sentences of 30.
+    {"cho2014", "cho", R"({"d_embedding": 100, "d_hidden": 1000, "d_maxout": 500, "init": "paper"})",
+     R"({"optimizer": "adadelta", "learning_rate": 1, "schedule": "constant", "warmup": 0, "beta2": 0.95,
+         "eps": 1e-6, "mean_over": "sentences", "label_smoothing": 0, "batch_tokens": 1920, "patience": 10,
+         "valid_bleu": true})"},
+    // The same for a corpus of Multi30k's size.
     {"cho2014-small", "cho",
      R"({"d_embedding": 256, "d_hidden": 512, "d_maxout": 256, "init": "xavier", "dropout": 0.3})",
      R"({"learning_rate": 0.002, "schedule": "inverse-sqrt", "warmup": 500, "beta2": 0.98, "eps": 1e-8,
          "clip": 1, "label_smoothing": 0.1, "batch_tokens": 1600, "patience": 10, "valid_bleu": true})"},
-    // Sutskever, Vinyals, Le 2014 for a corpus of Multi30k's size.
+    // Xu et al. 2015 on text: hard attention, an LSTM, dropout and Adam as there (section 4.3).
+    {"xu2015", "xu",
+     R"({"d_embedding": 512, "d_hidden": 1000, "d_align": 512, "init": "paper", "dropout": 0.5})",
+     R"({"learning_rate": 0.0005, "schedule": "constant", "warmup": 0, "beta2": 0.999, "eps": 1e-8, "clip": 5,
+         "label_smoothing": 0, "batch_tokens": 1600, "patience": 10, "valid_bleu": true})"},
+    // The same for a corpus of Multi30k's size.
+    {"xu2015-small", "xu",
+     R"({"d_embedding": 256, "d_hidden": 256, "d_align": 256, "init": "xavier", "dropout": 0.4})",
+     R"({"learning_rate": 0.002, "schedule": "inverse-sqrt", "warmup": 500, "beta2": 0.98, "eps": 1e-8,
+         "clip": 1, "label_smoothing": 0.1, "batch_tokens": 1600, "patience": 10, "valid_bleu": true})"},
+    // Sutskever, Vinyals, Le 2014, section 3.4: updates of 128 sentences (of 30 words), 7.5 epochs.
+    {"sutskever2014", "sutskever",
+     R"({"d_embedding": 1000, "d_hidden": 1000, "n_layers": 4, "init": "paper"})",
+     R"({"optimizer": "sgd", "learning_rate": 0.7, "schedule": "halving", "halve_after": 5, "halve_every": 0.5,
+         "warmup": 0, "mean_over": "sentences", "clip": 5, "label_smoothing": 0, "batch_tokens": 3840,
+         "max_epochs": 8, "valid_bleu": true})"},
+    // The same for a corpus of Multi30k's size.
     {"sutskever2014-small", "sutskever",
      R"({"d_embedding": 256, "d_hidden": 512, "n_layers": 2, "init": "xavier", "dropout": 0.3})",
      R"({"learning_rate": 0.002, "schedule": "inverse-sqrt", "warmup": 500, "beta2": 0.98, "eps": 1e-8,

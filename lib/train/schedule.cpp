@@ -15,7 +15,7 @@ double warming_up(double peak, double s, double warmup) {
 
 }  // namespace
 
-double learning_rate(const TrainConfig& config, std::int64_t d_model, std::int64_t step,
+double learning_rate(const TrainConfig& config, std::int64_t d_model, std::int64_t step, double epochs,
                      double plateau_factor) {
   const double s = static_cast<double>(std::max<std::int64_t>(step, 1));
   const double warmup = static_cast<double>(std::max<std::int64_t>(config.warmup, 1));
@@ -26,6 +26,8 @@ double learning_rate(const TrainConfig& config, std::int64_t d_model, std::int64
   }
   if (s < warmup) return warming_up(peak, s, warmup);
   if (config.schedule == "inverse-sqrt") return peak * std::sqrt(warmup / s);
+  if (config.schedule == "halving" && epochs >= config.halve_after)
+    return peak * std::exp2(-1 - std::floor((epochs - config.halve_after) / config.halve_every));
   return config.schedule == "plateau" ? peak * plateau_factor : peak;
 }
 

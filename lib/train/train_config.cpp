@@ -35,6 +35,9 @@ void check(const TrainConfig& c) {
   require_at_least(0, "--clip", c.clip);
   require(c.learning_rate > 0 && std::isfinite(c.learning_rate), "--learning-rate", c.learning_rate,
           "a number above 0");
+  require_at_least(0, "--halve-after", c.halve_after);
+  require(c.halve_every > 0 && std::isfinite(c.halve_every), "--halve-every", c.halve_every,
+          "a number above 0");
   require_at_least(0, "--warmup", static_cast<double>(c.warmup));
   require_at_least(0, "--validate-every", static_cast<double>(c.validate_every));
   require_at_least(0, "--patience", static_cast<double>(c.patience));

@@ -13,6 +13,7 @@ struct TrainConfig {
   std::int64_t shards = 4;
   // objective and optimizer
   double label_smoothing = 0.1;
+  std::string mean_over = "tokens";
   std::string optimizer = "adam";
   double beta1 = 0.9, beta2 = 0.98, eps = 1e-8;
   double weight_decay = 0;
@@ -21,6 +22,7 @@ struct TrainConfig {
   std::string schedule = "inverse-sqrt";
   double learning_rate = 0.005;
   std::int64_t warmup = 2000;
+  double halve_after = 5, halve_every = 1;
   // when to look, stop and save
   std::int64_t validate_every = 0;
   bool valid_bleu = false;
@@ -39,15 +41,19 @@ struct TrainConfig {
     field("batch_tokens", self.batch_tokens, "target tokens per update, at most");
     field("shards", self.shards, "parts of a batch computed side by side; part of the run's identity");
     field("label_smoothing", self.label_smoothing, "share of the target probability spread over all pieces");
-    field("optimizer", self.optimizer, "how gradients change parameters", {"adam", "sgd"});
+    field("mean_over", self.mean_over, "what the loss and so the gradient is the mean of",
+          {"tokens", "sentences"});
+    field("optimizer", self.optimizer, "how gradients change parameters", {"adam", "adadelta", "sgd"});
     field("beta1", self.beta1, "Adam: decay of the mean gradient");
-    field("beta2", self.beta2, "Adam: decay of the mean squared gradient");
-    field("eps", self.eps, "Adam: added to the root of the mean squared gradient");
+    field("beta2", self.beta2, "Adam, Adadelta: decay of the mean squared gradient (rho)");
+    field("eps", self.eps, "Adam: added to the root of the mean squared gradient; Adadelta: under it");
     field("weight_decay", self.weight_decay, "Adam: decoupled weight decay");
     field("clip", self.clip, "largest norm of the gradient; 0: no limit");
     field("schedule", self.schedule, "course of the learning rate",
-          {"noam", "inverse-sqrt", "constant", "plateau"});
+          {"noam", "inverse-sqrt", "constant", "plateau", "halving"});
     field("learning_rate", self.learning_rate, "peak of the learning rate (noam: factor)");
+    field("halve_after", self.halve_after, "halving: epochs before the first halving");
+    field("halve_every", self.halve_every, "halving: epochs from one halving to the next");
     field("warmup", self.warmup, "updates until the learning rate reaches its peak");
     field("validate_every", self.validate_every, "also validate every N updates; 0: after each epoch only");
     field("valid_bleu", self.valid_bleu, "translate the validation text greedily at each validation");

@@ -48,7 +48,7 @@ Trainer::Trainer(Model<float>& model, const ParallelCorpus& training, const Para
       config_(setup_.config),
       files_(setup_.output),
       lock_(files_),
-      gradients_(model, training, config_.shards, setup_.threads, setup_.seed, config_.label_smoothing),
+      gradients_(model, training, config_.shards, setup_.threads, setup_.seed, config_),
       optimizer_(config_, model.parameters().values().size(), setup_.threads),
       validator_(model, validation, std::max<std::int64_t>(1, config_.batch_tokens / config_.shards),
                  setup_.threads),
@@ -133,9 +133,11 @@ void Trainer::update() {
   const auto start = Clock::now();
   const Batch& batch = batches_[static_cast<std::size_t>(state_.position)];
   const std::int64_t step = state_.step + 1;
-  const double rate = learning_rate(config_, model_.d_model(), step, state_.plateau_factor);
+  const double epochs = static_cast<double>(state_.epoch) +
+                        static_cast<double>(state_.position) / static_cast<double>(batches_.size());
+  const double rate = learning_rate(config_, model_.d_model(), step, epochs, state_.plateau_factor);
 
-  const CrossEntropySums sums = gradients_.compute(batch, step);
+  const CrossEntropySums sums = gradients_.compute(batch, step, state_.baseline);
   if (!std::isfinite(sums.loss) || !std::isfinite(gradients_.norm())) fail_diverged(sums.loss, rate);
   const auto update_start = Clock::now();
   optimizer_.apply(step, rate, gradients_.norm(), gradients_.flat(), model_.parameters().values());
@@ -146,6 +148,7 @@ void Trainer::update() {
   state_.gradient_norm = gradients_.norm();
   state_.loss_sum += sums.loss;
   state_.tokens += batch.target_tokens;
+  state_.baseline = 0.9 * state_.baseline - 0.1 * sums.nll / static_cast<double>(batch.target_tokens);
   state_.seconds += seconds_since(start);
   seconds_ = gradients_.seconds();
   seconds_.update += seconds_since(update_start);

@@ -145,8 +145,7 @@ std::string describe_training(const TrainingJob& job) {
   Ingredients in(job);
   const std::vector<Batch> batches =
       make_batches(in.training, job.config.batch_tokens, job.config.shards, job.seed, 0);
-  Gradients gradients(*in.model, in.training, job.config.shards, job.threads, job.seed,
-                      job.config.label_smoothing);
+  Gradients gradients(*in.model, in.training, job.config.shards, job.threads, job.seed, job.config);
   Optimizer optimizer(job.config, in.model->parameters().values().size(), job.threads);
   gradients.compute(largest(batches), 1);
   optimizer.apply(1, 0, gradients.norm(), gradients.flat(), in.model->parameters().values());

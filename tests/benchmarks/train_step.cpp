@@ -177,7 +177,7 @@ Json timed_updates(const Options& o, const ParallelCorpus& corpus, const std::ve
   const auto seed = static_cast<std::uint64_t>(common.seed);
   const TrainConfig& recipe = job.recipe;
   model.parameters().initialize(seed);
-  Gradients gradients(model, corpus, recipe.shards, threads, seed, recipe.label_smoothing);
+  Gradients gradients(model, corpus, recipe.shards, threads, seed, recipe);
   Optimizer optimizer(recipe, model.parameters().values().size(), threads);
 
   std::vector<double> seconds;
@@ -187,8 +187,8 @@ Json timed_updates(const Options& o, const ParallelCorpus& corpus, const std::ve
     const auto start = Clock::now();
     const double processor_start = processor_seconds();
     const CrossEntropySums sums = gradients.compute(batch, step);
-    optimizer.apply(step, learning_rate(recipe, model.d_model(), step, 1), gradients.norm(), gradients.flat(),
-                    model.parameters().values());
+    optimizer.apply(step, learning_rate(recipe, model.d_model(), step, 0, 1), gradients.norm(),
+                    gradients.flat(), model.parameters().values());
     if (step <= o.warmup) continue;
     seconds.push_back(seconds_since(start));
     total += seconds.back();

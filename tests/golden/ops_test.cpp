@@ -203,4 +203,18 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(cross_entropy_is_pytorchs, T, Precisions) {
   check_cross_entropy<T>("many_rows");
 }
 
+BOOST_AUTO_TEST_CASE_TEMPLATE(adadelta_is_pytorchs, T, Precisions) {
+  const TensorMap& golden = ops();
+  std::vector<T> p = numbers<T>(golden.at("adadelta/before")), moves(p.size()), squares(p.size());
+  const std::vector<T> gradients = numbers<T>(golden.at("adadelta/gradients"));
+  AdadeltaStep step;
+  step.rate = 0.7;
+  for (std::size_t first = 0; first < gradients.size(); first += p.size())
+    adadelta_update<T>(step, p, std::span(gradients).subspan(first, p.size()), moves, squares);
+  Comparison comparison = Comparison::of<T>("adadelta");
+  comparison.check("after", p, golden.at("adadelta/after"), kTolerance<T>);
+  comparison.check("moves", moves, golden.at("adadelta/moves"), kTolerance<T>);
+  comparison.check("squares", squares, golden.at("adadelta/squares"), kTolerance<T>);
+}
+
 }  // namespace heed::golden

@@ -292,6 +292,18 @@ void adam_update(const AdamStep& step, std::span<T> p, std::span<const T> g, std
   }
 }
 template <class T>
+void adadelta_update(const AdadeltaStep& step, std::span<T> p, std::span<const T> g, std::span<T> u,
+                     std::span<T> v) {
+  const T rho = static_cast<T>(step.rho), eps = static_cast<T>(step.eps);
+  for (std::size_t i = 0; i < p.size(); ++i) {
+    const T grad = g[i] * static_cast<T>(step.gradient_scale);
+    v[i] = rho * v[i] + (1 - rho) * grad * grad;
+    const T move = std::sqrt((u[i] + eps) / (v[i] + eps)) * grad;
+    u[i] = rho * u[i] + (1 - rho) * move * move;
+    p[i] -= static_cast<T>(step.rate) * move;
+  }
+}
+template <class T>
 double squared_norm(std::span<const T> x) {
   double total = 0;
   for (std::size_t first = 0; first < x.size(); first += 4096) {

@@ -26,6 +26,29 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(adam_equals_the_paper, T, Floats) {
   }
 }
 
+BOOST_AUTO_TEST_CASE_TEMPLATE(adadelta_equals_the_paper, T, Floats) {
+  for (Index n : kSizes) {
+    auto p = Both<T>::normal(n, 1), u = Both<T>::normal(n, 3, 0.1), v = Both<T>::normal(n, 4, 0.1);
+    const auto g = Both<T>::normal(n, 2);
+    for (Index i = 0; i < n; ++i) {
+      u.set(i, u.exact[i] * u.exact[i]);
+      v.set(i, v.exact[i] * v.exact[i]);
+    }
+    AdadeltaStep step;
+    step.rho = 0.9;
+    step.eps = 1e-4;
+    step.rate = 0.7;
+    step.gradient_scale = 0.3;
+    for (int t = 0; t < 3; ++t) {
+      adadelta_update(step, p.out(), g.in(), u.out(), v.out());
+      naive::adadelta_update(step, p.out_exact(), g.in_exact(), u.out_exact(), v.out_exact());
+    }
+    check_close(p, 12);
+    check_close(u, 12);
+    check_close(v, 12);
+  }
+}
+
 BOOST_AUTO_TEST_CASE_TEMPLATE(squared_norm_is_summed_in_double, T, Floats) {
   for (Index n : {0, 1, 7, 33, 4096, 10007}) {
     const auto x = Both<T>::normal(n, 5, 1e3);

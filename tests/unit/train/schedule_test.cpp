@@ -24,23 +24,36 @@ BOOST_AUTO_TEST_SUITE(schedule)
 BOOST_AUTO_TEST_CASE(noam_follows_equation_3) {
   const TrainConfig c = config("noam", 2, 4000);
   const auto tolerance = boost::test_tools::tolerance(1e-12);
-  BOOST_TEST(learning_rate(c, 512, 1, 1) == 2 / std::sqrt(512.0) / (4000 * std::sqrt(4000.0)), tolerance);
-  BOOST_TEST(learning_rate(c, 512, 4000, 1) == 2 / std::sqrt(512.0 * 4000), tolerance);
-  BOOST_TEST(learning_rate(c, 512, 16000, 1) == 2 / std::sqrt(512.0 * 16000), tolerance);
+  BOOST_TEST(learning_rate(c, 512, 1, 0, 1) == 2 / std::sqrt(512.0) / (4000 * std::sqrt(4000.0)), tolerance);
+  BOOST_TEST(learning_rate(c, 512, 4000, 0, 1) == 2 / std::sqrt(512.0 * 4000), tolerance);
+  BOOST_TEST(learning_rate(c, 512, 16000, 0, 1) == 2 / std::sqrt(512.0 * 16000), tolerance);
 }
 
 BOOST_AUTO_TEST_CASE(inverse_sqrt_rises_to_its_peak_and_falls) {
   const TrainConfig c = config("inverse-sqrt", 0.005, 2000);
   const auto tolerance = boost::test_tools::tolerance(1e-12);
-  BOOST_TEST(learning_rate(c, 128, 500, 1) == 1e-7 + (0.005 - 1e-7) / 4, tolerance);
-  BOOST_TEST(learning_rate(c, 128, 2000, 1) == 0.005, tolerance);
-  BOOST_TEST(learning_rate(c, 128, 8000, 1) == 0.0025, tolerance);
+  BOOST_TEST(learning_rate(c, 128, 500, 0, 1) == 1e-7 + (0.005 - 1e-7) / 4, tolerance);
+  BOOST_TEST(learning_rate(c, 128, 2000, 0, 1) == 0.005, tolerance);
+  BOOST_TEST(learning_rate(c, 128, 8000, 0, 1) == 0.0025, tolerance);
 }
 
 BOOST_AUTO_TEST_CASE(constant_and_plateau) {
-  BOOST_TEST(learning_rate(config("constant", 0.25, 0), 7, 1, 0.5) == 0.25);
-  BOOST_TEST(learning_rate(config("constant", 0.25, 10), 7, 99, 0.5) == 0.25);
-  BOOST_TEST(learning_rate(config("plateau", 0.25, 0), 7, 99, 0.5) == 0.125);
+  BOOST_TEST(learning_rate(config("constant", 0.25, 0), 7, 1, 0, 0.5) == 0.25);
+  BOOST_TEST(learning_rate(config("constant", 0.25, 10), 7, 99, 0, 0.5) == 0.25);
+  BOOST_TEST(learning_rate(config("plateau", 0.25, 0), 7, 99, 0, 0.5) == 0.125);
+}
+
+BOOST_AUTO_TEST_CASE(halving_begins_after_some_epochs) {
+  TrainConfig c = config("halving", 0.75, 0);  // Sutskever et al.: from epoch 5 on every half epoch
+  c.halve_after = 5;
+  c.halve_every = 0.5;
+  auto rate = [&](double epochs) { return learning_rate(c, 7, 1000, epochs, 1); };
+  BOOST_TEST(rate(0) == 0.75);
+  BOOST_TEST(rate(4.999) == 0.75);
+  BOOST_TEST(rate(5) == 0.375);
+  BOOST_TEST(rate(5.499) == 0.375);
+  BOOST_TEST(rate(5.5) == 0.1875);
+  BOOST_TEST(rate(7.25) == 0.75 / 32);
 }
 
 BOOST_AUTO_TEST_CASE(impossible_options_are_refused_by_name) {

@@ -53,6 +53,22 @@ BOOST_AUTO_TEST_CASE(the_number_of_threads_changes_no_bit) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(the_mean_is_over_tokens_or_sentences) {
+  const ParallelCorpus corpus = reversing_corpus(9, 3);
+  const auto model = small_transformer();
+  const Batch batch = make_batches(corpus, 1000, 2, 1, 0).at(0);
+  BOOST_REQUIRE(batch.target_tokens > 9);
+  auto norm = [&](const std::string& mean_over) {
+    TrainConfig config;
+    config.mean_over = mean_over;
+    Gradients gradients(*model, corpus, 2, 1, 1, config);
+    gradients.compute(batch, 1);
+    return gradients.norm();
+  };
+  BOOST_TEST(norm("sentences") == norm("tokens") * static_cast<double>(batch.target_tokens) / 9,
+             boost::test_tools::tolerance(1e-5));
+}
+
 BOOST_AUTO_TEST_CASE(seed_and_shards_belong_to_the_run) {
   const TemporaryFolder folder;
   train_small(folder.file("a.h5"), as_it_is);

@@ -1,0 +1,29 @@
+// The configuration of a model file and the shapes of its parameters.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "tensor/tensor_map.h"
+
+namespace heed::draw {
+
+class ModelShapes {
+ public:
+  /// `map` must outlive this. Throws Error when the configuration cannot be read.
+  explicit ModelShapes(const TensorMap& map);
+
+  bool has(const std::string& parameter) const;
+  /// "128 x 256"; of `otherwise` when the model has no such parameter (it shares the other); "" without both.
+  std::string shape(const std::string& parameter, const std::string& otherwise = "") const;
+  std::int64_t size(const std::string& parameter, std::size_t axis) const;  ///< 0 when there is none
+  /// A field of the configuration as text, "" when there is none.
+  std::string text(const std::string& field) const;
+  bool flag(const std::string& field, bool otherwise) const;
+
+ private:
+  const TensorMap& map_;
+  nlohmann::json config_;
+};
+
+}  // namespace heed::draw

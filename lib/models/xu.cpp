@@ -1,0 +1,307 @@
+#include "models/xu.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <optional>
+
+#include "autograd/ops.h"
+#include "autograd/ops_hard_attention.h"
+#include "autograd/ops_recurrent.h"
+#include "base/check.h"
+#include "models/hypothesis_states.h"
+#include "nn/hard_attention_loss.h"
+#include "nn/step_attention.h"
+
+namespace heed {
+
+namespace {
+
+/// What the decoder needs of the source sentences.
+template <class T>
+struct Annotations {
+  Var<T> a;    ///< [source rows, 2 n]
+  Var<T> u_a;  ///< what f_att gets from a_i, with its bias [source rows, n']
+  const Packing* rows = nullptr;
+};
+
+template <class T>
+Annotations<T> annotate(Pass<T>& pass, Var<T> a, const Packing& rows) {
+  Scope<T> align = Scope<T>(pass) / "decoder" / "layer_0" / "cross_attention";
+  return {a, linear(a, align.parameter("key/weight"), align.parameter("query/bias")), &rows};
+}
+
+/// (h_0, c_0) from the mean annotation [sentences, state width].
+template <class T>
+Var<T> initial_state(Pass<T>& pass, const Annotations<T>& source) {
+  const Packing& rows = *source.rows;
+  const Matrix<T> shares = pass.tape->arena().template matrix<T>(rows.sentences(), rows.longest());
+  for (std::int64_t s = 0; s < rows.sentences(); ++s)
+    std::fill_n(shares.row(s), rows.longest(), T{1} / static_cast<T>(rows.length(s)));
+  std::vector<std::int64_t> sentences(static_cast<std::size_t>(rows.sentences()));
+  std::iota(sentences.begin(), sentences.end(), 0);
+  Var<T> mean = weighted_sum(pass.tape->constant(shares), source.a, StepKeys{sentences, &rows});
+  Scope<T> scope = Scope<T>(pass) / "decoder" / "initial";
+  return linear(mean, scope.parameter("weight"), scope.parameter("bias"), Activation::tanh);
+}
+
+/// The key at which `random`, or without it the largest weight, comes to rest.
+template <class T>
+std::int64_t position_of(const T* alpha, std::int64_t keys, Random* random) {
+  if (!random) return std::max_element(alpha, alpha + keys) - alpha;
+  double left = random->uniform();
+  for (std::int64_t j = 0; j + 1 < keys; ++j) {
+    left -= static_cast<double>(alpha[j]);
+    if (left < 0) return j;
+  }
+  return keys - 1;
+}
+
+/// Equations 1-6, step by step.
+template <class T>
+class XuSteps {
+ public:
+  /// `rows`: how many rows all steps together have.
+  XuSteps(Pass<T>& pass, const XuConfig& config, const Annotations<T>& source, std::int64_t rows)
+      : config_(config),
+        align_(Scope<T>(pass) / "decoder" / "layer_0" / "cross_attention"),
+        source_(source),
+        state_(Scope<T>(pass) / "decoder" / "layer_0" / "state", config.state(), rows),
+        query_(align_.parameter("query/weight"), rows),
+        context_((Scope<T>(pass) / "decoder" / "layer_0" / "state" / "context")
+                     .stacked(config.state().gates(), "weight"),
+                 rows),
+        draws_(align_.random()) {
+    if (config.context_gate)
+      gate_.emplace(align_.parameter("gate/weight"), rows, align_.parameter("gate/bias"));
+    for (std::int64_t s = 0; s < source.rows->sentences(); ++s)
+      expects_.push_back(pass.training && draws_.uniform() < config.expected_share);
+  }
+
+  struct Step {
+    Var<T> query;                      ///< what f_att gets from h_(t-1) [n, n']
+    Var<T> e, alpha, weights;          ///< [n, longest source]
+    Var<T> z;                          ///< [n, 2 n]
+    Var<T> state;                      ///< the new (h, c)
+    std::vector<std::int64_t> picked;  ///< with hard attention
+  };
+  Var<T> input(Var<T> embedded) const { return state_.input(embedded); }
+  Var<T> hidden(Var<T> state) const { return state_.hidden(state); }
+  /// Row i belongs to sentence sentences[i].
+  Step operator()(Var<T> input, Var<T> before, std::span<const std::int64_t> sentences) {
+    const StepKeys at{sentences, source_.rows};
+    Var<T> h = state_.hidden(before);
+    Step step;
+    step.query = query_(h);
+    step.e = additive_scores(step.query, source_.u_a, align_.parameter("score/weight"), at);  // eq. 4
+    step.alpha = step.weights = softmax(step.e);                                              // eq. 5
+    if (config_.hard()) {
+      step.picked = positions(step.alpha, sentences);
+      step.weights = pick(step.alpha, step.picked);
+    }
+    step.z = weighted_sum(step.weights, source_.a, at);
+    if (gate_) step.z = scale_rows(step.z, activate(Activation::sigmoid, (*gate_)(h)));
+    step.state = state_.step(context_(step.z, input), before);  // eq. 1-3
+    return step;
+  }
+
+ private:
+  std::vector<std::int64_t> positions(Var<T> alpha, std::span<const std::int64_t> sentences) {
+    std::vector<std::int64_t> picked;
+    for (std::size_t i = 0; i < sentences.size(); ++i) {
+      const bool training = align_.pass().training;
+      picked.push_back(expects_[static_cast<std::size_t>(sentences[i])]
+                           ? kExpected
+                           : position_of(alpha.value().row(static_cast<std::int64_t>(i)),
+                                         source_.rows->length(sentences[i]), training ? &draws_ : nullptr));
+    }
+    return picked;
+  }
+
+  const XuConfig& config_;
+  Scope<T> align_;
+  const Annotations<T>& source_;
+  RecurrentSteps<T> state_;
+  StepLinear<T> query_, context_;
+  std::optional<StepLinear<T>> gate_;
+  Random draws_;
+  std::vector<bool> expects_;  ///< the sentences that keep the expectation
+};
+
+/// Eq. 7 without L_o: E y_(t-1) + L_h h_t + L_z z_t [n, m].
+template <class T>
+Var<T> readout(Pass<T>& pass, Var<T> embedded, Var<T> h, Var<T> z, double dropout) {
+  Scope<T> scope = Scope<T>(pass) / "decoder" / "readout";
+  Var<T> sum = add(add(embedded, linear(h, scope.parameter("state/weight"), Var<T>())),
+                   linear(z, scope.parameter("context/weight"), Var<T>()));
+  return drop_out(sum, scope.dropout(dropout));
+}
+
+/// A hypothesis is its sentence and its state.
+template <class T>
+class XuStepper final : public Stepper<T> {
+ public:
+  XuStepper(const Xu<T>& model, const Encoded<T>& memory) : model_(model), rows_(*memory.rows) {
+    pass_.tape = &tape_;
+    pass_.parameters = &model.parameters();
+    const Annotations<T> source = annotate(pass_, tape_.constant(memory.states.value()), rows_);
+    source_.keep({source.a, source.u_a});
+    states_.keep({initial_state(pass_, source)});
+    for (std::int64_t s = 0; s < rows_.sentences(); ++s) sentences_.push_back(s);
+  }
+  Matrix<const T> step(std::span<const std::int32_t> tokens, std::span<const std::int64_t> parents) override {
+    tape_.reset();
+    Var<T> before = states_.take(tape_, parents)[0];
+    std::vector<std::int64_t> sentences;
+    for (std::int64_t parent : parents) sentences.push_back(sentences_[static_cast<std::size_t>(parent)]);
+    sentences_ = std::move(sentences);
+    const std::vector<Var<T>> kept = source_.all(tape_);
+    const Annotations<T> source{kept[0], kept[1], &rows_};
+    XuSteps<T> steps(pass_, model_.config(), source, before.rows());
+    PackedTokens words;
+    words.append(tokens);
+    Var<T> embedded = model_.embed(pass_, Side::target, words);
+    const auto step = steps(steps.input(embedded), before, sentences_);
+    states_.keep({step.state});
+    return model_.logits(pass_, readout(pass_, embedded, steps.hidden(step.state), step.z, 0)).value();
+  }
+
+ private:
+  const Xu<T>& model_;
+  Packing rows_;
+  Tape<T> tape_;
+  Pass<T> pass_;
+  HypothesisStates<T> source_, states_;
+  std::vector<std::int64_t> sentences_;
+};
+
+void check_weight(const char* name, double value) {
+  if (!(value >= 0) || !std::isfinite(value))
+    fail<UsageError>(name, " is ", value, ", wanted a number of at least 0");
+}
+
+}  // namespace
+
+void XuConfig::check() const {
+  check_recurrent(*this);
+  check_size("d_align", d_align, 65'536);
+  check_weight("doubly_stochastic", doubly_stochastic);
+  check_weight("reinforce", reinforce);
+  check_weight("entropy", entropy);
+  if (!(expected_share >= 0 && expected_share <= 1))
+    fail<UsageError>("expected_share is ", expected_share, ", wanted 0 to 1");
+}
+
+/// First values: as the authors' program draws them (deviation 0.01, orthogonal square matrices), or
+/// Glorot's.
+template <class T>
+Xu<T>::Xu(const XuConfig& c) : RecurrentModel<T, XuConfig>(c) {
+  ParameterSet<T>& p = this->parameters_;
+  const std::int64_t m = c.d_embedding, n = c.d_hidden, width = c.state().state_width();
+  const bool paper = c.init == "paper";
+  auto init = [&](std::int64_t d_in, std::int64_t d_out) {
+    return paper ? Init::normal(0.01) : Init::xavier(d_in, d_out);
+  };
+  auto matrix = [&](const std::string& name, std::int64_t d_in, std::int64_t d_out) {
+    p.add(name, {d_in, d_out}, init(d_in, d_out));
+  };
+  auto bias = [&](const std::string& name, std::int64_t d) { p.add(name, {d}, Init::zeros()); };
+  const RecurrentInit cell{init(m, n), Init::orthogonal(), Init::zeros()};
+
+  p.add("encoder/embedding/weight", {c.source_vocab_size, m}, Init::normal(paper ? 0.01 : 0.1));
+  add_recurrent(p, "encoder/layer_0/forward", c.encoder(), m, cell);
+  add_recurrent(p, "encoder/layer_0/backward", c.encoder(), m, cell);
+
+  matrix("decoder/initial/weight", 2 * n, width);
+  bias("decoder/initial/bias", width);
+  p.add("decoder/embedding/weight", {c.target_vocab_size, m}, Init::normal(paper ? 0.01 : 0.1));
+  add_recurrent(p, "decoder/layer_0/state", c.state(), m, cell);
+  add_gate_input(p, "decoder/layer_0/state", "context", c.state(), 2 * n, init(2 * n, n));
+  const std::string align = "decoder/layer_0/cross_attention/";
+  matrix(align + "query/weight", n, c.d_align);
+  bias(align + "query/bias", c.d_align);
+  matrix(align + "key/weight", 2 * n, c.d_align);
+  p.add(align + "score/weight", {c.d_align}, init(c.d_align, 1));
+  if (c.context_gate) {
+    matrix(align + "gate/weight", n, 1);
+    bias(align + "gate/bias", 1);
+  }
+  matrix("decoder/readout/state/weight", n, m);
+  matrix("decoder/readout/context/weight", 2 * n, m);
+  matrix("decoder/output/weight", m, c.target_vocab_size);
+}
+
+template <class T>
+Encoded<T> Xu<T>::encode(Pass<T>& pass, const Encoded<T>& input, std::int64_t first,
+                         std::int64_t last) const {
+  this->expect_layers(first, last);
+  if (first == last) return input;
+  const XuConfig& c = this->config_;
+  Scope<T> encoder = Scope<T>(pass) / "encoder", layer = encoder / "layer_0";
+  auto states = [&](const char* scope, Direction direction) {
+    return recurrent(layer / scope, c.encoder(), input.states, *input.rows, direction).h;
+  };
+  Var<T> a = side_by_side(states("forward", Direction::forward), states("backward", Direction::backward));
+  return {encoder.name("output", drop_out(a, encoder.dropout(c.dropout)), *input.rows), input.rows, {}};
+}
+
+template <class T>
+Var<T> Xu<T>::decode(Pass<T>& pass, const Encoded<T>& memory, const PackedTokens& target) const {
+  this->expect_same_sentences(memory, target);
+  const XuConfig& c = this->config_;
+  Tape<T>& tape = *pass.tape;
+  const Annotations<T> source = annotate(pass, memory.states, *memory.rows);
+  StepWeights<T> attended{{}, {}, StepOrder(target.rows), target.rows, *source.rows};
+  const StepOrder& order = attended.order;
+  XuSteps<T> steps(pass, c, source, order.rows());
+  Var<T> embedded = this->embed(pass, Side::target, {shifted_right(target), target.rows});  // E y_(t-1)
+  Var<T> input = steps.input(select_rows<T>({embedded}, order.to_time_order()));
+  Var<T> state = select_rows<T>({initial_state(pass, source)}, order.to_first_step());
+
+  std::vector<Var<T>> query, e, weights, z, h;
+  for (std::int64_t t = 0; t < order.steps(); ++t) {
+    const auto step = steps(tape.row_range(input, order.first(t), order.active(t)),
+                            tape.row_range(state, 0, order.active(t)), order.sentences(t));
+    state = step.state;
+    query.push_back(step.query);
+    e.push_back(step.e);
+    weights.push_back(step.weights);
+    z.push_back(step.z);
+    h.push_back(steps.hidden(state));
+    attended.alpha.push_back(step.alpha);
+    attended.picked.push_back(step.picked);
+  }
+  const std::vector<RowOf> packed = order.to_packed();
+  Scope<T> decoder = Scope<T>(pass) / "decoder", layer = decoder / "layer_0";
+  Scope<T> align = layer / "cross_attention";
+  if (align.wants("query")) align.name("query", select_rows(query, packed), target.rows);
+  align.name("key", source.u_a, *source.rows);
+  align.name("value", source.a, *source.rows);
+  name_step_attention(align, "scores", e, packed, target.rows, *source.rows);
+  name_step_attention(align, "probabilities", attended.alpha, packed, target.rows, *source.rows);
+  name_step_attention(align, "weights", weights, packed, target.rows, *source.rows);
+  Var<T> context = align.name("context", select_rows(z, packed), target.rows);
+  Var<T> hidden = layer.name("output", select_rows(h, packed), target.rows);
+
+  if (pass.training) {
+    pass.extra_loss = [attended, c, baseline = pass.baseline](std::span<const double> nll, double scale) {
+      double extra = 0;
+      if (c.doubly_stochastic > 0)
+        extra += c.doubly_stochastic * doubly_stochastic_penalty(attended, c.doubly_stochastic * scale);
+      if (!c.hard()) return extra;
+      reinforce_drawn(attended, nll, baseline, -c.reinforce * scale);
+      return extra - c.entropy * attention_entropy(attended, -c.entropy * scale);
+    };
+  }
+  return decoder.name("output", readout(pass, embedded, hidden, context, c.dropout), target.rows);
+}
+
+template <class T>
+std::unique_ptr<Stepper<T>> Xu<T>::stepper(const Encoded<T>& memory) const {
+  return std::make_unique<XuStepper<T>>(*this, memory);
+}
+
+template class Xu<float>;
+template class Xu<double>;
+
+}  // namespace heed

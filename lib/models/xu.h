@@ -1,0 +1,98 @@
+// Show, attend and tell (Xu, Ba, Kiros, Cho, Courville, Salakhutdinov, Zemel, Bengio, ICML 2015) on text: the
+// annotations a_i are not places of an image but the states of a bidirectional recurrent encoder, one for
+// each source word; everything behind them is the paper's. An LSTM decoder whose gates read the word before,
+// its state before and a context z_t (eq. 1-3); e_ti = f_att(a_i, h_(t-1)), alpha_t = softmax(e_t) (eq. 4,
+// 5); h_0 and c_0 from the mean annotation by two networks; p(y_t) = softmax(L_o (E y_(t-1) + L_h h_t + L_z
+// z_t)) (eq. 7). f_att is Bahdanau's network with a bias.
+//
+//   soft  z_t = beta_t sum_i alpha_ti a_i, beta_t = sigmoid(f_beta(h_(t-1))) with `context_gate` (section
+//         4.2.1); the loss of a sentence gets doubly_stochastic * sum_i (1 - sum_t alpha_ti)^2 (eq. 14)
+//   hard  z_t = beta_t a_(s_t), s_t drawn from alpha_t in training; the derivatives of log p(s) are weighted
+//         by how much better the translation became than expected (REINFORCE, section 4.1, eq. 11):
+//           d L = -d log p(y | s) - reinforce (log p(y | s) - b) d log p(s) - entropy d H[s],
+//         b the moving average of log p(y) in the updates before. With the probability expected_share a
+//         sentence keeps the expectation of soft attention instead. Behind training s_t is the likeliest
+//         position. The moving average is kept per target word, and the b of a sentence is as many times
+//         that as it has words: batches are of sentences of like length, so one number would be off for all.
+//
+// Parameters: encoder/embedding/weight [V_x, m]; encoder/layer_0/{forward, backward}: recurrent layers
+// (nn/recurrent.h); decoder/initial/{weight [2 n, state width], bias}: h_0 and c_0 side by side;
+// decoder/embedding/weight E [V_y, m]; decoder/layer_0/state: the recurrent layer, with context/<gate>/weight
+// [2 n, n]; decoder/layer_0/cross_attention/{query/{weight [n, n'], bias}, key/weight [2 n, n'], score/weight
+// [n'], gate/{weight f_beta [n, 1], bias}}; decoder/readout/{state/weight L_h [n, m], context/weight L_z [2
+// n, m]}; decoder/output/weight L_o [m, V_y]; m = d_embedding, n = d_hidden, n' = d_align. Named values:
+// those of Bahdanau's model (models/bahdanau.h) and decoder/layer_0/cross_attention/probabilities: alpha.
+// `weights` are those that make the context: alpha, or 1 at one position.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "models/recurrent_model.h"
+#include "models/recurrent_options.h"
+#include "nn/recurrent.h"
+
+namespace heed {
+
+struct XuConfig : RecurrentOptions {
+  static constexpr const char* kArchitecture = "xu";
+
+  std::int64_t source_vocab_size = 0;
+  std::int64_t target_vocab_size = 0;
+  std::int64_t d_embedding = 512;
+  std::int64_t d_hidden = 1000;
+  std::int64_t d_align = 512;
+  std::string cell = "lstm";
+  std::string attend_to = "drawn";
+  bool context_gate = true;
+  double doubly_stochastic = 0;
+  double reinforce = 1;
+  double entropy = 0.002;
+  double expected_share = 0.5;
+  std::string init = "xavier";
+  double dropout = 0.5;
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& field) {
+    recurrent_sizes(self, field);
+    field("d_align", self.d_align, "bahdanau, luong, xu: inner width of the alignment network");
+    field("cell", self.cell, "recurrent models: the cell", cell_names());
+    field("attend_to", self.attend_to, "xu: the context is one drawn position (hard), or the mean (soft)",
+          {"drawn", "mean"});
+    field("context_gate", self.context_gate, "xu: the state before says how much context enters");
+    field("doubly_stochastic", self.doubly_stochastic,
+          "xu: weight of the penalty on positions that get more or less than 1 in all");
+    field("reinforce", self.reinforce, "xu, hard: weight of the drawn positions' derivatives");
+    field("entropy", self.entropy, "xu, hard: weight of the bonus for the positions' entropy");
+    field("expected_share", self.expected_share, "xu, hard: share of sentences that train on the mean");
+    recurrent_practice(self, field);
+  }
+
+  bool hard() const { return attend_to == "drawn"; }
+  /// A layer of the encoder, in one direction.
+  RecurrentSizes encoder() const { return starting_layer(cell, d_hidden); }
+  /// The decoder's layer.
+  RecurrentSizes state() const { return layer(cell, d_hidden); }
+  /// Throws UsageError naming the field and what it must be.
+  void check() const;
+};
+
+template <class T>
+class Xu final : public RecurrentModel<T, XuConfig> {
+ public:
+  explicit Xu(const XuConfig& config);
+
+  std::int64_t d_model() const override { return 2 * this->config_.d_hidden; }
+  std::int64_t n_encoder_layers() const override { return 1; }
+  std::int64_t n_decoder_layers() const override { return 1; }
+  std::int64_t n_heads() const override { return 1; }
+  HeadWidths head_widths() const override { return {this->config_.d_align, d_model()}; }
+
+  using Model<T>::encode;
+  Encoded<T> encode(Pass<T>& pass, const Encoded<T>& input, std::int64_t first,
+                    std::int64_t last) const override;
+  Var<T> decode(Pass<T>& pass, const Encoded<T>& memory, const PackedTokens& target) const override;
+  std::unique_ptr<Stepper<T>> stepper(const Encoded<T>& memory) const override;
+};
+
+}  // namespace heed
