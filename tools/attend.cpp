@@ -59,10 +59,11 @@ int main(int argc, char** argv) {
   AttendConfig config;
   AttendPaths paths;
   bool bench = false, grid = false;
+  WatchConfig looks;
   return cli::run_tool(
       "attend", "Attend from queries to keys; write scores, weights and context.", argc, argv,
       [&](cli::Tool& tool) {
-        tool.input(paths.input, "embeddings, encoder states or any tensors", {"--grid"});
+        tool.input(paths.input, "embeddings, encoder states or any tensors", {"--grid", "--trace-list"});
         tool.output(paths.output);
         tool.model(paths.model, cli::Need::optional);
         tool.option("--layer PATH", paths.layer,
@@ -70,6 +71,7 @@ int main(int argc, char** argv) {
         tool.option("--target FILE", paths.target,
                     "the translations that a decoder layer is to read, a line each");
         tool.bind(config);
+        looks.declare(tool);
         tool.option("--batch", paths.batch, "sentences per frame when INPUT is a file", cli::at_least(1));
         tool.option("--bench", bench,
                     "write how long it takes, and how long dot takes in its place, instead of the tensors");
@@ -86,6 +88,8 @@ int main(int argc, char** argv) {
         tool.on_run([&] {
           if (grid && !bench) fail<UsageError>("--grid goes with --bench");
           check_options(tool, paths, grid);
+          if ((paths.layer.empty() || bench) && (looks.active() || looks.list))
+            fail<UsageError>("--trace, --patch and the like look at a model: they go with --layer");
           paths.command = tool.command_line();
           paths.seed = tool.common().seed;
           const int threads = static_cast<int>(tool.common().threads);
@@ -95,7 +99,7 @@ int main(int argc, char** argv) {
           } else if (bench) {
             bench_tensors(config, paths, threads);
           } else {
-            run_attend(config, paths, threads);
+            run_attend(config, paths, looks, threads);
           }
         });
       });

@@ -1,4 +1,6 @@
 // Encoder states -> translations.
+#include <iostream>
+
 #include "base/error.h"
 #include "cli/tool.h"
 #include "pipeline/decode_job.h"
@@ -8,10 +10,11 @@ using namespace heed;
 int main(int argc, char** argv) {
   DecodeConfig config;
   DecodePaths paths;
+  DecodeLooks looks;
   return cli::run_tool(
       "decode", "Translate encoded sentences, or score given translations.", argc, argv,
       [&](cli::Tool& tool) {
-        tool.input(paths.input, "encoder states: frames of encode");
+        tool.input(paths.input, "encoder states: frames of encode", {"--trace-list"});
         tool.output(paths.output);
         tool.model(paths.model);
         tool.option("--force FILE", paths.force,
@@ -19,6 +22,14 @@ int main(int argc, char** argv) {
         tool.option("--attention FILE", paths.attention,
                     "also write the attention of every layer and head to this file");
         tool.bind(config);
+        looks.watch.declare(tool, true);
+        tool.option("--saliency FILE", paths.saliency,
+                    "also write how much each source word matters for each target word; needs /embeddings");
+        tool.bind(looks.saliency);
+        tool.describe(
+            "--trace and --saliency look at the given translation (--force) or at the best one found, in a "
+            "pass of "
+            "its own that reads it word by word; --patch and the like act in the search too.");
         tool.example(
             "tokenize -m model.h5 < a.en | embed -m model.h5 | encode -m model.h5 | decode -m model.h5 > "
             "a.fr");
@@ -31,7 +42,11 @@ int main(int argc, char** argv) {
             fail<UsageError>("--beam does not go with ", config.sample ? "--sample" : "--force");
           }
           paths.command = tool.command_line();
-          run_decode(config, paths, static_cast<std::uint64_t>(tool.common().seed),
+          if (looks.watch.list) {
+            std::cout << value_list(looks.watch, *load_model(paths.model).model, decoder_stages());
+            return;
+          }
+          run_decode(config, paths, looks, static_cast<std::uint64_t>(tool.common().seed),
                      static_cast<int>(tool.common().threads));
         });
       });

@@ -1,4 +1,6 @@
 // Token ids -> scaled embeddings plus positions.
+#include <iostream>
+
 #include "base/error.h"
 #include "cli/tool.h"
 #include "io/provenance.h"
@@ -10,9 +12,10 @@ using namespace heed;
 int main(int argc, char** argv) {
   std::string input, output, model_path, side = "source";
   std::int64_t batch = 64, positions_only = 0, d_model = 512;
+  WatchConfig looks;
   return cli::run_tool(
       "embed", "Turn token ids into embeddings with positions.", argc, argv, [&](cli::Tool& tool) {
-        tool.input(input, "tokens: frames of tokenize", {"--positions-only"});
+        tool.input(input, "tokens: frames of tokenize", {"--positions-only", "--trace-list"});
         tool.output(output);
         tool.model(model_path, cli::Need::optional);
         tool.option("--side", side, "whose embeddings and vocabulary", cli::one_of({"source", "target"}));
@@ -20,6 +23,7 @@ int main(int argc, char** argv) {
         tool.option("--positions-only", positions_only,
                     "write the first N sinusoidal position vectors and stop", cli::at_least(0));
         tool.option("--d-model", d_model, "their width", cli::at_least(1));
+        looks.declare(tool);
         tool.example("tokenize -m model.h5 < article.en | embed -m model.h5 -o embeddings.h5");
         tool.example("embed --positions-only 100 --d-model 100 | viz-dump --heatmap");
         tool.on_run([&] {
@@ -30,15 +34,27 @@ int main(int argc, char** argv) {
             return;
           }
           if (model_path.empty()) fail<UsageError>("--model is needed (or HEED_MODEL)");
+          looks.check(output);
           const LoadedModel loaded = load_model(model_path);
           const Side which = side == "source" ? Side::source : Side::target;
+          Stages stages;
+          stages.embed = true;
+          stages.side = which;
+          if (looks.list) {
+            std::cout << value_list(looks, *loaded.model, stages);
+            return;
+          }
+          Watch watch(looks, loaded, stages, tool.command_line(),
+                      static_cast<std::uint64_t>(tool.common().seed));
           const auto claim = [&](TensorMap& frame, const std::string& name) {
             io::expect_digest(frame, name, io::vocabulary_digest, loaded.tokenizer(which).digest(),
                               model_path);
             claim_for_model(frame, name, loaded, model_path);
           };
-          run_frames(input, output, tool.command_line(), batch, claim,
-                     [&](TensorMap& frame) { embed_frame(*loaded.model, which, frame); });
+          run_frames(
+              input, output, tool.command_line(), batch, claim,
+              [&](TensorMap& frame) { embed_frame(*loaded.model, which, frame, &watch); },
+              [&] { watch.finish(); });
         });
       });
 }

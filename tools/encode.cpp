@@ -1,5 +1,8 @@
 // Embeddings -> encoder states.
 #include "pipeline/encode.h"
+
+#include <iostream>
+
 #include "base/error.h"
 #include "cli/tool.h"
 #include "pipeline/frames.h"
@@ -26,8 +29,9 @@ int main(int argc, char** argv) {
   std::string input, output, model_path, layers;
   std::int64_t batch = 64;
   bool all_layers = false;
+  WatchConfig looks;
   return cli::run_tool("encode", "Run the encoder over embeddings.", argc, argv, [&](cli::Tool& tool) {
-    tool.input(input, "embeddings: frames of embed");
+    tool.input(input, "embeddings: frames of embed", {"--trace-list"});
     tool.output(output);
     tool.model(model_path);
     tool.option("--layers FIRST:END", layers,
@@ -35,18 +39,28 @@ int main(int argc, char** argv) {
     tool.option("--all-layers", all_layers, "keep the output of every layer");
     tool.option("--batch", batch, "sentences per frame when INPUT is a file", cli::at_least(1));
     tool.example("tokenize -m model.h5 < article.en | embed -m model.h5 | encode -m model.h5 -o encoded.h5");
+    looks.declare(tool);
     tool.example(
         "encode -m model.h5 --layers 0:2 embeddings.h5 | encode -m model.h5 --layers 2: -o encoded.h5");
     tool.on_run([&] {
       EncodeOptions options = tool.given("layers") ? layer_range(layers) : EncodeOptions{};
       options.all_layers = all_layers;
+      looks.check(output);
       const LoadedModel loaded = load_model(model_path);
+      const Stages stages = encoder_stages(*loaded.model, options);
+      if (looks.list) {
+        std::cout << value_list(looks, *loaded.model, stages);
+        return;
+      }
+      Watch watch(looks, loaded, stages, tool.command_line(), static_cast<std::uint64_t>(tool.common().seed));
       const auto claim = [&](TensorMap& frame, const std::string& name) {
         claim_for_model(frame, name, loaded, model_path);
       };
-      run_frames(input, output, tool.command_line(), batch, claim, [&](TensorMap& frame) {
-        encode_frame(*loaded.model, options, static_cast<int>(tool.common().threads), frame);
-      });
+      const int threads = static_cast<int>(tool.common().threads);
+      run_frames(
+          input, output, tool.command_line(), batch, claim,
+          [&](TensorMap& frame) { encode_frame(*loaded.model, options, threads, frame, &watch); },
+          [&] { watch.finish(); });
     });
   });
 }

@@ -32,6 +32,8 @@ int main(int argc, char** argv) {
             "--steps`, as boxes and arrows; as text for Graphviz");
         tool.option("--curves", options.curves,
                     "columns of a table (text with tabs, or vectors of an HDF5 group) as curves");
+        tool.option("--table", options.table,
+                    "the heat map of a table: a row for each line, named by its first field");
         tool.option(
             "--bars", options.bars,
             "columns of a table as bars, grouped by the names in its first column; with --top: words");

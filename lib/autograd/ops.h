@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -57,8 +58,15 @@ struct AttentionOptions {
   Dropout drop;         ///< on the weights
   bool keep_scores = false;
 };
-/// Blocks lie sentence by sentence: [n_heads, n_queries, n_keys] each, dense (see
-/// Recorder::record_attention).
+/// Blocks lie sentence by sentence: [n_heads, n_queries, n_keys] each, dense.
+/// Changes a row of scores (scaled, before the mask) or weights before anything is computed from it; may be
+/// empty.
+template <class T>
+struct AttentionEdit {
+  using Row =
+      std::function<void(std::int64_t sentence, std::int64_t query, std::int64_t head, std::span<T> row)>;
+  Row scores, weights;
+};
 template <class T>
 struct AttentionResult {
   Var<T> context;              ///< [query rows, n_heads * d_v]
@@ -66,10 +74,10 @@ struct AttentionResult {
   std::span<const T> scores;   ///< scaled, before mask and softmax; empty unless kept
 };
 /// Dot-product attention of every sentence's queries over its own keys, head by head: q [query rows, n_heads
-/// * d_k], k [key rows, n_heads * d_k], v [key rows, n_heads * d_v].
+/// * d_k], k [key rows, n_heads * d_k], v [key rows, n_heads * d_v]. With `edit` there are no gradients.
 template <class T>
 AttentionResult<T> attention(Var<T> q, Var<T> k, Var<T> v, const Packing& queries, const Packing& keys,
-                             const AttentionOptions& options);
+                             const AttentionOptions& options, const AttentionEdit<T>* edit = nullptr);
 
 /// Cross-entropy of softmax(states W) against targets with label smoothing (kernels.h, cross_entropy_rows):
 /// states [n, d], weight [d, V]. The logits exist only a block of rows at a time, so their gradients are

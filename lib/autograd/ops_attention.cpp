@@ -1,5 +1,6 @@
 #include "autograd/ops.h"
 #include "base/error.h"
+#include "tensor/attention_edit.h"
 
 namespace heed {
 
@@ -13,8 +14,14 @@ std::int64_t block_elements(const Packing& queries, const Packing& keys, std::in
   return count;
 }
 
-/// Calls visit(head problem, rows and columns of q, k, v, offset of the head's weights) for every sentence
-/// and head.
+/// One sentence's head.
+struct HeadPlace {
+  std::int64_t sentence, head;
+  std::int64_t offset;  ///< of its weights
+  Dropout drop;
+};
+
+/// Calls visit(HeadPlace, rows and columns of q, k, v and the context) for every sentence and head.
 template <class T, class Visit>
 void each_head(const Packing& queries, const Packing& keys, const AttentionOptions& o, std::int64_t d_k,
                std::int64_t d_v, Visit&& visit) {
@@ -30,17 +37,29 @@ void each_head(const Packing& queries, const Packing& keys, const AttentionOptio
       drop.seed +=
           static_cast<std::uint64_t>(++number) * 0x9E3779B97F4A7C15ull;  // every head draws its own numbers
       visit(
-          drop, offset, [&](auto q) { return queries_of(q, d_k); }, [&](auto k) { return keys_of(k, d_k); },
-          [&](auto v) { return keys_of(v, d_v); }, [&](auto c) { return queries_of(c, d_v); });
+          HeadPlace{i, h, offset, drop}, [&](auto q) { return queries_of(q, d_k); },
+          [&](auto k) { return keys_of(k, d_k); }, [&](auto v) { return keys_of(v, d_v); },
+          [&](auto c) { return queries_of(c, d_v); });
     }
   }
+}
+
+/// The edit of one sentence and head.
+template <class T>
+RowEdit<T> rows_of(const AttentionEdit<T>& edit, const HeadPlace& at) {
+  auto bind =
+      [&](const typename AttentionEdit<T>::Row& row) -> std::function<void(std::int64_t, std::span<T>)> {
+    if (!row) return {};
+    return [&row, &at](std::int64_t query, std::span<T> values) { row(at.sentence, query, at.head, values); };
+  };
+  return {bind(edit.scores), bind(edit.weights)};
 }
 
 }  // namespace
 
 template <class T>
 AttentionResult<T> attention(Var<T> q, Var<T> k, Var<T> v, const Packing& queries, const Packing& keys,
-                             const AttentionOptions& options) {
+                             const AttentionOptions& options, const AttentionEdit<T>* edit) {
   const std::int64_t d_k = q.cols() / options.n_heads, d_v = v.cols() / options.n_heads;
   if (q.cols() != k.cols() || q.cols() != d_k * options.n_heads || v.cols() != d_v * options.n_heads) {
     fail("attention: query width ", q.cols(), ", key width ", k.cols(), " and value width ", v.cols(),
@@ -69,17 +88,20 @@ AttentionResult<T> attention(Var<T> q, Var<T> k, Var<T> v, const Packing& querie
     return head;
   };
   each_head<T>(queries, keys, options, d_k, d_v,
-               [&](const Dropout& drop, std::int64_t at, auto of_q, auto of_k, auto of_v, auto of_c) {
-                 attend_forward<T>(head_of(drop, of_q(q.value()), of_k(k.value()), of_v(v.value())),
-                                   scores ? scores + at : nullptr, weights + at, of_c(context));
+               [&](const HeadPlace& at, auto of_q, auto of_k, auto of_v, auto of_c) {
+                 const auto head = head_of(at.drop, of_q(q.value()), of_k(k.value()), of_v(v.value()));
+                 const RowEdit<T> rows = edit ? rows_of(*edit, at) : RowEdit<T>{};
+                 attend_forward_edited<T>(head, edit ? &rows : nullptr, scores ? scores + at.offset : nullptr,
+                                          weights + at.offset, of_c(context));
                });
   tape.on_backward(y, [=, &tape, &queries, &keys] {
     Matrix<const T> d_context = tape.gradient(y);
     Matrix<T> d_q = tape.gradient(q), d_k_all = tape.gradient(k), d_v_all = tape.gradient(v);
     each_head<T>(queries, keys, options, d_k, d_v,
-                 [&](const Dropout& drop, std::int64_t at, auto of_q, auto of_k, auto of_v, auto of_c) {
-                   attend_backward<T>(head_of(drop, of_q(q.value()), of_k(k.value()), of_v(v.value())),
-                                      weights + at, of_c(d_context), of_q(d_q), of_k(d_k_all), of_v(d_v_all));
+                 [&](const HeadPlace& at, auto of_q, auto of_k, auto of_v, auto of_c) {
+                   attend_backward<T>(head_of(at.drop, of_q(q.value()), of_k(k.value()), of_v(v.value())),
+                                      weights + at.offset, of_c(d_context), of_q(d_q), of_k(d_k_all),
+                                      of_v(d_v_all));
                  });
   });
   const auto size = static_cast<std::size_t>(count);
@@ -87,8 +109,9 @@ AttentionResult<T> attention(Var<T> q, Var<T> k, Var<T> v, const Packing& querie
 }
 
 template AttentionResult<float> attention(Var<float>, Var<float>, Var<float>, const Packing&, const Packing&,
-                                          const AttentionOptions&);
+                                          const AttentionOptions&, const AttentionEdit<float>*);
 template AttentionResult<double> attention(Var<double>, Var<double>, Var<double>, const Packing&,
-                                           const Packing&, const AttentionOptions&);
+                                           const Packing&, const AttentionOptions&,
+                                           const AttentionEdit<double>*);
 
 }  // namespace heed

@@ -186,6 +186,12 @@ void add_gradient(Tape<T>& tape, Var<T> v, Matrix<const T> d) {
 }
 
 template <class T>
+Var<T> without_gradient(Var<T> changed) {
+  if (changed.tape().with_gradients()) fail("recurrent: a value that is changed has no gradient");
+  return changed;
+}
+
+template <class T>
 Matrix<const T> value_or_none(Var<T> v) {
   return v ? v.value() : Matrix<const T>();
 }
@@ -193,11 +199,13 @@ Matrix<const T> value_or_none(Var<T> v) {
 }  // namespace
 
 template <class T>
-Var<T> CellSteps<T>::operator()(Var<T> x, Var<T> state, Var<T> extra) {
+Var<T> CellSteps<T>::operator()(Var<T> x, Var<T> state, Var<T> extra, const CellLooks<T>& looks) {
   Tape<T>& tape = end_.tape();
   Var<T> y = tape.result(state.rows(), state.cols());
   const std::size_t step =
-      run_->forward(x.value(), value_or_none(extra), state.value(), tape.mutable_value(y));
+      run_->forward(x.value(), value_or_none(extra), state.value(), tape.mutable_value(y), looks.edit);
+  if (looks.gates) *looks.gates = run_->gates(step);
+  if (looks.edit) return without_gradient(y);
   tape.on_backward(y, [=, run = run_, end = end_, &tape] {
     const Matrix<T> d_state = tape.gradient(y);  // not needed again
     run->backward(step, state.value(), y.value(), d_state);
@@ -211,7 +219,7 @@ Var<T> CellSteps<T>::operator()(Var<T> x, Var<T> state, Var<T> extra) {
 
 template <class T>
 Var<T> cell_layer(const CellParameters<T>& parameters, Var<T> x, std::span<const std::int64_t> first,
-                  Var<T> start, Var<T> extra) {
+                  Var<T> start, Var<T> extra, const CellLooks<T>& looks) {
   Tape<T>& tape = x.tape();
   const auto steps = static_cast<std::int64_t>(first.size()) - 1;
   const std::int64_t width = state_width(parameters);
@@ -234,8 +242,11 @@ Var<T> cell_layer(const CellParameters<T>& parameters, Var<T> x, std::span<const
   };
   for (std::int64_t t = 0; t < steps; ++t) {
     const Matrix<const T> more = extra ? of_step(extra.value(), t) : Matrix<const T>();
-    run->forward(of_step(x.value(), t), more, before(y.value(), t), of_step(tape.mutable_value(y), t));
+    run->forward(of_step(x.value(), t), more, before(y.value(), t), of_step(tape.mutable_value(y), t),
+                 looks.edit);
   }
+  if (looks.gates) *looks.gates = run->gates();
+  if (looks.edit) return without_gradient(y);
   tape.on_backward(y, [=, &tape] {
     const Matrix<T> d_y = tape.gradient(y);  // not needed again
     for (std::int64_t t = steps - 1; t >= 0; --t) {
@@ -352,7 +363,7 @@ Var<T> weighted_sum(Var<T> alpha, Var<T> m, const StepKeys& queries) {
   template Var<T> maxout(Var<T>);                                                                     \
   template class CellSteps<T>;                                                                        \
   template Var<T> cell_layer(const CellParameters<T>&, Var<T>, std::span<const std::int64_t>, Var<T>, \
-                             Var<T>);                                                                 \
+                             Var<T>, const CellLooks<T>&);                                            \
   template class StepLinear<T>;                                                                       \
   template Var<T> additive_scores(Var<T>, Var<T>, Var<T>, const StepKeys&);                           \
   template Var<T> softmax(Var<T>);                                                                    \

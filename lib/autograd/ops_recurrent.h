@@ -53,6 +53,13 @@ class StepLinear {
   std::shared_ptr<Rows> rows_;
 };
 
+/// Those who look at what lies within a cell.
+template <class T>
+struct CellLooks {
+  Matrix<const T>* gates = nullptr;  ///< if given, becomes the gates' values (CellRun::gates)
+  CellEdit<T> edit;                  ///< if given, changes values; there are no gradients then
+};
+
 /// A recurrent cell, step by step. The gradients of its parameters are taken at the end, as StepLinear's.
 template <class T>
 class CellSteps {
@@ -60,8 +67,8 @@ class CellSteps {
   /// `rows`: how many rows all steps together have at most.
   CellSteps(const CellParameters<T>& parameters, std::int64_t rows);
   /// x [n, gates * d], state [n, state width] -> the next state. `extra`, like x or none, is added to the
-  /// products with U, x to what the gates make of them.
-  Var<T> operator()(Var<T> x, Var<T> state, Var<T> extra = {});
+  /// products with U, x to what the gates make of them. `looks`: who looks at what lies within.
+  Var<T> operator()(Var<T> x, Var<T> state, Var<T> extra = {}, const CellLooks<T>& looks = {});
 
  private:
   Var<T> end_;  ///< stands for all steps: its mirror image, recorded first, runs last
@@ -70,10 +77,10 @@ class CellSteps {
 
 /// All steps of a cell over rows in time order: step t has the rows first[t] .. first[t + 1] - 1, the first
 /// ones of step t - 1 going on. x and extra [rows, gates * d] as in CellSteps; start [rows of step 0, state
-/// width], or none for zeros -> the states after each row [rows, state width].
+/// width], or none for zeros -> the states after each row [rows, state width]. `looks` as in CellSteps.
 template <class T>
 Var<T> cell_layer(const CellParameters<T>& parameters, Var<T> x, std::span<const std::int64_t> first,
-                  Var<T> start = {}, Var<T> extra = {});
+                  Var<T> start = {}, Var<T> extra = {}, const CellLooks<T>& looks = {});
 
 /// Scores are matrices [n, longest sentence], -infinity where a query does not look.
 

@@ -1,6 +1,7 @@
 #include "autograd/recurrent_cell.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/error.h"
 #include "tensor/gemm.h"
@@ -133,7 +134,7 @@ void CellRun<T>::multiply_backward(std::size_t step, GateRange gates, T beta, Ma
 
 template <class T>
 std::size_t CellRun<T>::forward(Matrix<const T> x, Matrix<const T> extra, Matrix<const T> before,
-                                Matrix<T> after) {
+                                Matrix<T> after, const CellEdit<T>& edit) {
   const std::int64_t first = used_, n = after.rows;
   if (first + n > rows_ || x.rows != n || before.rows != n || x.cols != gates_.cols ||
       before.cols != after.cols || (extra.data && (extra.rows != n || extra.cols != x.cols)) ||
@@ -152,27 +153,65 @@ std::size_t CellRun<T>::forward(Matrix<const T> x, Matrix<const T> extra, Matrix
   switch (parameters_.cell) {
     case Cell::rnn:
       rnn_forward<T>(x, gates, after);
+      if (edit) edit(step, 0, after);
       break;
     case Cell::gru: {
       const Matrix<T> reset = of_step(second_, step);
       gru_gates<T>(x, gates, h, reset);
+      if (edit) {
+        for (int gate : {0, 1}) edit_gate(edit, step, gate);
+        fill_rows<T>(0, reset);
+        multiply_add<T>(columns(gates, {1, 1}), h, reset);
+      }
       multiply(step, kCandidate, reset, extra);
       gru_state<T>(x, gates, h_prev, after);
+      if (!edit) break;
+      edit_gate(edit, step, 2);
+      mix(step, h_prev, after);
       break;
     }
     case Cell::gru_reset_after:
       gru_after_forward<T>(x, gates, parameters_.candidate_bias.value(), h_prev, of_step(second_, step),
                            after);
+      if (!edit) break;
+      for (int gate : {0, 1}) edit_gate(edit, step, gate);
+      for (std::int64_t i = 0; i < n; ++i) {  // g = tanh(x + r * what r stands before)
+        for (std::int64_t j = 0; j < d_; ++j)
+          gates(i, 2 * d_ + j) =
+              std::tanh(x(i, 2 * d_ + j) + gates(i, d_ + j) * of_step(second_, step)(i, j));
+      }
+      edit_gate(edit, step, 2);
+      mix(step, h_prev, after);
       break;
     case Cell::lstm: {
       const Matrix<T> c = after.columns(d_, d_);
       lstm_memory<T>(x, gates, peepholes(), before.columns(d_, d_), c);
+      if (edit) {
+        if (parameters_.peepholes[0]) fail("the values within an LSTM with peepholes cannot be changed");
+        for (int gate : {0, 1, 2, 3}) edit_gate(edit, step, gate);
+        fill_rows<T>(0, c);
+        multiply_add<T>(columns(gates, {1, 1}), before.columns(d_, d_), c);
+        multiply_add<T>(columns(gates, {0, 1}), columns(gates, {3, 1}), c);
+        edit(step, kCellC, c);
+      }
       if (normed_c_.data) norms_.back().forward(first, c, of_step(normed_c_, step));
       lstm_output<T>(gates, normed_c_.data ? of_step(normed_c_, step) : c, after.columns(0, d_));
       break;
     }
   }
+  if (edit) edit(step, kCellH, after.columns(0, d_));
   return step;
+}
+
+template <class T>
+void CellRun<T>::mix(std::size_t step, Matrix<const T> h_prev, Matrix<T> h) const {
+  const Matrix<const T> gates = of_step(gates_, step);
+  for (std::int64_t i = 0; i < h.rows; ++i) {
+    for (std::int64_t j = 0; j < d_; ++j) {
+      const T z = gates(i, j);
+      h(i, j) = (1 - z) * h_prev(i, j) + z * gates(i, 2 * d_ + j);
+    }
+  }
 }
 
 template <class T>

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "autograd/step_norm.h"
@@ -36,6 +37,12 @@ struct CellParameters {
   Dropout drop;  ///< on h' in the products with U: a mask for each row of the first step, kept by all steps
 };
 
+/// What a step computes besides its gates, which are numbered from 0.
+inline constexpr int kCellH = -1, kCellC = -2;
+/// Changes what step `step` computed, a gate or one of the above [n, d], before anything is computed from it.
+template <class T>
+using CellEdit = std::function<void(std::size_t step, int which, Matrix<T> value)>;
+
 /// Of a state: h, and for the LSTM h and c side by side.
 template <class T>
 std::int64_t state_width(const CellParameters<T>& parameters) {
@@ -52,10 +59,15 @@ class CellRun {
   CellRun(const CellParameters<T>& parameters, std::int64_t rows);
 
   /// A step: `extra` [n, gates * d], or none, is added to the products U h', x [n, gates * d] to what the
-  /// gates make of them; `before` and `after` [n, state width]. Returns the step's number.
-  std::size_t forward(Matrix<const T> x, Matrix<const T> extra, Matrix<const T> before, Matrix<T> after);
+  /// gates make of them; `before` and `after` [n, state width]. `edit` may be empty; steps that it changed
+  /// have no way back. Returns the step's number.
+  std::size_t forward(Matrix<const T> x, Matrix<const T> extra, Matrix<const T> before, Matrix<T> after,
+                      const CellEdit<T>& edit = {});
   /// Turns the gradient of `after` into that of `before`, in place.
   void backward(std::size_t step, Matrix<const T> before, Matrix<const T> after, Matrix<T> d_state);
+  /// The gates' values of a step, of all steps; of rnn, which keeps none, what its only gate is made of.
+  Matrix<const T> gates(std::size_t step) const { return of_step(gates_, step); }
+  Matrix<const T> gates() const { return gates_.row_range(0, used_); }
   /// The gradient of a step's x, when backward() has passed it.
   Matrix<const T> d_x(std::size_t step) const { return of_step(d_sums_, step); }
   Matrix<const T> d_extra(std::size_t step) const { return of_step(d_extra_, step); }
@@ -87,6 +99,11 @@ class CellRun {
   void multiply_backward(std::size_t step, GateRange gates, T beta, Matrix<T> d_input);
   void lstm_through_output(std::size_t step, Matrix<const T> c, Matrix<T> d_state);
   Peepholes<T> peepholes() const;
+  void edit_gate(const CellEdit<T>& edit, std::size_t step, int gate) {
+    edit(step, gate, columns(of_step(gates_, step), {gate, 1}));
+  }
+  /// h from z and g.
+  void mix(std::size_t step, Matrix<const T> h_prev, Matrix<T> h) const;
   void start_backward();
   bool two_products() const { return parameters_.cell == Cell::gru; }
 

@@ -7,6 +7,7 @@
 #include "draw/listing.h"
 #include "draw/output.h"
 #include "draw/table.h"
+#include "draw/table_map.h"
 #include "draw/walk.h"
 #include "io/text_writer.h"
 
@@ -58,6 +59,9 @@ std::vector<Form> given_forms(const DumpOptions& o) {
 
 void check(const DumpOptions& options, const std::vector<Form>& forms) {
   if (options.tsv && options.json) fail<UsageError>("--tsv and --json exclude each other");
+  const bool draws_map = forms.empty() ? wants_pictures(options) : options.heatmap;
+  if (options.table && !draws_map)
+    fail<UsageError>("--table says what the heat map is made of: it goes with --heatmap or a picture");
   if (forms.size() > 1) fail<UsageError>(forms[0].name, " and ", forms[1].name, " exclude each other");
   if (!options.html.empty() &&
       (wants_pictures(options) || (options.output != "-" && options.output != options.html))) {
@@ -114,14 +118,24 @@ void dump_table(const DumpOptions& options) {
 
 }  // namespace
 
-void dump_figure(const DumpOptions& options) {
+namespace {
+
+Heatmap figure_of_tensor(const DumpOptions& options) {
   io::FrameReader reader(options.input);
   std::optional<Heatmap> figure;
   visit_single(
       options, reader, complete_for_picture, "a picture",
       [&](const TensorMap& frame, const Slice& slice) { figure = heatmap_of(frame, slice, options.figure); });
-  write_drawing(options, {[&](PictureFormat format) { return draw_heatmap(*figure, format); },
-                          [&](const Terminal& terminal) { return draw_on_terminal(*figure, terminal); }});
+  return *figure;
+}
+
+}  // namespace
+
+void dump_figure(const DumpOptions& options) {
+  const Heatmap figure = options.table ? heatmap_of_table(read_columns(options.input, ""), options.figure)
+                                       : figure_of_tensor(options);
+  write_drawing(options, {[&](PictureFormat format) { return draw_heatmap(figure, format); },
+                          [&](const Terminal& terminal) { return draw_on_terminal(figure, terminal); }});
 }
 
 void dump(DumpOptions options) {

@@ -24,6 +24,7 @@ struct DumpOptions {
   bool list = false, tsv = false, json = false, heatmap = false;
   bool npy = false, stats = false, histogram = false;
   bool curves = false, bars = false;  ///< of a table (draw/columns.h); bars with `top`: of the strongest
+  bool table = false;                 ///< the heat map is that of a table
   bool arcs = false;
   bool graph = false;      ///< of a model file, or of the stages of an attention; as text: for Graphviz
   std::int64_t top = 0;    ///< the strongest along the last dimension, and arcs of each query; 0: all

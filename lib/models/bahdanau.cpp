@@ -5,7 +5,6 @@
 #include "models/bahdanau_decoder.h"
 #include "models/bahdanau_stepper.h"
 #include "nn/maxout_readout.h"
-#include "nn/step_attention.h"
 
 namespace heed {
 
@@ -77,6 +76,7 @@ Encoded<T> Bahdanau<T>::encode(Pass<T>& pass, const Encoded<T>& input, std::int6
     Var<T> forward = recurrent(layer / "forward", config_.encoder(), h, rows, Direction::forward).h;
     Var<T> backward = recurrent(layer / "backward", config_.encoder(), h, rows, Direction::backward).h;
     h = drop_out(side_by_side(forward, backward), encoder.dropout(config_.dropout));
+    h = layer.name("output", h, rows);
   }
   return {last == config_.n_encoder_layers ? encoder.name("output", h, rows) : h, &rows, {}};
 }
@@ -91,28 +91,21 @@ Var<T> Bahdanau<T>::decode(Pass<T>& pass, const Encoded<T>& memory, const Packed
   BahdanauSteps<T> f(pass, config_, source, order.rows());
   Var<T> embedded = this->embed(pass, Side::target, {shifted_right(target), target.rows});  // E y_(i-1)
   Var<T> input = f.input(select_rows<T>({embedded}, order.to_time_order()));
-  Var<T> s = select_rows<T>({initial_state(pass, config_, source)}, order.to_first_step());
+  Var<T> s =
+      select_rows<T>({initial_state(pass, config_, memory.states, source_rows)}, order.to_first_step());
 
-  std::vector<Var<T>> w_a_s, e, alpha, c, s_before, s_after;
+  std::vector<Var<T>> c, s_before, s_after;
   for (std::int64_t i = 0; i < order.steps(); ++i) {
     s = tape.row_range(s, 0, order.active(i));
     s_before.push_back(f.hidden(s));
-    const auto step = f(tape.row_range(input, order.first(i), order.active(i)), s, order.sentences(i));
+    const auto step =
+        f(tape.row_range(input, order.first(i), order.active(i)), s, order.rows_of(i, target.rows));
     s = step.s;
     s_after.push_back(f.hidden(s));
-    w_a_s.push_back(step.w_a_s);
-    e.push_back(step.e);
-    alpha.push_back(step.alpha);
     c.push_back(step.c);
   }
   Scope<T> decoder = Scope<T>(pass) / "decoder", layer = decoder / "layer_0";
-  Scope<T> align = layer / "cross_attention";
-  if (align.wants("query")) align.name("query", select_rows(w_a_s, order.to_packed()), target.rows);
-  align.name("key", source.u_a_h, source_rows);
-  align.name("value", memory.states, source_rows);
-  name_step_attention(align, "scores", e, order.to_packed(), target.rows, source_rows);
-  name_step_attention(align, "weights", alpha, order.to_packed(), target.rows, source_rows);
-  Var<T> context = align.name("context", select_rows(c, order.to_packed()), target.rows);
+  Var<T> context = select_rows(c, order.to_packed());
   Var<T> state = layer.name("output", select_rows(s_after, order.to_packed()), target.rows);
   if (config_.readout_state == "previous") state = select_rows(s_before, order.to_packed());
   Scope<T> readout = decoder / "readout";
@@ -121,8 +114,8 @@ Var<T> Bahdanau<T>::decode(Pass<T>& pass, const Encoded<T>& memory, const Packed
 }
 
 template <class T>
-std::unique_ptr<Stepper<T>> Bahdanau<T>::stepper(const Encoded<T>& memory) const {
-  return std::make_unique<BahdanauStepper<T>>(*this, memory);
+std::unique_ptr<Stepper<T>> Bahdanau<T>::stepper(const Encoded<T>& memory, const Editor<T>* editor) const {
+  return std::make_unique<BahdanauStepper<T>>(*this, memory, editor);
 }
 
 template class Bahdanau<float>;

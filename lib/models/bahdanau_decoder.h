@@ -18,19 +18,20 @@ template <class T>
 Annotations<T> annotate(Pass<T>& pass, Var<T> h, const Packing& rows) {
   Scope<T> align = Scope<T>(pass) / "decoder" / "layer_0" / "cross_attention";
   Var<T> bias = align.has("query/bias") ? align.parameter("query/bias") : Var<T>();
-  return {h, linear(h, align.parameter("key/weight"), bias), &rows};
+  Var<T> u_a_h = align.name("key", linear(h, align.parameter("key/weight"), bias), rows);
+  return {align.name("value", h, rows), u_a_h, &rows};
 }
 
 /// s_0 = tanh(W_s h_1 + b), h_1 of the backward layer: [sentences, state width].
 template <class T>
-Var<T> initial_state(Pass<T>& pass, const BahdanauConfig& config, const Annotations<T>& source) {
+Var<T> initial_state(Pass<T>& pass, const BahdanauConfig& config, Var<T> h, const Packing& rows) {
   const std::int64_t n = config.d_hidden;
   std::vector<RowOf> first_rows;
-  for (std::int64_t s = 0; s < source.rows->sentences(); ++s)
-    first_rows.push_back({0, source.rows->offset(s)});
-  Var<T> h_1 = select_rows<T>({pass.tape->columns(source.h, n, n)}, first_rows);
+  for (std::int64_t s = 0; s < rows.sentences(); ++s) first_rows.push_back({0, rows.offset(s)});
+  Var<T> h_1 = select_rows<T>({pass.tape->columns(h, n, n)}, first_rows);
   Scope<T> scope = Scope<T>(pass) / "decoder" / "initial";
-  return linear(h_1, scope.parameter("weight"), scope.parameter("bias"), Activation::tanh);
+  Var<T> s_0 = linear(h_1, scope.parameter("weight"), scope.parameter("bias"), Activation::tanh);
+  return scope.name_sentences("output", s_0);
 }
 
 /// The recurrence of appendix A.1.2 and A.2.2, step by step.
@@ -47,23 +48,20 @@ class BahdanauSteps {
         c_((layer_ / "state" / "context").stacked(config.decoder().gates(), "weight"), rows) {}
 
   struct Step {
-    Var<T> w_a_s;     ///< W_a s_(i-1) [n, n']
-    Var<T> e, alpha;  ///< [n, longest source]
-    Var<T> c;         ///< [n, 2 n]
-    Var<T> s;         ///< the new state
+    Var<T> c;  ///< [n, 2 n]
+    Var<T> s;  ///< the new state
   };
   /// What f gets from the words: W E y_(i-1) + b for the rows of any number of steps.
   Var<T> input(Var<T> embedded) const { return state_.input(embedded); }
-  /// Row i belongs to sentence sentences[i].
-  Step operator()(Var<T> input, Var<T> s_prev, std::span<const std::int64_t> sentences) {
-    const StepKeys at{sentences, source_.rows};
-    Step step;
-    step.w_a_s = w_a_(state_.hidden(s_prev));
-    step.e = additive_scores(step.w_a_s, source_.u_a_h, align_.parameter("score/weight"), at);  // A.1.2
-    step.alpha = softmax(step.e);                                                               // eq. 6
-    step.c = weighted_sum(step.alpha, source_.h, at);                                           // eq. 5
-    step.s = state_.step(c_(step.c, input), s_prev);                                            // A.1.1
-    return step;
+  Step operator()(Var<T> input, Var<T> s_prev, const StepRows& rows) {
+    const AtStep<T> at_step(layer_.pass(), rows);
+    const StepKeys at{rows.sentences, source_.rows};
+    Var<T> w_a_s = align_.name("query", w_a_(state_.hidden(s_prev)));                        // [n, n']
+    Var<T> e = additive_scores(w_a_s, source_.u_a_h, align_.parameter("score/weight"), at);  // A.1.2
+    e = align_.name_attention("scores", e, *source_.rows);                       // [n, longest source]
+    Var<T> alpha = align_.name_attention("weights", softmax(e), *source_.rows);  // eq. 6
+    Var<T> c = align_.name("context", weighted_sum(alpha, source_.h, at));       // eq. 5 [n, 2 n]
+    return {c, state_.step(c_(c, input), s_prev)};                               // A.1.1
   }
   Var<T> hidden(Var<T> state) const { return state_.hidden(state); }
 

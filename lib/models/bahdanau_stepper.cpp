@@ -16,13 +16,17 @@ std::vector<T> copy_of(Var<T> dense) {
 }  // namespace
 
 template <class T>
-BahdanauStepper<T>::BahdanauStepper(const Bahdanau<T>& model, const Encoded<T>& memory)
-    : model_(model), source_rows_(*memory.rows), h_(copy_of(memory.states)) {
+BahdanauStepper<T>::BahdanauStepper(const Bahdanau<T>& model, const Encoded<T>& memory,
+                                    const Editor<T>* editor)
+    : model_(model), source_rows_(*memory.rows) {
   pass_.tape = &tape_;
   pass_.parameters = &model.parameters();
-  const Annotations<T> source = annotate(pass_, tape_.constant(memory.states.value()), source_rows_);
+  pass_.editor = editor;
+  Var<T> h = tape_.constant(memory.states.value());
+  const Annotations<T> source = annotate(pass_, h, source_rows_);
+  h_ = copy_of(source.h);
   u_a_h_ = copy_of(source.u_a_h);
-  states_ = copy_of(initial_state(pass_, model.config(), source));
+  states_ = copy_of(initial_state(pass_, model.config(), h, source_rows_));
   for (std::int64_t s = 0; s < source_rows_.sentences(); ++s) sentences_.push_back(s);
 }
 
@@ -43,6 +47,8 @@ Matrix<const T> BahdanauStepper<T>::step(std::span<const std::int32_t> tokens,
   }
   Var<T> s_prev = select_rows<T>({tape_.constant({states_.data(), before, width})}, origin);
   sentences_ = std::move(sentences);
+  const StepRows step_rows{sentences_, steps_++, nullptr, false, {}};
+  const AtStep<T> at(pass_, step_rows);
 
   const Annotations<T> source{tape_.constant({h_.data(), rows, model_.d_model()}),
                               tape_.constant({u_a_h_.data(), rows, config.d_align}), &source_rows_};
@@ -50,12 +56,13 @@ Matrix<const T> BahdanauStepper<T>::step(std::span<const std::int32_t> tokens,
   PackedTokens words;
   words.append(tokens);
   Var<T> embedded = model_.embed(pass_, Side::target, words);
-  const auto step = f(f.input(embedded), s_prev, sentences_);
+  const auto step = f(f.input(embedded), s_prev, step_rows);
   states_ = copy_of(step.s);
-  Var<T> s = f.hidden(config.readout_state == "previous" ? s_prev : step.s);
-  Scope<T> readout = Scope<T>(pass_) / "decoder" / "readout";
-  return model_.logits(pass_, maxout_readout(readout, s, embedded, readout_context(readout, step.c), 0))
-      .value();
+  Scope<T> decoder = Scope<T>(pass_) / "decoder", readout = decoder / "readout";
+  Var<T> s = (decoder / "layer_0").name("output", f.hidden(step.s));
+  if (config.readout_state == "previous") s = f.hidden(s_prev);
+  Var<T> t = maxout_readout(readout, s, embedded, readout_context(readout, step.c), 0);
+  return model_.logits(pass_, decoder.name("output", t)).value();
 }
 
 template class BahdanauStepper<float>;

@@ -10,7 +10,7 @@ namespace heed {
 template <class T>
 class BahdanauStepper final : public Stepper<T> {
  public:
-  BahdanauStepper(const Bahdanau<T>& model, const Encoded<T>& memory);
+  BahdanauStepper(const Bahdanau<T>& model, const Encoded<T>& memory, const Editor<T>* editor);
   Matrix<const T> step(std::span<const std::int32_t> tokens, std::span<const std::int64_t> parents) override;
 
  private:
@@ -21,6 +21,7 @@ class BahdanauStepper final : public Stepper<T> {
   std::vector<T> h_, u_a_h_;             ///< of Annotations
   std::vector<T> states_;                ///< of the hypotheses of the last step [n, state width]
   std::vector<std::int64_t> sentences_;  ///< theirs
+  std::int64_t steps_ = 0;
 };
 
 }  // namespace heed

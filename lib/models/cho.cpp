@@ -41,9 +41,11 @@ Var<T> readout(Pass<T>& pass, Var<T> h, Var<T> embedded, Var<T> from_c, double d
 template <class T>
 class ChoStepper final : public Stepper<T> {
  public:
-  ChoStepper(const Cho<T>& model, const Encoded<T>& memory) : model_(model) {
+  ChoStepper(const Cho<T>& model, const Encoded<T>& memory, const Editor<T>* editor)
+      : model_(model), sentences_(memory.rows->sentences()) {
     pass_.tape = &tape_;
     pass_.parameters = &model.parameters();
+    pass_.editor = editor;
     Var<T> last = tape_.constant(memory.final_states.at(0).value());
     const FromSummary<T> c = read_summary(pass_, model.config(), last);
     kept_.keep({c.first_state, c.gates, c.readout});
@@ -53,6 +55,7 @@ class ChoStepper final : public Stepper<T> {
     tape_.reset();
     const std::vector<Var<T>> kept = kept_.take(tape_, parents);
     const FromSummary<T> c{kept[0], kept[1], kept[2]};
+    const AtStep<T> at(pass_, sentences_.next(parents));
     PackedTokens words;  // sentences of one word
     for (std::int32_t token : tokens) words.append({&token, 1});
     Var<T> embedded = model_.embed(pass_, Side::target, words);
@@ -60,7 +63,9 @@ class ChoStepper final : public Stepper<T> {
         recurrent(Scope<T>(pass_) / "decoder" / "layer_0" / "state", config.decoder(), embedded, words.rows,
                   Direction::forward, c.first_state, c.gates);
     kept_.keep({state.last, c.gates, c.readout});
-    return model_.logits(pass_, readout(pass_, state.h, embedded, c.readout, 0)).value();
+    Scope<T> decoder = Scope<T>(pass_) / "decoder";
+    Var<T> h = (decoder / "layer_0").name("output", state.h);
+    return model_.logits(pass_, decoder.name("output", readout(pass_, h, embedded, c.readout, 0))).value();
   }
 
  private:
@@ -68,6 +73,7 @@ class ChoStepper final : public Stepper<T> {
   Tape<T> tape_;
   Pass<T> pass_;
   HypothesisStates<T> kept_;
+  HypothesisSentences sentences_;
 };
 
 /// Packed rows that each take the row of their sentence.
@@ -139,14 +145,14 @@ Var<T> Cho<T>::decode(Pass<T>& pass, const Encoded<T>& memory, const PackedToken
   Var<T> h = recurrent(layer / "state", config.decoder(), embedded, target.rows, Direction::forward,
                        c.first_state, select_rows<T>({c.gates}, each_row))
                  .h;
-  layer.name("output", h, target.rows);
+  h = layer.name("output", h, target.rows);
   Var<T> t = readout(pass, h, embedded, select_rows<T>({c.readout}, each_row), config.dropout);
   return decoder.name("output", t, target.rows);
 }
 
 template <class T>
-std::unique_ptr<Stepper<T>> Cho<T>::stepper(const Encoded<T>& memory) const {
-  return std::make_unique<ChoStepper<T>>(*this, memory);
+std::unique_ptr<Stepper<T>> Cho<T>::stepper(const Encoded<T>& memory, const Editor<T>* editor) const {
+  return std::make_unique<ChoStepper<T>>(*this, memory, editor);
 }
 
 template class Cho<float>;

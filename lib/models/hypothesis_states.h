@@ -1,13 +1,40 @@
 // What a stepper keeps of its hypotheses from one step to the next: matrices with a row for each of them.
 #pragma once
 
+#include <numeric>
 #include <span>
 #include <vector>
 
 #include "autograd/ops_recurrent.h"
 #include "base/error.h"
+#include "nn/watch.h"
 
 namespace heed {
+
+/// Which sentence each hypothesis belongs to, and how long they are.
+class HypothesisSentences {
+ public:
+  explicit HypothesisSentences(std::int64_t count) : sentences_(static_cast<std::size_t>(count)) {
+    std::iota(sentences_.begin(), sentences_.end(), 0);
+  }
+  /// The rows of the next step; parents as in Stepper::step. Throws Error when there is no such hypothesis.
+  StepRows next(std::span<const std::int64_t> parents) {
+    std::vector<std::int64_t> sentences;
+    for (std::int64_t parent : parents) {
+      if (parent < 0 || parent >= static_cast<std::int64_t>(sentences_.size()))
+        fail("step: continues ", parent, " of ", sentences_.size(), " hypotheses");
+      sentences.push_back(sentences_[static_cast<std::size_t>(parent)]);
+    }
+    sentences_ = std::move(sentences);
+    return {sentences_, steps_++, nullptr, false, {}};
+  }
+  std::span<const std::int64_t> sentences() const { return sentences_; }
+  std::int64_t steps() const { return steps_; }
+
+ private:
+  std::vector<std::int64_t> sentences_;
+  std::int64_t steps_ = 0;
+};
 
 template <class T>
 class HypothesisStates {

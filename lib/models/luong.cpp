@@ -1,13 +1,10 @@
 #include "models/luong.h"
 
-#include <numeric>
-
 #include "base/check.h"
 #include "base/error.h"
 #include "models/hypothesis_states.h"
 #include "models/luong_decoder.h"
 #include "nn/recurrent_stack.h"
-#include "nn/step_attention.h"
 
 namespace heed {
 
@@ -122,40 +119,21 @@ Encoded<T> Luong<T>::encode(Pass<T>& pass, const Encoded<T>& input, std::int64_t
     x.states = layer.name("output", drop_out(out.h, layer.dropout(config_.dropout)), *x.rows);
     x.final_states.push_back(out.last);
   }
-  if (last == config_.n_layers) encoder.name("output", x.states, *x.rows);
+  if (last == config_.n_layers) x.states = encoder.name("output", x.states, *x.rows);
   return x;
 }
 
 namespace {
 
-/// What the decoder computed for all words: parts, and the row of each word in them.
+/// With input feeding: each step reads h~ of the one before (section 3.3). h~ of the packed words.
 template <class T>
-struct Decoded {
-  std::vector<std::vector<Var<T>>> hidden;  ///< of each layer, unless it was named already
-  std::vector<Attended<T>> attended;
-  std::vector<RowOf> rows;  ///< of the packed words
-
-  /// One of Attended's values, for the packed words.
-  Var<T> packed(Var<T> Attended<T>::*value) const { return select_rows(parts(value), rows); }
-  std::vector<Var<T>> parts(Var<T> Attended<T>::*value) const {
-    std::vector<Var<T>> list;
-    for (const Attended<T>& part : attended) list.push_back(part.*value);
-    return list;
-  }
-};
-
-/// With input feeding: each step reads h~ of the one before (section 3.3).
-template <class T>
-Decoded<T> step_by_step(Pass<T>& pass, const LuongConfig& config, const LuongSource<T>& source,
-                        const std::vector<Var<T>>& first_states, Var<T> embedded, const Packing& rows) {
+Var<T> step_by_step(Pass<T>& pass, const LuongConfig& config, const LuongSource<T>& source,
+                    const std::vector<Var<T>>& first_states, Var<T> embedded, const Packing& rows) {
   Tape<T>& tape = *pass.tape;
   const StepOrder order(rows);
   LuongSteps<T> decoder(pass, config, source, order.rows());
   const Var<T> input = select_rows<T>({decoder.input(embedded)}, order.to_time_order());
-  Decoded<T> result;
-  result.hidden.resize(first_states.size());
-  result.rows = order.to_packed();
-  std::vector<Var<T>> states;
+  std::vector<Var<T>> states, attentional;
   for (const Var<T>& state : first_states) states.push_back(select_rows<T>({state}, order.to_first_step()));
   Var<T> fed;
   for (std::int64_t t = 0; t < order.steps(); ++t) {
@@ -164,34 +142,28 @@ Decoded<T> step_by_step(Pass<T>& pass, const LuongConfig& config, const LuongSou
     if (fed) fed = tape.row_range(fed, 0, n);
     const std::vector<std::int64_t> times(static_cast<std::size_t>(n), t);
     const auto step =
-        decoder(tape.row_range(input, order.first(t), n), states, fed, {order.sentences(t), times});
+        decoder(tape.row_range(input, order.first(t), n), states, fed, {order.sentences(t), times, &rows});
     states = step.states;
-    fed = step.attended.attentional;
-    for (std::size_t l = 0; l < states.size(); ++l) result.hidden[l].push_back(decoder.hidden(states[l], l));
-    result.attended.push_back(step.attended);
+    fed = step.attentional;
+    attentional.push_back(fed);
   }
-  return result;
+  return select_rows(attentional, order.to_packed());
 }
 
 /// Without: the recurrence runs through all words before the attention looks at any.
 template <class T>
-Decoded<T> all_at_once(Pass<T>& pass, const LuongConfig& config, const LuongSource<T>& source,
-                       const std::vector<Var<T>>& first_states, Var<T> embedded, const Packing& rows) {
+Var<T> all_at_once(Pass<T>& pass, const LuongConfig& config, const LuongSource<T>& source,
+                   const std::vector<Var<T>>& first_states, Var<T> embedded, const Packing& rows) {
   const Scope<T> decoder = Scope<T>(pass) / "decoder";
   const StackOutput<T> stack = recurrent_stack(decoder, config.decoder(), 0, config.n_layers, embedded, rows,
                                                Direction::forward, config.dropout, first_states);
-  Decoded<T> result;
   std::vector<std::int64_t> sentences, times;
-  for (std::int64_t s = 0; s < rows.sentences(); ++s) {
-    for (std::int64_t t = 0; t < rows.length(s); ++t) {
-      result.rows.push_back({0, rows.offset(s) + t});
-      sentences.push_back(s);
-      times.push_back(t);
-    }
+  for (const Place& place : places_of(rows)) {
+    sentences.push_back(place.sentence);
+    times.push_back(place.position);
   }
   LuongAttention<T> attention(pass, config, source, rows.rows());
-  result.attended.push_back(attention(stack.h, {sentences, times}));
-  return result;
+  return attention(stack.h, {sentences, times, &rows});
 }
 
 }  // namespace
@@ -204,24 +176,9 @@ Var<T> Luong<T>::decode(Pass<T>& pass, const Encoded<T>& memory, const PackedTok
   const LuongSource<T> source = compare_with(pass, config_, memory.states, source_rows);
   const Var<T> embedded = this->embed(pass, Side::target, {shifted_right(target), target.rows});  // E y_(t-1)
   const auto decoded = config_.input_feeding ? step_by_step<T> : all_at_once<T>;
-  const Decoded<T> all = decoded(pass, config_, source, memory.final_states, embedded, target.rows);
-  for (std::size_t l = 0; l < all.hidden.size(); ++l) {
-    const Scope<T> layer = layer_scope(decoder, l);
-    if (layer.wants("output")) layer.name("output", select_rows(all.hidden[l], all.rows), target.rows);
-  }
-  const Scope<T> align = cross_attention_scope(pass, config_);
-  auto name = [&](const std::string& name, Var<T> Attended<T>::*value) {
-    if (align.wants(name)) align.name(name, all.packed(value), target.rows);
-  };
-  name("query", &Attended<T>::query);
-  align.name("key", source.key, source_rows);
-  align.name("value", memory.states, source_rows);
-  name_step_attention(align, "scores", all.parts(&Attended<T>::scores), all.rows, target.rows, source_rows);
-  name_step_attention(align, "weights", all.parts(&Attended<T>::weights), all.rows, target.rows, source_rows);
-  if (config_.attention == "local-p") name("position", &Attended<T>::position);
-  name("context", &Attended<T>::context);
   const Var<T> attentional =
-      drop_out(all.packed(&Attended<T>::attentional), decoder.dropout(config_.output_dropout));
+      drop_out(decoded(pass, config_, source, memory.final_states, embedded, target.rows),
+               decoder.dropout(config_.output_dropout));
   return decoder.name("output", attentional, target.rows);
 }
 
@@ -236,30 +193,27 @@ std::vector<T> copy_of(Matrix<const T> dense) {
 template <class T>
 class LuongStepper final : public Stepper<T> {
  public:
-  LuongStepper(const Luong<T>& model, const Encoded<T>& memory)
-      : model_(model),
-        source_rows_(*memory.rows),
-        sentences_(static_cast<std::size_t>(source_rows_.sentences())),
-        h_(copy_of(memory.states.value())) {
+  LuongStepper(const Luong<T>& model, const Encoded<T>& memory, const Editor<T>* editor)
+      : model_(model), source_rows_(*memory.rows), sentences_(source_rows_.sentences()) {
     pass_.tape = &tape_;
     pass_.parameters = &model.parameters();
-    const Var<T> h = tape_.constant(memory.states.value());
-    key_ = copy_of(compare_with(pass_, model.config(), h, source_rows_).key.value());
+    pass_.editor = editor;
+    const LuongSource<T> source =
+        compare_with(pass_, model.config(), tape_.constant(memory.states.value()), source_rows_);
+    h_ = copy_of(source.h.value());
+    key_ = copy_of(source.key.value());
     states_.keep(memory.final_states);
-    std::iota(sentences_.begin(), sentences_.end(), 0);
   }
   Matrix<const T> step(std::span<const std::int32_t> tokens, std::span<const std::int64_t> parents) override {
     tape_.reset();
     std::vector<Var<T>> states = states_.take(tape_, parents);
     Var<T> fed;
-    if (time_ > 0) {
+    if (sentences_.steps() > 0) {
       fed = states.back();
       states.pop_back();
     }
-    std::vector<std::int64_t> sentences;
-    for (std::int64_t parent : parents) sentences.push_back(sentences_[static_cast<std::size_t>(parent)]);
-    sentences_ = std::move(sentences);
-
+    const StepRows step_rows = sentences_.next(parents);
+    const AtStep<T> at(pass_, step_rows);
     const std::int64_t rows = source_rows_.rows();
     auto dense = [&](const std::vector<T>& values) {
       return tape_.constant({values.data(), rows, static_cast<std::int64_t>(values.size()) / rows});
@@ -268,12 +222,12 @@ class LuongStepper final : public Stepper<T> {
     LuongSteps<T> decoder(pass_, model_.config(), source, static_cast<std::int64_t>(tokens.size()));
     PackedTokens words;
     words.append(tokens);
-    const std::vector<std::int64_t> times(tokens.size(), time_++);
-    auto step =
-        decoder(decoder.input(model_.embed(pass_, Side::target, words)), states, fed, {sentences_, times});
-    step.states.push_back(step.attended.attentional);
+    const std::vector<std::int64_t> times(tokens.size(), step_rows.step);
+    auto step = decoder(decoder.input(model_.embed(pass_, Side::target, words)), states, fed,
+                        {step_rows.sentences, times});
+    step.states.push_back(step.attentional);
     states_.keep(step.states);
-    return model_.logits(pass_, step.attended.attentional).value();
+    return model_.logits(pass_, (Scope<T>(pass_) / "decoder").name("output", step.attentional)).value();
   }
 
  private:
@@ -282,16 +236,15 @@ class LuongStepper final : public Stepper<T> {
   Tape<T> tape_;
   Pass<T> pass_;
   HypothesisStates<T> states_;
-  std::vector<std::int64_t> sentences_;  ///< of the hypotheses
-  std::vector<T> h_, key_;               ///< of LuongSource
-  std::int64_t time_ = 0;
+  HypothesisSentences sentences_;
+  std::vector<T> h_, key_;  ///< of LuongSource
 };
 
 }  // namespace
 
 template <class T>
-std::unique_ptr<Stepper<T>> Luong<T>::stepper(const Encoded<T>& memory) const {
-  return std::make_unique<LuongStepper<T>>(*this, memory);
+std::unique_ptr<Stepper<T>> Luong<T>::stepper(const Encoded<T>& memory, const Editor<T>* editor) const {
+  return std::make_unique<LuongStepper<T>>(*this, memory, editor);
 }
 
 template class Luong<float>;

@@ -98,7 +98,7 @@ class Luong final : public RecurrentModel<T, LuongConfig> {
   Encoded<T> encode(Pass<T>& pass, const Encoded<T>& input, std::int64_t first,
                     std::int64_t last) const override;
   Var<T> decode(Pass<T>& pass, const Encoded<T>& memory, const PackedTokens& target) const override;
-  std::unique_ptr<Stepper<T>> stepper(const Encoded<T>& memory) const override;
+  std::unique_ptr<Stepper<T>> stepper(const Encoded<T>& memory, const Editor<T>* editor) const override;
 
  private:
   void declare_parameters();

@@ -46,22 +46,15 @@ LuongSource<T> compare_with(Pass<T>& pass, const LuongConfig& config, Var<T> h, 
   if (config.score == "general") key = linear(h, pass.tape->transposed(align.parameter("score/weight")), {});
   if (config.score == "concat") key = linear(h, concat_half(align, ConcatHalf::source), {});
   if (config.score == "additive") key = linear(h, align.parameter("key/weight"), {});
-  return {h, key, &rows};
+  return {align.name("value", h, rows), align.name("key", key, rows), &rows};
 }
 
 /// Whose states are attended from: row i of the states is step times[i] of sentence sentences[i].
 struct Asking {
   std::span<const std::int64_t> sentences, times;
-};
+  const Packing* rows = nullptr;  ///< of all words; none while hypotheses still grow
 
-/// What one call of the attention computed, a row for each state.
-template <class T>
-struct Attended {
-  Var<T> query;            ///< what the keys are compared with
-  Var<T> scores, weights;  ///< [n, longest source]
-  Var<T> position;         ///< local-p: p_t [n, 1]
-  Var<T> context;          ///< c_t [n, k]
-  Var<T> attentional;      ///< h~_t [n, d]
+  StepRows step() const { return {sentences, 0, rows, false, times}; }
 };
 
 /// Sections 3.1 and 3.2.
@@ -70,46 +63,50 @@ class LuongAttention {
  public:
   /// `rows`: how many rows all calls together have.
   LuongAttention(Pass<T>& pass, const LuongConfig& config, const LuongSource<T>& source, std::int64_t rows)
-      : config_(config), source_(source), align_(cross_attention_scope(pass, config)) {
-    const Scope<T> attentional = Scope<T>(pass) / "decoder" / "attentional";
-    w_context_.emplace(attentional.parameter("context/weight"), rows);
-    w_state_.emplace(attentional.parameter("state/weight"), rows);
+      : config_(config),
+        source_(source),
+        align_(cross_attention_scope(pass, config)),
+        attentional_(Scope<T>(pass) / "decoder" / "attentional") {
+    w_context_.emplace(attentional_.parameter("context/weight"), rows);
+    w_state_.emplace(attentional_.parameter("state/weight"), rows);
     if (config.score == "concat") w_a_.emplace(concat_half(align_, ConcatHalf::state), rows);
     if (config.score == "location") w_a_.emplace(align_.parameter("score/weight"), rows);
     if (config.score == "additive") w_a_.emplace(align_.parameter("query/weight"), rows);
     if (config.attention == "local-p") w_p_.emplace(align_.parameter("position/query/weight"), rows);
   }
 
-  /// s: states s_t [n, k].
-  Attended<T> operator()(Var<T> s, const Asking& asking) {
+  /// s: states s_t [n, k] -> h~_t [n, d]. Named values: query, scores, weights, local-p's position p_t [n,
+  /// 1], context c_t [n, k]; attentional/output.
+  Var<T> operator()(Var<T> s, const Asking& asking) {
+    const AtStep<T> at_step(align_.pass(), asking.step());
     StepKeys at{asking.sentences, source_.rows};
-    Attended<T> result;
+    Var<T> position;
     if (config_.attention == "local-p") {
-      const Var<T> inner = activate(Activation::tanh, (*w_p_)(s));  // [n, d_align]
-      result.position = predicted_positions(inner, align_.parameter("position/score/weight"), at);  // eq. 9
+      const Var<T> inner = activate(Activation::tanh, (*w_p_)(s));                           // [n, d_align]
+      position = predicted_positions(inner, align_.parameter("position/score/weight"), at);  // eq. 9
+      position = align_.name("position", position);
     }
-    const std::vector<KeyWindow> windows = this->windows(asking, result.position);
+    const std::vector<KeyWindow> windows = this->windows(asking, position);
     at.windows = windows;
-    result.query = config_.score == "additive" ? (*w_a_)(s) : s;
-    result.scores = score(s, result.query, at);  // [n, longest source]
-    result.weights = softmax(result.scores);     // eq. 7
-    if (result.position)
-      result.weights = favour_near(result.weights, result.position, config_.window, at);  // eq. 10
-    result.context = weighted_sum(result.weights, source_.h, at);                         // [n, k]
-    const Var<T> w_c = (*w_context_)(result.context, (*w_state_)(s));                     // W_c [c_t; s_t]
-    result.attentional = activate(Activation::tanh, w_c);                                 // eq. 5: [n, d]
-    return result;
+    Var<T> query = align_.name("query", config_.score == "additive" ? (*w_a_)(s) : s);
+    Var<T> scores = align_.name_attention("scores", score(query, at), *source_.rows);  // [n, longest source]
+    Var<T> weights = softmax(scores);                                                  // eq. 7
+    if (position) weights = favour_near(weights, position, config_.window, at);        // eq. 10
+    weights = align_.name_attention("weights", weights, *source_.rows);
+    Var<T> context = align_.name("context", weighted_sum(weights, source_.h, at));  // [n, k]
+    const Var<T> w_c = (*w_context_)(context, (*w_state_)(s));                      // W_c [c_t; s_t]
+    return attentional_.name("output", activate(Activation::tanh, w_c));            // eq. 5: [n, d]
   }
 
  private:
   /// The score functions of section 3.1: [n, longest source].
-  Var<T> score(Var<T> s, Var<T> query, const StepKeys& at) {
-    if (config_.score == "location") return location_scores((*w_a_)(s), at);  // eq. 8
+  Var<T> score(Var<T> query, const StepKeys& at) {
+    if (config_.score == "location") return location_scores((*w_a_)(query), at);  // eq. 8
     if (config_.score == "additive")
       return additive_scores(query, source_.key, align_.parameter("score/weight"), at);
     if (config_.score == "concat")
-      return additive_scores((*w_a_)(s), source_.key, align_.parameter("score/weight"), at);
-    return dot_scores(s, source_.key, at);
+      return additive_scores((*w_a_)(query), source_.key, align_.parameter("score/weight"), at);
+    return dot_scores(query, source_.key, at);
   }
 
   /// Section 3.2: [p_t - D, p_t + D], as far as the sentence goes; empty: all of it.
@@ -126,7 +123,7 @@ class LuongAttention {
 
   const LuongConfig& config_;
   const LuongSource<T>& source_;
-  Scope<T> align_;
+  Scope<T> align_, attentional_;
   std::optional<StepLinear<T>> w_context_, w_state_, w_a_, w_p_;
 };
 
@@ -151,12 +148,13 @@ class LuongSteps {
 
   struct Step {
     std::vector<Var<T>> states;  ///< of each layer
-    Attended<T> attended;
+    Var<T> attentional;
   };
   /// What the lowest layer gets from the words: W E y_(t-1) + b for the rows of any number of steps.
   Var<T> input(Var<T> embedded) const { return layers_.front().input(embedded); }
   /// `fed`: h~_(t-1) [n, d], none at the first step.
   Step operator()(Var<T> input, const std::vector<Var<T>>& before, Var<T> fed, const Asking& asking) {
+    const AtStep<T> at(decoder_.pass(), asking.step());
     Step step;
     Var<T> x = input;
     if (fed && feed_) x = (*feed_)(fed, x);
@@ -164,11 +162,9 @@ class LuongSteps {
       if (l > 0) x = input_from_below(l, up(step.states.back(), l - 1));
       step.states.push_back(layers_[l].step(x, before[l]));
     }
-    step.attended = attention_(up(step.states.back(), layers_.size() - 1), asking);
+    step.attentional = attention_(up(step.states.back(), layers_.size() - 1), asking);
     return step;
   }
-  /// h of a state of layer l.
-  Var<T> hidden(Var<T> state, std::size_t l) const { return layers_[l].hidden(state); }
 
  private:
   /// What layer l > 0 gets from the state h of the layer below. The gradient of W is taken once for all
@@ -178,7 +174,8 @@ class LuongSteps {
   }
   /// What a layer hands up.
   Var<T> up(Var<T> state, std::size_t l) const {
-    return drop_out(layers_[l].hidden(state), decoder_.dropout(config_.dropout));
+    const Scope<T> layer = layer_scope(decoder_, static_cast<std::int64_t>(l));
+    return layer.name("output", drop_out(layers_[l].hidden(state), decoder_.dropout(config_.dropout)));
   }
 
   const LuongConfig& config_;

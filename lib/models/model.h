@@ -102,8 +102,10 @@ class Model {
                                 T scale) const = 0;
   /// Scores of every target word before the softmax [rows, V]. Without gradient.
   virtual Var<T> logits(Pass<T>& pass, Var<T> states) const = 0;
-  /// Step-by-step decoding of the sentences of `memory`.
-  virtual std::unique_ptr<Stepper<T>> stepper(const Encoded<T>& memory) const = 0;
+  /// Step-by-step decoding of the sentences of `memory`. `editor`, or none, must outlive the stepper; it
+  /// meets the values that decode() names, those of one hypothesis at a time.
+  virtual std::unique_ptr<Stepper<T>> stepper(const Encoded<T>& memory, const Editor<T>* editor) const = 0;
+  std::unique_ptr<Stepper<T>> stepper(const Encoded<T>& memory) const { return stepper(memory, nullptr); }
 
  protected:
   ParameterSet<T> parameters_;

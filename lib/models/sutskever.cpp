@@ -12,19 +12,23 @@ namespace {
 template <class T>
 class SutskeverStepper final : public Stepper<T> {
  public:
-  SutskeverStepper(const Sutskever<T>& model, const Encoded<T>& memory) : model_(model) {
+  SutskeverStepper(const Sutskever<T>& model, const Encoded<T>& memory, const Editor<T>* editor)
+      : model_(model), sentences_(memory.rows->sentences()) {
     pass_.tape = &tape_;
     pass_.parameters = &model.parameters();
+    pass_.editor = editor;
     states_.keep(memory.final_states);
   }
   Matrix<const T> step(std::span<const std::int32_t> tokens, std::span<const std::int64_t> parents) override {
     tape_.reset();
     std::vector<Var<T>> states = states_.take(tape_, parents);
+    const AtStep<T> at(pass_, sentences_.next(parents));
     PackedTokens words;
     words.append(tokens);
     Var<T> h = recurrent_stack_step(Scope<T>(pass_) / "decoder", model_.config().state(),
                                     model_.embed(pass_, Side::target, words), states);
     states_.keep(states);
+    h = (Scope<T>(pass_) / "decoder").name("output", h);
     return model_.logits(pass_, h).value();
   }
 
@@ -33,6 +37,7 @@ class SutskeverStepper final : public Stepper<T> {
   Tape<T> tape_;
   Pass<T> pass_;
   HypothesisStates<T> states_;
+  HypothesisSentences sentences_;
 };
 
 }  // namespace
@@ -74,7 +79,7 @@ Encoded<T> Sutskever<T>::encode(Pass<T>& pass, const Encoded<T>& input, std::int
       recurrent_stack(encoder, c.encoder(), first, last, input.states, *input.rows, direction, c.dropout);
   Encoded<T> output{stack.h, input.rows, input.final_states};
   output.final_states.insert(output.final_states.end(), stack.last.begin(), stack.last.end());
-  if (last == c.n_layers) encoder.name("output", output.states, *input.rows);
+  if (last == c.n_layers) output.states = encoder.name("output", output.states, *input.rows);
   return output;
 }
 
@@ -90,8 +95,8 @@ Var<T> Sutskever<T>::decode(Pass<T>& pass, const Encoded<T>& memory, const Packe
 }
 
 template <class T>
-std::unique_ptr<Stepper<T>> Sutskever<T>::stepper(const Encoded<T>& memory) const {
-  return std::make_unique<SutskeverStepper<T>>(*this, memory);
+std::unique_ptr<Stepper<T>> Sutskever<T>::stepper(const Encoded<T>& memory, const Editor<T>* editor) const {
+  return std::make_unique<SutskeverStepper<T>>(*this, memory, editor);
 }
 
 template class Sutskever<float>;

@@ -192,8 +192,8 @@ Var<T> Transformer<T>::logits(Pass<T>& pass, Var<T> states) const {
 }
 
 template <class T>
-std::unique_ptr<Stepper<T>> Transformer<T>::stepper(const Encoded<T>& memory) const {
-  return std::make_unique<TransformerStepper<T>>(*this, memory);
+std::unique_ptr<Stepper<T>> Transformer<T>::stepper(const Encoded<T>& memory, const Editor<T>* editor) const {
+  return std::make_unique<TransformerStepper<T>>(*this, memory, editor);
 }
 
 template class Transformer<float>;

@@ -95,7 +95,7 @@ class Transformer final : public Model<T> {
   CrossEntropySums loss(Pass<T>& pass, Var<T> states, const PackedTokens& target, double smoothing,
                         T scale) const override;
   Var<T> logits(Pass<T>& pass, Var<T> states) const override;
-  std::unique_ptr<Stepper<T>> stepper(const Encoded<T>& memory) const override;
+  std::unique_ptr<Stepper<T>> stepper(const Encoded<T>& memory, const Editor<T>* editor) const override;
 
  private:
   template <class>

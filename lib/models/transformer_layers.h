@@ -24,16 +24,22 @@ Var<T> residual(const Scope<T>& layer, const std::string& name, Var<T> x, const 
     return add_layer_norm(sum, sub, drop, norm.parameter("gamma"), norm.parameter("beta"), eps);
   };
   auto drop = [&] { return norm.dropout(config.dropout); };  // drawn behind the sublayer's own
+  auto sum = [&](Var<T> output) {
+    return config.residual ? add_dropped(x, output, drop()) : drop_out(output, drop());
+  };
   if (config.norm == "post") {
     Var<T> output = sublayer(layer / name, x);
-    SumAndNorm<T> result =
-        config.residual ? normed(x, output, drop()) : normed(drop_out(output, drop()), Var<T>(), Dropout{});
-    norm.name("sum", result.sum, rows);
-    return norm.name("output", result.output, rows);
+    if (config.residual && !norm.edits("sum")) {
+      SumAndNorm<T> result = normed(x, output, drop());
+      norm.name("sum", result.sum, rows);
+      return norm.name("output", result.output, rows);
+    }
+    Var<T> added = norm.name("sum", sum(output), rows);
+    return norm.name("output", normed(added, Var<T>(), Dropout{}).output, rows);
   }
   Var<T> input = config.norm == "pre" ? norm.name("output", normed(x, Var<T>(), Dropout{}).output, rows) : x;
   Var<T> output = sublayer(layer / name, input);
-  return norm.name("sum", config.residual ? add_dropped(x, output, drop()) : drop_out(output, drop()), rows);
+  return norm.name("sum", sum(output), rows);
 }
 
 template <class T>

@@ -7,19 +7,24 @@
 #include <vector>
 
 #include "models/transformer.h"
+#include "tensor/attention_edit.h"
 
 namespace heed {
 
 template <class T>
 class TransformerStepper final : public Stepper<T> {
  public:
-  TransformerStepper(const Transformer<T>& model, const Encoded<T>& memory);
+  TransformerStepper(const Transformer<T>& model, const Encoded<T>& memory, const Editor<T>* editor);
   Matrix<const T> step(std::span<const std::int32_t> tokens, std::span<const std::int64_t> parents) override;
 
  private:
   void inherit(std::span<const std::int64_t> parents);
   Var<T> attend_past(const Scope<T>& scope, Var<T> x, std::size_t layer);
   Var<T> attend_memory(const Scope<T>& scope, Var<T> x, std::size_t layer);
+  Var<T> project(const Scope<T>& scope, Var<T> context) const;
+  Var<T> name_heads(const Scope<T>& scope, const std::string& name, Var<T> v) const;
+  /// What changes the attention rows of hypotheses `first`, `first` + 1, ... in one head.
+  RowEdit<T> edit_of(const AttentionEdit<T>& edit, std::int64_t first, std::int64_t head) const;
 
   const Transformer<T>& model_;
   Packing source_rows_;

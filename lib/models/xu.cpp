@@ -11,7 +11,6 @@
 #include "base/check.h"
 #include "models/hypothesis_states.h"
 #include "nn/hard_attention_loss.h"
-#include "nn/step_attention.h"
 
 namespace heed {
 
@@ -28,21 +27,23 @@ struct Annotations {
 template <class T>
 Annotations<T> annotate(Pass<T>& pass, Var<T> a, const Packing& rows) {
   Scope<T> align = Scope<T>(pass) / "decoder" / "layer_0" / "cross_attention";
-  return {a, linear(a, align.parameter("key/weight"), align.parameter("query/bias")), &rows};
+  Var<T> u_a =
+      align.name("key", linear(a, align.parameter("key/weight"), align.parameter("query/bias")), rows);
+  return {align.name("value", a, rows), u_a, &rows};
 }
 
 /// (h_0, c_0) from the mean annotation [sentences, state width].
 template <class T>
-Var<T> initial_state(Pass<T>& pass, const Annotations<T>& source) {
-  const Packing& rows = *source.rows;
+Var<T> initial_state(Pass<T>& pass, Var<T> a, const Packing& rows) {
   const Matrix<T> shares = pass.tape->arena().template matrix<T>(rows.sentences(), rows.longest());
   for (std::int64_t s = 0; s < rows.sentences(); ++s)
     std::fill_n(shares.row(s), rows.longest(), T{1} / static_cast<T>(rows.length(s)));
   std::vector<std::int64_t> sentences(static_cast<std::size_t>(rows.sentences()));
   std::iota(sentences.begin(), sentences.end(), 0);
-  Var<T> mean = weighted_sum(pass.tape->constant(shares), source.a, StepKeys{sentences, &rows});
+  Var<T> mean = weighted_sum(pass.tape->constant(shares), a, StepKeys{sentences, &rows});
   Scope<T> scope = Scope<T>(pass) / "decoder" / "initial";
-  return linear(mean, scope.parameter("weight"), scope.parameter("bias"), Activation::tanh);
+  Var<T> state = linear(mean, scope.parameter("weight"), scope.parameter("bias"), Activation::tanh);
+  return scope.name_sentences("output", state);
 }
 
 /// The key at which `random`, or without it the largest weight, comes to rest.
@@ -79,28 +80,32 @@ class XuSteps {
   }
 
   struct Step {
-    Var<T> query;                      ///< what f_att gets from h_(t-1) [n, n']
-    Var<T> e, alpha, weights;          ///< [n, longest source]
+    Var<T> alpha;                      ///< [n, longest source]
     Var<T> z;                          ///< [n, 2 n]
     Var<T> state;                      ///< the new (h, c)
     std::vector<std::int64_t> picked;  ///< with hard attention
   };
   Var<T> input(Var<T> embedded) const { return state_.input(embedded); }
   Var<T> hidden(Var<T> state) const { return state_.hidden(state); }
-  /// Row i belongs to sentence sentences[i].
-  Step operator()(Var<T> input, Var<T> before, std::span<const std::int64_t> sentences) {
-    const StepKeys at{sentences, source_.rows};
+  /// Named values: query (what f_att gets from h_(t-1)), scores, probabilities, weights, context.
+  Step operator()(Var<T> input, Var<T> before, const StepRows& rows) {
+    const AtStep<T> at_step(align_.pass(), rows);
+    const StepKeys at{rows.sentences, source_.rows};
     Var<T> h = state_.hidden(before);
     Step step;
-    step.query = query_(h);
-    step.e = additive_scores(step.query, source_.u_a, align_.parameter("score/weight"), at);  // eq. 4
-    step.alpha = step.weights = softmax(step.e);                                              // eq. 5
+    Var<T> query = align_.name("query", query_(h));                                        // [n, n']
+    Var<T> e = additive_scores(query, source_.u_a, align_.parameter("score/weight"), at);  // eq. 4
+    e = align_.name_attention("scores", e, *source_.rows);                           // [n, longest source]
+    step.alpha = align_.name_attention("probabilities", softmax(e), *source_.rows);  // eq. 5
+    Var<T> weights = step.alpha;
     if (config_.hard()) {
-      step.picked = positions(step.alpha, sentences);
-      step.weights = pick(step.alpha, step.picked);
+      step.picked = positions(step.alpha, rows.sentences);
+      weights = pick(step.alpha, step.picked);
     }
-    step.z = weighted_sum(step.weights, source_.a, at);
+    weights = align_.name_attention("weights", weights, *source_.rows);
+    step.z = weighted_sum(weights, source_.a, at);
     if (gate_) step.z = scale_rows(step.z, activate(Activation::sigmoid, (*gate_)(h)));
+    step.z = align_.name("context", step.z);
     step.state = state_.step(context_(step.z, input), before);  // eq. 1-3
     return step;
   }
@@ -141,29 +146,32 @@ Var<T> readout(Pass<T>& pass, Var<T> embedded, Var<T> h, Var<T> z, double dropou
 template <class T>
 class XuStepper final : public Stepper<T> {
  public:
-  XuStepper(const Xu<T>& model, const Encoded<T>& memory) : model_(model), rows_(*memory.rows) {
+  XuStepper(const Xu<T>& model, const Encoded<T>& memory, const Editor<T>* editor)
+      : model_(model), rows_(*memory.rows), sentences_(rows_.sentences()) {
     pass_.tape = &tape_;
     pass_.parameters = &model.parameters();
-    const Annotations<T> source = annotate(pass_, tape_.constant(memory.states.value()), rows_);
+    pass_.editor = editor;
+    const Var<T> a = tape_.constant(memory.states.value());
+    const Annotations<T> source = annotate(pass_, a, rows_);
     source_.keep({source.a, source.u_a});
-    states_.keep({initial_state(pass_, source)});
-    for (std::int64_t s = 0; s < rows_.sentences(); ++s) sentences_.push_back(s);
+    states_.keep({initial_state(pass_, a, rows_)});
   }
   Matrix<const T> step(std::span<const std::int32_t> tokens, std::span<const std::int64_t> parents) override {
     tape_.reset();
     Var<T> before = states_.take(tape_, parents)[0];
-    std::vector<std::int64_t> sentences;
-    for (std::int64_t parent : parents) sentences.push_back(sentences_[static_cast<std::size_t>(parent)]);
-    sentences_ = std::move(sentences);
+    const StepRows rows = sentences_.next(parents);
+    const AtStep<T> at(pass_, rows);
     const std::vector<Var<T>> kept = source_.all(tape_);
     const Annotations<T> source{kept[0], kept[1], &rows_};
     XuSteps<T> steps(pass_, model_.config(), source, before.rows());
     PackedTokens words;
     words.append(tokens);
     Var<T> embedded = model_.embed(pass_, Side::target, words);
-    const auto step = steps(steps.input(embedded), before, sentences_);
+    const auto step = steps(steps.input(embedded), before, rows);
     states_.keep({step.state});
-    return model_.logits(pass_, readout(pass_, embedded, steps.hidden(step.state), step.z, 0)).value();
+    const Scope<T> decoder = Scope<T>(pass_) / "decoder";
+    Var<T> h = (decoder / "layer_0").name("output", steps.hidden(step.state));
+    return model_.logits(pass_, decoder.name("output", readout(pass_, embedded, h, step.z, 0))).value();
   }
 
  private:
@@ -172,7 +180,7 @@ class XuStepper final : public Stepper<T> {
   Tape<T> tape_;
   Pass<T> pass_;
   HypothesisStates<T> source_, states_;
-  std::vector<std::int64_t> sentences_;
+  HypothesisSentences sentences_;
 };
 
 void check_weight(const char* name, double value) {
@@ -256,16 +264,13 @@ Var<T> Xu<T>::decode(Pass<T>& pass, const Encoded<T>& memory, const PackedTokens
   XuSteps<T> steps(pass, c, source, order.rows());
   Var<T> embedded = this->embed(pass, Side::target, {shifted_right(target), target.rows});  // E y_(t-1)
   Var<T> input = steps.input(select_rows<T>({embedded}, order.to_time_order()));
-  Var<T> state = select_rows<T>({initial_state(pass, source)}, order.to_first_step());
+  Var<T> state = select_rows<T>({initial_state(pass, memory.states, *memory.rows)}, order.to_first_step());
 
-  std::vector<Var<T>> query, e, weights, z, h;
+  std::vector<Var<T>> z, h;
   for (std::int64_t t = 0; t < order.steps(); ++t) {
     const auto step = steps(tape.row_range(input, order.first(t), order.active(t)),
-                            tape.row_range(state, 0, order.active(t)), order.sentences(t));
+                            tape.row_range(state, 0, order.active(t)), order.rows_of(t, target.rows));
     state = step.state;
-    query.push_back(step.query);
-    e.push_back(step.e);
-    weights.push_back(step.weights);
     z.push_back(step.z);
     h.push_back(steps.hidden(state));
     attended.alpha.push_back(step.alpha);
@@ -273,14 +278,7 @@ Var<T> Xu<T>::decode(Pass<T>& pass, const Encoded<T>& memory, const PackedTokens
   }
   const std::vector<RowOf> packed = order.to_packed();
   Scope<T> decoder = Scope<T>(pass) / "decoder", layer = decoder / "layer_0";
-  Scope<T> align = layer / "cross_attention";
-  if (align.wants("query")) align.name("query", select_rows(query, packed), target.rows);
-  align.name("key", source.u_a, *source.rows);
-  align.name("value", source.a, *source.rows);
-  name_step_attention(align, "scores", e, packed, target.rows, *source.rows);
-  name_step_attention(align, "probabilities", attended.alpha, packed, target.rows, *source.rows);
-  name_step_attention(align, "weights", weights, packed, target.rows, *source.rows);
-  Var<T> context = align.name("context", select_rows(z, packed), target.rows);
+  Var<T> context = select_rows(z, packed);
   Var<T> hidden = layer.name("output", select_rows(h, packed), target.rows);
 
   if (pass.training) {
@@ -297,8 +295,8 @@ Var<T> Xu<T>::decode(Pass<T>& pass, const Encoded<T>& memory, const PackedTokens
 }
 
 template <class T>
-std::unique_ptr<Stepper<T>> Xu<T>::stepper(const Encoded<T>& memory) const {
-  return std::make_unique<XuStepper<T>>(*this, memory);
+std::unique_ptr<Stepper<T>> Xu<T>::stepper(const Encoded<T>& memory, const Editor<T>* editor) const {
+  return std::make_unique<XuStepper<T>>(*this, memory, editor);
 }
 
 template class Xu<float>;

@@ -18,7 +18,7 @@ Var<T> feed_forward(const Scope<T>& scope, Var<T> x, const Packing& rows, double
   Scope<T> inner = scope / "inner", outer = scope / "outer";
   Var<T> hidden = linear(x, inner.parameter("weight"), inner.parameter("bias"), Activation::relu,
                          scope.dropout(dropout));  // [rows, d_ff]
-  scope.name("inner", hidden, rows);
+  hidden = scope.name("inner", hidden, rows);
   return scope.name("output", linear(hidden, outer.parameter("weight"), outer.parameter("bias")), rows);
 }
 

@@ -22,22 +22,23 @@ Var<T> project(const Scope<T>& scope, Var<T> x, const std::vector<std::string>& 
 template <class T>
 Var<T> attend_and_join(const Scope<T>& scope, Var<T> q, Var<T> k, Var<T> v, const Packing& queries,
                        const Packing& keys, bool causal, const HeadConfig& config) {
-  scope.name("query", q, queries);
-  scope.name("key", k, keys);
-  scope.name("value", v, keys);
+  q = scope.name("query", q, queries, config.n_heads);
+  k = scope.name("key", k, keys, config.n_heads);
+  v = scope.name("value", v, keys, config.n_heads);
   AttentionOptions options;
   options.n_heads = config.n_heads;
   options.scale = 1 / std::sqrt(static_cast<double>(k.cols() / config.n_heads));
   options.causal = causal;
   options.drop = scope.dropout(config.dropout);
   options.keep_scores = scope.wants("scores");
-  AttentionResult<T> result = attention(q, k, v, queries, keys, options);
-  scope.name_attention("scores", result.scores, config.n_heads, queries, keys);
-  scope.name_attention("weights", result.weights, config.n_heads, queries, keys);
-  scope.name("context", result.context, queries);
+  const std::optional<AttentionEdit<T>> edit = scope.attention_edit();
+  AttentionResult<T> result = attention(q, k, v, queries, keys, options, edit ? &*edit : nullptr);
+  const AttentionKind kind{&queries, &keys, config.n_heads};
+  scope.name_attention("scores", result.scores, kind);
+  scope.name_attention("weights", result.weights, kind);
+  Var<T> context = scope.name("context", result.context, queries, config.n_heads);
   Scope<T> out = scope / "output";
-  return scope.name("output", linear(result.context, out.parameter("weight"), out.parameter("bias")),
-                    queries);
+  return scope.name("output", linear(context, out.parameter("weight"), out.parameter("bias")), queries);
 }
 
 template <class T>

@@ -4,6 +4,7 @@
 
 #include "autograd/ops.h"
 #include "base/error.h"
+#include "nn/recurrent_watch.h"
 
 namespace heed {
 
@@ -118,13 +119,43 @@ Var<T> RecurrentSteps<T>::input(Var<T> x) const {
 
 template <class T>
 Var<T> RecurrentSteps<T>::step(Var<T> input, Var<T> state, Var<T> extra) {
-  return cell_(input, state, extra);
+  const StepRows* rows = scope_.pass().at_step;
+  CellLooks<T> looks;
+  Matrix<const T> gates;
+  if (scope_.pass().recorder) looks.gates = &gates;
+  looks.edit = cell_edit<T>(scope_, sizes_, [&, rows](std::size_t) {
+    if (!rows) fail(scope_.path(), ": was changed outside of a step");
+    return rows->places();
+  });
+  Var<T> next = cell_(input, state, extra, looks);
+  if (looks.gates) name_cell(scope_, sizes_, gates, next);
+  return next;
 }
 
 template <class T>
 Var<T> RecurrentSteps<T>::hidden(Var<T> state) const {
   return sizes_.cell == "lstm" ? scope_.tape().columns(state, 0, sizes_.d_hidden) : state;
 }
+
+namespace {
+
+/// Names what lies within all steps, whose rows are in time order.
+template <class T>
+void name_rows(const Scope<T>& scope, const RecurrentSizes& sizes, const StepOrder& order,
+               const Packing& rows, Matrix<const T> gates, Var<T> states) {
+  std::vector<std::int64_t> sentences, steps;
+  for (std::int64_t t = 0; t < order.steps(); ++t) {
+    sentences.insert(sentences.end(), order.sentences(t).begin(), order.sentences(t).end());
+    steps.resize(sentences.size(), t);
+  }
+  StepRows all = order.rows_of(0, rows);
+  all.sentences = sentences;
+  all.steps = steps;
+  const AtStep<T> at(scope.pass(), scope.pass().at_step ? *scope.pass().at_step : all);
+  name_cell(scope, sizes, gates, states);
+}
+
+}  // namespace
 
 template <class T>
 RecurrentOutput<T> recurrent(const Scope<T>& scope, const RecurrentSizes& sizes, Var<T> x,
@@ -139,7 +170,15 @@ RecurrentOutput<T> recurrent(const Scope<T>& scope, const RecurrentSizes& sizes,
     first = select_rows<T>({scope.parameter("start")},
                            std::vector<RowOf>(static_cast<std::size_t>(rows.sentences())));
   }
-  Var<T> states = cell_layer(cell_parameters(scope, sizes), input, order.firsts(), first, extra);
+  const StepRows* outer = scope.pass().at_step;  // of hypotheses, each a sentence of one word
+  CellLooks<T> looks;
+  Matrix<const T> gates;
+  if (scope.pass().recorder) looks.gates = &gates;
+  looks.edit = cell_edit<T>(scope, sizes, [&order, &rows, outer](std::size_t t) {
+    return outer ? outer->places() : order.rows_of(static_cast<std::int64_t>(t), rows).places();
+  });
+  Var<T> states = cell_layer(cell_parameters(scope, sizes), input, order.firsts(), first, extra, looks);
+  if (looks.gates) name_rows(scope, sizes, order, rows, gates, states);
   Var<T> h = scope.tape().columns(states, 0, sizes.d_hidden);
   return {select_rows<T>({h}, order.from_time_order()), select_rows<T>({states}, order.to_last_step())};
 }

@@ -22,7 +22,8 @@
 // weight is U; <gate> is update (z), reset (r), candidate (g), input, forget, output; b_u is
 // recurrent/candidate/bias. With options: peephole/{input, forget, output}/weight p [d_hidden],
 // {input_norm, recurrent_norm}/gamma [gates * d_hidden], cell_norm/{gamma, beta} [d_hidden], start [state
-// width]. The state of a sequence is a row: h, and for lstm h and c side by side.
+// width]. The state of a sequence is a row: h, and for lstm h and c side by side. Named values: the gates, by
+// their names, hidden (h) and, of lstm, cell (c).
 #pragma once
 
 #include <string>
@@ -71,7 +72,7 @@ class RecurrentSteps {
   /// What the gates get from the inputs of any number of steps: x [n, d_in] -> [n, gates * d_hidden].
   Var<T> input(Var<T> x) const;
   /// The next state [n, state width] from the gates' input [n, gates * d_hidden] and the state before.
-  /// `extra` as in recurrent().
+  /// `extra` as in recurrent(). The pass must say what the rows are (AtStep) when somebody looks.
   Var<T> step(Var<T> input, Var<T> state, Var<T> extra = {});
   /// h [n, d_hidden] of a state.
   Var<T> hidden(Var<T> state) const;

@@ -35,7 +35,7 @@ Var<T> recurrent_stack_step(const Scope<T>& scope, const RecurrentSizes& sizes, 
   for (std::size_t l = 0; l < states.size(); ++l) {
     RecurrentSteps<T> layer(layer_scope(scope, static_cast<std::int64_t>(l)) / "state", sizes, x.rows());
     states[l] = layer.step(layer.input(x), states[l]);
-    x = layer.hidden(states[l]);
+    x = layer_scope(scope, static_cast<std::int64_t>(l)).name("output", layer.hidden(states[l]));
   }
   return x;
 }

@@ -4,29 +4,17 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 
-#include "autograd/tape.h"
+#include "autograd/ops.h"
 #include "nn/parameters.h"
+#include "nn/watch.h"
 #include "tensor/packing.h"
 #include "tensor/philox.h"
 
 namespace heed {
-
-/// Receives named values of a forward pass. Matrices of packed rows, or blocks of attention weights.
-template <class T>
-class Recorder {
- public:
-  virtual ~Recorder() = default;
-  /// False: the value is not wanted and record() will not be called for it.
-  virtual bool wants(const std::string& name) const = 0;
-  virtual void record(const std::string& name, Matrix<const T> value, const Packing& rows) = 0;
-  /// Attention weights or scores of all sentences and heads: for each sentence its [n_heads, n_queries,
-  /// n_keys] block, one after the other, dense.
-  virtual void record_attention(const std::string& name, std::span<const T> blocks, std::int64_t n_heads,
-                                const Packing& queries, const Packing& keys) = 0;
-};
 
 /// One pass of one shard: shared by all scopes of the pass.
 template <class T>
@@ -44,6 +32,25 @@ struct Pass {
   /// and the loss' scale, puts scale times its derivatives on the tape and returns its value, unscaled.
   std::function<double(std::span<const double> nll, double scale)> extra_loss;
   Recorder<T>* recorder = nullptr;
+  const Editor<T>* editor = nullptr;
+  const StepRows* at_step = nullptr;  ///< while a step is computed (AtStep): what its rows are
+};
+
+/// While it lives, what the pass names are the rows of one step.
+template <class T>
+class AtStep {
+ public:
+  AtStep(Pass<T>& pass, const StepRows& rows) : pass_(pass), before_(pass.at_step), rows_(rows) {
+    pass.at_step = &rows_;
+  }
+  ~AtStep() { pass_.at_step = before_; }
+  AtStep(const AtStep&) = delete;
+  AtStep& operator=(const AtStep&) = delete;
+
+ private:
+  Pass<T>& pass_;
+  const StepRows* before_;
+  StepRows rows_;
 };
 
 template <class T>
@@ -69,17 +76,37 @@ class Scope {
   }
   /// Random numbers of this pass, others at each call.
   Random random() const { return Random(pass_->seed, next_stream()); }
-  /// Names a value; naming is part of computing, so a trace cannot drift from the code.
-  Var<T> name(const std::string& name, Var<T> v, const Packing& rows) const {
-    if (wants(name)) pass_->recorder->record(join(name), v.value(), rows);
-    return v;
+  /// Names a value; naming is part of computing, so a trace cannot drift from the code. What comes back is
+  /// the value as it goes on: changed, when somebody asked for that. `rows` are all rows of that name, unless
+  /// a step says otherwise; `n_heads` lie side by side.
+  Var<T> name(const std::string& name, Var<T> v, const Packing& rows, std::int64_t n_heads = 1) const {
+    return watched(name) ? see(join(name), v, {&rows, n_heads}) : v;
   }
-  /// Likewise for blocks of attention scores or weights.
-  void name_attention(const std::string& name, std::span<const T> blocks, std::int64_t n_heads,
-                      const Packing& queries, const Packing& keys) const {
-    if (wants(name)) pass_->recorder->record_attention(join(name), blocks, n_heads, queries, keys);
+  /// Likewise the rows of a step, of which the step alone knows how many there are.
+  Var<T> name(const std::string& name, Var<T> v) const {
+    return watched(name) ? see(join(name), v, {nullptr, 1}) : v;
   }
+  /// Likewise a row for each sentence.
+  Var<T> name_sentences(const std::string& name, Var<T> v) const {
+    return watched(name) ? see_sentences(join(name), v) : v;
+  }
+  /// Shows the rows of a step to the recorder alone: whoever changes them did so inside the operation.
+  void record(const std::string& name, Var<T> v) const {
+    if (wants(name)) show(join(name), v);
+  }
+  /// Names attention scores or weights of a step, one head: [n, longest sentence of keys].
+  Var<T> name_attention(const std::string& name, Var<T> v, const Packing& keys) const {
+    return watched(name) ? see_attention(join(name), v, keys) : v;
+  }
+  /// Scores or weights of all sentences and heads: for each sentence its [n_heads, n_queries, n_keys] block,
+  /// one after the other, dense. They have been changed inside the operation, by attention_edit().
+  void name_attention(const std::string& name, std::span<const T> blocks, const AttentionKind& kind) const;
+  /// What changes scores and weights of this scope inside the operation that computes them; none: nobody
+  /// asked.
+  std::optional<AttentionEdit<T>> attention_edit() const;
   bool wants(const std::string& name) const { return pass_->recorder && pass_->recorder->wants(join(name)); }
+  bool edits(const std::string& name) const { return pass_->editor && pass_->editor->edits(join(name)); }
+  bool watched(const std::string& name) const { return wants(name) || edits(name); }
 
  private:
   std::uint64_t next_stream() const { return (pass_->step << 32) | (pass_->shard << 20) | ++pass_->draws; }
@@ -90,9 +117,18 @@ class Scope {
     return pass_->tape->leaf(p.in(pass_->parameters->values().data()), gradient);
   }
 
+  void show(const std::string& path, Var<T> v) const;
+  Var<T> see(const std::string& path, Var<T> v, RowKind kind) const;
+  Var<T> see_sentences(const std::string& path, Var<T> v) const;
+  Var<T> see(const std::string& path, Var<T> v, std::span<const Place> places, const RowKind& kind) const;
+  Var<T> see_attention(const std::string& path, Var<T> v, const Packing& keys) const;
+
   Pass<T>* pass_;
   std::string path_;
 };
+
+extern template class Scope<float>;
+extern template class Scope<double>;
 
 /// <stack>/layer_<l>
 template <class T>

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "autograd/ops_recurrent.h"
+#include "nn/watch.h"
 #include "tensor/packing.h"
 
 namespace heed {
@@ -29,6 +30,11 @@ class StepOrder {
   /// The sentences of a step's rows.
   std::span<const std::int64_t> sentences(std::int64_t step) const {
     return {sentences_.data(), static_cast<std::size_t>(active(step))};
+  }
+
+  /// What the rows of a step are; `rows` is the packing that this order was made from.
+  StepRows rows_of(std::int64_t step, const Packing& rows) const {
+    return {sentences(step), step, &rows, direction_ == Direction::backward, {}};
   }
 
   /// What select_rows takes: packed rows into time order.

@@ -1,5 +1,6 @@
 #include "pipeline/attend_job.h"
 
+#include <iostream>
 #include <optional>
 
 #include "base/error.h"
@@ -23,15 +24,22 @@ std::int64_t sentences_of(const std::string& source, const TensorMap& frame) {
   fail(source, ": has neither /encoder/length nor /embeddings/length: wanted the output of embed or encode");
 }
 
-void attend_with_model(const AttendConfig& config, const AttendPaths& paths, int threads) {
+void attend_with_model(const AttendConfig& config, const AttendPaths& paths, const WatchConfig& looks,
+                       int threads) {
   const LoadedModel loaded = load_model(paths.model);
   const AttentionLayer layer = attention_layer(*loaded.model, paths.layer);
+  if (looks.list) {
+    std::cout << value_list(looks, *loaded.model, stages_of(layer));
+    return;
+  }
   if (layer.decoder && paths.target.empty()) {
     fail<UsageError>("--target is needed: ", layer.path, " reads the translation");
   }
   if (!layer.decoder && !paths.target.empty()) {
     fail<UsageError>("--target has no meaning for ", layer.path, ": the encoder reads the source only");
   }
+  looks.check(paths.output);
+  Watch watch(looks, loaded, stages_of(layer), paths.command, static_cast<std::uint64_t>(paths.seed));
   std::optional<Targets> targets;
   if (layer.decoder) targets.emplace(paths.target, loaded.target);
   io::ReadOptions read;
@@ -46,14 +54,17 @@ void attend_with_model(const AttendConfig& config, const AttendPaths& paths, int
     std::vector<std::vector<std::int32_t>> given;
     if (targets) given = targets->next(sentences_of(reader.name(), frame));
     try {
-      attend_layer(*loaded.model, layer, config.steps, given, threads, frame);
+      attend_layer(*loaded.model, layer, config.steps, given, threads, frame, &watch);
       label_layer(layer, loaded.source, loaded.target, given, frame);
+    } catch (const PatchError&) {
+      throw;
     } catch (const Error& e) {
       fail(reader.name(), ":", e.what());
     }
     writer.write(frame);
   }
   if (targets) targets->expect_end();
+  watch.finish();
   writer.finish();
 }
 
@@ -108,11 +119,11 @@ void attend_without_model(const AttendConfig& config, const AttendPaths& paths, 
 
 }  // namespace
 
-void run_attend(const AttendConfig& config, const AttendPaths& paths, int threads) {
+void run_attend(const AttendConfig& config, const AttendPaths& paths, const WatchConfig& looks, int threads) {
   if (paths.layer.empty()) {
     attend_without_model(config, paths, threads);
   } else {
-    attend_with_model(config, paths, threads);
+    attend_with_model(config, paths, looks, threads);
   }
 }
 

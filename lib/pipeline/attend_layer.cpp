@@ -1,8 +1,7 @@
 #include "pipeline/attend_layer.h"
 
-#include <map>
-
 #include "base/error.h"
+#include "nn/recording.h"
 #include "pipeline/attention_group.h"
 #include "pipeline/shards.h"
 #include "pipeline/translate.h"
@@ -40,52 +39,20 @@ AttentionLayer attention_layer(const Model<float>& model, std::string path) {
 
 namespace {
 
-/// Keeps what one attention layer computes, by the last part of its name.
-class LayerRecorder final : public Recorder<float> {
- public:
-  explicit LayerRecorder(std::string scope) : scope_(std::move(scope) + "/") {}
-
-  bool wants(const std::string& name) const override { return name.starts_with(scope_); }
-  void record(const std::string& name, Matrix<const float> value, const Packing&) override {
-    Kept& kept = kept_[name.substr(scope_.size())];
-    kept.cols = value.cols;
-    for (std::int64_t i = 0; i < value.rows; ++i)
-      kept.values.insert(kept.values.end(), value.row(i), value.row(i) + value.cols);
-  }
-  void record_attention(const std::string& name, std::span<const float> blocks, std::int64_t, const Packing&,
-                        const Packing&) override {
-    kept_[name.substr(scope_.size())].values.assign(blocks.begin(), blocks.end());
-  }
-
-  /// A value of packed rows [rows, d].
-  Matrix<const float> matrix(const std::string& name) const {
-    const Kept& kept = kept_.at(name);
-    const auto rows = static_cast<std::int64_t>(kept.values.size()) / kept.cols;
-    return {kept.values.data(), rows, kept.cols};
-  }
-  bool has(const std::string& name) const { return kept_.count(name) != 0; }
-  const float* blocks(const std::string& name) const { return kept_.at(name).values.data(); }
-
- private:
-  struct Kept {
-    std::vector<float> values;
-    std::int64_t cols = 1;
-  };
-  std::string scope_;
-  std::map<std::string, Kept> kept_;
-};
-
 /// Copies a shard's recorded values into the group. What the model calls scores are scaled products, or the
 /// values of a network of its own.
-void keep(const LayerRecorder& recorder, const AttentionSizes& sizes, bool scaled_dot, SentenceRange range,
-          AttentionGroup<float>& group) {
+void keep(const Recording<float>& recorder, const std::string& layer, const AttentionSizes& sizes,
+          bool scaled_dot, SentenceRange range, AttentionGroup<float>& group) {
   const Packing queries = slice(sizes.queries, range), keys = slice(sizes.keys, range);
-  const Matrix<const float> q_all = recorder.matrix("query"), k_all = recorder.matrix("key"),
-                            v_all = recorder.matrix("value"), context = recorder.matrix("context");
-  const float *model_scores = recorder.blocks("scores"), *weights = recorder.blocks("weights");
+  auto value = [&](const std::string& name) -> const Recorded<float>& {
+    return recorder.at(layer + "/" + name);
+  };
+  const Matrix<const float> q_all = value("query").matrix(), k_all = value("key").matrix(),
+                            v_all = value("value").matrix(), context = value("context").matrix();
+  const Recorded<float>&model_scores = value("scores"), &weights = value("weights");
   for (std::int64_t i = 0; i < range.count; ++i) {
     const std::int64_t s = range.first + i, n = queries.length(i), m = keys.length(i);
-    for (std::int64_t h = 0; h < sizes.heads; ++h, model_scores += n * m, weights += n * m) {
+    for (std::int64_t h = 0; h < sizes.heads; ++h) {
       auto part = [&](Matrix<const float> x, const Packing& rows, std::int64_t width) {
         return x.row_range(rows.offset(i), rows.length(i)).columns(h * width, width);
       };
@@ -94,26 +61,34 @@ void keep(const LayerRecorder& recorder, const AttentionSizes& sizes, bool scale
         std::vector<float> products(static_cast<std::size_t>(n * m));
         gemm<float>(1, q, k.t(), 0, Matrix<float>(products.data(), n, m));
         group.set("scores", {s, 0, h}, {products.data(), n, m});
-        group.set("scaled", {s, 0, h}, {model_scores, n, m});
+        group.set("scaled", {s, 0, h}, model_scores.block(i, h));
       } else {
-        group.set("scores", {s, 0, h}, {model_scores, n, m});
+        group.set("scores", {s, 0, h}, model_scores.block(i, h));
       }
-      group.set("weights", {s, 0, h}, {weights, n, m});
+      group.set("weights", {s, 0, h}, weights.block(i, h));
       group.set("queries", {s, 0, h}, q);
       group.set("keys", {s, 0, h}, k);
       group.set("values", {s, 0, h}, part(v_all, keys, sizes.value_dim));
       group.set("head_context", {s, 0, h}, part(context, queries, sizes.value_dim));
     }
     group.set("context", {s, 0}, context.row_range(queries.offset(i), n));
-    if (recorder.has("output"))
-      group.set("output", {s, 0}, recorder.matrix("output").row_range(queries.offset(i), n));
+    if (recorder.has(layer + "/output"))
+      group.set("output", {s, 0}, value("output").matrix().row_range(queries.offset(i), n));
   }
 }
 
 }  // namespace
 
+Stages stages_of(const AttentionLayer& layer) {
+  Stages stages;
+  stages.decode = layer.decoder;
+  stages.last = layer.decoder ? 0 : layer.index + 1;
+  return stages;
+}
+
 void attend_layer(const Model<float>& model, const AttentionLayer& layer, bool steps,
-                  const std::vector<std::vector<std::int32_t>>& targets, int threads, TensorMap& frame) {
+                  const std::vector<std::vector<std::int32_t>>& targets, int threads, TensorMap& frame,
+                  Watch* watch) {
   const bool encoded = layer.decoder && frame.contains("encoder/states");
   const PackedStates input = encoded ? memory_of(frame, model) : read_embeddings(frame, model);
   const std::int64_t sentences = input.rows.sentences();
@@ -130,19 +105,30 @@ void attend_layer(const Model<float>& model, const AttentionLayer& layer, bool s
   if (steps) names.insert(names.end(), {"queries", "keys", "values", "head_context"});
   if (steps && scaled_dot) names.insert(names.end(), {"scaled", "output"});
   AttentionGroup<float> group(sizes, names);
+  if (watch) {
+    watch->begin(frame, input.rows);
+    watch->start_trace(targets);
+  }
 
   for_each_shard(sentences, threads, [&](SentenceRange range) {
-    LayerRecorder recorder(layer.path);
-    InferencePass pass(model, &recorder);
+    WatchedPass pass(model, watch, range.numbers(),
+                     [&](const std::string& name) { return name.starts_with(layer.path + "/"); });
     const Selection shard(input, range.numbers());
     Encoded<float> x = shard.on(pass);
-    if (!encoded) x = model.encode(pass, x, 0, layer.decoder ? model.n_encoder_layers() : layer.index + 1);
+    if (!layer.decoder) x = model.encode(pass, x, 0, layer.index + 1);
+    if (layer.decoder && !encoded) {
+      InferencePass unwatched(model);
+      unwatched.tape = pass.tape;
+      x = model.encode(unwatched, x, 0, model.n_encoder_layers());
+    }
     PackedTokens own;
     for (std::int64_t i = 0; layer.decoder && i < range.count; ++i)
       own.append(targets[static_cast<std::size_t>(range.first + i)]);
     if (layer.decoder) model.decode(pass, x, own);
-    keep(recorder, sizes, scaled_dot, range, group);
+    pass.keep();
+    keep(pass.recorded(), layer.path, sizes, scaled_dot, range, group);
   });
+  if (watch) watch->end(frame);
   TensorMap map = group.take("Attention of " + layer.path);
   const char* kind = layer.cross ? "cross" : layer.decoder ? "decoder_self" : "encoder_self";
   map.at("attention/weights").attributes["kind"] = std::string(kind);

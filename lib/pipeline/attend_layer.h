@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "models/model.h"
+#include "pipeline/watch.h"
 #include "tensor/tensor_map.h"
 #include "text/tokenizer.h"
 
@@ -25,9 +26,12 @@ AttentionLayer attention_layer(const Model<float>& model, std::string path);
 /// `steps`, queries, keys, values, head_context and, of scaled dot-product attention, scaled and output. An
 /// encoder layer reads /embeddings. A decoder layer reads /encoder, or runs the encoder over /embeddings, and
 /// `targets` (ids with eos, one a sentence), which the decoder reads shifted right; query i is the step that
-/// produces token i.
+/// produces token i. `watch`: who looks at the layer's stack, or none.
 void attend_layer(const Model<float>& model, const AttentionLayer& layer, bool steps,
-                  const std::vector<std::vector<std::int32_t>>& targets, int threads, TensorMap& frame);
+                  const std::vector<std::vector<std::int32_t>>& targets, int threads, TensorMap& frame,
+                  Watch* watch = nullptr);
+/// What of the model a watch meets: the layer's stack, of the encoder as far as the layer.
+Stages stages_of(const AttentionLayer& layer);
 
 /// Adds query_token and key_token to the frame's /attention: the source's from /tokens, if it is there, the
 /// target's from `targets`.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "pipeline/token_labels.h"
 #include "tensor/padding.h"
 
 namespace heed {
@@ -131,18 +132,7 @@ void label_attention(TensorMap& frame, const std::string& name,
   const std::string dim = name == "query_token" ? "query" : "key";
   const Shape weights = frame.at("attention/weights").shape();
   const std::int64_t width = dim == "query" ? weights[3] : weights[4];
-  Tensor tensor =
-      Tensor::zeros<std::string>({static_cast<std::int64_t>(labels.size()), width}, {"sentence", dim});
-  auto row = tensor.values<std::string>().begin();
-  for (const auto& sentence : labels) {
-    if (static_cast<std::int64_t>(sentence.size()) > width) {
-      fail("/tokens: a sentence has ", sentence.size(), " tokens, but /attention has ", width, " ", dim,
-           " positions: do the tokens belong to these embeddings?");
-    }
-    std::copy(sentence.begin(), sentence.end(), row);
-    row += width;
-  }
-  frame.add("attention/" + name, std::move(tensor));
+  frame.add("attention/" + name, token_labels(labels, dim, width));
 }
 
 }  // namespace heed

@@ -9,6 +9,7 @@
 #include "io/text_writer.h"
 #include "pipeline/alignment.h"
 #include "pipeline/frames.h"
+#include "pipeline/saliency_writer.h"
 #include "pipeline/targets.h"
 #include "text/token_map.h"
 
@@ -91,18 +92,18 @@ Tensor piece_labels(const std::vector<std::vector<std::vector<std::string>>>& pi
 
 class DecodeJob {
  public:
-  DecodeJob(const DecodeConfig& config, const DecodePaths& paths, std::uint64_t seed, int threads)
+  DecodeJob(const DecodeConfig& config, const DecodePaths& paths, const DecodeLooks& looks,
+            std::uint64_t seed, int threads)
       : config_(config),
         paths_(paths),
         threads_(threads),
         options_(translate_options(config, seed)),
-        loaded_(load_model(paths.model)) {
+        loaded_(load_model(paths.model)),
+        watch_(looks.watch, loaded_, decoder_stages(), paths.command, seed) {
     if (!paths.force.empty() && (config.sample || config.n_best > 1)) {
       fail<UsageError>("--force scores one given translation: it does not go with --sample or --n-best");
     }
-    if (!paths.attention.empty() && paths.attention == paths.output) {
-      fail<UsageError>("--attention and --output name the same file, ", escaped(paths.output));
-    }
+    if (paths.force.empty()) watch_.expect_step_by_step();
     if (config.align && (config.format == "h5" || config.n_best > 1)) {
       fail<UsageError>(
           "--align writes a line for each sentence: it does not go with --format h5 or --n-best");
@@ -120,6 +121,8 @@ class DecodeJob {
       lines_.emplace(paths.output);
     }
     if (!paths.attention.empty()) attention_.emplace(paths.attention, write);
+    if (!paths.saliency.empty())
+      saliency_.emplace(looks.saliency, paths.saliency, paths.command, loaded_, threads);
   }
 
   void run() {
@@ -130,13 +133,18 @@ class DecodeJob {
     while (reader.next(frame)) {
       claim_for_model(frame, reader.name(), loaded_, paths_.model);
       const Input input = read_input(frame, reader.name());
-      write(frame, input, search(input.memory));
+      watch_.begin(frame, input.memory.rows);
+      const Results results = search(input.memory);
+      watch_.end(frame);
+      write(frame, input, results);
       sentences_ += input.memory.rows.sentences();
     }
     if (targets_) targets_->expect_end();
+    watch_.finish();
     if (lines_) lines_->finish();
     if (tensors_) tensors_->finish();
     if (attention_) attention_->finish();
+    if (saliency_) saliency_->finish();
     if (cut_ > 0) logging::note(concat(cut_, " translations were cut at the maximal length"));
   }
 
@@ -175,12 +183,21 @@ class DecodeJob {
   }
 
   Results search(const PackedStates& memory) {
-    if (targets_) {
-      return force(*loaded_.model, memory, targets_->next(memory.rows.sentences()), config_.length_penalty,
-                   threads_);
-    }
+    if (targets_) return forced(memory, targets_->next(memory.rows.sentences()));
     options_.first_sentence = static_cast<std::uint64_t>(sentences_);
-    return translate(*loaded_.model, memory, options_, threads_);
+    Results results = translate(*loaded_.model, memory, options_, threads_, &watch_);
+    if (watch_.traces()) forced(memory, best_ids(results));
+    return results;
+  }
+  static std::vector<std::vector<std::int32_t>> best_ids(const Results& results) {
+    std::vector<std::vector<std::int32_t>> best;
+    for (const auto& list : results) best.push_back(list.front().ids);
+    return best;
+  }
+
+  Results forced(const PackedStates& memory, const std::vector<std::vector<std::int32_t>>& targets) {
+    watch_.start_trace(targets);
+    return force(*loaded_.model, memory, targets, config_.length_penalty, threads_, &watch_);
   }
 
   void write(const TensorMap& frame, const Input& input, const Results& results) {
@@ -189,7 +206,7 @@ class DecodeJob {
     }
     TensorMap attention;
     if (attention_ || config_.align)
-      attention = decoder_attention(*loaded_.model, input.memory, results, threads_);
+      attention = decoder_attention(*loaded_.model, input.memory, results, threads_, &watch_);
     if (config_.align) {
       lines_->write(alignments(attention, input, results));
     } else if (lines_) {
@@ -203,6 +220,7 @@ class DecodeJob {
       out.add("hypotheses/text", texts(results));
       tensors_->write(out);
     }
+    if (saliency_) saliency_->write(frame, input.memory, best_ids(results));
     if (!attention_) return;
     attention.attributes = frame.attributes;
     add_labels(attention, input, results);
@@ -280,16 +298,46 @@ class DecodeJob {
   int threads_;
   TranslateOptions options_;
   LoadedModel loaded_;
+  Watch watch_;
   std::optional<Targets> targets_;
   std::optional<io::TextWriter> lines_;
   std::optional<io::FrameWriter> tensors_, attention_;
+  std::optional<SaliencyWriter> saliency_;
   std::int64_t sentences_ = 0, cut_ = 0;
 };
 
 }  // namespace
 
-void run_decode(const DecodeConfig& config, const DecodePaths& paths, std::uint64_t seed, int threads) {
-  DecodeJob(config, paths, seed, threads).run();
+Stages decoder_stages() {
+  Stages stages;
+  stages.decode = stages.logits = true;
+  return stages;
+}
+
+namespace {
+
+/// Throws UsageError when two outputs would go into one file.
+void check_outputs(const DecodePaths& paths, const WatchConfig& watch) {
+  const std::pair<const char*, const std::string*> outputs[] = {{"--output", &paths.output},
+                                                                {"--attention", &paths.attention},
+                                                                {"--saliency", &paths.saliency},
+                                                                {"--trace", &watch.trace}};
+  for (const auto& a : outputs) {
+    for (const auto& b : outputs) {
+      if (&a < &b && !a.second->empty() && *a.second == *b.second)
+        fail<UsageError>(a.first, " and ", b.first, " name the same file, ", escaped(*a.second));
+    }
+  }
+  if (!paths.saliency.empty() && !watch.edits.empty())
+    fail<UsageError>("--saliency does not go with changed values: they have no gradients");
+}
+
+}  // namespace
+
+void run_decode(const DecodeConfig& config, const DecodePaths& paths, const DecodeLooks& looks,
+                std::uint64_t seed, int threads) {
+  check_outputs(paths, looks.watch);
+  DecodeJob(config, paths, looks, seed, threads).run();
 }
 
 }  // namespace heed

@@ -3,7 +3,9 @@
 
 #include <string>
 
+#include "pipeline/saliency.h"
 #include "pipeline/translate.h"
+#include "pipeline/watch.h"
 #include "train/model_file.h"
 
 namespace heed {
@@ -45,12 +47,24 @@ struct DecodePaths {
   std::string input = "-", output = "-", model;
   std::string force;      ///< translations to score instead of searching; empty: search
   std::string attention;  ///< where the attention goes; empty: nowhere
+  std::string saliency;   ///< likewise
   std::string command;    ///< for the history of what is written
+};
+
+/// How closely the decoding is looked at.
+struct DecodeLooks {
+  WatchConfig watch;
+  SaliencyConfig saliency;
 };
 
 /// With --align: "0-0 1-2 2-1" for each sentence. Else text output is a line for each sentence; with n_best >
 /// 1 lines "sentence ||| translation ||| score"; with
 /// --force "score<TAB>piece:log-probability piece:log-probability ...".
-void run_decode(const DecodeConfig& config, const DecodePaths& paths, std::uint64_t seed, int threads);
+/// Saliency and traces are of the given or else of the best translation. `looks`: at the forced pass over the
+/// given or the best found translation; edits act in the search as well.
+void run_decode(const DecodeConfig& config, const DecodePaths& paths, const DecodeLooks& looks,
+                std::uint64_t seed, int threads);
+/// What such a pass computes.
+Stages decoder_stages();
 
 }  // namespace heed

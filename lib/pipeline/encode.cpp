@@ -36,15 +36,21 @@ class FinalTensor {
 
 }  // namespace
 
-void embed_frame(const Model<float>& model, Side side, TensorMap& frame) {
+void embed_frame(const Model<float>& model, Side side, TensorMap& frame, Watch* watch) {
   const PackedTokens tokens = tokens_of(frame, "tokens", model.vocabulary_size(side));
-  InferencePass pass(model);
+  if (watch) {
+    watch->begin(frame, tokens.rows, side);
+    watch->start_trace();
+  }
+  WatchedPass pass(model, watch, SentenceRange{0, tokens.rows.sentences()}.numbers());
   replace(frame, "embeddings/values", pad(model.embed(pass, side, tokens).value(), tokens.rows));
   replace(frame, "embeddings/length", lengths_of(tokens.rows));
   frame.groups["embeddings"] = {"values",
                                 "Embeddings with positions",
                                 {"0", ".", "."},
                                 {{"side", side == Side::source ? "source" : "target"}}};
+  pass.keep();
+  if (watch) watch->end(frame);
 }
 
 TensorMap position_map(std::int64_t count, std::int64_t d_model) {
@@ -55,12 +61,20 @@ TensorMap position_map(std::int64_t count, std::int64_t d_model) {
   return map;
 }
 
-void encode_frame(const Model<float>& model, const EncodeOptions& options, int threads, TensorMap& frame) {
-  const std::int64_t last = options.last < 0 ? model.n_encoder_layers() : options.last;
-  if (options.first < 0 || options.first >= last || last > model.n_encoder_layers()) {
-    fail<UsageError>("--layers ", options.first, ":", last,
+Stages encoder_stages(const Model<float>& model, const EncodeOptions& options) {
+  Stages stages;
+  stages.first = options.first;
+  stages.last = options.last < 0 ? model.n_encoder_layers() : options.last;
+  if (stages.first < 0 || stages.first >= stages.last || stages.last > model.n_encoder_layers()) {
+    fail<UsageError>("--layers ", options.first, ":", options.last < 0 ? "" : std::to_string(options.last),
                      ": the encoder has layers 0:", model.n_encoder_layers());
   }
+  return stages;
+}
+
+void encode_frame(const Model<float>& model, const EncodeOptions& options, int threads, TensorMap& frame,
+                  Watch* watch) {
+  const std::int64_t last = encoder_stages(model, options).last;
   const std::int64_t d = model.d_model();
   const PackedStates input =
       options.first == 0 ? read_embeddings(frame, model) : read_encoder_states(frame, model, options.first);
@@ -69,8 +83,12 @@ void encode_frame(const Model<float>& model, const EncodeOptions& options, int t
   Tensor states = Tensor::zeros<float>({sentences, kept, width, d}, {"sentence", "layer", "position", "dim"});
   const FinalWidths widths = model.final_widths();
   FinalTensor final_h(sentences, last, widths.h), final_c(sentences, last, widths.c);
+  if (watch) {
+    watch->begin(frame, input.rows);
+    watch->start_trace();
+  }
   for_each_shard(sentences, threads, [&](SentenceRange range) {
-    InferencePass pass(model);
+    WatchedPass pass(model, watch, range.numbers());
     const Selection shard(input, range.numbers());
     const Packing& rows = shard.rows();
     Encoded<float> x = shard.on(pass);
@@ -88,6 +106,7 @@ void encode_frame(const Model<float>& model, const EncodeOptions& options, int t
       final_h.set(range, static_cast<std::int64_t>(layer), state.columns(0, widths.h));
       final_c.set(range, static_cast<std::int64_t>(layer), state.columns(widths.h, widths.c));
     }
+    pass.keep();
   });
   frame.erase("encoder/final_h");
   frame.erase("encoder/final_c");
@@ -97,6 +116,7 @@ void encode_frame(const Model<float>& model, const EncodeOptions& options, int t
   replace(frame, "encoder/mask", mask_of(input.rows));
   replace(frame, "encoder/length", lengths_of(input.rows));
   frame.groups["encoder"] = {"states", "Encoder states", {"0", "0", ".", "."}, {{"layers_done", last}}};
+  if (watch) watch->end(frame);
 }
 
 }  // namespace heed

@@ -3,12 +3,13 @@
 #pragma once
 
 #include "models/model.h"
+#include "pipeline/watch.h"
 #include "tensor/tensor_map.h"
 
 namespace heed {
 
-/// Adds /embeddings: values f32 (sentence, position, dim), length.
-void embed_frame(const Model<float>& model, Side side, TensorMap& frame);
+/// Adds /embeddings: values f32 (sentence, position, dim), length. `watch`: who looks at the pass, or none.
+void embed_frame(const Model<float>& model, Side side, TensorMap& frame, Watch* watch = nullptr);
 
 /// /positions/values f32 (position, dim): the sinusoids alone.
 TensorMap position_map(std::int64_t count, std::int64_t d_model);
@@ -21,6 +22,9 @@ struct EncodeOptions {
 
 /// Adds /encoder: states f32 (sentence, layer, position, dim), mask, length. Reads /embeddings or, when
 /// options.first > 0, the last layer of the /encoder group that an earlier run left.
-void encode_frame(const Model<float>& model, const EncodeOptions& options, int threads, TensorMap& frame);
+void encode_frame(const Model<float>& model, const EncodeOptions& options, int threads, TensorMap& frame,
+                  Watch* watch = nullptr);
+/// The layers that run. Throws UsageError when the encoder has no such range.
+Stages encoder_stages(const Model<float>& model, const EncodeOptions& options);
 
 }  // namespace heed

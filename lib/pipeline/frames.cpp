@@ -2,12 +2,13 @@
 
 #include "base/error.h"
 #include "io/provenance.h"
+#include "pipeline/patch_file.h"
 
 namespace heed {
 
 void run_frames(const std::string& input, const std::string& output, const std::string& command,
                 std::int64_t batch, const std::function<void(TensorMap&, const std::string& name)>& claim,
-                const std::function<void(TensorMap&)>& stage) {
+                const std::function<void(TensorMap&)>& stage, const std::function<void()>& at_end) {
   io::ReadOptions read;
   read.batch = batch;
   io::FrameReader reader(input, read);
@@ -21,11 +22,14 @@ void run_frames(const std::string& input, const std::string& output, const std::
       stage(frame);
     } catch (const UsageError&) {
       throw;
+    } catch (const PatchError&) {
+      throw;
     } catch (const Error& e) {
       fail(reader.name(), ":", e.what());
     }
     writer.write(frame);
   }
+  if (at_end) at_end();
   writer.finish();
 }
 

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "base/error.h"
-#include "pipeline/attention_recorder.h"
+#include "nn/recording.h"
 #include "pipeline/shards.h"
 #include "tensor/padding.h"
 
@@ -25,7 +26,7 @@ std::vector<std::int64_t> with_words(const Packing& rows, SentenceRange range) {
 }  // namespace
 
 std::vector<std::vector<Hypothesis>> translate(const Model<float>& model, const PackedStates& memory,
-                                               const TranslateOptions& options, int threads) {
+                                               const TranslateOptions& options, int threads, Watch* watch) {
   std::vector<std::vector<Hypothesis>> result(static_cast<std::size_t>(memory.rows.sentences()));
   for_each_shard(memory.rows.sentences(), threads, [&](SentenceRange range) {
     for (std::int64_t s = range.first; s < range.first + range.count; ++s) {
@@ -42,8 +43,8 @@ std::vector<std::vector<Hypothesis>> translate(const Model<float>& model, const 
                                                      : limit);
     }
     const Selection chosen(memory, sentences);
-    InferencePass pass(model);
-    const auto stepper = model.stepper(chosen.on(pass));
+    WatchedPass pass(model, watch, sentences);
+    const auto stepper = model.stepper(chosen.on(pass), pass.editor);
     const StepFunction step = [&](auto tokens, auto parents) { return stepper->step(tokens, parents); };
     std::vector<std::vector<Hypothesis>> found;
     if (options.sampling) {
@@ -61,15 +62,34 @@ std::vector<std::vector<Hypothesis>> translate(const Model<float>& model, const 
   return result;
 }
 
+namespace {
+
+/// decoder/logits and decoder/probabilities, for those who look.
+void name_outputs(InferencePass& pass, Matrix<const float> logits, std::span<const float> log_sums,
+                  const Packing& rows) {
+  const Scope<float> decoder = Scope<float>(pass) / "decoder";
+  if (decoder.wants("logits")) decoder.name("logits", pass.tape->constant(logits), rows);
+  if (!decoder.wants("probabilities")) return;
+  std::vector<float> p(static_cast<std::size_t>(logits.size()));
+  for (std::int64_t i = 0; i < logits.rows; ++i) {
+    for (std::int64_t j = 0; j < logits.cols; ++j)
+      p[static_cast<std::size_t>(i * logits.cols + j)] =
+          std::exp(logits(i, j) - log_sums[static_cast<std::size_t>(i)]);
+  }
+  decoder.name("probabilities", pass.tape->constant({p.data(), logits.rows, logits.cols}), rows);
+}
+
+}  // namespace
+
 std::vector<std::vector<Hypothesis>> force(const Model<float>& model, const PackedStates& memory,
                                            const std::vector<std::vector<std::int32_t>>& targets,
-                                           double length_penalty, int threads) {
+                                           double length_penalty, int threads, Watch* watch) {
   if (static_cast<std::int64_t>(targets.size()) != memory.rows.sentences()) {
     fail("there are ", targets.size(), " targets for ", memory.rows.sentences(), " source sentences");
   }
   std::vector<std::vector<Hypothesis>> result(targets.size());
   for_each_shard(memory.rows.sentences(), threads, [&](SentenceRange range) {
-    InferencePass pass(model);
+    WatchedPass pass(model, watch, range.numbers());
     const Selection shard(memory, range.numbers());
     PackedTokens target;
     for (std::int64_t s = 0; s < range.count; ++s)
@@ -78,6 +98,8 @@ std::vector<std::vector<Hypothesis>> force(const Model<float>& model, const Pack
     const Matrix<const float> logits = model.logits(pass, states).value();
     std::vector<float> sums(static_cast<std::size_t>(logits.rows));
     log_sum_exp_rows<float>(logits, sums);
+    name_outputs(pass, logits, sums, target.rows);
+    pass.keep();
     for (std::int64_t s = 0; s < range.count; ++s) {
       Hypothesis h;
       h.ids = targets[static_cast<std::size_t>(range.first + s)];
@@ -150,7 +172,8 @@ void add_group(TensorMap& map, const std::string& name, const std::string& kind,
 }  // namespace
 
 TensorMap decoder_attention(const Model<float>& model, const PackedStates& memory,
-                            const std::vector<std::vector<Hypothesis>>& hypotheses, int threads) {
+                            const std::vector<std::vector<Hypothesis>>& hypotheses, int threads,
+                            Watch* watch) {
   std::int64_t ranks = 1, longest = 1;
   for (const auto& list : hypotheses) {
     ranks = std::max(ranks, static_cast<std::int64_t>(list.size()));
@@ -182,19 +205,24 @@ TensorMap decoder_attention(const Model<float>& model, const PackedStates& memor
       names.insert(layer_name(first_layer + l, "cross_attention"));
       if (model.self_attends()) names.insert(layer_name(first_layer + l, "self_attention"));
     }
-    AttentionRecorder recorder(names);
-    InferencePass pass(model, &recorder);
+    WatchedPass pass(model, watch, sources, [&](const std::string& name) { return names.contains(name); });
     const Selection chosen(memory, sources);
     model.decode(pass, chosen.on(pass), target);
+    const Recording<float>& recording = pass.recorded();
     for (std::int64_t l = 0; l < layers; ++l) {
-      auto keep = [&](AttentionTensor& tensor) {
-        return [&](std::int64_t i, std::int64_t h, std::int64_t q, std::span<const float> weights) {
-          const Ranked& r = list[static_cast<std::size_t>(i)];
-          tensor.set(r.sentence, r.rank, l, h, q, weights);
-        };
+      auto keep = [&](const std::string& attention, AttentionTensor& tensor) {
+        const Recorded<float>& weights = recording.at(layer_name(first_layer + l, attention));
+        for (std::size_t i = 0; i < list.size(); ++i) {
+          for (std::int64_t h = 0; h < heads; ++h) {
+            const Matrix<const float> block = weights.block(static_cast<std::int64_t>(i), h);
+            for (std::int64_t q = 0; q < block.rows; ++q)
+              tensor.set(list[i].sentence, list[i].rank, l, h, q,
+                         {block.row(q), static_cast<std::size_t>(block.cols)});
+          }
+        }
       };
-      recorder.each_row(layer_name(first_layer + l, "cross_attention"), keep(cross));
-      if (model.self_attends()) recorder.each_row(layer_name(first_layer + l, "self_attention"), keep(self));
+      keep("cross_attention", cross);
+      if (model.self_attends()) keep("self_attention", self);
     }
   });
 

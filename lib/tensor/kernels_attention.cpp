@@ -10,6 +10,7 @@
 
 #include <vector>
 
+#include "tensor/attention_edit.h"
 #include "tensor/gemm.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -171,10 +172,19 @@ HWY_INLINE void drop_row(KeepFactors<T>& keep, Index first, const T* x, Index n,
   });
 }
 
+template <class T>
+using EditOf = std::function<void(std::int64_t, std::span<T>)> RowEdit<T>::*;
+
+template <class T>
+HWY_INLINE void edit_row(const RowEdit<T>* edit, EditOf<T> what, Index query, T* row, Index n) {
+  if (edit && edit->*what) (edit->*what)(query, {row, static_cast<std::size_t>(n)});
+}
+
 }  // namespace
 
 template <class T>
-void attend_forward(const AttentionHead<T>& head, T* scores, T* weights, Matrix<T> context) {
+void attend_forward(const AttentionHead<T>& head, const RowEdit<T>* edit, T* scores, T* weights,
+                    Matrix<T> context) {
   const Index n = head.q.rows, m = head.k.rows, width = Scratch<T>::padded(m);
   const bool large = is_large(head);
   Scratch<T> scratch((n + head.k.cols) * width + n);
@@ -182,6 +192,7 @@ void attend_forward(const AttentionHead<T>& head, T* scores, T* weights, Matrix<
   T* factor = scratch.matrix(1, n).data;
   multiply_by_transpose(large, head.scale, head.q, head.k, k_transposed, p);
   for (Index i = 0; i < n; ++i) {
+    edit_row(edit, &RowEdit<T>::scores, i, p.row(i), m);
     if (scores) copy_row(p.row(i), m, scores + i * m);
     hide_keys(head, i, p);
     factor[i] = softmax_shift(p.row(i), width);
@@ -190,6 +201,7 @@ void attend_forward(const AttentionHead<T>& head, T* scores, T* weights, Matrix<
   KeepFactors<T> keep(head.drop);
   for (Index i = 0; i < n; ++i) {
     scale_row(p.row(i), width, factor[i]);
+    edit_row(edit, &RowEdit<T>::weights, i, p.row(i), m);
     copy_row(p.row(i), m, weights + i * m);
     if (head.drop.active()) drop_row(keep, i * m, p.row(i), m, p.row(i));
   }
@@ -280,12 +292,14 @@ HWY_INLINE void weighted_sum(const T* w, std::span<const T* const> rows, Index d
 
 template <class T>
 void attend_cached(const T* q, std::span<const T* const> key_rows, std::span<const T* const> value_rows,
-                   Index d_k, Index d_v, T scale, T* weights, T* context) {
+                   Index d_k, Index d_v, T scale, const RowEdit<T>* edit, T* weights, T* context) {
   const Index m = key_rows.size();
   Scratch<T> scratch(m);
   T* w = scratch.matrix(1, m).data;
   for (Index j = 0; j < m; ++j) w[j] = scale * dot(q, key_rows[j], d_k);
+  edit_row(edit, &RowEdit<T>::scores, 0, w, m);
   softmax_row(w, m);
+  edit_row(edit, &RowEdit<T>::weights, 0, w, m);
   weighted_sum(w, value_rows, d_v, context);
   if (weights) copy_row(w, m, weights);
 }
@@ -305,8 +319,13 @@ HEED_EXPORT_KERNEL(attend_backward)
 HEED_EXPORT_KERNEL(attend_cached)
 
 template <class T>
+void attend_forward_edited(const AttentionHead<T>& head, const RowEdit<T>* edit, T* scores, T* weights,
+                           Matrix<T> context) {
+  HEED_DISPATCH(attend_forward)(head, edit, scores, weights, context);
+}
+template <class T>
 void attend_forward(const AttentionHead<T>& head, T* scores, T* weights, Matrix<T> context) {
-  HEED_DISPATCH(attend_forward)(head, scores, weights, context);
+  attend_forward_edited<T>(head, nullptr, scores, weights, context);
 }
 template <class T>
 void attend_backward(const AttentionHead<T>& head, const T* weights, Matrix<const T> d_context, Matrix<T> d_q,
@@ -314,14 +333,22 @@ void attend_backward(const AttentionHead<T>& head, const T* weights, Matrix<cons
   HEED_DISPATCH(attend_backward)(head, weights, d_context, d_q, d_k, d_v);
 }
 template <class T>
+void attend_cached_edited(const T* q, std::span<const T* const> key_rows,
+                          std::span<const T* const> value_rows, std::int64_t d_k, std::int64_t d_v, T scale,
+                          const RowEdit<T>* edit, T* weights, T* context) {
+  HEED_DISPATCH(attend_cached)(q, key_rows, value_rows, d_k, d_v, scale, edit, weights, context);
+}
+template <class T>
 void attend_cached(const T* q, std::span<const T* const> key_rows, std::span<const T* const> value_rows,
                    std::int64_t d_k, std::int64_t d_v, T scale, T* weights, T* context) {
-  HEED_DISPATCH(attend_cached)(q, key_rows, value_rows, d_k, d_v, scale, weights, context);
+  attend_cached_edited<T>(q, key_rows, value_rows, d_k, d_v, scale, nullptr, weights, context);
 }
 
 HEED_INSTANTIATE(attend_forward)
 HEED_INSTANTIATE(attend_backward)
 HEED_INSTANTIATE(attend_cached)
+HEED_INSTANTIATE(attend_forward_edited)
+HEED_INSTANTIATE(attend_cached_edited)
 
 }  // namespace heed
 #endif

@@ -24,14 +24,15 @@ class FiniteCheck final : public Recorder<float> {
   std::string first;
 
   bool wants(const std::string&) const override { return first.empty(); }
-  void record(const std::string& name, Matrix<const float> value, const Packing&) override {
+  void record(const std::string& name, Matrix<const float> value, std::span<const Place>,
+              const RowKind&) override {
     for (std::int64_t i = 0; i < value.rows && first.empty(); ++i) {
       if (!all_finite<float>({value.row(i), static_cast<std::size_t>(value.cols)})) first = name;
     }
   }
-  void record_attention(const std::string& name, std::span<const float> blocks, std::int64_t, const Packing&,
-                        const Packing&) override {
-    if (name.ends_with("weights") && !all_finite(blocks)) first = name;  // masked scores are infinite
+  void record_attention(const std::string& name, std::span<const float> row, const Place&, std::int64_t,
+                        const AttentionKind&) override {
+    if (name.ends_with("weights") && !all_finite(row)) first = name;  // masked scores are infinite
   }
 };
 

@@ -65,7 +65,16 @@ constexpr Preset presets[] = {
      R"({"d_embedding": 256, "d_hidden": 512, "n_layers": 2, "init": "xavier", "dropout": 0.3})",
      R"({"learning_rate": 0.002, "schedule": "inverse-sqrt", "warmup": 500, "beta2": 0.98, "eps": 1e-8,
          "clip": 5, "label_smoothing": 0.1, "batch_tokens": 1600, "patience": 10, "valid_bleu": true})"},
-    // Luong, Pham, Manning 2015 for a corpus of Multi30k's size: an encoder that reads both ways.
+    // Luong, Pham, Manning 2015, section 4.1 and the best single model of table 1: reversed source, dropout,
+    // predictive local attention with the general score, input feeding; updates of 128 sentences (of 30
+    // words).
+    {"luong2015", "luong",
+     R"({"d_embedding": 1000, "d_hidden": 1000, "n_layers": 4, "score": "general", "attention": "local-p",
+         "window": 10, "d_align": 1000, "init": "paper", "dropout": 0.2})",
+     R"({"optimizer": "sgd", "learning_rate": 1, "schedule": "halving", "halve_after": 8, "halve_every": 1,
+         "warmup": 0, "mean_over": "sentences", "clip": 5, "label_smoothing": 0, "batch_tokens": 3840,
+         "max_epochs": 12, "valid_bleu": true})"},
+    // The same for a corpus of Multi30k's size: global attention, an encoder that reads both ways.
     {"luong2015-small", "luong",
      R"({"d_embedding": 256, "d_hidden": 256, "d_attentional": 256, "n_layers": 1, "bidirectional": true,
          "reverse_source": false, "score": "general", "init": "xavier", "dropout": 0.4,

@@ -13,6 +13,7 @@ FOLDER = PROJECT / "testdata" / "english-french"
 sys.path.insert(0, str(PROJECT / "scripts"))
 from corpus import english, french  # noqa: E402
 from corpus.lexicon import Lexicon  # noqa: E402
+from corpus.links import forms_of, gold_links  # noqa: E402
 
 
 def load_make_corpus():
@@ -66,6 +67,29 @@ class Split(unittest.TestCase):
     def test_demo_sentences_are_new_and_made_of_known_words(self):
         problems = make_corpus.check_demo(FOLDER, lines("train.en"), make_corpus.make(seed=1))
         self.assertEqual([], list(problems))
+
+
+class Links(unittest.TestCase):
+    """Gold alignments, made by hand."""
+
+    def test_links_of_known_pairs(self):
+        forms = forms_of(Lexicon())
+        for english_line, french_line, links in [
+            ("these strange mayors do not take his tourists ' ripe onion .",
+             "ces maires étranges ne prennent pas l' oignon mûr de ses touristes .", "2-1 1-2 5-4 10-7 9-8 7-11"),
+            ("the mysterious girl washed the umbrella in front of the airports .",
+             "la fille mystérieuse a lavé le parapluie devant les aéroports .", "2-1 1-2 3-4 5-6 10-9"),
+            ("the king sees the king .", "le roi voit le roi .", "2-2"),  # which king is whose, nobody knows
+        ]:
+            found = gold_links(forms, english_line, french_line)
+            self.assertEqual(links, " ".join(f"{i}-{j}" for i, j in found), english_line)
+
+    def test_most_sentences_have_links_of_distinct_words(self):
+        found = [[link.split("-") for link in line.split()] for line in make_corpus.links_of(FOLDER, "test")]
+        self.assertGreaterEqual(sum(len(links) >= 2 for links in found), 285)
+        for links in found:
+            for side in (0, 1):
+                self.assertEqual(len(links), len({link[side] for link in links}))
 
 
 class FrenchText(unittest.TestCase):

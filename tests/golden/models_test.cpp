@@ -7,6 +7,7 @@
 
 #include "golden/comparison.h"
 #include "models/model.h"
+#include "nn/recording.h"
 
 namespace heed::golden {
 namespace {
@@ -47,40 +48,19 @@ std::set<std::string> names_below(const TensorMap& golden, const std::string& pr
   return names;
 }
 
-/// Compares each named value of a pass with the golden one of that name.
+/// Compares each named value of a pass with the golden one of that name; a name that only one side knows is
+/// an error.
 template <class T>
-class Replay : public Recorder<T> {
- public:
-  Replay(const TensorMap& golden, Comparison& comparison) : golden_(golden), comparison_(comparison) {}
-
-  bool wants(const std::string&) const override { return true; }
-  void record(const std::string& name, Matrix<const T> value, const Packing&) override {
-    check(name, elements(value));
+void check_activations(const Recording<T>& recording, const TensorMap& golden, Comparison& comparison) {
+  const std::set<std::string> wanted = names_below(golden, "activations/");
+  for (const std::string& name : wanted)
+    BOOST_CHECK_MESSAGE(recording.has(name), "the model does not name " << name);
+  for (const auto& [name, value] : recording.values()) {
+    BOOST_CHECK_MESSAGE(wanted.contains(name), name << " is not in the golden file");
+    if (wanted.contains(name))
+      comparison.check(name, value.values, golden.at("activations/" + name), kTolerance<T>);
   }
-  void record_attention(const std::string& name, std::span<const T> blocks, std::int64_t, const Packing&,
-                        const Packing&) override {
-    check(name, {blocks.begin(), blocks.end()});
-  }
-  /// A name that only one side knows is an error.
-  void check_names() const {
-    const std::set<std::string> golden = names_below(golden_, "activations/");
-    for (const std::string& name : golden)
-      BOOST_CHECK_MESSAGE(seen_.contains(name), "the model does not name " << name);
-    for (const std::string& name : seen_)
-      BOOST_CHECK_MESSAGE(golden.contains(name), name << " is not in the golden file");
-  }
-
- private:
-  void check(const std::string& name, const std::vector<T>& value) {
-    BOOST_CHECK_MESSAGE(seen_.insert(name).second, name << " was named twice");
-    const Tensor* wanted = golden_.find("activations/" + name);
-    if (wanted) comparison_.check(name, value, *wanted, kTolerance<T>);
-  }
-
-  const TensorMap& golden_;
-  Comparison& comparison_;
-  std::set<std::string> seen_;
-};
+}
 
 /// A model with golden parameters, and passes over the golden sentences.
 template <class T>
@@ -142,9 +122,9 @@ void check_one_pass(const std::string& name) {
   Replica<T> replica(name);
   const TensorMap& golden = replica.golden;
   Comparison activations = Comparison::of<T>(name + ", activations");
-  Replay<T> replay(golden, activations);
-  const CrossEntropySums sums = replica.run(&replay);
-  replay.check_names();
+  Recording<T> recording([](const std::string&) { return true; });
+  const CrossEntropySums sums = replica.run(&recording);
+  check_activations(recording, golden, activations);
 
   Comparison loss = Comparison::of<T>(name + ", logits and loss");
   loss.check("logits", replica.logits, golden.at("logits"), kTolerance<T>);

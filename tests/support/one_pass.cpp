@@ -5,10 +5,10 @@
 // and holds at most 16 sentences (one shard). Prints a line for each tensor; ends with 1 when one differs.
 #include <cmath>
 #include <iostream>
-#include <map>
 
 #include "base/error.h"
 #include "io/frame_stream.h"
+#include "nn/recording.h"
 #include "tensor/kernels.h"
 #include "text/line_reader.h"
 #include "train/model_file.h"
@@ -16,26 +16,6 @@
 using namespace heed;
 
 namespace {
-
-struct Value {
-  std::vector<float> values;
-  std::int64_t cols = 0;
-};
-
-struct KeepAll final : Recorder<float> {
-  std::map<std::string, Value> kept;
-  bool wants(const std::string&) const override { return true; }
-  void record(const std::string& name, Matrix<const float> value, const Packing&) override {
-    Value& v = kept[name];
-    v.cols = value.cols;
-    for (std::int64_t i = 0; i < value.rows; ++i)
-      v.values.insert(v.values.end(), value.row(i), value.row(i) + v.cols);
-  }
-  void record_attention(const std::string& name, std::span<const float> blocks, std::int64_t, const Packing&,
-                        const Packing&) override {
-    kept[name].values.assign(blocks.begin(), blocks.end());
-  }
-};
 
 PackedTokens read_tokens(const std::string& path, const text::Tokenizer& tokenizer) {
   PackedTokens tokens;
@@ -103,7 +83,7 @@ int compare(char** argv) {
   const TensorMap staged = io::read_map(argv[4]);
   const std::string layer = argv[5];
 
-  KeepAll recorder;
+  Recording<float> recorder([](const std::string&) { return true; });
   Tape<float> tape;
   Pass<float> pass;
   pass.tape = &tape;
@@ -122,14 +102,14 @@ int compare(char** argv) {
   const Packing &queries = decoder ? target.rows : source.rows,
                 &keys = decoder && !cross ? target.rows : source.rows;
   Comparison comparison(staged);
-  comparison.rows("embeddings/values", source.rows, recorder.kept.at("encoder/embedded").values);
-  comparison.rows("encoder/states", source.rows, recorder.kept.at("encoder/output").values);
+  comparison.rows("embeddings/values", source.rows, recorder.at("encoder/embedded").values);
+  comparison.rows("encoder/states", source.rows, recorder.at("encoder/output").values);
   comparison.blocks(staged.contains("attention/scaled") ? "attention/scaled" : "attention/scores", queries,
-                    keys, recorder.kept.at(layer + "/scores").values);
-  comparison.blocks("attention/weights", queries, keys, recorder.kept.at(layer + "/weights").values);
-  comparison.rows("attention/context", queries, recorder.kept.at(layer + "/context").values);
+                    keys, recorder.at(layer + "/scores").values);
+  comparison.blocks("attention/weights", queries, keys, recorder.at(layer + "/weights").values);
+  comparison.rows("attention/context", queries, recorder.at(layer + "/context").values);
   if (staged.contains("attention/output"))
-    comparison.rows("attention/output", queries, recorder.kept.at(layer + "/output").values);
+    comparison.rows("attention/output", queries, recorder.at(layer + "/output").values);
   Tensor token = staged.at("hypotheses/token_logprob");  // (sentence, rank = 1, position)
   TensorMap reshaped;
   const Shape shape = token.shape();

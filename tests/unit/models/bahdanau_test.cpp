@@ -43,6 +43,8 @@ BOOST_DATA_TEST_CASE(step_by_step_equals_one_pass, boost::unit_test::data::make(
   Bahdanau<double> model(small(cell, cell == "lstm" ? "previous" : "current", true));
   model.parameters().initialize(6);
   check_step_by_step(model);
+  check_edits(model,
+              cell == "lstm" ? std::vector<std::string>{"layer_0/output"} : std::vector<std::string>{});
 }
 
 BOOST_AUTO_TEST_CASE(every_option_of_the_layers_and_another_depth_and_width) {

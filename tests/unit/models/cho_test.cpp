@@ -42,6 +42,7 @@ BOOST_DATA_TEST_CASE(step_by_step_equals_one_pass, boost::unit_test::data::make(
   Cho<double> model(small("gru", cell));
   model.parameters().initialize(6);
   check_step_by_step(model);
+  check_edits(model);
 }
 
 BOOST_AUTO_TEST_CASE(sentences_of_a_batch_do_not_touch_each_other) {  // P15

@@ -66,33 +66,18 @@ const auto scores = data::make({"dot", "general", "concat", "location", "additiv
 const auto attentions = data::make({"global", "local-m", "local-p"});
 const auto feeding = data::make({true, false});
 
-/// The named values of a pass, attention as blocks.
-class Keep final : public Recorder<double> {
- public:
-  std::map<std::string, std::vector<double>> values;
-
-  bool wants(const std::string&) const override { return true; }
-  void record(const std::string& name, Matrix<const double> value, const Packing&) override {
-    for (std::int64_t i = 0; i < value.rows; ++i)
-      values[name].insert(values[name].end(), value.row(i), value.row(i) + value.cols);
-  }
-  void record_attention(const std::string& name, std::span<const double> blocks, std::int64_t, const Packing&,
-                        const Packing&) override {
-    values[name].assign(blocks.begin(), blocks.end());
-  }
-};
-
-Keep run(const LuongConfig& config) {
+/// The named values of a pass.
+Recording<double> run(const LuongConfig& config) {
   Luong<double> model(config);
   initialize(model, 5);
-  Keep keep;
+  Recording<double> recording([](const std::string&) { return true; });
   Tape<double> tape;
   Pass<double> pass;
   pass.tape = &tape;
   pass.parameters = &model.parameters();
-  pass.recorder = &keep;
+  pass.recorder = &recording;
   model.decode(pass, model.encode(pass, kSource), kTarget);
-  return keep;
+  return recording;
 }
 
 /// Calls visit(sentence, step, weights over the source) for each word of the target.
@@ -149,12 +134,15 @@ BOOST_DATA_TEST_CASE(step_by_step_equals_one_pass, scores* attentions* feeding, 
   Luong<double> model(with(score, attention, feeds));  // P41
   initialize(model, 6);
   check_step_by_step(model);
+  const bool unread = std::string(score) == "location";
+  check_edits(model, unread ? std::vector<std::string>{"cross_attention/key"} : std::vector<std::string>{});
 }
 
 BOOST_DATA_TEST_CASE(step_by_step_equals_one_pass_of_other_cells, data::make(cell_names()), cell) {
   Luong<double> model(bidirectional(cell, 2));
   initialize(model, 6);
   check_step_by_step(model);
+  check_edits(model);
 }
 
 BOOST_DATA_TEST_CASE(sentences_of_a_batch_do_not_touch_each_other, attentions* feeding, attention, feeds) {
@@ -167,7 +155,7 @@ BOOST_AUTO_TEST_CASE(a_moving_window_is_all_that_is_seen) {
   LuongConfig config = with("general", "local-m", true);
   config.window = 1;
   std::int64_t outside = 0;
-  each_row(run(config).values.at(kWeights),
+  each_row(run(config).at(kWeights).values,
            [&](std::int64_t, std::int64_t t, std::span<const double> weights) {
              double sum = 0;
              for (std::size_t j = 0; j < weights.size(); ++j) {
@@ -185,11 +173,11 @@ BOOST_AUTO_TEST_CASE(a_moving_window_is_all_that_is_seen) {
 BOOST_AUTO_TEST_CASE(predicted_windows_weigh_by_nearness_without_renormalising) {
   LuongConfig config = with("dot", "local-p", true);
   config.window = 1;
-  const Keep local = run(config);
-  const std::vector<double>& positions = local.values.at("decoder/layer_1/cross_attention/position");
-  const std::vector<double>& scores = local.values.at("decoder/layer_1/cross_attention/scores");
+  const Recording<double> local = run(config);
+  const std::vector<double>& positions = local.at("decoder/layer_1/cross_attention/position").values;
+  const std::vector<double>& scores = local.at("decoder/layer_1/cross_attention/scores").values;
   const double *p = positions.data(), *e = scores.data();
-  each_row(local.values.at(kWeights), [&](std::int64_t, std::int64_t, std::span<const double> weights) {
+  each_row(local.at(kWeights).values, [&](std::int64_t, std::int64_t, std::span<const double> weights) {
     BOOST_TEST((*p > 0 && *p < static_cast<double>(weights.size())));
     double total = 0, sum = 0;
     auto inside = [&](std::size_t j) { return std::abs(static_cast<double>(j) - *p) <= 1; };
@@ -209,8 +197,8 @@ BOOST_AUTO_TEST_CASE(predicted_windows_weigh_by_nearness_without_renormalising) 
 BOOST_DATA_TEST_CASE(a_window_over_everything_is_global, scores* feeding, score, feeds) {
   LuongConfig config = with(score, "local-m", feeds);
   config.window = 100;
-  const Keep local = run(config), global = run(with(score, "global", feeds));
-  BOOST_CHECK_EQUAL(difference(local.values.at("decoder/output"), global.values.at("decoder/output")), 0.0);
+  const Recording<double> local = run(config), global = run(with(score, "global", feeds));
+  BOOST_CHECK_EQUAL(difference(local.at("decoder/output").values, global.at("decoder/output").values), 0.0);
 }
 
 BOOST_DATA_TEST_CASE(a_reversed_source_ends_with_its_first_word, data::make({true, false}), reversed) {

@@ -1,12 +1,14 @@
 // What every translation model must keep, on three short sentence pairs of vocabularies of at least 11.
 #pragma once
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <string>
 #include <vector>
 
 #include "models/model.h"
+#include "nn/recording.h"
 #include "support/gradient_check.h"
 
 namespace heed::test {
@@ -20,14 +22,18 @@ inline PackedTokens tokens(const std::vector<std::vector<std::int32_t>>& sentenc
 inline const PackedTokens kSource = tokens({{5, 7, 4, 10, 3}, {6, 3}, {9, 4, 4, 8, 5, 7, 3}});
 inline const PackedTokens kTarget = tokens({{4, 9, 6, 3}, {8, 5, 10, 7, 4, 3}, {3}});
 
-/// Logits [target rows, V] of a whole pass.
+/// Logits [target rows, V] of a whole pass, watched by `recorder` and `editor` (or none) in the decoder.
 template <class T>
-std::vector<T> logits(const Model<T>& model, const PackedTokens& source, const PackedTokens& target) {
+std::vector<T> logits(const Model<T>& model, const PackedTokens& source, const PackedTokens& target,
+                      Recorder<T>* recorder = nullptr, const Editor<T>* editor = nullptr) {
   Tape<T> tape;
   Pass<T> pass;
   pass.tape = &tape;
   pass.parameters = &model.parameters();
-  Matrix<const T> m = model.logits(pass, model.decode(pass, model.encode(pass, source), target)).value();
+  const Encoded<T> memory = model.encode(pass, source);
+  pass.recorder = recorder;
+  pass.editor = editor;
+  Matrix<const T> m = model.logits(pass, model.decode(pass, memory, target)).value();
   return std::vector<T>(m.data, m.data + m.size());
 }
 
@@ -95,13 +101,13 @@ inline void check_sentences_apart(const Model<double>& model) {
 
 /// The stepper gives the logits of the whole pass, with two copies of every hypothesis in changing order and
 /// sentences dropped when their target ends.
-inline void check_step_by_step(const Model<double>& model) {
-  const std::vector<double> whole = logits<double>(model, kSource, kTarget);
+inline void check_step_by_step(const Model<double>& model, const Editor<double>* editor = nullptr) {
+  const std::vector<double> whole = logits<double>(model, kSource, kTarget, nullptr, editor);
   Tape<double> tape;
   Pass<double> pass;
   pass.tape = &tape;
   pass.parameters = &model.parameters();
-  auto stepper = model.stepper(model.encode(pass, kSource));
+  auto stepper = model.stepper(model.encode(pass, kSource), editor);
   const std::int64_t vocabulary = model.vocabulary_size(Side::target);
   std::vector<std::int64_t> sentences{0, 1, 2}, parents{0, 0, 1, 1, 2, 2};
   for (std::int64_t t = 0; !sentences.empty(); ++t) {
@@ -129,6 +135,60 @@ inline void check_step_by_step(const Model<double>& model) {
     }
     sentences = left;
     parents = next;
+  }
+}
+
+/// Changes one value: to what was recorded or, in odd places, to something else.
+class OneEdit final : public Editor<double> {
+ public:
+  OneEdit(std::string name, const Recorded<double>* by) : name_(std::move(name)), by_(by) {}
+  bool edits(const std::string& name) const override { return name == name_; }
+  void edit(const std::string&, Matrix<double> value, std::span<const Place> places,
+            std::int64_t) const override {
+    for (std::int64_t i = 0; i < value.rows; ++i) {
+      const Place& at = places[static_cast<std::size_t>(i)];
+      const double* recorded = by_ ? by_->matrix().row(by_->rows.offset(at.sentence) + at.position) : nullptr;
+      for (std::int64_t j = 0; j < value.cols; ++j)
+        value(i, j) = recorded ? recorded[j] : changed(value(i, j), at, j);
+    }
+  }
+  void edit_attention(const std::string&, std::span<double> row, const Place& query,
+                      std::int64_t head) const override {
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const auto j = static_cast<std::int64_t>(i);
+      const double x = row[i];
+      row[i] = by_      ? by_->block(query.sentence, head)(query.position, j)
+               : x == 0 ? 0  // what is still to come
+                        : changed(x, query, j);
+    }
+  }
+
+ private:
+  static double changed(double x, const Place& at, std::int64_t j) {
+    return (at.sentence + at.position) % 2 ? 1.5 * x + 0.1 * static_cast<double>(j) : x;
+  }
+
+  std::string name_;
+  const Recorded<double>* by_;
+};
+
+/// Whatever the decoder names: put back, it changes nothing; changed, the result changes, but for values
+/// named
+/// ...`without`, and the stepper changes as the whole pass does.
+inline void check_edits(const Model<double>& model, const std::vector<std::string>& without = {}) {
+  Recording<double> recording([](const std::string&) { return true; });
+  const std::vector<double> plain = logits<double>(model, kSource, kTarget, &recording);
+  BOOST_CHECK(!recording.values().empty());
+  for (const auto& [name, value] : recording.values()) {
+    BOOST_TEST_CONTEXT(name) {
+      const OneEdit same(name, &value), other(name, nullptr);
+      BOOST_CHECK_LE(difference(plain, logits<double>(model, kSource, kTarget, nullptr, &same)), 1e-12);
+      const double moved = difference(plain, logits<double>(model, kSource, kTarget, nullptr, &other));
+      const bool matters = std::none_of(without.begin(), without.end(),
+                                        [&](const std::string& end) { return name.ends_with(end); });
+      BOOST_CHECK_MESSAGE(matters ? moved > 1e-9 : moved <= 1e-12, "the result moved by " << moved);
+      check_step_by_step(model, &other);
+    }
   }
 }
 

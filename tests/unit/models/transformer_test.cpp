@@ -107,6 +107,7 @@ BOOST_AUTO_TEST_CASE(step_by_step_equals_one_pass) {  // P41
     Transformer<double> model(small(norm, positions, tied));
     model.parameters().initialize(6);
     check_step_by_step(model);
+    check_edits(model);
   }
 }
 

@@ -34,16 +34,12 @@ const PackedTokens kThreeWords = tokens({{5, 7, 3}});
 const PackedTokens kTwoWords = tokens({{6, 3}});
 
 /// The positions that a pass attended to and how likely they were.
-class Picks final : public Recorder<double> {
+class Picks {
  public:
-  bool wants(const std::string& name) const override {
-    return name.ends_with("/weights") || name.ends_with("/probabilities");
-  }
-  void record(const std::string&, Matrix<const double>, const Packing&) override {}
-  void record_attention(const std::string& name, std::span<const double> blocks, std::int64_t, const Packing&,
-                        const Packing&) override {
-    (name.ends_with("/weights") ? weights : alpha).assign(blocks.begin(), blocks.end());
-  }
+  explicit Picks(const Recording<double>& recording)
+      : weights(recording.at("decoder/layer_0/cross_attention/weights").values),
+        alpha(recording.at("decoder/layer_0/cross_attention/probabilities").values) {}
+
   std::vector<double> weights, alpha;  ///< 2 steps of 3 keys
   /// A number from 0 to 8; -1 when the expectation was kept.
   int way() const {
@@ -77,7 +73,7 @@ Draw draw(const Model<double>& model, std::uint64_t seed, double baseline = 0,
   Tape<double> tape;
   tape.set_with_gradients(gradients != nullptr);
   std::vector<double> own(model.parameters().values().size());
-  Picks picks;
+  Recording<double> recording([](const std::string&) { return true; });
   Pass<double> pass;
   pass.tape = &tape;
   pass.parameters = &model.parameters();
@@ -85,11 +81,12 @@ Draw draw(const Model<double>& model, std::uint64_t seed, double baseline = 0,
   pass.training = true;
   pass.seed = seed;
   pass.baseline = baseline;
-  pass.recorder = &picks;
+  pass.recorder = &recording;
   const Var<double> states = model.decode(pass, model.encode(pass, kThreeWords), kTwoWords);
   const CrossEntropySums sums = model.loss(pass, states, kTwoWords, 0, 1);
   tape.backward();
   for (std::size_t i = 0; gradients && i < own.size(); ++i) (*gradients)[i] += share * own[i];
+  const Picks picks(recording);
   return {picks.way(), picks.probability(), sums.nll};
 }
 
@@ -184,6 +181,7 @@ BOOST_DATA_TEST_CASE(step_by_step_equals_one_pass, boost::unit_test::data::make(
   Xu<double> model(small(attend_to));
   model.parameters().initialize(6);
   check_step_by_step(model);
+  check_edits(model);
 }
 
 BOOST_DATA_TEST_CASE(sentences_of_a_batch_do_not_touch_each_other,

@@ -18,11 +18,12 @@ constexpr float kEps = std::numeric_limits<float>::epsilon();
 struct ContextRecorder final : Recorder<double> {
   std::vector<double> context;
   bool wants(const std::string& name) const override { return name.ends_with("/context"); }
-  void record(const std::string&, Matrix<const double> value, const Packing&) override {
+  void record(const std::string&, Matrix<const double> value, std::span<const Place>,
+              const RowKind&) override {
     context.assign(value.data, value.data + value.size());
   }
-  void record_attention(const std::string&, std::span<const double>, std::int64_t, const Packing&,
-                        const Packing&) override {}
+  void record_attention(const std::string&, std::span<const double>, const Place&, std::int64_t,
+                        const AttentionKind&) override {}
 };
 
 /// A self-attention layer with parameters of its own.

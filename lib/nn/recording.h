@@ -1,0 +1,68 @@
+// A recorder that keeps whole values, put together again when they came step by step.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "nn/watch.h"
+
+namespace heed {
+
+/// One named value.
+template <class T>
+struct Recorded {
+  bool attention = false;  ///< scores or weights
+  std::int64_t n_heads = 1;
+  std::int64_t cols = 0;   ///< of packed rows
+  std::int64_t parts = 0;  ///< in how many it came: more than one when a recurrence computes it step by step
+  Packing rows;            ///< of attention: the queries
+  Packing keys;            ///< of attention
+  /// Packed rows [rows, cols]; of attention for each sentence its [n_heads, n_queries, n_keys] block, one
+  /// after the other.
+  std::vector<T> values;
+
+  Matrix<const T> matrix() const { return {values.data(), rows.rows(), cols}; }
+  /// The block of a sentence's head [n_queries, n_keys].
+  Matrix<const T> block(std::int64_t sentence, std::int64_t head) const {
+    const std::int64_t n = rows.length(sentence), m = keys.length(sentence);
+    return {values.data() + blocks[static_cast<std::size_t>(sentence)] + head * n * m, n, m};
+  }
+  std::vector<std::int64_t> blocks;  ///< where each sentence's block begins
+};
+
+template <class T>
+class Recording final : public Recorder<T> {
+ public:
+  using Wanted = std::function<bool(const std::string&)>;
+  explicit Recording(Wanted wanted) : wanted_(std::move(wanted)) {}
+
+  bool wants(const std::string& name) const override { return wanted_(name); }
+  void record(const std::string& name, Matrix<const T> value, std::span<const Place> places,
+              const RowKind& kind) override;
+  void record_attention(const std::string& name, std::span<const T> row, const Place& query,
+                        std::int64_t head, const AttentionKind& kind) override;
+
+  /// In the order in which the pass named them first.
+  const std::vector<std::pair<std::string, Recorded<T>>>& values() const { return values_; }
+  bool has(const std::string& name) const { return index_.count(name) != 0; }
+  /// Throws Error when nothing of that name was recorded.
+  const Recorded<T>& at(const std::string& name) const;
+
+ private:
+  /// The value of that name, made by `make` when it is new. Throws Error when more rows come than it has.
+  template <class Make>
+  Recorded<T>& value(const std::string& name, std::int64_t rows, Make&& make);
+
+  Wanted wanted_;
+  std::vector<std::pair<std::string, Recorded<T>>> values_;
+  std::map<std::string, std::size_t> index_;
+  std::vector<std::int64_t> left_;  ///< of each value: rows still to come
+};
+
+extern template class Recording<float>;
+extern template class Recording<double>;
+
+}  // namespace heed

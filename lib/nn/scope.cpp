@@ -1,0 +1,112 @@
+#include "nn/scope.h"
+
+#include "base/error.h"
+#include "tensor/matrix.h"
+
+namespace heed {
+
+namespace {
+
+/// A copy of a value that may be written to.
+template <class T>
+Var<T> copy_of(Tape<T>& tape, Var<T> v, const std::string& path) {
+  if (tape.with_gradients()) fail(path, ": a value that is changed has no gradient");
+  const Matrix<const T> from = v.value();
+  Var<T> copy = tape.result(from.rows, from.cols);
+  const Matrix<T> to = tape.mutable_value(copy);
+  for (std::int64_t i = 0; i < from.rows; ++i) {
+    for (std::int64_t j = 0; j < from.cols; ++j) to(i, j) = from(i, j);
+  }
+  return copy;
+}
+
+}  // namespace
+
+template <class T>
+Var<T> Scope<T>::see(const std::string& path, Var<T> v, RowKind kind) const {
+  const StepRows* step = pass_->at_step;
+  if (!step && !kind.rows) fail(path, ": was named outside of a step");
+  if (step) kind.rows = step->rows;
+  return see(path, v, step ? step->places() : places_of(*kind.rows), kind);
+}
+
+template <class T>
+void Scope<T>::show(const std::string& path, Var<T> v) const {
+  if (!pass_->at_step) fail(path, ": was named outside of a step");
+  pass_->recorder->record(path, v.value(), pass_->at_step->places(), {pass_->at_step->rows, 1});
+}
+
+template <class T>
+Var<T> Scope<T>::see_sentences(const std::string& path, Var<T> v) const {
+  Packing ones;
+  for (std::int64_t s = 0; s < v.rows(); ++s) ones.append(1);
+  return see(path, v, places_of(ones), {&ones, 1});
+}
+
+template <class T>
+Var<T> Scope<T>::see(const std::string& path, Var<T> v, std::span<const Place> places,
+                     const RowKind& kind) const {
+  if (static_cast<std::int64_t>(places.size()) != v.rows()) {
+    fail(path, ": has ", v.rows(), " rows for ", places.size(), " positions");
+  }
+  if (pass_->editor && pass_->editor->edits(path)) {
+    v = copy_of(tape(), v, path);
+    pass_->editor->edit(path, tape().mutable_value(v), places, kind.n_heads);
+  }
+  if (pass_->recorder && pass_->recorder->wants(path)) {
+    pass_->recorder->record(path, v.value(), places, kind);
+  }
+  return v;
+}
+
+template <class T>
+Var<T> Scope<T>::see_attention(const std::string& path, Var<T> v, const Packing& keys) const {
+  const StepRows* step = pass_->at_step;
+  if (!step) fail(path, ": was named outside of a step");
+  const std::vector<Place> places = step->places();
+  const bool edited = pass_->editor && pass_->editor->edits(path);
+  if (edited) v = copy_of(tape(), v, path);
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const Matrix<T> rows = tape().mutable_value(v);
+    const std::span<T> row(rows.row(static_cast<std::int64_t>(i)),
+                           static_cast<std::size_t>(keys.length(places[i].sentence)));
+    if (edited) pass_->editor->edit_attention(path, row, places[i], 0);
+    if (pass_->recorder && pass_->recorder->wants(path))
+      pass_->recorder->record_attention(path, row, places[i], 0, {step->rows, &keys, 1});
+  }
+  return v;
+}
+
+template <class T>
+void Scope<T>::name_attention(const std::string& name, std::span<const T> blocks,
+                              const AttentionKind& kind) const {
+  if (!wants(name)) return;
+  const std::string path = join(name);
+  const T* row = blocks.data();
+  for (std::int64_t s = 0; s < kind.queries->sentences(); ++s) {
+    const std::int64_t m = kind.keys->length(s);
+    for (std::int64_t h = 0; h < kind.n_heads; ++h) {
+      for (std::int64_t q = 0; q < kind.queries->length(s); ++q, row += m)
+        pass_->recorder->record_attention(path, {row, static_cast<std::size_t>(m)}, {s, q}, h, kind);
+    }
+  }
+}
+
+template <class T>
+std::optional<AttentionEdit<T>> Scope<T>::attention_edit() const {
+  if (!edits("scores") && !edits("weights")) return std::nullopt;
+  if (tape().with_gradients()) fail(path_, ": attention that is changed has no gradient");
+  auto edit = [&](const std::string& name) -> typename AttentionEdit<T>::Row {
+    if (!edits(name)) return {};
+    return [editor = pass_->editor, path = join(name)](std::int64_t sentence, std::int64_t position,
+                                                       std::int64_t head, std::span<T> row) {
+      editor->edit_attention(path, row, {sentence, position}, head);
+    };
+  };
+  return AttentionEdit<T>{edit("scores"), edit("weights")};
+}
+
+template class Scope<float>;
+template class Scope<double>;
+
+}  // namespace heed

@@ -1,0 +1,24 @@
+#include "nn/watch.h"
+
+namespace heed {
+
+std::vector<Place> places_of(const Packing& rows) {
+  std::vector<Place> places;
+  places.reserve(static_cast<std::size_t>(rows.rows()));
+  for (std::int64_t s = 0; s < rows.sentences(); ++s) {
+    for (std::int64_t i = 0; i < rows.length(s); ++i) places.push_back({s, i});
+  }
+  return places;
+}
+
+std::vector<Place> StepRows::places() const {
+  std::vector<Place> places;
+  places.reserve(sentences.size());
+  for (std::size_t i = 0; i < sentences.size(); ++i) {
+    const std::int64_t s = sentences[i], t = steps.empty() ? step : steps[i];
+    places.push_back({s, backward ? rows->length(s) - 1 - t : t});
+  }
+  return places;
+}
+
+}  // namespace heed

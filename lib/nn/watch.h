@@ -1,0 +1,73 @@
+// Looking at the values of a forward pass, and changing them, by name. Naming is part of computing
+// (Scope::name), so that what is seen cannot drift from what is computed. Nobody looking costs a test for a
+// null pointer.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tensor/matrix.h"
+#include "tensor/packing.h"
+
+namespace heed {
+
+/// Whose row it is: a sentence of the pass, counted from 0, and the position in it.
+struct Place {
+  std::int64_t sentence = 0, position = 0;
+};
+
+/// All rows of a packing, in order.
+std::vector<Place> places_of(const Packing& rows);
+
+/// The rows of a value that one step of a recurrence, or of decoding step by step, computes.
+struct StepRows {
+  std::span<const std::int64_t> sentences;  ///< of each row
+  std::int64_t step = 0;
+  const Packing* rows = nullptr;        ///< of all steps together; none while hypotheses still grow
+  bool backward = false;                ///< step 0 is each sentence's last position
+  std::span<const std::int64_t> steps;  ///< of each row, when they are not all of `step`
+
+  std::vector<Place> places() const;
+};
+
+/// What kind of rows a named value has.
+struct RowKind {
+  const Packing* rows = nullptr;  ///< all rows that bear the name
+  std::int64_t n_heads = 1;       ///< side by side in a row
+};
+
+/// Attention scores or weights: for each query and head a row over the keys of the query's sentence.
+struct AttentionKind {
+  const Packing *queries = nullptr, *keys = nullptr;
+  std::int64_t n_heads = 1;
+};
+
+/// Receives named values. Those of a recurrence come step by step.
+template <class T>
+class Recorder {
+ public:
+  virtual ~Recorder() = default;
+  /// False: the value is not wanted, and is not handed in.
+  virtual bool wants(const std::string& name) const = 0;
+  /// Row i of `value` belongs to places[i].
+  virtual void record(const std::string& name, Matrix<const T> value, std::span<const Place> places,
+                      const RowKind& kind) = 0;
+  virtual void record_attention(const std::string& name, std::span<const T> row, const Place& query,
+                                std::int64_t head, const AttentionKind& kind) = 0;
+};
+
+/// Changes named values before anything is computed from them. One object serves several passes at once.
+template <class T>
+class Editor {
+ public:
+  virtual ~Editor() = default;
+  virtual bool edits(const std::string& name) const = 0;
+  virtual void edit(const std::string& name, Matrix<T> value, std::span<const Place> places,
+                    std::int64_t n_heads) const = 0;
+  virtual void edit_attention(const std::string& name, std::span<T> row, const Place& query,
+                              std::int64_t head) const = 0;
+};
+
+}  // namespace heed

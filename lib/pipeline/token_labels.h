@@ -1,0 +1,21 @@
+// The pieces of sentences as labels of axes.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tensor/packing.h"
+#include "tensor/tensor_map.h"
+#include "text/tokenizer.h"
+
+namespace heed {
+
+using Pieces = std::vector<std::vector<std::string>>;
+
+/// str (sentence, dim), dim of size `width`; "" behind a sentence's end. Throws Error when one is longer.
+Tensor token_labels(const Pieces& pieces, const std::string& dim, std::int64_t width);
+
+/// The pieces of the frame's /tokens; none when they are not there, or not those of the rows.
+Pieces pieces_of(const TensorMap& frame, const text::Tokenizer& tokenizer, const Packing& rows);
+
+}  // namespace heed

@@ -1,0 +1,299 @@
+"""The workbench of scripts/claims: runs our tools, keeps what they made, and knows every claim.
+
+A claim is a function marked with @claim. It gets a Lab and returns a Finding. All that is computed with models
+is computed by the tools in subprocesses; Python only makes inputs, edits files between two tools, and averages.
+"""
+
+import contextlib
+import dataclasses
+import fcntl
+import hashlib
+import json
+import os
+import subprocess
+import threading
+from pathlib import Path
+
+import h5py
+import numpy as np
+
+from claim_experiments import tasks
+
+CLAIMS = {}  # "P9" -> Claim
+HOLDS, PARTLY, FAILS = "holds", "in part", "does not hold"
+
+
+class LabError(Exception):
+    """A tool failed: the message is its own last line."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Training:
+    """One run of `train`. Equal trainings are run once, whoever needs them."""
+    name: str  # for people, and the folder's name
+    task: str  # name of a task in tasks.py
+    preset: str
+    options: tuple = ()  # further options of train
+    updates: int = 400
+    seed: int = 1
+    quick: tuple = ()  # options added under --quick
+
+
+@dataclasses.dataclass
+class Chart:
+    """A table that viz-dump draws: rows of (name or number, values...)."""
+    name: str
+    kind: str  # bars or curves
+    header: tuple
+    rows: list
+    options: tuple = ()
+
+    def tsv(self):
+        cell = lambda value: f"{value:.6g}" if isinstance(value, float) else str(value)
+        return "".join("\t".join(map(cell, row)) + "\n" for row in [self.header, *self.rows])
+
+
+@dataclasses.dataclass
+class Finding:
+    measured: str
+    result: str
+    verdict: str
+    charts: list = dataclasses.field(default_factory=list)
+
+
+@dataclasses.dataclass(frozen=True)
+class Claim:
+    number: str
+    text: str
+    notes: str  # where the notes say it
+    function: object
+    trainings: tuple
+
+
+def claim(number, text, notes, trainings=()):
+    def mark(function):
+        CLAIMS[number] = Claim(number, text, notes, function, tuple(trainings))
+        return function
+    return mark
+
+
+class Lab:
+    def __init__(self, tools, out, quick=False, threads=1):
+        self.tools, self.out, self.quick = Path(tools), Path(out) / "quick" if quick else Path(out), quick
+        self.environment = {**os.environ, "HEED_THREADS": str(threads)}
+        self.environment.pop("HEED_MODEL", None)
+        self.multi30k = self.models = None  # --multi30k, --models
+        self.lock = threading.Lock()
+        for folder in ("tasks", "models", "scratch", "results"):
+            (self.out / folder).mkdir(parents=True, exist_ok=True)
+
+    # ---- running tools
+
+    def pipe(self, *commands, text=None):
+        """Runs tools as one pipeline, lists of words each; the last one's stdout. `text`: a file for stdin."""
+        processes, source = [], open(text, "rb") if text else subprocess.DEVNULL
+        for command in commands:
+            words = [str(self.tools / command[0]), *map(str, command[1:])]
+            processes.append(subprocess.Popen(words, stdin=source, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                              env=self.environment))
+            if source is not subprocess.DEVNULL:
+                source.close()
+            source = processes[-1].stdout
+        errors = [None] * len(processes)
+
+        def drain(i):
+            errors[i] = processes[i].stderr.read()
+        readers = [threading.Thread(target=drain, args=(i,)) for i in range(len(processes))]
+        for reader in readers:
+            reader.start()
+        output = source.read()
+        for reader in readers:
+            reader.join()
+        for command, process, error in zip(commands, processes, errors):
+            if process.wait():
+                lines = error.decode(errors="replace").strip().splitlines()
+                raise LabError(f"{' '.join(map(str, command))}: {lines[-1] if lines else 'failed'}")
+        return output
+
+    def refuses(self, *commands, text=None):
+        """The message with which the tools refuse, or None when they do not."""
+        try:
+            self.pipe(*commands, text=text)
+        except LabError as error:
+            return str(error)
+        return None
+
+    def scratch(self, name):
+        return self.out / "scratch" / name
+
+    def tensors(self, name, **arrays):
+        """Plain arrays as an HDF5 file for attend."""
+        path = self.scratch(name)
+        with h5py.File(path, "w") as file:
+            for key, array in arrays.items():
+                file[key] = array
+        return path
+
+    def attend(self, *options):
+        """/attention of attend, as arrays."""
+        path = self.scratch(f"attend-{threading.get_ident()}.h5")
+        self.pipe(["attend", *options, "-o", path])
+        return read_group(path, "attention")
+
+    # ---- tasks and models
+
+    @contextlib.contextmanager
+    def only_once(self, folder):
+        """Holds the folder against a second claims run in the same --out."""
+        folder.mkdir(parents=True, exist_ok=True)
+        with open(folder / "lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
+    def task(self, name):
+        folder = self.out / "tasks" / name
+        with self.lock, self.only_once(folder):
+            if not (folder / "vocabulary.h5").exists():
+                tasks.write(name, folder, self.quick)
+                self.pipe(["tokenize", "--train", folder / "train.source", folder / "train.target", "--type", "word",
+                           "--pretokenized", "-o", folder / "vocabulary.h5"])
+        return folder
+
+    def train_command(self, training, output):
+        data = self.task(training.task)
+        return ["train", "--preset", training.preset, "--vocab", data / "vocabulary.h5",
+                "--source", data / "train.source", "--target", data / "train.target",
+                "--valid-source", data / "valid.source", "--valid-target", data / "valid.target",
+                *training.options, *(training.quick if self.quick else ()),
+                "--max-updates", min(training.updates, 2) if self.quick else training.updates,
+                "--max-epochs", 0, "--patience", 0, "--valid-bleu=false",
+                "--threads", 1, "--seed", training.seed, "-o", output]
+
+    def parameters(self, training):
+        """How many parameters the model has."""
+        lines = self.pipe([*self.train_command(training, self.scratch("none.h5")), "--dry-run"]).decode().splitlines()
+        return int(lines[0].split()[-1].replace(",", ""))
+
+    def model_folder(self, training):
+        digest = hashlib.sha256(repr((training, self.quick)).encode()).hexdigest()[:8]
+        return self.out / "models" / f"{training.name}-{training.seed}-{digest}"
+
+    def trained(self, training):
+        """The model file of a training, made now if it is not there yet."""
+        folder = self.model_folder(training)
+        model = folder / "model.h5"
+        with self.only_once(folder):
+            if not model.exists():
+                command = self.train_command(training, model)
+                if (folder / "model.h5.checkpoint").exists():
+                    command.append("--resume")
+                self.pipe(command)
+        return model
+
+    def metrics(self, training):
+        """Columns of the training's metrics, name -> array."""
+        self.trained(training)
+        with open(self.model_folder(training) / "model.h5.metrics.tsv", encoding="utf-8") as file:
+            names, *rows = [line.rstrip("\n").split("\t") for line in file]
+        return {name: np.array([float(row[i]) for row in rows]) for i, name in enumerate(names)}
+
+    # ---- what models do
+
+    def encode(self, model, text, name, *options):
+        """Embeddings and encoder states of a text as a file."""
+        path = self.scratch(name + ".h5")
+        self.pipe(["tokenize", "-m", model], ["embed", "-m", model], ["encode", "-m", model, *options, "-o", path],
+                  text=text)
+        return path
+
+    def translate(self, model, text, *options):
+        """One translation per line of the file `text`; greedy unless options say otherwise."""
+        out = self.pipe(["tokenize", "-m", model], ["embed", "-m", model], ["encode", "-m", model],
+                        ["decode", "-m", model, *(options or ("--beam", 1))], text=text)
+        return out.decode().splitlines()
+
+    def forced(self, model, source, target):
+        """Log-probabilities of the words of given translations, a list per sentence (with </s>)."""
+        lines = self.translate(model, source, "--force", target)
+        pieces = [line.split("\t", 1)[1].split(" ") for line in lines]
+        return [[float(piece.rsplit(":", 1)[1]) for piece in sentence] for sentence in pieces]
+
+    def attention(self, model, source, target):
+        """/attention_cross of given translations: weights [sentence, layer, head, query, key] and lengths."""
+        path = self.scratch(f"cross-{threading.get_ident()}.h5")
+        self.translate(model, source, "--force", target, "--attention", path)
+        return read_group(path, "attention_cross")
+
+    def head(self, data, count):
+        """The first sentences of a task's test set: (source, target) files."""
+        paths = [self.scratch(f"head-{count}.{side}") for side in ("source", "target")]
+        for path in paths:
+            lines = lines_of(data / f"test{path.suffix}")[:count]
+            path.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+        return paths
+
+    def gold_links(self, data):
+        """Gold alignments of the corpus's test set, from make-corpus."""
+        script = Path(__file__).resolve().parents[1] / "make-corpus"
+        done = subprocess.run([script, "--links", "test", tasks.CORPUS], check=True, capture_output=True, text=True)
+        return done.stdout.splitlines()[:len(lines_of(data / "test.source"))]
+
+    def bench(self, *options, threads=1):
+        """Rows of attend --bench: (n, d, score, threads, milliseconds, milliseconds of processors)."""
+        lines = self.pipe(["attend", "--bench", *options, "--threads", threads]).decode().splitlines()
+        rows = [line.split() for line in lines[1:]]
+        return [(int(n), int(d), score, int(count), float(wall), float(cpu))
+                for n, _, d, score, count, wall, cpu, *_ in rows]
+
+    def attend_time(self, *options):
+        """Milliseconds of processor that attend takes in one thread: hardly changed by what else runs."""
+        return self.bench(*options)[-1][5]
+
+    def bleu(self, hypotheses, references):
+        ours, theirs = self.scratch("hypotheses.txt"), self.scratch("references.txt")
+        for path, lines in ((ours, hypotheses), (theirs, references)):
+            path.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+        return float(self.pipe(["score", "--tokenize", "none", "--score-only", ours, theirs]))
+
+
+def read_group(path, group):
+    with h5py.File(path) as file:
+        return {name: data[()] for name, data in file[group].items() if isinstance(data, h5py.Dataset)}
+
+
+def lines_of(path):
+    return Path(path).read_text(encoding="utf-8").splitlines()
+
+
+def word_accuracy(hypotheses, references):
+    """Share of reference words that stand at their place, and share of sentences right as a whole."""
+    right = total = whole = 0
+    for hypothesis, reference in zip(hypotheses, references, strict=True):
+        h, r = hypothesis.split(), reference.split()
+        right += sum(a == b for a, b in zip(h, r))
+        total += len(r)
+        whole += h == r
+    return right / total, whole / len(references)
+
+
+def buckets_of(lines, bounds):
+    """[(label, indices)] of lines by their number of words; bounds 1, 11, 21 mean 1-10, 11-20, ..."""
+    lengths = np.array([len(line.split()) for line in lines])
+    return [(f"{low}-{high - 1}", np.flatnonzero((lengths >= low) & (lengths < high)))
+            for low, high in zip(bounds, bounds[1:])]
+
+
+def save_result(lab, number, finding):
+    path = lab.out / "results" / f"{number}.json"
+    partial = path.with_suffix(".part")
+    partial.write_text(json.dumps(dataclasses.asdict(finding), indent=1), encoding="utf-8")
+    partial.replace(path)
+
+
+def load_result(lab, number):
+    path = lab.out / "results" / f"{number}.json"
+    if not path.exists():
+        return None
+    stored = json.loads(path.read_text(encoding="utf-8"))
+    stored["charts"] = [Chart(**chart) for chart in stored["charts"]]
+    return Finding(**stored)

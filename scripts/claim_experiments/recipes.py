@@ -1,0 +1,87 @@
+"""The trainings. Models are small, without dropout, and of one task all see equally many updates."""
+
+import dataclasses
+
+from claim_experiments.lab import Training
+
+COMMON = ("--label-smoothing", 0, "--batch-tokens", 1000, "--dropout", 0, "--warmup", 300, "--clip", 1,
+          "--learning-rate", 0.003)
+RECURRENT = (*COMMON, "--d-embedding", 64, "--d-hidden", 96, "--init", "xavier")
+BAHDANAU = (*RECURRENT, "--d-align", 96, "--d-maxout", 96)
+SUTSKEVER = (*RECURRENT, "--n-layers", 2)
+LUONG = (*COMMON, "--output-dropout", 0, "--d-embedding", 64, "--d-hidden", 64, "--d-attentional", 96, "--init",
+         "xavier")
+TRANSFORMER = (*COMMON, "--d-model", 96, "--d-ff", 192, "--n-heads", 4, "--n-encoder-layers", 2,
+               "--n-decoder-layers", 2, "--norm", "pre")
+
+SYSTEMS = {  # name -> preset, options; the first two hand the decoder one vector
+    "sutskever": ("sutskever2014-small", SUTSKEVER),
+    "cho": ("cho2014-small", RECURRENT),
+    "bahdanau": ("bahdanau2015-small", BAHDANAU),
+    "luong": ("luong2015-small", LUONG),
+    "transformer": ("transformer-tiny", TRANSFORMER),
+}
+FIXED_VECTOR = ("sutskever", "cho")
+
+
+def training(system, task, updates, *options, name="", quick=()):
+    preset, own = SYSTEMS[system]
+    return Training(f"{name or system}-{task}", task, preset, (*own, *options), updates, quick=quick)
+
+
+TOY_UPDATES, TEXT_UPDATES = 1500, 800
+COPY = {system: training(system, "copy", TOY_UPDATES) for system in SYSTEMS}
+REVERSE = {system: training(system, "reverse", TOY_UPDATES) for system in SYSTEMS}
+JOINED = {system: training(system, "joined", TEXT_UPDATES) for system in SYSTEMS}
+TEXT = {system: training(system, "corpus", TEXT_UPDATES) for system in SYSTEMS}
+BAHDANAU_TEXT, TRANSFORMER_TEXT = TEXT["bahdanau"], TEXT["transformer"]
+
+SOURCE_ORDER = {"plain": training("sutskever", "corpus", TEXT_UPDATES, "--reverse-source=false", name="plain-order"),
+                "reversed": TEXT["sutskever"]}
+DEPTH = {layers: training("sutskever", "corpus", TEXT_UPDATES, "--n-layers", layers, "--d-hidden", width,
+                          name=f"depth-{layers}") for layers, width in ((1, 126), (4, 72))}
+DEPTH = {1: DEPTH[1], 2: TEXT["sutskever"], 4: DEPTH[4]}  # 2 layers of 96
+FEEDING = {"luong": training("luong", "corpus", TEXT_UPDATES, "--input-feeding=false", name="unfed"),
+           "luong + feeding": TEXT["luong"], "bahdanau": BAHDANAU_TEXT}
+NORM = {norm: training("transformer", "corpus", 400, "--norm", norm, "--validate-every", 50, name=f"norm-{norm}")
+        for norm in ("post", "pre", "none")}
+SKIP = {skip: training("transformer", "short-copy", 400, f"--residual={skip}", "--n-encoder-layers", 6,
+                       name=f"residual-{skip}") for skip in ("true", "false")}
+HEADS = {heads: training("transformer", "pair", 800, "--n-heads", heads, "--n-encoder-layers", 1, "--n-decoder-layers",
+                         1, name=f"heads-{heads}") for heads in (1, 2, 4)}
+LENGTHS = {(task, system): training(system, task, 600) for task in ("double", "half") for system in SYSTEMS}
+POSITIONS = {kind: training("transformer", "short-copy", 500, "--positions", kind, "--max-length", length,
+                            name=f"positions-{kind}")
+             for kind, length in (("sinusoidal", 1024), ("learned", 21), ("none", 1024))}
+AHEAD = {sides: training("luong", "ahead", 500, f"--bidirectional={flag}", "--reverse-source=false", "--attention",
+                        "local-m", "--window", 1, name=f"{sides.split()[0]}-ahead")
+        for sides, flag in (("forward only", "false"), ("bidirectional", "true"))}
+
+# Never trained: one update makes the file. Encoders that are to be compared at their first values.
+START = {
+    **{name: training("sutskever", "short-copy", 1, "--cell", cell, "--n-layers", 1, "--reverse-source=false", *options,
+                      name="start-" + name.replace(" ", "-"))
+       for name, cell, options in (("tanh RNN", "rnn", ("--init", "paper")), ("orthogonal tanh RNN", "rnn", ()),
+                                   ("GRU", "gru", ()), ("LSTM", "lstm", ()))},
+    "Transformer": training("transformer", "short-copy", 1, name="start-transformer"),
+}
+START_POST = training("transformer", "short-copy", 1, "--norm", "post", name="start-post")
+WIDE = {heads: training("transformer", "short-copy", 1, "--d-model", 512, "--d-ff", 64, "--n-heads", heads,
+                        "--n-encoder-layers", 1, "--n-decoder-layers", 1, name=f"wide-{heads}",
+                        quick=("--d-model", 64))
+        for heads in (1, 2, 4, 8, 16)}
+ENCODERS = {  # 256 wide, by name and number of layers
+    (name, layers): training(system, "short-copy", 1, *options, flag, layers, name=f"encoder-{name}-{layers}",
+                             quick=quick)
+    for name, system, flag, options, quick in (
+        ("GRU", "sutskever", "--n-layers", ("--cell", "gru", "--d-embedding", 256, "--d-hidden", 256),
+         ("--d-embedding", 32, "--d-hidden", 32)),
+        ("Transformer", "transformer", "--n-encoder-layers", ("--d-model", 256, "--d-ff", 1024, "--n-decoder-layers", 1),
+         ("--d-model", 32, "--d-ff", 64)))
+    for layers in (1, 3)
+}
+
+
+def seeds(trainings, count):
+    """Every training with seeds 1 .. count."""
+    return [dataclasses.replace(one, seed=seed) for one in trainings for seed in range(1, count + 1)]
