@@ -29,10 +29,10 @@ def training(system, task, updates, *options, name="", quick=()):
     return Training(f"{name or system}-{task}", task, preset, (*own, *options), updates, quick=quick)
 
 
-TOY_UPDATES, TEXT_UPDATES = 1500, 800
+TOY_UPDATES, TEXT_UPDATES, JOINED_UPDATES = 1500, 800, 2000
 COPY = {system: training(system, "copy", TOY_UPDATES) for system in SYSTEMS}
 REVERSE = {system: training(system, "reverse", TOY_UPDATES) for system in SYSTEMS}
-JOINED = {system: training(system, "joined", TEXT_UPDATES) for system in SYSTEMS}
+JOINED = {system: training(system, "joined", JOINED_UPDATES) for system in SYSTEMS}
 TEXT = {system: training(system, "corpus", TEXT_UPDATES) for system in SYSTEMS}
 BAHDANAU_TEXT, TRANSFORMER_TEXT = TEXT["bahdanau"], TEXT["transformer"]
 

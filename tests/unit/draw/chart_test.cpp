@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "draw/chart_options.h"
 #include "draw/columns.h"
+#include "support/temporary_folder.h"
 
 using namespace heed;
 using namespace heed::draw;
@@ -28,7 +29,8 @@ Chart bars() {
 }
 
 ColumnTable table_of(const std::string& text) {
-  const std::string path = "chart_test.tsv";
+  const test::TemporaryFolder folder;
+  const std::string path = folder / "table.tsv";
   std::ofstream(path) << text;
   return read_columns(path, "");
 }

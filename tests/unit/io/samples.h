@@ -11,36 +11,23 @@
 #include <string>
 #include <vector>
 
+#include "support/temporary_folder.h"
 #include "tensor/tensor_map.h"
 
 namespace heed::io::test {
 
-/// A folder of its own that goes away with the test.
-class TemporaryFolder {
+using heed::test::bytes_of;
+
+class TemporaryFolder : public heed::test::TemporaryFolder {
  public:
-  TemporaryFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "heed-io-XXXXXX").string();
-    BOOST_REQUIRE(mkdtemp(pattern.data()));
-    path_ = pattern;
-  }
-  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
-  std::string operator/(const std::string& name) const { return (path_ / name).string(); }
   /// Names of the files in it, temporary ones included.
   std::vector<std::string> files() const {
     std::vector<std::string> names;
-    for (const auto& entry : std::filesystem::directory_iterator(path_))
+    for (const auto& entry : std::filesystem::directory_iterator(path()))
       names.push_back(entry.path().filename());
     return names;
   }
-
- private:
-  std::filesystem::path path_;
 };
-
-inline std::string bytes_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 inline void put_bytes(const std::string& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary) << bytes;

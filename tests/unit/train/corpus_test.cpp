@@ -16,8 +16,8 @@ TokenIds spell(const std::string& line) {
 }
 
 std::string write(const TemporaryFolder& folder, const std::string& name, const std::string& text) {
-  std::ofstream(folder.file(name)) << text;
-  return folder.file(name);
+  std::ofstream(folder / name) << text;
+  return folder / name;
 }
 
 }  // namespace

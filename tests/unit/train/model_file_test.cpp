@@ -29,13 +29,13 @@ const text::Tokenizer& target_words() {
 }
 
 TensorMap saved_model(const TemporaryFolder& folder) {
-  save_model(folder.file("m.h5"), *small_transformer(), vocabulary_map(source_words(), target_words()), {});
-  return io::read_map(folder.file("m.h5"));
+  save_model(folder / "m.h5", *small_transformer(), vocabulary_map(source_words(), target_words()), {});
+  return io::read_map(folder / "m.h5");
 }
 
 void expect_refused(const TemporaryFolder& folder, const TensorMap& map, const std::string& words) {
-  io::write_map(folder.file("bad.h5"), map);
-  BOOST_CHECK_EXCEPTION(load_model(folder.file("bad.h5")), Error, [&](const Error& e) {
+  io::write_map(folder / "bad.h5", map);
+  BOOST_CHECK_EXCEPTION(load_model(folder / "bad.h5"), Error, [&](const Error& e) {
     const std::string message = e.what();
     BOOST_TEST_MESSAGE(message);
     return message.find("bad.h5") != message.npos && message.find(words) != message.npos;
@@ -53,8 +53,8 @@ BOOST_AUTO_TEST_CASE(comes_back_as_it_was) {
   MetricsRow row;
   row.step = 7;
   row.valid_loss = 2.5;
-  save_model(folder.file("m.h5"), *model, vocabularies, {row});
-  const LoadedModel loaded = load_model(folder.file("m.h5"));
+  save_model(folder / "m.h5", *model, vocabularies, {row});
+  const LoadedModel loaded = load_model(folder / "m.h5");
   BOOST_TEST(loaded.model->config_json() == model->config_json());
   const auto before = std::as_const(*model).parameters().values();
   const auto after = std::as_const(*loaded.model).parameters().values();
@@ -64,7 +64,7 @@ BOOST_AUTO_TEST_CASE(comes_back_as_it_was) {
   BOOST_TEST(loaded.tokenizer(Side::source).digest() == source_words().digest());
   BOOST_TEST(loaded.tokenizer(Side::target).digest() == target_words().digest());
   BOOST_TEST(loaded.digest == model_digest(model->config_json(), *model, vocabularies));
-  BOOST_TEST(io::read_map(folder.file("m.h5")).at("model/training/valid_loss").values<double>()[0] == 2.5);
+  BOOST_TEST(io::read_map(folder / "m.h5").at("model/training/valid_loss").values<double>()[0] == 2.5);
 }
 
 BOOST_AUTO_TEST_CASE(equal_vocabularies_are_stored_once) {
@@ -94,8 +94,8 @@ BOOST_AUTO_TEST_CASE(files_from_before_a_field_existed_are_read) {
   map.erase("model/config");
   map.add("model/config", Tensor::of<std::string>({config}, {1}));
   map.attributes[io::model_digest] = model_digest(config, *model, vocabularies);
-  io::write_map(folder.file("old.h5"), map);
-  const LoadedModel loaded = load_model(folder.file("old.h5"));
+  io::write_map(folder / "old.h5", map);
+  const LoadedModel loaded = load_model(folder / "old.h5");
   BOOST_TEST(loaded.digest == model_digest(config, *model, vocabularies));
   BOOST_TEST(loaded.model->config_json() == model->config_json());
 }
@@ -109,8 +109,8 @@ BOOST_AUTO_TEST_CASE(bad_files_are_refused) {
   map.at(weight).values<float>()[5] += 1;
   expect_refused(folder, map, "model_digest");
   map.attributes.erase(io::model_digest);  // edited on purpose
-  io::write_map(folder.file("edited.h5"), map);
-  BOOST_CHECK_NO_THROW(load_model(folder.file("edited.h5")));
+  io::write_map(folder / "edited.h5", map);
+  BOOST_CHECK_NO_THROW(load_model(folder / "edited.h5"));
 
   map = good;
   map.erase(weight);

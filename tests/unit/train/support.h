@@ -1,44 +1,18 @@
-// What the tests of lib/train share: a toy language pair, a small Transformer and a folder that goes away.
+// What the tests of lib/train share: a toy language pair and a small Transformer.
 #pragma once
 
 #include <atomic>
 #include <boost/test/unit_test.hpp>
-#include <filesystem>
-#include <fstream>
 #include <memory>
-#include <sstream>
 #include <string>
 
 #include "base/log.h"
 #include "models/transformer.h"
+#include "support/temporary_folder.h"
 #include "train/corpus.h"
 #include "train/trainer.h"
 
 namespace heed::test {
-
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "heed-train-XXXXXX").string();
-    BOOST_REQUIRE(mkdtemp(pattern.data()) != nullptr);
-    path_ = pattern;
-  }
-  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  std::string file(const std::string& name) const { return (path_ / name).string(); }
-
- private:
-  std::filesystem::path path_;
-};
-
-inline std::string bytes_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  BOOST_REQUIRE_MESSAGE(file.good(), path << " cannot be read");
-  std::ostringstream bytes;
-  bytes << file.rdbuf();
-  return bytes.str();
-}
 
 inline constexpr std::int64_t source_size = 13, target_size = 17;
 

@@ -26,7 +26,7 @@ BOOST_AUTO_TEST_CASE(learns_and_writes_its_files) {
   const TemporaryFolder folder;
   TrainState state;
   const auto outcome = train_small(
-      folder.file("m.h5"),
+      folder / "m.h5",
       [](TrainSetup& s) {
         s.config.max_epochs = 25;
         s.config.average = 0;
@@ -37,16 +37,16 @@ BOOST_AUTO_TEST_CASE(learns_and_writes_its_files) {
   BOOST_REQUIRE(state.metrics.size() == 25u);
   BOOST_TEST(state.metrics.back().train_loss < 0.8 * state.metrics.front().train_loss);
   BOOST_TEST(state.metrics.back().step == state.step);
-  BOOST_TEST(std::filesystem::exists(folder.file("m.h5.checkpoint")));
-  BOOST_TEST(bytes_of(folder.file("m.h5.metrics.tsv")).starts_with("step\tepoch\t"));
-  BOOST_TEST(!std::filesystem::exists(folder.file("m.h5.lock")));
+  BOOST_TEST(std::filesystem::exists(folder / "m.h5.checkpoint"));
+  BOOST_TEST(bytes_of(folder / "m.h5.metrics.tsv").starts_with("step\tepoch\t"));
+  BOOST_TEST(!std::filesystem::exists(folder / "m.h5.lock"));
 }
 
 BOOST_AUTO_TEST_CASE(the_number_of_threads_changes_no_bit) {
   const TemporaryFolder folder;
   std::string one;
   for (int threads : {1, 2, 4}) {
-    const std::string model = folder.file("m" + std::to_string(threads) + ".h5");
+    const std::string model = folder / ("m" + std::to_string(threads) + ".h5");
     train_small(model, [=](TrainSetup& s) { s.threads = threads; });
     if (threads == 1) one = bytes_of(model);
     BOOST_TEST((bytes_of(model) == one), threads << " threads gave another model than 1");
@@ -71,20 +71,20 @@ BOOST_AUTO_TEST_CASE(the_mean_is_over_tokens_or_sentences) {
 
 BOOST_AUTO_TEST_CASE(seed_and_shards_belong_to_the_run) {
   const TemporaryFolder folder;
-  train_small(folder.file("a.h5"), as_it_is);
-  train_small(folder.file("b.h5"), [](TrainSetup& s) { s.seed = 12; });
-  BOOST_TEST((bytes_of(folder.file("a.h5")) != bytes_of(folder.file("b.h5"))));
+  train_small(folder / "a.h5", as_it_is);
+  train_small(folder / "b.h5", [](TrainSetup& s) { s.seed = 12; });
+  BOOST_TEST((bytes_of(folder / "a.h5") != bytes_of(folder / "b.h5")));
 }
 
 BOOST_AUTO_TEST_CASE(resumes_to_the_bit_from_every_update) {
   const TemporaryFolder folder;
   TrainState whole;
   auto often = [](TrainSetup& s) { s.config.validate_every = 4; };  // also in the middle of epochs
-  train_small(folder.file("whole.h5"), often, false, &whole);
-  const std::string wanted = bytes_of(folder.file("whole.h5"));
+  train_small(folder / "whole.h5", often, false, &whole);
+  const std::string wanted = bytes_of(folder / "whole.h5");
   BOOST_REQUIRE(whole.step > 9);
   for (std::int64_t cut = 1; cut <= whole.step; ++cut) {
-    const std::string model = folder.file("cut" + std::to_string(cut) + ".h5");
+    const std::string model = folder / ("cut" + std::to_string(cut) + ".h5");
     train_small(model, [&](TrainSetup& s) {
       often(s);
       s.config.max_updates = cut;
@@ -99,12 +99,12 @@ BOOST_AUTO_TEST_CASE(resumes_to_the_bit_from_every_update) {
 
 BOOST_AUTO_TEST_CASE(a_stop_saves_and_the_run_goes_on_to_the_bit) {
   const TemporaryFolder folder;
-  train_small(folder.file("whole.h5"), as_it_is);
+  train_small(folder / "whole.h5", as_it_is);
 
   const ParallelCorpus training = reversing_corpus(30, 1), validation = reversing_corpus(7, 2);
   auto model = small_transformer();
   std::atomic<bool> stop{false};
-  TrainSetup setup = small_setup(folder.file("m.h5"));
+  TrainSetup setup = small_setup(folder / "m.h5");
   setup.config.valid_bleu = true;
   setup.bleu = [&](const std::atomic<bool>&) -> std::optional<double> {
     stop = true;  // a signal in the middle of the first validation
@@ -116,9 +116,9 @@ BOOST_AUTO_TEST_CASE(a_stop_saves_and_the_run_goes_on_to_the_bit) {
     BOOST_TEST(trainer.state().epoch == 0);  // the validation is done again
     BOOST_TEST(trainer.state().metrics.empty());
   }
-  BOOST_TEST(!std::filesystem::exists(folder.file("m.h5")));
-  train_small(folder.file("m.h5"), as_it_is, true);
-  BOOST_TEST((bytes_of(folder.file("m.h5")) == bytes_of(folder.file("whole.h5"))));
+  BOOST_TEST(!std::filesystem::exists(folder / "m.h5"));
+  train_small(folder / "m.h5", as_it_is, true);
+  BOOST_TEST((bytes_of(folder / "m.h5") == bytes_of(folder / "whole.h5")));
 }
 
 BOOST_AUTO_TEST_CASE(stops_early_and_returns_to_the_best) {
@@ -130,7 +130,7 @@ BOOST_AUTO_TEST_CASE(stops_early_and_returns_to_the_best) {
     for (std::size_t i = 0; i + 1 < sentence.size(); ++i) sentence[i] = 4;
   }
   auto model = small_transformer();
-  TrainSetup setup = small_setup(folder.file("m.h5"));
+  TrainSetup setup = small_setup(folder / "m.h5");
   setup.config.max_epochs = 60;
   setup.config.patience = 3;
   setup.config.average = 0;
@@ -151,14 +151,14 @@ BOOST_AUTO_TEST_CASE(averages_the_last_epochs) {
   const TemporaryFolder folder;
   const ParallelCorpus training = reversing_corpus(30, 1), validation = reversing_corpus(7, 2);
   auto model = small_transformer();
-  Trainer trainer(*model, training, validation, small_setup(folder.file("m.h5")));
+  Trainer trainer(*model, training, validation, small_setup(folder / "m.h5"));
   const std::atomic<bool> stop{false};
   trainer.run(stop);
   const TrainState& state = trainer.state();
   BOOST_REQUIRE(state.epochs.size() == 2u);
   BOOST_TEST(state.epochs[0].name == "epoch_0002.h5");
   BOOST_TEST(state.epochs[1].name == "epoch_0003.h5");
-  const SnapshotStore store(folder.file("m.h5.epochs"), *model, {});
+  const SnapshotStore store(folder / "m.h5.epochs", *model, {});
   const std::vector<float> a = store.load(state.epochs[0]), b = store.load(state.epochs[1]);
   const auto result = model->parameters().values();
   for (std::size_t i = 0; i < a.size(); ++i) {
@@ -170,12 +170,12 @@ BOOST_AUTO_TEST_CASE(averages_the_last_epochs) {
 
 BOOST_AUTO_TEST_CASE(divergence_keeps_the_last_good_checkpoint) {
   const TemporaryFolder folder;
-  train_small(folder.file("m.h5"), [](TrainSetup& s) { s.config.max_updates = 5; });
-  const std::string good = bytes_of(folder.file("m.h5.checkpoint"));
+  train_small(folder / "m.h5", [](TrainSetup& s) { s.config.max_updates = 5; });
+  const std::string good = bytes_of(folder / "m.h5.checkpoint");
 
   const ParallelCorpus training = reversing_corpus(30, 1), validation = reversing_corpus(7, 2);
   auto model = small_transformer();
-  TrainSetup setup = small_setup(folder.file("m.h5"));
+  TrainSetup setup = small_setup(folder / "m.h5");
   setup.config.checkpoint_every = 1;
   Trainer trainer(*model, training, validation, setup);
   BOOST_REQUIRE(trainer.resume());
@@ -186,47 +186,47 @@ BOOST_AUTO_TEST_CASE(divergence_keeps_the_last_good_checkpoint) {
     return says(e, "update 6: loss nan") && says(e, "parameter decoder/layer_1/feed_forward/inner/weight") &&
            says(e, "learning rate") && says(e, "(update 5)");
   });
-  BOOST_TEST((bytes_of(folder.file("m.h5.checkpoint")) == good));
+  BOOST_TEST((bytes_of(folder / "m.h5.checkpoint") == good));
 }
 
 BOOST_AUTO_TEST_CASE(a_huge_learning_rate_diverges) {
   const TemporaryFolder folder;
-  BOOST_CHECK_THROW(train_small(folder.file("m.h5"),
+  BOOST_CHECK_THROW(train_small(folder / "m.h5",
                                 [](TrainSetup& s) {
                                   s.config.optimizer = "sgd";
                                   s.config.learning_rate = 1e30;
                                   s.config.clip = 0;
                                 }),
                     DivergedError);
-  BOOST_TEST(!std::filesystem::exists(folder.file("m.h5")));
+  BOOST_TEST(!std::filesystem::exists(folder / "m.h5"));
 }
 
 BOOST_AUTO_TEST_CASE(another_run_is_not_resumed) {
   const TemporaryFolder folder;
-  train_small(folder.file("m.h5"), [](TrainSetup& s) { s.config.max_updates = 2; });
+  train_small(folder / "m.h5", [](TrainSetup& s) { s.config.max_updates = 2; });
   auto changed = [](TrainSetup& s) { s.identity[1].value = "abd"; };
-  BOOST_CHECK_EXCEPTION(train_small(folder.file("m.h5"), changed, true), OtherRunError,
+  BOOST_CHECK_EXCEPTION(train_small(folder / "m.h5", changed, true), OtherRunError,
                         [](const Error& e) { return says(e, "source text was abc, now it is abd"); });
 }
 
 BOOST_AUTO_TEST_CASE(an_option_younger_than_the_checkpoint_must_be_at_its_default) {
   const TemporaryFolder folder;
-  train_small(folder.file("m.h5"), [](TrainSetup& s) { s.config.max_updates = 2; });
+  train_small(folder / "m.h5", [](TrainSetup& s) { s.config.max_updates = 2; });
   auto with_option = [](bool by_default) {
     return [by_default](TrainSetup& s) {
       s.config.max_updates = 2;
       s.identity.push_back({"layer_norm", "true", by_default});
     };
   };
-  BOOST_CHECK_EXCEPTION(train_small(folder.file("m.h5"), with_option(false), true), OtherRunError,
+  BOOST_CHECK_EXCEPTION(train_small(folder / "m.h5", with_option(false), true), OtherRunError,
                         [](const Error& e) { return says(e, "layer_norm was not there, now it is true"); });
-  BOOST_CHECK_NO_THROW(train_small(folder.file("m.h5"), with_option(true), true));
+  BOOST_CHECK_NO_THROW(train_small(folder / "m.h5", with_option(true), true));
 }
 
 BOOST_AUTO_TEST_CASE(a_damaged_checkpoint_is_named_with_the_good_one) {
   const TemporaryFolder folder;
-  const std::string model = folder.file("m.h5");
-  train_small(folder.file("whole.h5"), as_it_is);
+  const std::string model = folder / "m.h5";
+  train_small(folder / "whole.h5", as_it_is);
   auto short_run = [](TrainSetup& s) {
     s.config.checkpoint_every = 3;
     s.config.max_updates = 7;
@@ -245,12 +245,12 @@ BOOST_AUTO_TEST_CASE(a_damaged_checkpoint_is_named_with_the_good_one) {
   trainer.resume_previous();
   BOOST_TEST(trainer.state().step == 6);
   trainer.run(stop);
-  BOOST_TEST((bytes_of(model) == bytes_of(folder.file("whole.h5"))));
+  BOOST_TEST((bytes_of(model) == bytes_of(folder / "whole.h5")));
 }
 
 BOOST_AUTO_TEST_CASE(a_second_trainer_is_refused) {
   const TemporaryFolder folder;
-  const RunFiles files(folder.file("m.h5"));
+  const RunFiles files(folder / "m.h5");
   {
     const RunLock lock(files);
     BOOST_CHECK_EXCEPTION(RunLock second(files), Error,
@@ -261,7 +261,7 @@ BOOST_AUTO_TEST_CASE(a_second_trainer_is_refused) {
 
 BOOST_AUTO_TEST_CASE(a_lock_that_a_killed_trainer_left_is_no_obstacle) {
   const TemporaryFolder folder;
-  const RunFiles files(folder.file("m.h5"));
+  const RunFiles files(folder / "m.h5");
   std::ofstream(files.lock) << "4711 and some more\n";
   {
     const RunLock lock(files);
@@ -272,10 +272,10 @@ BOOST_AUTO_TEST_CASE(a_lock_that_a_killed_trainer_left_is_no_obstacle) {
 
 BOOST_AUTO_TEST_CASE(an_output_that_cannot_be_written_is_refused_first) {
   const TemporaryFolder folder;
-  BOOST_CHECK_EXCEPTION(train_small(folder.file("missing/m.h5"), as_it_is), Error,
+  BOOST_CHECK_EXCEPTION(train_small(folder / "missing/m.h5", as_it_is), Error,
                         [](const Error& e) { return says(e, "missing"); });
-  std::filesystem::create_directory(folder.file("m.h5"));
-  BOOST_CHECK_THROW(train_small(folder.file("m.h5"), as_it_is), Error);
+  std::filesystem::create_directory(folder / "m.h5");
+  BOOST_CHECK_THROW(train_small(folder / "m.h5", as_it_is), Error);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
