@@ -109,11 +109,13 @@ Cho<T>::Cho(const ChoConfig& config) : RecurrentModel<T, ChoConfig>(config) {
   };
   const RecurrentInit cell{init(m, n), Init::orthogonal(), Init::zeros()};
 
-  p.add("encoder/embedding/weight", {config.source_vocab_size, m}, Init::normal(paper ? 0.01 : 0.1));
+  p.add("encoder/embedding/weight", {config.source_vocab_size, m},
+        Init::normal(paper ? 0.01 : kWordDeviation));
   add_recurrent(p, "encoder/layer_0/state", config.encoder(), m, cell);
   layer("encoder/summary", n, n);
   layer("decoder/initial", n, config.decoder().state_width());
-  p.add("decoder/embedding/weight", {config.target_vocab_size, m}, Init::normal(paper ? 0.01 : 0.1));
+  p.add("decoder/embedding/weight", {config.target_vocab_size, m},
+        Init::normal(paper ? 0.01 : kWordDeviation));
   add_recurrent(p, "decoder/layer_0/state", config.decoder(), m, cell);
   add_gate_input(p, "decoder/layer_0/state", "context", config.decoder(), n, init(n, n));
   add_maxout_readout(p, "decoder/readout", {n, m, n, l}, init);

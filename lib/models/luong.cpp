@@ -46,7 +46,7 @@ void Luong<T>::declare_parameters() {
                    : RecurrentInit{Init::xavier(d_in, width), Init::orthogonal(), Init::zeros()};
     };
   };
-  const Init words = paper ? Init::uniform(0.1) : Init::normal(0.1);
+  const Init words = paper ? Init::uniform(0.1) : Init::normal(kWordDeviation);
 
   p.add("encoder/embedding/weight", {config_.source_vocab_size, m}, words);
   for (std::int64_t l = 0; l < config_.n_layers && config_.bidirectional; ++l) {

@@ -33,6 +33,10 @@ struct RecurrentOptions {
   void check_options() const { check_probability("recurrent_dropout", recurrent_dropout); }
 };
 
+/// Deviation of the word embeddings' first values beside Glorot's matrices: wide enough that states, and so
+/// scores and logits, do not start next to zero. With 0.1 Luong's system learns an epoch later.
+inline constexpr double kWordDeviation = 1;
+
 /// The fields that the configs of all recurrent models begin with.
 template <class Self, class Visit>
 void recurrent_sizes(Self& self, Visit&& field) {

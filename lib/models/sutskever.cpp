@@ -54,7 +54,7 @@ Sutskever<T>::Sutskever(const SutskeverConfig& c) : RecurrentModel<T, SutskeverC
   const bool paper = c.init == "paper";
   const Init uniform = Init::uniform(0.08);
   auto table = [&](const std::string& side, std::int64_t words) {
-    p.add(side + "/embedding/weight", {words, c.d_embedding}, paper ? uniform : Init::normal(0.1));
+    p.add(side + "/embedding/weight", {words, c.d_embedding}, paper ? uniform : Init::normal(kWordDeviation));
   };
   auto cell = [&](std::int64_t d_in) {
     return paper ? RecurrentInit{uniform, uniform, uniform}

@@ -77,10 +77,10 @@ constexpr Preset presets[] = {
     // The same for a corpus of Multi30k's size: global attention, an encoder that reads both ways.
     {"luong2015-small", "luong",
      R"({"d_embedding": 256, "d_hidden": 256, "d_attentional": 256, "n_layers": 1, "bidirectional": true,
-         "reverse_source": false, "score": "general", "init": "xavier", "dropout": 0.4,
-         "output_dropout": 0.4})",
-     R"({"learning_rate": 0.002, "schedule": "inverse-sqrt", "warmup": 500, "beta2": 0.98, "eps": 1e-8,
-         "clip": 1, "label_smoothing": 0.1, "batch_tokens": 1600, "patience": 10, "valid_bleu": true})"},
+         "reverse_source": false, "score": "general", "init": "xavier", "dropout": 0.3,
+         "output_dropout": 0.2})",
+     R"({"learning_rate": 0.003, "schedule": "inverse-sqrt", "warmup": 300, "beta2": 0.98, "eps": 1e-8,
+         "clip": 1, "label_smoothing": 0.1, "batch_tokens": 2400, "patience": 10, "valid_bleu": true})"},
 };
 
 }  // namespace
