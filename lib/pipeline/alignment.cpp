@@ -1,5 +1,6 @@
 #include "pipeline/alignment.h"
 
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -9,11 +10,13 @@ namespace heed {
 
 namespace {
 
-/// The key among the first `keys` with the largest sum over the heads; ties go to the earlier one.
-std::int64_t strongest_key(const float* layer, const Shape& shape, std::int64_t query, std::int64_t keys) {
+/// The key among the first `keys` with the largest sum over the heads; ties go to the earlier one. None when
+/// the query looks at none of them: behind a window's end, or at </s> alone.
+std::optional<std::int64_t> strongest_key(const float* layer, const Shape& shape, std::int64_t query,
+                                          std::int64_t keys) {
   const std::int64_t heads = shape[2], queries = shape[3], width = shape[4];
-  std::int64_t best = 0;
-  float most = -1;
+  std::optional<std::int64_t> best;
+  float most = 0;
   for (std::int64_t key = 0; key < keys; ++key) {
     float sum = 0;
     for (std::int64_t head = 0; head < heads; ++head) sum += layer[(head * queries + query) * width + key];
@@ -40,9 +43,9 @@ std::vector<std::string> pharaoh_links(const Tensor& weights, std::int64_t layer
                          (static_cast<std::int64_t>(s) * shape[1] + layer) * shape[2] * shape[3] * shape[4];
     std::set<std::pair<std::int32_t, std::int32_t>> links;
     const auto keys = static_cast<std::int64_t>(words[s].source.size());
-    for (std::size_t query = 0; query < words[s].target.size() && keys > 0; ++query) {
-      const std::int64_t key = strongest_key(block, shape, static_cast<std::int64_t>(query), keys);
-      links.emplace(words[s].source[static_cast<std::size_t>(key)], words[s].target[query]);
+    for (std::size_t query = 0; query < words[s].target.size(); ++query) {
+      if (const auto key = strongest_key(block, shape, static_cast<std::int64_t>(query), keys))
+        links.emplace(words[s].source[static_cast<std::size_t>(*key)], words[s].target[query]);
     }
     std::string line;
     for (const auto& [source, target] : links) line += concat(line.empty() ? "" : " ", source, "-", target);

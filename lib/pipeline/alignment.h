@@ -16,7 +16,8 @@ struct WordNumbers {
 };
 
 /// The links of each sentence, one line each: every target piece is linked to the source piece that decoder
-/// layer `layer` looks at most, heads averaged, and pieces stand for their words. `weights` f32 (sentence,
+/// layer `layer` looks at most, heads averaged, or to none when it looks at no word, and pieces stand for
+/// their words. `weights` f32 (sentence,
 /// layer, head, query, key) as in /attention_cross. Throws UsageError when there is no such layer.
 std::vector<std::string> pharaoh_links(const Tensor& weights, std::int64_t layer,
                                        const std::vector<WordNumbers>& words);
