@@ -21,7 +21,8 @@ const char* const kDescription =
     "scores, divided by sqrt(key width) (scaled-dot), bent by --softcap, plus --bias, divided by "
     "--temperature, -infinity where --mask hides a key, softmax. Head h of the query reads head h / (heads / "
     "kv-heads) of key and value. With n queries and m keys, mask causal lets query i see keys up to i + m - "
-    "n, so that the last sees all; causal-start lets it see keys up to i.\n"
+    "n, so that the last sees all; causal-start lets it see keys up to i. Outside of the window of --local "
+    "nothing is computed: scores are -infinity there.\n"
     "\n"
     "What --weights may hold (a, c: widths of a query's and of a value's head; q, k: of the query's and the "
     "key's head as they reach the score; a head may come first in the shapes of the score):\n"
@@ -73,8 +74,10 @@ int main(int argc, char** argv) {
         tool.bind(config);
         looks.declare(tool);
         tool.option("--batch", paths.batch, "sentences per frame when INPUT is a file", cli::at_least(1));
-        tool.option("--bench", bench,
-                    "write how long it takes, and how long dot takes in its place, instead of the tensors");
+        tool.option(
+            "--bench", bench,
+            "write how long it takes, projections included, and how long dot takes on the tensors as they "
+            "are, without any, instead of the tensors");
         tool.option("--grid", grid,
                     "with --bench: drawn tensors, n = m = 16 .. 1024, d = 64 .. 512; by default of additive");
         tool.describe(kDescription);

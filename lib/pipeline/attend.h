@@ -6,10 +6,12 @@
 //   scaled = scores / sqrt(key_dim)    scaled-dot; otherwise unchanged
 //   capped = c tanh(scaled / c)        --softcap
 //   biased = capped + bias             --bias
-//   masked = biased / temperature, -infinity where the query may not look
+//   tempered = biased / temperature    --temperature
+//   masked = tempered, -infinity where the query may not look
 //   weights = softmax(masked) over the keys; zeros for a query that may look at no key
 //   weights times the window's factor  --local predictive
 //   weights = 1 at one key             --hard: the largest (ties: the first), or one drawn by weight
+//   Outside of the window of --local nothing is computed: all of these are -infinity there, weights 0.
 //   context = sum over the keys of weights * values; output = context W_o + b_o, when there is output/weight
 #pragma once
 

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdio>
 #include <functional>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -66,18 +67,37 @@ std::string line(const char* format, auto... values) {
   return {text, static_cast<std::size_t>(length)};
 }
 
-/// The rows of the table for these tensors.
-void time_scores(const AttendConfig& config, std::int64_t seed, const AttendOperands& operands,
-                 const std::set<int>& threads, io::TextWriter& output) {
+/// Dot-product attention in the place of `config`: it compares the tensors as they are, without projections,
+/// in one head when their widths cannot be split into the heads asked for. None when that cannot be: the
+/// widths differ, or a mask or bias may be of the heads.
+std::optional<AttendConfig> plain_dot(const AttendConfig& config, const AttendOperands& operands) {
+  if (operands.query.tensor->shape().back() != operands.key.tensor->shape().back()) return std::nullopt;
   AttendConfig plain = config;
   plain.score = "dot";
   plain.weights.clear();
   plain.qkv_order.clear();
   plain.out_in = false;
   plain.steps = false;
+  const std::int64_t heads = config.heads, kv_heads = config.kv_heads ? config.kv_heads : heads;
+  auto divides = [](std::int64_t count, const Operand& operand) {
+    return without_layer(*operand.tensor).size() > 3 || operand.tensor->shape().back() % count == 0;
+  };
+  if (heads != kv_heads || !divides(heads, operands.query) || !divides(heads, operands.key) ||
+      !divides(heads, operands.value)) {
+    if (operands.mask || operands.bias) return std::nullopt;
+    plain.heads = 1;
+    plain.kv_heads = 0;
+  }
+  return plain;
+}
+
+/// The rows of the table for these tensors.
+void time_scores(const AttendConfig& config, std::int64_t seed, const AttendOperands& operands,
+                 const std::set<int>& threads, io::TextWriter& output) {
   const Shape query = operands.query.tensor->shape(), key = operands.key.tensor->shape();
   std::vector<AttendConfig> configs;
-  if (query.back() == key.back()) configs.push_back(plain);
+  const std::optional<AttendConfig> dot = plain_dot(config, operands);
+  if (dot) configs.push_back(*dot);
   if (configs.empty() || config.score != "dot" || !config.weights.empty()) configs.push_back(config);
   for (const int count : threads) {
     std::vector<Attention> attentions;
@@ -88,12 +108,11 @@ void time_scores(const AttendConfig& config, std::int64_t seed, const AttendOper
     }
     const std::vector<Times> times = medians(calls);
     for (std::size_t i = 0; i < times.size(); ++i) {
-      const bool has_dot = query.back() == key.back();
       output.write(line("%7lld %7lld %6lld  %-11s %7d %11.3f %11.3f %7s\n",
                         static_cast<long long>(query[query.size() - 2]),
                         static_cast<long long>(key[key.size() - 2]), static_cast<long long>(query.back()),
                         configs[i].score.c_str(), count, times[i].wall, times[i].processors,
-                        has_dot ? line("%.2f", times[i].wall / times[0].wall).c_str() : "-"));
+                        dot ? line("%.2f", times[i].wall / times[0].wall).c_str() : "-"));
     }
   }
 }

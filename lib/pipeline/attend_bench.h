@@ -6,7 +6,8 @@
 
 namespace heed {
 
-/// Times the attention that `config` asks for, and dot in its place, on the first frame of the tensors, for 1
+/// Times the attention that `config` asks for, and dot in its place (without
+/// projections: the tensors as they are), on the first frame of the tensors, for 1
 /// and for `threads` threads; writes a table to paths.output. What is timed ends with the context (or the
 /// output) in memory: projections, scores, softmax, weighted sum. Times are medians, of the clock and of
 /// processors; ratio is that of the clock to dot.

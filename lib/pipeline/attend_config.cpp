@@ -18,7 +18,7 @@ void AttendConfig::check() const {
   if (!(softcap >= 0) || !std::isfinite(softcap)) {
     fail<UsageError>("--softcap: got ", softcap, ", wanted a number above 0, or 0 for none");
   }
-  if (window < 1) fail<UsageError>("--window: got ", window, ", wanted at least 1");
+  if (window < 1 || window > 1'000'000) fail<UsageError>("--window: got ", window, ", wanted 1 to 1000000");
   if (hidden < 0) fail<UsageError>("--hidden: got ", hidden, ", wanted at least 1, or 0");
   if (self && (!key.empty() || !value.empty())) {
     fail<UsageError>("--self: the query is key and value, so ", key.empty() ? "--value" : "--key",

@@ -61,7 +61,7 @@ struct AttendConfig {
         "are repeated, -inf hides a key");
     field("mask", self.mask,
           "none, causal, causal-start, lengths, FILE:PATH of zeros and ones, or several joined by commas; "
-          "lengths count, when the tensors have them, unless none is given");
+          "lengths count, when the tensors have them, unless none is given; FILE has no comma in its name");
     field("local", self.local, "look around one position: query t at key t, or at a predicted one",
           {"monotonic", "predictive"});
     field("window", self.window, "of --local: so many keys to each side");

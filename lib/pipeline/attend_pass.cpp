@@ -1,6 +1,8 @@
 #include "pipeline/attend_pass.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "base/error.h"
 #include "base/parallel.h"
@@ -21,6 +23,16 @@ void expect_size(const Operand& operand, const char* what, std::int64_t got, std
   if (got == wanted) return;
   fail(describe(operand), ", wanted ", what, " = ", wanted, " as in ", origin.name, " ",
        to_string(origin.tensor->shape()));
+}
+
+/// Scores are multiplied by such a number and by its reciprocal: throws UsageError unless T holds both.
+template <class T>
+void expect_factor(const char* option, double value) {
+  if (std::isnormal(static_cast<T>(value)) && std::isnormal(static_cast<T>(1 / value))) return;
+  const double least = std::numeric_limits<T>::min();
+  fail<UsageError>(option, ": got ", value, ", wanted ", least, " to ", 1 / least, ", which ",
+                   name_of(dtype_of<T>::value), " can hold",
+                   std::is_same_v<T, float> ? "; tensors stored as float64 reach further" : "");
 }
 
 /// The parameters are wanted for whole rows.
@@ -45,6 +57,8 @@ AttendPass<T>::AttendPass(const AttendConfig& config, const AttendOperands& oper
       key_(operands.key),
       value_(operands.value) {
   const MaskWords words = mask_words(config.mask);
+  expect_factor<T>("--temperature", config.temperature);
+  if (config.softcap > 0) expect_factor<T>("--softcap", config.softcap);
   if (!config.allow_nonfinite) {
     for (const Operand* operand : {&operands.query, &operands.key, &operands.value})
       io::expect_finite(operand->name, *operand->tensor);
@@ -223,6 +237,7 @@ std::vector<std::string> AttendPass<T>::step_names() const {
   std::vector<std::string> names{"queries", "keys", "values", "scaled", "masked", "head_context"};
   if (config_.softcap > 0) names.push_back("capped");
   if (bias_) names.push_back("biased");
+  if (config_.temperature != 1) names.push_back("tempered");
   if (!positions_.empty()) names.push_back("position");
   if (!positions_.empty() || !config_.hard.empty()) names.push_back("soft_weights");
   return names;

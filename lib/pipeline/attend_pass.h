@@ -55,13 +55,16 @@ class AttendPass {
   /// From scores to weights, in place: x [queries, keys].
   void stages(const Task& task, RowRange keys, Matrix<T> x, AttentionGroup<T>& group) const;
   void add_bias(const Task& task, RowRange keys, Matrix<T> x, AttentionGroup<T>& group) const;
+  void temper(Matrix<T> x, std::int64_t sentence) const;
   void hide(const Task& task, RowRange keys, Matrix<T> x) const;
   /// The key that --hard chooses in each row, by the largest element or by drawing; the number of keys when
   /// there is none.
   std::vector<std::int64_t> choose(const Task& task, Matrix<const T> x) const;
   void weighted_sum(const Task& task, RowRange keys, Matrix<const T> weights, AttentionGroup<T>& group) const;
   void project_output(AttentionGroup<T>& group) const;
-  void expect_finite(Matrix<const T> scores, std::int64_t sentence) const;
+  /// Throws Error when a score must be finite and is not; `what` was done to it, `remedy`: what can be done.
+  void expect_finite(Matrix<const T> scores, std::int64_t sentence, const std::string& what,
+                     const char* remedy) const;
   ScoreRow score_row(const Task& task, std::int64_t i, RowRange keys) const;
   /// p_t of a query.
   double position(std::int64_t sentence, std::int64_t query) const;

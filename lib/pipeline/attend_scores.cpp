@@ -1,6 +1,7 @@
 #include "pipeline/attend_scores.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/error.h"
 #include "tensor/gemm.h"
@@ -20,15 +21,8 @@ std::vector<T> room(bool needed, std::int64_t rows, std::int64_t cols) {
   return std::vector<T>(needed ? static_cast<std::size_t>(rows * cols) : 0);
 }
 
-}  // namespace
-
-template <class T>
-ScoreParameters<T>::ScoreParameters(ScoreFunction kind, const AttendParameters& parameters,
-                                    std::int64_t heads)
-    : score(kind),
-      weight(parameters, "score/weight", has_network(kind) ? 1 : 2, heads),
-      concat(parameters, "concat/weight", 2, heads),
-      concat_bias(parameters, "concat/bias", 1, heads) {
+/// The score function, when the parameters are those it needs; before anybody looks at their shapes.
+ScoreFunction served(ScoreFunction kind, const AttendParameters& parameters) {
   const std::string& name = score_function_names()[static_cast<std::size_t>(kind)];
   for (const NamedShape& needed : score_parameters(kind, {})) {
     if (!parameters.has(needed.name)) {
@@ -36,11 +30,24 @@ ScoreParameters<T>::ScoreParameters(ScoreFunction kind, const AttendParameters& 
     }
   }
   const bool plain = kind == ScoreFunction::dot || kind == ScoreFunction::scaled_dot;
-  if (plain && weight) fail<UsageError>("--score: ", name, " has no part for ", weight.name, " to play");
-  if (kind != ScoreFunction::concat && concat) {
-    fail<UsageError>("--score: ", name, " has no part for ", concat.name, " to play");
+  const std::pair<const char*, bool> parts[] = {{"score/weight", !plain},
+                                                {"concat/weight", kind == ScoreFunction::concat}};
+  for (const auto& [path, has_part] : parts) {
+    if (!has_part && parameters.has(path))
+      fail<UsageError>("--score: ", name, " has no part for ", parameters.name, path, " to play");
   }
+  return kind;
 }
+
+}  // namespace
+
+template <class T>
+ScoreParameters<T>::ScoreParameters(ScoreFunction kind, const AttendParameters& parameters,
+                                    std::int64_t heads)
+    : score(served(kind, parameters)),
+      weight(parameters, "score/weight", has_network(kind) ? 1 : 2, heads),
+      concat(parameters, "concat/weight", 2, heads),
+      concat_bias(parameters, "concat/bias", 1, heads) {}
 
 template <class T>
 void ScoreParameters<T>::expect_widths(const std::string& query, std::int64_t d_q, const std::string& key,

@@ -74,9 +74,11 @@ void AttendPass<T>::attend(const Task& task, AttentionGroup<T>& group) const {
     weighted_sum(block, keys, x, group);
   };
   if (config_.local.empty()) return part(rows, {0, m});
-  // Outside the window nothing is computed: scores stay 0 there, as in padding.
-  const Matrix<T> masked = group.rows("masked", {s, 0, h}, rows.first, rows.count);
-  for (std::int64_t i = 0; masked.data && i < rows.count; ++i) std::fill_n(masked.row(i), m, kHidden<T>);
+  // Outside the window nothing is computed: what stands there is what hides a key.
+  for (const char* name : {"scores", "scaled", "capped", "biased", "tempered", "masked"}) {
+    const Matrix<T> stage = group.rows(name, {s, 0, h}, rows.first, rows.count);
+    for (std::int64_t i = 0; stage.data && i < rows.count; ++i) std::fill_n(stage.row(i), m, kHidden<T>);
+  }
   for (std::int64_t i = rows.first; i < rows.first + rows.count; ++i) {
     const KeyWindow window = window_around(position(s, i), config_.window, m);
     part({i, 1}, {window.first, window.count});
@@ -89,7 +91,7 @@ void AttendPass<T>::stages(const Task& task, RowRange keys, Matrix<T> x, Attenti
   auto keep = [&](const char* name) { group.set(name, at, x, keys.first, task.rows.first); };
   if (score_ == ScoreFunction::scaled_dot)
     scale_by(static_cast<T>(1 / std::sqrt(static_cast<double>(key_.head_dim()))), span_of(x));
-  expect_finite(x, task.sentence);
+  expect_finite(x, task.sentence, "", "the vectors are too long; scale them");
   keep("scaled");
   if (config_.softcap > 0) {
     scale_by(static_cast<T>(1 / config_.softcap), span_of(x));
@@ -98,8 +100,10 @@ void AttendPass<T>::stages(const Task& task, RowRange keys, Matrix<T> x, Attenti
     keep("capped");
   }
   if (bias_) add_bias(task, keys, x, group);
-  if (config_.temperature != 1) scale_by(static_cast<T>(1 / config_.temperature), span_of(x));
-  if (!bias_) expect_finite(x, task.sentence);
+  if (config_.temperature != 1) {
+    temper(x, task.sentence);
+    keep("tempered");
+  }
   hide(task, keys, x);
   keep("masked");
   const bool predicted = config_.local == "predictive", hard = !config_.hard.empty();
@@ -136,9 +140,21 @@ void AttendPass<T>::add_bias(const Task& task, RowRange keys, Matrix<T> x, Atten
     if (config_.allow_nonfinite) continue;
     // -infinity is a key that the bias hides.
     if (!std::all_of(x.row(i), x.row(i) + x.cols, [](T e) { return e < std::numeric_limits<T>::infinity(); }))
-      expect_finite(x.row_range(i, 1), task.sentence);
+      expect_finite(x.row_range(i, 1), task.sentence, " with its bias", "scale them");
   }
   group.set("biased", {task.sentence, 0, task.head}, x, keys.first, task.rows.first);
+}
+
+template <class T>
+void AttendPass<T>::temper(Matrix<T> x, std::int64_t sentence) const {
+  const T factor = static_cast<T>(1 / config_.temperature);
+  for (T& score : span_of(x)) {
+    const bool finite = std::isfinite(score);  // a bias may have hidden the key
+    score *= factor;
+    if (finite && !std::isfinite(score))
+      expect_finite({&score, 1, 1}, sentence, concat(" divided by --temperature ", config_.temperature),
+                    "take a higher one");
+  }
 }
 
 template <class T>
@@ -194,10 +210,11 @@ void AttendPass<T>::weighted_sum(const Task& task, RowRange keys, Matrix<const T
 }
 
 template <class T>
-void AttendPass<T>::expect_finite(Matrix<const T> scores, std::int64_t sentence) const {
+void AttendPass<T>::expect_finite(Matrix<const T> scores, std::int64_t sentence, const std::string& what,
+                                  const char* remedy) const {
   if (config_.allow_nonfinite || all_finite(span_of(scores))) return;
-  fail(query_.operand->name, ": a score of sentence ", sentence, " does not fit into ",
-       name_of(dtype_of<T>::value), ": the vectors are too long; scale them, or store them as float64");
+  fail(query_.operand->name, ": a score of sentence ", sentence, what, " does not fit into ",
+       name_of(dtype_of<T>::value), ": ", remedy, ", or store the tensors as float64");
 }
 
 template void AttendPass<float>::attend(const Task&, AttentionGroup<float>&) const;

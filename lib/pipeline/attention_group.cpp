@@ -25,6 +25,7 @@ const std::vector<Layout>& layouts() {
       {"scaled", "scaled score", {"head", "query", "key"}},
       {"capped", "scaled score within the cap", {"head", "query", "key"}},
       {"biased", "score with the bias", {"head", "query", "key"}},
+      {"tempered", "score divided by the temperature", {"head", "query", "key"}},
       {"masked", "score that the softmax reads, -infinity where masked", {"head", "query", "key"}},
       {"soft_weights", "softmax of the scores", {"head", "query", "key"}},
       {"position", "position that the query looks around", {"query"}},

@@ -1,10 +1,12 @@
 // The group /attention as files hold it, filled sentence by sentence and head by head.
 //   queries           (sentence, layer, head, query, key_dim)          what went in, head by head
 //   keys, values      (sentence, layer, head, key, key_dim | value_dim)
-//   scores            (sentence, layer, head, query, key)   e of the score function (nn/score_function.h)
+//   scores            (sentence, layer, head, query, key)   e of the score function (nn/score_function.h);
+//                     like what is made of them -infinity outside of a window
 //   scaled            likewise: scores as the softmax's formula scales them
 //   capped            likewise: bent into (-c, c)
 //   biased            likewise: the bias added
+//   tempered          likewise: divided by the temperature
 //   masked            likewise: what the softmax reads, -infinity where a query may not look
 //   soft_weights      likewise: after the softmax, when weights are more than that
 //   weights           likewise: every row sums to 1 (but for local-p, to at most 1)

@@ -7,19 +7,31 @@
 
 namespace heed {
 
-Packing packing_of(const std::string& name, const Tensor& lengths, std::int64_t longest) {
-  if (lengths.dtype() != DType::i32 || lengths.shape().size() != 1) {
-    fail("/", name, ": ", name_of(lengths.dtype()), " ", to_string(lengths.shape()),
-         ", wanted int32 [sentence]");
-  }
-  for (std::size_t i = 0; i < lengths.values<std::int32_t>().size(); ++i) {
-    const std::int32_t n = lengths.values<std::int32_t>()[i];
-    if (n < 1 || n > longest) {
-      fail("/", name, "[", i, "] = ", n, ", wanted 1 to ", longest,
+namespace {
+
+template <class I>
+Packing packed(const std::string& name, std::span<const I> lengths, std::int64_t longest) {
+  Packing rows;
+  for (std::size_t i = 0; i < lengths.size(); ++i) {
+    if (lengths[i] < 1 || lengths[i] > longest) {
+      fail("/", name, "[", i, "] = ", lengths[i], ", wanted 1 to ", longest,
            " (every sentence has at least its </s>)");
     }
+    rows.append(lengths[i]);
   }
-  return Packing(lengths.values<std::int32_t>());
+  return rows;
+}
+
+}  // namespace
+
+Packing packing_of(const std::string& name, const Tensor& lengths, std::int64_t longest) {
+  const bool wide = lengths.dtype() == DType::i64;
+  if ((!wide && lengths.dtype() != DType::i32) || lengths.shape().size() != 1) {
+    fail("/", name, ": ", name_of(lengths.dtype()), " ", to_string(lengths.shape()),
+         ", wanted int32 or int64 [sentence]");
+  }
+  return wide ? packed(name, lengths.values<std::int64_t>(), longest)
+              : packed(name, lengths.values<std::int32_t>(), longest);
 }
 
 Tensor lengths_of(const Packing& rows) {

@@ -10,8 +10,8 @@
 
 namespace heed {
 
-/// The packing that an i32 tensor of lengths (sentence) states. Throws Error, naming `name`, unless every
-/// length lies within 1 .. longest.
+/// The packing that an i32 or i64 tensor of lengths (sentence) states. Throws Error, naming `name`, unless
+/// every length lies within 1 .. longest.
 Packing packing_of(const std::string& name, const Tensor& lengths, std::int64_t longest);
 /// The mirror image, i32 (sentence).
 Tensor lengths_of(const Packing& rows);

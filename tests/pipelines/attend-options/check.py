@@ -21,7 +21,7 @@ def linear(d_in, d_out):
 ARRAYS = dict(
     q=draw(2, 5, 8), k=draw(2, 7, 8), v=draw(2, 7, 6), k6=draw(2, 7, 6), x=draw(2, 6, 8), one=draw(5, 8),
     k4=draw(2, 7, 4), v4=draw(2, 7, 4), bias2=draw(5, 7), bias3=draw(4, 5, 7), bias4=draw(2, 4, 5, 7),
-    row_bias=draw(1, 1, 7), long_q=draw(9, 8), qh=draw(2, 4, 5, 3), kh=draw(2, 2, 7, 3), vh=draw(2, 2, 7, 5))
+    row_bias=draw(1, 1, 7), bias_of_heads=draw(4, 7, 7), long_q=draw(9, 8), qh=draw(2, 4, 5, 3), kh=draw(2, 2, 7, 3), vh=draw(2, 2, 7, 5))
 MASK = rng.random((2, 5, 7)) < 0.6
 MASK[..., 1] = True
 MASK4 = rng.random((2, 4, 5, 7)) < 0.6
@@ -46,6 +46,7 @@ WEIGHTS = dict(
     grouped={"query/weight": linear(8, 12), "key/weight": linear(8, 6), "value/weight": linear(6, 10),
              "output/weight": linear(20, 8)},
     predictive={"position/query/weight": linear(8, 4), "position/score/weight": draw(4)},
+    heads={name: linear(6, 8) for name in ("query/weight", "key/weight", "value/weight")},
     identity={"query/weight": np.eye(8, dtype="f4"), "key/weight": np.eye(8, dtype="f4"),
               "value/weight": np.eye(6, dtype="f4")})
 
@@ -147,10 +148,13 @@ def local():
     out = compare("local-m", "--local monotonic --window 2", local="monotonic", window=2)
     far = np.abs(np.subtract.outer(np.arange(5), np.arange(7))) > 2
     assert (out["weights"][..., far] == 0).all() and (out["weights"][..., ~far] > 0).all()
+    assert np.isneginf(out["scores"][..., far]).all() and np.isfinite(out["scores"][..., ~far]).all()
     compare("local-m past the end", "--local monotonic --window 1 --allow-masked-rows", query="long_q", key="x",
             value="x", local="monotonic", window=1)
     out = compare("local-p", "--local predictive --window 2", weights="predictive", local="predictive", window=2)
     assert (out["weights"].sum(-1) < 1).all()
+    compare("local-m, softcap, bias, temperature", "--local monotonic --window 2 --softcap 2 --bias a.h5:/bias2 "
+            "--temperature 0.5", local="monotonic", window=2, softcap=2, bias=ARRAYS["bias2"], temperature=0.5)
     compare("local-p, masked", "--local predictive --window 3 --mask a.h5:/mask --allow-masked-rows",
             weights="predictive", local="predictive", window=3, per_sentence=lambda s: dict(mask=MASK[s]))
     compare("local-p, argmax", "--local predictive --window 3 --hard argmax", weights="predictive",

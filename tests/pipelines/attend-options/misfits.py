@@ -1,4 +1,4 @@
-"""Tensors and weights that attend must refuse."""
+"""Tensors and weights that attend must refuse, or that come near to that."""
 import h5py
 import numpy as np
 
@@ -18,3 +18,6 @@ with h5py.File("m.h5", "w") as file:
     file["only_bias/query/bias"] = np.ones(8)
     file["nan_bias"] = nan_bias
     file["closed_bias"] = closed
+    file["tiny"] = np.array([[1e-3, 2e-3], [3e-3, -1e-3]], "f4")
+    file["hiding"] = np.array([[0, -np.inf], [10, 0]], "f4")
+    file["far"] = np.array([[0, 1e300], [0, 0]])

@@ -55,8 +55,8 @@ def attention(q, k, v, kind="scaled-dot", weights=None, heads=1, kv_heads=None, 
     q, k, v = heads_of(projected[0], heads), heads_of(projected[1], kv_heads), heads_of(projected[2], kv_heads)
     n, m = q.shape[1], k.shape[1]
     shape = heads, n, m
-    out = {name: np.zeros(shape) for name in ("scaled", "masked", "soft_weights", "weights")}
-    out["masked"][:] = -np.inf
+    out = {name: np.full(shape, -np.inf) for name in ("scaled", "capped", "biased", "tempered", "masked")}
+    out.update({name: np.zeros(shape) for name in ("soft_weights", "weights")})
     out["position"] = np.zeros(n)
     out["head_context"] = np.zeros((heads, n, v.shape[2]))
     for h in range(heads):
@@ -72,9 +72,12 @@ def attention(q, k, v, kind="scaled-dot", weights=None, heads=1, kv_heads=None, 
                 out["scaled"][h, i, j] = e
                 if softcap:
                     e = softcap * np.tanh(e / softcap)
+                out["capped"][h, i, j] = e
                 if bias is not None:
                     e = e + np.broadcast_to(bias, shape)[h, i, j]
+                out["biased"][h, i, j] = e
                 e = e / temperature
+                out["tempered"][h, i, j] = e
                 if mask is not None and not np.broadcast_to(mask, shape)[h, i, j]:
                     e = -np.inf
                 if causal == "end" and j > i + m - n or causal == "start" and j > i:

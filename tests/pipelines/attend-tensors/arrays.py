@@ -21,6 +21,7 @@ def write():
     with h5py.File("a.h5", "w") as file:
         for name, array in arrays.items():
             file[name] = array
+        file["cut/x"], file["cut/length"] = arrays["three"], np.array([5, 2, 3])
 
 
 def attention(q, k, v, scale, allowed=True, hard=False):
@@ -40,7 +41,7 @@ def heads(x, n):
 
 
 def check(name):
-    a = {key: value[()] for key, value in h5py.File("a.h5").items()}
+    a = {key: value[()] for key, value in h5py.File("a.h5").items() if isinstance(value, h5py.Dataset)}
     wide = {key: value.astype("f8") if value.dtype.kind == "f" else value for key, value in a.items()}
     q, k, v, x = (wide[key] for key in "qkvx")
     root6 = 6 ** -0.5
@@ -52,9 +53,14 @@ def check(name):
         closed=lambda: attention(q, k, v, root6, a["closed"].astype(bool)),
         sdpa=lambda: attention(wide["sdpa_q"], wide["sdpa_k"], wide["sdpa_v"], 5 ** -0.5),
         shared=lambda: attention(q, wide["one_k"], wide["one_v"], root6),
+        cut=lambda: attention(wide["three"], wide["three"], wide["three"], root6,
+                              np.arange(5) < np.array([5, 2, 3])[:, None, None]),
         huge=lambda: attention(wide["huge"], wide["huge"], wide["huge"], 1),
     )[name]()
     weights, context = wanted
+    if name == "cut":  # padding is zero
+        for s, length in enumerate((5, 2, 3)):
+            weights[s, length:] = context[s, length:] = 0
     out = {key: value[()] for key, value in h5py.File("out.h5")["attention"].items()}
     if weights.ndim == 4:  # heads side by side
         context = np.concatenate(list(context.swapaxes(0, 1)), axis=-1)

@@ -41,20 +41,26 @@ function difference(matrix, computed, cost = 1) {
   return most;
 }
 
+/// The stages that masks are put over, the last one first.
+const UNMASKED = ["tempered", "biased", "capped", "scaled", "scores"];
+
 /// What the softmax reads, if the file has it: the last stage before the weights.
 function softmaxInput(context) {
-  return firstOf(context, "masked", "biased", "capped", "scaled", "scores");
+  return firstOf(context, "masked", ...UNMASKED);
 }
 
 /// The letter that equations give to a stage.
-const LETTERS = { scores: "s", scaled: "z", capped: "u", biased: "b", masked: "m", soft_weights: "a" };
+const LETTERS = { scores: "s", scaled: "z", capped: "u", biased: "b", tempered: "t", masked: "m", soft_weights: "a" };
 
 /// Whether the scores are plain products of queries and keys; other score functions have parameters of their own.
 function scoresAreProducts(context) {
   const [q, k, s] = ["queries", "keys", "scores"].map((name) => context.get(name));
   if (!q || !k || !s || q.cols !== k.cols) return false;
-  const wanted = dot(q, context.i, k, context.j);
-  return Math.abs(wanted - at(s, context.i, context.j)) <= 1e-3 * Math.max(1, Math.abs(wanted));
+  // Outside of a window nothing was computed.
+  const cell = s.values[context.i * s.cols + context.j] === -Infinity ? s.values.findIndex(Number.isFinite) : context.i * s.cols + context.j;
+  if (cell < 0) return false;
+  const wanted = dot(q, Math.floor(cell / s.cols), k, cell % s.cols);
+  return Math.abs(wanted - s.values[cell]) <= 1e-3 * Math.max(1, Math.abs(wanted));
 }
 
 /// What `before` was divided by to give `after`: their ratio where `before` is largest and not masked.
@@ -66,6 +72,10 @@ function divisorOf(before, after) {
   const ratio = before.values[best] / after.values[best];
   return Math.abs(ratio - 1) < 1e-5 || !Number.isFinite(ratio) ? 1 : ratio;
 }
+
+/// What the temperature divides, and the temperature.
+const untempered = (context) => firstOf(context, ...UNMASKED.slice(1));
+const temperature = (context) => divisorOf(untempered(context), context.get("tempered"));
 
 function divisor(context) {
   context.divisor ??= divisorOf(context.get("scores"), context.get("scaled"));
@@ -148,10 +158,10 @@ const STAGES = [
     numbers: (c) => {
       const [q, k] = [c.get("queries"), c.get("keys")];
       const value = exact(at(c.get("scores"), c.i, c.j));
-      if (!scoresAreProducts(c)) return [`s_{ij} = ${value}`];
+      if (!scoresAreProducts(c) || at(c.get("scores"), c.i, c.j) === -Infinity) return [`s_{ij} = ${value}`];
       return [`s_{ij} = ${terms(q.cols, (d) => `${paren(at(q, c.i, d))} \u00d7 ${paren(at(k, c.j, d))}`)} = ${value}`];
     },
-    again: (c) => scoresAreProducts(c) && difference(c.get("scores"), (r, j) => dot(c.get("queries"), r, c.get("keys"), j), c.get("keys").cols),
+    again: (c) => scoresAreProducts(c) && difference(c.get("scores"), (r, j) => (at(c.get("scores"), r, j) === -Infinity ? -Infinity : dot(c.get("queries"), r, c.get("keys"), j)), c.get("keys").cols),
   },
   {
     name: "scaled", title: "Scaled", uses: ["scores"],
@@ -171,40 +181,47 @@ const STAGES = [
     numbers: (c) => {
       const before = firstOf(c, "capped", "scaled", "scores");
       const value = at(c.get("biased"), c.i, c.j);
-      if (!before) return [`b_{ij} = ${exact(value)}`];
+      if (!before || value === -Infinity) return [`b_{ij} = ${exact(value)}`];
       return [`b_{ij} = ${brief(at(before, c.i, c.j), 4)} + ${paren(value - at(before, c.i, c.j))} = ${exact(value)}`];
     },
   },
   {
-    name: "masked", title: "Masked", uses: ["biased|capped|scaled|scores"],
+    name: "tempered", title: "Tempered", uses: ["biased|capped|scaled|scores"],
+    formula: (c) => `t_{ij} = ${LETTERS[untempered(c)?.name] ?? "z"}_{ij} / \u03c4`,
+    text: (c) => `The scores are divided by the temperature${untempered(c) ? ` \u03c4 = ${brief(temperature(c), 4)}` : ""}: below 1 the weights become sharper, above 1 more even.`,
+    numbers: (c) => [`t_{ij} = ${exact(at(c.get("tempered"), c.i, c.j))}`],
+    again: (c) => untempered(c) && difference(c.get("tempered"), (r, j) => at(untempered(c), r, j) / temperature(c)),
+  },
+  {
+    name: "masked", title: "Masked", uses: ["tempered|biased|capped|scaled|scores"],
     formula: (c) => {
-      const before = firstOf(c, "biased", "capped", "scaled", "scores");
+      const before = firstOf(c, ...UNMASKED);
       const divided = before && divisorOf(before, c.get("masked")) !== 1 ? " / \u03c4" : "";
       return `m_{ij} = ${LETTERS[before?.name] ?? "z"}_{ij}${divided} where i may look at j, else \u2212\u221e`;
     },
     text: (c) => {
       const closed = c.get("masked").values.reduce((count, value) => count + (value === -Infinity ? 1 : 0), 0);
-      const before = firstOf(c, "biased", "capped", "scaled", "scores");
+      const before = firstOf(c, ...UNMASKED);
       const tau = before ? divisorOf(before, c.get("masked")) : 1;
       const cooled = tau === 1 ? "" : `The scores are divided by the temperature \u03c4 = ${brief(tau, 4)}. `;
       return cooled + (closed ? `${closed} of ${c.n * c.m} cells are closed (gray): their score becomes minus infinity, so their weight becomes 0.` : "No cell is closed here: every query may look at every key.");
     },
     numbers: (c) => [`m_{ij} = ${exact(at(c.get("masked"), c.i, c.j))}`],
     again: (c) => {
-      const [before, after] = [firstOf(c, "biased", "capped", "scaled", "scores"), c.get("masked")];
+      const [before, after] = [firstOf(c, ...UNMASKED), c.get("masked")];
       const tau = before && divisorOf(before, after);
       return before && difference(after, (r, j) => (at(after, r, j) === -Infinity ? -Infinity : at(before, r, j) / tau));
     },
   },
   {
-    name: "soft_weights", title: "Softmax", uses: ["masked|biased|capped|scaled|scores"], ...softmaxStage("soft_weights", "a"),
+    name: "soft_weights", title: "Softmax", uses: ["masked|tempered|biased|capped|scaled|scores"], ...softmaxStage("soft_weights", "a"),
   },
   {
     name: "position", title: "Position", formula: () => "p_i", text: () => "Each query predicts the place of the keys it looks around.",
     numbers: (c) => [`p_i = ${exact(at(c.get("position"), 0, c.i))}`],
   },
   {
-    name: "weights", title: "Weights", uses: ["soft_weights|masked|biased|capped|scaled|scores"], ...softmaxStage("weights", "w"),
+    name: "weights", title: "Weights", uses: ["soft_weights|masked|tempered|biased|capped|scaled|scores"], ...softmaxStage("weights", "w"),
   },
   {
     name: "values", title: "Values", formula: (c) => (c.projected ? "v_j = x_j W^V" : "v_j"),
