@@ -34,6 +34,8 @@ int main(int argc, char** argv) {
             "tokenize -m model.h5 < a.en | embed -m model.h5 | encode -m model.h5 | decode -m model.h5 > "
             "a.fr");
         tool.example("decode -m model.h5 encoded.h5 --beam 5 --n-best 3 --attention attention.h5");
+        tool.example("decode -m model.h5 encoded.h5 --ablate decoder/layer_0/cross_attention/context@1");
+        tool.example("decode -m model.h5 encoded.h5 --force a.fr --trace trace.h5 --saliency saliency.h5");
         tool.on_run([&] {
           for (const char* option : {"temperature", "top-k", "top-p"}) {
             if (tool.given(option) && !config.sample) fail<UsageError>("--", option, " needs --sample");

@@ -38,10 +38,14 @@ int main(int argc, char** argv) {
                 "run layers FIRST to END - 1 only; a later range goes on from /encoder");
     tool.option("--all-layers", all_layers, "keep the output of every layer");
     tool.option("--batch", batch, "sentences per frame when INPUT is a file", cli::at_least(1));
-    tool.example("tokenize -m model.h5 < article.en | embed -m model.h5 | encode -m model.h5 -o encoded.h5");
     looks.declare(tool);
+    tool.example("tokenize -m model.h5 < article.en | embed -m model.h5 | encode -m model.h5 -o encoded.h5");
     tool.example(
         "encode -m model.h5 --layers 0:2 embeddings.h5 | encode -m model.h5 --layers 2: -o encoded.h5");
+    tool.example(
+        "encode -m model.h5 embeddings.h5 --trace trace.h5 --trace-filter '*/self_attention/weights'");
+    tool.example(
+        "encode -m model.h5 embeddings.h5 --patch encoder/layer_0/output=trace.h5@0,2 -o changed.h5");
     tool.on_run([&] {
       EncodeOptions options = tool.given("layers") ? layer_range(layers) : EncodeOptions{};
       options.all_layers = all_layers;

@@ -155,15 +155,20 @@ template <class T>
 Var<T> all_at_once(Pass<T>& pass, const LuongConfig& config, const LuongSource<T>& source,
                    const std::vector<Var<T>>& first_states, Var<T> embedded, const Packing& rows) {
   const Scope<T> decoder = Scope<T>(pass) / "decoder";
-  const StackOutput<T> stack = recurrent_stack(decoder, config.decoder(), 0, config.n_layers, embedded, rows,
-                                               Direction::forward, config.dropout, first_states);
+  const auto layers = [&](std::int64_t from, std::int64_t to, Var<T> x, double dropout) {
+    const std::vector<Var<T>> first(first_states.begin() + from, first_states.begin() + to);
+    return recurrent_stack(decoder, config.decoder(), from, to, x, rows, Direction::forward, dropout, first)
+        .h;
+  };
+  const std::int64_t top = config.n_layers - 1;  // what it says goes to the attention without dropout
+  const Var<T> states = layers(top, config.n_layers, layers(0, top, embedded, config.dropout), 0);
   std::vector<std::int64_t> sentences, times;
   for (const Place& place : places_of(rows)) {
     sentences.push_back(place.sentence);
     times.push_back(place.position);
   }
   LuongAttention<T> attention(pass, config, source, rows.rows());
-  return attention(stack.h, {sentences, times, &rows});
+  return attention(states, {sentences, times, &rows});
 }
 
 }  // namespace

@@ -172,10 +172,13 @@ class LuongSteps {
   Var<T> input_from_below(std::size_t l, Var<T> h) {
     return config_.layer_norm ? layers_[l].input(h) : between_[l - 1](h);
   }
-  /// What a layer hands up.
+  /// What a layer hands up: to the next one with dropout, to the attention as it is, because noise in s_t
+  /// would spoil every score.
   Var<T> up(Var<T> state, std::size_t l) const {
     const Scope<T> layer = layer_scope(decoder_, static_cast<std::int64_t>(l));
-    return layer.name("output", drop_out(layers_[l].hidden(state), decoder_.dropout(config_.dropout)));
+    Var<T> h = layers_[l].hidden(state);
+    if (l + 1 < layers_.size()) h = drop_out(h, decoder_.dropout(config_.dropout));
+    return layer.name("output", h);
   }
 
   const LuongConfig& config_;
