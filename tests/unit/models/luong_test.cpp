@@ -50,14 +50,15 @@ LuongConfig bidirectional(const std::string& cell, std::int64_t n_layers) {
 }
 
 /// First values, enlarged so that the tanh of scores bends: else the state's part of a sum hardly changes the
-/// softmax. What begins at zero gets other values, too.
+/// softmax. What begins at zero gets other values, too; words begin far apart.
 void initialize(Luong<double>& model, std::uint64_t seed, double scale = 3) {
   model.parameters().initialize(seed);
   for (const Parameter& p : model.parameters().list()) {
     const Matrix<double> x = p.in(model.parameters().values().data());
+    const double by = p.name.ends_with("embedding/weight") ? 0.3 : scale;
     for (std::int64_t i = 0; i < x.rows; ++i) {
       for (std::int64_t j = 0; j < x.cols; ++j)
-        x(i, j) = x(i, j) == 0 ? 0.1 * static_cast<double>(j % 7 - 2) : scale * x(i, j);
+        x(i, j) = x(i, j) == 0 ? 0.1 * static_cast<double>(j % 7 - 2) : by * x(i, j);
     }
   }
 }
