@@ -94,8 +94,8 @@ def bahdanau_as_query_key_value(lab):
 @claim("P29", "Each output word has its own attention weights", "S1:82", [BAHDANAU_TEXT])
 def own_weights(lab):
     """Rows of one sentence's attention, compared by total variation (0 equal, 1 nothing in common); and the same source
-    forced to another beginning, where only s_(i-1) differs. Rule: no two rows are equal, and the rows behind another
-    beginning change."""
+    forced to another beginning, where only s_(i-1) differs. Rule: nine of ten pairs of
+    rows differ by 0.1 at least, and so do the rows behind another beginning in half of the sentences."""
     model = lab.trained(BAHDANAU_TEXT)
     source, target = lab.head(lab.task("corpus"), 50)
     found = lab.attention(model, source, target)
@@ -109,11 +109,12 @@ def own_weights(lab):
         apart += [0.5 * float(abs(rows[a] - rows[b]).sum()) for a in range(n) for b in range(a)]
         if not lines[i].startswith("est-ce"):
             moved.append(0.5 * float(abs(rows[1] - other[i, 0, 0, 1]).sum()))
-    good = min(apart) > 0 and min(moved) > 0
+    shares = [float(np.mean(np.array(one) >= 0.1)) for one in (apart, moved)]
     return Finding("total variation between the weights of two output words of a sentence; of the second word behind "
                    "another first word",
-                   f"between words: mean {np.mean(apart):.2f}, least {min(apart):.1e}; behind another word: mean "
-                   f"{np.mean(moved):.2f}, least {min(moved):.1e}", HOLDS if good else FAILS)
+                   f"between words: mean {np.mean(apart):.2f}, {shares[0]:.0%} of the pairs 0.1 or more; behind another "
+                   f"word: mean {np.mean(moved):.2f}, {shares[1]:.0%} of the sentences 0.1 or more",
+                   HOLDS if shares[0] >= 0.9 and shares[1] >= 0.5 else PARTLY if shares[0] >= 0.9 else FAILS)
 
 
 @claim("P23", "Local attention is cheaper and restricts to a window", "S3:29")

@@ -4,8 +4,8 @@ import itertools
 
 import numpy as np
 
-from claim_experiments.lab import FAILS, HOLDS, PARTLY, Chart, Finding, claim, read_group
-from claim_experiments.recipes import HEADS, TRANSFORMER_TEXT
+from claim_experiments.lab import FAILS, HOLDS, PARTLY, Chart, Finding, claim, read_group, verdict_of
+from claim_experiments.recipes import HEADS, START_TEXT, TRANSFORMER_TEXT
 from claim_experiments.toy_tasks import solved
 
 
@@ -64,36 +64,46 @@ def divergence(p, q):
     return float((part(p) + part(q)).mean() / 2)
 
 
+def divergences(lab, model, source):
+    """Mean divergence of every pair of heads of a layer, over the sentences."""
+    maps = maps_of(lab, model, source)
+    return [np.mean([divergence(one[a], one[b]) for one in maps])
+            for layer in range(2) for a, b in itertools.combinations(range(4 * layer, 4 * layer + 4), 2)]
+
+
 @claim("P31", "Heads learn different relations; one head keeps one reading", "S4:266-274, S2:106",
-       [*HEADS.values(), TRANSFORMER_TEXT])
+       [*HEADS.values(), TRANSFORMER_TEXT, START_TEXT])
 def different_relations(lab):
-    """(a) Every output word names both neighbours of a letter: two look-ups at once. One layer each side; 1, 2 and 4
-    heads that together are equally wide; equal updates. (b) Divergence between the heads of a layer trained on text.
-    P31-arcs.svg draws what words of "hang them not let them go ." look at. Rule: h = 1 below 50 %, h = 2 above 90 %;
-    heads of a layer differ by 0.1 bits at least on average."""
+    """(a) Eight letters in any order, each with a number of four; the word at a letter's place names the numbers of the next
+    three letters of the alphabet. The decoder cannot know the letter at a place, so one self-attention layer of the
+    encoder must bring all three: look-ups that depend on the data. 1, 2 and 3 heads that together are equally wide;
+    equal updates, the course of validation drawn. (b) Divergence between the heads of a layer trained on text, and of one
+    that never was. P31-arcs.svg draws what words of "hang them not let them go ." look at. Rule: (a) with one head less
+    than half of the words in place, with three above 90 %; (b) 0.2 bits on average and twice the untrained divergence."""
     shares = {heads: solved(lab, training) for heads, training in HEADS.items()}
+    curves = {heads: lab.metrics(training) for heads, training in HEADS.items()}
     model = lab.trained(TRANSFORMER_TEXT)
     source, _ = lab.head(lab.task("corpus"), 100)
-    maps = maps_of(lab, model, source)
     draw_arcs(lab, model)
-    pairs = [np.mean([divergence(one[a], one[b]) for one in maps])
-             for layer in range(2) for a, b in itertools.combinations(range(4 * layer, 4 * layer + 4), 2)]
-    good = [shares[1] < 0.5 and shares[2] > 0.9, np.mean(pairs) >= 0.1]
-    return Finding("words that name both neighbours, 1, 2 and 4 heads; Jensen-Shannon divergence of heads trained on "
-                   "text",
-                   ", ".join(f"h = {heads}: {share:.0%}" for heads, share in shares.items())
-                   + f"; divergence {min(pairs):.2f} to {max(pairs):.2f} bits, mean {np.mean(pairs):.2f}",
-                   HOLDS if all(good) else PARTLY if any(good) else FAILS,
-                   [Chart("heads", "bars", ("heads", "words in place"),
-                          [(f"h = {h}", share) for h, share in shares.items()],
-                          ("--y-title", "share"))])
+    pairs, untrained = [divergences(lab, one, source) for one in (model, lab.trained(START_TEXT))]
+    last = lambda heads: curves[heads]["valid_loss"][-1]
+    return Finding("words that name three other letters' numbers, learnt with 1, 2 and 3 heads in one layer (64 words: "
+                   "chance 2 %); Jensen-Shannon divergence of heads trained on text",
+                   ", ".join(f"h = {heads}: {share:.0%}, loss {last(heads):.2f}" for heads, share in shares.items())
+                   + f"; divergence {min(pairs):.2f} to {max(pairs):.2f} bits, mean {np.mean(pairs):.2f} (untrained "
+                   f"{np.mean(untrained):.2f})",
+                   verdict_of(shares[1] < 0.5 and shares[3] > 0.9,
+                              np.mean(pairs) >= max(0.2, 2 * np.mean(untrained))),
+                   [Chart("heads", "curves", ("update", *[f"h = {heads}" for heads in HEADS]),
+                          list(zip(curves[1]["step"], *[curve["valid_loss"] for curve in curves.values()])),
+                          sum((["--y", f"h = {heads}"] for heads in HEADS), ["--y-title", "validation loss"]))])
 
 
 @claim("P39", "Multi-head attention handles long and short dependencies", "S4:282", [TRANSFORMER_TEXT])
 def distances(lab):
     """Mean distance in words between query and key, weighted by attention, of every encoder head trained on text, beside
     that of even weights. Rule: the nearest head stays below half of the even distance, the farthest comes above nine
-    tenths of it."""
+    tenths of it; in part, when only the first is so, for heads that learnt nothing are as far as even weights."""
     source, _ = lab.head(lab.task("corpus"), 300)
     maps = maps_of(lab, lab.trained(TRANSFORMER_TEXT), source)
     apart = [abs(np.arange(one.shape[-1])[:, None] - np.arange(one.shape[-1])) for one in maps]
@@ -102,7 +112,7 @@ def distances(lab):
     near, far = min(means) < 0.5 * even, max(means) > 0.9 * even
     return Finding("mean distance in words that each encoder head bridges on test sentences",
                    ", ".join(f"{value:.1f}" for value in sorted(means)) + f"; even weights: {even:.1f}",
-                   HOLDS if near and far else PARTLY if near or far else FAILS,
+                   HOLDS if near and far else PARTLY if near else FAILS,
                    [Chart("distance", "bars", ("head", "mean distance"),
                           [(f"{i // 4}.{i % 4}", float(value)) for i, value in enumerate(means)],
                           ("--y-title", "words"))])

@@ -8,7 +8,6 @@ import contextlib
 import dataclasses
 import fcntl
 import hashlib
-import json
 import os
 import subprocess
 import threading
@@ -21,6 +20,7 @@ from claim_experiments import tasks
 
 CLAIMS = {}  # "P9" -> Claim
 HOLDS, PARTLY, FAILS = "holds", "in part", "does not hold"
+NOT_MEASURED = "not measured"  # a training or a tool failed
 
 
 class LabError(Exception):
@@ -77,13 +77,27 @@ def claim(number, text, notes, trainings=()):
     return mark
 
 
+def verdict_of(*parts):
+    return HOLDS if all(parts) else PARTLY if any(parts) else FAILS
+
+
+def clearly_below(ours, theirs, margin):
+    """Every seed of ours is below every seed of theirs, and the means lie a margin apart: models that learnt nothing
+    differ by less, and so do two seeds of one model."""
+    return max(ours) < min(theirs) and np.mean(theirs) - np.mean(ours) >= margin
+
+
+def digest_of(*parts):
+    return hashlib.sha256(repr(parts).encode()).hexdigest()[:8]
+
+
 class Lab:
     def __init__(self, tools, out, quick=False, threads=1):
         self.tools, self.out, self.quick = Path(tools), Path(out) / "quick" if quick else Path(out), quick
         self.environment = {**os.environ, "HEED_THREADS": str(threads)}
         self.environment.pop("HEED_MODEL", None)
         self.multi30k = self.models = None  # --multi30k, --models
-        self.lock = threading.Lock()
+        self.lock, self.made = threading.Lock(), {}
         for folder in ("tasks", "models", "scratch", "results"):
             (self.out / folder).mkdir(parents=True, exist_ok=True)
 
@@ -150,11 +164,21 @@ class Lab:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
 
+    def texts(self, name):
+        """What tasks.py makes of a task: (file name, text) pairs."""
+        with self.lock:
+            if name not in self.made:
+                self.made[name] = tasks.texts(name, self.quick)
+        return self.made[name]
+
     def task(self, name):
-        folder = self.out / "tasks" / name
+        """The folder of a task's texts and vocabulary, named also by what they say."""
+        files = self.texts(name)
+        folder = self.out / "tasks" / f"{name}-{digest_of(files)}"
         with self.lock, self.only_once(folder):
             if not (folder / "vocabulary.h5").exists():
-                tasks.write(name, folder, self.quick)
+                for file, text in files:
+                    (folder / file).write_text(text, encoding="utf-8")
                 self.pipe(["tokenize", "--train", folder / "train.source", folder / "train.target", "--type", "word",
                            "--pretokenized", "-o", folder / "vocabulary.h5"])
         return folder
@@ -175,7 +199,7 @@ class Lab:
         return int(lines[0].split()[-1].replace(",", ""))
 
     def model_folder(self, training):
-        digest = hashlib.sha256(repr((training, self.quick)).encode()).hexdigest()[:8]
+        digest = digest_of(training, self.quick, self.texts(training.task))
         return self.out / "models" / f"{training.name}-{training.seed}-{digest}"
 
     def trained(self, training):
@@ -276,24 +300,23 @@ def word_accuracy(hypotheses, references):
     return right / total, whole / len(references)
 
 
+def word_errors(hypotheses, references):
+    """Insertions, deletions and substitutions that turn the hypotheses into the references, per reference word: unlike
+    the places, one slip counts once."""
+    changes = 0
+    for hypothesis, reference in zip(hypotheses, references, strict=True):
+        h, r = hypothesis.split(), reference.split()
+        row = list(range(len(r) + 1))
+        for i, word in enumerate(h, 1):
+            diagonal, row[0] = row[0], i
+            for j, other in enumerate(r, 1):
+                diagonal, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, diagonal + (word != other))
+        changes += row[-1]
+    return changes / sum(len(reference.split()) for reference in references)
+
+
 def buckets_of(lines, bounds):
     """[(label, indices)] of lines by their number of words; bounds 1, 11, 21 mean 1-10, 11-20, ..."""
     lengths = np.array([len(line.split()) for line in lines])
     return [(f"{low}-{high - 1}", np.flatnonzero((lengths >= low) & (lengths < high)))
             for low, high in zip(bounds, bounds[1:])]
-
-
-def save_result(lab, number, finding):
-    path = lab.out / "results" / f"{number}.json"
-    partial = path.with_suffix(".part")
-    partial.write_text(json.dumps(dataclasses.asdict(finding), indent=1), encoding="utf-8")
-    partial.replace(path)
-
-
-def load_result(lab, number):
-    path = lab.out / "results" / f"{number}.json"
-    if not path.exists():
-        return None
-    stored = json.loads(path.read_text(encoding="utf-8"))
-    stored["charts"] = [Chart(**chart) for chart in stored["charts"]]
-    return Finding(**stored)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from claim_experiments import tasks
-from claim_experiments.lab import FAILS, HOLDS, PARTLY, Finding, claim, lines_of, word_accuracy
+from claim_experiments.lab import FAILS, HOLDS, PARTLY, Finding, claim, lines_of, verdict_of, word_accuracy
 from claim_experiments.recipes import COPY, LENGTHS, POSITIONS, REVERSE, TEXT
 
 
@@ -28,15 +28,15 @@ def readable(lab):
         masses[name] = float(np.concatenate([found["weights"][i, 0, 0, np.arange(n), place(n)]
                                              for i, n in enumerate(lengths)]).mean())
     errors = {name: alignment_error(lab, TEXT[name]) for name in ("bahdanau", "luong", "transformer")}
-    good = [min(masses.values()) >= 0.9, errors["bahdanau"] <= 0.1]
-    return Finding("Bahdanau: attention mass on the letter copied, reversed; alignment error rate of content words",
-                   ", ".join(f"{name} {mass:.2f}" for name, mass in masses.items()) + "; error rate "
+    return Finding("Bahdanau: attention mass on the letter copied, reversed; alignment error rate of content words "
+                   "(French nouns, adjectives and verbs that have a gold link)",
+                   ", ".join(f"{name} {mass:.2f}" for name, mass in masses.items()) + "; error rate of content words "
                    + ", ".join(f"{name} {error:.2f}" for name, error in errors.items()),
-                   HOLDS if all(good) else PARTLY if any(good) else FAILS)
+                   verdict_of(min(masses.values()) >= 0.9, errors["bahdanau"] <= 0.1))
 
 
 def alignment_error(lab, training):
-    """Of the links of French words that have a gold link, by score --alignments."""
+    """Of the links of French words that have a gold link, by score --alignments: links of other words are left out."""
     data = lab.task("corpus")
     gold = lab.gold_links(data)
     links = lab.translate(lab.trained(training), data / "test.source", "--force", data / "test.target", "--align")
@@ -61,15 +61,16 @@ def lengths(lab):
     attending = [share for (_, system), share in shares.items() if system not in ("sutskever", "cho")]
     part = lambda task: f"{task}: " + ", ".join(f"{system} {share:.0%} ({right[t, system]:.0%})"
                                                 for (t, system), share in shares.items() if t == task)
-    good = min(attending) >= 0.95, min(right.values()) >= 0.9
     return Finding("letters in place (and outputs of the right length) for T' = 2 T and T' = T / 2",
-                   f"{part('double')}; {part('half')}", HOLDS if all(good) else PARTLY if any(good) else FAILS)
+                   f"{part('double')}; {part('half')}",
+                   verdict_of(min(attending) >= 0.95, min(right.values()) >= 0.9))
 
 
 @claim("P38", "Learned and sinusoidal positions both work", "S2:132-142", POSITIONS.values())
 def positions(lab):
-    """Transformers that copy up to 20 letters, with either kind of positions, and with none. Rule: both within 2 points
-    of each other and above none; sentences of 30 letters: the sinusoidal model runs, the learned one refuses."""
+    """Transformers that copy up to 20 letters, with either kind of positions, and with none. Rule: both put 95 % of
+    the letters in place and lie within 2 points of each other, without positions it is 10 points less at least; given 30
+    letters the sinusoidal model runs and the learned one refuses. In part, when only the latter fails."""
     shares = {kind: solved(lab, training) for kind, training in POSITIONS.items()}
     text = lab.scratch("longer.txt")
     sentences = tasks.random_letters(50, 30, seed=9)
@@ -77,10 +78,10 @@ def positions(lab):
     refusal = lab.refuses(["tokenize", "-m", lab.trained(POSITIONS["learned"])],
                           ["embed", "-m", lab.trained(POSITIONS["learned"])], text=text)
     longer = word_accuracy(lab.translate(lab.trained(POSITIONS["sinusoidal"]), text), lines_of(text))[0]
-    equal = abs(shares["sinusoidal"] - shares["learned"]) <= 0.02 and shares["none"] < min(
-        shares["sinusoidal"], shares["learned"])
+    both = [shares["sinusoidal"], shares["learned"]]
+    equal = min(both) >= 0.95 and max(both) - min(both) <= 0.02 and shares["none"] <= min(both) - 0.1
     says = "learned refuses" if refusal and "max_length" in refusal else "learned does not refuse"
     return Finding("letters in place of up to 20 copied; then 30 letters, longer than in training",
                    ", ".join(f"{kind} {share:.1%}" for kind, share in shares.items())
                    + f"; 30 letters: sinusoidal runs ({longer:.0%} in place), {says}",
-                   HOLDS if equal and says == "learned refuses" else PARTLY if says == "learned refuses" else FAILS)
+                   HOLDS if equal and says == "learned refuses" else PARTLY if equal else FAILS)
