@@ -32,7 +32,7 @@ def training(system, task, updates, *options, name="", quick=()):
 
 TEXT_UPDATES = 800
 LENGTH_UPDATES = {  # of P8, with attention and without: the fixed vector gets more time, for it learns slowly
-    "copy": (1200, 4000), "reverse": (1200, 4000), "joined": (1500, 3000)}
+    "copy": (1500, 4000), "reverse": (1500, 4000), "joined": (2000, 4000)}
 COPY, REVERSE, JOINED = [
     {system: training(system, task, updates[system in FIXED_VECTOR],
                       *(("--d-ff", 96) if system == "transformer" and task != "joined" else ())) for system in SYSTEMS}
