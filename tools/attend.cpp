@@ -66,6 +66,7 @@ int main(int argc, char** argv) {
       [&](cli::Tool& tool) {
         tool.input(paths.input, "embeddings, encoder states or any tensors", {"--grid", "--trace-list"});
         tool.output(paths.output);
+        tool.tensors(paths.write);
         tool.model(paths.model, cli::Need::optional);
         tool.option("--layer PATH", paths.layer,
                     "attention layer of the model, such as encoder/layer_0/self_attention");
@@ -93,7 +94,6 @@ int main(int argc, char** argv) {
           check_options(tool, paths, grid);
           if ((paths.layer.empty() || bench) && (looks.active() || looks.list))
             fail<UsageError>("--trace, --patch and the like look at a model: they go with --layer");
-          paths.command = tool.command_line();
           paths.seed = tool.common().seed;
           const int threads = static_cast<int>(tool.common().threads);
           if (grid) {

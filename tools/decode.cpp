@@ -16,6 +16,7 @@ int main(int argc, char** argv) {
       [&](cli::Tool& tool) {
         tool.input(paths.input, "encoder states: frames of encode", {"--trace-list"});
         tool.output(paths.output);
+        tool.tensors(paths.write);
         tool.model(paths.model);
         tool.option("--force FILE", paths.force,
                     "score these translations instead, a line for each sentence");
@@ -43,7 +44,6 @@ int main(int argc, char** argv) {
           if (tool.given("beam") && (config.sample || !paths.force.empty())) {
             fail<UsageError>("--beam does not go with ", config.sample ? "--sample" : "--force");
           }
-          paths.command = tool.command_line();
           if (looks.watch.list) {
             std::cout << value_list(looks.watch, *load_model(paths.model).model, decoder_stages());
             return;

@@ -12,11 +12,13 @@ using namespace heed;
 int main(int argc, char** argv) {
   std::string input, output, model_path, side = "source";
   std::int64_t batch = 64, positions_only = 0, d_model = 512;
+  io::WriteOptions write;
   WatchConfig looks;
   return cli::run_tool(
       "embed", "Turn token ids into embeddings with positions.", argc, argv, [&](cli::Tool& tool) {
         tool.input(input, "tokens: frames of tokenize", {"--positions-only", "--trace-list"});
         tool.output(output);
+        tool.tensors(write);
         tool.model(model_path, cli::Need::optional);
         tool.option("--side", side, "whose embeddings and vocabulary", cli::one_of({"source", "target"}));
         tool.option("--batch", batch, "sentences per frame when INPUT is a file", cli::at_least(1));
@@ -28,8 +30,6 @@ int main(int argc, char** argv) {
         tool.example("embed --positions-only 100 --d-model 100 | viz-dump --heatmap");
         tool.on_run([&] {
           if (positions_only > 0) {
-            io::WriteOptions write;
-            write.command = tool.command_line();
             io::write_map(output, position_map(positions_only, d_model), write);
             return;
           }
@@ -44,15 +44,14 @@ int main(int argc, char** argv) {
             std::cout << value_list(looks, *loaded.model, stages);
             return;
           }
-          Watch watch(looks, loaded, stages, tool.command_line(),
-                      static_cast<std::uint64_t>(tool.common().seed));
+          Watch watch(looks, loaded, stages, write, static_cast<std::uint64_t>(tool.common().seed));
           const auto claim = [&](TensorMap& frame, const std::string& name) {
             io::expect_digest(frame, name, io::vocabulary_digest, loaded.tokenizer(which).digest(),
                               model_path);
             claim_for_model(frame, name, loaded, model_path);
           };
           run_frames(
-              input, output, tool.command_line(), batch, claim,
+              input, output, write, batch, claim,
               [&](TensorMap& frame) { embed_frame(*loaded.model, which, frame, &watch); },
               [&] { watch.finish(); });
         });

@@ -29,10 +29,12 @@ int main(int argc, char** argv) {
   std::string input, output, model_path, layers;
   std::int64_t batch = 64;
   bool all_layers = false;
+  io::WriteOptions write;
   WatchConfig looks;
   return cli::run_tool("encode", "Run the encoder over embeddings.", argc, argv, [&](cli::Tool& tool) {
     tool.input(input, "embeddings: frames of embed", {"--trace-list"});
     tool.output(output);
+    tool.tensors(write);
     tool.model(model_path);
     tool.option("--layers FIRST:END", layers,
                 "run layers FIRST to END - 1 only; a later range goes on from /encoder");
@@ -56,13 +58,13 @@ int main(int argc, char** argv) {
         std::cout << value_list(looks, *loaded.model, stages);
         return;
       }
-      Watch watch(looks, loaded, stages, tool.command_line(), static_cast<std::uint64_t>(tool.common().seed));
+      Watch watch(looks, loaded, stages, write, static_cast<std::uint64_t>(tool.common().seed));
       const auto claim = [&](TensorMap& frame, const std::string& name) {
         claim_for_model(frame, name, loaded, model_path);
       };
       const int threads = static_cast<int>(tool.common().threads);
       run_frames(
-          input, output, tool.command_line(), batch, claim,
+          input, output, write, batch, claim,
           [&](TensorMap& frame) { encode_frame(*loaded.model, options, threads, frame, &watch); },
           [&] { watch.finish(); });
     });

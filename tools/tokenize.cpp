@@ -12,6 +12,7 @@ int main(int argc, char** argv) {
         tool.input(command.input, "text, one sentence a line; with --detokenize: /tokens or /hypotheses",
                    {"--train", "--import-vocab"});
         tool.output(command.output);
+        tool.tensors(command.write);
         tool.model(command.model, heed::cli::Need::optional);
         tool.option("--vocab FILE", command.vocabulary, "use this vocabulary instead of a model's");
         tool.option("--side SIDE", command.side, "whose vocabulary, when the model has two, and whose text",
@@ -35,9 +36,6 @@ int main(int argc, char** argv) {
         tool.example("tokenize --train a.en a.fr --type bpe --vocab-size 8000 -o vocabulary.h5");
         tool.example("tokenize --vocab vocabulary.h5 < a.en | viz-dump --list");
         tool.example("tokenize -m model.h5 < a.en | tokenize -m model.h5 --detokenize");
-        tool.on_run([&] {
-          command.command_line = tool.command_line();
-          command.run();
-        });
+        tool.on_run([&] { command.run(); });
       });
 }

@@ -168,7 +168,7 @@ void TokenizeCommand::make_vocabulary() const {
   Tokenizer made = corpora.empty() ? imported() : learned();
   TensorMap map = made.to_map();
   map.attributes[io::vocabulary_digest] = made.digest();
-  io::write_map(output, map, {.command = command_line});
+  io::write_map(output, map, write);
 }
 
 Tokenizer TokenizeCommand::learned() const {
@@ -208,7 +208,7 @@ Tokenizer TokenizeCommand::tokenizer(const std::string& for_side) const {
 void TokenizeCommand::write_tokens() const {
   const Tokenizer pieces_of = tokenizer(side);
   LineReader reader(input, replace);
-  io::FrameWriter writer(output, {.command = command_line});
+  io::FrameWriter writer(output, write);
   Encoder encoder(pieces_of, *this);
   std::vector<Sentence> sentences;
   auto send = [&] {

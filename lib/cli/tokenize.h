@@ -5,13 +5,14 @@
 #include <string>
 #include <vector>
 
+#include "io/options.h"
 #include "text/tokenizer.h"
 
 namespace heed::cli {
 
 struct TokenizeCommand {
   std::string input = "-", output = "-";
-  std::string command_line;  ///< for the history of what is written
+  io::WriteOptions write;  ///< of the tensors
 
   std::string model;       ///< a model file, whose vocabulary is used
   std::string vocabulary;  ///< a vocabulary file; goes before `model`

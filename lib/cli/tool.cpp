@@ -117,6 +117,15 @@ void Tool::list(const std::string& text, std::vector<std::string>& values, const
   option->expected(1, CLI::detail::expected_max_vector_size)->allow_extra_args();
 }
 
+void Tool::tensors(io::WriteOptions& write) {
+  write.command = command_line();
+  parser_.app
+      .add_flag_function(
+          "--no-scales", [&write](std::int64_t count) { write.scales = count == 0; },
+          "attach no dimension scales: PyTables and ViTables open no file that has them, xarray needs them")
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+}
+
 void Tool::bind_fields(const std::vector<Field>& fields) {
   for (const Field& field : fields) {
     if (parser_.bound.count(field.name)) continue;

@@ -29,6 +29,7 @@
 #include "base/fields.h"
 #include "base/log.h"
 #include "cli/rule.h"
+#include "io/options.h"
 
 namespace heed::cli {
 
@@ -79,6 +80,8 @@ class Tool {
                 Need need = Need::required);
   /// -o, --output; "-", the default, is stdout.
   void output(std::string& path, const std::string& help = "where to write; - is stdout");
+  /// --no-scales, for tools that write tensors; `write` also gets the command line.
+  void tensors(io::WriteOptions& write);
   /// -m, --model, or the environment variable HEED_MODEL.
   void model(std::string& path, Need need = Need::required);
 

@@ -181,7 +181,7 @@ void MapWriter::lay_out(const TensorMap& map) {
   sentences_ = count_sentences(map, name_);
   for (const auto& [path, tensor] : map.tensors()) note_dimensions(path, tensor);
   for (const auto& [path, tensor] : map.tensors()) create_dataset(path, tensor);
-  if (options_.scales) attach_scales();
+  write_scales();
   for (const auto& [path, dataset] : datasets_) write_labels(dataset, path);
   for (const auto& [path, info] : map.groups) write_group(map, path, info);
   for (const auto& [path, tensor] : map.tensors()) {
@@ -227,7 +227,7 @@ hid_t MapWriter::group(const std::string& path) {
 void MapWriter::write_group(const TensorMap& map, const std::string& path, const Group& info) {
   if (!path.empty()) check_path(path, name_);
   const hid_t object = group(path);
-  const bool is_plot = !info.signal.empty() && !path.empty() && !is_model_path(path);
+  const bool is_plot = !info.signal.empty() && !path.empty();
   if (is_plot) {
     const Tensor* signal = map.find(path + "/" + info.signal);
     if (!signal) fail(where(path), ": the signal \"", escaped(info.signal), "\" is not in the group");
@@ -323,15 +323,17 @@ Handle MapWriter::creation_list(const Shape& shape, const std::vector<std::strin
 
 // ---- dimension scales ----
 
-void MapWriter::attach_scales() {
+void MapWriter::write_scales() {
   for (auto& [group_path, dimensions] : dimensions_) {
     for (auto& [dim, dimension] : dimensions) create_scale(group_path, dim, dimension);
   }
+  if (!options_.scales) return;
   for (const auto& [path, dataset] : datasets_) {
     if (is_model_path(path)) continue;
     for (std::size_t i = 0; i < dataset.dims.size(); ++i) {
       if (dataset.dims[i].empty()) continue;
       const Handle& scale = dimensions_.at(parent_of(path)).at(dataset.dims[i]).scale;
+      if (scale.get() < 0) continue;
       require(H5DSattach_scale(dataset.id, scale, static_cast<unsigned>(i)), where(path),
               ": cannot attach the scale ", escaped(dataset.dims[i]));
     }
@@ -340,8 +342,11 @@ void MapWriter::attach_scales() {
 
 void MapWriter::create_scale(const std::string& group_path, const std::string& dim, Dimension& dimension) {
   const std::string path = group_path.empty() ? dim : group_path + "/" + dim;
-  if (datasets_.contains(path)) fail(where(path), ": a tensor has the name of a dimension of its group");
   const Shape shape{dimension.size};
+  if (auto it = datasets_.find(path); it != datasets_.end()) {
+    if (it->second.dims == std::vector{dim}) return;  // says itself what lies along the dimension
+    fail(where(path), ": a tensor has the name of a dimension of its group");
+  }
   // A scale grows whenever a tensor of the group can.
   const std::vector<std::string> dims{dim == sentence_dim || is_padded_dim(dim) ? std::string(sentence_dim)
                                                                                 : dim};
@@ -418,7 +423,7 @@ void MapWriter::grow(const std::string& path, Dataset& dataset, const Tensor& te
   require(H5Dset_extent(dataset.id, sizes_of(wanted).data()), where(path), ": cannot grow to ",
           to_string(wanted));
   dataset.extent = wanted;
-  if (!options_.scales || is_model_path(path)) return;
+  if (is_model_path(path)) return;
   for (std::size_t i = 0; i < dims.size(); ++i) {
     if (dims[i].empty()) continue;
     Dimension& dimension = dimensions_.at(parent_of(path)).at(dims[i]);
@@ -426,6 +431,7 @@ void MapWriter::grow(const std::string& path, Dataset& dataset, const Tensor& te
     if (wanted[i] <= before) continue;
     dimension.size = wanted[i];
     const hsize_t size = static_cast<hsize_t>(wanted[i]);
+    if (dimension.scale.get() < 0) continue;
     require(H5Dset_extent(dimension.scale, &size), where(path), ": cannot grow a dimension scale");
     write_scale(dimension, before);
   }

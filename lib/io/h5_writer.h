@@ -1,7 +1,8 @@
 // Lays out tensor maps in an open HDF5 file, following the schema that h5web, xarray and netCDF understand:
 //   every group with a signal is NXdata (NX_class, signal, axes, default_slice, dataset `title`), the root
 //   NXroot; every named dimension has an int32 dataset 0..n-1 of its name beside the tensors, attached as
-//   dimension scale (not below /model, where nobody plots); padded rectangles are filled with zeros, never
+//   dimension scale (not below /model, and not where a tensor of that name says what lies along it); padded
+//   rectangles are filled with zeros, never
 //   with a _FillValue; times are off, so equal maps give equal bytes.
 // Internal to lib/io.
 #pragma once
@@ -55,7 +56,7 @@ class MapWriter {
   hid_t group(const std::string& path);
   void write_group(const TensorMap& map, const std::string& path, const Group& info);
   void create_dataset(const std::string& path, const Tensor& tensor);
-  void attach_scales();
+  void write_scales();
   void create_scale(const std::string& group_path, const std::string& dim, Dimension& dimension);
   void write_scale(Dimension& dimension, std::int64_t from);
   void write_labels(const Dataset& dataset, const std::string& path);

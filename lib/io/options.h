@@ -18,8 +18,8 @@ struct ReadOptions {
 struct WriteOptions {
   std::string command;  ///< appended to the root attribute `history`; empty: nothing is
   int compress = 0;     ///< 1 to 9: shuffle and deflate the datasets of files; pipes are never compressed
-  bool scales =
-      true;  ///< write dimension scales (netCDF's named dimensions); PyTables cannot open files with them
+  bool scales = true;   ///< attach the dimension scales (netCDF's named dimensions); PyTables opens no file
+                        ///< with attached ones
 };
 
 }  // namespace heed::io

@@ -39,15 +39,13 @@ void attend_with_model(const AttendConfig& config, const AttendPaths& paths, con
     fail<UsageError>("--target has no meaning for ", layer.path, ": the encoder reads the source only");
   }
   looks.check(paths.output);
-  Watch watch(looks, loaded, stages_of(layer), paths.command, static_cast<std::uint64_t>(paths.seed));
+  Watch watch(looks, loaded, stages_of(layer), paths.write, static_cast<std::uint64_t>(paths.seed));
   std::optional<Targets> targets;
   if (layer.decoder) targets.emplace(paths.target, loaded.target);
   io::ReadOptions read;
   read.batch = paths.batch;
   io::FrameReader reader(paths.input, read);
-  io::WriteOptions write;
-  write.command = paths.command;
-  io::FrameWriter writer(paths.output, write);
+  io::FrameWriter writer(paths.output, paths.write);
   TensorMap frame;
   while (reader.next(frame)) {
     claim_for_model(frame, reader.name(), loaded, paths.model);
@@ -103,9 +101,7 @@ void attend_without_model(const AttendConfig& config, const AttendPaths& paths, 
   Attention attention(config, paths.seed);
   const Labels labels(paths.model);
   AttendInputs inputs(config, paths.input, paths.batch);
-  io::WriteOptions write;
-  write.command = paths.command;
-  io::FrameWriter writer(paths.output, write);
+  io::FrameWriter writer(paths.output, paths.write);
   AttendOperands operands;
   while (inputs.next(operands)) {
     TensorMap group = attention.run(operands, threads);

@@ -10,9 +10,9 @@ namespace heed {
 
 struct AttendPaths {
   std::string input = "-", output = "-", model;
-  std::string layer;    ///< of the model; empty: attention over the tensors that the config names
-  std::string target;   ///< text file: what a decoder layer is to read
-  std::string command;  ///< for the history of what is written
+  std::string layer;       ///< of the model; empty: attention over the tensors that the config names
+  std::string target;      ///< text file: what a decoder layer is to read
+  io::WriteOptions write;  ///< of every file that is written
   std::int64_t batch = 64;
   std::int64_t seed = 1;  ///< of drawn parameters and samples
 };

@@ -99,7 +99,7 @@ class DecodeJob {
         threads_(threads),
         options_(translate_options(config, seed)),
         loaded_(load_model(paths.model)),
-        watch_(looks.watch, loaded_, decoder_stages(), paths.command, seed) {
+        watch_(looks.watch, loaded_, decoder_stages(), paths.write, seed) {
     if (!paths.force.empty() && (config.sample || config.n_best > 1)) {
       fail<UsageError>("--force scores one given translation: it does not go with --sample or --n-best");
     }
@@ -112,17 +112,15 @@ class DecodeJob {
       fail<UsageError>(config.align ? "--align" : "--attention", ": a ", loaded_.model->architecture(),
                        " has no attention: its decoder reads the encoder's last states only");
     }
-    io::WriteOptions write;
-    write.command = paths.command;
     if (!paths.force.empty()) targets_.emplace(paths.force, loaded_.target);
     if (config.format == "h5") {
-      tensors_.emplace(paths.output, write);
+      tensors_.emplace(paths.output, paths.write);
     } else {
       lines_.emplace(paths.output);
     }
-    if (!paths.attention.empty()) attention_.emplace(paths.attention, write);
+    if (!paths.attention.empty()) attention_.emplace(paths.attention, paths.write);
     if (!paths.saliency.empty())
-      saliency_.emplace(looks.saliency, paths.saliency, paths.command, loaded_, threads);
+      saliency_.emplace(looks.saliency, paths.saliency, paths.write, loaded_, threads);
   }
 
   void run() {

@@ -45,10 +45,10 @@ struct DecodeConfig {
 
 struct DecodePaths {
   std::string input = "-", output = "-", model;
-  std::string force;      ///< translations to score instead of searching; empty: search
-  std::string attention;  ///< where the attention goes; empty: nowhere
-  std::string saliency;   ///< likewise
-  std::string command;    ///< for the history of what is written
+  std::string force;       ///< translations to score instead of searching; empty: search
+  std::string attention;   ///< where the attention goes; empty: nowhere
+  std::string saliency;    ///< likewise
+  io::WriteOptions write;  ///< of every file that is written
 };
 
 /// How closely the decoding is looked at.

@@ -6,14 +6,12 @@
 
 namespace heed {
 
-void run_frames(const std::string& input, const std::string& output, const std::string& command,
+void run_frames(const std::string& input, const std::string& output, const io::WriteOptions& write,
                 std::int64_t batch, const std::function<void(TensorMap&, const std::string& name)>& claim,
                 const std::function<void(TensorMap&)>& stage, const std::function<void()>& at_end) {
   io::ReadOptions read;
   read.batch = batch;
   io::FrameReader reader(input, read);
-  io::WriteOptions write;
-  write.command = command;
   io::FrameWriter writer(output, write);
   TensorMap frame;
   while (reader.next(frame)) {

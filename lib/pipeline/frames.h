@@ -12,7 +12,7 @@ namespace heed {
 /// Hands every frame of `input` first to `claim`, with the input's name for its messages, and then to
 /// `stage`, whose errors get that name here; writes it to `output`. `at_end` may still refuse: the output is
 /// put in place behind it.
-void run_frames(const std::string& input, const std::string& output, const std::string& command,
+void run_frames(const std::string& input, const std::string& output, const io::WriteOptions& write,
                 std::int64_t batch, const std::function<void(TensorMap&, const std::string& name)>& claim,
                 const std::function<void(TensorMap&)>& stage, const std::function<void()>& at_end = {});
 

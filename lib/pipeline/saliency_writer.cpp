@@ -13,12 +13,6 @@ namespace heed {
 
 namespace {
 
-io::WriteOptions with_command(const std::string& command) {
-  io::WriteOptions options;
-  options.command = command;
-  return options;
-}
-
 /// Whether the encoder makes this memory of the embeddings, but for rounding.
 bool gives(const Model<float>& model, const PackedStates& embeddings, const PackedStates& memory,
            int threads) {
@@ -41,8 +35,8 @@ bool gives(const Model<float>& model, const PackedStates& embeddings, const Pack
 }  // namespace
 
 SaliencyWriter::SaliencyWriter(const SaliencyConfig& config, const std::string& path,
-                               const std::string& command, const LoadedModel& loaded, int threads)
-    : config_(config), loaded_(loaded), threads_(threads), writer_(path, with_command(command)) {
+                               const io::WriteOptions& write, const LoadedModel& loaded, int threads)
+    : config_(config), loaded_(loaded), threads_(threads), writer_(path, write) {
   config.check();
 }
 

@@ -12,7 +12,7 @@ namespace heed {
 
 class SaliencyWriter {
  public:
-  SaliencyWriter(const SaliencyConfig& config, const std::string& path, const std::string& command,
+  SaliencyWriter(const SaliencyConfig& config, const std::string& path, const io::WriteOptions& write,
                  const LoadedModel& loaded, int threads);
 
   /// Of a frame with /embeddings, from which `memory` was encoded; `targets`: ids with final eos. Throws

@@ -178,14 +178,10 @@ void TraceFrame::label(TensorMap& map, const Value& value) const {
   map.add(group + "piece", std::move(piece));
 }
 
-TraceWriter::TraceWriter(const std::string& path, const std::string& command,
+TraceWriter::TraceWriter(const std::string& path, const io::WriteOptions& write,
                          const std::vector<NamedValue>& values, const std::vector<std::string>& filters,
                          std::int64_t top)
-    : values_(matching(values, filters)), top_(top), writer_(path, [&] {
-        io::WriteOptions options;
-        options.command = command;
-        return options;
-      }()) {
+    : values_(matching(values, filters)), top_(top), writer_(path, write) {
   std::stable_partition(values_.begin(), values_.end(),
                         [](const NamedValue& v) { return !v.name.ends_with("/weights"); });
 }

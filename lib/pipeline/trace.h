@@ -56,7 +56,7 @@ class TraceWriter {
  public:
   /// `filters`: globs of names, of which * also matches slashes; none: all. Throws UsageError when one
   /// matches nothing in `values`.
-  TraceWriter(const std::string& path, const std::string& command, const std::vector<NamedValue>& values,
+  TraceWriter(const std::string& path, const io::WriteOptions& write, const std::vector<NamedValue>& values,
               const std::vector<std::string>& filters, std::int64_t top);
 
   TraceFrame begin(TraceFrame::Sides sides) const { return {values_, std::move(sides), top_}; }

@@ -47,7 +47,7 @@ class Watch {
  public:
   /// Throws UsageError on names that the stages do not compute.
   Watch(const WatchConfig& config, const LoadedModel& loaded, const Stages& stages,
-        const std::string& command, std::uint64_t seed);
+        const io::WriteOptions& write, std::uint64_t seed);
 
   bool traces() const { return trace_.has_value(); }
   bool edits() const { return !edits_.empty(); }

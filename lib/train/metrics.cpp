@@ -35,7 +35,7 @@ template <class T, class Member>
 Tensor column(const Metrics& metrics, Member member) {
   std::vector<T> values;
   for (const MetricsRow& row : metrics) values.push_back(row.*member);
-  return Tensor::of<T>(std::move(values), {static_cast<std::int64_t>(metrics.size())}, {"validation"});
+  return Tensor::of<T>(std::move(values), {static_cast<std::int64_t>(metrics.size())}, {"step"});
 }
 
 template <class T>
@@ -53,6 +53,10 @@ void metrics_to_map(const Metrics& metrics, const std::string& prefix, bool with
   for (const Column& c : columns) {
     if (with_clock || !c.of_clock) map.add(prefix + c.name, column<double>(metrics, c.value));
   }
+  Group& group = map.groups[prefix.substr(0, prefix.rfind('/'))];
+  group.signal = "valid_loss";
+  group.title = "Loss in training and validation";
+  group.attributes["auxiliary_signals"] = std::vector<std::string>{"train_loss"};
 }
 
 Metrics metrics_from_map(const TensorMap& map, const std::string& prefix) {

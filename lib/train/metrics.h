@@ -23,8 +23,8 @@ struct MetricsRow {
 
 using Metrics = std::vector<MetricsRow>;
 
-/// <prefix>step, <prefix>epoch (int64), <prefix>train_loss, ... (float64), each [row]; the clock's numbers
-/// only when asked for.
+/// <prefix>step, <prefix>epoch (int64), <prefix>train_loss, ... (float64), each (step), shown by viewers as
+/// the curves of both losses; the clock's numbers only when asked for. `prefix`: a group and a slash.
 void metrics_to_map(const Metrics& metrics, const std::string& prefix, bool with_clock, TensorMap& map);
 /// The mirror image; throws Error when a column is missing or of another length.
 Metrics metrics_from_map(const TensorMap& map, const std::string& prefix);

@@ -93,10 +93,7 @@ TensorMap model_map(const Model<float>& model, const TensorMap& vocabularies, co
   map.add(config_path, Tensor::of<std::string>({model.config_json()}, {1}));
   map.merge(parameter_map(model, model.parameters().values()));
   map.merge(vocabularies);
-  if (!metrics.empty()) {
-    metrics_to_map(metrics, "model/training/", false, map);
-    map.groups["model/training"] = {"valid_loss", "Validation loss", {}, {}};
-  }
+  if (!metrics.empty()) metrics_to_map(metrics, "model/training/", false, map);
   map.groups["model"].attributes["architecture"] = model.architecture();
   map.attributes[io::model_digest] = model_digest(model.config_json(), model, vocabularies);
   return map;

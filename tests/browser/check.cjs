@@ -1,31 +1,17 @@
 // Tries the pages of pages.py in headless Chromium; prints a line for each check and the failures again at the end.
 const fs = require("fs");
 const path = require("path");
-const { chromium } = require("playwright-core");
+const { check, openPage, run } = require("./support.cjs");
 
 const wanted = JSON.parse(fs.readFileSync("wanted.json", "utf8").replace(/-?Infinity|NaN/g, "null"));
-const failures = [];
-
-function check(what, ok, detail = "") {
-  console.log(`${ok ? "ok  " : "FAIL"} ${what}${ok ? "" : " " + detail}`);
-  if (!ok) failures.push(what);
-}
-
 const near = (a, b, tolerance = 1e-6) => Math.abs(a - b) <= tolerance * Math.max(1, Math.abs(b));
 const number = (text) => Number(text.replace("\u2212", "-").replace("\u221e", "Infinity"));
 /// What the page writes brings back the same float32.
 const exact = (what, got, value) => check(what, Math.fround(got) === Math.fround(value), `got ${got}, wanted ${value}`);
 const same = (what, got, value, tolerance) => check(what, near(got, value, tolerance), `got ${got}, wanted ${value}`);
 
-/// A page with its requests, and everything that the console says against it.
-async function open(browser, name, options = {}) {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, offline: true, acceptDownloads: true, ...options });
-  const page = await context.newPage();
-  page.requests = [];
-  page.complaints = [];
-  page.on("request", (request) => /^(data|blob):/.test(request.url()) || page.requests.push(request.url()));
-  page.on("console", (message) => ["error", "warning"].includes(message.type()) && page.complaints.push(message.text()));
-  page.on("pageerror", (error) => page.complaints.push(error.message));
+async function open(browser, name, options) {
+  const page = await openPage(browser, options);
   await page.goto("file://" + path.resolve(name));
   await settle(page);
   return page;
@@ -340,10 +326,4 @@ async function takePictures(browser) {
   await close(page, "pictures, narrow");
 }
 
-(async () => {
-  const browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args: ["--no-sandbox"] });
-  for (const part of [checkWords, checkKeys, checkGridAndLines, checkDownloads, checkSteps, checkLong, checkPlain, takePictures]) await part(browser);
-  await browser.close();
-  console.log(failures.length ? `${failures.length} checks failed:\n  ${failures.join("\n  ")}` : "all checks passed");
-  process.exitCode = failures.length ? 1 : 0;
-})();
+run([checkWords, checkKeys, checkGridAndLines, checkDownloads, checkSteps, checkLong, checkPlain, takePictures]);

@@ -80,7 +80,9 @@ class Readers(TensorsTest):
     def test_files_without_scales_keep_their_labels(self):
         path = self.sample("no-scales")
         with h5py.File(path, "r") as f:
-            self.assertNotIn("query", f["attention"])
+            self.assertNotIn("DIMENSION_LIST", f["attention/weights"].attrs)
+            self.assertNotIn("REFERENCE_LIST", f["attention/query"].attrs)
+            numpy.testing.assert_array_equal(f["attention/query"][()], numpy.arange(19))
             self.assertEqual([d.label for d in f["attention/weights"].dims], ["sentence", "layer", "head", "query", "key"])
         self.tensors("copy", path, self.path("with.h5"))
         with h5py.File(self.path("with.h5"), "r") as f:
