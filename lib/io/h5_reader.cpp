@@ -36,10 +36,10 @@ std::vector<std::string> take_list(Attributes& attributes, const std::string& na
   return list;
 }
 
-/// Attributes that HDF5 and netCDF keep for themselves.
+/// Attributes that HDF5 and netCDF keep for themselves, and what the writer says anew.
 void drop_plumbing(Attributes& attributes) {
   for (const char* name : {"CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST", "DIMENSION_LABELS",
-                           "_Netcdf4Dimid", "_Netcdf4Coordinates", "_NCProperties"}) {
+                           "_Netcdf4Dimid", "_Netcdf4Coordinates", "_NCProperties", "coordinates"}) {
     attributes.erase(name);
   }
 }

@@ -143,6 +143,21 @@ void check_path(const std::string& path, const std::string& name) {
   }
 }
 
+/// The strings beside the signal that lie along its dimensions, for the attribute by which xarray takes them
+/// as coordinates: "query_token key_token".
+std::string coordinates_of(const TensorMap& map, const std::string& group, const Tensor& signal) {
+  std::string names;
+  for (const auto& [path, tensor] : map.tensors()) {
+    const auto& dims = tensor.dims();
+    const bool along = !dims.empty() && std::ranges::all_of(dims, [&](const std::string& dim) {
+      return axis_of(signal.dims(), dim) >= 0;
+    });
+    if (tensor.dtype() == DType::string && parent_of(path) == group && along)
+      names += (names.empty() ? "" : " ") + leaf_of(path);
+  }
+  return names;
+}
+
 /// Size of the parts when `size` is cut into as few even parts of at most `most` as possible.
 std::int64_t even_part(std::int64_t size, std::int64_t most) {
   const std::int64_t parts = std::max<std::int64_t>((size + most - 1) / most, 1);
@@ -236,6 +251,9 @@ void MapWriter::write_group(const TensorMap& map, const std::string& path, const
     write_attribute(object, "NX_class", "NXdata", where(path));
     write_attribute(object, "signal", info.signal, where(path));
     write_attribute(object, "axes", axes, where(path));
+    const std::string coordinates = coordinates_of(map, path, *signal);
+    if (!coordinates.empty() && !signal->attributes.contains("coordinates"))
+      write_attribute(datasets_.at(path + "/" + info.signal).id, "coordinates", coordinates, where(path));
     if (!info.default_slice.empty())
       write_attribute(object, "default_slice", info.default_slice, where(path));
   }

@@ -126,6 +126,8 @@ class Viewers(unittest.TestCase):
                     numpy.testing.assert_array_equal(seen.values, signal[()])
                     for name in group:
                         self.assertIn(name, data.variables, group.name)
+                        if name.endswith("_token"):
+                            self.assertIn(name, seen.coords, group.name)
 
     @for_each({"transformer", "bahdanau"}.__contains__)
     def test_xarray_reads_models(self, path, file):
