@@ -139,6 +139,8 @@ Graph model_graph(const TensorMap& map, const std::string& scope) {
   if (architecture == "transformer") return transformer(model);
   if (architecture == "bahdanau") return bahdanau_graph(model);
   if (architecture == "sutskever") return sutskever_graph(model);
+  if (architecture == "luong") return luong_graph(model);
+  if (architecture == "cho") return cho_graph(model);
   fail("no graph of the architecture '", escaped(architecture), "' is known");
 }
 

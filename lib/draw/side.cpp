@@ -45,6 +45,7 @@ std::vector<std::string> label_paths(const std::string& group, const std::string
     for (const char* name : {"piece", "token"}) paths.push_back(in_group(group, name));
     paths.emplace_back("tokens/piece");
   }
+  if (dim == "choice") paths.push_back(in_group(group, "piece"));
   return paths;
 }
 

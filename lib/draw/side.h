@@ -28,8 +28,8 @@ std::optional<std::int64_t> length_along(const TensorMap& map, const std::string
                                          const std::vector<CutDim>& dims, const CutDim& dim);
 
 /// One label per element left along `dim`, or none: from `query_token` (or `query_label`) for query, `piece`
-/// for position, or the words of /tokens when there are as many. Labels that differ along another dimension
-/// are no labels.
+/// for position and choice, or the words of /tokens when there are as many. Labels that differ along another
+/// dimension are no labels.
 std::vector<std::string> labels_along(const TensorMap& map, const std::string& group,
                                       const std::vector<CutDim>& dims, const CutDim& dim);
 

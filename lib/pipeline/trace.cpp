@@ -166,6 +166,7 @@ void TraceFrame::label(TensorMap& map, const Value& value) const {
   if (v.once) return;
   map.add(group + "length", lengths_of(rows));
   if (!tokens.empty()) map.add(group + "token", token_labels(tokens, "position", rows.longest()));
+  if (v.of_vocabulary && value.id.size() == 0) map.add(group + "word_token", words(v.cols));
   if (value.id.size() == 0) return;
   Tensor piece = Tensor::zeros<std::string>(value.id.shape(), value.id.dims());
   for (std::int64_t s = 0; s < rows.sentences(); ++s) {
@@ -176,6 +177,13 @@ void TraceFrame::label(TensorMap& map, const Value& value) const {
     }
   }
   map.add(group + "piece", std::move(piece));
+}
+
+Tensor TraceFrame::words(std::int64_t count) const {
+  Tensor words = Tensor::zeros<std::string>({count}, {"word"});
+  for (std::int32_t id = 0; std::string & word : words.values<std::string>())
+    word = sides_.target_tokenizer->piece(id++);
+  return words;
 }
 
 TraceWriter::TraceWriter(const std::string& path, const io::WriteOptions& write,

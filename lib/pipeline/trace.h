@@ -6,6 +6,7 @@
 //   token        str (sentence, position), when the tokens are known; of attention query_token and key_token.
 //                Decoder position i is the step that produces token i; the keys of its self-attention are the
 //                tokens read.
+//   word_token   str (word), of logits and probabilities
 // With `top`, logits and probabilities keep the likeliest words only: values (sentence, position, choice),
 // best first, with id i32 and piece str.
 #pragma once
@@ -45,6 +46,7 @@ class TraceFrame {
   void add_top(Value& value, const Recorded<float>& from, std::int64_t sentence, std::int64_t i) const;
   void add_attention(Value& value, const Recorded<float>& from, std::int64_t sentence, std::int64_t i) const;
   void label(TensorMap& map, const Value& value) const;
+  Tensor words(std::int64_t count) const;
 
   Sides sides_;
   std::int64_t top_;
