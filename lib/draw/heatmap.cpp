@@ -62,16 +62,18 @@ AxisLabels position_labels(std::int64_t count, std::int64_t first, double side, 
   return labels;
 }
 
-AxisLabels word_labels(const std::vector<std::string>& words, double side) {
-  AxisLabels labels{std::vector<std::string>(words.size()), TextStyle{std::clamp(side * 0.72, 8.0, 11.0)}};
+/// Words in type of that share of the cells' side. Slanted lines lie nearer to each other than the cells do.
+AxisLabels word_labels(const std::vector<std::string>& words, double side, double share) {
+  AxisLabels labels{std::vector<std::string>(words.size()), TextStyle{std::clamp(side * share, 8.0, 11.0)}};
   const auto step = static_cast<std::size_t>(std::ceil((labels.style.size + 1) / side));
   for (std::size_t i = 0; i < words.size(); i += step) labels.texts[i] = printable(words[i], 24);
   return labels;
 }
 
 AxisLabels axis_labels(const std::vector<std::string>& words, std::int64_t count, std::int64_t first,
-                       double side, double room) {
-  AxisLabels labels = words.empty() ? position_labels(count, first, side, room) : word_labels(words, side);
+                       double side, double room, double share) {
+  AxisLabels labels =
+      words.empty() ? position_labels(count, first, side, room) : word_labels(words, side, share);
   for (const auto& text : labels.texts) {
     if (!text.empty()) labels.longest = std::max(labels.longest, text_width(text, labels.style));
   }
@@ -181,8 +183,8 @@ Plan plan_of(const Heatmap& map) {
   plan.layout.gap = side >= 20 ? 1 : side >= 8 ? 0.5 : 0;
   // In a grid of small maps words would run into each other: the grid shows where to look closer.
   if (!grid || side >= 9) {
-    plan.rows = axis_labels(map.row_labels, map.rows, map.first_row, cell.height, 14);
-    plan.columns = axis_labels(map.column_labels, map.columns, map.first_column, cell.width, 24);
+    plan.rows = axis_labels(map.row_labels, map.rows, map.first_row, cell.height, 14, 0.72);
+    plan.columns = axis_labels(map.column_labels, map.columns, map.first_column, cell.width, 24, 0.62);
   }
   plan.layout.label_turn = turn_of(plan.columns, map.column_labels.empty(), cell.width);
   plan.ticks = ticks_of(map.range);
