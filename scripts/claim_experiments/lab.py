@@ -105,6 +105,9 @@ class Lab:
 
     def pipe(self, *commands, text=None):
         """Runs tools as one pipeline, lists of words each; the last one's stdout. `text`: a file for stdin."""
+        missing = [command[0] for command in commands if not (self.tools / command[0]).exists()]
+        if missing:
+            raise LabError(f"{self.tools / missing[0]}: no such tool; --tools names their folder")
         processes, source = [], open(text, "rb") if text else subprocess.DEVNULL
         for command in commands:
             words = [str(self.tools / command[0]), *map(str, command[1:])]
