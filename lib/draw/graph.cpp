@@ -66,12 +66,14 @@ void arrow_head(Painter& painter, Point tip, double dx, double dy, Rgb color) {
 constexpr double kApart = 5;  // of two lines on one side of a box
 constexpr double kLevel = 3;  // lines that are nearly level are drawn level
 
+const std::vector<double> kDashes{4, 3};
+
 /// Straight up, or across in one bend between lanes; dashed for what comes from the step before.
 /// `is_covered`: a box stands right over the first.
 void draw_straight(const Rect& from, const Rect& to, Graph::Way way, bool is_covered, Painter& painter) {
   const bool back = way == Graph::Way::back;
   const Rgb color = back ? kSkip : kEdge;
-  const Stroke stroke{color, 1.2, 1, back ? std::vector<double>{4, 3} : std::vector<double>{}};
+  const Stroke stroke{color, 1.2, 1, back ? kDashes : std::vector<double>{}};
   const Point a = middle(from), b = middle(to);
   const bool above = to.y + to.height <= from.y, below = to.y >= from.y + from.height;
   const bool same_lane = std::fabs(a.x - b.x) < std::max(from.width, to.width) / 2;
@@ -98,12 +100,12 @@ void draw_straight(const Rect& from, const Rect& to, Graph::Way way, bool is_cov
 }
 
 /// Out of the right side, past what stands between, and back in.
-void draw_around(const Rect& from, const Rect& to, double right, Painter& painter) {
+void draw_around(const Rect& from, const Rect& to, double right, Graph::Way way, Painter& painter) {
   const double side = to.y < from.y ? -1 : 1;
   const Point start{from.x + from.width, middle(from).y + side * kApart};
   const Point end{to.x + to.width, middle(to).y - side * kApart};
   const double x = right + kAround, turn = 8;
-  const Stroke stroke{kSkip, 1.6};
+  const Stroke stroke = way == Graph::Way::back ? Stroke{kSkip, 1.2, 1, kDashes} : Stroke{kSkip, 1.6};
   painter.polyline({start, {x - turn, start.y}}, stroke);
   painter.bezier({x - turn, start.y}, {x, start.y}, {x, start.y}, {x, start.y + side * turn}, stroke);
   painter.polyline({{x, start.y + side * turn}, {x, end.y - side * turn}}, stroke);
@@ -127,10 +129,11 @@ double right_of(const Graph& graph, const GraphLayout& layout, const Graph::Edge
 
 void draw_edge(const Graph& graph, const GraphLayout& layout, const Graph::Edge& edge, Painter& painter) {
   const Rect &from = layout.boxes[edge.from], &to = layout.boxes[edge.to];
-  if (edge.way == Graph::Way::skip) {
-    draw_around(from, to, right_of(graph, layout, edge), painter);
+  const auto& source = graph.nodes[edge.from];
+  const bool in_lane = source.lane == graph.nodes[edge.to].lane;
+  if (edge.way == Graph::Way::skip || (edge.way == Graph::Way::back && in_lane)) {
+    draw_around(from, to, right_of(graph, layout, edge), edge.way, painter);
   } else {
-    const auto& source = graph.nodes[edge.from];
     const bool is_covered = std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const auto& node) {
       return node.lane == source.lane && node.row == source.row + 1;
     });

@@ -138,9 +138,10 @@ Graph model_graph(const TensorMap& map, const std::string& scope) {
   const std::string architecture = model.text("architecture");
   if (architecture == "transformer") return transformer(model);
   if (architecture == "bahdanau") return bahdanau_graph(model);
-  if (architecture == "sutskever") return sutskever_graph(model);
-  if (architecture == "luong") return luong_graph(model);
   if (architecture == "cho") return cho_graph(model);
+  if (architecture == "luong") return luong_graph(model);
+  if (architecture == "xu") return xu_graph(model);
+  if (architecture == "sutskever") return sutskever_graph(model);
   fail("no graph of the architecture '", escaped(architecture), "' is known");
 }
 

@@ -9,10 +9,14 @@ namespace heed::draw {
 /// Bidirectional encoder, alignment, decoder (Bahdanau et al. 2015), at one step i of the decoder.
 Graph bahdanau_graph(const ModelShapes& model);
 
-/// The attention looks with the state of this step, and its context enters behind it (Luong et al. 2015).
+/// The same encoder under an attention that may pick one word, and an output that adds (Xu et al. 2015).
+Graph xu_graph(const ModelShapes& model);
+
+/// A stack of layers each side, attention from the decoder's current state, input feeding (Luong et al.
+/// 2015).
 Graph luong_graph(const ModelShapes& model);
 
-/// One vector of the source enters every step (Cho et al. 2014).
+/// A summary of the source that every step of the decoder reads (Cho et al. 2014).
 Graph cho_graph(const ModelShapes& model);
 
 /// The last states of a deep encoder begin a deep decoder (Sutskever et al. 2014).
