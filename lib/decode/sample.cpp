@@ -4,7 +4,6 @@
 
 #include "base/error.h"
 #include "decode/search.h"
-#include "tensor/philox.h"
 
 namespace heed {
 
@@ -89,6 +88,8 @@ std::vector<std::vector<Hypothesis>> sample(const StepFunction& step,
   for (std::size_t s = 0; s < max_lengths.size(); ++s) {
     result[s].resize(static_cast<std::size_t>(options.samples));
     for (std::size_t k = 0; k < result[s].size(); ++k) {
+      const std::uint64_t sentence = options.sentences.empty() ? s : options.sentences[s];
+      result[s][k].drawn = SampleStream::of(options.seed, sentence, k);
       open.push_back({s, k});
       parents.push_back(static_cast<std::int64_t>(s));
     }
@@ -104,10 +105,7 @@ std::vector<std::vector<Hypothesis>> sample(const StepFunction& step,
     std::vector<std::int64_t> next;
     for (std::size_t i = 0; i < open.size(); ++i) {
       Hypothesis& h = result[open[i].sentence][open[i].number];
-      const std::uint64_t sentence =
-          options.sentences.empty() ? open[i].sentence : options.sentences[open[i].sentence];
-      const std::uint64_t stream = sentence * 65536 + open[i].number;
-      Random random(options.seed + h.ids.size() * 0x9E3779B97F4A7C15ull, stream);
+      Random random = h.drawn->at(h.ids.size());
       const auto row = static_cast<std::int64_t>(i);
       const Draw draw =
           draw_from({logits.row(row), static_cast<std::size_t>(logits.cols)}, options, random.uniform());

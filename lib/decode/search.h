@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "tensor/matrix.h"
+#include "tensor/sample_stream.h"
 
 namespace heed {
 
@@ -40,6 +42,7 @@ struct Hypothesis {
   std::vector<float> token_log_probability;  ///< log p(ids[i] | earlier ids)
   double score = 0;                          ///< sum of the above / length^length_penalty
   bool finished = false;                     ///< false: cut at the maximal length
+  std::optional<SampleStream> drawn;         ///< with these random numbers; none: searched for, or given
 };
 
 struct BeamOptions {

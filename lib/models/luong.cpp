@@ -108,6 +108,12 @@ RecurrentOutput<T> encoder_layer(const Scope<T>& layer, const LuongConfig& confi
 }  // namespace
 
 template <class T>
+Var<T> Luong<T>::embed(Pass<T>& pass, Side side, const PackedTokens& tokens) const {
+  if (side == Side::source) expect_known_positions(config_, tokens.rows);
+  return RecurrentModel<T, LuongConfig>::embed(pass, side, tokens);
+}
+
+template <class T>
 Encoded<T> Luong<T>::encode(Pass<T>& pass, const Encoded<T>& input, std::int64_t first,
                             std::int64_t last) const {
   this->expect_layers(first, last);

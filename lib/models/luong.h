@@ -13,7 +13,8 @@
 // decoder/attentional/{context, state}/weight [k, d]: the halves of W_c; decoder/output/weight W_s [d, V_y].
 // Named values: {encoder, decoder}/embedded, encoder/layer_<l>/output, encoder/output,
 // decoder/layer_<l>/output; below cross_attention query and key (what the score compares), value h_s, scores
-// (-infinity outside of a window), position p_t of local-p, weights, context; decoder/output h~_t.
+// (-infinity outside of a window), of local-p position p_t and probabilities, weights, context;
+// decoder/output h~_t.
 #pragma once
 
 #include <memory>
@@ -86,14 +87,16 @@ class Luong final : public RecurrentModel<T, LuongConfig> {
   std::int64_t n_decoder_layers() const override { return config_.n_layers; }
   std::int64_t first_attending_layer() const override { return config_.n_layers - 1; }
   std::int64_t n_heads() const override { return 1; }
-  std::int64_t max_length() const override {
-    return config_.score == "location" ? config_.max_source_positions : 0;
+  std::int64_t max_length(Side side) const override {
+    return side == Side::source && config_.score == "location" ? config_.max_source_positions : 0;
   }
   HeadWidths head_widths() const override {
     return {config_.score == "additive" ? config_.d_align : d_model(), d_model()};
   }
   FinalWidths final_widths() const override { return final_widths_of(config_.decoder()); }
 
+  /// Throws Error when a source sentence is longer than the location score knows.
+  Var<T> embed(Pass<T>& pass, Side side, const PackedTokens& tokens) const override;
   using Model<T>::encode;
   Encoded<T> encode(Pass<T>& pass, const Encoded<T>& input, std::int64_t first,
                     std::int64_t last) const override;

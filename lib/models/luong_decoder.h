@@ -35,12 +35,17 @@ Var<T> concat_half(const Scope<T>& align, ConcatHalf half) {
   return align.tape().row_range(w_a, half == ConcatHalf::state ? 0 : k, k);
 }
 
-template <class T>
-LuongSource<T> compare_with(Pass<T>& pass, const LuongConfig& config, Var<T> h, const Packing& rows) {
-  if (config.score == "location" && rows.longest() > config.max_source_positions) {
-    fail("a source sentence of ", rows.longest(), " tokens: score location was made for at most ",
+/// Throws Error unless the location score has a column for every source position.
+inline void expect_known_positions(const LuongConfig& config, const Packing& source) {
+  if (config.score == "location" && source.longest() > config.max_source_positions) {
+    fail("a source sentence of ", source.longest(), " tokens: score location was made for at most ",
          config.max_source_positions, " (max_source_positions)");
   }
+}
+
+template <class T>
+LuongSource<T> compare_with(Pass<T>& pass, const LuongConfig& config, Var<T> h, const Packing& rows) {
+  expect_known_positions(config, rows);
   const Scope<T> align = cross_attention_scope(pass, config);
   Var<T> key = h;
   if (config.score == "general") key = linear(h, pass.tape->transposed(align.parameter("score/weight")), {});
@@ -76,7 +81,7 @@ class LuongAttention {
   }
 
   /// s: states s_t [n, k] -> h~_t [n, d]. Named values: query, scores, weights, local-p's position p_t [n,
-  /// 1], context c_t [n, k]; attentional/output.
+  /// 1] and probabilities before eq. 10, context c_t [n, k]; attentional/output.
   Var<T> operator()(Var<T> s, const Asking& asking) {
     const AtStep<T> at_step(align_.pass(), asking.step());
     StepKeys at{asking.sentences, source_.rows};
@@ -91,7 +96,10 @@ class LuongAttention {
     Var<T> query = align_.name("query", config_.score == "additive" ? (*w_a_)(s) : s);
     Var<T> scores = align_.name_attention("scores", score(query, at), *source_.rows);  // [n, longest source]
     Var<T> weights = softmax(scores);                                                  // eq. 7
-    if (position) weights = favour_near(weights, position, config_.window, at);        // eq. 10
+    if (position) {
+      weights = align_.name_attention("probabilities", weights, *source_.rows);
+      weights = favour_near(weights, position, config_.window, at);  // eq. 10
+    }
     weights = align_.name_attention("weights", weights, *source_.rows);
     Var<T> context = align_.name("context", weighted_sum(weights, source_.h, at));  // [n, k]
     const Var<T> w_c = (*w_context_)(context, (*w_state_)(s));                      // W_c [c_t; s_t]

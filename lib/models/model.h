@@ -77,7 +77,7 @@ class Model {
   virtual bool self_attends() const = 0;  ///< its layers have a self_attention
   /// Its decoder attends to the source; else it reads the encoder's last states only.
   virtual bool attends() const { return true; }
-  virtual std::int64_t max_length() const = 0;  ///< longest sentence in tokens; 0: unlimited
+  virtual std::int64_t max_length(Side side) const = 0;  ///< longest sentence in tokens; 0: unlimited
   virtual std::int64_t vocabulary_size(Side side) const = 0;
   ParameterSet<T>& parameters() { return parameters_; }
   const ParameterSet<T>& parameters() const { return parameters_; }
@@ -106,6 +106,12 @@ class Model {
   /// meets the values that decode() names, those of one hypothesis at a time.
   virtual std::unique_ptr<Stepper<T>> stepper(const Encoded<T>& memory, const Editor<T>* editor) const = 0;
   std::unique_ptr<Stepper<T>> stepper(const Encoded<T>& memory) const { return stepper(memory, nullptr); }
+  /// Likewise for sampling: what the model itself draws (hard attention) is drawn, for the first hypothesis
+  /// of sentence i by sampled[i], for those behind it by the streams that follow.
+  virtual std::unique_ptr<Stepper<T>> sampler(const Encoded<T>& memory, const Editor<T>* editor,
+                                              const std::vector<SampleStream>&) const {
+    return stepper(memory, editor);
+  }
 
  protected:
   ParameterSet<T> parameters_;

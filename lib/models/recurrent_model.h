@@ -34,7 +34,7 @@ class RecurrentModel : public Model<T> {
     return to_json(architecture(), fields_of(copy));
   }
   std::int64_t d_embedding() const override { return config_.d_embedding; }
-  std::int64_t max_length() const override { return 0; }
+  std::int64_t max_length(Side) const override { return 0; }
   bool self_attends() const override { return false; }
   std::int64_t vocabulary_size(Side side) const override {
     return side == Side::source ? config_.source_vocab_size : config_.target_vocab_size;

@@ -81,7 +81,7 @@ class Transformer final : public Model<T> {
     return {config_.d_model / config_.n_heads, config_.d_model / config_.n_heads};
   }
   bool self_attends() const override { return true; }
-  std::int64_t max_length() const override { return config_.max_length; }
+  std::int64_t max_length(Side) const override { return config_.max_length; }
   std::int64_t vocabulary_size(Side side) const override {
     return side == Side::source ? config_.source_vocab_size : config_.target_vocab_size;
   }

@@ -46,16 +46,23 @@ Var<T> initial_state(Pass<T>& pass, Var<T> a, const Packing& rows) {
   return scope.name_sentences("output", state);
 }
 
-/// The key at which `random`, or without it the largest weight, comes to rest.
+/// The key at which a number from [0, 1) comes to rest.
 template <class T>
-std::int64_t position_of(const T* alpha, std::int64_t keys, Random* random) {
-  if (!random) return std::max_element(alpha, alpha + keys) - alpha;
-  double left = random->uniform();
+std::int64_t position_of(const T* alpha, std::int64_t keys, double left) {
   for (std::int64_t j = 0; j + 1 < keys; ++j) {
     left -= static_cast<double>(alpha[j]);
     if (left < 0) return j;
   }
   return keys - 1;
+}
+
+/// Which translation each row samples: that of row parents[i] before; of none when nothing is sampled.
+std::vector<SampleStream> continued(const std::vector<SampleStream>& sampled,
+                                    std::span<const std::int64_t> parents) {
+  std::vector<SampleStream> rows;
+  for (std::size_t i = 0; i < parents.size() && !sampled.empty(); ++i)
+    rows.push_back(sampled.at(static_cast<std::size_t>(parents[i])));
+  return rows;
 }
 
 /// Equations 1-6, step by step.
@@ -87,8 +94,10 @@ class XuSteps {
   };
   Var<T> input(Var<T> embedded) const { return state_.input(embedded); }
   Var<T> hidden(Var<T> state) const { return state_.hidden(state); }
-  /// Named values: query (what f_att gets from h_(t-1)), scores, probabilities, weights, context.
-  Step operator()(Var<T> input, Var<T> before, const StepRows& rows) {
+  /// `sampled`: continued(). Named values: query (what f_att gets from h_(t-1)), scores, probabilities,
+  /// weights, context.
+  Step operator()(Var<T> input, Var<T> before, const StepRows& rows,
+                  const std::vector<SampleStream>& sampled) {
     const AtStep<T> at_step(align_.pass(), rows);
     const StepKeys at{rows.sentences, source_.rows};
     Var<T> h = state_.hidden(before);
@@ -99,7 +108,7 @@ class XuSteps {
     step.alpha = align_.name_attention("probabilities", softmax(e), *source_.rows);  // eq. 5
     Var<T> weights = step.alpha;
     if (config_.hard()) {
-      step.picked = positions(step.alpha, rows.sentences);
+      step.picked = positions(step.alpha, rows, sampled);
       weights = pick(step.alpha, step.picked);
     }
     weights = align_.name_attention("weights", weights, *source_.rows);
@@ -111,14 +120,23 @@ class XuSteps {
   }
 
  private:
-  std::vector<std::int64_t> positions(Var<T> alpha, std::span<const std::int64_t> sentences) {
+  std::vector<std::int64_t> positions(Var<T> alpha, const StepRows& rows,
+                                      const std::vector<SampleStream>& sampled) {
     std::vector<std::int64_t> picked;
-    for (std::size_t i = 0; i < sentences.size(); ++i) {
-      const bool training = align_.pass().training;
-      picked.push_back(expects_[static_cast<std::size_t>(sentences[i])]
-                           ? kExpected
-                           : position_of(alpha.value().row(static_cast<std::int64_t>(i)),
-                                         source_.rows->length(sentences[i]), training ? &draws_ : nullptr));
+    for (std::size_t i = 0; i < rows.sentences.size(); ++i) {
+      const std::int64_t sentence = rows.sentences[i], keys = source_.rows->length(sentence);
+      const T* row = alpha.value().row(static_cast<std::int64_t>(i));
+      if (expects_[static_cast<std::size_t>(sentence)]) {
+        picked.push_back(kExpected);
+      } else if (align_.pass().training) {
+        picked.push_back(position_of(row, keys, draws_.uniform()));
+      } else if (!sampled.empty()) {
+        Random random = sampled[i].at(static_cast<std::uint64_t>(rows.step));
+        random.uniform();  // the word's
+        picked.push_back(position_of(row, keys, random.uniform()));
+      } else {
+        picked.push_back(std::max_element(row, row + keys) - row);
+      }
     }
     return picked;
   }
@@ -146,8 +164,10 @@ Var<T> readout(Pass<T>& pass, Var<T> embedded, Var<T> h, Var<T> z, double dropou
 template <class T>
 class XuStepper final : public Stepper<T> {
  public:
-  XuStepper(const Xu<T>& model, const Encoded<T>& memory, const Editor<T>* editor)
-      : model_(model), rows_(*memory.rows), sentences_(rows_.sentences()) {
+  /// `sampled`: of each sentence's first translation; empty: none is sampled.
+  XuStepper(const Xu<T>& model, const Encoded<T>& memory, const Editor<T>* editor,
+            const std::vector<SampleStream>& sampled)
+      : model_(model), rows_(*memory.rows), sampled_(sampled), sentences_(rows_.sentences()) {
     pass_.tape = &tape_;
     pass_.parameters = &model.parameters();
     pass_.editor = editor;
@@ -159,6 +179,9 @@ class XuStepper final : public Stepper<T> {
   Matrix<const T> step(std::span<const std::int32_t> tokens, std::span<const std::int64_t> parents) override {
     tape_.reset();
     Var<T> before = states_.take(tape_, parents)[0];
+    sampled_ = continued(sampled_, parents);
+    for (std::size_t i = 1; i < sampled_.size() && sentences_.steps() == 0; ++i)
+      if (parents[i] == parents[i - 1]) sampled_[i].stream = sampled_[i - 1].stream + 1;
     const StepRows rows = sentences_.next(parents);
     const AtStep<T> at(pass_, rows);
     const std::vector<Var<T>> kept = source_.all(tape_);
@@ -167,7 +190,7 @@ class XuStepper final : public Stepper<T> {
     PackedTokens words;
     words.append(tokens);
     Var<T> embedded = model_.embed(pass_, Side::target, words);
-    const auto step = steps(steps.input(embedded), before, rows);
+    const auto step = steps(steps.input(embedded), before, rows, sampled_);
     states_.keep({step.state});
     const Scope<T> decoder = Scope<T>(pass_) / "decoder";
     Var<T> h = (decoder / "layer_0").name("output", steps.hidden(step.state));
@@ -179,6 +202,7 @@ class XuStepper final : public Stepper<T> {
   Packing rows_;
   Tape<T> tape_;
   Pass<T> pass_;
+  std::vector<SampleStream> sampled_;  ///< by each hypothesis
   HypothesisStates<T> source_, states_;
   HypothesisSentences sentences_;
 };
@@ -268,8 +292,10 @@ Var<T> Xu<T>::decode(Pass<T>& pass, const Encoded<T>& memory, const PackedTokens
 
   std::vector<Var<T>> z, h;
   for (std::int64_t t = 0; t < order.steps(); ++t) {
-    const auto step = steps(tape.row_range(input, order.first(t), order.active(t)),
-                            tape.row_range(state, 0, order.active(t)), order.rows_of(t, target.rows));
+    const StepRows rows = order.rows_of(t, target.rows);
+    const auto step =
+        steps(tape.row_range(input, order.first(t), order.active(t)),
+              tape.row_range(state, 0, order.active(t)), rows, continued(pass.sampled, rows.sentences));
     state = step.state;
     z.push_back(step.z);
     h.push_back(steps.hidden(state));
@@ -296,7 +322,13 @@ Var<T> Xu<T>::decode(Pass<T>& pass, const Encoded<T>& memory, const PackedTokens
 
 template <class T>
 std::unique_ptr<Stepper<T>> Xu<T>::stepper(const Encoded<T>& memory, const Editor<T>* editor) const {
-  return std::make_unique<XuStepper<T>>(*this, memory, editor);
+  return sampler(memory, editor, {});
+}
+
+template <class T>
+std::unique_ptr<Stepper<T>> Xu<T>::sampler(const Encoded<T>& memory, const Editor<T>* editor,
+                                           const std::vector<SampleStream>& sampled) const {
+  return std::make_unique<XuStepper<T>>(*this, memory, editor, sampled);
 }
 
 template class Xu<float>;

@@ -7,12 +7,13 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "autograd/ops.h"
 #include "nn/parameters.h"
 #include "nn/watch.h"
 #include "tensor/packing.h"
-#include "tensor/philox.h"
+#include "tensor/sample_stream.h"
 
 namespace heed {
 
@@ -27,7 +28,10 @@ struct Pass {
   std::uint64_t step = 0;  ///< update number; with shard it tells apart the random numbers of the run
   std::uint64_t shard = 0;
   std::uint64_t draws = 0;  ///< streams of random numbers used so far in this pass
-  double baseline = 0;      ///< running mean of log p(target token) in the updates before
+  /// Outside training: the sampled translation that each target sentence is, or is becoming; empty: none is,
+  /// and what a model would draw (hard attention) is what is likeliest.
+  std::vector<SampleStream> sampled;
+  double baseline = 0;  ///< running mean of log p(target token) in the updates before
   /// What decode() in training wants in the loss besides the cross-entropy: gets -log p of each target row
   /// and the loss' scale, puts scale times its derivatives on the tape and returns its value, unscaled.
   std::function<double(std::span<const double> nll, double scale)> extra_loss;

@@ -5,6 +5,7 @@
 #include "pipeline/attention_group.h"
 #include "pipeline/shards.h"
 #include "pipeline/translate.h"
+#include "pipeline/value_names.h"
 #include "tensor/gemm.h"
 #include "tensor/padding.h"
 #include "text/token_map.h"
@@ -39,6 +40,24 @@ AttentionLayer attention_layer(const Model<float>& model, std::string path) {
 
 namespace {
 
+/// What only some layers name, and what files call it.
+struct OwnValue {
+  const char *name, *stage;
+};
+constexpr OwnValue kOwnValues[] = {
+    {"output", "output"}, {"probabilities", "soft_weights"}, {"position", "position"}};
+
+/// The stages of a layer besides those that all have.
+std::vector<std::string> own_stages(const Model<float>& model, const AttentionLayer& layer) {
+  std::vector<std::string> stages;
+  for (const NamedValue& value : value_names(model, stages_of(layer))) {
+    for (const auto& [name, stage] : kOwnValues) {
+      if (value.name == layer.path + "/" + name) stages.emplace_back(stage);
+    }
+  }
+  return stages;
+}
+
 /// Copies a shard's recorded values into the group. What the model calls scores are scaled products, or the
 /// values of a network of its own.
 void keep(const Recording<float>& recorder, const std::string& layer, const AttentionSizes& sizes,
@@ -66,14 +85,16 @@ void keep(const Recording<float>& recorder, const std::string& layer, const Atte
         group.set("scores", {s, 0, h}, model_scores.block(i, h));
       }
       group.set("weights", {s, 0, h}, weights.block(i, h));
+      if (group.has("soft_weights")) group.set("soft_weights", {s, 0, h}, value("probabilities").block(i, h));
       group.set("queries", {s, 0, h}, q);
       group.set("keys", {s, 0, h}, k);
       group.set("values", {s, 0, h}, part(v_all, keys, sizes.value_dim));
       group.set("head_context", {s, 0, h}, part(context, queries, sizes.value_dim));
     }
     group.set("context", {s, 0}, context.row_range(queries.offset(i), n));
-    if (recorder.has(layer + "/output"))
-      group.set("output", {s, 0}, value("output").matrix().row_range(queries.offset(i), n));
+    auto of_queries = [&](const char* name) { return value(name).matrix().row_range(queries.offset(i), n); };
+    if (group.has("output")) group.set("output", {s, 0}, of_queries("output"));
+    if (group.has("position")) group.set("position", {s}, of_queries("position").t());
   }
 }
 
@@ -103,7 +124,10 @@ void attend_layer(const Model<float>& model, const AttentionLayer& layer, bool s
                              model.head_widths().key, model.head_widths().value};
   std::vector<std::string> names{"scores", "weights", "context"};
   if (steps) names.insert(names.end(), {"queries", "keys", "values", "head_context"});
-  if (steps && scaled_dot) names.insert(names.end(), {"scaled", "output"});
+  if (steps && scaled_dot) names.push_back("scaled");
+  if (steps) {
+    for (const std::string& stage : own_stages(model, layer)) names.push_back(stage);
+  }
   AttentionGroup<float> group(sizes, names);
   if (watch) {
     watch->begin(frame, input.rows);

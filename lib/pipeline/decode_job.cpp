@@ -184,7 +184,10 @@ class DecodeJob {
     if (targets_) return forced(memory, targets_->next(memory.rows.sentences()));
     options_.first_sentence = static_cast<std::uint64_t>(sentences_);
     Results results = translate(*loaded_.model, memory, options_, threads_, &watch_);
-    if (watch_.traces()) forced(memory, best_ids(results));
+    std::vector<SampleStream> draws;  // of the best, when sampled
+    for (std::size_t s = 0; s < results.size() && config_.sample; ++s)
+      draws.push_back(results[s].front().drawn.value_or(SampleStream{}));
+    if (watch_.traces()) forced(memory, best_ids(results), draws);
     return results;
   }
   static std::vector<std::vector<std::int32_t>> best_ids(const Results& results) {
@@ -193,9 +196,10 @@ class DecodeJob {
     return best;
   }
 
-  Results forced(const PackedStates& memory, const std::vector<std::vector<std::int32_t>>& targets) {
+  Results forced(const PackedStates& memory, const std::vector<std::vector<std::int32_t>>& targets,
+                 const std::vector<SampleStream>& sampled = {}) {
     watch_.start_trace(targets);
-    return force(*loaded_.model, memory, targets, config_.length_penalty, threads_, &watch_);
+    return force(*loaded_.model, memory, targets, config_.length_penalty, threads_, &watch_, sampled);
   }
 
   void write(const TensorMap& frame, const Input& input, const Results& results) {

@@ -14,7 +14,7 @@ namespace heed {
 namespace {
 
 Hypothesis empty_translation() {
-  return {{kEos}, {0.0f}, 0.0, true};
+  return {{kEos}, {0.0f}, 0.0, true, {}};
 }
 
 std::vector<std::int64_t> with_words(const Packing& rows, SentenceRange range) {
@@ -36,21 +36,23 @@ std::vector<std::vector<Hypothesis>> translate(const Model<float>& model, const 
     if (sentences.empty()) return;
     std::vector<std::int64_t> max_lengths;
     for (std::int64_t s : sentences) {
-      const std::int64_t limit = usual_max_length(memory.rows.length(s), model.max_length());
-      max_lengths.push_back(options.max_length > 0 && model.max_length() > 0
-                                ? std::min(options.max_length, model.max_length())
-                            : options.max_length > 0 ? options.max_length
-                                                     : limit);
+      const std::int64_t most = model.max_length(Side::target);
+      max_lengths.push_back(options.max_length > 0 && most > 0 ? std::min(options.max_length, most)
+                            : options.max_length > 0           ? options.max_length
+                                                     : usual_max_length(memory.rows.length(s), most));
     }
     const Selection chosen(memory, sentences);
     WatchedPass pass(model, watch, sentences);
-    const auto stepper = model.stepper(chosen.on(pass), pass.editor);
+    SampleOptions sampling = options.sample;
+    std::vector<SampleStream> sampled;
+    for (std::size_t i = 0; options.sampling && i < sentences.size(); ++i) {
+      sampling.sentences.push_back(options.first_sentence + static_cast<std::uint64_t>(sentences[i]));
+      sampled.push_back(SampleStream::of(sampling.seed, sampling.sentences.back(), 0));
+    }
+    const auto stepper = model.sampler(chosen.on(pass), pass.editor, sampled);
     const StepFunction step = [&](auto tokens, auto parents) { return stepper->step(tokens, parents); };
     std::vector<std::vector<Hypothesis>> found;
     if (options.sampling) {
-      SampleOptions sampling = options.sample;
-      for (std::int64_t s : sentences)
-        sampling.sentences.push_back(options.first_sentence + static_cast<std::uint64_t>(s));
       found = sample(step, max_lengths, sampling);
     } else {
       found = beam_search(step, max_lengths, options.beam);
@@ -83,13 +85,16 @@ void name_outputs(InferencePass& pass, Matrix<const float> logits, std::span<con
 
 std::vector<std::vector<Hypothesis>> force(const Model<float>& model, const PackedStates& memory,
                                            const std::vector<std::vector<std::int32_t>>& targets,
-                                           double length_penalty, int threads, Watch* watch) {
+                                           double length_penalty, int threads, Watch* watch,
+                                           const std::vector<SampleStream>& sampled) {
   if (static_cast<std::int64_t>(targets.size()) != memory.rows.sentences()) {
     fail("there are ", targets.size(), " targets for ", memory.rows.sentences(), " source sentences");
   }
   std::vector<std::vector<Hypothesis>> result(targets.size());
   for_each_shard(memory.rows.sentences(), threads, [&](SentenceRange range) {
     WatchedPass pass(model, watch, range.numbers());
+    if (!sampled.empty())
+      pass.sampled.assign(sampled.begin() + range.first, sampled.begin() + range.first + range.count);
     const Selection shard(memory, range.numbers());
     PackedTokens target;
     for (std::int64_t s = 0; s < range.count; ++s)
@@ -206,6 +211,8 @@ TensorMap decoder_attention(const Model<float>& model, const PackedStates& memor
       if (model.self_attends()) names.insert(layer_name(first_layer + l, "self_attention"));
     }
     WatchedPass pass(model, watch, sources, [&](const std::string& name) { return names.contains(name); });
+    if (std::any_of(list.begin(), list.end(), [](const Ranked& r) { return r.hypothesis->drawn; }))
+      for (const Ranked& r : list) pass.sampled.push_back(r.hypothesis->drawn.value_or(SampleStream{}));
     const Selection chosen(memory, sources);
     model.decode(pass, chosen.on(pass), target);
     const Recording<float>& recording = pass.recorded();

@@ -30,16 +30,18 @@ std::vector<std::vector<Hypothesis>> translate(const Model<float>& model, const 
                                                Watch* watch = nullptr);
 
 /// Scores given targets instead (ids with final eos): one hypothesis a sentence, with the log-probability of
-/// every token. score = sum / length^length_penalty.
+/// every token. score = sum / length^length_penalty. `sampled`: the draws by which each target was sampled;
+/// empty: none was.
 std::vector<std::vector<Hypothesis>> force(const Model<float>& model, const PackedStates& memory,
                                            const std::vector<std::vector<std::int32_t>>& targets,
-                                           double length_penalty, int threads, Watch* watch = nullptr);
+                                           double length_penalty, int threads, Watch* watch = nullptr,
+                                           const std::vector<SampleStream>& sampled = {});
 
 /// The decoder's attention weights for these hypotheses, computed in one teacher-forced pass, so that every
-/// hypothesis of an n-best list has its own. f32 (sentence, [rank,] layer, head, query, key): query i is the
-/// step that produces the hypothesis' token i; rank is there when some sentence has several hypotheses.
-/// Groups attention_cross (key: source positions) and attention_decoder (key: earlier target positions), each
-/// with query_length and key_length.
+/// hypothesis of an n-best list has its own; a sampled one attends where it did when it was drawn. f32
+/// (sentence, [rank,] layer, head, query, key): query i is the step that produces the hypothesis' token i;
+/// rank is there when some sentence has several hypotheses. Groups attention_cross (key: source positions)
+/// and attention_decoder (key: earlier target positions), each with query_length and key_length.
 TensorMap decoder_attention(const Model<float>& model, const PackedStates& memory,
                             const std::vector<std::vector<Hypothesis>>& hypotheses, int threads,
                             Watch* watch = nullptr);

@@ -1,5 +1,7 @@
 #include "train/corpus.h"
 
+#include <utility>
+
 #include "base/digest.h"
 #include "base/error.h"
 #include "text/line_reader.h"
@@ -30,9 +32,22 @@ std::int64_t ParallelCorpus::target_tokens() const {
   return sum;
 }
 
+std::string describe(const LongestSides& longest) {
+  if (longest.source == longest.target) return concat("more than ", longest.source, " tokens");
+  std::string sides;
+  for (const auto& [side, most] :
+       {std::pair("source", longest.source), std::pair("target", longest.target)}) {
+    if (most > 0) sides += concat(sides.empty() ? "" : " or ", most, " ", side);
+  }
+  return "more than " + sides + " tokens";
+}
+
 ParallelCorpus read_parallel_corpus(const std::string& source_path, const std::string& target_path,
                                     const Encoder& encode_source, const Encoder& encode_target,
-                                    std::int64_t max_length) {
+                                    const LongestSides& longest) {
+  auto too_long = [](const TokenIds& ids, std::int64_t most) {
+    return most > 0 && static_cast<std::int64_t>(ids.size()) > most;
+  };
   const std::vector<std::string> sources = text::read_lines(source_path);
   const std::vector<std::string> targets = text::read_lines(target_path);
   check_same_number(source_path, sources.size(), target_path, targets.size());
@@ -49,8 +64,7 @@ ParallelCorpus read_parallel_corpus(const std::string& source_path, const std::s
     }
     source.push_back(text::eos_id);
     target.push_back(text::eos_id);
-    const auto longest = static_cast<std::int64_t>(std::max(source.size(), target.size()));
-    if (max_length > 0 && longest > max_length) {
+    if (too_long(source, longest.source) || too_long(target, longest.target)) {
       ++corpus.skipped_long;
       continue;
     }
@@ -60,8 +74,8 @@ ParallelCorpus read_parallel_corpus(const std::string& source_path, const std::s
   }
   if (corpus.size() == 0) {
     fail(escaped(source_path), ": no sentence pair to use: ", sources.size(), " lines, ",
-         corpus.skipped_empty, " with an empty side, ", corpus.skipped_long, " longer than ", max_length,
-         " tokens");
+         corpus.skipped_empty, " with an empty side",
+         corpus.skipped_long > 0 ? concat(", ", corpus.skipped_long, " of ", describe(longest)) : "");
   }
   return corpus;
 }

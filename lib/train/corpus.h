@@ -23,11 +23,18 @@ struct ParallelCorpus {
 /// A line's ids, without eos.
 using Encoder = std::function<TokenIds(const std::string& line)>;
 
-/// Reads two files whose lines belong together. Pairs with an empty side or, when max_length > 0, with a side
-/// of more than max_length ids (eos counted) are left out and counted. Throws Error when the numbers of lines
+/// So many ids (eos counted) a side may have; 0: any number.
+struct LongestSides {
+  std::int64_t source = 0, target = 0;
+};
+
+/// Reads two files whose lines belong together. Pairs with an empty side or a longer side than `longest`
+/// allows are left out and counted. Throws Error when the numbers of lines
 /// differ, and when no pair is left.
 ParallelCorpus read_parallel_corpus(const std::string& source_path, const std::string& target_path,
                                     const Encoder& encode_source, const Encoder& encode_target,
-                                    std::int64_t max_length);
+                                    const LongestSides& longest);
+/// "more than 50 source or 80 target tokens", for messages.
+std::string describe(const LongestSides& longest);
 
 }  // namespace heed

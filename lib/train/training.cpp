@@ -27,23 +27,23 @@ text::Tokenizer read_tokenizer(const std::string& path, const char* side) {
   }
 }
 
-void note_skipped(const char* what, const ParallelCorpus& corpus, std::int64_t max_length) {
+void note_skipped(const char* what, const ParallelCorpus& corpus, const LongestSides& longest) {
   if (corpus.skipped_empty > 0) {
     logging::note(concat(what, ": skipped ", corpus.skipped_empty, " pairs with an empty side"));
   }
   if (corpus.skipped_long > 0) {
-    logging::note(
-        concat(what, ": skipped ", corpus.skipped_long, " pairs longer than ", max_length, " tokens"));
+    logging::note(concat(what, ": skipped ", corpus.skipped_long, " pairs of ", describe(longest)));
   }
 }
 
 ParallelCorpus read_corpus(const char* what, const std::string& source_path, const std::string& target_path,
                            const text::Tokenizer& source, const text::Tokenizer& target,
-                           std::int64_t max_length) {
+                           const Model<float>& model) {
+  const LongestSides longest{model.max_length(Side::source), model.max_length(Side::target)};
   ParallelCorpus corpus = read_parallel_corpus(
       source_path, target_path, [&](const std::string& line) { return source.encode(line); },
-      [&](const std::string& line) { return target.encode(line); }, max_length);
-  note_skipped(what, corpus, max_length);
+      [&](const std::string& line) { return target.encode(line); }, longest);
+  note_skipped(what, corpus, longest);
   return corpus;
 }
 
@@ -53,9 +53,9 @@ struct Ingredients {
       : source(read_tokenizer(job.source_vocab, "source")),
         target(read_tokenizer(job.target_vocab, "target")),
         model(job.make_model(source.size(), target.size())),
-        training(read_corpus("training text", job.source, job.target, source, target, model->max_length())),
-        validation(read_corpus("validation text", job.valid_source, job.valid_target, source, target,
-                               model->max_length())) {
+        training(read_corpus("training text", job.source, job.target, source, target, *model)),
+        validation(
+            read_corpus("validation text", job.valid_source, job.valid_target, source, target, *model)) {
     model->parameters().initialize(job.seed);
   }
 

@@ -24,7 +24,7 @@ std::vector<TokenIds> translate(const Model<float>& model, const ParallelCorpus&
   const auto stepper = model.stepper(model.encode(pass, source));
   std::vector<std::int64_t> limits;
   for (std::int64_t i = 0; i < source.rows.sentences(); ++i) {
-    limits.push_back(usual_max_length(source.rows.length(i), model.max_length()));
+    limits.push_back(usual_max_length(source.rows.length(i), model.max_length(Side::target)));
   }
   auto next = [&](std::span<const std::int32_t> tokens, std::span<const std::int64_t> parents) {
     return stepper->step(tokens, parents);

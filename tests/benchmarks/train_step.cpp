@@ -218,7 +218,8 @@ void run(const Options& o, const cli::Common& common) {
   const Job job = make_job(o, tokenizer.size());
   auto encode = [&](const std::string& line) { return tokenizer.encode(line); };
   const std::unique_ptr<Model<float>> model = make_model<float>(job.model_json);
-  const ParallelCorpus corpus = read_parallel_corpus(o.source, o.target, encode, encode, model->max_length());
+  const ParallelCorpus corpus = read_parallel_corpus(
+      o.source, o.target, encode, encode, {model->max_length(Side::source), model->max_length(Side::target)});
   const std::vector<Batch> batches =
       batches_for(corpus, job.recipe, static_cast<std::uint64_t>(common.seed), o.warmup + o.steps);
   if (o.workload.empty()) {

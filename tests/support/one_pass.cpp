@@ -108,15 +108,20 @@ int compare(char** argv) {
                     keys, recorder.at(layer + "/scores").values);
   comparison.blocks("attention/weights", queries, keys, recorder.at(layer + "/weights").values);
   comparison.rows("attention/context", queries, recorder.at(layer + "/context").values);
+  if (staged.contains("attention/soft_weights"))
+    comparison.blocks("attention/soft_weights", queries, keys, recorder.at(layer + "/probabilities").values);
   if (staged.contains("attention/output"))
     comparison.rows("attention/output", queries, recorder.at(layer + "/output").values);
-  Tensor token = staged.at("hypotheses/token_logprob");  // (sentence, rank = 1, position)
   TensorMap reshaped;
-  const Shape shape = token.shape();
-  reshaped.add("hypotheses/token_logprob",
-               Tensor::of<float>({token.values<float>().begin(), token.values<float>().end()},
-                                 {shape[0], shape[2], 1}));
+  for (const char* path : {"hypotheses/token_logprob", "attention/position"}) {
+    const Tensor* tensor = staged.find(path);  // (sentence, 1, position)
+    if (!tensor) continue;
+    reshaped.add(path, Tensor::of<float>({tensor->values<float>().begin(), tensor->values<float>().end()},
+                                         {tensor->shape()[0], tensor->shape()[2], 1}));
+  }
   Comparison last(reshaped);
+  if (reshaped.contains("attention/position"))
+    last.rows("attention/position", queries, recorder.at(layer + "/position").values);
   last.rows("hypotheses/token_logprob", target.rows, log_probability);
   return comparison.failed() || last.failed();
 }

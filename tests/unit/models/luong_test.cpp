@@ -246,7 +246,8 @@ BOOST_AUTO_TEST_CASE(location_scores_know_their_longest_source) {
   LuongConfig config = with("location", "global", true);
   config.max_source_positions = 6;
   Luong<double> model(config);
-  BOOST_TEST(model.max_length() == 6);
+  BOOST_TEST(model.max_length(Side::source) == 6);
+  BOOST_TEST(model.max_length(Side::target) == 0);  // the score limits the source alone
   BOOST_CHECK_EXCEPTION(logits<double>(model, kSource, kTarget), Error, [](const Error& e) {
     return std::string(e.what()).find("7 tokens") != std::string::npos &&
            std::string(e.what()).find("max_source_positions") != std::string::npos;

@@ -4,6 +4,7 @@
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <vector>
 
 #include "base/error.h"
@@ -191,6 +192,62 @@ BOOST_DATA_TEST_CASE(sentences_of_a_batch_do_not_touch_each_other,
   Xu<double> model(small(attend_to));
   model.parameters().initialize(3);
   check_sentences_apart(model);
+}
+
+/// The logits of kTwoWords in one pass that samples by `stream`, and where it looked.
+struct Sampled {
+  std::vector<double> logits;
+  int way;
+  std::vector<double> first_alpha;
+};
+Sampled sampled(const Model<double>& model, const SampleStream& stream) {
+  Tape<double> tape;
+  Recording<double> recording([](const std::string&) { return true; });
+  Pass<double> pass;
+  pass.tape = &tape;
+  pass.parameters = &model.parameters();
+  pass.recorder = &recording;
+  pass.sampled = {stream};
+  const Var<double> states = model.decode(pass, model.encode(pass, kThreeWords), kTwoWords);
+  const Matrix<const double> logits = model.logits(pass, states).value();
+  const Picks picks(recording);
+  return {{logits.data, logits.data + logits.size()},
+          picks.way(),
+          {picks.alpha.begin(), picks.alpha.begin() + 3}};
+}
+
+BOOST_AUTO_TEST_CASE(a_sampled_translation_looks_where_it_was_drawn_to) {
+  Xu<double> model(hard_config());
+  model.parameters().initialize(5);
+  for (double& value : model.parameters().values()) value *= 2;
+  constexpr std::size_t count = 1000;
+  Tape<double> tape;
+  Pass<double> pass;
+  pass.tape = &tape;
+  pass.parameters = &model.parameters();
+  const auto stepper = model.sampler(model.encode(pass, kThreeWords), nullptr, {SampleStream::of(9, 4, 0)});
+  const std::vector<std::int64_t> one_sentence(count, 0);
+  std::vector<std::int64_t> reversed(count);
+  std::iota(reversed.rbegin(), reversed.rend(), 0);
+  const auto copy = [](Matrix<const double> m) { return std::vector<double>(m.data, m.data + m.size()); };
+  const std::vector<double> first = copy(stepper->step(std::vector<std::int32_t>(count, kBos), one_sentence)),
+                            second = copy(stepper->step(std::vector<std::int32_t>(count, 6), reversed));
+  std::map<int, int> ways;
+  std::vector<double> looked(3), alpha;
+  for (std::size_t i = 0; i < count; ++i) {
+    const Sampled whole = sampled(model, SampleStream::of(9, 4, i));
+    const std::span<const double> words(whole.logits);
+    BOOST_REQUIRE_LE(difference(std::span(first).subspan(13 * i, 13), words.first(13)), 1e-12);
+    BOOST_REQUIRE_LE(difference(std::span(second).subspan(13 * (count - 1 - i), 13), words.last(13)), 1e-12);
+    ++ways[whole.way];
+    ++looked[static_cast<std::size_t>(whole.way / 3)];
+    alpha = whole.first_alpha;
+  }
+  BOOST_CHECK_EQUAL(ways.size(), 9u);
+  for (std::size_t key = 0; key < 3; ++key) {
+    const double p = alpha[key];
+    BOOST_CHECK_LE(std::abs(looked[key] - count * p), 4 * std::sqrt(count * p * (1 - p)));
+  }
 }
 
 BOOST_AUTO_TEST_CASE(config_travels_as_json) {

@@ -106,7 +106,7 @@ BOOST_AUTO_TEST_CASE(decoder_layers_agree_with_the_decoders_own_record) {
   encode_frame(model, {}, 1, encoded);
   const auto targets = some_targets();
   std::vector<std::vector<Hypothesis>> hypotheses;
-  for (const auto& ids : targets) hypotheses.push_back({{ids, {}, 0.0, true}});
+  for (const auto& ids : targets) hypotheses.push_back({{ids, {}, 0.0, true, {}}});
   const TensorMap record = decoder_attention(model, memory_of(encoded, model), hypotheses, 1);
 
   const AttentionLayer cross = attention_layer(model, "decoder/layer_1/cross_attention");

@@ -1,0 +1,22 @@
+// The random numbers of one sampled translation. Those of a step depend on nothing but these numbers, so
+// neither threads nor batches change a draw. The first of a step is for the word, the second for the position
+// that hard attention looks at.
+#pragma once
+
+#include <cstdint>
+
+#include "tensor/philox.h"
+
+namespace heed {
+
+struct SampleStream {
+  std::uint64_t seed = 0, stream = 0;
+
+  /// Of the translation `number`, below 65536, of a sentence of the whole input.
+  static SampleStream of(std::uint64_t seed, std::uint64_t sentence, std::uint64_t number) {
+    return {seed, sentence * 65536 + number};
+  }
+  Random at(std::uint64_t step) const { return {seed + step * 0x9E3779B97F4A7C15ull, stream}; }
+};
+
+}  // namespace heed
