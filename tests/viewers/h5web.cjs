@@ -41,7 +41,7 @@ async function show(browser, address, selector, texts) {
     const found = [...document.querySelectorAll(selector)].map((element) => element.textContent);
     return texts.every((text) => found.includes(text));
   };
-  await page.waitForFunction(stand, [selector, texts], { timeout: 30000 }).catch(() => {});  // the checks say what is missing
+  await page.waitForFunction(stand, [selector, texts], { timeout: 120000 }).catch(() => {});  // the checks say what is missing
   return page;
 }
 
