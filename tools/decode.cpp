@@ -30,7 +30,8 @@ int main(int argc, char** argv) {
         tool.describe(
             "--trace and --saliency look at the given translation (--force) or at the best one found, in a "
             "pass of "
-            "its own that reads it word by word; --patch and the like act in the search too.\n"
+            "its own that reads it word by word; --patch and the like act in the search too, as far as the "
+            "patch is long.\n"
             "\n"
             "With hard attention (xu) the decoder looks at the likeliest source word in each step. Scores, "
             "also "

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "tensor/philox.h"
 
 namespace heed {
@@ -11,13 +12,6 @@ namespace heed {
 namespace {
 
 constexpr std::int64_t kAlignment = 16;
-
-/// FNV-1a: a stream number for Philox that depends on the name alone.
-std::uint64_t hash(const std::string& name) {
-  std::uint64_t h = 14695981039346656037ull;
-  for (unsigned char c : name) h = (h ^ c) * 1099511628211ull;
-  return h;
-}
 
 /// Gram-Schmidt over the rows; there must be no more rows than columns.
 template <class T>

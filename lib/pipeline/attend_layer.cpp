@@ -131,6 +131,7 @@ void attend_layer(const Model<float>& model, const AttentionLayer& layer, bool s
   AttentionGroup<float> group(sizes, names);
   if (watch) {
     watch->begin(frame, input.rows);
+    watch->expect_targets(targets);
     watch->start_trace(targets);
   }
 

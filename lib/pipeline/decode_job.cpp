@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/paths.h"
 #include "io/frame_stream.h"
 #include "io/text_writer.h"
 #include "pipeline/alignment.h"
@@ -100,10 +101,12 @@ class DecodeJob {
         options_(translate_options(config, seed)),
         loaded_(load_model(paths.model)),
         watch_(looks.watch, loaded_, decoder_stages(), paths.write, seed) {
+    if (config.align_layer < -1)
+      fail<UsageError>("--align-layer is ", config.align_layer, ", wanted a layer from 0 on, or -1");
     if (!paths.force.empty() && (config.sample || config.n_best > 1)) {
       fail<UsageError>("--force scores one given translation: it does not go with --sample or --n-best");
     }
-    if (paths.force.empty()) watch_.expect_step_by_step();
+    if (paths.force.empty()) watch_.expect_search();
     if (config.align && (config.format == "h5" || config.n_best > 1)) {
       fail<UsageError>(
           "--align writes a line for each sentence: it does not go with --format h5 or --n-best");
@@ -181,7 +184,11 @@ class DecodeJob {
   }
 
   Results search(const PackedStates& memory) {
-    if (targets_) return forced(memory, targets_->next(memory.rows.sentences()));
+    if (targets_) {
+      const auto targets = targets_->next(memory.rows.sentences());
+      watch_.expect_targets(targets);
+      return forced(memory, targets);
+    }
     options_.first_sentence = static_cast<std::uint64_t>(sentences_);
     Results results = translate(*loaded_.model, memory, options_, threads_, &watch_);
     std::vector<SampleStream> draws;  // of the best, when sampled
@@ -326,10 +333,11 @@ void check_outputs(const DecodePaths& paths, const WatchConfig& watch) {
                                                                 {"--trace", &watch.trace}};
   for (const auto& a : outputs) {
     for (const auto& b : outputs) {
-      if (&a < &b && !a.second->empty() && *a.second == *b.second)
+      if (&a < &b && !a.second->empty() && same_place(*a.second, *b.second))
         fail<UsageError>(a.first, " and ", b.first, " name the same file, ", escaped(*a.second));
     }
   }
+  watch.check(paths.output);
   if (!paths.saliency.empty() && !watch.edits.empty())
     fail<UsageError>("--saliency does not go with changed values: they have no gradients");
 }

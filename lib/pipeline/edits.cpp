@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "tensor/philox.h"
 
 namespace heed {
@@ -48,6 +50,11 @@ Selection3 selection(const std::vector<std::int64_t>& numbers, bool one_is_head)
   if (numbers.size() > 1) chosen.position = numbers[1];
   if (numbers.size() > 2) chosen.head = numbers[2];
   return chosen;
+}
+
+/// The value's name in front of "@...", when that is no selection.
+std::string before_selection(const std::string& text) {
+  return text.substr(0, text.rfind('@'));
 }
 
 bool agree(std::int64_t chosen, std::int64_t index) {
@@ -96,6 +103,9 @@ void Edits::add(Edit::Kind kind, const char* option, const std::string& text,
   const auto value =
       std::find_if(values.begin(), values.end(), [&](const NamedValue& v) { return v.name == edit.name; });
   if (value == values.end()) {
+    const std::string name = before_selection(edit.name);
+    if (std::any_of(values.begin(), values.end(), [&](const NamedValue& v) { return v.name == name; }))
+      fail_form(option, text, form);
     fail<UsageError>(edit.text,
                      ": no value of this name is computed here; near: ", near_names(values, edit.name),
                      " (--trace-list prints all)");
@@ -117,7 +127,8 @@ void Edits::add(Edit::Kind kind, const char* option, const std::string& text,
     } catch (const std::exception&) {
       used = 0;
     }
-    if (used == 0 || used != right.size() || !std::isfinite(edit.number)) fail_form(option, text, form);
+    if (used == 0 || used != right.size() || !(std::abs(edit.number) <= std::numeric_limits<float>::max()))
+      fail_form(option, text, form);
   }
   if (is_patch) {
     const std::size_t colon = right.rfind(':');
@@ -134,7 +145,8 @@ void Edits::add(Edit::Kind kind, const char* option, const std::string& text,
   named_.push_back(*value);
 }
 
-void Edits::expect_step_by_step() const {
+void Edits::expect_search() {
+  searches_ = true;
   for (std::size_t i = 0; i < edits_.size(); ++i) {
     if (edits_[i].kind == Edit::Kind::ablate_mean && !named_[i].of_source)
       fail<UsageError>(edits_[i].text, ": a search knows no mean over positions to come: use --force");
@@ -152,10 +164,23 @@ void Edits::next_frame(std::int64_t sentences) {
   }
 }
 
+void Edits::expect_lengths(const Packing& rows, bool of_source) const {
+  for (std::size_t i = 0; i < edits_.size(); ++i) {
+    const Edit& edit = edits_[i];
+    if (!edit.file || named_[i].of_source != of_source || named_[i].once || edit.chosen.position >= 0)
+      continue;
+    for (std::int64_t s = 0; s < rows.sentences(); ++s) {
+      if (agree(edit.chosen.sentence, first_ + s)) edit.file->expect_positions(s, rows.length(s));
+    }
+  }
+}
+
 void Edits::expect_used() const {
   for (const Edit& edit : edits_) {
     if (edit.chosen.sentence >= next_)
       fail(edit.text, ": there is no sentence ", edit.chosen.sentence, ": the input has ", next_);
+    if (next_ > 0 && edit.chosen.position >= 0 && !*edit.done)
+      fail(edit.text, ": nothing was changed: no such sentence has a position ", edit.chosen.position);
   }
 }
 
@@ -179,7 +204,6 @@ void FrameEditor::edit(const std::string& name, Matrix<float> value, std::span<c
   const std::int64_t width = value.cols / n_heads;
   for (const Edit& edit : edits_.list()) {
     if (edit.name != name) continue;
-    if (edit.kind == Edit::Kind::patch) expect_positions(edit, places);
     for (std::int64_t h = 0; h < n_heads; ++h) {
       const Matrix<float> part = value.columns(h * width, width);
       if (edit.kind == Edit::Kind::ablate_mean) {
@@ -194,17 +218,6 @@ void FrameEditor::edit(const std::string& name, Matrix<float> value, std::span<c
   }
 }
 
-/// Where whole sentences are at hand, they must be as long in the file.
-void FrameEditor::expect_positions(const Edit& edit, std::span<const Place> places) const {
-  for (std::size_t first = 0, last; first < places.size(); first = last) {
-    const std::int64_t sentence = places[first].sentence;
-    for (last = first; last < places.size() && places[last].sentence == sentence;) ++last;
-    const auto count = static_cast<std::int64_t>(last - first);
-    if (count > 1 && meant(edit, {sentence, edit.chosen.position}, edit.chosen.head))
-      edit.file->expect_positions(sentences_[static_cast<std::size_t>(sentence)], count);
-  }
-}
-
 void FrameEditor::edit_attention(const std::string& name, std::span<float> row, const Place& query,
                                  std::int64_t head) const {
   for (const Edit& edit : edits_.list()) {
@@ -215,6 +228,8 @@ void FrameEditor::edit_attention(const std::string& name, std::span<float> row, 
 void FrameEditor::change(const Edit& edit, std::span<float> row, const Place& place,
                          std::int64_t head) const {
   const std::int64_t sentence = sentences_[static_cast<std::size_t>(place.sentence)];
+  if (edit.file && edits_.searches() && !edit.file->reaches(sentence, place.position)) return;
+  edit.done->store(true, std::memory_order_relaxed);
   switch (edit.kind) {
     case Edit::Kind::patch: {
       const auto from = edit.file->row(sentence, head, place.position, static_cast<std::int64_t>(row.size()));
@@ -225,10 +240,11 @@ void FrameEditor::change(const Edit& edit, std::span<float> row, const Place& pl
       for (float& x : row) x *= static_cast<float>(edit.number);
       return;
     case Edit::Kind::noise: {
-      // The same numbers for the same place, whatever stands beside it.
+      // The same numbers for the same place, whatever stands beside it; others for each value.
       const auto number = static_cast<std::uint64_t>(edits_.first_sentence() + sentence);
-      Random random(edits_.seed(), number << 32 | static_cast<std::uint64_t>(place.position) << 8 |
-                                       static_cast<std::uint64_t>(head));
+      Random random(edits_.seed() ^ hash(edit.name), number << 32 |
+                                                         static_cast<std::uint64_t>(place.position) << 8 |
+                                                         static_cast<std::uint64_t>(head));
       for (float& x : row) x += static_cast<float>(edit.number * random.normal());
       return;
     }

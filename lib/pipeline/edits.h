@@ -8,6 +8,7 @@
 // over the whole input; the position of attention is that of the query.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -40,6 +41,7 @@ struct Edit {
   Selection3 chosen;
   double number = 0;                ///< factor or deviation
   std::unique_ptr<PatchFile> file;  ///< of a patch
+  std::unique_ptr<std::atomic<bool>> done = std::make_unique<std::atomic<bool>>(false);  ///< somewhere
 };
 
 class Edits {
@@ -49,11 +51,17 @@ class Edits {
   Edits(const EditConfig& config, const std::vector<NamedValue>& values, std::uint64_t seed);
 
   bool empty() const { return edits_.empty(); }
-  /// Throws UsageError when some value is not known to the model's stepper.
-  void expect_step_by_step() const;
+  /// A search follows. Throws UsageError when some value is not known to the model's stepper.
+  void expect_search();
+  /// In a search, what lies behind the end of a patch stays as it is: nobody knows how long a hypothesis
+  /// gets.
+  bool searches() const { return searches_; }
   /// Goes on to the next `sentences` sentences of the input; reads what patches hold for them.
   void next_frame(std::int64_t sentences);
-  /// Throws Error when an edit's sentence was not in the input.
+  /// Throws Error unless what patches hold for the frame's whole sentences is as long as `rows`, those of the
+  /// source or of given translations.
+  void expect_lengths(const Packing& rows, bool of_source) const;
+  /// Throws Error when an edit changed nothing: its sentence or its position was not in the input.
   void expect_used() const;
 
   const std::vector<Edit>& list() const { return edits_; }
@@ -68,6 +76,7 @@ class Edits {
   std::vector<NamedValue> named_;  ///< of each edit
   std::uint64_t seed_;
   std::int64_t first_ = 0, next_ = 0;  ///< sentences of the frame
+  bool searches_ = false;
 };
 
 /// The edits as a pass meets them whose sentence i is sentence sentences[i] of the frame.
@@ -82,7 +91,6 @@ class FrameEditor final : public Editor<float> {
 
  private:
   void change(const Edit& edit, std::span<float> row, const Place& place, std::int64_t head) const;
-  void expect_positions(const Edit& edit, std::span<const Place> places) const;
   void take_means(const Edit& edit, Matrix<float> value, std::span<const Place> places,
                   std::int64_t head) const;
   bool meant(const Edit& edit, const Place& place, std::int64_t head) const;

@@ -1,6 +1,8 @@
 #include "pipeline/patch_file.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "base/error.h"
 #include "io/finite.h"
@@ -24,6 +26,10 @@ Tensor as_floats(const Tensor& tensor, const std::string& name) {
   if (tensor.dtype() != DType::f64)
     fail(name, ": holds ", name_of(tensor.dtype()), " values, wanted float32 or float64");
   const auto values = tensor.values<double>();
+  for (double x : values) {
+    if (std::isfinite(x) && std::abs(x) > std::numeric_limits<float>::max())
+      fail(name, ": holds ", x, ", which no float32 can");
+  }
   return Tensor::of<float>({values.begin(), values.end()}, tensor.shape(), tensor.dims());
 }
 
@@ -59,8 +65,9 @@ bool PatchFile::read_ahead() {
   const Tensor* found = map.find(dataset_);
   if (!found)
     fail<PatchError>("--patch ", value_.name, ": ", reader_->name(), " has no /", escaped(dataset_));
-  io::expect_finite(where(), *found);
   ahead_.push_back(as_floats(*found, where()));
+  // Scores are -infinity where a query may not look.
+  if (!value_.name.ends_with("/scores")) io::expect_finite(where(), ahead_.back());
   return true;
 }
 
@@ -101,6 +108,10 @@ void PatchFile::next_frame(std::int64_t first, std::int64_t count) {
   }
 }
 
+bool PatchFile::pads() const {
+  return !streamed_ && axes_.front() == "sentence" && ahead_.front().shape().front() > 1;
+}
+
 const Tensor& PatchFile::tensor_of(std::int64_t sentence) const {
   if (!streamed_) return ahead_.front();
   if (sentence >= static_cast<std::int64_t>(tensors_.size()))
@@ -108,12 +119,23 @@ const Tensor& PatchFile::tensor_of(std::int64_t sentence) const {
   return tensors_[static_cast<std::size_t>(sentence)];
 }
 
+std::int64_t PatchFile::positions(std::int64_t sentence) const {
+  const auto axis =
+      std::find_if(axes_.begin(), axes_.end(), [](const auto& a) { return a == "position" || a == "query"; });
+  if (axis == axes_.end()) return -1;
+  return tensor_of(sentence).shape()[static_cast<std::size_t>(axis - axes_.begin())];
+}
+
+bool PatchFile::reaches(std::int64_t sentence, std::int64_t position) const {
+  const std::int64_t count = positions(sentence);
+  return count < 0 || position < count;
+}
+
 void PatchFile::expect_positions(std::int64_t sentence, std::int64_t count) const {
-  const Tensor& tensor = tensor_of(sentence);
-  const auto axis = std::find(axes_.begin(), axes_.end(), "position");
-  if (axis == axes_.end() || tensor.shape()[static_cast<std::size_t>(axis - axes_.begin())] == count) return;
-  fail<PatchError>(where(), ": shape ", to_string(tensor.shape()), ", wanted ", count,
-                   " positions for sentence ", first_ + sentence);
+  const std::int64_t found = positions(sentence);
+  if (found < 0 || found == count || (found > count && pads())) return;
+  fail<PatchError>(where(), ": shape ", to_string(tensor_of(sentence).shape()), ", wanted ", count,
+                   " positions for sentence ", first_ + sentence, "; @SENTENCE,POSITION patches one of them");
 }
 
 std::span<const float> PatchFile::row(std::int64_t sentence, std::int64_t head, std::int64_t position,
@@ -133,7 +155,7 @@ std::span<const float> PatchFile::row(std::int64_t sentence, std::int64_t head, 
     at = at * shape[i] + index;
   }
   // A decoder that goes step by step sees no later keys.
-  const bool may_be_longer = value_.attention && !value_.keys_of_source;
+  const bool may_be_longer = value_.attention && (!value_.keys_of_source || pads());
   if (shape.back() < width || (shape.back() != width && !may_be_longer)) {
     fail<PatchError>(where(), ": shape ", to_string(shape), ", wanted ", width, " values of ", axes_.back(),
                      ": is it of the same sentence?");

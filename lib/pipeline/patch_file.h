@@ -35,11 +35,17 @@ class PatchFile {
   /// naming file, dataset and shapes, when the tensor has no such sentence or row, or another width.
   std::span<const float> row(std::int64_t sentence, std::int64_t head, std::int64_t position,
                              std::int64_t width) const;
+  /// Whether the tensor, when it has positions, has this one for the frame's sentence.
+  bool reaches(std::int64_t sentence, std::int64_t position) const;
   /// Throws Error unless the tensor, when it has positions, has as many as the frame's sentence.
   void expect_positions(std::int64_t sentence, std::int64_t count) const;
 
  private:
   bool read_ahead();
+  /// One tensor with all sentences side by side: the shorter ones end in padding.
+  bool pads() const;
+  /// How many positions, or queries, it has for a sentence of the frame; -1: it serves every position.
+  std::int64_t positions(std::int64_t sentence) const;
   void settle_axes(const Tensor& tensor);
   const Tensor& tensor_of(std::int64_t sentence) const;
   std::string where() const;

@@ -16,8 +16,9 @@ void SaliencyConfig::check() const {
 
 namespace {
 
-/// So many words of a translation are looked at in one pass, each with a copy of the sentence of its own.
-constexpr std::int64_t kWordsAtOnce = 16;
+/// Words of a translation that are looked at in one pass, each with a copy of the sentence of its own, make
+/// up to so many rows.
+constexpr std::int64_t kRowsAtOnce = 1024;
 
 /// One sentence and its translation.
 class Sentence {
@@ -69,8 +70,9 @@ class Sentence {
   void scores(const SaliencyConfig& config, std::span<const float> baseline, std::span<float> scores,
               std::span<float> gaps) const {
     const auto size = static_cast<std::int64_t>(x_.size()), words = static_cast<std::int64_t>(target_.size());
-    for (std::int64_t first = 0; first < words; first += kWordsAtOnce) {
-      const std::int64_t count = std::min(kWordsAtOnce, words - first);
+    const std::int64_t at_once = std::max<std::int64_t>(kRowsAtOnce / (length_ + words), 1);
+    for (std::int64_t first = 0; first < words; first += at_once) {
+      const std::int64_t count = std::min(at_once, words - first);
       std::vector<float> gradients(static_cast<std::size_t>(count * size));
       if (config.integrated()) {
         integrate(config.saliency_steps, baseline, first, count, gradients);

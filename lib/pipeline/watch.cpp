@@ -1,6 +1,7 @@
 #include "pipeline/watch.h"
 
 #include "base/error.h"
+#include "base/paths.h"
 
 namespace heed {
 
@@ -14,8 +15,9 @@ std::vector<NamedValue> names(const WatchConfig& config, const Model<float>& mod
 }  // namespace
 
 void WatchConfig::check(const std::string& output) const {
+  if (top < 0) fail<UsageError>("--trace-top is ", top, ", wanted 0 for all, or how many");
   if (trace == "-") fail<UsageError>("--trace: - is the output; name a file");
-  if (!trace.empty() && trace == output)
+  if (!trace.empty() && same_place(trace, output))
     fail<UsageError>("--trace and --output name the same file, ", escaped(output));
 }
 
@@ -32,6 +34,7 @@ Watch::Watch(const WatchConfig& config, const LoadedModel& loaded, const Stages&
 
 void Watch::begin(const TensorMap& frame, const Packing& rows, Side side) {
   edits_.next_frame(rows.sentences());
+  edits_.expect_lengths(rows, side == Side::source);
   if (!trace_) return;
   sides_ = {};
   sides_.source = rows;
@@ -42,6 +45,12 @@ void Watch::begin(const TensorMap& frame, const Packing& rows, Side side) {
   } else {
     sides_.source_tokens = pieces_of(frame, loaded_.source, rows);
   }
+}
+
+void Watch::expect_targets(const std::vector<std::vector<std::int32_t>>& targets) const {
+  Packing rows;
+  for (const auto& ids : targets) rows.append(static_cast<std::int64_t>(ids.size()));
+  edits_.expect_lengths(rows, false);
 }
 
 void Watch::start_trace(const std::vector<std::vector<std::int32_t>>& targets) {

@@ -51,10 +51,12 @@ class Watch {
 
   bool traces() const { return trace_.has_value(); }
   bool edits() const { return !edits_.empty(); }
-  void expect_step_by_step() const { edits_.expect_step_by_step(); }
+  void expect_search() { edits_.expect_search(); }
 
   /// The next frame of the input, whose sentences have these rows on that side.
   void begin(const TensorMap& frame, const Packing& rows, Side side = Side::source);
+  /// Translations that were given, and so are as long as patches of them must be. Throws Error.
+  void expect_targets(const std::vector<std::vector<std::int32_t>>& targets) const;
   /// From now on passes are traced; `targets`: what the decoder produces.
   void start_trace(const std::vector<std::vector<std::int32_t>>& targets = {});
   /// Writes the frame's trace.

@@ -1,0 +1,18 @@
+#include "base/paths.h"
+
+#include <filesystem>
+
+namespace heed {
+
+bool same_place(const std::string& a, const std::string& b) {
+  if (a.empty() || b.empty()) return false;
+  const auto place = [](const std::string& path) {
+    std::error_code failed;
+    const auto whole = std::filesystem::absolute(path, failed);
+    const auto found = std::filesystem::weakly_canonical(whole, failed);
+    return failed ? whole : found;
+  };
+  return place(a) == place(b);
+}
+
+}  // namespace heed
