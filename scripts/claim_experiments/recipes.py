@@ -10,7 +10,7 @@ COMMON = ("--label-smoothing", 0, "--batch-tokens", 1000, "--dropout", 0, "--war
 RECURRENT = (*COMMON, "--d-embedding", 64, "--d-hidden", 96, "--init", "xavier")
 BAHDANAU = (*RECURRENT, "--d-align", 96, "--d-maxout", 96, "--d-hidden", 86)
 SUTSKEVER = (*RECURRENT, "--n-layers", 2)
-LUONG = (*COMMON, "--output-dropout", 0, "--d-embedding", 64, "--d-hidden", 64, "--d-attentional", 96, "--init",
+LUONG = (*COMMON, "--score", "general", "--output-dropout", 0, "--d-embedding", 64, "--d-hidden", 64, "--d-attentional", 96, "--init",
          "xavier")
 TRANSFORMER = (*COMMON, "--d-model", 96, "--d-ff", 192, "--n-heads", 4, "--n-encoder-layers", 2,
                "--n-decoder-layers", 2, "--norm", "pre")
