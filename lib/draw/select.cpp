@@ -57,6 +57,10 @@ std::string find_tensor(const TensorMap& map, const std::string& name) {
   for (const auto& [candidate, tensor] : map.tensors()) {
     if (candidate.ends_with("/" + path)) found.push_back(candidate);
   }
+  for (const auto& [group, info] : map.groups) {
+    const auto signal = group.ends_with("/" + path) ? signal_of(map, group) : std::nullopt;
+    if (signal) found.push_back(*signal);
+  }
   if (found.size() == 1) return found.front();
   if (found.empty()) map.at(path);  // fails, listing what there is
   fail<UsageError>("--name ", escaped(name), " could be /", escaped(found[0]), " or /", escaped(found[1]));

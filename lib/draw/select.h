@@ -12,9 +12,9 @@ std::string group_of(const std::string& path);
 /// The path of `name` in `group`.
 std::string in_group(const std::string& group, const std::string& name);
 
-/// The path that `name` stands for: a path (with or without leading slash), the last part of one, or a group,
-/// which stands for its signal. Empty: the signal of the root's default group, or of the only group that has
-/// one, or the only tensor. Throws Error that lists what there is.
+/// The path that `name` stands for: a path (with or without leading slash) or the end of one, of a tensor or
+/// of a group, which stands for its signal. Empty: the signal of the root's default group, or of the only
+/// group that has one, or the only tensor. Throws Error that lists what there is.
 std::string find_tensor(const TensorMap& map, const std::string& name);
 
 }  // namespace heed::draw

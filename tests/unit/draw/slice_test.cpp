@@ -114,6 +114,16 @@ BOOST_AUTO_TEST_CASE(tensors_are_found_by_path_end_or_group) {
   }
   BOOST_CHECK_THROW(find_tensor(map, "scores"), Error);
   BOOST_CHECK_THROW(find_tensor(TensorMap(), ""), Error);
+
+  TensorMap trace;
+  for (const char* group :
+       {"decoder/layer_0/cross_attention/weights", "decoder/layer_1/cross_attention/weights"}) {
+    trace.add(in_group(group, "values"), Tensor::zeros<float>({1}, {"sentence"}));
+    trace.groups[group].signal = "values";
+  }
+  BOOST_TEST(find_tensor(trace, "layer_1/cross_attention/weights") ==
+             "decoder/layer_1/cross_attention/weights/values");
+  BOOST_CHECK_THROW(find_tensor(trace, "cross_attention/weights"), UsageError);
 }
 
 BOOST_AUTO_TEST_CASE(errors_name_the_dimensions) {
