@@ -71,7 +71,7 @@ void Luong<T>::declare_parameters() {
     matrix(align + "/query/weight", k, a);
     matrix(align + "/key/weight", k, a);
   }
-  if (config_.score == "concat" || config_.score == "additive") vector(align + "/score/weight");
+  if (config_.compares_inside()) vector(align + "/score/weight");
   if (config_.attention == "local-p") {
     matrix(align + "/position/query/weight", k, a);
     vector(align + "/position/score/weight");

@@ -73,6 +73,8 @@ struct LuongConfig : RecurrentOptions {
   /// A layer of the decoder, as wide as the encoder's states.
   RecurrentSizes decoder() const { return layer(cell, bidirectional ? 2 * d_hidden : d_hidden); }
   std::int64_t attentional_width() const { return d_attentional > 0 ? d_attentional : decoder().d_hidden; }
+  /// Scores v_a . tanh(query + key): what is compared is d_align wide.
+  bool compares_inside() const { return score == "concat" || score == "additive"; }
   /// Throws UsageError naming the field and what it must be.
   void check() const;
 };
@@ -91,7 +93,7 @@ class Luong final : public RecurrentModel<T, LuongConfig> {
     return side == Side::source && config_.score == "location" ? config_.max_source_positions : 0;
   }
   HeadWidths head_widths() const override {
-    return {config_.score == "additive" ? config_.d_align : d_model(), d_model()};
+    return {config_.compares_inside() ? config_.d_align : d_model(), d_model()};
   }
   FinalWidths final_widths() const override { return final_widths_of(config_.decoder()); }
 

@@ -93,7 +93,7 @@ class LuongAttention {
     }
     const std::vector<KeyWindow> windows = this->windows(asking, position);
     at.windows = windows;
-    Var<T> query = align_.name("query", config_.score == "additive" ? (*w_a_)(s) : s);
+    Var<T> query = align_.name("query", config_.compares_inside() ? (*w_a_)(s) : s);
     Var<T> scores = align_.name_attention("scores", score(query, at), *source_.rows);  // [n, longest source]
     Var<T> weights = softmax(scores);                                                  // eq. 7
     if (position) {
@@ -110,10 +110,8 @@ class LuongAttention {
   /// The score functions of section 3.1: [n, longest source].
   Var<T> score(Var<T> query, const StepKeys& at) {
     if (config_.score == "location") return location_scores((*w_a_)(query), at);  // eq. 8
-    if (config_.score == "additive")
+    if (config_.compares_inside())
       return additive_scores(query, source_.key, align_.parameter("score/weight"), at);
-    if (config_.score == "concat")
-      return additive_scores((*w_a_)(query), source_.key, align_.parameter("score/weight"), at);
     return dot_scores(query, source_.key, at);
   }
 

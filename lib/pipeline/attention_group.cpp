@@ -88,6 +88,8 @@ void AttentionGroup<T>::set(const std::string& name, const Shape& prefix, Matrix
                             std::int64_t first_column, std::int64_t first_row) {
   const Matrix<T> to = rows(name, prefix, first_row, block.rows);
   if (!to.data) return;
+  if (first_column + block.cols > to.cols)
+    fail("/attention/", name, ": rows of ", first_column + block.cols, " numbers, wanted ", to.cols);
   for (std::int64_t i = 0; i < block.rows; ++i)
     std::copy_n(block.row(i), block.cols, to.row(i) + first_column);
 }
