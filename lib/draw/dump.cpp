@@ -118,22 +118,18 @@ void dump_table(const DumpOptions& options) {
 
 }  // namespace
 
-namespace {
-
-Heatmap figure_of_tensor(const DumpOptions& options) {
+Heatmap chosen_heatmap(const DumpOptions& options) {
   io::FrameReader reader(options.input);
-  std::optional<Heatmap> figure;
+  std::optional<Heatmap> map;
   visit_single(
       options, reader, complete_for_picture, "a picture",
-      [&](const TensorMap& frame, const Slice& slice) { figure = heatmap_of(frame, slice, options.figure); });
-  return *figure;
+      [&](const TensorMap& frame, const Slice& slice) { map = heatmap_of(frame, slice, options.figure); });
+  return *map;
 }
-
-}  // namespace
 
 void dump_figure(const DumpOptions& options) {
   const Heatmap figure = options.table ? heatmap_of_table(read_columns(options.input, ""), options.figure)
-                                       : figure_of_tensor(options);
+                                       : chosen_heatmap(options);
   write_drawing(options, {[&](PictureFormat format) { return draw_heatmap(figure, format); },
                           [&](const Terminal& terminal) { return draw_on_terminal(figure, terminal); }});
 }

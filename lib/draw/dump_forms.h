@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "draw/dump.h"
+#include "draw/heatmap.h"
 #include "draw/walk.h"
 
 namespace heed::draw {
@@ -36,5 +37,7 @@ void visit_single(const DumpOptions& options, io::FrameReader& reader, const Com
                   const std::function<void(const TensorMap& frame, const Slice& slice)>& visit);
 Slice single_slice(const DumpOptions& options, io::FrameReader& reader, const CompleteChoices& complete,
                    const std::string& what);
+/// What is chosen, as the heat map of a picture.
+Heatmap chosen_heatmap(const DumpOptions& options);
 
 }  // namespace heed::draw

@@ -1,6 +1,5 @@
 // viz-dump --arcs and --top with --bars: words and their numbers as pictures.
 #include <algorithm>
-#include <optional>
 
 #include "base/error.h"
 #include "draw/arcs.h"
@@ -44,14 +43,10 @@ Arcs arcs_from(const DumpOptions& options, Heatmap map) {
 }  // namespace
 
 void dump_arcs(const DumpOptions& options) {
-  io::FrameReader reader(options.input);
-  std::optional<Heatmap> map;
-  visit_single(
-      options, reader, complete_for_picture, "a picture",
-      [&](const TensorMap& frame, const Slice& slice) { map = heatmap_of(frame, slice, options.figure); });
-  if (map->range.low < 0)
+  Heatmap map = chosen_heatmap(options);
+  if (map.range.low < 0)
     fail("arcs draw weights from 0 upwards, and there are negative values: try --heatmap");
-  const Arcs arcs = arcs_from(options, std::move(*map));
+  const Arcs arcs = arcs_from(options, std::move(map));
   write_drawing(options, {[&](PictureFormat format) { return draw_arcs(arcs, format); },
                           [&](const Terminal& terminal) { return draw_on_terminal(arcs, terminal); }});
 }

@@ -96,6 +96,24 @@ AttentionBoxes add_attention(Graph& graph, std::size_t states, const std::string
 
 const std::string kAlign = "decoder/layer_0/cross_attention/";
 
+/// The decoder that looks before it steps, in lane 3: its state and what a word is chosen by.
+void add_decoder(Graph& graph, const ModelShapes& model, const AttentionBoxes& attention,
+                 const std::string& state_name, const std::string& readout_name,
+                 const std::string& readout_shape) {
+  const std::size_t embedded = add_last_word(graph, model, 3);
+  const std::size_t state =
+      graph.add(3, cell_of(model) + ": state " + state_name, Kind::recurrent,
+                {"[" + model.text("d_hidden") + "]"}, graph.nodes[attention.context].row);
+  const std::size_t readout = graph.add(3, readout_name, Kind::linear, {readout_shape});
+  graph.connect(attention.context, state);
+  graph.connect(attention.context, readout);
+  graph.connect(embedded, state);
+  graph.connect(state, readout);
+  graph.connect(state, attention.scores, Way::back);
+  graph.connect(embedded, readout, Way::skip);
+  add_output(graph, model, 3, readout);
+}
+
 }  // namespace
 
 Graph bahdanau_graph(const ModelShapes& model) {
@@ -108,18 +126,8 @@ Graph bahdanau_graph(const ModelShapes& model) {
       add_attention(graph, states, "scores e_ij = v\u00b7tanh(W s_i-1 + U h_j)",
                     {"W " + model.shape(kAlign + "query/weight"), "U " + model.shape(kAlign + "key/weight")},
                     "context c_i = \u03a3 \u03b1_ij h_j");
-  const std::size_t embedded = add_last_word(graph, model, 3);
-  const std::size_t state = graph.add(3, cell_of(model) + ": state s_i", Kind::recurrent,
-                                      {"[" + hidden + "]"}, graph.nodes[attention.context].row);
-  const std::size_t readout =
-      graph.add(3, "maxout of s_i, y_i-1, c_i", Kind::linear, {model.shape("decoder/readout/state/weight")});
-  graph.connect(attention.context, state);
-  graph.connect(attention.context, readout);
-  graph.connect(embedded, state);
-  graph.connect(state, readout);
-  graph.connect(state, attention.scores, Way::back);
-  graph.connect(embedded, readout, Way::skip);
-  add_output(graph, model, 3, readout);
+  add_decoder(graph, model, attention, "s_i", "maxout of s_i, y_i-1, c_i",
+              model.shape("decoder/readout/state/weight"));
   return graph;
 }
 
@@ -135,18 +143,8 @@ Graph xu_graph(const ModelShapes& model) {
                     {"W " + model.shape(kAlign + "query/weight"), "U " + model.shape(kAlign + "key/weight")},
                     concat("context z_i = ", gate ? "\u03b2_i " : "",
                            drawn ? "a_j of the one j drawn" : "\u03a3 \u03b1_ij a_j"));
-  const std::size_t embedded = add_last_word(graph, model, 3);
-  const std::size_t state = graph.add(3, cell_of(model) + ": state h_i", Kind::recurrent,
-                                      {"[" + hidden + "]"}, graph.nodes[attention.context].row);
-  const std::size_t readout = graph.add(3, "sum of y_i-1, L h_i, L' z_i", Kind::linear,
-                                        {"L " + model.shape("decoder/readout/state/weight")});
-  graph.connect(attention.context, state);
-  graph.connect(attention.context, readout);
-  graph.connect(embedded, state);
-  graph.connect(state, readout);
-  graph.connect(state, attention.scores, Way::back);
-  graph.connect(embedded, readout, Way::skip);
-  add_output(graph, model, 3, readout);
+  add_decoder(graph, model, attention, "h_i", "sum of y_i-1, L h_i, L' z_i",
+              "L " + model.shape("decoder/readout/state/weight"));
   return graph;
 }
 

@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "draw/values.h"
+#include "text/vocabulary.h"
 
 namespace heed::draw {
 namespace {
@@ -23,10 +24,6 @@ Marks marks_of(const std::vector<std::string>& pieces) {
   return Marks::none;
 }
 
-bool is_special(const std::string& piece) {
-  return piece == "<pad>" || piece == "<unk>" || piece == "<s>" || piece == "</s>";
-}
-
 /// What the piece adds to its word.
 std::string text_of(const std::string& piece, Marks marks) {
   if (marks == Marks::begin && piece.size() > kSpace.size() && piece.starts_with(kSpace)) {
@@ -44,7 +41,9 @@ std::string text_of(const std::string& piece, Marks marks) {
 }
 
 bool begins_word(const std::vector<std::string>& pieces, std::size_t i, Marks marks) {
-  if (i == 0 || marks == Marks::none || is_special(pieces[i]) || is_special(pieces[i - 1])) return true;
+  if (i == 0 || marks == Marks::none || text::is_special_piece(pieces[i]) ||
+      text::is_special_piece(pieces[i - 1]))
+    return true;
   if (marks == Marks::begin) return pieces[i].starts_with(kSpace);
   return !pieces[i - 1].ends_with(kGoesOn);
 }

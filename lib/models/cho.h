@@ -31,8 +31,6 @@ namespace heed {
 struct ChoConfig : RecurrentOptions {
   static constexpr const char* kArchitecture = "cho";
 
-  std::int64_t source_vocab_size = 0;
-  std::int64_t target_vocab_size = 0;
   std::int64_t d_embedding = 100;
   std::int64_t d_hidden = 1000;
   std::int64_t d_maxout = 500;

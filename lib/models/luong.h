@@ -28,8 +28,6 @@ namespace heed {
 
 struct LuongConfig : RecurrentOptions {
   static constexpr const char* kArchitecture = "luong";
-  std::int64_t source_vocab_size = 0;
-  std::int64_t target_vocab_size = 0;
   std::int64_t d_embedding = 1000;
   std::int64_t d_hidden = 1000;
   std::int64_t n_layers = 4;

@@ -7,6 +7,8 @@
 namespace heed {
 
 struct RecurrentOptions {
+  std::int64_t source_vocab_size = 0;
+  std::int64_t target_vocab_size = 0;
   bool peepholes = false;
   bool layer_norm = false;
   bool learned_start = false;

@@ -40,8 +40,6 @@ namespace heed {
 struct XuConfig : RecurrentOptions {
   static constexpr const char* kArchitecture = "xu";
 
-  std::int64_t source_vocab_size = 0;
-  std::int64_t target_vocab_size = 0;
   std::int64_t d_embedding = 512;
   std::int64_t d_hidden = 1000;
   std::int64_t d_align = 512;

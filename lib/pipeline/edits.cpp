@@ -52,11 +52,6 @@ Selection3 selection(const std::vector<std::int64_t>& numbers, bool one_is_head)
   return chosen;
 }
 
-/// The value's name in front of "@...", when that is no selection.
-std::string before_selection(const std::string& text) {
-  return text.substr(0, text.rfind('@'));
-}
-
 bool agree(std::int64_t chosen, std::int64_t index) {
   return chosen < 0 || chosen == index;
 }
@@ -103,7 +98,7 @@ void Edits::add(Edit::Kind kind, const char* option, const std::string& text,
   const auto value =
       std::find_if(values.begin(), values.end(), [&](const NamedValue& v) { return v.name == edit.name; });
   if (value == values.end()) {
-    const std::string name = before_selection(edit.name);
+    const std::string name = edit.name.substr(0, edit.name.rfind('@'));  // of "NAME@" and no selection
     if (std::any_of(values.begin(), values.end(), [&](const NamedValue& v) { return v.name == name; }))
       fail_form(option, text, form);
     fail<UsageError>(edit.text,

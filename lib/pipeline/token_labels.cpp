@@ -31,4 +31,13 @@ Pieces pieces_of(const TensorMap& frame, const text::Tokenizer& tokenizer, const
   return packed == rows ? pieces : Pieces{};
 }
 
+Pieces shifted_right(Pieces pieces, const text::Tokenizer& tokenizer) {
+  for (auto& sentence : pieces) {
+    if (sentence.empty()) continue;
+    sentence.pop_back();
+    sentence.insert(sentence.begin(), tokenizer.piece(text::bos_id));
+  }
+  return pieces;
+}
+
 }  // namespace heed

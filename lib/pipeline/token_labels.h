@@ -18,4 +18,7 @@ Tensor token_labels(const Pieces& pieces, const std::string& dim, std::int64_t w
 /// The pieces of the frame's /tokens; none when they are not there, or not those of the rows.
 Pieces pieces_of(const TensorMap& frame, const text::Tokenizer& tokenizer, const Packing& rows);
 
+/// What a decoder reads while it produces these: <s>, then all but the last.
+Pieces shifted_right(Pieces pieces, const text::Tokenizer& tokenizer);
+
 }  // namespace heed

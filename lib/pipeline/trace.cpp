@@ -16,15 +16,6 @@ const Packing& packing(const TraceFrame::Sides& sides, bool source) {
   return source ? sides.source : sides.target;
 }
 
-/// What the decoder reads while it produces these.
-Pieces shifted(Pieces pieces, const std::string& bos) {
-  for (auto& sentence : pieces) {
-    sentence.insert(sentence.begin(), bos);
-    sentence.pop_back();
-  }
-  return pieces;
-}
-
 }  // namespace
 
 std::vector<NamedValue> matching(const std::vector<NamedValue>& values,
@@ -160,7 +151,7 @@ void TraceFrame::label(TensorMap& map, const Value& value) const {
       map.add(group + "key_token", token_labels(sides_.source_tokens, "key", keys.longest()));
     if (!v.keys_of_source && !tokens.empty())
       map.add(group + "key_token",
-              token_labels(shifted(tokens, sides_.target_tokenizer->piece(kBos)), "key", keys.longest()));
+              token_labels(shifted_right(tokens, *sides_.target_tokenizer), "key", keys.longest()));
     return;
   }
   if (v.once) return;

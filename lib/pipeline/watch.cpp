@@ -23,13 +23,17 @@ void WatchConfig::check(const std::string& output) const {
 
 Watch::Watch(const WatchConfig& config, const LoadedModel& loaded, const Stages& stages,
              const io::WriteOptions& write, std::uint64_t seed)
-    : loaded_(loaded), edits_(config.edits, names(config, *loaded.model, stages), seed) {
+    : Watch(config, loaded, names(config, *loaded.model, stages), write, seed) {}
+
+Watch::Watch(const WatchConfig& config, const LoadedModel& loaded, const std::vector<NamedValue>& values,
+             const io::WriteOptions& write, std::uint64_t seed)
+    : loaded_(loaded), edits_(config.edits, values, seed) {
   if (config.trace.empty()) {
     if (!config.filters.empty() || config.top > 0)
       fail<UsageError>(config.top > 0 ? "--trace-top" : "--trace-filter", " needs --trace FILE");
     return;
   }
-  trace_.emplace(config.trace, write, names(config, *loaded.model, stages), config.filters, config.top);
+  trace_.emplace(config.trace, write, values, config.filters, config.top);
 }
 
 void Watch::begin(const TensorMap& frame, const Packing& rows, Side side) {

@@ -67,6 +67,9 @@ class Watch {
  private:
   friend class WatchedPass;
 
+  Watch(const WatchConfig& config, const LoadedModel& loaded, const std::vector<NamedValue>& values,
+        const io::WriteOptions& write, std::uint64_t seed);
+
   const LoadedModel& loaded_;
   Edits edits_;
   std::optional<TraceWriter> trace_;
