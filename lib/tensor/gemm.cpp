@@ -20,32 +20,58 @@ struct Kernels {
   bool small_matrix;
 };
 
-enum class Processor { other, amd, intel_avx512 };
+/// Whose measured rule decides between the two below.
+enum class Processor { other, amd, avx512 };
 
-Processor processor() {
 #if defined(__x86_64__)
-  unsigned eax = 0, vendor[3] = {};
-  if (!__get_cpuid(0, &eax, &vendor[0], &vendor[2], &vendor[1])) return Processor::other;
-  const std::string name(reinterpret_cast<const char*>(vendor), sizeof vendor);
-  if (name == "AuthenticAMD") return Processor::amd;
-  const bool avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq");
-  if (name == "GenuineIntel" && avx512) return Processor::intel_avx512;
-#endif
-  return Processor::other;
+bool is_from(const char* vendor) {
+  unsigned eax = 0, name[3] = {};
+  return __get_cpuid(0, &eax, &name[0], &name[2], &name[1]) &&
+         std::string(reinterpret_cast<const char*>(name), sizeof name) == vendor;
 }
+bool has_avx2() {
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+}
+bool has_avx512() {
+  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
+}
+#else
+bool is_from(const char*) {
+  return false;
+}
+bool has_avx2() {
+  return false;
+}
+bool has_avx512() {
+  return false;
+}
+#endif
 
 struct KernelTable {
-  Processor processor = heed::processor();
+  Processor processor = Processor::other;
   Kernels unpacked{"own+sup", nullptr, true};
   Kernels packed{"own", nullptr, false};
 
   KernelTable() {
     bli_init();
     bli_error_checking_level_set(BLIS_NO_ERROR_CHECKING);  // gemm checks; BLIS would abort
-    if (processor != Processor::intel_avx512) return;
-    if (cntx_t* skx = bli_gks_lookup_nat_cntx(BLIS_ARCH_SKX)) packed = {"skx", skx, false};
-    if (cntx_t* haswell = bli_gks_lookup_nat_cntx(BLIS_ARCH_HASWELL))
+    // BLIS 0.9 takes a processor that is younger than itself, such as Zen 5, for one without any SIMD, and
+    // overlooks AVX-512 on most of Intel's.
+    const bool unknown = bli_arch_query_id() == BLIS_ARCH_GENERIC;
+    cntx_t* haswell = has_avx2() ? bli_gks_lookup_nat_cntx(BLIS_ARCH_HASWELL) : nullptr;
+    cntx_t* skx = has_avx512() ? bli_gks_lookup_nat_cntx(BLIS_ARCH_SKX) : nullptr;
+    if (haswell && skx && (unknown || is_from("GenuineIntel"))) {
+      processor = Processor::avx512;
       unpacked = {"haswell+sup", haswell, true};
+      packed = {"skx", skx, false};
+    } else if (is_from("AuthenticAMD")) {
+      processor = Processor::amd;
+    }
+    if (unknown && haswell && !skx) {
+      unpacked = {"haswell+sup", haswell, true};
+      packed = {"haswell", haswell, false};
+    }
   }
 };
 
@@ -59,11 +85,13 @@ const KernelTable& kernel_table() {
 ///   AMD Zen 4, a' b:    [80, 128, 128] 83 : 69, [512, 128, 2048] 64 : 85, [2048, 384, 128] 63 : 99
 ///   AMD Zen 4, a b':    [80, 10000, 128] 76 : 72, [128, 512, 2048] 33 : 81, [2048, 512, 128] 83 : 107
 ///   Intel Xeon AVX-512: [32, 32, 64] 67 : 28, [4, 512, 512] 68 : 20, [1024, 1024, 1024] 99 : 150
+///   AMD Zen 5:          [32, 32, 64] 71 : 33, [4, 512, 512] 72 : 30, [1024, 1024, 1024] 109 : 192,
+///                       [2048, 512, 128] 110 : 214, [80, 128, 128] 111 : 146; by BLIS's own choice 20 to 37
 bool packing_pays(Processor processor, std::int64_t m, std::int64_t n, std::int64_t k, bool transposed) {
   switch (processor) {
     case Processor::amd:
       return transposed ? m >= 100 : m >= 512 && n > 256;
-    case Processor::intel_avx512:
+    case Processor::avx512:
       return std::min({m, n, k}) >= 32 && m * n * k >= std::int64_t{1} << 20;
     case Processor::other:
       break;
@@ -111,13 +139,15 @@ void product(const Kernels& kernels, double alpha, const Matrix<const double>& a
 }
 void matrix_vector(float alpha, const Matrix<const float>& a, const float* x, std::int64_t x_stride,
                    float beta, float* y, std::int64_t y_stride) {
-  bli_sgemv(BLIS_NO_TRANSPOSE, BLIS_NO_CONJUGATE, a.rows, a.cols, &alpha, const_cast<float*>(a.data),
-            a.row_stride, a.col_stride, const_cast<float*>(x), x_stride, &beta, y, y_stride);
+  bli_sgemv_ex(BLIS_NO_TRANSPOSE, BLIS_NO_CONJUGATE, a.rows, a.cols, &alpha, const_cast<float*>(a.data),
+               a.row_stride, a.col_stride, const_cast<float*>(x), x_stride, &beta, y, y_stride,
+               kernel_table().unpacked.context, nullptr);
 }
 void matrix_vector(double alpha, const Matrix<const double>& a, const double* x, std::int64_t x_stride,
                    double beta, double* y, std::int64_t y_stride) {
-  bli_dgemv(BLIS_NO_TRANSPOSE, BLIS_NO_CONJUGATE, a.rows, a.cols, &alpha, const_cast<double*>(a.data),
-            a.row_stride, a.col_stride, const_cast<double*>(x), x_stride, &beta, y, y_stride);
+  bli_dgemv_ex(BLIS_NO_TRANSPOSE, BLIS_NO_CONJUGATE, a.rows, a.cols, &alpha, const_cast<double*>(a.data),
+               a.row_stride, a.col_stride, const_cast<double*>(x), x_stride, &beta, y, y_stride,
+               kernel_table().unpacked.context, nullptr);
 }
 
 template <class T>
