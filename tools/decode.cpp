@@ -14,7 +14,8 @@ int main(int argc, char** argv) {
   return cli::run_tool(
       "decode", "Translate encoded sentences, or score given translations.", argc, argv,
       [&](cli::Tool& tool) {
-        tool.input(paths.input, "encoder states: frames of encode", {"--trace-list"});
+        tool.input(paths.input, "encoder states: frames of encode; with --align also attention that was kept",
+                   {"--trace-list"});
         tool.output(paths.output);
         tool.tensors(paths.write);
         tool.model(paths.model);
@@ -22,6 +23,8 @@ int main(int argc, char** argv) {
                     "score these translations instead, a line for each sentence");
         tool.option("--attention FILE", paths.attention,
                     "also write the attention of every layer and head to this file");
+        tool.option("--align-gold FILE", paths.align_gold,
+                    "gold links, a line for each sentence (0-0 1-2 2p1), for --align-head best");
         tool.bind(config);
         looks.watch.declare(tool, true);
         tool.option("--saliency FILE", paths.saliency,
@@ -44,6 +47,7 @@ int main(int argc, char** argv) {
             "tokenize -m model.h5 < a.en | embed -m model.h5 | encode -m model.h5 | decode -m model.h5 > "
             "a.fr");
         tool.example("decode -m model.h5 encoded.h5 --beam 5 --n-best 3 --attention attention.h5");
+        tool.example("decode -m model.h5 attention.h5 --align --align-layer 2 --align-head 3 > links");
         tool.example("decode -m model.h5 encoded.h5 --ablate decoder/layer_0/cross_attention/context@1");
         tool.example("decode -m model.h5 encoded.h5 --force a.fr --trace trace.h5 --saliency saliency.h5");
         tool.on_run([&] {

@@ -3,10 +3,15 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "io/text_writer.h"
 #include "tensor/tensor_map.h"
+#include "text/alignment_error.h"
+#include "text/line_reader.h"
+#include "text/tokenizer.h"
 
 namespace heed {
 
@@ -15,11 +20,50 @@ struct WordNumbers {
   std::vector<std::int32_t> source, target;
 };
 
-/// The links of each sentence, one line each: every target piece is linked to the source piece that decoder
-/// layer `layer` looks at most, heads averaged, or to none when it looks at no word, and pieces stand for
-/// their words. `weights` f32 (sentence,
-/// layer, head, query, key) as in /attention_cross. Throws UsageError when there is no such layer.
-std::vector<std::string> pharaoh_links(const Tensor& weights, std::int64_t layer,
+/// The words of the pieces, and those of attention that was kept: of the best-ranked translations, by
+/// /attention_cross/query_token and key_token. Throws Error when these labels are not there or do not fit.
+WordNumbers word_numbers(const text::Tokenizer& source, const std::vector<std::int32_t>& source_ids,
+                         const text::Tokenizer& target, const std::vector<std::int32_t>& target_ids);
+std::vector<WordNumbers> word_numbers(const TensorMap& attention, const text::Tokenizer& source,
+                                      const text::Tokenizer& target);
+
+/// The heads that links are read from.
+struct HeadChoice {
+  std::int64_t layer = -1;    ///< -1: the last but one; for "best" every one
+  std::string head = "mean";  ///< "mean" of the layer's, "best" by the gold links, or a number
+  std::string gold;           ///< file of gold links, a line for each sentence
+};
+
+/// The links of each sentence, one line each: every target piece is linked to the source piece that it looks
+/// at most, or to none when it looks at no word, and pieces stand for their words. `weights` f32 (sentence,
+/// [rank,] layer, head, query, key) as in /attention_cross; `head` -1: the layer's mean. Throws UsageError
+/// when there is no such layer or head.
+std::vector<std::string> pharaoh_links(const Tensor& weights, std::int64_t layer, std::int64_t head,
                                        const std::vector<WordNumbers>& words);
+
+/// Writes the links of frame after frame; those of the best head only at the end, when it is known.
+class Aligner {
+ public:
+  /// Throws UsageError when the choice is not one.
+  Aligner(const HeadChoice& choice, io::TextWriter& lines);
+
+  void add(const Tensor& weights, const std::vector<WordNumbers>& words);
+  /// Throws Error when the gold links are of another text.
+  void finish();
+
+ private:
+  struct Candidate {
+    std::int64_t layer, head;
+    std::string lines;
+    text::AlignmentError error;
+  };
+  void compare(const Tensor& weights, const std::vector<WordNumbers>& words);
+
+  HeadChoice choice_;
+  std::int64_t head_ = -1;
+  io::TextWriter& lines_;
+  std::optional<text::LineReader> gold_;
+  std::vector<Candidate> candidates_;
+};
 
 }  // namespace heed

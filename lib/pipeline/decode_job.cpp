@@ -12,6 +12,7 @@
 #include "pipeline/frames.h"
 #include "pipeline/saliency_writer.h"
 #include "pipeline/targets.h"
+#include "pipeline/token_labels.h"
 #include "text/token_map.h"
 
 namespace heed {
@@ -71,8 +72,7 @@ std::string scored_text(const Results& results, const text::Tokenizer& tokenizer
 }
 
 /// Pieces as labels, str (sentence, [rank,] <dim>), padded with "".
-Tensor piece_labels(const std::vector<std::vector<std::vector<std::string>>>& pieces, const std::string& dim,
-                    bool ranked) {
+Tensor piece_labels(const std::vector<Pieces>& pieces, const std::string& dim, bool ranked) {
   std::size_t ranks = 1, longest = 1;
   for (const auto& list : pieces) {
     ranks = std::max(ranks, list.size());
@@ -101,8 +101,6 @@ class DecodeJob {
         options_(translate_options(config, seed)),
         loaded_(load_model(paths.model)),
         watch_(looks.watch, loaded_, decoder_stages(), paths.write, seed) {
-    if (config.align_layer < -1)
-      fail<UsageError>("--align-layer is ", config.align_layer, ", wanted a layer from 0 on, or -1");
     if (!paths.force.empty() && (config.sample || config.n_best > 1)) {
       fail<UsageError>("--force scores one given translation: it does not go with --sample or --n-best");
     }
@@ -121,6 +119,11 @@ class DecodeJob {
     } else {
       lines_.emplace(paths.output);
     }
+    if (config.align) {
+      aligner_.emplace(HeadChoice{config.align_layer, config.align_head, paths.align_gold}, *lines_);
+    } else if (config.align_layer != -1 || config.align_head != "mean" || !paths.align_gold.empty()) {
+      fail<UsageError>("--align-layer, --align-head and --align-gold need --align");
+    }
     if (!paths.attention.empty()) attention_.emplace(paths.attention, paths.write);
     if (!paths.saliency.empty())
       saliency_.emplace(looks.saliency, paths.saliency, paths.write, loaded_, threads);
@@ -133,6 +136,10 @@ class DecodeJob {
     TensorMap frame;
     while (reader.next(frame)) {
       claim_for_model(frame, reader.name(), loaded_, paths_.model);
+      if (is_kept_attention(frame, reader.name())) {
+        aligner_->add(frame.at("attention_cross/weights"), kept_words(frame, reader.name()));
+        continue;
+      }
       const Input input = read_input(frame, reader.name());
       watch_.begin(frame, input.memory.rows);
       const Results results = search(input.memory);
@@ -142,6 +149,7 @@ class DecodeJob {
     }
     if (targets_) targets_->expect_end();
     watch_.finish();
+    if (aligner_) aligner_->finish();
     if (lines_) lines_->finish();
     if (tensors_) tensors_->finish();
     if (attention_) attention_->finish();
@@ -155,11 +163,26 @@ class DecodeJob {
     std::vector<std::vector<std::int32_t>> source;  ///< ids, when attention needs them and /tokens is there
   };
 
+  /// A frame that an earlier run kept by --attention, with nothing to decode.
+  bool is_kept_attention(const TensorMap& frame, const std::string& name) const {
+    if (!frame.contains("attention_cross/weights") || frame.contains("encoder/states")) return false;
+    if (!aligner_ || targets_ || attention_ || saliency_ || watch_.traces() || watch_.edits())
+      fail(name, ": holds attention that was kept, no /encoder: it can be read by --align, and by viz-dump");
+    return true;
+  }
+  std::vector<WordNumbers> kept_words(const TensorMap& frame, const std::string& name) const {
+    try {
+      return word_numbers(frame, loaded_.source, loaded_.target);
+    } catch (const Error& e) {
+      fail(name, ":", e.what());
+    }
+  }
+
   /// Errors in the frame name the input.
   Input read_input(const TensorMap& frame, const std::string& name) const {
     try {
       Input input{memory_of(frame, *loaded_.model), {}};
-      if (config_.align || (attention_ && frame.contains("tokens/ids"))) {
+      if (aligner_ || (attention_ && frame.contains("tokens/ids"))) {
         input.source = text::sentence_ids(frame, loaded_.source);
         expect_lengths(input);
       }
@@ -214,10 +237,14 @@ class DecodeJob {
       for (const Hypothesis& h : list) cut_ += !h.finished;
     }
     TensorMap attention;
-    if (attention_ || config_.align)
+    if (attention_ || aligner_)
       attention = decoder_attention(*loaded_.model, input.memory, results, threads_, &watch_);
-    if (config_.align) {
-      lines_->write(alignments(attention, input, results));
+    if (aligner_) {
+      std::vector<WordNumbers> words;
+      for (std::size_t s = 0; s < results.size(); ++s)
+        words.push_back(
+            word_numbers(loaded_.source, input.source[s], loaded_.target, results[s].front().ids));
+      aligner_->add(attention.at("attention_cross/weights"), words);
     } else if (lines_) {
       lines_->write(targets_ ? scored_text(results, loaded_.target)
                              : translated_text(results, sentences_, config_.n_best > 1, loaded_.target));
@@ -236,32 +263,8 @@ class DecodeJob {
     attention_->write(attention);
   }
 
-  std::string alignments(const TensorMap& attention, const Input& input, const Results& results) const {
-    std::vector<WordNumbers> words;
-    for (std::size_t s = 0; s < results.size(); ++s) {
-      words.push_back(
-          {words_of(loaded_.source, input.source[s]), words_of(loaded_.target, results[s].front().ids)});
-    }
-    const std::int64_t layer =
-        config_.align_layer >= 0
-            ? config_.align_layer
-            : std::max<std::int64_t>(attention.at("attention_cross/weights").shape()[1] - 2, 0);
-    std::string text;
-    for (const std::string& line : pharaoh_links(attention.at("attention_cross/weights"), layer, words))
-      text += line + "\n";
-    return text;
-  }
-
-  /// The word number of each piece, without the final </s>.
-  static std::vector<std::int32_t> words_of(const text::Tokenizer& tokenizer,
-                                            const std::vector<std::int32_t>& ids) {
-    std::vector<std::int32_t> words = tokenizer.word_of(ids);
-    if (!ids.empty() && ids.back() == kEos) words.pop_back();
-    return words;
-  }
-
   Tensor texts(const Results& results) const {
-    std::vector<std::vector<std::vector<std::string>>> all;
+    std::vector<Pieces> all;
     for (const auto& list : results) {
       all.emplace_back();
       for (const Hypothesis& h : list) all.back().push_back({loaded_.target.decode(h.ids)});
@@ -274,7 +277,7 @@ class DecodeJob {
 
   void add_labels(TensorMap& map, const Input& input, const Results& results) const {
     bool ranked = false;
-    std::vector<std::vector<std::vector<std::string>>> query, key;
+    std::vector<Pieces> query, key;
     for (const auto& list : results) {
       query.emplace_back();
       ranked = ranked || list.size() > 1;
@@ -283,23 +286,12 @@ class DecodeJob {
     map.add("attention_cross/query_token", piece_labels(query, "query", ranked));
     if (map.contains("attention_decoder/weights")) {
       map.add("attention_decoder/query_token", piece_labels(query, "query", ranked));
-      map.add("attention_decoder/key_token", piece_labels(shifted(query), "key", ranked));
+      std::vector<Pieces> read = query;
+      for (Pieces& list : read) list = shifted_right(std::move(list), loaded_.target);
+      map.add("attention_decoder/key_token", piece_labels(read, "key", ranked));
     }
     for (const auto& ids : input.source) key.push_back({loaded_.source.pieces(ids)});
     if (!key.empty()) map.add("attention_cross/key_token", piece_labels(key, "key", false));
-  }
-
-  /// What the decoder reads at each step: bos, then the tokens before.
-  static std::vector<std::vector<std::vector<std::string>>> shifted(
-      std::vector<std::vector<std::vector<std::string>>> pieces) {
-    for (auto& list : pieces) {
-      for (auto& one : list) {
-        if (one.empty()) continue;
-        one.pop_back();
-        one.insert(one.begin(), "<s>");
-      }
-    }
-    return pieces;
   }
 
   const DecodeConfig& config_;
@@ -310,6 +302,7 @@ class DecodeJob {
   Watch watch_;
   std::optional<Targets> targets_;
   std::optional<io::TextWriter> lines_;
+  std::optional<Aligner> aligner_;
   std::optional<io::FrameWriter> tensors_, attention_;
   std::optional<SaliencyWriter> saliency_;
   std::int64_t sentences_ = 0, cut_ = 0;

@@ -22,6 +22,7 @@ struct DecodeConfig {
   double top_p = 1;
   bool align = false;
   std::int64_t align_layer = -1;
+  std::string align_head = "mean";
   std::int64_t batch = 64;
 
   template <class Self, class Visit>
@@ -38,7 +39,10 @@ struct DecodeConfig {
     field("top_p", self.top_p, "sample among the likeliest words that together reach P");
     field("align", self.align,
           "write word alignments (Pharaoh: source-target, from 0) instead of the translations");
-    field("align_layer", self.align_layer, "decoder layer that they are read from; -1: the last but one");
+    field("align_layer", self.align_layer,
+          "decoder layer that they are read from; -1: the last but one, or any for the best head");
+    field("align_head", self.align_head,
+          "mean of the layer's heads, one of them (from 0), or the best by --align-gold");
     field("batch", self.batch, "sentences per frame when INPUT is a file");
   }
 };
@@ -48,6 +52,7 @@ struct DecodePaths {
   std::string force;       ///< translations to score instead of searching; empty: search
   std::string attention;   ///< where the attention goes; empty: nowhere
   std::string saliency;    ///< likewise
+  std::string align_gold;  ///< links by which the best head is chosen
   io::WriteOptions write;  ///< of every file that is written
 };
 
