@@ -32,17 +32,14 @@ int main(int argc, char** argv) {
         tool.bind(looks.saliency);
         tool.describe(
             "--trace and --saliency look at the given translation (--force) or at the best one found, in a "
-            "pass of "
-            "its own that reads it word by word; --patch and the like act in the search too, as far as the "
-            "patch is long.\n"
+            "pass of its own that reads it word by word; --patch and the like act in the search too, as far "
+            "as the patch is long.\n"
             "\n"
             "With hard attention (xu) the decoder looks at the likeliest source word in each step. Scores, "
-            "also "
-            "those of --force, are then log p(translation | these words), not the log-probability over all "
-            "words that it could look at. --sample draws the word looked at from the same seed: from the "
+            "also those of --force, are then log p(translation | these words), not the log-probability over "
+            "all words that it could look at. --sample draws the word looked at from the same seed: from the "
             "attention as it is, whatever --temperature, --top-k and --top-p; --attention, --align and "
-            "--trace "
-            "show what was drawn, --saliency the likeliest.");
+            "--trace show what was drawn, --saliency the likeliest.");
         tool.example(
             "tokenize -m model.h5 < a.en | embed -m model.h5 | encode -m model.h5 | decode -m model.h5 > "
             "a.fr");

@@ -18,8 +18,7 @@ int main(int argc, char** argv) {
                     "what it should be; repeat for several references");
         tool.option("--alignments GOLD", command.alignments,
                     "compare INPUT, links as `decode --align` prints them, with these: error rate, "
-                    "precision, recall; "
-                    "0-0 is a sure link, 0p0 or 0?0 a possible one, words counted from 0");
+                    "precision, recall; 0-0 is a sure link, 0p0 or 0?0 a possible one, words counted from 0");
         tool.option("--metric NAME", command.metric, "what to compute",
                     heed::cli::one_of({"bleu", "chrf", "all"}));
         tool.bind(command.bleu);

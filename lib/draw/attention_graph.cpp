@@ -81,8 +81,7 @@ Graph steps_graph(const TensorMap& map, const std::string& name) {
   if (!scores || !weights) {
     fail(
         "a graph is drawn of a model file, or of the stages of an attention (attend --steps): there is "
-        "neither "
-        "/model/config nor /",
+        "neither /model/config nor /",
         escaped(group), "/scores");
   }
   Graph graph;

@@ -130,8 +130,7 @@ Heatmap heatmap_of(const TensorMap& map, const Slice& slice, const FigureOptions
   if (rank > 4) {
     fail("/", escaped(slice.name), ": ", rank,
          " dimensions are left, a picture shows two (or a map for each of a third, a grid of a fourth): "
-         "choose by --slice "
-         "dim=index");
+         "choose by --slice dim=index");
   }
   Heatmap figure;
   figure.rows = figure.columns = 1;

@@ -8,8 +8,7 @@ namespace {
 
 constexpr Preset presets[] = {
     // The model and recipe published for text-only Multi30k, 2.6 million parameters: Wu, Kong, Bi, Li, Kao:
-    // Good for
-    // misconceived reasons, ACL 2021.
+    // Good for misconceived reasons, ACL 2021.
     {"transformer-tiny", "transformer",
      R"({"n_encoder_layers": 4, "n_decoder_layers": 4, "d_model": 128, "d_ff": 256, "n_heads": 4, "dropout": 0.3})",
      R"({"learning_rate": 0.005, "schedule": "inverse-sqrt", "warmup": 2000, "beta2": 0.98, "eps": 1e-8,
@@ -33,8 +32,7 @@ constexpr Preset presets[] = {
      R"({"learning_rate": 0.002, "schedule": "inverse-sqrt", "warmup": 500, "beta2": 0.98, "eps": 1e-8,
          "clip": 1, "label_smoothing": 0.1, "batch_tokens": 1600, "patience": 10, "valid_bleu": true})"},
     // Cho et al. 2014, section 4.1 and appendix A. There 64 phrases are an update; here as many words as in
-    // 64
-    // sentences of 30.
+    // 64 sentences of 30.
     {"cho2014", "cho", R"({"d_embedding": 100, "d_hidden": 1000, "d_maxout": 500, "init": "paper"})",
      R"({"optimizer": "adadelta", "learning_rate": 1, "schedule": "constant", "warmup": 0, "beta2": 0.95,
          "eps": 1e-6, "mean_over": "sentences", "label_smoothing": 0, "batch_tokens": 1920, "patience": 10,
@@ -75,8 +73,7 @@ constexpr Preset presets[] = {
          "warmup": 0, "mean_over": "sentences", "clip": 5, "label_smoothing": 0, "batch_tokens": 3840,
          "max_epochs": 12, "valid_bleu": true})"},
     // The same for a corpus of Multi30k's size: global attention, an encoder that reads both ways. The score
-    // is
-    // concat: under Adam a product of states grows so steep that attention comes to rest on one word.
+    // is concat: under Adam a product of states grows so steep that attention comes to rest on one word.
     {"luong2015-small", "luong",
      R"({"d_embedding": 256, "d_hidden": 256, "d_attentional": 256, "n_layers": 1, "bidirectional": true,
          "reverse_source": false, "score": "concat", "d_align": 256, "init": "xavier", "dropout": 0.3,

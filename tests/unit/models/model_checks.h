@@ -173,8 +173,7 @@ class OneEdit final : public Editor<double> {
 };
 
 /// Whatever the decoder names: put back, it changes nothing; changed, the result changes, but for values
-/// named
-/// ...`without`, and the stepper changes as the whole pass does.
+/// named ...`without`, and the stepper changes as the whole pass does.
 inline void check_edits(const Model<double>& model, const std::vector<std::string>& without = {}) {
   Recording<double> recording([](const std::string&) { return true; });
   const std::vector<double> plain = logits<double>(model, kSource, kTarget, &recording);
