@@ -87,12 +87,13 @@ const KernelTable& kernel_table() {
 ///   Intel Xeon AVX-512: [32, 32, 64] 67 : 28, [4, 512, 512] 68 : 20, [1024, 1024, 1024] 99 : 150
 ///   AMD Zen 5:          [32, 32, 64] 71 : 33, [4, 512, 512] 72 : 30, [1024, 1024, 1024] 109 : 192,
 ///                       [2048, 512, 128] 110 : 214, [80, 128, 128] 111 : 146; by BLIS's own choice 20 to 37
+///   AMD Zen 5, a b':    [32, 512, 512] 106 : 72, [64, 512, 512] 105 : 111, [256, 512, 512] 117 : 184
 bool packing_pays(Processor processor, std::int64_t m, std::int64_t n, std::int64_t k, bool transposed) {
   switch (processor) {
     case Processor::amd:
       return transposed ? m >= 100 : m >= 512 && n > 256;
     case Processor::avx512:
-      return std::min({m, n, k}) >= 32 && m * n * k >= std::int64_t{1} << 20;
+      return m >= (transposed ? 64 : 32) && std::min(n, k) >= 32 && m * n * k >= std::int64_t{1} << 20;
     case Processor::other:
       break;
   }
