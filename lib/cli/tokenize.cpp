@@ -105,7 +105,7 @@ class Encoder {
 
   Sentence encode(const LineReader& reader, const std::string& line) {
     Sentence sentence{line, tokenizer_.encode_with_eos(line)};
-    unknown_ += std::count(sentence.ids.begin(), sentence.ids.end(), text::unk_id);
+    unknown_ += std::count(sentence.ids.begin(), sentence.ids.end(), kUnknown);
     pieces_ += static_cast<std::int64_t>(sentence.ids.size());
     limit(reader, sentence.ids);
     return sentence;
@@ -126,7 +126,7 @@ class Encoder {
            " (--max-length); --truncate cuts longer sentences");
     }
     ids.resize(most);
-    ids.back() = text::eos_id;
+    ids.back() = kEos;
     ++cut_;
   }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "autograd/tape.h"
+#include "base/special_ids.h"
 #include "nn/parameters.h"
 #include "nn/scope.h"
 #include "tensor/kernels.h"
@@ -19,9 +20,6 @@
 namespace heed {
 
 enum class Side { source, target };
-
-/// Ids that every vocabulary shares.
-inline constexpr std::int32_t kPad = 0, kUnknown = 1, kBos = 2, kEos = 3;
 
 /// What a decoder reads under teacher forcing: every sentence shifted right behind bos. Throws Error when one
 /// is empty.

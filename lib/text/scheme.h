@@ -20,9 +20,9 @@ namespace heed::text {
 class Scheme {
  public:
   virtual ~Scheme() = default;
-  /// The ids of a line of valid UTF-8; none is special except unk_id.
+  /// The ids of a line of valid UTF-8; none is special except kUnknown.
   virtual std::vector<std::int32_t> encode(const std::string& line) const = 0;
-  /// The text of pieces, none of which is special except unk_id.
+  /// The text of pieces, none of which is special except kUnknown.
   virtual std::string decode(std::span<const std::int32_t> ids) const = 0;
   /// Whether `piece` begins a word when it follows `before`.
   virtual bool begins_word(const std::string& before, const std::string& piece) const = 0;

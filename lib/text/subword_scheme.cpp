@@ -69,7 +69,7 @@ class SubwordScheme : public Scheme {
   /// goes.
   void push(const std::string& segment, bool final, std::vector<std::int32_t>& ids) const {
     std::int32_t id = vocabulary().id(piece_of(segment, final));
-    if (id == unk_id) {
+    if (id == kUnknown) {
       auto [left, right] = codes_.split(segment, final);
       if (!left.empty() && !right.empty()) {
         push(left, false, ids);

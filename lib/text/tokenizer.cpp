@@ -113,8 +113,8 @@ Tokenizer::Tokenizer(std::string type, bool pretokenized, SchemePtr scheme)
       digest_(compute_digest()) {}
 
 Tokenizer Tokenizer::train(const LineSource& next_line, const TrainOptions& options) {
-  if (options.vocab_size <= special_count) {
-    fail<UsageError>("vocabulary size ", options.vocab_size, " leaves no room beside the ", special_count,
+  if (options.vocab_size <= kSpecialIds) {
+    fail<UsageError>("vocabulary size ", options.vocab_size, " leaves no room beside the ", kSpecialIds,
                      " special pieces");
   }
   SchemePtr scheme;
@@ -175,7 +175,7 @@ std::vector<std::int32_t> Tokenizer::encode(const std::string& line) const {
 
 std::vector<std::int32_t> Tokenizer::encode_with_eos(const std::string& line) const {
   std::vector<std::int32_t> ids = encode(line);
-  ids.push_back(eos_id);
+  ids.push_back(kEos);
   return ids;
 }
 
@@ -183,7 +183,7 @@ std::string Tokenizer::decode(std::span<const std::int32_t> ids) const {
   std::vector<std::int32_t> kept;
   for (std::int32_t id : ids) {
     piece(id);  // refuses ids that are out of range
-    if (id != pad_id && id != bos_id && id != eos_id) kept.push_back(id);
+    if (id != kPad && id != kBos && id != kEos) kept.push_back(id);
   }
   return scheme_->decode(kept);
 }
@@ -206,8 +206,8 @@ std::vector<std::int32_t> Tokenizer::word_of(std::span<const std::int32_t> ids) 
   std::vector<std::int32_t> words;
   std::int32_t word = -1;
   for (std::size_t i = 0; i < ids.size(); ++i) {
-    bool alone = ids[i] < special_count && ids[i] != unk_id;
-    bool after_alone = i == 0 || (ids[i - 1] < special_count && ids[i - 1] != unk_id);
+    bool alone = ids[i] < kSpecialIds && ids[i] != kUnknown;
+    bool after_alone = i == 0 || (ids[i - 1] < kSpecialIds && ids[i - 1] != kUnknown);
     if (alone || after_alone || scheme_->begins_word(piece(ids[i - 1]), piece(ids[i]))) ++word;
     words.push_back(word);
   }

@@ -18,7 +18,7 @@ Vocabulary::Vocabulary() {
 }
 
 Vocabulary::Vocabulary(std::vector<std::string> pieces, const std::string& name) {
-  for (std::int32_t id = 0; id < special_count; ++id) {
+  for (std::int32_t id = 0; id < kSpecialIds; ++id) {
     std::string_view wanted = special_pieces[id];
     if (std::cmp_less_equal(pieces.size(), id) || pieces[id] != wanted) {
       fail(name, ": piece ", id, " must be ", wanted, ", got ",
@@ -42,7 +42,7 @@ void Vocabulary::add(const std::string& piece) {
 
 std::int32_t Vocabulary::id(const std::string& piece) const {
   auto it = ids_.find(piece);
-  return it == ids_.end() ? unk_id : it->second;
+  return it == ids_.end() ? kUnknown : it->second;
 }
 
 const std::string& Vocabulary::piece(std::int32_t id) const {

@@ -7,11 +7,11 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/special_ids.h"
+
 namespace heed::text {
 
-inline constexpr std::int32_t pad_id = 0, unk_id = 1, bos_id = 2, eos_id = 3;
-inline constexpr std::int32_t special_count = 4;
-inline constexpr std::string_view special_pieces[special_count] = {"<pad>", "<unk>", "<s>", "</s>"};
+inline constexpr std::string_view special_pieces[kSpecialIds] = {"<pad>", "<unk>", "<s>", "</s>"};
 
 bool is_special_piece(std::string_view piece);
 
@@ -25,7 +25,7 @@ class Vocabulary {
 
   /// Appends a piece that is not yet there.
   void add(const std::string& piece);
-  /// The id of a piece, or unk_id.
+  /// The id of a piece, or kUnknown.
   std::int32_t id(const std::string& piece) const;
   bool contains(const std::string& piece) const { return ids_.contains(piece); }
   /// The piece of an id. Throws Error when the id is out of range.

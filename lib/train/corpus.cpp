@@ -62,8 +62,8 @@ ParallelCorpus read_parallel_corpus(const std::string& source_path, const std::s
       ++corpus.skipped_empty;
       continue;
     }
-    source.push_back(text::eos_id);
-    target.push_back(text::eos_id);
+    source.push_back(kEos);
+    target.push_back(kEos);
     if (too_long(source, longest.source) || too_long(target, longest.target)) {
       ++corpus.skipped_long;
       continue;

@@ -6,6 +6,7 @@
 #include "text/token_map.h"
 #include "text/unicode.h"
 
+using namespace heed;
 using namespace heed::text;
 using heed::Error;
 using heed::TensorMap;
@@ -56,7 +57,7 @@ std::string single_spaced(const std::string& text) {
 }
 
 bool has_special(const Ids& ids) {
-  return std::any_of(ids.begin(), ids.end(), [](std::int32_t id) { return id < special_count; });
+  return std::any_of(ids.begin(), ids.end(), [](std::int32_t id) { return id < kSpecialIds; });
 }
 
 }  // namespace
@@ -88,10 +89,10 @@ BOOST_AUTO_TEST_CASE(words) {
   BOOST_TEST(tokenizer.size() == 9);
   BOOST_TEST(tokenizer.piece(4) == "the");  // 10 times
   BOOST_TEST(
-      tokenizer.encode("  the \t zebra on the ") == (Ids{4, unk_id, tokenizer.vocabulary().id("on"), 4}),
+      tokenizer.encode("  the \t zebra on the ") == (Ids{4, kUnknown, tokenizer.vocabulary().id("on"), 4}),
       boost::test_tools::per_element());
   BOOST_TEST(tokenizer.decode(tokenizer.encode("the zebra")) == "the <unk>");
-  BOOST_TEST(tokenizer.encode("zebra </s> <pad>") == (Ids{unk_id, unk_id, unk_id}),
+  BOOST_TEST(tokenizer.encode("zebra </s> <pad>") == (Ids{kUnknown, kUnknown, kUnknown}),
              boost::test_tools::per_element());
 }
 
@@ -105,8 +106,8 @@ BOOST_AUTO_TEST_CASE(words_that_spell_special_pieces_are_escaped) {
 
 BOOST_AUTO_TEST_CASE(every_sentence_ends_with_eos) {
   Tokenizer tokenizer = train("word");
-  BOOST_TEST(tokenizer.encode_with_eos("") == (Ids{eos_id}), boost::test_tools::per_element());
-  Ids framed = {bos_id, 4, eos_id, pad_id, pad_id};
+  BOOST_TEST(tokenizer.encode_with_eos("") == (Ids{kEos}), boost::test_tools::per_element());
+  Ids framed = {kBos, 4, kEos, kPad, kPad};
   BOOST_TEST(tokenizer.decode(framed) == "the");
 }
 
@@ -119,7 +120,7 @@ BOOST_AUTO_TEST_CASE(ids_out_of_range_are_refused) {
 BOOST_AUTO_TEST_CASE(bytes_that_do_not_belong_together_still_decode_to_utf8) {
   Tokenizer tokenizer = train("bpe");
   std::int32_t byte = tokenizer.vocabulary().id("<0xC3>");
-  BOOST_REQUIRE(byte != unk_id);
+  BOOST_REQUIRE(byte != kUnknown);
   BOOST_TEST(tokenizer.decode(Ids{byte}) == "\uFFFD");
 }
 
@@ -195,7 +196,7 @@ BOOST_AUTO_TEST_CASE(sentences_as_tensors) {
   auto length = map.at("tokens/length").values<std::int32_t>();
   BOOST_TEST(Ids(length.begin(), length.end()) == (Ids{3, 1, 5}), boost::test_tools::per_element());
   auto ids = map.at("tokens/ids").values<std::int32_t>();
-  BOOST_TEST(Ids(ids.begin() + 5, ids.begin() + 10) == (Ids{eos_id, 0, 0, 0, 0}),
+  BOOST_TEST(Ids(ids.begin() + 5, ids.begin() + 10) == (Ids{kEos, 0, 0, 0, 0}),
              boost::test_tools::per_element());
   BOOST_TEST(std::get<std::string>(map.groups["tokens"].attributes["side"]) == "target");
   BOOST_TEST(std::get<std::string>(map.attributes["vocabulary_digest"]) == tokenizer.digest());

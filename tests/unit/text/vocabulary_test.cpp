@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 
+using namespace heed;
 using namespace heed::text;
 using heed::Error;
 using Lines = std::vector<std::string>;
@@ -26,12 +27,12 @@ BOOST_AUTO_TEST_CASE(special_pieces_come_first) {
   Vocabulary vocabulary;
   vocabulary.add("cat");
   BOOST_TEST(vocabulary.size() == 5);
-  BOOST_TEST(vocabulary.piece(pad_id) == "<pad>");
-  BOOST_TEST(vocabulary.piece(unk_id) == "<unk>");
-  BOOST_TEST(vocabulary.piece(bos_id) == "<s>");
-  BOOST_TEST(vocabulary.piece(eos_id) == "</s>");
+  BOOST_TEST(vocabulary.piece(kPad) == "<pad>");
+  BOOST_TEST(vocabulary.piece(kUnknown) == "<unk>");
+  BOOST_TEST(vocabulary.piece(kBos) == "<s>");
+  BOOST_TEST(vocabulary.piece(kEos) == "</s>");
   BOOST_TEST(vocabulary.id("cat") == 4);
-  BOOST_TEST(vocabulary.id("dog") == unk_id);
+  BOOST_TEST(vocabulary.id("dog") == kUnknown);
 }
 
 BOOST_AUTO_TEST_CASE(only_ids_in_range_have_a_piece) {
