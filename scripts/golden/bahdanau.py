@@ -4,6 +4,7 @@ import torch
 from golden.equations import softmax
 from golden.model import BOS
 from golden.recurrent import Recurrent, add_readout, add_recurrent, embedding_shapes
+
 VARIANTS = {
     "bahdanau_gru": dict(
         cell="gru", readout_state="current", align_bias=False, d_embedding=6, d_hidden=5, d_align=7, d_maxout=4,

@@ -3,6 +3,7 @@ import torch
 
 from golden.model import BOS
 from golden.recurrent import Recurrent, add_readout, add_recurrent, embedding_shapes
+
 VARIANTS = {
     "cho_paper": dict(
         cell="gru", decoder_cell="gru-reset-after", reverse_source=False, d_embedding=4, d_hidden=6, d_maxout=5,

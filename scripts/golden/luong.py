@@ -6,6 +6,7 @@ import torch
 from golden.equations import softmax
 from golden.model import BOS
 from golden.recurrent import GATES, Recurrent, add_recurrent, embedding_shapes
+
 LUONG = dict(cell="lstm", bidirectional=False, reverse_source=True, input_feeding=True, attention="global", window=2,
              d_align=7, max_source_positions=9, d_attentional=0, d_embedding=6, d_hidden=5, n_layers=1,
              source_vocab_size=19, target_vocab_size=17)

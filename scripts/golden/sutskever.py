@@ -1,6 +1,7 @@
 """Sutskever, Vinyals, Le 2014."""
 from golden.model import BOS
 from golden.recurrent import Recurrent, add_recurrent, embedding_shapes
+
 VARIANTS = {
     "sutskever_shallow": dict(
         cell="lstm", n_layers=1, reverse_source=False, d_embedding=6, d_hidden=5, source_vocab_size=16,

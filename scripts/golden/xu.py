@@ -4,6 +4,7 @@ import torch
 from golden.equations import softmax
 from golden.model import BOS
 from golden.recurrent import Recurrent, add_recurrent, embedding_shapes
+
 VARIANTS = {
     "xu_gate": dict(
         cell="lstm", attend_to="mean", context_gate=True, doubly_stochastic=0.0, d_embedding=5, d_hidden=4, d_align=6,

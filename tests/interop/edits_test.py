@@ -1,6 +1,5 @@
 """Files made or edited by other programs come in: h5py, xarray, pipes of foreign files, other element types."""
 import io
-import subprocess
 
 from support import TensorsTest, main, require
 

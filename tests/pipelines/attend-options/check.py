@@ -1,7 +1,6 @@
 """Every option of attend without a model against reference.py, and the properties of attention.
 usage: check.py  (in a scratch directory, with attend in PATH)"""
 import subprocess
-import sys
 
 import h5py
 import numpy as np
