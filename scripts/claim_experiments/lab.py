@@ -96,7 +96,6 @@ class Lab:
         self.tools, self.out, self.quick = Path(tools), Path(out) / "quick" if quick else Path(out), quick
         self.environment = {**os.environ, "HEED_THREADS": str(threads)}
         self.environment.pop("HEED_MODEL", None)
-        self.multi30k = self.models = None  # --multi30k, --models
         self.lock, self.made = threading.Lock(), {}
         for folder in ("tasks", "models", "scratch", "results"):
             (self.out / folder).mkdir(parents=True, exist_ok=True)

@@ -25,32 +25,21 @@ def digest(lab, claim):
     return digest_of(models, sorted(sources(sys.modules[claim.function.__module__]).items()), lab.quick)
 
 
-def extra_digest(lab):
-    """Of what --multi30k and --models name; None without them."""
-    if not lab.multi30k:
-        return None
-    files = sorted([*lab.multi30k.glob("test_2016_flickr.tok.*"), *lab.models.glob("*.h5")])
-    return digest_of([(file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in files])
-
-
 def save(lab, claim, finding):
     path = lab.out / "results" / f"{claim.number}.json"
     partial = path.with_suffix(".part")
-    stored = {"digest": digest(lab, claim), "extra": extra_digest(lab), **dataclasses.asdict(finding)}
+    stored = {"digest": digest(lab, claim), **dataclasses.asdict(finding)}
     partial.write_text(json.dumps(stored, indent=1), encoding="utf-8")
     partial.replace(path)
 
 
 def load(lab, claim):
-    """The finding measured before; None when there is none, or it came from other models, code or options. One that
-    measured Multi30k too is as good without --multi30k."""
+    """The finding measured before; None when there is none, or it came from other models, code or options."""
     path = lab.out / "results" / f"{claim.number}.json"
     if not path.exists():
         return None
     stored = json.loads(path.read_text(encoding="utf-8"))
-    extra = extra_digest(lab)
-    if stored.pop("digest", None) != digest(lab, claim) or extra not in (None, stored.pop("extra", None)):
+    if stored.pop("digest", None) != digest(lab, claim):
         return None
-    stored.pop("extra", None)
     stored["charts"] = [Chart(**chart) for chart in stored["charts"]]
     return Finding(**stored)

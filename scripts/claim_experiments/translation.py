@@ -33,9 +33,9 @@ def length(lab):
     """Two fixed-vector and three attention systems on copied and reversed letters, 1-24, and on English-French lines of
     one to four sentences of the corpus; those with one vector learn for two to three times as many updates. Score: 100
     less the word errors (insertions, deletions, substitutions) in per cent, for one early slip displaces all words behind
-    it; words in place are reported too. For text BLEU. With --multi30k also test2016 by the given models. Rule, in each
-    setting: in the longest bucket the worst attention system keeps 90 % of its score in the shortest, which is 60 at
-    least, while the best fixed-vector system loses a tenth of its own and ends 10 points or more below it."""
+    it; words in place are reported too. For text BLEU. Rule, in each setting: in the longest bucket the worst attention
+    system keeps 90 % of its score in the shortest, which is 60 at least, while the best fixed-vector system loses a tenth
+    of its own and ends 10 points or more below it."""
     correct = lambda hypotheses, references: 100 * (1 - word_errors(hypotheses, references))
     placed = lambda hypotheses, references: 100 * word_accuracy(hypotheses, references)[0]
     charts, notes, repaired = [], [], []
@@ -54,28 +54,11 @@ def length(lab):
             note += f" (in place {last:.0f}, {last_fixed:.0f})"
         notes.append(note)
         charts.append(Chart(name, "bars", ("source words", *trainings), rows, ("--y-title", unit)))
-    if lab.multi30k:
-        rows, names = multi30k(lab)
-        notes.append(f"Multi30k test2016, BLEU at {rows[0][0]} -> {rows[-1][0]} words: "
-                     + ", ".join(f"{name} {rows[0][i]:.1f} -> {rows[-1][i]:.1f}" for i, name in enumerate(names, 1)))
-        charts.append(Chart("multi30k", "bars", ("source words", *names), rows, ("--y-title", "BLEU")))
     sizes = lambda trainings: ", ".join(f"{name} {lab.parameters(one) / 1000:.0f}k" for name, one in trainings.items())
     return Finding("worst of Bahdanau, Luong, Transformer and best of Sutskever, Cho by source length: 100 - word errors "
                    f"(%) of copied and reversed letters (parameters {sizes(COPY)}; updates {COPY['luong'].updates}, without "
                    f"attention {COPY['cho'].updates}), BLEU of lines of 1-4 sentences ({sizes(JOINED)}; "
                    f"{JOINED['luong'].updates}, {JOINED['cho'].updates} updates)", "; ".join(notes), verdict_of(*repaired), charts)
-
-
-def multi30k(lab):
-    """BLEU by length of the models in --models on test2016, beam 5."""
-    source, target = (lab.multi30k / f"test_2016_flickr.tok.{language}" for language in ("en", "de"))
-    reference, names, translations = lines_of(target), [], []
-    for model in sorted(lab.models.glob("*.h5")):
-        names.append(model.stem.split("2014")[0].split("2015")[0].split("-")[0])
-        translations.append(lab.translate(model, source, "--beam", 5))
-    rows = [(label, *[lab.bleu([lines[i] for i in rows], [reference[i] for i in rows]) for lines in translations])
-            for label, rows in buckets_of(lines_of(source), (1, 10, 13, 16, 20, 60))]
-    return rows, names
 
 
 def final_losses(lab, training):
