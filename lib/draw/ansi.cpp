@@ -32,7 +32,7 @@ std::string color_code(int part, Rgb color, ColorDepth depth) {
 }
 
 std::string colored(const std::string& text, Rgb color, ColorDepth depth) {
-  if (depth == ColorDepth::none) return text;
+  if (depth == ColorDepth::none || text.empty()) return text;
   return color_code(38, color, depth).append(text).append(kReset);
 }
 

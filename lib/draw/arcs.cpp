@@ -256,9 +256,11 @@ std::string draw_on_terminal(const Arcs& arcs, const Terminal& terminal) {
     left = std::max(left, display_width(row_word(arcs, arc.row)));
     right = std::max(right, display_width(column_word(arcs, arc.column)));
   }
-  left = std::min(left, terminal.width / 4);
-  right = std::min(right, terminal.width / 4);
-  const int room = std::max(terminal.width - left - right - 12, 1);
+  const int most =
+      std::min(terminal.width / 4, terminal.width / 2 - 6);  // the rest needs 11, and a bit of bar
+  left = std::min(left, most);
+  right = std::min(right, most);
+  const int room = std::max(terminal.width - left - right - 11, 1);
   std::string out;
   for (const std::string& line : {arcs.map.title, arcs.map.subtitle}) {
     if (!line.empty()) out += cut_line(printable(line, 200), terminal.width);

@@ -195,14 +195,18 @@ int widest(const std::vector<std::string>& names) {
 }
 
 std::string bars(const Chart& chart, const Terminal& terminal) {
-  const int most = std::min(kWidestName, terminal.width / 4);
-  std::vector<std::string> groups, names;
+  std::vector<std::string> groups, names, numbers;
   for (const auto& group : chart.groups) groups.push_back(printable(group));
   for (const auto& series : chart.series)
     names.push_back(chart.series.size() > 1 ? printable(series.name) : "");
+  for (const auto& series : chart.series)
+    for (double value : series.y) numbers.push_back(rounded(value));
+  // In a narrow window the words leave room for the numbers and a bit of a bar.
+  const int left = terminal.width - widest(numbers) - 3;
+  const int most = std::min({kWidestName, terminal.width / 4, left / 2 - 1});
   const int group_width = std::min(widest(groups), most), name_width = std::min(widest(names), most);
   const ChartScale y = y_scale(chart);
-  const int room = std::max(terminal.width - group_width - name_width - 14, 4);
+  const int room = std::max(left - group_width - name_width, 1);
   const double zero = y.position(0);
   std::string out = heading(chart, terminal.width);
   for (std::size_t g = 0; g < groups.size(); ++g) {

@@ -115,14 +115,16 @@ std::map<std::string, std::vector<Column>> vectors_by_group(const TensorMap& map
 
 ColumnTable read_group(const std::string& path, const std::string& name) {
   auto groups = vectors_by_group(io::read_map(path));
+  if (groups.empty())
+    fail(escaped(path), ": there is no table in it, a group with several vectors of one length");
   std::string group = name.starts_with('/') ? name.substr(1) : name;
   if (group.empty()) group = groups.size() == 1 ? groups.begin()->first : kTraining;
   const auto found = groups.find(group);
   if (found != groups.end()) return {path, std::move(found->second)};
   std::string list;
   for (const auto& [known, columns] : groups) list += concat(list.empty() ? "" : ", ", "/", escaped(known));
-  fail(escaped(path), ": /", escaped(group), " is no group with several vectors of one length",
-       list.empty() ? "; there is none" : "; choose by --name among " + list);
+  fail(escaped(path), ": /", escaped(group),
+       " is no group with several vectors of one length; choose by --name among ", list);
 }
 
 }  // namespace

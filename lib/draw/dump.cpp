@@ -1,5 +1,6 @@
 #include "draw/dump.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "base/error.h"
@@ -90,11 +91,29 @@ void check(const DumpOptions& options, const std::vector<Form>& forms) {
   }
 }
 
+/// Leaves what `name` means: a tensor, or all of a group; the path itself or its beginning, middle or end.
+void keep_named(TensorMap& frame, const std::string& name) {
+  const std::string path = name.substr(name.starts_with('/') ? 1 : 0);
+  const auto is_meant = [&](const auto& tensor) {
+    return concat("/", tensor.first, "/").find(concat("/", path, "/")) != std::string::npos;
+  };
+  auto& tensors = frame.tensors();
+  if (std::none_of(tensors.begin(), tensors.end(), is_meant)) frame.at(path);  // fails, listing what there is
+  std::erase_if(tensors, [&](const auto& tensor) { return !is_meant(tensor); });
+}
+
 void dump_list(const DumpOptions& options) {
+  if (!choices_of(options).empty()) {
+    fail<UsageError>(
+        "a list is of whole tensors: a slice goes with --tsv, --heatmap, --stats or another form");
+  }
   io::FrameReader reader(options.input);
   io::TextWriter output(options.output);
   Listing listing;
-  for (TensorMap frame; reader.next(frame); frame = {}) listing.add(frame);
+  for (TensorMap frame; reader.next(frame); frame = {}) {
+    if (!options.name.empty()) keep_named(frame, options.name);
+    listing.add(frame);
+  }
   output.write(options.tsv ? listing.tsv() : options.json ? listing.json() : listing.text());
   output.finish();
 }

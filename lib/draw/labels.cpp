@@ -27,6 +27,11 @@ std::pair<utf8proc_int32_t, std::size_t> first_code(std::string_view text) {
   return {code, static_cast<std::size_t>(n)};
 }
 
+/// The vowel signs of Indic scripts take a column, as wcwidth() has it and so most terminals.
+int columns_of(utf8proc_int32_t code) {
+  return utf8proc_category(code) == UTF8PROC_CATEGORY_MC ? 1 : utf8proc_charwidth(code);
+}
+
 bool reorders_text(utf8proc_int32_t code) {
   return (code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
 }
@@ -88,7 +93,7 @@ int display_width(std::string_view text) {
   int width = 0;
   while (!text.empty()) {
     const auto [code, size] = first_code(text);
-    width += code < 0 ? 1 : utf8proc_charwidth(code);
+    width += code < 0 ? 1 : columns_of(code);
     text.remove_prefix(size);
   }
   return width;

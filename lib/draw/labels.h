@@ -16,7 +16,8 @@ std::string printable(std::string_view bytes, std::size_t max = 48);
 /// The characters as a reader sees them: letters with their combining marks. `text` must be valid UTF-8.
 std::vector<std::string> graphemes(std::string_view text);
 
-/// Columns that `text` takes on a terminal: CJK two, combining marks none.
+/// Columns that `text` takes on a terminal: CJK two, combining marks none, but vowel signs of Indic scripts
+/// one.
 int display_width(std::string_view text);
 
 /// `text` in exactly `width` columns: cut with an ellipsis, or padded on the left or right.

@@ -10,6 +10,7 @@
 #include <numbers>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "draw/svg_text.h"
 
 namespace heed::draw {
@@ -105,6 +106,7 @@ struct Painter::Impl {
   std::vector<PlacedText> texts;
   Point origin;  // of what is drawn now, and its scale
   double scale = 1;
+  std::string unreadable;  // the first text with characters that no font has
 };
 
 PictureFormat picture_format(const std::string& path) {
@@ -222,6 +224,9 @@ void Painter::text(const std::string& text, double x, double y, const TextStyle&
   const double shift = anchor == Anchor::start ? 0 : anchor == Anchor::middle ? width / 2 : width;
   // The middle of the small letters sits about 0.34 em above the baseline, whatever fonts the script needs.
   const double baseline = static_cast<double>(pango_layout_get_baseline(layout.get())) / PANGO_SCALE;
+  if (impl_.unreadable.empty() && pango_layout_get_unknown_glyphs_count(layout.get()) > 0) {
+    impl_.unreadable = text;
+  }
   if (!text.empty()) {
     const double turn = degrees * std::numbers::pi / 180, down = 0.34 * style.size;
     const Point start{x - shift * std::cos(turn) + down * std::sin(turn),
@@ -287,11 +292,16 @@ std::string paint(PictureFormat format, Size size, const std::function<void(Pain
   const Surface surface = make_surface(format, size, bytes);
   const Context cairo(cairo_create(surface.get()));
   if (format == PictureFormat::png) cairo_scale(cairo.get(), pixel_scale(size), pixel_scale(size));
-  Painter::Impl impl{cairo.get(), {}, {}};
+  Painter::Impl impl{cairo.get(), {}, {}, 1, {}};
   Painter painter(impl);
   painter.fill({0, 0, size.width, size.height}, {255, 255, 255});
   draw(painter);
   check(cairo_status(cairo.get()));
+  if (!impl.unreadable.empty()) {
+    logging::warn(concat("no font on this machine has all characters of '", escaped(impl.unreadable),
+                         "', which become boxes: install fonts of its script (Debian: fonts-noto-core, "
+                         "fonts-noto-cjk)"));
+  }
   if (format == PictureFormat::png) {
     check(cairo_surface_write_to_png_stream(surface.get(), append_bytes, &bytes));
   }

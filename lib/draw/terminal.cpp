@@ -98,6 +98,12 @@ int widest(const std::vector<std::string>& labels) {
   return width;
 }
 
+int widest_letter(const std::vector<std::string>& labels) {
+  int width = 0;
+  for (const auto& label : labels) width = std::max(width, widest(graphemes(label)));
+  return width;
+}
+
 /// Labels written downwards, one character per line, ending just above their columns.
 std::string upright_labels(const std::vector<std::string>& labels, int left, int cell) {
   std::vector<std::vector<std::string>> letters;
@@ -149,7 +155,9 @@ int cell_width(const std::vector<std::string>& column_labels, int room) {
 std::string labelled_panel(const Heatmap& map, const Panel& panel, const Terminal& terminal, int left,
                            int cell) {
   const auto rows = shown_labels(map.row_labels, map.rows, map.first_row);
-  const auto columns = shown_labels(map.column_labels, map.columns, map.first_column);
+  auto columns = shown_labels(map.column_labels, map.columns, map.first_column);
+  // Where not even their letters fit, as Chinese ones in single columns, positions tell more than dots.
+  if (widest_letter(columns) > cell) columns = shown_labels({}, map.columns, map.first_column);
   const bool level = widest(columns) < cell;
   std::string out = level ? level_labels(columns, left, cell) : upright_labels(columns, left, cell);
   for (std::int64_t r = 0; r < map.rows; ++r) {

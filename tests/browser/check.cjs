@@ -56,12 +56,17 @@ async function checkWords(browser) {
     exact(`words: cell ${row} ${col}`, value, cross[0][0][0][0][row][col]);
     check("words: the tooltip says the same", value === tooltip);
   }
+  check("words: titled by what is shown", (await page.textContent("#title")) === "Title of attention_cross" && (await page.title()) === "Title of attention_cross", await page.textContent("#title"));
   await page.selectOption("#group", "1");
+  check("words: the title turns with it", (await page.textContent("#title")) === "Title of attention_encoder");
   await page.selectOption("#outer-sentence", "1");
   await page.selectOption("#layer", "1");
   await page.selectOption("#head", "3");
   await settle(page);
   exact("words: encoder, sentence 1, layer 1, head 3", (await hover(page, 2, 1)).value, own[1][1][3][2][1]);
+  await hover(page, 0, 1);  // from a Hebrew word
+  const [query, key] = await page.$$eval("#tooltip bdi", (words) => words.map((word) => word.getBoundingClientRect().left));
+  check("words: the query stands before the key, whatever way it runs", query < key, `${query} ${key}`);
   await page.selectOption("#head", "mean");
   await settle(page);
   same("words: mean of the heads", (await hover(page, 2, 1)).value, own[1][1].reduce((sum, head) => sum + head[2][1] / 4, 0));
@@ -260,6 +265,29 @@ async function checkSteps(browser) {
   await close(page, "steps");
 }
 
+/// A temperature is a stage of its own, between the scaled and the masked scores.
+async function checkTempered(browser) {
+  const page = await open(browser, "tempered.html");
+  await page.click("[data-view=steps]");
+  await page.getByRole("button", { name: "Tempered" }).click();
+  await page.selectOption("#step-query", "30");
+  await page.selectOption("#step-key", "7");
+  await settle(page);
+  const said = await page.textContent(".equation");
+  check("tempered: says the temperature and divides by it", /\u03c4 = 0\.5000:.* \/ 0\.5000 = /.test(said), said);
+  const wantedScore = wanted.steps.scores[0][30][7] / Math.sqrt(8) / 0.5;
+  const { matrix } = await page.evaluate(() => { const { parts } = window.heed.app.content; const { rows, cols, values } = parts[parts.length - 1].matrix; return { matrix: { rows, cols, values: [...values] } }; });
+  same("tempered: the score over sqrt(d_k) and the temperature", matrix.values[30 * matrix.cols + 7], wantedScore, 1e-5);
+  for (const title of ["Tempered", "Masked", "Weights"]) {
+    await page.getByRole("button", { name: title, exact: true }).click();
+    await settle(page);
+    const difference = /difference is ([\d.e-]+)\./.exec(await page.textContent(".check"));
+    check(`tempered: ${title} computed again`, difference && Number(difference[1]) < 1e-5);
+  }
+  await page.screenshot({ path: "tempered.png" });
+  await close(page, "tempered");
+}
+
 /// In the page: 40 times scrolls on and points at another cell; the times of drawing, and of what lay between frames.
 async function scrollAndPoint() {
   const { app } = window.heed;
@@ -326,4 +354,4 @@ async function takePictures(browser) {
   await close(page, "pictures, narrow");
 }
 
-run([checkWords, checkKeys, checkGridAndLines, checkDownloads, checkSteps, checkLong, checkPlain, takePictures]);
+run([checkWords, checkKeys, checkGridAndLines, checkDownloads, checkSteps, checkTempered, checkLong, checkPlain, takePictures]);

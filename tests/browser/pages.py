@@ -17,6 +17,7 @@ def softmax(scores):
 def add(f, name, kind, weights, dims, words):
     group = f.create_group(name)
     group.attrs["NX_class"], group.attrs["signal"] = "NXdata", "weights"
+    group["title"] = "Title of " + name
     group["weights"] = weights
     group["weights"].attrs["kind"], group["weights"].attrs["long_name"] = kind, "attention weight"
     for axis, dim in enumerate(dims):
@@ -50,9 +51,10 @@ def make_steps():
     with h5py.File("operands.h5", "w") as f:
         for name, shape in {"q": (1, 40, 16), "k": (1, 40, 16), "v": (1, 40, 16)}.items():
             f[name] = random.standard_normal(shape).astype("f4")
-    subprocess.run(["attend", "--query", "operands.h5:/q", "--key", "operands.h5:/k", "--value", "operands.h5:/v", "--heads", "2",
-                    "--mask", "causal", "--steps", "-o", "steps.h5"], check=True)
-    page("steps.h5", "steps.html")
+    for name, options in {"steps": [], "tempered": ["--temperature", "0.5"]}.items():
+        subprocess.run(["attend", "--query", "operands.h5:/q", "--key", "operands.h5:/k", "--value", "operands.h5:/v", "--heads", "2",
+                        "--mask", "causal", *options, "--steps", "-o", name + ".h5"], check=True)
+        page(name + ".h5", name + ".html")
     with h5py.File("steps.h5") as f:
         group = f["attention"]
         return {name: group[name][0, 0].tolist() for name in ("scores", "weights", "weighted_values", "head_context", "context")}

@@ -76,12 +76,6 @@ std::string file_name(const std::string& path) {
   return printable(path.substr(path.rfind('/') + 1));
 }
 
-std::string title_of(const PageOptions& options, const Payload& payload, const std::string& file) {
-  if (!options.title.empty()) return printable(options.title, 200);
-  const std::string title = payload.groups()[0]["title"];
-  return title.empty() ? file : title;
-}
-
 bool has_dim(const Tensor& tensor, const std::string& dim) {
   return std::find(tensor.dims().begin(), tensor.dims().end(), dim) != tensor.dims().end();
 }
@@ -130,7 +124,7 @@ std::string html_page(io::FrameReader& reader, const std::string& name, const st
                   });
 
   const std::string file = file_name(reader.name());
-  const std::string title = title_of(options, payload, file);
+  const std::string title = printable(options.title, 200);  // none: the page shows those of its groups
   std::string blocks;
   for (std::size_t i = 0; i < payload.blocks().size(); ++i) {
     blocks += concat("<script type=\"text/plain\" id=\"block-", i, "\">", payload.blocks()[i], "</script>\n");
@@ -140,7 +134,7 @@ std::string html_page(io::FrameReader& reader, const std::string& name, const st
                      {"groups", payload.groups()}};
   return filled(html_template, {{"policy-script", policy_source(html_script)},
                                 {"policy-style", policy_source(html_style)},
-                                {"title", for_html(title)},
+                                {"title", for_html(title.empty() ? file : title)},
                                 {"style", html_style},
                                 {"script", html_script},
                                 {"data", for_script(data)},

@@ -24,6 +24,8 @@ BOOST_AUTO_TEST_CASE(widths_follow_the_terminal) {
   BOOST_TEST(display_width("chat") == 4);
   BOOST_TEST(display_width("\u732b") == 2);           // cat in Chinese
   BOOST_TEST(display_width("e\u0301te\u0301") == 3);  // combining marks
+  BOOST_TEST(display_width("\u0928\u0940\u0924\u093f\u092f\u093e\u0901") ==
+             6);  // three letters, three vowel signs, a mark
   BOOST_TEST(fit("\u732b\u732b", 3) == "\u732b\u2026");
   BOOST_TEST(fit("ab", 5) == "ab   ");
   BOOST_TEST(fit("ab", 5, true) == "   ab");

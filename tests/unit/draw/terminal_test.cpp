@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "base/error.h"
+#include "draw/arcs.h"
 #include "draw/labels.h"
 
 using namespace heed;
@@ -106,6 +107,25 @@ BOOST_AUTO_TEST_CASE(long_column_labels_are_written_downwards) {
   BOOST_TEST(out.size() == 9u + 2 + 1);
   BOOST_TEST(out[0].find('a') != std::string::npos);
   BOOST_TEST(out[8].find('t') != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(wide_letters_in_narrow_columns_give_way_to_positions) {
+  Heatmap map = matrix(2, 12);
+  map.column_labels.assign(12, "\u732b");
+  const auto out = lines(draw_on_terminal(map, {20, 0, ColorDepth::none}));
+  BOOST_TEST(out[1].ends_with("012345678901"));
+}
+
+BOOST_AUTO_TEST_CASE(arcs_fit_the_window) {
+  Arcs arcs;
+  arcs.map = matrix(3, 5);
+  arcs.map.row_labels.assign(3, "\u732b\u732b\u732b");
+  arcs.map.column_labels.assign(5, "internationalisation");
+  for (int width : {20, 33, 80}) {
+    for (auto depth : {ColorDepth::none, ColorDepth::full}) {
+      BOOST_TEST(widest(draw_on_terminal(arcs, {width, 24, depth})) <= width);
+    }
+  }
 }
 
 BOOST_AUTO_TEST_CASE(labels_cannot_steer_the_terminal) {

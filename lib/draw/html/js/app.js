@@ -182,6 +182,7 @@ class App {
     }
     if (state.view === "steps" && !this.hasSteps) state.view = "map";
     showControls(this);
+    byId("title").textContent = document.title = this.title();
     byId("subtitle").textContent = this.subtitle();
     byId("tooltip").hidden = true;
     const focused = document.activeElement?.id;
@@ -195,6 +196,10 @@ class App {
     if (!id || document.activeElement?.id === id) return;
     const other = { forward: "back", back: "forward" }[id];
     (byId(id)?.disabled && other ? byId(other) : byId(id))?.focus();
+  }
+  /// As asked for, else that of the attention that is shown.
+  title() {
+    return DATA.title || this.group.title || DATA.file;
   }
   subtitle() {
     const { state, group, item, lead } = this;
@@ -219,25 +224,27 @@ class App {
   // Looking closer.
   pointAt(hit, event) {
     this.lookAt(hit ?? this.cursor);
-    this.showTooltip(hit && hit.row !== undefined && hit.col !== undefined ? this.cellLines(hit) : null, event);
+    this.showTooltip(hit && hit.row !== undefined && hit.col !== undefined ? this.cellTexts(hit) : null, event);
   }
   lookAt(place) {
     this.viewport.drawing.hover = Object.keys(place).length ? place : null;
     this.viewport.redraw();
     fillPanel(byId("panel"), this.shown, place, (axis, index) => this.togglePin(axis, index));
   }
-  cellLines({ row, col }) {
+  /// The query, the key, the value.
+  cellTexts({ row, col }) {
     const { matrix } = this;
-    return [`${textsOf(matrix.rowWords, matrix.rowLabels)[row]} \u2192 ${textsOf(matrix.colWords, matrix.colLabels)[col]}`, exact(at(matrix, row, col))];
+    return [textsOf(matrix.rowWords, matrix.rowLabels)[row], textsOf(matrix.colWords, matrix.colLabels)[col], exact(at(matrix, row, col))];
   }
   cellText(place) {
-    return this.cellLines(place).join(": ");
+    const [query, key, value] = this.cellTexts(place);
+    return `${query} \u2192 ${key}: ${value}`;
   }
-  showTooltip(lines, event) {
+  showTooltip(texts, event) {
     const tooltip = byId("tooltip");
-    tooltip.hidden = !lines;
-    if (!lines) return;
-    tooltip.replaceChildren(element("bdi", {}, lines[0]), element("strong", {}, lines[1]));
+    tooltip.hidden = !texts;
+    if (!texts) return;
+    tooltip.replaceChildren(element("span", {}, ...arrow(texts[0], texts[1])), element("strong", {}, texts[2]));
     const box = tooltip.getBoundingClientRect();
     tooltip.style.left = Math.min(event.clientX + 14, window.innerWidth - box.width - 6) + "px";
     tooltip.style.top = Math.min(event.clientY + 16, window.innerHeight - box.height - 6) + "px";

@@ -12,3 +12,8 @@ function element(tag, properties = {}, ...children) {
   made.append(...children);
   return made;
 }
+
+/// "query -> key", from left to right whatever way the words run.
+function arrow(query, key) {
+  return [element("bdi", {}, query), " \u2192 ", element("bdi", {}, key)];
+}

@@ -189,7 +189,10 @@ const STAGES = [
     name: "tempered", title: "Tempered", uses: ["biased|capped|scaled|scores"],
     formula: (c) => `t_{ij} = ${LETTERS[untempered(c)?.name] ?? "z"}_{ij} / \u03c4`,
     text: (c) => `The scores are divided by the temperature${untempered(c) ? ` \u03c4 = ${brief(temperature(c), 4)}` : ""}: below 1 the weights become sharper, above 1 more even.`,
-    numbers: (c) => [`t_{ij} = ${exact(at(c.get("tempered"), c.i, c.j))}`],
+    numbers: (c) => {
+      const from = untempered(c) ? `${brief(at(untempered(c), c.i, c.j), 4)} / ${brief(temperature(c), 4)} = ` : "";
+      return [`t_{ij} = ${from}${exact(at(c.get("tempered"), c.i, c.j))}`];
+    },
     again: (c) => untempered(c) && difference(c.get("tempered"), (r, j) => at(untempered(c), r, j) / temperature(c)),
   },
   {

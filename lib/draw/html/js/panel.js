@@ -37,7 +37,7 @@ function fillPanel(panel, shown, place, unpin) {
   const parts = [];
   if (place.row !== undefined && place.col !== undefined) {
     parts.push(element("h2", {}, "Cell"), element("p", { className: "cell" },
-      element("bdi", {}, rowTexts[place.row]), " \u2192 ", element("bdi", {}, colTexts[place.col]), element("br"),
+      ...arrow(rowTexts[place.row], colTexts[place.col]), element("br"),
       element("strong", { id: "cell-value" }, exact(at(matrix, place.row, place.col)))));
   }
   if (place.row !== undefined) {

@@ -100,7 +100,7 @@ function showSteps(app) {
     colormap: state.colormap, zoom: state.zoom, i: state.i, j: state.j, step: state.step,
     scaleFor: (matrix) => (matrix.name === app.group.main ? app.range(matrix) : matrix.computed || matrix.only !== undefined ? ownRange(matrix.values) : matrix.tensor.range),
     hover: (matrix, hit, event) => app.showTooltip(hit && hit.row !== undefined && hit.col !== undefined
-      ? [`${matrix.rowLabels[hit.row]} \u2192 ${matrix.colLabels[hit.col]}`, exact(at(matrix, hit.row, hit.col))] : null, event),
+      ? [matrix.rowLabels[hit.row], matrix.colLabels[hit.col], exact(at(matrix, hit.row, hit.col))] : null, event),
   }, (changes) => app.set(changes));
   const { context, stage } = app.content;
   state.step = app.content.step;

@@ -5,7 +5,7 @@ function composed(app) {
     ? [{ drawing: new GridDrawing(app.content) }, { drawing: new Legend(app.content.look.scale, quantity(app)) }] : app.parts;
   for (const { drawing } of parts) drawing.hover = null;
   const subtitle = app.state.view === "steps" ? `${app.subtitle()} \u00b7 ${app.content.stage.title}` : app.subtitle();
-  return new Composition({ title: DATA.title, subtitle, parts });
+  return new Composition({ title: app.title(), subtitle, parts });
 }
 
 async function save(app, kind) {
