@@ -121,7 +121,7 @@ class Cutter {
     const auto found = std::find_if(labels.begin(), labels.end(), is_meant);
     if (found == labels.end()) {
       fail("/", escaped(path_), ": no ", escaped(dim.name), " is labelled '", escaped(choice.label), "'",
-           labels.empty() ? "; it has no labels here: choose the sentence first, or an index" : "");
+           labels.empty() ? why_unlabelled() : "");
     }
     if (std::any_of(found + 1, labels.end(), is_meant)) {
       fail("/", escaped(path_), ": '", escaped(choice.label), "' comes several times along ",
@@ -130,6 +130,17 @@ class Cutter {
     choice.first = found - labels.begin();
     take_index(choice, dim);
     chosen_.back() += " (" + choice.label + ")";
+  }
+
+  /// Words differ by sentence and rank: they have none to be found by while several of these are left.
+  std::string why_unlabelled() const {
+    for (const auto& dim : dims_) {
+      const bool decides = dim.name == "sentence" || dim.name == "rank";
+      if (decides && dim.state == State::kept) {
+        return concat("; labels differ by ", dim.name, ": choose one first, as in --slice ", dim.name, "=0");
+      }
+    }
+    return "; it has no labels: choose an index";
   }
 
   void take_part(const Choice& choice, CutDim& dim) {

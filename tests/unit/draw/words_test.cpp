@@ -63,6 +63,11 @@ BOOST_AUTO_TEST_CASE(labels_choose) {
   BOOST_TEST(cut("asleep").values.values<float>()[0] == 3);
   BOOST_CHECK_THROW(cut("dog"), Error);
   BOOST_CHECK_THROW(cut("=3"), Error);  // a label, not an index
+  BOOST_CHECK_EXCEPTION(take_slice(attention_map(), "attention/weights", {parse_choice("key=cat")}), Error,
+                        [](const Error& error) {
+                          return std::string(error.what()).find("labels differ by sentence") !=
+                                 std::string::npos;
+                        });
 }
 
 BOOST_AUTO_TEST_CASE(the_strongest_come_first) {
