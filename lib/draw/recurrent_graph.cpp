@@ -17,6 +17,18 @@ std::string cell_of(const ModelShapes& model, const std::string& field = "cell")
   return cell;
 }
 
+/// "2 layers of ", or nothing to say.
+std::string layers_of(const std::string& layers) {
+  return layers == "1" ? "" : layers + " layers of ";
+}
+
+/// A frame around the box that stands for so many layers, if they are several.
+void frame_layers(Graph& graph, std::size_t box, const std::string& layers) {
+  if (layers.empty() || layers == "1") return;
+  const Graph::Node& node = graph.nodes[box];
+  graph.plates.push_back({node.lane, node.row, node.row, "\u00d7 " + layers});
+}
+
 /// From decoder states to a word.
 void add_output(Graph& graph, const ModelShapes& model, int lane, std::size_t from) {
   const std::size_t linear =
@@ -68,11 +80,9 @@ std::size_t add_two_ways(Graph& graph, const ModelShapes& model, const std::stri
 /// One that reads one way, in lane 0; returns the box of its states.
 std::size_t add_one_way(Graph& graph, const ModelShapes& model) {
   const std::size_t embedding = add_source(graph, model);
-  const std::string layers = model.text("n_layers");
   const std::size_t encoder =
       graph.add(0, cell_of(model), Kind::recurrent, {"[position, " + model.text("d_hidden") + "]"});
-  const int row = graph.nodes[encoder].row;
-  if (!layers.empty()) graph.plates.push_back({0, row, row, "\u00d7 " + layers});
+  frame_layers(graph, encoder, model.text("n_layers"));
   graph.connect(embedding, encoder);
   return encoder;
 }
@@ -153,14 +163,14 @@ Graph luong_graph(const ModelShapes& model) {
   const bool both = model.flag("bidirectional", false);
   Graph graph;
   graph.title = "Luong: attention behind the recurrence";
-  graph.subtitle = concat("step i of the decoder; ", cell_of(model), " of ", layers, " layers of ",
+  graph.subtitle = concat("step i of the decoder; ", cell_of(model), " of ", layers_of(layers),
                           model.text("d_hidden"), both ? " units each way" : " units");
   const std::size_t states = both ? add_two_ways(graph, model, "states h_j") : add_one_way(graph, model);
-  if (both) graph.nodes[states].lines.push_back(concat("of ", layers, " such layers"));
+  if (both && layers != "1") graph.nodes[states].lines.push_back(concat("of ", layers, " such layers"));
   const std::size_t embedded = add_last_word(graph, model, 3);
   const std::size_t state = graph.add(3, cell_of(model) + ": state s_i", Kind::recurrent,
                                       {"starts from the encoder's last states"});
-  graph.plates.push_back({3, graph.nodes[state].row, graph.nodes[state].row, "\u00d7 " + layers});
+  frame_layers(graph, state, layers);
 
   const std::string align = concat("decoder/layer_", std::stoll(layers) - 1, "/cross_attention/");
   std::string title = "scores e_ij = s_i\u00b7h_j";
@@ -223,14 +233,14 @@ Graph sutskever_graph(const ModelShapes& model) {
   Graph graph;
   graph.title = "Sequence to sequence through one vector";
   const std::string hidden = model.text("d_hidden"), layers = model.text("n_layers");
-  graph.subtitle = concat(cell_of(model), " of ", layers, " layers of ", hidden, " units");
+  graph.subtitle = concat(cell_of(model), " of ", layers_of(layers), hidden, " units");
   const std::size_t encoder = add_one_way(graph, model);
   const std::size_t vector =
       graph.add(0, "last states", Kind::data, {concat("[layer ", layers, ", ", hidden, "]")});
   const std::size_t embedded = add_last_word(graph, model, 1);
   const std::size_t decoder =
       graph.add(1, cell_of(model), Kind::recurrent, {"[" + hidden + "]"}, graph.nodes[vector].row + 1);
-  graph.plates.push_back({1, graph.nodes[decoder].row, graph.nodes[decoder].row, "\u00d7 " + layers});
+  frame_layers(graph, decoder, layers);
   graph.connect(encoder, vector);
   graph.connect(vector, decoder);
   graph.connect(embedded, decoder);
