@@ -184,15 +184,29 @@ std::size_t CellRun<T>::forward(Matrix<const T> x, Matrix<const T> extra, Matrix
       mix(step, h_prev, after);
       break;
     case Cell::lstm: {
-      const Matrix<T> c = after.columns(d_, d_);
-      lstm_memory<T>(x, gates, peepholes(), before.columns(d_, d_), c);
+      const Matrix<const T> c_prev = before.columns(d_, d_);
+      const Matrix<T> c = after.columns(d_, d_), o = columns(gates, {2, 1});
+      Matrix<T> o_sum;  // o sees c, which may be changed: then it is computed anew
+      if (edit && parameters_.peepholes[2]) {
+        o_sum = tape_->arena().template matrix<T>(n, d_);
+        copy_rows<T>(o, o_sum);
+        for (std::int64_t i = 0; i < n; ++i)
+          add_to<T>(row_span(x.columns(2 * d_, d_), i), row_span(o_sum, i));
+      }
+      lstm_memory<T>(x, gates, peepholes(), c_prev, c);
       if (edit) {
-        if (parameters_.peepholes[0]) fail("the values within an LSTM with peepholes cannot be changed");
-        for (int gate : {0, 1, 2, 3}) edit_gate(edit, step, gate);
+        for (int gate : {0, 1, 3}) edit_gate(edit, step, gate);
         fill_rows<T>(0, c);
-        multiply_add<T>(columns(gates, {1, 1}), before.columns(d_, d_), c);
         multiply_add<T>(columns(gates, {0, 1}), columns(gates, {3, 1}), c);
+        multiply_add<T>(columns(gates, {1, 1}), c_prev, c);
         edit(step, kCellC, c);
+        if (o_sum.data) {
+          for (std::int64_t i = 0; i < n; ++i)
+            multiply_add<T>(parameters_.peepholes[2].value(), c.row_range(i, 1), o_sum.row_range(i, 1));
+          bias_activation_dropout<T>({}, Activation::sigmoid, Dropout{}, o_sum);
+          copy_rows<T>(o_sum, o);
+        }
+        edit_gate(edit, step, 2);
       }
       if (normed_c_.data) norms_.back().forward(first, c, of_step(normed_c_, step));
       lstm_output<T>(gates, normed_c_.data ? of_step(normed_c_, step) : c, after.columns(0, d_));

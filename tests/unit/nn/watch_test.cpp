@@ -2,6 +2,7 @@
 #include "nn/watch.h"
 
 #include <boost/test/unit_test.hpp>
+#include <cmath>
 
 #include "base/error.h"
 #include "nn/recording.h"
@@ -17,7 +18,8 @@ const Packing kRows(std::vector<std::int32_t>{3, 1, 4});
 
 /// A recurrent layer over drawn inputs.
 struct Layer {
-  explicit Layer(const std::string& cell) : sizes{cell, 3} {
+  explicit Layer(const std::string& cell, bool peepholes = false) : sizes{cell, 3} {
+    sizes.peepholes = peepholes;
     const Init init = Init::uniform(0.7);
     add_recurrent(parameters, "layer", sizes, 2, {init, init, init});
     parameters.initialize(3);
@@ -53,6 +55,51 @@ struct ZeroAt final : Editor<double> {
   }
   void edit_attention(const std::string&, std::span<double>, const Place&, std::int64_t) const override {}
 };
+
+using Values = std::vector<double>;
+
+/// h of all words of an LSTM by the equations of nn/recurrent.h, a word and a number at a time; the value of
+/// that name is zero at one place.
+Values lstm_by_equations(Layer& layer, const std::string& zeroed, const Place& place) {
+  const auto d = static_cast<std::size_t>(layer.sizes.d_hidden);
+  auto at = [](Matrix<const double> m, std::size_t i, std::size_t j) {
+    return m(static_cast<std::int64_t>(i), static_cast<std::int64_t>(j));
+  };
+  auto parameter = [&](const std::string& name) {
+    return Matrix<const double>(layer.parameters.view("layer/" + name));
+  };
+  Values all;
+  for (std::int64_t s = 0; s < kRows.sentences(); ++s) {
+    Values h(d), c(d);
+    for (std::int64_t t = 0; t < kRows.length(s); ++t) {
+      auto value = [&](const std::string& name, const auto& compute) {
+        Values v(d);
+        for (std::size_t j = 0; j < d; ++j)
+          v[j] = name == zeroed && s == place.sentence && t == place.position ? 0 : compute(j);
+        return v;
+      };
+      auto gate = [&](const std::string& name, const Values* seen) {
+        return value(name, [&](std::size_t j) {
+          double sum = at(parameter("input/" + name + "/bias"), 0, j);
+          for (std::size_t i = 0; i < 2; ++i)
+            sum += layer.x[static_cast<std::size_t>(kRows.offset(s) + t) * 2 + i] *
+                   at(parameter("input/" + name + "/weight"), i, j);
+          for (std::size_t i = 0; i < d; ++i)
+            sum += h[i] * at(parameter("recurrent/" + name + "/weight"), i, j);
+          if (name == "candidate") return std::tanh(sum);
+          if (layer.sizes.peepholes) sum += at(parameter("peephole/" + name + "/weight"), 0, j) * (*seen)[j];
+          return 1 / (1 + std::exp(-sum));
+        });
+      };
+      const Values i = gate("input", &c), f = gate("forget", &c), g = gate("candidate", nullptr);
+      c = value("cell", [&](std::size_t j) { return f[j] * c[j] + i[j] * g[j]; });
+      const Values o = gate("output", &c);
+      h = value("hidden", [&](std::size_t j) { return o[j] * std::tanh(c[j]); });
+      all.insert(all.end(), h.begin(), h.end());
+    }
+  }
+  return all;
+}
 
 }  // namespace
 
@@ -104,6 +151,27 @@ BOOST_AUTO_TEST_CASE(a_change_reaches_what_comes_later_and_nothing_else) {
         BOOST_CHECK_MESSAGE(later ? most > 1e-9 : most <= 1e-14,
                             cell << ", row " << row << " moved by " << most);
       }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(what_a_changed_lstm_computes_is_what_its_equations_say) {
+  for (const bool peepholes : {false, true}) {
+    for (const char* name : {"none", "input", "forget", "output", "candidate", "cell", "hidden"}) {
+      Layer layer("lstm", peepholes);
+      const Values plain = layer.run(Direction::forward);
+      ZeroAt editor;
+      editor.name = std::string("layer/") + name;
+      editor.place = {2, 1};
+      layer.pass.editor = &editor;
+      const Values changed = layer.run(Direction::forward), wanted = lstm_by_equations(layer, name, {2, 1});
+      double moved = 0;
+      for (std::size_t i = 0; i < wanted.size(); ++i) {
+        BOOST_CHECK_MESSAGE(std::abs(changed[i] - wanted[i]) <= 1e-12,
+                            name << ", number " << i << ": " << changed[i] << ", wanted " << wanted[i]);
+        moved = std::max(moved, std::abs(changed[i] - plain[i]));
+      }
+      BOOST_TEST((moved > 1e-6) == (name != std::string("none")));
     }
   }
 }
