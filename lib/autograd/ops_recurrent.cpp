@@ -186,12 +186,6 @@ void add_gradient(Tape<T>& tape, Var<T> v, Matrix<const T> d) {
 }
 
 template <class T>
-Var<T> without_gradient(Var<T> changed) {
-  if (changed.tape().with_gradients()) fail("recurrent: a value that is changed has no gradient");
-  return changed;
-}
-
-template <class T>
 Matrix<const T> value_or_none(Var<T> v) {
   return v ? v.value() : Matrix<const T>();
 }
@@ -203,9 +197,7 @@ Var<T> CellSteps<T>::operator()(Var<T> x, Var<T> state, Var<T> extra, const Cell
   Tape<T>& tape = end_.tape();
   Var<T> y = tape.result(state.rows(), state.cols());
   const std::size_t step =
-      run_->forward(x.value(), value_or_none(extra), state.value(), tape.mutable_value(y), looks.edit);
-  if (looks.gates) *looks.gates = run_->gates(step);
-  if (looks.edit) return without_gradient(y);
+      run_->forward(x.value(), value_or_none(extra), state.value(), tape.mutable_value(y), looks);
   tape.on_backward(y, [=, run = run_, end = end_, &tape] {
     const Matrix<T> d_state = tape.gradient(y);  // not needed again
     run->backward(step, state.value(), y.value(), d_state);
@@ -242,11 +234,8 @@ Var<T> cell_layer(const CellParameters<T>& parameters, Var<T> x, std::span<const
   };
   for (std::int64_t t = 0; t < steps; ++t) {
     const Matrix<const T> more = extra ? of_step(extra.value(), t) : Matrix<const T>();
-    run->forward(of_step(x.value(), t), more, before(y.value(), t), of_step(tape.mutable_value(y), t),
-                 looks.edit);
+    run->forward(of_step(x.value(), t), more, before(y.value(), t), of_step(tape.mutable_value(y), t), looks);
   }
-  if (looks.gates) *looks.gates = run->gates();
-  if (looks.edit) return without_gradient(y);
   tape.on_backward(y, [=, &tape] {
     const Matrix<T> d_y = tape.gradient(y);  // not needed again
     for (std::int64_t t = steps - 1; t >= 0; --t) {

@@ -53,13 +53,6 @@ class StepLinear {
   std::shared_ptr<Rows> rows_;
 };
 
-/// Those who look at what lies within a cell.
-template <class T>
-struct CellLooks {
-  Matrix<const T>* gates = nullptr;  ///< if given, becomes the gates' values (CellRun::gates)
-  CellEdit<T> edit;                  ///< if given, changes values; there are no gradients then
-};
-
 /// A recurrent cell, step by step. The gradients of its parameters are taken at the end, as StepLinear's.
 template <class T>
 class CellSteps {

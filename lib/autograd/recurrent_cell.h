@@ -37,11 +37,18 @@ struct CellParameters {
   Dropout drop;  ///< on h' in the products with U: a mask for each row of the first step, kept by all steps
 };
 
-/// What a step computes besides its gates, which are numbered from 0.
-inline constexpr int kCellH = -1, kCellC = -2;
-/// Changes what step `step` computed, a gate or one of the above [n, d], before anything is computed from it.
+/// What a step computes [n, d]: a gate, h, c; with layer normalisation a gate's part of LN(U h'), and LN(c).
+struct CellPart {
+  enum Kind : std::uint8_t { gate, hidden, cell, normed_product, normed_cell } kind;
+  std::int64_t number = 0;  ///< of the gate
+};
+/// Those who look at what lies within a cell.
 template <class T>
-using CellEdit = std::function<void(std::size_t step, int which, Matrix<T> value)>;
+struct CellLooks {
+  /// Gets every part of a step before anything is computed from it.
+  std::function<void(std::size_t step, CellPart part, Matrix<T> value)> see;
+  bool changes = false;  ///< it may write to them; such steps have no way back
+};
 
 /// Of a state: h, and for the LSTM h and c side by side.
 template <class T>
@@ -59,15 +66,11 @@ class CellRun {
   CellRun(const CellParameters<T>& parameters, std::int64_t rows);
 
   /// A step: `extra` [n, gates * d], or none, is added to the products U h', x [n, gates * d] to what the
-  /// gates make of them; `before` and `after` [n, state width]. `edit` may be empty; steps that it changed
-  /// have no way back. Returns the step's number.
+  /// gates make of them; `before` and `after` [n, state width]. Returns the step's number.
   std::size_t forward(Matrix<const T> x, Matrix<const T> extra, Matrix<const T> before, Matrix<T> after,
-                      const CellEdit<T>& edit = {});
+                      const CellLooks<T>& looks = {});
   /// Turns the gradient of `after` into that of `before`, in place.
   void backward(std::size_t step, Matrix<const T> before, Matrix<const T> after, Matrix<T> d_state);
-  /// The gates' values of a step, of all steps; of rnn, which keeps none, what its only gate is made of.
-  Matrix<const T> gates(std::size_t step) const { return of_step(gates_, step); }
-  Matrix<const T> gates() const { return gates_.row_range(0, used_); }
   /// The gradient of a step's x, when backward() has passed it.
   Matrix<const T> d_x(std::size_t step) const { return of_step(d_sums_, step); }
   Matrix<const T> d_extra(std::size_t step) const { return of_step(d_extra_, step); }
@@ -94,14 +97,12 @@ class CellRun {
   Matrix<T> spread(std::int64_t rows, std::int64_t cols);
   void read_state(std::size_t step, Matrix<const T> before);
   /// The sums of `gates` so far: input U, normalised, plus extra.
-  void multiply(std::size_t step, GateRange gates, Matrix<const T> input, Matrix<const T> extra);
+  void multiply(std::size_t step, GateRange gates, Matrix<const T> input, Matrix<const T> extra,
+                const CellLooks<T>& looks);
   /// The mirror image: d_input = or += the gradient of that input, from d_extra_.
   void multiply_backward(std::size_t step, GateRange gates, T beta, Matrix<T> d_input);
   void lstm_through_output(std::size_t step, Matrix<const T> c, Matrix<T> d_state);
   Peepholes<T> peepholes() const;
-  void edit_gate(const CellEdit<T>& edit, std::size_t step, int gate) {
-    edit(step, gate, columns(of_step(gates_, step), {gate, 1}));
-  }
   /// h from z and g.
   void mix(std::size_t step, Matrix<const T> h_prev, Matrix<T> h) const;
   void start_backward();

@@ -90,7 +90,7 @@ Var<T> Bahdanau<T>::decode(Pass<T>& pass, const Encoded<T>& memory, const Packed
   const Annotations<T> source = annotate(pass, memory.states, source_rows);
   BahdanauSteps<T> f(pass, config_, source, order.rows());
   Var<T> embedded = this->embed(pass, Side::target, {shifted_right(target), target.rows});  // E y_(i-1)
-  Var<T> input = f.input(select_rows<T>({embedded}, order.to_time_order()));
+  Var<T> input = f.input(select_rows<T>({embedded}, order.to_time_order()), order.rows_of_all(target.rows));
   Var<T> s =
       select_rows<T>({initial_state(pass, config_, memory.states, source_rows)}, order.to_first_step());
 

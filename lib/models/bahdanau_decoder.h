@@ -52,7 +52,10 @@ class BahdanauSteps {
     Var<T> s;  ///< the new state
   };
   /// What f gets from the words: W E y_(i-1) + b for the rows of any number of steps.
-  Var<T> input(Var<T> embedded) const { return state_.input(embedded); }
+  Var<T> input(Var<T> embedded, const StepRows& rows) const {
+    const AtStep<T> at_step(layer_.pass(), rows);
+    return state_.input(embedded);
+  }
   Step operator()(Var<T> input, Var<T> s_prev, const StepRows& rows) {
     const AtStep<T> at_step(layer_.pass(), rows);
     const StepKeys at{rows.sentences, source_.rows};

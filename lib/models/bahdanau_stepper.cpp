@@ -56,7 +56,7 @@ Matrix<const T> BahdanauStepper<T>::step(std::span<const std::int32_t> tokens,
   PackedTokens words;
   words.append(tokens);
   Var<T> embedded = model_.embed(pass_, Side::target, words);
-  const auto step = f(f.input(embedded), s_prev, step_rows);
+  const auto step = f(f.input(embedded, step_rows), s_prev, step_rows);
   states_ = copy_of(step.s);
   Scope<T> decoder = Scope<T>(pass_) / "decoder", readout = decoder / "readout";
   Var<T> s = (decoder / "layer_0").name("output", f.hidden(step.s));

@@ -22,9 +22,11 @@ template <class T>
 FromSummary<T> read_summary(Pass<T>& pass, const ChoConfig& config, Var<T> last_state) {
   Scope<T> root(pass), decoder = root / "decoder", v = root / "encoder" / "summary", v2 = decoder / "initial";
   Var<T> h_n = pass.tape->columns(last_state, 0, config.d_hidden);
-  Var<T> c = linear(h_n, v.parameter("weight"), v.parameter("bias"), Activation::tanh);
+  Var<T> c =
+      v.name_sentences("output", linear(h_n, v.parameter("weight"), v.parameter("bias"), Activation::tanh));
+  Var<T> first = linear(c, v2.parameter("weight"), v2.parameter("bias"), Activation::tanh);
   Scope<T> context = decoder / "layer_0" / "state" / "context";
-  return {linear(c, v2.parameter("weight"), v2.parameter("bias"), Activation::tanh),
+  return {v2.name_sentences("output", first),
           linear(c, context.stacked(config.decoder().gates(), "weight"), Var<T>()),
           readout_context(decoder / "readout", c)};
 }
@@ -133,7 +135,9 @@ Encoded<T> Cho<T>::encode(Pass<T>& pass, const Encoded<T>& input, std::int64_t f
   const RecurrentOutput<T> states =
       recurrent(encoder / "layer_0" / "state", config.encoder(), input.states, *input.rows,
                 config.reverse_source ? Direction::backward : Direction::forward);
-  return {encoder.name("output", states.h, *input.rows), input.rows, {states.last}};
+  return {encoder.name("output", states.h, *input.rows),
+          input.rows,
+          {name_final(encoder / "layer_0", this->final_widths(), states.last)}};
 }
 
 template <class T>

@@ -15,9 +15,10 @@
 // (nn/recurrent.h); encoder/summary/{weight V [n, n], bias}; decoder/initial/{weight V' [n, state width],
 // bias}; decoder/embedding/weight [V_y, m]; decoder/layer_0/state, with context/<gate>/weight C [n, n];
 // decoder/readout (nn/maxout_readout.h); decoder/readout/projection/weight and decoder/output/weight G [l,
-// m], [m, V_y]; m = d_embedding, n = d_hidden, l = d_maxout. Named values: encoder/embedded, encoder/output
-// [source rows, n], decoder/embedded, decoder/layer_0/output [target rows, n], decoder/output [target rows,
-// m].
+// m], [m, V_y]; m = d_embedding, n = d_hidden, l = d_maxout. Named values: encoder/embedded,
+// encoder/layer_0/{final_h, final_c}, encoder/output [source rows, n], encoder/summary/output c,
+// decoder/initial/output h'_0 [sentences, ...], decoder/embedded, decoder/layer_0/output [target rows, n],
+// decoder/output [target rows, m].
 #pragma once
 
 #include <memory>

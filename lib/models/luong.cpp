@@ -123,7 +123,7 @@ Encoded<T> Luong<T>::encode(Pass<T>& pass, const Encoded<T>& input, std::int64_t
     const Scope<T> layer = layer_scope(encoder, l);
     const RecurrentOutput<T> out = encoder_layer(layer, config_, x.states, *x.rows);
     x.states = layer.name("output", drop_out(out.h, layer.dropout(config_.dropout)), *x.rows);
-    x.final_states.push_back(out.last);
+    x.final_states.push_back(name_final(layer, this->final_widths(), out.last));
   }
   if (last == config_.n_layers) x.states = encoder.name("output", x.states, *x.rows);
   return x;
@@ -138,7 +138,8 @@ Var<T> step_by_step(Pass<T>& pass, const LuongConfig& config, const LuongSource<
   Tape<T>& tape = *pass.tape;
   const StepOrder order(rows);
   LuongSteps<T> decoder(pass, config, source, order.rows());
-  const Var<T> input = select_rows<T>({decoder.input(embedded)}, order.to_time_order());
+  const Var<T> input =
+      decoder.input(select_rows<T>({embedded}, order.to_time_order()), order.rows_of_all(rows));
   std::vector<Var<T>> states, attentional;
   for (const Var<T>& state : first_states) states.push_back(select_rows<T>({state}, order.to_first_step()));
   Var<T> fed;
@@ -234,7 +235,7 @@ class LuongStepper final : public Stepper<T> {
     PackedTokens words;
     words.append(tokens);
     const std::vector<std::int64_t> times(tokens.size(), step_rows.step);
-    auto step = decoder(decoder.input(model_.embed(pass_, Side::target, words)), states, fed,
+    auto step = decoder(decoder.input(model_.embed(pass_, Side::target, words), step_rows), states, fed,
                         {step_rows.sentences, times});
     step.states.push_back(step.attentional);
     states_.keep(step.states);

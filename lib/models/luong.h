@@ -11,7 +11,7 @@
 // feed/<gate>/weight [d, k] under input feeding; attention lies behind the uppermost layer:
 // decoder/layer_<l>/cross_attention/: those of the score (nn/score_function.h) and of local-p's positions;
 // decoder/attentional/{context, state}/weight [k, d]: the halves of W_c; decoder/output/weight W_s [d, V_y].
-// Named values: {encoder, decoder}/embedded, encoder/layer_<l>/output, encoder/output,
+// Named values: {encoder, decoder}/embedded, encoder/layer_<l>/{output, final_h, final_c}, encoder/output,
 // decoder/layer_<l>/output; below cross_attention query and key (what the score compares), value h_s, scores
 // (-infinity outside of a window), of local-p position p_t and probabilities, weights, context;
 // decoder/output h~_t.

@@ -157,7 +157,10 @@ class LuongSteps {
     Var<T> attentional;
   };
   /// What the lowest layer gets from the words: W E y_(t-1) + b for the rows of any number of steps.
-  Var<T> input(Var<T> embedded) const { return layers_.front().input(embedded); }
+  Var<T> input(Var<T> embedded, const StepRows& rows) const {
+    const AtStep<T> at(decoder_.pass(), rows);
+    return layers_.front().input(embedded);
+  }
   /// `fed`: h~_(t-1) [n, d], none at the first step.
   Step operator()(Var<T> input, const std::vector<Var<T>>& before, Var<T> fed, const Asking& asking) {
     const AtStep<T> at(decoder_.pass(), asking.step());

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "autograd/ops.h"
+#include "autograd/ops_recurrent.h"
 #include "base/error.h"
 #include "models/config_json.h"
 #include "models/model.h"
@@ -16,6 +17,16 @@ namespace heed {
 /// What encode() hands on of a unidirectional layer.
 inline FinalWidths final_widths_of(const RecurrentSizes& layer) {
   return {layer.d_hidden, layer.state_width() - layer.d_hidden};
+}
+
+/// Names what a layer hands on to the decoder: final_h and, of an LSTM, final_c [sentences, ...].
+template <class T>
+Var<T> name_final(const Scope<T>& layer, FinalWidths widths, Var<T> state) {
+  if (!layer.watched("final_h") && !layer.watched("final_c")) return state;
+  Tape<T>& tape = layer.tape();
+  Var<T> h = layer.name_sentences("final_h", tape.columns(state, 0, widths.h));
+  if (widths.c == 0) return h;
+  return side_by_side(h, layer.name_sentences("final_c", tape.columns(state, widths.h, widths.c)));
 }
 
 /// Config has the fields source_vocab_size, target_vocab_size, d_embedding and dropout, a check() and the

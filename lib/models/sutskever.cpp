@@ -78,7 +78,10 @@ Encoded<T> Sutskever<T>::encode(Pass<T>& pass, const Encoded<T>& input, std::int
   const StackOutput<T> stack =
       recurrent_stack(encoder, c.encoder(), first, last, input.states, *input.rows, direction, c.dropout);
   Encoded<T> output{stack.h, input.rows, input.final_states};
-  output.final_states.insert(output.final_states.end(), stack.last.begin(), stack.last.end());
+  for (std::int64_t l = first; l < last; ++l) {
+    output.final_states.push_back(name_final(layer_scope(encoder, l), this->final_widths(),
+                                             stack.last[static_cast<std::size_t>(l - first)]));
+  }
   if (last == c.n_layers) output.states = encoder.name("output", output.states, *input.rows);
   return output;
 }

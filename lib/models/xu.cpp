@@ -92,10 +92,13 @@ class XuSteps {
     Var<T> state;                      ///< the new (h, c)
     std::vector<std::int64_t> picked;  ///< with hard attention
   };
-  Var<T> input(Var<T> embedded) const { return state_.input(embedded); }
+  Var<T> input(Var<T> embedded, const StepRows& rows) const {
+    const AtStep<T> at_step(align_.pass(), rows);
+    return state_.input(embedded);
+  }
   Var<T> hidden(Var<T> state) const { return state_.hidden(state); }
   /// `sampled`: continued(). Named values: query (what f_att gets from h_(t-1)), scores, probabilities,
-  /// weights, context.
+  /// weights, gate (beta), context.
   Step operator()(Var<T> input, Var<T> before, const StepRows& rows,
                   const std::vector<SampleStream>& sampled) {
     const AtStep<T> at_step(align_.pass(), rows);
@@ -113,7 +116,10 @@ class XuSteps {
     }
     weights = align_.name_attention("weights", weights, *source_.rows);
     step.z = weighted_sum(weights, source_.a, at);
-    if (gate_) step.z = scale_rows(step.z, activate(Activation::sigmoid, (*gate_)(h)));
+    if (gate_) {
+      const Var<T> beta = align_.name("gate", activate(Activation::sigmoid, (*gate_)(h)));  // [n, 1]
+      step.z = scale_rows(step.z, beta);
+    }
     step.z = align_.name("context", step.z);
     step.state = state_.step(context_(step.z, input), before);  // eq. 1-3
     return step;
@@ -190,7 +196,7 @@ class XuStepper final : public Stepper<T> {
     PackedTokens words;
     words.append(tokens);
     Var<T> embedded = model_.embed(pass_, Side::target, words);
-    const auto step = steps(steps.input(embedded), before, rows, sampled_);
+    const auto step = steps(steps.input(embedded, rows), before, rows, sampled_);
     states_.keep({step.state});
     const Scope<T> decoder = Scope<T>(pass_) / "decoder";
     Var<T> h = (decoder / "layer_0").name("output", steps.hidden(step.state));
@@ -287,7 +293,8 @@ Var<T> Xu<T>::decode(Pass<T>& pass, const Encoded<T>& memory, const PackedTokens
   const StepOrder& order = attended.order;
   XuSteps<T> steps(pass, c, source, order.rows());
   Var<T> embedded = this->embed(pass, Side::target, {shifted_right(target), target.rows});  // E y_(t-1)
-  Var<T> input = steps.input(select_rows<T>({embedded}, order.to_time_order()));
+  Var<T> input =
+      steps.input(select_rows<T>({embedded}, order.to_time_order()), order.rows_of_all(target.rows));
   Var<T> state = select_rows<T>({initial_state(pass, memory.states, *memory.rows)}, order.to_first_step());
 
   std::vector<Var<T>> z, h;

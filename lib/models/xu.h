@@ -23,8 +23,8 @@
 // [2 n, n]; decoder/layer_0/cross_attention/{query/{weight [n, n'], bias}, key/weight [2 n, n'], score/weight
 // [n'], gate/{weight f_beta [n, 1], bias}}; decoder/readout/{state/weight L_h [n, m], context/weight L_z [2
 // n, m]}; decoder/output/weight L_o [m, V_y]; m = d_embedding, n = d_hidden, n' = d_align. Named values:
-// those of Bahdanau's model (models/bahdanau.h) and decoder/layer_0/cross_attention/probabilities: alpha.
-// `weights` are those that make the context: alpha, or 1 at one position.
+// those of Bahdanau's model (models/bahdanau.h) and decoder/layer_0/cross_attention/{probabilities, gate}:
+// alpha, beta. `weights` are those that make the context: alpha, or 1 at one position.
 #pragma once
 
 #include <memory>

@@ -46,19 +46,23 @@ CellParameters<T> cell_parameters(const Scope<T>& scope, const RecurrentSizes& s
   return p;
 }
 
-/// W x + b of all gates, or LN(W x) + b.
+/// W x + b of all gates, or LN(W x) + b, which is named.
 template <class T>
 Var<T> gate_input(const Scope<T>& scope, const RecurrentSizes& sizes, Var<T> x) {
   Scope<T> in = scope / "input";
-  Var<T> weight = in.stacked(sizes.gates(), "weight"), bias = in.stacked(sizes.gates(), "bias"), all;
+  const std::vector<std::string> names = sizes.gates();
+  Var<T> weight = in.stacked(names, "weight"), bias = in.stacked(names, "bias"), all;
   if (!sizes.layer_norm) return linear(x, weight, bias);
+  const std::int64_t d = sizes.d_hidden;
   Var<T> gamma = scope.parameter("input_norm/gamma");
   for (GateRange gates : normed_together(cell_of(sizes.cell))) {
-    auto part = [&](Var<T> v) {
-      return scope.tape().columns(v, gates.first * sizes.d_hidden, gates.count * sizes.d_hidden);
-    };
+    auto part = [&](Var<T> v) { return scope.tape().columns(v, gates.first * d, gates.count * d); };
     Var<T> normed =
         add_layer_norm(linear(x, part(weight), {}), {}, {}, part(gamma), part(bias), kNormEpsilon<T>).output;
+    for (std::int64_t i = 0; scope.pass().at_step && i < gates.count; ++i)
+      (scope / "input_norm")
+          .look(names[static_cast<std::size_t>(gates.first + i)],
+                scope.tape().mutable_value(normed).columns(i * d, d), *scope.pass().at_step);
     all = all ? side_by_side(all, normed) : normed;
   }
   return all;
@@ -119,17 +123,10 @@ Var<T> RecurrentSteps<T>::input(Var<T> x) const {
 
 template <class T>
 Var<T> RecurrentSteps<T>::step(Var<T> input, Var<T> state, Var<T> extra) {
-  const StepRows* rows = scope_.pass().at_step;
-  CellLooks<T> looks;
-  Matrix<const T> gates;
-  if (scope_.pass().recorder) looks.gates = &gates;
-  looks.edit = cell_edit<T>(scope_, sizes_, [&, rows](std::size_t) {
-    if (!rows) fail(scope_.path(), ": was changed outside of a step");
-    return rows->places();
-  });
-  Var<T> next = cell_(input, state, extra, looks);
-  if (looks.gates) name_cell(scope_, sizes_, gates, next);
-  return next;
+  return cell_(input, state, extra, cell_looks<T>(scope_, sizes_, [this](std::size_t) {
+                 if (!scope_.pass().at_step) fail(scope_.path(), ": was looked at outside of a step");
+                 return *scope_.pass().at_step;
+               }));
 }
 
 template <class T>
@@ -137,32 +134,17 @@ Var<T> RecurrentSteps<T>::hidden(Var<T> state) const {
   return sizes_.cell == "lstm" ? scope_.tape().columns(state, 0, sizes_.d_hidden) : state;
 }
 
-namespace {
-
-/// Names what lies within all steps, whose rows are in time order.
-template <class T>
-void name_rows(const Scope<T>& scope, const RecurrentSizes& sizes, const StepOrder& order,
-               const Packing& rows, Matrix<const T> gates, Var<T> states) {
-  std::vector<std::int64_t> sentences, steps;
-  for (std::int64_t t = 0; t < order.steps(); ++t) {
-    sentences.insert(sentences.end(), order.sentences(t).begin(), order.sentences(t).end());
-    steps.resize(sentences.size(), t);
-  }
-  StepRows all = order.rows_of(0, rows);
-  all.sentences = sentences;
-  all.steps = steps;
-  const AtStep<T> at(scope.pass(), scope.pass().at_step ? *scope.pass().at_step : all);
-  name_cell(scope, sizes, gates, states);
-}
-
-}  // namespace
-
 template <class T>
 RecurrentOutput<T> recurrent(const Scope<T>& scope, const RecurrentSizes& sizes, Var<T> x,
                              const Packing& rows, Direction direction, Var<T> first, Var<T> extra) {
   const StepOrder order(rows, direction);
+  const StepRows* outer = scope.pass().at_step;  // of hypotheses, each a sentence of one word
   // Taken into time order while it is narrow, before the product.
-  Var<T> input = gate_input(scope, sizes, select_rows<T>({x}, order.to_time_order()));
+  Var<T> input = select_rows<T>({x}, order.to_time_order());
+  {
+    const AtStep<T> all(scope.pass(), outer ? *outer : order.rows_of_all(rows));
+    input = gate_input(scope, sizes, input);
+  }
   if (extra) extra = select_rows<T>({extra}, order.to_time_order());
   if (first) {
     first = select_rows<T>({first}, order.to_first_step());
@@ -170,15 +152,10 @@ RecurrentOutput<T> recurrent(const Scope<T>& scope, const RecurrentSizes& sizes,
     first = select_rows<T>({scope.parameter("start")},
                            std::vector<RowOf>(static_cast<std::size_t>(rows.sentences())));
   }
-  const StepRows* outer = scope.pass().at_step;  // of hypotheses, each a sentence of one word
-  CellLooks<T> looks;
-  Matrix<const T> gates;
-  if (scope.pass().recorder) looks.gates = &gates;
-  looks.edit = cell_edit<T>(scope, sizes, [&order, &rows, outer](std::size_t t) {
-    return outer ? outer->places() : order.rows_of(static_cast<std::int64_t>(t), rows).places();
+  const CellLooks<T> looks = cell_looks<T>(scope, sizes, [&order, &rows, outer](std::size_t t) {
+    return outer ? *outer : order.rows_of(static_cast<std::int64_t>(t), rows);
   });
   Var<T> states = cell_layer(cell_parameters(scope, sizes), input, order.firsts(), first, extra, looks);
-  if (looks.gates) name_rows(scope, sizes, order, rows, gates, states);
   Var<T> h = scope.tape().columns(states, 0, sizes.d_hidden);
   return {select_rows<T>({h}, order.from_time_order()), select_rows<T>({states}, order.to_last_step())};
 }

@@ -23,7 +23,8 @@
 // recurrent/candidate/bias. With options: peephole/{input, forget, output}/weight p [d_hidden],
 // {input_norm, recurrent_norm}/gamma [gates * d_hidden], cell_norm/{gamma, beta} [d_hidden], start [state
 // width]. The state of a sequence is a row: h, and for lstm h and c side by side. Named values: the gates, by
-// their names, hidden (h) and, of lstm, cell (c).
+// their names, hidden (h) and, of lstm, cell (c); with layer_norm input_norm/<gate>, LN(W x) with
+// the biases, recurrent_norm/<gate>, LN(U h'), and of lstm cell_norm/output.
 #pragma once
 
 #include <string>
@@ -69,10 +70,11 @@ class RecurrentSteps {
   /// `rows`: how many rows all steps together have.
   RecurrentSteps(const Scope<T>& scope, const RecurrentSizes& sizes, std::int64_t rows);
 
-  /// What the gates get from the inputs of any number of steps: x [n, d_in] -> [n, gates * d_hidden].
+  /// What the gates get from the inputs of any number of steps: x [n, d_in] -> [n, gates * d_hidden]. Here
+  /// and in step() the pass must say what the rows are (AtStep) when somebody looks.
   Var<T> input(Var<T> x) const;
   /// The next state [n, state width] from the gates' input [n, gates * d_hidden] and the state before.
-  /// `extra` as in recurrent(). The pass must say what the rows are (AtStep) when somebody looks.
+  /// `extra` as in recurrent().
   Var<T> step(Var<T> input, Var<T> state, Var<T> extra = {});
   /// h [n, d_hidden] of a state.
   Var<T> hidden(Var<T> state) const;

@@ -1,51 +1,54 @@
 #include "nn/recurrent_watch.h"
 
-#include <algorithm>
-
 namespace heed {
 
 namespace {
 
-constexpr const char* kHiddenName = "hidden";
-constexpr const char* kCellName = "cell";
+std::string name_of(const CellPart& part, const std::vector<std::string>& gates) {
+  const std::string& gate = gates.at(static_cast<std::size_t>(part.number));
+  switch (part.kind) {
+    case CellPart::gate:
+      return gate;
+    case CellPart::hidden:
+      return "hidden";
+    case CellPart::cell:
+      return "cell";
+    case CellPart::normed_product:
+      return "recurrent_norm/" + gate;
+    case CellPart::normed_cell:
+      return "cell_norm/output";
+  }
+  return "";
+}
 
 }  // namespace
 
 template <class T>
-void name_cell(const Scope<T>& scope, const RecurrentSizes& sizes, Matrix<const T> gates, Var<T> states) {
-  Tape<T>& tape = scope.tape();
-  const std::int64_t d = sizes.d_hidden;
-  const std::vector<std::string> names = sizes.gates();
-  Var<T> h = tape.columns(states, 0, d), all = tape.constant(gates);
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    const std::int64_t first = static_cast<std::int64_t>(i) * d;
-    scope.record(names[i], sizes.cell == "rnn" ? h : tape.columns(all, first, d));
+CellLooks<T> cell_looks(const Scope<T>& scope, const RecurrentSizes& sizes,
+                        std::function<StepRows(std::size_t step)> rows) {
+  if (!scope.pass().recorder && !scope.pass().editor) return {};
+  const std::vector<std::string> gates = sizes.gates();
+  std::vector<CellPart> parts{{CellPart::hidden}, {CellPart::cell}, {CellPart::normed_cell}};
+  for (std::int64_t i = 0; i < static_cast<std::int64_t>(gates.size()); ++i) {
+    parts.push_back({CellPart::gate, i});
+    parts.push_back({CellPart::normed_product, i});
   }
-  if (sizes.cell == "lstm") scope.record(kCellName, tape.columns(states, d, d));
-  scope.record(kHiddenName, h);
-}
-
-template <class T>
-CellEdit<T> cell_edit(const Scope<T>& scope, const RecurrentSizes& sizes,
-                      std::function<std::vector<Place>(std::size_t step)> places) {
-  if (!scope.pass().editor) return {};
-  std::vector<std::string> names = sizes.gates();
-  const auto gates = static_cast<int>(names.size());
-  names.insert(names.end(), {kHiddenName, kCellName});
-  bool any = false;
-  for (const std::string& name : names) any = scope.edits(name) || any;
-  if (!any) return {};
-  return [=](std::size_t step, int which, Matrix<T> value) {
-    const int number = which >= 0 ? which : which == kCellH ? gates : gates + 1;
-    const std::string& name = names[static_cast<std::size_t>(number)];
-    if (scope.edits(name)) scope.pass().editor->edit(scope.path() + "/" + name, value, places(step), 1);
+  CellLooks<T> looks;
+  bool watched = false;
+  for (const CellPart& part : parts) {
+    watched = watched || scope.watched(name_of(part, gates));
+    looks.changes = looks.changes || scope.edits(name_of(part, gates));
+  }
+  if (!watched) return {};
+  looks.see = [=](std::size_t step, CellPart part, Matrix<T> value) {
+    scope.look(name_of(part, gates), value, rows(step));
   };
+  return looks;
 }
 
-#define HEED_INSTANTIATE(T)                                                                 \
-  template void name_cell(const Scope<T>&, const RecurrentSizes&, Matrix<const T>, Var<T>); \
-  template CellEdit<T> cell_edit(const Scope<T>&, const RecurrentSizes&,                    \
-                                 std::function<std::vector<Place>(std::size_t)>);
+#define HEED_INSTANTIATE(T)                                                \
+  template CellLooks<T> cell_looks(const Scope<T>&, const RecurrentSizes&, \
+                                   std::function<StepRows(std::size_t step)>);
 HEED_INSTANTIATE(float)
 HEED_INSTANTIATE(double)
 #undef HEED_INSTANTIATE

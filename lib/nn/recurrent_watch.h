@@ -2,20 +2,14 @@
 #pragma once
 
 #include <functional>
-#include <vector>
 
 #include "nn/recurrent.h"
 
 namespace heed {
 
-/// Names what the operations on cells computed: gates [n, gates * d_hidden] (CellRun::gates) and the states
-/// behind the step or steps [n, state width]. The pass says what the rows are.
+/// Who looks at the parts of a layer's steps; `rows(step)` says what the rows of a step are. Empty: nobody.
 template <class T>
-void name_cell(const Scope<T>& scope, const RecurrentSizes& sizes, Matrix<const T> gates, Var<T> states);
-
-/// What changes the cell's values, whose places are `places(step)`; empty: nobody asked for it.
-template <class T>
-CellEdit<T> cell_edit(const Scope<T>& scope, const RecurrentSizes& sizes,
-                      std::function<std::vector<Place>(std::size_t step)> places);
+CellLooks<T> cell_looks(const Scope<T>& scope, const RecurrentSizes& sizes,
+                        std::function<StepRows(std::size_t step)> rows);
 
 }  // namespace heed

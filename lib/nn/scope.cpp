@@ -31,9 +31,16 @@ Var<T> Scope<T>::see(const std::string& path, Var<T> v, RowKind kind) const {
 }
 
 template <class T>
-void Scope<T>::show(const std::string& path, Var<T> v) const {
-  if (!pass_->at_step) fail(path, ": was named outside of a step");
-  pass_->recorder->record(path, v.value(), pass_->at_step->places(), {pass_->at_step->rows, 1});
+void Scope<T>::see_in_place(const std::string& path, Matrix<T> value, const StepRows& rows) const {
+  const std::vector<Place> places = rows.places();
+  if (static_cast<std::int64_t>(places.size()) != value.rows)
+    fail(path, ": has ", value.rows, " rows for ", places.size(), " positions");
+  if (pass_->editor && pass_->editor->edits(path)) {
+    if (tape().with_gradients()) fail(path, ": a value that is changed has no gradient");
+    pass_->editor->edit(path, value, places, 1);
+  }
+  if (pass_->recorder && pass_->recorder->wants(path))
+    pass_->recorder->record(path, value, places, {rows.rows, 1});
 }
 
 template <class T>

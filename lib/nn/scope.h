@@ -94,9 +94,9 @@ class Scope {
   Var<T> name_sentences(const std::string& name, Var<T> v) const {
     return watched(name) ? see_sentences(join(name), v) : v;
   }
-  /// Shows the rows of a step to the recorder alone: whoever changes them did so inside the operation.
-  void record(const std::string& name, Var<T> v) const {
-    if (wants(name)) show(join(name), v);
+  /// Likewise rows that the operation which computes them hands out to be changed in place.
+  void look(const std::string& name, Matrix<T> value, const StepRows& rows) const {
+    if (watched(name)) see_in_place(join(name), value, rows);
   }
   /// Names attention scores or weights of a step, one head: [n, longest sentence of keys].
   Var<T> name_attention(const std::string& name, Var<T> v, const Packing& keys) const {
@@ -121,7 +121,7 @@ class Scope {
     return pass_->tape->leaf(p.in(pass_->parameters->values().data()), gradient);
   }
 
-  void show(const std::string& path, Var<T> v) const;
+  void see_in_place(const std::string& path, Matrix<T> value, const StepRows& rows) const;
   Var<T> see(const std::string& path, Var<T> v, RowKind kind) const;
   Var<T> see_sentences(const std::string& path, Var<T> v) const;
   Var<T> see(const std::string& path, Var<T> v, std::span<const Place> places, const RowKind& kind) const;

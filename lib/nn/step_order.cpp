@@ -19,6 +19,8 @@ StepOrder::StepOrder(const Packing& rows, Direction direction)
       fail("sentence ", *running, " is empty: a recurrent layer needs at least one token");
     }
     first_.push_back(first_.back() + (running - sentences_.begin()));
+    all_sentences_.insert(all_sentences_.end(), sentences_.begin(), running);
+    all_steps_.resize(all_sentences_.size(), step);
   }
 }
 

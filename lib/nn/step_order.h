@@ -36,6 +36,10 @@ class StepOrder {
   StepRows rows_of(std::int64_t step, const Packing& rows) const {
     return {sentences(step), step, &rows, direction_ == Direction::backward, {}};
   }
+  /// What the rows of all steps are, in time order.
+  StepRows rows_of_all(const Packing& rows) const {
+    return {all_sentences_, 0, &rows, direction_ == Direction::backward, all_steps_};
+  }
 
   /// What select_rows takes: packed rows into time order.
   std::vector<RowOf> to_time_order() const;
@@ -56,6 +60,7 @@ class StepOrder {
   Direction direction_;
   std::vector<std::int64_t> sentences_;  ///< longest first
   std::vector<std::int64_t> first_{0};
+  std::vector<std::int64_t> all_sentences_, all_steps_;  ///< of each row in time order
 };
 
 }  // namespace heed

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 
 #include "base/error.h"
 #include "base/hash.h"
@@ -249,20 +250,19 @@ void FrameEditor::change(const Edit& edit, std::span<float> row, const Place& pl
   }
 }
 
-/// Every row of a sentence becomes the mean of its rows.
+/// Every row of a sentence becomes the mean of its rows, in whatever order they come.
 void FrameEditor::take_means(const Edit& edit, Matrix<float> value, std::span<const Place> places,
                              std::int64_t head) const {
-  for (std::int64_t first = 0, last; first < value.rows; first = last) {
-    const Place& place = places[static_cast<std::size_t>(first)];
-    for (last = first;
-         last < value.rows && places[static_cast<std::size_t>(last)].sentence == place.sentence;)
-      ++last;
-    if (!meant(edit, {place.sentence, -1}, head)) continue;
+  std::map<std::int64_t, std::vector<std::int64_t>> rows_of;
+  for (std::int64_t i = 0; i < value.rows; ++i) {
+    const Place& place = places[static_cast<std::size_t>(i)];
+    if (meant(edit, {place.sentence, -1}, head)) rows_of[place.sentence].push_back(i);
+  }
+  for (const auto& [sentence, rows] : rows_of) {
     for (std::int64_t j = 0; j < value.cols; ++j) {
       double sum = 0;
-      for (std::int64_t i = first; i < last; ++i) sum += value(i, j);
-      for (std::int64_t i = first; i < last; ++i)
-        value(i, j) = static_cast<float>(sum / static_cast<double>(last - first));
+      for (std::int64_t i : rows) sum += value(i, j);
+      for (std::int64_t i : rows) value(i, j) = static_cast<float>(sum / static_cast<double>(rows.size()));
     }
   }
 }

@@ -24,19 +24,14 @@ class AskedNames final : public Editor<float> {
   mutable std::set<std::string> names;
 };
 
-/// Values within a recurrent layer are changed step by step, however they are recorded.
-bool within_cell(const Model<float>& model, const std::string& name) {
-  return model.parameters().contains(name.substr(0, name.rfind('/')) + "/recurrent/candidate/weight");
-}
-
-NamedValue described(const Model<float>& model, const std::string& name, const Recorded<float>& value,
-                     const Packing& source, const Packing& target) {
+NamedValue described(const std::string& name, const Recorded<float>& value, const Packing& source,
+                     const Packing& target) {
   NamedValue v;
   v.name = name;
   v.attention = value.attention;
   v.n_heads = value.n_heads;
   v.cols = value.attention ? 0 : value.cols / value.n_heads;
-  v.by_steps = value.parts > 1 || within_cell(model, name);
+  v.by_steps = value.parts > 1;
   v.of_source = value.rows == source;
   v.keys_of_source = value.attention && value.keys == source;
   v.once = value.rows != source && value.rows != target;
@@ -90,7 +85,7 @@ std::vector<NamedValue> value_names(const Model<float>& model, const Stages& sta
     stepper->step({&bos, 1}, {&sentence, 1});
   }
   for (const auto& [name, value] : recording.values()) {
-    values.push_back(described(model, name, value, source.rows, target.rows));
+    values.push_back(described(name, value, source.rows, target.rows));
     if (stages.decode && name.starts_with("decoder/"))
       values.back().step_by_step = asked.names.contains(name);
   }

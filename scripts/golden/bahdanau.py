@@ -18,6 +18,9 @@ VARIANTS = {
     "bahdanau_rnn": dict(
         cell="rnn", readout_state="previous", align_bias=False, d_embedding=4, d_hidden=7, d_decoder=5, d_align=5, d_maxout=6,
         source_vocab_size=18, target_vocab_size=14),
+    "bahdanau_normed": dict(
+        cell="gru", layer_norm=True, readout_state="current", align_bias=False, d_embedding=5, d_hidden=9, d_align=6,
+        d_maxout=3, source_vocab_size=14, target_vocab_size=15),
 }
 
 
@@ -79,9 +82,9 @@ class Bahdanau(Recurrent):
 def shapes_of(config):
     m, n, a, l = (config[key] for key in ("d_embedding", "d_hidden", "d_align", "d_maxout"))
     shapes, d = embedding_shapes(config), config.get("d_decoder", n)
-    add_recurrent(shapes, "encoder/layer_0/forward", config["cell"], m, n)
-    add_recurrent(shapes, "encoder/layer_0/backward", config["cell"], m, n)
-    add_recurrent(shapes, "decoder/layer_0/state", config["cell"], m, d, 2 * n)
+    add_recurrent(shapes, "encoder/layer_0/forward", config["cell"], m, n, options=config)
+    add_recurrent(shapes, "encoder/layer_0/backward", config["cell"], m, n, options=config)
+    add_recurrent(shapes, "decoder/layer_0/state", config["cell"], m, d, 2 * n, options=config)
     width = 2 * d if config["cell"] == "lstm" else d
     shapes["decoder/initial/weight"], shapes["decoder/initial/bias"] = (n, width), (width,)
     align = "decoder/layer_0/cross_attention"

@@ -22,14 +22,21 @@ class Cho(Recurrent):
         with self.scope("encoder"):
             with self.scope("layer_0", "state"):
                 h, last = self.run_source(self.config["cell"], x)
+            with self.scope("layer_0"):
+                self.name_final(last)
             self.name("output", h)
-            return torch.tanh(self.linear("summary", last[0]))
+            c = torch.tanh(self.linear("summary", last[0]))
+            with self.scope("summary"):
+                self.name("output", c[None])
+            return c
 
     def decode(self, c, target):
         n = self.config["d_hidden"]
         words = self.embed("decoder", [BOS] + target[:-1])
         with self.scope("decoder"):
             first = torch.tanh(self.linear("initial", c))
+            with self.scope("initial"):
+                self.name("output", first[None])
             with self.scope("layer_0", "state"):
                 h, _ = self.run(self.config["decoder_cell"], words, (first[:n], first[n:]), context=c,
                                 inside=self.config["decoder_cell"] == "gru-reset-after")

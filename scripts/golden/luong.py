@@ -21,16 +21,14 @@ VARIANTS = {
     "luong_local_p_concat": dict(LUONG, score="concat", attention="local-p", input_feeding=False, d_align=4),
     "luong_bidirectional": dict(LUONG, score="dot", bidirectional=True, reverse_source=False, n_layers=2,
                                 d_attentional=6),
+    "luong_normed": dict(LUONG, score="general", n_layers=2, layer_norm=True, peepholes=True, d_hidden=4),
 }
 
 
 class Luong(Recurrent):
     """Luong, Pham, Manning 2015, section 3; h_s are the encoder's states, s_t the decoder's (h_t there)."""
 
-    def gate(self, name, x, fed, reads):
-        """With what input feeding adds."""
-        total = super().gate(name, x, None, reads)
-        return total if fed is None else total + fed @ self.parameter(f"feed/{name}/weight")
+    CONTEXT = "feed"
 
     def run_both_ways(self, cell, x):
         with self.scope("forward"):
@@ -51,6 +49,7 @@ class Luong(Recurrent):
                         with self.scope("state"):
                             h, last = self.run_source(cell, h)
                     self.name("output", h)
+                    self.name_final(last)
                 lasts.append(last)
             return self.name("output", h), lasts
 
@@ -143,8 +142,8 @@ def shapes_of(config):
     for i in range(config["n_layers"]):
         d_in = k if i else config["d_embedding"]
         for part in ("forward", "backward") if config["bidirectional"] else ("state",):
-            add_recurrent(shapes, f"encoder/layer_{i}/{part}", cell, d_in, n)
-        add_recurrent(shapes, f"decoder/layer_{i}/state", cell, d_in, k)
+            add_recurrent(shapes, f"encoder/layer_{i}/{part}", cell, d_in, n, options=config)
+        add_recurrent(shapes, f"decoder/layer_{i}/state", cell, d_in, k, options=config)
     for gate in GATES[cell] if config["input_feeding"] else ():
         shapes[f"decoder/layer_0/state/feed/{gate}/weight"] = (d, k)
     align = f"decoder/layer_{config['n_layers'] - 1}/cross_attention"

@@ -1,7 +1,7 @@
 """What the recurrent systems share: cells, readout, and the shapes of their parameters."""
 import torch
 
-from golden.equations import linear
+from golden.equations import layer_norm
 from golden.model import Model
 
 GATES = {"rnn": ["candidate"], "gru": ["update", "reset", "candidate"],
@@ -14,12 +14,21 @@ class Recurrent(Model):
 
     fixed = dict(dropout=0.0)  # what the config says besides the sizes that the equations need
 
-    def gate(self, name, x, context, reads):
-        """W x + b (+ C context) + U reads, before the nonlinearity."""
-        total = linear(x, self.parameter(f"input/{name}/weight"), self.parameter(f"input/{name}/bias"))
-        if context is not None:
-            total = total + context @ self.parameter(f"context/{name}/weight")
-        return total + (0 if reads is None else reads @ self.parameter(f"recurrent/{name}/weight"))
+    CONTEXT = "context"  # the part whose matrices read what else enters the gates
+
+    def products(self, kind, part, x, gates):
+        """W x + b of some gates, or U x. With layer_norm (Ba, Kiros, Hinton 2016, eq. 20-22 and 27-29) LN(W x) + b and
+        LN(U x), over all gates at once, in a GRU over z and r and over the candidate."""
+        values = {gate: x @ self.parameter(f"{part}/{gate}/weight") for gate in gates}
+        bias = {gate: self.parameter(f"input/{gate}/bias") if part == "input" else 0 for gate in gates}
+        if not self.config.get("layer_norm"):
+            return {gate: values[gate] + bias[gate] for gate in gates}
+        gain = dict(zip(GATES[kind], self.parameter(part + "_norm/gamma").reshape(len(GATES[kind]), -1)))
+        for group in [["update", "reset"], ["candidate"]] if kind.startswith("gru") else [GATES[kind]]:
+            if group[0] in gates:
+                normed = layer_norm(torch.cat([values[gate] for gate in group]), torch.cat([gain[gate] for gate in group]), 0)
+                values.update(zip(group, normed.chunk(len(group))))
+        return {gate: self.name(f"{part}_norm/{gate}", values[gate] + bias[gate]) for gate in gates}
 
     def cell(self, kind, x, state, context=None, inside=False):
         """`context` enters every gate; `inside`: the candidate's part behind the reset gate (Cho et al.)."""
@@ -28,26 +37,43 @@ class Recurrent(Model):
 
     def next_state(self, kind, x, state, context, inside):
         h, c = state
+        early = [gate for gate in GATES[kind] if kind != "gru" or gate != "candidate"]
+        w, u = self.products(kind, "input", x, GATES[kind]), self.products(kind, "recurrent", h, early)
+        more = {gate: 0 if context is None else context @ self.parameter(f"{self.CONTEXT}/{gate}/weight")
+                for gate in GATES[kind]}
         if kind == "rnn":
-            return self.name("candidate", torch.tanh(self.gate("candidate", x, context, h))), None
-        if kind == "lstm":  # Hochreiter, Schmidhuber 1997, with the forget gate of Gers et al.
-            i, f, o = (self.name(name, torch.sigmoid(self.gate(name, x, context, h)))
-                       for name in ("input", "forget", "output"))
-            g = self.name("candidate", torch.tanh(self.gate("candidate", x, context, h)))
-            c = self.name("cell", f * c + i * g)
-            return o * torch.tanh(c), c
-        z = self.name("update", torch.sigmoid(self.gate("update", x, context, h)))
-        r = self.name("reset", torch.sigmoid(self.gate("reset", x, context, h)))
+            return self.name("candidate", torch.tanh(w["candidate"] + more["candidate"] + u["candidate"])), None
+        if kind == "lstm":
+            return self.lstm({gate: w[gate] + more[gate] + u[gate] for gate in early}, c)
+        z, r = (self.name(gate, torch.sigmoid(w[gate] + more[gate] + u[gate])) for gate in ("update", "reset"))
         if kind == "gru":
-            candidate = torch.tanh(self.gate("candidate", x, context, r * h))
+            outside, inner = more["candidate"], self.products(kind, "recurrent", r * h, ["candidate"])["candidate"]
         else:  # the reset gate behind the product
-            inner = linear(h, self.parameter("recurrent/candidate/weight"),
-                           self.parameter("recurrent/candidate/bias"))
+            outside, inner = more["candidate"], u["candidate"] + self.parameter("recurrent/candidate/bias")
             if inside:
-                inner = inner + context @ self.parameter("context/candidate/weight")
-            candidate = torch.tanh(self.gate("candidate", x, None if inside else context, None) + r * inner)
-        self.name("candidate", candidate)
-        return (1 - z) * h + z * candidate, None
+                outside, inner = 0, inner + more["candidate"]
+            inner = r * inner
+        g = self.name("candidate", torch.tanh(w["candidate"] + outside + inner))
+        return (1 - z) * h + z * g, None
+
+    def lstm(self, sums, c):
+        """Hochreiter, Schmidhuber 1997, with the forget gate and peepholes of Gers et al."""
+        def gate(name, seen):
+            peephole = self.parameter(f"peephole/{name}/weight") * seen if self.config.get("peepholes") else 0
+            return self.name(name, torch.sigmoid(sums[name] + peephole))
+        i, f = gate("input", c), gate("forget", c)
+        c = self.name("cell", f * c + i * self.name("candidate", torch.tanh(sums["candidate"])))
+        shown = c
+        if self.config.get("layer_norm"):
+            shown = self.name("cell_norm/output",
+                              layer_norm(c, self.parameter("cell_norm/gamma"), self.parameter("cell_norm/beta")))
+        return gate("output", c) * torch.tanh(shown), c
+
+    def name_final(self, state):
+        """What a layer hands on to the decoder."""
+        for name, value in zip(("final_h", "final_c"), state):
+            if value is not None:
+                self.name(name, value[None])
 
     def embed(self, side, ids):
         with self.scope(side):
@@ -79,7 +105,7 @@ class Recurrent(Model):
         return states @ self.parameters["decoder/output/weight"]
 
 
-def add_recurrent(shapes, layer, cell, d_in, n, d_context=0):
+def add_recurrent(shapes, layer, cell, d_in, n, d_context=0, options=()):
     for gate in GATES[cell]:
         shapes[f"{layer}/input/{gate}/weight"] = (d_in, n)
         shapes[f"{layer}/input/{gate}/bias"] = (n,)
@@ -88,6 +114,12 @@ def add_recurrent(shapes, layer, cell, d_in, n, d_context=0):
             shapes[f"{layer}/context/{gate}/weight"] = (d_context, n)
     if cell == "gru-reset-after":
         shapes[layer + "/recurrent/candidate/bias"] = (n,)
+    if "peepholes" in options:
+        shapes.update({f"{layer}/peephole/{gate}/weight": (n,) for gate in ("input", "forget", "output")})
+    if "layer_norm" in options:
+        shapes[layer + "/input_norm/gamma"] = shapes[layer + "/recurrent_norm/gamma"] = (len(GATES[cell]) * n,)
+        if cell == "lstm":
+            shapes[layer + "/cell_norm/gamma"] = shapes[layer + "/cell_norm/beta"] = (n,)
 
 
 def add_readout(shapes, n, m, d_context, l):

@@ -23,6 +23,7 @@ class Sutskever(Recurrent):
                     x, state = self.run_source(self.config["cell"], x)
                 with self.scope(f"layer_{layer}"):
                     self.name("output", x)
+                    self.name_final(state)
                 last.append(state)
             self.name("output", x)
         return last

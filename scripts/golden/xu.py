@@ -12,6 +12,9 @@ VARIANTS = {
     "xu_penalty": dict(
         cell="gru", attend_to="mean", context_gate=False, doubly_stochastic=0.7, d_embedding=4, d_hidden=5, d_align=3,
         source_vocab_size=18, target_vocab_size=13),
+    "xu_normed": dict(
+        cell="gru-reset-after", layer_norm=True, attend_to="mean", context_gate=True, doubly_stochastic=0.0, d_embedding=4,
+        d_hidden=3, d_align=5, source_vocab_size=13, target_vocab_size=16),
 }
 
 
@@ -42,8 +45,8 @@ class Xu(Recurrent):
                         e = torch.tanh(query + key) @ self.parameter("score/weight")
                         alpha = softmax(e)
                         z = alpha @ a
-                        if self.config["context_gate"]:
-                            z = torch.sigmoid(self.linear("gate", state[0])) * z
+                        if self.config["context_gate"]:  # section 4.2.1: beta
+                            z = self.name("gate", torch.sigmoid(self.linear("gate", state[0]))) * z
                     with self.scope("layer_0", "state"):
                         state = self.cell(self.config["cell"], word, state, z)
                     steps.append((query, e, alpha, z, state[0]))
@@ -67,9 +70,9 @@ class Xu(Recurrent):
 def shapes_of(config):
     m, n, a = (config[key] for key in ("d_embedding", "d_hidden", "d_align"))
     shapes = embedding_shapes(config)
-    add_recurrent(shapes, "encoder/layer_0/forward", config["cell"], m, n)
-    add_recurrent(shapes, "encoder/layer_0/backward", config["cell"], m, n)
-    add_recurrent(shapes, "decoder/layer_0/state", config["cell"], m, n, 2 * n)
+    add_recurrent(shapes, "encoder/layer_0/forward", config["cell"], m, n, options=config)
+    add_recurrent(shapes, "encoder/layer_0/backward", config["cell"], m, n, options=config)
+    add_recurrent(shapes, "decoder/layer_0/state", config["cell"], m, n, 2 * n, options=config)
     width = 2 * n if config["cell"] == "lstm" else n
     shapes["decoder/initial/weight"], shapes["decoder/initial/bias"] = (2 * n, width), (width,)
     align = "decoder/layer_0/cross_attention/"

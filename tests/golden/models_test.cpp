@@ -19,10 +19,12 @@ const std::vector<std::string> kModels{"transformer_post_norm",
                                        "bahdanau_reset_after",
                                        "bahdanau_lstm",
                                        "bahdanau_rnn",
+                                       "bahdanau_normed",
                                        "cho_paper",
                                        "cho_mixed",
                                        "xu_gate",
                                        "xu_penalty",
+                                       "xu_normed",
                                        "sutskever_shallow",
                                        "sutskever_deep",
                                        "luong_dot",
@@ -33,7 +35,8 @@ const std::vector<std::string> kModels{"transformer_post_norm",
                                        "luong_local_m",
                                        "luong_local_p",
                                        "luong_local_p_concat",
-                                       "luong_bidirectional"};
+                                       "luong_bidirectional",
+                                       "luong_normed"};
 
 PackedTokens read_sentences(const TensorMap& golden, const std::string& group) {
   return {numbers<std::int32_t>(golden.at(group + "/ids")),
@@ -159,10 +162,13 @@ void check_training(const std::string& name) {
     losses.push_back(replica.run().loss / static_cast<double>(replica.target_rows()));
     adam_update<T>(adam_step(rates[i], i + 1), replica.model->parameters().values(), replica.gradients, m, v);
   }
+  // Sums that are normalised over a few units have gradients near zero, which Adam makes as long as all
+  // others.
+  const double tolerance = kTrainingTolerance<T> * (name.ends_with("_normed") ? 50 : 1);
   Comparison comparison = Comparison::of<T>(name + ", ten steps of training");
-  comparison.check("loss", losses, replica.golden.at("training/loss"), kTrainingTolerance<T>);
-  replica.compare(comparison, replica.model->parameters().values(), "training/parameters/",
-                  kTrainingTolerance<T>, "/key/bias");
+  comparison.check("loss", losses, replica.golden.at("training/loss"), tolerance);
+  replica.compare(comparison, replica.model->parameters().values(), "training/parameters/", tolerance,
+                  "/key/bias");
 }
 
 }  // namespace

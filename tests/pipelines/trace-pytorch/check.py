@@ -186,7 +186,7 @@ def saliency():
     """Gradient times input against differences, integrated gradients against what they must add up to."""
     for method in "gradient-x-input", "integrated":
         run("decode", "encoded.h5", "--force", "target.txt", "-o", "again.txt", "--saliency", method + ".h5",
-            "--saliency-method", method, "--saliency-steps", "200", "-q")
+            "--saliency-method", method, "--saliency-steps", "200", "--saliency-baseline", "zero", "-q")
     worst = missed = 0
     with h5py.File(f"{GOLDEN}/transformer_post_norm.h5") as golden, h5py.File("embed.h5") as embedded, \
             h5py.File("decode.h5") as decoded, h5py.File("gradient-x-input.h5") as simple, \
@@ -209,6 +209,31 @@ def saliency():
     print(f"saliency: differs by {worst:.1e} and {missed:.1e}", file=sys.stderr)
 
 
+def zeros(name):
+    """What follows from a value of zero by an equation alone; with the files that trace(name) left."""
+    if name == "xu_gate":
+        run("decode", "encoded.h5", "--force", "target.txt", "-o", "again.txt", "--trace", "again.h5",
+            "--ablate", "decoder/layer_0/cross_attention/gate")
+        with h5py.File("again.h5") as again:
+            right = not again["decoder/layer_0/cross_attention/context/values"][()].any()
+        print(f"{name}: a shut gate {'lets nothing through' if right else 'LEAKS'}")
+    if name == "cho_mixed":
+        run("decode", "encoded.h5", "--force", "target.txt", "-o", "again.txt", "--trace", "again.h5",
+            "--ablate", "encoder/summary/output")
+        with h5py.File("again.h5") as again, h5py.File(f"{GOLDEN}/{name}.h5") as golden:
+            wanted = np.tanh(golden["parameters/decoder/initial/bias"][()])
+            right = np.abs(again["decoder/initial/output/values"][()] - wanted).max() <= TOLERANCE
+        print(f"{name}: without a summary the decoder starts {'from its bias' if right else 'ELSEWHERE'}")
+    if name == "sutskever_deep":
+        run("encode", "embeddings.h5", "-o", "again.h5", "--ablate", "encoder/layer_1/final_c")
+        with h5py.File("again.h5") as again, h5py.File("encoded.h5") as before:
+            wanted = before["encoder/final_c"][()]
+            wanted[:, 1] = 0
+            right = (again["encoder/final_c"][()] == wanted).all() and wanted.any()
+            right = right and (again["encoder/final_h"][()] == before["encoder/final_h"][()]).all()
+        print(f"{name}: {'one layer hands on an empty cell' if right else 'the WRONG state is empty'}")
+
+
 def is_model(name):
     with h5py.File(f"{GOLDEN}/{name}") as file:
         return "model/config" in file
@@ -216,6 +241,7 @@ def is_model(name):
 
 for name in sorted(filter(is_model, os.listdir(GOLDEN))):
     trace(name[:-3])
+    zeros(name[:-3])
 trace("transformer_post_norm")
 saliency()
 patch()

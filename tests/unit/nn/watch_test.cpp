@@ -18,8 +18,8 @@ const Packing kRows(std::vector<std::int32_t>{3, 1, 4});
 
 /// A recurrent layer over drawn inputs.
 struct Layer {
-  explicit Layer(const std::string& cell, bool peepholes = false) : sizes{cell, 3} {
-    sizes.peepholes = peepholes;
+  explicit Layer(const std::string& cell, bool peepholes = false, bool layer_norm = false)
+      : sizes{cell, 3, peepholes, layer_norm} {
     const Init init = Init::uniform(0.7);
     add_recurrent(parameters, "layer", sizes, 2, {init, init, init});
     parameters.initialize(3);
@@ -58,15 +58,39 @@ struct ZeroAt final : Editor<double> {
 
 using Values = std::vector<double>;
 
+/// Ba, Kiros, Hinton 2016, eq. 4, without the shift.
+Values normed(const Values& v, Matrix<const double> gain) {
+  double mean = 0, variance = 0;
+  for (double x : v) mean += x / static_cast<double>(v.size());
+  for (double x : v) variance += (x - mean) * (x - mean) / static_cast<double>(v.size());
+  Values y;
+  for (double x : v)
+    y.push_back(gain(0, static_cast<std::int64_t>(y.size())) * (x - mean) / std::sqrt(variance + 1e-5));
+  return y;
+}
+
 /// h of all words of an LSTM by the equations of nn/recurrent.h, a word and a number at a time; the value of
 /// that name is zero at one place.
 Values lstm_by_equations(Layer& layer, const std::string& zeroed, const Place& place) {
   const auto d = static_cast<std::size_t>(layer.sizes.d_hidden);
-  auto at = [](Matrix<const double> m, std::size_t i, std::size_t j) {
-    return m(static_cast<std::int64_t>(i), static_cast<std::int64_t>(j));
-  };
+  const RecurrentSizes& sizes = layer.sizes;
   auto parameter = [&](const std::string& name) {
     return Matrix<const double>(layer.parameters.view("layer/" + name));
+  };
+  auto at = [&](const std::string& name, std::size_t i, std::size_t j) {
+    return parameter(name)(static_cast<std::int64_t>(i), static_cast<std::int64_t>(j));
+  };
+  // W x or U h' of all gates, one behind the other.
+  auto products = [&](const std::string& part, const Values& in) {
+    Values sums;
+    for (const std::string& gate : sizes.gates()) {
+      for (std::size_t j = 0; j < d; ++j) {
+        sums.push_back(0);
+        for (std::size_t i = 0; i < in.size(); ++i)
+          sums.back() += in[i] * at(part + "/" + gate + "/weight", i, j);
+      }
+    }
+    return sizes.layer_norm ? normed(sums, parameter(part + "_norm/gamma")) : sums;
   };
   Values all;
   for (std::int64_t s = 0; s < kRows.sentences(); ++s) {
@@ -78,23 +102,30 @@ Values lstm_by_equations(Layer& layer, const std::string& zeroed, const Place& p
           v[j] = name == zeroed && s == place.sentence && t == place.position ? 0 : compute(j);
         return v;
       };
-      auto gate = [&](const std::string& name, const Values* seen) {
+      const auto first = layer.x.begin() + (kRows.offset(s) + t) * 2;
+      const Values w = products("input", {first, first + 2}), u = products("recurrent", h);
+      auto gate = [&](std::size_t number, const Values* seen) {
+        const std::string name = sizes.gates()[number];
+        const Values from_x = value("input_norm/" + name, [&](std::size_t j) {
+          return w[number * d + j] + at("input/" + name + "/bias", 0, j);
+        });
+        const Values from_h =
+            value("recurrent_norm/" + name, [&](std::size_t j) { return u[number * d + j]; });
         return value(name, [&](std::size_t j) {
-          double sum = at(parameter("input/" + name + "/bias"), 0, j);
-          for (std::size_t i = 0; i < 2; ++i)
-            sum += layer.x[static_cast<std::size_t>(kRows.offset(s) + t) * 2 + i] *
-                   at(parameter("input/" + name + "/weight"), i, j);
-          for (std::size_t i = 0; i < d; ++i)
-            sum += h[i] * at(parameter("recurrent/" + name + "/weight"), i, j);
-          if (name == "candidate") return std::tanh(sum);
-          if (layer.sizes.peepholes) sum += at(parameter("peephole/" + name + "/weight"), 0, j) * (*seen)[j];
-          return 1 / (1 + std::exp(-sum));
+          const double sum = from_x[j] + from_h[j];
+          if (!seen) return std::tanh(sum);
+          const double peephole = sizes.peepholes ? at("peephole/" + name + "/weight", 0, j) * (*seen)[j] : 0;
+          return 1 / (1 + std::exp(-sum - peephole));
         });
       };
-      const Values i = gate("input", &c), f = gate("forget", &c), g = gate("candidate", nullptr);
+      const Values i = gate(0, &c), f = gate(1, &c), g = gate(3, nullptr);
       c = value("cell", [&](std::size_t j) { return f[j] * c[j] + i[j] * g[j]; });
-      const Values o = gate("output", &c);
-      h = value("hidden", [&](std::size_t j) { return o[j] * std::tanh(c[j]); });
+      const Values o = gate(2, &c);
+      const Values shown = sizes.layer_norm ? normed(c, parameter("cell_norm/gamma")) : c;
+      const Values out = value("cell_norm/output", [&](std::size_t j) {
+        return shown[j] + (sizes.layer_norm ? at("cell_norm/beta", 0, j) : 0);
+      });
+      h = value("hidden", [&](std::size_t j) { return o[j] * std::tanh(out[j]); });
       all.insert(all.end(), h.begin(), h.end());
     }
   }
@@ -156,12 +187,16 @@ BOOST_AUTO_TEST_CASE(a_change_reaches_what_comes_later_and_nothing_else) {
 }
 
 BOOST_AUTO_TEST_CASE(what_a_changed_lstm_computes_is_what_its_equations_say) {
-  for (const bool peepholes : {false, true}) {
-    for (const char* name : {"none", "input", "forget", "output", "candidate", "cell", "hidden"}) {
-      Layer layer("lstm", peepholes);
+  for (const bool layer_norm : {false, true}) {
+    std::vector<std::string> names{"none", "input", "forget", "output", "candidate", "cell", "hidden"};
+    if (layer_norm)
+      names.insert(names.end(), {"input_norm/forget", "recurrent_norm/output", "recurrent_norm/input",
+                                 "input_norm/candidate", "cell_norm/output"});
+    for (const std::string& name : names) {
+      Layer layer("lstm", true, layer_norm);
       const Values plain = layer.run(Direction::forward);
       ZeroAt editor;
-      editor.name = std::string("layer/") + name;
+      editor.name = "layer/" + name;
       editor.place = {2, 1};
       layer.pass.editor = &editor;
       const Values changed = layer.run(Direction::forward), wanted = lstm_by_equations(layer, name, {2, 1});
@@ -171,7 +206,7 @@ BOOST_AUTO_TEST_CASE(what_a_changed_lstm_computes_is_what_its_equations_say) {
                             name << ", number " << i << ": " << changed[i] << ", wanted " << wanted[i]);
         moved = std::max(moved, std::abs(changed[i] - plain[i]));
       }
-      BOOST_TEST((moved > 1e-6) == (name != std::string("none")));
+      BOOST_TEST((moved > 1e-6) == (name != "none"));
     }
   }
 }
