@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <map>
 
@@ -96,26 +97,6 @@ void Edits::add(Edit::Kind kind, const char* option, const std::string& text,
   }
   edit.chosen = is_patch ? selection(cut_selection(right), false) : selection(cut_selection(edit.name), true);
   while (edit.name.starts_with('/')) edit.name.erase(0, 1);
-  const auto value =
-      std::find_if(values.begin(), values.end(), [&](const NamedValue& v) { return v.name == edit.name; });
-  if (value == values.end()) {
-    const std::string name = edit.name.substr(0, edit.name.rfind('@'));  // of "NAME@" and no selection
-    if (std::any_of(values.begin(), values.end(), [&](const NamedValue& v) { return v.name == name; }))
-      fail_form(option, text, form);
-    fail<UsageError>(edit.text,
-                     ": no value of this name is computed here; near: ", near_names(values, edit.name),
-                     " (--trace-list prints all)");
-  }
-  if (value->of_vocabulary) fail<UsageError>(edit.text, ": nothing is computed from ", edit.name);
-  if (edit.chosen.head >= value->n_heads)
-    fail<UsageError>(edit.text, ": head ", edit.chosen.head, " of ", value->n_heads);
-  if (kind == Edit::Kind::ablate_mean && (value->attention || value->by_steps || edit.chosen.position >= 0)) {
-    fail<UsageError>(edit.text, ": the mean is taken over all positions of a sentence at once",
-                     value->attention ? ", not of attention"
-                     : value->by_steps
-                         ? ", and a recurrence computes one after the other: patch it with a mean"
-                         : "");
-  }
   if (has_number) {
     std::size_t used = 0;
     try {
@@ -126,19 +107,56 @@ void Edits::add(Edit::Kind kind, const char* option, const std::string& text,
     if (used == 0 || used != right.size() || !(std::abs(edit.number) <= std::numeric_limits<float>::max()))
       fail_form(option, text, form);
   }
-  if (is_patch) {
-    const std::size_t colon = right.rfind(':');
-    const std::string file = right.substr(0, colon);
-    if (file.empty()) fail_form(option, text, form);
-    edit.file = std::make_unique<PatchFile>(file, colon == std::string::npos ? "" : right.substr(colon + 1),
-                                            *value, edit.chosen.head >= 0);
+  const std::size_t colon = right.rfind(':');
+  const std::string file = right.substr(0, colon),
+                    dataset = colon == std::string::npos ? "" : right.substr(colon + 1);
+  if (is_patch && file.empty()) fail_form(option, text, form);
+
+  const bool is_glob = edit.name.find_first_of("*?[") != std::string::npos;
+  std::vector<NamedValue> meant;
+  if (is_glob) {
+    meant = matching(values, {edit.name}, option);
+    const auto last = std::remove_if(meant.begin(), meant.end(), [](auto& v) { return v.of_vocabulary; });
+    if (last != meant.begin()) meant.erase(last, meant.end());  // whoever says all does not mean these
+  } else {
+    std::copy_if(values.begin(), values.end(), std::back_inserter(meant),
+                 [&](const NamedValue& v) { return v.name == edit.name; });
+  }
+  if (meant.empty()) {
+    const std::string name = edit.name.substr(0, edit.name.rfind('@'));  // of "NAME@" and no selection
+    if (std::any_of(values.begin(), values.end(), [&](const NamedValue& v) { return v.name == name; }))
+      fail_form(option, text, form);
+    fail<UsageError>(edit.text,
+                     ": no value of this name is computed here; near: ", near_names(values, edit.name),
+                     " (--trace-list prints all)");
+  }
+  for (const NamedValue& value : meant) {
+    Edit one = edit;
+    one.name = value.name;
+    if (is_glob) one.text += concat(" (", value.name, ")");
+    if (is_patch) one.file = std::make_shared<PatchFile>(file, dataset, value, edit.chosen.head >= 0);
+    add(std::move(one), value);
+  }
+}
+
+void Edits::add(Edit edit, const NamedValue& value) {
+  if (value.of_vocabulary) fail<UsageError>(edit.text, ": nothing is computed from ", edit.name);
+  if (edit.chosen.head >= value.n_heads)
+    fail<UsageError>(edit.text, ": head ", edit.chosen.head, " of ", value.n_heads);
+  if (edit.kind == Edit::Kind::ablate_mean &&
+      (value.attention || value.by_steps || edit.chosen.position >= 0)) {
+    fail<UsageError>(edit.text, ": the mean is taken over all positions of a sentence at once",
+                     value.attention ? ", not of attention"
+                     : value.by_steps
+                         ? ", and a recurrence computes one after the other: patch it with a mean"
+                         : "");
   }
   for (const Edit& other : edits_) {
     if (other.name == edit.name && other.chosen.overlaps(edit.chosen))
       fail<UsageError>(edit.text, ": the same value is changed by ", other.text);
   }
   edits_.push_back(std::move(edit));
-  named_.push_back(*value);
+  named_.push_back(value);
 }
 
 void Edits::expect_search() {

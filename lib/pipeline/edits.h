@@ -4,7 +4,9 @@
 //   --ablate NAME[@...]           zeros
 //   --ablate-mean NAME[@...]      its mean over the positions of the sentence
 //   --noise NAME[@...]=DEVIATION  add normal noise, the same for equal seeds
-// where @HEAD is one head and @SENTENCE,POSITION,HEAD any of them, * standing for all. Sentences are counted
+// NAME may be a glob, as in --trace-filter: then every value that it matches and that may be changed is, a
+// patch taking each from its own dataset.
+// @HEAD is one head and @SENTENCE,POSITION,HEAD any of them, * standing for all. Sentences are counted
 // over the whole input; the position of attention is that of the query.
 #pragma once
 
@@ -40,8 +42,9 @@ struct Edit {
   std::string name;
   Selection3 chosen;
   double number = 0;                ///< factor or deviation
-  std::unique_ptr<PatchFile> file;  ///< of a patch
-  std::unique_ptr<std::atomic<bool>> done = std::make_unique<std::atomic<bool>>(false);  ///< somewhere
+  std::shared_ptr<PatchFile> file;  ///< of a patch
+  /// Somewhere; all values of a glob share it.
+  std::shared_ptr<std::atomic<bool>> done = std::make_shared<std::atomic<bool>>(false);
 };
 
 class Edits {
@@ -71,6 +74,7 @@ class Edits {
  private:
   void add(Edit::Kind kind, const char* option, const std::string& text,
            const std::vector<NamedValue>& values);
+  void add(Edit edit, const NamedValue& value);
 
   std::vector<Edit> edits_;
   std::vector<NamedValue> named_;  ///< of each edit

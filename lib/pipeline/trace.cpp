@@ -1,7 +1,5 @@
 #include "pipeline/trace.h"
 
-#include <fnmatch.h>
-
 #include <algorithm>
 
 #include "base/error.h"
@@ -17,26 +15,6 @@ const Packing& packing(const TraceFrame::Sides& sides, bool source) {
 }
 
 }  // namespace
-
-std::vector<NamedValue> matching(const std::vector<NamedValue>& values,
-                                 const std::vector<std::string>& filters) {
-  std::vector<NamedValue> chosen;
-  auto matches = [](const std::string& filter, const NamedValue& v) {
-    return fnmatch(filter.c_str(), v.name.c_str(), 0) == 0;
-  };
-  for (const NamedValue& v : values) {
-    if (filters.empty() ||
-        std::any_of(filters.begin(), filters.end(), [&](auto& f) { return matches(f, v); }))
-      chosen.push_back(v);
-  }
-  for (const std::string& filter : filters) {
-    if (std::none_of(values.begin(), values.end(), [&](const NamedValue& v) { return matches(filter, v); }))
-      fail<UsageError>("--trace-filter: '", escaped(filter),
-                       "' matches no value; near: ", near_names(values, filter),
-                       " (--trace-list prints all)");
-  }
-  return chosen;
-}
 
 TraceFrame::TraceFrame(const std::vector<NamedValue>& wanted, Sides sides, std::int64_t top)
     : sides_(std::move(sides)), top_(top) {
@@ -180,7 +158,7 @@ Tensor TraceFrame::words(std::int64_t count) const {
 TraceWriter::TraceWriter(const std::string& path, const io::WriteOptions& write,
                          const std::vector<NamedValue>& values, const std::vector<std::string>& filters,
                          std::int64_t top)
-    : values_(matching(values, filters)), top_(top), writer_(path, write) {
+    : values_(matching(values, filters, "--trace-filter")), top_(top), writer_(path, write) {
   std::stable_partition(values_.begin(), values_.end(),
                         [](const NamedValue& v) { return !v.name.ends_with("/weights"); });
 }

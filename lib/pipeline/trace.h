@@ -56,8 +56,7 @@ class TraceFrame {
 /// A trace file being written.
 class TraceWriter {
  public:
-  /// `filters`: globs of names, of which * also matches slashes; none: all. Throws UsageError when one
-  /// matches nothing in `values`.
+  /// `filters`: as in matching(); none: all.
   TraceWriter(const std::string& path, const io::WriteOptions& write, const std::vector<NamedValue>& values,
               const std::vector<std::string>& filters, std::int64_t top);
 
@@ -71,9 +70,5 @@ class TraceWriter {
   std::int64_t top_;
   io::FrameWriter writer_;
 };
-
-/// The values that some glob matches.
-std::vector<NamedValue> matching(const std::vector<NamedValue>& values,
-                                 const std::vector<std::string>& filters);
 
 }  // namespace heed

@@ -1,5 +1,7 @@
 #include "pipeline/value_names.h"
 
+#include <fnmatch.h>
+
 #include <algorithm>
 #include <set>
 
@@ -98,6 +100,25 @@ std::vector<NamedValue> value_names(const Model<float>& model, const Stages& sta
     values.push_back(v);
   }
   return values;
+}
+
+std::vector<NamedValue> matching(const std::vector<NamedValue>& values, const std::vector<std::string>& globs,
+                                 const char* option) {
+  auto matches = [](const std::string& glob, const NamedValue& v) {
+    return fnmatch(glob.c_str(), v.name.c_str(), 0) == 0;
+  };
+  std::vector<NamedValue> chosen;
+  for (const NamedValue& v : values) {
+    if (globs.empty() ||
+        std::any_of(globs.begin(), globs.end(), [&](auto& glob) { return matches(glob, v); }))
+      chosen.push_back(v);
+  }
+  for (const std::string& glob : globs) {
+    if (std::none_of(values.begin(), values.end(), [&](const NamedValue& v) { return matches(glob, v); }))
+      fail<UsageError>(option, ": '", escaped(glob), "' matches no value; near: ", near_names(values, glob),
+                       " (--trace-list prints all)");
+  }
+  return chosen;
 }
 
 std::string near_names(const std::vector<NamedValue>& values, const std::string& name) {

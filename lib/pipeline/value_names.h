@@ -36,6 +36,11 @@ struct Stages {
 
 std::vector<NamedValue> value_names(const Model<float>& model, const Stages& stages);
 
+/// The values that some glob matches, of which * also matches slashes; without globs all. Throws UsageError,
+/// naming the option, when one matches nothing.
+std::vector<NamedValue> matching(const std::vector<NamedValue>& values, const std::vector<std::string>& globs,
+                                 const char* option);
+
 /// The names most like `name`, for messages.
 std::string near_names(const std::vector<NamedValue>& values, const std::string& name);
 

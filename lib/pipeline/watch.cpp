@@ -95,7 +95,7 @@ void WatchedPass::keep() {
 
 std::string value_list(const WatchConfig& config, const Model<float>& model, const Stages& stages) {
   std::string text;
-  for (const NamedValue& value : matching(names(config, model, stages), config.filters))
+  for (const NamedValue& value : matching(names(config, model, stages), config.filters, "--trace-filter"))
     text += value.text() + "\n";
   return text;
 }

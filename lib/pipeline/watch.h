@@ -31,9 +31,11 @@ struct WatchConfig {
       tool.option("--trace-top", top, "of logits and probabilities the K best words only; 0: all");
     tool.option("--trace-list", list, "print the names and dimensions of these values and stop");
     tool.option("--patch NAME=FILE[:DATASET][@SENTENCE,POSITION,HEAD]", edits.patch,
-                "take a value from a file, such as a trace, before anything is computed from it");
-    tool.option("--scale NAME[@HEAD]=X", edits.scale,
-                "multiply a value; @SENTENCE,POSITION,HEAD chooses further, * being all");
+                "take a value, or all that a glob matches, from a file, such as a trace, before anything is "
+                "computed from it");
+    tool.option(
+        "--scale NAME[@HEAD]=X", edits.scale,
+        "multiply a value, or all that a glob matches; @SENTENCE,POSITION,HEAD chooses further, * being all");
     tool.option("--ablate NAME[@HEAD]", edits.ablate, "set a value to zero");
     tool.option("--ablate-mean NAME[@HEAD]", edits.ablate_mean, "set a value to its mean over the sentence");
     tool.option("--noise NAME[@HEAD]=DEVIATION", edits.noise, "add normal noise to a value");
