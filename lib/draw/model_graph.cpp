@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "draw/attention_graph.h"
+#include "draw/cell_graph.h"
 #include "draw/recurrent_graph.h"
 
 namespace heed::draw {
@@ -124,8 +125,10 @@ Graph part_of_model(const ModelShapes& model, const std::string& scope) {
   if (model.text("architecture") == "transformer" && model.has(scope + "/feed_forward/inner/weight")) {
     return transformer_layer(model, scope);
   }
+  if (const std::string layer = recurrent_scope(model, scope); !layer.empty())
+    return cell_graph(model, layer);
   fail("no graph of /", escaped(scope),
-       ": wanted a layer of a Transformer (encoder/layer_0) or an attention of one "
+       ": wanted a layer (encoder/layer_0), or an attention of a Transformer "
        "(encoder/layer_0/self_attention)");
 }
 
