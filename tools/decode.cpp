@@ -27,8 +27,10 @@ int main(int argc, char** argv) {
                     "gold links, a line for each sentence (0-0 1-2 2p1), for --align-head best");
         tool.bind(config);
         looks.watch.declare(tool, true);
-        tool.option("--saliency FILE", paths.saliency,
-                    "also write how much each source word matters for each target word; needs /embeddings");
+        tool.option(
+            "--saliency FILE", paths.saliency,
+            "also write how much each source word matters for each target word; needs /embeddings; with hard "
+            "attention (xu) by way of the likeliest word only");
         tool.bind(looks.saliency);
         tool.describe(
             "--trace and --saliency look at the given translation (--force) or at the best one found, in a "

@@ -75,6 +75,8 @@ class Model {
   virtual bool self_attends() const = 0;  ///< its layers have a self_attention
   /// Its decoder attends to the source; else it reads the encoder's last states only.
   virtual bool attends() const { return true; }
+  /// Hard attention: a step looks at one position, whose choice has no gradient.
+  virtual bool picks_positions() const { return false; }
   virtual std::int64_t max_length(Side side) const = 0;  ///< longest sentence in tokens; 0: unlimited
   virtual std::int64_t vocabulary_size(Side side) const = 0;
   ParameterSet<T>& parameters() { return parameters_; }

@@ -87,6 +87,7 @@ class Xu final : public RecurrentModel<T, XuConfig> {
   std::int64_t n_encoder_layers() const override { return 1; }
   std::int64_t n_decoder_layers() const override { return 1; }
   std::int64_t n_heads() const override { return 1; }
+  bool picks_positions() const override { return this->config_.hard(); }
   HeadWidths head_widths() const override { return {this->config_.d_align, d_model()}; }
 
   using Model<T>::encode;

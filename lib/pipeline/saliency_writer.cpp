@@ -38,6 +38,11 @@ SaliencyWriter::SaliencyWriter(const SaliencyConfig& config, const std::string& 
                                const io::WriteOptions& write, const LoadedModel& loaded, int threads)
     : config_(config), loaded_(loaded), threads_(threads), writer_(path, write) {
   config.check();
+  if (loaded.model->picks_positions())
+    logging::warn(
+        "--saliency: hard attention looks at one source word in each step; the gradients are those through "
+        "the "
+        "likeliest alone");
 }
 
 PackedStates SaliencyWriter::embeddings_of(const TensorMap& frame, const PackedStates& memory) const {

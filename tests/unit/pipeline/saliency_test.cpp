@@ -49,7 +49,6 @@ BOOST_DATA_TEST_CASE(integrated_gradients_are_complete, boost::unit_test::data::
   const auto model = small_model(name);
   SaliencyConfig config;
   config.saliency_method = "integrated";
-  config.saliency_baseline = "unknown";
   config.saliency_steps = 100;
   const TensorMap map = saliency(*model, config, embedded(*model), kTargets, 2);
   const auto scores = map.at("saliency/scores").values<float>();
@@ -59,6 +58,22 @@ BOOST_DATA_TEST_CASE(integrated_gradients_are_complete, boost::unit_test::data::
   for (float g : map.at("saliency/gap").values<float>()) gap = std::max(gap, std::abs(g));
   BOOST_CHECK_GT(most, 1e-2);
   BOOST_CHECK_LT(gap, 0.02 * most);
+}
+
+/// Why the unknown word is the default.
+BOOST_AUTO_TEST_CASE(zeros_are_far_from_complete_with_layer_norm) {
+  const auto model = small_model("transformer");
+  SaliencyConfig config;
+  config.saliency_method = "integrated";
+  auto largest_gap = [&](const std::string& baseline) {
+    config.saliency_baseline = baseline;
+    float gap = 0;
+    const TensorMap map = saliency(*model, config, embedded(*model), kTargets, 1);
+    for (float g : map.at("saliency/gap").values<float>()) gap = std::max(gap, std::abs(g));
+    return gap;
+  };
+  BOOST_TEST(config.saliency_baseline == "unknown");
+  BOOST_CHECK_GT(largest_gap("zero"), 10 * largest_gap("unknown"));
 }
 
 BOOST_DATA_TEST_CASE(sentences_stand_alone_and_padding_is_zero, boost::unit_test::data::make(kArchitectures),
