@@ -94,12 +94,13 @@ void Trainer::start_epoch() {
   batches_ = make_batches(corpus_, config_.batch_tokens, config_.shards, setup_.seed, state_.epoch);
 }
 
-bool Trainer::finished() const {
-  if (validation_due()) return false;
-  return (config_.max_updates > 0 && state_.step >= config_.max_updates) ||
-         (config_.max_epochs > 0 && state_.epoch >= config_.max_epochs) ||
-         (config_.patience > 0 && state_.without_gain >= config_.patience) ||
-         (config_.max_minutes > 0 && seconds_since(started_) >= 60 * config_.max_minutes);
+const char* Trainer::limit() const {
+  if (validation_due()) return nullptr;
+  if (config_.max_updates > 0 && state_.step >= config_.max_updates) return "--max-updates";
+  if (config_.max_epochs > 0 && state_.epoch >= config_.max_epochs) return "--max-epochs";
+  if (config_.patience > 0 && state_.without_gain >= config_.patience) return "--patience";
+  if (config_.max_minutes > 0 && seconds_since(started_) >= 60 * config_.max_minutes) return "--max-minutes";
+  return nullptr;
 }
 
 bool Trainer::validation_due() const {
@@ -114,7 +115,7 @@ Trainer::Outcome Trainer::run(const std::atomic<bool>& stop) {
   progress_.emplace(
       "updates", expected > 0 ? expected - progress_start_ : 0,
       std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(config_.log_every)));
-  while (!finished()) {
+  while (!limit()) {
     if (stop) return stopped();
     if (validation_due()) {
       if (!validate(stop)) return stopped();
@@ -286,6 +287,7 @@ Trainer::Outcome Trainer::stopped() {
 /// The end of the run counts as the end of an epoch, but only for the result: the checkpoint, saved before,
 /// goes on from the middle of its epoch.
 bool Trainer::write_result(const std::atomic<bool>& stop) {
+  const std::string ended_by = limit();
   bool last_is_new = false, last_is_best = false;
   if (state_.step > 0 && state_.validated_step != state_.step) {
     const std::optional<Scores> scores = evaluate(stop);
@@ -298,8 +300,8 @@ bool Trainer::write_result(const std::atomic<bool>& stop) {
   const std::optional<Scores> scores = evaluate(stop);
   if (!scores) return false;
   save_model(files_.model, model_, setup_.vocabularies, state_.metrics);
-  logging::note(concat("saved ", files_.model, " after ", state_.step, " updates: validation loss ",
-                       brief(scores->validation.loss), ", perplexity ",
+  logging::note(concat("saved ", files_.model, " after ", state_.step, " updates, ended by ", ended_by,
+                       ": validation loss ", brief(scores->validation.loss), ", perplexity ",
                        brief(std::exp(scores->validation.loss)), ", accuracy ",
                        brief(scores->validation.accuracy),
                        scores->bleu >= 0 ? ", BLEU " + brief(scores->bleu) : ""));

@@ -65,7 +65,8 @@ class Trainer {
   };
 
   void load(const std::string& checkpoint);
-  bool finished() const;
+  /// The option that ends the run here; null: none does.
+  const char* limit() const;
   bool epoch_complete() const { return state_.position == static_cast<std::int64_t>(batches_.size()); }
   bool validation_due() const;
   void start_epoch();
