@@ -59,11 +59,12 @@ void follow(const std::string& path, const std::function<bool()>& stop,
   State shown{};
   for (bool first = true, running = true; running && !stop(); first = false) {
     running = !ends_by_itself || is_training(path);  // asked before the last look, so no row is missed
+    const State state = state_of(path);  // before the look: what changes meanwhile is drawn next time
     const bool is_there = exists(path);
     if (!is_there && !(running && ends_by_itself)) {
       fail(escaped(path), ": no such file", ends_by_itself ? " and no training that will write it" : "");
     }
-    if (const State state = state_of(path); first || state != shown) {
+    if (first || state != shown) {
       if (first && is_terminal) output.write("\x1b[2J");
       const std::string text = is_there ? draw() : escaped(path) + ": not there yet\n";
       output.write(is_terminal ? over_the_last(text) : (first ? "" : "\n") + text);

@@ -18,17 +18,20 @@ namespace {
 struct Blocks {
   const float* values;
   std::int64_t sentences, ranks, layers, heads, queries, keys;
+  bool is_ranked;
 
   explicit Blocks(const Tensor& weights) {
     const Shape& shape = weights.shape();
-    if (shape.size() != 5 && shape.size() != 6)
-      fail("attention_cross/weights: shape ", to_string(shape),
-           ", wanted [sentence, layer, head, query, key]");
-    if (weights.dtype() != DType::f32)
-      fail("attention_cross/weights: holds ", name_of(weights.dtype()), " values, wanted float32");
-    values = weights.values<float>().data();
     const std::size_t first = shape.size() - 4;
-    sentences = shape[0], ranks = first == 2 ? shape[1] : 1;
+    if ((shape.size() != 5 && shape.size() != 6) || shape[first] < 1 || shape[first + 1] < 1 ||
+        (shape.size() == 6 && shape[1] < 1))
+      fail("/attention_cross/weights: shape ", to_string(shape),
+           ", wanted [sentence, layer, head, query, key] with a layer and a head at least, or a rank before "
+           "them");
+    if (weights.dtype() != DType::f32)
+      fail("/attention_cross/weights: holds ", name_of(weights.dtype()), " values, wanted float32");
+    values = weights.values<float>().data();
+    sentences = shape[0], ranks = first == 2 ? shape[1] : 1, is_ranked = first == 2;
     layers = shape[first], heads = shape[first + 1], queries = shape[first + 2], keys = shape[first + 3];
   }
   const float* at(std::int64_t sentence, std::int64_t layer) const {
@@ -95,11 +98,12 @@ std::vector<WordNumbers> word_numbers(const TensorMap& attention, const text::To
   const Blocks blocks(attention.at("attention_cross/weights"));
   const auto expect_labels = [&](const std::string& name, Shape wanted) {
     if (!attention.contains(name))
-      fail("/", name, " is missing: it is kept when the pipe begins with tokenize");
+      fail("/", name, " is missing",
+           name.ends_with("key_token") ? ": it is kept of sentences with /tokens" : "");
     const Tensor& labels = attention.at(name);
     if (labels.dtype() != DType::string)
       fail("/", name, ": holds ", name_of(labels.dtype()), ", wanted strings");
-    if (blocks.ranks > 1 && name.ends_with("query_token")) wanted.insert(wanted.begin() + 1, blocks.ranks);
+    if (blocks.is_ranked && name.ends_with("query_token")) wanted.insert(wanted.begin() + 1, blocks.ranks);
     expect_shape("/" + name, labels.shape(), wanted);
   };
   expect_labels("attention_cross/query_token", {blocks.sentences, blocks.queries});
@@ -115,7 +119,7 @@ std::vector<std::string> pharaoh_links(const Tensor& weights, std::int64_t layer
                                        const std::vector<WordNumbers>& words) {
   const Blocks blocks(weights);
   if (blocks.sentences != std::ssize(words))
-    fail("attention_cross/weights: of ", blocks.sentences, " sentences, wanted ", words.size());
+    fail("/attention_cross/weights: of ", blocks.sentences, " sentences, wanted ", words.size());
   if (layer < 0 || layer >= blocks.layers)
     fail<UsageError>("--align-layer is ", layer, ", but the decoder has layers 0 to ", blocks.layers - 1);
   if (head >= blocks.heads)
@@ -178,7 +182,7 @@ void Aligner::compare(const Tensor& weights, const std::vector<WordNumbers>& wor
   std::vector<text::Links> gold;
   for (std::string line; gold.size() < words.size();) {
     if (!gold_->next(line))
-      fail(gold_->name(), ": has ", gold_->line_number(), " lines, the input has more sentences");
+      fail(escaped(gold_->name()), ": has ", gold_->line_number(), " lines, the input has more sentences");
     gold.push_back(text::parse_links(line, concat(escaped(gold_->name()), ":", gold_->line_number())));
   }
   for (Candidate& candidate : candidates_) {
@@ -193,13 +197,14 @@ void Aligner::compare(const Tensor& weights, const std::vector<WordNumbers>& wor
 void Aligner::finish() {
   if (!gold_) return;
   if (std::string line; gold_->next(line))
-    fail(gold_->name(), ": has more lines than the input has sentences");
+    fail(escaped(gold_->name()), ": has more lines than the input has sentences");
   if (candidates_.empty()) return;
-  const Candidate& best = *std::min_element(
-      candidates_.begin(), candidates_.end(),
-      [](const Candidate& a, const Candidate& b) { return a.error.score().error < b.error.score().error; });
+  const auto error_of = [](const Candidate& one) { return one.error.empty() ? 0 : one.error.score().error; };
+  const Candidate& best =
+      *std::min_element(candidates_.begin(), candidates_.end(),
+                        [&](const Candidate& a, const Candidate& b) { return error_of(a) < error_of(b); });
   logging::note(concat("layer ", best.layer, ", head ", best.head, " is nearest to the gold links: AER ",
-                       percent(best.error.score().error), " %"));
+                       percent(error_of(best)), " %"));
   lines_.write(best.lines);
 }
 

@@ -166,8 +166,9 @@ class DecodeJob {
   /// A frame that an earlier run kept by --attention, with nothing to decode.
   bool is_kept_attention(const TensorMap& frame, const std::string& name) const {
     if (!frame.contains("attention_cross/weights") || frame.contains("encoder/states")) return false;
-    if (!aligner_ || targets_ || attention_ || saliency_ || watch_.traces() || watch_.edits())
-      fail(name, ": holds attention that was kept, no /encoder: it can be read by --align, and by viz-dump");
+    if (!aligner_ || targets_ || attention_ || saliency_ || config_.sample || watch_.traces() ||
+        watch_.edits())
+      fail(name, ": holds attention that was kept, no /encoder: --align alone reads it here, and viz-dump");
     return true;
   }
   std::vector<WordNumbers> kept_words(const TensorMap& frame, const std::string& name) const {

@@ -144,9 +144,10 @@ void Edits::add(Edit edit, const NamedValue& value) {
   if (edit.chosen.head >= value.n_heads)
     fail<UsageError>(edit.text, ": head ", edit.chosen.head, " of ", value.n_heads);
   if (edit.kind == Edit::Kind::ablate_mean &&
-      (value.attention || value.by_steps || edit.chosen.position >= 0)) {
+      (value.attention || value.by_steps || value.once || edit.chosen.position >= 0)) {
     fail<UsageError>(edit.text, ": the mean is taken over all positions of a sentence at once",
                      value.attention ? ", not of attention"
+                     : value.once    ? ", and here there is one for a sentence"
                      : value.by_steps
                          ? ", and a recurrence computes one after the other: patch it with a mean"
                          : "");

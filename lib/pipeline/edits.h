@@ -4,8 +4,8 @@
 //   --ablate NAME[@...]           zeros
 //   --ablate-mean NAME[@...]      its mean over the positions of the sentence
 //   --noise NAME[@...]=DEVIATION  add normal noise, the same for equal seeds
-// NAME may be a glob, as in --trace-filter: then every value that it matches and that may be changed is, a
-// patch taking each from its own dataset.
+// NAME may be a glob, as in --trace-filter: then all values that it matches are changed but logits and
+// probabilities, a patch taking each from its own dataset.
 // @HEAD is one head and @SENTENCE,POSITION,HEAD any of them, * standing for all. Sentences are counted
 // over the whole input; the position of attention is that of the query.
 #pragma once

@@ -40,9 +40,8 @@ SaliencyWriter::SaliencyWriter(const SaliencyConfig& config, const std::string& 
   config.check();
   if (loaded.model->picks_positions())
     logging::warn(
-        "--saliency: hard attention looks at one source word in each step; the gradients are those through "
-        "the "
-        "likeliest alone");
+        "--saliency: hard attention looks at one source word in each step; the gradients are those "
+        "through the likeliest alone");
 }
 
 PackedStates SaliencyWriter::embeddings_of(const TensorMap& frame, const PackedStates& memory) const {

@@ -44,7 +44,7 @@ void AlignmentError::add(const Links& links, const Links& gold) {
 }
 
 AlignmentScore AlignmentError::score() const {
-  if (links_ + sure_ == 0) fail("there is no link in the alignments and no sure link in the gold ones");
+  if (empty()) fail("there is no link in the alignments and no sure link in the gold ones");
   AlignmentScore score;
   score.error = 100 - percent(right_sure_ + right_possible_, links_ + sure_);
   score.precision = percent(right_possible_, links_);

@@ -31,7 +31,9 @@ class AlignmentError {
  public:
   /// One sentence. Of `links` it does not matter which are sure.
   void add(const Links& links, const Links& gold);
-  /// Throws Error when neither side has a sure link or any link to compare.
+  /// No links, and no sure ones among the gold.
+  bool empty() const { return links_ + sure_ == 0; }
+  /// Throws Error when it is empty.
   AlignmentScore score() const;
 
  private:
