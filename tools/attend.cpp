@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <string>
 
+#include "attend/bench.h"
 #include "base/error.h"
 #include "cli/tool.h"
-#include "pipeline/attend_bench.h"
-#include "pipeline/attend_job.h"
+#include "stages/attend.h"
 
 using namespace heed;
 

@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 #include "cli/tool.h"
-#include "pipeline/decode_job.h"
+#include "stages/decode.h"
 
 using namespace heed;
 

@@ -4,8 +4,8 @@
 #include "base/error.h"
 #include "cli/tool.h"
 #include "io/provenance.h"
-#include "pipeline/encode.h"
-#include "pipeline/frames.h"
+#include "stages/encode.h"
+#include "stages/frames.h"
 
 using namespace heed;
 

@@ -1,11 +1,11 @@
 // Embeddings -> encoder states.
-#include "pipeline/encode.h"
+#include "stages/encode.h"
 
 #include <iostream>
 
 #include "base/error.h"
 #include "cli/tool.h"
-#include "pipeline/frames.h"
+#include "stages/frames.h"
 
 using namespace heed;
 

@@ -1,5 +1,5 @@
 // score: BLEU and chrF of a translation, error rate of word alignments.
-#include "pipeline/score.h"
+#include "stages/score.h"
 #include "cli/tool.h"
 
 int main(int argc, char** argv) {

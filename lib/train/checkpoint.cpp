@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "io/frame_stream.h"
-#include "train/model_file.h"
+#include "models/model_file.h"
 
 namespace heed {
 

@@ -59,6 +59,12 @@ void metrics_to_map(const Metrics& metrics, const std::string& prefix, bool with
   group.attributes["auxiliary_signals"] = std::vector<std::string>{"train_loss"};
 }
 
+TensorMap model_metrics(const Metrics& metrics) {
+  TensorMap map;
+  if (!metrics.empty()) metrics_to_map(metrics, "model/training/", false, map);
+  return map;
+}
+
 Metrics metrics_from_map(const TensorMap& map, const std::string& prefix) {
   Metrics metrics(static_cast<std::size_t>(map.at(prefix + "step").size()));
   const auto steps = checked<std::int64_t>(map, prefix + "step", metrics.size());

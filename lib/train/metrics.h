@@ -26,7 +26,9 @@ using Metrics = std::vector<MetricsRow>;
 /// <prefix>step, <prefix>epoch (int64), <prefix>train_loss, ... (float64), each (step), shown by viewers as
 /// the curves of both losses; the clock's numbers only when asked for. `prefix`: a group and a slash.
 void metrics_to_map(const Metrics& metrics, const std::string& prefix, bool with_clock, TensorMap& map);
-/// The mirror image; throws Error when a column is missing or of another length.
+/// What a model file keeps of them, under model/training/; empty when there are none.
+TensorMap model_metrics(const Metrics& metrics);
+/// The mirror image of metrics_to_map; throws Error when a column is missing or of another length.
 Metrics metrics_from_map(const TensorMap& map, const std::string& prefix);
 
 /// A table with a header line, columns separated by tabs; read alike in every locale.

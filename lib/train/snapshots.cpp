@@ -4,7 +4,7 @@
 
 #include "io/frame_stream.h"
 #include "io/provenance.h"
-#include "train/model_file.h"
+#include "models/model_file.h"
 
 namespace heed {
 

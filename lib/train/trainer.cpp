@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "io/atomic_file.h"
-#include "train/model_file.h"
+#include "models/model_file.h"
 #include "train/schedule.h"
 
 namespace heed {
@@ -258,7 +258,7 @@ bool Trainer::checkpoint_due() const {
 }
 
 void Trainer::save() {
-  TensorMap map = model_map(model_, setup_.vocabularies, state_.metrics);
+  TensorMap map = model_map(model_, setup_.vocabularies, model_metrics(state_.metrics));
   add_checkpoint(state_, optimizer_.moments(), setup_.identity, model_, map);
   save_checkpoint(files_, map);
   // The checkpoint before this one stays usable, so its snapshots stay, too.
@@ -299,7 +299,7 @@ bool Trainer::write_result(const std::atomic<bool>& stop) {
   copy(result_parameters(last_is_new, last_is_best), model_.parameters().values());
   const std::optional<Scores> scores = evaluate(stop);
   if (!scores) return false;
-  save_model(files_.model, model_, setup_.vocabularies, state_.metrics);
+  save_model(files_.model, model_, setup_.vocabularies, model_metrics(state_.metrics));
   logging::note(concat("saved ", files_.model, " after ", state_.step, " updates, ended by ", ended_by,
                        ": validation loss ", brief(scores->validation.loss), ", perplexity ",
                        brief(std::exp(scores->validation.loss)), ", accuracy ",

@@ -10,9 +10,9 @@
 #include "base/fields.h"
 #include "base/log.h"
 #include "io/frame_stream.h"
+#include "models/model_file.h"
 #include "text/tokenizer.h"
 #include "train/corpus.h"
-#include "train/model_file.h"
 #include "train/valid_bleu.h"
 
 namespace heed {

@@ -3,11 +3,11 @@
 #include <iostream>
 
 #include "cli/tool.h"
-#include "pipeline/encode.h"
-#include "pipeline/translate.h"
+#include "models/model_file.h"
+#include "stages/encode.h"
+#include "stages/translate.h"
 #include "text/line_reader.h"
 #include "text/token_map.h"
-#include "train/model_file.h"
 
 using namespace heed;
 

@@ -8,10 +8,10 @@
 
 #include "base/error.h"
 #include "io/frame_stream.h"
+#include "models/model_file.h"
 #include "nn/recording.h"
 #include "tensor/kernels.h"
 #include "text/line_reader.h"
-#include "train/model_file.h"
 
 using namespace heed;
 

@@ -1,0 +1,63 @@
+#include "attend/config.h"
+
+#include <cmath>
+#include <sstream>
+
+#include "base/error.h"
+
+namespace heed {
+
+void AttendConfig::check() const {
+  if (heads < 1) fail<UsageError>("--heads: got ", heads, ", wanted at least 1");
+  if (kv_heads < 0 || (kv_heads > 0 && heads > 1 && heads % kv_heads != 0)) {
+    fail<UsageError>("--kv-heads: got ", kv_heads, ", wanted a number that divides the ", heads, " heads");
+  }
+  if (!(temperature > 0) || !std::isfinite(temperature)) {
+    fail<UsageError>("--temperature: got ", temperature, ", wanted a number above 0");
+  }
+  if (!(softcap >= 0) || !std::isfinite(softcap)) {
+    fail<UsageError>("--softcap: got ", softcap, ", wanted a number above 0, or 0 for none");
+  }
+  if (window < 1 || window > 1'000'000) fail<UsageError>("--window: got ", window, ", wanted 1 to 1000000");
+  if (hidden < 0) fail<UsageError>("--hidden: got ", hidden, ", wanted at least 1, or 0");
+  if (self && (!key.empty() || !value.empty())) {
+    fail<UsageError>("--self: the query is key and value, so ", key.empty() ? "--value" : "--key",
+                     " has no part in it");
+  }
+  if (weights.empty() && (out_in || !qkv_order.empty())) {
+    fail<UsageError>(out_in ? "--out-in" : "--qkv-order",
+                     ": tells how --weights are stored, but none are given");
+  }
+  mask_words(mask);
+}
+
+MaskWords mask_words(const std::string& mask) {
+  MaskWords words;
+  std::istringstream list(mask);
+  for (std::string word; std::getline(list, word, ',');) {
+    const bool tensor = word.find(':') != std::string::npos || word.starts_with('/');
+    if (word == "causal") {
+      words.causal = true;
+    } else if (word == "causal-start") {
+      words.causal_start = true;
+    } else if (word == "lengths") {
+      words.lengths = true;
+    } else if (word == "none") {
+      words.ignore_lengths = true;
+    } else if (tensor && words.tensor.empty()) {
+      words.tensor = word;
+    } else if (tensor) {
+      fail<UsageError>("--mask: two tensors, ", escaped(words.tensor), " and ", escaped(word),
+                       ", wanted one");
+    } else if (word != "auto") {
+      fail<UsageError>("--mask: got '", escaped(word),
+                       "', wanted none, causal, causal-start, lengths, auto or FILE:PATH");
+    }
+  }
+  if (words.lengths && words.ignore_lengths) {
+    fail<UsageError>("--mask: none leaves the lengths out, so lengths cannot stand beside it");
+  }
+  return words;
+}
+
+}  // namespace heed

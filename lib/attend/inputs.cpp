@@ -1,0 +1,129 @@
+#include "attend/inputs.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace heed {
+
+TensorAddress tensor_address(const std::string& option, const std::string& text) {
+  const std::size_t colon = text.rfind(':');
+  TensorAddress address;
+  if (colon != std::string::npos) address.file = text.substr(0, colon);
+  address.path = colon == std::string::npos ? text : text.substr(colon + 1);
+  while (address.path.starts_with('/')) address.path.erase(0, 1);
+  if (address.path.empty() || colon == 0) {
+    fail<UsageError>(option, ": got '", escaped(text),
+                     "', wanted FILE:PATH or the PATH of a tensor in INPUT");
+  }
+  return address;
+}
+
+namespace {
+
+/// Where the lengths of a tensor's sentences stand: beside it, under the name that its group uses.
+std::string length_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  const std::string group = slash == std::string::npos ? "" : path.substr(0, slash + 1);
+  if (group != "attention/") return group + "length";
+  return group + (path.ends_with("/keys") || path.ends_with("/values") ? "key_length" : "query_length");
+}
+
+}  // namespace
+
+AttendInputs::AttendInputs(const AttendConfig& config, const std::string& input, std::int64_t batch)
+    : input_(input), query_(place("--query", config.query, input, batch)), key_(query_), value_(query_) {
+  if (!config.key.empty()) key_ = place("--key", config.key, input, batch);
+  value_ = config.value.empty() ? key_ : place("--value", config.value, input, batch);
+  if (const std::string mask = mask_words(config.mask).tensor; !mask.empty())
+    mask_ = place("--mask", mask, input, batch);
+  if (!config.bias.empty()) bias_ = place("--bias", config.bias, input, batch);
+  const bool reads_input = std::any_of(sources_.begin(), sources_.end(),
+                                       [&](const Source& source) { return source.path == input; });
+  if (input != "-" && !reads_input) {
+    fail<UsageError>("INPUT ", escaped(input), " is not read: every tensor comes from a file of its own");
+  }
+}
+
+AttendInputs::Place AttendInputs::place(const std::string& option, const std::string& text,
+                                        const std::string& input, std::int64_t batch) {
+  const TensorAddress address = tensor_address(option, text);
+  const std::string path = address.file.empty() ? input : address.file;
+  auto known = std::find_if(sources_.begin(), sources_.end(),
+                            [&](const Source& source) { return source.path == path; });
+  if (known == sources_.end()) {
+    io::ReadOptions options;
+    options.batch = batch;
+    sources_.push_back({path, std::make_unique<io::FrameReader>(path, options), {}, true, 0});
+    known = sources_.end() - 1;
+  }
+  return {static_cast<std::size_t>(known - sources_.begin()), address.path};
+}
+
+Operand AttendInputs::operand(const Place& place) const {
+  const Source& source = sources_[place.source];
+  Operand operand;
+  operand.name = source.reader->name() + ":/" + escaped(place.path);
+  try {
+    operand.tensor = &source.frame.at(place.path);
+  } catch (const Error& e) {
+    fail(source.reader->name(), ": ", e.what());
+  }
+  operand.length_name = length_of(place.path);
+  operand.length = source.frame.find(operand.length_name);
+  return operand;
+}
+
+bool AttendInputs::next(AttendOperands& operands) {
+  const Source *ended = nullptr, *going_on = nullptr;
+  for (Source& source : sources_) {
+    TensorMap frame;
+    if (source.reader->next(frame)) {
+      source.frame = std::move(frame);
+      ++source.frames;
+      going_on = &source;
+    } else if (source.frames == 0) {
+      return false;
+    } else if (!source.shared) {
+      ended = &source;
+    }
+  }
+  if (!going_on) return false;
+  if (ended) {
+    fail(ended->reader->name(), ": ends after ", ended->frames, " frames, but ", going_on->reader->name(),
+         " goes on: do they hold the same sentences?");
+  }
+  operands.query = operand(query_);
+  operands.key = operand(key_);
+  operands.value = operand(value_);
+  operands.mask.reset();
+  operands.bias.reset();
+  if (mask_) operands.mask = operand(*mask_);
+  if (bias_) operands.bias = operand(*bias_);
+  auto note_sentences = [&](const Place& place, std::size_t rank_without) {
+    if (belongs_to_sentences(place, rank_without)) sources_[place.source].shared = false;
+  };
+  for (const Place& place : {query_, key_, value_}) note_sentences(place, 2);
+  if (mask_) note_sentences(*mask_, 2);
+  if (bias_) note_sentences(*bias_, 3);
+  return true;
+}
+
+bool AttendInputs::belongs_to_sentences(const Place& place, std::size_t rank_without) const {
+  const Tensor& tensor = sources_[place.source].frame.at(place.path);
+  return tensor.shape().size() > rank_without || (!tensor.dims().empty() && tensor.dims()[0] == "sentence");
+}
+
+TensorMap AttendInputs::take_rest() {
+  for (Source& source : sources_) {
+    if (source.path == input_) return source.shared ? source.frame : std::move(source.frame);
+  }
+  return {};
+}
+
+bool AttendInputs::has_tokens(const Place& place) const {
+  return sources_[place.source].path == input_ &&
+         (place.path.starts_with("embeddings/") || place.path.starts_with("encoder/"));
+}
+
+}  // namespace heed

@@ -1,0 +1,106 @@
+// Changing named values while a model runs, as the command line asks for it:
+//   --patch NAME=FILE[:DATASET][@SENTENCE[,POSITION[,HEAD]]]   take it from a file (inspect/patch_file.h)
+//   --scale NAME[@...]=X          multiply it
+//   --ablate NAME[@...]           zeros
+//   --ablate-mean NAME[@...]      its mean over the positions of the sentence
+//   --noise NAME[@...]=DEVIATION  add normal noise, the same for equal seeds
+// NAME may be a glob, as in --trace-filter: then all values that it matches are changed but logits and
+// probabilities, a patch taking each from its own dataset.
+// @HEAD is one head and @SENTENCE,POSITION,HEAD any of them, * standing for all. Sentences are counted
+// over the whole input; the position of attention is that of the query.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "inspect/patch_file.h"
+#include "inspect/value_names.h"
+#include "nn/watch.h"
+
+namespace heed {
+
+struct EditConfig {
+  std::vector<std::string> patch, scale, ablate, ablate_mean, noise;
+
+  bool empty() const {
+    return patch.empty() && scale.empty() && ablate.empty() && ablate_mean.empty() && noise.empty();
+  }
+};
+
+/// -1: all of them.
+struct Selection3 {
+  std::int64_t sentence = -1, position = -1, head = -1;
+
+  bool overlaps(const Selection3& other) const;
+};
+
+struct Edit {
+  enum class Kind { patch, scale, ablate, ablate_mean, noise } kind = Kind::patch;
+  std::string text;  ///< as typed, for messages: "--scale NAME=2"
+  std::string name;
+  Selection3 chosen;
+  double number = 0;                ///< factor or deviation
+  std::shared_ptr<PatchFile> file;  ///< of a patch
+  /// Somewhere; all values of a glob share it.
+  std::shared_ptr<std::atomic<bool>> done = std::make_shared<std::atomic<bool>>(false);
+};
+
+class Edits {
+ public:
+  /// Opens the files. Throws UsageError on names that are not in `values` or not to be changed, on edits that
+  /// overlap and on what is no edit.
+  Edits(const EditConfig& config, const std::vector<NamedValue>& values, std::uint64_t seed);
+
+  bool empty() const { return edits_.empty(); }
+  /// A search follows. Throws UsageError when some value is not known to the model's stepper.
+  void expect_search();
+  /// In a search, what lies behind the end of a patch stays as it is: nobody knows how long a hypothesis
+  /// gets.
+  bool searches() const { return searches_; }
+  /// Goes on to the next `sentences` sentences of the input; reads what patches hold for them.
+  void next_frame(std::int64_t sentences);
+  /// Throws Error unless what patches hold for the frame's whole sentences is as long as `rows`, those of the
+  /// source or of given translations.
+  void expect_lengths(const Packing& rows, bool of_source) const;
+  /// Throws Error when an edit changed nothing: its sentence or its position was not in the input.
+  void expect_used() const;
+
+  const std::vector<Edit>& list() const { return edits_; }
+  std::int64_t first_sentence() const { return first_; }
+  std::uint64_t seed() const { return seed_; }
+
+ private:
+  void add(Edit::Kind kind, const char* option, const std::string& text,
+           const std::vector<NamedValue>& values);
+  void add(Edit edit, const NamedValue& value);
+
+  std::vector<Edit> edits_;
+  std::vector<NamedValue> named_;  ///< of each edit
+  std::uint64_t seed_;
+  std::int64_t first_ = 0, next_ = 0;  ///< sentences of the frame
+  bool searches_ = false;
+};
+
+/// The edits as a pass meets them whose sentence i is sentence sentences[i] of the frame.
+class FrameEditor final : public Editor<float> {
+ public:
+  FrameEditor(const Edits& edits, std::vector<std::int64_t> sentences);
+  bool edits(const std::string& name) const override;
+  void edit(const std::string& name, Matrix<float> value, std::span<const Place> places,
+            std::int64_t n_heads) const override;
+  void edit_attention(const std::string& name, std::span<float> row, const Place& query,
+                      std::int64_t head) const override;
+
+ private:
+  void change(const Edit& edit, std::span<float> row, const Place& place, std::int64_t head) const;
+  void take_means(const Edit& edit, Matrix<float> value, std::span<const Place> places,
+                  std::int64_t head) const;
+  bool meant(const Edit& edit, const Place& place, std::int64_t head) const;
+
+  const Edits& edits_;
+  std::vector<std::int64_t> sentences_;
+};
+
+}  // namespace heed

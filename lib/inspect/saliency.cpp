@@ -1,0 +1,174 @@
+#include "inspect/saliency.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "autograd/ops_recurrent.h"
+#include "base/error.h"
+#include "models/shards.h"
+#include "tensor/padding.h"
+
+namespace heed {
+
+void SaliencyConfig::check() const {
+  if (saliency_steps < 1) fail<UsageError>("--saliency-steps: got ", saliency_steps, ", wanted at least 1");
+}
+
+namespace {
+
+/// Words of a translation that are looked at in one pass, each with a copy of the sentence of its own, make
+/// up to so many rows.
+constexpr std::int64_t kRowsAtOnce = 1024;
+
+/// One sentence and its translation.
+class Sentence {
+ public:
+  Sentence(const Model<float>& model, std::span<const float> x, std::int64_t length,
+           std::vector<std::int32_t> target)
+      : model_(model),
+        x_(x),
+        length_(length),
+        width_(static_cast<std::int64_t>(x.size()) / length),
+        target_(std::move(target)) {}
+
+  /// log p(y_t) for t in first .. first + count - 1 when the encoder reads `x`, and its gradients d x, one
+  /// after the other, into `gradients` [count, length, width] when there is room.
+  std::vector<float> run(std::span<const float> x, std::int64_t first, std::int64_t count,
+                         std::span<float> gradients) const {
+    InferencePass pass(model_);
+    Tape<float>& tape = *pass.tape;
+    tape.set_with_gradients(!gradients.empty());
+    std::vector<float> copies;
+    Packing rows;
+    PackedTokens read, wanted;
+    std::vector<RowOf> last;  // of each copy: the state that gives y_t
+    for (std::int64_t t = first; t < first + count; ++t) {
+      copies.insert(copies.end(), x.begin(), x.end());
+      rows.append(length_);
+      read.append(std::span(target_).first(static_cast<std::size_t>(t + 1)));
+      wanted.append(std::span(target_).subspan(static_cast<std::size_t>(t), 1));
+      last.push_back({0, read.rows.rows() - 1});
+    }
+    std::fill(gradients.begin(), gradients.end(), 0.0f);
+    const Matrix<const float> values(copies.data(), count * length_, width_);
+    const Matrix<float> d_x(gradients.data(), gradients.empty() ? 0 : count * length_, width_);
+    const Encoded<float> embedded{tape.leaf(values, d_x), &rows, {}};
+    const Encoded<float> memory = model_.encode(pass, embedded, 0, model_.n_encoder_layers());
+    const Var<float> states = select_rows<float>({model_.decode(pass, memory, read)}, last);
+    const Matrix<const float> logits = model_.logits(pass, states).value();
+    std::vector<float> log_p(static_cast<std::size_t>(count));
+    log_sum_exp_rows<float>(logits, log_p);
+    for (std::size_t i = 0; i < log_p.size(); ++i)
+      log_p[i] = logits(static_cast<std::int64_t>(i), wanted.ids[i]) - log_p[i];
+    if (gradients.empty()) return log_p;
+    model_.loss(pass, states, wanted, 0, -1);  // the loss is -log p
+    tape.backward();
+    return log_p;
+  }
+
+  /// s_tj [target, length] and, of integrated gradients, the gaps [target].
+  void scores(const SaliencyConfig& config, std::span<const float> baseline, std::span<float> scores,
+              std::span<float> gaps) const {
+    const auto size = static_cast<std::int64_t>(x_.size()), words = static_cast<std::int64_t>(target_.size());
+    const std::int64_t at_once = std::max<std::int64_t>(kRowsAtOnce / (length_ + words), 1);
+    for (std::int64_t first = 0; first < words; first += at_once) {
+      const std::int64_t count = std::min(at_once, words - first);
+      std::vector<float> gradients(static_cast<std::size_t>(count * size));
+      if (config.integrated()) {
+        integrate(config.saliency_steps, baseline, first, count, gradients);
+      } else {
+        run(x_, first, count, gradients);
+      }
+      for (std::int64_t t = 0; t < count; ++t) {
+        for (std::int64_t i = 0; i < size; ++i) {
+          const auto at = static_cast<std::size_t>(i);
+          const float from = config.integrated() ? baseline[at] : 0.0f;
+          scores[static_cast<std::size_t>((first + t) * length_ + i / width_)] +=
+              (x_[at] - from) * gradients[static_cast<std::size_t>(t * size + i)];
+        }
+      }
+      if (!config.integrated()) continue;
+      const std::vector<float> whole = run(x_, first, count, {}), without = run(baseline, first, count, {});
+      for (std::int64_t t = 0; t < count; ++t) {
+        const auto row = scores.subspan(static_cast<std::size_t>((first + t) * length_),
+                                        static_cast<std::size_t>(length_));
+        double sum = 0;
+        for (float s : row) sum += s;
+        const auto i = static_cast<std::size_t>(t);
+        gaps[static_cast<std::size_t>(first + t)] = static_cast<float>(sum - (whole[i] - without[i]));
+      }
+    }
+  }
+
+ private:
+  /// The mean gradient at the midpoints of `steps` intervals between the baseline and x.
+  void integrate(std::int64_t steps, std::span<const float> baseline, std::int64_t first, std::int64_t count,
+                 std::span<float> mean) const {
+    std::vector<double> sum(mean.size());
+    std::vector<float> between(x_.size());
+    for (std::int64_t k = 0; k < steps; ++k) {
+      const double a = (static_cast<double>(k) + 0.5) / static_cast<double>(steps);
+      for (std::size_t i = 0; i < x_.size(); ++i)
+        between[i] = static_cast<float>(baseline[i] + a * (static_cast<double>(x_[i]) - baseline[i]));
+      run(between, first, count, mean);
+      for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += mean[i];
+    }
+    for (std::size_t i = 0; i < sum.size(); ++i)
+      mean[i] = static_cast<float>(sum[i] / static_cast<double>(steps));
+  }
+
+  const Model<float>& model_;
+  std::span<const float> x_;
+  std::int64_t length_, width_;
+  std::vector<std::int32_t> target_;
+};
+
+/// What stands for a sentence without words.
+std::vector<float> baseline_of(const Model<float>& model, const SaliencyConfig& config, std::int64_t length) {
+  if (config.saliency_baseline == "zero")
+    return std::vector<float>(static_cast<std::size_t>(length * model.d_embedding()));
+  InferencePass pass(model);
+  PackedTokens unknown;
+  unknown.append(std::vector<std::int32_t>(static_cast<std::size_t>(length), kUnknown));
+  const Matrix<const float> x = model.embed(pass, Side::source, unknown).value();
+  return {x.data, x.data + x.size()};
+}
+
+}  // namespace
+
+TensorMap saliency(const Model<float>& model, const SaliencyConfig& config, const PackedStates& embeddings,
+                   const std::vector<std::vector<std::int32_t>>& targets, int threads) {
+  const Packing& source = embeddings.rows;
+  Packing target;
+  for (const auto& ids : targets) target.append(static_cast<std::int64_t>(ids.size()));
+  if (target.sentences() != source.sentences())
+    fail("there are ", target.sentences(), " targets for ", source.sentences(), " source sentences");
+  const std::int64_t n = target.longest(), m = source.longest(), d = model.d_embedding();
+  Tensor scores = Tensor::zeros<float>({source.sentences(), n, m}, {"sentence", "query", "key"});
+  Tensor gaps = Tensor::zeros<float>({source.sentences(), n}, {"sentence", "query"});
+  parallel_for(source.sentences(), threads, [&](std::int64_t s) {
+    const std::int64_t words = target.length(s), length = source.length(s);
+    const std::span<const float> x(embeddings.values.data() + source.offset(s) * d,
+                                   static_cast<std::size_t>(length * d));
+    std::vector<float> own(static_cast<std::size_t>(words * length)), gap(static_cast<std::size_t>(words));
+    Sentence(model, x, length, targets[static_cast<std::size_t>(s)])
+        .scores(config, baseline_of(model, config, length), own, gap);
+    for (std::int64_t t = 0; t < words; ++t)
+      std::copy_n(own.begin() + t * length, length, scores.values<float>().begin() + (s * n + t) * m);
+    std::copy(gap.begin(), gap.end(), gaps.values<float>().begin() + s * n);
+  });
+  scores.attributes["long_name"] = std::string("share in the log-probability");
+  scores.attributes["interpretation"] = std::string("image");
+  TensorMap map;
+  map.add("saliency/query_length", lengths_of(target));
+  map.add("saliency/key_length", lengths_of(source));
+  if (config.integrated()) map.add("saliency/gap", std::move(gaps));
+  map.add("saliency/scores", std::move(scores));
+  map.groups["saliency"] = {"scores",
+                            "Saliency of the source words (" + config.saliency_method + ")",
+                            {"0", ".", "."},
+                            {{"method", config.saliency_method}}};
+  return map;
+}
+
+}  // namespace heed

@@ -1,0 +1,47 @@
+// How much each source word's embedding matters for each word of a translation:
+//   gradient-x-input   s_tj = x_j . d log p(y_t) / d x_j                (Simonyan, Vedaldi, Zisserman 2014)
+//   integrated         s_tj = (x_j - b_j) . mean over a of d log p(y_t) / d x_j at b + a (x - b)
+// with x_j the embedding that the encoder reads, b a baseline (Sundararajan, Taly, Yan: Axiomatic attribution
+// for deep networks, 2017, eq. 1, by the midpoints of `steps` intervals). Integrated gradients are complete:
+// the sum over j is log p(y_t) of x less that of b; what it misses of that is kept as `gap`. The way from
+// zeros leads past where layer normalisation divides by nearly nothing: with 64 steps a pre-norm Transformer
+// of 121 updates misses 6.3 there, and 0.017 on the way from the unknown word.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "models/model.h"
+#include "models/packed_states.h"
+#include "tensor/tensor_map.h"
+
+namespace heed {
+
+struct SaliencyConfig {
+  std::string saliency_method = "gradient-x-input";
+  std::int64_t saliency_steps = 64;
+  std::string saliency_baseline = "unknown";
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& field) {
+    field("saliency_method", self.saliency_method,
+          "gradient times embedding, or integrated from a baseline to the embedding",
+          {"gradient-x-input", "integrated"});
+    field("saliency_steps", self.saliency_steps, "points on the way from the baseline");
+    field(
+        "saliency_baseline", self.saliency_baseline,
+        "what is integrated from: the unknown word at each position, or zeros, where a normed model is steep",
+        {"unknown", "zero"});
+  }
+  /// Throws UsageError naming the option and what it must be.
+  void check() const;
+  bool integrated() const { return saliency_method == "integrated"; }
+};
+
+/// The group /saliency: scores f32 (sentence, query, key), query being the target, query_length, key_length;
+/// integrated also gap f32 (sentence, query). `embeddings`: what the encoder reads; `targets`: ids with final
+/// eos.
+TensorMap saliency(const Model<float>& model, const SaliencyConfig& config, const PackedStates& embeddings,
+                   const std::vector<std::vector<std::int32_t>>& targets, int threads);
+
+}  // namespace heed

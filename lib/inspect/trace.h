@@ -1,0 +1,74 @@
+// Traces: every named value of a pass in a file. A value NAME is the group /NAME of the file:
+//   values       f32 (sentence, position, dim); of several heads (sentence, head, position, dim); of
+//   attention
+//                (sentence, head, query, key); of logits and probabilities (sentence, position, word)
+//   length       i32 (sentence); of attention query_length and key_length
+//   token        str (sentence, position), when the tokens are known; of attention query_token and key_token.
+//                Decoder position i is the step that produces token i; the keys of its self-attention are the
+//                tokens read.
+//   word_token   str (word), of logits and probabilities
+// With `top`, logits and probabilities keep the likeliest words only: values (sentence, position, choice),
+// best first, with id i32 and piece str.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "inspect/value_names.h"
+#include "io/frame_stream.h"
+#include "nn/recording.h"
+#include "text/token_labels.h"
+
+namespace heed {
+
+/// The trace of one frame, filled shard by shard.
+class TraceFrame {
+ public:
+  struct Sides {
+    Packing source, target;               ///< of all sentences of the frame; target empty: nothing is decoded
+    Pieces source_tokens, target_tokens;  ///< may be empty
+    const text::Tokenizer* target_tokenizer = nullptr;
+  };
+
+  TraceFrame(const std::vector<NamedValue>& wanted, Sides sides, std::int64_t top);
+  bool wants(const std::string& name) const;
+  /// Sentence i of the recording is sentence sentences[i] of the frame. From any thread.
+  void add(const Recording<float>& recording, const std::vector<std::int64_t>& sentences);
+  TensorMap take();
+
+ private:
+  struct Value {
+    const NamedValue* named;
+    Tensor values, id;
+  };
+  void make_room(Value& value);
+  void add_rows(Value& value, const Recorded<float>& from, std::int64_t sentence, std::int64_t i) const;
+  void add_top(Value& value, const Recorded<float>& from, std::int64_t sentence, std::int64_t i) const;
+  void add_attention(Value& value, const Recorded<float>& from, std::int64_t sentence, std::int64_t i) const;
+  void label(TensorMap& map, const Value& value) const;
+  Tensor words(std::int64_t count) const;
+
+  Sides sides_;
+  std::int64_t top_;
+  std::vector<Value> values_;
+};
+
+/// A trace file being written.
+class TraceWriter {
+ public:
+  /// `filters`: as in matching(); none: all.
+  TraceWriter(const std::string& path, const io::WriteOptions& write, const std::vector<NamedValue>& values,
+              const std::vector<std::string>& filters, std::int64_t top);
+
+  TraceFrame begin(TraceFrame::Sides sides) const { return {values_, std::move(sides), top_}; }
+  /// `attributes`: of the frame that was traced.
+  void write(TraceFrame& frame, const Attributes& attributes);
+  void finish() { writer_.finish(); }
+
+ private:
+  std::vector<NamedValue> values_;  ///< attention weights last: viewers open the last group first
+  std::int64_t top_;
+  io::FrameWriter writer_;
+};
+
+}  // namespace heed

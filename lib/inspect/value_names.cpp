@@ -1,0 +1,142 @@
+#include "inspect/value_names.h"
+
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/error.h"
+#include "models/shards.h"
+#include "nn/recording.h"
+
+namespace heed {
+
+namespace {
+
+/// Notes the names that somebody could change.
+class AskedNames final : public Editor<float> {
+ public:
+  bool edits(const std::string& name) const override {
+    names.insert(name);
+    return false;
+  }
+  void edit(const std::string&, Matrix<float>, std::span<const Place>, std::int64_t) const override {}
+  void edit_attention(const std::string&, std::span<float>, const Place&, std::int64_t) const override {}
+
+  mutable std::set<std::string> names;
+};
+
+NamedValue described(const std::string& name, const Recorded<float>& value, const Packing& source,
+                     const Packing& target) {
+  NamedValue v;
+  v.name = name;
+  v.attention = value.attention;
+  v.n_heads = value.n_heads;
+  v.cols = value.attention ? 0 : value.cols / value.n_heads;
+  v.by_steps = value.parts > 1;
+  v.of_source = value.rows == source;
+  v.keys_of_source = value.attention && value.keys == source;
+  v.once = value.rows != source && value.rows != target;
+  return v;
+}
+
+}  // namespace
+
+std::vector<std::string> NamedValue::dims() const {
+  if (attention) return {"sentence", "head", "query", "key"};
+  const std::string last = of_vocabulary ? "word" : "dim";
+  if (n_heads > 1) return {"sentence", "head", "position", last};
+  return {"sentence", "position", last};
+}
+
+std::string NamedValue::text() const {
+  auto side = [](bool source) { return source ? " source" : " target"; };
+  if (attention)
+    return concat(name, " [sentence, head ", n_heads, ", query", side(of_source), ", key",
+                  side(keys_of_source), "]");
+  return concat(name, " [sentence, ", n_heads > 1 ? concat("head ", n_heads, ", ") : "", "position",
+                once ? " 1" : side(of_source), of_vocabulary ? ", word " : ", dim ", cols, "]");
+}
+
+std::vector<NamedValue> value_names(const Model<float>& model, const Stages& stages) {
+  // Sentences of different lengths tell the packings apart.
+  PackedTokens source, target;
+  const std::vector<std::int32_t> words{kEos, kEos, kEos};
+  source.append(std::span(words).first(3));
+  target.append(std::span(words).first(2));
+  Recording<float> recording([](const std::string&) { return true; });
+  InferencePass pass(model, stages.embed ? &recording : nullptr);
+  const PackedTokens& embedded = stages.embed && stages.side == Side::target ? target : source;
+  Encoded<float> x{model.embed(pass, stages.embed ? stages.side : Side::source, embedded), &source.rows, {}};
+  AskedNames asked;
+  if (stages.last > 0 || stages.decode) {
+    if (stages.first > 0) x = model.encode(pass, x, 0, stages.first);
+    pass.recorder = stages.last > 0 ? &recording : nullptr;
+    if (stages.last > stages.first) x = model.encode(pass, x, stages.first, stages.last);
+    pass.recorder = nullptr;
+    if (stages.decode && stages.last < model.n_encoder_layers())
+      x = model.encode(pass, x, stages.last, model.n_encoder_layers());
+  }
+  std::vector<NamedValue> values;
+  if (stages.decode) {
+    pass.recorder = &recording;
+    model.decode(pass, x, target);
+    const auto stepper = model.stepper(x, &asked);
+    const std::int32_t bos = kBos;
+    const std::int64_t sentence = 0;
+    stepper->step({&bos, 1}, {&sentence, 1});
+  }
+  for (const auto& [name, value] : recording.values()) {
+    values.push_back(described(name, value, source.rows, target.rows));
+    if (stages.decode && name.starts_with("decoder/"))
+      values.back().step_by_step = asked.names.contains(name);
+  }
+  for (const char* name : {"decoder/logits", "decoder/probabilities"}) {
+    if (!stages.logits) break;
+    NamedValue v;
+    v.name = name;
+    v.cols = model.vocabulary_size(Side::target);
+    v.of_vocabulary = true;
+    values.push_back(v);
+  }
+  return values;
+}
+
+std::vector<NamedValue> matching(const std::vector<NamedValue>& values, const std::vector<std::string>& globs,
+                                 const char* option) {
+  auto matches = [](const std::string& glob, const NamedValue& v) {
+    return fnmatch(glob.c_str(), v.name.c_str(), 0) == 0;
+  };
+  std::vector<NamedValue> chosen;
+  for (const NamedValue& v : values) {
+    if (globs.empty() ||
+        std::any_of(globs.begin(), globs.end(), [&](auto& glob) { return matches(glob, v); }))
+      chosen.push_back(v);
+  }
+  for (const std::string& glob : globs) {
+    if (std::none_of(values.begin(), values.end(), [&](const NamedValue& v) { return matches(glob, v); }))
+      fail<UsageError>(option, ": '", escaped(glob), "' matches no value; near: ", near_names(values, glob),
+                       " (--trace-list prints all)");
+  }
+  return chosen;
+}
+
+std::string near_names(const std::vector<NamedValue>& values, const std::string& name) {
+  // The more leading and trailing characters agree, the nearer.
+  auto likeness = [&](const NamedValue& v) {
+    const std::size_t most = std::min(v.name.size(), name.size());
+    std::size_t front = 0, back = 0;
+    while (front < most && v.name[front] == name[front]) ++front;
+    while (back < most - front && v.name[v.name.size() - 1 - back] == name[name.size() - 1 - back]) ++back;
+    return front + back;
+  };
+  std::vector<const NamedValue*> order;
+  for (const NamedValue& v : values) order.push_back(&v);
+  std::stable_sort(order.begin(), order.end(),
+                   [&](const NamedValue* a, const NamedValue* b) { return likeness(*a) > likeness(*b); });
+  std::string text;
+  for (std::size_t i = 0; i < order.size() && i < 3; ++i) text += (i ? ", " : "") + order[i]->name;
+  return text;
+}
+
+}  // namespace heed

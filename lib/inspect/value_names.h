@@ -1,0 +1,47 @@
+// Which values a stage of a model names, and what they look like, found out without any data.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "models/model.h"
+
+namespace heed {
+
+/// A named value as traces hold it (inspect/trace.h).
+struct NamedValue {
+  std::string name;
+  bool attention = false;       ///< scores or weights: (sentence, head, query, key)
+  std::int64_t n_heads = 1;     ///< more than one: (sentence, head, position, dim)
+  std::int64_t cols = 0;        ///< of one head; of attention 0
+  bool of_source = false;       ///< its rows (attention: its queries) are source positions
+  bool keys_of_source = false;  ///< of attention
+  bool once = false;            ///< one row for a sentence
+  bool of_vocabulary = false;   ///< logits and probabilities: computed last, nothing reads them
+  bool by_steps = false;        ///< a recurrence computes it, row after row
+  bool step_by_step = true;     ///< known to the model's stepper too
+
+  std::vector<std::string> dims() const;
+  /// "encoder/layer_0/self_attention/weights [sentence, head 4, query source, key source]"
+  std::string text() const;
+};
+
+/// What a pass computes.
+struct Stages {
+  bool embed = false;
+  Side side = Side::source;          ///< of embed
+  std::int64_t first = 0, last = 0;  ///< encoder layers first .. last-1
+  bool decode = false, logits = false;
+};
+
+std::vector<NamedValue> value_names(const Model<float>& model, const Stages& stages);
+
+/// The values that some glob matches, of which * also matches slashes; without globs all. Throws UsageError,
+/// naming the option, when one matches nothing.
+std::vector<NamedValue> matching(const std::vector<NamedValue>& values, const std::vector<std::string>& globs,
+                                 const char* option);
+
+/// The names most like `name`, for messages.
+std::string near_names(const std::vector<NamedValue>& values, const std::string& name);
+
+}  // namespace heed

@@ -1,0 +1,103 @@
+#include "inspect/watch.h"
+
+#include "base/error.h"
+#include "base/paths.h"
+
+namespace heed {
+
+namespace {
+
+std::vector<NamedValue> names(const WatchConfig& config, const Model<float>& model, const Stages& stages) {
+  if (!config.active() && !config.list) return {};
+  return value_names(model, stages);
+}
+
+}  // namespace
+
+void WatchConfig::check(const std::string& output) const {
+  if (top < 0) fail<UsageError>("--trace-top is ", top, ", wanted 0 for all, or how many");
+  if (trace == "-") fail<UsageError>("--trace: - is the output; name a file");
+  if (!trace.empty() && same_place(trace, output))
+    fail<UsageError>("--trace and --output name the same file, ", escaped(output));
+}
+
+Watch::Watch(const WatchConfig& config, const LoadedModel& loaded, const Stages& stages,
+             const io::WriteOptions& write, std::uint64_t seed)
+    : Watch(config, loaded, names(config, *loaded.model, stages), write, seed) {}
+
+Watch::Watch(const WatchConfig& config, const LoadedModel& loaded, const std::vector<NamedValue>& values,
+             const io::WriteOptions& write, std::uint64_t seed)
+    : loaded_(loaded), edits_(config.edits, values, seed) {
+  if (config.trace.empty()) {
+    if (!config.filters.empty() || config.top > 0)
+      fail<UsageError>(config.top > 0 ? "--trace-top" : "--trace-filter", " needs --trace FILE");
+    return;
+  }
+  trace_.emplace(config.trace, write, values, config.filters, config.top);
+}
+
+void Watch::begin(const TensorMap& frame, const Packing& rows, Side side) {
+  edits_.next_frame(rows.sentences());
+  edits_.expect_lengths(rows, side == Side::source);
+  if (!trace_) return;
+  sides_ = {};
+  sides_.source = rows;
+  sides_.target_tokenizer = &loaded_.target;
+  if (side == Side::target) {
+    sides_.target = rows;
+    sides_.target_tokens = pieces_of(frame, loaded_.target, rows);
+  } else {
+    sides_.source_tokens = pieces_of(frame, loaded_.source, rows);
+  }
+}
+
+void Watch::expect_targets(const std::vector<std::vector<std::int32_t>>& targets) const {
+  Packing rows;
+  for (const auto& ids : targets) rows.append(static_cast<std::int64_t>(ids.size()));
+  edits_.expect_lengths(rows, false);
+}
+
+void Watch::start_trace(const std::vector<std::vector<std::int32_t>>& targets) {
+  if (!trace_) return;
+  for (const auto& ids : targets) {
+    sides_.target.append(static_cast<std::int64_t>(ids.size()));
+    sides_.target_tokens.push_back(loaded_.target.pieces(ids));
+  }
+  frame_.emplace(trace_->begin(sides_));
+}
+
+void Watch::end(const TensorMap& frame) {
+  if (!frame_) return;
+  trace_->write(*frame_, frame.attributes);
+  frame_.reset();
+}
+
+void Watch::finish() {
+  edits_.expect_used();
+  if (trace_) trace_->finish();
+}
+
+WatchedPass::WatchedPass(const Model<float>& model, Watch* watch, std::vector<std::int64_t> sentences,
+                         Recording<float>::Wanted also)
+    : InferencePass(model),
+      trace_(watch && watch->frame_ ? &*watch->frame_ : nullptr),
+      sentences_(std::move(sentences)),
+      recording_([this, also](const std::string& name) {
+        return (trace_ && trace_->wants(name)) || (also && also(name));
+      }) {
+  if (trace_ || also) recorder = &recording_;
+  if (watch && watch->edits()) editor = &own_editor_.emplace(watch->edits_, sentences_);
+}
+
+void WatchedPass::keep() {
+  if (trace_) trace_->add(recording_, sentences_);
+}
+
+std::string value_list(const WatchConfig& config, const Model<float>& model, const Stages& stages) {
+  std::string text;
+  for (const NamedValue& value : matching(names(config, model, stages), config.filters, "--trace-filter"))
+    text += value.text() + "\n";
+  return text;
+}
+
+}  // namespace heed

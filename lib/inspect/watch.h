@@ -1,0 +1,101 @@
+// What --trace, --patch and their like make of a tool's passes: each frame is begun, its passes are watched,
+// and what was traced is written.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "inspect/edits.h"
+#include "inspect/trace.h"
+#include "models/model_file.h"
+#include "models/shards.h"
+
+namespace heed {
+
+struct WatchConfig {
+  std::string trace;  ///< the file; empty: no trace
+  std::vector<std::string> filters;
+  std::int64_t top = 0;
+  bool list = false;  ///< print the names and do nothing else
+  EditConfig edits;
+
+  /// As options of a tool (lib/cli).
+  template <class Tool>
+  void declare(Tool& tool, bool with_top = false) {
+    tool.option("--trace FILE", trace, "store every named value of the pass in this file");
+    tool.option("--trace-filter GLOB", filters,
+                "trace only the values whose names match; may be given again");
+    if (with_top)
+      tool.option("--trace-top", top, "of logits and probabilities the K best words only; 0: all");
+    tool.option("--trace-list", list, "print the names and dimensions of these values and stop");
+    tool.option("--patch NAME=FILE[:DATASET][@SENTENCE,POSITION,HEAD]", edits.patch,
+                "take a value, or all that a glob matches, from a file, such as a trace, before anything is "
+                "computed from it");
+    tool.option(
+        "--scale NAME[@HEAD]=X", edits.scale,
+        "multiply a value, or all that a glob matches; @SENTENCE,POSITION,HEAD chooses further, * being all");
+    tool.option("--ablate NAME[@HEAD]", edits.ablate, "set a value to zero");
+    tool.option("--ablate-mean NAME[@HEAD]", edits.ablate_mean, "set a value to its mean over the sentence");
+    tool.option("--noise NAME[@HEAD]=DEVIATION", edits.noise, "add normal noise to a value");
+  }
+  bool active() const { return !trace.empty() || !edits.empty(); }
+  /// Throws UsageError when the trace goes where the output goes.
+  void check(const std::string& output) const;
+};
+
+class Watch {
+ public:
+  /// Throws UsageError on names that the stages do not compute.
+  Watch(const WatchConfig& config, const LoadedModel& loaded, const Stages& stages,
+        const io::WriteOptions& write, std::uint64_t seed);
+
+  bool traces() const { return trace_.has_value(); }
+  bool edits() const { return !edits_.empty(); }
+  void expect_search() { edits_.expect_search(); }
+
+  /// The next frame of the input, whose sentences have these rows on that side.
+  void begin(const TensorMap& frame, const Packing& rows, Side side = Side::source);
+  /// Translations that were given, and so are as long as patches of them must be. Throws Error.
+  void expect_targets(const std::vector<std::vector<std::int32_t>>& targets) const;
+  /// From now on passes are traced; `targets`: what the decoder produces.
+  void start_trace(const std::vector<std::vector<std::int32_t>>& targets = {});
+  /// Writes the frame's trace.
+  void end(const TensorMap& frame);
+  /// Throws Error when an edit's sentence was not in the input.
+  void finish();
+
+ private:
+  friend class WatchedPass;
+
+  Watch(const WatchConfig& config, const LoadedModel& loaded, const std::vector<NamedValue>& values,
+        const io::WriteOptions& write, std::uint64_t seed);
+
+  const LoadedModel& loaded_;
+  Edits edits_;
+  std::optional<TraceWriter> trace_;
+  TraceFrame::Sides sides_;
+  std::optional<TraceFrame> frame_;
+};
+
+/// A pass over sentences of the frame: sentence i is sentence sentences[i]. `watch`: none, nobody looks.
+class WatchedPass : public InferencePass {
+ public:
+  WatchedPass(const Model<float>& model, Watch* watch, std::vector<std::int64_t> sentences,
+              Recording<float>::Wanted also = {});
+  /// Hands what was traced on to the frame's trace.
+  void keep();
+  const Recording<float>& recorded() const { return recording_; }
+
+ private:
+  TraceFrame* trace_;
+  std::vector<std::int64_t> sentences_;
+  Recording<float> recording_;
+  std::optional<FrameEditor> own_editor_;
+};
+
+/// The names and dimensions of the values that the stages compute, a line each.
+std::string value_list(const WatchConfig& config, const Model<float>& model, const Stages& stages);
+
+}  // namespace heed

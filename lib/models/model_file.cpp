@@ -1,0 +1,137 @@
+#include "models/model_file.h"
+
+#include "base/digest.h"
+#include "base/error.h"
+#include "io/frame_stream.h"
+#include "io/provenance.h"
+
+namespace heed {
+
+namespace {
+
+constexpr const char* config_path = "model/config";
+
+template <class T>
+std::string digest_of(std::span<const T> values) {
+  return sha256_hex({reinterpret_cast<const char*>(values.data()), values.size_bytes()});
+}
+
+std::string digest_of(const Tensor& tensor) {
+  switch (tensor.dtype()) {
+    case DType::f32:
+      return digest_of(tensor.values<float>());
+    case DType::u8:
+      return digest_of(tensor.values<std::uint8_t>());
+    case DType::string: {
+      std::string all;
+      for (const std::string& text : tensor.values<std::string>()) all += concat(text.size(), ':', text);
+      return sha256_hex(all);
+    }
+    default:
+      fail("model digest: no digest of ", name_of(tensor.dtype()));
+  }
+}
+
+/// Over names, shapes and values of the parameters and the vocabularies, in a fixed order.
+std::string digest_of(const std::string& config, const TensorMap& parameters, const TensorMap& vocabularies) {
+  std::string all = config;
+  for (const TensorMap* map : {&parameters, &vocabularies}) {
+    for (const auto& [path, tensor] : map->tensors()) {
+      all += concat('\n', path, ' ', to_string(tensor.shape()), ' ', digest_of(tensor));
+    }
+  }
+  return sha256_hex(all);
+}
+
+TensorMap parameter_map(const Model<float>& model, std::span<const float> flat) {
+  TensorMap map;
+  model.parameters().to_map(flat, parameter_prefix, map);
+  return map;
+}
+
+const std::string& stated_config(const std::string& path, const TensorMap& map) {
+  const Tensor* config = map.find(config_path);
+  if (!config || config->dtype() != DType::string || config->size() != 1) {
+    fail(escaped(path), ": no model (no string ", config_path, "): was it written by train?");
+  }
+  return config->values<std::string>().front();
+}
+
+void check_vocabulary(const std::string& path, const char* side, std::int64_t model,
+                      std::int64_t vocabulary) {
+  if (model == vocabulary) return;
+  fail(escaped(path), ": the model has ", model, " ", side, " pieces, its vocabulary has ", vocabulary);
+}
+
+void check_digest(const std::string& path, const TensorMap& map, const std::string& computed) {
+  const auto it = map.attributes.find(io::model_digest);
+  if (it == map.attributes.end()) return;  // made by other programs
+  const std::string* stated = std::get_if<std::string>(&it->second);
+  if (!stated || *stated != computed) {
+    fail(escaped(path), ": its content has the digest ", computed.substr(0, 12), ", its model_digest says ",
+         stated ? escaped(stated->substr(0, 12)) : "something else",
+         ": was it edited? Remove the attribute model_digest to use it as it is");
+  }
+}
+
+}  // namespace
+
+TensorMap vocabulary_map(const text::Tokenizer& source, const text::Tokenizer& target) {
+  if (source.digest() == target.digest()) return target.to_map("model/vocabulary");
+  TensorMap map = source.to_map("model/source_vocabulary");
+  map.merge(target.to_map("model/target_vocabulary"));
+  return map;
+}
+
+std::string model_digest(const std::string& config, const Model<float>& model,
+                         const TensorMap& vocabularies) {
+  return digest_of(config, parameter_map(model, model.parameters().values()), vocabularies);
+}
+
+TensorMap model_map(const Model<float>& model, const TensorMap& vocabularies, const TensorMap& training) {
+  TensorMap map;
+  map.add(config_path, Tensor::of<std::string>({model.config_json()}, {1}));
+  map.merge(parameter_map(model, model.parameters().values()));
+  map.merge(vocabularies);
+  map.merge(training);
+  map.groups["model"].attributes["architecture"] = model.architecture();
+  map.attributes[io::model_digest] = model_digest(model.config_json(), model, vocabularies);
+  return map;
+}
+
+void save_model(const std::string& path, const Model<float>& model, const TensorMap& vocabularies,
+                const TensorMap& training) {
+  io::write_map(path, model_map(model, vocabularies, training));
+}
+
+LoadedModel load_model(const std::string& path) {
+  const TensorMap map = io::read_map(path);
+  const std::string& config = stated_config(path, map);
+  try {
+    std::unique_ptr<Model<float>> model = make_model<float>(config);
+    ParameterSet<float>& parameters = model->parameters();
+    parameters.from_map(map, parameter_prefix, parameters.values());
+    text::Tokenizer source = text::Tokenizer::of_side(map, "source");
+    text::Tokenizer target = text::Tokenizer::of_side(map, "target");
+    check_vocabulary(path, "source", model->vocabulary_size(Side::source), source.size());
+    check_vocabulary(path, "target", model->vocabulary_size(Side::target), target.size());
+    std::string digest = model_digest(config, *model, vocabulary_map(source, target));
+    check_digest(path, map, digest);
+    return {std::move(model), std::move(source), std::move(target), std::move(digest)};
+  } catch (const Error& error) {
+    const std::string message = error.what();
+    if (message.starts_with(escaped(path))) throw;
+    fail(escaped(path), ": ", message);
+  }
+}
+
+void load_parameters(const std::string& path, const std::string& digest, const Model<float>& model,
+                     const TensorMap& vocabularies, std::span<float> flat) {
+  const TensorMap map = io::read_map(path);
+  model.parameters().from_map(map, parameter_prefix, flat);
+  if (digest_of(stated_config(path, map), parameter_map(model, flat), vocabularies) != digest) {
+    fail(escaped(path), ": not the model that this run saved there: was it replaced or edited?");
+  }
+}
+
+}  // namespace heed

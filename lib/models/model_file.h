@@ -1,0 +1,53 @@
+// Model files: everything needed to run a model, in one tensor map.
+//   model/config                 JSON, str(1)
+//   model/parameters/<path>      f32
+//   model/vocabulary/...         the tokenizer of both sides, or model/source_vocabulary/... and
+//                                model/target_vocabulary/...
+//   model/training/...           what was measured while training; optional
+// Root attribute model_digest: SHA-256 over config, parameters and vocabularies.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+
+#include "models/model.h"
+#include "tensor/tensor_map.h"
+#include "text/tokenizer.h"
+
+namespace heed {
+
+inline constexpr const char* parameter_prefix = "model/parameters/";
+
+struct LoadedModel {
+  std::unique_ptr<Model<float>> model;
+  text::Tokenizer source, target;
+  std::string digest;
+
+  const text::Tokenizer& tokenizer(Side side) const { return side == Side::source ? source : target; }
+};
+
+/// The vocabularies as they stand in a model file.
+TensorMap vocabulary_map(const text::Tokenizer& source, const text::Tokenizer& target);
+
+/// A model file's content. `vocabularies` is a vocabulary_map (a map without tensors: a model without text),
+/// `training` what was measured while training, under model/training/.
+TensorMap model_map(const Model<float>& model, const TensorMap& vocabularies, const TensorMap& training);
+/// The digest that model_map gives. `config` is the JSON as the file states it: a file from before a field
+/// existed keeps its digest.
+std::string model_digest(const std::string& config, const Model<float>& model, const TensorMap& vocabularies);
+
+void save_model(const std::string& path, const Model<float>& model, const TensorMap& vocabularies,
+                const TensorMap& training);
+
+/// Reads a model file, or a checkpoint. Throws Error on a file that is no model, an unknown architecture, a
+/// missing, misshapen or non-finite parameter, a vocabulary of another size, and content that does not fit
+/// its digest.
+LoadedModel load_model(const std::string& path);
+
+/// Only the parameters, of a model like `model`, into `flat`; throws Error unless the file's digest is
+/// `digest`.
+void load_parameters(const std::string& path, const std::string& digest, const Model<float>& model,
+                     const TensorMap& vocabularies, std::span<float> flat);
+
+}  // namespace heed

@@ -1,0 +1,125 @@
+#include "models/packed_states.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "tensor/kernels.h"
+#include "tensor/padding.h"
+
+namespace heed {
+
+namespace {
+
+/// The attribute of a group, if it has one of that name.
+const Attribute* attribute_of(const TensorMap& frame, const std::string& group, const std::string& name) {
+  const auto found = frame.groups.find(group);
+  if (found == frame.groups.end()) return nullptr;
+  const auto attribute = found->second.attributes.find(name);
+  return attribute == found->second.attributes.end() ? nullptr : &attribute->second;
+}
+
+void expect_states(const std::string& name, const Tensor& tensor, const Shape& wanted) {
+  if (tensor.dtype() != DType::f32)
+    fail(name, ": holds ", name_of(tensor.dtype()), " values, wanted float32");
+  expect_shape(name, tensor.shape(), wanted);
+}
+
+/// /encoder/final_h and final_c of `layers` layers. Sentences are the states' own.
+void read_final_states(const TensorMap& frame, FinalWidths widths, std::int64_t layers,
+                       PackedStates& states) {
+  const std::int64_t sentences = states.rows.sentences(), both = widths.h + widths.c;
+  for (std::int64_t l = 0; both > 0 && l < layers; ++l)
+    states.final_states.emplace_back(static_cast<std::size_t>(sentences * both));
+  auto read = [&](const std::string& name, std::int64_t width, std::int64_t column) {
+    if (width == 0) return;
+    const Tensor& tensor = frame.at(name);
+    expect_states("/" + name, tensor, {sentences, layers, width});
+    const float* from = tensor.values<float>().data();
+    for (std::int64_t s = 0; s < sentences; ++s) {
+      for (std::int64_t l = 0; l < layers; ++l, from += width) {
+        if (!all_finite<float>({from, static_cast<std::size_t>(width)}))
+          fail("/", name, "[", s, ", ", l, "] holds a value that is not finite");
+        std::copy_n(
+            from, width,
+            &states.final_states[static_cast<std::size_t>(l)][static_cast<std::size_t>(s * both + column)]);
+      }
+    }
+  };
+  read("encoder/final_h", widths.h, 0);
+  read("encoder/final_c", widths.c, widths.h);
+}
+
+}  // namespace
+
+PackedStates read_embeddings(const TensorMap& frame, const Model<float>& model) {
+  const Tensor& values = frame.at("embeddings/values");
+  expect_states("/embeddings/values", values, {-1, -1, model.d_embedding()});
+  const Attribute* side = attribute_of(frame, "embeddings", "side");
+  if (side && *side == Attribute(std::string("target"))) {
+    fail("/embeddings: made for the target side (embed --side target), but the encoder reads the source");
+  }
+  PackedStates states;
+  states.rows = packing_of("embeddings/length", frame.at("embeddings/length"), values.shape()[1]);
+  states.values = unpad("embeddings/values", values, states.rows);
+  return states;
+}
+
+PackedStates read_encoder_states(const TensorMap& frame, const Model<float>& model, std::int64_t layers) {
+  const Tensor& kept = frame.at("encoder/states");
+  expect_states("/encoder/states", kept, {-1, -1, -1, model.d_model()});
+  const Shape shape = kept.shape();  // [sentence, layer, position, dim]
+  if (shape[1] < 1) fail("/encoder/states: shape ", to_string(shape), " has no layer");
+  if (const Attribute* done = attribute_of(frame, "encoder", "layers_done")) {
+    const auto* count = std::get_if<std::int64_t>(done);
+    if (!count) fail("/encoder: the attribute layers_done is not an integer");
+    if (*count != layers) {
+      fail("/encoder: holds the output of ", *count, " layers, wanted that of ", layers,
+           ": which encode --layers ran before?");
+    }
+  }
+  PackedStates states;
+  states.rows = packing_of("encoder/length", frame.at("encoder/length"), shape[2]);
+  Tensor last = Tensor::zeros<float>({shape[0], shape[2], shape[3]});
+  const std::int64_t block = shape[2] * shape[3];
+  for (std::int64_t s = 0; s < shape[0]; ++s) {
+    std::copy_n(kept.values<float>().data() + ((s + 1) * shape[1] - 1) * block, block,
+                last.values<float>().data() + s * block);
+  }
+  states.values = unpad("encoder/states", last, states.rows);
+  read_final_states(frame, model.final_widths(), layers, states);
+  return states;
+}
+
+PackedStates memory_of(const TensorMap& frame, const Model<float>& model) {
+  return read_encoder_states(frame, model, model.n_encoder_layers());
+}
+
+Selection::Selection(const PackedStates& states, std::span<const std::int64_t> sentences) {
+  const std::int64_t rows = states.rows.rows(), count = states.rows.sentences();
+  const std::int64_t width = rows == 0 ? 0 : static_cast<std::int64_t>(states.values.size()) / rows;
+  part_.final_states.resize(states.final_states.size());
+  for (std::int64_t s : sentences) {
+    part_.rows.append(states.rows.length(s));
+    const auto first = states.values.begin() + states.rows.offset(s) * width;
+    part_.values.insert(part_.values.end(), first, first + states.rows.length(s) * width);
+    for (std::size_t l = 0; l < states.final_states.size(); ++l) {
+      const std::vector<float>& all = states.final_states[l];
+      const std::int64_t final_width = static_cast<std::int64_t>(all.size()) / count;
+      part_.final_states[l].insert(part_.final_states[l].end(), all.begin() + s * final_width,
+                                   all.begin() + (s + 1) * final_width);
+    }
+  }
+}
+
+Encoded<float> Selection::on(Pass<float>& pass) const {
+  auto constant = [&](const std::vector<float>& values, std::int64_t rows) {
+    const std::int64_t width = rows == 0 ? 0 : static_cast<std::int64_t>(values.size()) / rows;
+    return pass.tape->constant({values.data(), rows, width});
+  };
+  Encoded<float> encoded{constant(part_.values, part_.rows.rows()), &part_.rows, {}};
+  for (const auto& values : part_.final_states)
+    encoded.final_states.push_back(constant(values, part_.rows.sentences()));
+  return encoded;
+}
+
+}  // namespace heed

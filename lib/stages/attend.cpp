@@ -1,0 +1,126 @@
+#include "stages/attend.h"
+
+#include <iostream>
+#include <optional>
+
+#include "attend/attention_group.h"
+#include "attend/inputs.h"
+#include "base/error.h"
+#include "io/provenance.h"
+#include "stages/attend_layer.h"
+#include "stages/frames.h"
+#include "text/targets.h"
+#include "text/token_map.h"
+
+namespace heed {
+
+namespace {
+
+std::int64_t sentences_of(const std::string& source, const TensorMap& frame) {
+  for (const char* path : {"encoder/length", "embeddings/length"}) {
+    const Tensor* lengths = frame.find(path);
+    if (lengths && lengths->shape().size() == 1) return lengths->size();
+  }
+  fail(source, ": has neither /encoder/length nor /embeddings/length: wanted the output of embed or encode");
+}
+
+void attend_with_model(const AttendConfig& config, const AttendPaths& paths, const WatchConfig& looks,
+                       int threads) {
+  const LoadedModel loaded = load_model(paths.model);
+  const AttentionLayer layer = attention_layer(*loaded.model, paths.layer);
+  if (looks.list) {
+    std::cout << value_list(looks, *loaded.model, stages_of(layer));
+    return;
+  }
+  if (layer.decoder && paths.target.empty()) {
+    fail<UsageError>("--target is needed: ", layer.path, " reads the translation");
+  }
+  if (!layer.decoder && !paths.target.empty()) {
+    fail<UsageError>("--target has no meaning for ", layer.path, ": the encoder reads the source only");
+  }
+  looks.check(paths.output);
+  Watch watch(looks, loaded, stages_of(layer), paths.write, static_cast<std::uint64_t>(paths.seed));
+  std::optional<Targets> targets;
+  if (layer.decoder) targets.emplace(paths.target, loaded.target);
+  io::ReadOptions read;
+  read.batch = paths.batch;
+  io::FrameReader reader(paths.input, read);
+  io::FrameWriter writer(paths.output, paths.write);
+  TensorMap frame;
+  while (reader.next(frame)) {
+    claim_for_model(frame, reader.name(), loaded, paths.model);
+    std::vector<std::vector<std::int32_t>> given;
+    if (targets) given = targets->next(sentences_of(reader.name(), frame));
+    try {
+      attend_layer(*loaded.model, layer, config.steps, given, threads, frame, &watch);
+      label_layer(layer, loaded.source, loaded.target, given, frame);
+    } catch (const PatchError&) {
+      throw;
+    } catch (const Error& e) {
+      fail(reader.name(), ":", e.what());
+    }
+    writer.write(frame);
+  }
+  if (targets) targets->expect_end();
+  watch.finish();
+  writer.finish();
+}
+
+/// The pieces of /tokens of the sentences whose attention the frame holds.
+void label_sentences(const AttendInputs& inputs, const text::Tokenizer& tokenizer, TensorMap& frame) {
+  if (!frame.contains("tokens/ids")) return;
+  std::vector<std::vector<std::string>> pieces;
+  for (const auto& ids : text::sentence_ids(frame, tokenizer)) pieces.push_back(tokenizer.pieces(ids));
+  if (inputs.query_has_tokens()) label_attention(frame, "query_token", pieces);
+  if (inputs.key_has_tokens()) label_attention(frame, "key_token", pieces);
+}
+
+/// The tokenizer of the model that the sentences belong to; none without a model.
+class Labels {
+ public:
+  explicit Labels(const std::string& model) {
+    if (model.empty()) return;
+    io::ReadOptions options;
+    options.only = {"model/vocabulary", "model/source_vocabulary", "model/target_vocabulary"};
+    const TensorMap map = io::read_map(model, options);
+    for (const char* side : {"source", "target"}) sides_.push_back(text::Tokenizer::of_side(map, side));
+  }
+  void add(const AttendInputs& inputs, TensorMap& frame) const {
+    const auto digest = frame.attributes.find(io::vocabulary_digest);
+    if (digest == frame.attributes.end()) return;
+    for (const text::Tokenizer& tokenizer : sides_) {
+      if (digest->second == Attribute(tokenizer.digest())) return label_sentences(inputs, tokenizer, frame);
+    }
+  }
+
+ private:
+  std::vector<text::Tokenizer> sides_;
+};
+
+void attend_without_model(const AttendConfig& config, const AttendPaths& paths, int threads) {
+  Attention attention(config, paths.seed);
+  const Labels labels(paths.model);
+  AttendInputs inputs(config, paths.input, paths.batch);
+  io::FrameWriter writer(paths.output, paths.write);
+  AttendOperands operands;
+  while (inputs.next(operands)) {
+    TensorMap group = attention.run(operands, threads);
+    TensorMap frame = inputs.take_rest();
+    replace_attention(frame, std::move(group));
+    labels.add(inputs, frame);
+    writer.write(frame);
+  }
+  writer.finish();
+}
+
+}  // namespace
+
+void run_attend(const AttendConfig& config, const AttendPaths& paths, const WatchConfig& looks, int threads) {
+  if (paths.layer.empty()) {
+    attend_without_model(config, paths, threads);
+  } else {
+    attend_with_model(config, paths, looks, threads);
+  }
+}
+
+}  // namespace heed

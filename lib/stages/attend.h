@@ -1,0 +1,24 @@
+// What `attend` does: opens its inputs, computes attention frame by frame and writes it.
+#pragma once
+
+#include <string>
+
+#include "attend/attend.h"
+#include "inspect/watch.h"
+
+namespace heed {
+
+struct AttendPaths {
+  std::string input = "-", output = "-", model;
+  std::string layer;       ///< of the model; empty: attention over the tensors that the config names
+  std::string target;      ///< text file: what a decoder layer is to read
+  io::WriteOptions write;  ///< of every file that is written
+  std::int64_t batch = 64;
+  std::int64_t seed = 1;  ///< of drawn parameters and samples
+};
+
+/// With a layer: reads embed's or encode's frames; `looks` at the layer's stack. Without: a model only names
+/// the tokens.
+void run_attend(const AttendConfig& config, const AttendPaths& paths, const WatchConfig& looks, int threads);
+
+}  // namespace heed

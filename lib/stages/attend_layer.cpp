@@ -1,0 +1,181 @@
+#include "stages/attend_layer.h"
+
+#include "attend/attention_group.h"
+#include "base/error.h"
+#include "inspect/value_names.h"
+#include "models/shards.h"
+#include "nn/recording.h"
+#include "stages/translate.h"
+#include "tensor/gemm.h"
+#include "tensor/padding.h"
+#include "text/token_map.h"
+
+namespace heed {
+
+AttentionLayer attention_layer(const Model<float>& model, std::string path) {
+  if (!model.attends()) {
+    fail<UsageError>("--layer: a ", model.architecture(),
+                     " has no attention: its decoder reads the encoder's last states only");
+  }
+  while (path.starts_with('/')) path.erase(0, 1);
+  for (const bool decoder : {false, true}) {
+    const std::string stack = decoder ? "decoder" : "encoder";
+    const std::int64_t count = decoder ? model.n_decoder_layers() : model.n_encoder_layers();
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::string layer = stack + "/layer_" + std::to_string(i);
+      if (model.self_attends() && path == layer + "/self_attention") return {path, i, decoder, false};
+      if (decoder && i >= model.first_attending_layer() && path == layer + "/cross_attention")
+        return {path, i, true, true};
+    }
+  }
+  if (!model.self_attends()) {
+    fail<UsageError>("--layer: got '", escaped(path), "', this ", model.architecture(), " has decoder/layer_",
+                     model.first_attending_layer(), "/cross_attention");
+  }
+  fail<UsageError>("--layer: got '", escaped(path), "', this ", model.architecture(),
+                   " has encoder/layer_I/self_attention for I below ", model.n_encoder_layers(),
+                   " and decoder/layer_I/self_attention, decoder/layer_I/cross_attention for I below ",
+                   model.n_decoder_layers());
+}
+
+namespace {
+
+/// What only some layers name, and what files call it.
+struct OwnValue {
+  const char *name, *stage;
+};
+constexpr OwnValue kOwnValues[] = {
+    {"output", "output"}, {"probabilities", "soft_weights"}, {"position", "position"}};
+
+/// The stages of a layer besides those that all have.
+std::vector<std::string> own_stages(const Model<float>& model, const AttentionLayer& layer) {
+  std::vector<std::string> stages;
+  for (const NamedValue& value : value_names(model, stages_of(layer))) {
+    for (const auto& [name, stage] : kOwnValues) {
+      if (value.name == layer.path + "/" + name) stages.emplace_back(stage);
+    }
+  }
+  return stages;
+}
+
+/// Copies a shard's recorded values into the group. What the model calls scores are scaled products, or the
+/// values of a network of its own.
+void keep(const Recording<float>& recorder, const std::string& layer, const AttentionSizes& sizes,
+          bool scaled_dot, SentenceRange range, AttentionGroup<float>& group) {
+  const Packing queries = slice(sizes.queries, range), keys = slice(sizes.keys, range);
+  auto value = [&](const std::string& name) -> const Recorded<float>& {
+    return recorder.at(layer + "/" + name);
+  };
+  const Matrix<const float> q_all = value("query").matrix(), k_all = value("key").matrix(),
+                            v_all = value("value").matrix(), context = value("context").matrix();
+  const Recorded<float>&model_scores = value("scores"), &weights = value("weights");
+  for (std::int64_t i = 0; i < range.count; ++i) {
+    const std::int64_t s = range.first + i, n = queries.length(i), m = keys.length(i);
+    for (std::int64_t h = 0; h < sizes.heads; ++h) {
+      auto part = [&](Matrix<const float> x, const Packing& rows, std::int64_t width) {
+        return x.row_range(rows.offset(i), rows.length(i)).columns(h * width, width);
+      };
+      const Matrix<const float> q = part(q_all, queries, sizes.key_dim), k = part(k_all, keys, sizes.key_dim);
+      if (scaled_dot) {
+        std::vector<float> products(static_cast<std::size_t>(n * m));
+        gemm<float>(1, q, k.t(), 0, Matrix<float>(products.data(), n, m));
+        group.set("scores", {s, 0, h}, {products.data(), n, m});
+        group.set("scaled", {s, 0, h}, model_scores.block(i, h));
+      } else {
+        group.set("scores", {s, 0, h}, model_scores.block(i, h));
+      }
+      group.set("weights", {s, 0, h}, weights.block(i, h));
+      if (group.has("soft_weights")) group.set("soft_weights", {s, 0, h}, value("probabilities").block(i, h));
+      group.set("queries", {s, 0, h}, q);
+      group.set("keys", {s, 0, h}, k);
+      group.set("values", {s, 0, h}, part(v_all, keys, sizes.value_dim));
+      group.set("head_context", {s, 0, h}, part(context, queries, sizes.value_dim));
+    }
+    group.set("context", {s, 0}, context.row_range(queries.offset(i), n));
+    auto of_queries = [&](const char* name) { return value(name).matrix().row_range(queries.offset(i), n); };
+    if (group.has("output")) group.set("output", {s, 0}, of_queries("output"));
+    if (group.has("position")) group.set("position", {s}, of_queries("position").t());
+  }
+}
+
+}  // namespace
+
+Stages stages_of(const AttentionLayer& layer) {
+  Stages stages;
+  stages.decode = layer.decoder;
+  stages.last = layer.decoder ? 0 : layer.index + 1;
+  return stages;
+}
+
+void attend_layer(const Model<float>& model, const AttentionLayer& layer, bool steps,
+                  const std::vector<std::vector<std::int32_t>>& targets, int threads, TensorMap& frame,
+                  Watch* watch) {
+  const bool encoded = layer.decoder && frame.contains("encoder/states");
+  const PackedStates input = encoded ? memory_of(frame, model) : read_embeddings(frame, model);
+  const std::int64_t sentences = input.rows.sentences();
+  if (layer.decoder && static_cast<std::int64_t>(targets.size()) != sentences) {
+    fail("there are ", targets.size(), " targets for ", sentences, " source sentences");
+  }
+  PackedTokens target;
+  for (const auto& ids : targets) target.append(ids);
+  const bool scaled_dot = model.self_attends();
+  const AttentionSizes sizes{layer.decoder ? target.rows : input.rows,
+                             layer.decoder && !layer.cross ? target.rows : input.rows, model.n_heads(),
+                             model.head_widths().key, model.head_widths().value};
+  std::vector<std::string> names{"scores", "weights", "context"};
+  if (steps) names.insert(names.end(), {"queries", "keys", "values", "head_context"});
+  if (steps && scaled_dot) names.push_back("scaled");
+  if (steps) {
+    for (const std::string& stage : own_stages(model, layer)) names.push_back(stage);
+  }
+  AttentionGroup<float> group(sizes, names);
+  if (watch) {
+    watch->begin(frame, input.rows);
+    watch->expect_targets(targets);
+    watch->start_trace(targets);
+  }
+
+  for_each_shard(sentences, threads, [&](SentenceRange range) {
+    WatchedPass pass(model, watch, range.numbers(),
+                     [&](const std::string& name) { return name.starts_with(layer.path + "/"); });
+    const Selection shard(input, range.numbers());
+    Encoded<float> x = shard.on(pass);
+    if (!layer.decoder) x = model.encode(pass, x, 0, layer.index + 1);
+    if (layer.decoder && !encoded) {
+      InferencePass unwatched(model);
+      unwatched.tape = pass.tape;
+      x = model.encode(unwatched, x, 0, model.n_encoder_layers());
+    }
+    PackedTokens own;
+    for (std::int64_t i = 0; layer.decoder && i < range.count; ++i)
+      own.append(targets[static_cast<std::size_t>(range.first + i)]);
+    if (layer.decoder) model.decode(pass, x, own);
+    pass.keep();
+    keep(pass.recorded(), layer.path, sizes, scaled_dot, range, group);
+  });
+  if (watch) watch->end(frame);
+  TensorMap map = group.take("Attention of " + layer.path);
+  const char* kind = layer.cross ? "cross" : layer.decoder ? "decoder_self" : "encoder_self";
+  map.at("attention/weights").attributes["kind"] = std::string(kind);
+  map.groups.at("attention").attributes["model_layer"] = layer.path;
+  replace_attention(frame, std::move(map));
+}
+
+void label_layer(const AttentionLayer& layer, const text::Tokenizer& source, const text::Tokenizer& target,
+                 const std::vector<std::vector<std::int32_t>>& targets, TensorMap& frame) {
+  std::vector<std::vector<std::string>> sources, produced, read;
+  if (frame.contains("tokens/ids")) {
+    for (const auto& ids : text::sentence_ids(frame, source)) sources.push_back(source.pieces(ids));
+  }
+  for (const auto& ids : targets) {
+    produced.push_back(target.pieces(ids));
+    read.push_back({target.piece(kBos)});
+    read.back().insert(read.back().end(), produced.back().begin(), produced.back().end() - 1);
+  }
+  const auto& query = layer.decoder ? produced : sources;
+  const auto& key = layer.decoder && !layer.cross ? read : sources;
+  if (!query.empty()) label_attention(frame, "query_token", query);
+  if (!key.empty()) label_attention(frame, "key_token", key);
+}
+
+}  // namespace heed

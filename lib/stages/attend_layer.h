@@ -1,0 +1,42 @@
+// What one attention layer of a model computes on given sentences.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "inspect/watch.h"
+#include "models/model.h"
+#include "tensor/tensor_map.h"
+#include "text/tokenizer.h"
+
+namespace heed {
+
+/// "encoder/layer_<i>/self_attention", "decoder/layer_<i>/self_attention" or
+/// "decoder/layer_<i>/cross_attention".
+struct AttentionLayer {
+  std::string path;
+  std::int64_t index = 0;
+  bool decoder = false, cross = false;
+};
+
+/// Throws UsageError that lists the model's layers when `path` is not one of them.
+AttentionLayer attention_layer(const Model<float>& model, std::string path);
+
+/// Puts the layer's /attention (attention_group.h) into the frame: scores, weights, context and, with
+/// `steps`, queries, keys, values, head_context and what only some layers have: scaled and output of scaled
+/// dot-product attention, position of local-p, soft_weights where weights are made from them. An encoder
+/// layer reads /embeddings. A decoder layer reads /encoder, or runs the encoder over /embeddings, and
+/// `targets` (ids with eos, one a sentence), which the decoder reads shifted right; query i is the step that
+/// produces token i. `watch`: who looks at the layer's stack, or none.
+void attend_layer(const Model<float>& model, const AttentionLayer& layer, bool steps,
+                  const std::vector<std::vector<std::int32_t>>& targets, int threads, TensorMap& frame,
+                  Watch* watch = nullptr);
+/// What of the model a watch meets: the layer's stack, of the encoder as far as the layer.
+Stages stages_of(const AttentionLayer& layer);
+
+/// Adds query_token and key_token to the frame's /attention: the source's from /tokens, if it is there, the
+/// target's from `targets`.
+void label_layer(const AttentionLayer& layer, const text::Tokenizer& source, const text::Tokenizer& target,
+                 const std::vector<std::vector<std::int32_t>>& targets, TensorMap& frame);
+
+}  // namespace heed

@@ -1,0 +1,347 @@
+#include "stages/decode.h"
+
+#include <cstdio>
+#include <optional>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/paths.h"
+#include "inspect/alignment.h"
+#include "inspect/saliency_writer.h"
+#include "io/frame_stream.h"
+#include "io/text_writer.h"
+#include "stages/frames.h"
+#include "text/targets.h"
+#include "text/token_labels.h"
+#include "text/token_map.h"
+
+namespace heed {
+
+namespace {
+
+using Results = std::vector<std::vector<Hypothesis>>;
+
+TranslateOptions translate_options(const DecodeConfig& config, std::uint64_t seed) {
+  TranslateOptions options;
+  options.beam.beam = config.beam;
+  options.beam.n_best = config.n_best;
+  options.beam.length_penalty = config.length_penalty;
+  options.sampling = config.sample;
+  options.sample.samples = config.n_best;
+  options.sample.temperature = config.temperature;
+  options.sample.top_k = config.top_k;
+  options.sample.top_p = config.top_p;
+  options.sample.seed = seed;
+  options.max_length = config.max_length;
+  return options;
+}
+
+std::string number(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.6f", value);
+  return text;
+}
+
+/// One line for each sentence, or for each of its n best translations.
+std::string translated_text(const Results& results, std::int64_t first_sentence, bool n_best,
+                            const text::Tokenizer& tokenizer) {
+  std::string out;
+  for (std::size_t s = 0; s < results.size(); ++s) {
+    for (const Hypothesis& h : results[s]) {
+      const std::string text = tokenizer.decode(h.ids);
+      const auto sentence = first_sentence + static_cast<std::int64_t>(s);
+      out += n_best ? concat(sentence, " ||| ", text, " ||| ", number(h.score)) : text;
+      out += "\n";
+    }
+  }
+  return out;
+}
+
+/// One line for each sentence: the score, then every piece with its log-probability.
+std::string scored_text(const Results& results, const text::Tokenizer& tokenizer) {
+  std::string out;
+  for (const auto& list : results) {
+    const Hypothesis& h = list.front();
+    out += number(h.score) + "\t";
+    for (std::size_t i = 0; i < h.ids.size(); ++i) {
+      out += (i ? " " : "") + tokenizer.piece(h.ids[i]) + ":" + number(h.token_log_probability[i]);
+    }
+    out += "\n";
+  }
+  return out;
+}
+
+/// Pieces as labels, str (sentence, [rank,] <dim>), padded with "".
+Tensor piece_labels(const std::vector<Pieces>& pieces, const std::string& dim, bool ranked) {
+  std::size_t ranks = 1, longest = 1;
+  for (const auto& list : pieces) {
+    ranks = std::max(ranks, list.size());
+    for (const auto& one : list) longest = std::max(longest, one.size());
+  }
+  std::vector<std::string> flat(pieces.size() * ranks * longest);
+  for (std::size_t s = 0; s < pieces.size(); ++s) {
+    for (std::size_t r = 0; r < pieces[s].size(); ++r) {
+      std::copy(pieces[s][r].begin(), pieces[s][r].end(),
+                flat.begin() + static_cast<std::ptrdiff_t>((s * ranks + r) * longest));
+    }
+  }
+  const auto n = static_cast<std::int64_t>(pieces.size()), k = static_cast<std::int64_t>(ranks),
+             width = static_cast<std::int64_t>(longest);
+  return ranked ? Tensor::of<std::string>(std::move(flat), {n, k, width}, {"sentence", "rank", dim})
+                : Tensor::of<std::string>(std::move(flat), {n, width}, {"sentence", dim});
+}
+
+class DecodeJob {
+ public:
+  DecodeJob(const DecodeConfig& config, const DecodePaths& paths, const DecodeLooks& looks,
+            std::uint64_t seed, int threads)
+      : config_(config),
+        paths_(paths),
+        threads_(threads),
+        options_(translate_options(config, seed)),
+        loaded_(load_model(paths.model)),
+        watch_(looks.watch, loaded_, decoder_stages(), paths.write, seed) {
+    if (!paths.force.empty() && (config.sample || config.n_best > 1)) {
+      fail<UsageError>("--force scores one given translation: it does not go with --sample or --n-best");
+    }
+    if (paths.force.empty()) watch_.expect_search();
+    if (config.align && (config.format == "h5" || config.n_best > 1)) {
+      fail<UsageError>(
+          "--align writes a line for each sentence: it does not go with --format h5 or --n-best");
+    }
+    if ((config.align || !paths.attention.empty()) && !loaded_.model->attends()) {
+      fail<UsageError>(config.align ? "--align" : "--attention", ": a ", loaded_.model->architecture(),
+                       " has no attention: its decoder reads the encoder's last states only");
+    }
+    if (!paths.force.empty()) targets_.emplace(paths.force, loaded_.target);
+    if (config.format == "h5") {
+      tensors_.emplace(paths.output, paths.write);
+    } else {
+      lines_.emplace(paths.output);
+    }
+    if (config.align) {
+      aligner_.emplace(HeadChoice{config.align_layer, config.align_head, paths.align_gold}, *lines_);
+    } else if (config.align_layer != -1 || config.align_head != "mean" || !paths.align_gold.empty()) {
+      fail<UsageError>("--align-layer, --align-head and --align-gold need --align");
+    }
+    if (!paths.attention.empty()) attention_.emplace(paths.attention, paths.write);
+    if (!paths.saliency.empty())
+      saliency_.emplace(looks.saliency, paths.saliency, paths.write, loaded_, threads);
+  }
+
+  void run() {
+    io::ReadOptions read;
+    read.batch = config_.batch;
+    io::FrameReader reader(paths_.input, read);
+    TensorMap frame;
+    while (reader.next(frame)) {
+      claim_for_model(frame, reader.name(), loaded_, paths_.model);
+      if (is_kept_attention(frame, reader.name())) {
+        aligner_->add(frame.at("attention_cross/weights"), kept_words(frame, reader.name()));
+        continue;
+      }
+      const Input input = read_input(frame, reader.name());
+      watch_.begin(frame, input.memory.rows);
+      const Results results = search(input.memory);
+      watch_.end(frame);
+      write(frame, input, results);
+      sentences_ += input.memory.rows.sentences();
+    }
+    if (targets_) targets_->expect_end();
+    watch_.finish();
+    if (aligner_) aligner_->finish();
+    if (lines_) lines_->finish();
+    if (tensors_) tensors_->finish();
+    if (attention_) attention_->finish();
+    if (saliency_) saliency_->finish();
+    if (cut_ > 0) logging::note(concat(cut_, " translations were cut at the maximal length"));
+  }
+
+ private:
+  struct Input {
+    PackedStates memory;
+    std::vector<std::vector<std::int32_t>> source;  ///< ids, when attention needs them and /tokens is there
+  };
+
+  /// A frame that an earlier run kept by --attention, with nothing to decode.
+  bool is_kept_attention(const TensorMap& frame, const std::string& name) const {
+    if (!frame.contains("attention_cross/weights") || frame.contains("encoder/states")) return false;
+    if (!aligner_ || targets_ || attention_ || saliency_ || config_.sample || watch_.traces() ||
+        watch_.edits())
+      fail(name, ": holds attention that was kept, no /encoder: --align alone reads it here, and viz-dump");
+    return true;
+  }
+  std::vector<WordNumbers> kept_words(const TensorMap& frame, const std::string& name) const {
+    try {
+      return word_numbers(frame, loaded_.source, loaded_.target);
+    } catch (const Error& e) {
+      fail(name, ":", e.what());
+    }
+  }
+
+  /// Errors in the frame name the input.
+  Input read_input(const TensorMap& frame, const std::string& name) const {
+    try {
+      Input input{memory_of(frame, *loaded_.model), {}};
+      if (aligner_ || (attention_ && frame.contains("tokens/ids"))) {
+        input.source = text::sentence_ids(frame, loaded_.source);
+        expect_lengths(input);
+      }
+      return input;
+    } catch (const Error& e) {
+      fail(name, ":", e.what());
+    }
+  }
+
+  static void expect_lengths(const Input& input) {
+    const Packing& rows = input.memory.rows;
+    if (static_cast<std::int64_t>(input.source.size()) != rows.sentences()) {
+      fail("/tokens has ", input.source.size(), " sentences, /encoder has ", rows.sentences());
+    }
+    for (std::int64_t s = 0; s < rows.sentences(); ++s) {
+      const std::size_t length = input.source[static_cast<std::size_t>(s)].size();
+      if (static_cast<std::int64_t>(length) != rows.length(s)) {
+        fail("/tokens/length[", s, "] = ", length, ", /encoder/length[", s, "] = ", rows.length(s),
+             ": are they of the same text?");
+      }
+    }
+  }
+
+  Results search(const PackedStates& memory) {
+    if (targets_) {
+      const auto targets = targets_->next(memory.rows.sentences());
+      watch_.expect_targets(targets);
+      return forced(memory, targets);
+    }
+    options_.first_sentence = static_cast<std::uint64_t>(sentences_);
+    Results results = translate(*loaded_.model, memory, options_, threads_, &watch_);
+    std::vector<SampleStream> draws;  // of the best, when sampled
+    for (std::size_t s = 0; s < results.size() && config_.sample; ++s)
+      draws.push_back(results[s].front().drawn.value_or(SampleStream{}));
+    if (watch_.traces()) forced(memory, best_ids(results), draws);
+    return results;
+  }
+  static std::vector<std::vector<std::int32_t>> best_ids(const Results& results) {
+    std::vector<std::vector<std::int32_t>> best;
+    for (const auto& list : results) best.push_back(list.front().ids);
+    return best;
+  }
+
+  Results forced(const PackedStates& memory, const std::vector<std::vector<std::int32_t>>& targets,
+                 const std::vector<SampleStream>& sampled = {}) {
+    watch_.start_trace(targets);
+    return force(*loaded_.model, memory, targets, config_.length_penalty, threads_, &watch_, sampled);
+  }
+
+  void write(const TensorMap& frame, const Input& input, const Results& results) {
+    for (const auto& list : results) {
+      for (const Hypothesis& h : list) cut_ += !h.finished;
+    }
+    TensorMap attention;
+    if (attention_ || aligner_)
+      attention = decoder_attention(*loaded_.model, input.memory, results, threads_, &watch_);
+    if (aligner_) {
+      std::vector<WordNumbers> words;
+      for (std::size_t s = 0; s < results.size(); ++s)
+        words.push_back(
+            word_numbers(loaded_.source, input.source[s], loaded_.target, results[s].front().ids));
+      aligner_->add(attention.at("attention_cross/weights"), words);
+    } else if (lines_) {
+      lines_->write(targets_ ? scored_text(results, loaded_.target)
+                             : translated_text(results, sentences_, config_.n_best > 1, loaded_.target));
+    }
+    if (tensors_) {
+      TensorMap out = frame;
+      out.merge(hypothesis_map(results));
+      out.erase("hypotheses/text");
+      out.add("hypotheses/text", texts(results));
+      tensors_->write(out);
+    }
+    if (saliency_) saliency_->write(frame, input.memory, best_ids(results));
+    if (!attention_) return;
+    attention.attributes = frame.attributes;
+    add_labels(attention, input, results);
+    attention_->write(attention);
+  }
+
+  Tensor texts(const Results& results) const {
+    std::vector<Pieces> all;
+    for (const auto& list : results) {
+      all.emplace_back();
+      for (const Hypothesis& h : list) all.back().push_back({loaded_.target.decode(h.ids)});
+    }
+    Tensor padded = piece_labels(all, "one", true);
+    const Shape shape = padded.shape();
+    std::vector<std::string> values(padded.values<std::string>().begin(), padded.values<std::string>().end());
+    return Tensor::of<std::string>(std::move(values), {shape[0], shape[1]}, {"sentence", "rank"});
+  }
+
+  void add_labels(TensorMap& map, const Input& input, const Results& results) const {
+    bool ranked = false;
+    std::vector<Pieces> query, key;
+    for (const auto& list : results) {
+      query.emplace_back();
+      ranked = ranked || list.size() > 1;
+      for (const Hypothesis& h : list) query.back().push_back(loaded_.target.pieces(h.ids));
+    }
+    map.add("attention_cross/query_token", piece_labels(query, "query", ranked));
+    if (map.contains("attention_decoder/weights")) {
+      map.add("attention_decoder/query_token", piece_labels(query, "query", ranked));
+      std::vector<Pieces> read = query;
+      for (Pieces& list : read) list = shifted_right(std::move(list), loaded_.target);
+      map.add("attention_decoder/key_token", piece_labels(read, "key", ranked));
+    }
+    for (const auto& ids : input.source) key.push_back({loaded_.source.pieces(ids)});
+    if (!key.empty()) map.add("attention_cross/key_token", piece_labels(key, "key", false));
+  }
+
+  const DecodeConfig& config_;
+  const DecodePaths& paths_;
+  int threads_;
+  TranslateOptions options_;
+  LoadedModel loaded_;
+  Watch watch_;
+  std::optional<Targets> targets_;
+  std::optional<io::TextWriter> lines_;
+  std::optional<Aligner> aligner_;
+  std::optional<io::FrameWriter> tensors_, attention_;
+  std::optional<SaliencyWriter> saliency_;
+  std::int64_t sentences_ = 0, cut_ = 0;
+};
+
+}  // namespace
+
+Stages decoder_stages() {
+  Stages stages;
+  stages.decode = stages.logits = true;
+  return stages;
+}
+
+namespace {
+
+/// Throws UsageError when two outputs would go into one file.
+void check_outputs(const DecodePaths& paths, const WatchConfig& watch) {
+  const std::pair<const char*, const std::string*> outputs[] = {{"--output", &paths.output},
+                                                                {"--attention", &paths.attention},
+                                                                {"--saliency", &paths.saliency},
+                                                                {"--trace", &watch.trace}};
+  for (const auto& a : outputs) {
+    for (const auto& b : outputs) {
+      if (&a < &b && !a.second->empty() && same_place(*a.second, *b.second))
+        fail<UsageError>(a.first, " and ", b.first, " name the same file, ", escaped(*a.second));
+    }
+  }
+  watch.check(paths.output);
+  if (!paths.saliency.empty() && !watch.edits.empty())
+    fail<UsageError>("--saliency does not go with changed values: they have no gradients");
+}
+
+}  // namespace
+
+void run_decode(const DecodeConfig& config, const DecodePaths& paths, const DecodeLooks& looks,
+                std::uint64_t seed, int threads) {
+  check_outputs(paths, looks.watch);
+  DecodeJob(config, paths, looks, seed, threads).run();
+}
+
+}  // namespace heed

@@ -1,0 +1,75 @@
+// What `decode` does: reads /encoder frames, translates or scores, and writes text, tensors and attention.
+#pragma once
+
+#include <string>
+
+#include "inspect/saliency.h"
+#include "inspect/watch.h"
+#include "models/model_file.h"
+#include "stages/translate.h"
+
+namespace heed {
+
+struct DecodeConfig {
+  std::string format = "text";
+  std::int64_t beam = 5;
+  std::int64_t n_best = 1;
+  double length_penalty = 1;
+  std::int64_t max_length = 0;
+  bool sample = false;
+  double temperature = 1;
+  std::int64_t top_k = 0;
+  double top_p = 1;
+  bool align = false;
+  std::int64_t align_layer = -1;
+  std::string align_head = "mean";
+  std::int64_t batch = 64;
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& field) {
+    field("format", self.format, "text lines, or /hypotheses as HDF5", {"text", "h5"});
+    field("beam", self.beam, "hypotheses kept per sentence; 1 is greedy");
+    field("n_best", self.n_best, "translations to give per sentence, best first");
+    field("length_penalty", self.length_penalty, "scores are divided by length^A; 0: not at all");
+    field("max_length", self.max_length,
+          "longest translation in tokens; 0: twice the source length and 20 more");
+    field("sample", self.sample, "draw from the model's distribution instead of searching");
+    field("temperature", self.temperature, "divides the logits when sampling");
+    field("top_k", self.top_k, "sample among the K likeliest words only; 0: all");
+    field("top_p", self.top_p, "sample among the likeliest words that together reach P");
+    field("align", self.align,
+          "write word alignments (Pharaoh: source-target, from 0) instead of the translations");
+    field("align_layer", self.align_layer,
+          "decoder layer that they are read from; -1: the last but one, or any for the best head");
+    field("align_head", self.align_head,
+          "mean of the layer's heads, one of them (from 0), or the best by --align-gold");
+    field("batch", self.batch, "sentences per frame when INPUT is a file");
+  }
+};
+
+struct DecodePaths {
+  std::string input = "-", output = "-", model;
+  std::string force;       ///< translations to score instead of searching; empty: search
+  std::string attention;   ///< where the attention goes; empty: nowhere
+  std::string saliency;    ///< likewise
+  std::string align_gold;  ///< links by which the best head is chosen
+  io::WriteOptions write;  ///< of every file that is written
+};
+
+/// How closely the decoding is looked at.
+struct DecodeLooks {
+  WatchConfig watch;
+  SaliencyConfig saliency;
+};
+
+/// With --align: "0-0 1-2 2-1" for each sentence. Else text output is a line for each sentence; with n_best >
+/// 1 lines "sentence ||| translation ||| score"; with
+/// --force "score<TAB>piece:log-probability piece:log-probability ...".
+/// Saliency and traces are of the given or else of the best translation. `looks`: at the forced pass over the
+/// given or the best found translation; edits act in the search as well.
+void run_decode(const DecodeConfig& config, const DecodePaths& paths, const DecodeLooks& looks,
+                std::uint64_t seed, int threads);
+/// What such a pass computes.
+Stages decoder_stages();
+
+}  // namespace heed

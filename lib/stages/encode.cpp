@@ -1,0 +1,122 @@
+#include "stages/encode.h"
+
+#include "base/error.h"
+#include "models/packed_states.h"
+#include "models/shards.h"
+#include "nn/positional_encoding.h"
+#include "tensor/padding.h"
+
+namespace heed {
+
+namespace {
+
+void replace(TensorMap& frame, const std::string& path, Tensor tensor) {
+  frame.erase(path);
+  frame.add(path, std::move(tensor));
+}
+
+/// The last states of the recurrent layers, f32 (sentence, recurrent_layer, dim), filled shard by shard.
+class FinalTensor {
+ public:
+  FinalTensor(std::int64_t sentences, std::int64_t layers, std::int64_t width)
+      : tensor_(Tensor::zeros<float>({sentences, layers, width}, {"sentence", "recurrent_layer", "dim"})) {}
+
+  void set(SentenceRange range, std::int64_t layer, Matrix<const float> states) {
+    const std::int64_t layers = tensor_.shape()[1], width = tensor_.shape()[2];
+    for (std::int64_t s = 0; s < range.count; ++s) {
+      std::copy_n(states.row(s), width,
+                  tensor_.values<float>().data() + ((range.first + s) * layers + layer) * width);
+    }
+  }
+  Tensor take() { return std::move(tensor_); }
+
+ private:
+  Tensor tensor_;
+};
+
+}  // namespace
+
+void embed_frame(const Model<float>& model, Side side, TensorMap& frame, Watch* watch) {
+  const PackedTokens tokens = tokens_of(frame, "tokens", model.vocabulary_size(side));
+  if (watch) {
+    watch->begin(frame, tokens.rows, side);
+    watch->start_trace();
+  }
+  WatchedPass pass(model, watch, SentenceRange{0, tokens.rows.sentences()}.numbers());
+  replace(frame, "embeddings/values", pad(model.embed(pass, side, tokens).value(), tokens.rows));
+  replace(frame, "embeddings/length", lengths_of(tokens.rows));
+  frame.groups["embeddings"] = {"values",
+                                "Embeddings with positions",
+                                {"0", ".", "."},
+                                {{"side", side == Side::source ? "source" : "target"}}};
+  pass.keep();
+  if (watch) watch->end(frame);
+}
+
+TensorMap position_map(std::int64_t count, std::int64_t d_model) {
+  TensorMap map;
+  map.add("positions/values", Tensor::of<float>(sinusoidal_positions<float>(count, d_model), {count, d_model},
+                                                {"position", "dim"}));
+  map.groups["positions"] = {"values", "Sinusoidal positions", {}, {}};
+  return map;
+}
+
+Stages encoder_stages(const Model<float>& model, const EncodeOptions& options) {
+  Stages stages;
+  stages.first = options.first;
+  stages.last = options.last < 0 ? model.n_encoder_layers() : options.last;
+  if (stages.first < 0 || stages.first >= stages.last || stages.last > model.n_encoder_layers()) {
+    fail<UsageError>("--layers ", options.first, ":", options.last < 0 ? "" : std::to_string(options.last),
+                     ": the encoder has layers 0:", model.n_encoder_layers());
+  }
+  return stages;
+}
+
+void encode_frame(const Model<float>& model, const EncodeOptions& options, int threads, TensorMap& frame,
+                  Watch* watch) {
+  const std::int64_t last = encoder_stages(model, options).last;
+  const std::int64_t d = model.d_model();
+  const PackedStates input =
+      options.first == 0 ? read_embeddings(frame, model) : read_encoder_states(frame, model, options.first);
+  const std::int64_t width = input.rows.longest(), sentences = input.rows.sentences();
+  const std::int64_t kept = options.all_layers ? last - options.first : 1;
+  Tensor states = Tensor::zeros<float>({sentences, kept, width, d}, {"sentence", "layer", "position", "dim"});
+  const FinalWidths widths = model.final_widths();
+  FinalTensor final_h(sentences, last, widths.h), final_c(sentences, last, widths.c);
+  if (watch) {
+    watch->begin(frame, input.rows);
+    watch->start_trace();
+  }
+  for_each_shard(sentences, threads, [&](SentenceRange range) {
+    WatchedPass pass(model, watch, range.numbers());
+    const Selection shard(input, range.numbers());
+    const Packing& rows = shard.rows();
+    Encoded<float> x = shard.on(pass);
+    for (std::int64_t layer = options.first; layer < last; ++layer) {
+      x = model.encode(pass, x, layer, layer + 1);
+      const std::int64_t slot = layer - (last - kept);
+      if (slot < 0) continue;
+      for (std::int64_t s = 0; s < range.count; ++s) {
+        float* out = states.values<float>().data() + ((range.first + s) * kept + slot) * width * d;
+        std::copy_n(x.states.value().row(rows.offset(s)), rows.length(s) * d, out);
+      }
+    }
+    for (std::size_t layer = 0; layer < x.final_states.size(); ++layer) {
+      const Matrix<const float> state = x.final_states[layer].value();
+      final_h.set(range, static_cast<std::int64_t>(layer), state.columns(0, widths.h));
+      final_c.set(range, static_cast<std::int64_t>(layer), state.columns(widths.h, widths.c));
+    }
+    pass.keep();
+  });
+  frame.erase("encoder/final_h");
+  frame.erase("encoder/final_c");
+  if (widths.h > 0) frame.add("encoder/final_h", final_h.take());
+  if (widths.c > 0) frame.add("encoder/final_c", final_c.take());
+  replace(frame, "encoder/states", std::move(states));
+  replace(frame, "encoder/mask", mask_of(input.rows));
+  replace(frame, "encoder/length", lengths_of(input.rows));
+  frame.groups["encoder"] = {"states", "Encoder states", {"0", "0", ".", "."}, {{"layers_done", last}}};
+  if (watch) watch->end(frame);
+}
+
+}  // namespace heed

@@ -1,0 +1,40 @@
+#include "stages/frames.h"
+
+#include "base/error.h"
+#include "inspect/patch_file.h"
+#include "io/provenance.h"
+
+namespace heed {
+
+void run_frames(const std::string& input, const std::string& output, const io::WriteOptions& write,
+                std::int64_t batch, const std::function<void(TensorMap&, const std::string& name)>& claim,
+                const std::function<void(TensorMap&)>& stage, const std::function<void()>& at_end) {
+  io::ReadOptions read;
+  read.batch = batch;
+  io::FrameReader reader(input, read);
+  io::FrameWriter writer(output, write);
+  TensorMap frame;
+  while (reader.next(frame)) {
+    claim(frame, reader.name());
+    try {
+      stage(frame);
+    } catch (const UsageError&) {
+      throw;
+    } catch (const PatchError&) {
+      throw;
+    } catch (const Error& e) {
+      fail(reader.name(), ":", e.what());
+    }
+    writer.write(frame);
+  }
+  if (at_end) at_end();
+  writer.finish();
+}
+
+void claim_for_model(TensorMap& frame, const std::string& source, const LoadedModel& model,
+                     const std::string& path) {
+  io::expect_digest(frame, source, io::model_digest, model.digest, path);
+  frame.attributes[io::model_digest] = model.digest;
+}
+
+}  // namespace heed

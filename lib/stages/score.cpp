@@ -1,0 +1,167 @@
+#include "stages/score.h"
+
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "io/text_writer.h"
+#include "text/alignment_error.h"
+#include "text/line_reader.h"
+#include "text/unicode.h"
+
+namespace heed {
+namespace {
+
+using text::LineReader;
+
+/// Trailing white space is no part of a sentence, as in sacreBLEU's command.
+void trim_end(std::string& line) {
+  std::vector<std::string_view> words = text::split_white_space(line);
+  line.resize(
+      words.empty() ? 0 : static_cast<std::size_t>(words.back().data() + words.back().size() - line.data()));
+}
+
+/// A hypothesis and its references, line by line.
+class ParallelText {
+ public:
+  ParallelText(const std::string& hypothesis, const std::vector<std::string>& references) {
+    readers_.push_back(std::make_unique<LineReader>(hypothesis));
+    for (const std::string& path : references) readers_.push_back(std::make_unique<LineReader>(path));
+    lines_.resize(readers_.size());
+  }
+
+  bool next() {
+    std::size_t read = 0;
+    for (std::size_t i = 0; i < readers_.size(); ++i) {
+      if (!readers_[i]->next(lines_[i])) continue;
+      trim_end(lines_[i]);
+      ++read;
+    }
+    if (read != 0 && read != readers_.size()) fail_by_count();
+    return read != 0;
+  }
+  const std::string& hypothesis() const { return lines_[0]; }
+  std::span<const std::string> references() const { return std::span(lines_).subspan(1); }
+  /// File and line of the hypothesis (0) or a reference (from 1).
+  std::string place(std::size_t text) const {
+    return concat(escaped(readers_[text]->name()), ":", readers_[text]->line_number());
+  }
+  void refuse_empty() const {
+    const LineReader& reader = *readers_[0];
+    if (reader.line_number() == 0) fail(reader.name(), ": no lines: did the previous command fail?");
+  }
+
+ private:
+  [[noreturn]] void fail_by_count() {
+    refuse_empty();
+    std::string counts;
+    for (auto& reader : readers_) {
+      for (std::string line; reader->next(line);) {
+      }
+      counts += concat(counts.empty() ? "" : ", ", escaped(reader->name()), " has ", reader->line_number(),
+                       " lines");
+    }
+    fail(counts, ": is each line the translation of one sentence?");
+  }
+
+  std::vector<std::unique_ptr<LineReader>> readers_;
+  std::vector<std::string> lines_;
+};
+
+std::string fixed(double value, std::int64_t width) {
+  char digits[64];
+  std::snprintf(digits, sizeof digits, "%.*f", static_cast<int>(width), value);
+  return digits;
+}
+
+/// One object with the keys of sacreBLEU's JSON.
+nlohmann::ordered_json as_json(const ScoreCommand::Result& result, std::int64_t width) {
+  nlohmann::ordered_json object;
+  object["name"] = result.name;
+  object["score"] = std::stod(fixed(result.score, width));
+  if (!result.signature.empty()) object["signature"] = result.signature;
+  if (!result.details.empty()) object["verbose_score"] = result.details;
+  for (const auto& [name, number] : result.numbers) object[name] = number;
+  for (std::string_view part : text::split_any(result.signature, "|")) {
+    std::size_t colon = part.find(':');
+    object[std::string(part.substr(0, colon))] = std::string(part.substr(colon + 1));
+  }
+  return object;
+}
+
+/// One object, or a list of several, laid out as sacreBLEU does.
+std::string json_report(const std::vector<ScoreCommand::Result>& results, std::int64_t width) {
+  std::string list;
+  for (const auto& result : results) list += (list.empty() ? "" : ",\n") + as_json(result, width).dump(1);
+  return (results.size() == 1 ? list : "[\n" + list + "\n]") + "\n";
+}
+
+}  // namespace
+
+void ScoreCommand::run() const {
+  if (references.empty() == alignments.empty()) {
+    fail<UsageError>(references.empty() ? "which reference? wanted --reference FILE"
+                                        : "references and --alignments exclude each other");
+  }
+  io::TextWriter out(output);
+  out.write(report(alignments.empty() ? compute() : compare_alignments()));
+  out.finish();
+}
+
+std::vector<ScoreCommand::Result> ScoreCommand::compute() const {
+  text::ChrfOptions chrf_options = chrf;
+  chrf_options.lowercase = bleu.lowercase;
+  text::Bleu bleu_metric(bleu);
+  text::Chrf chrf_metric(chrf_options);
+  const bool want_bleu = metric != "chrf", want_chrf = metric != "bleu";
+  ParallelText texts(hypothesis, references);
+  while (texts.next()) {
+    if (want_bleu) bleu_metric.add(texts.hypothesis(), texts.references());
+    if (want_chrf) chrf_metric.add(texts.hypothesis(), texts.references());
+  }
+  texts.refuse_empty();
+  std::vector<Result> results;
+  if (want_bleu) {
+    text::BleuScore score = bleu_metric.score();
+    results.push_back({"BLEU", score.score, score.signature, score.details()});
+  }
+  if (want_chrf) {
+    text::ChrfScore score = chrf_metric.score();
+    results.push_back({score.name, score.score, score.signature, ""});
+  }
+  return results;
+}
+
+std::vector<ScoreCommand::Result> ScoreCommand::compare_alignments() const {
+  ParallelText texts(hypothesis, {alignments});
+  text::AlignmentError error;
+  while (texts.next()) {
+    error.add(text::parse_links(texts.hypothesis(), texts.place(0)),
+              text::parse_links(texts.references()[0], texts.place(1)));
+  }
+  texts.refuse_empty();
+  const text::AlignmentScore score = error.score();
+  Result result{"AER", score.error, "", ""};
+  result.details =
+      concat("(precision = ", fixed(score.precision, width), " recall = ", fixed(score.recall, width),
+             " links = ", score.links, " sure = ", score.sure, " possible = ", score.possible, ")");
+  result.numbers = {{"precision", std::stod(fixed(score.precision, width))},
+                    {"recall", std::stod(fixed(score.recall, width))}};
+  return {result};
+}
+
+std::string ScoreCommand::report(const std::vector<Result>& results) const {
+  if (json) return json_report(results, width);
+  std::string text;
+  for (const Result& result : results) {
+    std::string score = fixed(result.score, width);
+    text += score_only ? score
+                       : concat(result.name, result.signature.empty() ? "" : "|", result.signature, " = ",
+                                score, result.details.empty() ? "" : " ", result.details);
+    text += '\n';
+  }
+  return text;
+}
+
+}  // namespace heed

@@ -1,0 +1,140 @@
+#include "models/model_file.h"
+#include "train/metrics.h"
+
+#include <limits>
+
+#include "base/error.h"
+#include "io/frame_stream.h"
+#include "io/provenance.h"
+#include "support.h"
+
+using namespace heed;
+using namespace heed::test;
+
+namespace {
+
+text::Tokenizer words(const std::string& letters) {
+  std::vector<text::CountedPiece> list;
+  for (char c : letters) list.push_back({std::string(1, c), 1});
+  return text::Tokenizer::from_words(list);
+}
+
+/// 13 source and 17 target pieces, the special ones included.
+const text::Tokenizer& source_words() {
+  static const text::Tokenizer tokenizer = words("abcdefghi");
+  return tokenizer;
+}
+const text::Tokenizer& target_words() {
+  static const text::Tokenizer tokenizer = words("abcdefghijklm");
+  return tokenizer;
+}
+
+TensorMap saved_model(const TemporaryFolder& folder) {
+  save_model(folder / "m.h5", *small_transformer(), vocabulary_map(source_words(), target_words()), {});
+  return io::read_map(folder / "m.h5");
+}
+
+void expect_refused(const TemporaryFolder& folder, const TensorMap& map, const std::string& words) {
+  io::write_map(folder / "bad.h5", map);
+  BOOST_CHECK_EXCEPTION(load_model(folder / "bad.h5"), Error, [&](const Error& e) {
+    const std::string message = e.what();
+    BOOST_TEST_MESSAGE(message);
+    return message.find("bad.h5") != message.npos && message.find(words) != message.npos;
+  });
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(model_file)
+
+BOOST_AUTO_TEST_CASE(comes_back_as_it_was) {
+  const TemporaryFolder folder;
+  const auto model = small_transformer();
+  const TensorMap vocabularies = vocabulary_map(source_words(), target_words());
+  MetricsRow row;
+  row.step = 7;
+  row.valid_loss = 2.5;
+  save_model(folder / "m.h5", *model, vocabularies, model_metrics({row}));
+  const LoadedModel loaded = load_model(folder / "m.h5");
+  BOOST_TEST(loaded.model->config_json() == model->config_json());
+  const auto before = std::as_const(*model).parameters().values();
+  const auto after = std::as_const(*loaded.model).parameters().values();
+  BOOST_TEST(
+      std::vector<float>(after.begin(), after.end()) == std::vector<float>(before.begin(), before.end()),
+      boost::test_tools::per_element());
+  BOOST_TEST(loaded.tokenizer(Side::source).digest() == source_words().digest());
+  BOOST_TEST(loaded.tokenizer(Side::target).digest() == target_words().digest());
+  BOOST_TEST(loaded.digest == model_digest(model->config_json(), *model, vocabularies));
+  BOOST_TEST(io::read_map(folder / "m.h5").at("model/training/valid_loss").values<double>()[0] == 2.5);
+}
+
+BOOST_AUTO_TEST_CASE(equal_vocabularies_are_stored_once) {
+  BOOST_TEST(vocabulary_map(target_words(), target_words()).contains("model/vocabulary/config"));
+  BOOST_TEST(vocabulary_map(source_words(), target_words()).contains("model/source_vocabulary/config"));
+}
+
+BOOST_AUTO_TEST_CASE(digest_covers_parameters_and_vocabulary) {
+  const auto model = small_transformer();
+  const TensorMap vocabularies = vocabulary_map(source_words(), target_words());
+  const std::string digest = model_digest(model->config_json(), *model, vocabularies);
+  BOOST_TEST(digest != model_digest(model->config_json(), *model,
+                                    vocabulary_map(source_words(), words("abcdefghijkln"))));
+  model->parameters().view("decoder/layer_1/feed_forward/inner/weight")(3, 4) += 0.5f;
+  BOOST_TEST(digest != model_digest(model->config_json(), *model, vocabularies));
+}
+
+BOOST_AUTO_TEST_CASE(files_from_before_a_field_existed_are_read) {
+  const TemporaryFolder folder;
+  const auto model = small_transformer();
+  const TensorMap vocabularies = vocabulary_map(source_words(), target_words());
+  TensorMap map = model_map(*model, vocabularies, {});
+  std::string config = model->config_json();
+  const std::size_t at = config.find("  \"attention_dropout\"");
+  BOOST_REQUIRE(at != config.npos);
+  config.erase(at, config.find('\n', at) + 1 - at);
+  map.erase("model/config");
+  map.add("model/config", Tensor::of<std::string>({config}, {1}));
+  map.attributes[io::model_digest] = model_digest(config, *model, vocabularies);
+  io::write_map(folder / "old.h5", map);
+  const LoadedModel loaded = load_model(folder / "old.h5");
+  BOOST_TEST(loaded.digest == model_digest(config, *model, vocabularies));
+  BOOST_TEST(loaded.model->config_json() == model->config_json());
+}
+
+BOOST_AUTO_TEST_CASE(bad_files_are_refused) {
+  const TemporaryFolder folder;
+  const std::string weight = "model/parameters/encoder/layer_0/feed_forward/inner/weight";
+  const TensorMap good = saved_model(folder);
+
+  TensorMap map = good;
+  map.at(weight).values<float>()[5] += 1;
+  expect_refused(folder, map, "model_digest");
+  map.attributes.erase(io::model_digest);  // edited on purpose
+  io::write_map(folder / "edited.h5", map);
+  BOOST_CHECK_NO_THROW(load_model(folder / "edited.h5"));
+
+  map = good;
+  map.erase(weight);
+  expect_refused(folder, map, "encoder/layer_0/feed_forward/inner/weight");
+  map.add(weight, Tensor::zeros<float>({20, 12}));  // axes swapped
+  expect_refused(folder, map, "[20, 12]");
+  map.at(weight) = Tensor::zeros<float>({12, 20});
+  map.at(weight).values<float>()[9] = std::numeric_limits<float>::quiet_NaN();
+  expect_refused(folder, map, "nan");
+
+  map = good;
+  map.at("model/config").values<std::string>()[0] = R"({"architecture": "tree-lstm", "d_model": 12})";
+  expect_refused(folder, map, "tree-lstm");
+
+  map = good;
+  map.erase("model/config");
+  expect_refused(folder, map, "no model");
+}
+
+BOOST_AUTO_TEST_CASE(a_vocabulary_of_another_size_is_refused) {
+  const TemporaryFolder folder;
+  TensorMap map = model_map(*small_transformer(), vocabulary_map(source_words(), source_words()), {});
+  expect_refused(folder, map, "17 target pieces, its vocabulary has 13");
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,165 @@
+#include "stages/attend_layer.h"
+
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+
+#include "attend/attend.h"
+#include "base/error.h"
+#include "models/transformer.h"
+#include "stages/encode.h"
+#include "stages/translate.h"
+
+using namespace heed;
+
+namespace {
+
+Transformer<float> small_model(const std::string& norm) {
+  TransformerConfig config;
+  config.source_vocab_size = config.target_vocab_size = 15;
+  config.n_encoder_layers = 3;
+  config.n_decoder_layers = 2;
+  config.d_model = 12;
+  config.d_ff = 20;
+  config.n_heads = 3;
+  config.max_length = 11;
+  config.norm = norm;
+  Transformer<float> model(config);
+  model.parameters().initialize(5);
+  return model;
+}
+
+/// Twenty sentences (two shards) of 1 to 7 tokens.
+TensorMap embedded(const Model<float>& model) {
+  std::vector<std::int32_t> ids(20 * 7), lengths;
+  for (std::int32_t s = 0; s < 20; ++s) {
+    lengths.push_back(1 + s % 7);
+    for (std::int32_t i = 0; i < lengths.back(); ++i)
+      ids[static_cast<std::size_t>(s * 7 + i)] = i + 1 == lengths.back() ? kEos : 4 + (s * 5 + i * 3) % 11;
+  }
+  TensorMap frame;
+  frame.add("tokens/ids", Tensor::of<std::int32_t>(ids, {20, 7}, {"sentence", "position"}));
+  frame.add("tokens/length", Tensor::of<std::int32_t>(lengths, {20}, {"sentence"}));
+  embed_frame(model, Side::source, frame);
+  return frame;
+}
+
+std::vector<std::vector<std::int32_t>> some_targets() {
+  std::vector<std::vector<std::int32_t>> targets;
+  for (std::int32_t s = 0; s < 20; ++s) {
+    targets.emplace_back();
+    for (std::int32_t i = 0; i < s % 4; ++i) targets.back().push_back(5 + (s + i * 2) % 10);
+    targets.back().push_back(kEos);
+  }
+  return targets;
+}
+
+bool equal_values(const TensorMap& a, const TensorMap& b, const std::string& name) {
+  const auto x = a.at(name).values<float>(), y = b.at(name).values<float>();
+  return a.at(name).shape() == b.at(name).shape() && std::equal(x.begin(), x.end(), y.begin());
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(attend_model_layer)
+
+BOOST_AUTO_TEST_CASE(layers_are_found_by_path) {
+  const Transformer<float> model = small_model("post");
+  const AttentionLayer layer = attention_layer(model, "/decoder/layer_1/cross_attention");
+  BOOST_CHECK(layer.decoder && layer.cross);
+  BOOST_CHECK_EQUAL(layer.index, 1);
+  BOOST_CHECK_EQUAL(attention_layer(model, "encoder/layer_2/self_attention").index, 2);
+  for (const char* path : {"encoder/layer_3/self_attention", "encoder/layer_0/cross_attention", "encoder", "",
+                           "decoder/layer_1/self_attention/query"}) {
+    BOOST_CHECK_THROW(attention_layer(model, path), UsageError);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(attention_of_projected_vectors_is_the_layers_attention) {
+  for (const char* norm : {"post", "pre"}) {
+    const Transformer<float> model = small_model(norm);
+    TensorMap frame = embedded(model);
+    attend_layer(model, attention_layer(model, "encoder/layer_1/self_attention"), true, {}, 2, frame);
+    AttendOperands o;
+    o.query = {"/queries", &frame.at("attention/queries"), "attention/query_length",
+               &frame.at("attention/query_length")};
+    o.key = {"/keys", &frame.at("attention/keys"), "attention/key_length", &frame.at("attention/key_length")};
+    o.value = o.key;
+    o.value.tensor = &frame.at("attention/values");
+    const TensorMap again = attend({}, o, 1);
+    for (const char* name : {"attention/scores", "attention/weights", "attention/context"}) {
+      const std::span<const float> a = frame.at(name).values<float>(), b = again.at(name).values<float>();
+      BOOST_REQUIRE(frame.at(name).shape() == again.at(name).shape());
+      double most = 0, size = 0;
+      for (std::size_t i = 0; i < a.size(); ++i) {
+        most = std::max(most, std::abs(static_cast<double>(a[i] - b[i])));
+        size = std::max(size, std::abs(static_cast<double>(a[i])));
+      }
+      BOOST_CHECK_LE(most, 2e-6);
+      BOOST_CHECK_GT(size, 0.1);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(decoder_layers_agree_with_the_decoders_own_record) {
+  const Transformer<float> model = small_model("pre");
+  TensorMap frame = embedded(model), encoded = embedded(model);
+  encode_frame(model, {}, 1, encoded);
+  const auto targets = some_targets();
+  std::vector<std::vector<Hypothesis>> hypotheses;
+  for (const auto& ids : targets) hypotheses.push_back({{ids, {}, 0.0, true, {}}});
+  const TensorMap record = decoder_attention(model, memory_of(encoded, model), hypotheses, 1);
+
+  const AttentionLayer cross = attention_layer(model, "decoder/layer_1/cross_attention");
+  attend_layer(model, cross, false, targets, 1, frame);    // runs the encoder itself
+  attend_layer(model, cross, false, targets, 2, encoded);  // takes its states
+  BOOST_CHECK(equal_values(frame, encoded, "attention/weights"));
+  BOOST_CHECK(equal_values(frame, encoded, "attention/context"));
+  const Shape shape = frame.at("attention/weights").shape(),
+              all = record.at("attention_cross/weights").shape();
+  BOOST_REQUIRE(shape == (Shape{20, 1, 3, all[3], all[4]}));
+  const auto block = static_cast<std::size_t>(3 * all[3] * all[4]);
+  const auto one = frame.at("attention/weights").values<float>();
+  const auto both = record.at("attention_cross/weights").values<float>();
+  for (std::size_t s = 0; s < 20; ++s) {
+    const std::span<const float> own = one.subspan(s * block, block),
+                                 recorded = both.subspan((s * 2 + 1) * block, block);
+    BOOST_CHECK(std::equal(own.begin(), own.end(), recorded.begin()));
+  }
+  BOOST_CHECK_THROW(attend_layer(model, cross, false, {}, 1, frame), Error);
+}
+
+BOOST_AUTO_TEST_CASE(decoder_self_attention_is_causal) {  // P14
+  const Transformer<float> model = small_model("post");
+  TensorMap frame = embedded(model);
+  attend_layer(model, attention_layer(model, "decoder/layer_0/self_attention"), true, some_targets(), 1,
+               frame);
+  const Tensor& weights = frame.at("attention/weights");
+  const std::int64_t n = weights.shape()[3];
+  BOOST_REQUIRE_EQUAL(n, 4);
+  std::int64_t positive = 0;
+  for (std::int64_t block = 0; block < 60; ++block) {
+    for (std::int64_t i = 0; i < n; ++i) {
+      for (std::int64_t j = 0; j < n; ++j) {
+        const float w = weights.values<float>()[static_cast<std::size_t>((block * n + i) * n + j)];
+        if (j > i) BOOST_CHECK_EQUAL(w, 0.0f);
+        positive += w > 0;
+      }
+    }
+  }
+  BOOST_CHECK_EQUAL(positive, 3 * 5 * (1 + 3 + 6 + 10));  // the triangles of five sentences of each length
+}
+
+BOOST_AUTO_TEST_CASE(what_does_not_belong_to_the_model_is_refused) {
+  const Transformer<float> model = small_model("post");
+  const AttentionLayer layer = attention_layer(model, "encoder/layer_0/self_attention");
+  TensorMap empty;
+  BOOST_CHECK_THROW(attend_layer(model, layer, false, {}, 1, empty), Error);
+  TensorMap wide = embedded(model);
+  wide.erase("embeddings/values");
+  wide.add("embeddings/values", Tensor::zeros<float>({20, 7, 10}));
+  BOOST_CHECK_EXCEPTION(attend_layer(model, layer, false, {}, 1, wide), Error, [](const Error& e) {
+    return std::string(e.what()).find("[20, 7, 10]") != std::string::npos;
+  });
+}
+
+BOOST_AUTO_TEST_SUITE_END()
