@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <string>
 
-#include "attend/bench.h"
+#include "stages/attend_bench.h"
 #include "base/error.h"
 #include "cli/tool.h"
 #include "stages/attend.h"

@@ -1,4 +1,4 @@
-#include "attend/bench.h"
+#include "stages/attend_bench.h"
 
 #include <time.h>
 
