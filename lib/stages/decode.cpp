@@ -110,7 +110,7 @@ class DecodeJob {
           "--align writes a line for each sentence: it does not go with --format h5 or --n-best");
     }
     if ((config.align || !paths.attention.empty()) && !loaded_.model->attends()) {
-      fail<UsageError>(config.align ? "--align" : "--attention", ": a ", loaded_.model->architecture(),
+      fail<UsageError>(config.align ? "--align" : "--attention", ": a ", loaded_.model->architecture,
                        " has no attention: its decoder reads the encoder's last states only");
     }
     if (!paths.force.empty()) targets_.emplace(paths.force, loaded_.target);

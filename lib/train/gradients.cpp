@@ -75,7 +75,7 @@ Gradients::Gradients(const Model<float>& model, const ParallelCorpus& corpus, st
       label_smoothing_(config.label_smoothing),
       mean_over_sentences_(config.mean_over == "sentences") {
   for (std::int64_t i = 0; i < shards; ++i) {
-    buffers_.emplace_back(model.parameters().values().size());
+    buffers_.emplace_back(model.parameters.values().size());
   }
 }
 
@@ -92,7 +92,7 @@ CrossEntropySums Gradients::compute_shard(const Batch& batch, std::int64_t shard
   tape.set_with_gradients(true);
   Pass<float> pass;
   pass.tape = &tape;
-  pass.parameters = &model_.parameters();
+  pass.parameters = &model_.parameters;
   pass.gradients = buffers_[index].data();
   pass.training = true;
   pass.seed = seed_;
@@ -144,9 +144,9 @@ void Gradients::sum_shards() {
 }
 
 std::string Gradients::first_not_finite(const Batch& batch, std::int64_t step) {
-  const std::string parameter = first_bad_parameter(model_.parameters(), model_.parameters().values());
+  const std::string parameter = first_bad_parameter(model_.parameters, model_.parameters.values());
   if (!parameter.empty()) return "parameter " + parameter;
-  const std::string gradient = first_bad_parameter(model_.parameters(), flat());
+  const std::string gradient = first_bad_parameter(model_.parameters, flat());
   FiniteCheck check;
   for (std::size_t shard = 0; shard < batch.shards.size() && check.first.empty(); ++shard) {
     compute_shard(batch, static_cast<std::int64_t>(shard), step, &check);

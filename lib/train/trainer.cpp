@@ -49,7 +49,7 @@ Trainer::Trainer(Model<float>& model, const ParallelCorpus& training, const Para
       files_(setup_.output),
       lock_(files_),
       gradients_(model, training, config_.shards, setup_.threads, setup_.seed, config_),
-      optimizer_(config_, model.parameters().values().size(), setup_.threads),
+      optimizer_(config_, model.parameters.values().size(), setup_.threads),
       validator_(model, validation, std::max<std::int64_t>(1, config_.batch_tokens / config_.shards),
                  setup_.threads),
       snapshots_(files_.snapshot_folder, model, setup_.vocabularies),
@@ -141,7 +141,7 @@ void Trainer::update() {
   const CrossEntropySums sums = gradients_.compute(batch, step, state_.baseline);
   if (!std::isfinite(sums.loss) || !std::isfinite(gradients_.norm())) fail_diverged(sums.loss, rate);
   const auto update_start = Clock::now();
-  optimizer_.apply(step, rate, gradients_.norm(), gradients_.flat(), model_.parameters().values());
+  optimizer_.apply(step, rate, gradients_.norm(), gradients_.flat(), model_.parameters.values());
 
   state_.step = step;
   ++state_.position;
@@ -296,7 +296,7 @@ bool Trainer::write_result(const std::atomic<bool>& stop) {
     last_is_best = add_row(*scores);
     write_metrics();
   }
-  copy(result_parameters(last_is_new, last_is_best), model_.parameters().values());
+  copy(result_parameters(last_is_new, last_is_best), model_.parameters.values());
   const std::optional<Scores> scores = evaluate(stop);
   if (!scores) return false;
   save_model(files_.model, model_, setup_.vocabularies, model_metrics(state_.metrics));
@@ -309,7 +309,7 @@ bool Trainer::write_result(const std::atomic<bool>& stop) {
 }
 
 std::vector<float> Trainer::result_parameters(bool last_is_new, bool last_is_best) const {
-  const std::span<const float> present = std::as_const(model_).parameters().values();
+  const std::span<const float> present = std::as_const(model_).parameters.values();
   if (config_.average == 0) {
     if (last_is_best || state_.best.name.empty()) return {present.begin(), present.end()};
     return snapshots_.load(state_.best);

@@ -56,7 +56,7 @@ struct Ingredients {
         training(read_corpus("training text", job.source, job.target, source, target, *model)),
         validation(
             read_corpus("validation text", job.valid_source, job.valid_target, source, target, *model)) {
-    model->parameters().initialize(job.seed);
+    model->parameters.initialize(job.seed);
   }
 
   text::Tokenizer source, target;
@@ -70,8 +70,8 @@ std::string text_of(const Field& field) {
 
 Identity identity_of(const TrainingJob& job, const Ingredients& in) {
   Identity identity;
-  const auto model = nlohmann::ordered_json::parse(in.model->config_json());
-  const auto defaults = nlohmann::ordered_json::parse(default_config_json(in.model->architecture()));
+  const auto model = nlohmann::ordered_json::parse(in.model->config_json);
+  const auto defaults = nlohmann::ordered_json::parse(default_config_json(in.model->architecture));
   for (const auto& [name, value] : model.items())
     identity.push_back({name, value.dump(), value == defaults[name]});
   TrainConfig config = job.config, plain;
@@ -104,7 +104,7 @@ TrainSetup setup_of(const TrainingJob& job, const Ingredients& in) {
 
 void note_start(const TrainingJob& job, const Ingredients& in, const Trainer& trainer) {
   const std::int64_t step = trainer.state().step;
-  logging::note(concat(in.model->architecture(), " of ", in.model->parameters().count(), " parameters, ",
+  logging::note(concat(in.model->architecture, " of ", in.model->parameters.count(), " parameters, ",
                        in.training.size(), " sentence pairs, ", in.training.target_tokens(),
                        " target tokens, ", job.threads, job.threads == 1 ? " thread" : " threads",
                        step > 0 ? concat(", continuing after update ", step) : ""));
@@ -146,12 +146,12 @@ std::string describe_training(const TrainingJob& job) {
   const std::vector<Batch> batches =
       make_batches(in.training, job.config.batch_tokens, job.config.shards, job.seed, 0);
   Gradients gradients(*in.model, in.training, job.config.shards, job.threads, job.seed, job.config);
-  Optimizer optimizer(job.config, in.model->parameters().values().size(), job.threads);
+  Optimizer optimizer(job.config, in.model->parameters.values().size(), job.threads);
   gradients.compute(largest(batches), 1);
-  optimizer.apply(1, 0, gradients.norm(), gradients.flat(), in.model->parameters().values());
+  optimizer.apply(1, 0, gradients.norm(), gradients.flat(), in.model->parameters.values());
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
-  return concat("parameters\t", in.model->parameters().count(), "\nsentence pairs\t", in.training.size(),
+  return concat("parameters\t", in.model->parameters.count(), "\nsentence pairs\t", in.training.size(),
                 "\ntarget tokens\t", in.training.target_tokens(), "\nupdates per epoch\t", batches.size(),
                 "\npeak memory of an update, MB\t", usage.ru_maxrss / 1024, "\n");
 }

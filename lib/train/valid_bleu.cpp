@@ -20,7 +20,7 @@ std::vector<TokenIds> translate(const Model<float>& model, const ParallelCorpus&
   Tape<float> tape;
   Pass<float> pass;
   pass.tape = &tape;
-  pass.parameters = &model.parameters();
+  pass.parameters = &model.parameters;
   const auto stepper = model.stepper(model.encode(pass, source));
   std::vector<std::int64_t> limits;
   for (std::int64_t i = 0; i < source.rows.sentences(); ++i) {

@@ -18,7 +18,7 @@ CrossEntropySums Validator::sums_of(const Batch& batch) {
   const TapePool::Lease tape = tapes_.lease();
   Pass<float> pass;
   pass.tape = &*tape;
-  pass.parameters = &model_.parameters();
+  pass.parameters = &model_.parameters;
   const Var<float> states = model_.decode(pass, model_.encode(pass, source), target);
   return model_.loss(pass, states, target, 0.0, 1.0f);
 }

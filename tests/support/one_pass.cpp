@@ -87,7 +87,7 @@ int compare(char** argv) {
   Tape<float> tape;
   Pass<float> pass;
   pass.tape = &tape;
-  pass.parameters = &model.parameters();
+  pass.parameters = &model.parameters;
   pass.recorder = &recorder;
   const Var<float> decoded = model.decode(pass, model.encode(pass, source), target);
   const Matrix<const float> logits = model.logits(pass, decoded).value();
