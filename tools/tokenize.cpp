@@ -34,6 +34,7 @@ int main(int argc, char** argv) {
                     "leave out imported pieces that are rarer; others are spelled in shorter ones",
                     heed::cli::at_least(0));
         tool.example("tokenize --train a.en a.fr --type bpe --vocab-size 8000 -o vocabulary.h5");
+        tool.example("tokenize --train a.en --special cls,sep,mask -o masked.h5");
         tool.example("tokenize --vocab vocabulary.h5 < a.en | viz-dump --list");
         tool.example("tokenize -m model.h5 < a.en | tokenize -m model.h5 --detokenize");
         tool.on_run([&] { command.run(); });

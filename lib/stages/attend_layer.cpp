@@ -169,7 +169,7 @@ void label_layer(const AttentionLayer& layer, const text::Tokenizer& source, con
   }
   for (const auto& ids : targets) {
     produced.push_back(target.pieces(ids));
-    read.push_back({target.piece(kBos)});
+    read.push_back({target.piece(target.special().bos)});
     read.back().insert(read.back().end(), produced.back().begin(), produced.back().end() - 1);
   }
   const auto& query = layer.decoder ? produced : sources;
