@@ -1,10 +1,10 @@
 // tokenize: text lines to piece ids and back; learns and imports vocabularies.
-#include "cli/tokenize.h"
+#include "stages/tokenize.h"
 
 #include "cli/tool.h"
 
 int main(int argc, char** argv) {
-  heed::cli::TokenizeCommand command;
+  heed::TokenizeCommand command;
   return heed::cli::run_tool(
       "tokenize",
       "Cut text into the pieces of a vocabulary, put pieces together again, or learn a vocabulary.", argc,

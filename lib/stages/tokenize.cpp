@@ -1,4 +1,4 @@
-#include "cli/tokenize.h"
+#include "stages/tokenize.h"
 
 #include <algorithm>
 #include <optional>
@@ -10,11 +10,12 @@
 #include "io/frame_stream.h"
 #include "io/provenance.h"
 #include "io/text_writer.h"
+#include "stages/frames.h"
 #include "text/line_reader.h"
 #include "text/token_map.h"
 #include "text/unicode.h"
 
-namespace heed::cli {
+namespace heed {
 namespace {
 
 using text::LineReader;
@@ -249,15 +250,23 @@ void TokenizeCommand::read_tokens() const {
   io::FrameReader reader(input);
   LineWriter out(output);
   std::optional<Tokenizer> pieces_of;
-  for (TensorMap frame; reader.next(frame);) {
-    if (!pieces_of) pieces_of = tokenizer(side.empty() ? side_of(frame) : side);
-    if (!frame.contains("hypotheses/ids")) {
-      io::expect_digest(frame, reader.name(), io::vocabulary_digest, pieces_of->digest(),
-                        vocabulary.empty() ? model : vocabulary);
-    }
-    for (const auto& ids : text::sentence_ids(frame, *pieces_of)) out.line(pieces_of->decode(ids));
-    out.flush();
-  }
+  std::vector<std::string> lines;
+  for_each_frame(
+      reader,
+      [&](TensorMap& frame, const std::string& name) {
+        if (!pieces_of) pieces_of = tokenizer(side.empty() ? side_of(frame) : side);
+        if (frame.contains("hypotheses/ids")) return;
+        io::expect_digest(frame, name, io::vocabulary_digest, pieces_of->digest(),
+                          vocabulary.empty() ? model : vocabulary);
+      },
+      [&](TensorMap& frame) {
+        lines.clear();
+        for (const auto& ids : text::sentence_ids(frame, *pieces_of)) lines.push_back(pieces_of->decode(ids));
+      },
+      [&](const TensorMap&) {
+        for (const std::string& line : lines) out.line(line);
+        out.flush();
+      });
   out.finish();
 }
 
@@ -280,4 +289,4 @@ void TokenizeCommand::read_pieces() const {
   out.finish();
 }
 
-}  // namespace heed::cli
+}  // namespace heed
