@@ -1,4 +1,4 @@
-// score: BLEU and chrF of a translation, error rate of word alignments.
+// score: BLEU and chrF of a translation, error rate of word alignments, perplexity, accuracy of labels.
 #include "stages/score.h"
 #include "cli/tool.h"
 
@@ -7,18 +7,28 @@ int main(int argc, char** argv) {
   std::string reference;
   return heed::cli::run_tool(
       "score",
-      "Compare a translation with references (BLEU and chrF, equal to sacreBLEU) or alignments with gold "
-      "ones.",
+      "Compare a translation with references (BLEU and chrF, equal to sacreBLEU), alignments or labels with "
+      "gold ones, or compute the perplexity of a text.",
       argc, argv, [&](heed::cli::Tool& tool) {
-        tool.input(command.hypothesis, "the translation, one sentence a line");
+        tool.input(command.hypothesis,
+                   "the translation, one sentence a line; or links, labels, log-probabilities");
         tool.argument("REFERENCE", reference, "what it should be, instead of --reference",
                       heed::cli::Need::optional);
         tool.output(command.output);
+        tool.tensors(command.write);
         tool.option("-r,--reference FILE", command.references,
                     "what it should be; repeat for several references");
         tool.option("--alignments GOLD", command.alignments,
                     "compare INPUT, links as `decode --align` prints them, with these: error rate, "
                     "precision, recall; 0-0 is a sure link, 0p0 or 0?0 a possible one, words counted from 0");
+        tool.option("--perplexity", command.perplexity,
+                    "compute the perplexity of INPUT, lines as `decode --force` prints them: of all pieces, "
+                    "without </s>, and per word");
+        tool.option(
+            "--labels TRUTH", command.labels,
+            "compare INPUT, a label a line (what follows a tab does not count), with these: accuracy, "
+            "macro-F1, precision and recall of each; an OUTPUT *.h5 gets the confusion matrix, stdout "
+            "the report");
         tool.option("--metric NAME", command.metric, "what to compute",
                     heed::cli::one_of({"bleu", "chrf", "all"}));
         tool.bind(command.bleu);
@@ -29,6 +39,8 @@ int main(int argc, char** argv) {
         tool.example("decode encoded.h5 | score --reference test.fr");
         tool.example("score translation.de --tokenize none --lowercase --metric all -r test.de");
         tool.example("decode encoded.h5 --align --force test.fr | score --alignments gold.links");
+        tool.example("decode encoded.h5 --force test.fr | score --perplexity");
+        tool.example("score --labels test.labels predicted.tsv -o confusion.h5");
         tool.on_run([&] {
           if (!reference.empty()) command.references.push_back(reference);
           command.run();

@@ -1,10 +1,10 @@
 // tokenize: text lines to piece ids and back; learns and imports vocabularies.
-#include "cli/tokenize.h"
+#include "stages/tokenize.h"
 
 #include "cli/tool.h"
 
 int main(int argc, char** argv) {
-  heed::cli::TokenizeCommand command;
+  heed::TokenizeCommand command;
   return heed::cli::run_tool(
       "tokenize",
       "Cut text into the pieces of a vocabulary, put pieces together again, or learn a vocabulary.", argc,
@@ -34,6 +34,7 @@ int main(int argc, char** argv) {
                     "leave out imported pieces that are rarer; others are spelled in shorter ones",
                     heed::cli::at_least(0));
         tool.example("tokenize --train a.en a.fr --type bpe --vocab-size 8000 -o vocabulary.h5");
+        tool.example("tokenize --train a.en --special cls,sep,mask -o masked.h5");
         tool.example("tokenize --vocab vocabulary.h5 < a.en | viz-dump --list");
         tool.example("tokenize -m model.h5 < a.en | tokenize -m model.h5 --detokenize");
         tool.on_run([&] { command.run(); });

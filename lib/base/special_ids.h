@@ -1,11 +1,53 @@
-// Ids that every vocabulary shares: models and texts agree on them.
+// The pieces of a vocabulary that stand for no text. Which ids they have is a property of the vocabulary
+// (text::Vocabulary::special), not of the program: another vocabulary may lack some or number them otherwise.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <iterator>
 
 namespace heed {
 
-inline constexpr std::int32_t kPad = 0, kUnknown = 1, kBos = 2, kEos = 3;
-inline constexpr std::int32_t kSpecialIds = 4;  ///< they are the first
+struct SpecialIds {
+  static constexpr std::int32_t kAbsent = -1;
+
+  std::int32_t pad = 0;         ///< fills rows up to the longest sentence
+  std::int32_t unk = 1;         ///< stands for text that has no piece
+  std::int32_t bos = 2;         ///< what a decoder reads first
+  std::int32_t eos = 3;         ///< ends a sentence
+  std::int32_t cls = kAbsent;   ///< its state stands for the whole text
+  std::int32_t sep = kAbsent;   ///< separates two texts
+  std::int32_t mask = kAbsent;  ///< hides a piece that is to be predicted
+
+  constexpr bool contains(std::int32_t id) const;
+  friend bool operator==(const SpecialIds&, const SpecialIds&) = default;
+};
+
+/// A special id by name, and the piece that learned vocabularies give it.
+struct SpecialName {
+  const char* name;
+  const char* piece;
+  std::int32_t SpecialIds::*id;
+};
+
+inline constexpr SpecialName kSpecialNames[] = {
+    {"pad", "<pad>", &SpecialIds::pad},    {"unk", "<unk>", &SpecialIds::unk},
+    {"bos", "<s>", &SpecialIds::bos},      {"eos", "</s>", &SpecialIds::eos},
+    {"cls", "<cls>", &SpecialIds::cls},    {"sep", "<sep>", &SpecialIds::sep},
+    {"mask", "<mask>", &SpecialIds::mask},
+};
+
+/// Whether `id` is one of these.
+constexpr bool SpecialIds::contains(std::int32_t id) const {
+  return id != kAbsent && std::any_of(std::begin(kSpecialNames), std::end(kSpecialNames),
+                                      [&](const SpecialName& special) { return this->*special.id == id; });
+}
+
+/// The ids of a vocabulary that does not say otherwise.
+inline constexpr SpecialIds kDefaultSpecialIds;
+
+// To be replaced by Vocabulary::special() in models, train, inspect and stages; nothing new may use them.
+inline constexpr std::int32_t kPad = kDefaultSpecialIds.pad, kUnknown = kDefaultSpecialIds.unk,
+                              kBos = kDefaultSpecialIds.bos, kEos = kDefaultSpecialIds.eos;
 
 }  // namespace heed

@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "base/special_ids.h"
 #include "tensor/matrix.h"
 #include "tensor/sample_stream.h"
 
@@ -32,11 +33,6 @@ inline std::int64_t usual_max_length(std::int64_t source_length, std::int64_t mo
 /// machine's memory.
 inline constexpr std::int64_t kWidestBeam = 1000;
 
-/// Ids with a meaning for the search; pad and bos are never produced.
-struct SpecialIds {
-  std::int32_t pad = 0, bos = 2, eos = 3;
-};
-
 struct Hypothesis {
   std::vector<std::int32_t> ids;             ///< with the final eos, unless cut
   std::vector<float> token_log_probability;  ///< log p(ids[i] | earlier ids)
@@ -49,7 +45,7 @@ struct BeamOptions {
   std::int64_t beam = 1;      ///< 1: greedy
   std::int64_t n_best = 1;    ///< at most beam
   double length_penalty = 1;  ///< exponent of the length (eos counted) that divides the score; 0: none
-  SpecialIds special;
+  SpecialIds special;         ///< pad and bos are never produced
 };
 
 /// For each sentence its n_best hypotheses, best first; sentence i gets at most max_lengths[i] tokens. A

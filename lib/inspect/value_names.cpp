@@ -48,7 +48,7 @@ std::string NamedValue::text() const {
 std::vector<NamedValue> value_names(const Model<float>& model, const Stages& stages) {
   // Sentences of different lengths tell the packings apart.
   PackedTokens source, target;
-  const std::vector<std::int32_t> words{kEos, kEos, kEos};
+  const std::vector<std::int32_t> words{0, 0, 0};  // any ids will do
   source.append(std::span(words).first(3));
   target.append(std::span(words).first(2));
   Recording<float> recording([](const std::string&) { return true; });

@@ -117,6 +117,7 @@ LoadedModel load_model(const std::string& path) {
       const std::int64_t pieces = side == Side::source ? source.size() : target.size();
       if (model->has(side)) check_vocabulary(path, name_of(side), model->sizes(side).vocab_size, pieces);
     }
+    model->special = target.special();
     std::string digest = model_digest(config, *model, vocabulary_map(source, target));
     check_digest(path, map, digest);
     return {std::move(model), std::move(source), std::move(target), std::move(digest)};

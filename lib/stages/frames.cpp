@@ -6,15 +6,9 @@
 
 namespace heed {
 
-void run_frames(const std::string& input, const std::string& output, const io::WriteOptions& write,
-                std::int64_t batch, const std::function<void(TensorMap&, const std::string& name)>& claim,
-                const std::function<void(TensorMap&)>& stage, const std::function<void()>& at_end) {
-  io::ReadOptions read;
-  read.batch = batch;
-  io::FrameReader reader(input, read);
-  io::FrameWriter writer(output, write);
-  TensorMap frame;
-  while (reader.next(frame)) {
+void for_each_frame(io::FrameReader& reader, const Claim& claim, const std::function<void(TensorMap&)>& stage,
+                    const std::function<void(const TensorMap&)>& write) {
+  for (TensorMap frame; reader.next(frame);) {
     claim(frame, reader.name());
     try {
       stage(frame);
@@ -25,8 +19,18 @@ void run_frames(const std::string& input, const std::string& output, const io::W
     } catch (const Error& e) {
       fail(reader.name(), ":", e.what());
     }
-    writer.write(frame);
+    write(frame);
   }
+}
+
+void run_frames(const std::string& input, const std::string& output, const io::WriteOptions& write,
+                std::int64_t batch, const Claim& claim, const std::function<void(TensorMap&)>& stage,
+                const std::function<void()>& at_end) {
+  io::ReadOptions read;
+  read.batch = batch;
+  io::FrameReader reader(input, read);
+  io::FrameWriter writer(output, write);
+  for_each_frame(reader, claim, stage, [&](const TensorMap& frame) { writer.write(frame); });
   if (at_end) at_end();
   writer.finish();
 }

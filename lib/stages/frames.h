@@ -1,4 +1,4 @@
-// The loop of every tool between two pipes: read a frame, work on it, write it.
+// The loop of every tool that reads frames: read one, work on it, write what came of it.
 #pragma once
 
 #include <functional>
@@ -9,12 +9,19 @@
 
 namespace heed {
 
-/// Hands every frame of `input` first to `claim`, with the input's name for its messages, and then to
-/// `stage`, whose errors get that name here; writes it to `output`. `at_end` may still refuse: the output is
-/// put in place behind it.
+/// Checks a frame before the work; may throw. `name` is the input's, for messages.
+using Claim = std::function<void(TensorMap& frame, const std::string& name)>;
+
+/// Hands every frame that `reader` has left to `claim`, to `stage`, whose errors get the input's name in
+/// front, and to `write`.
+void for_each_frame(io::FrameReader& reader, const Claim& claim, const std::function<void(TensorMap&)>& stage,
+                    const std::function<void(const TensorMap&)>& write);
+
+/// The same from `input` to `output`, which gets the frames as `stage` leaves them. `at_end` may still throw:
+/// the output is put in place after it.
 void run_frames(const std::string& input, const std::string& output, const io::WriteOptions& write,
-                std::int64_t batch, const std::function<void(TensorMap&, const std::string& name)>& claim,
-                const std::function<void(TensorMap&)>& stage, const std::function<void()>& at_end = {});
+                std::int64_t batch, const Claim& claim, const std::function<void(TensorMap&)>& stage,
+                const std::function<void()>& at_end = {});
 
 /// Throws Error when the frame says that it was made with another model; notes the model in it.
 void claim_for_model(TensorMap& frame, const std::string& source, const LoadedModel& model,

@@ -5,9 +5,11 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "io/frame_stream.h"
 #include "io/text_writer.h"
 #include "text/alignment_error.h"
 #include "text/line_reader.h"
+#include "text/perplexity.h"
 #include "text/unicode.h"
 
 namespace heed {
@@ -62,7 +64,7 @@ class ParallelText {
       counts += concat(counts.empty() ? "" : ", ", escaped(reader->name()), " has ", reader->line_number(),
                        " lines");
     }
-    fail(counts, ": is each line the translation of one sentence?");
+    fail(counts, ": do their lines correspond?");
   }
 
   std::vector<std::unique_ptr<LineReader>> readers_;
@@ -75,14 +77,43 @@ std::string fixed(double value, std::int64_t width) {
   return digits;
 }
 
+double rounded(double value, std::int64_t width) {
+  return std::stod(fixed(value, width));
+}
+
+/// The label of a line: what stands before its first tab.
+std::string label_of(const std::string& line, const std::string& place) {
+  std::string label = line.substr(0, line.find('\t'));
+  if (label.empty()) fail(place, ": no label");
+  return label;
+}
+
+TensorMap matrix_of(const text::Confusion& confusion) {
+  const std::vector<std::string> labels = confusion.labels();
+  const auto n = static_cast<std::int64_t>(labels.size());
+  TensorMap map;
+  map.add("confusion/counts", Tensor::of<std::int32_t>(confusion.counts(), {n, n}, {"truth", "prediction"}));
+  map.add("confusion/truth_label", Tensor::of<std::string>(labels, {n}, {"truth"}));
+  map.add("confusion/prediction_label", Tensor::of<std::string>(labels, {n}, {"prediction"}));
+  map.groups["confusion"] = {"counts", "Lines by true and predicted label", {}, {}};
+  return map;
+}
+
 /// One object with the keys of sacreBLEU's JSON.
 nlohmann::ordered_json as_json(const ScoreCommand::Result& result, std::int64_t width) {
   nlohmann::ordered_json object;
   object["name"] = result.name;
-  object["score"] = std::stod(fixed(result.score, width));
+  object["score"] = rounded(result.score, width);
   if (!result.signature.empty()) object["signature"] = result.signature;
   if (!result.details.empty()) object["verbose_score"] = result.details;
-  for (const auto& [name, number] : result.numbers) object[name] = number;
+  for (const auto& [name, number] : result.numbers) object[name] = rounded(number, width);
+  for (const text::LabelScore& label : result.labels) {
+    object["labels"].push_back({{"label", label.label},
+                                {"precision", rounded(label.precision, width)},
+                                {"recall", rounded(label.recall, width)},
+                                {"f1", rounded(label.f1, width)},
+                                {"count", label.count}});
+  }
   for (std::string_view part : text::split_any(result.signature, "|")) {
     std::size_t colon = part.find(':');
     object[std::string(part.substr(0, colon))] = std::string(part.substr(colon + 1));
@@ -100,12 +131,14 @@ std::string json_report(const std::vector<ScoreCommand::Result>& results, std::i
 }  // namespace
 
 void ScoreCommand::run() const {
-  if (references.empty() == alignments.empty()) {
-    fail<UsageError>(references.empty() ? "which reference? wanted --reference FILE"
-                                        : "references and --alignments exclude each other");
-  }
-  io::TextWriter out(output);
-  out.write(report(alignments.empty() ? compute() : compare_alignments()));
+  const int given = !references.empty() + !alignments.empty() + !labels.empty() + perplexity;
+  if (given == 0) fail<UsageError>("which reference? wanted --reference FILE");
+  if (given > 1) fail<UsageError>("references, --alignments, --labels and --perplexity exclude each other");
+  io::TextWriter out(writes_matrix() ? "-" : output);
+  out.write(report(perplexity            ? compute_perplexity()
+                   : !labels.empty()     ? compare_labels()
+                   : !alignments.empty() ? compare_alignments()
+                                         : compute()));
   out.finish();
 }
 
@@ -146,9 +179,40 @@ std::vector<ScoreCommand::Result> ScoreCommand::compare_alignments() const {
   result.details =
       concat("(precision = ", fixed(score.precision, width), " recall = ", fixed(score.recall, width),
              " links = ", score.links, " sure = ", score.sure, " possible = ", score.possible, ")");
-  result.numbers = {{"precision", std::stod(fixed(score.precision, width))},
-                    {"recall", std::stod(fixed(score.recall, width))}};
+  result.numbers = {{"precision", score.precision}, {"recall", score.recall}};
   return {result};
+}
+
+std::vector<ScoreCommand::Result> ScoreCommand::compare_labels() const {
+  ParallelText texts(hypothesis, {labels});
+  text::Confusion confusion;
+  while (texts.next())
+    confusion.add(label_of(texts.references()[0], texts.place(1)),
+                  label_of(texts.hypothesis(), texts.place(0)));
+  texts.refuse_empty();
+  const text::ConfusionScore score = confusion.score();
+  if (writes_matrix()) io::write_map(output, matrix_of(confusion), write);
+  return {{"accuracy",
+           score.accuracy,
+           "",
+           concat("(macro-F1 = ", fixed(score.macro_f1, width), " lines = ", score.lines, ")"),
+           {{"macro_f1", score.macro_f1}},
+           score.labels}};
+}
+
+std::vector<ScoreCommand::Result> ScoreCommand::compute_perplexity() const {
+  ParallelText texts(hypothesis, {});
+  text::Perplexity sum;
+  while (texts.next()) sum.add(texts.hypothesis(), texts.place(0));
+  texts.refuse_empty();
+  const text::PerplexityScore score = sum.score();
+  return {{"PPL",
+           score.perplexity,
+           "",
+           concat("(without </s> = ", fixed(score.without_end, width),
+                  " per word = ", fixed(score.per_word, width), " pieces = ", score.pieces,
+                  " words = ", score.words, " lines = ", score.lines, ")"),
+           {{"without_end", score.without_end}, {"per_word", score.per_word}}}};
 }
 
 std::string ScoreCommand::report(const std::vector<Result>& results) const {
@@ -160,6 +224,12 @@ std::string ScoreCommand::report(const std::vector<Result>& results) const {
                        : concat(result.name, result.signature.empty() ? "" : "|", result.signature, " = ",
                                 score, result.details.empty() ? "" : " ", result.details);
     text += '\n';
+    if (score_only || result.labels.empty()) continue;
+    text += "label\tprecision\trecall\tF1\tcount\n";
+    for (const text::LabelScore& label : result.labels) {
+      text += concat(label.label, '\t', fixed(label.precision, width), '\t', fixed(label.recall, width), '\t',
+                     fixed(label.f1, width), '\t', label.count, '\n');
+    }
   }
   return text;
 }

@@ -3,17 +3,10 @@
 #include <charconv>
 
 #include "base/error.h"
+#include "text/percent.h"
 #include "text/unicode.h"
 
 namespace heed::text {
-namespace {
-
-double percent(std::int64_t part, std::int64_t whole) {
-  return whole == 0 ? 0 : 100 * static_cast<double>(part) / static_cast<double>(whole);
-}
-
-}  // namespace
-
 Links parse_links(std::string_view line, const std::string& where) {
   Links links;
   for (std::string_view word : split_any(line, " \t")) {

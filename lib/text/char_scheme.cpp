@@ -10,7 +10,7 @@ class CharScheme : public Scheme {
 
   std::vector<std::int32_t> encode(const std::string& line) const override {
     std::vector<std::int32_t> ids;
-    for (const std::string& piece : char_pieces(line)) ids.push_back(vocabulary().id(piece));
+    for (const std::string& piece : char_pieces(line, vocabulary())) ids.push_back(vocabulary().id(piece));
     return ids;
   }
 
@@ -34,10 +34,17 @@ class CharScheme : public Scheme {
 
 }  // namespace
 
-std::vector<std::string> char_pieces(const std::string& line) {
+std::vector<std::string> char_pieces(std::string_view line, const Vocabulary& vocabulary) {
   std::vector<std::string> pieces;
+  const std::string_view mask = vocabulary.mask();
+  const char* next = line.data();
   for (std::string_view character : characters(line)) {
-    if (character == " ") {
+    if (character.data() < next) continue;  // inside a mask
+    if (!mask.empty() &&
+        line.substr(static_cast<std::size_t>(character.data() - line.data())).starts_with(mask)) {
+      pieces.emplace_back(mask);
+      next = character.data() + mask.size();
+    } else if (character == " ") {
       pieces.emplace_back(space_symbol);
     } else {
       pieces.push_back((character == space_symbol ? "\\" : "") + std::string(character));

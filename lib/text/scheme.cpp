@@ -2,14 +2,14 @@
 
 namespace heed::text {
 
-std::string escape_special(std::string_view piece) {
+std::string escape_special(std::string_view piece, const Vocabulary& vocabulary) {
   std::string_view bare = piece.substr(std::min(piece.find_first_not_of('\\'), piece.size()));
-  return (is_special_piece(bare) ? "\\" : "") + std::string(piece);
+  return (vocabulary.is_special(bare) && piece != vocabulary.mask() ? "\\" : "") + std::string(piece);
 }
 
-std::string unescape_special(std::string_view piece) {
+std::string unescape_special(std::string_view piece, const Vocabulary& vocabulary) {
   std::string_view bare = piece.substr(std::min(piece.find_first_not_of('\\'), piece.size()));
-  if (piece.size() > bare.size() && is_special_piece(bare)) piece.remove_prefix(1);
+  if (piece.size() > bare.size() && vocabulary.is_special(bare)) piece.remove_prefix(1);
   return std::string(piece);
 }
 

@@ -1,8 +1,8 @@
 // The ways of cutting text into pieces, behind one interface. Only the Tokenizer sees them.
 //
-// Text cannot spell a special piece: a piece that would read "<pad>", "<unk>", "<s>" or "</s>" gets a
-// backslash in front ("\<pad>"), and so does one that already reads like that ("\\<pad>"); reading pieces
-// takes one off.
+// Text cannot spell a special piece: a piece that would read like one of the vocabulary's ("<pad>") gets a
+// backslash in front ("\<pad>"), and so does one that already reads like that ("\\<pad>"); decoding takes one
+// off. The mask is the exception: text that says "<mask>" means the mask, if the vocabulary has it.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +20,9 @@ namespace heed::text {
 class Scheme {
  public:
   virtual ~Scheme() = default;
-  /// The ids of a line of valid UTF-8; none is special except kUnknown.
+  /// The ids of a line of valid UTF-8; none is special except unk and mask.
   virtual std::vector<std::int32_t> encode(const std::string& line) const = 0;
-  /// The text of pieces, none of which is special except kUnknown.
+  /// The text of pieces, none of which is special except unk and mask.
   virtual std::string decode(std::span<const std::int32_t> ids) const = 0;
   /// Whether `piece` begins a word when it follows `before`.
   virtual bool begins_word(const std::string& before, const std::string& piece) const = 0;
@@ -47,21 +47,25 @@ SchemePtr make_char_scheme(Vocabulary vocabulary);
 /// subword-nmt: words between spaces, segments that do not end their word are marked "@@". A final segment
 /// that ends in "@@" by itself, with any backslashes after it, gets a backslash at its end.
 SchemePtr make_subword_scheme(Vocabulary vocabulary, BpeCodes codes);
-/// A serialized SentencePiece model whose first four pieces are the special ones.
-SchemePtr make_sentencepiece_scheme(std::string model);
+/// A serialized SentencePiece model, in which the special pieces are control symbols, the mask a symbol of
+/// its user. As a mask stands for a piece with its space, "a <mask>" is the piece of "a", then the mask
+/// alone.
+SchemePtr make_sentencepiece_scheme(std::string model, const SpecialIds& special);
 
-/// The pieces that make_char_scheme gives the characters of a line, and make_subword_scheme the words of a
-/// line.
-std::vector<std::string> char_pieces(const std::string& line);
-std::vector<std::string> word_pieces(const std::string& line);
-std::vector<std::string> subword_pieces(const BpeCodes& codes, std::string_view word);
+/// The pieces of a line (of a word) in these schemes, whether `vocabulary` has them or not; its special ones
+/// count.
+std::vector<std::string> char_pieces(std::string_view line, const Vocabulary& vocabulary);
+std::vector<std::string> word_pieces(const std::string& line, const Vocabulary& vocabulary);
+std::vector<std::string> subword_pieces(const BpeCodes& codes, std::string_view word,
+                                        const Vocabulary& vocabulary);
 
-/// Trains a SentencePiece model ("bpe" or "unigram"); every character it does not know is spelled in bytes.
+/// Trains a SentencePiece model ("bpe" or "unigram") that begins with the pieces of `special`; every
+/// character it does not know is spelled in bytes.
 std::string train_sentencepiece(const std::vector<std::string>& lines, const std::string& type,
-                                std::int64_t vocab_size);
+                                std::int64_t vocab_size, const Vocabulary& special);
 
-std::string escape_special(std::string_view piece);
-std::string unescape_special(std::string_view piece);
+std::string escape_special(std::string_view piece, const Vocabulary& vocabulary);
+std::string unescape_special(std::string_view piece, const Vocabulary& vocabulary);
 
 /// `text` with every `from` replaced by `to`.
 std::string replace_all(std::string_view text, std::string_view from, std::string_view to);

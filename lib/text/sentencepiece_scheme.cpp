@@ -61,10 +61,10 @@ class LineIterator : public sentencepiece::SentenceIterator {
   std::string value_;
 };
 
-Vocabulary vocabulary_of(const sentencepiece::SentencePieceProcessor& processor) {
+Vocabulary vocabulary_of(const sentencepiece::SentencePieceProcessor& processor, const SpecialIds& special) {
   std::vector<std::string> pieces;
   for (int id = 0; id < processor.GetPieceSize(); ++id) pieces.push_back(processor.IdToPiece(id));
-  return Vocabulary(std::move(pieces), "SentencePiece model");
+  return Vocabulary(std::move(pieces), special, "SentencePiece model");
 }
 
 std::unique_ptr<sentencepiece::SentencePieceProcessor> load(const std::string& model) {
@@ -76,20 +76,31 @@ std::unique_ptr<sentencepiece::SentencePieceProcessor> load(const std::string& m
 
 class SentencePieceScheme : public Scheme {
  public:
-  SentencePieceScheme(std::string model, std::unique_ptr<sentencepiece::SentencePieceProcessor> processor)
-      : Scheme(vocabulary_of(*processor)), model_(std::move(model)), processor_(std::move(processor)) {}
+  SentencePieceScheme(std::string model, std::unique_ptr<sentencepiece::SentencePieceProcessor> processor,
+                      const SpecialIds& special)
+      : Scheme(vocabulary_of(*processor, special)),
+        model_(std::move(model)),
+        processor_(std::move(processor)) {}
 
   std::vector<std::int32_t> encode(const std::string& line) const override {
     std::vector<int> ids;
     auto status = processor_->Encode(hide_space_symbol(line), &ids);
     if (!status.ok()) fail("SentencePiece: ", escaped(status.ToString(), 200));
-    return {ids.begin(), ids.end()};
+    const std::int32_t mask = vocabulary().special().mask;
+    std::vector<std::int32_t> kept;
+    for (std::int32_t id : ids) {
+      if (id == mask && id >= 0 && !kept.empty() && vocabulary().piece(kept.back()) == space_symbol)
+        kept.pop_back();
+      kept.push_back(id);
+    }
+    return kept;
   }
 
   std::string decode(std::span<const std::int32_t> ids) const override {
     std::string text;
     for (std::int32_t id : ids) {
       const std::string& piece = vocabulary().piece(id);
+      if (piece == vocabulary().mask()) text += space_symbol;
       text += processor_->IsByte(id) ? std::string(1, byte_of(piece)) : piece;
     }
     if (text.starts_with(space_symbol)) text.erase(0, space_symbol.size());
@@ -98,7 +109,7 @@ class SentencePieceScheme : public Scheme {
   }
 
   bool begins_word(const std::string&, const std::string& piece) const override {
-    return piece.starts_with(space_symbol);
+    return piece.starts_with(space_symbol) || piece == vocabulary().mask();
   }
 
   std::string_view sentencepiece() const override { return model_; }
@@ -118,8 +129,12 @@ class SentencePieceScheme : public Scheme {
 }  // namespace
 
 std::string train_sentencepiece(const std::vector<std::string>& lines, const std::string& type,
-                                std::int64_t vocab_size) {
+                                std::int64_t vocab_size, const Vocabulary& special) {
   LineIterator iterator(lines);
+  std::string control;
+  for (std::int32_t id : {special.special().cls, special.special().sep}) {
+    if (id != SpecialIds::kAbsent) control += (control.empty() ? "" : ",") + special.piece(id);
+  }
   std::string model;
   auto status = sentencepiece::SentencePieceTrainer::Train(
       {{"model_type", type},
@@ -128,6 +143,8 @@ std::string train_sentencepiece(const std::vector<std::string>& lines, const std
        {"unk_id", "1"},
        {"bos_id", "2"},
        {"eos_id", "3"},
+       {"control_symbols", control},
+       {"user_defined_symbols", std::string(special.mask())},
        {"byte_fallback", "true"},
        {"character_coverage", "1.0"},
        {"hard_vocab_limit", "false"},
@@ -144,9 +161,9 @@ std::string train_sentencepiece(const std::vector<std::string>& lines, const std
   return model;
 }
 
-SchemePtr make_sentencepiece_scheme(std::string model) {
+SchemePtr make_sentencepiece_scheme(std::string model, const SpecialIds& special) {
   auto processor = load(model);
-  return std::make_shared<SentencePieceScheme>(std::move(model), std::move(processor));
+  return std::make_shared<SentencePieceScheme>(std::move(model), std::move(processor), special);
 }
 
 }  // namespace heed::text

@@ -13,17 +13,14 @@ bool needs_end_escape(std::string_view piece) {
   return last != std::string_view::npos && piece.substr(0, last + 1).ends_with(joiner);
 }
 
-std::string final_piece(const std::string& segment) {
-  return needs_end_escape(segment) ? segment + '\\' : escape_special(segment);
+std::string piece_of(const std::string& segment, bool final, const Vocabulary& vocabulary) {
+  if (!final) return segment + std::string(joiner);
+  return needs_end_escape(segment) ? segment + '\\' : escape_special(segment, vocabulary);
 }
 
-std::string piece_of(const std::string& segment, bool final) {
-  return final ? final_piece(segment) : segment + std::string(joiner);
-}
-
-std::string text_of_final(const std::string& piece) {
+std::string text_of_final(const std::string& piece, const Vocabulary& vocabulary) {
   if (piece.ends_with('\\') && needs_end_escape(piece)) return piece.substr(0, piece.size() - 1);
-  return unescape_special(piece);
+  return unescape_special(piece, vocabulary);
 }
 
 class SubwordScheme : public Scheme {
@@ -40,6 +37,10 @@ class SubwordScheme : public Scheme {
   std::vector<std::int32_t> encode(const std::string& line) const override {
     std::vector<std::int32_t> ids;
     for (std::string_view word : split_any(line, " ")) {
+      if (word == vocabulary().mask()) {
+        ids.push_back(vocabulary().special().mask);
+        continue;
+      }
       std::vector<std::string> segments = codes_.segment(word);
       for (std::size_t i = 0; i < segments.size(); ++i) push(segments[i], i + 1 == segments.size(), ids);
     }
@@ -53,7 +54,8 @@ class SubwordScheme : public Scheme {
       const std::string& piece = vocabulary().piece(id);
       if (!inside_word) text += ' ';
       inside_word = piece.ends_with(joiner);
-      text += inside_word ? piece.substr(0, piece.size() - joiner.size()) : text_of_final(piece);
+      text +=
+          inside_word ? piece.substr(0, piece.size() - joiner.size()) : text_of_final(piece, vocabulary());
     }
     return text;
   }
@@ -68,8 +70,8 @@ class SubwordScheme : public Scheme {
   /// The id of a segment; one that is not in the vocabulary is taken apart, merge by merge, as far as it
   /// goes.
   void push(const std::string& segment, bool final, std::vector<std::int32_t>& ids) const {
-    std::int32_t id = vocabulary().id(piece_of(segment, final));
-    if (id == kUnknown) {
+    const std::string piece = piece_of(segment, final, vocabulary());
+    if (!vocabulary().contains(piece)) {
       auto [left, right] = codes_.split(segment, final);
       if (!left.empty() && !right.empty()) {
         push(left, false, ids);
@@ -77,7 +79,7 @@ class SubwordScheme : public Scheme {
         return;
       }
     }
-    ids.push_back(id);
+    ids.push_back(vocabulary().id(piece));
   }
 
   BpeCodes codes_;
@@ -85,9 +87,11 @@ class SubwordScheme : public Scheme {
 
 }  // namespace
 
-std::vector<std::string> subword_pieces(const BpeCodes& codes, std::string_view word) {
+std::vector<std::string> subword_pieces(const BpeCodes& codes, std::string_view word,
+                                        const Vocabulary& vocabulary) {
   std::vector<std::string> pieces = codes.segment(word);
-  for (std::size_t i = 0; i < pieces.size(); ++i) pieces[i] = piece_of(pieces[i], i + 1 == pieces.size());
+  for (std::size_t i = 0; i < pieces.size(); ++i)
+    pieces[i] = piece_of(pieces[i], i + 1 == pieces.size(), vocabulary);
   return pieces;
 }
 

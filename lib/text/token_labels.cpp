@@ -35,7 +35,7 @@ Pieces shifted_right(Pieces pieces, const text::Tokenizer& tokenizer) {
   for (auto& sentence : pieces) {
     if (sentence.empty()) continue;
     sentence.pop_back();
-    sentence.insert(sentence.begin(), tokenizer.piece(kBos));
+    sentence.insert(sentence.begin(), tokenizer.piece(tokenizer.special().bos));
   }
   return pieces;
 }

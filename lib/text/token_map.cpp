@@ -32,7 +32,7 @@ TensorMap token_map(const std::vector<Sentence>& sentences, const Tokenizer& tok
   const std::size_t count = sentences.size();
   std::size_t width = 0;
   for (const Sentence& sentence : sentences) width = std::max(width, sentence.ids.size());
-  std::vector<std::int32_t> ids(count * width, kPad), lengths;
+  std::vector<std::int32_t> ids(count * width, std::max(tokenizer.special().pad, 0)), lengths;
   std::vector<std::string> texts;
   for (std::size_t s = 0; s < count; ++s) {
     std::copy(sentences[s].ids.begin(), sentences[s].ids.end(),

@@ -12,14 +12,15 @@
 namespace heed::text {
 namespace {
 
-/// The special pieces, then the most frequent others; equally frequent ones in code point order.
-Vocabulary frequent_pieces(const WordCounts& counts, std::int64_t max_size, std::int64_t min_frequency) {
+/// `vocabulary` (the special pieces), then the most frequent others; equally frequent ones in code point
+/// order.
+Vocabulary frequent_pieces(Vocabulary vocabulary, const WordCounts& counts, std::int64_t max_size,
+                           std::int64_t min_frequency) {
   std::vector<const WordCounts::value_type*> order;
   for (const auto& entry : counts) {
-    if (entry.second >= min_frequency) order.push_back(&entry);
+    if (entry.second >= min_frequency && !vocabulary.contains(entry.first)) order.push_back(&entry);
   }
   std::stable_sort(order.begin(), order.end(), [](auto* a, auto* b) { return a->second > b->second; });
-  Vocabulary vocabulary;
   for (const auto* entry : order) {
     if (vocabulary.size() >= max_size) break;
     vocabulary.add(entry->first);
@@ -29,42 +30,51 @@ Vocabulary frequent_pieces(const WordCounts& counts, std::int64_t max_size, std:
 
 constexpr std::int64_t no_limit = std::numeric_limits<std::int32_t>::max();
 
-Vocabulary segments_of_words(const BpeCodes& codes, const WordCounts& words, std::int64_t min_frequency) {
+Vocabulary segments_of_words(Vocabulary special, const BpeCodes& codes, const WordCounts& words,
+                             std::int64_t min_frequency) {
   WordCounts pieces;
   for (const auto& [word, count] : words) {
-    for (const std::string& piece : subword_pieces(codes, word)) pieces[piece] += count;
+    for (const std::string& piece : subword_pieces(codes, word, special)) pieces[piece] += count;
   }
-  return frequent_pieces(pieces, no_limit, min_frequency);
+  return frequent_pieces(std::move(special), pieces, no_limit, min_frequency);
 }
 
-WordCounts count_all_words(const LineSource& next_line) {
+/// Masks are no words.
+WordCounts count_all_words(const LineSource& next_line, const Vocabulary& special) {
   WordCounts counts;
   for (std::string line; next_line(line);) count_words(line, counts);
+  counts.erase(std::string(special.mask()));
   return counts;
 }
 
 SchemePtr train_pretokenized_bpe(const LineSource& next_line, const TrainOptions& options) {
-  WordCounts words = count_all_words(next_line);
+  Vocabulary special(options.special);
+  WordCounts words = count_all_words(next_line, special);
   BpeCodes codes(learn_bpe(words, options.merges > 0 ? options.merges : options.vocab_size));
-  Vocabulary vocabulary = segments_of_words(codes, words, options.min_frequency);
+  Vocabulary vocabulary = segments_of_words(std::move(special), codes, words, options.min_frequency);
   return make_subword_scheme(std::move(vocabulary), std::move(codes));
 }
 
 SchemePtr train_counted(const LineSource& next_line, const TrainOptions& options) {
   bool words = options.type == "word";
+  Vocabulary special(options.special);
   WordCounts counts;
   for (std::string line; next_line(line);) {
     if (!options.pretokenized) line = nfc(line);
-    for (std::string& piece : words ? word_pieces(line) : char_pieces(line)) ++counts[std::move(piece)];
+    for (std::string& piece : words ? word_pieces(line, special) : char_pieces(line, special))
+      ++counts[std::move(piece)];
   }
-  Vocabulary vocabulary = frequent_pieces(counts, options.vocab_size, options.min_frequency);
+  Vocabulary vocabulary =
+      frequent_pieces(std::move(special), counts, options.vocab_size, options.min_frequency);
   return words ? make_word_scheme(std::move(vocabulary)) : make_char_scheme(std::move(vocabulary));
 }
 
 SchemePtr train_sentencepiece_scheme(const LineSource& next_line, const TrainOptions& options) {
   std::vector<std::string> lines;
   for (std::string line; next_line(line);) lines.push_back(nfc(line));
-  return make_sentencepiece_scheme(train_sentencepiece(lines, options.type, options.vocab_size));
+  const Vocabulary special(options.special);
+  return make_sentencepiece_scheme(train_sentencepiece(lines, options.type, options.vocab_size, special),
+                                   special.special());
 }
 
 /// `values` of a tensor of strings as a vector.
@@ -86,20 +96,43 @@ nlohmann::json parse_config(const std::string& path, const std::string& text) {
   return config;
 }
 
+/// The special ids of a vocabulary's config; ids that it does not name are absent.
+SpecialIds special_from(const std::string& path, const nlohmann::json& config) {
+  if (!config.contains("special")) return kDefaultSpecialIds;
+  const nlohmann::json& ids = config["special"];
+  SpecialIds special;
+  for (const SpecialName& each : kSpecialNames) {
+    const nlohmann::json id =
+        ids.is_object() ? ids.value(each.name, nlohmann::json(SpecialIds::kAbsent)) : ids;
+    if (!id.is_number_integer()) fail("/", path, ": special: wanted ids by name, got ", escaped(ids.dump()));
+    special.*each.id = id.get<std::int32_t>();
+  }
+  return special;
+}
+
+nlohmann::json as_json(const SpecialIds& special) {
+  nlohmann::json ids = nlohmann::json::object();
+  for (const SpecialName& each : kSpecialNames) {
+    if (special.*each.id != SpecialIds::kAbsent) ids[each.name] = special.*each.id;
+  }
+  return ids;
+}
+
 SchemePtr scheme_from_map(const TensorMap& map, const std::string& prefix, const nlohmann::json& config) {
   const std::string type = config["type"];
+  const SpecialIds special = special_from(prefix + "/config", config);
   if (type == "word" || type == "char") {
-    Vocabulary vocabulary(strings(map, prefix + "/piece"), "/" + prefix + "/piece");
+    Vocabulary vocabulary(strings(map, prefix + "/piece"), special, "/" + prefix + "/piece");
     return type == "word" ? make_word_scheme(std::move(vocabulary)) : make_char_scheme(std::move(vocabulary));
   }
   if (type == "bpe" && config["pretokenized"].get<bool>()) {
-    Vocabulary vocabulary(strings(map, prefix + "/piece"), "/" + prefix + "/piece");
+    Vocabulary vocabulary(strings(map, prefix + "/piece"), special, "/" + prefix + "/piece");
     return make_subword_scheme(std::move(vocabulary),
                                BpeCodes::parse(strings(map, prefix + "/merges"), "/" + prefix + "/merges"));
   }
   if (type == "bpe" || type == "unigram") {
     auto bytes = map.at(prefix + "/sentencepiece").values<std::uint8_t>();
-    return make_sentencepiece_scheme(std::string(bytes.begin(), bytes.end()));
+    return make_sentencepiece_scheme(std::string(bytes.begin(), bytes.end()), special);
   }
   fail("/", prefix, "/config: type \"", escaped(type), "\", wanted word, char, bpe or unigram");
 }
@@ -113,8 +146,8 @@ Tokenizer::Tokenizer(std::string type, bool pretokenized, SchemePtr scheme)
       digest_(compute_digest()) {}
 
 Tokenizer Tokenizer::train(const LineSource& next_line, const TrainOptions& options) {
-  if (options.vocab_size <= kSpecialIds) {
-    fail<UsageError>("vocabulary size ", options.vocab_size, " leaves no room beside the ", kSpecialIds,
+  if (const std::int64_t special = Vocabulary(options.special).size(); options.vocab_size <= special) {
+    fail<UsageError>("vocabulary size ", options.vocab_size, " leaves no room beside the ", special,
                      " special pieces");
   }
   SchemePtr scheme;
@@ -139,8 +172,11 @@ Tokenizer Tokenizer::from_words(const std::vector<CountedPiece>& words, std::int
   return Tokenizer("word", true, make_word_scheme(std::move(vocabulary)));
 }
 
-Tokenizer Tokenizer::from_codes(BpeCodes codes, const LineSource& next_line, std::int64_t min_frequency) {
-  Vocabulary vocabulary = segments_of_words(codes, count_all_words(next_line), min_frequency);
+Tokenizer Tokenizer::from_codes(BpeCodes codes, const LineSource& next_line, std::int64_t min_frequency,
+                                const std::string& special) {
+  Vocabulary begin(special);
+  const WordCounts words = count_all_words(next_line, begin);
+  Vocabulary vocabulary = segments_of_words(std::move(begin), codes, words, min_frequency);
   return Tokenizer("bpe", true, make_subword_scheme(std::move(vocabulary), std::move(codes)));
 }
 
@@ -158,7 +194,8 @@ Tokenizer Tokenizer::from_codes(BpeCodes codes) {
   Vocabulary vocabulary;
   auto add = [&](const std::string& symbol) {
     bool final = symbol.ends_with(end);
-    std::string piece = final ? escape_special(symbol.substr(0, symbol.size() - end.size())) : symbol + "@@";
+    std::string piece =
+        final ? escape_special(symbol.substr(0, symbol.size() - end.size()), vocabulary) : symbol + "@@";
     if (!piece.empty() && !vocabulary.contains(piece)) vocabulary.add(piece);
   };
   for (const auto& [left, right] : codes.merges()) {
@@ -175,7 +212,7 @@ std::vector<std::int32_t> Tokenizer::encode(const std::string& line) const {
 
 std::vector<std::int32_t> Tokenizer::encode_with_eos(const std::string& line) const {
   std::vector<std::int32_t> ids = encode(line);
-  ids.push_back(kEos);
+  if (special().eos != SpecialIds::kAbsent) ids.push_back(special().eos);
   return ids;
 }
 
@@ -183,9 +220,13 @@ std::string Tokenizer::decode(std::span<const std::int32_t> ids) const {
   std::vector<std::int32_t> kept;
   for (std::int32_t id : ids) {
     piece(id);  // refuses ids that are out of range
-    if (id != kPad && id != kBos && id != kEos) kept.push_back(id);
+    if (!is_mark(id)) kept.push_back(id);
   }
   return scheme_->decode(kept);
+}
+
+bool Tokenizer::is_mark(std::int32_t id) const {
+  return special().contains(id) && id != special().unk && id != special().mask;
 }
 
 const Vocabulary& Tokenizer::vocabulary() const {
@@ -206,9 +247,8 @@ std::vector<std::int32_t> Tokenizer::word_of(std::span<const std::int32_t> ids) 
   std::vector<std::int32_t> words;
   std::int32_t word = -1;
   for (std::size_t i = 0; i < ids.size(); ++i) {
-    bool alone = ids[i] < kSpecialIds && ids[i] != kUnknown;
-    bool after_alone = i == 0 || (ids[i - 1] < kSpecialIds && ids[i - 1] != kUnknown);
-    if (alone || after_alone || scheme_->begins_word(piece(ids[i - 1]), piece(ids[i]))) ++word;
+    const bool apart = is_mark(ids[i]) || i == 0 || is_mark(ids[i - 1]);
+    if (apart || scheme_->begins_word(piece(ids[i - 1]), piece(ids[i]))) ++word;
     words.push_back(word);
   }
   return words;
@@ -218,6 +258,7 @@ TensorMap Tokenizer::to_map(const std::string& prefix) const {
   TensorMap map;
   nlohmann::json config{
       {"type", type_}, {"pretokenized", pretokenized_}, {"normalization", pretokenized_ ? "none" : "nfc"}};
+  if (special() != kDefaultSpecialIds) config["special"] = as_json(special());
   map.add(prefix + "/config", string_tensor({config.dump()}, "one"));
   map.add(prefix + "/piece", string_tensor(vocabulary().pieces(), "id"));
   if (const BpeCodes* codes = scheme_->codes()) {
@@ -260,6 +301,7 @@ std::string Tokenizer::compute_digest() const {
     for (const std::string& line : codes->lines()) append(line);
   }
   append(scheme_->sentencepiece());
+  if (special() != kDefaultSpecialIds) append(as_json(special()).dump());
   return sha256_hex(bytes);
 }
 

@@ -7,9 +7,9 @@
 //  bpe, unigram          SentencePiece, bytes as fallback  NFC(x), and nothing is unknown
 //  bpe, pretokenized     subword-nmt segments of words     the words with one space between, otherwise x
 //
-// Text is normalised to NFC first, except pre-tokenized text, which stays as it is. No text can spell a
-// special piece. Sentences have no bos; encode_with_eos adds the eos that /tokens has. Empty text is an empty
-// sentence.
+// Text is normalised to NFC first, except pre-tokenized text, which stays as it is. Text cannot spell a
+// special piece but the mask, if the vocabulary has one. Sentences have no bos; encode_with_eos adds the eos
+// that /tokens has. Empty text is an empty sentence.
 #pragma once
 
 #include <cstdint>
@@ -36,16 +36,20 @@ struct TrainOptions {
   std::int64_t vocab_size = 8000;
   std::int64_t merges = 0;
   std::int64_t min_frequency = 1;
+  std::string special;
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& field) {
     field("type", self.type, "kind of pieces", {"bpe", "unigram", "word", "char"});
     field("pretokenized", self.pretokenized,
           "the text is words with spaces between and stays as it is; bpe is that of subword-nmt");
-    field("vocab_size", self.vocab_size, "largest number of pieces, the 4 special ones included");
+    field("vocab_size", self.vocab_size, "largest number of pieces, the special ones included");
     field("merges", self.merges,
           "pre-tokenized bpe: number of merges, instead of --vocab-size (0: not given)");
     field("min_frequency", self.min_frequency, "leave out words, characters or segments that are rarer");
+    field("special", self.special,
+          "give the vocabulary these special pieces too, a list of cls, sep and mask with commas; text names "
+          "the mask: <mask>");
   }
 };
 
@@ -58,7 +62,8 @@ class Tokenizer {
   /// A word tokenizer of an imported word list.
   static Tokenizer from_words(const std::vector<CountedPiece>& words, std::int64_t min_frequency = 0);
   /// subword-nmt codes with the segments of a text as vocabulary, the frequent ones first.
-  static Tokenizer from_codes(BpeCodes codes, const LineSource& next_line, std::int64_t min_frequency = 1);
+  static Tokenizer from_codes(BpeCodes codes, const LineSource& next_line, std::int64_t min_frequency = 1,
+                              const std::string& special = {});
   /// subword-nmt codes with an imported vocabulary file, in its order. Segments rarer than `threshold` are
   /// left out; a segment that is not in the vocabulary is taken apart (apply-bpe --vocabulary-threshold).
   static Tokenizer from_codes(BpeCodes codes, const std::vector<CountedPiece>& segments,
@@ -69,15 +74,17 @@ class Tokenizer {
   /// The ids of a line of valid UTF-8, without bos and eos.
   std::vector<std::int32_t> encode(const std::string& line) const;
   std::vector<std::int32_t> encode_with_eos(const std::string& line) const;
-  /// The text of a sentence: pad, bos and eos are skipped, an unknown piece is "<unk>". Throws Error on an id
-  /// that is not in the vocabulary.
+  /// The text of a sentence: special pieces are skipped, except unk and mask ("<unk>", "<mask>"). Throws
+  /// Error on an id that is not in the vocabulary.
   std::string decode(std::span<const std::int32_t> ids) const;
 
   const Vocabulary& vocabulary() const;
+  const SpecialIds& special() const { return vocabulary().special(); }
   std::int64_t size() const { return vocabulary().size(); }
   const std::string& piece(std::int32_t id) const { return vocabulary().piece(id); }
   std::vector<std::string> pieces(std::span<const std::int32_t> ids) const;
-  /// For each piece the number of its word, from 0. A special piece is a word of its own.
+  /// For each piece the number of its word, from 0. A special piece other than unk and mask is a word of its
+  /// own.
   std::vector<std::int32_t> word_of(std::span<const std::int32_t> ids) const;
 
   const std::string& type() const { return type_; }
@@ -86,7 +93,8 @@ class Tokenizer {
   const BpeCodes* codes() const;
 
   /// Tensors <prefix>/piece str(id), <prefix>/config JSON str(1), and <prefix>/merges str(merge) or
-  /// <prefix>/sentencepiece u8(byte) where the type has them.
+  /// <prefix>/sentencepiece u8(byte) where the type has them. The config names special ids other than the
+  /// default ones.
   TensorMap to_map(const std::string& prefix = "vocabulary") const;
   static Tokenizer from_map(const TensorMap& map, const std::string& prefix = "vocabulary");
   /// The tokenizer of one side ("source" or "target") of a model file, or of a vocabulary file.
@@ -98,6 +106,8 @@ class Tokenizer {
  private:
   Tokenizer(std::string type, bool pretokenized, std::shared_ptr<const Scheme> scheme);
   std::string compute_digest() const;
+  /// Whether the piece stands for no text.
+  bool is_mark(std::int32_t id) const;
 
   std::string type_;
   bool pretokenized_;

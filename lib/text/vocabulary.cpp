@@ -10,20 +10,37 @@
 namespace heed::text {
 
 bool is_special_piece(std::string_view piece) {
-  return std::find(std::begin(special_pieces), std::end(special_pieces), piece) != std::end(special_pieces);
+  return std::ranges::any_of(kSpecialNames, [&](const SpecialName& each) { return piece == each.piece; });
 }
 
-Vocabulary::Vocabulary() {
-  for (std::string_view special : special_pieces) add(std::string(special));
+Vocabulary::Vocabulary(std::string_view extra) {
+  std::vector<std::string_view> names = split_any(extra, ",");
+  for (const SpecialName& each : kSpecialNames) {
+    std::int32_t& id = special_.*each.id;
+    if (id == SpecialIds::kAbsent && std::erase(names, each.name) > 0) id = static_cast<std::int32_t>(size());
+    if (id != SpecialIds::kAbsent) add(each.piece);
+  }
+  if (!names.empty()) fail<UsageError>("special piece \"", escaped(names[0]), "\", wanted cls, sep or mask");
 }
 
-Vocabulary::Vocabulary(std::vector<std::string> pieces, const std::string& name) {
-  for (std::int32_t id = 0; id < kSpecialIds; ++id) {
-    std::string_view wanted = special_pieces[id];
-    if (std::cmp_less_equal(pieces.size(), id) || pieces[id] != wanted) {
-      fail(name, ": piece ", id, " must be ", wanted, ", got ",
-           std::cmp_less_equal(pieces.size(), id) ? "nothing" : escaped(pieces[id]));
+Vocabulary::Vocabulary(std::vector<std::string> pieces, const SpecialIds& special, const std::string& name)
+    : special_(special) {
+  const Vocabulary standard;
+  for (std::int32_t id = 0; special == kDefaultSpecialIds && id < standard.size(); ++id) {
+    const bool there = std::cmp_less(id, pieces.size());
+    if (!there || pieces[id] != standard.piece(id)) {
+      fail(name, ": piece ", id, " must be ", standard.piece(id), ", got ",
+           there ? escaped(pieces[id]) : "nothing");
     }
+  }
+  std::vector<std::int32_t> taken;
+  for (const SpecialName& each : kSpecialNames) {
+    const std::int32_t id = special.*each.id;
+    if (id == SpecialIds::kAbsent) continue;
+    if (id < 0 || std::cmp_greater_equal(id, pieces.size()))
+      fail(name, ": the id of ", each.name, " is ", id, ", wanted one below ", pieces.size());
+    if (std::ranges::count(taken, id) > 0) fail(name, ": two special pieces have the id ", id);
+    taken.push_back(id);
   }
   for (std::string& piece : pieces) {
     if (piece.empty()) fail(name, ": piece ", size(), " is empty");
@@ -42,7 +59,11 @@ void Vocabulary::add(const std::string& piece) {
 
 std::int32_t Vocabulary::id(const std::string& piece) const {
   auto it = ids_.find(piece);
-  return it == ids_.end() ? kUnknown : it->second;
+  if (it != ids_.end()) return it->second;
+  if (special_.unk == SpecialIds::kAbsent) {
+    fail("vocabulary: \"", escaped(piece), "\" is not in it, and it has no piece for unknown text");
+  }
+  return special_.unk;
 }
 
 const std::string& Vocabulary::piece(std::int32_t id) const {
@@ -52,7 +73,18 @@ const std::string& Vocabulary::piece(std::int32_t id) const {
   return pieces_[static_cast<std::size_t>(id)];
 }
 
+std::string_view Vocabulary::mask() const {
+  if (special_.mask == SpecialIds::kAbsent) return {};
+  return piece(special_.mask);
+}
+
+bool Vocabulary::is_special(std::string_view piece) const {
+  auto it = ids_.find(std::string(piece));
+  return it != ids_.end() && special_.contains(it->second);
+}
+
 std::vector<CountedPiece> parse_word_list(const std::vector<std::string>& lines, const std::string& name) {
+  const Vocabulary special;
   std::vector<CountedPiece> list;
   std::unordered_map<std::string, std::size_t> seen;
   for (std::size_t i = 0; i < lines.size(); ++i) {
@@ -71,7 +103,7 @@ std::vector<CountedPiece> parse_word_list(const std::vector<std::string>& lines,
     if (!is_new) {
       fail(name, ": lines ", it->second, " and ", i + 1, " are both \"", escaped(entry.piece), "\"");
     }
-    if (!is_special_piece(entry.piece)) list.push_back(std::move(entry));
+    if (!special.is_special(entry.piece)) list.push_back(std::move(entry));
   }
   return list;
 }

@@ -1,4 +1,5 @@
-// A vocabulary numbers its pieces. The first four are special; text can never spell them (see Tokenizer).
+// A vocabulary numbers its pieces. Some of them are special: they stand for no text, and text cannot spell
+// them (text/scheme.h), except that it may name the mask.
 #pragma once
 
 #include <cstdint>
@@ -11,21 +12,23 @@
 
 namespace heed::text {
 
-inline constexpr std::string_view special_pieces[kSpecialIds] = {"<pad>", "<unk>", "<s>", "</s>"};
-
+/// Whether a piece reads like a special one, for readers of pieces that have no vocabulary.
 bool is_special_piece(std::string_view piece);
 
 class Vocabulary {
  public:
-  /// Only the special pieces.
-  Vocabulary();
-  /// `pieces` by id, the special ones first. Throws Error when those are missing, or a piece is empty or
-  /// there twice. `name` is for messages.
-  explicit Vocabulary(std::vector<std::string> pieces, const std::string& name = "vocabulary");
+  /// Only special pieces: <pad>, <unk>, <s>, </s>, then those of <cls>, <sep>, <mask> that `extra` names
+  /// ("cls,mask"). Throws UsageError when it names another.
+  explicit Vocabulary(std::string_view extra = {});
+  /// `pieces` by id. Throws Error when a piece is empty or occurs twice, or a special id is out of range or
+  /// occurs twice; pieces with the default ids must begin with <pad>, <unk>, <s>, </s>. `name` is for
+  /// messages.
+  Vocabulary(std::vector<std::string> pieces, const SpecialIds& special,
+             const std::string& name = "vocabulary");
 
   /// Appends a piece that is not yet there.
   void add(const std::string& piece);
-  /// The id of a piece, or kUnknown.
+  /// The id of a piece; that of unk when the vocabulary lacks the piece. Throws Error when it lacks unk too.
   std::int32_t id(const std::string& piece) const;
   bool contains(const std::string& piece) const { return ids_.contains(piece); }
   /// The piece of an id. Throws Error when the id is out of range.
@@ -33,7 +36,13 @@ class Vocabulary {
   std::int64_t size() const { return static_cast<std::int64_t>(pieces_.size()); }
   const std::vector<std::string>& pieces() const { return pieces_; }
 
+  const SpecialIds& special() const { return special_; }
+  bool is_special(std::string_view piece) const;
+  /// The piece that text may name, so that it is predicted; empty when there is none.
+  std::string_view mask() const;
+
  private:
+  SpecialIds special_;
   std::vector<std::string> pieces_;
   std::unordered_map<std::string, std::int32_t> ids_;
 };
@@ -45,8 +54,8 @@ struct CountedPiece {
   std::int64_t count = 0;  ///< 0 when the file has none
 };
 
-/// Reads the lines of a word list, whose order is kept; special pieces in it are left out.
-/// Throws Error naming the line, or both lines, of an empty, doubled or spaced piece.
+/// Reads the lines of a word list in their order, without "<pad>", "<unk>", "<s>" and "</s>". Throws Error
+/// naming the line, or both lines, of a piece that is empty, contains a space or occurs twice.
 std::vector<CountedPiece> parse_word_list(const std::vector<std::string>& lines, const std::string& name);
 
 }  // namespace heed::text

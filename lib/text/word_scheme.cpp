@@ -19,7 +19,7 @@ class WordScheme : public Scheme {
 
   std::vector<std::int32_t> encode(const std::string& line) const override {
     std::vector<std::int32_t> ids;
-    for (const std::string& piece : word_pieces(line)) ids.push_back(vocabulary().id(piece));
+    for (const std::string& piece : word_pieces(line, vocabulary())) ids.push_back(vocabulary().id(piece));
     return ids;
   }
 
@@ -27,7 +27,7 @@ class WordScheme : public Scheme {
     std::string text;
     for (std::int32_t id : ids) {
       if (!text.empty()) text += ' ';
-      text += unescape_special(vocabulary().piece(id));
+      text += unescape_special(vocabulary().piece(id), vocabulary());
     }
     return text;
   }
@@ -37,9 +37,9 @@ class WordScheme : public Scheme {
 
 }  // namespace
 
-std::vector<std::string> word_pieces(const std::string& line) {
+std::vector<std::string> word_pieces(const std::string& line, const Vocabulary& vocabulary) {
   std::vector<std::string> pieces;
-  for (std::string_view word : split_any(line, blanks)) pieces.push_back(escape_special(word));
+  for (std::string_view word : split_any(line, blanks)) pieces.push_back(escape_special(word, vocabulary));
   return pieces;
 }
 

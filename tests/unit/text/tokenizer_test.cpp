@@ -37,7 +37,8 @@ const Lines oddities = {
     "\ufffd \ufeff",
 };
 
-Tokenizer train(const std::string& type, bool pretokenized = false, std::int64_t size = 330) {
+Tokenizer train(const std::string& type, bool pretokenized = false, std::int64_t size = 330,
+                const std::string& special = {}) {
   Lines lines = corpus;
   lines.insert(lines.end(), corpus.begin(), corpus.end());
   if (type == "char" || pretokenized) lines.insert(lines.end(), oddities.begin(), oddities.end());
@@ -46,6 +47,7 @@ Tokenizer train(const std::string& type, bool pretokenized = false, std::int64_t
   options.type = type;
   options.pretokenized = pretokenized;
   options.vocab_size = size;
+  options.special = special;
   auto next = [&](std::string& line) { return at < lines.size() && (line = lines[at++], true); };
   return Tokenizer::train(next, options);
 }
@@ -56,8 +58,23 @@ std::string single_spaced(const std::string& text) {
   return out;
 }
 
-bool has_special(const Ids& ids) {
-  return std::any_of(ids.begin(), ids.end(), [](std::int32_t id) { return id < kSpecialIds; });
+bool has_special(const Tokenizer& tokenizer, const Ids& ids) {
+  return std::ranges::any_of(ids, [&](std::int32_t id) { return tokenizer.special().contains(id); });
+}
+
+/// Every type, with special pieces that must be asked for.
+std::vector<Tokenizer> with_special() {
+  std::vector<Tokenizer> all;
+  for (auto [type, pretokenized] :
+       {std::pair("word", false), {"char", false}, {"bpe", false}, {"unigram", false}, {"bpe", true}})
+    all.push_back(train(type, pretokenized, 340, "mask,cls,sep"));
+  return all;
+}
+
+Ids joined(Ids first, std::int32_t id, const Ids& last) {
+  first.push_back(id);
+  first.insert(first.end(), last.begin(), last.end());
+  return first;
 }
 
 }  // namespace
@@ -68,7 +85,7 @@ BOOST_AUTO_TEST_CASE(raw_text_comes_back_in_nfc) {
     for (const std::string& line : oddities) {
       BOOST_TEST_CONTEXT(type << ": " << line) {
         Ids ids = tokenizer.encode(line);
-        BOOST_TEST(!has_special(ids));
+        BOOST_TEST(!has_special(tokenizer, ids));
         BOOST_TEST(tokenizer.decode(ids) == nfc(line));
       }
     }
@@ -79,7 +96,7 @@ BOOST_AUTO_TEST_CASE(pretokenized_words_come_back_as_they_are) {
   Tokenizer tokenizer = train("bpe", true, 40);
   for (const std::string& line : oddities) {
     Ids ids = tokenizer.encode(line);
-    BOOST_TEST(!has_special(ids));
+    BOOST_TEST(!has_special(tokenizer, ids));
     BOOST_TEST(tokenizer.decode(ids) == single_spaced(line));
   }
 }
@@ -136,6 +153,96 @@ BOOST_AUTO_TEST_CASE(travels_in_a_tensor_map) {
       BOOST_TEST(copy.encode(line) == original.encode(line), boost::test_tools::per_element());
     }
   }
+}
+
+BOOST_AUTO_TEST_CASE(special_pieces_are_asked_for) {
+  for (const Tokenizer& tokenizer : with_special()) {
+    BOOST_TEST_CONTEXT(tokenizer.type() << (tokenizer.pretokenized() ? ", pre-tokenized" : "")) {
+      BOOST_CHECK((tokenizer.special() == SpecialIds{.cls = 4, .sep = 5, .mask = 6}));
+      BOOST_TEST(tokenizer.pieces(Ids{3, 4, 5, 6}) == (Lines{"</s>", "<cls>", "<sep>", "<mask>"}),
+                 boost::test_tools::per_element());
+      Tokenizer copy = Tokenizer::from_map(tokenizer.to_map());
+      BOOST_CHECK(copy.special() == tokenizer.special());
+      BOOST_TEST(copy.digest() == tokenizer.digest());
+      BOOST_TEST(tokenizer.digest() != train(tokenizer.type(), tokenizer.pretokenized(), 340).digest());
+      const Ids text = tokenizer.encode("the cat");
+      BOOST_TEST(tokenizer.decode(joined({4}, 5, joined(text, 3, {0, 0}))) == "the cat");
+    }
+  }
+  BOOST_CHECK_THROW(train("word", false, 340, "mask,eos"), heed::UsageError);
+  BOOST_CHECK_THROW(train("word", false, 7, "mask,cls,sep"), heed::UsageError);
+}
+
+BOOST_AUTO_TEST_CASE(text_names_the_mask_and_no_other_special_piece) {
+  for (const Tokenizer& tokenizer : with_special()) {
+    BOOST_TEST_CONTEXT(tokenizer.type() << (tokenizer.pretokenized() ? ", pre-tokenized" : "")) {
+      const std::int32_t mask = tokenizer.special().mask;
+      const bool spaces = tokenizer.type() == "char";  // are pieces
+      const Ids ids = tokenizer.encode("the <mask> sat on <mask>");
+      BOOST_TEST(ids == joined(joined(tokenizer.encode(spaces ? "the " : "the"), mask,
+                                      tokenizer.encode(spaces ? " sat on " : "sat on")),
+                               mask, {}),
+                 boost::test_tools::per_element());
+      BOOST_TEST(tokenizer.decode(ids) == "the <mask> sat on <mask>");
+      BOOST_TEST(tokenizer.decode(tokenizer.encode("<mask> cat")) == "<mask> cat");
+      const Ids others = tokenizer.encode("<cls> <sep> <pad> \\<mask>");
+      if (tokenizer.type() == "word") {
+        BOOST_TEST(others == (Ids{1, 1, 1, 1}), boost::test_tools::per_element());
+      } else if (!tokenizer.pretokenized()) {  // whose letters may be unknown
+        BOOST_TEST(tokenizer.decode(others) ==
+                   (spaces ? "<cls> <sep> <pad> \\<mask>" : "<cls> <sep> <pad> \\ <mask>"));
+      }
+      for (const std::int32_t id : {0, 2, 3, 4, 5}) BOOST_TEST(std::ranges::count(others, id) == 0);
+    }
+  }
+  const Tokenizer letters = train("char", false, 340, "mask"), words = train("word", false, 340, "mask");
+  BOOST_TEST(letters.pieces(letters.encode("c<mask>t")) == (Lines{"c", "<mask>", "t"}),
+             boost::test_tools::per_element());
+  BOOST_TEST(words.encode("c<mask>t") == (Ids{1}), boost::test_tools::per_element());
+  const Tokenizer none = train("char", true);  // learns the letters of the oddities
+  BOOST_TEST(none.decode(none.encode("<mask>")) == "<mask>");
+  BOOST_TEST(!has_special(none, none.encode("<ms>")));
+}
+
+BOOST_AUTO_TEST_CASE(a_mask_is_a_word) {
+  for (const Tokenizer& tokenizer : with_special()) {
+    if (tokenizer.type() == "char") continue;
+    const Ids words = tokenizer.word_of(tokenizer.encode_with_eos("the <mask> sat"));
+    BOOST_TEST(words.back() == 3);
+  }
+  const Tokenizer unigram = train("unigram", false, 340, "mask");
+  BOOST_TEST(unigram.decode(unigram.encode("the <mask>.")) == "the <mask>.");
+}
+
+BOOST_AUTO_TEST_CASE(vocabularies_that_say_nothing_of_special_pieces_have_the_usual_ones) {
+  const Tokenizer words = train("word", false, 9);
+  const TensorMap map = words.to_map();
+  BOOST_TEST(map.at("vocabulary/config").values<std::string>()[0] ==
+             R"({"normalization":"nfc","pretokenized":false,"type":"word"})");
+  BOOST_CHECK(Tokenizer::from_map(map).special() == kDefaultSpecialIds);
+}
+
+BOOST_AUTO_TEST_CASE(special_ids_come_from_the_file) {
+  TensorMap map;
+  map.add("vocabulary/piece",
+          heed::Tensor::of<std::string>({"a", "[UNK]", "[MASK]", "b", "[END]"}, {5}, {"id"}));
+  map.add("vocabulary/config", heed::Tensor::of<std::string>({""}, {1}));
+  auto load = [&](const std::string& special) {
+    map.at("vocabulary/config").values<std::string>()[0] =
+        R"({"type": "word", "pretokenized": true, "special": )" + special + "}";
+    return Tokenizer::from_map(map);
+  };
+  const Tokenizer tokenizer = load(R"({"unk": 1, "mask": 2, "eos": 4})");
+  BOOST_TEST(tokenizer.encode_with_eos("a [MASK] [END] b") == (Ids{0, 2, 1, 3, 4}),
+             boost::test_tools::per_element());
+  BOOST_TEST(tokenizer.decode(Ids{0, 2, 3, 4}) == "a [MASK] b");
+  BOOST_CHECK((tokenizer.special() == SpecialIds{.pad = -1, .unk = 1, .bos = -1, .eos = 4, .mask = 2}));
+  BOOST_CHECK_THROW(load(R"({"eos": 4})").encode("c"), Error);  // nothing stands for the unknown
+  BOOST_TEST(load(R"({"unk": 1})").encode_with_eos("a b") == (Ids{0, 3}), boost::test_tools::per_element());
+  BOOST_CHECK_THROW(load(R"({"unk": 5})"), Error);
+  BOOST_CHECK_THROW(load(R"({"unk": 1, "eos": 1})"), Error);
+  BOOST_CHECK_THROW(load(R"({"unk": "1"})"), Error);
+  BOOST_CHECK_THROW(load("3"), Error);
 }
 
 BOOST_AUTO_TEST_CASE(digests_tell_vocabularies_apart) {

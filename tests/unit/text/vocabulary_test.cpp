@@ -27,12 +27,13 @@ BOOST_AUTO_TEST_CASE(special_pieces_come_first) {
   Vocabulary vocabulary;
   vocabulary.add("cat");
   BOOST_TEST(vocabulary.size() == 5);
-  BOOST_TEST(vocabulary.piece(kPad) == "<pad>");
-  BOOST_TEST(vocabulary.piece(kUnknown) == "<unk>");
-  BOOST_TEST(vocabulary.piece(kBos) == "<s>");
-  BOOST_TEST(vocabulary.piece(kEos) == "</s>");
+  const SpecialIds& special = vocabulary.special();
+  BOOST_TEST(vocabulary.piece(special.pad) == "<pad>");
+  BOOST_TEST(vocabulary.piece(special.unk) == "<unk>");
+  BOOST_TEST(vocabulary.piece(special.bos) == "<s>");
+  BOOST_TEST(vocabulary.piece(special.eos) == "</s>");
   BOOST_TEST(vocabulary.id("cat") == 4);
-  BOOST_TEST(vocabulary.id("dog") == kUnknown);
+  BOOST_TEST(vocabulary.id("dog") == special.unk);
 }
 
 BOOST_AUTO_TEST_CASE(only_ids_in_range_have_a_piece) {
@@ -41,7 +42,7 @@ BOOST_AUTO_TEST_CASE(only_ids_in_range_have_a_piece) {
 }
 
 BOOST_AUTO_TEST_CASE(bad_pieces_are_refused) {
-  auto make = [](Lines pieces) { return error_of([&] { Vocabulary v(pieces, "v"); }); };
+  auto make = [](Lines pieces) { return error_of([&] { Vocabulary v(pieces, kDefaultSpecialIds, "v"); }); };
   BOOST_TEST(make({"<pad>", "<unk>", "<s>", "</s>", "a"}) == "no error");
   BOOST_TEST(make({"<pad>", "<unk>", "<s>"}) == "v: piece 3 must be </s>, got nothing");
   BOOST_TEST(make({"<pad>", "<s>", "<unk>", "</s>"}) == "v: piece 1 must be <unk>, got <s>");

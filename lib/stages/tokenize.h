@@ -8,7 +8,7 @@
 #include "io/options.h"
 #include "text/tokenizer.h"
 
-namespace heed::cli {
+namespace heed {
 
 struct TokenizeCommand {
   std::string input = "-", output = "-";
@@ -45,4 +45,4 @@ struct TokenizeCommand {
   void read_pieces() const;
 };
 
-}  // namespace heed::cli
+}  // namespace heed

@@ -1,4 +1,4 @@
-#include "cli/tokenize.h"
+#include "stages/tokenize.h"
 
 #include <algorithm>
 #include <optional>
@@ -10,11 +10,12 @@
 #include "io/frame_stream.h"
 #include "io/provenance.h"
 #include "io/text_writer.h"
+#include "stages/frames.h"
 #include "text/line_reader.h"
 #include "text/token_map.h"
 #include "text/unicode.h"
 
-namespace heed::cli {
+namespace heed {
 namespace {
 
 using text::LineReader;
@@ -105,7 +106,7 @@ class Encoder {
 
   Sentence encode(const LineReader& reader, const std::string& line) {
     Sentence sentence{line, tokenizer_.encode_with_eos(line)};
-    unknown_ += std::count(sentence.ids.begin(), sentence.ids.end(), kUnknown);
+    unknown_ += std::count(sentence.ids.begin(), sentence.ids.end(), tokenizer_.special().unk);
     pieces_ += static_cast<std::int64_t>(sentence.ids.size());
     limit(reader, sentence.ids);
     return sentence;
@@ -126,7 +127,7 @@ class Encoder {
            " (--max-length); --truncate cuts longer sentences");
     }
     ids.resize(most);
-    ids.back() = kEos;
+    if (tokenizer_.special().eos != SpecialIds::kAbsent) ids.back() = tokenizer_.special().eos;
     ++cut_;
   }
 
@@ -174,15 +175,16 @@ void TokenizeCommand::make_vocabulary() const {
 Tokenizer TokenizeCommand::learned() const {
   Corpus corpus(corpora, replace);
   auto next_line = [&](std::string& line) { return corpus.next(line); };
-  Tokenizer made = codes.empty()
-                       ? Tokenizer::train(next_line, training)
-                       : Tokenizer::from_codes(read_codes(codes), next_line, training.min_frequency);
+  Tokenizer made = codes.empty() ? Tokenizer::train(next_line, training)
+                                 : Tokenizer::from_codes(read_codes(codes), next_line, training.min_frequency,
+                                                         training.special);
   if (corpus.lines() == 0) fail(escaped(corpora[0]), ": no lines to learn from");
   logging::note(concat("learned ", made.size(), " pieces from ", corpus.lines(), " lines"));
   return made;
 }
 
 Tokenizer TokenizeCommand::imported() const {
+  if (!training.special.empty()) fail<UsageError>("--special goes with --train, not with --import-vocab");
   std::vector<text::CountedPiece> words = read_word_lists(word_lists);
   Tokenizer made = codes.empty() ? Tokenizer::from_words(words, threshold)
                                  : Tokenizer::from_codes(read_codes(codes), words, threshold);
@@ -233,7 +235,7 @@ void TokenizeCommand::write_pieces() const {
   Encoder encoder(pieces_of, *this);
   for (std::string line; reader.next(line);) {
     Sentence sentence = encoder.encode(reader, line);
-    sentence.ids.pop_back();  // eos: a line has its own end
+    std::erase(sentence.ids, pieces_of.special().eos);  // a line has its own end
     std::string joined;
     for (const std::string& piece : pieces_of.pieces(sentence.ids))
       joined += (joined.empty() ? "" : " ") + piece;
@@ -248,15 +250,23 @@ void TokenizeCommand::read_tokens() const {
   io::FrameReader reader(input);
   LineWriter out(output);
   std::optional<Tokenizer> pieces_of;
-  for (TensorMap frame; reader.next(frame);) {
-    if (!pieces_of) pieces_of = tokenizer(side.empty() ? side_of(frame) : side);
-    if (!frame.contains("hypotheses/ids")) {
-      io::expect_digest(frame, reader.name(), io::vocabulary_digest, pieces_of->digest(),
-                        vocabulary.empty() ? model : vocabulary);
-    }
-    for (const auto& ids : text::sentence_ids(frame, *pieces_of)) out.line(pieces_of->decode(ids));
-    out.flush();
-  }
+  std::vector<std::string> lines;
+  for_each_frame(
+      reader,
+      [&](TensorMap& frame, const std::string& name) {
+        if (!pieces_of) pieces_of = tokenizer(side.empty() ? side_of(frame) : side);
+        if (frame.contains("hypotheses/ids")) return;
+        io::expect_digest(frame, name, io::vocabulary_digest, pieces_of->digest(),
+                          vocabulary.empty() ? model : vocabulary);
+      },
+      [&](TensorMap& frame) {
+        lines.clear();
+        for (const auto& ids : text::sentence_ids(frame, *pieces_of)) lines.push_back(pieces_of->decode(ids));
+      },
+      [&](const TensorMap&) {
+        for (const std::string& line : lines) out.line(line);
+        out.flush();
+      });
   out.finish();
 }
 
@@ -279,4 +289,4 @@ void TokenizeCommand::read_pieces() const {
   out.finish();
 }
 
-}  // namespace heed::cli
+}  // namespace heed
