@@ -44,6 +44,11 @@ Matrix<const T> Hypotheses<T>::read(std::span<const std::int32_t> tokens,
 }
 
 template <class T>
+void Hypotheses<T>::select(std::span<const std::int64_t> parents) {
+  state_.select(parents, next_tape());
+}
+
+template <class T>
 Matrix<const T> Hypotheses<T>::read(Matrix<const T> embedded, const Packing& rows) {
   std::vector<std::int64_t> same(static_cast<std::size_t>(state_.hypotheses()));
   std::iota(same.begin(), same.end(), 0);

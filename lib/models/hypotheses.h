@@ -27,7 +27,8 @@ class Hypotheses {
   Matrix<const T> read(Matrix<const T> embedded, const Packing& rows);
   Matrix<const T> read(const PackedTokens& texts);
 
-  const DecoderState<T>& state() const { return state_; }
+  /// Hypothesis i becomes a copy of hypothesis parents[i], without a read. Logits are no longer valid.
+  void select(std::span<const std::int64_t> parents);
 
  private:
   Tape<T>& next_tape();

@@ -10,6 +10,7 @@ namespace heed {
 namespace {
 
 constexpr const char* config_path = "model/config";
+constexpr const char* classes_path = "model/classes";
 
 template <class T>
 std::string digest_of(std::span<const T> values) {
@@ -83,6 +84,13 @@ TensorMap vocabulary_map(const text::Tokenizer& source, const text::Tokenizer& t
   return map;
 }
 
+TensorMap classes_map(const std::vector<std::string>& classes) {
+  TensorMap map;
+  map.add(classes_path,
+          Tensor::of<std::string>(classes, {static_cast<std::int64_t>(classes.size())}, {"class"}));
+  return map;
+}
+
 std::string model_digest(const std::string& config, const Model<float>& model,
                          const TensorMap& vocabularies) {
   return digest_of(config, parameter_map(model, model.parameters.values()), vocabularies);
@@ -118,9 +126,17 @@ LoadedModel load_model(const std::string& path) {
       if (model->has(side)) check_vocabulary(path, name_of(side), model->sizes(side).vocab_size, pieces);
     }
     model->special = target.special();
-    std::string digest = model_digest(config, *model, vocabulary_map(source, target));
+    TensorMap texts = vocabulary_map(source, target);
+    std::vector<std::string> classes;
+    if (model->classes) {
+      const Tensor& names = map.at(classes_path);
+      expect_shape(classes_path, names.shape(), {model->n_classes});
+      classes.assign(names.values<std::string>().begin(), names.values<std::string>().end());
+      texts.merge(classes_map(classes));
+    }
+    std::string digest = model_digest(config, *model, texts);
     check_digest(path, map, digest);
-    return {std::move(model), std::move(source), std::move(target), std::move(digest)};
+    return {std::move(model), std::move(source), std::move(target), std::move(classes), std::move(digest)};
   } catch (const Error& error) {
     const std::string message = error.what();
     if (message.starts_with(escaped(path))) throw;

@@ -185,8 +185,7 @@ void label_layer(const AttentionLayer& layer, const text::Tokenizer& source, con
   }
   for (const auto& ids : targets) produced.push_back(target.pieces(ids));
   if (layer.decoder && targets.empty()) produced = sources;  // a decoder alone
-  read = produced;
-  for (auto& pieces : read) pieces = shifted_right(std::move(pieces), target);
+  read = shifted_right(produced, target);
   const auto& query = layer.decoder ? produced : sources;
   const auto& key = layer.decoder && !layer.cross ? read : sources;
   if (!query.empty()) label_attention(frame, "query_token", query);

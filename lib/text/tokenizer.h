@@ -8,7 +8,7 @@
 //  bpe, pretokenized     subword-nmt segments of words     the words with one space between, otherwise x
 //
 // Text is normalised to NFC first, except pre-tokenized text, which stays as it is. Text cannot spell a
-// special piece but the mask, if the vocabulary has one. Sentences have no bos; encode_with_eos adds the eos
+// special piece but the mask, if the vocabulary has one. Sentences have no bos; sentence adds the eos
 // that /tokens has. Empty text is an empty sentence.
 #pragma once
 
@@ -73,7 +73,7 @@ class Tokenizer {
 
   /// The ids of a line of valid UTF-8, without bos and eos.
   std::vector<std::int32_t> encode(const std::string& line) const;
-  std::vector<std::int32_t> encode_with_eos(const std::string& line) const;
+  std::vector<std::int32_t> sentence(const std::string& line) const;
   /// The text of a sentence: special pieces are skipped, except unk and mask ("<unk>", "<mask>"). Throws
   /// Error on an id that is not in the vocabulary.
   std::string decode(std::span<const std::int32_t> ids) const;

@@ -19,7 +19,7 @@ namespace {
 
 PackedTokens read_tokens(const std::string& path, const text::Tokenizer& tokenizer) {
   PackedTokens tokens;
-  for (const std::string& line : text::read_lines(path)) tokens.append(tokenizer.encode_with_eos(line));
+  for (const std::string& line : text::read_lines(path)) tokens.append(tokenizer.sentence(line));
   return tokens;
 }
 
