@@ -20,7 +20,7 @@ int main(int argc, char** argv) {
         tool.output(output);
         tool.tensors(write);
         tool.model(model_path, cli::Need::optional);
-        tool.option("--side", side, "whose embeddings and vocabulary", cli::one_of({"source", "target"}));
+        tool.option("--side", side, "whose embeddings and vocabulary; of a language model always the target's", cli::one_of({"source", "target"}));
         tool.option("--batch", batch, "sentences per frame when INPUT is a file", cli::at_least(1));
         tool.option("--positions-only", positions_only,
                     "write the first N sinusoidal position vectors and stop", cli::at_least(0));
@@ -36,7 +36,8 @@ int main(int argc, char** argv) {
           if (model_path.empty()) fail<UsageError>("--model is needed (or HEED_MODEL)");
           looks.check(output);
           const LoadedModel loaded = load_model(model_path);
-          const Side which = side == "source" ? Side::source : Side::target;
+          const Side own = loaded.model->encoder ? Side::source : Side::target;
+          const Side which = !tool.given("side") ? own : side == "source" ? Side::source : Side::target;
           Stages stages;
           stages.embed = true;
           stages.side = which;
@@ -52,7 +53,10 @@ int main(int argc, char** argv) {
           };
           run_frames(
               input, output, write, batch, claim,
-              [&](TensorMap& frame) { embed_frame(*loaded.model, which, frame, &watch); },
+              [&](TensorMap& frame) {
+                embed_frame(*loaded.model, which, frame, &watch);
+                if (!loaded.model->encoder) label_read(frame, loaded.target);
+              },
               [&] { watch.finish(); });
         });
       });

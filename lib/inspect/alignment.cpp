@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/number.h"
 #include "base/log.h"
 
 namespace heed {
@@ -78,12 +79,6 @@ std::vector<std::int32_t> labelled_ids(const TensorMap& attention, const std::st
     ids.push_back(tokenizer.vocabulary().id(piece));
   }
   return ids;
-}
-
-std::string percent(double value) {
-  char digits[32];
-  std::snprintf(digits, sizeof digits, "%.2f", value);
-  return digits;
 }
 
 }  // namespace
@@ -204,7 +199,7 @@ void Aligner::finish() {
       *std::min_element(candidates_.begin(), candidates_.end(),
                         [&](const Candidate& a, const Candidate& b) { return error_of(a) < error_of(b); });
   logging::note(concat("layer ", best.layer, ", head ", best.head, " is nearest to the gold links: AER ",
-                       percent(error_of(best)), " %"));
+                       fixed(error_of(best), 2), " %"));
   lines_.write(best.lines);
 }
 

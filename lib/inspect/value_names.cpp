@@ -53,7 +53,6 @@ std::vector<NamedValue> value_names(const Model<float>& model, const Stages& sta
   target.append(std::span(words).first(2));
   Recording<float> recording([](const std::string&) { return true; });
   InferencePass pass(model, stages.embed ? &recording : nullptr);
-  const PackedTokens& embedded = stages.embed && stages.side == Side::target ? target : source;
   if (stages.embed) model.embed(pass, stages.side, stages.side == Side::target ? target : source);
   std::optional<Encoded<float>> x;
   if (model.encoder && (stages.last > 0 || stages.decode || stages.classify)) {

@@ -99,7 +99,7 @@ class BahdanauDecoder final : public RecurrentDecoder<T, BahdanauConfig> {
 
   Decoded<T> read(Pass<T>& pass, DecoderState<T>& state, Var<T> embedded, const Packing& rows) const override {
     const BahdanauConfig& config = this->config_;
-    const Reading<T> reading(pass, state.continuation());
+    const Reading<T> reading(pass, state, rows);
     Tape<T>& tape = *pass.tape;
     const StepOrder order(rows, Direction::forward, pass.continuation);
     const Annotations<T> source{state.memory[0], state.memory[1], state.memory_rows};
@@ -118,7 +118,6 @@ class BahdanauDecoder final : public RecurrentDecoder<T, BahdanauConfig> {
       c.push_back(step.c);
     }
     if (state.keeps_past) state.rows = {select_rows(states, order.to_last_of_steps())};
-    state.advance(rows);
     const Scope<T> decoder = Scope<T>(pass) / "decoder", layer = decoder / "layer_0";
     Var<T> context = select_rows(c, order.to_packed());
     Var<T> s_i = layer.name("output", select_rows(s_after, order.to_packed()), rows);

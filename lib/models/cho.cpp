@@ -121,7 +121,7 @@ class ChoDecoder final : public RecurrentDecoder<T, ChoConfig> {
 
   Decoded<T> read(Pass<T>& pass, DecoderState<T>& state, Var<T> embedded, const Packing& rows) const override {
     const ChoConfig& config = this->config_;
-    const Reading<T> reading(pass, state.continuation());
+    const Reading<T> reading(pass, state, rows);
     const Scope<T> decoder = Scope<T>(pass) / "decoder", layer = decoder / "layer_0";
     const FromSummary<T> c{state.rows[0], state.rows[1], state.rows[2]};
     const std::vector<RowOf> each_row = sentence_of_each_row(rows);
@@ -129,7 +129,6 @@ class ChoDecoder final : public RecurrentDecoder<T, ChoConfig> {
         recurrent(layer / "state", config.decoder(), embedded, rows, Direction::forward, c.first_state,
                   select_rows<T>({c.gates}, each_row));
     state.rows[0] = states.last;
-    state.advance(rows);
     Var<T> h = layer.name("output", states.h, rows);
     Var<T> t = readout(pass, h, embedded, select_rows<T>({c.readout}, each_row), config.dropout);
     return {decoder.name("output", t, rows), {}};

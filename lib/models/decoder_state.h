@@ -43,7 +43,7 @@ class DecoderState {
   Packing groups(const Packing& read) const;
   /// Gives the rows of a read, in order, places in the caches.
   void append_to_past(const Packing& read);
-  /// Notes that a read is over.
+  /// Counts the rows of a read that is over.
   void advance(const Packing& read);
 
   /// Hypothesis i becomes a copy of hypothesis parents[i]; those not named are dropped. Everything moves to

@@ -142,12 +142,11 @@ class LuongDecoder final : public RecurrentDecoder<T, LuongConfig> {
   }
 
   Decoded<T> read(Pass<T>& pass, DecoderState<T>& state, Var<T> embedded, const Packing& rows) const override {
-    const Reading<T> reading(pass, state.continuation());
+    const Reading<T> reading(pass, state, rows);
     const Scope<T> decoder = Scope<T>(pass) / "decoder";
     const LuongSource<T> source{state.memory[0], state.memory[1], state.memory_rows};
     const Var<T> attentional = this->config_.input_feeding ? step_by_step(pass, state, source, embedded, rows)
                                                            : all_at_once(pass, state, source, embedded, rows);
-    state.advance(rows);
     const Dropout drop = decoder.dropout(this->config_.output_dropout);
     return {decoder.name("output", drop_out(attentional, drop), rows), {}};
   }

@@ -108,18 +108,28 @@ class Decoder {
   DecoderSizes sizes_;
 };
 
-/// While it lives, what the pass names are rows of a decoder's read.
+/// While it lives, what the pass names are rows that go on from `at`.
 template <class T>
 class Reading {
  public:
   Reading(Pass<T>& pass, const Continuation& at) : pass_(pass), at_(at) { pass.continuation = &at_; }
-  ~Reading() { pass_.continuation = nullptr; }
+  /// A read of these rows onto the state, which ends with this object.
+  Reading(Pass<T>& pass, DecoderState<T>& state, const Packing& rows) : Reading(pass, state.continuation()) {
+    state_ = &state;
+    rows_ = &rows;
+  }
+  ~Reading() {
+    pass_.continuation = nullptr;
+    if (state_) state_->advance(*rows_);
+  }
   Reading(const Reading&) = delete;
   Reading& operator=(const Reading&) = delete;
 
  private:
   Pass<T>& pass_;
   Continuation at_;
+  DecoderState<T>* state_ = nullptr;
+  const Packing* rows_ = nullptr;
 };
 
 }  // namespace heed

@@ -69,12 +69,11 @@ class SutskeverDecoder final : public RecurrentDecoder<T, SutskeverConfig> {
 
   Decoded<T> read(Pass<T>& pass, DecoderState<T>& state, Var<T> embedded, const Packing& rows) const override {
     const SutskeverConfig& c = this->config_;
-    const Reading<T> reading(pass, state.continuation());
+    const Reading<T> reading(pass, state, rows);
     const Scope<T> decoder = Scope<T>(pass) / "decoder";
     const StackOutput<T> stack = recurrent_stack(decoder, c.state(), 0, c.n_layers, embedded, rows,
                                                  Direction::forward, c.dropout, state.rows);
     state.rows = stack.last;
-    state.advance(rows);
     return {decoder.name("output", stack.h, rows), {}};
   }
 };

@@ -272,7 +272,7 @@ template <class T>
 Decoded<T> TransformerDecoder<T>::read(Pass<T>& pass, DecoderState<T>& state, Var<T> embedded,
                                        const Packing& rows) const {
   const StackSettings& s = stack_.settings();
-  const Reading<T> reading(pass, state.continuation());
+  const Reading<T> reading(pass, state, rows);
   const Scope<T> decoder = Scope<T>(pass) / s.name;
   if (state.keeps_past) state.append_to_past(rows);
   LayerInput<T> input;
@@ -288,7 +288,6 @@ Decoded<T> TransformerDecoder<T>::read(Pass<T>& pass, DecoderState<T>& state, Va
     x = transformer_layer(layer_scope(decoder, i), x, rows, s, input);
   }
   x = stack_.finish(decoder, x, rows);
-  state.advance(rows);
   return {x, {}};
 }
 

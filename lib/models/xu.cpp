@@ -258,7 +258,7 @@ class XuDecoder final : public RecurrentDecoder<T, XuConfig> {
 
   Decoded<T> read(Pass<T>& pass, DecoderState<T>& state, Var<T> embedded, const Packing& rows) const override {
     const XuConfig& c = this->config_;
-    const Reading<T> reading(pass, state.continuation());
+    const Reading<T> reading(pass, state, rows);
     Tape<T>& tape = *pass.tape;
     const Annotations<T> source{state.memory[0], state.memory[1], state.memory_rows};
     StepWeights<T> attended{{}, {}, StepOrder(rows, Direction::forward, pass.continuation), rows, *source.rows};
@@ -280,7 +280,6 @@ class XuDecoder final : public RecurrentDecoder<T, XuConfig> {
       attended.picked.push_back(step.picked);
     }
     if (state.keeps_past) state.rows = {select_rows(states, order.to_last_of_steps())};
-    state.advance(rows);
     const std::vector<RowOf> packed = order.to_packed();
     const Scope<T> decoder = Scope<T>(pass) / "decoder", layer = decoder / "layer_0";
     Var<T> context = select_rows(z, packed);

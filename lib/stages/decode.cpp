@@ -1,16 +1,18 @@
 #include "stages/decode.h"
 
-#include <cstdio>
 #include <optional>
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/number.h"
 #include "base/paths.h"
 #include "inspect/alignment.h"
 #include "inspect/saliency_writer.h"
 #include "io/frame_stream.h"
 #include "io/text_writer.h"
+#include "inspect/patch_file.h"
 #include "stages/frames.h"
+#include "stages/predict.h"
 #include "text/targets.h"
 #include "text/token_labels.h"
 #include "text/token_map.h"
@@ -39,12 +41,6 @@ TranslateOptions translate_options(const DecodeConfig& config, std::uint64_t see
   return options;
 }
 
-std::string number(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.6f", value);
-  return text;
-}
-
 /// Ids after those of a prompt; without prompts as they are.
 std::vector<std::int32_t> after_prompt(const std::vector<std::vector<std::int32_t>>& prompts, std::size_t sentence,
                                        const std::vector<std::int32_t>& ids) {
@@ -61,7 +57,7 @@ std::string translated_text(const Results& results, const std::vector<std::vecto
     for (const Hypothesis& h : results[s]) {
       const std::string text = tokenizer.decode(after_prompt(prompts, s, h.ids));
       const auto sentence = first_sentence + static_cast<std::int64_t>(s);
-      out += n_best ? concat(sentence, " ||| ", text, " ||| ", number(h.score)) : text;
+      out += n_best ? concat(sentence, " ||| ", text, " ||| ", fixed(h.score, 6)) : text;
       out += "\n";
     }
   }
@@ -73,9 +69,9 @@ std::string scored_text(const Results& results, const text::Tokenizer& tokenizer
   std::string out;
   for (const auto& list : results) {
     const Hypothesis& h = list.front();
-    out += number(h.score) + "\t";
+    out += fixed(h.score, 6) + "\t";
     for (std::size_t i = 0; i < h.ids.size(); ++i) {
-      out += (i ? " " : "") + tokenizer.piece(h.ids[i]) + ":" + number(h.token_log_probability[i]);
+      out += (i ? " " : "") + tokenizer.piece(h.ids[i]) + ":" + fixed(h.token_log_probability[i], 6);
     }
     out += "\n";
   }
@@ -104,14 +100,14 @@ Tensor piece_labels(const std::vector<Pieces>& pieces, const std::string& dim, b
 
 class DecodeJob {
  public:
-  DecodeJob(const DecodeConfig& config, const DecodePaths& paths, const DecodeLooks& looks,
+  DecodeJob(const DecodeConfig& config, const DecodePaths& paths, const DecodeLooks& looks, LoadedModel loaded,
             std::uint64_t seed, int threads)
       : config_(config),
         paths_(paths),
         threads_(threads),
         options_(translate_options(config, seed)),
-        loaded_(load_model(paths.model)),
-        watch_(looks.watch, loaded_, decoder_stages(), paths.write, seed) {
+        loaded_(std::move(loaded)),
+        watch_(looks.watch, loaded_, decoder_stages(*loaded_.model), paths.write, seed) {
     if (!paths.force.empty() && (config.sample || config.n_best > 1)) {
       fail<UsageError>("--force scores one given translation: it does not go with --sample or --n-best");
     }
@@ -343,9 +339,11 @@ class DecodeJob {
 
 }  // namespace
 
-Stages decoder_stages() {
+Stages decoder_stages(const Model<float>& model) {
   Stages stages;
-  stages.decode = stages.logits = true;
+  stages.decode = stages.logits = model.decoder != nullptr;
+  stages.classify = !model.decoder && model.classes;
+  if (stages.classify) stages.first = stages.last = model.encoder->sizes().n_layers;
   return stages;
 }
 
@@ -368,12 +366,88 @@ void check_outputs(const DecodePaths& paths, const WatchConfig& watch) {
     fail<UsageError>("--saliency does not go with changed values: they have no gradients");
 }
 
+/// An encoder alone: classes or masked words.
+class PredictJob {
+ public:
+  PredictJob(const DecodeConfig& config, const DecodePaths& paths, const DecodeLooks& looks, LoadedModel loaded,
+             std::uint64_t seed, int threads)
+      : config_(config),
+        paths_(paths),
+        threads_(threads),
+        loaded_(std::move(loaded)),
+        watch_(looks.watch, loaded_, decoder_stages(*loaded_.model), paths.write, seed) {
+    for (const auto& [name, given] : {std::pair("--force", !paths.force.empty()),
+                                      std::pair("--attention", !paths.attention.empty()),
+                                      std::pair("--saliency", !paths.saliency.empty()),
+                                      std::pair("--align", config.align), std::pair("--sample", config.sample)}) {
+      if (given)
+        fail<UsageError>(name, ": the model is of architecture ", loaded_.model->architecture,
+                         ", which has no decoder");
+    }
+    if (config.format == "h5")
+      tensors_.emplace(paths.output, paths.write);
+    else
+      lines_.emplace(paths.output);
+  }
+
+  void run() {
+    io::ReadOptions read;
+    read.batch = config_.batch;
+    io::FrameReader reader(paths_.input, read);
+    TensorMap frame;
+    while (reader.next(frame)) {
+      claim_for_model(frame, reader.name(), loaded_, paths_.model);
+      try {
+        predict_frame(frame);
+      } catch (const PatchError&) {
+        throw;
+      } catch (const Error& e) {
+        fail(reader.name(), ":", e.what());
+      }
+    }
+    watch_.finish();
+    if (lines_) lines_->finish();
+    if (tensors_) tensors_->finish();
+  }
+
+ private:
+  void predict_frame(TensorMap& frame) {
+    const PackedStates memory = memory_of(frame, *loaded_.model);
+    std::vector<std::vector<std::int32_t>> tokens;
+    if (!loaded_.model->classes) tokens = text::sentence_ids(frame, loaded_.source);
+    watch_.begin(frame, memory.rows);
+    watch_.start_trace();
+    const std::int64_t n_best = config_.n_best > 1 ? config_.n_best : 0;
+    const auto predictions = predict(loaded_, memory, tokens, n_best, threads_, &watch_);
+    watch_.end(frame);
+    if (lines_) lines_->write(prediction_text(loaded_, predictions, tokens, n_best, sentences_));
+    if (tensors_) {
+      frame.merge(prediction_map(loaded_, predictions));
+      tensors_->write(frame);
+    }
+    sentences_ += memory.rows.sentences();
+  }
+
+  const DecodeConfig& config_;
+  const DecodePaths& paths_;
+  int threads_;
+  LoadedModel loaded_;
+  Watch watch_;
+  std::optional<io::TextWriter> lines_;
+  std::optional<io::FrameWriter> tensors_;
+  std::int64_t sentences_ = 0;
+};
+
 }  // namespace
 
 void run_decode(const DecodeConfig& config, const DecodePaths& paths, const DecodeLooks& looks,
                 std::uint64_t seed, int threads) {
   check_outputs(paths, looks.watch);
-  DecodeJob(config, paths, looks, seed, threads).run();
+  LoadedModel loaded = load_model(paths.model);
+  if (loaded.model->decoder)
+    DecodeJob(config, paths, looks, std::move(loaded), seed, threads).run();
+  else
+    PredictJob(config, paths, looks, std::move(loaded), seed, threads).run();
 }
 
 }  // namespace heed

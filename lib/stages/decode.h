@@ -1,4 +1,5 @@
-// What `decode` does: reads /encoder frames, translates or scores, and writes text, tensors and attention.
+// What `decode` does: reads what a model's last part goes on from, translates, continues, classifies or scores, and
+// writes text, tensors and attention.
 #pragma once
 
 #include <string>
@@ -29,10 +30,10 @@ struct DecodeConfig {
   static void fields(Self& self, Visit&& field) {
     field("format", self.format, "text lines, or /hypotheses as HDF5", {"text", "h5"});
     field("beam", self.beam, "hypotheses kept per sentence; 1 is greedy");
-    field("n_best", self.n_best, "translations to give per sentence, best first");
+    field("n_best", self.n_best, "results to give per sentence, best first: translations, continuations, labels, or pieces per mask");
     field("length_penalty", self.length_penalty, "scores are divided by length^A; 0: not at all");
     field("max_length", self.max_length,
-          "longest translation in tokens; 0: twice the source length and 20 more");
+          "longest result in new tokens; 0: twice the source length and 20 more, or 50 after a prompt");
     field("sample", self.sample, "draw from the model's distribution instead of searching");
     field("temperature", self.temperature, "divides the logits when sampling");
     field("top_k", self.top_k, "sample among the K likeliest words only; 0: all");
@@ -62,7 +63,8 @@ struct DecodeLooks {
   SaliencyConfig saliency;
 };
 
-/// With --align: "0-0 1-2 2-1" for each sentence. Else text output is a line for each sentence; with n_best >
+/// Of an encoder alone: prediction_text or prediction_map (stages/predict.h). Otherwise, with --align: "0-0 1-2
+/// 2-1" for each sentence. Else text output is a line for each sentence; with n_best >
 /// 1 lines "sentence ||| translation ||| score"; with
 /// --force "score<TAB>piece:log-probability piece:log-probability ...".
 /// Saliency and traces are of the given or else of the best translation. `looks`: at the forced pass over the
@@ -70,6 +72,6 @@ struct DecodeLooks {
 void run_decode(const DecodeConfig& config, const DecodePaths& paths, const DecodeLooks& looks,
                 std::uint64_t seed, int threads);
 /// What such a pass computes.
-Stages decoder_stages();
+Stages decoder_stages(const Model<float>& model);
 
 }  // namespace heed

@@ -5,11 +5,15 @@
 #include "inspect/watch.h"
 #include "models/model.h"
 #include "tensor/tensor_map.h"
+#include "text/tokenizer.h"
 
 namespace heed {
 
 /// Adds /embeddings: values f32 (sentence, position, dim), length. `watch`: who looks at the pass, or none.
 void embed_frame(const Model<float>& model, Side side, TensorMap& frame, Watch* watch = nullptr);
+
+/// Labels /embeddings of a decoder alone with the pieces that it reads: token str (sentence, position).
+void label_read(TensorMap& frame, const text::Tokenizer& tokenizer);
 
 /// /positions/values f32 (position, dim): the sinusoids alone.
 TensorMap position_map(std::int64_t count, std::int64_t d_model);

@@ -95,7 +95,10 @@ Job make_job(const Options& o, std::int64_t vocab_size) {
     using Architecture = std::decay_t<decltype(architecture)>;
     typename Architecture::Config config;
     from_json(workload.model, fields_of(config));
-    config.source_vocab_size = config.target_vocab_size = vocab_size;
+    for (const Field& field : fields_of(config)) {
+      if (field.name == "source_vocab_size" || field.name == "target_vocab_size")
+        *std::get<std::int64_t*>(field.value) = vocab_size;
+    }
     if (o.dropout == "all") drop_out_everywhere(config);
     config.check();
     job.model_json = to_json(workload.architecture, fields_of(config));
@@ -111,7 +114,7 @@ Job make_job(const Options& o, std::int64_t vocab_size) {
   return job;
 }
 
-double batch_flops(const Job& job, const ParallelCorpus& corpus, const Batch& batch) {
+double batch_flops(const Job& job, const Corpus& corpus, const Batch& batch) {
   double flops = 0;
   for (const auto& shard : batch.shards) {
     for (std::int64_t i : shard) {
@@ -128,7 +131,7 @@ void write_ids(std::ostream& out, const TokenIds& ids) {
 }
 
 /// For the PyTorch twin: a pair a line, source TAB target; an empty line after each batch.
-void write_batches(const std::string& path, const ParallelCorpus& corpus, const std::vector<Batch>& batches) {
+void write_batches(const std::string& path, const Corpus& corpus, const std::vector<Batch>& batches) {
   std::ostringstream out;
   for (const Batch& batch : batches) {
     for (const auto& shard : batch.shards) {
@@ -145,7 +148,7 @@ void write_batches(const std::string& path, const ParallelCorpus& corpus, const 
 }
 
 /// As many batches as there are updates, from the start of the epoch again when it is too short.
-std::vector<Batch> batches_for(const ParallelCorpus& corpus, const TrainConfig& config, std::uint64_t seed,
+std::vector<Batch> batches_for(const Corpus& corpus, const TrainConfig& config, std::uint64_t seed,
                                std::int64_t updates) {
   const std::vector<Batch> epoch = make_batches(corpus, config.batch_tokens, config.shards, seed, 0);
   std::vector<Batch> batches;
@@ -171,13 +174,13 @@ double median(std::vector<double> values) {
 }
 
 /// What Trainer::update does, by the clock.
-Json timed_updates(const Options& o, const ParallelCorpus& corpus, const std::vector<Batch>& batches,
+Json timed_updates(const Options& o, const Corpus& corpus, const std::vector<Batch>& batches,
                    const Job& job, Model<float>& model, const cli::Common& common) {
   const int threads = static_cast<int>(common.threads);
   const auto seed = static_cast<std::uint64_t>(common.seed);
   const TrainConfig& recipe = job.recipe;
   model.parameters.initialize(seed);
-  Gradients gradients(model, corpus, recipe.shards, threads, seed, recipe);
+  Gradients gradients(model, Objective(model), corpus, recipe.shards, threads, seed, recipe);
   Optimizer optimizer(recipe, model.parameters.values().size(), threads);
 
   std::vector<double> seconds;
@@ -187,15 +190,15 @@ Json timed_updates(const Options& o, const ParallelCorpus& corpus, const std::ve
     const auto start = Clock::now();
     const double processor_start = processor_seconds();
     const CrossEntropySums sums = gradients.compute(batch, step);
-    optimizer.apply(step, learning_rate(recipe, model.d_model(), step, 0, 1), gradients.norm(),
+    optimizer.apply(step, learning_rate(recipe, model.encoder->sizes().d_model, step, 0, 1), gradients.norm(),
                     gradients.flat(), model.parameters.values());
     if (step <= o.warmup) continue;
     seconds.push_back(seconds_since(start));
     total += seconds.back();
     processor += processor_seconds() - processor_start;
-    tokens += static_cast<double>(batch.target_tokens);
+    tokens += static_cast<double>(batch.tokens);
     flops += batch_flops(job, corpus, batch);
-    loss = sums.loss / static_cast<double>(batch.target_tokens);
+    loss = sums.loss / static_cast<double>(batch.tokens);
   }
   return {{"program", "heed"},
           {"threads", threads},
@@ -216,10 +219,11 @@ void run(const Options& o, const cli::Common& common) {
   }
   const text::Tokenizer tokenizer = text::Tokenizer::of_side(io::read_map(o.vocab), "source");
   const Job job = make_job(o, tokenizer.size());
-  auto encode = [&](const std::string& line) { return tokenizer.encode(line); };
+  auto encode = [&](const std::string& line) { return tokenizer.sentence(line); };
   const std::unique_ptr<Model<float>> model = make_model<float>(job.model_json);
-  const ParallelCorpus corpus = read_parallel_corpus(
-      o.source, o.target, encode, encode, {model->max_length(Side::source), model->max_length(Side::target)});
+  const Corpus corpus =
+      read_corpus({o.source, o.target, ""}, encode, encode,
+                  {model->sizes(Side::source).max_length, model->sizes(Side::target).max_length});
   const std::vector<Batch> batches =
       batches_for(corpus, job.recipe, static_cast<std::uint64_t>(common.seed), o.warmup + o.steps);
   if (o.workload.empty()) {

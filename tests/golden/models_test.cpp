@@ -92,11 +92,12 @@ class Replica {
     pass.gradients = gradients.data();
     pass.training = true;  // golden models have no dropout: nothing may change
     pass.recorder = recorder;
-    const Var<T> states = model->decode(pass, model->encode(pass, source_), target_);
-    logits = elements(model->logits(pass, states).value());
+    const Encoded<T> memory = model->encode(pass, source_);
+    const Decoded<T> decoded = model->decode(pass, &memory, target_);
+    logits = elements(model->words->logits(pass, decoded.states).value());
     const T scale = static_cast<T>(1.0 / static_cast<double>(target_rows()));
     const double smoothing = numbers<double>(golden.at("loss/smoothing")).at(0);
-    const CrossEntropySums sums = model->loss(pass, states, target_, smoothing, scale);
+    const CrossEntropySums sums = model->loss(pass, decoded, target_, smoothing, scale);
     tape_.backward();
     return sums;
   }

@@ -89,8 +89,9 @@ int compare(char** argv) {
   pass.tape = &tape;
   pass.parameters = &model.parameters;
   pass.recorder = &recorder;
-  const Var<float> decoded = model.decode(pass, model.encode(pass, source), target);
-  const Matrix<const float> logits = model.logits(pass, decoded).value();
+  const Encoded<float> memory = model.encode(pass, source);
+  const Var<float> decoded = model.decode(pass, &memory, target).states;
+  const Matrix<const float> logits = model.words->logits(pass, decoded).value();
   std::vector<float> sums(static_cast<std::size_t>(logits.rows)), log_probability;
   log_sum_exp_rows<float>(logits, sums);
   for (std::int64_t i = 0; i < logits.rows; ++i) {

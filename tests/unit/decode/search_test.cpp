@@ -13,7 +13,7 @@ using namespace heed;
 
 namespace {
 
-constexpr std::int32_t kEos = 3, kVocabulary = 9;
+constexpr std::int32_t kEnd = 3, kVocabulary = 9;
 
 /// Logits that depend on the sentence and on the whole prefix.
 std::vector<float> logits_of(std::int64_t sentence, const std::vector<std::int32_t>& prefix) {
@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(a_beam_of_one_is_greedy) {
   const auto found = beam_search(language.step(), kLengths, BeamOptions{});
   for (std::size_t s = 0; s < kLengths.size(); ++s) {
     std::vector<std::int32_t> ids;
-    while (static_cast<std::int64_t>(ids.size()) < kLengths[s] && (ids.empty() || ids.back() != kEos)) {
+    while (static_cast<std::int64_t>(ids.size()) < kLengths[s] && (ids.empty() || ids.back() != kEnd)) {
       std::vector<float> x = logits_of(static_cast<std::int64_t>(s), ids);
       x[0] = x[2] = -1e9f;  // pad and bos are never produced
       ids.push_back(static_cast<std::int32_t>(std::max_element(x.begin(), x.end()) - x.begin()));
@@ -102,8 +102,8 @@ BOOST_AUTO_TEST_CASE(a_wide_beam_finds_the_best_of_all_short_sentences) {
       const double next = total + log_probability(0, prefix, id);
       std::vector<std::int32_t> ids = prefix;
       ids.push_back(id);
-      if (id == kEos) all[next] = ids;
-      if (id != kEos && ids.size() < 3) walk(ids, next);
+      if (id == kEnd) all[next] = ids;
+      if (id != kEnd && ids.size() < 3) walk(ids, next);
     }
   };
   walk({}, 0);
@@ -146,7 +146,7 @@ BOOST_AUTO_TEST_CASE(sentences_do_not_depend_on_each_other) {
       BOOST_CHECK_EQUAL(one[0][k].score, found[s][k].score);
       check_probabilities(static_cast<std::int64_t>(s), found[s][k]);
       BOOST_CHECK_LE(static_cast<std::int64_t>(found[s][k].ids.size()), kLengths[s]);
-      BOOST_CHECK_EQUAL(found[s][k].finished, found[s][k].ids.back() == kEos);
+      BOOST_CHECK_EQUAL(found[s][k].finished, found[s][k].ids.back() == kEnd);
     }
   }
 }

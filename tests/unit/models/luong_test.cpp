@@ -51,7 +51,7 @@ LuongConfig bidirectional(const std::string& cell, std::int64_t n_layers) {
 
 /// First values, enlarged so that the tanh of scores bends: else the state's part of a sum hardly changes the
 /// softmax. What begins at zero gets other values, too; words begin far apart.
-void initialize(Luong<double>& model, std::uint64_t seed, double scale = 3) {
+void initialize(Model<double>& model, std::uint64_t seed, double scale = 3) {
   model.parameters.initialize(seed);
   for (const Parameter& p : model.parameters.list()) {
     const Matrix<double> x = p.in(model.parameters.values().data());
@@ -69,7 +69,8 @@ const auto feeding = data::make({true, false});
 
 /// The named values of a pass.
 Recording<double> run(const LuongConfig& config) {
-  Luong<double> model(config);
+  const auto model_owner = build<double>(config);
+  Model<double>& model = *model_owner;
   initialize(model, 5);
   Recording<double> recording([](const std::string&) { return true; });
   Tape<double> tape;
@@ -77,7 +78,8 @@ Recording<double> run(const LuongConfig& config) {
   pass.tape = &tape;
   pass.parameters = &model.parameters;
   pass.recorder = &recording;
-  model.decode(pass, model.encode(pass, kSource), kTarget);
+  const Encoded<double> memory = model.encode(pass, kSource);
+  model.decode(pass, &memory, kTarget);
   return recording;
 }
 
@@ -100,13 +102,15 @@ const std::string kWeights = "decoder/layer_1/cross_attention/weights";
 BOOST_AUTO_TEST_SUITE(luong)
 
 BOOST_DATA_TEST_CASE(gradients_of_all_parameters, scores* attentions* feeding, score, attention, feeds) {
-  Luong<double> model(with(score, attention, feeds));
+  const auto model_owner = build<double>(with(score, attention, feeds));
+  Model<double>& model = *model_owner;
   initialize(model, 3);
   check_gradients(model, "none");
 }
 
 BOOST_DATA_TEST_CASE(gradients_with_a_bidirectional_encoder, data::make(cell_names()), cell) {
-  Luong<double> model(bidirectional(cell, cell == "lstm" ? 3 : 1));
+  const auto model_owner = build<double>(bidirectional(cell, cell == "lstm" ? 3 : 1));
+  Model<double>& model = *model_owner;
   initialize(model, 4);
   check_gradients(model, "none");
 }
@@ -118,7 +122,8 @@ BOOST_DATA_TEST_CASE(gradients_with_the_options_of_layers, feeding, feeds) {
   // Not both at once: a vector that is dropped whole has nothing to normalise.
   config.recurrent_dropout = feeds ? 0 : 0.3;
   config.dropout = feeds ? 0 : 0.2;
-  Luong<double> model(config);
+  const auto model_owner = build<double>(config);
+  Model<double>& model = *model_owner;
   initialize(model, 5, 2);  // normalised sums are steep enough
   check_gradients(model, "none");
 }
@@ -126,13 +131,15 @@ BOOST_DATA_TEST_CASE(gradients_with_the_options_of_layers, feeding, feeds) {
 BOOST_AUTO_TEST_CASE(step_by_step_equals_one_pass_with_the_options_of_layers) {
   LuongConfig config = small();
   config.peepholes = config.layer_norm = config.learned_start = true;
-  Luong<double> model(config);
+  const auto model_owner = build<double>(config);
+  Model<double>& model = *model_owner;
   initialize(model, 6);
   check_step_by_step(model);
 }
 
 BOOST_DATA_TEST_CASE(step_by_step_equals_one_pass, scores* attentions* feeding, score, attention, feeds) {
-  Luong<double> model(with(score, attention, feeds));  // P41
+  const auto model_owner = build<double>(with(score, attention, feeds));
+  Model<double>& model = *model_owner;  // P41
   initialize(model, 6);
   check_step_by_step(model);
   const bool unread = std::string(score) == "location";
@@ -140,14 +147,16 @@ BOOST_DATA_TEST_CASE(step_by_step_equals_one_pass, scores* attentions* feeding, 
 }
 
 BOOST_DATA_TEST_CASE(step_by_step_equals_one_pass_of_other_cells, data::make(cell_names()), cell) {
-  Luong<double> model(bidirectional(cell, 2));
+  const auto model_owner = build<double>(bidirectional(cell, 2));
+  Model<double>& model = *model_owner;
   initialize(model, 6);
   check_step_by_step(model);
   check_edits(model);
 }
 
 BOOST_DATA_TEST_CASE(sentences_of_a_batch_do_not_touch_each_other, attentions* feeding, attention, feeds) {
-  Luong<double> model(with("general", attention, feeds));  // P15
+  const auto model_owner = build<double>(with("general", attention, feeds));
+  Model<double>& model = *model_owner;  // P15
   initialize(model, 3);
   check_sentences_apart(model);
 }
@@ -205,7 +214,8 @@ BOOST_DATA_TEST_CASE(a_window_over_everything_is_global, scores* feeding, score,
 BOOST_DATA_TEST_CASE(a_reversed_source_ends_with_its_first_word, data::make({true, false}), reversed) {
   LuongConfig config = small();
   config.reverse_source = reversed;
-  Luong<double> model(config);
+  const auto model_owner = build<double>(config);
+  Model<double>& model = *model_owner;
   initialize(model, 5);
   Tape<double> tape;
   Pass<double> pass;
@@ -223,7 +233,8 @@ BOOST_DATA_TEST_CASE(a_reversed_source_ends_with_its_first_word, data::make({tru
 BOOST_AUTO_TEST_CASE(the_paper_starts_uniformly) {
   LuongConfig config = small();
   config.init = "paper";
-  Luong<double> model(config);
+  const auto model_owner = build<double>(config);
+  Model<double>& model = *model_owner;
   model.parameters.initialize(4);
   double largest = 0;
   for (const double x : model.parameters.values()) largest = std::max(largest, std::abs(x));
@@ -232,22 +243,24 @@ BOOST_AUTO_TEST_CASE(the_paper_starts_uniformly) {
 }
 
 BOOST_AUTO_TEST_CASE(config_travels_as_json) {
-  Luong<float> model(with("concat", "local-p", false));
+  const auto model_owner = build<float>(with("concat", "local-p", false));
+  Model<float>& model = *model_owner;
   auto copy = make_model<float>(model.config_json);
   BOOST_CHECK_EQUAL(copy->config_json, model.config_json);
   BOOST_CHECK_EQUAL(copy->parameters.count(), model.parameters.count());
   LuongConfig odd = bidirectional("lstm", 1);
   odd.reverse_source = true;
-  BOOST_CHECK_EXCEPTION(Luong<float>{odd}, UsageError,
+  BOOST_CHECK_EXCEPTION(build<float>(odd), UsageError,
                         [](const Error& e) { return std::string(e.what()).starts_with("reverse_source: "); });
 }
 
 BOOST_AUTO_TEST_CASE(location_scores_know_their_longest_source) {
   LuongConfig config = with("location", "global", true);
   config.max_source_positions = 6;
-  Luong<double> model(config);
-  BOOST_TEST(model.max_length(Side::source) == 6);
-  BOOST_TEST(model.max_length(Side::target) == 0);  // the score limits the source alone
+  const auto model_owner = build<double>(config);
+  Model<double>& model = *model_owner;
+  BOOST_TEST(model.sizes(Side::source).max_length == 6);
+  BOOST_TEST(model.sizes(Side::target).max_length == 0);  // the score limits the source alone
   BOOST_CHECK_EXCEPTION(logits<double>(model, kSource, kTarget), Error, [](const Error& e) {
     return std::string(e.what()).find("7 tokens") != std::string::npos &&
            std::string(e.what()).find("max_source_positions") != std::string::npos;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "models/hypotheses.h"
 #include "models/model.h"
 #include "nn/recording.h"
 #include "support/gradient_check.h"
@@ -33,7 +34,7 @@ std::vector<T> logits(const Model<T>& model, const PackedTokens& source, const P
   const Encoded<T> memory = model.encode(pass, source);
   pass.recorder = recorder;
   pass.editor = editor;
-  Matrix<const T> m = model.logits(pass, model.decode(pass, memory, target)).value();
+  Matrix<const T> m = model.words->logits(pass, model.decode(pass, &memory, target).states).value();
   return std::vector<T>(m.data, m.data + m.size());
 }
 
@@ -56,8 +57,9 @@ inline void check_gradients(Model<double>& model, const std::string& without) {
     pass.gradients = backward ? gradients.data() : nullptr;
     pass.training = true;  // dropout draws the same masks in every pass
     pass.seed = 5;
-    Var<double> states = model.decode(pass, model.encode(pass, kSource), kTarget);
-    const double total = model.loss(pass, states, kTarget, 0.1, 0.5).loss * 0.5;
+    const Encoded<double> memory = model.encode(pass, kSource);
+    const Decoded<double> decoded = model.decode(pass, &memory, kTarget);
+    const double total = model.loss(pass, decoded, kTarget, 0.1, 0.5).loss * 0.5;
     if (backward) tape.backward();
     return total;
   };
@@ -99,7 +101,7 @@ inline void check_sentences_apart(const Model<double>& model) {
   BOOST_CHECK_LE(difference(together, alone), 1e-12);
 }
 
-/// The stepper gives the logits of the whole pass, with two copies of every hypothesis in changing order and
+/// Reading word by word gives the logits of reading whole sentences, with two copies of every hypothesis in changing order and
 /// sentences dropped when their target ends.
 inline void check_step_by_step(const Model<double>& model, const Editor<double>* editor = nullptr) {
   const std::vector<double> whole = logits<double>(model, kSource, kTarget, nullptr, editor);
@@ -107,8 +109,9 @@ inline void check_step_by_step(const Model<double>& model, const Editor<double>*
   Pass<double> pass;
   pass.tape = &tape;
   pass.parameters = &model.parameters;
-  auto stepper = model.stepper(model.encode(pass, kSource), editor);
-  const std::int64_t vocabulary = model.vocabulary_size(Side::target);
+  const Encoded<double> memory = model.encode(pass, kSource);
+  Hypotheses<double> hypotheses(model, 3, &memory, editor);
+  const std::int64_t vocabulary = model.sizes(Side::target).vocab_size;
   std::vector<std::int64_t> sentences{0, 1, 2}, parents{0, 0, 1, 1, 2, 2};
   for (std::int64_t t = 0; !sentences.empty(); ++t) {
     std::vector<std::int32_t> input;
@@ -116,7 +119,7 @@ inline void check_step_by_step(const Model<double>& model, const Editor<double>*
       const auto at = static_cast<std::size_t>(kTarget.rows.offset(s) + t);
       input.insert(input.end(), 2, t == 0 ? kBos : kTarget.ids[at - 1]);
     }
-    Matrix<const double> step = stepper->step(input, parents);
+    Matrix<const double> step = hypotheses.read(input, parents);
     std::vector<std::int64_t> left, next;
     for (std::size_t i = 0; i < sentences.size(); ++i) {
       const std::int64_t s = sentences[i], row = kTarget.rows.offset(s) + t;

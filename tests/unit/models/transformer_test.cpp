@@ -39,7 +39,8 @@ BOOST_AUTO_TEST_CASE(gradients_of_all_parameters) {
   for (const auto& [norm, positions, tied] :
        {std::tuple{"post", "sinusoidal", "all"}, std::tuple{"pre", "learned", "none"},
         std::tuple{"post", "none", "decoder"}}) {
-    Transformer<double> model(small(norm, positions, tied));
+    const auto model_owner = build<double>(small(norm, positions, tied));
+    Model<double>& model = *model_owner;
     model.parameters.initialize(3);
     check_gradients(model, "key/bias");  // softmax is blind to a shift of all scores
   }
@@ -51,7 +52,8 @@ BOOST_AUTO_TEST_CASE(gradients_without_norm_or_residual) {
     TransformerConfig config = small(norm, "sinusoidal", "all");
     config.residual = residual;
     config.n_encoder_layers = config.n_decoder_layers = 1;  // without a residual little gets through two
-    Transformer<double> model(config);
+    const auto model_owner = build<double>(config);
+    Model<double>& model = *model_owner;
     model.parameters.initialize(3);
     check_step_by_step(model);
     for (const Parameter& p : model.parameters.list()) {  // keep every ReLU open: words hardly differ here
@@ -66,7 +68,8 @@ BOOST_AUTO_TEST_CASE(only_the_residual_carries_words_past_silent_sublayers) {  /
   for (bool residual : {true, false}) {
     TransformerConfig config = small("none", "none", "none");
     config.residual = residual;
-    Transformer<double> model(config);
+    const auto model_owner = build<double>(config);
+    Model<double>& model = *model_owner;
     model.parameters.initialize(3);
     for (const Parameter& p : model.parameters.list()) {  // what each sublayer ends in
       const bool last =
@@ -85,13 +88,15 @@ BOOST_AUTO_TEST_CASE(only_the_residual_carries_words_past_silent_sublayers) {  /
 }
 
 BOOST_AUTO_TEST_CASE(sentences_of_a_batch_do_not_touch_each_other) {  // P15
-  Transformer<double> model(small("post", "sinusoidal", "all"));
+  const auto model_owner = build<double>(small("post", "sinusoidal", "all"));
+  Model<double>& model = *model_owner;
   model.parameters.initialize(3);
   check_sentences_apart(model);
 }
 
 BOOST_AUTO_TEST_CASE(the_future_changes_nothing) {  // P14
-  Transformer<double> model(small("pre", "learned", "none"));
+  const auto model_owner = build<double>(small("pre", "learned", "none"));
+  Model<double>& model = *model_owner;
   model.parameters.initialize(4);
   const PackedTokens source = tokens({{5, 7, 4, 10, 3}});
   const std::vector<double> a = logits<double>(model, source, tokens({{4, 9, 6, 8, 5, 3}}));
@@ -104,7 +109,8 @@ BOOST_AUTO_TEST_CASE(the_future_changes_nothing) {  // P14
 BOOST_AUTO_TEST_CASE(step_by_step_equals_one_pass) {  // P41
   for (const auto& [norm, positions, tied] :
        {std::tuple{"post", "sinusoidal", "all"}, std::tuple{"pre", "learned", "decoder"}}) {
-    Transformer<double> model(small(norm, positions, tied));
+    const auto model_owner = build<double>(small(norm, positions, tied));
+    Model<double>& model = *model_owner;
     model.parameters.initialize(6);
     check_step_by_step(model);
     check_edits(model);
@@ -112,20 +118,22 @@ BOOST_AUTO_TEST_CASE(step_by_step_equals_one_pass) {  // P41
 }
 
 BOOST_AUTO_TEST_CASE(layer_ranges_compose) {
-  Transformer<double> model(small("pre", "sinusoidal", "all"));
+  const auto model_owner = build<double>(small("pre", "sinusoidal", "all"));
+  Model<double>& model = *model_owner;
   model.parameters.initialize(8);
   Tape<double> tape;
   Pass<double> pass;
   pass.tape = &tape;
   pass.parameters = &model.parameters;
   const Encoded<double> x{model.embed(pass, Side::source, kSource), &kSource.rows, {}};
-  Matrix<const double> whole = model.encode(pass, x, 0, 2).states.value();
-  Matrix<const double> parts = model.encode(pass, model.encode(pass, x, 0, 1), 1, 2).states.value();
+  Matrix<const double> whole = model.encoder->encode(pass, x, 0, 2).states.value();
+  Matrix<const double> parts = model.encoder->encode(pass, model.encoder->encode(pass, x, 0, 1), 1, 2).states.value();
   BOOST_CHECK(std::equal(whole.data, whole.data + whole.size(), parts.data));
 }
 
 BOOST_AUTO_TEST_CASE(config_travels_as_json) {
-  Transformer<float> model(small("pre", "learned", "decoder"));
+  const auto model_owner = build<float>(small("pre", "learned", "decoder"));
+  Model<float>& model = *model_owner;
   auto copy = make_model<float>(model.config_json);
   BOOST_CHECK_EQUAL(copy->config_json, model.config_json);
   BOOST_CHECK_EQUAL(copy->parameters.count(), model.parameters.count());
@@ -133,7 +141,7 @@ BOOST_AUTO_TEST_CASE(config_travels_as_json) {
   BOOST_CHECK_THROW(make_model<float>("{\"architecture\": \"perceptron\"}"), Error);
   TransformerConfig odd = small("post", "none", "all");
   odd.n_heads = 4;
-  BOOST_CHECK_EXCEPTION(Transformer<float>{odd}, UsageError, [](const Error& e) {
+  BOOST_CHECK_EXCEPTION(build<float>(odd), UsageError, [](const Error& e) {
     return std::string(e.what()).find("n_heads = 4") != std::string::npos;
   });
 }

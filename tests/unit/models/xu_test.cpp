@@ -81,10 +81,10 @@ Draw draw(const Model<double>& model, std::uint64_t seed, double baseline = 0,
   pass.gradients = gradients ? own.data() : nullptr;
   pass.training = true;
   pass.seed = seed;
-  pass.baseline = baseline;
   pass.recorder = &recording;
-  const Var<double> states = model.decode(pass, model.encode(pass, kThreeWords), kTwoWords);
-  const CrossEntropySums sums = model.loss(pass, states, kTwoWords, 0, 1);
+  const Encoded<double> memory = model.encode(pass, kThreeWords);
+  const CrossEntropySums sums =
+      model.loss(pass, model.decode(pass, &memory, kTwoWords), kTwoWords, 0, 1, baseline);
   tape.backward();
   for (std::size_t i = 0; gradients && i < own.size(); ++i) (*gradients)[i] += share * own[i];
   const Picks picks(recording);
@@ -110,7 +110,8 @@ std::map<int, std::uint64_t> seed_of_each_way(const Model<double>& model) {
 BOOST_AUTO_TEST_SUITE(xu)
 
 BOOST_DATA_TEST_CASE(gradients_of_soft_attention, boost::unit_test::data::make(cell_names()), cell) {
-  Xu<double> model(small("mean", cell));
+  const auto model_owner = build<double>(small("mean", cell));
+  Model<double>& model = *model_owner;
   model.parameters.initialize(3);
   check_gradients(model, "none");
 }
@@ -119,7 +120,8 @@ BOOST_AUTO_TEST_CASE(gradients_when_all_sentences_keep_the_expectation) {  // wi
   XuConfig config = small("drawn");
   config.expected_share = 1;
   config.entropy = 0.3;
-  Xu<double> model(config);
+  const auto model_owner = build<double>(config);
+  Model<double>& model = *model_owner;
   model.parameters.initialize(3);
   check_gradients(model, "none");
 }
@@ -127,7 +129,8 @@ BOOST_AUTO_TEST_CASE(gradients_when_all_sentences_keep_the_expectation) {  // wi
 /// sum_s p(s) (estimate of the gradient for s) is the gradient of sum_s p(s) (-log p(y | s)), whatever the
 /// baseline.
 BOOST_DATA_TEST_CASE(the_estimate_is_right_on_average, boost::unit_test::data::make({0.0, -1.7}), baseline) {
-  Xu<double> model(hard_config());
+  const auto model_owner = build<double>(hard_config());
+  Model<double>& model = *model_owner;
   model.parameters.initialize(5);
   for (double& value : model.parameters.values()) value *= 2;  // else the positions hardly matter
   const std::map<int, std::uint64_t> seeds = seed_of_each_way(model);
@@ -162,7 +165,8 @@ BOOST_DATA_TEST_CASE(the_estimate_is_right_on_average, boost::unit_test::data::m
 BOOST_AUTO_TEST_CASE(positions_are_drawn_as_often_as_they_are_likely) {
   XuConfig config = hard_config();
   config.expected_share = 0.5;
-  Xu<double> model(config);
+  const auto model_owner = build<double>(config);
+  Model<double>& model = *model_owner;
   model.parameters.initialize(5);
   constexpr int passes = 4000;
   std::map<int, int> count;
@@ -179,7 +183,8 @@ BOOST_AUTO_TEST_CASE(positions_are_drawn_as_often_as_they_are_likely) {
 
 BOOST_DATA_TEST_CASE(step_by_step_equals_one_pass, boost::unit_test::data::make({"mean", "drawn"}),
                      attend_to) {  // P41
-  Xu<double> model(small(attend_to));
+  const auto model_owner = build<double>(small(attend_to));
+  Model<double>& model = *model_owner;
   model.parameters.initialize(6);
   // A query that changes must be able to move the pick.
   for (double& value : model.parameters.values()) value *= 4;
@@ -189,7 +194,8 @@ BOOST_DATA_TEST_CASE(step_by_step_equals_one_pass, boost::unit_test::data::make(
 
 BOOST_DATA_TEST_CASE(sentences_of_a_batch_do_not_touch_each_other,
                      boost::unit_test::data::make({"mean", "drawn"}), attend_to) {  // P15
-  Xu<double> model(small(attend_to));
+  const auto model_owner = build<double>(small(attend_to));
+  Model<double>& model = *model_owner;
   model.parameters.initialize(3);
   check_sentences_apart(model);
 }
@@ -207,9 +213,9 @@ Sampled sampled(const Model<double>& model, const SampleStream& stream) {
   pass.tape = &tape;
   pass.parameters = &model.parameters;
   pass.recorder = &recording;
-  pass.sampled = {stream};
-  const Var<double> states = model.decode(pass, model.encode(pass, kThreeWords), kTwoWords);
-  const Matrix<const double> logits = model.logits(pass, states).value();
+  const Encoded<double> memory = model.encode(pass, kThreeWords);
+  const Var<double> states = model.decode(pass, &memory, kTwoWords, {stream}).states;
+  const Matrix<const double> logits = model.words->logits(pass, states).value();
   const Picks picks(recording);
   return {{logits.data, logits.data + logits.size()},
           picks.way(),
@@ -217,7 +223,8 @@ Sampled sampled(const Model<double>& model, const SampleStream& stream) {
 }
 
 BOOST_AUTO_TEST_CASE(a_sampled_translation_looks_where_it_was_drawn_to) {
-  Xu<double> model(hard_config());
+  const auto model_owner = build<double>(hard_config());
+  Model<double>& model = *model_owner;
   model.parameters.initialize(5);
   for (double& value : model.parameters.values()) value *= 2;
   constexpr std::size_t count = 1000;
@@ -225,13 +232,14 @@ BOOST_AUTO_TEST_CASE(a_sampled_translation_looks_where_it_was_drawn_to) {
   Pass<double> pass;
   pass.tape = &tape;
   pass.parameters = &model.parameters;
-  const auto stepper = model.sampler(model.encode(pass, kThreeWords), nullptr, {SampleStream::of(9, 4, 0)});
+  const Encoded<double> memory = model.encode(pass, kThreeWords);
+  Hypotheses<double> hypotheses(model, 1, &memory, nullptr, {SampleStream::of(9, 4, 0)});
   const std::vector<std::int64_t> one_sentence(count, 0);
   std::vector<std::int64_t> reversed(count);
   std::iota(reversed.rbegin(), reversed.rend(), 0);
   const auto copy = [](Matrix<const double> m) { return std::vector<double>(m.data, m.data + m.size()); };
-  const std::vector<double> first = copy(stepper->step(std::vector<std::int32_t>(count, kBos), one_sentence)),
-                            second = copy(stepper->step(std::vector<std::int32_t>(count, 6), reversed));
+  const std::vector<double> first = copy(hypotheses.read(std::vector<std::int32_t>(count, kBos), one_sentence)),
+                            second = copy(hypotheses.read(std::vector<std::int32_t>(count, 6), reversed));
   std::map<int, int> ways;
   std::vector<double> looked(3), alpha;
   for (std::size_t i = 0; i < count; ++i) {
@@ -251,13 +259,14 @@ BOOST_AUTO_TEST_CASE(a_sampled_translation_looks_where_it_was_drawn_to) {
 }
 
 BOOST_AUTO_TEST_CASE(config_travels_as_json) {
-  Xu<float> model(small("drawn", "gru"));
+  const auto model_owner = build<float>(small("drawn", "gru"));
+  Model<float>& model = *model_owner;
   auto copy = make_model<float>(model.config_json);
   BOOST_CHECK_EQUAL(copy->config_json, model.config_json);
   BOOST_CHECK_EQUAL(copy->parameters.count(), model.parameters.count());
   XuConfig odd = small("drawn");
   odd.entropy = -1;
-  BOOST_CHECK_EXCEPTION(Xu<float>{odd}, UsageError, [](const Error& e) {
+  BOOST_CHECK_EXCEPTION(build<float>(odd), UsageError, [](const Error& e) {
     return std::string(e.what()).find("entropy is -1") != std::string::npos;
   });
 }

@@ -27,7 +27,8 @@ std::vector<double> encoded(const std::string& positions, const std::vector<std:
   config.n_heads = 3;
   config.max_length = 9;
   config.positions = positions;
-  Transformer<double> model(config);
+  const auto model_owner = build<double>(config);
+  Model<double>& model = *model_owner;
   model.parameters.initialize(21);
   Tape<double> tape;
   Pass<double> pass;

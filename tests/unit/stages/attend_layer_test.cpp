@@ -13,7 +13,7 @@ using namespace heed;
 
 namespace {
 
-Transformer<float> small_model(const std::string& norm) {
+std::unique_ptr<Model<float>> small_model(const std::string& norm) {
   TransformerConfig config;
   config.source_vocab_size = config.target_vocab_size = 15;
   config.n_encoder_layers = 3;
@@ -23,8 +23,8 @@ Transformer<float> small_model(const std::string& norm) {
   config.n_heads = 3;
   config.max_length = 11;
   config.norm = norm;
-  Transformer<float> model(config);
-  model.parameters.initialize(5);
+  auto model = build<float>(config);
+  model->parameters.initialize(5);
   return model;
 }
 
@@ -63,7 +63,8 @@ bool equal_values(const TensorMap& a, const TensorMap& b, const std::string& nam
 BOOST_AUTO_TEST_SUITE(attend_model_layer)
 
 BOOST_AUTO_TEST_CASE(layers_are_found_by_path) {
-  const Transformer<float> model = small_model("post");
+  const auto model_owner = small_model("post");
+  const Model<float>& model = *model_owner;
   const AttentionLayer layer = attention_layer(model, "/decoder/layer_1/cross_attention");
   BOOST_CHECK(layer.decoder && layer.cross);
   BOOST_CHECK_EQUAL(layer.index, 1);
@@ -76,7 +77,8 @@ BOOST_AUTO_TEST_CASE(layers_are_found_by_path) {
 
 BOOST_AUTO_TEST_CASE(attention_of_projected_vectors_is_the_layers_attention) {
   for (const char* norm : {"post", "pre"}) {
-    const Transformer<float> model = small_model(norm);
+    const auto model_owner = small_model(norm);
+  const Model<float>& model = *model_owner;
     TensorMap frame = embedded(model);
     attend_layer(model, attention_layer(model, "encoder/layer_1/self_attention"), true, {}, 2, frame);
     AttendOperands o;
@@ -101,7 +103,8 @@ BOOST_AUTO_TEST_CASE(attention_of_projected_vectors_is_the_layers_attention) {
 }
 
 BOOST_AUTO_TEST_CASE(decoder_layers_agree_with_the_decoders_own_record) {
-  const Transformer<float> model = small_model("pre");
+  const auto model_owner = small_model("pre");
+  const Model<float>& model = *model_owner;
   TensorMap frame = embedded(model), encoded = embedded(model);
   encode_frame(model, {}, 1, encoded);
   const auto targets = some_targets();
@@ -129,7 +132,8 @@ BOOST_AUTO_TEST_CASE(decoder_layers_agree_with_the_decoders_own_record) {
 }
 
 BOOST_AUTO_TEST_CASE(decoder_self_attention_is_causal) {  // P14
-  const Transformer<float> model = small_model("post");
+  const auto model_owner = small_model("post");
+  const Model<float>& model = *model_owner;
   TensorMap frame = embedded(model);
   attend_layer(model, attention_layer(model, "decoder/layer_0/self_attention"), true, some_targets(), 1,
                frame);
@@ -150,7 +154,8 @@ BOOST_AUTO_TEST_CASE(decoder_self_attention_is_causal) {  // P14
 }
 
 BOOST_AUTO_TEST_CASE(what_does_not_belong_to_the_model_is_refused) {
-  const Transformer<float> model = small_model("post");
+  const auto model_owner = small_model("post");
+  const Model<float>& model = *model_owner;
   const AttentionLayer layer = attention_layer(model, "encoder/layer_0/self_attention");
   TensorMap empty;
   BOOST_CHECK_THROW(attend_layer(model, layer, false, {}, 1, empty), Error);

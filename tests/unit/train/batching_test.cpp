@@ -18,7 +18,7 @@ std::vector<std::int64_t> pairs_of(const std::vector<Batch>& batches) {
   return pairs;
 }
 
-std::int64_t target_length(const ParallelCorpus& corpus, std::int64_t pair) {
+std::int64_t target_length(const Corpus& corpus, std::int64_t pair) {
   return static_cast<std::int64_t>(corpus.target[static_cast<std::size_t>(pair)].size());
 }
 
@@ -27,7 +27,7 @@ std::int64_t target_length(const ParallelCorpus& corpus, std::int64_t pair) {
 BOOST_AUTO_TEST_SUITE(batching)
 
 BOOST_AUTO_TEST_CASE(every_pair_once_and_no_batch_too_large) {
-  const ParallelCorpus corpus = reversing_corpus(501, 1);
+  const Corpus corpus = reversing_corpus(501, 1);
   const auto batches = make_batches(corpus, 97, 4, 7, 0);
   std::vector<std::int64_t> pairs = pairs_of(batches);
   std::sort(pairs.begin(), pairs.end());
@@ -38,14 +38,14 @@ BOOST_AUTO_TEST_CASE(every_pair_once_and_no_batch_too_large) {
     BOOST_TEST(batch.shards.size() == 4u);
     std::int64_t tokens = 0;
     for (std::int64_t pair : pairs_of({batch})) tokens += target_length(corpus, pair);
-    BOOST_TEST(tokens == batch.target_tokens);
+    BOOST_TEST(tokens == batch.tokens);
     BOOST_TEST(tokens <= 97);
   }
   BOOST_TEST(batches.size() < 501u / 15);  // well filled: sentences have 2 to 7 tokens
 }
 
 BOOST_AUTO_TEST_CASE(order_depends_on_seed_and_epoch_alone) {
-  const ParallelCorpus corpus = reversing_corpus(200, 1);
+  const Corpus corpus = reversing_corpus(200, 1);
   const auto first = pairs_of(make_batches(corpus, 50, 3, 7, 0));
   BOOST_TEST(first == pairs_of(make_batches(corpus, 50, 3, 7, 0)));
   BOOST_TEST(first != pairs_of(make_batches(corpus, 50, 3, 7, 1)));
@@ -53,7 +53,7 @@ BOOST_AUTO_TEST_CASE(order_depends_on_seed_and_epoch_alone) {
 }
 
 BOOST_AUTO_TEST_CASE(a_batch_holds_sentences_of_similar_length) {
-  const ParallelCorpus corpus = reversing_corpus(2000, 1);
+  const Corpus corpus = reversing_corpus(2000, 1);
   for (const Batch& batch : make_batches(corpus, 60, 2, 7, 3)) {
     std::int64_t shortest = 100, longest = 0;
     for (std::int64_t pair : pairs_of({batch})) {
@@ -65,19 +65,19 @@ BOOST_AUTO_TEST_CASE(a_batch_holds_sentences_of_similar_length) {
 }
 
 BOOST_AUTO_TEST_CASE(shards_are_balanced) {
-  const ParallelCorpus corpus = reversing_corpus(400, 1);
+  const Corpus corpus = reversing_corpus(400, 1);
   for (const Batch& batch : make_batches(corpus, 200, 4, 7, 0)) {
-    if (batch.target_tokens < 150) continue;  // the last one
+    if (batch.tokens < 150) continue;  // the last one
     for (const auto& shard : batch.shards) {
       std::int64_t tokens = 0;
       for (std::int64_t pair : shard) tokens += target_length(corpus, pair);
-      BOOST_TEST(std::abs(tokens - batch.target_tokens / 4) <= 8);  // a sentence more or less
+      BOOST_TEST(std::abs(tokens - batch.tokens / 4) <= 8);  // a sentence more or less
     }
   }
 }
 
 BOOST_AUTO_TEST_CASE(few_or_long_sentences) {
-  ParallelCorpus one = reversing_corpus(1, 1);
+  Corpus one = reversing_corpus(1, 1);
   const auto batches = make_batches(one, 4096, 5, 1, 0);
   BOOST_REQUIRE(batches.size() == 1u);
   BOOST_TEST(pairs_of(batches).size() == 1u);

@@ -17,8 +17,8 @@ namespace heed::test {
 inline constexpr std::int64_t source_size = 13, target_size = 17;
 
 /// `count` sentences of 2 to 7 tokens; the translation is the sentence backwards, one id higher.
-inline ParallelCorpus reversing_corpus(std::int64_t count, std::uint64_t seed) {
-  ParallelCorpus corpus;
+inline Corpus reversing_corpus(std::int64_t count, std::uint64_t seed) {
+  Corpus corpus;
   Random random(seed, 5);
   for (std::int64_t i = 0; i < count; ++i) {
     TokenIds source, target;
@@ -47,7 +47,7 @@ inline std::unique_ptr<Model<float>> small_transformer(std::uint64_t seed = 3, d
   config.max_length = 32;
   config.tied = "decoder";
   config.dropout = dropout;
-  auto model = std::make_unique<Transformer<float>>(config);
+  auto model = build<float>(config);
   model->parameters.initialize(seed);
   return model;
 }
@@ -77,7 +77,7 @@ template <class Change>
 Trainer::Outcome train_small(const std::string& output, Change&& change, bool resume = false,
                              TrainState* state = nullptr) {
   const std::atomic<bool> stop{false};
-  const ParallelCorpus training = reversing_corpus(30, 1), validation = reversing_corpus(7, 2);
+  const Corpus training = reversing_corpus(30, 1), validation = reversing_corpus(7, 2);
   auto model = small_transformer();
   TrainSetup setup = small_setup(output);
   change(setup);

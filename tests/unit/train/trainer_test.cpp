@@ -54,18 +54,18 @@ BOOST_AUTO_TEST_CASE(the_number_of_threads_changes_no_bit) {
 }
 
 BOOST_AUTO_TEST_CASE(the_mean_is_over_tokens_or_sentences) {
-  const ParallelCorpus corpus = reversing_corpus(9, 3);
+  const Corpus corpus = reversing_corpus(9, 3);
   const auto model = small_transformer();
   const Batch batch = make_batches(corpus, 1000, 2, 1, 0).at(0);
-  BOOST_REQUIRE(batch.target_tokens > 9);
+  BOOST_REQUIRE(batch.tokens > 9);
   auto norm = [&](const std::string& mean_over) {
     TrainConfig config;
     config.mean_over = mean_over;
-    Gradients gradients(*model, corpus, 2, 1, 1, config);
+    Gradients gradients(*model, Objective(*model), corpus, 2, 1, 1, config);
     gradients.compute(batch, 1);
     return gradients.norm();
   };
-  BOOST_TEST(norm("sentences") == norm("tokens") * static_cast<double>(batch.target_tokens) / 9,
+  BOOST_TEST(norm("sentences") == norm("tokens") * static_cast<double>(batch.tokens) / 9,
              boost::test_tools::tolerance(1e-5));
 }
 
@@ -101,7 +101,7 @@ BOOST_AUTO_TEST_CASE(a_stop_saves_and_the_run_goes_on_to_the_bit) {
   const TemporaryFolder folder;
   train_small(folder / "whole.h5", as_it_is);
 
-  const ParallelCorpus training = reversing_corpus(30, 1), validation = reversing_corpus(7, 2);
+  const Corpus training = reversing_corpus(30, 1), validation = reversing_corpus(7, 2);
   auto model = small_transformer();
   std::atomic<bool> stop{false};
   TrainSetup setup = small_setup(folder / "m.h5");
@@ -124,8 +124,8 @@ BOOST_AUTO_TEST_CASE(a_stop_saves_and_the_run_goes_on_to_the_bit) {
 BOOST_AUTO_TEST_CASE(stops_early_and_returns_to_the_best) {
   const TemporaryFolder folder;
   // The validation text contradicts the training text, so learning makes it worse after a while.
-  const ParallelCorpus training = reversing_corpus(30, 1);
-  ParallelCorpus validation = reversing_corpus(7, 2);
+  const Corpus training = reversing_corpus(30, 1);
+  Corpus validation = reversing_corpus(7, 2);
   for (TokenIds& sentence : validation.target) {
     for (std::size_t i = 0; i + 1 < sentence.size(); ++i) sentence[i] = 4;
   }
@@ -143,13 +143,13 @@ BOOST_AUTO_TEST_CASE(stops_early_and_returns_to_the_best) {
   BOOST_TEST(state.best.epoch == state.epoch - 3);
   double best = std::numeric_limits<double>::infinity();
   for (const MetricsRow& row : state.metrics) best = std::min(best, row.valid_loss);
-  Validator validator(*model, validation, 40, 1);
+  Validator validator(*model, Objective(*model), validation, 40, 1);
   BOOST_TEST(validator.run(stop)->loss == best, boost::test_tools::tolerance(1e-9));
 }
 
 BOOST_AUTO_TEST_CASE(averages_the_last_epochs) {
   const TemporaryFolder folder;
-  const ParallelCorpus training = reversing_corpus(30, 1), validation = reversing_corpus(7, 2);
+  const Corpus training = reversing_corpus(30, 1), validation = reversing_corpus(7, 2);
   auto model = small_transformer();
   Trainer trainer(*model, training, validation, small_setup(folder / "m.h5"));
   const std::atomic<bool> stop{false};
@@ -173,7 +173,7 @@ BOOST_AUTO_TEST_CASE(divergence_keeps_the_last_good_checkpoint) {
   train_small(folder / "m.h5", [](TrainSetup& s) { s.config.max_updates = 5; });
   const std::string good = bytes_of(folder / "m.h5.checkpoint");
 
-  const ParallelCorpus training = reversing_corpus(30, 1), validation = reversing_corpus(7, 2);
+  const Corpus training = reversing_corpus(30, 1), validation = reversing_corpus(7, 2);
   auto model = small_transformer();
   TrainSetup setup = small_setup(folder / "m.h5");
   setup.config.checkpoint_every = 1;
@@ -238,7 +238,7 @@ BOOST_AUTO_TEST_CASE(a_damaged_checkpoint_is_named_with_the_good_one) {
   BOOST_CHECK_EXCEPTION(train_small(model, as_it_is, true), Error,
                         [&](const Error& e) { return says(e, "--resume-previous continues from"); });
 
-  const ParallelCorpus training = reversing_corpus(30, 1), validation = reversing_corpus(7, 2);
+  const Corpus training = reversing_corpus(30, 1), validation = reversing_corpus(7, 2);
   auto parameters = small_transformer();
   const std::atomic<bool> stop{false};
   Trainer trainer(*parameters, training, validation, small_setup(model));
