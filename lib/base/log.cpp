@@ -13,7 +13,7 @@
 namespace heed::logging {
 namespace {
 
-constexpr const char* erase_line = "\r\x1b[K";
+constexpr const char* kEraseLine = "\r\x1b[K";
 
 Settings settings;
 std::mutex mutex;        // keeps lines of several threads whole
@@ -28,12 +28,12 @@ void put(const std::string& text) {
 void message(const std::string& text) {
   std::string line = settings.program + ": " + escaped(text, std::string::npos) + "\n";
   std::lock_guard lock(mutex);
-  put(shown_line.empty() ? line : erase_line + line + shown_line);
+  put(shown_line.empty() ? line : kEraseLine + line + shown_line);
 }
 
 void show(const std::string& line) {
   std::lock_guard lock(mutex);
-  put(erase_line + line);
+  put(kEraseLine + line);
   shown_line = line;
 }
 

@@ -51,7 +51,7 @@ bool FrameReader::Impl::open_as_file() {
   const auto size = static_cast<std::uint64_t>(info.st_size);
   if (size == 0) fail(name, ": empty: did the command that should write it fail?");
   std::vector<std::byte> head;
-  read_bytes(input.get(), superblock_bytes, head, name);
+  read_bytes(input.get(), kSuperblockBytes, head, name);
   const std::uint64_t length = image_length(head, name);
   if (size < length) fail(name, ": cut short: ", size, " of ", length, " bytes");
   if (size > length) {
@@ -65,7 +65,7 @@ bool FrameReader::Impl::open_as_file() {
 /// Reads the next frame into `image`; false at the end of input.
 bool FrameReader::Impl::read_image() {
   image.clear();
-  read_bytes(input.get(), superblock_bytes, image, name);
+  read_bytes(input.get(), kSuperblockBytes, image, name);
   if (image.empty()) return false;
   if (images > 0 && !looks_like_hdf5(image)) fail(name, ": frame ", images + 1, " is not HDF5 data");
   const std::uint64_t length = image_length(image, name);

@@ -101,7 +101,7 @@ class FileSink : public Sink {
 class RedirectedSink : public Sink {
  public:
   RedirectedSink(const WriteOptions& options, const std::string& name)
-      : name_(name), gathering_(std::in_place, own_path, options, name) {}
+      : name_(name), gathering_(std::in_place, kOwnPath, options, name) {}
   ~RedirectedSink() override {
     gathering_.reset();
     if (!is_finished_ && ftruncate(STDOUT_FILENO, 0) != 0) errno = 0;  // already on the way out of an error
@@ -119,11 +119,11 @@ class RedirectedSink : public Sink {
   static bool is_possible() {
     struct stat info;
     return fstat(STDOUT_FILENO, &info) == 0 && S_ISREG(info.st_mode) && info.st_size == 0 &&
-           (fcntl(STDOUT_FILENO, F_GETFL) & O_APPEND) == 0 && access(own_path, R_OK | W_OK) == 0;
+           (fcntl(STDOUT_FILENO, F_GETFL) & O_APPEND) == 0 && access(kOwnPath, R_OK | W_OK) == 0;
   }
 
  private:
-  static constexpr const char* own_path = "/dev/stdout";
+  static constexpr const char* kOwnPath = "/dev/stdout";
   std::string name_;
   std::optional<Gathering> gathering_;
   bool is_finished_ = false;

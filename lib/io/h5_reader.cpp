@@ -11,8 +11,8 @@
 namespace heed::io {
 namespace {
 
-constexpr int max_depth = 32;
-constexpr std::size_t max_objects = 65536;
+constexpr int kMaxDepth = 32;
+constexpr std::size_t kMaxObjects = 65536;
 
 /// Takes a string attribute out of the map; scalar or list of one.
 std::string take_text(Attributes& attributes, const std::string& name) {
@@ -201,11 +201,11 @@ void MapReader::read_root() {
 }
 
 void MapReader::walk(hid_t group, const std::string& path, int depth) {
-  if (depth > max_depth) fail(where(path), ": groups nested deeper than ", max_depth);
+  if (depth > kMaxDepth) fail(where(path), ": groups nested deeper than ", kMaxDepth);
   if (!path.empty()) read_group(group, path);
   for_each_object(group, path.empty() ? name_ + ":" : where(path),
                   [&](const std::string& name, H5I_type_t kind, Handle object) {
-                    if (++objects_ > max_objects) fail(name_, ": more than ", max_objects, " objects");
+                    if (++objects_ > kMaxObjects) fail(name_, ": more than ", kMaxObjects, " objects");
                     const std::string inner = path.empty() ? name : path + "/" + name;
                     if (kind == H5I_GROUP) walk(object, inner, depth + 1);
                     if (kind == H5I_DATASET) add_dataset(inner, path, std::move(object));
@@ -290,7 +290,7 @@ std::vector<std::string> MapReader::dims_from_scales(const Entry& entry) const {
 void MapReader::finish_catalogue() {
   const Entry* first = nullptr;
   for (Entry& entry : entries_) {
-    auto it = std::find(entry.dims.begin(), entry.dims.end(), sentence_dim);
+    auto it = std::find(entry.dims.begin(), entry.dims.end(), kSentenceDim);
     if (it == entry.dims.end()) continue;
     entry.sentence_axis = it - entry.dims.begin();
     const std::int64_t count = entry.dataset.shape[static_cast<std::size_t>(entry.sentence_axis)];
@@ -378,7 +378,7 @@ void MapReader::read_lengths(std::int64_t start, std::int64_t count) {
   longest_.clear();
   for (const Entry& entry : entries_) {
     if (entry.sentence_axis < 0 || !is_integer(entry.dataset.dtype)) continue;
-    for (auto [dim, name] : length_of_dim) {
+    for (auto [dim, name] : kLengthOfDim) {
       const std::string trimmed_dim = parent_of(entry.path) + "/" + std::string(dim);
       if (leaf_of(entry.path) != name || untrimmed_.contains(trimmed_dim)) continue;
       Window window = whole_window(entry);

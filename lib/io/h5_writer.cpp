@@ -14,8 +14,8 @@
 namespace heed::io {
 namespace {
 
-constexpr std::int64_t chunk_bytes = std::int64_t{1} << 20;  // HDF5's chunk cache holds one of these
-constexpr std::int64_t padded_chunk = 16;  // positions per chunk: short sentences waste little
+constexpr std::int64_t kChunkBytes = std::int64_t{1} << 20;  // HDF5's chunk cache holds one of these
+constexpr std::int64_t kPaddedChunk = 16;  // positions per chunk: short sentences waste little
 
 std::vector<hsize_t> sizes_of(const Shape& shape) {
   return {shape.begin(), shape.end()};
@@ -27,7 +27,7 @@ std::ptrdiff_t axis_of(const std::vector<std::string>& dims, std::string_view di
 }
 
 bool has_sentences(const std::vector<std::string>& dims) {
-  return axis_of(dims, sentence_dim) >= 0;
+  return axis_of(dims, kSentenceDim) >= 0;
 }
 
 Handle file_type(DType dtype) {
@@ -118,7 +118,7 @@ std::int64_t count_sentences(const TensorMap& map, const std::string& name) {
   const std::string* first = nullptr;
   std::int64_t count = 0;
   for (const auto& [path, tensor] : map.tensors()) {
-    const auto axis = axis_of(tensor.dims(), sentence_dim);
+    const auto axis = axis_of(tensor.dims(), kSentenceDim);
     if (axis < 0) continue;
     const std::int64_t here = tensor.shape()[static_cast<std::size_t>(axis)];
     if (first && here != count) {
@@ -167,7 +167,7 @@ std::int64_t even_part(std::int64_t size, std::int64_t most) {
 /// Halves the outermost sizes until a chunk fits the cache.
 void shrink_to_cache(Shape& chunk, std::size_t bytes) {
   for (std::int64_t& size : chunk) {
-    while (size > 1 && element_count(chunk) > chunk_bytes / static_cast<std::int64_t>(bytes))
+    while (size > 1 && element_count(chunk) > kChunkBytes / static_cast<std::int64_t>(bytes))
       size = (size + 1) / 2;
   }
 }
@@ -208,7 +208,7 @@ void MapWriter::lay_out(const TensorMap& map) {
 void MapWriter::write_root(const TensorMap& map) {
   Attributes root = map.attributes;
   root["format"] = "heed";
-  root["format_version"] = format_version;
+  root["format_version"] = kFormatVersion;
   root["creator"] = concat("heed ", version());
   root["NX_class"] = "NXroot";
   root.erase("stream_end");
@@ -308,7 +308,7 @@ Handle MapWriter::space_for(const Shape& shape, const std::vector<std::string>& 
   const std::vector<hsize_t> size = sizes_of(shape);
   std::vector<hsize_t> most = size;
   for (std::size_t i = 0; i < dims.size() && storage_ == Storage::file && has_sentences(dims); ++i) {
-    if (dims[i] == sentence_dim || is_padded_dim(dims[i])) most[i] = H5S_UNLIMITED;
+    if (dims[i] == kSentenceDim || is_padded_dim(dims[i])) most[i] = H5S_UNLIMITED;
   }
   return own(H5Screate_simple(static_cast<int>(size.size()), size.data(), most.data()), H5Sclose, name_,
              ": cannot make a dataset of shape ", to_string(shape));
@@ -322,7 +322,7 @@ Handle MapWriter::creation_list(const Shape& shape, const std::vector<std::strin
   if (storage_ == Storage::image || shape.empty() || (is_empty && !can_grow)) return plist;
   Shape chunk = shape;
   for (std::size_t i = 0; i < chunk.size(); ++i) {
-    if (can_grow && is_padded_dim(dims[i])) chunk[i] = even_part(chunk[i], padded_chunk);
+    if (can_grow && is_padded_dim(dims[i])) chunk[i] = even_part(chunk[i], kPaddedChunk);
     // One layer and one head per chunk: pictures show one at a time.
     if (!dims.empty() && (dims[i] == "layer" || dims[i] == "head")) chunk[i] = 1;
     chunk[i] = std::max<std::int64_t>(chunk[i], 1);
@@ -366,7 +366,7 @@ void MapWriter::create_scale(const std::string& group_path, const std::string& d
     fail(where(path), ": a tensor has the name of a dimension of its group");
   }
   // A scale grows whenever a tensor of the group can.
-  const std::vector<std::string> dims{dim == sentence_dim || is_padded_dim(dim) ? std::string(sentence_dim)
+  const std::vector<std::string> dims{dim == kSentenceDim || is_padded_dim(dim) ? std::string(kSentenceDim)
                                                                                 : dim};
   dimension.scale = own(H5Dcreate2(group(group_path), dim.c_str(), H5T_STD_I32LE, space_for(shape, dims),
                                    H5P_DEFAULT, creation_list(shape, dims, DType::i32), H5P_DEFAULT),
@@ -428,7 +428,7 @@ void MapWriter::grow(const std::string& path, Dataset& dataset, const Tensor& te
   }
   Shape wanted = dataset.extent;
   for (std::size_t i = 0; i < dims.size(); ++i) {
-    if (dims[i] == sentence_dim)
+    if (dims[i] == kSentenceDim)
       wanted[i] = sentences_ + shape[i];
     else if (is_padded_dim(dims[i]))
       wanted[i] = std::max(wanted[i], shape[i]);
@@ -463,7 +463,7 @@ void MapWriter::write_values(const std::string& path, const Dataset& dataset, co
   if (!tensor.shape().empty()) {
     const std::vector<hsize_t> count = sizes_of(tensor.shape());
     std::vector<hsize_t> start(count.size(), 0);
-    const auto axis = axis_of(dataset.dims, sentence_dim);
+    const auto axis = axis_of(dataset.dims, kSentenceDim);
     if (axis >= 0) start[static_cast<std::size_t>(axis)] = static_cast<hsize_t>(at);
     require(H5Sselect_hyperslab(in_file, H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr),
             where(path));

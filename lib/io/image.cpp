@@ -10,7 +10,7 @@
 namespace heed::io {
 namespace {
 
-constexpr std::size_t increment = std::size_t{1} << 18;  // by which an image in memory grows
+constexpr std::size_t kIncrement = std::size_t{1} << 18;  // by which an image in memory grows
 
 Handle access_list(const std::string& name) {
   start_hdf5();
@@ -45,7 +45,7 @@ std::vector<std::byte> bytes_of(hid_t file, const std::string& name) {
 
 /// What the reader relies on to split a stream.
 void check_image(std::span<const std::byte> image, const std::string& name) {
-  if (image.size() <= superblock_bytes || image[8] != std::byte{0} ||
+  if (image.size() <= kSuperblockBytes || image[8] != std::byte{0} ||
       image_length(image, name) != image.size()) {
     fail(name, ": HDF5 made an image whose length is not in its header: cannot be sent through a pipe");
   }
@@ -60,7 +60,7 @@ Handle create_hdf5(const std::string& path, const std::string& name) {
 std::vector<std::byte> to_image(const TensorMap& map, const WriteOptions& options, bool is_last,
                                 const std::string& name) {
   Handle access = access_list(name);
-  require(H5Pset_fapl_core(access, increment, false), name);
+  require(H5Pset_fapl_core(access, kIncrement, false), name);
   Handle file = create(unique_name(), access, name);
   {
     MapWriter writer(file, Storage::image, options, name);

@@ -8,7 +8,7 @@
 
 namespace heed::io {
 
-inline constexpr std::string_view sentence_dim = "sentence";
+inline constexpr std::string_view kSentenceDim = "sentence";
 
 /// Padded dimensions that may differ from batch to batch.
 inline bool is_padded_dim(std::string_view dim) {
@@ -16,7 +16,7 @@ inline bool is_padded_dim(std::string_view dim) {
 }
 
 /// Which tensor of the same group says how much of a padded dimension is in use.
-inline constexpr std::array<std::pair<std::string_view, std::string_view>, 3> length_of_dim{
+inline constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kLengthOfDim{
     {{"position", "length"}, {"query", "query_length"}, {"key", "key_length"}}};
 
 inline std::string parent_of(const std::string& path) {

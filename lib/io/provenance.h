@@ -12,15 +12,16 @@
 
 namespace heed::io {
 
-inline constexpr std::int64_t format_version = 1;
-inline constexpr const char* model_digest = "model_digest";
-inline constexpr const char* vocabulary_digest = "vocabulary_digest";
+inline constexpr std::int64_t kFormatVersion = 1;
+inline constexpr const char* kModelDigest = "model_digest";
+inline constexpr const char* kVocabularyDigest = "vocabulary_digest";
+inline constexpr const char* model_digest = kModelDigest;  // for models and train, until they say the above
 
 /// Appends `command` as the newest line of `history`; an empty command appends nothing.
 void add_history(Attributes& root, const std::string& command);
 
 /// Throws Error when `frame` (read from `source`) says that it was made with another model or vocabulary:
-/// `which` is model_digest or vocabulary_digest, `wanted` the digest of the one now in use (named `owner`).
+/// `which` is kModelDigest or kVocabularyDigest, `wanted` the digest of the one now in use (named `owner`).
 /// Tensors that say nothing (made by other programs) pass.
 void expect_digest(const TensorMap& frame, const std::string& source, const char* which,
                    const std::string& wanted, const std::string& owner);

@@ -10,10 +10,10 @@
 
 namespace heed::io {
 
-inline constexpr std::size_t superblock_bytes =
+inline constexpr std::size_t kSuperblockBytes =
     52;  ///< enough to find the length in every superblock version
 
-/// Length in bytes of the HDF5 image that starts with `head` (at least superblock_bytes of it).
+/// Length in bytes of the HDF5 image that starts with `head` (at least kSuperblockBytes of it).
 /// Throws Error naming `name` when it is no HDF5 or of an unknown layout; says what it looks like instead.
 std::uint64_t image_length(std::span<const std::byte> head, const std::string& name);
 

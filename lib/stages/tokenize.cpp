@@ -54,7 +54,7 @@ class LineWriter {
 
   void line(std::string_view text) {
     (block_ += text) += '\n';
-    if (block_.size() >= block_bytes) flush();
+    if (block_.size() >= kBlockBytes) flush();
   }
   void flush() {
     out_.write(block_);
@@ -66,7 +66,7 @@ class LineWriter {
   }
 
  private:
-  static constexpr std::size_t block_bytes = 1 << 16;
+  static constexpr std::size_t kBlockBytes = 1 << 16;
   io::TextWriter out_;
   std::string block_;
 };
@@ -168,7 +168,7 @@ void TokenizeCommand::make_vocabulary() const {
     fail<UsageError>("--train and --import-vocab exclude each other");
   Tokenizer made = corpora.empty() ? imported() : learned();
   TensorMap map = made.to_map();
-  map.attributes[io::vocabulary_digest] = made.digest();
+  map.attributes[io::kVocabularyDigest] = made.digest();
   io::write_map(output, map, write);
 }
 
@@ -256,7 +256,7 @@ void TokenizeCommand::read_tokens() const {
       [&](TensorMap& frame, const std::string& name) {
         if (!pieces_of) pieces_of = tokenizer(side.empty() ? side_of(frame) : side);
         if (frame.contains("hypotheses/ids")) return;
-        io::expect_digest(frame, name, io::vocabulary_digest, pieces_of->digest(),
+        io::expect_digest(frame, name, io::kVocabularyDigest, pieces_of->digest(),
                           vocabulary.empty() ? model : vocabulary);
       },
       [&](TensorMap& frame) {

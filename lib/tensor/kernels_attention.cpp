@@ -32,7 +32,7 @@ class Scratch {
     used_ += (rows * stride + kLine - 1) / kLine * kLine;
     return view;
   }
-  static Index padded(Index cols) { return (cols + lanes<T> - 1) / lanes<T> * lanes<T>; }
+  static Index padded(Index cols) { return (cols + kLanes<T> - 1) / kLanes<T> * kLanes<T>; }
 
  private:
   static constexpr Index kLine = 64 / sizeof(T);
@@ -149,11 +149,11 @@ HWY_INLINE void hide_keys(const AttentionHead<T>& head, Index i, Matrix<T> score
   const Index m = head.k.rows, visible = visible_keys(head, i);
   if (head.mask)
     for (Index j = 0; j < visible; ++j)
-      if (!head.mask[i * m + j]) row[j] = minus_infinity<T>;
+      if (!head.mask[i * m + j]) row[j] = kMinusInfinity<T>;
   // Whole vectors, because softmax loads whole vectors next and would wait for narrower stores.
-  for (Index j = visible / lanes<T> * lanes<T>; j < scores.row_stride; j += lanes<T>) {
+  for (Index j = visible / kLanes<T> * kLanes<T>; j < scores.row_stride; j += kLanes<T>) {
     const auto seen = hn::FirstN(Tag<T>(), static_cast<std::size_t>(std::max<Index>(visible - j, 0)));
-    hn::StoreU(hn::IfThenElse(seen, hn::LoadU(Tag<T>(), row + j), set(minus_infinity<T>)), Tag<T>(), row + j);
+    hn::StoreU(hn::IfThenElse(seen, hn::LoadU(Tag<T>(), row + j), set(kMinusInfinity<T>)), Tag<T>(), row + j);
   }
 }
 
@@ -271,15 +271,15 @@ HWY_INLINE void weighted_sum(const T* w, std::span<const T* const> rows, Index d
   const Index m = rows.size();
   const Whole<T> all;
   Index c = 0;
-  for (; c + 2 * lanes<T> <= d; c += 2 * lanes<T>) {
+  for (; c + 2 * kLanes<T> <= d; c += 2 * kLanes<T>) {
     Vec<T> sum0 = set(T{0}), sum1 = sum0;
     for (Index j = 0; j < m; ++j) {
       const Vec<T> weight = set(w[j]);
       sum0 = hn::MulAdd(weight, all.load(rows[j] + c), sum0);
-      sum1 = hn::MulAdd(weight, all.load(rows[j] + c + lanes<T>), sum1);
+      sum1 = hn::MulAdd(weight, all.load(rows[j] + c + kLanes<T>), sum1);
     }
     all.store(sum0, context + c);
-    all.store(sum1, context + c + lanes<T>);
+    all.store(sum1, context + c + kLanes<T>);
   }
   for_vectors<T>(d - c, [&](Index rest, auto part) HWY_ATTR {
     Vec<T> sum = set(T{0});

@@ -39,7 +39,7 @@ HWY_INLINE void product_tile(const SmallProduct<T>& p, Index i, Index j, const P
   for (Index l = 0; l < p.a.cols; ++l) {
     Vec<T> b_row[columns];
     if constexpr (columns == 2) b_row[0] = all.load(b);
-    b_row[columns - 1] = last.load(b + (columns - 1) * lanes<T>);
+    b_row[columns - 1] = last.load(b + (columns - 1) * kLanes<T>);
 #pragma GCC unroll 16
     for (int r = 0; r < rows; ++r) {
       const Vec<T> factor = set(a[r * p.a.row_stride]);
@@ -55,7 +55,7 @@ HWY_INLINE void product_tile(const SmallProduct<T>& p, Index i, Index j, const P
     T* c = p.c.row(i + r) + j;
     if constexpr (columns == 2)
       all.store(p.accumulate ? hn::MulAdd(alpha, sum[r][0], all.load(c)) : alpha * sum[r][0], c);
-    c += (columns - 1) * lanes<T>;
+    c += (columns - 1) * kLanes<T>;
     Vec<T> value = alpha * sum[r][columns - 1];
     if (p.accumulate) value = value + last.load(c);
     last.store(value, c);
@@ -93,7 +93,7 @@ HWY_NOINLINE void product_panel(const SmallProduct<T>& p, Index j, const Part& l
 
 template <class T>
 HWY_INLINE void multiply_small(const SmallProduct<T>& p) {
-  constexpr Index width = lanes<T>;
+  constexpr Index width = kLanes<T>;
   Index j = 0;
   for (; j + 2 * width <= p.c.cols; j += 2 * width) product_panel<2>(p, j, Whole<T>());
   const Index rest = p.c.cols - j;

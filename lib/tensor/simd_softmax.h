@@ -18,7 +18,7 @@ namespace heed::HWY_NAMESPACE {
 template <class T>
 HWY_INLINE T softmax_shift(const T* x, Index n) {
   const T max = max_of_row<T>(x, n);
-  return max == minus_infinity<T> ? T{0} : max;
+  return max == kMinusInfinity<T> ? T{0} : max;
 }
 
 /// x = exp(x - shift); returns what to multiply with so that the sum becomes 1, or 0 when all are 0. NaN

@@ -15,7 +15,7 @@
 
 namespace heed::text {
 
-inline constexpr int bleu_order = 4;
+inline constexpr int kBleuOrder = 4;
 
 struct BleuOptions {
   std::string tokenize = "13a";
@@ -39,7 +39,7 @@ struct BleuOptions {
 
 struct BleuScore {
   double score = 0;  ///< 0 to 100
-  std::array<double, bleu_order> precisions{};
+  std::array<double, kBleuOrder> precisions{};
   double brevity_penalty = 1;
   std::int64_t hypothesis_length = 0, reference_length = 0;
   std::string signature;  ///< "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:..."
@@ -60,7 +60,7 @@ class Bleu {
   std::string prepare(const std::string& sentence) const;
 
   BleuOptions options_;
-  std::array<std::int64_t, bleu_order> correct_{}, total_{};
+  std::array<std::int64_t, kBleuOrder> correct_{}, total_{};
   std::int64_t hypothesis_length_ = 0, reference_length_ = 0;
   std::size_t references_ = 0;
 };

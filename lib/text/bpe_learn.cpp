@@ -23,7 +23,7 @@ struct PairHash {
 };
 
 using PairCount = std::pair<Pair, std::int64_t>;
-constexpr PairCount no_pair{{-1, -1}, std::numeric_limits<std::int64_t>::min()};
+constexpr PairCount kNoPair{{-1, -1}, std::numeric_limits<std::int64_t>::min()};
 using PairCounts = std::unordered_map<Pair, std::int64_t, PairHash>;
 
 struct Word {
@@ -93,7 +93,7 @@ bool Learner::less(const Pair& a, const Pair& b) const {
 }
 
 PairCount Learner::most_frequent() const {
-  PairCount best = no_pair;
+  PairCount best = kNoPair;
   for (const auto& [pair, count] : active_) {
     if (count > best.second || (count == best.second && less(best.first, pair))) best = {pair, count};
   }

@@ -45,8 +45,8 @@ void Perplexity::add(std::string_view line, const std::string& where) {
       ++ends_;
       continue;
     }
-    has_spaces_ |= piece.starts_with(space_symbol);
-    words_by_space_ += before.empty() || piece.starts_with(space_symbol);
+    has_spaces_ |= piece.starts_with(kSpaceSymbol);
+    words_by_space_ += before.empty() || piece.starts_with(kSpaceSymbol);
     words_by_joiner_ += before.empty() || !before.ends_with("@@");
     before = piece;
   }

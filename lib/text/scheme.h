@@ -70,6 +70,6 @@ std::string unescape_special(std::string_view piece, const Vocabulary& vocabular
 /// `text` with every `from` replaced by `to`.
 std::string replace_all(std::string_view text, std::string_view from, std::string_view to);
 
-inline constexpr std::string_view space_symbol = "\xE2\x96\x81";  // U+2581
+inline constexpr std::string_view kSpaceSymbol = "\xE2\x96\x81";  // U+2581
 
 }  // namespace heed::text

@@ -13,27 +13,27 @@ namespace heed::text {
 namespace {
 
 // SentencePiece writes a space as U+2581. The character itself is hidden from it behind a private one.
-constexpr std::string_view escape = "\xF3\xB2\x96\x81";  // U+F2581
-const std::string escaped_escape = std::string(escape) + std::string(escape);
-const std::string escaped_space_symbol = std::string(escape) + "_";
+constexpr std::string_view kEscape = "\xF3\xB2\x96\x81";  // U+F2581
+const std::string kEscapedEscape = std::string(kEscape) + std::string(kEscape);
+const std::string kEscapedSpaceSymbol = std::string(kEscape) + "_";
 
 std::string hide_space_symbol(const std::string& line) {
-  return replace_all(replace_all(line, escape, escaped_escape), space_symbol, escaped_space_symbol);
+  return replace_all(replace_all(line, kEscape, kEscapedEscape), kSpaceSymbol, kEscapedSpaceSymbol);
 }
 
 std::string restore_space_symbol(std::string_view text) {
   std::string out;
   for (;;) {
-    std::size_t at = text.find(escape);
+    std::size_t at = text.find(kEscape);
     out += text.substr(0, at);
     if (at == std::string_view::npos) return out;
-    text.remove_prefix(at + escape.size());
+    text.remove_prefix(at + kEscape.size());
     if (text.starts_with('_')) {
-      out += space_symbol;
+      out += kSpaceSymbol;
       text.remove_prefix(1);
     } else {
-      out += escape;
-      if (text.starts_with(escape)) text.remove_prefix(escape.size());
+      out += kEscape;
+      if (text.starts_with(kEscape)) text.remove_prefix(kEscape.size());
     }
   }
 }
@@ -89,7 +89,7 @@ class SentencePieceScheme : public Scheme {
     const std::int32_t mask = vocabulary().special().mask;
     std::vector<std::int32_t> kept;
     for (std::int32_t id : ids) {
-      if (id == mask && id >= 0 && !kept.empty() && vocabulary().piece(kept.back()) == space_symbol)
+      if (id == mask && id >= 0 && !kept.empty() && vocabulary().piece(kept.back()) == kSpaceSymbol)
         kept.pop_back();
       kept.push_back(id);
     }
@@ -100,16 +100,16 @@ class SentencePieceScheme : public Scheme {
     std::string text;
     for (std::int32_t id : ids) {
       const std::string& piece = vocabulary().piece(id);
-      if (piece == vocabulary().mask()) text += space_symbol;
+      if (piece == vocabulary().mask()) text += kSpaceSymbol;
       text += processor_->IsByte(id) ? std::string(1, byte_of(piece)) : piece;
     }
-    if (text.starts_with(space_symbol)) text.erase(0, space_symbol.size());
-    text = restore_space_symbol(replace_all(text, space_symbol, " "));
+    if (text.starts_with(kSpaceSymbol)) text.erase(0, kSpaceSymbol.size());
+    text = restore_space_symbol(replace_all(text, kSpaceSymbol, " "));
     return replace_invalid_utf8(text);  // a model may produce bytes that do not belong together
   }
 
   bool begins_word(const std::string&, const std::string& piece) const override {
-    return piece.starts_with(space_symbol) || piece == vocabulary().mask();
+    return piece.starts_with(kSpaceSymbol) || piece == vocabulary().mask();
   }
 
   std::string_view sentencepiece() const override { return model_; }
