@@ -16,8 +16,8 @@ namespace {
 constexpr const char* kEraseLine = "\r\x1b[K";
 
 Settings settings;
-std::mutex mutex;        // keeps lines of several threads whole
-std::string shown_line;  // the progress line now on the terminal, redrawn below each message
+std::mutex mutex;        // serialises the messages of several threads
+std::string shown_line;  // the current progress line, redrawn below each message
 
 // A closed or full stderr must change neither data nor exit status, so failures to write are ignored.
 void put(const std::string& text) {

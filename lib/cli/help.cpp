@@ -29,8 +29,8 @@ std::string wrapped(const std::string& text, std::size_t indent) {
   return out;
 }
 
-/// Each line of `text` on lines of its own; a line that begins with spaces keeps them, and its rest hangs two
-/// further.
+/// Wraps each line of `text` separately; a line that begins with spaces keeps them, with continuation lines
+/// indented by two more.
 std::string wrapped_lines(const std::string& text) {
   std::istringstream lines(text);
   std::string out;

@@ -95,7 +95,7 @@ bool FrameReader::Impl::next_image() {
   }
   map.emplace(open_hdf5(image, name), image.size(), options, name);
   ++images;
-  // A single file of other hands is a stream of its own.
+  // A file of another program is a complete stream.
   at_end = map->is_last_of_stream() || !map->is_heed();
   if (at_end) expect_end_of_input();
   return true;
@@ -119,7 +119,7 @@ bool FrameReader::next(TensorMap& frame) {
 }
 
 TensorMap FrameReader::whole() {
-  if (!impl_->map && !impl_->next_image()) fail(impl_->name, ": nothing left to read");
+  if (!impl_->map && !impl_->next_image()) fail(impl_->name, ": no further frame to read");
   TensorMap map = impl_->map->whole();
   while (!impl_->is_file && impl_->next_image()) {
     TensorMap more;

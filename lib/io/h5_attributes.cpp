@@ -14,7 +14,8 @@ constexpr hsize_t kMaxAttributes = 1024;
 constexpr std::size_t kMaxFixedString = 65536;
 
 void check_text(const std::string& text, const std::string& where) {
-  if (text.find('\0') != std::string::npos) fail(where, ": holds a NUL byte, which HDF5 strings cannot");
+  if (text.find('\0') != std::string::npos)
+    fail(where, ": contains a NUL byte, which HDF5 strings cannot hold");
 }
 
 void write_text(hid_t attribute, const std::vector<const char*>& text, const std::string& where) {
@@ -103,8 +104,8 @@ void read_text(const Opened& a, Attributes& into, const std::string& name) {
   }
 }
 
-/// Arrays of numbers and other classes (references, enumerations) have no place in Attributes and are
-/// skipped.
+/// Arrays of numbers and other classes (references, enumerations) have no place in Attributes
+/// and are skipped.
 void read_number(const Opened& a, Attributes& into, const std::string& name) {
   if (a.count != 1 || H5Tget_size(a.type) > 8) return;
   const H5T_class_t kind = H5Tget_class(a.type);

@@ -14,7 +14,7 @@ namespace {
 constexpr int kMaxRank = 8;
 constexpr std::size_t kMaxName = 1024;
 constexpr std::uint64_t kDeflateRatio = 1032;
-constexpr std::uint64_t kSmallChange = std::uint64_t{16} << 20;  // bytes any file may ask for
+constexpr std::uint64_t kSmallChange = std::uint64_t{16} << 20;  // bytes that any file may claim
 constexpr std::size_t kMaxFixedString = 1 << 20;
 
 std::int64_t machine_memory() {
@@ -174,7 +174,7 @@ void set_type(CheckedDataset& dataset, const std::string& where) {
   dataset.item_bytes = bytes[static_cast<int>(dataset.dtype)];
 }
 
-/// HDF5 unpacks whole chunks, so one chunk must be affordable, not only the part that is wanted.
+/// HDF5 decompresses whole chunks, so a whole chunk must fit the budget, not only the selected part.
 void check_chunk(hid_t plist, const CheckedDataset& dataset, const std::string& where,
                  const ByteBudget& budget) {
   if (H5Pget_layout(plist) != H5D_CHUNKED) return;

@@ -95,14 +95,14 @@ std::vector<const char*> c_strings(const Tensor& tensor, const std::string& wher
   text.reserve(static_cast<std::size_t>(tensor.size()));
   for (const std::string& s : tensor.values<std::string>()) {
     if (s.find('\0') != std::string::npos) {
-      fail(where, ": string ", text.size(), " holds a NUL byte, which HDF5 strings cannot");
+      fail(where, ": string ", text.size(), " contains a NUL byte, which HDF5 strings cannot hold");
     }
     text.push_back(s.c_str());
   }
   return text;
 }
 
-/// Fingerprint of all values, to notice when a tensor that should stay the same changes.
+/// Digest of all values, to detect changes of a tensor that must stay equal.
 std::string digest_of(const Tensor& tensor) {
   if (tensor.dtype() != DType::string) {
     const std::size_t bytes = static_cast<std::size_t>(tensor.size()) * item_bytes(tensor.dtype());
@@ -136,15 +136,15 @@ void check_path(const std::string& path, const std::string& name) {
     const std::size_t end = std::min(path.find('/', start), path.size());
     const std::string part = path.substr(start, end - start);
     if (part.empty() || part == "." || part == ".." || part.find('\0') != std::string::npos) {
-      fail(name, ": \"", escaped(path), "\" is no name for a tensor or group");
+      fail(name, ": \"", escaped(path), "\" is not a valid name of a tensor or group");
     }
     if (end == path.size()) return;
     start = end + 1;
   }
 }
 
-/// The strings beside the signal that lie along its dimensions, for the attribute by which xarray takes them
-/// as coordinates: "query_token key_token".
+/// The string tensors of the signal's group whose dimensions are among the signal's, for the attribute
+/// `coordinates` of xarray: "query_token key_token".
 std::string coordinates_of(const TensorMap& map, const std::string& group, const Tensor& signal) {
   std::string names;
   for (const auto& [path, tensor] : map.tensors()) {
@@ -269,7 +269,7 @@ void MapWriter::write_group(const TensorMap& map, const std::string& path, const
           ": cannot write the title");
 }
 
-/// Collects the named dimensions of each group and sees to it that its tensors agree on them.
+/// Collects the named dimensions of each group and checks that its tensors agree on their sizes.
 void MapWriter::note_dimensions(const std::string& path, const Tensor& tensor) {
   check_path(path, name_);
   const auto& dims = tensor.dims();
@@ -279,7 +279,7 @@ void MapWriter::note_dimensions(const std::string& path, const Tensor& tensor) {
       fail(where(path), ": two dimensions are named ", escaped(dims[i]), ": viewers need distinct names");
     }
     if (dims[i].find('/') != std::string::npos)
-      fail(where(path), ": \"", escaped(dims[i]), "\" is no dimension name");
+      fail(where(path), ": \"", escaped(dims[i]), "\" is not a valid name of a dimension");
     if (is_model_path(path)) continue;
     auto [it, is_new] = dimensions_[parent_of(path)].try_emplace(dims[i]);
     if (is_new) it->second.size = tensor.shape()[i];
@@ -362,7 +362,7 @@ void MapWriter::create_scale(const std::string& group_path, const std::string& d
   const std::string path = group_path.empty() ? dim : group_path + "/" + dim;
   const Shape shape{dimension.size};
   if (auto it = datasets_.find(path); it != datasets_.end()) {
-    if (it->second.dims == std::vector{dim}) return;  // says itself what lies along the dimension
+    if (it->second.dims == std::vector{dim}) return;  // the tensor itself labels the dimension
     fail(where(path), ": a tensor has the name of a dimension of its group");
   }
   // A scale grows whenever a tensor of the group can.
@@ -399,7 +399,7 @@ void MapWriter::write_labels(const Dataset& dataset, const std::string& path) {
 // ---- the following maps ----
 
 void MapWriter::extend(const TensorMap& map) {
-  if (storage_ == Storage::image) fail(name_, ": an image takes one tensor map");
+  if (storage_ == Storage::image) fail(name_, ": an image holds one tensor map only");
   if (map.tensors().size() != datasets_.size()) {
     fail(name_, ": a frame has ", map.tensors().size(), " tensors, the first had ", datasets_.size());
   }

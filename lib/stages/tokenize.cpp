@@ -47,7 +47,7 @@ class Corpus {
   std::int64_t lines_ = 0;
 };
 
-/// Lines of text, handed on in blocks.
+/// Lines of text, written in blocks.
 class LineWriter {
  public:
   explicit LineWriter(const std::string& path) : out_(path) {}
@@ -75,8 +75,8 @@ text::BpeCodes read_codes(const std::string& path) {
   return text::BpeCodes::parse(text::read_lines(path), escaped(path));
 }
 
-/// The entries of several word lists in the order in which they first appear; the counts of equal ones add
-/// up.
+/// The entries of one word list in its order; of several, with the counts of equal ones added, the
+/// most frequent first.
 std::vector<text::CountedPiece> read_word_lists(const std::vector<std::string>& paths) {
   std::vector<text::CountedPiece> all;
   std::unordered_map<std::string, std::size_t> place;
@@ -98,7 +98,7 @@ std::vector<text::CountedPiece> read_word_lists(const std::vector<std::string>& 
   return all;
 }
 
-/// Lines into sentences of allowed length, with the counts that are worth a message.
+/// Lines to sentences of limited length, with counts for messages.
 class Encoder {
  public:
   Encoder(const Tokenizer& tokenizer, const TokenizeCommand& command)
@@ -140,7 +140,7 @@ void refuse_empty(const LineReader& reader) {
   if (reader.line_number() == 0) fail(reader.name(), ": no lines: did the previous command fail?");
 }
 
-/// Whose ids the frame holds: hypotheses are always of the target side.
+/// The side of the frame's ids; that of hypotheses is always the target.
 std::string side_of(const TensorMap& frame) {
   if (frame.contains("hypotheses/ids")) return "target";
   auto group = frame.groups.find("tokens");
@@ -196,7 +196,7 @@ Tokenizer TokenizeCommand::tokenizer(const std::string& for_side) const {
   const std::string& path = vocabulary.empty() ? model : vocabulary;
   if (!codes.empty() && vocabulary.empty()) return Tokenizer::from_codes(read_codes(codes));
   if (!codes.empty()) fail<UsageError>("--vocab already has its merges: leave out --bpe-codes");
-  if (path.empty()) fail<UsageError>("which vocabulary? wanted --vocab FILE, -m MODEL or HEED_MODEL");
+  if (path.empty()) fail<UsageError>("no vocabulary: give --vocab FILE, -m MODEL or set HEED_MODEL");
   const io::ReadOptions only{
       .only = {"vocabulary", "model/vocabulary", "model/source_vocabulary", "model/target_vocabulary"}};
   try {

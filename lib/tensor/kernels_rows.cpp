@@ -11,7 +11,7 @@ namespace heed::HWY_NAMESPACE {
 
 template <class T>
 void sum_rows(Matrix<const T> x, std::span<T> accumulated) {
-  // Panels of four vectors stay in registers while the rows go by.
+  // Panels of four vectors stay in registers during the loop over rows.
   constexpr Index panel = 4 * kLanes<T>;
   const Whole<T> all;
   Index j = 0;

@@ -1,4 +1,4 @@
-// Softmax over the rows of a matrix, and what classifiers and beam search make of it.
+// Softmax over the rows of a matrix, with the cross-entropy loss and top-k that build on it.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tensor/kernels_softmax.cpp"
 #include "tensor/simd_dispatch.h"
@@ -15,8 +15,8 @@ HWY_BEFORE_NAMESPACE();
 namespace heed::HWY_NAMESPACE {
 namespace {
 
-/// Logits are taken in blocks that fit the L1 cache, so that a row of a large vocabulary is read from memory
-/// once.
+/// Logits are processed in blocks that fit the L1 cache, so that a row of a large vocabulary is read
+/// from memory once.
 inline constexpr Index kBlock = 1024;
 
 /// The sum of exp(x - max) over a row, with max and where it is first reached.
@@ -159,7 +159,7 @@ class TopK {
   Index k_, size_ = 0;
 };
 
-/// After the first k columns, whole runs of columns are passed over when none beats the worst of the best.
+/// After the first k columns, runs of columns are skipped when none exceeds the k-th best.
 template <class T>
 HWY_INLINE void find_top_k(const T* x, Index n, TopK<T>& best, Index k) {
   constexpr Index run = 4 * kLanes<T>;

@@ -31,14 +31,14 @@ double Random::uniform() {
 }
 
 double Random::normal() {
-  // Box, Muller 1958. The second number of each pair is dropped: that keeps the generator free of further
-  // state.
+  // Box, Muller 1958. The second number of each pair is discarded, so that the generator needs no more state.
   const double radius = std::sqrt(-2 * std::log(1 - uniform()));
   return radius * std::cos(2 * std::numbers::pi * uniform());
 }
 
 std::uint64_t Random::below(std::uint64_t bound) {
-  const std::uint64_t first_fair = -bound % bound;  // 2^64 mod bound draws are too many
+  const std::uint64_t first_fair =
+      -bound % bound;  // rejecting the first 2^64 mod bound values makes the rest a multiple of bound
   while (true) {
     const std::uint64_t high = bits();
     const std::uint64_t draw = high << 32 | bits();

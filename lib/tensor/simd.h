@@ -1,6 +1,6 @@
-// What the kernels share: loads and stores of whole vectors and of the first few lanes, loops over a row,
-// sums in a fixed order, exp, tanh, sigmoid and dropout factors. Compiled once per target, so: no #pragma
-// once.
+// What the kernels share: loads and stores of whole vectors and of the first few lanes, loops over a
+// row, sums in a fixed order, exp, tanh, sigmoid and dropout factors. Compiled once per target, so:
+// no #pragma once.
 #if defined(HEED_TENSOR_SIMD_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_TENSOR_SIMD_H
 #undef HEED_TENSOR_SIMD_H
@@ -44,7 +44,7 @@ struct Whole {
   HWY_INLINE Vec<T> only(Vec<T> v, T /*other*/) const { return v; }
 };
 
-/// The first `count` lanes: memory behind them is neither read nor written; loads fill the rest with zeros.
+/// The first `count` lanes: memory after them is neither read nor written; loads fill the rest with zeros.
 template <class T>
 struct First {
   Index count;
@@ -70,7 +70,7 @@ struct First {
     std::memcpy(p, buffer, count * sizeof(T));
   }
 #endif
-  /// v with `other` in the lanes behind the first.
+  /// v with `other` in the lanes after those.
   HWY_INLINE Vec<T> only(Vec<T> v, T other) const {
     return hn::IfThenElse(mask(), v, set(other));
   }
@@ -93,7 +93,7 @@ HWY_INLINE T max_of_lanes(Vec<T> v) {
   return hn::GetLane(hn::MaxOfLanes(Tag<T>(), v));
 }
 
-/// The largest element; -infinity when there is none. NaN may be passed over.
+/// The largest element; -infinity when there is none. NaN may be ignored.
 template <class T>
 HWY_INLINE T max_of_row(const T* x, Index n) {
   Vec<T> max0 = set(kMinusInfinity<T>), max1 = max0, max2 = max0, max3 = max0;
@@ -119,8 +119,8 @@ template <class T>
 struct ExpConstants;
 template <>
 struct ExpConstants<float> {
-  static constexpr int kDegree = 7;          // next term: 5e-9
-  static constexpr float kLowest = -87.33f;  // exp of less is no normal number any more
+  static constexpr int kDegree = 7;                                           // next term: 5e-9
+  static constexpr float kLowest = -87.33f;                                   // exp of less is subnormal
   static constexpr float kLn2High = 0.693359375f, kLn2Low = -2.12194440e-4f;  // n * kLn2High is exact
 };
 template <>
@@ -190,7 +190,7 @@ HWY_INLINE Vec<T> sigmoid(Vec<T> x) {
 // ---- dropout ----
 // Elements come in tiles of 128, the bits of 16 Philox blocks: word w of block b holds element (2 w) * 16 + b
 // of the tile in its low half and element (2 w + 1) * 16 + b in its high half. So vectors of 4, 8 and 16
-// lanes all see whole runs of neighbours, and the mask is the same for every vector length.
+// lanes all cover contiguous elements, and the mask is the same for every vector length.
 
 inline constexpr Index kTile = 128;
 inline constexpr Index kTileBlocks = 16;
@@ -273,14 +273,15 @@ HWY_INLINE void tile_factors(const Dropout& drop, Index tile, double scale, doub
   for (Index i = 0; i < kTile; ++i) factors[i] = scale * static_cast<double>(kept[i]);
 }
 
-/// Walks the elements of a tensor under dropout; remembers the last tile, so rows may be walked one by one.
+/// Iterates over the elements of a tensor under dropout; caches the last tile, so rows may be visited
+/// one by one.
 template <class T>
 class KeepFactors {
  public:
   explicit KeepFactors(const Dropout& drop) : drop_(drop) {}
 
-  /// Calls body(offset, count, factors) for runs that together cover first .. first + n; offset counts from
-  /// first.
+  /// Calls body(offset, count, factors) for runs that together cover first .. first + n; offset is
+  /// relative to first.
   template <class Body>
   HWY_INLINE void for_runs(Index first, Index n, const Body& body) {
     for (Index done = 0; done < n;) {

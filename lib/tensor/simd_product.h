@@ -1,5 +1,5 @@
-// Products of matrices so small that packing them would cost more than multiplying: attention of a short
-// sentence. Per target, like simd.h.
+// Products of matrices so small that packing would cost more than multiplying, as in attention within a short
+// sentence. Compiled per target, like simd.h.
 #if defined(HEED_TENSOR_SIMD_PRODUCT_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_TENSOR_SIMD_PRODUCT_H
 #undef HEED_TENSOR_SIMD_PRODUCT_H
@@ -21,11 +21,11 @@ struct SmallProduct {
   bool accumulate = false;
 };
 
-/// Rows of c that are computed together: with two vectors per row, the sums of 6 rows fill the registers of
-/// AVX2.
+/// Rows of c computed together: with two vectors per row, the accumulators of 6 rows fill AVX2's registers.
 inline constexpr int kProductRows = 6;
 
-/// `rows` rows of c from row i on, `columns` vectors from column j on, the last of them cut by `last`.
+/// `rows` rows of c from row i on, `columns` vectors from column j on, the last of them partial,
+/// as `last` says.
 template <int rows, int columns, class T, class Part>
 HWY_INLINE void product_tile(const SmallProduct<T>& p, Index i, Index j, const Part& last) {
   const T* a = p.a.row(i);

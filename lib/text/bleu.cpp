@@ -44,7 +44,7 @@ std::string isolate_punctuation(std::string_view line) {
   return out;
 }
 
-/// Rewrites every non-overlapping pair of neighbours that `matches`, from left to right.
+/// Rewrites every non-overlapping pair of adjacent characters for which `matches` holds, from left to right.
 template <class Matches, class Rewrite>
 std::string rewrite_pairs(std::string_view line, Matches matches, Rewrite rewrite) {
   std::string out;

@@ -1,9 +1,9 @@
 // BLEU of a corpus, equal to sacreBLEU to every printed digit.
 // Papineni et al. 2002, "BLEU: a Method for Automatic Evaluation of Machine Translation", section 2.3:
 //   BLEU = BP * exp( sum_{n=1..4} (1/4) log p_n ),   BP = 1 if c > r else exp(1 - r/c)
-// p_n: clipped n-gram precision over the corpus; c, r: lengths of hypotheses and references. Post 2018, "A
-// Call for Clarity in Reporting BLEU Scores", is why the tokenisation belongs to the score and stands in its
-// signature.
+// p_n: clipped n-gram precision over the corpus; c, r: lengths of hypotheses and references. The
+// signature states the tokenisation, because scores depend on it (Post 2018, "A Call for Clarity in
+// Reporting BLEU Scores").
 #pragma once
 
 #include <array>
@@ -48,11 +48,11 @@ struct BleuScore {
   std::string details() const;
 };
 
-/// Collects sentences one by one, in constant memory.
+/// Accumulates sentences one by one, in constant memory.
 class Bleu {
  public:
   explicit Bleu(BleuOptions options = {});
-  /// One sentence and its references (at least one, as many as for the sentences before).
+  /// Adds one sentence and its references (at least one, the same number for every sentence).
   void add(const std::string& hypothesis, std::span<const std::string> references);
   BleuScore score() const;
 

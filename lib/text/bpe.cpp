@@ -30,7 +30,7 @@ BpeCodes::BpeCodes(std::vector<Merge> merges, int version) : merges_(std::move(m
     const auto& [left, right] = merges_[i];
     std::uint64_t key = key_of(intern(left), intern(right));
     Rule rule{static_cast<std::int32_t>(i), intern(left + right)};
-    if (!rules_.emplace(key, rule).second) continue;  // of equal merges the first counts
+    if (!rules_.emplace(key, rule).second) continue;  // the first of equal merges counts
     origin_.emplace(left + right, i);
   }
 }

@@ -10,7 +10,7 @@ namespace heed::text {
 namespace {
 
 constexpr std::size_t kBufferBytes = 1 << 16;
-constexpr std::size_t kMaxLineBytes = std::size_t{1} << 28;  // no text has it: this is /dev/zero
+constexpr std::size_t kMaxLineBytes = std::size_t{1} << 28;  // longer than any line of text: /dev/zero
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 

@@ -1,5 +1,5 @@
-// SentencePiece (Kudo and Richardson 2018) does BPE and unigram segmentation of raw text. Normalisation is
-// ours (NFC, before), its own is switched off, so that decoding gives back every space and character.
+// BPE and unigram segmentation of raw text by SentencePiece (Kudo and Richardson 2018). Its normalisation is
+// off (text is in NFC before), so that decoding restores every space and character.
 #include <sentencepiece_processor.h>
 #include <sentencepiece_trainer.h>
 
@@ -12,7 +12,7 @@
 namespace heed::text {
 namespace {
 
-// SentencePiece writes a space as U+2581. The character itself is hidden from it behind a private one.
+// SentencePiece writes a space as U+2581. The character itself is replaced by a private one.
 constexpr std::string_view kEscape = "\xF3\xB2\x96\x81";  // U+F2581
 const std::string kEscapedEscape = std::string(kEscape) + std::string(kEscape);
 const std::string kEscapedSpaceSymbol = std::string(kEscape) + "_";
@@ -38,7 +38,7 @@ std::string restore_space_symbol(std::string_view text) {
   }
 }
 
-/// Hands lines to the trainer.
+/// Provides lines to the trainer.
 class LineIterator : public sentencepiece::SentenceIterator {
  public:
   explicit LineIterator(const std::vector<std::string>& lines) : lines_(lines) { load(); }
@@ -51,8 +51,7 @@ class LineIterator : public sentencepiece::SentenceIterator {
   sentencepiece::util::Status status() const override { return {}; }
 
  private:
-  // The trainer uses tabs for its own purposes, so it is not to learn pieces with tabs (they are spelled in
-  // bytes).
+  // The trainer uses tabs internally, so they are kept from it; they are spelled in bytes.
   void load() {
     if (!done()) value_ = hide_space_symbol(replace_all(lines_[at_], "\t", " "));
   }
@@ -105,7 +104,7 @@ class SentencePieceScheme : public Scheme {
     }
     if (text.starts_with(kSpaceSymbol)) text.erase(0, kSpaceSymbol.size());
     text = restore_space_symbol(replace_all(text, kSpaceSymbol, " "));
-    return replace_invalid_utf8(text);  // a model may produce bytes that do not belong together
+    return replace_invalid_utf8(text);  // a model may produce bytes that do not form characters
   }
 
   bool begins_word(const std::string&, const std::string& piece) const override {
@@ -151,7 +150,7 @@ std::string train_sentencepiece(const std::vector<std::string>& lines, const std
        {"normalization_rule_name", "identity"},
        {"remove_extra_whitespaces", "false"},
        {"max_sentence_length", "65536"},
-       {"num_threads", "4"},  // part of the result: the counts are summed by thread
+       {"num_threads", "4"},  // affects the result: counts are summed per thread
        {"minloglevel", "2"}},
       &iterator, &model);
   if (!status.ok()) {

@@ -67,8 +67,7 @@ class SubwordScheme : public Scheme {
   const BpeCodes* codes() const override { return &codes_; }
 
  private:
-  /// The id of a segment; one that is not in the vocabulary is taken apart, merge by merge, as far as it
-  /// goes.
+  /// Appends the id of a segment; one that is not in the vocabulary is split, undoing merge after merge.
   void push(const std::string& segment, bool final, std::vector<std::int32_t>& ids) const {
     const std::string piece = piece_of(segment, final, vocabulary());
     if (!vocabulary().contains(piece)) {

@@ -12,8 +12,8 @@
 namespace heed::text {
 namespace {
 
-/// `vocabulary` (the special pieces), then the most frequent others; equally frequent ones in code point
-/// order.
+/// `vocabulary` (the special pieces), then the most frequent others; equally frequent ones in
+/// code point order.
 Vocabulary frequent_pieces(Vocabulary vocabulary, const WordCounts& counts, std::int64_t max_size,
                            std::int64_t min_frequency) {
   std::vector<const WordCounts::value_type*> order;
