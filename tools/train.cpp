@@ -1,4 +1,4 @@
-// train: learns a translation model from parallel text.
+// Text -> a model.
 #include <algorithm>
 #include <iostream>
 
@@ -7,7 +7,7 @@
 #include "models/architectures.h"
 #include "models/config_json.h"
 #include "train/presets.h"
-#include "train/training.h"
+#include "stages/train.h"
 
 namespace {
 
@@ -27,10 +27,13 @@ struct Options {
 };
 
 void declare(cli::Tool& tool, Options& o) {
-  tool.option("--source FILE", o.job.source, "source sentences, one per line");
-  tool.option("--target FILE", o.job.target, "their translations, line by line");
-  tool.option("--valid-source FILE", o.job.valid_source, "source sentences for validation");
-  tool.option("--valid-target FILE", o.job.valid_target, "their translations");
+  tool.option("--source FILE", o.job.training.source, "source sentences, one per line");
+  tool.option("--target FILE", o.job.training.target,
+              "their translations, line by line; for a language model the text that it learns");
+  tool.option("--labels FILE", o.job.training.labels, "classes of the source sentences, a label per line");
+  tool.option("--valid-source FILE", o.job.validation.source, "source sentences for validation");
+  tool.option("--valid-target FILE", o.job.validation.target, "their translations, or text");
+  tool.option("--valid-labels FILE", o.job.validation.labels, "their classes");
   tool.option("--vocab FILE", o.vocab, "vocabulary of both sides, made by tokenize --train");
   tool.option("--source-vocab FILE", o.job.source_vocab, "vocabulary of the source side");
   tool.option("--target-vocab FILE", o.job.target_vocab, "vocabulary of the target side");
@@ -51,27 +54,55 @@ void declare(cli::Tool& tool, Options& o) {
   tool.example(
       "train --source a.en --target a.fr --valid-source b.en --valid-target b.fr --vocab v.h5 "
       "--preset transformer-tiny -o model.h5 --resume");
+  tool.example("train --preset gpt-tiny --target a.en --valid-target b.en --vocab v.h5 -o gpt.h5");
+  tool.example(
+      "train --preset bert-tiny --source a.en --labels a.labels --valid-source b.en --valid-labels b.labels "
+      "--vocab v.h5 -o classifier.h5");
 }
 
 void require(const std::string& value, const char* option) {
   if (value.empty()) fail<UsageError>(option, ": is missing");
 }
 
-void check_files(const cli::Tool& tool, Options& o) {
-  if (o.job.source_vocab.empty()) o.job.source_vocab = o.vocab;
-  if (o.job.target_vocab.empty()) o.job.target_vocab = o.vocab;
-  require(o.job.source, "--source");
-  require(o.job.target, "--target");
-  require(o.job.valid_source, "--valid-source");
-  require(o.job.valid_target, "--valid-target");
+bool has_field(const std::vector<Field>& fields, const std::string& name) {
+  return std::any_of(fields.begin(), fields.end(), [&](const Field& f) { return f.name == name; });
+}
+
+/// Which texts a model learns from follows from the fields of its config.
+void check_files(const cli::Tool& tool, Options& o, const std::string& architecture,
+                 const std::vector<Field>& own) {
+  const bool reads_source = has_field(own, "source_vocab_size"), reads_target = has_field(own, "target_vocab_size"),
+             classifies = has_field(own, "n_classes");
+  auto check = [&](const char* name, bool wanted, bool may_miss, const std::string& training,
+                   const std::string& validation) {
+    const std::string option = concat("--", name), valid = concat("--valid-", name);
+    if (!wanted && !(training.empty() && validation.empty()))
+      fail<UsageError>(training.empty() ? valid : option, ": --preset ", o.preset, " trains a ", architecture,
+                       ", which reads no ", name);
+    if (may_miss && training.empty() && validation.empty()) return;
+    if (wanted) require(training, option.c_str());
+    if (wanted) require(validation, valid.c_str());
+  };
+  check("source", reads_source, false, o.job.training.source, o.job.validation.source);
+  check("target", reads_target, false, o.job.training.target, o.job.validation.target);
+  check("labels", classifies, true, o.job.training.labels, o.job.validation.labels);
+  if (o.job.source_vocab.empty()) o.job.source_vocab = o.vocab.empty() ? o.job.target_vocab : o.vocab;
+  if (o.job.target_vocab.empty()) o.job.target_vocab = o.vocab.empty() ? o.job.source_vocab : o.vocab;
+  if (reads_source && reads_target && o.vocab.empty() && (!tool.given("source-vocab") || !tool.given("target-vocab")))
+    require("", "--vocab");
   require(o.job.source_vocab, "--vocab");
-  require(o.job.target_vocab, "--vocab");
   if (!o.dry_run && (o.job.output.empty() || o.job.output == "-")) {
     fail<UsageError>("-o: a file is wanted, for other files are written beside the model");
   }
   for (const char* field : {"source_vocab_size", "target_vocab_size"}) {
     if (tool.given(field)) fail<UsageError>("--", field, ": the vocabulary files decide it");
   }
+  if (tool.given("n_classes")) fail<UsageError>("--n-classes: the labels decide it");
+}
+
+void set_size(const std::vector<Field>& fields, const char* name, std::int64_t size) {
+  for (const Field& field : fields)
+    if (field.name == name) *std::get<std::int64_t*>(field.value) = size;
 }
 
 /// An option of another architecture would change nothing.
@@ -79,9 +110,7 @@ void refuse_other_models(const cli::Tool& tool, Options& o, const std::string& a
                          const std::vector<Field>& own) {
   auto refuse = [&](auto& config) {
     for (const Field& field : fields_of(config)) {
-      const bool known =
-          std::any_of(own.begin(), own.end(), [&](const Field& f) { return f.name == field.name; });
-      if (!known && tool.given(field.name)) {
+      if (!has_field(own, field.name) && tool.given(field.name)) {
         fail<UsageError>("--preset ", o.preset, " trains a ", architecture, ", which has no ", field.name);
       }
     }
@@ -96,13 +125,15 @@ void configure(const cli::Tool& tool, Options& o) {
     using Architecture = std::decay_t<decltype(architecture)>;
     typename Architecture::Config model;
     from_json(preset.model, fields_of(model));
-    refuse_other_models(tool, o, architecture.name, fields_of(model));
+    check_files(tool, o, Architecture::Config::kArchitecture, fields_of(model));
+    refuse_other_models(tool, o, Architecture::Config::kArchitecture, fields_of(model));
     tool.overlay(model);
-    o.job.make_model = [model](std::int64_t source, std::int64_t target) mutable {
-      model.source_vocab_size = source;
-      model.target_vocab_size = target;
-      model.check();
-      return std::make_unique<typename Architecture::template Model<float>>(model);
+    o.job.make_model = [model](const DataSizes& sizes) mutable {
+      const std::vector<Field> fields = fields_of(model);
+      set_size(fields, "source_vocab_size", sizes.source_vocab);
+      set_size(fields, "target_vocab_size", sizes.target_vocab);
+      set_size(fields, "n_classes", sizes.classes);
+      return build<float>(model);
     };
   });
   from_json(preset.training, fields_of(o.job.config));
@@ -115,11 +146,10 @@ void configure(const cli::Tool& tool, Options& o) {
 
 int main(int argc, char** argv) {
   Options options;
-  return cli::run_tool("train", "Learn a translation model from parallel text.", argc, argv,
+  return cli::run_tool("train", "Learn a model from text.", argc, argv,
                        [&](cli::Tool& tool) {
                          declare(tool, options);
                          tool.on_run([&] {
-                           check_files(tool, options);
                            configure(tool, options);
                            if (options.dry_run) {
                              std::cout << describe_training(options.job);

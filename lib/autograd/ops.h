@@ -63,8 +63,7 @@ struct AttentionOptions {
 /// empty.
 template <class T>
 struct AttentionEdit {
-  using Row =
-      std::function<void(std::int64_t sentence, std::int64_t query, std::int64_t head, std::span<T> row)>;
+  using Row = std::function<void(std::int64_t query_row, std::int64_t head, std::span<T> row)>;
   Row scores, weights;
 };
 template <class T>
@@ -79,6 +78,14 @@ template <class T>
 AttentionResult<T> attention(Var<T> q, Var<T> k, Var<T> v, const Packing& queries, const Packing& keys,
                              const AttentionOptions& options, const AttentionEdit<T>* edit = nullptr);
 
+/// Causal attention of rows that continue sequences of which keys and values are kept: row i of q [n, n_heads *
+/// d_k] over the keys keys[i] and values values[i], oldest first, each n_heads heads wide. The arithmetic of a row
+/// depends on that row alone. No gradient: decoding only.
+template <class T>
+Var<T> attention_over_past(Var<T> q, const std::vector<std::vector<const T*>>& keys,
+                           const std::vector<std::vector<const T*>>& values, const AttentionOptions& options,
+                           const AttentionEdit<T>* edit = nullptr);
+
 /// Cross-entropy of softmax(states W) against targets with label smoothing (kernels.h, cross_entropy_rows):
 /// states [n, d], weight [d, V]. The logits exist only a block of rows at a time, so their gradients are
 /// taken at once: with gradients on, d states and d weight receive `scale` * d loss, and Tape::backward()
@@ -88,6 +95,10 @@ template <class T>
 CrossEntropySums projected_cross_entropy(Var<T> states, Var<T> weight, bool tied,
                                          std::span<const std::int32_t> targets, double smoothing, T scale,
                                          std::vector<double>* nll = nullptr);
+
+/// Likewise of given logits [n, classes], which receive the gradient.
+template <class T>
+CrossEntropySums cross_entropy(Var<T> logits, std::span<const std::int32_t> targets, double smoothing, T scale);
 
 /// logits = x table^T: x [n, d], table [V, d] -> [n, V]. No gradient: decoding only.
 template <class T>

@@ -10,6 +10,12 @@ namespace {
 /// Rows of logits that exist at a time: enough for an efficient product, few enough to stay in the cache.
 constexpr std::int64_t kBlockRows = 256;
 
+void expect_known(std::span<const std::int32_t> targets, std::int64_t vocabulary) {
+  for (std::int32_t id : targets) {
+    if (id < 0 || id >= vocabulary) fail("target id ", id, " is outside the vocabulary of ", vocabulary);
+  }
+}
+
 /// Appends log sum exp(x) - x[target] of each row x.
 template <class T>
 void append_nll(Matrix<const T> logits, std::span<const std::int32_t> targets, std::vector<double>& nll) {
@@ -31,9 +37,7 @@ CrossEntropySums projected_cross_entropy(Var<T> states, Var<T> weight, bool tied
     fail("cross-entropy: states [", n, ", ", states.cols(), "] do not fit weight [", w.rows, ", ", w.cols,
          "] or ", targets.size(), " targets");
   }
-  for (std::int32_t id : targets) {
-    if (id < 0 || id >= vocabulary) fail("target id ", id, " is outside the vocabulary of ", vocabulary);
-  }
+  expect_known(targets, vocabulary);
   const bool gradient = tape.with_gradients();
   T states_beta = 0;
   Matrix<T> d_states, d_weight;
@@ -60,6 +64,27 @@ CrossEntropySums projected_cross_entropy(Var<T> states, Var<T> weight, bool tied
   return sums;
 }
 
+template <class T>
+CrossEntropySums cross_entropy(Var<T> logits, std::span<const std::int32_t> targets, double smoothing,
+                               T scale) {
+  Tape<T>& tape = logits.tape();
+  if (logits.rows() != static_cast<std::int64_t>(targets.size()))
+    fail("cross-entropy: ", logits.rows(), " rows of logits for ", targets.size(), " targets");
+  expect_known(targets, logits.cols());
+  const Matrix<T> block = tape.arena().template matrix<T>(logits.rows(), logits.cols());
+  for (std::int64_t i = 0; i < block.rows; ++i) std::copy_n(logits.value().row(i), block.cols, block.row(i));
+  CrossEntropySums sums;
+  cross_entropy_rows<T>(block, targets, smoothing, scale, tape.with_gradients(), sums);
+  if (!tape.with_gradients()) return sums;
+  const Matrix<T> d_logits = tape.gradient(logits);
+  const auto width = static_cast<std::size_t>(block.cols);  // the block now holds d loss / d logits
+  for (std::int64_t i = 0; i < block.rows; ++i)
+    add_to<T>({block.row(i), width}, {d_logits.row(i), width});
+  return sums;
+}
+
+template CrossEntropySums cross_entropy(Var<float>, std::span<const std::int32_t>, double, float);
+template CrossEntropySums cross_entropy(Var<double>, std::span<const std::int32_t>, double, double);
 template CrossEntropySums projected_cross_entropy(Var<float>, Var<float>, bool, std::span<const std::int32_t>,
                                                   double, float, std::vector<double>*);
 template CrossEntropySums projected_cross_entropy(Var<double>, Var<double>, bool,

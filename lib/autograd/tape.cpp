@@ -117,6 +117,7 @@ template <class T>
 void Tape<T>::reset() {
   nodes_.clear();
   steps_.clear();
+  owned_.clear();
   arena_.reset();
 }
 

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "tensor/arena.h"
@@ -79,6 +80,14 @@ class Tape {
   /// Runs the tape backward from the gradients that are there (a fused loss sets its own).
   void backward();
 
+  /// Takes over what the backward pass refers to, until reset().
+  template <class U>
+  const U& own(U value) {
+    auto owned = std::make_shared<const U>(std::move(value));
+    const U& kept = *owned;
+    owned_.push_back(std::move(owned));
+    return kept;
+  }
   Arena& arena() { return arena_; }
   /// Forgets all values; keeps the memory.
   void reset();
@@ -105,6 +114,7 @@ class Tape {
   Arena arena_;
   std::vector<Node> nodes_;
   std::vector<Step> steps_;
+  std::vector<std::shared_ptr<const void>> owned_;
   bool with_gradients_ = false;
 };
 

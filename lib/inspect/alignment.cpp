@@ -61,7 +61,7 @@ std::optional<std::int64_t> strongest_key(const Blocks& blocks, const float* lay
 /// The word number of each piece, without the final </s>.
 std::vector<std::int32_t> words_of(const text::Tokenizer& tokenizer, const std::vector<std::int32_t>& ids) {
   std::vector<std::int32_t> words = tokenizer.word_of(ids);
-  if (!ids.empty() && ids.back() == kEos) words.pop_back();
+  if (!ids.empty() && ids.back() == tokenizer.special().eos) words.pop_back();
   return words;
 }
 

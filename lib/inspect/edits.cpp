@@ -160,22 +160,19 @@ void Edits::add(Edit edit, const NamedValue& value) {
   named_.push_back(value);
 }
 
-void Edits::expect_search() {
-  searches_ = true;
-  for (std::size_t i = 0; i < edits_.size(); ++i) {
-    if (edits_[i].kind == Edit::Kind::ablate_mean && !named_[i].of_source)
-      fail<UsageError>(edits_[i].text, ": a search knows no mean over positions to come: use --force");
-    if (named_[i].step_by_step) continue;
-    fail<UsageError>(edits_[i].text,
-                     ": a search, which goes word by word, does not compute this value: use --force");
-  }
-}
-
 void Edits::next_frame(std::int64_t sentences) {
   first_ = next_;
   next_ += sentences;
   for (const Edit& edit : edits_) {
     if (edit.file) edit.file->next_frame(first_, sentences);
+  }
+}
+
+void Edits::expect_search() {
+  searches_ = true;
+  for (std::size_t i = 0; i < edits_.size(); ++i) {
+    if (edits_[i].kind == Edit::Kind::ablate_mean && !named_[i].of_source)
+      fail<UsageError>(edits_[i].text, ": a search knows no mean over positions to come: use --force");
   }
 }
 

@@ -54,10 +54,10 @@ class Edits {
   Edits(const EditConfig& config, const std::vector<NamedValue>& values, std::uint64_t seed);
 
   bool empty() const { return edits_.empty(); }
-  /// A search follows. Throws UsageError when some value is not known to the model's stepper.
-  void expect_search();
-  /// In a search, what lies behind the end of a patch stays as it is: nobody knows how long a hypothesis
+  /// A search follows: what lies after the end of a patch stays as it is, for nobody knows how long a hypothesis
   /// gets.
+  /// Throws UsageError on a mean over positions of the target, which are still to come.
+  void expect_search();
   bool searches() const { return searches_; }
   /// Goes on to the next `sentences` sentences of the input; reads what patches hold for them.
   void next_frame(std::int64_t sentences);

@@ -52,16 +52,15 @@ class Sentence {
     std::fill(gradients.begin(), gradients.end(), 0.0f);
     const Matrix<const float> values(copies.data(), count * length_, width_);
     const Matrix<float> d_x(gradients.data(), gradients.empty() ? 0 : count * length_, width_);
-    const Encoded<float> embedded{tape.leaf(values, d_x), &rows, {}};
-    const Encoded<float> memory = model_.encode(pass, embedded, 0, model_.n_encoder_layers());
-    const Var<float> states = select_rows<float>({model_.decode(pass, memory, read)}, last);
-    const Matrix<const float> logits = model_.logits(pass, states).value();
+    const Encoded<float> memory = model_.encode(pass, tape.leaf(values, d_x), rows);
+    const Var<float> states = select_rows<float>({model_.decode(pass, &memory, read).states}, last);
+    const Matrix<const float> logits = model_.words->logits(pass, states).value();
     std::vector<float> log_p(static_cast<std::size_t>(count));
     log_sum_exp_rows<float>(logits, log_p);
     for (std::size_t i = 0; i < log_p.size(); ++i)
       log_p[i] = logits(static_cast<std::int64_t>(i), wanted.ids[i]) - log_p[i];
     if (gradients.empty()) return log_p;
-    model_.loss(pass, states, wanted, 0, -1);  // the loss is -log p
+    model_.loss(pass, {states, {}}, wanted, 0, -1);  // the loss is -log p
     tape.backward();
     return log_p;
   }
@@ -126,7 +125,7 @@ class Sentence {
 /// What stands for a sentence without words.
 std::vector<float> baseline_of(const Model<float>& model, const SaliencyConfig& config, std::int64_t length) {
   if (config.saliency_baseline == "zero")
-    return std::vector<float>(static_cast<std::size_t>(length * model.d_embedding()));
+    return std::vector<float>(static_cast<std::size_t>(length * model.needed_encoder().sizes().d_embedding));
   InferencePass pass(model);
   PackedTokens unknown;
   unknown.append(std::vector<std::int32_t>(static_cast<std::size_t>(length), kUnknown));
@@ -143,7 +142,7 @@ TensorMap saliency(const Model<float>& model, const SaliencyConfig& config, cons
   for (const auto& ids : targets) target.append(static_cast<std::int64_t>(ids.size()));
   if (target.sentences() != source.sentences())
     fail("there are ", target.sentences(), " targets for ", source.sentences(), " source sentences");
-  const std::int64_t n = target.longest(), m = source.longest(), d = model.d_embedding();
+  const std::int64_t n = target.longest(), m = source.longest(), d = model.needed_encoder().sizes().d_embedding;
   Tensor scores = Tensor::zeros<float>({source.sentences(), n, m}, {"sentence", "query", "key"});
   Tensor gaps = Tensor::zeros<float>({source.sentences(), n}, {"sentence", "query"});
   parallel_for(source.sentences(), threads, [&](std::int64_t s) {

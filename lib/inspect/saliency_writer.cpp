@@ -21,8 +21,8 @@ bool gives(const Model<float>& model, const PackedStates& embeddings, const Pack
   for_each_shard(memory.rows.sentences(), threads, [&](SentenceRange range) {
     InferencePass pass(model);
     const Selection in(embeddings, range.numbers()), out(memory, range.numbers());
-    const Matrix<const float> got =
-                                  model.encode(pass, in.on(pass), 0, model.n_encoder_layers()).states.value(),
+    const Encoded<float> embedded = in.on(pass);
+    const Matrix<const float> got = model.encode(pass, embedded.states, *embedded.rows).states.value(),
                               wanted = out.on(pass).states.value();
     for (std::int64_t i = 0; i < got.rows; ++i) {
       for (std::int64_t j = 0; j < got.cols; ++j)
@@ -38,7 +38,7 @@ SaliencyWriter::SaliencyWriter(const SaliencyConfig& config, const std::string& 
                                const io::WriteOptions& write, const LoadedModel& loaded, int threads)
     : config_(config), loaded_(loaded), threads_(threads), writer_(path, write) {
   config.check();
-  if (loaded.model->picks_positions())
+  if (loaded.model->needed_decoder().sizes().picks_positions)
     logging::warn(
         "--saliency: hard attention looks at one source word in each step; the gradients are those "
         "through the likeliest alone");

@@ -3,7 +3,7 @@
 #include <fnmatch.h>
 
 #include <algorithm>
-#include <set>
+#include <optional>
 
 #include "base/error.h"
 #include "models/shards.h"
@@ -12,19 +12,6 @@
 namespace heed {
 
 namespace {
-
-/// Notes the names that somebody could change.
-class AskedNames final : public Editor<float> {
- public:
-  bool edits(const std::string& name) const override {
-    names.insert(name);
-    return false;
-  }
-  void edit(const std::string&, Matrix<float>, std::span<const Place>, std::int64_t) const override {}
-  void edit_attention(const std::string&, std::span<float>, const Place&, std::int64_t) const override {}
-
-  mutable std::set<std::string> names;
-};
 
 NamedValue described(const std::string& name, const Recorded<float>& value, const Packing& source,
                      const Packing& target) {
@@ -61,41 +48,37 @@ std::string NamedValue::text() const {
 std::vector<NamedValue> value_names(const Model<float>& model, const Stages& stages) {
   // Sentences of different lengths tell the packings apart.
   PackedTokens source, target;
-  const std::vector<std::int32_t> words{kEos, kEos, kEos};
+  const std::vector<std::int32_t> words{0, 0, 0};  // any ids will do
   source.append(std::span(words).first(3));
   target.append(std::span(words).first(2));
   Recording<float> recording([](const std::string&) { return true; });
   InferencePass pass(model, stages.embed ? &recording : nullptr);
   const PackedTokens& embedded = stages.embed && stages.side == Side::target ? target : source;
-  Encoded<float> x{model.embed(pass, stages.embed ? stages.side : Side::source, embedded), &source.rows, {}};
-  AskedNames asked;
-  if (stages.last > 0 || stages.decode) {
-    if (stages.first > 0) x = model.encode(pass, x, 0, stages.first);
-    pass.recorder = stages.last > 0 ? &recording : nullptr;
-    if (stages.last > stages.first) x = model.encode(pass, x, stages.first, stages.last);
+  if (stages.embed) model.embed(pass, stages.side, stages.side == Side::target ? target : source);
+  std::optional<Encoded<float>> x;
+  if (model.encoder && (stages.last > 0 || stages.decode || stages.classify)) {
+    const std::int64_t layers = model.encoder->sizes().n_layers;
+    auto run = [&](std::int64_t first, std::int64_t last, bool recorded) {
+      pass.recorder = recorded ? &recording : nullptr;
+      if (first < last) x = model.encoder->encode(pass, *x, first, last);
+    };
     pass.recorder = nullptr;
-    if (stages.decode && stages.last < model.n_encoder_layers())
-      x = model.encode(pass, x, stages.last, model.n_encoder_layers());
+    x = {model.embed(pass, Side::source, source), &source.rows, {}};
+    run(0, stages.first, false);
+    run(stages.first, stages.last, true);
+    if (stages.decode || stages.classify) run(stages.last, layers, false);
   }
+  pass.recorder = &recording;
+  if (stages.decode) model.decode(pass, x ? &*x : nullptr, target);
+  if (stages.classify) model.classes->logits(pass, x->states, *x->rows);
   std::vector<NamedValue> values;
-  if (stages.decode) {
-    pass.recorder = &recording;
-    model.decode(pass, x, target);
-    const auto stepper = model.stepper(x, &asked);
-    const std::int32_t bos = kBos;
-    const std::int64_t sentence = 0;
-    stepper->step({&bos, 1}, {&sentence, 1});
-  }
-  for (const auto& [name, value] : recording.values()) {
+  for (const auto& [name, value] : recording.values())
     values.push_back(described(name, value, source.rows, target.rows));
-    if (stages.decode && name.starts_with("decoder/"))
-      values.back().step_by_step = asked.names.contains(name);
-  }
   for (const char* name : {"decoder/logits", "decoder/probabilities"}) {
     if (!stages.logits) break;
     NamedValue v;
     v.name = name;
-    v.cols = model.vocabulary_size(Side::target);
+    v.cols = model.sizes(Side::target).vocab_size;
     v.of_vocabulary = true;
     values.push_back(v);
   }

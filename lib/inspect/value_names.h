@@ -19,7 +19,6 @@ struct NamedValue {
   bool once = false;            ///< one row for a sentence
   bool of_vocabulary = false;   ///< logits and probabilities: computed last, nothing reads them
   bool by_steps = false;        ///< a recurrence computes it, row after row
-  bool step_by_step = true;     ///< known to the model's stepper too
 
   std::vector<std::string> dims() const;
   /// "encoder/layer_0/self_attention/weights [sentence, head 4, query source, key source]"
@@ -32,6 +31,7 @@ struct Stages {
   Side side = Side::source;          ///< of embed
   std::int64_t first = 0, last = 0;  ///< encoder layers first .. last-1
   bool decode = false, logits = false;
+  bool classify = false;  ///< the classes head on the encoder's states
 };
 
 std::vector<NamedValue> value_names(const Model<float>& model, const Stages& stages);

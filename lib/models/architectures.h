@@ -7,6 +7,8 @@
 #include "base/error.h"
 #include "models/bahdanau.h"
 #include "models/cho.h"
+#include "models/decoder_only.h"
+#include "models/encoder_only.h"
 #include "models/luong.h"
 #include "models/sutskever.h"
 #include "models/transformer.h"
@@ -14,31 +16,27 @@
 
 namespace heed {
 
-template <template <class> class ModelOf, class ConfigOf>
+/// One whose config is that: config.kArchitecture is the "architecture" in the model's JSON, build<T>(config)
+/// makes the model.
+template <class ConfigOf>
 struct Architecture {
-  const char* name;  ///< "architecture" in the model's JSON
   using Config = ConfigOf;
-  template <class T>
-  using Model = ModelOf<T>;
 };
 
-inline constexpr std::tuple kArchitectures{
-    Architecture<Transformer, TransformerConfig>{"transformer"},
-    Architecture<Bahdanau, BahdanauConfig>{"bahdanau"},
-    Architecture<Cho, ChoConfig>{"cho"},
-    Architecture<Sutskever, SutskeverConfig>{"sutskever"},
-    Architecture<Xu, XuConfig>{"xu"},
-    Architecture<Luong, LuongConfig>{"luong"},
-};
+inline constexpr std::tuple<Architecture<TransformerConfig>, Architecture<BahdanauConfig>,
+                            Architecture<ChoConfig>, Architecture<SutskeverConfig>, Architecture<XuConfig>,
+                            Architecture<LuongConfig>, Architecture<DecoderOnlyConfig>,
+                            Architecture<EncoderOnlyConfig>>
+    kArchitectures;
 
 /// Calls visit(architecture) for the one of that name. Throws Error that lists all when there is none.
 template <class Visit>
 void with_architecture(const std::string& name, Visit&& visit) {
   bool found = false;
   std::string known;
-  auto consider = [&](const auto& architecture) {
-    known += (known.empty() ? "" : ", ") + std::string(architecture.name);
-    if (name != architecture.name) return;
+  auto consider = [&]<class Config>(const Architecture<Config>& architecture) {
+    known += (known.empty() ? "" : ", ") + std::string(Config::kArchitecture);
+    if (name != Config::kArchitecture) return;
     found = true;
     visit(architecture);
   };

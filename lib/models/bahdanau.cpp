@@ -3,7 +3,6 @@
 #include "base/check.h"
 #include "base/error.h"
 #include "models/bahdanau_decoder.h"
-#include "models/bahdanau_stepper.h"
 #include "nn/maxout_readout.h"
 
 namespace heed {
@@ -16,20 +15,16 @@ void BahdanauConfig::check() const {
   check_size("d_maxout", d_maxout, 65'536);
 }
 
-template <class T>
-Bahdanau<T>::Bahdanau(const BahdanauConfig& config) : RecurrentModel<T, BahdanauConfig>(config) {
-  declare_parameters();
-}
+namespace {
 
 /// First values: appendix B.1 (orthogonal recurrent matrices, W_a and U_a of deviation 0.001, v_a and biases
 /// zero, all others of deviation 0.01), or Glorot's.
 template <class T>
-void Bahdanau<T>::declare_parameters() {
-  ParameterSet<T>& p = this->parameters_;
-  const RecurrentSizes encoder = config_.encoder(), decoder = config_.decoder();
-  const std::int64_t m = config_.d_embedding, n = encoder.d_hidden, s = decoder.d_hidden;
-  const std::int64_t a = config_.d_align, l = config_.d_maxout;
-  const bool paper = config_.init == "paper";
+void declare(ParameterSet<T>& p, const BahdanauConfig& config) {
+  const RecurrentSizes encoder = config.encoder(), decoder = config.decoder();
+  const std::int64_t m = config.d_embedding, n = encoder.d_hidden, s = decoder.d_hidden;
+  const std::int64_t a = config.d_align, l = config.d_maxout;
+  const bool paper = config.init == "paper";
   auto init = [&](std::int64_t d_in, std::int64_t d_out, double deviation) {
     return paper ? Init::normal(deviation) : Init::xavier(d_in, d_out);
   };
@@ -38,8 +33,8 @@ void Bahdanau<T>::declare_parameters() {
   };
   const RecurrentInit cell{init(m, n, 0.01), Init::orthogonal(), Init::zeros()};
 
-  p.add("encoder/embedding/weight", {config_.source_vocab_size, m}, Init::normal(paper ? 0.01 : 0.1));
-  for (std::int64_t i = 0; i < config_.n_encoder_layers; ++i) {
+  p.add("encoder/embedding/weight", {config.source_vocab_size, m}, Init::normal(paper ? 0.01 : 0.1));
+  for (std::int64_t i = 0; i < config.n_encoder_layers; ++i) {
     const std::string layer = "encoder/layer_" + std::to_string(i);
     const std::int64_t d_in = i == 0 ? m : 2 * n;
     for (const char* direction : {"/forward", "/backward"})
@@ -48,77 +43,102 @@ void Bahdanau<T>::declare_parameters() {
 
   matrix("decoder/initial/weight", n, decoder.state_width());
   p.add("decoder/initial/bias", {decoder.state_width()}, Init::zeros());
-  p.add("decoder/embedding/weight", {config_.target_vocab_size, m}, Init::normal(paper ? 0.01 : 0.1));
+  p.add("decoder/embedding/weight", {config.target_vocab_size, m}, Init::normal(paper ? 0.01 : 0.1));
   add_recurrent(p, "decoder/layer_0/state", decoder, m, {init(m, s, 0.01), cell.recurrent, cell.bias});
   add_gate_input(p, "decoder/layer_0/state", "context", decoder, 2 * n, init(2 * n, s, 0.01));
 
   const std::string align = "decoder/layer_0/cross_attention";
   matrix(align + "/query/weight", s, a, 0.001);
   matrix(align + "/key/weight", 2 * n, a, 0.001);
-  if (config_.align_bias) p.add(align + "/query/bias", {a}, Init::zeros());
+  if (config.align_bias) p.add(align + "/query/bias", {a}, Init::zeros());
   p.add(align + "/score/weight", {a}, paper ? Init::zeros() : Init::xavier(a, 1));
 
   add_maxout_readout(p, "decoder/readout", {s, m, 2 * n, l},
                      [&](std::int64_t d_in, std::int64_t d_out) { return init(d_in, d_out, 0.01); });
-  matrix("decoder/output/weight", l, config_.target_vocab_size);
+  matrix("decoder/output/weight", l, config.target_vocab_size);
 }
 
-/// Section 3.2: h_j = [forward h_j ; backward h_j].
 template <class T>
-Encoded<T> Bahdanau<T>::encode(Pass<T>& pass, const Encoded<T>& input, std::int64_t first,
-                               std::int64_t last) const {
-  this->expect_layers(first, last);
-  Scope<T> encoder = Scope<T>(pass) / "encoder";
-  const Packing& rows = *input.rows;
-  Var<T> h = input.states;
-  for (std::int64_t i = first; i < last; ++i) {
-    Scope<T> layer = layer_scope(encoder, i);
-    Var<T> forward = recurrent(layer / "forward", config_.encoder(), h, rows, Direction::forward).h;
-    Var<T> backward = recurrent(layer / "backward", config_.encoder(), h, rows, Direction::backward).h;
-    h = drop_out(side_by_side(forward, backward), encoder.dropout(config_.dropout));
-    h = layer.name("output", h, rows);
+class BahdanauEncoder final : public RecurrentEncoder<T, BahdanauConfig> {
+ public:
+  using RecurrentEncoder<T, BahdanauConfig>::RecurrentEncoder;
+
+  /// Section 3.2: h_j = [forward h_j ; backward h_j].
+  Encoded<T> encode(Pass<T>& pass, const Encoded<T>& input, std::int64_t first,
+                    std::int64_t last) const override {
+    this->expect_layers(first, last);
+    const BahdanauConfig& config = this->config_;
+    const Scope<T> encoder = Scope<T>(pass) / "encoder";
+    const Packing& rows = *input.rows;
+    Var<T> h = input.states;
+    for (std::int64_t i = first; i < last; ++i) {
+      const Scope<T> layer = layer_scope(encoder, i);
+      Var<T> forward = recurrent(layer / "forward", config.encoder(), h, rows, Direction::forward).h;
+      Var<T> backward = recurrent(layer / "backward", config.encoder(), h, rows, Direction::backward).h;
+      h = drop_out(side_by_side(forward, backward), encoder.dropout(config.dropout));
+      h = layer.name("output", h, rows);
+    }
+    return {last == config.n_encoder_layers ? encoder.name("output", h, rows) : h, &rows, {}};
   }
-  return {last == config_.n_encoder_layers ? encoder.name("output", h, rows) : h, &rows, {}};
-}
+};
 
+/// A hypothesis is its state s.
 template <class T>
-Var<T> Bahdanau<T>::decode(Pass<T>& pass, const Encoded<T>& memory, const PackedTokens& target) const {
-  const Packing& source_rows = *memory.rows;
-  this->expect_same_sentences(memory, target);
-  Tape<T>& tape = *pass.tape;
-  const StepOrder order(target.rows);
-  const Annotations<T> source = annotate(pass, memory.states, source_rows);
-  BahdanauSteps<T> f(pass, config_, source, order.rows());
-  Var<T> embedded = this->embed(pass, Side::target, {shifted_right(target), target.rows});  // E y_(i-1)
-  Var<T> input = f.input(select_rows<T>({embedded}, order.to_time_order()), order.rows_of_all(target.rows));
-  Var<T> s =
-      select_rows<T>({initial_state(pass, config_, memory.states, source_rows)}, order.to_first_step());
+class BahdanauDecoder final : public RecurrentDecoder<T, BahdanauConfig> {
+ public:
+  using RecurrentDecoder<T, BahdanauConfig>::RecurrentDecoder;
 
-  std::vector<Var<T>> c, s_before, s_after;
-  for (std::int64_t i = 0; i < order.steps(); ++i) {
-    s = tape.row_range(s, 0, order.active(i));
-    s_before.push_back(f.hidden(s));
-    const auto step =
-        f(tape.row_range(input, order.first(i), order.active(i)), s, order.rows_of(i, target.rows));
-    s = step.s;
-    s_after.push_back(f.hidden(s));
-    c.push_back(step.c);
+  DecoderState<T> start(Pass<T>& pass, std::int64_t sentences, const Encoded<T>* memory) const override {
+    DecoderState<T> state(sentences);
+    const Annotations<T> source = annotate(pass, memory->states, *memory->rows);
+    state.memory = {source.h, source.u_a_h};
+    state.memory_rows = source.rows;
+    state.rows = {initial_state(pass, this->config_, memory->states, *memory->rows)};
+    return state;
   }
-  Scope<T> decoder = Scope<T>(pass) / "decoder", layer = decoder / "layer_0";
-  Var<T> context = select_rows(c, order.to_packed());
-  Var<T> state = layer.name("output", select_rows(s_after, order.to_packed()), target.rows);
-  if (config_.readout_state == "previous") state = select_rows(s_before, order.to_packed());
-  Scope<T> readout = decoder / "readout";
-  Var<T> t = maxout_readout(readout, state, embedded, readout_context(readout, context), config_.dropout);
-  return decoder.name("output", t, target.rows);
-}
+
+  Decoded<T> read(Pass<T>& pass, DecoderState<T>& state, Var<T> embedded, const Packing& rows) const override {
+    const BahdanauConfig& config = this->config_;
+    const Reading<T> reading(pass, state.continuation());
+    Tape<T>& tape = *pass.tape;
+    const StepOrder order(rows, Direction::forward, pass.continuation);
+    const Annotations<T> source{state.memory[0], state.memory[1], state.memory_rows};
+    BahdanauSteps<T> f(pass, config, source, order.rows());
+    Var<T> input = f.input(select_rows<T>({embedded}, order.to_time_order()), order.rows_of_all(rows));
+    Var<T> s = select_rows<T>({state.rows[0]}, order.to_first_step());
+
+    std::vector<Var<T>> c, s_before, s_after, states;
+    for (std::int64_t i = 0; i < order.steps(); ++i) {
+      s = tape.row_range(s, 0, order.active(i));
+      s_before.push_back(f.hidden(s));
+      const auto step = f(tape.row_range(input, order.first(i), order.active(i)), s, order.rows_of(i, rows));
+      s = step.s;
+      states.push_back(s);
+      s_after.push_back(f.hidden(s));
+      c.push_back(step.c);
+    }
+    if (state.keeps_past) state.rows = {select_rows(states, order.to_last_of_steps())};
+    state.advance(rows);
+    const Scope<T> decoder = Scope<T>(pass) / "decoder", layer = decoder / "layer_0";
+    Var<T> context = select_rows(c, order.to_packed());
+    Var<T> s_i = layer.name("output", select_rows(s_after, order.to_packed()), rows);
+    if (config.readout_state == "previous") s_i = select_rows(s_before, order.to_packed());
+    const Scope<T> readout = decoder / "readout";
+    Var<T> t = maxout_readout(readout, s_i, embedded, readout_context(readout, context), config.dropout);
+    return {decoder.name("output", t, rows), {}};
+  }
+};
+
+}  // namespace
 
 template <class T>
-std::unique_ptr<Stepper<T>> Bahdanau<T>::stepper(const Encoded<T>& memory, const Editor<T>* editor) const {
-  return std::make_unique<BahdanauStepper<T>>(*this, memory, editor);
+std::unique_ptr<Model<T>> build(const BahdanauConfig& config) {
+  auto model = recurrent_pair<T, BahdanauEncoder, BahdanauDecoder>(config);
+  declare(model->parameters, config);
+  return model;
 }
 
-template class Bahdanau<float>;
-template class Bahdanau<double>;
+template std::unique_ptr<Model<float>> build(const BahdanauConfig&);
+template std::unique_ptr<Model<double>> build(const BahdanauConfig&);
 
 }  // namespace heed

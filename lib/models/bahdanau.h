@@ -18,7 +18,6 @@
 
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "models/recurrent_model.h"
 #include "models/recurrent_options.h"
@@ -58,31 +57,18 @@ struct BahdanauConfig : RecurrentOptions {
   RecurrentSizes encoder() const { return starting_layer(cell, d_hidden); }
   /// The decoder's f.
   RecurrentSizes decoder() const { return layer(cell, d_decoder > 0 ? d_decoder : d_hidden); }
+  EncoderSizes encoder_sizes() const {
+    return {recurrent_part(source_vocab_size, n_encoder_layers, d_embedding, 2 * d_hidden), {}};
+  }
+  DecoderSizes decoder_sizes() const {
+    return attending_decoder(recurrent_part(target_vocab_size, 1, d_embedding, decoder().d_hidden),
+                             {d_align, 2 * d_hidden});
+  }
   /// Throws UsageError naming the field and what it must be.
   void check() const;
 };
 
 template <class T>
-class Bahdanau final : public RecurrentModel<T, BahdanauConfig> {
- public:
-  explicit Bahdanau(const BahdanauConfig& config);
-
-  std::int64_t d_model() const override { return 2 * config_.d_hidden; }
-  std::int64_t n_encoder_layers() const override { return config_.n_encoder_layers; }
-  std::int64_t n_decoder_layers() const override { return 1; }
-  std::int64_t n_heads() const override { return 1; }
-  HeadWidths head_widths() const override { return {config_.d_align, 2 * config_.d_hidden}; }
-
-  using Model<T>::encode;
-  Encoded<T> encode(Pass<T>& pass, const Encoded<T>& input, std::int64_t first,
-                    std::int64_t last) const override;
-  Var<T> decode(Pass<T>& pass, const Encoded<T>& memory, const PackedTokens& target) const override;
-  std::unique_ptr<Stepper<T>> stepper(const Encoded<T>& memory, const Editor<T>* editor) const override;
-
- private:
-  using RecurrentModel<T, BahdanauConfig>::config_;
-
-  void declare_parameters();
-};
+std::unique_ptr<Model<T>> build(const BahdanauConfig& config);
 
 }  // namespace heed

@@ -3,7 +3,6 @@
 #include "autograd/ops.h"
 #include "autograd/ops_recurrent.h"
 #include "base/check.h"
-#include "models/hypothesis_states.h"
 #include "nn/maxout_readout.h"
 
 namespace heed {
@@ -39,45 +38,6 @@ Var<T> readout(Pass<T>& pass, Var<T> h, Var<T> embedded, Var<T> from_c, double d
   return linear(t, (scope / "projection").parameter("weight"), Var<T>());
 }
 
-/// A hypothesis is its state and what c gives to its sentence.
-template <class T>
-class ChoStepper final : public Stepper<T> {
- public:
-  ChoStepper(const Cho<T>& model, const Encoded<T>& memory, const Editor<T>* editor)
-      : model_(model), sentences_(memory.rows->sentences()) {
-    pass_.tape = &tape_;
-    pass_.parameters = &model.parameters();
-    pass_.editor = editor;
-    Var<T> last = tape_.constant(memory.final_states.at(0).value());
-    const FromSummary<T> c = read_summary(pass_, model.config(), last);
-    kept_.keep({c.first_state, c.gates, c.readout});
-  }
-  Matrix<const T> step(std::span<const std::int32_t> tokens, std::span<const std::int64_t> parents) override {
-    const ChoConfig& config = model_.config();
-    tape_.reset();
-    const std::vector<Var<T>> kept = kept_.take(tape_, parents);
-    const FromSummary<T> c{kept[0], kept[1], kept[2]};
-    const AtStep<T> at(pass_, sentences_.next(parents));
-    PackedTokens words;  // sentences of one word
-    for (std::int32_t token : tokens) words.append({&token, 1});
-    Var<T> embedded = model_.embed(pass_, Side::target, words);
-    const RecurrentOutput<T> state =
-        recurrent(Scope<T>(pass_) / "decoder" / "layer_0" / "state", config.decoder(), embedded, words.rows,
-                  Direction::forward, c.first_state, c.gates);
-    kept_.keep({state.last, c.gates, c.readout});
-    Scope<T> decoder = Scope<T>(pass_) / "decoder";
-    Var<T> h = (decoder / "layer_0").name("output", state.h);
-    return model_.logits(pass_, decoder.name("output", readout(pass_, h, embedded, c.readout, 0))).value();
-  }
-
- private:
-  const Cho<T>& model_;
-  Tape<T> tape_;
-  Pass<T> pass_;
-  HypothesisStates<T> kept_;
-  HypothesisSentences sentences_;
-};
-
 /// Packed rows that each take the row of their sentence.
 std::vector<RowOf> sentence_of_each_row(const Packing& rows) {
   std::vector<RowOf> list;
@@ -93,10 +53,11 @@ void ChoConfig::check() const {
   check_size("d_maxout", d_maxout, 65'536);
 }
 
+namespace {
+
 /// First values: section 4.1 (deviation 0.01, orthogonal recurrent matrices), or Glorot's.
 template <class T>
-Cho<T>::Cho(const ChoConfig& config) : RecurrentModel<T, ChoConfig>(config) {
-  ParameterSet<T>& p = this->parameters_;
+void declare(ParameterSet<T>& p, const ChoConfig& config) {
   const std::int64_t m = config.d_embedding, n = config.d_hidden, l = config.d_maxout;
   const bool paper = config.init == "paper";
   auto init = [&](std::int64_t d_in, std::int64_t d_out) {
@@ -126,42 +87,65 @@ Cho<T>::Cho(const ChoConfig& config) : RecurrentModel<T, ChoConfig>(config) {
 }
 
 template <class T>
-Encoded<T> Cho<T>::encode(Pass<T>& pass, const Encoded<T>& input, std::int64_t first,
-                          std::int64_t last) const {
-  this->expect_layers(first, last);
-  if (first == last) return input;
-  const ChoConfig& config = this->config_;
-  Scope<T> encoder = Scope<T>(pass) / "encoder";
-  const RecurrentOutput<T> states =
-      recurrent(encoder / "layer_0" / "state", config.encoder(), input.states, *input.rows,
-                config.reverse_source ? Direction::backward : Direction::forward);
-  return {encoder.name("output", states.h, *input.rows),
-          input.rows,
-          {name_final(encoder / "layer_0", this->final_widths(), states.last)}};
-}
+class ChoEncoder final : public RecurrentEncoder<T, ChoConfig> {
+ public:
+  using RecurrentEncoder<T, ChoConfig>::RecurrentEncoder;
+
+  Encoded<T> encode(Pass<T>& pass, const Encoded<T>& input, std::int64_t first,
+                    std::int64_t last) const override {
+    this->expect_layers(first, last);
+    if (first == last) return input;
+    const ChoConfig& config = this->config_;
+    const Scope<T> encoder = Scope<T>(pass) / "encoder";
+    const RecurrentOutput<T> states =
+        recurrent(encoder / "layer_0" / "state", config.encoder(), input.states, *input.rows,
+                  config.reverse_source ? Direction::backward : Direction::forward);
+    return {encoder.name("output", states.h, *input.rows),
+            input.rows,
+            {name_final(encoder / "layer_0", this->sizes().final_states, states.last)}};
+  }
+};
+
+/// A hypothesis is its state and what c gives to its sentence.
+template <class T>
+class ChoDecoder final : public RecurrentDecoder<T, ChoConfig> {
+ public:
+  using RecurrentDecoder<T, ChoConfig>::RecurrentDecoder;
+
+  DecoderState<T> start(Pass<T>& pass, std::int64_t sentences, const Encoded<T>* memory) const override {
+    DecoderState<T> state(sentences);
+    const FromSummary<T> c = read_summary(pass, this->config_, memory->final_states.at(0));
+    state.rows = {c.first_state, c.gates, c.readout};
+    return state;
+  }
+
+  Decoded<T> read(Pass<T>& pass, DecoderState<T>& state, Var<T> embedded, const Packing& rows) const override {
+    const ChoConfig& config = this->config_;
+    const Reading<T> reading(pass, state.continuation());
+    const Scope<T> decoder = Scope<T>(pass) / "decoder", layer = decoder / "layer_0";
+    const FromSummary<T> c{state.rows[0], state.rows[1], state.rows[2]};
+    const std::vector<RowOf> each_row = sentence_of_each_row(rows);
+    const RecurrentOutput<T> states =
+        recurrent(layer / "state", config.decoder(), embedded, rows, Direction::forward, c.first_state,
+                  select_rows<T>({c.gates}, each_row));
+    state.rows[0] = states.last;
+    state.advance(rows);
+    Var<T> h = layer.name("output", states.h, rows);
+    Var<T> t = readout(pass, h, embedded, select_rows<T>({c.readout}, each_row), config.dropout);
+    return {decoder.name("output", t, rows), {}};
+  }
+};
+
+}  // namespace
 
 template <class T>
-Var<T> Cho<T>::decode(Pass<T>& pass, const Encoded<T>& memory, const PackedTokens& target) const {
-  this->expect_same_sentences(memory, target);
-  const ChoConfig& config = this->config_;
-  Scope<T> decoder = Scope<T>(pass) / "decoder", layer = decoder / "layer_0";
-  const std::vector<RowOf> each_row = sentence_of_each_row(target.rows);
-  const FromSummary<T> c = read_summary(pass, config, memory.final_states.at(0));
-  Var<T> embedded = this->embed(pass, Side::target, {shifted_right(target), target.rows});  // e(y_(t-1))
-  Var<T> h = recurrent(layer / "state", config.decoder(), embedded, target.rows, Direction::forward,
-                       c.first_state, select_rows<T>({c.gates}, each_row))
-                 .h;
-  h = layer.name("output", h, target.rows);
-  Var<T> t = readout(pass, h, embedded, select_rows<T>({c.readout}, each_row), config.dropout);
-  return decoder.name("output", t, target.rows);
+std::unique_ptr<Model<T>> build(const ChoConfig& config) {
+  auto model = recurrent_pair<T, ChoEncoder, ChoDecoder>(config);
+  declare(model->parameters, config);
+  return model;
 }
 
-template <class T>
-std::unique_ptr<Stepper<T>> Cho<T>::stepper(const Encoded<T>& memory, const Editor<T>* editor) const {
-  return std::make_unique<ChoStepper<T>>(*this, memory, editor);
-}
-
-template class Cho<float>;
-template class Cho<double>;
+template std::unique_ptr<Model<float>> build(const ChoConfig&);
+template std::unique_ptr<Model<double>> build(const ChoConfig&);
 
 }  // namespace heed

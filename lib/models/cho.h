@@ -53,28 +53,17 @@ struct ChoConfig : RecurrentOptions {
 
   RecurrentSizes encoder() const { return starting_layer(cell, d_hidden); }
   RecurrentSizes decoder() const { return layer(decoder_cell, d_hidden); }
+  EncoderSizes encoder_sizes() const {
+    return {recurrent_part(source_vocab_size, 1, d_embedding, d_hidden), final_widths_of(encoder())};
+  }
+  DecoderSizes decoder_sizes() const {
+    return fixed_vector_decoder(recurrent_part(target_vocab_size, 1, d_embedding, d_hidden));
+  }
   /// Throws UsageError naming the field and what it must be.
   void check() const;
 };
 
 template <class T>
-class Cho final : public RecurrentModel<T, ChoConfig> {
- public:
-  explicit Cho(const ChoConfig& config);
-
-  std::int64_t d_model() const override { return this->config_.d_hidden; }
-  std::int64_t n_encoder_layers() const override { return 1; }
-  std::int64_t n_decoder_layers() const override { return 1; }
-  std::int64_t n_heads() const override { return 0; }
-  HeadWidths head_widths() const override { return {}; }
-  FinalWidths final_widths() const override { return final_widths_of(this->config_.encoder()); }
-  bool attends() const override { return false; }
-
-  using Model<T>::encode;
-  Encoded<T> encode(Pass<T>& pass, const Encoded<T>& input, std::int64_t first,
-                    std::int64_t last) const override;
-  Var<T> decode(Pass<T>& pass, const Encoded<T>& memory, const PackedTokens& target) const override;
-  std::unique_ptr<Stepper<T>> stepper(const Encoded<T>& memory, const Editor<T>* editor) const override;
-};
+std::unique_ptr<Model<T>> build(const ChoConfig& config);
 
 }  // namespace heed

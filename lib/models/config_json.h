@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/fields.h"
+#include "models/model.h"
 
 namespace heed {
 
@@ -17,5 +18,16 @@ void from_json(const std::string& json, const std::vector<Field>& fields);
 
 /// The "architecture" of a model's JSON. Throws Error when there is none.
 std::string architecture_of(const std::string& json);
+
+/// A model without parts and parameters whose config this is. Throws UsageError when the config does not check().
+template <class T, class Config>
+std::unique_ptr<Model<T>> new_model(const Config& config) {
+  config.check();
+  Config copy = config;
+  auto model = std::make_unique<Model<T>>();
+  model->architecture = Config::kArchitecture;
+  model->config_json = to_json(Config::kArchitecture, fields_of(copy));
+  return model;
+}
 
 }  // namespace heed

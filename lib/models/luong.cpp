@@ -2,7 +2,6 @@
 
 #include "base/check.h"
 #include "base/error.h"
-#include "models/hypothesis_states.h"
 #include "models/luong_decoder.h"
 #include "nn/recurrent_stack.h"
 
@@ -21,19 +20,15 @@ void LuongConfig::check() const {
   }
 }
 
-template <class T>
-Luong<T>::Luong(const LuongConfig& config) : RecurrentModel<T, LuongConfig>(config) {
-  declare_parameters();
-}
+namespace {
 
 /// First values: section 4.1, uniform in +-0.1 throughout; or Glorot's.
 template <class T>
-void Luong<T>::declare_parameters() {
-  ParameterSet<T>& p = this->parameters_;
-  const RecurrentSizes encoder = config_.encoder(), decoder = config_.decoder();
-  const std::int64_t m = config_.d_embedding, k = decoder.d_hidden, a = config_.d_align,
-                     d = config_.attentional_width();
-  const bool paper = config_.init == "paper";
+void declare(ParameterSet<T>& p, const LuongConfig& config) {
+  const RecurrentSizes encoder = config.encoder(), decoder = config.decoder();
+  const std::int64_t m = config.d_embedding, k = decoder.d_hidden, a = config.d_align,
+                     d = config.attentional_width();
+  const bool paper = config.init == "paper";
   auto init = [&](std::int64_t d_in, std::int64_t d_out) {
     return paper ? Init::uniform(0.1) : Init::xavier(d_in, d_out);
   };
@@ -48,41 +43,39 @@ void Luong<T>::declare_parameters() {
   };
   const Init words = paper ? Init::uniform(0.1) : Init::normal(kWordDeviation);
 
-  p.add("encoder/embedding/weight", {config_.source_vocab_size, m}, words);
-  for (std::int64_t l = 0; l < config_.n_layers && config_.bidirectional; ++l) {
+  p.add("encoder/embedding/weight", {config.source_vocab_size, m}, words);
+  for (std::int64_t l = 0; l < config.n_layers && config.bidirectional; ++l) {
     for (const char* part : {"/forward", "/backward"}) {
       const std::int64_t d_in = l == 0 ? m : k;
       add_recurrent(p, "encoder/layer_" + std::to_string(l) + part, encoder, d_in,
                     cell(encoder.d_hidden)(d_in));
     }
   }
-  if (!config_.bidirectional)
-    add_recurrent_stack<T>(p, "encoder", encoder, config_.n_layers, m, cell(encoder.d_hidden));
-  p.add("decoder/embedding/weight", {config_.target_vocab_size, m}, words);
-  add_recurrent_stack<T>(p, "decoder", decoder, config_.n_layers, m, cell(k));
-  if (config_.input_feeding) add_gate_input(p, "decoder/layer_0/state", "feed", decoder, d, init(d, k));
+  if (!config.bidirectional)
+    add_recurrent_stack<T>(p, "encoder", encoder, config.n_layers, m, cell(encoder.d_hidden));
+  p.add("decoder/embedding/weight", {config.target_vocab_size, m}, words);
+  add_recurrent_stack<T>(p, "decoder", decoder, config.n_layers, m, cell(k));
+  if (config.input_feeding) add_gate_input(p, "decoder/layer_0/state", "feed", decoder, d, init(d, k));
 
-  const std::string align = "decoder/layer_" + std::to_string(config_.n_layers - 1) + "/cross_attention";
+  const std::string align = "decoder/layer_" + std::to_string(config.n_layers - 1) + "/cross_attention";
   auto vector = [&](const std::string& name) { p.add(name, {a}, init(a, 1)); };
-  if (config_.score == "general") matrix(align + "/score/weight", k, k);
-  if (config_.score == "location") matrix(align + "/score/weight", k, config_.max_source_positions);
-  if (config_.score == "concat") matrix(align + "/concat/weight", 2 * k, a);
-  if (config_.score == "additive") {
+  if (config.score == "general") matrix(align + "/score/weight", k, k);
+  if (config.score == "location") matrix(align + "/score/weight", k, config.max_source_positions);
+  if (config.score == "concat") matrix(align + "/concat/weight", 2 * k, a);
+  if (config.score == "additive") {
     matrix(align + "/query/weight", k, a);
     matrix(align + "/key/weight", k, a);
   }
-  if (config_.compares_inside()) vector(align + "/score/weight");
-  if (config_.attention == "local-p") {
+  if (config.compares_inside()) vector(align + "/score/weight");
+  if (config.attention == "local-p") {
     matrix(align + "/position/query/weight", k, a);
     vector(align + "/position/score/weight");
   }
   const Init w_c = init(2 * k, d);
   p.add("decoder/attentional/context/weight", {k, d}, w_c);
   p.add("decoder/attentional/state/weight", {k, d}, w_c);
-  matrix("decoder/output/weight", d, config_.target_vocab_size);
+  matrix("decoder/output/weight", d, config.target_vocab_size);
 }
-
-namespace {
 
 /// One layer of the encoder: h of every row and the last states. A reversed source is read from its last word
 /// on; h keeps the sentence's own order.
@@ -105,161 +98,132 @@ RecurrentOutput<T> encoder_layer(const Scope<T>& layer, const LuongConfig& confi
   return {side_by_side(f.h, b.h), last};
 }
 
-}  // namespace
-
 template <class T>
-Var<T> Luong<T>::embed(Pass<T>& pass, Side side, const PackedTokens& tokens) const {
-  if (side == Side::source) expect_known_positions(config_, tokens.rows);
-  return RecurrentModel<T, LuongConfig>::embed(pass, side, tokens);
-}
-
-template <class T>
-Encoded<T> Luong<T>::encode(Pass<T>& pass, const Encoded<T>& input, std::int64_t first,
-                            std::int64_t last) const {
-  this->expect_layers(first, last);
-  const Scope<T> encoder = Scope<T>(pass) / "encoder";
-  Encoded<T> x = input;
-  for (std::int64_t l = first; l < last; ++l) {
-    const Scope<T> layer = layer_scope(encoder, l);
-    const RecurrentOutput<T> out = encoder_layer(layer, config_, x.states, *x.rows);
-    x.states = layer.name("output", drop_out(out.h, layer.dropout(config_.dropout)), *x.rows);
-    x.final_states.push_back(name_final(layer, this->final_widths(), out.last));
-  }
-  if (last == config_.n_layers) x.states = encoder.name("output", x.states, *x.rows);
-  return x;
-}
-
-namespace {
-
-/// With input feeding: each step reads h~ of the one before (section 3.3). h~ of the packed words.
-template <class T>
-Var<T> step_by_step(Pass<T>& pass, const LuongConfig& config, const LuongSource<T>& source,
-                    const std::vector<Var<T>>& first_states, Var<T> embedded, const Packing& rows) {
-  Tape<T>& tape = *pass.tape;
-  const StepOrder order(rows);
-  LuongSteps<T> decoder(pass, config, source, order.rows());
-  const Var<T> input =
-      decoder.input(select_rows<T>({embedded}, order.to_time_order()), order.rows_of_all(rows));
-  std::vector<Var<T>> states, attentional;
-  for (const Var<T>& state : first_states) states.push_back(select_rows<T>({state}, order.to_first_step()));
-  Var<T> fed;
-  for (std::int64_t t = 0; t < order.steps(); ++t) {
-    const std::int64_t n = order.active(t);
-    for (Var<T>& state : states) state = tape.row_range(state, 0, n);
-    if (fed) fed = tape.row_range(fed, 0, n);
-    const std::vector<std::int64_t> times(static_cast<std::size_t>(n), t);
-    const auto step =
-        decoder(tape.row_range(input, order.first(t), n), states, fed, {order.sentences(t), times, &rows});
-    states = step.states;
-    fed = step.attentional;
-    attentional.push_back(fed);
-  }
-  return select_rows(attentional, order.to_packed());
-}
-
-/// Without: the recurrence runs through all words before the attention looks at any.
-template <class T>
-Var<T> all_at_once(Pass<T>& pass, const LuongConfig& config, const LuongSource<T>& source,
-                   const std::vector<Var<T>>& first_states, Var<T> embedded, const Packing& rows) {
-  const Scope<T> decoder = Scope<T>(pass) / "decoder";
-  const auto layers = [&](std::int64_t from, std::int64_t to, Var<T> x, double dropout) {
-    const std::vector<Var<T>> first(first_states.begin() + from, first_states.begin() + to);
-    return recurrent_stack(decoder, config.decoder(), from, to, x, rows, Direction::forward, dropout, first)
-        .h;
-  };
-  const std::int64_t top = config.n_layers - 1;  // what it says goes to the attention without dropout
-  const Var<T> states = layers(top, config.n_layers, layers(0, top, embedded, config.dropout), 0);
-  std::vector<std::int64_t> sentences, times;
-  for (const Place& place : places_of(rows)) {
-    sentences.push_back(place.sentence);
-    times.push_back(place.position);
-  }
-  LuongAttention<T> attention(pass, config, source, rows.rows());
-  return attention(states, {sentences, times, &rows});
-}
-
-}  // namespace
-
-template <class T>
-Var<T> Luong<T>::decode(Pass<T>& pass, const Encoded<T>& memory, const PackedTokens& target) const {
-  this->expect_same_sentences(memory, target);
-  const Packing& source_rows = *memory.rows;
-  const Scope<T> decoder = Scope<T>(pass) / "decoder";
-  const LuongSource<T> source = compare_with(pass, config_, memory.states, source_rows);
-  const Var<T> embedded = this->embed(pass, Side::target, {shifted_right(target), target.rows});  // E y_(t-1)
-  const auto decoded = config_.input_feeding ? step_by_step<T> : all_at_once<T>;
-  const Var<T> attentional =
-      drop_out(decoded(pass, config_, source, memory.final_states, embedded, target.rows),
-               decoder.dropout(config_.output_dropout));
-  return decoder.name("output", attentional, target.rows);
-}
-
-namespace {
-
-template <class T>
-std::vector<T> copy_of(Matrix<const T> dense) {
-  return {dense.data, dense.data + dense.size()};
-}
-
-/// A hypothesis is its sentence, its layers' states and, behind the first step, h~_t.
-template <class T>
-class LuongStepper final : public Stepper<T> {
+class LuongEncoder final : public RecurrentEncoder<T, LuongConfig> {
  public:
-  LuongStepper(const Luong<T>& model, const Encoded<T>& memory, const Editor<T>* editor)
-      : model_(model), source_rows_(*memory.rows), sentences_(source_rows_.sentences()) {
-    pass_.tape = &tape_;
-    pass_.parameters = &model.parameters();
-    pass_.editor = editor;
-    const LuongSource<T> source =
-        compare_with(pass_, model.config(), tape_.constant(memory.states.value()), source_rows_);
-    h_ = copy_of(source.h.value());
-    key_ = copy_of(source.key.value());
-    states_.keep(memory.final_states);
+  using RecurrentEncoder<T, LuongConfig>::RecurrentEncoder;
+
+  /// Throws Error when a source sentence is longer than the location score knows.
+  Var<T> embed(Pass<T>& pass, const PackedTokens& tokens) const override {
+    expect_known_positions(this->config_, tokens.rows);
+    return RecurrentEncoder<T, LuongConfig>::embed(pass, tokens);
   }
-  Matrix<const T> step(std::span<const std::int32_t> tokens, std::span<const std::int64_t> parents) override {
-    tape_.reset();
-    std::vector<Var<T>> states = states_.take(tape_, parents);
-    Var<T> fed;
-    if (sentences_.steps() > 0) {
-      fed = states.back();
-      states.pop_back();
+
+  Encoded<T> encode(Pass<T>& pass, const Encoded<T>& input, std::int64_t first,
+                    std::int64_t last) const override {
+    this->expect_layers(first, last);
+    const LuongConfig& config = this->config_;
+    const Scope<T> encoder = Scope<T>(pass) / "encoder";
+    Encoded<T> x = input;
+    for (std::int64_t l = first; l < last; ++l) {
+      const Scope<T> layer = layer_scope(encoder, l);
+      const RecurrentOutput<T> out = encoder_layer(layer, config, x.states, *x.rows);
+      x.states = layer.name("output", drop_out(out.h, layer.dropout(config.dropout)), *x.rows);
+      x.final_states.push_back(name_final(layer, this->sizes().final_states, out.last));
     }
-    const StepRows step_rows = sentences_.next(parents);
-    const AtStep<T> at(pass_, step_rows);
-    const std::int64_t rows = source_rows_.rows();
-    auto dense = [&](const std::vector<T>& values) {
-      return tape_.constant({values.data(), rows, static_cast<std::int64_t>(values.size()) / rows});
-    };
-    const LuongSource<T> source{dense(h_), dense(key_), &source_rows_};
-    LuongSteps<T> decoder(pass_, model_.config(), source, static_cast<std::int64_t>(tokens.size()));
-    PackedTokens words;
-    words.append(tokens);
-    const std::vector<std::int64_t> times(tokens.size(), step_rows.step);
-    auto step = decoder(decoder.input(model_.embed(pass_, Side::target, words), step_rows), states, fed,
-                        {step_rows.sentences, times});
-    step.states.push_back(step.attentional);
-    states_.keep(step.states);
-    return model_.logits(pass_, (Scope<T>(pass_) / "decoder").name("output", step.attentional)).value();
+    if (last == config.n_layers) x.states = encoder.name("output", x.states, *x.rows);
+    return x;
+  }
+};
+
+/// A hypothesis is its layers' states and, with input feeding and after the first step, h~_t.
+template <class T>
+class LuongDecoder final : public RecurrentDecoder<T, LuongConfig> {
+ public:
+  using RecurrentDecoder<T, LuongConfig>::RecurrentDecoder;
+
+  DecoderState<T> start(Pass<T>& pass, std::int64_t sentences, const Encoded<T>* memory) const override {
+    DecoderState<T> state(sentences);
+    const LuongSource<T> source = compare_with(pass, this->config_, memory->states, *memory->rows);
+    state.memory = {source.h, source.key};
+    state.memory_rows = source.rows;
+    state.rows = memory->final_states;
+    return state;
+  }
+
+  Decoded<T> read(Pass<T>& pass, DecoderState<T>& state, Var<T> embedded, const Packing& rows) const override {
+    const Reading<T> reading(pass, state.continuation());
+    const Scope<T> decoder = Scope<T>(pass) / "decoder";
+    const LuongSource<T> source{state.memory[0], state.memory[1], state.memory_rows};
+    const Var<T> attentional = this->config_.input_feeding ? step_by_step(pass, state, source, embedded, rows)
+                                                           : all_at_once(pass, state, source, embedded, rows);
+    state.advance(rows);
+    const Dropout drop = decoder.dropout(this->config_.output_dropout);
+    return {decoder.name("output", drop_out(attentional, drop), rows), {}};
   }
 
  private:
-  const Luong<T>& model_;
-  Packing source_rows_;
-  Tape<T> tape_;
-  Pass<T> pass_;
-  HypothesisStates<T> states_;
-  HypothesisSentences sentences_;
-  std::vector<T> h_, key_;  ///< of LuongSource
+  /// With input feeding each step reads h~ of the one before (section 3.3). h~ of the packed words.
+  Var<T> step_by_step(Pass<T>& pass, DecoderState<T>& state, const LuongSource<T>& source, Var<T> embedded,
+                      const Packing& rows) const {
+    Tape<T>& tape = *pass.tape;
+    const StepOrder order(rows, Direction::forward, pass.continuation);
+    LuongSteps<T> decoder(pass, this->config_, source, order.rows());
+    const Var<T> input =
+        decoder.input(select_rows<T>({embedded}, order.to_time_order()), order.rows_of_all(rows));
+    std::vector<Var<T>> before, attentional;
+    for (const Var<T>& row : state.rows) before.push_back(select_rows<T>({row}, order.to_first_step()));
+    Var<T> fed;
+    if (static_cast<std::int64_t>(before.size()) > this->config_.n_layers) {
+      fed = before.back();
+      before.pop_back();
+    }
+    std::vector<std::vector<Var<T>>> states(before.size());  // of each layer, step after step
+    for (std::int64_t t = 0; t < order.steps(); ++t) {
+      const std::int64_t n = order.active(t);
+      for (Var<T>& row : before) row = tape.row_range(row, 0, n);
+      if (fed) fed = tape.row_range(fed, 0, n);
+      const StepRows step_rows = order.rows_of(t, rows);
+      const auto step = decoder(tape.row_range(input, order.first(t), n), before, fed,
+                                {step_rows.sentences, step_rows.steps, &rows});
+      before = step.states;
+      for (std::size_t l = 0; l < states.size(); ++l) states[l].push_back(before[l]);
+      fed = step.attentional;
+      attentional.push_back(fed);
+    }
+    if (state.keeps_past) {
+      state.rows.clear();
+      for (const auto& layer : states) state.rows.push_back(select_rows(layer, order.to_last_of_steps()));
+      state.rows.push_back(select_rows(attentional, order.to_last_of_steps()));
+    }
+    return select_rows(attentional, order.to_packed());
+  }
+
+  /// Without, the recurrence runs through all words before the attention acts.
+  Var<T> all_at_once(Pass<T>& pass, DecoderState<T>& state, const LuongSource<T>& source, Var<T> embedded,
+                     const Packing& rows) const {
+    const LuongConfig& config = this->config_;
+    const Scope<T> decoder = Scope<T>(pass) / "decoder";
+    const auto layers = [&](std::int64_t from, std::int64_t to, Var<T> x, double dropout) {
+      const std::vector<Var<T>> first(state.rows.begin() + from, state.rows.begin() + to);
+      const StackOutput<T> stack =
+          recurrent_stack(decoder, config.decoder(), from, to, x, rows, Direction::forward, dropout, first);
+      std::copy(stack.last.begin(), stack.last.end(), state.rows.begin() + from);
+      return stack.h;
+    };
+    const std::int64_t top = config.n_layers - 1;  // what it says goes to the attention without dropout
+    const Var<T> states = layers(top, config.n_layers, layers(0, top, embedded, config.dropout), 0);
+    std::vector<std::int64_t> sentences, times;
+    for (const Place& row : places_of(rows)) {
+      const Place place = (*pass.continuation)(row);
+      sentences.push_back(place.sentence);
+      times.push_back(place.position);
+    }
+    LuongAttention<T> attention(pass, config, source, rows.rows());
+    return attention(states, {sentences, times, &rows});
+  }
 };
 
 }  // namespace
 
 template <class T>
-std::unique_ptr<Stepper<T>> Luong<T>::stepper(const Encoded<T>& memory, const Editor<T>* editor) const {
-  return std::make_unique<LuongStepper<T>>(*this, memory, editor);
+std::unique_ptr<Model<T>> build(const LuongConfig& config) {
+  auto model = recurrent_pair<T, LuongEncoder, LuongDecoder>(config);
+  declare(model->parameters, config);
+  return model;
 }
 
-template class Luong<float>;
-template class Luong<double>;
+template std::unique_ptr<Model<float>> build(const LuongConfig&);
+template std::unique_ptr<Model<double>> build(const LuongConfig&);
 
 }  // namespace heed

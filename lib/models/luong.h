@@ -19,7 +19,6 @@
 
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "models/recurrent_model.h"
 #include "models/recurrent_options.h"
@@ -73,40 +72,22 @@ struct LuongConfig : RecurrentOptions {
   std::int64_t attentional_width() const { return d_attentional > 0 ? d_attentional : decoder().d_hidden; }
   /// Scores v_a . tanh(query + key): what is compared is d_align wide.
   bool compares_inside() const { return score == "concat" || score == "additive"; }
+  EncoderSizes encoder_sizes() const {
+    EncoderSizes sizes{recurrent_part(source_vocab_size, n_layers, d_embedding, decoder().d_hidden),
+                       final_widths_of(decoder())};
+    if (score == "location") sizes.max_length = max_source_positions;
+    return sizes;
+  }
+  DecoderSizes decoder_sizes() const {
+    const std::int64_t k = decoder().d_hidden;
+    return attending_decoder(recurrent_part(target_vocab_size, n_layers, d_embedding, k),
+                             {compares_inside() ? d_align : k, k});
+  }
   /// Throws UsageError naming the field and what it must be.
   void check() const;
 };
 
 template <class T>
-class Luong final : public RecurrentModel<T, LuongConfig> {
- public:
-  explicit Luong(const LuongConfig& config);
-
-  std::int64_t d_model() const override { return config_.decoder().d_hidden; }
-  std::int64_t n_encoder_layers() const override { return config_.n_layers; }
-  std::int64_t n_decoder_layers() const override { return config_.n_layers; }
-  std::int64_t first_attending_layer() const override { return config_.n_layers - 1; }
-  std::int64_t n_heads() const override { return 1; }
-  std::int64_t max_length(Side side) const override {
-    return side == Side::source && config_.score == "location" ? config_.max_source_positions : 0;
-  }
-  HeadWidths head_widths() const override {
-    return {config_.compares_inside() ? config_.d_align : d_model(), d_model()};
-  }
-  FinalWidths final_widths() const override { return final_widths_of(config_.decoder()); }
-
-  /// Throws Error when a source sentence is longer than the location score knows.
-  Var<T> embed(Pass<T>& pass, Side side, const PackedTokens& tokens) const override;
-  using Model<T>::encode;
-  Encoded<T> encode(Pass<T>& pass, const Encoded<T>& input, std::int64_t first,
-                    std::int64_t last) const override;
-  Var<T> decode(Pass<T>& pass, const Encoded<T>& memory, const PackedTokens& target) const override;
-  std::unique_ptr<Stepper<T>> stepper(const Encoded<T>& memory, const Editor<T>* editor) const override;
-
- private:
-  void declare_parameters();
-
-  using RecurrentModel<T, LuongConfig>::config_;
-};
+std::unique_ptr<Model<T>> build(const LuongConfig& config);
 
 }  // namespace heed

@@ -8,26 +8,103 @@
 
 namespace heed {
 
-std::vector<std::int32_t> shifted_right(const PackedTokens& target) {
-  std::vector<std::int32_t> shifted(target.ids.size());
+std::string name_of(Side side) {
+  return side == Side::source ? "source" : "target";
+}
+
+namespace {
+
+template <class Part>
+const Part& needed(const Part* part, const std::string& architecture, const char* name) {
+  if (!part) fail<UsageError>("the model is of architecture ", architecture, ", which has no ", name);
+  return *part;
+}
+
+}  // namespace
+
+template <class T>
+const PartSizes& Model<T>::sizes(Side side) const {
+  if (side == Side::source) return needed_encoder().sizes();
+  return needed_decoder().sizes();
+}
+
+template <class T>
+const Encoder<T>& Model<T>::needed_encoder() const {
+  return needed(encoder.get(), architecture, "encoder");
+}
+
+template <class T>
+const Decoder<T>& Model<T>::needed_decoder() const {
+  return needed(decoder.get(), architecture, "decoder");
+}
+
+template <class T>
+const WordsHead& Model<T>::needed_words() const {
+  return needed(words ? &*words : nullptr, architecture, "output words");
+}
+
+template <class T>
+Var<T> Model<T>::embed(Pass<T>& pass, Side side, const PackedTokens& tokens) const {
+  if (side == Side::source) return needed_encoder().embed(pass, tokens);
+  return needed_decoder().embed(pass, tokens, DecoderState<T>(tokens.rows.sentences()).continuation());
+}
+
+template <class T>
+Encoded<T> Model<T>::encode(Pass<T>& pass, const PackedTokens& tokens) const {
+  return encode(pass, embed(pass, Side::source, tokens), tokens.rows);
+}
+
+template <class T>
+Encoded<T> Model<T>::encode(Pass<T>& pass, Var<T> embedded, const Packing& rows) const {
+  return needed_encoder().encode(pass, {embedded, &rows, {}}, 0, encoder->sizes().n_layers);
+}
+
+template <class T>
+PackedTokens Model<T>::shifted_right(const PackedTokens& target) const {
+  PackedTokens shifted{target.ids, target.rows};
   for (std::int64_t s = 0; s < target.rows.sentences(); ++s) {
     const auto begin = static_cast<std::size_t>(target.rows.offset(s));
     const auto length = static_cast<std::size_t>(target.rows.length(s));
     if (length == 0) fail("an empty target sentence cannot be decoded: at least <eos> is needed");
-    shifted[begin] = kBos;
-    std::copy_n(&target.ids[begin], length - 1, &shifted[begin + 1]);
+    shifted.ids[begin] = special.bos;
+    std::copy_n(&target.ids[begin], length - 1, &shifted.ids[begin + 1]);
   }
   return shifted;
+}
+
+template <class T>
+Decoded<T> Model<T>::decode(Pass<T>& pass, const Encoded<T>* memory, const PackedTokens& target,
+                            const std::vector<SampleStream>& streams) const {
+  return decode(pass, memory, embed(pass, Side::target, shifted_right(target)), target.rows, streams);
+}
+
+template <class T>
+Decoded<T> Model<T>::decode(Pass<T>& pass, const Encoded<T>* memory, Var<T> embedded, const Packing& rows,
+                            const std::vector<SampleStream>& streams) const {
+  if (memory && memory->rows->sentences() != rows.sentences())
+    fail("decode: ", memory->rows->sentences(), " source and ", rows.sentences(), " target sentences");
+  DecoderState<T> state = needed_decoder().start(pass, rows.sentences(), memory);
+  state.streams = streams;
+  return decoder->read(pass, state, embedded, rows);
+}
+
+template <class T>
+CrossEntropySums Model<T>::loss(Pass<T>& pass, const Decoded<T>& decoded, const PackedTokens& target,
+                                double smoothing, T scale, double baseline) const {
+  std::vector<double> nll;
+  CrossEntropySums sums = needed_words().loss(pass, decoded.states, target.ids, smoothing, scale,
+                                              decoded.extra_loss ? &nll : nullptr);
+  if (decoded.extra_loss) sums.loss += decoded.extra_loss(nll, baseline, static_cast<double>(scale));
+  return sums;
 }
 
 template <class T>
 std::unique_ptr<Model<T>> make_model(const std::string& config_json) {
   std::unique_ptr<Model<T>> model;
   with_architecture(architecture_of(config_json), [&](const auto& architecture) {
-    using Architecture = std::decay_t<decltype(architecture)>;
-    typename Architecture::Config config;
+    typename std::decay_t<decltype(architecture)>::Config config;
     from_json(config_json, fields_of(config));
-    model = std::make_unique<typename Architecture::template Model<T>>(config);
+    model = build<T>(config);
   });
   return model;
 }
@@ -41,6 +118,8 @@ std::string default_config_json(const std::string& architecture) {
   return json;
 }
 
+template struct Model<float>;
+template struct Model<double>;
 template std::unique_ptr<Model<float>> make_model(const std::string&);
 template std::unique_ptr<Model<double>> make_model(const std::string&);
 

@@ -10,6 +10,7 @@ namespace heed {
 namespace {
 
 constexpr const char* config_path = "model/config";
+constexpr const char* classes_path = "model/classes";
 
 template <class T>
 std::string digest_of(std::span<const T> values) {
@@ -45,7 +46,7 @@ std::string digest_of(const std::string& config, const TensorMap& parameters, co
 
 TensorMap parameter_map(const Model<float>& model, std::span<const float> flat) {
   TensorMap map;
-  model.parameters().to_map(flat, parameter_prefix, map);
+  model.parameters.to_map(flat, parameter_prefix, map);
   return map;
 }
 
@@ -57,7 +58,7 @@ const std::string& stated_config(const std::string& path, const TensorMap& map) 
   return config->values<std::string>().front();
 }
 
-void check_vocabulary(const std::string& path, const char* side, std::int64_t model,
+void check_vocabulary(const std::string& path, const std::string& side, std::int64_t model,
                       std::int64_t vocabulary) {
   if (model == vocabulary) return;
   fail(escaped(path), ": the model has ", model, " ", side, " pieces, its vocabulary has ", vocabulary);
@@ -83,19 +84,26 @@ TensorMap vocabulary_map(const text::Tokenizer& source, const text::Tokenizer& t
   return map;
 }
 
+TensorMap classes_map(const std::vector<std::string>& classes) {
+  TensorMap map;
+  map.add(classes_path,
+          Tensor::of<std::string>(classes, {static_cast<std::int64_t>(classes.size())}, {"class"}));
+  return map;
+}
+
 std::string model_digest(const std::string& config, const Model<float>& model,
                          const TensorMap& vocabularies) {
-  return digest_of(config, parameter_map(model, model.parameters().values()), vocabularies);
+  return digest_of(config, parameter_map(model, model.parameters.values()), vocabularies);
 }
 
 TensorMap model_map(const Model<float>& model, const TensorMap& vocabularies, const TensorMap& training) {
   TensorMap map;
-  map.add(config_path, Tensor::of<std::string>({model.config_json()}, {1}));
-  map.merge(parameter_map(model, model.parameters().values()));
+  map.add(config_path, Tensor::of<std::string>({model.config_json}, {1}));
+  map.merge(parameter_map(model, model.parameters.values()));
   map.merge(vocabularies);
   map.merge(training);
-  map.groups["model"].attributes["architecture"] = model.architecture();
-  map.attributes[io::model_digest] = model_digest(model.config_json(), model, vocabularies);
+  map.groups["model"].attributes["architecture"] = model.architecture;
+  map.attributes[io::model_digest] = model_digest(model.config_json, model, vocabularies);
   return map;
 }
 
@@ -109,15 +117,26 @@ LoadedModel load_model(const std::string& path) {
   const std::string& config = stated_config(path, map);
   try {
     std::unique_ptr<Model<float>> model = make_model<float>(config);
-    ParameterSet<float>& parameters = model->parameters();
+    ParameterSet<float>& parameters = model->parameters;
     parameters.from_map(map, parameter_prefix, parameters.values());
     text::Tokenizer source = text::Tokenizer::of_side(map, "source");
     text::Tokenizer target = text::Tokenizer::of_side(map, "target");
-    check_vocabulary(path, "source", model->vocabulary_size(Side::source), source.size());
-    check_vocabulary(path, "target", model->vocabulary_size(Side::target), target.size());
-    std::string digest = model_digest(config, *model, vocabulary_map(source, target));
+    for (const Side side : {Side::source, Side::target}) {
+      const std::int64_t pieces = side == Side::source ? source.size() : target.size();
+      if (model->has(side)) check_vocabulary(path, name_of(side), model->sizes(side).vocab_size, pieces);
+    }
+    model->special = target.special();
+    TensorMap texts = vocabulary_map(source, target);
+    std::vector<std::string> classes;
+    if (model->classes) {
+      const Tensor& names = map.at(classes_path);
+      expect_shape(classes_path, names.shape(), {model->n_classes});
+      classes.assign(names.values<std::string>().begin(), names.values<std::string>().end());
+      texts.merge(classes_map(classes));
+    }
+    std::string digest = model_digest(config, *model, texts);
     check_digest(path, map, digest);
-    return {std::move(model), std::move(source), std::move(target), std::move(digest)};
+    return {std::move(model), std::move(source), std::move(target), std::move(classes), std::move(digest)};
   } catch (const Error& error) {
     const std::string message = error.what();
     if (message.starts_with(escaped(path))) throw;
@@ -128,7 +147,7 @@ LoadedModel load_model(const std::string& path) {
 void load_parameters(const std::string& path, const std::string& digest, const Model<float>& model,
                      const TensorMap& vocabularies, std::span<float> flat) {
   const TensorMap map = io::read_map(path);
-  model.parameters().from_map(map, parameter_prefix, flat);
+  model.parameters.from_map(map, parameter_prefix, flat);
   if (digest_of(stated_config(path, map), parameter_map(model, flat), vocabularies) != digest) {
     fail(escaped(path), ": not the model that this run saved there: was it replaced or edited?");
   }

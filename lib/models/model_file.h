@@ -3,6 +3,7 @@
 //   model/parameters/<path>      f32
 //   model/vocabulary/...         the tokenizer of both sides, or model/source_vocabulary/... and
 //                                model/target_vocabulary/...
+//   model/classes                str(class), the names of a classifier's classes
 //   model/training/...           what was measured while training; optional
 // Root attribute model_digest: SHA-256 over config, parameters and vocabularies.
 #pragma once
@@ -10,6 +11,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "models/model.h"
 #include "tensor/tensor_map.h"
@@ -22,6 +24,7 @@ inline constexpr const char* parameter_prefix = "model/parameters/";
 struct LoadedModel {
   std::unique_ptr<Model<float>> model;
   text::Tokenizer source, target;
+  std::vector<std::string> classes;  ///< their names, of a classifier
   std::string digest;
 
   const text::Tokenizer& tokenizer(Side side) const { return side == Side::source ? source : target; }
@@ -29,6 +32,9 @@ struct LoadedModel {
 
 /// The vocabularies as they stand in a model file.
 TensorMap vocabulary_map(const text::Tokenizer& source, const text::Tokenizer& target);
+
+/// The names of a classifier's classes, which stand beside its vocabularies.
+TensorMap classes_map(const std::vector<std::string>& classes);
 
 /// A model file's content. `vocabularies` is a vocabulary_map (a map without tensors: a model without text),
 /// `training` what was measured while training, under model/training/.

@@ -51,12 +51,13 @@ void read_final_states(const TensorMap& frame, FinalWidths widths, std::int64_t 
 
 }  // namespace
 
-PackedStates read_embeddings(const TensorMap& frame, const Model<float>& model) {
+PackedStates read_embeddings(const TensorMap& frame, const Model<float>& model, Side side) {
   const Tensor& values = frame.at("embeddings/values");
-  expect_states("/embeddings/values", values, {-1, -1, model.d_embedding()});
-  const Attribute* side = attribute_of(frame, "embeddings", "side");
-  if (side && *side == Attribute(std::string("target"))) {
-    fail("/embeddings: made for the target side (embed --side target), but the encoder reads the source");
+  expect_states("/embeddings/values", values, {-1, -1, model.sizes(side).d_embedding});
+  const Attribute* made_for = attribute_of(frame, "embeddings", "side");
+  if (made_for && *made_for != Attribute(name_of(side))) {
+    fail("/embeddings: made for the ", side == Side::source ? "target" : "source", " side (embed --side), but the ",
+         side == Side::source ? "encoder reads the source" : "decoder reads the target");
   }
   PackedStates states;
   states.rows = packing_of("embeddings/length", frame.at("embeddings/length"), values.shape()[1]);
@@ -66,7 +67,7 @@ PackedStates read_embeddings(const TensorMap& frame, const Model<float>& model) 
 
 PackedStates read_encoder_states(const TensorMap& frame, const Model<float>& model, std::int64_t layers) {
   const Tensor& kept = frame.at("encoder/states");
-  expect_states("/encoder/states", kept, {-1, -1, -1, model.d_model()});
+  expect_states("/encoder/states", kept, {-1, -1, -1, model.needed_encoder().sizes().d_model});
   const Shape shape = kept.shape();  // [sentence, layer, position, dim]
   if (shape[1] < 1) fail("/encoder/states: shape ", to_string(shape), " has no layer");
   if (const Attribute* done = attribute_of(frame, "encoder", "layers_done")) {
@@ -86,12 +87,12 @@ PackedStates read_encoder_states(const TensorMap& frame, const Model<float>& mod
                 last.values<float>().data() + s * block);
   }
   states.values = unpad("encoder/states", last, states.rows);
-  read_final_states(frame, model.final_widths(), layers, states);
+  read_final_states(frame, model.needed_encoder().sizes().final_states, layers, states);
   return states;
 }
 
 PackedStates memory_of(const TensorMap& frame, const Model<float>& model) {
-  return read_encoder_states(frame, model, model.n_encoder_layers());
+  return read_encoder_states(frame, model, model.needed_encoder().sizes().n_layers);
 }
 
 Selection::Selection(const PackedStates& states, std::span<const std::int64_t> sentences) {

@@ -16,9 +16,9 @@ struct PackedStates {
   std::vector<std::vector<float>> final_states;
 };
 
-/// /embeddings/values (sentence, position, dim = d_embedding). Throws Error when the group is missing,
-/// misshapen, not finite, or made for the target side.
-PackedStates read_embeddings(const TensorMap& frame, const Model<float>& model);
+/// /embeddings/values (sentence, position, dim = d_embedding) of that side's part. Throws Error when the group is
+/// missing, misshapen, not finite, or made for the other side.
+PackedStates read_embeddings(const TensorMap& frame, const Model<float>& model, Side side = Side::source);
 
 /// What the encoder's layers 0 .. layers-1 handed on: the last layer kept in /encoder/states (sentence,
 /// layer, position, dim = d_model) and, of recurrent models, /encoder/final_h and final_c (sentence,

@@ -3,6 +3,7 @@
 // decoder/embedding/weight [V_y, d_embedding], decoder/output/weight [d_out, V_y].
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "autograd/ops.h"
@@ -29,63 +30,82 @@ Var<T> name_final(const Scope<T>& layer, FinalWidths widths, Var<T> state) {
   return side_by_side(h, layer.name_sentences("final_c", tape.columns(state, widths.h, widths.c)));
 }
 
-/// Config has the fields source_vocab_size, target_vocab_size, d_embedding and dropout, a check() and the
-/// name kArchitecture.
+/// The sizes that a recurrent part states: unlimited sentences, no self-attention.
+inline PartSizes recurrent_part(std::int64_t vocab_size, std::int64_t n_layers, std::int64_t d_embedding,
+                                std::int64_t d_model) {
+  PartSizes sizes;
+  sizes.vocab_size = vocab_size;
+  sizes.n_layers = n_layers;
+  sizes.d_embedding = d_embedding;
+  sizes.d_model = d_model;
+  return sizes;
+}
+/// Of a decoder whose uppermost layer attends to the memory, with one head.
+inline DecoderSizes attending_decoder(const PartSizes& part, HeadWidths head) {
+  DecoderSizes sizes{part};
+  sizes.n_heads = 1;
+  sizes.heads = head;
+  sizes.reads_memory = true;
+  sizes.first_attending_layer = part.n_layers - 1;
+  return sizes;
+}
+/// Of a decoder that reads the encoder's last states only.
+inline DecoderSizes fixed_vector_decoder(const PartSizes& part) {
+  DecoderSizes sizes{part};
+  sizes.reads_memory = true;
+  sizes.first_attending_layer = part.n_layers;
+  return sizes;
+}
+
+/// E y of packed words, with dropout; named embedded.
+template <class T>
+Var<T> embed_words(Pass<T>& pass, const std::string& stack_name, const PackedTokens& tokens, double dropout) {
+  const Scope<T> stack = Scope<T>(pass) / stack_name;
+  const Var<T> x = embedding((stack / "embedding").parameter("weight"),
+                             pass.tape->arena().template keep<std::int32_t>(tokens.ids), T{1}, Var<T>(), {},
+                             stack.dropout(dropout));
+  return stack.name("embedded", x, tokens.rows);
+}
+
+/// Config has the fields d_embedding and dropout, and encoder_sizes().
 template <class T, class ConfigOf>
-class RecurrentModel : public Model<T> {
+class RecurrentEncoder : public Encoder<T> {
  public:
-  explicit RecurrentModel(const ConfigOf& config) : config_(config) { config_.check(); }
-
-  const std::string& architecture() const override {
-    static const std::string name = ConfigOf::kArchitecture;
-    return name;
-  }
-  std::string config_json() const override {
-    ConfigOf copy = config_;
-    return to_json(architecture(), fields_of(copy));
-  }
-  std::int64_t d_embedding() const override { return config_.d_embedding; }
-  std::int64_t max_length(Side) const override { return 0; }
-  bool self_attends() const override { return false; }
-  std::int64_t vocabulary_size(Side side) const override {
-    return side == Side::source ? config_.source_vocab_size : config_.target_vocab_size;
-  }
-  const ConfigOf& config() const { return config_; }
-
-  Var<T> embed(Pass<T>& pass, Side side, const PackedTokens& tokens) const override {
-    Scope<T> stack = Scope<T>(pass) / (side == Side::source ? "encoder" : "decoder");
-    Var<T> x = embedding((stack / "embedding").parameter("weight"),
-                         pass.tape->arena().template keep<std::int32_t>(tokens.ids), T{1}, Var<T>(), {},
-                         stack.dropout(config_.dropout));
-    return stack.name("embedded", x, tokens.rows);
-  }
-  CrossEntropySums loss(Pass<T>& pass, Var<T> states, const PackedTokens& target, double smoothing,
-                        T scale) const override {
-    std::vector<double> nll;
-    CrossEntropySums sums = projected_cross_entropy(states, output_weight(pass), false, target.ids, smoothing,
-                                                    scale, pass.extra_loss ? &nll : nullptr);
-    if (pass.extra_loss) sums.loss += pass.extra_loss(nll, static_cast<double>(scale));
-    return sums;
-  }
-  Var<T> logits(Pass<T>& pass, Var<T> states) const override {
-    return logits_of(states, output_weight(pass), false);
+  explicit RecurrentEncoder(const ConfigOf& config) : Encoder<T>(config.encoder_sizes()), config_(config) {}
+  Var<T> embed(Pass<T>& pass, const PackedTokens& tokens) const override {
+    return embed_words(pass, "encoder", tokens, config_.dropout);
   }
 
  protected:
-  Var<T> output_weight(Pass<T>& pass) const {
-    return (Scope<T>(pass) / "decoder" / "output").parameter("weight");
-  }
   void expect_layers(std::int64_t first, std::int64_t last) const {
-    if (first < 0 || first > last || last > this->n_encoder_layers())
-      fail<UsageError>("layers ", first, ":", last, " are not within the encoder's ",
-                       this->n_encoder_layers());
+    if (first < 0 || first > last || last > this->sizes().n_layers)
+      fail<UsageError>("layers ", first, ":", last, " are not within the encoder's ", this->sizes().n_layers);
   }
-  static void expect_same_sentences(const Encoded<T>& memory, const PackedTokens& target) {
-    if (memory.rows->sentences() == target.rows.sentences()) return;
-    fail("decode: ", memory.rows->sentences(), " source and ", target.rows.sentences(), " target sentences");
-  }
-
   ConfigOf config_;
 };
+
+/// Likewise with decoder_sizes().
+template <class T, class ConfigOf>
+class RecurrentDecoder : public Decoder<T> {
+ public:
+  explicit RecurrentDecoder(const ConfigOf& config) : Decoder<T>(config.decoder_sizes()), config_(config) {}
+  Var<T> embed(Pass<T>& pass, const PackedTokens& tokens, const Continuation& at) const override {
+    const Reading<T> reading(pass, at);
+    return embed_words(pass, "decoder", tokens, config_.dropout);
+  }
+
+ protected:
+  ConfigOf config_;
+};
+
+/// A model of these two parts.
+template <class T, template <class> class EncoderOf, template <class> class DecoderOf, class Config>
+std::unique_ptr<Model<T>> recurrent_pair(const Config& config) {
+  auto model = new_model<T>(config);
+  model->encoder = std::make_unique<EncoderOf<T>>(config);
+  model->decoder = std::make_unique<DecoderOf<T>>(config);
+  model->words = {"decoder/output/weight", false};
+  return model;
+}
 
 }  // namespace heed

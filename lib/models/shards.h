@@ -45,7 +45,7 @@ inline Packing slice(const Packing& rows, SentenceRange range) {
 struct InferencePass : Pass<float> {
   explicit InferencePass(const Model<float>& model, Recorder<float>* values = nullptr) {
     tape = &own_tape;
-    parameters = &model.parameters();
+    parameters = &model.parameters;
     recorder = values;
   }
   Tape<float> own_tape;

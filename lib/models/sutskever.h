@@ -41,28 +41,17 @@ struct SutskeverConfig : RecurrentOptions {
   RecurrentSizes encoder() const { return starting_layer(cell, d_hidden); }
   /// A layer of the decoder.
   RecurrentSizes state() const { return layer(cell, d_hidden); }
+  EncoderSizes encoder_sizes() const {
+    return {recurrent_part(source_vocab_size, n_layers, d_embedding, d_hidden), final_widths_of(encoder())};
+  }
+  DecoderSizes decoder_sizes() const {
+    return fixed_vector_decoder(recurrent_part(target_vocab_size, n_layers, d_embedding, d_hidden));
+  }
   /// Throws UsageError naming the field and what it must be.
   void check() const;
 };
 
 template <class T>
-class Sutskever final : public RecurrentModel<T, SutskeverConfig> {
- public:
-  explicit Sutskever(const SutskeverConfig& config);
-
-  std::int64_t d_model() const override { return this->config_.d_hidden; }
-  std::int64_t n_encoder_layers() const override { return this->config_.n_layers; }
-  std::int64_t n_decoder_layers() const override { return this->config_.n_layers; }
-  std::int64_t n_heads() const override { return 0; }
-  HeadWidths head_widths() const override { return {}; }
-  FinalWidths final_widths() const override { return final_widths_of(this->config_.state()); }
-  bool attends() const override { return false; }
-
-  using Model<T>::encode;
-  Encoded<T> encode(Pass<T>& pass, const Encoded<T>& input, std::int64_t first,
-                    std::int64_t last) const override;
-  Var<T> decode(Pass<T>& pass, const Encoded<T>& memory, const PackedTokens& target) const override;
-  std::unique_ptr<Stepper<T>> stepper(const Encoded<T>& memory, const Editor<T>* editor) const override;
-};
+std::unique_ptr<Model<T>> build(const SutskeverConfig& config);
 
 }  // namespace heed

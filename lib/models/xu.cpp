@@ -9,7 +9,6 @@
 #include "autograd/ops_hard_attention.h"
 #include "autograd/ops_recurrent.h"
 #include "base/check.h"
-#include "models/hypothesis_states.h"
 #include "nn/hard_attention_loss.h"
 
 namespace heed {
@@ -56,12 +55,12 @@ std::int64_t position_of(const T* alpha, std::int64_t keys, double left) {
   return keys - 1;
 }
 
-/// Which translation each row samples: that of row parents[i] before; of none when nothing is sampled.
-std::vector<SampleStream> continued(const std::vector<SampleStream>& sampled,
-                                    std::span<const std::int64_t> parents) {
+/// The streams of the rows of a step, whose sequences are numbered `order`; none when nothing is sampled.
+std::vector<SampleStream> streams_of(const std::vector<SampleStream>& streams, const StepOrder& order,
+                                     std::int64_t step) {
   std::vector<SampleStream> rows;
-  for (std::size_t i = 0; i < parents.size() && !sampled.empty(); ++i)
-    rows.push_back(sampled.at(static_cast<std::size_t>(parents[i])));
+  for (std::int64_t i = 0; i < order.active(step) && !streams.empty(); ++i)
+    rows.push_back(streams[static_cast<std::size_t>(order.sequence(i))]);
   return rows;
 }
 
@@ -97,7 +96,7 @@ class XuSteps {
     return state_.input(embedded);
   }
   Var<T> hidden(Var<T> state) const { return state_.hidden(state); }
-  /// `sampled`: continued(). Named values: query (what f_att gets from h_(t-1)), scores, probabilities,
+  /// `sampled`: streams_of(). Named values: query (what f_att gets from h_(t-1)), scores, probabilities,
   /// weights, gate (beta), context.
   Step operator()(Var<T> input, Var<T> before, const StepRows& rows,
                   const std::vector<SampleStream>& sampled) {
@@ -137,7 +136,7 @@ class XuSteps {
       } else if (align_.pass().training) {
         picked.push_back(position_of(row, keys, draws_.uniform()));
       } else if (!sampled.empty()) {
-        Random random = sampled[i].at(static_cast<std::uint64_t>(rows.step));
+        Random random = sampled[i].at(static_cast<std::uint64_t>(rows.step_of(i)));
         random.uniform();  // the word's
         picked.push_back(position_of(row, keys, random.uniform()));
       } else {
@@ -166,53 +165,6 @@ Var<T> readout(Pass<T>& pass, Var<T> embedded, Var<T> h, Var<T> z, double dropou
   return drop_out(sum, scope.dropout(dropout));
 }
 
-/// A hypothesis is its sentence and its state.
-template <class T>
-class XuStepper final : public Stepper<T> {
- public:
-  /// `sampled`: of each sentence's first translation; empty: none is sampled.
-  XuStepper(const Xu<T>& model, const Encoded<T>& memory, const Editor<T>* editor,
-            const std::vector<SampleStream>& sampled)
-      : model_(model), rows_(*memory.rows), sampled_(sampled), sentences_(rows_.sentences()) {
-    pass_.tape = &tape_;
-    pass_.parameters = &model.parameters();
-    pass_.editor = editor;
-    const Var<T> a = tape_.constant(memory.states.value());
-    const Annotations<T> source = annotate(pass_, a, rows_);
-    source_.keep({source.a, source.u_a});
-    states_.keep({initial_state(pass_, a, rows_)});
-  }
-  Matrix<const T> step(std::span<const std::int32_t> tokens, std::span<const std::int64_t> parents) override {
-    tape_.reset();
-    Var<T> before = states_.take(tape_, parents)[0];
-    sampled_ = continued(sampled_, parents);
-    for (std::size_t i = 1; i < sampled_.size() && sentences_.steps() == 0; ++i)
-      if (parents[i] == parents[i - 1]) sampled_[i].stream = sampled_[i - 1].stream + 1;
-    const StepRows rows = sentences_.next(parents);
-    const AtStep<T> at(pass_, rows);
-    const std::vector<Var<T>> kept = source_.all(tape_);
-    const Annotations<T> source{kept[0], kept[1], &rows_};
-    XuSteps<T> steps(pass_, model_.config(), source, before.rows());
-    PackedTokens words;
-    words.append(tokens);
-    Var<T> embedded = model_.embed(pass_, Side::target, words);
-    const auto step = steps(steps.input(embedded, rows), before, rows, sampled_);
-    states_.keep({step.state});
-    const Scope<T> decoder = Scope<T>(pass_) / "decoder";
-    Var<T> h = (decoder / "layer_0").name("output", steps.hidden(step.state));
-    return model_.logits(pass_, decoder.name("output", readout(pass_, embedded, h, step.z, 0))).value();
-  }
-
- private:
-  const Xu<T>& model_;
-  Packing rows_;
-  Tape<T> tape_;
-  Pass<T> pass_;
-  std::vector<SampleStream> sampled_;  ///< by each hypothesis
-  HypothesisStates<T> source_, states_;
-  HypothesisSentences sentences_;
-};
-
 void check_weight(const char* name, double value) {
   if (!(value >= 0) || !std::isfinite(value))
     fail<UsageError>(name, " is ", value, ", wanted a number of at least 0");
@@ -230,11 +182,12 @@ void XuConfig::check() const {
     fail<UsageError>("expected_share is ", expected_share, ", wanted 0 to 1");
 }
 
+namespace {
+
 /// First values: as the authors' program draws them (deviation 0.01, orthogonal square matrices), or
 /// Glorot's.
 template <class T>
-Xu<T>::Xu(const XuConfig& c) : RecurrentModel<T, XuConfig>(c) {
-  ParameterSet<T>& p = this->parameters_;
+void declare(ParameterSet<T>& p, const XuConfig& c) {
   const std::int64_t m = c.d_embedding, n = c.d_hidden, width = c.state().state_width();
   const bool paper = c.init == "paper";
   auto init = [&](std::int64_t d_in, std::int64_t d_out) {
@@ -270,75 +223,93 @@ Xu<T>::Xu(const XuConfig& c) : RecurrentModel<T, XuConfig>(c) {
 }
 
 template <class T>
-Encoded<T> Xu<T>::encode(Pass<T>& pass, const Encoded<T>& input, std::int64_t first,
-                         std::int64_t last) const {
-  this->expect_layers(first, last);
-  if (first == last) return input;
-  const XuConfig& c = this->config_;
-  Scope<T> encoder = Scope<T>(pass) / "encoder", layer = encoder / "layer_0";
-  auto states = [&](const char* scope, Direction direction) {
-    return recurrent(layer / scope, c.encoder(), input.states, *input.rows, direction).h;
-  };
-  Var<T> a = side_by_side(states("forward", Direction::forward), states("backward", Direction::backward));
-  return {encoder.name("output", drop_out(a, encoder.dropout(c.dropout)), *input.rows), input.rows, {}};
-}
+class XuEncoder final : public RecurrentEncoder<T, XuConfig> {
+ public:
+  using RecurrentEncoder<T, XuConfig>::RecurrentEncoder;
 
-template <class T>
-Var<T> Xu<T>::decode(Pass<T>& pass, const Encoded<T>& memory, const PackedTokens& target) const {
-  this->expect_same_sentences(memory, target);
-  const XuConfig& c = this->config_;
-  Tape<T>& tape = *pass.tape;
-  const Annotations<T> source = annotate(pass, memory.states, *memory.rows);
-  StepWeights<T> attended{{}, {}, StepOrder(target.rows), target.rows, *source.rows};
-  const StepOrder& order = attended.order;
-  XuSteps<T> steps(pass, c, source, order.rows());
-  Var<T> embedded = this->embed(pass, Side::target, {shifted_right(target), target.rows});  // E y_(t-1)
-  Var<T> input =
-      steps.input(select_rows<T>({embedded}, order.to_time_order()), order.rows_of_all(target.rows));
-  Var<T> state = select_rows<T>({initial_state(pass, memory.states, *memory.rows)}, order.to_first_step());
-
-  std::vector<Var<T>> z, h;
-  for (std::int64_t t = 0; t < order.steps(); ++t) {
-    const StepRows rows = order.rows_of(t, target.rows);
-    const auto step =
-        steps(tape.row_range(input, order.first(t), order.active(t)),
-              tape.row_range(state, 0, order.active(t)), rows, continued(pass.sampled, rows.sentences));
-    state = step.state;
-    z.push_back(step.z);
-    h.push_back(steps.hidden(state));
-    attended.alpha.push_back(step.alpha);
-    attended.picked.push_back(step.picked);
-  }
-  const std::vector<RowOf> packed = order.to_packed();
-  Scope<T> decoder = Scope<T>(pass) / "decoder", layer = decoder / "layer_0";
-  Var<T> context = select_rows(z, packed);
-  Var<T> hidden = layer.name("output", select_rows(h, packed), target.rows);
-
-  if (pass.training) {
-    pass.extra_loss = [attended, c, baseline = pass.baseline](std::span<const double> nll, double scale) {
-      double extra = 0;
-      if (c.doubly_stochastic > 0)
-        extra += c.doubly_stochastic * doubly_stochastic_penalty(attended, c.doubly_stochastic * scale);
-      if (!c.hard()) return extra;
-      reinforce_drawn(attended, nll, baseline, -c.reinforce * scale);
-      return extra - c.entropy * attention_entropy(attended, -c.entropy * scale);
+  Encoded<T> encode(Pass<T>& pass, const Encoded<T>& input, std::int64_t first,
+                    std::int64_t last) const override {
+    this->expect_layers(first, last);
+    if (first == last) return input;
+    const XuConfig& c = this->config_;
+    const Scope<T> encoder = Scope<T>(pass) / "encoder", layer = encoder / "layer_0";
+    auto states = [&](const char* scope, Direction direction) {
+      return recurrent(layer / scope, c.encoder(), input.states, *input.rows, direction).h;
     };
+    Var<T> a = side_by_side(states("forward", Direction::forward), states("backward", Direction::backward));
+    return {encoder.name("output", drop_out(a, encoder.dropout(c.dropout)), *input.rows), input.rows, {}};
   }
-  return decoder.name("output", readout(pass, embedded, hidden, context, c.dropout), target.rows);
-}
+};
+
+/// A hypothesis is its state.
+template <class T>
+class XuDecoder final : public RecurrentDecoder<T, XuConfig> {
+ public:
+  using RecurrentDecoder<T, XuConfig>::RecurrentDecoder;
+
+  DecoderState<T> start(Pass<T>& pass, std::int64_t sentences, const Encoded<T>* memory) const override {
+    DecoderState<T> state(sentences);
+    const Annotations<T> source = annotate(pass, memory->states, *memory->rows);
+    state.memory = {source.a, source.u_a};
+    state.memory_rows = source.rows;
+    state.rows = {initial_state(pass, memory->states, *memory->rows)};
+    return state;
+  }
+
+  Decoded<T> read(Pass<T>& pass, DecoderState<T>& state, Var<T> embedded, const Packing& rows) const override {
+    const XuConfig& c = this->config_;
+    const Reading<T> reading(pass, state.continuation());
+    Tape<T>& tape = *pass.tape;
+    const Annotations<T> source{state.memory[0], state.memory[1], state.memory_rows};
+    StepWeights<T> attended{{}, {}, StepOrder(rows, Direction::forward, pass.continuation), rows, *source.rows};
+    const StepOrder& order = attended.order;
+    XuSteps<T> steps(pass, c, source, order.rows());
+    Var<T> input = steps.input(select_rows<T>({embedded}, order.to_time_order()), order.rows_of_all(rows));
+    Var<T> s = select_rows<T>({state.rows[0]}, order.to_first_step());
+
+    std::vector<Var<T>> z, h, states;
+    for (std::int64_t t = 0; t < order.steps(); ++t) {
+      const auto step =
+          steps(tape.row_range(input, order.first(t), order.active(t)), tape.row_range(s, 0, order.active(t)),
+                order.rows_of(t, rows), streams_of(state.streams, order, t));
+      s = step.state;
+      states.push_back(s);
+      z.push_back(step.z);
+      h.push_back(steps.hidden(s));
+      attended.alpha.push_back(step.alpha);
+      attended.picked.push_back(step.picked);
+    }
+    if (state.keeps_past) state.rows = {select_rows(states, order.to_last_of_steps())};
+    state.advance(rows);
+    const std::vector<RowOf> packed = order.to_packed();
+    const Scope<T> decoder = Scope<T>(pass) / "decoder", layer = decoder / "layer_0";
+    Var<T> context = select_rows(z, packed);
+    Var<T> hidden = layer.name("output", select_rows(h, packed), rows);
+    Decoded<T> decoded{decoder.name("output", readout(pass, embedded, hidden, context, c.dropout), rows), {}};
+    if (pass.training) {
+      decoded.extra_loss = [attended, c](std::span<const double> nll, double baseline, double scale) {
+        double extra = 0;
+        if (c.doubly_stochastic > 0)
+          extra += c.doubly_stochastic * doubly_stochastic_penalty(attended, c.doubly_stochastic * scale);
+        if (!c.hard()) return extra;
+        reinforce_drawn(attended, nll, baseline, -c.reinforce * scale);
+        return extra - c.entropy * attention_entropy(attended, -c.entropy * scale);
+      };
+    }
+    return decoded;
+  }
+};
+
+}  // namespace
 
 template <class T>
-std::unique_ptr<Stepper<T>> Xu<T>::stepper(const Encoded<T>& memory, const Editor<T>* editor) const {
-  return sampler(memory, editor, {});
+std::unique_ptr<Model<T>> build(const XuConfig& config) {
+  auto model = recurrent_pair<T, XuEncoder, XuDecoder>(config);
+  declare(model->parameters, config);
+  return model;
 }
 
-template <class T>
-std::unique_ptr<Stepper<T>> Xu<T>::sampler(const Encoded<T>& memory, const Editor<T>* editor,
-                                           const std::vector<SampleStream>& sampled) const {
-  return std::make_unique<XuStepper<T>>(*this, memory, editor, sampled);
-}
-
-template class Xu<float>;
-template class Xu<double>;
+template std::unique_ptr<Model<float>> build(const XuConfig&);
+template std::unique_ptr<Model<double>> build(const XuConfig&);
 
 }  // namespace heed

@@ -15,7 +15,7 @@
 //         per target word, and the b of a sentence is as many times that as it has words: batches are of
 //         sentences of like length, so one number would be off for all. Behind training s_t is the likeliest
 //         position, in a search as in a forced pass, whose score is log p(y | that s), not log p(y); in a
-//         sampled translation (Pass::sampled) it is drawn from alpha_t, and its score is log p(y | s drawn).
+//         sampled translation (DecoderState::streams) it is drawn from alpha_t, and its score is log p(y | s drawn).
 //
 // Parameters: encoder/embedding/weight [V_x, m]; encoder/layer_0/{forward, backward}: recurrent layers
 // (nn/recurrent.h); decoder/initial/{weight [2 n, state width], bias}: h_0 and c_0 side by side;
@@ -74,29 +74,20 @@ struct XuConfig : RecurrentOptions {
   RecurrentSizes encoder() const { return starting_layer(cell, d_hidden); }
   /// The decoder's layer.
   RecurrentSizes state() const { return layer(cell, d_hidden); }
+  EncoderSizes encoder_sizes() const {
+    return {recurrent_part(source_vocab_size, 1, d_embedding, 2 * d_hidden), {}};
+  }
+  DecoderSizes decoder_sizes() const {
+    DecoderSizes sizes = attending_decoder(recurrent_part(target_vocab_size, 1, d_embedding, d_hidden),
+                                           {d_align, 2 * d_hidden});
+    sizes.picks_positions = hard();
+    return sizes;
+  }
   /// Throws UsageError naming the field and what it must be.
   void check() const;
 };
 
 template <class T>
-class Xu final : public RecurrentModel<T, XuConfig> {
- public:
-  explicit Xu(const XuConfig& config);
-
-  std::int64_t d_model() const override { return 2 * this->config_.d_hidden; }
-  std::int64_t n_encoder_layers() const override { return 1; }
-  std::int64_t n_decoder_layers() const override { return 1; }
-  std::int64_t n_heads() const override { return 1; }
-  bool picks_positions() const override { return this->config_.hard(); }
-  HeadWidths head_widths() const override { return {this->config_.d_align, d_model()}; }
-
-  using Model<T>::encode;
-  Encoded<T> encode(Pass<T>& pass, const Encoded<T>& input, std::int64_t first,
-                    std::int64_t last) const override;
-  Var<T> decode(Pass<T>& pass, const Encoded<T>& memory, const PackedTokens& target) const override;
-  std::unique_ptr<Stepper<T>> stepper(const Encoded<T>& memory, const Editor<T>* editor) const override;
-  std::unique_ptr<Stepper<T>> sampler(const Encoded<T>& memory, const Editor<T>* editor,
-                                      const std::vector<SampleStream>& sampled) const override;
-};
+std::unique_ptr<Model<T>> build(const XuConfig& config);
 
 }  // namespace heed

@@ -20,25 +20,58 @@ Var<T> project(const Scope<T>& scope, Var<T> x, const std::vector<std::string>& 
 }
 
 template <class T>
-Var<T> attend_and_join(const Scope<T>& scope, Var<T> q, Var<T> k, Var<T> v, const Packing& queries,
-                       const Packing& keys, bool causal, const HeadConfig& config) {
-  q = scope.name("query", q, queries, config.n_heads);
-  k = scope.name("key", k, keys, config.n_heads);
-  v = scope.name("value", v, keys, config.n_heads);
+AttentionOptions options_of(const Scope<T>& scope, std::int64_t d, bool causal, const HeadConfig& config) {
   AttentionOptions options;
   options.n_heads = config.n_heads;
-  options.scale = 1 / std::sqrt(static_cast<double>(k.cols() / config.n_heads));
+  options.scale = 1 / std::sqrt(static_cast<double>(d / config.n_heads));
   options.causal = causal;
   options.drop = scope.dropout(config.dropout);
   options.keep_scores = scope.wants("scores");
-  const std::optional<AttentionEdit<T>> edit = scope.attention_edit();
-  AttentionResult<T> result = attention(q, k, v, queries, keys, options, edit ? &*edit : nullptr);
-  const AttentionKind kind{&queries, &keys, config.n_heads};
+  return options;
+}
+
+/// The context W_o + b_o.
+template <class T>
+Var<T> join(const Scope<T>& scope, Var<T> context, const Packing& rows, const HeadConfig& config) {
+  context = scope.name("context", context, rows, config.n_heads);
+  Scope<T> out = scope / "output";
+  return scope.name("output", linear(context, out.parameter("weight"), out.parameter("bias")), rows);
+}
+
+/// `rows`: the packing of the queries; `groups` the same rows, a group for each sentence of the keys.
+template <class T>
+Var<T> attend_and_join(const Scope<T>& scope, Var<T> q, Var<T> k, Var<T> v, const Packing& rows,
+                       const Packing& groups, const Packing& keys, bool causal, const HeadConfig& config) {
+  const AttentionOptions options = options_of(scope, k.cols(), causal, config);
+  const std::optional<AttentionEdit<T>> edit = scope.attention_edit(rows);
+  AttentionResult<T> result = attention(q, k, v, groups, keys, options, edit ? &*edit : nullptr);
+  const AttentionKind kind{&groups, &keys, config.n_heads};
   scope.name_attention("scores", result.scores, kind);
   scope.name_attention("weights", result.weights, kind);
-  Var<T> context = scope.name("context", result.context, queries, config.n_heads);
-  Scope<T> out = scope / "output";
-  return scope.name("output", linear(context, out.parameter("weight"), out.parameter("bias")), queries);
+  return join(scope, result.context, rows, config);
+}
+
+/// Every row over its sequence's past, which begins with what the cache holds and ends with the row itself.
+template <class T>
+Var<T> attend_to_past(const Scope<T>& scope, Var<T> q, Var<T> k, Var<T> v, const Packing& rows,
+                      const Past<T>& past, const HeadConfig& config) {
+  past.cache->append(k.value(), v.value());
+  std::vector<std::vector<const T*>> keys, values;
+  for (std::int64_t s = 0; s < rows.sentences(); ++s) {
+    const std::vector<std::int32_t>& all = (*past.rows)[static_cast<std::size_t>(s)];
+    for (std::int64_t i = 0; i < rows.length(s); ++i) {
+      const std::size_t seen = all.size() - static_cast<std::size_t>(rows.length(s) - 1 - i);
+      keys.emplace_back();
+      values.emplace_back();
+      for (std::size_t t = 0; t < seen; ++t) {
+        keys.back().push_back(past.cache->key(all[t]));
+        values.back().push_back(past.cache->value(all[t]));
+      }
+    }
+  }
+  const std::optional<AttentionEdit<T>> edit = scope.attention_edit(rows);
+  const AttentionOptions options = options_of(scope, k.cols(), true, config);
+  return join(scope, attention_over_past(q, keys, values, options, edit ? &*edit : nullptr), rows, config);
 }
 
 template <class T>
@@ -64,31 +97,42 @@ void add_cross_attention(ParameterSet<T>& parameters, const std::string& scope, 
 
 template <class T>
 Var<T> self_attention(const Scope<T>& scope, Var<T> x, const Packing& rows, bool causal,
-                      const HeadConfig& config) {
+                      const HeadConfig& config, const Past<T>& past) {
   const std::int64_t d = x.cols();
   Tape<T>& tape = scope.tape();
   Var<T> qkv = project(scope, x, {"query", "key", "value"});  // [rows, 3 d]
-  return attend_and_join(scope, tape.columns(qkv, 0, d), tape.columns(qkv, d, d), tape.columns(qkv, 2 * d, d),
-                         rows, rows, causal, config);
+  Var<T> q = scope.name("query", tape.columns(qkv, 0, d), rows, config.n_heads);
+  Var<T> k = scope.name("key", tape.columns(qkv, d, d), rows, config.n_heads);
+  Var<T> v = scope.name("value", tape.columns(qkv, 2 * d, d), rows, config.n_heads);
+  if (past.cache) return attend_to_past(scope, q, k, v, rows, past, config);
+  return attend_and_join(scope, q, k, v, rows, rows, rows, causal, config);
 }
 
 template <class T>
-Var<T> cross_attention(const Scope<T>& scope, Var<T> x, const Packing& rows, Var<T> memory,
-                       const Packing& memory_rows, const HeadConfig& config) {
-  const std::int64_t d = x.cols();
+KeysAndValues<T> memory_keys(const Scope<T>& scope, Var<T> memory, const Packing& rows,
+                             const HeadConfig& config) {
+  const std::int64_t d = memory.cols();
   Tape<T>& tape = scope.tape();
-  Var<T> q = project(scope, x, {"query"});               // [target rows, d]
-  Var<T> kv = project(scope, memory, {"key", "value"});  // [source rows, 2 d]
-  return attend_and_join(scope, q, tape.columns(kv, 0, d), tape.columns(kv, d, d), rows, memory_rows, false,
-                         config);
+  Var<T> kv = project(scope, memory, {"key", "value"});  // [memory rows, 2 d]
+  return {scope.name("key", tape.columns(kv, 0, d), rows, config.n_heads),
+          scope.name("value", tape.columns(kv, d, d), rows, config.n_heads)};
 }
 
-#define HEED_INSTANTIATE(T)                                                                         \
-  template void add_self_attention(ParameterSet<T>&, const std::string&, std::int64_t);             \
-  template void add_cross_attention(ParameterSet<T>&, const std::string&, std::int64_t);            \
-  template Var<T> self_attention(const Scope<T>&, Var<T>, const Packing&, bool, const HeadConfig&); \
-  template Var<T> cross_attention(const Scope<T>&, Var<T>, const Packing&, Var<T>, const Packing&,  \
-                                  const HeadConfig&);
+template <class T>
+Var<T> cross_attention(const Scope<T>& scope, Var<T> x, const Packing& rows, const Packing& groups,
+                       const KeysAndValues<T>& memory, const Packing& memory_rows, const HeadConfig& config) {
+  Var<T> q = scope.name("query", project(scope, x, {"query"}), rows, config.n_heads);  // [rows, d]
+  return attend_and_join(scope, q, memory.key, memory.value, rows, groups, memory_rows, false, config);
+}
+
+#define HEED_INSTANTIATE(T)                                                                                  \
+  template void add_self_attention(ParameterSet<T>&, const std::string&, std::int64_t);                      \
+  template void add_cross_attention(ParameterSet<T>&, const std::string&, std::int64_t);                     \
+  template Var<T> self_attention(const Scope<T>&, Var<T>, const Packing&, bool, const HeadConfig&,           \
+                                 const Past<T>&);                                                            \
+  template KeysAndValues<T> memory_keys(const Scope<T>&, Var<T>, const Packing&, const HeadConfig&);         \
+  template Var<T> cross_attention(const Scope<T>&, Var<T>, const Packing&, const Packing&,                   \
+                                  const KeysAndValues<T>&, const Packing&, const HeadConfig&);
 HEED_INSTANTIATE(float)
 HEED_INSTANTIATE(double)
 #undef HEED_INSTANTIATE

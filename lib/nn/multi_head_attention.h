@@ -1,6 +1,6 @@
 // Multi-head attention (Vaswani et al. 2017, section 3.2.2):
-//   head_i = softmax(Q W_q^i (X' W_k^i)^T / sqrt(head_dim)) X' W_v^i,   output = Concat(head_1 .. head_h)
-//   W_o.
+//   head_i = softmax(Q W_q^i (X' W_k^i)^T / sqrt(head_dim)) X' W_v^i
+//   output = Concat(head_1 .. head_h) W_o
 // Parameters under the scope: query, key, value, output, each with weight [d, d] and bias [d]; head i owns
 // columns i*head_dim .. (i+1)*head_dim - 1 of query, key and value. Named values: query, key, value, scores,
 // weights, context (heads side by side), output.
@@ -8,6 +8,7 @@
 
 #include <string>
 
+#include "nn/key_value_cache.h"
 #include "nn/scope.h"
 
 namespace heed {
@@ -24,14 +25,25 @@ struct HeadConfig {
   double dropout = 0;  ///< on the attention weights
 };
 
-/// x attends to itself: [rows, d] -> [rows, d]. `rows` must outlive the pass.
+/// x attends to itself: [rows, d] -> [rows, d]. `rows` must outlive the pass. With a `past`, x goes on from the
+/// keys and values kept there, and its own are appended (causal, without gradients).
 template <class T>
 Var<T> self_attention(const Scope<T>& scope, Var<T> x, const Packing& rows, bool causal,
-                      const HeadConfig& config);
+                      const HeadConfig& config, const Past<T>& past = {});
 
-/// x attends to `memory`: [target rows, d], [source rows, d] -> [target rows, d].
+/// What a cross-attention makes of the memory, the same for all queries: [memory rows, d] each.
 template <class T>
-Var<T> cross_attention(const Scope<T>& scope, Var<T> x, const Packing& rows, Var<T> memory,
-                       const Packing& memory_rows, const HeadConfig& config);
+struct KeysAndValues {
+  Var<T> key, value;
+};
+template <class T>
+KeysAndValues<T> memory_keys(const Scope<T>& scope, Var<T> memory, const Packing& rows,
+                             const HeadConfig& config);
+
+/// x [rows, d] attends to the memory -> [rows, d]. `groups`: the same rows, a group for each sentence of the
+/// memory. All packings must outlive the pass.
+template <class T>
+Var<T> cross_attention(const Scope<T>& scope, Var<T> x, const Packing& rows, const Packing& groups,
+                       const KeysAndValues<T>& memory, const Packing& memory_rows, const HeadConfig& config);
 
 }  // namespace heed

@@ -137,12 +137,11 @@ Var<T> RecurrentSteps<T>::hidden(Var<T> state) const {
 template <class T>
 RecurrentOutput<T> recurrent(const Scope<T>& scope, const RecurrentSizes& sizes, Var<T> x,
                              const Packing& rows, Direction direction, Var<T> first, Var<T> extra) {
-  const StepOrder order(rows, direction);
-  const StepRows* outer = scope.pass().at_step;  // of hypotheses, each a sentence of one word
+  const StepOrder order(rows, direction, scope.pass().continuation);
   // Taken into time order while it is narrow, before the product.
   Var<T> input = select_rows<T>({x}, order.to_time_order());
   {
-    const AtStep<T> all(scope.pass(), outer ? *outer : order.rows_of_all(rows));
+    const AtStep<T> all(scope.pass(), order.rows_of_all(rows));
     input = gate_input(scope, sizes, input);
   }
   if (extra) extra = select_rows<T>({extra}, order.to_time_order());
@@ -152,8 +151,8 @@ RecurrentOutput<T> recurrent(const Scope<T>& scope, const RecurrentSizes& sizes,
     first = select_rows<T>({scope.parameter("start")},
                            std::vector<RowOf>(static_cast<std::size_t>(rows.sentences())));
   }
-  const CellLooks<T> looks = cell_looks<T>(scope, sizes, [&order, &rows, outer](std::size_t t) {
-    return outer ? *outer : order.rows_of(static_cast<std::int64_t>(t), rows);
+  const CellLooks<T> looks = cell_looks<T>(scope, sizes, [&order, &rows](std::size_t t) {
+    return order.rows_of(static_cast<std::int64_t>(t), rows);
   });
   Var<T> states = cell_layer(cell_parameters(scope, sizes), input, order.firsts(), first, extra, looks);
   Var<T> h = scope.tape().columns(states, 0, sizes.d_hidden);

@@ -29,25 +29,13 @@ StackOutput<T> recurrent_stack(const Scope<T>& scope, const RecurrentSizes& size
   return output;
 }
 
-template <class T>
-Var<T> recurrent_stack_step(const Scope<T>& scope, const RecurrentSizes& sizes, Var<T> x,
-                            std::vector<Var<T>>& states) {
-  for (std::size_t l = 0; l < states.size(); ++l) {
-    RecurrentSteps<T> layer(layer_scope(scope, static_cast<std::int64_t>(l)) / "state", sizes, x.rows());
-    states[l] = layer.step(layer.input(x), states[l]);
-    x = layer_scope(scope, static_cast<std::int64_t>(l)).name("output", layer.hidden(states[l]));
-  }
-  return x;
-}
-
 #define HEED_INSTANTIATE(T)                                                                        \
   template void add_recurrent_stack(ParameterSet<T>&, const std::string&, const RecurrentSizes&,   \
                                     std::int64_t, std::int64_t,                                    \
                                     const std::function<RecurrentInit(std::int64_t)>&);            \
   template StackOutput<T> recurrent_stack(const Scope<T>&, const RecurrentSizes&, std::int64_t,    \
                                           std::int64_t, Var<T>, const Packing&, Direction, double, \
-                                          const std::vector<Var<T>>&);                             \
-  template Var<T> recurrent_stack_step(const Scope<T>&, const RecurrentSizes&, Var<T>, std::vector<Var<T>>&);
+                                          const std::vector<Var<T>>&);
 HEED_INSTANTIATE(float)
 HEED_INSTANTIATE(double)
 #undef HEED_INSTANTIATE

@@ -33,10 +33,4 @@ StackOutput<T> recurrent_stack(const Scope<T>& scope, const RecurrentSizes& size
                                std::int64_t to, Var<T> x, const Packing& rows, Direction direction,
                                double dropout, const std::vector<Var<T>>& first = {});
 
-/// One step of layers 0 .. states.size()-1, without dropout: x [n, d_in] -> h of the uppermost layer.
-/// `states` [n, state width] are replaced by the next ones.
-template <class T>
-Var<T> recurrent_stack_step(const Scope<T>& scope, const RecurrentSizes& sizes, Var<T> x,
-                            std::vector<Var<T>>& states);
-
 }  // namespace heed

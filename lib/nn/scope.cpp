@@ -1,5 +1,7 @@
 #include "nn/scope.h"
 
+#include <memory>
+
 #include "base/error.h"
 #include "tensor/matrix.h"
 
@@ -27,7 +29,14 @@ Var<T> Scope<T>::see(const std::string& path, Var<T> v, RowKind kind) const {
   const StepRows* step = pass_->at_step;
   if (!step && !kind.rows) fail(path, ": was named outside of a step");
   if (step) kind.rows = step->rows;
-  return see(path, v, step ? step->places() : places_of(*kind.rows), kind);
+  return see(path, v, step ? step->places() : in_sentences(places_of(*kind.rows)), kind);
+}
+
+template <class T>
+std::vector<Place> Scope<T>::in_sentences(std::vector<Place> places) const {
+  if (pass_->continuation)
+    for (Place& place : places) place = (*pass_->continuation)(place);
+  return places;
 }
 
 template <class T>
@@ -100,14 +109,15 @@ void Scope<T>::name_attention(const std::string& name, std::span<const T> blocks
 }
 
 template <class T>
-std::optional<AttentionEdit<T>> Scope<T>::attention_edit() const {
+std::optional<AttentionEdit<T>> Scope<T>::attention_edit(const Packing& rows) const {
   if (!edits("scores") && !edits("weights")) return std::nullopt;
   if (tape().with_gradients()) fail(path_, ": attention that is changed has no gradient");
+  const auto places = std::make_shared<std::vector<Place>>(in_sentences(places_of(rows)));
   auto edit = [&](const std::string& name) -> typename AttentionEdit<T>::Row {
     if (!edits(name)) return {};
-    return [editor = pass_->editor, path = join(name)](std::int64_t sentence, std::int64_t position,
-                                                       std::int64_t head, std::span<T> row) {
-      editor->edit_attention(path, row, {sentence, position}, head);
+    return [editor = pass_->editor, path = join(name), places](std::int64_t row_number, std::int64_t head,
+                                                               std::span<T> row) {
+      editor->edit_attention(path, row, (*places)[static_cast<std::size_t>(row_number)], head);
     };
   };
   return AttentionEdit<T>{edit("scores"), edit("weights")};

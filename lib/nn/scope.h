@@ -13,7 +13,6 @@
 #include "nn/parameters.h"
 #include "nn/watch.h"
 #include "tensor/packing.h"
-#include "tensor/sample_stream.h"
 
 namespace heed {
 
@@ -28,16 +27,10 @@ struct Pass {
   std::uint64_t step = 0;  ///< update number; with shard it tells apart the random numbers of the run
   std::uint64_t shard = 0;
   std::uint64_t draws = 0;  ///< streams of random numbers used so far in this pass
-  /// Outside training: the sampled translation that each target sentence is, or is becoming; empty: none is,
-  /// and what a model would draw (hard attention) is what is likeliest.
-  std::vector<SampleStream> sampled;
-  double baseline = 0;  ///< running mean of log p(target token) in the updates before
-  /// What decode() in training wants in the loss besides the cross-entropy: gets -log p of each target row
-  /// and the loss' scale, puts scale times its derivatives on the tape and returns its value, unscaled.
-  std::function<double(std::span<const double> nll, double scale)> extra_loss;
   Recorder<T>* recorder = nullptr;
   const Editor<T>* editor = nullptr;
   const StepRows* at_step = nullptr;  ///< while a step is computed (AtStep): what its rows are
+  const Continuation* continuation = nullptr;  ///< while a decoder reads: what its sequences continue
 };
 
 /// While it lives, what the pass names are the rows of one step.
@@ -105,9 +98,9 @@ class Scope {
   /// Scores or weights of all sentences and heads: for each sentence its [n_heads, n_queries, n_keys] block,
   /// one after the other, dense. They have been changed inside the operation, by attention_edit().
   void name_attention(const std::string& name, std::span<const T> blocks, const AttentionKind& kind) const;
-  /// What changes scores and weights of this scope inside the operation that computes them; none: nobody
-  /// asked.
-  std::optional<AttentionEdit<T>> attention_edit() const;
+  /// What changes scores and weights of this scope inside the operation that computes them; none when they are
+  /// not edited. `rows`: of the queries; the operation may count them by other sentences, in the same order.
+  std::optional<AttentionEdit<T>> attention_edit(const Packing& rows) const;
   bool wants(const std::string& name) const { return pass_->recorder && pass_->recorder->wants(join(name)); }
   bool edits(const std::string& name) const { return pass_->editor && pass_->editor->edits(join(name)); }
   bool watched(const std::string& name) const { return wants(name) || edits(name); }
@@ -121,6 +114,8 @@ class Scope {
     return pass_->tape->leaf(p.in(pass_->parameters->values().data()), gradient);
   }
 
+  /// Where rows of this pass belong in whole sentences.
+  std::vector<Place> in_sentences(std::vector<Place> places) const;
   void see_in_place(const std::string& path, Matrix<T> value, const StepRows& rows) const;
   Var<T> see(const std::string& path, Var<T> v, RowKind kind) const;
   Var<T> see_sentences(const std::string& path, Var<T> v) const;

@@ -7,7 +7,7 @@
 
 namespace heed {
 
-StepOrder::StepOrder(const Packing& rows, Direction direction)
+StepOrder::StepOrder(const Packing& rows, Direction direction, const Continuation* continuation)
     : rows_(rows), direction_(direction), sentences_(static_cast<std::size_t>(rows.sentences())) {
   std::iota(sentences_.begin(), sentences_.end(), 0);
   std::stable_sort(sentences_.begin(), sentences_.end(),
@@ -19,8 +19,11 @@ StepOrder::StepOrder(const Packing& rows, Direction direction)
       fail("sentence ", *running, " is empty: a recurrent layer needs at least one token");
     }
     first_.push_back(first_.back() + (running - sentences_.begin()));
-    all_sentences_.insert(all_sentences_.end(), sentences_.begin(), running);
-    all_steps_.resize(all_sentences_.size(), step);
+    for (auto sentence = sentences_.begin(); sentence != running; ++sentence) {
+      const Place here{*sentence, step}, place = continuation ? (*continuation)(here) : here;
+      all_sentences_.push_back(place.sentence);
+      all_steps_.push_back(place.position);
+    }
   }
 }
 
@@ -60,13 +63,19 @@ std::vector<RowOf> StepOrder::to_first_step() const {
   return list;
 }
 
-std::vector<RowOf> StepOrder::to_last_step() const {
+std::vector<RowOf> StepOrder::to_last_of_steps() const {
   std::vector<RowOf> list(sentences_.size());
   for (std::size_t rank = 0; rank < sentences_.size(); ++rank) {
-    const std::int64_t sentence = sentences_[rank];
-    list[static_cast<std::size_t>(sentence)] = {
-        0, first(rows_.length(sentence) - 1) + static_cast<std::int64_t>(rank)};
+    const std::int64_t sentence = sentences_[rank], last = rows_.length(sentence) - 1;
+    list[static_cast<std::size_t>(sentence)] = {static_cast<std::int32_t>(last),
+                                                static_cast<std::int64_t>(rank)};
   }
+  return list;
+}
+
+std::vector<RowOf> StepOrder::to_last_step() const {
+  std::vector<RowOf> list = to_last_of_steps();
+  for (RowOf& row : list) row = {0, first(row.part) + row.row};
   return list;
 }
 

@@ -17,8 +17,9 @@ enum class Direction { forward, backward };
 /// are "in time order".
 class StepOrder {
  public:
-  /// Throws Error when a sentence is empty.
-  explicit StepOrder(const Packing& rows, Direction direction = Direction::forward);
+  /// `continuation`: what the packed sequences continue, or none. Throws Error when a sentence is empty.
+  explicit StepOrder(const Packing& rows, Direction direction = Direction::forward,
+                     const Continuation* continuation = nullptr);
 
   std::int64_t steps() const { return static_cast<std::int64_t>(first_.size()) - 1; }
   std::int64_t rows() const { return first_.back(); }
@@ -27,14 +28,16 @@ class StepOrder {
   std::int64_t first(std::int64_t step) const { return first_[static_cast<std::size_t>(step)]; }
   /// first(0) .. first(steps()).
   std::span<const std::int64_t> firsts() const { return first_; }
+  /// The packed sequence that row `rank` of every step belongs to.
+  std::int64_t sequence(std::int64_t rank) const { return sentences_[static_cast<std::size_t>(rank)]; }
   /// The sentences of a step's rows.
   std::span<const std::int64_t> sentences(std::int64_t step) const {
-    return {sentences_.data(), static_cast<std::size_t>(active(step))};
+    return of_step(all_sentences_, step);
   }
 
   /// What the rows of a step are; `rows` is the packing that this order was made from.
   StepRows rows_of(std::int64_t step, const Packing& rows) const {
-    return {sentences(step), step, &rows, direction_ == Direction::backward, {}};
+    return {sentences(step), step, &rows, direction_ == Direction::backward, of_step(all_steps_, step)};
   }
   /// What the rows of all steps are, in time order.
   StepRows rows_of_all(const Packing& rows) const {
@@ -51,16 +54,22 @@ class StepOrder {
   std::vector<RowOf> from_time_order() const;
   /// From rows in time order to the last one of each sentence.
   std::vector<RowOf> to_last_step() const;
+  /// The same from a matrix for each step (part = step).
+  std::vector<RowOf> to_last_of_steps() const;
 
  private:
+  std::span<const std::int64_t> of_step(const std::vector<std::int64_t>& all, std::int64_t step) const {
+    return std::span(all).subspan(static_cast<std::size_t>(first(step)), static_cast<std::size_t>(active(step)));
+  }
   /// The packed row that sentence number `rank` of the order has at `step`.
   std::int64_t packed_row(std::int64_t step, std::int64_t rank) const;
 
   Packing rows_;
   Direction direction_;
-  std::vector<std::int64_t> sentences_;  ///< longest first
+  std::vector<std::int64_t> sentences_;  ///< of the packing, longest first
   std::vector<std::int64_t> first_{0};
-  std::vector<std::int64_t> all_sentences_, all_steps_;  ///< of each row in time order
+  /// Of each row in time order: its sentence, and its step therein; those that the packing's continue.
+  std::vector<std::int64_t> all_sentences_, all_steps_;
 };
 
 }  // namespace heed

@@ -21,15 +21,27 @@ struct Place {
 /// All rows of a packing, in order.
 std::vector<Place> places_of(const Packing& rows);
 
-/// The rows of a value that one step of a recurrence, or of decoding step by step, computes.
+/// The rows of a value that one step of a recurrence computes.
 struct StepRows {
   std::span<const std::int64_t> sentences;  ///< of each row
   std::int64_t step = 0;
-  const Packing* rows = nullptr;        ///< of all steps together; none while hypotheses still grow
+  const Packing* rows = nullptr;        ///< of all steps together
   bool backward = false;                ///< step 0 is each sentence's last position
   std::span<const std::int64_t> steps;  ///< of each row, when they are not all of `step`
 
+  std::int64_t step_of(std::size_t row) const { return steps.empty() ? step : steps[row]; }
   std::vector<Place> places() const;
+};
+
+/// Sequences that continue sentences of which a decoder has read the beginning: sequence i of a pass is part of
+/// sentence sentences[i] and begins after its first `lengths[i]` tokens.
+struct Continuation {
+  std::span<const std::int64_t> sentences, lengths;
+
+  Place operator()(const Place& at) const {
+    const auto i = static_cast<std::size_t>(at.sentence);
+    return {sentences[i], lengths[i] + at.position};
+  }
 };
 
 /// What kind of rows a named value has.

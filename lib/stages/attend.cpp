@@ -32,16 +32,17 @@ void attend_with_model(const AttendConfig& config, const AttendPaths& paths, con
     std::cout << value_list(looks, *loaded.model, stages_of(layer));
     return;
   }
-  if (layer.decoder && paths.target.empty()) {
+  const bool reads_target = layer.decoder && loaded.model->encoder;
+  if (reads_target && paths.target.empty()) {
     fail<UsageError>("--target is needed: ", layer.path, " reads the translation");
   }
-  if (!layer.decoder && !paths.target.empty()) {
-    fail<UsageError>("--target has no meaning for ", layer.path, ": the encoder reads the source only");
+  if (!reads_target && !paths.target.empty()) {
+    fail<UsageError>("--target has no meaning for ", layer.path, ": it reads the text of the input only");
   }
   looks.check(paths.output);
   Watch watch(looks, loaded, stages_of(layer), paths.write, static_cast<std::uint64_t>(paths.seed));
   std::optional<Targets> targets;
-  if (layer.decoder) targets.emplace(paths.target, loaded.target);
+  if (reads_target) targets.emplace(paths.target, loaded.target);
   io::ReadOptions read;
   read.batch = paths.batch;
   io::FrameReader reader(paths.input, read);

@@ -8,34 +8,45 @@
 #include "stages/translate.h"
 #include "tensor/gemm.h"
 #include "tensor/padding.h"
+#include "text/token_labels.h"
 #include "text/token_map.h"
 
 namespace heed {
 
 AttentionLayer attention_layer(const Model<float>& model, std::string path) {
-  if (!model.attends()) {
-    fail<UsageError>("--layer: a ", model.architecture(),
-                     " has no attention: its decoder reads the encoder's last states only");
-  }
   while (path.starts_with('/')) path.erase(0, 1);
-  for (const bool decoder : {false, true}) {
-    const std::string stack = decoder ? "decoder" : "encoder";
-    const std::int64_t count = decoder ? model.n_decoder_layers() : model.n_encoder_layers();
-    for (std::int64_t i = 0; i < count; ++i) {
-      const std::string layer = stack + "/layer_" + std::to_string(i);
-      if (model.self_attends() && path == layer + "/self_attention") return {path, i, decoder, false};
-      if (decoder && i >= model.first_attending_layer() && path == layer + "/cross_attention")
-        return {path, i, true, true};
+  std::vector<std::string> known;
+  auto consider = [&](const char* stack, std::int64_t first, std::int64_t last, const char* attention) {
+    if (first >= last) return;
+    known.push_back(concat(stack, "/layer_I/", attention, " for I from ", first, " to ", last - 1));
+  };
+  auto is = [&](const char* stack, std::int64_t layer, const char* attention) {
+    return path == concat(stack, "/layer_", layer, "/", attention);
+  };
+  if (model.encoder) {
+    const EncoderSizes& sizes = model.encoder->sizes();
+    const std::int64_t layers = sizes.self_attends ? sizes.n_layers : 0;
+    consider("encoder", 0, layers, "self_attention");
+    for (std::int64_t i = 0; i < layers; ++i)
+      if (is("encoder", i, "self_attention")) return {path, i, false, false};
+  }
+  if (model.decoder) {
+    const DecoderSizes& sizes = model.decoder->sizes();
+    const std::int64_t first = sizes.reads_memory ? sizes.first_attending_layer : sizes.n_layers;
+    consider("decoder", 0, sizes.self_attends ? sizes.n_layers : 0, "self_attention");
+    consider("decoder", first, sizes.n_layers, "cross_attention");
+    for (std::int64_t i = 0; i < sizes.n_layers; ++i) {
+      if (sizes.self_attends && is("decoder", i, "self_attention")) return {path, i, true, false};
+      if (i >= first && is("decoder", i, "cross_attention")) return {path, i, true, true};
     }
   }
-  if (!model.self_attends()) {
-    fail<UsageError>("--layer: got '", escaped(path), "', this ", model.architecture(), " has decoder/layer_",
-                     model.first_attending_layer(), "/cross_attention");
+  if (known.empty()) {
+    fail<UsageError>("--layer: a ", model.architecture,
+                     " has no attention: its decoder reads the encoder's last states only");
   }
-  fail<UsageError>("--layer: got '", escaped(path), "', this ", model.architecture(),
-                   " has encoder/layer_I/self_attention for I below ", model.n_encoder_layers(),
-                   " and decoder/layer_I/self_attention, decoder/layer_I/cross_attention for I below ",
-                   model.n_decoder_layers());
+  std::string all;
+  for (const std::string& one : known) all += (all.empty() ? "" : ", ") + one;
+  fail<UsageError>("--layer: got '", escaped(path), "', this ", model.architecture, " has ", all);
 }
 
 namespace {
@@ -110,18 +121,22 @@ Stages stages_of(const AttentionLayer& layer) {
 void attend_layer(const Model<float>& model, const AttentionLayer& layer, bool steps,
                   const std::vector<std::vector<std::int32_t>>& targets, int threads, TensorMap& frame,
                   Watch* watch) {
-  const bool encoded = layer.decoder && frame.contains("encoder/states");
-  const PackedStates input = encoded ? memory_of(frame, model) : read_embeddings(frame, model);
+  // A decoder alone reads the text of the input; one of a pair the targets, and the input is its source.
+  const bool alone = layer.decoder && !model.encoder;
+  const bool encoded = layer.decoder && !alone && frame.contains("encoder/states");
+  const PackedStates input = encoded ? memory_of(frame, model)
+                                     : read_embeddings(frame, model, alone ? Side::target : Side::source);
   const std::int64_t sentences = input.rows.sentences();
-  if (layer.decoder && static_cast<std::int64_t>(targets.size()) != sentences) {
+  if (layer.decoder && !alone && static_cast<std::int64_t>(targets.size()) != sentences) {
     fail("there are ", targets.size(), " targets for ", sentences, " source sentences");
   }
   PackedTokens target;
   for (const auto& ids : targets) target.append(ids);
-  const bool scaled_dot = model.self_attends();
-  const AttentionSizes sizes{layer.decoder ? target.rows : input.rows,
-                             layer.decoder && !layer.cross ? target.rows : input.rows, model.n_heads(),
-                             model.head_widths().key, model.head_widths().value};
+  const PartSizes& part = model.sizes(layer.decoder ? Side::target : Side::source);
+  const bool scaled_dot = part.self_attends;
+  const AttentionSizes sizes{layer.decoder && !alone ? target.rows : input.rows,
+                             layer.decoder && !alone && !layer.cross ? target.rows : input.rows, part.n_heads,
+                             part.heads.key, part.heads.value};
   std::vector<std::string> names{"scores", "weights", "context"};
   if (steps) names.insert(names.end(), {"queries", "keys", "values", "head_context"});
   if (steps && scaled_dot) names.push_back("scaled");
@@ -130,7 +145,7 @@ void attend_layer(const Model<float>& model, const AttentionLayer& layer, bool s
   }
   AttentionGroup<float> group(sizes, names);
   if (watch) {
-    watch->begin(frame, input.rows);
+    watch->begin(frame, input.rows, alone ? Side::target : Side::source);
     watch->expect_targets(targets);
     watch->start_trace(targets);
   }
@@ -140,16 +155,17 @@ void attend_layer(const Model<float>& model, const AttentionLayer& layer, bool s
                      [&](const std::string& name) { return name.starts_with(layer.path + "/"); });
     const Selection shard(input, range.numbers());
     Encoded<float> x = shard.on(pass);
-    if (!layer.decoder) x = model.encode(pass, x, 0, layer.index + 1);
-    if (layer.decoder && !encoded) {
+    if (!layer.decoder) x = model.encoder->encode(pass, x, 0, layer.index + 1);
+    if (layer.decoder && !alone && !encoded) {
       InferencePass unwatched(model);
       unwatched.tape = pass.tape;
-      x = model.encode(unwatched, x, 0, model.n_encoder_layers());
+      x = model.encode(unwatched, x.states, *x.rows);
     }
     PackedTokens own;
-    for (std::int64_t i = 0; layer.decoder && i < range.count; ++i)
+    for (std::int64_t i = 0; layer.decoder && !alone && i < range.count; ++i)
       own.append(targets[static_cast<std::size_t>(range.first + i)]);
-    if (layer.decoder) model.decode(pass, x, own);
+    if (alone) model.decode(pass, nullptr, x.states, *x.rows);
+    if (layer.decoder && !alone) model.decode(pass, &x, own);
     pass.keep();
     keep(pass.recorded(), layer.path, sizes, scaled_dot, range, group);
   });
@@ -167,11 +183,9 @@ void label_layer(const AttentionLayer& layer, const text::Tokenizer& source, con
   if (frame.contains("tokens/ids")) {
     for (const auto& ids : text::sentence_ids(frame, source)) sources.push_back(source.pieces(ids));
   }
-  for (const auto& ids : targets) {
-    produced.push_back(target.pieces(ids));
-    read.push_back({target.piece(target.special().bos)});
-    read.back().insert(read.back().end(), produced.back().begin(), produced.back().end() - 1);
-  }
+  for (const auto& ids : targets) produced.push_back(target.pieces(ids));
+  if (layer.decoder && targets.empty()) produced = sources;  // a decoder alone
+  read = shifted_right(produced, target);
   const auto& query = layer.decoder ? produced : sources;
   const auto& key = layer.decoder && !layer.cross ? read : sources;
   if (!query.empty()) label_attention(frame, "query_token", query);

@@ -19,6 +19,9 @@ namespace heed {
 
 namespace {
 
+/// What --force takes for the input itself.
+constexpr const char* kWholeText = "input";
+
 using Results = std::vector<std::vector<Hypothesis>>;
 
 TranslateOptions translate_options(const DecodeConfig& config, std::uint64_t seed) {
@@ -42,13 +45,21 @@ std::string number(double value) {
   return text;
 }
 
-/// One line for each sentence, or for each of its n best translations.
-std::string translated_text(const Results& results, std::int64_t first_sentence, bool n_best,
-                            const text::Tokenizer& tokenizer) {
+/// Ids after those of a prompt; without prompts as they are.
+std::vector<std::int32_t> after_prompt(const std::vector<std::vector<std::int32_t>>& prompts, std::size_t sentence,
+                                       const std::vector<std::int32_t>& ids) {
+  std::vector<std::int32_t> all = prompts.empty() ? std::vector<std::int32_t>{} : prompts[sentence];
+  all.insert(all.end(), ids.begin(), ids.end());
+  return all;
+}
+
+/// One line for each sentence, or for each of its n best translations; a prompt comes before what continues it.
+std::string translated_text(const Results& results, const std::vector<std::vector<std::int32_t>>& prompts,
+                            std::int64_t first_sentence, bool n_best, const text::Tokenizer& tokenizer) {
   std::string out;
   for (std::size_t s = 0; s < results.size(); ++s) {
     for (const Hypothesis& h : results[s]) {
-      const std::string text = tokenizer.decode(h.ids);
+      const std::string text = tokenizer.decode(after_prompt(prompts, s, h.ids));
       const auto sentence = first_sentence + static_cast<std::int64_t>(s);
       out += n_best ? concat(sentence, " ||| ", text, " ||| ", number(h.score)) : text;
       out += "\n";
@@ -109,11 +120,19 @@ class DecodeJob {
       fail<UsageError>(
           "--align writes a line for each sentence: it does not go with --format h5 or --n-best");
     }
-    if ((config.align || !paths.attention.empty()) && !loaded_.model->attends()) {
-      fail<UsageError>(config.align ? "--align" : "--attention", ": a ", loaded_.model->architecture(),
+    const DecoderSizes& decoder = loaded_.model->needed_decoder().sizes();
+    if (config.align && !decoder.cross_attends()) {
+      fail<UsageError>("--align: a ", loaded_.model->architecture, " has no attention to a source");
+    }
+    if (!paths.attention.empty() && !decoder.cross_attends() && !decoder.self_attends) {
+      fail<UsageError>("--attention: a ", loaded_.model->architecture,
                        " has no attention: its decoder reads the encoder's last states only");
     }
-    if (!paths.force.empty()) targets_.emplace(paths.force, loaded_.target);
+    whole_text_ = paths.force == kWholeText;
+    if (whole_text_ && loaded_.model->encoder)
+      fail<UsageError>("--force ", kWholeText, ": scores the input of a language model; this is a ",
+                       loaded_.model->architecture);
+    if (!paths.force.empty() && !whole_text_) targets_.emplace(paths.force, loaded_.target);
     if (config.format == "h5") {
       tensors_.emplace(paths.output, paths.write);
     } else {
@@ -142,7 +161,7 @@ class DecodeJob {
       }
       const Input input = read_input(frame, reader.name());
       watch_.begin(frame, input.memory.rows);
-      const Results results = search(input.memory);
+      const Results results = search(input);
       watch_.end(frame);
       write(frame, input, results);
       sentences_ += input.memory.rows.sentences();
@@ -154,13 +173,14 @@ class DecodeJob {
     if (tensors_) tensors_->finish();
     if (attention_) attention_->finish();
     if (saliency_) saliency_->finish();
-    if (cut_ > 0) logging::note(concat(cut_, " translations were cut at the maximal length"));
+    if (cut_ > 0) logging::note(concat(cut_, cut_ == 1 ? " sentence was" : " sentences were", " cut at the maximal length"));
   }
 
  private:
   struct Input {
-    PackedStates memory;
-    std::vector<std::vector<std::int32_t>> source;  ///< ids, when attention needs them and /tokens is there
+    PackedStates memory;                             ///< what the decoder goes on from
+    std::vector<std::vector<std::int32_t>> source;   ///< ids, when they are needed and /tokens is there
+    std::vector<std::vector<std::int32_t>> prompts;  ///< of a language model: ids without the final eos
   };
 
   /// A frame that an earlier run kept by --attention, with nothing to decode.
@@ -182,10 +202,15 @@ class DecodeJob {
   /// Errors in the frame name the input.
   Input read_input(const TensorMap& frame, const std::string& name) const {
     try {
-      Input input{memory_of(frame, *loaded_.model), {}};
-      if (aligner_ || (attention_ && frame.contains("tokens/ids"))) {
+      Input input{decoder_input(frame, *loaded_.model), {}, {}};
+      const bool alone = !loaded_.model->encoder;
+      if (aligner_ || whole_text_ || ((attention_ || alone) && frame.contains("tokens/ids"))) {
         input.source = text::sentence_ids(frame, loaded_.source);
         expect_lengths(input);
+      }
+      if (alone) input.prompts = input.source;
+      for (auto& ids : input.prompts) {
+        if (!ids.empty() && ids.back() == loaded_.target.special().eos) ids.pop_back();
       }
       return input;
     } catch (const Error& e) {
@@ -196,29 +221,26 @@ class DecodeJob {
   static void expect_lengths(const Input& input) {
     const Packing& rows = input.memory.rows;
     if (static_cast<std::int64_t>(input.source.size()) != rows.sentences()) {
-      fail("/tokens has ", input.source.size(), " sentences, /encoder has ", rows.sentences());
+      fail("/tokens has ", input.source.size(), " sentences, what is decoded has ", rows.sentences());
     }
     for (std::int64_t s = 0; s < rows.sentences(); ++s) {
       const std::size_t length = input.source[static_cast<std::size_t>(s)].size();
       if (static_cast<std::int64_t>(length) != rows.length(s)) {
-        fail("/tokens/length[", s, "] = ", length, ", /encoder/length[", s, "] = ", rows.length(s),
+        fail("/tokens/length[", s, "] = ", length, ", but the states of that sentence are ", rows.length(s),
              ": are they of the same text?");
       }
     }
   }
 
-  Results search(const PackedStates& memory) {
-    if (targets_) {
-      const auto targets = targets_->next(memory.rows.sentences());
-      watch_.expect_targets(targets);
-      return forced(memory, targets);
-    }
+  Results search(const Input& input) {
+    if (whole_text_) return forced(input, input.source);
+    if (targets_) return forced(input, targets_->next(input.memory.rows.sentences()));
     options_.first_sentence = static_cast<std::uint64_t>(sentences_);
-    Results results = translate(*loaded_.model, memory, options_, threads_, &watch_);
+    Results results = translate(*loaded_.model, input.memory, options_, threads_, &watch_);
     std::vector<SampleStream> draws;  // of the best, when sampled
     for (std::size_t s = 0; s < results.size() && config_.sample; ++s)
       draws.push_back(results[s].front().drawn.value_or(SampleStream{}));
-    if (watch_.traces()) forced(memory, best_ids(results), draws);
+    if (watch_.traces()) forced(input, best_ids(results), draws);
     return results;
   }
   static std::vector<std::vector<std::int32_t>> best_ids(const Results& results) {
@@ -227,10 +249,15 @@ class DecodeJob {
     return best;
   }
 
-  Results forced(const PackedStates& memory, const std::vector<std::vector<std::int32_t>>& targets,
+  Results forced(const Input& input, const std::vector<std::vector<std::int32_t>>& targets,
                  const std::vector<SampleStream>& sampled = {}) {
-    watch_.start_trace(targets);
-    return force(*loaded_.model, memory, targets, config_.length_penalty, threads_, &watch_, sampled);
+    std::vector<std::vector<std::int32_t>> produced = targets;
+    for (std::size_t s = 0; s < produced.size() && !whole_text_; ++s)
+      produced[s] = after_prompt(input.prompts, s, targets[s]);
+    if (targets_) watch_.expect_targets(produced);
+    watch_.start_trace(produced);
+    return force(*loaded_.model, input.memory, targets, config_.length_penalty, threads_, &watch_, sampled,
+                 whole_text_);
   }
 
   void write(const TensorMap& frame, const Input& input, const Results& results) {
@@ -247,14 +274,15 @@ class DecodeJob {
             word_numbers(loaded_.source, input.source[s], loaded_.target, results[s].front().ids));
       aligner_->add(attention.at("attention_cross/weights"), words);
     } else if (lines_) {
-      lines_->write(targets_ ? scored_text(results, loaded_.target)
-                             : translated_text(results, sentences_, config_.n_best > 1, loaded_.target));
+      lines_->write(targets_ || whole_text_
+                        ? scored_text(results, loaded_.target)
+                        : translated_text(results, input.prompts, sentences_, config_.n_best > 1, loaded_.target));
     }
     if (tensors_) {
       TensorMap out = frame;
       out.merge(hypothesis_map(results));
       out.erase("hypotheses/text");
-      out.add("hypotheses/text", texts(results));
+      out.add("hypotheses/text", texts(input, results));
       tensors_->write(out);
     }
     if (saliency_) saliency_->write(frame, input.memory, best_ids(results));
@@ -264,11 +292,12 @@ class DecodeJob {
     attention_->write(attention);
   }
 
-  Tensor texts(const Results& results) const {
+  Tensor texts(const Input& input, const Results& results) const {
     std::vector<Pieces> all;
-    for (const auto& list : results) {
+    for (std::size_t s = 0; s < results.size(); ++s) {
       all.emplace_back();
-      for (const Hypothesis& h : list) all.back().push_back({loaded_.target.decode(h.ids)});
+      for (const Hypothesis& h : results[s])
+        all.back().push_back({loaded_.target.decode(after_prompt(input.prompts, s, h.ids))});
     }
     Tensor padded = piece_labels(all, "one", true);
     const Shape shape = padded.shape();
@@ -279,12 +308,14 @@ class DecodeJob {
   void add_labels(TensorMap& map, const Input& input, const Results& results) const {
     bool ranked = false;
     std::vector<Pieces> query, key;
-    for (const auto& list : results) {
+    for (std::size_t s = 0; s < results.size(); ++s) {
       query.emplace_back();
-      ranked = ranked || list.size() > 1;
-      for (const Hypothesis& h : list) query.back().push_back(loaded_.target.pieces(h.ids));
+      ranked = ranked || results[s].size() > 1;
+      for (const Hypothesis& h : results[s])
+        query.back().push_back(loaded_.target.pieces(after_prompt(input.prompts, s, h.ids)));
     }
-    map.add("attention_cross/query_token", piece_labels(query, "query", ranked));
+    const bool crosses = map.contains("attention_cross/weights");
+    if (crosses) map.add("attention_cross/query_token", piece_labels(query, "query", ranked));
     if (map.contains("attention_decoder/weights")) {
       map.add("attention_decoder/query_token", piece_labels(query, "query", ranked));
       std::vector<Pieces> read = query;
@@ -292,7 +323,7 @@ class DecodeJob {
       map.add("attention_decoder/key_token", piece_labels(read, "key", ranked));
     }
     for (const auto& ids : input.source) key.push_back({loaded_.source.pieces(ids)});
-    if (!key.empty()) map.add("attention_cross/key_token", piece_labels(key, "key", false));
+    if (crosses && !key.empty()) map.add("attention_cross/key_token", piece_labels(key, "key", false));
   }
 
   const DecodeConfig& config_;
@@ -306,6 +337,7 @@ class DecodeJob {
   std::optional<Aligner> aligner_;
   std::optional<io::FrameWriter> tensors_, attention_;
   std::optional<SaliencyWriter> saliency_;
+  bool whole_text_ = false;  ///< the input itself is scored
   std::int64_t sentences_ = 0, cut_ = 0;
 };
 

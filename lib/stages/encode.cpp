@@ -37,7 +37,7 @@ class FinalTensor {
 }  // namespace
 
 void embed_frame(const Model<float>& model, Side side, TensorMap& frame, Watch* watch) {
-  const PackedTokens tokens = tokens_of(frame, "tokens", model.vocabulary_size(side));
+  const PackedTokens tokens = tokens_of(frame, "tokens", model.sizes(side).vocab_size);
   if (watch) {
     watch->begin(frame, tokens.rows, side);
     watch->start_trace();
@@ -64,10 +64,10 @@ TensorMap position_map(std::int64_t count, std::int64_t d_model) {
 Stages encoder_stages(const Model<float>& model, const EncodeOptions& options) {
   Stages stages;
   stages.first = options.first;
-  stages.last = options.last < 0 ? model.n_encoder_layers() : options.last;
-  if (stages.first < 0 || stages.first >= stages.last || stages.last > model.n_encoder_layers()) {
+  stages.last = options.last < 0 ? model.needed_encoder().sizes().n_layers : options.last;
+  if (stages.first < 0 || stages.first >= stages.last || stages.last > model.needed_encoder().sizes().n_layers) {
     fail<UsageError>("--layers ", options.first, ":", options.last < 0 ? "" : std::to_string(options.last),
-                     ": the encoder has layers 0:", model.n_encoder_layers());
+                     ": the encoder has layers 0:", model.needed_encoder().sizes().n_layers);
   }
   return stages;
 }
@@ -75,13 +75,14 @@ Stages encoder_stages(const Model<float>& model, const EncodeOptions& options) {
 void encode_frame(const Model<float>& model, const EncodeOptions& options, int threads, TensorMap& frame,
                   Watch* watch) {
   const std::int64_t last = encoder_stages(model, options).last;
-  const std::int64_t d = model.d_model();
+  const EncoderSizes& encoder = model.needed_encoder().sizes();
+  const std::int64_t d = encoder.d_model;
   const PackedStates input =
       options.first == 0 ? read_embeddings(frame, model) : read_encoder_states(frame, model, options.first);
   const std::int64_t width = input.rows.longest(), sentences = input.rows.sentences();
   const std::int64_t kept = options.all_layers ? last - options.first : 1;
   Tensor states = Tensor::zeros<float>({sentences, kept, width, d}, {"sentence", "layer", "position", "dim"});
-  const FinalWidths widths = model.final_widths();
+  const FinalWidths widths = encoder.final_states;
   FinalTensor final_h(sentences, last, widths.h), final_c(sentences, last, widths.c);
   if (watch) {
     watch->begin(frame, input.rows);
@@ -93,7 +94,7 @@ void encode_frame(const Model<float>& model, const EncodeOptions& options, int t
     const Packing& rows = shard.rows();
     Encoded<float> x = shard.on(pass);
     for (std::int64_t layer = options.first; layer < last; ++layer) {
-      x = model.encode(pass, x, layer, layer + 1);
+      x = model.encoder->encode(pass, x, layer, layer + 1);
       const std::int64_t slot = layer - (last - kept);
       if (slot < 0) continue;
       for (std::int64_t s = 0; s < range.count; ++s) {

@@ -99,13 +99,13 @@ std::vector<text::CountedPiece> read_word_lists(const std::vector<std::string>& 
 }
 
 /// Lines to sentences of limited length, with counts for messages.
-class Encoder {
+class SentenceMaker {
  public:
-  Encoder(const Tokenizer& tokenizer, const TokenizeCommand& command)
+  SentenceMaker(const Tokenizer& tokenizer, const TokenizeCommand& command)
       : tokenizer_(tokenizer), command_(command) {}
 
   Sentence encode(const LineReader& reader, const std::string& line) {
-    Sentence sentence{line, tokenizer_.encode_with_eos(line)};
+    Sentence sentence{line, tokenizer_.sentence(line)};
     unknown_ += std::count(sentence.ids.begin(), sentence.ids.end(), tokenizer_.special().unk);
     pieces_ += static_cast<std::int64_t>(sentence.ids.size());
     limit(reader, sentence.ids);
@@ -211,7 +211,7 @@ void TokenizeCommand::write_tokens() const {
   const Tokenizer pieces_of = tokenizer(side);
   LineReader reader(input, replace);
   io::FrameWriter writer(output, write);
-  Encoder encoder(pieces_of, *this);
+  SentenceMaker maker(pieces_of, *this);
   std::vector<Sentence> sentences;
   auto send = [&] {
     if (sentences.empty()) return;
@@ -219,22 +219,22 @@ void TokenizeCommand::write_tokens() const {
     sentences.clear();
   };
   for (std::string line; reader.next(line);) {
-    sentences.push_back(encoder.encode(reader, line));
+    sentences.push_back(maker.encode(reader, line));
     if (std::cmp_equal(sentences.size(), batch)) send();
   }
   refuse_empty(reader);
   send();
   writer.finish();
-  encoder.report(reader.name());
+  maker.report(reader.name());
 }
 
 void TokenizeCommand::write_pieces() const {
   const Tokenizer pieces_of = tokenizer(side);
   LineReader reader(input, replace);
   LineWriter out(output);
-  Encoder encoder(pieces_of, *this);
+  SentenceMaker maker(pieces_of, *this);
   for (std::string line; reader.next(line);) {
-    Sentence sentence = encoder.encode(reader, line);
+    Sentence sentence = maker.encode(reader, line);
     std::erase(sentence.ids, pieces_of.special().eos);  // a line has its own end
     std::string joined;
     for (const std::string& piece : pieces_of.pieces(sentence.ids))
@@ -243,7 +243,7 @@ void TokenizeCommand::write_pieces() const {
   }
   refuse_empty(reader);
   out.finish();
-  encoder.report(reader.name());
+  maker.report(reader.name());
 }
 
 void TokenizeCommand::read_tokens() const {

@@ -3,45 +3,87 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <utility>
 
 #include "base/error.h"
+#include "autograd/ops_recurrent.h"
+#include "models/hypotheses.h"
 #include "models/shards.h"
 #include "nn/recording.h"
 #include "tensor/padding.h"
 
 namespace heed {
 
-namespace {
-
-Hypothesis empty_translation() {
-  return {{kEos}, {0.0f}, 0.0, true, {}};
+PackedStates decoder_input(const TensorMap& frame, const Model<float>& model) {
+  return model.encoder ? memory_of(frame, model) : read_embeddings(frame, model, Side::target);
 }
 
-std::vector<std::int64_t> with_words(const Packing& rows, SentenceRange range) {
+namespace {
+
+/// New tokens after a prompt when nobody says otherwise.
+constexpr std::int64_t kUsualContinuation = 50;
+
+/// The sentences that are searched: an empty source has nothing to translate, an empty prompt can go on.
+std::vector<std::int64_t> searched(const Model<float>& model, const Packing& rows, SentenceRange range) {
   std::vector<std::int64_t> sentences = range.numbers();
-  std::erase_if(sentences, [&](std::int64_t s) { return rows.length(s) <= 1; });
+  if (model.encoder) std::erase_if(sentences, [&](std::int64_t s) { return rows.length(s) <= 1; });
   return sentences;
 }
 
+std::int64_t length_limit(const Model<float>& model, std::int64_t asked, std::int64_t input_length) {
+  const std::int64_t most = model.needed_decoder().sizes().max_length;
+  if (model.encoder) {
+    if (asked == 0) return usual_max_length(input_length, most);
+    return most > 0 ? std::min(asked, most) : asked;
+  }
+  // The first new token comes from the prompt's last row.
+  const std::int64_t left = most > 0 ? most - input_length + 1 : kUsualContinuation;
+  if (left < 1) fail("a prompt of ", input_length, " tokens fills the model's max_length = ", most);
+  return most > 0 ? std::min(asked > 0 ? asked : kUsualContinuation, left) : std::max(asked, left);
+}
+
+/// The steps of a search. After a prompt, which is read at once, the first step's bos is part of it.
+class Steps {
+ public:
+  Steps(const Model<float>& model, const Encoded<float>& input, const Editor<float>* editor,
+        const std::vector<SampleStream>& streams)
+      : hypotheses_(model, input.rows->sentences(), model.encoder ? &input : nullptr, editor, streams) {
+    if (!model.encoder) after_prompt_ = hypotheses_.read(input.states.value(), *input.rows);
+  }
+
+  Matrix<const float> operator()(std::span<const std::int32_t> tokens, std::span<const std::int64_t> parents) {
+    if (!after_prompt_.data) return hypotheses_.read(tokens, parents);
+    first_.clear();
+    for (const std::int64_t parent : parents)
+      first_.insert(first_.end(), after_prompt_.row(parent), after_prompt_.row(parent) + after_prompt_.cols);
+    hypotheses_.select(parents);
+    const Matrix<const float> logits(first_.data(), static_cast<std::int64_t>(parents.size()),
+                                     after_prompt_.cols);
+    after_prompt_ = {};
+    return logits;
+  }
+
+ private:
+  Hypotheses<float> hypotheses_;
+  Matrix<const float> after_prompt_;  ///< logits, until the first step has used them
+  std::vector<float> first_;
+};
+
 }  // namespace
 
-std::vector<std::vector<Hypothesis>> translate(const Model<float>& model, const PackedStates& memory,
+std::vector<std::vector<Hypothesis>> translate(const Model<float>& model, const PackedStates& input,
                                                const TranslateOptions& options, int threads, Watch* watch) {
-  std::vector<std::vector<Hypothesis>> result(static_cast<std::size_t>(memory.rows.sentences()));
-  for_each_shard(memory.rows.sentences(), threads, [&](SentenceRange range) {
-    for (std::int64_t s = range.first; s < range.first + range.count; ++s) {
-      result[static_cast<std::size_t>(s)] = {empty_translation()};
-    }
-    const std::vector<std::int64_t> sentences = with_words(memory.rows, range);
+  std::vector<std::vector<Hypothesis>> result(static_cast<std::size_t>(input.rows.sentences()));
+  const Hypothesis empty{{model.special.eos}, {0.0f}, 0.0, true, {}};
+  for_each_shard(input.rows.sentences(), threads, [&](SentenceRange range) {
+    for (std::int64_t s = range.first; s < range.first + range.count; ++s)
+      result[static_cast<std::size_t>(s)] = {empty};
+    const std::vector<std::int64_t> sentences = searched(model, input.rows, range);
     if (sentences.empty()) return;
     std::vector<std::int64_t> max_lengths;
-    for (std::int64_t s : sentences) {
-      const std::int64_t most = model.max_length(Side::target);
-      max_lengths.push_back(options.max_length > 0 && most > 0 ? std::min(options.max_length, most)
-                            : options.max_length > 0           ? options.max_length
-                                                     : usual_max_length(memory.rows.length(s), most));
-    }
-    const Selection chosen(memory, sentences);
+    for (std::int64_t s : sentences)
+      max_lengths.push_back(length_limit(model, options.max_length, input.rows.length(s)));
+    const Selection chosen(input, sentences);
     WatchedPass pass(model, watch, sentences);
     SampleOptions sampling = options.sample;
     std::vector<SampleStream> sampled;
@@ -49,8 +91,8 @@ std::vector<std::vector<Hypothesis>> translate(const Model<float>& model, const 
       sampling.sentences.push_back(options.first_sentence + static_cast<std::uint64_t>(sentences[i]));
       sampled.push_back(SampleStream::of(sampling.seed, sampling.sentences.back(), 0));
     }
-    const auto stepper = model.sampler(chosen.on(pass), pass.editor, sampled);
-    const StepFunction step = [&](auto tokens, auto parents) { return stepper->step(tokens, parents); };
+    Steps steps(model, chosen.on(pass), pass.editor, sampled);
+    const StepFunction step = [&](auto tokens, auto parents) { return steps(tokens, parents); };
     std::vector<std::vector<Hypothesis>> found;
     if (options.sampling) {
       found = sample(step, max_lengths, sampling);
@@ -81,37 +123,91 @@ void name_outputs(InferencePass& pass, Matrix<const float> logits, std::span<con
   decoder.name("probabilities", pass.tape->constant({p.data(), logits.rows, logits.cols}), rows);
 }
 
+/// What a decoder read to produce given targets: its states, and which of them.
+struct Given {
+  Packing rows;             ///< all that was read
+  std::vector<RowOf> last;  ///< the rows that give the targets' tokens, one after the other
+  Var<float> states;        ///< of rows
+};
+
+/// Embeddings of a prompt and, after it, of all but the last of the targets' tokens.
+Var<float> continued(InferencePass& pass, const Model<float>& model, const Encoded<float>& prompt,
+                     const PackedTokens& targets, Packing& rows) {
+  PackedTokens read;
+  std::vector<std::int64_t> sentences, lengths;
+  std::vector<RowOf> order;
+  for (std::int64_t s = 0; s < targets.rows.sentences(); ++s) {
+    const std::int64_t count = targets.rows.length(s) - 1, before = prompt.rows->length(s);
+    for (std::int64_t i = 0; i < before; ++i) order.push_back({0, prompt.rows->offset(s) + i});
+    for (std::int64_t i = 0; i < count; ++i) order.push_back({1, read.rows.rows() + i});
+    read.append(std::span(targets.ids).subspan(static_cast<std::size_t>(targets.rows.offset(s)),
+                                               static_cast<std::size_t>(count)));
+    rows.append(before + count);
+    sentences.push_back(s);
+    lengths.push_back(before);
+  }
+  Recorder<float>* const recorder = std::exchange(pass.recorder, nullptr);  // records the whole, below
+  const Var<float> tail = model.decoder->embed(pass, read, {sentences, lengths});
+  pass.recorder = recorder;
+  const Var<float> all = select_rows<float>({prompt.states, tail}, order);
+  if (recorder && recorder->wants("decoder/embedded"))
+    recorder->record("decoder/embedded", all.value(), places_of(rows), {&rows, 1});
+  return all;
+}
+
+/// Teacher forcing. With `whole_text` the prompts are all that is read.
+Given read_given(InferencePass& pass, const Model<float>& model, const Encoded<float>& input,
+                 const PackedTokens& targets, const std::vector<SampleStream>& sampled, bool whole_text) {
+  Given given;
+  if (model.encoder) {
+    given.rows = targets.rows;
+    given.states = model.decode(pass, &input, targets, sampled).states;
+  } else {
+    if (whole_text) given.rows = *input.rows;
+    const Var<float> embedded =
+        whole_text ? input.states : continued(pass, model, input, targets, given.rows);
+    given.states = model.decode(pass, nullptr, embedded, given.rows, sampled).states;
+  }
+  for (std::int64_t s = 0; s < targets.rows.sentences(); ++s) {
+    for (std::int64_t i = 0; i < targets.rows.length(s); ++i)
+      given.last.push_back({0, given.rows.offset(s + 1) - targets.rows.length(s) + i});
+  }
+  return given;
+}
+
 }  // namespace
 
-std::vector<std::vector<Hypothesis>> force(const Model<float>& model, const PackedStates& memory,
+std::vector<std::vector<Hypothesis>> force(const Model<float>& model, const PackedStates& input,
                                            const std::vector<std::vector<std::int32_t>>& targets,
                                            double length_penalty, int threads, Watch* watch,
-                                           const std::vector<SampleStream>& sampled) {
-  if (static_cast<std::int64_t>(targets.size()) != memory.rows.sentences()) {
-    fail("there are ", targets.size(), " targets for ", memory.rows.sentences(), " source sentences");
+                                           const std::vector<SampleStream>& sampled, bool whole_text) {
+  if (static_cast<std::int64_t>(targets.size()) != input.rows.sentences()) {
+    fail("there are ", targets.size(), " targets for ", input.rows.sentences(), " source sentences");
   }
   std::vector<std::vector<Hypothesis>> result(targets.size());
-  for_each_shard(memory.rows.sentences(), threads, [&](SentenceRange range) {
+  for_each_shard(input.rows.sentences(), threads, [&](SentenceRange range) {
     WatchedPass pass(model, watch, range.numbers());
+    std::vector<SampleStream> streams;
     if (!sampled.empty())
-      pass.sampled.assign(sampled.begin() + range.first, sampled.begin() + range.first + range.count);
-    const Selection shard(memory, range.numbers());
+      streams.assign(sampled.begin() + range.first, sampled.begin() + range.first + range.count);
+    const Selection shard(input, range.numbers());
     PackedTokens target;
     for (std::int64_t s = 0; s < range.count; ++s)
       target.append(targets[static_cast<std::size_t>(range.first + s)]);
-    const Var<float> states = model.decode(pass, shard.on(pass), target);
-    const Matrix<const float> logits = model.logits(pass, states).value();
+    const Given given = read_given(pass, model, shard.on(pass), target, streams, whole_text);
+    const Matrix<const float> logits = model.needed_words().logits(pass, given.states).value();
     std::vector<float> sums(static_cast<std::size_t>(logits.rows));
     log_sum_exp_rows<float>(logits, sums);
-    name_outputs(pass, logits, sums, target.rows);
+    name_outputs(pass, logits, sums, given.rows);
     pass.keep();
     for (std::int64_t s = 0; s < range.count; ++s) {
       Hypothesis h;
       h.ids = targets[static_cast<std::size_t>(range.first + s)];
       h.finished = true;
-      for (std::int64_t row = target.rows.offset(s); row < target.rows.offset(s + 1); ++row) {
+      for (std::int64_t i = target.rows.offset(s); i < target.rows.offset(s + 1); ++i) {
+        const std::int64_t row = given.last[static_cast<std::size_t>(i)].row;
         const float log_probability =
-            logits(row, target.ids[static_cast<std::size_t>(row)]) - sums[static_cast<std::size_t>(row)];
+            logits(row, target.ids[static_cast<std::size_t>(i)]) - sums[static_cast<std::size_t>(row)];
         h.token_log_probability.push_back(log_probability);
         h.score += log_probability;
       }
@@ -176,18 +272,23 @@ void add_group(TensorMap& map, const std::string& name, const std::string& kind,
 
 }  // namespace
 
-TensorMap decoder_attention(const Model<float>& model, const PackedStates& memory,
+TensorMap decoder_attention(const Model<float>& model, const PackedStates& input,
                             const std::vector<std::vector<Hypothesis>>& hypotheses, int threads,
                             Watch* watch) {
+  const DecoderSizes& sizes = model.needed_decoder().sizes();
+  // A decoder alone also reads the prompt, whose last row gives the first token.
+  auto before = [&](std::int64_t sentence) { return model.encoder ? 0 : input.rows.length(sentence) - 1; };
   std::int64_t ranks = 1, longest = 1;
-  for (const auto& list : hypotheses) {
-    ranks = std::max(ranks, static_cast<std::int64_t>(list.size()));
-    for (const Hypothesis& h : list) longest = std::max(longest, static_cast<std::int64_t>(h.ids.size()));
+  for (std::size_t s = 0; s < hypotheses.size(); ++s) {
+    ranks = std::max(ranks, static_cast<std::int64_t>(hypotheses[s].size()));
+    for (const Hypothesis& h : hypotheses[s])
+      longest = std::max(longest, static_cast<std::int64_t>(h.ids.size()) + before(static_cast<std::int64_t>(s)));
   }
-  const std::int64_t sentences = memory.rows.sentences(), first_layer = model.first_attending_layer(),
-                     layers = model.n_decoder_layers() - first_layer, heads = model.n_heads();
-  AttentionTensor cross(sentences, ranks, layers, heads, longest, memory.rows.longest());
-  AttentionTensor self(sentences, ranks, model.self_attends() ? layers : 0, heads, longest, longest);
+  const std::int64_t sentences = input.rows.sentences(), heads = sizes.n_heads;
+  const std::int64_t first_cross = sizes.cross_attends() ? sizes.first_attending_layer : sizes.n_layers,
+                     first_self = sizes.self_attends ? 0 : sizes.n_layers;
+  AttentionTensor cross(sentences, ranks, sizes.n_layers - first_cross, heads, longest, input.rows.longest());
+  AttentionTensor self(sentences, ranks, sizes.n_layers - first_self, heads, longest, longest);
   Tensor query_length = Tensor::zeros<std::int32_t>({sentences, ranks}, {"sentence", "rank"});
 
   for_each_shard(sentences, threads, [&](SentenceRange range) {
@@ -201,36 +302,35 @@ TensorMap decoder_attention(const Model<float>& model, const PackedStates& memor
         target.append(h.ids);
         sources.push_back(s);
         query_length.values<std::int32_t>()[static_cast<std::size_t>(s * ranks + rank)] =
-            static_cast<std::int32_t>(h.ids.size());
+            static_cast<std::int32_t>(h.ids.size()) + static_cast<std::int32_t>(before(s));
       }
     }
     if (list.empty()) return;
     std::set<std::string> names;
-    for (std::int64_t l = 0; l < layers; ++l) {
-      names.insert(layer_name(first_layer + l, "cross_attention"));
-      if (model.self_attends()) names.insert(layer_name(first_layer + l, "self_attention"));
-    }
+    for (std::int64_t l = first_cross; l < sizes.n_layers; ++l) names.insert(layer_name(l, "cross_attention"));
+    for (std::int64_t l = first_self; l < sizes.n_layers; ++l) names.insert(layer_name(l, "self_attention"));
     WatchedPass pass(model, watch, sources, [&](const std::string& name) { return names.contains(name); });
+    std::vector<SampleStream> streams;
     if (std::any_of(list.begin(), list.end(), [](const Ranked& r) { return r.hypothesis->drawn; }))
-      for (const Ranked& r : list) pass.sampled.push_back(r.hypothesis->drawn.value_or(SampleStream{}));
-    const Selection chosen(memory, sources);
-    model.decode(pass, chosen.on(pass), target);
+      for (const Ranked& r : list) streams.push_back(r.hypothesis->drawn.value_or(SampleStream{}));
+    const Selection chosen(input, sources);
+    read_given(pass, model, chosen.on(pass), target, streams, false);
     const Recording<float>& recording = pass.recorded();
-    for (std::int64_t l = 0; l < layers; ++l) {
-      auto keep = [&](const std::string& attention, AttentionTensor& tensor) {
-        const Recorded<float>& weights = recording.at(layer_name(first_layer + l, attention));
+    auto keep = [&](const std::string& attention, std::int64_t first, AttentionTensor& tensor) {
+      for (std::int64_t l = first; l < sizes.n_layers; ++l) {
+        const Recorded<float>& weights = recording.at(layer_name(l, attention));
         for (std::size_t i = 0; i < list.size(); ++i) {
           for (std::int64_t h = 0; h < heads; ++h) {
             const Matrix<const float> block = weights.block(static_cast<std::int64_t>(i), h);
             for (std::int64_t q = 0; q < block.rows; ++q)
-              tensor.set(list[i].sentence, list[i].rank, l, h, q,
+              tensor.set(list[i].sentence, list[i].rank, l - first, h, q,
                          {block.row(q), static_cast<std::size_t>(block.cols)});
           }
         }
-      };
-      keep("cross_attention", cross);
-      if (model.self_attends()) keep("self_attention", self);
-    }
+      }
+    };
+    keep("cross_attention", first_cross, cross);
+    keep("self_attention", first_self, self);
   });
 
   if (ranks == 1) {
@@ -239,11 +339,13 @@ TensorMap decoder_attention(const Model<float>& model, const PackedStates& memor
         {"sentence"});
   }
   TensorMap map;
-  add_group(map, "attention_cross", "cross", "Attention of the translation over the source", cross.take(),
-            query_length, lengths_of(memory.rows));
-  if (!model.self_attends()) return map;
-  add_group(map, "attention_decoder", "decoder_self", "Attention of the translation over its past",
-            self.take(), query_length, query_length);
+  if (sizes.cross_attends())
+    add_group(map, "attention_cross", "cross", "Attention of the translation over the source", cross.take(),
+              query_length, lengths_of(input.rows));
+  if (sizes.self_attends)
+    add_group(map, "attention_decoder", "decoder_self",
+              model.encoder ? "Attention of the translation over its past" : "Attention of the text over its past",
+              self.take(), query_length, query_length);
   return map;
 }
 

@@ -1,5 +1,6 @@
-// The last stage on tensor maps: /encoder -> hypotheses, with the attention of every layer and head when
-// asked for.
+// The last stage on tensor maps: what a decoder goes on from -> hypotheses, with the attention of every layer and
+// head when asked for. A decoder of a pair goes on from the encoder's output (/encoder), one alone from the
+// embeddings of a prompt (/embeddings); both are `input` here.
 #pragma once
 
 #include <vector>
@@ -17,32 +18,39 @@ struct TranslateOptions {
   bool sampling = false;
   SampleOptions sample;              ///< its `sentences` are filled in
   std::uint64_t first_sentence = 0;  ///< number of the frame's first sentence in the whole input
-  std::int64_t max_length = 0;       ///< tokens; 0: twice the source length and 20 more
+  /// New tokens; 0: twice the source length and 20 more, or 50 after a prompt.
+  std::int64_t max_length = 0;
 };
+
+/// What the model's decoder goes on from, read from a frame. Throws Error as read_encoder_states does.
+PackedStates decoder_input(const TensorMap& frame, const Model<float>& model);
 
 /// In all of these `watch` is who looks at the passes, or none; it has begun the frame. A search is changed
 /// by its edits, but traced only by force().
 
 /// For each sentence of the frame its hypotheses, best first. An empty source sentence (only </s>) gives an
-/// empty translation.
-std::vector<std::vector<Hypothesis>> translate(const Model<float>& model, const PackedStates& memory,
+/// empty translation; a prompt is not part of its hypotheses.
+std::vector<std::vector<Hypothesis>> translate(const Model<float>& model, const PackedStates& input,
                                                const TranslateOptions& options, int threads,
                                                Watch* watch = nullptr);
 
 /// Scores given targets instead (ids with final eos): one hypothesis a sentence, with the log-probability of
-/// every token. score = sum / length^length_penalty. `sampled`: the draws by which each target was sampled;
-/// empty: none was.
-std::vector<std::vector<Hypothesis>> force(const Model<float>& model, const PackedStates& memory,
+/// every token. score = sum / length^length_penalty. A target follows its prompt, unless `input` holds what the
+/// decoder reads to produce it (whole_text). `sampled`: the draws by which each target was sampled; empty: none
+/// was.
+std::vector<std::vector<Hypothesis>> force(const Model<float>& model, const PackedStates& input,
                                            const std::vector<std::vector<std::int32_t>>& targets,
                                            double length_penalty, int threads, Watch* watch = nullptr,
-                                           const std::vector<SampleStream>& sampled = {});
+                                           const std::vector<SampleStream>& sampled = {},
+                                           bool whole_text = false);
 
 /// The decoder's attention weights for these hypotheses, computed in one teacher-forced pass, so that every
 /// hypothesis of an n-best list has its own; a sampled one attends where it did when it was drawn. f32
 /// (sentence, [rank,] layer, head, query, key): query i is the step that produces the hypothesis' token i;
 /// rank is there when some sentence has several hypotheses. Groups attention_cross (key: source positions)
-/// and attention_decoder (key: earlier target positions), each with query_length and key_length.
-TensorMap decoder_attention(const Model<float>& model, const PackedStates& memory,
+/// and attention_decoder (key: earlier target positions), each with query_length and key_length. A prompt's
+/// positions come first.
+TensorMap decoder_attention(const Model<float>& model, const PackedStates& input,
                             const std::vector<std::vector<Hypothesis>>& hypotheses, int threads,
                             Watch* watch = nullptr);
 

@@ -16,6 +16,8 @@ struct SampleStream {
   static SampleStream of(std::uint64_t seed, std::uint64_t sentence, std::uint64_t number) {
     return {seed, sentence * 65536 + number};
   }
+  /// The same numbers counted from step `steps` on.
+  SampleStream from(std::uint64_t steps) const { return {seed + steps * 0x9E3779B97F4A7C15ull, stream}; }
   Random at(std::uint64_t step) const { return {seed + step * 0x9E3779B97F4A7C15ull, stream}; }
 };
 

@@ -1,6 +1,6 @@
 // Sentences as tensors: the group /tokens (lib/io/README.md).
-//   ids     i32 [sentence, position]  pieces with a final eos, then pad
-//   length  i32 [sentence]            number of pieces, eos included
+//   ids     i32 [sentence, position]  as Tokenizer::sentence has them, then pad
+//   length  i32 [sentence]            number of ids before the padding
 //   text    str [sentence]            the original line
 // Attribute `side` of the group: source or target. The root attribute vocabulary_digest
 // identifies the vocabulary.
@@ -17,7 +17,7 @@ namespace heed::text {
 
 struct Sentence {
   std::string text;
-  std::vector<std::int32_t> ids;  ///< with eos
+  std::vector<std::int32_t> ids;  ///< as Tokenizer::sentence has them
 };
 
 TensorMap token_map(const std::vector<Sentence>& sentences, const Tokenizer& tokenizer,

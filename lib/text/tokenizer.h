@@ -8,8 +8,8 @@
 //  bpe, pretokenized     subword-nmt segments of words     the words of x, separated by single spaces
 //
 // Text is normalised to NFC first, except pre-tokenized text, which is left unchanged. Text cannot spell a
-// special piece but the mask, if the vocabulary has one. Sentences have no bos; encode_with_eos adds the eos
-// that /tokens has. Empty text is an empty sentence.
+// special piece but the mask, if the vocabulary has one. Sentences have no bos; sentence() adds cls, if the
+// vocabulary has it, and eos. Empty text is an empty sentence.
 #pragma once
 
 #include <cstdint>
@@ -71,9 +71,10 @@ class Tokenizer {
   /// subword-nmt codes with all symbols of the merges as vocabulary.
   static Tokenizer from_codes(BpeCodes codes);
 
-  /// The ids of a line of valid UTF-8, without bos and eos.
+  /// The ids of a line of valid UTF-8, without cls, bos and eos.
   std::vector<std::int32_t> encode(const std::string& line) const;
-  std::vector<std::int32_t> encode_with_eos(const std::string& line) const;
+  /// The ids of a line as /tokens has them: cls and eos, as far as the vocabulary has them, around encode(line).
+  std::vector<std::int32_t> sentence(const std::string& line) const;
   /// The text of a sentence: special pieces are skipped, except unk and mask ("<unk>", "<mask>"). Throws
   /// Error on an id that is not in the vocabulary.
   std::string decode(std::span<const std::int32_t> ids) const;

@@ -17,8 +17,8 @@ constexpr std::uint64_t batch_stream = 0xba7d000000000000u;
 /// Lengths that differ by fewer tokens than this may share a batch in any order.
 constexpr double similar_length = 3;
 
-std::int64_t length(const TokenIds& sentence) {
-  return static_cast<std::int64_t>(sentence.size());
+std::int64_t length(const std::vector<TokenIds>& side, std::int64_t i) {
+  return side.empty() ? 0 : static_cast<std::int64_t>(side[static_cast<std::size_t>(i)].size());
 }
 
 template <class T>
@@ -26,15 +26,13 @@ void shuffle(std::vector<T>& items, Random& random) {
   for (std::size_t i = items.size(); i > 1; --i) std::swap(items[i - 1], items[random.below(i)]);
 }
 
-/// All pairs in order of target length plus a little noise, then of source length.
-std::vector<std::int64_t> sentences_by_length(const ParallelCorpus& corpus, double noise, Random& random) {
-  using Key = std::tuple<double, std::int64_t, std::int64_t>;  // target, source, index
+/// All sentences in order of length plus a little noise, then of source length.
+std::vector<std::int64_t> sentences_by_length(const Corpus& corpus, double noise, Random& random) {
+  using Key = std::tuple<double, std::int64_t, std::int64_t>;  // learned, source, index
   std::vector<Key> keys;
   for (std::int64_t i = 0; i < corpus.size(); ++i) {
-    const auto pair = static_cast<std::size_t>(i);
     const double shift = noise > 0 ? noise * random.uniform() : 0.0;
-    keys.emplace_back(static_cast<double>(length(corpus.target[pair])) + shift, length(corpus.source[pair]),
-                      i);
+    keys.emplace_back(static_cast<double>(corpus.length(i)) + shift, length(corpus.source, i), i);
   }
   std::sort(keys.begin(), keys.end());
   std::vector<std::int64_t> order;
@@ -43,12 +41,11 @@ std::vector<std::int64_t> sentences_by_length(const ParallelCorpus& corpus, doub
 }
 
 /// Cuts `sentences` where the running sum of their tokens passes k / n of the total.
-std::vector<std::vector<std::int64_t>> split_evenly(const ParallelCorpus& corpus,
+std::vector<std::vector<std::int64_t>> split_evenly(const Corpus& corpus,
                                                     const std::vector<std::int64_t>& sentences,
                                                     std::int64_t shards) {
   auto tokens = [&](std::int64_t i) {
-    return length(corpus.source[static_cast<std::size_t>(i)]) +
-           length(corpus.target[static_cast<std::size_t>(i)]);
+    return length(corpus.source, i) + length(corpus.target, i);
   };
   std::int64_t total = 0;
   for (std::int64_t i : sentences) total += tokens(i);
@@ -63,7 +60,7 @@ std::vector<std::vector<std::int64_t>> split_evenly(const ParallelCorpus& corpus
   return parts;
 }
 
-std::vector<Batch> cut(const ParallelCorpus& corpus, const std::vector<std::int64_t>& order,
+std::vector<Batch> cut(const Corpus& corpus, const std::vector<std::int64_t>& order,
                        std::int64_t batch_tokens, std::int64_t shards) {
   std::vector<Batch> batches;
   std::vector<std::int64_t> sentences;
@@ -75,7 +72,7 @@ std::vector<Batch> cut(const ParallelCorpus& corpus, const std::vector<std::int6
     tokens = 0;
   };
   for (std::int64_t i : order) {
-    const std::int64_t more = length(corpus.target[static_cast<std::size_t>(i)]);
+    const std::int64_t more = corpus.length(i);
     if (tokens + more > batch_tokens) close();
     sentences.push_back(i);
     tokens += more;
@@ -86,7 +83,7 @@ std::vector<Batch> cut(const ParallelCorpus& corpus, const std::vector<std::int6
 
 }  // namespace
 
-std::vector<Batch> make_batches(const ParallelCorpus& corpus, std::int64_t batch_tokens, std::int64_t shards,
+std::vector<Batch> make_batches(const Corpus& corpus, std::int64_t batch_tokens, std::int64_t shards,
                                 std::uint64_t seed, std::int64_t epoch) {
   Random sentence_random(seed, sentence_stream + static_cast<std::uint64_t>(epoch));
   const auto order = sentences_by_length(corpus, similar_length, sentence_random);
@@ -96,7 +93,7 @@ std::vector<Batch> make_batches(const ParallelCorpus& corpus, std::int64_t batch
   return batches;
 }
 
-std::vector<Batch> make_validation_batches(const ParallelCorpus& corpus, std::int64_t batch_tokens) {
+std::vector<Batch> make_validation_batches(const Corpus& corpus, std::int64_t batch_tokens) {
   Random unused(0, 0);
   return cut(corpus, sentences_by_length(corpus, 0, unused), batch_tokens, 1);
 }

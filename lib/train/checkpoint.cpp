@@ -154,8 +154,8 @@ void add_checkpoint(const TrainState& state, const Moments& moments, const Ident
   });
   add_snapshots(state, map);
   if (!moments.first.empty()) {
-    model.parameters().to_map(moments.first, moment_prefix(moments, "first"), map);
-    model.parameters().to_map(moments.second, moment_prefix(moments, "second"), map);
+    model.parameters.to_map(moments.first, moment_prefix(moments, "first"), map);
+    model.parameters.to_map(moments.second, moment_prefix(moments, "second"), map);
   }
   if (!state.metrics.empty()) metrics_to_map(state.metrics, metrics_prefix, true, map);
 }
@@ -171,7 +171,7 @@ void load_checkpoint(const std::string& path, const Identity& identity, TrainSta
   try {
     check_identity(path, read_identity(map), identity);
     read_state(map, state);
-    ParameterSet<float>& parameters = model.parameters();
+    ParameterSet<float>& parameters = model.parameters;
     parameters.from_map(map, parameter_prefix, parameters.values());
     if (!moments.first.empty()) {
       parameters.from_map(map, moment_prefix(moments, "first"), moments.first);

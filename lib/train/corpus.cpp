@@ -1,11 +1,12 @@
 #include "train/corpus.h"
 
+#include <algorithm>
+#include <set>
 #include <utility>
 
 #include "base/digest.h"
 #include "base/error.h"
 #include "text/line_reader.h"
-#include "text/vocabulary.h"
 
 namespace heed {
 
@@ -17,18 +18,50 @@ std::string digest_of(const std::vector<std::string>& lines) {
   return sha256_hex(all);
 }
 
-void check_same_number(const std::string& source_path, std::size_t source, const std::string& target_path,
-                       std::size_t target) {
-  if (source == target) return;
-  fail(escaped(source_path), ": ", source, " lines, but ", escaped(target_path), " has ", target,
-       ": line n of one must translate line n of the other");
+void check_same_number(const std::string& a_path, std::size_t a, const std::string& b_path, std::size_t b) {
+  if (a == b) return;
+  fail(escaped(a_path), ": ", a, " lines, but ", escaped(b_path), " has ", b,
+       ": line n of one must belong to line n of the other");
+}
+
+/// The lines of a file that may be missing, and their digest.
+struct Lines {
+  explicit Lines(const std::string& path) : path(path), there(!path.empty()) {
+    if (!there) return;
+    lines = text::read_lines(path);
+    digest = digest_of(lines);
+  }
+  std::string path;
+  bool there;
+  std::vector<std::string> lines;
+  std::string digest;
+};
+
+/// The line without surrounding white space.
+std::string label_of(const std::string& line) {
+  const std::size_t first = line.find_first_not_of(" \t\r"), last = line.find_last_not_of(" \t\r");
+  return first == std::string::npos ? "" : line.substr(first, last - first + 1);
+}
+
+std::int32_t number_of(const std::string& label, const std::vector<std::string>& classes, const Lines& labels,
+                       std::size_t line) {
+  const auto found = std::find(classes.begin(), classes.end(), label);
+  if (found == classes.end())
+    fail(escaped(labels.path), ":", line + 1, ": the label ", escaped(label), " is none of the ",
+         classes.size(), " that are learned");
+  return static_cast<std::int32_t>(found - classes.begin());
 }
 
 }  // namespace
 
-std::int64_t ParallelCorpus::target_tokens() const {
+std::int64_t Corpus::length(std::int64_t i) const {
+  const std::vector<TokenIds>& side = target.empty() ? source : target;
+  return static_cast<std::int64_t>(side[static_cast<std::size_t>(i)].size());
+}
+
+std::int64_t Corpus::tokens() const {
   std::int64_t sum = 0;
-  for (const TokenIds& sentence : target) sum += static_cast<std::int64_t>(sentence.size());
+  for (std::int64_t i = 0; i < size(); ++i) sum += length(i);
   return sum;
 }
 
@@ -42,39 +75,59 @@ std::string describe(const LongestSides& longest) {
   return "more than " + sides + " tokens";
 }
 
-ParallelCorpus read_parallel_corpus(const std::string& source_path, const std::string& target_path,
-                                    const Encoder& encode_source, const Encoder& encode_target,
-                                    const LongestSides& longest) {
-  auto too_long = [](const TokenIds& ids, std::int64_t most) {
-    return most > 0 && static_cast<std::int64_t>(ids.size()) > most;
-  };
-  const std::vector<std::string> sources = text::read_lines(source_path);
-  const std::vector<std::string> targets = text::read_lines(target_path);
-  check_same_number(source_path, sources.size(), target_path, targets.size());
+std::vector<std::string> read_classes(const std::string& path) {
+  std::set<std::string> names;
+  std::size_t number = 0;
+  for (const std::string& line : text::read_lines(path)) {
+    ++number;
+    const std::string label = label_of(line);
+    if (label.empty()) fail(escaped(path), ":", number, ": an empty line where a label is wanted");
+    names.insert(label);
+  }
+  if (names.size() < 2) fail(escaped(path), ": ", names.size(), " different labels, wanted at least two");
+  return {names.begin(), names.end()};
+}
 
-  ParallelCorpus corpus;
-  corpus.source_digest = digest_of(sources);
-  corpus.target_digest = digest_of(targets);
-  for (std::size_t i = 0; i < sources.size(); ++i) {
-    TokenIds source = encode_source(sources[i]);
-    TokenIds target = encode_target(targets[i]);
-    if (source.empty() || target.empty()) {
+Corpus read_corpus(const CorpusFiles& files, const LineEncoder& encode_source, const LineEncoder& encode_target,
+                   const LongestSides& longest, const std::vector<std::string>& classes) {
+  const Lines sources(files.source), targets(files.target), labels(files.labels);
+  const Lines& first = sources.there ? sources : targets;
+  for (const Lines* other : {&targets, &labels})
+    if (other->there) check_same_number(first.path, first.lines.size(), other->path, other->lines.size());
+
+  Corpus corpus;
+  corpus.source_digest = sources.digest;
+  corpus.target_digest = targets.digest;
+  corpus.label_digest = labels.digest;
+  for (std::size_t i = 0; i < first.lines.size(); ++i) {
+    bool empty = false, too_long = false;
+    auto encode = [&](const Lines& side, const LineEncoder& encoder, std::int64_t most) -> TokenIds {
+      if (!side.there) return {};
+      TokenIds ids = encoder(side.lines[i]);
+      empty = empty || ids.size() == encoder("").size();
+      too_long = too_long || (most > 0 && static_cast<std::int64_t>(ids.size()) > most);
+      return ids;
+    };
+    TokenIds source = encode(sources, encode_source, longest.source);
+    TokenIds target = encode(targets, encode_target, longest.target);
+    if (empty) {
       ++corpus.skipped_empty;
       continue;
     }
-    source.push_back(kEos);
-    target.push_back(kEos);
-    if (too_long(source, longest.source) || too_long(target, longest.target)) {
+    if (too_long) {
       ++corpus.skipped_long;
       continue;
     }
-    corpus.source.push_back(std::move(source));
-    corpus.target.push_back(std::move(target));
-    corpus.reference.push_back(targets[i]);
+    if (sources.there) corpus.source.push_back(std::move(source));
+    if (targets.there) {
+      corpus.target.push_back(std::move(target));
+      corpus.reference.push_back(targets.lines[i]);
+    }
+    if (labels.there) corpus.labels.push_back(number_of(label_of(labels.lines[i]), classes, labels, i));
   }
   if (corpus.size() == 0) {
-    fail(escaped(source_path), ": no sentence pair to use: ", sources.size(), " lines, ",
-         corpus.skipped_empty, " with an empty side",
+    fail(escaped(first.path), ": no sentence", sources.there && targets.there ? " pair" : "",
+         " to use: ", first.lines.size(), " lines, ", corpus.skipped_empty, " with an empty side",
          corpus.skipped_long > 0 ? concat(", ", corpus.skipped_long, " of ", describe(longest)) : "");
   }
   return corpus;

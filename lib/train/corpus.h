@@ -1,6 +1,8 @@
-// Parallel text as token ids, held in memory: 29,000 sentence pairs take a few megabytes.
+// The text that a model learns from as token ids, held in memory: 29,000 sentence pairs take a few megabytes. Line
+// n of a source, of its target and of its labels belong together; a model reads those that it has parts for.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -10,30 +12,41 @@ namespace heed {
 
 using TokenIds = std::vector<std::int32_t>;
 
-struct ParallelCorpus {
-  std::vector<TokenIds> source, target;  ///< each with its final eos
+struct Corpus {
+  std::vector<TokenIds> source, target;  ///< each with its final eos; empty: there is no such side
+  std::vector<std::int32_t> labels;      ///< class of each source; empty: none
   std::vector<std::string> reference;    ///< the target lines of the pairs kept, as they stand in the file
-  std::string source_digest, target_digest;  ///< SHA-256 of the lines read
+  std::string source_digest, target_digest, label_digest;  ///< SHA-256 of the lines read; empty: none
   std::int64_t skipped_empty = 0, skipped_long = 0;
 
-  std::int64_t size() const { return static_cast<std::int64_t>(source.size()); }
-  std::int64_t target_tokens() const;
+  std::int64_t size() const { return static_cast<std::int64_t>(std::max(source.size(), target.size())); }
+  /// So many tokens of the side that sentence i is learned from, the target where there is one.
+  std::int64_t length(std::int64_t i) const;
+  /// Of all sentences.
+  std::int64_t tokens() const;
 };
 
-/// A line's ids, without eos.
-using Encoder = std::function<TokenIds(const std::string& line)>;
+/// A line's ids, with eos.
+using LineEncoder = std::function<TokenIds(const std::string& line)>;
 
 /// So many ids (eos counted) a side may have; 0: any number.
 struct LongestSides {
   std::int64_t source = 0, target = 0;
 };
 
-/// Reads two files whose lines belong together. Pairs with an empty side or a longer side than `longest`
-/// allows are left out and counted. Throws Error when the numbers of lines
-/// differ, and when no pair is left.
-ParallelCorpus read_parallel_corpus(const std::string& source_path, const std::string& target_path,
-                                    const Encoder& encode_source, const Encoder& encode_target,
-                                    const LongestSides& longest);
+/// Files whose lines belong together; "": there is none.
+struct CorpusFiles {
+  std::string source, target, labels;
+};
+
+/// Reads them. Sentences with an empty side, or with a longer side than `longest` allows, are left out and counted.
+/// Labels are numbered by `classes`. Throws Error when the numbers of lines differ, when no sentence is left, and on an unknown
+/// label.
+Corpus read_corpus(const CorpusFiles& files, const LineEncoder& encode_source, const LineEncoder& encode_target,
+                   const LongestSides& longest, const std::vector<std::string>& classes = {});
+/// The classes of a file of labels, a label a line, in the order of their names. Throws Error when there are fewer
+/// than two, or on an empty line.
+std::vector<std::string> read_classes(const std::string& path);
 /// "more than 50 source or 80 target tokens", for messages.
 std::string describe(const LongestSides& longest);
 

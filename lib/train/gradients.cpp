@@ -1,5 +1,6 @@
 #include "train/gradients.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 
@@ -54,10 +55,12 @@ std::int64_t sentences_of(const Batch& batch) {
 
 }  // namespace
 
-PackedTokens pack(const std::vector<TokenIds>& sentences, std::span<const std::int64_t> indices) {
-  PackedTokens packed;
-  for (std::int64_t i : indices) packed.append(sentences[static_cast<std::size_t>(i)]);
-  return packed;
+std::int64_t predictions(const Objective& objective, const Corpus& corpus, const Batch& batch) {
+  std::int64_t count = 0;
+  for (const auto& shard : batch.shards) {
+    for (const std::int64_t i : shard) count += objective.predictions(corpus, i);
+  }
+  return count;
 }
 
 void add(const CrossEntropySums& part, CrossEntropySums& total) {
@@ -66,16 +69,17 @@ void add(const CrossEntropySums& part, CrossEntropySums& total) {
   total.correct += part.correct;
 }
 
-Gradients::Gradients(const Model<float>& model, const ParallelCorpus& corpus, std::int64_t shards,
-                     int threads, std::uint64_t seed, const TrainConfig& config)
+Gradients::Gradients(const Model<float>& model, const Objective& objective, const Corpus& corpus,
+                     std::int64_t shards, int threads, std::uint64_t seed, const TrainConfig& config)
     : model_(model),
+      objective_(objective),
       corpus_(corpus),
       threads_(threads),
       seed_(seed),
       label_smoothing_(config.label_smoothing),
       mean_over_sentences_(config.mean_over == "sentences") {
   for (std::int64_t i = 0; i < shards; ++i) {
-    buffers_.emplace_back(model.parameters().values().size());
+    buffers_.emplace_back(model.parameters.values().size());
   }
 }
 
@@ -84,27 +88,23 @@ CrossEntropySums Gradients::compute_shard(const Batch& batch, std::int64_t shard
   const auto index = static_cast<std::size_t>(shard);
   const std::vector<std::int64_t>& sentences = batch.shards[index];
   if (sentences.empty()) return {};
-  const PackedTokens source = pack(corpus_.source, sentences);
-  const PackedTokens target = pack(corpus_.target, sentences);
-
   const TapePool::Lease lease = tapes_.lease();
   Tape<float>& tape = *lease;
   tape.set_with_gradients(true);
   Pass<float> pass;
   pass.tape = &tape;
-  pass.parameters = &model_.parameters();
+  pass.parameters = &model_.parameters;
   pass.gradients = buffers_[index].data();
   pass.training = true;
   pass.seed = seed_;
   pass.step = static_cast<std::uint64_t>(step);
   pass.shard = static_cast<std::uint64_t>(shard);
   pass.recorder = recorder;
-  pass.baseline = baseline_;
 
-  const Var<float> states = model_.decode(pass, model_.encode(pass, source), target);
-  const float scale =
-      1.0f / static_cast<float>(mean_over_sentences_ ? sentences_of(batch) : batch.target_tokens);
-  const CrossEntropySums sums = model_.loss(pass, states, target, label_smoothing_, scale);
+  const std::int64_t terms = mean_over_sentences_ ? sentences_of(batch) : predictions(objective_, corpus_, batch);
+  const float scale = 1.0f / static_cast<float>(std::max<std::int64_t>(terms, 1));
+  const CrossEntropySums sums =
+      objective_.forward(pass, corpus_, sentences, label_smoothing_, scale, baseline_);
   tape.backward();
   return sums;
 }
@@ -144,9 +144,9 @@ void Gradients::sum_shards() {
 }
 
 std::string Gradients::first_not_finite(const Batch& batch, std::int64_t step) {
-  const std::string parameter = first_bad_parameter(model_.parameters(), model_.parameters().values());
+  const std::string parameter = first_bad_parameter(model_.parameters, model_.parameters.values());
   if (!parameter.empty()) return "parameter " + parameter;
-  const std::string gradient = first_bad_parameter(model_.parameters(), flat());
+  const std::string gradient = first_bad_parameter(model_.parameters, flat());
   FiniteCheck check;
   for (std::size_t shard = 0; shard < batch.shards.size() && check.first.empty(); ++shard) {
     compute_shard(batch, static_cast<std::int64_t>(shard), step, &check);

@@ -9,6 +9,7 @@
 
 #include "models/model.h"
 #include "train/batching.h"
+#include "train/objective.h"
 #include "train/tape_pool.h"
 #include "train/train_config.h"
 
@@ -23,11 +24,11 @@ struct PhaseSeconds {
 class Gradients {
  public:
   /// `model` and `corpus` must outlive this.
-  Gradients(const Model<float>& model, const ParallelCorpus& corpus, std::int64_t shards, int threads,
-            std::uint64_t seed, const TrainConfig& config);
+  Gradients(const Model<float>& model, const Objective& objective, const Corpus& corpus, std::int64_t shards,
+            int threads, std::uint64_t seed, const TrainConfig& config);
 
-  /// Computes the gradient of the mean loss over the target tokens, or sentences (config.mean_over), of
-  /// `batch`, dropout as in update `step`. `baseline`: Pass::baseline.
+  /// Computes the gradient of the mean loss over what is predicted, or sentences (config.mean_over), of `batch`,
+  /// dropout as in update `step`. `baseline`: as Decoded::extra_loss takes it.
   CrossEntropySums compute(const Batch& batch, std::int64_t step, double baseline = 0);
 
   /// Sum over the shards; valid after compute(). Whoever uses it up sets it to zero again (apply() in
@@ -46,7 +47,8 @@ class Gradients {
   void sum_shards();
 
   const Model<float>& model_;
-  const ParallelCorpus& corpus_;
+  const Objective objective_;
+  const Corpus& corpus_;
   int threads_;
   std::uint64_t seed_;
   double label_smoothing_;
@@ -57,8 +59,8 @@ class Gradients {
   PhaseSeconds seconds_;
 };
 
-/// The sentences `indices` of one side, packed.
-PackedTokens pack(const std::vector<TokenIds>& sentences, std::span<const std::int64_t> indices);
+/// How many predictions the loss of a batch is a sum of.
+std::int64_t predictions(const Objective& objective, const Corpus& corpus, const Batch& batch);
 
 void add(const CrossEntropySums& part, CrossEntropySums& total);
 

@@ -15,7 +15,7 @@ Snapshot SnapshotStore::save(const std::string& name, std::int64_t epoch) const 
 }
 
 std::vector<float> SnapshotStore::load(const Snapshot& snapshot) const {
-  std::vector<float> flat(model_.parameters().values().size());
+  std::vector<float> flat(model_.parameters.values().size());
   load_parameters(folder_ + "/" + snapshot.name, snapshot.digest, model_, vocabularies_, flat);
   return flat;
 }

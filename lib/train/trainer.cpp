@@ -34,13 +34,18 @@ std::string numbered(const char* word, std::int64_t n, int digits) {
   return text;
 }
 
+/// The width that the schedule noam counts with.
+std::int64_t width_of(const Model<float>& model) {
+  return model.encoder ? model.encoder->sizes().d_model : model.decoder->sizes().d_model;
+}
+
 void copy(std::span<const float> from, std::span<float> to) {
   std::copy(from.begin(), from.end(), to.begin());
 }
 
 }  // namespace
 
-Trainer::Trainer(Model<float>& model, const ParallelCorpus& training, const ParallelCorpus& validation,
+Trainer::Trainer(Model<float>& model, const Corpus& training, const Corpus& validation,
                  TrainSetup setup)
     : model_(model),
       corpus_(training),
@@ -48,9 +53,10 @@ Trainer::Trainer(Model<float>& model, const ParallelCorpus& training, const Para
       config_(setup_.config),
       files_(setup_.output),
       lock_(files_),
-      gradients_(model, training, config_.shards, setup_.threads, setup_.seed, config_),
-      optimizer_(config_, model.parameters().values().size(), setup_.threads),
-      validator_(model, validation, std::max<std::int64_t>(1, config_.batch_tokens / config_.shards),
+      objective_(model, setup_.source),
+      gradients_(model, objective_, training, config_.shards, setup_.threads, setup_.seed, config_),
+      optimizer_(config_, model.parameters.values().size(), setup_.threads),
+      validator_(model, objective_, validation, std::max<std::int64_t>(1, config_.batch_tokens / config_.shards),
                  setup_.threads),
       snapshots_(files_.snapshot_folder, model, setup_.vocabularies),
       started_(Clock::now()),
@@ -136,24 +142,25 @@ void Trainer::update() {
   const std::int64_t step = state_.step + 1;
   const double epochs = static_cast<double>(state_.epoch) +
                         static_cast<double>(state_.position) / static_cast<double>(batches_.size());
-  const double rate = learning_rate(config_, model_.d_model(), step, epochs, state_.plateau_factor);
+  const double rate = learning_rate(config_, width_of(model_), step, epochs, state_.plateau_factor);
 
   const CrossEntropySums sums = gradients_.compute(batch, step, state_.baseline);
   if (!std::isfinite(sums.loss) || !std::isfinite(gradients_.norm())) fail_diverged(sums.loss, rate);
   const auto update_start = Clock::now();
-  optimizer_.apply(step, rate, gradients_.norm(), gradients_.flat(), model_.parameters().values());
+  optimizer_.apply(step, rate, gradients_.norm(), gradients_.flat(), model_.parameters.values());
 
   state_.step = step;
   ++state_.position;
   state_.learning_rate = rate;
   state_.gradient_norm = gradients_.norm();
   state_.loss_sum += sums.loss;
-  state_.tokens += batch.target_tokens;
-  state_.baseline = 0.9 * state_.baseline - 0.1 * sums.nll / static_cast<double>(batch.target_tokens);
+  const std::int64_t terms = std::max<std::int64_t>(predictions(objective_, corpus_, batch), 1);
+  state_.tokens += terms;
+  state_.baseline = 0.9 * state_.baseline - 0.1 * sums.nll / static_cast<double>(terms);
   state_.seconds += seconds_since(start);
   seconds_ = gradients_.seconds();
   seconds_.update += seconds_since(update_start);
-  show_progress(sums.loss / static_cast<double>(batch.target_tokens));
+  show_progress(sums.loss / static_cast<double>(terms));
 }
 
 void Trainer::fail_diverged(double loss, double rate) {
@@ -231,7 +238,7 @@ bool Trainer::add_row(const Scores& scores) {
                        ", validation loss ", brief(row.valid_loss), ", perplexity ",
                        brief(std::exp(row.valid_loss)), ", accuracy ", brief(row.valid_accuracy),
                        row.valid_bleu >= 0 ? ", BLEU " + brief(row.valid_bleu) : "", ", ",
-                       std::llround(row.target_tokens_per_second), " target tokens/s",
+                       std::llround(row.target_tokens_per_second), " ", objective_.unit(), "/s",
                        best ? "" : concat(", ", state_.without_gain, " since the best")));
   return best;
 }
@@ -296,7 +303,7 @@ bool Trainer::write_result(const std::atomic<bool>& stop) {
     last_is_best = add_row(*scores);
     write_metrics();
   }
-  copy(result_parameters(last_is_new, last_is_best), model_.parameters().values());
+  copy(result_parameters(last_is_new, last_is_best), model_.parameters.values());
   const std::optional<Scores> scores = evaluate(stop);
   if (!scores) return false;
   save_model(files_.model, model_, setup_.vocabularies, model_metrics(state_.metrics));
@@ -309,7 +316,7 @@ bool Trainer::write_result(const std::atomic<bool>& stop) {
 }
 
 std::vector<float> Trainer::result_parameters(bool last_is_new, bool last_is_best) const {
-  const std::span<const float> present = std::as_const(model_).parameters().values();
+  const std::span<const float> present = std::as_const(model_).parameters.values();
   if (config_.average == 0) {
     if (last_is_best || state_.best.name.empty()) return {present.begin(), present.end()};
     return snapshots_.load(state_.best);
@@ -342,7 +349,7 @@ void Trainer::show_progress(double loss) {
   const double speed = state_.seconds > 0 ? static_cast<double>(state_.tokens) / state_.seconds : 0;
   progress_->update(state_.step - progress_start_,
                     concat("epoch ", state_.epoch + 1, ", update ", state_.step, ", loss ", brief(loss), ", ",
-                           std::llround(speed), " target tokens/s"));
+                           std::llround(speed), " ", objective_.unit(), "/s"));
 }
 
 }  // namespace heed

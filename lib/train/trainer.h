@@ -32,7 +32,8 @@ struct TrainSetup {
   int threads = 1;
   std::string output;      ///< the model file; the run's other files are named after it
   Identity identity;       ///< what a checkpoint must agree with
-  TensorMap vocabularies;  ///< vocabulary_map
+  TensorMap vocabularies;  ///< vocabulary_map, and the names of classes
+  SpecialIds source;       ///< of the source's vocabulary
   BleuScorer bleu;         ///< used with config.valid_bleu
 };
 
@@ -42,7 +43,7 @@ class Trainer {
 
   /// `model` (parameters initialised) and the corpora must outlive this. Checks that all files can be
   /// written.
-  Trainer(Model<float>& model, const ParallelCorpus& training, const ParallelCorpus& validation,
+  Trainer(Model<float>& model, const Corpus& training, const Corpus& validation,
           TrainSetup setup);
 
   /// Continues from the checkpoint. False when there is none.
@@ -89,11 +90,12 @@ class Trainer {
   void show_progress(double loss);
 
   Model<float>& model_;
-  const ParallelCorpus& corpus_;
+  const Corpus& corpus_;
   TrainSetup setup_;
   const TrainConfig& config_;
   RunFiles files_;
   RunLock lock_;
+  Objective objective_;
   Gradients gradients_;
   Optimizer optimizer_;
   Validator validator_;

@@ -4,6 +4,7 @@
 
 #include "base/parallel.h"
 #include "decode/search.h"
+#include "models/hypotheses.h"
 #include "text/bleu.h"
 #include "train/gradients.h"
 
@@ -14,20 +15,21 @@ namespace {
 /// Target tokens of the references in one batch of translations.
 constexpr std::int64_t tokens_per_batch = 1024;
 
-std::vector<TokenIds> translate(const Model<float>& model, const ParallelCorpus& corpus,
+std::vector<TokenIds> translate(const Model<float>& model, const Corpus& corpus,
                                 std::span<const std::int64_t> sentences) {
   const PackedTokens source = pack(corpus.source, sentences);
   Tape<float> tape;
   Pass<float> pass;
   pass.tape = &tape;
-  pass.parameters = &model.parameters();
-  const auto stepper = model.stepper(model.encode(pass, source));
+  pass.parameters = &model.parameters;
+  const Encoded<float> memory = model.encode(pass, source);
+  Hypotheses<float> hypotheses(model, source.rows.sentences(), &memory);
   std::vector<std::int64_t> limits;
   for (std::int64_t i = 0; i < source.rows.sentences(); ++i) {
-    limits.push_back(usual_max_length(source.rows.length(i), model.max_length(Side::target)));
+    limits.push_back(usual_max_length(source.rows.length(i), model.needed_decoder().sizes().max_length));
   }
   auto next = [&](std::span<const std::int32_t> tokens, std::span<const std::int64_t> parents) {
-    return stepper->step(tokens, parents);
+    return hypotheses.read(tokens, parents);
   };
   std::vector<TokenIds> translations;
   for (std::vector<Hypothesis>& best : beam_search(next, limits, {})) {
@@ -38,7 +40,7 @@ std::vector<TokenIds> translate(const Model<float>& model, const ParallelCorpus&
 
 }  // namespace
 
-BleuScorer make_bleu_scorer(const Model<float>& model, const ParallelCorpus& validation,
+BleuScorer make_bleu_scorer(const Model<float>& model, const Corpus& validation,
                             const text::Tokenizer& target, int threads) {
   const std::vector<Batch> batches = make_validation_batches(validation, tokens_per_batch);
   return [=, &model, &validation, &target](const std::atomic<bool>& stop) -> std::optional<double> {

@@ -10,7 +10,7 @@
 namespace heed {
 
 /// Everything referred to must outlive the scorer.
-BleuScorer make_bleu_scorer(const Model<float>& model, const ParallelCorpus& validation,
+BleuScorer make_bleu_scorer(const Model<float>& model, const Corpus& validation,
                             const text::Tokenizer& target, int threads);
 
 }  // namespace heed

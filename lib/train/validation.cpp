@@ -5,22 +5,20 @@
 
 namespace heed {
 
-Validator::Validator(const Model<float>& model, const ParallelCorpus& corpus, std::int64_t batch_tokens,
-                     int threads)
+Validator::Validator(const Model<float>& model, const Objective& objective, const Corpus& corpus,
+                     std::int64_t batch_tokens, int threads)
     : model_(model),
+      objective_(objective),
       corpus_(corpus),
       batches_(make_validation_batches(corpus, batch_tokens)),
       threads_(threads) {}
 
 CrossEntropySums Validator::sums_of(const Batch& batch) {
-  const PackedTokens source = pack(corpus_.source, batch.shards.front());
-  const PackedTokens target = pack(corpus_.target, batch.shards.front());
   const TapePool::Lease tape = tapes_.lease();
   Pass<float> pass;
   pass.tape = &*tape;
-  pass.parameters = &model_.parameters();
-  const Var<float> states = model_.decode(pass, model_.encode(pass, source), target);
-  return model_.loss(pass, states, target, 0.0, 1.0f);
+  pass.parameters = &model_.parameters;
+  return objective_.forward(pass, corpus_, batch.shards.front(), 0.0, 1.0f);
 }
 
 std::optional<ValidationScore> Validator::run(const std::atomic<bool>& stop) {
@@ -33,8 +31,10 @@ std::optional<ValidationScore> Validator::run(const std::atomic<bool>& stop) {
 
   CrossEntropySums total;
   for (const CrossEntropySums& part : parts) add(part, total);
-  const auto tokens = static_cast<double>(corpus_.target_tokens());
-  return ValidationScore{total.nll / tokens, static_cast<double>(total.correct) / tokens};
+  std::int64_t count = 0;
+  for (const Batch& batch : batches_) count += predictions(objective_, corpus_, batch);
+  const auto terms = static_cast<double>(count);
+  return ValidationScore{total.nll / terms, static_cast<double>(total.correct) / terms};
 }
 
 }  // namespace heed

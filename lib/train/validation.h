@@ -8,19 +8,21 @@
 
 #include "models/model.h"
 #include "train/batching.h"
+#include "train/objective.h"
 #include "train/tape_pool.h"
 
 namespace heed {
 
 struct ValidationScore {
-  double loss = 0;      ///< -log p(token), natural, mean over target tokens; no smoothing, no dropout
-  double accuracy = 0;  ///< share of target tokens that are the most probable one
+  double loss = 0;      ///< -log p, natural, mean over what is predicted; no smoothing, no dropout
+  double accuracy = 0;  ///< share of predictions whose likeliest is right
 };
 
 class Validator {
  public:
   /// `model` and `corpus` must outlive this.
-  Validator(const Model<float>& model, const ParallelCorpus& corpus, std::int64_t batch_tokens, int threads);
+  Validator(const Model<float>& model, const Objective& objective, const Corpus& corpus,
+            std::int64_t batch_tokens, int threads);
 
   /// Nothing when `stop` was raised on the way. The sums run in a fixed order, whatever the number of
   /// threads.
@@ -30,7 +32,8 @@ class Validator {
   CrossEntropySums sums_of(const Batch& batch);
 
   const Model<float>& model_;
-  const ParallelCorpus& corpus_;
+  const Objective objective_;
+  const Corpus& corpus_;
   std::vector<Batch> batches_;
   int threads_;
   TapePool tapes_;

@@ -31,7 +31,7 @@ int main(int argc, char** argv) {
       for (bool more = true; more;) {
         std::vector<text::Sentence> sentences;
         while (static_cast<std::int64_t>(sentences.size()) < batch && (more = lines.next(line))) {
-          sentences.push_back({line, loaded.source.encode_with_eos(line)});
+          sentences.push_back({line, loaded.source.sentence(line)});
         }
         if (sentences.empty()) break;
         TensorMap frame = text::token_map(sentences, loaded.source, "source");

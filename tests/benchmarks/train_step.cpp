@@ -176,9 +176,9 @@ Json timed_updates(const Options& o, const ParallelCorpus& corpus, const std::ve
   const int threads = static_cast<int>(common.threads);
   const auto seed = static_cast<std::uint64_t>(common.seed);
   const TrainConfig& recipe = job.recipe;
-  model.parameters().initialize(seed);
+  model.parameters.initialize(seed);
   Gradients gradients(model, corpus, recipe.shards, threads, seed, recipe);
-  Optimizer optimizer(recipe, model.parameters().values().size(), threads);
+  Optimizer optimizer(recipe, model.parameters.values().size(), threads);
 
   std::vector<double> seconds;
   double tokens = 0, total = 0, processor = 0, flops = 0, loss = 0;
@@ -188,7 +188,7 @@ Json timed_updates(const Options& o, const ParallelCorpus& corpus, const std::ve
     const double processor_start = processor_seconds();
     const CrossEntropySums sums = gradients.compute(batch, step);
     optimizer.apply(step, learning_rate(recipe, model.d_model(), step, 0, 1), gradients.norm(),
-                    gradients.flat(), model.parameters().values());
+                    gradients.flat(), model.parameters.values());
     if (step <= o.warmup) continue;
     seconds.push_back(seconds_since(start));
     total += seconds.back();
@@ -200,7 +200,7 @@ Json timed_updates(const Options& o, const ParallelCorpus& corpus, const std::ve
   return {{"program", "heed"},
           {"threads", threads},
           {"steps", o.steps},
-          {"parameters", model.parameters().count()},
+          {"parameters", model.parameters.count()},
           {"loss", loss},
           {"target_tokens_per_second", tokens / total},
           {"target_tokens_per_cpu_second", tokens / processor},

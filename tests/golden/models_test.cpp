@@ -73,10 +73,10 @@ class Replica {
   explicit Replica(const std::string& name)
       : golden(read_golden(name)),
         model(make_model<T>(golden.at("model/config").template values<std::string>()[0])),
-        gradients(model->parameters().values().size()),
+        gradients(model->parameters.values().size()),
         source_(read_sentences(golden, "source")),
         target_(read_sentences(golden, "target")) {
-    model->parameters().from_map(golden, "parameters/", model->parameters().values());
+    model->parameters.from_map(golden, "parameters/", model->parameters.values());
   }
 
   std::int64_t target_rows() const { return target_.rows.rows(); }
@@ -88,7 +88,7 @@ class Replica {
     tape_.set_with_gradients(true);
     Pass<T> pass;
     pass.tape = &tape_;
-    pass.parameters = &model->parameters();
+    pass.parameters = &model->parameters;
     pass.gradients = gradients.data();
     pass.training = true;  // golden models have no dropout: nothing may change
     pass.recorder = recorder;
@@ -104,12 +104,12 @@ class Replica {
   /// A flat buffer of the model's layout against the golden tensors below `prefix`, but for names `except`.
   void compare(Comparison& comparison, std::span<const T> flat, const std::string& prefix, double tolerance,
                const std::string& except = "none") const {
-    for (const Parameter& p : model->parameters().list()) {
+    for (const Parameter& p : model->parameters.list()) {
       if (p.name.ends_with(except)) continue;
       comparison.check(prefix + p.name, elements<T>(p.in(flat.data())), golden.at(prefix + p.name),
                        tolerance);
     }
-    BOOST_TEST(names_below(golden, prefix).size() == model->parameters().list().size());
+    BOOST_TEST(names_below(golden, prefix).size() == model->parameters.list().size());
   }
 
   TensorMap golden;
@@ -163,14 +163,14 @@ void check_training(const std::string& name) {
   std::vector<double> losses;
   for (std::size_t i = 0; i < rates.size(); ++i) {
     losses.push_back(replica.run().loss / static_cast<double>(replica.target_rows()));
-    adam_update<T>(adam_step(rates[i], i + 1), replica.model->parameters().values(), replica.gradients, m, v);
+    adam_update<T>(adam_step(rates[i], i + 1), replica.model->parameters.values(), replica.gradients, m, v);
   }
   // Sums that are normalised over a few units have gradients near zero, which Adam makes as long as all
   // others.
   const double tolerance = kTrainingTolerance<T> * (name.ends_with("_normed") ? 50 : 1);
   Comparison comparison = Comparison::of<T>(name + ", ten steps of training");
   comparison.check("loss", losses, replica.golden.at("training/loss"), tolerance);
-  replica.compare(comparison, replica.model->parameters().values(), "training/parameters/", tolerance,
+  replica.compare(comparison, replica.model->parameters.values(), "training/parameters/", tolerance,
                   "/key/bias");
 }
 

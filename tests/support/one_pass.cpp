@@ -19,7 +19,7 @@ namespace {
 
 PackedTokens read_tokens(const std::string& path, const text::Tokenizer& tokenizer) {
   PackedTokens tokens;
-  for (const std::string& line : text::read_lines(path)) tokens.append(tokenizer.encode_with_eos(line));
+  for (const std::string& line : text::read_lines(path)) tokens.append(tokenizer.sentence(line));
   return tokens;
 }
 
@@ -87,7 +87,7 @@ int compare(char** argv) {
   Tape<float> tape;
   Pass<float> pass;
   pass.tape = &tape;
-  pass.parameters = &model.parameters();
+  pass.parameters = &model.parameters;
   pass.recorder = &recorder;
   const Var<float> decoded = model.decode(pass, model.encode(pass, source), target);
   const Matrix<const float> logits = model.logits(pass, decoded).value();

@@ -17,9 +17,9 @@ std::unique_ptr<Model<float>> small_model(const std::string& architecture) {
           : R"("d_embedding": 6, "d_hidden": 7, "init": "xavier")";
   auto model = make_model<float>(R"({"architecture": ")" + architecture +
                                  R"(", "source_vocab_size": 12, "target_vocab_size": 12, )" + sizes + "}");
-  model->parameters().initialize(4);
+  model->parameters.initialize(4);
   if (architecture != "transformer") {
-    for (float& value : model->parameters().values()) value *= 2;  // so that words matter
+    for (float& value : model->parameters.values()) value *= 2;  // so that words matter
   }
   return model;
 }
@@ -32,7 +32,7 @@ PackedStates embedded(const Model<float>& model) {
   Tape<float> tape;
   Pass<float> pass;
   pass.tape = &tape;
-  pass.parameters = &model.parameters();
+  pass.parameters = &model.parameters;
   const Matrix<const float> x = model.embed(pass, Side::source, tokens).value();
   return {tokens.rows, {x.data, x.data + x.size()}, {}};
 }

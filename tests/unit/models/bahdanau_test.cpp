@@ -35,13 +35,13 @@ BOOST_AUTO_TEST_SUITE(bahdanau)
 
 BOOST_DATA_TEST_CASE(gradients_of_all_parameters, boost::unit_test::data::make(cell_names()), cell) {
   Bahdanau<double> model(small(cell, cell == "gru" ? "current" : "previous", cell != "gru"));
-  model.parameters().initialize(3);
+  model.parameters.initialize(3);
   check_gradients(model, "none");
 }
 
 BOOST_DATA_TEST_CASE(step_by_step_equals_one_pass, boost::unit_test::data::make(cell_names()), cell) {  // P41
   Bahdanau<double> model(small(cell, cell == "lstm" ? "previous" : "current", true));
-  model.parameters().initialize(6);
+  model.parameters.initialize(6);
   check_step_by_step(model);
   check_edits(model,
               cell == "lstm" ? std::vector<std::string>{"layer_0/output"} : std::vector<std::string>{});
@@ -54,12 +54,12 @@ BOOST_AUTO_TEST_CASE(every_option_of_the_layers_and_another_depth_and_width) {
   config.peepholes = config.layer_norm = config.learned_start = true;
   config.recurrent_dropout = 0.3;
   Bahdanau<double> model(config);
-  model.parameters().initialize(8);
+  model.parameters.initialize(8);
   // The first values leave these at zero, where little of their effect shows.
-  for (const Parameter& p : model.parameters().list()) {
+  for (const Parameter& p : model.parameters.list()) {
     if (!p.name.ends_with("start") && p.name.find("peephole") == std::string::npos) continue;
     for (std::int64_t j = 0; j < p.cols; ++j)
-      p.in(model.parameters().values().data())(0, j) = 0.1 * static_cast<double>(j + 1);
+      p.in(model.parameters.values().data())(0, j) = 0.1 * static_cast<double>(j + 1);
   }
   check_gradients(model, "none");
   check_step_by_step(model);
@@ -67,7 +67,7 @@ BOOST_AUTO_TEST_CASE(every_option_of_the_layers_and_another_depth_and_width) {
 
 BOOST_AUTO_TEST_CASE(sentences_of_a_batch_do_not_touch_each_other) {  // P15
   Bahdanau<double> model(small("gru", "current", false));
-  model.parameters().initialize(3);
+  model.parameters.initialize(3);
   check_sentences_apart(model);
 }
 
@@ -75,9 +75,9 @@ BOOST_AUTO_TEST_CASE(the_paper_starts_with_orthogonal_recurrent_matrices) {
   BahdanauConfig config = small("gru", "current", false);
   config.init = "paper";
   Bahdanau<double> model(config);
-  model.parameters().initialize(4);
+  model.parameters.initialize(4);
   const Matrix<const double> u =
-      std::as_const(model.parameters()).view("decoder/layer_0/state/recurrent/reset/weight");
+      std::as_const(model.parameters).view("decoder/layer_0/state/recurrent/reset/weight");
   for (std::int64_t a = 0; a < u.rows; ++a) {
     for (std::int64_t b = 0; b < u.rows; ++b) {
       double product = 0;
@@ -89,9 +89,9 @@ BOOST_AUTO_TEST_CASE(the_paper_starts_with_orthogonal_recurrent_matrices) {
 
 BOOST_AUTO_TEST_CASE(config_travels_as_json) {
   Bahdanau<float> model(small("lstm", "previous", true));
-  auto copy = make_model<float>(model.config_json());
-  BOOST_CHECK_EQUAL(copy->config_json(), model.config_json());
-  BOOST_CHECK_EQUAL(copy->parameters().count(), model.parameters().count());
+  auto copy = make_model<float>(model.config_json);
+  BOOST_CHECK_EQUAL(copy->config_json, model.config_json);
+  BOOST_CHECK_EQUAL(copy->parameters.count(), model.parameters.count());
   BahdanauConfig odd = small("gru", "current", false);
   odd.d_align = 0;
   BOOST_CHECK_EXCEPTION(Bahdanau<float>{odd}, UsageError, [](const Error& e) {

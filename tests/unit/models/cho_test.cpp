@@ -34,28 +34,28 @@ BOOST_DATA_TEST_CASE(gradients_of_all_parameters, boost::unit_test::data::make(c
   Cho<double> model(small(cell, cell == "gru"               ? "gru-reset-after"
                                 : cell == "gru-reset-after" ? "gru"
                                                             : cell));
-  model.parameters().initialize(3);
+  model.parameters.initialize(3);
   check_gradients(model, "none");
 }
 
 BOOST_DATA_TEST_CASE(step_by_step_equals_one_pass, boost::unit_test::data::make(cell_names()), cell) {  // P41
   Cho<double> model(small("gru", cell));
-  model.parameters().initialize(6);
+  model.parameters.initialize(6);
   check_step_by_step(model);
   check_edits(model);
 }
 
 BOOST_AUTO_TEST_CASE(sentences_of_a_batch_do_not_touch_each_other) {  // P15
   Cho<double> model(small("gru", "gru-reset-after"));
-  model.parameters().initialize(3);
+  model.parameters.initialize(3);
   check_sentences_apart(model);
 }
 
 BOOST_AUTO_TEST_CASE(config_travels_as_json) {
   Cho<float> model(small("lstm", "rnn"));
-  auto copy = make_model<float>(model.config_json());
-  BOOST_CHECK_EQUAL(copy->config_json(), model.config_json());
-  BOOST_CHECK_EQUAL(copy->parameters().count(), model.parameters().count());
+  auto copy = make_model<float>(model.config_json);
+  BOOST_CHECK_EQUAL(copy->config_json, model.config_json);
+  BOOST_CHECK_EQUAL(copy->parameters.count(), model.parameters.count());
   ChoConfig odd = small("gru", "gru");
   odd.d_maxout = 0;
   BOOST_CHECK_EXCEPTION(Cho<float>{odd}, UsageError, [](const Error& e) {

@@ -52,9 +52,9 @@ LuongConfig bidirectional(const std::string& cell, std::int64_t n_layers) {
 /// First values, enlarged so that the tanh of scores bends: else the state's part of a sum hardly changes the
 /// softmax. What begins at zero gets other values, too; words begin far apart.
 void initialize(Luong<double>& model, std::uint64_t seed, double scale = 3) {
-  model.parameters().initialize(seed);
-  for (const Parameter& p : model.parameters().list()) {
-    const Matrix<double> x = p.in(model.parameters().values().data());
+  model.parameters.initialize(seed);
+  for (const Parameter& p : model.parameters.list()) {
+    const Matrix<double> x = p.in(model.parameters.values().data());
     const double by = p.name.ends_with("embedding/weight") ? 0.3 : scale;
     for (std::int64_t i = 0; i < x.rows; ++i) {
       for (std::int64_t j = 0; j < x.cols; ++j)
@@ -75,7 +75,7 @@ Recording<double> run(const LuongConfig& config) {
   Tape<double> tape;
   Pass<double> pass;
   pass.tape = &tape;
-  pass.parameters = &model.parameters();
+  pass.parameters = &model.parameters;
   pass.recorder = &recording;
   model.decode(pass, model.encode(pass, kSource), kTarget);
   return recording;
@@ -210,7 +210,7 @@ BOOST_DATA_TEST_CASE(a_reversed_source_ends_with_its_first_word, data::make({tru
   Tape<double> tape;
   Pass<double> pass;
   pass.tape = &tape;
-  pass.parameters = &model.parameters();
+  pass.parameters = &model.parameters;
   const Encoded<double> encoded = model.encode(pass, kSource);
   for (std::int64_t s = 0; s < kSource.rows.sentences(); ++s) {
     const double* last = encoded.final_states.at(1).value().row(s);
@@ -224,18 +224,18 @@ BOOST_AUTO_TEST_CASE(the_paper_starts_uniformly) {
   LuongConfig config = small();
   config.init = "paper";
   Luong<double> model(config);
-  model.parameters().initialize(4);
+  model.parameters.initialize(4);
   double largest = 0;
-  for (const double x : model.parameters().values()) largest = std::max(largest, std::abs(x));
+  for (const double x : model.parameters.values()) largest = std::max(largest, std::abs(x));
   BOOST_TEST(largest <= 0.1);
   BOOST_TEST(largest > 0.099);
 }
 
 BOOST_AUTO_TEST_CASE(config_travels_as_json) {
   Luong<float> model(with("concat", "local-p", false));
-  auto copy = make_model<float>(model.config_json());
-  BOOST_CHECK_EQUAL(copy->config_json(), model.config_json());
-  BOOST_CHECK_EQUAL(copy->parameters().count(), model.parameters().count());
+  auto copy = make_model<float>(model.config_json);
+  BOOST_CHECK_EQUAL(copy->config_json, model.config_json);
+  BOOST_CHECK_EQUAL(copy->parameters.count(), model.parameters.count());
   LuongConfig odd = bidirectional("lstm", 1);
   odd.reverse_source = true;
   BOOST_CHECK_EXCEPTION(Luong<float>{odd}, UsageError,

@@ -29,7 +29,7 @@ std::vector<T> logits(const Model<T>& model, const PackedTokens& source, const P
   Tape<T> tape;
   Pass<T> pass;
   pass.tape = &tape;
-  pass.parameters = &model.parameters();
+  pass.parameters = &model.parameters;
   const Encoded<T> memory = model.encode(pass, source);
   pass.recorder = recorder;
   pass.editor = editor;
@@ -46,13 +46,13 @@ inline double difference(std::span<const double> a, std::span<const double> b) {
 
 /// All parameters but those named ...`without`, whose true gradient is zero.
 inline void check_gradients(Model<double>& model, const std::string& without) {
-  std::vector<double> gradients(model.parameters().values().size());
+  std::vector<double> gradients(model.parameters.values().size());
   auto loss = [&](bool backward) {
     Tape<double> tape;
     tape.set_with_gradients(backward);
     Pass<double> pass;
     pass.tape = &tape;
-    pass.parameters = &model.parameters();
+    pass.parameters = &model.parameters;
     pass.gradients = backward ? gradients.data() : nullptr;
     pass.training = true;  // dropout draws the same masks in every pass
     pass.seed = 5;
@@ -62,8 +62,8 @@ inline void check_gradients(Model<double>& model, const std::string& without) {
     return total;
   };
   loss(true);
-  for (const Parameter& p : model.parameters().list()) {
-    Matrix<double> values = p.in(model.parameters().values().data()), d = p.in(gradients.data());
+  for (const Parameter& p : model.parameters.list()) {
+    Matrix<double> values = p.in(model.parameters.values().data()), d = p.in(gradients.data());
     const bool unused = p.name.ends_with(without);
     for (std::int64_t i = 0; i < values.rows && !unused; ++i) {
       const auto width = static_cast<std::size_t>(values.cols);
@@ -106,7 +106,7 @@ inline void check_step_by_step(const Model<double>& model, const Editor<double>*
   Tape<double> tape;
   Pass<double> pass;
   pass.tape = &tape;
-  pass.parameters = &model.parameters();
+  pass.parameters = &model.parameters;
   auto stepper = model.stepper(model.encode(pass, kSource), editor);
   const std::int64_t vocabulary = model.vocabulary_size(Side::target);
   std::vector<std::int64_t> sentences{0, 1, 2}, parents{0, 0, 1, 1, 2, 2};

@@ -41,27 +41,27 @@ BOOST_AUTO_TEST_SUITE(sutskever)
 
 BOOST_DATA_TEST_CASE(gradients_of_all_parameters, boost::unit_test::data::make(cell_names()), cell) {
   Sutskever<double> model(small(cell, cell == "lstm" ? 3 : 2, cell != "rnn"));
-  model.parameters().initialize(3);
+  model.parameters.initialize(3);
   check_gradients(model, "none");
 }
 
 BOOST_DATA_TEST_CASE(step_by_step_equals_one_pass, boost::unit_test::data::make(cell_names()), cell) {  // P41
   Sutskever<double> model(small(cell, 2, true));
-  model.parameters().initialize(6);
+  model.parameters.initialize(6);
   check_step_by_step(model);
   check_edits(model);
 }
 
 BOOST_AUTO_TEST_CASE(sentences_of_a_batch_do_not_touch_each_other) {  // P15
   Sutskever<double> model(small("lstm", 2, true));
-  model.parameters().initialize(3);
+  model.parameters.initialize(3);
   check_sentences_apart(model);
 }
 
 BOOST_AUTO_TEST_CASE(a_reversed_source_is_the_source_read_backwards) {
   Sutskever<double> plain(small("lstm", 2, false)), backwards(small("lstm", 2, true));
-  plain.parameters().initialize(3);
-  backwards.parameters().initialize(3);
+  plain.parameters.initialize(3);
+  backwards.parameters.initialize(3);
   const std::vector<double> wanted = logits<double>(plain, reversed(kSource), kTarget);
   BOOST_CHECK_EQUAL(difference(logits<double>(backwards, kSource, kTarget), wanted), 0.0);
   BOOST_CHECK_GT(difference(logits<double>(plain, kSource, kTarget), wanted), 1e-3);
@@ -69,11 +69,11 @@ BOOST_AUTO_TEST_CASE(a_reversed_source_is_the_source_read_backwards) {
 
 BOOST_AUTO_TEST_CASE(layers_may_run_one_at_a_time) {
   Sutskever<double> model(small("lstm", 3, true));
-  model.parameters().initialize(8);
+  model.parameters.initialize(8);
   Tape<double> tape;
   Pass<double> pass;
   pass.tape = &tape;
-  pass.parameters = &model.parameters();
+  pass.parameters = &model.parameters;
   const Encoded<double> whole = model.encode(pass, kSource);
   Encoded<double> parts{model.embed(pass, Side::source, kSource), &kSource.rows, {}};
   for (std::int64_t l = 0; l < 3; ++l) parts = model.encode(pass, parts, l, l + 1);
@@ -89,18 +89,18 @@ BOOST_AUTO_TEST_CASE(the_paper_starts_uniformly) {
   SutskeverConfig config = small("lstm", 2, true);
   config.init = "paper";
   Sutskever<double> model(config);
-  model.parameters().initialize(4);
+  model.parameters.initialize(4);
   double largest = 0;
-  for (const double x : model.parameters().values()) largest = std::max(largest, std::abs(x));
+  for (const double x : model.parameters.values()) largest = std::max(largest, std::abs(x));
   BOOST_TEST(largest <= 0.08);
   BOOST_TEST(largest > 0.079);
 }
 
 BOOST_AUTO_TEST_CASE(config_travels_as_json) {
   Sutskever<float> model(small("gru", 2, false));
-  auto copy = make_model<float>(model.config_json());
-  BOOST_CHECK_EQUAL(copy->config_json(), model.config_json());
-  BOOST_CHECK_EQUAL(copy->parameters().count(), model.parameters().count());
+  auto copy = make_model<float>(model.config_json);
+  BOOST_CHECK_EQUAL(copy->config_json, model.config_json);
+  BOOST_CHECK_EQUAL(copy->parameters.count(), model.parameters.count());
   SutskeverConfig odd = small("gru", 0, false);
   BOOST_CHECK_EXCEPTION(Sutskever<float>{odd}, UsageError, [](const Error& e) {
     return std::string(e.what()).find("n_layers is 0") != std::string::npos;

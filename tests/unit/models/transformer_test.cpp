@@ -40,7 +40,7 @@ BOOST_AUTO_TEST_CASE(gradients_of_all_parameters) {
        {std::tuple{"post", "sinusoidal", "all"}, std::tuple{"pre", "learned", "none"},
         std::tuple{"post", "none", "decoder"}}) {
     Transformer<double> model(small(norm, positions, tied));
-    model.parameters().initialize(3);
+    model.parameters.initialize(3);
     check_gradients(model, "key/bias");  // softmax is blind to a shift of all scores
   }
 }
@@ -52,10 +52,10 @@ BOOST_AUTO_TEST_CASE(gradients_without_norm_or_residual) {
     config.residual = residual;
     config.n_encoder_layers = config.n_decoder_layers = 1;  // without a residual little gets through two
     Transformer<double> model(config);
-    model.parameters().initialize(3);
+    model.parameters.initialize(3);
     check_step_by_step(model);
-    for (const Parameter& p : model.parameters().list()) {  // keep every ReLU open: words hardly differ here
-      Matrix<double> values = p.in(model.parameters().values().data());
+    for (const Parameter& p : model.parameters.list()) {  // keep every ReLU open: words hardly differ here
+      Matrix<double> values = p.in(model.parameters.values().data());
       if (p.name.ends_with("inner/bias")) std::fill(values.data, values.data + values.size(), 1.0);
     }
     check_gradients(model, "key/bias");
@@ -67,17 +67,17 @@ BOOST_AUTO_TEST_CASE(only_the_residual_carries_words_past_silent_sublayers) {  /
     TransformerConfig config = small("none", "none", "none");
     config.residual = residual;
     Transformer<double> model(config);
-    model.parameters().initialize(3);
-    for (const Parameter& p : model.parameters().list()) {  // what each sublayer ends in
+    model.parameters.initialize(3);
+    for (const Parameter& p : model.parameters.list()) {  // what each sublayer ends in
       const bool last =
           p.name.find("/output/") != std::string::npos || p.name.find("/outer/") != std::string::npos;
-      Matrix<double> values = p.in(model.parameters().values().data());
+      Matrix<double> values = p.in(model.parameters.values().data());
       if (last && p.name.starts_with("encoder/")) std::fill(values.data, values.data + values.size(), 0.0);
     }
     Tape<double> tape;
     Pass<double> pass;
     pass.tape = &tape;
-    pass.parameters = &model.parameters();
+    pass.parameters = &model.parameters;
     Matrix<const double> x = model.embed(pass, Side::source, kSource).value();
     Matrix<const double> y = model.encode(pass, kSource).states.value();
     for (std::int64_t i = 0; i < x.size(); ++i) BOOST_CHECK_EQUAL(y.data[i], residual ? x.data[i] : 0);
@@ -86,13 +86,13 @@ BOOST_AUTO_TEST_CASE(only_the_residual_carries_words_past_silent_sublayers) {  /
 
 BOOST_AUTO_TEST_CASE(sentences_of_a_batch_do_not_touch_each_other) {  // P15
   Transformer<double> model(small("post", "sinusoidal", "all"));
-  model.parameters().initialize(3);
+  model.parameters.initialize(3);
   check_sentences_apart(model);
 }
 
 BOOST_AUTO_TEST_CASE(the_future_changes_nothing) {  // P14
   Transformer<double> model(small("pre", "learned", "none"));
-  model.parameters().initialize(4);
+  model.parameters.initialize(4);
   const PackedTokens source = tokens({{5, 7, 4, 10, 3}});
   const std::vector<double> a = logits<double>(model, source, tokens({{4, 9, 6, 8, 5, 3}}));
   const std::vector<double> b = logits<double>(model, source, tokens({{4, 9, 6, 10, 7, 3}}));
@@ -105,7 +105,7 @@ BOOST_AUTO_TEST_CASE(step_by_step_equals_one_pass) {  // P41
   for (const auto& [norm, positions, tied] :
        {std::tuple{"post", "sinusoidal", "all"}, std::tuple{"pre", "learned", "decoder"}}) {
     Transformer<double> model(small(norm, positions, tied));
-    model.parameters().initialize(6);
+    model.parameters.initialize(6);
     check_step_by_step(model);
     check_edits(model);
   }
@@ -113,11 +113,11 @@ BOOST_AUTO_TEST_CASE(step_by_step_equals_one_pass) {  // P41
 
 BOOST_AUTO_TEST_CASE(layer_ranges_compose) {
   Transformer<double> model(small("pre", "sinusoidal", "all"));
-  model.parameters().initialize(8);
+  model.parameters.initialize(8);
   Tape<double> tape;
   Pass<double> pass;
   pass.tape = &tape;
-  pass.parameters = &model.parameters();
+  pass.parameters = &model.parameters;
   const Encoded<double> x{model.embed(pass, Side::source, kSource), &kSource.rows, {}};
   Matrix<const double> whole = model.encode(pass, x, 0, 2).states.value();
   Matrix<const double> parts = model.encode(pass, model.encode(pass, x, 0, 1), 1, 2).states.value();
@@ -126,9 +126,9 @@ BOOST_AUTO_TEST_CASE(layer_ranges_compose) {
 
 BOOST_AUTO_TEST_CASE(config_travels_as_json) {
   Transformer<float> model(small("pre", "learned", "decoder"));
-  auto copy = make_model<float>(model.config_json());
-  BOOST_CHECK_EQUAL(copy->config_json(), model.config_json());
-  BOOST_CHECK_EQUAL(copy->parameters().count(), model.parameters().count());
+  auto copy = make_model<float>(model.config_json);
+  BOOST_CHECK_EQUAL(copy->config_json, model.config_json);
+  BOOST_CHECK_EQUAL(copy->parameters.count(), model.parameters.count());
   BOOST_CHECK_THROW(make_model<float>("{\"architecture\": \"transformer\", \"d_modle\": 5}"), Error);
   BOOST_CHECK_THROW(make_model<float>("{\"architecture\": \"perceptron\"}"), Error);
   TransformerConfig odd = small("post", "none", "all");

@@ -73,11 +73,11 @@ Draw draw(const Model<double>& model, std::uint64_t seed, double baseline = 0,
           std::vector<double>* gradients = nullptr, double share = 1) {
   Tape<double> tape;
   tape.set_with_gradients(gradients != nullptr);
-  std::vector<double> own(model.parameters().values().size());
+  std::vector<double> own(model.parameters.values().size());
   Recording<double> recording([](const std::string&) { return true; });
   Pass<double> pass;
   pass.tape = &tape;
-  pass.parameters = &model.parameters();
+  pass.parameters = &model.parameters;
   pass.gradients = gradients ? own.data() : nullptr;
   pass.training = true;
   pass.seed = seed;
@@ -111,7 +111,7 @@ BOOST_AUTO_TEST_SUITE(xu)
 
 BOOST_DATA_TEST_CASE(gradients_of_soft_attention, boost::unit_test::data::make(cell_names()), cell) {
   Xu<double> model(small("mean", cell));
-  model.parameters().initialize(3);
+  model.parameters.initialize(3);
   check_gradients(model, "none");
 }
 
@@ -120,7 +120,7 @@ BOOST_AUTO_TEST_CASE(gradients_when_all_sentences_keep_the_expectation) {  // wi
   config.expected_share = 1;
   config.entropy = 0.3;
   Xu<double> model(config);
-  model.parameters().initialize(3);
+  model.parameters.initialize(3);
   check_gradients(model, "none");
 }
 
@@ -128,8 +128,8 @@ BOOST_AUTO_TEST_CASE(gradients_when_all_sentences_keep_the_expectation) {  // wi
 /// baseline.
 BOOST_DATA_TEST_CASE(the_estimate_is_right_on_average, boost::unit_test::data::make({0.0, -1.7}), baseline) {
   Xu<double> model(hard_config());
-  model.parameters().initialize(5);
-  for (double& value : model.parameters().values()) value *= 2;  // else the positions hardly matter
+  model.parameters.initialize(5);
+  for (double& value : model.parameters.values()) value *= 2;  // else the positions hardly matter
   const std::map<int, std::uint64_t> seeds = seed_of_each_way(model);
   BOOST_REQUIRE_EQUAL(seeds.size(), 9u);
   BOOST_REQUIRE_EQUAL(seeds.count(-1), 0u);
@@ -144,14 +144,14 @@ BOOST_DATA_TEST_CASE(the_estimate_is_right_on_average, boost::unit_test::data::m
     BOOST_REQUIRE_SMALL(all - 1, 1e-12);
     return total;
   };
-  std::vector<double> gradients(model.parameters().values().size());
+  std::vector<double> gradients(model.parameters.values().size());
   for (const auto& [way, seed] : seeds)
     draw(model, seed, baseline, &gradients, draw(model, seed).probability);
   for (const char* name :
        {"decoder/layer_0/cross_attention/query/weight", "decoder/layer_0/cross_attention/score/weight",
         "encoder/layer_0/forward/input/candidate/weight", "decoder/output/weight"}) {
-    const Parameter& p = model.parameters().find(name);
-    const Matrix<double> values = p.in(model.parameters().values().data()), d = p.in(gradients.data());
+    const Parameter& p = model.parameters.find(name);
+    const Matrix<double> values = p.in(model.parameters.values().data()), d = p.in(gradients.data());
     for (std::int64_t i = 0; i < values.rows; ++i) {
       const auto width = static_cast<std::size_t>(values.cols);
       check_gradient(name, {values.row(i), width}, {d.row(i), width}, expected_nll);
@@ -163,7 +163,7 @@ BOOST_AUTO_TEST_CASE(positions_are_drawn_as_often_as_they_are_likely) {
   XuConfig config = hard_config();
   config.expected_share = 0.5;
   Xu<double> model(config);
-  model.parameters().initialize(5);
+  model.parameters.initialize(5);
   constexpr int passes = 4000;
   std::map<int, int> count;
   std::map<int, double> probability;
@@ -180,9 +180,9 @@ BOOST_AUTO_TEST_CASE(positions_are_drawn_as_often_as_they_are_likely) {
 BOOST_DATA_TEST_CASE(step_by_step_equals_one_pass, boost::unit_test::data::make({"mean", "drawn"}),
                      attend_to) {  // P41
   Xu<double> model(small(attend_to));
-  model.parameters().initialize(6);
+  model.parameters.initialize(6);
   // A query that changes must be able to move the pick.
-  for (double& value : model.parameters().values()) value *= 4;
+  for (double& value : model.parameters.values()) value *= 4;
   check_step_by_step(model);
   check_edits(model);
 }
@@ -190,7 +190,7 @@ BOOST_DATA_TEST_CASE(step_by_step_equals_one_pass, boost::unit_test::data::make(
 BOOST_DATA_TEST_CASE(sentences_of_a_batch_do_not_touch_each_other,
                      boost::unit_test::data::make({"mean", "drawn"}), attend_to) {  // P15
   Xu<double> model(small(attend_to));
-  model.parameters().initialize(3);
+  model.parameters.initialize(3);
   check_sentences_apart(model);
 }
 
@@ -205,7 +205,7 @@ Sampled sampled(const Model<double>& model, const SampleStream& stream) {
   Recording<double> recording([](const std::string&) { return true; });
   Pass<double> pass;
   pass.tape = &tape;
-  pass.parameters = &model.parameters();
+  pass.parameters = &model.parameters;
   pass.recorder = &recording;
   pass.sampled = {stream};
   const Var<double> states = model.decode(pass, model.encode(pass, kThreeWords), kTwoWords);
@@ -218,13 +218,13 @@ Sampled sampled(const Model<double>& model, const SampleStream& stream) {
 
 BOOST_AUTO_TEST_CASE(a_sampled_translation_looks_where_it_was_drawn_to) {
   Xu<double> model(hard_config());
-  model.parameters().initialize(5);
-  for (double& value : model.parameters().values()) value *= 2;
+  model.parameters.initialize(5);
+  for (double& value : model.parameters.values()) value *= 2;
   constexpr std::size_t count = 1000;
   Tape<double> tape;
   Pass<double> pass;
   pass.tape = &tape;
-  pass.parameters = &model.parameters();
+  pass.parameters = &model.parameters;
   const auto stepper = model.sampler(model.encode(pass, kThreeWords), nullptr, {SampleStream::of(9, 4, 0)});
   const std::vector<std::int64_t> one_sentence(count, 0);
   std::vector<std::int64_t> reversed(count);
@@ -252,9 +252,9 @@ BOOST_AUTO_TEST_CASE(a_sampled_translation_looks_where_it_was_drawn_to) {
 
 BOOST_AUTO_TEST_CASE(config_travels_as_json) {
   Xu<float> model(small("drawn", "gru"));
-  auto copy = make_model<float>(model.config_json());
-  BOOST_CHECK_EQUAL(copy->config_json(), model.config_json());
-  BOOST_CHECK_EQUAL(copy->parameters().count(), model.parameters().count());
+  auto copy = make_model<float>(model.config_json);
+  BOOST_CHECK_EQUAL(copy->config_json, model.config_json);
+  BOOST_CHECK_EQUAL(copy->parameters.count(), model.parameters.count());
   XuConfig odd = small("drawn");
   odd.entropy = -1;
   BOOST_CHECK_EXCEPTION(Xu<float>{odd}, UsageError, [](const Error& e) {

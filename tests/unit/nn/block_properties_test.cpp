@@ -28,11 +28,11 @@ std::vector<double> encoded(const std::string& positions, const std::vector<std:
   config.max_length = 9;
   config.positions = positions;
   Transformer<double> model(config);
-  model.parameters().initialize(21);
+  model.parameters.initialize(21);
   Tape<double> tape;
   Pass<double> pass;
   pass.tape = &tape;
-  pass.parameters = &model.parameters();
+  pass.parameters = &model.parameters;
   PackedTokens tokens;
   tokens.append(ids);
   const Matrix<const double> y = model.encode(pass, tokens).states.value();

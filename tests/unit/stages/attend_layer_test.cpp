@@ -24,7 +24,7 @@ Transformer<float> small_model(const std::string& norm) {
   config.max_length = 11;
   config.norm = norm;
   Transformer<float> model(config);
-  model.parameters().initialize(5);
+  model.parameters.initialize(5);
   return model;
 }
 

@@ -123,7 +123,7 @@ BOOST_AUTO_TEST_CASE(words_that_spell_special_pieces_are_escaped) {
 
 BOOST_AUTO_TEST_CASE(every_sentence_ends_with_eos) {
   Tokenizer tokenizer = train("word");
-  BOOST_TEST(tokenizer.encode_with_eos("") == (Ids{kEos}), boost::test_tools::per_element());
+  BOOST_TEST(tokenizer.sentence("") == (Ids{kEos}), boost::test_tools::per_element());
   Ids framed = {kBos, 4, kEos, kPad, kPad};
   BOOST_TEST(tokenizer.decode(framed) == "the");
 }
@@ -207,7 +207,7 @@ BOOST_AUTO_TEST_CASE(text_names_the_mask_and_no_other_special_piece) {
 BOOST_AUTO_TEST_CASE(a_mask_is_a_word) {
   for (const Tokenizer& tokenizer : with_special()) {
     if (tokenizer.type() == "char") continue;
-    const Ids words = tokenizer.word_of(tokenizer.encode_with_eos("the <mask> sat"));
+    const Ids words = tokenizer.word_of(tokenizer.sentence("the <mask> sat"));
     BOOST_TEST(words.back() == 3);
   }
   const Tokenizer unigram = train("unigram", false, 340, "mask");
@@ -233,12 +233,12 @@ BOOST_AUTO_TEST_CASE(special_ids_come_from_the_file) {
     return Tokenizer::from_map(map);
   };
   const Tokenizer tokenizer = load(R"({"unk": 1, "mask": 2, "eos": 4})");
-  BOOST_TEST(tokenizer.encode_with_eos("a [MASK] [END] b") == (Ids{0, 2, 1, 3, 4}),
+  BOOST_TEST(tokenizer.sentence("a [MASK] [END] b") == (Ids{0, 2, 1, 3, 4}),
              boost::test_tools::per_element());
   BOOST_TEST(tokenizer.decode(Ids{0, 2, 3, 4}) == "a [MASK] b");
   BOOST_CHECK((tokenizer.special() == SpecialIds{.pad = -1, .unk = 1, .bos = -1, .eos = 4, .mask = 2}));
   BOOST_CHECK_THROW(load(R"({"eos": 4})").encode("c"), Error);  // nothing stands for the unknown
-  BOOST_TEST(load(R"({"unk": 1})").encode_with_eos("a b") == (Ids{0, 3}), boost::test_tools::per_element());
+  BOOST_TEST(load(R"({"unk": 1})").sentence("a b") == (Ids{0, 3}), boost::test_tools::per_element());
   BOOST_CHECK_THROW(load(R"({"unk": 5})"), Error);
   BOOST_CHECK_THROW(load(R"({"unk": 1, "eos": 1})"), Error);
   BOOST_CHECK_THROW(load(R"({"unk": "1"})"), Error);
@@ -274,12 +274,12 @@ BOOST_AUTO_TEST_CASE(damaged_vocabularies_are_refused) {
 
 BOOST_AUTO_TEST_CASE(pieces_know_their_words) {
   Tokenizer codes = Tokenizer::from_codes(BpeCodes({{"a", "b"}, {"c", "d</w>"}}));
-  Ids ids = codes.encode_with_eos("abcd ab cd");
+  Ids ids = codes.sentence("abcd ab cd");
   BOOST_TEST(codes.pieces(ids) == (Lines{"ab@@", "cd", "a@@", "<unk>", "cd", "</s>"}),
              boost::test_tools::per_element());
   BOOST_TEST(codes.word_of(ids) == (Ids{0, 0, 1, 1, 2, 3}), boost::test_tools::per_element());
   Tokenizer unigram = train("unigram");
-  Ids two = unigram.encode_with_eos("saw cats");
+  Ids two = unigram.sentence("saw cats");
   Ids words = unigram.word_of(two);
   BOOST_TEST(words.front() == 0);
   BOOST_TEST(words[words.size() - 2] == 1);
@@ -297,7 +297,7 @@ BOOST_AUTO_TEST_CASE(sentences_as_tensors) {
   Tokenizer tokenizer = train("word");
   Lines texts = {"the cat", "", "the dog sat ."};
   std::vector<Sentence> sentences;
-  for (const std::string& text : texts) sentences.push_back({text, tokenizer.encode_with_eos(text)});
+  for (const std::string& text : texts) sentences.push_back({text, tokenizer.sentence(text)});
   TensorMap map = token_map(sentences, tokenizer, "target");
   BOOST_TEST(map.at("tokens/ids").shape() == (heed::Shape{3, 5}), boost::test_tools::per_element());
   auto length = map.at("tokens/length").values<std::int32_t>();

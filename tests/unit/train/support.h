@@ -48,7 +48,7 @@ inline std::unique_ptr<Model<float>> small_transformer(std::uint64_t seed = 3, d
   config.tied = "decoder";
   config.dropout = dropout;
   auto model = std::make_unique<Transformer<float>>(config);
-  model->parameters().initialize(seed);
+  model->parameters.initialize(seed);
   return model;
 }
 

@@ -160,7 +160,7 @@ BOOST_AUTO_TEST_CASE(averages_the_last_epochs) {
   BOOST_TEST(state.epochs[1].name == "epoch_0003.h5");
   const SnapshotStore store(folder / "m.h5.epochs", *model, {});
   const std::vector<float> a = store.load(state.epochs[0]), b = store.load(state.epochs[1]);
-  const auto result = model->parameters().values();
+  const auto result = model->parameters.values();
   for (std::size_t i = 0; i < a.size(); ++i) {
     BOOST_REQUIRE(result[i] ==
                   static_cast<float>((static_cast<double>(a[i]) + static_cast<double>(b[i])) / 2));
@@ -179,7 +179,7 @@ BOOST_AUTO_TEST_CASE(divergence_keeps_the_last_good_checkpoint) {
   setup.config.checkpoint_every = 1;
   Trainer trainer(*model, training, validation, setup);
   BOOST_REQUIRE(trainer.resume());
-  model->parameters().view("decoder/layer_1/feed_forward/inner/weight")(1, 2) =
+  model->parameters.view("decoder/layer_1/feed_forward/inner/weight")(1, 2) =
       std::numeric_limits<float>::quiet_NaN();
   const std::atomic<bool> stop{false};
   BOOST_CHECK_EXCEPTION(trainer.run(stop), DivergedError, [](const Error& e) {

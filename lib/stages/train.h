@@ -1,4 +1,4 @@
-// A training run from files to file: what tools/train does once the options are known.
+// A training run from files to file: what `train` does once the options are known.
 #pragma once
 
 #include <atomic>
@@ -8,17 +8,23 @@
 #include <string>
 
 #include "models/model.h"
+#include "train/corpus.h"
 #include "train/train_config.h"
 #include "train/trainer.h"
 
 namespace heed {
 
+/// What follows from vocabularies and labels, not from options; 0 where there is none.
+struct DataSizes {
+  std::int64_t source_vocab = 0, target_vocab = 0, classes = 0;
+};
+
 struct TrainingJob {
-  std::string source, target, valid_source, valid_target;  ///< text files
-  std::string source_vocab, target_vocab;                  ///< vocabulary or model files
+  CorpusFiles training, validation;        ///< as the model's parts want them
+  std::string source_vocab, target_vocab;  ///< vocabulary or model files
   std::string output;
-  /// A model for vocabularies of these sizes (source, target), parameters at zero.
-  std::function<std::unique_ptr<Model<float>>(std::int64_t, std::int64_t)> make_model;
+  /// A model of these sizes, parameters at zero.
+  std::function<std::unique_ptr<Model<float>>(const DataSizes&)> make_model;
   TrainConfig config;
   std::uint64_t seed = 1;
   int threads = 1;

@@ -1,4 +1,4 @@
-#include "train/training.h"
+#include "stages/train.h"
 
 #include <sys/resource.h>
 
@@ -27,24 +27,28 @@ text::Tokenizer read_tokenizer(const std::string& path, const char* side) {
   }
 }
 
-void note_skipped(const char* what, const ParallelCorpus& corpus, const LongestSides& longest) {
+void note_skipped(const char* what, const Corpus& corpus, const LongestSides& longest) {
   if (corpus.skipped_empty > 0) {
-    logging::note(concat(what, ": skipped ", corpus.skipped_empty, " pairs with an empty side"));
+    logging::note(concat(what, ": skipped ", corpus.skipped_empty, " sentences with an empty side"));
   }
   if (corpus.skipped_long > 0) {
-    logging::note(concat(what, ": skipped ", corpus.skipped_long, " pairs of ", describe(longest)));
+    logging::note(concat(what, ": skipped ", corpus.skipped_long, " sentences of ", describe(longest)));
   }
 }
 
-ParallelCorpus read_corpus(const char* what, const std::string& source_path, const std::string& target_path,
-                           const text::Tokenizer& source, const text::Tokenizer& target,
-                           const Model<float>& model) {
-  const LongestSides longest{model.max_length(Side::source), model.max_length(Side::target)};
-  ParallelCorpus corpus = read_parallel_corpus(
-      source_path, target_path, [&](const std::string& line) { return source.encode(line); },
-      [&](const std::string& line) { return target.encode(line); }, longest);
+Corpus read_text(const char* what, const CorpusFiles& files, const text::Tokenizer& source,
+                 const text::Tokenizer& target, const Model<float>& model, const std::vector<std::string>& classes) {
+  auto most = [&](Side side) { return model.has(side) ? model.sizes(side).max_length : 0; };
+  const LongestSides longest{most(Side::source), most(Side::target)};
+  Corpus corpus = read_corpus(
+      files, [&](const std::string& line) { return source.sentence(line); },
+      [&](const std::string& line) { return target.sentence(line); }, longest, classes);
   note_skipped(what, corpus, longest);
   return corpus;
+}
+
+std::vector<std::string> classes_of(const TrainingJob& job) {
+  return job.training.labels.empty() ? std::vector<std::string>{} : read_classes(job.training.labels);
 }
 
 /// Texts, vocabularies and the model, initialised by the seed.
@@ -52,16 +56,18 @@ struct Ingredients {
   explicit Ingredients(const TrainingJob& job)
       : source(read_tokenizer(job.source_vocab, "source")),
         target(read_tokenizer(job.target_vocab, "target")),
-        model(job.make_model(source.size(), target.size())),
-        training(read_corpus("training text", job.source, job.target, source, target, *model)),
-        validation(
-            read_corpus("validation text", job.valid_source, job.valid_target, source, target, *model)) {
-    model->parameters().initialize(job.seed);
+        classes(classes_of(job)),
+        model(job.make_model({source.size(), target.size(), static_cast<std::int64_t>(classes.size())})),
+        training(read_text("training text", job.training, source, target, *model, classes)),
+        validation(read_text("validation text", job.validation, source, target, *model, classes)) {
+    model->special = target.special();
+    model->parameters.initialize(job.seed);
   }
 
   text::Tokenizer source, target;
+  std::vector<std::string> classes;
   std::unique_ptr<Model<float>> model;
-  ParallelCorpus training, validation;
+  Corpus training, validation;
 };
 
 std::string text_of(const Field& field) {
@@ -70,8 +76,8 @@ std::string text_of(const Field& field) {
 
 Identity identity_of(const TrainingJob& job, const Ingredients& in) {
   Identity identity;
-  const auto model = nlohmann::ordered_json::parse(in.model->config_json());
-  const auto defaults = nlohmann::ordered_json::parse(default_config_json(in.model->architecture()));
+  const auto model = nlohmann::ordered_json::parse(in.model->config_json);
+  const auto defaults = nlohmann::ordered_json::parse(default_config_json(in.model->architecture));
   for (const auto& [name, value] : model.items())
     identity.push_back({name, value.dump(), value == defaults[name]});
   TrainConfig config = job.config, plain;
@@ -87,6 +93,10 @@ Identity identity_of(const TrainingJob& job, const Ingredients& in) {
   identity.push_back({"target text", in.training.target_digest});
   identity.push_back({"validation source text", in.validation.source_digest});
   identity.push_back({"validation target text", in.validation.target_digest});
+  if (!in.classes.empty()) {
+    identity.push_back({"labels", in.training.label_digest});
+    identity.push_back({"validation labels", in.validation.label_digest});
+  }
   return identity;
 }
 
@@ -98,15 +108,20 @@ TrainSetup setup_of(const TrainingJob& job, const Ingredients& in) {
   setup.output = job.output;
   setup.identity = identity_of(job, in);
   setup.vocabularies = vocabulary_map(in.source, in.target);
-  setup.bleu = make_bleu_scorer(*in.model, in.validation, in.target, job.threads);
+  if (!in.classes.empty()) setup.vocabularies.merge(classes_map(in.classes));
+  setup.source = in.source.special();
+  if (in.model->encoder && in.model->decoder)
+    setup.bleu = make_bleu_scorer(*in.model, in.validation, in.target, job.threads);
+  else if (job.config.valid_bleu || job.config.stop_on == "bleu")
+    fail<UsageError>("--valid-bleu: a ", in.model->architecture, " translates nothing that BLEU could be taken of");
   return setup;
 }
 
 void note_start(const TrainingJob& job, const Ingredients& in, const Trainer& trainer) {
   const std::int64_t step = trainer.state().step;
-  logging::note(concat(in.model->architecture(), " of ", in.model->parameters().count(), " parameters, ",
-                       in.training.size(), " sentence pairs, ", in.training.target_tokens(),
-                       " target tokens, ", job.threads, job.threads == 1 ? " thread" : " threads",
+  logging::note(concat(in.model->architecture, " of ", in.model->parameters.count(), " parameters, ",
+                       in.training.size(), in.model->encoder && in.model->decoder ? " sentence pairs, " : " sentences, ",
+                       in.training.tokens(), in.model->decoder ? " target tokens, " : " tokens, ", job.threads, job.threads == 1 ? " thread" : " threads",
                        step > 0 ? concat(", continuing after update ", step) : ""));
 }
 
@@ -120,7 +135,7 @@ void note_phases(const PhaseSeconds& seconds) {
 
 const Batch& largest(const std::vector<Batch>& batches) {
   return *std::max_element(batches.begin(), batches.end(),
-                           [](const Batch& a, const Batch& b) { return a.target_tokens < b.target_tokens; });
+                           [](const Batch& a, const Batch& b) { return a.tokens < b.tokens; });
 }
 
 }  // namespace
@@ -145,14 +160,14 @@ std::string describe_training(const TrainingJob& job) {
   Ingredients in(job);
   const std::vector<Batch> batches =
       make_batches(in.training, job.config.batch_tokens, job.config.shards, job.seed, 0);
-  Gradients gradients(*in.model, in.training, job.config.shards, job.threads, job.seed, job.config);
-  Optimizer optimizer(job.config, in.model->parameters().values().size(), job.threads);
+  Gradients gradients(*in.model, Objective(*in.model, in.source.special()), in.training, job.config.shards, job.threads, job.seed, job.config);
+  Optimizer optimizer(job.config, in.model->parameters.values().size(), job.threads);
   gradients.compute(largest(batches), 1);
-  optimizer.apply(1, 0, gradients.norm(), gradients.flat(), in.model->parameters().values());
+  optimizer.apply(1, 0, gradients.norm(), gradients.flat(), in.model->parameters.values());
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
-  return concat("parameters\t", in.model->parameters().count(), "\nsentence pairs\t", in.training.size(),
-                "\ntarget tokens\t", in.training.target_tokens(), "\nupdates per epoch\t", batches.size(),
+  return concat("parameters\t", in.model->parameters.count(), in.model->encoder && in.model->decoder ? "\nsentence pairs\t" : "\nsentences\t", in.training.size(),
+                in.model->decoder ? "\ntarget tokens\t" : "\ntokens\t", in.training.tokens(), "\nupdates per epoch\t", batches.size(),
                 "\npeak memory of an update, MB\t", usage.ru_maxrss / 1024, "\n");
 }
 

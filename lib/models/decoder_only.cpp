@@ -1,0 +1,43 @@
+#include "models/decoder_only.h"
+
+#include <cmath>
+
+#include "base/check.h"
+#include "models/config_json.h"
+
+namespace heed {
+
+DecoderOnlyConfig::DecoderOnlyConfig() {
+  norm = "pre";
+  positions = "learned";
+}
+
+void DecoderOnlyConfig::check() const {
+  check_size("target_vocab_size", target_vocab_size, 10'000'000);
+  check_size("n_decoder_layers", n_decoder_layers, 1'000);
+  check_options();
+}
+
+template <class T>
+std::unique_ptr<Model<T>> build(const DecoderOnlyConfig& config) {
+  auto model = new_model<T>(config);
+  ParameterSet<T>& p = model->parameters;
+  const std::string table = "decoder/embedding/weight", output = "decoder/output/weight";
+  const bool tied = config.tied == "decoder";
+  declare_table(p, table, config.target_vocab_size, config.d_model);
+  if (!tied) {
+    p.add(output, {config.d_model, config.target_vocab_size},
+          Init::normal(1 / std::sqrt(static_cast<double>(config.d_model))));
+  }
+  const auto stack =
+      StackSettings::decoder(config, config.n_decoder_layers, config.target_vocab_size, table, false);
+  declare_stack(p, stack);
+  model->decoder = std::make_unique<TransformerDecoder<T>>(stack);
+  model->words = {tied ? table : output, tied};
+  return model;
+}
+
+template std::unique_ptr<Model<float>> build(const DecoderOnlyConfig&);
+template std::unique_ptr<Model<double>> build(const DecoderOnlyConfig&);
+
+}  // namespace heed

@@ -1,0 +1,43 @@
+#include "models/encoder_only.h"
+
+#include "base/check.h"
+#include "base/error.h"
+#include "models/config_json.h"
+
+namespace heed {
+
+EncoderOnlyConfig::EncoderOnlyConfig() {
+  positions = "learned";
+}
+
+void EncoderOnlyConfig::check() const {
+  check_size("source_vocab_size", source_vocab_size, 10'000'000);
+  check_size("n_encoder_layers", n_encoder_layers, 1'000);
+  check_options();
+  if (n_classes != 0) check_size("n_classes", n_classes, 1'000'000);
+  if (n_classes == 1) fail<UsageError>("n_classes is 1: there is nothing to tell apart");
+}
+
+template <class T>
+std::unique_ptr<Model<T>> build(const EncoderOnlyConfig& config) {
+  auto model = new_model<T>(config);
+  ParameterSet<T>& p = model->parameters;
+  const std::string table = "encoder/embedding/weight";
+  declare_table(p, table, config.source_vocab_size, config.d_model);
+  const auto stack = StackSettings::encoder(config, config.n_encoder_layers, config.source_vocab_size, table);
+  declare_stack(p, stack);
+  model->encoder = std::make_unique<TransformerEncoder<T>>(stack);
+  if (config.n_classes == 0) {
+    model->words = {table, true};
+    return model;
+  }
+  model->n_classes = config.n_classes;
+  model->classes = ClassesHead{pooling_of(config.pooling)};
+  ClassesHead::declare(p, model->classes->pooling, config.d_model, config.n_classes);
+  return model;
+}
+
+template std::unique_ptr<Model<float>> build(const EncoderOnlyConfig&);
+template std::unique_ptr<Model<double>> build(const EncoderOnlyConfig&);
+
+}  // namespace heed

@@ -1,0 +1,42 @@
+// An encoder alone, as in Devlin, Chang, Lee, Toutanova: BERT, 2019: the encoder of models/transformer_parts.h with
+// learned positions, trained to fill in masked words (a words head tied to the embeddings), or to tell the class
+// of a sentence (models/heads.h). Parameters: encoder/embedding/weight [V, d]; those of the stack; of a
+// classifier those of the classes.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "models/model.h"
+#include "models/transformer_parts.h"
+
+namespace heed {
+
+struct EncoderOnlyConfig : TransformerOptions {
+  static constexpr const char* kArchitecture = "encoder";
+
+  std::int64_t source_vocab_size = 0;
+  std::int64_t n_encoder_layers = 12;
+  std::int64_t n_classes = 0;
+  std::string pooling = "mean";
+
+  EncoderOnlyConfig();
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& field) {
+    field("source_vocab_size", self.source_vocab_size, "size of the source vocabulary");
+    field("n_encoder_layers", self.n_encoder_layers, "encoder layers");
+    size_fields(self, field);
+    field("n_classes", self.n_classes, "classes of a classifier; 0: the model fills in masked words");
+    field("pooling", self.pooling, "how a sentence's states become the one that is classified", pooling_names());
+    practice_fields(self, field);
+  }
+
+  /// Throws UsageError naming the field and what it must be.
+  void check() const;
+};
+
+template <class T>
+std::unique_ptr<Model<T>> build(const EncoderOnlyConfig& config);
+
+}  // namespace heed

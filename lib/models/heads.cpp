@@ -1,0 +1,106 @@
+#include "models/heads.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "autograd/ops_recurrent.h"
+#include "base/error.h"
+
+namespace heed {
+
+namespace {
+
+template <class T>
+Var<T> weight_of(Pass<T>& pass, const WordsHead& head) {
+  return Scope<T>(pass).parameter(head.weight);
+}
+
+}  // namespace
+
+template <class T>
+Var<T> WordsHead::logits(Pass<T>& pass, Var<T> states) const {
+  return logits_of(states, weight_of(pass, *this), tied);
+}
+
+template <class T>
+CrossEntropySums WordsHead::loss(Pass<T>& pass, Var<T> states, std::span<const std::int32_t> targets,
+                                 double smoothing, T scale, std::vector<double>* nll) const {
+  return projected_cross_entropy(states, weight_of(pass, *this), tied, targets, smoothing, scale, nll);
+}
+
+const std::vector<std::string>& pooling_names() {
+  static const std::vector<std::string> names{"first", "mean", "attention"};
+  return names;
+}
+
+Pooling pooling_of(const std::string& name) {
+  const auto& names = pooling_names();
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found == names.end()) fail<UsageError>("pooling is ", escaped(name), ", wanted first, mean or attention");
+  return static_cast<Pooling>(found - names.begin());
+}
+
+template <class T>
+void ClassesHead::declare(ParameterSet<T>& parameters, Pooling pooling, std::int64_t d, std::int64_t classes) {
+  parameters.add("classes/weight", {d, classes}, Init::xavier(d, classes));
+  parameters.add("classes/bias", {classes}, Init::zeros());
+  if (pooling != Pooling::attention) return;
+  parameters.add("classes/attention/query/weight", {d, d}, Init::xavier(d, d));
+  parameters.add("classes/attention/query/bias", {d}, Init::zeros());
+  parameters.add("classes/attention/score/weight", {d}, Init::xavier(d, 1));
+}
+
+template <class T>
+Var<T> ClassesHead::pooled(Pass<T>& pass, Var<T> states, const Packing& rows) const {
+  Tape<T>& tape = *pass.tape;
+  const std::int64_t n = rows.sentences();
+  std::vector<std::int64_t> sentences(static_cast<std::size_t>(n));
+  std::iota(sentences.begin(), sentences.end(), 0);
+  const StepKeys at{sentences, &rows};
+  if (pooling == Pooling::first) {
+    std::vector<RowOf> firsts;
+    for (std::int64_t s = 0; s < n; ++s) firsts.push_back({0, rows.offset(s)});
+    return select_rows<T>({states}, firsts);
+  }
+  if (pooling == Pooling::mean) {
+    const Matrix<T> shares = tape.arena().template matrix<T>(n, rows.longest());
+    for (std::int64_t s = 0; s < n; ++s)
+      std::fill_n(shares.row(s), rows.longest(), T{1} / static_cast<T>(rows.length(s)));
+    return weighted_sum(tape.constant(shares), states, at);
+  }
+  const Scope<T> scope = Scope<T>(pass) / "classes" / "attention";
+  Packing ones;
+  for (std::int64_t s = 0; s < n; ++s) ones.append(1);
+  const AtStep<T> at_step(pass, {sentences, 0, &ones, false, {}});
+  Var<T> u = linear(states, scope.parameter("query/weight"), scope.parameter("query/bias"), Activation::tanh);
+  Var<T> u_c = select_rows<T>({scope.parameter("score/weight")}, std::vector<RowOf>(sentences.size()));
+  Var<T> scores = scope.name_attention("scores", dot_scores(u_c, u, at), rows);
+  return weighted_sum(scope.name_attention("weights", softmax(scores), rows), states, at);
+}
+
+template <class T>
+Var<T> ClassesHead::logits(Pass<T>& pass, Var<T> states, const Packing& rows) const {
+  const Scope<T> scope = Scope<T>(pass) / "classes";
+  const Var<T> v = scope.name_sentences("pooled", pooled(pass, states, rows));
+  return linear(v, scope.parameter("weight"), scope.parameter("bias"));
+}
+
+template <class T>
+CrossEntropySums ClassesHead::loss(Pass<T>& pass, Var<T> states, const Packing& rows,
+                                   std::span<const std::int32_t> labels, double smoothing, T scale) const {
+  return cross_entropy(logits(pass, states, rows), labels, smoothing, scale);
+}
+
+#define HEED_INSTANTIATE(T)                                                                                  \
+  template Var<T> WordsHead::logits(Pass<T>&, Var<T>) const;                                                 \
+  template CrossEntropySums WordsHead::loss(Pass<T>&, Var<T>, std::span<const std::int32_t>, double, T,      \
+                                            std::vector<double>*) const;                                     \
+  template void ClassesHead::declare(ParameterSet<T>&, Pooling, std::int64_t, std::int64_t);                 \
+  template Var<T> ClassesHead::logits(Pass<T>&, Var<T>, const Packing&) const;                               \
+  template CrossEntropySums ClassesHead::loss(Pass<T>&, Var<T>, const Packing&,                              \
+                                              std::span<const std::int32_t>, double, T) const;
+HEED_INSTANTIATE(float)
+HEED_INSTANTIATE(double)
+#undef HEED_INSTANTIATE
+
+}  // namespace heed

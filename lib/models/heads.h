@@ -1,0 +1,59 @@
+// What a model's states are read for: words, or classes.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "autograd/ops.h"
+#include "nn/scope.h"
+
+namespace heed {
+
+/// The scores of words before the softmax: states [n, d] W -> [n, V].
+struct WordsHead {
+  std::string weight;  ///< path of the parameter W [d, V], or of an embedding table [V, d] when tied
+  bool tied = false;
+
+  /// Without gradient.
+  template <class T>
+  Var<T> logits(Pass<T>& pass, Var<T> states) const;
+  /// Label-smoothed cross-entropy of `targets` given states, times `scale`, put on the tape when it takes
+  /// gradients. `nll`, unless null, receives -log p of each target.
+  template <class T>
+  CrossEntropySums loss(Pass<T>& pass, Var<T> states, std::span<const std::int32_t> targets, double smoothing,
+                        T scale, std::vector<double>* nll = nullptr) const;
+};
+
+/// How the states of a sentence become one vector.
+enum class Pooling { first, mean, attention };
+const std::vector<std::string>& pooling_names();
+/// Throws UsageError on any other name.
+Pooling pooling_of(const std::string& name);
+
+/// Classes of whole sentences: pooled states [sentences, d] W + b -> [sentences, classes]. Pooling by attention
+/// (Yang et al.: Hierarchical attention networks for document classification, NAACL 2016, eq. 5-7):
+///   u_i = tanh(W_p h_i + b_p), alpha = softmax(u_i . u_c), v = sum_i alpha_i h_i.
+/// Parameters: classes/weight [d, classes], classes/bias; classes/attention/{query/weight W_p [d, d],
+/// query/bias b_p, score/weight u_c [d]}. Named values: classes/attention/{scores, weights},
+/// classes/pooled, one row a sentence.
+struct ClassesHead {
+  Pooling pooling = Pooling::mean;
+
+  template <class T>
+  static void declare(ParameterSet<T>& parameters, Pooling pooling, std::int64_t d, std::int64_t classes);
+  /// states [rows, d] -> [sentences, classes].
+  template <class T>
+  Var<T> logits(Pass<T>& pass, Var<T> states, const Packing& rows) const;
+  /// Cross-entropy of a label for each sentence, as in WordsHead::loss.
+  template <class T>
+  CrossEntropySums loss(Pass<T>& pass, Var<T> states, const Packing& rows, std::span<const std::int32_t> labels,
+                        double smoothing, T scale) const;
+
+ private:
+  template <class T>
+  Var<T> pooled(Pass<T>& pass, Var<T> states, const Packing& rows) const;
+};
+
+}  // namespace heed

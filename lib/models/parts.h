@@ -1,0 +1,125 @@
+// The parts of a model: an encoder, which turns token embeddings into states, and a decoder, which reads tokens
+// onto a state. A pair has both, a language model the decoder alone, a classifier the encoder alone; heads
+// (models/heads.h) say what the states mean. A part keeps nothing between calls: all values of a pass lie on the
+// Pass's tape, and what a decoder goes on from is its DecoderState. Tokens are packed rows (tensor/packing.h).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "models/decoder_state.h"
+#include "nn/scope.h"
+
+namespace heed {
+
+/// What encoder layers hand on: to the next layers, and after the last one to the decoder.
+template <class T>
+struct Encoded {
+  Var<T> states;                  ///< [rows, d_model]; before layer 0 the embeddings [rows, d_embedding]
+  const Packing* rows = nullptr;  ///< must outlive the pass
+  /// The last states of each recurrent layer so far [sentences, FinalWidths h + c]; empty in a Transformer.
+  std::vector<Var<T>> final_states;
+};
+
+/// Widths of a recurrent layer's last hidden state h and, in an LSTM, memory cell c; of a bidirectional layer
+/// both directions side by side. Zero: the encoder hands on none.
+struct FinalWidths {
+  std::int64_t h = 0, c = 0;
+};
+
+/// Widths of the vectors that one head of an attention compares and sums up.
+struct HeadWidths {
+  std::int64_t key = 0, value = 0;
+};
+
+/// What both kinds of parts have.
+struct PartSizes {
+  std::int64_t vocab_size = 0, n_layers = 0;
+  std::int64_t d_embedding = 0;  ///< width of the embeddings
+  std::int64_t d_model = 0;      ///< width of the states
+  std::int64_t max_length = 0;   ///< longest sentence in tokens; 0: unlimited
+  std::int64_t n_heads = 0;      ///< of its attentions; 0: it has none
+  HeadWidths heads;
+  bool self_attends = false;  ///< every layer has a self_attention
+};
+
+struct EncoderSizes : PartSizes {
+  FinalWidths final_states;
+};
+
+struct DecoderSizes : PartSizes {
+  bool reads_memory = false;  ///< it cannot start without an encoder's output
+  /// The layers from here on have a cross_attention; n_layers: none has.
+  std::int64_t first_attending_layer = 0;
+  /// Hard attention: a step reads one position, whose choice has no gradient.
+  bool picks_positions = false;
+
+  bool cross_attends() const { return reads_memory && first_attending_layer < n_layers; }
+};
+
+template <class T>
+class Encoder {
+ public:
+  explicit Encoder(const EncoderSizes& sizes) : sizes_(sizes) {}
+  virtual ~Encoder() = default;
+  const EncoderSizes& sizes() const { return sizes_; }
+
+  /// What the first layer reads: token embeddings, in the Transformer scaled and with positions [rows,
+  /// d_embedding].
+  virtual Var<T> embed(Pass<T>& pass, const PackedTokens& tokens) const = 0;
+  /// Layers first .. last-1 on what the layers before them handed on. The output of the last layer (with the
+  /// final layer norm of pre-norm models) is the memory.
+  virtual Encoded<T> encode(Pass<T>& pass, const Encoded<T>& input, std::int64_t first,
+                            std::int64_t last) const = 0;
+
+ private:
+  EncoderSizes sizes_;
+};
+
+/// What a read gives.
+template <class T>
+struct Decoded {
+  Var<T> states;  ///< of every token that was read, before the output projection
+  /// In training: what the decoder wants in the loss besides the cross-entropy. Gets -log p of each target row,
+  /// the running mean of log p(target token) in the updates before, and the loss's scale; puts scale times its
+  /// derivatives on the tape and returns its value, unscaled. Empty: nothing.
+  std::function<double(std::span<const double> nll, double baseline, double scale)> extra_loss;
+};
+
+template <class T>
+class Decoder {
+ public:
+  explicit Decoder(const DecoderSizes& sizes) : sizes_(sizes) {}
+  virtual ~Decoder() = default;
+  const DecoderSizes& sizes() const { return sizes_; }
+
+  /// What the first layer reads [rows, d_embedding]: sequence i of `tokens` continues hypothesis i of a state.
+  virtual Var<T> embed(Pass<T>& pass, const PackedTokens& tokens, const Continuation& at) const = 0;
+  /// The state of an empty hypothesis for each of `sentences` sentences. `memory`: what the encoder made of
+  /// them; null for a decoder that reads none.
+  virtual DecoderState<T> start(Pass<T>& pass, std::int64_t sentences, const Encoded<T>* memory) const = 0;
+  /// Reads embeddings (of embed) of any number of tokens for each hypothesis onto the state. `rows` must outlive
+  /// the pass, the state too where gradients are taken.
+  virtual Decoded<T> read(Pass<T>& pass, DecoderState<T>& state, Var<T> embedded, const Packing& rows) const = 0;
+
+ private:
+  DecoderSizes sizes_;
+};
+
+/// While it lives, what the pass names are rows of a decoder's read.
+template <class T>
+class Reading {
+ public:
+  Reading(Pass<T>& pass, const Continuation& at) : pass_(pass), at_(at) { pass.continuation = &at_; }
+  ~Reading() { pass_.continuation = nullptr; }
+  Reading(const Reading&) = delete;
+  Reading& operator=(const Reading&) = delete;
+
+ private:
+  Pass<T>& pass_;
+  Continuation at_;
+};
+
+}  // namespace heed

@@ -1,0 +1,129 @@
+#include "train/objective.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "autograd/ops_recurrent.h"
+#include "base/error.h"
+#include "tensor/philox.h"
+
+namespace heed {
+
+namespace {
+
+/// Streams of random numbers that neither dropout (nn/scope.h) nor batches (batching.cpp) use.
+constexpr std::uint64_t kMaskStream = 0xba7e000000000000u;
+
+std::int64_t masked_count(const TokenIds& sentence, const SpecialIds& special) {
+  const auto words = std::count_if(sentence.begin(), sentence.end(),
+                                   [&](std::int32_t id) { return id == special.unk || !special.contains(id); });
+  if (words == 0) return 0;
+  return std::max<std::int64_t>(std::llround(kMaskedShare * static_cast<double>(words)), 1);
+}
+
+}  // namespace
+
+PackedTokens pack(const std::vector<TokenIds>& sentences, std::span<const std::int64_t> indices) {
+  PackedTokens packed;
+  for (std::int64_t i : indices) packed.append(sentences[static_cast<std::size_t>(i)]);
+  return packed;
+}
+
+MaskedSentence mask_words(const TokenIds& sentence, const SpecialIds& special, std::int64_t vocab_size,
+                          std::uint64_t seed, std::uint64_t number) {
+  Random random(seed, kMaskStream ^ number);
+  std::vector<std::int64_t> words;
+  for (std::size_t i = 0; i < sentence.size(); ++i) {
+    if (sentence[i] == special.unk || !special.contains(sentence[i]))
+      words.push_back(static_cast<std::int64_t>(i));
+  }
+  MaskedSentence masked{sentence, {}};
+  for (std::int64_t left = masked_count(sentence, special); left > 0; --left) {
+    const auto at = static_cast<std::ptrdiff_t>(random.below(words.size()));
+    masked.positions.push_back(words[static_cast<std::size_t>(at)]);
+    words.erase(words.begin() + at);
+  }
+  std::sort(masked.positions.begin(), masked.positions.end());
+  for (const std::int64_t position : masked.positions) {
+    std::int32_t& id = masked.ids[static_cast<std::size_t>(position)];
+    const double what = random.uniform();
+    if (what < 0.8) {
+      id = special.mask;
+    } else if (what < 0.9) {
+      do id = static_cast<std::int32_t>(random.below(static_cast<std::uint64_t>(vocab_size)));
+      while (special.contains(id));
+    }
+  }
+  return masked;
+}
+
+Objective::Objective(const Model<float>& model, const SpecialIds& source)
+    : model_(model),
+      source_(source),
+      kind_(model.decoder   ? Kind::target_words
+            : model.classes ? Kind::classes
+                            : Kind::masked_words) {
+  if (kind_ == Kind::masked_words && source.mask == SpecialIds::kAbsent) {
+    fail<UsageError>(
+        "the vocabulary has no <mask>, and without --labels the model learns to fill in masks: tokenize --train "
+        "--special mask gives it one");
+  }
+}
+
+std::string Objective::unit() const {
+  switch (kind_) {
+    case Kind::masked_words:
+      return "masked words";
+    case Kind::classes:
+      return "sentences";
+    default:
+      return "target tokens";
+  }
+}
+
+std::int64_t Objective::predictions(const Corpus& corpus, std::int64_t i) const {
+  const auto at = static_cast<std::size_t>(i);
+  if (kind_ == Kind::classes) return 1;
+  if (kind_ == Kind::masked_words) return masked_count(corpus.source[at], source_);
+  return static_cast<std::int64_t>(corpus.target[at].size());
+}
+
+CrossEntropySums Objective::forward(Pass<float>& pass, const Corpus& corpus,
+                                    std::span<const std::int64_t> sentences, double smoothing, float scale,
+                                    double baseline) const {
+  if (kind_ == Kind::masked_words) return masked(pass, corpus, sentences, smoothing, scale);
+  std::optional<Encoded<float>> encoded;
+  if (model_.encoder) encoded = model_.encode(pass, pass.tape->own(pack(corpus.source, sentences)));
+  if (kind_ == Kind::classes) {
+    std::vector<std::int32_t> labels;
+    for (const std::int64_t i : sentences) labels.push_back(corpus.labels[static_cast<std::size_t>(i)]);
+    return model_.classes->loss(pass, encoded->states, *encoded->rows, labels, smoothing, scale);
+  }
+  const PackedTokens& target = pass.tape->own(pack(corpus.target, sentences));
+  const Decoded<float> decoded = model_.decode(pass, encoded ? &*encoded : nullptr, target);
+  return model_.loss(pass, decoded, target, smoothing, scale, baseline);
+}
+
+CrossEntropySums Objective::masked(Pass<float>& pass, const Corpus& corpus,
+                                   std::span<const std::int64_t> sentences, double smoothing,
+                                   float scale) const {
+  PackedTokens read;
+  std::vector<RowOf> rows;
+  std::vector<std::int32_t> hidden;
+  for (const std::int64_t i : sentences) {
+    const TokenIds& sentence = corpus.source[static_cast<std::size_t>(i)];
+    const std::uint64_t number = (pass.step << 24) ^ static_cast<std::uint64_t>(i);
+    const MaskedSentence masked =
+        mask_words(sentence, source_, model_.encoder->sizes().vocab_size, pass.seed, number);
+    for (const std::int64_t position : masked.positions) {
+      rows.push_back({0, read.rows.rows() + position});
+      hidden.push_back(sentence[static_cast<std::size_t>(position)]);
+    }
+    read.append(masked.ids);
+  }
+  if (hidden.empty()) return {};
+  const Encoded<float> encoded = model_.encode(pass, pass.tape->own(std::move(read)));
+  return model_.needed_words().loss(pass, select_rows<float>({encoded.states}, rows), hidden, smoothing, scale);
+}
+
+}  // namespace heed
