@@ -73,7 +73,7 @@ class Tokenizer {
 
   /// The ids of a line of valid UTF-8, without cls, bos and eos.
   std::vector<std::int32_t> encode(const std::string& line) const;
-  /// The ids of a line as /tokens has them: cls and eos, as far as the vocabulary has them, around encode(line).
+  /// The ids of a line as in /tokens: cls, encode(line), eos; without the special pieces that are absent.
   std::vector<std::int32_t> sentence(const std::string& line) const;
   /// The text of a sentence: special pieces are skipped, except unk and mask ("<unk>", "<mask>"). Throws
   /// Error on an id that is not in the vocabulary.
