@@ -166,6 +166,9 @@ BOOST_AUTO_TEST_CASE(special_pieces_are_asked_for) {
       BOOST_TEST(copy.digest() == tokenizer.digest());
       BOOST_TEST(tokenizer.digest() != train(tokenizer.type(), tokenizer.pretokenized(), 340).digest());
       const Ids text = tokenizer.encode("the cat");
+      BOOST_TEST(tokenizer.sentence("the cat") ==
+                     joined({4}, text[0], joined({text.begin() + 1, text.end()}, 3, {})),
+                 boost::test_tools::per_element());
       BOOST_TEST(tokenizer.decode(joined({4}, 5, joined(text, 3, {0, 0}))) == "the cat");
     }
   }
@@ -208,7 +211,7 @@ BOOST_AUTO_TEST_CASE(a_mask_is_a_word) {
   for (const Tokenizer& tokenizer : with_special()) {
     if (tokenizer.type() == "char") continue;
     const Ids words = tokenizer.word_of(tokenizer.sentence("the <mask> sat"));
-    BOOST_TEST(words.back() == 3);
+    BOOST_TEST(words.back() == 4);  // after <cls> and three words
   }
   const Tokenizer unigram = train("unigram", false, 340, "mask");
   BOOST_TEST(unigram.decode(unigram.encode("the <mask>.")) == "the <mask>.");
