@@ -47,7 +47,7 @@ int main(int argc, char** argv) {
           }
           Watch watch(looks, loaded, stages, write, static_cast<std::uint64_t>(tool.common().seed));
           const auto claim = [&](TensorMap& frame, const std::string& name) {
-            io::expect_digest(frame, name, io::vocabulary_digest, loaded.tokenizer(which).digest(),
+            io::expect_digest(frame, name, io::kVocabularyDigest, loaded.tokenizer(which).digest(),
                               model_path);
             claim_for_model(frame, name, loaded, model_path);
           };

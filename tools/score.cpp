@@ -12,12 +12,11 @@ int main(int argc, char** argv) {
       argc, argv, [&](heed::cli::Tool& tool) {
         tool.input(command.hypothesis,
                    "the translation, one sentence a line; or links, labels, log-probabilities");
-        tool.argument("REFERENCE", reference, "what it should be, instead of --reference",
+        tool.argument("REFERENCE", reference, "the reference translation, instead of --reference",
                       heed::cli::Need::optional);
         tool.output(command.output);
         tool.tensors(command.write);
-        tool.option("-r,--reference FILE", command.references,
-                    "what it should be; repeat for several references");
+        tool.option("-r,--reference FILE", command.references, "a reference translation; repeat for several");
         tool.option("--alignments GOLD", command.alignments,
                     "compare INPUT, links as `decode --align` prints them, with these: error rate, "
                     "precision, recall; 0-0 is a sure link, 0p0 or 0?0 a possible one, words counted from 0");

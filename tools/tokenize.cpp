@@ -6,32 +6,32 @@
 int main(int argc, char** argv) {
   heed::TokenizeCommand command;
   return heed::cli::run_tool(
-      "tokenize",
-      "Cut text into the pieces of a vocabulary, put pieces together again, or learn a vocabulary.", argc,
-      argv, [&](heed::cli::Tool& tool) {
+      "tokenize", "Split text into the pieces of a vocabulary, join pieces to text, or learn a vocabulary.",
+      argc, argv, [&](heed::cli::Tool& tool) {
         tool.input(command.input, "text, one sentence a line; with --detokenize: /tokens or /hypotheses",
                    {"--train", "--import-vocab"});
         tool.output(command.output);
         tool.tensors(command.write);
         tool.model(command.model, heed::cli::Need::optional);
         tool.option("--vocab FILE", command.vocabulary, "use this vocabulary instead of a model's");
-        tool.option("--side SIDE", command.side, "whose vocabulary, when the model has two, and whose text",
+        tool.option("--side SIDE", command.side,
+                    "the side of the text, which selects the vocabulary of a model with two",
                     heed::cli::one_of({"source", "target"}));
         tool.option("--batch N", command.batch, "sentences per frame", heed::cli::at_least(1));
         tool.option("--max-length N", command.max_length,
-                    "refuse sentences of more pieces, the end mark included (0: none)",
-                    heed::cli::at_least(0));
-        tool.option("--truncate", command.truncate, "cut sentences longer than --max-length instead");
-        tool.option("--replace", command.replace, "U+FFFD in place of bytes that are not UTF-8");
-        tool.option("--detokenize", command.detokenize, "pieces to text");
-        tool.option("--pieces", command.pieces, "write pieces (with --detokenize: read them) as text");
+                    "reject sentences of more pieces, </s> included (0: no limit)", heed::cli::at_least(0));
+        tool.option("--truncate", command.truncate, "truncate sentences longer than --max-length instead");
+        tool.option("--replace", command.replace, "replace bytes that are not UTF-8 by U+FFFD");
+        tool.option("--detokenize", command.detokenize, "convert pieces to text");
+        tool.option("--pieces", command.pieces, "write pieces as text (with --detokenize: read them)");
         tool.list("--train CORPUS", command.corpora, "learn a vocabulary from these texts");
         tool.bind(command.training);
-        tool.option("--bpe-codes FILE", command.codes, "take the merges of subword-nmt from this file");
-        tool.list("--import-vocab FILE", command.word_lists,
-                  "make a vocabulary of word lists, or with --bpe-codes of subword-nmt's vocabulary files");
+        tool.option("--bpe-codes FILE", command.codes, "use the merges in this file of subword-nmt");
+        tool.list(
+            "--import-vocab FILE", command.word_lists,
+            "make a vocabulary from word lists, or with --bpe-codes from subword-nmt's vocabulary files");
         tool.option("--vocabulary-threshold N", command.threshold,
-                    "leave out imported pieces that are rarer; others are spelled in shorter ones",
+                    "leave out imported pieces with a lower count; shorter pieces replace them",
                     heed::cli::at_least(0));
         tool.example("tokenize --train a.en a.fr --type bpe --vocab-size 8000 -o vocabulary.h5");
         tool.example("tokenize --train a.en --special cls,sep,mask -o masked.h5");

@@ -1,4 +1,4 @@
-// Checks of config fields. Throw UsageError that names the field, what it is and what it must be.
+// Checks of config fields; each throws UsageError naming the field, its value and the valid range.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace heed {
 
-/// 1 <= value <= most; the upper bound keeps a slip of the keyboard from asking for all memory.
+/// 1 <= value <= most. The upper bound catches typing errors that would allocate all memory.
 inline void check_size(const std::string& name, std::int64_t value, std::int64_t most) {
   if (value < 1 || value > most) fail<UsageError>(name, " is ", value, ", wanted 1 to ", most);
 }

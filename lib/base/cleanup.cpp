@@ -8,8 +8,7 @@
 namespace heed {
 namespace {
 
-// A signal handler may touch neither the heap nor a lock, hence a fixed table whose slots change hands
-// atomically.
+// A signal handler may use neither the heap nor locks, hence a table of fixed size with atomic slots.
 enum State { empty, changing, live };
 struct Slot {
   std::atomic<int> state{empty};

@@ -1,19 +1,19 @@
-// Temporary files that must vanish when a signal ends the program. lib/io registers the temporary file behind
-// each output; the signal handler of lib/cli unlinks whatever is still registered.
+// Temporary files to be removed when a signal ends the program. lib/io registers the temporary file of each
+// output; the signal handler of lib/cli unlinks those still registered.
 #pragma once
 
 #include <string>
 
 namespace heed {
 
-/// Notes that `path` is a temporary file. Returns its slot, or -1 when the table is full or the path too long
-/// (the file then merely outlives a signal).
+/// Registers the temporary file `path`. Returns its slot, or -1 when the table is full or the path too long
+/// (a signal then leaves the file behind).
 int register_temporary(const std::string& path) noexcept;
 
-/// Forgets the slot once its file is renamed or removed; -1 is ignored.
+/// Frees the slot once its file has been renamed or removed; -1 is ignored.
 void unregister_temporary(int slot) noexcept;
 
-/// Unlinks every registered file. Safe to call in a signal handler.
+/// Unlinks every registered file. Async-signal-safe.
 void unlink_temporaries() noexcept;
 
 }  // namespace heed

@@ -12,7 +12,7 @@ std::string sha256_hex(std::string_view bytes) {
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
   unsigned int size = 0;
   if (EVP_Digest(bytes.data(), bytes.size(), digest.data(), &size, EVP_sha256(), nullptr) != 1) {
-    fail("cannot compute SHA-256: libcrypto refused");
+    fail("cannot compute SHA-256: libcrypto failed");
   }
   std::string hex;
   for (unsigned int i = 0; i < size; ++i) {

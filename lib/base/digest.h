@@ -1,4 +1,4 @@
-// Digests name content: vocabularies, models, corpora.
+// Digests identify the content of vocabularies, models and corpora.
 #pragma once
 
 #include <string>

@@ -1,6 +1,5 @@
-// Errors and how they read. Every message is one line: where, what is wrong, what was wanted, what came,
-// and the likely cause. `run_tool` (lib/cli) puts the tool's name before it and turns the type into the exit
-// status.
+// Exceptions and their messages. A message is one line: place, problem, expected and actual value, and the
+// likely cause. `run_tool` (lib/cli) puts the tool's name in front and derives the exit status from the type.
 #pragma once
 
 #include <sstream>
@@ -16,7 +15,7 @@ class Error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// The command line asks for something impossible: exit status 2.
+/// An invalid command line: exit status 2.
 class UsageError : public Error {
  public:
   using Error::Error;
@@ -28,7 +27,7 @@ class DivergedError : public Error {
   using Error::Error;
 };
 
-/// The arguments, streamed one after the other into one string.
+/// The arguments, formatted by operator<< and concatenated.
 template <class... Args>
 std::string concat(const Args&... args) {
   std::ostringstream text;
@@ -41,8 +40,8 @@ template <class Exception = Error, class... Args>
   throw Exception(concat(args...));
 }
 
-/// `bytes` made safe for a terminal: control characters and invalid bytes as \n or \x1b, cut at `max`
-/// characters.
+/// `bytes` made safe for a terminal: control characters and invalid bytes become \n or \x1b; cut
+/// after `max` characters.
 std::string escaped(std::string_view bytes, std::size_t max = 80);
 
 }  // namespace heed

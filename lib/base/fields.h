@@ -10,8 +10,8 @@
 //     }
 //   };
 //
-// and lib/cli turns the list into options (--d-model, --norm) while models/config_json turns it into JSON.
-// Field types: bool, std::int64_t, double, std::string. The optional last argument lists the allowed strings.
+// lib/cli turns the list into options (--d-model, --norm) while models/config_json turns it into JSON.
+// Field types: bool, std::int64_t, double, std::string. The optional last argument lists the valid strings.
 #pragma once
 
 #include <cstdint>
@@ -22,15 +22,15 @@
 
 namespace heed {
 
-/// One field of a config struct, seen without its struct.
+/// One field of a config struct, independent of the struct's type.
 struct Field {
   std::string name;
   std::variant<bool*, std::int64_t*, double*, std::string*> value;
   std::string help;
-  std::vector<std::string> choices;  ///< allowed strings; empty: any
+  std::vector<std::string> choices;  ///< valid strings; empty: any
 };
 
-/// The fields of `config`, in the order they are listed. The pointers lead into `config`.
+/// The fields of `config` in the order listed. The pointers refer to members of `config`.
 template <class Config>
 std::vector<Field> fields_of(Config& config) {
   struct Collect {

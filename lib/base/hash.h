@@ -1,4 +1,4 @@
-// Numbers from names.
+// Hash of a name.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace heed {
 
-/// FNV-1a: a stream number for Philox that depends on the name alone.
+/// FNV-1a, 64 bits. Gives a parameter a Philox stream that depends on its name only.
 inline std::uint64_t hash(std::string_view name) {
   std::uint64_t h = 14695981039346656037ull;
   for (unsigned char c : name) h = (h ^ c) * 1099511628211ull;

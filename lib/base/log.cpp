@@ -13,11 +13,11 @@
 namespace heed::logging {
 namespace {
 
-constexpr const char* erase_line = "\r\x1b[K";
+constexpr const char* kEraseLine = "\r\x1b[K";
 
 Settings settings;
-std::mutex mutex;        // keeps lines of several threads whole
-std::string shown_line;  // the progress line now on the terminal, redrawn below each message
+std::mutex mutex;        // serialises the messages of several threads
+std::string shown_line;  // the current progress line, redrawn below each message
 
 // A closed or full stderr must change neither data nor exit status, so failures to write are ignored.
 void put(const std::string& text) {
@@ -28,12 +28,12 @@ void put(const std::string& text) {
 void message(const std::string& text) {
   std::string line = settings.program + ": " + escaped(text, std::string::npos) + "\n";
   std::lock_guard lock(mutex);
-  put(shown_line.empty() ? line : erase_line + line + shown_line);
+  put(shown_line.empty() ? line : kEraseLine + line + shown_line);
 }
 
 void show(const std::string& line) {
   std::lock_guard lock(mutex);
-  put(erase_line + line);
+  put(kEraseLine + line);
   shown_line = line;
 }
 

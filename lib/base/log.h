@@ -1,4 +1,4 @@
-// Words for the person at the keyboard, all on stderr: notes, warnings and progress. stdout belongs to data.
+// Messages for the user, all on stderr: notes, warnings and progress. stdout carries data only.
 #pragma once
 
 #include <chrono>
@@ -12,8 +12,8 @@ enum class When { automatic, always, never };
 
 struct Settings {
   std::string program = "heed";     ///< stands before each message
-  Level level = Level::normal;      ///< quiet leaves errors and warnings only
-  When progress = When::automatic;  ///< automatic: a bar on a terminal, else a line now and then
+  Level level = Level::normal;      ///< quiet: errors and warnings only
+  When progress = When::automatic;  ///< automatic: a bar on a terminal, else an occasional line
 };
 
 /// Called once, by run_tool.
@@ -26,11 +26,11 @@ void warn(const std::string& text);
 /// Like note, but only when verbose.
 void verbose(const std::string& text);
 
-/// Whether colour may be written to `fd` (1 or 2): a terminal, TERM is not dumb and NO_COLOR is unset or
-/// empty.
+/// Whether to write colours to `fd` (1 or 2): it is a terminal, TERM is not dumb and NO_COLOR is
+/// unset or empty.
 bool colour(int fd);
 
-/// How far a long computation has come. On a terminal (or with --progress always) one line that is redrawn;
+/// Progress of a long computation: on a terminal (or with --progress always) one line that is redrawn,
 /// elsewhere a line every `interval`; nothing when quiet or with --progress never.
 class Progress {
  public:

@@ -27,7 +27,7 @@ void parallel_for(std::int64_t count, int threads, const std::function<void(std:
       try {
         helpers.emplace_back(work);
       } catch (const std::system_error&) {
-        break;  // no more threads to be had: those running do all the work
+        break;  // no further thread can be created: the running ones do the work
       }
     }
     work();

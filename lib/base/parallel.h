@@ -1,4 +1,4 @@
-// Threads over data: independent tasks, shared out among workers.
+// Data parallelism: independent tasks on a number of threads.
 #pragma once
 
 #include <cstdint>
@@ -6,9 +6,9 @@
 
 namespace heed {
 
-/// Runs task(i) for i in [0, count) on up to `threads` threads, the calling one among them, and waits for
-/// all. Which thread runs which task is left open, so tasks must not depend on it. The exception of the
-/// lowest task that threw is rethrown.
+/// Runs task(i) for i in [0, count) on up to `threads` threads, including the calling one, and waits for all.
+/// The assignment of tasks to threads is unspecified. If tasks throw, the exception of the one with the
+/// lowest index is rethrown.
 void parallel_for(std::int64_t count, int threads, const std::function<void(std::int64_t)>& task);
 
 }  // namespace heed

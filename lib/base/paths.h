@@ -1,11 +1,11 @@
-// Where files lie.
+// Paths of files.
 #pragma once
 
 #include <string>
 
 namespace heed {
 
-/// Whether both name one file, however they are written: a.h5, ./a.h5, or through a link.
+/// Whether both paths refer to the same file: a.h5, ./a.h5, or a symbolic link to it.
 bool same_place(const std::string& a, const std::string& b);
 
 }  // namespace heed

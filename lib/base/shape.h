@@ -15,7 +15,8 @@ std::int64_t element_count(const Shape& shape);
 /// "[2, 3, 5]"
 std::string to_string(const Shape& shape);
 
-/// Throws Error "<name>: shape [5, 12], wanted [5, 128]" unless they are equal; a wanted size of -1 fits any.
+/// Throws Error "<name>: shape [5, 12], wanted [5, 128]" unless they are equal; a wanted size of
+/// -1 matches any.
 void expect_shape(const std::string& name, const Shape& got, const Shape& wanted);
 
 }  // namespace heed

@@ -1,4 +1,4 @@
-// The version of heed, as CMakeLists.txt states it.
+// The version of heed, set in CMakeLists.txt.
 #pragma once
 
 namespace heed {

@@ -6,16 +6,16 @@
 namespace heed::cli {
 namespace {
 
-constexpr std::size_t page_width = 80;
-constexpr std::size_t help_column = 30;
+constexpr std::size_t kPageWidth = 80;
+constexpr std::size_t kHelpColumn = 30;
 
-/// `text` with lines of at most `page_width` columns, all but the first indented.
+/// `text` with lines of at most `kPageWidth` columns, all but the first indented.
 std::string wrapped(const std::string& text, std::size_t indent) {
   std::istringstream words(text);
   std::string out, word;
   std::size_t column = indent;
   while (words >> word) {
-    if (column > indent && column + 1 + word.size() > page_width) {
+    if (column > indent && column + 1 + word.size() > kPageWidth) {
       out += "\n" + std::string(indent, ' ');
       column = indent;
     }
@@ -29,8 +29,8 @@ std::string wrapped(const std::string& text, std::size_t indent) {
   return out;
 }
 
-/// Each line of `text` on lines of its own; a line that begins with spaces keeps them, and its rest hangs two
-/// further.
+/// Wraps each line of `text` separately; a line that begins with spaces keeps them, with continuation lines
+/// indented by two more.
 std::string wrapped_lines(const std::string& text) {
   std::istringstream lines(text);
   std::string out;
@@ -72,12 +72,12 @@ std::string HelpFormatter::make_option(const CLI::Option* option, bool) const {
   std::string right = option->get_description();
   if (!option->get_envname().empty()) right += " (environment: " + option->get_envname() + ")";
   if (!option->get_default_str().empty()) right += " [" + option->get_default_str() + "]";
-  if (left.size() + 2 <= help_column) {
-    left.resize(help_column, ' ');
+  if (left.size() + 2 <= kHelpColumn) {
+    left.resize(kHelpColumn, ' ');
   } else {
-    left += "\n" + std::string(help_column, ' ');
+    left += "\n" + std::string(kHelpColumn, ' ');
   }
-  return left + wrapped(right, help_column) + "\n";
+  return left + wrapped(right, kHelpColumn) + "\n";
 }
 
 }  // namespace heed::cli

@@ -73,11 +73,11 @@ void Tool::Parser::parse() {
                     : progress == "always" ? logging::When::always
                                            : logging::When::never;
   if (required_model && required_model->empty()) {
-    fail<UsageError>("which model? give -m FILE or set HEED_MODEL");
+    fail<UsageError>("no model: give -m FILE or set HEED_MODEL");
   }
 }
 
-// A misspelt option explains more than whatever CLI11 stumbled over afterwards.
+// A misspelt option is a better explanation than the error that CLI11 reports after it.
 void Tool::Parser::explain(const CLI::ParseError& error) const {
   for (const std::string& word : app.remaining()) {
     if (word.size() < 2 || word[0] != '-' || word == "--") continue;
@@ -104,7 +104,7 @@ void Tool::Parser::explain(const CLI::ParseError& error) const {
 
 std::string Tool::Parser::nearest_option(const std::string& unknown) const {
   std::string nearest;
-  std::size_t best = std::max<std::size_t>(2, unknown.size() / 3) + 1;  // farther names are no help
+  std::size_t best = std::max<std::size_t>(2, unknown.size() / 3) + 1;  // more distant names do not help
   for (const CLI::Option* option : app.get_options()) {
     if (option->get_group().empty()) continue;
     for (const std::string& name : option->get_lnames()) {

@@ -1,4 +1,4 @@
-// What a Tool keeps: CLI11's parser and what CLI11 does not know. Only files of lib/cli include this.
+// The state of a Tool: CLI11's parser and what CLI11 lacks. Only files of lib/cli include this.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -14,8 +14,7 @@ namespace heed::cli {
 struct Tool::Parser {
   Parser(const std::string& name, const std::string& purpose, std::vector<std::string> words);
 
-  /// Parses the words. Throws UsageError; CLI::CallForHelp, CLI::CallForVersion and PrintCompletion pass
-  /// through.
+  /// Parses the words. Throws UsageError, CLI::CallForHelp, CLI::CallForVersion or PrintCompletion.
   void parse();
 
   CLI::App app;

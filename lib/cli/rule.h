@@ -1,4 +1,4 @@
-// What the value of an option must satisfy.
+// Constraints on the value of an option.
 #pragma once
 
 #include <functional>
@@ -8,9 +8,9 @@
 namespace heed::cli {
 
 struct Rule {
-  std::string wanted;                              ///< "an integer of at least 1"; empty: anything goes
-  std::function<bool(const std::string&)> allows;  ///< sees words; empty: any
-  std::function<bool(double)> allows_number;       ///< sees numbers; empty: any
+  std::string wanted;                              ///< "an integer of at least 1"; empty: no constraint
+  std::function<bool(const std::string&)> allows;  ///< for words; empty: any
+  std::function<bool(double)> allows_number;       ///< for numbers; empty: any
   std::vector<std::string> choices;                ///< the allowed words, for --help and completion
 };
 
@@ -23,8 +23,8 @@ Rule between(double low, double high);
 /// One of these words.
 Rule one_of(std::vector<std::string> choices);
 
-/// An option's value as a number, read alike in every locale. Throws UsageError "--beam: got 'x', wanted an
-/// integer".
+/// An option's value as a number, independent of the locale. Throws UsageError "--beam: got 'x',
+/// wanted an integer".
 std::int64_t to_integer(const std::string& option, const std::string& text);
 double to_real(const std::string& option, const std::string& text);
 

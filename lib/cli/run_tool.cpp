@@ -14,15 +14,15 @@
 namespace heed::cli {
 namespace {
 
-/// A file opened later must not become descriptor 0, 1 or 2. /dev/null takes the place of a closed one,
-/// opened the wrong way round, so that using it still fails with EBADF.
+/// A file opened later must not become descriptor 0, 1 or 2. /dev/null replaces a closed one, opened in the
+/// wrong direction, so that using it still fails with EBADF.
 void occupy_standard_descriptors() {
   for (int fd : {0, 1, 2}) {
     if (fcntl(fd, F_GETFD) == -1 && errno == EBADF) open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
   }
 }
 
-/// What was written to stdout must have arrived: `tool > /dev/full` is an error.
+/// Flushes stdout and throws Error on failure: `tool > /dev/full` is an error.
 void close_stdout() {
   errno = 0;
   std::cout.exceptions(std::ios::goodbit);
@@ -65,7 +65,7 @@ void run(Tool::Parser& parser) {
   reraise_pending_signal();
 }
 
-/// One line on stderr, without touching the heap more than needed: memory may just have run out.
+/// One line on stderr with few allocations: memory may just have run out.
 int report(const char* tool, const std::string& text, int status) {
   std::fprintf(stderr, "%s: %s\n", tool, escaped(text, std::string::npos).c_str());
   return status;
@@ -80,7 +80,7 @@ int run_tool(const std::string& name, const std::string& purpose, int argc, char
   install_signal_handlers();
   std::ios::sync_with_stdio(false);
   try {
-    std::cout.exceptions(std::ios::badbit);  // a full disk ends the work at once, not after it
+    std::cout.exceptions(std::ios::badbit);  // a full disk ends the work at once
     std::vector<std::string> words{name};
     words.insert(words.end(), argv + (argc > 0), argv + argc);
     Tool::Parser parser(name, purpose, std::move(words));

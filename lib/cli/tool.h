@@ -1,21 +1,21 @@
-// The command line every tool shares (DESIGN 5). A main declares variables, ties them to options in `setup`,
-// and does its work in `on_run`; run_tool does everything that mains would otherwise repeat:
+// The command line common to all tools. A main declares variables, binds them to options in `setup`, and does
+// its work in `on_run`; run_tool does what all mains have in common:
 //
 //   int main(int argc, char** argv) {
 //     std::string input, output;
 //     std::int64_t beam = 5;
-//     return heed::cli::run_tool("decode", "Translate encoded sentences.", argc, argv, [&](heed::cli::Tool&
-//     tool) {
-//       tool.input(input, "encoder states");
-//       tool.output(output);
-//       tool.option("--beam", beam, "hypotheses kept per sentence", heed::cli::at_least(1));
-//       tool.example("tokenize < a.en | embed | encode | decode --beam 5");
-//       tool.example("decode --format h5 encoded.h5 -o hypotheses.h5");
-//       tool.on_run([&] { ... });
-//     });
+//     return heed::cli::run_tool(
+//         "decode", "Translate encoded sentences.", argc, argv, [&](heed::cli::Tool& tool) {
+//           tool.input(input, "encoder states");
+//           tool.output(output);
+//           tool.option("--beam", beam, "hypotheses kept per sentence", heed::cli::at_least(1));
+//           tool.example("tokenize < a.en | embed | encode | decode --beam 5");
+//           tool.example("decode --format h5 encoded.h5 -o hypotheses.h5");
+//           tool.on_run([&] { ... });
+//         });
 //   }
 //
-// The variables live in main, outside `setup`, because on_run uses them after setup has returned.
+// The variables are locals of main, not of `setup`, because on_run uses them after setup has returned.
 #pragma once
 
 #include <atomic>
@@ -33,7 +33,7 @@
 
 namespace heed::cli {
 
-/// The options that every tool has; filled in when on_run is called.
+/// The options of every tool; set when on_run is called.
 struct Common {
   std::int64_t threads = 0;  ///< --threads or HEED_THREADS; by default the cores this process may use
   std::int64_t seed = 1;
@@ -56,8 +56,8 @@ class Tool {
   }
   /// An option that takes all words up to the next option: --train a.en b.en -o vocabulary.h5
   void list(const std::string& names, std::vector<std::string>& values, const std::string& help);
-  /// One option per field of a config struct (base/fields.h), but for names bound before: d_model becomes
-  /// --d-model.
+  /// One option per field of a config struct (base/fields.h), except for names already bound:
+  /// d_model becomes --d-model.
   template <class Config>
   void bind(Config& config) {
     bind_fields(fields_of(config));
@@ -68,7 +68,7 @@ class Tool {
   void overlay(Config& config) const {
     overlay_fields(fields_of(config));
   }
-  /// Whether the option stood on the command line, in --config FILE or in its environment variable.
+  /// Whether the option was given on the command line, in --config FILE or by its environment variable.
   /// `name` is a field or a long option: "d_model", "d-model" and "--d-model" are the same.
   bool given(const std::string& name) const;
 
@@ -85,7 +85,7 @@ class Tool {
   /// -m, --model, or the environment variable HEED_MODEL.
   void model(std::string& path, Need need = Need::required);
 
-  /// A command line that works, shown at the end of --help; give two.
+  /// A working command line, shown at the end of --help; give two.
   void example(const std::string& command);
   /// A longer explanation, shown in --help before the options; lines that begin with spaces stay indented.
   void describe(const std::string& text);
@@ -96,8 +96,8 @@ class Tool {
   /// The command as it was typed, quoted for the shell, for a file's history: "decode --beam 5 'my file.h5'".
   const std::string& command_line() const;
 
-  /// Asks that the first SIGINT, SIGTERM or SIGHUP only sets this flag; a second one ends the program at
-  /// once. After on_run returns, the program ends by that signal (status 128 + n). Call it in on_run.
+  /// Makes the first SIGINT, SIGTERM or SIGHUP only set this flag; a second one ends the program at once.
+  /// After on_run has returned, the program ends by that signal (status 128 + n). Call it in on_run.
   std::atomic<bool>& stop_flag();
 
   struct Parser;  ///< CLI11 and the option list (cli/parser.h)

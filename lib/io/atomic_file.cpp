@@ -18,7 +18,7 @@
 namespace heed::io {
 namespace {
 
-/// Where a write to `path` really lands: symbolic links followed.
+/// The target of a write to `path`, after following symbolic links.
 std::string resolved(const std::string& path, const std::string& name) {
   struct stat info;
   if (lstat(path.c_str(), &info) != 0 || !S_ISLNK(info.st_mode)) return path;
@@ -64,7 +64,7 @@ AtomicFile::AtomicFile(const std::string& path) : name_(escaped(path)) {
 
 void AtomicFile::remove_leftovers() const {
   DIR* folder = opendir(folder_.c_str());
-  if (!folder) return;  // creating the file will say why
+  if (!folder) return;  // creating the file reports the reason
   while (const dirent* entry = readdir(folder)) {
     const std::string_view name = entry->d_name;
     if (!name.starts_with(".heed-") || !name.ends_with(".tmp")) continue;
@@ -84,8 +84,8 @@ void AtomicFile::create_temporary() {
     const int fd = open(temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd >= 0) {
       file_ = Descriptor(fd);
-      // The lock says "still at work" and goes with the process, however it ends. Someone who cleans up may
-      // have been faster; then the file is gone and another is needed.
+      // The lock marks the file as in use until the process ends, however it ends. Another process may
+      // have removed the file first; then another one is needed.
       struct stat info;
       if (flock(fd, LOCK_EX) != 0 || (fstat(fd, &info) == 0 && info.st_nlink > 0)) return;
       errno = EEXIST;
@@ -99,7 +99,7 @@ void AtomicFile::create_temporary() {
 void AtomicFile::copy_mode_of_target() {
   struct stat old;
   if (stat(target_.c_str(), &old) != 0) return;
-  // Ownership only changes hands when we are allowed to give it back; a refusal is no reason to stop.
+  // Restoring the owner needs a privilege; failure to do so is ignored.
   if (fchown(file_.get(), old.st_uid, old.st_gid) != 0) errno = 0;
   if (fchmod(file_.get(), old.st_mode & 07777) != 0) fail_errno(name_, "cannot keep the mode of the file");
 }

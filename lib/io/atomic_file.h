@@ -1,6 +1,6 @@
-// Files appear whole or not at all: the bytes go to a temporary file in the target's folder, which is synced
-// and renamed over the target only when everything worked. Until then the target is untouched, also when it
-// is being read as the input of the same command.
+// Atomic output files: the bytes go to a temporary file in the target's folder, which is synced and renamed
+// to the target only after everything has succeeded. Until then the target is unchanged, so that it may be
+// the input of the same command.
 #pragma once
 
 #include <string>
@@ -12,10 +12,10 @@ namespace heed::io {
 
 class AtomicFile {
  public:
-  /// Creates the temporary file. Fails at once, before any long computation, when the folder is missing or
-  /// not writable, or the target is a folder, a dangling link or something that is not a regular file. A
-  /// symbolic link is followed. The mode of an existing target is kept; its other hard links keep the old
-  /// content.
+  /// Creates the temporary file. Throws Error at once, before any long computation, when the folder is
+  /// missing or not writable, or the target is a folder, a dangling link or another non-regular file.
+  /// Symbolic links are followed. The mode of an existing target is kept; its other hard links keep
+  /// the old content.
   explicit AtomicFile(const std::string& path);
   /// Removes the temporary file unless commit() succeeded.
   ~AtomicFile();
@@ -40,11 +40,11 @@ class AtomicFile {
   int slot_ = -1;  ///< in base/cleanup, for signals
 };
 
-/// Is `path` an existing thing that cannot be replaced by rename: a pipe, a terminal, /dev/full?
+/// Whether `path` exists and cannot be replaced by rename: a pipe, a terminal, /dev/full.
 bool is_special_file(const std::string& path);
 
-/// The whole of `bytes` under `path`, or the old content: for pictures, tables and text. "-" and special
-/// files (a pipe, /dev/stdout) get the bytes directly.
+/// Writes `bytes` to `path` atomically: for pictures, tables and text. "-" and special files (a pipe,
+/// /dev/stdout) are written directly.
 void write_file_atomically(const std::string& path, std::string_view bytes);
 
 }  // namespace heed::io

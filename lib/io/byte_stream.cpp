@@ -14,7 +14,7 @@
 namespace heed::io {
 namespace {
 
-/// Waits on a descriptor that someone else made non-blocking.
+/// Waits for a descriptor that is non-blocking.
 void wait_for(int fd, short events) {
   pollfd ready{fd, events, 0};
   poll(&ready, 1, -1);
@@ -58,8 +58,8 @@ void Descriptor::close(const std::string& what) {
 void reserve_standard_streams() {
   for (int fd = 0; fd < 3; ++fd) {
     if (fcntl(fd, F_GETFD) != -1 || errno != EBADF) continue;
-    // open() returns the lowest free number, which is fd. The wrong direction makes every use fail with
-    // EBADF.
+    // open() returns the lowest free number, which is fd. The wrong direction makes every use
+    // fail with EBADF.
     if (open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY) < 0) return;
   }
 }

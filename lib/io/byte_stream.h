@@ -1,4 +1,4 @@
-// File descriptors with complete reads, complete writes and readable errors.
+// File descriptors: reads and writes that complete in spite of short transfers, with readable errors.
 #pragma once
 
 #include <cstddef>
@@ -25,8 +25,8 @@ class Descriptor {
   bool owned_;
 };
 
-/// Fills closed standard streams with descriptors that fail on use, so that no file opened later becomes 0, 1
-/// or 2 and gets data or messages meant for another. Using the stream still reports EBADF.
+/// Occupies closed standard streams with descriptors that fail on use (EBADF), so that no file opened later
+/// becomes 0, 1 or 2 and receives data or messages meant for a stream.
 void reserve_standard_streams();
 
 /// "<what>: <doing>: No space left on device"; reads errno.
@@ -35,8 +35,8 @@ void reserve_standard_streams();
 /// Opens `path` for reading. Throws Error.
 Descriptor open_for_reading(const std::string& path);
 
-/// Appends up to `count` bytes to `bytes`, across short reads; fewer only at the end of input. Returns how
-/// many. Memory grows with what arrives, not with `count`.
+/// Appends up to `count` bytes to `bytes`, across short reads; fewer only at the end of input. Returns their
+/// number. Memory grows with the bytes received, not with `count`.
 std::size_t read_bytes(int fd, std::size_t count, std::vector<std::byte>& bytes, const std::string& name);
 
 /// Writes all of `bytes`, across short writes. Throws Error naming `name`.

@@ -1,4 +1,4 @@
-// The gate against NaN and infinity in tensors that come from outside.
+// Check of input tensors for NaN and infinity.
 #pragma once
 
 #include <string>

@@ -51,7 +51,7 @@ bool FrameReader::Impl::open_as_file() {
   const auto size = static_cast<std::uint64_t>(info.st_size);
   if (size == 0) fail(name, ": empty: did the command that should write it fail?");
   std::vector<std::byte> head;
-  read_bytes(input.get(), superblock_bytes, head, name);
+  read_bytes(input.get(), kSuperblockBytes, head, name);
   const std::uint64_t length = image_length(head, name);
   if (size < length) fail(name, ": cut short: ", size, " of ", length, " bytes");
   if (size > length) {
@@ -65,7 +65,7 @@ bool FrameReader::Impl::open_as_file() {
 /// Reads the next frame into `image`; false at the end of input.
 bool FrameReader::Impl::read_image() {
   image.clear();
-  read_bytes(input.get(), superblock_bytes, image, name);
+  read_bytes(input.get(), kSuperblockBytes, image, name);
   if (image.empty()) return false;
   if (images > 0 && !looks_like_hdf5(image)) fail(name, ": frame ", images + 1, " is not HDF5 data");
   const std::uint64_t length = image_length(image, name);
@@ -95,7 +95,7 @@ bool FrameReader::Impl::next_image() {
   }
   map.emplace(open_hdf5(image, name), image.size(), options, name);
   ++images;
-  // A single file of other hands is a stream of its own.
+  // A file of another program is a complete stream.
   at_end = map->is_last_of_stream() || !map->is_heed();
   if (at_end) expect_end_of_input();
   return true;
@@ -119,7 +119,7 @@ bool FrameReader::next(TensorMap& frame) {
 }
 
 TensorMap FrameReader::whole() {
-  if (!impl_->map && !impl_->next_image()) fail(impl_->name, ": nothing left to read");
+  if (!impl_->map && !impl_->next_image()) fail(impl_->name, ": no further frame to read");
   TensorMap map = impl_->map->whole();
   while (!impl_->is_file && impl_->next_image()) {
     TensorMap more;

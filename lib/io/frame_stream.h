@@ -1,22 +1,21 @@
-// Tensor maps in and out, frame by frame: what every tool is built on.
+// Input and output of tensor maps, frame by frame. A frame is a complete HDF5 image of at most one batch of
+// sentences; lib/io/README.md describes its content.
 //
-// What an input path may mean:
-//   -            stdin. A pipe is a sequence of frames, each a complete HDF5 image of at most one batch of
-//   sentences.
-//                The last one carries the root attribute `stream_end`; input that stops without it is an
-//                error, for the producer has died. Redirected from a file (`< file`) it is read like the
-//                file.
-//   file.h5      a file, walked batch by batch along the dimension `sentence`; made by heed or by other hands
-//   (h5py). fifo, <(..)  a pipe like any other.
-// What an output path may mean:
-//   -            stdout: each frame leaves as soon as it is written, finish() sends an empty frame with
-//   `stream_end`, so
-//                that no frame waits for the next. Never to a terminal. Redirected to a file (`> file`) the
-//                frames are gathered into one HDF5 file, as with -o.
-//   file.h5      the frames gathered along `sentence` into one file that appears whole or not at all; may be
-//   the input. fifo, /dev/stdout, >(..)  a pipe like any other.
-// An HDF5 file of other programs has no attribute `format`; in a pipe it is a stream of its own and needs no
-// end mark. Memory is bounded by a frame, whatever the size of the corpus.
+// Input paths:
+//   -             stdin. A pipe carries a sequence of frames, the last with the root attribute `stream_end`;
+//                 input that ends without it is an error, because the producer has failed. If stdin is
+//                 redirected from a file (`< file`), it is read like that file.
+//   file.h5       a file, read batch by batch along the dimension `sentence`; made by heed or another program
+//   fifo, <(...)  like any other pipe
+// Output paths:
+//   -             stdout. In a pipe each frame is sent at once, and finish() sends an empty one with
+//                 `stream_end`. Never to a terminal. If stdout is redirected to a file (`> file`), the frames
+//                 are gathered into one HDF5 file as with -o.
+//   file.h5       the frames, gathered along `sentence` into one file that is put in place atomically; it may
+//                 be the input
+//   fifo, >(...)  like any other pipe, as is /dev/stdout
+// An HDF5 file of another program has no attribute `format`; in a pipe it is a complete stream by itself.
+// Memory is bounded by the size of a frame, not of the corpus.
 #pragma once
 
 #include <memory>
@@ -29,7 +28,7 @@ namespace heed::io {
 
 class FrameReader {
  public:
-  /// Opens `path`. Throws Error when it cannot be read or is no HDF5, UsageError when stdin is a terminal.
+  /// Opens `path`. Throws Error when it cannot be read or is not HDF5, UsageError when stdin is a terminal.
   explicit FrameReader(const std::string& path, ReadOptions options = {});
   ~FrameReader();
   FrameReader(FrameReader&&) noexcept;
@@ -50,19 +49,18 @@ class FrameReader {
 
 class FrameWriter {
  public:
-  /// Opens `path`; an output that cannot be written is refused here, before any long computation. Throws
-  /// Error, or UsageError when stdout is a terminal.
+  /// Opens `path`. Throws Error when it cannot be written (here, before any long computation), UsageError
+  /// when stdout is a terminal.
   explicit FrameWriter(const std::string& path, WriteOptions options = {});
-  /// Without finish(): removes the unfinished file, leaves the stream without its end mark.
+  /// Without finish(): removes the incomplete file, leaves the stream without `stream_end`.
   ~FrameWriter();
   FrameWriter(FrameWriter&&) noexcept;
   FrameWriter& operator=(FrameWriter&&) noexcept;
 
-  /// All frames hold the same tensors. Those with a dimension `sentence` are gathered along it; position,
-  /// query, key and rank may differ from frame to frame (zero padding), everything else must stay equal.
+  /// All frames must hold the same tensors. Those with a dimension `sentence` are gathered along it;
+  /// position, query, key and rank may vary between frames (zero padding), everything else must be equal.
   void write(const TensorMap& frame);
-  /// Ends the stream, or puts the finished file in place. Throws Error when anything failed to reach the
-  /// disk.
+  /// Ends the stream, or puts the finished file in place. Throws Error when writing failed.
   void finish();
   /// For messages: the path, or "<stdout>".
   const std::string& name() const;
@@ -72,7 +70,7 @@ class FrameWriter {
   std::unique_ptr<Impl> impl_;
 };
 
-/// A whole map at once, for models, vocabularies and small files. `path` as above.
+/// One complete map: models, vocabularies and small files. `path` as above.
 TensorMap read_map(const std::string& path, ReadOptions options = {});
 void write_map(const std::string& path, const TensorMap& map, WriteOptions options = {});
 

@@ -16,8 +16,7 @@
 namespace heed::io {
 namespace {
 
-/// Where frames go. A sink that is destroyed before finish() leaves nothing behind that could pass for a
-/// result.
+/// Destination of frames. A sink that is destroyed before finish() leaves nothing that looks like a result.
 class Sink {
  public:
   virtual ~Sink() = default;
@@ -31,8 +30,8 @@ class StreamSink : public Sink {
  public:
   StreamSink(Descriptor output, WriteOptions options, std::string name)
       : output_(std::move(output)), options_(std::move(options)), name_(std::move(name)) {
-    // Frames are large; a pipe that holds more of one wakes its reader less often. Not being allowed to is no
-    // error.
+    // Frames are large; a larger pipe buffer means fewer context switches. Not being allowed to set it
+    // is no error.
     fcntl(output_.get(), F_SETPIPE_SZ, 1 << 20);
   }
   void write(const TensorMap& frame) override { send(frame, false); }
@@ -56,7 +55,7 @@ class StreamSink : public Sink {
   bool is_ended_ = false;
 };
 
-/// An HDF5 file that frames are gathered into.
+/// An HDF5 file into which frames are gathered.
 class Gathering {
  public:
   Gathering(const std::string& path, const WriteOptions& options, const std::string& name)
@@ -64,7 +63,7 @@ class Gathering {
         file_(create_hdf5(path, name)),
         writer_(std::in_place, file_.get(), Storage::file, options, name) {}
   void append(const TensorMap& frame) { writer_->append(frame); }
-  /// Everything is written and closed, or an Error says why not.
+  /// Writes everything and closes the file. Throws Error.
   void close() {
     if (!writer_->has_started()) writer_->append(TensorMap());
     writer_->mark_end();
@@ -76,10 +75,10 @@ class Gathering {
  private:
   std::string name_;
   Handle file_;
-  std::optional<MapWriter> writer_;  // holds on to file_, so it goes first
+  std::optional<MapWriter> writer_;  // refers to file_, so it is destroyed first
 };
 
-/// A named file: whole or not at all.
+/// A named file, put in place atomically.
 class FileSink : public Sink {
  public:
   FileSink(const std::string& path, const WriteOptions& options, const std::string& name)
@@ -96,12 +95,12 @@ class FileSink : public Sink {
   Gathering gathering_;
 };
 
-/// stdout redirected to a file: the shell has emptied the file already, so it is written in place; a failure
+/// stdout redirected to a file: the shell has already truncated it, so it is written in place; a failure
 /// leaves it empty.
 class RedirectedSink : public Sink {
  public:
   RedirectedSink(const WriteOptions& options, const std::string& name)
-      : name_(name), gathering_(std::in_place, own_path, options, name) {}
+      : name_(name), gathering_(std::in_place, kOwnPath, options, name) {}
   ~RedirectedSink() override {
     gathering_.reset();
     if (!is_finished_ && ftruncate(STDOUT_FILENO, 0) != 0) errno = 0;  // already on the way out of an error
@@ -110,20 +109,20 @@ class RedirectedSink : public Sink {
   void write_last(const TensorMap& frame) override { write(frame); }
   void finish() override {
     gathering_->close();
-    // What the shell writes next goes behind it.
+    // The shell's next output goes after it.
     if (lseek(STDOUT_FILENO, 0, SEEK_END) < 0 || fsync(STDOUT_FILENO) != 0) fail_errno(name_, "cannot write");
     is_finished_ = true;
   }
 
-  /// Is stdout a file that is empty and may be read back, as HDF5 needs to?
+  /// Whether stdout is an empty file that may also be read, as HDF5 requires.
   static bool is_possible() {
     struct stat info;
     return fstat(STDOUT_FILENO, &info) == 0 && S_ISREG(info.st_mode) && info.st_size == 0 &&
-           (fcntl(STDOUT_FILENO, F_GETFL) & O_APPEND) == 0 && access(own_path, R_OK | W_OK) == 0;
+           (fcntl(STDOUT_FILENO, F_GETFL) & O_APPEND) == 0 && access(kOwnPath, R_OK | W_OK) == 0;
   }
 
  private:
-  static constexpr const char* own_path = "/dev/stdout";
+  static constexpr const char* kOwnPath = "/dev/stdout";
   std::string name_;
   std::optional<Gathering> gathering_;
   bool is_finished_ = false;
@@ -138,7 +137,7 @@ std::unique_ptr<Sink> open_sink(const std::string& path, const WriteOptions& opt
     fail<UsageError>("refusing to write binary tensors to the terminal: pipe them on or use -o FILE");
   }
   if (path == "-" && RedirectedSink::is_possible()) return std::make_unique<RedirectedSink>(options, name);
-  // Closing a duplicate of stdout reports late errors without taking stdout away from others.
+  // Closing a duplicate reports late errors and leaves stdout itself open.
   Descriptor output(path == "-" ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3)
                                 : open(path.c_str(), O_WRONLY | O_CLOEXEC));
   if (output.get() < 0) fail_errno(name, "cannot write");

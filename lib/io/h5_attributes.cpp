@@ -8,13 +8,14 @@
 namespace heed::io {
 namespace {
 
-constexpr std::size_t max_attribute_bytes = 64000;  // HDF5's own limit is 65,536 with headers
-constexpr hssize_t max_list = 1024;
-constexpr hsize_t max_attributes = 1024;
-constexpr std::size_t max_fixed_string = 65536;
+constexpr std::size_t kMaxAttributeBytes = 64000;  // HDF5's own limit is 65,536 with headers
+constexpr hssize_t kMaxList = 1024;
+constexpr hsize_t kMaxAttributes = 1024;
+constexpr std::size_t kMaxFixedString = 65536;
 
 void check_text(const std::string& text, const std::string& where) {
-  if (text.find('\0') != std::string::npos) fail(where, ": holds a NUL byte, which HDF5 strings cannot");
+  if (text.find('\0') != std::string::npos)
+    fail(where, ": contains a NUL byte, which HDF5 strings cannot hold");
 }
 
 void write_text(hid_t attribute, const std::vector<const char*>& text, const std::string& where) {
@@ -35,8 +36,8 @@ struct Write {
 
   void operator()(const std::string& value) const {
     check_text(value, where);
-    if (value.size() > max_attribute_bytes) {
-      fail(where, ": ", value.size(), " bytes, an attribute holds at most ", max_attribute_bytes,
+    if (value.size() > kMaxAttributeBytes) {
+      fail(where, ": ", value.size(), " bytes, an attribute holds at most ", kMaxAttributeBytes,
            ": store it as a tensor");
     }
     write_text(create(string_type(), scalar()), {value.c_str()}, where);
@@ -48,8 +49,8 @@ struct Write {
     require(H5Awrite(create(H5T_IEEE_F64LE, scalar()), H5T_NATIVE_DOUBLE, &value), where, ": cannot write");
   }
   void operator()(const std::vector<std::string>& list) const {
-    if (list.size() > static_cast<std::size_t>(max_list)) {
-      fail(where, ": a list of ", list.size(), " strings, an attribute holds at most ", max_list,
+    if (list.size() > static_cast<std::size_t>(kMaxList)) {
+      fail(where, ": a list of ", list.size(), " strings, an attribute holds at most ", kMaxList,
            ": store it as a tensor");
     }
     std::vector<const char*> text;
@@ -85,7 +86,7 @@ std::vector<std::string> read_variable_text(const Opened& a) {
 
 std::vector<std::string> read_fixed_text(const Opened& a) {
   const std::size_t width = H5Tget_size(a.type);
-  if (width == 0 || width > max_fixed_string) fail(a.where, ": strings of ", width, " bytes");
+  if (width == 0 || width > kMaxFixedString) fail(a.where, ": strings of ", width, " bytes");
   std::vector<char> raw(static_cast<std::size_t>(a.count) * width);
   require(H5Aread(a.attribute, a.type, raw.data()), a.where, ": cannot read");
   std::vector<std::string> text;
@@ -103,8 +104,8 @@ void read_text(const Opened& a, Attributes& into, const std::string& name) {
   }
 }
 
-/// Arrays of numbers and other classes (references, enumerations) have no place in Attributes and are
-/// skipped.
+/// Arrays of numbers and other classes (references, enumerations) have no place in Attributes
+/// and are skipped.
 void read_number(const Opened& a, Attributes& into, const std::string& name) {
   if (a.count != 1 || H5Tget_size(a.type) > 8) return;
   const H5T_class_t kind = H5Tget_class(a.type);
@@ -133,8 +134,8 @@ void read_one(hid_t object, const char* name, Collector& into) {
   if (H5Sget_simple_extent_type(space) == H5S_NULL) return;
   const hssize_t count = H5Sget_simple_extent_npoints(space);
   const H5T_class_t kind = H5Tget_class(type);
-  if (count < 0 || (kind == H5T_STRING && count > max_list)) {
-    fail(where, ": ", count, " strings, at most ", max_list, " are accepted");
+  if (count < 0 || (kind == H5T_STRING && count > kMaxList)) {
+    fail(where, ": ", count, " strings, at most ", kMaxList, " are accepted");
   }
   const bool is_scalar = H5Sget_simple_extent_type(space) == H5S_SCALAR;
   Opened opened{attribute.get(), std::move(type), count, is_scalar, where};
@@ -166,8 +167,8 @@ void write_attribute(hid_t object, const std::string& name, const Attribute& val
 Attributes read_attributes(hid_t object, const std::string& owner) {
   H5O_info_t info;
   require(H5Oget_info2(object, &info, H5O_INFO_NUM_ATTRS), owner, ": cannot read");
-  if (info.num_attrs > max_attributes) {
-    fail(owner, ": has ", info.num_attrs, " attributes, at most ", max_attributes, " are accepted");
+  if (info.num_attrs > kMaxAttributes) {
+    fail(owner, ": has ", info.num_attrs, " attributes, at most ", kMaxAttributes, " are accepted");
   }
   Collector into{{}, owner, {}};
   hsize_t at = 0;

@@ -7,7 +7,7 @@
 
 namespace heed::io {
 
-/// Creates the file `path`, or empties it. Throws Error naming `name`.
+/// Creates or truncates the file `path`. Throws Error naming `name`.
 Handle create_hdf5(const std::string& path, const std::string& name);
 
 }  // namespace heed::io

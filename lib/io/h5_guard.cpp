@@ -11,11 +11,11 @@
 namespace heed::io {
 namespace {
 
-constexpr int max_rank = 8;
-constexpr std::size_t max_name = 1024;
-constexpr std::uint64_t deflate_ratio = 1032;
-constexpr std::uint64_t small_change = std::uint64_t{16} << 20;  // bytes any file may ask for
-constexpr std::size_t max_fixed_string = 1 << 20;
+constexpr int kMaxRank = 8;
+constexpr std::size_t kMaxName = 1024;
+constexpr std::uint64_t kDeflateRatio = 1032;
+constexpr std::uint64_t kSmallChange = std::uint64_t{16} << 20;  // bytes that any file may claim
+constexpr std::size_t kMaxFixedString = 1 << 20;
 
 std::int64_t machine_memory() {
   const long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
@@ -79,7 +79,7 @@ Shape checked_shape(hid_t dataset, const std::string& where) {
   if (kind == H5S_NULL) fail(where, ": has no shape (null dataspace)");
   const int rank = H5Sget_simple_extent_ndims(space);
   require(rank, where, ": cannot read its shape");
-  if (rank > max_rank) fail(where, ": has ", rank, " dimensions, at most ", max_rank, " are read");
+  if (rank > kMaxRank) fail(where, ": has ", rank, " dimensions, at most ", kMaxRank, " are read");
   std::vector<hsize_t> size(static_cast<std::size_t>(rank));
   require(H5Sget_simple_extent_dims(space, size.data(), nullptr), where, ": cannot read its shape");
   Shape shape;
@@ -157,7 +157,7 @@ void set_type(CheckedDataset& dataset, const std::string& where) {
       dataset.is_fixed_string = H5Tis_variable_str(type) == 0;
       dataset.item_bytes = static_cast<std::int64_t>(sizeof(std::string));
       if (dataset.is_fixed_string) {
-        if (H5Tget_size(type) > max_fixed_string) fail(where, ": strings of ", H5Tget_size(type), " bytes");
+        if (H5Tget_size(type) > kMaxFixedString) fail(where, ": strings of ", H5Tget_size(type), " bytes");
         dataset.item_bytes += static_cast<std::int64_t>(H5Tget_size(type));
       }
       return;
@@ -174,7 +174,7 @@ void set_type(CheckedDataset& dataset, const std::string& where) {
   dataset.item_bytes = bytes[static_cast<int>(dataset.dtype)];
 }
 
-/// HDF5 unpacks whole chunks, so one chunk must be affordable, not only the part that is wanted.
+/// HDF5 decompresses whole chunks, so a whole chunk must fit the budget, not only the selected part.
 void check_chunk(hid_t plist, const CheckedDataset& dataset, const std::string& where,
                  const ByteBudget& budget) {
   if (H5Pget_layout(plist) != H5D_CHUNKED) return;
@@ -208,7 +208,7 @@ herr_t collect_link(hid_t, const char* name, const H5L_info_t* info, void* data)
   if (info->type != H5L_TYPE_HARD) {
     links.error = concat("/", escaped(text), ": a ", name_of_link(info->type),
                          " link; only hard links are followed: h5repack or h5copy makes a plain file");
-  } else if (text.empty() || text.size() > max_name || text == "." || text.find('/') != text.npos) {
+  } else if (text.empty() || text.size() > kMaxName || text == "." || text.find('/') != text.npos) {
     links.error =
         concat("/", escaped(text), ": an object name of ", text.size(), " bytes that no tensor can have");
   } else if (links.names.size() >= 65536) {
@@ -223,11 +223,11 @@ herr_t collect_link(hid_t, const char* name, const H5L_info_t* info, void* data)
 }  // namespace
 
 ByteBudget::ByteBudget(std::uint64_t stored, std::int64_t limit)
-    : text_most_(static_cast<std::int64_t>(std::min<std::uint64_t>(stored, INT64_MAX / 2) + small_change)) {
+    : text_most_(static_cast<std::int64_t>(std::min<std::uint64_t>(stored, INT64_MAX / 2) + kSmallChange)) {
   const std::int64_t machine = limit > 0 ? limit : machine_memory();
   std::uint64_t honest;
-  if (__builtin_mul_overflow(stored, deflate_ratio, &honest)) honest = INT64_MAX;
-  honest = std::min<std::uint64_t>(honest, INT64_MAX - small_change) + small_change;
+  if (__builtin_mul_overflow(stored, kDeflateRatio, &honest)) honest = INT64_MAX;
+  honest = std::min<std::uint64_t>(honest, INT64_MAX - kSmallChange) + kSmallChange;
   by_stored_ = honest < static_cast<std::uint64_t>(machine);
   most_ = by_stored_ ? static_cast<std::int64_t>(honest) : machine;
 }

@@ -1,10 +1,10 @@
-// The gate between files of strangers and the HDF5 library. Every tool reads through it.
-// What is let in: hard links; groups and datasets; compact, contiguous and chunked storage inside the file;
-// no filter or shuffle, deflate, fletcher32, each once; float16/32/64, integers up to 64 bits, boolean
-// enumerations and strings; at most 8 dimensions. Refused without touching the target: soft, external and
-// user-defined links, external and virtual storage, filter plugins, references, compounds. A small file
-// cannot ask for much memory. It narrows the surface, it does not make HDF5 1.10 safe against every crafted
-// file. Internal to lib/io.
+// Validation of HDF5 files before the HDF5 library acts on their content; every tool reads through it.
+// Accepted: hard links; groups and datasets; compact, contiguous and chunked storage within the file; the
+// filters shuffle, deflate and fletcher32, each at most once; float16/32/64, integers of up to 64 bits,
+// boolean enumerations and strings; at most 8 dimensions. Rejected without access to the target: soft,
+// external and user-defined links, external and virtual storage, filter plugins, references, compounds. A
+// small file cannot claim much memory. This reduces the attack surface; it does not make HDF5 1.10 safe for
+// every crafted file. Internal to lib/io.
 #pragma once
 
 #include <algorithm>
@@ -17,16 +17,15 @@
 
 namespace heed::io {
 
-/// Counts decoded bytes against what the stored size can honestly unpack to (deflate reaches 1032:1) and
-/// against a limit of the user.
+/// Counts decoded bytes against the most that the stored size can decompress to (deflate reaches 1032:1) and
+/// against a limit set by the user.
 class ByteBudget {
  public:
   /// `stored`: size of the file or image in bytes. `limit`: 0 means the memory of the machine.
   ByteBudget(std::uint64_t stored, std::int64_t limit);
   /// Throws Error "<what>: needs ... bytes" when `bytes` more go beyond the budget.
   void take(std::int64_t bytes, const std::string& what);
-  /// Text of variable-length strings is stored as it is, so there cannot be more of it than the file has
-  /// bytes.
+  /// The text of variable-length strings is stored uncompressed, so it cannot exceed the size of the file.
   void take_text(std::int64_t bytes, const std::string& what);
   void reset() { used_ = text_used_ = 0; }
   std::int64_t left() const { return most_ - used_; }
@@ -40,7 +39,7 @@ class ByteBudget {
   bool by_stored_;
 };
 
-/// A dataset that passed the gate.
+/// A validated dataset.
 struct CheckedDataset {
   Handle id;
   Shape shape;
@@ -50,7 +49,7 @@ struct CheckedDataset {
   bool is_fixed_string = false;
 };
 
-/// Opens the dataset `link` of `parent` behind all checks. `where` is for messages.
+/// Opens the dataset `link` of `parent` after all checks. `where` is for messages.
 CheckedDataset open_checked(Handle dataset, const std::string& where, const ByteBudget& budget);
 
 /// Calls `visit(name, kind, object)` for each object of `group` in the order of names; hard links only.

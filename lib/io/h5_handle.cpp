@@ -15,7 +15,7 @@ void prepare_process() {
          1);  // files are replaced whole, so locks would only get in the way
   unsigned major = 0, minor = 0, release = 0;
   H5dont_atexit();
-  if (H5get_libversion(&major, &minor, &release) < 0) fail("the HDF5 library does not start");
+  if (H5get_libversion(&major, &minor, &release) < 0) fail("the HDF5 library failed to initialise");
   if (major != H5_VERS_MAJOR || minor != H5_VERS_MINOR) {
     fail("built for HDF5 ", H5_VERS_MAJOR, ".", H5_VERS_MINOR, " but running with HDF5 ", major, ".", minor,
          ".", release, ": build heed again on this machine");

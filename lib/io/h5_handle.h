@@ -1,4 +1,4 @@
-// Owning HDF5 identifiers and HDF5's errors as heed::Error. Only .cpp files of lib/io include this.
+// RAII for HDF5 identifiers, and HDF5 errors as heed::Error. Only .cpp files of lib/io include this.
 #pragma once
 
 #include <hdf5.h>
@@ -10,12 +10,12 @@
 
 namespace heed::io {
 
-/// Prepares the HDF5 library, once per process and thread: no diagnostics on stderr, no plugins, no file
-/// locks, no abort() when header and library differ (an Error instead), and no clean-up at exit, which is
-/// where a full disk makes the library crash. Call it before any other HDF5 function.
+/// Initialises the HDF5 library, once per process and thread: no diagnostics on stderr, no plugins, no file
+/// locks, Error instead of abort() when header and library versions differ, and no clean-up at exit, where
+/// the library crashes if the disk is full. Call it before any other HDF5 function.
 void start_hdf5();
 
-/// What HDF5 says about its last failure: the system's words ("No space left on device") when there are any.
+/// HDF5's description of its last failure; the system's ("No space left on device") if there is one.
 std::string hdf5_reason();
 
 /// Owns one identifier of any kind.
@@ -35,7 +35,7 @@ class Handle {
   }
   hid_t get() const { return id_; }
   operator hid_t() const { return id_; }
-  /// Closes now and tells whether that worked; a file writes its last bytes here.
+  /// Closes now; false on failure (closing a file flushes it).
   bool close() {
     const hid_t id = std::exchange(id_, -1);
     return id < 0 || close_(id) >= 0;
@@ -50,7 +50,7 @@ class Handle {
   herr_t (*close_)(hid_t) = nullptr;
 };
 
-/// `id` as an owning handle. Throws Error "<what>: <HDF5's reason>" when the call that made it failed.
+/// `id` as an owning handle. Throws Error "<what>: <HDF5's reason>" when it is invalid.
 template <class... What>
 Handle own(hid_t id, herr_t (*close)(hid_t), const What&... what) {
   if (id < 0) fail(what..., ": ", hdf5_reason());
@@ -63,7 +63,7 @@ void require(long long result, const What&... what) {
   if (result < 0) fail(what..., ": ", hdf5_reason());
 }
 
-/// The type of our strings: variable length, UTF-8.
+/// The string type of all files: variable length, UTF-8.
 Handle string_type();
 
 }  // namespace heed::io

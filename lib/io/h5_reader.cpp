@@ -11,8 +11,8 @@
 namespace heed::io {
 namespace {
 
-constexpr int max_depth = 32;
-constexpr std::size_t max_objects = 65536;
+constexpr int kMaxDepth = 32;
+constexpr std::size_t kMaxObjects = 65536;
 
 /// Takes a string attribute out of the map; scalar or list of one.
 std::string take_text(Attributes& attributes, const std::string& name) {
@@ -36,7 +36,7 @@ std::vector<std::string> take_list(Attributes& attributes, const std::string& na
   return list;
 }
 
-/// Attributes that HDF5 and netCDF keep for themselves, and what the writer says anew.
+/// Attributes of HDF5 and netCDF themselves, and those that the writer sets.
 void drop_plumbing(Attributes& attributes) {
   for (const char* name : {"CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST", "DIMENSION_LABELS",
                            "_Netcdf4Dimid", "_Netcdf4Coordinates", "_NCProperties", "coordinates"}) {
@@ -44,15 +44,15 @@ void drop_plumbing(Attributes& attributes) {
   }
 }
 
-/// Memory for variable-length strings while HDF5 reads them. Many references to one long string make a small
-/// file large, so it refuses to hand out more than is left of the budget.
+/// Memory for variable-length strings while HDF5 reads them. Many references to one long string expand a
+/// small file, so it never allocates more than the rest of the budget.
 class TextArena {
  public:
   explicit TextArena(std::int64_t most) : left_(most) {}
   std::int64_t used() const { return used_; }
   bool is_exhausted() const { return exhausted_; }
   static void* allocate(std::size_t size, void* self) { return static_cast<TextArena*>(self)->take(size); }
-  static void release(void*, void*) {}  // everything goes with the arena
+  static void release(void*, void*) {}  // the arena frees everything
 
  private:
   void* take(std::size_t size) {
@@ -88,7 +88,7 @@ std::string trimmed(const char* text, std::size_t width, H5T_str_t padding) {
   return {text, size};
 }
 
-/// The selected part of a dataset and the memory that takes it.
+/// The selected part of a dataset and its memory.
 struct Selection {
   Handle in_file, in_memory;
   Shape shape;
@@ -124,8 +124,8 @@ std::vector<std::string> read_variable_strings(const CheckedDataset& dataset, co
   TextArena arena(budget.text_left());
   Handle transfer = own(H5Pcreate(H5P_DATASET_XFER), H5Pclose, where);
   require(H5Pset_vlen_mem_manager(transfer, TextArena::allocate, &arena, TextArena::release, &arena), where);
-  // Read with the file's own character set: HDF5 does not convert between ASCII and UTF-8, nor is there need
-  // to.
+  // Read with the file's own character set: HDF5 does not convert between ASCII and UTF-8, which
+  // is not needed.
   Handle type = own(H5Dget_type(dataset.id), H5Tclose, where);
   const herr_t result = H5Dread(dataset.id, type, part.in_memory, part.in_file, transfer, raw.data());
   if (arena.is_exhausted()) fail(where, ": its strings need more memory than is plausible or allowed");
@@ -162,8 +162,8 @@ std::int64_t longest_of(const Tensor& lengths) {
   return longest;
 }
 
-/// Name of the first scale that `list`, one element of DIMENSION_LIST, refers to; empty when it leads
-/// nowhere.
+/// Name of the first scale that `list`, one element of DIMENSION_LIST, refers to; empty when the
+/// reference is invalid.
 std::string name_of_scale(hid_t dataset, const hvl_t& list) {
   if (list.len == 0 || list.len > 16) return {};
   Handle scale(H5Rdereference2(dataset, H5P_DEFAULT, H5R_OBJECT, list.p), H5Oclose);
@@ -189,7 +189,7 @@ bool MapReader::is_heed() const {
   return text && *text == "heed";
 }
 
-// ---- the catalogue ----
+// ---- listing the content ----
 
 void MapReader::read_root() {
   Handle root = own(H5Gopen2(file_, "/", H5P_DEFAULT), H5Gclose, name_, ": cannot open the root group");
@@ -201,11 +201,11 @@ void MapReader::read_root() {
 }
 
 void MapReader::walk(hid_t group, const std::string& path, int depth) {
-  if (depth > max_depth) fail(where(path), ": groups nested deeper than ", max_depth);
+  if (depth > kMaxDepth) fail(where(path), ": groups nested deeper than ", kMaxDepth);
   if (!path.empty()) read_group(group, path);
   for_each_object(group, path.empty() ? name_ + ":" : where(path),
                   [&](const std::string& name, H5I_type_t kind, Handle object) {
-                    if (++objects_ > max_objects) fail(name_, ": more than ", max_objects, " objects");
+                    if (++objects_ > kMaxObjects) fail(name_, ": more than ", kMaxObjects, " objects");
                     const std::string inner = path.empty() ? name : path + "/" + name;
                     if (kind == H5I_GROUP) walk(object, inner, depth + 1);
                     if (kind == H5I_DATASET) add_dataset(inner, path, std::move(object));
@@ -290,7 +290,7 @@ std::vector<std::string> MapReader::dims_from_scales(const Entry& entry) const {
 void MapReader::finish_catalogue() {
   const Entry* first = nullptr;
   for (Entry& entry : entries_) {
-    auto it = std::find(entry.dims.begin(), entry.dims.end(), sentence_dim);
+    auto it = std::find(entry.dims.begin(), entry.dims.end(), kSentenceDim);
     if (it == entry.dims.end()) continue;
     entry.sentence_axis = it - entry.dims.begin();
     const std::int64_t count = entry.dataset.shape[static_cast<std::size_t>(entry.sentence_axis)];
@@ -378,7 +378,7 @@ void MapReader::read_lengths(std::int64_t start, std::int64_t count) {
   longest_.clear();
   for (const Entry& entry : entries_) {
     if (entry.sentence_axis < 0 || !is_integer(entry.dataset.dtype)) continue;
-    for (auto [dim, name] : length_of_dim) {
+    for (auto [dim, name] : kLengthOfDim) {
       const std::string trimmed_dim = parent_of(entry.path) + "/" + std::string(dim);
       if (leaf_of(entry.path) != name || untrimmed_.contains(trimmed_dim)) continue;
       Window window = whole_window(entry);

@@ -1,4 +1,4 @@
-// Reads tensor maps from an open HDF5 file through the gate of h5_guard.h, whole or batch by batch along the
+// Reads tensor maps from an open HDF5 file, validated by h5_guard.h, whole or batch by batch along the
 // dimension `sentence`. Internal to lib/io.
 #pragma once
 
@@ -16,11 +16,11 @@ namespace heed::io {
 
 class MapReader {
  public:
-  /// Checks and catalogues everything in `file`, which is `stored` bytes long; reads no values yet.
+  /// Validates and lists everything in `file`, which is `stored` bytes long; reads no values yet.
   MapReader(Handle file, std::uint64_t stored, const ReadOptions& options, std::string name);
 
-  /// The next batch: tensors with a dimension `sentence` cut to it and trimmed to its longest sentence, all
-  /// others whole. False when there is nothing left; a file without sentences is one batch.
+  /// The next batch: of tensors with a dimension `sentence` its part, trimmed to its longest sentence; all
+  /// others whole. False at the end; a file without sentences is one batch.
   bool next_batch(TensorMap& batch);
   /// Everything, untrimmed.
   TensorMap whole();

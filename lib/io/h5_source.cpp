@@ -9,7 +9,7 @@
 namespace heed::io {
 namespace {
 
-/// What the driver is told about a file to open. Lives in a property list, so it is plain data.
+/// The file to open. Lives in a property list, so it is plain data.
 struct Source {
   const std::byte* bytes;  ///< null: read from fd
   int fd;

@@ -1,7 +1,7 @@
-// How HDF5 gets at the bytes it reads: through us. A driver of our own reads an image in memory without
-// copying it, or a file through the descriptor we already hold (so stdin works, no name is opened twice and
-// no lock is taken), and looks at the heaps of strings on their way in: HDF5 1.10 trusts the sizes in them
-// and crashes on wrong ones. Internal to lib/io.
+// An HDF5 file driver for reading. It reads an image in memory without copying it, or a file through a
+// descriptor that is already open (so stdin works, no name is opened twice and no lock is taken), and checks
+// the heaps of strings as they are read: HDF5 1.10 trusts the sizes in them and crashes on wrong ones.
+// Internal to lib/io.
 #pragma once
 
 #include <cstddef>
@@ -13,15 +13,15 @@
 
 namespace heed::io {
 
-/// Opens an image for reading. `bytes` must stay as they are until the file is closed. Throws Error naming
-/// `name`.
+/// Opens an image for reading. `bytes` must remain valid and unchanged until the file is closed. Throws
+/// Error naming `name`.
 Handle open_hdf5(std::span<const std::byte> bytes, const std::string& name);
 
-/// Opens the file behind the descriptor `fd`, `size` bytes long, which must stay open as long.
+/// Opens the file of descriptor `fd`, `size` bytes long, which must stay open until the file is closed.
 Handle open_hdf5(int fd, std::uint64_t size, const std::string& name);
 
-/// Is `block`, when it is a global heap collection, one whose objects all lie inside it? Blocks of any other
-/// kind pass, and so does the beginning of a longer collection.
+/// False when `block` is a global heap collection with objects beyond its end. True for blocks of any other
+/// kind, and for the beginning of a longer collection.
 bool is_sound_heap(std::span<const std::byte> block);
 
 }  // namespace heed::io

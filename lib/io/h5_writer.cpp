@@ -14,8 +14,8 @@
 namespace heed::io {
 namespace {
 
-constexpr std::int64_t chunk_bytes = std::int64_t{1} << 20;  // HDF5's chunk cache holds one of these
-constexpr std::int64_t padded_chunk = 16;  // positions per chunk: short sentences waste little
+constexpr std::int64_t kChunkBytes = std::int64_t{1} << 20;  // HDF5's chunk cache holds one of these
+constexpr std::int64_t kPaddedChunk = 16;  // positions per chunk: short sentences waste little
 
 std::vector<hsize_t> sizes_of(const Shape& shape) {
   return {shape.begin(), shape.end()};
@@ -27,7 +27,7 @@ std::ptrdiff_t axis_of(const std::vector<std::string>& dims, std::string_view di
 }
 
 bool has_sentences(const std::vector<std::string>& dims) {
-  return axis_of(dims, sentence_dim) >= 0;
+  return axis_of(dims, kSentenceDim) >= 0;
 }
 
 Handle file_type(DType dtype) {
@@ -95,14 +95,14 @@ std::vector<const char*> c_strings(const Tensor& tensor, const std::string& wher
   text.reserve(static_cast<std::size_t>(tensor.size()));
   for (const std::string& s : tensor.values<std::string>()) {
     if (s.find('\0') != std::string::npos) {
-      fail(where, ": string ", text.size(), " holds a NUL byte, which HDF5 strings cannot");
+      fail(where, ": string ", text.size(), " contains a NUL byte, which HDF5 strings cannot hold");
     }
     text.push_back(s.c_str());
   }
   return text;
 }
 
-/// Fingerprint of all values, to notice when a tensor that should stay the same changes.
+/// Digest of all values, to detect changes of a tensor that must stay equal.
 std::string digest_of(const Tensor& tensor) {
   if (tensor.dtype() != DType::string) {
     const std::size_t bytes = static_cast<std::size_t>(tensor.size()) * item_bytes(tensor.dtype());
@@ -118,7 +118,7 @@ std::int64_t count_sentences(const TensorMap& map, const std::string& name) {
   const std::string* first = nullptr;
   std::int64_t count = 0;
   for (const auto& [path, tensor] : map.tensors()) {
-    const auto axis = axis_of(tensor.dims(), sentence_dim);
+    const auto axis = axis_of(tensor.dims(), kSentenceDim);
     if (axis < 0) continue;
     const std::int64_t here = tensor.shape()[static_cast<std::size_t>(axis)];
     if (first && here != count) {
@@ -136,15 +136,15 @@ void check_path(const std::string& path, const std::string& name) {
     const std::size_t end = std::min(path.find('/', start), path.size());
     const std::string part = path.substr(start, end - start);
     if (part.empty() || part == "." || part == ".." || part.find('\0') != std::string::npos) {
-      fail(name, ": \"", escaped(path), "\" is no name for a tensor or group");
+      fail(name, ": \"", escaped(path), "\" is not a valid name of a tensor or group");
     }
     if (end == path.size()) return;
     start = end + 1;
   }
 }
 
-/// The strings beside the signal that lie along its dimensions, for the attribute by which xarray takes them
-/// as coordinates: "query_token key_token".
+/// The string tensors of the signal's group whose dimensions are among the signal's, for the attribute
+/// `coordinates` of xarray: "query_token key_token".
 std::string coordinates_of(const TensorMap& map, const std::string& group, const Tensor& signal) {
   std::string names;
   for (const auto& [path, tensor] : map.tensors()) {
@@ -167,7 +167,7 @@ std::int64_t even_part(std::int64_t size, std::int64_t most) {
 /// Halves the outermost sizes until a chunk fits the cache.
 void shrink_to_cache(Shape& chunk, std::size_t bytes) {
   for (std::int64_t& size : chunk) {
-    while (size > 1 && element_count(chunk) > chunk_bytes / static_cast<std::int64_t>(bytes))
+    while (size > 1 && element_count(chunk) > kChunkBytes / static_cast<std::int64_t>(bytes))
       size = (size + 1) / 2;
   }
 }
@@ -208,7 +208,7 @@ void MapWriter::lay_out(const TensorMap& map) {
 void MapWriter::write_root(const TensorMap& map) {
   Attributes root = map.attributes;
   root["format"] = "heed";
-  root["format_version"] = format_version;
+  root["format_version"] = kFormatVersion;
   root["creator"] = concat("heed ", version());
   root["NX_class"] = "NXroot";
   root.erase("stream_end");
@@ -269,7 +269,7 @@ void MapWriter::write_group(const TensorMap& map, const std::string& path, const
           ": cannot write the title");
 }
 
-/// Collects the named dimensions of each group and sees to it that its tensors agree on them.
+/// Collects the named dimensions of each group and checks that its tensors agree on their sizes.
 void MapWriter::note_dimensions(const std::string& path, const Tensor& tensor) {
   check_path(path, name_);
   const auto& dims = tensor.dims();
@@ -279,7 +279,7 @@ void MapWriter::note_dimensions(const std::string& path, const Tensor& tensor) {
       fail(where(path), ": two dimensions are named ", escaped(dims[i]), ": viewers need distinct names");
     }
     if (dims[i].find('/') != std::string::npos)
-      fail(where(path), ": \"", escaped(dims[i]), "\" is no dimension name");
+      fail(where(path), ": \"", escaped(dims[i]), "\" is not a valid name of a dimension");
     if (is_model_path(path)) continue;
     auto [it, is_new] = dimensions_[parent_of(path)].try_emplace(dims[i]);
     if (is_new) it->second.size = tensor.shape()[i];
@@ -308,7 +308,7 @@ Handle MapWriter::space_for(const Shape& shape, const std::vector<std::string>& 
   const std::vector<hsize_t> size = sizes_of(shape);
   std::vector<hsize_t> most = size;
   for (std::size_t i = 0; i < dims.size() && storage_ == Storage::file && has_sentences(dims); ++i) {
-    if (dims[i] == sentence_dim || is_padded_dim(dims[i])) most[i] = H5S_UNLIMITED;
+    if (dims[i] == kSentenceDim || is_padded_dim(dims[i])) most[i] = H5S_UNLIMITED;
   }
   return own(H5Screate_simple(static_cast<int>(size.size()), size.data(), most.data()), H5Sclose, name_,
              ": cannot make a dataset of shape ", to_string(shape));
@@ -322,7 +322,7 @@ Handle MapWriter::creation_list(const Shape& shape, const std::vector<std::strin
   if (storage_ == Storage::image || shape.empty() || (is_empty && !can_grow)) return plist;
   Shape chunk = shape;
   for (std::size_t i = 0; i < chunk.size(); ++i) {
-    if (can_grow && is_padded_dim(dims[i])) chunk[i] = even_part(chunk[i], padded_chunk);
+    if (can_grow && is_padded_dim(dims[i])) chunk[i] = even_part(chunk[i], kPaddedChunk);
     // One layer and one head per chunk: pictures show one at a time.
     if (!dims.empty() && (dims[i] == "layer" || dims[i] == "head")) chunk[i] = 1;
     chunk[i] = std::max<std::int64_t>(chunk[i], 1);
@@ -362,11 +362,11 @@ void MapWriter::create_scale(const std::string& group_path, const std::string& d
   const std::string path = group_path.empty() ? dim : group_path + "/" + dim;
   const Shape shape{dimension.size};
   if (auto it = datasets_.find(path); it != datasets_.end()) {
-    if (it->second.dims == std::vector{dim}) return;  // says itself what lies along the dimension
+    if (it->second.dims == std::vector{dim}) return;  // the tensor itself labels the dimension
     fail(where(path), ": a tensor has the name of a dimension of its group");
   }
   // A scale grows whenever a tensor of the group can.
-  const std::vector<std::string> dims{dim == sentence_dim || is_padded_dim(dim) ? std::string(sentence_dim)
+  const std::vector<std::string> dims{dim == kSentenceDim || is_padded_dim(dim) ? std::string(kSentenceDim)
                                                                                 : dim};
   dimension.scale = own(H5Dcreate2(group(group_path), dim.c_str(), H5T_STD_I32LE, space_for(shape, dims),
                                    H5P_DEFAULT, creation_list(shape, dims, DType::i32), H5P_DEFAULT),
@@ -399,7 +399,7 @@ void MapWriter::write_labels(const Dataset& dataset, const std::string& path) {
 // ---- the following maps ----
 
 void MapWriter::extend(const TensorMap& map) {
-  if (storage_ == Storage::image) fail(name_, ": an image takes one tensor map");
+  if (storage_ == Storage::image) fail(name_, ": an image holds one tensor map only");
   if (map.tensors().size() != datasets_.size()) {
     fail(name_, ": a frame has ", map.tensors().size(), " tensors, the first had ", datasets_.size());
   }
@@ -428,7 +428,7 @@ void MapWriter::grow(const std::string& path, Dataset& dataset, const Tensor& te
   }
   Shape wanted = dataset.extent;
   for (std::size_t i = 0; i < dims.size(); ++i) {
-    if (dims[i] == sentence_dim)
+    if (dims[i] == kSentenceDim)
       wanted[i] = sentences_ + shape[i];
     else if (is_padded_dim(dims[i]))
       wanted[i] = std::max(wanted[i], shape[i]);
@@ -463,7 +463,7 @@ void MapWriter::write_values(const std::string& path, const Dataset& dataset, co
   if (!tensor.shape().empty()) {
     const std::vector<hsize_t> count = sizes_of(tensor.shape());
     std::vector<hsize_t> start(count.size(), 0);
-    const auto axis = axis_of(dataset.dims, sentence_dim);
+    const auto axis = axis_of(dataset.dims, kSentenceDim);
     if (axis >= 0) start[static_cast<std::size_t>(axis)] = static_cast<hsize_t>(at);
     require(H5Sselect_hyperslab(in_file, H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr),
             where(path));

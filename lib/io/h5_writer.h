@@ -1,9 +1,10 @@
-// Lays out tensor maps in an open HDF5 file, following the schema that h5web, xarray and netCDF understand:
-//   every group with a signal is NXdata (NX_class, signal, axes, default_slice, dataset `title`), the root
-//   NXroot; every named dimension has an int32 dataset 0..n-1 of its name beside the tensors, attached as
-//   dimension scale (not below /model, and not where a tensor of that name says what lies along it); padded
-//   rectangles are filled with zeros, never
-//   with a _FillValue; times are off, so equal maps give equal bytes.
+// Writes tensor maps to an open HDF5 file in the layout of lib/io/README.md:
+//   - every group with a signal is NXdata (NX_class, signal, axes, default_slice, dataset `title`), the root
+//     NXroot;
+//   - every named dimension has an int32 dataset 0..n-1 of its name in the group, attached as dimension scale
+//     (except below /model, and where a tensor has that name itself);
+//   - padding is zero, never a _FillValue;
+//   - objects have no timestamps, so equal maps give equal bytes.
 // Internal to lib/io.
 #pragma once
 
@@ -23,12 +24,12 @@ enum class Storage { image, file };
 
 class MapWriter {
  public:
-  /// Writes into `file`, which stays open as long as the writer lives. `name` is for messages.
+  /// Writes to `file`, which must outlive the writer. `name` is for messages.
   MapWriter(hid_t file, Storage storage, WriteOptions options, std::string name);
 
-  /// The first map lays out the file. Later ones (Storage::file only) must hold the same tensors: those with
-  /// a dimension `sentence` are appended along it, and grow along position, query, key and rank when wider
-  /// than before; those without must be equal to the first ones.
+  /// The first map determines the layout. Later ones (Storage::file only) must hold the same tensors: those
+  /// with a dimension `sentence` are appended along it and extended along position, query, key and rank when
+  /// wider than before; those without must equal the first ones.
   void append(const TensorMap& map);
 
   /// Marks the root as the last frame of a stream.

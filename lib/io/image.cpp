@@ -10,14 +10,14 @@
 namespace heed::io {
 namespace {
 
-constexpr std::size_t increment = std::size_t{1} << 18;  // by which an image in memory grows
+constexpr std::size_t kIncrement = std::size_t{1} << 18;  // by which an image in memory grows
 
 Handle access_list(const std::string& name) {
   start_hdf5();
   Handle plist = own(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, name);
   // HDF5 1.10 returns corrupt images of files with newer superblocks (HDFGroup/hdf5 issue 1915).
   require(H5Pset_libver_bounds(plist, H5F_LIBVER_EARLIEST, H5F_LIBVER_V110), name);
-  // Everything must be closed with the file: a handle left open would keep it half written.
+  // Everything must be closed with the file: an open handle would delay its completion.
   require(H5Pset_fclose_degree(plist, H5F_CLOSE_STRONG), name);
   return plist;
 }
@@ -28,7 +28,7 @@ Handle create(const std::string& path, const Handle& access, const std::string& 
   return own(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation, access), H5Fclose, name, ": cannot create");
 }
 
-/// HDF5 takes two files in memory of one name for the same file.
+/// HDF5 treats two files in memory with equal names as the same file.
 std::string unique_name() {
   static std::atomic<std::uint64_t> counter{0};
   return concat("image-", counter++);
@@ -43,9 +43,9 @@ std::vector<std::byte> bytes_of(hid_t file, const std::string& name) {
   return image;
 }
 
-/// What the reader relies on to split a stream.
+/// The properties by which a reader splits a stream.
 void check_image(std::span<const std::byte> image, const std::string& name) {
-  if (image.size() <= superblock_bytes || image[8] != std::byte{0} ||
+  if (image.size() <= kSuperblockBytes || image[8] != std::byte{0} ||
       image_length(image, name) != image.size()) {
     fail(name, ": HDF5 made an image whose length is not in its header: cannot be sent through a pipe");
   }
@@ -60,7 +60,7 @@ Handle create_hdf5(const std::string& path, const std::string& name) {
 std::vector<std::byte> to_image(const TensorMap& map, const WriteOptions& options, bool is_last,
                                 const std::string& name) {
   Handle access = access_list(name);
-  require(H5Pset_fapl_core(access, increment, false), name);
+  require(H5Pset_fapl_core(access, kIncrement, false), name);
   Handle file = create(unique_name(), access, name);
   {
     MapWriter writer(file, Storage::image, options, name);

@@ -1,4 +1,4 @@
-// Rules of the layout that reader and writer share. Internal to lib/io.
+// Layout rules common to reader and writer. Internal to lib/io.
 #pragma once
 
 #include <array>
@@ -8,15 +8,15 @@
 
 namespace heed::io {
 
-inline constexpr std::string_view sentence_dim = "sentence";
+inline constexpr std::string_view kSentenceDim = "sentence";
 
-/// Padded dimensions that may differ from batch to batch.
+/// Padded dimensions, whose size may vary between batches.
 inline bool is_padded_dim(std::string_view dim) {
   return dim == "position" || dim == "query" || dim == "key" || dim == "rank";
 }
 
-/// Which tensor of the same group says how much of a padded dimension is in use.
-inline constexpr std::array<std::pair<std::string_view, std::string_view>, 3> length_of_dim{
+/// The tensor of the same group that holds the used lengths of a padded dimension.
+inline constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kLengthOfDim{
     {{"position", "length"}, {"query", "query_length"}, {"key", "key_length"}}};
 
 inline std::string parent_of(const std::string& path) {
@@ -28,7 +28,7 @@ inline std::string leaf_of(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-/// Model files hold parameters and vocabularies: no plots, no scales.
+/// Groups of parameters and vocabularies get no plots and no scales.
 inline bool is_model_path(const std::string& path) {
   return path == "model" || path.starts_with("model/");
 }

@@ -22,7 +22,7 @@ void expect_digest(const TensorMap& frame, const std::string& source, const char
   if (found == frame.attributes.end()) return;
   auto* digest = std::get_if<std::string>(&found->second);
   if (digest && *digest == wanted) return;
-  const bool is_model = std::string_view(which) == model_digest;
+  const bool is_model = std::string_view(which) == kModelDigest;
   fail(source, ": made with another ", is_model ? "model" : "vocabulary", " (", which, " ",
        digest ? escaped(*digest, 12) : "not a string", ", ", owner, " has ", escaped(wanted, 12),
        "): use the same ", is_model ? "model" : "vocabulary", " in every stage");
@@ -36,9 +36,9 @@ void expect_known_format(const Attributes& root, const std::string& source) {
   auto number = root.find("format_version");
   auto* version = number == root.end() ? nullptr : std::get_if<std::int64_t>(&number->second);
   if (!version || *version < 1) fail(source, ": format \"heed\" without a valid format_version");
-  if (*version > format_version) {
+  if (*version > kFormatVersion) {
     fail(source, ": format version ", *version, ", but heed ", heed::version(), " reads up to version ",
-         format_version, ": update heed");
+         kFormatVersion, ": update heed");
   }
 }
 

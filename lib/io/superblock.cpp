@@ -86,14 +86,14 @@ void fail_not_hdf5(std::span<const std::byte> head, const std::string& name) {
 
 std::uint64_t image_length(std::span<const std::byte> head, const std::string& name) {
   if (!looks_like_hdf5(head)) fail_not_hdf5(head, name);
-  if (head.size() < superblock_bytes) fail(name, ": HDF5 data cut short after ", head.size(), " bytes");
+  if (head.size() < kSuperblockBytes) fail(name, ": HDF5 data cut short after ", head.size(), " bytes");
   const Layout at = layout_of(static_cast<int>(head[8]), name);
   if (static_cast<int>(head[at.offset_size]) != 8)
     fail(name, ": HDF5 file with offsets that are not 8 bytes wide");
   if (little_endian_64(head, at.base_address) != 0)
     fail(name, ": HDF5 data with a base address other than 0");
   const std::uint64_t length = little_endian_64(head, at.end_of_file);
-  if (length < superblock_bytes || length > INT64_MAX)
+  if (length < kSuperblockBytes || length > INT64_MAX)
     fail(name, ": HDF5 header claims a length of ", length, " bytes");
   return length;
 }

@@ -1,6 +1,5 @@
-// The first bytes of an HDF5 image say how long it is. This is what splits a pipe into frames, and what
-// refuses short input before the HDF5 library sees it. Offsets from the HDF5 File Format Specification,
-// section II.A.
+// The length of an HDF5 image, from its first bytes. It splits a pipe into frames and detects truncated input
+// before the HDF5 library reads it. Offsets from the HDF5 File Format Specification, section II.A.
 #pragma once
 
 #include <cstddef>
@@ -10,14 +9,14 @@
 
 namespace heed::io {
 
-inline constexpr std::size_t superblock_bytes =
+inline constexpr std::size_t kSuperblockBytes =
     52;  ///< enough to find the length in every superblock version
 
-/// Length in bytes of the HDF5 image that starts with `head` (at least superblock_bytes of it).
-/// Throws Error naming `name` when it is no HDF5 or of an unknown layout; says what it looks like instead.
+/// Length in bytes of the HDF5 image that starts with `head` (at least kSuperblockBytes of it).
+/// Throws Error naming `name` when it is not HDF5 or has an unknown layout; the message guesses what it is.
 std::uint64_t image_length(std::span<const std::byte> head, const std::string& name);
 
-/// Throws Error that says what `head`, the first bytes of something that is no HDF5, looks like.
+/// Throws Error with a guess at what `head`, the first bytes of something other than HDF5, belongs to.
 [[noreturn]] void fail_not_hdf5(std::span<const std::byte> head, const std::string& name);
 
 /// Is this the start of an HDF5 image? `head` may be short; then as far as it goes.

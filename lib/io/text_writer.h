@@ -1,5 +1,5 @@
-// Text output of a tool: "-" is stdout, a pipe or device gets the bytes as they come, a file appears whole or
-// not at all.
+// Text output of a tool: "-" is stdout; pipes and devices are written at once, files are put
+// in place atomically.
 #pragma once
 
 #include <memory>
@@ -13,11 +13,11 @@ namespace heed::io {
 
 class TextWriter {
  public:
-  /// Throws Error when the output cannot be written, before any long computation.
+  /// Opens `path`. Throws Error when it cannot be written (here, before any long computation).
   explicit TextWriter(const std::string& path);
-  /// Hands all of `text` to the system: what is written is on its way, nothing waits in a buffer.
+  /// Writes all of `text`, unbuffered.
   void write(std::string_view text);
-  /// Puts a file in place, or closes the stream. Without it a file is not made.
+  /// Puts a file in place, or closes the stream. Without it no file is created.
   void finish();
 
  private:

@@ -87,7 +87,7 @@ class Labels {
     for (const char* side : {"source", "target"}) sides_.push_back(text::Tokenizer::of_side(map, side));
   }
   void add(const AttendInputs& inputs, TensorMap& frame) const {
-    const auto digest = frame.attributes.find(io::vocabulary_digest);
+    const auto digest = frame.attributes.find(io::kVocabularyDigest);
     if (digest == frame.attributes.end()) return;
     for (const text::Tokenizer& tokenizer : sides_) {
       if (digest->second == Attribute(tokenizer.digest())) return label_sentences(inputs, tokenizer, frame);

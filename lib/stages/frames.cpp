@@ -37,8 +37,8 @@ void run_frames(const std::string& input, const std::string& output, const io::W
 
 void claim_for_model(TensorMap& frame, const std::string& source, const LoadedModel& model,
                      const std::string& path) {
-  io::expect_digest(frame, source, io::model_digest, model.digest, path);
-  frame.attributes[io::model_digest] = model.digest;
+  io::expect_digest(frame, source, io::kModelDigest, model.digest, path);
+  frame.attributes[io::kModelDigest] = model.digest;
 }
 
 }  // namespace heed

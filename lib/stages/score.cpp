@@ -17,7 +17,7 @@ namespace {
 
 using text::LineReader;
 
-/// Trailing white space is no part of a sentence, as in sacreBLEU's command.
+/// Removes trailing white space, as sacreBLEU's command does.
 void trim_end(std::string& line) {
   std::vector<std::string_view> words = text::split_white_space(line);
   line.resize(
@@ -132,7 +132,7 @@ std::string json_report(const std::vector<ScoreCommand::Result>& results, std::i
 
 void ScoreCommand::run() const {
   const int given = !references.empty() + !alignments.empty() + !labels.empty() + perplexity;
-  if (given == 0) fail<UsageError>("which reference? wanted --reference FILE");
+  if (given == 0) fail<UsageError>("no reference: give --reference FILE");
   if (given > 1) fail<UsageError>("references, --alignments, --labels and --perplexity exclude each other");
   io::TextWriter out(writes_matrix() ? "-" : output);
   out.write(report(perplexity            ? compute_perplexity()

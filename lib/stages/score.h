@@ -1,4 +1,4 @@
-// What the tool score does: BLEU and chrF of a text against references, the error rate of alignments, the
+// The tool score: BLEU and chrF of a text against references, the error rate of alignments, the
 // perplexity of a text, or how well labels were predicted.
 #pragma once
 

@@ -47,14 +47,14 @@ class Corpus {
   std::int64_t lines_ = 0;
 };
 
-/// Lines of text, handed on in blocks.
+/// Lines of text, written in blocks.
 class LineWriter {
  public:
   explicit LineWriter(const std::string& path) : out_(path) {}
 
   void line(std::string_view text) {
     (block_ += text) += '\n';
-    if (block_.size() >= block_bytes) flush();
+    if (block_.size() >= kBlockBytes) flush();
   }
   void flush() {
     out_.write(block_);
@@ -66,7 +66,7 @@ class LineWriter {
   }
 
  private:
-  static constexpr std::size_t block_bytes = 1 << 16;
+  static constexpr std::size_t kBlockBytes = 1 << 16;
   io::TextWriter out_;
   std::string block_;
 };
@@ -75,8 +75,8 @@ text::BpeCodes read_codes(const std::string& path) {
   return text::BpeCodes::parse(text::read_lines(path), escaped(path));
 }
 
-/// The entries of several word lists in the order in which they first appear; the counts of equal ones add
-/// up.
+/// The entries of one word list in its order; of several, with the counts of equal ones added, the
+/// most frequent first.
 std::vector<text::CountedPiece> read_word_lists(const std::vector<std::string>& paths) {
   std::vector<text::CountedPiece> all;
   std::unordered_map<std::string, std::size_t> place;
@@ -98,7 +98,7 @@ std::vector<text::CountedPiece> read_word_lists(const std::vector<std::string>& 
   return all;
 }
 
-/// Lines into sentences of allowed length, with the counts that are worth a message.
+/// Lines to sentences of limited length, with counts for messages.
 class SentenceMaker {
  public:
   SentenceMaker(const Tokenizer& tokenizer, const TokenizeCommand& command)
@@ -140,7 +140,7 @@ void refuse_empty(const LineReader& reader) {
   if (reader.line_number() == 0) fail(reader.name(), ": no lines: did the previous command fail?");
 }
 
-/// Whose ids the frame holds: hypotheses are always of the target side.
+/// The side of the frame's ids; that of hypotheses is always the target.
 std::string side_of(const TensorMap& frame) {
   if (frame.contains("hypotheses/ids")) return "target";
   auto group = frame.groups.find("tokens");
@@ -168,7 +168,7 @@ void TokenizeCommand::make_vocabulary() const {
     fail<UsageError>("--train and --import-vocab exclude each other");
   Tokenizer made = corpora.empty() ? imported() : learned();
   TensorMap map = made.to_map();
-  map.attributes[io::vocabulary_digest] = made.digest();
+  map.attributes[io::kVocabularyDigest] = made.digest();
   io::write_map(output, map, write);
 }
 
@@ -196,7 +196,7 @@ Tokenizer TokenizeCommand::tokenizer(const std::string& for_side) const {
   const std::string& path = vocabulary.empty() ? model : vocabulary;
   if (!codes.empty() && vocabulary.empty()) return Tokenizer::from_codes(read_codes(codes));
   if (!codes.empty()) fail<UsageError>("--vocab already has its merges: leave out --bpe-codes");
-  if (path.empty()) fail<UsageError>("which vocabulary? wanted --vocab FILE, -m MODEL or HEED_MODEL");
+  if (path.empty()) fail<UsageError>("no vocabulary: give --vocab FILE, -m MODEL or set HEED_MODEL");
   const io::ReadOptions only{
       .only = {"vocabulary", "model/vocabulary", "model/source_vocabulary", "model/target_vocabulary"}};
   try {
@@ -256,7 +256,7 @@ void TokenizeCommand::read_tokens() const {
       [&](TensorMap& frame, const std::string& name) {
         if (!pieces_of) pieces_of = tokenizer(side.empty() ? side_of(frame) : side);
         if (frame.contains("hypotheses/ids")) return;
-        io::expect_digest(frame, name, io::vocabulary_digest, pieces_of->digest(),
+        io::expect_digest(frame, name, io::kVocabularyDigest, pieces_of->digest(),
                           vocabulary.empty() ? model : vocabulary);
       },
       [&](TensorMap& frame) {

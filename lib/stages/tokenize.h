@@ -1,4 +1,4 @@
-// What the tool tokenize does: text to /tokens, /tokens to text, corpora to a vocabulary.
+// The tool tokenize: text to /tokens, /tokens to text, corpora to a vocabulary.
 #pragma once
 
 #include <cstdint>
@@ -15,23 +15,23 @@ struct TokenizeCommand {
   io::WriteOptions write;  ///< of the tensors
 
   std::string model;       ///< a model file, whose vocabulary is used
-  std::string vocabulary;  ///< a vocabulary file; goes before `model`
-  std::string side;        ///< source or target; empty: what the input says, else source
+  std::string vocabulary;  ///< a vocabulary file; takes precedence over `model`
+  std::string side;        ///< source or target; empty: as the input states, else source
   std::string codes;       ///< subword-nmt codes
 
   std::vector<std::string> corpora;     ///< texts to learn from
   std::vector<std::string> word_lists;  ///< vocabulary files of other programs
-  std::int64_t threshold = 0;           ///< least count of an imported piece
+  std::int64_t threshold = 0;           ///< minimal count of an imported piece
   text::TrainOptions training;
 
   bool detokenize = false;
   bool pieces = false;  ///< pieces as text instead of ids
   bool replace = false;
   std::int64_t batch = 64;      ///< lines per frame
-  std::int64_t max_length = 0;  ///< most pieces of a sentence, eos included; 0: any
+  std::int64_t max_length = 0;  ///< maximal number of pieces of a sentence, eos included; 0: any
   bool truncate = false;
 
-  /// Chooses by what is set: learn or import a vocabulary, detokenize, or tokenize.
+  /// Learns or imports a vocabulary, detokenizes, or tokenizes, as the fields say. Throws Error, UsageError.
   void run() const;
 
  private:

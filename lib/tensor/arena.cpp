@@ -31,8 +31,7 @@ void* Arena::bytes(std::size_t count) {
 }
 
 void Arena::reset() {
-  // Several chunks leave gaps that depend on the order of sizes, so the next pass gets one that holds them
-  // all.
+  // Several chunks leave gaps that depend on the order of sizes, so the next pass gets a single large one.
   if (chunks_.size() > 1) {
     chunks_.clear();
     add_chunk(total_);

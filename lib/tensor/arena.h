@@ -1,5 +1,5 @@
-// Memory of one forward and backward pass: allocation is a pointer bump, and reset() frees everything at once
-// but keeps the memory for the next batch.
+// Memory of one forward and backward pass: allocation bumps a pointer; reset() releases everything at once
+// and keeps the memory for the next batch.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Attention of one sentence and one head (tensor/kernels.h) whose scores or weights are changed on the way.
+// Attention of one sentence and one head (tensor/kernels.h) with interventions on its scores or weights.
 #pragma once
 
 #include <functional>
@@ -8,15 +8,15 @@
 
 namespace heed {
 
-/// Changes row `query` of the scaled scores (before the mask) or of the weights before it is used; may be
-/// empty.
+/// Modifies row `query` of the scaled scores (before the mask) or of the weights before they are used;
+/// may be empty.
 template <class T>
 struct RowEdit {
   std::function<void(std::int64_t query, std::span<T> row)> scores, weights;
 };
 
-/// attend_forward and attend_cached of kernels.h, with the same bits where nothing is changed. `edit`, if
-/// given, acts on the scores and weights that are handed out, too.
+/// attend_forward and attend_cached of kernels.h, bitwise equal to them where nothing is modified. `edit`, if
+/// given, also applies to the scores and weights that are returned.
 template <class T>
 void attend_forward_edited(const AttentionHead<T>& head, const RowEdit<T>* edit, T* scores, T* weights,
                            Matrix<T> context);

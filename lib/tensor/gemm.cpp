@@ -16,7 +16,7 @@ namespace {
 /// A BLIS context and whether its small-matrix ("sup") kernels, which do not pack, may run.
 struct Kernels {
   const char* name;
-  cntx_t* context;  ///< null: what BLIS picks itself
+  cntx_t* context;  ///< null: the one BLIS selects
   bool small_matrix;
 };
 
@@ -56,8 +56,8 @@ struct KernelTable {
   KernelTable() {
     bli_init();
     bli_error_checking_level_set(BLIS_NO_ERROR_CHECKING);  // gemm checks; BLIS would abort
-    // BLIS 0.9 takes a processor that is younger than itself, such as Zen 5, for one without any SIMD, and
-    // overlooks AVX-512 on most of Intel's.
+    // BLIS 0.9 treats processors newer than itself, such as Zen 5, as having no SIMD, and does not detect
+    // AVX-512 on most Intel processors.
     const bool unknown = bli_arch_query_id() == BLIS_ARCH_GENERIC;
     cntx_t* haswell = has_avx2() ? bli_gks_lookup_nat_cntx(BLIS_ARCH_HASWELL) : nullptr;
     cntx_t* skx = has_avx512() ? bli_gks_lookup_nat_cntx(BLIS_ARCH_SKX) : nullptr;
@@ -121,7 +121,7 @@ rntm_t one_thread(const Kernels& kernels) {
   return runtime;
 }
 
-// BLIS spells the element type in the function's name and takes mutable pointers to what it only reads.
+// BLIS has the element type in the function's name and takes non-const pointers to its inputs.
 void product(const Kernels& kernels, float alpha, const Matrix<const float>& a, const Matrix<const float>& b,
              float beta, const Matrix<float>& c) {
   rntm_t runtime = one_thread(kernels);

@@ -5,15 +5,16 @@
 
 namespace heed {
 
-/// c = alpha a b + beta c on the calling thread; any strides; beta = 0 overwrites (c may hold NaN).
-/// a [m, k], b [k, n], c [m, n]; throws Error naming the shapes when they do not fit. T is float or double.
-/// Which BLIS kernels run is picked by shape and processor from a measured table, never by the data, so equal
-/// calls on one machine give equal bits.
+/// c = alpha a b + beta c on the calling thread; any strides; beta = 0 overwrites (c may hold NaN). a [m, k],
+/// b [k, n], c [m, n]; throws Error naming the shapes when they do not fit. T is float or double. The BLIS
+/// kernels are chosen by shape and processor from a table of measurements, never by the data, so equal calls
+/// on one machine give bitwise equal results.
 template <class T>
 void gemm(std::type_identity_t<T> alpha, Matrix<const std::type_identity_t<T>> a,
           Matrix<const std::type_identity_t<T>> b, std::type_identity_t<T> beta, Matrix<T> c);
 
-/// "zen3+sup", "skx", ...: the kernels that a product of this shape takes here, for benchmarks and --version.
+/// "zen3+sup", "skx", ...: the kernels used for a product of this shape on this machine, for
+/// benchmarks and --version.
 const char* gemm_kernels(std::int64_t m, std::int64_t n, std::int64_t k);
 
 }  // namespace heed

@@ -1,6 +1,6 @@
 // The loops around the matrix products: SIMD (Highway) with run-time dispatch, for float and double.
 // All run on the calling thread. "accumulate" kernels add to their output; the others overwrite it. Matrices
-// must have col_stride 1 unless said otherwise. Reductions run in a fixed order: equal calls give equal bits.
+// must have col_stride 1 unless stated otherwise. Reductions have a fixed order: equal calls give equal bits.
 #pragma once
 
 #include <cstdint>
@@ -33,17 +33,16 @@ void dropout(const Dropout& drop, std::span<const T> x, std::span<T> y);
 template <class T>
 void dropout_add(const Dropout& drop, std::span<const T> x, std::span<T> y);
 
-// ---- rows of a matrix
-// --------------------------------------------------------------------------------------
+// ---- rows of a matrix ------------------------------------------------------------------------------------
 template <class T>
 void broadcast_row(std::span<const T> row, Matrix<T> y);  ///< every row of y = row
 template <class T>
 void sum_rows(Matrix<const T> x, std::span<T> accumulated);  ///< accumulated[j] += sum_i x(i, j)
-/// y = dropout(f(y + bias)) in place, what follows a linear layer's product. bias may be empty. y is dense if
+/// y = dropout(f(y + bias)) in place, the epilogue of a linear layer. bias may be empty. y must be dense if
 /// drop is active.
 template <class T>
 void bias_activation_dropout(std::span<const T> bias, Activation f, const Dropout& drop, Matrix<T> y);
-/// The mirror image: d_z = d_y through dropout and f', from the output y. d_z may alias d_y. All dense.
+/// Backward pass: d_z from d_y, through dropout and f', given the output y. d_z may alias d_y. All dense.
 template <class T>
 void bias_activation_dropout_backward(Activation f, const Dropout& drop, Matrix<const T> y,
                                       Matrix<const T> d_y, Matrix<T> d_z);
@@ -61,18 +60,18 @@ void layer_norm_backward(Matrix<const T> s, std::span<const T> mean, std::span<c
                          std::span<const T> gamma, Matrix<const T> d_y, Matrix<T> d_s, std::span<T> d_gamma,
                          std::span<T> d_beta);
 
-/// In-place softmax of each row (max subtracted). Entries of -infinity get exactly 0; a row of only -infinity
-/// becomes zeros.
+/// In-place softmax of each row (max subtracted). Entries of -infinity get exactly 0; a row of only
+/// -infinity becomes zeros.
 template <class T>
 void softmax_rows(Matrix<T> x);
 /// log of the sum of exp, per row.
 template <class T>
 void log_sum_exp_rows(Matrix<const T> x, std::span<T> result);
 
-/// Label-smoothed cross-entropy (Szegedy et al. 2016, eq. 6 with uniform prior): the target distribution is
-/// (1 - smoothing) at the target and smoothing / V on all V classes. Adds the loss and plain negative
-/// log-likelihood of all rows to sums; when `gradient`, overwrites logits [n, V] by `scale` times d loss / d
-/// logits.
+/// Label-smoothed cross-entropy (Szegedy et al. 2016, eq. 6 with uniform prior): the target distribution
+/// is (1 - smoothing) at the target and smoothing / V on all V classes. Adds the loss and plain negative
+/// log-likelihood of all rows to sums; when `gradient`, overwrites logits [n, V] by `scale` times d loss
+/// / d logits.
 struct CrossEntropySums {
   double loss = 0;           ///< smoothed loss, natural logarithm
   double nll = 0;            ///< -log p(target)
@@ -87,8 +86,7 @@ void cross_entropy_rows(Matrix<T> logits, std::span<const std::int32_t> targets,
 template <class T>
 void log_softmax_top_k(Matrix<const T> x, std::int64_t k, Matrix<T> values, Matrix<std::int32_t> indices);
 
-// ---- attention of one sentence and one head
-// ------------------------------------------------------------------
+// ---- attention of one sentence and one head --------------------------------------------------------------
 /// context = dropout(softmax(scale q k^T + mask)) v.   q [n, d_k], k [m, d_k], v [m, d_v]; col_stride 1, any
 /// row_stride. Scaled dot-product attention: Vaswani et al. 2017, eq. 1.
 template <class T>
@@ -99,7 +97,7 @@ struct AttentionHead {
   const std::uint8_t* mask = nullptr;  ///< [n, m], 1 = attend; null: all
   Dropout drop;  ///< element i*m + j of this head's weights; give each head its own stream
 };
-/// weights [n, m] dense: after softmax, before dropout (kept for the backward pass and for people).
+/// weights [n, m] dense: after softmax, before dropout (kept for the backward pass and for inspection).
 /// scores [n, m]: scaled scores before mask and softmax, written when not null.
 template <class T>
 void attend_forward(const AttentionHead<T>& head, T* scores, T* weights, Matrix<T> context);
@@ -107,14 +105,13 @@ void attend_forward(const AttentionHead<T>& head, T* scores, T* weights, Matrix<
 template <class T>
 void attend_backward(const AttentionHead<T>& head, const T* weights, Matrix<const T> d_context, Matrix<T> d_q,
                      Matrix<T> d_k, Matrix<T> d_v);
-/// One query against keys and values that lie anywhere (the decoder's cache): key_rows[j], value_rows[j]
-/// point to rows of d_k, d_v elements. weights [m] may be null.
+/// One query against keys and values at arbitrary addresses (the decoder's cache): key_rows[j] and
+/// value_rows[j] point to rows of d_k and d_v elements. weights [m] may be null.
 template <class T>
 void attend_cached(const T* q, std::span<const T* const> key_rows, std::span<const T* const> value_rows,
                    std::int64_t d_k, std::int64_t d_v, T scale, T* weights, T* context);
 
-// ---- embeddings
-// ----------------------------------------------------------------------------------------------
+// ---- embeddings ------------------------------------------------------------------------------------------
 /// y[i] = scale * table[ids[i]] + positions[position[i]]; positions may be empty (data == nullptr).
 template <class T>
 void gather_rows(Matrix<const T> table, std::span<const std::int32_t> ids, T scale, Matrix<const T> positions,
@@ -123,10 +120,9 @@ void gather_rows(Matrix<const T> table, std::span<const std::int32_t> ids, T sca
 template <class T>
 void scatter_add_rows(std::span<const std::int32_t> ids, T scale, Matrix<const T> d_y, Matrix<T> d_table);
 
-// ---- optimisation over flat buffers
-// ----------------------------------------------------------------------------
-/// Adam (Kingma, Ba 2015, algorithm 1), one pass. bias corrections already in step_size: p -= step_size * m /
-/// (sqrt(v * v_scale) + eps).
+// ---- optimisation over flat buffers ----------------------------------------------------------------------
+/// Adam (Kingma, Ba 2015, algorithm 1), one pass: p -= step_size * m / (sqrt(v * v_scale) + eps), the bias
+/// corrections being part of step_size and v_scale.
 struct AdamStep {
   double beta1 = 0.9, beta2 = 0.999, eps = 1e-8;
   double step_size = 0;       ///< learning rate / (1 - beta1^t)

@@ -17,7 +17,7 @@ HWY_BEFORE_NAMESPACE();
 namespace heed::HWY_NAMESPACE {
 namespace {
 
-/// Working memory of one call: arrays that start on a cache line, in memory that the thread keeps.
+/// Scratch memory of one call: arrays aligned to cache lines, in memory that the thread keeps.
 template <class T>
 class Scratch {
  public:
@@ -32,7 +32,7 @@ class Scratch {
     used_ += (rows * stride + kLine - 1) / kLine * kLine;
     return view;
   }
-  static Index padded(Index cols) { return (cols + lanes<T> - 1) / lanes<T> * lanes<T>; }
+  static Index padded(Index cols) { return (cols + kLanes<T> - 1) / kLanes<T> * kLanes<T>; }
 
  private:
   static constexpr Index kLine = 64 / sizeof(T);
@@ -46,7 +46,7 @@ class Scratch {
   Index used_ = 0;
 };
 
-/// Beyond this many scores, packing for gemm pays.
+/// From this many scores on, gemm is faster in spite of packing.
 inline constexpr Index kLargeScores = 128 * 128;
 
 template <class T>
@@ -94,15 +94,15 @@ HWY_INLINE void store_transposed(const double* const (&rows)[2], double* to, Ind
   hn::StoreU(hn::InterleaveUpper(doubles, a, b), doubles, to + stride);
 }
 
-/// to [d, m] = from^T, rows padded with zeros. By squares of 16 bytes a side, since column by column it would
-/// take as long as the product that follows.
+/// to [d, m] = from^T, rows padded with zeros. In blocks of 16 bytes a side: column by column it would take
+/// as long as the product that follows.
 template <class T>
 HWY_INLINE void transpose(Matrix<const T> from, Matrix<T> to) {
   constexpr Index side = 16 / sizeof(T);
   static constexpr T zeros[side] = {};
   for (Index j = 0; j < to.row_stride; j += side) {
     const T* rows[side];
-    Index step[side];  // rows behind the last read the same zeros again and again
+    Index step[side];  // rows after the last read the same zeros repeatedly
     for (Index r = 0; r < side; ++r) {
       rows[r] = j + r < from.rows ? from.row(j + r) : zeros;
       step[r] = j + r < from.rows ? 1 : 0;
@@ -142,18 +142,18 @@ HWY_INLINE Index visible_keys(const AttentionHead<T>& head, Index i) {
   return head.causal ? std::clamp<Index>(i + 1 + m - n, 0, m) : m;
 }
 
-/// Sets what query i must not see to -infinity, the padding of its row included.
+/// Sets the scores that query i must not use to -infinity, including the padding of its row.
 template <class T>
 HWY_INLINE void hide_keys(const AttentionHead<T>& head, Index i, Matrix<T> scores) {
   T* row = scores.row(i);
   const Index m = head.k.rows, visible = visible_keys(head, i);
   if (head.mask)
     for (Index j = 0; j < visible; ++j)
-      if (!head.mask[i * m + j]) row[j] = minus_infinity<T>;
-  // Whole vectors, because softmax loads whole vectors next and would wait for narrower stores.
-  for (Index j = visible / lanes<T> * lanes<T>; j < scores.row_stride; j += lanes<T>) {
+      if (!head.mask[i * m + j]) row[j] = kMinusInfinity<T>;
+  // Whole vectors: softmax loads whole vectors next, and loads after narrower stores would stall.
+  for (Index j = visible / kLanes<T> * kLanes<T>; j < scores.row_stride; j += kLanes<T>) {
     const auto seen = hn::FirstN(Tag<T>(), static_cast<std::size_t>(std::max<Index>(visible - j, 0)));
-    hn::StoreU(hn::IfThenElse(seen, hn::LoadU(Tag<T>(), row + j), set(minus_infinity<T>)), Tag<T>(), row + j);
+    hn::StoreU(hn::IfThenElse(seen, hn::LoadU(Tag<T>(), row + j), set(kMinusInfinity<T>)), Tag<T>(), row + j);
   }
 }
 
@@ -271,15 +271,15 @@ HWY_INLINE void weighted_sum(const T* w, std::span<const T* const> rows, Index d
   const Index m = rows.size();
   const Whole<T> all;
   Index c = 0;
-  for (; c + 2 * lanes<T> <= d; c += 2 * lanes<T>) {
+  for (; c + 2 * kLanes<T> <= d; c += 2 * kLanes<T>) {
     Vec<T> sum0 = set(T{0}), sum1 = sum0;
     for (Index j = 0; j < m; ++j) {
       const Vec<T> weight = set(w[j]);
       sum0 = hn::MulAdd(weight, all.load(rows[j] + c), sum0);
-      sum1 = hn::MulAdd(weight, all.load(rows[j] + c + lanes<T>), sum1);
+      sum1 = hn::MulAdd(weight, all.load(rows[j] + c + kLanes<T>), sum1);
     }
     all.store(sum0, context + c);
-    all.store(sum1, context + c + lanes<T>);
+    all.store(sum1, context + c + kLanes<T>);
   }
   for_vectors<T>(d - c, [&](Index rest, auto part) HWY_ATTR {
     Vec<T> sum = set(T{0});

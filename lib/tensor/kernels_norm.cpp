@@ -34,7 +34,7 @@ struct Moments {
   T mean, variance;
 };
 
-/// Mean and biased variance; two passes over a row in L1, so that a large mean costs no digits.
+/// Mean and biased variance; two passes over a row in L1, so that a large mean loses no precision.
 template <class T>
 HWY_INLINE Moments<T> moments_of_row(const T* s, Index d) {
   Vec<T> sum = set(T{0}), squares = sum;

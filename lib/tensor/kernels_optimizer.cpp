@@ -55,9 +55,9 @@ inline double block_squares(const float* x, Index n) {
   const hn::Rebind<float, Tag<double>> half;  // as many floats as a vector holds doubles
   Vec<double> sum0 = set(0.0), sum1 = sum0;
   Index i = 0;
-  for (; i + 2 * lanes<double> <= n; i += 2 * lanes<double>) {
+  for (; i + 2 * kLanes<double> <= n; i += 2 * kLanes<double>) {
     const auto e0 = hn::PromoteTo(Tag<double>(), hn::LoadU(half, x + i));
-    const auto e1 = hn::PromoteTo(Tag<double>(), hn::LoadU(half, x + i + lanes<double>));
+    const auto e1 = hn::PromoteTo(Tag<double>(), hn::LoadU(half, x + i + kLanes<double>));
     sum0 = hn::MulAdd(e0, e0, sum0);
     sum1 = hn::MulAdd(e1, e1, sum1);
   }

@@ -1,8 +1,8 @@
-// One step of recurrent cells, a row for each sequence; the equations are in nn/recurrent.h. Rules as in
-// tensor/kernels.h. h is the width of a state; gates [n, gates h] come as the products U h', side by side as
-// in the parameters, and leave as the gates' values; x [n, gates h] is what is added to them. The mirror
-// images turn the gradient of the state after the step into what the state before gets directly, in place,
-// and overwrite d_sums [n, gates h] by the gradient of the sums x + U h'.
+// One step of recurrent cells, one row per sequence; the equations are in nn/recurrent.h, the conventions in
+// tensor/kernels.h. h is the width of a state, h' the previous state. gates [n, gates h] holds the products
+// U h' on entry, side by side as in the parameters, and the gates' activations on return; x [n, gates h] is
+// added to the products. The backward functions replace the gradient of the new state by the direct part of
+// that of the previous state, in place, and overwrite d_sums [n, gates h] with the gradient of x + U h'.
 #pragma once
 
 #include "tensor/matrix.h"
@@ -12,7 +12,7 @@ namespace heed {
 template <class T>
 void multiply_add(Matrix<const T> a, Matrix<const T> b, Matrix<T> y);  ///< y += a b, elementwise
 
-/// h = tanh(x + U h'). The gradient of h' is by U alone.
+/// h = tanh(x + U h'). h' gets its gradient through U only.
 template <class T>
 void rnn_forward(Matrix<const T> x, Matrix<const T> products, Matrix<T> h);
 template <class T>
@@ -36,13 +36,13 @@ void gru_gates_backward(Matrix<const T> gates, Matrix<const T> h_prev, Matrix<co
 template <class T>
 void gru_after_forward(Matrix<const T> x, Matrix<T> gates, Matrix<const T> bias, Matrix<const T> h_prev,
                        Matrix<T> inner, Matrix<T> h);
-/// d_products [n, 3 h] differs from d_sums in the candidate: r stands between them.
+/// d_products [n, 3 h] differs from d_sums in the candidate, where r is a factor between them.
 template <class T>
 void gru_after_backward(Matrix<const T> gates, Matrix<const T> inner, Matrix<const T> h_prev, Matrix<T> d_h,
                         Matrix<T> d_sums, Matrix<T> d_products);
 
-/// Weights [h] by which an LSTM's i and f see c' and o sees c (Gers, Schraudolph, Schmidhuber 2002); all or
-/// none.
+/// Peephole weights [h] of an LSTM: from c' to i and f, from c to o (Gers, Schraudolph, Schmidhuber 2002);
+/// all or none.
 template <class T>
 struct Peepholes {
   const T *input = nullptr, *forget = nullptr, *output = nullptr;
@@ -58,7 +58,7 @@ void lstm_output(Matrix<const T> gates, Matrix<const T> c, Matrix<T> h);
 template <class T>
 void lstm_output_backward(Matrix<const T> gates, Matrix<const T> c, Matrix<const T> d_h, Matrix<T> d_sums,
                           Matrix<T> d_c);
-/// Of i, f and g, when that of o is there; d_c becomes that of c'.
+/// Of i, f and g, given that of o; d_c becomes that of c'.
 template <class T>
 void lstm_memory_backward(Matrix<const T> gates, const Peepholes<T>& peepholes, Matrix<const T> c_prev,
                           Matrix<T> d_c, Matrix<T> d_sums);

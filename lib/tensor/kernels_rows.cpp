@@ -11,16 +11,16 @@ namespace heed::HWY_NAMESPACE {
 
 template <class T>
 void sum_rows(Matrix<const T> x, std::span<T> accumulated) {
-  // Panels of four vectors stay in registers while the rows go by.
-  constexpr Index panel = 4 * lanes<T>;
+  // Panels of four vectors stay in registers during the loop over rows.
+  constexpr Index panel = 4 * kLanes<T>;
   const Whole<T> all;
   Index j = 0;
   for (; j + panel <= x.cols; j += panel) {
     Vec<T> sum[4];
-    for (Index v = 0; v < 4; ++v) sum[v] = all.load(&accumulated[j + v * lanes<T>]);
+    for (Index v = 0; v < 4; ++v) sum[v] = all.load(&accumulated[j + v * kLanes<T>]);
     for (Index i = 0; i < x.rows; ++i)
-      for (Index v = 0; v < 4; ++v) sum[v] = sum[v] + all.load(x.row(i) + j + v * lanes<T>);
-    for (Index v = 0; v < 4; ++v) all.store(sum[v], &accumulated[j + v * lanes<T>]);
+      for (Index v = 0; v < 4; ++v) sum[v] = sum[v] + all.load(x.row(i) + j + v * kLanes<T>);
+    for (Index v = 0; v < 4; ++v) all.store(sum[v], &accumulated[j + v * kLanes<T>]);
   }
   for_vectors<T>(x.cols - j, [&](Index rest, auto part) HWY_ATTR {
     T* to = &accumulated[j + rest];

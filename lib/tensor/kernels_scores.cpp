@@ -1,4 +1,4 @@
-// Scores of attention that are no matrix product.
+// Attention scores that are not matrix products.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tensor/kernels_scores.cpp"
 #include "tensor/simd_dispatch.h"
@@ -14,7 +14,7 @@ namespace {
 /// Q K stays far from overflow and underflow, even in float: exp(2 (20 + 20)) = 5.5e34.
 inline constexpr int kLargestInput = 20;
 
-/// What stands first in a row of factors that has none: exp is never negative.
+/// Marks a row without factors, in its first element: exp is never negative.
 template <class T>
 inline constexpr T kNoFactors = -1;
 
@@ -35,7 +35,7 @@ HWY_INLINE Vec<T> tanh_of_factors(Vec<T> q, Vec<T> k) {
   return hn::MulSub(q, k, one) / hn::MulAdd(q, k, one);
 }
 
-/// Scores of one query and `count` keys in a row, whose factors are there.
+/// Scores of one query and `count` consecutive keys that have factors.
 template <int count, class T>
 HWY_INLINE void fast_scores(const T* q, Matrix<const T> k, const T* v, T* e) {
   Vec<T> sum[count];

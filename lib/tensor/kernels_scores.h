@@ -1,4 +1,4 @@
-// Scores of attention that are no matrix product; rules as in tensor/kernels.h.
+// Attention scores that are not matrix products; conventions as in tensor/kernels.h.
 #pragma once
 
 #include <span>
@@ -7,22 +7,22 @@
 
 namespace heed {
 
-/// Queries or keys of the additive score, with what the score needs of each row beforehand.
+/// Queries or keys of the additive score, with precomputed factors.
 template <class T>
 struct AdditiveSide {
   Matrix<const T> x;        ///< [rows, a]
   Matrix<const T> factors;  ///< [rows, a], by additive_factors
 };
 
-/// factors = exp(2 x), row by row. A row with an element beyond +-20, or NaN, gets a mark instead: its
-/// scores take tanh itself.
+/// factors = exp(2 x), row by row. Rows with an element beyond +-20, or NaN, are marked instead: their scores
+/// are computed with tanh.
 template <class T>
 void additive_factors(Matrix<const T> x, Matrix<T> factors);
 
 /// e_ij = v^T tanh(q_i + k_j), the additive score (Bahdanau et al. 2015, appendix A.1.2); e [n, m], v [a].
-/// By tanh(q + k) = (Q K - 1) / (Q K + 1) with Q = exp(2 q) and K = exp(2 k), which are taken n + m times and
-/// not n m times. The absolute error of each tanh is a few units in the last place of 1. A score depends on
-/// its own query and key alone, so the rows may be cut up in any way.
+/// Uses tanh(q + k) = (Q K - 1) / (Q K + 1) with Q = exp(2 q) and K = exp(2 k), hence n + m instead of n m
+/// exponentials. The absolute error of each tanh is a few units in the last place of 1. A score depends only
+/// on its own query and key, so any partition of the rows gives the same bits.
 template <class T>
 void additive_scores(const AdditiveSide<T>& q, const AdditiveSide<T>& k, std::span<const T> v, Matrix<T> e);
 

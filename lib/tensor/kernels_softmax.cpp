@@ -1,4 +1,4 @@
-// Softmax over the rows of a matrix, and what classifiers and beam search make of it.
+// Softmax over the rows of a matrix, with the cross-entropy loss and top-k that build on it.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tensor/kernels_softmax.cpp"
 #include "tensor/simd_dispatch.h"
@@ -15,14 +15,14 @@ HWY_BEFORE_NAMESPACE();
 namespace heed::HWY_NAMESPACE {
 namespace {
 
-/// Logits are taken in blocks that fit the L1 cache, so that a row of a large vocabulary is read from memory
-/// once.
+/// Logits are processed in blocks that fit the L1 cache, so that a row of a large vocabulary is read
+/// from memory once.
 inline constexpr Index kBlock = 1024;
 
 /// The sum of exp(x - max) over a row, with max and where it is first reached.
 template <class T>
 struct RowSum {
-  T max = minus_infinity<T>;
+  T max = kMinusInfinity<T>;
   Index argmax = 0;
   T sum = 0;
   T total = 0;  ///< sum of x itself
@@ -37,12 +37,12 @@ HWY_INLINE T sum_exp(P* x, Index n, T max) {
   const Vec<T> shift = set(max);
   const Whole<T> all;
   Index i = 0;
-  for (; i + 2 * lanes<T> <= n; i += 2 * lanes<T>) {  // two at a time hide the latency of exp
+  for (; i + 2 * kLanes<T> <= n; i += 2 * kLanes<T>) {  // two at a time hide the latency of exp
     const Vec<T> e0 = exp_of_negative<T>(all.load(x + i) - shift),
-                 e1 = exp_of_negative<T>(all.load(x + i + lanes<T>) - shift);
+                 e1 = exp_of_negative<T>(all.load(x + i + kLanes<T>) - shift);
     if constexpr (keep) {
       all.store(e0, x + i);
-      all.store(e1, x + i + lanes<T>);
+      all.store(e1, x + i + kLanes<T>);
     }
     sum0 = sum0 + e0;
     sum1 = sum1 + e1;
@@ -72,7 +72,7 @@ HWY_INLINE void take_block(P* x, Index first, Index count, RowSum<T>& row) {
     row.argmax = std::find(x + first, x + first + count, max) - x;
   }
   row.total += sum_of_row<T>(x + first, count);
-  row.sum += sum_exp<T, keep>(x + first, count, row.max == minus_infinity<T> ? T{0} : row.max);
+  row.sum += sum_exp<T, keep>(x + first, count, row.max == kMinusInfinity<T> ? T{0} : row.max);
 }
 
 template <class T>
@@ -159,16 +159,16 @@ class TopK {
   Index k_, size_ = 0;
 };
 
-/// After the first k columns, whole runs of columns are passed over when none beats the worst of the best.
+/// After the first k columns, runs of columns are skipped when none exceeds the k-th best.
 template <class T>
 HWY_INLINE void find_top_k(const T* x, Index n, TopK<T>& best, Index k) {
-  constexpr Index run = 4 * lanes<T>;
+  constexpr Index run = 4 * kLanes<T>;
   const Whole<T> all;
   for (Index j = 0; j < k; ++j) best.take(x[j], j);
   Index j = k;
   for (; j + run <= n; j += run) {
-    const Vec<T> high = hn::Max(hn::Max(all.load(x + j), all.load(x + j + lanes<T>)),
-                                hn::Max(all.load(x + j + 2 * lanes<T>), all.load(x + j + 3 * lanes<T>)));
+    const Vec<T> high = hn::Max(hn::Max(all.load(x + j), all.load(x + j + kLanes<T>)),
+                                hn::Max(all.load(x + j + 2 * kLanes<T>), all.load(x + j + 3 * kLanes<T>)));
     if (hn::AllFalse(Tag<T>(), high > set(best.worst()))) continue;
     for (Index c = j; c < j + run; ++c) best.take(x[c], c);
   }

@@ -7,12 +7,12 @@
 
 namespace heed {
 
-/// Some adjacent keys of a sentence.
+/// A range of keys of a sentence.
 struct KeyWindow {
   std::int64_t first = 0, count = 0;
 };
 
-/// The keys s of 0 .. keys-1 with p - d <= s <= p + d; none when p lies further outside.
+/// The keys s of 0 .. keys-1 with p - d <= s <= p + d; empty when no key lies within.
 inline KeyWindow window_around(double p, std::int64_t d, std::int64_t keys) {
   const double width = static_cast<double>(d), end = static_cast<double>(keys - 1);
   const double low = std::max(0.0, std::ceil(p - width)), high = std::min(end, std::floor(p + width));

@@ -1,6 +1,6 @@
-// Matrix: a view of a two-dimensional array with row and column strides (so a transpose is two numbers
-// swapped). Everything the models compute is a matrix of packed rows: the tokens of all sentences of a batch,
-// one after the other, without padding. Views own nothing; Arena, ParameterSet and std::vector do.
+// Matrix: a non-owning view of a two-dimensional array with row and column strides (so transposing swaps two
+// numbers). Models compute on matrices of packed rows: the tokens of all sentences of a batch, one after the
+// other, without padding. Arena, ParameterSet and std::vector own the memory.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 
 namespace heed {
 
-/// The distance of a matrix's rows where the caller may choose: the width, or a little more when the rows
-/// would begin in so few sets of the caches that they push each other out. Measured on AMD Zen 4 with 16 rows
-/// times [512, 2048]: 45 GFLOP/s without, 86 with 16 more, 91 with 144 more; by its transpose 50, 61, 91.
+/// The row stride to allocate for a matrix of this width: the width, or a little more when the rows would map
+/// to so few cache sets that they evict one another. Measured on AMD Zen 4 with 16 rows times [512, 2048]:
+/// 45 GFLOP/s without padding, 86 with 16 elements, 91 with 144; times its transpose 50, 61, 91.
 inline std::int64_t spread_stride(std::int64_t width) {
   if (width % 256 != 0) return width;
   return width + (width < 1024 ? 16 : 144);

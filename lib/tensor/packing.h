@@ -7,7 +7,7 @@
 
 namespace heed {
 
-/// Where each sentence's rows lie: sentence i owns rows offset(i) .. offset(i) + length(i) - 1.
+/// The rows of each sentence: sentence i has rows offset(i) .. offset(i) + length(i) - 1.
 class Packing {
  public:
   Packing() = default;

@@ -1,5 +1,5 @@
-// Between the packed rows that models compute on and the padded rectangles that files hold. A rectangle has
-// the dimensions (sentence, position, ...) and zeros behind each sentence's length.
+// Conversion between the packed rows that models compute on and the padded tensors of files. A padded tensor
+// has the dimensions (sentence, position, ...) and zeros after each sentence's length.
 #pragma once
 
 #include <string>
@@ -13,9 +13,9 @@ namespace heed {
 /// The packing that an i32 or i64 tensor of lengths (sentence) states. Throws Error, naming `name`, unless
 /// every length lies within 1 .. longest.
 Packing packing_of(const std::string& name, const Tensor& lengths, std::int64_t longest);
-/// The mirror image, i32 (sentence).
+/// The inverse: lengths as i32 (sentence).
 Tensor lengths_of(const Packing& rows);
-/// 1 at real positions, u8 (sentence, position) marked as boolean.
+/// 1 at positions that are not padding, u8 (sentence, position) marked as boolean.
 Tensor mask_of(const Packing& rows);
 
 /// Packed rows [rows, d] as f32 (sentence, position, dim).

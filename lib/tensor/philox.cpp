@@ -1,37 +1,20 @@
 #include "tensor/philox.h"
 
+#include <Random123/philox.h>
+
 #include <cmath>
 #include <numbers>
 
 #include "base/error.h"
 
 namespace heed {
-namespace {
-
-struct HighLow {
-  std::uint32_t high, low;
-};
-
-HighLow multiply(std::uint32_t a, std::uint32_t b) {
-  const std::uint64_t product = std::uint64_t{a} * b;
-  return {static_cast<std::uint32_t>(product >> 32), static_cast<std::uint32_t>(product)};
-}
-
-}  // namespace
 
 std::array<std::uint32_t, 4> philox(std::uint64_t seed, std::uint64_t stream, std::uint64_t counter) {
-  auto low = [](std::uint64_t x) { return static_cast<std::uint32_t>(x); };
-  auto high = [](std::uint64_t x) { return static_cast<std::uint32_t>(x >> 32); };
-  std::uint32_t key0 = low(seed), key1 = high(seed);
-  std::array<std::uint32_t, 4> x = {low(counter), high(counter), low(stream), high(stream)};
-  for (int round = 0; round < 10; ++round) {
-    const HighLow a = multiply(0xD2511F53u, x[0]);
-    const HighLow b = multiply(0xCD9E8D57u, x[2]);
-    x = {b.high ^ x[1] ^ key0, b.low, a.high ^ x[3] ^ key1, a.low};
-    key0 += 0x9E3779B9u;  // golden ratio
-    key1 += 0xBB67AE85u;  // sqrt(3) - 1
-  }
-  return x;
+  const auto low = [](std::uint64_t x) { return static_cast<std::uint32_t>(x); };
+  const auto high = [](std::uint64_t x) { return static_cast<std::uint32_t>(x >> 32); };
+  const auto block = r123::Philox4x32()({{low(counter), high(counter), low(stream), high(stream)}},
+                                        {{low(seed), high(seed)}});
+  return {block[0], block[1], block[2], block[3]};
 }
 
 std::uint32_t Random::bits() {
@@ -48,14 +31,14 @@ double Random::uniform() {
 }
 
 double Random::normal() {
-  // Box, Muller 1958. The second number of each pair is dropped: that keeps the generator free of further
-  // state.
+  // Box, Muller 1958. The second number of each pair is discarded, so that the generator needs no more state.
   const double radius = std::sqrt(-2 * std::log(1 - uniform()));
   return radius * std::cos(2 * std::numbers::pi * uniform());
 }
 
 std::uint64_t Random::below(std::uint64_t bound) {
-  const std::uint64_t first_fair = -bound % bound;  // 2^64 mod bound draws are too many
+  const std::uint64_t first_fair =
+      -bound % bound;  // rejecting the first 2^64 mod bound values makes the rest a multiple of bound
   while (true) {
     const std::uint64_t high = bits();
     const std::uint64_t draw = high << 32 | bits();

@@ -1,6 +1,6 @@
 // Counter-based random numbers: Philox 4x32-10 (Salmon, Moraes, Dror, Shaw: Parallel random numbers: as easy
 // as 1, 2, 3; SC 2011). A number is a function of (seed, stream, counter) and of nothing else, so dropout
-// needs no stored masks, every thread count draws the same numbers, and a resumed run continues exactly.
+// needs no stored masks, results do not depend on the number of threads, and a resumed run continues exactly.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@ namespace heed {
 /// The 128 random bits of block `counter` of stream `stream`.
 std::array<std::uint32_t, 4> philox(std::uint64_t seed, std::uint64_t stream, std::uint64_t counter);
 
-/// Draws in a row from one stream.
+/// Consecutive draws from one stream.
 class Random {
  public:
   Random(std::uint64_t seed, std::uint64_t stream) : seed_(seed), stream_(stream) {}
@@ -27,8 +27,8 @@ class Random {
 };
 
 /// Dropout: element i of the tensor is kept when its 16 random bits are >= threshold, and then scaled by
-/// 1 / (1 - threshold / 65536). Elements are counted row-major within the tensor; `stream` tells apart the
-/// places (operation, step, shard) that draw.
+/// 1 / (1 - threshold / 65536). Elements are counted row-major within the tensor; `stream`
+/// distinguishes the operation, step and shard.
 struct Dropout {
   std::uint32_t threshold = 0;  ///< round(p * 65536); 0: keep everything
   std::uint64_t seed = 0;

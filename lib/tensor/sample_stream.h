@@ -1,6 +1,6 @@
-// The random numbers of one sampled translation. Those of a step depend on nothing but these numbers, so
-// neither threads nor batches change a draw. The first of a step is for the word, the second for the position
-// that hard attention looks at.
+// The random numbers of one sampled translation. Those of a step depend only on seed, stream and step, so
+// threads and batching do not affect a draw. The first of a step chooses the token, the second the position
+// of hard attention.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace heed {
 struct SampleStream {
   std::uint64_t seed = 0, stream = 0;
 
-  /// Of the translation `number`, below 65536, of a sentence of the whole input.
+  /// For translation `number` (below 65536) of a sentence, numbered over the whole input.
   static SampleStream of(std::uint64_t seed, std::uint64_t sentence, std::uint64_t number) {
     return {seed, sentence * 65536 + number};
   }

@@ -1,6 +1,6 @@
-// What the kernels share: loads and stores of whole vectors and of the first few lanes, loops over a row,
-// sums in a fixed order, exp, tanh, sigmoid and dropout factors. Compiled once per target, so: no #pragma
-// once.
+// What the kernels share: loads and stores of whole vectors and of the first few lanes, loops over a
+// row, sums in a fixed order, exp, tanh, sigmoid and dropout factors. Compiled once per target, so:
+// no #pragma once.
 #if defined(HEED_TENSOR_SIMD_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_TENSOR_SIMD_H
 #undef HEED_TENSOR_SIMD_H
@@ -27,9 +27,9 @@ using Tag = hn::ScalableTag<T>;
 template <class T>
 using Vec = hn::Vec<Tag<T>>;
 template <class T>
-inline constexpr Index lanes = hn::MaxLanes(Tag<T>());
+inline constexpr Index kLanes = hn::MaxLanes(Tag<T>());
 template <class T>
-inline constexpr T minus_infinity = -std::numeric_limits<T>::infinity();
+inline constexpr T kMinusInfinity = -std::numeric_limits<T>::infinity();
 
 template <class T>
 HWY_INLINE Vec<T> set(T value) {
@@ -44,7 +44,7 @@ struct Whole {
   HWY_INLINE Vec<T> only(Vec<T> v, T /*other*/) const { return v; }
 };
 
-/// The first `count` lanes: memory behind them is neither read nor written; loads fill the rest with zeros.
+/// The first `count` lanes: memory after them is neither read nor written; loads fill the rest with zeros.
 template <class T>
 struct First {
   Index count;
@@ -60,17 +60,17 @@ struct First {
 #else
   // Other targets would read or write whole vectors and blend.
   HWY_INLINE Vec<T> load(const T* p) const {
-    HWY_ALIGN T buffer[lanes<T>] = {};
+    HWY_ALIGN T buffer[kLanes<T>] = {};
     std::memcpy(buffer, p, count * sizeof(T));
     return hn::Load(Tag<T>(), buffer);
   }
   HWY_INLINE void store(Vec<T> v, T* p) const {
-    HWY_ALIGN T buffer[lanes<T>];
+    HWY_ALIGN T buffer[kLanes<T>];
     hn::Store(v, Tag<T>(), buffer);
     std::memcpy(p, buffer, count * sizeof(T));
   }
 #endif
-  /// v with `other` in the lanes behind the first.
+  /// v with `other` in the lanes after those.
   HWY_INLINE Vec<T> only(Vec<T> v, T other) const {
     return hn::IfThenElse(mask(), v, set(other));
   }
@@ -80,7 +80,7 @@ struct First {
 template <class T, class Body>
 HWY_INLINE void for_vectors(Index n, const Body& body) {
   Index i = 0;
-  for (; i + lanes<T> <= n; i += lanes<T>) body(i, Whole<T>());
+  for (; i + kLanes<T> <= n; i += kLanes<T>) body(i, Whole<T>());
   if (i < n) body(i, First<T>{n - i});
 }
 
@@ -93,20 +93,20 @@ HWY_INLINE T max_of_lanes(Vec<T> v) {
   return hn::GetLane(hn::MaxOfLanes(Tag<T>(), v));
 }
 
-/// The largest element; -infinity when there is none. NaN may be passed over.
+/// The largest element; -infinity when there is none. NaN may be ignored.
 template <class T>
 HWY_INLINE T max_of_row(const T* x, Index n) {
-  Vec<T> max0 = set(minus_infinity<T>), max1 = max0, max2 = max0, max3 = max0;
+  Vec<T> max0 = set(kMinusInfinity<T>), max1 = max0, max2 = max0, max3 = max0;
   Index i = 0;
-  for (; i + 4 * lanes<T> <= n; i += 4 * lanes<T>) {
+  for (; i + 4 * kLanes<T> <= n; i += 4 * kLanes<T>) {
     const Whole<T> all;
     max0 = hn::Max(max0, all.load(x + i));
-    max1 = hn::Max(max1, all.load(x + i + lanes<T>));
-    max2 = hn::Max(max2, all.load(x + i + 2 * lanes<T>));
-    max3 = hn::Max(max3, all.load(x + i + 3 * lanes<T>));
+    max1 = hn::Max(max1, all.load(x + i + kLanes<T>));
+    max2 = hn::Max(max2, all.load(x + i + 2 * kLanes<T>));
+    max3 = hn::Max(max3, all.load(x + i + 3 * kLanes<T>));
   }
   for_vectors<T>(n - i, [&](Index j, auto part) HWY_ATTR {
-    max0 = hn::Max(max0, part.only(part.load(x + i + j), minus_infinity<T>));
+    max0 = hn::Max(max0, part.only(part.load(x + i + j), kMinusInfinity<T>));
   });
   return max_of_lanes<T>(hn::Max(hn::Max(max0, max1), hn::Max(max2, max3)));
 }
@@ -119,15 +119,15 @@ template <class T>
 struct ExpConstants;
 template <>
 struct ExpConstants<float> {
-  static constexpr int degree = 7;          // next term: 5e-9
-  static constexpr float lowest = -87.33f;  // exp of less is no normal number any more
-  static constexpr float ln2_high = 0.693359375f, ln2_low = -2.12194440e-4f;  // n * ln2_high is exact
+  static constexpr int kDegree = 7;                                           // next term: 5e-9
+  static constexpr float kLowest = -87.33f;                                   // exp of less is subnormal
+  static constexpr float kLn2High = 0.693359375f, kLn2Low = -2.12194440e-4f;  // n * kLn2High is exact
 };
 template <>
 struct ExpConstants<double> {
-  static constexpr int degree = 13;  // next term: 4e-18
-  static constexpr double lowest = -708.39;
-  static constexpr double ln2_high = 0.693145751953125, ln2_low = 1.42860682030941723212e-6;
+  static constexpr int kDegree = 13;  // next term: 4e-18
+  static constexpr double kLowest = -708.39;
+  static constexpr double kLn2High = 0.693145751953125, kLn2Low = 1.42860682030941723212e-6;
 };
 
 template <class T>
@@ -141,7 +141,7 @@ constexpr T inverse_factorial(int n) {
 template <class T, int first = 1>
 HWY_INLINE Vec<T> factorial_series(Vec<T> r) {
   const Vec<T> term = set(inverse_factorial<T>(first));
-  if constexpr (first == ExpConstants<T>::degree)
+  if constexpr (first == ExpConstants<T>::kDegree)
     return term;
   else
     return hn::MulAdd(factorial_series<T, first + 1>(r), r, term);
@@ -155,7 +155,7 @@ struct ExpParts {
   HWY_INLINE explicit ExpParts(Vec<T> x) {
     using C = ExpConstants<T>;
     const Vec<T> n = hn::Round(x * set(static_cast<T>(1.4426950408889634)));
-    const Vec<T> r = hn::NegMulAdd(n, set(C::ln2_low), hn::NegMulAdd(n, set(C::ln2_high), x));
+    const Vec<T> r = hn::NegMulAdd(n, set(C::kLn2Low), hn::NegMulAdd(n, set(C::kLn2High), x));
     const hn::RebindToSigned<Tag<T>> integers;
     const auto bias = hn::Set(integers, std::numeric_limits<T>::max_exponent - 1);
     constexpr int mantissa = std::numeric_limits<T>::digits - 1;
@@ -168,7 +168,7 @@ struct ExpParts {
 template <class T>
 HWY_INLINE Vec<T> exp_of_negative(Vec<T> x) {
   const ExpParts<T> e(x);
-  return hn::IfThenZeroElse(x < set(ExpConstants<T>::lowest), hn::MulAdd(e.scale, e.fraction, e.scale));
+  return hn::IfThenZeroElse(x < set(ExpConstants<T>::kLowest), hn::MulAdd(e.scale, e.fraction, e.scale));
 }
 
 /// With t = exp(-2|x|) - 1: tanh |x| = -t / (2 + t).
@@ -190,7 +190,7 @@ HWY_INLINE Vec<T> sigmoid(Vec<T> x) {
 // ---- dropout ----
 // Elements come in tiles of 128, the bits of 16 Philox blocks: word w of block b holds element (2 w) * 16 + b
 // of the tile in its low half and element (2 w + 1) * 16 + b in its high half. So vectors of 4, 8 and 16
-// lanes all see whole runs of neighbours, and the mask is the same for every vector length.
+// lanes all cover contiguous elements, and the mask is the same for every vector length.
 
 inline constexpr Index kTile = 128;
 inline constexpr Index kTileBlocks = 16;
@@ -255,7 +255,7 @@ HWY_INLINE void tile_factors(const Dropout& drop, Index tile, float scale, float
     const auto kept = hn::Gt(hn::BitCast(integers, bits), last_dropped);
     hn::StoreU(hn::IfThenElseZero(hn::RebindMask(floats, kept), set(scale)), floats, factors + first);
   };
-  for (Index block = 0; block < kTileBlocks; block += lanes<std::uint32_t>) {
+  for (Index block = 0; block < kTileBlocks; block += kLanes<std::uint32_t>) {
     Vec<std::uint32_t> x[4];
     philox_blocks(drop, static_cast<std::uint64_t>(tile * kTileBlocks + block), x);
     for (Index w = 0; w < 4; ++w) {
@@ -273,14 +273,15 @@ HWY_INLINE void tile_factors(const Dropout& drop, Index tile, double scale, doub
   for (Index i = 0; i < kTile; ++i) factors[i] = scale * static_cast<double>(kept[i]);
 }
 
-/// Walks the elements of a tensor under dropout; remembers the last tile, so rows may be walked one by one.
+/// Iterates over the elements of a tensor under dropout; caches the last tile, so rows may be visited
+/// one by one.
 template <class T>
 class KeepFactors {
  public:
   explicit KeepFactors(const Dropout& drop) : drop_(drop) {}
 
-  /// Calls body(offset, count, factors) for runs that together cover first .. first + n; offset counts from
-  /// first.
+  /// Calls body(offset, count, factors) for runs that together cover first .. first + n; offset is
+  /// relative to first.
   template <class Body>
   HWY_INLINE void for_runs(Index first, Index n, const Body& body) {
     for (Index done = 0; done < n;) {

@@ -1,5 +1,5 @@
-// Activation functions as types, so that each loop over a row is compiled once per function. Per target, like
-// simd.h.
+// Activation functions as types, so that each loop over a row is compiled once per function. Per
+// target, like simd.h.
 #if defined(HEED_TENSOR_SIMD_ACTIVATION_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_TENSOR_SIMD_ACTIVATION_H
 #undef HEED_TENSOR_SIMD_ACTIVATION_H

@@ -18,12 +18,11 @@
 //   #endif
 #pragma once
 
-// Plain C++, SSE4, AVX2 and AVX-512 are enough: more targets only cost compile time. (Our arrays of vectors
-// rule out vectors of unknown length.)
+// Scalar, SSE4, AVX2 and AVX-512 suffice: further targets only cost compile time. (Arrays of vectors exclude
+// targets with vectors of unknown length.)
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
 
-/// Gives the float and double versions of a target's kernel template names that HWY_EXPORT can paste
-/// together.
+/// Names the float and double instances of a target's kernel template, as HWY_EXPORT needs.
 #define HEED_TARGET_KERNEL(name)                     \
   inline constexpr auto& name##_float = name<float>; \
   inline constexpr auto& name##_double = name<double>;

@@ -1,5 +1,5 @@
-// Products of matrices so small that packing them would cost more than multiplying: attention of a short
-// sentence. Per target, like simd.h.
+// Products of matrices so small that packing would cost more than multiplying, as in attention within a short
+// sentence. Compiled per target, like simd.h.
 #if defined(HEED_TENSOR_SIMD_PRODUCT_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_TENSOR_SIMD_PRODUCT_H
 #undef HEED_TENSOR_SIMD_PRODUCT_H
@@ -21,11 +21,11 @@ struct SmallProduct {
   bool accumulate = false;
 };
 
-/// Rows of c that are computed together: with two vectors per row, the sums of 6 rows fill the registers of
-/// AVX2.
+/// Rows of c computed together: with two vectors per row, the accumulators of 6 rows fill AVX2's registers.
 inline constexpr int kProductRows = 6;
 
-/// `rows` rows of c from row i on, `columns` vectors from column j on, the last of them cut by `last`.
+/// `rows` rows of c from row i on, `columns` vectors from column j on, the last of them partial,
+/// as `last` says.
 template <int rows, int columns, class T, class Part>
 HWY_INLINE void product_tile(const SmallProduct<T>& p, Index i, Index j, const Part& last) {
   const T* a = p.a.row(i);
@@ -39,7 +39,7 @@ HWY_INLINE void product_tile(const SmallProduct<T>& p, Index i, Index j, const P
   for (Index l = 0; l < p.a.cols; ++l) {
     Vec<T> b_row[columns];
     if constexpr (columns == 2) b_row[0] = all.load(b);
-    b_row[columns - 1] = last.load(b + (columns - 1) * lanes<T>);
+    b_row[columns - 1] = last.load(b + (columns - 1) * kLanes<T>);
 #pragma GCC unroll 16
     for (int r = 0; r < rows; ++r) {
       const Vec<T> factor = set(a[r * p.a.row_stride]);
@@ -55,7 +55,7 @@ HWY_INLINE void product_tile(const SmallProduct<T>& p, Index i, Index j, const P
     T* c = p.c.row(i + r) + j;
     if constexpr (columns == 2)
       all.store(p.accumulate ? hn::MulAdd(alpha, sum[r][0], all.load(c)) : alpha * sum[r][0], c);
-    c += (columns - 1) * lanes<T>;
+    c += (columns - 1) * kLanes<T>;
     Vec<T> value = alpha * sum[r][columns - 1];
     if (p.accumulate) value = value + last.load(c);
     last.store(value, c);
@@ -93,7 +93,7 @@ HWY_NOINLINE void product_panel(const SmallProduct<T>& p, Index j, const Part& l
 
 template <class T>
 HWY_INLINE void multiply_small(const SmallProduct<T>& p) {
-  constexpr Index width = lanes<T>;
+  constexpr Index width = kLanes<T>;
   Index j = 0;
   for (; j + 2 * width <= p.c.cols; j += 2 * width) product_panel<2>(p, j, Whole<T>());
   const Index rest = p.c.cols - j;

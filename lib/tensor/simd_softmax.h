@@ -11,18 +11,17 @@
 HWY_BEFORE_NAMESPACE();
 namespace heed::HWY_NAMESPACE {
 
-// Softmax in three steps, so that attention can take each step for all rows: rows are short, and the
-// processor overlaps the steps of different rows but not of one.
+// Softmax in three steps, so that attention can run each step for all rows: rows are short, and the processor
+// overlaps the same step of different rows better than the steps of one row.
 
-/// What to subtract before exp: the maximum, or 0 when all are -infinity.
+/// The shift to subtract before exp: the maximum, or 0 when all are -infinity.
 template <class T>
 HWY_INLINE T softmax_shift(const T* x, Index n) {
   const T max = max_of_row<T>(x, n);
-  return max == minus_infinity<T> ? T{0} : max;
+  return max == kMinusInfinity<T> ? T{0} : max;
 }
 
-/// x = exp(x - shift); returns what to multiply with so that the sum becomes 1, or 0 when all are 0. NaN
-/// spreads.
+/// x = exp(x - shift); returns the factor that normalises the sum to 1, or 0 when all are 0. NaN propagates.
 template <class T>
 HWY_INLINE T softmax_exp(T* x, Index n, T shift) {
   Vec<T> sums = set(T{0});
@@ -40,7 +39,7 @@ HWY_INLINE void scale_row(T* x, Index n, T factor) {
   for_vectors<T>(n, [&](Index i, auto part) HWY_ATTR { part.store(part.load(x + i) * set(factor), x + i); });
 }
 
-/// x = softmax(x); exactly 0 where x is -infinity, all zeros when all are. NaN spreads over the row.
+/// x = softmax(x); exactly 0 where x is -infinity, all zeros when all are. NaN propagates to the whole row.
 template <class T>
 HWY_INLINE void softmax_row(T* x, Index n) {
   scale_row(x, n, softmax_exp(x, n, softmax_shift(x, n)));

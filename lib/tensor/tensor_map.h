@@ -1,4 +1,4 @@
-// The one currency of heed: an ordered set of named tensors whose dimensions have names.
+// The data type that all stages exchange: an ordered set of named tensors whose dimensions have names.
 // Files, pipes, parameters, traces and golden data are all tensor maps. A name is a path without a leading
 // slash ("attention/weights"); the part before the last slash is the tensor's group.
 #pragma once
@@ -98,7 +98,7 @@ class Tensor {
   std::vector<std::string> dims_;
 };
 
-/// How a group shows itself to a viewer (NXdata): which tensor is plotted, under which title.
+/// How viewers present a group (NXdata): which tensor is plotted, under which title.
 struct Group {
   std::string signal;                      ///< name of the plotted tensor inside the group; empty: not a plot
   std::string title;                       ///< may be empty
@@ -110,13 +110,13 @@ class TensorMap {
  public:
   /// Adds a tensor; throws Error when the name is taken.
   Tensor& add(const std::string& path, Tensor tensor);
-  /// The tensor of that name; throws Error that lists what is there instead.
+  /// The tensor of that name; throws Error listing the present ones.
   const Tensor& at(const std::string& path) const;
   Tensor& at(const std::string& path);
   const Tensor* find(const std::string& path) const;
   bool contains(const std::string& path) const { return find(path) != nullptr; }
   void erase(const std::string& path);
-  /// Adds everything of `other`, whose tensors, groups and attributes win over those of the same name.
+  /// Adds everything in `other`, whose tensors, groups and attributes replace those of the same name.
   void merge(TensorMap other);
 
   const std::vector<std::pair<std::string, Tensor>>& tensors() const { return tensors_; }

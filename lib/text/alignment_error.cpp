@@ -18,7 +18,7 @@ Links parse_links(std::string_view line, const std::string& where) {
     const auto second = marked ? std::from_chars(first.ptr + 1, end, target) : first;
     if (!marked || second.ec != std::errc() || second.ptr != end || source < 0 || target < 0) {
       fail(where, ": '", escaped(word),
-           "' is no link: wanted source-target, counted from 0, as in 0-0 1-2 2p1");
+           "' is not a link: wanted source-target, counted from 0, as in 0-0 1-2 2p1");
     }
     links[{source, target}] |= mark == '-';
   }
@@ -37,7 +37,7 @@ void AlignmentError::add(const Links& links, const Links& gold) {
 }
 
 AlignmentScore AlignmentError::score() const {
-  if (empty()) fail("there is no link in the alignments and no sure link in the gold ones");
+  if (empty()) fail("the alignments have no link and the gold alignments no sure link");
   AlignmentScore score;
   score.error = 100 - percent(right_sure_ + right_possible_, links_ + sure_);
   score.precision = percent(right_possible_, links_);

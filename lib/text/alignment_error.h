@@ -1,4 +1,4 @@
-// Alignment error rate: how far word alignments are from those of people.
+// Alignment error rate of word alignments with respect to manual ones.
 // F. J. Och and H. Ney, A Systematic Comparison of Various Statistical Alignment Models, 2003, equation 5:
 //   AER = 1 - (|A n S| + |A n P|) / (|A| + |S|), precision = |A n P| / |A|, recall = |A n S| / |S|,
 // with the links A, the sure gold links S, and P the possible ones, which include the sure; all counted over
@@ -13,25 +13,25 @@
 
 namespace heed::text {
 
-/// Source word and target word, both from 0, and whether the link is sure. A link that comes twice is one; it
-/// is sure if it is so once.
+/// Source word and target word, both from 0, and whether the link is sure. A repeated link counts once; it is
+/// sure if any occurrence is.
 using Links = std::map<std::pair<std::int64_t, std::int64_t>, bool>;
 
-/// The links of one sentence in the format of Pharaoh, between blanks: 3-4 is sure, 3p4 and 3?4 are possible.
+/// The links of one sentence in Pharaoh format, separated by blanks: 3-4 is sure, 3p4 and 3?4 are possible.
 /// Throws Error that begins with `where`.
 Links parse_links(std::string_view line, const std::string& where);
 
 struct AlignmentScore {
-  double error = 0, precision = 0, recall = 0;  ///< percent; precision without links and recall without sure
-                                                ///< ones are 0
+  /// Percent. Precision is 0 without links, recall without sure links.
+  double error = 0, precision = 0, recall = 0;
   std::int64_t links = 0, sure = 0, possible = 0;  ///< |A|, |S|, |P|
 };
 
 class AlignmentError {
  public:
-  /// One sentence. Of `links` it does not matter which are sure.
+  /// Adds one sentence. Whether those of `links` are sure is ignored.
   void add(const Links& links, const Links& gold);
-  /// No links, and no sure ones among the gold.
+  /// Whether there is neither a link nor a sure gold link.
   bool empty() const { return links_ + sure_ == 0; }
   /// Throws Error when it is empty.
   AlignmentScore score() const;

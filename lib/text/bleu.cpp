@@ -15,7 +15,7 @@ namespace heed::text {
 namespace {
 
 using Counts = std::unordered_map<std::string_view, std::int64_t>;
-using CountsByOrder = std::array<Counts, bleu_order>;
+using CountsByOrder = std::array<Counts, kBleuOrder>;
 
 bool is_digit(char c) {
   return c >= '0' && c <= '9';
@@ -44,7 +44,7 @@ std::string isolate_punctuation(std::string_view line) {
   return out;
 }
 
-/// Rewrites every non-overlapping pair of neighbours that `matches`, from left to right.
+/// Rewrites every non-overlapping pair of adjacent characters for which `matches` holds, from left to right.
 template <class Matches, class Rewrite>
 std::string rewrite_pairs(std::string_view line, Matches matches, Rewrite rewrite) {
   std::string out;
@@ -73,7 +73,7 @@ CountsByOrder ngrams(std::string_view sentence, std::size_t& words) {
   std::vector<std::string_view> list = split_any(sentence, " ");
   words = list.size();
   CountsByOrder counts;
-  for (std::size_t n = 1; n <= bleu_order; ++n) {
+  for (std::size_t n = 1; n <= kBleuOrder; ++n) {
     for (std::size_t i = 0; i + n <= list.size(); ++i) {
       const char* begin = list[i].data();
       const char* end = list[i + n - 1].data() + list[i + n - 1].size();
@@ -163,7 +163,7 @@ void Bleu::add(const std::string& hypothesis, std::span<const std::string> refer
   std::vector<std::size_t> lengths(texts.size());
   for (std::size_t r = 0; r < texts.size(); ++r) {
     CountsByOrder counts = ngrams(texts[r], lengths[r]);
-    for (int n = 0; n < bleu_order; ++n) {
+    for (int n = 0; n < kBleuOrder; ++n) {
       for (const auto& [ngram, count] : counts[n]) {
         std::int64_t& most = allowed[n][ngram];
         most = std::max(most, count);
@@ -173,7 +173,7 @@ void Bleu::add(const std::string& hypothesis, std::span<const std::string> refer
   std::string text = prepare(hypothesis);
   std::size_t length = 0;
   CountsByOrder counts = ngrams(text, length);
-  for (int n = 0; n < bleu_order; ++n) {
+  for (int n = 0; n < kBleuOrder; ++n) {
     for (const auto& [ngram, count] : counts[n]) {
       auto it = allowed[n].find(ngram);
       total_[n] += count;
@@ -196,8 +196,8 @@ BleuScore Bleu::score() const {
   if (std::all_of(correct_.begin(), correct_.end(), [](std::int64_t c) { return c == 0; })) return result;
   const double k = smooth_value(options_);
   double halving = 1;
-  int order = bleu_order;
-  for (int n = 0; n < bleu_order; ++n) {
+  int order = kBleuOrder;
+  for (int n = 0; n < kBleuOrder; ++n) {
     double correct = static_cast<double>(correct_[n]), total = static_cast<double>(total_[n]);
     if (options_.smooth == "add-k" && n > 0) {
       correct += k;

@@ -1,9 +1,9 @@
 // BLEU of a corpus, equal to sacreBLEU to every printed digit.
 // Papineni et al. 2002, "BLEU: a Method for Automatic Evaluation of Machine Translation", section 2.3:
 //   BLEU = BP * exp( sum_{n=1..4} (1/4) log p_n ),   BP = 1 if c > r else exp(1 - r/c)
-// p_n: clipped n-gram precision over the corpus; c, r: lengths of hypotheses and references. Post 2018, "A
-// Call for Clarity in Reporting BLEU Scores", is why the tokenisation belongs to the score and stands in its
-// signature.
+// p_n: clipped n-gram precision over the corpus; c, r: lengths of hypotheses and references. The
+// signature states the tokenisation, because scores depend on it (Post 2018, "A Call for Clarity in
+// Reporting BLEU Scores").
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@
 
 namespace heed::text {
 
-inline constexpr int bleu_order = 4;
+inline constexpr int kBleuOrder = 4;
 
 struct BleuOptions {
   std::string tokenize = "13a";
@@ -39,7 +39,7 @@ struct BleuOptions {
 
 struct BleuScore {
   double score = 0;  ///< 0 to 100
-  std::array<double, bleu_order> precisions{};
+  std::array<double, kBleuOrder> precisions{};
   double brevity_penalty = 1;
   std::int64_t hypothesis_length = 0, reference_length = 0;
   std::string signature;  ///< "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:..."
@@ -48,11 +48,11 @@ struct BleuScore {
   std::string details() const;
 };
 
-/// Collects sentences one by one, in constant memory.
+/// Accumulates sentences one by one, in constant memory.
 class Bleu {
  public:
   explicit Bleu(BleuOptions options = {});
-  /// One sentence and its references (at least one, as many as for the sentences before).
+  /// Adds one sentence and its references (at least one, the same number for every sentence).
   void add(const std::string& hypothesis, std::span<const std::string> references);
   BleuScore score() const;
 
@@ -60,7 +60,7 @@ class Bleu {
   std::string prepare(const std::string& sentence) const;
 
   BleuOptions options_;
-  std::array<std::int64_t, bleu_order> correct_{}, total_{};
+  std::array<std::int64_t, kBleuOrder> correct_{}, total_{};
   std::int64_t hypothesis_length_ = 0, reference_length_ = 0;
   std::size_t references_ = 0;
 };

@@ -6,7 +6,7 @@
 namespace heed::text {
 namespace {
 
-constexpr std::string_view end_of_word = "</w>";
+constexpr std::string_view kEndOfWord = "</w>";
 
 std::uint64_t key_of(std::int32_t left, std::int32_t right) {
   return (static_cast<std::uint64_t>(static_cast<std::uint32_t>(left)) << 32) |
@@ -30,7 +30,7 @@ BpeCodes::BpeCodes(std::vector<Merge> merges, int version) : merges_(std::move(m
     const auto& [left, right] = merges_[i];
     std::uint64_t key = key_of(intern(left), intern(right));
     Rule rule{static_cast<std::int32_t>(i), intern(left + right)};
-    if (!rules_.emplace(key, rule).second) continue;  // of equal merges the first counts
+    if (!rules_.emplace(key, rule).second) continue;  // the first of equal merges counts
     origin_.emplace(left + right, i);
   }
 }
@@ -75,11 +75,11 @@ std::vector<BpeCodes::Part> BpeCodes::parts_of(std::string_view word) const {
   for (std::string_view character : characters(word)) {
     std::size_t end = begin + character.size();
     bool marked = version_ == 2 && end == word.size();
-    std::string symbol = std::string(character) + std::string(marked ? end_of_word : "");
+    std::string symbol = std::string(character) + std::string(marked ? kEndOfWord : "");
     parts.push_back({find(symbol), begin, end});
     begin = end;
   }
-  if (version_ == 1) parts.push_back({find(std::string(end_of_word)), begin, begin});
+  if (version_ == 1) parts.push_back({find(std::string(kEndOfWord)), begin, begin});
   return parts;
 }
 
@@ -122,10 +122,10 @@ std::vector<std::string> BpeCodes::segment(std::string_view word) const {
 }
 
 Merge BpeCodes::split(const std::string& segment, bool final) const {
-  auto it = origin_.find(final ? segment + std::string(end_of_word) : segment);
+  auto it = origin_.find(final ? segment + std::string(kEndOfWord) : segment);
   if (it == origin_.end()) return {};
   Merge parts = merges_[it->second];
-  if (final) parts.second.resize(parts.second.size() - end_of_word.size());
+  if (final) parts.second.resize(parts.second.size() - kEndOfWord.size());
   return parts;
 }
 

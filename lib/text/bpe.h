@@ -1,7 +1,6 @@
-// Byte-pair encoding of pre-tokenized text, equal to the subword-nmt program that published recipes use.
+// Byte-pair encoding of pre-tokenized text, equal to the program subword-nmt of published recipes.
 // Sennrich, Haddow, Birch 2016, "Neural Machine Translation of Rare Words with Subword Units", section 3.2.
-// A word begins as its characters, the last one marked "</w>"; merges are applied in the order they were
-// learned.
+// A word starts as its characters, the last one marked "</w>"; merges are applied in the order of learning.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +15,7 @@ namespace heed::text {
 
 using Merge = std::pair<std::string, std::string>;
 
-/// How often each word occurs; in byte order, which is code point order.
+/// Number of occurrences of each word; in byte order, which is code point order.
 using WordCounts = std::map<std::string, std::int64_t, std::less<>>;
 
 /// Adds the words of `line`, separated by spaces.
@@ -29,8 +28,8 @@ std::vector<Merge> learn_bpe(const WordCounts& counts, std::int64_t merges, std:
 /// A list of merges, ready to be applied.
 class BpeCodes {
  public:
-  /// `version` 2 is subword-nmt's "#version: 0.2"; 1 is the older one, whose end of word is a symbol of its
-  /// own.
+  /// `version` 2 is subword-nmt's "#version: 0.2"; in the older version 1 the end of a word is
+  /// a separate symbol.
   explicit BpeCodes(std::vector<Merge> merges, int version = 2);
 
   /// The lines of a codes file. `name` is for messages.
@@ -40,8 +39,8 @@ class BpeCodes {
 
   /// The segments of a word, in order; together they spell it.
   std::vector<std::string> segment(std::string_view word) const;
-  /// The two parts a segment was merged from; both empty when it is a character. `final`: the last of its
-  /// word.
+  /// The two parts from which a segment was merged; both empty for a character. `final`: the segment is the
+  /// last of its word.
   Merge split(const std::string& segment, bool final) const;
 
   const std::vector<Merge>& merges() const { return merges_; }
@@ -53,7 +52,7 @@ class BpeCodes {
     std::int32_t merged;  ///< the symbol that the pair becomes
   };
   struct Part {
-    std::int32_t symbol;  ///< -1: no merge knows it
+    std::int32_t symbol;  ///< -1: in no merge
     std::size_t begin, end;
   };
   std::int32_t intern(const std::string& symbol);

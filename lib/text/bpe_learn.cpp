@@ -1,7 +1,6 @@
-// Learning merges as subword-nmt's learn_bpe does: counts of pairs are kept up to date word by word, and
-// pairs too rare to win soon are set aside. Setting them aside can lose counts when a symbol arises by two
-// different merges; published codes carry the trace of that, so it is done in the same way here, step by
-// step.
+// Learning merges as subword-nmt's learn_bpe does: counts of pairs are updated word by word, and pairs too
+// rare to be chosen soon are set aside. This can lose counts when a symbol arises by two different merges; as
+// published codes depend on it, every step is reproduced here.
 #include <limits>
 #include <unordered_map>
 
@@ -23,7 +22,7 @@ struct PairHash {
 };
 
 using PairCount = std::pair<Pair, std::int64_t>;
-constexpr PairCount no_pair{{-1, -1}, std::numeric_limits<std::int64_t>::min()};
+constexpr PairCount kNoPair{{-1, -1}, std::numeric_limits<std::int64_t>::min()};
 using PairCounts = std::unordered_map<Pair, std::int64_t, PairHash>;
 
 struct Word {
@@ -54,7 +53,7 @@ class Learner {
   std::vector<std::string> names_;
   std::unordered_map<std::string, Symbol> symbols_;
   std::vector<Word> words_;
-  PairCounts active_;  ///< counts of the pairs that may win soon
+  PairCounts active_;  ///< counts of the pairs that may be chosen soon
   PairCounts all_;     ///< counts of the pairs set aside
   std::unordered_map<Pair, std::unordered_map<std::size_t, std::int64_t>, PairHash>
       where_;  ///< pair -> words
@@ -93,7 +92,7 @@ bool Learner::less(const Pair& a, const Pair& b) const {
 }
 
 PairCount Learner::most_frequent() const {
-  PairCount best = no_pair;
+  PairCount best = kNoPair;
   for (const auto& [pair, count] : active_) {
     if (count > best.second || (count == best.second && less(best.first, pair))) best = {pair, count};
   }

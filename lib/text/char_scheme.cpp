@@ -18,7 +18,7 @@ class CharScheme : public Scheme {
     std::string text;
     for (std::int32_t id : ids) {
       const std::string& piece = vocabulary().piece(id);
-      if (piece == space_symbol) {
+      if (piece == kSpaceSymbol) {
         text += ' ';
       } else {
         text += piece.size() > 1 && piece[0] == '\\' ? piece.substr(1) : piece;
@@ -28,7 +28,7 @@ class CharScheme : public Scheme {
   }
 
   bool begins_word(const std::string&, const std::string& piece) const override {
-    return piece == space_symbol;
+    return piece == kSpaceSymbol;
   }
 };
 
@@ -45,9 +45,9 @@ std::vector<std::string> char_pieces(std::string_view line, const Vocabulary& vo
       pieces.emplace_back(mask);
       next = character.data() + mask.size();
     } else if (character == " ") {
-      pieces.emplace_back(space_symbol);
+      pieces.emplace_back(kSpaceSymbol);
     } else {
-      pieces.push_back((character == space_symbol ? "\\" : "") + std::string(character));
+      pieces.push_back((character == kSpaceSymbol ? "\\" : "") + std::string(character));
     }
   }
   return pieces;

@@ -18,8 +18,8 @@ std::string without_white_space(const std::string& line) {
   return out;
 }
 
-/// The words of a line, punctuation at the end or else at the start of a word split off, as the author's
-/// program.
+/// The words of a line with punctuation at the end, or else at the start, of a word split off, as in
+/// the author's program.
 std::vector<std::string> words_and_punctuation(const std::string& line) {
   constexpr std::string_view punctuation = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~";
   auto is_punctuation = [&](char c) { return punctuation.find(c) != std::string_view::npos; };
@@ -81,7 +81,7 @@ std::vector<Chrf::Matches> Chrf::compare(const std::string& hypothesis, const st
   auto compare_order = [&](const auto& ours, const auto& theirs, std::int64_t n, std::string_view separator) {
     Counts a = ngrams(ours, static_cast<std::size_t>(n), separator);
     Counts b = ngrams(theirs, static_cast<std::size_t>(n), separator);
-    // A reference too short for this order says nothing about precision.
+    // A reference too short for this order gives no precision.
     matches.push_back({b.empty() ? 0 : total(a), total(b), common(a, b)});
   };
   std::string a = options_.whitespace ? hypothesis : without_white_space(hypothesis);

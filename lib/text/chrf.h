@@ -35,16 +35,16 @@ struct ChrfScore {
   std::string signature;  ///< "nrefs:1|case:mixed|eff:yes|nc:6|nw:0|space:no|version:..."
 };
 
-/// Collects sentences one by one, in constant memory.
+/// Accumulates sentences one by one, in constant memory.
 class Chrf {
  public:
   explicit Chrf(ChrfOptions options = {});
-  /// One sentence and its references; the one with the best F-score counts.
+  /// Adds one sentence and its references, of which the one with the best F-score counts.
   void add(const std::string& hypothesis, std::span<const std::string> references);
   ChrfScore score() const;
 
  private:
-  /// Of one n-gram order: how many in the hypothesis, in the reference, in both.
+  /// Numbers of n-grams of one order in the hypothesis, in the reference, and in both.
   struct Matches {
     std::int64_t hypothesis = 0, reference = 0, both = 0;
   };

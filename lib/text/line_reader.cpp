@@ -9,16 +9,16 @@
 namespace heed::text {
 namespace {
 
-constexpr std::size_t buffer_bytes = 1 << 16;
-constexpr std::size_t max_line_bytes = std::size_t{1} << 28;  // no text has it: this is /dev/zero
-constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
-constexpr std::string_view replacement = "\xEF\xBF\xBD";
+constexpr std::size_t kBufferBytes = 1 << 16;
+constexpr std::size_t kMaxLineBytes = std::size_t{1} << 28;  // longer than any line of text: /dev/zero
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 
 std::string replace_nul(const std::string& line) {
   std::string clean;
   for (char c : line) {
     if (c == '\0') {
-      clean += replacement;
+      clean += kReplacement;
     } else {
       clean += c;
     }
@@ -33,7 +33,7 @@ void LineReader::Close::operator()(std::FILE* file) const {
 }
 
 LineReader::LineReader(const std::string& path, bool replace)
-    : name_(path == "-" ? "<stdin>" : path), replace_(replace), buffer_(buffer_bytes) {
+    : name_(path == "-" ? "<stdin>" : path), replace_(replace), buffer_(kBufferBytes) {
   file_.reset(path == "-" ? stdin : std::fopen(path.c_str(), "rb"));
   if (!file_) fail(escaped(path), ": cannot open: ", std::strerror(errno));
 }
@@ -57,8 +57,8 @@ bool LineReader::read_raw(std::string& line) {
     line.append(start, count);
     begin_ += count + (stop ? 1 : 0);
     if (stop) break;
-    if (line.size() > max_line_bytes) {
-      fail(name_, ':', line_number_ + 1, ": longer than ", max_line_bytes, " bytes: is it text?");
+    if (line.size() > kMaxLineBytes) {
+      fail(name_, ':', line_number_ + 1, ": longer than ", kMaxLineBytes, " bytes: is it text?");
     }
   }
   return any;
@@ -67,7 +67,7 @@ bool LineReader::read_raw(std::string& line) {
 bool LineReader::next(std::string& line) {
   if (!read_raw(line)) return false;
   ++line_number_;
-  if (line_number_ == 1 && line.starts_with(byte_order_mark)) line.erase(0, byte_order_mark.size());
+  if (line_number_ == 1 && line.starts_with(kByteOrderMark)) line.erase(0, kByteOrderMark.size());
   if (line.ends_with('\r')) line.pop_back();
   clean(line);
   return true;

@@ -1,10 +1,9 @@
-// Text files, line by line and in constant memory. What a line is:
-//  - it ends with LF or CR LF; the last line counts even without one; a CR elsewhere is an ordinary
-//  character;
-//  - a byte order mark at the start of the file is dropped, elsewhere it is an ordinary character;
-//  - it is valid UTF-8 without NUL: anything else is an error that names file, line and byte, or becomes
-//  U+FFFD
-//    when asked for. A line never ends early and none is skipped, so lines and sentences stay in step.
+// Text files, line by line and in constant memory. A line
+//  - ends with LF or CR LF, which the last line may lack; a CR elsewhere is an ordinary character;
+//  - is valid UTF-8 without NUL: anything else is an Error naming file, line and byte, or becomes U+FFFD on
+//    request.
+// A byte order mark at the start of the file is dropped; elsewhere it is an ordinary character. No line is
+// skipped or split, so that lines and sentences correspond.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +19,7 @@ class LineReader {
   /// Opens `path`; "-" is the standard input. With `replace`, invalid bytes become U+FFFD.
   explicit LineReader(const std::string& path, bool replace = false);
 
-  /// Puts the next line, without its end, into `line`. False at the end of the text.
+  /// Reads the next line, without its end, into `line`. False at the end of the text. Throws Error.
   bool next(std::string& line);
 
   /// Number of the line last read, from 1.

@@ -45,15 +45,15 @@ void Perplexity::add(std::string_view line, const std::string& where) {
       ++ends_;
       continue;
     }
-    has_spaces_ |= piece.starts_with(space_symbol);
-    words_by_space_ += before.empty() || piece.starts_with(space_symbol);
+    has_spaces_ |= piece.starts_with(kSpaceSymbol);
+    words_by_space_ += before.empty() || piece.starts_with(kSpaceSymbol);
     words_by_joiner_ += before.empty() || !before.ends_with("@@");
     before = piece;
   }
 }
 
 PerplexityScore Perplexity::score() const {
-  if (pieces_ == 0) fail("there is no piece to compute a perplexity of");
+  if (pieces_ == 0) fail("no pieces to compute a perplexity from");
   const std::int64_t words = has_spaces_ ? words_by_space_ : words_by_joiner_;
   return {exp_mean(sum_, pieces_),
           exp_mean(sum_ - end_sum_, pieces_ - ends_),

@@ -1,4 +1,4 @@
-// The ways of cutting text into pieces, behind one interface. Only the Tokenizer sees them.
+// The ways of splitting text into pieces, with a common interface. Used by the Tokenizer only.
 //
 // Text cannot spell a special piece: a piece that would read like one of the vocabulary's ("<pad>") gets a
 // backslash in front ("\<pad>"), and so does one that already reads like that ("\\<pad>"); decoding takes one
@@ -47,13 +47,13 @@ SchemePtr make_char_scheme(Vocabulary vocabulary);
 /// subword-nmt: words between spaces, segments that do not end their word are marked "@@". A final segment
 /// that ends in "@@" by itself, with any backslashes after it, gets a backslash at its end.
 SchemePtr make_subword_scheme(Vocabulary vocabulary, BpeCodes codes);
-/// A serialized SentencePiece model, in which the special pieces are control symbols, the mask a symbol of
-/// its user. As a mask stands for a piece with its space, "a <mask>" is the piece of "a", then the mask
-/// alone.
+/// A serialized SentencePiece model, in which the special pieces are control symbols, the mask a
+/// symbol of its user. As a mask stands for a piece with its space, "a <mask>" is the piece of "a",
+/// then the mask alone.
 SchemePtr make_sentencepiece_scheme(std::string model, const SpecialIds& special);
 
-/// The pieces of a line (of a word) in these schemes, whether `vocabulary` has them or not; its special ones
-/// count.
+/// The pieces of a line (of a word) in these schemes, whether `vocabulary` has them or not; its
+/// special ones count.
 std::vector<std::string> char_pieces(std::string_view line, const Vocabulary& vocabulary);
 std::vector<std::string> word_pieces(const std::string& line, const Vocabulary& vocabulary);
 std::vector<std::string> subword_pieces(const BpeCodes& codes, std::string_view word,
@@ -70,6 +70,6 @@ std::string unescape_special(std::string_view piece, const Vocabulary& vocabular
 /// `text` with every `from` replaced by `to`.
 std::string replace_all(std::string_view text, std::string_view from, std::string_view to);
 
-inline constexpr std::string_view space_symbol = "\xE2\x96\x81";  // U+2581
+inline constexpr std::string_view kSpaceSymbol = "\xE2\x96\x81";  // U+2581
 
 }  // namespace heed::text

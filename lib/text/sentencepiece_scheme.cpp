@@ -1,5 +1,5 @@
-// SentencePiece (Kudo and Richardson 2018) does BPE and unigram segmentation of raw text. Normalisation is
-// ours (NFC, before), its own is switched off, so that decoding gives back every space and character.
+// BPE and unigram segmentation of raw text by SentencePiece (Kudo and Richardson 2018). Its normalisation is
+// off (text is in NFC before), so that decoding restores every space and character.
 #include <sentencepiece_processor.h>
 #include <sentencepiece_trainer.h>
 
@@ -12,33 +12,33 @@
 namespace heed::text {
 namespace {
 
-// SentencePiece writes a space as U+2581. The character itself is hidden from it behind a private one.
-constexpr std::string_view escape = "\xF3\xB2\x96\x81";  // U+F2581
-const std::string escaped_escape = std::string(escape) + std::string(escape);
-const std::string escaped_space_symbol = std::string(escape) + "_";
+// SentencePiece writes a space as U+2581. The character itself is replaced by a private one.
+constexpr std::string_view kEscape = "\xF3\xB2\x96\x81";  // U+F2581
+const std::string kEscapedEscape = std::string(kEscape) + std::string(kEscape);
+const std::string kEscapedSpaceSymbol = std::string(kEscape) + "_";
 
 std::string hide_space_symbol(const std::string& line) {
-  return replace_all(replace_all(line, escape, escaped_escape), space_symbol, escaped_space_symbol);
+  return replace_all(replace_all(line, kEscape, kEscapedEscape), kSpaceSymbol, kEscapedSpaceSymbol);
 }
 
 std::string restore_space_symbol(std::string_view text) {
   std::string out;
   for (;;) {
-    std::size_t at = text.find(escape);
+    std::size_t at = text.find(kEscape);
     out += text.substr(0, at);
     if (at == std::string_view::npos) return out;
-    text.remove_prefix(at + escape.size());
+    text.remove_prefix(at + kEscape.size());
     if (text.starts_with('_')) {
-      out += space_symbol;
+      out += kSpaceSymbol;
       text.remove_prefix(1);
     } else {
-      out += escape;
-      if (text.starts_with(escape)) text.remove_prefix(escape.size());
+      out += kEscape;
+      if (text.starts_with(kEscape)) text.remove_prefix(kEscape.size());
     }
   }
 }
 
-/// Hands lines to the trainer.
+/// Provides lines to the trainer.
 class LineIterator : public sentencepiece::SentenceIterator {
  public:
   explicit LineIterator(const std::vector<std::string>& lines) : lines_(lines) { load(); }
@@ -51,8 +51,7 @@ class LineIterator : public sentencepiece::SentenceIterator {
   sentencepiece::util::Status status() const override { return {}; }
 
  private:
-  // The trainer uses tabs for its own purposes, so it is not to learn pieces with tabs (they are spelled in
-  // bytes).
+  // The trainer uses tabs internally, so they are kept from it; they are spelled in bytes.
   void load() {
     if (!done()) value_ = hide_space_symbol(replace_all(lines_[at_], "\t", " "));
   }
@@ -89,7 +88,7 @@ class SentencePieceScheme : public Scheme {
     const std::int32_t mask = vocabulary().special().mask;
     std::vector<std::int32_t> kept;
     for (std::int32_t id : ids) {
-      if (id == mask && id >= 0 && !kept.empty() && vocabulary().piece(kept.back()) == space_symbol)
+      if (id == mask && id >= 0 && !kept.empty() && vocabulary().piece(kept.back()) == kSpaceSymbol)
         kept.pop_back();
       kept.push_back(id);
     }
@@ -100,16 +99,16 @@ class SentencePieceScheme : public Scheme {
     std::string text;
     for (std::int32_t id : ids) {
       const std::string& piece = vocabulary().piece(id);
-      if (piece == vocabulary().mask()) text += space_symbol;
+      if (piece == vocabulary().mask()) text += kSpaceSymbol;
       text += processor_->IsByte(id) ? std::string(1, byte_of(piece)) : piece;
     }
-    if (text.starts_with(space_symbol)) text.erase(0, space_symbol.size());
-    text = restore_space_symbol(replace_all(text, space_symbol, " "));
-    return replace_invalid_utf8(text);  // a model may produce bytes that do not belong together
+    if (text.starts_with(kSpaceSymbol)) text.erase(0, kSpaceSymbol.size());
+    text = restore_space_symbol(replace_all(text, kSpaceSymbol, " "));
+    return replace_invalid_utf8(text);  // a model may produce bytes that do not form characters
   }
 
   bool begins_word(const std::string&, const std::string& piece) const override {
-    return piece.starts_with(space_symbol) || piece == vocabulary().mask();
+    return piece.starts_with(kSpaceSymbol) || piece == vocabulary().mask();
   }
 
   std::string_view sentencepiece() const override { return model_; }
@@ -151,7 +150,7 @@ std::string train_sentencepiece(const std::vector<std::string>& lines, const std
        {"normalization_rule_name", "identity"},
        {"remove_extra_whitespaces", "false"},
        {"max_sentence_length", "65536"},
-       {"num_threads", "4"},  // part of the result: the counts are summed by thread
+       {"num_threads", "4"},  // affects the result: counts are summed per thread
        {"minloglevel", "2"}},
       &iterator, &model);
   if (!status.ok()) {

@@ -5,16 +5,16 @@
 namespace heed::text {
 namespace {
 
-constexpr std::string_view joiner = "@@";
+constexpr std::string_view kJoiner = "@@";
 
 /// Whether `piece` reads "...@@" followed by any number of backslashes.
 bool needs_end_escape(std::string_view piece) {
   std::size_t last = piece.find_last_not_of('\\');
-  return last != std::string_view::npos && piece.substr(0, last + 1).ends_with(joiner);
+  return last != std::string_view::npos && piece.substr(0, last + 1).ends_with(kJoiner);
 }
 
 std::string piece_of(const std::string& segment, bool final, const Vocabulary& vocabulary) {
-  if (!final) return segment + std::string(joiner);
+  if (!final) return segment + std::string(kJoiner);
   return needs_end_escape(segment) ? segment + '\\' : escape_special(segment, vocabulary);
 }
 
@@ -53,22 +53,21 @@ class SubwordScheme : public Scheme {
     for (std::int32_t id : ids) {
       const std::string& piece = vocabulary().piece(id);
       if (!inside_word) text += ' ';
-      inside_word = piece.ends_with(joiner);
+      inside_word = piece.ends_with(kJoiner);
       text +=
-          inside_word ? piece.substr(0, piece.size() - joiner.size()) : text_of_final(piece, vocabulary());
+          inside_word ? piece.substr(0, piece.size() - kJoiner.size()) : text_of_final(piece, vocabulary());
     }
     return text;
   }
 
   bool begins_word(const std::string& before, const std::string&) const override {
-    return !before.ends_with(joiner);
+    return !before.ends_with(kJoiner);
   }
 
   const BpeCodes* codes() const override { return &codes_; }
 
  private:
-  /// The id of a segment; one that is not in the vocabulary is taken apart, merge by merge, as far as it
-  /// goes.
+  /// Appends the id of a segment; one that is not in the vocabulary is split, undoing merge after merge.
   void push(const std::string& segment, bool final, std::vector<std::int32_t>& ids) const {
     const std::string piece = piece_of(segment, final, vocabulary());
     if (!vocabulary().contains(piece)) {

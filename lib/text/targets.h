@@ -1,4 +1,4 @@
-// Given translations, read beside the frames of their source sentences.
+// Given translations, read in parallel with the frames of their source sentences.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace heed {
 
-/// A text file with a line for each source sentence, as ids with final eos.
+/// A text file with one line per source sentence, as ids with a final eos.
 class Targets {
  public:
   Targets(const std::string& path, const text::Tokenizer& tokenizer) : lines_(path), tokenizer_(tokenizer) {}

@@ -12,13 +12,13 @@ namespace heed {
 
 using Pieces = std::vector<std::vector<std::string>>;
 
-/// str (sentence, dim), dim of size `width`; "" behind a sentence's end. Throws Error when one is longer.
+/// str (sentence, dim), dim of size `width`, "" after the end of a sentence. Throws Error when one is longer.
 Tensor token_labels(const Pieces& pieces, const std::string& dim, std::int64_t width);
 
-/// The pieces of the frame's /tokens; none when they are not there, or not those of the rows.
+/// The pieces of the frame's /tokens; none when it has no /tokens, or lengths other than those of `rows`.
 Pieces pieces_of(const TensorMap& frame, const text::Tokenizer& tokenizer, const Packing& rows);
 
-/// What a decoder reads while it produces these: <s>, then all but the last.
+/// The decoder input for these as targets: <s>, then all but the last.
 Pieces shifted_right(Pieces pieces, const text::Tokenizer& tokenizer);
 
 }  // namespace heed

@@ -12,8 +12,8 @@
 namespace heed::text {
 namespace {
 
-/// `vocabulary` (the special pieces), then the most frequent others; equally frequent ones in code point
-/// order.
+/// `vocabulary` (the special pieces), then the most frequent others; equally frequent ones in
+/// code point order.
 Vocabulary frequent_pieces(Vocabulary vocabulary, const WordCounts& counts, std::int64_t max_size,
                            std::int64_t min_frequency) {
   std::vector<const WordCounts::value_type*> order;
@@ -28,7 +28,7 @@ Vocabulary frequent_pieces(Vocabulary vocabulary, const WordCounts& counts, std:
   return vocabulary;
 }
 
-constexpr std::int64_t no_limit = std::numeric_limits<std::int32_t>::max();
+constexpr std::int64_t kNoLimit = std::numeric_limits<std::int32_t>::max();
 
 Vocabulary segments_of_words(Vocabulary special, const BpeCodes& codes, const WordCounts& words,
                              std::int64_t min_frequency) {
@@ -36,7 +36,7 @@ Vocabulary segments_of_words(Vocabulary special, const BpeCodes& codes, const Wo
   for (const auto& [word, count] : words) {
     for (const std::string& piece : subword_pieces(codes, word, special)) pieces[piece] += count;
   }
-  return frequent_pieces(std::move(special), pieces, no_limit, min_frequency);
+  return frequent_pieces(std::move(special), pieces, kNoLimit, min_frequency);
 }
 
 /// Masks are no words.

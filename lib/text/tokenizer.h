@@ -1,15 +1,15 @@
-// Text <-> ids. A tokenizer owns its vocabulary and everything else needed to cut text into pieces and put
-// them together again, and travels as a tensor map inside model files.
+// Text <-> ids. A tokenizer owns its vocabulary and all other data for splitting text into pieces and joining
+// them; model files contain it as a tensor map.
 //
 //  type                  pieces                            decode(encode(x)), apart from unknown pieces
-//  word                  words between white space         the words with one space between
+//  word                  words between white space         the words separated by single spaces
 //  char                  characters                        NFC(x)
-//  bpe, unigram          SentencePiece, bytes as fallback  NFC(x), and nothing is unknown
-//  bpe, pretokenized     subword-nmt segments of words     the words with one space between, otherwise x
+//  bpe, unigram          SentencePiece, bytes as fallback  NFC(x); nothing is unknown
+//  bpe, pretokenized     subword-nmt segments of words     the words of x, separated by single spaces
 //
-// Text is normalised to NFC first, except pre-tokenized text, which stays as it is. Text cannot spell a
-// special piece but the mask, if the vocabulary has one. Sentences have no bos; sentence adds the eos
-// that /tokens has. Empty text is an empty sentence.
+// Text is normalised to NFC first, except pre-tokenized text, which is left unchanged. Text cannot spell a
+// special piece but the mask, if the vocabulary has one. Sentences have no bos; sentence() adds cls, if the
+// vocabulary has it, and eos. Empty text is an empty sentence.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ namespace heed::text {
 
 class Scheme;
 
-/// Gives one line after the other; false at the end.
+/// Provides the next line; false at the end.
 using LineSource = std::function<bool(std::string& line)>;
 
 struct TrainOptions {
@@ -42,7 +42,7 @@ struct TrainOptions {
   static void fields(Self& self, Visit&& field) {
     field("type", self.type, "kind of pieces", {"bpe", "unigram", "word", "char"});
     field("pretokenized", self.pretokenized,
-          "the text is words with spaces between and stays as it is; bpe is that of subword-nmt");
+          "the text is words separated by spaces and is not normalised; bpe is that of subword-nmt");
     field("vocab_size", self.vocab_size, "largest number of pieces, the special ones included");
     field("merges", self.merges,
           "pre-tokenized bpe: number of merges, instead of --vocab-size (0: not given)");
@@ -59,20 +59,21 @@ class Tokenizer {
   /// takes every segment of the text into its vocabulary, as subword-nmt does.
   static Tokenizer train(const LineSource& next_line, const TrainOptions& options);
 
-  /// A word tokenizer of an imported word list.
+  /// A word tokenizer from an imported word list.
   static Tokenizer from_words(const std::vector<CountedPiece>& words, std::int64_t min_frequency = 0);
   /// subword-nmt codes with the segments of a text as vocabulary, the frequent ones first.
   static Tokenizer from_codes(BpeCodes codes, const LineSource& next_line, std::int64_t min_frequency = 1,
                               const std::string& special = {});
   /// subword-nmt codes with an imported vocabulary file, in its order. Segments rarer than `threshold` are
-  /// left out; a segment that is not in the vocabulary is taken apart (apply-bpe --vocabulary-threshold).
+  /// left out; a segment that is not in the vocabulary is split (apply-bpe --vocabulary-threshold).
   static Tokenizer from_codes(BpeCodes codes, const std::vector<CountedPiece>& segments,
                               std::int64_t threshold = 0);
-  /// subword-nmt codes with every symbol the merges know as vocabulary.
+  /// subword-nmt codes with all symbols of the merges as vocabulary.
   static Tokenizer from_codes(BpeCodes codes);
 
-  /// The ids of a line of valid UTF-8, without bos and eos.
+  /// The ids of a line of valid UTF-8, without cls, bos and eos.
   std::vector<std::int32_t> encode(const std::string& line) const;
+  /// The ids of a line as in /tokens: cls, encode(line), eos; without the special pieces that are absent.
   std::vector<std::int32_t> sentence(const std::string& line) const;
   /// The text of a sentence: special pieces are skipped, except unk and mask ("<unk>", "<mask>"). Throws
   /// Error on an id that is not in the vocabulary.
@@ -83,8 +84,8 @@ class Tokenizer {
   std::int64_t size() const { return vocabulary().size(); }
   const std::string& piece(std::int32_t id) const { return vocabulary().piece(id); }
   std::vector<std::string> pieces(std::span<const std::int32_t> ids) const;
-  /// For each piece the number of its word, from 0. A special piece other than unk and mask is a word of its
-  /// own.
+  /// For each piece the number of its word, from 0. A special piece other than unk and mask is a word
+  /// of its own.
   std::vector<std::int32_t> word_of(std::span<const std::int32_t> ids) const;
 
   const std::string& type() const { return type_; }
@@ -93,14 +94,14 @@ class Tokenizer {
   const BpeCodes* codes() const;
 
   /// Tensors <prefix>/piece str(id), <prefix>/config JSON str(1), and <prefix>/merges str(merge) or
-  /// <prefix>/sentencepiece u8(byte) where the type has them. The config names special ids other than the
-  /// default ones.
+  /// <prefix>/sentencepiece u8(byte) where the type has them. The config names special ids other than
+  /// the default ones.
   TensorMap to_map(const std::string& prefix = "vocabulary") const;
   static Tokenizer from_map(const TensorMap& map, const std::string& prefix = "vocabulary");
   /// The tokenizer of one side ("source" or "target") of a model file, or of a vocabulary file.
   static Tokenizer of_side(const TensorMap& map, const std::string& side);
 
-  /// SHA-256 of all that decides ids and text. Equal digests: interchangeable tokenizers.
+  /// SHA-256 of everything that determines ids and text: tokenizers with equal digests are interchangeable.
   const std::string& digest() const { return digest_; }
 
  private:

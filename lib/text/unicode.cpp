@@ -10,9 +10,9 @@
 namespace heed::text {
 namespace {
 
-constexpr char32_t capital_sigma = 0x3A3;
-constexpr char32_t final_sigma = 0x3C2;
-constexpr char32_t capital_i_with_dot = 0x130;
+constexpr char32_t kCapitalSigma = 0x3A3;
+constexpr char32_t kFinalSigma = 0x3C2;
+constexpr char32_t kCapitalIWithDot = 0x130;
 
 /// Reads the character at the front of `bytes`; returns its length in bytes, 0 when it is not well-formed.
 std::size_t decode(std::string_view bytes, char32_t& c) {
@@ -165,9 +165,9 @@ std::string to_lower(std::string_view text) {
   for (std::string_view character : characters(text)) wide += code_point(character);
   std::string lower;
   for (std::size_t i = 0; i < wide.size(); ++i) {
-    if (wide[i] == capital_sigma && ends_word(wide, i)) {
-      append(lower, final_sigma);
-    } else if (wide[i] == capital_i_with_dot) {
+    if (wide[i] == kCapitalSigma && ends_word(wide, i)) {
+      append(lower, kFinalSigma);
+    } else if (wide[i] == kCapitalIWithDot) {
       lower += "i\xCC\x87";
     } else {
       append(lower, static_cast<char32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(wide[i]))));

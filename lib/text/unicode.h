@@ -1,5 +1,5 @@
-// UTF-8 and what Unicode says about it. Text is a std::string of UTF-8 everywhere; a character is a code
-// point.
+// UTF-8 and properties of Unicode characters. Text is a std::string of UTF-8 everywhere; a character is
+// a code point.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ std::vector<std::string_view> characters(std::string_view text);
 /// The code point of one character as `characters` returns it.
 char32_t code_point(std::string_view character);
 
-/// White space as Python's str.split() and str.isspace() have it: NBSP and the typographic spaces included.
+/// White space as in Python's str.split() and str.isspace(), which includes NBSP and the typographic spaces.
 bool is_space(char32_t c);
 
 /// The words of `text` between white space in the sense of is_space, as views.

@@ -20,9 +20,9 @@ class Vocabulary {
   /// Only special pieces: <pad>, <unk>, <s>, </s>, then those of <cls>, <sep>, <mask> that `extra` names
   /// ("cls,mask"). Throws UsageError when it names another.
   explicit Vocabulary(std::string_view extra = {});
-  /// `pieces` by id. Throws Error when a piece is empty or occurs twice, or a special id is out of range or
-  /// occurs twice; pieces with the default ids must begin with <pad>, <unk>, <s>, </s>. `name` is for
-  /// messages.
+  /// `pieces` by id. Throws Error when a piece is empty or occurs twice, or a special id is out of
+  /// range or occurs twice; pieces with the default ids must begin with <pad>, <unk>, <s>, </s>. `name`
+  /// is for messages.
   Vocabulary(std::vector<std::string> pieces, const SpecialIds& special,
              const std::string& name = "vocabulary");
 
@@ -47,8 +47,8 @@ class Vocabulary {
   std::unordered_map<std::string, std::int32_t> ids_;
 };
 
-/// A word list: one piece per line, optionally followed by a space or tab and its count (as subword-nmt
-/// writes).
+/// A word list: one piece per line, optionally followed by a space or tab and its count
+/// (as subword-nmt writes).
 struct CountedPiece {
   std::string piece;
   std::int64_t count = 0;  ///< 0 when the file has none

@@ -5,13 +5,13 @@
 namespace heed::text {
 namespace {
 
-constexpr std::string_view blanks = " \t\v\f\r";
+constexpr std::string_view kBlanks = " \t\v\f\r";
 
 class WordScheme : public Scheme {
  public:
   explicit WordScheme(Vocabulary vocabulary) : Scheme(std::move(vocabulary)) {
     for (const std::string& piece : this->vocabulary().pieces()) {
-      if (piece.find_first_of(blanks) != std::string::npos) {
+      if (piece.find_first_of(kBlanks) != std::string::npos) {
         fail("vocabulary: \"", escaped(piece), "\" contains white space, so no word can match it");
       }
     }
@@ -39,7 +39,7 @@ class WordScheme : public Scheme {
 
 std::vector<std::string> word_pieces(const std::string& line, const Vocabulary& vocabulary) {
   std::vector<std::string> pieces;
-  for (std::string_view word : split_any(line, blanks)) pieces.push_back(escape_special(word, vocabulary));
+  for (std::string_view word : split_any(line, kBlanks)) pieces.push_back(escape_special(word, vocabulary));
   return pieces;
 }
 

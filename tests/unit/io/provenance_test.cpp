@@ -30,22 +30,22 @@ BOOST_AUTO_TEST_CASE(history_is_one_line_per_command) {
 
 BOOST_AUTO_TEST_CASE(tensors_of_another_model_are_refused) {
   TensorMap frame;
-  expect_digest(frame, "x.h5", model_digest, "0123456789abcdef", "model.h5");  // says nothing: passes
-  frame.attributes[model_digest] = "0123456789abcdef";
-  expect_digest(frame, "x.h5", model_digest, "0123456789abcdef", "model.h5");
-  check_fails([&] { expect_digest(frame, "x.h5", model_digest, "ffff456789abcdef", "model.h5"); },
+  expect_digest(frame, "x.h5", kModelDigest, "0123456789abcdef", "model.h5");  // says nothing: passes
+  frame.attributes[kModelDigest] = "0123456789abcdef";
+  expect_digest(frame, "x.h5", kModelDigest, "0123456789abcdef", "model.h5");
+  check_fails([&] { expect_digest(frame, "x.h5", kModelDigest, "ffff456789abcdef", "model.h5"); },
               {"x.h5", "another model", "0123456789ab", "ffff456789ab", "model.h5"});
-  frame.attributes[vocabulary_digest] = std::int64_t{3};
-  check_fails([&] { expect_digest(frame, "x.h5", vocabulary_digest, "aa", "v.h5"); }, {"another vocabulary"});
+  frame.attributes[kVocabularyDigest] = std::int64_t{3};
+  check_fails([&] { expect_digest(frame, "x.h5", kVocabularyDigest, "aa", "v.h5"); }, {"another vocabulary"});
 }
 
 BOOST_AUTO_TEST_CASE(only_known_formats_pass) {
   expect_known_format({}, "x.h5");
   expect_known_format({{"format", "something else"}, {"format_version", std::int64_t{99}}}, "x.h5");
-  expect_known_format({{"format", "heed"}, {"format_version", format_version}}, "x.h5");
+  expect_known_format({{"format", "heed"}, {"format_version", kFormatVersion}}, "x.h5");
   check_fails(
       [] {
-        expect_known_format({{"format", "heed"}, {"format_version", format_version + 1}}, "x.h5");
+        expect_known_format({{"format", "heed"}, {"format_version", kFormatVersion + 1}}, "x.h5");
       },
       {"x.h5", "format version 2", "up to version 1"});
   for (const Attribute& version : {Attribute(std::int64_t{0}), Attribute("1"), Attribute(std::int64_t{-1})}) {

@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(forward_and_backward_equal_the_loops, T, Floats) {
   }
 }
 
-BOOST_AUTO_TEST_CASE_TEMPLATE(weights_are_a_distribution_and_contexts_averages, T, Floats) {  // P1, P2, P14
+BOOST_AUTO_TEST_CASE_TEMPLATE(weights_are_a_distribution_and_contexts_averages, T, Floats) {
   for (Index n : {1, 2, 7, 150}) {
     for (bool causal : {false, true}) {
       const Case c{n, n + 1, 32, 19, causal, false, 0, 3000};

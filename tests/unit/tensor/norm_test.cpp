@@ -55,7 +55,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(residual_and_norm_forward_and_backward, T, Floats)
   }
 }
 
-// Property P18: zero mean, unit variance, also far from zero.
+// Zero mean, unit variance, also far from zero.
 BOOST_AUTO_TEST_CASE_TEMPLATE(rows_get_zero_mean_and_unit_variance, T, Floats) {
   const Index d = 96;
   BothMatrix<T> x(3, d, 1, 1);

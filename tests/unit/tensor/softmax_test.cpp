@@ -38,7 +38,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(softmax_and_log_sum_exp, T, Floats) {
     softmax_rows(x.fast());
     naive::softmax_rows(x.exact());
     check_close(x, 16);
-    for (Index i = 0; i < x.rows; ++i) {  // property P1
+    for (Index i = 0; i < x.rows; ++i) {  // rows sum to 1
       double sum = 0;
       for (Index j = 0; j < cols; ++j) {
         const T p = x.fast()(i, j);

@@ -15,13 +15,13 @@ using Ids = std::vector<std::int32_t>;
 
 namespace {
 
-const Lines corpus = {
+const Lines kCorpus = {
     "the cat sat on the mat .",        "the dog sat on the log .", "a cat and a dog saw the log on the mat .",
     "Der Hund läuft über die Straße.", "déjà vu, naïve café",      "cats dogs mats logs sat saw and on",
 };
 
 /// Text that has gone wrong somewhere before.
-const Lines oddities = {
+const Lines kOddities = {
     "",
     " ",
     "  two  spaces   three ",
@@ -39,9 +39,9 @@ const Lines oddities = {
 
 Tokenizer train(const std::string& type, bool pretokenized = false, std::int64_t size = 330,
                 const std::string& special = {}) {
-  Lines lines = corpus;
-  lines.insert(lines.end(), corpus.begin(), corpus.end());
-  if (type == "char" || pretokenized) lines.insert(lines.end(), oddities.begin(), oddities.end());
+  Lines lines = kCorpus;
+  lines.insert(lines.end(), kCorpus.begin(), kCorpus.end());
+  if (type == "char" || pretokenized) lines.insert(lines.end(), kOddities.begin(), kOddities.end());
   std::size_t at = 0;
   TrainOptions options;
   options.type = type;
@@ -82,7 +82,7 @@ Ids joined(Ids first, std::int32_t id, const Ids& last) {
 BOOST_AUTO_TEST_CASE(raw_text_comes_back_in_nfc) {
   for (const char* type : {"char", "bpe", "unigram"}) {
     Tokenizer tokenizer = train(type);
-    for (const std::string& line : oddities) {
+    for (const std::string& line : kOddities) {
       BOOST_TEST_CONTEXT(type << ": " << line) {
         Ids ids = tokenizer.encode(line);
         BOOST_TEST(!has_special(tokenizer, ids));
@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(raw_text_comes_back_in_nfc) {
 
 BOOST_AUTO_TEST_CASE(pretokenized_words_come_back_as_they_are) {
   Tokenizer tokenizer = train("bpe", true, 40);
-  for (const std::string& line : oddities) {
+  for (const std::string& line : kOddities) {
     Ids ids = tokenizer.encode(line);
     BOOST_TEST(!has_special(tokenizer, ids));
     BOOST_TEST(tokenizer.decode(ids) == single_spaced(line));
@@ -149,7 +149,7 @@ BOOST_AUTO_TEST_CASE(travels_in_a_tensor_map) {
     BOOST_TEST(copy.digest() == original.digest());
     BOOST_TEST(copy.type() == type);
     BOOST_TEST(copy.pretokenized() == pretokenized);
-    for (const std::string& line : corpus) {
+    for (const std::string& line : kCorpus) {
       BOOST_TEST(copy.encode(line) == original.encode(line), boost::test_tools::per_element());
     }
   }
@@ -166,6 +166,9 @@ BOOST_AUTO_TEST_CASE(special_pieces_are_asked_for) {
       BOOST_TEST(copy.digest() == tokenizer.digest());
       BOOST_TEST(tokenizer.digest() != train(tokenizer.type(), tokenizer.pretokenized(), 340).digest());
       const Ids text = tokenizer.encode("the cat");
+      BOOST_TEST(tokenizer.sentence("the cat") ==
+                     joined({4}, text[0], joined({text.begin() + 1, text.end()}, 3, {})),
+                 boost::test_tools::per_element());
       BOOST_TEST(tokenizer.decode(joined({4}, 5, joined(text, 3, {0, 0}))) == "the cat");
     }
   }
@@ -208,7 +211,7 @@ BOOST_AUTO_TEST_CASE(a_mask_is_a_word) {
   for (const Tokenizer& tokenizer : with_special()) {
     if (tokenizer.type() == "char") continue;
     const Ids words = tokenizer.word_of(tokenizer.sentence("the <mask> sat"));
-    BOOST_TEST(words.back() == 3);
+    BOOST_TEST(words.back() == 4);  // after <cls> and three words
   }
   const Tokenizer unigram = train("unigram", false, 340, "mask");
   BOOST_TEST(unigram.decode(unigram.encode("the <mask>.")) == "the <mask>.");
