@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "io/frame_stream.h"
 #include "io/provenance.h"
-#include "support.h"
+#include "unit/train/support.h"
 
 using namespace heed;
 using namespace heed::test;
