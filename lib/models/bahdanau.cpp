@@ -52,11 +52,15 @@ void Bahdanau<T>::declare_parameters() {
   add_recurrent(p, "decoder/layer_0/state", decoder, m, {init(m, s, 0.01), cell.recurrent, cell.bias});
   add_gate_input(p, "decoder/layer_0/state", "context", decoder, 2 * n, init(2 * n, s, 0.01));
 
-  const std::string align = "decoder/layer_0/cross_attention";
-  matrix(align + "/query/weight", s, a, 0.001);
-  matrix(align + "/key/weight", 2 * n, a, 0.001);
-  if (config_.align_bias) p.add(align + "/query/bias", {a}, Init::zeros());
-  p.add(align + "/score/weight", {a}, paper ? Init::zeros() : Init::xavier(a, 1));
+  add_attention(
+      p, "decoder/layer_0/cross_attention", config_.attends(), {s, 2 * n, a},
+      [&](const NamedShape& parameter) {
+        const Shape& shape = parameter.shape;
+        if (parameter.name == "query/bias") return Init::zeros();
+        if (shape.size() == 1) return paper ? Init::zeros() : Init::xavier(shape[0], 1);
+        return init(shape[0], shape[1], 0.001);
+      },
+      config_.align_bias);
 
   add_maxout_readout(p, "decoder/readout", {s, m, 2 * n, l},
                      [&](std::int64_t d_in, std::int64_t d_out) { return init(d_in, d_out, 0.01); });

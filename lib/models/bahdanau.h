@@ -22,6 +22,7 @@
 
 #include "models/recurrent_model.h"
 #include "models/recurrent_options.h"
+#include "nn/attention/step_attention.h"
 
 namespace heed {
 
@@ -58,6 +59,8 @@ struct BahdanauConfig : RecurrentOptions {
   RecurrentSizes encoder() const { return starting_layer(cell, d_hidden); }
   /// The decoder's f.
   RecurrentSizes decoder() const { return layer(cell, d_decoder > 0 ? d_decoder : d_hidden); }
+  /// e_ij = v_a^T tanh(W_a s_(i-1) + U_a h_j), appendix A.1.2.
+  static AttentionConfig attends() { return {&score_function("additive")}; }
   /// Throws UsageError naming the field and what it must be.
   void check() const;
 };

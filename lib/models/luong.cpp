@@ -63,19 +63,11 @@ void Luong<T>::declare_parameters() {
   if (config_.input_feeding) add_gate_input(p, "decoder/layer_0/state", "feed", decoder, d, init(d, k));
 
   const std::string align = "decoder/layer_" + std::to_string(config_.n_layers - 1) + "/cross_attention";
-  auto vector = [&](const std::string& name) { p.add(name, {a}, init(a, 1)); };
-  if (config_.score == "general") matrix(align + "/score/weight", k, k);
-  if (config_.score == "location") matrix(align + "/score/weight", k, config_.max_source_positions);
-  if (config_.score == "concat") matrix(align + "/concat/weight", 2 * k, a);
-  if (config_.score == "additive") {
-    matrix(align + "/query/weight", k, a);
-    matrix(align + "/key/weight", k, a);
-  }
-  if (config_.compares_inside()) vector(align + "/score/weight");
-  if (config_.attention == "local-p") {
-    matrix(align + "/position/query/weight", k, a);
-    vector(align + "/position/score/weight");
-  }
+  add_attention(p, align, config_.attends(), {k, k, a, config_.max_source_positions},
+                [&](const NamedShape& parameter) {
+                  const Shape& shape = parameter.shape;
+                  return shape.size() == 1 ? init(shape[0], 1) : init(shape[0], shape[1]);
+                });
   const Init w_c = init(2 * k, d);
   p.add("decoder/attentional/context/weight", {k, d}, w_c);
   p.add("decoder/attentional/state/weight", {k, d}, w_c);

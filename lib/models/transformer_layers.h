@@ -6,8 +6,8 @@
 
 #include "autograd/ops.h"
 #include "models/transformer.h"
+#include "nn/attention/multi_head_attention.h"
 #include "nn/feed_forward.h"
-#include "nn/multi_head_attention.h"
 
 namespace heed {
 

@@ -1,10 +1,10 @@
 #include "models/transformer_stepper.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "base/error.h"
 #include "models/transformer_layers.h"
+#include "nn/attention/score_function.h"
 #include "tensor/gemm.h"
 
 namespace heed {
@@ -94,7 +94,7 @@ Matrix<const T> TransformerStepper<T>::step(std::span<const std::int32_t> tokens
 template <class T>
 Var<T> TransformerStepper<T>::attend_past(const Scope<T>& scope, Var<T> x, std::size_t layer) {
   const std::int64_t d = x.cols(), n = x.rows(), n_heads = model_.config().n_heads, head_dim = d / n_heads;
-  const T scale = static_cast<T>(1 / std::sqrt(static_cast<double>(head_dim)));
+  const T scale = static_cast<T>(scaled_dot_factor(head_dim));
   Var<T> qkv = linear(x, scope.stacked({"query", "key", "value"}, "weight"),
                       scope.stacked({"query", "key", "value"}, "bias"));  // [n, 3 d]
   Var<T> q = name_heads(scope, "query", tape_.columns(qkv, 0, d));
@@ -131,7 +131,7 @@ Var<T> TransformerStepper<T>::attend_memory(const Scope<T>& scope, Var<T> x, std
   Var<T> context = tape_.result(n, d);
   std::vector<T> weights;
   AttentionHead<T> head;
-  head.scale = static_cast<T>(1 / std::sqrt(static_cast<double>(head_dim)));
+  head.scale = static_cast<T>(scaled_dot_factor(head_dim));
   for (std::int64_t first = 0, last; first < n; first = last) {  // the hypotheses of one sentence
     const std::int64_t sentence = sentence_[static_cast<std::size_t>(first)];
     for (last = first; last < n && sentence_[static_cast<std::size_t>(last)] == sentence;) ++last;

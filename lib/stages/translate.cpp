@@ -239,11 +239,11 @@ TensorMap decoder_attention(const Model<float>& model, const PackedStates& memor
         {"sentence"});
   }
   TensorMap map;
-  add_group(map, "attention_cross", "cross", "Attention of the translation over the source", cross.take(),
+  add_group(map, "cross_attention", "cross", "Attention of the translation over the source", cross.take(),
             query_length, lengths_of(memory.rows));
   if (!model.self_attends()) return map;
-  add_group(map, "attention_decoder", "decoder_self", "Attention of the translation over its past",
-            self.take(), query_length, query_length);
+  add_group(map, "self_attention", "decoder_self", "Attention of the translation over its past", self.take(),
+            query_length, query_length);
   return map;
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tensor/attention_edit.h"
+#include "tensor/causal_mask.h"
 #include "tensor/gemm.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -102,7 +103,7 @@ HWY_INLINE void transpose(Matrix<const T> from, Matrix<T> to) {
   static constexpr T zeros[side] = {};
   for (Index j = 0; j < to.row_stride; j += side) {
     const T* rows[side];
-    Index step[side];  // rows behind the last read the same zeros again and again
+    Index step[side];  // rows after the last read the same zeros again and again
     for (Index r = 0; r < side; ++r) {
       rows[r] = j + r < from.rows ? from.row(j + r) : zeros;
       step[r] = j + r < from.rows ? 1 : 0;
@@ -138,8 +139,7 @@ HWY_INLINE void multiply_by_transpose(bool large, T alpha, Matrix<const T> a, Ma
 /// Number of leading keys that query i may see.
 template <class T>
 HWY_INLINE Index visible_keys(const AttentionHead<T>& head, Index i) {
-  const Index n = head.q.rows, m = head.k.rows;
-  return head.causal ? std::clamp<Index>(i + 1 + m - n, 0, m) : m;
+  return head.causal ? causal_keys(i, head.q.rows, head.k.rows) : head.k.rows;
 }
 
 /// Sets what query i must not see to -infinity, the padding of its row included.

@@ -1,8 +1,9 @@
-#include "nn/multi_head_attention.h"
+#include "nn/attention/multi_head_attention.h"
 
 #include <cmath>
 
 #include "autograd/ops.h"
+#include "nn/attention/score_function.h"
 
 namespace heed {
 
@@ -27,7 +28,7 @@ Var<T> attend_and_join(const Scope<T>& scope, Var<T> q, Var<T> k, Var<T> v, cons
   v = scope.name("value", v, keys, config.n_heads);
   AttentionOptions options;
   options.n_heads = config.n_heads;
-  options.scale = 1 / std::sqrt(static_cast<double>(k.cols() / config.n_heads));
+  options.scale = scaled_dot_factor(k.cols() / config.n_heads);
   options.causal = causal;
   options.drop = scope.dropout(config.dropout);
   options.keep_scores = scope.wants("scores");
