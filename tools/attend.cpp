@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <string>
 
-#include "stages/attend_bench.h"
 #include "base/error.h"
 #include "cli/tool.h"
 #include "stages/attend.h"
+#include "stages/attend_bench.h"
 
 using namespace heed;
 
@@ -16,30 +16,27 @@ std::string option_name(std::string field) {
   return field;
 }
 
-const char* const kDescription =
+const std::string kDescription =
     "With --layer, what that layer of the model computes. Without, attention over the tensors themselves: "
-    "scores, divided by sqrt(key width) (scaled-dot), bent by --softcap, plus --bias, divided by "
+    "scores, bent by --softcap, plus --bias, divided by "
     "--temperature, -infinity where --mask hides a key, softmax. Head h of the query reads head h / (heads / "
     "kv-heads) of key and value. With n queries and m keys, mask causal lets query i see keys up to i + m - "
-    "n, so that the last sees all; causal-start lets it see keys up to i. Outside of the window of --local "
+    "n, so that the last sees all; causal-start lets it see keys up to i. Outside the window of --local "
     "nothing is computed: scores are -infinity there.\n"
     "\n"
-    "What --weights may hold (a, c: widths of a query's and of a value's head; q, k: of the query's and the "
-    "key's head as they reach the score; a head may come first in the shapes of the score):\n"
+    "What --parameters may hold (a: width of a query's head, or inside the score; c: of a value's head; q, "
+    "k: of "
+    "the query's and the key's head as they reach the score; a head may come first in the shapes of the "
+    "score):\n"
     "  query/weight [d_q, heads a], key/weight [d_k, kv-heads a], value/weight [d_v, kv-heads c], or "
     "qkv/weight, these side by side; output/weight [heads c, d_out]; beside each a bias [width]\n"
-    "  --score additive: score/weight v [a], of v tanh(q + k)\n"
-    "  --score general: score/weight W [q, k], of q W k\n"
-    "  --score concat: concat/weight W [q + k, p], concat/bias [p], score/weight v [p], of v tanh([q; k] W)\n"
-    "  --score location: score/weight W [q, positions], of q W\n"
-    "  --local predictive: position/query/weight [d_q, p], position/score/weight [p]\n";
+    "  --local predictive: position/query/weight [d_q, a], position/score/weight [a]\n";
 
 /// Options of attention without a model change nothing in a model's layer: refuse them.
 void check_options(const cli::Tool& tool, const AttendPaths& paths, bool grid) {
   if (paths.layer.empty()) {
-    if (grid && (tool.given("query") || tool.given("weights") || tool.given("bias") || paths.input != "-"))
-      fail<UsageError>(
-          "--grid draws its own tensors: --query, --weights, --bias and INPUT have no part in it");
+    if (grid && (tool.given("query") || tool.given("parameters") || tool.given("bias") || paths.input != "-"))
+      fail<UsageError>("--grid draws its own tensors: --query, --parameters, --bias and INPUT do not apply");
     if (tool.given("target")) fail<UsageError>("--target goes with --layer decoder/...");
     if (tool.given("window") && !tool.given("local")) fail<UsageError>("--window goes with --local");
     return;
@@ -50,7 +47,7 @@ void check_options(const cli::Tool& tool, const AttendPaths& paths, bool grid) {
   for (const Field& field : fields_of(fields)) {
     if (field.name != "steps" && tool.given(field.name))
       fail<UsageError>("--layer computes what the model computes: --", option_name(field.name),
-                       " has no part in it");
+                       " does not apply");
   }
 }
 
@@ -81,19 +78,19 @@ int main(int argc, char** argv) {
             "are, without any, instead of the tensors");
         tool.option("--grid", grid,
                     "with --bench: drawn tensors, n = m = 16 .. 1024, d = 64 .. 512; by default of additive");
-        tool.describe(kDescription);
+        tool.describe(kDescription + score_function_help());
         tool.example(
             "tokenize -m model.h5 < one.en | embed -m model.h5 | attend -m model.h5 --layer "
             "encoder/layer_0/self_attention | viz-dump --heatmap");
         tool.example("attend --query vectors.h5:/x --score dot --mask causal --steps -o attention.h5");
         tool.example(
-            "attend --query a.h5:/q --key a.h5:/k --score additive --weights a.h5:/align -o attention.h5");
+            "attend --query a.h5:/q --key a.h5:/k --score additive --parameters a.h5:/align -o attention.h5");
         tool.example("attend --bench --grid");
         tool.on_run([&] {
           if (grid && !bench) fail<UsageError>("--grid goes with --bench");
           check_options(tool, paths, grid);
           if ((paths.layer.empty() || bench) && (looks.active() || looks.list))
-            fail<UsageError>("--trace, --patch and the like look at a model: they go with --layer");
+            fail<UsageError>("--trace, --patch and the like observe a model: they go with --layer");
           paths.seed = tool.common().seed;
           const int threads = static_cast<int>(tool.common().threads);
           if (grid) {

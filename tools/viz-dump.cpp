@@ -82,8 +82,8 @@ int main(int argc, char** argv) {
         tool.option("--color", options.color, "colours in the terminal",
                     cli::one_of({"auto", "always", "never"}));
         tool.example("tokenize < one.en | embed | attend | viz-dump --heatmap --sentence 0");
-        tool.example("viz-dump attention.h5 --name attention_cross --layer 3 --head mean -o alignment.png");
-        tool.example("viz-dump attention.h5 --name attention_cross --layer 3 --head all --top 5");
+        tool.example("viz-dump attention.h5 --name cross_attention --layer 3 --head mean -o alignment.png");
+        tool.example("viz-dump attention.h5 --name cross_attention --layer 3 --head all --top 5");
         tool.example("viz-dump model.h5 --graph -o model.svg");
         tool.example("viz-dump attention.h5 --html attention.html");
         tool.example("viz-dump --curves model.h5.metrics.tsv --y train_loss --y valid_loss -o loss.png");

@@ -10,7 +10,7 @@ namespace heed {
 
 namespace {
 
-/// More terms than this (64 MB of floats) would be more than anybody looks at.
+/// More terms than this (64 MB of floats) are more than anyone reads.
 constexpr std::int64_t kMostTerms = std::int64_t{1} << 24;
 
 }  // namespace
@@ -26,7 +26,7 @@ TensorMap Attention::run(const AttendOperands& operands, int threads, AttendResu
     std::vector<std::string> names{"context"};
     if (result == AttendResult::all) {
       if (sentences_ == 0 && !parameters_.drawn.empty())
-        logging::note(concat("no --weights: drew ", parameters_.drawn, " from seed ", seed_));
+        logging::note(concat("no --parameters: drew ", parameters_.drawn, " from seed ", seed_));
       names.insert(names.end(), {"scores", "weights", "output"});
       if (config_.steps) {
         const std::int64_t terms = pass.weighted_values();

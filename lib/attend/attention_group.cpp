@@ -13,22 +13,22 @@ namespace {
 struct Layout {
   const char* name;
   const char* long_name;
-  std::vector<std::string> dims;  ///< behind sentence and layer
+  std::vector<std::string> dims;  ///< after sentence and layer
 };
 
 const std::vector<Layout>& layouts() {
   static const std::vector<Layout> list = {
-      {"queries", "query vector", {"head", "query", "query_dim"}},
-      {"keys", "key vector", {"kv_head", "key", "key_dim"}},
-      {"values", "value vector", {"kv_head", "key", "value_dim"}},
-      {"scores", "score before scaling", {"head", "query", "key"}},
-      {"scaled", "scaled score", {"head", "query", "key"}},
-      {"capped", "scaled score within the cap", {"head", "query", "key"}},
+      {"query_vector", "query vector", {"head", "query", "query_dim"}},
+      {"key_vector", "key vector", {"kv_head", "key", "key_dim"}},
+      {"value_vector", "value vector", {"kv_head", "key", "value_dim"}},
+      {"products", "product of query and key, ahead of its scaling", {"head", "query", "key"}},
+      {"scores", "score", {"head", "query", "key"}},
+      {"capped", "score within the cap", {"head", "query", "key"}},
       {"biased", "score with the bias", {"head", "query", "key"}},
       {"tempered", "score divided by the temperature", {"head", "query", "key"}},
       {"masked", "score that the softmax reads, -infinity where masked", {"head", "query", "key"}},
-      {"soft_weights", "softmax of the scores", {"head", "query", "key"}},
-      {"position", "position that the query looks around", {"query"}},
+      {"probabilities", "softmax of the scores", {"head", "query", "key"}},
+      {"position", "position around which the query attends", {"query"}},
       {"weights", "attention weight", {"head", "query", "key"}},
       {"weighted_values", "attention weight times value", {"head", "query", "key", "value_dim"}},
       {"head_context", "context vector of one head", {"head", "query", "value_dim"}},

@@ -1,22 +1,25 @@
 // The group /attention as files hold it, filled sentence by sentence and head by head.
-//   queries           (sentence, layer, head, query, key_dim)          what went in, head by head
-//   keys, values      (sentence, layer, head, key, key_dim | value_dim)
-//   scores            (sentence, layer, head, query, key)   e of the score function (nn/score_function.h);
-//                     like what is made of them -infinity outside of a window
-//   scaled            likewise: scores as the softmax's formula scales them
-//   capped            likewise: bent into (-c, c)
-//   biased            likewise: the bias added
-//   tempered          likewise: divided by the temperature
-//   masked            likewise: what the softmax reads, -infinity where a query may not look
-//   soft_weights      likewise: after the softmax, when weights are more than that
-//   weights           likewise: every row sums to 1 (but for local-p, to at most 1)
+//   query_vector      (sentence, layer, head, query, key_dim)   what went in, head by head
+//   key_vector        (sentence, layer, head, key, key_dim)     likewise
+//   value_vector      (sentence, layer, head, key, value_dim)   likewise
+//   scores            (sentence, layer, head, query, key)   of the score function (nn/attention/); these and
+//                     all that follows from them up to masked are -infinity outside a window
+//   products          the same dimensions, as all up to weights: q . k of scaled-dot, whose scores are these
+//                     divided by sqrt(key_dim)
+//   capped            scores bent into (-c, c)
+//   biased            the bias added
+//   tempered          divided by the temperature
+//   masked            what the softmax reads, -infinity where a query may not attend
+//   probabilities     after the softmax, where weights are something more
+//   weights           every row sums to 1 (but for local-p, to at most 1)
 //   position          (sentence, layer, query)              p_t of local-p
 //   weighted_values   (sentence, layer, head, query, key, value_dim)   the terms of the weighted sum
 //   head_context      (sentence, layer, head, query, value_dim)        their sum, head by head
 //   context           (sentence, layer, query, dim)                    the heads side by side
 //   output            (sentence, layer, query, dim)                    context W_o + b_o
-// layer has size 1; behind query_length and key_length, i32 (sentence), everything is zero. Sizes that may
-// differ have names of their own where they do: query_dim, kv_head, output_dim.
+// `query` and `key` alone are dimensions, and so the names of their scales. layer has size 1; beyond
+// query_length and key_length, i32 (sentence), everything is zero. Sizes that may differ have names of their
+// own where they do: query_dim, kv_head, output_dim.
 #pragma once
 
 #include <map>
@@ -46,11 +49,11 @@ class AttentionGroup {
   AttentionGroup(const AttentionSizes& sizes, const std::vector<std::string>& names);
 
   bool has(const std::string& name) const { return tensors_.count(name) != 0; }
-  /// Copies `block` into the last two dimensions behind the index `prefix`, from `first_column` and
+  /// Copies `block` into the last two dimensions after the index `prefix`, from `first_column` and
   /// `first_row` on; does nothing when the group does not have that tensor.
   void set(const std::string& name, const Shape& prefix, Matrix<const T> block, std::int64_t first_column = 0,
            std::int64_t first_row = 0);
-  /// The rows of the last two dimensions behind `prefix`, all columns; data is null when the group does not
+  /// The rows of the last two dimensions after `prefix`, all columns; data is null when the group does not
   /// have that tensor.
   Matrix<T> rows(const std::string& name, const Shape& prefix, std::int64_t first, std::int64_t count);
   /// The finished group, under the title.

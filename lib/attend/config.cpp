@@ -22,11 +22,11 @@ void AttendConfig::check() const {
   if (hidden < 0) fail<UsageError>("--hidden: got ", hidden, ", wanted at least 1, or 0");
   if (self && (!key.empty() || !value.empty())) {
     fail<UsageError>("--self: the query is key and value, so ", key.empty() ? "--value" : "--key",
-                     " has no part in it");
+                     " does not apply");
   }
-  if (weights.empty() && (out_in || !qkv_order.empty())) {
+  if (parameters.empty() && (out_in || !qkv_order.empty())) {
     fail<UsageError>(out_in ? "--out-in" : "--qkv-order",
-                     ": tells how --weights are stored, but none are given");
+                     ": tells how --parameters are stored, but none are given");
   }
   mask_words(mask);
 }
@@ -55,7 +55,7 @@ MaskWords mask_words(const std::string& mask) {
     }
   }
   if (words.lengths && words.ignore_lengths) {
-    fail<UsageError>("--mask: none leaves the lengths out, so lengths cannot stand beside it");
+    fail<UsageError>("--mask: none leaves the lengths out, so it excludes lengths");
   }
   return words;
 }

@@ -4,9 +4,12 @@
 #include <cstdint>
 #include <string>
 
-#include "nn/score_function.h"
+#include "nn/attention/score_function.h"
+#include "nn/attention/window.h"
 
 namespace heed {
+
+enum class HardChoice : std::uint8_t { none, largest, drawn };
 
 struct AttendConfig {
   std::string query = "/embeddings/values";
@@ -14,7 +17,7 @@ struct AttendConfig {
   std::string value;
   bool self = false;
   std::string score = "scaled-dot";
-  std::string weights;
+  std::string parameters;
   std::string qkv_order;
   bool out_in = false;
   std::int64_t hidden = 0;
@@ -34,11 +37,11 @@ struct AttendConfig {
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& field) {
     field("query", self.query, "tensor [n, d] or [batch, n, d]: FILE:PATH, or /PATH inside INPUT");
-    field("key", self.key, "likewise [m, d]; by default the query");
-    field("value", self.value, "likewise [m, d_v]; by default the key");
+    field("key", self.key, "keys, tensor [m, d] or [batch, m, d]; default: the query");
+    field("value", self.value, "values, tensor [m, d_v] or [batch, m, d_v]; default: the key");
     field("self", self.self, "the queries attend to themselves: refuses another key or value");
     field("score", self.score, "score of a query and a key", score_function_names());
-    field("weights", self.weights,
+    field("parameters", self.parameters,
           "FILE or FILE:GROUP with projections and parameters of the score, named below; without it, what "
           "the score needs is drawn from the seed");
     field("qkv_order", self.qkv_order,
@@ -62,20 +65,28 @@ struct AttendConfig {
     field("mask", self.mask,
           "none, causal, causal-start, lengths, FILE:PATH of zeros and ones, or several joined by commas; "
           "lengths count, when the tensors have them, unless none is given; FILE has no comma in its name");
-    field("local", self.local, "look around one position: query t at key t, or at a predicted one",
+    field("local", self.local,
+          "attend around one position only: query t around key t, or around a predicted one",
           {"monotonic", "predictive"});
-    field("window", self.window, "of --local: so many keys to each side");
+    field("window", self.window, "of --local: this many keys to each side");
     field("temperature", self.temperature,
-          "divide what the softmax reads; 0.01 is all but a lookup of the best key");
-    field("hard", self.hard, "look at one key only: the best, or one drawn by its weight from the seed",
+          "divide what the softmax reads; 0.01 is close to a lookup of the best key");
+    field("hard", self.hard, "attend to one key only: the best, or one drawn by its weight from the seed",
           {"argmax", "sample"});
-    field("allow_masked_rows", self.allow_masked_rows, "a query that may look at no key gets zeros");
+    field("allow_masked_rows", self.allow_masked_rows, "a query that may attend to no key gets zeros");
     field("allow_nonfinite", self.allow_nonfinite, "let NaN and infinity in the tensors pass");
     field("steps", self.steps, "also write every stage, head by head, and the parameters");
   }
 
   /// Throws UsageError naming the option and what it must be.
   void check() const;
+
+  Window window_kind() const {
+    return local.empty() ? Window::global : local == "monotonic" ? Window::local_m : Window::local_p;
+  }
+  HardChoice hard_choice() const {
+    return hard.empty() ? HardChoice::none : hard == "argmax" ? HardChoice::largest : HardChoice::drawn;
+  }
 };
 
 /// The parts of --mask.

@@ -26,7 +26,8 @@ std::string length_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   const std::string group = slash == std::string::npos ? "" : path.substr(0, slash + 1);
   if (group != "attention/") return group + "length";
-  return group + (path.ends_with("/keys") || path.ends_with("/values") ? "key_length" : "query_length");
+  return group +
+         (path.ends_with("/key_vector") || path.ends_with("/value_vector") ? "key_length" : "query_length");
 }
 
 }  // namespace

@@ -21,7 +21,8 @@ TensorAddress tensor_address(const std::string& option, const std::string& text)
 
 class AttendInputs {
  public:
-  /// Opens INPUT, if any tensor stands in it, and the files that config names; `batch` sentences at a time.
+  /// Opens INPUT, if it holds any of the tensors, and the files that config names; `batch` sentences at a
+  /// time.
   AttendInputs(const AttendConfig& config, const std::string& input, std::int64_t batch);
 
   /// The next frame of every source; false at the end. A source whose tensors have rank 2 serves all frames.

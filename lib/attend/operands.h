@@ -11,7 +11,7 @@
 namespace heed {
 
 /// A tensor handed in (f32 or f64, [n, d], [batch, n, d] or, head by head, [batch, heads, n, head_dim]; a
-/// dimension `layer` of size 1 may stand behind batch) and what messages call it ("memory.h5:/keys").
+/// dimension `layer` of size 1 may follow batch) and what messages call it ("memory.h5:/keys").
 struct Operand {
   std::string name;
   const Tensor* tensor = nullptr;

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "io/finite.h"
 #include "io/frame_stream.h"
@@ -22,22 +23,28 @@ struct Known {
   bool linear;  ///< stored [d_out, d_in] with --out-in
 };
 
+/// The projections, the parameters of all score functions, and those of the predicted windows.
 const std::vector<Known>& known_parameters() {
-  static const std::vector<Known> list = {{"query/weight", 2, 2, true},
-                                          {"query/bias", 1, 1, false},
-                                          {"key/weight", 2, 2, true},
-                                          {"key/bias", 1, 1, false},
-                                          {"value/weight", 2, 2, true},
-                                          {"value/bias", 1, 1, false},
-                                          {"output/weight", 2, 2, true},
-                                          {"output/bias", 1, 1, false},
-                                          {"qkv/weight", 2, 2, true},
-                                          {"qkv/bias", 1, 1, false},
-                                          {"concat/weight", 2, 3, true},
-                                          {"concat/bias", 1, 2, false},
-                                          {"score/weight", 1, 3, false},
-                                          {"position/query/weight", 2, 2, true},
-                                          {"position/score/weight", 1, 1, false}};
+  static const std::vector<Known> list = [] {
+    std::vector<Known> known;
+    for (const std::string scope : {"query", "key", "value", "output", "qkv"}) {
+      known.push_back({scope + "/weight", 2, 2, true});
+      known.push_back({scope + "/bias", 1, 1, false});
+    }
+    for (const ScoreFunction& score : score_functions()) {
+      for (const ScoreParameter& p : score.parameters) {
+        const std::size_t rank = p.shape.size();
+        auto same =
+            std::find_if(known.begin(), known.end(), [&](const Known& k) { return k.path == p.name; });
+        if (same == known.end()) same = known.insert(same, {p.name, rank, rank + 1, p.linear});
+        same->least_rank = std::min(same->least_rank, rank);
+        same->most_rank = std::max(same->most_rank, rank + 1);
+      }
+    }
+    known.push_back({"position/query/weight", 2, 2, true});
+    known.push_back({"position/score/weight", 1, 1, false});
+    return known;
+  }();
   return list;
 }
 
@@ -147,7 +154,7 @@ std::pair<std::string, std::string> split_address(const std::string& text) {
   std::string file = text.substr(0, colon), group = colon == std::string::npos ? "" : text.substr(colon + 1);
   while (group.starts_with('/')) group.erase(0, 1);
   if (!group.empty() && !group.ends_with('/')) group += '/';
-  if (file.empty()) fail<UsageError>("--weights: got '", escaped(text), "', wanted FILE or FILE:GROUP");
+  if (file.empty()) fail<UsageError>("--parameters: got '", escaped(text), "', wanted FILE or FILE:GROUP");
   return {file, group};
 }
 
@@ -159,8 +166,8 @@ bool is_parameter(const std::string& path) {
 
 AttendParameters read_parameters(const AttendConfig& config) {
   AttendParameters parameters{"the drawn ", {}, ""};
-  if (config.weights.empty()) return parameters;
-  const auto [file, group] = split_address(config.weights);
+  if (config.parameters.empty()) return parameters;
+  const auto [file, group] = split_address(config.parameters);
   io::ReadOptions options;
   if (!group.empty()) options.only = {group.substr(0, group.size() - 1)};
   TensorMap map = io::read_map(file, options);
@@ -176,7 +183,7 @@ AttendParameters read_parameters(const AttendConfig& config) {
       std::string names;
       for (const Known& k : list) names += (names.empty() ? "" : ", ") + k.path;
       fail(parameters.name, escaped(name), ": no parameter of attention has this name, wanted some of ",
-           names, "; --weights FILE:GROUP reads one group");
+           names, "; --parameters FILE:GROUP reads one group");
     }
     if (tensor.dtype() != DType::f32 && tensor.dtype() != DType::f64) {
       fail(parameters.name, name, ": holds ", name_of(tensor.dtype()), " values, wanted float32 or float64");
@@ -191,7 +198,7 @@ AttendParameters read_parameters(const AttendConfig& config) {
     parameters.tensors.add(name, config.out_in && known->linear ? transposed(tensor) : std::move(tensor));
   }
   if (words.empty()) {
-    fail(parameters.name, ": holds no weights (query/weight, score/weight, ...): is this the group?");
+    fail(parameters.name, ": holds no parameters (query/weight, score/weight, ...): is this the group?");
   }
   logging::note("read " + words + " from " + parameters.name);
   unstack(config, parameters);
@@ -200,14 +207,14 @@ AttendParameters read_parameters(const AttendConfig& config) {
 
 void draw_parameters(const AttendConfig& config, const DrawSizes& sizes, std::int64_t seed,
                      AttendParameters& parameters) {
-  if (!config.weights.empty()) return;
-  const ScoreFunction score = score_function(config.score);
+  if (!config.parameters.empty()) return;
+  const ScoreFunction& score = score_function(config.score);
   const std::int64_t head_dim = sizes.d_q / sizes.heads;
   std::int64_t hidden = config.hidden ? config.hidden : sizes.d_q;
   std::vector<NamedShape> wanted;
   ScoreSizes of_score{head_dim, sizes.d_k / sizes.kv_heads, hidden,
                       config.hidden ? config.hidden : sizes.keys};
-  if (score == ScoreFunction::additive) {
+  if (score.projected) {
     if (sizes.by_head) hidden = sizes.d_q;
     if (hidden % sizes.heads != 0) {
       fail<UsageError>("--hidden: ", sizes.heads, " heads do not divide the width ", hidden);
@@ -218,17 +225,16 @@ void draw_parameters(const AttendConfig& config, const DrawSizes& sizes, std::in
                 {"key/weight", {sizes.d_k, of_score.hidden * sizes.kv_heads}}};
     }
   }
-  for (const NamedShape& parameter : score_parameters(score, of_score)) wanted.push_back(parameter);
-  if (config.local == "predictive") {
+  for (const ScoreParameter& p : score.parameters) {
+    if (!p.optional) wanted.push_back({p.name, p.shape_of(of_score)});
+  }
+  if (config.window_kind() == Window::local_p) {
     wanted.push_back({"position/query/weight", {sizes.d_q, hidden}});
     wanted.push_back({"position/score/weight", {hidden}});
   }
   std::string& words = parameters.drawn;
   for (const NamedShape& parameter : wanted) {
-    const auto& list = known_parameters();
-    const auto known =
-        std::find_if(list.begin(), list.end(), [&](const Known& k) { return k.path == parameter.name; });
-    Random random(static_cast<std::uint64_t>(seed), static_cast<std::uint64_t>(known - list.begin()));
+    Random random(static_cast<std::uint64_t>(seed), hash(parameter.name));
     const double deviation = 1 / std::sqrt(static_cast<double>(parameter.shape.front()));
     std::vector<float> values(static_cast<std::size_t>(element_count(parameter.shape)));
     for (float& value : values) value = static_cast<float>(deviation * random.normal());

@@ -1,5 +1,6 @@
-// The parameters of attention without a model: projections and the score's own (nn/score_function.h), from
-// --weights or drawn. In the file's group stand, each where it is needed,
+// The parameters of attention without a model: projections and the score's own
+// (nn/attention/score_function.h), from
+// --parameters or drawn. In the file's group stand, each where it is needed,
 //   query/weight [d_q, heads d], key/weight [d_k, kv_heads d], value/weight [d_v, kv_heads d'], or, for all
 //   three, qkv/weight side by side (--qkv-order); output/weight [heads d', d_out]; a bias [width] beside
 //   each; score/weight, concat/{weight, bias}, position/query/weight, position/score/weight.
@@ -22,7 +23,7 @@ struct AttendParameters {
   bool has(const std::string& path) const { return tensors.contains(path); }
 };
 
-/// Reads config.weights: turned when --out-in, taken apart when stacked. Throws Error on what is no
+/// Reads config.parameters: turned when --out-in, taken apart when stacked. Throws Error on what is no
 /// parameter, has the wrong type or rank, or is not finite; UsageError when qkv/weight comes without
 /// --qkv-order.
 AttendParameters read_parameters(const AttendConfig& config);
@@ -34,7 +35,7 @@ struct DrawSizes {
   bool by_head = false;  ///< the heads are a dimension of their own: no projections
 };
 /// Draws what the score and the window need and `parameters` lacks, from the seed alone: a parameter does not
-/// change when others are drawn beside it. Nothing is drawn beside --weights.
+/// change when others are drawn beside it. Nothing is drawn beside --parameters.
 void draw_parameters(const AttendConfig& config, const DrawSizes& sizes, std::int64_t seed,
                      AttendParameters& parameters);
 

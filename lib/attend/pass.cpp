@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "autograd/ops.h"
 #include "base/error.h"
 #include "base/parallel.h"
 #include "io/finite.h"
@@ -50,6 +51,8 @@ AttendPass<T>::AttendPass(const AttendConfig& config, const AttendOperands& oper
                           std::int64_t sentences_before)
     : config_(config),
       score_(score_function(config.score)),
+      window_(config.window_kind()),
+      hard_(config.hard_choice()),
       threads_(threads),
       seed_(static_cast<std::uint64_t>(seed)),
       sentences_before_(static_cast<std::uint64_t>(sentences_before)),
@@ -71,7 +74,7 @@ AttendPass<T>::AttendPass(const AttendConfig& config, const AttendOperands& oper
   draw(parameters);
   queries_ = query_.lengths(words.ignore_lengths, sentences_);
   keys_ = key_.lengths(words.ignore_lengths, sentences_);
-  if (config.local == "predictive") {
+  if (window_ == Window::local_p) {
     predict_positions(parameters);
   } else if (parameters.has("position/query/weight")) {
     fail<UsageError>(parameters.name, "position/query/weight is for --local predictive, which is not given");
@@ -193,17 +196,12 @@ void AttendPass<T>::predict_positions(const AttendParameters& parameters) {
   positions_.resize(static_cast<std::size_t>(queries_.rows()));
   run_tasks(cut(queries_, 1, kBlockRows), [&](const Task& task) {
     const auto [first, count] = task.rows;
-    std::vector<T> hidden(static_cast<std::size_t>(count * w.shape[1])), p(static_cast<std::size_t>(count));
-    const Matrix<T> h(hidden.data(), count, w.shape[1]);
-    gemm<T>(1, query_.all(task.sentence, first + count).row_range(first, count), w.head(0), 0, h);
-    apply<T>(Activation::tanh, hidden, hidden);
-    gemm<T>(1, h, v.head(0).t(), 0, Matrix<T>(p.data(), count, 1));
-    apply<T>(Activation::sigmoid, p, p);
-    for (std::int64_t i = 0; i < count; ++i) {
-      positions_[static_cast<std::size_t>(queries_.offset(task.sentence) + first + i)] =
-          static_cast<double>(keys_.length(task.sentence)) *
-          static_cast<double>(p[static_cast<std::size_t>(i)]);
-    }
+    const std::vector<std::int64_t> sentences(static_cast<std::size_t>(count), task.sentence);
+    Tape<T> tape;
+    const Var<T> q = tape.constant(query_.all(task.sentence, first + count).row_range(first, count));
+    const Var<T> t = linear(q, tape.constant(w.head(0)), {}, Activation::tanh);
+    const Var<T> p = predicted_positions(t, tape.constant(v.head(0)), {sentences, &keys_});
+    std::copy_n(p.value().data, count, positions_.begin() + queries_.offset(task.sentence) + first);
   });
 }
 
@@ -216,9 +214,7 @@ void AttendPass<T>::prepare_scores() {
                            key_.head(s, kv_head(h), keys_.length(s)));
     }
   }
-  if (score_ == ScoreFunction::dot || score_ == ScoreFunction::scaled_dot ||
-      score_ == ScoreFunction::location)
-    return;
+  if (!score_.query && !score_.key && !score_.prepared_width) return;
   auto head = [&](const Task& task) -> HeadScores<T>& {
     return scores_[static_cast<std::size_t>(task.sentence * heads_ + task.head)];
   };
@@ -234,12 +230,13 @@ std::int64_t AttendPass<T>::weighted_values() const {
 
 template <class T>
 std::vector<std::string> AttendPass<T>::step_names() const {
-  std::vector<std::string> names{"queries", "keys", "values", "scaled", "masked", "head_context"};
+  std::vector<std::string> names{"query_vector", "key_vector", "value_vector", "masked", "head_context"};
+  if (score_.name == "scaled-dot") names.push_back("products");
   if (config_.softcap > 0) names.push_back("capped");
   if (bias_) names.push_back("biased");
   if (config_.temperature != 1) names.push_back("tempered");
   if (!positions_.empty()) names.push_back("position");
-  if (!positions_.empty() || !config_.hard.empty()) names.push_back("soft_weights");
+  if (!positions_.empty() || hard_ != HardChoice::none) names.push_back("probabilities");
   return names;
 }
 
@@ -258,7 +255,7 @@ TensorMap AttendPass<T>::run(const std::vector<std::string>& names) {
   AttentionGroup<T> group(sizes, present);
   prepare_scores();
   // A block of a window's rows is as long as one of narrow scores.
-  const std::int64_t width = config_.local.empty() ? keys_.longest() : 2 * config_.window + 1;
+  const std::int64_t width = window_ == Window::global ? keys_.longest() : 2 * config_.window + 1;
   const std::int64_t block = std::clamp<std::int64_t>(kBlockScores / width, 1, 1024);
   run_tasks(cut(queries_, heads_, block), [&](const Task& task) { attend(task, group); });
   for (std::int64_t s = 0; !positions_.empty() && s < sentences_; ++s) {

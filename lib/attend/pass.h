@@ -70,7 +70,9 @@ class AttendPass {
   double position(std::int64_t sentence, std::int64_t query) const;
 
   const AttendConfig& config_;
-  ScoreFunction score_;
+  const ScoreFunction& score_;
+  Window window_;
+  HardChoice hard_;
   int threads_;
   std::uint64_t seed_, sentences_before_;
   HeadRows<T> query_, key_, value_;

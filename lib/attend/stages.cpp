@@ -5,6 +5,7 @@
 
 #include "attend/pass.h"
 #include "base/error.h"
+#include "nn/attention/choice.h"
 #include "tensor/gemm.h"
 #include "tensor/kernels.h"
 #include "tensor/philox.h"
@@ -21,27 +22,9 @@ std::span<T> span_of(Matrix<T> dense) {
   return {dense.data, static_cast<std::size_t>(dense.size())};
 }
 
-/// 1 at `best`, 0 elsewhere; zeros when it is the end.
 template <class T>
-void look_at_one(T* row, std::int64_t count, std::int64_t best) {
-  std::fill_n(row, count, T{0});
-  if (best < count) row[best] = 1;
-}
-
-/// A key drawn by its weight, with u in [0, 1); the end when all weights are 0.
-template <class T>
-std::int64_t sample(const T* weights, std::int64_t count, double u) {
-  double sum = 0;
-  for (std::int64_t j = 0; j < count; ++j) sum += static_cast<double>(weights[j]);
-  double left = u * sum;
-  std::int64_t last = count;
-  for (std::int64_t j = 0; j < count; ++j) {
-    if (!(weights[j] > 0)) continue;
-    last = j;
-    left -= static_cast<double>(weights[j]);
-    if (left < 0) break;
-  }
-  return last;
+std::span<T> row_of(Matrix<T> x, std::int64_t i) {
+  return {x.row(i), static_cast<std::size_t>(x.cols)};
 }
 
 }  // namespace
@@ -56,10 +39,10 @@ template <class T>
 void AttendPass<T>::attend(const Task& task, AttentionGroup<T>& group) const {
   const auto [s, h, rows] = task;
   const std::int64_t n = queries_.length(s), m = keys_.length(s), kv = kv_head(h);
-  group.set("queries", {s, 0, h}, query_.head(s, h, n).row_range(rows.first, rows.count), 0, rows.first);
+  group.set("query_vector", {s, 0, h}, query_.head(s, h, n).row_range(rows.first, rows.count), 0, rows.first);
   if (rows.first == 0 && h % (heads_ / kv_heads_) == 0) {
-    group.set("keys", {s, 0, kv}, key_.head(s, kv, m));
-    group.set("values", {s, 0, kv}, value_.head(s, kv, m));
+    group.set("key_vector", {s, 0, kv}, key_.head(s, kv, m));
+    group.set("value_vector", {s, 0, kv}, value_.head(s, kv, m));
   }
   std::vector<T> values;
   auto part = [&](RowRange queries, RowRange keys) {
@@ -67,15 +50,20 @@ void AttendPass<T>::attend(const Task& task, AttentionGroup<T>& group) const {
     const Matrix<T> x(values.data(), queries.count, keys.count);
     const Task block{s, h, queries};
     if (keys.count > 0) {
-      scores_[static_cast<std::size_t>(s * heads_ + h)].compute(queries, keys, x);
+      const HeadScores<T>& scores = scores_[static_cast<std::size_t>(s * heads_ + h)];
+      if (group.has("products")) {
+        scores.compute(score_function("dot"), queries, keys, x);
+        group.set("products", {s, 0, h}, x, keys.first, queries.first);
+      }
+      scores.compute(queries, keys, x);
       group.set("scores", {s, 0, h}, x, keys.first, queries.first);
     }
     stages(block, keys, x, group);
     weighted_sum(block, keys, x, group);
   };
-  if (config_.local.empty()) return part(rows, {0, m});
-  // Outside the window nothing is computed: what stands there is what hides a key.
-  for (const char* name : {"scores", "scaled", "capped", "biased", "tempered", "masked"}) {
+  if (window_ == Window::global) return part(rows, {0, m});
+  // Outside the window nothing is computed: all scores there are what hides a key.
+  for (const char* name : {"products", "scores", "capped", "biased", "tempered", "masked"}) {
     const Matrix<T> stage = group.rows(name, {s, 0, h}, rows.first, rows.count);
     for (std::int64_t i = 0; stage.data && i < rows.count; ++i) std::fill_n(stage.row(i), m, kHidden<T>);
   }
@@ -89,10 +77,7 @@ template <class T>
 void AttendPass<T>::stages(const Task& task, RowRange keys, Matrix<T> x, AttentionGroup<T>& group) const {
   const Shape at{task.sentence, 0, task.head};
   auto keep = [&](const char* name) { group.set(name, at, x, keys.first, task.rows.first); };
-  if (score_ == ScoreFunction::scaled_dot)
-    scale_by(static_cast<T>(1 / std::sqrt(static_cast<double>(key_.head_dim()))), span_of(x));
   expect_finite(x, task.sentence, "", "the vectors are too long; scale them");
-  keep("scaled");
   if (config_.softcap > 0) {
     scale_by(static_cast<T>(1 / config_.softcap), span_of(x));
     apply<T>(Activation::tanh, span_of(x), span_of(x));
@@ -106,12 +91,12 @@ void AttendPass<T>::stages(const Task& task, RowRange keys, Matrix<T> x, Attenti
   }
   hide(task, keys, x);
   keep("masked");
-  const bool predicted = config_.local == "predictive", hard = !config_.hard.empty();
+  const bool predicted = window_ == Window::local_p, hard = hard_ != HardChoice::none;
   // Close scores may have equal weights, so the best is sought before the softmax.
   std::vector<std::int64_t> chosen;
-  if (config_.hard == "argmax" && !predicted) chosen = choose(task, x);
+  if (hard_ == HardChoice::largest && !predicted) chosen = choose(task, x);
   softmax_rows(x);
-  if (predicted || hard) keep("soft_weights");
+  if (predicted || hard) keep("probabilities");
   for (std::int64_t i = 0; predicted && i < x.rows; ++i) {
     const double p = position(task.sentence, task.rows.first + i);
     for (std::int64_t j = 0; j < x.cols; ++j)
@@ -119,7 +104,7 @@ void AttendPass<T>::stages(const Task& task, RowRange keys, Matrix<T> x, Attenti
   }
   if (hard && chosen.empty()) chosen = choose(task, x);
   for (std::size_t i = 0; i < chosen.size(); ++i)
-    look_at_one(x.row(static_cast<std::int64_t>(i)), x.cols, chosen[i]);
+    choose_key(row_of(x, static_cast<std::int64_t>(i)), chosen[i]);
   keep("weights");
 }
 
@@ -165,8 +150,8 @@ void AttendPass<T>::hide(const Task& task, RowRange keys, Matrix<T> x) const {
     if (config_.allow_masked_rows) continue;
     if (std::all_of(row, row + x.cols, [](T e) { return e == kHidden<T>; })) {
       fail(query_.operand->name, ": query ", task.rows.first + i, " of sentence ", task.sentence,
-           " may look at no key (mask ", escaped(config_.mask), bias_ ? ", bias" : "",
-           config_.local.empty() ? "" : ", window", "): --allow-masked-rows gives it zeros");
+           " may attend to no key (mask ", escaped(config_.mask), bias_ ? ", bias" : "",
+           window_ == Window::global ? "" : ", window", "): --allow-masked-rows gives it zeros");
     }
   }
 }
@@ -176,15 +161,15 @@ std::vector<std::int64_t> AttendPass<T>::choose(const Task& task, Matrix<const T
   std::vector<std::int64_t> chosen;
   const T nothing = positions_.empty() ? kHidden<T> : T{0};  // x holds scores, or the window's weights
   for (std::int64_t i = 0; i < x.rows; ++i) {
-    const T* row = x.row(i);
-    if (config_.hard == "sample") {
+    const std::span<const T> row = row_of(x, i);
+    if (hard_ == HardChoice::drawn) {
       const std::uint64_t stream = (sentences_before_ + static_cast<std::uint64_t>(task.sentence)) << 20 |
                                    static_cast<std::uint64_t>(task.head);
       const auto bits = philox(seed_, stream, static_cast<std::uint64_t>(task.rows.first + i));
-      chosen.push_back(sample(row, x.cols, (bits[0] + (bits[1] >> 11) * 0x1p-21) * 0x1p-32));
+      chosen.push_back(drawn_key(row, (bits[0] + (bits[1] >> 11) * 0x1p-21) * 0x1p-32));
     } else {
-      const T* largest = std::max_element(row, row + x.cols);
-      chosen.push_back(x.cols > 0 && *largest > nothing ? largest - row : x.cols);
+      const std::int64_t largest = x.cols > 0 ? largest_key(row) : 0;
+      chosen.push_back(x.cols > 0 && x(i, largest) > nothing ? largest : x.cols);
     }
   }
   return chosen;

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "tensor/causal_mask.h"
 
 namespace heed {
 
@@ -74,7 +75,7 @@ void Visibility::hide(const ScoreRow& row, std::int64_t count, T* scores) const 
   auto hide_from = [&](std::int64_t key) {
     std::fill(scores + std::clamp<std::int64_t>(key - row.first_key, 0, count), scores + count, hidden);
   };
-  if (words_.causal) hide_from(row.query + row.m - row.n + 1);
+  if (words_.causal) hide_from(causal_keys(row.query, row.n, row.m));
   if (words_.causal_start) hide_from(row.query + 1);
   if (!overlay_) return;
   const std::int64_t step = overlay_->key_stride();

@@ -1,4 +1,4 @@
-// What lies over the scores: --bias, and which keys a query may look at (--mask).
+// What modifies the scores: --bias, and the keys that a query may attend to (--mask).
 #pragma once
 
 #include <optional>
@@ -23,7 +23,7 @@ class Overlay {
   /// the operand, when the shape does not fit.
   Overlay(const Operand& operand, const ScoreShape& scores, const std::string& third);
 
-  /// Where element (s, h, i, j) lies is row(s, h, i) + j * key_stride().
+  /// The offset of element (s, h, i, j) is row(s, h, i) + j * key_stride().
   std::int64_t row(std::int64_t s, std::int64_t h, std::int64_t i) const {
     return s * strides_[0] + h * strides_[1] + i * strides_[2];
   }

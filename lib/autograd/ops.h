@@ -38,10 +38,11 @@ template <class T>
 Var<T> embedding(Var<T> table, std::span<const std::int32_t> ids, T scale, Var<T> positions,
                  std::span<const std::int32_t> position, const Dropout& drop = {});
 
-/// The residual connection and the layer normalisation behind it.
+/// The residual connection and the layer normalisation after it.
 template <class T>
 struct SumAndNorm {
-  Var<T> sum;  ///< x + dropout(sub) [n, d], to look at: no gradient flows into it; x itself when sub is none
+  Var<T>
+      sum;  ///< x + dropout(sub) [n, d], to be observed: no gradient flows into it; x itself when sub is none
   Var<T> output;  ///< LayerNorm(sum) [n, d]
 };
 template <class T>

@@ -113,6 +113,30 @@ Var<T> maxout(Var<T> x) {
 }
 
 template <class T>
+Var<T> scale_rows(Var<T> x, Var<T> s) {
+  if (s.rows() != x.rows() || s.cols() != 1)
+    fail("scale_rows: [", s.rows(), ", ", s.cols(), "] factors for ", x.rows(), " rows");
+  Tape<T>& tape = x.tape();
+  Var<T> y = tape.result(x.rows(), x.cols());
+  const Matrix<T> out = tape.mutable_value(y);
+  const Matrix<const T> in = x.value(), by = s.value();
+  for (std::int64_t i = 0; i < out.rows; ++i) {
+    for (std::int64_t j = 0; j < out.cols; ++j) out(i, j) = by(i, 0) * in(i, j);
+  }
+  tape.on_backward(y, [=, &tape] {
+    const Matrix<const T> d_y = tape.gradient(y);
+    const Matrix<T> d_x = tape.gradient(x), d_s = tape.gradient(s);
+    for (std::int64_t i = 0; i < d_y.rows; ++i) {
+      for (std::int64_t j = 0; j < d_y.cols; ++j) {
+        d_x(i, j) += by(i, 0) * d_y(i, j);
+        d_s(i, 0) += in(i, j) * d_y(i, j);
+      }
+    }
+  });
+  return y;
+}
+
+template <class T>
 StepLinear<T>::StepLinear(Var<T> weight, std::int64_t rows, Var<T> bias)
     : weight_(weight),
       bias_(bias),
@@ -254,98 +278,6 @@ Var<T> cell_layer(const CellParameters<T>& parameters, Var<T> x, std::span<const
   return y;
 }
 
-namespace {
-
-/// tanh(q + k_j), a row for each key.
-template <class T>
-Matrix<T> tanh_of_sums(std::span<const T> q, Matrix<const T> k, std::vector<T>& buffer) {
-  buffer.resize(static_cast<std::size_t>(k.size()));
-  const Matrix<T> t(buffer.data(), k.rows, k.cols);
-  copy_rows<T>(k, t);
-  bias_activation_dropout<T>(q, Activation::tanh, Dropout{}, t);
-  return t;
-}
-
-}  // namespace
-
-template <class T>
-Var<T> additive_scores(Var<T> q, Var<T> k, Var<T> v, const StepKeys& queries) {
-  expect_keys("additive_scores", q, k, queries);
-  if (q.cols() != k.cols() || v.cols() != k.cols() || v.rows() != 1) {
-    fail("additive_scores: query width ", q.cols(), " and v [", v.rows(), ", ", v.cols(),
-         "] do not fit the key width ", k.cols());
-  }
-  Tape<T>& tape = q.tape();
-  const StepKeys at = keep(tape, queries);
-  Var<T> y = new_scores(tape, at);
-  const Matrix<T> out = tape.mutable_value(y);
-  std::vector<T> buffer;
-  each_query(at, [&](std::int64_t i, const StepKeys::Seen& seen) {
-    const Matrix<const T> t = tanh_of_sums(row_span(q.value(), i), seen.rows_of(k.value()), buffer);
-    gemm<T>(1, v.value(), t.t(), 0, seen.columns_of(out.row_range(i, 1)));
-  });
-  tape.on_backward(y, [=, &tape] {
-    const Matrix<const T> d_y = tape.gradient(y);
-    const Matrix<T> d_q = tape.gradient(q), d_k = tape.gradient(k), d_v = tape.gradient(v);
-    std::vector<T> values, gradients;
-    each_query(at, [&](std::int64_t i, const StepKeys::Seen& seen) {
-      const Matrix<const T> t = tanh_of_sums(row_span(q.value(), i), seen.rows_of(k.value()), values);
-      gradients.resize(values.size());
-      const Matrix<T> d_t(gradients.data(), t.rows, t.cols);
-      const Matrix<const T> d_e = seen.columns_of(d_y.row_range(i, 1));
-      gemm<T>(1, d_e, t, 1, d_v);
-      gemm<T>(1, d_e.t(), v.value(), 0, d_t);
-      bias_activation_dropout_backward<T>(Activation::tanh, Dropout{}, t, d_t, d_t);
-      add_rows<T>(d_t, seen.rows_of(d_k));
-      sum_rows<T>(d_t, row_span(d_q, i));
-    });
-  });
-  return y;
-}
-
-template <class T>
-Var<T> softmax(Var<T> scores) {
-  Tape<T>& tape = scores.tape();
-  Var<T> y = tape.result(scores.rows(), scores.cols());
-  copy_rows<T>(scores.value(), tape.mutable_value(y));
-  softmax_rows<T>(tape.mutable_value(y));
-  tape.on_backward(y, [=, &tape] {
-    const Matrix<const T> alpha = y.value(), d_y = tape.gradient(y);
-    const Matrix<T> d_scores = tape.gradient(scores);
-    for (std::int64_t i = 0; i < alpha.rows; ++i) {
-      T mean = 0;
-      for (std::int64_t j = 0; j < alpha.cols; ++j) mean += alpha(i, j) * d_y(i, j);
-      for (std::int64_t j = 0; j < alpha.cols; ++j) d_scores(i, j) += alpha(i, j) * (d_y(i, j) - mean);
-    }
-  });
-  return y;
-}
-
-template <class T>
-Var<T> weighted_sum(Var<T> alpha, Var<T> m, const StepKeys& queries) {
-  expect_keys("weighted_sum", alpha, m, queries);
-  Tape<T>& tape = m.tape();
-  const StepKeys at = keep(tape, queries);
-  Var<T> y = tape.result(alpha.rows(), m.cols());
-  const Matrix<T> out = tape.mutable_value(y);
-  std::fill_n(out.data, out.size(), T{0});  // a query may see nothing
-  each_query(at, [&](std::int64_t i, const StepKeys::Seen& seen) {
-    gemm<T>(1, seen.columns_of(alpha.value().row_range(i, 1)), seen.rows_of(m.value()), 0,
-            out.row_range(i, 1));
-  });
-  tape.on_backward(y, [=, &tape] {
-    const Matrix<const T> d_y = tape.gradient(y);
-    const Matrix<T> d_alpha = tape.gradient(alpha), d_m = tape.gradient(m);
-    each_query(at, [&](std::int64_t i, const StepKeys::Seen& seen) {
-      const Matrix<const T> weights = seen.columns_of(alpha.value().row_range(i, 1)),
-                            d_c = d_y.row_range(i, 1);
-      gemm<T>(1, d_c, seen.rows_of(m.value()).t(), 1, seen.columns_of(d_alpha.row_range(i, 1)));
-      gemm<T>(1, weights.t(), d_c, 1, seen.rows_of(d_m));
-    });
-  });
-  return y;
-}
-
 #define HEED_INSTANTIATE(T)                                                                           \
   template Var<T> select_rows(const std::vector<Var<T>>&, const std::vector<RowOf>&);                 \
   template Var<T> side_by_side(Var<T>, Var<T>);                                                       \
@@ -353,10 +285,8 @@ Var<T> weighted_sum(Var<T> alpha, Var<T> m, const StepKeys& queries) {
   template class CellSteps<T>;                                                                        \
   template Var<T> cell_layer(const CellParameters<T>&, Var<T>, std::span<const std::int64_t>, Var<T>, \
                              Var<T>, const CellLooks<T>&);                                            \
-  template class StepLinear<T>;                                                                       \
-  template Var<T> additive_scores(Var<T>, Var<T>, Var<T>, const StepKeys&);                           \
-  template Var<T> softmax(Var<T>);                                                                    \
-  template Var<T> weighted_sum(Var<T>, Var<T>, const StepKeys&);
+  template Var<T> scale_rows(Var<T>, Var<T>);                                                         \
+  template class StepLinear<T>;
 HEED_INSTANTIATE(float)
 HEED_INSTANTIATE(double)
 #undef HEED_INSTANTIATE

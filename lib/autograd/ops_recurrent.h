@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "autograd/recurrent_cell.h"
-#include "autograd/step_keys.h"
 #include "autograd/tape.h"
 #include "tensor/packing.h"
 
@@ -31,6 +30,10 @@ Var<T> side_by_side(Var<T> a, Var<T> b);
 /// y_j = max(x_2j, x_2j+1), counted from 0: x [n, 2 l] -> [n, l].
 template <class T>
 Var<T> maxout(Var<T> x);
+
+/// Row i times s_i: x [n, d], s [n, 1].
+template <class T>
+Var<T> scale_rows(Var<T> x, Var<T> s);
 
 /// A linear layer that is applied once a step: onto + x W + b. The gradients of W and b are taken at the end,
 /// by one product over the rows of all steps.
@@ -74,37 +77,5 @@ class CellSteps {
 template <class T>
 Var<T> cell_layer(const CellParameters<T>& parameters, Var<T> x, std::span<const std::int64_t> first,
                   Var<T> start = {}, Var<T> extra = {}, const CellLooks<T>& looks = {});
-
-/// Scores are matrices [n, longest sentence], -infinity where a query does not look.
-
-/// e_ij = q_i . k_j: q [n, d], k [key rows, d]. Luong et al. 2015, section 3.1, dot.
-template <class T>
-Var<T> dot_scores(Var<T> q, Var<T> k, const StepKeys& at);
-
-/// e_ij = v^T tanh(q_i + k_j): q [n, a], k [key rows, a], v [1, a]. Bahdanau et al. 2015, appendix A.1.2.
-template <class T>
-Var<T> additive_scores(Var<T> q, Var<T> k, Var<T> v, const StepKeys& at);
-
-/// Softmax of each row.
-template <class T>
-Var<T> softmax(Var<T> scores);
-
-/// c_i = sum_j alpha_ij m_j: alpha [n, longest], m [key rows, d] -> [n, d].
-template <class T>
-Var<T> weighted_sum(Var<T> alpha, Var<T> m, const StepKeys& at);
-
-// ---- attention by position: Luong et al. 2015
-/// Scores that do not look at the keys (eq. 8): e_ij = x_ij for the keys j that query i sees: x [n, at least
-/// the longest sentence].
-template <class T>
-Var<T> location_scores(Var<T> x, const StepKeys& at);
-
-/// p_i = S sigmoid(v . t_i), S the length of query i's sentence (eq. 9): t [n, a], v [1, a] -> [n, 1].
-template <class T>
-Var<T> predicted_positions(Var<T> t, Var<T> v, const StepKeys& at);
-
-/// alpha_ij exp(-(j - p_i)^2 / (2 (d / 2)^2)) (eq. 10): alpha [n, longest], p [n, 1].
-template <class T>
-Var<T> favour_near(Var<T> alpha, Var<T> p, std::int64_t d, const StepKeys& at);
 
 }  // namespace heed

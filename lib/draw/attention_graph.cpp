@@ -93,7 +93,7 @@ Graph steps_graph(const TensorMap& map, const std::string& name) {
   };
   std::size_t inputs[3];
   const char* titles[] = {"queries Q", "keys K", "values V"};
-  const char* names[] = {"queries", "keys", "values"};
+  const char* names[] = {"query_vector", "key_vector", "value_vector"};
   for (int lane = 0; lane < 3; ++lane)
     inputs[lane] = graph.add(lane, titles[lane], Kind::data, {shape(names[lane])});
   std::string context = shape("head_context");

@@ -44,7 +44,7 @@ std::int64_t default_index(const TensorMap& map, const std::string& path, std::s
 /// Cross-attention reads output words (rows) against input words (columns): say so.
 std::string axis_name(const TensorMap& map, const Slice& slice, const std::string& dim) {
   const bool cross = text_attribute(map.at(slice.name).attributes, "kind") == "cross" ||
-                     group_of(slice.name) == "attention_cross";
+                     group_of(slice.name) == "cross_attention";
   if (cross && dim == "query") return "output (query)";
   if (cross && dim == "key") return "input (key)";
   return dim;

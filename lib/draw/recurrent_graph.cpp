@@ -173,7 +173,7 @@ Graph luong_graph(const ModelShapes& model) {
   frame_layers(graph, state, layers);
 
   const std::string align = concat("decoder/layer_", std::stoll(layers) - 1, "/cross_attention/");
-  std::string title = "scores e_ij = s_i\u00b7h_j";
+  std::string title = score == "dot" ? "scores e_ij = s_i\u00b7h_j" : "scores e_ij: " + score;
   std::vector<std::string> shapes;
   if (score == "general")
     title = "scores e_ij = s_i\u00b7W h_j", shapes = {"W " + model.shape(align + "score/weight")};

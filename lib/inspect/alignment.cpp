@@ -26,11 +26,11 @@ struct Blocks {
     const std::size_t first = shape.size() - 4;
     if ((shape.size() != 5 && shape.size() != 6) || shape[first] < 1 || shape[first + 1] < 1 ||
         (shape.size() == 6 && shape[1] < 1))
-      fail("/attention_cross/weights: shape ", to_string(shape),
+      fail("/cross_attention/weights: shape ", to_string(shape),
            ", wanted [sentence, layer, head, query, key] with a layer and a head at least, or a rank before "
            "them");
     if (weights.dtype() != DType::f32)
-      fail("/attention_cross/weights: holds ", name_of(weights.dtype()), " values, wanted float32");
+      fail("/cross_attention/weights: holds ", name_of(weights.dtype()), " values, wanted float32");
     values = weights.values<float>().data();
     sentences = shape[0], ranks = first == 2 ? shape[1] : 1, is_ranked = first == 2;
     layers = shape[first], heads = shape[first + 1], queries = shape[first + 2], keys = shape[first + 3];
@@ -90,7 +90,7 @@ WordNumbers word_numbers(const text::Tokenizer& source, const std::vector<std::i
 
 std::vector<WordNumbers> word_numbers(const TensorMap& attention, const text::Tokenizer& source,
                                       const text::Tokenizer& target) {
-  const Blocks blocks(attention.at("attention_cross/weights"));
+  const Blocks blocks(attention.at("cross_attention/weights"));
   const auto expect_labels = [&](const std::string& name, Shape wanted) {
     if (!attention.contains(name))
       fail("/", name, " is missing",
@@ -101,12 +101,12 @@ std::vector<WordNumbers> word_numbers(const TensorMap& attention, const text::To
     if (blocks.is_ranked && name.ends_with("query_token")) wanted.insert(wanted.begin() + 1, blocks.ranks);
     expect_shape("/" + name, labels.shape(), wanted);
   };
-  expect_labels("attention_cross/query_token", {blocks.sentences, blocks.queries});
-  expect_labels("attention_cross/key_token", {blocks.sentences, blocks.keys});
+  expect_labels("cross_attention/query_token", {blocks.sentences, blocks.queries});
+  expect_labels("cross_attention/key_token", {blocks.sentences, blocks.keys});
   std::vector<WordNumbers> words;
   for (std::int64_t s = 0; s < blocks.sentences; ++s)
-    words.push_back(word_numbers(source, labelled_ids(attention, "attention_cross/key_token", s, source),
-                                 target, labelled_ids(attention, "attention_cross/query_token", s, target)));
+    words.push_back(word_numbers(source, labelled_ids(attention, "cross_attention/key_token", s, source),
+                                 target, labelled_ids(attention, "cross_attention/query_token", s, target)));
   return words;
 }
 
@@ -114,7 +114,7 @@ std::vector<std::string> pharaoh_links(const Tensor& weights, std::int64_t layer
                                        const std::vector<WordNumbers>& words) {
   const Blocks blocks(weights);
   if (blocks.sentences != std::ssize(words))
-    fail("/attention_cross/weights: of ", blocks.sentences, " sentences, wanted ", words.size());
+    fail("/cross_attention/weights: of ", blocks.sentences, " sentences, wanted ", words.size());
   if (layer < 0 || layer >= blocks.layers)
     fail<UsageError>("--align-layer is ", layer, ", but the decoder has layers 0 to ", blocks.layers - 1);
   if (head >= blocks.heads)

@@ -21,7 +21,7 @@ struct WordNumbers {
 };
 
 /// The words of the pieces, and those of attention that was kept: of the best-ranked translations, by
-/// /attention_cross/query_token and key_token. Throws Error when these labels are not there or do not fit.
+/// /cross_attention/query_token and key_token. Throws Error when these labels are not there or do not fit.
 WordNumbers word_numbers(const text::Tokenizer& source, const std::vector<std::int32_t>& source_ids,
                          const text::Tokenizer& target, const std::vector<std::int32_t>& target_ids);
 std::vector<WordNumbers> word_numbers(const TensorMap& attention, const text::Tokenizer& source,
@@ -36,7 +36,7 @@ struct HeadChoice {
 
 /// The links of each sentence, one line each: every target piece is linked to the source piece that it looks
 /// at most, or to none when it looks at no word, and pieces stand for their words. `weights` f32 (sentence,
-/// [rank,] layer, head, query, key) as in /attention_cross; `head` -1: the layer's mean. Throws UsageError
+/// [rank,] layer, head, query, key) as in /cross_attention; `head` -1: the layer's mean. Throws UsageError
 /// when there is no such layer or head.
 std::vector<std::string> pharaoh_links(const Tensor& weights, std::int64_t layer, std::int64_t head,
                                        const std::vector<WordNumbers>& words);

@@ -47,11 +47,15 @@ void declare(ParameterSet<T>& p, const BahdanauConfig& config) {
   add_recurrent(p, "decoder/layer_0/state", decoder, m, {init(m, s, 0.01), cell.recurrent, cell.bias});
   add_gate_input(p, "decoder/layer_0/state", "context", decoder, 2 * n, init(2 * n, s, 0.01));
 
-  const std::string align = "decoder/layer_0/cross_attention";
-  matrix(align + "/query/weight", s, a, 0.001);
-  matrix(align + "/key/weight", 2 * n, a, 0.001);
-  if (config.align_bias) p.add(align + "/query/bias", {a}, Init::zeros());
-  p.add(align + "/score/weight", {a}, paper ? Init::zeros() : Init::xavier(a, 1));
+  add_attention(
+      p, "decoder/layer_0/cross_attention", config.attends(), {s, 2 * n, a},
+      [&](const NamedShape& parameter) {
+        const Shape& shape = parameter.shape;
+        if (parameter.name == "query/bias") return Init::zeros();
+        if (shape.size() == 1) return paper ? Init::zeros() : Init::xavier(shape[0], 1);
+        return init(shape[0], shape[1], 0.001);
+      },
+      config.align_bias);
 
   add_maxout_readout(p, "decoder/readout", {s, m, 2 * n, l},
                      [&](std::int64_t d_in, std::int64_t d_out) { return init(d_in, d_out, 0.01); });
@@ -90,9 +94,8 @@ class BahdanauDecoder final : public RecurrentDecoder<T, BahdanauConfig> {
 
   DecoderState<T> start(Pass<T>& pass, std::int64_t sentences, const Encoded<T>* memory) const override {
     DecoderState<T> state(sentences);
-    const Annotations<T> source = annotate(pass, memory->states, *memory->rows);
-    state.memory = {source.h, source.u_a_h};
-    state.memory_rows = source.rows;
+    const Scope<T> align = Scope<T>(pass) / "decoder" / "layer_0" / "cross_attention";
+    keep_memory(prepare_memory(align, BahdanauConfig::attends(), memory->states, *memory->rows), state);
     state.rows = {initial_state(pass, this->config_, memory->states, *memory->rows)};
     return state;
   }
@@ -102,7 +105,7 @@ class BahdanauDecoder final : public RecurrentDecoder<T, BahdanauConfig> {
     const Reading<T> reading(pass, state, rows);
     Tape<T>& tape = *pass.tape;
     const StepOrder order(rows, Direction::forward, pass.continuation);
-    const Annotations<T> source{state.memory[0], state.memory[1], state.memory_rows};
+    const AttentionMemory<T> source = kept_memory(state);
     BahdanauSteps<T> f(pass, config, source, order.rows());
     Var<T> input = f.input(select_rows<T>({embedded}, order.to_time_order()), order.rows_of_all(rows));
     Var<T> s = select_rows<T>({state.rows[0]}, order.to_first_step());

@@ -21,6 +21,7 @@
 
 #include "models/recurrent_model.h"
 #include "models/recurrent_options.h"
+#include "nn/attention/step_attention.h"
 
 namespace heed {
 
@@ -64,6 +65,8 @@ struct BahdanauConfig : RecurrentOptions {
     return attending_decoder(recurrent_part(target_vocab_size, 1, d_embedding, decoder().d_hidden),
                              {d_align, 2 * d_hidden});
   }
+  /// e_ij = v_a^T tanh(W_a s_(i-1) + U_a h_j), appendix A.1.2.
+  static AttentionConfig attends() { return {&score_function("additive")}; }
   /// Throws UsageError naming the field and what it must be.
   void check() const;
 };

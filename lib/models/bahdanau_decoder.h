@@ -6,22 +6,6 @@
 
 namespace heed {
 
-/// What the decoder needs of the source sentences.
-template <class T>
-struct Annotations {
-  Var<T> h;      ///< [source rows, 2 n]
-  Var<T> u_a_h;  ///< U_a h_j, the same in all steps: computed once [source rows, n']
-  const Packing* rows = nullptr;
-};
-
-template <class T>
-Annotations<T> annotate(Pass<T>& pass, Var<T> h, const Packing& rows) {
-  Scope<T> align = Scope<T>(pass) / "decoder" / "layer_0" / "cross_attention";
-  Var<T> bias = align.has("query/bias") ? align.parameter("query/bias") : Var<T>();
-  Var<T> u_a_h = align.name("key", linear(h, align.parameter("key/weight"), bias), rows);
-  return {align.name("value", h, rows), u_a_h, &rows};
-}
-
 /// s_0 = tanh(W_s h_1 + b), h_1 of the backward layer: [sentences, state width].
 template <class T>
 Var<T> initial_state(Pass<T>& pass, const BahdanauConfig& config, Var<T> h, const Packing& rows) {
@@ -39,12 +23,10 @@ template <class T>
 class BahdanauSteps {
  public:
   /// `rows`: how many rows all steps together have.
-  BahdanauSteps(Pass<T>& pass, const BahdanauConfig& config, const Annotations<T>& source, std::int64_t rows)
+  BahdanauSteps(Pass<T>& pass, const BahdanauConfig& config, const AttentionMemory<T>& source, std::int64_t rows)
       : layer_(Scope<T>(pass) / "decoder" / "layer_0"),
-        align_(layer_ / "cross_attention"),
-        source_(source),
         state_(layer_ / "state", config.decoder(), rows),
-        w_a_(align_.parameter("query/weight"), rows),
+        attention_(layer_ / "cross_attention", BahdanauConfig::attends(), source, rows),
         c_((layer_ / "state" / "context").stacked(config.decoder().gates(), "weight"), rows) {}
 
   struct Step {
@@ -58,21 +40,16 @@ class BahdanauSteps {
   }
   Step operator()(Var<T> input, Var<T> s_prev, const StepRows& rows) {
     const AtStep<T> at_step(layer_.pass(), rows);
-    const StepKeys at{rows.sentences, source_.rows};
-    Var<T> w_a_s = align_.name("query", w_a_(state_.hidden(s_prev)));                        // [n, n']
-    Var<T> e = additive_scores(w_a_s, source_.u_a_h, align_.parameter("score/weight"), at);  // A.1.2
-    e = align_.name_attention("scores", e, *source_.rows);                       // [n, longest source]
-    Var<T> alpha = align_.name_attention("weights", softmax(e), *source_.rows);  // eq. 6
-    Var<T> c = align_.name("context", weighted_sum(alpha, source_.h, at));       // eq. 5 [n, 2 n]
-    return {c, state_.step(c_(c, input), s_prev)};                               // A.1.1
+    const Var<T> c = attention_(state_.hidden(s_prev), rows).context;  // eq. 5, 6 [n, 2 n]
+    return {c, state_.step(c_(c, input), s_prev)};                     // A.1.1
   }
   Var<T> hidden(Var<T> state) const { return state_.hidden(state); }
 
  private:
-  Scope<T> layer_, align_;
-  const Annotations<T>& source_;
+  Scope<T> layer_;
   RecurrentSteps<T> state_;
-  StepLinear<T> w_a_, c_;
+  StepAttention<T> attention_;
+  StepLinear<T> c_;
 };
 
 }  // namespace heed

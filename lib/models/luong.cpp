@@ -58,19 +58,11 @@ void declare(ParameterSet<T>& p, const LuongConfig& config) {
   if (config.input_feeding) add_gate_input(p, "decoder/layer_0/state", "feed", decoder, d, init(d, k));
 
   const std::string align = "decoder/layer_" + std::to_string(config.n_layers - 1) + "/cross_attention";
-  auto vector = [&](const std::string& name) { p.add(name, {a}, init(a, 1)); };
-  if (config.score == "general") matrix(align + "/score/weight", k, k);
-  if (config.score == "location") matrix(align + "/score/weight", k, config.max_source_positions);
-  if (config.score == "concat") matrix(align + "/concat/weight", 2 * k, a);
-  if (config.score == "additive") {
-    matrix(align + "/query/weight", k, a);
-    matrix(align + "/key/weight", k, a);
-  }
-  if (config.compares_inside()) vector(align + "/score/weight");
-  if (config.attention == "local-p") {
-    matrix(align + "/position/query/weight", k, a);
-    vector(align + "/position/score/weight");
-  }
+  add_attention(p, align, config.attends(), {k, k, a, config.max_source_positions},
+                [&](const NamedShape& parameter) {
+                  const Shape& shape = parameter.shape;
+                  return shape.size() == 1 ? init(shape[0], 1) : init(shape[0], shape[1]);
+                });
   const Init w_c = init(2 * k, d);
   p.add("decoder/attentional/context/weight", {k, d}, w_c);
   p.add("decoder/attentional/state/weight", {k, d}, w_c);
@@ -134,9 +126,9 @@ class LuongDecoder final : public RecurrentDecoder<T, LuongConfig> {
 
   DecoderState<T> start(Pass<T>& pass, std::int64_t sentences, const Encoded<T>* memory) const override {
     DecoderState<T> state(sentences);
-    const LuongSource<T> source = compare_with(pass, this->config_, memory->states, *memory->rows);
-    state.memory = {source.h, source.key};
-    state.memory_rows = source.rows;
+    expect_known_positions(this->config_, *memory->rows);
+    const Scope<T> align = cross_attention_scope(pass, this->config_);
+    keep_memory(prepare_memory(align, this->config_.attends(), memory->states, *memory->rows), state);
     state.rows = memory->final_states;
     return state;
   }
@@ -144,7 +136,7 @@ class LuongDecoder final : public RecurrentDecoder<T, LuongConfig> {
   Decoded<T> read(Pass<T>& pass, DecoderState<T>& state, Var<T> embedded, const Packing& rows) const override {
     const Reading<T> reading(pass, state, rows);
     const Scope<T> decoder = Scope<T>(pass) / "decoder";
-    const LuongSource<T> source{state.memory[0], state.memory[1], state.memory_rows};
+    const AttentionMemory<T> source = kept_memory(state);
     const Var<T> attentional = this->config_.input_feeding ? step_by_step(pass, state, source, embedded, rows)
                                                            : all_at_once(pass, state, source, embedded, rows);
     const Dropout drop = decoder.dropout(this->config_.output_dropout);
@@ -153,7 +145,7 @@ class LuongDecoder final : public RecurrentDecoder<T, LuongConfig> {
 
  private:
   /// With input feeding each step reads h~ of the one before (section 3.3). h~ of the packed words.
-  Var<T> step_by_step(Pass<T>& pass, DecoderState<T>& state, const LuongSource<T>& source, Var<T> embedded,
+  Var<T> step_by_step(Pass<T>& pass, DecoderState<T>& state, const AttentionMemory<T>& source, Var<T> embedded,
                       const Packing& rows) const {
     Tape<T>& tape = *pass.tape;
     const StepOrder order(rows, Direction::forward, pass.continuation);
@@ -172,9 +164,8 @@ class LuongDecoder final : public RecurrentDecoder<T, LuongConfig> {
       const std::int64_t n = order.active(t);
       for (Var<T>& row : before) row = tape.row_range(row, 0, n);
       if (fed) fed = tape.row_range(fed, 0, n);
-      const StepRows step_rows = order.rows_of(t, rows);
-      const auto step = decoder(tape.row_range(input, order.first(t), n), before, fed,
-                                {step_rows.sentences, step_rows.steps, &rows});
+      const auto step =
+          decoder(tape.row_range(input, order.first(t), n), before, fed, order.rows_of(t, rows));
       before = step.states;
       for (std::size_t l = 0; l < states.size(); ++l) states[l].push_back(before[l]);
       fed = step.attentional;
@@ -189,7 +180,7 @@ class LuongDecoder final : public RecurrentDecoder<T, LuongConfig> {
   }
 
   /// Without, the recurrence runs through all words before the attention acts.
-  Var<T> all_at_once(Pass<T>& pass, DecoderState<T>& state, const LuongSource<T>& source, Var<T> embedded,
+  Var<T> all_at_once(Pass<T>& pass, DecoderState<T>& state, const AttentionMemory<T>& source, Var<T> embedded,
                      const Packing& rows) const {
     const LuongConfig& config = this->config_;
     const Scope<T> decoder = Scope<T>(pass) / "decoder";
@@ -209,7 +200,7 @@ class LuongDecoder final : public RecurrentDecoder<T, LuongConfig> {
       times.push_back(place.position);
     }
     LuongAttention<T> attention(pass, config, source, rows.rows());
-    return attention(states, {sentences, times, &rows});
+    return attention(states, {sentences, 0, &rows, false, times});
   }
 };
 

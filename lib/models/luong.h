@@ -1,6 +1,6 @@
 // Attention-based translation after Luong, Pham, Manning (Effective approaches to attention-based neural
 // machine translation, EMNLP 2015). A stack of recurrent layers reads the source, another, which starts from
-// the first one's last states, writes the target; attention comes behind the recurrence: the decoder's
+// the first one's last states, writes the target; attention comes after the recurrence: the decoder's
 // CURRENT state s_t (h_t in the paper) chooses the context c_t, and both make the attentional state h~_t.
 // Notation: h_s (h-bar in the paper) the encoder's upper states, a_t weights, p_t the middle of local
 // attention's window; positions count from 0. m = d_embedding; n = d_hidden; k the width of s_t and h_s, n
@@ -8,12 +8,11 @@
 //
 // Parameters: encoder/embedding/weight [V_x, m]; encoder/layer_<l>/state, or {forward, backward}: recurrent
 // layers (nn/recurrent.h); decoder/embedding/weight [V_y, m]; decoder/layer_<l>/state, the lowest with
-// feed/<gate>/weight [d, k] under input feeding; attention lies behind the uppermost layer:
-// decoder/layer_<l>/cross_attention/: those of the score (nn/score_function.h) and of local-p's positions;
+// feed/<gate>/weight [d, k] under input feeding; attention follows the uppermost layer:
+// decoder/layer_<l>/cross_attention/: nn/attention/step_attention.h;
 // decoder/attentional/{context, state}/weight [k, d]: the halves of W_c; decoder/output/weight W_s [d, V_y].
 // Named values: {encoder, decoder}/embedded, encoder/layer_<l>/{output, final_h, final_c}, encoder/output,
-// decoder/layer_<l>/output; below cross_attention query and key (what the score compares), value h_s, scores
-// (-infinity outside of a window), of local-p position p_t and probabilities, weights, context;
+// decoder/layer_<l>/output; below cross_attention nn/attention/step_attention.h, value being h_s;
 // decoder/output h~_t.
 #pragma once
 
@@ -22,6 +21,7 @@
 
 #include "models/recurrent_model.h"
 #include "models/recurrent_options.h"
+#include "nn/attention/step_attention.h"
 
 namespace heed {
 
@@ -53,13 +53,11 @@ struct LuongConfig : RecurrentOptions {
     field("bidirectional", self.bidirectional, "luong: the encoder reads in both directions");
     field("reverse_source", self.reverse_source, "recurrent models: the encoder reads the source backwards");
     field("input_feeding", self.input_feeding, "luong: the decoder reads its last attentional state");
-    field("score", self.score, "luong: how a state is compared with the source's",
-          {"dot", "general", "concat", "location", "additive"});
+    field("score", self.score, "luong: how a state is compared with the source's", score_function_names());
     field("d_align", self.d_align, "bahdanau, luong: inner width of the alignment network");
     field("max_source_positions", self.max_source_positions, "luong: longest source with --score location");
     field("attention", self.attention,
-          "luong: to all of the source, or to a window that moves or is predicted",
-          {"global", "local-m", "local-p"});
+          "luong: to all of the source, or to a window that moves or is predicted", window_names());
     field("window", self.window, "luong: D, local attention sees 2 D + 1 positions");
     recurrent_practice(self, field);
     field("output_dropout", self.output_dropout, "luong: dropout on what the output layer reads");
@@ -70,19 +68,19 @@ struct LuongConfig : RecurrentOptions {
   /// A layer of the decoder, as wide as the encoder's states.
   RecurrentSizes decoder() const { return layer(cell, bidirectional ? 2 * d_hidden : d_hidden); }
   std::int64_t attentional_width() const { return d_attentional > 0 ? d_attentional : decoder().d_hidden; }
-  /// Scores v_a . tanh(query + key): what is compared is d_align wide.
-  bool compares_inside() const { return score == "concat" || score == "additive"; }
   EncoderSizes encoder_sizes() const {
     EncoderSizes sizes{recurrent_part(source_vocab_size, n_layers, d_embedding, decoder().d_hidden),
                        final_widths_of(decoder())};
-    if (score == "location") sizes.max_length = max_source_positions;
+    if (attends().score->knows_positions()) sizes.max_length = max_source_positions;
     return sizes;
   }
   DecoderSizes decoder_sizes() const {
     const std::int64_t k = decoder().d_hidden;
     return attending_decoder(recurrent_part(target_vocab_size, n_layers, d_embedding, k),
-                             {compares_inside() ? d_align : k, k});
+                             {attends().score->compares_inside() ? d_align : k, k});
   }
+  /// Sections 3.1 and 3.2.
+  AttentionConfig attends() const { return {&score_function(score), heed::window(attention), window}; }
   /// Throws UsageError naming the field and what it must be.
   void check() const;
 };

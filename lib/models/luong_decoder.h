@@ -9,128 +9,46 @@
 #include "autograd/ops.h"
 #include "base/error.h"
 #include "models/luong.h"
+#include "nn/attention/step_attention.h"
 
 namespace heed {
-
-/// What the decoder needs of the source sentences.
-template <class T>
-struct LuongSource {
-  Var<T> h;    ///< h_s [source rows, k]
-  Var<T> key;  ///< what a state is compared with, the same in all steps [source rows, k or d_align]; for
-               ///< score = location h_s, which nobody looks at
-  const Packing* rows = nullptr;
-};
 
 template <class T>
 Scope<T> cross_attention_scope(Pass<T>& pass, const LuongConfig& config) {
   return layer_scope(Scope<T>(pass) / "decoder", config.n_layers - 1) / "cross_attention";
 }
 
-/// The halves of W_a [2 k, d_align], which reads [s_t; h_s] (section 3.1, concat).
-enum class ConcatHalf { state, source };
-template <class T>
-Var<T> concat_half(const Scope<T>& align, ConcatHalf half) {
-  Var<T> w_a = align.parameter("concat/weight");
-  const std::int64_t k = w_a.rows() / 2;
-  return align.tape().row_range(w_a, half == ConcatHalf::state ? 0 : k, k);
-}
-
 /// Throws Error unless the location score has a column for every source position.
 inline void expect_known_positions(const LuongConfig& config, const Packing& source) {
-  if (config.score == "location" && source.longest() > config.max_source_positions) {
-    fail("a source sentence of ", source.longest(), " tokens: score location was made for at most ",
+  if (config.attends().score->knows_positions() && source.longest() > config.max_source_positions) {
+    fail("a source sentence of ", source.longest(), " tokens: score ", config.score, " was made for at most ",
          config.max_source_positions, " (max_source_positions)");
   }
 }
-
-template <class T>
-LuongSource<T> compare_with(Pass<T>& pass, const LuongConfig& config, Var<T> h, const Packing& rows) {
-  expect_known_positions(config, rows);
-  const Scope<T> align = cross_attention_scope(pass, config);
-  Var<T> key = h;
-  if (config.score == "general") key = linear(h, pass.tape->transposed(align.parameter("score/weight")), {});
-  if (config.score == "concat") key = linear(h, concat_half(align, ConcatHalf::source), {});
-  if (config.score == "additive") key = linear(h, align.parameter("key/weight"), {});
-  return {align.name("value", h, rows), align.name("key", key, rows), &rows};
-}
-
-/// Whose states are attended from: row i of the states is step times[i] of sentence sentences[i].
-struct Asking {
-  std::span<const std::int64_t> sentences, times;
-  const Packing* rows = nullptr;  ///< of all words; none while hypotheses still grow
-
-  StepRows step() const { return {sentences, 0, rows, false, times}; }
-};
 
 /// Sections 3.1 and 3.2.
 template <class T>
 class LuongAttention {
  public:
   /// `rows`: how many rows all calls together have.
-  LuongAttention(Pass<T>& pass, const LuongConfig& config, const LuongSource<T>& source, std::int64_t rows)
-      : config_(config),
-        source_(source),
-        align_(cross_attention_scope(pass, config)),
-        attentional_(Scope<T>(pass) / "decoder" / "attentional") {
-    w_context_.emplace(attentional_.parameter("context/weight"), rows);
-    w_state_.emplace(attentional_.parameter("state/weight"), rows);
-    if (config.score == "concat") w_a_.emplace(concat_half(align_, ConcatHalf::state), rows);
-    if (config.score == "location") w_a_.emplace(align_.parameter("score/weight"), rows);
-    if (config.score == "additive") w_a_.emplace(align_.parameter("query/weight"), rows);
-    if (config.attention == "local-p") w_p_.emplace(align_.parameter("position/query/weight"), rows);
-  }
+  LuongAttention(Pass<T>& pass, const LuongConfig& config, const AttentionMemory<T>& source, std::int64_t rows)
+      : attentional_(Scope<T>(pass) / "decoder" / "attentional"),
+        attention_(cross_attention_scope(pass, config), config.attends(), source, rows),
+        w_context_(attentional_.parameter("context/weight"), rows),
+        w_state_(attentional_.parameter("state/weight"), rows) {}
 
-  /// s: states s_t [n, k] -> h~_t [n, d]. Named values: query, scores, weights, local-p's position p_t [n,
-  /// 1] and probabilities before eq. 10, context c_t [n, k]; attentional/output.
-  Var<T> operator()(Var<T> s, const Asking& asking) {
-    const AtStep<T> at_step(align_.pass(), asking.step());
-    StepKeys at{asking.sentences, source_.rows};
-    Var<T> position;
-    if (config_.attention == "local-p") {
-      const Var<T> inner = activate(Activation::tanh, (*w_p_)(s));                           // [n, d_align]
-      position = predicted_positions(inner, align_.parameter("position/score/weight"), at);  // eq. 9
-      position = align_.name("position", position);
-    }
-    const std::vector<KeyWindow> windows = this->windows(asking, position);
-    at.windows = windows;
-    Var<T> query = align_.name("query", config_.compares_inside() ? (*w_a_)(s) : s);
-    Var<T> scores = align_.name_attention("scores", score(query, at), *source_.rows);  // [n, longest source]
-    Var<T> weights = softmax(scores);                                                  // eq. 7
-    if (position) {
-      weights = align_.name_attention("probabilities", weights, *source_.rows);
-      weights = favour_near(weights, position, config_.window, at);  // eq. 10
-    }
-    weights = align_.name_attention("weights", weights, *source_.rows);
-    Var<T> context = align_.name("context", weighted_sum(weights, source_.h, at));  // [n, k]
-    const Var<T> w_c = (*w_context_)(context, (*w_state_)(s));                      // W_c [c_t; s_t]
-    return attentional_.name("output", activate(Activation::tanh, w_c));            // eq. 5: [n, d]
+  /// s: states s_t [n, k] -> h~_t [n, d].
+  Var<T> operator()(Var<T> s, const StepRows& rows) {
+    const AtStep<T> at_step(attentional_.pass(), rows);
+    const Var<T> context = attention_(s, rows).context;                   // c_t [n, k]
+    const Var<T> w_c = w_context_(context, w_state_(s));                  // W_c [c_t; s_t]
+    return attentional_.name("output", activate(Activation::tanh, w_c));  // eq. 5: [n, d]
   }
 
  private:
-  /// The score functions of section 3.1: [n, longest source].
-  Var<T> score(Var<T> query, const StepKeys& at) {
-    if (config_.score == "location") return location_scores((*w_a_)(query), at);  // eq. 8
-    if (config_.compares_inside())
-      return additive_scores(query, source_.key, align_.parameter("score/weight"), at);
-    return dot_scores(query, source_.key, at);
-  }
-
-  /// Section 3.2: [p_t - D, p_t + D], as far as the sentence goes; empty: all of it.
-  std::vector<KeyWindow> windows(const Asking& asking, Var<T> position) const {
-    std::vector<KeyWindow> windows;
-    if (config_.attention == "global") return windows;
-    for (std::size_t i = 0; i < asking.sentences.size(); ++i) {
-      const double p = position ? static_cast<double>(position.value()(static_cast<std::int64_t>(i), 0))
-                                : static_cast<double>(asking.times[i]);  // local-m: p_t = t
-      windows.push_back(window_around(p, config_.window, source_.rows->length(asking.sentences[i])));
-    }
-    return windows;
-  }
-
-  const LuongConfig& config_;
-  const LuongSource<T>& source_;
-  Scope<T> align_, attentional_;
-  std::optional<StepLinear<T>> w_context_, w_state_, w_a_, w_p_;
+  Scope<T> attentional_;
+  StepAttention<T> attention_;
+  StepLinear<T> w_context_, w_state_;
 };
 
 /// The decoder step by step.
@@ -138,7 +56,7 @@ template <class T>
 class LuongSteps {
  public:
   /// `rows`: how many rows all steps together have.
-  LuongSteps(Pass<T>& pass, const LuongConfig& config, const LuongSource<T>& source, std::int64_t rows)
+  LuongSteps(Pass<T>& pass, const LuongConfig& config, const AttentionMemory<T>& source, std::int64_t rows)
       : config_(config), decoder_(Scope<T>(pass) / "decoder"), attention_(pass, config, source, rows) {
     const std::vector<std::string> gates = config.decoder().gates();
     for (std::int64_t l = 0; l < config.n_layers; ++l) {
@@ -162,8 +80,8 @@ class LuongSteps {
     return layers_.front().input(embedded);
   }
   /// `fed`: h~_(t-1) [n, d], none at the first step.
-  Step operator()(Var<T> input, const std::vector<Var<T>>& before, Var<T> fed, const Asking& asking) {
-    const AtStep<T> at(decoder_.pass(), asking.step());
+  Step operator()(Var<T> input, const std::vector<Var<T>>& before, Var<T> fed, const StepRows& rows) {
+    const AtStep<T> at(decoder_.pass(), rows);
     Step step;
     Var<T> x = input;
     if (fed && feed_) x = (*feed_)(fed, x);
@@ -171,7 +89,7 @@ class LuongSteps {
       if (l > 0) x = input_from_below(l, up(step.states.back(), l - 1));
       step.states.push_back(layers_[l].step(x, before[l]));
     }
-    step.attentional = attention_(up(step.states.back(), layers_.size() - 1), asking);
+    step.attentional = attention_(up(step.states.back(), layers_.size() - 1), rows);
     return step;
   }
 

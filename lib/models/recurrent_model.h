@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "models/config_json.h"
 #include "models/model.h"
+#include "nn/attention/step_attention.h"
 #include "nn/recurrent.h"
 
 namespace heed {
@@ -55,6 +56,17 @@ inline DecoderSizes fixed_vector_decoder(const PartSizes& part) {
   sizes.reads_memory = true;
   sizes.first_attending_layer = part.n_layers;
   return sizes;
+}
+
+/// What a state keeps of an attention's memory.
+template <class T>
+void keep_memory(const AttentionMemory<T>& source, DecoderState<T>& state) {
+  state.memory = {source.value, source.key};
+  state.memory_rows = source.rows;
+}
+template <class T>
+AttentionMemory<T> kept_memory(const DecoderState<T>& state) {
+  return {state.memory[0], state.memory[1], state.memory_rows};
 }
 
 /// E y of packed words, with dropout; named embedded.

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "models/parts.h"
-#include "nn/multi_head_attention.h"
+#include "nn/attention/multi_head_attention.h"
 
 namespace heed {
 

@@ -1,34 +1,20 @@
 #include "models/xu.h"
 
-#include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <optional>
 
 #include "autograd/ops.h"
-#include "autograd/ops_hard_attention.h"
 #include "autograd/ops_recurrent.h"
 #include "base/check.h"
-#include "nn/hard_attention_loss.h"
+#include "nn/attention/hard_attention_loss.h"
 
 namespace heed {
 
 namespace {
 
-/// What the decoder needs of the source sentences.
 template <class T>
-struct Annotations {
-  Var<T> a;    ///< [source rows, 2 n]
-  Var<T> u_a;  ///< what f_att gets from a_i, with its bias [source rows, n']
-  const Packing* rows = nullptr;
-};
-
-template <class T>
-Annotations<T> annotate(Pass<T>& pass, Var<T> a, const Packing& rows) {
-  Scope<T> align = Scope<T>(pass) / "decoder" / "layer_0" / "cross_attention";
-  Var<T> u_a =
-      align.name("key", linear(a, align.parameter("key/weight"), align.parameter("query/bias")), rows);
-  return {align.name("value", a, rows), u_a, &rows};
+Scope<T> attention_scope(Pass<T>& pass) {
+  return Scope<T>(pass) / "decoder" / "layer_0" / "cross_attention";
 }
 
 /// (h_0, c_0) from the mean annotation [sentences, state width].
@@ -45,16 +31,6 @@ Var<T> initial_state(Pass<T>& pass, Var<T> a, const Packing& rows) {
   return scope.name_sentences("output", state);
 }
 
-/// The key at which a number from [0, 1) comes to rest.
-template <class T>
-std::int64_t position_of(const T* alpha, std::int64_t keys, double left) {
-  for (std::int64_t j = 0; j + 1 < keys; ++j) {
-    left -= static_cast<double>(alpha[j]);
-    if (left < 0) return j;
-  }
-  return keys - 1;
-}
-
 /// The streams of the rows of a step, whose sequences are numbered `order`; none when nothing is sampled.
 std::vector<SampleStream> streams_of(const std::vector<SampleStream>& streams, const StepOrder& order,
                                      std::int64_t step) {
@@ -69,91 +45,37 @@ template <class T>
 class XuSteps {
  public:
   /// `rows`: how many rows all steps together have.
-  XuSteps(Pass<T>& pass, const XuConfig& config, const Annotations<T>& source, std::int64_t rows)
-      : config_(config),
-        align_(Scope<T>(pass) / "decoder" / "layer_0" / "cross_attention"),
-        source_(source),
-        state_(Scope<T>(pass) / "decoder" / "layer_0" / "state", config.state(), rows),
-        query_(align_.parameter("query/weight"), rows),
-        context_((Scope<T>(pass) / "decoder" / "layer_0" / "state" / "context")
-                     .stacked(config.state().gates(), "weight"),
-                 rows),
-        draws_(align_.random()) {
-    if (config.context_gate)
-      gate_.emplace(align_.parameter("gate/weight"), rows, align_.parameter("gate/bias"));
-    for (std::int64_t s = 0; s < source.rows->sentences(); ++s)
-      expects_.push_back(pass.training && draws_.uniform() < config.expected_share);
-  }
+  XuSteps(Pass<T>& pass, const XuConfig& config, const AttentionMemory<T>& source, std::int64_t rows)
+      : layer_(Scope<T>(pass) / "decoder" / "layer_0"),
+        state_(layer_ / "state", config.state(), rows),
+        context_((layer_ / "state" / "context").stacked(config.state().gates(), "weight"), rows),
+        attention_(layer_ / "cross_attention", config.attends(), source, rows) {}
 
   struct Step {
     Var<T> alpha;                      ///< [n, longest source]
     Var<T> z;                          ///< [n, 2 n]
     Var<T> state;                      ///< the new (h, c)
-    std::vector<std::int64_t> picked;  ///< with hard attention
+    std::vector<std::int64_t> chosen;  ///< with hard attention
   };
   Var<T> input(Var<T> embedded, const StepRows& rows) const {
-    const AtStep<T> at_step(align_.pass(), rows);
+    const AtStep<T> at_step(layer_.pass(), rows);
     return state_.input(embedded);
   }
   Var<T> hidden(Var<T> state) const { return state_.hidden(state); }
-  /// `sampled`: streams_of(). Named values: query (what f_att gets from h_(t-1)), scores, probabilities,
-  /// weights, gate (beta), context.
+  /// `sampled`: streams_of().
   Step operator()(Var<T> input, Var<T> before, const StepRows& rows,
                   const std::vector<SampleStream>& sampled) {
-    const AtStep<T> at_step(align_.pass(), rows);
-    const StepKeys at{rows.sentences, source_.rows};
-    Var<T> h = state_.hidden(before);
-    Step step;
-    Var<T> query = align_.name("query", query_(h));                                        // [n, n']
-    Var<T> e = additive_scores(query, source_.u_a, align_.parameter("score/weight"), at);  // eq. 4
-    e = align_.name_attention("scores", e, *source_.rows);                           // [n, longest source]
-    step.alpha = align_.name_attention("probabilities", softmax(e), *source_.rows);  // eq. 5
-    Var<T> weights = step.alpha;
-    if (config_.hard()) {
-      step.picked = positions(step.alpha, rows, sampled);
-      weights = pick(step.alpha, step.picked);
-    }
-    weights = align_.name_attention("weights", weights, *source_.rows);
-    step.z = weighted_sum(weights, source_.a, at);
-    if (gate_) {
-      const Var<T> beta = align_.name("gate", activate(Activation::sigmoid, (*gate_)(h)));  // [n, 1]
-      step.z = scale_rows(step.z, beta);
-    }
-    step.z = align_.name("context", step.z);
-    step.state = state_.step(context_(step.z, input), before);  // eq. 1-3
-    return step;
+    const AtStep<T> at_step(layer_.pass(), rows);
+    const auto attended = attention_(state_.hidden(before), rows, sampled);
+    const Var<T> z = attended.context;
+    return {attended.probabilities, z, state_.step(context_(z, input), before), attended.chosen};  // eq. 1-3
   }
 
  private:
-  std::vector<std::int64_t> positions(Var<T> alpha, const StepRows& rows,
-                                      const std::vector<SampleStream>& sampled) {
-    std::vector<std::int64_t> picked;
-    for (std::size_t i = 0; i < rows.sentences.size(); ++i) {
-      const std::int64_t sentence = rows.sentences[i], keys = source_.rows->length(sentence);
-      const T* row = alpha.value().row(static_cast<std::int64_t>(i));
-      if (expects_[static_cast<std::size_t>(sentence)]) {
-        picked.push_back(kExpected);
-      } else if (align_.pass().training) {
-        picked.push_back(position_of(row, keys, draws_.uniform()));
-      } else if (!sampled.empty()) {
-        Random random = sampled[i].at(static_cast<std::uint64_t>(rows.step_of(i)));
-        random.uniform();  // the word's
-        picked.push_back(position_of(row, keys, random.uniform()));
-      } else {
-        picked.push_back(std::max_element(row, row + keys) - row);
-      }
-    }
-    return picked;
-  }
-
-  const XuConfig& config_;
-  Scope<T> align_;
-  const Annotations<T>& source_;
+  Scope<T> layer_;
   RecurrentSteps<T> state_;
-  StepLinear<T> query_, context_;
-  std::optional<StepLinear<T>> gate_;
-  Random draws_;
-  std::vector<bool> expects_;  ///< the sentences that keep the expectation
+  StepLinear<T> context_;
+  StepAttention<T> attention_;
 };
 
 /// Eq. 7 without L_o: E y_(t-1) + L_h h_t + L_z z_t [n, m].
@@ -208,15 +130,14 @@ void declare(ParameterSet<T>& p, const XuConfig& c) {
   p.add("decoder/embedding/weight", {c.target_vocab_size, m}, Init::normal(paper ? 0.01 : 0.1));
   add_recurrent(p, "decoder/layer_0/state", c.state(), m, cell);
   add_gate_input(p, "decoder/layer_0/state", "context", c.state(), 2 * n, init(2 * n, n));
-  const std::string align = "decoder/layer_0/cross_attention/";
-  matrix(align + "query/weight", n, c.d_align);
-  bias(align + "query/bias", c.d_align);
-  matrix(align + "key/weight", 2 * n, c.d_align);
-  p.add(align + "score/weight", {c.d_align}, init(c.d_align, 1));
-  if (c.context_gate) {
-    matrix(align + "gate/weight", n, 1);
-    bias(align + "gate/bias", 1);
-  }
+  add_attention(
+      p, "decoder/layer_0/cross_attention", c.attends(), {n, 2 * n, c.d_align},
+      [&](const NamedShape& parameter) {
+        const Shape& shape = parameter.shape;
+        if (parameter.name.ends_with("bias")) return Init::zeros();
+        return shape.size() == 1 ? init(shape[0], 1) : init(shape[0], shape[1]);
+      },
+      true, c.context_gate);
   matrix("decoder/readout/state/weight", n, m);
   matrix("decoder/readout/context/weight", 2 * n, m);
   matrix("decoder/output/weight", m, c.target_vocab_size);
@@ -227,14 +148,45 @@ class XuEncoder final : public RecurrentEncoder<T, XuConfig> {
  public:
   using RecurrentEncoder<T, XuConfig>::RecurrentEncoder;
 
-  Encoded<T> encode(Pass<T>& pass, const Encoded<T>& input, std::int64_t first,
-                    std::int64_t last) const override {
-    this->expect_layers(first, last);
-    if (first == last) return input;
-    const XuConfig& c = this->config_;
-    const Scope<T> encoder = Scope<T>(pass) / "encoder", layer = encoder / "layer_0";
-    auto states = [&](const char* scope, Direction direction) {
-      return recurrent(layer / scope, c.encoder(), input.states, *input.rows, direction).h;
+template <class T>
+Var<T> Xu<T>::decode(Pass<T>& pass, const Encoded<T>& memory, const PackedTokens& target) const {
+  this->expect_same_sentences(memory, target);
+  const XuConfig& c = this->config_;
+  Tape<T>& tape = *pass.tape;
+  const Annotations<T> source = annotate(pass, memory.states, *memory.rows);
+  StepWeights<T> attended{{}, {}, StepOrder(target.rows), target.rows, *source.rows};
+  const StepOrder& order = attended.order;
+  XuSteps<T> steps(pass, c, source, order.rows());
+  Var<T> embedded = this->embed(pass, Side::target, {shifted_right(target), target.rows});  // E y_(t-1)
+  Var<T> input =
+      steps.input(select_rows<T>({embedded}, order.to_time_order()), order.rows_of_all(target.rows));
+  Var<T> state = select_rows<T>({initial_state(pass, memory.states, *memory.rows)}, order.to_first_step());
+
+  std::vector<Var<T>> z, h;
+  for (std::int64_t t = 0; t < order.steps(); ++t) {
+    const StepRows rows = order.rows_of(t, target.rows);
+    const auto step =
+        steps(tape.row_range(input, order.first(t), order.active(t)),
+              tape.row_range(state, 0, order.active(t)), rows, continued(pass.sampled, rows.sentences));
+    state = step.state;
+    z.push_back(step.z);
+    h.push_back(steps.hidden(state));
+    attended.alpha.push_back(step.alpha);
+    attended.chosen.push_back(step.chosen);
+  }
+  const std::vector<RowOf> packed = order.to_packed();
+  Scope<T> decoder = Scope<T>(pass) / "decoder", layer = decoder / "layer_0";
+  Var<T> context = select_rows(z, packed);
+  Var<T> hidden = layer.name("output", select_rows(h, packed), target.rows);
+
+  if (pass.training) {
+    pass.extra_loss = [attended, c, baseline = pass.baseline](std::span<const double> nll, double scale) {
+      double extra = 0;
+      if (c.doubly_stochastic > 0)
+        extra += c.doubly_stochastic * doubly_stochastic_penalty(attended, c.doubly_stochastic * scale);
+      if (!c.hard()) return extra;
+      reinforce_drawn(attended, nll, baseline, -c.reinforce * scale);
+      return extra - c.entropy * attention_entropy(attended, -c.entropy * scale);
     };
     Var<T> a = side_by_side(states("forward", Direction::forward), states("backward", Direction::backward));
     return {encoder.name("output", drop_out(a, encoder.dropout(c.dropout)), *input.rows), input.rows, {}};
@@ -249,9 +201,7 @@ class XuDecoder final : public RecurrentDecoder<T, XuConfig> {
 
   DecoderState<T> start(Pass<T>& pass, std::int64_t sentences, const Encoded<T>* memory) const override {
     DecoderState<T> state(sentences);
-    const Annotations<T> source = annotate(pass, memory->states, *memory->rows);
-    state.memory = {source.a, source.u_a};
-    state.memory_rows = source.rows;
+    keep_memory(prepare_memory(attention_scope(pass), this->config_.attends(), memory->states, *memory->rows), state);
     state.rows = {initial_state(pass, memory->states, *memory->rows)};
     return state;
   }
@@ -260,7 +210,7 @@ class XuDecoder final : public RecurrentDecoder<T, XuConfig> {
     const XuConfig& c = this->config_;
     const Reading<T> reading(pass, state, rows);
     Tape<T>& tape = *pass.tape;
-    const Annotations<T> source{state.memory[0], state.memory[1], state.memory_rows};
+    const AttentionMemory<T> source = kept_memory(state);
     StepWeights<T> attended{{}, {}, StepOrder(rows, Direction::forward, pass.continuation), rows, *source.rows};
     const StepOrder& order = attended.order;
     XuSteps<T> steps(pass, c, source, order.rows());
@@ -277,7 +227,7 @@ class XuDecoder final : public RecurrentDecoder<T, XuConfig> {
       z.push_back(step.z);
       h.push_back(steps.hidden(s));
       attended.alpha.push_back(step.alpha);
-      attended.picked.push_back(step.picked);
+      attended.chosen.push_back(step.chosen);
     }
     if (state.keeps_past) state.rows = {select_rows(states, order.to_last_of_steps())};
     const std::vector<RowOf> packed = order.to_packed();

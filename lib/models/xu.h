@@ -1,6 +1,6 @@
 // Show, attend and tell (Xu, Ba, Kiros, Cho, Courville, Salakhutdinov, Zemel, Bengio, ICML 2015) on text: the
 // annotations a_i are not places of an image but the states of a bidirectional recurrent encoder, one for
-// each source word; everything behind them is the paper's. An LSTM decoder whose gates read the word before,
+// each source word; everything after them is the paper's. An LSTM decoder whose gates read the word before,
 // its state before and a context z_t (eq. 1-3); e_ti = f_att(a_i, h_(t-1)), alpha_t = softmax(e_t) (eq. 4,
 // 5); h_0 and c_0 from the mean annotation by two networks; p(y_t) = softmax(L_o (E y_(t-1) + L_h h_t + L_z
 // z_t)) (eq. 7). f_att is Bahdanau's network with a bias.
@@ -13,7 +13,7 @@
 //         b the moving average of log p(y) in the updates before. With the probability expected_share a
 //         sentence keeps the expectation of soft attention instead. The moving average is kept
 //         per target word, and the b of a sentence is as many times that as it has words: batches are of
-//         sentences of like length, so one number would be off for all. Behind training s_t is the likeliest
+//         sentences of like length, so one number would be off for all. Outside training s_t is the likeliest
 //         position, in a search as in a forced pass, whose score is log p(y | that s), not log p(y); in a
 //         sampled translation (DecoderState::streams) it is drawn from alpha_t, and its score is log p(y | s drawn).
 //
@@ -33,6 +33,7 @@
 
 #include "models/recurrent_model.h"
 #include "models/recurrent_options.h"
+#include "nn/attention/step_attention.h"
 #include "nn/recurrent.h"
 
 namespace heed {
@@ -70,6 +71,14 @@ struct XuConfig : RecurrentOptions {
   }
 
   bool hard() const { return attend_to == "drawn"; }
+  /// Eq. 4 and 5, and section 4.
+  AttentionConfig attends() const {
+    AttentionConfig attends{&score_function("additive")};
+    attends.hard = hard();
+    attends.expected_share = expected_share;
+    attends.names_probabilities = true;
+    return attends;
+  }
   /// A layer of the encoder, in one direction.
   RecurrentSizes encoder() const { return starting_layer(cell, d_hidden); }
   /// The decoder's layer.

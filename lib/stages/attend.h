@@ -17,8 +17,8 @@ struct AttendPaths {
   std::int64_t seed = 1;  ///< of drawn parameters and samples
 };
 
-/// With a layer: reads embed's or encode's frames; `looks` at the layer's stack. Without: a model only names
-/// the tokens.
+/// With a layer: reads embed's or encode's frames; `looks` says what of the layer's stack to observe.
+/// Without: a model only names the tokens.
 void run_attend(const AttendConfig& config, const AttendPaths& paths, const WatchConfig& looks, int threads);
 
 }  // namespace heed

@@ -74,7 +74,7 @@ std::optional<AttendConfig> plain_dot(const AttendConfig& config, const AttendOp
   if (operands.query.tensor->shape().back() != operands.key.tensor->shape().back()) return std::nullopt;
   AttendConfig plain = config;
   plain.score = "dot";
-  plain.weights.clear();
+  plain.parameters.clear();
   plain.qkv_order.clear();
   plain.out_in = false;
   plain.steps = false;
@@ -98,7 +98,7 @@ void time_scores(const AttendConfig& config, std::int64_t seed, const AttendOper
   std::vector<AttendConfig> configs;
   const std::optional<AttendConfig> dot = plain_dot(config, operands);
   if (dot) configs.push_back(*dot);
-  if (configs.empty() || config.score != "dot" || !config.weights.empty()) configs.push_back(config);
+  if (configs.empty() || config.score != "dot" || !config.parameters.empty()) configs.push_back(config);
   for (const int count : threads) {
     std::vector<Attention> attentions;
     for (const AttendConfig& one : configs) attentions.emplace_back(one, seed);

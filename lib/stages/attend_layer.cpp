@@ -4,9 +4,9 @@
 #include "base/error.h"
 #include "inspect/value_names.h"
 #include "models/shards.h"
+#include "nn/attention/score_function.h"
 #include "nn/recording.h"
 #include "stages/translate.h"
-#include "tensor/gemm.h"
 #include "tensor/padding.h"
 #include "text/token_labels.h"
 #include "text/token_map.h"
@@ -51,35 +51,26 @@ AttentionLayer attention_layer(const Model<float>& model, std::string path) {
 
 namespace {
 
-/// What only some layers name, and what files call it.
-struct OwnValue {
-  const char *name, *stage;
-};
-constexpr OwnValue kOwnValues[] = {
-    {"output", "output"}, {"probabilities", "soft_weights"}, {"position", "position"}};
-
 /// The stages of a layer besides those that all have.
 std::vector<std::string> own_stages(const Model<float>& model, const AttentionLayer& layer) {
   std::vector<std::string> stages;
   for (const NamedValue& value : value_names(model, stages_of(layer))) {
-    for (const auto& [name, stage] : kOwnValues) {
-      if (value.name == layer.path + "/" + name) stages.emplace_back(stage);
+    for (const char* name : {"output", "probabilities", "position"}) {
+      if (value.name == layer.path + "/" + name) stages.emplace_back(name);
     }
   }
   return stages;
 }
 
-/// Copies a shard's recorded values into the group. What the model calls scores are scaled products, or the
-/// values of a network of its own.
+/// Copies a shard's recorded values into the group.
 void keep(const Recording<float>& recorder, const std::string& layer, const AttentionSizes& sizes,
-          bool scaled_dot, SentenceRange range, AttentionGroup<float>& group) {
+          SentenceRange range, AttentionGroup<float>& group) {
   const Packing queries = slice(sizes.queries, range), keys = slice(sizes.keys, range);
   auto value = [&](const std::string& name) -> const Recorded<float>& {
     return recorder.at(layer + "/" + name);
   };
   const Matrix<const float> q_all = value("query").matrix(), k_all = value("key").matrix(),
                             v_all = value("value").matrix(), context = value("context").matrix();
-  const Recorded<float>&model_scores = value("scores"), &weights = value("weights");
   for (std::int64_t i = 0; i < range.count; ++i) {
     const std::int64_t s = range.first + i, n = queries.length(i), m = keys.length(i);
     for (std::int64_t h = 0; h < sizes.heads; ++h) {
@@ -87,19 +78,16 @@ void keep(const Recording<float>& recorder, const std::string& layer, const Atte
         return x.row_range(rows.offset(i), rows.length(i)).columns(h * width, width);
       };
       const Matrix<const float> q = part(q_all, queries, sizes.key_dim), k = part(k_all, keys, sizes.key_dim);
-      if (scaled_dot) {
-        std::vector<float> products(static_cast<std::size_t>(n * m));
-        gemm<float>(1, q, k.t(), 0, Matrix<float>(products.data(), n, m));
-        group.set("scores", {s, 0, h}, {products.data(), n, m});
-        group.set("scaled", {s, 0, h}, model_scores.block(i, h));
-      } else {
-        group.set("scores", {s, 0, h}, model_scores.block(i, h));
+      if (group.has("products")) {
+        const Matrix<float> products = group.rows("products", {s, 0, h}, 0, n).columns(0, m);
+        score_function("dot").kernels<float>().forward({{q, {}}, {k, {}}, {}, 0}, products);
       }
-      group.set("weights", {s, 0, h}, weights.block(i, h));
-      if (group.has("soft_weights")) group.set("soft_weights", {s, 0, h}, value("probabilities").block(i, h));
-      group.set("queries", {s, 0, h}, q);
-      group.set("keys", {s, 0, h}, k);
-      group.set("values", {s, 0, h}, part(v_all, keys, sizes.value_dim));
+      for (const char* name : {"scores", "probabilities", "weights"}) {
+        if (group.has(name)) group.set(name, {s, 0, h}, value(name).block(i, h));
+      }
+      group.set("query_vector", {s, 0, h}, q);
+      group.set("key_vector", {s, 0, h}, k);
+      group.set("value_vector", {s, 0, h}, part(v_all, keys, sizes.value_dim));
       group.set("head_context", {s, 0, h}, part(context, queries, sizes.value_dim));
     }
     group.set("context", {s, 0}, context.row_range(queries.offset(i), n));
@@ -133,13 +121,12 @@ void attend_layer(const Model<float>& model, const AttentionLayer& layer, bool s
   PackedTokens target;
   for (const auto& ids : targets) target.append(ids);
   const PartSizes& part = model.sizes(layer.decoder ? Side::target : Side::source);
-  const bool scaled_dot = part.self_attends;
   const AttentionSizes sizes{layer.decoder && !alone ? target.rows : input.rows,
                              layer.decoder && !alone && !layer.cross ? target.rows : input.rows, part.n_heads,
                              part.heads.key, part.heads.value};
   std::vector<std::string> names{"scores", "weights", "context"};
-  if (steps) names.insert(names.end(), {"queries", "keys", "values", "head_context"});
-  if (steps && scaled_dot) names.push_back("scaled");
+  if (steps) names.insert(names.end(), {"query_vector", "key_vector", "value_vector", "head_context"});
+  if (steps && part.self_attends) names.push_back("products");  // of scaled-dot
   if (steps) {
     for (const std::string& stage : own_stages(model, layer)) names.push_back(stage);
   }
@@ -167,7 +154,7 @@ void attend_layer(const Model<float>& model, const AttentionLayer& layer, bool s
     if (alone) model.decode(pass, nullptr, x.states, *x.rows);
     if (layer.decoder && !alone) model.decode(pass, &x, own);
     pass.keep();
-    keep(pass.recorded(), layer.path, sizes, scaled_dot, range, group);
+    keep(pass.recorded(), layer.path, sizes, range, group);
   });
   if (watch) watch->end(frame);
   TensorMap map = group.take("Attention of " + layer.path);

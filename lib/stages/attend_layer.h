@@ -23,11 +23,11 @@ struct AttentionLayer {
 AttentionLayer attention_layer(const Model<float>& model, std::string path);
 
 /// Puts the layer's /attention (attention_group.h) into the frame: scores, weights, context and, with
-/// `steps`, queries, keys, values, head_context and what only some layers have: scaled and output of scaled
-/// dot-product attention, position of local-p, soft_weights where weights are made from them. An encoder
-/// layer reads /embeddings. A decoder layer reads /encoder, or runs the encoder over /embeddings, and
-/// `targets` (ids with eos, one a sentence), which the decoder reads shifted right; query i is the step that
-/// produces token i. `watch`: who looks at the layer's stack, or none.
+/// `steps`, query_vector, key_vector, value_vector, head_context and what only some layers have: products and
+/// output of scaled dot-product attention, position of local-p, probabilities where weights are made from
+/// them. An encoder layer reads /embeddings. A decoder layer reads /encoder, or runs the encoder over
+/// /embeddings, and `targets` (ids with eos, one a sentence), which the decoder reads shifted right; query i
+/// is the step that produces token i. `watch` observes the layer's stack, if given.
 void attend_layer(const Model<float>& model, const AttentionLayer& layer, bool steps,
                   const std::vector<std::vector<std::int32_t>>& targets, int threads, TensorMap& frame,
                   Watch* watch = nullptr);

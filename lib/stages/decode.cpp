@@ -152,7 +152,7 @@ class DecodeJob {
     while (reader.next(frame)) {
       claim_for_model(frame, reader.name(), loaded_, paths_.model);
       if (is_kept_attention(frame, reader.name())) {
-        aligner_->add(frame.at("attention_cross/weights"), kept_words(frame, reader.name()));
+        aligner_->add(frame.at("cross_attention/weights"), kept_words(frame, reader.name()));
         continue;
       }
       const Input input = read_input(frame, reader.name());
@@ -181,7 +181,7 @@ class DecodeJob {
 
   /// A frame that an earlier run kept by --attention, with nothing to decode.
   bool is_kept_attention(const TensorMap& frame, const std::string& name) const {
-    if (!frame.contains("attention_cross/weights") || frame.contains("encoder/states")) return false;
+    if (!frame.contains("cross_attention/weights") || frame.contains("encoder/states")) return false;
     if (!aligner_ || targets_ || attention_ || saliency_ || config_.sample || watch_.traces() ||
         watch_.edits())
       fail(name, ": holds attention that was kept, no /encoder: --align alone reads it here, and viz-dump");
@@ -268,7 +268,7 @@ class DecodeJob {
       for (std::size_t s = 0; s < results.size(); ++s)
         words.push_back(
             word_numbers(loaded_.source, input.source[s], loaded_.target, results[s].front().ids));
-      aligner_->add(attention.at("attention_cross/weights"), words);
+      aligner_->add(attention.at("cross_attention/weights"), words);
     } else if (lines_) {
       lines_->write(targets_ || whole_text_
                         ? scored_text(results, loaded_.target)
@@ -310,16 +310,16 @@ class DecodeJob {
       for (const Hypothesis& h : results[s])
         query.back().push_back(loaded_.target.pieces(after_prompt(input.prompts, s, h.ids)));
     }
-    const bool crosses = map.contains("attention_cross/weights");
-    if (crosses) map.add("attention_cross/query_token", piece_labels(query, "query", ranked));
-    if (map.contains("attention_decoder/weights")) {
-      map.add("attention_decoder/query_token", piece_labels(query, "query", ranked));
+    const bool crosses = map.contains("cross_attention/weights");
+    if (crosses) map.add("cross_attention/query_token", piece_labels(query, "query", ranked));
+    if (map.contains("self_attention/weights")) {
+      map.add("self_attention/query_token", piece_labels(query, "query", ranked));
       std::vector<Pieces> read = query;
       for (Pieces& list : read) list = shifted_right(std::move(list), loaded_.target);
-      map.add("attention_decoder/key_token", piece_labels(read, "key", ranked));
+      map.add("self_attention/key_token", piece_labels(read, "key", ranked));
     }
     for (const auto& ids : input.source) key.push_back({loaded_.source.pieces(ids)});
-    if (crosses && !key.empty()) map.add("attention_cross/key_token", piece_labels(key, "key", false));
+    if (crosses && !key.empty()) map.add("cross_attention/key_token", piece_labels(key, "key", false));
   }
 
   const DecodeConfig& config_;

@@ -340,10 +340,10 @@ TensorMap decoder_attention(const Model<float>& model, const PackedStates& input
   }
   TensorMap map;
   if (sizes.cross_attends())
-    add_group(map, "attention_cross", "cross", "Attention of the translation over the source", cross.take(),
+    add_group(map, "cross_attention", "cross", "Attention of the translation over the source", cross.take(),
               query_length, lengths_of(input.rows));
   if (sizes.self_attends)
-    add_group(map, "attention_decoder", "decoder_self",
+    add_group(map, "self_attention", "decoder_self",
               model.encoder ? "Attention of the translation over its past" : "Attention of the text over its past",
               self.take(), query_length, query_length);
   return map;

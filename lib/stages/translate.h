@@ -47,8 +47,8 @@ std::vector<std::vector<Hypothesis>> force(const Model<float>& model, const Pack
 /// The decoder's attention weights for these hypotheses, computed in one teacher-forced pass, so that every
 /// hypothesis of an n-best list has its own; a sampled one attends where it did when it was drawn. f32
 /// (sentence, [rank,] layer, head, query, key): query i is the step that produces the hypothesis' token i;
-/// rank is there when some sentence has several hypotheses. Groups attention_cross (key: source positions)
-/// and attention_decoder (key: earlier target positions), each with query_length and key_length. A prompt's
+/// rank is there when some sentence has several hypotheses. Groups cross_attention (key: source positions)
+/// and self_attention (key: earlier target positions), each with query_length and key_length. A prompt's
 /// positions come first.
 TensorMap decoder_attention(const Model<float>& model, const PackedStates& input,
                             const std::vector<std::vector<Hypothesis>>& hypotheses, int threads,

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tensor/attention_edit.h"
+#include "tensor/causal_mask.h"
 #include "tensor/gemm.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -138,8 +139,7 @@ HWY_INLINE void multiply_by_transpose(bool large, T alpha, Matrix<const T> a, Ma
 /// Number of leading keys that query i may see.
 template <class T>
 HWY_INLINE Index visible_keys(const AttentionHead<T>& head, Index i) {
-  const Index n = head.q.rows, m = head.k.rows;
-  return head.causal ? std::clamp<Index>(i + 1 + m - n, 0, m) : m;
+  return head.causal ? causal_keys(i, head.q.rows, head.k.rows) : head.k.rows;
 }
 
 /// Sets the scores that query i must not use to -infinity, including the padding of its row.

@@ -82,25 +82,25 @@ void additive_factors(Matrix<const T> x, Matrix<T> factors) {
 }
 
 template <class T>
-void additive_scores(const AdditiveSide<T>& q, const AdditiveSide<T>& k, std::span<const T> v, Matrix<T> e) {
+void additive_scores(const ScoreSide<T>& q, const ScoreSide<T>& k, std::span<const T> v, Matrix<T> e) {
   const Index a = k.x.cols, m = k.x.rows;
   const Index block = std::max<Index>(kKeysTogether, kBlockBytes / static_cast<Index>(sizeof(T)) / a);
-  auto has_factors = [](const AdditiveSide<T>& side, Index row) {
-    return side.factors(row, 0) != kNoFactors<T>;
+  auto has_factors = [](const ScoreSide<T>& side, Index row) {
+    return side.prepared(row, 0) != kNoFactors<T>;
   };
   for (Index first = 0; first < m; first += block) {
     const Index end = std::min(m, first + block);
     for (Index i = 0; i < q.x.rows; ++i) {
       const bool fast = has_factors(q, i);
-      const T* from = q.factors.row(i);
+      const T* from = q.prepared.row(i);
       for (Index j = first; j < end;) {
         Index run = 0;
         while (fast && run < kKeysTogether && j + run < end && has_factors(k, j + run)) ++run;
         if (run == kKeysTogether)
-          fast_scores<kKeysTogether>(from, k.factors.row_range(j, run), v.data(), e.row(i) + j);
+          fast_scores<kKeysTogether>(from, k.prepared.row_range(j, run), v.data(), e.row(i) + j);
         else if (run > 0)
           for (Index l = 0; l < run; ++l)
-            fast_scores<1>(from, k.factors.row_range(j + l, 1), v.data(), e.row(i) + j + l);
+            fast_scores<1>(from, k.prepared.row_range(j + l, 1), v.data(), e.row(i) + j + l);
         else
           e(i, j) = slow_score(q.x.row(i), k.x.row(j), v.data(), a), run = 1;
         j += run;
@@ -126,7 +126,7 @@ void additive_factors(Matrix<const T> x, Matrix<T> factors) {
   HEED_DISPATCH(additive_factors)(x, factors);
 }
 template <class T>
-void additive_scores(const AdditiveSide<T>& q, const AdditiveSide<T>& k, std::span<const T> v, Matrix<T> e) {
+void additive_scores(const ScoreSide<T>& q, const ScoreSide<T>& k, std::span<const T> v, Matrix<T> e) {
   HEED_DISPATCH(additive_scores)(q, k, v, e);
 }
 

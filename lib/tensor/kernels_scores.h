@@ -7,11 +7,15 @@
 
 namespace heed {
 
-/// Queries or keys of the additive score, with precomputed factors.
+/// Queries or keys, with what a score computes of each row once, ahead of all comparisons.
 template <class T>
-struct AdditiveSide {
-  Matrix<const T> x;        ///< [rows, a]
-  Matrix<const T> factors;  ///< [rows, a], by additive_factors
+struct ScoreSide {
+  Matrix<const T> x;         ///< [rows, w]
+  Matrix<const T> prepared;  ///< [rows, ...], of the additive score additive_factors; no data: nothing
+
+  ScoreSide row_range(std::int64_t first, std::int64_t count) const {
+    return {x.row_range(first, count), prepared.row_range(first, count)};
+  }
 };
 
 /// factors = exp(2 x), row by row. Rows with an element beyond +-20, or NaN, are marked instead: their scores
@@ -24,6 +28,6 @@ void additive_factors(Matrix<const T> x, Matrix<T> factors);
 /// exponentials. The absolute error of each tanh is a few units in the last place of 1. A score depends only
 /// on its own query and key, so any partition of the rows gives the same bits.
 template <class T>
-void additive_scores(const AdditiveSide<T>& q, const AdditiveSide<T>& k, std::span<const T> v, Matrix<T> e);
+void additive_scores(const ScoreSide<T>& q, const ScoreSide<T>& k, std::span<const T> v, Matrix<T> e);
 
 }  // namespace heed

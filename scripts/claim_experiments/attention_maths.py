@@ -80,10 +80,10 @@ def bahdanau_as_query_key_value(lab):
         v = file["model/parameters/decoder/layer_0/cross_attention/score/weight"][()]
     worst = worst_context = 0
     for i, (n, m) in enumerate(zip(parts["query_length"], parts["key_length"])):
-        file = lab.tensors("step.h5", q=parts["queries"][i, 0, 0, :n], k=parts["keys"][i, 0, 0, :m],
-                           v=parts["values"][i, 0, 0, :m], **{"w/score/weight": v})
+        file = lab.tensors("step.h5", q=parts["query_vector"][i, 0, 0, :n], k=parts["key_vector"][i, 0, 0, :m],
+                           v=parts["value_vector"][i, 0, 0, :m], **{"w/score/weight": v})
         general = lab.attend("--query", f"{file}:/q", "--key", f"{file}:/k", "--value", f"{file}:/v", "--score",
-                             "additive", "--weights", f"{file}:/w")
+                             "additive", "--parameters", f"{file}:/w")
         worst = max(worst, float(abs(general["weights"][0, 0, 0] - own[i, :n, :m]).max()))
         worst_context = max(worst_context, float(abs(general["context"][0, 0] - parts["context"][i, 0, :n]).max()))
     return Finding("attend --score additive on the step's queries and keys against the model's own weights and contexts",

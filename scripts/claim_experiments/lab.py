@@ -245,10 +245,10 @@ class Lab:
         return [[float(piece.rsplit(":", 1)[1]) for piece in sentence] for sentence in pieces]
 
     def attention(self, model, source, target):
-        """/attention_cross of given translations: weights [sentence, layer, head, query, key] and lengths."""
+        """/cross_attention of given translations: weights [sentence, layer, head, query, key] and lengths."""
         path = self.scratch(f"cross-{threading.get_ident()}.h5")
         self.translate(model, source, "--force", target, "--attention", path)
-        return read_group(path, "attention_cross")
+        return read_group(path, "cross_attention")
 
     def head(self, data, count):
         """The first sentences of a task's test set: (source, target) files."""

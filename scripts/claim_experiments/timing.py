@@ -31,7 +31,7 @@ def heads_cost(lab):
     ratios = {}
     for n in (64,) if lab.quick else (64, 1024):
         file = lab.tensors("wide.h5", x=draw(1, n, d), **weights)
-        times = {h: lab.attend_time("--query", f"{file}:/x", "--weights", f"{file}:/w", "--heads", h) for h in WIDE}
+        times = {h: lab.attend_time("--query", f"{file}:/x", "--parameters", f"{file}:/w", "--heads", h) for h in WIDE}
         ratios[n] = [times[h] / times[1] for h in WIDE]
     exact = counts == {4 * d * d + 4 * d}
     near = max(ratios[64]) <= 1.5

@@ -56,7 +56,7 @@ async function checkWords(browser) {
     exact(`words: cell ${row} ${col}`, value, cross[0][0][0][0][row][col]);
     check("words: the tooltip says the same", value === tooltip);
   }
-  check("words: titled by what is shown", (await page.textContent("#title")) === "Title of attention_cross" && (await page.title()) === "Title of attention_cross", await page.textContent("#title"));
+  check("words: titled by what is shown", (await page.textContent("#title")) === "Title of cross_attention" && (await page.title()) === "Title of cross_attention", await page.textContent("#title"));
   await page.selectOption("#group", "1");
   check("words: the title turns with it", (await page.textContent("#title")) === "Title of attention_encoder");
   await page.selectOption("#outer-sentence", "1");
@@ -224,7 +224,7 @@ async function checkSteps(browser) {
   await page.click("[data-view=steps]");
   await settle(page);
   const titles = await page.locator(".step-list button").allTextContents();
-  check("steps: all stages in order", titles.join() === "Queries,Keys,Scores,Scaled,Masked,Weights,Values,Weighted values,Context of the head,Context", titles.join());
+  check("steps: all stages in order", titles.join() === "Queries,Keys,Products,Scores,Masked,Weights,Values,Weighted values,Context of the head,Context", titles.join());
   check("steps: no step before the first", await page.isDisabled("#back"));
   await page.selectOption("#step-query", "30");
   await page.selectOption("#step-key", "7");
@@ -247,13 +247,14 @@ async function checkSteps(browser) {
     const worst = flat.reduce((most, value, i) => Math.max(most, Math.abs(value - seen[title].values[i])), 0);
     check(`steps: ${title} as in the file`, seen[title].values.length === flat.length && worst < 1e-6, String(worst));
   };
+  compare("Products", steps.products[1]);
   compare("Scores", steps.scores[1]);
   compare("Weights", steps.weights[1]);
   compare("Weighted values", steps.weighted_values[1][30]);
   compare("Context of the head", steps.head_context[1]);
   compare("Context", steps.context);
-  check("steps: the score is said", seen.Scores.text.replace("\u2212", "-").includes(String(Math.fround(steps.scores[1][30][7])).slice(0, 7)), seen.Scores.text);
-  for (const title of ["Scores", "Scaled", "Masked", "Weights", "Context of the head", "Context"]) {
+  check("steps: the product is said", seen.Products.text.replace("\u2212", "-").includes(String(Math.fround(steps.products[1][30][7])).slice(0, 7)), seen.Products.text);
+  for (const title of ["Products", "Scores", "Masked", "Weights", "Context of the head", "Context"]) {
     const difference = /difference is ([\d.e-]+)\./.exec(seen[title].check);
     check(`steps: ${title} computed again`, difference && Number(difference[1]) < 1e-5, seen[title].check);
   }
@@ -265,7 +266,7 @@ async function checkSteps(browser) {
   await close(page, "steps");
 }
 
-/// A temperature is a stage of its own, between the scaled and the masked scores.
+/// A temperature is a stage of its own, between the scores and the masked scores.
 async function checkTempered(browser) {
   const page = await open(browser, "tempered.html");
   await page.click("[data-view=steps]");
@@ -275,9 +276,9 @@ async function checkTempered(browser) {
   await settle(page);
   const said = await page.textContent(".equation");
   check("tempered: says the temperature and divides by it", /\u03c4 = 0\.5000:.* \/ 0\.5000 = /.test(said), said);
-  const wantedScore = wanted.steps.scores[0][30][7] / Math.sqrt(8) / 0.5;
+  const wantedScore = wanted.steps.scores[0][30][7] / 0.5;
   const { matrix } = await page.evaluate(() => { const { parts } = window.heed.app.content; const { rows, cols, values } = parts[parts.length - 1].matrix; return { matrix: { rows, cols, values: [...values] } }; });
-  same("tempered: the score over sqrt(d_k) and the temperature", matrix.values[30 * matrix.cols + 7], wantedScore, 1e-5);
+  same("tempered: the score over the temperature", matrix.values[30 * matrix.cols + 7], wantedScore, 1e-5);
   for (const title of ["Tempered", "Masked", "Weights"]) {
     await page.getByRole("button", { name: title, exact: true }).click();
     await settle(page);

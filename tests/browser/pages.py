@@ -39,7 +39,7 @@ def make_words():
     own = softmax(3 * random.standard_normal((2, 2, 4, 5, 5)))
     with h5py.File("words.h5", "w") as f:
         ranked = [[["la", "cl@@", "\u00e9", "or", "</s>"], ["une", "clef", "d'", "or", "</s>"]], [["a", "b", "c", "d", "</s>"], other]]
-        add(f, "attention_cross", "cross", cross, ["sentence", "rank", "layer", "head", "query", "key"],
+        add(f, "cross_attention", "cross", cross, ["sentence", "rank", "layer", "head", "query", "key"],
             {"query": (["sentence", "rank"], ranked), "key": (["sentence"], [PIECES, other])})
         add(f, "attention_encoder", "encoder_self", own, ["sentence", "layer", "head", "query", "key"],
             {"query": (["sentence"], [PIECES, other]), "key": (["sentence"], [PIECES, other])})
@@ -57,7 +57,7 @@ def make_steps():
         page(name + ".h5", name + ".html")
     with h5py.File("steps.h5") as f:
         group = f["attention"]
-        return {name: group[name][0, 0].tolist() for name in ("scores", "weights", "weighted_values", "head_context", "context")}
+        return {name: group[name][0, 0].tolist() for name in ("products", "scores", "weights", "weighted_values", "head_context", "context")}
 
 
 def make_long():

@@ -105,12 +105,11 @@ int compare(char** argv) {
   Comparison comparison(staged);
   comparison.rows("embeddings/values", source.rows, recorder.at("encoder/embedded").values);
   comparison.rows("encoder/states", source.rows, recorder.at("encoder/output").values);
-  comparison.blocks(staged.contains("attention/scaled") ? "attention/scaled" : "attention/scores", queries,
-                    keys, recorder.at(layer + "/scores").values);
+  comparison.blocks("attention/scores", queries, keys, recorder.at(layer + "/scores").values);
   comparison.blocks("attention/weights", queries, keys, recorder.at(layer + "/weights").values);
   comparison.rows("attention/context", queries, recorder.at(layer + "/context").values);
-  if (staged.contains("attention/soft_weights"))
-    comparison.blocks("attention/soft_weights", queries, keys, recorder.at(layer + "/probabilities").values);
+  if (staged.contains("attention/probabilities"))
+    comparison.blocks("attention/probabilities", queries, keys, recorder.at(layer + "/probabilities").values);
   if (staged.contains("attention/output"))
     comparison.rows("attention/output", queries, recorder.at(layer + "/output").values);
   TensorMap reshaped;

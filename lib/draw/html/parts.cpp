@@ -24,7 +24,7 @@ bool is_stage(const TensorMap& map, const PagePart& part, const std::string& pat
   if (tensor.dtype() != DType::f32 && tensor.dtype() != DType::f64) return false;
   const bool is_product = path == in_group(part.group, "weighted_values") &&
                           map.contains(in_group(part.group, "weights")) &&
-                          map.contains(in_group(part.group, "values"));
+                          map.contains(in_group(part.group, "value_vector"));
   return !is_product && (has_dim(tensor, "query") || has_dim(tensor, "key"));
 }
 

@@ -76,7 +76,7 @@ def close(got, wanted, tolerance=1e-5):
 
 def compare(name, options, query="q", key="k", value="v", weights="", per_sentence=lambda s: {}, **settings):
     """Runs attend with --steps and compares every stage of every sentence."""
-    more = ["--weights", f"w.h5:/{weights}"] if weights else []
+    more = ["--parameters", f"w.h5:/{weights}"] if weights else []
     out = run(options, "--steps", query=query, key=key, value=value, more=more)
     arrays = [ARRAYS[a].astype("f8") for a in (query, key or query, value if key else query)]
     w = {path: array.astype("f8") for path, array in WEIGHTS[weights].items()} if weights else None
@@ -166,11 +166,11 @@ def local():
 def properties():
     plain = run()
     close(plain["weights"].sum(-1), np.ones((2, 1, 1, 5)), 1e-6)
-    close(run(more=["--weights", "w.h5:/identity"])["context"], plain["context"], 1e-6)
+    close(run(more=["--parameters", "w.h5:/identity"])["context"], plain["context"], 1e-6)
     print("P25: identity projections change nothing")
 
     w = WEIGHTS["projections"]
-    out = run("--heads 4 --steps", more=["--weights", "w.h5:/projections"])
+    out = run("--heads 4 --steps", more=["--parameters", "w.h5:/projections"])
     by_head = sum(out["head_context"][:, 0, h] @ w["output/weight"][5 * h : 5 * h + 5] for h in range(4))
     close(out["output"][:, 0], by_head + w["output/bias"])
     print("P26: W_o of the heads side by side is the sum of products head by head")
@@ -203,7 +203,7 @@ def samples():
         subprocess.run(words.split(), check=True)
         with h5py.File("s_out.h5") as file:
             draws.append(file["attention/weights"][0, 0, 0])
-            p = file["attention/soft_weights"][0, 0, 0, 0].astype("f8")
+            p = file["attention/probabilities"][0, 0, 0, 0].astype("f8")
             context = file["attention/context"][0, 0].astype("f8")
     assert (draws[0] == draws[1]).all()
     assert ((draws[0] == 0) | (draws[0] == 1)).all() and (draws[0].sum(-1) == 1).all()
@@ -234,7 +234,7 @@ def stacked():
         for group in ("plain", "turned"):
             turn = " --out-in" if group == "turned" else ""
             out = run(f"--self --heads 4 --qkv-order {order}{turn}", query="x", key="",
-                      more=["--weights", f"stacked.h5:/{group}"])
+                      more=["--parameters", f"stacked.h5:/{group}"])
             for s in range(2):
                 close(out["output"][s, 0], attention(x[s], x[s], x[s], weights=weights, heads=4)["output"])
         print(f"qkv/weight {order}, [d_in, d_out] and [d_out, d_in]")
@@ -249,7 +249,7 @@ def seeded():
             file["attention/parameters"].visititems(
                 lambda name, item: names.append(name) if isinstance(item, h5py.Dataset) else None)
         subprocess.run(f"attend -q --query a.h5:/q --key a.h5:/{key} --value a.h5:/v {options} "
-                       "--weights out.h5:/attention/parameters -o again.h5".split(), check=True)
+                       "--parameters out.h5:/attention/parameters -o again.h5".split(), check=True)
         with h5py.File("again.h5") as file:
             assert (file["attention/weights"][()] == out["weights"]).all()
         other = run(options, "--seed 6", key=key)

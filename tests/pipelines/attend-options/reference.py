@@ -55,8 +55,8 @@ def attention(q, k, v, kind="scaled-dot", weights=None, heads=1, kv_heads=None, 
     q, k, v = heads_of(projected[0], heads), heads_of(projected[1], kv_heads), heads_of(projected[2], kv_heads)
     n, m = q.shape[1], k.shape[1]
     shape = heads, n, m
-    out = {name: np.full(shape, -np.inf) for name in ("scaled", "capped", "biased", "tempered", "masked")}
-    out.update({name: np.zeros(shape) for name in ("soft_weights", "weights")})
+    out = {name: np.full(shape, -np.inf) for name in ("scores", "capped", "biased", "tempered", "masked")}
+    out.update({name: np.zeros(shape) for name in ("probabilities", "weights")})
     out["position"] = np.zeros(n)
     out["head_context"] = np.zeros((heads, n, v.shape[2]))
     for h in range(heads):
@@ -69,7 +69,7 @@ def attention(q, k, v, kind="scaled-dot", weights=None, heads=1, kv_heads=None, 
             keys = [j for j in range(m) if not local or p - window <= j <= p + window]
             for j in keys:
                 e = score(kind, q[h, i], k[kv], j, w, h)
-                out["scaled"][h, i, j] = e
+                out["scores"][h, i, j] = e
                 if softcap:
                     e = softcap * np.tanh(e / softcap)
                 out["capped"][h, i, j] = e
@@ -86,7 +86,7 @@ def attention(q, k, v, kind="scaled-dot", weights=None, heads=1, kv_heads=None, 
             soft = np.zeros(m)
             if keys:
                 soft[keys] = softmax(out["masked"][h, i, keys])
-            out["soft_weights"][h, i] = soft
+            out["probabilities"][h, i] = soft
             alpha = soft.copy()
             if local == "predictive":
                 alpha *= np.exp(-((np.arange(m) - p) ** 2) / (2 * (window / 2) ** 2))

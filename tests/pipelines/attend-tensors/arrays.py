@@ -72,9 +72,9 @@ def check(name):
         assert (out["weights"][..., 1, :] == 0).all() and (out["context"][..., 1, :] == 0).all()
     if name == "heads":
         scale = 3 ** -0.5
-        np.testing.assert_allclose(out["scaled"], out["scores"] * scale, rtol=1e-6)
+        np.testing.assert_allclose(out["scores"], out["products"] * scale, rtol=1e-6)
         np.testing.assert_allclose(out["weighted_values"].sum(-2), out["head_context"], rtol=1e-5, atol=1e-6)
-        assert (out["masked"] == out["scaled"]).all()
+        assert (out["masked"] == out["scores"]).all()
     print(f"{name}: {weights.size} weights in {out['weights'].dtype}")
 
 

@@ -51,13 +51,13 @@ def main():
         file["single/output/weight"] = single.out_proj.weight.detach()
         file["single/output/bias"] = single.out_proj.bias.detach()
 
-    of_self = ["--query", "t.h5:/x", "--self", "--heads", "4", "--weights", "t.h5:/stacked", "--qkv-order", "part-major",
+    of_self = ["--query", "t.h5:/x", "--self", "--heads", "4", "--parameters", "t.h5:/stacked", "--qkv-order", "part-major",
                "--out-in"]
     compare("stacked", stacked, (x, x, x), of_self)
     compare("stacked, causal", stacked, (x, x, x), of_self + ["--mask", "causal"],
             attn_mask=torch.ones(6, 6, dtype=torch.bool).triu(1))
     compare("stacked, with a bias", stacked, (x, x, x), of_self + ["--bias", "t.h5:/bias"], attn_mask=bias)
-    cross = ["--query", "t.h5:/x", "--key", "t.h5:/memory", "--heads", "2", "--weights", "t.h5:/single", "--out-in"]
+    cross = ["--query", "t.h5:/x", "--key", "t.h5:/memory", "--heads", "2", "--parameters", "t.h5:/single", "--out-in"]
     compare("single projections", single, (x, memory, memory), cross)
     compare("single projections, masked", single, (x, memory, memory), cross + ["--mask", "t.h5:/open"],
             attn_mask=~open_)

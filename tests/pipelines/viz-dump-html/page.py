@@ -97,12 +97,12 @@ def write_attention():
     with h5py.File("attention.h5", "w") as f:
         cross = random.random((2, 2, 3, 2, 4, 10)).astype("f4") ** 9
         cross[0, 0, 0, 0, 0, :3] = [numpy.nan, 1e-42, numpy.float32(1) / 3]
-        add_group(f, "attention_cross", "cross", {"weights": cross}, {"weights": RANKED}, queries, keys)
+        add_group(f, "cross_attention", "cross", {"weights": cross}, {"weights": RANKED}, queries, keys)
         one = random.random((2, 1, 2, 10, 10))  # double, to be rounded
         masked = numpy.where(one > 0.5, one, -numpy.inf).astype("f4")
-        dims = {"weights": PLAIN, "masked": PLAIN, "values": [*PLAIN[:3], "key", "value_dim"],
+        dims = {"weights": PLAIN, "masked": PLAIN, "value_vector": [*PLAIN[:3], "key", "value_dim"],
                 "weighted_values": [*PLAIN, "value_dim"], "odd": ["sentence", "layer", "other"]}
-        add_group(f, "attention", "encoder_self", {"weights": one, "masked": masked, "values": random.random((2, 1, 2, 10, 3)).astype("f4"),
+        add_group(f, "attention", "encoder_self", {"weights": one, "masked": masked, "value_vector": random.random((2, 1, 2, 10, 3)).astype("f4"),
                   "weighted_values": numpy.zeros((2, 1, 2, 10, 10, 3), "f4"), "odd": numpy.zeros((2, 1, 5), "f4")}, dims, keys, keys)
     return queries, keys
 
@@ -138,31 +138,31 @@ class Pages(unittest.TestCase):
         self.assertEqual([g["kind"] for g in page.data["groups"]], ["encoder_self", "cross"])
         with h5py.File("attention.h5") as f:
             seen = []
-            for item in page.items("attention_cross"):
+            for item in page.items("cross_attention"):
                 s, r = item["at"]
                 seen.append((s, r))
                 n, m = len(self.queries[s][r]), len(self.keys[s])
                 self.assertEqual(item["labels"], {"query": self.queries[s][r], "key": self.keys[s]})
-                numpy.testing.assert_array_equal(page.values(item["tensors"][0]), f["attention_cross/weights"][s, r, :, :, :n, :m])
+                numpy.testing.assert_array_equal(page.values(item["tensors"][0]), f["cross_attention/weights"][s, r, :, :, :n, :m])
             self.assertEqual(seen, [(0, 0), (0, 1), (1, 0), (1, 1)])
             for s, item in enumerate(page.items("attention")):
                 m = len(self.keys[s])
                 tensors = {t["name"]: t for t in item["tensors"]}
-                self.assertEqual(set(tensors), {"weights", "masked", "values"})  # the page multiplies the other two
-                self.assertEqual(tensors["values"]["dims"], ["layer", "head", "key", "value_dim"])
+                self.assertEqual(set(tensors), {"weights", "masked", "value_vector"})  # the page multiplies the other two
+                self.assertEqual(tensors["value_vector"]["dims"], ["layer", "head", "key", "value_dim"])
                 numpy.testing.assert_array_equal(page.values(tensors["weights"]), f["attention/weights"][s, :, :, :m, :m].astype("f4"))
                 numpy.testing.assert_array_equal(page.values(tensors["masked"]), f["attention/masked"][s, :, :, :m, :m])
-                numpy.testing.assert_array_equal(page.values(tensors["values"]), f["attention/values"][s, :, :, :m])
+                numpy.testing.assert_array_equal(page.values(tensors["value_vector"]), f["attention/value_vector"][s, :, :, :m])
 
     def test_selections(self):
-        page = page_of("attention.h5", "--name", "attention_cross", "--sentence", "1", "--layer=-1", "--head", "1", "--slice", "rank=0")
-        self.assertEqual([g["name"] for g in page.data["groups"]], ["attention_cross"])
-        (item,) = page.items("attention_cross")
+        page = page_of("attention.h5", "--name", "cross_attention", "--sentence", "1", "--layer=-1", "--head", "1", "--slice", "rank=0")
+        self.assertEqual([g["name"] for g in page.data["groups"]], ["cross_attention"])
+        (item,) = page.items("cross_attention")
         (tensor,) = item["tensors"]
         self.assertEqual((item["at"], tensor["shape"], tensor["first"]), ([1, 0], [1, 1, 4, 3], [2, 1, 0, 0]))
         with h5py.File("attention.h5") as f:
-            numpy.testing.assert_array_equal(page.values(tensor)[0, 0], f["attention_cross/weights"][1, 0, 2, 1, :4, :3])
-        item = page_of("attention.h5", "--name", "attention_cross", "--head", "mean", "--slice", "key=1:3", "--slice", "rank=1:").items("attention_cross")[0]
+            numpy.testing.assert_array_equal(page.values(tensor)[0, 0], f["cross_attention/weights"][1, 0, 2, 1, :4, :3])
+        item = page_of("attention.h5", "--name", "cross_attention", "--head", "mean", "--slice", "key=1:3", "--slice", "rank=1:").items("cross_attention")[0]
         self.assertEqual((item["at"], item["chosen"], item["labels"]["key"]), ([0, 1], ["head mean"], HOSTILE[1:3]))
         self.assertEqual(item["tensors"][0]["dims"], ["layer", "query", "key"])
 

@@ -3,7 +3,7 @@ import h5py
 import numpy as np
 
 with h5py.File("drawn.h5") as file:
-    group = file["attention_cross"]
+    group = file["cross_attention"]
     weights, lengths = group["weights"][:, :, 0, 0], group["query_length"][()]
 queries = np.arange(weights.shape[2]) < lengths[..., None]
 assert (np.sort(weights[queries])[:, -2:] == (0, 1)).all()

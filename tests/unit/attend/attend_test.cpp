@@ -77,8 +77,8 @@ BOOST_AUTO_TEST_CASE(two_words_step_by_step) {
   AttendConfig config;
   config.steps = true;
   const TensorMap map = attend(config, operands(words.query, words.key, words.value), 1);
-  check_values(map, "scores", {112, 96, 80, 104}, 1e-9);
-  check_values(map, "scaled", {14, 12, 10, 13}, 1e-9);
+  check_values(map, "products", {112, 96, 80, 104}, 1e-9);
+  check_values(map, "scores", {14, 12, 10, 13}, 1e-9);
   check_values(map, "masked", {14, 12, 10, 13}, 1e-9);
   check_values(map, "weights", {0.880797, 0.119203, 0.047426, 0.952574}, 1e-6);
   check_values(map, "weighted_values",
@@ -98,7 +98,7 @@ BOOST_AUTO_TEST_CASE(unscaled_causal_and_hard) {
   config.mask = "causal";
   config.score = "dot";
   const TensorMap causal = attend(config, operands(words.query, words.key, words.value), 1);
-  check_values(causal, "scaled", {112, 96, 80, 104}, 1e-9);
+  check_values(causal, "scores", {112, 96, 80, 104}, 1e-9);
   check_values(causal, "masked", {112, hidden, 80, 104}, 1e-9);
   check_values(causal, "weights", {1, 0, 0, 1}, 1e-9);
   config.mask = "none";
@@ -156,10 +156,11 @@ BOOST_AUTO_TEST_CASE(heads_side_by_side_are_heads_of_their_own) {
   config.heads = 2;
   config.steps = true;
   const TensorMap joined = attend(config, operands(query, key, value), 1);
-  const TensorMap apart = attend(
-      AttendConfig{},
-      operands(joined.at("attention/queries"), joined.at("attention/keys"), joined.at("attention/values")),
-      1);
+  const TensorMap apart =
+      attend(AttendConfig{},
+             operands(joined.at("attention/query_vector"), joined.at("attention/key_vector"),
+                      joined.at("attention/value_vector")),
+             1);
   for (const char* name : {"attention/weights", "attention/context"}) {
     const auto a = joined.at(name).values<float>(), b = apart.at(name).values<float>();
     BOOST_CHECK(joined.at(name).shape() == apart.at(name).shape());
@@ -206,7 +207,7 @@ BOOST_AUTO_TEST_CASE(a_query_without_keys_is_refused_or_zero) {
   AttendConfig config;
   config.mask = "causal";  // the last query sees both keys, so the first two see none
   check_refused([&] { attend(config, operands(query, key, key), 1); },
-                "query 0 of sentence 0 may look at no key");
+                "query 0 of sentence 0 may attend to no key");
   config.allow_masked_rows = true;
   for (const char* hard : {"", "argmax"}) {
     config.hard = hard;

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "attend_op.h"
-#include "nn/multi_head_attention.h"
+#include "nn/attention/multi_head_attention.h"
 
 using namespace heed;
 using namespace heed::test;

@@ -1,19 +1,27 @@
-#include "nn/score_function.h"
+#include "nn/attention/score_function.h"
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 
 #include "base/error.h"
+#include "nn/attention/window.h"
 
 using namespace heed;
 
 BOOST_AUTO_TEST_SUITE(score_functions)
 
 BOOST_AUTO_TEST_CASE(names_and_back) {
-  for (const std::string& name : score_function_names())
-    BOOST_CHECK_EQUAL(score_function_names()[static_cast<std::size_t>(score_function(name))], name);
-  BOOST_CHECK(score_function("location") == ScoreFunction::location);
+  for (const std::string& name : score_function_names()) BOOST_CHECK_EQUAL(score_function(name).name, name);
   BOOST_CHECK_THROW(score_function("sum"), UsageError);
+  for (const std::string& name : window_names())
+    BOOST_CHECK_EQUAL(window_names()[static_cast<std::size_t>(window(name))], name);
+  BOOST_CHECK_THROW(window("local"), UsageError);
+}
+
+BOOST_AUTO_TEST_CASE(help_tells_formulas_and_parameters) {
+  const std::string help = score_function_help();
+  BOOST_CHECK(help.find("  --score general: q W k; score/weight W [q, k]\n") != std::string::npos);
+  BOOST_CHECK(help.find("concat/bias b [a], if any") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(a_window_holds_the_keys_within_d) {

@@ -82,11 +82,12 @@ BOOST_AUTO_TEST_CASE(attention_of_projected_vectors_is_the_layers_attention) {
     TensorMap frame = embedded(model);
     attend_layer(model, attention_layer(model, "encoder/layer_1/self_attention"), true, {}, 2, frame);
     AttendOperands o;
-    o.query = {"/queries", &frame.at("attention/queries"), "attention/query_length",
+    o.query = {"/queries", &frame.at("attention/query_vector"), "attention/query_length",
                &frame.at("attention/query_length")};
-    o.key = {"/keys", &frame.at("attention/keys"), "attention/key_length", &frame.at("attention/key_length")};
+    o.key = {"/keys", &frame.at("attention/key_vector"), "attention/key_length",
+             &frame.at("attention/key_length")};
     o.value = o.key;
-    o.value.tensor = &frame.at("attention/values");
+    o.value.tensor = &frame.at("attention/value_vector");
     const TensorMap again = attend({}, o, 1);
     for (const char* name : {"attention/scores", "attention/weights", "attention/context"}) {
       const std::span<const float> a = frame.at(name).values<float>(), b = again.at(name).values<float>();
@@ -118,11 +119,11 @@ BOOST_AUTO_TEST_CASE(decoder_layers_agree_with_the_decoders_own_record) {
   BOOST_CHECK(equal_values(frame, encoded, "attention/weights"));
   BOOST_CHECK(equal_values(frame, encoded, "attention/context"));
   const Shape shape = frame.at("attention/weights").shape(),
-              all = record.at("attention_cross/weights").shape();
+              all = record.at("cross_attention/weights").shape();
   BOOST_REQUIRE(shape == (Shape{20, 1, 3, all[3], all[4]}));
   const auto block = static_cast<std::size_t>(3 * all[3] * all[4]);
   const auto one = frame.at("attention/weights").values<float>();
-  const auto both = record.at("attention_cross/weights").values<float>();
+  const auto both = record.at("cross_attention/weights").values<float>();
   for (std::size_t s = 0; s < 20; ++s) {
     const std::span<const float> own = one.subspan(s * block, block),
                                  recorded = both.subspan((s * 2 + 1) * block, block);

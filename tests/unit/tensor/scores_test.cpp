@@ -14,7 +14,7 @@ struct Side {
 
   Side(Index rows, Index a, std::uint64_t stream, double deviation)
       : x(rows, a, stream, deviation, 3), factors(rows, a, 0, 1, 2) {}
-  AdditiveSide<T> side() {
+  ScoreSide<T> side() {
     additive_factors<T>(x.in(), factors.fast());
     return {x.in(), factors.in()};
   }
@@ -58,12 +58,12 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_score_depends_on_its_own_rows_alone, T, Floats) 
   k.x.set(4, 7, 1e6);  // this key takes tanh itself
   Both<T> v = Both<T>::normal(19, 3);
   std::vector<T> together(27), alone(1);
-  const AdditiveSide<T> queries = q.side(), keys = k.side();
+  const ScoreSide<T> queries = q.side(), keys = k.side();
   additive_scores<T>(queries, keys, v.in(), {together.data(), 3, 9});
   for (Index i = 0; i < 3; ++i) {
     for (Index j = 0; j < 9; ++j) {
-      const AdditiveSide<T> one{queries.x.row_range(i, 1), queries.factors.row_range(i, 1)};
-      const AdditiveSide<T> other{keys.x.row_range(j, 1), keys.factors.row_range(j, 1)};
+      const ScoreSide<T> one{queries.x.row_range(i, 1), queries.prepared.row_range(i, 1)};
+      const ScoreSide<T> other{keys.x.row_range(j, 1), keys.prepared.row_range(j, 1)};
       additive_scores<T>(one, other, v.in(), {alone.data(), 1, 1});
       BOOST_CHECK_EQUAL(alone[0], together[static_cast<std::size_t>(i * 9 + j)]);
     }

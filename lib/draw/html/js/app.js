@@ -64,7 +64,7 @@ class App {
   axisTitles() {
     const { dims } = tensorOf(this.item, this.group.main);
     const [row, col] = [dims.length > 1 ? dims[dims.length - 2] : "", dims[dims.length - 1] ?? ""];
-    const isCross = this.group.kind === "cross" || this.group.name === "attention_cross";
+    const isCross = this.group.kind === "cross" || this.group.name === "cross_attention";
     return isCross && row === "query" ? ["output (query)", "input (key)"] : [row, col];
   }
 

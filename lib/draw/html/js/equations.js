@@ -42,7 +42,7 @@ function difference(matrix, computed, cost = 1) {
 }
 
 /// The stages that masks are put over, the last one first.
-const UNMASKED = ["tempered", "biased", "capped", "scaled", "scores"];
+const UNMASKED = ["tempered", "biased", "capped", "scores"];
 
 /// What the softmax reads, if the file has it: the last stage before the weights.
 function softmaxInput(context) {
@@ -50,11 +50,11 @@ function softmaxInput(context) {
 }
 
 /// The letter that equations give to a stage.
-const LETTERS = { scores: "s", scaled: "z", capped: "u", biased: "b", tempered: "t", masked: "m", soft_weights: "a" };
+const LETTERS = { products: "p", scores: "s", capped: "u", biased: "b", tempered: "t", masked: "m", probabilities: "a" };
 
 /// Whether the scores are plain products of queries and keys; other score functions have parameters of their own.
 function scoresAreProducts(context) {
-  const [q, k, s] = ["queries", "keys", "scores"].map((name) => context.get(name));
+  const [q, k, s] = [context.get("query"), context.get("key"), firstOf(context, "products", "scores")];
   if (!q || !k || !s || q.cols !== k.cols) return false;
   // Outside of a window nothing was computed.
   const cell = s.values[context.i * s.cols + context.j] === -Infinity ? s.values.findIndex(Number.isFinite) : context.i * s.cols + context.j;
@@ -78,12 +78,12 @@ const untempered = (context) => firstOf(context, ...UNMASKED.slice(1));
 const temperature = (context) => divisorOf(untempered(context), context.get("tempered"));
 
 function divisor(context) {
-  context.divisor ??= divisorOf(context.get("scores"), context.get("scaled"));
+  context.divisor ??= divisorOf(context.get("products"), context.get("scores"));
   return context.divisor;
 }
 
 function rootText(context, ratio) {
-  const width = context.get("queries")?.cols;
+  const width = context.get("query")?.cols;
   return width && Math.abs(Math.sqrt(width) / ratio - 1) < 1e-4 ? `\u221a${width} = ${brief(ratio, 4)}` : brief(ratio, 4);
 }
 
@@ -108,7 +108,7 @@ const isHard = (weights) => weights.values.every((w) => w === 0 || w === 1);
 
 /// The stage that is a softmax, or that was made from one.
 function softmaxStage(name, letter) {
-  const made = (c) => (name === "weights" ? c.get("soft_weights") : null);
+  const made = (c) => (name === "weights" ? c.get("probabilities") : null);
   return {
     formula: (c) => {
       const from = LETTERS[softmaxInput(c)?.name] ?? "m";
@@ -137,57 +137,68 @@ function softmaxStage(name, letter) {
   };
 }
 
+/// The numbers of a stage that may be products of queries and keys, and the stage computed again.
+function productNumbers(c, name, letter) {
+  const [q, k, value] = [c.get("query"), c.get("key"), at(c.get(name), c.i, c.j)];
+  if (!scoresAreProducts(c) || value === -Infinity) return [`${letter}_{ij} = ${exact(value)}`];
+  return [`${letter}_{ij} = ${terms(q.cols, (d) => `${paren(at(q, c.i, d))} \u00d7 ${paren(at(k, c.j, d))}`)} = ${exact(value)}`];
+}
+function productsAgain(c, name) {
+  const product = (r, j) => (at(c.get(name), r, j) === -Infinity ? -Infinity : dot(c.get("query"), r, c.get("key"), j));
+  return scoresAreProducts(c) && difference(c.get(name), product, c.get("key").cols);
+}
+
 /// In the order of the computation. `uses`: the stages shown beside the result; `strip`: of these, only row i.
 const STAGES = [
   {
-    name: "queries", title: "Queries", formula: (c) => (c.projected ? "q_i = x_i W^Q" : "q_i"),
+    name: "query", title: "Queries", formula: (c) => (c.projected ? "q_i = x_i W^Q" : "q_i"),
     text: () => "Every word that looks has a query vector in each head: what it is looking for.",
-    numbers: (c) => [`q_i = [${terms(c.get("queries").cols, (k) => brief(at(c.get("queries"), c.i, k), 3), 6).replaceAll(" + ", ", ")}]`],
+    numbers: (c) => [`q_i = [${terms(c.get("query").cols, (k) => brief(at(c.get("query"), c.i, k), 3), 6).replaceAll(" + ", ", ")}]`],
   },
   {
-    name: "keys", title: "Keys", formula: (c) => (c.projected ? "k_j = x_j W^K" : "k_j"),
+    name: "key", title: "Keys", formula: (c) => (c.projected ? "k_j = x_j W^K" : "k_j"),
     text: () => "Every word that can be looked at has a key vector: what it offers to be found by.",
-    numbers: (c) => [`k_j = [${terms(c.get("keys").cols, (k) => brief(at(c.get("keys"), c.j, k), 3), 6).replaceAll(" + ", ", ")}]`],
+    numbers: (c) => [`k_j = [${terms(c.get("key").cols, (k) => brief(at(c.get("key"), c.j, k), 3), 6).replaceAll(" + ", ", ")}]`],
   },
   {
-    name: "scores", title: "Scores", uses: ["queries", "keys"], strip: ["queries"],
-    formula: (c) => (scoresAreProducts(c) || !c.get("queries") ? "s_{ij} = q_i \u00b7 k_j = \u03a3_c q_{ic} k_{jc}" : "s_{ij} = score(q_i, k_j)"),
-    text: (c) => (scoresAreProducts(c) || !c.get("queries")
-      ? "The score of a query and a key is the product of their vectors: large when they point the same way."
-      : "The score of a query and a key comes from a function with parameters of its own, not from a plain product."),
-    numbers: (c) => {
-      const [q, k] = [c.get("queries"), c.get("keys")];
-      const value = exact(at(c.get("scores"), c.i, c.j));
-      if (!scoresAreProducts(c) || at(c.get("scores"), c.i, c.j) === -Infinity) return [`s_{ij} = ${value}`];
-      return [`s_{ij} = ${terms(q.cols, (d) => `${paren(at(q, c.i, d))} \u00d7 ${paren(at(k, c.j, d))}`)} = ${value}`];
-    },
-    again: (c) => scoresAreProducts(c) && difference(c.get("scores"), (r, j) => (at(c.get("scores"), r, j) === -Infinity ? -Infinity : dot(c.get("queries"), r, c.get("keys"), j)), c.get("keys").cols),
+    name: "products", title: "Products", uses: ["query", "key"], strip: ["query"],
+    formula: () => "p_{ij} = q_i \u00b7 k_j = \u03a3_c q_{ic} k_{jc}",
+    text: () => "The product of a query and a key is large when their vectors point the same way.",
+    numbers: (c) => productNumbers(c, "products", "p"),
+    again: (c) => productsAgain(c, "products"),
   },
   {
-    name: "scaled", title: "Scaled", uses: ["scores"],
-    formula: (c) => (divisor(c) === 1 ? "z_{ij} = s_{ij}" : "z_{ij} = s_{ij} / \u221ad_k"),
-    text: () => "Long vectors make large products, so the scores are divided before the softmax: by the root of the vectors' length, and by the temperature if there is one.",
-    numbers: (c) => [`z_{ij} = ${brief(at(c.get("scores"), c.i, c.j), 4)} / ${rootText(c, divisor(c))} = ${exact(at(c.get("scaled"), c.i, c.j))}`],
-    again: (c) => difference(c.get("scaled"), (r, j) => at(c.get("scores"), r, j) / divisor(c)),
+    name: "scores", title: "Scores", uses: ["products|query", "products|key"], strip: ["query"],
+    formula: (c) => (c.get("products") ? (divisor(c) === 1 ? "s_{ij} = p_{ij}" : "s_{ij} = p_{ij} / \u221ad_k")
+      : scoresAreProducts(c) || !c.get("query") ? "s_{ij} = q_i \u00b7 k_j = \u03a3_c q_{ic} k_{jc}" : "s_{ij} = score(q_i, k_j)"),
+    text: (c) => (c.get("products")
+      ? "Long vectors make large products, so the products are divided by the root of the vectors' length."
+      : scoresAreProducts(c) || !c.get("query")
+        ? "The score of a query and a key is the product of their vectors: large when they point the same way."
+        : "The score of a query and a key comes from a function with parameters of its own, not from a plain product."),
+    numbers: (c) => (c.get("products")
+      ? [`s_{ij} = ${brief(at(c.get("products"), c.i, c.j), 4)} / ${rootText(c, divisor(c))} = ${exact(at(c.get("scores"), c.i, c.j))}`]
+      : productNumbers(c, "scores", "s")),
+    again: (c) => (c.get("products") ? difference(c.get("scores"), (r, j) => at(c.get("products"), r, j) / divisor(c)) : productsAgain(c, "scores")),
   },
   {
-    name: "capped", title: "Capped", uses: ["scaled|scores"], formula: () => "u_{ij} = c tanh(z_{ij} / c)",
+    name: "capped", title: "Capped", uses: ["scores"], formula: () => "u_{ij} = c tanh(s_{ij} / c)",
     text: () => "Large scores are bent so that they stay between \u2212c and c.",
     numbers: (c) => [`u_{ij} = ${exact(at(c.get("capped"), c.i, c.j))}`],
   },
   {
-    name: "biased", title: "Biased", uses: ["capped|scaled|scores"], formula: (c) => `b_{ij} = ${LETTERS[firstOf(c, "capped", "scaled", "scores")?.name] ?? "z"}_{ij} + bias_{ij}`,
+    name: "biased", title: "Biased", uses: ["capped|scores"], formula: (c) => `b_{ij} = ${LETTERS[firstOf(c, "capped", "scores")?.name] ?? "s"}_{ij} + bias_{ij}`,
     text: () => "A bias is added that knows only the places of the two words, or that came with the input.",
     numbers: (c) => {
-      const before = firstOf(c, "capped", "scaled", "scores");
+      const before = firstOf(c, "capped", "scores");
       const value = at(c.get("biased"), c.i, c.j);
       if (!before || value === -Infinity) return [`b_{ij} = ${exact(value)}`];
       return [`b_{ij} = ${brief(at(before, c.i, c.j), 4)} + ${paren(value - at(before, c.i, c.j))} = ${exact(value)}`];
     },
   },
   {
-    name: "tempered", title: "Tempered", uses: ["biased|capped|scaled|scores"],
-    formula: (c) => `t_{ij} = ${LETTERS[untempered(c)?.name] ?? "z"}_{ij} / \u03c4`,
+    name: "tempered", title: "Tempered", uses: ["biased|capped|scores"],
+    formula: (c) => `t_{ij} = ${LETTERS[untempered(c)?.name] ?? "s"}_{ij} / \u03c4`,
     text: (c) => `The scores are divided by the temperature${untempered(c) ? ` \u03c4 = ${brief(temperature(c), 4)}` : ""}: below 1 the weights become sharper, above 1 more even.`,
     numbers: (c) => {
       const from = untempered(c) ? `${brief(at(untempered(c), c.i, c.j), 4)} / ${brief(temperature(c), 4)} = ` : "";
@@ -196,11 +207,11 @@ const STAGES = [
     again: (c) => untempered(c) && difference(c.get("tempered"), (r, j) => at(untempered(c), r, j) / temperature(c)),
   },
   {
-    name: "masked", title: "Masked", uses: ["tempered|biased|capped|scaled|scores"],
+    name: "masked", title: "Masked", uses: ["tempered|biased|capped|scores"],
     formula: (c) => {
       const before = firstOf(c, ...UNMASKED);
       const divided = before && divisorOf(before, c.get("masked")) !== 1 ? " / \u03c4" : "";
-      return `m_{ij} = ${LETTERS[before?.name] ?? "z"}_{ij}${divided} where i may look at j, else \u2212\u221e`;
+      return `m_{ij} = ${LETTERS[before?.name] ?? "s"}_{ij}${divided} where i may look at j, else \u2212\u221e`;
     },
     text: (c) => {
       const closed = c.get("masked").values.reduce((count, value) => count + (value === -Infinity ? 1 : 0), 0);
@@ -217,26 +228,26 @@ const STAGES = [
     },
   },
   {
-    name: "soft_weights", title: "Softmax", uses: ["masked|tempered|biased|capped|scaled|scores"], ...softmaxStage("soft_weights", "a"),
+    name: "probabilities", title: "Softmax", uses: ["masked|tempered|biased|capped|scores"], ...softmaxStage("probabilities", "a"),
   },
   {
     name: "position", title: "Position", formula: () => "p_i", text: () => "Each query predicts the place of the keys it looks around.",
     numbers: (c) => [`p_i = ${exact(at(c.get("position"), 0, c.i))}`],
   },
   {
-    name: "weights", title: "Weights", uses: ["soft_weights|masked|tempered|biased|capped|scaled|scores"], ...softmaxStage("weights", "w"),
+    name: "weights", title: "Weights", uses: ["probabilities|masked|tempered|biased|capped|scores"], ...softmaxStage("weights", "w"),
   },
   {
-    name: "values", title: "Values", formula: (c) => (c.projected ? "v_j = x_j W^V" : "v_j"),
+    name: "value", title: "Values", formula: (c) => (c.projected ? "v_j = x_j W^V" : "v_j"),
     text: () => "Every word that can be looked at has a value vector: what it gives to those who look.",
-    numbers: (c) => [`v_j = [${terms(c.get("values").cols, (k) => brief(at(c.get("values"), c.j, k), 3), 6).replaceAll(" + ", ", ")}]`],
+    numbers: (c) => [`v_j = [${terms(c.get("value").cols, (k) => brief(at(c.get("value"), c.j, k), 3), 6).replaceAll(" + ", ", ")}]`],
   },
   {
-    name: "weighted_values", title: "Weighted values", uses: ["weights", "values"], strip: ["weights"],
+    name: "weighted_values", title: "Weighted values", uses: ["weights", "value"], strip: ["weights"],
     formula: () => "w_{ij} v_j",
     text: () => "Each value vector is multiplied by the weight it got from the query: one row for each key.",
     numbers: (c) => {
-      const [w, v, x] = [c.get("weights"), c.get("values"), c.get("weighted_values")];
+      const [w, v, x] = [c.get("weights"), c.get("value"), c.get("weighted_values")];
       return v ? [`w_{ij} v_{j0} = ${brief(at(w, c.i, c.j), 6)} \u00d7 ${paren(at(v, c.j, 0))} = ${exact(at(x, c.j, 0))}`] : [];
     },
   },
@@ -249,9 +260,9 @@ const STAGES = [
       const value = exact(at(c.get("head_context"), c.i, 0));
       return [x ? `c_{i0} = ${terms(x.rows, (j) => paren(at(x, j, 0)), 5)} = ${value}` : `c_{i0} = ${value}`];
     },
-    again: (c) => c.get("values") && difference(c.get("head_context"), (r, d) => {
+    again: (c) => c.get("value") && difference(c.get("head_context"), (r, d) => {
       let sum = 0;
-      for (let j = 0; j < c.m; ++j) sum += at(c.get("weights"), r, j) * at(c.get("values"), j, d);
+      for (let j = 0; j < c.m; ++j) sum += at(c.get("weights"), r, j) * at(c.get("value"), j, d);
       return sum;
     }, c.m),
   },
@@ -273,8 +284,8 @@ const STAGES = [
   },
 ];
 
-/// What the file calls otherwise than STAGES.
-const SYNONYMS = { queries: ["query"], keys: ["key"], values: ["value"] };
+/// What the file calls otherwise than STAGES: `query` and `key` are names of its dimensions.
+const SYNONYMS = { query: ["query_vector"], key: ["key_vector"], value: ["value_vector"] };
 
 /// A stage that nobody described.
 function plainStage(name, quantity) {

@@ -5,7 +5,7 @@
 function stagesOf(group, item) {
   const names = item.tensors.map((tensor) => tensor.name);
   const has = (name) => names.includes(name) || (SYNONYMS[name] ?? []).some((other) => names.includes(other)) ||
-    (name === "weighted_values" && names.includes("weights") && names.includes("values"));
+    (name === "weighted_values" && names.includes("weights") && has("value"));
   const known = STAGES.filter((stage) => has(stage.name));
   const described = new Set(STAGES.flatMap((stage) => [stage.name, ...(SYNONYMS[stage.name] ?? [])]));
   return [...known, ...names.filter((name) => !described.has(name)).map((name) => plainStage(name, group.quantity[name]))];
@@ -40,7 +40,7 @@ function stageContext(group, item, choice, i, j) {
 
 /// The weighted values of query i [m, d]: the page multiplies them, as float32 like the tools.
 function weightedValues(context) {
-  const [weights, values] = [context.get("weights"), context.get("values")];
+  const [weights, values] = [context.get("weights"), context.get("value")];
   if (!weights || !values) return null;
   const product = new Float32Array(values.values.length);
   for (let j = 0; j < values.rows; ++j) {

@@ -1,8 +1,9 @@
-#include "nn/multi_head_attention.h"
+#include "nn/attention/multi_head_attention.h"
 
 #include <cmath>
 
 #include "autograd/ops.h"
+#include "nn/attention/score_function.h"
 
 namespace heed {
 
@@ -23,7 +24,7 @@ template <class T>
 AttentionOptions options_of(const Scope<T>& scope, std::int64_t d, bool causal, const HeadConfig& config) {
   AttentionOptions options;
   options.n_heads = config.n_heads;
-  options.scale = 1 / std::sqrt(static_cast<double>(d / config.n_heads));
+  options.scale = scaled_dot_factor(d / config.n_heads);
   options.causal = causal;
   options.drop = scope.dropout(config.dropout);
   options.keep_scores = scope.wants("scores");

@@ -1,4 +1,4 @@
-// What the attention ops of recurrent decoders share: which keys each query row sees.
+// Which keys each query of a recurrent decoder's step sees; shared by the ops of attention.
 #pragma once
 
 #include <algorithm>
@@ -7,10 +7,14 @@
 
 #include "autograd/tape.h"
 #include "base/error.h"
-#include "tensor/key_window.h"
 #include "tensor/packing.h"
 
 namespace heed {
+
+/// Some adjacent keys of a sentence.
+struct KeyWindow {
+  std::int64_t first = 0, count = 0;
+};
 
 /// Whose keys each query row attends to: row i those of sentence sentences[i], which are the rows
 /// keys.offset(sentence) .. of the key or memory matrix; of these only windows[i], unless there are no

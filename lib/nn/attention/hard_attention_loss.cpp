@@ -1,4 +1,4 @@
-#include "nn/hard_attention_loss.h"
+#include "nn/attention/hard_attention_loss.h"
 
 #include <cmath>
 
@@ -75,7 +75,7 @@ void reinforce_drawn(const StepWeights<T>& weights, std::span<const double> nll,
   }
   const std::vector<Matrix<T>> d_alpha = gradients_of(weights);
   each_row(weights, [&](std::size_t t, std::int64_t i, std::int64_t sentence) {
-    const std::int64_t key = weights.picked[t][static_cast<std::size_t>(i)];
+    const std::int64_t key = weights.chosen[t][static_cast<std::size_t>(i)];
     if (key == kExpected || !d_alpha[t].data) return;
     const auto p = static_cast<double>(weights.alpha[t].value()(i, key));
     d_alpha[t](i, key) += static_cast<T>(scale * gain[static_cast<std::size_t>(sentence)] / p);

@@ -1,57 +1,35 @@
-// Attention by position: location scores, and local attention's predicted windows.
+#include "nn/attention/window.h"
+
+#include <algorithm>
 #include <cmath>
 
-#include "autograd/ops_recurrent.h"
 #include "tensor/gemm.h"
 
 namespace heed {
 
-template <class T>
-Var<T> dot_scores(Var<T> q, Var<T> k, const StepKeys& queries) {
-  expect_keys("dot_scores", q, k, queries);
-  if (q.cols() != k.cols())
-    fail("dot_scores: query width ", q.cols(), " and key width ", k.cols(), " differ");
-  Tape<T>& tape = q.tape();
-  const StepKeys at = keep(tape, queries);
-  Var<T> y = new_scores(tape, at);
-  const Matrix<T> out = tape.mutable_value(y);
-  each_query(at, [&](std::int64_t i, const StepKeys::Seen& seen) {
-    gemm<T>(1, q.value().row_range(i, 1), seen.rows_of(k.value()).t(), 0,
-            seen.columns_of(out.row_range(i, 1)));
-  });
-  tape.on_backward(y, [=, &tape] {
-    const Matrix<const T> d_y = tape.gradient(y);
-    const Matrix<T> d_q = tape.gradient(q), d_k = tape.gradient(k);
-    each_query(at, [&](std::int64_t i, const StepKeys::Seen& seen) {
-      const Matrix<const T> d_e = seen.columns_of(d_y.row_range(i, 1));
-      gemm<T>(1, d_e, seen.rows_of(k.value()), 1, d_q.row_range(i, 1));
-      gemm<T>(1, d_e.t(), q.value().row_range(i, 1), 1, seen.rows_of(d_k));
-    });
-  });
-  return y;
+const std::vector<std::string>& window_names() {
+  static const std::vector<std::string> names{"global", "local-m", "local-p"};
+  return names;
 }
 
-template <class T>
-Var<T> location_scores(Var<T> x, const StepKeys& queries) {
-  if (x.rows() != queries.queries() || x.cols() < queries.keys->longest()) {
-    fail("location_scores: [", x.rows(), ", ", x.cols(), "] for ", queries.queries(), " queries of up to ",
-         queries.keys->longest(), " keys");
-  }
-  Tape<T>& tape = x.tape();
-  const StepKeys at = keep(tape, queries);
-  Var<T> y = new_scores(tape, at);
-  const Matrix<T> out = tape.mutable_value(y);
-  each_query(at, [&](std::int64_t i, const StepKeys::Seen& seen) {
-    std::copy_n(x.value().row(i) + seen.column, seen.count, out.row(i) + seen.column);
-  });
-  tape.on_backward(y, [=, &tape] {
-    const Matrix<const T> d_y = tape.gradient(y);
-    const Matrix<T> d_x = tape.gradient(x);
-    each_query(at, [&](std::int64_t i, const StepKeys::Seen& seen) {
-      for (std::int64_t j = seen.column; j < seen.column + seen.count; ++j) d_x(i, j) += d_y(i, j);
-    });
-  });
-  return y;
+Window window(const std::string& name) {
+  const auto found = std::find(window_names().begin(), window_names().end(), name);
+  if (found == window_names().end())
+    fail<UsageError>("attention: got '", escaped(name), "', wanted global, local-m or local-p");
+  return static_cast<Window>(found - window_names().begin());
+}
+
+KeyWindow window_around(double p, std::int64_t d, std::int64_t keys) {
+  const double width = static_cast<double>(d), end = static_cast<double>(keys - 1);
+  const double low = std::max(0.0, std::ceil(p - width)), high = std::min(end, std::floor(p + width));
+  if (!(low <= high)) return {};
+  const auto first = static_cast<std::int64_t>(low);
+  return {first, static_cast<std::int64_t>(high) - first + 1};
+}
+
+double window_factor(std::int64_t s, double p, std::int64_t d) {
+  const double distance = (static_cast<double>(s) - p) / (static_cast<double>(d) / 2);
+  return std::exp(-distance * distance / 2);
 }
 
 template <class T>
@@ -113,8 +91,6 @@ Var<T> favour_near(Var<T> alpha, Var<T> p, std::int64_t d, const StepKeys& queri
 }
 
 #define HEED_INSTANTIATE(T)                                             \
-  template Var<T> dot_scores(Var<T>, Var<T>, const StepKeys&);          \
-  template Var<T> location_scores(Var<T>, const StepKeys&);             \
   template Var<T> predicted_positions(Var<T>, Var<T>, const StepKeys&); \
   template Var<T> favour_near(Var<T>, Var<T>, std::int64_t, const StepKeys&);
 HEED_INSTANTIATE(float)

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "autograd/ops_hard_attention.h"
+#include "nn/attention/choice.h"
 #include "nn/step_order.h"
 
 namespace heed {
@@ -15,7 +15,7 @@ namespace heed {
 template <class T>
 struct StepWeights {
   std::vector<Var<T>> alpha;
-  std::vector<std::vector<std::int64_t>> picked;  ///< the positions drawn, or kExpected; empty: none are
+  std::vector<std::vector<std::int64_t>> chosen;  ///< the positions drawn, or kExpected; empty: none are
   StepOrder order;
   Packing queries, keys;
 };

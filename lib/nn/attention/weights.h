@@ -1,0 +1,36 @@
+// The differentiable operations of attention, in order: scores, softmax, weighted sum. Rules as in
+// autograd/ops.h. Scores and weights are matrices [n, longest sentence]; where a query sees no key, scores
+// are -infinity and weights 0.
+#pragma once
+
+#include "autograd/tape.h"
+#include "nn/attention/score_function.h"
+#include "nn/attention/step_keys.h"
+
+namespace heed {
+
+/// The keys of a memory [key rows, w], with what the score computes of each of them once.
+template <class T>
+struct ComparedKeys {
+  Var<T> k;
+  Matrix<const T> prepared;
+};
+template <class T>
+ComparedKeys<T> compare_with(const ScoreFunction& score, Var<T> k);
+
+/// e_ij = score(q_i, k_j) for the keys j that query i sees: q [n, w]; `weight` is the parameter that the
+/// score's comparison reads, a vector as [1, a]; none when there is none. Throws Error when there are not as
+/// many rows as `at` says.
+template <class T>
+Var<T> attention_scores(const ScoreFunction& score, Var<T> q, const ComparedKeys<T>& keys, Var<T> weight,
+                        const StepKeys& at);
+
+/// Softmax of each row.
+template <class T>
+Var<T> softmax(Var<T> scores);
+
+/// c_i = sum_j alpha_ij m_j: alpha [n, longest], m [key rows, d] -> [n, d].
+template <class T>
+Var<T> weighted_sum(Var<T> alpha, Var<T> m, const StepKeys& at);
+
+}  // namespace heed
