@@ -128,7 +128,7 @@ std::vector<float> baseline_of(const Model<float>& model, const SaliencyConfig& 
     return std::vector<float>(static_cast<std::size_t>(length * model.needed_encoder().sizes().d_embedding));
   InferencePass pass(model);
   PackedTokens unknown;
-  unknown.append(std::vector<std::int32_t>(static_cast<std::size_t>(length), kUnknown));
+  unknown.append(std::vector<std::int32_t>(static_cast<std::size_t>(length), model.source_special.unk));
   const Matrix<const float> x = model.embed(pass, Side::source, unknown).value();
   return {x.data, x.data + x.size()};
 }

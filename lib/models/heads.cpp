@@ -5,6 +5,7 @@
 
 #include "autograd/ops_recurrent.h"
 #include "base/error.h"
+#include "nn/attention/weights.h"
 
 namespace heed {
 
@@ -74,7 +75,8 @@ Var<T> ClassesHead::pooled(Pass<T>& pass, Var<T> states, const Packing& rows) co
   const AtStep<T> at_step(pass, {sentences, 0, &ones, false, {}});
   Var<T> u = linear(states, scope.parameter("query/weight"), scope.parameter("query/bias"), Activation::tanh);
   Var<T> u_c = select_rows<T>({scope.parameter("score/weight")}, std::vector<RowOf>(sentences.size()));
-  Var<T> scores = scope.name_attention("scores", dot_scores(u_c, u, at), rows);
+  const ScoreFunction& score = score_function("dot");
+  Var<T> scores = scope.name_attention("scores", attention_scores(score, u_c, compare_with(score, u), {}, at), rows);
   return weighted_sum(scope.name_attention("weights", softmax(scores), rows), states, at);
 }
 

@@ -66,7 +66,7 @@ PackedTokens Model<T>::shifted_right(const PackedTokens& target) const {
     const auto begin = static_cast<std::size_t>(target.rows.offset(s));
     const auto length = static_cast<std::size_t>(target.rows.length(s));
     if (length == 0) fail("an empty target sentence cannot be decoded: at least <eos> is needed");
-    shifted.ids[begin] = special.bos;
+    shifted.ids[begin] = target_special.bos;
     std::copy_n(&target.ids[begin], length - 1, &shifted.ids[begin + 1]);
   }
   return shifted;

@@ -28,7 +28,7 @@ struct Model {
   std::optional<WordsHead> words;       ///< of the decoder's states, or of an encoder's alone
   std::optional<ClassesHead> classes;   ///< of the encoder's states
   std::int64_t n_classes = 0;
-  SpecialIds special;  ///< of the target's vocabulary: a decoder reads bos first
+  SpecialIds source_special, target_special;  ///< of the vocabularies
 
   bool has(Side side) const { return side == Side::source ? encoder != nullptr : decoder != nullptr; }
   /// The part of that side. Throws UsageError when there is none.

@@ -65,7 +65,7 @@ void check_vocabulary(const std::string& path, const std::string& side, std::int
 }
 
 void check_digest(const std::string& path, const TensorMap& map, const std::string& computed) {
-  const auto it = map.attributes.find(io::model_digest);
+  const auto it = map.attributes.find(io::kModelDigest);
   if (it == map.attributes.end()) return;  // made by other programs
   const std::string* stated = std::get_if<std::string>(&it->second);
   if (!stated || *stated != computed) {
@@ -103,7 +103,7 @@ TensorMap model_map(const Model<float>& model, const TensorMap& vocabularies, co
   map.merge(vocabularies);
   map.merge(training);
   map.groups["model"].attributes["architecture"] = model.architecture;
-  map.attributes[io::model_digest] = model_digest(model.config_json, model, vocabularies);
+  map.attributes[io::kModelDigest] = model_digest(model.config_json, model, vocabularies);
   return map;
 }
 
@@ -125,7 +125,8 @@ LoadedModel load_model(const std::string& path) {
       const std::int64_t pieces = side == Side::source ? source.size() : target.size();
       if (model->has(side)) check_vocabulary(path, name_of(side), model->sizes(side).vocab_size, pieces);
     }
-    model->special = target.special();
+    model->source_special = source.special();
+    model->target_special = target.special();
     TensorMap texts = vocabulary_map(source, target);
     std::vector<std::string> classes;
     if (model->classes) {

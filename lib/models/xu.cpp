@@ -148,45 +148,14 @@ class XuEncoder final : public RecurrentEncoder<T, XuConfig> {
  public:
   using RecurrentEncoder<T, XuConfig>::RecurrentEncoder;
 
-template <class T>
-Var<T> Xu<T>::decode(Pass<T>& pass, const Encoded<T>& memory, const PackedTokens& target) const {
-  this->expect_same_sentences(memory, target);
-  const XuConfig& c = this->config_;
-  Tape<T>& tape = *pass.tape;
-  const Annotations<T> source = annotate(pass, memory.states, *memory.rows);
-  StepWeights<T> attended{{}, {}, StepOrder(target.rows), target.rows, *source.rows};
-  const StepOrder& order = attended.order;
-  XuSteps<T> steps(pass, c, source, order.rows());
-  Var<T> embedded = this->embed(pass, Side::target, {shifted_right(target), target.rows});  // E y_(t-1)
-  Var<T> input =
-      steps.input(select_rows<T>({embedded}, order.to_time_order()), order.rows_of_all(target.rows));
-  Var<T> state = select_rows<T>({initial_state(pass, memory.states, *memory.rows)}, order.to_first_step());
-
-  std::vector<Var<T>> z, h;
-  for (std::int64_t t = 0; t < order.steps(); ++t) {
-    const StepRows rows = order.rows_of(t, target.rows);
-    const auto step =
-        steps(tape.row_range(input, order.first(t), order.active(t)),
-              tape.row_range(state, 0, order.active(t)), rows, continued(pass.sampled, rows.sentences));
-    state = step.state;
-    z.push_back(step.z);
-    h.push_back(steps.hidden(state));
-    attended.alpha.push_back(step.alpha);
-    attended.chosen.push_back(step.chosen);
-  }
-  const std::vector<RowOf> packed = order.to_packed();
-  Scope<T> decoder = Scope<T>(pass) / "decoder", layer = decoder / "layer_0";
-  Var<T> context = select_rows(z, packed);
-  Var<T> hidden = layer.name("output", select_rows(h, packed), target.rows);
-
-  if (pass.training) {
-    pass.extra_loss = [attended, c, baseline = pass.baseline](std::span<const double> nll, double scale) {
-      double extra = 0;
-      if (c.doubly_stochastic > 0)
-        extra += c.doubly_stochastic * doubly_stochastic_penalty(attended, c.doubly_stochastic * scale);
-      if (!c.hard()) return extra;
-      reinforce_drawn(attended, nll, baseline, -c.reinforce * scale);
-      return extra - c.entropy * attention_entropy(attended, -c.entropy * scale);
+  Encoded<T> encode(Pass<T>& pass, const Encoded<T>& input, std::int64_t first,
+                    std::int64_t last) const override {
+    this->expect_layers(first, last);
+    if (first == last) return input;
+    const XuConfig& c = this->config_;
+    const Scope<T> encoder = Scope<T>(pass) / "encoder", layer = encoder / "layer_0";
+    auto states = [&](const char* scope, Direction direction) {
+      return recurrent(layer / scope, c.encoder(), input.states, *input.rows, direction).h;
     };
     Var<T> a = side_by_side(states("forward", Direction::forward), states("backward", Direction::backward));
     return {encoder.name("output", drop_out(a, encoder.dropout(c.dropout)), *input.rows), input.rows, {}};

@@ -60,7 +60,8 @@ struct Ingredients {
         model(job.make_model({source.size(), target.size(), static_cast<std::int64_t>(classes.size())})),
         training(read_text("training text", job.training, source, target, *model, classes)),
         validation(read_text("validation text", job.validation, source, target, *model, classes)) {
-    model->special = target.special();
+    model->source_special = source.special();
+    model->target_special = target.special();
     model->parameters.initialize(job.seed);
   }
 
@@ -109,7 +110,6 @@ TrainSetup setup_of(const TrainingJob& job, const Ingredients& in) {
   setup.identity = identity_of(job, in);
   setup.vocabularies = vocabulary_map(in.source, in.target);
   if (!in.classes.empty()) setup.vocabularies.merge(classes_map(in.classes));
-  setup.source = in.source.special();
   if (in.model->encoder && in.model->decoder)
     setup.bleu = make_bleu_scorer(*in.model, in.validation, in.target, job.threads);
   else if (job.config.valid_bleu || job.config.stop_on == "bleu")
@@ -160,7 +160,7 @@ std::string describe_training(const TrainingJob& job) {
   Ingredients in(job);
   const std::vector<Batch> batches =
       make_batches(in.training, job.config.batch_tokens, job.config.shards, job.seed, 0);
-  Gradients gradients(*in.model, Objective(*in.model, in.source.special()), in.training, job.config.shards, job.threads, job.seed, job.config);
+  Gradients gradients(*in.model, Objective(*in.model), in.training, job.config.shards, job.threads, job.seed, job.config);
   Optimizer optimizer(job.config, in.model->parameters.values().size(), job.threads);
   gradients.compute(largest(batches), 1);
   optimizer.apply(1, 0, gradients.norm(), gradients.flat(), in.model->parameters.values());

@@ -74,7 +74,7 @@ class Steps {
 std::vector<std::vector<Hypothesis>> translate(const Model<float>& model, const PackedStates& input,
                                                const TranslateOptions& options, int threads, Watch* watch) {
   std::vector<std::vector<Hypothesis>> result(static_cast<std::size_t>(input.rows.sentences()));
-  const Hypothesis empty{{model.special.eos}, {0.0f}, 0.0, true, {}};
+  const Hypothesis empty{{model.target_special.eos}, {0.0f}, 0.0, true, {}};
   for_each_shard(input.rows.sentences(), threads, [&](SentenceRange range) {
     for (std::int64_t s = range.first; s < range.first + range.count; ++s)
       result[static_cast<std::size_t>(s)] = {empty};

@@ -57,13 +57,12 @@ MaskedSentence mask_words(const TokenIds& sentence, const SpecialIds& special, s
   return masked;
 }
 
-Objective::Objective(const Model<float>& model, const SpecialIds& source)
+Objective::Objective(const Model<float>& model)
     : model_(model),
-      source_(source),
       kind_(model.decoder   ? Kind::target_words
             : model.classes ? Kind::classes
                             : Kind::masked_words) {
-  if (kind_ == Kind::masked_words && source.mask == SpecialIds::kAbsent) {
+  if (kind_ == Kind::masked_words && model.source_special.mask == SpecialIds::kAbsent) {
     fail<UsageError>(
         "the vocabulary has no <mask>, and without --labels the model learns to fill in masks: tokenize --train "
         "--special mask gives it one");
@@ -84,7 +83,7 @@ std::string Objective::unit() const {
 std::int64_t Objective::predictions(const Corpus& corpus, std::int64_t i) const {
   const auto at = static_cast<std::size_t>(i);
   if (kind_ == Kind::classes) return 1;
-  if (kind_ == Kind::masked_words) return masked_count(corpus.source[at], source_);
+  if (kind_ == Kind::masked_words) return masked_count(corpus.source[at], model_.source_special);
   return static_cast<std::int64_t>(corpus.target[at].size());
 }
 
@@ -114,7 +113,7 @@ CrossEntropySums Objective::masked(Pass<float>& pass, const Corpus& corpus,
     const TokenIds& sentence = corpus.source[static_cast<std::size_t>(i)];
     const std::uint64_t number = (pass.step << 24) ^ static_cast<std::uint64_t>(i);
     const MaskedSentence masked =
-        mask_words(sentence, source_, model_.encoder->sizes().vocab_size, pass.seed, number);
+        mask_words(sentence, model_.source_special, model_.encoder->sizes().vocab_size, pass.seed, number);
     for (const std::int64_t position : masked.positions) {
       rows.push_back({0, read.rows.rows() + position});
       hidden.push_back(sentence[static_cast<std::size_t>(position)]);

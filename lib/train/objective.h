@@ -29,9 +29,9 @@ class Objective {
  public:
   enum class Kind { target_words, masked_words, classes };
 
-  /// Follows from the model's parts. `source`: the special ids of the source's vocabulary. Throws UsageError when the
-  /// vocabulary has no mask, but the model learns to fill in masks.
-  explicit Objective(const Model<float>& model, const SpecialIds& source = {});
+  /// Follows from the model's parts. Throws UsageError when the source's vocabulary has no mask, but the model learns
+  /// to fill in masks.
+  explicit Objective(const Model<float>& model);
 
   Kind kind() const { return kind_; }
   /// What is counted: "target tokens", "masked words" or "sentences".
@@ -48,7 +48,6 @@ class Objective {
                           double smoothing, float scale) const;
 
   const Model<float>& model_;
-  SpecialIds source_;
   Kind kind_;
 };
 

@@ -11,7 +11,7 @@ namespace heed {
 Snapshot SnapshotStore::save(const std::string& name, std::int64_t epoch) const {
   const TensorMap map = model_map(model_, vocabularies_, {});
   io::write_map(folder_ + "/" + name, map);
-  return {name, std::get<std::string>(map.attributes.at(io::model_digest)), epoch};
+  return {name, std::get<std::string>(map.attributes.at(io::kModelDigest)), epoch};
 }
 
 std::vector<float> SnapshotStore::load(const Snapshot& snapshot) const {

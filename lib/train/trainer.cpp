@@ -53,7 +53,7 @@ Trainer::Trainer(Model<float>& model, const Corpus& training, const Corpus& vali
       config_(setup_.config),
       files_(setup_.output),
       lock_(files_),
-      objective_(model, setup_.source),
+      objective_(model),
       gradients_(model, objective_, training, config_.shards, setup_.threads, setup_.seed, config_),
       optimizer_(config_, model.parameters.values().size(), setup_.threads),
       validator_(model, objective_, validation, std::max<std::int64_t>(1, config_.batch_tokens / config_.shards),

@@ -33,7 +33,6 @@ struct TrainSetup {
   std::string output;      ///< the model file; the run's other files are named after it
   Identity identity;       ///< what a checkpoint must agree with
   TensorMap vocabularies;  ///< vocabulary_map, and the names of classes
-  SpecialIds source;       ///< of the source's vocabulary
   BleuScorer bleu;         ///< used with config.valid_bleu
 };
 

@@ -129,7 +129,7 @@ std::vector<KeyWindow> StepAttention<T>::windows(const StepRows& rows, Var<T> po
   if (config_.window == Window::global) return windows;
   for (std::size_t i = 0; i < rows.sentences.size(); ++i) {
     const double p = position ? static_cast<double>(position.value()(static_cast<std::int64_t>(i), 0))
-                              : static_cast<double>(rows.steps.empty() ? rows.step : rows.steps[i]);
+                              : static_cast<double>(rows.step_of(i));
     windows.push_back(window_around(p, config_.reach, memory_.rows->length(rows.sentences[i])));
   }
   return windows;
@@ -148,7 +148,7 @@ std::vector<std::int64_t> StepAttention<T>::choices(Var<T> weights, const StepRo
     } else if (scope_.pass().training) {
       chosen.push_back(drawn_key(row, random_->uniform()));
     } else if (!sampled.empty()) {
-      Random random = sampled[i].at(static_cast<std::uint64_t>(rows.step));
+      Random random = sampled[i].at(static_cast<std::uint64_t>(rows.step_of(i)));
       random.uniform();  // the word's
       chosen.push_back(drawn_key(row, random.uniform()));
     } else {

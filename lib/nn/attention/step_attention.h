@@ -25,6 +25,7 @@
 #include "nn/attention/weights.h"
 #include "nn/attention/window.h"
 #include "nn/scope.h"
+#include "tensor/sample_stream.h"
 
 namespace heed {
 

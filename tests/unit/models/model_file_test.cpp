@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(files_from_before_a_field_existed_are_read) {
   config.erase(at, config.find('\n', at) + 1 - at);
   map.erase("model/config");
   map.add("model/config", Tensor::of<std::string>({config}, {1}));
-  map.attributes[io::model_digest] = model_digest(config, *model, vocabularies);
+  map.attributes[io::kModelDigest] = model_digest(config, *model, vocabularies);
   io::write_map(folder / "old.h5", map);
   const LoadedModel loaded = load_model(folder / "old.h5");
   BOOST_TEST(loaded.digest == model_digest(config, *model, vocabularies));
@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_CASE(bad_files_are_refused) {
   TensorMap map = good;
   map.at(weight).values<float>()[5] += 1;
   expect_refused(folder, map, "model_digest");
-  map.attributes.erase(io::model_digest);  // edited on purpose
+  map.attributes.erase(io::kModelDigest);  // edited on purpose
   io::write_map(folder / "edited.h5", map);
   BOOST_CHECK_NO_THROW(load_model(folder / "edited.h5"));
 
