@@ -1,7 +1,7 @@
 // viz-dump: look at any tensor map. Lists its tensors, prints slices and numbers, draws them, writes an
 // interactive page.
 #include "cli/tool.h"
-#include "draw/dump.h"
+#include "draw/dump/dump.h"
 
 int main(int argc, char** argv) {
   using namespace heed;

@@ -1,13 +1,13 @@
-#include "draw/chart.h"
+#include "draw/chart/chart.h"
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <fstream>
 
 #include "base/error.h"
-#include "draw/chart_options.h"
-#include "draw/columns.h"
-#include "draw/labels.h"
+#include "draw/chart/table_chart.h"
+#include "draw/select/column_table.h"
+#include "draw/print/printable.h"
 #include "support/temporary_folder.h"
 
 using namespace heed;

@@ -1,10 +1,10 @@
-#include "draw/colormap.h"
+#include "draw/picture/colormap.h"
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 
 #include "base/error.h"
-#include "draw/scale.h"
+#include "draw/picture/scale.h"
 
 using namespace heed;
 using namespace heed::draw;

@@ -1,4 +1,4 @@
-#include "draw/labels.h"
+#include "draw/print/printable.h"
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>

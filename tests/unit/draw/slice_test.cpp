@@ -1,11 +1,11 @@
-#include "draw/slice.h"
+#include "draw/select/slice.h"
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 
 #include "base/error.h"
-#include "draw/select.h"
-#include "draw/values.h"
+#include "draw/select/find_tensor.h"
+#include "draw/select/values.h"
 #include "support.h"
 
 using namespace heed;
@@ -13,14 +13,14 @@ using namespace heed::draw;
 
 namespace {
 
-std::vector<Choice> choices(const std::vector<std::string>& texts) {
-  std::vector<Choice> list;
-  for (const auto& text : texts) list.push_back(parse_choice(text));
+std::vector<Selection> selections(const std::vector<std::string>& texts) {
+  std::vector<Selection> list;
+  for (const auto& text : texts) list.push_back(parse_selection(text));
   return list;
 }
 
 Slice weights(const std::vector<std::string>& texts) {
-  return take_slice(attention_map(), "attention/weights", choices(texts));
+  return take_slice(attention_map(), "attention/weights", selections(texts));
 }
 
 using Words = std::vector<std::string>;
@@ -71,16 +71,16 @@ BOOST_AUTO_TEST_CASE(means_and_maxima_leave_the_padding_out) {
 BOOST_AUTO_TEST_CASE(dimensions_without_names_have_numbers) {
   TensorMap map;
   map.add("plain", Tensor::of<double>({0, 1, 2, 3, 4, 5}, {2, 3}));
-  const Slice slice = take_slice(map, "plain", choices({"0=1"}));
+  const Slice slice = take_slice(map, "plain", selections({"0=1"}));
   BOOST_TEST(slice.values.values<double>()[2] == 5);
   BOOST_TEST(slice.axes[0].name == "dim_1");
-  BOOST_TEST(take_slice(map, "plain", choices({"dim_1=-1"})).values.values<double>()[1] == 5);
+  BOOST_TEST(take_slice(map, "plain", selections({"dim_1=-1"})).values.values<double>()[1] == 5);
 }
 
 BOOST_AUTO_TEST_CASE(a_name_that_comes_twice_means_the_first) {
   TensorMap map;
   map.add("square", Tensor::of<double>({0, 1, 2, 3, 4, 5}, {2, 3}, {"word", "word"}));
-  const Slice slice = take_slice(map, "square", choices({"word=1"}));
+  const Slice slice = take_slice(map, "square", selections({"word=1"}));
   BOOST_TEST(slice.axes[0].name == "dim_1");
   BOOST_TEST(slice.values.values<double>()[0] == 3);
 }
@@ -89,8 +89,8 @@ BOOST_AUTO_TEST_CASE(lengths_that_cannot_be_are_harmless) {
   TensorMap map;
   map.add("g/values", Tensor::zeros<float>({2, 3}, {"sentence", "position"}));
   map.add("g/length", Tensor::of<std::int64_t>({-7, INT64_MAX}, {2}, {"sentence"}));
-  BOOST_TEST(take_slice(map, "g/values", choices({"sentence=0"})).values.shape() == (Shape{0}));
-  BOOST_TEST(take_slice(map, "g/values", choices({"sentence=1"})).values.shape() == (Shape{3}));
+  BOOST_TEST(take_slice(map, "g/values", selections({"sentence=0"})).values.shape() == (Shape{0}));
+  BOOST_TEST(take_slice(map, "g/values", selections({"sentence=1"})).values.shape() == (Shape{3}));
 }
 
 BOOST_AUTO_TEST_CASE(positions_are_labelled_by_pieces_or_words) {
@@ -98,11 +98,11 @@ BOOST_AUTO_TEST_CASE(positions_are_labelled_by_pieces_or_words) {
   map.add("embeddings/values", Tensor::zeros<float>({2, 3, 7}, {"sentence", "position", "dim"}));
   map.add("embeddings/length", Tensor::of<std::int32_t>({3, 2}, {2}, {"sentence"}));
   map.add("tokens/text", Tensor::of<std::string>({"a cat", "go"}, {2}, {"sentence"}));
-  BOOST_TEST(take_slice(map, "embeddings/values", choices({"sentence=1"})).axes[0].labels ==
+  BOOST_TEST(take_slice(map, "embeddings/values", selections({"sentence=1"})).axes[0].labels ==
              (Words{"go", "</s>"}));
   map.add("tokens/piece",
           Tensor::of<std::string>({"x", "y", "z", "u", "v", ""}, {2, 3}, {"sentence", "position"}));
-  BOOST_TEST(take_slice(map, "embeddings/values", choices({"sentence=1"})).axes[0].labels ==
+  BOOST_TEST(take_slice(map, "embeddings/values", selections({"sentence=1"})).axes[0].labels ==
              (Words{"u", "v"}));
   BOOST_TEST(take_slice(map, "embeddings/values", {}).axes[1].labels.empty());
 }
@@ -146,11 +146,11 @@ BOOST_AUTO_TEST_CASE(errors_name_the_dimensions) {
 
 BOOST_AUTO_TEST_CASE(choices_are_checked) {
   for (const char* text : {"head", "=3", "head="}) {
-    BOOST_CHECK_THROW(parse_choice(text), UsageError);
+    BOOST_CHECK_THROW(parse_selection(text), UsageError);
   }
-  BOOST_TEST((parse_choice("head=all").kind == Choice::Kind::all));
+  BOOST_TEST((parse_selection("head=all").kind == Selection::Kind::all));
   for (const char* text : {"key=x", "key=1:x", "key=3.5", "key==3"}) {
-    BOOST_TEST((parse_choice(text).kind == Choice::Kind::label));
+    BOOST_TEST((parse_selection(text).kind == Selection::Kind::label));
   }
-  BOOST_TEST(parse_choice("key==3").label == "3");
+  BOOST_TEST(parse_selection("key==3").label == "3");
 }

@@ -1,4 +1,4 @@
-#include "draw/table_map.h"
+#include "draw/picture/table_heatmap.h"
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>

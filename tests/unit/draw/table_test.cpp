@@ -1,10 +1,10 @@
-#include "draw/table.h"
+#include "draw/print/slice_text.h"
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "draw/listing.h"
+#include "draw/print/listing.h"
 #include "support.h"
 
 using namespace heed;
@@ -13,9 +13,9 @@ using namespace heed::draw;
 namespace {
 
 Slice weights(const std::vector<std::string>& texts) {
-  std::vector<Choice> choices;
-  for (const auto& text : texts) choices.push_back(parse_choice(text));
-  return take_slice(attention_map(), "attention/weights", choices);
+  std::vector<Selection> selections;
+  for (const auto& text : texts) selections.push_back(parse_selection(text));
+  return take_slice(attention_map(), "attention/weights", selections);
 }
 
 }  // namespace

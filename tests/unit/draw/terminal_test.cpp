@@ -1,11 +1,11 @@
-#include "draw/terminal.h"
+#include "draw/terminal/terminal.h"
 
 #include <boost/test/unit_test.hpp>
 #include <sstream>
 
 #include "base/error.h"
-#include "draw/arcs.h"
-#include "draw/labels.h"
+#include "draw/picture/arcs.h"
+#include "draw/print/printable.h"
 
 using namespace heed;
 using namespace heed::draw;

@@ -1,13 +1,13 @@
-#include "draw/words.h"
+#include "draw/select/merge_words.h"
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 
 #include "base/error.h"
-#include "draw/arcs.h"
-#include "draw/graph.h"
-#include "draw/statistics.h"
-#include "draw/strongest.h"
+#include "draw/picture/arcs.h"
+#include "draw/graph/graph.h"
+#include "draw/select/statistics.h"
+#include "draw/select/strongest.h"
 #include "support.h"
 
 using namespace heed;
@@ -57,13 +57,13 @@ BOOST_AUTO_TEST_CASE(keys_add_up_and_queries_are_averaged) {
 BOOST_AUTO_TEST_CASE(labels_choose) {
   const auto cut = [](const std::string& label) {
     return take_slice(attention_map(), "attention/weights",
-                      {parse_choice("sentence=0"), parse_choice("layer=0"), parse_choice("head=0"),
-                       parse_choice("key=" + label)});
+                      {parse_selection("sentence=0"), parse_selection("layer=0"), parse_selection("head=0"),
+                       parse_selection("key=" + label)});
   };
   BOOST_TEST(cut("asleep").values.values<float>()[0] == 3);
   BOOST_CHECK_THROW(cut("dog"), Error);
   BOOST_CHECK_THROW(cut("=3"), Error);  // a label, not an index
-  BOOST_CHECK_EXCEPTION(take_slice(attention_map(), "attention/weights", {parse_choice("key=cat")}), Error,
+  BOOST_CHECK_EXCEPTION(take_slice(attention_map(), "attention/weights", {parse_selection("key=cat")}), Error,
                         [](const Error& error) {
                           return std::string(error.what()).find("labels differ by sentence") !=
                                  std::string::npos;

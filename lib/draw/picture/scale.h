@@ -1,0 +1,29 @@
+// Round numbers for axes and colour bars.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "draw/picture/colormap.h"
+
+namespace heed::draw {
+
+struct Tick {
+  double value = 0;
+  std::string text;
+};
+
+/// The least of 1, 2, 5, 10, 20, ... (or their tenths, hundredths, ...) that is at least `step`.
+double round_step(double step);
+
+/// About `wanted` round values inside `range`, least first; its two ends when there is no round value inside.
+std::vector<Tick> ticks_of(const Range& range, int wanted = 5);
+
+/// Powers of ten inside `range`, which is above 0; also 2 and 5 times those when they are fewer than three;
+/// ticks_of() when none of these lies inside twice.
+std::vector<Tick> log_ticks_of(const Range& range);
+
+/// The least range with round ends that contains `range`; one of no length is widened first.
+Range round_range(const Range& range, int wanted = 5);
+
+}  // namespace heed::draw

@@ -1,0 +1,39 @@
+// What the values of a slice are like, all taken together.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "draw/chart/chart.h"
+#include "draw/picture/colormap.h"
+
+namespace heed::draw {
+
+struct Statistics {
+  std::int64_t count = 0, nan = 0, infinite = 0, zero = 0;
+  // Of the finite ones; NaN when there is none. Quantiles lie between values as numpy.quantile has them.
+  double mean = 0, deviation = 0, norm = 0;  ///< deviation: divided by the count; norm: root of squares' sum
+  double min = 0, lower_quartile = 0, median = 0, upper_quartile = 0, max = 0;
+};
+
+Statistics statistics(std::vector<double> values);
+/// A line "name <tab> value" each, after a line of names.
+std::string statistics_tsv(const Statistics& statistics);
+/// The same as one JSON object; what is not finite is null.
+std::string statistics_json(const Statistics& statistics);
+
+struct Histogram {
+  Range range;
+  std::vector<std::int64_t> counts;  ///< of bins of one width; the last includes its upper end
+  double edge(std::size_t bin) const;
+};
+
+/// Counts the finite values in `range` (empty: from the least to the greatest of them). Throws Error when
+/// there is no finite value.
+Histogram histogram(const std::vector<double>& values, std::int64_t bins, const std::optional<Range>& range);
+/// Lines "low <tab> high <tab> count" after a line of names.
+std::string histogram_tsv(const Histogram& histogram);
+
+}  // namespace heed::draw
