@@ -22,8 +22,7 @@ constexpr TextStyle kTick{10, {0x44, 0x44, 0x44}};
 constexpr TextStyle kLegend{10.5, kInk};
 constexpr TextStyle kValue{8.5, {0x44, 0x44, 0x44}};
 
-// ---- the plan of the sheet
-// ----------------------------------------------------------------------------------------------
+// ---- layout ----
 
 double heading_height(const Chart& chart) {
   return (chart.title.empty() ? 0 : 21) + (chart.subtitle.empty() ? 0 : 16);
@@ -38,7 +37,7 @@ std::string legend_text(const Series& series) {
   return printable(series.name, 60);
 }
 
-/// Puts the legend's entries side by side over the plot, in as many rows as they need.
+/// Places the legend's entries above the plot, in as many rows as they need.
 void place_legend(const Chart& chart, double left, double top, double width, ChartLayout& layout) {
   if (chart.series.size() < 2) return;
   double x = left, y = top + kLegendRow / 2;
@@ -77,8 +76,7 @@ double footer_height(const Chart& chart, ChartLayout& layout) {
   return 12 + (longest + kTick.size) * std::sqrt(0.5) + title;
 }
 
-// ---- drawing
-// ------------------------------------------------------------------------------------------------------------
+// ---- drawing ----
 
 /// A mark that tells curves apart without colour.
 void draw_mark(Painter& painter, Point at, std::size_t number) {

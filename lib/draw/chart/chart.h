@@ -43,11 +43,11 @@ struct ChartScale {
 ChartScale x_scale(const Chart& chart);  ///< of curves
 ChartScale y_scale(const Chart& chart);
 
-/// Where the parts of a picture of `chart` lie, in points.
+/// The layout of the picture, in points.
 struct ChartLayout {
   Size size;
   Rect plot;
-  double label_turn = 0;  ///< names of groups: 0 level or 45 degrees
+  double label_turn = 0;  ///< names of groups: 0 or 45 degrees
   ChartScale x, y;
   std::vector<Point> legend;  ///< middle of the left end of each entry; empty: one series only
   Point place(double x_value, double y_value) const;
@@ -58,7 +58,7 @@ ChartLayout lay_out(const Chart& chart);
 
 /// The bytes of the picture. Throws Error when no value can be shown.
 std::string draw_chart(const Chart& chart, PictureFormat format);
-/// Charts side by side, `across` in a row, drawn smaller.
+/// Small charts in a grid, `across` per row.
 std::string draw_charts(const std::vector<Chart>& charts, std::size_t across, PictureFormat format);
 /// The chart as lines of text, no wider than the terminal: curves of dots (letters without colour), bars
 /// lying on their side.

@@ -5,9 +5,9 @@
 #include <cstdint>
 
 #include "base/error.h"
-#include "draw/terminal/ansi.h"
 #include "draw/chart/chart.h"
 #include "draw/print/printable.h"
+#include "draw/terminal/ansi.h"
 
 namespace heed::draw {
 namespace {
@@ -177,8 +177,7 @@ std::string curves(const Chart& chart, const Terminal& terminal) {
   return out;
 }
 
-// ---- bars
-// ------------------------------------------------------------------------------------------------------------
+// ---- bars ----
 
 std::string bar_text(double from, double to, int room, ColorDepth depth) {
   const auto place = [&](double t) { return static_cast<int>(std::lround(std::clamp(t, 0.0, 1.0) * room)); };

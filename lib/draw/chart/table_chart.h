@@ -1,4 +1,4 @@
-// From tables to a chart: which columns become curves or bars.
+// Charts of tables: which columns become curves or bars.
 #pragma once
 
 #include <string>

@@ -4,10 +4,10 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "draw/terminal/ansi.h"
 #include "draw/chart/chart.h"
 #include "draw/print/printable.h"
 #include "draw/select/strongest.h"
+#include "draw/terminal/ansi.h"
 
 namespace heed::draw {
 namespace {

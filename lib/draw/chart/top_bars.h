@@ -1,4 +1,5 @@
-// The likeliest words at every step of a decoder: a bar each, the greatest on top.
+// The greatest values at every place of a slice as bars, such as the likeliest words at every step of a
+// decoder.
 #pragma once
 
 #include <string>

@@ -1,12 +1,10 @@
-// viz-dump --arcs and --top with --bars: words and their numbers as pictures.
+// viz-dump --arcs.
 #include <algorithm>
 
 #include "base/error.h"
-#include "draw/picture/arcs.h"
 #include "draw/dump/forms.h"
-#include "draw/print/printable.h"
-#include "draw/chart/top_bars.h"
 #include "draw/dump/output.h"
+#include "draw/picture/arcs.h"
 
 namespace heed::draw {
 namespace {
@@ -49,21 +47,6 @@ void dump_arcs(const DumpOptions& options) {
   const Arcs arcs = arcs_from(options, std::move(map));
   write_drawing(options, {[&](PictureFormat format) { return draw_arcs(arcs, format); },
                           [&](const Terminal& terminal) { return draw_on_terminal(arcs, terminal); }});
-}
-
-void dump_top_bars(const DumpOptions& options) {
-  io::FrameReader reader(options.input);
-  TopBars bars;
-  visit_single(options, reader, complete_for_picture, "a picture",
-               [&](const TensorMap& frame, const Slice& slice) {
-                 bars = top_bars_of(slice, options.top);
-                 bars.title = title_of(frame, slice, options.figure);
-                 bars.subtitle = subtitle_of(slice);
-                 bars.quantity = quantity_of(frame, slice);
-               });
-  if (!options.figure.range.empty()) bars.range = parse_range(options.figure.range);
-  write_drawing(options, {[&](PictureFormat format) { return draw_top_bars(bars, format); },
-                          [&](const Terminal& terminal) { return draw_on_terminal(bars, terminal); }});
 }
 
 }  // namespace heed::draw

@@ -5,17 +5,17 @@
 
 #include "base/error.h"
 #include "draw/dump/forms.h"
-#include "draw/print/listing.h"
 #include "draw/dump/output.h"
-#include "draw/print/slice_text.h"
 #include "draw/picture/table_heatmap.h"
+#include "draw/print/listing.h"
+#include "draw/print/slice_text.h"
 #include "draw/select/sentences.h"
 #include "io/text_writer.h"
 
 namespace heed::draw {
 namespace {
 
-/// -o picture.png means --png picture.png; -o table.tsv means --tsv; --follow means --curves.
+/// -o picture.png implies --png picture.png, -o table.tsv --tsv, and --follow --curves.
 void apply_shorthands(DumpOptions& options) {
   if (options.follow && !options.bars) options.curves = true;
   const std::string& path = options.output;
@@ -28,8 +28,7 @@ void apply_shorthands(DumpOptions& options) {
   if (!has_form && path.ends_with(".json")) options.json = true;
   if (path.ends_with(".npy")) options.npy = true;
   for (const char* picture : {".bmp", ".gif", ".jpg", ".jpeg", ".webp", ".eps"}) {
-    if (path.ends_with(picture))
-      fail<UsageError>("-o ", escaped(path), ": draws .png, .svg, .pdf and .html only");
+    if (path.ends_with(picture)) fail<UsageError>("-o ", escaped(path), ": wanted .png, .svg, .pdf or .html");
   }
 }
 
@@ -62,7 +61,7 @@ void check(const DumpOptions& options, const std::vector<Form>& forms) {
   if (options.tsv && options.json) fail<UsageError>("--tsv and --json exclude each other");
   const bool draws_map = forms.empty() ? wants_pictures(options) : options.heatmap;
   if (options.table && !draws_map)
-    fail<UsageError>("--table says what the heat map is made of: it goes with --heatmap or a picture");
+    fail<UsageError>("--table is for heat maps: combine it with --heatmap or a picture");
   if (forms.size() > 1) fail<UsageError>(forms[0].name, " and ", forms[1].name, " exclude each other");
   if (!options.html.empty() &&
       (wants_pictures(options) || (options.output != "-" && options.output != options.html))) {
@@ -70,7 +69,7 @@ void check(const DumpOptions& options, const std::vector<Form>& forms) {
   }
   if (wants_pictures(options) && !options.heatmap && options.output != "-" && !is_picture(options.output)) {
     fail<UsageError>("-o ", escaped(options.output),
-                     ": nothing is left to write there; the picture goes elsewhere");
+                     ": the picture goes to another file and there is nothing else to write");
   }
   const bool looks =
       wants_pictures(options) || !options.html.empty() || (!forms.empty() && forms[0].is_picture);
@@ -91,7 +90,7 @@ void check(const DumpOptions& options, const std::vector<Form>& forms) {
   }
 }
 
-/// Leaves what `name` means: a tensor, or all of a group; the path itself or its beginning, middle or end.
+/// Keeps the tensors whose path contains `name` as whole components: a tensor, or all of a group.
 void keep_named(TensorMap& frame, const std::string& name) {
   const std::string path = name.substr(name.starts_with('/') ? 1 : 0);
   const auto is_meant = [&](const auto& tensor) {
@@ -105,7 +104,7 @@ void keep_named(TensorMap& frame, const std::string& name) {
 void dump_list(const DumpOptions& options) {
   if (!selections_of(options).empty()) {
     fail<UsageError>(
-        "a list is of whole tensors: a slice goes with --tsv, --heatmap, --stats or another form");
+        "--list is of whole tensors: use a slice with --tsv, --heatmap, --stats or another form");
   }
   io::FrameReader reader(options.input);
   io::TextWriter output(options.output);

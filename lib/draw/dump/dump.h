@@ -1,4 +1,4 @@
-// What viz-dump does: one input, looked at in one way.
+// What viz-dump does: prints or draws one input in one form.
 #pragma once
 
 #include <cstdint>
@@ -13,36 +13,38 @@ namespace heed::draw {
 
 struct DumpOptions {
   std::string input = "-";
-  std::string output = "-";  ///< a name ending in .png, .svg, .pdf, .html, .tsv or .json also says what
+  std::string output = "-";  ///< a suffix .png, .svg, .pdf, .html, .tsv, .json or .npy selects the form
 
-  // What to look at.
+  // Which tensor, and which part of it.
   std::string name;
   std::string sentence, layer, head;  ///< shorthands for --slice sentence=..., layer=..., head=...
   std::vector<std::string> slices;
 
-  // How. Listing is the default; --list goes with --tsv or --json, pictures go with a form and each other.
+  // The form; a listing by default. --list combines with --tsv or --json, pictures with a form and each
+  // other.
   bool list = false, tsv = false, json = false, heatmap = false;
   bool npy = false, stats = false, histogram = false;
-  bool curves = false, bars = false;  ///< of a table (draw/columns.h); bars with `top`: of the strongest
-  bool table = false;                 ///< the heat map is that of a table
+  bool curves = false,
+       bars = false;   ///< of a table (select/column_table.h); bars with `top`: of the greatest values
+  bool table = false;  ///< the input of the heat map is a table
   bool arcs = false;
-  bool graph = false;      ///< of a model file, or of the stages of an attention; as text: for Graphviz
-  std::int64_t top = 0;    ///< the strongest along the last dimension, and arcs of each query; 0: all
-  std::int64_t bins = 40;  ///< of a histogram
-  bool words = false;      ///< pieces put together (draw/words.h)
-  bool columns = false;    ///< arcs from a column of words to a column
-  double threshold = -1;   ///< least weight drawn as an arc; below 0: a twentieth of the scale
+  bool graph = false;             ///< of a model file, or of the steps of an attention; as text: DOT
+  std::int64_t top = 0;           ///< greatest values along the last dimension, or arcs per query; 0: all
+  std::int64_t bins = 40;         ///< of a histogram
+  bool words = false;             ///< pieces merged into words (select/merge_words.h)
+  bool columns = false;           ///< arcs from a column of words to a column
+  double threshold = -1;          ///< smallest weight drawn as an arc; below 0: a twentieth of the scale
   std::vector<std::string> pins;  ///< arcs of these queries only
   std::string png, svg, pdf;
-  std::string html;  ///< a page of the chosen sentences, or of all
-  HeatmapOptions figure;
+  std::string html;  ///< an interactive page of the selected sentences, or of all
+  FigureOptions figure;
   ChartOptions chart;
-  bool follow = false;                                ///< draw curves again as their table grows
+  bool follow = false;                                ///< redraw the curves as their table grows
   std::function<bool()> stop = [] { return false; };  ///< asks --follow to end
   std::string color = "auto";                         ///< on the terminal: auto, always, never
 };
 
-/// Throws Error, and UsageError when the options contradict each other.
+/// Throws Error for bad input and UsageError for options that contradict each other.
 void dump(DumpOptions options);
 
 }  // namespace heed::draw

@@ -1,7 +1,7 @@
 // viz-dump --graph.
 #include "draw/dump/forms.h"
-#include "draw/graph/model_graph.h"
 #include "draw/dump/output.h"
+#include "draw/graph/model_graph.h"
 #include "io/frame_stream.h"
 
 namespace heed::draw {
@@ -10,7 +10,7 @@ void dump_graph(const DumpOptions& options) {
   io::FrameReader reader(options.input);
   TensorMap map, frame;
   reader.next(map);
-  while (reader.next(frame)) {  // the rest has the same stages, but a producer that fails must be noticed
+  while (reader.next(frame)) {  // later frames have the same steps, but a failing producer must be noticed
   }
   Graph graph = model_graph(map, options.name);
   if (!options.figure.title.empty()) graph.title = options.figure.title;

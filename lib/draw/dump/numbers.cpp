@@ -6,14 +6,14 @@
 
 #include "base/error.h"
 #include "draw/dump/forms.h"
-#include "draw/print/printable.h"
-#include "draw/print/npy.h"
 #include "draw/dump/output.h"
+#include "draw/print/npy.h"
+#include "draw/print/printable.h"
 #include "draw/select/find_tensor.h"
+#include "draw/select/merge_words.h"
 #include "draw/select/statistics.h"
 #include "draw/select/strongest.h"
 #include "draw/select/values.h"
-#include "draw/select/merge_words.h"
 #include "io/text_writer.h"
 
 namespace heed::draw {
@@ -44,8 +44,8 @@ Gathered gather(const DumpOptions& options) {
   return gathered;
 }
 
-/// Tensors of numbers below the group `name`, for a model without a name those of its parameters. Empty when
-/// the name means one tensor.
+/// The numeric tensors below the group `name`; of a model without a name, its parameters. Empty when the name
+/// means one tensor.
 std::vector<Gathered> gather_group(const DumpOptions& options) {
   if (options.input == "-") return {};
   std::vector<Gathered> list;

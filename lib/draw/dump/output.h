@@ -1,4 +1,4 @@
-// Where a drawing goes: into picture files, onto the terminal, or both.
+// Writes drawings to picture files, the terminal, or both.
 #pragma once
 
 #include <functional>
@@ -10,7 +10,7 @@
 
 namespace heed::draw {
 
-/// One thing to look at, drawn when it is known how.
+/// A drawing in both kinds of output.
 struct Drawing {
   std::function<std::string(PictureFormat)> picture;
   std::function<std::string(const Terminal&)> text;
@@ -19,10 +19,10 @@ struct Drawing {
 bool wants_pictures(const DumpOptions& options);
 bool is_picture(const std::string& path);
 
-/// Writes the pictures that are asked for; as text when none is, or with --heatmap.
+/// Writes the requested pictures; text when there are none, or with --heatmap.
 void write_drawing(const DumpOptions& options, const Drawing& drawing);
 
-/// Whole text to `path`.
+/// Writes a whole file; - is stdout.
 void write_text(const std::string& path, const std::string& text);
 
 }  // namespace heed::draw

@@ -1,5 +1,5 @@
-#include "draw/dump/forms.h"
 #include "draw/page/page.h"
+#include "draw/dump/forms.h"
 #include "io/text_writer.h"
 
 namespace heed::draw {

@@ -1,4 +1,4 @@
-// What the forms of viz-dump share: which slices are meant.
+// The slices that the options select, for all forms.
 #include <optional>
 
 #include "base/error.h"

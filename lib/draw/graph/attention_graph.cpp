@@ -11,8 +11,7 @@ using Kind = Graph::Kind;
 /// Scaled dot-product attention of queries, keys and values (Vaswani et al. 2017, figure 2).
 std::size_t add_dot_product(Graph& graph, const std::vector<std::size_t>& inputs, const std::string& scores,
                             const std::string& context) {
-  const auto product =
-      graph.add("matmul: Q K\u1d40", Kind::attention, {scores}, {inputs[0], inputs[1]});
+  const auto product = graph.add("matmul: Q K\u1d40", Kind::attention, {scores}, {inputs[0], inputs[1]});
   const auto scale = graph.add("scale: / \u221ad_k", Kind::other, {}, {product});
   const auto mask = graph.add("mask: -\u221e for hidden keys", Kind::other, {}, {scale});
   const auto softmax = graph.add("softmax over the keys", Kind::other, {scores}, {mask});
@@ -59,9 +58,10 @@ Graph steps_graph(const TensorMap& map, const std::string& name) {
   const Tensor* scores = map.find(in_group(group, "scores"));
   const Tensor* weights = map.find(in_group(group, "weights"));
   if (!scores || !weights) {
-    fail("--graph wants a model file, or the steps of an attention (attend --steps): there is neither "
-         "/model/config nor /",
-         escaped(group), "/scores");
+    fail(
+        "--graph wants a model file, or the steps of an attention (attend --steps): there is neither "
+        "/model/config nor /",
+        escaped(group), "/scores");
   }
   Graph graph;
   graph.title = "Scaled dot-product attention";
@@ -71,7 +71,8 @@ Graph steps_graph(const TensorMap& map, const std::string& name) {
     return found ? shape_of(*found) : "";
   };
   std::vector<std::size_t> inputs;
-  for (const auto& [title, tensor] : {std::pair("queries Q", "queries"), {"keys K", "keys"}, {"values V", "values"}})
+  for (const auto& [title, tensor] :
+       {std::pair("queries Q", "queries"), {"keys K", "keys"}, {"values V", "values"}})
     inputs.push_back(graph.add(title, Kind::data, {shape(tensor)}));
   const bool has_heads = map.contains(in_group(group, "head_context"));
   const auto context =

@@ -45,9 +45,7 @@ class CellGraph {
   std::size_t op(const std::string& title, const Nodes& from, std::vector<std::string> lines) {
     return graph_.add(title, Kind::other, std::move(lines), from);
   }
-  std::size_t op(const std::string& title, const Nodes& from, int gates = 1) {
-    return op(title, from, {vector(gates)});
-  }
+  std::size_t op(const std::string& title, const Nodes& from) { return op(title, from, {vector()}); }
   std::size_t linear(const std::string& title, std::size_t from, const std::string& part, int gates) {
     return graph_.add("linear: " + title, Kind::linear, {input_width(part) + " \u00d7 " + columns(gates)},
                       {from});
@@ -91,7 +89,7 @@ class CellGraph {
     const auto x = input(3);
     const auto h_before = previous_state();
     const auto u = normed(linear("U h' of z and r", h_before, "recurrent", 2));
-    const auto sums = op("add: sums of z and r", {x, u}, 2);
+    const auto sums = op("add: sums of z and r", {x, u}, {vector(2)});
     const auto kept = op("r \u2217 h'", {op("reset gate r = \u03c3", {sums}), h_before});
     const auto inner = normed(linear("U (r \u2217 h')", kept, "recurrent", 1));
     interpolate(sums, op("g = tanh(W x + b + \u00b7)", {inner, x}), h_before);
@@ -105,7 +103,7 @@ class CellGraph {
     const auto h_before = previous_state();
     auto u = normed(linear("U h'", h_before, "recurrent", 3));
     if (inside) u = op("add", {u, more(3)}, {});
-    const auto sums = op("add: sums of z and r", {x, u}, 2);
+    const auto sums = op("add: sums of z and r", {x, u}, {vector(2)});
     const auto kept = op("r \u2217 (U h' + b')", {op("reset gate r = \u03c3", {sums})});
     graph_.connect(u, kept, Flow::skip);
     interpolate(sums, op("g = tanh(W x + b + \u00b7)", {kept, x}), h_before);
@@ -118,7 +116,7 @@ class CellGraph {
     const auto x = input(4);
     const auto u = normed(linear("U h'", previous_state(), "recurrent", 4));
     const auto c_before = graph_.add("previous cell c'", Kind::data, {vector()});
-    const auto sums = op("add: sums of i, f, o, g", {x, u}, 4);
+    const auto sums = op("add: sums of i, f, o, g", {x, u}, {vector(4)});
     const auto g = op("g = tanh", {sums});
     std::vector<std::string> lines{vector(2)};
     if (peepholes) lines.push_back(concat("of the sums + p \u2217 c', p ", vector()));
@@ -126,8 +124,7 @@ class CellGraph {
     if (peepholes) graph_.connect(c_before, gates);
     const auto written = op("i \u2217 g", {g, gates});
     const auto kept = op("f \u2217 c'", {gates, c_before});
-    const auto c =
-        graph_.add("c = f \u2217 c' + i \u2217 g", Kind::recurrent, {vector()}, {written, kept});
+    const auto c = graph_.add("c = f \u2217 c' + i \u2217 g", Kind::recurrent, {vector()}, {written, kept});
     const auto squashed = op("tanh", {normed(c)}, {});
     lines = {vector()};
     if (peepholes) lines.push_back(concat("of the sum + p \u2217 c, p ", vector()));

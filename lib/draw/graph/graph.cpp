@@ -86,6 +86,7 @@ std::string quoted(const std::string& text) {
 
 std::size_t Graph::add(const std::string& name, Kind kind, std::vector<std::string> lines,
                        const std::vector<std::size_t>& from) {
+  std::erase(lines, "");
   nodes.push_back({name, std::move(lines), kind});
   for (const std::size_t source : from) connect(source, nodes.size() - 1);
   return nodes.size() - 1;
@@ -125,8 +126,8 @@ std::string draw_graph(const Graph& graph, PictureFormat format) {
 
 std::string dot(const Graph& graph) {
   std::string out =
-      "digraph model {\n  rankdir=BT;\n  ranksep=0.3;\n  node [shape=box, style=rounded];\n"
-      "  edge [arrowsize=0.5, weight=4];\n";
+      "digraph model {\n  rankdir=BT;\n  ranksep=0.3;\n  mclimit=4;\n  node [shape=box, style=rounded];\n"
+      "  edge [arrowsize=0.5];\n";
   if (!graph.title.empty()) out += concat("  label=", quoted(graph.title), ";\n");
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     std::string label = graph.nodes[i].title;
@@ -139,8 +140,11 @@ std::string dot(const Graph& graph) {
     for (std::size_t node = plate.first; node < plate.end; ++node) out += concat(" n", node, ";");
     out += " }\n";
   }
+  std::vector<bool> has_input(graph.nodes.size());  // the first input is drawn straight, if it can be
   for (const auto& edge : graph.edges) {
     out += concat("  n", edge.from, " -> n", edge.to);
+    if (edge.flow == Graph::Flow::forward && !has_input[edge.to]) out += " [weight=4]";
+    has_input[edge.to] = true;
     if (edge.flow == Graph::Flow::skip) out += " [color=blue, weight=0]";
     if (edge.flow == Graph::Flow::recurrent) out += " [style=dashed, constraint=false]";
     out += ";\n";

@@ -37,7 +37,8 @@ struct Graph {
   std::vector<Edge> edges;
   std::vector<Plate> plates;
 
-  /// Adds a node computed from the nodes `from`; returns its number.
+  /// Adds a node computed from the nodes `from`, the main one first; returns its number. Empty lines are
+  /// left out.
   std::size_t add(const std::string& title, Kind kind, std::vector<std::string> lines = {},
                   const std::vector<std::size_t>& from = {});
   void connect(std::size_t from, std::size_t to, Flow flow = Flow::forward);

@@ -55,8 +55,8 @@ GraphLayout lay_out(const Graph& graph, const std::vector<Size>& boxes) {
   layout.size = {sheet.UR.x - sheet.LL.x, sheet.UR.y - sheet.LL.y};
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const Point middle = place(ND_coord(node_of(laid.get(), i)));
-    layout.boxes.push_back({middle.x - boxes[i].width / 2, middle.y - boxes[i].height / 2, boxes[i].width,
-                            boxes[i].height});
+    layout.boxes.push_back(
+        {middle.x - boxes[i].width / 2, middle.y - boxes[i].height / 2, boxes[i].width, boxes[i].height});
   }
   for (std::size_t i = 0; i < graph.plates.size(); ++i) {
     Agraph_t* cluster = agsubg(laid.get(), concat("cluster_", i).data(), 0);
@@ -66,8 +66,8 @@ GraphLayout lay_out(const Graph& graph, const std::vector<Size>& boxes) {
     layout.plate_texts.push_back(place(GD_label(cluster)->pos));
   }
   for (const Graph::Edge& edge : graph.edges) {
-    Agedge_t* drawn = agedge(laid.get(), node_of(laid.get(), edge.from), node_of(laid.get(), edge.to),
-                             nullptr, 0);
+    Agedge_t* drawn =
+        agedge(laid.get(), node_of(laid.get(), edge.from), node_of(laid.get(), edge.to), nullptr, 0);
     if (!drawn || !ED_spl(drawn)) fail("Graphviz found no way for an arrow");
     const bezier& curve = ED_spl(drawn)->list[0];
     GraphLayout::Curve& points = layout.curves.emplace_back();

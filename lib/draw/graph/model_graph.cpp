@@ -24,8 +24,7 @@ class Stack {
       : model_(model), graph_(graph), side_(std::move(side)) {}
 
   std::size_t put(const std::string& title, Kind kind, std::vector<std::string> lines = {}) {
-    top_ = graph_.add(title, kind, std::move(lines),
-                      top_ ? std::vector{*top_} : std::vector<std::size_t>{});
+    top_ = graph_.add(title, kind, std::move(lines), top_ ? std::vector{*top_} : std::vector<std::size_t>{});
     return *top_;
   }
 

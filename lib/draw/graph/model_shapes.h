@@ -19,7 +19,7 @@ class ModelShapes {
   /// "128 × 256"; the shape of `otherwise` when the model has no such parameter because the two are tied; ""
   /// when it has neither.
   std::string shape(const std::string& parameter, const std::string& otherwise = "") const;
-  std::int64_t size(const std::string& parameter, std::size_t axis) const;  ///< 0 when there is none
+  std::int64_t size(const std::string& parameter, std::size_t axis) const;  ///< 0 without such an axis
   /// A field of the configuration as text, "" when there is none.
   std::string text(const std::string& field) const;
   bool flag(const std::string& field, bool otherwise) const;

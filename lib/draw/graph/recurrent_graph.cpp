@@ -44,8 +44,8 @@ std::size_t add_previous_word(Graph& graph, const ModelShapes& model) {
 /// The embeddings of the source words.
 std::size_t add_source(Graph& graph, const ModelShapes& model) {
   const bool reversed = model.flag("reverse_source", false);
-  const auto words = graph.add(reversed ? "source words x_T .. x_1" : "source words x_1 .. x_T", Kind::data,
-                               {"[position]"});
+  const auto words =
+      graph.add(reversed ? "source words x_T .. x_1" : "source words x_1 .. x_T", Kind::data, {"[position]"});
   return graph.add("embedding", Kind::linear, {model.shape("encoder/embedding/weight")}, {words});
 }
 
@@ -53,10 +53,8 @@ std::size_t add_source(Graph& graph, const ModelShapes& model) {
 std::size_t add_bidirectional(Graph& graph, const ModelShapes& model, const std::string& name) {
   const auto embedding = add_source(graph, model);
   const std::string hidden = model.text("d_hidden"), shape = "[position, " + hidden + "]";
-  const auto forward =
-      graph.add(cell_of(model) + ", left to right", Kind::recurrent, {shape}, {embedding});
-  const auto backward =
-      graph.add(cell_of(model) + ", right to left", Kind::recurrent, {shape}, {embedding});
+  const auto forward = graph.add(cell_of(model) + ", left to right", Kind::recurrent, {shape}, {embedding});
+  const auto backward = graph.add(cell_of(model) + ", right to left", Kind::recurrent, {shape}, {embedding});
   return graph.add(name + ", both directions concatenated", Kind::data,
                    {"[position, 2 \u00b7 " + hidden + "]"}, {forward, backward});
 }
@@ -64,8 +62,8 @@ std::size_t add_bidirectional(Graph& graph, const ModelShapes& model, const std:
 /// An encoder that reads left to right; returns the node of its states.
 std::size_t add_unidirectional(Graph& graph, const ModelShapes& model) {
   const auto embedding = add_source(graph, model);
-  const auto encoder = graph.add(cell_of(model), Kind::recurrent,
-                                 {"[position, " + model.text("d_hidden") + "]"}, {embedding});
+  const auto encoder =
+      graph.add(cell_of(model), Kind::recurrent, {"[position, " + model.text("d_hidden") + "]"}, {embedding});
   add_plate(graph, encoder, model.text("n_layers"));
   return encoder;
 }
@@ -91,8 +89,7 @@ void add_decoder(Graph& graph, const ModelShapes& model, const AttentionNodes& a
   const auto embedded = add_previous_word(graph, model);
   const auto state = graph.add(cell_of(model) + ": state " + state_name, Kind::recurrent,
                                {"[" + model.text("d_hidden") + "]"}, {attention.context, embedded});
-  const auto readout =
-      graph.add(readout_name, Kind::linear, {readout_shape}, {attention.context, state});
+  const auto readout = graph.add(readout_name, Kind::linear, {readout_shape}, {attention.context, state});
   graph.connect(state, attention.scores, Flow::recurrent);
   graph.connect(embedded, readout, Flow::skip);
   add_output(graph, model, readout);
@@ -139,8 +136,7 @@ Graph luong_graph(const ModelShapes& model) {
   graph.title = "Luong: attention after the recurrence";
   graph.subtitle = concat("step i of the decoder; ", cell_of(model), " of ", layers_of(layers),
                           model.text("d_hidden"), both ? " units each way" : " units");
-  const auto states =
-      both ? add_bidirectional(graph, model, "states h_j") : add_unidirectional(graph, model);
+  const auto states = both ? add_bidirectional(graph, model, "states h_j") : add_unidirectional(graph, model);
   if (both && layers != "1") graph.nodes[states].lines.push_back(concat("the last of ", layers, " layers"));
   const auto embedded = add_previous_word(graph, model);
   const auto state = graph.add(cell_of(model) + ": state s_i", Kind::recurrent,
@@ -169,9 +165,9 @@ Graph luong_graph(const ModelShapes& model) {
   }
   const auto attention = add_attention(graph, states, title, shapes, "context c_i = \u03a3 \u03b1_ij h_j");
   graph.connect(state, attention.scores);
-  const auto attentional =
-      graph.add("tanh(W [c_i; s_i])", Kind::linear,
-                {"W's halves " + model.shape("decoder/attentional/state/weight")}, {attention.context, state});
+  const auto attentional = graph.add("tanh(W [c_i; s_i])", Kind::linear,
+                                     {"W's halves " + model.shape("decoder/attentional/state/weight")},
+                                     {attention.context, state});
   if (model.flag("input_feeding", false)) graph.connect(attentional, state, Flow::recurrent);
   add_output(graph, model, attentional);
   return graph;
@@ -198,11 +194,11 @@ Graph cho_graph(const ModelShapes& model) {
 Graph sutskever_graph(const ModelShapes& model) {
   const std::string hidden = model.text("d_hidden"), layers = model.text("n_layers");
   Graph graph;
-  graph.title = "Sutskever: sequence to sequence through one vector";
+  graph.title = "Sutskever: sequence to sequence";
   graph.subtitle = concat(cell_of(model), " of ", layers_of(layers), hidden, " units");
   const auto encoder = add_unidirectional(graph, model);
-  const auto last_states = graph.add("last states", Kind::data,
-                                     {concat("[layer ", layers, ", ", hidden, "]")}, {encoder});
+  const auto last_states =
+      graph.add("last states", Kind::data, {concat("[layer ", layers, ", ", hidden, "]")}, {encoder});
   const auto embedded = add_previous_word(graph, model);
   const auto decoder =
       graph.add(cell_of(model), Kind::recurrent, {"[" + hidden + "]"}, {last_states, embedded});

@@ -1,4 +1,4 @@
-// The readable parts of the page, put into the library by embed.cmake: page.html, page.css and the scripts.
+// The page's HTML, CSS and scripts, embedded into the library by embed.cmake.
 #pragma once
 
 namespace heed::draw {

@@ -1,4 +1,4 @@
-# Writes the source file that holds the page's readable parts (assets.h).
+# Writes the source file of the page's HTML, CSS and scripts (assets.h).
 #   cmake -D FOLDER=lib/draw/page -D OUTPUT=assets.cpp -P embed.cmake
 # The scripts share one function, so that nothing of theirs is global; only app runs anything at once.
 set(scripts dom data words numbers surface viewport heatmap lines grid equations steps figure panel controls keys

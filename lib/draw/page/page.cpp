@@ -7,9 +7,9 @@
 #include "base/digest.h"
 #include "base/error.h"
 #include "base/version.h"
-#include "draw/picture/colormap.h"
 #include "draw/page/assets.h"
 #include "draw/page/page_data.h"
+#include "draw/picture/colormap.h"
 #include "draw/print/printable.h"
 #include "draw/select/find_tensor.h"
 
@@ -18,7 +18,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// JSON that cannot end the <script> it stands in, whatever the tokens are.
+/// JSON that cannot end its <script> element, whatever the tokens are.
 std::string for_script(const Json& json) {
   std::string text;
   for (const char c : json.dump(-1, ' ', false, Json::error_handler_t::replace)) {
@@ -45,7 +45,7 @@ std::string for_html(std::string_view text) {
   return out;
 }
 
-/// "'sha256-...'": the only script, or style, that the page may have.
+/// "'sha256-...'": admits the page's own script, or style, and no other.
 std::string policy_source(std::string_view text) {
   const std::string hex = sha256_hex(text);
   std::string bytes;
@@ -80,9 +80,9 @@ bool has_dim(const Tensor& tensor, const std::string& dim) {
   return std::find(tensor.dims().begin(), tensor.dims().end(), dim) != tensor.dims().end();
 }
 
-/// The selections without those of dimensions that only other parts have: rank, where one part has no ranks.
+/// The selections without those of dimensions that only other parts have (rank).
 std::vector<Selection> selections_for(const PageTensors& part, const std::vector<PageTensors>& parts,
-                                const TensorMap& frame, std::vector<Selection> selections) {
+                                      const TensorMap& frame, std::vector<Selection> selections) {
   std::erase_if(selections, [&](const Selection& c) {
     return !has_dim(frame.at(part.main), c.dim) && std::any_of(parts.begin(), parts.end(), [&](auto& other) {
       return has_dim(frame.at(other.main), c.dim);
@@ -105,8 +105,8 @@ std::string filled(std::string_view page, const std::map<std::string, std::strin
 
 }  // namespace
 
-std::string html_page(io::FrameReader& reader, const std::string& name, const std::vector<Selection>& selections,
-                      const PageOptions& options) {
+std::string html_page(io::FrameReader& reader, const std::string& name,
+                      const std::vector<Selection>& selections, const PageOptions& options) {
   if (options.colormap != "auto") Colormap::named(options.colormap);
   Json range;
   if (!options.range.empty()) range = {parse_range(options.range).low, parse_range(options.range).high};

@@ -30,8 +30,10 @@ std::string text_attribute(const Attributes& attributes, const std::string& name
   return text ? printable(*text, longest_label) : "";
 }
 
-/// `selections` with the names of dimensions instead of their numbers, and an index as a range of one element.
-std::vector<Selection> that_keep_dimensions(std::vector<Selection> selections, const std::vector<std::string>& dims) {
+/// `selections` with the names of dimensions instead of their numbers, and an index as a range of one
+/// element.
+std::vector<Selection> that_keep_dimensions(std::vector<Selection> selections,
+                                            const std::vector<std::string>& dims) {
   for (auto& selection : selections) {
     for (std::size_t axis = 0; axis < dims.size(); ++axis) {
       if (selection.dim == std::to_string(axis)) selection.dim = dims[axis];
@@ -45,7 +47,8 @@ std::vector<Selection> that_keep_dimensions(std::vector<Selection> selections, c
 }
 
 const Selection* selection_of(const std::vector<Selection>& selections, const std::string& dim) {
-  const auto found = std::find_if(selections.begin(), selections.end(), [&](auto& c) { return c.dim == dim; });
+  const auto found =
+      std::find_if(selections.begin(), selections.end(), [&](auto& c) { return c.dim == dim; });
   return found == selections.end() ? nullptr : &*found;
 }
 
@@ -71,14 +74,14 @@ std::int64_t size_along(const Tensor& tensor, const std::string& dim) {
   return tensor.shape()[static_cast<std::size_t>(axis)];
 }
 
-/// The chosen elements [first, last) of a dimension; the slice refuses those that are not there.
+/// The selected elements [first, last) of a dimension; take_slice() refuses those out of range.
 std::pair<std::int64_t, std::int64_t> elements(const Selection* selection, std::int64_t size) {
   if (!selection || selection->kind == Kind::all) return {0, size};
   const auto from_start = [&](std::int64_t i) { return i < 0 ? i + size : i; };
   return {from_start(selection->first), selection->to_end ? size : from_start(selection->last)};
 }
 
-/// Replaces what `selections` say of a dimension.
+/// Replaces the selection of a dimension.
 void set_index(std::vector<Selection>& selections, const std::string& dim, std::int64_t index) {
   std::erase_if(selections, [&](const Selection& c) { return c.dim == dim; });
   selections.insert(selections.begin(), Selection{dim, Kind::index, index});
@@ -115,7 +118,7 @@ void widen(Json& range, const Json& other) {
   range[1] = std::max(range[1].get<double>(), other[1].get<double>());
 }
 
-/// What the file's maker wants to be seen first along the dimensions of the main tensor.
+/// The group's default_slice: what the page shows first.
 Json start_of(const Group& info, const Tensor& main) {
   Json start = Json::object();
   const auto dims = dims_of(main);
@@ -131,7 +134,7 @@ Json start_of(const Group& info, const Tensor& main) {
 }  // namespace
 
 void PageData::add(const TensorMap& frame, const PageTensors& part, SentenceAt at,
-                  const std::vector<Selection>& given) {
+                   const std::vector<Selection>& given) {
   const Tensor& main = frame.at(part.main);
   std::vector<Selection> selections = that_keep_dimensions(given, dims_of(main));
   Json position = Json::array();
@@ -149,7 +152,8 @@ void PageData::add(const TensorMap& frame, const PageTensors& part, SentenceAt a
   const auto visit = [&](auto&& self, std::size_t depth, const std::vector<Selection>& chosen,
                          const Json& place) -> void {
     if (depth == further.size()) return add_item(frame, part, group, chosen, place);
-    const auto [first, last] = elements(selection_of(chosen, further[depth]), size_along(main, further[depth]));
+    const auto [first, last] =
+        elements(selection_of(chosen, further[depth]), size_along(main, further[depth]));
     if (first >= last) take_slice(frame, part.main, chosen);  // says what is wrong
     for (std::int64_t i = first; i < last; ++i) {
       auto narrower = chosen;
@@ -163,7 +167,7 @@ void PageData::add(const TensorMap& frame, const PageTensors& part, SentenceAt a
 }
 
 Json& PageData::group_for(const TensorMap& frame, const PageTensors& part,
-                         const std::vector<std::string>& outer) {
+                          const std::vector<std::string>& outer) {
   for (auto& group : groups_) {
     if (group["path"] == part.main) return group;
   }
@@ -192,12 +196,13 @@ Json& PageData::group_for(const TensorMap& frame, const PageTensors& part,
 }
 
 void PageData::add_item(const TensorMap& frame, const PageTensors& part, Json& group,
-                       const std::vector<Selection>& selections, Json at) {
+                        const std::vector<Selection>& selections, Json at) {
   const Slice main = take_slice(frame, part.main, selections);
-  if (main.values.size() == 0) return;  // a rank that is not there
+  if (main.values.size() == 0) return;  // a missing rank
   Json item = {{"at", std::move(at)}, {"labels", Json::object()}, {"tensors", Json::array()}};
   item["chosen"] = Json::array();
-  const bool reduced = std::any_of(selections.begin(), selections.end(), [](auto& c) { return is_reduced(&c); });
+  const bool reduced =
+      std::any_of(selections.begin(), selections.end(), [](auto& c) { return is_reduced(&c); });
   for (const auto& selection : selections) {
     if (is_reduced(&selection))
       item["chosen"].push_back(selection.dim + (selection.kind == Kind::mean ? " mean" : " max"));

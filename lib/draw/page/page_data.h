@@ -1,4 +1,4 @@
-// The data of an HTML page: JSON that describes, blocks of base64 that hold the numbers.
+// The data of an HTML page: JSON for names and shapes, base64 blocks for the numbers.
 #pragma once
 
 #include <cstdint>
@@ -7,31 +7,30 @@
 #include <string>
 #include <vector>
 
-#include "draw/select/selection.h"
 #include "draw/page/page_tensors.h"
-#include "draw/select/slice.h"
+#include "draw/select/selection.h"
 #include "draw/select/sentences.h"
+#include "draw/select/slice.h"
 
 namespace heed::draw {
 
 /// The JSON:
-///   groups: [{name, title, kind, model_layer, main, outer: [dim], quantity: {tensor: text}, range: [low,
-///   high],
-///             start: {dim: index}, items: [...]}]
-///   an item is one sentence (and rank, or whatever other dimensions `outer` names):
-///            {at: [index], chosen: [text], labels: {dim: [token]}, tensors: [{name, dims, shape, first,
-///            range,
-///             block}]}
+///   groups: [{name, title, kind, model_layer, main, outer: [dim], quantity: {tensor: text},
+///             range: [low, high], start: {dim: index}, items: [item]}]
+///   item:   {at: [index], chosen: [text], labels: {dim: [token]},
+///            tensors: [{name, dims, shape, first, range, block}]}
+/// An item is one sentence (or one element of the dimensions that `outer` names, such as sentence and rank).
 /// `block` is the number of the tensor's block; `first` the position of its first element along each
 /// dimension.
 class PageData {
  public:
-  /// `limit`: bytes that the payload may take; `input`: what messages call the file.
+  /// `limit`: most bytes of all data; `input`: the file's name in messages.
   PageData(std::string input, std::size_t limit) : input_(std::move(input)), limit_(limit) {}
 
   /// Adds a sentence of `frame` (or all of the tensors, when they have no sentences). Throws UsageError that
   /// says what to choose when the limit is exceeded.
-  void add(const TensorMap& frame, const PageTensors& part, SentenceAt at, const std::vector<Selection>& selections);
+  void add(const TensorMap& frame, const PageTensors& part, SentenceAt at,
+           const std::vector<Selection>& selections);
 
   const nlohmann::json& groups() const { return groups_; }
   const std::vector<std::string>& blocks() const { return blocks_; }

@@ -37,7 +37,7 @@ PageTensors part_around(const TensorMap& map, const std::string& main) {
   return part;
 }
 
-/// The tensors that are looked at when nobody says which.
+/// The default tensors: the attention of every group.
 std::vector<std::string> attention_of(const TensorMap& map) {
   std::vector<std::string> mains;
   for (const auto& [path, tensor] : map.tensors()) {

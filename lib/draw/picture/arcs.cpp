@@ -5,10 +5,10 @@
 #include <tuple>
 
 #include "base/error.h"
-#include "draw/terminal/ansi.h"
 #include "draw/chart/chart.h"
-#include "draw/print/printable.h"
 #include "draw/picture/scale.h"
+#include "draw/print/printable.h"
+#include "draw/terminal/ansi.h"
 
 namespace heed::draw {
 namespace {
@@ -53,8 +53,7 @@ Stroke stroke_of(const Arcs& arcs, std::size_t panel, double weight) {
   return {series_color(panel), 0.4 + (kThickest - 0.4) * share, 0.12 + 0.83 * share};
 }
 
-// ---- where things lie
-// ------------------------------------------------------------------------------------------------------
+// ---- layout ----
 
 /// How far the arcs rise over the words: half of the longest stretch, flattened.
 double rise(double from, double to) {
@@ -103,8 +102,7 @@ void place_in_columns(const Arcs& arcs, double top, ArcsLayout& layout) {
                  words_top + kRow * static_cast<double>(most)};
 }
 
-// ---- drawing
-// ------------------------------------------------------------------------------------------------------
+// ---- drawing ----
 
 void draw_arc(const Arcs& arcs, const ArcsLayout& layout, const Arc& arc, Painter& painter) {
   const Stroke stroke = stroke_of(arcs, arc.panel, arc.weight);
@@ -123,8 +121,9 @@ void draw_arc(const Arcs& arcs, const ArcsLayout& layout, const Arc& arc, Painte
     return;
   }
   const double height = rise(a.x, b.x), lean = b.x > a.x ? 3 : -3;
-  painter.curve({{a.x + lean, y}, {a.x + lean, y + side * height}, {b.x - lean, y + side * height},
-                 {b.x - lean, y}}, stroke);
+  painter.curve(
+      {{a.x + lean, y}, {a.x + lean, y + side * height}, {b.x - lean, y + side * height}, {b.x - lean, y}},
+      stroke);
 }
 
 void draw_words(const Arcs& arcs, const ArcsLayout& layout, Painter& painter) {

@@ -1,6 +1,6 @@
-// Attention as lines between words: the thicker and darker, the greater the weight. In one line of words
-// (self-attention: over the words to earlier ones, under them to later ones, a ring for a word itself), or
-// from a column of queries to a column of keys.
+// Attention weights as arcs between words, thicker and darker for greater weights. Either within one line of
+// words (self-attention: arcs to earlier words run above, to later ones below, a ring is a word's weight on
+// itself), or from a column of queries to a column of keys.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,9 @@ namespace heed::draw {
 struct Arcs {
   Heatmap map;                       ///< weights, words, titles; a panel per colour
   bool in_line = false;              ///< one line of words; rows and columns are the same ones
-  double threshold = 0;              ///< lesser weights are not drawn
+  double threshold = 0;              ///< smaller weights are not drawn
   std::vector<std::int64_t> pinned;  ///< only these rows are drawn; empty: all
-  std::int64_t most = 0;             ///< only so many weights of each row, the greatest; 0: all
+  std::int64_t most = 0;             ///< the greatest weights of each row, at most so many; 0: all
 };
 
 /// One weight that is drawn.
@@ -28,10 +28,10 @@ struct Arc {
   double weight = 0;
 };
 
-/// What is drawn, the least weight first, so that the strong lie on top.
+/// The arcs that are drawn, by increasing weight, so that strong ones are on top.
 std::vector<Arc> arcs_of(const Arcs& arcs);
 
-/// Where the parts of a picture lie, in points.
+/// The layout of the picture, in points.
 struct ArcsLayout {
   Size size;
   std::vector<Point> rows, columns;  ///< where the lines of each query begin, of each key end

@@ -48,7 +48,7 @@ constexpr std::string_view kMagma =
     "fec488fec68afec88cfeca8dfecc8ffecd90fecf92fed194fed395fed597fed799fed89afdda9cfddc9efddea0fde0a1"
     "fde2a3fde3a5fde5a7fde7a9fde9aafdebacfcecaefceeb0fcf0b2fcf2b4fcf4b6fcf6b8fcf7b9fcf9bbfcfbbdfcfdbf";
 
-// Few colours, far apart; the map runs straight between them.
+// A few colours, interpolated linearly.
 constexpr std::string_view kBlueRed = "12305e2163a85a9bcfb4d3e8f7f6f3f3c2a8dd7f64b53a3d6b1226";
 constexpr std::string_view kGray = "ffffff101010";
 
@@ -81,6 +81,10 @@ double rounded_up(double value) {
 double luminance(Rgb color) {
   auto linear = [](double channel) { return std::pow(channel / 255, 2.2); };
   return 0.2126 * linear(color.red) + 0.7152 * linear(color.green) + 0.0722 * linear(color.blue);
+}
+
+Rgb ink_on(Rgb background) {
+  return luminance(background) > 0.3 ? Rgb{0x11, 0x11, 0x11} : Rgb{0xff, 0xff, 0xff};
 }
 
 const std::vector<std::pair<std::string, Colormap>>& Colormap::all() {

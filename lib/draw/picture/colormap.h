@@ -1,5 +1,5 @@
 // Colour maps: a number between 0 and 1 becomes a colour.
-// viridis and magma are perceptually even and safe for colour-blind readers (S. van der Walt and N. Smith,
+// viridis and magma are perceptually uniform and safe for colour-blind readers (S. van der Walt and N. Smith,
 // tables released under CC0); blue-red is for values of both signs, gray prints well.
 #pragma once
 
@@ -14,8 +14,10 @@ struct Rgb {
   bool operator==(const Rgb&) const = default;
 };
 
-/// Perceived brightness between 0 (black) and 1 (white), to choose a text colour for a background.
+/// Perceived brightness between 0 (black) and 1 (white).
 double luminance(Rgb color);
+/// The colour of text on `background`: near black or white.
+Rgb ink_on(Rgb background);
 
 class Colormap {
  public:
@@ -25,7 +27,7 @@ class Colormap {
 
   /// The colour at `t`, cut to [0, 1]. NaN gets missing().
   Rgb at(double t) const;
-  /// A gray that no map contains, for NaN.
+  /// A gray outside every map, for NaN.
   static Rgb missing() { return {0xd5, 0xd5, 0xd5}; }
 
  private:
@@ -42,8 +44,8 @@ struct Range {
   double position(double value) const;
 };
 
-/// A range that suits the finite ones of `values`: probabilities from 0 (to 1 when they come near it), values
-/// of both signs balanced around 0, anything else from least to greatest.
+/// A range for the finite `values`: probabilities from 0 (to 1 when they come near it), values of both signs
+/// symmetric around 0, otherwise from minimum to maximum.
 Range natural_range(const std::vector<double>& values);
 
 /// "lo:hi" as a range; throws UsageError.

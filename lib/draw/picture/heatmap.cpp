@@ -5,8 +5,8 @@
 #include <numbers>
 
 #include "base/error.h"
-#include "draw/print/printable.h"
 #include "draw/picture/scale.h"
+#include "draw/print/printable.h"
 
 namespace heed::draw {
 namespace {
@@ -24,8 +24,7 @@ constexpr TextStyle kSubtitle{10, kQuiet};
 constexpr TextStyle kAxis{10, kQuiet};
 constexpr TextStyle kTick{9, {0x44, 0x44, 0x44}};
 
-// ---- cells and labels
-// -------------------------------------------------------------------------------------------
+// ---- cells and labels ----
 
 /// Side of a cell when `count` of them share `room`; whole points, so that edges fall on pixels.
 double side_for(std::int64_t count, double room, double largest) {
@@ -45,7 +44,7 @@ Size cell_size(const Heatmap& map, double room) {
   return {std::min(cell.width, most), std::min(cell.height, most)};
 }
 
-/// The labels of one axis: which are shown, in which type.
+/// The labels of one axis and their style.
 struct AxisLabels {
   std::vector<std::string> texts;  // empty: not shown
   TextStyle style;
@@ -62,7 +61,7 @@ AxisLabels position_labels(std::int64_t count, std::int64_t first, double side, 
   return labels;
 }
 
-/// Words in type of that share of the cells' side. Slanted lines lie nearer to each other than the cells do.
+/// Words in a font size that is a share of the cells' side; slanted lines need smaller type than level ones.
 AxisLabels word_labels(const std::vector<std::string>& words, double side, double share) {
   AxisLabels labels{std::vector<std::string>(words.size()), TextStyle{std::clamp(side * share, 8.0, 11.0)}};
   const auto step = static_cast<std::size_t>(std::ceil((labels.style.size + 1) / side));
@@ -80,14 +79,13 @@ AxisLabels axis_labels(const std::vector<std::string>& words, std::int64_t count
   return labels;
 }
 
-/// Level if every label fits over its own cells, else slanted, else (cells too narrow to slant) upright.
+/// Horizontal if every label fits over its own cells, else slanted, or vertical over narrow cells.
 double turn_of(const AxisLabels& labels, bool are_positions, double side) {
   if (are_positions || labels.longest <= side - 3) return 0;
   return side >= kReadable ? 45 : 90;
 }
 
-// ---- the plan of the sheet
-// ----------------------------------------------------------------------------------------
+// ---- layout ----
 
 struct Plan {
   HeatmapLayout layout;
@@ -97,7 +95,7 @@ struct Plan {
   double left = 0, top = 0;  // of the first matrix
 };
 
-/// A sheet somewhat wider than high, without gaps in its last row if it can be.
+/// A sheet somewhat wider than high, preferably without gaps in its last row.
 std::size_t panels_per_row(std::size_t panels) {
   if (panels <= 3) return panels;
   const auto wanted = static_cast<std::size_t>(std::ceil(std::sqrt(static_cast<double>(panels) * 1.4)));
@@ -181,7 +179,7 @@ Plan plan_of(const Heatmap& map) {
   const Size cell = plan.layout.cell;
   const double side = std::min(cell.width, cell.height);
   plan.layout.gap = side >= 20 ? 1 : side >= 8 ? 0.5 : 0;
-  // In a grid of small maps words would run into each other: the grid shows where to look closer.
+  // In a grid of small maps words would overlap; the grid is an overview.
   if (!grid || side >= 9) {
     plan.rows = axis_labels(map.row_labels, map.rows, map.first_row, cell.height, 14, 0.72);
     plan.columns = axis_labels(map.column_labels, map.columns, map.first_column, cell.width, 24, 0.62);
@@ -196,8 +194,7 @@ Plan plan_of(const Heatmap& map) {
   return plan;
 }
 
-// ---- drawing
-// ------------------------------------------------------------------------------------------------------
+// ---- drawing ----
 
 void draw_heading(const Heatmap& map, Painter& painter) {
   double y = kMargin + 7;
@@ -256,9 +253,8 @@ void draw_cells(const Heatmap& map, const HeatmapLayout& layout, std::size_t pan
       const Rgb color = color_of(map, value);
       painter.fill(cell, color);
       if (!map.write_values) continue;
-      const Rgb ink = luminance(color) > 0.3 ? Rgb{0x11, 0x11, 0x11} : Rgb{0xff, 0xff, 0xff};
-      painter.text(rounded(std::round(value * 100) / 100, 2), cell.x + cell.width / 2,
-                   cell.y + cell.height / 2, {9, ink}, Anchor::middle);
+      painter.text(cell_text(value), cell.x + cell.width / 2, cell.y + cell.height / 2, {9, ink_on(color)},
+                   Anchor::middle);
     }
   }
 }
@@ -297,6 +293,10 @@ void draw_bar(const Heatmap& map, const Plan& plan, Painter& painter) {
 }
 
 }  // namespace
+
+std::string cell_text(double value) {
+  return rounded(std::round(value * 100) / 100, 2);
+}
 
 void check(const Heatmap& map) {
   if (map.rows < 1 || map.columns < 1 || map.panels.empty()) {

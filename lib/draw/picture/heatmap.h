@@ -1,6 +1,5 @@
-// Heat maps as pictures: one colour per number, row 0 at the top, a label at every row and column, a colour
-// bar. The alignment figure of Bahdanau et al. 2015: rows are output words (queries), columns are input words
-// (keys).
+// Heat maps as pictures: one colour per number, row 0 at the top, labelled rows and columns, a colour bar. Of
+// attention, rows are output words (queries) and columns input words (keys), as in Bahdanau et al. 2015.
 #pragma once
 
 #include <cstdint>
@@ -21,18 +20,21 @@ struct Panel {
 struct Heatmap {
   std::int64_t rows = 0, columns = 0;
   std::vector<Panel> panels;
-  std::vector<std::string> panel_rows, panel_columns;  ///< names of a grid's rows and columns; none: no grid
-  std::vector<std::string> row_labels, column_labels;  ///< one each, or none: positions are shown
+  std::vector<std::string> panel_rows, panel_columns;  ///< names of a grid's rows and columns; empty: no grid
+  std::vector<std::string> row_labels, column_labels;  ///< one each; empty: positions are shown
   std::int64_t first_row = 0, first_column = 0;        ///< the position of row 0 and column 0
   std::string row_axis, column_axis;                   ///< "query", "key"
   std::string title, subtitle;
-  std::string quantity;  ///< what the colours mean, beside the colour bar
+  std::string quantity;  ///< what the colours measure, beside the colour bar
   Range range;
   const Colormap* colors = &Colormap::named("viridis");
   bool write_values = false;  ///< print each number in its cell
 };
 
-/// Where the parts of a picture of `map` lie, in points.
+/// A number in a cell: two decimals at most.
+std::string cell_text(double value);
+
+/// The layout of the picture, in points.
 struct HeatmapLayout {
   Size size;
   Size cell;                   ///< square unless the matrix is very long or wide
@@ -46,11 +48,11 @@ struct HeatmapLayout {
 
 HeatmapLayout lay_out(const Heatmap& map);
 
-/// The bytes of the picture. Labels may be any bytes. Throws Error when the matrix has no cell, more than
-/// 4096 rows or columns, or does not fit its own sizes.
+/// The picture. Labels may be any bytes. Throws Error as check() does.
 std::string draw_heatmap(const Heatmap& map, PictureFormat format);
 
-/// Throws Error unless the numbers of rows, columns, values and labels fit each other.
+/// Throws Error when there is no cell, more than 4096 rows or columns, or when the numbers of values and
+/// labels do not match the numbers of rows and columns.
 void check(const Heatmap& map);
 
 }  // namespace heed::draw

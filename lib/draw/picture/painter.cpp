@@ -46,7 +46,7 @@ void set_color(cairo_t* cairo, Rgb color) {
   cairo_set_source_rgb(cairo, color.red / 255.0, color.green / 255.0, color.blue / 255.0);
 }
 
-/// Draws the current path and drops it.
+/// Strokes and clears the current path.
 void stroke_path(cairo_t* cairo, const Stroke& stroke) {
   cairo_save(cairo);
   cairo_set_source_rgba(cairo, stroke.color.red / 255.0, stroke.color.green / 255.0,
@@ -153,7 +153,7 @@ void Painter::line(double x1, double y1, double x2, double y2, Rgb color, double
 }
 
 void Painter::polyline(const std::vector<Point>& points, const Stroke& stroke) {
-  cairo_new_path(impl_.cairo);  // text leaves a point behind
+  cairo_new_path(impl_.cairo);  // drawing text leaves a current point
   for (const Point& point : points) cairo_line_to(impl_.cairo, point.x, point.y);
   stroke_path(impl_.cairo, stroke);
 }
@@ -262,8 +262,7 @@ void Painter::gradient(const Rect& rect, const std::vector<Rgb>& colors) {
 void Painter::image(const Rect& rect, std::int64_t columns, const std::vector<Rgb>& colors) {
   const auto width = static_cast<int>(columns);
   const auto height = static_cast<int>(static_cast<std::int64_t>(colors.size()) / columns);
-  // Viewers of SVG and PDF blur an image that they enlarge; with several pixels to the cell the blur is not
-  // seen.
+  // Viewers of SVG and PDF blur an enlarged image; several pixels per cell keep its edges sharp.
   const int repeat = std::clamp(2048 / std::max(width, height), 1, 8);
   const Surface surface(cairo_image_surface_create(CAIRO_FORMAT_RGB24, width * repeat, height * repeat));
   check(cairo_surface_status(surface.get()));

@@ -1,6 +1,5 @@
-// A sheet to draw on. The same drawing code gives PNG, SVG or PDF bytes (cairo); text is laid out by pango,
-// so that CJK, right-to-left scripts and combining marks come out right. Lengths are points; y grows
-// downwards.
+// Paints pictures: the same drawing code gives PNG, SVG or PDF (cairo). Pango shapes the text, so that CJK,
+// right-to-left scripts and combining marks are drawn correctly. Lengths are points; y grows downwards.
 #pragma once
 
 #include <functional>
@@ -14,7 +13,7 @@ namespace heed::draw {
 
 enum class PictureFormat { png, svg, pdf };
 
-/// The format that the suffix of `path` names; throws UsageError for any other.
+/// The format by the suffix of `path`; throws UsageError for any other suffix.
 PictureFormat picture_format(const std::string& path);
 
 struct Size {
@@ -59,14 +58,14 @@ class Painter {
   void polygon(const std::vector<Point>& corners, Rgb color);
   void disc(Point middle, double radius, Rgb color);
   void round_box(const Rect& rect, double radius, Rgb color, Rgb edge, double line_width);
-  /// What `draw` draws shows inside `rect` only.
+  /// Clips `draw` to `rect`.
   void clipped(const Rect& rect, const std::function<void()>& draw);
-  /// `draw` sees (0, 0) at `origin` and one point as `scale` points.
+  /// Draws with the origin moved to `origin` and lengths multiplied by `scale`.
   void placed(Point origin, double scale, const std::function<void()>& draw);
-  /// Text whose middle line runs through (x, y), turned anticlockwise by `degrees` around that point.
+  /// Text vertically centred on (x, y), rotated anticlockwise by `degrees` around that point.
   void text(const std::string& text, double x, double y, const TextStyle& style,
             Anchor anchor = Anchor::start, double degrees = 0);
-  /// `colors` from top to bottom, running smoothly from one to the next.
+  /// A vertical gradient, the first colour on top.
   void gradient(const Rect& rect, const std::vector<Rgb>& colors);
   /// `colors` (row-major, `columns` to a row) spread over `rect`, each a sharp rectangle; one image in SVG
   /// and PDF.

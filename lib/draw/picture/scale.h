@@ -16,7 +16,7 @@ struct Tick {
 /// The least of 1, 2, 5, 10, 20, ... (or their tenths, hundredths, ...) that is at least `step`.
 double round_step(double step);
 
-/// About `wanted` round values inside `range`, least first; its two ends when there is no round value inside.
+/// About `wanted` round values inside `range`, ascending; its two ends when it contains no round value.
 std::vector<Tick> ticks_of(const Range& range, int wanted = 5);
 
 /// Powers of ten inside `range`, which is above 0; also 2 and 5 times those when they are fewer than three;

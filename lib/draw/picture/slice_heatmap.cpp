@@ -28,7 +28,9 @@ bool is_chosen(const std::vector<Selection>& selections, const std::string& dim,
                      [&](const Selection& c) { return c.dim == dim || c.dim == std::to_string(axis); });
 }
 
-/// The index that the file's maker wants to be seen first.
+constexpr std::int64_t kMostWrittenCells = 20;  // per axis
+
+/// The index that the group's default_slice names.
 std::int64_t default_index(const TensorMap& map, const std::string& path, std::size_t axis,
                            std::int64_t size) {
   const Group* group = find_group(map, path);
@@ -41,7 +43,7 @@ std::int64_t default_index(const TensorMap& map, const std::string& path, std::s
   return index >= 0 && index < size ? index : 0;
 }
 
-/// Cross-attention reads output words (rows) against input words (columns): say so.
+/// The axes of cross-attention say which side is the output and which the input.
 std::string axis_name(const TensorMap& map, const Slice& slice, const std::string& dim) {
   const bool cross = text_attribute(map.at(slice.name).attributes, "kind") == "cross" ||
                      group_of(slice.name) == "attention_cross";
@@ -89,7 +91,7 @@ void set_panels(Heatmap& figure, const Slice& slice, const std::vector<double>& 
 
 }  // namespace
 
-std::string title_of(const TensorMap& map, const Slice& slice, const HeatmapOptions& options) {
+std::string title_of(const TensorMap& map, const Slice& slice, const FigureOptions& options) {
   if (!options.title.empty()) return options.title;
   const Group* group = find_group(map, slice.name);
   if (group && !group->title.empty()) return group->title;
@@ -122,15 +124,15 @@ void complete_for_picture(const TensorMap& map, const std::string& path, std::ve
   }
 }
 
-Heatmap heatmap_of(const TensorMap& map, const Slice& slice, const HeatmapOptions& options) {
+Heatmap heatmap_of(const TensorMap& map, const Slice& slice, const FigureOptions& options) {
   if (slice.values.dtype() == DType::string) {
     fail("/", escaped(slice.name), " holds text; a heat map needs numbers");
   }
   const std::size_t rank = slice.axes.size();
   if (rank > 4) {
     fail("/", escaped(slice.name), ": ", rank,
-         " dimensions are left, a picture shows two (or a map for each of a third, a grid of a fourth): "
-         "choose by --slice dim=index");
+         " dimensions remain, a heat map shows two (a third gives several maps, a fourth a grid): choose by "
+         "--slice dim=index");
   }
   Heatmap figure;
   figure.rows = figure.columns = 1;
@@ -151,7 +153,8 @@ Heatmap heatmap_of(const TensorMap& map, const Slice& slice, const HeatmapOption
   figure.subtitle = subtitle_of(slice);
   if (figure.subtitle == figure.title) figure.subtitle.clear();
   figure.quantity = quantity_of(map, slice);
-  figure.write_values = options.write_values;
+  figure.write_values = options.write_values || (rank == 2 && holds_integers(slice.values) &&
+                                                 std::max(figure.rows, figure.columns) <= kMostWrittenCells);
   return figure;
 }
 

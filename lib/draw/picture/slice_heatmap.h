@@ -1,4 +1,4 @@
-// From a slice to a heat map: which dimension is drawn where, and the words around it.
+// The heat map of a slice: which dimension becomes which axis, and the texts around it.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace heed::draw {
 
-struct HeatmapOptions {
+struct FigureOptions {
   std::string title;  ///< empty: the group's title, or the tensor's long name
   std::string range;  ///< "low:high"; empty: natural_range()
   std::string colormap =
@@ -17,18 +17,19 @@ struct HeatmapOptions {
   bool write_values = false;
 };
 
-/// Leaves two dimensions for the picture: sentence 0, and what the group's default_slice says (else 0) for
-/// every other leading dimension that `selections` does not mention.
+/// Selects an index for each leading dimension that `selections` leaves open, so that two dimensions remain:
+/// the one of the group's default_slice, else 0.
 void complete_for_picture(const TensorMap& map, const std::string& path, std::vector<Selection>& selections);
 
-/// What a picture says about itself: the given title, else the group's or the tensor's own;
-/// "attention/weights \u00b7 sentence 0 \u00b7 head 3"; what its numbers are.
-std::string title_of(const TensorMap& map, const Slice& slice, const HeatmapOptions& options);
+/// The texts of a picture: the title given by the user, else by the group or the tensor; a subtitle such as
+/// "attention/weights \u00b7 sentence 0 \u00b7 head 3"; what the numbers measure.
+std::string title_of(const TensorMap& map, const Slice& slice, const FigureOptions& options);
 std::string subtitle_of(const Slice& slice);
 std::string quantity_of(const TensorMap& map, const Slice& slice);
 
-/// A matrix becomes a map, rows downwards; three dimensions become a map for each element of the first, four
-/// a grid of maps (layer x head); a vector one row. Throws Error for text and for more dimensions.
-Heatmap heatmap_of(const TensorMap& map, const Slice& slice, const HeatmapOptions& options);
+/// A matrix becomes one map, three dimensions a map for each element of the first, four a grid of maps
+/// (layer x head), a vector a map of one row. Integers are written into their cells when there are at most
+/// 20 x 20 (a confusion table). Throws Error for text and for more dimensions.
+Heatmap heatmap_of(const TensorMap& map, const Slice& slice, const FigureOptions& options);
 
 }  // namespace heed::draw

@@ -1,5 +1,5 @@
-// Text in SVG. cairo writes letters as outlines, which look the same everywhere but cannot be searched,
-// copied or read aloud; so the words are added once more, unseen.
+// Text in SVG. cairo writes letters as outlines, which cannot be searched, copied or read aloud; so the text
+// is added a second time, invisibly.
 #pragma once
 
 #include <string>

@@ -6,7 +6,7 @@
 
 namespace heed::draw {
 
-Heatmap heatmap_of_table(const ColumnTable& table, const HeatmapOptions& options) {
+Heatmap heatmap_of_table(const ColumnTable& table, const FigureOptions& options) {
   if (table.columns.size() < 2 || table.rows() == 0)
     fail(table.name, ": a heat map wants a column of names, columns of numbers, and rows");
   const auto rows = static_cast<std::int64_t>(table.rows()),

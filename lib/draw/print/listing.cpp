@@ -108,7 +108,7 @@ std::string attribute_text(const Attribute& attribute) {
   return list;
 }
 
-/// An attribute of several lines, such as the history, becomes several lines that start with its name.
+/// One line for each line of an attribute (the history has several), each after the attribute's name.
 std::string attribute_lines(const std::string& name, const std::string& value) {
   std::string out;
   for (std::size_t start = 0; start <= value.size();) {

@@ -1,5 +1,6 @@
-// What a tensor map holds, tensor by tensor. A stream of frames is listed in constant memory: sizes along
-// `sentence` add up, other sizes are the greatest, and the statistics run over all frames.
+// Lists the tensors of a map with their shapes and statistics. A stream of frames is listed in constant
+// memory: sizes along `sentence` are summed, of other sizes the greatest is shown, statistics are of all
+// frames.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +18,8 @@ struct TensorSummary {
   std::vector<std::string> dims;
   Shape shape;
   std::int64_t count = 0;   ///< elements, padding included
-  std::int64_t finite = 0;  ///< of them, neither NaN nor infinite; all of them for text
-  double min = 0, max = 0;  ///< over the finite ones; meaningless when there is none
+  std::int64_t finite = 0;  ///< neither NaN nor infinite; all elements of text
+  double min = 0, max = 0;  ///< of the finite elements, undefined without any
   double sum = 0;           ///< of the finite ones
   double mean() const { return sum / static_cast<double>(finite); }
 };

@@ -22,7 +22,7 @@ std::u32string code_points(const std::string& text) {
   return points;
 }
 
-/// Strings side by side, each as wide as the longest and filled up with zeros.
+/// Strings of equal width, padded with zeros.
 std::pair<std::string, std::string> unicode_array(std::span<const std::string> values) {
   std::vector<std::u32string> texts;
   std::size_t width = 1;

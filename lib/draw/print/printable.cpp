@@ -27,7 +27,7 @@ std::pair<utf8proc_int32_t, std::size_t> first_code(std::string_view text) {
   return {code, static_cast<std::size_t>(n)};
 }
 
-/// The vowel signs of Indic scripts take a column, as wcwidth() has it and so most terminals.
+/// Vowel signs of Indic scripts take a column, as in wcwidth() and most terminals.
 int columns_of(utf8proc_int32_t code) {
   return utf8proc_category(code) == UTF8PROC_CATEGORY_MC ? 1 : utf8proc_charwidth(code);
 }
@@ -61,7 +61,7 @@ std::string to_shortest(Float value) {
 
 std::string printable(std::string_view bytes, std::size_t max) {
   std::string clean;
-  // No grapheme needs more than a few bytes; what lies far beyond the cut need not be looked at.
+  // A grapheme has a few bytes: skip what lies far beyond the cut.
   for (bytes = bytes.substr(0, 64 * (max + 1)); !bytes.empty();) {
     const auto [code, size] = first_code(bytes);
     append_printable(clean, code);

@@ -92,7 +92,7 @@ std::string matrix_tsv(const Slice& slice) {
   return out;
 }
 
-/// Counts `index` up like an odometer.
+/// Advances `index` to the next element in row-major order.
 void advance(std::vector<std::int64_t>& index, const Shape& shape) {
   for (std::size_t axis = shape.size(); axis-- > 0;) {
     if (++index[axis] < shape[axis]) return;

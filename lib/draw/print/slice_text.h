@@ -1,4 +1,4 @@
-// A slice as text for other programs.
+// Slices as TSV and JSON for other programs.
 #pragma once
 
 #include <string>
@@ -9,18 +9,17 @@
 
 namespace heed::draw {
 
-/// Tab-separated. A matrix is a table: the first line names the columns, the first field of each further line
-/// its row (by label, or by position). Any other slice has one line per value: its positions, its labels, the
-/// value, after a line of names. Floats have the digits that bring back the same float; text is escaped
-/// (labels.h: tsv_field).
+/// Tab-separated values after a line of column names. A matrix is a table whose first field names the row (by
+/// label or position). Any other slice has one line per value: positions, labels, value. Floats read back as
+/// the same float; text is escaped (printable.h: tsv_field).
 std::string tsv(const Slice& slice);
 
 /// One line of JSON: {"name", "dims", "shape", "chosen", "labels": {dim: [...]}, "values": nested arrays}.
-/// NaN and infinities, which JSON cannot say, are null.
+/// NaN and infinities are null.
 std::string json(const Slice& slice);
 
-/// Slices that follow each other, one line per value: the sentences of a stream. The first slice decides
-/// which dimensions have a column of labels; a later one without labels repeats its positions there.
+/// The sentences of a stream, one line per value. The first slice decides which dimensions have a column of
+/// labels; later slices without labels have positions there.
 class TsvLines {
  public:
   /// Lines for `slice`, the line of names before the first. `leading` are the names and values of further

@@ -100,7 +100,7 @@ Column column_of(const std::string& name, const Tensor& tensor) {
   return column;
 }
 
-/// The vectors of each group; those of another length than the group's first are left out.
+/// The vectors of each group that are as long as its first.
 std::map<std::string, std::vector<Column>> vectors_by_group(const TensorMap& map) {
   std::map<std::string, std::vector<Column>> groups;
   for (const auto& [path, tensor] : map.tensors()) {
@@ -115,8 +115,7 @@ std::map<std::string, std::vector<Column>> vectors_by_group(const TensorMap& map
 
 ColumnTable read_group(const std::string& path, const std::string& name) {
   auto groups = vectors_by_group(io::read_map(path));
-  if (groups.empty())
-    fail(escaped(path), ": there is no table in it, a group with several vectors of one length");
+  if (groups.empty()) fail(escaped(path), ": no table: wanted a group with several vectors of one length");
   std::string group = name.starts_with('/') ? name.substr(1) : name;
   if (group.empty()) group = groups.size() == 1 ? groups.begin()->first : kTraining;
   const auto found = groups.find(group);

@@ -1,4 +1,4 @@
-// Tables of named columns, such as the metrics of a training run: what curves and bars are drawn from.
+// Tables of named columns, such as the metrics of a training run.
 #pragma once
 
 #include <string>

@@ -11,15 +11,15 @@ namespace {
 
 using State = SlicedDim::State;
 
-/// `side` (whose dimensions are some of `dims`) cut as the described tensor is; none when it has another
-/// dimension or another size, so that it describes something else.
-std::optional<Tensor> matching_part(const Tensor& side, const std::vector<SlicedDim>& dims) {
-  Tensor part = side;
+/// `coordinate` (whose dimensions are some of `dims`) sliced like the tensor that it describes; none when
+/// it has another dimension or another size and so describes something else.
+std::optional<Tensor> matching_part(const Tensor& coordinate, const std::vector<SlicedDim>& dims) {
+  Tensor part = coordinate;
   std::size_t axis = 0;
-  for (std::size_t i = 0; i < side.dims().size(); ++i) {
+  for (std::size_t i = 0; i < coordinate.dims().size(); ++i) {
     const auto dim =
-        std::find_if(dims.begin(), dims.end(), [&](auto& d) { return d.name == side.dims()[i]; });
-    if (dim == dims.end() || side.shape()[i] != dim->size) return std::nullopt;
+        std::find_if(dims.begin(), dims.end(), [&](auto& d) { return d.name == coordinate.dims()[i]; });
+    if (dim == dims.end() || coordinate.shape()[i] != dim->size) return std::nullopt;
     part = take_range(part, axis, dim->first, dim->count);
     if (dim->state == State::fixed) {
       part = drop_axis(part, axis);
@@ -33,10 +33,6 @@ std::optional<Tensor> matching_part(const Tensor& side, const std::vector<Sliced
 const Tensor* find_length(const TensorMap& map, const std::string& group, const std::string& dim) {
   if (const Tensor* own = map.find(in_group(group, dim + "_length"))) return own;
   return dim == "position" ? map.find(in_group(group, "length")) : nullptr;
-}
-
-bool holds_integers(const Tensor& tensor) {
-  return tensor.dtype() == DType::i32 || tensor.dtype() == DType::i64 || tensor.dtype() == DType::u8;
 }
 
 std::vector<std::string> label_paths(const std::string& group, const std::string& dim) {

@@ -24,7 +24,7 @@ Marks marks_of(const std::vector<std::string>& pieces) {
   return Marks::none;
 }
 
-/// What the piece adds to its word.
+/// The piece without its mark.
 std::string text_of(const std::string& piece, Marks marks) {
   if (marks == Marks::begin && piece.size() > kSpace.size() && piece.starts_with(kSpace)) {
     return piece.substr(kSpace.size());
@@ -80,7 +80,7 @@ std::vector<Word> words_of(const std::vector<std::string>& pieces) {
     if (begins_word(pieces, i, marks)) {
       words.push_back({text, static_cast<std::int64_t>(i), 1});
     } else {
-      // A space on its own (characters as pieces) only begins the word.
+      // A lone space (character pieces) only begins the word.
       words.back().text = words.back().text == kSpace ? text : words.back().text + text;
       ++words.back().count;
     }

@@ -1,4 +1,4 @@
-// Pieces put together to words: a tokenizer's pieces are right for the model, words for its reader.
+// Merges a tokenizer's pieces into words.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +15,13 @@ struct Word {
   std::int64_t first = 0, count = 1;
 };
 
-/// The words of a sentence, by the marks of its pieces: U+2581 begins a word (SentencePiece), "@@" at the end
-/// of a piece means that the word goes on (subword-nmt); pieces without marks are words. Special pieces stand
-/// alone; bytes such as <0xC3> become characters again.
+/// The words of a sentence. U+2581 begins a word (SentencePiece), "@@" at the end of a piece continues it
+/// (subword-nmt); without such marks every piece is a word. Special pieces such as </s> are words; byte
+/// pieces such as <0xC3> become characters.
 std::vector<Word> words_of(const std::vector<std::string>& pieces);
 
-/// `slice` with the labelled axes `query`, `key` and `position` in words. What is attended to adds up: values
-/// are summed over the pieces of a key. What attends is averaged: over the pieces of a query or position.
+/// `slice` with the labelled axes `query`, `key` and `position` in words: values are summed over the pieces
+/// of a key and averaged over those of a query or position, so that attention weights still sum to 1.
 Slice merge_words(const Slice& slice);
 
 }  // namespace heed::draw

@@ -1,4 +1,4 @@
-// What a user asks for along one dimension: head=3, key=2:5, layer=mean, key=golden.
+// Selections along named dimensions: head=3, key=2:5, layer=mean, key=golden.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace heed::draw {
 
-/// What to take along one dimension.
+/// What is taken along one dimension.
 struct Selection {
   enum class Kind { index, range, mean, max, all, label };
   std::string dim;  ///< name, or the number of the dimension
@@ -14,11 +14,11 @@ struct Selection {
   std::int64_t first = 0;  ///< index and range; negative counts from the end
   std::int64_t last = 0;   ///< end of a range, exclusive
   bool to_end = false;     ///< the range has no end: "3:"
-  std::string label = {};  ///< the word to look for
+  std::string label = {};  ///< the label of the element
 };
 
-/// "head" and "3", "-1", "2:5", "2:", ":5", "mean", "max" or "all"; anything else is a label, and so is what
-/// follows another "=": "=3". Throws UsageError for an empty text.
+/// `text` is "3", "-1", "2:5", "2:", ":5", "mean", "max" or "all"; any other text is a label. A leading "="
+/// makes a label of anything: "=3". Throws UsageError for an empty text.
 Selection parse_selection(const std::string& dim, const std::string& text);
 /// "head=3"; throws UsageError.
 Selection parse_selection(const std::string& text);

@@ -34,13 +34,14 @@ Span span_of(const Selection& selection) {
       break;
   }
   fail<UsageError>(
-      "sentences come one after the other, so choose one (--sentence 3) or a range counted from the start "
+      "the input is a stream of sentences: choose one (--sentence 3) or a range from the start "
       "(--slice sentence=2:5)");
 }
 
-/// Takes the selection of sentences out of `selections`.
+/// Removes the selection of sentences from `selections`.
 Span take_sentences(std::vector<Selection>& selections) {
-  const auto found = std::find_if(selections.begin(), selections.end(), [](auto& c) { return c.dim == kSentence; });
+  const auto found =
+      std::find_if(selections.begin(), selections.end(), [](auto& c) { return c.dim == kSentence; });
   if (found == selections.end()) return {};
   const Span span = span_of(*found);
   selections.erase(found);

@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "base/error.h"
-#include "draw/select/find_tensor.h"
 #include "draw/select/coordinates.h"
+#include "draw/select/find_tensor.h"
 #include "draw/select/values.h"
 
 namespace heed::draw {
@@ -32,7 +32,7 @@ Tensor named(const Tensor& tensor, const std::vector<Axis>& axes) {
   });
 }
 
-/// One tensor being cut down, dimension by dimension.
+/// Slices one tensor, dimension by dimension.
 class Cutter {
  public:
   Cutter(const TensorMap& map, const std::string& path) : map_(map), path_(path), whole_(map.at(path)) {
@@ -78,7 +78,7 @@ class Cutter {
   }
 
  private:
-  /// What is left so far; nothing is copied before the first cut.
+  /// The slice so far; nothing is copied before the first cut.
   const Tensor& values() const { return cut_ ? *cut_ : whole_; }
 
   SlicedDim& find(const Selection& selection) {
@@ -90,7 +90,7 @@ class Cutter {
     fail("/", escaped(path_), " has no dimension '", escaped(selection.dim), "'; it has ", describe(whole_));
   }
 
-  /// Where `dim` is among the dimensions that are left.
+  /// The axis of `dim` among the kept dimensions.
   std::size_t axis_of(const SlicedDim& dim) const {
     const auto before = static_cast<std::size_t>(&dim - dims_.data());
     return static_cast<std::size_t>(std::count_if(dims_.begin(),
@@ -124,7 +124,7 @@ class Cutter {
            labels.empty() ? why_unlabelled() : "");
     }
     if (std::any_of(found + 1, labels.end(), is_meant)) {
-      fail("/", escaped(path_), ": '", escaped(selection.label), "' comes several times along ",
+      fail("/", escaped(path_), ": '", escaped(selection.label), "' occurs several times along ",
            escaped(dim.name), ": choose by index");
     }
     selection.first = found - labels.begin();
@@ -132,7 +132,7 @@ class Cutter {
     chosen_.back() += " (" + selection.label + ")";
   }
 
-  /// Words differ by sentence and rank: they have none to be found by while several of these are left.
+  /// Labels differ by sentence and rank, so there are none while several of these are kept.
   std::string why_unlabelled() const {
     for (const auto& dim : dims_) {
       const bool decides = dim.name == "sentence" || dim.name == "rank";
@@ -147,7 +147,7 @@ class Cutter {
     const std::int64_t first = selection.first < 0 ? selection.first + dim.count : selection.first;
     const std::int64_t last = selection.to_end     ? dim.count
                               : selection.last < 0 ? selection.last + dim.count
-                                                : selection.last;
+                                                   : selection.last;
     if (first < 0 || first >= last || last > dim.count) {
       refuse(dim, concat(selection.first, ":", selection.to_end ? "" : concat(selection.last)));
     }
@@ -173,7 +173,7 @@ class Cutter {
 
 Slice take_slice(const TensorMap& map, const std::string& path, const std::vector<Selection>& selections) {
   Cutter cutter(map, path);
-  // Lengths differ by sentence and rank; once these are chosen, the other dimensions end where the words end.
+  // Lengths differ by sentence and rank, so these come first; then padding is known and removed.
   const auto decides_length = [](const Selection& c) { return c.dim == "sentence" || c.dim == "rank"; };
   for (const auto& selection : selections) {
     if (decides_length(selection)) cutter.take(selection);

@@ -1,4 +1,4 @@
-// A part of one tensor of a map, chosen by the names of its dimensions, with the words that label its axes.
+// Slices of a tensor by named dimensions, with the labels of their axes.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace heed::draw {
 
-/// One dimension that is left.
+/// A dimension of a slice.
 struct Axis {
   std::string name;
   std::int64_t first = 0;           ///< position of its first element in the tensor
@@ -21,14 +21,12 @@ struct Slice {
   std::string name;  ///< path of the tensor
   Tensor values;     ///< its dims are the names of `axes`
   std::vector<Axis> axes;
-  std::vector<std::string> chosen;  ///< what was chosen, for a subtitle: "sentence 3", "head mean"
+  std::vector<std::string> chosen;  ///< the selections as text: "sentence 3", "head mean"
 };
 
-/// Applies `selections` to the tensor at `path`. Indices and ranges come first; then padding is cut off by the
-/// tensors of lengths in the same group (`length` for position, `query_length` for query, ...); means and
-/// maxima come last. Labels come from string tensors of the same group (`query_token` for query, `piece` for
-/// position), or the words of /tokens. Throws Error that lists dimensions and sizes when a selection does not
-/// fit.
+/// Applies `selections` to the tensor at `path`: sentence and rank first, then padding is removed, then the
+/// other indices and ranges, means and maxima last. Lengths and labels are those of select/coordinates.h.
+/// Throws Error that lists dimensions and sizes when a selection does not fit.
 Slice take_slice(const TensorMap& map, const std::string& path, const std::vector<Selection>& selections);
 
 }  // namespace heed::draw

@@ -12,7 +12,7 @@ namespace {
 
 using Field = std::pair<const char*, double>;
 
-/// Of sorted values, between neighbours in proportion.
+/// A quantile of sorted values, interpolated linearly.
 double quantile(const std::vector<double>& sorted, double share) {
   if (sorted.empty()) return NAN;
   const double place = share * static_cast<double>(sorted.size() - 1);

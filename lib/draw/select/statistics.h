@@ -1,4 +1,4 @@
-// What the values of a slice are like, all taken together.
+// Statistics and histograms of the values of a slice.
 #pragma once
 
 #include <cstdint>
@@ -13,20 +13,20 @@ namespace heed::draw {
 
 struct Statistics {
   std::int64_t count = 0, nan = 0, infinite = 0, zero = 0;
-  // Of the finite ones; NaN when there is none. Quantiles lie between values as numpy.quantile has them.
-  double mean = 0, deviation = 0, norm = 0;  ///< deviation: divided by the count; norm: root of squares' sum
+  // Of the finite values; NaN when there is none. Quantiles are interpolated as by numpy.quantile.
+  double mean = 0, deviation = 0, norm = 0;  ///< deviation: of the population; norm: L2
   double min = 0, lower_quartile = 0, median = 0, upper_quartile = 0, max = 0;
 };
 
 Statistics statistics(std::vector<double> values);
 /// A line "name <tab> value" each, after a line of names.
 std::string statistics_tsv(const Statistics& statistics);
-/// The same as one JSON object; what is not finite is null.
+/// The same as one JSON object; NaN is null.
 std::string statistics_json(const Statistics& statistics);
 
 struct Histogram {
   Range range;
-  std::vector<std::int64_t> counts;  ///< of bins of one width; the last includes its upper end
+  std::vector<std::int64_t> counts;  ///< bins of equal width; the last includes its upper edge
   double edge(std::size_t bin) const;
 };
 

@@ -1,5 +1,5 @@
-// The greatest values along the last dimension of a slice, for each place along the others: the words that a
-// query looks at most, the likeliest next words.
+// The greatest values along the last dimension of a slice, for each place along the others: the keys that a
+// query attends to most, the likeliest next words.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct Strongest {
     std::int64_t index;  ///< along the last axis
     double value;
   };
-  std::vector<Entry> entries;  ///< greatest first, earlier ones first among equals; NaN never
+  std::vector<Entry> entries;  ///< greatest first, the lower index first among equals; without NaN
 };
 
 /// Throws Error for text and for a slice without dimensions.

@@ -23,6 +23,10 @@ std::vector<std::string> dims_of(const Tensor& tensor) {
   return names;
 }
 
+bool holds_integers(const Tensor& tensor) {
+  return tensor.dtype() == DType::i32 || tensor.dtype() == DType::i64 || tensor.dtype() == DType::u8;
+}
+
 std::vector<double> numbers(const Tensor& tensor) {
   return visit_values(tensor, []<class T>(std::span<const T> values) -> std::vector<double> {
     if constexpr (std::is_same_v<T, std::string>) {
@@ -76,7 +80,5 @@ Tensor reduce(const Tensor& tensor, std::size_t axis, Reduction reduction) {
   }
   return Tensor::of(std::move(to), without(tensor.shape(), axis));
 }
-
-// ----------------------------------------------------------------------------------------------------
 
 }  // namespace heed::draw

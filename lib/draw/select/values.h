@@ -1,4 +1,4 @@
-// The elements of tensors whose type is known only at run time, and how to cut tensors along a dimension.
+// Element access for tensors whose type is known only at run time, and slicing along an axis.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace heed::draw {
 
-/// Calls `work` with the elements as a span of their own type and returns its result.
+/// Calls `work` with a span of the elements in their own type and returns its result.
 template <class Work>
 auto visit_values(const Tensor& tensor, Work&& work) {
   switch (tensor.dtype()) {
@@ -31,8 +31,8 @@ auto visit_values(const Tensor& tensor, Work&& work) {
   fail("a tensor of unknown type");
 }
 
-/// A row-major shape seen from one axis: the product of the sizes before it, its size, the product of those
-/// after.
+/// A row-major shape around one axis: the product of the sizes before it, its size, the product of those
+/// after it.
 struct Around {
   std::int64_t outer = 1, size = 1, inner = 1;
 };
@@ -44,8 +44,10 @@ inline Around around(const Shape& shape, std::size_t axis) {
   return around;
 }
 
-/// The names of the dimensions of a tensor, "dim_0" and so on where it has none or a name comes again.
+/// The names of the dimensions; "dim_0" and so on where a name is missing or not unique.
 std::vector<std::string> dims_of(const Tensor& tensor);
+
+bool holds_integers(const Tensor& tensor);
 
 /// The values as doubles. Throws Error for strings.
 std::vector<double> numbers(const Tensor& tensor);

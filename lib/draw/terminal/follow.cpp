@@ -16,7 +16,7 @@
 namespace heed::draw {
 namespace {
 
-constexpr int kPause = 500;  // milliseconds between two looks
+constexpr int kPause = 500;  // milliseconds between checks
 constexpr std::string_view kMetrics = ".metrics.tsv";
 
 /// What changes when the file is written or the window is resized.
@@ -34,15 +34,15 @@ State state_of(const std::string& path) {
   return {file.st_ino, file.st_size, file.st_mtim.tv_sec, file.st_mtim.tv_nsec, window.ws_col, window.ws_row};
 }
 
-/// Whether the process that MODEL.lock names still runs (train/run_files.h). Taking the lock to find out
-/// could get in a trainer's way.
+/// Whether the process named in MODEL.lock is running (train/run_files.h). Probing the lock itself could
+/// disturb a trainer.
 bool is_training(const std::string& metrics) {
   std::ifstream lock(metrics.substr(0, metrics.size() - kMetrics.size()) + ".lock");
   pid_t owner = 0;
   return lock >> owner && owner > 0 && (kill(owner, 0) == 0 || errno == EPERM);
 }
 
-/// Over the last drawing: each line wipes what stood there, the end wipes what is below.
+/// Overwrites the last drawing: clears the end of each line, and the rest of the screen.
 std::string over_the_last(const std::string& text) {
   std::string out = "\x1b[H";
   for (char c : text) out += c == '\n' ? std::string("\x1b[K\n") : std::string(1, c);
@@ -58,8 +58,8 @@ void follow(const std::string& path, const std::function<bool()>& stop,
   io::TextWriter output("-");
   State shown{};
   for (bool first = true, running = true; running && !stop(); first = false) {
-    running = !ends_by_itself || is_training(path);  // asked before the last look, so no row is missed
-    const State state = state_of(path);  // before the look: what changes meanwhile is drawn next time
+    running = !ends_by_itself || is_training(path);  // checked before the last read, so that no row is missed
+    const State state = state_of(path);  // before reading: what changes meanwhile is drawn next time
     const bool is_there = exists(path);
     if (!is_there && !(running && ends_by_itself)) {
       fail(escaped(path), ": no such file", ends_by_itself ? " and no training that will write it" : "");

@@ -1,4 +1,4 @@
-// Watching the metrics of a training that still runs.
+// Follows the metrics of a running training.
 #pragma once
 
 #include <functional>
@@ -8,10 +8,10 @@
 
 namespace heed::draw {
 
-/// Draws again whenever the file at `path` changes or the window does, over the last drawing when stdout is a
-/// terminal. Returns when `stop` is true, or when the training that writes MODEL.metrics.tsv has let go of
-/// MODEL.lock; a file of another name is followed until `stop`. `draw` gives the lines for a terminal. Throws
-/// Error when there is no such file and no training that will make it.
+/// Writes the lines of `draw` whenever the file at `path` or the window's size changes, in place when
+/// stdout is a terminal. Returns when `stop` is true, or when the training that writes MODEL.metrics.tsv
+/// has released MODEL.lock; a file of another name is followed until `stop`. Throws Error when there is no
+/// such file and no training that will create it.
 void follow(const std::string& path, const std::function<bool()>& stop,
             const std::function<std::string()>& draw);
 

@@ -9,8 +9,8 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "draw/terminal/ansi.h"
 #include "draw/print/printable.h"
+#include "draw/terminal/ansi.h"
 
 namespace heed::draw {
 namespace {
@@ -36,8 +36,7 @@ char shade(double position) {
   return kShades[static_cast<std::size_t>(std::lround(t))];
 }
 
-// ---- fitting into the window
-// --------------------------------------------------------------------------------------
+// ---- large matrices ----
 
 /// A matrix averaged over blocks of `down` x `across` values.
 struct Grid {
@@ -79,8 +78,7 @@ Grid shrink(const Heatmap& map, const Panel& panel, std::int64_t most_rows, std:
   return grid;
 }
 
-// ---- one line per row
-// ---------------------------------------------------------------------------------------------
+// ---- one line per row ----
 
 std::vector<std::string> shown_labels(const std::vector<std::string>& words, std::int64_t count,
                                       std::int64_t first) {
@@ -104,7 +102,7 @@ int widest_letter(const std::vector<std::string>& labels) {
   return width;
 }
 
-/// Labels written downwards, one character per line, ending just above their columns.
+/// Vertical labels, one character per line, ending just above their columns.
 std::string upright_labels(const std::vector<std::string>& labels, int left, int cell) {
   std::vector<std::vector<std::string>> letters;
   std::size_t height = 0;
@@ -137,10 +135,22 @@ std::string level_labels(const std::vector<std::string>& labels, int left, int c
   return text + "\n";
 }
 
-std::string cell_text(const Heatmap& map, double value, int width, ColorDepth depth) {
+/// Columns for the numbers in their cells; 0 when none are written.
+int value_width(const Heatmap& map) {
+  std::size_t width = 0;
+  for (const Panel& panel : map.panels)
+    for (double value : panel.values)
+      if (map.write_values) width = std::max(width, cell_text(value).size() + 1);
+  return static_cast<int>(width);
+}
+
+std::string drawn_cell(const Heatmap& map, double value, int width, bool with_value, ColorDepth depth) {
   const double position = map.range.position(value);
-  if (depth == ColorDepth::none) return std::string(static_cast<std::size_t>(width), shade(position));
-  return color_code(48, map.colors->at(position), depth) + std::string(static_cast<std::size_t>(width), ' ');
+  const std::string text = with_value ? fit(cell_text(value), width - 1, true) + " "
+                                      : std::string(static_cast<std::size_t>(width), ' ');
+  if (depth == ColorDepth::none) return with_value ? text : std::string(text.size(), shade(position));
+  const Rgb color = map.colors->at(position);
+  return color_code(48, color, depth) + (with_value ? color_code(38, ink_on(color), depth) : "") + text;
 }
 
 /// Columns for each cell: wide enough for level labels if the window allows, else up to four (two look
@@ -153,18 +163,18 @@ int cell_width(const std::vector<std::string>& column_labels, int room) {
 }
 
 std::string labelled_panel(const Heatmap& map, const Panel& panel, const Terminal& terminal, int left,
-                           int cell) {
+                           int cell, bool with_values) {
   const auto rows = shown_labels(map.row_labels, map.rows, map.first_row);
   auto columns = shown_labels(map.column_labels, map.columns, map.first_column);
-  // Where not even their letters fit, as Chinese ones in single columns, positions tell more than dots.
+  // Positions instead of labels whose letters are wider than a cell (CJK in single columns).
   if (widest_letter(columns) > cell) columns = shown_labels({}, map.columns, map.first_column);
   const bool level = widest(columns) < cell;
   std::string out = level ? level_labels(columns, left, cell) : upright_labels(columns, left, cell);
   for (std::int64_t r = 0; r < map.rows; ++r) {
     out += fit(rows[static_cast<std::size_t>(r)], left - 1, true) + " ";
     for (std::int64_t c = 0; c < map.columns; ++c) {
-      out +=
-          cell_text(map, panel.values[static_cast<std::size_t>(r * map.columns + c)], cell, terminal.colors);
+      const double value = panel.values[static_cast<std::size_t>(r * map.columns + c)];
+      out += drawn_cell(map, value, cell, with_values, terminal.colors);
     }
     if (terminal.colors != ColorDepth::none) out += kReset;
     out += "\n";
@@ -172,8 +182,7 @@ std::string labelled_panel(const Heatmap& map, const Panel& panel, const Termina
   return out;
 }
 
-// ---- two rows per line, without words
-// -----------------------------------------------------------------------------
+// ---- two rows per line, without labels ----
 
 std::string half_blocks(const Heatmap& map, const Grid& grid, std::int64_t row, ColorDepth depth) {
   std::string line;
@@ -203,8 +212,7 @@ std::string dense_panel(const Heatmap& map, const Grid& grid, ColorDepth depth, 
   return out;
 }
 
-// ---- around the matrix
-// --------------------------------------------------------------------------------------------
+// ---- around the matrix ----
 
 std::string legend(const Heatmap& map, const Terminal& terminal) {
   const std::string low = rounded(map.range.low) + " [";
@@ -264,7 +272,10 @@ std::string draw_on_terminal(const Heatmap& map, const Terminal& terminal) {
   const auto rows = shown_labels(map.row_labels, map.rows, map.first_row);
   const auto columns = shown_labels(map.column_labels, map.columns, map.first_column);
   const int left = std::min({widest(rows), kWidestLabel, terminal.width / 3}) + 1;
-  const int cell = map.columns < terminal.width ? cell_width(columns, terminal.width - left) : 0;
+  int cell = map.columns < terminal.width ? cell_width(columns, terminal.width - left) : 0;
+  const int value = value_width(map);
+  const bool with_values = value > 0 && value * map.columns <= terminal.width - left;
+  if (with_values) cell = std::max(cell, value);
   const bool fits = cell >= 1 && (terminal.height == 0 || map.rows <= terminal.height - 4 || map.rows <= 10);
   Grid grid;
   for (std::size_t i = 0; i < map.panels.size(); ++i) {
@@ -275,7 +286,7 @@ std::string draw_on_terminal(const Heatmap& map, const Terminal& terminal) {
     }
     if (!panel.caption.empty()) out += cut_line(printable(panel.caption), terminal.width);
     if (fits) {
-      out += labelled_panel(map, panel, terminal, left, cell);
+      out += labelled_panel(map, panel, terminal, left, cell, with_values);
       continue;
     }
     const int numbers = static_cast<int>(std::to_string(map.first_row + map.rows).size()) + 1;
@@ -286,7 +297,7 @@ std::string draw_on_terminal(const Heatmap& map, const Terminal& terminal) {
   }
   out += legend(map, terminal);
   if (grid.down > 1 || grid.across > 1) {
-    out += cut_line(concat("each spot is the mean of ", grid.down, " x ", grid.across, " values"),
+    out += cut_line(concat("each cell is the mean of ", grid.down, " x ", grid.across, " values"),
                     terminal.width);
   }
   return out;

@@ -1,5 +1,5 @@
-// Heat maps in a terminal: a block of colour per number with the words beside it, or two numbers per
-// character when the matrix is taller than the window; letters instead of colours where colour is not wanted.
+// Heat maps in a terminal: a coloured cell per number with labels, or two numbers per character when the
+// matrix is larger than the window; shades of ASCII where there is no colour.
 #pragma once
 
 #include <string>
@@ -20,12 +20,13 @@ struct Terminal {
   ColorDepth colors = ColorDepth::none;
 };
 
-/// What standard output can show. `when` is auto, always or never; auto asks whether it is a terminal and
-/// honours NO_COLOR, TERM and COLORTERM. Throws UsageError for another word.
+/// The capabilities of stdout. `when` is auto, always or never; auto means colours on a terminal, subject to
+/// NO_COLOR, TERM and COLORTERM. Throws UsageError for another word.
 Terminal detect_terminal(const std::string& when);
 
-/// The map as lines of text, each ending in a newline and resetting the colours it set; no line is wider than
-/// the terminal. Matrices that do not fit are averaged over blocks, and the last line says so.
+/// The map as lines of text, none wider than the terminal. Numbers are written into the cells when
+/// `write_values` is set and they fit. Matrices that do not fit are averaged over blocks; the last line then
+/// says so.
 std::string draw_on_terminal(const Heatmap& map, const Terminal& terminal);
 
 }  // namespace heed::draw

@@ -1,4 +1,4 @@
-// The data of the page: one JSON (payload.h describes it) and blocks of base64.
+// The data of the page: one JSON (page_data.h describes it) and blocks of base64.
 
 const DATA = JSON.parse(document.getElementById("data").textContent);
 const blocks = new Map();

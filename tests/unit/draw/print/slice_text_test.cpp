@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "draw/print/listing.h"
-#include "support.h"
+#include "unit/draw/support.h"
 
 using namespace heed;
 using namespace heed::draw;

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "draw/select/find_tensor.h"
 #include "draw/select/values.h"
-#include "support.h"
+#include "unit/draw/support.h"
 
 using namespace heed;
 using namespace heed::draw;
