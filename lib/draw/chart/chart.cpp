@@ -4,29 +4,22 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "draw/picture/heading.h"
 #include "draw/print/printable.h"
 
 namespace heed::draw {
 namespace {
 
-constexpr double kMargin = 20;
 constexpr double kLegendRow = 16;
 constexpr Rgb kInk{0x22, 0x22, 0x22};
-constexpr Rgb kQuiet{0x6b, 0x6b, 0x6b};
 constexpr Rgb kGrid{0xe4, 0xe4, 0xe4};
 constexpr Rgb kAxisLine{0x88, 0x88, 0x88};
-constexpr TextStyle kTitle{14, {0x11, 0x11, 0x11}, true};
-constexpr TextStyle kSubtitle{10, kQuiet};
 constexpr TextStyle kAxis{11, {0x44, 0x44, 0x44}};
 constexpr TextStyle kTick{10, {0x44, 0x44, 0x44}};
 constexpr TextStyle kLegend{10.5, kInk};
 constexpr TextStyle kValue{8.5, {0x44, 0x44, 0x44}};
 
 // ---- layout ----
-
-double heading_height(const Chart& chart) {
-  return (chart.title.empty() ? 0 : 21) + (chart.subtitle.empty() ? 0 : 16);
-}
 
 /// Length of the sample beside a legend's text.
 double swatch(const Chart& chart) {
@@ -147,15 +140,6 @@ void draw_histogram(const Series& series, const ChartLayout& layout, Painter& pa
   }
 }
 
-void draw_heading(const Chart& chart, double left, Painter& painter) {
-  double y = kMargin + 7;
-  if (!chart.title.empty()) {
-    painter.text(printable(chart.title, 120), left, y, kTitle);
-    y += 20;
-  }
-  if (!chart.subtitle.empty()) painter.text(printable(chart.subtitle, 160), left, y, kSubtitle);
-}
-
 void draw_legend(const Chart& chart, const ChartLayout& layout, Painter& painter) {
   for (std::size_t i = 0; i < layout.legend.size(); ++i) {
     const Series& series = chart.series[i];
@@ -212,7 +196,7 @@ void draw_base_lines(const Chart& chart, const ChartLayout& layout, Painter& pai
 }
 
 void draw_parts(const Chart& chart, const ChartLayout& layout, Painter& painter) {
-  draw_heading(chart, layout.plot.x, painter);
+  draw_heading(chart.title, chart.subtitle, layout.plot.x, painter);
   draw_legend(chart, layout, painter);
   draw_y_axis(chart, layout, painter);
   draw_x_axis(chart, layout, painter);
@@ -256,12 +240,11 @@ ChartLayout lay_out(const Chart& chart) {
   const double bars = static_cast<double>(chart.groups.size() * chart.series.size());
   const double width = std::max(chart.plot.width, bars * (chart.write_values ? 20 : 6));
   const double left = std::ceil(kMargin + (chart.y_title.empty() ? 0 : 20) + widest(layout.y.ticks()) + 8);
-  const double top = kMargin + heading_height(chart);
+  const double top = kMargin + heading_size(chart.title, chart.subtitle).height;
   place_legend(chart, left, top, width, layout);
   const double legend = layout.legend.empty() ? 0 : layout.legend.back().y + kLegendRow / 2 - top + 4;
   layout.plot = {left, std::ceil(top + legend + 8), width, chart.plot.height};
-  const double heading = left + std::max(text_width(printable(chart.title, 120), kTitle),
-                                         text_width(printable(chart.subtitle, 160), kSubtitle));
+  const double heading = left + heading_size(chart.title, chart.subtitle).width;
   const double footer = footer_height(chart, layout);
   layout.size = {std::ceil(std::max(left + width, heading) + kMargin),
                  std::ceil(layout.plot.y + layout.plot.height + footer + kMargin)};
@@ -293,15 +276,6 @@ std::string draw_charts(const std::vector<Chart>& charts, std::size_t across, Pi
       painter.placed(at, scale, [&] { draw_parts(charts[i], layouts[i], painter); });
     }
   });
-}
-
-Rgb series_color(std::size_t number) {
-  // Blue, orange, green, purple, sky, brown, rose, gray: hues that stay apart for the common kinds of colour
-  // blindness, with brightness alternating.
-  static constexpr Rgb colors[] = {{0x1f, 0x5a, 0xa6}, {0xe6, 0x8a, 0x00}, {0x1b, 0x8a, 0x6b},
-                                   {0x8e, 0x3a, 0x8c}, {0x5a, 0xb4, 0xe0}, {0x8a, 0x4b, 0x16},
-                                   {0xd9, 0x6b, 0x9c}, {0x5c, 0x5c, 0x5c}};
-  return colors[number % std::size(colors)];
 }
 
 }  // namespace heed::draw

@@ -7,7 +7,7 @@
 
 #include "draw/picture/colormap.h"
 #include "draw/picture/painter.h"
-#include "draw/picture/scale.h"
+#include "draw/select/value_range.h"
 #include "draw/terminal/terminal.h"
 
 namespace heed::draw {
@@ -63,9 +63,6 @@ std::string draw_charts(const std::vector<Chart>& charts, std::size_t across, Pi
 /// The chart as lines of text, no wider than the terminal: curves of dots (letters without colour), bars
 /// lying on their side.
 std::string draw_on_terminal(const Chart& chart, const Terminal& terminal);
-
-/// Colours that colour-blind readers can tell apart, of different brightness; they repeat.
-Rgb series_color(std::size_t number);
 
 /// Throws Error unless there is a value to show and the sizes fit each other.
 void check(const Chart& chart);

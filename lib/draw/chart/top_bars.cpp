@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "draw/chart/chart.h"
+#include "draw/picture/heading.h"
 #include "draw/print/printable.h"
 #include "draw/select/strongest.h"
 #include "draw/terminal/ansi.h"
@@ -13,14 +13,10 @@ namespace heed::draw {
 namespace {
 
 constexpr std::size_t kMostSteps = 400;
-constexpr double kMargin = 20;
 constexpr double kLine = 15;
 constexpr double kBar = 92;
 constexpr double kGap = 26;  // between steps
-constexpr Rgb kQuiet{0x6b, 0x6b, 0x6b};
 constexpr Rgb kTrack{0xee, 0xee, 0xee};
-constexpr TextStyle kTitle{14, {0x11, 0x11, 0x11}, true};
-constexpr TextStyle kSubtitle{10, kQuiet};
 constexpr TextStyle kCaption{10.5, {0x22, 0x22, 0x22}, true};
 constexpr TextStyle kLabel{10.5, {0x22, 0x22, 0x22}};
 constexpr TextStyle kValue{9.5, {0x55, 0x55, 0x55}};
@@ -67,12 +63,11 @@ Plan plan_of(const TopBars& bars) {
   const auto fitting = static_cast<std::size_t>((760 + kGap) / (plan.step_width + kGap));
   plan.across = std::clamp<std::size_t>(fitting, 1, bars.steps.size());
   const std::size_t down = (bars.steps.size() + plan.across - 1) / plan.across;
-  plan.top = kMargin + (bars.title.empty() ? 0 : 21) + (bars.subtitle.empty() ? 0 : 17) + 24;
+  const Size heading = heading_size(bars.title, bars.subtitle);
+  plan.top = kMargin + heading.height + 24;
   const double width = (plan.step_width + kGap) * static_cast<double>(plan.across) - kGap;
-  const double heading = std::max({text_width(printable(bars.title, 120), kTitle),
-                                   text_width(printable(bars.subtitle, 160), kSubtitle),
-                                   text_width(scale_text(bars), kSubtitle)});
-  plan.size = {std::ceil(2 * kMargin + std::max(width, heading)),
+  const double texts = std::max(heading.width, text_width(scale_text(bars), kSubtitle));
+  plan.size = {std::ceil(2 * kMargin + std::max(width, texts)),
                std::ceil(plan.top + (plan.step_height + 14) * static_cast<double>(down) - 14 + kMargin)};
   return plan;
 }
@@ -117,12 +112,8 @@ TopBars top_bars_of(const Slice& slice, std::int64_t count) {
 std::string draw_top_bars(const TopBars& bars, PictureFormat format) {
   const Plan plan = plan_of(bars);
   return paint(format, plan.size, [&](Painter& painter) {
-    double y = kMargin + 7;
-    painter.text(printable(bars.title, 120), kMargin, y, kTitle);
-    y += bars.title.empty() ? 0 : 20;
-    painter.text(printable(bars.subtitle, 160), kMargin, y, kSubtitle);
-    y += bars.subtitle.empty() ? 0 : 16;
-    painter.text(scale_text(bars), kMargin, y, kSubtitle);
+    draw_heading(bars.title, bars.subtitle, kMargin, painter);
+    painter.text(scale_text(bars), kMargin, plan.top - 17, kSubtitle);
     for (std::size_t i = 0; i < bars.steps.size(); ++i) {
       const Point at{kMargin + (plan.step_width + kGap) * static_cast<double>(i % plan.across),
                      plan.top + (plan.step_height + 14) * static_cast<double>(i / plan.across)};

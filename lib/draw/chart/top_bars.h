@@ -8,6 +8,7 @@
 #include "draw/picture/colormap.h"
 #include "draw/picture/painter.h"
 #include "draw/select/slice.h"
+#include "draw/select/value_range.h"
 #include "draw/terminal/terminal.h"
 
 namespace heed::draw {

@@ -71,11 +71,11 @@ void check(const DumpOptions& options, const std::vector<Form>& forms) {
     fail<UsageError>("-o ", escaped(options.output),
                      ": the picture goes to another file and there is nothing else to write");
   }
-  const bool looks =
+  const bool draws =
       wants_pictures(options) || !options.html.empty() || (!forms.empty() && forms[0].is_picture);
   const bool has_table = options.list || (options.tsv && !(forms.size() == 1 && forms[0].is_tsv)) ||
                          (options.json && !(forms.size() == 1 && forms[0].is_json));
-  if (looks && has_table) {
+  if (draws && has_table) {
     fail<UsageError>("a picture and a table cannot be written at once: call viz-dump twice");
   }
   if (forms.empty()) return;

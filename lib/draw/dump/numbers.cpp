@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "draw/chart/chart.h"
 #include "draw/dump/forms.h"
 #include "draw/dump/output.h"
 #include "draw/print/npy.h"

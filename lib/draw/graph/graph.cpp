@@ -5,17 +5,15 @@
 
 #include "base/error.h"
 #include "draw/graph/layout.h"
+#include "draw/picture/heading.h"
 #include "draw/print/printable.h"
 
 namespace heed::draw {
 namespace {
 
-constexpr double kMargin = 20;
 constexpr double kLine = 13;
 constexpr Rgb kSkip{0x1f, 0x5a, 0xa6};
 constexpr Rgb kEdge{0x55, 0x55, 0x55};
-constexpr TextStyle kTitle{14, {0x11, 0x11, 0x11}, true};
-constexpr TextStyle kSubtitle{10, {0x6b, 0x6b, 0x6b}};
 constexpr TextStyle kName{11, {0x22, 0x22, 0x22}};
 constexpr TextStyle kDetail{9, {0x55, 0x55, 0x55}};
 
@@ -101,15 +99,11 @@ std::string draw_graph(const Graph& graph, PictureFormat format) {
   std::vector<Size> boxes;
   for (const auto& node : graph.nodes) boxes.push_back(box_size(node));
   const GraphLayout layout = lay_out(graph, boxes);
-  const double top = kMargin + (graph.title.empty() ? 0 : 22) + (graph.subtitle.empty() ? 0 : 17) + 8;
-  const double heading = std::max(text_width(printable(graph.title, 120), kTitle),
-                                  text_width(printable(graph.subtitle, 160), kSubtitle));
-  const double width = std::max(layout.size.width, heading);
+  const Size heading = heading_size(graph.title, graph.subtitle);
+  const double top = kMargin + heading.height + 8, width = std::max(layout.size.width, heading.width);
   const Size sheet{std::ceil(width + 2 * kMargin), std::ceil(top + layout.size.height + kMargin)};
   return paint(format, sheet, [&](Painter& painter) {
-    painter.text(printable(graph.title, 120), kMargin, kMargin + 7, kTitle);
-    painter.text(printable(graph.subtitle, 160), kMargin, kMargin + (graph.title.empty() ? 7 : 28),
-                 kSubtitle);
+    draw_heading(graph.title, graph.subtitle, kMargin, painter);
     painter.placed({kMargin + (width - layout.size.width) / 2, top}, 1, [&] {
       for (std::size_t i = 0; i < graph.plates.size(); ++i) {
         painter.round_box(layout.plates[i], 9, {0xfb, 0xfb, 0xfb}, {0xb5, 0xb5, 0xb5}, 0.8);

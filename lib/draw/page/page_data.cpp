@@ -10,6 +10,7 @@
 #include "draw/picture/colormap.h"
 #include "draw/print/printable.h"
 #include "draw/select/find_tensor.h"
+#include "draw/select/value_range.h"
 #include "draw/select/values.h"
 
 namespace heed::draw {

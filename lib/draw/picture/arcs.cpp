@@ -5,24 +5,20 @@
 #include <tuple>
 
 #include "base/error.h"
-#include "draw/chart/chart.h"
-#include "draw/picture/scale.h"
+#include "draw/picture/heading.h"
 #include "draw/print/printable.h"
+#include "draw/select/value_range.h"
 #include "draw/terminal/ansi.h"
 
 namespace heed::draw {
 namespace {
 
 constexpr std::int64_t kMostWords = 512;
-constexpr double kMargin = 20;
 constexpr double kRow = 19;        // height of a word in a column
 constexpr double kFan = 190;       // between the columns
 constexpr double kWordGap = 13;    // between words in a line
 constexpr double kNarrowest = 20;  // a word in a line
 constexpr double kThickest = 6;
-constexpr Rgb kQuiet{0x6b, 0x6b, 0x6b};
-constexpr TextStyle kTitle{14, {0x11, 0x11, 0x11}, true};
-constexpr TextStyle kSubtitle{10, kQuiet};
 constexpr TextStyle kWord{12, {0x22, 0x22, 0x22}};
 constexpr TextStyle kFaint{12, {0x9a, 0x9a, 0x9a}};
 constexpr TextStyle kTick{9.5, {0x44, 0x44, 0x44}};
@@ -42,10 +38,6 @@ std::string column_word(const Arcs& arcs, std::int64_t column) {
 
 bool is_drawn(const Arcs& arcs, std::int64_t row) {
   return arcs.pinned.empty() || std::find(arcs.pinned.begin(), arcs.pinned.end(), row) != arcs.pinned.end();
-}
-
-double heading_height(const Heatmap& map) {
-  return (map.title.empty() ? 0 : 21) + (map.subtitle.empty() ? 0 : 17) + 6;
 }
 
 Stroke stroke_of(const Arcs& arcs, std::size_t panel, double weight) {
@@ -219,12 +211,12 @@ std::vector<Arc> arcs_of(const Arcs& arcs) {
 ArcsLayout lay_out(const Arcs& arcs) {
   check_arcs(arcs);
   ArcsLayout layout;
-  const double top = kMargin + heading_height(arcs.map);
+  const Size heading = heading_size(arcs.map.title, arcs.map.subtitle);
+  const double top = kMargin + heading.height + 6;
   arcs.in_line ? place_in_line(arcs, top, layout) : place_in_columns(arcs, top, layout);
   layout.legend = {kMargin, layout.size.height + 20};
   const Point legend_end = draw_legend(arcs, layout.legend, nullptr);
-  const double widest = std::max({legend_end.x, kMargin + text_width(printable(arcs.map.title, 120), kTitle),
-                                  kMargin + text_width(printable(arcs.map.subtitle, 160), kSubtitle)});
+  const double widest = std::max(legend_end.x, kMargin + heading.width);
   layout.size = {std::ceil(std::max(layout.size.width, widest + kMargin)),
                  std::ceil(legend_end.y + 8 + kMargin)};
   return layout;
@@ -233,9 +225,7 @@ ArcsLayout lay_out(const Arcs& arcs) {
 std::string draw_arcs(const Arcs& arcs, PictureFormat format) {
   const ArcsLayout layout = lay_out(arcs);
   return paint(format, layout.size, [&](Painter& painter) {
-    painter.text(printable(arcs.map.title, 120), kMargin, kMargin + 7, kTitle);
-    painter.text(printable(arcs.map.subtitle, 160), kMargin, kMargin + (arcs.map.title.empty() ? 7 : 27),
-                 kSubtitle);
+    draw_heading(arcs.map.title, arcs.map.subtitle, kMargin, painter);
     for (const Arc& arc : arcs_of(arcs)) draw_arc(arcs, layout, arc, painter);
     draw_words(arcs, layout, painter);
     draw_legend(arcs, layout.legend, &painter);

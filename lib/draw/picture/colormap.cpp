@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "base/error.h"
-#include "draw/picture/scale.h"
 
 namespace heed::draw {
 namespace {
@@ -70,12 +69,6 @@ std::uint8_t mix(std::uint8_t a, std::uint8_t b, double t) {
   return static_cast<std::uint8_t>(std::lround(a + (b - a) * t));
 }
 
-/// The next round number at or above `value`, at most about a tenth away.
-double rounded_up(double value) {
-  const double step = round_step(value / 10);
-  return std::max(value, std::ceil(value / step - 1e-9) * step);
-}
-
 }  // namespace
 
 double luminance(Rgb color) {
@@ -121,34 +114,13 @@ Rgb Colormap::at(double t) const {
   return {mix(a.red, b.red, part), mix(a.green, b.green, part), mix(a.blue, b.blue, part)};
 }
 
-double Range::position(double value) const {
-  if (std::isinf(value)) return value < 0 ? 0 : 1;
-  return high > low ? (value - low) / (high - low) : value - low + 0.5;
-}
-
-Range natural_range(const std::vector<double>& values) {
-  double low = INFINITY;
-  double high = -INFINITY;
-  for (double v : values) {
-    if (!std::isfinite(v)) continue;
-    low = std::min(low, v);
-    high = std::max(high, v);
-  }
-  if (low > high) return {0, 1};
-  if (low < 0 && high > 0) return {-rounded_up(std::max(-low, high)), rounded_up(std::max(-low, high))};
-  if (low >= 0 && high <= 1) return {0, high > 0.5 || high == 0 ? 1 : rounded_up(high)};
-  return {low, high};
-}
-
-Range parse_range(const std::string& text) {
-  Range range;
-  const char* end = text.data() + text.size();
-  const auto low = std::from_chars(text.data(), end, range.low);
-  if (low.ec == std::errc() && low.ptr != end && *low.ptr == ':') {
-    const auto high = std::from_chars(low.ptr + 1, end, range.high);
-    if (high.ec == std::errc() && high.ptr == end && range.low < range.high) return range;
-  }
-  fail<UsageError>("--range '", escaped(text), "': wanted low:high with low below high, as in 0:1");
+Rgb series_color(std::size_t number) {
+  // Blue, orange, green, purple, sky, brown, rose, gray: hues that stay apart for the common kinds of colour
+  // blindness, with brightness alternating.
+  static constexpr Rgb colors[] = {{0x1f, 0x5a, 0xa6}, {0xe6, 0x8a, 0x00}, {0x1b, 0x8a, 0x6b},
+                                   {0x8e, 0x3a, 0x8c}, {0x5a, 0xb4, 0xe0}, {0x8a, 0x4b, 0x16},
+                                   {0xd9, 0x6b, 0x9c}, {0x5c, 0x5c, 0x5c}};
+  return colors[number % std::size(colors)];
 }
 
 }  // namespace heed::draw

@@ -3,6 +3,7 @@
 // tables released under CC0); blue-red is for values of both signs, gray prints well.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -37,18 +38,7 @@ class Colormap {
   std::vector<Rgb> table_;
 };
 
-/// The interval of values that a colour map spans.
-struct Range {
-  double low = 0, high = 1;
-  /// Where `value` lies: 0 at low, 1 at high; infinities at the ends, NaN stays NaN.
-  double position(double value) const;
-};
-
-/// A range for the finite `values`: probabilities from 0 (to 1 when they come near it), values of both signs
-/// symmetric around 0, otherwise from minimum to maximum.
-Range natural_range(const std::vector<double>& values);
-
-/// "lo:hi" as a range; throws UsageError.
-Range parse_range(const std::string& text);
+/// Colours of series that colour-blind readers can tell apart, of different brightness; they repeat.
+Rgb series_color(std::size_t number);
 
 }  // namespace heed::draw

@@ -5,22 +5,20 @@
 #include <numbers>
 
 #include "base/error.h"
-#include "draw/picture/scale.h"
+#include "draw/picture/heading.h"
 #include "draw/print/printable.h"
+#include "draw/select/value_range.h"
 
 namespace heed::draw {
 namespace {
 
 constexpr std::int64_t kMostCells = 4096;  // per axis
-constexpr double kMargin = 20;
-constexpr double kLabelGap = 6;     // between labels and matrix
-constexpr double kBarWidth = 12;    // of the colour bar
-constexpr double kTickLength = 3;   // on the colour bar
-constexpr double kReadable = 12.5;  // distance between the lines of labels
+constexpr double kLabelGap = 6;            // between labels and matrix
+constexpr double kBarWidth = 12;           // of the colour bar
+constexpr double kTickLength = 3;          // on the colour bar
+constexpr double kReadable = 12.5;         // distance between the lines of labels
 constexpr Rgb kQuiet{0x6b, 0x6b, 0x6b};
 constexpr Rgb kHairline{0xc8, 0xc8, 0xc8};
-constexpr TextStyle kTitle{14, {0x11, 0x11, 0x11}, true};
-constexpr TextStyle kSubtitle{10, kQuiet};
 constexpr TextStyle kAxis{10, kQuiet};
 constexpr TextStyle kTick{9, {0x44, 0x44, 0x44}};
 
@@ -112,11 +110,6 @@ double cosine(double degrees) {
   return std::cos(degrees * std::numbers::pi / 180);
 }
 
-double heading_height(const Heatmap& map) {
-  return (map.title.empty() ? 0 : 20) + (map.subtitle.empty() ? 0 : 16) +
-         (map.title.empty() && map.subtitle.empty() ? 0 : 8);
-}
-
 double column_label_height(const Plan& plan) {
   const double turn = plan.layout.label_turn;
   return plan.columns.longest * sine(turn) + plan.columns.style.size * (turn == 90 ? 0.3 : 1);
@@ -158,8 +151,7 @@ void place_bar_and_edges(const Heatmap& map, Plan& plan) {
   for (const auto& tick : plan.ticks) tick_width = std::max(tick_width, text_width(tick.text, kTick));
   const double bar_right =
       plan.layout.bar.x + kBarWidth + kTickLength + 4 + tick_width + (map.quantity.empty() ? 0 : 18);
-  const double heading = std::max(text_width(printable(map.title, 120), kTitle),
-                                  text_width(printable(map.subtitle, 160), kSubtitle));
+  const double heading = heading_size(map.title, map.subtitle).width;
   const bool captions = !map.panels.front().caption.empty();
   plan.layout.size = {
       std::ceil(std::max({bar_right, right + overhang(plan), kMargin + heading}) + kMargin),
@@ -187,23 +179,15 @@ Plan plan_of(const Heatmap& map) {
   plan.layout.label_turn = turn_of(plan.columns, map.column_labels.empty(), cell.width);
   plan.ticks = ticks_of(map.range);
   plan.left = std::round(kMargin + (map.row_axis.empty() ? 0 : 20) + plan.rows.longest + kLabelGap);
-  plan.top = std::round(kMargin + heading_height(map) + (map.column_axis.empty() ? 0 : 18) +
-                        column_label_height(plan) + kLabelGap);
+  plan.top = std::round(kMargin + heading_size(map.title, map.subtitle).height +
+                        (map.title.empty() && map.subtitle.empty() ? 0 : 6) +
+                        (map.column_axis.empty() ? 0 : 18) + column_label_height(plan) + kLabelGap);
   place_matrices(map, plan);
   place_bar_and_edges(map, plan);
   return plan;
 }
 
 // ---- drawing ----
-
-void draw_heading(const Heatmap& map, Painter& painter) {
-  double y = kMargin + 7;
-  if (!map.title.empty()) {
-    painter.text(printable(map.title, 120), kMargin, y, kTitle);
-    y += 19;
-  }
-  if (!map.subtitle.empty()) painter.text(printable(map.subtitle, 160), kMargin, y, kSubtitle);
-}
 
 void draw_axis_names(const Heatmap& map, const Plan& plan, Painter& painter) {
   const Rect& first = plan.layout.matrices.front();
@@ -337,7 +321,7 @@ HeatmapLayout lay_out(const Heatmap& map) {
 std::string draw_heatmap(const Heatmap& map, PictureFormat format) {
   const Plan plan = plan_of(map);
   return paint(format, plan.layout.size, [&](Painter& painter) {
-    draw_heading(map, painter);
+    draw_heading(map.title, map.subtitle, kMargin, painter);
     draw_axis_names(map, plan, painter);
     draw_column_labels(plan, plan.layout.matrices.front(), painter);
     for (std::size_t i = 0; i < map.panels.size(); ++i) {

@@ -6,8 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "draw/chart/chart.h"
-#include "draw/picture/colormap.h"
+#include "draw/select/value_range.h"
 
 namespace heed::draw {
 

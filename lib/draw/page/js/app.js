@@ -21,7 +21,7 @@ class App {
     this.update();
   }
 
-  // What the state stands for.
+  // Derived from the state.
   get group() {
     return DATA.groups[this.state.group];
   }
@@ -154,7 +154,7 @@ class App {
       row: Math.max(0, Math.min(rows - 1, (this.cursor.row ?? 0) + (started ? down : 0))),
       col: Math.max(0, Math.min(cols - 1, (this.cursor.col ?? 0) + (started ? right : 0))),
     };
-    this.lookAt(this.cursor);
+    this.inspect(this.cursor);
     const drawing = this.viewport.drawing;
     if (drawing instanceof Heatmap) {
       const { left, top, cell } = drawing;
@@ -221,12 +221,12 @@ class App {
     byId("note").textContent = byId("caption").textContent = "";
   }
 
-  // Looking closer.
+  // Inspecting a cell.
   pointAt(hit, event) {
-    this.lookAt(hit ?? this.cursor);
+    this.inspect(hit ?? this.cursor);
     this.showTooltip(hit && hit.row !== undefined && hit.col !== undefined ? this.cellTexts(hit) : null, event);
   }
-  lookAt(place) {
+  inspect(place) {
     this.viewport.drawing.hover = Object.keys(place).length ? place : null;
     this.viewport.redraw();
     fillPanel(byId("panel"), this.shown, place, (axis, index) => this.togglePin(axis, index));

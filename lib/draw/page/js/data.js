@@ -20,7 +20,7 @@ function tensorOf(item, name) {
   return item.tensors.find((tensor) => tensor.name === name);
 }
 
-/// The names of the dimensions that the layer and head selectors stand for: [layer, head], either may be null.
+/// The names of the dimensions that of the layer and head selectors: [layer, head], either may be null.
 function leadDims(group, item) {
   const lead = tensorOf(item, group.main).dims.slice(0, -2);
   if (lead.length === 2) return lead;

@@ -141,12 +141,12 @@ function softmaxStage(name, letter) {
 const STAGES = [
   {
     name: "queries", title: "Queries", formula: (c) => (c.projected ? "q_i = x_i W^Q" : "q_i"),
-    text: () => "Every word that looks has a query vector in each head: what it is looking for.",
+    text: () => "Every attending word has a query vector in each head: what it searches for.",
     numbers: (c) => [`q_i = [${terms(c.get("queries").cols, (k) => brief(at(c.get("queries"), c.i, k), 3), 6).replaceAll(" + ", ", ")}]`],
   },
   {
     name: "keys", title: "Keys", formula: (c) => (c.projected ? "k_j = x_j W^K" : "k_j"),
-    text: () => "Every word that can be looked at has a key vector: what it offers to be found by.",
+    text: () => "Every word that can be attended to has a key vector, which queries are compared with.",
     numbers: (c) => [`k_j = [${terms(c.get("keys").cols, (k) => brief(at(c.get("keys"), c.j, k), 3), 6).replaceAll(" + ", ", ")}]`],
   },
   {
@@ -200,14 +200,14 @@ const STAGES = [
     formula: (c) => {
       const before = firstOf(c, ...UNMASKED);
       const divided = before && divisorOf(before, c.get("masked")) !== 1 ? " / \u03c4" : "";
-      return `m_{ij} = ${LETTERS[before?.name] ?? "z"}_{ij}${divided} where i may look at j, else \u2212\u221e`;
+      return `m_{ij} = ${LETTERS[before?.name] ?? "z"}_{ij}${divided} where i may attend to j, else \u2212\u221e`;
     },
     text: (c) => {
       const closed = c.get("masked").values.reduce((count, value) => count + (value === -Infinity ? 1 : 0), 0);
       const before = firstOf(c, ...UNMASKED);
       const tau = before ? divisorOf(before, c.get("masked")) : 1;
       const cooled = tau === 1 ? "" : `The scores are divided by the temperature \u03c4 = ${brief(tau, 4)}. `;
-      return cooled + (closed ? `${closed} of ${c.n * c.m} cells are closed (gray): their score becomes minus infinity, so their weight becomes 0.` : "No cell is closed here: every query may look at every key.");
+      return cooled + (closed ? `${closed} of ${c.n * c.m} cells are masked (gray): their score becomes minus infinity, so their weight becomes 0.` : "No cell is masked: every query may attend to every key.");
     },
     numbers: (c) => [`m_{ij} = ${exact(at(c.get("masked"), c.i, c.j))}`],
     again: (c) => {
@@ -220,7 +220,7 @@ const STAGES = [
     name: "soft_weights", title: "Softmax", uses: ["masked|tempered|biased|capped|scaled|scores"], ...softmaxStage("soft_weights", "a"),
   },
   {
-    name: "position", title: "Position", formula: () => "p_i", text: () => "Each query predicts the place of the keys it looks around.",
+    name: "position", title: "Position", formula: () => "p_i", text: () => "Each query predicts the position around which it attends.",
     numbers: (c) => [`p_i = ${exact(at(c.get("position"), 0, c.i))}`],
   },
   {
@@ -228,7 +228,7 @@ const STAGES = [
   },
   {
     name: "values", title: "Values", formula: (c) => (c.projected ? "v_j = x_j W^V" : "v_j"),
-    text: () => "Every word that can be looked at has a value vector: what it gives to those who look.",
+    text: () => "Every word that can be attended to has a value vector: what it contributes to the context.",
     numbers: (c) => [`v_j = [${terms(c.get("values").cols, (k) => brief(at(c.get("values"), c.j, k), 3), 6).replaceAll(" + ", ", ")}]`],
   },
   {
@@ -276,7 +276,7 @@ const STAGES = [
 /// What the file calls otherwise than STAGES.
 const SYNONYMS = { queries: ["query"], keys: ["key"], values: ["value"] };
 
-/// A stage that nobody described.
+/// A stage without a description of its own.
 function plainStage(name, quantity) {
   const title = name.replaceAll("_", " ");
   return { name, title: title[0].toUpperCase() + title.slice(1), formula: () => "", text: () => quantity ?? "", numbers: () => [] };

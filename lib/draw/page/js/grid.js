@@ -20,18 +20,18 @@ function pooled(matrix, size) {
 }
 
 class Grid {
-  /// `tiles`: [{row, col, title, get(): matrix}]; look: {scale, threshold, rowName, colName, rowNumbers, colNumbers,
+  /// `tiles`: [{row, col, title, get(): matrix}]; style: {scale, threshold, rowName, colName, rowNumbers, colNumbers,
   /// selected(tile)}; `open(tile)` is called for a click.
-  constructor(parent, tiles, look, open) {
+  constructor(parent, tiles, style, open) {
     this.tiles = tiles;
-    this.look = look;
-    this.cols = look.colNumbers.length;
+    this.style = style;
+    this.cols = style.colNumbers.length;
     this.element = document.createElement("div");
     this.element.className = "grid";
     this.element.style.gridTemplateColumns = `max-content repeat(${this.cols}, ${TILE + 12}px)`;
-    this.element.append(this.heading(""), ...look.colNumbers.map((number) => this.heading(`${look.colName} ${number}`)));
+    this.element.append(this.heading(""), ...style.colNumbers.map((number) => this.heading(`${style.colName} ${number}`)));
     tiles.forEach((tile, i) => {
-      if (i % this.cols === 0) this.element.append(this.heading(`${look.rowName} ${look.rowNumbers[i / this.cols]}`));
+      if (i % this.cols === 0) this.element.append(this.heading(`${style.rowName} ${style.rowNumbers[i / this.cols]}`));
       this.element.append(this.button(tile, open));
     });
     parent.append(this.element);
@@ -48,7 +48,7 @@ class Grid {
     button.type = "button";
     button.setAttribute("aria-label", `Open ${tile.title}`);
     button.title = tile.title;
-    if (this.look.selected(tile)) button.setAttribute("aria-current", "true");
+    if (this.style.selected(tile)) button.setAttribute("aria-current", "true");
     tile.canvas = document.createElement("canvas");
     tile.canvas.width = tile.canvas.height = TILE;
     button.append(tile.canvas);
@@ -68,7 +68,7 @@ class Grid {
     for (; this.filled < this.tiles.length; ++this.filled) this.draw(this.tiles[this.filled]);
   }
   draw(tile) {
-    const { scale, threshold } = this.look;
+    const { scale, threshold } = this.style;
     const small = pooled(tile.get(), TILE);
     tile.pixels = pixelsOf(small, scale, threshold);
     const part = TILE / Math.max(small.rows, small.cols, 1);
@@ -93,17 +93,17 @@ class GridDrawing {
   constructor(grid) {
     grid.finish();
     this.grid = grid;
-    this.left = 8 + Math.max(...grid.look.rowNumbers.map((number) => textWidth(`${grid.look.rowName} ${number}`, LABEL)));
+    this.left = 8 + Math.max(...grid.style.rowNumbers.map((number) => textWidth(`${grid.style.rowName} ${number}`, LABEL)));
     this.width = this.left + grid.cols * (TILE + 10);
-    this.height = 22 + grid.look.rowNumbers.length * (TILE + 10);
+    this.height = 22 + grid.style.rowNumbers.length * (TILE + 10);
   }
   draw(surface, view, theme) {
-    const { look, tiles, cols } = this.grid;
+    const { style, tiles, cols } = this.grid;
     const x = (col) => this.left + col * (TILE + 10);
     const y = (row) => 22 + row * (TILE + 10);
     const options = { fill: theme.muted, size: LABEL };
-    look.colNumbers.forEach((number, c) => surface.text(`${look.colName} ${number}`, x(c) + TILE / 2, 10, { ...options, align: "center" }));
-    look.rowNumbers.forEach((number, r) => surface.text(`${look.rowName} ${number}`, 0, y(r) + TILE / 2, options));
+    style.colNumbers.forEach((number, c) => surface.text(`${style.colName} ${number}`, x(c) + TILE / 2, 10, { ...options, align: "center" }));
+    style.rowNumbers.forEach((number, r) => surface.text(`${style.rowName} ${number}`, 0, y(r) + TILE / 2, options));
     tiles.forEach((tile, i) => {
       const [tx, ty] = [x(i % cols), y(Math.floor(i / cols))];
       surface.rect(tx, ty, tile.width, tile.height, { fill: theme.wash });

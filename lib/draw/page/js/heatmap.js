@@ -30,35 +30,35 @@ function pixelsOf(matrix, scale, threshold) {
 }
 
 class Heatmap {
-  /// look: {scale, threshold, cell (0: fit), zoom, available: [width, height], rowTitle, colTitle, pins: {rows, cols},
+  /// style: {scale, threshold, cell (0: fit), zoom, available: [width, height], rowTitle, colTitle, pins: {rows, cols},
   /// markRow, markCol, largest (cell)}. Later `hover` may be set to {row, col}.
-  constructor(matrix, look) {
+  constructor(matrix, style) {
     this.matrix = matrix;
-    this.look = look;
+    this.style = style;
     this.rowTexts = textsOf(matrix.rowWords, matrix.rowLabels);
     this.colTexts = textsOf(matrix.colWords, matrix.colLabels);
-    this.rowSums = look.pins?.rows.size ? sumOfRows(matrix, look.pins.rows) : null;
-    this.colSums = look.pins?.cols.size ? sumOfCols(matrix, look.pins.cols) : null;
+    this.rowSums = style.pins?.rows.size ? sumOfRows(matrix, style.pins.rows) : null;
+    this.colSums = style.pins?.cols.size ? sumOfCols(matrix, style.pins.cols) : null;
     this.measure();
   }
   measure() {
-    const { matrix, look } = this;
+    const { matrix, style } = this;
     const widest = (texts) => texts.reduce((most, text) => Math.max(most, Math.min(LONGEST, textWidth(text, LABEL, true))), 0);
     const rowWidth = widest(this.rowTexts);
     const colWidth = widest(this.colTexts);
     const spare = [this.colSums ? 34 : 0, this.rowSums ? 34 : 0];
     this.left = Math.ceil(26 + Math.max(rowWidth, this.rowSums ? 30 : 0));
-    const fitting = Math.min((look.available[0] - this.left - spare[0] - 12) / matrix.cols,
-                             (look.available[1] - 26 - colWidth - spare[1] - 12) / matrix.rows);
-    this.cell = Math.max(2, Math.min(look.largest ?? LARGEST_CELL, fitting)) * 1.25 ** (look.zoom ?? 0);
+    const fitting = Math.min((style.available[0] - this.left - spare[0] - 12) / matrix.cols,
+                             (style.available[1] - 26 - colWidth - spare[1] - 12) / matrix.rows);
+    this.cell = Math.max(2, Math.min(style.largest ?? LARGEST_CELL, fitting)) * 1.25 ** (style.zoom ?? 0);
     if (this.cell > 4) this.cell = Math.floor(this.cell);
     this.turned = colWidth + 8 > this.cell;
     this.top = Math.ceil(24 + (this.turned ? colWidth + 4 : LABEL + 6));
     this.strip = Math.max(14, Math.min(this.cell, 24));
     this.width = Math.max(this.left + matrix.cols * this.cell + (this.colSums ? 10 + this.strip : 0) + 2,
-                          this.left + textWidth(look.colTitle, LABEL, true) + 8);
+                          this.left + textWidth(style.colTitle, LABEL, true) + 8);
     this.height = Math.max(this.top + matrix.rows * this.cell + (this.rowSums ? 10 + this.strip : 0) + 2,
-                           this.top + (look.rowTitle ? textWidth(look.rowTitle, LABEL, true) : 0));
+                           this.top + (style.rowTitle ? textWidth(style.rowTitle, LABEL, true) : 0));
   }
   /// The rows (columns) of which some part is visible: [first, last).
   visible(count, scroll, room) {
@@ -83,11 +83,11 @@ class Heatmap {
     return [this.left + col * this.cell - view.x, this.top + row * this.cell - view.y];
   }
   drawCells(surface, view, theme, rows, cols) {
-    const { matrix, look, cell } = this;
+    const { matrix, style, cell } = this;
     const [x, y] = this.place(0, 0, view);
     surface.rect(x, y, matrix.cols * cell, matrix.rows * cell, { fill: theme.wash });
     if (cell < 6 || (rows[1] - rows[0]) * (cols[1] - cols[0]) > MOST_RECTS) {
-      this.pixels ??= pixelsOf(matrix, look.scale, look.threshold);
+      this.pixels ??= pixelsOf(matrix, style.scale, style.threshold);
       surface.image(this.pixels, x, y, matrix.cols * cell, matrix.rows * cell);
       return;
     }
@@ -96,12 +96,12 @@ class Heatmap {
     for (let r = rows[0]; r < rows[1]; ++r) {
       for (let c = cols[0]; c < cols[1]; ++c) {
         const value = matrix.values[r * matrix.cols + c];
-        if (hidden(value, look.threshold)) continue;
-        const color = colorOf(look.scale, value);
+        if (hidden(value, style.threshold)) continue;
+        const color = colorOf(style.scale, value);
         const [cx, cy] = this.place(r, c, view);
         surface.rect(cx, cy, cell - gap, cell - gap, { fill: css(color) });
         const text = write ? brief(value) : "";
-        if (text && (text !== "0" || look.scale.low < 0)) {
+        if (text && (text !== "0" || style.scale.low < 0)) {
           const size = Math.min(13, cell * 0.3, (cell - 3) / (0.62 * text.length));
           surface.text(text, cx + cell / 2, cy + cell / 2, { fill: inkOn(color), size, align: "center" });
         }
@@ -109,9 +109,9 @@ class Heatmap {
     }
   }
   drawSums(surface, view, theme) {
-    const { matrix, look, cell, strip } = this;
+    const { matrix, style, cell, strip } = this;
     const draw = (sums, at) => sums.forEach((value, i) => {
-      if (!hidden(value, look.threshold)) surface.rect(...at(i), { fill: css(colorOf(look.scale, value)) });
+      if (!hidden(value, style.threshold)) surface.rect(...at(i), { fill: css(colorOf(style.scale, value)) });
     });
     const gap = cell >= 6 ? 1 : 0;
     if (this.rowSums) {
@@ -126,13 +126,13 @@ class Heatmap {
     }
   }
   drawMarks(surface, view, theme) {
-    const { matrix, look, cell, hover } = this;
+    const { matrix, style, cell, hover } = this;
     const band = (row, col, height, width, options) => surface.rect(...this.place(row, col, view), width * cell, height * cell, options);
-    const pins = look.pins ?? { rows: [], cols: [] };
+    const pins = style.pins ?? { rows: [], cols: [] };
     for (const row of pins.rows) band(row, 0, 1, matrix.cols, { stroke: theme.accent, lineWidth: 1.5 });
     for (const col of pins.cols) band(0, col, matrix.rows, 1, { stroke: theme.accent, lineWidth: 1.5 });
-    if (look.markRow !== undefined) band(look.markRow, 0, 1, matrix.cols, { stroke: theme.mark, lineWidth: 2.5 });
-    if (look.markCol !== undefined) band(0, look.markCol, matrix.rows, 1, { stroke: theme.mark, lineWidth: 2.5 });
+    if (style.markRow !== undefined) band(style.markRow, 0, 1, matrix.cols, { stroke: theme.mark, lineWidth: 2.5 });
+    if (style.markCol !== undefined) band(0, style.markCol, matrix.rows, 1, { stroke: theme.mark, lineWidth: 2.5 });
     if (!hover) return;
     if (hover.row !== undefined) band(hover.row, 0, 1, matrix.cols, { stroke: theme.ink, opacity: 0.6 });
     if (hover.col !== undefined) band(0, hover.col, matrix.rows, 1, { stroke: theme.ink, opacity: 0.6 });
@@ -148,10 +148,10 @@ class Heatmap {
     for (const i of always) draw(i, true);
   }
   drawRowLabels(surface, view, theme, rows) {
-    const { look, left, cell } = this;
-    const pins = look.pins?.rows ?? new Set();
+    const { style, left, cell } = this;
+    const pins = style.pins?.rows ?? new Set();
     const size = Math.max(9, Math.min(LABEL, this.cell));
-    this.drawLabels(rows, strong(pins, this.hover?.row, look.markRow), (i, bold) => {
+    this.drawLabels(rows, strong(pins, this.hover?.row, style.markRow), (i, bold) => {
       const y = this.place(i, 0, view)[1] + cell / 2;
       if (pins.has(i)) surface.rect(16, y - size * 0.75, left - 18, size * 1.5, { fill: theme.accent, opacity: 0.25, radius: 3 });
       surface.text(this.rowTexts[i], left - 6, y, { fill: theme.ink, size, align: "right", bold, longest: LONGEST });
@@ -162,10 +162,10 @@ class Heatmap {
     }
   }
   drawColLabels(surface, view, theme, cols) {
-    const { look, top, cell } = this;
-    const pins = look.pins?.cols ?? new Set();
+    const { style, top, cell } = this;
+    const pins = style.pins?.cols ?? new Set();
     const size = Math.max(9, Math.min(LABEL, this.cell));
-    this.drawLabels(cols, strong(pins, this.hover?.col, look.markCol), (i, bold) => {
+    this.drawLabels(cols, strong(pins, this.hover?.col, style.markCol), (i, bold) => {
       const x = this.place(0, i, view)[0] + cell / 2;
       const options = { fill: theme.ink, size, bold, longest: LONGEST };
       const width = this.turned ? size * 1.5 : cell;
@@ -179,12 +179,12 @@ class Heatmap {
     }
   }
   drawTitles(surface, view, theme) {
-    const { look, left, top } = this;
+    const { style, left, top } = this;
     const options = { fill: theme.muted, size: LABEL, bold: true };
-    surface.text(look.colTitle, left, 10, options);
-    if (look.rowTitle) {
-      const length = textWidth(look.rowTitle, LABEL, true);
-      surface.text(look.rowTitle, 9, Math.min(view.height - 2, top + length), { ...options, turned: true });
+    surface.text(style.colTitle, left, 10, options);
+    if (style.rowTitle) {
+      const length = textWidth(style.rowTitle, LABEL, true);
+      surface.text(style.rowTitle, 9, Math.min(view.height - 2, top + length), { ...options, turned: true });
     }
   }
   hit(px, py, view) {

@@ -8,7 +8,7 @@ const KEYS = [
   ["( )", "hypothesis (or other choice) before, next", ["(", ")"], (app, e) => app.turnOuter(1, e.key === "(" ? -1 : 1)],
   ["A", "next kind of attention", ["a"], (app) => app.turnGroup()],
   ["1 2 3 4", "heat map, lines, grid, steps", ["1", "2", "3", "4"], (app, e) => app.setView(VIEWS[Number(e.key) - 1])],
-  ["Shift + arrows", "move the cell that is looked at", ["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown"], (app, e) => app.moveCursor(e.key)],
+  ["Shift + arrows", "move the selected cell", ["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown"], (app, e) => app.moveCursor(e.key)],
   ["Enter", "pin or unpin the word of its row; with Shift, of its column", ["Enter"], (app, e) => app.pinCursor(e.shiftKey)],
   ["Esc", "unpin everything", ["Escape"], (app) => app.unpinAll()],
   ["B N", "step back, step forward", ["b", "n"], (app, e) => app.turnStep(e.key.toLowerCase() === "b" ? -1 : 1)],

@@ -1,34 +1,34 @@
-// Two columns of words with lines between them: the words looked at (keys) on the left, those that look (queries)
+// Two columns of words with lines between them: the keys on the left, the queries
 // on the right. Wide lines are large weights; what is pinned or pointed at stands out, and the words of the other
 // side are shaded by the sum of their weights.
 
 const MOST_LINES = 2000;
 
 class Lines {
-  /// `matrices`: one, or one per head, each in a colour of its own; `look` as for Heatmap, with `colors`.
-  constructor(matrices, look) {
+  /// `matrices`: one, or one per head, each in a colour of its own; `style` as for Heatmap, with `colors`.
+  constructor(matrices, style) {
     this.matrices = matrices;
     this.matrix = matrices[0];
-    this.look = look;
+    this.style = style;
     const rowTexts = textsOf(this.matrix.rowWords, this.matrix.rowLabels);
     const colTexts = textsOf(this.matrix.colWords, this.matrix.colLabels);
     this.sides = [{ texts: colTexts, kind: "col" }, { texts: rowTexts, kind: "row" }];
     const most = Math.max(rowTexts.length, colTexts.length);
     const widest = (texts, title) => texts.reduce((width, text) => Math.max(width, Math.min(LONGEST, textWidth(text, 14))), textWidth(title, LABEL, true));
     this.top = 30;
-    this.pitch = Math.max(2, Math.min(26, (look.available[1] - this.top - 8) / most)) * 1.25 ** (look.zoom ?? 0);
-    this.leftWidth = widest(colTexts, look.colTitle) + 14;
-    this.rightWidth = widest(rowTexts, look.rowTitle) + 14;
-    this.gap = Math.max(120, Math.min(420, look.available[0] - this.leftWidth - this.rightWidth - 8));
+    this.pitch = Math.max(2, Math.min(26, (style.available[1] - this.top - 8) / most)) * 1.25 ** (style.zoom ?? 0);
+    this.leftWidth = widest(colTexts, style.colTitle) + 14;
+    this.rightWidth = widest(rowTexts, style.rowTitle) + 14;
+    this.gap = Math.max(120, Math.min(420, style.available[0] - this.leftWidth - this.rightWidth - 8));
     this.width = this.leftWidth + this.gap + this.rightWidth;
     this.height = this.top + most * this.pitch + 6;
     this.lines = this.strongest();
   }
   /// The lines to draw, weakest first: [row, col, weight, matrix].
   strongest() {
-    const { look } = this;
-    const full = Math.max(Math.abs(look.scale.low), Math.abs(look.scale.high)) || 1;
-    const least = Math.max(look.threshold, full * 0.004);
+    const { style } = this;
+    const full = Math.max(Math.abs(style.scale.low), Math.abs(style.scale.high)) || 1;
+    const least = Math.max(style.threshold, full * 0.004);
     const lines = [];
     this.matrices.forEach((matrix, m) => {
       for (let i = 0; i < matrix.values.length; ++i) {
@@ -45,7 +45,7 @@ class Lines {
   }
   /// The words whose lines stand out, or null: all alike.
   chosen() {
-    const { pins } = this.look;
+    const { pins } = this.style;
     const { hover } = this;
     const rows = new Set(pins.rows);
     const cols = new Set(pins.cols);
@@ -60,14 +60,14 @@ class Lines {
       for (const line of this.lines) this.drawLine(surface, view, theme, x, chosen, line);
       this.drawWords(surface, view, theme, x, chosen);
     });
-    surface.text(this.look.colTitle, x[0] - 6, 12, { fill: theme.muted, size: LABEL, bold: true, align: "right" });
-    surface.text(this.look.rowTitle, x[1] + 6, 12, { fill: theme.muted, size: LABEL, bold: true });
+    surface.text(this.style.colTitle, x[0] - 6, 12, { fill: theme.muted, size: LABEL, bold: true, align: "right" });
+    surface.text(this.style.rowTitle, x[1] + 6, 12, { fill: theme.muted, size: LABEL, bold: true });
   }
   drawLine(surface, view, theme, x, chosen, [row, col, weight, m]) {
     const [y1, y2] = [this.y(col, view), this.y(row, view)];
     if (Math.max(y1, y2) < this.top || Math.min(y1, y2) > view.height) return;
     const on = !chosen || ((!chosen.rows.size || chosen.rows.has(row)) && (!chosen.cols.size || chosen.cols.has(col)));
-    const stroke = this.look.colors ? this.look.colors[m % this.look.colors.length] : theme.accent;
+    const stroke = this.style.colors ? this.style.colors[m % this.style.colors.length] : theme.accent;
     const crowd = this.matrices.length > 1 ? 0.6 : 1;
     if (!on && (this.lines.length > 800 || weight < 0.05)) return;
     surface.curve(x[0], y1, x[1], y2, {
@@ -97,7 +97,7 @@ class Lines {
       for (let i = first; i < last; ++i) {
         const y = this.y(i, view);
         const height = Math.max(2, this.pitch - (this.pitch > 8 ? 3 : 0));
-        const shade = own.has(i) ? 0.45 : shades ? Math.min(1, Math.abs(shades[i]) / (this.look.scale.high || 1)) * 0.4 : 0;
+        const shade = own.has(i) ? 0.45 : shades ? Math.min(1, Math.abs(shades[i]) / (this.style.scale.high || 1)) * 0.4 : 0;
         if (shade > 0.01) surface.rect(from, y - height / 2, width, height, { fill: own.has(i) ? theme.mark : theme.accent, opacity: shade, radius: 3 });
         const crowded = step > 1 && [...own].some((other) => other !== i && Math.abs(other - i) < step);
         if (!own.has(i) && (i % step || crowded)) continue;

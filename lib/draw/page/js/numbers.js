@@ -45,7 +45,7 @@ function makeScale(name, [low, high]) {
   return { low, high, colors };
 }
 
-/// Which of the 256 colours; -1 for NaN and for minus infinity, which stands for a closed cell.
+/// Which of the 256 colours; -1 for NaN and for minus infinity, which marks a masked cell.
 function colorIndex(scale, value) {
   if (Number.isNaN(value) || value === -Infinity) return -1;
   const width = scale.high - scale.low;

@@ -1,4 +1,4 @@
-// The values beside the figure, as text: the cell that is looked at, the strongest keys of its row, and sums over
+// The values beside the figure, as text: the selected cell, the strongest keys of its row, and sums over
 // pinned words.
 
 const LISTED = 8;
@@ -26,7 +26,7 @@ function pinsTitle(pins, what) {
   return pins.size > 1 ? `Sum of ${pins.size} pinned ${what}s` : `Pinned ${what}`;
 }
 
-/// `shown`: {matrix, scale, pins, rowTitle, colTitle}; `place`: {row, col} that is looked at.
+/// `shown`: {matrix, scale, pins, rowTitle, colTitle}; `place`: the selected {row, col}.
 function fillPanel(panel, shown, place, unpin) {
   const { matrix, scale, pins } = shown;
   const rowTexts = textsOf(matrix.rowWords, matrix.rowLabels);

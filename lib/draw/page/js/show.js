@@ -1,6 +1,6 @@
 // What each view puts on the stage, beside it and below it.
 
-function lookOf(app, matrix) {
+function styleOf(app, matrix) {
   const [rowTitle, colTitle] = app.axisTitles();
   const stage = byId("stage");
   const height = Math.max(280, window.innerHeight - stage.getBoundingClientRect().top - window.scrollY - 110);
@@ -17,7 +17,7 @@ function ensureViewport(app) {
   });
 }
 
-/// A word is pinned or let go; a cell stands for both its words.
+/// A word is pinned or let go; a cell pins both its words.
 function pin(app, { row, col }) {
   const { rows, cols } = app.pins;
   const isCell = row !== undefined && col !== undefined;
@@ -30,14 +30,14 @@ function pin(app, { row, col }) {
   app.update();
 }
 
-function present(app, matrix, drawing, look, quantity) {
+function present(app, matrix, drawing, style, quantity) {
   app.matrix = matrix;
-  app.shown = { matrix, scale: look.scale, pins: app.pins, rowTitle: look.rowTitle, colTitle: look.colTitle };
+  app.shown = { matrix, scale: style.scale, pins: app.pins, rowTitle: style.rowTitle, colTitle: style.colTitle };
   ensureViewport(app);
   app.viewport.label(`${app.state.view === "map" ? "Heat map" : "Lines"}: ${app.subtitle()}, ${matrix.rows} rows, ${matrix.cols} columns. Shift and arrows move from cell to cell.`);
   app.viewport.show(drawing);
-  app.parts = [{ drawing }, { drawing: new Legend(look.scale, quantity) }];
-  app.lookAt(app.cursor);
+  app.parts = [{ drawing }, { drawing: new Legend(style.scale, quantity) }];
+  app.inspect(app.cursor);
 }
 
 function quantity(app) {
@@ -46,10 +46,10 @@ function quantity(app) {
 
 function showMap(app) {
   const matrix = app.words(app.choice());
-  const look = lookOf(app, matrix);
-  present(app, matrix, new Heatmap(matrix, look), look, quantity(app));
-  byId("caption").textContent = `Rows: ${look.rowTitle || "one"}; columns: ${look.colTitle}.`;
-  byId("legend").append(legendElement(look.scale, quantity(app)));
+  const style = styleOf(app, matrix);
+  present(app, matrix, new Heatmap(matrix, style), style, quantity(app));
+  byId("caption").textContent = `Rows: ${style.rowTitle || "one"}; columns: ${style.colTitle}.`;
+  byId("legend").append(legendElement(style.scale, quantity(app)));
   note(app);
 }
 
@@ -59,10 +59,10 @@ function showLines(app) {
   const [count, first] = byHead ? extentOf(app.group, app.item, lead.head) : [1, 0];
   const matrices = Array.from({ length: count }, (_, head) => app.words(app.choice(byHead ? head : state.head)));
   const matrix = byHead ? app.words(app.choice("mean")) : matrices[0];
-  const look = { ...lookOf(app, matrix), colors: byHead ? HEAD_COLORS : null };
-  const drawing = new Lines(matrices, look);
-  present(app, matrix, drawing, look, quantity(app));
-  byId("caption").textContent = `Left: ${look.colTitle}, the words looked at; right: ${look.rowTitle}, the words that look.`;
+  const style = { ...styleOf(app, matrix), colors: byHead ? HEAD_COLORS : null };
+  const drawing = new Lines(matrices, style);
+  present(app, matrix, drawing, style, quantity(app));
+  byId("caption").textContent = `Left: ${style.colTitle}, the words attended to; right: ${style.rowTitle}, the attending words.`;
   if (byHead) {
     const names = matrices.map((_, head) => `${lead.head} ${first + head}`);
     byId("legend").append(chipsElement(names, HEAD_COLORS));
@@ -83,11 +83,11 @@ function showGrid(app) {
     get: () => app.words({ ...(lead.layer && { [lead.layer]: layer }), ...(lead.head && { [lead.head]: head }) }),
   })));
   const scale = makeScale(app.state.colormap, DATA.range ?? group.range);
-  const look = {
+  const style = {
     scale, threshold: app.threshold(), rowName: lead.layer ?? "", colName: lead.head ?? "", rowNumbers, colNumbers,
     selected: (tile) => tile.layer === app.state.layer && tile.head === app.state.head,
   };
-  app.content = new Grid(byId("stage"), tiles, look, (tile) => app.set({ layer: tile.layer, head: tile.head, view: "map" }));
+  app.content = new Grid(byId("stage"), tiles, style, (tile) => app.set({ layer: tile.layer, head: tile.head, view: "map" }));
   byId("legend").append(legendElement(scale, quantity(app)));
   byId("panel").replaceChildren(element("p", { className: "hint" }, "One map per layer and head. Choose one to open it."));
   app.parts = null;

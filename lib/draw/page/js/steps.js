@@ -11,7 +11,7 @@ function stagesOf(group, item) {
   return [...known, ...names.filter((name) => !described.has(name)).map((name) => plainStage(name, group.quantity[name]))];
 }
 
-/// What equations ask for: the matrices of one layer and head, and the query i and key j that are looked at.
+/// What equations ask for: the matrices of one layer and head, and the selected query i and key j.
 function stageContext(group, item, choice, i, j) {
   const cache = new Map();
   const headDim = leadDims(group, item)[1];
@@ -55,13 +55,13 @@ function rowOf(matrix, row) {
 }
 
 class Steps {
-  /// look: {scaleFor(matrix), colormap, zoom, i, j, step}; `choose({step, i, j})` is called for clicks.
-  constructor(parent, group, item, choice, look, choose) {
-    this.look = look;
+  /// style: {scaleFor(matrix), colormap, zoom, i, j, step}; `choose({step, i, j})` is called for clicks.
+  constructor(parent, group, item, choice, style, choose) {
+    this.style = style;
     this.choose = choose;
     this.stages = stagesOf(group, item);
-    this.step = Math.max(0, Math.min(look.step, this.stages.length - 1));
-    this.context = stageContext(group, item, choice, look.i, look.j);
+    this.step = Math.max(0, Math.min(style.step, this.stages.length - 1));
+    this.context = stageContext(group, item, choice, style.i, style.j);
     this.viewports = [];
     this.element = element("div", { className: "steps" });
     parent.append(this.element);
@@ -97,7 +97,7 @@ class Steps {
       element("button", { type: "button", onclick: to(i), "aria-current": i === this.step ? "step" : "false" }, stage.title))));
     return element("nav", { "aria-label": "Steps" }, back, list, forward);
   }
-  /// The menus of the query and the key that are looked at.
+  /// The menus that select the query and the key.
   words(main) {
     const menu = (id, name, labels, chosen, key) => {
       const select = element("select", { id, onchange: () => this.choose({ [key]: Number(select.value) }) },
@@ -116,13 +116,13 @@ class Steps {
     return [...used, context.get(stage.name)];
   }
   show(matrix) {
-    const { context, look } = this;
+    const { context, style } = this;
     const figure = element("figure");
-    const range = look.scaleFor(matrix);
-    const scale = makeScale(look.colormap, range);
+    const range = style.scaleFor(matrix);
+    const scale = makeScale(style.colormap, range);
     const rows = matrix.rowDim === "query" ? context.i : matrix.rowDim === "key" ? context.j : undefined;
     const drawing = new Heatmap(matrix, {
-      scale, threshold: 0, zoom: look.zoom, available: [Math.min(640, this.matrices.clientWidth - 20), Math.max(260, window.innerHeight * 0.45)], largest: 34,
+      scale, threshold: 0, zoom: style.zoom, available: [Math.min(640, this.matrices.clientWidth - 20), Math.max(260, window.innerHeight * 0.45)], largest: 34,
       rowTitle: matrix.rows > 1 ? matrix.rowDim : "", colTitle: matrix.colDim,
       markRow: matrix.only === undefined ? rows : undefined, markCol: matrix.colDim === "key" ? context.j : undefined,
     });
@@ -134,7 +134,7 @@ class Steps {
       hover: (hit, event) => {
         drawing.hover = hit;
         viewport.redraw();
-        look.hover(matrix, hit, event);
+        style.hover(matrix, hit, event);
       },
       pick: (hit) => this.pick(matrix, hit),
     });

@@ -2,7 +2,7 @@
 
 function composed(app) {
   const parts = app.state.view === "grid"
-    ? [{ drawing: new GridDrawing(app.content) }, { drawing: new Legend(app.content.look.scale, quantity(app)) }] : app.parts;
+    ? [{ drawing: new GridDrawing(app.content) }, { drawing: new Legend(app.content.style.scale, quantity(app)) }] : app.parts;
   for (const { drawing } of parts) drawing.hover = null;
   const subtitle = app.state.view === "steps" ? `${app.subtitle()} \u00b7 ${app.content.stage.title}` : app.subtitle();
   return new Composition({ title: app.title(), subtitle, parts });

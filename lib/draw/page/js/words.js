@@ -1,4 +1,4 @@
-// Pieces and words: which pieces make a word, and what a matrix looks like between words.
+// Pieces and words: which pieces make a word, and matrices between words.
 
 const MARKS = new Set(["<s>", "</s>", "<bos>", "<eos>", "<pad>", "[CLS]", "[SEP]", "[PAD]", "<|endoftext|>"]);
 

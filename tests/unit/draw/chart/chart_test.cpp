@@ -6,8 +6,8 @@
 
 #include "base/error.h"
 #include "draw/chart/table_chart.h"
-#include "draw/select/column_table.h"
 #include "draw/print/printable.h"
+#include "draw/select/column_table.h"
 #include "support/temporary_folder.h"
 
 using namespace heed;

@@ -59,7 +59,8 @@ BOOST_AUTO_TEST_CASE(arrows_run_from_box_to_box_around_the_others) {
     BOOST_TEST(distance(layout.boxes[graph.edges[i].to], tip) < 1);
     for (std::size_t box = 0; box < 6; ++box) {
       if (box == graph.edges[i].from || box == graph.edges[i].to) continue;
-      for (std::size_t p = 0; p < points.size(); p += 3) BOOST_TEST(distance(layout.boxes[box], points[p]) > 0);
+      for (std::size_t p = 0; p < points.size(); p += 3)
+        BOOST_TEST(distance(layout.boxes[box], points[p]) > 0);
     }
   }
 }
@@ -76,5 +77,6 @@ BOOST_AUTO_TEST_CASE(dot_has_nodes_edges_and_plates) {
   BOOST_TEST(text.find("n1 [label=\"linear; 128 x 64\"];") != std::string::npos);
   BOOST_TEST(text.find("n0 -> n2 [color=blue, weight=0];") != std::string::npos);
   BOOST_TEST(text.find("n5 -> n1 [style=dashed, constraint=false];") != std::string::npos);
-  BOOST_TEST(text.find("subgraph cluster_0 { label=\"x 6\"; labeljust=r; fontsize=11; n1; }") != std::string::npos);
+  BOOST_TEST(text.find("subgraph cluster_0 { label=\"x 6\"; labeljust=r; fontsize=11; n1; }") !=
+             std::string::npos);
 }

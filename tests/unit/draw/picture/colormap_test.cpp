@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "draw/picture/scale.h"
+#include "draw/select/value_range.h"
 
 using namespace heed;
 using namespace heed::draw;

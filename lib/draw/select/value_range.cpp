@@ -1,11 +1,22 @@
-#include "draw/picture/scale.h"
+#include "draw/select/value_range.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 
+#include "base/error.h"
 #include "draw/print/printable.h"
 
 namespace heed::draw {
+namespace {
+
+/// The next round number at or above `value`, at most about a tenth away.
+double rounded_up(double value) {
+  const double step = round_step(value / 10);
+  return std::max(value, std::ceil(value / step - 1e-9) * step);
+}
+
+}  // namespace
 
 double round_step(double step) {
   if (!(step > 0) || !std::isfinite(step)) return 1;
@@ -54,6 +65,36 @@ Range round_range(const Range& range, int wanted) {
   }
   const double step = round_step((wide.high - wide.low) / wanted);
   return {std::floor(wide.low / step + 1e-9) * step, std::ceil(wide.high / step - 1e-9) * step};
+}
+
+double Range::position(double value) const {
+  if (std::isinf(value)) return value < 0 ? 0 : 1;
+  return high > low ? (value - low) / (high - low) : value - low + 0.5;
+}
+
+Range natural_range(const std::vector<double>& values) {
+  double low = INFINITY;
+  double high = -INFINITY;
+  for (double v : values) {
+    if (!std::isfinite(v)) continue;
+    low = std::min(low, v);
+    high = std::max(high, v);
+  }
+  if (low > high) return {0, 1};
+  if (low < 0 && high > 0) return {-rounded_up(std::max(-low, high)), rounded_up(std::max(-low, high))};
+  if (low >= 0 && high <= 1) return {0, high > 0.5 || high == 0 ? 1 : rounded_up(high)};
+  return {low, high};
+}
+
+Range parse_range(const std::string& text) {
+  Range range;
+  const char* end = text.data() + text.size();
+  const auto low = std::from_chars(text.data(), end, range.low);
+  if (low.ec == std::errc() && low.ptr != end && *low.ptr == ':') {
+    const auto high = std::from_chars(low.ptr + 1, end, range.high);
+    if (high.ec == std::errc() && high.ptr == end && range.low < range.high) return range;
+  }
+  fail<UsageError>("--range '", escaped(text), "': wanted low:high with low below high, as in 0:1");
 }
 
 }  // namespace heed::draw

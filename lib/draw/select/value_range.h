@@ -1,12 +1,24 @@
-// Round numbers for axes and colour bars.
+// Ranges of values, and round numbers inside them for axes and colour bars.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "draw/picture/colormap.h"
-
 namespace heed::draw {
+
+/// The interval of values that a colour map spans.
+struct Range {
+  double low = 0, high = 1;
+  /// Where `value` lies: 0 at low, 1 at high; infinities at the ends, NaN stays NaN.
+  double position(double value) const;
+};
+
+/// A range for the finite `values`: probabilities from 0 (to 1 when they come near it), values of both signs
+/// symmetric around 0, otherwise from minimum to maximum.
+Range natural_range(const std::vector<double>& values);
+
+/// "lo:hi" as a range; throws UsageError.
+Range parse_range(const std::string& text);
 
 struct Tick {
   double value = 0;
