@@ -91,7 +91,7 @@ class Stack {
 
   std::size_t attention(const std::string& scope, const std::string& title) {
     return sublayer(title, Kind::attention,
-                    {concat(model_.text("n_heads"), " heads; query, key, value, output:"),
+                    {concat(model_.text("n_heads"), " heads, query, key, value, output:"),
                      model_.shape(scope + "/query/weight")});
   }
 

@@ -28,6 +28,11 @@ std::string default_tensor(const TensorMap& map) {
   }
   if (signals.size() == 1) return signals.front();
   if (map.tensors().size() == 1) return map.tensors().front().first;
+  std::vector<std::string> numeric;
+  for (const auto& [path, tensor] : map.tensors()) {
+    if (tensor.dtype() != DType::string) numeric.push_back(path);
+  }
+  if (numeric.size() == 1) return numeric.front();
   if (map.tensors().empty()) fail("the input holds no tensors");
   std::string list;
   for (std::size_t i = 0; i < map.tensors().size() && i < 12; ++i) {
