@@ -130,7 +130,8 @@ std::string dot(const Graph& graph) {
   }
   for (std::size_t i = 0; i < graph.plates.size(); ++i) {
     const Graph::Plate& plate = graph.plates[i];
-    out += concat("  subgraph cluster_", i, " { label=", quoted(plate.text), "; labeljust=r; fontsize=11;");
+    out += concat("  subgraph cluster_", i, " { label=", quoted(plate.text),
+                  "; labelloc=b; labeljust=r; fontsize=11;");
     for (std::size_t node = plate.first; node < plate.end; ++node) out += concat(" n", node, ";");
     out += " }\n";
   }

@@ -79,6 +79,6 @@ BOOST_AUTO_TEST_CASE(dot_has_nodes_edges_and_plates) {
   BOOST_TEST(text.find("n1 [label=\"linear; 128 x 64\"];") != std::string::npos);
   BOOST_TEST(text.find("n0 -> n2 [color=blue, weight=0];") != std::string::npos);
   BOOST_TEST(text.find("n5 -> n1 [style=dashed, constraint=false];") != std::string::npos);
-  BOOST_TEST(text.find("subgraph cluster_0 { label=\"x 6\"; labeljust=r; fontsize=11; n1; }") !=
+  BOOST_TEST(text.find("subgraph cluster_0 { label=\"x 6\"; labelloc=b; labeljust=r; fontsize=11; n1; }") !=
              std::string::npos);
 }
