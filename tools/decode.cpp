@@ -12,16 +12,19 @@ int main(int argc, char** argv) {
   DecodePaths paths;
   DecodeLooks looks;
   return cli::run_tool(
-      "decode", "Translate encoded sentences, continue prompts, tell classes, or score given text.", argc, argv,
-      [&](cli::Tool& tool) {
-        tool.input(paths.input, "frames of encode; of a language model those of embed; with --align also attention that was kept",
-                   {"--trace-list"});
+      "decode", "Translate encoded sentences, continue prompts, tell classes, or score given text.", argc,
+      argv, [&](cli::Tool& tool) {
+        tool.input(
+            paths.input,
+            "frames of encode; of a language model those of embed; with --align also attention that was kept",
+            {"--trace-list"});
         tool.output(paths.output);
         tool.tensors(paths.write);
         tool.model(paths.model);
-        tool.option("--force FILE", paths.force,
-                    "score these translations, or continuations of prompts, instead, a line for each sentence; of a "
-                    "language model `input` scores the input itself");
+        tool.option(
+            "--force FILE", paths.force,
+            "score these translations, or continuations of prompts, instead, a line for each sentence; of a "
+            "language model `input` scores the input itself");
         tool.option("--attention FILE", paths.attention,
                     "also write the attention of every layer and head to this file");
         tool.option("--align-gold FILE", paths.align_gold,
@@ -46,9 +49,11 @@ int main(int argc, char** argv) {
         tool.example(
             "tokenize -m model.h5 < a.en | embed -m model.h5 | encode -m model.h5 | decode -m model.h5 > "
             "a.fr");
-        tool.example("echo the old man | tokenize -m gpt.h5 | embed -m gpt.h5 | decode -m gpt.h5 --sample --top-k 20");
         tool.example(
-            "tokenize -m gpt.h5 < a.en | embed -m gpt.h5 | decode -m gpt.h5 --force input | score --perplexity");
+            "echo the old man | tokenize -m gpt.h5 | embed -m gpt.h5 | decode -m gpt.h5 --sample --top-k 20");
+        tool.example(
+            "tokenize -m gpt.h5 < a.en | embed -m gpt.h5 | decode -m gpt.h5 --force input | score "
+            "--perplexity");
         tool.example("encode -m classifier.h5 embeddings.h5 | decode -m classifier.h5 > labels");
         tool.example("decode -m model.h5 encoded.h5 --beam 5 --n-best 3 --attention attention.h5");
         tool.example("decode -m model.h5 attention.h5 --align --align-layer 2 --align-head 3 > links");

@@ -20,7 +20,9 @@ int main(int argc, char** argv) {
         tool.output(output);
         tool.tensors(write);
         tool.model(model_path, cli::Need::optional);
-        tool.option("--side", side, "whose embeddings and vocabulary; of a language model always the target's", cli::one_of({"source", "target"}));
+        tool.option("--side", side,
+                    "whose embeddings and vocabulary; of a language model always the target's",
+                    cli::one_of({"source", "target"}));
         tool.option("--batch", batch, "sentences per frame when INPUT is a file", cli::at_least(1));
         tool.option("--positions-only", positions_only,
                     "write the first N sinusoidal position vectors and stop", cli::at_least(0));

@@ -6,8 +6,8 @@
 #include "cli/tool.h"
 #include "models/architectures.h"
 #include "models/config_json.h"
-#include "train/presets.h"
 #include "stages/train.h"
+#include "train/presets.h"
 
 namespace {
 
@@ -71,8 +71,8 @@ bool has_field(const std::vector<Field>& fields, const std::string& name) {
 /// Which texts a model learns from follows from the fields of its config.
 void check_files(const cli::Tool& tool, Options& o, const std::string& architecture,
                  const std::vector<Field>& own) {
-  const bool reads_source = has_field(own, "source_vocab_size"), reads_target = has_field(own, "target_vocab_size"),
-             classifies = has_field(own, "n_classes");
+  const bool reads_source = has_field(own, "source_vocab_size"),
+             reads_target = has_field(own, "target_vocab_size"), classifies = has_field(own, "n_classes");
   auto check = [&](const char* name, bool wanted, bool may_miss, const std::string& training,
                    const std::string& validation) {
     const std::string option = concat("--", name), valid = concat("--valid-", name);
@@ -88,7 +88,8 @@ void check_files(const cli::Tool& tool, Options& o, const std::string& architect
   check("labels", classifies, true, o.job.training.labels, o.job.validation.labels);
   if (o.job.source_vocab.empty()) o.job.source_vocab = o.vocab.empty() ? o.job.target_vocab : o.vocab;
   if (o.job.target_vocab.empty()) o.job.target_vocab = o.vocab.empty() ? o.job.source_vocab : o.vocab;
-  if (reads_source && reads_target && o.vocab.empty() && (!tool.given("source-vocab") || !tool.given("target-vocab")))
+  if (reads_source && reads_target && o.vocab.empty() &&
+      (!tool.given("source-vocab") || !tool.given("target-vocab")))
     require("", "--vocab");
   require(o.job.source_vocab, "--vocab");
   if (!o.dry_run && (o.job.output.empty() || o.job.output == "-")) {
@@ -146,16 +147,15 @@ void configure(const cli::Tool& tool, Options& o) {
 
 int main(int argc, char** argv) {
   Options options;
-  return cli::run_tool("train", "Learn a model from text.", argc, argv,
-                       [&](cli::Tool& tool) {
-                         declare(tool, options);
-                         tool.on_run([&] {
-                           configure(tool, options);
-                           if (options.dry_run) {
-                             std::cout << describe_training(options.job);
-                           } else {
-                             run_training(options.job, tool.stop_flag());
-                           }
-                         });
-                       });
+  return cli::run_tool("train", "Learn a model from text.", argc, argv, [&](cli::Tool& tool) {
+    declare(tool, options);
+    tool.on_run([&] {
+      configure(tool, options);
+      if (options.dry_run) {
+        std::cout << describe_training(options.job);
+      } else {
+        run_training(options.job, tool.stop_flag());
+      }
+    });
+  });
 }

@@ -99,7 +99,8 @@ CrossEntropySums projected_cross_entropy(Var<T> states, Var<T> weight, bool tied
 
 /// Likewise of given logits [n, classes], which receive the gradient.
 template <class T>
-CrossEntropySums cross_entropy(Var<T> logits, std::span<const std::int32_t> targets, double smoothing, T scale);
+CrossEntropySums cross_entropy(Var<T> logits, std::span<const std::int32_t> targets, double smoothing,
+                               T scale);
 
 /// logits = x table^T: x [n, d], table [V, d] -> [n, V]. No gradient: decoding only.
 template <class T>

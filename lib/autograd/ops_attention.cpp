@@ -50,7 +50,8 @@ RowEdit<T> rows_of(const AttentionEdit<T>& edit, const HeadPlace& at, std::int64
   auto bind =
       [&](const typename AttentionEdit<T>::Row& row) -> std::function<void(std::int64_t, std::span<T>)> {
     if (!row) return {};
-    return [&row, &at, first](std::int64_t query, std::span<T> values) { row(first + query, at.head, values); };
+    return
+        [&row, &at, first](std::int64_t query, std::span<T> values) { row(first + query, at.head, values); };
   };
   return {bind(edit.scores), bind(edit.weights)};
 }
@@ -87,13 +88,13 @@ AttentionResult<T> attention(Var<T> q, Var<T> k, Var<T> v, const Packing& querie
     head.drop = drop;
     return head;
   };
-  each_head<T>(queries, keys, options, d_k, d_v,
-               [&](const HeadPlace& at, auto of_q, auto of_k, auto of_v, auto of_c) {
-                 const auto head = head_of(at.drop, of_q(q.value()), of_k(k.value()), of_v(v.value()));
-                 const RowEdit<T> rows = edit ? rows_of(*edit, at, queries.offset(at.sentence)) : RowEdit<T>{};
-                 attend_forward_edited<T>(head, edit ? &rows : nullptr, scores ? scores + at.offset : nullptr,
-                                          weights + at.offset, of_c(context));
-               });
+  each_head<T>(
+      queries, keys, options, d_k, d_v, [&](const HeadPlace& at, auto of_q, auto of_k, auto of_v, auto of_c) {
+        const auto head = head_of(at.drop, of_q(q.value()), of_k(k.value()), of_v(v.value()));
+        const RowEdit<T> rows = edit ? rows_of(*edit, at, queries.offset(at.sentence)) : RowEdit<T>{};
+        attend_forward_edited<T>(head, edit ? &rows : nullptr, scores ? scores + at.offset : nullptr,
+                                 weights + at.offset, of_c(context));
+      });
   tape.on_backward(y, [=, &tape, &queries, &keys] {
     Matrix<const T> d_context = tape.gradient(y);
     Matrix<T> d_q = tape.gradient(q), d_k_all = tape.gradient(k), d_v_all = tape.gradient(v);
@@ -127,7 +128,8 @@ Var<T> attention_over_past(Var<T> q, const std::vector<std::vector<const T*>>& k
         head_keys.push_back(of_keys[t] + h * d);
         head_values.push_back(of_values[t] + h * d);
       }
-      auto bind = [&](const typename AttentionEdit<T>::Row& row) -> std::function<void(std::int64_t, std::span<T>)> {
+      auto bind =
+          [&](const typename AttentionEdit<T>::Row& row) -> std::function<void(std::int64_t, std::span<T>)> {
         if (!row) return {};
         return [&row, i, h](std::int64_t, std::span<T> values_of_row) { row(i, h, values_of_row); };
       };
@@ -140,10 +142,10 @@ Var<T> attention_over_past(Var<T> q, const std::vector<std::vector<const T*>>& k
   return y;
 }
 
-#define HEED_INSTANTIATE(T)                                                                  \
-  template Var<T> attention_over_past(Var<T>, const std::vector<std::vector<const T*>>&,     \
-                                      const std::vector<std::vector<const T*>>&,             \
-                                      const AttentionOptions&, const AttentionEdit<T>*);
+#define HEED_INSTANTIATE(T)                                                                               \
+  template Var<T> attention_over_past(Var<T>, const std::vector<std::vector<const T*>>&,                  \
+                                      const std::vector<std::vector<const T*>>&, const AttentionOptions&, \
+                                      const AttentionEdit<T>*);
 HEED_INSTANTIATE(float)
 HEED_INSTANTIATE(double)
 #undef HEED_INSTANTIATE

@@ -78,8 +78,7 @@ CrossEntropySums cross_entropy(Var<T> logits, std::span<const std::int32_t> targ
   if (!tape.with_gradients()) return sums;
   const Matrix<T> d_logits = tape.gradient(logits);
   const auto width = static_cast<std::size_t>(block.cols);  // the block now holds d loss / d logits
-  for (std::int64_t i = 0; i < block.rows; ++i)
-    add_to<T>({block.row(i), width}, {d_logits.row(i), width});
+  for (std::int64_t i = 0; i < block.rows; ++i) add_to<T>({block.row(i), width}, {d_logits.row(i), width});
   return sums;
 }
 

@@ -1,4 +1,4 @@
-// Bytes as text (RFC 4648, section 4): what HTML pages and content policies carry.
+// Bytes as text (RFC 4648, section 4), for HTML pages.
 #pragma once
 
 #include <string>

@@ -46,8 +46,4 @@ constexpr bool SpecialIds::contains(std::int32_t id) const {
 /// The ids of a vocabulary that does not say otherwise.
 inline constexpr SpecialIds kDefaultSpecialIds;
 
-// To be replaced by Vocabulary::special() in models, train, inspect and stages; nothing new may use them.
-inline constexpr std::int32_t kPad = kDefaultSpecialIds.pad, kUnknown = kDefaultSpecialIds.unk,
-                              kBos = kDefaultSpecialIds.bos, kEos = kDefaultSpecialIds.eos;
-
 }  // namespace heed

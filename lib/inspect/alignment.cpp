@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/number.h"
 #include "base/log.h"
+#include "base/number.h"
 
 namespace heed {
 

@@ -142,7 +142,8 @@ TensorMap saliency(const Model<float>& model, const SaliencyConfig& config, cons
   for (const auto& ids : targets) target.append(static_cast<std::int64_t>(ids.size()));
   if (target.sentences() != source.sentences())
     fail("there are ", target.sentences(), " targets for ", source.sentences(), " source sentences");
-  const std::int64_t n = target.longest(), m = source.longest(), d = model.needed_encoder().sizes().d_embedding;
+  const std::int64_t n = target.longest(), m = source.longest(),
+                     d = model.needed_encoder().sizes().d_embedding;
   Tensor scores = Tensor::zeros<float>({source.sentences(), n, m}, {"sentence", "query", "key"});
   Tensor gaps = Tensor::zeros<float>({source.sentences(), n}, {"sentence", "query"});
   parallel_for(source.sentences(), threads, [&](std::int64_t s) {

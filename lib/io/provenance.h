@@ -16,7 +16,6 @@ namespace heed::io {
 inline constexpr std::int64_t kFormatVersion = 1;
 inline constexpr const char* kModelDigest = "model_digest";
 inline constexpr const char* kVocabularyDigest = "vocabulary_digest";
-inline constexpr const char* model_digest = kModelDigest;  // for models and train, until they say the above
 
 /// Appends `command` to `history` as its last line, unless it is empty.
 void add_history(Attributes& root, const std::string& command);

@@ -100,7 +100,8 @@ class BahdanauDecoder final : public RecurrentDecoder<T, BahdanauConfig> {
     return state;
   }
 
-  Decoded<T> read(Pass<T>& pass, DecoderState<T>& state, Var<T> embedded, const Packing& rows) const override {
+  Decoded<T> read(Pass<T>& pass, DecoderState<T>& state, Var<T> embedded,
+                  const Packing& rows) const override {
     const BahdanauConfig& config = this->config_;
     const Reading<T> reading(pass, state, rows);
     Tape<T>& tape = *pass.tape;

@@ -23,7 +23,8 @@ template <class T>
 class BahdanauSteps {
  public:
   /// `rows`: how many rows all steps together have.
-  BahdanauSteps(Pass<T>& pass, const BahdanauConfig& config, const AttentionMemory<T>& source, std::int64_t rows)
+  BahdanauSteps(Pass<T>& pass, const BahdanauConfig& config, const AttentionMemory<T>& source,
+                std::int64_t rows)
       : layer_(Scope<T>(pass) / "decoder" / "layer_0"),
         state_(layer_ / "state", config.decoder(), rows),
         attention_(layer_ / "cross_attention", BahdanauConfig::attends(), source, rows),

@@ -119,7 +119,8 @@ class ChoDecoder final : public RecurrentDecoder<T, ChoConfig> {
     return state;
   }
 
-  Decoded<T> read(Pass<T>& pass, DecoderState<T>& state, Var<T> embedded, const Packing& rows) const override {
+  Decoded<T> read(Pass<T>& pass, DecoderState<T>& state, Var<T> embedded,
+                  const Packing& rows) const override {
     const ChoConfig& config = this->config_;
     const Reading<T> reading(pass, state, rows);
     const Scope<T> decoder = Scope<T>(pass) / "decoder", layer = decoder / "layer_0";

@@ -23,11 +23,11 @@ class DecoderState {
   /// Of what is read later; off, a decoder need not keep what it would take to go on.
   bool keeps_past = false;
 
-  std::vector<Var<T>> rows;                 ///< a row for each hypothesis: recurrent states, what is fed back
-  std::vector<Var<T>> memory;               ///< what the decoder made of the memory, the same for all reads
-  const Packing* memory_rows = nullptr;     ///< must outlive the state
-  std::vector<KeyValueCache<T>> caches;     ///< of each self-attention, when the past is kept
-  PastRows past;                            ///< the rows of the caches that are each hypothesis's
+  std::vector<Var<T>> rows;              ///< a row for each hypothesis: recurrent states, what is fed back
+  std::vector<Var<T>> memory;            ///< what the decoder made of the memory, the same for all reads
+  const Packing* memory_rows = nullptr;  ///< must outlive the state
+  std::vector<KeyValueCache<T>> caches;  ///< of each self-attention, when the past is kept
+  PastRows past;                         ///< the rows of the caches that are each hypothesis's
   /// Of each hypothesis that is sampled: the random numbers for what the model itself draws (hard attention),
   /// counted from its first token. Empty: the likeliest is taken.
   std::vector<SampleStream> streams;

@@ -37,12 +37,14 @@ const std::vector<std::string>& pooling_names() {
 Pooling pooling_of(const std::string& name) {
   const auto& names = pooling_names();
   const auto found = std::find(names.begin(), names.end(), name);
-  if (found == names.end()) fail<UsageError>("pooling is ", escaped(name), ", wanted first, mean or attention");
+  if (found == names.end())
+    fail<UsageError>("pooling is ", escaped(name), ", wanted first, mean or attention");
   return static_cast<Pooling>(found - names.begin());
 }
 
 template <class T>
-void ClassesHead::declare(ParameterSet<T>& parameters, Pooling pooling, std::int64_t d, std::int64_t classes) {
+void ClassesHead::declare(ParameterSet<T>& parameters, Pooling pooling, std::int64_t d,
+                          std::int64_t classes) {
   parameters.add("classes/weight", {d, classes}, Init::xavier(d, classes));
   parameters.add("classes/bias", {classes}, Init::zeros());
   if (pooling != Pooling::attention) return;
@@ -76,7 +78,8 @@ Var<T> ClassesHead::pooled(Pass<T>& pass, Var<T> states, const Packing& rows) co
   Var<T> u = linear(states, scope.parameter("query/weight"), scope.parameter("query/bias"), Activation::tanh);
   Var<T> u_c = select_rows<T>({scope.parameter("score/weight")}, std::vector<RowOf>(sentences.size()));
   const ScoreFunction& score = score_function("dot");
-  Var<T> scores = scope.name_attention("scores", attention_scores(score, u_c, compare_with(score, u), {}, at), rows);
+  Var<T> scores =
+      scope.name_attention("scores", attention_scores(score, u_c, compare_with(score, u), {}, at), rows);
   return weighted_sum(scope.name_attention("weights", softmax(scores), rows), states, at);
 }
 
@@ -93,13 +96,13 @@ CrossEntropySums ClassesHead::loss(Pass<T>& pass, Var<T> states, const Packing& 
   return cross_entropy(logits(pass, states, rows), labels, smoothing, scale);
 }
 
-#define HEED_INSTANTIATE(T)                                                                                  \
-  template Var<T> WordsHead::logits(Pass<T>&, Var<T>) const;                                                 \
-  template CrossEntropySums WordsHead::loss(Pass<T>&, Var<T>, std::span<const std::int32_t>, double, T,      \
-                                            std::vector<double>*) const;                                     \
-  template void ClassesHead::declare(ParameterSet<T>&, Pooling, std::int64_t, std::int64_t);                 \
-  template Var<T> ClassesHead::logits(Pass<T>&, Var<T>, const Packing&) const;                               \
-  template CrossEntropySums ClassesHead::loss(Pass<T>&, Var<T>, const Packing&,                              \
+#define HEED_INSTANTIATE(T)                                                                             \
+  template Var<T> WordsHead::logits(Pass<T>&, Var<T>) const;                                            \
+  template CrossEntropySums WordsHead::loss(Pass<T>&, Var<T>, std::span<const std::int32_t>, double, T, \
+                                            std::vector<double>*) const;                                \
+  template void ClassesHead::declare(ParameterSet<T>&, Pooling, std::int64_t, std::int64_t);            \
+  template Var<T> ClassesHead::logits(Pass<T>&, Var<T>, const Packing&) const;                          \
+  template CrossEntropySums ClassesHead::loss(Pass<T>&, Var<T>, const Packing&,                         \
                                               std::span<const std::int32_t>, double, T) const;
 HEED_INSTANTIATE(float)
 HEED_INSTANTIATE(double)

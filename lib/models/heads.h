@@ -48,8 +48,8 @@ struct ClassesHead {
   Var<T> logits(Pass<T>& pass, Var<T> states, const Packing& rows) const;
   /// Cross-entropy of a label for each sentence, as in WordsHead::loss.
   template <class T>
-  CrossEntropySums loss(Pass<T>& pass, Var<T> states, const Packing& rows, std::span<const std::int32_t> labels,
-                        double smoothing, T scale) const;
+  CrossEntropySums loss(Pass<T>& pass, Var<T> states, const Packing& rows,
+                        std::span<const std::int32_t> labels, double smoothing, T scale) const;
 
  private:
   template <class T>

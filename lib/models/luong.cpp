@@ -133,7 +133,8 @@ class LuongDecoder final : public RecurrentDecoder<T, LuongConfig> {
     return state;
   }
 
-  Decoded<T> read(Pass<T>& pass, DecoderState<T>& state, Var<T> embedded, const Packing& rows) const override {
+  Decoded<T> read(Pass<T>& pass, DecoderState<T>& state, Var<T> embedded,
+                  const Packing& rows) const override {
     const Reading<T> reading(pass, state, rows);
     const Scope<T> decoder = Scope<T>(pass) / "decoder";
     const AttentionMemory<T> source = kept_memory(state);
@@ -145,8 +146,8 @@ class LuongDecoder final : public RecurrentDecoder<T, LuongConfig> {
 
  private:
   /// With input feeding each step reads h~ of the one before (section 3.3). h~ of the packed words.
-  Var<T> step_by_step(Pass<T>& pass, DecoderState<T>& state, const AttentionMemory<T>& source, Var<T> embedded,
-                      const Packing& rows) const {
+  Var<T> step_by_step(Pass<T>& pass, DecoderState<T>& state, const AttentionMemory<T>& source,
+                      Var<T> embedded, const Packing& rows) const {
     Tape<T>& tape = *pass.tape;
     const StepOrder order(rows, Direction::forward, pass.continuation);
     LuongSteps<T> decoder(pass, this->config_, source, order.rows());

@@ -31,7 +31,8 @@ template <class T>
 class LuongAttention {
  public:
   /// `rows`: how many rows all calls together have.
-  LuongAttention(Pass<T>& pass, const LuongConfig& config, const AttentionMemory<T>& source, std::int64_t rows)
+  LuongAttention(Pass<T>& pass, const LuongConfig& config, const AttentionMemory<T>& source,
+                 std::int64_t rows)
       : attentional_(Scope<T>(pass) / "decoder" / "attentional"),
         attention_(cross_attention_scope(pass, config), config.attends(), source, rows),
         w_context_(attentional_.parameter("context/weight"), rows),

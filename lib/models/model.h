@@ -54,8 +54,8 @@ struct Model {
   Decoded<T> decode(Pass<T>& pass, const Encoded<T>* memory, Var<T> embedded, const Packing& rows,
                     const std::vector<SampleStream>& streams = {}) const;
   /// The cross-entropy of `target` given what decode() read, and in training what the decoder adds to it.
-  CrossEntropySums loss(Pass<T>& pass, const Decoded<T>& decoded, const PackedTokens& target, double smoothing,
-                        T scale, double baseline = 0) const;
+  CrossEntropySums loss(Pass<T>& pass, const Decoded<T>& decoded, const PackedTokens& target,
+                        double smoothing, T scale, double baseline = 0) const;
 };
 
 /// A model of the architecture and sizes that `config_json` states, parameters at zero. Throws Error on an

@@ -56,7 +56,8 @@ PackedStates read_embeddings(const TensorMap& frame, const Model<float>& model, 
   expect_states("/embeddings/values", values, {-1, -1, model.sizes(side).d_embedding});
   const Attribute* made_for = attribute_of(frame, "embeddings", "side");
   if (made_for && *made_for != Attribute(name_of(side))) {
-    fail("/embeddings: made for the ", side == Side::source ? "target" : "source", " side (embed --side), but the ",
+    fail("/embeddings: made for the ", side == Side::source ? "target" : "source",
+         " side (embed --side), but the ",
          side == Side::source ? "encoder reads the source" : "decoder reads the target");
   }
   PackedStates states;

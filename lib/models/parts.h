@@ -102,7 +102,8 @@ class Decoder {
   virtual DecoderState<T> start(Pass<T>& pass, std::int64_t sentences, const Encoded<T>* memory) const = 0;
   /// Reads embeddings (of embed) of any number of tokens for each hypothesis onto the state. `rows` must outlive
   /// the pass, the state too where gradients are taken.
-  virtual Decoded<T> read(Pass<T>& pass, DecoderState<T>& state, Var<T> embedded, const Packing& rows) const = 0;
+  virtual Decoded<T> read(Pass<T>& pass, DecoderState<T>& state, Var<T> embedded,
+                          const Packing& rows) const = 0;
 
  private:
   DecoderSizes sizes_;

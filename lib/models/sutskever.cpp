@@ -67,7 +67,8 @@ class SutskeverDecoder final : public RecurrentDecoder<T, SutskeverConfig> {
     return state;
   }
 
-  Decoded<T> read(Pass<T>& pass, DecoderState<T>& state, Var<T> embedded, const Packing& rows) const override {
+  Decoded<T> read(Pass<T>& pass, DecoderState<T>& state, Var<T> embedded,
+                  const Packing& rows) const override {
     const SutskeverConfig& c = this->config_;
     const Reading<T> reading(pass, state, rows);
     const Scope<T> decoder = Scope<T>(pass) / "decoder";

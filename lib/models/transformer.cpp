@@ -35,9 +35,10 @@ std::unique_ptr<Model<T>> build(const TransformerConfig& config) {
     p.add(output, {config.d_model, config.target_vocab_size},
           Init::normal(1 / std::sqrt(static_cast<double>(config.d_model))));
   }
-  const auto encoder = StackSettings::encoder(config, config.n_encoder_layers, config.source_vocab_size, source_table),
-             decoder = StackSettings::decoder(config, config.n_decoder_layers, config.target_vocab_size, target_table,
-                                              true);
+  const auto encoder = StackSettings::encoder(config, config.n_encoder_layers, config.source_vocab_size,
+                                              source_table),
+             decoder = StackSettings::decoder(config, config.n_decoder_layers, config.target_vocab_size,
+                                              target_table, true);
   declare_stack(p, encoder);
   declare_stack(p, decoder);
   model->encoder = std::make_unique<TransformerEncoder<T>>(encoder);

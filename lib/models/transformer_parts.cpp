@@ -81,9 +81,8 @@ Var<T> residual(const Scope<T>& layer, const std::string& name, Var<T> x, const 
     Var<T> added = norm.name("sum", sum(output), rows);
     return norm.name("output", normed(added, Var<T>(), Dropout{}).output, rows);
   }
-  Var<T> input = settings.norm == Norm::pre
-                     ? norm.name("output", normed(x, Var<T>(), Dropout{}).output, rows)
-                     : x;
+  Var<T> input =
+      settings.norm == Norm::pre ? norm.name("output", normed(x, Var<T>(), Dropout{}).output, rows) : x;
   Var<T> output = sublayer(layer / name, input);
   return norm.name("sum", sum(output), rows);
 }
@@ -291,10 +290,10 @@ Decoded<T> TransformerDecoder<T>::read(Pass<T>& pass, DecoderState<T>& state, Va
   return {x, {}};
 }
 
-#define HEED_INSTANTIATE(T)                                                                           \
-  template void declare_stack(ParameterSet<T>&, const StackSettings&);                                \
-  template void declare_table(ParameterSet<T>&, const std::string&, std::int64_t, std::int64_t);      \
-  template class TransformerEncoder<T>;                                                               \
+#define HEED_INSTANTIATE(T)                                                                      \
+  template void declare_stack(ParameterSet<T>&, const StackSettings&);                           \
+  template void declare_table(ParameterSet<T>&, const std::string&, std::int64_t, std::int64_t); \
+  template class TransformerEncoder<T>;                                                          \
   template class TransformerDecoder<T>;
 HEED_INSTANTIATE(float)
 HEED_INSTANTIATE(double)

@@ -74,10 +74,11 @@ struct StackSettings {
   Positions positions = Positions::sinusoidal;
   double dropout = 0, embedding_dropout = 0, activation_dropout = 0, norm_epsilon = 0;
 
-  static StackSettings encoder(const TransformerOptions& options, std::int64_t n_layers, std::int64_t vocab_size,
-                               const std::string& embedding_table);
-  static StackSettings decoder(const TransformerOptions& options, std::int64_t n_layers, std::int64_t vocab_size,
-                               const std::string& embedding_table, bool reads_memory);
+  static StackSettings encoder(const TransformerOptions& options, std::int64_t n_layers,
+                               std::int64_t vocab_size, const std::string& embedding_table);
+  static StackSettings decoder(const TransformerOptions& options, std::int64_t n_layers,
+                               std::int64_t vocab_size, const std::string& embedding_table,
+                               bool reads_memory);
 };
 
 /// Adds the parameters of positions and layers.

@@ -170,17 +170,20 @@ class XuDecoder final : public RecurrentDecoder<T, XuConfig> {
 
   DecoderState<T> start(Pass<T>& pass, std::int64_t sentences, const Encoded<T>* memory) const override {
     DecoderState<T> state(sentences);
-    keep_memory(prepare_memory(attention_scope(pass), this->config_.attends(), memory->states, *memory->rows), state);
+    keep_memory(prepare_memory(attention_scope(pass), this->config_.attends(), memory->states, *memory->rows),
+                state);
     state.rows = {initial_state(pass, memory->states, *memory->rows)};
     return state;
   }
 
-  Decoded<T> read(Pass<T>& pass, DecoderState<T>& state, Var<T> embedded, const Packing& rows) const override {
+  Decoded<T> read(Pass<T>& pass, DecoderState<T>& state, Var<T> embedded,
+                  const Packing& rows) const override {
     const XuConfig& c = this->config_;
     const Reading<T> reading(pass, state, rows);
     Tape<T>& tape = *pass.tape;
     const AttentionMemory<T> source = kept_memory(state);
-    StepWeights<T> attended{{}, {}, StepOrder(rows, Direction::forward, pass.continuation), rows, *source.rows};
+    StepWeights<T> attended{
+        {}, {}, StepOrder(rows, Direction::forward, pass.continuation), rows, *source.rows};
     const StepOrder& order = attended.order;
     XuSteps<T> steps(pass, c, source, order.rows());
     Var<T> input = steps.input(select_rows<T>({embedded}, order.to_time_order()), order.rows_of_all(rows));

@@ -29,7 +29,7 @@ struct Pass {
   std::uint64_t draws = 0;  ///< streams of random numbers used so far in this pass
   Recorder<T>* recorder = nullptr;
   const Editor<T>* editor = nullptr;
-  const StepRows* at_step = nullptr;  ///< while a step is computed (AtStep): what its rows are
+  const StepRows* at_step = nullptr;           ///< while a step is computed (AtStep): what its rows are
   const Continuation* continuation = nullptr;  ///< while a decoder reads: what its sequences continue
 };
 

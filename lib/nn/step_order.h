@@ -31,9 +31,7 @@ class StepOrder {
   /// The packed sequence that row `rank` of every step belongs to.
   std::int64_t sequence(std::int64_t rank) const { return sentences_[static_cast<std::size_t>(rank)]; }
   /// The sentences of a step's rows.
-  std::span<const std::int64_t> sentences(std::int64_t step) const {
-    return of_step(all_sentences_, step);
-  }
+  std::span<const std::int64_t> sentences(std::int64_t step) const { return of_step(all_sentences_, step); }
 
   /// What the rows of a step are; `rows` is the packing that this order was made from.
   StepRows rows_of(std::int64_t step, const Packing& rows) const {
@@ -59,7 +57,8 @@ class StepOrder {
 
  private:
   std::span<const std::int64_t> of_step(const std::vector<std::int64_t>& all, std::int64_t step) const {
-    return std::span(all).subspan(static_cast<std::size_t>(first(step)), static_cast<std::size_t>(active(step)));
+    return std::span(all).subspan(static_cast<std::size_t>(first(step)),
+                                  static_cast<std::size_t>(active(step)));
   }
   /// The packed row that sentence number `rank` of the order has at `step`.
   std::int64_t packed_row(std::int64_t step, std::int64_t rank) const;

@@ -7,10 +7,10 @@
 #include "base/number.h"
 #include "base/paths.h"
 #include "inspect/alignment.h"
+#include "inspect/patch_file.h"
 #include "inspect/saliency_writer.h"
 #include "io/frame_stream.h"
 #include "io/text_writer.h"
-#include "inspect/patch_file.h"
 #include "stages/frames.h"
 #include "stages/predict.h"
 #include "text/targets.h"
@@ -42,8 +42,8 @@ TranslateOptions translate_options(const DecodeConfig& config, std::uint64_t see
 }
 
 /// Ids after those of a prompt; without prompts as they are.
-std::vector<std::int32_t> after_prompt(const std::vector<std::vector<std::int32_t>>& prompts, std::size_t sentence,
-                                       const std::vector<std::int32_t>& ids) {
+std::vector<std::int32_t> after_prompt(const std::vector<std::vector<std::int32_t>>& prompts,
+                                       std::size_t sentence, const std::vector<std::int32_t>& ids) {
   std::vector<std::int32_t> all = prompts.empty() ? std::vector<std::int32_t>{} : prompts[sentence];
   all.insert(all.end(), ids.begin(), ids.end());
   return all;
@@ -100,8 +100,8 @@ Tensor piece_labels(const std::vector<Pieces>& pieces, const std::string& dim, b
 
 class DecodeJob {
  public:
-  DecodeJob(const DecodeConfig& config, const DecodePaths& paths, const DecodeLooks& looks, LoadedModel loaded,
-            std::uint64_t seed, int threads)
+  DecodeJob(const DecodeConfig& config, const DecodePaths& paths, const DecodeLooks& looks,
+            LoadedModel loaded, std::uint64_t seed, int threads)
       : config_(config),
         paths_(paths),
         threads_(threads),
@@ -169,7 +169,9 @@ class DecodeJob {
     if (tensors_) tensors_->finish();
     if (attention_) attention_->finish();
     if (saliency_) saliency_->finish();
-    if (cut_ > 0) logging::note(concat(cut_, cut_ == 1 ? " sentence was" : " sentences were", " cut at the maximal length"));
+    if (cut_ > 0)
+      logging::note(
+          concat(cut_, cut_ == 1 ? " sentence was" : " sentences were", " cut at the maximal length"));
   }
 
  private:
@@ -270,9 +272,9 @@ class DecodeJob {
             word_numbers(loaded_.source, input.source[s], loaded_.target, results[s].front().ids));
       aligner_->add(attention.at("cross_attention/weights"), words);
     } else if (lines_) {
-      lines_->write(targets_ || whole_text_
-                        ? scored_text(results, loaded_.target)
-                        : translated_text(results, input.prompts, sentences_, config_.n_best > 1, loaded_.target));
+      lines_->write(targets_ || whole_text_ ? scored_text(results, loaded_.target)
+                                            : translated_text(results, input.prompts, sentences_,
+                                                              config_.n_best > 1, loaded_.target));
     }
     if (tensors_) {
       TensorMap out = frame;
@@ -369,17 +371,17 @@ void check_outputs(const DecodePaths& paths, const WatchConfig& watch) {
 /// An encoder alone: classes or masked words.
 class PredictJob {
  public:
-  PredictJob(const DecodeConfig& config, const DecodePaths& paths, const DecodeLooks& looks, LoadedModel loaded,
-             std::uint64_t seed, int threads)
+  PredictJob(const DecodeConfig& config, const DecodePaths& paths, const DecodeLooks& looks,
+             LoadedModel loaded, std::uint64_t seed, int threads)
       : config_(config),
         paths_(paths),
         threads_(threads),
         loaded_(std::move(loaded)),
         watch_(looks.watch, loaded_, decoder_stages(*loaded_.model), paths.write, seed) {
-    for (const auto& [name, given] : {std::pair("--force", !paths.force.empty()),
-                                      std::pair("--attention", !paths.attention.empty()),
-                                      std::pair("--saliency", !paths.saliency.empty()),
-                                      std::pair("--align", config.align), std::pair("--sample", config.sample)}) {
+    for (const auto& [name, given] :
+         {std::pair("--force", !paths.force.empty()), std::pair("--attention", !paths.attention.empty()),
+          std::pair("--saliency", !paths.saliency.empty()), std::pair("--align", config.align),
+          std::pair("--sample", config.sample)}) {
       if (given)
         fail<UsageError>(name, ": the model is of architecture ", loaded_.model->architecture,
                          ", which has no decoder");

@@ -30,7 +30,9 @@ struct DecodeConfig {
   static void fields(Self& self, Visit&& field) {
     field("format", self.format, "text lines, or /hypotheses as HDF5", {"text", "h5"});
     field("beam", self.beam, "hypotheses kept per sentence; 1 is greedy");
-    field("n_best", self.n_best, "results to give per sentence, best first: translations, continuations, labels, or pieces per mask");
+    field(
+        "n_best", self.n_best,
+        "results to give per sentence, best first: translations, continuations, labels, or pieces per mask");
     field("length_penalty", self.length_penalty, "scores are divided by length^A; 0: not at all");
     field("max_length", self.max_length,
           "longest result in new tokens; 0: twice the source length and 20 more, or 50 after a prompt");

@@ -61,7 +61,7 @@ void embed_frame(const Model<float>& model, Side side, TensorMap& frame, Watch* 
 
 void label_read(TensorMap& frame, const text::Tokenizer& tokenizer) {
   const Packing rows = packing_of("embeddings/length", frame.at("embeddings/length"),
-                                   frame.at("embeddings/values").shape()[1]);
+                                  frame.at("embeddings/values").shape()[1]);
   const Pieces pieces = shifted_right(pieces_of(frame, tokenizer, rows), tokenizer);
   replace(frame, "embeddings/token", token_labels(pieces, "position", rows.longest()));
 }
@@ -134,7 +134,8 @@ void encode_frame(const Model<float>& model, const EncodeOptions& options, int t
       const std::int64_t slot = layer - (last - kept);
       if (slot < 0) continue;
       const Matrix<const float> output =
-          model.encoder ? x.states.value() : pass.recorded().at(names[static_cast<std::size_t>(layer)]).matrix();
+          model.encoder ? x.states.value()
+                        : pass.recorded().at(names[static_cast<std::size_t>(layer)]).matrix();
       for (std::int64_t s = 0; s < range.count; ++s) {
         float* out = states.values<float>().data() + ((range.first + s) * kept + slot) * width * d;
         std::copy_n(output.row(rows.offset(s)), rows.length(s) * d, out);
@@ -154,7 +155,10 @@ void encode_frame(const Model<float>& model, const EncodeOptions& options, int t
   replace(frame, "encoder/states", std::move(states));
   replace(frame, "encoder/mask", mask_of(input.rows));
   replace(frame, "encoder/length", lengths_of(input.rows));
-  frame.groups["encoder"] = {"states", model.encoder ? "Encoder states" : "Decoder states", {"0", "0", ".", "."}, {{"layers_done", last}}};
+  frame.groups["encoder"] = {"states",
+                             model.encoder ? "Encoder states" : "Decoder states",
+                             {"0", "0", ".", "."},
+                             {{"layers_done", last}}};
   if (watch) watch->end(frame);
 }
 

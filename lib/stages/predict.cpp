@@ -14,7 +14,8 @@ namespace heed {
 namespace {
 
 /// The `count` likeliest columns of a row.
-Prediction likeliest(Matrix<const float> logits, std::int64_t row, std::int64_t count, std::int64_t position) {
+Prediction likeliest(Matrix<const float> logits, std::int64_t row, std::int64_t count,
+                     std::int64_t position) {
   Prediction p;
   p.position = position;
   p.ids.resize(static_cast<std::size_t>(count));
@@ -65,7 +66,8 @@ std::vector<std::vector<Prediction>> predict(const LoadedModel& loaded, const Pa
   return result;
 }
 
-std::string prediction_text(const LoadedModel& loaded, const std::vector<std::vector<Prediction>>& predictions,
+std::string prediction_text(const LoadedModel& loaded,
+                            const std::vector<std::vector<Prediction>>& predictions,
                             const std::vector<std::vector<std::int32_t>>& tokens, std::int64_t n_best,
                             std::int64_t first_sentence) {
   std::string out;

@@ -13,9 +13,9 @@
 namespace heed {
 
 struct Prediction {
-  std::int64_t position = 0;  ///< of a masked word; of a class 0
-  std::vector<std::int32_t> ids;          ///< classes or pieces, likeliest first
-  std::vector<float> log_probability;     ///< of each
+  std::int64_t position = 0;           ///< of a masked word; of a class 0
+  std::vector<std::int32_t> ids;       ///< classes or pieces, likeliest first
+  std::vector<float> log_probability;  ///< of each
 };
 
 /// For each sentence of /encoder: the `n_best` likeliest classes, or for each of its masks (`tokens`: the sentences'
@@ -26,7 +26,8 @@ std::vector<std::vector<Prediction>> predict(const LoadedModel& loaded, const Pa
 
 /// A line for each sentence: "label<TAB>probability<TAB>label<TAB>probability ...", or the sentence with its masks
 /// filled in; with n_best > 1 a line for each mask and piece, "sentence ||| position ||| piece ||| log-probability".
-std::string prediction_text(const LoadedModel& loaded, const std::vector<std::vector<Prediction>>& predictions,
+std::string prediction_text(const LoadedModel& loaded,
+                            const std::vector<std::vector<Prediction>>& predictions,
                             const std::vector<std::vector<std::int32_t>>& tokens, std::int64_t n_best,
                             std::int64_t first_sentence);
 

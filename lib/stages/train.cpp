@@ -37,7 +37,8 @@ void note_skipped(const char* what, const Corpus& corpus, const LongestSides& lo
 }
 
 Corpus read_text(const char* what, const CorpusFiles& files, const text::Tokenizer& source,
-                 const text::Tokenizer& target, const Model<float>& model, const std::vector<std::string>& classes) {
+                 const text::Tokenizer& target, const Model<float>& model,
+                 const std::vector<std::string>& classes) {
   auto most = [&](Side side) { return model.has(side) ? model.sizes(side).max_length : 0; };
   const LongestSides longest{most(Side::source), most(Side::target)};
   Corpus corpus = read_corpus(
@@ -113,16 +114,18 @@ TrainSetup setup_of(const TrainingJob& job, const Ingredients& in) {
   if (in.model->encoder && in.model->decoder)
     setup.bleu = make_bleu_scorer(*in.model, in.validation, in.target, job.threads);
   else if (job.config.valid_bleu || job.config.stop_on == "bleu")
-    fail<UsageError>("--valid-bleu: a ", in.model->architecture, " translates nothing that BLEU could be taken of");
+    fail<UsageError>("--valid-bleu: a ", in.model->architecture,
+                     " translates nothing that BLEU could be taken of");
   return setup;
 }
 
 void note_start(const TrainingJob& job, const Ingredients& in, const Trainer& trainer) {
   const std::int64_t step = trainer.state().step;
-  logging::note(concat(in.model->architecture, " of ", in.model->parameters.count(), " parameters, ",
-                       in.training.size(), in.model->encoder && in.model->decoder ? " sentence pairs, " : " sentences, ",
-                       in.training.tokens(), in.model->decoder ? " target tokens, " : " tokens, ", job.threads, job.threads == 1 ? " thread" : " threads",
-                       step > 0 ? concat(", continuing after update ", step) : ""));
+  logging::note(concat(
+      in.model->architecture, " of ", in.model->parameters.count(), " parameters, ", in.training.size(),
+      in.model->encoder && in.model->decoder ? " sentence pairs, " : " sentences, ", in.training.tokens(),
+      in.model->decoder ? " target tokens, " : " tokens, ", job.threads,
+      job.threads == 1 ? " thread" : " threads", step > 0 ? concat(", continuing after update ", step) : ""));
 }
 
 void note_phases(const PhaseSeconds& seconds) {
@@ -160,14 +163,17 @@ std::string describe_training(const TrainingJob& job) {
   Ingredients in(job);
   const std::vector<Batch> batches =
       make_batches(in.training, job.config.batch_tokens, job.config.shards, job.seed, 0);
-  Gradients gradients(*in.model, Objective(*in.model), in.training, job.config.shards, job.threads, job.seed, job.config);
+  Gradients gradients(*in.model, Objective(*in.model), in.training, job.config.shards, job.threads, job.seed,
+                      job.config);
   Optimizer optimizer(job.config, in.model->parameters.values().size(), job.threads);
   gradients.compute(largest(batches), 1);
   optimizer.apply(1, 0, gradients.norm(), gradients.flat(), in.model->parameters.values());
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
-  return concat("parameters\t", in.model->parameters.count(), in.model->encoder && in.model->decoder ? "\nsentence pairs\t" : "\nsentences\t", in.training.size(),
-                in.model->decoder ? "\ntarget tokens\t" : "\ntokens\t", in.training.tokens(), "\nupdates per epoch\t", batches.size(),
+  return concat("parameters\t", in.model->parameters.count(),
+                in.model->encoder && in.model->decoder ? "\nsentence pairs\t" : "\nsentences\t",
+                in.training.size(), in.model->decoder ? "\ntarget tokens\t" : "\ntokens\t",
+                in.training.tokens(), "\nupdates per epoch\t", batches.size(),
                 "\npeak memory of an update, MB\t", usage.ru_maxrss / 1024, "\n");
 }
 

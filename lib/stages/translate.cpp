@@ -5,8 +5,8 @@
 #include <set>
 #include <utility>
 
-#include "base/error.h"
 #include "autograd/ops_recurrent.h"
+#include "base/error.h"
 #include "models/hypotheses.h"
 #include "models/shards.h"
 #include "nn/recording.h"
@@ -51,7 +51,8 @@ class Steps {
     if (!model.encoder) after_prompt_ = hypotheses_.read(input.states.value(), *input.rows);
   }
 
-  Matrix<const float> operator()(std::span<const std::int32_t> tokens, std::span<const std::int64_t> parents) {
+  Matrix<const float> operator()(std::span<const std::int32_t> tokens,
+                                 std::span<const std::int64_t> parents) {
     if (!after_prompt_.data) return hypotheses_.read(tokens, parents);
     first_.clear();
     for (const std::int64_t parent : parents)
@@ -140,8 +141,9 @@ Var<float> continued(InferencePass& pass, const Model<float>& model, const Encod
     const std::int64_t count = targets.rows.length(s) - 1, before = prompt.rows->length(s);
     for (std::int64_t i = 0; i < before; ++i) order.push_back({0, prompt.rows->offset(s) + i});
     for (std::int64_t i = 0; i < count; ++i) order.push_back({1, read.rows.rows() + i});
-    read.append(std::span(targets.ids).subspan(static_cast<std::size_t>(targets.rows.offset(s)),
-                                               static_cast<std::size_t>(count)));
+    read.append(
+        std::span(targets.ids)
+            .subspan(static_cast<std::size_t>(targets.rows.offset(s)), static_cast<std::size_t>(count)));
     rows.append(before + count);
     sentences.push_back(s);
     lengths.push_back(before);
@@ -282,7 +284,8 @@ TensorMap decoder_attention(const Model<float>& model, const PackedStates& input
   for (std::size_t s = 0; s < hypotheses.size(); ++s) {
     ranks = std::max(ranks, static_cast<std::int64_t>(hypotheses[s].size()));
     for (const Hypothesis& h : hypotheses[s])
-      longest = std::max(longest, static_cast<std::int64_t>(h.ids.size()) + before(static_cast<std::int64_t>(s)));
+      longest =
+          std::max(longest, static_cast<std::int64_t>(h.ids.size()) + before(static_cast<std::int64_t>(s)));
   }
   const std::int64_t sentences = input.rows.sentences(), heads = sizes.n_heads;
   const std::int64_t first_cross = sizes.cross_attends() ? sizes.first_attending_layer : sizes.n_layers,
@@ -307,7 +310,8 @@ TensorMap decoder_attention(const Model<float>& model, const PackedStates& input
     }
     if (list.empty()) return;
     std::set<std::string> names;
-    for (std::int64_t l = first_cross; l < sizes.n_layers; ++l) names.insert(layer_name(l, "cross_attention"));
+    for (std::int64_t l = first_cross; l < sizes.n_layers; ++l)
+      names.insert(layer_name(l, "cross_attention"));
     for (std::int64_t l = first_self; l < sizes.n_layers; ++l) names.insert(layer_name(l, "self_attention"));
     WatchedPass pass(model, watch, sources, [&](const std::string& name) { return names.contains(name); });
     std::vector<SampleStream> streams;
@@ -343,9 +347,10 @@ TensorMap decoder_attention(const Model<float>& model, const PackedStates& input
     add_group(map, "cross_attention", "cross", "Attention of the translation over the source", cross.take(),
               query_length, lengths_of(input.rows));
   if (sizes.self_attends)
-    add_group(map, "self_attention", "decoder_self",
-              model.encoder ? "Attention of the translation over its past" : "Attention of the text over its past",
-              self.take(), query_length, query_length);
+    add_group(
+        map, "self_attention", "decoder_self",
+        model.encoder ? "Attention of the translation over its past" : "Attention of the text over its past",
+        self.take(), query_length, query_length);
   return map;
 }
 

@@ -44,9 +44,7 @@ std::vector<std::int64_t> sentences_by_length(const Corpus& corpus, double noise
 std::vector<std::vector<std::int64_t>> split_evenly(const Corpus& corpus,
                                                     const std::vector<std::int64_t>& sentences,
                                                     std::int64_t shards) {
-  auto tokens = [&](std::int64_t i) {
-    return length(corpus.source, i) + length(corpus.target, i);
-  };
+  auto tokens = [&](std::int64_t i) { return length(corpus.source, i) + length(corpus.target, i); };
   std::int64_t total = 0;
   for (std::int64_t i : sentences) total += tokens(i);
 

@@ -88,8 +88,9 @@ std::vector<std::string> read_classes(const std::string& path) {
   return {names.begin(), names.end()};
 }
 
-Corpus read_corpus(const CorpusFiles& files, const LineEncoder& encode_source, const LineEncoder& encode_target,
-                   const LongestSides& longest, const std::vector<std::string>& classes) {
+Corpus read_corpus(const CorpusFiles& files, const LineEncoder& encode_source,
+                   const LineEncoder& encode_target, const LongestSides& longest,
+                   const std::vector<std::string>& classes) {
   const Lines sources(files.source), targets(files.target), labels(files.labels);
   const Lines& first = sources.there ? sources : targets;
   for (const Lines* other : {&targets, &labels})

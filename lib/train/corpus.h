@@ -42,8 +42,9 @@ struct CorpusFiles {
 /// Reads them. Sentences with an empty side, or with a longer side than `longest` allows, are left out and counted.
 /// Labels are numbered by `classes`. Throws Error when the numbers of lines differ, when no sentence is left, and on an unknown
 /// label.
-Corpus read_corpus(const CorpusFiles& files, const LineEncoder& encode_source, const LineEncoder& encode_target,
-                   const LongestSides& longest, const std::vector<std::string>& classes = {});
+Corpus read_corpus(const CorpusFiles& files, const LineEncoder& encode_source,
+                   const LineEncoder& encode_target, const LongestSides& longest,
+                   const std::vector<std::string>& classes = {});
 /// The classes of a file of labels, a label a line, in the order of their names. Throws Error when there are fewer
 /// than two, or on an empty line.
 std::vector<std::string> read_classes(const std::string& path);

@@ -101,7 +101,8 @@ CrossEntropySums Gradients::compute_shard(const Batch& batch, std::int64_t shard
   pass.shard = static_cast<std::uint64_t>(shard);
   pass.recorder = recorder;
 
-  const std::int64_t terms = mean_over_sentences_ ? sentences_of(batch) : predictions(objective_, corpus_, batch);
+  const std::int64_t terms =
+      mean_over_sentences_ ? sentences_of(batch) : predictions(objective_, corpus_, batch);
   const float scale = 1.0f / static_cast<float>(std::max<std::int64_t>(terms, 1));
   const CrossEntropySums sums =
       objective_.forward(pass, corpus_, sentences, label_smoothing_, scale, baseline_);

@@ -15,8 +15,9 @@ namespace {
 constexpr std::uint64_t kMaskStream = 0xba7e000000000000u;
 
 std::int64_t masked_count(const TokenIds& sentence, const SpecialIds& special) {
-  const auto words = std::count_if(sentence.begin(), sentence.end(),
-                                   [&](std::int32_t id) { return id == special.unk || !special.contains(id); });
+  const auto words = std::count_if(sentence.begin(), sentence.end(), [&](std::int32_t id) {
+    return id == special.unk || !special.contains(id);
+  });
   if (words == 0) return 0;
   return std::max<std::int64_t>(std::llround(kMaskedShare * static_cast<double>(words)), 1);
 }
@@ -64,7 +65,8 @@ Objective::Objective(const Model<float>& model)
                             : Kind::masked_words) {
   if (kind_ == Kind::masked_words && model.source_special.mask == SpecialIds::kAbsent) {
     fail<UsageError>(
-        "the vocabulary has no <mask>, and without --labels the model learns to fill in masks: tokenize --train "
+        "the vocabulary has no <mask>, and without --labels the model learns to fill in masks: tokenize "
+        "--train "
         "--special mask gives it one");
   }
 }
@@ -122,7 +124,8 @@ CrossEntropySums Objective::masked(Pass<float>& pass, const Corpus& corpus,
   }
   if (hidden.empty()) return {};
   const Encoded<float> encoded = model_.encode(pass, pass.tape->own(std::move(read)));
-  return model_.needed_words().loss(pass, select_rows<float>({encoded.states}, rows), hidden, smoothing, scale);
+  return model_.needed_words().loss(pass, select_rows<float>({encoded.states}, rows), hidden, smoothing,
+                                    scale);
 }
 
 }  // namespace heed

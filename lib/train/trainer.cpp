@@ -45,8 +45,7 @@ void copy(std::span<const float> from, std::span<float> to) {
 
 }  // namespace
 
-Trainer::Trainer(Model<float>& model, const Corpus& training, const Corpus& validation,
-                 TrainSetup setup)
+Trainer::Trainer(Model<float>& model, const Corpus& training, const Corpus& validation, TrainSetup setup)
     : model_(model),
       corpus_(training),
       setup_(std::move(setup)),
@@ -56,8 +55,8 @@ Trainer::Trainer(Model<float>& model, const Corpus& training, const Corpus& vali
       objective_(model),
       gradients_(model, objective_, training, config_.shards, setup_.threads, setup_.seed, config_),
       optimizer_(config_, model.parameters.values().size(), setup_.threads),
-      validator_(model, objective_, validation, std::max<std::int64_t>(1, config_.batch_tokens / config_.shards),
-                 setup_.threads),
+      validator_(model, objective_, validation,
+                 std::max<std::int64_t>(1, config_.batch_tokens / config_.shards), setup_.threads),
       snapshots_(files_.snapshot_folder, model, setup_.vocabularies),
       started_(Clock::now()),
       saved_at_(started_) {

@@ -42,8 +42,7 @@ class Trainer {
 
   /// `model` (parameters initialised) and the corpora must outlive this. Checks that all files can be
   /// written.
-  Trainer(Model<float>& model, const Corpus& training, const Corpus& validation,
-          TrainSetup setup);
+  Trainer(Model<float>& model, const Corpus& training, const Corpus& validation, TrainSetup setup);
 
   /// Continues from the checkpoint. False when there is none.
   bool resume();

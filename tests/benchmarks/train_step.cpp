@@ -174,8 +174,8 @@ double median(std::vector<double> values) {
 }
 
 /// What Trainer::update does, by the clock.
-Json timed_updates(const Options& o, const Corpus& corpus, const std::vector<Batch>& batches,
-                   const Job& job, Model<float>& model, const cli::Common& common) {
+Json timed_updates(const Options& o, const Corpus& corpus, const std::vector<Batch>& batches, const Job& job,
+                   Model<float>& model, const cli::Common& common) {
   const int threads = static_cast<int>(common.threads);
   const auto seed = static_cast<std::uint64_t>(common.seed);
   const TrainConfig& recipe = job.recipe;

@@ -296,7 +296,7 @@ async function scrollAndPoint() {
   const started = performance.now();
   for (let i = 0; i < 40; ++i) {
     app.viewport.scroller.scrollTop = i * 12;
-    app.lookAt(i % 2 ? { row: 200 + i } : {});
+    app.inspect(i % 2 ? { row: 200 + i } : {});
     await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
     list.push(app.viewport.milliseconds);
   }

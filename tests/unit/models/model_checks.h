@@ -117,7 +117,7 @@ inline void check_step_by_step(const Model<double>& model, const Editor<double>*
     std::vector<std::int32_t> input;
     for (std::int64_t s : sentences) {
       const auto at = static_cast<std::size_t>(kTarget.rows.offset(s) + t);
-      input.insert(input.end(), 2, t == 0 ? kBos : kTarget.ids[at - 1]);
+      input.insert(input.end(), 2, t == 0 ? kDefaultSpecialIds.bos : kTarget.ids[at - 1]);
     }
     Matrix<const double> step = hypotheses.read(input, parents);
     std::vector<std::int64_t> left, next;

@@ -62,7 +62,8 @@ BOOST_AUTO_TEST_CASE(sentences_of_a_batch_do_not_touch_each_other) {  // P15
 }
 
 BOOST_AUTO_TEST_CASE(a_reversed_source_is_the_source_read_backwards) {
-  const auto plain_owner = build<double>(small("lstm", 2, false)), backwards_owner = build<double>(small("lstm", 2, true));
+  const auto plain_owner = build<double>(small("lstm", 2, false)),
+             backwards_owner = build<double>(small("lstm", 2, true));
   Model<double>&plain = *plain_owner, &backwards = *backwards_owner;
   plain.parameters.initialize(3);
   backwards.parameters.initialize(3);

@@ -127,7 +127,8 @@ BOOST_AUTO_TEST_CASE(layer_ranges_compose) {
   pass.parameters = &model.parameters;
   const Encoded<double> x{model.embed(pass, Side::source, kSource), &kSource.rows, {}};
   Matrix<const double> whole = model.encoder->encode(pass, x, 0, 2).states.value();
-  Matrix<const double> parts = model.encoder->encode(pass, model.encoder->encode(pass, x, 0, 1), 1, 2).states.value();
+  Matrix<const double> parts =
+      model.encoder->encode(pass, model.encoder->encode(pass, x, 0, 1), 1, 2).states.value();
   BOOST_CHECK(std::equal(whole.data, whole.data + whole.size(), parts.data));
 }
 

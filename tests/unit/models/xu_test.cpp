@@ -238,7 +238,8 @@ BOOST_AUTO_TEST_CASE(a_sampled_translation_looks_where_it_was_drawn_to) {
   std::vector<std::int64_t> reversed(count);
   std::iota(reversed.rbegin(), reversed.rend(), 0);
   const auto copy = [](Matrix<const double> m) { return std::vector<double>(m.data, m.data + m.size()); };
-  const std::vector<double> first = copy(hypotheses.read(std::vector<std::int32_t>(count, kBos), one_sentence)),
+  const std::vector<double> first = copy(hypotheses.read(
+                                std::vector<std::int32_t>(count, kDefaultSpecialIds.bos), one_sentence)),
                             second = copy(hypotheses.read(std::vector<std::int32_t>(count, 6), reversed));
   std::map<int, int> ways;
   std::vector<double> looked(3), alpha;

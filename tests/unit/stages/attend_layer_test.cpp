@@ -34,7 +34,8 @@ TensorMap embedded(const Model<float>& model) {
   for (std::int32_t s = 0; s < 20; ++s) {
     lengths.push_back(1 + s % 7);
     for (std::int32_t i = 0; i < lengths.back(); ++i)
-      ids[static_cast<std::size_t>(s * 7 + i)] = i + 1 == lengths.back() ? kEos : 4 + (s * 5 + i * 3) % 11;
+      ids[static_cast<std::size_t>(s * 7 + i)] =
+          i + 1 == lengths.back() ? kDefaultSpecialIds.eos : 4 + (s * 5 + i * 3) % 11;
   }
   TensorMap frame;
   frame.add("tokens/ids", Tensor::of<std::int32_t>(ids, {20, 7}, {"sentence", "position"}));
@@ -48,7 +49,7 @@ std::vector<std::vector<std::int32_t>> some_targets() {
   for (std::int32_t s = 0; s < 20; ++s) {
     targets.emplace_back();
     for (std::int32_t i = 0; i < s % 4; ++i) targets.back().push_back(5 + (s + i * 2) % 10);
-    targets.back().push_back(kEos);
+    targets.back().push_back(kDefaultSpecialIds.eos);
   }
   return targets;
 }
@@ -78,7 +79,7 @@ BOOST_AUTO_TEST_CASE(layers_are_found_by_path) {
 BOOST_AUTO_TEST_CASE(attention_of_projected_vectors_is_the_layers_attention) {
   for (const char* norm : {"post", "pre"}) {
     const auto model_owner = small_model(norm);
-  const Model<float>& model = *model_owner;
+    const Model<float>& model = *model_owner;
     TensorMap frame = embedded(model);
     attend_layer(model, attention_layer(model, "encoder/layer_1/self_attention"), true, {}, 2, frame);
     AttendOperands o;

@@ -105,11 +105,12 @@ BOOST_AUTO_TEST_CASE(words) {
   Tokenizer tokenizer = train("word", false, 9);
   BOOST_TEST(tokenizer.size() == 9);
   BOOST_TEST(tokenizer.piece(4) == "the");  // 10 times
-  BOOST_TEST(
-      tokenizer.encode("  the \t zebra on the ") == (Ids{4, kUnknown, tokenizer.vocabulary().id("on"), 4}),
-      boost::test_tools::per_element());
+  BOOST_TEST(tokenizer.encode("  the \t zebra on the ") ==
+                 (Ids{4, kDefaultSpecialIds.unk, tokenizer.vocabulary().id("on"), 4}),
+             boost::test_tools::per_element());
   BOOST_TEST(tokenizer.decode(tokenizer.encode("the zebra")) == "the <unk>");
-  BOOST_TEST(tokenizer.encode("zebra </s> <pad>") == (Ids{kUnknown, kUnknown, kUnknown}),
+  BOOST_TEST(tokenizer.encode("zebra </s> <pad>") ==
+                 (Ids{kDefaultSpecialIds.unk, kDefaultSpecialIds.unk, kDefaultSpecialIds.unk}),
              boost::test_tools::per_element());
 }
 
@@ -123,8 +124,9 @@ BOOST_AUTO_TEST_CASE(words_that_spell_special_pieces_are_escaped) {
 
 BOOST_AUTO_TEST_CASE(every_sentence_ends_with_eos) {
   Tokenizer tokenizer = train("word");
-  BOOST_TEST(tokenizer.sentence("") == (Ids{kEos}), boost::test_tools::per_element());
-  Ids framed = {kBos, 4, kEos, kPad, kPad};
+  BOOST_TEST(tokenizer.sentence("") == (Ids{kDefaultSpecialIds.eos}), boost::test_tools::per_element());
+  Ids framed = {kDefaultSpecialIds.bos, 4, kDefaultSpecialIds.eos, kDefaultSpecialIds.pad,
+                kDefaultSpecialIds.pad};
   BOOST_TEST(tokenizer.decode(framed) == "the");
 }
 
@@ -137,7 +139,7 @@ BOOST_AUTO_TEST_CASE(ids_out_of_range_are_refused) {
 BOOST_AUTO_TEST_CASE(bytes_that_do_not_belong_together_still_decode_to_utf8) {
   Tokenizer tokenizer = train("bpe");
   std::int32_t byte = tokenizer.vocabulary().id("<0xC3>");
-  BOOST_REQUIRE(byte != kUnknown);
+  BOOST_REQUIRE(byte != kDefaultSpecialIds.unk);
   BOOST_TEST(tokenizer.decode(Ids{byte}) == "\uFFFD");
 }
 
@@ -306,7 +308,7 @@ BOOST_AUTO_TEST_CASE(sentences_as_tensors) {
   auto length = map.at("tokens/length").values<std::int32_t>();
   BOOST_TEST(Ids(length.begin(), length.end()) == (Ids{3, 1, 5}), boost::test_tools::per_element());
   auto ids = map.at("tokens/ids").values<std::int32_t>();
-  BOOST_TEST(Ids(ids.begin() + 5, ids.begin() + 10) == (Ids{kEos, 0, 0, 0, 0}),
+  BOOST_TEST(Ids(ids.begin() + 5, ids.begin() + 10) == (Ids{kDefaultSpecialIds.eos, 0, 0, 0, 0}),
              boost::test_tools::per_element());
   BOOST_TEST(std::get<std::string>(map.groups["tokens"].attributes["side"]) == "target");
   BOOST_TEST(std::get<std::string>(map.attributes["vocabulary_digest"]) == tokenizer.digest());

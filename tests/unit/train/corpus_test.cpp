@@ -32,8 +32,8 @@ BOOST_AUTO_TEST_CASE(skips_and_counts_unusable_pairs) {
   BOOST_TEST(corpus.size() == 2);
   BOOST_TEST(corpus.skipped_empty == 2);
   BOOST_TEST(corpus.skipped_long == 1);
-  BOOST_TEST(corpus.source[1] == (TokenIds{'k', kEos}));
-  BOOST_TEST(corpus.target[1] == (TokenIds{'K', 'L', 'M', kEos}));
+  BOOST_TEST(corpus.source[1] == (TokenIds{'k', kDefaultSpecialIds.eos}));
+  BOOST_TEST(corpus.target[1] == (TokenIds{'K', 'L', 'M', kDefaultSpecialIds.eos}));
   BOOST_TEST(corpus.reference[1] == "KLM");
   BOOST_TEST(corpus.tokens() == 7);
 }

@@ -26,8 +26,8 @@ inline Corpus reversing_corpus(std::int64_t count, std::uint64_t seed) {
     for (std::int64_t k = 0; k < length; ++k)
       source.push_back(static_cast<std::int32_t>(4 + random.below(9)));
     for (auto id = source.rbegin(); id != source.rend(); ++id) target.push_back(*id + 1);
-    source.push_back(kEos);
-    target.push_back(kEos);
+    source.push_back(kDefaultSpecialIds.eos);
+    target.push_back(kDefaultSpecialIds.eos);
     corpus.source.push_back(source);
     corpus.target.push_back(target);
     corpus.reference.push_back("line " + std::to_string(i));

@@ -1,0 +1,170 @@
+#include "draw/dump/dump.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "base/error.h"
+#include "draw/dump/forms.h"
+#include "draw/dump/output.h"
+#include "draw/picture/table_heatmap.h"
+#include "draw/print/listing.h"
+#include "draw/print/slice_text.h"
+#include "draw/select/sentences.h"
+#include "io/text_writer.h"
+
+namespace heed::draw {
+namespace {
+
+/// -o picture.png implies --png picture.png, -o table.tsv --tsv, and --follow --curves.
+void apply_shorthands(DumpOptions& options) {
+  if (options.follow && !options.bars) options.curves = true;
+  const std::string& path = options.output;
+  if (path.ends_with(".png")) options.png = path;
+  if (path.ends_with(".svg")) options.svg = path;
+  if (path.ends_with(".pdf")) options.pdf = path;
+  if (path.ends_with(".html")) options.html = path;
+  const bool has_form = options.list || options.heatmap || options.tsv || options.json;
+  if (!has_form && path.ends_with(".tsv")) options.tsv = true;
+  if (!has_form && path.ends_with(".json")) options.json = true;
+  if (path.ends_with(".npy")) options.npy = true;
+  for (const char* picture : {".bmp", ".gif", ".jpg", ".jpeg", ".webp", ".eps"}) {
+    if (path.ends_with(picture)) fail<UsageError>("-o ", escaped(path), ": wanted .png, .svg, .pdf or .html");
+  }
+}
+
+struct Form {
+  const char* name;
+  bool given;
+  bool is_picture = false, is_tsv = false, is_json = false;  ///< goes with --png and others, --tsv, --json
+  void (*dump)(const DumpOptions&);
+};
+
+/// The forms that exclude each other.
+std::vector<Form> given_forms(const DumpOptions& o) {
+  const bool is_table = o.curves || (o.bars && o.top == 0);
+  std::vector<Form> forms = {{"--heatmap", o.heatmap, true, false, false, dump_figure},
+                             {o.curves ? "--curves" : "--bars", is_table, true, false, false, dump_chart},
+                             {"--bars", o.curves && o.bars, true, false, false, dump_chart},
+                             {"--bars", o.bars && o.top > 0, true, false, false, dump_top_bars},
+                             {"--html", !o.html.empty(), false, false, false, dump_page},
+                             {"--arcs", o.arcs, true, false, false, dump_arcs},
+                             {"--graph", o.graph, true, false, false, dump_graph},
+                             {"--histogram", o.histogram, true, true, false, dump_histogram},
+                             {"--stats", o.stats, false, true, true, dump_stats},
+                             {"--npy", o.npy, false, false, false, dump_npy},
+                             {"--top", o.top > 0 && !o.bars && !o.arcs, false, true, false, dump_top}};
+  std::erase_if(forms, [](const Form& form) { return !form.given; });
+  return forms;
+}
+
+void check(const DumpOptions& options, const std::vector<Form>& forms) {
+  if (options.tsv && options.json) fail<UsageError>("--tsv and --json exclude each other");
+  const bool draws_map = forms.empty() ? wants_pictures(options) : options.heatmap;
+  if (options.table && !draws_map)
+    fail<UsageError>("--table is for heat maps: combine it with --heatmap or a picture");
+  if (forms.size() > 1) fail<UsageError>(forms[0].name, " and ", forms[1].name, " exclude each other");
+  if (!options.html.empty() &&
+      (wants_pictures(options) || (options.output != "-" && options.output != options.html))) {
+    fail<UsageError>("--html writes one page and nothing else: call viz-dump twice");
+  }
+  if (wants_pictures(options) && !options.heatmap && options.output != "-" && !is_picture(options.output)) {
+    fail<UsageError>("-o ", escaped(options.output),
+                     ": the picture goes to another file and there is nothing else to write");
+  }
+  const bool draws =
+      wants_pictures(options) || !options.html.empty() || (!forms.empty() && forms[0].is_picture);
+  const bool has_table = options.list || (options.tsv && !(forms.size() == 1 && forms[0].is_tsv)) ||
+                         (options.json && !(forms.size() == 1 && forms[0].is_json));
+  if (draws && has_table) {
+    fail<UsageError>("a picture and a table cannot be written at once: call viz-dump twice");
+  }
+  if (forms.empty()) return;
+  if (has_table) {
+    fail<UsageError>(forms[0].name, " does not go with ",
+                     options.list  ? "--list"
+                     : options.tsv ? "--tsv"
+                                   : "--json");
+  }
+  if (wants_pictures(options) && !forms[0].is_picture) {
+    fail<UsageError>(forms[0].name, " gives numbers, no picture");
+  }
+}
+
+/// Keeps the tensors whose path contains `name` as whole components: a tensor, or all of a group.
+void keep_named(TensorMap& frame, const std::string& name) {
+  const std::string path = name.substr(name.starts_with('/') ? 1 : 0);
+  const auto is_meant = [&](const auto& tensor) {
+    return concat("/", tensor.first, "/").find(concat("/", path, "/")) != std::string::npos;
+  };
+  auto& tensors = frame.tensors();
+  if (std::none_of(tensors.begin(), tensors.end(), is_meant)) frame.at(path);  // fails, listing what there is
+  std::erase_if(tensors, [&](const auto& tensor) { return !is_meant(tensor); });
+}
+
+void dump_list(const DumpOptions& options) {
+  if (!selections_of(options).empty()) {
+    fail<UsageError>(
+        "--list is of whole tensors: use a slice with --tsv, --heatmap, --stats or another form");
+  }
+  io::FrameReader reader(options.input);
+  io::TextWriter output(options.output);
+  Listing listing;
+  for (TensorMap frame; reader.next(frame); frame = {}) {
+    if (!options.name.empty()) keep_named(frame, options.name);
+    listing.add(frame);
+  }
+  output.write(options.tsv ? listing.tsv() : options.json ? listing.json() : listing.text());
+  output.finish();
+}
+
+void dump_table(const DumpOptions& options) {
+  io::FrameReader reader(options.input);
+  io::TextWriter output(options.output);
+  const bool single = is_one_sentence(selections_of(options));
+  TsvLines lines;
+  visit_chosen(options, reader, keep_all, [&](const TensorMap&, const Slice& slice, std::int64_t sentence) {
+    if (options.json) {
+      output.write(json(slice));
+    } else if (single || sentence < 0) {
+      output.write(tsv(slice));
+    } else {
+      output.write(lines.add(slice, {{"sentence", std::to_string(sentence)}}));
+    }
+  });
+  output.finish();
+}
+
+}  // namespace
+
+Heatmap chosen_heatmap(const DumpOptions& options) {
+  io::FrameReader reader(options.input);
+  std::optional<Heatmap> map;
+  visit_single(
+      options, reader, complete_for_picture, "a picture",
+      [&](const TensorMap& frame, const Slice& slice) { map = heatmap_of(frame, slice, options.figure); });
+  return *map;
+}
+
+void dump_figure(const DumpOptions& options) {
+  const Heatmap figure = options.table ? heatmap_of_table(read_columns(options.input, ""), options.figure)
+                                       : chosen_heatmap(options);
+  write_drawing(options, {[&](PictureFormat format) { return draw_heatmap(figure, format); },
+                          [&](const Terminal& terminal) { return draw_on_terminal(figure, terminal); }});
+}
+
+void dump(DumpOptions options) {
+  apply_shorthands(options);
+  const auto forms = given_forms(options);
+  check(options, forms);
+  if (!forms.empty()) {
+    forms[0].dump(options);
+  } else if (wants_pictures(options)) {
+    dump_figure(options);
+  } else if (!options.list && (options.tsv || options.json)) {
+    dump_table(options);
+  } else {
+    dump_list(options);
+  }
+}
+
+}  // namespace heed::draw

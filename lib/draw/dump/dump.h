@@ -1,0 +1,50 @@
+// What viz-dump does: prints or draws one input in one form.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "draw/chart/table_chart.h"
+#include "draw/picture/slice_heatmap.h"
+
+namespace heed::draw {
+
+struct DumpOptions {
+  std::string input = "-";
+  std::string output = "-";  ///< a suffix .png, .svg, .pdf, .html, .tsv, .json or .npy selects the form
+
+  // Which tensor, and which part of it.
+  std::string name;
+  std::string sentence, layer, head;  ///< shorthands for --slice sentence=..., layer=..., head=...
+  std::vector<std::string> slices;
+
+  // The form; a listing by default. --list combines with --tsv or --json, pictures with a form and each
+  // other.
+  bool list = false, tsv = false, json = false, heatmap = false;
+  bool npy = false, stats = false, histogram = false;
+  bool curves = false,
+       bars = false;   ///< of a table (select/column_table.h); bars with `top`: of the greatest values
+  bool table = false;  ///< the input of the heat map is a table
+  bool arcs = false;
+  bool graph = false;             ///< of a model file, or of the steps of an attention; as text: DOT
+  std::int64_t top = 0;           ///< greatest values along the last dimension, or arcs per query; 0: all
+  std::int64_t bins = 40;         ///< of a histogram
+  bool words = false;             ///< pieces merged into words (select/merge_words.h)
+  bool columns = false;           ///< arcs from a column of words to a column
+  double threshold = -1;          ///< smallest weight drawn as an arc; below 0: a twentieth of the scale
+  std::vector<std::string> pins;  ///< arcs of these queries only
+  std::string png, svg, pdf;
+  std::string html;  ///< an interactive page of the selected sentences, or of all
+  FigureOptions figure;
+  ChartOptions chart;
+  bool follow = false;                                ///< redraw the curves as their table grows
+  std::function<bool()> stop = [] { return false; };  ///< asks --follow to end
+  std::string color = "auto";                         ///< on the terminal: auto, always, never
+};
+
+/// Throws Error for bad input and UsageError for options that contradict each other.
+void dump(DumpOptions options);
+
+}  // namespace heed::draw

@@ -1,0 +1,53 @@
+// Graphs of computations: a box for each value and operation, arrows for what flows where, from the bottom
+// up as papers draw models. Graphviz places the boxes (graph/layout.h).
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "draw/picture/painter.h"
+
+namespace heed::draw {
+
+struct Graph {
+  enum class Kind { data, linear, attention, norm, recurrent, other };  ///< decides the colour
+  struct Node {
+    std::string title;
+    std::vector<std::string> lines;  ///< shapes and sizes, below the title
+    Kind kind = Kind::other;
+  };
+  enum class Flow {
+    forward,
+    skip,      ///< around a sublayer: blue
+    recurrent  ///< a value of the previous step: dashed
+  };
+  struct Edge {
+    std::size_t from = 0, to = 0;
+    Flow flow = Flow::forward;
+  };
+  /// A frame around the nodes [first, end), which the model repeats: "× 6".
+  struct Plate {
+    std::size_t first = 0, end = 0;
+    std::string text;
+  };
+
+  std::string title, subtitle;
+  std::vector<Node> nodes;
+  std::vector<Edge> edges;
+  std::vector<Plate> plates;
+
+  /// Adds a node computed from the nodes `from`, the main one first; returns its number. Empty lines are
+  /// left out.
+  std::size_t add(const std::string& title, Kind kind, std::vector<std::string> lines = {},
+                  const std::vector<std::size_t>& from = {});
+  void connect(std::size_t from, std::size_t to, Flow flow = Flow::forward);
+};
+
+/// The picture. Throws Error for a graph without nodes.
+std::string draw_graph(const Graph& graph, PictureFormat format);
+
+/// The graph in the DOT language, which is also what the layout is computed from.
+std::string dot(const Graph& graph);
+
+}  // namespace heed::draw

@@ -1,0 +1,172 @@
+#include "draw/graph/model_graph.h"
+
+#include <optional>
+
+#include "base/error.h"
+#include "draw/graph/attention_graph.h"
+#include "draw/graph/cell_graph.h"
+#include "draw/graph/recurrent_graph.h"
+
+namespace heed::draw {
+namespace {
+
+using Kind = Graph::Kind;
+using Flow = Graph::Flow;
+
+bool has_stack(const ModelShapes& model, const std::string& side) {
+  return model.has(side + "/layer_0/self_attention/query/weight");
+}
+
+/// One stack of a Transformer ("encoder" or "decoder"), node upon node.
+class Stack {
+ public:
+  Stack(const ModelShapes& model, Graph& graph, std::string side)
+      : model_(model), graph_(graph), side_(std::move(side)) {}
+
+  std::size_t put(const std::string& title, Kind kind, std::vector<std::string> lines = {}) {
+    top_ = graph_.add(title, kind, std::move(lines), top_ ? std::vector{*top_} : std::vector<std::size_t>{});
+    return *top_;
+  }
+
+  void embedding() {
+    const bool causal = side_ == "decoder", alone = !has_stack(model_, causal ? "encoder" : "decoder");
+    put(concat(alone    ? ""
+               : causal ? "target "
+                        : "source ",
+               causal ? "pieces so far" : "pieces"),
+        Kind::data, {"[position]"});
+    put("embedding", Kind::linear, {model_.shape(side_ + "/embedding/weight", "encoder/embedding/weight")});
+    if (model_.text("positions") != "none") put("add positions", Kind::other, {model_.text("positions")});
+  }
+
+  /// The layer at `scope`; returns the node of its cross-attention, if it has one.
+  std::optional<std::size_t> layer(const std::string& scope) {
+    attention(scope + "/self_attention", side_ == "decoder" ? "masked self-attention" : "self-attention");
+    std::optional<std::size_t> cross;
+    if (model_.has(scope + "/cross_attention/query/weight"))
+      cross = attention(scope + "/cross_attention", "cross-attention");
+    const std::string inner = scope + "/feed_forward/inner/weight";
+    const std::string activation = model_.text("activation");
+    sublayer("feed-forward", Kind::linear,
+             {model_.shape(inner) + ", " + (activation.empty() ? "ReLU" : activation),
+              model_.shape(scope + "/feed_forward/outer/weight")});
+    return cross;
+  }
+
+  /// All layers as a plate around the first, and the norm after the last.
+  std::optional<std::size_t> layers() {
+    const std::size_t first = graph_.nodes.size();
+    const auto cross = layer(side_ + "/layer_0");
+    std::string count = model_.text("n_" + side_ + "_layers");
+    if (count.empty()) count = model_.text("n_layers");
+    graph_.plates.push_back({first, graph_.nodes.size(), "\u00d7 " + count});
+    if (model_.has(side_ + "/final_norm/gamma")) put("layer norm", Kind::norm);
+    return cross;
+  }
+
+  /// The states above the last layer to words.
+  void words(const std::string& result) {
+    std::string size = model_.text("target_vocab_size");
+    if (size.empty()) size = std::to_string(model_.size(side_ + "/embedding/weight", 0));
+    put("linear to words", Kind::linear,
+        {concat(model_.text("d_model"), " \u00d7 ", size,
+                model_.text("tied") == "none" ? "" : ", the embedding's")});
+    put("softmax", Kind::other);
+    put(result, Kind::data, {concat("[", size, "]")});
+  }
+
+  std::size_t top() const { return *top_; }
+
+ private:
+  /// x + sublayer(norm(x)), norm(x + sublayer(x)), or the same without the sum or the norm.
+  std::size_t sublayer(const std::string& title, Kind kind, std::vector<std::string> lines) {
+    const std::size_t input = *top_;
+    const std::string norm = model_.text("norm");
+    if (norm == "pre") put("layer norm", Kind::norm);
+    const std::size_t node = put(title, kind, std::move(lines));
+    if (model_.flag("residual", true)) graph_.connect(input, put("add", Kind::other), Flow::skip);
+    if (norm == "post") put("layer norm", Kind::norm);
+    return node;
+  }
+
+  std::size_t attention(const std::string& scope, const std::string& title) {
+    return sublayer(title, Kind::attention,
+                    {concat(model_.text("n_heads"), " heads, query, key, value, output:"),
+                     model_.shape(scope + "/query/weight")});
+  }
+
+  const ModelShapes& model_;
+  Graph& graph_;
+  std::string side_;
+  std::optional<std::size_t> top_;
+};
+
+/// The stacks that the model has: both, or an encoder or a decoder alone.
+Graph transformer(const ModelShapes& model) {
+  const bool encodes = has_stack(model, "encoder"), decodes = has_stack(model, "decoder");
+  if (!encodes && !decodes) fail("the model has no layers: neither /encoder/layer_0 nor /decoder/layer_0");
+  Graph graph;
+  graph.title = !decodes ? "Transformer encoder" : !encodes ? "Transformer decoder" : "Transformer";
+  graph.subtitle = concat(model.text("norm"), "-norm, d_model ", model.text("d_model"), ", d_ff ",
+                          model.text("d_ff"), ", ", model.text("n_heads"), " heads");
+  Stack encoder(model, graph, "encoder"), decoder(model, graph, "decoder");
+  if (encodes) {
+    encoder.embedding();
+    encoder.layers();
+    encoder.put("encoder states", Kind::data, {concat("[position, ", model.text("d_model"), "]")});
+    if (model.has_scope("heads/words")) encoder.words("piece at each masked position");
+    if (model.has_scope("heads/classes")) {
+      encoder.put("linear to classes", Kind::linear, {model.shape("heads/classes/output/weight")});
+      encoder.put("softmax", Kind::other);
+      encoder.put("class", Kind::data);
+    }
+  }
+  if (decodes) {
+    decoder.embedding();
+    const auto cross = decoder.layers();
+    decoder.words("next piece");
+    if (encodes && cross) graph.connect(encoder.top(), *cross);
+  }
+  return graph;
+}
+
+Graph transformer_layer(const ModelShapes& model, const std::string& scope) {
+  Graph graph;
+  graph.title = scope;
+  Stack stack(model, graph, scope.substr(0, scope.find('/')));
+  const std::string width = concat("[position, ", model.text("d_model"), "]");
+  stack.put("from the layer below", Kind::data, {width});
+  const auto cross = stack.layer(scope);
+  stack.put("to the layer above", Kind::data, {width});
+  if (cross) graph.connect(graph.add("encoder states", Kind::data, {width}), *cross);
+  return graph;
+}
+
+Graph part_of_model(const ModelShapes& model, const std::string& scope) {
+  if (scope.ends_with("attention")) return multi_head_graph(model, scope);
+  if (model.has(scope + "/self_attention/query/weight")) return transformer_layer(model, scope);
+  if (const std::string layer = recurrent_scope(model, scope); !layer.empty())
+    return cell_graph(model, layer);
+  fail("no graph of /", escaped(scope),
+       ": wanted a layer (encoder/layer_0), or an attention of a Transformer "
+       "(encoder/layer_0/self_attention)");
+}
+
+}  // namespace
+
+Graph model_graph(const TensorMap& map, const std::string& scope) {
+  if (!map.contains("model/config")) return steps_graph(map, scope);
+  const ModelShapes model(map);
+  if (!scope.empty()) return part_of_model(model, scope.starts_with('/') ? scope.substr(1) : scope);
+  const std::string architecture = model.text("architecture");
+  if (architecture == "transformer" || architecture == "encoder" || architecture == "decoder")
+    return transformer(model);
+  if (architecture == "bahdanau") return bahdanau_graph(model);
+  if (architecture == "cho") return cho_graph(model);
+  if (architecture == "luong") return luong_graph(model);
+  if (architecture == "xu") return xu_graph(model);
+  if (architecture == "sutskever") return sutskever_graph(model);
+  fail("no graph of the architecture '", escaped(architecture), "' is known");
+}
+
+}  // namespace heed::draw

@@ -1,0 +1,210 @@
+#include "draw/graph/recurrent_graph.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "base/error.h"
+
+namespace heed::draw {
+namespace {
+
+using Kind = Graph::Kind;
+using Flow = Graph::Flow;
+
+std::string cell_of(const ModelShapes& model, const std::string& field = "cell") {
+  std::string cell = model.text(field);
+  std::transform(cell.begin(), cell.end(), cell.begin(), [](unsigned char c) { return std::toupper(c); });
+  return cell;
+}
+
+/// "2 layers of ", or nothing to say.
+std::string layers_of(const std::string& layers) {
+  return layers == "1" ? "" : layers + " layers of ";
+}
+
+/// A plate around the node, which stands for so many layers.
+void add_plate(Graph& graph, std::size_t node, const std::string& layers) {
+  if (!layers.empty() && layers != "1") graph.plates.push_back({node, node + 1, "\u00d7 " + layers});
+}
+
+/// From a decoder state to the next word.
+void add_output(Graph& graph, const ModelShapes& model, std::size_t from) {
+  const auto linear =
+      graph.add("linear to words", Kind::linear, {model.shape("decoder/output/weight")}, {from});
+  const auto softmax = graph.add("softmax", Kind::other, {}, {linear});
+  graph.add("word y_i", Kind::data, {concat("[", model.text("target_vocab_size"), "]")}, {softmax});
+}
+
+/// The embedding of the previous word.
+std::size_t add_previous_word(Graph& graph, const ModelShapes& model) {
+  const auto word = graph.add("previous word y_i-1", Kind::data, {"[1]"});
+  return graph.add("embedding", Kind::linear, {model.shape("decoder/embedding/weight")}, {word});
+}
+
+/// The embeddings of the source words.
+std::size_t add_source(Graph& graph, const ModelShapes& model) {
+  const bool reversed = model.flag("reverse_source", false);
+  const auto words =
+      graph.add(reversed ? "source words x_T .. x_1" : "source words x_1 .. x_T", Kind::data, {"[position]"});
+  return graph.add("embedding", Kind::linear, {model.shape("encoder/embedding/weight")}, {words});
+}
+
+/// A bidirectional encoder; returns the node of its states, `name`.
+std::size_t add_bidirectional(Graph& graph, const ModelShapes& model, const std::string& name) {
+  const auto embedding = add_source(graph, model);
+  const std::string hidden = model.text("d_hidden"), shape = "[position, " + hidden + "]";
+  const auto forward = graph.add(cell_of(model) + ", left to right", Kind::recurrent, {shape}, {embedding});
+  const auto backward = graph.add(cell_of(model) + ", right to left", Kind::recurrent, {shape}, {embedding});
+  return graph.add(name + ", both directions concatenated", Kind::data,
+                   {"[position, 2 \u00b7 " + hidden + "]"}, {forward, backward});
+}
+
+/// An encoder that reads left to right; returns the node of its states.
+std::size_t add_unidirectional(Graph& graph, const ModelShapes& model) {
+  const auto embedding = add_source(graph, model);
+  const auto encoder =
+      graph.add(cell_of(model), Kind::recurrent, {"[position, " + model.text("d_hidden") + "]"}, {embedding});
+  add_plate(graph, encoder, model.text("n_layers"));
+  return encoder;
+}
+
+struct AttentionNodes {
+  std::size_t scores = 0, context = 0;
+};
+
+/// Scores, softmax and context over the encoder's states.
+AttentionNodes add_attention(Graph& graph, std::size_t states, const std::string& scores,
+                             std::vector<std::string> shapes, const std::string& context) {
+  const auto scored = graph.add(scores, Kind::attention, std::move(shapes), {states});
+  const auto weights = graph.add("softmax over j: \u03b1_ij", Kind::other, {"[position]"}, {scored});
+  return {scored, graph.add(context, Kind::attention, {}, {weights, states})};
+}
+
+const std::string kAlign = "decoder/layer_0/cross_attention/";
+
+/// The decoder that attends with its previous state: its new state and the readout that words are chosen by.
+void add_decoder(Graph& graph, const ModelShapes& model, const AttentionNodes& attention,
+                 const std::string& state_name, const std::string& readout_name,
+                 const std::string& readout_shape) {
+  const auto embedded = add_previous_word(graph, model);
+  const auto state = graph.add(cell_of(model) + ": state " + state_name, Kind::recurrent,
+                               {"[" + model.text("d_hidden") + "]"}, {attention.context, embedded});
+  const auto readout = graph.add(readout_name, Kind::linear, {readout_shape}, {attention.context, state});
+  graph.connect(state, attention.scores, Flow::recurrent);
+  graph.connect(embedded, readout, Flow::skip);
+  add_output(graph, model, readout);
+}
+
+}  // namespace
+
+Graph bahdanau_graph(const ModelShapes& model) {
+  Graph graph;
+  graph.title = "Bahdanau: align and translate";
+  graph.subtitle =
+      concat("step i of the decoder; ", cell_of(model), " of ", model.text("d_hidden"), " units each way");
+  const auto states = add_bidirectional(graph, model, "annotations h_j");
+  const auto attention =
+      add_attention(graph, states, "scores e_ij = v\u00b7tanh(W s_i-1 + U h_j)",
+                    {"W " + model.shape(kAlign + "query/weight"), "U " + model.shape(kAlign + "key/weight")},
+                    "context c_i = \u03a3 \u03b1_ij h_j");
+  add_decoder(graph, model, attention, "s_i", "maxout of s_i, y_i-1, c_i",
+              model.shape("decoder/readout/state/weight"));
+  return graph;
+}
+
+Graph xu_graph(const ModelShapes& model) {
+  const bool hard = model.text("attend_to") == "drawn", gate = model.flag("context_gate", false);
+  Graph graph;
+  graph.title = hard ? "Xu: hard attention to one word" : "Xu: soft attention to all words";
+  graph.subtitle =
+      concat("step i of the decoder; ", cell_of(model), " of ", model.text("d_hidden"), " units each way");
+  const auto states = add_bidirectional(graph, model, "annotations a_j");
+  const auto attention =
+      add_attention(graph, states, "scores e_ij = v\u00b7tanh(W h_i-1 + U a_j + b)",
+                    {"W " + model.shape(kAlign + "query/weight"), "U " + model.shape(kAlign + "key/weight")},
+                    concat("context z_i = ", gate ? "\u03b2_i " : "",
+                           hard ? "a_j of one sampled j" : "\u03a3 \u03b1_ij a_j"));
+  add_decoder(graph, model, attention, "h_i", "sum of y_i-1, L h_i, L' z_i",
+              "L " + model.shape("decoder/readout/state/weight"));
+  return graph;
+}
+
+Graph luong_graph(const ModelShapes& model) {
+  const std::string layers = model.text("n_layers"), score = model.text("score");
+  const bool both = model.flag("bidirectional", false);
+  Graph graph;
+  graph.title = "Luong: attention after the recurrence";
+  graph.subtitle = concat("step i of the decoder; ", cell_of(model), " of ", layers_of(layers),
+                          model.text("d_hidden"), both ? " units each way" : " units");
+  const auto states = both ? add_bidirectional(graph, model, "states h_j") : add_unidirectional(graph, model);
+  if (both && layers != "1") graph.nodes[states].lines.push_back(concat("the last of ", layers, " layers"));
+  const auto embedded = add_previous_word(graph, model);
+  const auto state = graph.add(cell_of(model) + ": state s_i", Kind::recurrent,
+                               {"s_0: the encoder's last states"}, {embedded});
+  add_plate(graph, state, layers);
+
+  const std::string align = concat("decoder/layer_", std::stoll(layers) - 1, "/cross_attention/");
+  std::string title = "scores e_ij = s_i\u00b7h_j";
+  std::vector<std::string> shapes;
+  if (score == "general")
+    title = "scores e_ij = s_i\u00b7W h_j", shapes = {"W " + model.shape(align + "score/weight")};
+  if (score == "location")
+    title = "scores e_i = W s_i", shapes = {"W " + model.shape(align + "score/weight")};
+  if (score == "concat") {
+    title = "scores e_ij = v\u00b7tanh(W [s_i; h_j])", shapes = {"W " + model.shape(align + "concat/weight")};
+  }
+  if (score == "additive") {
+    title = "scores e_ij = v\u00b7tanh(W s_i + U h_j)";
+    shapes = {"W " + model.shape(align + "query/weight"), "U " + model.shape(align + "key/weight")};
+  }
+  const std::string window = model.text("window");
+  if (model.text("attention") == "local-m")
+    shapes.push_back(concat("for j from i - ", window, " to i + ", window));
+  if (model.text("attention") == "local-p") {
+    shapes.push_back(concat("for j from p_i - ", window, " to p_i + ", window, ", p_i predicted"));
+  }
+  const auto attention = add_attention(graph, states, title, shapes, "context c_i = \u03a3 \u03b1_ij h_j");
+  graph.connect(state, attention.scores);
+  const auto attentional = graph.add("tanh(W [c_i; s_i])", Kind::linear,
+                                     {"W's halves " + model.shape("decoder/attentional/state/weight")},
+                                     {attention.context, state});
+  if (model.flag("input_feeding", false)) graph.connect(attentional, state, Flow::recurrent);
+  add_output(graph, model, attentional);
+  return graph;
+}
+
+Graph cho_graph(const ModelShapes& model) {
+  const std::string hidden = model.text("d_hidden");
+  Graph graph;
+  graph.title = "Cho: one summary for every step";
+  graph.subtitle = concat("step i of the decoder; ", cell_of(model), " of ", hidden, " units");
+  const auto encoder = add_unidirectional(graph, model);
+  const auto summary = graph.add("summary c = tanh(V h_T)", Kind::linear,
+                                 {"V " + model.shape("encoder/summary/weight")}, {encoder});
+  const auto embedded = add_previous_word(graph, model);
+  const auto state = graph.add(cell_of(model, "decoder_cell") + ": state s_i", Kind::recurrent,
+                               {"[" + hidden + "]", "s_0 = tanh(V' c)"}, {summary, embedded});
+  const auto readout = graph.add("maxout of s_i, y_i-1, c", Kind::linear,
+                                 {model.shape("decoder/readout/state/weight")}, {summary, state});
+  graph.connect(embedded, readout, Flow::skip);
+  add_output(graph, model, readout);
+  return graph;
+}
+
+Graph sutskever_graph(const ModelShapes& model) {
+  const std::string hidden = model.text("d_hidden"), layers = model.text("n_layers");
+  Graph graph;
+  graph.title = "Sutskever: sequence to sequence";
+  graph.subtitle = concat(cell_of(model), " of ", layers_of(layers), hidden, " units");
+  const auto encoder = add_unidirectional(graph, model);
+  const auto last_states =
+      graph.add("last states", Kind::data, {concat("[layer ", layers, ", ", hidden, "]")}, {encoder});
+  const auto embedded = add_previous_word(graph, model);
+  const auto decoder =
+      graph.add(cell_of(model), Kind::recurrent, {"[" + hidden + "]"}, {last_states, embedded});
+  add_plate(graph, decoder, layers);
+  add_output(graph, model, decoder);
+  return graph;
+}
+
+}  // namespace heed::draw

@@ -1,0 +1,62 @@
+// The values beside the figure, as text: the selected cell, the strongest keys of its row, and sums over
+// pinned words.
+
+const LISTED = 8;
+
+/// The largest of `values` (by size): [[index, value], ...].
+function largest(values, count = LISTED) {
+  return values.map((value, i) => [i, value]).filter(([, value]) => !Number.isNaN(value))
+    .sort((a, b) => Math.abs(b[1]) - Math.abs(a[1])).slice(0, count);
+}
+
+function barList(entries, texts, full) {
+  return element("ol", { className: "bars" }, ...entries.map(([i, value]) => {
+    const bar = element("span", { className: "bar" });
+    bar.style.width = `${Math.min(100, (100 * Math.abs(value)) / (full || 1))}%`;
+    return element("li", {}, element("bdi", {}, texts[i]), element("span", { className: "number" }, exact(value)), bar);
+  }));
+}
+
+function wordList(words, indices, axis, unpin) {
+  return element("p", { className: "pins" }, ...[...indices].sort((a, b) => a - b).map((i) => element("button",
+    { type: "button", title: "Unpin", onclick: () => unpin(axis, i), "aria-label": `Unpin ${words[i]}` }, element("bdi", {}, words[i]), " \u00d7")));
+}
+
+function pinsTitle(pins, what) {
+  return pins.size > 1 ? `Sum of ${pins.size} pinned ${what}s` : `Pinned ${what}`;
+}
+
+/// `shown`: {matrix, scale, pins, rowTitle, colTitle}; `place`: the selected {row, col}.
+function fillPanel(panel, shown, place, unpin) {
+  const { matrix, scale, pins } = shown;
+  const rowTexts = textsOf(matrix.rowWords, matrix.rowLabels);
+  const colTexts = textsOf(matrix.colWords, matrix.colLabels);
+  const full = Math.max(Math.abs(scale.low), Math.abs(scale.high));
+  const rowValues = (row) => Array.from({ length: matrix.cols }, (_, c) => at(matrix, row, c));
+  const colValues = (col) => Array.from({ length: matrix.rows }, (_, r) => at(matrix, r, col));
+  const parts = [];
+  if (place.row !== undefined && place.col !== undefined) {
+    parts.push(element("h2", {}, "Cell"), element("p", { className: "cell" },
+      ...arrow(rowTexts[place.row], colTexts[place.col]), element("br"),
+      element("strong", { id: "cell-value" }, exact(at(matrix, place.row, place.col)))));
+  }
+  if (place.row !== undefined) {
+    parts.push(element("h2", {}, `${shown.rowTitle} \u201c`, element("bdi", {}, rowTexts[place.row]), "\u201d"), barList(largest(rowValues(place.row)), colTexts, full));
+  } else if (place.col !== undefined) {
+    parts.push(element("h2", {}, `${shown.colTitle} \u201c`, element("bdi", {}, colTexts[place.col]), "\u201d"), barList(largest(colValues(place.col)), rowTexts, full));
+  }
+  if (pins.rows.size) {
+    parts.push(element("h2", {}, pinsTitle(pins.rows, "row")), wordList(rowTexts, pins.rows, "rows", unpin),
+      barList(largest(sumOfRows(matrix, pins.rows)), colTexts, full * pins.rows.size));
+  }
+  if (pins.cols.size) {
+    parts.push(element("h2", {}, pinsTitle(pins.cols, "column")), wordList(colTexts, pins.cols, "cols", unpin),
+      barList(largest(sumOfCols(matrix, pins.cols)), rowTexts, full * pins.cols.size));
+  }
+  if (pins.rows.size && pins.cols.size) {
+    const sums = sumOfRows(matrix, pins.rows);
+    parts.push(element("p", { id: "pinned-total" }, "Pinned rows and columns together: ", element("strong", {}, exact([...pins.cols].reduce((sum, c) => sum + sums[c], 0)))));
+  }
+  if (!parts.length) parts.push(element("p", { className: "hint" }, "Point at a cell or a word to see its values; click to pin it."));
+  panel.replaceChildren(...parts);
+}

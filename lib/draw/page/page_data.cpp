@@ -1,0 +1,253 @@
+#include "draw/page/page_data.h"
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <string_view>
+
+#include "base/base64.h"
+#include "base/error.h"
+#include "draw/picture/colormap.h"
+#include "draw/print/printable.h"
+#include "draw/select/find_tensor.h"
+#include "draw/select/value_range.h"
+#include "draw/select/values.h"
+
+namespace heed::draw {
+namespace {
+
+using Json = nlohmann::json;
+using Kind = Selection::Kind;
+
+constexpr std::size_t longest_label = 200;
+
+std::string leaf_of(const std::string& path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+std::string text_attribute(const Attributes& attributes, const std::string& name) {
+  const auto found = attributes.find(name);
+  const auto* text = found == attributes.end() ? nullptr : std::get_if<std::string>(&found->second);
+  return text ? printable(*text, longest_label) : "";
+}
+
+/// `selections` with the names of dimensions instead of their numbers, and an index as a range of one
+/// element.
+std::vector<Selection> that_keep_dimensions(std::vector<Selection> selections,
+                                            const std::vector<std::string>& dims) {
+  for (auto& selection : selections) {
+    for (std::size_t axis = 0; axis < dims.size(); ++axis) {
+      if (selection.dim == std::to_string(axis)) selection.dim = dims[axis];
+    }
+    if (selection.kind != Kind::index) continue;
+    selection.kind = Kind::range;
+    selection.last = selection.first + 1;
+    selection.to_end = selection.last == 0;
+  }
+  return selections;
+}
+
+const Selection* selection_of(const std::vector<Selection>& selections, const std::string& dim) {
+  const auto found =
+      std::find_if(selections.begin(), selections.end(), [&](auto& c) { return c.dim == dim; });
+  return found == selections.end() ? nullptr : &*found;
+}
+
+bool is_reduced(const Selection* selection) {
+  return selection && (selection->kind == Kind::mean || selection->kind == Kind::max);
+}
+
+/// The dimensions that make items: rank, and all but the last two of those that lead to a map.
+std::vector<std::string> outer_dims(const Tensor& main, const std::vector<Selection>& selections) {
+  std::vector<std::string> outer, lead;
+  const auto dims = dims_of(main);
+  for (std::size_t axis = 0; axis + 2 < dims.size(); ++axis) {
+    if (dims[axis] == "sentence" || is_reduced(selection_of(selections, dims[axis]))) continue;
+    (dims[axis] == "rank" ? outer : lead).push_back(dims[axis]);
+  }
+  if (lead.size() > 2) outer.insert(outer.end(), lead.begin(), lead.end() - 2);
+  return outer;
+}
+
+std::int64_t size_along(const Tensor& tensor, const std::string& dim) {
+  const auto dims = dims_of(tensor);
+  const auto axis = std::find(dims.begin(), dims.end(), dim) - dims.begin();
+  return tensor.shape()[static_cast<std::size_t>(axis)];
+}
+
+/// The selected elements [first, last) of a dimension; take_slice() refuses those out of range.
+std::pair<std::int64_t, std::int64_t> elements(const Selection* selection, std::int64_t size) {
+  if (!selection || selection->kind == Kind::all) return {0, size};
+  const auto from_start = [&](std::int64_t i) { return i < 0 ? i + size : i; };
+  return {from_start(selection->first), selection->to_end ? size : from_start(selection->last)};
+}
+
+/// Replaces the selection of a dimension.
+void set_index(std::vector<Selection>& selections, const std::string& dim, std::int64_t index) {
+  std::erase_if(selections, [&](const Selection& c) { return c.dim == dim; });
+  selections.insert(selections.begin(), Selection{dim, Kind::index, index});
+}
+
+std::vector<Selection> for_tensor(const Tensor& tensor, const std::vector<Selection>& selections) {
+  const auto dims = dims_of(tensor);
+  std::vector<Selection> fitting;
+  std::copy_if(selections.begin(), selections.end(), std::back_inserter(fitting),
+               [&](const Selection& c) { return std::find(dims.begin(), dims.end(), c.dim) != dims.end(); });
+  return fitting;
+}
+
+std::string float_bytes(const Tensor& tensor) {
+  static_assert(std::endian::native == std::endian::little, "the page's blocks are little-endian");
+  return visit_values(tensor, []<class T>(std::span<const T> values) -> std::string {
+    std::vector<float> floats;
+    if constexpr (!std::is_same_v<T, std::string>) {
+      std::transform(values.begin(), values.end(), std::back_inserter(floats),
+                     [](T value) { return static_cast<float>(value); });
+    }
+    return base64({reinterpret_cast<const char*>(floats.data()), floats.size() * sizeof(float)});
+  });
+}
+
+Json range_of(const Tensor& tensor) {
+  const Range range = natural_range(numbers(tensor));
+  return {range.low, range.high};
+}
+
+void widen(Json& range, const Json& other) {
+  if (range.is_null()) range = other;
+  range[0] = std::min(range[0].get<double>(), other[0].get<double>());
+  range[1] = std::max(range[1].get<double>(), other[1].get<double>());
+}
+
+/// The group's default_slice: what the page shows first.
+Json start_of(const Group& info, const Tensor& main) {
+  Json start = Json::object();
+  const auto dims = dims_of(main);
+  for (std::size_t axis = 0; axis < std::min(dims.size(), info.default_slice.size()); ++axis) {
+    const std::string& text = info.default_slice[axis];
+    std::int64_t index = 0;
+    const auto parsed = std::from_chars(text.data(), text.data() + text.size(), index);
+    if (parsed.ec == std::errc()) start[dims[axis]] = index;
+  }
+  return start;
+}
+
+}  // namespace
+
+void PageData::add(const TensorMap& frame, const PageTensors& part, SentenceAt at,
+                   const std::vector<Selection>& given) {
+  const Tensor& main = frame.at(part.main);
+  std::vector<Selection> selections = that_keep_dimensions(given, dims_of(main));
+  Json position = Json::array();
+  std::vector<std::string> outer;
+  if (at.in_stream >= 0) {
+    set_index(selections, "sentence", at.in_frame);
+    position.push_back(at.in_stream);
+    outer.emplace_back("sentence");
+  }
+  const auto further = outer_dims(main, selections);
+  outer.insert(outer.end(), further.begin(), further.end());
+  Json& group = group_for(frame, part, outer);
+
+  // Counts through all combinations of the further dimensions.
+  const auto visit = [&](auto&& self, std::size_t depth, const std::vector<Selection>& chosen,
+                         const Json& place) -> void {
+    if (depth == further.size()) return add_item(frame, part, group, chosen, place);
+    const auto [first, last] =
+        elements(selection_of(chosen, further[depth]), size_along(main, further[depth]));
+    if (first >= last) take_slice(frame, part.main, chosen);  // says what is wrong
+    for (std::int64_t i = first; i < last; ++i) {
+      auto narrower = chosen;
+      set_index(narrower, further[depth], i);
+      Json next = place;
+      next.push_back(i);
+      self(self, depth + 1, narrower, next);
+    }
+  };
+  visit(visit, 0, selections, position);
+}
+
+Json& PageData::group_for(const TensorMap& frame, const PageTensors& part,
+                          const std::vector<std::string>& outer) {
+  for (auto& group : groups_) {
+    if (group["path"] == part.main) return group;
+  }
+  const auto found = frame.groups.find(part.group);
+  const Group info = found == frame.groups.end() ? Group{} : found->second;
+  Json quantity = Json::object();
+  for (const auto& path : part.stages)
+    quantity[leaf_of(path)] = text_attribute(frame.at(path).attributes, "long_name");
+  const Tensor& main = frame.at(part.main);
+  quantity[leaf_of(part.main)] = text_attribute(main.attributes, "long_name");
+  Json sizes = Json::object();
+  for (const auto& dim : dims_of(main)) sizes[dim] = size_along(main, dim);
+  groups_.push_back({{"name", part.group},
+                     {"path", part.main},
+                     {"title", printable(info.title, longest_label)},
+                     {"kind", text_attribute(main.attributes, "kind")},
+                     {"model_layer", text_attribute(info.attributes, "model_layer")},
+                     {"main", leaf_of(part.main)},
+                     {"outer", outer},
+                     {"quantity", quantity},
+                     {"range", nullptr},
+                     {"sizes", sizes},
+                     {"start", start_of(info, main)},
+                     {"items", Json::array()}});
+  return groups_.back();
+}
+
+void PageData::add_item(const TensorMap& frame, const PageTensors& part, Json& group,
+                        const std::vector<Selection>& selections, Json at) {
+  const Slice main = take_slice(frame, part.main, selections);
+  if (main.values.size() == 0) return;  // a missing rank
+  Json item = {{"at", std::move(at)}, {"labels", Json::object()}, {"tensors", Json::array()}};
+  item["chosen"] = Json::array();
+  const bool reduced =
+      std::any_of(selections.begin(), selections.end(), [](auto& c) { return is_reduced(&c); });
+  for (const auto& selection : selections) {
+    if (is_reduced(&selection))
+      item["chosen"].push_back(selection.dim + (selection.kind == Kind::mean ? " mean" : " max"));
+  }
+  const auto add_slice = [&](const Slice& slice) {
+    item["tensors"].push_back(tensor(slice));
+    for (const auto& axis : slice.axes) {
+      if (axis.labels.empty() || item["labels"].contains(axis.name)) continue;
+      Json& labels = item["labels"][axis.name] = Json::array();
+      for (const auto& label : axis.labels) labels.push_back(printable(label, longest_label));
+    }
+  };
+  add_slice(main);
+  widen(group["range"], item["tensors"][0]["range"]);
+  for (const auto& path : part.stages) {
+    if (!reduced) add_slice(take_slice(frame, path, for_tensor(frame.at(path), selections)));
+  }
+  size_ += item.dump(-1, ' ', false, Json::error_handler_t::replace).size();
+  group["items"].push_back(std::move(item));
+}
+
+Json PageData::tensor(const Slice& slice) {
+  Json dims = Json::array(), first = Json::array();
+  for (const auto& axis : slice.axes) {
+    dims.push_back(printable(axis.name));
+    first.push_back(axis.first);
+  }
+  expect_room(slice);
+  blocks_.push_back(float_bytes(slice.values));
+  size_ += blocks_.back().size();
+  return {{"name", leaf_of(slice.name)},     {"dims", dims},
+          {"shape", slice.values.shape()},   {"first", first},
+          {"range", range_of(slice.values)}, {"block", blocks_.size() - 1}};
+}
+
+void PageData::expect_room(const Slice& slice) const {
+  constexpr std::size_t bytes_per_value = 6;  // four of them in base64, rounded up
+  if (size_ + bytes_per_value * static_cast<std::size_t>(slice.values.size()) <= limit_) return;
+  const auto items = groups_[0]["items"];
+  const bool by_sentence = !items.empty() && groups_[0]["outer"] == Json{"sentence"};
+  fail<UsageError>(escaped(input_), ": a page of all this would exceed ", limit_ >> 20, " MB",
+                   by_sentence ? concat(" (", items.size(), " sentences fit)") : "",
+                   ": choose by --name, --sentence or --slice sentence=0:",
+                   std::max<std::size_t>(items.size() / 2, 1), ", --layer and --head");
+}
+
+}  // namespace heed::draw

@@ -1,0 +1,53 @@
+// The data of an HTML page: JSON for names and shapes, base64 blocks for the numbers.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "draw/page/page_tensors.h"
+#include "draw/select/selection.h"
+#include "draw/select/sentences.h"
+#include "draw/select/slice.h"
+
+namespace heed::draw {
+
+/// The JSON:
+///   groups: [{name, title, kind, model_layer, main, outer: [dim], quantity: {tensor: text},
+///             range: [low, high], start: {dim: index}, items: [item]}]
+///   item:   {at: [index], chosen: [text], labels: {dim: [token]},
+///            tensors: [{name, dims, shape, first, range, block}]}
+/// An item is one sentence (or one element of the dimensions that `outer` names, such as sentence and rank).
+/// `block` is the number of the tensor's block; `first` the position of its first element along each
+/// dimension.
+class PageData {
+ public:
+  /// `limit`: most bytes of all data; `input`: the file's name in messages.
+  PageData(std::string input, std::size_t limit) : input_(std::move(input)), limit_(limit) {}
+
+  /// Adds a sentence of `frame` (or all of the tensors, when they have no sentences). Throws UsageError that
+  /// says what to choose when the limit is exceeded.
+  void add(const TensorMap& frame, const PageTensors& part, SentenceAt at,
+           const std::vector<Selection>& selections);
+
+  const nlohmann::json& groups() const { return groups_; }
+  const std::vector<std::string>& blocks() const { return blocks_; }
+
+ private:
+  nlohmann::json& group_for(const TensorMap& frame, const PageTensors& part,
+                            const std::vector<std::string>& outer);
+  void add_item(const TensorMap& frame, const PageTensors& part, nlohmann::json& group,
+                const std::vector<Selection>& selections, nlohmann::json at);
+  nlohmann::json tensor(const Slice& slice);
+  void expect_room(const Slice& slice) const;
+
+  nlohmann::json groups_ = nlohmann::json::array();
+  std::vector<std::string> blocks_;
+  std::string input_;
+  std::size_t limit_;
+  std::size_t size_ = 0;
+};
+
+}  // namespace heed::draw

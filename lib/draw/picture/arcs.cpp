@@ -1,0 +1,273 @@
+#include "draw/picture/arcs.h"
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+
+#include "base/error.h"
+#include "draw/picture/heading.h"
+#include "draw/print/printable.h"
+#include "draw/select/value_range.h"
+#include "draw/terminal/ansi.h"
+
+namespace heed::draw {
+namespace {
+
+constexpr std::int64_t kMostWords = 512;
+constexpr double kRow = 19;        // height of a word in a column
+constexpr double kFan = 190;       // between the columns
+constexpr double kWordGap = 13;    // between words in a line
+constexpr double kNarrowest = 20;  // a word in a line
+constexpr double kThickest = 6;
+constexpr TextStyle kWord{12, {0x22, 0x22, 0x22}};
+constexpr TextStyle kFaint{12, {0x9a, 0x9a, 0x9a}};
+constexpr TextStyle kTick{9.5, {0x44, 0x44, 0x44}};
+
+std::string word_at(const std::vector<std::string>& labels, std::int64_t first, std::int64_t index) {
+  return labels.empty() ? std::to_string(first + index)
+                        : printable(labels[static_cast<std::size_t>(index)], 24);
+}
+
+std::string row_word(const Arcs& arcs, std::int64_t row) {
+  return word_at(arcs.map.row_labels, arcs.map.first_row, row);
+}
+
+std::string column_word(const Arcs& arcs, std::int64_t column) {
+  return word_at(arcs.map.column_labels, arcs.map.first_column, column);
+}
+
+bool is_drawn(const Arcs& arcs, std::int64_t row) {
+  return arcs.pinned.empty() || std::find(arcs.pinned.begin(), arcs.pinned.end(), row) != arcs.pinned.end();
+}
+
+Stroke stroke_of(const Arcs& arcs, std::size_t panel, double weight) {
+  const double share = std::clamp(weight / arcs.map.range.high, 0.0, 1.0);
+  return {series_color(panel), 0.4 + (kThickest - 0.4) * share, 0.12 + 0.83 * share};
+}
+
+// ---- layout ----
+
+/// How far the arcs rise over the words: half of the longest stretch, flattened.
+double rise(double from, double to) {
+  return std::min(14 + std::fabs(to - from) * 0.42, 240.0);
+}
+
+void place_in_line(const Arcs& arcs, double top, ArcsLayout& layout) {
+  double x = kMargin;
+  for (std::int64_t i = 0; i < arcs.map.rows; ++i) {
+    const double width = std::max(text_width(row_word(arcs, i), kWord), kNarrowest);
+    layout.columns.push_back({x + width / 2, 0});
+    x += width + kWordGap;
+  }
+  double above = 26, below = 0;
+  for (const Arc& arc : arcs_of(arcs)) {
+    const double height = rise(layout.columns[static_cast<std::size_t>(arc.row)].x,
+                               layout.columns[static_cast<std::size_t>(arc.column)].x);
+    (arc.column <= arc.row ? above : below) = std::max(arc.column <= arc.row ? above : below, height);
+  }
+  layout.line_y = std::round(top + above * 0.75 + 22);
+  for (Point& point : layout.columns) point.y = layout.line_y;
+  layout.rows = layout.columns;
+  layout.size = {x - kWordGap + kMargin, layout.line_y + 22 + below * 0.75};
+}
+
+void place_in_columns(const Arcs& arcs, double top, ArcsLayout& layout) {
+  double left = 0, right = 0;
+  for (std::int64_t i = 0; i < arcs.map.rows; ++i)
+    left = std::max(left, text_width(row_word(arcs, i), kWord));
+  for (std::int64_t i = 0; i < arcs.map.columns; ++i) {
+    right = std::max(right, text_width(column_word(arcs, i), kWord));
+  }
+  left = std::max(left, text_width(printable(arcs.map.row_axis), kSubtitle));
+  right = std::max(right, text_width(printable(arcs.map.column_axis), kSubtitle));
+  const double words_top = top + 20;
+  const auto most = std::max(arcs.map.rows, arcs.map.columns);
+  const auto place = [&](std::int64_t count, double x, std::vector<Point>& points) {
+    const double shift = kRow * static_cast<double>(most - count) / 2;
+    for (std::int64_t i = 0; i < count; ++i) {
+      points.push_back({x, words_top + shift + kRow * (static_cast<double>(i) + 0.5)});
+    }
+  };
+  place(arcs.map.rows, kMargin + left + 8, layout.rows);
+  place(arcs.map.columns, kMargin + left + 8 + kFan, layout.columns);
+  layout.size = {kMargin + left + 8 + kFan + 8 + right + kMargin,
+                 words_top + kRow * static_cast<double>(most)};
+}
+
+// ---- drawing ----
+
+void draw_arc(const Arcs& arcs, const ArcsLayout& layout, const Arc& arc, Painter& painter) {
+  const Stroke stroke = stroke_of(arcs, arc.panel, arc.weight);
+  const Point a = layout.rows[static_cast<std::size_t>(arc.row)];
+  const Point b = layout.columns[static_cast<std::size_t>(arc.column)];
+  if (!arcs.in_line) {
+    const double bend = (b.x - a.x) * 0.45;
+    painter.curve({a, {a.x + bend, a.y}, {b.x - bend, b.y}, b}, stroke);
+    return;
+  }
+  const bool over = arc.column <= arc.row;
+  const double side = over ? -1 : 1;
+  const double y = layout.line_y + side * 11;
+  if (arc.column == arc.row) {
+    painter.curve({{a.x - 3, y}, {a.x - 15, y - 20}, {a.x + 15, y - 20}, {a.x + 3, y}}, stroke);
+    return;
+  }
+  const double height = rise(a.x, b.x), lean = b.x > a.x ? 3 : -3;
+  painter.curve(
+      {{a.x + lean, y}, {a.x + lean, y + side * height}, {b.x - lean, y + side * height}, {b.x - lean, y}},
+      stroke);
+}
+
+void draw_words(const Arcs& arcs, const ArcsLayout& layout, Painter& painter) {
+  for (std::int64_t i = 0; i < arcs.map.rows; ++i) {
+    const Point at = layout.rows[static_cast<std::size_t>(i)];
+    TextStyle style = arcs.in_line || is_drawn(arcs, i) ? kWord : kFaint;
+    style.bold = !arcs.pinned.empty() && is_drawn(arcs, i);
+    if (arcs.in_line) {
+      painter.text(row_word(arcs, i), at.x, at.y, style, Anchor::middle);
+    } else {
+      painter.text(row_word(arcs, i), at.x - 8, at.y, style, Anchor::end);
+    }
+  }
+  if (arcs.in_line) return;
+  for (std::int64_t i = 0; i < arcs.map.columns; ++i) {
+    const Point at = layout.columns[static_cast<std::size_t>(i)];
+    painter.text(column_word(arcs, i), at.x + 8, at.y, kWord);
+  }
+  const double y = std::min(layout.rows.front().y, layout.columns.front().y) - 22;
+  painter.text(printable(arcs.map.row_axis), layout.rows.front().x - 8, y, kSubtitle, Anchor::end);
+  painter.text(printable(arcs.map.column_axis), layout.columns.front().x + 8, y, kSubtitle);
+}
+
+/// Lines of some weights and what they mean, then notes, then the panels by colour; each on a line of its
+/// own. Returns the right and lower end; draws when there is a painter.
+Point draw_legend(const Arcs& arcs, Point at, Painter* painter) {
+  double x = at.x, right = at.x;
+  const auto text = [&](const std::string& words, const TextStyle& style) {
+    if (painter) painter->text(words, x, at.y, style);
+    x += text_width(words, style);
+    right = std::max(right, x);
+  };
+  const auto next_line = [&] {
+    x = kMargin;
+    at.y += 16;
+  };
+  for (double share : {0.1, 0.5, 1.0}) {
+    const double weight = share * arcs.map.range.high;
+    if (painter) painter->polyline({{x, at.y}, {x + 24, at.y}}, stroke_of(arcs, 0, weight));
+    x += 29;
+    text(rounded(weight, 2), kTick);
+    x += 13;
+  }
+  text(printable(arcs.map.quantity, 60), kSubtitle);
+  if (arcs.threshold > 0) text(concat(" (under ", rounded(arcs.threshold, 2), ": not drawn)"), kSubtitle);
+  if (arcs.in_line) {
+    next_line();
+    text("over the words: to earlier ones; below: to later ones", kSubtitle);
+  }
+  if (arcs.map.panels.size() > 1) next_line();
+  for (std::size_t i = 0; arcs.map.panels.size() > 1 && i < arcs.map.panels.size(); ++i) {
+    if (painter) painter->fill({x, at.y - 4, 9, 9}, series_color(i));
+    x += 13;
+    text(printable(arcs.map.panels[i].caption, 24), kTick);
+    x += 10;
+  }
+  return {right, at.y};
+}
+
+void check_arcs(const Arcs& arcs) {
+  check(arcs.map);
+  if (std::max(arcs.map.rows, arcs.map.columns) > kMostWords) {
+    fail("arcs between ", arcs.map.rows, " and ", arcs.map.columns, " words are too many (at most ",
+         kMostWords, "): draw a part, for example --slice query=0:40");
+  }
+  if (arcs.in_line && arcs.map.rows != arcs.map.columns) {
+    fail("one line of words needs as many queries as keys, got ", arcs.map.rows, " and ", arcs.map.columns);
+  }
+}
+
+}  // namespace
+
+std::vector<Arc> arcs_of(const Arcs& arcs) {
+  std::vector<Arc> list;
+  for (std::size_t panel = 0; panel < arcs.map.panels.size(); ++panel) {
+    for (std::int64_t row = 0; row < arcs.map.rows; ++row) {
+      if (!is_drawn(arcs, row)) continue;
+      std::vector<Arc> of_row;
+      for (std::int64_t column = 0; column < arcs.map.columns; ++column) {
+        const double weight =
+            arcs.map.panels[panel].values[static_cast<std::size_t>(row * arcs.map.columns + column)];
+        if (weight > 0 && weight >= arcs.threshold) of_row.push_back({panel, row, column, weight});
+      }
+      std::stable_sort(of_row.begin(), of_row.end(), [](auto& a, auto& b) { return a.weight > b.weight; });
+      if (arcs.most > 0 && std::ssize(of_row) > arcs.most) of_row.resize(static_cast<std::size_t>(arcs.most));
+      list.insert(list.end(), of_row.begin(), of_row.end());
+    }
+  }
+  std::stable_sort(list.begin(), list.end(), [](auto& a, auto& b) { return a.weight < b.weight; });
+  return list;
+}
+
+ArcsLayout lay_out(const Arcs& arcs) {
+  check_arcs(arcs);
+  ArcsLayout layout;
+  const Size heading = heading_size(arcs.map.title, arcs.map.subtitle);
+  const double top = kMargin + heading.height + 6;
+  arcs.in_line ? place_in_line(arcs, top, layout) : place_in_columns(arcs, top, layout);
+  layout.legend = {kMargin, layout.size.height + 20};
+  const Point legend_end = draw_legend(arcs, layout.legend, nullptr);
+  const double widest = std::max(legend_end.x, kMargin + heading.width);
+  layout.size = {std::ceil(std::max(layout.size.width, widest + kMargin)),
+                 std::ceil(legend_end.y + 8 + kMargin)};
+  return layout;
+}
+
+std::string draw_arcs(const Arcs& arcs, PictureFormat format) {
+  const ArcsLayout layout = lay_out(arcs);
+  return paint(format, layout.size, [&](Painter& painter) {
+    draw_heading(arcs.map.title, arcs.map.subtitle, kMargin, painter);
+    for (const Arc& arc : arcs_of(arcs)) draw_arc(arcs, layout, arc, painter);
+    draw_words(arcs, layout, painter);
+    draw_legend(arcs, layout.legend, &painter);
+  });
+}
+
+std::string draw_on_terminal(const Arcs& arcs, const Terminal& terminal) {
+  check_arcs(arcs);
+  Arcs few = arcs;
+  if (few.most == 0) few.most = 3;
+  auto list = arcs_of(few);
+  std::stable_sort(list.begin(), list.end(), [](auto& a, auto& b) {
+    return std::tuple(a.row, a.panel, -a.weight) < std::tuple(b.row, b.panel, -b.weight);
+  });
+  int left = 0, right = 0;
+  for (const Arc& arc : list) {
+    left = std::max(left, display_width(row_word(arcs, arc.row)));
+    right = std::max(right, display_width(column_word(arcs, arc.column)));
+  }
+  const int most =
+      std::min(terminal.width / 4, terminal.width / 2 - 6);  // the rest needs 11, and a bit of bar
+  left = std::min(left, most);
+  right = std::min(right, most);
+  const int room = std::max(terminal.width - left - right - 11, 1);
+  std::string out;
+  for (const std::string& line : {arcs.map.title, arcs.map.subtitle}) {
+    if (!line.empty()) out += cut_line(printable(line, 200), terminal.width);
+  }
+  std::int64_t last = -1;
+  for (const Arc& arc : list) {
+    const int length =
+        static_cast<int>(std::lround(std::clamp(arc.weight / arcs.map.range.high, 0.0, 1.0) * room));
+    std::string bar;
+    for (int i = 0; i < length; ++i) bar += terminal.colors == ColorDepth::none ? "#" : "\xe2\x96\x88";
+    out += fit(arc.row == last ? "" : row_word(arcs, arc.row), left, true) + " > " +
+           fit(column_word(arcs, arc.column), right) + " " + fit(rounded(arc.weight, 2), 6, true) + " " +
+           colored(bar, series_color(arc.panel), terminal.colors);
+    trim_right(out);
+    out += "\n";
+    last = arc.row;
+  }
+  return out;
+}
+
+}  // namespace heed::draw

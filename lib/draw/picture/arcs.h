@@ -1,0 +1,49 @@
+// Attention weights as arcs between words, thicker and darker for greater weights. Either within one line of
+// words (self-attention: arcs to earlier words run above, to later ones below, a ring is a word's weight on
+// itself), or from a column of queries to a column of keys.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "draw/picture/heatmap.h"
+#include "draw/picture/painter.h"
+#include "draw/terminal/terminal.h"
+
+namespace heed::draw {
+
+struct Arcs {
+  Heatmap map;                       ///< weights, words, titles; a panel per colour
+  bool in_line = false;              ///< one line of words; rows and columns are the same ones
+  double threshold = 0;              ///< smaller weights are not drawn
+  std::vector<std::int64_t> pinned;  ///< only these rows are drawn; empty: all
+  std::int64_t most = 0;             ///< the greatest weights of each row, at most so many; 0: all
+};
+
+/// One weight that is drawn.
+struct Arc {
+  std::size_t panel = 0;
+  std::int64_t row = 0, column = 0;
+  double weight = 0;
+};
+
+/// The arcs that are drawn, by increasing weight, so that strong ones are on top.
+std::vector<Arc> arcs_of(const Arcs& arcs);
+
+/// The layout of the picture, in points.
+struct ArcsLayout {
+  Size size;
+  std::vector<Point> rows, columns;  ///< where the lines of each query begin, of each key end
+  double line_y = 0;                 ///< middle of the line of words
+  Point legend;
+};
+
+ArcsLayout lay_out(const Arcs& arcs);
+
+/// Throws Error when there is nothing to draw or more than 512 words.
+std::string draw_arcs(const Arcs& arcs, PictureFormat format);
+/// Each query with its strongest keys and their weights.
+std::string draw_on_terminal(const Arcs& arcs, const Terminal& terminal);
+
+}  // namespace heed::draw

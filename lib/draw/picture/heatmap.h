@@ -1,0 +1,59 @@
+// Heat maps as pictures: one colour per number, row 0 at the top, labelled rows and columns, a colour bar. Of
+// attention, rows are output words (queries) and columns input words (keys), as in Bahdanau et al. 2015.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "draw/picture/colormap.h"
+#include "draw/picture/painter.h"
+#include "draw/select/value_range.h"
+
+namespace heed::draw {
+
+/// One matrix of a heat map; several share labels and scale, for instance one per head.
+struct Panel {
+  std::string caption;         ///< may be empty
+  std::vector<double> values;  ///< [rows, columns]
+};
+
+struct Heatmap {
+  std::int64_t rows = 0, columns = 0;
+  std::vector<Panel> panels;
+  std::vector<std::string> panel_rows, panel_columns;  ///< names of a grid's rows and columns; empty: no grid
+  std::vector<std::string> row_labels, column_labels;  ///< one each; empty: positions are shown
+  std::int64_t first_row = 0, first_column = 0;        ///< the position of row 0 and column 0
+  std::string row_axis, column_axis;                   ///< "query", "key"
+  std::string title, subtitle;
+  std::string quantity;  ///< what the colours measure, beside the colour bar
+  Range range;
+  const Colormap* colors = &Colormap::named("viridis");
+  bool write_values = false;  ///< print each number in its cell
+};
+
+/// A number in a cell: two decimals at most.
+std::string cell_text(double value);
+
+/// The layout of the picture, in points.
+struct HeatmapLayout {
+  Size size;
+  Size cell;                   ///< square unless the matrix is very long or wide
+  double gap = 0;              ///< white line between cells
+  std::vector<Rect> matrices;  ///< one per panel
+  Rect bar;                    ///< colour bar, greatest value on top
+  double label_turn = 0;       ///< column labels: 0 level, 45 or 90 degrees
+
+  Rect cell_at(std::size_t panel, std::int64_t row, std::int64_t column) const;
+};
+
+HeatmapLayout lay_out(const Heatmap& map);
+
+/// The picture. Labels may be any bytes. Throws Error as check() does.
+std::string draw_heatmap(const Heatmap& map, PictureFormat format);
+
+/// Throws Error when there is no cell, more than 4096 rows or columns, or when the numbers of values and
+/// labels do not match the numbers of rows and columns.
+void check(const Heatmap& map);
+
+}  // namespace heed::draw

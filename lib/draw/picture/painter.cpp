@@ -1,0 +1,315 @@
+#include "draw/picture/painter.h"
+
+#include <cairo-pdf.h>
+#include <cairo-svg.h>
+#include <cairo.h>
+#include <pango/pangocairo.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "draw/picture/svg_text.h"
+
+namespace heed::draw {
+namespace {
+
+constexpr double kLongestSide = 6000;  // points; bounds the memory of a picture
+constexpr char kFonts[] = "Noto Sans, DejaVu Sans, sans-serif";
+
+template <auto release>
+struct Releaser {
+  template <class T>
+  void operator()(T* object) const {
+    release(object);
+  }
+};
+using Surface = std::unique_ptr<cairo_surface_t, Releaser<cairo_surface_destroy>>;
+using Context = std::unique_ptr<cairo_t, Releaser<cairo_destroy>>;
+using Pattern = std::unique_ptr<cairo_pattern_t, Releaser<cairo_pattern_destroy>>;
+using Layout = std::unique_ptr<PangoLayout, Releaser<g_object_unref>>;
+using Font = std::unique_ptr<PangoFontDescription, Releaser<pango_font_description_free>>;
+using FontOptions = std::unique_ptr<cairo_font_options_t, Releaser<cairo_font_options_destroy>>;
+
+void check(cairo_status_t status) {
+  if (status != CAIRO_STATUS_SUCCESS) fail("drawing failed: ", cairo_status_to_string(status));
+}
+
+cairo_status_t append_bytes(void* closure, const unsigned char* data, unsigned length) {
+  static_cast<std::string*>(closure)->append(reinterpret_cast<const char*>(data), length);
+  return CAIRO_STATUS_SUCCESS;
+}
+
+void set_color(cairo_t* cairo, Rgb color) {
+  cairo_set_source_rgb(cairo, color.red / 255.0, color.green / 255.0, color.blue / 255.0);
+}
+
+/// Strokes and clears the current path.
+void stroke_path(cairo_t* cairo, const Stroke& stroke) {
+  cairo_save(cairo);
+  cairo_set_source_rgba(cairo, stroke.color.red / 255.0, stroke.color.green / 255.0,
+                        stroke.color.blue / 255.0, stroke.alpha);
+  cairo_set_line_width(cairo, stroke.width);
+  cairo_set_line_join(cairo, CAIRO_LINE_JOIN_ROUND);
+  cairo_set_dash(cairo, stroke.dashes.data(), static_cast<int>(stroke.dashes.size()), 0);
+  cairo_stroke(cairo);
+  cairo_restore(cairo);
+}
+
+/// A line of text, laid out without hinting so that it is equally wide in every format.
+Layout lay_out(cairo_t* cairo, const std::string& text, const TextStyle& style) {
+  Layout layout(pango_cairo_create_layout(cairo));
+  const FontOptions options(cairo_font_options_create());
+  cairo_font_options_set_hint_style(options.get(), CAIRO_HINT_STYLE_NONE);
+  cairo_font_options_set_hint_metrics(options.get(), CAIRO_HINT_METRICS_OFF);
+  cairo_font_options_set_antialias(options.get(), CAIRO_ANTIALIAS_GRAY);
+  PangoContext* context = pango_layout_get_context(layout.get());
+  pango_cairo_context_set_font_options(context, options.get());
+  pango_cairo_context_set_resolution(context, 72);
+  const Font font(pango_font_description_from_string(kFonts));
+  pango_font_description_set_absolute_size(font.get(), style.size * PANGO_SCALE);
+  if (style.bold) pango_font_description_set_weight(font.get(), PANGO_WEIGHT_BOLD);
+  pango_layout_set_font_description(layout.get(), font.get());
+  pango_layout_set_single_paragraph_mode(layout.get(), true);
+  pango_layout_set_text(layout.get(), text.data(), static_cast<int>(text.size()));
+  return layout;
+}
+
+double width_of(PangoLayout* layout) {
+  PangoRectangle logical;
+  pango_layout_get_extents(layout, nullptr, &logical);
+  return static_cast<double>(logical.width) / PANGO_SCALE;
+}
+
+Surface make_surface(PictureFormat format, Size size, std::string& bytes) {
+  if (format == PictureFormat::svg) {
+    return Surface(cairo_svg_surface_create_for_stream(append_bytes, &bytes, size.width, size.height));
+  }
+  if (format == PictureFormat::pdf) {
+    Surface surface(cairo_pdf_surface_create_for_stream(append_bytes, &bytes, size.width, size.height));
+    // Equal runs give equal bytes, so a fixed date.
+    cairo_pdf_surface_set_metadata(surface.get(), CAIRO_PDF_METADATA_CREATE_DATE, "2000-01-01T00:00:00Z");
+    return surface;
+  }
+  const int scale = pixel_scale(size);
+  return Surface(cairo_image_surface_create(CAIRO_FORMAT_RGB24,
+                                            static_cast<int>(std::ceil(size.width * scale)),
+                                            static_cast<int>(std::ceil(size.height * scale))));
+}
+
+}  // namespace
+
+struct Painter::Impl {
+  cairo_t* cairo;
+  std::vector<PlacedText> texts;
+  Point origin;  // of what is drawn now, and its scale
+  double scale = 1;
+  std::string unreadable;  // the first text with characters that no font has
+};
+
+PictureFormat picture_format(const std::string& path) {
+  const auto dot = path.rfind('.');
+  std::string suffix = dot == std::string::npos ? "" : path.substr(dot + 1);
+  std::transform(suffix.begin(), suffix.end(), suffix.begin(),
+                 [](unsigned char c) { return std::tolower(c); });
+  if (suffix == "png") return PictureFormat::png;
+  if (suffix == "svg") return PictureFormat::svg;
+  if (suffix == "pdf") return PictureFormat::pdf;
+  fail<UsageError>("'", escaped(path), "': a picture's name ends in .png, .svg or .pdf");
+}
+
+double text_width(const std::string& text, const TextStyle& style) {
+  // One surface for all measuring: setting up fonts costs milliseconds, a layout microseconds.
+  thread_local const Surface surface(cairo_image_surface_create(CAIRO_FORMAT_A8, 1, 1));
+  thread_local const Context cairo(cairo_create(surface.get()));
+  return width_of(lay_out(cairo.get(), text, style).get());
+}
+
+int pixel_scale(Size size) {
+  return std::max(size.width, size.height) <= 1600 ? 2 : 1;
+}
+
+void Painter::fill(const Rect& rect, Rgb color) {
+  set_color(impl_.cairo, color);
+  cairo_rectangle(impl_.cairo, rect.x, rect.y, rect.width, rect.height);
+  cairo_fill(impl_.cairo);
+}
+
+void Painter::outline(const Rect& rect, Rgb color, double line_width) {
+  set_color(impl_.cairo, color);
+  cairo_set_line_width(impl_.cairo, line_width);
+  cairo_rectangle(impl_.cairo, rect.x, rect.y, rect.width, rect.height);
+  cairo_stroke(impl_.cairo);
+}
+
+void Painter::line(double x1, double y1, double x2, double y2, Rgb color, double line_width) {
+  set_color(impl_.cairo, color);
+  cairo_set_line_width(impl_.cairo, line_width);
+  cairo_move_to(impl_.cairo, x1, y1);
+  cairo_line_to(impl_.cairo, x2, y2);
+  cairo_stroke(impl_.cairo);
+}
+
+void Painter::polyline(const std::vector<Point>& points, const Stroke& stroke) {
+  cairo_new_path(impl_.cairo);  // drawing text leaves a current point
+  for (const Point& point : points) cairo_line_to(impl_.cairo, point.x, point.y);
+  stroke_path(impl_.cairo, stroke);
+}
+
+void Painter::curve(const std::vector<Point>& points, const Stroke& stroke) {
+  cairo_move_to(impl_.cairo, points[0].x, points[0].y);
+  for (std::size_t i = 1; i + 2 < points.size(); i += 3) {
+    const Point &b = points[i], &c = points[i + 1], &end = points[i + 2];
+    cairo_curve_to(impl_.cairo, b.x, b.y, c.x, c.y, end.x, end.y);
+  }
+  stroke_path(impl_.cairo, stroke);
+}
+
+void Painter::polygon(const std::vector<Point>& corners, Rgb color) {
+  set_color(impl_.cairo, color);
+  cairo_new_path(impl_.cairo);
+  for (const Point& corner : corners) cairo_line_to(impl_.cairo, corner.x, corner.y);
+  cairo_close_path(impl_.cairo);
+  cairo_fill(impl_.cairo);
+}
+
+void Painter::disc(Point middle, double radius, Rgb color) {
+  set_color(impl_.cairo, color);
+  cairo_new_path(impl_.cairo);
+  cairo_arc(impl_.cairo, middle.x, middle.y, radius, 0, 2 * std::numbers::pi);
+  cairo_fill(impl_.cairo);
+}
+
+void Painter::round_box(const Rect& rect, double radius, Rgb color, Rgb edge, double line_width) {
+  constexpr double quarter = std::numbers::pi / 2;
+  const double right = rect.x + rect.width - radius, left = rect.x + radius;
+  const double bottom = rect.y + rect.height - radius, top = rect.y + radius;
+  cairo_new_sub_path(impl_.cairo);
+  cairo_arc(impl_.cairo, right, top, radius, -quarter, 0);
+  cairo_arc(impl_.cairo, right, bottom, radius, 0, quarter);
+  cairo_arc(impl_.cairo, left, bottom, radius, quarter, 2 * quarter);
+  cairo_arc(impl_.cairo, left, top, radius, 2 * quarter, 3 * quarter);
+  cairo_close_path(impl_.cairo);
+  set_color(impl_.cairo, color);
+  cairo_fill_preserve(impl_.cairo);
+  set_color(impl_.cairo, edge);
+  cairo_set_line_width(impl_.cairo, line_width);
+  cairo_stroke(impl_.cairo);
+}
+
+void Painter::placed(Point origin, double scale, const std::function<void()>& draw) {
+  const auto [old_origin, old_scale] = std::pair(impl_.origin, impl_.scale);
+  impl_.origin = {old_origin.x + old_scale * origin.x, old_origin.y + old_scale * origin.y};
+  impl_.scale = old_scale * scale;
+  cairo_save(impl_.cairo);
+  cairo_translate(impl_.cairo, origin.x, origin.y);
+  cairo_scale(impl_.cairo, scale, scale);
+  draw();
+  cairo_restore(impl_.cairo);
+  impl_.origin = old_origin;
+  impl_.scale = old_scale;
+}
+
+void Painter::clipped(const Rect& rect, const std::function<void()>& draw) {
+  cairo_save(impl_.cairo);
+  cairo_rectangle(impl_.cairo, rect.x, rect.y, rect.width, rect.height);
+  cairo_clip(impl_.cairo);
+  draw();
+  cairo_restore(impl_.cairo);
+}
+
+void Painter::text(const std::string& text, double x, double y, const TextStyle& style, Anchor anchor,
+                   double degrees) {
+  const Layout layout = lay_out(impl_.cairo, text, style);
+  const double width = width_of(layout.get());
+  const double shift = anchor == Anchor::start ? 0 : anchor == Anchor::middle ? width / 2 : width;
+  // The middle of the small letters sits about 0.34 em above the baseline, whatever fonts the script needs.
+  const double baseline = static_cast<double>(pango_layout_get_baseline(layout.get())) / PANGO_SCALE;
+  if (impl_.unreadable.empty() && pango_layout_get_unknown_glyphs_count(layout.get()) > 0) {
+    impl_.unreadable = text;
+  }
+  if (!text.empty()) {
+    const double turn = degrees * std::numbers::pi / 180, down = 0.34 * style.size;
+    const Point start{x - shift * std::cos(turn) + down * std::sin(turn),
+                      y + shift * std::sin(turn) + down * std::cos(turn)};
+    impl_.texts.push_back({text, impl_.origin.x + impl_.scale * start.x,
+                           impl_.origin.y + impl_.scale * start.y, style.size * impl_.scale,
+                           width * impl_.scale, degrees});
+  }
+  cairo_save(impl_.cairo);
+  cairo_translate(impl_.cairo, x, y);
+  cairo_rotate(impl_.cairo, -degrees * std::numbers::pi / 180);
+  cairo_move_to(impl_.cairo, -shift, 0.34 * style.size - baseline);
+  set_color(impl_.cairo, style.color);
+  pango_cairo_show_layout(impl_.cairo, layout.get());
+  cairo_restore(impl_.cairo);
+}
+
+void Painter::gradient(const Rect& rect, const std::vector<Rgb>& colors) {
+  const Pattern pattern(cairo_pattern_create_linear(0, rect.y, 0, rect.y + rect.height));
+  for (std::size_t i = 0; i < colors.size(); ++i) {
+    const double offset = static_cast<double>(i) / static_cast<double>(colors.size() - 1);
+    cairo_pattern_add_color_stop_rgb(pattern.get(), offset, colors[i].red / 255.0, colors[i].green / 255.0,
+                                     colors[i].blue / 255.0);
+  }
+  cairo_set_source(impl_.cairo, pattern.get());
+  cairo_rectangle(impl_.cairo, rect.x, rect.y, rect.width, rect.height);
+  cairo_fill(impl_.cairo);
+}
+
+void Painter::image(const Rect& rect, std::int64_t columns, const std::vector<Rgb>& colors) {
+  const auto width = static_cast<int>(columns);
+  const auto height = static_cast<int>(static_cast<std::int64_t>(colors.size()) / columns);
+  // Viewers of SVG and PDF blur an enlarged image; several pixels per cell keep its edges sharp.
+  const int repeat = std::clamp(2048 / std::max(width, height), 1, 8);
+  const Surface surface(cairo_image_surface_create(CAIRO_FORMAT_RGB24, width * repeat, height * repeat));
+  check(cairo_surface_status(surface.get()));
+  unsigned char* bytes = cairo_image_surface_get_data(surface.get());
+  const int stride = cairo_image_surface_get_stride(surface.get());
+  for (int y = 0; y < height * repeat; ++y) {
+    auto* row = reinterpret_cast<std::uint32_t*>(bytes + static_cast<std::ptrdiff_t>(y) * stride);
+    for (int x = 0; x < width * repeat; ++x) {
+      const Rgb color = colors[static_cast<std::size_t>((y / repeat) * columns + x / repeat)];
+      row[x] = static_cast<std::uint32_t>(color.red << 16 | color.green << 8 | color.blue);
+    }
+  }
+  cairo_surface_mark_dirty(surface.get());
+  cairo_save(impl_.cairo);
+  cairo_translate(impl_.cairo, rect.x, rect.y);
+  cairo_scale(impl_.cairo, rect.width / (width * repeat), rect.height / (height * repeat));
+  cairo_set_source_surface(impl_.cairo, surface.get(), 0, 0);
+  cairo_pattern_set_filter(cairo_get_source(impl_.cairo), CAIRO_FILTER_NEAREST);
+  cairo_paint(impl_.cairo);
+  cairo_restore(impl_.cairo);
+}
+
+std::string paint(PictureFormat format, Size size, const std::function<void(Painter&)>& draw) {
+  if (size.width > kLongestSide || size.height > kLongestSide) {
+    fail("a picture of ", std::lround(size.width), " x ", std::lround(size.height),
+         " points is too large (at most ", kLongestSide, " a side): draw a part of it (--slice)");
+  }
+  std::string bytes;
+  const Surface surface = make_surface(format, size, bytes);
+  const Context cairo(cairo_create(surface.get()));
+  if (format == PictureFormat::png) cairo_scale(cairo.get(), pixel_scale(size), pixel_scale(size));
+  Painter::Impl impl{cairo.get(), {}, {}, 1, {}};
+  Painter painter(impl);
+  painter.fill({0, 0, size.width, size.height}, {255, 255, 255});
+  draw(painter);
+  check(cairo_status(cairo.get()));
+  if (!impl.unreadable.empty()) {
+    logging::warn(concat("no font on this machine has all characters of '", escaped(impl.unreadable),
+                         "', which become boxes: install fonts of its script (Debian: fonts-noto-core, "
+                         "fonts-noto-cjk)"));
+  }
+  if (format == PictureFormat::png) {
+    check(cairo_surface_write_to_png_stream(surface.get(), append_bytes, &bytes));
+  }
+  cairo_surface_finish(surface.get());
+  check(cairo_surface_status(surface.get()));
+  return format == PictureFormat::svg ? with_text(std::move(bytes), impl.texts) : bytes;
+}
+
+}  // namespace heed::draw

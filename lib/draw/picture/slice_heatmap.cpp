@@ -1,0 +1,161 @@
+#include "draw/picture/slice_heatmap.h"
+
+#include <algorithm>
+#include <charconv>
+#include <tuple>
+
+#include "base/error.h"
+#include "draw/select/find_tensor.h"
+#include "draw/select/strongest.h"
+#include "draw/select/values.h"
+
+namespace heed::draw {
+namespace {
+
+const Group* find_group(const TensorMap& map, const std::string& path) {
+  const auto found = map.groups.find(group_of(path));
+  return found == map.groups.end() ? nullptr : &found->second;
+}
+
+std::string text_attribute(const Attributes& attributes, const std::string& name) {
+  const auto found = attributes.find(name);
+  const auto* text = found == attributes.end() ? nullptr : std::get_if<std::string>(&found->second);
+  return text ? *text : "";
+}
+
+bool is_chosen(const std::vector<Selection>& selections, const std::string& dim, std::size_t axis) {
+  return std::any_of(selections.begin(), selections.end(),
+                     [&](const Selection& c) { return c.dim == dim || c.dim == std::to_string(axis); });
+}
+
+constexpr std::int64_t kMostWrittenCells = 20;  // per axis
+
+/// The index that the group's default_slice names.
+std::int64_t default_index(const TensorMap& map, const std::string& path, std::size_t axis,
+                           std::int64_t size) {
+  const Group* group = find_group(map, path);
+  if (!group || axis >= group->default_slice.size() || path != in_group(group_of(path), group->signal)) {
+    return 0;
+  }
+  const std::string& text = group->default_slice[axis];
+  std::int64_t index = 0;
+  std::from_chars(text.data(), text.data() + text.size(), index);
+  return index >= 0 && index < size ? index : 0;
+}
+
+/// The axes of cross-attention say which side is the output and which the input.
+std::string axis_name(const TensorMap& map, const Slice& slice, const std::string& dim) {
+  const bool cross = text_attribute(map.at(slice.name).attributes, "kind") == "cross" ||
+                     group_of(slice.name) == "cross_attention";
+  if (cross && dim == "query") return "output (query)";
+  if (cross && dim == "key") return "input (key)";
+  return dim;
+}
+
+const Colormap& colors_for(const std::string& name, const Range& range) {
+  if (name != "auto") return Colormap::named(name);
+  return Colormap::named(range.low < 0 && range.high > 0 ? "blue-red" : "viridis");
+}
+
+/// Size, name, labels and first position of one side of the map.
+std::tuple<std::int64_t, std::string, std::vector<std::string>, std::int64_t> side_of(const TensorMap& map,
+                                                                                      const Slice& slice,
+                                                                                      std::size_t axis) {
+  const Axis& of = slice.axes[axis];
+  return {slice.values.shape()[axis], axis_name(map, slice, of.name), of.labels, of.first};
+}
+
+/// "head 0", "head 1", ...
+std::vector<std::string> names_along(const Slice& slice, std::size_t axis) {
+  std::vector<std::string> names;
+  for (std::int64_t i = 0; i < slice.values.shape()[axis]; ++i) {
+    names.push_back(slice.axes[axis].name + " " + name_at(slice.axes[axis], i));
+  }
+  return names;
+}
+
+void set_panels(Heatmap& figure, const Slice& slice, const std::vector<double>& values) {
+  const std::size_t rank = slice.axes.size();
+  const std::int64_t cells = figure.rows * figure.columns;
+  for (std::int64_t start = 0; start < std::ssize(values); start += cells) {
+    figure.panels.push_back({"", {values.begin() + start, values.begin() + start + cells}});
+  }
+  if (rank == 3) {
+    const auto names = names_along(slice, 0);
+    for (std::size_t i = 0; i < names.size(); ++i) figure.panels[i].caption = names[i];
+  } else if (rank == 4) {
+    figure.panel_rows = names_along(slice, 0);
+    figure.panel_columns = names_along(slice, 1);
+  }
+}
+
+}  // namespace
+
+std::string title_of(const TensorMap& map, const Slice& slice, const FigureOptions& options) {
+  if (!options.title.empty()) return options.title;
+  const Group* group = find_group(map, slice.name);
+  if (group && !group->title.empty()) return group->title;
+  const std::string long_name = text_attribute(map.at(slice.name).attributes, "long_name");
+  return long_name.empty() ? slice.name : long_name;
+}
+
+std::string quantity_of(const TensorMap& map, const Slice& slice) {
+  const Attributes& attributes = map.at(slice.name).attributes;
+  const std::string long_name = text_attribute(attributes, "long_name");
+  const std::string units = text_attribute(attributes, "units");
+  const std::string name = long_name.empty() ? slice.name.substr(slice.name.rfind('/') + 1) : long_name;
+  return units.empty() || units == "1" ? name : name + " (" + units + ")";
+}
+
+std::string subtitle_of(const Slice& slice) {
+  std::string text = slice.name;
+  for (const auto& selection : slice.chosen) text += " \u00b7 " + selection;
+  return text;
+}
+
+void complete_for_picture(const TensorMap& map, const std::string& path, std::vector<Selection>& selections) {
+  const Tensor& tensor = map.at(path);
+  const auto dims = dims_of(tensor);
+  for (std::size_t axis = 0; axis < dims.size(); ++axis) {
+    const bool leads = dims[axis] == "sentence" || axis + 2 < dims.size();
+    if (!leads || is_chosen(selections, dims[axis], axis)) continue;
+    selections.push_back(
+        {dims[axis], Selection::Kind::index, default_index(map, path, axis, tensor.shape()[axis])});
+  }
+}
+
+Heatmap heatmap_of(const TensorMap& map, const Slice& slice, const FigureOptions& options) {
+  if (slice.values.dtype() == DType::string) {
+    fail("/", escaped(slice.name), " holds text; a heat map needs numbers");
+  }
+  const std::size_t rank = slice.axes.size();
+  if (rank > 4) {
+    fail("/", escaped(slice.name), ": ", rank,
+         " dimensions remain, a heat map shows two (a third gives several maps, a fourth a grid): choose by "
+         "--slice dim=index");
+  }
+  Heatmap figure;
+  figure.rows = figure.columns = 1;
+  if (rank >= 1) {
+    std::tie(figure.columns, figure.column_axis, figure.column_labels, figure.first_column) =
+        side_of(map, slice, rank - 1);
+  }
+  if (rank >= 2) {
+    std::tie(figure.rows, figure.row_axis, figure.row_labels, figure.first_row) =
+        side_of(map, slice, rank - 2);
+  }
+  if (rank < 2) figure.row_labels = {""};
+  const auto values = numbers(slice.values);
+  set_panels(figure, slice, values);
+  figure.range = options.range.empty() ? natural_range(values) : parse_range(options.range);
+  figure.colors = &colors_for(options.colormap, figure.range);
+  figure.title = title_of(map, slice, options);
+  figure.subtitle = subtitle_of(slice);
+  if (figure.subtitle == figure.title) figure.subtitle.clear();
+  figure.quantity = quantity_of(map, slice);
+  figure.write_values = options.write_values || (rank == 2 && holds_integers(slice.values) &&
+                                                 std::max(figure.rows, figure.columns) <= kMostWrittenCells);
+  return figure;
+}
+
+}  // namespace heed::draw

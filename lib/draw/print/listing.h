@@ -1,0 +1,51 @@
+// Lists the tensors of a map with their shapes and statistics. A stream of frames is listed in constant
+// memory: sizes along `sentence` are summed, of other sizes the greatest is shown, statistics are of all
+// frames.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tensor/tensor_map.h"
+
+namespace heed::draw {
+
+struct TensorSummary {
+  std::string name;
+  DType dtype = DType::f32;
+  std::vector<std::string> dims;
+  Shape shape;
+  std::int64_t count = 0;   ///< elements, padding included
+  std::int64_t finite = 0;  ///< neither NaN nor infinite; all elements of text
+  double min = 0, max = 0;  ///< of the finite elements, undefined without any
+  double sum = 0;           ///< of the finite ones
+  double mean() const { return sum / static_cast<double>(finite); }
+};
+
+class Listing {
+ public:
+  /// Adds one frame. A tensor without a dimension `sentence` is the same in every frame and counts once.
+  /// Throws Error when a tensor changes its type or its dimensions between frames.
+  void add(const TensorMap& frame);
+
+  const std::vector<TensorSummary>& tensors() const { return tensors_; }
+  const Attributes& attributes() const { return attributes_; }  ///< of the first frame's root
+
+  /// A table for reading: name, type, shape with the names of the dimensions, min, mean, max, share of finite
+  /// values.
+  std::string text() const;
+  /// The same as tab-separated values, and as one JSON object.
+  std::string tsv() const;
+  std::string json() const;
+
+ private:
+  TensorSummary* find(const std::string& name);
+
+  std::vector<TensorSummary> tensors_;
+  std::map<std::string, std::size_t> places_;
+  Attributes attributes_;
+};
+
+}  // namespace heed::draw

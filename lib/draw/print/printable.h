@@ -1,0 +1,36 @@
+// Text and numbers for readers. Labels come from untrusted files: they may hold control characters, escape
+// sequences, right-to-left text, combining marks and wide characters. Everything that is shown passes through
+// here.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace heed::draw {
+
+/// `bytes` as valid UTF-8 that cannot steer a terminal or reorder its surroundings: control characters become
+/// their pictures (U+2400...), direction overrides and invalid bytes U+FFFD. Cut with an ellipsis to `max`
+/// graphemes.
+std::string printable(std::string_view bytes, std::size_t max = 48);
+
+/// The characters of a text with their combining marks. `text` must be valid UTF-8.
+std::vector<std::string> graphemes(std::string_view text);
+
+/// Columns of `text` on a terminal: CJK two, combining marks none, vowel signs of Indic scripts one.
+int display_width(std::string_view text);
+
+/// `text` in exactly `width` columns: cut with an ellipsis, or padded on the left or right.
+std::string fit(std::string_view text, int width, bool pad_left = false);
+
+/// `bytes` for a field of a TSV file: tab, newline, backslash and control characters as \t, \n, \\ and \x1b.
+std::string tsv_field(std::string_view bytes);
+
+/// The shortest text that reads back as the same number: "0.1", "-inf", "nan".
+std::string shortest(float value);
+std::string shortest(double value);
+
+/// A number for a reader: about `digits` significant digits, no exponent where it can be avoided.
+std::string rounded(double value, int digits = 4);
+
+}  // namespace heed::draw

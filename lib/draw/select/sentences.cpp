@@ -1,0 +1,117 @@
+#include "draw/select/sentences.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "base/error.h"
+#include "draw/select/find_tensor.h"
+#include "draw/select/values.h"
+
+namespace heed::draw {
+namespace {
+
+constexpr char kSentence[] = "sentence";
+
+/// Sentences [first, last) of the stream.
+struct Span {
+  std::int64_t first = 0;
+  std::int64_t last = std::numeric_limits<std::int64_t>::max();
+};
+
+Span span_of(const Selection& selection) {
+  switch (selection.kind) {
+    case Selection::Kind::all:
+      return {};
+    case Selection::Kind::index:
+      if (selection.first >= 0) return {selection.first, selection.first + 1};
+      break;
+    case Selection::Kind::range:
+      if (selection.first >= 0 && (selection.to_end || selection.last > selection.first)) {
+        return selection.to_end ? Span{selection.first} : Span{selection.first, selection.last};
+      }
+      break;
+    default:
+      break;
+  }
+  fail<UsageError>(
+      "the input is a stream of sentences: choose one (--sentence 3) or a range from the start "
+      "(--slice sentence=2:5)");
+}
+
+/// Removes the selection of sentences from `selections`.
+Span take_sentences(std::vector<Selection>& selections) {
+  const auto found =
+      std::find_if(selections.begin(), selections.end(), [](auto& c) { return c.dim == kSentence; });
+  if (found == selections.end()) return {};
+  const Span span = span_of(*found);
+  selections.erase(found);
+  return span;
+}
+
+/// Size of the dimension `sentence`; -1 without one.
+std::int64_t sentences_of(const Tensor& tensor) {
+  const auto dims = dims_of(tensor);
+  const auto axis = std::find(dims.begin(), dims.end(), kSentence);
+  return axis == dims.end() ? -1 : tensor.shape()[static_cast<std::size_t>(axis - dims.begin())];
+}
+
+Slice slice_of_sentence(const TensorMap& frame, const std::string& path, std::vector<Selection> selections,
+                        std::int64_t in_frame, std::int64_t in_stream) {
+  selections.insert(selections.begin(), Selection{kSentence, Selection::Kind::index, in_frame});
+  Slice slice = take_slice(frame, path, selections);
+  slice.chosen.front() = concat(kSentence, " ", in_stream);
+  return slice;
+}
+
+}  // namespace
+
+void visit_sentences(io::FrameReader& reader, const FindTensor& find, std::vector<Selection> selections,
+                     const VisitSentence& visit) {
+  Span span;
+  std::int64_t seen = 0;  // sentences
+  std::int64_t visited = 0;
+  std::string path;
+  bool done = false;
+  for (TensorMap frame; reader.next(frame); frame = {}) {
+    if (done) continue;
+    const bool is_first = path.empty();
+    if (is_first) path = find(frame, selections);
+    const std::int64_t count = sentences_of(frame.at(path));
+    if (count < 0) {  // the same in every frame
+      visit(frame, {}, selections);
+      done = true;
+      continue;
+    }
+    if (is_first) span = take_sentences(selections);
+    for (std::int64_t s = std::max(span.first, seen); s < std::min(span.last, seen + count); ++s, ++visited) {
+      visit(frame, {s - seen, s}, selections);
+    }
+    seen += count;
+    done = seen >= span.last;
+  }
+  if (path.empty()) fail(escaped(reader.name()), ": there are no tensors in it");
+  if (visited == 0 && (seen > 0 || span.first > 0)) {
+    fail(escaped(reader.name()), ": there is no sentence ", span.first, "; it has ", seen,
+         " of them, counted from 0");
+  }
+}
+
+void visit_slices(io::FrameReader& reader, const std::string& name, std::vector<Selection> selections,
+                  const CompleteSelections& complete, const VisitSlice& visit) {
+  std::string path;
+  const auto find = [&](const TensorMap& frame, std::vector<Selection>& all) {
+    path = find_tensor(frame, name);
+    complete(frame, path, all);
+    return path;
+  };
+  visit_sentences(reader, find, std::move(selections),
+                  [&](const TensorMap& frame, SentenceAt at, const std::vector<Selection>& rest) {
+                    const bool whole = at.in_stream < 0;
+                    visit(frame,
+                          whole ? take_slice(frame, path, rest)
+                                : slice_of_sentence(frame, path, rest, at.in_frame, at.in_stream),
+                          at.in_stream);
+                  });
+}
+
+}  // namespace heed::draw

@@ -1,0 +1,38 @@
+// Statistics and histograms of the values of a slice.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "draw/select/value_range.h"
+
+namespace heed::draw {
+
+struct Statistics {
+  std::int64_t count = 0, nan = 0, infinite = 0, zero = 0;
+  // Of the finite values; NaN when there is none. Quantiles are interpolated as by numpy.quantile.
+  double mean = 0, deviation = 0, norm = 0;  ///< deviation: of the population; norm: L2
+  double min = 0, lower_quartile = 0, median = 0, upper_quartile = 0, max = 0;
+};
+
+Statistics statistics(std::vector<double> values);
+/// A line "name <tab> value" each, after a line of names.
+std::string statistics_tsv(const Statistics& statistics);
+/// The same as one JSON object; NaN is null.
+std::string statistics_json(const Statistics& statistics);
+
+struct Histogram {
+  Range range;
+  std::vector<std::int64_t> counts;  ///< bins of equal width; the last includes its upper edge
+  double edge(std::size_t bin) const;
+};
+
+/// Counts the finite values in `range` (empty: from the least to the greatest of them). Throws Error when
+/// there is no finite value.
+Histogram histogram(const std::vector<double>& values, std::int64_t bins, const std::optional<Range>& range);
+/// Lines "low <tab> high <tab> count" after a line of names.
+std::string histogram_tsv(const Histogram& histogram);
+
+}  // namespace heed::draw
