@@ -18,7 +18,9 @@ AttentionLayer attention_layer(const Model<float>& model, std::string path) {
   std::vector<std::string> known;
   auto consider = [&](const char* stack, std::int64_t first, std::int64_t last, const char* attention) {
     if (first >= last) return;
-    known.push_back(concat(stack, "/layer_I/", attention, " for I from ", first, " to ", last - 1));
+    known.push_back(last - first == 1
+                        ? concat(stack, "/layer_", first, "/", attention)
+                        : concat(stack, "/layer_I/", attention, " for I from ", first, " to ", last - 1));
   };
   auto is = [&](const char* stack, std::int64_t layer, const char* attention) {
     return path == concat(stack, "/layer_", layer, "/", attention);

@@ -117,13 +117,12 @@ class DecodeJob {
           "--align writes a line for each sentence: it does not go with --format h5 or --n-best");
     }
     const DecoderSizes& decoder = loaded_.model->needed_decoder().sizes();
-    if (config.align && !decoder.cross_attends()) {
-      fail<UsageError>("--align: a ", loaded_.model->architecture, " has no attention to a source");
-    }
-    if (!paths.attention.empty() && !decoder.cross_attends() && !decoder.self_attends) {
-      fail<UsageError>("--attention: a ", loaded_.model->architecture,
+    if ((config.align || !paths.attention.empty()) && !decoder.cross_attends() && !decoder.self_attends) {
+      fail<UsageError>(config.align ? "--align" : "--attention", ": a ", loaded_.model->architecture,
                        " has no attention: its decoder reads the encoder's last states only");
     }
+    if (config.align && !decoder.cross_attends())
+      fail<UsageError>("--align: a ", loaded_.model->architecture, " has no source to align with");
     whole_text_ = paths.force == kWholeText;
     if (whole_text_ && loaded_.model->encoder)
       fail<UsageError>("--force ", kWholeText, ": scores the input of a language model; this is a ",

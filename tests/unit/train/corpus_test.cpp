@@ -12,7 +12,9 @@ namespace {
 
 /// One id per character.
 TokenIds spell(const std::string& line) {
-  return {line.begin(), line.end()};
+  TokenIds ids(line.begin(), line.end());
+  ids.push_back(kDefaultSpecialIds.eos);
+  return ids;
 }
 
 std::string write(const TemporaryFolder& folder, const std::string& name, const std::string& text) {
