@@ -43,7 +43,8 @@ Corpus read_text(const char* what, const CorpusFiles& files, const text::Tokeniz
   const LongestSides longest{most(Side::source), most(Side::target)};
   Corpus corpus = read_corpus(
       files, [&](const std::string& line) { return source.sentence(line); },
-      [&](const std::string& line) { return target.sentence(line); }, longest, classes);
+      [&](const std::string& line) { return model.encoder ? target.with_eos(line) : target.sentence(line); },
+      longest, classes);
   note_skipped(what, corpus, longest);
   return corpus;
 }

@@ -23,7 +23,7 @@ class Targets {
     for (std::int64_t i = 0; i < count; ++i) {
       if (!lines_.next(line))
         fail(lines_.name(), ": has ", lines_.line_number(), " lines, the input has more sentences");
-      ids.push_back(tokenizer_.sentence(line));
+      ids.push_back(tokenizer_.with_eos(line));
     }
     return ids;
   }

@@ -210,10 +210,15 @@ std::vector<std::int32_t> Tokenizer::encode(const std::string& line) const {
   return scheme_->encode(pretokenized_ ? line : nfc(line));
 }
 
-std::vector<std::int32_t> Tokenizer::sentence(const std::string& line) const {
+std::vector<std::int32_t> Tokenizer::with_eos(const std::string& line) const {
   std::vector<std::int32_t> ids = encode(line);
-  if (special().cls != SpecialIds::kAbsent) ids.insert(ids.begin(), special().cls);
   if (special().eos != SpecialIds::kAbsent) ids.push_back(special().eos);
+  return ids;
+}
+
+std::vector<std::int32_t> Tokenizer::sentence(const std::string& line) const {
+  std::vector<std::int32_t> ids = with_eos(line);
+  if (special().cls != SpecialIds::kAbsent) ids.insert(ids.begin(), special().cls);
   return ids;
 }
 

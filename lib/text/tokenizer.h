@@ -75,6 +75,8 @@ class Tokenizer {
   std::vector<std::int32_t> encode(const std::string& line) const;
   /// The ids of a line as in /tokens: cls, encode(line), eos; without the special pieces that are absent.
   std::vector<std::int32_t> sentence(const std::string& line) const;
+  /// The same without cls: what a decoder produces.
+  std::vector<std::int32_t> with_eos(const std::string& line) const;
   /// The text of a sentence: special pieces are skipped, except unk and mask ("<unk>", "<mask>"). Throws
   /// Error on an id that is not in the vocabulary.
   std::string decode(std::span<const std::int32_t> ids) const;
