@@ -8,6 +8,11 @@ import torch
 from golden.equations import linear
 
 BOS, EOS = 2, 3
+SOURCE_LENGTHS, TARGET_LENGTHS = (5, 2, 7), (4, 6, 3)
+
+
+def make_sentences(random, lengths, vocabulary):
+    return [list(map(int, random.randint(4, vocabulary, n - 1))) + [EOS] for n in lengths]
 
 
 class Model:
@@ -49,10 +54,20 @@ class Model:
         """What the last forward pass wants in the loss besides the cross-entropy."""
         return 0.0
 
-    def forward(self, sources, targets):
+    def draw_text(self, random):
+        """What the model reads and, by answers(), is to say. As write_sentences of golden_file wants them."""
+        return {"source": make_sentences(random, SOURCE_LENGTHS, self.config["source_vocab_size"]),
+                "target": make_sentences(random, TARGET_LENGTHS, self.config["target_vocab_size"])}
+
+    def answers(self, text):
+        """The class that each row of forward() should tell."""
+        return sum(text["target"], [])
+
+    def forward(self, text):
         """Logits of all target positions [target rows, target vocabulary]."""
         self.record = {}
-        return torch.cat([self.logits(self.decode(self.encode(s), t)) for s, t in zip(sources, targets)])
+        return torch.cat([self.logits(self.decode(self.encode(s), t))
+                          for s, t in zip(text["source"], text["target"])])
 
 
 def make_parameters(shapes, random):

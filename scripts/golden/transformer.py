@@ -30,7 +30,7 @@ class Transformer(Model):
         return layer_norm(x, self.parameter("gamma"), self.parameter("beta"))
 
     def embedding_table(self, side):
-        if self.config["tied"] == "all":
+        if self.config.get("tied") == "all":
             return self.parameters["embedding/weight"]
         return self.parameters[side + "/embedding/weight"]
 
@@ -78,27 +78,26 @@ class Transformer(Model):
         with self.scope("final_norm"):
             return self.norm(x)
 
-    def encode(self, source):
-        x = self.embed("encoder", source)
-        with self.scope("encoder"):
-            for i in range(self.config["n_encoder_layers"]):
+    def stack(self, side, ids, memory=None):
+        """All layers of one side; a decoder's see the past only, and the memory if there is one."""
+        x = self.embed(side, ids)
+        with self.scope(side):
+            for i in range(self.config[f"n_{side}_layers"]):
                 with self.scope(f"layer_{i}"):
-                    x = self.sublayer("self_attention", x, lambda y: self.multi_head(y, y, causal=False))
+                    x = self.sublayer("self_attention", x,
+                                      lambda y: self.multi_head(y, y, causal=side == "decoder"))
+                    if memory is not None:
+                        x = self.sublayer("cross_attention", x,
+                                          lambda y: self.multi_head(y, memory, causal=False))
                     x = self.sublayer("feed_forward", x, self.feed_forward)
                     self.name("output", x)
             return self.name("output", self.final_norm(x))
 
+    def encode(self, source):
+        return self.stack("encoder", source)
+
     def decode(self, memory, target):
-        x = self.embed("decoder", [BOS] + target[:-1])
-        with self.scope("decoder"):
-            for i in range(self.config["n_decoder_layers"]):
-                with self.scope(f"layer_{i}"):
-                    x = self.sublayer("self_attention", x, lambda y: self.multi_head(y, y, causal=True))
-                    x = self.sublayer("cross_attention", x,
-                                      lambda y: self.multi_head(y, memory, causal=False))
-                    x = self.sublayer("feed_forward", x, self.feed_forward)
-                    self.name("output", x)
-            return self.name("output", self.final_norm(x))
+        return self.stack("decoder", [BOS] + target[:-1], memory)
 
     def logits(self, states):
         if self.config["tied"] == "none":
@@ -106,7 +105,8 @@ class Transformer(Model):
         return states @ self.embedding_table("decoder").T
 
 
-def shapes_of(config):
+def stack_shapes(config, side, vocab_size, attentions):
+    """Of one side; no embedding table where both sides share one (vocab_size None)."""
     d, d_ff = config["d_model"], config["d_ff"]
     shapes = {}
 
@@ -118,7 +118,12 @@ def shapes_of(config):
         shapes[path + "/gamma"] = (d,)
         shapes[path + "/beta"] = (d,)
 
-    def add_layer(path, attentions):
+    if vocab_size:
+        shapes[side + "/embedding/weight"] = (vocab_size, d)
+    if config["positions"] == "learned":
+        shapes[side + "/positions/weight"] = (MAX_LENGTH, d)
+    for i in range(config[f"n_{side}_layers"]):
+        path = f"{side}/layer_{i}"
         for name in attentions:
             for part in ("query", "key", "value", "output"):
                 add_linear(f"{path}/{name}/{part}", d, d)
@@ -126,20 +131,17 @@ def shapes_of(config):
         add_linear(path + "/feed_forward/inner", d, d_ff)
         add_linear(path + "/feed_forward/outer", d_ff, d)
         add_norm(path + "/feed_forward_norm")
+    if config["norm"] == "pre":
+        add_norm(side + "/final_norm")
+    return shapes
 
-    sizes = {"encoder": config["source_vocab_size"], "decoder": config["target_vocab_size"]}
-    if config["tied"] == "all":
-        shapes["embedding/weight"] = (sizes["encoder"], d)
-    for side, size in sizes.items():
-        if config["tied"] != "all":
-            shapes[side + "/embedding/weight"] = (size, d)
-        if config["positions"] == "learned":
-            shapes[side + "/positions/weight"] = (MAX_LENGTH, d)
-        for i in range(config[f"n_{side}_layers"]):
-            attentions = ["self_attention"] if side == "encoder" else ["self_attention", "cross_attention"]
-            add_layer(f"{side}/layer_{i}", attentions)
-        if config["norm"] == "pre":
-            add_norm(side + "/final_norm")
+
+def shapes_of(config):
+    d, source_size, target_size = config["d_model"], config["source_vocab_size"], config["target_vocab_size"]
+    one_table = config["tied"] == "all"
+    shapes = {"embedding/weight": (source_size, d)} if one_table else {}
+    shapes |= stack_shapes(config, "encoder", None if one_table else source_size, ["self_attention"])
+    shapes |= stack_shapes(config, "decoder", None if one_table else target_size, ["self_attention", "cross_attention"])
     if config["tied"] == "none":
-        shapes["decoder/output/weight"] = (d, sizes["decoder"])
+        shapes["decoder/output/weight"] = (d, target_size)
     return shapes

@@ -3,8 +3,10 @@
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <memory>
+#include <optional>
 #include <set>
 
+#include "autograd/ops_recurrent.h"
 #include "golden/comparison.h"
 #include "models/model.h"
 #include "nn/recording.h"
@@ -36,9 +38,17 @@ const std::vector<std::string> kModels{"transformer_post_norm",
                                        "luong_local_p",
                                        "luong_local_p_concat",
                                        "luong_bidirectional",
-                                       "luong_normed"};
+                                       "luong_normed",
+                                       "decoder_pre_norm",
+                                       "decoder_post_norm",
+                                       "encoder_masked",
+                                       "encoder_first",
+                                       "encoder_mean",
+                                       "encoder_attention"};
 
+/// None where the model has no such text.
 PackedTokens read_sentences(const TensorMap& golden, const std::string& group) {
+  if (!golden.contains(group + "/ids")) return {};
   return {numbers<std::int32_t>(golden.at(group + "/ids")),
           Packing(numbers<std::int32_t>(golden.at(group + "/length")))};
 }
@@ -75,11 +85,15 @@ class Replica {
         model(make_model<T>(golden.at("model/config").template values<std::string>()[0])),
         gradients(model->parameters.values().size()),
         source_(read_sentences(golden, "source")),
-        target_(read_sentences(golden, "target")) {
+        answers_(read_sentences(golden, model->decoder   ? "target"
+                                        : model->classes ? "label"
+                                                         : "hidden")),
+        positions_(read_sentences(golden, "position")) {
     model->parameters.from_map(golden, "parameters/", model->parameters.values());
   }
 
-  std::int64_t target_rows() const { return target_.rows.rows(); }
+  /// Rows that have a right answer.
+  std::int64_t rows() const { return answers_.rows.rows(); }
 
   /// Forward and backward: fills `logits` and, with the derivatives of the mean smoothed loss, `gradients`.
   CrossEntropySums run(Recorder<T>* recorder = nullptr) {
@@ -92,12 +106,9 @@ class Replica {
     pass.gradients = gradients.data();
     pass.training = true;  // golden models have no dropout: nothing may change
     pass.recorder = recorder;
-    const Encoded<T> memory = model->encode(pass, source_);
-    const Decoded<T> decoded = model->decode(pass, &memory, target_);
-    logits = elements(model->words->logits(pass, decoded.states).value());
-    const T scale = static_cast<T>(1.0 / static_cast<double>(target_rows()));
-    const double smoothing = numbers<double>(golden.at("loss/smoothing")).at(0);
-    const CrossEntropySums sums = model->loss(pass, decoded, target_, smoothing, scale);
+    std::optional<Encoded<T>> encoded;
+    if (model->encoder) encoded = model->encode(pass, source_);
+    const CrossEntropySums sums = predict(pass, encoded ? &*encoded : nullptr);
     tape_.backward();
     return sums;
   }
@@ -118,7 +129,35 @@ class Replica {
   std::vector<T> gradients, logits;
 
  private:
-  PackedTokens source_, target_;
+  /// From what the encoder made, or nothing, to the loss.
+  CrossEntropySums predict(Pass<T>& pass, const Encoded<T>* encoded) {
+    const T scale = static_cast<T>(1.0 / static_cast<double>(rows()));
+    const double smoothing = numbers<double>(golden.at("loss/smoothing")).at(0);
+    if (model->decoder) {
+      const Decoded<T> decoded = model->decode(pass, encoded, answers_);
+      logits = elements(model->words->logits(pass, decoded.states).value());
+      return model->loss(pass, decoded, answers_, smoothing, scale);
+    }
+    if (model->classes) {
+      Pass<T> unseen = pass;  // the loss names its values itself
+      unseen.recorder = nullptr;
+      logits = elements(model->classes->logits(unseen, encoded->states, source_.rows).value());
+      return model->classes->loss(pass, encoded->states, source_.rows, answers_.ids, smoothing, scale);
+    }
+    const Var<T> states = select_rows<T>({encoded->states}, hidden_rows());
+    logits = elements(model->words->logits(pass, states).value());
+    return model->words->loss(pass, states, answers_.ids, smoothing, scale);
+  }
+  /// Of the words that a mask hides.
+  std::vector<RowOf> hidden_rows() const {
+    std::vector<RowOf> rows;
+    for (std::int64_t s = 0; s < positions_.rows.sentences(); ++s)
+      for (std::int64_t i = positions_.rows.offset(s); i < positions_.rows.offset(s + 1); ++i)
+        rows.push_back({0, source_.rows.offset(s) + positions_.ids[static_cast<std::size_t>(i)]});
+    return rows;
+  }
+
+  PackedTokens source_, answers_, positions_;
   Tape<T> tape_;
 };
 
@@ -163,7 +202,7 @@ void check_training(const std::string& name) {
   std::vector<T> m(replica.gradients.size()), v(replica.gradients.size());
   std::vector<double> losses;
   for (std::size_t i = 0; i < rates.size(); ++i) {
-    losses.push_back(replica.run().loss / static_cast<double>(replica.target_rows()));
+    losses.push_back(replica.run().loss / static_cast<double>(replica.rows()));
     adam_update<T>(adam_step(rates[i], i + 1), replica.model->parameters.values(), replica.gradients, m, v);
   }
   // Sums that are normalised over a few units have gradients near zero, which Adam makes as long as all
