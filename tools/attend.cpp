@@ -57,7 +57,7 @@ int main(int argc, char** argv) {
   AttendConfig config;
   AttendPaths paths;
   bool bench = false, grid = false;
-  WatchConfig looks;
+  InspectionConfig inspect;
   return cli::run_tool(
       "attend", "Attend from queries to keys; write scores, weights and context.", argc, argv,
       [&](cli::Tool& tool) {
@@ -70,7 +70,7 @@ int main(int argc, char** argv) {
         tool.option("--target FILE", paths.target,
                     "the translations that a decoder layer is to read, a line each");
         tool.bind(config);
-        looks.declare(tool);
+        inspect.declare(tool);
         tool.option("--batch", paths.batch, "sentences per frame when INPUT is a file", cli::at_least(1));
         tool.option(
             "--bench", bench,
@@ -89,7 +89,7 @@ int main(int argc, char** argv) {
         tool.on_run([&] {
           if (grid && !bench) fail<UsageError>("--grid goes with --bench");
           check_options(tool, paths, grid);
-          if ((paths.layer.empty() || bench) && (looks.active() || looks.list))
+          if ((paths.layer.empty() || bench) && (inspect.active() || inspect.list))
             fail<UsageError>("--trace, --patch and the like observe a model: they go with --layer");
           paths.seed = tool.common().seed;
           const int threads = static_cast<int>(tool.common().threads);
@@ -99,7 +99,7 @@ int main(int argc, char** argv) {
           } else if (bench) {
             bench_tensors(config, paths, threads);
           } else {
-            run_attend(config, paths, looks, threads);
+            run_attend(config, paths, inspect, threads);
           }
         });
       });

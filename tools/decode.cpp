@@ -10,7 +10,7 @@ using namespace heed;
 int main(int argc, char** argv) {
   DecodeConfig config;
   DecodePaths paths;
-  DecodeLooks looks;
+  DecodeInspection inspect;
   return cli::run_tool(
       "decode", "Translate encoded sentences, continue prompts, tell classes, or score given text.", argc,
       argv, [&](cli::Tool& tool) {
@@ -30,12 +30,12 @@ int main(int argc, char** argv) {
         tool.option("--align-gold FILE", paths.align_gold,
                     "gold links, a line for each sentence (0-0 1-2 2p1), for --align-head best");
         tool.bind(config);
-        looks.watch.declare(tool, true);
+        inspect.values.declare(tool, true);
         tool.option(
             "--saliency FILE", paths.saliency,
             "also write how much each source word matters for each target word; needs /embeddings; with hard "
             "attention (xu) by way of the likeliest word only");
-        tool.bind(looks.saliency);
+        tool.bind(inspect.saliency);
         tool.describe(
             "--trace and --saliency look at the given translation (--force) or at the best one found, in a "
             "pass of its own that reads it word by word; --patch and the like act in the search too, as far "
@@ -66,12 +66,12 @@ int main(int argc, char** argv) {
           if (tool.given("beam") && (config.sample || !paths.force.empty())) {
             fail<UsageError>("--beam does not go with ", config.sample ? "--sample" : "--force");
           }
-          if (looks.watch.list) {
+          if (inspect.values.list) {
             const LoadedModel loaded = load_model(paths.model);
-            std::cout << value_list(looks.watch, *loaded.model, decoder_stages(*loaded.model));
+            std::cout << value_list(inspect.values, *loaded.model, decoder_stages(*loaded.model));
             return;
           }
-          run_decode(config, paths, looks, static_cast<std::uint64_t>(tool.common().seed),
+          run_decode(config, paths, inspect, static_cast<std::uint64_t>(tool.common().seed),
                      static_cast<int>(tool.common().threads));
         });
       });

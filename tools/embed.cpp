@@ -13,7 +13,7 @@ int main(int argc, char** argv) {
   std::string input, output, model_path, side = "source";
   std::int64_t batch = 64, positions_only = 0, d_model = 512;
   io::WriteOptions write;
-  WatchConfig looks;
+  InspectionConfig inspect;
   return cli::run_tool(
       "embed", "Turn token ids into embeddings with positions.", argc, argv, [&](cli::Tool& tool) {
         tool.input(input, "tokens: frames of tokenize", {"--positions-only", "--trace-list"});
@@ -27,7 +27,7 @@ int main(int argc, char** argv) {
         tool.option("--positions-only", positions_only,
                     "write the first N sinusoidal position vectors and stop", cli::at_least(0));
         tool.option("--d-model", d_model, "their width", cli::at_least(1));
-        looks.declare(tool);
+        inspect.declare(tool);
         tool.example("tokenize -m model.h5 < article.en | embed -m model.h5 -o embeddings.h5");
         tool.example("embed --positions-only 100 --d-model 100 | viz-dump --heatmap");
         tool.on_run([&] {
@@ -36,18 +36,19 @@ int main(int argc, char** argv) {
             return;
           }
           if (model_path.empty()) fail<UsageError>("--model is needed (or HEED_MODEL)");
-          looks.check(output);
+          inspect.check(output);
           const LoadedModel loaded = load_model(model_path);
           const Side own = loaded.model->encoder ? Side::source : Side::target;
           const Side which = !tool.given("side") ? own : side == "source" ? Side::source : Side::target;
           Stages stages;
           stages.embed = true;
           stages.side = which;
-          if (looks.list) {
-            std::cout << value_list(looks, *loaded.model, stages);
+          if (inspect.list) {
+            std::cout << value_list(inspect, *loaded.model, stages);
             return;
           }
-          Watch watch(looks, loaded, stages, write, static_cast<std::uint64_t>(tool.common().seed));
+          Inspection inspection(inspect, loaded, stages, write,
+                                static_cast<std::uint64_t>(tool.common().seed));
           const auto claim = [&](TensorMap& frame, const std::string& name) {
             io::expect_digest(frame, name, io::kVocabularyDigest, loaded.tokenizer(which).digest(),
                               model_path);
@@ -56,10 +57,10 @@ int main(int argc, char** argv) {
           run_frames(
               input, output, write, batch, claim,
               [&](TensorMap& frame) {
-                embed_frame(*loaded.model, which, frame, &watch);
+                embed_frame(*loaded.model, which, frame, &inspection);
                 if (!loaded.model->encoder) label_read(frame, loaded.target);
               },
-              [&] { watch.finish(); });
+              [&] { inspection.finish(); });
         });
       });
 }

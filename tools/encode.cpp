@@ -30,7 +30,7 @@ int main(int argc, char** argv) {
   std::int64_t batch = 64;
   bool all_layers = false;
   io::WriteOptions write;
-  WatchConfig looks;
+  InspectionConfig inspect;
   return cli::run_tool("encode", "Run the encoder over embeddings.", argc, argv, [&](cli::Tool& tool) {
     tool.input(input, "embeddings: frames of embed", {"--trace-list"});
     tool.output(output);
@@ -40,7 +40,7 @@ int main(int argc, char** argv) {
                 "run layers FIRST to END - 1 only; a later range goes on from /encoder");
     tool.option("--all-layers", all_layers, "keep the output of every layer");
     tool.option("--batch", batch, "sentences per frame when INPUT is a file", cli::at_least(1));
-    looks.declare(tool);
+    inspect.declare(tool);
     tool.example("tokenize -m model.h5 < article.en | embed -m model.h5 | encode -m model.h5 -o encoded.h5");
     tool.example(
         "encode -m model.h5 --layers 0:2 embeddings.h5 | encode -m model.h5 --layers 2: -o encoded.h5");
@@ -51,22 +51,22 @@ int main(int argc, char** argv) {
     tool.on_run([&] {
       EncodeOptions options = tool.given("layers") ? layer_range(layers) : EncodeOptions{};
       options.all_layers = all_layers;
-      looks.check(output);
+      inspect.check(output);
       const LoadedModel loaded = load_model(model_path);
       const Stages stages = encoder_stages(*loaded.model, options);
-      if (looks.list) {
-        std::cout << value_list(looks, *loaded.model, stages);
+      if (inspect.list) {
+        std::cout << value_list(inspect, *loaded.model, stages);
         return;
       }
-      Watch watch(looks, loaded, stages, write, static_cast<std::uint64_t>(tool.common().seed));
+      Inspection inspection(inspect, loaded, stages, write, static_cast<std::uint64_t>(tool.common().seed));
       const auto claim = [&](TensorMap& frame, const std::string& name) {
         claim_for_model(frame, name, loaded, model_path);
       };
       const int threads = static_cast<int>(tool.common().threads);
       run_frames(
           input, output, write, batch, claim,
-          [&](TensorMap& frame) { encode_frame(*loaded.model, options, threads, frame, &watch); },
-          [&] { watch.finish(); });
+          [&](TensorMap& frame) { encode_frame(*loaded.model, options, threads, frame, &inspection); },
+          [&] { inspection.finish(); });
     });
   });
 }

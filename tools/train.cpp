@@ -1,6 +1,11 @@
 // Text -> a model.
 #include <algorithm>
+#include <functional>
 #include <iostream>
+#include <map>
+#include <set>
+#include <tuple>
+#include <type_traits>
 
 #include "base/error.h"
 #include "cli/tool.h"
@@ -23,8 +28,66 @@ struct Options {
   std::string preset = "transformer-base", vocab;
   decltype(configs_of(kArchitectures)) models;  ///< bound to the options, like `training`;
   TrainConfig training;                         ///< the preset comes between
-  bool dry_run = false;
+  bool dry_run = false, list_presets = false;
 };
+
+/// Fields that exactly these architectures have.
+struct FieldGroup {
+  std::vector<std::string> architectures;
+  std::vector<Field> fields;  ///< of the first of them
+};
+
+/// The fields of all configs, each once, those of most architectures first.
+std::vector<FieldGroup> grouped_fields(Options& o) {
+  std::vector<Field> all;
+  std::map<std::string, std::vector<std::string>> owners;
+  auto collect = [&](auto& config) {
+    for (const Field& field : fields_of(config)) {
+      if (!owners.contains(field.name)) all.push_back(field);
+      owners[field.name].emplace_back(config.kArchitecture);
+    }
+  };
+  std::apply([&](auto&... config) { (collect(config), ...); }, o.models);
+  std::vector<FieldGroup> groups;
+  for (const Field& field : all) {
+    auto group = std::ranges::find(groups, owners[field.name], &FieldGroup::architectures);
+    if (group == groups.end()) group = groups.insert(groups.end(), {owners[field.name], {}});
+    group->fields.push_back(field);
+  }
+  std::ranges::stable_sort(groups, std::greater(),
+                           [](const FieldGroup& g) { return g.architectures.size(); });
+  return groups;
+}
+
+/// "Transformers (transformer, decoder, encoder)", "bahdanau, cho"
+std::string heading_of(const FieldGroup& group, const Options& o) {
+  std::vector<std::string> transformers, recurrent;
+  std::string names;
+  auto sort = [&]<class Config>(const Config&) {
+    if (std::is_base_of_v<TransformerOptions, Config>) transformers.emplace_back(Config::kArchitecture);
+    if (std::is_base_of_v<RecurrentOptions, Config>) recurrent.emplace_back(Config::kArchitecture);
+  };
+  std::apply([&](const auto&... config) { (sort(config), ...); }, o.models);
+  for (const std::string& name : group.architectures) names += (names.empty() ? "" : ", ") + name;
+  if (group.architectures.size() == std::tuple_size_v<decltype(o.models)>) return "All models";
+  if (group.architectures == transformers) return concat("Transformers (", names, ")");
+  if (group.architectures == recurrent) return concat("Recurrent models (", names, ")");
+  return names;
+}
+
+/// Fields that the data decides; given as options they are refused with a reason (check_files).
+const std::set<std::string> kOfTheData{"source_vocab_size", "target_vocab_size", "n_classes"};
+
+void declare_models(cli::Tool& tool, Options& o) {
+  for (FieldGroup& group : grouped_fields(o)) {
+    const auto of_the_data = [](const Field& field) { return kOfTheData.contains(field.name); };
+    const auto own = std::ranges::stable_partition(group.fields, of_the_data);
+    tool.heading("");
+    tool.bind_over_preset({group.fields.begin(), own.begin()});
+    tool.heading(heading_of(group, o));
+    tool.bind_over_preset({own.begin(), own.end()});
+  }
+}
 
 void declare(cli::Tool& tool, Options& o) {
   tool.option("--source FILE", o.job.training.source, "source sentences, one per line");
@@ -40,14 +103,17 @@ void declare(cli::Tool& tool, Options& o) {
   tool.output(o.job.output, "the model file; what belongs to the run is written beside it");
   tool.option("--preset", o.preset, "model and recipe that the options below start from",
               cli::one_of(preset_names()));
+  tool.option("--list-presets", o.list_presets, "print the presets with their sizes and recipes and stop");
   tool.option("--resume", o.job.resume, "continue from MODEL.checkpoint, exactly");
   tool.option("--resume-previous", o.job.resume_previous, "continue from the checkpoint before it");
   tool.option("--dry-run", o.dry_run, "print sizes and memory instead of training");
-  std::apply([&](auto&... model) { (tool.bind(model), ...); }, o.models);
-  tool.bind(o.training);
+  declare_models(tool, o);
+  tool.heading("Training");
+  tool.bind_over_preset(fields_of(o.training));
   tool.describe(
-      "Model and training options not given take the preset's values, which may differ from the defaults "
-      "shown.");
+      "The options of model and training that are not given take the preset's values; --list-presets shows "
+      "what "
+      "they amount to. An option belongs to the architectures in its heading.");
   tool.example(
       "train --source a.en --target a.fr --valid-source b.en --valid-target b.fr --vocab v.h5 "
       "--preset transformer-tiny -o model.h5");
@@ -95,8 +161,8 @@ void check_files(const cli::Tool& tool, Options& o, const std::string& architect
   if (!o.dry_run && (o.job.output.empty() || o.job.output == "-")) {
     fail<UsageError>("-o: a file is wanted, for other files are written beside the model");
   }
-  for (const char* field : {"source_vocab_size", "target_vocab_size"}) {
-    if (tool.given(field)) fail<UsageError>("--", field, ": the vocabulary files decide it");
+  for (const char* option : {"--source-vocab-size", "--target-vocab-size"}) {
+    if (tool.given(option)) fail<UsageError>(option, ": the vocabulary files decide it");
   }
   if (tool.given("n_classes")) fail<UsageError>("--n-classes: the labels decide it");
 }
@@ -150,6 +216,10 @@ int main(int argc, char** argv) {
   return cli::run_tool("train", "Learn a model from text.", argc, argv, [&](cli::Tool& tool) {
     declare(tool, options);
     tool.on_run([&] {
+      if (options.list_presets) {
+        std::cout << preset_table();
+        return;
+      }
       configure(tool, options);
       if (options.dry_run) {
         std::cout << describe_training(options.job);

@@ -217,11 +217,11 @@ Matrix<const T> value_or_none(Var<T> v) {
 }  // namespace
 
 template <class T>
-Var<T> CellSteps<T>::operator()(Var<T> x, Var<T> state, Var<T> extra, const CellLooks<T>& looks) {
+Var<T> CellSteps<T>::operator()(Var<T> x, Var<T> state, Var<T> extra, const CellObserver<T>& observer) {
   Tape<T>& tape = end_.tape();
   Var<T> y = tape.result(state.rows(), state.cols());
   const std::size_t step =
-      run_->forward(x.value(), value_or_none(extra), state.value(), tape.mutable_value(y), looks);
+      run_->forward(x.value(), value_or_none(extra), state.value(), tape.mutable_value(y), observer);
   tape.on_backward(y, [=, run = run_, end = end_, &tape] {
     const Matrix<T> d_state = tape.gradient(y);  // not needed again
     run->backward(step, state.value(), y.value(), d_state);
@@ -235,7 +235,7 @@ Var<T> CellSteps<T>::operator()(Var<T> x, Var<T> state, Var<T> extra, const Cell
 
 template <class T>
 Var<T> cell_layer(const CellParameters<T>& parameters, Var<T> x, std::span<const std::int64_t> first,
-                  Var<T> start, Var<T> extra, const CellLooks<T>& looks) {
+                  Var<T> start, Var<T> extra, const CellObserver<T>& observer) {
   Tape<T>& tape = x.tape();
   const auto steps = static_cast<std::int64_t>(first.size()) - 1;
   const std::int64_t width = state_width(parameters);
@@ -258,7 +258,8 @@ Var<T> cell_layer(const CellParameters<T>& parameters, Var<T> x, std::span<const
   };
   for (std::int64_t t = 0; t < steps; ++t) {
     const Matrix<const T> more = extra ? of_step(extra.value(), t) : Matrix<const T>();
-    run->forward(of_step(x.value(), t), more, before(y.value(), t), of_step(tape.mutable_value(y), t), looks);
+    run->forward(of_step(x.value(), t), more, before(y.value(), t), of_step(tape.mutable_value(y), t),
+                 observer);
   }
   tape.on_backward(y, [=, &tape] {
     const Matrix<T> d_y = tape.gradient(y);  // not needed again
@@ -284,7 +285,7 @@ Var<T> cell_layer(const CellParameters<T>& parameters, Var<T> x, std::span<const
   template Var<T> maxout(Var<T>);                                                                     \
   template class CellSteps<T>;                                                                        \
   template Var<T> cell_layer(const CellParameters<T>&, Var<T>, std::span<const std::int64_t>, Var<T>, \
-                             Var<T>, const CellLooks<T>&);                                            \
+                             Var<T>, const CellObserver<T>&);                                         \
   template Var<T> scale_rows(Var<T>, Var<T>);                                                         \
   template class StepLinear<T>;
 HEED_INSTANTIATE(float)

@@ -63,8 +63,8 @@ class CellSteps {
   /// `rows`: how many rows all steps together have at most.
   CellSteps(const CellParameters<T>& parameters, std::int64_t rows);
   /// x [n, gates * d], state [n, state width] -> the next state. `extra`, like x or none, is added to the
-  /// products with U, x to what the gates make of them. `looks`: who looks at what lies within.
-  Var<T> operator()(Var<T> x, Var<T> state, Var<T> extra = {}, const CellLooks<T>& looks = {});
+  /// products with U, x to what the gates make of them. `observer`: who observer at what lies within.
+  Var<T> operator()(Var<T> x, Var<T> state, Var<T> extra = {}, const CellObserver<T>& observer = {});
 
  private:
   Var<T> end_;  ///< stands for all steps: its mirror image, recorded first, runs last
@@ -73,9 +73,9 @@ class CellSteps {
 
 /// All steps of a cell over rows in time order: step t has the rows first[t] .. first[t + 1] - 1, the first
 /// ones of step t - 1 going on. x and extra [rows, gates * d] as in CellSteps; start [rows of step 0, state
-/// width], or none for zeros -> the states after each row [rows, state width]. `looks` as in CellSteps.
+/// width], or none for zeros -> the states after each row [rows, state width]. `observer` as in CellSteps.
 template <class T>
 Var<T> cell_layer(const CellParameters<T>& parameters, Var<T> x, std::span<const std::int64_t> first,
-                  Var<T> start = {}, Var<T> extra = {}, const CellLooks<T>& looks = {});
+                  Var<T> start = {}, Var<T> extra = {}, const CellObserver<T>& observer = {});
 
 }  // namespace heed

@@ -99,7 +99,7 @@ void CellRun<T>::read_state(std::size_t step, Matrix<const T> before) {
 
 template <class T>
 void CellRun<T>::multiply(std::size_t step, GateRange gates, Matrix<const T> input, Matrix<const T> extra,
-                          const CellLooks<T>& looks) {
+                          const CellObserver<T>& observer) {
   const Matrix<T> sums = columns(of_step(gates_, step), gates);
   if (extra.data) extra = extra.columns(gates.first * d_, gates.count * d_);
   if (norms_.empty()) {
@@ -113,8 +113,8 @@ void CellRun<T>::multiply(std::size_t step, GateRange gates, Matrix<const T> inp
     norms_[i].forward(steps_[step].first, columns(of_step(raw_, step), together[i]),
                       columns(of_step(gates_, step), together[i]));
   }
-  for (std::int64_t gate = gates.first; looks.see && gate < gates.first + gates.count; ++gate)
-    looks.see(step, {CellPart::normed_product, gate}, columns(of_step(gates_, step), {gate, 1}));
+  for (std::int64_t gate = gates.first; observer.observe && gate < gates.first + gates.count; ++gate)
+    observer.observe(step, {CellPart::normed_product, gate}, columns(of_step(gates_, step), {gate, 1}));
   for (std::int64_t i = 0; extra.data && i < sums.rows; ++i) add_to<T>(row_span(extra, i), row_span(sums, i));
 }
 
@@ -137,7 +137,7 @@ void CellRun<T>::multiply_backward(std::size_t step, GateRange gates, T beta, Ma
 
 template <class T>
 std::size_t CellRun<T>::forward(Matrix<const T> x, Matrix<const T> extra, Matrix<const T> before,
-                                Matrix<T> after, const CellLooks<T>& looks) {
+                                Matrix<T> after, const CellObserver<T>& observer) {
   const std::int64_t first = used_, n = after.rows;
   if (first + n > rows_ || x.rows != n || before.rows != n || x.cols != gates_.cols ||
       before.cols != after.cols || (extra.data && (extra.rows != n || extra.cols != x.cols)) ||
@@ -152,76 +152,76 @@ std::size_t CellRun<T>::forward(Matrix<const T> x, Matrix<const T> extra, Matrix
   read_state(step, before);
   const Matrix<T> gates = of_step(gates_, step);
   const Matrix<const T> h = of_step(h_, step), h_prev = before.columns(0, d_);
-  multiply(step, two_products() ? kUpdateAndReset : GateRange{0, gates.cols / d_}, h, extra, looks);
-  auto see = [&](CellPart part, Matrix<T> value) {
-    if (looks.see) looks.see(step, part, value);
+  multiply(step, two_products() ? kUpdateAndReset : GateRange{0, gates.cols / d_}, h, extra, observer);
+  auto observe = [&](CellPart part, Matrix<T> value) {
+    if (observer.observe) observer.observe(step, part, value);
   };
-  auto see_gate = [&](std::int64_t gate) { see({CellPart::gate, gate}, columns(gates, {gate, 1})); };
+  auto observe_gate = [&](std::int64_t gate) { observe({CellPart::gate, gate}, columns(gates, {gate, 1})); };
   switch (parameters_.cell) {
     case Cell::rnn:
       rnn_forward<T>(x, gates, after);
-      see({CellPart::gate}, after);
+      observe({CellPart::gate}, after);
       break;
     case Cell::gru: {
       const Matrix<T> reset = of_step(second_, step);
       gru_gates<T>(x, gates, h, reset);
-      see_gate(0), see_gate(1);
-      if (looks.changes) {
+      observe_gate(0), observe_gate(1);
+      if (observer.changes) {
         fill_rows<T>(0, reset);
         multiply_add<T>(columns(gates, {1, 1}), h, reset);
       }
-      multiply(step, kCandidate, reset, extra, looks);
+      multiply(step, kCandidate, reset, extra, observer);
       gru_state<T>(x, gates, h_prev, after);
-      see_gate(2);
-      if (looks.changes) mix(step, h_prev, after);
+      observe_gate(2);
+      if (observer.changes) mix(step, h_prev, after);
       break;
     }
     case Cell::gru_reset_after:
       gru_after_forward<T>(x, gates, parameters_.candidate_bias.value(), h_prev, of_step(second_, step),
                            after);
-      see_gate(0), see_gate(1);
-      for (std::int64_t i = 0; looks.changes && i < n; ++i) {  // g = tanh(x + r * what r stands before)
+      observe_gate(0), observe_gate(1);
+      for (std::int64_t i = 0; observer.changes && i < n; ++i) {  // g = tanh(x + r * what r stands before)
         for (std::int64_t j = 0; j < d_; ++j)
           gates(i, 2 * d_ + j) =
               std::tanh(x(i, 2 * d_ + j) + gates(i, d_ + j) * of_step(second_, step)(i, j));
       }
-      see_gate(2);
-      if (looks.changes) mix(step, h_prev, after);
+      observe_gate(2);
+      if (observer.changes) mix(step, h_prev, after);
       break;
     case Cell::lstm: {
       const Matrix<const T> c_prev = before.columns(d_, d_);
       const Matrix<T> c = after.columns(d_, d_), o = columns(gates, {2, 1});
-      Matrix<T> o_sum;  // o sees c, which may be changed: then it is computed anew
-      if (looks.changes && parameters_.peepholes[2]) {
+      Matrix<T> o_sum;  // the peephole of o reads c: when c was edited, o is computed again
+      if (observer.changes && parameters_.peepholes[2]) {
         o_sum = tape_->arena().template matrix<T>(n, d_);
         copy_rows<T>(o, o_sum);
         for (std::int64_t i = 0; i < n; ++i)
           add_to<T>(row_span(x.columns(2 * d_, d_), i), row_span(o_sum, i));
       }
       lstm_memory<T>(x, gates, peepholes(), c_prev, c);
-      see_gate(0), see_gate(1), see_gate(3);
-      if (looks.changes) {
+      observe_gate(0), observe_gate(1), observe_gate(3);
+      if (observer.changes) {
         fill_rows<T>(0, c);
         multiply_add<T>(columns(gates, {0, 1}), columns(gates, {3, 1}), c);
         multiply_add<T>(columns(gates, {1, 1}), c_prev, c);
       }
-      see({CellPart::cell}, c);
+      observe({CellPart::cell}, c);
       if (o_sum.data) {
         for (std::int64_t i = 0; i < n; ++i)
           multiply_add<T>(parameters_.peepholes[2].value(), c.row_range(i, 1), o_sum.row_range(i, 1));
         bias_activation_dropout<T>({}, Activation::sigmoid, Dropout{}, o_sum);
         copy_rows<T>(o_sum, o);
       }
-      see_gate(2);
+      observe_gate(2);
       if (normed_c_.data) {
         norms_.back().forward(first, c, of_step(normed_c_, step));
-        see({CellPart::normed_cell}, of_step(normed_c_, step));
+        observe({CellPart::normed_cell}, of_step(normed_c_, step));
       }
       lstm_output<T>(gates, normed_c_.data ? of_step(normed_c_, step) : c, after.columns(0, d_));
       break;
     }
   }
-  see({CellPart::hidden}, after.columns(0, d_));
+  observe({CellPart::hidden}, after.columns(0, d_));
   return step;
 }
 

@@ -42,12 +42,12 @@ struct CellPart {
   enum Kind : std::uint8_t { gate, hidden, cell, normed_product, normed_cell } kind;
   std::int64_t number = 0;  ///< of the gate
 };
-/// Those who look at what lies within a cell.
+/// Observes, and may edit, the values within a cell.
 template <class T>
-struct CellLooks {
+struct CellObserver {
   /// Gets every part of a step before anything is computed from it.
-  std::function<void(std::size_t step, CellPart part, Matrix<T> value)> see;
-  bool changes = false;  ///< it may write to them; such steps have no way back
+  std::function<void(std::size_t step, CellPart part, Matrix<T> value)> observe;
+  bool changes = false;  ///< it may write to them; such steps have no backward pass
 };
 
 /// Of a state: h, and for the LSTM h and c side by side.
@@ -57,7 +57,7 @@ std::int64_t state_width(const CellParameters<T>& parameters) {
 }
 
 /// Steps forward, then the same steps backward in the opposite order. Row i of each step is of the same
-/// sequence. Keeps what the way back needs in the tape's arena; the gradient of U is taken once, at the end,
+/// sequence. Keeps what the backward pass needs in the tape's arena; the gradient of U is taken once, at the end,
 /// by one product over the rows of all steps.
 template <class T>
 class CellRun {
@@ -68,7 +68,7 @@ class CellRun {
   /// A step: `extra` [n, gates * d], or none, is added to the products U h', x [n, gates * d] to what the
   /// gates make of them; `before` and `after` [n, state width]. Returns the step's number.
   std::size_t forward(Matrix<const T> x, Matrix<const T> extra, Matrix<const T> before, Matrix<T> after,
-                      const CellLooks<T>& looks = {});
+                      const CellObserver<T>& observer = {});
   /// Turns the gradient of `after` into that of `before`, in place.
   void backward(std::size_t step, Matrix<const T> before, Matrix<const T> after, Matrix<T> d_state);
   /// The gradient of a step's x, when backward() has passed it.
@@ -98,7 +98,7 @@ class CellRun {
   void read_state(std::size_t step, Matrix<const T> before);
   /// The sums of `gates` so far: input U, normalised, plus extra.
   void multiply(std::size_t step, GateRange gates, Matrix<const T> input, Matrix<const T> extra,
-                const CellLooks<T>& looks);
+                const CellObserver<T>& observer);
   /// The mirror image: d_input = or += the gradient of that input, from d_extra_.
   void multiply_backward(std::size_t step, GateRange gates, T beta, Matrix<T> d_input);
   void lstm_through_output(std::size_t step, Matrix<const T> c, Matrix<T> d_state);

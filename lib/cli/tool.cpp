@@ -78,22 +78,22 @@ CLI::Option* add_positional(CLI::App& app, const std::string& name, std::string&
   return app.add_option(name, value, help)->type_name("")->configurable(false);
 }
 
-/// A flag that is on by default gets a --no- form.
-void add_flag(CLI::App& app, std::string names, bool& flag, const std::string& help) {
-  if (flag) names += ",!--no-" + display_name(names).substr(2);
+/// A flag with a --no- form if `negatable`.
+void add_flag(CLI::App& app, std::string names, bool& flag, bool negatable, const std::string& help) {
+  if (negatable) names += ",!--no-" + display_name(names).substr(2);
   auto store = [&flag](std::int64_t count) { flag = count > 0; };
-  app.add_flag_function(names, store, help)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)
-      ->default_str(flag ? "true" : "");
+  app.add_flag_function(names, store, help)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
 }
 
 }  // namespace
 
-void Tool::add_option(const std::string& text, Value value, const std::string& help, Rule rule) {
+void Tool::add_option(const std::string& text, Value value, const std::string& help, Rule rule,
+                      Defaults defaults) {
   auto [names, metavar] = split_names(text);
   std::string name = display_name(names);
   if (bool** flag = std::get_if<bool*>(&value)) {
-    add_flag(parser_.app, names, **flag, help);
+    add_flag(parser_.app, names, **flag, **flag || defaults == Defaults::elsewhere, help);
+    if (**flag && defaults == Defaults::shown) parser_.app.get_option(name)->default_str("true");
     return;
   }
   std::string details = help;
@@ -104,7 +104,7 @@ void Tool::add_option(const std::string& text, Value value, const std::string& h
   };
   CLI::Option* option = parser_.app.add_option(names, store, details);
   option->type_name(metavar.empty() ? default_metavar(value, rule) : metavar)
-      ->default_str(default_text(value));
+      ->default_str(defaults == Defaults::shown ? default_text(value) : "");
   if (std::holds_alternative<std::vector<std::string>*>(value)) {
     option->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   }
@@ -126,12 +126,19 @@ void Tool::tensors(io::WriteOptions& write) {
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
 }
 
-void Tool::bind_fields(const std::vector<Field>& fields) {
+void Tool::heading(const std::string& text) {
+  parser_.app.option_defaults()->group(text);
+}
+
+void Tool::bind_fields(const std::vector<Field>& fields, Defaults defaults) {
   for (const Field& field : fields) {
     if (parser_.bound.count(field.name)) continue;
     Rule rule = field.choices.empty() ? Rule{} : one_of(field.choices);
-    std::visit([&](auto* value) { add_option(option_of_field(field.name), Value(value), field.help, rule); },
-               field.value);
+    std::visit(
+        [&](auto* value) {
+          add_option(option_of_field(field.name), Value(value), field.help, rule, defaults);
+        },
+        field.value);
     parser_.bound[field.name] = field;
   }
 }

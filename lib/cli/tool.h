@@ -60,8 +60,13 @@ class Tool {
   /// d_model becomes --d-model.
   template <class Config>
   void bind(Config& config) {
-    bind_fields(fields_of(config));
+    bind_fields(fields_of(config), Defaults::shown);
   }
+  /// Likewise of fields whose defaults come from elsewhere, such as a preset (overlay): --help shows none, and a
+  /// flag can be given as --tied and --no-tied.
+  void bind_over_preset(const std::vector<Field>& fields) { bind_fields(fields, Defaults::elsewhere); }
+  /// Options declared after this stand under that heading of --help; under "" they are hidden.
+  void heading(const std::string& text);
   /// Sets those fields of `config` whose options were given, so that a preset keeps the others. Call it in
   /// on_run; the fields must have been bound (through another object of the same type).
   template <class Config>
@@ -104,8 +109,11 @@ class Tool {
   explicit Tool(Parser& parser) : parser_(parser) {}
 
  private:
-  void add_option(const std::string& names, Value value, const std::string& help, Rule rule);
-  void bind_fields(const std::vector<Field>& fields);
+  enum class Defaults { shown, elsewhere };
+
+  void add_option(const std::string& names, Value value, const std::string& help, Rule rule,
+                  Defaults defaults = Defaults::shown);
+  void bind_fields(const std::vector<Field>& fields, Defaults defaults);
   void overlay_fields(const std::vector<Field>& fields) const;
 
   Parser& parser_;

@@ -45,9 +45,9 @@ std::vector<std::int64_t> cut_selection(std::string& text) {
   return numbers;
 }
 
-Selection3 selection(const std::vector<std::int64_t>& numbers, bool one_is_head) {
+RowSelection selection(const std::vector<std::int64_t>& numbers, bool one_is_head) {
   if (numbers.size() == 1 && one_is_head) return {-1, -1, numbers[0]};
-  Selection3 chosen;
+  RowSelection chosen;
   if (numbers.size() > 0) chosen.sentence = numbers[0];
   if (numbers.size() > 1) chosen.position = numbers[1];
   if (numbers.size() > 2) chosen.head = numbers[2];
@@ -60,7 +60,7 @@ bool agree(std::int64_t chosen, std::int64_t index) {
 
 }  // namespace
 
-bool Selection3::overlaps(const Selection3& other) const {
+bool RowSelection::overlaps(const RowSelection& other) const {
   auto both = [](std::int64_t a, std::int64_t b) { return a < 0 || b < 0 || a == b; };
   return both(sentence, other.sentence) && both(position, other.position) && both(head, other.head);
 }

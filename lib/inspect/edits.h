@@ -17,7 +17,7 @@
 
 #include "inspect/patch_file.h"
 #include "inspect/value_names.h"
-#include "nn/watch.h"
+#include "nn/named_values.h"
 
 namespace heed {
 
@@ -30,17 +30,17 @@ struct EditConfig {
 };
 
 /// -1: all of them.
-struct Selection3 {
+struct RowSelection {
   std::int64_t sentence = -1, position = -1, head = -1;
 
-  bool overlaps(const Selection3& other) const;
+  bool overlaps(const RowSelection& other) const;
 };
 
 struct Edit {
   enum class Kind { patch, scale, ablate, ablate_mean, noise } kind = Kind::patch;
   std::string text;  ///< as typed, for messages: "--scale NAME=2"
   std::string name;
-  Selection3 chosen;
+  RowSelection chosen;
   double number = 0;                ///< factor or deviation
   std::shared_ptr<PatchFile> file;  ///< of a patch
   /// Somewhere; all values of a glob share it.

@@ -44,13 +44,13 @@ struct BahdanauConfig : RecurrentOptions {
   static void fields(Self& self, Visit&& field) {
     recurrent_sizes(self, field);
     field("n_encoder_layers", self.n_encoder_layers, "encoder layers");
-    field("d_decoder", self.d_decoder, "recurrent models: width of the decoder's state; 0: d_hidden");
-    field("d_align", self.d_align, "bahdanau, luong: inner width of the alignment network");
-    field("d_maxout", self.d_maxout, "bahdanau: width of the maxout layer before the output");
-    field("cell", self.cell, "recurrent models: the cell", cell_names());
-    field("readout_state", self.readout_state, "bahdanau: the output reads s_i (eq. 4) or s_(i-1) (A.2.2)",
+    field("d_decoder", self.d_decoder, "width of the decoder's state; 0: d_hidden");
+    field("d_align", self.d_align, "inner width of the attention's score network");
+    field("d_maxout", self.d_maxout, "width of the maxout layer before the output");
+    field("cell", self.cell, "recurrent cell (of cho that of the encoder)", cell_names());
+    field("readout_state", self.readout_state, "the output reads s_i (eq. 4) or s_(i-1) (A.2.2)",
           {"current", "previous"});
-    field("align_bias", self.align_bias, "bahdanau: a bias in the alignment network");
+    field("align_bias", self.align_bias, "a bias in the attention's score network");
     recurrent_practice(self, field);
   }
 

@@ -44,10 +44,10 @@ struct ChoConfig : RecurrentOptions {
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& field) {
     recurrent_sizes(self, field);
-    field("d_maxout", self.d_maxout, "bahdanau, cho: width of the maxout layer before the output");
-    field("cell", self.cell, "recurrent models: the cell", cell_names());
-    field("decoder_cell", self.decoder_cell, "cho: the decoder's cell", cell_names());
-    field("reverse_source", self.reverse_source, "recurrent models: the encoder reads the source backwards");
+    field("d_maxout", self.d_maxout, "width of the maxout layer before the output");
+    field("cell", self.cell, "recurrent cell (of cho that of the encoder)", cell_names());
+    field("decoder_cell", self.decoder_cell, "the decoder's cell", cell_names());
+    field("reverse_source", self.reverse_source, "the encoder reads the source backwards");
     recurrent_practice(self, field);
   }
 

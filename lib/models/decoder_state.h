@@ -9,7 +9,7 @@
 
 #include "autograd/tape.h"
 #include "nn/key_value_cache.h"
-#include "nn/watch.h"
+#include "nn/named_values.h"
 #include "tensor/sample_stream.h"
 
 namespace heed {

@@ -47,20 +47,24 @@ struct LuongConfig : RecurrentOptions {
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& field) {
     recurrent_sizes(self, field);
-    field("n_layers", self.n_layers, "recurrent models: layers of the encoder and as many of the decoder");
-    field("d_attentional", self.d_attentional, "luong: width of what the output layer reads; 0: the state's");
-    field("cell", self.cell, "recurrent models: the cell", cell_names());
-    field("bidirectional", self.bidirectional, "luong: the encoder reads in both directions");
-    field("reverse_source", self.reverse_source, "recurrent models: the encoder reads the source backwards");
-    field("input_feeding", self.input_feeding, "luong: the decoder reads its last attentional state");
-    field("score", self.score, "luong: how a state is compared with the source's", score_function_names());
-    field("d_align", self.d_align, "bahdanau, luong: inner width of the alignment network");
-    field("max_source_positions", self.max_source_positions, "luong: longest source with --score location");
+    field("n_layers", self.n_layers, "layers of the encoder, and as many of the decoder");
+    field("d_attentional", self.d_attentional,
+          "width of the attentional state; 0: that of the decoder's state");
+    field("cell", self.cell, "recurrent cell (of cho that of the encoder)", cell_names());
+    field("bidirectional", self.bidirectional, "the encoder reads in both directions");
+    field("reverse_source", self.reverse_source, "the encoder reads the source backwards");
+    field("input_feeding", self.input_feeding, "feed the previous attentional state into the decoder");
+    field("score", self.score, "score function that compares the decoder's state with the source",
+          score_function_names());
+    field("d_align", self.d_align, "inner width of the attention's score network");
+    field("max_source_positions", self.max_source_positions, "longest source sentence with --score location");
     field("attention", self.attention,
-          "luong: to all of the source, or to a window that moves or is predicted", window_names());
-    field("window", self.window, "luong: D, local attention sees 2 D + 1 positions");
+          "attend to the whole source (global), or to a window that moves with the target (local-m) or is "
+          "predicted (local-p)",
+          window_names());
+    field("window", self.window, "D of local attention, whose window is 2 D + 1 positions");
     recurrent_practice(self, field);
-    field("output_dropout", self.output_dropout, "luong: dropout on what the output layer reads");
+    field("output_dropout", self.output_dropout, "dropout on the attentional state");
   }
 
   /// A layer of the encoder, in one direction.

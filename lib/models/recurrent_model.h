@@ -24,7 +24,7 @@ inline FinalWidths final_widths_of(const RecurrentSizes& layer) {
 /// Names what a layer hands on to the decoder: final_h and, of an LSTM, final_c [sentences, ...].
 template <class T>
 Var<T> name_final(const Scope<T>& layer, FinalWidths widths, Var<T> state) {
-  if (!layer.watched("final_h") && !layer.watched("final_c")) return state;
+  if (!layer.inspected("final_h") && !layer.inspected("final_c")) return state;
   Tape<T>& tape = layer.tape();
   Var<T> h = layer.name_sentences("final_h", tape.columns(state, 0, widths.h));
   if (widths.c == 0) return h;

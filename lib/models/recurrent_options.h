@@ -16,11 +16,12 @@ struct RecurrentOptions {
 
   template <class Self, class Visit>
   static void option_fields(Self& self, Visit&& field) {
-    field("peepholes", self.peepholes, "recurrent models: an lstm's gates also see its memory cell");
-    field("layer_norm", self.layer_norm, "recurrent models: layer normalisation of the gates' sums");
-    field("learned_start", self.learned_start, "recurrent models: the encoder's first states are learned");
+    field("peepholes", self.peepholes,
+          "peephole connections: the gates of an lstm also read its memory cell");
+    field("layer_norm", self.layer_norm, "layer normalisation of the gates' sums");
+    field("learned_start", self.learned_start, "learn the encoder's initial states instead of zeros");
     field("recurrent_dropout", self.recurrent_dropout,
-          "recurrent models: dropout on the states that the gates read, one mask a sentence");
+          "dropout on the states that the gates read, one mask for each sentence");
   }
 
   /// A layer that starts from given states.
@@ -44,16 +45,16 @@ template <class Self, class Visit>
 void recurrent_sizes(Self& self, Visit&& field) {
   field("source_vocab_size", self.source_vocab_size, "size of the source vocabulary");
   field("target_vocab_size", self.target_vocab_size, "size of the target vocabulary");
-  field("d_embedding", self.d_embedding, "recurrent models: width of the embeddings");
-  field("d_hidden", self.d_hidden, "recurrent models: width of a layer's state, in each direction");
+  field("d_embedding", self.d_embedding, "width of the embeddings");
+  field("d_hidden", self.d_hidden, "width of a layer's state, in each direction");
 }
 /// Those that stand near their end: first values, the options of the layers and dropout.
 template <class Self, class Visit>
 void recurrent_practice(Self& self, Visit&& field) {
-  field("init", self.init, "recurrent models: first values as in the paper, or uniform by width (Glorot)",
+  field("init", self.init, "initial parameters: as in the paper, or uniform by width (Glorot)",
         {"paper", "xavier"});
   Self::option_fields(self, field);
-  field("dropout", self.dropout, "dropout on each sublayer's output");
+  field("dropout", self.dropout, "dropout after each layer or sublayer");
 }
 /// Checks both.
 template <class Config>

@@ -31,9 +31,9 @@ struct SutskeverConfig : RecurrentOptions {
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& field) {
     recurrent_sizes(self, field);
-    field("n_layers", self.n_layers, "recurrent models: layers of the encoder and as many of the decoder");
-    field("cell", self.cell, "recurrent models: the cell", cell_names());
-    field("reverse_source", self.reverse_source, "recurrent models: the encoder reads the source backwards");
+    field("n_layers", self.n_layers, "layers of the encoder, and as many of the decoder");
+    field("cell", self.cell, "recurrent cell (of cho that of the encoder)", cell_names());
+    field("reverse_source", self.reverse_source, "the encoder reads the source backwards");
     recurrent_practice(self, field);
   }
 

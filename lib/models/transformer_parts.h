@@ -48,7 +48,7 @@ struct TransformerOptions {
   }
   template <class Self, class Visit>
   static void practice_fields(Self& self, Visit&& field) {
-    field("dropout", self.dropout, "dropout on each sublayer's output");
+    field("dropout", self.dropout, "dropout after each layer or sublayer");
     field("embedding_dropout", self.embedding_dropout, "dropout on the embeddings; -1: same as dropout");
     field("attention_dropout", self.attention_dropout, "dropout on the attention weights");
     field("activation_dropout", self.activation_dropout, "dropout after the ReLU");

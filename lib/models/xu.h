@@ -57,16 +57,18 @@ struct XuConfig : RecurrentOptions {
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& field) {
     recurrent_sizes(self, field);
-    field("d_align", self.d_align, "bahdanau, luong, xu: inner width of the alignment network");
-    field("cell", self.cell, "recurrent models: the cell", cell_names());
-    field("attend_to", self.attend_to, "xu: the context is one drawn position (hard), or the mean (soft)",
-          {"drawn", "mean"});
-    field("context_gate", self.context_gate, "xu: the state before says how much context enters");
+    field("d_align", self.d_align, "inner width of the attention's score network");
+    field("cell", self.cell, "recurrent cell (of cho that of the encoder)", cell_names());
+    field("attend_to", self.attend_to,
+          "hard attention to one drawn position, or soft attention, the weighted mean", {"drawn", "mean"});
+    field("context_gate", self.context_gate, "scale the context by a gate computed from the previous state");
     field("doubly_stochastic", self.doubly_stochastic,
-          "xu: weight of the penalty on positions that get more or less than 1 in all");
-    field("reinforce", self.reinforce, "xu, hard: weight of the drawn positions' derivatives");
-    field("entropy", self.entropy, "xu, hard: weight of the bonus for the positions' entropy");
-    field("expected_share", self.expected_share, "xu, hard: share of sentences that train on the mean");
+          "weight of the penalty on positions whose attention over all steps is not 1");
+    field("reinforce", self.reinforce,
+          "hard attention: weight of the REINFORCE gradient of the drawn positions");
+    field("entropy", self.entropy, "hard attention: weight of the entropy bonus");
+    field("expected_share", self.expected_share,
+          "hard attention: share of sentences trained with soft attention instead");
     recurrent_practice(self, field);
   }
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "nn/watch.h"
+#include "nn/named_values.h"
 
 namespace heed {
 

@@ -4,7 +4,7 @@
 
 #include "autograd/ops.h"
 #include "base/error.h"
-#include "nn/recurrent_watch.h"
+#include "nn/cell_observer.h"
 
 namespace heed {
 
@@ -61,8 +61,8 @@ Var<T> gate_input(const Scope<T>& scope, const RecurrentSizes& sizes, Var<T> x) 
         add_layer_norm(linear(x, part(weight), {}), {}, {}, part(gamma), part(bias), kNormEpsilon<T>).output;
     for (std::int64_t i = 0; scope.pass().at_step && i < gates.count; ++i)
       (scope / "input_norm")
-          .look(names[static_cast<std::size_t>(gates.first + i)],
-                scope.tape().mutable_value(normed).columns(i * d, d), *scope.pass().at_step);
+          .name_in_place(names[static_cast<std::size_t>(gates.first + i)],
+                         scope.tape().mutable_value(normed).columns(i * d, d), *scope.pass().at_step);
     all = all ? side_by_side(all, normed) : normed;
   }
   return all;
@@ -123,8 +123,8 @@ Var<T> RecurrentSteps<T>::input(Var<T> x) const {
 
 template <class T>
 Var<T> RecurrentSteps<T>::step(Var<T> input, Var<T> state, Var<T> extra) {
-  return cell_(input, state, extra, cell_looks<T>(scope_, sizes_, [this](std::size_t) {
-                 if (!scope_.pass().at_step) fail(scope_.path(), ": was looked at outside of a step");
+  return cell_(input, state, extra, cell_observer<T>(scope_, sizes_, [this](std::size_t) {
+                 if (!scope_.pass().at_step) fail(scope_.path(), ": was named outside of a step");
                  return *scope_.pass().at_step;
                }));
 }
@@ -151,10 +151,10 @@ RecurrentOutput<T> recurrent(const Scope<T>& scope, const RecurrentSizes& sizes,
     first = select_rows<T>({scope.parameter("start")},
                            std::vector<RowOf>(static_cast<std::size_t>(rows.sentences())));
   }
-  const CellLooks<T> looks = cell_looks<T>(scope, sizes, [&order, &rows](std::size_t t) {
+  const CellObserver<T> observer = cell_observer<T>(scope, sizes, [&order, &rows](std::size_t t) {
     return order.rows_of(static_cast<std::int64_t>(t), rows);
   });
-  Var<T> states = cell_layer(cell_parameters(scope, sizes), input, order.firsts(), first, extra, looks);
+  Var<T> states = cell_layer(cell_parameters(scope, sizes), input, order.firsts(), first, extra, observer);
   Var<T> h = scope.tape().columns(states, 0, sizes.d_hidden);
   return {select_rows<T>({h}, order.from_time_order()), select_rows<T>({states}, order.to_last_step())};
 }

@@ -71,7 +71,7 @@ class RecurrentSteps {
   RecurrentSteps(const Scope<T>& scope, const RecurrentSizes& sizes, std::int64_t rows);
 
   /// What the gates get from the inputs of any number of steps: x [n, d_in] -> [n, gates * d_hidden]. Here
-  /// and in step() the pass must say what the rows are (AtStep) when somebody looks.
+  /// and in step() the pass must say what the rows are (AtStep) when its values are recorded or edited.
   Var<T> input(Var<T> x) const;
   /// The next state [n, state width] from the gates' input [n, gates * d_hidden] and the state before.
   /// `extra` as in recurrent().

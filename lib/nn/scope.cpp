@@ -25,11 +25,11 @@ Var<T> copy_of(Tape<T>& tape, Var<T> v, const std::string& path) {
 }  // namespace
 
 template <class T>
-Var<T> Scope<T>::see(const std::string& path, Var<T> v, RowKind kind) const {
+Var<T> Scope<T>::inspect(const std::string& path, Var<T> v, RowKind kind) const {
   const StepRows* step = pass_->at_step;
   if (!step && !kind.rows) fail(path, ": was named outside of a step");
   if (step) kind.rows = step->rows;
-  return see(path, v, step ? step->places() : in_sentences(places_of(*kind.rows)), kind);
+  return inspect(path, v, step ? step->places() : in_sentences(places_of(*kind.rows)), kind);
 }
 
 template <class T>
@@ -40,7 +40,7 @@ std::vector<Place> Scope<T>::in_sentences(std::vector<Place> places) const {
 }
 
 template <class T>
-void Scope<T>::see_in_place(const std::string& path, Matrix<T> value, const StepRows& rows) const {
+void Scope<T>::inspect_in_place(const std::string& path, Matrix<T> value, const StepRows& rows) const {
   const std::vector<Place> places = rows.places();
   if (static_cast<std::int64_t>(places.size()) != value.rows)
     fail(path, ": has ", value.rows, " rows for ", places.size(), " positions");
@@ -53,15 +53,15 @@ void Scope<T>::see_in_place(const std::string& path, Matrix<T> value, const Step
 }
 
 template <class T>
-Var<T> Scope<T>::see_sentences(const std::string& path, Var<T> v) const {
+Var<T> Scope<T>::inspect_sentences(const std::string& path, Var<T> v) const {
   Packing ones;
   for (std::int64_t s = 0; s < v.rows(); ++s) ones.append(1);
-  return see(path, v, places_of(ones), {&ones, 1});
+  return inspect(path, v, places_of(ones), {&ones, 1});
 }
 
 template <class T>
-Var<T> Scope<T>::see(const std::string& path, Var<T> v, std::span<const Place> places,
-                     const RowKind& kind) const {
+Var<T> Scope<T>::inspect(const std::string& path, Var<T> v, std::span<const Place> places,
+                         const RowKind& kind) const {
   if (static_cast<std::int64_t>(places.size()) != v.rows()) {
     fail(path, ": has ", v.rows(), " rows for ", places.size(), " positions");
   }
@@ -76,7 +76,7 @@ Var<T> Scope<T>::see(const std::string& path, Var<T> v, std::span<const Place> p
 }
 
 template <class T>
-Var<T> Scope<T>::see_attention(const std::string& path, Var<T> v, const Packing& keys) const {
+Var<T> Scope<T>::inspect_attention(const std::string& path, Var<T> v, const Packing& keys) const {
   const StepRows* step = pass_->at_step;
   if (!step) fail(path, ": was named outside of a step");
   const std::vector<Place> places = step->places();

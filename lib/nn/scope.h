@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "autograd/ops.h"
+#include "nn/named_values.h"
 #include "nn/parameters.h"
-#include "nn/watch.h"
 #include "tensor/packing.h"
 
 namespace heed {
@@ -73,27 +73,27 @@ class Scope {
   }
   /// Random numbers of this pass, others at each call.
   Random random() const { return Random(pass_->seed, next_stream()); }
-  /// Names a value; naming is part of computing, so a trace cannot drift from the code. What comes back is
-  /// the value as it goes on: changed, when somebody asked for that. `rows` are all rows of that name, unless
-  /// a step says otherwise; `n_heads` lie side by side.
+  /// Names a value, so that it can be recorded and edited. Returns the value to compute with, which an edit of
+  /// that name has changed. `rows` are all rows of that name, unless a step says otherwise; `n_heads` lie side
+  /// by side.
   Var<T> name(const std::string& name, Var<T> v, const Packing& rows, std::int64_t n_heads = 1) const {
-    return watched(name) ? see(join(name), v, {&rows, n_heads}) : v;
+    return inspected(name) ? inspect(join(name), v, {&rows, n_heads}) : v;
   }
   /// Likewise the rows of a step, of which the step alone knows how many there are.
   Var<T> name(const std::string& name, Var<T> v) const {
-    return watched(name) ? see(join(name), v, {nullptr, 1}) : v;
+    return inspected(name) ? inspect(join(name), v, {nullptr, 1}) : v;
   }
   /// Likewise a row for each sentence.
   Var<T> name_sentences(const std::string& name, Var<T> v) const {
-    return watched(name) ? see_sentences(join(name), v) : v;
+    return inspected(name) ? inspect_sentences(join(name), v) : v;
   }
-  /// Likewise rows that the operation which computes them hands out to be changed in place.
-  void look(const std::string& name, Matrix<T> value, const StepRows& rows) const {
-    if (watched(name)) see_in_place(join(name), value, rows);
+  /// Likewise rows that the operation computing them hands out to be edited in place.
+  void name_in_place(const std::string& name, Matrix<T> value, const StepRows& rows) const {
+    if (inspected(name)) inspect_in_place(join(name), value, rows);
   }
   /// Names attention scores or weights of a step, one head: [n, longest sentence of keys].
   Var<T> name_attention(const std::string& name, Var<T> v, const Packing& keys) const {
-    return watched(name) ? see_attention(join(name), v, keys) : v;
+    return inspected(name) ? inspect_attention(join(name), v, keys) : v;
   }
   /// Scores or weights of all sentences and heads: for each sentence its [n_heads, n_queries, n_keys] block,
   /// one after the other, dense. They have been changed inside the operation, by attention_edit().
@@ -103,7 +103,7 @@ class Scope {
   std::optional<AttentionEdit<T>> attention_edit(const Packing& rows) const;
   bool wants(const std::string& name) const { return pass_->recorder && pass_->recorder->wants(join(name)); }
   bool edits(const std::string& name) const { return pass_->editor && pass_->editor->edits(join(name)); }
-  bool watched(const std::string& name) const { return wants(name) || edits(name); }
+  bool inspected(const std::string& name) const { return wants(name) || edits(name); }
 
  private:
   std::uint64_t next_stream() const { return (pass_->step << 32) | (pass_->shard << 20) | ++pass_->draws; }
@@ -116,11 +116,11 @@ class Scope {
 
   /// Where rows of this pass belong in whole sentences.
   std::vector<Place> in_sentences(std::vector<Place> places) const;
-  void see_in_place(const std::string& path, Matrix<T> value, const StepRows& rows) const;
-  Var<T> see(const std::string& path, Var<T> v, RowKind kind) const;
-  Var<T> see_sentences(const std::string& path, Var<T> v) const;
-  Var<T> see(const std::string& path, Var<T> v, std::span<const Place> places, const RowKind& kind) const;
-  Var<T> see_attention(const std::string& path, Var<T> v, const Packing& keys) const;
+  void inspect_in_place(const std::string& path, Matrix<T> value, const StepRows& rows) const;
+  Var<T> inspect(const std::string& path, Var<T> v, RowKind kind) const;
+  Var<T> inspect_sentences(const std::string& path, Var<T> v) const;
+  Var<T> inspect(const std::string& path, Var<T> v, std::span<const Place> places, const RowKind& kind) const;
+  Var<T> inspect_attention(const std::string& path, Var<T> v, const Packing& keys) const;
 
   Pass<T>* pass_;
   std::string path_;

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "autograd/ops_recurrent.h"
-#include "nn/watch.h"
+#include "nn/named_values.h"
 #include "tensor/packing.h"
 
 namespace heed {

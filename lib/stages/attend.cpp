@@ -24,12 +24,12 @@ std::int64_t sentences_of(const std::string& source, const TensorMap& frame) {
   fail(source, ": has neither /encoder/length nor /embeddings/length: wanted the output of embed or encode");
 }
 
-void attend_with_model(const AttendConfig& config, const AttendPaths& paths, const WatchConfig& looks,
+void attend_with_model(const AttendConfig& config, const AttendPaths& paths, const InspectionConfig& inspect,
                        int threads) {
   const LoadedModel loaded = load_model(paths.model);
   const AttentionLayer layer = attention_layer(*loaded.model, paths.layer);
-  if (looks.list) {
-    std::cout << value_list(looks, *loaded.model, stages_of(layer));
+  if (inspect.list) {
+    std::cout << value_list(inspect, *loaded.model, stages_of(layer));
     return;
   }
   const bool reads_target = layer.decoder && loaded.model->encoder;
@@ -39,8 +39,9 @@ void attend_with_model(const AttendConfig& config, const AttendPaths& paths, con
   if (!reads_target && !paths.target.empty()) {
     fail<UsageError>("--target has no meaning for ", layer.path, ": it reads the text of the input only");
   }
-  looks.check(paths.output);
-  Watch watch(looks, loaded, stages_of(layer), paths.write, static_cast<std::uint64_t>(paths.seed));
+  inspect.check(paths.output);
+  Inspection inspection(inspect, loaded, stages_of(layer), paths.write,
+                        static_cast<std::uint64_t>(paths.seed));
   std::optional<Targets> targets;
   if (reads_target) targets.emplace(paths.target, loaded.target);
   io::ReadOptions read;
@@ -53,7 +54,7 @@ void attend_with_model(const AttendConfig& config, const AttendPaths& paths, con
     std::vector<std::vector<std::int32_t>> given;
     if (targets) given = targets->next(sentences_of(reader.name(), frame));
     try {
-      attend_layer(*loaded.model, layer, config.steps, given, threads, frame, &watch);
+      attend_layer(*loaded.model, layer, config.steps, given, threads, frame, &inspection);
       label_layer(layer, loaded.source, loaded.target, given, frame);
     } catch (const PatchError&) {
       throw;
@@ -63,7 +64,7 @@ void attend_with_model(const AttendConfig& config, const AttendPaths& paths, con
     writer.write(frame);
   }
   if (targets) targets->expect_end();
-  watch.finish();
+  inspection.finish();
   writer.finish();
 }
 
@@ -116,11 +117,12 @@ void attend_without_model(const AttendConfig& config, const AttendPaths& paths, 
 
 }  // namespace
 
-void run_attend(const AttendConfig& config, const AttendPaths& paths, const WatchConfig& looks, int threads) {
+void run_attend(const AttendConfig& config, const AttendPaths& paths, const InspectionConfig& inspect,
+                int threads) {
   if (paths.layer.empty()) {
     attend_without_model(config, paths, threads);
   } else {
-    attend_with_model(config, paths, looks, threads);
+    attend_with_model(config, paths, inspect, threads);
   }
 }
 

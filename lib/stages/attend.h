@@ -4,7 +4,7 @@
 #include <string>
 
 #include "attend/attend.h"
-#include "inspect/watch.h"
+#include "inspect/inspection.h"
 
 namespace heed {
 
@@ -17,8 +17,9 @@ struct AttendPaths {
   std::int64_t seed = 1;  ///< of drawn parameters and samples
 };
 
-/// With a layer: reads embed's or encode's frames; `looks` says what of the layer's stack to observe.
+/// With a layer: reads embed's or encode's frames; `inspect` says what of the layer's stack to record and edit.
 /// Without: a model only names the tokens.
-void run_attend(const AttendConfig& config, const AttendPaths& paths, const WatchConfig& looks, int threads);
+void run_attend(const AttendConfig& config, const AttendPaths& paths, const InspectionConfig& inspect,
+                int threads);
 
 }  // namespace heed

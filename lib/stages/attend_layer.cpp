@@ -110,7 +110,7 @@ Stages stages_of(const AttentionLayer& layer) {
 
 void attend_layer(const Model<float>& model, const AttentionLayer& layer, bool steps,
                   const std::vector<std::vector<std::int32_t>>& targets, int threads, TensorMap& frame,
-                  Watch* watch) {
+                  Inspection* inspection) {
   // A decoder alone reads the text of the input; one of a pair the targets, and the input is its source.
   const bool alone = layer.decoder && !model.encoder;
   const bool encoded = layer.decoder && !alone && frame.contains("encoder/states");
@@ -133,22 +133,22 @@ void attend_layer(const Model<float>& model, const AttentionLayer& layer, bool s
     for (const std::string& stage : own_stages(model, layer)) names.push_back(stage);
   }
   AttentionGroup<float> group(sizes, names);
-  if (watch) {
-    watch->begin(frame, input.rows, alone ? Side::target : Side::source);
-    watch->expect_targets(targets);
-    watch->start_trace(targets);
+  if (inspection) {
+    inspection->begin(frame, input.rows, alone ? Side::target : Side::source);
+    inspection->expect_targets(targets);
+    inspection->start_trace(targets);
   }
 
   for_each_shard(sentences, threads, [&](SentenceRange range) {
-    WatchedPass pass(model, watch, range.numbers(),
-                     [&](const std::string& name) { return name.starts_with(layer.path + "/"); });
+    InspectedPass pass(model, inspection, range.numbers(),
+                       [&](const std::string& name) { return name.starts_with(layer.path + "/"); });
     const Selection shard(input, range.numbers());
     Encoded<float> x = shard.on(pass);
     if (!layer.decoder) x = model.encoder->encode(pass, x, 0, layer.index + 1);
     if (layer.decoder && !alone && !encoded) {
-      InferencePass unwatched(model);
-      unwatched.tape = pass.tape;
-      x = model.encode(unwatched, x.states, *x.rows);
+      InferencePass plain(model);
+      plain.tape = pass.tape;
+      x = model.encode(plain, x.states, *x.rows);
     }
     PackedTokens own;
     for (std::int64_t i = 0; layer.decoder && !alone && i < range.count; ++i)
@@ -158,7 +158,7 @@ void attend_layer(const Model<float>& model, const AttentionLayer& layer, bool s
     pass.keep();
     keep(pass.recorded(), layer.path, sizes, range, group);
   });
-  if (watch) watch->end(frame);
+  if (inspection) inspection->end(frame);
   TensorMap map = group.take("Attention of " + layer.path);
   const char* kind = layer.cross ? "cross" : layer.decoder ? "decoder_self" : "encoder_self";
   map.at("attention/weights").attributes["kind"] = std::string(kind);

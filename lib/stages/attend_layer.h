@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "inspect/watch.h"
+#include "inspect/inspection.h"
 #include "models/model.h"
 #include "tensor/tensor_map.h"
 #include "text/tokenizer.h"
@@ -27,11 +27,11 @@ AttentionLayer attention_layer(const Model<float>& model, std::string path);
 /// output of scaled dot-product attention, position of local-p, probabilities where weights are made from
 /// them. An encoder layer reads /embeddings. A decoder layer reads /encoder, or runs the encoder over
 /// /embeddings, and `targets` (ids with eos, one a sentence), which the decoder reads shifted right; query i
-/// is the step that produces token i. `watch` observes the layer's stack, if given.
+/// is the step that produces token i. `inspection` is of the layer's stack, if given.
 void attend_layer(const Model<float>& model, const AttentionLayer& layer, bool steps,
                   const std::vector<std::vector<std::int32_t>>& targets, int threads, TensorMap& frame,
-                  Watch* watch = nullptr);
-/// What of the model a watch meets: the layer's stack, of the encoder as far as the layer.
+                  Inspection* inspection = nullptr);
+/// What of the model an inspection meets: the layer's stack, of the encoder as far as the layer.
 Stages stages_of(const AttentionLayer& layer);
 
 /// Adds query_token and key_token to the frame's /attention: the source's from /tokens, if it is there, the

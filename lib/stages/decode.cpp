@@ -100,18 +100,18 @@ Tensor piece_labels(const std::vector<Pieces>& pieces, const std::string& dim, b
 
 class DecodeJob {
  public:
-  DecodeJob(const DecodeConfig& config, const DecodePaths& paths, const DecodeLooks& looks,
+  DecodeJob(const DecodeConfig& config, const DecodePaths& paths, const DecodeInspection& inspect,
             LoadedModel loaded, std::uint64_t seed, int threads)
       : config_(config),
         paths_(paths),
         threads_(threads),
         options_(translate_options(config, seed)),
         loaded_(std::move(loaded)),
-        watch_(looks.watch, loaded_, decoder_stages(*loaded_.model), paths.write, seed) {
+        inspection_(inspect.values, loaded_, decoder_stages(*loaded_.model), paths.write, seed) {
     if (!paths.force.empty() && (config.sample || config.n_best > 1)) {
       fail<UsageError>("--force scores one given translation: it does not go with --sample or --n-best");
     }
-    if (paths.force.empty()) watch_.expect_search();
+    if (paths.force.empty()) inspection_.expect_search();
     if (config.align && (config.format == "h5" || config.n_best > 1)) {
       fail<UsageError>(
           "--align writes a line for each sentence: it does not go with --format h5 or --n-best");
@@ -140,7 +140,7 @@ class DecodeJob {
     }
     if (!paths.attention.empty()) attention_.emplace(paths.attention, paths.write);
     if (!paths.saliency.empty())
-      saliency_.emplace(looks.saliency, paths.saliency, paths.write, loaded_, threads);
+      saliency_.emplace(inspect.saliency, paths.saliency, paths.write, loaded_, threads);
   }
 
   void run() {
@@ -155,14 +155,14 @@ class DecodeJob {
         continue;
       }
       const Input input = read_input(frame, reader.name());
-      watch_.begin(frame, input.memory.rows);
+      inspection_.begin(frame, input.memory.rows);
       const Results results = search(input);
-      watch_.end(frame);
+      inspection_.end(frame);
       write(frame, input, results);
       sentences_ += input.memory.rows.sentences();
     }
     if (targets_) targets_->expect_end();
-    watch_.finish();
+    inspection_.finish();
     if (aligner_) aligner_->finish();
     if (lines_) lines_->finish();
     if (tensors_) tensors_->finish();
@@ -183,8 +183,8 @@ class DecodeJob {
   /// A frame that an earlier run kept by --attention, with nothing to decode.
   bool is_kept_attention(const TensorMap& frame, const std::string& name) const {
     if (!frame.contains("cross_attention/weights") || frame.contains("encoder/states")) return false;
-    if (!aligner_ || targets_ || attention_ || saliency_ || config_.sample || watch_.traces() ||
-        watch_.edits())
+    if (!aligner_ || targets_ || attention_ || saliency_ || config_.sample || inspection_.traces() ||
+        inspection_.edits())
       fail(name, ": holds attention that was kept, no /encoder: --align alone reads it here, and viz-dump");
     return true;
   }
@@ -233,11 +233,11 @@ class DecodeJob {
     if (whole_text_) return forced(input, input.source);
     if (targets_) return forced(input, targets_->next(input.memory.rows.sentences()));
     options_.first_sentence = static_cast<std::uint64_t>(sentences_);
-    Results results = translate(*loaded_.model, input.memory, options_, threads_, &watch_);
+    Results results = translate(*loaded_.model, input.memory, options_, threads_, &inspection_);
     std::vector<SampleStream> draws;  // of the best, when sampled
     for (std::size_t s = 0; s < results.size() && config_.sample; ++s)
       draws.push_back(results[s].front().drawn.value_or(SampleStream{}));
-    if (watch_.traces()) forced(input, best_ids(results), draws);
+    if (inspection_.traces()) forced(input, best_ids(results), draws);
     return results;
   }
   static std::vector<std::vector<std::int32_t>> best_ids(const Results& results) {
@@ -251,10 +251,10 @@ class DecodeJob {
     std::vector<std::vector<std::int32_t>> produced = targets;
     for (std::size_t s = 0; s < produced.size() && !whole_text_; ++s)
       produced[s] = after_prompt(input.prompts, s, targets[s]);
-    if (targets_) watch_.expect_targets(produced);
-    watch_.start_trace(produced);
-    return force(*loaded_.model, input.memory, targets, config_.length_penalty, threads_, &watch_, sampled,
-                 whole_text_);
+    if (targets_) inspection_.expect_targets(produced);
+    inspection_.start_trace(produced);
+    return force(*loaded_.model, input.memory, targets, config_.length_penalty, threads_, &inspection_,
+                 sampled, whole_text_);
   }
 
   void write(const TensorMap& frame, const Input& input, const Results& results) {
@@ -263,7 +263,7 @@ class DecodeJob {
     }
     TensorMap attention;
     if (attention_ || aligner_)
-      attention = decoder_attention(*loaded_.model, input.memory, results, threads_, &watch_);
+      attention = decoder_attention(*loaded_.model, input.memory, results, threads_, &inspection_);
     if (aligner_) {
       std::vector<WordNumbers> words;
       for (std::size_t s = 0; s < results.size(); ++s)
@@ -328,7 +328,7 @@ class DecodeJob {
   int threads_;
   TranslateOptions options_;
   LoadedModel loaded_;
-  Watch watch_;
+  Inspection inspection_;
   std::optional<Targets> targets_;
   std::optional<io::TextWriter> lines_;
   std::optional<Aligner> aligner_;
@@ -351,32 +351,32 @@ Stages decoder_stages(const Model<float>& model) {
 namespace {
 
 /// Throws UsageError when two outputs would go into one file.
-void check_outputs(const DecodePaths& paths, const WatchConfig& watch) {
+void check_outputs(const DecodePaths& paths, const InspectionConfig& inspect) {
   const std::pair<const char*, const std::string*> outputs[] = {{"--output", &paths.output},
                                                                 {"--attention", &paths.attention},
                                                                 {"--saliency", &paths.saliency},
-                                                                {"--trace", &watch.trace}};
+                                                                {"--trace", &inspect.trace}};
   for (const auto& a : outputs) {
     for (const auto& b : outputs) {
       if (&a < &b && !a.second->empty() && same_place(*a.second, *b.second))
         fail<UsageError>(a.first, " and ", b.first, " name the same file, ", escaped(*a.second));
     }
   }
-  watch.check(paths.output);
-  if (!paths.saliency.empty() && !watch.edits.empty())
+  inspect.check(paths.output);
+  if (!paths.saliency.empty() && !inspect.edits.empty())
     fail<UsageError>("--saliency does not go with changed values: they have no gradients");
 }
 
 /// An encoder alone: classes or masked words.
 class PredictJob {
  public:
-  PredictJob(const DecodeConfig& config, const DecodePaths& paths, const DecodeLooks& looks,
+  PredictJob(const DecodeConfig& config, const DecodePaths& paths, const DecodeInspection& inspect,
              LoadedModel loaded, std::uint64_t seed, int threads)
       : config_(config),
         paths_(paths),
         threads_(threads),
         loaded_(std::move(loaded)),
-        watch_(looks.watch, loaded_, decoder_stages(*loaded_.model), paths.write, seed) {
+        inspection_(inspect.values, loaded_, decoder_stages(*loaded_.model), paths.write, seed) {
     for (const auto& [name, given] :
          {std::pair("--force", !paths.force.empty()), std::pair("--attention", !paths.attention.empty()),
           std::pair("--saliency", !paths.saliency.empty()), std::pair("--align", config.align),
@@ -406,7 +406,7 @@ class PredictJob {
         fail(reader.name(), ":", e.what());
       }
     }
-    watch_.finish();
+    inspection_.finish();
     if (lines_) lines_->finish();
     if (tensors_) tensors_->finish();
   }
@@ -416,11 +416,11 @@ class PredictJob {
     const PackedStates memory = memory_of(frame, *loaded_.model);
     std::vector<std::vector<std::int32_t>> tokens;
     if (!loaded_.model->classes) tokens = text::sentence_ids(frame, loaded_.source);
-    watch_.begin(frame, memory.rows);
-    watch_.start_trace();
+    inspection_.begin(frame, memory.rows);
+    inspection_.start_trace();
     const std::int64_t n_best = config_.n_best > 1 ? config_.n_best : 0;
-    const auto predictions = predict(loaded_, memory, tokens, n_best, threads_, &watch_);
-    watch_.end(frame);
+    const auto predictions = predict(loaded_, memory, tokens, n_best, threads_, &inspection_);
+    inspection_.end(frame);
     if (lines_) lines_->write(prediction_text(loaded_, predictions, tokens, n_best, sentences_));
     if (tensors_) {
       frame.merge(prediction_map(loaded_, predictions));
@@ -433,7 +433,7 @@ class PredictJob {
   const DecodePaths& paths_;
   int threads_;
   LoadedModel loaded_;
-  Watch watch_;
+  Inspection inspection_;
   std::optional<io::TextWriter> lines_;
   std::optional<io::FrameWriter> tensors_;
   std::int64_t sentences_ = 0;
@@ -441,14 +441,14 @@ class PredictJob {
 
 }  // namespace
 
-void run_decode(const DecodeConfig& config, const DecodePaths& paths, const DecodeLooks& looks,
+void run_decode(const DecodeConfig& config, const DecodePaths& paths, const DecodeInspection& inspect,
                 std::uint64_t seed, int threads) {
-  check_outputs(paths, looks.watch);
+  check_outputs(paths, inspect.values);
   LoadedModel loaded = load_model(paths.model);
   if (loaded.model->decoder)
-    DecodeJob(config, paths, looks, std::move(loaded), seed, threads).run();
+    DecodeJob(config, paths, inspect, std::move(loaded), seed, threads).run();
   else
-    PredictJob(config, paths, looks, std::move(loaded), seed, threads).run();
+    PredictJob(config, paths, inspect, std::move(loaded), seed, threads).run();
 }
 
 }  // namespace heed

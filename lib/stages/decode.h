@@ -4,8 +4,8 @@
 
 #include <string>
 
+#include "inspect/inspection.h"
 #include "inspect/saliency.h"
-#include "inspect/watch.h"
 #include "models/model_file.h"
 #include "stages/translate.h"
 
@@ -59,9 +59,9 @@ struct DecodePaths {
   io::WriteOptions write;  ///< of every file that is written
 };
 
-/// How closely the decoding is looked at.
-struct DecodeLooks {
-  WatchConfig watch;
+/// What of the decoding is recorded, edited and attributed.
+struct DecodeInspection {
+  InspectionConfig values;
   SaliencyConfig saliency;
 };
 
@@ -69,9 +69,9 @@ struct DecodeLooks {
 /// 2-1" for each sentence. Else text output is a line for each sentence; with n_best >
 /// 1 lines "sentence ||| translation ||| score"; with
 /// --force "score<TAB>piece:log-probability piece:log-probability ...".
-/// Saliency and traces are of the given or else of the best translation. `looks`: at the forced pass over the
+/// Saliency and traces are of the given or else of the best translation. `inspect` applies to the forced pass over the
 /// given or the best found translation; edits act in the search as well.
-void run_decode(const DecodeConfig& config, const DecodePaths& paths, const DecodeLooks& looks,
+void run_decode(const DecodeConfig& config, const DecodePaths& paths, const DecodeInspection& inspect,
                 std::uint64_t seed, int threads);
 /// What such a pass computes.
 Stages decoder_stages(const Model<float>& model);

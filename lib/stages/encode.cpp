@@ -39,16 +39,16 @@ class FinalTensor {
 
 }  // namespace
 
-void embed_frame(const Model<float>& model, Side side, TensorMap& frame, Watch* watch) {
+void embed_frame(const Model<float>& model, Side side, TensorMap& frame, Inspection* inspection) {
   const PackedTokens given = tokens_of(frame, "tokens", model.sizes(side).vocab_size);
   // A decoder alone goes on from what it read: <s>, and the text without its end.
   const bool read = side == Side::target && !model.encoder;
   const PackedTokens tokens = read ? model.shifted_right(given) : given;
-  if (watch) {
-    watch->begin(frame, tokens.rows, side);
-    watch->start_trace();
+  if (inspection) {
+    inspection->begin(frame, tokens.rows, side);
+    inspection->start_trace();
   }
-  WatchedPass pass(model, watch, SentenceRange{0, tokens.rows.sentences()}.numbers());
+  InspectedPass pass(model, inspection, SentenceRange{0, tokens.rows.sentences()}.numbers());
   replace(frame, "embeddings/values", pad(model.embed(pass, side, tokens).value(), tokens.rows));
   replace(frame, "embeddings/length", lengths_of(tokens.rows));
   frame.groups["embeddings"] = {"values",
@@ -56,7 +56,7 @@ void embed_frame(const Model<float>& model, Side side, TensorMap& frame, Watch* 
                                 {"0", ".", "."},
                                 {{"side", side == Side::source ? "source" : "target"}}};
   pass.keep();
-  if (watch) watch->end(frame);
+  if (inspection) inspection->end(frame);
 }
 
 void label_read(TensorMap& frame, const text::Tokenizer& tokenizer) {
@@ -105,7 +105,7 @@ std::vector<std::string> output_names(std::int64_t layers) {
 }  // namespace
 
 void encode_frame(const Model<float>& model, const EncodeOptions& options, int threads, TensorMap& frame,
-                  Watch* watch) {
+                  Inspection* inspection) {
   const Side side = model.encoder ? Side::source : Side::target;
   const PartSizes& part = model.sizes(side);
   const std::int64_t last = model.encoder ? encoder_stages(model, options).last : part.n_layers;
@@ -117,14 +117,14 @@ void encode_frame(const Model<float>& model, const EncodeOptions& options, int t
   Tensor states = Tensor::zeros<float>({sentences, kept, width, d}, {"sentence", "layer", "position", "dim"});
   const FinalWidths widths = model.encoder ? model.encoder->sizes().final_states : FinalWidths{};
   FinalTensor final_h(sentences, last, widths.h), final_c(sentences, last, widths.c);
-  if (watch) {
-    watch->begin(frame, input.rows, side);
-    watch->start_trace();
+  if (inspection) {
+    inspection->begin(frame, input.rows, side);
+    inspection->start_trace();
   }
   const std::vector<std::string> names = model.encoder ? std::vector<std::string>{} : output_names(last);
   for_each_shard(sentences, threads, [&](SentenceRange range) {
-    WatchedPass pass(model, watch, range.numbers(),
-                     [&](const std::string& name) { return std::ranges::count(names, name) > 0; });
+    InspectedPass pass(model, inspection, range.numbers(),
+                       [&](const std::string& name) { return std::ranges::count(names, name) > 0; });
     const Selection shard(input, range.numbers());
     const Packing& rows = shard.rows();
     Encoded<float> x = shard.on(pass);
@@ -159,7 +159,7 @@ void encode_frame(const Model<float>& model, const EncodeOptions& options, int t
                              model.encoder ? "Encoder states" : "Decoder states",
                              {"0", "0", ".", "."},
                              {{"layers_done", last}}};
-  if (watch) watch->end(frame);
+  if (inspection) inspection->end(frame);
 }
 
 }  // namespace heed

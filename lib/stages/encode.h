@@ -2,15 +2,15 @@
 // stage does not touch pass through.
 #pragma once
 
-#include "inspect/watch.h"
+#include "inspect/inspection.h"
 #include "models/model.h"
 #include "tensor/tensor_map.h"
 #include "text/tokenizer.h"
 
 namespace heed {
 
-/// Adds /embeddings: values f32 (sentence, position, dim), length. `watch`: who looks at the pass, or none.
-void embed_frame(const Model<float>& model, Side side, TensorMap& frame, Watch* watch = nullptr);
+/// Adds /embeddings: values f32 (sentence, position, dim), length. `inspection` records and edits its values, if given.
+void embed_frame(const Model<float>& model, Side side, TensorMap& frame, Inspection* inspection = nullptr);
 
 /// Labels /embeddings of a decoder alone with the pieces that it reads: token str (sentence, position).
 void label_read(TensorMap& frame, const text::Tokenizer& tokenizer);
@@ -27,7 +27,7 @@ struct EncodeOptions {
 /// Adds /encoder: states f32 (sentence, layer, position, dim), mask, length. Reads /embeddings or, when
 /// options.first > 0, the last layer of the /encoder group that an earlier run left.
 void encode_frame(const Model<float>& model, const EncodeOptions& options, int threads, TensorMap& frame,
-                  Watch* watch = nullptr);
+                  Inspection* inspection = nullptr);
 /// The layers that run. Throws UsageError when the encoder has no such range.
 Stages encoder_stages(const Model<float>& model, const EncodeOptions& options);
 

@@ -29,14 +29,14 @@ Prediction likeliest(Matrix<const float> logits, std::int64_t row, std::int64_t 
 
 std::vector<std::vector<Prediction>> predict(const LoadedModel& loaded, const PackedStates& memory,
                                              const std::vector<std::vector<std::int32_t>>& tokens,
-                                             std::int64_t n_best, int threads, Watch* watch) {
+                                             std::int64_t n_best, int threads, Inspection* inspection) {
   const Model<float>& model = *loaded.model;
   const std::int64_t choices = model.classes ? model.n_classes : model.encoder->sizes().vocab_size;
   const std::int64_t count = std::min(n_best > 0 ? n_best : model.classes ? choices : 1, choices);
   const std::int32_t mask = loaded.source.special().mask;
   std::vector<std::vector<Prediction>> result(static_cast<std::size_t>(memory.rows.sentences()));
   for_each_shard(memory.rows.sentences(), threads, [&](SentenceRange range) {
-    WatchedPass pass(model, watch, range.numbers());
+    InspectedPass pass(model, inspection, range.numbers());
     const Selection shard(memory, range.numbers());
     const Encoded<float> encoded = shard.on(pass);
     if (model.classes) {

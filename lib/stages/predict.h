@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "inspect/watch.h"
+#include "inspect/inspection.h"
 #include "models/model_file.h"
 #include "models/packed_states.h"
 #include "tensor/tensor_map.h"
@@ -22,7 +22,7 @@ struct Prediction {
 /// ids) the likeliest pieces. `n_best` 0: all classes, one piece.
 std::vector<std::vector<Prediction>> predict(const LoadedModel& loaded, const PackedStates& memory,
                                              const std::vector<std::vector<std::int32_t>>& tokens,
-                                             std::int64_t n_best, int threads, Watch* watch);
+                                             std::int64_t n_best, int threads, Inspection* inspection);
 
 /// A line for each sentence: "label<TAB>probability<TAB>label<TAB>probability ...", or the sentence with its masks
 /// filled in; with n_best > 1 a line for each mask and piece, "sentence ||| position ||| piece ||| log-probability".

@@ -73,7 +73,8 @@ class Steps {
 }  // namespace
 
 std::vector<std::vector<Hypothesis>> translate(const Model<float>& model, const PackedStates& input,
-                                               const TranslateOptions& options, int threads, Watch* watch) {
+                                               const TranslateOptions& options, int threads,
+                                               Inspection* inspection) {
   std::vector<std::vector<Hypothesis>> result(static_cast<std::size_t>(input.rows.sentences()));
   const Hypothesis empty{{model.target_special.eos}, {0.0f}, 0.0, true, {}};
   for_each_shard(input.rows.sentences(), threads, [&](SentenceRange range) {
@@ -85,7 +86,7 @@ std::vector<std::vector<Hypothesis>> translate(const Model<float>& model, const 
     for (std::int64_t s : sentences)
       max_lengths.push_back(length_limit(model, options.max_length, input.rows.length(s)));
     const Selection chosen(input, sentences);
-    WatchedPass pass(model, watch, sentences);
+    InspectedPass pass(model, inspection, sentences);
     SampleOptions sampling = options.sample;
     std::vector<SampleStream> sampled;
     for (std::size_t i = 0; options.sampling && i < sentences.size(); ++i) {
@@ -181,14 +182,14 @@ Given read_given(InferencePass& pass, const Model<float>& model, const Encoded<f
 
 std::vector<std::vector<Hypothesis>> force(const Model<float>& model, const PackedStates& input,
                                            const std::vector<std::vector<std::int32_t>>& targets,
-                                           double length_penalty, int threads, Watch* watch,
+                                           double length_penalty, int threads, Inspection* inspection,
                                            const std::vector<SampleStream>& sampled, bool whole_text) {
   if (static_cast<std::int64_t>(targets.size()) != input.rows.sentences()) {
     fail("there are ", targets.size(), " targets for ", input.rows.sentences(), " source sentences");
   }
   std::vector<std::vector<Hypothesis>> result(targets.size());
   for_each_shard(input.rows.sentences(), threads, [&](SentenceRange range) {
-    WatchedPass pass(model, watch, range.numbers());
+    InspectedPass pass(model, inspection, range.numbers());
     std::vector<SampleStream> streams;
     if (!sampled.empty())
       streams.assign(sampled.begin() + range.first, sampled.begin() + range.first + range.count);
@@ -276,7 +277,7 @@ void add_group(TensorMap& map, const std::string& name, const std::string& kind,
 
 TensorMap decoder_attention(const Model<float>& model, const PackedStates& input,
                             const std::vector<std::vector<Hypothesis>>& hypotheses, int threads,
-                            Watch* watch) {
+                            Inspection* inspection) {
   const DecoderSizes& sizes = model.needed_decoder().sizes();
   // A decoder alone also reads the prompt, whose last row gives the first token.
   auto before = [&](std::int64_t sentence) { return model.encoder ? 0 : input.rows.length(sentence) - 1; };
@@ -313,7 +314,8 @@ TensorMap decoder_attention(const Model<float>& model, const PackedStates& input
     for (std::int64_t l = first_cross; l < sizes.n_layers; ++l)
       names.insert(layer_name(l, "cross_attention"));
     for (std::int64_t l = first_self; l < sizes.n_layers; ++l) names.insert(layer_name(l, "self_attention"));
-    WatchedPass pass(model, watch, sources, [&](const std::string& name) { return names.contains(name); });
+    InspectedPass pass(model, inspection, sources,
+                       [&](const std::string& name) { return names.contains(name); });
     std::vector<SampleStream> streams;
     if (std::any_of(list.begin(), list.end(), [](const Ranked& r) { return r.hypothesis->drawn; }))
       for (const Ranked& r : list) streams.push_back(r.hypothesis->drawn.value_or(SampleStream{}));

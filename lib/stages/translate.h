@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "decode/search.h"
-#include "inspect/watch.h"
+#include "inspect/inspection.h"
 #include "models/model.h"
 #include "models/packed_states.h"
 #include "tensor/tensor_map.h"
@@ -25,14 +25,14 @@ struct TranslateOptions {
 /// What the model's decoder goes on from, read from a frame. Throws Error as read_encoder_states does.
 PackedStates decoder_input(const TensorMap& frame, const Model<float>& model);
 
-/// In all of these `watch` is who looks at the passes, or none; it has begun the frame. A search is changed
-/// by its edits, but traced only by force().
+/// In all of these `inspection`, if given, has begun the frame and records and edits the passes. Its edits
+/// change a search too, but only force() is traced.
 
 /// For each sentence of the frame its hypotheses, best first. An empty source sentence (only </s>) gives an
 /// empty translation; a prompt is not part of its hypotheses.
 std::vector<std::vector<Hypothesis>> translate(const Model<float>& model, const PackedStates& input,
                                                const TranslateOptions& options, int threads,
-                                               Watch* watch = nullptr);
+                                               Inspection* inspection = nullptr);
 
 /// Scores given targets instead (ids with final eos): one hypothesis a sentence, with the log-probability of
 /// every token. score = sum / length^length_penalty. A target follows its prompt, unless `input` holds what the
@@ -40,7 +40,8 @@ std::vector<std::vector<Hypothesis>> translate(const Model<float>& model, const 
 /// was.
 std::vector<std::vector<Hypothesis>> force(const Model<float>& model, const PackedStates& input,
                                            const std::vector<std::vector<std::int32_t>>& targets,
-                                           double length_penalty, int threads, Watch* watch = nullptr,
+                                           double length_penalty, int threads,
+                                           Inspection* inspection = nullptr,
                                            const std::vector<SampleStream>& sampled = {},
                                            bool whole_text = false);
 
@@ -52,7 +53,7 @@ std::vector<std::vector<Hypothesis>> force(const Model<float>& model, const Pack
 /// positions come first.
 TensorMap decoder_attention(const Model<float>& model, const PackedStates& input,
                             const std::vector<std::vector<Hypothesis>>& hypotheses, int threads,
-                            Watch* watch = nullptr);
+                            Inspection* inspection = nullptr);
 
 /// /hypotheses: score f32 (sentence, rank), ids i32 (sentence, rank, position), length i32 (sentence, rank),
 /// token_logprob, finished u8; missing ranks have length 0.

@@ -1,6 +1,13 @@
 #include "train/presets.h"
 
+#include <algorithm>
+#include <array>
+#include <memory>
+
 #include "base/error.h"
+#include "models/architectures.h"
+#include "models/config_json.h"
+#include "train/train_config.h"
 
 namespace heed {
 
@@ -108,6 +115,78 @@ std::vector<std::string> preset_names() {
   std::vector<std::string> names;
   for (const Preset& preset : presets) names.emplace_back(preset.name);
   return names;
+}
+
+namespace {
+
+using Row = std::array<std::string, 8>;
+
+/// "6 + 6"; of a part that is missing "-".
+template <class Value>
+std::string of_both(const Model<float>& model, Value value) {
+  auto text = [&](const PartSizes* part) { return part ? concat(value(*part)) : std::string("-"); };
+  return concat(text(model.encoder ? &model.encoder->sizes() : nullptr), " + ",
+                text(model.decoder ? &model.decoder->sizes() : nullptr));
+}
+
+/// "2,614,272"
+std::string with_commas(std::int64_t number) {
+  std::string text = std::to_string(number);
+  for (std::size_t at = text.size(); at > 3;) text.insert(at -= 3, ",");
+  return text;
+}
+
+std::string recipe(const TrainConfig& training, double dropout) {
+  std::string text = concat(training.optimizer, " ", training.learning_rate, " ", training.schedule);
+  if (training.warmup > 0) text += concat(", warmup ", training.warmup);
+  if (training.clip > 0) text += concat(", clip ", training.clip);
+  if (dropout > 0) text += concat(", dropout ", dropout);
+  return text;
+}
+
+Row table_row(const Preset& preset) {
+  Row row;
+  with_architecture(preset.architecture, [&]<class Architecture>(const Architecture&) {
+    typename Architecture::Config config;
+    from_json(preset.model, fields_of(config));
+    for (const Field& field : fields_of(config)) {
+      if (field.name.ends_with("vocab_size")) *std::get<std::int64_t*>(field.value) = 8000;
+    }
+    const std::unique_ptr<Model<float>> model = build<float>(config);
+    TrainConfig training;
+    from_json(preset.training, fields_of(training));
+    row = {preset.name,
+           preset.architecture,
+           of_both(*model, [](const PartSizes& part) { return part.n_layers; }),
+           of_both(*model, [](const PartSizes& part) { return part.d_model; }),
+           of_both(*model, [](const PartSizes& part) { return part.d_embedding; }),
+           of_both(*model, [](const PartSizes& part) { return part.n_heads; }),
+           with_commas(model->parameters.count()),
+           recipe(training, config.dropout)};
+  });
+  return row;
+}
+
+}  // namespace
+
+std::string preset_table() {
+  std::vector<Row> rows{
+      {"preset", "architecture", "layers", "width", "embedding", "heads", "parameters", "recipe"}};
+  for (const Preset& preset : presets) rows.push_back(table_row(preset));
+  Row::size_type widths[std::tuple_size_v<Row>] = {};
+  for (const Row& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  std::string text =
+      "Encoder + decoder; width: of a layer's output; parameters: with vocabularies of 8,000 pieces.\n";
+  for (const Row& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const std::string padding(i + 1 < row.size() ? widths[i] - row[i].size() : 0, ' ');
+      const bool right = i == 6;
+      text += concat(right ? padding : "", row[i], right ? "" : padding, i + 1 < row.size() ? "  " : "\n");
+    }
+  }
+  return text;
 }
 
 }  // namespace heed

@@ -17,5 +17,7 @@ struct Preset {
 /// Throws UsageError listing the presets when there is none of that name.
 const Preset& find_preset(const std::string& name);
 std::vector<std::string> preset_names();
+/// A line for each preset: architecture, sizes, parameters for vocabularies of 8,000 pieces, and the recipe.
+std::string preset_table();
 
 }  // namespace heed

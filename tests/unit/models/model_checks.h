@@ -23,7 +23,7 @@ inline PackedTokens tokens(const std::vector<std::vector<std::int32_t>>& sentenc
 inline const PackedTokens kSource = tokens({{5, 7, 4, 10, 3}, {6, 3}, {9, 4, 4, 8, 5, 7, 3}});
 inline const PackedTokens kTarget = tokens({{4, 9, 6, 3}, {8, 5, 10, 7, 4, 3}, {3}});
 
-/// Logits [target rows, V] of a whole pass, watched by `recorder` and `editor` (or none) in the decoder.
+/// Logits [target rows, V] of a whole pass, observed by `recorder` and `editor` (or none) in the decoder.
 template <class T>
 std::vector<T> logits(const Model<T>& model, const PackedTokens& source, const PackedTokens& target,
                       Recorder<T>* recorder = nullptr, const Editor<T>* editor = nullptr) {

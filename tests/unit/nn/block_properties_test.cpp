@@ -84,7 +84,7 @@ BOOST_AUTO_TEST_CASE(p4_the_block_is_permutation_equivariant) {
   BOOST_CHECK_GT(largest_difference(rows_in_order(placed, kWidth, order), moved), 1e-2);
 }
 
-BOOST_AUTO_TEST_CASE(p16_feed_forward_looks_at_one_position) {
+BOOST_AUTO_TEST_CASE(feed_forward_reads_one_position) {
   const std::int64_t n = 5, d = 4;
   ParameterSet<double> parameters;
   add_feed_forward(parameters, "ffn", d, 7);

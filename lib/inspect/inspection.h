@@ -1,5 +1,5 @@
-// What --trace, --patch and their like make of a tool's passes: each frame is begun, its passes are watched,
-// and what was traced is written.
+// What --trace, --patch and their like make of a tool's passes: each frame is begun, values of its passes are
+// recorded and edited, and the trace is written.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@
 
 namespace heed {
 
-struct WatchConfig {
+struct InspectionConfig {
   std::string trace;  ///< the file; empty: no trace
   std::vector<std::string> filters;
   std::int64_t top = 0;
@@ -45,11 +45,11 @@ struct WatchConfig {
   void check(const std::string& output) const;
 };
 
-class Watch {
+class Inspection {
  public:
   /// Throws UsageError on names that the stages do not compute.
-  Watch(const WatchConfig& config, const LoadedModel& loaded, const Stages& stages,
-        const io::WriteOptions& write, std::uint64_t seed);
+  Inspection(const InspectionConfig& config, const LoadedModel& loaded, const Stages& stages,
+             const io::WriteOptions& write, std::uint64_t seed);
 
   bool traces() const { return trace_.has_value(); }
   bool edits() const { return !edits_.empty(); }
@@ -67,10 +67,10 @@ class Watch {
   void finish();
 
  private:
-  friend class WatchedPass;
+  friend class InspectedPass;
 
-  Watch(const WatchConfig& config, const LoadedModel& loaded, const std::vector<NamedValue>& values,
-        const io::WriteOptions& write, std::uint64_t seed);
+  Inspection(const InspectionConfig& config, const LoadedModel& loaded, const std::vector<NamedValue>& values,
+             const io::WriteOptions& write, std::uint64_t seed);
 
   const LoadedModel& loaded_;
   Edits edits_;
@@ -79,11 +79,11 @@ class Watch {
   std::optional<TraceFrame> frame_;
 };
 
-/// A pass over sentences of the frame: sentence i is sentence sentences[i]. `watch`: none, nobody looks.
-class WatchedPass : public InferencePass {
+/// A pass over sentences of the frame: sentence i is sentence sentences[i]. `inspection` may be null.
+class InspectedPass : public InferencePass {
  public:
-  WatchedPass(const Model<float>& model, Watch* watch, std::vector<std::int64_t> sentences,
-              Recording<float>::Wanted also = {});
+  InspectedPass(const Model<float>& model, Inspection* inspection, std::vector<std::int64_t> sentences,
+                Recording<float>::Wanted also = {});
   /// Hands what was traced on to the frame's trace.
   void keep();
   const Recording<float>& recorded() const { return recording_; }
@@ -96,6 +96,6 @@ class WatchedPass : public InferencePass {
 };
 
 /// The names and dimensions of the values that the stages compute, a line each.
-std::string value_list(const WatchConfig& config, const Model<float>& model, const Stages& stages);
+std::string value_list(const InspectionConfig& config, const Model<float>& model, const Stages& stages);
 
 }  // namespace heed

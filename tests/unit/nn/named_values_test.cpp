@@ -1,5 +1,5 @@
 // Seeing and changing named values.
-#include "nn/watch.h"
+#include "nn/named_values.h"
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>
@@ -134,7 +134,7 @@ Values lstm_by_equations(Layer& layer, const std::string& zeroed, const Place& p
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(watch)
+BOOST_AUTO_TEST_SUITE(named_values)
 
 BOOST_AUTO_TEST_CASE(places_of_rows_and_steps) {
   const std::vector<Place> all = places_of(kRows);
@@ -154,7 +154,7 @@ BOOST_AUTO_TEST_CASE(a_recurrence_names_its_gates_and_states) {
       Recording<double> recording([](const std::string&) { return true; });
       const std::vector<double> plain = layer.run(direction);
       layer.pass.recorder = &recording;
-      BOOST_TEST(layer.run(direction) == plain);  // looking changes no bit
+      BOOST_TEST(layer.run(direction) == plain);  // recording changes no bit
       BOOST_TEST(recording.at("layer/hidden").values == plain);
       for (const std::string& gate : layer.sizes.gates()) BOOST_TEST(recording.has("layer/" + gate));
       BOOST_TEST(recording.has("layer/cell") == (cell == "lstm"));

@@ -1,4 +1,4 @@
-#include "inspect/watch.h"
+#include "inspect/inspection.h"
 
 #include "base/error.h"
 #include "base/paths.h"
@@ -7,26 +7,28 @@ namespace heed {
 
 namespace {
 
-std::vector<NamedValue> names(const WatchConfig& config, const Model<float>& model, const Stages& stages) {
+std::vector<NamedValue> names(const InspectionConfig& config, const Model<float>& model,
+                              const Stages& stages) {
   if (!config.active() && !config.list) return {};
   return value_names(model, stages);
 }
 
 }  // namespace
 
-void WatchConfig::check(const std::string& output) const {
+void InspectionConfig::check(const std::string& output) const {
   if (top < 0) fail<UsageError>("--trace-top is ", top, ", wanted 0 for all, or how many");
   if (trace == "-") fail<UsageError>("--trace: - is the output; name a file");
   if (!trace.empty() && same_place(trace, output))
     fail<UsageError>("--trace and --output name the same file, ", escaped(output));
 }
 
-Watch::Watch(const WatchConfig& config, const LoadedModel& loaded, const Stages& stages,
-             const io::WriteOptions& write, std::uint64_t seed)
-    : Watch(config, loaded, names(config, *loaded.model, stages), write, seed) {}
+Inspection::Inspection(const InspectionConfig& config, const LoadedModel& loaded, const Stages& stages,
+                       const io::WriteOptions& write, std::uint64_t seed)
+    : Inspection(config, loaded, names(config, *loaded.model, stages), write, seed) {}
 
-Watch::Watch(const WatchConfig& config, const LoadedModel& loaded, const std::vector<NamedValue>& values,
-             const io::WriteOptions& write, std::uint64_t seed)
+Inspection::Inspection(const InspectionConfig& config, const LoadedModel& loaded,
+                       const std::vector<NamedValue>& values, const io::WriteOptions& write,
+                       std::uint64_t seed)
     : loaded_(loaded), edits_(config.edits, values, seed) {
   if (config.trace.empty()) {
     if (!config.filters.empty() || config.top > 0)
@@ -36,7 +38,7 @@ Watch::Watch(const WatchConfig& config, const LoadedModel& loaded, const std::ve
   trace_.emplace(config.trace, write, values, config.filters, config.top);
 }
 
-void Watch::begin(const TensorMap& frame, const Packing& rows, Side side) {
+void Inspection::begin(const TensorMap& frame, const Packing& rows, Side side) {
   edits_.next_frame(rows.sentences());
   edits_.expect_lengths(rows, side == Side::source);
   if (!trace_) return;
@@ -51,13 +53,13 @@ void Watch::begin(const TensorMap& frame, const Packing& rows, Side side) {
   }
 }
 
-void Watch::expect_targets(const std::vector<std::vector<std::int32_t>>& targets) const {
+void Inspection::expect_targets(const std::vector<std::vector<std::int32_t>>& targets) const {
   Packing rows;
   for (const auto& ids : targets) rows.append(static_cast<std::int64_t>(ids.size()));
   edits_.expect_lengths(rows, false);
 }
 
-void Watch::start_trace(const std::vector<std::vector<std::int32_t>>& targets) {
+void Inspection::start_trace(const std::vector<std::vector<std::int32_t>>& targets) {
   if (!trace_) return;
   for (const auto& ids : targets) {
     sides_.target.append(static_cast<std::int64_t>(ids.size()));
@@ -66,34 +68,34 @@ void Watch::start_trace(const std::vector<std::vector<std::int32_t>>& targets) {
   frame_.emplace(trace_->begin(sides_));
 }
 
-void Watch::end(const TensorMap& frame) {
+void Inspection::end(const TensorMap& frame) {
   if (!frame_) return;
   trace_->write(*frame_, frame.attributes);
   frame_.reset();
 }
 
-void Watch::finish() {
+void Inspection::finish() {
   edits_.expect_used();
   if (trace_) trace_->finish();
 }
 
-WatchedPass::WatchedPass(const Model<float>& model, Watch* watch, std::vector<std::int64_t> sentences,
-                         Recording<float>::Wanted also)
+InspectedPass::InspectedPass(const Model<float>& model, Inspection* inspection,
+                             std::vector<std::int64_t> sentences, Recording<float>::Wanted also)
     : InferencePass(model),
-      trace_(watch && watch->frame_ ? &*watch->frame_ : nullptr),
+      trace_(inspection && inspection->frame_ ? &*inspection->frame_ : nullptr),
       sentences_(std::move(sentences)),
       recording_([this, also](const std::string& name) {
         return (trace_ && trace_->wants(name)) || (also && also(name));
       }) {
   if (trace_ || also) recorder = &recording_;
-  if (watch && watch->edits()) editor = &own_editor_.emplace(watch->edits_, sentences_);
+  if (inspection && inspection->edits()) editor = &own_editor_.emplace(inspection->edits_, sentences_);
 }
 
-void WatchedPass::keep() {
+void InspectedPass::keep() {
   if (trace_) trace_->add(recording_, sentences_);
 }
 
-std::string value_list(const WatchConfig& config, const Model<float>& model, const Stages& stages) {
+std::string value_list(const InspectionConfig& config, const Model<float>& model, const Stages& stages) {
   std::string text;
   for (const NamedValue& value : matching(names(config, model, stages), config.filters, "--trace-filter"))
     text += value.text() + "\n";

@@ -1,4 +1,4 @@
-#include "nn/recurrent_watch.h"
+#include "nn/cell_observer.h"
 
 namespace heed {
 
@@ -24,8 +24,8 @@ std::string name_of(const CellPart& part, const std::vector<std::string>& gates)
 }  // namespace
 
 template <class T>
-CellLooks<T> cell_looks(const Scope<T>& scope, const RecurrentSizes& sizes,
-                        std::function<StepRows(std::size_t step)> rows) {
+CellObserver<T> cell_observer(const Scope<T>& scope, const RecurrentSizes& sizes,
+                              std::function<StepRows(std::size_t step)> rows) {
   if (!scope.pass().recorder && !scope.pass().editor) return {};
   const std::vector<std::string> gates = sizes.gates();
   std::vector<CellPart> parts{{CellPart::hidden}, {CellPart::cell}, {CellPart::normed_cell}};
@@ -33,22 +33,22 @@ CellLooks<T> cell_looks(const Scope<T>& scope, const RecurrentSizes& sizes,
     parts.push_back({CellPart::gate, i});
     parts.push_back({CellPart::normed_product, i});
   }
-  CellLooks<T> looks;
-  bool watched = false;
+  CellObserver<T> observer;
+  bool inspected = false;
   for (const CellPart& part : parts) {
-    watched = watched || scope.watched(name_of(part, gates));
-    looks.changes = looks.changes || scope.edits(name_of(part, gates));
+    inspected = inspected || scope.inspected(name_of(part, gates));
+    observer.changes = observer.changes || scope.edits(name_of(part, gates));
   }
-  if (!watched) return {};
-  looks.see = [=](std::size_t step, CellPart part, Matrix<T> value) {
-    scope.look(name_of(part, gates), value, rows(step));
+  if (!inspected) return {};
+  observer.observe = [=](std::size_t step, CellPart part, Matrix<T> value) {
+    scope.name_in_place(name_of(part, gates), value, rows(step));
   };
-  return looks;
+  return observer;
 }
 
-#define HEED_INSTANTIATE(T)                                                \
-  template CellLooks<T> cell_looks(const Scope<T>&, const RecurrentSizes&, \
-                                   std::function<StepRows(std::size_t step)>);
+#define HEED_INSTANTIATE(T)                                                      \
+  template CellObserver<T> cell_observer(const Scope<T>&, const RecurrentSizes&, \
+                                         std::function<StepRows(std::size_t step)>);
 HEED_INSTANTIATE(float)
 HEED_INSTANTIATE(double)
 #undef HEED_INSTANTIATE

@@ -1,4 +1,4 @@
-#include "nn/watch.h"
+#include "nn/named_values.h"
 
 namespace heed {
 

@@ -1,6 +1,5 @@
-// Looking at the values of a forward pass, and changing them, by name. Naming is part of computing
-// (Scope::name), so that what is seen cannot drift from what is computed. Nobody looking costs a test for a
-// null pointer.
+// Recording the values of a forward pass, and editing them, by name. Naming is part of computing (Scope::name), so that
+// what is recorded cannot drift from what is computed. Off, it costs a test for a null pointer.
 #pragma once
 
 #include <cstdint>
