@@ -122,9 +122,11 @@ void TraceFrame::label(TensorMap& map, const Value& value) const {
   const auto& tokens = v.of_source ? sides_.source_tokens : sides_.target_tokens;
   if (v.attention) {
     const Packing& keys = packing(sides_, v.keys_of_source);
-    map.add(group + "query_length", lengths_of(rows));
+    Packing one_each;  // a query for each sentence, which no piece stands for
+    for (std::int64_t s = 0; v.once && s < keys.sentences(); ++s) one_each.append(1);
+    map.add(group + "query_length", lengths_of(v.once ? one_each : rows));
     map.add(group + "key_length", lengths_of(keys));
-    if (!tokens.empty()) map.add(group + "query_token", token_labels(tokens, "query", rows.longest()));
+    if (!v.once && !tokens.empty()) map.add(group + "query_token", token_labels(tokens, "query", rows.longest()));
     if (v.keys_of_source && !sides_.source_tokens.empty())
       map.add(group + "key_token", token_labels(sides_.source_tokens, "key", keys.longest()));
     if (!v.keys_of_source && !tokens.empty())
