@@ -6,7 +6,6 @@
 #include "base/check.h"
 #include "base/error.h"
 #include "nn/feed_forward.h"
-#include "nn/positional_encoding.h"
 
 namespace heed {
 
@@ -26,19 +25,15 @@ void TransformerOptions::check_options() const {
 namespace {
 
 using Norm = StackSettings::Norm;
-using Positions = StackSettings::Positions;
 
 StackSettings settings_of(const TransformerOptions& o) {
   StackSettings s;
   s.d_model = o.d_model;
   s.d_ff = o.d_ff;
   s.max_length = o.max_length;
-  s.heads = {o.n_heads, o.attention_dropout};
+  s.heads = {o.n_heads, o.attention_dropout, positions_named(o.positions)};
   s.norm = o.norm == "post" ? Norm::post : o.norm == "pre" ? Norm::pre : Norm::none;
   s.residual = o.residual;
-  s.positions = o.positions == "sinusoidal" ? Positions::sinusoidal
-                : o.positions == "learned"  ? Positions::learned
-                                            : Positions::none;
   s.dropout = o.dropout;
   s.embedding_dropout = o.embedding_dropout < 0 ? o.dropout : o.embedding_dropout;
   s.activation_dropout = o.activation_dropout;
@@ -157,7 +152,7 @@ void declare_stack(ParameterSet<T>& parameters, const StackSettings& s) {
     parameters.add(scope + "/gamma", {s.d_model}, Init::ones());
     parameters.add(scope + "/beta", {s.d_model}, Init::zeros());
   };
-  if (s.positions == Positions::learned)
+  if (s.heads.positions == Positions::learned)
     declare_table(parameters, s.name + "/positions/weight", s.max_length, s.d_model);
   for (std::int64_t i = 0; i < s.n_layers; ++i) {
     const std::string layer = s.name + "/layer_" + std::to_string(i);
@@ -175,7 +170,7 @@ void declare_stack(ParameterSet<T>& parameters, const StackSettings& s) {
 
 template <class T>
 TransformerStack<T>::TransformerStack(const StackSettings& settings) : settings_(settings) {
-  if (settings.positions == Positions::sinusoidal)
+  if (settings.heads.positions == Positions::sinusoidal)
     sinusoids_ = sinusoidal_positions<T>(settings.max_length, settings.d_model);
 }
 
@@ -195,8 +190,8 @@ Var<T> TransformerStack<T>::embed(Pass<T>& pass, const PackedTokens& tokens,
   }
   const Scope<T> root(pass), stack = root / s.name;
   Var<T> positions;
-  if (s.positions == Positions::learned) positions = stack.parameter("positions/weight");
-  if (s.positions == Positions::sinusoidal)
+  if (s.heads.positions == Positions::learned) positions = stack.parameter("positions/weight");
+  if (s.heads.positions == Positions::sinusoidal)
     positions = pass.tape->constant({sinusoids_.data(), s.max_length, s.d_model});
   Arena& arena = pass.tape->arena();
   const Var<T> x = embedding(root.parameter(s.embedding_table), arena.keep<std::int32_t>(tokens.ids),

@@ -17,6 +17,7 @@
 
 #include "models/parts.h"
 #include "nn/attention/multi_head_attention.h"
+#include "nn/positional_encoding.h"
 
 namespace heed {
 
@@ -44,7 +45,7 @@ struct TransformerOptions {
     field("norm", self.norm, "layer normalisation after each sublayer (the paper), before, or not at all",
           {"post", "pre", "none"});
     field("residual", self.residual, "add each sublayer's input to its output");
-    field("positions", self.positions, "position vectors", {"sinusoidal", "learned", "none"});
+    field("positions", self.positions, "position vectors", kPositionNames);
   }
   template <class Self, class Visit>
   static void practice_fields(Self& self, Visit&& field) {
@@ -61,7 +62,6 @@ struct TransformerOptions {
 /// What a stack computes, parsed.
 struct StackSettings {
   enum class Norm { post, pre, none };
-  enum class Positions { sinusoidal, learned, none };
 
   std::string name;             ///< of its scope: "encoder" or "decoder"
   std::string embedding_table;  ///< path of the parameter
@@ -71,7 +71,6 @@ struct StackSettings {
   bool reads_memory = false;  ///< has cross-attention
   Norm norm = Norm::post;
   bool residual = true;
-  Positions positions = Positions::sinusoidal;
   double dropout = 0, embedding_dropout = 0, activation_dropout = 0, norm_epsilon = 0;
 
   static StackSettings encoder(const TransformerOptions& options, std::int64_t n_layers,

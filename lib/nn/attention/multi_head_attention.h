@@ -9,6 +9,7 @@
 #include <string>
 
 #include "nn/key_value_cache.h"
+#include "nn/positional_encoding.h"
 #include "nn/scope.h"
 
 namespace heed {
@@ -23,6 +24,7 @@ void add_cross_attention(ParameterSet<T>& parameters, const std::string& scope, 
 struct HeadConfig {
   std::int64_t n_heads = 1;
   double dropout = 0;  ///< on the attention weights
+  Positions positions = Positions::none;
 };
 
 /// x attends to itself: [rows, d] -> [rows, d]. `rows` must outlive the pass. With a `past`, x goes on from the
