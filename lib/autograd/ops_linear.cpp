@@ -12,6 +12,15 @@ std::span<const T> row_of(Var<T> bias) {
               : std::span<const T>();
 }
 
+/// y = x w, or y += x w.
+template <class T>
+void multiply(const Tape<T>& tape, Matrix<const T> x, Matrix<const T> w, bool accumulate, Matrix<T> y) {
+  if (tape.exact_rows())
+    multiply_rows<T>(x, w, accumulate, y);
+  else
+    gemm<T>(1, x, w, accumulate ? 1 : 0, y);
+}
+
 }  // namespace
 
 template <class T>
@@ -26,9 +35,9 @@ Var<T> linear(Var<T> x, Var<T> weight, Var<T> bias, Activation f, const Dropout&
   const bool plain = f == Activation::none && !drop.active();
   if (plain && bias) {
     broadcast_row<T>(row_of(bias), out);
-    gemm<T>(1, x.value(), weight.value(), 1, out);
+    multiply<T>(tape, x.value(), weight.value(), true, out);
   } else {
-    gemm<T>(1, x.value(), weight.value(), 0, out);
+    multiply<T>(tape, x.value(), weight.value(), false, out);
     if (!plain) bias_activation_dropout<T>(row_of(bias), f, drop, out);
   }
   tape.on_backward(y, [=, &tape] {

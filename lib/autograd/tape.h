@@ -47,6 +47,11 @@ class Tape {
   bool with_gradients() const { return with_gradients_; }
   void set_with_gradients(bool on) { with_gradients_ = on; }
 
+  /// On: the bits of a row of linear() do not depend on how many rows there are (multiply_rows), so that reading a
+  /// text in parts gives what reading it at once gives. Off (the default): whatever is fastest.
+  bool exact_rows() const { return exact_rows_; }
+  void set_exact_rows(bool on) { exact_rows_ = on; }
+
   /// A value that needs no gradient; the memory stays the caller's.
   Var<T> constant(Matrix<const T> value);
   /// A leaf whose gradient is added to `gradient` (same shape; no data: not wanted).
@@ -115,7 +120,7 @@ class Tape {
   std::vector<Node> nodes_;
   std::vector<Step> steps_;
   std::vector<std::shared_ptr<const void>> owned_;
-  bool with_gradients_ = false;
+  bool with_gradients_ = false, exact_rows_ = false;
 };
 
 template <class T>

@@ -13,6 +13,8 @@ Hypotheses<T>::Hypotheses(const Model<T>& model, std::int64_t sentences, const E
   pass_.tape = &start_;
   pass_.parameters = &model.parameters;
   pass_.editor = editor;
+  if (!memory)  // a prompt can be read at once or word by word
+    for (Tape<T>& tape : tapes_) tape.set_exact_rows(true);
   Encoded<T> own;
   if (memory) {
     memory_rows_ = *memory->rows;

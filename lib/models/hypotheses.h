@@ -1,5 +1,6 @@
 // Decoding onto a state, call after call: what search needs of a model. Two tapes take turns, so that what the
-// last read left is there while the next one is computed.
+// last read left is there while the next one is computed. Without a memory the state and the logits are bit for bit
+// the same whether a text is read at once or in parts.
 #pragma once
 
 #include <memory>

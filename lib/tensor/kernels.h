@@ -33,6 +33,12 @@ void dropout(const Dropout& drop, std::span<const T> x, std::span<T> y);
 template <class T>
 void dropout_add(const Dropout& drop, std::span<const T> x, std::span<T> y);
 
+// ---- products --------------------------------------------------------------------------------------------
+/// c = a b, or c += a b: what gemm computes, but the bits of a row of c depend on that row of a alone, not on how many
+/// rows there are. a may have any strides.
+template <class T>
+void multiply_rows(Matrix<const T> a, Matrix<const T> b, bool accumulate, Matrix<T> c);
+
 // ---- rows of a matrix ------------------------------------------------------------------------------------
 template <class T>
 void broadcast_row(std::span<const T> row, Matrix<T> y);  ///< every row of y = row

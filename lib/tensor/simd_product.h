@@ -38,7 +38,8 @@ HWY_INLINE void product_tile(const SmallProduct<T>& p, Index i, Index j, const P
     for (int v = 0; v < columns; ++v) sum[r][v] = set(T{0});
   for (Index l = 0; l < p.a.cols; ++l) {
     Vec<T> b_row[columns];
-    if constexpr (columns == 2) b_row[0] = all.load(b);
+#pragma GCC unroll 16
+    for (int v = 0; v + 1 < columns; ++v) b_row[v] = all.load(b + v * kLanes<T>);
     b_row[columns - 1] = last.load(b + (columns - 1) * kLanes<T>);
 #pragma GCC unroll 16
     for (int r = 0; r < rows; ++r) {
@@ -53,9 +54,9 @@ HWY_INLINE void product_tile(const SmallProduct<T>& p, Index i, Index j, const P
 #pragma GCC unroll 16
   for (int r = 0; r < rows; ++r) {
     T* c = p.c.row(i + r) + j;
-    if constexpr (columns == 2)
-      all.store(p.accumulate ? hn::MulAdd(alpha, sum[r][0], all.load(c)) : alpha * sum[r][0], c);
-    c += (columns - 1) * kLanes<T>;
+#pragma GCC unroll 16
+    for (int v = 0; v + 1 < columns; ++v, c += kLanes<T>)
+      all.store(p.accumulate ? hn::MulAdd(alpha, sum[r][v], all.load(c)) : alpha * sum[r][v], c);
     Vec<T> value = alpha * sum[r][columns - 1];
     if (p.accumulate) value = value + last.load(c);
     last.store(value, c);

@@ -1,9 +1,12 @@
-// What every translation model must keep, on three short sentence pairs of vocabularies of at least 11.
+// What every model that decodes must keep, on three short sentence pairs of vocabularies of at least 11. A decoder alone
+// goes without the source.
 #pragma once
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +26,16 @@ inline PackedTokens tokens(const std::vector<std::vector<std::int32_t>>& sentenc
 inline const PackedTokens kSource = tokens({{5, 7, 4, 10, 3}, {6, 3}, {9, 4, 4, 8, 5, 7, 3}});
 inline const PackedTokens kTarget = tokens({{4, 9, 6, 3}, {8, 5, 10, 7, 4, 3}, {3}});
 
+/// What the model's encoder makes of `source`; nothing without an encoder.
+template <class T>
+std::optional<Encoded<T>> memory_of(const Model<T>& model, Pass<T>& pass, const PackedTokens& source) {
+  return model.encoder ? std::optional(model.encode(pass, source)) : std::nullopt;
+}
+template <class T>
+const Encoded<T>* pointer(const std::optional<Encoded<T>>& memory) {
+  return memory ? &*memory : nullptr;
+}
+
 /// Logits [target rows, V] of a whole pass, observed by `recorder` and `editor` (or none) in the decoder.
 template <class T>
 std::vector<T> logits(const Model<T>& model, const PackedTokens& source, const PackedTokens& target,
@@ -31,10 +44,10 @@ std::vector<T> logits(const Model<T>& model, const PackedTokens& source, const P
   Pass<T> pass;
   pass.tape = &tape;
   pass.parameters = &model.parameters;
-  const Encoded<T> memory = model.encode(pass, source);
+  const std::optional<Encoded<T>> memory = memory_of(model, pass, source);
   pass.recorder = recorder;
   pass.editor = editor;
-  Matrix<const T> m = model.words->logits(pass, model.decode(pass, &memory, target).states).value();
+  Matrix<const T> m = model.words->logits(pass, model.decode(pass, pointer(memory), target).states).value();
   return std::vector<T>(m.data, m.data + m.size());
 }
 
@@ -45,8 +58,10 @@ inline double difference(std::span<const double> a, std::span<const double> b) {
   return most;
 }
 
-/// All parameters but those named ...`without`, whose true gradient is zero.
-inline void check_gradients(Model<double>& model, const std::string& without) {
+/// All parameters but those named ...`without`, whose true gradient is zero. `objective`: half of the loss, whose
+/// derivatives are put on the tape.
+inline void check_gradients(Model<double>& model, const std::string& without,
+                            const std::function<double(Pass<double>&)>& objective) {
   std::vector<double> gradients(model.parameters.values().size());
   auto loss = [&](bool backward) {
     Tape<double> tape;
@@ -57,9 +72,7 @@ inline void check_gradients(Model<double>& model, const std::string& without) {
     pass.gradients = backward ? gradients.data() : nullptr;
     pass.training = true;  // dropout draws the same masks in every pass
     pass.seed = 5;
-    const Encoded<double> memory = model.encode(pass, kSource);
-    const Decoded<double> decoded = model.decode(pass, &memory, kTarget);
-    const double total = model.loss(pass, decoded, kTarget, 0.1, 0.5).loss * 0.5;
+    const double total = objective(pass);
     if (backward) tape.backward();
     return total;
   };
@@ -82,6 +95,15 @@ inline void check_gradients(Model<double>& model, const std::string& without) {
                      {d.data, static_cast<std::size_t>(d.size())}, [&] { return loss(false); });
     }
   }
+}
+
+/// Likewise of the words of a target.
+inline void check_gradients(Model<double>& model, const std::string& without) {
+  check_gradients(model, without, [&](Pass<double>& pass) {
+    const auto memory = memory_of(model, pass, kSource);
+    const Decoded<double> decoded = model.decode(pass, pointer(memory), kTarget);
+    return model.loss(pass, decoded, kTarget, 0.1, 0.5).loss * 0.5;
+  });
 }
 
 /// A batch gives what its sentences give alone.
@@ -109,8 +131,8 @@ inline void check_step_by_step(const Model<double>& model, const Editor<double>*
   Pass<double> pass;
   pass.tape = &tape;
   pass.parameters = &model.parameters;
-  const Encoded<double> memory = model.encode(pass, kSource);
-  Hypotheses<double> hypotheses(model, 3, &memory, editor);
+  const auto memory = memory_of(model, pass, kSource);
+  Hypotheses<double> hypotheses(model, 3, pointer(memory), editor);
   const std::int64_t vocabulary = model.sizes(Side::target).vocab_size;
   std::vector<std::int64_t> sentences{0, 1, 2}, parents{0, 0, 1, 1, 2, 2};
   for (std::int64_t t = 0; !sentences.empty(); ++t) {

@@ -1,0 +1,169 @@
+#include "models/decoder_only.h"
+
+#include <boost/test/unit_test.hpp>
+#include <vector>
+
+#include "base/error.h"
+#include "unit/models/model_checks.h"
+
+using namespace heed;
+using namespace heed::test;
+
+namespace {
+
+DecoderOnlyConfig small(const std::string& norm, const std::string& positions, const std::string& tied) {
+  DecoderOnlyConfig c;
+  c.target_vocab_size = 13;
+  c.n_decoder_layers = 3;
+  c.d_model = 6;
+  c.d_ff = 10;
+  c.n_heads = 2;
+  c.max_length = 9;
+  c.norm = norm;
+  c.positions = positions;
+  c.tied = tied;
+  c.dropout = 0.2;
+  c.attention_dropout = 0.1;
+  c.activation_dropout = 0.15;
+  return c;
+}
+
+DecoderOnlyConfig realistic() {
+  DecoderOnlyConfig c;
+  c.target_vocab_size = 300;
+  c.n_decoder_layers = 4;
+  c.d_model = 128;
+  c.d_ff = 512;
+  c.n_heads = 4;
+  c.max_length = 64;
+  return c;
+}
+
+/// Puts other values into head 1 of layer 0's context, at positions 2 and 5 of every text.
+template <class T>
+class HeadEdit final : public Editor<T> {
+ public:
+  bool edits(const std::string& name) const override {
+    return name == "decoder/layer_0/self_attention/context";
+  }
+  void edit(const std::string&, Matrix<T> value, std::span<const Place> places,
+            std::int64_t n_heads) const override {
+    const std::int64_t width = value.cols / n_heads;
+    for (std::int64_t i = 0; i < value.rows; ++i) {
+      const std::int64_t position = places[static_cast<std::size_t>(i)].position;
+      for (std::int64_t j = 0; j < width && (position == 2 || position == 5); ++j)
+        value(i, width + j) = static_cast<T>(0.25 * static_cast<double>(j % 7) - 0.5);
+    }
+  }
+  void edit_attention(const std::string&, std::span<T>, const Place&, std::int64_t) const override {}
+};
+
+/// The logits after each of `texts`, all of one length, which are read in parts: at each of `cuts` a new one begins.
+template <class T>
+std::vector<T> logits_after(const Model<T>& model, const std::vector<std::vector<std::int32_t>>& texts,
+                            const std::vector<std::size_t>& cuts, const Editor<T>* editor) {
+  Hypotheses<T> hypotheses(model, static_cast<std::int64_t>(texts.size()), nullptr, editor);
+  Matrix<const T> last;
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i <= cuts.size(); ++i) {
+    const std::size_t end = i < cuts.size() ? cuts[i] : texts[0].size();
+    PackedTokens part;
+    for (const auto& text : texts) part.append(std::span(text).subspan(begin, end - begin));
+    last = hypotheses.read(part);
+    begin = end;
+  }
+  return {last.data, last.data + last.size()};
+}
+
+std::vector<std::vector<std::int32_t>> prompts(std::size_t count, std::size_t length) {
+  std::vector<std::vector<std::int32_t>> texts(count);
+  for (std::size_t s = 0; s < count; ++s) {
+    texts[s].push_back(kDefaultSpecialIds.bos);
+    for (std::size_t i = 1; i < length; ++i)
+      texts[s].push_back(static_cast<std::int32_t>(4 + (37 * s + 11 * i * i) % 296));
+  }
+  return texts;
+}
+
+template <class T>
+void check_parts() {
+  const auto model_owner = build<T>(realistic());
+  Model<T>& model = *model_owner;
+  model.parameters.initialize(5);
+  const std::vector<std::size_t> each{1, 2, 3, 4, 5, 6};
+  const HeadEdit<T> edit;
+  for (std::size_t sentences : {1u, 3u, 40u}) {  // 7, 21 and 280 rows at once against 1, 3 and 40
+    const auto texts = prompts(sentences, 7);
+    const std::vector<T> plain = logits_after<T>(model, texts, {}, nullptr);
+    const std::vector<T> patched = logits_after<T>(model, texts, {}, &edit);
+    BOOST_TEST(plain != patched);
+    BOOST_TEST((plain == logits_after<T>(model, texts, each, nullptr)));
+    BOOST_TEST((patched == logits_after<T>(model, texts, each, &edit)));
+    BOOST_TEST((patched == logits_after<T>(model, texts, {3}, &edit)));
+    BOOST_TEST((patched == logits_after<T>(model, texts, {1, 5}, &edit)));
+  }
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(decoder_only)
+
+BOOST_AUTO_TEST_CASE(gradients_of_all_parameters) {
+  for (const auto& [norm, positions, tied] :
+       {std::tuple{"pre", "learned", "decoder"}, std::tuple{"post", "sinusoidal", "none"}}) {
+    const auto model_owner = build<double>(small(norm, positions, tied));
+    Model<double>& model = *model_owner;
+    model.parameters.initialize(9);
+    check_gradients(model, "key/bias");  // softmax is blind to a shift of all scores
+  }
+}
+
+BOOST_AUTO_TEST_CASE(step_by_step_equals_one_pass) {
+  for (const auto& [norm, positions, tied] :
+       {std::tuple{"pre", "learned", "decoder"}, std::tuple{"post", "sinusoidal", "none"}}) {
+    const auto model_owner = build<double>(small(norm, positions, tied));
+    Model<double>& model = *model_owner;
+    model.parameters.initialize(6);
+    check_step_by_step(model);
+    check_edits(model);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(sentences_of_a_batch_do_not_touch_each_other) {
+  const auto model_owner = build<double>(small("pre", "learned", "decoder"));
+  Model<double>& model = *model_owner;
+  model.parameters.initialize(3);
+  check_sentences_apart(model);
+}
+
+BOOST_AUTO_TEST_CASE(the_future_changes_nothing) {
+  const auto model_owner = build<double>(small("pre", "learned", "decoder"));
+  Model<double>& model = *model_owner;
+  model.parameters.initialize(4);
+  const std::vector<double> a = logits<double>(model, {}, tokens({{4, 9, 6, 8, 5, 3}}));
+  const std::vector<double> b = logits<double>(model, {}, tokens({{4, 9, 6, 10, 7, 3}}));
+  const std::size_t past = 4 * 13;  // the rows that read bos, 4, 9, 6
+  BOOST_CHECK(std::equal(a.begin(), a.begin() + past, b.begin()));
+  BOOST_CHECK_GT(difference(std::span(a).subspan(past), std::span(b).subspan(past)), 1e-3);
+}
+
+BOOST_AUTO_TEST_CASE(a_text_in_parts_gives_the_same_bits) {
+  check_parts<float>();
+  check_parts<double>();
+}
+
+BOOST_AUTO_TEST_CASE(config_travels_as_json_and_is_checked) {
+  const auto model = build<float>(small("pre", "learned", "decoder"));
+  const auto copy = make_model<float>(model->config_json);
+  BOOST_CHECK_EQUAL(copy->config_json, model->config_json);
+  BOOST_CHECK_EQUAL(copy->parameters.count(), model->parameters.count());
+  BOOST_CHECK(!model->encoder && model->decoder && model->words && !model->classes);
+  BOOST_CHECK_EXCEPTION(model->needed_encoder(), UsageError, [](const Error& e) {
+    return std::string(e.what()).find("architecture decoder, which has no encoder") != std::string::npos;
+  });
+  DecoderOnlyConfig odd = small("pre", "learned", "decoder");
+  odd.n_decoder_layers = 0;
+  BOOST_CHECK_THROW(build<float>(odd), UsageError);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
