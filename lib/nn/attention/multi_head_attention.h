@@ -25,8 +25,8 @@ struct HeadConfig {
   double dropout = 0;  ///< on the attention weights
 };
 
-/// x attends to itself: [rows, d] -> [rows, d]. `rows` must outlive the pass. With a `past`, x goes on from the
-/// keys and values kept there, and its own are appended (causal, without gradients).
+/// x attends to itself: [rows, d] -> [rows, d]. `rows` must outlive the pass. With a `past`, x continues
+/// from the keys and values kept there, and its own are appended (causal, without gradients).
 template <class T>
 Var<T> self_attention(const Scope<T>& scope, Var<T> x, const Packing& rows, bool causal,
                       const HeadConfig& config, const Past<T>& past = {});
