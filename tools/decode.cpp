@@ -1,4 +1,4 @@
-// What a model's last part goes on from -> text.
+// The input of a model's last part -> text, classes or attention.
 #include <iostream>
 
 #include "base/error.h"
@@ -34,18 +34,19 @@ int main(int argc, char** argv) {
         tool.option(
             "--saliency FILE", paths.saliency,
             "also write how much each source word matters for each target word; needs /embeddings; with hard "
-            "attention (xu) by way of the likeliest word only");
+            "attention (xu) by way of the most likely word only");
         tool.bind(inspect.saliency);
         tool.describe(
-            "--trace and --saliency look at the given translation (--force) or at the best one found, in a "
+            "--trace and --saliency are of the given translation (--force) or of the best one found, in a "
             "pass of its own that reads it word by word; --patch and the like act in the search too, as far "
             "as the patch is long.\n"
             "\n"
-            "With hard attention (xu) the decoder looks at the likeliest source word in each step. Scores, "
+            "With hard attention (xu) the decoder attends to the most likely source word in each step. "
+            "Scores, "
             "also those of --force, are then log p(translation | these words), not the log-probability over "
-            "all words that it could look at. --sample draws the word looked at from the same seed: from the "
+            "all words that it could attend to. --sample draws the word from the same seed: from the "
             "attention as it is, whatever --temperature, --top-k and --top-p; --attention, --align and "
-            "--trace show what was drawn, --saliency the likeliest.");
+            "--trace show what was drawn, --saliency the most likely.");
         tool.example(
             "tokenize -m model.h5 < a.en | embed -m model.h5 | encode -m model.h5 | decode -m model.h5 > "
             "a.fr");

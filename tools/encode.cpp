@@ -37,7 +37,7 @@ int main(int argc, char** argv) {
     tool.tensors(write);
     tool.model(model_path);
     tool.option("--layers FIRST:END", layers,
-                "run layers FIRST to END - 1 only; a later range goes on from /encoder");
+                "run layers FIRST to END - 1 only; a later range continues from /encoder");
     tool.option("--all-layers", all_layers, "keep the output of every layer");
     tool.option("--batch", batch, "sentences per frame when INPUT is a file", cli::at_least(1));
     inspect.declare(tool);

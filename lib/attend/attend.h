@@ -40,7 +40,7 @@ class Attention {
   /// The group /attention (attention_group.h) of the next tensors: scores, weights, context, output; with
   /// `steps` everything, and the parameters under attention/parameters. A tensor of rank 2 serves every
   /// sentence of the others. Float64 in query, key or value gives float64 throughout. With
-  /// AttendResult::context only that is kept, for those who measure. Throws Error on shapes that do not fit,
+  /// AttendResult::context only that is kept, for benchmarks. Throws Error on shapes that do not fit,
   /// values that are not finite, and queries that may attend to no key.
   TensorMap run(const AttendOperands& operands, int threads, AttendResult result = AttendResult::all);
 
@@ -48,7 +48,7 @@ class Attention {
   AttendConfig config_;
   AttendParameters parameters_;
   std::int64_t seed_;
-  std::int64_t sentences_ = 0;  ///< so many came before: each has its own random numbers
+  std::int64_t sentences_ = 0;  ///< sentences that came before: each has its own random numbers
   std::optional<bool> weighted_values_;
 };
 

@@ -1,4 +1,4 @@
-// What attention without a model is asked for.
+// The options of attention without a model.
 #pragma once
 
 #include <cstdint>
@@ -91,8 +91,8 @@ struct AttendConfig {
 
 /// The parts of --mask.
 struct MaskWords {
-  bool causal = false;        ///< query i of n sees keys 0 .. i + m - n of m: the last sees all
-  bool causal_start = false;  ///< query i sees keys 0 .. i
+  bool causal = false;        ///< query i of n attends to keys 0 .. i + m - n of m: the last to all
+  bool causal_start = false;  ///< query i attends to keys 0 .. i
   bool lengths = false;       ///< there must be lengths
   bool ignore_lengths = false;
   std::string tensor;  ///< FILE:PATH or /PATH; empty: none

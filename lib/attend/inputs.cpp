@@ -92,7 +92,7 @@ bool AttendInputs::next(AttendOperands& operands) {
   if (!going_on) return false;
   if (ended) {
     fail(ended->reader->name(), ": ends after ", ended->frames, " frames, but ", going_on->reader->name(),
-         " goes on: do they hold the same sentences?");
+         " continues: do they hold the same sentences?");
   }
   operands.query = operand(query_);
   operands.key = operand(key_);

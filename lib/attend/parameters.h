@@ -1,6 +1,6 @@
 // The parameters of attention without a model: projections and the score's own
-// (nn/attention/score_function.h), from
-// --parameters or drawn. In the file's group stand, each where it is needed,
+// (nn/attention/score_function.h), from --parameters or drawn. In the file's group stand, each where it is
+// needed,
 //   query/weight [d_q, heads d], key/weight [d_k, kv_heads d], value/weight [d_v, kv_heads d'], or, for all
 //   three, qkv/weight side by side (--qkv-order); output/weight [heads d', d_out]; a bias [width] beside
 //   each; score/weight, concat/{weight, bias}, position/query/weight, position/score/weight.

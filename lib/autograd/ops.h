@@ -1,6 +1,6 @@
-// The differentiable operations. Each states its shape rule (rows are packed tokens), computes its value and,
-// on a tape with gradients, records its mirror image. Spans and packings handed in must outlive the tape's
-// pass.
+// The differentiable operations. Each states its shape rule (rows are packed tokens), computes its value
+// and, on a tape with gradients, records its backward function. Spans and packings handed in must outlive
+// the tape's pass.
 #pragma once
 
 #include <cstdint>
@@ -55,7 +55,7 @@ Var<T> add_dropped(Var<T> x, Var<T> sub, const Dropout& drop);
 struct AttentionOptions {
   std::int64_t n_heads = 1;
   double scale = 1;     ///< of the scores, 1 / sqrt(head_dim) in scaled dot-product attention
-  bool causal = false;  ///< query i of a sentence sees its keys 0 .. i + (n_keys - n_queries)
+  bool causal = false;  ///< query i of a sentence attends to its keys 0 .. i + (n_keys - n_queries)
   Dropout drop;         ///< on the weights
   bool keep_scores = false;
 };
@@ -79,9 +79,9 @@ template <class T>
 AttentionResult<T> attention(Var<T> q, Var<T> k, Var<T> v, const Packing& queries, const Packing& keys,
                              const AttentionOptions& options, const AttentionEdit<T>* edit = nullptr);
 
-/// Causal attention of rows that continue sequences of which keys and values are kept: row i of q [n, n_heads *
-/// d_k] over the keys keys[i] and values values[i], oldest first, each n_heads heads wide. The arithmetic of a row
-/// depends on that row alone. No gradient: decoding only.
+/// Causal attention of rows that continue sequences of which keys and values are kept: row i of q [n,
+/// n_heads * d_k] over the keys keys[i] and values values[i], oldest first, each n_heads heads wide. The
+/// arithmetic of a row depends on that row alone. No gradient: decoding only.
 template <class T>
 Var<T> attention_over_past(Var<T> q, const std::vector<std::vector<const T*>>& keys,
                            const std::vector<std::vector<const T*>>& values, const AttentionOptions& options,

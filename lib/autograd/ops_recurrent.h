@@ -63,11 +63,11 @@ class CellSteps {
   /// `rows`: how many rows all steps together have at most.
   CellSteps(const CellParameters<T>& parameters, std::int64_t rows);
   /// x [n, gates * d], state [n, state width] -> the next state. `extra`, like x or none, is added to the
-  /// products with U, x to what the gates make of them. `observer`: who observer at what lies within.
+  /// products with U, x to what the gates make of them. `observer` receives the values within the cell.
   Var<T> operator()(Var<T> x, Var<T> state, Var<T> extra = {}, const CellObserver<T>& observer = {});
 
  private:
-  Var<T> end_;  ///< stands for all steps: its mirror image, recorded first, runs last
+  Var<T> end_;  ///< stands for all steps: its backward function, recorded first, runs last
   std::shared_ptr<CellRun<T>> run_;
 };
 

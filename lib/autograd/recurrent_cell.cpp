@@ -143,7 +143,7 @@ std::size_t CellRun<T>::forward(Matrix<const T> x, Matrix<const T> extra, Matrix
       before.cols != after.cols || (extra.data && (extra.rows != n || extra.cols != x.cols)) ||
       after.cols != state_width(parameters_)) {
     fail("recurrent step: x [", x.rows, ", ", x.cols, "] and the state [", before.rows, ", ", before.cols,
-         "] do not fit ", n, " rows behind ", first, " of ", rows_, ", of width ", d_);
+         "] do not fit ", n, " rows after ", first, " of ", rows_, ", of width ", d_);
   }
   const std::size_t step = steps_.size();
   steps_.push_back({first, n});

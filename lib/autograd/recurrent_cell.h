@@ -57,8 +57,8 @@ std::int64_t state_width(const CellParameters<T>& parameters) {
 }
 
 /// Steps forward, then the same steps backward in the opposite order. Row i of each step is of the same
-/// sequence. Keeps what the backward pass needs in the tape's arena; the gradient of U is taken once, at the end,
-/// by one product over the rows of all steps.
+/// sequence. Keeps what the backward pass needs in the tape's arena; the gradient of U is taken once, at
+/// the end, by one product over the rows of all steps.
 template <class T>
 class CellRun {
  public:
@@ -99,7 +99,7 @@ class CellRun {
   /// The sums of `gates` so far: input U, normalised, plus extra.
   void multiply(std::size_t step, GateRange gates, Matrix<const T> input, Matrix<const T> extra,
                 const CellObserver<T>& observer);
-  /// The mirror image: d_input = or += the gradient of that input, from d_extra_.
+  /// Backward: d_input = or += the gradient of that input, from d_extra_.
   void multiply_backward(std::size_t step, GateRange gates, T beta, Matrix<T> d_input);
   void lstm_through_output(std::size_t step, Matrix<const T> c, Matrix<T> d_state);
   Peepholes<T> peepholes() const;

@@ -1,7 +1,7 @@
 // Reverse-mode differentiation on a dynamic tape. Computing a value appends a node and, when gradients are
 // wanted, a closure that adds the node's gradient into its inputs' gradients; backward() runs the closures in
 // reverse. Values are matrices of packed rows (tensor/matrix.h) in the tape's arena, alive until reset(). The
-// op and its mirror image stand next to each other in autograd/ops_*.cpp.
+// op and its backward function stand next to each other in autograd/ops_*.cpp.
 #pragma once
 
 #include <cstdint>
@@ -69,7 +69,7 @@ class Tape {
   /// The value, for the op that makes it to write.
   Matrix<T> mutable_value(Var<T> v) { return node(v).value; }
 
-  /// Keeps the mirror image of the op that made `y`; skipped when nothing reached y's gradient.
+  /// Keeps the backward function of the op that made `y`; skipped when nothing reached y's gradient.
   void on_backward(Var<T> y, std::function<void()> step);
   /// False for constants and without gradients: an op may skip the work.
   bool wants_gradient(Var<T> v) const { return with_gradients_ && v && !node(v).constant; }

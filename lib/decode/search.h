@@ -1,4 +1,4 @@
-// Finding a translation: greedy and beam search, and sampling. The search sees only a function from prefixes
+// Search for a translation: greedy and beam search, and sampling. It calls only a function from prefixes
 // to the next word's logits, so it knows no model. All sentences advance together, one call for a step;
 // finished sentences leave.
 #pragma once
@@ -22,15 +22,14 @@ namespace heed {
 using StepFunction = std::function<Matrix<const float>(std::span<const std::int32_t> tokens,
                                                        std::span<const std::int64_t> parents)>;
 
-/// The length at which a translation is cut when nobody says otherwise: twice the source's and 20 more,
-/// within the model's limit (0: none).
+/// The default length at which a translation is cut: twice the source's and 20 more, within the model's
+/// limit (0: none).
 inline std::int64_t usual_max_length(std::int64_t source_length, std::int64_t model_limit) {
   const std::int64_t length = 2 * source_length + 20;
   return model_limit > 0 ? std::min(length, model_limit) : length;
 }
 
-/// More hypotheses of one sentence than this are refused: a slip of the keyboard should not take the
-/// machine's memory.
+/// More hypotheses of one sentence than this are refused: a mistyped number should not exhaust the memory.
 inline constexpr std::int64_t kWidestBeam = 1000;
 
 struct Hypothesis {
@@ -58,8 +57,8 @@ std::vector<std::vector<Hypothesis>> beam_search(const StepFunction& step,
 struct SampleOptions {
   std::int64_t samples = 1;  ///< for each sentence
   double temperature = 1;    ///< divides the logits; > 0
-  std::int64_t top_k = 0;    ///< only the k likeliest words; 0: all
-  double top_p = 1;          ///< only the likeliest words that together reach this probability
+  std::int64_t top_k = 0;    ///< only the k most likely words; 0: all
+  double top_p = 1;          ///< only the most likely words that together reach this probability
   std::uint64_t seed = 0;
   /// The number of each sentence in the whole input, so that its draws do not depend on its neighbours;
   /// empty: 0, 1, ...
@@ -67,8 +66,8 @@ struct SampleOptions {
   SpecialIds special;
 };
 
-/// Draws hypotheses from the model's (tempered, cut) distribution, likeliest first. Log-probabilities are the
-/// model's own, untempered. Throws UsageError on impossible options.
+/// Draws hypotheses from the model's (tempered, cut) distribution, most likely first. Log-probabilities are
+/// the model's own, untempered. Throws UsageError on impossible options.
 std::vector<std::vector<Hypothesis>> sample(const StepFunction& step,
                                             std::span<const std::int64_t> max_lengths,
                                             const SampleOptions& options);

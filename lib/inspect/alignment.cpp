@@ -41,7 +41,7 @@ struct Blocks {
 };
 
 /// The key among the first `keys` with the largest weight, or sum of weights over the heads [first, last);
-/// ties go to the earlier one. None when the query looks at none of them: behind a window's end, or at </s>
+/// ties go to the earlier one. None when the query attends to none of them: beyond a window's end, or at </s>
 /// alone.
 std::optional<std::int64_t> strongest_key(const Blocks& blocks, const float* layer, std::int64_t first,
                                           std::int64_t last, std::int64_t query, std::int64_t keys) {

@@ -29,15 +29,15 @@ std::vector<WordNumbers> word_numbers(const TensorMap& attention, const text::To
 
 /// The heads that links are read from.
 struct HeadChoice {
-  std::int64_t layer = -1;    ///< -1: the last but one; for "best" every one
+  std::int64_t layer = -1;    ///< -1: the penultimate one; for "best" every one
   std::string head = "mean";  ///< "mean" of the layer's, "best" by the gold links, or a number
   std::string gold;           ///< file of gold links, a line for each sentence
 };
 
-/// The links of each sentence, one line each: every target piece is linked to the source piece that it looks
-/// at most, or to none when it looks at no word, and pieces stand for their words. `weights` f32 (sentence,
-/// [rank,] layer, head, query, key) as in /cross_attention; `head` -1: the layer's mean. Throws UsageError
-/// when there is no such layer or head.
+/// The links of each sentence, one line each: every target piece is linked to the source piece with the
+/// largest weight, or to none when no word has any weight, and pieces stand for their words. `weights` f32
+/// (sentence, [rank,] layer, head, query, key) as in /cross_attention; `head` -1: the layer's mean. Throws
+/// UsageError when there is no such layer or head.
 std::vector<std::string> pharaoh_links(const Tensor& weights, std::int64_t layer, std::int64_t head,
                                        const std::vector<WordNumbers>& words);
 

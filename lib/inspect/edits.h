@@ -54,8 +54,8 @@ class Edits {
   Edits(const EditConfig& config, const std::vector<NamedValue>& values, std::uint64_t seed);
 
   bool empty() const { return edits_.empty(); }
-  /// A search follows: what lies after the end of a patch stays as it is, for nobody knows how long a hypothesis
-  /// gets.
+  /// A search follows: what lies after the end of a patch stays as it is, because the length of a
+  /// hypothesis is not known yet.
   /// Throws UsageError on a mean over positions of the target, which are still to come.
   void expect_search();
   bool searches() const { return searches_; }

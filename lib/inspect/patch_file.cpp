@@ -66,7 +66,7 @@ bool PatchFile::read_ahead() {
   if (!found)
     fail<PatchError>("--patch ", value_.name, ": ", reader_->name(), " has no /", escaped(dataset_));
   ahead_.push_back(as_floats(*found, where()));
-  // Scores are -infinity where a query may not look.
+  // Scores are -infinity where a query may not attend.
   if (!value_.name.ends_with("/scores")) io::expect_finite(where(), ahead_.back());
   return true;
 }
@@ -154,7 +154,7 @@ std::span<const float> PatchFile::row(std::int64_t sentence, std::int64_t head, 
     }
     at = at * shape[i] + index;
   }
-  // A decoder that goes step by step sees no later keys.
+  // A decoder that reads step by step has no later keys.
   const bool may_be_longer = value_.attention && (!value_.keys_of_source || pads());
   if (shape.back() < width || (shape.back() != width && !may_be_longer)) {
     fail<PatchError>(where(), ": shape ", to_string(shape), ", wanted ", width, " values of ", axes_.back(),

@@ -25,8 +25,7 @@ class PatchError : public Error {
 
 class PatchFile {
  public:
-  /// `dataset` empty: the value's own in a trace, /NAME/values. `head_is_fixed`: the
-  /// patch names a head.
+  /// `dataset` empty: the value's own in a trace, /NAME/values. `head_is_fixed`: the patch names a head.
   PatchFile(const std::string& file, std::string dataset, const NamedValue& value, bool head_is_fixed);
 
   /// Goes on to sentences first .. first + count - 1 of the input.

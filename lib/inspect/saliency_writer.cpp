@@ -40,7 +40,7 @@ SaliencyWriter::SaliencyWriter(const SaliencyConfig& config, const std::string& 
   config.check();
   if (loaded.model->needed_decoder().sizes().picks_positions)
     logging::warn(
-        "--saliency: hard attention looks at one source word in each step; the gradients are those "
+        "--saliency: hard attention reads one source word in each step; the gradients are those "
         "through the likeliest alone");
 }
 

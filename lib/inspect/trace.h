@@ -7,7 +7,7 @@
 //                Decoder position i is the step that produces token i; the keys of its self-attention are the
 //                tokens read.
 //   word_token   str (word), of logits and probabilities
-// With `top`, logits and probabilities keep the likeliest words only: values (sentence, position, choice),
+// With `top`, logits and probabilities keep the most likely words only: values (sentence, position, choice),
 // best first, with id i32 and piece str.
 #pragma once
 

@@ -46,7 +46,7 @@ std::string NamedValue::text() const {
 }
 
 std::vector<NamedValue> value_names(const Model<float>& model, const Stages& stages) {
-  // Sentences of different lengths tell the packings apart.
+  // Sentences of different lengths make the packings distinguishable.
   PackedTokens source, target;
   const std::vector<std::int32_t> words{0, 0, 0};  // any ids will do
   source.append(std::span(words).first(3));

@@ -1,4 +1,4 @@
-// Which values a stage of a model names, and what they look like, found out without any data.
+// Which values a stage of a model names, and their dimensions, determined without any data.
 #pragma once
 
 #include <string>

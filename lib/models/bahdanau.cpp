@@ -17,8 +17,8 @@ void BahdanauConfig::check() const {
 
 namespace {
 
-/// First values: appendix B.1 (orthogonal recurrent matrices, W_a and U_a of deviation 0.001, v_a and biases
-/// zero, all others of deviation 0.01), or Glorot's.
+/// Initial values: appendix B.1 (orthogonal recurrent matrices, W_a and U_a of deviation 0.001, v_a and
+/// biases zero, all others of deviation 0.01), or Glorot's.
 template <class T>
 void declare(ParameterSet<T>& p, const BahdanauConfig& config) {
   const RecurrentSizes encoder = config.encoder(), decoder = config.decoder();

@@ -55,7 +55,7 @@ void ChoConfig::check() const {
 
 namespace {
 
-/// First values: section 4.1 (deviation 0.01, orthogonal recurrent matrices), or Glorot's.
+/// Initial values: section 4.1 (deviation 0.01, orthogonal recurrent matrices), or Glorot's.
 template <class T>
 void declare(ParameterSet<T>& p, const ChoConfig& config) {
   const std::int64_t m = config.d_embedding, n = config.d_hidden, l = config.d_maxout;

@@ -5,7 +5,7 @@
 //   z' = s(W'_z e + U'_z h' + C_z c),   r' = s(W'_r e + U'_r h' + C_r c),
 //   g' = tanh(W' e + r' * (U' h' + C c))    with e = e(y_(t-1)), h' the state before
 //   p(y_t) = softmax(G max-pairs(O_h h' + O_y e + O_c c)), h' the new state.
-// The reset gate of the decoder thus acts behind the product, that of the encoder before it (eq. 8): two
+// The reset gate of the decoder thus acts after the product, that of the encoder before it (eq. 8): two
 // cells, `cell` and `decoder_cell`. C c goes where U' h' goes (nn/recurrent.h, `extra`).
 // Where the paper leaves out biases "for readability", we have one in each layer but the softmax. The first
 // word read is <s>, whose embedding is learned; the paper takes e(y_0) = 0. All matrices that touch a word

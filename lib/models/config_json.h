@@ -19,7 +19,8 @@ void from_json(const std::string& json, const std::vector<Field>& fields);
 /// The "architecture" of a model's JSON. Throws Error when there is none.
 std::string architecture_of(const std::string& json);
 
-/// A model without parts and parameters whose config this is. Throws UsageError when the config does not check().
+/// A model without parts and parameters whose config this is. Throws UsageError when the config does not
+/// check().
 template <class T, class Config>
 std::unique_ptr<Model<T>> new_model(const Config& config) {
   config.check();

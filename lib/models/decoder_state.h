@@ -1,6 +1,6 @@
-// What a decoder has read, of each hypothesis: it starts empty, grows with every read, and can be re-ordered and
-// thinned out between reads. Training reads whole sentences onto the empty state, search a token at a time, and
-// a prompt is read at once.
+// What a decoder has read, of each hypothesis: it starts empty, grows with every read, and can be
+// re-ordered and thinned out between reads. Training reads whole sentences onto the empty state, search a
+// token at a time, and a prompt is read at once.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ class DecoderState {
   /// One empty hypothesis for each sentence.
   explicit DecoderState(std::int64_t sentences = 0);
 
-  /// Of what is read later; off, a decoder need not keep what it would take to go on.
+  /// Of what is read later; when off, a decoder need not keep what further reads would need.
   bool keeps_past = false;
 
   std::vector<Var<T>> rows;              ///< a row for each hypothesis: recurrent states, what is fed back
@@ -29,13 +29,13 @@ class DecoderState {
   std::vector<KeyValueCache<T>> caches;  ///< of each self-attention, when the past is kept
   PastRows past;                         ///< the rows of the caches that are each hypothesis's
   /// Of each hypothesis that is sampled: the random numbers for what the model itself draws (hard attention),
-  /// counted from its first token. Empty: the likeliest is taken.
+  /// counted from its first token. Empty: the most likely is taken.
   std::vector<SampleStream> streams;
 
   std::int64_t hypotheses() const { return static_cast<std::int64_t>(sentences_.size()); }
   /// The sentence of each hypothesis.
   std::span<const std::int64_t> sentences() const { return sentences_; }
-  /// So many tokens of each were read.
+  /// The number of tokens of each that were read.
   std::span<const std::int64_t> lengths() const { return lengths_; }
   /// The place of what is read next.
   Continuation continuation() const { return {sentences_, lengths_}; }
@@ -47,8 +47,8 @@ class DecoderState {
   void advance(const Packing& read);
 
   /// Hypothesis i becomes a copy of hypothesis parents[i]; those not named are dropped. Everything moves to
-  /// `tape`, from the tape of the last read, which must still be as it was. Throws Error when there is no such
-  /// hypothesis.
+  /// `tape`, from the tape of the last read, which must still be as it was. Throws Error when there is no
+  /// such hypothesis.
   void select(std::span<const std::int64_t> parents, Tape<T>& tape);
 
  private:

@@ -15,7 +15,7 @@ void EncoderOnlyConfig::check() const {
   check_size("n_encoder_layers", n_encoder_layers, 1'000);
   check_options();
   if (n_classes != 0) check_size("n_classes", n_classes, 1'000'000);
-  if (n_classes == 1) fail<UsageError>("n_classes is 1: there is nothing to tell apart");
+  if (n_classes == 1) fail<UsageError>("n_classes is 1, wanted at least 2");
 }
 
 template <class T>

@@ -1,7 +1,7 @@
-// An encoder alone, as in Devlin, Chang, Lee, Toutanova: BERT, 2019: the encoder of models/transformer_parts.h with
-// learned positions, trained to fill in masked words (a words head tied to the embeddings), or to tell the class
-// of a sentence (models/heads.h). Parameters: encoder/embedding/weight [V, d]; those of the stack; of a
-// classifier those of the classes.
+// An encoder alone, as in Devlin, Chang, Lee, Toutanova: BERT, 2019: the encoder of
+// models/transformer_parts.h with learned positions, trained to fill in masked words (a words head tied to
+// the embeddings), or to classify sentences (models/heads.h). Parameters: encoder/embedding/weight [V, d];
+// those of the stack; of a classifier those of the classes.
 #pragma once
 
 #include <memory>

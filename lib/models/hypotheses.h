@@ -14,17 +14,18 @@ namespace heed {
 template <class T>
 class Hypotheses {
  public:
-  /// One empty hypothesis for each of `sentences` sentences, with `memory` as Decoder::start has it. `memory`
-  /// and its tape, and `editor`, or none, must outlive this. `streams`: of each sentence that is sampled the stream of its
-  /// first translation, those of the others follow; empty: nothing is drawn.
+  /// One empty hypothesis for each of `sentences` sentences, with `memory` as Decoder::start has it.
+  /// `memory` and its tape, and `editor`, or none, must outlive this. `streams`: of each sentence that is
+  /// sampled the stream of its first translation, those of the others follow; empty: nothing is drawn.
   Hypotheses(const Model<T>& model, std::int64_t sentences, const Encoded<T>* memory,
              const Editor<T>* editor = nullptr, const std::vector<SampleStream>& streams = {});
 
-  /// Hypothesis i continues hypothesis parents[i] by tokens[i]; those left out are dropped. Hypotheses of one
-  /// sentence must be adjacent. Returns the logits [n, vocabulary] of the next word, valid until the next call.
+  /// Hypothesis i continues hypothesis parents[i] by tokens[i]; those left out are dropped. Hypotheses of
+  /// one sentence must be adjacent. Returns the logits [n, vocabulary] of the next word, valid until the
+  /// next call.
   Matrix<const T> read(std::span<const std::int32_t> tokens, std::span<const std::int64_t> parents);
-  /// All hypotheses, as they are, read a text each: embeddings, as Decoder::embed gives them, or tokens. Returns
-  /// the logits of the word after each text's last.
+  /// All hypotheses, as they are, read a text each: embeddings, as Decoder::embed gives them, or tokens.
+  /// Returns the logits of the word after each text's last.
   Matrix<const T> read(Matrix<const T> embedded, const Packing& rows);
   Matrix<const T> read(const PackedTokens& texts);
 

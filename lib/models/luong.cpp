@@ -22,7 +22,7 @@ void LuongConfig::check() const {
 
 namespace {
 
-/// First values: section 4.1, uniform in +-0.1 throughout; or Glorot's.
+/// Initial values: section 4.1, uniform in +-0.1 throughout; or Glorot's.
 template <class T>
 void declare(ParameterSet<T>& p, const LuongConfig& config) {
   const RecurrentSizes encoder = config.encoder(), decoder = config.decoder();

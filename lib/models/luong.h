@@ -8,7 +8,7 @@
 //
 // Parameters: encoder/embedding/weight [V_x, m]; encoder/layer_<l>/state, or {forward, backward}: recurrent
 // layers (nn/recurrent.h); decoder/embedding/weight [V_y, m]; decoder/layer_<l>/state, the lowest with
-// feed/<gate>/weight [d, k] under input feeding; attention follows the uppermost layer:
+// feed/<gate>/weight [d, k] under input feeding; attention follows the top layer:
 // decoder/layer_<l>/cross_attention/: nn/attention/step_attention.h;
 // decoder/attentional/{context, state}/weight [k, d]: the halves of W_c; decoder/output/weight W_s [d, V_y].
 // Named values: {encoder, decoder}/embedded, encoder/layer_<l>/{output, final_h, final_c}, encoder/output,

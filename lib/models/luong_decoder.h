@@ -100,7 +100,7 @@ class LuongSteps {
   Var<T> input_from_below(std::size_t l, Var<T> h) {
     return config_.layer_norm ? layers_[l].input(h) : between_[l - 1](h);
   }
-  /// What a layer hands up: to the next one with dropout, to the attention as it is, because noise in s_t
+  /// A layer's output: for the next layer with dropout, for the attention without, because noise in s_t
   /// would spoil every score.
   Var<T> up(Var<T> state, std::size_t l) const {
     const Scope<T> layer = layer_scope(decoder_, static_cast<std::int64_t>(l));

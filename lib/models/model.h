@@ -1,5 +1,5 @@
-// A model: its parameters and the parts that it has. What it can do follows from them; who needs a part that is
-// missing says so by name.
+// A model: its parameters and the parts that it has. What it can do follows from them; a function that
+// needs a missing part names it in its error.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace heed {
 
-/// Whose text: what an encoder reads, or what a decoder reads and writes.
+/// The side of a text: what an encoder reads, or what a decoder reads and writes.
 enum class Side { source, target };
 /// "source", "target"
 std::string name_of(Side side);
@@ -43,11 +43,11 @@ struct Model {
   Encoded<T> encode(Pass<T>& pass, const PackedTokens& tokens) const;
   /// All encoder layers on embeddings.
   Encoded<T> encode(Pass<T>& pass, Var<T> embedded, const Packing& rows) const;
-  /// What the decoder reads to produce these: every sentence shifted right after bos. Throws Error when one is
-  /// empty.
+  /// What the decoder reads to produce these: every sentence shifted right after bos. Throws Error when one
+  /// is empty.
   PackedTokens shifted_right(const PackedTokens& target) const;
-  /// Teacher forcing: the decoder reads whole sentences, shifted right, onto the empty state. `memory`: null for a
-  /// model without an encoder. `streams`: DecoderState::streams.
+  /// Teacher forcing: the decoder reads whole sentences, shifted right, onto the empty state. `memory`:
+  /// null for a model without an encoder. `streams`: DecoderState::streams.
   Decoded<T> decode(Pass<T>& pass, const Encoded<T>* memory, const PackedTokens& target,
                     const std::vector<SampleStream>& streams = {}) const;
   /// Likewise of what it reads, as embeddings.

@@ -16,11 +16,11 @@ struct PackedStates {
   std::vector<std::vector<float>> final_states;
 };
 
-/// /embeddings/values (sentence, position, dim = d_embedding) of that side's part. Throws Error when the group is
-/// missing, misshapen, not finite, or made for the other side.
+/// /embeddings/values (sentence, position, dim = d_embedding) of that side's part. Throws Error when the
+/// group is missing, misshapen, not finite, or made for the other side.
 PackedStates read_embeddings(const TensorMap& frame, const Model<float>& model, Side side = Side::source);
 
-/// What the encoder's layers 0 .. layers-1 handed on: the last layer kept in /encoder/states (sentence,
+/// What the encoder's layers 0 .. layers-1 passed on: the last layer kept in /encoder/states (sentence,
 /// layer, position, dim = d_model) and, of recurrent models, /encoder/final_h and final_c (sentence,
 /// recurrent_layer, dim). Throws Error when one is missing, misshapen, not finite, or says that it holds the
 /// output of another number of layers.

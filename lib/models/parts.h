@@ -1,7 +1,8 @@
-// The parts of a model: an encoder, which turns token embeddings into states, and a decoder, which reads tokens
-// onto a state. A pair has both, a language model the decoder alone, a classifier the encoder alone; heads
-// (models/heads.h) say what the states mean. A part keeps nothing between calls: all values of a pass lie on the
-// Pass's tape, and what a decoder goes on from is its DecoderState. Tokens are packed rows (tensor/packing.h).
+// The parts of a model: an encoder, which turns token embeddings into states, and a decoder, which reads
+// tokens onto a state. A pair has both, a language model the decoder alone, a classifier the encoder alone;
+// heads (models/heads.h) say what the states mean. A part keeps nothing between calls: all values of a pass
+// lie on the Pass's tape, and what a decoder continues from is its DecoderState. Tokens are packed rows
+// (tensor/packing.h).
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@
 
 namespace heed {
 
-/// What encoder layers hand on: to the next layers, and after the last one to the decoder.
+/// What encoder layers pass on: to the next layers, and after the last one to the decoder.
 template <class T>
 struct Encoded {
   Var<T> states;                  ///< [rows, d_model]; before layer 0 the embeddings [rows, d_embedding]
@@ -24,7 +25,7 @@ struct Encoded {
 };
 
 /// Widths of a recurrent layer's last hidden state h and, in an LSTM, memory cell c; of a bidirectional layer
-/// both directions side by side. Zero: the encoder hands on none.
+/// both directions side by side. Zero: the encoder passes on none.
 struct FinalWidths {
   std::int64_t h = 0, c = 0;
 };
@@ -69,7 +70,7 @@ class Encoder {
   /// What the first layer reads: token embeddings, in the Transformer scaled and with positions [rows,
   /// d_embedding].
   virtual Var<T> embed(Pass<T>& pass, const PackedTokens& tokens) const = 0;
-  /// Layers first .. last-1 on what the layers before them handed on. The output of the last layer (with the
+  /// Layers first .. last-1 on what the layers before them passed on. The output of the last layer (with the
   /// final layer norm of pre-norm models) is the memory.
   virtual Encoded<T> encode(Pass<T>& pass, const Encoded<T>& input, std::int64_t first,
                             std::int64_t last) const = 0;
@@ -82,9 +83,9 @@ class Encoder {
 template <class T>
 struct Decoded {
   Var<T> states;  ///< of every token that was read, before the output projection
-  /// In training: what the decoder wants in the loss besides the cross-entropy. Gets -log p of each target row,
-  /// the running mean of log p(target token) in the updates before, and the loss's scale; puts scale times its
-  /// derivatives on the tape and returns its value, unscaled. Empty: nothing.
+  /// In training: what the decoder wants in the loss besides the cross-entropy. Gets -log p of each target
+  /// row, the running mean of log p(target token) in the updates before, and the loss's scale; puts scale
+  /// times its derivatives on the tape and returns its value, unscaled. Empty: nothing.
   std::function<double(std::span<const double> nll, double baseline, double scale)> extra_loss;
 };
 
@@ -95,13 +96,14 @@ class Decoder {
   virtual ~Decoder() = default;
   const DecoderSizes& sizes() const { return sizes_; }
 
-  /// What the first layer reads [rows, d_embedding]: sequence i of `tokens` continues hypothesis i of a state.
+  /// What the first layer reads [rows, d_embedding]: sequence i of `tokens` continues hypothesis i of a
+  /// state.
   virtual Var<T> embed(Pass<T>& pass, const PackedTokens& tokens, const Continuation& at) const = 0;
   /// The state of an empty hypothesis for each of `sentences` sentences. `memory`: what the encoder made of
   /// them; null for a decoder that reads none.
   virtual DecoderState<T> start(Pass<T>& pass, std::int64_t sentences, const Encoded<T>* memory) const = 0;
-  /// Reads embeddings (of embed) of any number of tokens for each hypothesis onto the state. `rows` must outlive
-  /// the pass, the state too where gradients are taken.
+  /// Reads embeddings (of embed) of any number of tokens for each hypothesis onto the state. `rows` must
+  /// outlive the pass, the state too where gradients are taken.
   virtual Decoded<T> read(Pass<T>& pass, DecoderState<T>& state, Var<T> embedded,
                           const Packing& rows) const = 0;
 
@@ -109,7 +111,7 @@ class Decoder {
   DecoderSizes sizes_;
 };
 
-/// While it lives, what the pass names are rows that go on from `at`.
+/// During its lifetime, values named in the pass belong to rows that continue from `at`.
 template <class T>
 class Reading {
  public:

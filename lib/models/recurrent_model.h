@@ -16,12 +16,12 @@
 
 namespace heed {
 
-/// What encode() hands on of a unidirectional layer.
+/// What encode() passes on of a unidirectional layer.
 inline FinalWidths final_widths_of(const RecurrentSizes& layer) {
   return {layer.d_hidden, layer.state_width() - layer.d_hidden};
 }
 
-/// Names what a layer hands on to the decoder: final_h and, of an LSTM, final_c [sentences, ...].
+/// Names what a layer passes to the decoder: final_h and, of an LSTM, final_c [sentences, ...].
 template <class T>
 Var<T> name_final(const Scope<T>& layer, FinalWidths widths, Var<T> state) {
   if (!layer.inspected("final_h") && !layer.inspected("final_c")) return state;
@@ -41,7 +41,7 @@ inline PartSizes recurrent_part(std::int64_t vocab_size, std::int64_t n_layers, 
   sizes.d_model = d_model;
   return sizes;
 }
-/// Of a decoder whose uppermost layer attends to the memory, with one head.
+/// Of a decoder whose top layer attends to the memory, with one head.
 inline DecoderSizes attending_decoder(const PartSizes& part, HeadWidths head) {
   DecoderSizes sizes{part};
   sizes.n_heads = 1;

@@ -36,7 +36,7 @@ struct RecurrentOptions {
   void check_options() const { check_probability("recurrent_dropout", recurrent_dropout); }
 };
 
-/// Deviation of the word embeddings' first values beside Glorot's matrices: wide enough that states, and so
+/// Deviation of the word embeddings' initial values beside Glorot's matrices: wide enough that states, and so
 /// scores and logits, do not start next to zero. With 0.1 Luong's system learns an epoch later.
 inline constexpr double kWordDeviation = 1;
 
@@ -48,7 +48,7 @@ void recurrent_sizes(Self& self, Visit&& field) {
   field("d_embedding", self.d_embedding, "width of the embeddings");
   field("d_hidden", self.d_hidden, "width of a layer's state, in each direction");
 }
-/// Those that stand near their end: first values, the options of the layers and dropout.
+/// Those that stand near their end: initial values, the options of the layers and dropout.
 template <class Self, class Visit>
 void recurrent_practice(Self& self, Visit&& field) {
   field("init", self.init, "initial parameters: as in the paper, or uniform by width (Glorot)",

@@ -12,7 +12,8 @@ void SutskeverConfig::check() const {
 
 namespace {
 
-/// First values: section 3.4 (everything uniform in +-0.08), or Glorot's with orthogonal recurrent matrices.
+/// Initial values: section 3.4 (everything uniform in +-0.08), or Glorot's with orthogonal recurrent
+/// matrices.
 template <class T>
 void declare(ParameterSet<T>& p, const SutskeverConfig& c) {
   const bool paper = c.init == "paper";

@@ -1,6 +1,6 @@
-// The Transformer encoder-decoder of Vaswani et al. 2017 (models/transformer_parts.h). Parameters: embedding/weight
-// [V, d] (tied = all) or encoder/embedding/weight, decoder/embedding/weight and, untied, decoder/output/weight
-// [d, V]; those of the two stacks.
+// The Transformer encoder-decoder of Vaswani et al. 2017 (models/transformer_parts.h). Parameters:
+// embedding/weight [V, d] (tied = all) or encoder/embedding/weight, decoder/embedding/weight and, untied,
+// decoder/output/weight [d, V]; those of the two stacks.
 #pragma once
 
 #include <memory>

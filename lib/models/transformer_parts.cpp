@@ -52,8 +52,8 @@ PartSizes sizes_of(const StackSettings& s) {
 ///   post-norm    LayerNorm(x + Dropout(sublayer(x)))
 ///   pre-norm     x + Dropout(sublayer(LayerNorm(x)))
 ///   norm = none  x + Dropout(sublayer(x))
-/// each without its x + when there is no residual. `sublayer` maps a Var [rows, d] to a Var [rows, d] under the
-/// scope layer/<name>.
+/// each without its x + when there is no residual. `sublayer` maps a Var [rows, d] to a Var [rows, d] under
+/// the scope layer/<name>.
 template <class T, class Sublayer>
 Var<T> residual(const Scope<T>& layer, const std::string& name, Var<T> x, const Packing& rows,
                 const StackSettings& settings, Sublayer&& sublayer) {

@@ -1,13 +1,13 @@
 // The two stacks of the Transformer (Vaswani, Shazeer, Parmar, Uszkoreit, Jones, Gomez, Kaiser, Polosukhin:
-// Attention is all you need, 2017), as parts of a model: a pair has both, GPT-like models the decoder, BERT-like
-// ones the encoder. Post-norm, LayerNorm(x + Sublayer(x)), as in the paper; pre-norm, x + Sublayer(LayerNorm(x))
-// with a final norm, by choice. To see what each is good for, the norm or the residual x + can be left out.
-// Notation: d = d_model, rows = packed tokens.
+// Attention is all you need, 2017), as parts of a model: a pair has both, GPT-like models the decoder,
+// BERT-like ones the encoder. Post-norm, LayerNorm(x + Sublayer(x)), as in the paper; pre-norm, x +
+// Sublayer(LayerNorm(x)) with a final norm, by choice. For ablations the norm or the residual x + can be
+// left out. Notation: d = d_model, rows = packed tokens.
 //
-// Parameters of a stack <s>: <s>/embedding/weight [V, d], or embedding/weight of both sides; <s>/positions/weight
-// [max_length, d] when positions are learned; <s>/layer_<i>/{self_attention, self_attention_norm, feed_forward,
-// feed_forward_norm}, of a decoder that reads a memory also cross_attention, cross_attention_norm; no norms when
-// norm = none; <s>/final_norm for pre-norm.
+// Parameters of a stack <s>: <s>/embedding/weight [V, d], or embedding/weight of both sides;
+// <s>/positions/weight [max_length, d] when positions are learned; <s>/layer_<i>/{self_attention,
+// self_attention_norm, feed_forward, feed_forward_norm}, of a decoder that reads a memory also
+// cross_attention, cross_attention_norm; no norms when norm = none; <s>/final_norm for pre-norm.
 // Named values: <s>/embedded, those of the layers under the parameters' paths (nn/multi_head_attention.h,
 // nn/feed_forward.h; of a norm sum and output), <s>/layer_<i>/output, <s>/output.
 #pragma once
@@ -67,7 +67,7 @@ struct StackSettings {
   std::string embedding_table;  ///< path of the parameter
   std::int64_t vocab_size = 0, n_layers = 0, d_model = 0, d_ff = 0, max_length = 0;
   HeadConfig heads;
-  bool causal = false;        ///< self-attention sees the past only
+  bool causal = false;        ///< self-attention attends to the past only
   bool reads_memory = false;  ///< has cross-attention
   Norm norm = Norm::post;
   bool residual = true;

@@ -106,7 +106,7 @@ void XuConfig::check() const {
 
 namespace {
 
-/// First values: as the authors' program draws them (deviation 0.01, orthogonal square matrices), or
+/// Initial values: as the authors' program draws them (deviation 0.01, orthogonal square matrices), or
 /// Glorot's.
 template <class T>
 void declare(ParameterSet<T>& p, const XuConfig& c) {

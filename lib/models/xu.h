@@ -13,7 +13,7 @@
 //         b the moving average of log p(y) in the updates before. With the probability expected_share a
 //         sentence keeps the expectation of soft attention instead. The moving average is kept
 //         per target word, and the b of a sentence is as many times that as it has words: batches are of
-//         sentences of like length, so one number would be off for all. Outside training s_t is the likeliest
+//         sentences of like length, so one number would fit none. Outside training s_t is the most likely
 //         position, in a search as in a forced pass, whose score is log p(y | that s), not log p(y); in a
 //         sampled translation (DecoderState::streams) it is drawn from alpha_t, and its score is log p(y | s drawn).
 //

@@ -13,7 +13,7 @@ template <class T>
 void add_feed_forward(ParameterSet<T>& parameters, const std::string& scope, std::int64_t d_model,
                       std::int64_t d_ff);
 
-/// [rows, d] -> [rows, d], with dropout behind the ReLU.
+/// [rows, d] -> [rows, d], with dropout after the ReLU.
 template <class T>
 Var<T> feed_forward(const Scope<T>& scope, Var<T> x, const Packing& rows, double dropout);
 

@@ -13,7 +13,7 @@ namespace heed {
 struct ReadoutSizes {
   std::int64_t d_state = 0, d_embedding = 0, d_context = 0, d_maxout = 0;
 };
-/// `init`: the first values of a matrix [d_in, d_out].
+/// `init`: the initial values of a matrix [d_in, d_out].
 template <class T, class InitOf>
 void add_maxout_readout(ParameterSet<T>& parameters, const std::string& scope, const ReadoutSizes& sizes,
                         InitOf&& init) {
@@ -31,7 +31,7 @@ void add_maxout_readout(ParameterSet<T>& parameters, const std::string& scope, c
 template <class T>
 Var<T> readout_context(const Scope<T>& scope, Var<T> c);
 
-/// t, dropout behind it: s [n, d], e [n, m], and what readout_context gave -> [n, l].
+/// t, with dropout: s [n, d], e [n, m], and what readout_context gave -> [n, l].
 template <class T>
 Var<T> maxout_readout(const Scope<T>& scope, Var<T> s, Var<T> embedded, Var<T> context, double dropout);
 

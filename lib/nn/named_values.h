@@ -1,5 +1,6 @@
-// Recording the values of a forward pass, and editing them, by name. Naming is part of computing (Scope::name), so that
-// what is recorded cannot drift from what is computed. Off, it costs a test for a null pointer.
+// Recording the values of a forward pass, and editing them, by name. Naming is part of computing
+// (Scope::name), so that what is recorded cannot drift from what is computed. Off, it costs a test for a
+// null pointer.
 #pragma once
 
 #include <cstdint>
@@ -32,8 +33,8 @@ struct StepRows {
   std::vector<Place> places() const;
 };
 
-/// Sequences that continue sentences of which a decoder has read the beginning: sequence i of a pass is part of
-/// sentence sentences[i] and begins after its first `lengths[i]` tokens.
+/// Sequences that continue sentences of which a decoder has read the beginning: sequence i of a pass is
+/// part of sentence sentences[i] and begins after its first `lengths[i]` tokens.
 struct Continuation {
   std::span<const std::int64_t> sentences, lengths;
 

@@ -71,12 +71,12 @@ class ParameterSet {
   /// Number of trainable numbers, without the elements between pieces.
   std::int64_t count() const;
 
-  /// Draws every parameter anew; the result depends on the seed and the parameter's name only.
+  /// Draws all parameters again; the result depends on the seed and the parameter's name only.
   void initialize(std::uint64_t seed);
 
   /// Dense float32 tensors <prefix><name> from a flat buffer of this layout (parameters, moments, averages).
   void to_map(std::span<const T> flat, const std::string& prefix, TensorMap& map) const;
-  /// The mirror image: fills `flat`; throws Error on missing, misshapen or non-finite tensors.
+  /// The inverse: fills `flat`; throws Error on missing, misshapen or non-finite tensors.
   void from_map(const TensorMap& map, const std::string& prefix, std::span<T> flat) const;
 
  private:

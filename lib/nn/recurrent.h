@@ -14,7 +14,7 @@
 //                    of a row at once; in both GRUs over z and r, and over the candidate alone (there of
 //                    U (r * h') or U h'). lstm: h = o * tanh(LN(c)), with gain and bias. Epsilon 1e-5.
 //                    Ba, Kiros, Hinton: Layer normalization, 2016, supplement, eq. 20-22 and 27-29
-//   dropout          on h' where U reads it, one mask for all steps of a sentence; the rest of the cell sees
+//   dropout          on h' where U reads it, one mask for all steps of a sentence; the rest of the cell reads
 //                    h' whole. Gal, Ghahramani: A theoretically grounded application of dropout in
 //                    recurrent neural networks, 2016
 //   learned_start    the states before the first step are a parameter, not zeros
@@ -85,7 +85,7 @@ class RecurrentSteps {
   CellSteps<T> cell_;
 };
 
-/// What a layer leaves behind: h of every row [rows, d_hidden], and the state after each sentence's last step
+/// What a layer returns: h of every row [rows, d_hidden], and the state after each sentence's last step
 /// in the layer's direction [sentences, state width].
 template <class T>
 struct RecurrentOutput {
@@ -94,9 +94,8 @@ struct RecurrentOutput {
 
 /// A layer's whole way through packed sentences: x [rows, d_in]. `first` [sentences, state width] are the
 /// states before the first step, zeros or what was learned when there is none; `extra` [rows, gates *
-/// d_hidden], or none, is added to what the gates get from the state before, the products with U: g = tanh(W
-/// x + b + r * (U h' + b_u
-/// + extra)) in gru-reset-after.
+/// d_hidden], or none, is added to what the gates get from the state before, the products with U: g =
+/// tanh(W x + b + r * (U h' + b_u + extra)) in gru-reset-after.
 template <class T>
 RecurrentOutput<T> recurrent(const Scope<T>& scope, const RecurrentSizes& sizes, Var<T> x,
                              const Packing& rows, Direction direction, Var<T> first = {}, Var<T> extra = {});

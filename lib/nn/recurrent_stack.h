@@ -1,7 +1,7 @@
-// Recurrent layers on top of each other: layer l reads the states h of layer l - 1. Dropout acts on what goes
-// up, not on what goes on in time (Zaremba, Sutskever, Vinyals: Recurrent neural network regularization,
+// Recurrent layers on top of each other: layer l reads the states h of layer l - 1. Dropout acts between
+// layers, not along time (Zaremba, Sutskever, Vinyals: Recurrent neural network regularization,
 // 2014). Parameters: <scope>/layer_<l>/state, a recurrent layer (nn/recurrent.h). Named values:
-// layer_<l>/output, its h behind the dropout.
+// layer_<l>/output, its h after dropout.
 #pragma once
 
 #include <functional>
@@ -12,13 +12,13 @@
 
 namespace heed {
 
-/// `init`: the first values of a layer that reads inputs of the given width.
+/// `init`: the initial values of a layer that reads inputs of the given width.
 template <class T>
 void add_recurrent_stack(ParameterSet<T>& parameters, const std::string& scope, const RecurrentSizes& sizes,
                          std::int64_t n_layers, std::int64_t d_in,
                          const std::function<RecurrentInit(std::int64_t)>& init);
 
-/// h of the uppermost layer [rows, d_hidden], and each layer's states after the last step [sentences, state
+/// h of the top layer [rows, d_hidden], and each layer's states after the last step [sentences, state
 /// width].
 template <class T>
 struct StackOutput {

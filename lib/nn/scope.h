@@ -24,7 +24,7 @@ struct Pass {
   T* gradients = nullptr;  ///< flat buffer of the parameters' layout; null: no gradients
   bool training = false;   ///< dropout on
   std::uint64_t seed = 0;
-  std::uint64_t step = 0;  ///< update number; with shard it tells apart the random numbers of the run
+  std::uint64_t step = 0;  ///< update number; with shard it selects the random numbers
   std::uint64_t shard = 0;
   std::uint64_t draws = 0;  ///< streams of random numbers used so far in this pass
   Recorder<T>* recorder = nullptr;
@@ -33,7 +33,7 @@ struct Pass {
   const Continuation* continuation = nullptr;  ///< while a decoder reads: what its sequences continue
 };
 
-/// While it lives, what the pass names are the rows of one step.
+/// During its lifetime, values named in the pass are the rows of one step.
 template <class T>
 class AtStep {
  public:
@@ -73,9 +73,9 @@ class Scope {
   }
   /// Random numbers of this pass, others at each call.
   Random random() const { return Random(pass_->seed, next_stream()); }
-  /// Names a value, so that it can be recorded and edited. Returns the value to compute with, which an edit of
-  /// that name has changed. `rows` are all rows of that name, unless a step says otherwise; `n_heads` lie side
-  /// by side.
+  /// Names a value, so that it can be recorded and edited. Returns the value to compute with, which an edit
+  /// of that name has changed. `rows` are all rows of that name, unless a step says otherwise; `n_heads`
+  /// lie side by side.
   Var<T> name(const std::string& name, Var<T> v, const Packing& rows, std::int64_t n_heads = 1) const {
     return inspected(name) ? inspect(join(name), v, {&rows, n_heads}) : v;
   }
@@ -98,8 +98,9 @@ class Scope {
   /// Scores or weights of all sentences and heads: for each sentence its [n_heads, n_queries, n_keys] block,
   /// one after the other, dense. They have been changed inside the operation, by attention_edit().
   void name_attention(const std::string& name, std::span<const T> blocks, const AttentionKind& kind) const;
-  /// What changes scores and weights of this scope inside the operation that computes them; none when they are
-  /// not edited. `rows`: of the queries; the operation may count them by other sentences, in the same order.
+  /// What changes scores and weights of this scope inside the operation that computes them; none when they
+  /// are not edited. `rows`: of the queries; the operation may count them by other sentences, in the same
+  /// order.
   std::optional<AttentionEdit<T>> attention_edit(const Packing& rows) const;
   bool wants(const std::string& name) const { return pass_->recorder && pass_->recorder->wants(join(name)); }
   bool edits(const std::string& name) const { return pass_->editor && pass_->editor->edits(join(name)); }

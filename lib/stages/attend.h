@@ -17,8 +17,8 @@ struct AttendPaths {
   std::int64_t seed = 1;  ///< of drawn parameters and samples
 };
 
-/// With a layer: reads embed's or encode's frames; `inspect` says what of the layer's stack to record and edit.
-/// Without: a model only names the tokens.
+/// With a layer: reads embed's or encode's frames; `inspect` says what of the layer's stack to record and
+/// edit. Without: a model only names the tokens.
 void run_attend(const AttendConfig& config, const AttendPaths& paths, const InspectionConfig& inspect,
                 int threads);
 

@@ -49,7 +49,8 @@ std::vector<std::int32_t> after_prompt(const std::vector<std::vector<std::int32_
   return all;
 }
 
-/// One line for each sentence, or for each of its n best translations; a prompt comes before what continues it.
+/// One line for each sentence, or for each of its n best translations; a prompt comes before what continues
+/// it.
 std::string translated_text(const Results& results, const std::vector<std::vector<std::int32_t>>& prompts,
                             std::int64_t first_sentence, bool n_best, const text::Tokenizer& tokenizer) {
   std::string out;
@@ -175,7 +176,7 @@ class DecodeJob {
 
  private:
   struct Input {
-    PackedStates memory;                             ///< what the decoder goes on from
+    PackedStates memory;                             ///< what the decoder continues from
     std::vector<std::vector<std::int32_t>> source;   ///< ids, when they are needed and /tokens is there
     std::vector<std::vector<std::int32_t>> prompts;  ///< of a language model: ids without the final eos
   };

@@ -1,5 +1,5 @@
-// What `decode` does: reads what a model's last part goes on from, translates, continues, classifies or scores, and
-// writes text, tensors and attention.
+// What `decode` does: reads the input of a model's last part, translates, continues, classifies or scores,
+// and writes text, tensors and attention.
 #pragma once
 
 #include <string>
@@ -38,12 +38,12 @@ struct DecodeConfig {
           "longest result in new tokens; 0: twice the source length and 20 more, or 50 after a prompt");
     field("sample", self.sample, "draw from the model's distribution instead of searching");
     field("temperature", self.temperature, "divides the logits when sampling");
-    field("top_k", self.top_k, "sample among the K likeliest words only; 0: all");
-    field("top_p", self.top_p, "sample among the likeliest words that together reach P");
+    field("top_k", self.top_k, "sample among the K most likely words only; 0: all");
+    field("top_p", self.top_p, "sample among the most likely words that together have probability P");
     field("align", self.align,
           "write word alignments (Pharaoh: source-target, from 0) instead of the translations");
     field("align_layer", self.align_layer,
-          "decoder layer that they are read from; -1: the last but one, or any for the best head");
+          "decoder layer that they are read from; -1: the penultimate, or any for the best head");
     field("align_head", self.align_head,
           "mean of the layer's heads, one of them (from 0), or the best by --align-gold");
     field("batch", self.batch, "sentences per frame when INPUT is a file");
@@ -65,12 +65,12 @@ struct DecodeInspection {
   SaliencyConfig saliency;
 };
 
-/// Of an encoder alone: prediction_text or prediction_map (stages/predict.h). Otherwise, with --align: "0-0 1-2
-/// 2-1" for each sentence. Else text output is a line for each sentence; with n_best >
-/// 1 lines "sentence ||| translation ||| score"; with
-/// --force "score<TAB>piece:log-probability piece:log-probability ...".
-/// Saliency and traces are of the given or else of the best translation. `inspect` applies to the forced pass over the
-/// given or the best found translation; edits act in the search as well.
+/// Of an encoder alone: prediction_text or prediction_map (stages/predict.h). Otherwise, with --align: "0-0
+/// 1-2 2-1" for each sentence. Else text output is a line for each sentence; with n_best > 1 lines
+/// "sentence ||| translation ||| score"; with --force "score<TAB>piece:log-probability
+/// piece:log-probability ...".
+/// Saliency and traces are of the given or else of the best translation. `inspect` applies to the forced
+/// pass over the given or the best found translation; edits act in the search as well.
 void run_decode(const DecodeConfig& config, const DecodePaths& paths, const DecodeInspection& inspect,
                 std::uint64_t seed, int threads);
 /// What such a pass computes.

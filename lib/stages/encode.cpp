@@ -41,7 +41,7 @@ class FinalTensor {
 
 void embed_frame(const Model<float>& model, Side side, TensorMap& frame, Inspection* inspection) {
   const PackedTokens given = tokens_of(frame, "tokens", model.sizes(side).vocab_size);
-  // A decoder alone goes on from what it read: <s>, and the text without its end.
+  // A decoder alone continues from what it read: <s>, and the text without its end.
   const bool read = side == Side::target && !model.encoder;
   const PackedTokens tokens = read ? model.shifted_right(given) : given;
   if (inspection) {

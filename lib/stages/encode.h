@@ -1,5 +1,5 @@
-// The first two stages on tensor maps: /tokens -> /embeddings -> /encoder (schema in README). Groups that a
-// stage does not touch pass through.
+// The first two stages on tensor maps: /tokens -> /embeddings -> /encoder (schema in lib/io/README.md).
+// Groups that a stage does not touch pass through.
 #pragma once
 
 #include "inspect/inspection.h"
@@ -9,7 +9,8 @@
 
 namespace heed {
 
-/// Adds /embeddings: values f32 (sentence, position, dim), length. `inspection` records and edits its values, if given.
+/// Adds /embeddings: values f32 (sentence, position, dim), length. `inspection` records and edits its
+/// values, if given.
 void embed_frame(const Model<float>& model, Side side, TensorMap& frame, Inspection* inspection = nullptr);
 
 /// Labels /embeddings of a decoder alone with the pieces that it reads: token str (sentence, position).
@@ -20,7 +21,7 @@ TensorMap position_map(std::int64_t count, std::int64_t d_model);
 
 struct EncodeOptions {
   std::int64_t first = 0;   ///< first layer to run
-  std::int64_t last = -1;   ///< one behind the last; -1: all
+  std::int64_t last = -1;   ///< end of the range: the last one + 1; -1: all
   bool all_layers = false;  ///< keep the output of every layer that ran, not only of the last
 };
 

@@ -20,10 +20,11 @@ PackedStates decoder_input(const TensorMap& frame, const Model<float>& model) {
 
 namespace {
 
-/// New tokens after a prompt when nobody says otherwise.
+/// The default number of new tokens after a prompt.
 constexpr std::int64_t kUsualContinuation = 50;
 
-/// The sentences that are searched: an empty source has nothing to translate, an empty prompt can go on.
+/// The sentences that are searched: an empty source has nothing to translate, an empty prompt can be
+/// continued.
 std::vector<std::int64_t> searched(const Model<float>& model, const Packing& rows, SentenceRange range) {
   std::vector<std::int64_t> sentences = range.numbers();
   if (model.encoder) std::erase_if(sentences, [&](std::int64_t s) { return rows.length(s) <= 1; });
@@ -110,7 +111,7 @@ std::vector<std::vector<Hypothesis>> translate(const Model<float>& model, const 
 
 namespace {
 
-/// decoder/logits and decoder/probabilities, for those who look.
+/// Records decoder/logits and decoder/probabilities where they are wanted.
 void name_outputs(InferencePass& pass, Matrix<const float> logits, std::span<const float> log_sums,
                   const Packing& rows) {
   const Scope<float> decoder = Scope<float>(pass) / "decoder";

@@ -1,6 +1,6 @@
-// The last stage on tensor maps: what a decoder goes on from -> hypotheses, with the attention of every layer and
-// head when asked for. A decoder of a pair goes on from the encoder's output (/encoder), one alone from the
-// embeddings of a prompt (/embeddings); both are `input` here.
+// The last stage on tensor maps: what a decoder continues from -> hypotheses, with the attention of every
+// layer and head when asked for. A decoder of a pair continues from the encoder's output (/encoder), one
+// alone from the embeddings of a prompt (/embeddings); both are `input` here.
 #pragma once
 
 #include <vector>
@@ -22,7 +22,7 @@ struct TranslateOptions {
   std::int64_t max_length = 0;
 };
 
-/// What the model's decoder goes on from, read from a frame. Throws Error as read_encoder_states does.
+/// What the model's decoder continues from, read from a frame. Throws Error as read_encoder_states does.
 PackedStates decoder_input(const TensorMap& frame, const Model<float>& model);
 
 /// In all of these `inspection`, if given, has begun the frame and records and edits the passes. Its edits
@@ -34,10 +34,10 @@ std::vector<std::vector<Hypothesis>> translate(const Model<float>& model, const 
                                                const TranslateOptions& options, int threads,
                                                Inspection* inspection = nullptr);
 
-/// Scores given targets instead (ids with final eos): one hypothesis a sentence, with the log-probability of
-/// every token. score = sum / length^length_penalty. A target follows its prompt, unless `input` holds what the
-/// decoder reads to produce it (whole_text). `sampled`: the draws by which each target was sampled; empty: none
-/// was.
+/// Scores given targets instead (ids with final eos): one hypothesis a sentence, with the log-probability
+/// of every token. score = sum / length^length_penalty. A target follows its prompt, unless `input` holds
+/// what the decoder reads to produce it (whole_text). `sampled`: the draws by which each target was
+/// sampled; empty: none was.
 std::vector<std::vector<Hypothesis>> force(const Model<float>& model, const PackedStates& input,
                                            const std::vector<std::vector<std::int32_t>>& targets,
                                            double length_penalty, int threads,

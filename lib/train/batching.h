@@ -16,13 +16,13 @@ struct Batch {
   std::int64_t tokens = 0;                        ///< of all shards, of the side that is learned, eos counted
 };
 
-/// The batches of one epoch: every sentence exactly once, at most `batch_tokens` tokens (Corpus::length) per batch (a
-/// longer sentence is a batch by itself), sentences of similar length together, the order shuffled by (seed,
-/// epoch).
+/// The batches of one epoch: every sentence exactly once, at most `batch_tokens` tokens (Corpus::length)
+/// per batch (a longer sentence is a batch by itself), sentences of similar length together, the order
+/// shuffled by (seed, epoch).
 std::vector<Batch> make_batches(const Corpus& corpus, std::int64_t batch_tokens, std::int64_t shards,
                                 std::uint64_t seed, std::int64_t epoch);
 
-/// Batches for looking, not learning: in order of length, the same each time, one shard each.
+/// Batches for validation: in order of length, the same each time, one shard each.
 std::vector<Batch> make_validation_batches(const Corpus& corpus, std::int64_t batch_tokens);
 
 }  // namespace heed

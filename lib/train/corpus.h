@@ -1,5 +1,6 @@
-// The text that a model learns from as token ids, held in memory: 29,000 sentence pairs take a few megabytes. Line
-// n of a source, of its target and of its labels belong together; a model reads those that it has parts for.
+// The text that a model learns from as token ids, held in memory: 29,000 sentence pairs take a few
+// megabytes. Line n of a source, of its target and of its labels belong together; a model reads those that
+// it has parts for.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +21,7 @@ struct Corpus {
   std::int64_t skipped_empty = 0, skipped_long = 0;
 
   std::int64_t size() const { return static_cast<std::int64_t>(std::max(source.size(), target.size())); }
-  /// So many tokens of the side that sentence i is learned from, the target where there is one.
+  /// The number of tokens of sentence i on the side that is learned from, the target where there is one.
   std::int64_t length(std::int64_t i) const;
   /// Of all sentences.
   std::int64_t tokens() const;
@@ -29,7 +30,7 @@ struct Corpus {
 /// A line's ids, with eos.
 using LineEncoder = std::function<TokenIds(const std::string& line)>;
 
-/// So many ids (eos counted) a side may have; 0: any number.
+/// The largest number of ids (eos counted) of a side; 0: any number.
 struct LongestSides {
   std::int64_t source = 0, target = 0;
 };
@@ -39,14 +40,14 @@ struct CorpusFiles {
   std::string source, target, labels;
 };
 
-/// Reads them. Sentences with an empty side, or with a longer side than `longest` allows, are left out and counted.
-/// Labels are numbered by `classes`. Throws Error when the numbers of lines differ, when no sentence is left, and on an unknown
-/// label.
+/// Reads them. Sentences with an empty side, or with a longer side than `longest` allows, are left out and
+/// counted. Labels are numbered by `classes`. Throws Error when the numbers of lines differ, when no
+/// sentence is left, and on an unknown label.
 Corpus read_corpus(const CorpusFiles& files, const LineEncoder& encode_source,
                    const LineEncoder& encode_target, const LongestSides& longest,
                    const std::vector<std::string>& classes = {});
-/// The classes of a file of labels, a label a line, in the order of their names. Throws Error when there are fewer
-/// than two, or on an empty line.
+/// The classes of a file of labels, a label a line, in the order of their names. Throws Error when there
+/// are fewer than two, or on an empty line.
 std::vector<std::string> read_classes(const std::string& path);
 /// "more than 50 source or 80 target tokens", for messages.
 std::string describe(const LongestSides& longest);

@@ -1,5 +1,5 @@
 // The gradient of one batch: each logical shard on its own tape and into its own buffer, then the sum of the
-// buffers in shard order. Threads only decide who computes which shard, so their number changes no bit.
+// buffers in shard order. The number of threads decides only where a shard is computed, and changes no bit.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +27,8 @@ class Gradients {
   Gradients(const Model<float>& model, const Objective& objective, const Corpus& corpus, std::int64_t shards,
             int threads, std::uint64_t seed, const TrainConfig& config);
 
-  /// Computes the gradient of the mean loss over what is predicted, or sentences (config.mean_over), of `batch`,
-  /// dropout as in update `step`. `baseline`: as Decoded::extra_loss takes it.
+  /// Computes the gradient of the mean loss over what is predicted, or sentences (config.mean_over), of
+  /// `batch`, dropout as in update `step`. `baseline`: as Decoded::extra_loss takes it.
   CrossEntropySums compute(const Batch& batch, std::int64_t step, double baseline = 0);
 
   /// Sum over the shards; valid after compute(). Whoever uses it up sets it to zero again (apply() in

@@ -28,7 +28,7 @@ using Metrics = std::vector<MetricsRow>;
 void metrics_to_map(const Metrics& metrics, const std::string& prefix, bool with_clock, TensorMap& map);
 /// What a model file keeps of them, under model/training/; empty when there are none.
 TensorMap model_metrics(const Metrics& metrics);
-/// The mirror image of metrics_to_map; throws Error when a column is missing or of another length.
+/// The inverse of metrics_to_map; throws Error when a column is missing or of another length.
 Metrics metrics_from_map(const TensorMap& map, const std::string& prefix);
 
 /// A table with a header line, columns separated by tabs; read alike in every locale.

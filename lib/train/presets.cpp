@@ -87,7 +87,8 @@ constexpr Preset presets[] = {
          "output_dropout": 0.2})",
      R"({"learning_rate": 0.003, "schedule": "inverse-sqrt", "warmup": 300, "beta2": 0.98, "eps": 1e-8,
          "clip": 1, "label_smoothing": 0.1, "batch_tokens": 2400, "patience": 10, "valid_bleu": true})"},
-    // A language model in the sizes of transformer-tiny's decoder, arranged as GPT-2 (pre-norm, learned positions).
+    // A language model in the sizes of transformer-tiny's decoder, arranged as GPT-2 (pre-norm, learned
+    // positions).
     {"gpt-tiny", "decoder",
      R"({"n_decoder_layers": 4, "d_model": 128, "d_ff": 512, "n_heads": 4, "max_length": 256, "dropout": 0.2})",
      R"({"learning_rate": 0.003, "schedule": "inverse-sqrt", "warmup": 400, "beta2": 0.98, "eps": 1e-8,

@@ -23,7 +23,7 @@ struct TrainConfig {
   double learning_rate = 0.005;
   std::int64_t warmup = 2000;
   double halve_after = 5, halve_every = 1;
-  // when to look, stop and save
+  // validation, stopping, checkpoints
   std::int64_t validate_every = 0;
   bool valid_bleu = false;
   std::string stop_on = "loss";
@@ -73,7 +73,7 @@ struct TrainConfig {
 void check(const TrainConfig& config);
 
 /// Whether a field must be the same when a run is resumed: all but those that say when to stop, save and
-/// talk.
+/// log.
 bool part_of_identity(const std::string& train_field);
 
 }  // namespace heed

@@ -291,7 +291,7 @@ Trainer::Outcome Trainer::stopped() {
 }
 
 /// The end of the run counts as the end of an epoch, but only for the result: the checkpoint, saved before,
-/// goes on from the middle of its epoch.
+/// continues from the middle of its epoch.
 bool Trainer::write_result(const std::atomic<bool>& stop) {
   const std::string ended_by = limit();
   bool last_is_new = false, last_is_best = false;

@@ -23,7 +23,7 @@
 
 namespace heed {
 
-/// BLEU of the model as it is now on the validation text; nothing when `stop` was raised on the way.
+/// BLEU of the model as it is now on the validation text; nothing when `stop` was raised meanwhile.
 using BleuScorer = std::function<std::optional<double>(const std::atomic<bool>& stop)>;
 
 struct TrainSetup {

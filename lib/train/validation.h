@@ -15,7 +15,7 @@ namespace heed {
 
 struct ValidationScore {
   double loss = 0;      ///< -log p, natural, mean over what is predicted; no smoothing, no dropout
-  double accuracy = 0;  ///< share of predictions whose likeliest is right
+  double accuracy = 0;  ///< share of predictions whose most likely choice is right
 };
 
 class Validator {
@@ -24,7 +24,7 @@ class Validator {
   Validator(const Model<float>& model, const Objective& objective, const Corpus& corpus,
             std::int64_t batch_tokens, int threads);
 
-  /// Nothing when `stop` was raised on the way. The sums run in a fixed order, whatever the number of
+  /// Nothing when `stop` was raised meanwhile. The sums run in a fixed order, whatever the number of
   /// threads.
   std::optional<ValidationScore> run(const std::atomic<bool>& stop);
 

@@ -27,8 +27,8 @@ struct HeadConfig {
   Positions positions = Positions::none;
 };
 
-/// x attends to itself: [rows, d] -> [rows, d]. `rows` must outlive the pass. With a `past`, x goes on from the
-/// keys and values kept there, and its own are appended (causal, without gradients).
+/// x attends to itself: [rows, d] -> [rows, d]. `rows` must outlive the pass. With a `past`, x continues
+/// from the keys and values kept there, and its own are appended (causal, without gradients).
 template <class T>
 Var<T> self_attention(const Scope<T>& scope, Var<T> x, const Packing& rows, bool causal,
                       const HeadConfig& config, const Past<T>& past = {});

@@ -106,7 +106,7 @@ struct ScoreFunction {
   }
   /// What is compared is a wide, not d_q.
   bool compares_inside() const { return projected || query; }
-  /// Scores belong to positions, of which it knows so many.
+  /// Scores belong to positions, of which it knows a fixed number.
   bool knows_positions() const;
 };
 

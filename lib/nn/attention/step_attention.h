@@ -38,7 +38,7 @@ struct AttentionConfig {
   bool names_probabilities = false;  ///< also where they equal the weights
 };
 
-/// Adds the parameters; `init` gives the first values of each by its name below the scope and its shape.
+/// Adds the parameters; `init` gives the initial values of each by its name below the scope and its shape.
 template <class T>
 void add_attention(ParameterSet<T>& parameters, const std::string& scope, const AttentionConfig& config,
                    const ScoreSizes& sizes, const std::function<Init(const NamedShape&)>& init,
@@ -70,7 +70,7 @@ class StepAttention {
     std::vector<std::int64_t> chosen;  ///< of hard attention: the keys, or kExpected
   };
   /// From the decoder's states [n, d_q]. `sampled`: of hard attention outside training, the translation that
-  /// each row is part of; without it the choice is the likeliest key.
+  /// each row is part of; without it the choice is the most likely key.
   Step operator()(Var<T> state, const StepRows& rows, const std::vector<SampleStream>& sampled = {});
 
  private:

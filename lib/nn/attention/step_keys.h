@@ -1,4 +1,4 @@
-// Which keys each query of a recurrent decoder's step sees; shared by the ops of attention.
+// Which keys each query of a recurrent decoder's step attends to; shared by the ops of attention.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,7 @@ struct StepKeys {
   const Packing* keys = nullptr;
   std::span<const KeyWindow> windows{};
 
-  /// The rows of the key matrix that query i sees, and the columns of its scores.
+  /// The rows of the key matrix that query i attends to, and the columns of its scores.
   struct Seen {
     std::int64_t row, column, count;
     template <class T>
@@ -45,7 +45,7 @@ struct StepKeys {
   std::int64_t queries() const { return static_cast<std::int64_t>(sentences.size()); }
 };
 
-/// Calls visit(i, what it sees) for each query that sees a key.
+/// Calls visit(i, its keys) for each query that has a key.
 template <class Visit>
 void each_query(const StepKeys& at, Visit&& visit) {
   for (std::int64_t i = 0; i < at.queries(); ++i) {

@@ -101,7 +101,7 @@ Var<T> weighted_sum(Var<T> alpha, Var<T> m, const StepKeys& queries) {
   const StepKeys at = keep(tape, queries);
   Var<T> y = tape.result(alpha.rows(), m.cols());
   const Matrix<T> out = tape.mutable_value(y);
-  std::fill_n(out.data, out.size(), T{0});  // a query may see nothing
+  std::fill_n(out.data, out.size(), T{0});  // a query may have no key
   each_query(at, [&](std::int64_t i, const StepKeys::Seen& seen) {
     gemm<T>(1, seen.columns_of(alpha.value().row_range(i, 1)), seen.rows_of(m.value()), 0,
             out.row_range(i, 1));

@@ -1,5 +1,5 @@
 // The differentiable operations of attention, in order: scores, softmax, weighted sum. Rules as in
-// autograd/ops.h. Scores and weights are matrices [n, longest sentence]; where a query sees no key, scores
+// autograd/ops.h. Scores and weights are matrices [n, longest sentence]; where a query has no key, scores
 // are -infinity and weights 0.
 #pragma once
 
@@ -18,9 +18,9 @@ struct ComparedKeys {
 template <class T>
 ComparedKeys<T> compare_with(const ScoreFunction& score, Var<T> k);
 
-/// e_ij = score(q_i, k_j) for the keys j that query i sees: q [n, w]; `weight` is the parameter that the
-/// score's comparison reads, a vector as [1, a]; none when there is none. Throws Error when there are not as
-/// many rows as `at` says.
+/// e_ij = score(q_i, k_j) for the keys j that query i attends to: q [n, w]; `weight` is the parameter that
+/// the score's comparison reads, a vector as [1, a]; none when there is none. Throws Error when there are
+/// not as many rows as `at` says.
 template <class T>
 Var<T> attention_scores(const ScoreFunction& score, Var<T> q, const ComparedKeys<T>& keys, Var<T> weight,
                         const StepKeys& at);
