@@ -126,7 +126,8 @@ void TraceFrame::label(TensorMap& map, const Value& value) const {
     for (std::int64_t s = 0; v.once && s < keys.sentences(); ++s) one_each.append(1);
     map.add(group + "query_length", lengths_of(v.once ? one_each : rows));
     map.add(group + "key_length", lengths_of(keys));
-    if (!v.once && !tokens.empty()) map.add(group + "query_token", token_labels(tokens, "query", rows.longest()));
+    if (!v.once && !tokens.empty())
+      map.add(group + "query_token", token_labels(tokens, "query", rows.longest()));
     if (v.keys_of_source && !sides_.source_tokens.empty())
       map.add(group + "key_token", token_labels(sides_.source_tokens, "key", keys.longest()));
     if (!v.keys_of_source && !tokens.empty())
