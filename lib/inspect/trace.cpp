@@ -118,13 +118,16 @@ TensorMap TraceFrame::take() {
 void TraceFrame::label(TensorMap& map, const Value& value) const {
   const NamedValue& v = *value.named;
   const std::string group = v.name + "/";
-  const Packing& rows = packing(sides_, v.of_source);
+  Packing ones;
+  for (std::int64_t s = 0; v.once && s < sides_.source.sentences(); ++s) ones.append(1);
+  const Packing& rows = v.once ? ones : packing(sides_, v.of_source);
   const auto& tokens = v.of_source ? sides_.source_tokens : sides_.target_tokens;
   if (v.attention) {
     const Packing& keys = packing(sides_, v.keys_of_source);
     map.add(group + "query_length", lengths_of(rows));
     map.add(group + "key_length", lengths_of(keys));
-    if (!tokens.empty()) map.add(group + "query_token", token_labels(tokens, "query", rows.longest()));
+    if (!v.once && !tokens.empty())
+      map.add(group + "query_token", token_labels(tokens, "query", rows.longest()));
     if (v.keys_of_source && !sides_.source_tokens.empty())
       map.add(group + "key_token", token_labels(sides_.source_tokens, "key", keys.longest()));
     if (!v.keys_of_source && !tokens.empty())

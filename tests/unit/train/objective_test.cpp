@@ -74,8 +74,7 @@ BOOST_AUTO_TEST_CASE(shares_are_berts) {
   std::vector<int> at(whole.size());
   int masked = 0, other = 0, kept = 0;
   for (int n = 0; n < kDraws; ++n) {
-    const MaskedSentence m =
-        mask_words(whole, with_mask(), kWords, 3, static_cast<std::uint64_t>(n));
+    const MaskedSentence m = mask_words(whole, with_mask(), kWords, 3, static_cast<std::uint64_t>(n));
     BOOST_REQUIRE_EQUAL(m.positions.size(), 3);  // 15% of 20
     BOOST_REQUIRE(std::is_sorted(m.positions.begin(), m.positions.end()));
     for (std::size_t i = 0, p = 0; i < whole.size(); ++i) {
