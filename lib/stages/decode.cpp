@@ -139,6 +139,9 @@ class DecodeJob {
       fail<UsageError>("--align-layer, --align-head and --align-gold need --align");
     }
     if (!paths.attention.empty()) attention_.emplace(paths.attention, paths.write);
+    if (!paths.saliency.empty() && !loaded_.model->encoder)
+      fail<UsageError>("--saliency: a ", loaded_.model->architecture,
+                       " has no source words; of its earlier words there are no gradients yet");
     if (!paths.saliency.empty())
       saliency_.emplace(looks.saliency, paths.saliency, paths.write, loaded_, threads);
   }
@@ -205,7 +208,7 @@ class DecodeJob {
         input.source = text::sentence_ids(frame, loaded_.source);
         expect_lengths(input);
       }
-      if (alone) input.prompts = input.source;
+      if (alone && !whole_text_) input.prompts = input.source;
       for (auto& ids : input.prompts) {
         if (!ids.empty() && ids.back() == loaded_.target.special().eos) ids.pop_back();
       }
@@ -249,7 +252,7 @@ class DecodeJob {
   Results forced(const Input& input, const std::vector<std::vector<std::int32_t>>& targets,
                  const std::vector<SampleStream>& sampled = {}) {
     std::vector<std::vector<std::int32_t>> produced = targets;
-    for (std::size_t s = 0; s < produced.size() && !whole_text_; ++s)
+    for (std::size_t s = 0; s < produced.size(); ++s)
       produced[s] = after_prompt(input.prompts, s, targets[s]);
     if (targets_) watch_.expect_targets(produced);
     watch_.start_trace(produced);
@@ -263,7 +266,7 @@ class DecodeJob {
     }
     TensorMap attention;
     if (attention_ || aligner_)
-      attention = decoder_attention(*loaded_.model, input.memory, results, threads_, &watch_);
+      attention = decoder_attention(*loaded_.model, input.memory, results, threads_, &watch_, whole_text_);
     if (aligner_) {
       std::vector<WordNumbers> words;
       for (std::size_t s = 0; s < results.size(); ++s)

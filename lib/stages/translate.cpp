@@ -280,11 +280,13 @@ void add_group(TensorMap& map, const std::string& name, const std::string& kind,
 }  // namespace
 
 TensorMap decoder_attention(const Model<float>& model, const PackedStates& input,
-                            const std::vector<std::vector<Hypothesis>>& hypotheses, int threads,
-                            Watch* watch) {
+                            const std::vector<std::vector<Hypothesis>>& hypotheses, int threads, Watch* watch,
+                            bool whole_text) {
   const DecoderSizes& sizes = model.needed_decoder().sizes();
   // A decoder alone also reads the prompt, whose last row gives the first token.
-  auto before = [&](std::int64_t sentence) { return model.encoder ? 0 : input.rows.length(sentence) - 1; };
+  auto before = [&](std::int64_t sentence) {
+    return model.encoder || whole_text ? 0 : input.rows.length(sentence) - 1;
+  };
   std::int64_t ranks = 1, longest = 1;
   for (std::size_t s = 0; s < hypotheses.size(); ++s) {
     ranks = std::max(ranks, static_cast<std::int64_t>(hypotheses[s].size()));
@@ -323,7 +325,7 @@ TensorMap decoder_attention(const Model<float>& model, const PackedStates& input
     if (std::any_of(list.begin(), list.end(), [](const Ranked& r) { return r.hypothesis->drawn; }))
       for (const Ranked& r : list) streams.push_back(r.hypothesis->drawn.value_or(SampleStream{}));
     const Selection chosen(input, sources);
-    read_given(pass, model, chosen.on(pass), target, streams, false);
+    read_given(pass, model, chosen.on(pass), target, streams, whole_text);
     const Recording<float>& recording = pass.recorded();
     auto keep = [&](const std::string& attention, std::int64_t first, AttentionTensor& tensor) {
       for (std::int64_t l = first; l < sizes.n_layers; ++l) {

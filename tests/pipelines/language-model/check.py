@@ -14,7 +14,7 @@ same("layer 0", states[:, 0], files["layers"]["decoder/layer_0/output/values"][(
 same("the last layer", states[:, 1], files["layers"]["decoder/output/values"][()])
 same("encode and decode", states[:, 1], files["decoded"]["decoder/output/values"][()])
 weights = files["attention"]["self_attention/weights"][()]
-same("attend", weights[:, 0], files["layer"]["attention/weights"][()])
+same("attend", weights[:, 0], files["layer"]["attention/weights"][:, 0])
 same("after a prompt", weights, files["parts"]["self_attention/weights"][()])
 length = files["read"]["embeddings/length"][()]
 rows = [weights[s, :, :, i, :length[s]].sum(-1) for s in range(len(length)) for i in range(length[s])]
