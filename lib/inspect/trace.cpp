@@ -118,7 +118,9 @@ TensorMap TraceFrame::take() {
 void TraceFrame::label(TensorMap& map, const Value& value) const {
   const NamedValue& v = *value.named;
   const std::string group = v.name + "/";
-  const Packing& rows = packing(sides_, v.of_source);
+  Packing ones;
+  for (std::int64_t s = 0; v.once && s < sides_.source.sentences(); ++s) ones.append(1);
+  const Packing& rows = v.once ? ones : packing(sides_, v.of_source);
   const auto& tokens = v.of_source ? sides_.source_tokens : sides_.target_tokens;
   if (v.attention) {
     const Packing& keys = packing(sides_, v.keys_of_source);

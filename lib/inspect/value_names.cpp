@@ -39,7 +39,7 @@ std::vector<std::string> NamedValue::dims() const {
 std::string NamedValue::text() const {
   auto side = [](bool source) { return source ? " source" : " target"; };
   if (attention)
-    return concat(name, " [sentence, head ", n_heads, ", query", side(of_source), ", key",
+    return concat(name, " [sentence, head ", n_heads, ", query", once ? " 1" : side(of_source), ", key",
                   side(keys_of_source), "]");
   return concat(name, " [sentence, ", n_heads > 1 ? concat("head ", n_heads, ", ") : "", "position",
                 once ? " 1" : side(of_source), of_vocabulary ? ", word " : ", dim ", cols, "]");
@@ -67,8 +67,14 @@ std::vector<NamedValue> value_names(const Model<float>& model, const Stages& sta
     run(stages.first, stages.last, true);
     if (stages.decode || stages.classify) run(stages.last, layers, false);
   }
+  // `encode` reads embeddings that were named when they were made.
+  pass.recorder = stages.logits || model.encoder ? &recording : nullptr;
+  if (stages.decode) {
+    const Var<float> embedded = model.embed(pass, Side::target, model.shifted_right(target));
+    pass.recorder = &recording;
+    model.decode(pass, x ? &*x : nullptr, embedded, target.rows);
+  }
   pass.recorder = &recording;
-  if (stages.decode) model.decode(pass, x ? &*x : nullptr, target);
   if (stages.classify) model.classes->logits(pass, x->states, *x->rows);
   std::vector<NamedValue> values;
   for (const auto& [name, value] : recording.values())

@@ -140,6 +140,9 @@ class DecodeJob {
       fail<UsageError>("--align-layer, --align-head and --align-gold need --align");
     }
     if (!paths.attention.empty()) attention_.emplace(paths.attention, paths.write);
+    if (!paths.saliency.empty() && !loaded_.model->encoder)
+      fail<UsageError>("--saliency: a ", loaded_.model->architecture,
+                       " has no source words; of its earlier words there are no gradients yet");
     if (!paths.saliency.empty())
       saliency_.emplace(inspect.saliency, paths.saliency, paths.write, loaded_, threads);
   }
@@ -206,7 +209,7 @@ class DecodeJob {
         input.source = text::sentence_ids(frame, loaded_.source);
         expect_lengths(input);
       }
-      if (alone) input.prompts = input.source;
+      if (alone && !whole_text_) input.prompts = input.source;
       for (auto& ids : input.prompts) {
         if (!ids.empty() && ids.back() == loaded_.target.special().eos) ids.pop_back();
       }
@@ -250,7 +253,7 @@ class DecodeJob {
   Results forced(const Input& input, const std::vector<std::vector<std::int32_t>>& targets,
                  const std::vector<SampleStream>& sampled = {}) {
     std::vector<std::vector<std::int32_t>> produced = targets;
-    for (std::size_t s = 0; s < produced.size() && !whole_text_; ++s)
+    for (std::size_t s = 0; s < produced.size(); ++s)
       produced[s] = after_prompt(input.prompts, s, targets[s]);
     if (targets_) inspection_.expect_targets(produced);
     inspection_.start_trace(produced);
@@ -264,7 +267,8 @@ class DecodeJob {
     }
     TensorMap attention;
     if (attention_ || aligner_)
-      attention = decoder_attention(*loaded_.model, input.memory, results, threads_, &inspection_);
+      attention =
+          decoder_attention(*loaded_.model, input.memory, results, threads_, &inspection_, whole_text_);
     if (aligner_) {
       std::vector<WordNumbers> words;
       for (std::size_t s = 0; s < results.size(); ++s)

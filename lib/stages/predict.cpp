@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "autograd/ops_recurrent.h"
 #include "base/error.h"
@@ -14,15 +15,27 @@ namespace heed {
 namespace {
 
 /// The `count` likeliest columns of a row.
-Prediction likeliest(Matrix<const float> logits, std::int64_t row, std::int64_t count,
-                     std::int64_t position) {
+Prediction likeliest(Matrix<const float> logits, std::int64_t row, std::int64_t count) {
   Prediction p;
-  p.position = position;
   p.ids.resize(static_cast<std::size_t>(count));
   p.log_probability.resize(p.ids.size());
   log_softmax_top_k<float>(logits.row_range(row, 1), count, {p.log_probability.data(), 1, count},
                            {p.ids.data(), 1, count});
   return p;
+}
+
+/// The `count` likeliest words that a mask may hide: no special piece but unk.
+Prediction likeliest_words(Matrix<const float> logits, std::int64_t row, std::int64_t count,
+                           std::int64_t position, const SpecialIds& special) {
+  const auto more = static_cast<std::int64_t>(std::size(kSpecialNames));
+  const Prediction all = likeliest(logits, row, std::min(count + more, logits.cols));
+  Prediction words{position, {}, {}};
+  for (std::size_t i = 0; i < all.ids.size() && std::ssize(words.ids) < count; ++i) {
+    if (all.ids[i] != special.unk && special.contains(all.ids[i])) continue;
+    words.ids.push_back(all.ids[i]);
+    words.log_probability.push_back(all.log_probability[i]);
+  }
+  return words;
 }
 
 }  // namespace
@@ -42,7 +55,7 @@ std::vector<std::vector<Prediction>> predict(const LoadedModel& loaded, const Pa
     if (model.classes) {
       const Matrix<const float> logits = model.classes->logits(pass, encoded.states, *encoded.rows).value();
       for (std::int64_t s = 0; s < range.count; ++s)
-        result[static_cast<std::size_t>(range.first + s)] = {likeliest(logits, s, count, 0)};
+        result[static_cast<std::size_t>(range.first + s)] = {likeliest(logits, s, count)};
       pass.keep();
       return;
     }
@@ -60,8 +73,8 @@ std::vector<std::vector<Prediction>> predict(const LoadedModel& loaded, const Pa
     const Var<float> states = select_rows<float>({encoded.states}, rows);
     const Matrix<const float> logits = model.needed_words().logits(pass, states).value();
     for (std::size_t i = 0; i < places.size(); ++i)
-      result[static_cast<std::size_t>(places[i].sentence)].push_back(
-          likeliest(logits, static_cast<std::int64_t>(i), count, places[i].position));
+      result[static_cast<std::size_t>(places[i].sentence)].push_back(likeliest_words(
+          logits, static_cast<std::int64_t>(i), count, places[i].position, loaded.source.special()));
   });
   return result;
 }

@@ -43,13 +43,19 @@ std::int64_t length_limit(const Model<float>& model, std::int64_t asked, std::in
   return most > 0 ? std::min(asked > 0 ? asked : kUsualContinuation, left) : std::max(asked, left);
 }
 
+/// What a decoder alone reads: embeddings of a file, and of what it goes on with.
+Var<float> named(Pass<float>& pass, Var<float> embedded, const Packing& rows) {
+  return (Scope<float>(pass) / "decoder").name("embedded", embedded, rows);
+}
+
 /// The steps of a search. After a prompt, which is read at once, the first step's bos is part of it.
 class Steps {
  public:
-  Steps(const Model<float>& model, const Encoded<float>& input, const Editor<float>* editor,
+  Steps(const Model<float>& model, const Encoded<float>& input, Pass<float>& pass,
         const std::vector<SampleStream>& streams)
-      : hypotheses_(model, input.rows->sentences(), model.encoder ? &input : nullptr, editor, streams) {
-    if (!model.encoder) after_prompt_ = hypotheses_.read(input.states.value(), *input.rows);
+      : hypotheses_(model, input.rows->sentences(), model.encoder ? &input : nullptr, pass.editor, streams) {
+    if (model.encoder) return;
+    after_prompt_ = hypotheses_.read(named(pass, input.states, *input.rows).value(), *input.rows);
   }
 
   Matrix<const float> operator()(std::span<const std::int32_t> tokens,
@@ -94,7 +100,7 @@ std::vector<std::vector<Hypothesis>> translate(const Model<float>& model, const 
       sampling.sentences.push_back(options.first_sentence + static_cast<std::uint64_t>(sentences[i]));
       sampled.push_back(SampleStream::of(sampling.seed, sampling.sentences.back(), 0));
     }
-    Steps steps(model, chosen.on(pass), pass.editor, sampled);
+    Steps steps(model, chosen.on(pass), pass, sampled);
     const StepFunction step = [&](auto tokens, auto parents) { return steps(tokens, parents); };
     std::vector<std::vector<Hypothesis>> found;
     if (options.sampling) {
@@ -150,13 +156,12 @@ Var<float> continued(InferencePass& pass, const Model<float>& model, const Encod
     sentences.push_back(s);
     lengths.push_back(before);
   }
-  Recorder<float>* const recorder = std::exchange(pass.recorder, nullptr);  // records the whole, below
+  Recorder<float>* const recorder = std::exchange(pass.recorder, nullptr);  // the whole is named, not its end
+  const Editor<float>* const editor = std::exchange(pass.editor, nullptr);
   const Var<float> tail = model.decoder->embed(pass, read, {sentences, lengths});
   pass.recorder = recorder;
-  const Var<float> all = select_rows<float>({prompt.states, tail}, order);
-  if (recorder && recorder->wants("decoder/embedded"))
-    recorder->record("decoder/embedded", all.value(), places_of(rows), {&rows, 1});
-  return all;
+  pass.editor = editor;
+  return select_rows<float>({prompt.states, tail}, order);
 }
 
 /// Teacher forcing. With `whole_text` the prompts are all that is read.
@@ -170,7 +175,7 @@ Given read_given(InferencePass& pass, const Model<float>& model, const Encoded<f
     if (whole_text) given.rows = *input.rows;
     const Var<float> embedded =
         whole_text ? input.states : continued(pass, model, input, targets, given.rows);
-    given.states = model.decode(pass, nullptr, embedded, given.rows, sampled).states;
+    given.states = model.decode(pass, nullptr, named(pass, embedded, given.rows), given.rows, sampled).states;
   }
   for (std::int64_t s = 0; s < targets.rows.sentences(); ++s) {
     for (std::int64_t i = 0; i < targets.rows.length(s); ++i)
@@ -278,10 +283,12 @@ void add_group(TensorMap& map, const std::string& name, const std::string& kind,
 
 TensorMap decoder_attention(const Model<float>& model, const PackedStates& input,
                             const std::vector<std::vector<Hypothesis>>& hypotheses, int threads,
-                            Inspection* inspection) {
+                            Inspection* inspection, bool whole_text) {
   const DecoderSizes& sizes = model.needed_decoder().sizes();
   // A decoder alone also reads the prompt, whose last row gives the first token.
-  auto before = [&](std::int64_t sentence) { return model.encoder ? 0 : input.rows.length(sentence) - 1; };
+  auto before = [&](std::int64_t sentence) {
+    return model.encoder || whole_text ? 0 : input.rows.length(sentence) - 1;
+  };
   std::int64_t ranks = 1, longest = 1;
   for (std::size_t s = 0; s < hypotheses.size(); ++s) {
     ranks = std::max(ranks, static_cast<std::int64_t>(hypotheses[s].size()));
@@ -321,7 +328,7 @@ TensorMap decoder_attention(const Model<float>& model, const PackedStates& input
     if (std::any_of(list.begin(), list.end(), [](const Ranked& r) { return r.hypothesis->drawn; }))
       for (const Ranked& r : list) streams.push_back(r.hypothesis->drawn.value_or(SampleStream{}));
     const Selection chosen(input, sources);
-    read_given(pass, model, chosen.on(pass), target, streams, false);
+    read_given(pass, model, chosen.on(pass), target, streams, whole_text);
     const Recording<float>& recording = pass.recorded();
     auto keep = [&](const std::string& attention, std::int64_t first, AttentionTensor& tensor) {
       for (std::int64_t l = first; l < sizes.n_layers; ++l) {

@@ -50,10 +50,10 @@ std::vector<std::vector<Hypothesis>> force(const Model<float>& model, const Pack
 /// (sentence, [rank,] layer, head, query, key): query i is the step that produces the hypothesis' token i;
 /// rank is there when some sentence has several hypotheses. Groups cross_attention (key: source positions)
 /// and self_attention (key: earlier target positions), each with query_length and key_length. A prompt's
-/// positions come first.
+/// positions come first. `whole_text`: as in force().
 TensorMap decoder_attention(const Model<float>& model, const PackedStates& input,
                             const std::vector<std::vector<Hypothesis>>& hypotheses, int threads,
-                            Inspection* inspection = nullptr);
+                            Inspection* inspection = nullptr, bool whole_text = false);
 
 /// /hypotheses: score f32 (sentence, rank), ids i32 (sentence, rank, position), length i32 (sentence, rank),
 /// token_logprob, finished u8; missing ranks have length 0.

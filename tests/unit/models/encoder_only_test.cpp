@@ -1,0 +1,107 @@
+#include "models/encoder_only.h"
+
+#include <boost/test/unit_test.hpp>
+#include <vector>
+
+#include "autograd/ops_recurrent.h"
+#include "base/error.h"
+#include "unit/models/model_checks.h"
+
+using namespace heed;
+using namespace heed::test;
+
+namespace {
+
+/// Masked words, or classes pooled so.
+EncoderOnlyConfig small(const std::string& pooling = "") {
+  EncoderOnlyConfig c;
+  c.source_vocab_size = 11;
+  c.n_encoder_layers = 2;
+  c.d_model = 6;
+  c.d_ff = 10;
+  c.n_heads = 2;
+  c.max_length = 9;
+  c.norm = pooling == "first" ? "post" : "pre";
+  c.n_classes = pooling.empty() ? 0 : 3;
+  if (!pooling.empty()) c.pooling = pooling;
+  c.dropout = 0.2;
+  c.attention_dropout = 0.1;
+  c.activation_dropout = 0.15;
+  return c;
+}
+
+const std::vector<std::string> kPoolings{"first", "mean", "attention"};
+
+/// Logits of the classes, or of the words of every position.
+std::vector<double> predictions(const Model<double>& model, const PackedTokens& source) {
+  Tape<double> tape;
+  Pass<double> pass;
+  pass.tape = &tape;
+  pass.parameters = &model.parameters;
+  const Encoded<double> encoded = model.encode(pass, source);
+  const Matrix<const double> m = (model.classes ? model.classes->logits(pass, encoded.states, source.rows)
+                                                : model.needed_words().logits(pass, encoded.states))
+                                     .value();
+  return {m.data, m.data + m.size()};
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(encoder_only)
+
+BOOST_AUTO_TEST_CASE(gradients_of_all_parameters_masked_words) {
+  const auto model = build<double>(small());
+  model->parameters.initialize(9);
+  open_relus(*model);
+  const std::vector<std::int32_t> hidden{7, 4, 9, 8};
+  check_gradients(*model, "key/bias", [&](Pass<double>& pass) {
+    const Encoded<double> encoded = model->encode(pass, kSource);
+    const Var<double> states = select_rows<double>({encoded.states}, {{0, 1}, {0, 2}, {0, 7}, {0, 10}});
+    return model->needed_words().loss(pass, states, hidden, 0.1, 0.5).loss * 0.5;
+  });
+}
+
+BOOST_AUTO_TEST_CASE(gradients_of_all_parameters_classes) {
+  const std::vector<std::int32_t> labels{2, 0, 1};
+  for (const std::string& pooling : kPoolings) {
+    const auto model = build<double>(small(pooling));
+    model->parameters.initialize(9);
+    open_relus(*model);
+    check_gradients(*model, "key/bias", [&](Pass<double>& pass) {
+      const Encoded<double> encoded = model->encode(pass, kSource);
+      return model->classes->loss(pass, encoded.states, kSource.rows, labels, 0.1, 0.5).loss * 0.5;
+    });
+  }
+}
+
+BOOST_AUTO_TEST_CASE(sentences_of_a_batch_do_not_touch_each_other) {
+  for (const std::string& pooling : {std::string(), kPoolings[0], kPoolings[1], kPoolings[2]}) {
+    const auto model = build<double>(small(pooling));
+    model->parameters.initialize(3);
+    std::vector<double> alone;
+    for (std::int64_t s = 0; s < 3; ++s) {
+      PackedTokens one;
+      one.append(std::span(kSource.ids)
+                     .subspan(static_cast<std::size_t>(kSource.rows.offset(s)),
+                              static_cast<std::size_t>(kSource.rows.length(s))));
+      const std::vector<double> part = predictions(*model, one);
+      alone.insert(alone.end(), part.begin(), part.end());
+    }
+    BOOST_CHECK_LE(difference(predictions(*model, kSource), alone), 1e-12);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(config_travels_as_json_and_is_checked) {
+  const auto model = build<float>(small("attention"));
+  BOOST_CHECK_EQUAL(make_model<float>(model->config_json)->parameters.count(), model->parameters.count());
+  BOOST_CHECK(model->encoder && !model->decoder && model->classes && !model->words);
+  EncoderOnlyConfig odd = small("mean");
+  odd.n_classes = 1;
+  BOOST_CHECK_THROW(build<float>(odd), UsageError);
+  odd = small("last");
+  BOOST_CHECK_EXCEPTION(build<float>(odd), UsageError, [](const Error& e) {
+    return std::string(e.what()).find("first, mean or attention") != std::string::npos;
+  });
+}
+
+BOOST_AUTO_TEST_SUITE_END()
