@@ -1,5 +1,5 @@
-// Decoding onto a state, call after call: what search needs of a model. Two tapes take turns, so that what
-// the last read left is there while the next one is computed.
+// Decoding onto a state, call after call: what search needs of a model. Two tapes alternate, so that the
+// results of the last read are there while the next one is computed.
 #pragma once
 
 #include <memory>
