@@ -12,12 +12,11 @@ int main(int argc, char** argv) {
   DecodePaths paths;
   DecodeInspection inspect;
   return cli::run_tool(
-      "decode", "Translate encoded sentences, continue prompts, tell classes, or score given text.", argc,
-      argv, [&](cli::Tool& tool) {
-        tool.input(
-            paths.input,
-            "frames of encode; of a language model those of embed; with --align also attention that was kept",
-            {"--trace-list"});
+      "decode", "Translate encoded sentences, continue prompts, classify, or score given text.", argc, argv,
+      [&](cli::Tool& tool) {
+        tool.input(paths.input,
+                   "frames of encode; of a language model those of embed; with --align also stored attention",
+                   {"--trace-list"});
         tool.output(paths.output);
         tool.tensors(paths.write);
         tool.model(paths.model);
@@ -31,10 +30,10 @@ int main(int argc, char** argv) {
                     "gold links, a line for each sentence (0-0 1-2 2p1), for --align-head best");
         tool.bind(config);
         inspect.values.declare(tool, true);
-        tool.option(
-            "--saliency FILE", paths.saliency,
-            "also write how much each source word matters for each target word; needs /embeddings; with hard "
-            "attention (xu) by way of the most likely word only");
+        tool.option("--saliency FILE", paths.saliency,
+                    "also write the contribution of each source word to each target word; needs /embeddings; "
+                    "with hard "
+                    "attention (xu) by way of the most likely word only");
         tool.bind(inspect.saliency);
         tool.describe(
             "--trace and --saliency are of the given translation (--force) or of the best one found, in a "
@@ -65,7 +64,7 @@ int main(int argc, char** argv) {
             if (tool.given(option) && !config.sample) fail<UsageError>("--", option, " needs --sample");
           }
           if (tool.given("beam") && (config.sample || !paths.force.empty())) {
-            fail<UsageError>("--beam does not go with ", config.sample ? "--sample" : "--force");
+            fail<UsageError>("--beam cannot be combined with ", config.sample ? "--sample" : "--force");
           }
           if (inspect.values.list) {
             const LoadedModel loaded = load_model(paths.model);

@@ -25,7 +25,7 @@ int main(int argc, char** argv) {
                     cli::one_of({"source", "target"}));
         tool.option("--batch", batch, "sentences per frame when INPUT is a file", cli::at_least(1));
         tool.option("--positions-only", positions_only,
-                    "write the first N sinusoidal position vectors and stop", cli::at_least(0));
+                    "write the first N sinusoidal position vectors and exit", cli::at_least(0));
         tool.option("--d-model", d_model, "their width", cli::at_least(1));
         inspect.declare(tool);
         tool.example("tokenize -m model.h5 < article.en | embed -m model.h5 -o embeddings.h5");

@@ -100,10 +100,10 @@ void declare(cli::Tool& tool, Options& o) {
   tool.option("--vocab FILE", o.vocab, "vocabulary of both sides, made by tokenize --train");
   tool.option("--source-vocab FILE", o.job.source_vocab, "vocabulary of the source side");
   tool.option("--target-vocab FILE", o.job.target_vocab, "vocabulary of the target side");
-  tool.output(o.job.output, "the model file; what belongs to the run is written beside it");
+  tool.output(o.job.output, "the model file; checkpoint and metrics of the run are written beside it");
   tool.option("--preset", o.preset, "model and recipe that the options below start from",
               cli::one_of(preset_names()));
-  tool.option("--list-presets", o.list_presets, "print the presets with their sizes and recipes and stop");
+  tool.option("--list-presets", o.list_presets, "print the presets with their sizes and recipes and exit");
   tool.option("--resume", o.job.resume, "continue from MODEL.checkpoint, exactly");
   tool.option("--resume-previous", o.job.resume_previous, "continue from the checkpoint before it");
   tool.option("--dry-run", o.dry_run, "print sizes and memory instead of training");
@@ -159,7 +159,7 @@ void check_files(const cli::Tool& tool, Options& o, const std::string& architect
     require("", "--vocab");
   require(o.job.source_vocab, "--vocab");
   if (!o.dry_run && (o.job.output.empty() || o.job.output == "-")) {
-    fail<UsageError>("-o: a file is wanted, for other files are written beside the model");
+    fail<UsageError>("-o: wanted a file: checkpoint and metrics are written beside it");
   }
   for (const char* option : {"--source-vocab-size", "--target-vocab-size"}) {
     if (tool.given(option)) fail<UsageError>(option, ": the vocabulary files decide it");

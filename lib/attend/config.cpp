@@ -26,7 +26,7 @@ void AttendConfig::check() const {
   }
   if (parameters.empty() && (out_in || !qkv_order.empty())) {
     fail<UsageError>(out_in ? "--out-in" : "--qkv-order",
-                     ": tells how --parameters are stored, but none are given");
+                     ": states how --parameters are stored, but none are given");
   }
   mask_words(mask);
 }

@@ -90,7 +90,7 @@ Var<T> attention_over_past(Var<T> q, const std::vector<std::vector<const T*>>& k
 /// Cross-entropy of softmax(states W) against targets with label smoothing (kernels.h, cross_entropy_rows):
 /// states [n, d], weight [d, V]. The logits exist only a block of rows at a time, so their gradients are
 /// taken at once: with gradients on, d states and d weight receive `scale` * d loss, and Tape::backward()
-/// goes on from there. The weight may be the transposed view of an embedding table (tied): pass the table and
+/// continues from there. The weight may be the transposed view of an embedding table (tied): pass the table and
 /// `tied`. `nll`, unless null, receives -log p of each row's target.
 template <class T>
 CrossEntropySums projected_cross_entropy(Var<T> states, Var<T> weight, bool tied,

@@ -1,4 +1,4 @@
-// The differentiable operations of recurrent models, which go through a sentence step by step: a matrix holds
+// The differentiable operations of recurrent models, which process a sentence step by step: a matrix holds
 // one row for each sequence still running. Rules as in autograd/ops.h.
 #pragma once
 
@@ -46,7 +46,7 @@ class StepLinear {
   Var<T> operator()(Var<T> x, Var<T> onto = {});
 
  private:
-  /// What the steps leave for the end.
+  /// What the steps keep for the end.
   struct Rows {
     Matrix<T> inputs;  ///< [rows, d_in], with gradients only
     std::int64_t used = 0;

@@ -22,7 +22,7 @@ std::int64_t gate_count(Cell cell);
 struct GateRange {
   std::int64_t first, count;
 };
-/// Whose sums are normalised as one: all gates, but the candidate of a GRU by itself.
+/// The ranges of gates whose sums are normalised together: all gates, but the candidate of a GRU by itself.
 std::vector<GateRange> normed_together(Cell cell);
 
 /// What a cell computes with; d is the width of h.
@@ -45,7 +45,7 @@ struct CellPart {
 /// Observes, and may edit, the values within a cell.
 template <class T>
 struct CellObserver {
-  /// Gets every part of a step before anything is computed from it.
+  /// Receives every part of a step before anything is computed from it.
   std::function<void(std::size_t step, CellPart part, Matrix<T> value)> observe;
   bool changes = false;  ///< it may write to them; such steps have no backward pass
 };

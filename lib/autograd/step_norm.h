@@ -1,4 +1,4 @@
-// Layer normalisation (Ba, Kiros, Hinton 2016, eq. 4) inside an operation that goes step by step.
+// Layer normalisation (Ba, Kiros, Hinton 2016, eq. 4) inside an operation that runs step by step.
 #pragma once
 
 #include <span>

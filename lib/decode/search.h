@@ -1,5 +1,5 @@
 // Search for a translation: greedy and beam search, and sampling. It calls only a function from prefixes
-// to the next word's logits, so it knows no model. All sentences advance together, one call for a step;
+// to the next word's logits, so it knows no model. All sentences advance together, one call per step;
 // finished sentences leave.
 #pragma once
 

@@ -172,7 +172,8 @@ void Edits::expect_search() {
   searches_ = true;
   for (std::size_t i = 0; i < edits_.size(); ++i) {
     if (edits_[i].kind == Edit::Kind::ablate_mean && !named_[i].of_source)
-      fail<UsageError>(edits_[i].text, ": a search knows no mean over positions to come: use --force");
+      fail<UsageError>(edits_[i].text,
+                       ": a search cannot take a mean over positions that are still to come: use --force");
   }
 }
 
@@ -192,7 +193,7 @@ void Edits::expect_used() const {
     if (edit.chosen.sentence >= next_)
       fail(edit.text, ": there is no sentence ", edit.chosen.sentence, ": the input has ", next_);
     if (next_ > 0 && edit.chosen.position >= 0 && !*edit.done)
-      fail(edit.text, ": nothing was changed: no such sentence has a position ", edit.chosen.position);
+      fail(edit.text, ": nothing was edited: no such sentence has a position ", edit.chosen.position);
   }
 }
 

@@ -1,10 +1,10 @@
-// Changing named values while a model runs, as the command line asks for it:
+// Edits of named values while a model runs, as the command line states them:
 //   --patch NAME=FILE[:DATASET][@SENTENCE[,POSITION[,HEAD]]]   take it from a file (inspect/patch_file.h)
 //   --scale NAME[@...]=X          multiply it
 //   --ablate NAME[@...]           zeros
 //   --ablate-mean NAME[@...]      its mean over the positions of the sentence
 //   --noise NAME[@...]=DEVIATION  add normal noise, the same for equal seeds
-// NAME may be a glob, as in --trace-filter: then all values that it matches are changed but logits and
+// NAME may be a glob, as in --trace-filter: then all values that it matches are edited but logits and
 // probabilities, a patch taking each from its own dataset.
 // @HEAD is one head and @SENTENCE,POSITION,HEAD any of them, * standing for all. Sentences are counted
 // over the whole input; the position of attention is that of the query.
@@ -43,14 +43,14 @@ struct Edit {
   RowSelection chosen;
   double number = 0;                ///< factor or deviation
   std::shared_ptr<PatchFile> file;  ///< of a patch
-  /// Somewhere; all values of a glob share it.
+  /// Applied somewhere; all values of a glob share it.
   std::shared_ptr<std::atomic<bool>> done = std::make_shared<std::atomic<bool>>(false);
 };
 
 class Edits {
  public:
-  /// Opens the files. Throws UsageError on names that are not in `values` or not to be changed, on edits that
-  /// overlap and on what is no edit.
+  /// Opens the files. Throws UsageError on names that are not in `values` or cannot be edited, on edits that
+  /// overlap and on text that is not an edit.
   Edits(const EditConfig& config, const std::vector<NamedValue>& values, std::uint64_t seed);
 
   bool empty() const { return edits_.empty(); }
@@ -59,7 +59,7 @@ class Edits {
   /// Throws UsageError on a mean over positions of the target, which are still to come.
   void expect_search();
   bool searches() const { return searches_; }
-  /// Goes on to the next `sentences` sentences of the input; reads what patches hold for them.
+  /// Advances to the next `sentences` sentences of the input; reads what patches hold for them.
   void next_frame(std::int64_t sentences);
   /// Throws Error unless what patches hold for the frame's whole sentences is as long as `rows`, those of the
   /// source or of given translations.
@@ -83,7 +83,7 @@ class Edits {
   bool searches_ = false;
 };
 
-/// The edits as a pass meets them whose sentence i is sentence sentences[i] of the frame.
+/// Applies the edits in a pass whose sentence i is sentence sentences[i] of the frame.
 class FrameEditor final : public Editor<float> {
  public:
   FrameEditor(const Edits& edits, std::vector<std::int64_t> sentences);

@@ -1,4 +1,4 @@
-// What --trace, --patch and their like make of a tool's passes: each frame is begun, values of its passes are
+// What --trace, --patch and their like make of a tool's passes: for each frame, values of its passes are
 // recorded and edited, and the trace is written.
 #pragma once
 
@@ -28,14 +28,15 @@ struct InspectionConfig {
     tool.option("--trace-filter GLOB", filters,
                 "trace only the values whose names match; may be given again");
     if (with_top)
-      tool.option("--trace-top", top, "of logits and probabilities the K best words only; 0: all");
-    tool.option("--trace-list", list, "print the names and dimensions of these values and stop");
+      tool.option("--trace-top", top,
+                  "keep only the K most likely words of logits and probabilities; 0: all");
+    tool.option("--trace-list", list, "print the names and dimensions of these values and exit");
     tool.option("--patch NAME=FILE[:DATASET][@SENTENCE,POSITION,HEAD]", edits.patch,
                 "take a value, or all that a glob matches, from a file, such as a trace, before anything is "
                 "computed from it");
-    tool.option(
-        "--scale NAME[@HEAD]=X", edits.scale,
-        "multiply a value, or all that a glob matches; @SENTENCE,POSITION,HEAD chooses further, * being all");
+    tool.option("--scale NAME[@HEAD]=X", edits.scale,
+                "multiply a value, or all that a glob matches; @SENTENCE,POSITION,HEAD selects a part, * "
+                "stands for all");
     tool.option("--ablate NAME[@HEAD]", edits.ablate, "set a value to zero");
     tool.option("--ablate-mean NAME[@HEAD]", edits.ablate_mean, "set a value to its mean over the sentence");
     tool.option("--noise NAME[@HEAD]=DEVIATION", edits.noise, "add normal noise to a value");
@@ -57,7 +58,7 @@ class Inspection {
 
   /// The next frame of the input, whose sentences have these rows on that side.
   void begin(const TensorMap& frame, const Packing& rows, Side side = Side::source);
-  /// Translations that were given, and so are as long as patches of them must be. Throws Error.
+  /// Checks that patches are as long as these given translations. Throws Error.
   void expect_targets(const std::vector<std::vector<std::int32_t>>& targets) const;
   /// From now on passes are traced; `targets`: what the decoder produces.
   void start_trace(const std::vector<std::vector<std::int32_t>>& targets = {});

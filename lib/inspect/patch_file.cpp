@@ -28,7 +28,7 @@ Tensor as_floats(const Tensor& tensor, const std::string& name) {
   const auto values = tensor.values<double>();
   for (double x : values) {
     if (std::isfinite(x) && std::abs(x) > std::numeric_limits<float>::max())
-      fail(name, ": holds ", x, ", which no float32 can");
+      fail(name, ": holds ", x, ", which float32 cannot represent");
   }
   return Tensor::of<float>({values.begin(), values.end()}, tensor.shape(), tensor.dims());
 }

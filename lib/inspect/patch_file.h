@@ -2,7 +2,7 @@
 // (sentence, [head,] position, dim) or (sentence, head, query, key). The sentence may be left out, or be one:
 // then it serves every sentence; the position may be left out: then it serves every position; and so may a
 // head that the patch names. A trace, or anything with named dimensions, is read sentence by sentence beside
-// the input; unnamed dimensions (h5py) are told by their number.
+// the input; unnamed dimensions (h5py) are identified by their number.
 #pragma once
 
 #include <deque>
@@ -28,7 +28,7 @@ class PatchFile {
   /// `dataset` empty: the value's own in a trace, /NAME/values. `head_is_fixed`: the patch names a head.
   PatchFile(const std::string& file, std::string dataset, const NamedValue& value, bool head_is_fixed);
 
-  /// Goes on to sentences first .. first + count - 1 of the input.
+  /// Advances to sentences first .. first + count - 1 of the input.
   void next_frame(std::int64_t first, std::int64_t count);
   /// `width` elements of the last dimension for a row of the frame's sentence `sentence`. Throws Error,
   /// naming file, dataset and shapes, when the tensor has no such sentence or row, or another width.

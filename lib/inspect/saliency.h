@@ -28,10 +28,10 @@ struct SaliencyConfig {
           "gradient times embedding, or integrated from a baseline to the embedding",
           {"gradient-x-input", "integrated"});
     field("saliency_steps", self.saliency_steps, "points on the way from the baseline");
-    field(
-        "saliency_baseline", self.saliency_baseline,
-        "what is integrated from: the unknown word at each position, or zeros, where a normed model is steep",
-        {"unknown", "zero"});
+    field("saliency_baseline", self.saliency_baseline,
+          "what is integrated from: the unknown word at each position, or zeros, near which layer "
+          "normalisation makes the model steep",
+          {"unknown", "zero"});
   }
   /// Throws UsageError naming the option and what it must be.
   void check() const;

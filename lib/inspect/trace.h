@@ -1,6 +1,6 @@
 // Traces: every named value of a pass in a file. A value NAME is the group /NAME of the file:
-//   values       f32 (sentence, position, dim); of several heads (sentence, head, position, dim); of
-//   attention
+//   values       f32 (sentence, position, dim); of several heads (sentence, head, position,
+//                dim); of attention
 //                (sentence, head, query, key); of logits and probabilities (sentence, position, word)
 //   length       i32 (sentence); of attention query_length and key_length
 //   token        str (sentence, position), when the tokens are known; of attention query_token and key_token.

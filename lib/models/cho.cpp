@@ -9,7 +9,7 @@ namespace heed {
 
 namespace {
 
-/// What the decoder gets from c, the same at each step of a sentence.
+/// What the decoder computes from c, the same at each step of a sentence.
 template <class T>
 struct FromSummary {
   Var<T> first_state;  ///< h'_0 [sentences, state width]
@@ -106,7 +106,7 @@ class ChoEncoder final : public RecurrentEncoder<T, ChoConfig> {
   }
 };
 
-/// A hypothesis is its state and what c gives to its sentence.
+/// A hypothesis is its state and the values computed from its sentence's c.
 template <class T>
 class ChoDecoder final : public RecurrentDecoder<T, ChoConfig> {
  public:

@@ -28,7 +28,7 @@ struct EncoderOnlyConfig : TransformerOptions {
     field("n_encoder_layers", self.n_encoder_layers, "encoder layers");
     size_fields(self, field);
     field("n_classes", self.n_classes, "classes of a classifier; 0: the model fills in masked words");
-    field("pooling", self.pooling, "how a sentence's states become the one that is classified",
+    field("pooling", self.pooling, "how the states of a sentence become the vector that is classified",
           pooling_names());
     practice_fields(self, field);
   }

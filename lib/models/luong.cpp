@@ -192,7 +192,7 @@ class LuongDecoder final : public RecurrentDecoder<T, LuongConfig> {
       std::copy(stack.last.begin(), stack.last.end(), state.rows.begin() + from);
       return stack.h;
     };
-    const std::int64_t top = config.n_layers - 1;  // what it says goes to the attention without dropout
+    const std::int64_t top = config.n_layers - 1;  // its output goes to the attention without dropout
     const Var<T> states = layers(top, config.n_layers, layers(0, top, embedded, config.dropout), 0);
     std::vector<std::int64_t> sentences, times;
     for (const Place& row : places_of(rows)) {

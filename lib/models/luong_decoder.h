@@ -75,7 +75,7 @@ class LuongSteps {
     std::vector<Var<T>> states;  ///< of each layer
     Var<T> attentional;
   };
-  /// What the lowest layer gets from the words: W E y_(t-1) + b for the rows of any number of steps.
+  /// The lowest layer's input from the words: W E y_(t-1) + b for the rows of any number of steps.
   Var<T> input(Var<T> embedded, const StepRows& rows) const {
     const AtStep<T> at(decoder_.pass(), rows);
     return layers_.front().input(embedded);
@@ -95,7 +95,7 @@ class LuongSteps {
   }
 
  private:
-  /// What layer l > 0 gets from the state h of the layer below. The gradient of W is taken once for all
+  /// The input of layer l > 0 from the state h of the layer below. The gradient of W is taken once for all
   /// steps, unless each step's product must be normalised.
   Var<T> input_from_below(std::size_t l, Var<T> h) {
     return config_.layer_norm ? layers_[l].input(h) : between_[l - 1](h);

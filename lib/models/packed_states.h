@@ -25,7 +25,7 @@ PackedStates read_embeddings(const TensorMap& frame, const Model<float>& model, 
 /// recurrent_layer, dim). Throws Error when one is missing, misshapen, not finite, or says that it holds the
 /// output of another number of layers.
 PackedStates read_encoder_states(const TensorMap& frame, const Model<float>& model, std::int64_t layers);
-/// Likewise of all layers.
+/// Likewise after all layers.
 PackedStates memory_of(const TensorMap& frame, const Model<float>& model);
 
 /// Some sentences of a frame, in any order and as often as named, as a pass takes them.

@@ -30,12 +30,12 @@ struct FinalWidths {
   std::int64_t h = 0, c = 0;
 };
 
-/// Widths of the vectors that one head of an attention compares and sums up.
+/// Widths of the vectors that one head of an attention compares and sums.
 struct HeadWidths {
   std::int64_t key = 0, value = 0;
 };
 
-/// What both kinds of parts have.
+/// The sizes that both kinds of parts have.
 struct PartSizes {
   std::int64_t vocab_size = 0, n_layers = 0;
   std::int64_t d_embedding = 0;  ///< width of the embeddings
@@ -79,7 +79,7 @@ class Encoder {
   EncoderSizes sizes_;
 };
 
-/// What a read gives.
+/// The result of a read.
 template <class T>
 struct Decoded {
   Var<T> states;  ///< of every token that was read, before the output projection

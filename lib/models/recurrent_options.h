@@ -48,7 +48,7 @@ void recurrent_sizes(Self& self, Visit&& field) {
   field("d_embedding", self.d_embedding, "width of the embeddings");
   field("d_hidden", self.d_hidden, "width of a layer's state, in each direction");
 }
-/// Those that stand near their end: initial values, the options of the layers and dropout.
+/// The fields near their end: initial values, the options of the layers and dropout.
 template <class Self, class Visit>
 void recurrent_practice(Self& self, Visit&& field) {
   field("init", self.init, "initial parameters: as in the paper, or uniform by width (Glorot)",
@@ -56,7 +56,7 @@ void recurrent_practice(Self& self, Visit&& field) {
   Self::option_fields(self, field);
   field("dropout", self.dropout, "dropout after each layer or sublayer");
 }
-/// Checks both.
+/// Checks the fields of both lists.
 template <class Config>
 void check_recurrent(const Config& config) {
   check_size("source_vocab_size", config.source_vocab_size, 10'000'000);

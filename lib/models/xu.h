@@ -11,11 +11,11 @@
 //         by how much better the translation became than expected (REINFORCE, section 4.1, eq. 11):
 //           d L = -d log p(y | s) - reinforce (log p(y | s) - b) d log p(s) - entropy d H[s],
 //         b the moving average of log p(y) in the updates before. With the probability expected_share a
-//         sentence keeps the expectation of soft attention instead. The moving average is kept
-//         per target word, and the b of a sentence is as many times that as it has words: batches are of
-//         sentences of like length, so one number would fit none. Outside training s_t is the most likely
-//         position, in a search as in a forced pass, whose score is log p(y | that s), not log p(y); in a
-//         sampled translation (DecoderState::streams) it is drawn from alpha_t, and its score is log p(y | s drawn).
+//         sentence keeps the expectation of soft attention instead. The moving average is kept per target
+//         word, and the b of a sentence is as many times that as it has words: batches are of sentences of
+//         like length, so one number would fit none. Outside training s_t is the most likely position, in a
+//         search as in a forced pass, whose score is log p(y | that s), not log p(y); in a sampled translation
+//         (DecoderState::streams) it is drawn from alpha_t, and its score is log p(y | s drawn).
 //
 // Parameters: encoder/embedding/weight [V_x, m]; encoder/layer_0/{forward, backward}: recurrent layers
 // (nn/recurrent.h); decoder/initial/{weight [2 n, state width], bias}: h_0 and c_0 side by side;

@@ -13,7 +13,7 @@
 
 namespace heed {
 
-/// Whose row it is: a sentence of the pass, counted from 0, and the position in it.
+/// What a row belongs to: a sentence of the pass, counted from 0, and the position in it.
 struct Place {
   std::int64_t sentence = 0, position = 0;
 };
@@ -56,12 +56,12 @@ struct AttentionKind {
   std::int64_t n_heads = 1;
 };
 
-/// Receives named values. Those of a recurrence come step by step.
+/// Records named values. Those of a recurrence arrive step by step.
 template <class T>
 class Recorder {
  public:
   virtual ~Recorder() = default;
-  /// False: the value is not wanted, and is not handed in.
+  /// False: the value is not wanted, and is not passed in.
   virtual bool wants(const std::string& name) const = 0;
   /// Row i of `value` belongs to places[i].
   virtual void record(const std::string& name, Matrix<const T> value, std::span<const Place> places,
@@ -70,7 +70,7 @@ class Recorder {
                                 std::int64_t head, const AttentionKind& kind) = 0;
 };
 
-/// Changes named values before anything is computed from them. One object serves several passes at once.
+/// Edits named values before anything is computed from them. One object serves several passes at once.
 template <class T>
 class Editor {
  public:

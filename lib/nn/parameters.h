@@ -17,7 +17,7 @@
 
 namespace heed {
 
-/// How a parameter starts.
+/// Initial values of a parameter.
 struct Init {
   enum class Kind { zeros, ones, uniform, normal, orthogonal } kind = Kind::zeros;
   double size = 0;  ///< half width of the uniform, standard deviation of the normal

@@ -1,4 +1,4 @@
-// A recorder that keeps whole values, put together again when they came step by step.
+// A recorder that keeps whole values, assembled from steps where a recurrence computes them.
 #pragma once
 
 #include <functional>
@@ -17,7 +17,7 @@ struct Recorded {
   bool attention = false;  ///< scores or weights
   std::int64_t n_heads = 1;
   std::int64_t cols = 0;   ///< of packed rows
-  std::int64_t parts = 0;  ///< in how many it came: more than one when a recurrence computes it step by step
+  std::int64_t parts = 0;  ///< in how many it arrived: more than one when a recurrence computes it
   Packing rows;            ///< of attention: the queries
   Packing keys;            ///< of attention
   /// Packed rows [rows, cols]; of attention for each sentence its [n_heads, n_queries, n_keys] block, one

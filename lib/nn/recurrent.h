@@ -49,7 +49,7 @@ struct RecurrentSizes {
   std::int64_t state_width() const { return cell == "lstm" ? 2 * d_hidden : d_hidden; }
 };
 
-/// How the matrices that read the input and the state start, and the biases.
+/// Initial values of the matrices that read the input and the state, and of the biases.
 struct RecurrentInit {
   Init input, recurrent, bias;
 };
@@ -63,14 +63,14 @@ template <class T>
 void add_gate_input(ParameterSet<T>& parameters, const std::string& scope, const std::string& part,
                     const RecurrentSizes& sizes, std::int64_t d_in, Init init);
 
-/// One layer within one pass, to be taken step by step.
+/// One layer within one pass, computed step by step.
 template <class T>
 class RecurrentSteps {
  public:
   /// `rows`: how many rows all steps together have.
   RecurrentSteps(const Scope<T>& scope, const RecurrentSizes& sizes, std::int64_t rows);
 
-  /// What the gates get from the inputs of any number of steps: x [n, d_in] -> [n, gates * d_hidden]. Here
+  /// The gates' sums from the inputs of any number of steps: x [n, d_in] -> [n, gates * d_hidden]. Here
   /// and in step() the pass must say what the rows are (AtStep) when its values are recorded or edited.
   Var<T> input(Var<T> x) const;
   /// The next state [n, state width] from the gates' input [n, gates * d_hidden] and the state before.
@@ -92,9 +92,9 @@ struct RecurrentOutput {
   Var<T> h, last;
 };
 
-/// A layer's whole way through packed sentences: x [rows, d_in]. `first` [sentences, state width] are the
+/// A layer over whole packed sentences: x [rows, d_in]. `first` [sentences, state width] are the
 /// states before the first step, zeros or what was learned when there is none; `extra` [rows, gates *
-/// d_hidden], or none, is added to what the gates get from the state before, the products with U: g =
+/// d_hidden], or none, is added to the gates' sums from the state before, the products with U: g =
 /// tanh(W x + b + r * (U h' + b_u + extra)) in gru-reset-after.
 template <class T>
 RecurrentOutput<T> recurrent(const Scope<T>& scope, const RecurrentSizes& sizes, Var<T> x,

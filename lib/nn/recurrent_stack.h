@@ -26,7 +26,7 @@ struct StackOutput {
   std::vector<Var<T>> last;
 };
 
-/// Layers `from` .. `to`-1 on their whole way through packed sentences: x [rows, d_in]. `first`: the states
+/// Layers `from` .. `to`-1 over whole packed sentences: x [rows, d_in]. `first`: the states
 /// before the first step of each of these layers; empty: zeros.
 template <class T>
 StackOutput<T> recurrent_stack(const Scope<T>& scope, const RecurrentSizes& sizes, std::int64_t from,

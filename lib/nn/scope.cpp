@@ -12,7 +12,7 @@ namespace {
 /// A copy of a value that may be written to.
 template <class T>
 Var<T> copy_of(Tape<T>& tape, Var<T> v, const std::string& path) {
-  if (tape.with_gradients()) fail(path, ": a value that is changed has no gradient");
+  if (tape.with_gradients()) fail(path, ": an edited value has no gradient");
   const Matrix<const T> from = v.value();
   Var<T> copy = tape.result(from.rows, from.cols);
   const Matrix<T> to = tape.mutable_value(copy);
@@ -45,7 +45,7 @@ void Scope<T>::inspect_in_place(const std::string& path, Matrix<T> value, const 
   if (static_cast<std::int64_t>(places.size()) != value.rows)
     fail(path, ": has ", value.rows, " rows for ", places.size(), " positions");
   if (pass_->editor && pass_->editor->edits(path)) {
-    if (tape().with_gradients()) fail(path, ": a value that is changed has no gradient");
+    if (tape().with_gradients()) fail(path, ": an edited value has no gradient");
     pass_->editor->edit(path, value, places, 1);
   }
   if (pass_->recorder && pass_->recorder->wants(path))
@@ -111,7 +111,7 @@ void Scope<T>::name_attention(const std::string& name, std::span<const T> blocks
 template <class T>
 std::optional<AttentionEdit<T>> Scope<T>::attention_edit(const Packing& rows) const {
   if (!edits("scores") && !edits("weights")) return std::nullopt;
-  if (tape().with_gradients()) fail(path_, ": attention that is changed has no gradient");
+  if (tape().with_gradients()) fail(path_, ": edited attention has no gradient");
   const auto places = std::make_shared<std::vector<Place>>(in_sentences(places_of(rows)));
   auto edit = [&](const std::string& name) -> typename AttentionEdit<T>::Row {
     if (!edits(name)) return {};

@@ -96,7 +96,7 @@ class Scope {
     return inspected(name) ? inspect_attention(join(name), v, keys) : v;
   }
   /// Scores or weights of all sentences and heads: for each sentence its [n_heads, n_queries, n_keys] block,
-  /// one after the other, dense. They have been changed inside the operation, by attention_edit().
+  /// one after the other, dense. They have been edited inside the operation, by attention_edit().
   void name_attention(const std::string& name, std::span<const T> blocks, const AttentionKind& kind) const;
   /// What changes scores and weights of this scope inside the operation that computes them; none when they
   /// are not edited. `rows`: of the queries; the operation may count them by other sentences, in the same

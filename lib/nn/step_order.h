@@ -1,4 +1,4 @@
-// The order in which a recurrent layer meets packed rows: all sentences side by side, longest first, so that
+// The order in which a recurrent layer reads packed rows: all sentences side by side, longest first, so that
 // the rows of the sentences still running are always the first ones.
 #pragma once
 
@@ -13,7 +13,7 @@ namespace heed {
 
 enum class Direction { forward, backward };
 
-/// Step t holds one row for each of its active(t) sentences; the rows of all steps, one step after the other,
+/// Step t has one row for each of its active(t) sentences; the rows of all steps, one step after the other,
 /// are "in time order".
 class StepOrder {
  public:

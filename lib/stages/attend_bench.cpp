@@ -24,7 +24,7 @@ using Clock = std::chrono::steady_clock;
 constexpr double kSeconds = 0.1;  ///< each call is repeated until so much has passed
 constexpr int kLeast = 5, kMost = 1000;
 
-/// Milliseconds on the wall, and of processors: other work on the machine disturbs these less.
+/// Milliseconds of wall time and of processor time; other work on the machine disturbs the latter less.
 struct Times {
   double wall = 0, processors = 0;
 };
@@ -41,7 +41,7 @@ double median(std::vector<double> list) {
   return *middle;
 }
 
-/// The median times of calls that take turns, so that a busy moment of the machine meets all of them.
+/// The median times of calls that take turns, so that a busy moment of the machine affects all of them.
 std::vector<Times> medians(const std::vector<std::function<void()>>& calls) {
   std::vector<std::vector<double>> wall(calls.size()), processors(calls.size());
   for (const auto& call : calls) call();

@@ -31,7 +31,7 @@ AttentionLayer attention_layer(const Model<float>& model, std::string path);
 void attend_layer(const Model<float>& model, const AttentionLayer& layer, bool steps,
                   const std::vector<std::vector<std::int32_t>>& targets, int threads, TensorMap& frame,
                   Inspection* inspection = nullptr);
-/// What of the model an inspection meets: the layer's stack, of the encoder as far as the layer.
+/// What of the model an inspection covers: the layer's stack, of the encoder up to the layer.
 Stages stages_of(const AttentionLayer& layer);
 
 /// Adds query_token and key_token to the frame's /attention: the source's from /tokens, if it is there, the

@@ -110,12 +110,13 @@ class DecodeJob {
         loaded_(std::move(loaded)),
         inspection_(inspect.values, loaded_, decoder_stages(*loaded_.model), paths.write, seed) {
     if (!paths.force.empty() && (config.sample || config.n_best > 1)) {
-      fail<UsageError>("--force scores one given translation: it does not go with --sample or --n-best");
+      fail<UsageError>(
+          "--force scores one given translation: it cannot be combined with --sample or --n-best");
     }
     if (paths.force.empty()) inspection_.expect_search();
     if (config.align && (config.format == "h5" || config.n_best > 1)) {
       fail<UsageError>(
-          "--align writes a line for each sentence: it does not go with --format h5 or --n-best");
+          "--align writes a line for each sentence: it cannot be combined with --format h5 or --n-best");
     }
     const DecoderSizes& decoder = loaded_.model->needed_decoder().sizes();
     if ((config.align || !paths.attention.empty()) && !decoder.cross_attends() && !decoder.self_attends) {
@@ -189,7 +190,7 @@ class DecodeJob {
     if (!frame.contains("cross_attention/weights") || frame.contains("encoder/states")) return false;
     if (!aligner_ || targets_ || attention_ || saliency_ || config_.sample || inspection_.traces() ||
         inspection_.edits())
-      fail(name, ": holds attention that was kept, no /encoder: --align alone reads it here, and viz-dump");
+      fail(name, ": holds stored attention, not /encoder: only --align and viz-dump read it");
     return true;
   }
   std::vector<WordNumbers> kept_words(const TensorMap& frame, const std::string& name) const {
@@ -369,7 +370,7 @@ void check_outputs(const DecodePaths& paths, const InspectionConfig& inspect) {
   }
   inspect.check(paths.output);
   if (!paths.saliency.empty() && !inspect.edits.empty())
-    fail<UsageError>("--saliency does not go with changed values: they have no gradients");
+    fail<UsageError>("--saliency cannot be combined with edits: edited values have no gradients");
 }
 
 /// An encoder alone: classes or masked words.

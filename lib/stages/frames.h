@@ -1,4 +1,4 @@
-// The loop of every tool that reads frames: read one, work on it, write what came of it.
+// The loop of every tool that reads frames: read one, process it, write the result.
 #pragma once
 
 #include <functional>
@@ -9,10 +9,10 @@
 
 namespace heed {
 
-/// Checks a frame before the work; may throw. `name` is the input's, for messages.
+/// Checks a frame before it is processed; may throw. `name` is the input's, for messages.
 using Claim = std::function<void(TensorMap& frame, const std::string& name)>;
 
-/// Hands every frame that `reader` has left to `claim`, to `stage`, whose errors get the input's name in
+/// Passes every frame that `reader` has left to `claim`, to `stage`, whose errors get the input's name in
 /// front, and to `write`.
 void for_each_frame(io::FrameReader& reader, const Claim& claim, const std::function<void(TensorMap&)>& stage,
                     const std::function<void(const TensorMap&)>& write);

@@ -115,8 +115,7 @@ TrainSetup setup_of(const TrainingJob& job, const Ingredients& in) {
   if (in.model->encoder && in.model->decoder)
     setup.bleu = make_bleu_scorer(*in.model, in.validation, in.target, job.threads);
   else if (job.config.valid_bleu || job.config.stop_on == "bleu")
-    fail<UsageError>("--valid-bleu: a ", in.model->architecture,
-                     " translates nothing that BLEU could be taken of");
+    fail<UsageError>("--valid-bleu: a ", in.model->architecture, " makes no translations");
   return setup;
 }
 

@@ -1,11 +1,11 @@
 // All that changes while training, and the checkpoint that holds it: a model file (so that every tool can use
 // it) with these additions:
-//   checkpoint/identity/{field,value}   what must be the same to resume: configs, seed, digests of the texts
+//   checkpoint/identity/{field,value}   what must agree to resume: configs, seed, digests of the texts
 //   checkpoint/state/<name>             counters and sums, [1] each
 //   checkpoint/snapshots/{name,digest,epoch}   files beside it that belong to it
-//   checkpoint/<optimizer>/{first,second}/<parameter> what it remembers
+//   checkpoint/<optimizer>/{first,second}/<parameter> its moments
 //   checkpoint/metrics/...              the table so far
-// A resumed run continues to the bit: dropout and shuffling are functions of seed and counters
+// A resumed run gives the same bits: dropout and shuffling are functions of seed and counters
 // (tensor/philox.h).
 #pragma once
 
@@ -42,16 +42,16 @@ struct TrainState {
   double learning_rate = 0, gradient_norm = 0;  ///< of the last update
   double loss_sum = 0;                          ///< smoothed loss since the last validation, over tokens
   std::int64_t tokens = 0;                      ///< target tokens since the last validation
-  double seconds = 0;                           ///< spent on them: the clock's, so it does not repeat
+  double seconds = 0;                           ///< wall time spent on them: not reproducible
   Snapshot best;
   std::vector<Snapshot> epochs;  ///< of the last epochs, oldest first, as many as are averaged
   Metrics metrics;
 };
 
-/// What makes a run the run it is, in a fixed order.
+/// What a resumed run must agree with, in a fixed order.
 struct IdentityField {
   std::string field, value;
-  bool by_default = false;  ///< an option at its default: all the same to a checkpoint older than the option
+  bool by_default = false;  ///< an option at its default: a checkpoint older than the option agrees with it
 };
 using Identity = std::vector<IdentityField>;
 

@@ -31,12 +31,12 @@ class Gradients {
   /// `batch`, dropout as in update `step`. `baseline`: as Decoded::extra_loss takes it.
   CrossEntropySums compute(const Batch& batch, std::int64_t step, double baseline = 0);
 
-  /// Sum over the shards; valid after compute(). Whoever uses it up sets it to zero again (apply() in
-  /// optimizer.h).
+  /// Sum over the shards; valid after compute(). The optimizer's apply() sets it to zero
+  /// again.
   std::span<float> flat() { return {buffers_.front().data(), buffers_.front().size()}; }
   double norm() const { return norm_; }
-  /// Where NaN or infinity came up first in the update that compute() just did: a parameter, a named value of
-  /// the forward pass, which is done again for this, or a parameter's gradient; empty: nowhere.
+  /// Where NaN or infinity first appeared in the update that compute() just did: a parameter, a named value of
+  /// the forward pass, which is repeated for this, or a parameter's gradient; empty: nowhere.
   std::string first_not_finite(const Batch& batch, std::int64_t step);
 
   const PhaseSeconds& seconds() const { return seconds_; }

@@ -1,5 +1,5 @@
 // What was measured while training, a row per validation. Numbers that repeat exactly go into the model file;
-// the clock's numbers go into the table MODEL.metrics.tsv only, so that equal runs give equal model files.
+// wall-clock times go into the table MODEL.metrics.tsv only, so that equal runs give equal model files.
 #pragma once
 
 #include <cstdint>
@@ -18,20 +18,20 @@ struct MetricsRow {
   double valid_bleu = -1;                       ///< -1: not computed
   double learning_rate = 0, gradient_norm = 0;  ///< of the last update
   double target_tokens_per_second = 0,
-         seconds = 0;  ///< while training, since the last row; the clock's numbers
+         seconds = 0;  ///< while training, since the last row; wall-clock times
 };
 
 using Metrics = std::vector<MetricsRow>;
 
 /// <prefix>step, <prefix>epoch (int64), <prefix>train_loss, ... (float64), each (step), shown by viewers as
-/// the curves of both losses; the clock's numbers only when asked for. `prefix`: a group and a slash.
+/// the curves of both losses; wall-clock times only on request. `prefix`: a group and a slash.
 void metrics_to_map(const Metrics& metrics, const std::string& prefix, bool with_clock, TensorMap& map);
 /// What a model file keeps of them, under model/training/; empty when there are none.
 TensorMap model_metrics(const Metrics& metrics);
 /// The inverse of metrics_to_map; throws Error when a column is missing or of another length.
 Metrics metrics_from_map(const TensorMap& map, const std::string& prefix);
 
-/// A table with a header line, columns separated by tabs; read alike in every locale.
+/// A table with a header line, columns separated by tabs; the same in every locale.
 std::string metrics_to_tsv(const Metrics& metrics);
 
 }  // namespace heed

@@ -1,5 +1,5 @@
 // Named recipes: an architecture with values for some fields of its config and of TrainConfig. Options of the
-// command line come on top.
+// command line override them.
 #pragma once
 
 #include <string>

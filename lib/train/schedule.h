@@ -1,4 +1,4 @@
-// The course of the learning rate over the updates.
+// The learning rate schedule over the updates.
 #pragma once
 
 #include <cstdint>

@@ -21,7 +21,7 @@ std::vector<float> SnapshotStore::load(const Snapshot& snapshot) const {
 }
 
 void SnapshotStore::keep_only(const std::set<std::string>& needed) const {
-  std::error_code ignored;  // a snapshot too many does no harm
+  std::error_code ignored;  // an extra snapshot does no harm
   for (const auto& entry : std::filesystem::directory_iterator(folder_, ignored)) {
     const std::string name = entry.path().filename().string();
     const bool ours = (name.starts_with("epoch_") || name.starts_with("update_")) && name.ends_with(".h5");

@@ -41,15 +41,15 @@ struct TrainConfig {
     field("batch_tokens", self.batch_tokens, "target tokens per update, at most");
     field("shards", self.shards, "parts of a batch computed side by side; part of the run's identity");
     field("label_smoothing", self.label_smoothing, "share of the target probability spread over all pieces");
-    field("mean_over", self.mean_over, "what the loss and so the gradient is the mean of",
+    field("mean_over", self.mean_over, "what the loss, and so the gradient, is averaged over",
           {"tokens", "sentences"});
-    field("optimizer", self.optimizer, "how gradients change parameters", {"adam", "adadelta", "sgd"});
+    field("optimizer", self.optimizer, "the optimizer", {"adam", "adadelta", "sgd"});
     field("beta1", self.beta1, "Adam: decay of the mean gradient");
     field("beta2", self.beta2, "Adam, Adadelta: decay of the mean squared gradient (rho)");
     field("eps", self.eps, "Adam: added to the root of the mean squared gradient; Adadelta: under it");
     field("weight_decay", self.weight_decay, "Adam: decoupled weight decay");
     field("clip", self.clip, "largest norm of the gradient; 0: no limit");
-    field("schedule", self.schedule, "course of the learning rate",
+    field("schedule", self.schedule, "learning rate schedule",
           {"noam", "inverse-sqrt", "constant", "plateau", "halving"});
     field("learning_rate", self.learning_rate, "peak of the learning rate (noam: factor)");
     field("halve_after", self.halve_after, "halving: epochs before the first halving");
@@ -57,15 +57,16 @@ struct TrainConfig {
     field("warmup", self.warmup, "updates until the learning rate reaches its peak");
     field("validate_every", self.validate_every, "also validate every N updates; 0: after each epoch only");
     field("valid_bleu", self.valid_bleu, "translate the validation text greedily at each validation");
-    field("stop_on", self.stop_on, "what tells the best parameters and early stopping", {"loss", "bleu"});
+    field("stop_on", self.stop_on, "what the best parameters and early stopping go by", {"loss", "bleu"});
     field("patience", self.patience, "stop after N validations without improvement; 0: never");
-    field("average", self.average, "the result is the mean of the last N epochs; 0: the best validation's");
+    field("average", self.average,
+          "average the parameters of the last N epochs; 0: take those of the best validation");
     field("max_epochs", self.max_epochs, "stop after N epochs; 0: no limit");
     field("max_updates", self.max_updates, "stop after N updates; 0: no limit");
     field("max_minutes", self.max_minutes, "stop after this time; 0: no limit");
     field("checkpoint_every", self.checkpoint_every, "save a checkpoint every N updates; 0: by time only");
-    field("checkpoint_minutes", self.checkpoint_minutes, "save a checkpoint when the last is this old");
-    field("log_every", self.log_every, "seconds between two lines when stderr is no terminal");
+    field("checkpoint_minutes", self.checkpoint_minutes, "minutes between two checkpoints");
+    field("log_every", self.log_every, "seconds between progress lines when stderr is not a terminal");
   }
 };
 

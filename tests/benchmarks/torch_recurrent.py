@@ -1,4 +1,4 @@
-"""The PyTorch twins of models/bahdanau.h and models/sutskever.h: cells with the reset gate behind the product, as
+"""The PyTorch twins of models/bahdanau.h and models/sutskever.h: cells with the reset gate after the product, as
 torch.nn.GRU has them.
 
 What makes them fast: torch.nn's own loops wherever no attention stands between two steps; in the decoder that attends,

@@ -1,4 +1,4 @@
-// A tool that does what its options say, so that tests can see run_tool from outside without a model:
+// A tool that does what its options say, so that tests can observe run_tool from outside without a model:
 // how each kind of failure ends, what a signal leaves behind, what reaches stdout.
 #include <fcntl.h>
 #include <unistd.h>
@@ -69,7 +69,7 @@ int main(int argc, char** argv) {
     tool.option("--sleep S", seconds, "seconds to wait", cli::at_least(0));
     tool.option("--temporary FILE", temporary, "write and register this file");
     tool.option("--stoppable", stoppable, "stop gently at the first signal");
-    tool.option("--stubborn", stubborn, "with --stoppable: do not look at the flag");
+    tool.option("--stubborn", stubborn, "with --stoppable: ignore the flag");
     tool.option("--command", command, "print the command line");
     tool.option("--preset", preset, "start from other sizes");
     tool.option("--lines N", lines, "lines to print");

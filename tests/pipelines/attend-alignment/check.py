@@ -17,7 +17,7 @@ else:
     with h5py.File("layer.h5") as layer, h5py.File("own.h5") as own:
         wanted, got = layer["attention"], own["attention"]
         spread = wanted["weights"][()].max(-1).mean()
-        assert spread > 0.12, f"the model looks everywhere alike: {spread}"
+        assert spread > 0.12, f"the model attends everywhere alike: {spread}"
         for name in ("key_vector", "scores", "weights", "context"):
             assert np.abs(wanted[name][()]).max() > 0.1
             np.testing.assert_allclose(got[name][()], wanted[name][()], rtol=1e-4, atol=1e-5)

@@ -188,7 +188,7 @@ def properties():
 
     cold, best = run("--temperature 1e-4")["weights"], run("--hard argmax")["weights"]
     close(cold, best, 1e-4)
-    print("P27: the coldest softmax looks at the best key")
+    print("P27: the coldest softmax picks the best key")
 
 
 def samples():

@@ -1,4 +1,4 @@
-"""What sampling with hard attention left: the attention and the numbers of the words that were looked at."""
+"""What sampling with hard attention left: the attention and the numbers of the words attended to."""
 import h5py
 import numpy as np
 
@@ -9,7 +9,7 @@ queries = np.arange(weights.shape[2]) < lengths[..., None]
 assert (np.sort(weights[queries])[:, -2:] == (0, 1)).all()
 looked = weights.argmax(-1)
 first = [len(set(ranks)) for ranks in looked[:, :, 0]]
-print("nine samples first look at more than one word:", np.mean(np.array(first) > 1) > 0.9)
+print("nine samples first attend to more than one word:", np.mean(np.array(first) > 1) > 0.9)
 
 with h5py.File("sampled.h5") as file, h5py.File("trace.h5") as trace:
     ids, logprob = (file["hypotheses/" + name][:, 0] for name in ("ids", "token_logprob"))
@@ -21,5 +21,5 @@ for s, n in enumerate(length):
     np.testing.assert_allclose(np.log(p[s, np.arange(n), ids[s, :n]]), logprob[s, :n], rtol=1e-4, atol=1e-5)
     words += n
     likeliest += (picked[s, :n].argmax(-1) == alpha[s, :n].argmax(-1)).sum()
-print("the trace has the sampled words' probabilities, by the words looked at; these are the likeliest ones in all steps:",
+print("the trace has the sampled words' probabilities, by the words attended to; these are the most likely ones in all steps:",
       likeliest == words)

@@ -71,7 +71,7 @@ struct TwoWords {
 
 BOOST_AUTO_TEST_SUITE(attend_tensors)
 
-// The six steps of the notes' worked example (S1:297-346), the numbers computed by hand.
+// The six steps of a worked example, the numbers computed by hand.
 BOOST_AUTO_TEST_CASE(two_words_step_by_step) {
   const TwoWords words;
   AttendConfig config;

@@ -1,4 +1,4 @@
-// What the notes claim about attention (MECHANISMS 7), on the operation that the models use.
+// Claims (scripts/claim_experiments/README.md) about attention, on the operation that the models use.
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <cmath>

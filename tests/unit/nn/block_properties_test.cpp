@@ -1,4 +1,4 @@
-// What the notes claim about the parts of the Transformer block (MECHANISMS 7), on the library's own parts.
+// Claims (scripts/claim_experiments/README.md) about the parts of the Transformer block, on the library's own parts.
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
