@@ -62,7 +62,7 @@ inline double difference(std::span<const double> a, std::span<const double> b) {
 inline void open_relus(Model<double>& model) {
   for (const Parameter& p : model.parameters.list()) {
     Matrix<double> values = p.in(model.parameters.values().data());
-    if (p.name.ends_with("inner/bias")) std::fill(values.data, values.data + values.size(), 1.0);
+    if (p.name.ends_with("inner/bias")) std::fill(values.data, values.data + values.size(), 3.0);
   }
 }
 
