@@ -48,7 +48,7 @@ void Inspection::begin(const TensorMap& frame, const Packing& rows, Side side) {
   if (side == Side::target) {
     sides_.target = rows;
     sides_.target_tokens = pieces_of(frame, loaded_.target, rows);
-  } else {
+  } else if (loaded_.model->encoder) {
     sides_.source_tokens = pieces_of(frame, loaded_.source, rows);
   }
 }

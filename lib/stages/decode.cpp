@@ -207,7 +207,7 @@ class DecodeJob {
       Input input{decoder_input(frame, *loaded_.model), {}, {}};
       const bool alone = !loaded_.model->encoder;
       if (aligner_ || whole_text_ || ((attention_ || alone) && frame.contains("tokens/ids"))) {
-        input.source = text::sentence_ids(frame, loaded_.source);
+        input.source = text::sentence_ids(frame, alone ? loaded_.target : loaded_.source);
         expect_lengths(input);
       }
       if (alone && !whole_text_) input.prompts = input.source;

@@ -25,11 +25,14 @@ def make_model(golden, path):
     with h5py.File(path, "w") as model:
         model["model/config"] = [config]
         for side in ("source", "target"):
-            size = json.loads(config)[f"{side}_vocab_size"]
+            size = json.loads(config).get(f"{side}_vocab_size", 4)
             words = ["<pad>", "<unk>", "<s>", "</s>"] + [side[0] + str(i) for i in range(4, size)]
             group = f"model/{side}_vocabulary"
             model[group + "/config"] = ['{"type": "word", "pretokenized": true, "normalization": "none"}']
             model.create_dataset(group + "/piece", data=words, dtype=h5py.string_dtype())
+        classes = [f"c{i}" for i in range(json.loads(config).get("n_classes", 0))]
+        if classes:
+            model.create_dataset("model/classes", data=classes, dtype=h5py.string_dtype())
 
         def copy(name, item):
             if isinstance(item, h5py.Dataset):
@@ -65,11 +68,12 @@ def packed(group):
 
 def compare(name, golden, traces):
     """Prints how many values agreed; complains about every one that does not."""
-    wanted = {"decoder/logits": golden["logits"][()]}
+    wanted = {}
     golden["activations"].visititems(
         lambda key, item: wanted.update({key: item[()]}) if isinstance(item, h5py.Dataset) else None)
-    wanted["decoder/probabilities"] = np.exp(
-        wanted["decoder/logits"] - np.logaddexp.reduce(wanted["decoder/logits"], -1, keepdims=True))
+    if "target" in golden:
+        logits = wanted["decoder/logits"] = golden["logits"][()]
+        wanted["decoder/probabilities"] = np.exp(logits - np.logaddexp.reduce(logits, -1, keepdims=True))
     got = {}
     for path in traces:
         with h5py.File(path) as trace:
@@ -94,13 +98,22 @@ def trace(name):
     with h5py.File(f"{GOLDEN}/{name}.h5") as golden:
         make_model(golden, "model.h5")
         os.environ["HEED_MODEL"] = "model.h5"
-        for side in ("source", "target"):
+        sides = [side for side in ("source", "target") if side in golden]
+        for side in sides:
             write_text(golden, side, side + ".txt")
-        run("tokenize", "source.txt", "-o", "tokens.h5")
+        run("tokenize", "--side", sides[0], sides[0] + ".txt", "-o", "tokens.h5")
         run("embed", "tokens.h5", "-o", "embeddings.h5", "--trace", "embed.h5")
         run("encode", "embeddings.h5", "-o", "encoded.h5", "--trace", "encode.h5")
-        run("decode", "encoded.h5", "-o", "forced.txt", "--force", "target.txt", "--trace", "decode.h5")
-        compare(name, golden, ["embed.h5", "encode.h5", "decode.h5"])
+        traces = ["embed.h5", "encode.h5"]
+        if "target" in sides:
+            alone = "source" not in sides
+            run("decode", "embeddings.h5" if alone else "encoded.h5", "-o", "forced.txt", "--force",
+                "input" if alone else "target.txt", "--trace", "decode.h5")
+            traces.append("decode.h5")
+        elif "label" in golden:
+            run("decode", "encoded.h5", "-o", "labels.txt", "--trace", "decode.h5")
+            traces.append("decode.h5")
+        compare(name, golden, traces)
 
 
 class Transformer:

@@ -52,7 +52,7 @@ BOOST_AUTO_TEST_SUITE(encoder_only)
 BOOST_AUTO_TEST_CASE(gradients_of_all_parameters_masked_words) {
   const auto model = build<double>(small());
   model->parameters.initialize(9);
-  open_relus(*model);
+  open_relus(*model, 3);
   const std::vector<std::int32_t> hidden{7, 4, 9, 8};
   check_gradients(*model, "key/bias", [&](Pass<double>& pass) {
     const Encoded<double> encoded = model->encode(pass, kSource);
@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE(gradients_of_all_parameters_classes) {
   for (const std::string& pooling : kPoolings) {
     const auto model = build<double>(small(pooling));
     model->parameters.initialize(9);
-    open_relus(*model);
+    open_relus(*model, 3);
     check_gradients(*model, "key/bias", [&](Pass<double>& pass) {
       const Encoded<double> encoded = model->encode(pass, kSource);
       return model->classes->loss(pass, encoded.states, kSource.rows, labels, 0.1, 0.5).loss * 0.5;

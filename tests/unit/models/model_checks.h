@@ -59,10 +59,10 @@ inline double difference(std::span<const double> a, std::span<const double> b) {
 }
 
 /// Keeps every ReLU open: a closed one has no gradient to check.
-inline void open_relus(Model<double>& model) {
+inline void open_relus(Model<double>& model, double bias) {
   for (const Parameter& p : model.parameters.list()) {
     Matrix<double> values = p.in(model.parameters.values().data());
-    if (p.name.ends_with("inner/bias")) std::fill(values.data, values.data + values.size(), 1.0);
+    if (p.name.ends_with("inner/bias")) std::fill(values.data, values.data + values.size(), bias);
   }
 }
 

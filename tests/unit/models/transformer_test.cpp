@@ -56,7 +56,7 @@ BOOST_AUTO_TEST_CASE(gradients_without_norm_or_residual) {
     Model<double>& model = *model_owner;
     model.parameters.initialize(3);
     check_step_by_step(model);
-    open_relus(model);  // words hardly differ here
+    open_relus(model, 1);  // words hardly differ here
     check_gradients(model, "key/bias");
   }
 }
