@@ -143,8 +143,8 @@ void check_files(const cli::Tool& tool, Options& o, const std::string& architect
                    const std::string& validation) {
     const std::string option = concat("--", name), valid = concat("--valid-", name);
     if (!wanted && !(training.empty() && validation.empty()))
-      fail<UsageError>(training.empty() ? valid : option, ": --preset ", o.preset, " is of architecture ", architecture,
-                       ", which reads no ", name);
+      fail<UsageError>(training.empty() ? valid : option, ": --preset ", o.preset, " is of architecture ",
+                       architecture, ", which reads no ", name);
     if (may_miss && training.empty() && validation.empty()) return;
     if (wanted) require(training, option.c_str());
     if (wanted) require(validation, valid.c_str());
@@ -178,7 +178,8 @@ void refuse_other_models(const cli::Tool& tool, Options& o, const std::string& a
   auto refuse = [&](auto& config) {
     for (const Field& field : fields_of(config)) {
       if (!has_field(own, field.name) && tool.given(field.name)) {
-        fail<UsageError>("--preset ", o.preset, " is of architecture ", architecture, ", which has no ", field.name);
+        fail<UsageError>("--preset ", o.preset, " is of architecture ", architecture, ", which has no ",
+                         field.name);
       }
     }
   };
