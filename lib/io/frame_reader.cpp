@@ -8,8 +8,8 @@
 #include "base/error.h"
 #include "io/byte_stream.h"
 #include "io/frame_stream.h"
+#include "io/h5_file.h"
 #include "io/h5_reader.h"
-#include "io/h5_source.h"
 #include "io/superblock.h"
 
 namespace heed::io {

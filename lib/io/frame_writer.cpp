@@ -9,7 +9,7 @@
 #include "io/atomic_file.h"
 #include "io/byte_stream.h"
 #include "io/frame_stream.h"
-#include "io/h5_create.h"
+#include "io/h5_file.h"
 #include "io/h5_writer.h"
 #include "io/image.h"
 
@@ -59,22 +59,19 @@ class StreamSink : public Sink {
 class Gathering {
  public:
   Gathering(const std::string& path, const WriteOptions& options, const std::string& name)
-      : name_(name),
-        file_(create_hdf5(path, name)),
-        writer_(std::in_place, file_.get(), Storage::file, options, name) {}
+      : file_(path, name),
+        writer_(std::in_place, file_.id(), Storage::file, options, name) {}
   void append(const TensorMap& frame) { writer_->append(frame); }
   /// Writes everything and closes the file. Throws Error.
   void close() {
     if (!writer_->has_started()) writer_->append(TensorMap());
-    writer_->mark_end();
-    require(H5Fflush(file_, H5F_SCOPE_GLOBAL), name_, ": cannot write");
+    writer_->finish(true);
     writer_.reset();
-    if (!file_.close()) fail(name_, ": cannot write: ", hdf5_reason());
+    file_.close();
   }
 
  private:
-  std::string name_;
-  Handle file_;
+  NewFile file_;
   std::optional<MapWriter> writer_;  // refers to file_, so it is destroyed first
 };
 

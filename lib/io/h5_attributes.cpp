@@ -1,6 +1,8 @@
 #include "io/h5_attributes.h"
 
+#include <algorithm>
 #include <cstring>
+#include <span>
 #include <vector>
 
 #include "base/shape.h"
@@ -13,16 +15,6 @@ constexpr hssize_t kMaxList = 1024;
 constexpr hsize_t kMaxAttributes = 1024;
 constexpr std::size_t kMaxFixedString = 65536;
 
-void check_text(const std::string& text, const std::string& where) {
-  if (text.find('\0') != std::string::npos)
-    fail(where, ": contains a NUL byte, which HDF5 strings cannot hold");
-}
-
-void write_text(hid_t attribute, const std::vector<const char*>& text, const std::string& where) {
-  if (text.empty()) return;
-  require(H5Awrite(attribute, string_type(), text.data()), where, ": cannot write");
-}
-
 struct Write {
   hid_t object;
   const std::string& name;
@@ -34,14 +26,18 @@ struct Write {
   }
   static Handle scalar() { return own(H5Screate(H5S_SCALAR), H5Sclose, "scalar"); }
 
-  void operator()(const std::string& value) const {
-    check_text(value, where);
-    if (value.size() > kMaxAttributeBytes) {
-      fail(where, ": ", value.size(), " bytes, an attribute holds at most ", kMaxAttributeBytes,
+  void write_text(std::span<const std::string> text, const Handle& space) const {
+    const std::size_t width = std::max<std::size_t>(longest_of(text), 1);
+    if (width * text.size() > kMaxAttributeBytes) {
+      fail(where, ": ", width * text.size(), " bytes, an attribute holds at most ", kMaxAttributeBytes,
            ": store it as a tensor");
     }
-    write_text(create(string_type(), scalar()), {value.c_str()}, where);
+    const Handle type = string_type(width), attribute = create(type, space);
+    if (text.empty()) return;
+    require(H5Awrite(attribute, type, padded(text, width, where).data()), where, ": cannot write");
   }
+
+  void operator()(const std::string& value) const { write_text({&value, 1}, scalar()); }
   void operator()(std::int64_t value) const {
     require(H5Awrite(create(H5T_STD_I64LE, scalar()), H5T_NATIVE_INT64, &value), where, ": cannot write");
   }
@@ -53,13 +49,8 @@ struct Write {
       fail(where, ": a list of ", list.size(), " strings, an attribute holds at most ", kMaxList,
            ": store it as a tensor");
     }
-    std::vector<const char*> text;
-    for (const std::string& item : list) {
-      check_text(item, where);
-      text.push_back(item.c_str());
-    }
     const hsize_t size = list.size();
-    write_text(create(string_type(), own(H5Screate_simple(1, &size, nullptr), H5Sclose, where)), text, where);
+    write_text(list, own(H5Screate_simple(1, &size, nullptr), H5Sclose, where));
   }
 };
 
@@ -123,10 +114,13 @@ void read_number(const Opened& a, Attributes& into, const std::string& name) {
 struct Collector {
   Attributes attributes;
   const std::string& owner;
+  bool has_dims = false;
   std::string error;
 };
 
 void read_one(hid_t object, const char* name, Collector& into) {
+  // The labels lie in a heap without checksums: read only where nothing better is there.
+  if (into.has_dims && std::strcmp(name, "DIMENSION_LABELS") == 0) return;
   const std::string where = concat(into.owner, " attribute ", escaped(name));
   Handle attribute = own(H5Aopen(object, name, H5P_DEFAULT), H5Aclose, where, ": cannot open");
   Handle type = own(H5Aget_type(attribute), H5Tclose, where, ": cannot read its type");
@@ -170,7 +164,7 @@ Attributes read_attributes(hid_t object, const std::string& owner) {
   if (info.num_attrs > kMaxAttributes) {
     fail(owner, ": has ", info.num_attrs, " attributes, at most ", kMaxAttributes, " are accepted");
   }
-  Collector into{{}, owner, {}};
+  Collector into{{}, owner, H5Aexists(object, "dims") > 0, {}};
   hsize_t at = 0;
   const herr_t result = H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_NATIVE, &at, visit, &into);
   if (!into.error.empty()) fail(into.error);

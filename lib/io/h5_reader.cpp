@@ -13,6 +13,7 @@ namespace {
 
 constexpr int kMaxDepth = 32;
 constexpr std::size_t kMaxObjects = 65536;
+constexpr std::size_t kSlabBytes = std::size_t{1} << 20;  // of padded strings read at once
 
 /// Takes a string attribute out of the map; scalar or list of one.
 std::string take_text(Attributes& attributes, const std::string& name) {
@@ -39,7 +40,7 @@ std::vector<std::string> take_list(Attributes& attributes, const std::string& na
 /// Attributes of HDF5 and netCDF themselves, and those that the writer sets.
 void drop_plumbing(Attributes& attributes) {
   for (const char* name : {"CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST", "DIMENSION_LABELS",
-                           "_Netcdf4Dimid", "_Netcdf4Coordinates", "_NCProperties", "coordinates"}) {
+                           "_Netcdf4Dimid", "_Netcdf4Coordinates", "_NCProperties", "coordinates", "dims"}) {
     attributes.erase(name);
   }
 }
@@ -92,6 +93,7 @@ std::string trimmed(const char* text, std::size_t width, H5T_str_t padding) {
 struct Selection {
   Handle in_file, in_memory;
   Shape shape;
+  std::vector<hsize_t> start, count;  ///< none of a scalar
 };
 
 template <class T>
@@ -105,16 +107,38 @@ Tensor read_numbers(const CheckedDataset& dataset, hid_t type, const Selection& 
   return Tensor::of<T>(std::move(values), part.shape, std::move(dims));
 }
 
+/// Row by row of the first dimension: fields are as wide as the longest string, most text is shorter.
 std::vector<std::string> read_fixed_strings(const CheckedDataset& dataset, const Selection& part,
-                                            const std::string& where) {
+                                            const std::string& where, ByteBudget& budget) {
   Handle type = own(H5Dget_type(dataset.id), H5Tclose, where);
   const std::size_t width = H5Tget_size(type);
   const H5T_str_t padding = H5Tget_strpad(type);
-  std::vector<char> raw(static_cast<std::size_t>(element_count(part.shape)) * width);
-  require(H5Dread(dataset.id, type, part.in_memory, part.in_file, H5P_DEFAULT, raw.data()), where,
-          ": cannot read");
   std::vector<std::string> text;
-  for (std::size_t i = 0; i < raw.size(); i += width) text.push_back(trimmed(&raw[i], width, padding));
+  auto read = [&](hid_t in_memory, hid_t in_file, std::vector<char>& raw) {
+    require(H5Dread(dataset.id, type, in_memory, in_file, H5P_DEFAULT, raw.data()), where,
+            ": cannot read its strings (damaged?)");
+    std::size_t bytes = 0;
+    for (std::size_t i = 0; i < raw.size(); i += width)
+      bytes += text.emplace_back(trimmed(&raw[i], width, padding)).size();
+    budget.take(static_cast<std::int64_t>(bytes), where);
+  };
+  if (part.count.empty()) {
+    std::vector<char> raw(width);
+    read(part.in_memory, part.in_file, raw);
+    return text;
+  }
+  std::vector<hsize_t> start = part.start, count = part.count;
+  std::size_t row = width;
+  for (std::size_t i = 1; i < count.size(); ++i) row *= count[i];
+  const hsize_t end = start[0] + count[0], most = std::max<std::size_t>(kSlabBytes / std::max<std::size_t>(row, 1), 1);
+  while (start[0] < end) {
+    count[0] = std::min(most, end - start[0]);
+    Handle memory = own(H5Screate_simple(static_cast<int>(count.size()), count.data(), nullptr), H5Sclose, where);
+    require(H5Sselect_hyperslab(part.in_file, H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr), where);
+    std::vector<char> raw(count[0] * row);
+    read(memory, part.in_file, raw);
+    start[0] += count[0];
+  }
   return text;
 }
 
@@ -141,7 +165,7 @@ Tensor read_strings(const CheckedDataset& dataset, const Selection& part, std::v
                     const std::string& where, ByteBudget& budget) {
   std::vector<std::string> text;
   if (element_count(part.shape) > 0) {
-    text = dataset.is_fixed_string ? read_fixed_strings(dataset, part, where)
+    text = dataset.is_fixed_string ? read_fixed_strings(dataset, part, where, budget)
                                    : read_variable_strings(dataset, part, where, budget);
   }
   return Tensor::of<std::string>(std::move(text), part.shape, std::move(dims));
@@ -251,12 +275,13 @@ bool MapReader::wanted(const std::string& path) const {
   });
 }
 
-/// Labels first (ours), then attached scales (netCDF, xarray), then the axes of the plot (a signal that was
+/// Our attribute first, then labels, then attached scales (netCDF, xarray), then the axes of the plot (a signal that was
 /// replaced in h5py has lost both).
 std::vector<std::string> MapReader::dims_of(const Entry& entry) const {
   const std::size_t rank = entry.dataset.shape.size();
   Attributes attributes = entry.attributes;
-  std::vector<std::string> dims = take_list(attributes, "DIMENSION_LABELS");
+  std::vector<std::string> dims = take_list(attributes, "dims");
+  if (dims.size() != rank) dims = take_list(attributes, "DIMENSION_LABELS");
   if (dims.size() != rank) dims = dims_from_scales(entry);
   if (dims.size() != rank) {
     auto axes = signal_axes_.find(entry.path);
@@ -319,8 +344,8 @@ void MapReader::finish_catalogue() {
 Tensor MapReader::read(const Entry& entry, const Window& window) {
   const CheckedDataset& dataset = entry.dataset;
   const std::string place = where(entry.path);
-  Selection part{own(H5Dget_space(dataset.id), H5Sclose, place), {}, {}};
-  std::vector<hsize_t> start, count;
+  Selection part{own(H5Dget_space(dataset.id), H5Sclose, place), {}, {}, {}, {}};
+  std::vector<hsize_t>&start = part.start, &count = part.count;
   for (auto [from, size] : window) {
     start.push_back(static_cast<hsize_t>(from));
     count.push_back(static_cast<hsize_t>(size));

@@ -16,6 +16,8 @@ namespace {
 
 constexpr std::int64_t kChunkBytes = std::int64_t{1} << 20;  // HDF5's chunk cache holds one of these
 constexpr std::int64_t kPaddedChunk = 16;  // positions per chunk: short sentences waste little
+constexpr std::int64_t kCompactBytes = 4096;  // what does not grow and is no larger lies in its object header
+constexpr unsigned kTextDeflate = 1;          // takes the padding out of strings
 
 std::vector<hsize_t> sizes_of(const Shape& shape) {
   return {shape.begin(), shape.end()};
@@ -30,7 +32,8 @@ bool has_sentences(const std::vector<std::string>& dims) {
   return axis_of(dims, kSentenceDim) >= 0;
 }
 
-Handle file_type(DType dtype) {
+/// `width` is that of strings.
+Handle file_type(DType dtype, std::size_t width) {
   switch (dtype) {
     case DType::f32:
       return own(H5Tcopy(H5T_IEEE_F32LE), H5Tclose, "type");
@@ -43,7 +46,7 @@ Handle file_type(DType dtype) {
     case DType::u8:
       return own(H5Tcopy(H5T_STD_U8LE), H5Tclose, "type");
     case DType::string:
-      return string_type();
+      return string_type(width);
   }
   fail("unknown element type");
 }
@@ -84,22 +87,15 @@ const void* data_of(const Tensor& tensor) {
   fail("strings are not contiguous");
 }
 
-std::size_t item_bytes(DType dtype) {
-  constexpr std::size_t bytes[] = {4, 8, 4, 8, 1, 16};  // a string is a reference into HDF5's heap
-  return bytes[static_cast<int>(dtype)];
+/// `width` is that of strings.
+std::size_t item_bytes(DType dtype, std::size_t width = 0) {
+  constexpr std::size_t bytes[] = {4, 8, 4, 8, 1};
+  return dtype == DType::string ? std::max<std::size_t>(width, 1) : bytes[static_cast<int>(dtype)];
 }
 
-/// Pointers to the strings, which HDF5 wants as C strings.
-std::vector<const char*> c_strings(const Tensor& tensor, const std::string& where) {
-  std::vector<const char*> text;
-  text.reserve(static_cast<std::size_t>(tensor.size()));
-  for (const std::string& s : tensor.values<std::string>()) {
-    if (s.find('\0') != std::string::npos) {
-      fail(where, ": string ", text.size(), " contains a NUL byte, which HDF5 strings cannot hold");
-    }
-    text.push_back(s.c_str());
-  }
-  return text;
+/// Bytes of the longest string.
+std::size_t width_of(const Tensor& tensor) {
+  return tensor.dtype() == DType::string ? longest_of(tensor.values<std::string>()) : 0;
 }
 
 /// Digest of all values, to detect changes of a tensor that must stay equal.
@@ -184,9 +180,10 @@ void MapWriter::append(const TensorMap& map) {
     extend(map);
 }
 
-void MapWriter::mark_end() {
-  Handle root = own(H5Gopen2(file_, "/", H5P_DEFAULT), H5Gclose, name_);
-  write_attribute(root, "stream_end", std::int64_t{1}, where(""));
+void MapWriter::finish(bool is_last) {
+  write_scales();
+  for (const auto& [path, dataset] : datasets_) describe(dataset, path);
+  if (is_last) write_attribute(group(""), "stream_end", std::int64_t{1}, where(""));
 }
 
 // ---- the first map ----
@@ -196,8 +193,6 @@ void MapWriter::lay_out(const TensorMap& map) {
   sentences_ = count_sentences(map, name_);
   for (const auto& [path, tensor] : map.tensors()) note_dimensions(path, tensor);
   for (const auto& [path, tensor] : map.tensors()) create_dataset(path, tensor);
-  write_scales();
-  for (const auto& [path, dataset] : datasets_) write_labels(dataset, path);
   for (const auto& [path, info] : map.groups) write_group(map, path, info);
   for (const auto& [path, tensor] : map.tensors()) {
     write_values(path, datasets_.at(path), tensor, 0);
@@ -221,8 +216,7 @@ void MapWriter::write_root(const TensorMap& map) {
       root["default"] = found->first;
     }
   }
-  Handle object = own(H5Gopen2(file_, "/", H5P_DEFAULT), H5Gclose, name_);
-  for (const auto& [name, value] : root) write_attribute(object, name, value, where(""));
+  for (const auto& [name, value] : root) write_attribute(group(""), name, value, where(""));
 }
 
 hid_t MapWriter::group(const std::string& path) {
@@ -260,13 +254,9 @@ void MapWriter::write_group(const TensorMap& map, const std::string& path, const
   for (const auto& [name, value] : info.attributes) write_attribute(object, name, value, where(path));
   if (info.title.empty()) return;
   if (datasets_.contains(path + "/title")) fail(where(path), ": has both a title and a tensor named title");
-  Handle plist = creation_list({}, {}, DType::string);
-  Handle scalar = own(H5Screate(H5S_SCALAR), H5Sclose, where(path));
-  Handle title = own(H5Dcreate2(object, "title", string_type(), scalar, H5P_DEFAULT, plist, H5P_DEFAULT),
-                     H5Dclose, where(path), ": cannot create the title");
-  const char* text = info.title.c_str();
-  require(H5Dwrite(title, string_type(), H5S_ALL, H5S_ALL, H5P_DEFAULT, &text), where(path),
-          ": cannot write the title");
+  const std::string title = path + "/title";
+  write_values(title, new_dataset(title, DType::string, {}, {}, info.title.size()),
+               Tensor::of<std::string>({info.title}, {}, {}), 0);
 }
 
 /// Collects the named dimensions of each group and checks that its tensors agree on their sizes.
@@ -290,17 +280,20 @@ void MapWriter::note_dimensions(const std::string& path, const Tensor& tensor) {
   }
 }
 
+MapWriter::Dataset MapWriter::new_dataset(const std::string& path, DType dtype, const Shape& shape,
+                                          const std::vector<std::string>& dims, std::size_t width) {
+  Handle plist = creation_list(shape, dims, dtype, width);
+  Handle id = own(H5Dcreate2(group(parent_of(path)), leaf_of(path).c_str(), file_type(dtype, width),
+                             space_for(shape, dims), H5P_DEFAULT, plist, H5P_DEFAULT),
+                  H5Dclose, where(path), ": cannot create the dataset");
+  return {std::move(id), dtype, shape, dims, {}, width, {}};
+}
+
 void MapWriter::create_dataset(const std::string& path, const Tensor& tensor) {
-  const auto& dims = tensor.dims();
-  Handle plist = creation_list(tensor.shape(), dims, tensor.dtype());
-  Handle space = space_for(tensor.shape(), dims);
-  Handle type = file_type(tensor.dtype());
-  Handle id = own(
-      H5Dcreate2(group(parent_of(path)), leaf_of(path).c_str(), type, space, H5P_DEFAULT, plist, H5P_DEFAULT),
-      H5Dclose, where(path), ": cannot create the dataset");
-  for (const auto& [name, value] : tensor.attributes) write_attribute(id, name, value, where(path));
-  std::string digest = storage_ == Storage::file && !has_sentences(dims) ? digest_of(tensor) : "";
-  datasets_.emplace(path, Dataset{std::move(id), tensor.dtype(), tensor.shape(), dims, std::move(digest)});
+  Dataset dataset = new_dataset(path, tensor.dtype(), tensor.shape(), tensor.dims(), width_of(tensor));
+  dataset.attributes = tensor.attributes;
+  if (storage_ == Storage::file && !has_sentences(tensor.dims())) dataset.digest = digest_of(tensor);
+  datasets_.emplace(path, std::move(dataset));
 }
 
 Handle MapWriter::space_for(const Shape& shape, const std::vector<std::string>& dims) const {
@@ -314,26 +307,31 @@ Handle MapWriter::space_for(const Shape& shape, const std::vector<std::string>& 
              ": cannot make a dataset of shape ", to_string(shape));
 }
 
-Handle MapWriter::creation_list(const Shape& shape, const std::vector<std::string>& dims, DType dtype) const {
+Handle MapWriter::creation_list(const Shape& shape, const std::vector<std::string>& dims, DType dtype,
+                                std::size_t width) const {
   Handle plist = own(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, name_);
   require(H5Pset_obj_track_times(plist, false), name_);
-  const bool can_grow = has_sentences(dims);
-  const bool is_empty = std::count(shape.begin(), shape.end(), 0) > 0;
-  if (storage_ == Storage::image || shape.empty() || (is_empty && !can_grow)) return plist;
+  const bool can_grow = storage_ == Storage::file && has_sentences(dims);
+  const std::int64_t bytes = element_count(shape) * static_cast<std::int64_t>(item_bytes(dtype, width));
+  if (!can_grow && bytes <= kCompactBytes) {
+    if (bytes > 0) require(H5Pset_layout(plist, H5D_COMPACT), name_);
+    return plist;
+  }
   Shape chunk = shape;
   for (std::size_t i = 0; i < chunk.size(); ++i) {
     if (can_grow && is_padded_dim(dims[i])) chunk[i] = even_part(chunk[i], kPaddedChunk);
     // One layer and one head per chunk: pictures show one at a time.
-    if (!dims.empty() && (dims[i] == "layer" || dims[i] == "head")) chunk[i] = 1;
+    if (storage_ == Storage::file && !dims.empty() && (dims[i] == "layer" || dims[i] == "head")) chunk[i] = 1;
     chunk[i] = std::max<std::int64_t>(chunk[i], 1);
   }
-  shrink_to_cache(chunk, item_bytes(dtype));
+  shrink_to_cache(chunk, item_bytes(dtype, width));
   const std::vector<hsize_t> size = sizes_of(chunk);
   require(H5Pset_chunk(plist, static_cast<int>(size.size()), size.data()), name_, ": cannot set chunks");
-  if (dtype == DType::string) return plist;  // HDF5 filters no references into its heap
   if (options_.compress > 0) {
     require(H5Pset_shuffle(plist), name_);
     require(H5Pset_deflate(plist, static_cast<unsigned>(options_.compress)), name_);
+  } else if (dtype == DType::string) {
+    require(H5Pset_deflate(plist, kTextDeflate), name_);
   }
   require(H5Pset_fletcher32(plist), name_, ": cannot set checksums");
   return plist;
@@ -360,38 +358,27 @@ void MapWriter::write_scales() {
 
 void MapWriter::create_scale(const std::string& group_path, const std::string& dim, Dimension& dimension) {
   const std::string path = group_path.empty() ? dim : group_path + "/" + dim;
-  const Shape shape{dimension.size};
   if (auto it = datasets_.find(path); it != datasets_.end()) {
     if (it->second.dims == std::vector{dim}) return;  // the tensor itself labels the dimension
     fail(where(path), ": a tensor has the name of a dimension of its group");
   }
-  // A scale grows whenever a tensor of the group can.
-  const std::vector<std::string> dims{dim == kSentenceDim || is_padded_dim(dim) ? std::string(kSentenceDim)
-                                                                                : dim};
-  dimension.scale = own(H5Dcreate2(group(group_path), dim.c_str(), H5T_STD_I32LE, space_for(shape, dims),
-                                   H5P_DEFAULT, creation_list(shape, dims, DType::i32), H5P_DEFAULT),
-                        H5Dclose, where(path), ": cannot create the dimension scale");
+  std::vector<std::int32_t> index(static_cast<std::size_t>(dimension.size));
+  std::iota(index.begin(), index.end(), 0);
+  Dataset dataset = new_dataset(path, DType::i32, {dimension.size}, {}, 0);
+  write_values(path, dataset, Tensor::of<std::int32_t>(std::move(index), {dimension.size}, {}), 0);
+  dimension.scale = std::move(dataset.id);
   require(H5DSset_scale(dimension.scale, dim.c_str()), where(path), ": cannot mark the dimension scale");
-  write_scale(dimension, 0);
 }
 
-void MapWriter::write_scale(Dimension& dimension, std::int64_t from) {
-  const std::int64_t count = dimension.size - from;
-  if (count <= 0) return;
-  std::vector<std::int32_t> index(static_cast<std::size_t>(count));
-  std::iota(index.begin(), index.end(), static_cast<std::int32_t>(from));
-  const hsize_t start = static_cast<hsize_t>(from), size = static_cast<hsize_t>(count);
-  Handle in_file = own(H5Dget_space(dimension.scale), H5Sclose, name_);
-  require(H5Sselect_hyperslab(in_file, H5S_SELECT_SET, &start, nullptr, &size, nullptr), name_);
-  Handle in_memory = own(H5Screate_simple(1, &size, nullptr), H5Sclose, name_);
-  require(H5Dwrite(dimension.scale, H5T_NATIVE_INT32, in_memory, in_file, H5P_DEFAULT, index.data()), name_,
-          ": cannot write a dimension scale");
-}
-
-void MapWriter::write_labels(const Dataset& dataset, const std::string& path) {
-  for (std::size_t i = 0; i < dataset.dims.size(); ++i) {
-    if (dataset.dims[i].empty()) continue;
-    require(H5DSset_label(dataset.id, static_cast<unsigned>(i), dataset.dims[i].c_str()), where(path),
+/// The names of the dimensions are an attribute, which we read, and labels, which users of h5py see.
+void MapWriter::describe(const Dataset& dataset, const std::string& path) {
+  const auto& dims = dataset.dims;
+  for (const auto& [name, value] : dataset.attributes) write_attribute(dataset.id, name, value, where(path));
+  if (std::ranges::all_of(dims, [](const std::string& dim) { return dim.empty(); })) return;
+  write_attribute(dataset.id, "dims", dims, where(path));
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    if (dims[i].empty()) continue;
+    require(H5DSset_label(dataset.id, static_cast<unsigned>(i), dims[i].c_str()), where(path),
             ": cannot label a dimension");
   }
 }
@@ -437,6 +424,7 @@ void MapWriter::grow(const std::string& path, Dataset& dataset, const Tensor& te
            " in the first");
     }
   }
+  if (const std::size_t width = width_of(tensor); width > dataset.width) widen(path, dataset, width);
   if (wanted == dataset.extent) return;
   require(H5Dset_extent(dataset.id, sizes_of(wanted).data()), where(path), ": cannot grow to ",
           to_string(wanted));
@@ -445,14 +433,32 @@ void MapWriter::grow(const std::string& path, Dataset& dataset, const Tensor& te
   for (std::size_t i = 0; i < dims.size(); ++i) {
     if (dims[i].empty()) continue;
     Dimension& dimension = dimensions_.at(parent_of(path)).at(dims[i]);
-    const std::int64_t before = dimension.size;
-    if (wanted[i] <= before) continue;
-    dimension.size = wanted[i];
-    const hsize_t size = static_cast<hsize_t>(wanted[i]);
-    if (dimension.scale.get() < 0) continue;
-    require(H5Dset_extent(dimension.scale, &size), where(path), ": cannot grow a dimension scale");
-    write_scale(dimension, before);
+    dimension.size = std::max(dimension.size, wanted[i]);
   }
+}
+
+/// Replaces a dataset of strings by one of wider strings, at least twice as wide, so that a long text is
+/// copied a few times only.
+void MapWriter::widen(const std::string& path, Dataset& dataset, std::size_t width) {
+  const hid_t folder = group(parent_of(path));
+  const std::string name = leaf_of(path), narrow = name + " (narrow)", place = where(path);
+  require(H5Lmove(folder, name.c_str(), folder, narrow.c_str(), H5P_DEFAULT, H5P_DEFAULT), place);
+  Dataset wide = new_dataset(path, DType::string, dataset.extent, dataset.dims,
+                             std::min(std::max(width, 2 * dataset.width), kMaxString));
+  const Handle type = string_type(wide.width), space = own(H5Dget_space(wide.id), H5Sclose, place);
+  std::vector<hsize_t> start(dataset.extent.size(), 0), count = sizes_of(dataset.extent);
+  const hsize_t rows = count[0];
+  count[0] = 1;
+  const Handle memory = own(H5Screate_simple(static_cast<int>(count.size()), count.data(), nullptr), H5Sclose, place);
+  std::vector<char> row(static_cast<std::size_t>(H5Sget_simple_extent_npoints(memory)) * wide.width);
+  for (start[0] = 0; start[0] < rows && !row.empty(); ++start[0]) {
+    require(H5Sselect_hyperslab(space, H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr), place);
+    require(H5Dread(dataset.id, type, memory, space, H5P_DEFAULT, row.data()), place, ": cannot read");
+    require(H5Dwrite(wide.id, type, memory, space, H5P_DEFAULT, row.data()), place, ": cannot write");
+  }
+  wide.attributes = dataset.attributes;
+  dataset = std::move(wide);
+  require(H5Ldelete(folder, narrow.c_str(), H5P_DEFAULT), place);
 }
 
 void MapWriter::write_values(const std::string& path, const Dataset& dataset, const Tensor& tensor,
@@ -470,15 +476,17 @@ void MapWriter::write_values(const std::string& path, const Dataset& dataset, co
     in_memory =
         own(H5Screate_simple(static_cast<int>(count.size()), count.data(), nullptr), H5Sclose, where(path));
   }
-  herr_t result;
+  const std::string place = where(path);
   if (tensor.dtype() == DType::string) {
-    result = H5Dwrite(dataset.id, string_type(), in_memory, in_file, H5P_DEFAULT,
-                      c_strings(tensor, where(path)).data());
+    const std::size_t width = std::max<std::size_t>(dataset.width, 1);
+    require(H5Dwrite(dataset.id, string_type(width), in_memory, in_file, H5P_DEFAULT,
+                     padded(tensor.values<std::string>(), width, place).data()),
+            place, ": cannot write");
   } else {
-    result =
-        H5Dwrite(dataset.id, memory_type(tensor.dtype()), in_memory, in_file, H5P_DEFAULT, data_of(tensor));
+    require(
+        H5Dwrite(dataset.id, memory_type(tensor.dtype()), in_memory, in_file, H5P_DEFAULT, data_of(tensor)),
+        place, ": cannot write");
   }
-  require(result, where(path), ": cannot write");
 }
 
 }  // namespace heed::io

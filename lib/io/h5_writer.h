@@ -3,6 +3,8 @@
 //     NXroot;
 //   - every named dimension has an int32 dataset 0..n-1 of its name in the group, attached as dimension scale
 //     (except below /model, and where a tensor has that name itself);
+//   - every byte that matters has a checksum: HDF5's metadata their own, values fletcher32 by chunks; what is
+//     small lies compact in its object header; strings have a fixed length and are padded with NUL;
 //   - padding is zero, never a _FillValue;
 //   - objects have no timestamps, so equal maps give equal bytes.
 // Internal to lib/io.
@@ -19,7 +21,7 @@
 
 namespace heed::io {
 
-/// An image for a pipe is contiguous and final; a file is chunked with checksums (fletcher32) and can grow.
+/// An image for a pipe is final; a file can grow.
 enum class Storage { image, file };
 
 class MapWriter {
@@ -32,8 +34,8 @@ class MapWriter {
   /// wider than before; those without must equal the first ones.
   void append(const TensorMap& map);
 
-  /// Marks the root as the last frame of a stream.
-  void mark_end();
+  /// Adds the dimension scales, and to the last frame of a stream the mark of its end.
+  void finish(bool is_last);
   bool has_started() const { return started_; }
 
  private:
@@ -42,7 +44,9 @@ class MapWriter {
     DType dtype;
     Shape extent;
     std::vector<std::string> dims;
-    std::string digest;  ///< of the values when there is no dimension `sentence`
+    Attributes attributes;
+    std::size_t width = 0;  ///< of strings
+    std::string digest;     ///< of the values when there is no dimension `sentence`
   };
   /// A dimension of a group: its present size and its scale.
   struct Dimension {
@@ -56,15 +60,18 @@ class MapWriter {
   void write_root(const TensorMap& map);
   hid_t group(const std::string& path);
   void write_group(const TensorMap& map, const std::string& path, const Group& info);
+  Dataset new_dataset(const std::string& path, DType dtype, const Shape& shape,
+                      const std::vector<std::string>& dims, std::size_t width);
   void create_dataset(const std::string& path, const Tensor& tensor);
+  void widen(const std::string& path, Dataset& dataset, std::size_t width);
   void write_scales();
   void create_scale(const std::string& group_path, const std::string& dim, Dimension& dimension);
-  void write_scale(Dimension& dimension, std::int64_t from);
-  void write_labels(const Dataset& dataset, const std::string& path);
+  void describe(const Dataset& dataset, const std::string& path);
   void note_dimensions(const std::string& path, const Tensor& tensor);
   void grow(const std::string& path, Dataset& dataset, const Tensor& tensor);
   void write_values(const std::string& path, const Dataset& dataset, const Tensor& tensor, std::int64_t at);
-  Handle creation_list(const Shape& shape, const std::vector<std::string>& dims, DType dtype) const;
+  Handle creation_list(const Shape& shape, const std::vector<std::string>& dims, DType dtype,
+                       std::size_t width) const;
   Handle space_for(const Shape& shape, const std::vector<std::string>& dims) const;
   std::string where(const std::string& path) const { return name_ + ":/" + escaped(path); }
 

@@ -10,8 +10,8 @@
 
 namespace heed::io {
 
-/// One frame of a stream: `map` as a complete HDF5 file with a superblock of version 0, whose length is at
-/// byte 40. `is_last` adds the attribute `stream_end`. `name` is for messages.
+/// One frame of a stream: `map` as a complete HDF5 file with a superblock of version 3, whose length is at
+/// byte 28. `is_last` adds the attribute `stream_end`. `name` is for messages.
 std::vector<std::byte> to_image(const TensorMap& map, const WriteOptions& options, bool is_last,
                                 const std::string& name);
 

@@ -13,7 +13,7 @@
 
 namespace heed::io {
 
-inline constexpr std::int64_t kFormatVersion = 1;
+inline constexpr std::int64_t kFormatVersion = 2;
 inline constexpr const char* kModelDigest = "model_digest";
 inline constexpr const char* kVocabularyDigest = "vocabulary_digest";
 

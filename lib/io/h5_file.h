@@ -1,0 +1,58 @@
+// HDF5 files through a driver of our own: an image in memory, or a file through a descriptor that is already
+// open (so stdin works, no name is opened twice and no lock is taken). It checks the heaps of strings of
+// foreign files as they are read, because HDF5 1.10 trusts the sizes in them, and it remembers the first
+// write that failed, which HDF5 may report to nobody when its caches are flushed. Internal to lib/io.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "io/byte_stream.h"
+#include "io/h5_handle.h"
+
+namespace heed::io {
+
+/// Opens an image for reading. `bytes` must remain valid and unchanged until the file is closed. Throws
+/// Error naming `name`.
+Handle open_hdf5(std::span<const std::byte> bytes, const std::string& name);
+
+/// Opens the file of descriptor `fd`, `size` bytes long, which must stay open until the file is closed.
+Handle open_hdf5(int fd, std::uint64_t size, const std::string& name);
+
+/// A file that is being written. Its metadata are HDF5 1.10's, in which every structure has a checksum.
+class NewFile {
+ public:
+  /// An image in memory. `name` is for messages.
+  explicit NewFile(const std::string& name);
+  /// Creates or truncates the file `path`. Throws Error naming `name`.
+  NewFile(const std::string& path, const std::string& name);
+  NewFile(const NewFile&) = delete;
+  NewFile& operator=(const NewFile&) = delete;
+
+  hid_t id() const { return file_; }
+  /// Writes everything and closes the file. Throws Error when any write has failed.
+  void close();
+  /// The image, once it is closed.
+  std::vector<std::byte> take_image() { return std::move(image_); }
+
+  struct Bytes;  ///< what the driver reads and writes
+
+ private:
+  void create(const Bytes& bytes);
+
+  std::string name_;
+  Descriptor output_;
+  std::vector<std::byte> image_;
+  int error_ = 0;
+  Handle file_;
+};
+
+/// False when `block` is a global heap collection with objects beyond its end. True for blocks of any other
+/// kind, and for the beginning of a longer collection.
+bool is_sound_heap(std::span<const std::byte> block);
+
+}  // namespace heed::io

@@ -1,0 +1,184 @@
+// Changes every byte of HDF5 files, or every STRIDE-th, four ways, reads each changed file like a tool does, and
+// counts what came of it. Anything but a refusal or the same content is a failure.
+//   sweep STRIDE FILE...
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "base/digest.h"
+#include "base/error.h"
+#include "io/frame_stream.h"
+
+namespace heed {
+namespace {
+
+enum Outcome : unsigned char { not_run, unchanged, same, refused, other, crash, large, slow, kOutcomes };
+constexpr const char* kHeads[kOutcomes] = {"", "that byte already", "same", "refused", "other result", "crash", "memory", "time"};
+constexpr unsigned kSeconds = 5;
+constexpr int kChanges = 4;
+constexpr long kFreeKilobytes = 64 << 10;  ///< a read may take so much and eight times the file
+
+unsigned char changed(unsigned char byte, int change) {
+  const std::array<int, kChanges> to{byte ^ 0x01, byte ^ 0x80, 0x00, 0xff};
+  return static_cast<unsigned char>(to[static_cast<std::size_t>(change)]);
+}
+
+void describe(const Attributes& attributes, std::string& text) {
+  for (const auto& [name, value] : attributes) {
+    text += concat("\n", name, "=");
+    if (auto* one = std::get_if<std::string>(&value)) text += *one;
+    if (auto* list = std::get_if<std::vector<std::string>>(&value))
+      for (const std::string& item : *list) text += item + "\t";
+    if (auto* number = std::get_if<std::int64_t>(&value)) text += std::to_string(*number);
+    if (auto* number = std::get_if<double>(&value)) text += std::to_string(*number);
+  }
+}
+
+template <class T>
+void add_values(const Tensor& tensor, std::string& text) {
+  const auto values = tensor.values<T>();
+  if constexpr (std::is_same_v<T, std::string>)
+    for (const std::string& s : values) text += s + "\n";
+  else
+    text.append(reinterpret_cast<const char*>(values.data()), values.size_bytes());
+}
+
+/// Everything that a tool can see of a file or stream, as a digest.
+std::string content(const std::string& path) {
+  io::FrameReader reader(path);
+  TensorMap frame;
+  std::string text;
+  while (reader.next(frame)) {
+    describe(frame.attributes, text);
+    for (const auto& [name, group] : frame.groups) {
+      text += concat("\n", name, " ", group.signal, " ", group.title);
+      for (const std::string& part : group.default_slice) text += part + "\t";
+      describe(group.attributes, text);
+    }
+    for (const auto& [name, tensor] : frame.tensors()) {
+      text += concat("\n", name, " ", static_cast<int>(tensor.dtype()), to_string(tensor.shape()));
+      for (const std::string& dim : tensor.dims()) text += dim + "\t";
+      describe(tensor.attributes, text);
+      switch (tensor.dtype()) {
+        case DType::f32: add_values<float>(tensor, text); break;
+        case DType::f64: add_values<double>(tensor, text); break;
+        case DType::i32: add_values<std::int32_t>(tensor, text); break;
+        case DType::i64: add_values<std::int64_t>(tensor, text); break;
+        case DType::u8: add_values<std::uint8_t>(tensor, text); break;
+        case DType::string: add_values<std::string>(tensor, text); break;
+      }
+    }
+  }
+  return sha256_hex(text);
+}
+
+long peak_kilobytes() {
+  std::ifstream status("/proc/self/status");
+  for (std::string word; status >> word;)
+    if (word == "VmHWM:") return status >> word, std::stol(word);
+  return 0;
+}
+
+void reset_peak() {
+  std::ofstream("/proc/self/clear_refs") << "5";
+}
+
+class Sweep {
+ public:
+  Sweep(const std::string& path, std::size_t stride) : path_(path), stride_(stride) {
+    std::ifstream in(path, std::ios::binary);
+    bytes_.assign(std::istreambuf_iterator<char>(in), {});
+    file_ = memfd_create("sweep", 0);
+    if (bytes_.empty() || file_ < 0 || write(file_, bytes_.data(), bytes_.size()) != std::ssize(bytes_)) fail(path, ": cannot read");
+    name_ = concat("/proc/self/fd/", file_);
+    runs_ = (bytes_.size() + stride - 1) / stride * kChanges;
+    outcomes_ = static_cast<Outcome*>(
+        mmap(nullptr, runs_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+    if (outcomes_ == MAP_FAILED) fail("no memory");
+    wanted_ = content(path);
+  }
+
+  /// True when every change was refused or made no difference.
+  bool run() {
+    std::size_t at = 0;
+    while (at < runs_) {
+      const pid_t child = fork();
+      if (child == 0) {
+        for (; at < runs_; ++at) one(at);
+        _exit(0);
+      }
+      int status = 0;
+      if (child < 0 || waitpid(child, &status, 0) < 0) fail("cannot start a process");
+      while (at < runs_ && outcomes_[at] != not_run) ++at;
+      if (at == runs_) break;
+      outcomes_[at] = WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM ? slow : crash;
+      const char byte = bytes_[offset(at)];  // the child left the file changed
+      if (pwrite(file_, &byte, 1, static_cast<off_t>(offset(at))) != 1) fail("cannot restore a byte");
+      ++at;
+    }
+    std::array<std::size_t, kOutcomes> count{};
+    for (std::size_t i = 0; i < runs_; ++i) {
+      ++count[outcomes_[i]];
+      if (outcomes_[i] > refused && count[outcomes_[i]] <= 5)
+        std::fprintf(stderr, "%s: byte %zu changed from %d to %d: %s\n", path_.c_str(), offset(i),
+                     static_cast<unsigned char>(bytes_[offset(i)]), to(i), kHeads[outcomes_[i]]);
+    }
+    std::printf("%s: %zu changes", path_.c_str(), runs_);
+    for (std::size_t i = unchanged; i < kOutcomes; ++i) std::printf(", %s %zu", kHeads[i], count[i]);
+    std::printf("\n");
+    return count[other] + count[crash] + count[large] + count[slow] == 0;
+  }
+
+ private:
+  std::size_t offset(std::size_t run) const { return run / kChanges * stride_; }
+  unsigned char to(std::size_t run) const {
+    return changed(static_cast<unsigned char>(bytes_[offset(run)]), static_cast<int>(run % kChanges));
+  }
+
+  void one(std::size_t run) {
+    const char old = bytes_[offset(run)], now = static_cast<char>(to(run));
+    const auto place = static_cast<off_t>(offset(run));
+    if (now == old) {
+      outcomes_[run] = unchanged;
+      return;
+    }
+    if (pwrite(file_, &now, 1, place) != 1) _exit(3);
+    alarm(kSeconds);
+    reset_peak();
+    const long before = peak_kilobytes();
+    Outcome outcome = refused;
+    try {
+      outcome = content(name_) == wanted_ ? same : other;
+    } catch (const std::exception&) {
+    }
+    alarm(0);
+    if (peak_kilobytes() - before > kFreeKilobytes + 8 * std::ssize(bytes_) / 1024) outcome = large;
+    if (pwrite(file_, &old, 1, place) != 1) _exit(3);
+    outcomes_[run] = outcome;
+  }
+
+  std::string path_, name_, bytes_, wanted_;
+  std::size_t stride_, runs_;
+  int file_;
+  Outcome* outcomes_;
+};
+
+}  // namespace
+}  // namespace heed
+
+int main(int argc, char** argv) {
+  bool sound = argc > 2;
+  for (int i = 2; i < argc; ++i)
+    sound = heed::Sweep(argv[i], static_cast<std::size_t>(std::max(1, std::atoi(argv[1])))).run() && sound;
+  return sound ? 0 : 1;
+}
