@@ -1,108 +1,223 @@
-#include <sys/stat.h>
+// Every file is read by a process of its own. HDF5 1.10 can be made to crash, to run for ever or to take all
+// memory by a file whose structure lies; here that ends in an error of the tool that reads. The process gets
+// one letter for each thing wanted, and answers with tensors, then with the groups and root attributes.
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <fstream>
 #include <optional>
 
 #include "base/error.h"
-#include "io/byte_stream.h"
+#include "io/channel.h"
 #include "io/frame_stream.h"
-#include "io/h5_file.h"
-#include "io/h5_reader.h"
-#include "io/superblock.h"
+#include "io/h5_handle.h"
+#include "io/input.h"
 
 namespace heed::io {
+namespace {
+
+enum Wanted : std::int64_t { next_frame, whole_map };
+enum Answer : std::int64_t { tensor, complete, at_end, error, usage_error, out_of_memory };
+
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool kLimitsMemory = false;  // the sanitizer reserves terabytes
+#else
+constexpr bool kLimitsMemory = true;
+#endif
+// A backstop beyond ByteBudget: memory that HDF5 takes by itself, and processor time of a file or frame.
+constexpr std::uint64_t kFreeBytes = std::uint64_t{192} << 20, kTimesStored = 72;
+constexpr std::uint64_t kFreeSeconds = 30, kBytesPerSecond = 20 << 20;
+
+// ---- in the reading process ----
+
+void limit(int resource, std::uint64_t most) {
+  rlimit present;
+  if (getrlimit(static_cast<__rlimit_resource_t>(resource), &present) != 0) return;
+  present.rlim_cur = std::min<rlim_t>(present.rlim_max, most);
+  setrlimit(static_cast<__rlimit_resource_t>(resource), &present);
+}
+
+std::uint64_t address_space() {
+  std::uint64_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  return pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+/// What reading `stored` bytes may cost at most.
+void limit_resources(std::uint64_t stored) {
+  rusage used;
+  getrusage(RUSAGE_SELF, &used);
+  limit(RLIMIT_CPU, static_cast<std::uint64_t>(used.ru_utime.tv_sec + used.ru_stime.tv_sec) + kFreeSeconds +
+                        stored / kBytesPerSecond);
+  if (kLimitsMemory && stored < (UINT64_MAX >> 8)) limit(RLIMIT_AS, address_space() + kFreeBytes + kTimesStored * stored);
+}
+
+/// Keeps only the socket, the input and stderr: other ends of pipes must close when the tool closes them.
+void drop_descriptors(int socket, int input) {
+  const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+  for (int standard : {STDIN_FILENO, STDOUT_FILENO})
+    if (standard != input && standard != socket) dup2(null, standard);
+  const int low = std::min(socket, input), high = std::max(socket, input);
+  auto close_between = [](int first, int last) {
+    if (first <= last) close_range(static_cast<unsigned>(first), static_cast<unsigned>(last), 0);
+  };
+  close_between(3, low - 1);
+  close_between(std::max(low + 1, 3), high - 1);
+  close_between(std::max(high + 1, 3), ~0U >> 1);
+}
+
+void serve(Channel& channel, int socket, const std::string& path, const ReadOptions& options) {
+  Input input(path, options, limit_resources);
+  drop_descriptors(socket, input.descriptor());
+  channel.put(std::int64_t{complete});
+  channel.flush();
+  auto send = [&](const std::string& name, Tensor values) {
+    channel.put(std::int64_t{tensor}), channel.put(name), channel.put(values);
+  };
+  while (true) {
+    std::int64_t wanted = 0;
+    channel.get(wanted);
+    TensorMap about;
+    bool found = true;
+    if (wanted == next_frame)
+      found = input.next(about, send);
+    else
+      input.whole(about, send);
+    channel.put(std::int64_t{found ? complete : at_end});
+    if (found) channel.put(about.groups), channel.put(about.attributes);
+    channel.flush();
+  }
+}
+
+[[noreturn]] void run_reading_process(int socket, const std::string& path, const ReadOptions& options) {
+  // The tool decides when to stop, and its end is ours.
+  for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) std::signal(signal, SIG_IGN);
+  Channel channel(socket);
+  try {
+    try {
+      serve(channel, socket, path, options);
+    } catch (const UsageError& e) {
+      channel.put(std::int64_t{usage_error}), channel.put(std::string(e.what()));
+    } catch (const std::bad_alloc&) {
+      channel.put(std::int64_t{out_of_memory});
+    } catch (const std::exception& e) {
+      channel.put(std::int64_t{error}), channel.put(std::string(e.what()));
+    }
+    channel.flush();
+  } catch (const Channel::Closed&) {
+  }
+  _exit(0);
+}
+
+}  // namespace
+
+// ---- in the tool ----
 
 struct FrameReader::Impl {
   std::string name;
-  ReadOptions options;
-  Descriptor input;
-  std::vector<std::byte> image;  ///< the present frame of a stream
-  std::optional<MapReader> map;  ///< the file, or the present image of the stream
-  bool is_file = false;
-  bool at_end = false;
-  std::int64_t images = 0;
+  pid_t process = -1;
+  Descriptor socket;
+  std::optional<Channel> channel;
 
-  Impl(const std::string& path, ReadOptions given);
-  bool open_as_file();
-  bool next_image();
-  void expect_end_of_input();
-  bool read_image();
+  Impl(const std::string& path, const ReadOptions& options);
+  ~Impl() { end(); }
+  bool ask(Wanted wanted, TensorMap& map);
+  Answer receive(TensorMap& map);
+  int end();
+  [[noreturn]] void fail_closed();
 };
 
-FrameReader::Impl::Impl(const std::string& path, ReadOptions given) : options(std::move(given)) {
+FrameReader::Impl::Impl(const std::string& path, const ReadOptions& options)
+    : name(path == "-" ? "<stdin>" : escaped(path)) {
   reserve_standard_streams();
-  name = path == "-" ? "<stdin>" : escaped(path);
-  input = path == "-" ? Descriptor(STDIN_FILENO, false) : open_for_reading(path);
-  if (isatty(input.get())) {
-    fail<UsageError>(name, " is a terminal: give an input file or pipe tensors in");
+  start_hdf5();
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) fail_errno(name, "cannot read");
+  socket = Descriptor(ends[0]);
+  channel.emplace(ends[0]);
+  const Descriptor other(ends[1]);
+  const pid_t tool = getpid();
+  process = fork();
+  if (process < 0) fail_errno(name, "cannot start the process that reads it");
+  if (process == 0) {
+    // Only the main thread ends with the process.
+    if (gettid() == tool) prctl(PR_SET_PDEATHSIG, SIGKILL);
+    run_reading_process(other.get(), path, options);
   }
-  is_file = open_as_file();
+  TensorMap nothing;
+  receive(nothing);
 }
 
-/// A regular file that is one HDF5 image is walked in place. Anything else, also a file into which a stream
-/// of several frames was saved, is read as a stream.
-bool FrameReader::Impl::open_as_file() {
-  struct stat info;
-  if (fstat(input.get(), &info) != 0) fail_errno(name, "cannot read");
-  if (S_ISDIR(info.st_mode)) fail(name, ": cannot read: is a directory");
-  if (!S_ISREG(info.st_mode) || lseek(input.get(), 0, SEEK_CUR) != 0) return false;
-  const auto size = static_cast<std::uint64_t>(info.st_size);
-  if (size == 0) fail(name, ": empty: did the command that should write it fail?");
-  std::vector<std::byte> head;
-  read_bytes(input.get(), kSuperblockBytes, head, name);
-  const std::uint64_t length = image_length(head, name);
-  if (size < length) fail(name, ": cut short: ", size, " of ", length, " bytes");
-  if (size > length) {
-    if (lseek(input.get(), 0, SEEK_SET) != 0) fail_errno(name, "cannot read");
-    return false;
+/// Ends the process, whatever it is doing; its status, or -1.
+int FrameReader::Impl::end() {
+  if (process < 0) return -1;
+  kill(process, SIGKILL);
+  int status = -1;
+  while (waitpid(process, &status, 0) < 0 && errno == EINTR) {
   }
-  map.emplace(open_hdf5(input.get(), size, name), size, options, name);
-  return true;
+  process = -1;
+  return status;
 }
 
-/// Reads the next frame into `image`; false at the end of input.
-bool FrameReader::Impl::read_image() {
-  image.clear();
-  read_bytes(input.get(), kSuperblockBytes, image, name);
-  if (image.empty()) return false;
-  if (images > 0 && !looks_like_hdf5(image)) fail(name, ": frame ", images + 1, " is not HDF5 data");
-  const std::uint64_t length = image_length(image, name);
-  // A claim is no reason to reserve much memory; what really arrives is.
-  image.reserve(static_cast<std::size_t>(std::min(length, std::uint64_t{1} << 24)));
-  const std::size_t rest = static_cast<std::size_t>(length) - image.size();
-  if (read_bytes(input.get(), rest, image, name) < rest) {
-    fail(name, ": input ended early, after ", image.size(), " of ", length, " bytes of frame ", images + 1,
-         ": did the previous command fail?");
+void FrameReader::Impl::fail_closed() {
+  // It ends by itself: it has closed its end.
+  int status = -1;
+  while (waitpid(process, &status, 0) < 0 && errno == EINTR) {
   }
-  return true;
+  process = -1;
+  const int signal = status >= 0 && WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+  if (signal == SIGXCPU) fail(name, ": takes too long to read: damaged, or made to harm");
+  if (signal == SIGKILL) fail(name, ": the process that reads it was killed: too little memory?");
+  fail(name, ": damaged HDF5 data: the HDF5 library crashed on it",
+       signal ? concat(" (", strsignal(signal), ")") : "");
 }
 
-void FrameReader::Impl::expect_end_of_input() {
-  std::vector<std::byte> extra;
-  if (read_bytes(input.get(), 1, extra, name) > 0) {
-    fail(name, ": extra bytes after the end: were the outputs of two commands joined?");
+/// Adds to `map` what is sent, up to the answer's end.
+Answer FrameReader::Impl::receive(TensorMap& map) {
+  if (process < 0) fail(name, ": cannot be read on after an error");
+  try {
+    while (true) {
+      std::int64_t answer = 0;
+      channel->get(answer);
+      if (answer == complete || answer == at_end) return static_cast<Answer>(answer);
+      std::string text;
+      if (answer == out_of_memory) fail(name, ": reading it needs more memory than is plausible or allowed");
+      channel->get(text);
+      if (answer == usage_error) fail<UsageError>(text);
+      if (answer != tensor) fail(text);
+      Tensor values;
+      channel->get(values);
+      map.add(text, std::move(values));
+    }
+  } catch (const Channel::Closed&) {
+    fail_closed();
   }
 }
 
-bool FrameReader::Impl::next_image() {
-  if (at_end) return false;
-  map.reset();
-  if (!read_image()) {
-    fail(name, images ? ": input ended early: did the previous command fail?"
-                      : ": empty: did the previous command fail?");
+bool FrameReader::Impl::ask(Wanted wanted, TensorMap& map) {
+  map = TensorMap();
+  try {
+    channel->put(std::int64_t{wanted});
+    channel->flush();
+    if (receive(map) == at_end) return false;
+    channel->get(map.groups), channel->get(map.attributes);
+    return true;
+  } catch (const Channel::Closed&) {
+    fail_closed();
   }
-  map.emplace(open_hdf5(image, name), image.size(), options, name);
-  ++images;
-  // A file of another program is a complete stream.
-  at_end = map->is_last_of_stream() || !map->is_heed();
-  if (at_end) expect_end_of_input();
-  return true;
 }
 
 FrameReader::FrameReader(const std::string& path, ReadOptions options)
-    : impl_(std::make_unique<Impl>(path, std::move(options))) {}
+    : impl_(std::make_unique<Impl>(path, options)) {}
 FrameReader::~FrameReader() = default;
 FrameReader::FrameReader(FrameReader&&) noexcept = default;
 FrameReader& FrameReader::operator=(FrameReader&&) noexcept = default;
@@ -112,21 +227,12 @@ const std::string& FrameReader::name() const {
 }
 
 bool FrameReader::next(TensorMap& frame) {
-  while (true) {
-    if (impl_->map && impl_->map->next_batch(frame)) return true;
-    if (impl_->is_file || !impl_->next_image()) return false;
-  }
+  return impl_->ask(next_frame, frame);
 }
 
 TensorMap FrameReader::whole() {
-  if (!impl_->map && !impl_->next_image()) fail(impl_->name, ": no further frame to read");
-  TensorMap map = impl_->map->whole();
-  while (!impl_->is_file && impl_->next_image()) {
-    TensorMap more;
-    if (impl_->map->next_batch(more)) {
-      fail(impl_->name, ": a stream of several frames where one map was expected: save it with -o first");
-    }
-  }
+  TensorMap map;
+  impl_->ask(whole_map, map);
   return map;
 }
 

@@ -413,8 +413,12 @@ void MapReader::read_lengths(std::int64_t start, std::int64_t count) {
   }
 }
 
-bool MapReader::next_batch(TensorMap& batch) {
-  batch = TensorMap();
+void MapReader::describe(TensorMap& about) const {
+  about.groups = groups_;
+  about.attributes = attributes_;
+}
+
+bool MapReader::next_batch(TensorMap& about, const TensorSink& sink) {
   if (started_ && at_ >= sentences_) return false;
   if (!started_ && entries_.empty()) return false;
   started_ = true;
@@ -432,21 +436,17 @@ bool MapReader::next_batch(TensorMap& batch) {
       else if (longest != longest_.end())
         window[i].second = std::min(window[i].second, longest->second);
     }
-    batch.add(entry.path, read(entry, window));
+    sink(entry.path, read(entry, window));
   }
-  batch.groups = groups_;
-  batch.attributes = attributes_;
+  describe(about);
   at_ += count;
   return true;
 }
 
-TensorMap MapReader::whole() {
-  TensorMap map;
+void MapReader::whole(TensorMap& about, const TensorSink& sink) {
   budget_.reset();
-  for (const Entry& entry : entries_) map.add(entry.path, read(entry, whole_window(entry)));
-  map.groups = groups_;
-  map.attributes = attributes_;
-  return map;
+  for (const Entry& entry : entries_) sink(entry.path, read(entry, whole_window(entry)));
+  describe(about);
 }
 
 }  // namespace heed::io

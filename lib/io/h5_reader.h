@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -14,16 +15,20 @@
 
 namespace heed::io {
 
+/// Takes a tensor and its path.
+using TensorSink = std::function<void(const std::string&, Tensor)>;
+
 class MapReader {
  public:
   /// Validates and lists everything in `file`, which is `stored` bytes long; reads no values yet.
   MapReader(Handle file, std::uint64_t stored, const ReadOptions& options, std::string name);
 
   /// The next batch: of tensors with a dimension `sentence` its part, trimmed to its longest sentence; all
-  /// others whole. False at the end; a file without sentences is one batch.
-  bool next_batch(TensorMap& batch);
+  /// others whole. The tensors go to `sink`, groups and root attributes into `about`. False at the end; a
+  /// file without sentences is one batch.
+  bool next_batch(TensorMap& about, const TensorSink& sink);
   /// Everything, untrimmed.
-  TensorMap whole();
+  void whole(TensorMap& about, const TensorSink& sink);
 
   bool is_heed() const;  ///< has the attribute `format`
   bool is_last_of_stream() const { return ends_stream_; }
@@ -48,6 +53,7 @@ class MapReader {
   bool wanted(const std::string& path) const;
   Tensor read(const Entry& entry, const Window& window);
   Window whole_window(const Entry& entry) const;
+  void describe(TensorMap& about) const;
   void read_lengths(std::int64_t start, std::int64_t count);
   std::string where(const std::string& path) const { return name_ + ":/" + escaped(path); }
 

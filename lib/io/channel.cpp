@@ -1,0 +1,124 @@
+#include "io/channel.h"
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace heed::io {
+namespace {
+
+constexpr std::size_t kBuffer = std::size_t{1} << 17;
+constexpr std::int64_t kMost = std::int64_t{1} << 42;  // elements of a list: more is nonsense
+
+/// Calls visit with an empty vector of the element type.
+template <class Visit>
+void with_type(DType dtype, Visit visit) {
+  switch (dtype) {
+    case DType::f32:
+      return visit(std::vector<float>());
+    case DType::f64:
+      return visit(std::vector<double>());
+    case DType::i32:
+      return visit(std::vector<std::int32_t>());
+    case DType::i64:
+      return visit(std::vector<std::int64_t>());
+    case DType::u8:
+      return visit(std::vector<std::uint8_t>());
+    case DType::string:
+      return visit(std::vector<std::string>());
+  }
+  throw Channel::Closed();
+}
+
+}  // namespace
+
+void Channel::put_bytes(const void* bytes, std::size_t count) {
+  const char* from = static_cast<const char*>(bytes);
+  if (out_.size() + count > kBuffer) flush();
+  if (count > kBuffer) return send_all(from, count);
+  out_.insert(out_.end(), from, from + count);
+}
+
+void Channel::flush() {
+  send_all(out_.data(), out_.size());
+  out_.clear();
+}
+
+void Channel::send_all(const char* bytes, std::size_t count) {
+  while (count > 0) {
+    const ssize_t put = send(socket_, bytes, count, MSG_NOSIGNAL);
+    if (put < 0 && errno == EINTR) continue;
+    if (put <= 0) throw Closed();
+    bytes += put;
+    count -= static_cast<std::size_t>(put);
+  }
+}
+
+void Channel::get_bytes(void* bytes, std::size_t count) {
+  char* to = static_cast<char*>(bytes);
+  while (true) {
+    const std::size_t ready = std::min(count, in_.size() - read_);
+    to = std::copy_n(in_.data() + read_, ready, to);
+    read_ += ready;
+    count -= ready;
+    if (count == 0) return;
+    // A long list goes straight to its place.
+    const bool direct = count >= kBuffer;
+    if (!direct) in_.resize(kBuffer);
+    const ssize_t got = recv(socket_, direct ? to : in_.data(), direct ? count : kBuffer, 0);
+    if (!direct) read_ = 0, in_.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) throw Closed();
+    if (direct) to += got, count -= static_cast<std::size_t>(got);
+  }
+}
+
+std::int64_t Channel::get_count() {
+  std::int64_t count = 0;
+  get(count);
+  if (count < 0 || count > kMost) throw Closed();
+  return count;
+}
+
+void Channel::put(const Group& group) {
+  put(group.signal), put(group.title), put(group.default_slice), put(group.attributes);
+}
+
+void Channel::get(Group& group) {
+  get(group.signal), get(group.title), get(group.default_slice), get(group.attributes);
+}
+
+void Channel::put(const Tensor& tensor) {
+  put(static_cast<std::int64_t>(tensor.dtype())), put(tensor.shape()), put(tensor.dims());
+  put(tensor.attributes);
+  with_type(tensor.dtype(), [&](auto like) {
+    const auto values = tensor.values<typename decltype(like)::value_type>();
+    if constexpr (std::is_same_v<decltype(like), std::vector<std::string>>)
+      for (const std::string& text : values) put(text);
+    else
+      put_bytes(values.data(), values.size_bytes());
+  });
+}
+
+void Channel::get(Tensor& tensor) {
+  std::int64_t dtype = 0;
+  Shape shape;
+  std::vector<std::string> dims;
+  Attributes attributes;
+  get(dtype), get(shape), get(dims), get(attributes);
+  with_type(static_cast<DType>(dtype), [&](auto values) {
+    using T = typename decltype(values)::value_type;
+    const std::int64_t count = element_count(shape);
+    if (count < 0 || count > kMost) throw Closed();
+    values.resize(static_cast<std::size_t>(count));
+    if constexpr (std::is_same_v<T, std::string>)
+      for (std::string& text : values) get(text);
+    else
+      get_bytes(values.data(), values.size() * sizeof(T));
+    tensor = Tensor::of<T>(std::move(values), std::move(shape), std::move(dims));
+  });
+  tensor.attributes = std::move(attributes);
+}
+
+}  // namespace heed::io

@@ -1,0 +1,97 @@
+// Values as bytes between a process and the one that reads files for it. Both run the same program, so there
+// are neither versions nor byte orders. Internal to lib/io.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "tensor/tensor_map.h"
+
+namespace heed::io {
+
+/// One end of a socket, which somebody else owns. What is put is sent by flush() at the latest.
+class Channel {
+ public:
+  /// Thrown when the other end is gone, or sends nonsense.
+  struct Closed {};
+
+  explicit Channel(int socket) : socket_(socket) {}
+
+  void put_bytes(const void* bytes, std::size_t count);
+  void get_bytes(void* bytes, std::size_t count);
+  void flush();
+
+  void put(std::int64_t number) { put_bytes(&number, sizeof number); }
+  void put(double number) { put_bytes(&number, sizeof number); }
+  void put(const std::string& text) { put_plain(text); }
+  template <class T>
+  void put(const std::vector<T>& list) {
+    if constexpr (std::is_arithmetic_v<T>) return put_plain(list);
+    put(static_cast<std::int64_t>(list.size()));
+    if constexpr (!std::is_arithmetic_v<T>)
+      for (const T& item : list) put(item);
+  }
+  template <class T>
+  void put(const std::map<std::string, T>& map) {
+    put(static_cast<std::int64_t>(map.size()));
+    for (const auto& [name, value] : map) put(name), put(value);
+  }
+  template <class... T>
+  void put(const std::variant<T...>& value) {
+    put(static_cast<std::int64_t>(value.index()));
+    std::visit([this](const auto& held) { put(held); }, value);
+  }
+  void put(const Group& group);
+  void put(const Tensor& tensor);
+
+  void get(std::int64_t& number) { get_bytes(&number, sizeof number); }
+  void get(double& number) { get_bytes(&number, sizeof number); }
+  void get(std::string& text) { get_plain(text); }
+  template <class T>
+  void get(std::vector<T>& list) {
+    if constexpr (std::is_arithmetic_v<T>) return get_plain(list);
+    if constexpr (!std::is_arithmetic_v<T>)
+      for (std::int64_t left = get_count(); left > 0; --left) get(list.emplace_back());
+  }
+  template <class T>
+  void get(std::map<std::string, T>& map) {
+    for (std::int64_t left = get_count(); left > 0; --left) {
+      std::string name;
+      get(name);
+      get(map[name]);
+    }
+  }
+  template <class... T>
+  void get(std::variant<T...>& value) {
+    std::int64_t index = 0, at = 0;
+    get(index);
+    ((index == at++ ? get(value.template emplace<T>()) : void()), ...);
+  }
+  void get(Group& group);
+  void get(Tensor& tensor);
+
+ private:
+  template <class List>
+  void put_plain(const List& list) {
+    put(static_cast<std::int64_t>(list.size()));
+    put_bytes(list.data(), list.size() * sizeof(*list.data()));
+  }
+  template <class List>
+  void get_plain(List& list) {
+    list.resize(static_cast<std::size_t>(get_count()));
+    get_bytes(list.data(), list.size() * sizeof(*list.data()));
+  }
+  std::int64_t get_count();
+
+  void send_all(const char* bytes, std::size_t count);
+
+  int socket_;
+  std::vector<char> out_, in_;
+  std::size_t read_ = 0;  ///< of in_
+};
+
+}  // namespace heed::io

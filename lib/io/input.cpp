@@ -1,0 +1,111 @@
+#include "io/input.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "base/error.h"
+#include "io/h5_file.h"
+#include "io/superblock.h"
+
+namespace heed::io {
+
+Input::Input(const std::string& path, ReadOptions options, std::function<void(std::uint64_t)> before)
+    : options_(std::move(options)), before_(std::move(before)) {
+  reserve_standard_streams();
+  name_ = path == "-" ? "<stdin>" : escaped(path);
+  input_ = path == "-" ? Descriptor(STDIN_FILENO, false) : open_for_reading(path);
+  if (isatty(input_.get())) {
+    fail<UsageError>(name_, " is a terminal: give an input file or pipe tensors in");
+  }
+  is_file_ = open_as_file();
+  open_file();
+}
+
+/// A regular file that is one HDF5 image is walked in place. Anything else, also a file into which a stream
+/// of several frames was saved, is read as a stream.
+bool Input::open_as_file() {
+  struct stat info;
+  if (fstat(input_.get(), &info) != 0) fail_errno(name_, "cannot read");
+  if (S_ISDIR(info.st_mode)) fail(name_, ": cannot read: is a directory");
+  if (!S_ISREG(info.st_mode) || lseek(input_.get(), 0, SEEK_CUR) != 0) return false;
+  const auto size = static_cast<std::uint64_t>(info.st_size);
+  if (size == 0) fail(name_, ": empty: did the command that should write it fail?");
+  std::vector<std::byte> head;
+  read_bytes(input_.get(), kSuperblockBytes, head, name_);
+  const std::uint64_t length = image_length(head, name_);
+  if (size < length) fail(name_, ": cut short: ", size, " of ", length, " bytes");
+  if (size > length) {
+    if (lseek(input_.get(), 0, SEEK_SET) != 0) fail_errno(name_, "cannot read");
+    return false;
+  }
+  file_size_ = size;
+  return true;
+}
+
+/// Reads the next frame into `image_`; false at the end of input.
+bool Input::read_image() {
+  image_.clear();
+  read_bytes(input_.get(), kSuperblockBytes, image_, name_);
+  if (image_.empty()) return false;
+  if (images_ > 0 && !looks_like_hdf5(image_)) fail(name_, ": frame ", images_ + 1, " is not HDF5 data");
+  const std::uint64_t length = image_length(image_, name_);
+  // A claim is no reason to reserve much memory; what really arrives is.
+  image_.reserve(static_cast<std::size_t>(std::min(length, std::uint64_t{1} << 24)));
+  const std::size_t rest = static_cast<std::size_t>(length) - image_.size();
+  if (read_bytes(input_.get(), rest, image_, name_) < rest) {
+    fail(name_, ": input ended early, after ", image_.size(), " of ", length, " bytes of frame ", images_ + 1,
+         ": did the previous command fail?");
+  }
+  return true;
+}
+
+void Input::expect_end_of_input() {
+  std::vector<std::byte> extra;
+  if (read_bytes(input_.get(), 1, extra, name_) > 0) {
+    fail(name_, ": extra bytes after the end: were the outputs of two commands joined?");
+  }
+}
+
+bool Input::next_image() {
+  if (at_end_) return false;
+  map_.reset();
+  if (!read_image()) {
+    fail(name_, images_ ? ": input ended early: did the previous command fail?"
+                      : ": empty: did the previous command fail?");
+  }
+  before_(image_.size());
+  map_.emplace(open_hdf5(image_, name_), image_.size(), options_, name_);
+  ++images_;
+  // A file of another program is a complete stream.
+  at_end_ = map_->is_last_of_stream() || !map_->is_heed();
+  if (at_end_) expect_end_of_input();
+  return true;
+}
+
+bool Input::next(TensorMap& about, const TensorSink& sink) {
+  while (true) {
+    if (map_ && map_->next_batch(about, sink)) return true;
+    if (is_file_ || !next_image()) return false;
+  }
+}
+
+void Input::whole(TensorMap& about, const TensorSink& sink) {
+  if (!map_ && !next_image()) fail(name_, ": no further frame to read");
+  map_->whole(about, sink);
+  TensorMap more;
+  while (!is_file_ && next_image()) {
+    if (map_->next_batch(more, [](const std::string&, Tensor) {}))
+      fail(name_, ": a stream of several frames where one map was expected: save it with -o first");
+  }
+}
+
+void Input::open_file() {
+  if (!is_file_) return;
+  before_(file_size_);
+  map_.emplace(open_hdf5(input_.get(), file_size_, name_), file_size_, options_, name_);
+}
+
+}  // namespace heed::io

@@ -1,0 +1,46 @@
+// A file or stream of tensor maps, read within this process: what FrameReader's process of its own does.
+// Internal to lib/io.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "io/byte_stream.h"
+#include "io/h5_reader.h"
+
+namespace heed::io {
+
+class Input {
+ public:
+  /// As FrameReader's constructor. `before` is called with the size of each file or frame before HDF5 reads it.
+  Input(const std::string& path, ReadOptions options, std::function<void(std::uint64_t)> before);
+
+  /// As FrameReader's functions. The tensors go to `sink`, one at a time, so that no more than one is held;
+  /// `about` gets the groups and the root attributes.
+  bool next(TensorMap& about, const TensorSink& sink);
+  void whole(TensorMap& about, const TensorSink& sink);
+
+  int descriptor() const { return input_.get(); }
+
+ private:
+  bool open_as_file();
+  void open_file();
+  bool next_image();
+  void expect_end_of_input();
+  bool read_image();
+
+  std::string name_;
+  ReadOptions options_;
+  std::function<void(std::uint64_t)> before_;
+  Descriptor input_;
+  std::vector<std::byte> image_;  ///< the present frame of a stream
+  std::optional<MapReader> map_;  ///< the file, or the present image of the stream
+  std::uint64_t file_size_ = 0;
+  bool is_file_ = false;
+  bool at_end_ = false;
+  std::int64_t images_ = 0;
+};
+
+}  // namespace heed::io
