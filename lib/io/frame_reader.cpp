@@ -61,10 +61,11 @@ void limit_resources(std::uint64_t stored) {
   if (kLimitsMemory && stored < (UINT64_MAX >> 8)) limit(RLIMIT_AS, address_space() + kFreeBytes + kTimesStored * stored);
 }
 
-/// Keeps only the socket, the input and stderr: other ends of pipes must close when the tool closes them.
+/// Keeps only the socket and the input: other ends of pipes must close when the tool closes them, and what a
+/// dying library prints is no message of ours.
 void drop_descriptors(int socket, int input) {
   const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-  for (int standard : {STDIN_FILENO, STDOUT_FILENO})
+  for (int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     if (standard != input && standard != socket) dup2(null, standard);
   const int low = std::min(socket, input), high = std::max(socket, input);
   auto close_between = [](int first, int last) {
@@ -101,6 +102,7 @@ void serve(Channel& channel, int socket, const std::string& path, const ReadOpti
 [[noreturn]] void run_reading_process(int socket, const std::string& path, const ReadOptions& options) {
   // The tool decides when to stop, and its end is ours.
   for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) std::signal(signal, SIG_IGN);
+  limit(RLIMIT_CORE, 0);
   Channel channel(socket);
   try {
     try {

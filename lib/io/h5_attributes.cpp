@@ -27,14 +27,21 @@ struct Write {
   static Handle scalar() { return own(H5Screate(H5S_SCALAR), H5Sclose, "scalar"); }
 
   void write_text(std::span<const std::string> text, const Handle& space) const {
-    const std::size_t width = std::max<std::size_t>(longest_of(text), 1);
+    std::size_t width = 1;
+    for (const std::string& item : text) width = std::max(width, item.size());
     if (width * text.size() > kMaxAttributeBytes) {
       fail(where, ": ", width * text.size(), " bytes, an attribute holds at most ", kMaxAttributeBytes,
            ": store it as a tensor");
     }
     const Handle type = string_type(width), attribute = create(type, space);
     if (text.empty()) return;
-    require(H5Awrite(attribute, type, padded(text, width, where).data()), where, ": cannot write");
+    std::vector<char> fields(width * text.size());
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      if (text[i].find('\0') != std::string::npos)
+        fail(where, ": contains a NUL byte, which HDF5 strings cannot hold");
+      std::copy(text[i].begin(), text[i].end(), fields.begin() + static_cast<std::ptrdiff_t>(i * width));
+    }
+    require(H5Awrite(attribute, type, fields.data()), where, ": cannot write");
   }
 
   void operator()(const std::string& value) const { write_text({&value, 1}, scalar()); }

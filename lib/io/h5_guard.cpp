@@ -14,6 +14,7 @@ namespace {
 constexpr int kMaxRank = 8;
 constexpr std::size_t kMaxName = 1024;
 constexpr std::uint64_t kDeflateRatio = 1032;
+constexpr std::size_t kMaxFixedString = 1 << 20;
 constexpr std::uint64_t kSmallChange = std::uint64_t{16} << 20;  // bytes that any file may claim
 
 std::int64_t machine_memory() {
@@ -155,8 +156,10 @@ void set_type(CheckedDataset& dataset, const std::string& where) {
       dataset.dtype = DType::string;
       dataset.is_fixed_string = H5Tis_variable_str(type) == 0;
       dataset.item_bytes = static_cast<std::int64_t>(sizeof(std::string));
-      if (dataset.is_fixed_string && H5Tget_size(type) > kMaxString)
-        fail(where, ": strings of ", H5Tget_size(type), " bytes, at most ", kMaxString, " are read");
+      if (dataset.is_fixed_string) {
+        if (H5Tget_size(type) > kMaxFixedString) fail(where, ": strings of ", H5Tget_size(type), " bytes");
+        dataset.item_bytes += static_cast<std::int64_t>(H5Tget_size(type));
+      }
       return;
     case H5T_REFERENCE:
       fail_type("reference", where);
@@ -185,8 +188,7 @@ void check_chunk(hid_t plist, const CheckedDataset& dataset, const std::string& 
   }
   ByteBudget room = budget;
   std::int64_t bytes;
-  const auto item = static_cast<std::int64_t>(H5Tget_size(own(H5Dget_type(dataset.id), H5Tclose, where)));
-  if (__builtin_mul_overflow(element_count(chunk), std::max(item, dataset.item_bytes), &bytes)) bytes = INT64_MAX;
+  if (__builtin_mul_overflow(element_count(chunk), dataset.item_bytes, &bytes)) bytes = INT64_MAX;
   room.take(bytes, where + ": one chunk");
 }
 

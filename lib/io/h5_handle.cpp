@@ -53,30 +53,16 @@ std::string hdf5_reason() {
   return reason.empty() ? "HDF5 gives no reason" : escaped(reason, 120);
 }
 
+Handle string_type() {
+  return string_type(H5T_VARIABLE);
+}
+
 Handle string_type(std::size_t bytes) {
   Handle type = own(H5Tcopy(H5T_C_S1), H5Tclose, "string type");
   require(H5Tset_size(type, std::max<std::size_t>(bytes, 1)), "string type");
-  require(H5Tset_strpad(type, H5T_STR_NULLPAD), "string type");
+  if (bytes != H5T_VARIABLE) require(H5Tset_strpad(type, H5T_STR_NULLPAD), "string type");
   require(H5Tset_cset(type, H5T_CSET_UTF8), "string type");
   return type;
-}
-
-std::size_t longest_of(std::span<const std::string> text) {
-  std::size_t longest = 0;
-  for (const std::string& s : text) longest = std::max(longest, s.size());
-  return longest;
-}
-
-std::vector<char> padded(std::span<const std::string> text, std::size_t width, const std::string& where) {
-  std::vector<char> fields(text.size() * width, '\0');
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i].size() > kMaxString)
-      fail(where, ": string ", i, " has ", text[i].size(), " bytes, at most ", kMaxString, " are stored");
-    if (text[i].find('\0') != std::string::npos)
-      fail(where, ": string ", i, " contains a NUL byte, which HDF5 strings cannot hold");
-    std::copy(text[i].begin(), text[i].end(), fields.begin() + static_cast<std::ptrdiff_t>(i * width));
-  }
-  return fields;
 }
 
 }  // namespace heed::io

@@ -3,10 +3,8 @@
 
 #include <hdf5.h>
 
-#include <span>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "base/error.h"
 
@@ -65,16 +63,10 @@ void require(long long result, const What&... what) {
   if (result < 0) fail(what..., ": ", hdf5_reason());
 }
 
-/// The type of strings of at most `bytes` bytes, UTF-8, padded with NUL. Strings of variable length lie in a
-/// heap without checksums, so there are none.
+/// UTF-8 strings of variable length, as viewers like those of datasets: xarray with netCDF-C 4.9.0 crashes
+/// on others.
+Handle string_type();
+/// UTF-8 strings of at most `bytes` bytes, padded with NUL: those of attributes, which lie in object headers.
 Handle string_type(std::size_t bytes);
-
-/// Longest string that is written and read, in bytes.
-inline constexpr std::size_t kMaxString = std::size_t{1} << 20;
-
-/// `text` as consecutive fields of `width` bytes, each padded with NUL. Throws Error naming `where` when one
-/// is longer than kMaxString or contains a NUL.
-std::vector<char> padded(std::span<const std::string> text, std::size_t width, const std::string& where);
-std::size_t longest_of(std::span<const std::string> text);
 
 }  // namespace heed::io

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <optional>
 
 #include "io/h5_attributes.h"
 #include "io/layout.h"
@@ -13,7 +14,7 @@ namespace {
 
 constexpr int kMaxDepth = 32;
 constexpr std::size_t kMaxObjects = 65536;
-constexpr std::size_t kSlabBytes = std::size_t{1} << 20;  // of padded strings read at once
+constexpr std::int64_t kCheckedAtOnce = 4096;  // rows of strings
 
 /// Takes a string attribute out of the map; scalar or list of one.
 std::string take_text(Attributes& attributes, const std::string& name) {
@@ -25,6 +26,12 @@ std::string take_text(Attributes& attributes, const std::string& name) {
     text = list->front();
   attributes.erase(it);
   return text;
+}
+
+std::optional<std::int64_t> take_number(Attributes& attributes, std::string_view name) {
+  auto it = attributes.find(std::string(name));
+  auto* number = it == attributes.end() ? nullptr : std::get_if<std::int64_t>(&it->second);
+  return number ? std::optional(*number) : std::nullopt;
 }
 
 std::vector<std::string> take_list(Attributes& attributes, const std::string& name) {
@@ -40,7 +47,7 @@ std::vector<std::string> take_list(Attributes& attributes, const std::string& na
 /// Attributes of HDF5 and netCDF themselves, and those that the writer sets.
 void drop_plumbing(Attributes& attributes) {
   for (const char* name : {"CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST", "DIMENSION_LABELS",
-                           "_Netcdf4Dimid", "_Netcdf4Coordinates", "_NCProperties", "coordinates", "dims"}) {
+                           "_Netcdf4Dimid", "_Netcdf4Coordinates", "_NCProperties", "coordinates", "dims", "checksum"}) {
     attributes.erase(name);
   }
 }
@@ -93,7 +100,6 @@ std::string trimmed(const char* text, std::size_t width, H5T_str_t padding) {
 struct Selection {
   Handle in_file, in_memory;
   Shape shape;
-  std::vector<hsize_t> start, count;  ///< none of a scalar
 };
 
 template <class T>
@@ -107,38 +113,16 @@ Tensor read_numbers(const CheckedDataset& dataset, hid_t type, const Selection& 
   return Tensor::of<T>(std::move(values), part.shape, std::move(dims));
 }
 
-/// Row by row of the first dimension: fields are as wide as the longest string, most text is shorter.
 std::vector<std::string> read_fixed_strings(const CheckedDataset& dataset, const Selection& part,
-                                            const std::string& where, ByteBudget& budget) {
+                                            const std::string& where) {
   Handle type = own(H5Dget_type(dataset.id), H5Tclose, where);
   const std::size_t width = H5Tget_size(type);
   const H5T_str_t padding = H5Tget_strpad(type);
+  std::vector<char> raw(static_cast<std::size_t>(element_count(part.shape)) * width);
+  require(H5Dread(dataset.id, type, part.in_memory, part.in_file, H5P_DEFAULT, raw.data()), where,
+          ": cannot read");
   std::vector<std::string> text;
-  auto read = [&](hid_t in_memory, hid_t in_file, std::vector<char>& raw) {
-    require(H5Dread(dataset.id, type, in_memory, in_file, H5P_DEFAULT, raw.data()), where,
-            ": cannot read its strings (damaged?)");
-    std::size_t bytes = 0;
-    for (std::size_t i = 0; i < raw.size(); i += width)
-      bytes += text.emplace_back(trimmed(&raw[i], width, padding)).size();
-    budget.take(static_cast<std::int64_t>(bytes), where);
-  };
-  if (part.count.empty()) {
-    std::vector<char> raw(width);
-    read(part.in_memory, part.in_file, raw);
-    return text;
-  }
-  std::vector<hsize_t> start = part.start, count = part.count;
-  std::size_t row = width;
-  for (std::size_t i = 1; i < count.size(); ++i) row *= count[i];
-  const hsize_t end = start[0] + count[0], most = std::max<std::size_t>(kSlabBytes / std::max<std::size_t>(row, 1), 1);
-  while (start[0] < end) {
-    count[0] = std::min(most, end - start[0]);
-    Handle memory = own(H5Screate_simple(static_cast<int>(count.size()), count.data(), nullptr), H5Sclose, where);
-    require(H5Sselect_hyperslab(part.in_file, H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr), where);
-    std::vector<char> raw(count[0] * row);
-    read(memory, part.in_file, raw);
-    start[0] += count[0];
-  }
+  for (std::size_t i = 0; i < raw.size(); i += width) text.push_back(trimmed(&raw[i], width, padding));
   return text;
 }
 
@@ -165,7 +149,7 @@ Tensor read_strings(const CheckedDataset& dataset, const Selection& part, std::v
                     const std::string& where, ByteBudget& budget) {
   std::vector<std::string> text;
   if (element_count(part.shape) > 0) {
-    text = dataset.is_fixed_string ? read_fixed_strings(dataset, part, where, budget)
+    text = dataset.is_fixed_string ? read_fixed_strings(dataset, part, where)
                                    : read_variable_strings(dataset, part, where, budget);
   }
   return Tensor::of<std::string>(std::move(text), part.shape, std::move(dims));
@@ -259,11 +243,13 @@ void MapReader::add_dataset(const std::string& path, const std::string& group_pa
   if (!is_title && !wanted(path)) return;
   entry.dataset = open_checked(std::move(object), where(path), budget_);
   if (is_title && entry.dataset.dtype == DType::string && entry.dataset.shape.empty()) {
+    entry.checksum = take_number(entry.attributes, kChecksum);
     groups_[group_path].title = read(entry, {}).values<std::string>()[0];
     return;
   }
   if (entry.dataset.is_bool) entry.attributes["dtype"] = "bool";
   entry.dims = dims_of(entry);
+  if (entry.dataset.dtype == DType::string) entry.checksum = take_number(entry.attributes, kChecksum);
   drop_plumbing(entry.attributes);
   entries_.push_back(std::move(entry));
 }
@@ -341,11 +327,46 @@ void MapReader::finish_catalogue() {
 
 // ---- values ----
 
-Tensor MapReader::read(const Entry& entry, const Window& window) {
+Tensor MapReader::read(Entry& entry, const Window& window) {
+  const bool whole = window == whole_window(entry);
+  if (!whole) check_strings(entry);
+  Tensor tensor = read_values(entry, window);
+  if (entry.checksum && whole) {
+    expect_checksum(entry, checksum_of(tensor.values<std::string>(), tensor.shape(),
+                                       std::vector<std::int64_t>(window.size(), 0)));
+  }
+  tensor.attributes = entry.attributes;
+  return tensor;
+}
+
+/// Before the first part of a dataset of strings is read, all of it is: only its sum says whether it is sound.
+void MapReader::check_strings(Entry& entry) {
+  if (!entry.checksum) return;
+  const ByteBudget before = budget_;
+  std::uint64_t sum = 0;
+  Window window = whole_window(entry);
+  std::vector<std::int64_t> start(window.size(), 0);
+  for (const std::int64_t rows = window[0].second; start[0] < rows; start[0] += kCheckedAtOnce) {
+    window[0] = {start[0], std::min(kCheckedAtOnce, rows - start[0])};
+    const Tensor part = read_values(entry, window);
+    sum += checksum_of(part.values<std::string>(), part.shape(), start);
+    budget_ = before;
+  }
+  expect_checksum(entry, sum);
+  entry.checksum.reset();  // once is enough
+}
+
+void MapReader::expect_checksum(const Entry& entry, std::uint64_t sum) const {
+  if (static_cast<std::uint64_t>(*entry.checksum) == sum) return;
+  fail(where(entry.path), ": its strings do not fit their checksum: damaged, or changed by another program, "
+       "which should have deleted the attribute ", kChecksum, " of the dataset");
+}
+
+Tensor MapReader::read_values(const Entry& entry, const Window& window) {
   const CheckedDataset& dataset = entry.dataset;
   const std::string place = where(entry.path);
-  Selection part{own(H5Dget_space(dataset.id), H5Sclose, place), {}, {}, {}, {}};
-  std::vector<hsize_t>&start = part.start, &count = part.count;
+  Selection part{own(H5Dget_space(dataset.id), H5Sclose, place), {}, {}};
+  std::vector<hsize_t> start, count;
   for (auto [from, size] : window) {
     start.push_back(static_cast<hsize_t>(from));
     count.push_back(static_cast<hsize_t>(size));
@@ -388,7 +409,6 @@ Tensor MapReader::read(const Entry& entry, const Window& window) {
       tensor = read_strings(dataset, part, entry.dims, place, budget_);
       break;
   }
-  tensor.attributes = entry.attributes;
   return tensor;
 }
 
@@ -401,7 +421,7 @@ MapReader::Window MapReader::whole_window(const Entry& entry) const {
 /// Longest sentence of the batch, for each group and padded dimension that has a tensor of lengths.
 void MapReader::read_lengths(std::int64_t start, std::int64_t count) {
   longest_.clear();
-  for (const Entry& entry : entries_) {
+  for (Entry& entry : entries_) {
     if (entry.sentence_axis < 0 || !is_integer(entry.dataset.dtype)) continue;
     for (auto [dim, name] : kLengthOfDim) {
       const std::string trimmed_dim = parent_of(entry.path) + "/" + std::string(dim);
@@ -426,7 +446,7 @@ bool MapReader::next_batch(TensorMap& about, const TensorSink& sink) {
   const std::int64_t count =
       std::min(std::max<std::int64_t>(options_.batch, 1), std::max<std::int64_t>(sentences_ - at_, 0));
   read_lengths(at_, count);
-  for (const Entry& entry : entries_) {
+  for (Entry& entry : entries_) {
     Window window = whole_window(entry);
     for (std::size_t i = 0; i < window.size() && entry.sentence_axis >= 0; ++i) {
       auto longest =
@@ -445,7 +465,7 @@ bool MapReader::next_batch(TensorMap& about, const TensorSink& sink) {
 
 void MapReader::whole(TensorMap& about, const TensorSink& sink) {
   budget_.reset();
-  for (const Entry& entry : entries_) sink(entry.path, read(entry, whole_window(entry)));
+  for (Entry& entry : entries_) sink(entry.path, read(entry, whole_window(entry)));
   describe(about);
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -40,6 +41,7 @@ class MapReader {
     std::vector<std::string> dims;
     Attributes attributes;
     std::ptrdiff_t sentence_axis = -1;
+    std::optional<std::int64_t> checksum;  ///< of strings, until they have been checked
   };
   using Window = std::vector<std::pair<std::int64_t, std::int64_t>>;  ///< start and count per axis
 
@@ -51,7 +53,10 @@ class MapReader {
   std::vector<std::string> dims_from_scales(const Entry& entry) const;
   void finish_catalogue();
   bool wanted(const std::string& path) const;
-  Tensor read(const Entry& entry, const Window& window);
+  Tensor read(Entry& entry, const Window& window);
+  Tensor read_values(const Entry& entry, const Window& window);
+  void check_strings(Entry& entry);
+  void expect_checksum(const Entry& entry, std::uint64_t sum) const;
   Window whole_window(const Entry& entry) const;
   void describe(TensorMap& about) const;
   void read_lengths(std::int64_t start, std::int64_t count);

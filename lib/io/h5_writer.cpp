@@ -17,7 +17,6 @@ namespace {
 constexpr std::int64_t kChunkBytes = std::int64_t{1} << 20;  // HDF5's chunk cache holds one of these
 constexpr std::int64_t kPaddedChunk = 16;  // positions per chunk: short sentences waste little
 constexpr std::int64_t kCompactBytes = 4096;  // what does not grow and is no larger lies in its object header
-constexpr unsigned kTextDeflate = 1;          // takes the padding out of strings
 
 std::vector<hsize_t> sizes_of(const Shape& shape) {
   return {shape.begin(), shape.end()};
@@ -32,8 +31,7 @@ bool has_sentences(const std::vector<std::string>& dims) {
   return axis_of(dims, kSentenceDim) >= 0;
 }
 
-/// `width` is that of strings.
-Handle file_type(DType dtype, std::size_t width) {
+Handle file_type(DType dtype) {
   switch (dtype) {
     case DType::f32:
       return own(H5Tcopy(H5T_IEEE_F32LE), H5Tclose, "type");
@@ -46,7 +44,7 @@ Handle file_type(DType dtype, std::size_t width) {
     case DType::u8:
       return own(H5Tcopy(H5T_STD_U8LE), H5Tclose, "type");
     case DType::string:
-      return string_type(width);
+      return string_type();
   }
   fail("unknown element type");
 }
@@ -87,15 +85,22 @@ const void* data_of(const Tensor& tensor) {
   fail("strings are not contiguous");
 }
 
-/// `width` is that of strings.
-std::size_t item_bytes(DType dtype, std::size_t width = 0) {
-  constexpr std::size_t bytes[] = {4, 8, 4, 8, 1};
-  return dtype == DType::string ? std::max<std::size_t>(width, 1) : bytes[static_cast<int>(dtype)];
+std::size_t item_bytes(DType dtype) {
+  constexpr std::size_t bytes[] = {4, 8, 4, 8, 1, 16};  // a string is a reference into HDF5's heap
+  return bytes[static_cast<int>(dtype)];
 }
 
-/// Bytes of the longest string.
-std::size_t width_of(const Tensor& tensor) {
-  return tensor.dtype() == DType::string ? longest_of(tensor.values<std::string>()) : 0;
+/// Pointers to the strings, which HDF5 wants as C strings.
+std::vector<const char*> c_strings(const Tensor& tensor, const std::string& where) {
+  std::vector<const char*> text;
+  text.reserve(static_cast<std::size_t>(tensor.size()));
+  for (const std::string& s : tensor.values<std::string>()) {
+    if (s.find('\0') != std::string::npos) {
+      fail(where, ": string ", text.size(), " contains a NUL byte, which HDF5 strings cannot hold");
+    }
+    text.push_back(s.c_str());
+  }
+  return text;
 }
 
 /// Digest of all values, to detect changes of a tensor that must stay equal.
@@ -255,8 +260,9 @@ void MapWriter::write_group(const TensorMap& map, const std::string& path, const
   if (info.title.empty()) return;
   if (datasets_.contains(path + "/title")) fail(where(path), ": has both a title and a tensor named title");
   const std::string title = path + "/title";
-  write_values(title, new_dataset(title, DType::string, {}, {}, info.title.size()),
-               Tensor::of<std::string>({info.title}, {}, {}), 0);
+  Dataset dataset = new_dataset(title, DType::string, {}, {});
+  write_values(title, dataset, Tensor::of<std::string>({info.title}, {}, {}), 0);
+  describe(dataset, title);
 }
 
 /// Collects the named dimensions of each group and checks that its tensors agree on their sizes.
@@ -281,16 +287,16 @@ void MapWriter::note_dimensions(const std::string& path, const Tensor& tensor) {
 }
 
 MapWriter::Dataset MapWriter::new_dataset(const std::string& path, DType dtype, const Shape& shape,
-                                          const std::vector<std::string>& dims, std::size_t width) {
-  Handle plist = creation_list(shape, dims, dtype, width);
-  Handle id = own(H5Dcreate2(group(parent_of(path)), leaf_of(path).c_str(), file_type(dtype, width),
+                                          const std::vector<std::string>& dims) {
+  Handle plist = creation_list(shape, dims, dtype);
+  Handle id = own(H5Dcreate2(group(parent_of(path)), leaf_of(path).c_str(), file_type(dtype),
                              space_for(shape, dims), H5P_DEFAULT, plist, H5P_DEFAULT),
                   H5Dclose, where(path), ": cannot create the dataset");
-  return {std::move(id), dtype, shape, dims, {}, width, {}};
+  return {std::move(id), dtype, shape, dims, {}, 0, {}};
 }
 
 void MapWriter::create_dataset(const std::string& path, const Tensor& tensor) {
-  Dataset dataset = new_dataset(path, tensor.dtype(), tensor.shape(), tensor.dims(), width_of(tensor));
+  Dataset dataset = new_dataset(path, tensor.dtype(), tensor.shape(), tensor.dims());
   dataset.attributes = tensor.attributes;
   if (storage_ == Storage::file && !has_sentences(tensor.dims())) dataset.digest = digest_of(tensor);
   datasets_.emplace(path, std::move(dataset));
@@ -307,12 +313,11 @@ Handle MapWriter::space_for(const Shape& shape, const std::vector<std::string>& 
              ": cannot make a dataset of shape ", to_string(shape));
 }
 
-Handle MapWriter::creation_list(const Shape& shape, const std::vector<std::string>& dims, DType dtype,
-                                std::size_t width) const {
+Handle MapWriter::creation_list(const Shape& shape, const std::vector<std::string>& dims, DType dtype) const {
   Handle plist = own(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, name_);
   require(H5Pset_obj_track_times(plist, false), name_);
   const bool can_grow = storage_ == Storage::file && has_sentences(dims);
-  const std::int64_t bytes = element_count(shape) * static_cast<std::int64_t>(item_bytes(dtype, width));
+  const std::int64_t bytes = element_count(shape) * static_cast<std::int64_t>(item_bytes(dtype));
   if (!can_grow && bytes <= kCompactBytes) {
     if (bytes > 0) require(H5Pset_layout(plist, H5D_COMPACT), name_);
     return plist;
@@ -324,14 +329,13 @@ Handle MapWriter::creation_list(const Shape& shape, const std::vector<std::strin
     if (storage_ == Storage::file && !dims.empty() && (dims[i] == "layer" || dims[i] == "head")) chunk[i] = 1;
     chunk[i] = std::max<std::int64_t>(chunk[i], 1);
   }
-  shrink_to_cache(chunk, item_bytes(dtype, width));
+  shrink_to_cache(chunk, item_bytes(dtype));
   const std::vector<hsize_t> size = sizes_of(chunk);
   require(H5Pset_chunk(plist, static_cast<int>(size.size()), size.data()), name_, ": cannot set chunks");
+  if (dtype == DType::string) return plist;  // HDF5 filters no references into its heap
   if (options_.compress > 0) {
     require(H5Pset_shuffle(plist), name_);
     require(H5Pset_deflate(plist, static_cast<unsigned>(options_.compress)), name_);
-  } else if (dtype == DType::string) {
-    require(H5Pset_deflate(plist, kTextDeflate), name_);
   }
   require(H5Pset_fletcher32(plist), name_, ": cannot set checksums");
   return plist;
@@ -364,7 +368,7 @@ void MapWriter::create_scale(const std::string& group_path, const std::string& d
   }
   std::vector<std::int32_t> index(static_cast<std::size_t>(dimension.size));
   std::iota(index.begin(), index.end(), 0);
-  Dataset dataset = new_dataset(path, DType::i32, {dimension.size}, {}, 0);
+  Dataset dataset = new_dataset(path, DType::i32, {dimension.size}, {});
   write_values(path, dataset, Tensor::of<std::int32_t>(std::move(index), {dimension.size}, {}), 0);
   dimension.scale = std::move(dataset.id);
   require(H5DSset_scale(dimension.scale, dim.c_str()), where(path), ": cannot mark the dimension scale");
@@ -373,6 +377,8 @@ void MapWriter::create_scale(const std::string& group_path, const std::string& d
 /// The names of the dimensions are an attribute, which we read, and labels, which users of h5py see.
 void MapWriter::describe(const Dataset& dataset, const std::string& path) {
   const auto& dims = dataset.dims;
+  if (dataset.dtype == DType::string)
+    write_attribute(dataset.id, std::string(kChecksum), static_cast<std::int64_t>(dataset.checksum), where(path));
   for (const auto& [name, value] : dataset.attributes) write_attribute(dataset.id, name, value, where(path));
   if (std::ranges::all_of(dims, [](const std::string& dim) { return dim.empty(); })) return;
   write_attribute(dataset.id, "dims", dims, where(path));
@@ -424,7 +430,6 @@ void MapWriter::grow(const std::string& path, Dataset& dataset, const Tensor& te
            " in the first");
     }
   }
-  if (const std::size_t width = width_of(tensor); width > dataset.width) widen(path, dataset, width);
   if (wanted == dataset.extent) return;
   require(H5Dset_extent(dataset.id, sizes_of(wanted).data()), where(path), ": cannot grow to ",
           to_string(wanted));
@@ -437,32 +442,7 @@ void MapWriter::grow(const std::string& path, Dataset& dataset, const Tensor& te
   }
 }
 
-/// Replaces a dataset of strings by one of wider strings, at least twice as wide, so that a long text is
-/// copied a few times only.
-void MapWriter::widen(const std::string& path, Dataset& dataset, std::size_t width) {
-  const hid_t folder = group(parent_of(path));
-  const std::string name = leaf_of(path), narrow = name + " (narrow)", place = where(path);
-  require(H5Lmove(folder, name.c_str(), folder, narrow.c_str(), H5P_DEFAULT, H5P_DEFAULT), place);
-  Dataset wide = new_dataset(path, DType::string, dataset.extent, dataset.dims,
-                             std::min(std::max(width, 2 * dataset.width), kMaxString));
-  const Handle type = string_type(wide.width), space = own(H5Dget_space(wide.id), H5Sclose, place);
-  std::vector<hsize_t> start(dataset.extent.size(), 0), count = sizes_of(dataset.extent);
-  const hsize_t rows = count[0];
-  count[0] = 1;
-  const Handle memory = own(H5Screate_simple(static_cast<int>(count.size()), count.data(), nullptr), H5Sclose, place);
-  std::vector<char> row(static_cast<std::size_t>(H5Sget_simple_extent_npoints(memory)) * wide.width);
-  for (start[0] = 0; start[0] < rows && !row.empty(); ++start[0]) {
-    require(H5Sselect_hyperslab(space, H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr), place);
-    require(H5Dread(dataset.id, type, memory, space, H5P_DEFAULT, row.data()), place, ": cannot read");
-    require(H5Dwrite(wide.id, type, memory, space, H5P_DEFAULT, row.data()), place, ": cannot write");
-  }
-  wide.attributes = dataset.attributes;
-  dataset = std::move(wide);
-  require(H5Ldelete(folder, narrow.c_str(), H5P_DEFAULT), place);
-}
-
-void MapWriter::write_values(const std::string& path, const Dataset& dataset, const Tensor& tensor,
-                             std::int64_t at) {
+void MapWriter::write_values(const std::string& path, Dataset& dataset, const Tensor& tensor, std::int64_t at) {
   if (tensor.size() == 0) return;
   Handle in_file = own(H5Dget_space(dataset.id), H5Sclose, where(path));
   Handle in_memory = own(H5Scopy(in_file), H5Sclose, where(path));
@@ -478,10 +458,12 @@ void MapWriter::write_values(const std::string& path, const Dataset& dataset, co
   }
   const std::string place = where(path);
   if (tensor.dtype() == DType::string) {
-    const std::size_t width = std::max<std::size_t>(dataset.width, 1);
-    require(H5Dwrite(dataset.id, string_type(width), in_memory, in_file, H5P_DEFAULT,
-                     padded(tensor.values<std::string>(), width, place).data()),
-            place, ": cannot write");
+    const std::vector<const char*> text = c_strings(tensor, place);
+    require(H5Dwrite(dataset.id, string_type(), in_memory, in_file, H5P_DEFAULT, text.data()), place,
+            ": cannot write");
+    std::vector<std::int64_t> start(tensor.shape().size(), 0);
+    if (const auto axis = axis_of(dataset.dims, kSentenceDim); axis >= 0) start[static_cast<std::size_t>(axis)] = at;
+    dataset.checksum += checksum_of(tensor.values<std::string>(), tensor.shape(), start);
   } else {
     require(
         H5Dwrite(dataset.id, memory_type(tensor.dtype()), in_memory, in_file, H5P_DEFAULT, data_of(tensor)),

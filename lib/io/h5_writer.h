@@ -4,7 +4,7 @@
 //   - every named dimension has an int32 dataset 0..n-1 of its name in the group, attached as dimension scale
 //     (except below /model, and where a tensor has that name itself);
 //   - every byte that matters has a checksum: HDF5's metadata their own, values fletcher32 by chunks; what is
-//     small lies compact in its object header; strings have a fixed length and are padded with NUL;
+//     small lies compact in its object header; strings have one as an attribute (layout.h);
 //   - padding is zero, never a _FillValue;
 //   - objects have no timestamps, so equal maps give equal bytes.
 // Internal to lib/io.
@@ -45,8 +45,8 @@ class MapWriter {
     Shape extent;
     std::vector<std::string> dims;
     Attributes attributes;
-    std::size_t width = 0;  ///< of strings
-    std::string digest;     ///< of the values when there is no dimension `sentence`
+    std::uint64_t checksum = 0;  ///< of strings
+    std::string digest;          ///< of the values when there is no dimension `sentence`
   };
   /// A dimension of a group: its present size and its scale.
   struct Dimension {
@@ -61,17 +61,15 @@ class MapWriter {
   hid_t group(const std::string& path);
   void write_group(const TensorMap& map, const std::string& path, const Group& info);
   Dataset new_dataset(const std::string& path, DType dtype, const Shape& shape,
-                      const std::vector<std::string>& dims, std::size_t width);
+                      const std::vector<std::string>& dims);
   void create_dataset(const std::string& path, const Tensor& tensor);
-  void widen(const std::string& path, Dataset& dataset, std::size_t width);
   void write_scales();
   void create_scale(const std::string& group_path, const std::string& dim, Dimension& dimension);
   void describe(const Dataset& dataset, const std::string& path);
   void note_dimensions(const std::string& path, const Tensor& tensor);
   void grow(const std::string& path, Dataset& dataset, const Tensor& tensor);
-  void write_values(const std::string& path, const Dataset& dataset, const Tensor& tensor, std::int64_t at);
-  Handle creation_list(const Shape& shape, const std::vector<std::string>& dims, DType dtype,
-                       std::size_t width) const;
+  void write_values(const std::string& path, Dataset& dataset, const Tensor& tensor, std::int64_t at);
+  Handle creation_list(const Shape& shape, const std::vector<std::string>& dims, DType dtype) const;
   Handle space_for(const Shape& shape, const std::vector<std::string>& dims) const;
   std::string where(const std::string& path) const { return name_ + ":/" + escaped(path); }
 

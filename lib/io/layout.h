@@ -2,9 +2,14 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
+
+#include "base/shape.h"
 
 namespace heed::io {
 
@@ -18,6 +23,14 @@ inline bool is_padded_dim(std::string_view dim) {
 /// The tensor of the same group that holds the used lengths of a padded dimension.
 inline constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kLengthOfDim{
     {{"position", "length"}, {"query", "query_length"}, {"key", "key_length"}}};
+
+/// The attribute of a dataset of strings that covers them, as the heap in which HDF5 keeps them has no
+/// checksum: the sum of a hash of each string and its place. Empty strings count nothing, so a dataset that
+/// grows keeps its sum.
+inline constexpr std::string_view kChecksum = "checksum";
+/// Of `text`, row-major of `shape`, which lies at `start` in its dataset.
+std::uint64_t checksum_of(std::span<const std::string> text, const Shape& shape,
+                          const std::vector<std::int64_t>& start);
 
 inline std::string parent_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');

@@ -19,6 +19,12 @@ def require(*modules):
     return found
 
 
+def text(item, name):
+    """An attribute of our files: a string or a list of them, which h5py gives as bytes."""
+    value = item.attrs[name]
+    return [v.decode() for v in value] if getattr(value, "ndim", 0) else value.decode()
+
+
 class TensorsTest(unittest.TestCase):
     """Each test has a folder of its own and can run the program whose path is the first argument."""
 

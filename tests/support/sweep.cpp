@@ -136,6 +136,7 @@ class Sweep {
     std::printf("%s: %zu changes", path_.c_str(), runs_);
     for (std::size_t i = unchanged; i < kOutcomes; ++i) std::printf(", %s %zu", kHeads[i], count[i]);
     std::printf("\n");
+    std::fflush(stdout);
     return count[other] + count[crash] + count[large] + count[slow] == 0;
   }
 

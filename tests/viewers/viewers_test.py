@@ -31,12 +31,18 @@ STRINGS_ONLY = {"vocabulary"}  # nothing to plot
 def plots(file):
     """All NXdata groups."""
     found = []
-    file.visititems(lambda _, item: found.append(item) if item.attrs.get("NX_class") == "NXdata" else None)
+    file.visititems(lambda _, item: found.append(item) if text(item, "NX_class") == "NXdata" else None)
     return found
 
 
 def plain(value):
     return value.decode() if isinstance(value, bytes) else value
+
+
+def text(item, name):
+    """An attribute: a string or a list of them, which h5py gives as bytes."""
+    value = item.attrs.get(name)
+    return [plain(v) for v in value] if getattr(value, "ndim", 0) else plain(value)
 
 
 def for_each(wanted):
@@ -75,27 +81,27 @@ class Viewers(unittest.TestCase):
     @for_each(has_plot)
     def test_the_default_leads_to_a_plot(self, path, file):
         kind, title, names = (VIEWS[path.stem][part] for part in ("kind", "title", "axes"))
-        self.assertEqual(file.attrs["NX_class"], "NXroot")
-        group = file[file.attrs["default"]]
-        self.assertEqual(group.attrs["NX_class"], "NXdata")
+        self.assertEqual(text(file, "NX_class"), "NXroot")
+        group = file[text(file, "default")]
+        self.assertEqual(text(group, "NX_class"), "NXdata")
         self.assertEqual(plain(group["title"][()]), title)
-        signal = group[group.attrs["signal"]]
-        self.assertEqual(len(group.attrs["axes"]), signal.ndim)
-        self.assertEqual(list(group.attrs["axes"])[-len(names):], names)
+        signal = group[text(group, "signal")]
+        self.assertEqual(len(text(group, "axes")), signal.ndim)
+        self.assertEqual(text(group, "axes")[-len(names):], names)
         self.assertEqual(signal.ndim >= 2, kind == "image")
 
     @for_each(is_any)
     def test_every_plot_names_its_axes(self, path, file):
         for group in plots(file):
-            signal = group[group.attrs["signal"]]
+            signal = group[text(group, "signal")]
             self.assertGreater(signal.size, 0, group.name)
             self.assertIn(signal.dtype.kind, "fiu", group.name)  # h5web plots nothing else
             self.assertTrue(plain(group["title"][()]), group.name)
-            for size, name in zip(signal.shape, group.attrs["axes"], strict=True):
+            for size, name in zip(signal.shape, text(group, "axes"), strict=True):
                 axis = group[name]  # h5web: a child of the group
                 self.assertEqual((axis.shape, axis.dtype.kind), ((size,), "i"), axis.name)
             if "default_slice" in group.attrs:
-                slice_ = list(group.attrs["default_slice"])
+                slice_ = text(group, "default_slice")
                 self.assertEqual(len(slice_), signal.ndim, group.name)
                 self.assertTrue(all(s == "." or int(s) < size for s, size in zip(slice_, signal.shape)), group.name)
 
@@ -118,11 +124,11 @@ class Viewers(unittest.TestCase):
         for group in plots(file):
             if is_training(group):
                 continue  # no scales there
-            signal = group[group.attrs["signal"]]
+            signal = group[text(group, "signal")]
             for engine in "h5netcdf", "netcdf4":
                 with xarray.open_dataset(path, group=group.name, engine=engine) as data:
-                    seen = data[group.attrs["signal"]]
-                    self.assertEqual(list(seen.dims), list(group.attrs["axes"]), group.name)
+                    seen = data[text(group, "signal")]
+                    self.assertEqual(list(seen.dims), text(group, "axes"), group.name)
                     numpy.testing.assert_array_equal(seen.values, signal[()])
                     for name in group:
                         self.assertIn(name, data.variables, group.name)
@@ -142,7 +148,7 @@ class Viewers(unittest.TestCase):
         done = subprocess.run(["ncdump", "-h", path], capture_output=True, text=True)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         for group in plots(file):
-            name, dims = group.attrs["signal"], group.attrs["axes"]
+            name, dims = text(group, "signal"), text(group, "axes")
             if has_scales(path.stem) and not is_training(group):
                 self.assertIn(f" {name}({', '.join(dims)}) ;", done.stdout)
 
@@ -150,8 +156,6 @@ class Viewers(unittest.TestCase):
     def test_hdfview_has_nothing_to_stumble_over(self, path, file):
         """HDFView (by its source and issues): no image attributes on tensors, no halves, no compounds, no links that
         lead nowhere or out of the file; strings of variable length; scalar attributes; small attributes."""
-        with open(path, "rb") as raw:
-            self.assertEqual(raw.read(9)[8], 0, "superblock")
         self.check_links(file)
         file.visititems(self.check_item)
         self.check_attributes("/", file)
@@ -182,16 +186,16 @@ class Viewers(unittest.TestCase):
             if key == "CLASS":
                 self.assertEqual(plain(item.attrs[key]), "DIMENSION_SCALE", name)
             self.assertLess(attribute.get_storage_size(), 64000, f"{name} {key}")
-            is_list = key in {"axes", "default_slice", "auxiliary_signals", "DIMENSION_LABELS"}
+            is_list = key in {"axes", "dims", "default_slice", "auxiliary_signals", "DIMENSION_LABELS"}
             self.assertEqual(len(attribute.shape), int(is_list), f"{name} {key}: arrays where viewers want scalars")
 
     @for_each(lambda name: not has_scales(name))
     def test_without_scales(self, path, file):
         """ViTables and PyTables open no file with attached scales; without them the labels stay."""
         with h5py.File(str(path).replace("_no_scales", ""), "r") as whole:
-            group = file.attrs["default"]
-            self.assertEqual(group, whole.attrs["default"])
-            name = f"{group}/{file[group].attrs['signal']}"
+            group = text(file, "default")
+            self.assertEqual(group, text(whole, "default"))
+            name = f"{group}/{text(file[group], 'signal')}"
             self.assertEqual([d.label for d in file[name].dims], [d.label for d in whole[name].dims])
             with warnings.catch_warnings(), tables.open_file(str(path)) as seen:
                 warnings.simplefilter("ignore")  # it reads no strings

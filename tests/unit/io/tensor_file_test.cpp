@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "io/frame_stream.h"
+#include "io/provenance.h"
 #include "samples.h"
 
 using namespace heed;
@@ -51,7 +52,7 @@ BOOST_AUTO_TEST_CASE(every_type_survives_a_file) {
   check_equal(back, map);
   BOOST_CHECK(std::signbit(back.at("numbers/f32").values<float>()[1]));
   BOOST_CHECK_EQUAL(std::get<std::string>(back.attributes.at("format")), "heed");
-  BOOST_CHECK_EQUAL(std::get<std::int64_t>(back.attributes.at("format_version")), 1);
+  BOOST_CHECK_EQUAL(std::get<std::int64_t>(back.attributes.at("format_version")), kFormatVersion);
   BOOST_CHECK(!back.attributes.contains("stream_end"));
   BOOST_CHECK(!back.attributes.contains("history"));
 }
