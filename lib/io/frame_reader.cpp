@@ -35,7 +35,7 @@ constexpr bool kLimitsMemory = true;
 #endif
 // A backstop beyond ByteBudget: memory that HDF5 takes by itself, and processor time of a file or frame.
 constexpr std::uint64_t kFreeBytes = std::uint64_t{192} << 20, kTimesStored = 72;
-constexpr std::uint64_t kFreeSeconds = 30, kBytesPerSecond = 20 << 20;
+constexpr std::uint64_t kFreeSeconds = 3, kBytesPerSecond = 4 << 20;
 
 // ---- in the reading process ----
 
@@ -146,7 +146,7 @@ FrameReader::Impl::Impl(const std::string& path, const ReadOptions& options)
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) fail_errno(name, "cannot read");
   socket = Descriptor(ends[0]);
   channel.emplace(ends[0]);
-  const Descriptor other(ends[1]);
+  Descriptor other(ends[1]);
   const pid_t tool = getpid();
   process = fork();
   if (process < 0) fail_errno(name, "cannot start the process that reads it");
@@ -155,6 +155,7 @@ FrameReader::Impl::Impl(const std::string& path, const ReadOptions& options)
     if (gettid() == tool) prctl(PR_SET_PDEATHSIG, SIGKILL);
     run_reading_process(other.get(), path, options);
   }
+  other = Descriptor();  // so that the process's death is an end
   TensorMap nothing;
   receive(nothing);
 }
