@@ -58,7 +58,8 @@ void limit_resources(std::uint64_t stored) {
   getrusage(RUSAGE_SELF, &used);
   limit(RLIMIT_CPU, static_cast<std::uint64_t>(used.ru_utime.tv_sec + used.ru_stime.tv_sec) + kFreeSeconds +
                         stored / kBytesPerSecond);
-  if (kLimitsMemory && stored < (UINT64_MAX >> 8)) limit(RLIMIT_AS, address_space() + kFreeBytes + kTimesStored * stored);
+  if (kLimitsMemory && stored < (UINT64_MAX >> 8))
+    limit(RLIMIT_AS, address_space() + kFreeBytes + kTimesStored * stored);
 }
 
 /// Keeps only the socket and the input: other ends of pipes must close when the tool closes them, and what a
@@ -124,17 +125,38 @@ void serve(Channel& channel, int socket, const std::string& path, const ReadOpti
 
 // ---- in the tool ----
 
+namespace {
+
+/// A process of ours, killed with its owner.
+class Process {
+ public:
+  ~Process() {
+    if (id > 0) kill(id, SIGKILL);
+    wait();
+  }
+  bool is_running() const { return id > 0; }
+  /// Waits for its end; the status, or -1.
+  int wait() {
+    int status = -1;
+    while (id > 0 && waitpid(id, &status, 0) < 0 && errno == EINTR) {
+    }
+    id = -1;
+    return status;
+  }
+  pid_t id = -1;
+};
+
+}  // namespace
+
 struct FrameReader::Impl {
   std::string name;
-  pid_t process = -1;
+  Process process;
   Descriptor socket;
   std::optional<Channel> channel;
 
   Impl(const std::string& path, const ReadOptions& options);
-  ~Impl() { end(); }
   bool ask(Wanted wanted, TensorMap& map);
   Answer receive(TensorMap& map);
-  int end();
   [[noreturn]] void fail_closed();
 };
 
@@ -148,9 +170,9 @@ FrameReader::Impl::Impl(const std::string& path, const ReadOptions& options)
   channel.emplace(ends[0]);
   Descriptor other(ends[1]);
   const pid_t tool = getpid();
-  process = fork();
-  if (process < 0) fail_errno(name, "cannot start the process that reads it");
-  if (process == 0) {
+  process.id = fork();
+  if (process.id < 0) fail_errno(name, "cannot start the process that reads it");
+  if (process.id == 0) {
     // Only the main thread ends with the process.
     if (gettid() == tool) prctl(PR_SET_PDEATHSIG, SIGKILL);
     run_reading_process(other.get(), path, options);
@@ -160,23 +182,8 @@ FrameReader::Impl::Impl(const std::string& path, const ReadOptions& options)
   receive(nothing);
 }
 
-/// Ends the process, whatever it is doing; its status, or -1.
-int FrameReader::Impl::end() {
-  if (process < 0) return -1;
-  kill(process, SIGKILL);
-  int status = -1;
-  while (waitpid(process, &status, 0) < 0 && errno == EINTR) {
-  }
-  process = -1;
-  return status;
-}
-
 void FrameReader::Impl::fail_closed() {
-  // It ends by itself: it has closed its end.
-  int status = -1;
-  while (waitpid(process, &status, 0) < 0 && errno == EINTR) {
-  }
-  process = -1;
+  const int status = process.wait();  // it ends by itself: it has closed its end
   const int signal = status >= 0 && WIFSIGNALED(status) ? WTERMSIG(status) : 0;
   if (signal == SIGXCPU) fail(name, ": takes too long to read: damaged, or made to harm");
   if (signal == SIGKILL) fail(name, ": the process that reads it was killed: too little memory?");
@@ -186,7 +193,7 @@ void FrameReader::Impl::fail_closed() {
 
 /// Adds to `map` what is sent, up to the answer's end.
 Answer FrameReader::Impl::receive(TensorMap& map) {
-  if (process < 0) fail(name, ": cannot be read on after an error");
+  if (!process.is_running()) fail(name, ": cannot be read on after an error");
   try {
     while (true) {
       std::int64_t answer = 0;

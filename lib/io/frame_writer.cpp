@@ -59,8 +59,7 @@ class StreamSink : public Sink {
 class Gathering {
  public:
   Gathering(const std::string& path, const WriteOptions& options, const std::string& name)
-      : file_(path, name),
-        writer_(std::in_place, file_.id(), Storage::file, options, name) {}
+      : file_(path, name), writer_(std::in_place, file_.id(), Storage::file, options, name) {}
   void append(const TensorMap& frame) { writer_->append(frame); }
   /// Writes everything and closes the file. Throws Error.
   void close() {

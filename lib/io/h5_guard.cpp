@@ -270,7 +270,7 @@ CheckedDataset open_checked(Handle object, const std::string& where, const ByteB
   // What was never written is read as a fill value, which costs the file nothing and the reader everything.
   if (dataset.dtype != DType::string && bytes > static_cast<std::int64_t>(kSmallChange) &&
       static_cast<std::uint64_t>(bytes) / kDeflateRatio > H5Dget_storage_size(dataset.id))
-    fail(where, ": shape ", to_string(dataset.shape), " of which only ", H5Dget_storage_size(dataset.id),
+    fail(where, ": needs ", bytes, " bytes of memory, but only ", H5Dget_storage_size(dataset.id),
          " bytes are stored: never written, damaged, or made to harm");
   return dataset;
 }

@@ -46,8 +46,9 @@ std::vector<std::string> take_list(Attributes& attributes, const std::string& na
 
 /// Attributes of HDF5 and netCDF themselves, and those that the writer sets.
 void drop_plumbing(Attributes& attributes) {
-  for (const char* name : {"CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST", "DIMENSION_LABELS",
-                           "_Netcdf4Dimid", "_Netcdf4Coordinates", "_NCProperties", "coordinates", "dims", "checksum"}) {
+  for (const char* name :
+       {"CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST", "DIMENSION_LABELS", "_Netcdf4Dimid",
+        "_Netcdf4Coordinates", "_NCProperties", "coordinates", "dims", "checksum"}) {
     attributes.erase(name);
   }
 }
@@ -358,8 +359,10 @@ void MapReader::check_strings(Entry& entry) {
 
 void MapReader::expect_checksum(const Entry& entry, std::uint64_t sum) const {
   if (static_cast<std::uint64_t>(*entry.checksum) == sum) return;
-  fail(where(entry.path), ": its strings do not fit their checksum: damaged, or changed by another program, "
-       "which should have deleted the attribute ", kChecksum, " of the dataset");
+  fail(where(entry.path),
+       ": its strings do not fit their checksum: damaged, or changed by another program, "
+       "which should have deleted the attribute ",
+       kChecksum, " of the dataset");
 }
 
 Tensor MapReader::read_values(const Entry& entry, const Window& window) {

@@ -15,7 +15,7 @@ namespace heed::io {
 namespace {
 
 constexpr std::int64_t kChunkBytes = std::int64_t{1} << 20;  // HDF5's chunk cache holds one of these
-constexpr std::int64_t kPaddedChunk = 16;  // positions per chunk: short sentences waste little
+constexpr std::int64_t kPaddedChunk = 16;     // positions per chunk: short sentences waste little
 constexpr std::int64_t kCompactBytes = 4096;  // what does not grow and is no larger lies in its object header
 
 std::vector<hsize_t> sizes_of(const Shape& shape) {
@@ -378,7 +378,8 @@ void MapWriter::create_scale(const std::string& group_path, const std::string& d
 void MapWriter::describe(const Dataset& dataset, const std::string& path) {
   const auto& dims = dataset.dims;
   if (dataset.dtype == DType::string)
-    write_attribute(dataset.id, std::string(kChecksum), static_cast<std::int64_t>(dataset.checksum), where(path));
+    write_attribute(dataset.id, std::string(kChecksum), static_cast<std::int64_t>(dataset.checksum),
+                    where(path));
   for (const auto& [name, value] : dataset.attributes) write_attribute(dataset.id, name, value, where(path));
   if (std::ranges::all_of(dims, [](const std::string& dim) { return dim.empty(); })) return;
   write_attribute(dataset.id, "dims", dims, where(path));
@@ -442,7 +443,8 @@ void MapWriter::grow(const std::string& path, Dataset& dataset, const Tensor& te
   }
 }
 
-void MapWriter::write_values(const std::string& path, Dataset& dataset, const Tensor& tensor, std::int64_t at) {
+void MapWriter::write_values(const std::string& path, Dataset& dataset, const Tensor& tensor,
+                             std::int64_t at) {
   if (tensor.size() == 0) return;
   Handle in_file = own(H5Dget_space(dataset.id), H5Sclose, where(path));
   Handle in_memory = own(H5Scopy(in_file), H5Sclose, where(path));
@@ -462,7 +464,8 @@ void MapWriter::write_values(const std::string& path, Dataset& dataset, const Te
     require(H5Dwrite(dataset.id, string_type(), in_memory, in_file, H5P_DEFAULT, text.data()), place,
             ": cannot write");
     std::vector<std::int64_t> start(tensor.shape().size(), 0);
-    if (const auto axis = axis_of(dataset.dims, kSentenceDim); axis >= 0) start[static_cast<std::size_t>(axis)] = at;
+    if (const auto axis = axis_of(dataset.dims, kSentenceDim); axis >= 0)
+      start[static_cast<std::size_t>(axis)] = at;
     dataset.checksum += checksum_of(tensor.values<std::string>(), tensor.shape(), start);
   } else {
     require(

@@ -74,7 +74,7 @@ bool Input::next_image() {
   map_.reset();
   if (!read_image()) {
     fail(name_, images_ ? ": input ended early: did the previous command fail?"
-                      : ": empty: did the previous command fail?");
+                        : ": empty: did the previous command fail?");
   }
   before_(image_.size());
   map_.emplace(open_hdf5(image_, name_), image_.size(), options_, name_);

@@ -14,7 +14,8 @@ std::uint64_t checksum_of(std::span<const std::string> text, const Shape& shape,
   std::vector<std::int64_t> place = start;
   for (const std::string& s : text) {
     std::uint64_t hash = kBasis;
-    for (const std::int64_t coordinate : place) hash = (hash ^ static_cast<std::uint64_t>(coordinate)) * kPrime;
+    for (const std::int64_t coordinate : place)
+      hash = (hash ^ static_cast<std::uint64_t>(coordinate)) * kPrime;
     for (const char c : s) hash = (hash ^ static_cast<unsigned char>(c)) * kPrime;
     if (!s.empty()) sum += hash;
     for (std::size_t i = shape.size(); i-- > 0;) {

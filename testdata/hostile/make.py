@@ -157,6 +157,12 @@ def wide_dimensions_from_lengths(f):
     return "/g/x", "bytes of memory"
 
 
+def values_never_written(f):
+    f.create_dataset("x", (1 << 29,), "f4", chunks=(1 << 20,))
+    f["padding"] = numpy.random.default_rng(1).random(1 << 20)
+    return "/x", "never written"
+
+
 def different_numbers_of_sentences(f):
     for name, size in ("a", 3), ("b", 4):
         f[name] = numpy.zeros(size, "f4")

@@ -23,7 +23,8 @@ namespace heed {
 namespace {
 
 enum Outcome : unsigned char { not_run, unchanged, same, refused, other, crash, large, slow, kOutcomes };
-constexpr const char* kHeads[kOutcomes] = {"", "that byte already", "same", "refused", "other result", "crash", "memory", "time"};
+constexpr const char* kHeads[kOutcomes] = {
+    "", "that byte already", "same", "refused", "other result", "crash", "memory", "time"};
 constexpr unsigned kSeconds = 5;
 constexpr int kChanges = 4;
 constexpr long kFreeKilobytes = 64 << 10;  ///< a read may take so much and eight times the file
@@ -70,12 +71,24 @@ std::string content(const std::string& path) {
       for (const std::string& dim : tensor.dims()) text += dim + "\t";
       describe(tensor.attributes, text);
       switch (tensor.dtype()) {
-        case DType::f32: add_values<float>(tensor, text); break;
-        case DType::f64: add_values<double>(tensor, text); break;
-        case DType::i32: add_values<std::int32_t>(tensor, text); break;
-        case DType::i64: add_values<std::int64_t>(tensor, text); break;
-        case DType::u8: add_values<std::uint8_t>(tensor, text); break;
-        case DType::string: add_values<std::string>(tensor, text); break;
+        case DType::f32:
+          add_values<float>(tensor, text);
+          break;
+        case DType::f64:
+          add_values<double>(tensor, text);
+          break;
+        case DType::i32:
+          add_values<std::int32_t>(tensor, text);
+          break;
+        case DType::i64:
+          add_values<std::int64_t>(tensor, text);
+          break;
+        case DType::u8:
+          add_values<std::uint8_t>(tensor, text);
+          break;
+        case DType::string:
+          add_values<std::string>(tensor, text);
+          break;
       }
     }
   }
@@ -99,7 +112,8 @@ class Sweep {
     std::ifstream in(path, std::ios::binary);
     bytes_.assign(std::istreambuf_iterator<char>(in), {});
     file_ = memfd_create("sweep", 0);
-    if (bytes_.empty() || file_ < 0 || write(file_, bytes_.data(), bytes_.size()) != std::ssize(bytes_)) fail(path, ": cannot read");
+    if (bytes_.empty() || file_ < 0 || write(file_, bytes_.data(), bytes_.size()) != std::ssize(bytes_))
+      fail(path, ": cannot read");
     name_ = concat("/proc/self/fd/", file_);
     runs_ = (bytes_.size() + stride - 1) / stride * kChanges;
     outcomes_ = static_cast<Outcome*>(
