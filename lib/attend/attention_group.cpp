@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "tensor/padding.h"
-#include "text/token_labels.h"
+#include "text/token_map.h"
 
 namespace heed {
 

@@ -5,7 +5,7 @@
 #include <span>
 
 #include "base/error.h"
-#include "base/hash.h"
+#include "base/digest.h"
 #include "base/log.h"
 #include "io/finite.h"
 #include "io/frame_stream.h"

@@ -57,4 +57,15 @@ std::string escaped(std::string_view bytes, std::size_t max) {
   return out;
 }
 
+std::string joined(const std::vector<std::string>& parts, std::string_view separator) {
+  std::string text;
+  for (const std::string& part : parts) (text += &part == parts.data() ? "" : separator) += part;
+  return text;
+}
+
+std::string alternatives(const std::vector<std::string>& names) {
+  if (names.size() < 2) return joined(names);
+  return joined({names.begin(), names.end() - 1}) + " or " + names.back();
+}
+
 }  // namespace heed

@@ -7,7 +7,7 @@
 #include <map>
 
 #include "base/error.h"
-#include "base/hash.h"
+#include "base/digest.h"
 #include "tensor/philox.h"
 
 namespace heed {

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "models/shards.h"
-#include "text/token_labels.h"
+#include "text/token_map.h"
 
 namespace heed {
 

@@ -17,7 +17,7 @@
 #include "inspect/value_names.h"
 #include "io/frame_stream.h"
 #include "nn/recording.h"
-#include "text/token_labels.h"
+#include "text/token_map.h"
 
 namespace heed {
 

@@ -6,6 +6,8 @@
 #include <cstring>
 #include <new>
 
+#include "io/superblock.h"
+
 namespace heed::io {
 namespace {
 
@@ -116,12 +118,6 @@ Handle open_with(const Source& source, const std::string& name) {
   Handle access = own(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, name);
   require(H5Pset_driver(access, driver(), &source), name, ": cannot set up HDF5");
   return own(H5Fopen(name.c_str(), H5F_ACC_RDONLY, access), H5Fclose, name, ": damaged HDF5 data");
-}
-
-std::uint64_t little_endian(std::span<const std::byte> bytes) {
-  std::uint64_t value = 0;
-  for (std::size_t i = bytes.size(); i-- > 0;) value = value << 8 | static_cast<std::uint64_t>(bytes[i]);
-  return value;
 }
 
 }  // namespace

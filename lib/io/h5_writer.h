@@ -19,6 +19,9 @@
 
 namespace heed::io {
 
+/// Creates or truncates the file `path`. Throws Error naming `name`.
+Handle create_hdf5(const std::string& path, const std::string& name);
+
 /// An image for a pipe is contiguous and final; a file is chunked with checksums (fletcher32) and can grow.
 enum class Storage { image, file };
 

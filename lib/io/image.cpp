@@ -3,7 +3,6 @@
 #include <atomic>
 #include <span>
 
-#include "io/h5_create.h"
 #include "io/h5_writer.h"
 #include "io/superblock.h"
 

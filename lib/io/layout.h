@@ -6,6 +6,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/paths.h"
+
 namespace heed::io {
 
 inline constexpr std::string_view kSentenceDim = "sentence";
@@ -18,15 +20,6 @@ inline bool is_padded_dim(std::string_view dim) {
 /// The tensor of the same group that holds the used lengths of a padded dimension.
 inline constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kLengthOfDim{
     {{"position", "length"}, {"query", "query_length"}, {"key", "key_length"}}};
-
-inline std::string parent_of(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  return slash == std::string::npos ? "" : path.substr(0, slash);
-}
-
-inline std::string leaf_of(const std::string& path) {
-  return path.substr(path.rfind('/') + 1);
-}
 
 /// Groups of parameters and vocabularies get no plots and no scales.
 inline bool is_model_path(const std::string& path) {

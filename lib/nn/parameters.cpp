@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "base/hash.h"
+#include "base/digest.h"
 #include "tensor/philox.h"
 
 namespace heed {

@@ -8,7 +8,6 @@
 #include "nn/recording.h"
 #include "stages/translate.h"
 #include "tensor/padding.h"
-#include "text/token_labels.h"
 #include "text/token_map.h"
 
 namespace heed {

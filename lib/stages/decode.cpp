@@ -14,7 +14,6 @@
 #include "stages/frames.h"
 #include "stages/predict.h"
 #include "text/targets.h"
-#include "text/token_labels.h"
 #include "text/token_map.h"
 
 namespace heed {

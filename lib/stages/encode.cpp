@@ -7,7 +7,7 @@
 #include "models/shards.h"
 #include "nn/positional_encoding.h"
 #include "tensor/padding.h"
-#include "text/token_labels.h"
+#include "text/token_map.h"
 
 namespace heed {
 
