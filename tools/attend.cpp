@@ -31,7 +31,7 @@ const std::string kDescription =
     "score):\n"
     "  query/weight [d_q, heads a], key/weight [d_k, kv-heads a], value/weight [d_v, kv-heads c], or "
     "qkv/weight, these side by side; output/weight [heads c, d_out]; beside each a bias [width]\n"
-    "  --local predictive: position/query/weight [d_q, a], position/score/weight [a]\n";
+    "  --local local-p: position/query/weight [d_q, a], position/score/weight [a]\n";
 
 /// Options of attention without a model change nothing in a model's layer: refuse them.
 void check_options(const cli::Tool& tool, const AttendPaths& paths, bool grid) {

@@ -28,8 +28,7 @@ int main(int argc, char** argv) {
             "compare INPUT, a label a line (text after a tab is ignored), with these: accuracy, "
             "macro-F1, precision and recall of each; an OUTPUT *.h5 gets the confusion matrix, stdout "
             "the report");
-        tool.option("--metric NAME", command.metric, "what to compute",
-                    heed::cli::one_of({"bleu", "chrf", "all"}));
+        tool.option("--metric NAME", command.metric, "what to compute", heed::cli::one_of(heed::kMetrics));
         tool.bind(command.bleu);
         tool.bind(command.chrf);
         tool.option("--json", command.json, "write JSON, as sacreBLEU does");

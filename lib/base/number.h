@@ -8,9 +8,9 @@
 namespace heed {
 
 /// With so many digits after the point.
-inline std::string fixed(double value, int digits) {
+inline std::string fixed(double value, std::int64_t digits) {
   char text[400];  // the largest double has 309 digits before the point
-  std::snprintf(text, sizeof text, "%.*f", digits, value);
+  std::snprintf(text, sizeof text, "%.*f", static_cast<int>(digits), value);
   return text;
 }
 

@@ -11,7 +11,7 @@ struct ReadOptions {
   std::int64_t batch = 64;     ///< at most so many sentences per frame
   std::int64_t max_bytes = 0;  ///< reject frames that need more memory; 0: more than the machine has
   std::vector<std::string>
-      only;  ///< read only tensors at or below these paths ("model/vocabulary"); empty: all
+      only = {};  ///< read only tensors at or below these paths ("model/vocabulary"); empty: all
 };
 
 struct WriteOptions {

@@ -44,28 +44,21 @@ void attend_with_model(const AttendConfig& config, const AttendPaths& paths, con
                         static_cast<std::uint64_t>(paths.seed));
   std::optional<Targets> targets;
   if (reads_target) targets.emplace(paths.target, loaded.target);
-  io::ReadOptions read;
-  read.batch = paths.batch;
-  io::FrameReader reader(paths.input, read);
-  io::FrameWriter writer(paths.output, paths.write);
-  TensorMap frame;
-  while (reader.next(frame)) {
-    claim_for_model(frame, reader.name(), loaded, paths.model);
-    std::vector<std::vector<std::int32_t>> given;
-    if (targets) given = targets->next(sentences_of(reader.name(), frame));
-    try {
-      attend_layer(*loaded.model, layer, config.steps, given, threads, frame, &inspection);
-      label_layer(layer, loaded.source, loaded.target, given, frame);
-    } catch (const PatchError&) {
-      throw;
-    } catch (const Error& e) {
-      fail(reader.name(), ":", e.what());
-    }
-    writer.write(frame);
-  }
-  if (targets) targets->expect_end();
-  inspection.finish();
-  writer.finish();
+  std::vector<std::vector<std::int32_t>> given;
+  run_frames(
+      paths.input, paths.output, paths.write, paths.batch,
+      [&](TensorMap& frame, const std::string& name) {
+        claim_for_model(frame, name, loaded, paths.model);
+        if (targets) given = targets->next(sentences_of(name, frame));
+      },
+      [&](TensorMap& frame) {
+        attend_layer(*loaded.model, layer, config.steps, given, threads, frame, &inspection);
+        label_layer(layer, loaded.source, loaded.target, given, frame);
+      },
+      [&] {
+        if (targets) targets->expect_end();
+        inspection.finish();
+      });
 }
 
 /// The pieces of /tokens of the sentences whose attention the frame holds.
@@ -88,10 +81,9 @@ class Labels {
     for (const char* side : {"source", "target"}) sides_.push_back(text::Tokenizer::of_side(map, side));
   }
   void add(const AttendInputs& inputs, TensorMap& frame) const {
-    const auto digest = frame.attributes.find(io::kVocabularyDigest);
-    if (digest == frame.attributes.end()) return;
+    const std::string* digest = io::text_of(frame.attributes, io::kVocabularyDigest);
     for (const text::Tokenizer& tokenizer : sides_) {
-      if (digest->second == Attribute(tokenizer.digest())) return label_sentences(inputs, tokenizer, frame);
+      if (digest && *digest == tokenizer.digest()) return label_sentences(inputs, tokenizer, frame);
     }
   }
 

@@ -2,6 +2,7 @@
 
 #include "attend/attention_group.h"
 #include "base/error.h"
+#include "base/paths.h"
 #include "inspect/value_names.h"
 #include "models/shards.h"
 #include "nn/attention/score_function.h"
@@ -13,7 +14,7 @@
 namespace heed {
 
 AttentionLayer attention_layer(const Model<float>& model, std::string path) {
-  while (path.starts_with('/')) path.erase(0, 1);
+  path = without_root(path);
   std::vector<std::string> known;
   auto consider = [&](const char* stack, std::int64_t first, std::int64_t last, const char* attention) {
     if (first >= last) return;
@@ -45,9 +46,7 @@ AttentionLayer attention_layer(const Model<float>& model, std::string path) {
     fail<UsageError>("--layer: a ", model.architecture,
                      " has no attention: its decoder reads the encoder's last states only");
   }
-  std::string all;
-  for (const std::string& one : known) all += (all.empty() ? "" : ", ") + one;
-  fail<UsageError>("--layer: got '", escaped(path), "', this ", model.architecture, " has ", all);
+  fail<UsageError>("--layer: got '", escaped(path), "', this ", model.architecture, " has ", joined(known));
 }
 
 namespace {

@@ -26,9 +26,7 @@ void for_each_frame(io::FrameReader& reader, const Claim& claim, const std::func
 void run_frames(const std::string& input, const std::string& output, const io::WriteOptions& write,
                 std::int64_t batch, const Claim& claim, const std::function<void(TensorMap&)>& stage,
                 const std::function<void()>& at_end) {
-  io::ReadOptions read;
-  read.batch = batch;
-  io::FrameReader reader(input, read);
+  io::FrameReader reader(input, {.batch = batch});
   io::FrameWriter writer(output, write);
   for_each_frame(reader, claim, stage, [&](const TensorMap& frame) { writer.write(frame); });
   if (at_end) at_end();
