@@ -15,26 +15,21 @@ std::string case_pattern(const CLI::Option& option) {
   return pattern;
 }
 
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
-  return text;
-}
-
 }  // namespace
 
 std::string bash_completion(const Tool::Parser& parser) {
-  std::string names, cases;
+  std::vector<std::string> names;
+  std::string cases;
   for (const CLI::Option* option : parser.app.get_options()) {
     if (option->get_group().empty() || option->get_positional()) continue;
     std::string all = option_names(*option);
     std::erase(all, ',');
-    names += (names.empty() ? "" : " ") + all;
+    names.push_back(all);
     if (option->get_items_expected_max() == 0) continue;  // a flag
     auto choices = parser.choices.find(option);
     bool listed = choices != parser.choices.end() && !choices->second.empty();
     std::string words =
-        listed ? "COMPREPLY=($(compgen -W '" + joined(choices->second) + "' -- \"$cur\")); " : "";
+        listed ? "COMPREPLY=($(compgen -W '" + joined(choices->second, " ") + "' -- \"$cur\")); " : "";
     cases += "    " + case_pattern(*option) + ") " + words + "return ;;\n";
   }
   const std::string& tool = parser.app.get_name();
@@ -51,7 +46,7 @@ std::string bash_completion(const Tool::Parser& parser) {
          cases +
          "  esac\n"
          "  if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W '" +
-         names +
+         joined(names, " ") +
          "' -- \"$cur\")); fi\n"
          "}\n"
          "complete -o default -F " +

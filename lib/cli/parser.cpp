@@ -4,11 +4,12 @@
 #include <numeric>
 #include <thread>
 
-#include "base/error.h"
 #include "base/version.h"
 
 namespace heed::cli {
 namespace {
+
+const std::vector<std::string> kWhen{"auto", "always", "never"};  // as logging::When
 
 /// Levenshtein distance.
 std::size_t edit_distance(const std::string& a, const std::string& b) {
@@ -54,7 +55,7 @@ void Tool::Parser::add_common_options() {
   tool.option("-q,--quiet", common.quiet, "only warnings and errors on stderr");
   tool.option("-v,--verbose", common.verbose, "more words on stderr");
   app.get_option("--quiet")->excludes("--verbose");
-  tool.option("--progress WHEN", progress, "show progress", one_of({"auto", "always", "never"}));
+  tool.option("--progress WHEN", progress, "show progress", one_of(kWhen));
 }
 
 void Tool::Parser::parse() {
@@ -69,9 +70,7 @@ void Tool::Parser::parse() {
   } catch (const CLI::ParseError& error) {
     explain(error);
   }
-  common.progress = progress == "auto"     ? logging::When::automatic
-                    : progress == "always" ? logging::When::always
-                                           : logging::When::never;
+  common.progress = chosen<logging::When>("--progress", kWhen, progress);
   if (required_model && required_model->empty()) {
     fail<UsageError>("no model: give -m FILE or set HEED_MODEL");
   }

@@ -38,9 +38,9 @@ std::string quoted(const std::string& word) {
 }  // namespace
 
 std::string shell_quoted(const std::vector<std::string>& words) {
-  std::string line;
-  for (const std::string& word : words) line += (line.empty() ? "" : " ") + quoted(word);
-  return line;
+  std::vector<std::string> list;
+  for (const std::string& word : words) list.push_back(quoted(word));
+  return joined(list, " ");
 }
 
 }  // namespace heed::cli

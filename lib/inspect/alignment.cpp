@@ -1,11 +1,9 @@
 #include "inspect/alignment.h"
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 #include <utility>
 
-#include "base/error.h"
 #include "base/log.h"
 #include "base/number.h"
 
@@ -143,9 +141,7 @@ HeadChoice head_choice(std::int64_t layer, const std::string& head, const std::s
         "--align-head best and --align-gold FILE belong together: the best head is the one nearest to "
         "the gold links");
   if (head == "best" || head == "mean") return choice;
-  const char* end = head.data() + head.size();
-  const auto read = std::from_chars(head.data(), end, choice.head);
-  if (read.ec != std::errc() || read.ptr != end || choice.head < 0)
+  if (!parse(head, choice.head) || choice.head < 0)
     fail<UsageError>("--align-head is '", escaped(head), "', wanted mean, best, or a head from 0 on");
   return choice;
 }

@@ -4,16 +4,13 @@
 #include <string>
 
 #include "attend/attend.h"
-#include "inspect/inspection.h"
+#include "stages/frames.h"
 
 namespace heed {
 
-struct AttendPaths {
-  std::string input = "-", output = "-", model;
-  std::string layer;       ///< of the model; empty: attention over the tensors that the config names
-  std::string target;      ///< text file: what a decoder layer is to read
-  io::WriteOptions write;  ///< of every file that is written
-  std::int64_t batch = 64;
+struct AttendPaths : StageFiles {
+  std::string layer;      ///< of the model; empty: attention over the tensors that the config names
+  std::string target;     ///< text file: what a decoder layer is to read
   std::int64_t seed = 1;  ///< of drawn parameters and samples
 };
 

@@ -1,7 +1,7 @@
 #include "stages/frames.h"
 
-#include "base/error.h"
-#include "inspect/patch_file.h"
+#include <iostream>
+
 #include "io/provenance.h"
 
 namespace heed {
@@ -23,13 +23,22 @@ void for_each_frame(io::FrameReader& reader, const Claim& claim, const std::func
   }
 }
 
-void run_frames(const std::string& input, const std::string& output, const io::WriteOptions& write,
-                std::int64_t batch, const Claim& claim, const std::function<void(TensorMap&)>& stage,
-                const std::function<void()>& at_end) {
-  io::FrameReader reader(input, {.batch = batch});
-  io::FrameWriter writer(output, write);
-  for_each_frame(reader, claim, stage, [&](const TensorMap& frame) { writer.write(frame); });
+void run_stage(const StageFiles& files, const InspectionConfig& inspect, const LoadedModel& loaded,
+               const Stages& stages, std::uint64_t seed, const Claim& claim,
+               const std::function<void(TensorMap&, Inspection&)>& stage,
+               const std::function<void()>& at_end) {
+  if (inspect.list) {
+    std::cout << value_list(inspect, *loaded.model, stages);
+    return;
+  }
+  Inspection inspection(inspect, loaded, stages, files.write, seed);
+  io::FrameReader reader(files.input, {.batch = files.batch});
+  io::FrameWriter writer(files.output, files.write);
+  for_each_frame(
+      reader, claim, [&](TensorMap& frame) { stage(frame, inspection); },
+      [&](const TensorMap& frame) { writer.write(frame); });
   if (at_end) at_end();
+  inspection.finish();
   writer.finish();
 }
 
