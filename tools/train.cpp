@@ -90,14 +90,13 @@ void declare(cli::Tool& tool, TrainCommand& o) {
   tool.bind_over_preset(fields_of(o.training));
   tool.describe(
       "The options of model and training that are not given take the preset's values; --list-presets shows "
-      "what "
-      "they amount to. An option belongs to the architectures in its heading.");
+      "what they amount to. An option belongs to the architectures in its heading.");
   tool.example(
-      "train --source a.en --target a.fr --valid-source b.en --valid-target b.fr --vocab v.h5 "
-      "--preset transformer-tiny -o model.h5");
+      "train --source a.en --target a.fr --valid-source b.en --valid-target b.fr --vocab v.h5 --preset "
+      "transformer-tiny -o model.h5");
   tool.example(
-      "train --source a.en --target a.fr --valid-source b.en --valid-target b.fr --vocab v.h5 "
-      "--preset transformer-tiny -o model.h5 --resume");
+      "train --source a.en --target a.fr --valid-source b.en --valid-target b.fr --vocab v.h5 --preset "
+      "transformer-tiny -o model.h5 --resume");
   tool.example("train --preset gpt-tiny --target a.en --valid-target b.en --vocab v.h5 -o gpt.h5");
   tool.example(
       "train --preset bert-tiny --source a.en --labels a.labels --valid-source b.en --valid-labels b.labels "

@@ -59,18 +59,17 @@ struct AttendConfig {
           kQkvOrders);
     field("out_in", self.out_in, "projections are stored [d_out, d_in], as PyTorch's Linear does");
     field("hidden", self.hidden,
-          "width of additive, concat and local-p networks, or positions of location, that are drawn; 0: "
-          "as many as the query is wide, or there are keys");
+          "width of additive, concat and local-p networks, or positions of location, that are drawn; 0: as "
+          "many as the query is wide, or there are keys");
     field("heads", self.heads,
           "split the widths into N heads; tensors [batch, heads, n, d] have them already");
     field(
         "kv_heads", self.kv_heads,
         "heads of key and value, each read by as many neighbouring heads of the query; 0: as many as heads");
     field("softcap", self.softcap, "bend scores into (-X, X) by X tanh(score / X); 0: leave them");
-    field(
-        "bias", self.bias,
-        "tensor added to the scores: FILE:PATH of [n, m], [heads, n, m] or [batch, heads, n, m]; sizes of 1 "
-        "are repeated, -inf hides a key");
+    field("bias", self.bias,
+          "tensor added to the scores: FILE:PATH of [n, m], [heads, n, m] or [batch, heads, n, m]; sizes of "
+          "1 are repeated, -inf hides a key");
     field("mask", self.mask,
           "none, causal, causal-start, lengths, FILE:PATH of zeros and ones, or several joined by commas; "
           "lengths count, when the tensors have them, unless none is given; FILE has no comma in its name");

@@ -138,8 +138,8 @@ HeadChoice head_choice(std::int64_t layer, const std::string& head, const std::s
   HeadChoice choice{layer, -1, gold};
   if ((head == "best") != !gold.empty())
     fail<UsageError>(
-        "--align-head best and --align-gold FILE belong together: the best head is the one nearest to "
-        "the gold links");
+        "--align-head best and --align-gold FILE belong together: the best head is the one nearest to the "
+        "gold links");
   if (head == "best" || head == "mean") return choice;
   if (!parse(head, choice.head) || choice.head < 0)
     fail<UsageError>("--align-head is '", escaped(head), "', wanted mean, best, or a head from 0 on");

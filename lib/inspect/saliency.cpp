@@ -201,8 +201,8 @@ SaliencyWriter::SaliencyWriter(const SaliencyConfig& config, const std::string& 
   config.check();
   if (loaded.model->needed_decoder().sizes().picks_positions)
     logging::warn(
-        "--saliency: hard attention reads one source word in each step; the gradients are those "
-        "through the most likely alone");
+        "--saliency: hard attention reads one source word in each step; the gradients are those through the "
+        "most likely alone");
 }
 
 PackedStates SaliencyWriter::embeddings_of(const TensorMap& frame, const PackedStates& memory) const {

@@ -7,7 +7,6 @@
 #include "base/error.h"
 #include "io/provenance.h"
 #include "stages/attend_layer.h"
-#include "text/targets.h"
 #include "text/token_map.h"
 
 namespace heed {

@@ -1,5 +1,4 @@
-#include "stages/attend_bench.h"
-
+// How long attention without a model takes: `attend --bench`.
 #include <time.h>
 
 #include <algorithm>
@@ -14,6 +13,7 @@
 #include "base/error.h"
 #include "base/number.h"
 #include "io/text_writer.h"
+#include "stages/attend.h"
 #include "tensor/philox.h"
 
 namespace heed {

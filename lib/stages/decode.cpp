@@ -9,7 +9,6 @@
 #include "stages/frames.h"
 #include "stages/predict.h"
 #include "stages/translate.h"
-#include "text/targets.h"
 
 namespace heed {
 

@@ -48,4 +48,19 @@ void claim_for_model(TensorMap& frame, const std::string& source, const LoadedMo
   frame.attributes[io::kModelDigest] = model.digest;
 }
 
+std::vector<std::vector<std::int32_t>> Targets::next(std::int64_t count) {
+  std::vector<std::vector<std::int32_t>> ids;
+  for (std::string line; std::ssize(ids) < count;) {
+    if (!lines_.next(line))
+      fail(lines_.name(), ": has ", lines_.line_number(), " lines, the input has more sentences");
+    ids.push_back(tokenizer_.with_eos(line));
+  }
+  return ids;
+}
+
+void Targets::expect_end() {
+  if (std::string line; lines_.next(line))
+    fail(lines_.name(), ": has more lines than the input has sentences");
+}
+
 }  // namespace heed

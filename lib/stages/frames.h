@@ -5,6 +5,8 @@
 #include <string>
 
 #include "inspect/inspection.h"
+#include "io/frame_stream.h"
+#include "text/line_reader.h"
 
 namespace heed {
 
@@ -34,5 +36,20 @@ void run_stage(const StageFiles& files, const InspectionConfig& inspect, const L
 /// Throws Error when the frame says that it was made with another model; notes the model in it.
 void claim_for_model(TensorMap& frame, const std::string& source, const LoadedModel& model,
                      const std::string& path);
+
+/// A text file with one line per source sentence, as ids with a final eos.
+class Targets {
+ public:
+  Targets(const std::string& path, const text::Tokenizer& tokenizer) : lines_(path), tokenizer_(tokenizer) {}
+
+  /// The next `count` lines. Throws Error when there are fewer.
+  std::vector<std::vector<std::int32_t>> next(std::int64_t count);
+  /// Throws Error when lines are left.
+  void expect_end();
+
+ private:
+  text::LineReader lines_;
+  const text::Tokenizer& tokenizer_;
+};
 
 }  // namespace heed

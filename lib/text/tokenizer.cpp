@@ -46,6 +46,15 @@ Vocabulary segments_of_words(Vocabulary special, const BpeCodes& codes, const Wo
   return frequent_pieces(std::move(special), pieces, kNoLimit, min_frequency);
 }
 
+/// The special pieces, then those of the list that are frequent enough, in its order.
+Vocabulary with_pieces(const std::vector<CountedPiece>& list, std::int64_t min_frequency) {
+  Vocabulary vocabulary;
+  for (const auto& [piece, count] : list) {
+    if (count >= min_frequency) vocabulary.add(piece);
+  }
+  return vocabulary;
+}
+
 /// Masks are no words.
 WordCounts count_all_words(const LineSource& next_line, const Vocabulary& special) {
   WordCounts counts;
@@ -164,11 +173,7 @@ Tokenizer Tokenizer::train(const LineSource& next_line, const TrainOptions& opti
 }
 
 Tokenizer Tokenizer::from_words(const std::vector<CountedPiece>& words, std::int64_t min_frequency) {
-  Vocabulary vocabulary;
-  for (const auto& [word, count] : words) {
-    if (count >= min_frequency) vocabulary.add(word);
-  }
-  return Tokenizer("word", true, make_word_scheme(std::move(vocabulary)));
+  return Tokenizer("word", true, make_word_scheme(with_pieces(words, min_frequency)));
 }
 
 Tokenizer Tokenizer::from_codes(BpeCodes codes, const LineSource& next_line, std::int64_t min_frequency,
@@ -181,11 +186,7 @@ Tokenizer Tokenizer::from_codes(BpeCodes codes, const LineSource& next_line, std
 
 Tokenizer Tokenizer::from_codes(BpeCodes codes, const std::vector<CountedPiece>& segments,
                                 std::int64_t threshold) {
-  Vocabulary vocabulary;
-  for (const auto& [segment, count] : segments) {
-    if (count >= threshold) vocabulary.add(segment);
-  }
-  return Tokenizer("bpe", true, make_subword_scheme(std::move(vocabulary), std::move(codes)));
+  return Tokenizer("bpe", true, make_subword_scheme(with_pieces(segments, threshold), std::move(codes)));
 }
 
 Tokenizer Tokenizer::from_codes(BpeCodes codes) {
