@@ -5,7 +5,6 @@
 #include "base/error.h"
 #include "cli/tool.h"
 #include "stages/attend.h"
-#include "stages/attend_bench.h"
 
 using namespace heed;
 
@@ -18,20 +17,18 @@ std::string option_name(std::string field) {
 
 const std::string kDescription =
     "With --layer, what that layer of the model computes. Without, attention over the tensors themselves: "
-    "scores, bent by --softcap, plus --bias, divided by "
-    "--temperature, -infinity where --mask hides a key, softmax. Head h of the query reads head h / (heads / "
-    "kv-heads) of key and value. With n queries and m keys, mask causal lets query i attend to keys up to i "
-    "+ m - "
-    "n, so that the last attends to all; causal-start to keys up to i. Outside the window of --local "
-    "nothing is computed: scores are -infinity there.\n"
+    "scores, bent by --softcap, plus --bias, divided by --temperature, -infinity where --mask hides a key, "
+    "softmax. Head h of the query reads head h / (heads / kv-heads) of key and value. With n queries and m "
+    "keys, mask causal lets query i attend to keys up to i + m - n, so that the last attends to all; "
+    "causal-start to keys up to i. Outside the window of --local nothing is computed: scores are -infinity "
+    "there.\n"
     "\n"
     "What --parameters may hold (a: width of a query's head, or inside the score; c: of a value's head; q, "
-    "k: of "
-    "the query's and the key's head as they reach the score; a head may come first in the shapes of the "
-    "score):\n"
+    "k: of the query's and the key's head as they reach the score; a head may come first in the shapes of "
+    "the score):\n"
     "  query/weight [d_q, heads a], key/weight [d_k, kv-heads a], value/weight [d_v, kv-heads c], or "
     "qkv/weight, these side by side; output/weight [heads c, d_out]; beside each a bias [width]\n"
-    "  --local predictive: position/query/weight [d_q, a], position/score/weight [a]\n";
+    "  --local local-p: position/query/weight [d_q, a], position/score/weight [a]\n";
 
 /// Options of attention without a model change nothing in a model's layer: refuse them.
 void check_options(const cli::Tool& tool, const AttendPaths& paths, bool grid) {
@@ -73,10 +70,9 @@ int main(int argc, char** argv) {
         tool.bind(config);
         inspect.declare(tool);
         tool.option("--batch", paths.batch, "sentences per frame when INPUT is a file", cli::at_least(1));
-        tool.option(
-            "--bench", bench,
-            "write how long it takes, projections included, and how long dot takes on the tensors as they "
-            "are, without any, instead of the tensors");
+        tool.option("--bench", bench,
+                    "write how long it takes, projections included, and how long dot takes on the tensors as "
+                    "they are, without any, instead of the tensors");
         tool.option("--grid", grid,
                     "with --bench: drawn tensors, n = m = 16 .. 1024, d = 64 .. 512; by default of additive");
         tool.describe(kDescription + score_function_help());

@@ -20,10 +20,9 @@ int main(int argc, char** argv) {
         tool.output(paths.output);
         tool.tensors(paths.write);
         tool.model(paths.model);
-        tool.option(
-            "--force FILE", paths.force,
-            "score these translations, or continuations of prompts, instead, a line for each sentence; of a "
-            "language model `input` scores the input itself");
+        tool.option("--force FILE", paths.force,
+                    "score these translations, or continuations of prompts, instead, a line for each "
+                    "sentence; of a language model `input` scores the input itself");
         tool.option("--attention FILE", paths.attention,
                     "also write the attention of every layer and head to this file");
         tool.option("--align-gold FILE", paths.align_gold,
@@ -32,8 +31,7 @@ int main(int argc, char** argv) {
         inspect.values.declare(tool, true);
         tool.option("--saliency FILE", paths.saliency,
                     "also write the contribution of each source word to each target word; needs /embeddings; "
-                    "with hard "
-                    "attention (xu) by way of the most likely word only");
+                    "with hard attention (xu) by way of the most likely word only");
         tool.bind(inspect.saliency);
         tool.describe(
             "--trace and --saliency are of the given translation (--force) or of the best one found, in a "
@@ -41,11 +39,10 @@ int main(int argc, char** argv) {
             "as the patch is long.\n"
             "\n"
             "With hard attention (xu) the decoder attends to the most likely source word in each step. "
-            "Scores, "
-            "also those of --force, are then log p(translation | these words), not the log-probability over "
-            "all words that it could attend to. --sample draws the word from the same seed: from the "
-            "attention as it is, whatever --temperature, --top-k and --top-p; --attention, --align and "
-            "--trace show what was drawn, --saliency the most likely.");
+            "Scores, also those of --force, are then log p(translation | these words), not the "
+            "log-probability over all words that it could attend to. --sample draws the word from the same "
+            "seed: from the attention as it is, whatever --temperature, --top-k and --top-p; --attention, "
+            "--align and --trace show what was drawn, --saliency the most likely.");
         tool.example(
             "tokenize -m model.h5 < a.en | embed -m model.h5 | encode -m model.h5 | decode -m model.h5 > "
             "a.fr");

@@ -25,11 +25,9 @@ int main(int argc, char** argv) {
                     "without </s>, and per word");
         tool.option(
             "--labels TRUTH", command.labels,
-            "compare INPUT, a label a line (text after a tab is ignored), with these: accuracy, "
-            "macro-F1, precision and recall of each; an OUTPUT *.h5 gets the confusion matrix, stdout "
-            "the report");
-        tool.option("--metric NAME", command.metric, "what to compute",
-                    heed::cli::one_of({"bleu", "chrf", "all"}));
+            "compare INPUT, a label a line (text after a tab is ignored), with these: accuracy, macro-F1, "
+            "precision and recall of each; an OUTPUT *.h5 gets the confusion matrix, stdout the report");
+        tool.option("--metric NAME", command.metric, "what to compute", heed::cli::one_of(heed::kMetrics));
         tool.bind(command.bleu);
         tool.bind(command.chrf);
         tool.option("--json", command.json, "write JSON, as sacreBLEU does");

@@ -21,10 +21,9 @@ int main(int argc, char** argv) {
                 "a histogram of a slice, or of every tensor of a group (with --tsv: counts)");
     tool.option("--npy", options.npy, "a slice as an array for numpy.load");
     tool.option("--arcs", options.arcs, "attention weights as arcs between words");
-    tool.option(
-        "--graph", options.graph,
-        "the computation graph of a model, of one layer (--name encoder/layer_0), or of `attend --steps`; "
-        "as text in the DOT language");
+    tool.option("--graph", options.graph,
+                "the computation graph of a model, of one layer (--name encoder/layer_0), or of `attend "
+                "--steps`; as text in the DOT language");
     tool.option("--curves", options.curves,
                 "columns of a table (tab-separated text, or the vectors of an HDF5 group) as curves");
     tool.option("--table", options.table,
@@ -34,10 +33,9 @@ int main(int argc, char** argv) {
     tool.option("--png FILE", options.png, "a slice as a heat map in this PNG file");
     tool.option("--svg FILE", options.svg, "the same as SVG");
     tool.option("--pdf FILE", options.pdf, "the same as PDF");
-    tool.option(
-        "--html FILE", options.html,
-        "an interactive page of all sentences, layers and heads, and of the steps that attend --steps "
-        "recorded; works offline");
+    tool.option("--html FILE", options.html,
+                "an interactive page of all sentences, layers and heads, and of the steps that attend "
+                "--steps recorded; works offline");
     tool.option("--name PATH", options.name, "the tensor: its path, the end of its path, or its group");
     tool.option("--sentence N", options.sentence, "sentence number, from 0 through the whole input");
     tool.option("--layer N", options.layer, "layer number (-1: the last), mean, max or all");

@@ -8,7 +8,7 @@
 //   tempered = biased / temperature    --temperature
 //   masked = tempered, -infinity where the query may not attend
 //   probabilities = softmax(masked) over the keys; zeros for a query that may attend to no key
-//   weights = probabilities            or, of --local predictive, times the window's factor; of --hard 1 at
+//   weights = probabilities            or, of --local local-p, times the window's factor; of --hard 1 at
 //                                      one key: the largest (ties: the first), or one drawn by weight
 //   Outside the window of --local nothing is computed: all of these are -infinity there, weights 0.
 //   context = sum over the keys of weights * value_vector; output = context W_o + b_o, when there is
@@ -51,8 +51,5 @@ class Attention {
   std::int64_t sentences_ = 0;  ///< sentences that came before: each has its own random numbers
   std::optional<bool> weighted_values_;
 };
-
-/// One run, for tensors that come alone.
-TensorMap attend(const AttendConfig& config, const AttendOperands& operands, int threads);
 
 }  // namespace heed

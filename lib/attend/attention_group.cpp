@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "tensor/padding.h"
-#include "text/token_labels.h"
+#include "text/token_map.h"
 
 namespace heed {
 
@@ -48,18 +48,19 @@ Dim either(const char* own, std::int64_t size, const Dim& common) {
   return size == 0 || size == common.size ? common : Dim{own, size};
 }
 
-Dim dim_of(const std::string& dim, const AttentionSizes& sizes) {
-  const Dim key_dim{"key_dim", sizes.key_dim}, head{"head", sizes.heads},
+/// What each of the dimensions above is here.
+std::map<std::string, Dim> dims_of(const AttentionSizes& sizes) {
+  const Dim head{"head", sizes.heads}, key_dim{"key_dim", sizes.key_dim},
       context{"dim", sizes.heads * sizes.value_dim};
-  if (dim == "head") return head;
-  if (dim == "kv_head") return either("kv_head", sizes.kv_heads, head);
-  if (dim == "query") return {dim, sizes.queries.longest()};
-  if (dim == "key") return {dim, sizes.keys.longest()};
-  if (dim == "key_dim") return key_dim;
-  if (dim == "query_dim") return either("query_dim", sizes.query_dim, key_dim);
-  if (dim == "value_dim") return {dim, sizes.value_dim};
-  if (dim == "output_dim") return either("output_dim", sizes.output_dim, context);
-  return context;
+  return {{"head", head},
+          {"kv_head", either("kv_head", sizes.kv_heads, head)},
+          {"query", {"query", sizes.queries.longest()}},
+          {"key", {"key", sizes.keys.longest()}},
+          {"key_dim", key_dim},
+          {"query_dim", either("query_dim", sizes.query_dim, key_dim)},
+          {"value_dim", {"value_dim", sizes.value_dim}},
+          {"dim", context},
+          {"output_dim", either("output_dim", sizes.output_dim, context)}};
 }
 
 }  // namespace
@@ -67,12 +68,13 @@ Dim dim_of(const std::string& dim, const AttentionSizes& sizes) {
 template <class T>
 AttentionGroup<T>::AttentionGroup(const AttentionSizes& sizes, const std::vector<std::string>& names)
     : sizes_(sizes) {
+  const std::map<std::string, Dim> all = dims_of(sizes);
   for (const Layout& layout : layouts()) {
     if (std::find(names.begin(), names.end(), layout.name) == names.end()) continue;
     std::vector<std::string> dims{"sentence", "layer"};
     Shape shape{sizes.queries.sentences(), 1};
     for (const std::string& dim : layout.dims) {
-      const Dim resolved = dim_of(dim, sizes);
+      const Dim& resolved = all.at(dim);
       dims.push_back(resolved.name);
       shape.push_back(resolved.size);
     }
@@ -90,8 +92,7 @@ void AttentionGroup<T>::set(const std::string& name, const Shape& prefix, Matrix
   if (!to.data) return;
   if (first_column + block.cols > to.cols)
     fail("/attention/", name, ": rows of ", first_column + block.cols, " numbers, wanted ", to.cols);
-  for (std::int64_t i = 0; i < block.rows; ++i)
-    std::copy_n(block.row(i), block.cols, to.row(i) + first_column);
+  copy_into(to.columns(first_column, block.cols), block);
 }
 
 template <class T>
@@ -99,12 +100,7 @@ Matrix<T> AttentionGroup<T>::rows(const std::string& name, const Shape& prefix, 
                                   std::int64_t count) {
   const auto found = tensors_.find(name);
   if (found == tensors_.end()) return {};
-  const Shape& shape = found->second.shape();
-  std::int64_t at = 0;
-  for (std::size_t i = 0; i < prefix.size(); ++i) at = at * shape[i] + prefix[i];
-  const std::int64_t rows = shape[shape.size() - 2], cols = shape.back();
-  T* data = found->second.template values<T>().data();
-  return {data + (at * rows + first) * cols, count, cols};
+  return matrix_at<T>(found->second, prefix).row_range(first, count);
 }
 
 template <class T>
@@ -122,20 +118,16 @@ template class AttentionGroup<float>;
 template class AttentionGroup<double>;
 
 void replace_attention(TensorMap& frame, TensorMap group) {
-  std::vector<std::string> old;
-  for (const auto& [path, tensor] : frame.tensors()) {
-    if (path.starts_with("attention/")) old.push_back(path);
-  }
-  for (const std::string& path : old) frame.erase(path);
+  std::erase_if(frame.tensors(), [](const auto& entry) { return entry.first.starts_with("attention/"); });
   frame.merge(std::move(group));
 }
 
 void label_attention(TensorMap& frame, const std::string& name,
                      const std::vector<std::vector<std::string>>& labels) {
-  const std::string dim = name == "query_token" ? "query" : "key";
-  const Shape weights = frame.at("attention/weights").shape();
-  const std::int64_t width = dim == "query" ? weights[3] : weights[4];
-  frame.add("attention/" + name, token_labels(labels, dim, width));
+  const Tensor& weights = frame.at("attention/weights");
+  const bool of_query = name == "query_token";
+  const std::int64_t width = weights.shape()[of_query ? 3 : 4];
+  frame.add("attention/" + name, token_labels(labels, of_query ? "query" : "key", width));
 }
 
 }  // namespace heed

@@ -1,9 +1,8 @@
 #include "attend/config.h"
 
 #include <cmath>
+#include <map>
 #include <sstream>
-
-#include "base/error.h"
 
 namespace heed {
 
@@ -32,31 +31,27 @@ void AttendConfig::check() const {
 }
 
 MaskWords mask_words(const std::string& mask) {
+  static const std::map<std::string, bool MaskWords::*> flags{{"causal", &MaskWords::causal},
+                                                              {"causal-start", &MaskWords::causal_start},
+                                                              {"lengths", &MaskWords::lengths},
+                                                              {"none", &MaskWords::ignore_lengths}};
   MaskWords words;
   std::istringstream list(mask);
   for (std::string word; std::getline(list, word, ',');) {
-    const bool tensor = word.find(':') != std::string::npos || word.starts_with('/');
-    if (word == "causal") {
-      words.causal = true;
-    } else if (word == "causal-start") {
-      words.causal_start = true;
-    } else if (word == "lengths") {
-      words.lengths = true;
-    } else if (word == "none") {
-      words.ignore_lengths = true;
-    } else if (tensor && words.tensor.empty()) {
+    if (const auto flag = flags.find(word); flag != flags.end()) {
+      words.*flag->second = true;
+    } else if (word.find(':') != std::string::npos || word.starts_with('/')) {
+      if (!words.tensor.empty())
+        fail<UsageError>("--mask: two tensors, ", escaped(words.tensor), " and ", escaped(word),
+                         ", wanted one");
       words.tensor = word;
-    } else if (tensor) {
-      fail<UsageError>("--mask: two tensors, ", escaped(words.tensor), " and ", escaped(word),
-                       ", wanted one");
     } else if (word != "auto") {
       fail<UsageError>("--mask: got '", escaped(word),
                        "', wanted none, causal, causal-start, lengths, auto or FILE:PATH");
     }
   }
-  if (words.lengths && words.ignore_lengths) {
+  if (words.lengths && words.ignore_lengths)
     fail<UsageError>("--mask: none leaves the lengths out, so it excludes lengths");
-  }
   return words;
 }
 

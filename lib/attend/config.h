@@ -3,13 +3,22 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
+#include "base/fields.h"
 #include "nn/attention/score_function.h"
 #include "nn/attention/window.h"
 
 namespace heed {
 
-enum class HardChoice : std::uint8_t { none, largest, drawn };
+enum class HardChoice : std::uint8_t { largest, drawn, none };
+inline const std::vector<std::string> kHardChoices{"argmax", "sample"};
+
+enum class QkvOrder : std::uint8_t { head_major, part_major };
+inline const std::vector<std::string> kQkvOrders{"head-major", "part-major"};
+
+/// Window without "global", which is the default.
+inline const std::vector<std::string> kLocalWindows{window_names().begin() + 1, window_names().end()};
 
 struct AttendConfig {
   std::string query = "/embeddings/values";
@@ -47,32 +56,30 @@ struct AttendConfig {
     field("qkv_order", self.qkv_order,
           "columns of qkv/weight. head-major: head after head, in each q, k, v; part-major: q of all heads, "
           "k, v (PyTorch's in_proj_weight)",
-          {"head-major", "part-major"});
+          kQkvOrders);
     field("out_in", self.out_in, "projections are stored [d_out, d_in], as PyTorch's Linear does");
     field("hidden", self.hidden,
-          "width of additive, concat and predictive networks, or positions of location, that are drawn; 0: "
-          "as many as the query is wide, or there are keys");
+          "width of additive, concat and local-p networks, or positions of location, that are drawn; 0: as "
+          "many as the query is wide, or there are keys");
     field("heads", self.heads,
           "split the widths into N heads; tensors [batch, heads, n, d] have them already");
     field(
         "kv_heads", self.kv_heads,
         "heads of key and value, each read by as many neighbouring heads of the query; 0: as many as heads");
     field("softcap", self.softcap, "bend scores into (-X, X) by X tanh(score / X); 0: leave them");
-    field(
-        "bias", self.bias,
-        "tensor added to the scores: FILE:PATH of [n, m], [heads, n, m] or [batch, heads, n, m]; sizes of 1 "
-        "are repeated, -inf hides a key");
+    field("bias", self.bias,
+          "tensor added to the scores: FILE:PATH of [n, m], [heads, n, m] or [batch, heads, n, m]; sizes of "
+          "1 are repeated, -inf hides a key");
     field("mask", self.mask,
           "none, causal, causal-start, lengths, FILE:PATH of zeros and ones, or several joined by commas; "
           "lengths count, when the tensors have them, unless none is given; FILE has no comma in its name");
     field("local", self.local,
-          "attend around one position only: query t around key t, or around a predicted one",
-          {"monotonic", "predictive"});
+          "attend around one position only: query t around key t, or around a predicted one", kLocalWindows);
     field("window", self.window, "of --local: this many keys to each side");
     field("temperature", self.temperature,
           "divide what the softmax reads; 0.01 is close to a lookup of the best key");
     field("hard", self.hard, "attend to one key only: the best, or one drawn by its weight from the seed",
-          {"argmax", "sample"});
+          kHardChoices);
     field("allow_masked_rows", self.allow_masked_rows, "a query that may attend to no key gets zeros");
     field("allow_nonfinite", self.allow_nonfinite, "let NaN and infinity in the tensors pass");
     field("steps", self.steps, "also write every stage, head by head, and the parameters");
@@ -81,11 +88,11 @@ struct AttendConfig {
   /// Throws UsageError naming the option and what it must be.
   void check() const;
 
-  Window window_kind() const {
-    return local.empty() ? Window::global : local == "monotonic" ? Window::local_m : Window::local_p;
-  }
+  /// Of qkv_order, when there is one.
+  QkvOrder order() const { return chosen<QkvOrder>("--qkv-order", kQkvOrders, qkv_order); }
+  Window window_kind() const { return local.empty() ? Window::global : heed::window(local); }
   HardChoice hard_choice() const {
-    return hard.empty() ? HardChoice::none : hard == "argmax" ? HardChoice::largest : HardChoice::drawn;
+    return hard.empty() ? HardChoice::none : chosen<HardChoice>("--hard", kHardChoices, hard);
   }
 };
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/error.h"
+#include "base/paths.h"
 
 namespace heed {
 
@@ -10,8 +10,7 @@ TensorAddress tensor_address(const std::string& option, const std::string& text)
   const std::size_t colon = text.rfind(':');
   TensorAddress address;
   if (colon != std::string::npos) address.file = text.substr(0, colon);
-  address.path = colon == std::string::npos ? text : text.substr(colon + 1);
-  while (address.path.starts_with('/')) address.path.erase(0, 1);
+  address.path = without_root(colon == std::string::npos ? text : text.substr(colon + 1));
   if (address.path.empty() || colon == 0) {
     fail<UsageError>(option, ": got '", escaped(text),
                      "', wanted FILE:PATH or the PATH of a tensor in INPUT");
@@ -23,11 +22,9 @@ namespace {
 
 /// Where the lengths of a tensor's sentences stand: beside it, under the name that its group uses.
 std::string length_of(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  const std::string group = slash == std::string::npos ? "" : path.substr(0, slash + 1);
-  if (group != "attention/") return group + "length";
-  return group +
-         (path.ends_with("/key_vector") || path.ends_with("/value_vector") ? "key_length" : "query_length");
+  const std::string group = parent_of(path), leaf = leaf_of(path);
+  if (group != "attention") return group.empty() ? "length" : group + "/length";
+  return leaf == "key_vector" || leaf == "value_vector" ? "attention/key_length" : "attention/query_length";
 }
 
 }  // namespace
@@ -53,9 +50,8 @@ AttendInputs::Place AttendInputs::place(const std::string& option, const std::st
   auto known = std::find_if(sources_.begin(), sources_.end(),
                             [&](const Source& source) { return source.path == path; });
   if (known == sources_.end()) {
-    io::ReadOptions options;
-    options.batch = batch;
-    sources_.push_back({path, std::make_unique<io::FrameReader>(path, options), {}, true, 0});
+    sources_.push_back(
+        {path, std::make_unique<io::FrameReader>(path, io::ReadOptions{.batch = batch}), {}, true, 0});
     known = sources_.end() - 1;
   }
   return {static_cast<std::size_t>(known - sources_.begin()), address.path};

@@ -4,9 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "tensor/matrix.h"
-#include "tensor/packing.h"
-#include "tensor/tensor_map.h"
+#include "base/error.h"
+#include "tensor/padding.h"
 
 namespace heed {
 
@@ -20,16 +19,47 @@ struct Operand {
 };
 
 /// "<name>: shape [2, 3]", for messages.
-std::string describe(const Operand& operand);
+inline std::string describe(const Operand& operand) {
+  return operand.name + ": shape " + to_string(operand.tensor->shape());
+}
+
 /// The shape of a tensor without its dimension `layer`, if that has size 1.
-Shape without_layer(const Tensor& tensor);
+inline Shape without_layer(const Tensor& tensor) {
+  Shape shape = tensor.shape();
+  const bool has_layer = shape.size() > 3 && tensor.dims().size() > 1 && tensor.dims()[1] == "layer";
+  if (has_layer && shape[1] == 1) shape.erase(shape.begin() + 1);
+  return shape;
+}
 
 /// An operand's rows of T. The operand must outlive it, unless the rows were projected.
 template <class T>
 class HeadRows {
  public:
   /// Throws Error unless the operand has a shape as above.
-  explicit HeadRows(const Operand& operand);
+  explicit HeadRows(const Operand& from) : operand(&from) {
+    const Tensor& tensor = *from.tensor;
+    if (tensor.dtype() != DType::f32 && tensor.dtype() != DType::f64)
+      fail(from.name, ": holds ", name_of(tensor.dtype()), " values, wanted float32 or float64");
+    const Shape shape = without_layer(tensor);
+    const bool has_layers =
+        shape.size() > 3 && tensor.dims().size() == shape.size() && tensor.dims()[1] == "layer";
+    if (shape.size() < 2 || shape.size() > 4 || has_layers)
+      fail(describe(from), ", wanted [n, d], [batch, n, d] or [batch, heads, n, d], of one layer");
+    if (tensor.size() == 0) fail(describe(from), " has no elements");
+    cols = shape.back();
+    rows = shape[shape.size() - 2];
+    shared = shape.size() == 2;
+    by_head = shape.size() == 4;
+    if (!shared) batch = shape[0];
+    if (by_head) heads = shape[1];
+    if (tensor.dtype() == dtype_of<T>::value) {
+      data_ = tensor.values<T>().data();
+    } else if constexpr (std::is_same_v<T, double>) {
+      const auto values = tensor.values<float>();
+      values_.assign(values.begin(), values.end());
+      data_ = values_.data();
+    }
+  }
   HeadRows(HeadRows&&) = default;
   HeadRows& operator=(HeadRows&&) = default;
   HeadRows(const HeadRows&) = delete;
@@ -44,29 +74,52 @@ class HeadRows {
   const Operand* operand;
 
   /// Takes the heads apart; throws UsageError unless they divide the width.
-  void split(std::int64_t n_heads, const char* option);
+  void split(std::int64_t n_heads, const char* option) {
+    if (by_head && heads != n_heads) {
+      fail<UsageError>(option, ": got ", n_heads, ", but ", operand->name, " ",
+                       to_string(operand->tensor->shape()), " has ", heads);
+    }
+    if (!by_head && cols % n_heads != 0) {
+      fail<UsageError>(option, ": ", n_heads, " heads do not divide the width ", cols, " of ", operand->name,
+                       projected_ ? ", projected" : "");
+    }
+    heads = n_heads;
+  }
   std::int64_t head_dim() const { return by_head ? cols : cols / heads; }
   /// The first `count` rows of one head.
-  Matrix<const T> head(std::int64_t sentence, std::int64_t h, std::int64_t count) const;
+  Matrix<const T> head(std::int64_t sentence, std::int64_t h, std::int64_t count) const {
+    if (by_head) return {data_ + ((shared ? 0 : sentence) * heads + h) * rows * cols, count, cols};
+    return all(sentence, count).columns(h * head_dim(), head_dim());
+  }
   /// The first `count` rows with the heads side by side; not of tensors by head.
-  Matrix<const T> all(std::int64_t sentence, std::int64_t count) const;
-
-  /// New rows [batch, rows, width] in the place of the old, for the caller to fill.
-  void replace(std::vector<T> values, std::int64_t width);
-  Matrix<T> writable(std::int64_t sentence, std::int64_t count) {
-    return {values_.data() + sentence * rows * cols, count, cols};
+  Matrix<const T> all(std::int64_t sentence, std::int64_t count) const {
+    return {data_ + (shared ? 0 : sentence) * rows * cols, count, cols};
+  }
+  /// New rows [batch, rows, width] in the place of the old.
+  void replace(std::vector<T> values, std::int64_t width) {
+    values_ = std::move(values);
+    data_ = values_.data();
+    cols = width;
+    projected_ = true;
   }
 
   /// Where each sentence's rows end: by the lengths beside the operand, unless they are ignored.
-  Packing lengths(bool ignored, std::int64_t sentences) const;
+  Packing lengths(bool ignored, std::int64_t sentences) const {
+    Packing packing;
+    if (operand->length && !ignored && !shared) {
+      packing = packing_of(operand->length_name, *operand->length, rows);
+      if (packing.sentences() != sentences)
+        fail("/", operand->length_name, ": ", packing.sentences(), " lengths for ", sentences, " sentences");
+      return packing;
+    }
+    for (std::int64_t s = 0; s < sentences; ++s) packing.append(rows);
+    return packing;
+  }
 
  private:
   std::vector<T> values_;  ///< when the file holds another type, or after replace
   const T* data_ = nullptr;
   bool projected_ = false;
 };
-
-extern template class HeadRows<float>;
-extern template class HeadRows<double>;
 
 }  // namespace heed

@@ -4,13 +4,11 @@
 #include <cmath>
 #include <span>
 
-#include "base/error.h"
-#include "base/hash.h"
+#include "base/digest.h"
 #include "base/log.h"
+#include "base/paths.h"
 #include "io/finite.h"
 #include "io/frame_stream.h"
-#include "tensor/gemm.h"
-#include "tensor/kernels.h"
 #include "tensor/philox.h"
 
 namespace heed {
@@ -48,52 +46,39 @@ const std::vector<Known>& known_parameters() {
   return list;
 }
 
-/// Calls visit(span of float or double).
-template <class Visit>
-void with_values(const Tensor& tensor, Visit&& visit) {
-  tensor.dtype() == DType::f64 ? visit(tensor.values<double>()) : visit(tensor.values<float>());
-}
-
-template <class T>
-Tensor tensor_like(std::span<const T>, std::vector<T> values, Shape shape) {
-  return Tensor::of<T>(std::move(values), std::move(shape));
+/// The tensor of this shape whose element i is `from`'s element places[i].
+Tensor rearranged(const Tensor& from, const std::vector<std::size_t>& places, Shape shape) {
+  return with_type(from.dtype(), [&]<class T>(T) {
+    const std::span<const T> values = from.values<T>();
+    std::vector<T> moved;
+    for (const std::size_t place : places) moved.push_back(values[place]);
+    return Tensor::of<T>(std::move(moved), std::move(shape));
+  });
 }
 
 /// The last two dimensions change places.
 Tensor transposed(const Tensor& tensor) {
   Shape shape = tensor.shape();
-  const std::int64_t rows = shape[shape.size() - 2], cols = shape.back();
+  const auto rows = static_cast<std::size_t>(shape[shape.size() - 2]),
+             cols = static_cast<std::size_t>(shape.back());
   std::swap(shape[shape.size() - 2], shape.back());
-  Tensor result;
-  with_values(tensor, [&](auto values) {
-    std::vector<std::remove_const_t<typename decltype(values)::element_type>> turned(values.size());
-    for (std::int64_t at = 0; at < tensor.size(); at += rows * cols) {
-      for (std::int64_t i = 0; i < rows; ++i) {
-        for (std::int64_t j = 0; j < cols; ++j)
-          turned[static_cast<std::size_t>(at + j * rows + i)] =
-              values[static_cast<std::size_t>(at + i * cols + j)];
-      }
-    }
-    result = tensor_like(values, std::move(turned), shape);
-  });
-  return result;
+  std::vector<std::size_t> places(static_cast<std::size_t>(tensor.size()));
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const std::size_t first = i / (rows * cols) * rows * cols, within = i - first;
+    places[i] = first + within % rows * cols + within / rows;
+  }
+  return rearranged(tensor, places, shape);
 }
 
 /// `columns` of the last dimension, in this order.
 Tensor pick_columns(const Tensor& tensor, const std::vector<std::int64_t>& columns) {
   Shape shape = tensor.shape();
-  const std::int64_t width = shape.back();
+  std::vector<std::size_t> places;
+  for (std::int64_t first = 0; first < tensor.size(); first += shape.back()) {
+    for (const std::int64_t column : columns) places.push_back(static_cast<std::size_t>(first + column));
+  }
   shape.back() = static_cast<std::int64_t>(columns.size());
-  Tensor result;
-  with_values(tensor, [&](auto values) {
-    std::vector<std::remove_const_t<typename decltype(values)::element_type>> picked;
-    for (std::int64_t at = 0; at < tensor.size(); at += width) {
-      for (const std::int64_t column : columns)
-        picked.push_back(values[static_cast<std::size_t>(at + column)]);
-    }
-    result = tensor_like(values, std::move(picked), shape);
-  });
-  return result;
+  return rearranged(tensor, places, shape);
 }
 
 /// Replaces qkv/{weight, bias} by those of query, key and value.
@@ -108,12 +93,13 @@ void unstack(const AttendConfig& config, AttendParameters& parameters) {
     fail<UsageError>("--qkv-order is needed: ", parameters.name,
                      " has qkv/weight; head-major or part-major?");
   }
-  for (const char* part : {"query", "key", "value"}) {
+  const char* const parts[] = {"query", "key", "value"};
+  for (const char* part : parts) {
     if (map.contains(std::string(part) + "/weight")) {
       fail(parameters.name, ": has both qkv/weight and ", part, "/weight, wanted one of them");
     }
   }
-  const bool head_major = config.qkv_order == "head-major";
+  const bool head_major = config.order() == QkvOrder::head_major;
   const std::int64_t heads = config.heads, kv_heads = config.kv_heads ? config.kv_heads : heads;
   const std::int64_t width = map.at("qkv/weight").shape().back(), slots = heads + 2 * kv_heads;
   if (head_major && kv_heads != heads) {
@@ -141,7 +127,7 @@ void unstack(const AttendConfig& config, AttendParameters& parameters) {
         expect_shape(parameters.name + "qkv/bias", stacked->shape(), {width});
       }
       Tensor picked = pick_columns(*stacked, columns);
-      map.add(std::string(part == 0 ? "query" : part == 1 ? "key" : "value") + field, std::move(picked));
+      map.add(std::string(parts[part]) + field, std::move(picked));
     }
   }
   map.erase("qkv/weight");
@@ -151,15 +137,11 @@ void unstack(const AttendConfig& config, AttendParameters& parameters) {
 /// "FILE" or "FILE:GROUP": the file, and the group as "" or "a/b/".
 std::pair<std::string, std::string> split_address(const std::string& text) {
   const std::size_t colon = text.rfind(':');
-  std::string file = text.substr(0, colon), group = colon == std::string::npos ? "" : text.substr(colon + 1);
-  while (group.starts_with('/')) group.erase(0, 1);
+  const std::string file = text.substr(0, colon);
+  std::string group = colon == std::string::npos ? "" : without_root(text.substr(colon + 1));
   if (!group.empty() && !group.ends_with('/')) group += '/';
   if (file.empty()) fail<UsageError>("--parameters: got '", escaped(text), "', wanted FILE or FILE:GROUP");
   return {file, group};
-}
-
-bool is_parameter(const std::string& path) {
-  return path.ends_with("/weight") || path.ends_with("/bias");
 }
 
 }  // namespace
@@ -172,18 +154,18 @@ AttendParameters read_parameters(const AttendConfig& config) {
   if (!group.empty()) options.only = {group.substr(0, group.size() - 1)};
   TensorMap map = io::read_map(file, options);
   parameters.name = file + ":/" + group;
-  std::string words;
+  std::vector<std::string> words;
   for (auto& [path, tensor] : map.tensors()) {
     if (!path.starts_with(group)) continue;
     const std::string name = path.substr(group.size());
-    if (!is_parameter(name)) continue;
+    if (!name.ends_with("/weight") && !name.ends_with("/bias")) continue;
     const auto& list = known_parameters();
     const auto known = std::find_if(list.begin(), list.end(), [&](const Known& k) { return k.path == name; });
     if (known == list.end()) {
-      std::string names;
-      for (const Known& k : list) names += (names.empty() ? "" : ", ") + k.path;
+      std::vector<std::string> names;
+      for (const Known& k : list) names.push_back(k.path);
       fail(parameters.name, escaped(name), ": no parameter of attention has this name, wanted some of ",
-           names, "; --parameters FILE:GROUP reads one group");
+           joined(names), "; --parameters FILE:GROUP reads one group");
     }
     if (tensor.dtype() != DType::f32 && tensor.dtype() != DType::f64) {
       fail(parameters.name, name, ": holds ", name_of(tensor.dtype()), " values, wanted float32 or float64");
@@ -194,13 +176,13 @@ AttendParameters read_parameters(const AttendConfig& config) {
            known->most_rank > known->least_rank ? concat(" to ", known->most_rank) : "", ", not empty");
     }
     io::expect_finite(parameters.name + name, tensor);
-    words += (words.empty() ? "" : ", ") + name + " " + to_string(tensor.shape());
+    words.push_back(name + " " + to_string(tensor.shape()));
     parameters.tensors.add(name, config.out_in && known->linear ? transposed(tensor) : std::move(tensor));
   }
   if (words.empty()) {
     fail(parameters.name, ": holds no parameters (query/weight, score/weight, ...): is this the group?");
   }
-  logging::note("read " + words + " from " + parameters.name);
+  logging::note("read " + joined(words) + " from " + parameters.name);
   unstack(config, parameters);
   return parameters;
 }
@@ -232,67 +214,16 @@ void draw_parameters(const AttendConfig& config, const DrawSizes& sizes, std::in
     wanted.push_back({"position/query/weight", {sizes.d_q, hidden}});
     wanted.push_back({"position/score/weight", {hidden}});
   }
-  std::string& words = parameters.drawn;
+  std::vector<std::string> words;
   for (const NamedShape& parameter : wanted) {
     Random random(static_cast<std::uint64_t>(seed), hash(parameter.name));
     const double deviation = 1 / std::sqrt(static_cast<double>(parameter.shape.front()));
     std::vector<float> values(static_cast<std::size_t>(element_count(parameter.shape)));
     for (float& value : values) value = static_cast<float>(deviation * random.normal());
     parameters.tensors.add(parameter.name, Tensor::of<float>(std::move(values), parameter.shape));
-    words += (words.empty() ? "" : ", ") + parameter.name + " " + to_string(parameter.shape);
+    words.push_back(parameter.name + " " + to_string(parameter.shape));
   }
+  parameters.drawn = joined(words);
 }
-
-template <class T>
-Weight<T>::Weight(const AttendParameters& parameters, const std::string& path, std::size_t rank,
-                  std::int64_t heads)
-    : name(parameters.name + path) {
-  const Tensor* tensor = parameters.tensors.find(path);
-  if (!tensor) return;
-  shape = tensor->shape();
-  by_head = shape.size() == rank + 1;
-  if (shape.size() != rank && (!by_head || shape[0] != heads)) {
-    fail(name, ": shape ", to_string(shape), ", wanted ", rank, " dimensions, or ", rank + 1,
-         " of which the first is heads = ", heads);
-  }
-  if (by_head) shape.erase(shape.begin());
-  with_values(*tensor, [&](auto from) { values.assign(from.begin(), from.end()); });
-}
-
-template <class T>
-Matrix<const T> Weight<T>::head(std::int64_t h) const {
-  const std::int64_t rows = shape.size() == 1 ? 1 : shape[0];
-  return {values.data() + (by_head ? h * rows * shape.back() : 0), rows, shape.back()};
-}
-
-template <class T>
-void Weight<T>::expect(const Shape& wanted, const std::string& because) const {
-  bool fits = wanted.size() == shape.size();
-  for (std::size_t i = 0; fits && i < shape.size(); ++i) fits = wanted[i] < 0 || wanted[i] == shape[i];
-  if (fits) return;
-  std::string sizes;
-  for (const std::int64_t size : wanted)
-    sizes += (sizes.empty() ? "" : ", ") + (size < 0 ? "any" : std::to_string(size));
-  fail(name, ": shape ", to_string(shape), by_head ? " of each head" : "", ", wanted [", sizes, "] ",
-       because);
-}
-
-template <class T>
-Projection<T>::Projection(const AttendParameters& parameters, const std::string& scope)
-    : weight(parameters, scope + "/weight", 2, 0), bias(parameters, scope + "/bias", 1, 0) {
-  if (bias && !weight) fail(bias.name, ": has no weight beside it");
-  if (bias) bias.expect({width()}, "as wide as its weight");
-}
-
-template <class T>
-void Projection<T>::apply(Matrix<const T> x, Matrix<T> y) const {
-  gemm<T>(1, x, weight.head(0), 0, y);
-  if (bias) bias_activation_dropout<T>(bias.values, Activation::none, Dropout{}, y);
-}
-
-template struct Weight<float>;
-template struct Weight<double>;
-template struct Projection<float>;
-template struct Projection<double>;
 
 }  // namespace heed

@@ -6,11 +6,14 @@
 //   each; score/weight, concat/{weight, bias}, position/query/weight, position/score/weight.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
 #include "attend/config.h"
-#include "tensor/matrix.h"
+#include "base/error.h"
+#include "tensor/gemm.h"
+#include "tensor/kernels.h"
 #include "tensor/tensor_map.h"
 
 namespace heed {
@@ -48,13 +51,35 @@ struct Weight {
   std::string name;  ///< "w.h5:/score/weight", for messages
 
   /// `rank` is that for one head; one more means that the head comes first, of which there must be `heads`.
-  Weight() = default;
-  Weight(const AttendParameters& parameters, const std::string& path, std::size_t rank, std::int64_t heads);
+  Weight(const AttendParameters& parameters, const std::string& path, std::size_t rank, std::int64_t heads)
+      : name(parameters.name + path) {
+    const Tensor* tensor = parameters.tensors.find(path);
+    if (!tensor) return;
+    shape = tensor->shape();
+    by_head = shape.size() == rank + 1;
+    if (shape.size() != rank && (!by_head || shape[0] != heads)) {
+      fail(name, ": shape ", to_string(shape), ", wanted ", rank, " dimensions, or ", rank + 1,
+           " of which the first is heads = ", heads);
+    }
+    if (by_head) shape.erase(shape.begin());
+    with_type(tensor->dtype(), [&]<class Stored>(Stored) {
+      const auto from = tensor->values<Stored>();
+      if constexpr (std::is_floating_point_v<Stored>) values.assign(from.begin(), from.end());
+    });
+  }
   explicit operator bool() const { return !values.empty(); }
   /// The matrix (a row, for rank 1) of a head.
-  Matrix<const T> head(std::int64_t h) const;
+  Matrix<const T> head(std::int64_t h) const {
+    const std::int64_t rows = shape.size() == 1 ? 1 : shape[0];
+    return {values.data() + (by_head ? h * rows * shape.back() : 0), rows, shape.back()};
+  }
   /// Throws Error unless the shape of one head is `wanted`; -1 fits any size.
-  void expect(const Shape& wanted, const std::string& because) const;
+  void expect(const Shape& wanted, const std::string& because) const {
+    const auto fits = [](std::int64_t want, std::int64_t size) { return want == -1 || want == size; };
+    if (std::ranges::equal(wanted, shape, fits)) return;
+    fail(name, ": shape ", to_string(shape), by_head ? " of each head" : "", ", wanted ", to_string(wanted),
+         " ", because);
+  }
 };
 
 /// x W + b.
@@ -62,16 +87,17 @@ template <class T>
 struct Projection {
   Weight<T> weight, bias;
 
-  Projection() = default;
-  Projection(const AttendParameters& parameters, const std::string& scope);
+  Projection(const AttendParameters& parameters, const std::string& scope)
+      : weight(parameters, scope + "/weight", 2, 0), bias(parameters, scope + "/bias", 1, 0) {
+    if (bias && !weight) fail(bias.name, ": has no weight beside it");
+    if (bias) bias.expect({width()}, "as wide as its weight");
+  }
   explicit operator bool() const { return static_cast<bool>(weight); }
   std::int64_t width() const { return weight.shape.back(); }
-  void apply(Matrix<const T> x, Matrix<T> y) const;
+  void apply(Matrix<const T> x, Matrix<T> y) const {
+    gemm<T>(1, x, weight.head(0), 0, y);
+    if (bias) bias_activation_dropout<T>(bias.values, Activation::none, Dropout{}, y);
+  }
 };
-
-extern template struct Weight<float>;
-extern template struct Weight<double>;
-extern template struct Projection<float>;
-extern template struct Projection<double>;
 
 }  // namespace heed

@@ -1,6 +1,7 @@
-// Digests identify the content of vocabularies, models and corpora.
+// Digests identify the content of vocabularies, models and corpora; base64 and a hash of names are here too.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -8,5 +9,15 @@ namespace heed {
 
 /// SHA-256 of `bytes` in 64 lower-case hexadecimal digits.
 std::string sha256_hex(std::string_view bytes);
+
+/// `bytes` in base64 with padding (RFC 4648, section 4), for HTML pages: "heed" becomes "aGVlZA==".
+std::string base64(std::string_view bytes);
+
+/// FNV-1a, 64 bits. Gives a parameter a Philox stream that depends on its name only.
+inline std::uint64_t hash(std::string_view name) {
+  std::uint64_t h = 14695981039346656037ull;
+  for (unsigned char c : name) h = (h ^ c) * 1099511628211ull;
+  return h;
+}
 
 }  // namespace heed

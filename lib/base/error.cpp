@@ -1,5 +1,7 @@
 #include "base/error.h"
 
+#include <utf8proc.h>
+
 #include <algorithm>
 #include <cstdio>
 
@@ -9,21 +11,10 @@ namespace {
 
 /// Length of the well-formed UTF-8 sequence that `bytes` begins with, 0 if there is none.
 std::size_t utf8_length(std::string_view bytes) {
-  auto at = [&](std::size_t i) { return i < bytes.size() ? static_cast<unsigned char>(bytes[i]) : 0u; };
-  unsigned first = at(0), second = at(1);
-  std::size_t length = first < 0x80   ? 1
-                       : first < 0xc2 ? 0
-                       : first < 0xe0 ? 2
-                       : first < 0xf0 ? 3
-                       : first < 0xf5 ? 4
-                                      : 0;
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((at(i) & 0xc0) != 0x80) return 0;
-  }
-  bool overlong = (first == 0xe0 && second < 0xa0) || (first == 0xf0 && second < 0x90);
-  bool surrogate = first == 0xed && second > 0x9f;
-  bool too_large = first == 0xf4 && second > 0x8f;
-  return overlong || surrogate || too_large ? 0 : length;
+  utf8proc_int32_t character;
+  const utf8proc_ssize_t used = utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(bytes.data()),
+                                                 static_cast<utf8proc_ssize_t>(bytes.size()), &character);
+  return static_cast<std::size_t>(std::max<utf8proc_ssize_t>(used, 0));
 }
 
 std::string hex(unsigned char byte) {
@@ -55,6 +46,17 @@ std::string escaped(std::string_view bytes, std::size_t max) {
     }
   }
   return out;
+}
+
+std::string joined(const std::vector<std::string>& parts, std::string_view separator) {
+  std::string text;
+  for (const std::string& part : parts) (text += &part == parts.data() ? "" : separator) += part;
+  return text;
+}
+
+std::string alternatives(const std::vector<std::string>& names) {
+  if (names.size() < 2) return joined(names);
+  return joined({names.begin(), names.end() - 1}) + " or " + names.back();
 }
 
 }  // namespace heed

@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace heed {
 
@@ -43,5 +44,10 @@ template <class Exception = Error, class... Args>
 /// `bytes` made safe for a terminal: control characters and invalid bytes become \n or \x1b; cut
 /// after `max` characters.
 std::string escaped(std::string_view bytes, std::size_t max = 80);
+
+/// "a, b, c"
+std::string joined(const std::vector<std::string>& parts, std::string_view separator = ", ");
+/// "a, b or c"
+std::string alternatives(const std::vector<std::string>& names);
 
 }  // namespace heed

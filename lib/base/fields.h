@@ -14,11 +14,13 @@
 // Field types: bool, std::int64_t, double, std::string. The optional last argument lists the valid strings.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <variant>
 #include <vector>
+
+#include "base/error.h"
 
 namespace heed {
 
@@ -48,6 +50,29 @@ std::vector<Field> fields_of(Config& config) {
   std::vector<Field> list;
   Config::fields(config, Collect{list});
   return list;
+}
+
+inline const Field* find_field(const std::vector<Field>& fields, const std::string& name) {
+  const auto found = std::ranges::find(fields, name, &Field::name);
+  return found == fields.end() ? nullptr : &*found;
+}
+
+/// Gives the fields of `to` the values of those of the same name in `from`, of which given(name) holds.
+template <class Given>
+void overlay(const std::vector<Field>& from, const std::vector<Field>& to, const Given& given) {
+  for (const Field& field : from) {
+    const Field* same = given(field.name) ? find_field(to, field.name) : nullptr;
+    if (same) std::visit([&](auto* value) { *std::get<decltype(value)>(same->value) = *value; }, field.value);
+  }
+}
+
+/// A string field as an enumerator: `names` are its choices, in the order of Enum. Throws UsageError.
+template <class Enum>
+Enum chosen(const std::string& field, const std::vector<std::string>& names, const std::string& text) {
+  const auto found = std::ranges::find(names, text);
+  if (found == names.end())
+    fail<UsageError>(field, ": got '", escaped(text), "', wanted ", alternatives(names));
+  return static_cast<Enum>(found - names.begin());
 }
 
 }  // namespace heed

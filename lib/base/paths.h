@@ -1,11 +1,28 @@
-// Paths of files.
+// Paths of files, and of tensors inside them: "encoder/layer_0/output".
 #pragma once
 
+#include <algorithm>
 #include <string>
 
 namespace heed {
 
 /// Whether both paths refer to the same file: a.h5, ./a.h5, or a symbolic link to it.
 bool same_place(const std::string& a, const std::string& b);
+
+/// The group of a tensor, "" at the top.
+inline std::string parent_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "" : path.substr(0, slash);
+}
+
+/// The last part of a path.
+inline std::string leaf_of(const std::string& path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+/// Without the slashes that a user may put in front.
+inline std::string without_root(const std::string& path) {
+  return path.substr(std::min(path.find_first_not_of('/'), path.size()));
+}
 
 }  // namespace heed

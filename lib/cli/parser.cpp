@@ -1,14 +1,17 @@
 #include "cli/parser.h"
 
 #include <algorithm>
+#include <cctype>
 #include <numeric>
+#include <string_view>
 #include <thread>
 
-#include "base/error.h"
 #include "base/version.h"
 
 namespace heed::cli {
 namespace {
+
+const std::vector<std::string> kWhen{"auto", "always", "never"};  // as logging::When
 
 /// Levenshtein distance.
 std::size_t edit_distance(const std::string& a, const std::string& b) {
@@ -25,7 +28,40 @@ std::size_t edit_distance(const std::string& a, const std::string& b) {
   return row.back();
 }
 
+bool is_plain(std::string_view word) {
+  for (unsigned char c : word) {
+    if (!std::isalnum(c) &&
+        std::string_view("_@%+=:,./-").find(static_cast<char>(c)) == std::string_view::npos)
+      return false;
+  }
+  return !word.empty();
+}
+
+std::string quoted(const std::string& word) {
+  if (is_plain(word)) return word;
+  bool printable = escaped(word, std::string::npos) == word;
+  std::string out = printable ? "'" : "$'";
+  for (unsigned char c : word) {
+    if (c == '\'') {
+      out += printable ? "'\\''" : "\\'";
+    } else if (!printable && (c < 0x20 || c >= 0x7f || c == '\\')) {
+      char code[8];
+      std::snprintf(code, sizeof code, "\\%03o", c);  // octal, because hex would swallow a digit that follows
+      out += code;
+    } else {
+      out += static_cast<char>(c);
+    }
+  }
+  return out + "'";
+}
+
 }  // namespace
+
+std::string shell_quoted(const std::vector<std::string>& words) {
+  std::vector<std::string> list;
+  for (const std::string& word : words) list.push_back(quoted(word));
+  return joined(list, " ");
+}
 
 Tool::Parser::Parser(const std::string& name, const std::string& purpose, std::vector<std::string> w)
     : app(purpose, name), words(std::move(w)), command_line(shell_quoted(words)) {
@@ -54,7 +90,7 @@ void Tool::Parser::add_common_options() {
   tool.option("-q,--quiet", common.quiet, "only warnings and errors on stderr");
   tool.option("-v,--verbose", common.verbose, "more words on stderr");
   app.get_option("--quiet")->excludes("--verbose");
-  tool.option("--progress WHEN", progress, "show progress", one_of({"auto", "always", "never"}));
+  tool.option("--progress WHEN", progress, "show progress", one_of(kWhen));
 }
 
 void Tool::Parser::parse() {
@@ -69,9 +105,7 @@ void Tool::Parser::parse() {
   } catch (const CLI::ParseError& error) {
     explain(error);
   }
-  common.progress = progress == "auto"     ? logging::When::automatic
-                    : progress == "always" ? logging::When::always
-                                           : logging::When::never;
+  common.progress = chosen<logging::When>("--progress", kWhen, progress);
   if (required_model && required_model->empty()) {
     fail<UsageError>("no model: give -m FILE or set HEED_MODEL");
   }

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -23,7 +24,7 @@ struct Tool::Parser {
   std::string command_line;
   std::string description;
   std::vector<std::string> examples;
-  std::map<std::string, Field> bound;                              ///< config fields by name
+  std::set<std::string> bound;                                     ///< names of config fields
   std::map<const CLI::Option*, std::vector<std::string>> choices;  ///< allowed words, for completion
   std::string* input = nullptr;
   std::vector<std::string> input_not_read_with;  ///< options with which the tool reads no INPUT

@@ -1,4 +1,3 @@
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -10,17 +9,10 @@
 #include "base/error.h"
 #include "cli/parser.h"
 #include "cli/signals.h"
+#include "io/byte_stream.h"
 
 namespace heed::cli {
 namespace {
-
-/// A file opened later must not become descriptor 0, 1 or 2. /dev/null replaces a closed one, opened in the
-/// wrong direction, so that using it still fails with EBADF.
-void occupy_standard_descriptors() {
-  for (int fd : {0, 1, 2}) {
-    if (fcntl(fd, F_GETFD) == -1 && errno == EBADF) open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
-  }
-}
 
 /// Flushes stdout and throws Error on failure: `tool > /dev/full` is an error.
 void close_stdout() {
@@ -76,7 +68,7 @@ int report(const char* tool, const std::string& text, int status) {
 int run_tool(const std::string& name, const std::string& purpose, int argc, char** argv,
              const std::function<void(Tool&)>& setup) {
   const char* tool_name = name.c_str();
-  occupy_standard_descriptors();
+  io::reserve_standard_streams();
   install_signal_handlers();
   std::ios::sync_with_stdio(false);
   try {

@@ -132,23 +132,12 @@ void Tool::heading(const std::string& text) {
 
 void Tool::bind_fields(const std::vector<Field>& fields, Defaults defaults) {
   for (const Field& field : fields) {
-    if (parser_.bound.count(field.name)) continue;
+    if (!parser_.bound.insert(field.name).second) continue;
     Rule rule = field.choices.empty() ? Rule{} : one_of(field.choices);
     std::visit(
         [&](auto* value) {
           add_option(option_of_field(field.name), Value(value), field.help, rule, defaults);
         },
-        field.value);
-    parser_.bound[field.name] = field;
-  }
-}
-
-void Tool::overlay_fields(const std::vector<Field>& fields) const {
-  for (const Field& field : fields) {
-    auto bound = parser_.bound.find(field.name);
-    if (bound == parser_.bound.end() || !given(field.name)) continue;
-    std::visit(
-        [&](auto* value) { *value = *std::get<std::remove_const_t<decltype(value)>>(bound->second.value); },
         field.value);
   }
 }

@@ -62,17 +62,11 @@ class Tool {
   void bind(Config& config) {
     bind_fields(fields_of(config), Defaults::shown);
   }
-  /// Likewise of fields whose defaults come from elsewhere, such as a preset (overlay): --help shows none, and a
-  /// flag can be given as --tied and --no-tied.
+  /// Likewise of fields whose defaults come from elsewhere, such as a preset: --help shows none, and a flag can
+  /// be given as --tied and --no-tied.
   void bind_over_preset(const std::vector<Field>& fields) { bind_fields(fields, Defaults::elsewhere); }
   /// Options declared after this stand under that heading of --help; under "" they are hidden.
   void heading(const std::string& text);
-  /// Sets those fields of `config` whose options were given, so that a preset keeps the others. Call it in
-  /// on_run; the fields must have been bound (through another object of the same type).
-  template <class Config>
-  void overlay(Config& config) const {
-    overlay_fields(fields_of(config));
-  }
   /// Whether the option was given on the command line, in --config FILE or by its environment variable.
   /// `name` is a field or a long option: "d_model", "d-model" and "--d-model" are the same.
   bool given(const std::string& name) const;
@@ -114,7 +108,6 @@ class Tool {
   void add_option(const std::string& names, Value value, const std::string& help, Rule rule,
                   Defaults defaults = Defaults::shown);
   void bind_fields(const std::vector<Field>& fields, Defaults defaults);
-  void overlay_fields(const std::vector<Field>& fields) const;
 
   Parser& parser_;
 };

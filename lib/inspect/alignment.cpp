@@ -1,12 +1,9 @@
 #include "inspect/alignment.h"
 
 #include <algorithm>
-#include <charconv>
-#include <cstdio>
 #include <set>
 #include <utility>
 
-#include "base/error.h"
 #include "base/log.h"
 #include "base/number.h"
 
@@ -136,30 +133,29 @@ std::vector<std::string> pharaoh_links(const Tensor& weights, std::int64_t layer
   return lines;
 }
 
-Aligner::Aligner(const HeadChoice& choice, io::TextWriter& lines) : choice_(choice), lines_(lines) {
-  if (choice.layer < -1)
-    fail<UsageError>("--align-layer is ", choice.layer, ", wanted a layer from 0 on, or -1");
-  const bool best = choice.head == "best";
-  if (best != !choice.gold.empty())
+HeadChoice head_choice(std::int64_t layer, const std::string& head, const std::string& gold) {
+  if (layer < -1) fail<UsageError>("--align-layer is ", layer, ", wanted a layer from 0 on, or -1");
+  HeadChoice choice{layer, -1, gold};
+  if ((head == "best") != !gold.empty())
     fail<UsageError>(
-        "--align-head best and --align-gold FILE belong together: the best head is the one nearest to "
-        "the gold links");
-  if (best) {
-    gold_.emplace(choice.gold);
-  } else if (choice.head != "mean") {
-    const char* end = choice.head.data() + choice.head.size();
-    const auto read = std::from_chars(choice.head.data(), end, head_);
-    if (read.ec != std::errc() || read.ptr != end || head_ < 0)
-      fail<UsageError>("--align-head is '", escaped(choice.head),
-                       "', wanted mean, best, or a head from 0 on");
-  }
+        "--align-head best and --align-gold FILE belong together: the best head is the one nearest to the "
+        "gold links");
+  if (head == "best" || head == "mean") return choice;
+  if (!parse(head, choice.head) || choice.head < 0)
+    fail<UsageError>("--align-head is '", escaped(head), "', wanted mean, best, or a head from 0 on");
+  return choice;
+}
+
+Aligner::Aligner(const HeadChoice& choice, io::TextWriter& lines) : choice_(choice), lines_(lines) {
+  if (!choice.gold.empty()) gold_.emplace(choice.gold);
 }
 
 void Aligner::add(const Tensor& weights, const std::vector<WordNumbers>& words) {
   if (gold_) return compare(weights, words);
   const std::int64_t layers = Blocks(weights).layers;
   const std::int64_t layer = choice_.layer >= 0 ? choice_.layer : std::max<std::int64_t>(layers - 2, 0);
-  for (const std::string& line : pharaoh_links(weights, layer, head_, words)) lines_.write(line + "\n");
+  for (const std::string& line : pharaoh_links(weights, layer, choice_.head, words))
+    lines_.write(line + "\n");
 }
 
 void Aligner::compare(const Tensor& weights, const std::vector<WordNumbers>& words) {

@@ -29,10 +29,13 @@ std::vector<WordNumbers> word_numbers(const TensorMap& attention, const text::To
 
 /// The heads that links are read from.
 struct HeadChoice {
-  std::int64_t layer = -1;    ///< -1: the penultimate one; for "best" every one
-  std::string head = "mean";  ///< "mean" of the layer's, "best" by the gold links, or a number
-  std::string gold;           ///< file of gold links, a line for each sentence
+  std::int64_t layer = -1;  ///< -1: the penultimate one; for the best head every one
+  std::int64_t head = -1;   ///< -1: the mean of the layer's
+  std::string gold;  ///< file of gold links, a line for each sentence, by which the best head is chosen
 };
+
+/// `head`: "mean", "best" (by the gold links) or a number. Throws UsageError when the choice is not one.
+HeadChoice head_choice(std::int64_t layer, const std::string& head, const std::string& gold);
 
 /// The links of each sentence, one line each: every target piece is linked to the source piece with the
 /// largest weight, or to none when no word has any weight, and pieces stand for their words. `weights` f32
@@ -44,7 +47,6 @@ std::vector<std::string> pharaoh_links(const Tensor& weights, std::int64_t layer
 /// Writes the links of frame after frame; those of the best head only at the end, when it is known.
 class Aligner {
  public:
-  /// Throws UsageError when the choice is not one.
   Aligner(const HeadChoice& choice, io::TextWriter& lines);
 
   void add(const Tensor& weights, const std::vector<WordNumbers>& words);
@@ -60,7 +62,6 @@ class Aligner {
   void compare(const Tensor& weights, const std::vector<WordNumbers>& words);
 
   HeadChoice choice_;
-  std::int64_t head_ = -1;
   io::TextWriter& lines_;
   std::optional<text::LineReader> gold_;
   std::vector<Candidate> candidates_;

@@ -5,9 +5,10 @@
 #include <iterator>
 #include <limits>
 #include <map>
+#include <tuple>
 
-#include "base/error.h"
-#include "base/hash.h"
+#include "base/digest.h"
+#include "base/paths.h"
 #include "tensor/philox.h"
 
 namespace heed {
@@ -67,14 +68,15 @@ bool RowSelection::overlaps(const RowSelection& other) const {
 
 Edits::Edits(const EditConfig& config, const std::vector<NamedValue>& values, std::uint64_t seed)
     : seed_(seed) {
-  auto all = [&](Edit::Kind kind, const char* option, const std::vector<std::string>& texts) {
+  const std::tuple<Edit::Kind, const char*, const std::vector<std::string>&> options[] = {
+      {Edit::Kind::patch, "--patch", config.patch},
+      {Edit::Kind::scale, "--scale", config.scale},
+      {Edit::Kind::ablate, "--ablate", config.ablate},
+      {Edit::Kind::ablate_mean, "--ablate-mean", config.ablate_mean},
+      {Edit::Kind::noise, "--noise", config.noise}};
+  for (const auto& [kind, option, texts] : options) {
     for (const std::string& text : texts) add(kind, option, text, values);
-  };
-  all(Edit::Kind::patch, "--patch", config.patch);
-  all(Edit::Kind::scale, "--scale", config.scale);
-  all(Edit::Kind::ablate, "--ablate", config.ablate);
-  all(Edit::Kind::ablate_mean, "--ablate-mean", config.ablate_mean);
-  all(Edit::Kind::noise, "--noise", config.noise);
+  }
 }
 
 void Edits::add(Edit::Kind kind, const char* option, const std::string& text,
@@ -96,7 +98,7 @@ void Edits::add(Edit::Kind kind, const char* option, const std::string& text,
     right = text.substr(equals + 1);
   }
   edit.chosen = is_patch ? selection(cut_selection(right), false) : selection(cut_selection(edit.name), true);
-  while (edit.name.starts_with('/')) edit.name.erase(0, 1);
+  edit.name = without_root(edit.name);
   if (has_number) {
     std::size_t used = 0;
     try {

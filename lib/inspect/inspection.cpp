@@ -24,18 +24,13 @@ void InspectionConfig::check(const std::string& output) const {
 
 Inspection::Inspection(const InspectionConfig& config, const LoadedModel& loaded, const Stages& stages,
                        const io::WriteOptions& write, std::uint64_t seed)
-    : Inspection(config, loaded, names(config, *loaded.model, stages), write, seed) {}
-
-Inspection::Inspection(const InspectionConfig& config, const LoadedModel& loaded,
-                       const std::vector<NamedValue>& values, const io::WriteOptions& write,
-                       std::uint64_t seed)
-    : loaded_(loaded), edits_(config.edits, values, seed) {
+    : loaded_(loaded), values_(names(config, *loaded.model, stages)), edits_(config.edits, values_, seed) {
   if (config.trace.empty()) {
     if (!config.filters.empty() || config.top > 0)
       fail<UsageError>(config.top > 0 ? "--trace-top" : "--trace-filter", " needs --trace FILE");
     return;
   }
-  trace_.emplace(config.trace, write, values, config.filters, config.top);
+  trace_.emplace(config.trace, write, values_, config.filters, config.top);
 }
 
 void Inspection::begin(const TensorMap& frame, const Packing& rows, Side side) {

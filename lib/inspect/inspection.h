@@ -70,10 +70,8 @@ class Inspection {
  private:
   friend class InspectedPass;
 
-  Inspection(const InspectionConfig& config, const LoadedModel& loaded, const std::vector<NamedValue>& values,
-             const io::WriteOptions& write, std::uint64_t seed);
-
   const LoadedModel& loaded_;
+  std::vector<NamedValue> values_;  ///< that can be recorded and edited
   Edits edits_;
   std::optional<TraceWriter> trace_;
   TraceFrame::Sides sides_;

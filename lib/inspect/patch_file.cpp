@@ -4,17 +4,12 @@
 #include <cmath>
 #include <limits>
 
-#include "base/error.h"
+#include "base/paths.h"
 #include "io/finite.h"
 
 namespace heed {
 
 namespace {
-
-std::string group_of(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  return slash == std::string::npos ? "" : path.substr(0, slash + 1);
-}
 
 bool same_axis(const std::string& own, const std::string& named) {
   return own == named || (own == "position" && named == "query") || (own == "query" && named == "position") ||
@@ -37,16 +32,15 @@ Tensor as_floats(const Tensor& tensor, const std::string& name) {
 
 PatchFile::PatchFile(const std::string& file, std::string dataset, const NamedValue& value,
                      bool head_is_fixed)
-    : value_(value), head_is_fixed_(head_is_fixed), dataset_(std::move(dataset)) {
-  while (dataset_.starts_with('/')) dataset_.erase(0, 1);
+    : value_(value),
+      head_is_fixed_(head_is_fixed),
+      dataset_(dataset.empty() ? value.name + "/values" : without_root(dataset)) {
   if (file == "-") fail<UsageError>("--patch ", value.name, ": - is the input; name a file");
-  io::ReadOptions options;
-  options.batch = 1;
-  const std::string own = value.name + "/values", group = group_of(dataset_.empty() ? own : dataset_);
-  options.only = dataset_.empty() ? std::vector<std::string>{own} : std::vector<std::string>{dataset_};
-  for (const char* length : {"length", "query_length", "key_length"}) options.only.push_back(group + length);
+  io::ReadOptions options{.batch = 1, .only = {dataset_}};
+  const std::string group = parent_of(dataset_);
+  for (const char* length : {"length", "query_length", "key_length"})
+    options.only.push_back(group.empty() ? length : group + "/" + length);
   reader_ = std::make_unique<io::FrameReader>(file, options);
-  if (dataset_.empty()) dataset_ = own;
   if (!read_ahead())
     fail<PatchError>("--patch ", value.name, ": ", reader_->name(), " has no /", escaped(dataset_),
                      ", or no sentences");
@@ -91,11 +85,10 @@ void PatchFile::settle_axes(const Tensor& tensor) {
       axis = may_lack(*axis) ? axes_.erase(axis) : axis + 1;
     if (axes_.size() == tensor.shape().size()) return;
   }
-  std::string got, wanted;
-  for (const std::string& dim : tensor.dims()) got += (got.empty() ? " (" : ", ") + escaped(dim);
-  for (const std::string& axis : whole) wanted += (wanted.empty() ? "" : ", ") + axis;
-  fail<PatchError>(where(), ": shape ", to_string(tensor.shape()), got.empty() ? "" : got + ")", ", wanted (",
-                   wanted,
+  std::vector<std::string> got;
+  for (const std::string& dim : tensor.dims()) got.push_back(escaped(dim));
+  fail<PatchError>(where(), ": shape ", to_string(tensor.shape()),
+                   got.empty() ? "" : " (" + joined(got) + ")", ", wanted (", joined(whole),
                    "), as in a trace; sentence, position and a head that the patch names may be left out");
 }
 

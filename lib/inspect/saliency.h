@@ -11,11 +11,15 @@
 #include <string>
 #include <vector>
 
-#include "models/model.h"
+#include "base/fields.h"
+#include "io/frame_stream.h"
+#include "models/model_file.h"
 #include "models/packed_states.h"
-#include "tensor/tensor_map.h"
 
 namespace heed {
+
+inline const std::vector<std::string> kSaliencyMethods{"gradient-x-input", "integrated"};
+inline const std::vector<std::string> kSaliencyBaselines{"unknown", "zero"};
 
 struct SaliencyConfig {
   std::string saliency_method = "gradient-x-input";
@@ -25,17 +29,19 @@ struct SaliencyConfig {
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& field) {
     field("saliency_method", self.saliency_method,
-          "gradient times embedding, or integrated from a baseline to the embedding",
-          {"gradient-x-input", "integrated"});
+          "gradient times embedding, or integrated from a baseline to the embedding", kSaliencyMethods);
     field("saliency_steps", self.saliency_steps, "points on the way from the baseline");
     field("saliency_baseline", self.saliency_baseline,
           "what is integrated from: the unknown word at each position, or zeros, near which layer "
           "normalisation makes the model steep",
-          {"unknown", "zero"});
+          kSaliencyBaselines);
   }
   /// Throws UsageError naming the option and what it must be.
   void check() const;
-  bool integrated() const { return saliency_method == "integrated"; }
+  bool integrated() const { return chosen<int>("--saliency-method", kSaliencyMethods, saliency_method) == 1; }
+  bool from_zeros() const {
+    return chosen<int>("--saliency-baseline", kSaliencyBaselines, saliency_baseline) == 1;
+  }
 };
 
 /// The group /saliency: scores f32 (sentence, query, key), query being the target, query_length, key_length;
@@ -43,5 +49,29 @@ struct SaliencyConfig {
 /// eos.
 TensorMap saliency(const Model<float>& model, const SaliencyConfig& config, const PackedStates& embeddings,
                    const std::vector<std::vector<std::int32_t>>& targets, int threads);
+
+/// Saliency of frames, written to a file of its own.
+class SaliencyWriter {
+ public:
+  SaliencyWriter(const SaliencyConfig& config, const std::string& path, const io::WriteOptions& write,
+                 const LoadedModel& loaded, int threads);
+
+  /// Of a frame with /embeddings, from which `memory` was encoded; `targets`: ids with final eos. Throws
+  /// Error when the embeddings are missing or give another memory: the way of the gradients leads through the
+  /// encoder.
+  void write(const TensorMap& frame, const PackedStates& memory,
+             const std::vector<std::vector<std::int32_t>>& targets);
+  /// Says how complete integrated gradients were.
+  void finish();
+
+ private:
+  PackedStates embeddings_of(const TensorMap& frame, const PackedStates& memory) const;
+
+  const SaliencyConfig& config_;
+  const LoadedModel& loaded_;
+  int threads_;
+  io::FrameWriter writer_;
+  float largest_gap_ = 0;
+};
 
 }  // namespace heed

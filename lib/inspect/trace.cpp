@@ -14,6 +14,15 @@ const Packing& packing(const TraceFrame::Sides& sides, bool source) {
   return source ? sides.source : sides.target;
 }
 
+/// The largest elements of each row, and their columns.
+void keep_top(Matrix<const float> rows, Matrix<float> values, Matrix<std::int32_t> ids) {
+  std::vector<float> unused(static_cast<std::size_t>(rows.rows * ids.cols));
+  log_softmax_top_k<float>(rows, ids.cols, {unused.data(), rows.rows, ids.cols}, ids.row_range(0, rows.rows));
+  for (std::int64_t i = 0; i < rows.rows; ++i) {
+    for (std::int64_t k = 0; k < ids.cols; ++k) values(i, k) = rows(i, ids(i, k));
+  }
+}
+
 }  // namespace
 
 TraceFrame::TraceFrame(const std::vector<NamedValue>& wanted, Sides sides, std::int64_t top)
@@ -48,54 +57,26 @@ bool TraceFrame::wants(const std::string& name) const {
 // Different sentences lie apart, and the room was made before.
 void TraceFrame::add(const Recording<float>& recording, const std::vector<std::int64_t>& sentences) {
   for (Value& value : values_) {
-    const Recorded<float>& from = recording.at(value.named->name);
+    const NamedValue& v = *value.named;
+    const Recorded<float>& from = recording.at(v.name);
     for (std::size_t i = 0; i < sentences.size(); ++i) {
       const auto number = static_cast<std::int64_t>(i);
-      if (value.named->attention)
-        add_attention(value, from, sentences[i], number);
-      else if (value.id.size() > 0)
-        add_top(value, from, sentences[i], number);
-      else
-        add_rows(value, from, sentences[i], number);
+      auto place = [&](std::int64_t head) {
+        const bool by_head = v.attention || v.n_heads > 1;
+        return matrix_at<float>(value.values, by_head ? Shape{sentences[i], head} : Shape{sentences[i]});
+      };
+      if (v.attention) {
+        for (std::int64_t h = 0; h < v.n_heads; ++h) copy_into(place(h), from.block(number, h));
+        continue;
+      }
+      const Matrix<const float> rows =
+          from.matrix().row_range(from.rows.offset(number), from.rows.length(number));
+      if (value.id.size() > 0) {
+        keep_top(rows, place(0), matrix_at<std::int32_t>(value.id, {sentences[i]}));
+      } else {
+        for (std::int64_t h = 0; h < v.n_heads; ++h) copy_into(place(h), rows.columns(h * v.cols, v.cols));
+      }
     }
-  }
-}
-
-void TraceFrame::add_rows(Value& value, const Recorded<float>& from, std::int64_t sentence,
-                          std::int64_t i) const {
-  const NamedValue& v = *value.named;
-  const std::int64_t width = value.values.shape()[value.values.shape().size() - 2];
-  float* out = value.values.values<float>().data() + sentence * v.n_heads * width * v.cols;
-  const Matrix<const float> rows = from.matrix().row_range(from.rows.offset(i), from.rows.length(i));
-  for (std::int64_t h = 0; h < v.n_heads; ++h) {
-    for (std::int64_t p = 0; p < rows.rows; ++p)
-      std::copy_n(rows.row(p) + h * v.cols, v.cols, out + (h * width + p) * v.cols);
-  }
-}
-
-void TraceFrame::add_top(Value& value, const Recorded<float>& from, std::int64_t sentence,
-                         std::int64_t i) const {
-  const Shape& shape = value.values.shape();  // [sentence, position, choice]
-  const Matrix<const float> rows = from.matrix().row_range(from.rows.offset(i), from.rows.length(i));
-  std::vector<float> unused(static_cast<std::size_t>(rows.rows * shape[2]));
-  std::vector<std::int32_t> ids(unused.size());
-  log_softmax_top_k<float>(rows, shape[2], {unused.data(), rows.rows, shape[2]},
-                           {ids.data(), rows.rows, shape[2]});
-  const std::int64_t first = sentence * shape[1] * shape[2];
-  std::copy(ids.begin(), ids.end(), value.id.values<std::int32_t>().begin() + first);
-  for (std::size_t k = 0; k < ids.size(); ++k) {
-    const auto at = static_cast<std::int64_t>(k);
-    value.values.values<float>()[static_cast<std::size_t>(first + at)] = rows(at / shape[2], ids[k]);
-  }
-}
-
-void TraceFrame::add_attention(Value& value, const Recorded<float>& from, std::int64_t sentence,
-                               std::int64_t i) const {
-  const Shape& shape = value.values.shape();  // [sentence, head, query, key]
-  for (std::int64_t h = 0; h < shape[1]; ++h) {
-    const Matrix<const float> block = from.block(i, h);
-    float* out = value.values.values<float>().data() + (sentence * shape[1] + h) * shape[2] * shape[3];
-    for (std::int64_t q = 0; q < block.rows; ++q) std::copy_n(block.row(q), block.cols, out + q * shape[3]);
   }
 }
 
@@ -118,15 +99,13 @@ TensorMap TraceFrame::take() {
 void TraceFrame::label(TensorMap& map, const Value& value) const {
   const NamedValue& v = *value.named;
   const std::string group = v.name + "/";
-  Packing ones;
+  Packing ones;  // a row for each sentence, which no piece stands for
   for (std::int64_t s = 0; v.once && s < sides_.source.sentences(); ++s) ones.append(1);
   const Packing& rows = v.once ? ones : packing(sides_, v.of_source);
   const auto& tokens = v.of_source ? sides_.source_tokens : sides_.target_tokens;
   if (v.attention) {
     const Packing& keys = packing(sides_, v.keys_of_source);
-    Packing one_each;  // a query for each sentence, which no piece stands for
-    for (std::int64_t s = 0; v.once && s < keys.sentences(); ++s) one_each.append(1);
-    map.add(group + "query_length", lengths_of(v.once ? one_each : rows));
+    map.add(group + "query_length", lengths_of(rows));
     map.add(group + "key_length", lengths_of(keys));
     if (!v.once && !tokens.empty())
       map.add(group + "query_token", token_labels(tokens, "query", rows.longest()));

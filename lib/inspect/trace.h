@@ -17,7 +17,7 @@
 #include "inspect/value_names.h"
 #include "io/frame_stream.h"
 #include "nn/recording.h"
-#include "text/token_labels.h"
+#include "text/token_map.h"
 
 namespace heed {
 
@@ -42,9 +42,6 @@ class TraceFrame {
     Tensor values, id;
   };
   void make_room(Value& value);
-  void add_rows(Value& value, const Recorded<float>& from, std::int64_t sentence, std::int64_t i) const;
-  void add_top(Value& value, const Recorded<float>& from, std::int64_t sentence, std::int64_t i) const;
-  void add_attention(Value& value, const Recorded<float>& from, std::int64_t sentence, std::int64_t i) const;
   void label(TensorMap& map, const Value& value) const;
   Tensor words(std::int64_t count) const;
 

@@ -11,26 +11,6 @@ namespace {
 constexpr std::size_t kBuffer = std::size_t{1} << 17;
 constexpr std::int64_t kMost = std::int64_t{1} << 42;  // elements of a list: more is nonsense
 
-/// Calls visit with an empty vector of the element type.
-template <class Visit>
-void with_type(DType dtype, Visit visit) {
-  switch (dtype) {
-    case DType::f32:
-      return visit(std::vector<float>());
-    case DType::f64:
-      return visit(std::vector<double>());
-    case DType::i32:
-      return visit(std::vector<std::int32_t>());
-    case DType::i64:
-      return visit(std::vector<std::int64_t>());
-    case DType::u8:
-      return visit(std::vector<std::uint8_t>());
-    case DType::string:
-      return visit(std::vector<std::string>());
-  }
-  throw Channel::Closed();
-}
-
 }  // namespace
 
 void Channel::put_bytes(const void* bytes, std::size_t count) {
@@ -92,9 +72,9 @@ void Channel::get(Group& group) {
 void Channel::put(const Tensor& tensor) {
   put(static_cast<std::int64_t>(tensor.dtype())), put(tensor.shape()), put(tensor.dims());
   put(tensor.attributes);
-  with_type(tensor.dtype(), [&](auto like) {
-    const auto values = tensor.values<typename decltype(like)::value_type>();
-    if constexpr (std::is_same_v<decltype(like), std::vector<std::string>>)
+  with_type(tensor.dtype(), [&]<class T>(T) {
+    const auto values = tensor.values<T>();
+    if constexpr (std::is_same_v<T, std::string>)
       for (const std::string& text : values) put(text);
     else
       put_bytes(values.data(), values.size_bytes());
@@ -107,11 +87,11 @@ void Channel::get(Tensor& tensor) {
   std::vector<std::string> dims;
   Attributes attributes;
   get(dtype), get(shape), get(dims), get(attributes);
-  with_type(static_cast<DType>(dtype), [&](auto values) {
-    using T = typename decltype(values)::value_type;
+  if (dtype < 0 || dtype > static_cast<std::int64_t>(DType::string)) throw Closed();
+  with_type(static_cast<DType>(dtype), [&]<class T>(T) {
     const std::int64_t count = element_count(shape);
     if (count < 0 || count > kMost) throw Closed();
-    values.resize(static_cast<std::size_t>(count));
+    std::vector<T> values(static_cast<std::size_t>(count));
     if constexpr (std::is_same_v<T, std::string>)
       for (std::string& text : values) get(text);
     else

@@ -1,5 +1,6 @@
 #include "io/finite.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/error.h"
@@ -16,21 +17,18 @@ Shape index_of(std::int64_t flat, const Shape& shape) {
   return index;
 }
 
-template <class T>
-void check(const std::string& name, const Tensor& tensor) {
-  std::span<const T> values = tensor.values<T>();
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (std::isfinite(values[i])) continue;
-    fail(name, to_string(index_of(static_cast<std::int64_t>(i), tensor.shape())), " = ", values[i],
-         ": not a finite number");
-  }
-}
-
 }  // namespace
 
 void expect_finite(const std::string& name, const Tensor& tensor) {
-  if (tensor.dtype() == DType::f32) check<float>(name, tensor);
-  if (tensor.dtype() == DType::f64) check<double>(name, tensor);
+  with_type(tensor.dtype(), [&]<class T>(T) {
+    if constexpr (std::is_floating_point_v<T>) {
+      const std::span<const T> values = tensor.values<T>();
+      const auto found = std::ranges::find_if_not(values, [](T x) { return std::isfinite(x); });
+      if (found == values.end()) return;
+      fail(name, to_string(index_of(found - values.begin(), tensor.shape())), " = ", *found,
+           ": not a finite number");
+    }
+  });
 }
 
 }  // namespace heed::io

@@ -59,15 +59,15 @@ class FrameWriter {
 
   /// All frames must hold the same tensors. Those with a dimension `sentence` are gathered along it;
   /// position, query, key and rank may vary between frames (zero padding), everything else must be equal.
-  void write(const TensorMap& frame);
+  /// `is_last`: a stream ends with this frame instead of an empty one.
+  void write(const TensorMap& frame, bool is_last = false);
   /// Ends the stream, or puts the finished file in place. Throws Error when writing failed.
   void finish();
-  /// For messages: the path, or "<stdout>".
-  const std::string& name() const;
+
+  class Sink;  ///< where the frames go (frame_writer.cpp)
 
  private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
+  std::unique_ptr<Sink> sink_;
 };
 
 /// One complete map: models, vocabularies and small files. `path` as above.

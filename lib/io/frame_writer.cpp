@@ -14,19 +14,20 @@
 #include "io/image.h"
 
 namespace heed::io {
-namespace {
 
 /// Destination of frames. A sink that is destroyed before finish() leaves nothing that looks like a result.
-class Sink {
+class FrameWriter::Sink {
  public:
   virtual ~Sink() = default;
-  virtual void write(const TensorMap& frame) = 0;
-  virtual void write_last(const TensorMap& frame) = 0;
+  virtual void write(const TensorMap& frame, bool is_last) = 0;
   virtual void finish() = 0;
+  static std::unique_ptr<Sink> open(const std::string& path, const WriteOptions& options);
 };
 
+namespace {
+
 /// A pipe: one image per frame.
-class StreamSink : public Sink {
+class StreamSink : public FrameWriter::Sink {
  public:
   StreamSink(Descriptor output, WriteOptions options, std::string name)
       : output_(std::move(output)), options_(std::move(options)), name_(std::move(name)) {
@@ -34,21 +35,16 @@ class StreamSink : public Sink {
     // is no error.
     fcntl(output_.get(), F_SETPIPE_SZ, 1 << 20);
   }
-  void write(const TensorMap& frame) override { send(frame, false); }
-  void write_last(const TensorMap& frame) override {
-    send(frame, true);
-    is_ended_ = true;
+  void write(const TensorMap& frame, bool is_last) override {
+    write_bytes(output_.get(), to_image(frame, options_, is_last, name_), name_);
+    is_ended_ = is_last;
   }
   void finish() override {
-    if (!is_ended_) send(TensorMap(), true);
+    if (!is_ended_) write(TensorMap(), true);
     output_.close(name_);
   }
 
  private:
-  void send(const TensorMap& frame, bool is_last) {
-    write_bytes(output_.get(), to_image(frame, options_, is_last, name_), name_);
-  }
-
   Descriptor output_;
   WriteOptions options_;
   std::string name_;
@@ -75,12 +71,11 @@ class Gathering {
 };
 
 /// A named file, put in place atomically.
-class FileSink : public Sink {
+class FileSink : public FrameWriter::Sink {
  public:
   FileSink(const std::string& path, const WriteOptions& options, const std::string& name)
       : atomic_(path), gathering_(atomic_.temporary_path(), options, name) {}
-  void write(const TensorMap& frame) override { gathering_.append(frame); }
-  void write_last(const TensorMap& frame) override { write(frame); }
+  void write(const TensorMap& frame, bool) override { gathering_.append(frame); }
   void finish() override {
     gathering_.close();
     atomic_.commit();
@@ -93,7 +88,7 @@ class FileSink : public Sink {
 
 /// stdout redirected to a file: the shell has already truncated it, so it is written in place; a failure
 /// leaves it empty.
-class RedirectedSink : public Sink {
+class RedirectedSink : public FrameWriter::Sink {
  public:
   RedirectedSink(const WriteOptions& options, const std::string& name)
       : name_(name), gathering_(std::in_place, kOwnPath, options, name) {}
@@ -101,8 +96,7 @@ class RedirectedSink : public Sink {
     gathering_.reset();
     if (!is_finished_ && ftruncate(STDOUT_FILENO, 0) != 0) errno = 0;  // already on the way out of an error
   }
-  void write(const TensorMap& frame) override { gathering_->append(frame); }
-  void write_last(const TensorMap& frame) override { write(frame); }
+  void write(const TensorMap& frame, bool) override { gathering_->append(frame); }
   void finish() override {
     gathering_->close();
     // The shell's next output goes after it.
@@ -124,8 +118,11 @@ class RedirectedSink : public Sink {
   bool is_finished_ = false;
 };
 
-std::unique_ptr<Sink> open_sink(const std::string& path, const WriteOptions& options,
-                                const std::string& name) {
+}  // namespace
+
+std::unique_ptr<FrameWriter::Sink> FrameWriter::Sink::open(const std::string& path,
+                                                           const WriteOptions& options) {
+  const std::string name = path == "-" ? "<stdout>" : escaped(path);
   reserve_standard_streams();
   start_hdf5();
   if (path != "-" && !is_special_file(path)) return std::make_unique<FileSink>(path, options, name);
@@ -135,44 +132,29 @@ std::unique_ptr<Sink> open_sink(const std::string& path, const WriteOptions& opt
   if (path == "-" && RedirectedSink::is_possible()) return std::make_unique<RedirectedSink>(options, name);
   // Closing a duplicate reports late errors and leaves stdout itself open.
   Descriptor output(path == "-" ? fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3)
-                                : open(path.c_str(), O_WRONLY | O_CLOEXEC));
+                                : ::open(path.c_str(), O_WRONLY | O_CLOEXEC));
   if (output.get() < 0) fail_errno(name, "cannot write");
   return std::make_unique<StreamSink>(std::move(output), options, name);
 }
 
-}  // namespace
-
-struct FrameWriter::Impl {
-  std::string name;
-  std::unique_ptr<Sink> sink;
-};
-
-FrameWriter::FrameWriter(const std::string& path, WriteOptions options) : impl_(std::make_unique<Impl>()) {
-  impl_->name = path == "-" ? "<stdout>" : escaped(path);
-  impl_->sink = open_sink(path, options, impl_->name);
-}
+FrameWriter::FrameWriter(const std::string& path, WriteOptions options) : sink_(Sink::open(path, options)) {}
 FrameWriter::~FrameWriter() = default;
 FrameWriter::FrameWriter(FrameWriter&&) noexcept = default;
 FrameWriter& FrameWriter::operator=(FrameWriter&&) noexcept = default;
 
-const std::string& FrameWriter::name() const {
-  return impl_->name;
-}
-
-void FrameWriter::write(const TensorMap& frame) {
-  impl_->sink->write(frame);
+void FrameWriter::write(const TensorMap& frame, bool is_last) {
+  sink_->write(frame, is_last);
 }
 
 void FrameWriter::finish() {
-  impl_->sink->finish();
-  impl_->sink.reset();
+  sink_->finish();
+  sink_.reset();
 }
 
 void write_map(const std::string& path, const TensorMap& map, WriteOptions options) {
-  const std::string name = path == "-" ? "<stdout>" : escaped(path);
-  std::unique_ptr<Sink> sink = open_sink(path, options, name);
-  sink->write_last(map);
-  sink->finish();
+  FrameWriter writer(path, std::move(options));
+  writer.write(map, true);
+  writer.finish();
 }
 
 }  // namespace heed::io

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <vector>
 
 #include "base/shape.h"
@@ -31,27 +32,18 @@ void check_storage(hid_t plist, const std::string& where) {
   }
 }
 
-const char* name_of_filter(H5Z_filter_t id) {
-  switch (id) {
-    case H5Z_FILTER_SZIP:
-      return " (szip)";
-    case H5Z_FILTER_NBIT:
-      return " (nbit)";
-    case H5Z_FILTER_SCALEOFFSET:
-      return " (scale-offset)";
-    case 32000:
-      return " (lzf)";
-    case 32001:
-      return " (blosc)";
-    case 32004:
-      return " (lz4)";
-    case 32008:
-      return " (bitshuffle)";
-    case 32015:
-      return " (zstd)";
-    default:
-      return "";
-  }
+/// The names of filters that other programs use, for messages.
+std::string name_of_filter(H5Z_filter_t id) {
+  static const std::map<H5Z_filter_t, const char*> names{{H5Z_FILTER_SZIP, "szip"},
+                                                         {H5Z_FILTER_NBIT, "nbit"},
+                                                         {H5Z_FILTER_SCALEOFFSET, "scale-offset"},
+                                                         {32000, "lzf"},
+                                                         {32001, "blosc"},
+                                                         {32004, "lz4"},
+                                                         {32008, "bitshuffle"},
+                                                         {32015, "zstd"}};
+  const auto known = names.find(id);
+  return known == names.end() ? "" : concat(" (", known->second, ")");
 }
 
 void check_filters(hid_t plist, const std::string& where) {
@@ -170,8 +162,7 @@ void set_type(CheckedDataset& dataset, const std::string& where) {
     default:
       fail_type("opaque or unknown", where);
   }
-  constexpr std::int64_t bytes[] = {4, 8, 4, 8, 1};
-  dataset.item_bytes = bytes[static_cast<int>(dataset.dtype)];
+  dataset.item_bytes = element_type(dataset.dtype).bytes;
 }
 
 /// HDF5 decompresses whole chunks, so a whole chunk must fit the budget, not only the selected part.

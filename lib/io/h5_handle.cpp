@@ -65,4 +65,28 @@ Handle string_type(std::size_t bytes) {
   return type;
 }
 
+ElementType element_type(DType dtype) {
+  switch (dtype) {
+    case DType::f32:
+      return {H5T_IEEE_F32LE, H5T_NATIVE_FLOAT, 4};
+    case DType::f64:
+      return {H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 8};
+    case DType::i32:
+      return {H5T_STD_I32LE, H5T_NATIVE_INT32, 4};
+    case DType::i64:
+      return {H5T_STD_I64LE, H5T_NATIVE_INT64, 8};
+    case DType::u8:
+      return {H5T_STD_U8LE, H5T_NATIVE_UINT8, 1};
+    case DType::string:
+      break;
+  }
+  return {-1, -1, 16};  // a reference into HDF5's heap
+}
+
+Handle select(hid_t space, const std::vector<hsize_t>& start, const std::vector<hsize_t>& count,
+              const std::string& what) {
+  require(H5Sselect_hyperslab(space, H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr), what);
+  return own(H5Screate_simple(static_cast<int>(count.size()), count.data(), nullptr), H5Sclose, what);
+}
+
 }  // namespace heed::io

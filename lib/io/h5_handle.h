@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "tensor/tensor_map.h"
 
 namespace heed::io {
 
@@ -68,5 +69,16 @@ void require(long long result, const What&... what) {
 Handle string_type();
 /// UTF-8 strings of at most `bytes` bytes, padded with NUL: those of attributes, which lie in object headers.
 Handle string_type(std::size_t bytes);
+
+/// What HDF5 calls an element type in our files and in memory (for strings none), and its size there.
+struct ElementType {
+  hid_t in_file, in_memory;
+  std::int64_t bytes;
+};
+ElementType element_type(DType dtype);
+
+/// Selects `count` elements from `start` on in each dimension of `space`; returns a space of that size.
+Handle select(hid_t space, const std::vector<hsize_t>& start, const std::vector<hsize_t>& count,
+              const std::string& what);
 
 }  // namespace heed::io

@@ -16,32 +16,24 @@ constexpr int kMaxDepth = 32;
 constexpr std::size_t kMaxObjects = 65536;
 constexpr std::int64_t kCheckedAtOnce = 4096;  // rows of strings
 
-/// Takes a string attribute out of the map; scalar or list of one.
+/// Takes an attribute out of the map: a list of strings, of which a single string is one; empty: no such.
+std::vector<std::string> take_list(Attributes& attributes, const std::string& name) {
+  const auto taken = attributes.extract(name);
+  if (taken.empty()) return {};
+  if (auto* many = std::get_if<std::vector<std::string>>(&taken.mapped())) return *many;
+  if (auto* one = std::get_if<std::string>(&taken.mapped())) return {*one};
+  return {};
+}
+
 std::string take_text(Attributes& attributes, const std::string& name) {
-  auto it = attributes.find(name);
-  if (it == attributes.end()) return {};
-  std::string text;
-  if (auto* scalar = std::get_if<std::string>(&it->second)) text = *scalar;
-  if (auto* list = std::get_if<std::vector<std::string>>(&it->second); list && list->size() == 1)
-    text = list->front();
-  attributes.erase(it);
-  return text;
+  const std::vector<std::string> list = take_list(attributes, name);
+  return list.size() == 1 ? list[0] : "";
 }
 
 std::optional<std::int64_t> take_number(Attributes& attributes, std::string_view name) {
   auto it = attributes.find(std::string(name));
   auto* number = it == attributes.end() ? nullptr : std::get_if<std::int64_t>(&it->second);
   return number ? std::optional(*number) : std::nullopt;
-}
-
-std::vector<std::string> take_list(Attributes& attributes, const std::string& name) {
-  auto it = attributes.find(name);
-  if (it == attributes.end()) return {};
-  std::vector<std::string> list;
-  if (auto* many = std::get_if<std::vector<std::string>>(&it->second)) list = *many;
-  if (auto* one = std::get_if<std::string>(&it->second)) list = {*one};
-  attributes.erase(it);
-  return list;
 }
 
 /// Attributes of HDF5 and netCDF themselves, and those that the writer sets.
@@ -104,9 +96,12 @@ struct Selection {
 };
 
 template <class T>
-Tensor read_numbers(const CheckedDataset& dataset, hid_t type, const Selection& part,
-                    std::vector<std::string> dims, const std::string& where) {
+Tensor read_numbers(const CheckedDataset& dataset, const Selection& part, std::vector<std::string> dims,
+                    const std::string& where) {
   std::vector<T> values(static_cast<std::size_t>(element_count(part.shape)));
+  // HDF5 converts no enumeration: a boolean is read as it is stored, in one byte.
+  Handle stored = dataset.is_bool ? own(H5Dget_type(dataset.id), H5Tclose, where) : Handle();
+  const hid_t type = dataset.is_bool ? stored.get() : element_type(dataset.dtype).in_memory;
   if (!values.empty()) {
     require(H5Dread(dataset.id, type, part.in_memory, part.in_file, H5P_DEFAULT, values.data()), where,
             ": cannot read its values (damaged?)");
@@ -163,11 +158,10 @@ bool is_integer(DType dtype) {
 /// Greatest value, at least 0.
 std::int64_t longest_of(const Tensor& lengths) {
   std::int64_t longest = 0;
-  if (lengths.dtype() == DType::i32) {
-    for (auto n : lengths.values<std::int32_t>()) longest = std::max<std::int64_t>(longest, n);
-  } else {
-    for (auto n : lengths.values<std::int64_t>()) longest = std::max(longest, n);
-  }
+  with_type(lengths.dtype(), [&]<class T>(T) {
+    if constexpr (std::is_integral_v<T>)
+      for (const T n : lengths.values<T>()) longest = std::max<std::int64_t>(longest, n);
+  });
   return longest;
 }
 
@@ -186,22 +180,20 @@ std::string name_of_scale(hid_t dataset, const hvl_t& list) {
 
 MapReader::MapReader(Handle file, std::uint64_t stored, const ReadOptions& options, std::string name)
     : file_(std::move(file)), name_(std::move(name)), options_(options), budget_(stored, options.max_bytes) {
-  read_root();
   Handle root = own(H5Gopen2(file_, "/", H5P_DEFAULT), H5Gclose, name_, ": cannot open the root group");
+  read_root(root);
   walk(root, "", 0);
   finish_catalogue();
 }
 
 bool MapReader::is_heed() const {
-  auto it = attributes_.find("format");
-  auto* text = it == attributes_.end() ? nullptr : std::get_if<std::string>(&it->second);
-  return text && *text == "heed";
+  const std::string* format = text_of(attributes_, "format");
+  return format && *format == "heed";
 }
 
 // ---- listing the content ----
 
-void MapReader::read_root() {
-  Handle root = own(H5Gopen2(file_, "/", H5P_DEFAULT), H5Gclose, name_, ": cannot open the root group");
+void MapReader::read_root(hid_t root) {
   attributes_ = read_attributes(root, where(""));
   expect_known_format(attributes_, name_);
   ends_stream_ = attributes_.erase("stream_end") > 0;
@@ -380,38 +372,16 @@ Tensor MapReader::read_values(const Entry& entry, const Window& window) {
   budget_.take(bytes, place);
   if (window.empty()) {
     part.in_memory = own(H5Screate(H5S_SCALAR), H5Sclose, place);
-  } else {
-    part.in_memory =
-        own(H5Screate_simple(static_cast<int>(count.size()), count.data(), nullptr), H5Sclose, place);
-    if (bytes > 0) {
-      require(H5Sselect_hyperslab(part.in_file, H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr),
-              place);
+  } else if (bytes > 0) {
+    part.in_memory = select(part.in_file, start, count, place);
+  }
+  Tensor tensor = with_type(dataset.dtype, [&]<class T>(T) {
+    if constexpr (std::is_same_v<T, std::string>) {
+      return read_strings(dataset, part, entry.dims, place, budget_);
+    } else {
+      return read_numbers<T>(dataset, part, entry.dims, place);
     }
-  }
-  Handle own_type;
-  Tensor tensor;
-  switch (dataset.dtype) {
-    case DType::f32:
-      tensor = read_numbers<float>(dataset, H5T_NATIVE_FLOAT, part, entry.dims, place);
-      break;
-    case DType::f64:
-      tensor = read_numbers<double>(dataset, H5T_NATIVE_DOUBLE, part, entry.dims, place);
-      break;
-    case DType::i32:
-      tensor = read_numbers<std::int32_t>(dataset, H5T_NATIVE_INT32, part, entry.dims, place);
-      break;
-    case DType::i64:
-      tensor = read_numbers<std::int64_t>(dataset, H5T_NATIVE_INT64, part, entry.dims, place);
-      break;
-    case DType::u8:
-      if (dataset.is_bool) own_type = own(H5Dget_type(dataset.id), H5Tclose, place);
-      tensor = read_numbers<std::uint8_t>(dataset, dataset.is_bool ? own_type.get() : H5T_NATIVE_UINT8, part,
-                                          entry.dims, place);
-      break;
-    case DType::string:
-      tensor = read_strings(dataset, part, entry.dims, place, budget_);
-      break;
-  }
+  });
   return tensor;
 }
 

@@ -45,7 +45,7 @@ class MapReader {
   };
   using Window = std::vector<std::pair<std::int64_t, std::int64_t>>;  ///< start and count per axis
 
-  void read_root();
+  void read_root(hid_t root);
   void walk(hid_t group, const std::string& path, int depth);
   void add_dataset(const std::string& path, const std::string& group_path, Handle object);
   void read_group(hid_t group, const std::string& path);

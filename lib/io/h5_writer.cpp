@@ -31,63 +31,8 @@ bool has_sentences(const std::vector<std::string>& dims) {
   return axis_of(dims, kSentenceDim) >= 0;
 }
 
-Handle file_type(DType dtype) {
-  switch (dtype) {
-    case DType::f32:
-      return own(H5Tcopy(H5T_IEEE_F32LE), H5Tclose, "type");
-    case DType::f64:
-      return own(H5Tcopy(H5T_IEEE_F64LE), H5Tclose, "type");
-    case DType::i32:
-      return own(H5Tcopy(H5T_STD_I32LE), H5Tclose, "type");
-    case DType::i64:
-      return own(H5Tcopy(H5T_STD_I64LE), H5Tclose, "type");
-    case DType::u8:
-      return own(H5Tcopy(H5T_STD_U8LE), H5Tclose, "type");
-    case DType::string:
-      return string_type();
-  }
-  fail("unknown element type");
-}
-
-hid_t memory_type(DType dtype) {
-  switch (dtype) {
-    case DType::f32:
-      return H5T_NATIVE_FLOAT;
-    case DType::f64:
-      return H5T_NATIVE_DOUBLE;
-    case DType::i32:
-      return H5T_NATIVE_INT32;
-    case DType::i64:
-      return H5T_NATIVE_INT64;
-    case DType::u8:
-      return H5T_NATIVE_UINT8;
-    case DType::string:
-      break;
-  }
-  fail("strings have no memory type of fixed size");
-}
-
 const void* data_of(const Tensor& tensor) {
-  switch (tensor.dtype()) {
-    case DType::f32:
-      return tensor.values<float>().data();
-    case DType::f64:
-      return tensor.values<double>().data();
-    case DType::i32:
-      return tensor.values<std::int32_t>().data();
-    case DType::i64:
-      return tensor.values<std::int64_t>().data();
-    case DType::u8:
-      return tensor.values<std::uint8_t>().data();
-    case DType::string:
-      break;
-  }
-  fail("strings are not contiguous");
-}
-
-std::size_t item_bytes(DType dtype) {
-  constexpr std::size_t bytes[] = {4, 8, 4, 8, 1, 16};  // a string is a reference into HDF5's heap
-  return bytes[static_cast<int>(dtype)];
+  return with_type(tensor.dtype(), [&]<class T>(T) -> const void* { return tensor.values<T>().data(); });
 }
 
 /// Pointers to the strings, which HDF5 wants as C strings.
@@ -106,8 +51,8 @@ std::vector<const char*> c_strings(const Tensor& tensor, const std::string& wher
 /// Digest of all values, to detect changes of a tensor that must stay equal.
 std::string digest_of(const Tensor& tensor) {
   if (tensor.dtype() != DType::string) {
-    const std::size_t bytes = static_cast<std::size_t>(tensor.size()) * item_bytes(tensor.dtype());
-    return sha256_hex({static_cast<const char*>(data_of(tensor)), bytes});
+    const std::int64_t bytes = tensor.size() * element_type(tensor.dtype()).bytes;
+    return sha256_hex({static_cast<const char*>(data_of(tensor)), static_cast<std::size_t>(bytes)});
   }
   std::string all;
   for (const std::string& s : tensor.values<std::string>()) all.append(s).push_back('\0');
@@ -147,16 +92,15 @@ void check_path(const std::string& path, const std::string& name) {
 /// The string tensors of the signal's group whose dimensions are among the signal's, for the attribute
 /// `coordinates` of xarray: "query_token key_token".
 std::string coordinates_of(const TensorMap& map, const std::string& group, const Tensor& signal) {
-  std::string names;
+  std::vector<std::string> names;
   for (const auto& [path, tensor] : map.tensors()) {
     const auto& dims = tensor.dims();
     const bool along = !dims.empty() && std::ranges::all_of(dims, [&](const std::string& dim) {
       return axis_of(signal.dims(), dim) >= 0;
     });
-    if (tensor.dtype() == DType::string && parent_of(path) == group && along)
-      names += (names.empty() ? "" : " ") + leaf_of(path);
+    if (tensor.dtype() == DType::string && parent_of(path) == group && along) names.push_back(leaf_of(path));
   }
-  return names;
+  return joined(names, " ");
 }
 
 /// Size of the parts when `size` is cut into as few even parts of at most `most` as possible.
@@ -166,10 +110,9 @@ std::int64_t even_part(std::int64_t size, std::int64_t most) {
 }
 
 /// Halves the outermost sizes until a chunk fits the cache.
-void shrink_to_cache(Shape& chunk, std::size_t bytes) {
+void shrink_to_cache(Shape& chunk, std::int64_t bytes) {
   for (std::int64_t& size : chunk) {
-    while (size > 1 && element_count(chunk) > kChunkBytes / static_cast<std::int64_t>(bytes))
-      size = (size + 1) / 2;
+    while (size > 1 && element_count(chunk) > kChunkBytes / bytes) size = (size + 1) / 2;
   }
 }
 
@@ -289,7 +232,9 @@ void MapWriter::note_dimensions(const std::string& path, const Tensor& tensor) {
 MapWriter::Dataset MapWriter::new_dataset(const std::string& path, DType dtype, const Shape& shape,
                                           const std::vector<std::string>& dims) {
   Handle plist = creation_list(shape, dims, dtype);
-  Handle id = own(H5Dcreate2(group(parent_of(path)), leaf_of(path).c_str(), file_type(dtype),
+  const Handle text = string_type();
+  const hid_t type = dtype == DType::string ? text.get() : element_type(dtype).in_file;
+  Handle id = own(H5Dcreate2(group(parent_of(path)), leaf_of(path).c_str(), type,
                              space_for(shape, dims), H5P_DEFAULT, plist, H5P_DEFAULT),
                   H5Dclose, where(path), ": cannot create the dataset");
   return {std::move(id), dtype, shape, dims, {}, 0, {}};
@@ -317,7 +262,7 @@ Handle MapWriter::creation_list(const Shape& shape, const std::vector<std::strin
   Handle plist = own(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, name_);
   require(H5Pset_obj_track_times(plist, false), name_);
   const bool can_grow = storage_ == Storage::file && has_sentences(dims);
-  const std::int64_t bytes = element_count(shape) * static_cast<std::int64_t>(item_bytes(dtype));
+  const std::int64_t bytes = element_count(shape) * element_type(dtype).bytes;
   if (!can_grow && bytes <= kCompactBytes) {
     if (bytes > 0) require(H5Pset_layout(plist, H5D_COMPACT), name_);
     return plist;
@@ -329,7 +274,7 @@ Handle MapWriter::creation_list(const Shape& shape, const std::vector<std::strin
     if (storage_ == Storage::file && !dims.empty() && (dims[i] == "layer" || dims[i] == "head")) chunk[i] = 1;
     chunk[i] = std::max<std::int64_t>(chunk[i], 1);
   }
-  shrink_to_cache(chunk, item_bytes(dtype));
+  shrink_to_cache(chunk, element_type(dtype).bytes);
   const std::vector<hsize_t> size = sizes_of(chunk);
   require(H5Pset_chunk(plist, static_cast<int>(size.size()), size.data()), name_, ": cannot set chunks");
   if (dtype == DType::string) return plist;  // HDF5 filters no references into its heap
@@ -449,29 +394,22 @@ void MapWriter::write_values(const std::string& path, Dataset& dataset, const Te
   Handle in_file = own(H5Dget_space(dataset.id), H5Sclose, where(path));
   Handle in_memory = own(H5Scopy(in_file), H5Sclose, where(path));
   if (!tensor.shape().empty()) {
-    const std::vector<hsize_t> count = sizes_of(tensor.shape());
-    std::vector<hsize_t> start(count.size(), 0);
+    std::vector<hsize_t> start(tensor.shape().size(), 0);
     const auto axis = axis_of(dataset.dims, kSentenceDim);
     if (axis >= 0) start[static_cast<std::size_t>(axis)] = static_cast<hsize_t>(at);
-    require(H5Sselect_hyperslab(in_file, H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr),
-            where(path));
-    in_memory =
-        own(H5Screate_simple(static_cast<int>(count.size()), count.data(), nullptr), H5Sclose, where(path));
+    in_memory = select(in_file, start, sizes_of(tensor.shape()), where(path));
   }
   const std::string place = where(path);
-  if (tensor.dtype() == DType::string) {
-    const std::vector<const char*> text = c_strings(tensor, place);
-    require(H5Dwrite(dataset.id, string_type(), in_memory, in_file, H5P_DEFAULT, text.data()), place,
-            ": cannot write");
-    std::vector<std::int64_t> start(tensor.shape().size(), 0);
-    if (const auto axis = axis_of(dataset.dims, kSentenceDim); axis >= 0)
-      start[static_cast<std::size_t>(axis)] = at;
-    dataset.checksum += checksum_of(tensor.values<std::string>(), tensor.shape(), start);
-  } else {
-    require(
-        H5Dwrite(dataset.id, memory_type(tensor.dtype()), in_memory, in_file, H5P_DEFAULT, data_of(tensor)),
-        place, ": cannot write");
-  }
+  const bool is_text = tensor.dtype() == DType::string;
+  const Handle text = string_type();
+  const std::vector<const char*> strings = is_text ? c_strings(tensor, place) : std::vector<const char*>{};
+  require(H5Dwrite(dataset.id, is_text ? text.get() : element_type(tensor.dtype()).in_memory, in_memory,
+                   in_file, H5P_DEFAULT, is_text ? strings.data() : data_of(tensor)),
+          place, ": cannot write");
+  if (!is_text) return;
+  std::vector<std::int64_t> start(tensor.shape().size(), 0);
+  if (const auto axis = axis_of(dataset.dims, kSentenceDim); axis >= 0) start[static_cast<std::size_t>(axis)] = at;
+  dataset.checksum += checksum_of(tensor.values<std::string>(), tensor.shape(), start);
 }
 
 }  // namespace heed::io

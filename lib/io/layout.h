@@ -11,6 +11,8 @@
 
 #include "base/shape.h"
 
+#include "base/paths.h"
+
 namespace heed::io {
 
 inline constexpr std::string_view kSentenceDim = "sentence";
@@ -31,15 +33,6 @@ inline constexpr std::string_view kChecksum = "checksum";
 /// Of `text`, row-major of `shape`, which lies at `start` in its dataset.
 std::uint64_t checksum_of(std::span<const std::string> text, const Shape& shape,
                           const std::vector<std::int64_t>& start);
-
-inline std::string parent_of(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  return slash == std::string::npos ? "" : path.substr(0, slash);
-}
-
-inline std::string leaf_of(const std::string& path) {
-  return path.substr(path.rfind('/') + 1);
-}
 
 /// Groups of parameters and vocabularies get no plots and no scales.
 inline bool is_model_path(const std::string& path) {

@@ -10,15 +10,14 @@ namespace heed::io {
 struct ReadOptions {
   std::int64_t batch = 64;     ///< at most so many sentences per frame
   std::int64_t max_bytes = 0;  ///< reject frames that need more memory; 0: more than the machine has
-  std::vector<std::string>
-      only;  ///< read only tensors at or below these paths ("model/vocabulary"); empty: all
+  /// Read only tensors at or below these paths ("model/vocabulary"); empty: all.
+  std::vector<std::string> only = {};
 };
 
 struct WriteOptions {
   std::string command;  ///< appended to the root attribute `history`, if not empty
   int compress = 0;     ///< 1 to 9: shuffle and deflate the datasets of files; pipes are never compressed
-  bool scales =
-      true;  ///< attach the dimension scales (netCDF's named dimensions); PyTables needs files without
+  bool scales = true;   ///< attach the dimension scales (netCDF's named dimensions), which PyTables refuses
 };
 
 }  // namespace heed::io

@@ -8,19 +8,23 @@
 
 namespace heed::io {
 
+const std::string* text_of(const Attributes& attributes, const std::string& name) {
+  const auto found = attributes.find(name);
+  return found == attributes.end() ? nullptr : std::get_if<std::string>(&found->second);
+}
+
 void add_history(Attributes& root, const std::string& command) {
   if (command.empty()) return;
   std::string line = command;
   std::replace(line.begin(), line.end(), '\n', ' ');
-  auto* old = std::get_if<std::string>(&root["history"]);
+  const std::string* old = text_of(root, "history");
   root["history"] = old && !old->empty() ? *old + "\n" + line : line;
 }
 
 void expect_digest(const TensorMap& frame, const std::string& source, const char* which,
                    const std::string& wanted, const std::string& owner) {
-  auto found = frame.attributes.find(which);
-  if (found == frame.attributes.end()) return;
-  auto* digest = std::get_if<std::string>(&found->second);
+  if (!frame.attributes.contains(which)) return;
+  const std::string* digest = text_of(frame.attributes, which);
   if (digest && *digest == wanted) return;
   const bool is_model = std::string_view(which) == kModelDigest;
   fail(source, ": made with another ", is_model ? "model" : "vocabulary", " (", which, " ",
@@ -29,10 +33,8 @@ void expect_digest(const TensorMap& frame, const std::string& source, const char
 }
 
 void expect_known_format(const Attributes& root, const std::string& source) {
-  auto format = root.find("format");
-  if (format == root.end()) return;
-  auto* name = std::get_if<std::string>(&format->second);
-  if (!name || *name != "heed") return;
+  const std::string* format = text_of(root, "format");
+  if (!format || *format != "heed") return;
   auto number = root.find("format_version");
   auto* version = number == root.end() ? nullptr : std::get_if<std::int64_t>(&number->second);
   if (!version || *version < 1) fail(source, ": format \"heed\" without a valid format_version");

@@ -17,6 +17,9 @@ inline constexpr std::int64_t kFormatVersion = 2;
 inline constexpr const char* kModelDigest = "model_digest";
 inline constexpr const char* kVocabularyDigest = "vocabulary_digest";
 
+/// The attribute of that name; null when there is none or it is no string.
+const std::string* text_of(const Attributes& attributes, const std::string& name);
+
 /// Appends `command` to `history` as its last line, unless it is empty.
 void add_history(Attributes& root, const std::string& command);
 

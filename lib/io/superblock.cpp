@@ -1,9 +1,9 @@
 #include "io/superblock.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <string_view>
+#include <utility>
 
 #include "base/error.h"
 
@@ -14,12 +14,6 @@ constexpr std::string_view signature("\x89HDF\r\n\x1a\n", 8);
 
 std::string_view text_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
-std::uint64_t little_endian_64(std::span<const std::byte> bytes, std::size_t at) {
-  std::uint64_t value = 0;
-  for (std::size_t i = 8; i-- > 0;) value = value << 8 | static_cast<std::uint64_t>(bytes[at + i]);
-  return value;
 }
 
 /// Where a superblock of some version keeps its fields.
@@ -48,28 +42,27 @@ bool is_text(std::string_view bytes) {
 }
 
 std::string guess(std::string_view bytes) {
-  struct Magic {
-    std::string_view start;
-    const char* what;
-  };
-  static constexpr std::array<Magic, 10> known{{{"\x1f\x8b", "gzip data: decompress it first"},
-                                                {"\x89PNG", "a PNG picture"},
-                                                {"%PDF", "a PDF document"},
-                                                {"PK\x03\x04", "a zip archive (.npz, .pt): convert it first"},
-                                                {"\xfd"
-                                                 "7zXZ",
-                                                 "xz data: decompress it first"},
-                                                {"BZh", "bzip2 data: decompress it first"},
-                                                {"\x28\xb5\x2f\xfd", "zstd data: decompress it first"},
-                                                {"CDF", "a classic netCDF file: nccopy -4 converts it"},
-                                                {"\x93NUMPY", "a NumPy array: h5py can convert it"},
-                                                {"\x7f"
-                                                 "ELF",
-                                                 "a program"}}};
-  for (const Magic& magic : known) {
-    if (bytes.starts_with(magic.start)) return magic.what;
+  static constexpr std::pair<std::string_view, const char*> known[] = {
+      {"\x1f\x8b", "gzip data: decompress it first"},
+      {"\x89PNG", "a PNG picture"},
+      {"%PDF", "a PDF document"},
+      {"PK\x03\x04", "a zip archive (.npz, .pt): convert it first"},
+      {"\3757zXZ", "xz data: decompress it first"},
+      {"BZh", "bzip2 data: decompress it first"},
+      {"\x28\xb5\x2f\xfd", "zstd data: decompress it first"},
+      {"CDF", "a classic netCDF file: nccopy -4 converts it"},
+      {"\x93NUMPY", "a NumPy array: h5py can convert it"},
+      {"\177ELF", "a program"}};
+  for (const auto& [start, what] : known) {
+    if (bytes.starts_with(start)) return what;
   }
   return is_text(bytes) ? "text: was a tool left out of the pipeline?" : "unknown data";
+}
+
+/// Throws Error with a guess at what `head`, the first bytes of something other than HDF5, belongs to.
+[[noreturn]] void fail_not_hdf5(std::span<const std::byte> head, const std::string& name) {
+  const std::string_view bytes = text_of(head.first(std::min<std::size_t>(head.size(), 24)));
+  fail(name, ": not an HDF5 file; starts with \"", escaped(bytes, 60), "\", looks like ", guess(bytes));
 }
 
 }  // namespace
@@ -79,20 +72,15 @@ bool looks_like_hdf5(std::span<const std::byte> head) {
   return !bytes.empty() && signature.substr(0, bytes.size()) == bytes.substr(0, signature.size());
 }
 
-void fail_not_hdf5(std::span<const std::byte> head, const std::string& name) {
-  const std::string_view bytes = text_of(head.first(std::min<std::size_t>(head.size(), 24)));
-  fail(name, ": not an HDF5 file; starts with \"", escaped(bytes, 60), "\", looks like ", guess(bytes));
-}
-
 std::uint64_t image_length(std::span<const std::byte> head, const std::string& name) {
   if (!looks_like_hdf5(head)) fail_not_hdf5(head, name);
   if (head.size() < kSuperblockBytes) fail(name, ": HDF5 data cut short after ", head.size(), " bytes");
   const Layout at = layout_of(static_cast<int>(head[8]), name);
   if (static_cast<int>(head[at.offset_size]) != 8)
     fail(name, ": HDF5 file with offsets that are not 8 bytes wide");
-  if (little_endian_64(head, at.base_address) != 0)
+  if (little_endian(head.subspan(at.base_address, 8)) != 0)
     fail(name, ": HDF5 data with a base address other than 0");
-  const std::uint64_t length = little_endian_64(head, at.end_of_file);
+  const std::uint64_t length = little_endian(head.subspan(at.end_of_file, 8));
   if (length < kSuperblockBytes || length > INT64_MAX)
     fail(name, ": HDF5 header claims a length of ", length, " bytes");
   return length;

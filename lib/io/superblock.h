@@ -12,12 +12,16 @@ namespace heed::io {
 inline constexpr std::size_t kSuperblockBytes =
     52;  ///< enough to find the length in every superblock version
 
+/// The number that these bytes, the least significant first, spell.
+inline std::uint64_t little_endian(std::span<const std::byte> bytes) {
+  std::uint64_t value = 0;
+  for (std::size_t i = bytes.size(); i-- > 0;) value = value << 8 | static_cast<std::uint64_t>(bytes[i]);
+  return value;
+}
+
 /// Length in bytes of the HDF5 image that starts with `head` (at least kSuperblockBytes of it).
 /// Throws Error naming `name` when it is not HDF5 or has an unknown layout; the message guesses what it is.
 std::uint64_t image_length(std::span<const std::byte> head, const std::string& name);
-
-/// Throws Error with a guess at what `head`, the first bytes of something other than HDF5, belongs to.
-[[noreturn]] void fail_not_hdf5(std::span<const std::byte> head, const std::string& name);
 
 /// Is this the start of an HDF5 image? `head` may be short; then as far as it goes.
 bool looks_like_hdf5(std::span<const std::byte> head);

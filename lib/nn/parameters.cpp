@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/digest.h"
 #include "base/error.h"
-#include "base/hash.h"
 #include "tensor/philox.h"
 
 namespace heed {

@@ -1,6 +1,5 @@
 #include "stages/attend.h"
 
-#include <iostream>
 #include <optional>
 
 #include "attend/attention_group.h"
@@ -8,8 +7,6 @@
 #include "base/error.h"
 #include "io/provenance.h"
 #include "stages/attend_layer.h"
-#include "stages/frames.h"
-#include "text/targets.h"
 #include "text/token_map.h"
 
 namespace heed {
@@ -28,44 +25,30 @@ void attend_with_model(const AttendConfig& config, const AttendPaths& paths, con
                        int threads) {
   const LoadedModel loaded = load_model(paths.model);
   const AttentionLayer layer = attention_layer(*loaded.model, paths.layer);
-  if (inspect.list) {
-    std::cout << value_list(inspect, *loaded.model, stages_of(layer));
-    return;
-  }
   const bool reads_target = layer.decoder && loaded.model->encoder;
-  if (reads_target && paths.target.empty()) {
-    fail<UsageError>("--target is needed: ", layer.path, " reads the translation");
-  }
-  if (!reads_target && !paths.target.empty()) {
-    fail<UsageError>("--target has no meaning for ", layer.path, ": it reads the text of the input only");
-  }
-  inspect.check(paths.output);
-  Inspection inspection(inspect, loaded, stages_of(layer), paths.write,
-                        static_cast<std::uint64_t>(paths.seed));
   std::optional<Targets> targets;
-  if (reads_target) targets.emplace(paths.target, loaded.target);
-  io::ReadOptions read;
-  read.batch = paths.batch;
-  io::FrameReader reader(paths.input, read);
-  io::FrameWriter writer(paths.output, paths.write);
-  TensorMap frame;
-  while (reader.next(frame)) {
-    claim_for_model(frame, reader.name(), loaded, paths.model);
-    std::vector<std::vector<std::int32_t>> given;
-    if (targets) given = targets->next(sentences_of(reader.name(), frame));
-    try {
-      attend_layer(*loaded.model, layer, config.steps, given, threads, frame, &inspection);
-      label_layer(layer, loaded.source, loaded.target, given, frame);
-    } catch (const PatchError&) {
-      throw;
-    } catch (const Error& e) {
-      fail(reader.name(), ":", e.what());
-    }
-    writer.write(frame);
+  if (!inspect.list) {
+    if (reads_target && paths.target.empty())
+      fail<UsageError>("--target is needed: ", layer.path, " reads the translation");
+    if (!reads_target && !paths.target.empty())
+      fail<UsageError>("--target has no meaning for ", layer.path, ": it reads the text of the input only");
+    inspect.check(paths.output);
+    if (reads_target) targets.emplace(paths.target, loaded.target);
   }
-  if (targets) targets->expect_end();
-  inspection.finish();
-  writer.finish();
+  std::vector<std::vector<std::int32_t>> given;
+  run_stage(
+      paths, inspect, loaded, stages_of(layer), static_cast<std::uint64_t>(paths.seed),
+      [&](TensorMap& frame, const std::string& name) {
+        claim_for_model(frame, name, loaded, paths.model);
+        if (targets) given = targets->next(sentences_of(name, frame));
+      },
+      [&](TensorMap& frame, Inspection& inspection) {
+        attend_layer(*loaded.model, layer, config.steps, given, threads, frame, &inspection);
+        label_layer(layer, loaded.source, loaded.target, given, frame);
+      },
+      [&] {
+        if (targets) targets->expect_end();
+      });
 }
 
 /// The pieces of /tokens of the sentences whose attention the frame holds.
@@ -88,10 +71,9 @@ class Labels {
     for (const char* side : {"source", "target"}) sides_.push_back(text::Tokenizer::of_side(map, side));
   }
   void add(const AttendInputs& inputs, TensorMap& frame) const {
-    const auto digest = frame.attributes.find(io::kVocabularyDigest);
-    if (digest == frame.attributes.end()) return;
+    const std::string* digest = io::text_of(frame.attributes, io::kVocabularyDigest);
     for (const text::Tokenizer& tokenizer : sides_) {
-      if (digest->second == Attribute(tokenizer.digest())) return label_sentences(inputs, tokenizer, frame);
+      if (digest && *digest == tokenizer.digest()) return label_sentences(inputs, tokenizer, frame);
     }
   }
 

@@ -4,16 +4,13 @@
 #include <string>
 
 #include "attend/attend.h"
-#include "inspect/inspection.h"
+#include "stages/frames.h"
 
 namespace heed {
 
-struct AttendPaths {
-  std::string input = "-", output = "-", model;
-  std::string layer;       ///< of the model; empty: attention over the tensors that the config names
-  std::string target;      ///< text file: what a decoder layer is to read
-  io::WriteOptions write;  ///< of every file that is written
-  std::int64_t batch = 64;
+struct AttendPaths : StageFiles {
+  std::string layer;      ///< of the model; empty: attention over the tensors that the config names
+  std::string target;     ///< text file: what a decoder layer is to read
   std::int64_t seed = 1;  ///< of drawn parameters and samples
 };
 
@@ -21,5 +18,15 @@ struct AttendPaths {
 /// edit. Without: a model only names the tokens.
 void run_attend(const AttendConfig& config, const AttendPaths& paths, const InspectionConfig& inspect,
                 int threads);
+
+/// Times the attention that `config` asks for, and dot in its place (without projections: the tensors as
+/// they are), on the first frame of the tensors, for 1 and for `threads` threads; writes a table to
+/// paths.output. What is timed ends with the context (or the output) in memory: projections, scores,
+/// softmax, weighted sum. Times are medians, of the clock and of processors; ratio is that of the clock to
+/// dot.
+void bench_tensors(const AttendConfig& config, const AttendPaths& paths, int threads);
+
+/// The same over drawn tensors, n = m = 16 .. 1024 and d = 64 .. 512, of config.score against dot.
+void bench_grid(const AttendConfig& config, const AttendPaths& paths, int threads);
 
 }  // namespace heed

@@ -1,18 +1,19 @@
-#include "stages/attend_bench.h"
-
+// How long attention without a model takes: `attend --bench`.
 #include <time.h>
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <functional>
+#include <iomanip>
 #include <optional>
 #include <set>
 #include <vector>
 
 #include "attend/inputs.h"
 #include "base/error.h"
+#include "base/number.h"
 #include "io/text_writer.h"
+#include "stages/attend.h"
 #include "tensor/philox.h"
 
 namespace heed {
@@ -61,12 +62,6 @@ std::vector<Times> medians(const std::vector<std::function<void()>>& calls) {
   return result;
 }
 
-std::string line(const char* format, auto... values) {
-  char text[160];
-  const int length = std::snprintf(text, sizeof text, format, values...);
-  return {text, static_cast<std::size_t>(length)};
-}
-
 /// Dot-product attention in the place of `config`: it compares the tensors as they are, without projections,
 /// in one head when their widths cannot be split into the heads asked for. None when that cannot be: the
 /// widths differ, or a mask or bias may be of the heads.
@@ -98,7 +93,9 @@ void time_scores(const AttendConfig& config, std::int64_t seed, const AttendOper
   std::vector<AttendConfig> configs;
   const std::optional<AttendConfig> dot = plain_dot(config, operands);
   if (dot) configs.push_back(*dot);
-  if (configs.empty() || config.score != "dot" || !config.parameters.empty()) configs.push_back(config);
+  if (configs.empty() || &score_function(config.score) != &score_function("dot") ||
+      !config.parameters.empty())
+    configs.push_back(config);
   for (const int count : threads) {
     std::vector<Attention> attentions;
     for (const AttendConfig& one : configs) attentions.emplace_back(one, seed);
@@ -108,11 +105,11 @@ void time_scores(const AttendConfig& config, std::int64_t seed, const AttendOper
     }
     const std::vector<Times> times = medians(calls);
     for (std::size_t i = 0; i < times.size(); ++i) {
-      output.write(line("%7lld %7lld %6lld  %-11s %7d %11.3f %11.3f %7s\n",
-                        static_cast<long long>(query[query.size() - 2]),
-                        static_cast<long long>(key[key.size() - 2]), static_cast<long long>(query.back()),
-                        configs[i].score.c_str(), count, times[i].wall, times[i].processors,
-                        dot ? line("%.2f", times[i].wall / times[0].wall).c_str() : "-"));
+      output.write(concat(std::setw(7), query[query.size() - 2], std::setw(8), key[key.size() - 2],
+                          std::setw(7), query.back(), "  ", std::left, std::setw(11), configs[i].score,
+                          std::right, std::setw(8), count, std::setw(12), fixed(times[i].wall, 3),
+                          std::setw(12), fixed(times[i].processors, 3), std::setw(8),
+                          dot ? fixed(times[i].wall / times[0].wall, 2) : "-", "\n"));
     }
   }
 }

@@ -2,53 +2,49 @@
 
 #include "attend/attention_group.h"
 #include "base/error.h"
+#include "base/paths.h"
 #include "inspect/value_names.h"
 #include "models/shards.h"
 #include "nn/attention/score_function.h"
 #include "nn/recording.h"
 #include "stages/translate.h"
 #include "tensor/padding.h"
-#include "text/token_labels.h"
 #include "text/token_map.h"
 
 namespace heed {
 
 AttentionLayer attention_layer(const Model<float>& model, std::string path) {
-  while (path.starts_with('/')) path.erase(0, 1);
-  std::vector<std::string> known;
-  auto consider = [&](const char* stack, std::int64_t first, std::int64_t last, const char* attention) {
-    if (first >= last) return;
-    known.push_back(last - first == 1
-                        ? concat(stack, "/layer_", first, "/", attention)
-                        : concat(stack, "/layer_I/", attention, " for I from ", first, " to ", last - 1));
+  struct Kind {
+    const char* stack;
+    const char* attention;
+    std::int64_t first, last;  ///< layers
+    bool decoder, cross;
   };
-  auto is = [&](const char* stack, std::int64_t layer, const char* attention) {
-    return path == concat(stack, "/layer_", layer, "/", attention);
-  };
-  if (model.encoder) {
-    const EncoderSizes& sizes = model.encoder->sizes();
-    const std::int64_t layers = sizes.self_attends ? sizes.n_layers : 0;
-    consider("encoder", 0, layers, "self_attention");
-    for (std::int64_t i = 0; i < layers; ++i)
-      if (is("encoder", i, "self_attention")) return {path, i, false, false};
-  }
+  path = without_root(path);
+  std::vector<Kind> kinds;
+  if (model.encoder && model.encoder->sizes().self_attends)
+    kinds.push_back({"encoder", "self_attention", 0, model.encoder->sizes().n_layers, false, false});
   if (model.decoder) {
     const DecoderSizes& sizes = model.decoder->sizes();
-    const std::int64_t first = sizes.reads_memory ? sizes.first_attending_layer : sizes.n_layers;
-    consider("decoder", 0, sizes.self_attends ? sizes.n_layers : 0, "self_attention");
-    consider("decoder", first, sizes.n_layers, "cross_attention");
-    for (std::int64_t i = 0; i < sizes.n_layers; ++i) {
-      if (sizes.self_attends && is("decoder", i, "self_attention")) return {path, i, true, false};
-      if (i >= first && is("decoder", i, "cross_attention")) return {path, i, true, true};
+    if (sizes.self_attends) kinds.push_back({"decoder", "self_attention", 0, sizes.n_layers, true, false});
+    if (sizes.reads_memory)
+      kinds.push_back(
+          {"decoder", "cross_attention", sizes.first_attending_layer, sizes.n_layers, true, true});
+  }
+  std::vector<std::string> known;
+  for (const auto& [stack, attention, first, last, decoder, cross] : kinds) {
+    for (std::int64_t i = first; i < last; ++i) {
+      if (path == concat(stack, "/layer_", i, "/", attention)) return {path, i, decoder, cross};
     }
+    if (last - first == 1) known.push_back(concat(stack, "/layer_", first, "/", attention));
+    if (last - first > 1)
+      known.push_back(concat(stack, "/layer_I/", attention, " for I from ", first, " to ", last - 1));
   }
   if (known.empty()) {
     fail<UsageError>("--layer: a ", model.architecture,
                      " has no attention: its decoder reads the encoder's last states only");
   }
-  std::string all;
-  for (const std::string& one : known) all += (all.empty() ? "" : ", ") + one;
-  fail<UsageError>("--layer: got '", escaped(path), "', this ", model.architecture, " has ", all);
+  fail<UsageError>("--layer: got '", escaped(path), "', this ", model.architecture, " has ", joined(known));
 }
 
 namespace {

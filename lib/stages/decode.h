@@ -3,13 +3,16 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
+#include "base/fields.h"
 #include "inspect/inspection.h"
 #include "inspect/saliency.h"
 #include "models/model_file.h"
-#include "stages/translate.h"
 
 namespace heed {
+
+inline const std::vector<std::string> kDecodeFormats{"text", "h5"};
 
 struct DecodeConfig {
   std::string format = "text";
@@ -28,7 +31,7 @@ struct DecodeConfig {
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& field) {
-    field("format", self.format, "text lines, or /hypotheses as HDF5", {"text", "h5"});
+    field("format", self.format, "text lines, or /hypotheses as HDF5", kDecodeFormats);
     field("beam", self.beam, "hypotheses kept per sentence; 1 is greedy");
     field(
         "n_best", self.n_best,
@@ -66,9 +69,7 @@ struct DecodeInspection {
 };
 
 /// Of an encoder alone: prediction_text or prediction_map (stages/predict.h). Otherwise, with --align: "0-0
-/// 1-2 2-1" for each sentence. Else text output is a line for each sentence; with n_best > 1 lines
-/// "sentence ||| translation ||| score"; with --force "score<TAB>piece:log-probability
-/// piece:log-probability ...".
+/// 1-2 2-1" for each sentence; else translated_text, scored_text or hypothesis_map (stages/results.h).
 /// Saliency and traces are of the given or else of the best translation. `inspect` applies to the forced
 /// pass over the given or the best found translation; edits act in the search as well.
 void run_decode(const DecodeConfig& config, const DecodePaths& paths, const DecodeInspection& inspect,

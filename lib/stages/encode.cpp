@@ -2,12 +2,14 @@
 
 #include <algorithm>
 
-#include "base/error.h"
+#include "base/fields.h"
+#include "base/number.h"
+#include "io/provenance.h"
 #include "models/packed_states.h"
 #include "models/shards.h"
 #include "nn/positional_encoding.h"
 #include "tensor/padding.h"
-#include "text/token_labels.h"
+#include "text/token_map.h"
 
 namespace heed {
 
@@ -17,25 +19,6 @@ void replace(TensorMap& frame, const std::string& path, Tensor tensor) {
   frame.erase(path);
   frame.add(path, std::move(tensor));
 }
-
-/// The last states of the recurrent layers, f32 (sentence, recurrent_layer, dim), filled shard by shard.
-class FinalTensor {
- public:
-  FinalTensor(std::int64_t sentences, std::int64_t layers, std::int64_t width)
-      : tensor_(Tensor::zeros<float>({sentences, layers, width}, {"sentence", "recurrent_layer", "dim"})) {}
-
-  void set(SentenceRange range, std::int64_t layer, Matrix<const float> states) {
-    const std::int64_t layers = tensor_.shape()[1], width = tensor_.shape()[2];
-    for (std::int64_t s = 0; s < range.count; ++s) {
-      std::copy_n(states.row(s), width,
-                  tensor_.values<float>().data() + ((range.first + s) * layers + layer) * width);
-    }
-  }
-  Tensor take() { return std::move(tensor_); }
-
- private:
-  Tensor tensor_;
-};
 
 }  // namespace
 
@@ -59,6 +42,9 @@ void embed_frame(const Model<float>& model, Side side, TensorMap& frame, Inspect
   if (inspection) inspection->end(frame);
 }
 
+namespace {
+
+/// Labels /embeddings of a decoder alone with the pieces that it reads: token str (sentence, position).
 void label_read(TensorMap& frame, const text::Tokenizer& tokenizer) {
   const Packing rows = packing_of("embeddings/length", frame.at("embeddings/length"),
                                   frame.at("embeddings/values").shape()[1]);
@@ -66,6 +52,7 @@ void label_read(TensorMap& frame, const text::Tokenizer& tokenizer) {
   replace(frame, "embeddings/token", token_labels(pieces, "position", rows.longest()));
 }
 
+/// /positions/values f32 (position, dim): the sinusoids alone.
 TensorMap position_map(std::int64_t count, std::int64_t d_model) {
   TensorMap map;
   map.add("positions/values", Tensor::of<float>(sinusoidal_positions<float>(count, d_model), {count, d_model},
@@ -73,6 +60,8 @@ TensorMap position_map(std::int64_t count, std::int64_t d_model) {
   map.groups["positions"] = {"values", "Sinusoidal positions", {}, {}};
   return map;
 }
+
+}  // namespace
 
 Stages encoder_stages(const Model<float>& model, const EncodeOptions& options) {
   Stages stages;
@@ -116,7 +105,9 @@ void encode_frame(const Model<float>& model, const EncodeOptions& options, int t
   const std::int64_t kept = options.all_layers ? last - options.first : 1;
   Tensor states = Tensor::zeros<float>({sentences, kept, width, d}, {"sentence", "layer", "position", "dim"});
   const FinalWidths widths = model.encoder ? model.encoder->sizes().final_states : FinalWidths{};
-  FinalTensor final_h(sentences, last, widths.h), final_c(sentences, last, widths.c);
+  const std::vector<std::string> final_dims{"sentence", "recurrent_layer", "dim"};
+  Tensor final_h = Tensor::zeros<float>({sentences, last, widths.h}, final_dims),
+         final_c = Tensor::zeros<float>({sentences, last, widths.c}, final_dims);
   if (inspection) {
     inspection->begin(frame, input.rows, side);
     inspection->start_trace();
@@ -136,22 +127,26 @@ void encode_frame(const Model<float>& model, const EncodeOptions& options, int t
       const Matrix<const float> output =
           model.encoder ? x.states.value()
                         : pass.recorded().at(names[static_cast<std::size_t>(layer)]).matrix();
-      for (std::int64_t s = 0; s < range.count; ++s) {
-        float* out = states.values<float>().data() + ((range.first + s) * kept + slot) * width * d;
-        std::copy_n(output.row(rows.offset(s)), rows.length(s) * d, out);
-      }
+      for (std::int64_t s = 0; s < range.count; ++s)
+        copy_into(matrix_at<float>(states, {range.first + s, slot}),
+                  output.row_range(rows.offset(s), rows.length(s)));
     }
-    for (std::size_t layer = 0; layer < x.final_states.size(); ++layer) {
-      const Matrix<const float> state = x.final_states[layer].value();
-      final_h.set(range, static_cast<std::int64_t>(layer), state.columns(0, widths.h));
-      final_c.set(range, static_cast<std::int64_t>(layer), state.columns(widths.h, widths.c));
+    for (std::size_t l = 0; l < x.final_states.size(); ++l) {
+      const Matrix<const float> state = x.final_states[l].value();
+      const auto layer = static_cast<std::int64_t>(l);
+      for (std::int64_t s = 0; s < range.count; ++s) {
+        const Matrix<const float> row = state.row_range(s, 1);
+        copy_into(matrix_at<float>(final_h, {range.first + s}).row_range(layer, 1), row.columns(0, widths.h));
+        copy_into(matrix_at<float>(final_c, {range.first + s}).row_range(layer, 1),
+                  row.columns(widths.h, widths.c));
+      }
     }
     pass.keep();
   });
   frame.erase("encoder/final_h");
   frame.erase("encoder/final_c");
-  if (widths.h > 0) frame.add("encoder/final_h", final_h.take());
-  if (widths.c > 0) frame.add("encoder/final_c", final_c.take());
+  if (widths.h > 0) frame.add("encoder/final_h", std::move(final_h));
+  if (widths.c > 0) frame.add("encoder/final_c", std::move(final_c));
   replace(frame, "encoder/states", std::move(states));
   replace(frame, "encoder/mask", mask_of(input.rows));
   replace(frame, "encoder/length", lengths_of(input.rows));
@@ -160,6 +155,59 @@ void encode_frame(const Model<float>& model, const EncodeOptions& options, int t
                              {"0", "0", ".", "."},
                              {{"layers_done", last}}};
   if (inspection) inspection->end(frame);
+}
+
+void run_embed(const EmbedOptions& options, const InspectionConfig& inspect, std::uint64_t seed) {
+  if (options.positions_only > 0)
+    return io::write_map(options.output, position_map(options.positions_only, options.d_model),
+                         options.write);
+  if (options.model.empty()) fail<UsageError>("--model is needed (or HEED_MODEL)");
+  inspect.check(options.output);
+  const LoadedModel loaded = load_model(options.model);
+  Stages stages;
+  stages.embed = true;
+  stages.side = loaded.model->encoder ? Side::source : Side::target;
+  if (!options.side.empty()) stages.side = chosen<Side>("--side", kSides, options.side);
+  run_stage(
+      options, inspect, loaded, stages, seed,
+      [&](TensorMap& frame, const std::string& name) {
+        io::expect_digest(frame, name, io::kVocabularyDigest, loaded.tokenizer(stages.side).digest(),
+                          options.model);
+        claim_for_model(frame, name, loaded, options.model);
+      },
+      [&](TensorMap& frame, Inspection& inspection) {
+        embed_frame(*loaded.model, stages.side, frame, &inspection);
+        if (!loaded.model->encoder) label_read(frame, loaded.target);
+      });
+}
+
+namespace {
+
+EncodeOptions layer_range(const std::string& text) {
+  EncodeOptions options;
+  const std::size_t colon = text.find(':');
+  if (colon == std::string::npos)
+    fail<UsageError>("--layers: got '", escaped(text), "', wanted FIRST:END, such as 0:2");
+  const std::string first = text.substr(0, colon), last = text.substr(colon + 1);
+  if (!first.empty()) options.first = to_integer("--layers FIRST:END", first);
+  if (!last.empty()) options.last = to_integer("--layers FIRST:END", last);
+  return options;
+}
+
+}  // namespace
+
+void run_encode(const StageFiles& files, const std::string& layers, bool all_layers,
+                const InspectionConfig& inspect, std::uint64_t seed, int threads) {
+  EncodeOptions options = layer_range(layers);
+  options.all_layers = all_layers;
+  inspect.check(files.output);
+  const LoadedModel loaded = load_model(files.model);
+  run_stage(
+      files, inspect, loaded, encoder_stages(*loaded.model, options), seed,
+      [&](TensorMap& frame, const std::string& name) { claim_for_model(frame, name, loaded, files.model); },
+      [&](TensorMap& frame, Inspection& inspection) {
+        encode_frame(*loaded.model, options, threads, frame, &inspection);
+      });
 }
 
 }  // namespace heed

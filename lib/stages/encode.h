@@ -2,22 +2,13 @@
 // Groups that a stage does not touch pass through.
 #pragma once
 
-#include "inspect/inspection.h"
-#include "models/model.h"
-#include "tensor/tensor_map.h"
-#include "text/tokenizer.h"
+#include "stages/frames.h"
 
 namespace heed {
 
 /// Adds /embeddings: values f32 (sentence, position, dim), length. `inspection` records and edits its
 /// values, if given.
 void embed_frame(const Model<float>& model, Side side, TensorMap& frame, Inspection* inspection = nullptr);
-
-/// Labels /embeddings of a decoder alone with the pieces that it reads: token str (sentence, position).
-void label_read(TensorMap& frame, const text::Tokenizer& tokenizer);
-
-/// /positions/values f32 (position, dim): the sinusoids alone.
-TensorMap position_map(std::int64_t count, std::int64_t d_model);
 
 struct EncodeOptions {
   std::int64_t first = 0;   ///< first layer to run
@@ -31,5 +22,19 @@ void encode_frame(const Model<float>& model, const EncodeOptions& options, int t
                   Inspection* inspection = nullptr);
 /// The layers that run. Throws UsageError when the encoder has no such range.
 Stages encoder_stages(const Model<float>& model, const EncodeOptions& options);
+
+inline const std::vector<std::string> kSides{"source", "target"};
+
+struct EmbedOptions : StageFiles {
+  std::string side;                 ///< "source" or "target"; empty: that of the model's first part
+  std::int64_t positions_only = 0;  ///< so many position vectors, and nothing else
+  std::int64_t d_model = 512;       ///< their width
+};
+/// What the tool embed does.
+void run_embed(const EmbedOptions& options, const InspectionConfig& inspect, std::uint64_t seed);
+
+/// What the tool encode does; `layers` is "A:B", "A:", ":B", or ":" for all.
+void run_encode(const StageFiles& files, const std::string& layers, bool all_layers,
+                const InspectionConfig& inspect, std::uint64_t seed, int threads);
 
 }  // namespace heed

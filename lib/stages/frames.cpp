@@ -1,7 +1,7 @@
 #include "stages/frames.h"
 
-#include "base/error.h"
-#include "inspect/patch_file.h"
+#include <iostream>
+
 #include "io/provenance.h"
 
 namespace heed {
@@ -23,15 +23,22 @@ void for_each_frame(io::FrameReader& reader, const Claim& claim, const std::func
   }
 }
 
-void run_frames(const std::string& input, const std::string& output, const io::WriteOptions& write,
-                std::int64_t batch, const Claim& claim, const std::function<void(TensorMap&)>& stage,
-                const std::function<void()>& at_end) {
-  io::ReadOptions read;
-  read.batch = batch;
-  io::FrameReader reader(input, read);
-  io::FrameWriter writer(output, write);
-  for_each_frame(reader, claim, stage, [&](const TensorMap& frame) { writer.write(frame); });
+void run_stage(const StageFiles& files, const InspectionConfig& inspect, const LoadedModel& loaded,
+               const Stages& stages, std::uint64_t seed, const Claim& claim,
+               const std::function<void(TensorMap&, Inspection&)>& stage,
+               const std::function<void()>& at_end) {
+  if (inspect.list) {
+    std::cout << value_list(inspect, *loaded.model, stages);
+    return;
+  }
+  Inspection inspection(inspect, loaded, stages, files.write, seed);
+  io::FrameReader reader(files.input, {.batch = files.batch});
+  io::FrameWriter writer(files.output, files.write);
+  for_each_frame(
+      reader, claim, [&](TensorMap& frame) { stage(frame, inspection); },
+      [&](const TensorMap& frame) { writer.write(frame); });
   if (at_end) at_end();
+  inspection.finish();
   writer.finish();
 }
 
@@ -39,6 +46,21 @@ void claim_for_model(TensorMap& frame, const std::string& source, const LoadedMo
                      const std::string& path) {
   io::expect_digest(frame, source, io::kModelDigest, model.digest, path);
   frame.attributes[io::kModelDigest] = model.digest;
+}
+
+std::vector<std::vector<std::int32_t>> Targets::next(std::int64_t count) {
+  std::vector<std::vector<std::int32_t>> ids;
+  for (std::string line; std::ssize(ids) < count;) {
+    if (!lines_.next(line))
+      fail(lines_.name(), ": has ", lines_.line_number(), " lines, the input has more sentences");
+    ids.push_back(tokenizer_.with_eos(line));
+  }
+  return ids;
+}
+
+void Targets::expect_end() {
+  if (std::string line; lines_.next(line))
+    fail(lines_.name(), ": has more lines than the input has sentences");
 }
 
 }  // namespace heed

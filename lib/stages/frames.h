@@ -4,8 +4,9 @@
 #include <functional>
 #include <string>
 
+#include "inspect/inspection.h"
 #include "io/frame_stream.h"
-#include "models/model_file.h"
+#include "text/line_reader.h"
 
 namespace heed {
 
@@ -17,14 +18,38 @@ using Claim = std::function<void(TensorMap& frame, const std::string& name)>;
 void for_each_frame(io::FrameReader& reader, const Claim& claim, const std::function<void(TensorMap&)>& stage,
                     const std::function<void(const TensorMap&)>& write);
 
-/// The same from `input` to `output`, which gets the frames as `stage` leaves them. `at_end` may still throw:
-/// the output is put in place after it.
-void run_frames(const std::string& input, const std::string& output, const io::WriteOptions& write,
-                std::int64_t batch, const Claim& claim, const std::function<void(TensorMap&)>& stage,
-                const std::function<void()>& at_end = {});
+/// What every tool that runs a stage of a model over frames is given.
+struct StageFiles {
+  std::string input = "-", output = "-", model;
+  io::WriteOptions write;  ///< of every file that is written
+  std::int64_t batch = 64;
+};
+
+/// The same from input to output, which gets the frames as `stage` leaves them. `inspect` says what of the
+/// stage to record and edit; with its `list` that is printed instead. `at_end` may still throw: the output is
+/// put in place after it.
+void run_stage(const StageFiles& files, const InspectionConfig& inspect, const LoadedModel& loaded,
+               const Stages& stages, std::uint64_t seed, const Claim& claim,
+               const std::function<void(TensorMap&, Inspection&)>& stage,
+               const std::function<void()>& at_end = {});
 
 /// Throws Error when the frame says that it was made with another model; notes the model in it.
 void claim_for_model(TensorMap& frame, const std::string& source, const LoadedModel& model,
                      const std::string& path);
+
+/// A text file with one line per source sentence, as ids with a final eos.
+class Targets {
+ public:
+  Targets(const std::string& path, const text::Tokenizer& tokenizer) : lines_(path), tokenizer_(tokenizer) {}
+
+  /// The next `count` lines. Throws Error when there are fewer.
+  std::vector<std::vector<std::int32_t>> next(std::int64_t count);
+  /// Throws Error when lines are left.
+  void expect_end();
+
+ private:
+  text::LineReader lines_;
+  const text::Tokenizer& tokenizer_;
+};
 
 }  // namespace heed

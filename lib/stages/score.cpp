@@ -1,10 +1,10 @@
 #include "stages/score.h"
 
-#include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "base/error.h"
+#include "base/fields.h"
+#include "base/number.h"
 #include "io/frame_stream.h"
 #include "io/text_writer.h"
 #include "text/alignment_error.h"
@@ -16,6 +16,8 @@ namespace heed {
 namespace {
 
 using text::LineReader;
+
+enum class Metric { bleu, chrf, all };
 
 /// Removes trailing white space, as sacreBLEU's command does.
 void trim_end(std::string& line) {
@@ -57,25 +59,18 @@ class ParallelText {
  private:
   [[noreturn]] void fail_by_count() {
     refuse_empty();
-    std::string counts;
+    std::vector<std::string> counts;
     for (auto& reader : readers_) {
       for (std::string line; reader->next(line);) {
       }
-      counts += concat(counts.empty() ? "" : ", ", escaped(reader->name()), " has ", reader->line_number(),
-                       " lines");
+      counts.push_back(concat(escaped(reader->name()), " has ", reader->line_number(), " lines"));
     }
-    fail(counts, ": do their lines correspond?");
+    fail(joined(counts), ": do their lines correspond?");
   }
 
   std::vector<std::unique_ptr<LineReader>> readers_;
   std::vector<std::string> lines_;
 };
-
-std::string fixed(double value, std::int64_t width) {
-  char digits[64];
-  std::snprintf(digits, sizeof digits, "%.*f", static_cast<int>(width), value);
-  return digits;
-}
 
 double rounded(double value, std::int64_t width) {
   return std::stod(fixed(value, width));
@@ -123,8 +118,9 @@ nlohmann::ordered_json as_json(const ScoreCommand::Result& result, std::int64_t 
 
 /// One object, or a list of several, laid out as sacreBLEU does.
 std::string json_report(const std::vector<ScoreCommand::Result>& results, std::int64_t width) {
-  std::string list;
-  for (const auto& result : results) list += (list.empty() ? "" : ",\n") + as_json(result, width).dump(1);
+  std::vector<std::string> objects;
+  for (const auto& result : results) objects.push_back(as_json(result, width).dump(1));
+  const std::string list = joined(objects, ",\n");
   return (results.size() == 1 ? list : "[\n" + list + "\n]") + "\n";
 }
 
@@ -147,7 +143,8 @@ std::vector<ScoreCommand::Result> ScoreCommand::compute() const {
   chrf_options.lowercase = bleu.lowercase;
   text::Bleu bleu_metric(bleu);
   text::Chrf chrf_metric(chrf_options);
-  const bool want_bleu = metric != "chrf", want_chrf = metric != "bleu";
+  const Metric wanted = chosen<Metric>("--metric", kMetrics, metric);
+  const bool want_bleu = wanted != Metric::chrf, want_chrf = wanted != Metric::bleu;
   ParallelText texts(hypothesis, references);
   while (texts.next()) {
     if (want_bleu) bleu_metric.add(texts.hypothesis(), texts.references());

@@ -14,6 +14,8 @@
 
 namespace heed {
 
+inline const std::vector<std::string> kMetrics{"bleu", "chrf", "all"};
+
 struct ScoreCommand {
   std::string hypothesis = "-", output = "-";
   io::WriteOptions write;               ///< of the confusion matrix

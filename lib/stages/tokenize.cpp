@@ -145,9 +145,7 @@ std::string side_of(const TensorMap& frame) {
   if (frame.contains("hypotheses/ids")) return "target";
   auto group = frame.groups.find("tokens");
   if (group == frame.groups.end()) return "source";
-  auto side = group->second.attributes.find("side");
-  const std::string* name =
-      side == group->second.attributes.end() ? nullptr : std::get_if<std::string>(&side->second);
+  const std::string* name = io::text_of(group->second.attributes, "side");
   return name ? *name : "source";
 }
 
@@ -236,10 +234,7 @@ void TokenizeCommand::write_pieces() const {
   for (std::string line; reader.next(line);) {
     Sentence sentence = maker.encode(reader, line);
     std::erase(sentence.ids, pieces_of.special().eos);  // a line has its own end
-    std::string joined;
-    for (const std::string& piece : pieces_of.pieces(sentence.ids))
-      joined += (joined.empty() ? "" : " ") + piece;
-    out.line(joined);
+    out.line(joined(pieces_of.pieces(sentence.ids), " "));
   }
   refuse_empty(reader);
   out.finish();

@@ -4,15 +4,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "base/error.h"
-#include "base/fields.h"
 #include "base/log.h"
 #include "io/frame_stream.h"
+#include "models/config_json.h"
 #include "models/model_file.h"
 #include "text/tokenizer.h"
 #include "train/corpus.h"
+#include "train/presets.h"
 #include "train/valid_bleu.h"
 
 namespace heed {
@@ -36,32 +37,32 @@ void note_skipped(const char* what, const Corpus& corpus, const LongestSides& lo
   }
 }
 
-Corpus read_text(const char* what, const CorpusFiles& files, const text::Tokenizer& source,
-                 const text::Tokenizer& target, const Model<float>& model,
-                 const std::vector<std::string>& classes) {
+Corpus encoded(const char* what, const CorpusLines& text, const text::Tokenizer& source,
+               const text::Tokenizer& target, const Model<float>& model,
+               const std::vector<std::string>& classes) {
   auto most = [&](Side side) { return model.has(side) ? model.sizes(side).max_length : 0; };
   const LongestSides longest{most(Side::source), most(Side::target)};
   Corpus corpus = read_corpus(
-      files, [&](const std::string& line) { return source.sentence(line); },
+      text, [&](const std::string& line) { return source.sentence(line); },
       [&](const std::string& line) { return model.encoder ? target.with_eos(line) : target.sentence(line); },
       longest, classes);
   note_skipped(what, corpus, longest);
   return corpus;
 }
 
-std::vector<std::string> classes_of(const TrainingJob& job) {
-  return job.training.labels.empty() ? std::vector<std::string>{} : read_classes(job.training.labels);
-}
-
 /// Texts, vocabularies and the model, initialised by the seed.
 struct Ingredients {
   explicit Ingredients(const TrainingJob& job)
       : source(read_tokenizer(job.source_vocab, "source")),
-        target(read_tokenizer(job.target_vocab, "target")),
-        classes(classes_of(job)),
-        model(job.make_model({source.size(), target.size(), static_cast<std::int64_t>(classes.size())})),
-        training(read_text("training text", job.training, source, target, *model, classes)),
-        validation(read_text("validation text", job.validation, source, target, *model, classes)) {
+        target(read_tokenizer(job.target_vocab, "target")) {
+    const auto read = [](const CorpusFiles& files) {
+      return CorpusLines(files.source, files.target, files.labels);
+    };
+    const CorpusLines text = read(job.training);
+    classes = classes_of(text.labels);
+    model = job.make_model({source.size(), target.size(), static_cast<std::int64_t>(classes.size())});
+    training = encoded("training text", text, source, target, *model, classes);
+    validation = encoded("validation text", read(job.validation), source, target, *model, classes);
     model->source_special = source.special();
     model->target_special = target.special();
     model->parameters.initialize(job.seed);
@@ -141,7 +142,104 @@ const Batch& largest(const std::vector<Batch>& batches) {
                            [](const Batch& a, const Batch& b) { return a.tokens < b.tokens; });
 }
 
+void require(const std::string& value, const char* option) {
+  if (value.empty()) fail<UsageError>(option, ": is missing");
+}
+
+/// Which texts a model learns from follows from the fields of its config.
+void check_files(const Given& given, TrainCommand& o, const std::string& architecture,
+                 const std::vector<Field>& own) {
+  const bool reads_source = find_field(own, "source_vocab_size"),
+             reads_target = find_field(own, "target_vocab_size"), classifies = find_field(own, "n_classes");
+  auto check = [&](const char* name, bool wanted, bool may_miss, const std::string& training,
+                   const std::string& validation) {
+    const std::string option = concat("--", name), valid = concat("--valid-", name);
+    if (!wanted && !(training.empty() && validation.empty()))
+      fail<UsageError>(training.empty() ? valid : option, ": --preset ", o.preset, " is of architecture ",
+                       architecture, ", which reads no ", name);
+    if (may_miss && training.empty() && validation.empty()) return;
+    if (wanted) require(training, option.c_str());
+    if (wanted) require(validation, valid.c_str());
+  };
+  check("source", reads_source, false, o.job.training.source, o.job.validation.source);
+  check("target", reads_target, false, o.job.training.target, o.job.validation.target);
+  check("labels", classifies, true, o.job.training.labels, o.job.validation.labels);
+  if (o.job.source_vocab.empty()) o.job.source_vocab = o.vocab.empty() ? o.job.target_vocab : o.vocab;
+  if (o.job.target_vocab.empty()) o.job.target_vocab = o.vocab.empty() ? o.job.source_vocab : o.vocab;
+  if (reads_source && reads_target && o.vocab.empty() && (!given("source-vocab") || !given("target-vocab")))
+    require("", "--vocab");
+  require(o.job.source_vocab, "--vocab");
+  if (!o.dry_run && (o.job.output.empty() || o.job.output == "-")) {
+    fail<UsageError>("-o: wanted a file: checkpoint and metrics are written beside it");
+  }
+  for (const char* option : {"--source-vocab-size", "--target-vocab-size"}) {
+    if (given(option)) fail<UsageError>(option, ": the vocabulary files decide it");
+  }
+  if (given("n_classes")) fail<UsageError>("--n-classes: the labels decide it");
+}
+
+void set_size(const std::vector<Field>& fields, const char* name, std::int64_t size) {
+  if (const Field* field = find_field(fields, name)) *std::get<std::int64_t*>(field->value) = size;
+}
+
+/// An option of another architecture would change nothing.
+void refuse_other_models(const Given& given, TrainCommand& o, const std::string& architecture,
+                         const std::vector<Field>& own) {
+  for (const Field& field : o.model_fields()) {
+    if (!find_field(own, field.name) && given(field.name)) {
+      fail<UsageError>("--preset ", o.preset, " is of architecture ", architecture, ", which has no ",
+                       field.name);
+    }
+  }
+}
+
+/// The preset's values with the options given on top.
+void configure(const Given& given, TrainCommand& o) {
+  const Preset& preset = find_preset(o.preset);
+  with_architecture(preset.architecture, [&](const auto& architecture) {
+    using Architecture = std::decay_t<decltype(architecture)>;
+    typename Architecture::Config model;
+    from_json(preset.model, fields_of(model));
+    check_files(given, o, Architecture::Config::kArchitecture, fields_of(model));
+    refuse_other_models(given, o, Architecture::Config::kArchitecture, fields_of(model));
+    overlay(o.model_fields(), fields_of(model), given);
+    o.job.make_model = [model](const DataSizes& sizes) mutable {
+      const std::vector<Field> fields = fields_of(model);
+      set_size(fields, "source_vocab_size", sizes.source_vocab);
+      set_size(fields, "target_vocab_size", sizes.target_vocab);
+      set_size(fields, "n_classes", sizes.classes);
+      return build<float>(model);
+    };
+  });
+  from_json(preset.training, fields_of(o.job.config));
+  overlay(fields_of(o.training), fields_of(o.job.config), given);
+}
+
 }  // namespace
+
+std::vector<Field> TrainCommand::model_fields() {
+  std::vector<Field> all;
+  auto collect = [&](auto& config) {
+    for (const Field& field : fields_of(config)) {
+      if (!find_field(all, field.name)) all.push_back(field);
+    }
+  };
+  std::apply([&](auto&... config) { (collect(config), ...); }, models);
+  return all;
+}
+
+void TrainCommand::run(const Given& given, const std::function<std::atomic<bool>&()>& stop_flag) {
+  if (list_presets) {
+    std::cout << preset_table();
+    return;
+  }
+  configure(given, *this);
+  if (dry_run) {
+    std::cout << describe_training(job);
+  } else {
+    run_training(job, stop_flag());
+  }
+}
 
 Trainer::Outcome run_training(const TrainingJob& job, const std::atomic<bool>& stop) {
   check(job.config);

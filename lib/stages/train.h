@@ -6,8 +6,11 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <tuple>
+#include <vector>
 
-#include "models/model.h"
+#include "base/fields.h"
+#include "models/architectures.h"
 #include "train/corpus.h"
 #include "train/train_config.h"
 #include "train/trainer.h"
@@ -17,6 +20,11 @@ namespace heed {
 /// What follows from vocabularies and labels, not from options; 0 where there is none.
 struct DataSizes {
   std::int64_t source_vocab = 0, target_vocab = 0, classes = 0;
+};
+
+/// "": there is none.
+struct CorpusFiles {
+  std::string source, target, labels;
 };
 
 struct TrainingJob {
@@ -37,5 +45,28 @@ Trainer::Outcome run_training(const TrainingJob& job, const std::atomic<bool>& s
 
 /// What the run would take, as lines "name<TAB>value": sizes, and the memory of one update, which is tried.
 std::string describe_training(const TrainingJob& job);
+
+/// A config of each architecture.
+template <class... Each>
+std::tuple<typename Each::Config...> configs_of(const std::tuple<Each...>&) {
+  return {};
+}
+
+/// Whether an option, of this name or field, was given.
+using Given = std::function<bool(const std::string& name)>;
+
+/// The options of train.
+struct TrainCommand {
+  TrainingJob job;
+  std::string preset = "transformer-base", vocab;
+  decltype(configs_of(kArchitectures)) models;  ///< options, like `training`; those that are given
+  TrainConfig training;                         ///< replace the preset's
+  bool dry_run = false, list_presets = false;
+
+  /// The fields of all models, each once.
+  std::vector<Field> model_fields();
+  /// Trains, or prints what is asked for instead. Throws UsageError on options that do not belong together.
+  void run(const Given& given, const std::function<std::atomic<bool>&()>& stop_flag);
+};
 
 }  // namespace heed

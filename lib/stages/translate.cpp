@@ -79,10 +79,9 @@ class Steps {
 
 }  // namespace
 
-std::vector<std::vector<Hypothesis>> translate(const Model<float>& model, const PackedStates& input,
-                                               const TranslateOptions& options, int threads,
-                                               Inspection* inspection) {
-  std::vector<std::vector<Hypothesis>> result(static_cast<std::size_t>(input.rows.sentences()));
+Results translate(const Model<float>& model, const PackedStates& input, const TranslateOptions& options,
+                  int threads, Inspection* inspection) {
+  Results result(static_cast<std::size_t>(input.rows.sentences()));
   const Hypothesis empty{{model.target_special.eos}, {0.0f}, 0.0, true, {}};
   for_each_shard(input.rows.sentences(), threads, [&](SentenceRange range) {
     for (std::int64_t s = range.first; s < range.first + range.count; ++s)
@@ -102,7 +101,7 @@ std::vector<std::vector<Hypothesis>> translate(const Model<float>& model, const 
     }
     Steps steps(model, chosen.on(pass), pass, sampled);
     const StepFunction step = [&](auto tokens, auto parents) { return steps(tokens, parents); };
-    std::vector<std::vector<Hypothesis>> found;
+    Results found;
     if (options.sampling) {
       found = sample(step, max_lengths, sampling);
     } else {
@@ -186,14 +185,13 @@ Given read_given(InferencePass& pass, const Model<float>& model, const Encoded<f
 
 }  // namespace
 
-std::vector<std::vector<Hypothesis>> force(const Model<float>& model, const PackedStates& input,
-                                           const std::vector<std::vector<std::int32_t>>& targets,
-                                           double length_penalty, int threads, Inspection* inspection,
-                                           const std::vector<SampleStream>& sampled, bool whole_text) {
+Results force(const Model<float>& model, const PackedStates& input, const std::vector<Ids>& targets,
+              double length_penalty, int threads, Inspection* inspection,
+              const std::vector<SampleStream>& sampled, bool whole_text) {
   if (static_cast<std::int64_t>(targets.size()) != input.rows.sentences()) {
     fail("there are ", targets.size(), " targets for ", input.rows.sentences(), " source sentences");
   }
-  std::vector<std::vector<Hypothesis>> result(targets.size());
+  Results result(targets.size());
   for_each_shard(input.rows.sentences(), threads, [&](SentenceRange range) {
     InspectedPass pass(model, inspection, range.numbers());
     std::vector<SampleStream> streams;
@@ -229,35 +227,8 @@ std::vector<std::vector<Hypothesis>> force(const Model<float>& model, const Pack
 
 namespace {
 
-/// A padded tensor of attention weights, filled shard by shard.
-class AttentionTensor {
- public:
-  AttentionTensor(std::int64_t sentences, std::int64_t ranks, std::int64_t layers, std::int64_t heads,
-                  std::int64_t queries, std::int64_t keys)
-      : shape_{sentences, ranks, layers, heads, queries, keys},
-        values_(static_cast<std::size_t>(element_count(shape_))) {}
-
-  void set(std::int64_t sentence, std::int64_t rank, std::int64_t layer, std::int64_t head,
-           std::int64_t query, std::span<const float> weights) {
-    const std::int64_t row =
-        (((sentence * shape_[1] + rank) * shape_[2] + layer) * shape_[3] + head) * shape_[4] + query;
-    std::copy(weights.begin(), weights.end(), values_.begin() + row * shape_[5]);
-  }
-  Tensor take() {
-    std::vector<std::string> dims{"sentence", "rank", "layer", "head", "query", "key"};
-    if (shape_[1] == 1) {
-      shape_.erase(shape_.begin() + 1);
-      dims.erase(dims.begin() + 1);
-    }
-    return Tensor::of<float>(std::move(values_), shape_, dims);
-  }
-
- private:
-  Shape shape_;
-  std::vector<float> values_;
-};
-
-struct Ranked {
+/// A hypothesis and its place.
+struct Produced {
   std::int64_t sentence, rank;
   const Hypothesis* hypothesis;
 };
@@ -281,17 +252,16 @@ void add_group(TensorMap& map, const std::string& name, const std::string& kind,
 
 }  // namespace
 
-TensorMap decoder_attention(const Model<float>& model, const PackedStates& input,
-                            const std::vector<std::vector<Hypothesis>>& hypotheses, int threads,
-                            Inspection* inspection, bool whole_text) {
+TensorMap decoder_attention(const Model<float>& model, const PackedStates& input, const Results& hypotheses,
+                            int threads, Inspection* inspection, bool whole_text) {
   const DecoderSizes& sizes = model.needed_decoder().sizes();
   // A decoder alone also reads the prompt, whose last row gives the first token.
   auto before = [&](std::int64_t sentence) {
     return model.encoder || whole_text ? 0 : input.rows.length(sentence) - 1;
   };
-  std::int64_t ranks = 1, longest = 1;
+  const Ranked ranked(hypotheses);
+  std::int64_t longest = 1;
   for (std::size_t s = 0; s < hypotheses.size(); ++s) {
-    ranks = std::max(ranks, static_cast<std::int64_t>(hypotheses[s].size()));
     for (const Hypothesis& h : hypotheses[s])
       longest =
           std::max(longest, static_cast<std::int64_t>(h.ids.size()) + before(static_cast<std::int64_t>(s)));
@@ -299,12 +269,15 @@ TensorMap decoder_attention(const Model<float>& model, const PackedStates& input
   const std::int64_t sentences = input.rows.sentences(), heads = sizes.n_heads;
   const std::int64_t first_cross = sizes.cross_attends() ? sizes.first_attending_layer : sizes.n_layers,
                      first_self = sizes.self_attends ? 0 : sizes.n_layers;
-  AttentionTensor cross(sentences, ranks, sizes.n_layers - first_cross, heads, longest, input.rows.longest());
-  AttentionTensor self(sentences, ranks, sizes.n_layers - first_self, heads, longest, longest);
-  Tensor query_length = Tensor::zeros<std::int32_t>({sentences, ranks}, {"sentence", "rank"});
+  auto weights = [&](std::int64_t first_layer, std::int64_t keys) {
+    return ranked.zeros<float>({sizes.n_layers - first_layer, heads, longest, keys},
+                               {"layer", "head", "query", "key"});
+  };
+  Tensor cross = weights(first_cross, input.rows.longest()), self = weights(first_self, longest);
+  Tensor query_length = ranked.zeros<std::int32_t>({}, {});
 
   for_each_shard(sentences, threads, [&](SentenceRange range) {
-    std::vector<Ranked> list;
+    std::vector<Produced> list;
     PackedTokens target;
     std::vector<std::int64_t> sources;  // a sentence once for each of its hypotheses
     for (std::int64_t s = range.first; s < range.first + range.count; ++s) {
@@ -313,7 +286,7 @@ TensorMap decoder_attention(const Model<float>& model, const PackedStates& input
         list.push_back({s, rank, &h});
         target.append(h.ids);
         sources.push_back(s);
-        query_length.values<std::int32_t>()[static_cast<std::size_t>(s * ranks + rank)] =
+        query_length.values<std::int32_t>()[static_cast<std::size_t>(s * ranked.ranks + rank)] =
             static_cast<std::int32_t>(h.ids.size()) + static_cast<std::int32_t>(before(s));
       }
     }
@@ -325,21 +298,18 @@ TensorMap decoder_attention(const Model<float>& model, const PackedStates& input
     InspectedPass pass(model, inspection, sources,
                        [&](const std::string& name) { return names.contains(name); });
     std::vector<SampleStream> streams;
-    if (std::any_of(list.begin(), list.end(), [](const Ranked& r) { return r.hypothesis->drawn; }))
-      for (const Ranked& r : list) streams.push_back(r.hypothesis->drawn.value_or(SampleStream{}));
+    if (std::any_of(list.begin(), list.end(), [](const Produced& p) { return p.hypothesis->drawn; }))
+      for (const Produced& p : list) streams.push_back(p.hypothesis->drawn.value_or(SampleStream{}));
     const Selection chosen(input, sources);
     read_given(pass, model, chosen.on(pass), target, streams, whole_text);
     const Recording<float>& recording = pass.recorded();
-    auto keep = [&](const std::string& attention, std::int64_t first, AttentionTensor& tensor) {
+    auto keep = [&](const std::string& attention, std::int64_t first, Tensor& tensor) {
       for (std::int64_t l = first; l < sizes.n_layers; ++l) {
-        const Recorded<float>& weights = recording.at(layer_name(l, attention));
+        const Recorded<float>& recorded = recording.at(layer_name(l, attention));
         for (std::size_t i = 0; i < list.size(); ++i) {
-          for (std::int64_t h = 0; h < heads; ++h) {
-            const Matrix<const float> block = weights.block(static_cast<std::int64_t>(i), h);
-            for (std::int64_t q = 0; q < block.rows; ++q)
-              tensor.set(list[i].sentence, list[i].rank, l - first, h, q,
-                         {block.row(q), static_cast<std::size_t>(block.cols)});
-          }
+          for (std::int64_t h = 0; h < heads; ++h)
+            copy_into(matrix_at<float>(tensor, ranked.at(list[i].sentence, list[i].rank, {l - first, h})),
+                      recorded.block(static_cast<std::int64_t>(i), h));
         }
       }
     };
@@ -347,57 +317,15 @@ TensorMap decoder_attention(const Model<float>& model, const PackedStates& input
     keep("self_attention", first_self, self);
   });
 
-  if (ranks == 1) {
-    query_length = Tensor::of<std::int32_t>(
-        {query_length.values<std::int32_t>().begin(), query_length.values<std::int32_t>().end()}, {sentences},
-        {"sentence"});
-  }
   TensorMap map;
   if (sizes.cross_attends())
-    add_group(map, "cross_attention", "cross", "Attention of the translation over the source", cross.take(),
-              query_length, lengths_of(input.rows));
+    add_group(map, "cross_attention", "cross", "Attention of the translation over the source",
+              std::move(cross), query_length, lengths_of(input.rows));
   if (sizes.self_attends)
     add_group(
         map, "self_attention", "decoder_self",
         model.encoder ? "Attention of the translation over its past" : "Attention of the text over its past",
-        self.take(), query_length, query_length);
-  return map;
-}
-
-TensorMap hypothesis_map(const std::vector<std::vector<Hypothesis>>& hypotheses) {
-  std::int64_t ranks = 1, longest = 1;
-  for (const auto& list : hypotheses) {
-    ranks = std::max(ranks, static_cast<std::int64_t>(list.size()));
-    for (const Hypothesis& h : list) longest = std::max(longest, static_cast<std::int64_t>(h.ids.size()));
-  }
-  const auto sentences = static_cast<std::int64_t>(hypotheses.size());
-  Tensor score = Tensor::zeros<float>({sentences, ranks}, {"sentence", "rank"});
-  Tensor length = Tensor::zeros<std::int32_t>({sentences, ranks}, {"sentence", "rank"});
-  Tensor finished = Tensor::zeros<std::uint8_t>({sentences, ranks}, {"sentence", "rank"});
-  Tensor ids = Tensor::zeros<std::int32_t>({sentences, ranks, longest}, {"sentence", "rank", "position"});
-  Tensor log_probability =
-      Tensor::zeros<float>({sentences, ranks, longest}, {"sentence", "rank", "position"});
-  finished.attributes["dtype"] = std::string("bool");
-  for (std::size_t s = 0; s < hypotheses.size(); ++s) {
-    for (std::size_t r = 0; r < hypotheses[s].size(); ++r) {
-      const Hypothesis& h = hypotheses[s][r];
-      const std::size_t at = s * static_cast<std::size_t>(ranks) + r;
-      score.values<float>()[at] = static_cast<float>(h.score);
-      length.values<std::int32_t>()[at] = static_cast<std::int32_t>(h.ids.size());
-      finished.values<std::uint8_t>()[at] = h.finished;
-      const auto row = static_cast<std::ptrdiff_t>(at * static_cast<std::size_t>(longest));
-      std::copy(h.ids.begin(), h.ids.end(), ids.values<std::int32_t>().begin() + row);
-      std::copy(h.token_log_probability.begin(), h.token_log_probability.end(),
-                log_probability.values<float>().begin() + row);
-    }
-  }
-  TensorMap map;
-  map.add("hypotheses/score", std::move(score));
-  map.add("hypotheses/ids", std::move(ids));
-  map.add("hypotheses/length", std::move(length));
-  map.add("hypotheses/finished", std::move(finished));
-  map.add("hypotheses/token_logprob", std::move(log_probability));
-  map.groups["hypotheses"] = {"score", "Translations", {}, {}};
+        std::move(self), query_length, query_length);
   return map;
 }
 

@@ -5,11 +5,9 @@
 
 #include <vector>
 
-#include "decode/search.h"
 #include "inspect/inspection.h"
 #include "models/model.h"
-#include "models/packed_states.h"
-#include "tensor/tensor_map.h"
+#include "stages/results.h"
 
 namespace heed {
 
@@ -30,20 +28,16 @@ PackedStates decoder_input(const TensorMap& frame, const Model<float>& model);
 
 /// For each sentence of the frame its hypotheses, best first. An empty source sentence (only </s>) gives an
 /// empty translation; a prompt is not part of its hypotheses.
-std::vector<std::vector<Hypothesis>> translate(const Model<float>& model, const PackedStates& input,
-                                               const TranslateOptions& options, int threads,
-                                               Inspection* inspection = nullptr);
+Results translate(const Model<float>& model, const PackedStates& input, const TranslateOptions& options,
+                  int threads, Inspection* inspection = nullptr);
 
 /// Scores given targets instead (ids with final eos): one hypothesis a sentence, with the log-probability
 /// of every token. score = sum / length^length_penalty. A target follows its prompt, unless `input` holds
 /// what the decoder reads to produce it (whole_text). `sampled`: the draws by which each target was
 /// sampled; empty: none was.
-std::vector<std::vector<Hypothesis>> force(const Model<float>& model, const PackedStates& input,
-                                           const std::vector<std::vector<std::int32_t>>& targets,
-                                           double length_penalty, int threads,
-                                           Inspection* inspection = nullptr,
-                                           const std::vector<SampleStream>& sampled = {},
-                                           bool whole_text = false);
+Results force(const Model<float>& model, const PackedStates& input, const std::vector<Ids>& targets,
+              double length_penalty, int threads, Inspection* inspection = nullptr,
+              const std::vector<SampleStream>& sampled = {}, bool whole_text = false);
 
 /// The decoder's attention weights for these hypotheses, computed in one teacher-forced pass, so that every
 /// hypothesis of an n-best list has its own; a sampled one attends where it did when it was drawn. f32
@@ -51,12 +45,7 @@ std::vector<std::vector<Hypothesis>> force(const Model<float>& model, const Pack
 /// rank is there when some sentence has several hypotheses. Groups cross_attention (key: source positions)
 /// and self_attention (key: earlier target positions), each with query_length and key_length. A prompt's
 /// positions come first. `whole_text`: as in force().
-TensorMap decoder_attention(const Model<float>& model, const PackedStates& input,
-                            const std::vector<std::vector<Hypothesis>>& hypotheses, int threads,
-                            Inspection* inspection = nullptr, bool whole_text = false);
-
-/// /hypotheses: score f32 (sentence, rank), ids i32 (sentence, rank, position), length i32 (sentence, rank),
-/// token_logprob, finished u8; missing ranks have length 0.
-TensorMap hypothesis_map(const std::vector<std::vector<Hypothesis>>& hypotheses);
+TensorMap decoder_attention(const Model<float>& model, const PackedStates& input, const Results& hypotheses,
+                            int threads, Inspection* inspection = nullptr, bool whole_text = false);
 
 }  // namespace heed

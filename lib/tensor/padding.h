@@ -2,7 +2,9 @@
 // has the dimensions (sentence, position, ...) and zeros after each sentence's length.
 #pragma once
 
+#include <algorithm>
 #include <string>
+#include <type_traits>
 
 #include "tensor/matrix.h"
 #include "tensor/packing.h"
@@ -23,6 +25,21 @@ Tensor pad(Matrix<const float> packed, const Packing& rows);
 /// The rows of `padded` f32 (sentence, position, dim) without padding, one sentence after the other. Throws
 /// Error, naming `name`, when the shapes do not fit or a value is not finite.
 std::vector<float> unpad(const std::string& name, const Tensor& padded, const Packing& rows);
+
+/// The matrix that the last two dimensions of `tensor` are at this index of the others.
+template <class T>
+Matrix<T> matrix_at(Tensor& tensor, const Shape& index) {
+  const Shape& shape = tensor.shape();
+  std::int64_t at = 0;
+  for (std::size_t i = 0; i < index.size(); ++i) at = at * shape[i] + index[i];
+  const std::int64_t rows = shape[shape.size() - 2], cols = shape.back();
+  return {tensor.values<T>().data() + at * rows * cols, rows, cols};
+}
+/// Copies `from` into the first rows and columns of `to`.
+template <class T>
+void copy_into(Matrix<T> to, const std::type_identity_t<Matrix<const T>>& from) {
+  for (std::int64_t i = 0; i < from.rows; ++i) std::copy_n(from.row(i), from.cols, to.row(i));
+}
 
 /// Ids i32 (sentence, position) with lengths i32 (sentence), as packed tokens. Throws Error, naming `group`,
 /// on ids outside 0 .. vocabulary_size - 1.

@@ -46,6 +46,26 @@ struct dtype_of<std::string> {
   static constexpr DType value = DType::string;
 };
 
+/// Calls use(T()) with the element type T that `dtype` names.
+template <class Use>
+decltype(auto) with_type(DType dtype, Use&& use) {
+  switch (dtype) {
+    case DType::f32:
+      return use(float());
+    case DType::f64:
+      return use(double());
+    case DType::i32:
+      return use(std::int32_t());
+    case DType::i64:
+      return use(std::int64_t());
+    case DType::u8:
+      return use(std::uint8_t());
+    case DType::string:
+      break;
+  }
+  return use(std::string());
+}
+
 using Attribute = std::variant<std::string, std::int64_t, double, std::vector<std::string>>;
 using Attributes = std::map<std::string, Attribute>;
 

@@ -3,7 +3,7 @@
 #include <charconv>
 
 #include "base/error.h"
-#include "text/percent.h"
+#include "base/number.h"
 #include "text/unicode.h"
 
 namespace heed::text {

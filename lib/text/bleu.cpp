@@ -2,20 +2,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
-#include <unordered_map>
 
-#include "base/error.h"
+#include "base/fields.h"
+#include "base/number.h"
 #include "base/version.h"
-#include "text/scheme.h"
+#include "text/ngrams.h"
 #include "text/unicode.h"
 
 namespace heed::text {
 namespace {
 
-using Counts = std::unordered_map<std::string_view, std::int64_t>;
-using CountsByOrder = std::array<Counts, kBleuOrder>;
+using CountsByOrder = std::array<NgramCounts, kBleuOrder>;
 
 bool is_digit(char c) {
   return c >= '0' && c <= '9';
@@ -28,20 +25,6 @@ bool is_period_or_comma(char c) {
 bool stands_alone(char c) {
   return (c >= '{' && c <= '~') || (c >= '[' && c <= '`') || (c >= ' ' && c <= '&') ||
          (c >= '(' && c <= '+') || (c >= ':' && c <= '@') || c == '/';
-}
-
-std::string isolate_punctuation(std::string_view line) {
-  std::string out;
-  for (char c : line) {
-    if (stands_alone(c)) {
-      out += ' ';
-      out += c;
-      out += ' ';
-    } else {
-      out += c;
-    }
-  }
-  return out;
 }
 
 /// Rewrites every non-overlapping pair of adjacent characters for which `matches` holds, from left to right.
@@ -60,26 +43,13 @@ std::string rewrite_pairs(std::string_view line, Matches matches, Rewrite rewrit
 }
 
 std::string join_words(std::string_view line) {
-  std::string joined;
-  for (std::string_view word : split_white_space(line)) {
-    if (!joined.empty()) joined += ' ';
-    joined += word;
-  }
-  return joined;
+  const std::vector<std::string_view> words = split_white_space(line);
+  return joined({words.begin(), words.end()}, " ");
 }
 
-/// The n-grams of a sentence of words with single spaces between: an n-gram is a piece of the sentence.
-CountsByOrder ngrams(std::string_view sentence, std::size_t& words) {
-  std::vector<std::string_view> list = split_any(sentence, " ");
-  words = list.size();
+CountsByOrder count_ngrams(const std::vector<std::string_view>& words) {
   CountsByOrder counts;
-  for (std::size_t n = 1; n <= kBleuOrder; ++n) {
-    for (std::size_t i = 0; i + n <= list.size(); ++i) {
-      const char* begin = list[i].data();
-      const char* end = list[i + n - 1].data() + list[i + n - 1].size();
-      ++counts[n - 1][std::string_view(begin, static_cast<std::size_t>(end - begin))];
-    }
-  }
+  for (std::size_t n = 0; n < kBleuOrder; ++n) counts[n] = ngrams(words, n + 1);
   return counts;
 }
 
@@ -91,18 +61,22 @@ std::size_t closest(const std::vector<std::size_t>& lengths, std::size_t wanted)
   });
 }
 
+enum class Smoothing { exp, floor, add_k, none };
+
+Smoothing smoothing_of(const BleuOptions& options) {
+  return chosen<Smoothing>("smooth", kBleuSmoothings, options.smooth);
+}
+
 double smooth_value(const BleuOptions& options) {
   if (options.smooth_value >= 0) return options.smooth_value;
-  return options.smooth == "floor" ? 0.1 : 1.0;
+  return smoothing_of(options) == Smoothing::floor ? 0.1 : 1.0;
 }
 
 std::string signature(const BleuOptions& options, std::size_t references) {
-  std::string smooth = options.smooth;
-  if (smooth == "floor" || smooth == "add-k") {
-    char value[32];
-    std::snprintf(value, sizeof value, "[%.2f]", smooth_value(options));
-    smooth += value;
-  }
+  const Smoothing smoothing = smoothing_of(options);
+  const bool has_value = smoothing == Smoothing::floor || smoothing == Smoothing::add_k;
+  const std::string smooth =
+      has_value ? concat(options.smooth, "[", fixed(smooth_value(options), 2), "]") : options.smooth;
   return concat("nrefs:", references, "|case:", options.lowercase ? "lc" : "mixed",
                 "|eff:", options.effective_order ? "yes" : "no", "|tok:", options.tokenize,
                 "|smooth:", smooth, "|version:heed-", version());
@@ -122,9 +96,10 @@ std::string tokenize_13a(std::string_view line) {
   text = replace_all(text, "&amp;", "&");
   text = replace_all(text, "&lt;", "<");
   text = " " + replace_all(text, "&gt;", ">") + " ";
-  text = isolate_punctuation(text);
+  std::string apart;
+  for (char c : text) apart += stands_alone(c) ? std::string{' ', c, ' '} : std::string(1, c);
   text = rewrite_pairs(
-      text, [](char a, char b) { return !is_digit(a) && is_period_or_comma(b); },
+      apart, [](char a, char b) { return !is_digit(a) && is_period_or_comma(b); },
       [](std::string& out, char a, char b) { (((out += a) += ' ') += b) += ' '; });
   text = rewrite_pairs(
       text, [](char a, char b) { return is_period_or_comma(a) && !is_digit(b); },
@@ -136,22 +111,22 @@ std::string tokenize_13a(std::string_view line) {
 }
 
 std::string BleuScore::details() const {
-  char text[256];
-  double ratio = reference_length > 0
-                     ? static_cast<double>(hypothesis_length) / static_cast<double>(reference_length)
-                     : 0;
-  std::snprintf(text, sizeof text,
-                "%.1f/%.1f/%.1f/%.1f (BP = %.3f ratio = %.3f hyp_len = %lld ref_len = %lld)", precisions[0],
-                precisions[1], precisions[2], precisions[3], brevity_penalty, ratio,
-                static_cast<long long>(hypothesis_length), static_cast<long long>(reference_length));
-  return text;
+  std::vector<std::string> shares;
+  for (const double precision : precisions) shares.push_back(fixed(precision, 1));
+  const double ratio = reference_length > 0
+                           ? static_cast<double>(hypothesis_length) / static_cast<double>(reference_length)
+                           : 0;
+  return concat(joined(shares, "/"), " (BP = ", fixed(brevity_penalty, 3), " ratio = ", fixed(ratio, 3),
+                " hyp_len = ", hypothesis_length, " ref_len = ", reference_length, ")");
 }
 
-Bleu::Bleu(BleuOptions options) : options_(std::move(options)) {}
+Bleu::Bleu(BleuOptions options)
+    : options_(std::move(options)),
+      is_13a_(chosen<int>("tokenize", kBleuTokenizations, options_.tokenize) == 0) {}
 
 std::string Bleu::prepare(const std::string& sentence) const {
-  std::string text = options_.lowercase ? to_lower(sentence) : sentence;
-  return options_.tokenize == "13a" ? tokenize_13a(text) : join_words(text);
+  const std::string text = options_.lowercase ? to_lower(sentence) : sentence;
+  return is_13a_ ? tokenize_13a(text) : join_words(text);
 }
 
 void Bleu::add(const std::string& hypothesis, std::span<const std::string> references) {
@@ -160,28 +135,24 @@ void Bleu::add(const std::string& hypothesis, std::span<const std::string> refer
   std::vector<std::string> texts;
   for (const std::string& reference : references) texts.push_back(prepare(reference));
   CountsByOrder allowed;  // the largest count of each n-gram in any reference
-  std::vector<std::size_t> lengths(texts.size());
-  for (std::size_t r = 0; r < texts.size(); ++r) {
-    CountsByOrder counts = ngrams(texts[r], lengths[r]);
+  std::vector<std::size_t> lengths;
+  for (const std::string& text : texts) {
+    const std::vector<std::string_view> words = split_any(text, " ");
+    lengths.push_back(words.size());
+    const CountsByOrder counts = count_ngrams(words);
     for (int n = 0; n < kBleuOrder; ++n) {
-      for (const auto& [ngram, count] : counts[n]) {
-        std::int64_t& most = allowed[n][ngram];
-        most = std::max(most, count);
-      }
+      for (const auto& [ngram, count] : counts[n]) allowed[n][ngram] = std::max(allowed[n][ngram], count);
     }
   }
-  std::string text = prepare(hypothesis);
-  std::size_t length = 0;
-  CountsByOrder counts = ngrams(text, length);
+  const std::string text = prepare(hypothesis);
+  const std::vector<std::string_view> words = split_any(text, " ");
   for (int n = 0; n < kBleuOrder; ++n) {
-    for (const auto& [ngram, count] : counts[n]) {
-      auto it = allowed[n].find(ngram);
-      total_[n] += count;
-      if (it != allowed[n].end()) correct_[n] += std::min(count, it->second);
-    }
+    const NgramCounts counts = ngrams(words, static_cast<std::size_t>(n) + 1);
+    total_[n] += total(counts);
+    correct_[n] += common(counts, allowed[n]);
   }
-  hypothesis_length_ += static_cast<std::int64_t>(length);
-  reference_length_ += static_cast<std::int64_t>(closest(lengths, length));
+  hypothesis_length_ += static_cast<std::int64_t>(words.size());
+  reference_length_ += static_cast<std::int64_t>(closest(lengths, words.size()));
 }
 
 BleuScore Bleu::score() const {
@@ -195,11 +166,12 @@ BleuScore Bleu::score() const {
   }
   if (std::all_of(correct_.begin(), correct_.end(), [](std::int64_t c) { return c == 0; })) return result;
   const double k = smooth_value(options_);
+  const Smoothing smoothing = smoothing_of(options_);
   double halving = 1;
   int order = kBleuOrder;
   for (int n = 0; n < kBleuOrder; ++n) {
     double correct = static_cast<double>(correct_[n]), total = static_cast<double>(total_[n]);
-    if (options_.smooth == "add-k" && n > 0) {
+    if (smoothing == Smoothing::add_k && n > 0) {
       correct += k;
       total += k;
     }
@@ -207,10 +179,10 @@ BleuScore Bleu::score() const {
     if (options_.effective_order) order = n + 1;
     if (correct > 0) {
       result.precisions[n] = 100 * correct / total;
-    } else if (options_.smooth == "exp") {
+    } else if (smoothing == Smoothing::exp) {
       halving *= 2;
       result.precisions[n] = 100 / (halving * total);
-    } else if (options_.smooth == "floor") {
+    } else if (smoothing == Smoothing::floor) {
       result.precisions[n] = 100 * k / total;
     }
   }
@@ -218,16 +190,6 @@ BleuScore Bleu::score() const {
   for (int n = 0; n < order; ++n) sum += floored_log(result.precisions[n]);
   result.score = result.brevity_penalty * std::exp(sum / order);
   return result;
-}
-
-BleuScore corpus_bleu(const std::vector<std::string>& hypotheses, const std::vector<std::string>& references,
-                      const BleuOptions& options) {
-  if (hypotheses.size() != references.size()) {
-    fail("BLEU: ", hypotheses.size(), " hypotheses and ", references.size(), " references");
-  }
-  Bleu bleu(options);
-  for (std::size_t i = 0; i < hypotheses.size(); ++i) bleu.add(hypotheses[i], {&references[i], 1});
-  return bleu.score();
 }
 
 }  // namespace heed::text

@@ -16,6 +16,8 @@
 namespace heed::text {
 
 inline constexpr int kBleuOrder = 4;
+inline const std::vector<std::string> kBleuTokenizations{"13a", "none"};
+inline const std::vector<std::string> kBleuSmoothings{"exp", "floor", "add-k", "none"};
 
 struct BleuOptions {
   std::string tokenize = "13a";
@@ -27,10 +29,9 @@ struct BleuOptions {
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& field) {
     field("tokenize", self.tokenize, "BLEU: tokenisation: that of mteval-v13a, or none for tokenised text",
-          {"13a", "none"});
+          kBleuTokenizations);
     field("lowercase", self.lowercase, "BLEU and chrF: compare in lower case");
-    field("smooth", self.smooth, "BLEU: smoothing of orders without a match",
-          {"exp", "floor", "add-k", "none"});
+    field("smooth", self.smooth, "BLEU: smoothing of orders without a match", kBleuSmoothings);
     field("smooth_value", self.smooth_value, "BLEU: value for floor and add-k (-1: 0.1 and 1)");
     field("effective_order", self.effective_order,
           "BLEU: leave out the orders the hypotheses are too short for");
@@ -60,14 +61,11 @@ class Bleu {
   std::string prepare(const std::string& sentence) const;
 
   BleuOptions options_;
+  bool is_13a_;
   std::array<std::int64_t, kBleuOrder> correct_{}, total_{};
   std::int64_t hypothesis_length_ = 0, reference_length_ = 0;
   std::size_t references_ = 0;
 };
-
-/// BLEU of `hypotheses` against one reference each.
-BleuScore corpus_bleu(const std::vector<std::string>& hypotheses, const std::vector<std::string>& references,
-                      const BleuOptions& options = {});
 
 /// The words of mteval-v13a, the tokenisation of WMT, joined by single spaces.
 std::string tokenize_13a(std::string_view line);

@@ -44,7 +44,6 @@ class BpeCodes {
   Merge split(const std::string& segment, bool final) const;
 
   const std::vector<Merge>& merges() const { return merges_; }
-  int version() const { return version_; }
 
  private:
   struct Rule {

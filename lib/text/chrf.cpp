@@ -1,16 +1,12 @@
 #include "text/chrf.h"
 
-#include <algorithm>
-#include <unordered_map>
-
 #include "base/error.h"
 #include "base/version.h"
+#include "text/ngrams.h"
 #include "text/unicode.h"
 
 namespace heed::text {
 namespace {
-
-using Counts = std::unordered_map<std::string, std::int64_t>;
 
 std::string without_white_space(const std::string& line) {
   std::string out;
@@ -18,9 +14,9 @@ std::string without_white_space(const std::string& line) {
   return out;
 }
 
-/// The words of a line with punctuation at the end, or else at the start, of a word split off, as in
-/// the author's program.
-std::vector<std::string> words_and_punctuation(const std::string& line) {
+/// The words of a line with single spaces between, punctuation at the end, or else at the start, of a word
+/// split off, as in the author's program.
+std::string words_and_punctuation(const std::string& line) {
   constexpr std::string_view punctuation = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~";
   auto is_punctuation = [&](char c) { return punctuation.find(c) != std::string_view::npos; };
   std::vector<std::string> list;
@@ -36,35 +32,7 @@ std::vector<std::string> words_and_punctuation(const std::string& line) {
     }
     list.emplace_back(word);
   }
-  return list;
-}
-
-template <class Unit>
-Counts ngrams(const std::vector<Unit>& units, std::size_t n, std::string_view separator) {
-  Counts counts;
-  for (std::size_t i = 0; i + n <= units.size(); ++i) {
-    std::string ngram;
-    for (std::size_t j = i; j < i + n; ++j) {
-      if (j > i) ngram += separator;
-      ngram += units[j];
-    }
-    ++counts[std::move(ngram)];
-  }
-  return counts;
-}
-
-std::int64_t total(const Counts& counts) {
-  std::int64_t sum = 0;
-  for (const auto& entry : counts) sum += entry.second;
-  return sum;
-}
-
-std::int64_t common(const Counts& a, const Counts& b) {
-  std::int64_t sum = 0;
-  for (const auto& [ngram, count] : a) {
-    if (auto it = b.find(ngram); it != b.end()) sum += std::min(count, it->second);
-  }
-  return sum;
+  return joined(list, " ");
 }
 
 }  // namespace
@@ -78,20 +46,22 @@ Chrf::Chrf(ChrfOptions options) : options_(std::move(options)) {
 
 std::vector<Chrf::Matches> Chrf::compare(const std::string& hypothesis, const std::string& reference) const {
   std::vector<Matches> matches;
-  auto compare_order = [&](const auto& ours, const auto& theirs, std::int64_t n, std::string_view separator) {
-    Counts a = ngrams(ours, static_cast<std::size_t>(n), separator);
-    Counts b = ngrams(theirs, static_cast<std::size_t>(n), separator);
-    // A reference too short for this order gives no precision.
-    matches.push_back({b.empty() ? 0 : total(a), total(b), common(a, b)});
+  auto compare_units = [&](const std::vector<std::string_view>& ours,
+                           const std::vector<std::string_view>& theirs, std::int64_t orders) {
+    for (std::int64_t n = 1; n <= orders; ++n) {
+      const NgramCounts a = ngrams(ours, static_cast<std::size_t>(n)),
+                        b = ngrams(theirs, static_cast<std::size_t>(n));
+      // A reference too short for this order gives no precision.
+      matches.push_back({b.empty() ? 0 : total(a), total(b), common(a, b)});
+    }
   };
-  std::string a = options_.whitespace ? hypothesis : without_white_space(hypothesis);
-  std::string b = options_.whitespace ? reference : without_white_space(reference);
-  std::vector<std::string_view> chars = characters(a), reference_chars = characters(b);
-  for (std::int64_t n = 1; n <= options_.char_order; ++n) compare_order(chars, reference_chars, n, "");
-  if (options_.word_order > 0) {
-    auto words = words_and_punctuation(hypothesis), reference_words = words_and_punctuation(reference);
-    for (std::int64_t n = 1; n <= options_.word_order; ++n) compare_order(words, reference_words, n, " ");
-  }
+  const std::string a = options_.whitespace ? hypothesis : without_white_space(hypothesis),
+                    b = options_.whitespace ? reference : without_white_space(reference);
+  compare_units(characters(a), characters(b), options_.char_order);
+  if (options_.word_order == 0) return matches;
+  const std::string words = words_and_punctuation(hypothesis),
+                    reference_words = words_and_punctuation(reference);
+  compare_units(split_any(words, " "), split_any(reference_words, " "), options_.word_order);
   return matches;
 }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "text/percent.h"
+#include "base/number.h"
 
 namespace heed::text {
 

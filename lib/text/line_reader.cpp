@@ -14,18 +14,6 @@ constexpr std::size_t kMaxLineBytes = std::size_t{1} << 28;  // longer than any 
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 
-std::string replace_nul(const std::string& line) {
-  std::string clean;
-  for (char c : line) {
-    if (c == '\0') {
-      clean += kReplacement;
-    } else {
-      clean += c;
-    }
-  }
-  return clean;
-}
-
 }  // namespace
 
 void LineReader::Close::operator()(std::FILE* file) const {
@@ -78,7 +66,7 @@ void LineReader::clean(std::string& line) const {
     if (!replace_) {
       fail(name_, ':', line_number_, ':', nul + 1, ": NUL is not text: is this a text file?");
     }
-    line = replace_nul(line);
+    line = replace_all(line, std::string_view("\0", 1), kReplacement);
   }
   if (std::size_t bad = find_invalid_utf8(line); bad != std::string::npos) {
     if (!replace_) {

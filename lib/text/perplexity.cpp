@@ -1,21 +1,14 @@
 #include "text/perplexity.h"
 
-#include <charconv>
 #include <cmath>
 #include <limits>
 
-#include "base/error.h"
+#include "base/number.h"
 #include "text/scheme.h"
 #include "text/unicode.h"
 
 namespace heed::text {
 namespace {
-
-bool parse(std::string_view text, double& number) {
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, number);
-  return error == std::errc() && stop == end;
-}
 
 double exp_mean(double sum, std::int64_t count) {
   return count == 0 ? std::numeric_limits<double>::quiet_NaN() : std::exp(-sum / static_cast<double>(count));

@@ -1,27 +1,207 @@
 #include "text/scheme.h"
 
+#include "base/error.h"
+#include "text/unicode.h"
+
 namespace heed::text {
+namespace {
+
+constexpr std::string_view kBlanks = " \t\v\f\r";
+constexpr std::string_view kJoiner = "@@";
+
+std::string_view without_backslashes(std::string_view piece) {
+  return piece.substr(std::min(piece.find_first_not_of('\\'), piece.size()));
+}
+
+class WordScheme : public Scheme {
+ public:
+  explicit WordScheme(Vocabulary vocabulary) : Scheme(std::move(vocabulary)) {
+    for (const std::string& piece : this->vocabulary().pieces()) {
+      if (piece.find_first_of(kBlanks) != std::string::npos) {
+        fail("vocabulary: \"", escaped(piece), "\" contains white space, so no word can match it");
+      }
+    }
+  }
+
+  std::vector<std::int32_t> encode(const std::string& line) const override {
+    std::vector<std::int32_t> ids;
+    for (const std::string& piece : word_pieces(line, vocabulary())) ids.push_back(vocabulary().id(piece));
+    return ids;
+  }
+
+  std::string decode(std::span<const std::int32_t> ids) const override {
+    std::string text;
+    for (std::int32_t id : ids) {
+      if (!text.empty()) text += ' ';
+      text += unescape_special(vocabulary().piece(id), vocabulary());
+    }
+    return text;
+  }
+
+  bool begins_word(const std::string&, const std::string&) const override { return true; }
+};
+
+class CharScheme : public Scheme {
+ public:
+  explicit CharScheme(Vocabulary vocabulary) : Scheme(std::move(vocabulary)) {}
+
+  std::vector<std::int32_t> encode(const std::string& line) const override {
+    std::vector<std::int32_t> ids;
+    for (const std::string& piece : char_pieces(line, vocabulary())) ids.push_back(vocabulary().id(piece));
+    return ids;
+  }
+
+  std::string decode(std::span<const std::int32_t> ids) const override {
+    std::string text;
+    for (std::int32_t id : ids) {
+      const std::string& piece = vocabulary().piece(id);
+      if (piece == kSpaceSymbol) {
+        text += ' ';
+      } else {
+        text += piece.size() > 1 && piece[0] == '\\' ? piece.substr(1) : piece;
+      }
+    }
+    return text;
+  }
+
+  bool begins_word(const std::string&, const std::string& piece) const override {
+    return piece == kSpaceSymbol;
+  }
+};
+
+/// Whether `piece` reads "...@@" followed by any number of backslashes.
+bool needs_end_escape(std::string_view piece) {
+  std::size_t last = piece.find_last_not_of('\\');
+  return last != std::string_view::npos && piece.substr(0, last + 1).ends_with(kJoiner);
+}
+
+std::string piece_of(const std::string& segment, bool final, const Vocabulary& vocabulary) {
+  if (!final) return segment + std::string(kJoiner);
+  return needs_end_escape(segment) ? segment + '\\' : escape_special(segment, vocabulary);
+}
+
+std::string text_of_final(const std::string& piece, const Vocabulary& vocabulary) {
+  if (piece.ends_with('\\') && needs_end_escape(piece)) return piece.substr(0, piece.size() - 1);
+  return unescape_special(piece, vocabulary);
+}
+
+class SubwordScheme : public Scheme {
+ public:
+  SubwordScheme(Vocabulary vocabulary, BpeCodes codes)
+      : Scheme(std::move(vocabulary)), codes_(std::move(codes)) {
+    for (const std::string& piece : this->vocabulary().pieces()) {
+      if (piece.find(' ') != std::string::npos) {
+        fail("vocabulary: \"", escaped(piece), "\" contains a space, so no segment of a word can match it");
+      }
+    }
+  }
+
+  std::vector<std::int32_t> encode(const std::string& line) const override {
+    std::vector<std::int32_t> ids;
+    for (std::string_view word : split_any(line, " ")) {
+      if (word == vocabulary().mask()) {
+        ids.push_back(vocabulary().special().mask);
+        continue;
+      }
+      std::vector<std::string> segments = codes_.segment(word);
+      for (std::size_t i = 0; i < segments.size(); ++i) push(segments[i], i + 1 == segments.size(), ids);
+    }
+    return ids;
+  }
+
+  std::string decode(std::span<const std::int32_t> ids) const override {
+    std::string text;
+    bool inside_word = true;  // no space before the first word
+    for (std::int32_t id : ids) {
+      const std::string& piece = vocabulary().piece(id);
+      if (!inside_word) text += ' ';
+      inside_word = piece.ends_with(kJoiner);
+      text +=
+          inside_word ? piece.substr(0, piece.size() - kJoiner.size()) : text_of_final(piece, vocabulary());
+    }
+    return text;
+  }
+
+  bool begins_word(const std::string& before, const std::string&) const override {
+    return !before.ends_with(kJoiner);
+  }
+
+  const BpeCodes* codes() const override { return &codes_; }
+
+ private:
+  /// Appends the id of a segment; one that is not in the vocabulary is split, undoing merge after merge.
+  void push(const std::string& segment, bool final, std::vector<std::int32_t>& ids) const {
+    const std::string piece = piece_of(segment, final, vocabulary());
+    if (!vocabulary().contains(piece)) {
+      auto [left, right] = codes_.split(segment, final);
+      if (!left.empty() && !right.empty()) {
+        push(left, false, ids);
+        push(right, final, ids);
+        return;
+      }
+    }
+    ids.push_back(vocabulary().id(piece));
+  }
+
+  BpeCodes codes_;
+};
+
+}  // namespace
 
 std::string escape_special(std::string_view piece, const Vocabulary& vocabulary) {
-  std::string_view bare = piece.substr(std::min(piece.find_first_not_of('\\'), piece.size()));
-  return (vocabulary.is_special(bare) && piece != vocabulary.mask() ? "\\" : "") + std::string(piece);
+  return (vocabulary.is_special(without_backslashes(piece)) && piece != vocabulary.mask() ? "\\" : "") +
+         std::string(piece);
 }
 
 std::string unescape_special(std::string_view piece, const Vocabulary& vocabulary) {
-  std::string_view bare = piece.substr(std::min(piece.find_first_not_of('\\'), piece.size()));
+  const std::string_view bare = without_backslashes(piece);
   if (piece.size() > bare.size() && vocabulary.is_special(bare)) piece.remove_prefix(1);
   return std::string(piece);
 }
 
-std::string replace_all(std::string_view text, std::string_view from, std::string_view to) {
-  std::string out;
-  for (;;) {
-    std::size_t at = text.find(from);
-    out += text.substr(0, at);
-    if (at == std::string_view::npos) return out;
-    out += to;
-    text.remove_prefix(at + from.size());
+std::vector<std::string> word_pieces(const std::string& line, const Vocabulary& vocabulary) {
+  std::vector<std::string> pieces;
+  for (std::string_view word : split_any(line, kBlanks)) pieces.push_back(escape_special(word, vocabulary));
+  return pieces;
+}
+
+SchemePtr make_word_scheme(Vocabulary vocabulary) {
+  return std::make_shared<WordScheme>(std::move(vocabulary));
+}
+
+std::vector<std::string> char_pieces(std::string_view line, const Vocabulary& vocabulary) {
+  std::vector<std::string> pieces;
+  const std::string_view mask = vocabulary.mask();
+  const char* next = line.data();
+  for (std::string_view character : characters(line)) {
+    if (character.data() < next) continue;  // inside a mask
+    if (!mask.empty() &&
+        line.substr(static_cast<std::size_t>(character.data() - line.data())).starts_with(mask)) {
+      pieces.emplace_back(mask);
+      next = character.data() + mask.size();
+    } else if (character == " ") {
+      pieces.emplace_back(kSpaceSymbol);
+    } else {
+      pieces.push_back((character == kSpaceSymbol ? "\\" : "") + std::string(character));
+    }
   }
+  return pieces;
+}
+
+SchemePtr make_char_scheme(Vocabulary vocabulary) {
+  return std::make_shared<CharScheme>(std::move(vocabulary));
+}
+
+std::vector<std::string> subword_pieces(const BpeCodes& codes, std::string_view word,
+                                        const Vocabulary& vocabulary) {
+  std::vector<std::string> pieces = codes.segment(word);
+  for (std::size_t i = 0; i < pieces.size(); ++i)
+    pieces[i] = piece_of(pieces[i], i + 1 == pieces.size(), vocabulary);
+  return pieces;
+}
+
+SchemePtr make_subword_scheme(Vocabulary vocabulary, BpeCodes codes) {
+  return std::make_shared<SubwordScheme>(std::move(vocabulary), std::move(codes));
 }
 
 }  // namespace heed::text

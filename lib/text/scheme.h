@@ -67,9 +67,6 @@ std::string train_sentencepiece(const std::vector<std::string>& lines, const std
 std::string escape_special(std::string_view piece, const Vocabulary& vocabulary);
 std::string unescape_special(std::string_view piece, const Vocabulary& vocabulary);
 
-/// `text` with every `from` replaced by `to`.
-std::string replace_all(std::string_view text, std::string_view from, std::string_view to);
-
 inline constexpr std::string_view kSpaceSymbol = "\xE2\x96\x81";  // U+2581
 
 }  // namespace heed::text

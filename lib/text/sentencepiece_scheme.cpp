@@ -130,9 +130,9 @@ class SentencePieceScheme : public Scheme {
 std::string train_sentencepiece(const std::vector<std::string>& lines, const std::string& type,
                                 std::int64_t vocab_size, const Vocabulary& special) {
   LineIterator iterator(lines);
-  std::string control;
+  std::vector<std::string> control;
   for (std::int32_t id : {special.special().cls, special.special().sep}) {
-    if (id != SpecialIds::kAbsent) control += (control.empty() ? "" : ",") + special.piece(id);
+    if (id != SpecialIds::kAbsent) control.push_back(special.piece(id));
   }
   std::string model;
   auto status = sentencepiece::SentencePieceTrainer::Train(
@@ -142,7 +142,7 @@ std::string train_sentencepiece(const std::vector<std::string>& lines, const std
        {"unk_id", "1"},
        {"bos_id", "2"},
        {"eos_id", "3"},
-       {"control_symbols", control},
+       {"control_symbols", joined(control, ",")},
        {"user_defined_symbols", std::string(special.mask())},
        {"byte_fallback", "true"},
        {"character_coverage", "1.0"},

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "tensor/packing.h"
 #include "tensor/tensor_map.h"
 #include "text/tokenizer.h"
 
@@ -28,3 +29,19 @@ TensorMap token_map(const std::vector<Sentence>& sentences, const Tokenizer& tok
 std::vector<std::vector<std::int32_t>> sentence_ids(const TensorMap& map, const Tokenizer& tokenizer);
 
 }  // namespace heed::text
+
+namespace heed {
+
+/// The pieces of sentences, as labels of axes.
+using Pieces = std::vector<std::vector<std::string>>;
+
+/// str (sentence, dim), dim of size `width`, "" after the end of a sentence. Throws Error when one is longer.
+Tensor token_labels(const Pieces& pieces, const std::string& dim, std::int64_t width);
+
+/// The pieces of the frame's /tokens; none when it has no /tokens, or lengths other than those of `rows`.
+Pieces pieces_of(const TensorMap& frame, const text::Tokenizer& tokenizer, const Packing& rows);
+
+/// The decoder input for these as targets: <s>, then all but the last.
+Pieces shifted_right(Pieces pieces, const text::Tokenizer& tokenizer);
+
+}  // namespace heed

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/digest.h"
-#include "base/error.h"
+#include "base/fields.h"
 #include "text/scheme.h"
 #include "text/unicode.h"
 
@@ -30,6 +30,13 @@ Vocabulary frequent_pieces(Vocabulary vocabulary, const WordCounts& counts, std:
 
 constexpr std::int64_t kNoLimit = std::numeric_limits<std::int32_t>::max();
 
+enum class Kind { bpe, unigram, word, character };
+
+/// `where` is for messages.
+Kind kind_of(const std::string& type, const std::string& where = {}) {
+  return chosen<Kind>(where + "type", kPieceTypes, type);
+}
+
 Vocabulary segments_of_words(Vocabulary special, const BpeCodes& codes, const WordCounts& words,
                              std::int64_t min_frequency) {
   WordCounts pieces;
@@ -37,6 +44,15 @@ Vocabulary segments_of_words(Vocabulary special, const BpeCodes& codes, const Wo
     for (const std::string& piece : subword_pieces(codes, word, special)) pieces[piece] += count;
   }
   return frequent_pieces(std::move(special), pieces, kNoLimit, min_frequency);
+}
+
+/// The special pieces, then those of the list that are frequent enough, in its order.
+Vocabulary with_pieces(const std::vector<CountedPiece>& list, std::int64_t min_frequency) {
+  Vocabulary vocabulary;
+  for (const auto& [piece, count] : list) {
+    if (count >= min_frequency) vocabulary.add(piece);
+  }
+  return vocabulary;
 }
 
 /// Masks are no words.
@@ -56,7 +72,7 @@ SchemePtr train_pretokenized_bpe(const LineSource& next_line, const TrainOptions
 }
 
 SchemePtr train_counted(const LineSource& next_line, const TrainOptions& options) {
-  bool words = options.type == "word";
+  const bool words = kind_of(options.type) == Kind::word;
   Vocabulary special(options.special);
   WordCounts counts;
   for (std::string line; next_line(line);) {
@@ -119,22 +135,18 @@ nlohmann::json as_json(const SpecialIds& special) {
 }
 
 SchemePtr scheme_from_map(const TensorMap& map, const std::string& prefix, const nlohmann::json& config) {
-  const std::string type = config["type"];
   const SpecialIds special = special_from(prefix + "/config", config);
-  if (type == "word" || type == "char") {
-    Vocabulary vocabulary(strings(map, prefix + "/piece"), special, "/" + prefix + "/piece");
-    return type == "word" ? make_word_scheme(std::move(vocabulary)) : make_char_scheme(std::move(vocabulary));
-  }
-  if (type == "bpe" && config["pretokenized"].get<bool>()) {
-    Vocabulary vocabulary(strings(map, prefix + "/piece"), special, "/" + prefix + "/piece");
-    return make_subword_scheme(std::move(vocabulary),
-                               BpeCodes::parse(strings(map, prefix + "/merges"), "/" + prefix + "/merges"));
-  }
-  if (type == "bpe" || type == "unigram") {
-    auto bytes = map.at(prefix + "/sentencepiece").values<std::uint8_t>();
+  const Kind kind = kind_of(config["type"], "/" + prefix + "/config: ");
+  const bool counted = kind == Kind::word || kind == Kind::character;
+  if (!counted && !(kind == Kind::bpe && config["pretokenized"].get<bool>())) {
+    const auto bytes = map.at(prefix + "/sentencepiece").values<std::uint8_t>();
     return make_sentencepiece_scheme(std::string(bytes.begin(), bytes.end()), special);
   }
-  fail("/", prefix, "/config: type \"", escaped(type), "\", wanted word, char, bpe or unigram");
+  Vocabulary vocabulary(strings(map, prefix + "/piece"), special, "/" + prefix + "/piece");
+  if (kind == Kind::word) return make_word_scheme(std::move(vocabulary));
+  if (kind == Kind::character) return make_char_scheme(std::move(vocabulary));
+  return make_subword_scheme(std::move(vocabulary),
+                             BpeCodes::parse(strings(map, prefix + "/merges"), "/" + prefix + "/merges"));
 }
 
 }  // namespace
@@ -150,26 +162,18 @@ Tokenizer Tokenizer::train(const LineSource& next_line, const TrainOptions& opti
     fail<UsageError>("vocabulary size ", options.vocab_size, " leaves no room beside the ", special,
                      " special pieces");
   }
-  SchemePtr scheme;
-  if (options.type == "word" || options.type == "char") {
-    scheme = train_counted(next_line, options);
-  } else if (options.type == "bpe" && options.pretokenized) {
-    scheme = train_pretokenized_bpe(next_line, options);
-  } else if (options.type == "bpe" || options.type == "unigram") {
-    if (options.pretokenized) fail<UsageError>("unigram does not know pre-tokenized text: use bpe");
-    scheme = train_sentencepiece_scheme(next_line, options);
-  } else {
-    fail<UsageError>("type \"", escaped(options.type), "\", wanted word, char, bpe or unigram");
-  }
-  return Tokenizer(options.type, options.pretokenized, std::move(scheme));
+  const Kind kind = kind_of(options.type);
+  if (kind == Kind::unigram && options.pretokenized)
+    fail<UsageError>("unigram does not know pre-tokenized text: use bpe");
+  const bool counted = kind == Kind::word || kind == Kind::character;
+  return Tokenizer(options.type, options.pretokenized,
+                   counted                ? train_counted(next_line, options)
+                   : options.pretokenized ? train_pretokenized_bpe(next_line, options)
+                                          : train_sentencepiece_scheme(next_line, options));
 }
 
 Tokenizer Tokenizer::from_words(const std::vector<CountedPiece>& words, std::int64_t min_frequency) {
-  Vocabulary vocabulary;
-  for (const auto& [word, count] : words) {
-    if (count >= min_frequency) vocabulary.add(word);
-  }
-  return Tokenizer("word", true, make_word_scheme(std::move(vocabulary)));
+  return Tokenizer("word", true, make_word_scheme(with_pieces(words, min_frequency)));
 }
 
 Tokenizer Tokenizer::from_codes(BpeCodes codes, const LineSource& next_line, std::int64_t min_frequency,
@@ -182,11 +186,7 @@ Tokenizer Tokenizer::from_codes(BpeCodes codes, const LineSource& next_line, std
 
 Tokenizer Tokenizer::from_codes(BpeCodes codes, const std::vector<CountedPiece>& segments,
                                 std::int64_t threshold) {
-  Vocabulary vocabulary;
-  for (const auto& [segment, count] : segments) {
-    if (count >= threshold) vocabulary.add(segment);
-  }
-  return Tokenizer("bpe", true, make_subword_scheme(std::move(vocabulary), std::move(codes)));
+  return Tokenizer("bpe", true, make_subword_scheme(with_pieces(segments, threshold), std::move(codes)));
 }
 
 Tokenizer Tokenizer::from_codes(BpeCodes codes) {
@@ -237,10 +237,6 @@ bool Tokenizer::is_mark(std::int32_t id) const {
 
 const Vocabulary& Tokenizer::vocabulary() const {
   return scheme_->vocabulary();
-}
-
-const BpeCodes* Tokenizer::codes() const {
-  return scheme_->codes();
 }
 
 std::vector<std::string> Tokenizer::pieces(std::span<const std::int32_t> ids) const {

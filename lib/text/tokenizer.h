@@ -30,6 +30,8 @@ class Scheme;
 /// Provides the next line; false at the end.
 using LineSource = std::function<bool(std::string& line)>;
 
+inline const std::vector<std::string> kPieceTypes{"bpe", "unigram", "word", "char"};
+
 struct TrainOptions {
   std::string type = "bpe";
   bool pretokenized = false;
@@ -40,7 +42,7 @@ struct TrainOptions {
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& field) {
-    field("type", self.type, "kind of pieces", {"bpe", "unigram", "word", "char"});
+    field("type", self.type, "kind of pieces", kPieceTypes);
     field("pretokenized", self.pretokenized,
           "the text is words separated by spaces and is not normalised; bpe is that of subword-nmt");
     field("vocab_size", self.vocab_size, "largest number of pieces, the special ones included");
@@ -92,8 +94,6 @@ class Tokenizer {
 
   const std::string& type() const { return type_; }
   bool pretokenized() const { return pretokenized_; }
-  /// The merges of pre-tokenized bpe; null for the other types.
-  const BpeCodes* codes() const;
 
   /// Tensors <prefix>/piece str(id), <prefix>/config JSON str(1), and <prefix>/merges str(merge) or
   /// <prefix>/sentencepiece u8(byte) where the type has them. The config names special ids other than

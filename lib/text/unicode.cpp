@@ -160,6 +160,17 @@ std::vector<std::string_view> split_any(std::string_view text, std::string_view 
   }
 }
 
+std::string replace_all(std::string_view text, std::string_view from, std::string_view to) {
+  std::string out;
+  for (;;) {
+    std::size_t at = text.find(from);
+    out += text.substr(0, at);
+    if (at == std::string_view::npos) return out;
+    out += to;
+    text.remove_prefix(at + from.size());
+  }
+}
+
 std::string to_lower(std::string_view text) {
   std::u32string wide;
   for (std::string_view character : characters(text)) wide += code_point(character);

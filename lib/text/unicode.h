@@ -35,6 +35,9 @@ std::vector<std::string_view> split_white_space(std::string_view text);
 /// The words of `text` between ASCII blanks of `separators`, as views. No word is empty.
 std::vector<std::string_view> split_any(std::string_view text, std::string_view separators);
 
+/// `text` with every `from` replaced by `to`.
+std::string replace_all(std::string_view text, std::string_view from, std::string_view to);
+
 /// Lower case with the two special rules of Unicode that are not per character (as Python's str.lower()):
 /// capital I with a dot becomes two characters, a capital sigma at the end of a word becomes the final one.
 std::string to_lower(std::string_view text);

@@ -1,10 +1,9 @@
 #include "text/vocabulary.h"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
-#include "base/error.h"
+#include "base/number.h"
 #include "text/unicode.h"
 
 namespace heed::text {
@@ -91,14 +90,9 @@ std::vector<CountedPiece> parse_word_list(const std::vector<std::string>& lines,
     std::vector<std::string_view> fields = split_any(lines[i], " \t");
     if (fields.empty()) fail(name, ':', i + 1, ": empty piece");
     CountedPiece entry{std::string(fields[0]), 0};
-    if (fields.size() == 2) {
-      const char* end = fields[1].data() + fields[1].size();
-      auto [stop, error] = std::from_chars(fields[1].data(), end, entry.count);
-      if (error != std::errc() || stop != end || entry.count < 0) fields.push_back({});
-    }
-    if (fields.size() > 2) {
+    const bool bad_count = fields.size() == 2 && (!parse(fields[1], entry.count) || entry.count < 0);
+    if (fields.size() > 2 || bad_count)
       fail(name, ':', i + 1, ": \"", escaped(lines[i]), "\": wanted a piece, or a piece and its count");
-    }
     auto [it, is_new] = seen.emplace(entry.piece, i + 1);
     if (!is_new) {
       fail(name, ": lines ", it->second, " and ", i + 1, " are both \"", escaped(entry.piece), "\"");

@@ -24,19 +24,6 @@ void check_same_number(const std::string& a_path, std::size_t a, const std::stri
        ": line n of one must belong to line n of the other");
 }
 
-/// The lines of a file that may be missing, and their digest.
-struct Lines {
-  explicit Lines(const std::string& path) : path(path), there(!path.empty()) {
-    if (!there) return;
-    lines = text::read_lines(path);
-    digest = digest_of(lines);
-  }
-  std::string path;
-  bool there;
-  std::vector<std::string> lines;
-  std::string digest;
-};
-
 /// The line without surrounding white space.
 std::string label_of(const std::string& line) {
   const std::size_t first = line.find_first_not_of(" \t\r"), last = line.find_last_not_of(" \t\r");
@@ -53,6 +40,12 @@ std::int32_t number_of(const std::string& label, const std::vector<std::string>&
 }
 
 }  // namespace
+
+Lines::Lines(const std::string& path) : path(path), there(!path.empty()) {
+  if (!there) return;
+  lines = text::read_lines(path);
+  digest = digest_of(lines);
+}
 
 std::int64_t Corpus::length(std::int64_t i) const {
   const std::vector<TokenIds>& side = target.empty() ? source : target;
@@ -75,23 +68,23 @@ std::string describe(const LongestSides& longest) {
   return "more than " + sides + " tokens";
 }
 
-std::vector<std::string> read_classes(const std::string& path) {
+std::vector<std::string> classes_of(const Lines& labels) {
+  if (!labels.there) return {};
   std::set<std::string> names;
-  std::size_t number = 0;
-  for (const std::string& line : text::read_lines(path)) {
-    ++number;
-    const std::string label = label_of(line);
-    if (label.empty()) fail(escaped(path), ":", number, ": an empty line where a label is wanted");
+  for (std::size_t i = 0; i < labels.lines.size(); ++i) {
+    const std::string label = label_of(labels.lines[i]);
+    if (label.empty()) fail(escaped(labels.path), ":", i + 1, ": an empty line where a label is wanted");
     names.insert(label);
   }
-  if (names.size() < 2) fail(escaped(path), ": ", names.size(), " different labels, wanted at least two");
+  if (names.size() < 2)
+    fail(escaped(labels.path), ": ", names.size(), " different labels, wanted at least two");
   return {names.begin(), names.end()};
 }
 
-Corpus read_corpus(const CorpusFiles& files, const LineEncoder& encode_source,
+Corpus read_corpus(const CorpusLines& text, const LineEncoder& encode_source,
                    const LineEncoder& encode_target, const LongestSides& longest,
                    const std::vector<std::string>& classes) {
-  const Lines sources(files.source), targets(files.target), labels(files.labels);
+  const Lines &sources = text.source, &targets = text.target, &labels = text.labels;
   const Lines& first = sources.there ? sources : targets;
   for (const Lines* other : {&targets, &labels})
     if (other->there) check_same_number(first.path, first.lines.size(), other->path, other->lines.size());
@@ -100,17 +93,20 @@ Corpus read_corpus(const CorpusFiles& files, const LineEncoder& encode_source,
   corpus.source_digest = sources.digest;
   corpus.target_digest = targets.digest;
   corpus.label_digest = labels.digest;
+  const std::size_t empty_source = sources.there ? encode_source("").size() : 0,
+                    empty_target = targets.there ? encode_target("").size() : 0;
   for (std::size_t i = 0; i < first.lines.size(); ++i) {
     bool empty = false, too_long = false;
-    auto encode = [&](const Lines& side, const LineEncoder& encoder, std::int64_t most) -> TokenIds {
+    auto encode = [&](const Lines& side, const LineEncoder& encoder, std::size_t of_empty,
+                      std::int64_t most) -> TokenIds {
       if (!side.there) return {};
       TokenIds ids = encoder(side.lines[i]);
-      empty = empty || ids.size() == encoder("").size();
+      empty = empty || ids.size() == of_empty;
       too_long = too_long || (most > 0 && static_cast<std::int64_t>(ids.size()) > most);
       return ids;
     };
-    TokenIds source = encode(sources, encode_source, longest.source);
-    TokenIds target = encode(targets, encode_target, longest.target);
+    TokenIds source = encode(sources, encode_source, empty_source, longest.source);
+    TokenIds target = encode(targets, encode_target, empty_target, longest.target);
     if (empty) {
       ++corpus.skipped_empty;
       continue;

@@ -35,20 +35,31 @@ struct LongestSides {
   std::int64_t source = 0, target = 0;
 };
 
-/// Files whose lines belong together; "": there is none.
-struct CorpusFiles {
-  std::string source, target, labels;
+/// The lines of a file, and their digest; path "": there is none.
+struct Lines {
+  explicit Lines(const std::string& path);
+  std::string path;
+  bool there;
+  std::vector<std::string> lines;
+  std::string digest;
 };
 
-/// Reads them. Sentences with an empty side, or with a longer side than `longest` allows, are left out and
+/// Files whose lines belong together, each read once: it may be a pipe.
+struct CorpusLines {
+  CorpusLines(const std::string& source, const std::string& target, const std::string& labels)
+      : source(source), target(target), labels(labels) {}
+  Lines source, target, labels;
+};
+
+/// Encodes them. Sentences with an empty side, or with a longer side than `longest` allows, are left out and
 /// counted. Labels are numbered by `classes`. Throws Error when the numbers of lines differ, when no
 /// sentence is left, and on an unknown label.
-Corpus read_corpus(const CorpusFiles& files, const LineEncoder& encode_source,
+Corpus read_corpus(const CorpusLines& text, const LineEncoder& encode_source,
                    const LineEncoder& encode_target, const LongestSides& longest,
                    const std::vector<std::string>& classes = {});
-/// The classes of a file of labels, a label a line, in the order of their names. Throws Error when there
-/// are fewer than two, or on an empty line.
-std::vector<std::string> read_classes(const std::string& path);
+/// The classes of labels, a label a line, in the order of their names; none without labels. Throws Error when
+/// there are fewer than two, or on an empty line.
+std::vector<std::string> classes_of(const Lines& labels);
 /// "more than 50 source or 80 target tokens", for messages.
 std::string describe(const LongestSides& longest);
 

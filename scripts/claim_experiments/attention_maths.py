@@ -120,7 +120,7 @@ def own_weights(lab):
 
 @claim("P23", "Local attention is cheaper and restricts to a window", "S3:29")
 def local_window(lab):
-    """attend --local monotonic on n = m = 1024, d = 64. Rule: weights outside the window exactly 0; D >= T gives the
+    """attend --local local-m on n = m = 1024, d = 64. Rule: weights outside the window exactly 0; D >= T gives the
     global weights; and the time grows with 2 D + 1 (a line through the times explains 95 % of their variance) and is
     below the global time while the window is at most an eighth of the keys."""
     rng = np.random.default_rng(4)
@@ -128,13 +128,13 @@ def local_window(lab):
     file = lab.tensors("local.h5", q=rng.normal(size=(1, n, 64)).astype("f4"), k=rng.normal(size=(1, n, 64)).astype("f4"))
     inputs = ("--query", f"{file}:/q", "--key", f"{file}:/k")
     everywhere = lab.attend(*inputs)["weights"][0, 0, 0]
-    around = lab.attend(*inputs, "--local", "monotonic", "--window", 5)["weights"][0, 0, 0]
+    around = lab.attend(*inputs, "--local", "local-m", "--window", 5)["weights"][0, 0, 0]
     distance = abs(np.arange(n)[:, None] - np.arange(n))
     outside = float(abs(around[distance > 5]).max())
-    same = float(abs(lab.attend(*inputs, "--local", "monotonic", "--window", n)["weights"][0, 0, 0] - everywhere).max())
+    same = float(abs(lab.attend(*inputs, "--local", "local-m", "--window", n)["weights"][0, 0, 0] - everywhere).max())
     windows = [d for d in (4, 8, 16, 32, 64, 128, 256) if 2 * d < n]
     whole = lab.attend_time(*inputs)
-    times = [lab.attend_time(*inputs, "--local", "monotonic", "--window", d) for d in windows]
+    times = [lab.attend_time(*inputs, "--local", "local-m", "--window", d) for d in windows]
     sizes = np.array([2 * d + 1 for d in windows])
     line = np.polyfit(sizes, times, 1)
     explained = 1 - np.var(times - np.polyval(line, sizes)) / np.var(times)
@@ -142,7 +142,7 @@ def local_window(lab):
     exact = outside == 0 and same <= 1e-6
     verdict = HOLDS if exact and (lab.quick or cheap and explained >= 0.95) else PARTLY if exact else FAILS
     return Finding(
-        f"weights and processor time of --local monotonic, n = m = {n}, d = 64, against global attention",
+        f"weights and processor time of --local local-m, n = m = {n}, d = 64, against global attention",
         f"outside the window {outside:g}; D >= T against global {same:.1e}; global {whole:.2f} ms, windows of "
         + ", ".join(f"{size}: {t:.2f}" for size, t in zip(sizes, times)) + f" ms (linear: R2 = {explained:.3f})", verdict,
         [Chart("window", "curves", ("2 D + 1", "local", "global"), [(int(s), t, whole) for s, t in zip(sizes, times)],

@@ -88,7 +88,7 @@ int main(int argc, char** argv) {
       if (!failure.empty()) fail_like(failure);
       if (preset) {
         SizeConfig sizes{.d_model = 64, .dropout = 0.3, .norm = "pre", .tied = false};
-        tool.overlay(sizes);
+        overlay(fields_of(config), fields_of(sizes), [&](auto& name) { return tool.given(name); });
         print(sizes);
       }
       for (std::int64_t i = 0; i < lines; ++i) std::cout << "line " << i << '\n';

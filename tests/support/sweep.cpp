@@ -70,26 +70,7 @@ std::string content(const std::string& path) {
       text += concat("\n", name, " ", static_cast<int>(tensor.dtype()), to_string(tensor.shape()));
       for (const std::string& dim : tensor.dims()) text += dim + "\t";
       describe(tensor.attributes, text);
-      switch (tensor.dtype()) {
-        case DType::f32:
-          add_values<float>(tensor, text);
-          break;
-        case DType::f64:
-          add_values<double>(tensor, text);
-          break;
-        case DType::i32:
-          add_values<std::int32_t>(tensor, text);
-          break;
-        case DType::i64:
-          add_values<std::int64_t>(tensor, text);
-          break;
-        case DType::u8:
-          add_values<std::uint8_t>(tensor, text);
-          break;
-        case DType::string:
-          add_values<std::string>(tensor, text);
-          break;
-      }
+      with_type(tensor.dtype(), [&]<class T>(T) { add_values<T>(tensor, text); });
     }
   }
   return sha256_hex(text);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <string_view>
 
-#include "base/base64.h"
 #include "base/digest.h"
 #include "base/error.h"
 #include "base/version.h"

@@ -5,7 +5,7 @@
 #include <charconv>
 #include <string_view>
 
-#include "base/base64.h"
+#include "base/digest.h"
 #include "base/error.h"
 #include "draw/picture/colormap.h"
 #include "draw/print/printable.h"

@@ -144,21 +144,21 @@ def over_the_scores():
 
 
 def local():
-    out = compare("local-m", "--local monotonic --window 2", local="monotonic", window=2)
+    out = compare("local-m", "--local local-m --window 2", local="local-m", window=2)
     far = np.abs(np.subtract.outer(np.arange(5), np.arange(7))) > 2
     assert (out["weights"][..., far] == 0).all() and (out["weights"][..., ~far] > 0).all()
     assert np.isneginf(out["scores"][..., far]).all() and np.isfinite(out["scores"][..., ~far]).all()
-    compare("local-m past the end", "--local monotonic --window 1 --allow-masked-rows", query="long_q", key="x",
-            value="x", local="monotonic", window=1)
-    out = compare("local-p", "--local predictive --window 2", weights="predictive", local="predictive", window=2)
+    compare("local-m past the end", "--local local-m --window 1 --allow-masked-rows", query="long_q", key="x",
+            value="x", local="local-m", window=1)
+    out = compare("local-p", "--local local-p --window 2", weights="predictive", local="local-p", window=2)
     assert (out["weights"].sum(-1) < 1).all()
-    compare("local-m, softcap, bias, temperature", "--local monotonic --window 2 --softcap 2 --bias a.h5:/bias2 "
-            "--temperature 0.5", local="monotonic", window=2, softcap=2, bias=ARRAYS["bias2"], temperature=0.5)
-    compare("local-p, masked", "--local predictive --window 3 --mask a.h5:/mask --allow-masked-rows",
-            weights="predictive", local="predictive", window=3, per_sentence=lambda s: dict(mask=MASK[s]))
-    compare("local-p, argmax", "--local predictive --window 3 --hard argmax", weights="predictive",
-            local="predictive", window=3, hard=True)
-    everywhere = run("--local monotonic --window 7")["weights"]
+    compare("local-m, softcap, bias, temperature", "--local local-m --window 2 --softcap 2 --bias a.h5:/bias2 "
+            "--temperature 0.5", local="local-m", window=2, softcap=2, bias=ARRAYS["bias2"], temperature=0.5)
+    compare("local-p, masked", "--local local-p --window 3 --mask a.h5:/mask --allow-masked-rows",
+            weights="predictive", local="local-p", window=3, per_sentence=lambda s: dict(mask=MASK[s]))
+    compare("local-p, argmax", "--local local-p --window 3 --hard argmax", weights="predictive",
+            local="local-p", window=3, hard=True)
+    everywhere = run("--local local-m --window 7")["weights"]
     close(everywhere, run()["weights"], 1e-6)
     print("P23: a window over all keys is no window")
 
@@ -242,7 +242,7 @@ def stacked():
 
 def seeded():
     for options, key in (("--score additive", "k6"), ("--score concat --hidden 5", "k6"), ("--score general", "k6"),
-                         ("--score location", "k6"), ("--local predictive --window 2", "k")):
+                         ("--score location", "k6"), ("--local local-p --window 2", "k")):
         out = run(options, "--steps --seed 5", key=key)
         with h5py.File("out.h5") as file:
             names = []

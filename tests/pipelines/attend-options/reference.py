@@ -63,7 +63,7 @@ def attention(q, k, v, kind="scaled-dot", weights=None, heads=1, kv_heads=None, 
         kv = h // (heads // kv_heads)
         for i in range(n):
             p = float(i)
-            if local == "predictive":
+            if local == "local-p":
                 p = m * sigmoid(w["position/score/weight"] @ np.tanh(given[i] @ w["position/query/weight"]))
             out["position"][i] = p
             keys = [j for j in range(m) if not local or p - window <= j <= p + window]
@@ -88,10 +88,10 @@ def attention(q, k, v, kind="scaled-dot", weights=None, heads=1, kv_heads=None, 
                 soft[keys] = softmax(out["masked"][h, i, keys])
             out["probabilities"][h, i] = soft
             alpha = soft.copy()
-            if local == "predictive":
+            if local == "local-p":
                 alpha *= np.exp(-((np.arange(m) - p) ** 2) / (2 * (window / 2) ** 2))
             if hard:
-                best = int(np.argmax(alpha if local == "predictive" else out["masked"][h, i]))
+                best = int(np.argmax(alpha if local == "local-p" else out["masked"][h, i]))
                 alpha = np.where((np.arange(m) == best) & (soft[best] > 0), 1.0, 0.0)
             out["weights"][h, i] = alpha
             for j in range(m):

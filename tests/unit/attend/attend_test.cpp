@@ -29,6 +29,10 @@ AttendOperands operands(const Tensor& query, const Tensor& key, const Tensor& va
   return o;
 }
 
+TensorMap attend(const AttendConfig& config, const AttendOperands& operands, int threads) {
+  return Attention(config).run(operands, threads);
+}
+
 void check_values(const TensorMap& map, const std::string& name, const std::vector<double>& wanted,
                   double tolerance) {
   const auto got = map.at("attention/" + name).values<float>();

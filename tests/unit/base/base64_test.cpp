@@ -1,4 +1,4 @@
-#include "base/base64.h"
+#include "base/digest.h"
 
 #include <boost/test/unit_test.hpp>
 

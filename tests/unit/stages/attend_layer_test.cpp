@@ -89,7 +89,7 @@ BOOST_AUTO_TEST_CASE(attention_of_projected_vectors_is_the_layers_attention) {
              &frame.at("attention/key_length")};
     o.value = o.key;
     o.value.tensor = &frame.at("attention/value_vector");
-    const TensorMap again = attend({}, o, 1);
+    const TensorMap again = Attention({}).run(o, 1);
     for (const char* name : {"attention/scores", "attention/weights", "attention/context"}) {
       const std::span<const float> a = frame.at(name).values<float>(), b = again.at(name).values<float>();
       BOOST_REQUIRE(frame.at(name).shape() == again.at(name).shape());

@@ -76,7 +76,7 @@ BOOST_AUTO_TEST_CASE(takes_apart_what_the_vocabulary_lacks_as_subword_nmt) {
 
 BOOST_AUTO_TEST_CASE(version_1_ends_words_with_a_symbol_of_its_own) {
   BpeCodes codes = BpeCodes::parse({"a b", "ab </w>", "c a"}, "codes");
-  BOOST_TEST(codes.version() == 1);
+  BOOST_TEST(!codes.lines().at(0).starts_with("#version"));
   BOOST_TEST(codes.segment("cab") == (Lines{"c", "ab"}));
   BOOST_TEST(codes.segment("ca") == (Lines{"ca"}));
 }

@@ -138,7 +138,3 @@ BOOST_AUTO_TEST_CASE(tokenization_13a) {
   BOOST_TEST(tokenize_13a("10-12 a-b 5.") == "10 - 12 a-b 5 .");
   BOOST_TEST(tokenize_13a("&quot;x&quot; &amp;lt;") == "\" x \" <");
 }
-
-BOOST_AUTO_TEST_CASE(unequal_numbers_of_lines_are_refused) {
-  BOOST_CHECK_THROW(corpus_bleu({"a", "b"}, {"a"}), heed::Error);
-}

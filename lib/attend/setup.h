@@ -1,0 +1,213 @@
+// What one run of attention without a model (attend.h) computes with: the operands as rows, checked against
+// one another and projected, and what modifies their scores. Internal to attend.cpp.
+#pragma once
+
+#include <functional>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "attend/attend.h"
+#include "attend/scores.h"
+#include "attend/visibility.h"
+#include "autograd/ops.h"
+#include "base/parallel.h"
+#include "io/finite.h"
+
+namespace heed {
+
+/// Some queries of one head of one sentence. Tasks are cut by the sizes alone, and shared out among threads,
+/// so their number changes no bit.
+struct Task {
+  std::int64_t sentence = 0, head = 0;
+  RowRange rows;
+};
+
+inline constexpr std::int64_t kBlockRows = 128;  ///< of a projection's task
+
+inline std::vector<Task> cut(const Packing& rows, std::int64_t heads, std::int64_t block) {
+  std::vector<Task> tasks;
+  for (std::int64_t s = 0; s < rows.sentences(); ++s) {
+    for (std::int64_t h = 0; h < heads; ++h) {
+      for (std::int64_t i = 0; i < rows.length(s); i += block)
+        tasks.push_back({s, h, {i, std::min(block, rows.length(s) - i)}});
+    }
+  }
+  return tasks;
+}
+
+inline void run_tasks(const std::vector<Task>& tasks, int threads,
+                      const std::function<void(const Task&)>& work) {
+  parallel_for(static_cast<std::int64_t>(tasks.size()), threads,
+               [&](std::int64_t i) { work(tasks[static_cast<std::size_t>(i)]); });
+}
+
+/// T is float or double.
+template <class T>
+struct AttendSetup {
+  const AttendConfig& config;
+  const ScoreFunction& score;
+  Window window;
+  HardChoice hard;
+  int threads;
+  HeadRows<T> query, key, value;
+  std::int64_t sentences = 1, heads = 1, kv_heads = 1;
+  Packing queries, keys;
+  std::vector<double> positions;  ///< p_t of packed queries, for local-p
+  std::optional<ScoreParameters<T>> score_parameters;
+  std::optional<Projection<T>> output;
+  std::optional<Visibility> visibility;
+  std::optional<Overlay<T>> bias;
+
+  /// Draws parameters when there are none yet, checks that everything fits together, and projects.
+  AttendSetup(const AttendConfig& config, const AttendOperands& operands, AttendParameters& parameters,
+              int threads, std::int64_t seed)
+      : config(config),
+        score(score_function(config.score)),
+        window(config.window_kind()),
+        hard(config.hard_choice()),
+        threads(threads),
+        query(operands.query),
+        key(operands.key),
+        value(operands.value) {
+    const MaskWords words = mask_words(config.mask);
+    expect_factor("--temperature", config.temperature);
+    if (config.softcap > 0) expect_factor("--softcap", config.softcap);
+    if (!config.allow_nonfinite) {
+      for (const Operand* operand : {&operands.query, &operands.key, &operands.value})
+        io::expect_finite(operand->name, *operand->tensor);
+    }
+    if (words.lengths && !key.operand->length)
+      fail(key.operand->name, ": has no lengths beside it (a tensor `length` in its group): --mask none?");
+    check_batches();
+    set_heads();
+    draw(parameters, seed);
+    queries = query.lengths(words.ignore_lengths, sentences);
+    keys = key.lengths(words.ignore_lengths, sentences);
+    if (window == Window::local_p) {
+      predict_positions(parameters);
+    } else if (parameters.has("position/query/weight")) {
+      fail<UsageError>(parameters.name, "position/query/weight is for --local local-p, which is not given");
+    }
+    project(Projection<T>(parameters, "query"), queries, query);
+    project(Projection<T>(parameters, "key"), keys, key);
+    project(Projection<T>(parameters, "value"), keys, value);
+    query.split(heads, "--heads");
+    key.split(kv_heads, kv_heads == heads ? "--heads" : "--kv-heads");
+    value.split(kv_heads, kv_heads == heads ? "--heads" : "--kv-heads");
+    score_parameters.emplace(score, parameters, heads);
+    score_parameters->expect_widths(query.operand->name, query.head_dim(), key.operand->name, key.head_dim(),
+                                    key.rows);
+    if (Projection<T> own(parameters, "output"); own) {
+      own.weight.expect({value.head_dim() * heads, -1},
+                        concat("for ", heads, " heads of ", value.operand->name, " with ", value.head_dim(),
+                               " columns each"));
+      output = std::move(own);
+    }
+    const ScoreShape shape{sentences, heads, query.rows, key.rows};
+    visibility.emplace(words, operands.mask, shape);
+    if (operands.bias) bias = bias_of<T>(*operands.bias, shape);
+  }
+
+  std::int64_t kv_head(std::int64_t h) const { return h / (heads / kv_heads); }
+
+ private:
+  /// Scores are multiplied by such a number and by its reciprocal: throws UsageError unless T holds both.
+  static void expect_factor(const char* option, double value) {
+    if (std::isnormal(static_cast<T>(value)) && std::isnormal(static_cast<T>(1 / value))) return;
+    const double least = std::numeric_limits<T>::min();
+    fail<UsageError>(option, ": got ", value, ", wanted ", least, " to ", 1 / least, ", which ",
+                     name_of(dtype_of<T>::value), " can hold",
+                     std::is_same_v<T, float> ? "; tensors stored as float64 reach further" : "");
+  }
+
+  /// Throws Error unless `got` of one operand equals `wanted` of another.
+  static void expect_size(const Operand& operand, const char* what, std::int64_t got, std::int64_t wanted,
+                          const Operand& origin) {
+    if (got == wanted) return;
+    fail(describe(operand), ", wanted ", what, " = ", wanted, " as in ", origin.name, " ",
+         to_string(origin.tensor->shape()));
+  }
+
+  /// The parameters are wanted for whole rows.
+  static void expect_rows_for(const Weight<T>& weight, const HeadRows<T>& rows) {
+    if (rows.by_head)
+      fail(describe(*rows.operand), ", wanted [n, d] or [batch, n, d], which ", weight.name, " projects");
+    weight.expect({rows.cols, -1}, concat("for ", rows.operand->name, " with ", rows.cols, " columns"));
+  }
+
+  void check_batches() const {
+    for (const HeadRows<T>* rows : {&key, &value}) {
+      if (!rows->shared && !query.shared)
+        expect_size(*rows->operand, "batch", rows->batch, query.batch, *query.operand);
+    }
+    if (!key.shared && !value.shared)
+      expect_size(*value.operand, "batch", value.batch, key.batch, *key.operand);
+    expect_size(*value.operand, "m", value.rows, key.rows, *key.operand);
+  }
+
+  void set_heads() {
+    heads = config.heads;
+    for (const HeadRows<T>* rows : {&query, &key, &value}) {
+      if (heads == 1 && rows->by_head) heads = rows->heads;
+      if (!rows->shared) sentences = rows->batch;
+    }
+    kv_heads = config.kv_heads;
+    for (const HeadRows<T>* rows : {&key, &value}) {
+      if (kv_heads == 0 && rows->by_head && config.heads == 1) kv_heads = rows->heads;
+    }
+    if (kv_heads == 0) kv_heads = heads;
+    if (heads % kv_heads != 0) {
+      fail<UsageError>("--kv-heads: ", kv_heads, " heads of ", key.operand->name, " do not divide the ",
+                       heads, " of ", query.operand->name);
+    }
+  }
+
+  void draw(AttendParameters& parameters, std::int64_t seed) const {
+    if (!parameters.tensors.tensors().empty()) return;
+    auto width = [](const HeadRows<T>& rows, std::int64_t heads) {
+      return rows.by_head ? rows.cols * heads : rows.cols;
+    };
+    draw_parameters(config,
+                    {width(query, heads), width(key, kv_heads), key.rows, heads, kv_heads, query.by_head},
+                    seed, parameters);
+  }
+
+  void project(const Projection<T>& projection, const Packing& lengths, HeadRows<T>& rows) const {
+    if (!projection) return;
+    expect_rows_for(projection.weight, rows);
+    Packing counts;
+    if (rows.shared) counts.append(rows.rows);
+    const std::int64_t width = projection.width(), stride = rows.rows * width;
+    std::vector<T> values(static_cast<std::size_t>(rows.batch * stride));
+    run_tasks(cut(rows.shared ? counts : lengths, 1, kBlockRows), threads, [&](const Task& task) {
+      const auto [first, count] = task.rows;
+      const Matrix<T> to(values.data() + task.sentence * stride + first * width, count, width);
+      projection.apply(rows.all(task.sentence, first + count).row_range(first, count), to);
+    });
+    rows.replace(std::move(values), width);
+  }
+
+  void predict_positions(const AttendParameters& parameters) {
+    for (const char* name : {"position/query/weight", "position/score/weight"}) {
+      if (!parameters.has(name)) fail(parameters.name, ": has no ", name, ", which --local local-p needs");
+    }
+    const Weight<T> w(parameters, "position/query/weight", 2, 0),
+        v(parameters, "position/score/weight", 1, 0);
+    expect_rows_for(w, query);
+    v.expect({w.shape[1]}, "as wide as " + w.name);
+    positions.resize(static_cast<std::size_t>(queries.rows()));
+    run_tasks(cut(queries, 1, kBlockRows), threads, [&](const Task& task) {
+      const auto [first, count] = task.rows;
+      const std::vector<std::int64_t> sentences(static_cast<std::size_t>(count), task.sentence);
+      Tape<T> tape;
+      const Var<T> q = tape.constant(query.all(task.sentence, first + count).row_range(first, count));
+      const Var<T> t = linear(q, tape.constant(w.head(0)), {}, Activation::tanh);
+      const Var<T> p = predicted_positions(t, tape.constant(v.head(0)), {sentences, &keys});
+      std::copy_n(p.value().data, count, positions.begin() + queries.offset(task.sentence) + first);
+    });
+  }
+};
+
+}  // namespace heed

@@ -1,0 +1,59 @@
+// What `decode` makes of hypotheses: lines of text, tensors, and the labels of attention.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "decode/search.h"
+#include "models/packed_states.h"
+#include "tensor/tensor_map.h"
+#include "text/token_map.h"
+
+namespace heed {
+
+using Ids = std::vector<std::int32_t>;
+/// The hypotheses of each sentence, best first.
+using Results = std::vector<std::vector<Hypothesis>>;
+
+/// Tensors (sentence, [rank,] ...), with a rank only where some sentence has several hypotheses.
+struct Ranked {
+  std::int64_t sentences, ranks;
+
+  explicit Ranked(const Results& hypotheses);
+  template <class T>
+  Tensor zeros(Shape shape, std::vector<std::string> dims) const {
+    dims.insert(dims.begin(), "sentence");
+    if (ranks > 1) dims.insert(dims.begin() + 1, "rank");
+    return Tensor::zeros<T>(at(sentences, ranks, std::move(shape)), std::move(dims));
+  }
+  /// An index, or a shape.
+  Shape at(std::int64_t sentence, std::int64_t rank, Shape rest) const {
+    rest.insert(rest.begin(), sentence);
+    if (ranks > 1) rest.insert(rest.begin() + 1, rank);
+    return rest;
+  }
+};
+
+/// Ids after those of a prompt; without prompts as they are.
+Ids after_prompt(const std::vector<Ids>& prompts, std::size_t sentence, const Ids& ids);
+
+/// One line for each sentence, or for each of its n best translations: "sentence ||| translation ||| score"; a
+/// prompt comes before what continues it.
+std::string translated_text(const Results& hypotheses, const std::vector<Ids>& prompts,
+                            std::int64_t first_sentence, bool n_best, const text::Tokenizer& tokenizer);
+
+/// One line for each sentence: "score<TAB>piece:log-probability piece:log-probability ...".
+std::string scored_text(const Results& hypotheses, const text::Tokenizer& tokenizer);
+
+/// /hypotheses: score f32 (sentence, rank), ids i32 (sentence, rank, position), length i32 (sentence, rank),
+/// token_logprob, finished u8, text str (sentence, rank); missing ranks have length 0.
+TensorMap hypothesis_map(const Results& hypotheses, const std::vector<Ids>& prompts,
+                         const text::Tokenizer& tokenizer);
+
+/// Labels the axes of what decoder_attention (stages/translate.h) gave with pieces: query_token and key_token
+/// str (sentence, [rank,] query or key). `source`: ids of the source; empty: not known.
+void label_decoder_attention(TensorMap& attention, const Results& hypotheses, const std::vector<Ids>& prompts,
+                             const std::vector<Ids>& source, const text::Tokenizer& source_tokenizer,
+                             const text::Tokenizer& target_tokenizer);
+
+}  // namespace heed
