@@ -4,8 +4,6 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "draw/graph/layout.h"
-#include "draw/picture/heading.h"
 #include "draw/print/printable.h"
 
 namespace heed::draw {

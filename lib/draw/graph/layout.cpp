@@ -1,4 +1,4 @@
-#include "draw/graph/layout.h"
+#include "draw/graph/graph.h"
 
 #include <gvc.h>
 #include <gvplugin.h>

@@ -3,9 +3,8 @@
 #include <optional>
 
 #include "base/error.h"
-#include "draw/graph/attention_graph.h"
-#include "draw/graph/cell_graph.h"
-#include "draw/graph/recurrent_graph.h"
+#include "draw/graph/model_shapes.h"
+#include "draw/select/tensors.h"
 
 namespace heed::draw {
 namespace {
@@ -157,15 +156,11 @@ Graph part_of_model(const ModelShapes& model, const std::string& scope) {
 Graph model_graph(const TensorMap& map, const std::string& scope) {
   if (!map.contains("model/config")) return steps_graph(map, scope);
   const ModelShapes model(map);
-  if (!scope.empty()) return part_of_model(model, scope.starts_with('/') ? scope.substr(1) : scope);
+  if (!scope.empty()) return part_of_model(model, path_of(scope));
   const std::string architecture = model.text("architecture");
   if (architecture == "transformer" || architecture == "encoder" || architecture == "decoder")
     return transformer(model);
-  if (architecture == "bahdanau") return bahdanau_graph(model);
-  if (architecture == "cho") return cho_graph(model);
-  if (architecture == "luong") return luong_graph(model);
-  if (architecture == "xu") return xu_graph(model);
-  if (architecture == "sutskever") return sutskever_graph(model);
+  if (const auto graph = recurrent_graph(model, architecture)) return *graph;
   fail("no graph of the architecture '", escaped(architecture), "' is known");
 }
 

@@ -1,9 +1,11 @@
-// The configuration of a model file and the shapes of its parameters.
+// The configuration of a model file and the shapes of its parameters, and the graphs of its parts.
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
+#include "draw/graph/graph.h"
 #include "tensor/tensor_map.h"
 
 namespace heed::draw {
@@ -28,5 +30,24 @@ class ModelShapes {
   const TensorMap& map_;
   nlohmann::json config_;
 };
+
+/// The recurrent model of that architecture at one step of its decoder; none for other architectures.
+std::optional<Graph> recurrent_graph(const ModelShapes& model, const std::string& architecture);
+
+/// The recurrent layer at `scope` or directly below it; of a bidirectional layer the forward one. "" when
+/// there is none.
+std::string recurrent_scope(const ModelShapes& model, const std::string& scope);
+
+/// One step of the recurrent layer at `scope`, operation by operation (the equations of nn/recurrent.h).
+/// Throws Error for an unknown cell.
+Graph cell_graph(const ModelShapes& model, const std::string& scope);
+
+/// The multi-head attention at `scope` of a model: projections, scaled dot products, softmax, weighted sum,
+/// projection. Throws Error when there is none.
+Graph multi_head_graph(const ModelShapes& model, const std::string& scope);
+
+/// The operations between the recorded steps of an attention (attend/), with their shapes. `group` is where
+/// they are stored; empty: attention. Throws Error when there are none.
+Graph steps_graph(const TensorMap& map, const std::string& group);
 
 }  // namespace heed::draw

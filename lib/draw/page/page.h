@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "draw/select/selection.h"
+#include "draw/select/slice.h"
 #include "io/frame_stream.h"
 
 namespace heed::draw {

@@ -5,10 +5,9 @@
 #include <tuple>
 
 #include "base/error.h"
-#include "draw/picture/heading.h"
 #include "draw/print/printable.h"
 #include "draw/select/value_range.h"
-#include "draw/terminal/ansi.h"
+#include "draw/terminal/terminal.h"
 
 namespace heed::draw {
 namespace {
@@ -40,8 +39,12 @@ bool is_drawn(const Arcs& arcs, std::int64_t row) {
   return arcs.pinned.empty() || std::find(arcs.pinned.begin(), arcs.pinned.end(), row) != arcs.pinned.end();
 }
 
+double share_of(const Arcs& arcs, double weight) {
+  return std::clamp(weight / arcs.map.range.high, 0.0, 1.0);
+}
+
 Stroke stroke_of(const Arcs& arcs, std::size_t panel, double weight) {
-  const double share = std::clamp(weight / arcs.map.range.high, 0.0, 1.0);
+  const double share = share_of(arcs, weight);
   return {series_color(panel), 0.4 + (kThickest - 0.4) * share, 0.12 + 0.83 * share};
 }
 
@@ -240,26 +243,19 @@ std::string draw_on_terminal(const Arcs& arcs, const Terminal& terminal) {
   std::stable_sort(list.begin(), list.end(), [](auto& a, auto& b) {
     return std::tuple(a.row, a.panel, -a.weight) < std::tuple(b.row, b.panel, -b.weight);
   });
-  int left = 0, right = 0;
+  std::vector<std::string> row_words, column_words;
   for (const Arc& arc : list) {
-    left = std::max(left, display_width(row_word(arcs, arc.row)));
-    right = std::max(right, display_width(column_word(arcs, arc.column)));
+    row_words.push_back(row_word(arcs, arc.row));
+    column_words.push_back(column_word(arcs, arc.column));
   }
-  const int most =
-      std::min(terminal.width / 4, terminal.width / 2 - 6);  // the rest needs 11, and a bit of bar
-  left = std::min(left, most);
-  right = std::min(right, most);
+  // The rest needs 11, and a bit of bar.
+  const int most = std::min(terminal.width / 4, terminal.width / 2 - 6);
+  const int left = std::min(widest(row_words), most), right = std::min(widest(column_words), most);
   const int room = std::max(terminal.width - left - right - 11, 1);
-  std::string out;
-  for (const std::string& line : {arcs.map.title, arcs.map.subtitle}) {
-    if (!line.empty()) out += cut_line(printable(line, 200), terminal.width);
-  }
+  std::string out = heading_lines(arcs.map.title, arcs.map.subtitle, terminal.width);
   std::int64_t last = -1;
   for (const Arc& arc : list) {
-    const int length =
-        static_cast<int>(std::lround(std::clamp(arc.weight / arcs.map.range.high, 0.0, 1.0) * room));
-    std::string bar;
-    for (int i = 0; i < length; ++i) bar += terminal.colors == ColorDepth::none ? "#" : "\xe2\x96\x88";
+    const std::string bar = bar_of(share_of(arcs, arc.weight) * room, terminal.colors);
     out += fit(arc.row == last ? "" : row_word(arcs, arc.row), left, true) + " > " +
            fit(column_word(arcs, arc.column), right) + " " + fit(rounded(arc.weight, 2), 6, true) + " " +
            colored(bar, series_color(arc.panel), terminal.colors);

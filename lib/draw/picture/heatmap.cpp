@@ -5,7 +5,6 @@
 #include <numbers>
 
 #include "base/error.h"
-#include "draw/picture/heading.h"
 #include "draw/print/printable.h"
 #include "draw/select/value_range.h"
 

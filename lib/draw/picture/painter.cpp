@@ -11,13 +11,14 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "draw/picture/svg_text.h"
+#include "draw/print/printable.h"
 
 namespace heed::draw {
 namespace {
 
 constexpr double kLongestSide = 6000;  // points; bounds the memory of a picture
 constexpr char kFonts[] = "Noto Sans, DejaVu Sans, sans-serif";
+constexpr TextStyle kTitle{14, {0x11, 0x11, 0x11}, true};
 
 template <auto release>
 struct Releaser {
@@ -42,15 +43,33 @@ cairo_status_t append_bytes(void* closure, const unsigned char* data, unsigned l
   return CAIRO_STATUS_SUCCESS;
 }
 
-void set_color(cairo_t* cairo, Rgb color) {
-  cairo_set_source_rgb(cairo, color.red / 255.0, color.green / 255.0, color.blue / 255.0);
+void set_color(cairo_t* cairo, Rgb color, double alpha = 1) {
+  cairo_set_source_rgba(cairo, color.red / 255.0, color.green / 255.0, color.blue / 255.0, alpha);
 }
 
-/// Strokes and clears the current path.
+void add_path(cairo_t* cairo, const Rect& rect) {
+  cairo_rectangle(cairo, rect.x, rect.y, rect.width, rect.height);
+}
+
+void add_path(cairo_t* cairo, const std::vector<Point>& points) {
+  cairo_new_path(cairo);  // drawing text leaves a current point
+  for (const Point& point : points) cairo_line_to(cairo, point.x, point.y);
+}
+
+void fill_path(cairo_t* cairo, Rgb color) {
+  set_color(cairo, color);
+  cairo_fill(cairo);
+}
+
+void stroke_path(cairo_t* cairo, Rgb color, double line_width) {
+  set_color(cairo, color);
+  cairo_set_line_width(cairo, line_width);
+  cairo_stroke(cairo);
+}
+
 void stroke_path(cairo_t* cairo, const Stroke& stroke) {
   cairo_save(cairo);
-  cairo_set_source_rgba(cairo, stroke.color.red / 255.0, stroke.color.green / 255.0,
-                        stroke.color.blue / 255.0, stroke.alpha);
+  set_color(cairo, stroke.color, stroke.alpha);
   cairo_set_line_width(cairo, stroke.width);
   cairo_set_line_join(cairo, CAIRO_LINE_JOIN_ROUND);
   cairo_set_dash(cairo, stroke.dashes.data(), static_cast<int>(stroke.dashes.size()), 0);
@@ -99,11 +118,53 @@ Surface make_surface(PictureFormat format, Size size, std::string& bytes) {
                                             static_cast<int>(std::ceil(size.height * scale))));
 }
 
+// ---- text in SVG: cairo writes letters as outlines, which cannot be searched, copied or read aloud ----
+
+std::string xml_escaped(const std::string& text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto c = static_cast<unsigned char>(text[i]);
+    // XML forbids control characters and U+FFFE and U+FFFF, even escaped.
+    const bool noncharacter = c == 0xef && text.compare(i, 2, "\xef\xbf") == 0 && i + 2 < text.size() &&
+                              static_cast<unsigned char>(text[i + 2]) >= 0xbe;
+    if (c == '&') {
+      out += "&amp;";
+    } else if (c == '<') {
+      out += "&lt;";
+    } else if (c == '>') {
+      out += "&gt;";
+    } else if (noncharacter) {
+      out += "\xef\xbf\xbd";
+      i += 2;
+    } else {
+      out += c < 0x20 ? ' ' : text[i];
+    }
+  }
+  return out;
+}
+
+/// A text that cannot be seen. (x, y) is the start of its baseline.
+std::string svg_text(const std::string& text, Point at, double size, double width, double degrees) {
+  const std::string turn =
+      degrees == 0 ? "" : concat(" transform=\"rotate(", -degrees, " ", at.x, " ", at.y, ")\"");
+  return concat("<text x=\"", at.x, "\" y=\"", at.y, "\" font-size=\"", size, "\" textLength=\"", width,
+                "\"", turn, ">", xml_escaped(text), "</text>\n");
+}
+
+/// `svg` with the texts in it a second time, transparent.
+std::string with_texts(std::string svg, const std::string& texts) {
+  const std::size_t end = svg.rfind("</svg>");
+  if (texts.empty() || end == std::string::npos) return svg;
+  return svg.insert(
+      end, "<g id=\"words\" fill-opacity=\"0\" xml:space=\"preserve\" font-family=\"sans-serif\">\n" + texts +
+               "</g>\n");
+}
+
 }  // namespace
 
 struct Painter::Impl {
   cairo_t* cairo;
-  std::vector<PlacedText> texts;
+  std::string svg_texts;
   Point origin;  // of what is drawn now, and its scale
   double scale = 1;
   std::string unreadable;  // the first text with characters that no font has
@@ -132,29 +193,22 @@ int pixel_scale(Size size) {
 }
 
 void Painter::fill(const Rect& rect, Rgb color) {
-  set_color(impl_.cairo, color);
-  cairo_rectangle(impl_.cairo, rect.x, rect.y, rect.width, rect.height);
-  cairo_fill(impl_.cairo);
+  add_path(impl_.cairo, rect);
+  fill_path(impl_.cairo, color);
 }
 
 void Painter::outline(const Rect& rect, Rgb color, double line_width) {
-  set_color(impl_.cairo, color);
-  cairo_set_line_width(impl_.cairo, line_width);
-  cairo_rectangle(impl_.cairo, rect.x, rect.y, rect.width, rect.height);
-  cairo_stroke(impl_.cairo);
+  add_path(impl_.cairo, rect);
+  stroke_path(impl_.cairo, color, line_width);
 }
 
 void Painter::line(double x1, double y1, double x2, double y2, Rgb color, double line_width) {
-  set_color(impl_.cairo, color);
-  cairo_set_line_width(impl_.cairo, line_width);
-  cairo_move_to(impl_.cairo, x1, y1);
-  cairo_line_to(impl_.cairo, x2, y2);
-  cairo_stroke(impl_.cairo);
+  add_path(impl_.cairo, {{x1, y1}, {x2, y2}});
+  stroke_path(impl_.cairo, color, line_width);
 }
 
 void Painter::polyline(const std::vector<Point>& points, const Stroke& stroke) {
-  cairo_new_path(impl_.cairo);  // drawing text leaves a current point
-  for (const Point& point : points) cairo_line_to(impl_.cairo, point.x, point.y);
+  add_path(impl_.cairo, points);
   stroke_path(impl_.cairo, stroke);
 }
 
@@ -168,18 +222,15 @@ void Painter::curve(const std::vector<Point>& points, const Stroke& stroke) {
 }
 
 void Painter::polygon(const std::vector<Point>& corners, Rgb color) {
-  set_color(impl_.cairo, color);
-  cairo_new_path(impl_.cairo);
-  for (const Point& corner : corners) cairo_line_to(impl_.cairo, corner.x, corner.y);
+  add_path(impl_.cairo, corners);
   cairo_close_path(impl_.cairo);
-  cairo_fill(impl_.cairo);
+  fill_path(impl_.cairo, color);
 }
 
 void Painter::disc(Point middle, double radius, Rgb color) {
-  set_color(impl_.cairo, color);
   cairo_new_path(impl_.cairo);
   cairo_arc(impl_.cairo, middle.x, middle.y, radius, 0, 2 * std::numbers::pi);
-  cairo_fill(impl_.cairo);
+  fill_path(impl_.cairo, color);
 }
 
 void Painter::round_box(const Rect& rect, double radius, Rgb color, Rgb edge, double line_width) {
@@ -194,9 +245,7 @@ void Painter::round_box(const Rect& rect, double radius, Rgb color, Rgb edge, do
   cairo_close_path(impl_.cairo);
   set_color(impl_.cairo, color);
   cairo_fill_preserve(impl_.cairo);
-  set_color(impl_.cairo, edge);
-  cairo_set_line_width(impl_.cairo, line_width);
-  cairo_stroke(impl_.cairo);
+  stroke_path(impl_.cairo, edge, line_width);
 }
 
 void Painter::placed(Point origin, double scale, const std::function<void()>& draw) {
@@ -214,7 +263,7 @@ void Painter::placed(Point origin, double scale, const std::function<void()>& dr
 
 void Painter::clipped(const Rect& rect, const std::function<void()>& draw) {
   cairo_save(impl_.cairo);
-  cairo_rectangle(impl_.cairo, rect.x, rect.y, rect.width, rect.height);
+  add_path(impl_.cairo, rect);
   cairo_clip(impl_.cairo);
   draw();
   cairo_restore(impl_.cairo);
@@ -234,9 +283,8 @@ void Painter::text(const std::string& text, double x, double y, const TextStyle&
     const double turn = degrees * std::numbers::pi / 180, down = 0.34 * style.size;
     const Point start{x - shift * std::cos(turn) + down * std::sin(turn),
                       y + shift * std::sin(turn) + down * std::cos(turn)};
-    impl_.texts.push_back({text, impl_.origin.x + impl_.scale * start.x,
-                           impl_.origin.y + impl_.scale * start.y, style.size * impl_.scale,
-                           width * impl_.scale, degrees});
+    const Point at{impl_.origin.x + impl_.scale * start.x, impl_.origin.y + impl_.scale * start.y};
+    impl_.svg_texts += svg_text(text, at, style.size * impl_.scale, width * impl_.scale, degrees);
   }
   cairo_save(impl_.cairo);
   cairo_translate(impl_.cairo, x, y);
@@ -255,7 +303,7 @@ void Painter::gradient(const Rect& rect, const std::vector<Rgb>& colors) {
                                      colors[i].blue / 255.0);
   }
   cairo_set_source(impl_.cairo, pattern.get());
-  cairo_rectangle(impl_.cairo, rect.x, rect.y, rect.width, rect.height);
+  add_path(impl_.cairo, rect);
   cairo_fill(impl_.cairo);
 }
 
@@ -285,6 +333,17 @@ void Painter::image(const Rect& rect, std::int64_t columns, const std::vector<Rg
   cairo_restore(impl_.cairo);
 }
 
+Size heading_size(const std::string& title, const std::string& subtitle) {
+  return {
+      std::max(text_width(printable(title, 120), kTitle), text_width(printable(subtitle, 160), kSubtitle)),
+      (title.empty() ? 0.0 : 21) + (subtitle.empty() ? 0.0 : 17)};
+}
+
+void draw_heading(const std::string& title, const std::string& subtitle, double left, Painter& painter) {
+  painter.text(printable(title, 120), left, kMargin + 7, kTitle);
+  painter.text(printable(subtitle, 160), left, kMargin + (title.empty() ? 7 : 27), kSubtitle);
+}
+
 std::string paint(PictureFormat format, Size size, const std::function<void(Painter&)>& draw) {
   if (size.width > kLongestSide || size.height > kLongestSide) {
     fail("a picture of ", std::lround(size.width), " x ", std::lround(size.height),
@@ -309,7 +368,7 @@ std::string paint(PictureFormat format, Size size, const std::function<void(Pain
   }
   cairo_surface_finish(surface.get());
   check(cairo_surface_status(surface.get()));
-  return format == PictureFormat::svg ? with_text(std::move(bytes), impl.texts) : bytes;
+  return format == PictureFormat::svg ? with_texts(std::move(bytes), impl.svg_texts) : bytes;
 }
 
 }  // namespace heed::draw

@@ -78,6 +78,16 @@ class Painter {
   Impl& impl_;
 };
 
+// The margin, title and subtitle that all pictures share.
+inline constexpr double kMargin = 20;
+inline constexpr TextStyle kSubtitle{10, {0x6b, 0x6b, 0x6b}};
+
+/// The room that a title and a subtitle take, each of which may be empty.
+Size heading_size(const std::string& title, const std::string& subtitle);
+
+/// Draws them from `left` on, below the upper margin.
+void draw_heading(const std::string& title, const std::string& subtitle, double left, Painter& painter);
+
 /// The bytes of a picture of that size on white, drawn by `draw`. A PNG has pixel_scale() pixels to the
 /// point. Throws Error when the picture would be unreasonably large.
 std::string paint(PictureFormat format, Size size, const std::function<void(Painter&)>& draw);

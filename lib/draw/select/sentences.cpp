@@ -4,8 +4,8 @@
 #include <limits>
 
 #include "base/error.h"
-#include "draw/select/find_tensor.h"
-#include "draw/select/values.h"
+#include "draw/select/tensors.h"
+#include "draw/select/tensors.h"
 
 namespace heed::draw {
 namespace {
@@ -50,9 +50,8 @@ Span take_sentences(std::vector<Selection>& selections) {
 
 /// Size of the dimension `sentence`; -1 without one.
 std::int64_t sentences_of(const Tensor& tensor) {
-  const auto dims = dims_of(tensor);
-  const auto axis = std::find(dims.begin(), dims.end(), kSentence);
-  return axis == dims.end() ? -1 : tensor.shape()[static_cast<std::size_t>(axis - dims.begin())];
+  const auto axis = axis_named(dims_of(tensor), kSentence);
+  return axis ? tensor.shape()[*axis] : -1;
 }
 
 Slice slice_of_sentence(const TensorMap& frame, const std::string& path, std::vector<Selection> selections,

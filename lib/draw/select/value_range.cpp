@@ -72,14 +72,18 @@ double Range::position(double value) const {
   return high > low ? (value - low) / (high - low) : value - low + 0.5;
 }
 
-Range natural_range(const std::vector<double>& values) {
-  double low = INFINITY;
-  double high = -INFINITY;
-  for (double v : values) {
-    if (!std::isfinite(v)) continue;
-    low = std::min(low, v);
-    high = std::max(high, v);
+Range Range::around(const std::vector<double>& values) {
+  Range range{INFINITY, -INFINITY};
+  for (double value : values) {
+    if (!std::isfinite(value)) continue;
+    range.low = std::min(range.low, value);
+    range.high = std::max(range.high, value);
   }
+  return range;
+}
+
+Range natural_range(const std::vector<double>& values) {
+  const auto [low, high] = Range::around(values);
   if (low > high) return {0, 1};
   if (low < 0 && high > 0) return {-rounded_up(std::max(-low, high)), rounded_up(std::max(-low, high))};
   if (low >= 0 && high <= 1) return {0, high > 0.5 || high == 0 ? 1 : rounded_up(high)};

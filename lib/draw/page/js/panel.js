@@ -32,8 +32,6 @@ function fillPanel(panel, shown, place, unpin) {
   const rowTexts = textsOf(matrix.rowWords, matrix.rowLabels);
   const colTexts = textsOf(matrix.colWords, matrix.colLabels);
   const full = Math.max(Math.abs(scale.low), Math.abs(scale.high));
-  const rowValues = (row) => Array.from({ length: matrix.cols }, (_, c) => at(matrix, row, c));
-  const colValues = (col) => Array.from({ length: matrix.rows }, (_, r) => at(matrix, r, col));
   const parts = [];
   if (place.row !== undefined && place.col !== undefined) {
     parts.push(element("h2", {}, "Cell"), element("p", { className: "cell" },
@@ -41,9 +39,9 @@ function fillPanel(panel, shown, place, unpin) {
       element("strong", { id: "cell-value" }, exact(at(matrix, place.row, place.col)))));
   }
   if (place.row !== undefined) {
-    parts.push(element("h2", {}, `${shown.rowTitle} \u201c`, element("bdi", {}, rowTexts[place.row]), "\u201d"), barList(largest(rowValues(place.row)), colTexts, full));
+    parts.push(element("h2", {}, `${shown.rowTitle} \u201c`, element("bdi", {}, rowTexts[place.row]), "\u201d"), barList(largest(rowValues(matrix, place.row)), colTexts, full));
   } else if (place.col !== undefined) {
-    parts.push(element("h2", {}, `${shown.colTitle} \u201c`, element("bdi", {}, colTexts[place.col]), "\u201d"), barList(largest(colValues(place.col)), rowTexts, full));
+    parts.push(element("h2", {}, `${shown.colTitle} \u201c`, element("bdi", {}, colTexts[place.col]), "\u201d"), barList(largest(colValues(matrix, place.col)), rowTexts, full));
   }
   if (pins.rows.size) {
     parts.push(element("h2", {}, pinsTitle(pins.rows, "row")), wordList(rowTexts, pins.rows, "rows", unpin),
