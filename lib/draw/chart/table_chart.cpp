@@ -1,10 +1,10 @@
-#include "draw/chart/table_chart.h"
-
+// Charts of tables: which columns become curves or bars.
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 
 #include "base/error.h"
+#include "draw/chart/chart.h"
 
 namespace heed::draw {
 namespace {

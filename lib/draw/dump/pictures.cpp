@@ -214,8 +214,7 @@ void dump_histogram(const DumpOptions& options) {
   }
   const Gathered gathered = gather(options);
   if (!options.tsv) return write_drawing(options, histogram_of(gathered, options), draw_chart);
-  write_text(options.output,
-             histogram_tsv(histogram(gathered.values, options.bins, range_of(options))));
+  write_text(options.output, histogram_tsv(histogram(gathered.values, options.bins, range_of(options))));
 }
 
 void dump_graph(const DumpOptions& options) {

@@ -1,6 +1,6 @@
 // Graphs of an attention, operation by operation.
 #include "base/error.h"
-#include "draw/graph/model_shapes.h"
+#include "draw/graph/model_graph.h"
 #include "draw/select/tensors.h"
 
 namespace heed::draw {

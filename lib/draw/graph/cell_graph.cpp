@@ -1,6 +1,6 @@
 // Graphs of recurrent layers.
 #include "base/error.h"
-#include "draw/graph/model_shapes.h"
+#include "draw/graph/model_graph.h"
 
 namespace heed::draw {
 namespace {

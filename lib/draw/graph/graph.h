@@ -11,7 +11,7 @@
 namespace heed::draw {
 
 struct Graph {
-  enum class Kind { data, linear, attention, norm, recurrent, other };  ///< decides the colour
+  enum class Kind { data, linear, attention, norm, recurrent, other };  ///< decides the colour (kStyles)
   struct Node {
     std::string title;
     std::vector<std::string> lines;  ///< shapes and sizes, below the title

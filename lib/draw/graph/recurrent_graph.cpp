@@ -3,7 +3,7 @@
 #include <cctype>
 
 #include "base/error.h"
-#include "draw/graph/model_shapes.h"
+#include "draw/graph/model_graph.h"
 
 namespace heed::draw {
 namespace {
@@ -97,7 +97,9 @@ Graph attending_graph(const ModelShapes& model, const std::string& title, const 
   const auto embedded = add_previous_word(graph, model);
   const auto state = graph.add(cell_of(model) + ": state " + state_name, Kind::recurrent,
                                {"[" + model.text("d_hidden") + "]"}, {attention.context, embedded});
-  const auto readout = graph.add(readout_name, Kind::linear, {readout_letter + model.shape("decoder/readout/state/weight")}, {attention.context, state});
+  const auto readout =
+      graph.add(readout_name, Kind::linear, {readout_letter + model.shape("decoder/readout/state/weight")},
+                {attention.context, state});
   graph.connect(state, attention.scores, Flow::recurrent);
   graph.connect(embedded, readout, Flow::skip);
   add_output(graph, model, readout);

@@ -7,7 +7,6 @@
 #include "base/digest.h"
 #include "base/error.h"
 #include "base/version.h"
-#include "draw/page/assets.h"
 #include "draw/page/page_data.h"
 #include "draw/picture/colormap.h"
 #include "draw/print/printable.h"

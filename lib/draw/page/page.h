@@ -23,6 +23,11 @@ struct PageOptions {
   std::size_t limit = 64u << 20;  ///< bytes; larger pages are slow to open
 };
 
+// What embed.cmake makes of the files in this folder.
+extern const char* const html_template;  ///< page.html
+extern const char* const html_style;     ///< page.css
+extern const char* const html_script;    ///< the scripts, inside one function
+
 /// The page of the selected parts of all sentences. `name` is that of page_tensors_of. A selected index
 /// keeps its dimension, so that the page can say "layer 3"; a tensor without a selected dimension is taken
 /// whole. Throws Error, and UsageError that says what to select when the page would exceed the limit.

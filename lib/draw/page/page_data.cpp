@@ -11,7 +11,6 @@
 #include "draw/print/printable.h"
 #include "draw/select/tensors.h"
 #include "draw/select/value_range.h"
-#include "draw/select/tensors.h"
 
 namespace heed::draw {
 namespace {

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "draw/select/slice.h"
 #include "draw/select/sentences.h"
 #include "draw/select/slice.h"
 

@@ -3,11 +3,12 @@
 #pragma once
 
 #include <functional>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "draw/picture/colormap.h"
+
+struct _cairo;
 
 namespace heed::draw {
 
@@ -73,9 +74,11 @@ class Painter {
 
  private:
   friend std::string paint(PictureFormat format, Size size, const std::function<void(Painter&)>& draw);
-  struct Impl;
-  explicit Painter(Impl& impl) : impl_(impl) {}
-  Impl& impl_;
+  explicit Painter(_cairo* cairo) : cairo_(cairo) {}
+
+  _cairo* const cairo_;
+  std::string svg_texts_;   ///< what SVG carries beside the outlines of letters
+  std::string unreadable_;  ///< the first text with characters that no font has
 };
 
 // The margin, title and subtitle that all pictures share.

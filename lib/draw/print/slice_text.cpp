@@ -31,14 +31,11 @@ std::string number_text(T value) {
 /// Every value as a field of a TSV file.
 std::vector<std::string> tsv_values(const Tensor& tensor) {
   return visit_values(tensor, []<class T>(std::span<const T> values) {
-    std::vector<std::string> fields;
-    fields.reserve(values.size());
-    for (const T& value : values) {
-      if constexpr (std::is_same_v<T, std::string>) {
-        fields.push_back(tsv_field(value));
-      } else {
-        fields.push_back(number_text(value));
-      }
+    std::vector<std::string> fields(values.size());
+    if constexpr (std::is_same_v<T, std::string>) {
+      std::transform(values.begin(), values.end(), fields.begin(), tsv_field);
+    } else {
+      std::transform(values.begin(), values.end(), fields.begin(), number_text<T>);
     }
     return fields;
   });

@@ -9,7 +9,6 @@
 #include "base/error.h"
 #include "draw/print/printable.h"
 #include "draw/select/tensors.h"
-#include "draw/select/tensors.h"
 #include "io/frame_stream.h"
 #include "text/line_reader.h"
 

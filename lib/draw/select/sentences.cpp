@@ -5,7 +5,6 @@
 
 #include "base/error.h"
 #include "draw/select/tensors.h"
-#include "draw/select/tensors.h"
 
 namespace heed::draw {
 namespace {
@@ -19,20 +18,12 @@ struct Span {
 };
 
 Span span_of(const Selection& selection) {
-  switch (selection.kind) {
-    case Selection::Kind::all:
-      return {};
-    case Selection::Kind::index:
-      if (selection.first >= 0) return {selection.first, selection.first + 1};
-      break;
-    case Selection::Kind::range:
-      if (selection.first >= 0 && (selection.to_end || selection.last > selection.first)) {
-        return selection.to_end ? Span{selection.first} : Span{selection.first, selection.last};
-      }
-      break;
-    default:
-      break;
-  }
+  using Kind = Selection::Kind;
+  const auto [first, last] = std::pair(selection.first, selection.last);
+  if (selection.kind == Kind::all) return {};
+  if (selection.kind == Kind::index && first >= 0) return {first, first + 1};
+  if (selection.kind == Kind::range && first >= 0 && selection.to_end) return {first};
+  if (selection.kind == Kind::range && first >= 0 && last > first) return {first, last};
   fail<UsageError>(
       "the input is a stream of sentences: choose one (--sentence 3) or a range from the start "
       "(--slice sentence=2:5)");

@@ -47,12 +47,12 @@ std::vector<Tick> log_ticks_of(const Range& range) {
   };
   const int first = static_cast<int>(std::floor(std::log10(range.low)));
   const int last = static_cast<int>(std::ceil(std::log10(range.high)));
-  for (int power = first; power <= last; ++power) add(std::pow(10, power));
-  if (ticks.size() < 3) {
+  for (const auto& factors : {std::vector<double>{1}, {1, 2, 5}}) {
     ticks.clear();
     for (int power = first; power <= last; ++power) {
-      for (double factor : {1.0, 2.0, 5.0}) add(factor * std::pow(10, power));
+      for (double factor : factors) add(factor * std::pow(10, power));
     }
+    if (ticks.size() >= 3) break;
   }
   return ticks.size() < 2 ? ticks_of(range) : ticks;
 }

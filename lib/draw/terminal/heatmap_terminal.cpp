@@ -39,20 +39,20 @@ std::int64_t parts(std::int64_t count, std::int64_t size) {
   return (count + size - 1) / size;
 }
 
-double block_mean(const Heatmap& map, const Panel& panel, const Grid& grid, std::int64_t row,
+double block_mean(const Heatmap& map, std::size_t panel, const Grid& grid, std::int64_t row,
                   std::int64_t column) {
   double sum = 0;
   std::int64_t n = 0;
   for (std::int64_t r = row * grid.down; r < std::min((row + 1) * grid.down, map.rows); ++r) {
     for (std::int64_t c = column * grid.across; c < std::min((column + 1) * grid.across, map.columns);
          ++c, ++n) {
-      sum += panel.values[static_cast<std::size_t>(r * map.columns + c)];
+      sum += map.value(panel, r, c);
     }
   }
   return sum / static_cast<double>(n);
 }
 
-Grid shrink(const Heatmap& map, const Panel& panel, std::int64_t most_rows, std::int64_t most_columns) {
+Grid shrink(const Heatmap& map, std::size_t panel, std::int64_t most_rows, std::int64_t most_columns) {
   Grid grid;
   grid.down = parts(map.rows, std::max<std::int64_t>(most_rows, 1));
   grid.across = parts(map.columns, std::max<std::int64_t>(most_columns, 1));
@@ -66,20 +66,23 @@ Grid shrink(const Heatmap& map, const Panel& panel, std::int64_t most_rows, std:
 
 // ---- one line per row ----
 
-std::vector<std::string> shown_labels(const std::vector<std::string>& words, std::int64_t count,
-                                      std::int64_t first) {
+std::vector<std::string> row_labels(const Heatmap& map) {
   std::vector<std::string> labels;
-  for (std::int64_t i = 0; i < count; ++i) {
-    const auto index = static_cast<std::size_t>(i);
-    labels.push_back(words.empty() ? std::to_string(first + i) : printable(words[index], kWidestLabel));
-  }
+  for (std::int64_t i = 0; i < map.rows; ++i) labels.push_back(map.row_name(i, kWidestLabel));
   return labels;
 }
 
-int widest_letter(const std::vector<std::string>& labels) {
-  int width = 0;
-  for (const auto& label : labels) width = std::max(width, widest(graphemes(label)));
-  return width;
+/// The columns' words, or positions where there are none or a letter is wider than `cell` (CJK in single
+/// columns).
+std::vector<std::string> column_labels(const Heatmap& map, int cell) {
+  std::vector<std::string> labels, positions;
+  bool fits = true;
+  for (std::int64_t i = 0; i < map.columns; ++i) {
+    labels.push_back(map.column_name(i, kWidestLabel));
+    positions.push_back(std::to_string(map.first_column + i));
+    fits &= widest(graphemes(labels.back())) <= cell;
+  }
+  return fits ? labels : positions;
 }
 
 /// Vertical labels, one character per line, ending just above their columns.
@@ -142,19 +145,15 @@ int cell_width(const std::vector<std::string>& column_labels, int room) {
   return std::min(room / columns, 4);
 }
 
-std::string labelled_panel(const Heatmap& map, const Panel& panel, const Terminal& terminal, int left,
+std::string labelled_panel(const Heatmap& map, std::size_t panel, const Terminal& terminal, int left,
                            int cell, bool with_values) {
-  const auto rows = shown_labels(map.row_labels, map.rows, map.first_row);
-  auto columns = shown_labels(map.column_labels, map.columns, map.first_column);
-  // Positions instead of labels whose letters are wider than a cell (CJK in single columns).
-  if (widest_letter(columns) > cell) columns = shown_labels({}, map.columns, map.first_column);
+  const auto rows = row_labels(map), columns = column_labels(map, cell);
   const bool level = widest(columns) < cell;
   std::string out = level ? level_labels(columns, left, cell) : upright_labels(columns, left, cell);
   for (std::int64_t r = 0; r < map.rows; ++r) {
     out += fit(rows[static_cast<std::size_t>(r)], left - 1, true) + " ";
     for (std::int64_t c = 0; c < map.columns; ++c) {
-      const double value = panel.values[static_cast<std::size_t>(r * map.columns + c)];
-      out += drawn_cell(map, value, cell, with_values, terminal.colors);
+      out += drawn_cell(map, map.value(panel, r, c), cell, with_values, terminal.colors);
     }
     if (terminal.colors != ColorDepth::none) out += kReset;
     out += "\n";
@@ -228,30 +227,27 @@ std::string heading(const Heatmap& map, int width) {
 std::string draw_on_terminal(const Heatmap& map, const Terminal& terminal) {
   check(map);
   std::string out = heading(map, terminal.width);
-  const auto rows = shown_labels(map.row_labels, map.rows, map.first_row);
-  const auto columns = shown_labels(map.column_labels, map.columns, map.first_column);
-  const int left = std::min({widest(rows), kWidestLabel, terminal.width / 3}) + 1;
-  int cell = map.columns < terminal.width ? cell_width(columns, terminal.width - left) : 0;
+  const int left = std::min({widest(row_labels(map)), kWidestLabel, terminal.width / 3}) + 1;
+  int cell =
+      map.columns < terminal.width ? cell_width(column_labels(map, kWidestLabel), terminal.width - left) : 0;
   const int value = value_width(map);
   const bool with_values = value > 0 && value * map.columns <= terminal.width - left;
   if (with_values) cell = std::max(cell, value);
   const bool fits = cell >= 1 && (terminal.height == 0 || map.rows <= terminal.height - 4 || map.rows <= 10);
   Grid grid;
   for (std::size_t i = 0; i < map.panels.size(); ++i) {
-    const Panel& panel = map.panels[i];
     if (const std::size_t across = map.panel_columns.size(); across > 0) {
       out += cut_line(printable(map.panel_rows[i / across] + ", " + map.panel_columns[i % across]),
                       terminal.width);
     }
-    if (!panel.caption.empty()) out += cut_line(printable(panel.caption), terminal.width);
+    if (!map.panels[i].caption.empty()) out += cut_line(printable(map.panels[i].caption), terminal.width);
     if (fits) {
-      out += labelled_panel(map, panel, terminal, left, cell, with_values);
+      out += labelled_panel(map, i, terminal, left, cell, with_values);
       continue;
     }
     const int numbers = static_cast<int>(std::to_string(map.first_row + map.rows).size()) + 1;
     const std::int64_t lines = terminal.height == 0 ? 200 : terminal.height - 4;
-    grid =
-        shrink(map, panel, terminal.colors == ColorDepth::none ? lines : 2 * lines, terminal.width - numbers);
+    grid = shrink(map, i, terminal.colors == ColorDepth::none ? lines : 2 * lines, terminal.width - numbers);
     out += dense_panel(map, grid, terminal.colors, numbers);
   }
   out += legend(map, terminal);
