@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <charconv>
 #include <string_view>
 
 #include "base/base64.h"
@@ -115,11 +114,8 @@ void widen(Json& range, const Json& other) {
 Json start_of(const Group& info, const Tensor& main) {
   Json start = Json::object();
   const auto dims = dims_of(main);
-  for (std::size_t axis = 0; axis < std::min(dims.size(), info.default_slice.size()); ++axis) {
-    const std::string& text = info.default_slice[axis];
-    std::int64_t index = 0;
-    const auto parsed = std::from_chars(text.data(), text.data() + text.size(), index);
-    if (parsed.ec == std::errc()) start[dims[axis]] = index;
+  for (std::size_t axis = 0; axis < dims.size(); ++axis) {
+    if (const auto index = default_index(info, axis)) start[dims[axis]] = *index;
   }
   return start;
 }

@@ -1,7 +1,6 @@
 #include "draw/picture/slice_heatmap.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <tuple>
 
@@ -17,17 +16,6 @@ bool is_chosen(const std::vector<Selection>& selections, const std::string& dim,
 }
 
 constexpr std::int64_t kMostWrittenCells = 20;  // per axis
-
-/// The index that the group's default_slice names.
-std::int64_t default_index(const TensorMap& map, const std::string& path, std::size_t axis,
-                           std::int64_t size) {
-  const Group& group = info_of(map, group_of(path));
-  if (axis >= group.default_slice.size() || path != in_group(group_of(path), group.signal)) return 0;
-  const std::string& text = group.default_slice[axis];
-  std::int64_t index = 0;
-  std::from_chars(text.data(), text.data() + text.size(), index);
-  return index >= 0 && index < size ? index : 0;
-}
 
 /// The axes of cross-attention say which side is the output and which the input.
 std::string axis_name(const TensorMap& map, const Slice& slice, const std::string& dim) {
@@ -93,12 +81,15 @@ std::string subtitle_of(const Slice& slice) {
 
 void complete_for_picture(const TensorMap& map, const std::string& path, std::vector<Selection>& selections) {
   const Tensor& tensor = map.at(path);
+  const Group& group = info_of(map, group_of(path));
+  const bool is_signal = path == in_group(group_of(path), group.signal);
   const auto dims = dims_of(tensor);
   for (std::size_t axis = 0; axis < dims.size(); ++axis) {
     const bool leads = dims[axis] == "sentence" || axis + 2 < dims.size();
     if (!leads || is_chosen(selections, dims[axis], axis)) continue;
-    selections.push_back(
-        {dims[axis], Selection::Kind::index, default_index(map, path, axis, tensor.shape()[axis])});
+    const auto index = is_signal ? default_index(group, axis).value_or(0) : 0;
+    const bool exists = index >= 0 && index < tensor.shape()[axis];
+    selections.push_back({dims[axis], Selection::Kind::index, exists ? index : 0});
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <utf8proc.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
@@ -138,6 +139,13 @@ std::string shortest(float value) {
 }
 std::string shortest(double value) {
   return to_shortest(value);
+}
+
+std::optional<std::pair<double, double>> parse_pair(std::string_view text, char separator) {
+  const auto middle = std::min(text.find(separator), text.size());
+  const auto first = parse_number<double>(text.substr(0, middle));
+  const auto second = parse_number<double>(text.substr(std::min(middle + 1, text.size())));
+  return first && second ? std::optional(std::pair(*first, *second)) : std::nullopt;
 }
 
 std::string rounded(double value, int digits) {

@@ -1,7 +1,6 @@
 #include "draw/select/column_table.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <fstream>
 #include <map>
@@ -39,16 +38,14 @@ std::vector<std::string> split_fields(const std::string& line) {
 void read_numbers(Column& column) {
   column.is_numeric = false;
   for (const std::string& text : column.texts) {
-    double value = NAN;
-    const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
-    const bool whole = result.ec == std::errc() && result.ptr == text.data() + text.size();
-    if (!whole && !text.empty() && text != "-") {
+    const auto value = parse_number<double>(text);
+    if (!value && !text.empty() && text != "-") {
       column.values.assign(column.texts.size(), NAN);
       column.is_numeric = false;
       return;
     }
-    column.values.push_back(whole ? value : NAN);
-    column.is_numeric |= whole && !std::isnan(value);
+    column.values.push_back(value.value_or(NAN));
+    column.is_numeric |= value && !std::isnan(*value);
   }
 }
 

@@ -1,23 +1,18 @@
 #include "draw/select/slice.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <sstream>
 #include <string_view>
 
 #include "base/error.h"
+#include "draw/print/printable.h"
 #include "draw/select/tensors.h"
 
 namespace heed::draw {
 namespace {
 
 using Kind = Selection::Kind;
-
-bool parse_integer(std::string_view text, std::int64_t& value) {
-  const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
-  return !text.empty() && result.ec == std::errc() && result.ptr == text.data() + text.size();
-}
 
 /// "sentence 2, layer 1, query 5": for messages.
 std::string describe(const Tensor& tensor) {
@@ -251,13 +246,18 @@ class Cutter {
 
 Selection parse_selection(const std::string& dim, const std::string& text) {
   Selection selection{dim};
+  const auto parse_integer = [](std::string_view digits, std::int64_t& value) {
+    const auto number = parse_number<std::int64_t>(digits);
+    value = number.value_or(value);
+    return number.has_value();
+  };
   const auto colon = text.find(':');
   if (text == "all") return selection;
   if (text == "mean" || text == "max") {
     selection.kind = text == "mean" ? Kind::mean : Kind::max;
     return selection;
   }
-  if (colon == std::string::npos && parse_integer(text, selection.first)) {
+  if (parse_integer(text, selection.first)) {
     selection.kind = Kind::index;
     return selection;
   }

@@ -1,6 +1,7 @@
 #include "draw/select/tensors.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 
 namespace heed::draw {
@@ -69,6 +70,14 @@ const Group& info_of(const TensorMap& map, const std::string& group) {
   static const Group none;
   const auto found = map.groups.find(group);
   return found == map.groups.end() ? none : found->second;
+}
+
+std::optional<std::int64_t> default_index(const Group& group, std::size_t axis) {
+  if (axis >= group.default_slice.size()) return std::nullopt;
+  const std::string& text = group.default_slice[axis];
+  std::int64_t index = 0;
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), index);
+  return parsed.ec == std::errc() ? std::optional(index) : std::nullopt;
 }
 
 std::string text_attribute(const Attributes& attributes, const std::string& name) {

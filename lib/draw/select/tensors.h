@@ -23,6 +23,8 @@ std::string path_of(const std::string& name);
 
 /// How viewers present `group`; a Group without entries when the map does not say.
 const Group& info_of(const TensorMap& map, const std::string& group);
+/// The index that the group's default_slice names along an axis of its signal.
+std::optional<std::int64_t> default_index(const Group& group, std::size_t axis);
 /// "" when there is none.
 std::string text_attribute(const Attributes& attributes, const std::string& name);
 

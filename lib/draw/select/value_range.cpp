@@ -1,7 +1,6 @@
 #include "draw/select/value_range.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "base/error.h"
@@ -91,13 +90,8 @@ Range natural_range(const std::vector<double>& values) {
 }
 
 Range parse_range(const std::string& text) {
-  Range range;
-  const char* end = text.data() + text.size();
-  const auto low = std::from_chars(text.data(), end, range.low);
-  if (low.ec == std::errc() && low.ptr != end && *low.ptr == ':') {
-    const auto high = std::from_chars(low.ptr + 1, end, range.high);
-    if (high.ec == std::errc() && high.ptr == end && range.low < range.high) return range;
-  }
+  const auto range = parse_pair(text, ':');
+  if (range && range->first < range->second) return {range->first, range->second};
   fail<UsageError>("--range '", escaped(text), "': wanted low:high with low below high, as in 0:1");
 }
 

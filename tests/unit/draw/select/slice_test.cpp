@@ -5,7 +5,6 @@
 
 #include "base/error.h"
 #include "draw/select/tensors.h"
-#include "draw/select/tensors.h"
 #include "unit/draw/support.h"
 
 using namespace heed;
