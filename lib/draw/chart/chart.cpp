@@ -4,12 +4,12 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "draw/picture/heading.h"
 #include "draw/print/printable.h"
 
 namespace heed::draw {
 namespace {
 
+constexpr std::size_t kMostGroups = 400;
 constexpr double kLegendRow = 16;
 constexpr Rgb kInk{0x22, 0x22, 0x22};
 constexpr Rgb kGrid{0xe4, 0xe4, 0xe4};
@@ -18,6 +18,26 @@ constexpr TextStyle kAxis{11, {0x44, 0x44, 0x44}};
 constexpr TextStyle kTick{10, {0x44, 0x44, 0x44}};
 constexpr TextStyle kLegend{10.5, kInk};
 constexpr TextStyle kValue{8.5, {0x44, 0x44, 0x44}};
+
+// ---- scales: what the axes span, and which values can be shown ----
+
+bool can_show(double value, bool log) {
+  return std::isfinite(value) && (!log || value > 0);
+}
+
+/// From least to greatest of the values that can be shown; low > high when there is none.
+Range extent(const Chart& chart, std::vector<double> Series::*values, bool log) {
+  std::vector<double> shown;
+  for (const Series& series : chart.series) {
+    std::copy_if((series.*values).begin(), (series.*values).end(), std::back_inserter(shown),
+                 [&](double value) { return can_show(value, log); });
+  }
+  return Range::around(shown);
+}
+
+Range log_range(const Range& range) {
+  return range.high > range.low ? range : Range{range.low / 2, range.high * 2};
+}
 
 // ---- layout ----
 
@@ -214,6 +234,48 @@ void draw_parts(const Chart& chart, const ChartLayout& layout, Painter& painter)
 }
 
 }  // namespace
+
+double ChartScale::position(double value) const {
+  if (!can_show(value, log)) return NAN;
+  if (!log) return range.position(value);
+  return Range{std::log(range.low), std::log(range.high)}.position(std::log(value));
+}
+
+std::vector<Tick> ChartScale::ticks() const {
+  return log ? log_ticks_of(range) : ticks_of(range);
+}
+
+ChartScale x_scale(const Chart& chart) {
+  const Range range = extent(chart, &Series::x, chart.log_x);
+  if (chart.log_x) return {log_range(range), true};
+  return {range.high > range.low ? range : round_range(range), false};
+}
+
+ChartScale y_scale(const Chart& chart) {
+  if (chart.y_range) return {*chart.y_range, chart.log_y};
+  Range range = extent(chart, &Series::y, chart.log_y);
+  if (chart.log_y) return {log_range(range), true};
+  if (chart.is_bars() || chart.is_histogram) range = {std::min(range.low, 0.0), std::max(range.high, 0.0)};
+  return {round_range(range, 10), false};
+}
+
+void check(const Chart& chart) {
+  if (chart.groups.size() > kMostGroups) {
+    fail("a chart of ", chart.groups.size(), " groups of bars is too wide (at most ", kMostGroups, ")");
+  }
+  bool any = false;
+  for (const Series& series : chart.series) {
+    const std::size_t steps = series.x.size() - (chart.is_histogram && !series.x.empty() ? 1 : 0);
+    const std::size_t wanted = chart.is_bars() ? chart.groups.size() : steps;
+    if (series.y.size() != wanted) {
+      fail("'", escaped(series.name), "' has ", series.y.size(), " values, wanted ", wanted);
+    }
+    for (std::size_t i = 0; i < series.y.size(); ++i) {
+      any |= can_show(series.y[i], chart.log_y) && (chart.is_bars() || can_show(series.x[i], chart.log_x));
+    }
+  }
+  if (!any) fail("there is nothing to draw: no value can be shown");
+}
 
 Point ChartLayout::place(double x_value, double y_value) const {
   return {plot.x + plot.width * x.position(x_value), plot.y + plot.height * (1 - y.position(y_value))};

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "draw/chart/chart.h"
 #include "draw/print/printable.h"
-#include "draw/terminal/ansi.h"
+#include "draw/terminal/terminal.h"
 
 namespace heed::draw {
 namespace {
@@ -144,24 +144,15 @@ std::string legend(const Chart& chart, const Terminal& terminal) {
   return out + line + "\n";
 }
 
-std::string heading(const Chart& chart, int width) {
-  std::string out;
-  for (const std::string& text : {chart.title, chart.subtitle}) {
-    if (!text.empty()) out += cut_line(printable(text, 200), width);
-  }
-  return out;
-}
-
 std::string curves(const Chart& chart, const Terminal& terminal) {
   const int rows = std::clamp(terminal.height == 0 ? 16 : terminal.height - 7, 6, 32);
   const ChartScale x = x_scale(chart), y = y_scale(chart);
   const auto labels = row_labels(y, rows);
-  int left = 0;
-  for (const auto& label : labels) left = std::max(left, display_width(label));
+  const int left = widest(labels);
   const int columns = std::max(terminal.width - left - 2, 8);
   Dots dots(columns, rows, terminal.colors != ColorDepth::none);
   plot(chart, x, y, dots);
-  std::string out = heading(chart, terminal.width) + legend(chart, terminal);
+  std::string out = heading_lines(chart.title, chart.subtitle, terminal.width) + legend(chart, terminal);
   for (int row = 0; row < rows; ++row) {
     const std::string& label = labels[static_cast<std::size_t>(row)];
     out +=
@@ -180,17 +171,9 @@ std::string curves(const Chart& chart, const Terminal& terminal) {
 // ---- bars ----
 
 std::string bar_text(double from, double to, int room, ColorDepth depth) {
-  const auto place = [&](double t) { return static_cast<int>(std::lround(std::clamp(t, 0.0, 1.0) * room)); };
-  const int start = place(std::min(from, to)), end = place(std::max(from, to));
-  std::string bar(static_cast<std::size_t>(start), ' ');
-  for (int i = start; i < end; ++i) bar += depth == ColorDepth::none ? "#" : "\xe2\x96\x88";
-  return bar;
-}
-
-int widest(const std::vector<std::string>& names) {
-  int width = 0;
-  for (const auto& name : names) width = std::max(width, display_width(name));
-  return width;
+  const auto place = [&](double t) { return std::lround(std::clamp(t, 0.0, 1.0) * room); };
+  const long start = place(std::min(from, to)), end = place(std::max(from, to));
+  return std::string(static_cast<std::size_t>(start), ' ') + bar_of(static_cast<double>(end - start), depth);
 }
 
 std::string bars(const Chart& chart, const Terminal& terminal) {
@@ -207,7 +190,7 @@ std::string bars(const Chart& chart, const Terminal& terminal) {
   const ChartScale y = y_scale(chart);
   const int room = std::max(left - group_width - name_width, 1);
   const double zero = y.position(0);
-  std::string out = heading(chart, terminal.width);
+  std::string out = heading_lines(chart.title, chart.subtitle, terminal.width);
   for (std::size_t g = 0; g < groups.size(); ++g) {
     for (std::size_t s = 0; s < names.size(); ++s) {
       const double value = chart.series[s].y[g];

@@ -1,10 +1,10 @@
-#include "draw/chart/table_chart.h"
-
+// Charts of tables: which columns become curves or bars.
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "base/error.h"
+#include "draw/chart/chart.h"
+#include "draw/print/printable.h"
 
 namespace heed::draw {
 namespace {
@@ -71,13 +71,9 @@ std::vector<std::string> y_columns(const ColumnTable& table, const std::string& 
 }
 
 Size parse_size(const std::string& text) {
-  Size size;
-  const char* end = text.data() + text.size();
-  const auto width = std::from_chars(text.data(), end, size.width);
-  if (width.ec == std::errc() && width.ptr != end && *width.ptr == 'x') {
-    const auto height = std::from_chars(width.ptr + 1, end, size.height);
-    const bool fits = std::min(size.width, size.height) >= 60 && std::max(size.width, size.height) <= 4000;
-    if (height.ec == std::errc() && height.ptr == end && fits) return size;
+  const auto size = parse_pair(text, 'x');
+  if (size && std::min(size->first, size->second) >= 60 && std::max(size->first, size->second) <= 4000) {
+    return {size->first, size->second};
   }
   fail<UsageError>("--size '", escaped(text),
                    "': wanted WIDTHxHEIGHT in points from 60 to 4000, as in 430x260");

@@ -4,10 +4,9 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "draw/picture/heading.h"
 #include "draw/print/printable.h"
-#include "draw/select/strongest.h"
-#include "draw/terminal/ansi.h"
+#include "draw/select/statistics.h"
+#include "draw/terminal/terminal.h"
 
 namespace heed::draw {
 namespace {
@@ -98,10 +97,10 @@ TopBars top_bars_of(const Slice& slice, std::int64_t count) {
       const Axis& of = slice.axes[axis];
       const std::string position = std::to_string(of.first + row.place[axis]);
       step.caption += concat(axis ? ", " : "", of.name, " ", position);
-      if (!of.labels.empty()) step.caption += " (" + name_at(of, row.place[axis]) + ")";
+      if (!of.labels.empty()) step.caption += " (" + of.name_at(row.place[axis]) + ")";
     }
     for (const auto& [index, value] : row.entries) {
-      step.bars.push_back({name_at(slice.axes.back(), index), value});
+      step.bars.push_back({slice.axes.back().name_at(index), value});
       all.push_back(value);
     }
   }
@@ -124,22 +123,17 @@ std::string draw_top_bars(const TopBars& bars, PictureFormat format) {
 
 std::string draw_on_terminal(const TopBars& bars, const Terminal& terminal) {
   check(bars);
-  int left = 0;
+  std::vector<std::string> labels;
   for (const auto& step : bars.steps) {
-    for (const auto& bar : step.bars) left = std::max(left, display_width(printable(bar.label)));
+    for (const auto& bar : step.bars) labels.push_back(printable(bar.label));
   }
-  left = std::min(left, terminal.width / 3);
+  const int left = std::min(widest(labels), terminal.width / 3);
   const int room = std::max(terminal.width - left - 12, 1);
-  std::string out;
-  for (const std::string& line : {bars.title, bars.subtitle}) {
-    if (!line.empty()) out += cut_line(printable(line, 200), terminal.width);
-  }
+  std::string out = heading_lines(bars.title, bars.subtitle, terminal.width);
   for (const auto& step : bars.steps) {
     if (!step.caption.empty()) out += cut_line(printable(step.caption, 200), terminal.width);
     for (const auto& [label, value] : step.bars) {
-      std::string bar;
-      const long length = std::lround(share(bars, value) * room);
-      for (long i = 0; i < length; ++i) bar += terminal.colors == ColorDepth::none ? "#" : "\xe2\x96\x88";
+      const std::string bar = bar_of(share(bars, value) * room, terminal.colors);
       out += fit(printable(label), left, true) + " " + fit(value_text(bars, value), 8, true) + "  " +
              colored(bar, series_color(0), terminal.colors);
       trim_right(out);

@@ -1,16 +1,8 @@
 #include "draw/dump/dump.h"
 
-#include <algorithm>
-#include <optional>
-
 #include "base/error.h"
 #include "draw/dump/forms.h"
-#include "draw/dump/output.h"
-#include "draw/picture/table_heatmap.h"
-#include "draw/print/listing.h"
-#include "draw/print/slice_text.h"
-#include "draw/select/sentences.h"
-#include "io/text_writer.h"
+#include "draw/select/merge_words.h"
 
 namespace heed::draw {
 namespace {
@@ -90,66 +82,53 @@ void check(const DumpOptions& options, const std::vector<Form>& forms) {
   }
 }
 
-/// Keeps the tensors whose path contains `name` as whole components: a tensor, or all of a group.
-void keep_named(TensorMap& frame, const std::string& name) {
-  const std::string path = name.substr(name.starts_with('/') ? 1 : 0);
-  const auto is_meant = [&](const auto& tensor) {
-    return concat("/", tensor.first, "/").find(concat("/", path, "/")) != std::string::npos;
-  };
-  auto& tensors = frame.tensors();
-  if (std::none_of(tensors.begin(), tensors.end(), is_meant)) frame.at(path);  // fails, listing what there is
-  std::erase_if(tensors, [&](const auto& tensor) { return !is_meant(tensor); });
-}
-
-void dump_list(const DumpOptions& options) {
-  if (!selections_of(options).empty()) {
-    fail<UsageError>(
-        "--list is of whole tensors: use a slice with --tsv, --heatmap, --stats or another form");
-  }
-  io::FrameReader reader(options.input);
-  io::TextWriter output(options.output);
-  Listing listing;
-  for (TensorMap frame; reader.next(frame); frame = {}) {
-    if (!options.name.empty()) keep_named(frame, options.name);
-    listing.add(frame);
-  }
-  output.write(options.tsv ? listing.tsv() : options.json ? listing.json() : listing.text());
-  output.finish();
-}
-
-void dump_table(const DumpOptions& options) {
-  io::FrameReader reader(options.input);
-  io::TextWriter output(options.output);
-  const bool single = is_one_sentence(selections_of(options));
-  TsvLines lines;
-  visit_chosen(options, reader, keep_all, [&](const TensorMap&, const Slice& slice, std::int64_t sentence) {
-    if (options.json) {
-      output.write(json(slice));
-    } else if (single || sentence < 0) {
-      output.write(tsv(slice));
-    } else {
-      output.write(lines.add(slice, {{"sentence", std::to_string(sentence)}}));
-    }
-  });
-  output.finish();
-}
-
 }  // namespace
 
-Heatmap chosen_heatmap(const DumpOptions& options) {
-  io::FrameReader reader(options.input);
-  std::optional<Heatmap> map;
-  visit_single(
-      options, reader, complete_for_picture, "a picture",
-      [&](const TensorMap& frame, const Slice& slice) { map = heatmap_of(frame, slice, options.figure); });
-  return *map;
+std::vector<Selection> selections_of(const DumpOptions& options) {
+  std::vector<Selection> selections;
+  for (const auto& [dim, text] :
+       {std::pair("sentence", options.sentence), {"layer", options.layer}, {"head", options.head}}) {
+    if (!text.empty()) selections.push_back(parse_selection(dim, text));
+  }
+  for (const auto& text : options.slices) selections.push_back(parse_selection(text));
+  return selections;
 }
 
-void dump_figure(const DumpOptions& options) {
-  const Heatmap figure = options.table ? heatmap_of_table(read_columns(options.input, ""), options.figure)
-                                       : chosen_heatmap(options);
-  write_drawing(options, {[&](PictureFormat format) { return draw_heatmap(figure, format); },
-                          [&](const Terminal& terminal) { return draw_on_terminal(figure, terminal); }});
+bool is_one_sentence(const std::vector<Selection>& selections) {
+  for (const auto& selection : selections) {
+    if (selection.dim == "sentence") return selection.kind == Selection::Kind::index;
+  }
+  return false;
+}
+
+void keep_all(const TensorMap&, const std::string&, std::vector<Selection>&) {}
+
+void visit_chosen(const DumpOptions& options, io::FrameReader& reader, const CompleteSelections& complete,
+                  const VisitSlice& visit) {
+  visit_slices(reader, options.name, selections_of(options), complete,
+               [&](const TensorMap& frame, const Slice& slice, std::int64_t sentence) {
+                 visit(frame, options.words ? merge_words(slice) : slice, sentence);
+               });
+}
+
+void visit_single(const DumpOptions& options, io::FrameReader& reader, const CompleteSelections& complete,
+                  const std::string& what,
+                  const std::function<void(const TensorMap& frame, const Slice& slice)>& visit) {
+  bool seen = false;
+  visit_chosen(options, reader, complete, [&](const TensorMap& frame, const Slice& slice, std::int64_t) {
+    if (seen) fail<UsageError>(what, " shows one sentence: choose it by --sentence");
+    seen = true;
+    visit(frame, slice);
+  });
+  if (!seen) fail(escaped(reader.name()), ": there is no sentence in it");
+}
+
+bool wants_pictures(const DumpOptions& o) {
+  return !o.png.empty() || !o.svg.empty() || !o.pdf.empty();
+}
+
+bool is_picture(const std::string& path) {
+  return path.ends_with(".png") || path.ends_with(".svg") || path.ends_with(".pdf");
 }
 
 void dump(DumpOptions options) {

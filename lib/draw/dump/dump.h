@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "draw/chart/table_chart.h"
+#include "draw/chart/chart.h"
 #include "draw/picture/slice_heatmap.h"
 
 namespace heed::draw {

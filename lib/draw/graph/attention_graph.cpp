@@ -1,7 +1,7 @@
-#include "draw/graph/attention_graph.h"
-
+// Graphs of an attention, operation by operation.
 #include "base/error.h"
-#include "draw/select/find_tensor.h"
+#include "draw/graph/model_graph.h"
+#include "draw/select/tensors.h"
 
 namespace heed::draw {
 namespace {
@@ -54,7 +54,7 @@ Graph multi_head_graph(const ModelShapes& model, const std::string& scope) {
 }
 
 Graph steps_graph(const TensorMap& map, const std::string& name) {
-  const std::string group = name.empty() ? "attention" : name.starts_with('/') ? name.substr(1) : name;
+  const std::string group = name.empty() ? "attention" : path_of(name);
   const Tensor* scores = map.find(in_group(group, "scores"));
   const Tensor* weights = map.find(in_group(group, "weights"));
   if (!scores || !weights) {

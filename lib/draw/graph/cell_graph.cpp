@@ -1,6 +1,6 @@
-#include "draw/graph/cell_graph.h"
-
+// Graphs of recurrent layers.
 #include "base/error.h"
+#include "draw/graph/model_graph.h"
 
 namespace heed::draw {
 namespace {

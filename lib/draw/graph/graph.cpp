@@ -1,12 +1,16 @@
 #include "draw/graph/graph.h"
 
+#include <gvc.h>
+#include <gvplugin.h>
+
 #include <algorithm>
 #include <cmath>
+#include <memory>
 
 #include "base/error.h"
-#include "draw/graph/layout.h"
-#include "draw/picture/heading.h"
 #include "draw/print/printable.h"
+
+extern "C" gvplugin_library_t gvplugin_dot_layout_LTX_library;
 
 namespace heed::draw {
 namespace {
@@ -17,26 +21,45 @@ constexpr Rgb kEdge{0x55, 0x55, 0x55};
 constexpr TextStyle kName{11, {0x22, 0x22, 0x22}};
 constexpr TextStyle kDetail{9, {0x55, 0x55, 0x55}};
 
+// ---- Graphviz ----
+
+constexpr double kInch = 72;  // points
+
+struct CloseGraph {
+  void operator()(Agraph_t* graph) const { agclose(graph); }
+};
+
+/// Graphviz with the dot engine only, which is linked in: no configuration file, no other plugins.
+GVC_t* context() {
+  static lt_symlist_t plugins[] = {{"gvplugin_dot_layout_LTX_library", &gvplugin_dot_layout_LTX_library},
+                                   {nullptr, nullptr}};
+  static GVC_t* const context = gvContextPlugins(plugins, 0);
+  return context;
+}
+
+void set(void* object, const char* name, const std::string& value) {
+  agsafeset(object, const_cast<char*>(name), const_cast<char*>(value.c_str()), const_cast<char*>(""));
+}
+
+Agnode_t* node_of(Agraph_t* graph, std::size_t number) {
+  return agnode(graph, concat("n", number).data(), 0);
+}
+
+// ---- drawing ----
+
 struct BoxStyle {
   Rgb fill, edge;
 };
 
-BoxStyle style_of(Graph::Kind kind) {
-  switch (kind) {
-    case Graph::Kind::data:
-      return {{0xf6, 0xf6, 0xf6}, {0x99, 0x99, 0x99}};
-    case Graph::Kind::linear:
-      return {{0xe3, 0xee, 0xfa}, {0x5b, 0x8c, 0xc4}};
-    case Graph::Kind::attention:
-      return {{0xff, 0xe9, 0xcf}, {0xd5, 0x8a, 0x2e}};
-    case Graph::Kind::norm:
-      return {{0xff, 0xfa, 0xd6}, {0xbf, 0xac, 0x3a}};
-    case Graph::Kind::recurrent:
-      return {{0xe2, 0xf3, 0xe6}, {0x4f, 0x9d, 0x66}};
-    default:
-      return {{0xf1, 0xe8, 0xf6}, {0x95, 0x6f, 0xb0}};
-  }
-}
+/// By Graph::Kind.
+constexpr BoxStyle kStyles[] = {
+    {{0xf6, 0xf6, 0xf6}, {0x99, 0x99, 0x99}},  // data
+    {{0xe3, 0xee, 0xfa}, {0x5b, 0x8c, 0xc4}},  // linear
+    {{0xff, 0xe9, 0xcf}, {0xd5, 0x8a, 0x2e}},  // attention
+    {{0xff, 0xfa, 0xd6}, {0xbf, 0xac, 0x3a}},  // norm
+    {{0xe2, 0xf3, 0xe6}, {0x4f, 0x9d, 0x66}},  // recurrent
+    {{0xf1, 0xe8, 0xf6}, {0x95, 0x6f, 0xb0}},  // other
+};
 
 Size box_size(const Graph::Node& node) {
   double width = text_width(printable(node.title, 60), kName);
@@ -63,7 +86,7 @@ void draw_edge(Graph::Flow flow, const GraphLayout::Curve& curve, Painter& paint
 }
 
 void draw_node(const Graph::Node& node, const Rect& box, Painter& painter) {
-  const BoxStyle style = style_of(node.kind);
+  const BoxStyle& style = kStyles[static_cast<std::size_t>(node.kind)];
   painter.round_box(box, 5, style.fill, style.edge, 1);
   const double x = box.x + box.width / 2;
   painter.text(printable(node.title, 60), x, box.y + 12, kName, Anchor::middle);
@@ -92,6 +115,48 @@ std::size_t Graph::add(const std::string& name, Kind kind, std::vector<std::stri
 
 void Graph::connect(std::size_t from, std::size_t to, Flow flow) {
   edges.push_back({from, to, flow});
+}
+
+GraphLayout lay_out(const Graph& graph, const std::vector<Size>& boxes) {
+  const std::unique_ptr<Agraph_t, CloseGraph> laid(agmemread(dot(graph).c_str()));
+  if (!laid) fail("Graphviz cannot read the graph");
+  set(laid.get(), "label", "");
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    Agnode_t* node = node_of(laid.get(), i);
+    set(node, "label", "");
+    set(node, "fixedsize", "true");
+    set(node, "width", std::to_string(boxes[i].width / kInch));
+    set(node, "height", std::to_string(boxes[i].height / kInch));
+  }
+  if (gvLayout(context(), laid.get(), "dot") != 0) fail("Graphviz cannot lay the graph out");
+
+  const boxf sheet = GD_bb(laid.get());
+  const auto place = [&](pointf p) { return Point{p.x - sheet.LL.x, sheet.UR.y - p.y}; };
+  GraphLayout layout;
+  layout.size = {sheet.UR.x - sheet.LL.x, sheet.UR.y - sheet.LL.y};
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const Point middle = place(ND_coord(node_of(laid.get(), i)));
+    layout.boxes.push_back(
+        {middle.x - boxes[i].width / 2, middle.y - boxes[i].height / 2, boxes[i].width, boxes[i].height});
+  }
+  for (std::size_t i = 0; i < graph.plates.size(); ++i) {
+    Agraph_t* cluster = agsubg(laid.get(), concat("cluster_", i).data(), 0);
+    const boxf box = GD_bb(cluster);
+    const Point corner = place({box.LL.x, box.UR.y});
+    layout.plates.push_back({corner.x, corner.y, box.UR.x - box.LL.x, box.UR.y - box.LL.y});
+    layout.plate_texts.push_back(place(GD_label(cluster)->pos));
+  }
+  for (const Graph::Edge& edge : graph.edges) {
+    Agedge_t* drawn =
+        agedge(laid.get(), node_of(laid.get(), edge.from), node_of(laid.get(), edge.to), nullptr, 0);
+    if (!drawn || !ED_spl(drawn)) fail("Graphviz found no way for an arrow");
+    const bezier& curve = ED_spl(drawn)->list[0];
+    GraphLayout::Curve& points = layout.curves.emplace_back();
+    for (int i = 0; i < static_cast<int>(curve.size); ++i) points.points.push_back(place(curve.list[i]));
+    points.tip = curve.eflag ? place(curve.ep) : points.points.back();
+  }
+  gvFreeLayout(context(), laid.get());
+  return layout;
 }
 
 std::string draw_graph(const Graph& graph, PictureFormat format) {

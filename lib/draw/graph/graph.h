@@ -1,5 +1,5 @@
 // Graphs of computations: a box for each value and operation, arrows for what flows where, from the bottom
-// up as papers draw models. Graphviz places the boxes (graph/layout.h).
+// up as papers draw models.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 namespace heed::draw {
 
 struct Graph {
-  enum class Kind { data, linear, attention, norm, recurrent, other };  ///< decides the colour
+  enum class Kind { data, linear, attention, norm, recurrent, other };  ///< decides the colour (kStyles)
   struct Node {
     std::string title;
     std::vector<std::string> lines;  ///< shapes and sizes, below the title
@@ -43,6 +43,24 @@ struct Graph {
                   const std::vector<std::size_t>& from = {});
   void connect(std::size_t from, std::size_t to, Flow flow = Flow::forward);
 };
+
+/// Where the parts of a graph's picture lie: layered layout by Graphviz's dot engine.
+struct GraphLayout {
+  /// Bézier pieces: a start point, then three points (two control points and an end) per piece.
+  struct Curve {
+    std::vector<Point> points;
+    Point tip;  ///< of the arrowhead, whose base is the last point
+  };
+  Size size;
+  std::vector<Rect> boxes;         ///< one per node
+  std::vector<Rect> plates;        ///< one per plate
+  std::vector<Point> plate_texts;  ///< the middle of each plate's text
+  std::vector<Curve> curves;       ///< one per edge
+};
+
+/// Lays `graph` out in points, y downwards, the corner at (0, 0). `boxes` are the sizes of the nodes, one
+/// each. Equal graphs give equal layouts. Throws Error when Graphviz cannot lay the graph out.
+GraphLayout lay_out(const Graph& graph, const std::vector<Size>& boxes);
 
 /// The picture. Throws Error for a graph without nodes.
 std::string draw_graph(const Graph& graph, PictureFormat format);

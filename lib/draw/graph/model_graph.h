@@ -1,6 +1,8 @@
-// Graphs of models, with the shapes in their files.
+// Graphs of models and of their parts, with the shapes in their files.
 #pragma once
 
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
 #include "draw/graph/graph.h"
@@ -13,5 +15,46 @@ namespace heed::draw {
 /// that are present. A map with the recorded steps of an attention (`attend --steps`) gives the graph of
 /// their operations. Throws Error when the map is neither, or has no such scope.
 Graph model_graph(const TensorMap& map, const std::string& scope);
+
+/// The configuration of a model file and the shapes of its parameters.
+class ModelShapes {
+ public:
+  /// `map` must outlive this. Throws Error when the configuration cannot be read.
+  explicit ModelShapes(const TensorMap& map);
+
+  bool has(const std::string& parameter) const;
+  /// Whether there are parameters below `scope`.
+  bool has_scope(const std::string& scope) const;
+  /// "128 × 256"; the shape of `otherwise` when the model has no such parameter because the two are tied; ""
+  /// when it has neither.
+  std::string shape(const std::string& parameter, const std::string& otherwise = "") const;
+  std::int64_t size(const std::string& parameter, std::size_t axis) const;  ///< 0 without such an axis
+  /// A field of the configuration as text, "" when there is none.
+  std::string text(const std::string& field) const;
+  bool flag(const std::string& field, bool otherwise) const;
+
+ private:
+  const TensorMap& map_;
+  nlohmann::json config_;
+};
+
+/// The recurrent model of that architecture at one step of its decoder; none for other architectures.
+std::optional<Graph> recurrent_graph(const ModelShapes& model, const std::string& architecture);
+
+/// The recurrent layer at `scope` or directly below it; of a bidirectional layer the forward one. "" when
+/// there is none.
+std::string recurrent_scope(const ModelShapes& model, const std::string& scope);
+
+/// One step of the recurrent layer at `scope`, operation by operation (the equations of nn/recurrent.h).
+/// Throws Error for an unknown cell.
+Graph cell_graph(const ModelShapes& model, const std::string& scope);
+
+/// The multi-head attention at `scope` of a model: projections, scaled dot products, softmax, weighted sum,
+/// projection. Throws Error when there is none.
+Graph multi_head_graph(const ModelShapes& model, const std::string& scope);
+
+/// The operations between the recorded steps of an attention (attend/), with their shapes. `group` is where
+/// they are stored; empty: attention. Throws Error when there are none.
+Graph steps_graph(const TensorMap& map, const std::string& group);
 
 }  // namespace heed::draw

@@ -1,9 +1,9 @@
-#include "draw/graph/recurrent_graph.h"
-
+// Graphs of the recurrent models, at one step i of the decoder. Shapes come from the model's parameters.
 #include <algorithm>
 #include <cctype>
 
 #include "base/error.h"
+#include "draw/graph/model_graph.h"
 
 namespace heed::draw {
 namespace {
@@ -80,55 +80,57 @@ AttentionNodes add_attention(Graph& graph, std::size_t states, const std::string
   return {scored, graph.add(context, Kind::attention, {}, {weights, states})};
 }
 
-const std::string kAlign = "decoder/layer_0/cross_attention/";
-
-/// The decoder that attends with its previous state: its new state and the readout that words are chosen by.
-void add_decoder(Graph& graph, const ModelShapes& model, const AttentionNodes& attention,
-                 const std::string& state_name, const std::string& readout_name,
-                 const std::string& readout_shape) {
+/// The model that attends with its previous state: an encoder of both directions, additive scores, a readout
+/// that words are chosen by.
+Graph attending_graph(const ModelShapes& model, const std::string& title, const std::string& annotations,
+                      const std::string& scores, const std::string& context, const std::string& state_name,
+                      const std::string& readout_name, const std::string& readout_letter) {
+  const std::string align = "decoder/layer_0/cross_attention/";
+  Graph graph;
+  graph.title = title;
+  graph.subtitle =
+      concat("step i of the decoder; ", cell_of(model), " of ", model.text("d_hidden"), " units each way");
+  const auto states = add_bidirectional(graph, model, annotations);
+  const auto attention = add_attention(
+      graph, states, scores,
+      {"W " + model.shape(align + "query/weight"), "U " + model.shape(align + "key/weight")}, context);
   const auto embedded = add_previous_word(graph, model);
   const auto state = graph.add(cell_of(model) + ": state " + state_name, Kind::recurrent,
                                {"[" + model.text("d_hidden") + "]"}, {attention.context, embedded});
-  const auto readout = graph.add(readout_name, Kind::linear, {readout_shape}, {attention.context, state});
+  const auto readout =
+      graph.add(readout_name, Kind::linear, {readout_letter + model.shape("decoder/readout/state/weight")},
+                {attention.context, state});
   graph.connect(state, attention.scores, Flow::recurrent);
   graph.connect(embedded, readout, Flow::skip);
   add_output(graph, model, readout);
-}
-
-}  // namespace
-
-Graph bahdanau_graph(const ModelShapes& model) {
-  Graph graph;
-  graph.title = "Bahdanau: align and translate";
-  graph.subtitle =
-      concat("step i of the decoder; ", cell_of(model), " of ", model.text("d_hidden"), " units each way");
-  const auto states = add_bidirectional(graph, model, "annotations h_j");
-  const auto attention =
-      add_attention(graph, states, "scores e_ij = v\u00b7tanh(W s_i-1 + U h_j)",
-                    {"W " + model.shape(kAlign + "query/weight"), "U " + model.shape(kAlign + "key/weight")},
-                    "context c_i = \u03a3 \u03b1_ij h_j");
-  add_decoder(graph, model, attention, "s_i", "maxout of s_i, y_i-1, c_i",
-              model.shape("decoder/readout/state/weight"));
   return graph;
 }
 
+/// Bahdanau et al. 2015.
+Graph bahdanau_graph(const ModelShapes& model) {
+  return attending_graph(model, "Bahdanau: align and translate", "annotations h_j",
+                         "scores e_ij = v\u00b7tanh(W s_i-1 + U h_j)", "context c_i = \u03a3 \u03b1_ij h_j",
+                         "s_i", "maxout of s_i, y_i-1, c_i", "");
+}
+
+/// Soft or hard attention, additive readout (Xu et al. 2015).
 Graph xu_graph(const ModelShapes& model) {
   const bool hard = model.text("attend_to") == "drawn", gate = model.flag("context_gate", false);
-  Graph graph;
-  graph.title = hard ? "Xu: hard attention to one word" : "Xu: soft attention to all words";
-  graph.subtitle =
-      concat("step i of the decoder; ", cell_of(model), " of ", model.text("d_hidden"), " units each way");
-  const auto states = add_bidirectional(graph, model, "annotations a_j");
-  const auto attention =
-      add_attention(graph, states, "scores e_ij = v\u00b7tanh(W h_i-1 + U a_j + b)",
-                    {"W " + model.shape(kAlign + "query/weight"), "U " + model.shape(kAlign + "key/weight")},
-                    concat("context z_i = ", gate ? "\u03b2_i " : "",
-                           hard ? "a_j of one sampled j" : "\u03a3 \u03b1_ij a_j"));
-  add_decoder(graph, model, attention, "h_i", "sum of y_i-1, L h_i, L' z_i",
-              "L " + model.shape("decoder/readout/state/weight"));
-  return graph;
+  return attending_graph(model, hard ? "Xu: hard attention to one word" : "Xu: soft attention to all words",
+                         "annotations a_j", "scores e_ij = v\u00b7tanh(W h_i-1 + U a_j + b)",
+                         concat("context z_i = ", gate ? "\u03b2_i " : "",
+                                hard ? "a_j of one sampled j" : "\u03a3 \u03b1_ij a_j"),
+                         "h_i", "sum of y_i-1, L h_i, L' z_i", "L ");
 }
 
+/// A score function as graphs write it: its equation, and its matrices with their letters.
+struct Score {
+  const char* name;
+  const char* equation;
+  std::vector<std::pair<const char*, const char*>> matrices;
+};
+
+/// Stacked layers; the decoder attends with its current state, input feeding (Luong et al. 2015).
 Graph luong_graph(const ModelShapes& model) {
   const std::string layers = model.text("n_layers"), score = model.text("score");
   const bool both = model.flag("bidirectional", false);
@@ -144,18 +146,19 @@ Graph luong_graph(const ModelShapes& model) {
   add_plate(graph, state, layers);
 
   const std::string align = concat("decoder/layer_", std::stoll(layers) - 1, "/cross_attention/");
-  std::string title = "scores e_ij = s_i\u00b7h_j";
+  const Score scores[] = {{"dot", "= s_i\u00b7h_j", {}},
+                          {"general", "= s_i\u00b7W h_j", {{"W ", "score"}}},
+                          {"location", "= W s_i", {{"W ", "score"}}},
+                          {"concat", "= v\u00b7tanh(W [s_i; h_j])", {{"W ", "concat"}}},
+                          {"additive", "= v\u00b7tanh(W s_i + U h_j)", {{"W ", "query"}, {"U ", "key"}}}};
+  std::string title = "scores e_ij: " + score;  // of a score without an equation here
   std::vector<std::string> shapes;
-  if (score == "general")
-    title = "scores e_ij = s_i\u00b7W h_j", shapes = {"W " + model.shape(align + "score/weight")};
-  if (score == "location")
-    title = "scores e_i = W s_i", shapes = {"W " + model.shape(align + "score/weight")};
-  if (score == "concat") {
-    title = "scores e_ij = v\u00b7tanh(W [s_i; h_j])", shapes = {"W " + model.shape(align + "concat/weight")};
-  }
-  if (score == "additive") {
-    title = "scores e_ij = v\u00b7tanh(W s_i + U h_j)";
-    shapes = {"W " + model.shape(align + "query/weight"), "U " + model.shape(align + "key/weight")};
+  for (const Score& known : scores) {
+    if (score != known.name) continue;
+    title = concat("scores ", score == "location" ? "e_i " : "e_ij ", known.equation);
+    for (const auto& [letter, parameter] : known.matrices) {
+      shapes.push_back(letter + model.shape(align + parameter + "/weight"));
+    }
   }
   const std::string window = model.text("window");
   if (model.text("attention") == "local-m")
@@ -173,6 +176,7 @@ Graph luong_graph(const ModelShapes& model) {
   return graph;
 }
 
+/// Every step of the decoder reads one summary of the source (Cho et al. 2014).
 Graph cho_graph(const ModelShapes& model) {
   const std::string hidden = model.text("d_hidden");
   Graph graph;
@@ -191,6 +195,7 @@ Graph cho_graph(const ModelShapes& model) {
   return graph;
 }
 
+/// The last states of a deep encoder are the first of a deep decoder (Sutskever et al. 2014).
 Graph sutskever_graph(const ModelShapes& model) {
   const std::string hidden = model.text("d_hidden"), layers = model.text("n_layers");
   Graph graph;
@@ -205,6 +210,17 @@ Graph sutskever_graph(const ModelShapes& model) {
   add_plate(graph, decoder, layers);
   add_output(graph, model, decoder);
   return graph;
+}
+
+}  // namespace
+
+std::optional<Graph> recurrent_graph(const ModelShapes& model, const std::string& architecture) {
+  if (architecture == "bahdanau") return bahdanau_graph(model);
+  if (architecture == "cho") return cho_graph(model);
+  if (architecture == "luong") return luong_graph(model);
+  if (architecture == "xu") return xu_graph(model);
+  if (architecture == "sutskever") return sutskever_graph(model);
+  return std::nullopt;
 }
 
 }  // namespace heed::draw

@@ -1,4 +1,4 @@
-# Writes the source file of the page's HTML, CSS and scripts (assets.h).
+# Writes the source file of the page's HTML, CSS and scripts (page.h).
 #   cmake -D FOLDER=lib/draw/page -D OUTPUT=assets.cpp -P embed.cmake
 # The scripts share one function, so that nothing of theirs is global; only app runs anything at once.
 set(scripts dom data words numbers surface viewport heatmap lines grid equations steps figure panel controls keys
@@ -13,7 +13,7 @@ foreach(name ${scripts})
 endforeach()
 string(APPEND script "})();\n")
 
-set(source "#include \"draw/page/assets.h\"\n\nnamespace heed::draw {\n\n")
+set(source "#include \"draw/page/page.h\"\n\nnamespace heed::draw {\n\n")
 foreach(part template style script)
   string(APPEND source "const char* const html_${part} = R\"~heed~(${${part}})~heed~\";\n\n")
 endforeach()

@@ -6,11 +6,10 @@
 #include "base/digest.h"
 #include "base/error.h"
 #include "base/version.h"
-#include "draw/page/assets.h"
 #include "draw/page/page_data.h"
 #include "draw/picture/colormap.h"
 #include "draw/print/printable.h"
-#include "draw/select/find_tensor.h"
+#include "draw/select/tensors.h"
 #include "draw/select/value_range.h"
 
 namespace heed::draw {
@@ -18,31 +17,26 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// JSON that cannot end its <script> element, whatever the tokens are.
-std::string for_script(const Json& json) {
-  std::string text;
-  for (const char c : json.dump(-1, ' ', false, Json::error_handler_t::replace)) {
-    if (c == '<') {
-      text += "\\u003c";
-    } else {
-      text += c;
-    }
-  }
-  return text;
-}
-
-std::string for_html(std::string_view text) {
+/// `text` with each `character` replaced.
+std::string with(std::string_view text, char character, std::string_view replacement) {
   std::string out;
   for (const char c : text) {
-    if (c == '&') {
-      out += "&amp;";
-    } else if (c == '<') {
-      out += "&lt;";
+    if (c == character) {
+      out += replacement;
     } else {
       out += c;
     }
   }
   return out;
+}
+
+/// JSON that cannot end its <script> element, whatever the tokens are.
+std::string for_script(const Json& json) {
+  return with(json.dump(-1, ' ', false, Json::error_handler_t::replace), '<', "\\u003c");
+}
+
+std::string for_html(std::string_view text) {
+  return with(with(text, '&', "&amp;"), '<', "&lt;");
 }
 
 /// "'sha256-...'": admits the page's own script, or style, and no other.
@@ -72,21 +66,12 @@ Json colormaps() {
   return maps;
 }
 
-std::string file_name(const std::string& path) {
-  return printable(path.substr(path.rfind('/') + 1));
-}
-
-bool has_dim(const Tensor& tensor, const std::string& dim) {
-  return std::find(tensor.dims().begin(), tensor.dims().end(), dim) != tensor.dims().end();
-}
-
 /// The selections without those of dimensions that only other parts have (rank).
 std::vector<Selection> selections_for(const PageTensors& part, const std::vector<PageTensors>& parts,
                                       const TensorMap& frame, std::vector<Selection> selections) {
   std::erase_if(selections, [&](const Selection& c) {
-    return !has_dim(frame.at(part.main), c.dim) && std::any_of(parts.begin(), parts.end(), [&](auto& other) {
-      return has_dim(frame.at(other.main), c.dim);
-    });
+    const auto has_dim = [&](const PageTensors& p) { return axis_named(frame.at(p.main).dims(), c.dim); };
+    return !has_dim(part) && std::any_of(parts.begin(), parts.end(), has_dim);
   });
   return selections;
 }
@@ -123,7 +108,7 @@ std::string html_page(io::FrameReader& reader, const std::string& name,
                     }
                   });
 
-  const std::string file = file_name(reader.name());
+  const std::string file = printable(leaf_of(reader.name()));
   const std::string title = printable(options.title, 200);  // none: the page shows those of its groups
   std::string blocks;
   for (std::size_t i = 0; i < payload.blocks().size(); ++i) {

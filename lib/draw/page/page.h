@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "draw/select/selection.h"
+#include "draw/select/slice.h"
 #include "io/frame_stream.h"
 
 namespace heed::draw {
@@ -22,6 +22,11 @@ struct PageOptions {
   std::string colormap = "auto";  ///< as in FigureOptions
   std::size_t limit = 64u << 20;  ///< bytes; larger pages are slow to open
 };
+
+// What embed.cmake makes of the files in this folder.
+extern const char* const html_template;  ///< page.html
+extern const char* const html_style;     ///< page.css
+extern const char* const html_script;    ///< the scripts, inside one function
 
 /// The page of the selected parts of all sentences. `name` is that of page_tensors_of. A selected index
 /// keeps its dimension, so that the page can say "layer 3"; a tensor without a selected dimension is taken

@@ -2,16 +2,14 @@
 
 #include <algorithm>
 #include <bit>
-#include <charconv>
 #include <string_view>
 
 #include "base/digest.h"
 #include "base/error.h"
 #include "draw/picture/colormap.h"
 #include "draw/print/printable.h"
-#include "draw/select/find_tensor.h"
+#include "draw/select/tensors.h"
 #include "draw/select/value_range.h"
-#include "draw/select/values.h"
 
 namespace heed::draw {
 namespace {
@@ -21,14 +19,9 @@ using Kind = Selection::Kind;
 
 constexpr std::size_t longest_label = 200;
 
-std::string leaf_of(const std::string& path) {
-  return path.substr(path.rfind('/') + 1);
-}
-
-std::string text_attribute(const Attributes& attributes, const std::string& name) {
-  const auto found = attributes.find(name);
-  const auto* text = found == attributes.end() ? nullptr : std::get_if<std::string>(&found->second);
-  return text ? printable(*text, longest_label) : "";
+/// An attribute as the page shows it.
+std::string shown_text(const Attributes& attributes, const std::string& name) {
+  return printable(text_attribute(attributes, name), longest_label);
 }
 
 /// `selections` with the names of dimensions instead of their numbers, and an index as a range of one
@@ -70,9 +63,7 @@ std::vector<std::string> outer_dims(const Tensor& main, const std::vector<Select
 }
 
 std::int64_t size_along(const Tensor& tensor, const std::string& dim) {
-  const auto dims = dims_of(tensor);
-  const auto axis = std::find(dims.begin(), dims.end(), dim) - dims.begin();
-  return tensor.shape()[static_cast<std::size_t>(axis)];
+  return tensor.shape()[*axis_named(dims_of(tensor), dim)];
 }
 
 /// The selected elements [first, last) of a dimension; take_slice() refuses those out of range.
@@ -92,7 +83,7 @@ std::vector<Selection> for_tensor(const Tensor& tensor, const std::vector<Select
   const auto dims = dims_of(tensor);
   std::vector<Selection> fitting;
   std::copy_if(selections.begin(), selections.end(), std::back_inserter(fitting),
-               [&](const Selection& c) { return std::find(dims.begin(), dims.end(), c.dim) != dims.end(); });
+               [&](const Selection& c) { return axis_named(dims, c.dim).has_value(); });
   return fitting;
 }
 
@@ -123,16 +114,63 @@ void widen(Json& range, const Json& other) {
 Json start_of(const Group& info, const Tensor& main) {
   Json start = Json::object();
   const auto dims = dims_of(main);
-  for (std::size_t axis = 0; axis < std::min(dims.size(), info.default_slice.size()); ++axis) {
-    const std::string& text = info.default_slice[axis];
-    std::int64_t index = 0;
-    const auto parsed = std::from_chars(text.data(), text.data() + text.size(), index);
-    if (parsed.ec == std::errc()) start[dims[axis]] = index;
+  for (std::size_t axis = 0; axis < dims.size(); ++axis) {
+    if (const auto index = default_index(info, axis)) start[dims[axis]] = *index;
   }
   return start;
 }
 
+// ---- which tensors are shown ----
+
+bool holds_maps(const Tensor& tensor) {
+  const auto& dims = tensor.dims();
+  return tensor.dtype() != DType::string && dims.size() >= 2 && dims.back() == "key" &&
+         dims[dims.size() - 2] == "query";
+}
+
+bool is_stage(const TensorMap& map, const PageTensors& part, const std::string& path) {
+  if (path == part.main || group_of(path) != part.group) return false;
+  const Tensor& tensor = map.at(path);
+  if (tensor.dtype() != DType::f32 && tensor.dtype() != DType::f64) return false;
+  const bool is_product = path == in_group(part.group, "weighted_values") &&
+                          map.contains(in_group(part.group, "weights")) &&
+                          map.contains(in_group(part.group, "value_vector"));
+  return !is_product && (axis_named(tensor.dims(), "query") || axis_named(tensor.dims(), "key"));
+}
+
+PageTensors part_around(const TensorMap& map, const std::string& main) {
+  PageTensors part{group_of(main), main, {}};
+  if (!holds_maps(map.at(main))) return part;
+  for (const auto& [path, tensor] : map.tensors()) {
+    if (is_stage(map, part, path)) part.stages.push_back(path);
+  }
+  return part;
+}
+
+/// The default tensors: the attention of every group.
+std::vector<std::string> attention_of(const TensorMap& map) {
+  std::vector<std::string> mains;
+  for (const auto& [path, tensor] : map.tensors()) {
+    const std::string group = group_of(path);
+    const std::string& signal = info_of(map, group).signal;
+    const std::string main = in_group(group, signal.empty() ? "weights" : signal);
+    if (path == main && holds_maps(tensor)) mains.push_back(path);
+  }
+  return mains;
+}
+
 }  // namespace
+
+std::vector<PageTensors> page_tensors_of(const TensorMap& map, const std::string& name) {
+  std::vector<std::string> mains = name.empty() ? attention_of(map) : std::vector<std::string>{};
+  if (mains.empty()) mains.push_back(find_tensor(map, name));
+  std::vector<PageTensors> parts;
+  for (const auto& main : mains) {
+    if (map.at(main).dtype() == DType::string) fail("/", escaped(main), " holds text; a page needs numbers");
+    parts.push_back(part_around(map, main));
+  }
+  return parts;
+}
 
 void PageData::add(const TensorMap& frame, const PageTensors& part, SentenceAt at,
                    const std::vector<Selection>& given) {
@@ -172,20 +210,19 @@ Json& PageData::group_for(const TensorMap& frame, const PageTensors& part,
   for (auto& group : groups_) {
     if (group["path"] == part.main) return group;
   }
-  const auto found = frame.groups.find(part.group);
-  const Group info = found == frame.groups.end() ? Group{} : found->second;
+  const Group& info = info_of(frame, part.group);
   Json quantity = Json::object();
   for (const auto& path : part.stages)
-    quantity[leaf_of(path)] = text_attribute(frame.at(path).attributes, "long_name");
+    quantity[leaf_of(path)] = shown_text(frame.at(path).attributes, "long_name");
   const Tensor& main = frame.at(part.main);
-  quantity[leaf_of(part.main)] = text_attribute(main.attributes, "long_name");
+  quantity[leaf_of(part.main)] = shown_text(main.attributes, "long_name");
   Json sizes = Json::object();
   for (const auto& dim : dims_of(main)) sizes[dim] = size_along(main, dim);
   groups_.push_back({{"name", part.group},
                      {"path", part.main},
                      {"title", printable(info.title, longest_label)},
-                     {"kind", text_attribute(main.attributes, "kind")},
-                     {"model_layer", text_attribute(info.attributes, "model_layer")},
+                     {"kind", shown_text(main.attributes, "kind")},
+                     {"model_layer", shown_text(info.attributes, "model_layer")},
                      {"main", leaf_of(part.main)},
                      {"outer", outer},
                      {"quantity", quantity},

@@ -7,12 +7,24 @@
 #include <string>
 #include <vector>
 
-#include "draw/page/page_tensors.h"
-#include "draw/select/selection.h"
 #include "draw/select/sentences.h"
 #include "draw/select/slice.h"
 
 namespace heed::draw {
+
+/// One kind of attention (encoder, decoder, cross, ...): the tensor that is shown, and the other steps of its
+/// computation.
+struct PageTensors {
+  std::string group;                ///< path of the group; empty: the root
+  std::string main;                 ///< path of the tensor [..., query, key] that is shown
+  std::vector<std::string> stages;  ///< paths of the group's tensors along query or key
+};
+
+/// With a `name` (find_tensor), that tensor and its stages. Otherwise one entry for each group whose
+/// signal, or whose tensor `weights`, ends in the dimensions query and key; without such a group, the
+/// default of find_tensor. weighted_values are left out where weights and values are present: the page
+/// multiplies them. Throws Error when there is nothing that a page can show.
+std::vector<PageTensors> page_tensors_of(const TensorMap& map, const std::string& name);
 
 /// The JSON:
 ///   groups: [{name, title, kind, model_layer, main, outer: [dim], quantity: {tensor: text},

@@ -5,10 +5,9 @@
 #include <tuple>
 
 #include "base/error.h"
-#include "draw/picture/heading.h"
 #include "draw/print/printable.h"
 #include "draw/select/value_range.h"
-#include "draw/terminal/ansi.h"
+#include "draw/terminal/terminal.h"
 
 namespace heed::draw {
 namespace {
@@ -23,25 +22,26 @@ constexpr TextStyle kWord{12, {0x22, 0x22, 0x22}};
 constexpr TextStyle kFaint{12, {0x9a, 0x9a, 0x9a}};
 constexpr TextStyle kTick{9.5, {0x44, 0x44, 0x44}};
 
-std::string word_at(const std::vector<std::string>& labels, std::int64_t first, std::int64_t index) {
-  return labels.empty() ? std::to_string(first + index)
-                        : printable(labels[static_cast<std::size_t>(index)], 24);
-}
+constexpr std::size_t kLongest = 24;  // characters of a word
 
 std::string row_word(const Arcs& arcs, std::int64_t row) {
-  return word_at(arcs.map.row_labels, arcs.map.first_row, row);
+  return arcs.map.row_name(row, kLongest);
 }
 
 std::string column_word(const Arcs& arcs, std::int64_t column) {
-  return word_at(arcs.map.column_labels, arcs.map.first_column, column);
+  return arcs.map.column_name(column, kLongest);
 }
 
 bool is_drawn(const Arcs& arcs, std::int64_t row) {
   return arcs.pinned.empty() || std::find(arcs.pinned.begin(), arcs.pinned.end(), row) != arcs.pinned.end();
 }
 
+double share_of(const Arcs& arcs, double weight) {
+  return std::clamp(weight / arcs.map.range.high, 0.0, 1.0);
+}
+
 Stroke stroke_of(const Arcs& arcs, std::size_t panel, double weight) {
-  const double share = std::clamp(weight / arcs.map.range.high, 0.0, 1.0);
+  const double share = share_of(arcs, weight);
   return {series_color(panel), 0.4 + (kThickest - 0.4) * share, 0.12 + 0.83 * share};
 }
 
@@ -61,9 +61,9 @@ void place_in_line(const Arcs& arcs, double top, ArcsLayout& layout) {
   }
   double above = 26, below = 0;
   for (const Arc& arc : arcs_of(arcs)) {
-    const double height = rise(layout.columns[static_cast<std::size_t>(arc.row)].x,
-                               layout.columns[static_cast<std::size_t>(arc.column)].x);
-    (arc.column <= arc.row ? above : below) = std::max(arc.column <= arc.row ? above : below, height);
+    double& highest = arc.column <= arc.row ? above : below;
+    highest = std::max(highest, rise(layout.columns[static_cast<std::size_t>(arc.row)].x,
+                                     layout.columns[static_cast<std::size_t>(arc.column)].x));
   }
   layout.line_y = std::round(top + above * 0.75 + 22);
   for (Point& point : layout.columns) point.y = layout.line_y;
@@ -72,14 +72,14 @@ void place_in_line(const Arcs& arcs, double top, ArcsLayout& layout) {
 }
 
 void place_in_columns(const Arcs& arcs, double top, ArcsLayout& layout) {
-  double left = 0, right = 0;
-  for (std::int64_t i = 0; i < arcs.map.rows; ++i)
+  double left = text_width(printable(arcs.map.row_axis), kSubtitle);
+  double right = text_width(printable(arcs.map.column_axis), kSubtitle);
+  for (std::int64_t i = 0; i < arcs.map.rows; ++i) {
     left = std::max(left, text_width(row_word(arcs, i), kWord));
+  }
   for (std::int64_t i = 0; i < arcs.map.columns; ++i) {
     right = std::max(right, text_width(column_word(arcs, i), kWord));
   }
-  left = std::max(left, text_width(printable(arcs.map.row_axis), kSubtitle));
-  right = std::max(right, text_width(printable(arcs.map.column_axis), kSubtitle));
   const double words_top = top + 20;
   const auto most = std::max(arcs.map.rows, arcs.map.columns);
   const auto place = [&](std::int64_t count, double x, std::vector<Point>& points) {
@@ -123,11 +123,8 @@ void draw_words(const Arcs& arcs, const ArcsLayout& layout, Painter& painter) {
     const Point at = layout.rows[static_cast<std::size_t>(i)];
     TextStyle style = arcs.in_line || is_drawn(arcs, i) ? kWord : kFaint;
     style.bold = !arcs.pinned.empty() && is_drawn(arcs, i);
-    if (arcs.in_line) {
-      painter.text(row_word(arcs, i), at.x, at.y, style, Anchor::middle);
-    } else {
-      painter.text(row_word(arcs, i), at.x - 8, at.y, style, Anchor::end);
-    }
+    painter.text(row_word(arcs, i), at.x - (arcs.in_line ? 0 : 8), at.y, style,
+                 arcs.in_line ? Anchor::middle : Anchor::end);
   }
   if (arcs.in_line) return;
   for (std::int64_t i = 0; i < arcs.map.columns; ++i) {
@@ -195,8 +192,7 @@ std::vector<Arc> arcs_of(const Arcs& arcs) {
       if (!is_drawn(arcs, row)) continue;
       std::vector<Arc> of_row;
       for (std::int64_t column = 0; column < arcs.map.columns; ++column) {
-        const double weight =
-            arcs.map.panels[panel].values[static_cast<std::size_t>(row * arcs.map.columns + column)];
+        const double weight = arcs.map.value(panel, row, column);
         if (weight > 0 && weight >= arcs.threshold) of_row.push_back({panel, row, column, weight});
       }
       std::stable_sort(of_row.begin(), of_row.end(), [](auto& a, auto& b) { return a.weight > b.weight; });
@@ -240,26 +236,19 @@ std::string draw_on_terminal(const Arcs& arcs, const Terminal& terminal) {
   std::stable_sort(list.begin(), list.end(), [](auto& a, auto& b) {
     return std::tuple(a.row, a.panel, -a.weight) < std::tuple(b.row, b.panel, -b.weight);
   });
-  int left = 0, right = 0;
+  std::vector<std::string> row_words, column_words;
   for (const Arc& arc : list) {
-    left = std::max(left, display_width(row_word(arcs, arc.row)));
-    right = std::max(right, display_width(column_word(arcs, arc.column)));
+    row_words.push_back(row_word(arcs, arc.row));
+    column_words.push_back(column_word(arcs, arc.column));
   }
-  const int most =
-      std::min(terminal.width / 4, terminal.width / 2 - 6);  // the rest needs 11, and a bit of bar
-  left = std::min(left, most);
-  right = std::min(right, most);
+  // The rest needs 11, and a bit of bar.
+  const int most = std::min(terminal.width / 4, terminal.width / 2 - 6);
+  const int left = std::min(widest(row_words), most), right = std::min(widest(column_words), most);
   const int room = std::max(terminal.width - left - right - 11, 1);
-  std::string out;
-  for (const std::string& line : {arcs.map.title, arcs.map.subtitle}) {
-    if (!line.empty()) out += cut_line(printable(line, 200), terminal.width);
-  }
+  std::string out = heading_lines(arcs.map.title, arcs.map.subtitle, terminal.width);
   std::int64_t last = -1;
   for (const Arc& arc : list) {
-    const int length =
-        static_cast<int>(std::lround(std::clamp(arc.weight / arcs.map.range.high, 0.0, 1.0) * room));
-    std::string bar;
-    for (int i = 0; i < length; ++i) bar += terminal.colors == ColorDepth::none ? "#" : "\xe2\x96\x88";
+    const std::string bar = bar_of(share_of(arcs, arc.weight) * room, terminal.colors);
     out += fit(arc.row == last ? "" : row_word(arcs, arc.row), left, true) + " > " +
            fit(column_word(arcs, arc.column), right) + " " + fit(rounded(arc.weight, 2), 6, true) + " " +
            colored(bar, series_color(arc.panel), terminal.colors);

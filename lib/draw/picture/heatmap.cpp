@@ -5,7 +5,6 @@
 #include <numbers>
 
 #include "base/error.h"
-#include "draw/picture/heading.h"
 #include "draw/print/printable.h"
 #include "draw/select/value_range.h"
 
@@ -232,7 +231,7 @@ Rgb color_of(const Heatmap& map, double value) {
 void draw_cells(const Heatmap& map, const HeatmapLayout& layout, std::size_t panel, Painter& painter) {
   for (std::int64_t row = 0; row < map.rows; ++row) {
     for (std::int64_t column = 0; column < map.columns; ++column) {
-      const double value = map.panels[panel].values[static_cast<std::size_t>(row * map.columns + column)];
+      const double value = map.value(panel, row, column);
       const Rect cell = layout.cell_at(panel, row, column);
       const Rgb color = color_of(map, value);
       painter.fill(cell, color);
@@ -277,6 +276,16 @@ void draw_bar(const Heatmap& map, const Plan& plan, Painter& painter) {
 }
 
 }  // namespace
+
+std::string Heatmap::row_name(std::int64_t row, std::size_t longest) const {
+  return row_labels.empty() ? std::to_string(first_row + row)
+                            : printable(row_labels[static_cast<std::size_t>(row)], longest);
+}
+
+std::string Heatmap::column_name(std::int64_t column, std::size_t longest) const {
+  return column_labels.empty() ? std::to_string(first_column + column)
+                               : printable(column_labels[static_cast<std::size_t>(column)], longest);
+}
 
 std::string cell_text(double value) {
   return rounded(std::round(value * 100) / 100, 2);

@@ -30,6 +30,13 @@ struct Heatmap {
   Range range;
   const Colormap* colors = &Colormap::named("viridis");
   bool write_values = false;  ///< print each number in its cell
+
+  double value(std::size_t panel, std::int64_t row, std::int64_t column) const {
+    return panels[panel].values[static_cast<std::size_t>(row * columns + column)];
+  }
+  /// The label of a row or column, printable and cut to `longest` characters, or its position.
+  std::string row_name(std::int64_t row, std::size_t longest) const;
+  std::string column_name(std::int64_t column, std::size_t longest) const;
 };
 
 /// A number in a cell: two decimals at most.

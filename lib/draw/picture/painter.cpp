@@ -7,17 +7,19 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <numbers>
 
 #include "base/error.h"
 #include "base/log.h"
-#include "draw/picture/svg_text.h"
+#include "draw/print/printable.h"
 
 namespace heed::draw {
 namespace {
 
 constexpr double kLongestSide = 6000;  // points; bounds the memory of a picture
 constexpr char kFonts[] = "Noto Sans, DejaVu Sans, sans-serif";
+constexpr TextStyle kTitle{14, {0x11, 0x11, 0x11}, true};
 
 template <auto release>
 struct Releaser {
@@ -42,15 +44,33 @@ cairo_status_t append_bytes(void* closure, const unsigned char* data, unsigned l
   return CAIRO_STATUS_SUCCESS;
 }
 
-void set_color(cairo_t* cairo, Rgb color) {
-  cairo_set_source_rgb(cairo, color.red / 255.0, color.green / 255.0, color.blue / 255.0);
+void set_color(cairo_t* cairo, Rgb color, double alpha = 1) {
+  cairo_set_source_rgba(cairo, color.red / 255.0, color.green / 255.0, color.blue / 255.0, alpha);
 }
 
-/// Strokes and clears the current path.
+void add_path(cairo_t* cairo, const Rect& rect) {
+  cairo_rectangle(cairo, rect.x, rect.y, rect.width, rect.height);
+}
+
+void add_path(cairo_t* cairo, const std::vector<Point>& points) {
+  cairo_new_path(cairo);  // drawing text leaves a current point
+  for (const Point& point : points) cairo_line_to(cairo, point.x, point.y);
+}
+
+void fill_path(cairo_t* cairo, Rgb color) {
+  set_color(cairo, color);
+  cairo_fill(cairo);
+}
+
+void stroke_path(cairo_t* cairo, Rgb color, double line_width) {
+  set_color(cairo, color);
+  cairo_set_line_width(cairo, line_width);
+  cairo_stroke(cairo);
+}
+
 void stroke_path(cairo_t* cairo, const Stroke& stroke) {
   cairo_save(cairo);
-  cairo_set_source_rgba(cairo, stroke.color.red / 255.0, stroke.color.green / 255.0,
-                        stroke.color.blue / 255.0, stroke.alpha);
+  set_color(cairo, stroke.color, stroke.alpha);
   cairo_set_line_width(cairo, stroke.width);
   cairo_set_line_join(cairo, CAIRO_LINE_JOIN_ROUND);
   cairo_set_dash(cairo, stroke.dashes.data(), static_cast<int>(stroke.dashes.size()), 0);
@@ -99,15 +119,54 @@ Surface make_surface(PictureFormat format, Size size, std::string& bytes) {
                                             static_cast<int>(std::ceil(size.height * scale))));
 }
 
-}  // namespace
+// ---- text in SVG: cairo writes letters as outlines, which cannot be searched, copied or read aloud ----
 
-struct Painter::Impl {
-  cairo_t* cairo;
-  std::vector<PlacedText> texts;
-  Point origin;  // of what is drawn now, and its scale
-  double scale = 1;
-  std::string unreadable;  // the first text with characters that no font has
-};
+std::string xml_escaped(const std::string& text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto c = static_cast<unsigned char>(text[i]);
+    // XML forbids control characters and U+FFFE and U+FFFF, even escaped.
+    const bool noncharacter = c == 0xef && text.compare(i, 2, "\xef\xbf") == 0 && i + 2 < text.size() &&
+                              static_cast<unsigned char>(text[i + 2]) >= 0xbe;
+    if (c == '&') {
+      out += "&amp;";
+    } else if (c == '<') {
+      out += "&lt;";
+    } else if (c == '>') {
+      out += "&gt;";
+    } else if (noncharacter) {
+      out += "\xef\xbf\xbd";
+      i += 2;
+    } else {
+      out += c < 0x20 ? ' ' : text[i];
+    }
+  }
+  return out;
+}
+
+/// A text that cannot be seen. `at` is the start of its baseline, as cairo is turned and scaled now.
+std::string svg_text(cairo_t* cairo, const std::string& text, Point at, double size, double width,
+                     double degrees) {
+  cairo_matrix_t now;
+  cairo_get_matrix(cairo, &now);
+  cairo_user_to_device(cairo, &at.x, &at.y);
+  const double scale = std::hypot(now.xx, now.yx);
+  const std::string turn =
+      degrees == 0 ? "" : concat(" transform=\"rotate(", -degrees, " ", at.x, " ", at.y, ")\"");
+  return concat("<text x=\"", at.x, "\" y=\"", at.y, "\" font-size=\"", size * scale, "\" textLength=\"",
+                width * scale, "\"", turn, ">", xml_escaped(text), "</text>\n");
+}
+
+/// `svg` with the texts in it a second time, transparent.
+std::string with_texts(std::string svg, const std::string& texts) {
+  const std::size_t end = svg.rfind("</svg>");
+  if (texts.empty() || end == std::string::npos) return svg;
+  return svg.insert(
+      end, "<g id=\"words\" fill-opacity=\"0\" xml:space=\"preserve\" font-family=\"sans-serif\">\n" + texts +
+               "</g>\n");
+}
+
+}  // namespace
 
 PictureFormat picture_format(const std::string& path) {
   const auto dot = path.rfind('.');
@@ -132,119 +191,96 @@ int pixel_scale(Size size) {
 }
 
 void Painter::fill(const Rect& rect, Rgb color) {
-  set_color(impl_.cairo, color);
-  cairo_rectangle(impl_.cairo, rect.x, rect.y, rect.width, rect.height);
-  cairo_fill(impl_.cairo);
+  add_path(cairo_, rect);
+  fill_path(cairo_, color);
 }
 
 void Painter::outline(const Rect& rect, Rgb color, double line_width) {
-  set_color(impl_.cairo, color);
-  cairo_set_line_width(impl_.cairo, line_width);
-  cairo_rectangle(impl_.cairo, rect.x, rect.y, rect.width, rect.height);
-  cairo_stroke(impl_.cairo);
+  add_path(cairo_, rect);
+  stroke_path(cairo_, color, line_width);
 }
 
 void Painter::line(double x1, double y1, double x2, double y2, Rgb color, double line_width) {
-  set_color(impl_.cairo, color);
-  cairo_set_line_width(impl_.cairo, line_width);
-  cairo_move_to(impl_.cairo, x1, y1);
-  cairo_line_to(impl_.cairo, x2, y2);
-  cairo_stroke(impl_.cairo);
+  add_path(cairo_, {{x1, y1}, {x2, y2}});
+  stroke_path(cairo_, color, line_width);
 }
 
 void Painter::polyline(const std::vector<Point>& points, const Stroke& stroke) {
-  cairo_new_path(impl_.cairo);  // drawing text leaves a current point
-  for (const Point& point : points) cairo_line_to(impl_.cairo, point.x, point.y);
-  stroke_path(impl_.cairo, stroke);
+  add_path(cairo_, points);
+  stroke_path(cairo_, stroke);
 }
 
 void Painter::curve(const std::vector<Point>& points, const Stroke& stroke) {
-  cairo_move_to(impl_.cairo, points[0].x, points[0].y);
+  cairo_move_to(cairo_, points[0].x, points[0].y);
   for (std::size_t i = 1; i + 2 < points.size(); i += 3) {
     const Point &b = points[i], &c = points[i + 1], &end = points[i + 2];
-    cairo_curve_to(impl_.cairo, b.x, b.y, c.x, c.y, end.x, end.y);
+    cairo_curve_to(cairo_, b.x, b.y, c.x, c.y, end.x, end.y);
   }
-  stroke_path(impl_.cairo, stroke);
+  stroke_path(cairo_, stroke);
 }
 
 void Painter::polygon(const std::vector<Point>& corners, Rgb color) {
-  set_color(impl_.cairo, color);
-  cairo_new_path(impl_.cairo);
-  for (const Point& corner : corners) cairo_line_to(impl_.cairo, corner.x, corner.y);
-  cairo_close_path(impl_.cairo);
-  cairo_fill(impl_.cairo);
+  add_path(cairo_, corners);
+  cairo_close_path(cairo_);
+  fill_path(cairo_, color);
 }
 
 void Painter::disc(Point middle, double radius, Rgb color) {
-  set_color(impl_.cairo, color);
-  cairo_new_path(impl_.cairo);
-  cairo_arc(impl_.cairo, middle.x, middle.y, radius, 0, 2 * std::numbers::pi);
-  cairo_fill(impl_.cairo);
+  cairo_new_path(cairo_);
+  cairo_arc(cairo_, middle.x, middle.y, radius, 0, 2 * std::numbers::pi);
+  fill_path(cairo_, color);
 }
 
 void Painter::round_box(const Rect& rect, double radius, Rgb color, Rgb edge, double line_width) {
   constexpr double quarter = std::numbers::pi / 2;
   const double right = rect.x + rect.width - radius, left = rect.x + radius;
   const double bottom = rect.y + rect.height - radius, top = rect.y + radius;
-  cairo_new_sub_path(impl_.cairo);
-  cairo_arc(impl_.cairo, right, top, radius, -quarter, 0);
-  cairo_arc(impl_.cairo, right, bottom, radius, 0, quarter);
-  cairo_arc(impl_.cairo, left, bottom, radius, quarter, 2 * quarter);
-  cairo_arc(impl_.cairo, left, top, radius, 2 * quarter, 3 * quarter);
-  cairo_close_path(impl_.cairo);
-  set_color(impl_.cairo, color);
-  cairo_fill_preserve(impl_.cairo);
-  set_color(impl_.cairo, edge);
-  cairo_set_line_width(impl_.cairo, line_width);
-  cairo_stroke(impl_.cairo);
+  cairo_new_sub_path(cairo_);
+  cairo_arc(cairo_, right, top, radius, -quarter, 0);
+  cairo_arc(cairo_, right, bottom, radius, 0, quarter);
+  cairo_arc(cairo_, left, bottom, radius, quarter, 2 * quarter);
+  cairo_arc(cairo_, left, top, radius, 2 * quarter, 3 * quarter);
+  cairo_close_path(cairo_);
+  set_color(cairo_, color);
+  cairo_fill_preserve(cairo_);
+  stroke_path(cairo_, edge, line_width);
 }
 
 void Painter::placed(Point origin, double scale, const std::function<void()>& draw) {
-  const auto [old_origin, old_scale] = std::pair(impl_.origin, impl_.scale);
-  impl_.origin = {old_origin.x + old_scale * origin.x, old_origin.y + old_scale * origin.y};
-  impl_.scale = old_scale * scale;
-  cairo_save(impl_.cairo);
-  cairo_translate(impl_.cairo, origin.x, origin.y);
-  cairo_scale(impl_.cairo, scale, scale);
+  cairo_save(cairo_);
+  cairo_translate(cairo_, origin.x, origin.y);
+  cairo_scale(cairo_, scale, scale);
   draw();
-  cairo_restore(impl_.cairo);
-  impl_.origin = old_origin;
-  impl_.scale = old_scale;
+  cairo_restore(cairo_);
 }
 
 void Painter::clipped(const Rect& rect, const std::function<void()>& draw) {
-  cairo_save(impl_.cairo);
-  cairo_rectangle(impl_.cairo, rect.x, rect.y, rect.width, rect.height);
-  cairo_clip(impl_.cairo);
+  cairo_save(cairo_);
+  add_path(cairo_, rect);
+  cairo_clip(cairo_);
   draw();
-  cairo_restore(impl_.cairo);
+  cairo_restore(cairo_);
 }
 
 void Painter::text(const std::string& text, double x, double y, const TextStyle& style, Anchor anchor,
                    double degrees) {
-  const Layout layout = lay_out(impl_.cairo, text, style);
+  const Layout layout = lay_out(cairo_, text, style);
   const double width = width_of(layout.get());
   const double shift = anchor == Anchor::start ? 0 : anchor == Anchor::middle ? width / 2 : width;
   // The middle of the small letters sits about 0.34 em above the baseline, whatever fonts the script needs.
   const double baseline = static_cast<double>(pango_layout_get_baseline(layout.get())) / PANGO_SCALE;
-  if (impl_.unreadable.empty() && pango_layout_get_unknown_glyphs_count(layout.get()) > 0) {
-    impl_.unreadable = text;
+  if (unreadable_.empty() && pango_layout_get_unknown_glyphs_count(layout.get()) > 0) {
+    unreadable_ = text;
   }
-  if (!text.empty()) {
-    const double turn = degrees * std::numbers::pi / 180, down = 0.34 * style.size;
-    const Point start{x - shift * std::cos(turn) + down * std::sin(turn),
-                      y + shift * std::sin(turn) + down * std::cos(turn)};
-    impl_.texts.push_back({text, impl_.origin.x + impl_.scale * start.x,
-                           impl_.origin.y + impl_.scale * start.y, style.size * impl_.scale,
-                           width * impl_.scale, degrees});
-  }
-  cairo_save(impl_.cairo);
-  cairo_translate(impl_.cairo, x, y);
-  cairo_rotate(impl_.cairo, -degrees * std::numbers::pi / 180);
-  cairo_move_to(impl_.cairo, -shift, 0.34 * style.size - baseline);
-  set_color(impl_.cairo, style.color);
-  pango_cairo_show_layout(impl_.cairo, layout.get());
-  cairo_restore(impl_.cairo);
+  const double down = 0.34 * style.size;
+  cairo_save(cairo_);
+  cairo_translate(cairo_, x, y);
+  cairo_rotate(cairo_, -degrees * std::numbers::pi / 180);
+  if (!text.empty()) svg_texts_ += svg_text(cairo_, text, {-shift, down}, style.size, width, degrees);
+  cairo_move_to(cairo_, -shift, down - baseline);
+  set_color(cairo_, style.color);
+  pango_cairo_show_layout(cairo_, layout.get());
+  cairo_restore(cairo_);
 }
 
 void Painter::gradient(const Rect& rect, const std::vector<Rgb>& colors) {
@@ -254,9 +290,9 @@ void Painter::gradient(const Rect& rect, const std::vector<Rgb>& colors) {
     cairo_pattern_add_color_stop_rgb(pattern.get(), offset, colors[i].red / 255.0, colors[i].green / 255.0,
                                      colors[i].blue / 255.0);
   }
-  cairo_set_source(impl_.cairo, pattern.get());
-  cairo_rectangle(impl_.cairo, rect.x, rect.y, rect.width, rect.height);
-  cairo_fill(impl_.cairo);
+  cairo_set_source(cairo_, pattern.get());
+  add_path(cairo_, rect);
+  cairo_fill(cairo_);
 }
 
 void Painter::image(const Rect& rect, std::int64_t columns, const std::vector<Rgb>& colors) {
@@ -276,13 +312,24 @@ void Painter::image(const Rect& rect, std::int64_t columns, const std::vector<Rg
     }
   }
   cairo_surface_mark_dirty(surface.get());
-  cairo_save(impl_.cairo);
-  cairo_translate(impl_.cairo, rect.x, rect.y);
-  cairo_scale(impl_.cairo, rect.width / (width * repeat), rect.height / (height * repeat));
-  cairo_set_source_surface(impl_.cairo, surface.get(), 0, 0);
-  cairo_pattern_set_filter(cairo_get_source(impl_.cairo), CAIRO_FILTER_NEAREST);
-  cairo_paint(impl_.cairo);
-  cairo_restore(impl_.cairo);
+  cairo_save(cairo_);
+  cairo_translate(cairo_, rect.x, rect.y);
+  cairo_scale(cairo_, rect.width / (width * repeat), rect.height / (height * repeat));
+  cairo_set_source_surface(cairo_, surface.get(), 0, 0);
+  cairo_pattern_set_filter(cairo_get_source(cairo_), CAIRO_FILTER_NEAREST);
+  cairo_paint(cairo_);
+  cairo_restore(cairo_);
+}
+
+Size heading_size(const std::string& title, const std::string& subtitle) {
+  return {
+      std::max(text_width(printable(title, 120), kTitle), text_width(printable(subtitle, 160), kSubtitle)),
+      (title.empty() ? 0.0 : 21) + (subtitle.empty() ? 0.0 : 17)};
+}
+
+void draw_heading(const std::string& title, const std::string& subtitle, double left, Painter& painter) {
+  painter.text(printable(title, 120), left, kMargin + 7, kTitle);
+  painter.text(printable(subtitle, 160), left, kMargin + (title.empty() ? 7 : 27), kSubtitle);
 }
 
 std::string paint(PictureFormat format, Size size, const std::function<void(Painter&)>& draw) {
@@ -294,13 +341,12 @@ std::string paint(PictureFormat format, Size size, const std::function<void(Pain
   const Surface surface = make_surface(format, size, bytes);
   const Context cairo(cairo_create(surface.get()));
   if (format == PictureFormat::png) cairo_scale(cairo.get(), pixel_scale(size), pixel_scale(size));
-  Painter::Impl impl{cairo.get(), {}, {}, 1, {}};
-  Painter painter(impl);
+  Painter painter(cairo.get());
   painter.fill({0, 0, size.width, size.height}, {255, 255, 255});
   draw(painter);
   check(cairo_status(cairo.get()));
-  if (!impl.unreadable.empty()) {
-    logging::warn(concat("no font on this machine has all characters of '", escaped(impl.unreadable),
+  if (!painter.unreadable_.empty()) {
+    logging::warn(concat("no font on this machine has all characters of '", escaped(painter.unreadable_),
                          "', which become boxes: install fonts of its script (Debian: fonts-noto-core, "
                          "fonts-noto-cjk)"));
   }
@@ -309,7 +355,7 @@ std::string paint(PictureFormat format, Size size, const std::function<void(Pain
   }
   cairo_surface_finish(surface.get());
   check(cairo_surface_status(surface.get()));
-  return format == PictureFormat::svg ? with_text(std::move(bytes), impl.texts) : bytes;
+  return format == PictureFormat::svg ? with_texts(std::move(bytes), painter.svg_texts_) : bytes;
 }
 
 }  // namespace heed::draw

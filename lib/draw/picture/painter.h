@@ -3,11 +3,12 @@
 #pragma once
 
 #include <functional>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "draw/picture/colormap.h"
+
+struct _cairo;
 
 namespace heed::draw {
 
@@ -73,10 +74,22 @@ class Painter {
 
  private:
   friend std::string paint(PictureFormat format, Size size, const std::function<void(Painter&)>& draw);
-  struct Impl;
-  explicit Painter(Impl& impl) : impl_(impl) {}
-  Impl& impl_;
+  explicit Painter(_cairo* cairo) : cairo_(cairo) {}
+
+  _cairo* const cairo_;
+  std::string svg_texts_;   ///< what SVG carries beside the outlines of letters
+  std::string unreadable_;  ///< the first text with characters that no font has
 };
+
+// The margin, title and subtitle that all pictures share.
+inline constexpr double kMargin = 20;
+inline constexpr TextStyle kSubtitle{10, {0x6b, 0x6b, 0x6b}};
+
+/// The room that a title and a subtitle take, each of which may be empty.
+Size heading_size(const std::string& title, const std::string& subtitle);
+
+/// Draws them from `left` on, below the upper margin.
+void draw_heading(const std::string& title, const std::string& subtitle, double left, Painter& painter);
 
 /// The bytes of a picture of that size on white, drawn by `draw`. A PNG has pixel_scale() pixels to the
 /// point. Throws Error when the picture would be unreasonably large.

@@ -1,27 +1,14 @@
 #include "draw/picture/slice_heatmap.h"
 
 #include <algorithm>
-#include <charconv>
+#include <cmath>
 #include <tuple>
 
 #include "base/error.h"
-#include "draw/select/find_tensor.h"
-#include "draw/select/strongest.h"
-#include "draw/select/values.h"
+#include "draw/select/tensors.h"
 
 namespace heed::draw {
 namespace {
-
-const Group* find_group(const TensorMap& map, const std::string& path) {
-  const auto found = map.groups.find(group_of(path));
-  return found == map.groups.end() ? nullptr : &found->second;
-}
-
-std::string text_attribute(const Attributes& attributes, const std::string& name) {
-  const auto found = attributes.find(name);
-  const auto* text = found == attributes.end() ? nullptr : std::get_if<std::string>(&found->second);
-  return text ? *text : "";
-}
 
 bool is_chosen(const std::vector<Selection>& selections, const std::string& dim, std::size_t axis) {
   return std::any_of(selections.begin(), selections.end(),
@@ -29,19 +16,6 @@ bool is_chosen(const std::vector<Selection>& selections, const std::string& dim,
 }
 
 constexpr std::int64_t kMostWrittenCells = 20;  // per axis
-
-/// The index that the group's default_slice names.
-std::int64_t default_index(const TensorMap& map, const std::string& path, std::size_t axis,
-                           std::int64_t size) {
-  const Group* group = find_group(map, path);
-  if (!group || axis >= group->default_slice.size() || path != in_group(group_of(path), group->signal)) {
-    return 0;
-  }
-  const std::string& text = group->default_slice[axis];
-  std::int64_t index = 0;
-  std::from_chars(text.data(), text.data() + text.size(), index);
-  return index >= 0 && index < size ? index : 0;
-}
 
 /// The axes of cross-attention say which side is the output and which the input.
 std::string axis_name(const TensorMap& map, const Slice& slice, const std::string& dim) {
@@ -57,19 +31,11 @@ const Colormap& colors_for(const std::string& name, const Range& range) {
   return Colormap::named(range.low < 0 && range.high > 0 ? "blue-red" : "viridis");
 }
 
-/// Size, name, labels and first position of one side of the map.
-std::tuple<std::int64_t, std::string, std::vector<std::string>, std::int64_t> side_of(const TensorMap& map,
-                                                                                      const Slice& slice,
-                                                                                      std::size_t axis) {
-  const Axis& of = slice.axes[axis];
-  return {slice.values.shape()[axis], axis_name(map, slice, of.name), of.labels, of.first};
-}
-
 /// "head 0", "head 1", ...
 std::vector<std::string> names_along(const Slice& slice, std::size_t axis) {
   std::vector<std::string> names;
   for (std::int64_t i = 0; i < slice.values.shape()[axis]; ++i) {
-    names.push_back(slice.axes[axis].name + " " + name_at(slice.axes[axis], i));
+    names.push_back(slice.axes[axis].name + " " + slice.axes[axis].name_at(i));
   }
   return names;
 }
@@ -93,8 +59,8 @@ void set_panels(Heatmap& figure, const Slice& slice, const std::vector<double>& 
 
 std::string title_of(const TensorMap& map, const Slice& slice, const FigureOptions& options) {
   if (!options.title.empty()) return options.title;
-  const Group* group = find_group(map, slice.name);
-  if (group && !group->title.empty()) return group->title;
+  const Group& group = info_of(map, group_of(slice.name));
+  if (!group.title.empty()) return group.title;
   const std::string long_name = text_attribute(map.at(slice.name).attributes, "long_name");
   return long_name.empty() ? slice.name : long_name;
 }
@@ -103,7 +69,7 @@ std::string quantity_of(const TensorMap& map, const Slice& slice) {
   const Attributes& attributes = map.at(slice.name).attributes;
   const std::string long_name = text_attribute(attributes, "long_name");
   const std::string units = text_attribute(attributes, "units");
-  const std::string name = long_name.empty() ? slice.name.substr(slice.name.rfind('/') + 1) : long_name;
+  const std::string name = long_name.empty() ? leaf_of(slice.name) : long_name;
   return units.empty() || units == "1" ? name : name + " (" + units + ")";
 }
 
@@ -115,12 +81,15 @@ std::string subtitle_of(const Slice& slice) {
 
 void complete_for_picture(const TensorMap& map, const std::string& path, std::vector<Selection>& selections) {
   const Tensor& tensor = map.at(path);
+  const Group& group = info_of(map, group_of(path));
+  const bool is_signal = path == in_group(group_of(path), group.signal);
   const auto dims = dims_of(tensor);
   for (std::size_t axis = 0; axis < dims.size(); ++axis) {
     const bool leads = dims[axis] == "sentence" || axis + 2 < dims.size();
     if (!leads || is_chosen(selections, dims[axis], axis)) continue;
-    selections.push_back(
-        {dims[axis], Selection::Kind::index, default_index(map, path, axis, tensor.shape()[axis])});
+    const auto index = is_signal ? default_index(group, axis).value_or(0) : 0;
+    const bool exists = index >= 0 && index < tensor.shape()[axis];
+    selections.push_back({dims[axis], Selection::Kind::index, exists ? index : 0});
   }
 }
 
@@ -136,14 +105,15 @@ Heatmap heatmap_of(const TensorMap& map, const Slice& slice, const FigureOptions
   }
   Heatmap figure;
   figure.rows = figure.columns = 1;
+  const auto side = [&](std::size_t from_end) {
+    const Axis& of = slice.axes[rank - from_end];
+    return std::tuple(slice.values.shape()[rank - from_end], axis_name(map, slice, of.name), of.labels,
+                      of.first);
+  };
   if (rank >= 1) {
-    std::tie(figure.columns, figure.column_axis, figure.column_labels, figure.first_column) =
-        side_of(map, slice, rank - 1);
+    std::tie(figure.columns, figure.column_axis, figure.column_labels, figure.first_column) = side(1);
   }
-  if (rank >= 2) {
-    std::tie(figure.rows, figure.row_axis, figure.row_labels, figure.first_row) =
-        side_of(map, slice, rank - 2);
-  }
+  if (rank >= 2) std::tie(figure.rows, figure.row_axis, figure.row_labels, figure.first_row) = side(2);
   if (rank < 2) figure.row_labels = {""};
   const auto values = numbers(slice.values);
   set_panels(figure, slice, values);
@@ -156,6 +126,34 @@ Heatmap heatmap_of(const TensorMap& map, const Slice& slice, const FigureOptions
   figure.write_values = options.write_values || (rank == 2 && holds_integers(slice.values) &&
                                                  std::max(figure.rows, figure.columns) <= kMostWrittenCells);
   return figure;
+}
+
+Heatmap heatmap_of_table(const ColumnTable& table, const FigureOptions& options) {
+  if (table.columns.size() < 2 || table.rows() == 0)
+    fail(table.name, ": a heat map wants a column of names, columns of numbers, and rows");
+  const auto rows = static_cast<std::int64_t>(table.rows()),
+             columns = static_cast<std::int64_t>(table.columns.size()) - 1;
+  std::vector<double> values;
+  std::vector<std::string> names;
+  for (std::size_t c = 1; c < table.columns.size(); ++c) names.push_back(table.columns[c].name);
+  for (std::size_t r = 0; r < table.rows(); ++r) {
+    for (std::size_t c = 1; c < table.columns.size(); ++c) {
+      values.push_back(table.columns[c].values[r]);
+      if (!std::isfinite(values.back()))
+        fail(table.name, ": row ", r + 1, ", column ", escaped(table.columns[c].name), " is no number: '",
+             escaped(table.columns[c].texts[r]), "'");
+    }
+  }
+  std::string row_axis = table.columns[0].name;
+  if (row_axis.empty() || row_axis == "column" || row_axis.find('/') != std::string::npos) row_axis = "row";
+  TensorMap map;
+  map.add("table/" + row_axis + "_label",
+          Tensor::of<std::string>(table.columns[0].texts, {rows}, {row_axis}));
+  map.add("table/column_label", Tensor::of<std::string>(std::move(names), {columns}, {"column"}));
+  map.add("table/values", Tensor::of<double>(std::move(values), {rows, columns}, {row_axis, "column"}));
+  map.at("table/values").attributes["long_name"] = std::string(" ");
+  map.groups["table"] = {"values", table.name, {}, {}};
+  return heatmap_of(map, take_slice(map, "table/values", {}), options);
 }
 
 }  // namespace heed::draw

@@ -1,10 +1,11 @@
-// The heat map of a slice: which dimension becomes which axis, and the texts around it.
+// The heat map of a slice or of a table: which dimension becomes which axis, and the texts around it.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "draw/picture/heatmap.h"
+#include "draw/select/column_table.h"
 #include "draw/select/slice.h"
 
 namespace heed::draw {
@@ -31,5 +32,9 @@ std::string quantity_of(const TensorMap& map, const Slice& slice);
 /// (layer x head), a vector a map of one row. Integers are written into their cells when there are at most
 /// 20 x 20 (a confusion table). Throws Error for text and for more dimensions.
 Heatmap heatmap_of(const TensorMap& map, const Slice& slice, const FigureOptions& options);
+
+/// A row for each line of the table, named by its first field, a column for each further field. Throws Error
+/// when a cell is no number.
+Heatmap heatmap_of_table(const ColumnTable& table, const FigureOptions& options);
 
 }  // namespace heed::draw

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "draw/print/printable.h"
-#include "draw/select/values.h"
+#include "draw/select/tensors.h"
 
 namespace heed::draw {
 namespace {

@@ -2,6 +2,7 @@
 
 #include <utf8proc.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
@@ -18,13 +19,17 @@ void append(std::string& out, utf8proc_int32_t code) {
   out.append(reinterpret_cast<const char*>(bytes), static_cast<std::size_t>(n));
 }
 
-/// The first code point of `text` (-1 when it is invalid) and the number of bytes it takes.
-std::pair<utf8proc_int32_t, std::size_t> first_code(std::string_view text) {
-  utf8proc_int32_t code = -1;
-  const auto n = utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
-                                  static_cast<utf8proc_ssize_t>(text.size()), &code);
-  if (n <= 0) return {-1, 1};
-  return {code, static_cast<std::size_t>(n)};
+/// Calls `visit` with each code point of `text` and its bytes; an invalid byte is the code point -1.
+template <class Visit>
+void visit_codes(std::string_view text, const Visit& visit) {
+  while (!text.empty()) {
+    utf8proc_int32_t code = -1;
+    const auto n = utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
+                                    static_cast<utf8proc_ssize_t>(text.size()), &code);
+    const std::size_t size = n <= 0 ? 1 : static_cast<std::size_t>(n);
+    visit(n <= 0 ? -1 : code, text.substr(0, size));
+    text.remove_prefix(size);
+  }
 }
 
 /// Vowel signs of Indic scripts take a column, as in wcwidth() and most terminals.
@@ -62,11 +67,8 @@ std::string to_shortest(Float value) {
 std::string printable(std::string_view bytes, std::size_t max) {
   std::string clean;
   // A grapheme has a few bytes: skip what lies far beyond the cut.
-  for (bytes = bytes.substr(0, 64 * (max + 1)); !bytes.empty();) {
-    const auto [code, size] = first_code(bytes);
-    append_printable(clean, code);
-    bytes.remove_prefix(size);
-  }
+  visit_codes(bytes.substr(0, 64 * (max + 1)),
+              [&](utf8proc_int32_t code, std::string_view) { append_printable(clean, code); });
   const auto characters = graphemes(clean);
   if (characters.size() <= max) return clean;
   std::string cut;
@@ -78,24 +80,19 @@ std::vector<std::string> graphemes(std::string_view text) {
   std::vector<std::string> list;
   utf8proc_int32_t previous = 0;
   utf8proc_int32_t state = 0;
-  while (!text.empty()) {
-    const auto [code, size] = first_code(text);
+  visit_codes(text, [&](utf8proc_int32_t code, std::string_view bytes) {
     const bool starts = list.empty() || code < 0 || utf8proc_grapheme_break_stateful(previous, code, &state);
     if (starts) list.emplace_back();
-    list.back().append(text.substr(0, size));
+    list.back().append(bytes);
     previous = code < 0 ? 0 : code;
-    text.remove_prefix(size);
-  }
+  });
   return list;
 }
 
 int display_width(std::string_view text) {
   int width = 0;
-  while (!text.empty()) {
-    const auto [code, size] = first_code(text);
-    width += code < 0 ? 1 : columns_of(code);
-    text.remove_prefix(size);
-  }
+  visit_codes(text,
+              [&](utf8proc_int32_t code, std::string_view) { width += code < 0 ? 1 : columns_of(code); });
   return width;
 }
 
@@ -117,29 +114,23 @@ std::string fit(std::string_view text, int width, bool pad_left) {
   return pad_left ? padding + out : out + padding;
 }
 
-std::string tsv_field(std::string_view bytes) {
+std::string tsv_field(std::string_view text) {
   std::string out;
-  while (!bytes.empty()) {
-    const auto [code, size] = first_code(bytes);
-    if (code == '\t') {
-      out += "\\t";
-    } else if (code == '\n') {
-      out += "\\n";
-    } else if (code == '\r') {
-      out += "\\r";
-    } else if (code == '\\') {
-      out += "\\\\";
+  visit_codes(text, [&](utf8proc_int32_t code, std::string_view bytes) {
+    static constexpr std::string_view special = "\t\n\r\\", letters = "tnr\\";
+    const auto place = code < 0 ? special.npos : special.find(bytes);
+    if (place != special.npos) {
+      out += {'\\', letters[place]};
     } else if (code < 0x20 || (code >= 0x7f && code < 0xa0)) {
-      for (unsigned char byte : bytes.substr(0, size)) {
+      for (unsigned char byte : bytes) {
         char hex[8];
         std::snprintf(hex, sizeof hex, "\\x%02x", byte);
         out += hex;
       }
     } else {
-      out += bytes.substr(0, size);
+      out += bytes;
     }
-    bytes.remove_prefix(size);
-  }
+  });
   return out;
 }
 
@@ -148,6 +139,13 @@ std::string shortest(float value) {
 }
 std::string shortest(double value) {
   return to_shortest(value);
+}
+
+std::optional<std::pair<double, double>> parse_pair(std::string_view text, char separator) {
+  const auto middle = std::min(text.find(separator), text.size());
+  const auto first = parse_number<double>(text.substr(0, middle));
+  const auto second = parse_number<double>(text.substr(std::min(middle + 1, text.size())));
+  return first && second ? std::optional(std::pair(*first, *second)) : std::nullopt;
 }
 
 std::string rounded(double value, int digits) {

@@ -3,8 +3,11 @@
 // here.
 #pragma once
 
+#include <charconv>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace heed::draw {
@@ -29,6 +32,17 @@ std::string tsv_field(std::string_view bytes);
 /// The shortest text that reads back as the same number: "0.1", "-inf", "nan".
 std::string shortest(float value);
 std::string shortest(double value);
+
+/// The number that the whole of `text` is, if it is one.
+template <class Number>
+std::optional<Number> parse_number(std::string_view text) {
+  Number number{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool is_whole = !text.empty() && error == std::errc() && end == text.data() + text.size();
+  return is_whole ? std::optional(number) : std::nullopt;
+}
+/// Two numbers around a separator, "430x260".
+std::optional<std::pair<double, double>> parse_pair(std::string_view text, char separator);
 
 /// A number for a reader: about `digits` significant digits, no exponent where it can be avoided.
 std::string rounded(double value, int digits = 4);

@@ -1,11 +1,16 @@
 #include "draw/print/slice_text.h"
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "draw/print/printable.h"
-#include "draw/select/values.h"
+#include "draw/select/statistics.h"
+#include "draw/select/tensors.h"
+#include "text/unicode.h"
 
 namespace heed::draw {
 namespace {
@@ -26,14 +31,11 @@ std::string number_text(T value) {
 /// Every value as a field of a TSV file.
 std::vector<std::string> tsv_values(const Tensor& tensor) {
   return visit_values(tensor, []<class T>(std::span<const T> values) {
-    std::vector<std::string> fields;
-    fields.reserve(values.size());
-    for (const T& value : values) {
-      if constexpr (std::is_same_v<T, std::string>) {
-        fields.push_back(tsv_field(value));
-      } else {
-        fields.push_back(number_text(value));
-      }
+    std::vector<std::string> fields(values.size());
+    if constexpr (std::is_same_v<T, std::string>) {
+      std::transform(values.begin(), values.end(), fields.begin(), tsv_field);
+    } else {
+      std::transform(values.begin(), values.end(), fields.begin(), number_text<T>);
     }
     return fields;
   });
@@ -71,8 +73,7 @@ std::string json_list(const std::vector<std::string>& items) {
 }
 
 std::string label_at(const Axis& axis, std::int64_t index) {
-  return axis.labels.empty() ? std::to_string(axis.first + index)
-                             : tsv_field(axis.labels[static_cast<std::size_t>(index)]);
+  return tsv_field(axis.name_at(index));
 }
 
 std::string matrix_tsv(const Slice& slice) {
@@ -100,23 +101,68 @@ void advance(std::vector<std::int64_t>& index, const Shape& shape) {
   }
 }
 
+// ---- arrays ----
+
+static_assert(std::endian::native == std::endian::little, "the values are written as they lie in memory");
+
+/// The code points of `text`.
+std::u32string code_points(const std::string& text) {
+  const std::string valid = text::replace_invalid_utf8(text);
+  std::u32string points;
+  for (std::string_view character : text::characters(valid)) points += text::code_point(character);
+  return points;
+}
+
+/// Strings of equal width, padded with zeros.
+std::pair<std::string, std::string> unicode_array(std::span<const std::string> values) {
+  std::vector<std::u32string> texts;
+  std::size_t width = 1;
+  for (const auto& value : values) {
+    texts.push_back(code_points(value));
+    width = std::max(width, texts.back().size());
+  }
+  std::string bytes(texts.size() * width * 4, '\0');
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    std::memcpy(bytes.data() + i * width * 4, texts[i].data(), texts[i].size() * 4);
+  }
+  return {concat("<U", width), bytes};
+}
+
+template <class T>
+std::string type_code() {
+  const char kind = std::is_floating_point_v<T> ? 'f' : std::is_signed_v<T> ? 'i' : 'u';
+  return concat(sizeof(T) == 1 ? '|' : '<', kind, sizeof(T));
+}
+
+std::string header(const std::string& type, const Shape& shape) {
+  std::string sizes;
+  for (std::int64_t size : shape) sizes += concat(size, ", ");
+  if (shape.size() > 1) sizes.resize(sizes.size() - 2);
+  std::string text = concat("{'descr': '", type, "', 'fortran_order': False, 'shape': (", sizes, "), }");
+  const std::size_t start = 10;  // magic, version, length of the header
+  text.resize((start + text.size() + 1 + 63) / 64 * 64 - start - 1, ' ');
+  text += '\n';
+  std::string out("\x93NUMPY\x01\x00", 8);
+  out += static_cast<char>(text.size() & 0xff);
+  out += static_cast<char>(text.size() >> 8);
+  return out + text;
+}
+
 }  // namespace
 
-std::string TsvLines::add(const Slice& slice,
-                          const std::vector<std::pair<std::string, std::string>>& leading) {
+std::string TsvLines::add(const Slice& slice, std::optional<std::int64_t> sentence) {
   std::string out;
-  std::string start;
-  for (const auto& [name, value] : leading) start += tsv_field(value) + "\t";
   if (!started_) {
     started_ = true;
+    if (sentence) out += "sentence\t";
     for (const auto& axis : slice.axes) labelled_.push_back(!axis.labels.empty());
-    for (const auto& [name, value] : leading) out += tsv_field(name) + "\t";
     for (const auto& axis : slice.axes) out += tsv_field(axis.name) + "\t";
     for (std::size_t a = 0; a < labelled_.size(); ++a) {
       if (labelled_[a]) out += tsv_field(slice.axes[a].name) + "_label\t";
     }
     out += "value\n";
   }
+  const std::string start = sentence ? concat(*sentence, "\t") : "";
   std::vector<std::int64_t> index(slice.axes.size());
   for (const auto& value : tsv_values(slice.values)) {
     out += start;
@@ -128,6 +174,34 @@ std::string TsvLines::add(const Slice& slice,
     }
     out += value + "\n";
     advance(index, slice.values.shape());
+  }
+  return out;
+}
+
+std::string StrongestLines::add(const Slice& slice, std::optional<std::int64_t> sentence) {
+  std::string out;
+  if (!started_) {
+    started_ = true;
+    if (sentence) out += "sentence\t";
+    for (const auto& axis : slice.axes) {
+      const std::string name = tsv_field(axis.name);
+      out += concat(&axis == &slice.axes.back() ? "rank\t" : "", name, "\t", name, "_label\t");
+    }
+    out += "value\n";
+  }
+  for (const Strongest& row : strongest(slice, count_)) {
+    std::string start = sentence ? concat(*sentence, "\t") : "";
+    for (std::size_t a = 0; a < row.place.size(); ++a) {
+      const Axis& axis = slice.axes[a];
+      start += concat(axis.first + row.place[a], "\t", label_at(axis, row.place[a]), "\t");
+    }
+    const Axis& last = slice.axes.back();
+    for (std::size_t rank = 0; rank < row.entries.size(); ++rank) {
+      const auto [index, value] = row.entries[rank];
+      const bool is_float = slice.values.dtype() == DType::f32;
+      out += concat(start, rank, "\t", last.first + index, "\t", label_at(last, index), "\t",
+                    is_float ? shortest(static_cast<float>(value)) : shortest(value), "\n");
+    }
   }
   return out;
 }
@@ -152,6 +226,18 @@ std::string json(const Slice& slice) {
   return concat("{\"name\":", json_string(slice.name), ",\"dims\":", json_list(slice.values.dims()),
                 ",\"shape\":[", shape, "],\"chosen\":", json_list(slice.chosen), ",\"labels\":{", labels,
                 "},\"values\":", values, "}\n");
+}
+
+std::string npy(const Tensor& tensor) {
+  return visit_values(tensor, [&]<class T>(std::span<const T> values) {
+    if constexpr (std::is_same_v<T, std::string>) {
+      const auto [type, bytes] = unicode_array(values);
+      return header(type, tensor.shape()) + bytes;
+    } else {
+      return header(type_code<T>(), tensor.shape())
+          .append(reinterpret_cast<const char*>(values.data()), values.size_bytes());
+    }
+  });
 }
 
 }  // namespace heed::draw

@@ -1,8 +1,9 @@
-// Slices as TSV and JSON for other programs.
+// Slices for other programs: TSV, JSON, arrays for NumPy.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "draw/select/slice.h"
@@ -18,17 +19,33 @@ std::string tsv(const Slice& slice);
 /// NaN and infinities are null.
 std::string json(const Slice& slice);
 
-/// The sentences of a stream, one line per value. The first slice decides which dimensions have a column of
-/// labels; later slices without labels have positions there.
+/// The bytes of an .npy file for numpy.load (format NPY 1.0): C order, little-endian, the tensor's own type;
+/// text as NumPy's fixed-width Unicode (<U), in which invalid bytes become U+FFFD. No pickle is needed to
+/// read it.
+std::string npy(const Tensor& tensor);
+
+/// The sentences of a stream, one line per value: positions, labels, value. The first slice decides which
+/// dimensions have a column of labels; later slices without labels have positions there.
 class TsvLines {
  public:
-  /// Lines for `slice`, the line of names before the first. `leading` are the names and values of further
-  /// columns.
-  std::string add(const Slice& slice, const std::vector<std::pair<std::string, std::string>>& leading = {});
+  /// Lines for `slice`, the line of names before the first; with a first column `sentence` when it has one.
+  std::string add(const Slice& slice, std::optional<std::int64_t> sentence = std::nullopt);
 
  private:
   bool started_ = false;
   std::vector<bool> labelled_;
+};
+
+/// The same of the `count` greatest values along the last dimension: the positions and labels of their place,
+/// rank, position, label and value.
+class StrongestLines {
+ public:
+  explicit StrongestLines(std::int64_t count) : count_(count) {}
+  std::string add(const Slice& slice, std::optional<std::int64_t> sentence = std::nullopt);
+
+ private:
+  std::int64_t count_;
+  bool started_ = false;
 };
 
 }  // namespace heed::draw

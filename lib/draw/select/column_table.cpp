@@ -1,15 +1,13 @@
 #include "draw/select/column_table.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <fstream>
 #include <map>
 
 #include "base/error.h"
 #include "draw/print/printable.h"
-#include "draw/select/find_tensor.h"
-#include "draw/select/values.h"
+#include "draw/select/tensors.h"
 #include "io/frame_stream.h"
 #include "text/line_reader.h"
 
@@ -40,16 +38,14 @@ std::vector<std::string> split_fields(const std::string& line) {
 void read_numbers(Column& column) {
   column.is_numeric = false;
   for (const std::string& text : column.texts) {
-    double value = NAN;
-    const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
-    const bool whole = result.ec == std::errc() && result.ptr == text.data() + text.size();
-    if (!whole && !text.empty() && text != "-") {
+    const auto value = parse_number<double>(text);
+    if (!value && !text.empty() && text != "-") {
       column.values.assign(column.texts.size(), NAN);
       column.is_numeric = false;
       return;
     }
-    column.values.push_back(whole ? value : NAN);
-    column.is_numeric |= whole && !std::isnan(value);
+    column.values.push_back(value.value_or(NAN));
+    column.is_numeric |= value && !std::isnan(*value);
   }
 }
 
@@ -106,7 +102,7 @@ std::map<std::string, std::vector<Column>> vectors_by_group(const TensorMap& map
   for (const auto& [path, tensor] : map.tensors()) {
     if (tensor.shape().size() != 1 || path.starts_with("model/parameters/")) continue;
     auto& columns = groups[group_of(path)];
-    Column column = column_of(path.substr(path.rfind('/') + 1), tensor);
+    Column column = column_of(leaf_of(path), tensor);
     if (columns.empty() || columns.front().texts.size() == column.texts.size()) columns.push_back(column);
   }
   std::erase_if(groups, [](const auto& group) { return group.second.size() < 2; });
@@ -116,7 +112,7 @@ std::map<std::string, std::vector<Column>> vectors_by_group(const TensorMap& map
 ColumnTable read_group(const std::string& path, const std::string& name) {
   auto groups = vectors_by_group(io::read_map(path));
   if (groups.empty()) fail(escaped(path), ": no table: wanted a group with several vectors of one length");
-  std::string group = name.starts_with('/') ? name.substr(1) : name;
+  std::string group = path_of(name);
   if (group.empty()) group = groups.size() == 1 ? groups.begin()->first : kTraining;
   const auto found = groups.find(group);
   if (found != groups.end()) return {path, std::move(found->second)};

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "draw/select/values.h"
+#include "draw/select/tensors.h"
 #include "text/vocabulary.h"
 
 namespace heed::draw {
@@ -48,28 +48,6 @@ bool begins_word(const std::vector<std::string>& pieces, std::size_t i, Marks ma
   return !pieces[i - 1].ends_with(kGoesOn);
 }
 
-/// Sums or means of the values over each word along `axis`.
-Tensor gather(const Tensor& tensor, std::size_t axis, const std::vector<Word>& words, bool add) {
-  Shape shape = tensor.shape();
-  const auto [outer, size, inner] = around(shape, axis);
-  shape[axis] = std::ssize(words);
-  const std::vector<double> from = numbers(tensor);
-  std::vector<double> to;
-  to.reserve(static_cast<std::size_t>(outer * shape[axis] * inner));
-  for (std::int64_t o = 0; o < outer; ++o) {
-    for (const Word& word : words) {
-      for (std::int64_t i = 0; i < inner; ++i) {
-        double sum = 0;
-        for (std::int64_t k = word.first; k < word.first + word.count; ++k) {
-          sum += from[static_cast<std::size_t>((o * size + k) * inner + i)];
-        }
-        to.push_back(add ? sum : sum / static_cast<double>(word.count));
-      }
-    }
-  }
-  return Tensor::of(std::move(to), shape, tensor.dims());
-}
-
 }  // namespace
 
 std::vector<Word> words_of(const std::vector<std::string>& pieces) {
@@ -78,11 +56,11 @@ std::vector<Word> words_of(const std::vector<std::string>& pieces) {
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     const std::string text = text_of(pieces[i], marks);
     if (begins_word(pieces, i, marks)) {
-      words.push_back({text, static_cast<std::int64_t>(i), 1});
+      words.push_back({text, {static_cast<std::int64_t>(i), 1}});
     } else {
       // A lone space (character pieces) only begins the word.
       words.back().text = words.back().text == kSpace ? text : words.back().text + text;
-      ++words.back().count;
+      ++words.back().pieces.count;
     }
   }
   return words;
@@ -95,10 +73,14 @@ Slice merge_words(const Slice& slice) {
     Axis& of = merged.axes[axis];
     const bool is_key = of.name == "key";
     if (of.labels.empty() || (!is_key && of.name != "query" && of.name != "position")) continue;
-    const auto words = words_of(of.labels);
-    merged.values = gather(merged.values, axis, words, is_key);
-    of.labels.clear();
-    for (const Word& word : words) of.labels.push_back(word.text);
+    std::vector<Part> parts;
+    std::vector<std::string> labels;
+    for (const Word& word : words_of(of.labels)) {
+      parts.push_back(word.pieces);
+      labels.push_back(word.text);
+    }
+    merged.values = reduce(merged.values, axis, parts, is_key ? Reduction::sum : Reduction::mean);
+    of.labels = std::move(labels);
     of.first = 0;
     merged.chosen.push_back(of.name + " in words");
   }

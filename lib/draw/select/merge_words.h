@@ -1,18 +1,17 @@
 // Merges a tokenizer's pieces into words.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "draw/select/slice.h"
+#include "draw/select/tensors.h"
 
 namespace heed::draw {
 
-/// A word and its pieces [first, first + count).
 struct Word {
   std::string text;
-  std::int64_t first = 0, count = 1;
+  Part pieces;
 };
 
 /// The words of a sentence. U+2581 begins a word (SentencePiece), "@@" at the end of a piece continues it

@@ -4,8 +4,7 @@
 #include <limits>
 
 #include "base/error.h"
-#include "draw/select/find_tensor.h"
-#include "draw/select/values.h"
+#include "draw/select/tensors.h"
 
 namespace heed::draw {
 namespace {
@@ -19,20 +18,12 @@ struct Span {
 };
 
 Span span_of(const Selection& selection) {
-  switch (selection.kind) {
-    case Selection::Kind::all:
-      return {};
-    case Selection::Kind::index:
-      if (selection.first >= 0) return {selection.first, selection.first + 1};
-      break;
-    case Selection::Kind::range:
-      if (selection.first >= 0 && (selection.to_end || selection.last > selection.first)) {
-        return selection.to_end ? Span{selection.first} : Span{selection.first, selection.last};
-      }
-      break;
-    default:
-      break;
-  }
+  using Kind = Selection::Kind;
+  const auto [first, last] = std::pair(selection.first, selection.last);
+  if (selection.kind == Kind::all) return {};
+  if (selection.kind == Kind::index && first >= 0) return {first, first + 1};
+  if (selection.kind == Kind::range && first >= 0 && selection.to_end) return {first};
+  if (selection.kind == Kind::range && first >= 0 && last > first) return {first, last};
   fail<UsageError>(
       "the input is a stream of sentences: choose one (--sentence 3) or a range from the start "
       "(--slice sentence=2:5)");
@@ -50,9 +41,8 @@ Span take_sentences(std::vector<Selection>& selections) {
 
 /// Size of the dimension `sentence`; -1 without one.
 std::int64_t sentences_of(const Tensor& tensor) {
-  const auto dims = dims_of(tensor);
-  const auto axis = std::find(dims.begin(), dims.end(), kSentence);
-  return axis == dims.end() ? -1 : tensor.shape()[static_cast<std::size_t>(axis - dims.begin())];
+  const auto axis = axis_named(dims_of(tensor), kSentence);
+  return axis ? tensor.shape()[*axis] : -1;
 }
 
 Slice slice_of_sentence(const TensorMap& frame, const std::string& path, std::vector<Selection> selections,

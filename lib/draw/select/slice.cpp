@@ -2,17 +2,17 @@
 
 #include <algorithm>
 #include <optional>
+#include <sstream>
+#include <string_view>
 
 #include "base/error.h"
-#include "draw/select/coordinates.h"
-#include "draw/select/find_tensor.h"
-#include "draw/select/values.h"
+#include "draw/print/printable.h"
+#include "draw/select/tensors.h"
 
 namespace heed::draw {
 namespace {
 
 using Kind = Selection::Kind;
-using State = SlicedDim::State;
 
 /// "sentence 2, layer 1, query 5": for messages.
 std::string describe(const Tensor& tensor) {
@@ -24,18 +24,11 @@ std::string describe(const Tensor& tensor) {
   return text.empty() ? "no dimensions" : text;
 }
 
-Tensor named(const Tensor& tensor, const std::vector<Axis>& axes) {
-  std::vector<std::string> dims;
-  for (const auto& axis : axes) dims.push_back(axis.name);
-  return visit_values(tensor, [&]<class T>(std::span<const T> values) {
-    return Tensor::of<T>({values.begin(), values.end()}, tensor.shape(), dims);
-  });
-}
-
 /// Slices one tensor, dimension by dimension.
 class Cutter {
  public:
-  Cutter(const TensorMap& map, const std::string& path) : map_(map), path_(path), whole_(map.at(path)) {
+  Cutter(const TensorMap& map, const std::string& path)
+      : map_(map), path_(path), group_(group_of(path)), whole_(map.at(path)) {
     const auto names = dims_of(whole_);
     for (std::size_t i = 0; i < names.size(); ++i) {
       dims_.push_back({names[i], whole_.shape()[i], 0, whole_.shape()[i]});
@@ -43,7 +36,7 @@ class Cutter {
   }
 
   void take(const Selection& selection) {
-    SlicedDim& dim = find(selection);
+    Dim& dim = find(selection);
     if (selection.kind == Kind::index) take_index(selection, dim);
     if (selection.kind == Kind::range) take_part(selection, dim);
     if (selection.kind == Kind::label) take_labelled(selection, dim);
@@ -51,37 +44,53 @@ class Cutter {
 
   void reduce_by(const Selection& selection) {
     if (selection.kind != Kind::mean && selection.kind != Kind::max) return;
-    SlicedDim& dim = find(selection);
+    Dim& dim = find(selection);
     if (dim.count == 0) fail("/", escaped(path_), ": ", escaped(dim.name), " is empty");
     const bool mean = selection.kind == Kind::mean;
-    cut_ = reduce(values(), axis_of(dim), mean ? Reduction::mean : Reduction::max);
-    dim.state = State::reduced;
+    cut_ = reduce(values(), axis_of(dim), {{0, dim.count}}, mean ? Reduction::mean : Reduction::max);
+    drop(dim, State::reduced);
     chosen_.push_back(dim.name + (mean ? " mean" : " max"));
   }
 
   void cut_padding() {
     for (auto& dim : dims_) {
       if (dim.state != State::kept) continue;
-      const auto length = length_along(map_, group_of(path_), dims_, dim);
+      const auto length = length_along(dim);
       if (length && *length < dim.count) keep(dim, 0, *length);
     }
   }
 
   Slice finish() && {
     Slice slice{path_, {}, {}, std::move(chosen_)};
+    std::vector<std::string> names;
     for (const auto& dim : dims_) {
       if (dim.state != State::kept) continue;
-      slice.axes.push_back({dim.name, dim.first, labels_along(map_, group_of(path_), dims_, dim)});
+      slice.axes.push_back({dim.name, dim.first, labels_along(dim)});
+      names.push_back(dim.name);
     }
-    slice.values = named(values(), slice.axes);
+    slice.values = visit_values(values(), [&]<class T>(std::span<const T> all) {
+      return Tensor::of<T>({all.begin(), all.end()}, values().shape(), names);
+    });
     return slice;
   }
 
  private:
+  enum class State {
+    kept,    ///< elements [first, first + count)
+    fixed,   ///< one index
+    reduced  ///< mean or maximum
+  };
+  struct Dim {
+    std::string name;
+    std::int64_t size = 0;  ///< of the whole tensor
+    std::int64_t first = 0, count = 0;
+    State state = State::kept;
+  };
+
   /// The slice so far; nothing is copied before the first cut.
   const Tensor& values() const { return cut_ ? *cut_ : whole_; }
 
-  SlicedDim& find(const Selection& selection) {
+  Dim& find(const Selection& selection) {
     for (std::size_t i = 0; i < dims_.size(); ++i) {
       if (dims_[i].name != selection.dim && std::to_string(i) != selection.dim) continue;
       if (dims_[i].state == State::kept) return dims_[i];
@@ -91,30 +100,33 @@ class Cutter {
   }
 
   /// The axis of `dim` among the kept dimensions.
-  std::size_t axis_of(const SlicedDim& dim) const {
-    const auto before = static_cast<std::size_t>(&dim - dims_.data());
-    return static_cast<std::size_t>(std::count_if(dims_.begin(),
-                                                  dims_.begin() + static_cast<std::ptrdiff_t>(before),
-                                                  [](const SlicedDim& d) { return d.state == State::kept; }));
+  std::size_t axis_of(const Dim& dim) const {
+    const auto is_kept = [](const Dim& d) { return d.state == State::kept; };
+    return static_cast<std::size_t>(
+        std::count_if(dims_.begin(), dims_.begin() + (&dim - dims_.data()), is_kept));
   }
 
-  void keep(SlicedDim& dim, std::int64_t first, std::int64_t count) {
+  void keep(Dim& dim, std::int64_t first, std::int64_t count) {
     cut_ = take_range(values(), axis_of(dim), first, count);
     dim.first += first;
     dim.count = count;
   }
 
-  void take_index(const Selection& selection, SlicedDim& dim) {
+  void drop(Dim& dim, State state) {
+    cut_ = drop_axis(values(), axis_of(dim));
+    dim.state = state;
+  }
+
+  void take_index(const Selection& selection, Dim& dim) {
     const std::int64_t index = selection.first < 0 ? selection.first + dim.count : selection.first;
     if (index < 0 || index >= dim.count) refuse(dim, concat(selection.first));
     keep(dim, index, 1);
-    cut_ = drop_axis(values(), axis_of(dim));
-    dim.state = State::fixed;
+    drop(dim, State::fixed);
     chosen_.push_back(concat(dim.name, " ", index));
   }
 
-  void take_labelled(Selection selection, SlicedDim& dim) {
-    const auto labels = labels_along(map_, group_of(path_), dims_, dim);
+  void take_labelled(Selection selection, Dim& dim) {
+    const auto labels = labels_along(dim);
     const auto is_meant = [&](const std::string& label) {
       return label == selection.label || label == "\u2581" + selection.label;
     };
@@ -143,11 +155,10 @@ class Cutter {
     return "; it has no labels: choose an index";
   }
 
-  void take_part(const Selection& selection, SlicedDim& dim) {
-    const std::int64_t first = selection.first < 0 ? selection.first + dim.count : selection.first;
-    const std::int64_t last = selection.to_end     ? dim.count
-                              : selection.last < 0 ? selection.last + dim.count
-                                                   : selection.last;
+  void take_part(const Selection& selection, Dim& dim) {
+    const auto from_start = [&](std::int64_t i) { return i < 0 ? i + dim.count : i; };
+    const std::int64_t first = from_start(selection.first);
+    const std::int64_t last = selection.to_end ? dim.count : from_start(selection.last);
     if (first < 0 || first >= last || last > dim.count) {
       refuse(dim, concat(selection.first, ":", selection.to_end ? "" : concat(selection.last)));
     }
@@ -156,20 +167,126 @@ class Cutter {
     chosen_.push_back(concat(dim.name, " ", first, ":", last));
   }
 
-  [[noreturn]] void refuse(const SlicedDim& dim, const std::string& wanted) const {
+  [[noreturn]] void refuse(const Dim& dim, const std::string& wanted) const {
     fail("/", escaped(path_), ": there is no ", escaped(dim.name), " ", wanted, " among ", dim.count,
          "; it has ", describe(whole_));
   }
 
+  // ---- coordinates: other tensors of the file that say how long its sentences are, and label elements ----
+
+  /// `coordinate` (whose dimensions are some of this tensor's) sliced like the tensor; none when it has
+  /// another dimension or another size and so describes something else.
+  std::optional<Tensor> matching_part(const Tensor& coordinate) const {
+    Tensor part = coordinate;
+    std::size_t axis = 0;
+    for (std::size_t i = 0; i < coordinate.dims().size(); ++i) {
+      const auto dim = std::find_if(dims_.begin(), dims_.end(),
+                                    [&](const Dim& d) { return d.name == coordinate.dims()[i]; });
+      if (dim == dims_.end() || coordinate.shape()[i] != dim->size) return std::nullopt;
+      part = take_range(part, axis, dim->first, dim->count);
+      if (dim->state == State::fixed) {
+        part = drop_axis(part, axis);
+      } else {
+        ++axis;
+      }
+    }
+    return part;
+  }
+
+  std::optional<std::int64_t> length_along(const Dim& dim) const {
+    const Tensor* length = map_.find(in_group(group_, dim.name + "_length"));
+    if (!length && dim.name == "position") length = map_.find(in_group(group_, "length"));
+    if (!length || !holds_integers(*length)) return std::nullopt;
+    const auto part = matching_part(*length);
+    if (!part || part->size() == 0) return std::nullopt;
+    const auto lengths = numbers(*part);
+    const double longest = *std::max_element(lengths.begin(), lengths.end());
+    return static_cast<std::int64_t>(std::clamp(longest, 0.0, static_cast<double>(dim.size)));
+  }
+
+  std::vector<std::string> labels_along(const Dim& dim) const {
+    std::vector<std::string> paths;
+    for (const char* end : {"_token", "_label"}) paths.push_back(in_group(group_, dim.name + end));
+    if (dim.name == "position" || dim.name == "choice") paths.push_back(in_group(group_, "piece"));
+    if (dim.name == "position") paths.insert(paths.end(), {in_group(group_, "token"), "tokens/piece"});
+    for (const auto& path : paths) {
+      const Tensor* words = map_.find(path);
+      if (!words || words->dtype() != DType::string || !axis_named(words->dims(), dim.name)) continue;
+      const auto part = matching_part(*words);
+      if (!part || part->shape() != Shape{dim.count}) continue;
+      const auto labels = part->values<std::string>();
+      return {labels.begin(), labels.end()};
+    }
+    return dim.name == "position" ? words_of_text(dim) : std::vector<std::string>{};
+  }
+
+  /// The words of the sentence in /tokens, when they are as many as the positions (with or without the end
+  /// mark).
+  std::vector<std::string> words_of_text(const Dim& dim) const {
+    const Tensor* text = map_.find("tokens/text");
+    if (!text || text->dtype() != DType::string || dim.first != 0) return {};
+    const auto sentence = matching_part(*text);
+    if (!sentence || !sentence->shape().empty()) return {};
+    std::istringstream line(sentence->values<std::string>()[0]);
+    std::vector<std::string> words;
+    for (std::string word; line >> word;) words.push_back(word);
+    if (std::ssize(words) + 1 == dim.count) words.emplace_back("</s>");
+    return std::ssize(words) == dim.count ? words : std::vector<std::string>{};
+  }
+
   const TensorMap& map_;
-  std::string path_;
+  const std::string path_, group_;
   const Tensor& whole_;
   std::optional<Tensor> cut_;
-  std::vector<SlicedDim> dims_;
+  std::vector<Dim> dims_;
   std::vector<std::string> chosen_;
 };
 
 }  // namespace
+
+Selection parse_selection(const std::string& dim, const std::string& text) {
+  Selection selection{dim};
+  const auto parse_integer = [](std::string_view digits, std::int64_t& value) {
+    const auto number = parse_number<std::int64_t>(digits);
+    value = number.value_or(value);
+    return number.has_value();
+  };
+  const auto colon = text.find(':');
+  if (text == "all") return selection;
+  if (text == "mean" || text == "max") {
+    selection.kind = text == "mean" ? Kind::mean : Kind::max;
+    return selection;
+  }
+  if (parse_integer(text, selection.first)) {
+    selection.kind = Kind::index;
+    return selection;
+  }
+  if (colon != std::string::npos) {
+    selection.kind = Kind::range;
+    selection.to_end = colon + 1 == text.size();
+    const bool starts = colon == 0 || parse_integer(text.substr(0, colon), selection.first);
+    const bool ends = selection.to_end || parse_integer(text.substr(colon + 1), selection.last);
+    if (starts && ends) return selection;
+  }
+  if (text.empty()) {
+    fail<UsageError>("'", escaped(dim), "=': wanted an index (3), a range (2:5), mean, max, all or a label");
+  }
+  selection.kind = Kind::label;
+  selection.label = text.starts_with('=') ? text.substr(1) : text;
+  return selection;
+}
+
+Selection parse_selection(const std::string& text) {
+  const auto equals = text.find('=');
+  if (equals == std::string::npos || equals == 0) {
+    fail<UsageError>("--slice '", escaped(text), "': wanted dimension=index, as in head=3");
+  }
+  return parse_selection(text.substr(0, equals), text.substr(equals + 1));
+}
+
+std::string Axis::name_at(std::int64_t index) const {
+  return labels.empty() ? std::to_string(first + index) : labels[static_cast<std::size_t>(index)];
+}
 
 Slice take_slice(const TensorMap& map, const std::string& path, const std::vector<Selection>& selections) {
   Cutter cutter(map, path);
@@ -184,6 +301,11 @@ Slice take_slice(const TensorMap& map, const std::string& path, const std::vecto
   }
   for (const auto& selection : selections) cutter.reduce_by(selection);
   return std::move(cutter).finish();
+}
+
+std::vector<double> numbers(const Slice& slice) {
+  if (slice.values.dtype() == DType::string) fail("/", escaped(slice.name), " holds text, wanted numbers");
+  return numbers(slice.values);
 }
 
 }  // namespace heed::draw

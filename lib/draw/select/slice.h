@@ -1,20 +1,39 @@
-// Slices of a tensor by named dimensions, with the labels of their axes.
+// Slices of a tensor by named dimensions (head=3, key=2:5, layer=mean, key=golden), with the labels of their
+// axes.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "draw/select/selection.h"
 #include "tensor/tensor_map.h"
 
 namespace heed::draw {
+
+/// What is taken along one dimension.
+struct Selection {
+  enum class Kind { index, range, mean, max, all, label };
+  std::string dim;  ///< name, or the number of the dimension
+  Kind kind = Kind::all;
+  std::int64_t first = 0;  ///< index and range; negative counts from the end
+  std::int64_t last = 0;   ///< end of a range, exclusive
+  bool to_end = false;     ///< the range has no end: "3:"
+  std::string label = {};  ///< the label of the element
+};
+
+/// `text` is "3", "-1", "2:5", "2:", ":5", "mean", "max" or "all"; any other text is a label. A leading "="
+/// makes a label of anything: "=3". Throws UsageError for an empty text.
+Selection parse_selection(const std::string& dim, const std::string& text);
+/// "head=3"; throws UsageError.
+Selection parse_selection(const std::string& text);
 
 /// A dimension of a slice.
 struct Axis {
   std::string name;
   std::int64_t first = 0;           ///< position of its first element in the tensor
   std::vector<std::string> labels;  ///< one per element, or none
+  /// "golden", or the position where there are no labels.
+  std::string name_at(std::int64_t index) const;
 };
 
 struct Slice {
@@ -25,8 +44,16 @@ struct Slice {
 };
 
 /// Applies `selections` to the tensor at `path`: sentence and rank first, then padding is removed, then the
-/// other indices and ranges, means and maxima last. Lengths and labels are those of select/coordinates.h.
+/// other indices and ranges, means and maxima last.
+///
+/// Padding ends at the greatest length among what is kept, which the group's tensor DIM_length says
+/// (query_length), or `length` for position. Labels come from the group's text tensor DIM_token or DIM_label
+/// (query_token, truth_label), for position and choice from `piece`, or from the words in /tokens if there
+/// are as many; labels that differ along another kept dimension are not used.
 /// Throws Error that lists dimensions and sizes when a selection does not fit.
 Slice take_slice(const TensorMap& map, const std::string& path, const std::vector<Selection>& selections);
+
+/// The values of a slice as doubles. Throws Error for text.
+std::vector<double> numbers(const Slice& slice);
 
 }  // namespace heed::draw

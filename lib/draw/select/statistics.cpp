@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "base/error.h"
 #include "draw/print/printable.h"
@@ -37,13 +38,9 @@ std::vector<Field> fields_of(const Statistics& s) {
           {"max", s.max}};
 }
 
+/// All finite values lie in it.
 Range extent(const std::vector<double>& values) {
-  Range range{INFINITY, -INFINITY};
-  for (double value : values) {
-    if (!std::isfinite(value)) continue;
-    range.low = std::min(range.low, value);
-    range.high = std::max(range.high, value);
-  }
+  const Range range = Range::around(values);
   if (range.low > range.high) fail("there is no finite value to count");
   return range.low == range.high ? Range{range.low - 0.5, range.high + 0.5} : range;
 }
@@ -117,6 +114,35 @@ std::string histogram_tsv(const Histogram& histogram) {
                   histogram.counts[bin], "\n");
   }
   return out;
+}
+
+std::vector<Strongest> strongest(const Slice& slice, std::int64_t count) {
+  if (slice.axes.empty())
+    fail("/", escaped(slice.name), ": one value is left: there is nothing to choose from");
+  const std::vector<double> values = numbers(slice);
+  const Shape& shape = slice.values.shape();
+  const std::int64_t width = shape.back();
+  std::vector<Strongest> rows;
+  std::vector<std::int64_t> order(static_cast<std::size_t>(width));
+  for (std::int64_t row = 0; width > 0 && row < std::ssize(values) / width; ++row) {
+    const double* start = values.data() + row * width;
+    std::iota(order.begin(), order.end(), 0);
+    const auto better = [&](std::int64_t a, std::int64_t b) {
+      if (std::isnan(start[a]) || std::isnan(start[b])) return !std::isnan(start[a]) && std::isnan(start[b]);
+      return start[a] != start[b] ? start[a] > start[b] : a < b;
+    };
+    const auto end = order.begin() + std::min(count, width);
+    std::partial_sort(order.begin(), end, order.end(), better);
+    Strongest& found = rows.emplace_back();
+    std::int64_t rest = row;
+    for (std::size_t axis = shape.size() - 1; axis-- > 0; rest /= shape[axis]) {
+      found.place.insert(found.place.begin(), rest % shape[axis]);
+    }
+    for (auto index = order.begin(); index != end; ++index) {
+      if (!std::isnan(start[*index])) found.entries.push_back({*index, start[*index]});
+    }
+  }
+  return rows;
 }
 
 }  // namespace heed::draw

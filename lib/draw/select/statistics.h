@@ -1,4 +1,5 @@
-// Statistics and histograms of the values of a slice.
+// Statistics and histograms of values, and the greatest of them: the keys that a query attends to most, the
+// likeliest next words.
 #pragma once
 
 #include <cstdint>
@@ -6,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "draw/select/slice.h"
 #include "draw/select/value_range.h"
 
 namespace heed::draw {
@@ -34,5 +36,18 @@ struct Histogram {
 Histogram histogram(const std::vector<double>& values, std::int64_t bins, const std::optional<Range>& range);
 /// Lines "low <tab> high <tab> count" after a line of names.
 std::string histogram_tsv(const Histogram& histogram);
+
+/// The greatest values along the last dimension of a slice at one place along the others.
+struct Strongest {
+  std::vector<std::int64_t> place;  ///< along all axes but the last
+  struct Entry {
+    std::int64_t index;  ///< along the last axis
+    double value;
+  };
+  std::vector<Entry> entries;  ///< greatest first, the lower index first among equals; without NaN
+};
+
+/// Throws Error for text and for a slice without dimensions.
+std::vector<Strongest> strongest(const Slice& slice, std::int64_t count);
 
 }  // namespace heed::draw

@@ -1,7 +1,6 @@
 #include "draw/select/value_range.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "base/error.h"
@@ -47,12 +46,12 @@ std::vector<Tick> log_ticks_of(const Range& range) {
   };
   const int first = static_cast<int>(std::floor(std::log10(range.low)));
   const int last = static_cast<int>(std::ceil(std::log10(range.high)));
-  for (int power = first; power <= last; ++power) add(std::pow(10, power));
-  if (ticks.size() < 3) {
+  for (const auto& factors : {std::vector<double>{1}, {1, 2, 5}}) {
     ticks.clear();
     for (int power = first; power <= last; ++power) {
-      for (double factor : {1.0, 2.0, 5.0}) add(factor * std::pow(10, power));
+      for (double factor : factors) add(factor * std::pow(10, power));
     }
+    if (ticks.size() >= 3) break;
   }
   return ticks.size() < 2 ? ticks_of(range) : ticks;
 }
@@ -72,14 +71,18 @@ double Range::position(double value) const {
   return high > low ? (value - low) / (high - low) : value - low + 0.5;
 }
 
-Range natural_range(const std::vector<double>& values) {
-  double low = INFINITY;
-  double high = -INFINITY;
-  for (double v : values) {
-    if (!std::isfinite(v)) continue;
-    low = std::min(low, v);
-    high = std::max(high, v);
+Range Range::around(const std::vector<double>& values) {
+  Range range{INFINITY, -INFINITY};
+  for (double value : values) {
+    if (!std::isfinite(value)) continue;
+    range.low = std::min(range.low, value);
+    range.high = std::max(range.high, value);
   }
+  return range;
+}
+
+Range natural_range(const std::vector<double>& values) {
+  const auto [low, high] = Range::around(values);
   if (low > high) return {0, 1};
   if (low < 0 && high > 0) return {-rounded_up(std::max(-low, high)), rounded_up(std::max(-low, high))};
   if (low >= 0 && high <= 1) return {0, high > 0.5 || high == 0 ? 1 : rounded_up(high)};
@@ -87,13 +90,8 @@ Range natural_range(const std::vector<double>& values) {
 }
 
 Range parse_range(const std::string& text) {
-  Range range;
-  const char* end = text.data() + text.size();
-  const auto low = std::from_chars(text.data(), end, range.low);
-  if (low.ec == std::errc() && low.ptr != end && *low.ptr == ':') {
-    const auto high = std::from_chars(low.ptr + 1, end, range.high);
-    if (high.ec == std::errc() && high.ptr == end && range.low < range.high) return range;
-  }
+  const auto range = parse_pair(text, ':');
+  if (range && range->first < range->second) return {range->first, range->second};
   fail<UsageError>("--range '", escaped(text), "': wanted low:high with low below high, as in 0:1");
 }
 

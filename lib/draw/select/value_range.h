@@ -9,6 +9,8 @@ namespace heed::draw {
 /// The interval of values that a colour map spans.
 struct Range {
   double low = 0, high = 1;
+  /// From the least to the greatest finite value; low > high when there is none.
+  static Range around(const std::vector<double>& values);
   /// Where `value` lies: 0 at low, 1 at high; infinities at the ends, NaN stays NaN.
   double position(double value) const;
 };

@@ -1,5 +1,4 @@
-#include "draw/terminal/follow.h"
-
+// Follows the metrics of a running training.
 #include <poll.h>
 #include <signal.h>
 #include <sys/ioctl.h>
@@ -11,6 +10,7 @@
 #include <tuple>
 
 #include "base/error.h"
+#include "draw/terminal/terminal.h"
 #include "io/text_writer.h"
 
 namespace heed::draw {

@@ -108,15 +108,14 @@ class App {
     const dim = this.lead[which];
     if (!dim) return;
     const options = [...byId(which).options].map((option) => option.value);
-    const index = options.indexOf(String(this.state[which]));
-    const value = options[Math.min(options.length - 1, Math.max(0, index + step))];
+    const value = options[within(options.indexOf(String(this.state[which])) + step, 0, options.length - 1)];
     this.set({ [which]: /^\d+$/.test(value) ? Number(value) : value });
     this.say(`${dim} ${byId(which).selectedOptions[0]?.text}`);
   }
   turnOuter(axis, step) {
     const select = byId("outer").querySelectorAll("select")[axis];
     if (!select) return;
-    const index = Math.min(select.options.length - 1, Math.max(0, select.selectedIndex + step));
+    const index = within(select.selectedIndex + step, 0, select.options.length - 1);
     if (index !== select.selectedIndex) this.setOuter(axis, Number(select.options[index].value));
     this.say(byId("outer").querySelectorAll("select")[axis].selectedOptions[0].text);
   }
@@ -125,17 +124,17 @@ class App {
     this.say(groupText(this.group));
   }
   turnStep(step) {
-    if (this.state.view === "steps") this.set({ step: Math.max(0, Math.min(stagesOf(this.group, this.item).length - 1, this.state.step + step)) });
+    if (this.state.view === "steps") this.set({ step: within(this.state.step + step, 0, stagesOf(this.group, this.item).length - 1) });
   }
   turnThreshold(step) {
-    this.set({ threshold: Math.max(0, Math.min(1000, this.state.threshold + 20 * step)) });
+    this.set({ threshold: within(this.state.threshold + 20 * step, 0, 1000) });
   }
   flip(which) {
     if (which === "merge" && !this.hasPieces) return this.say("Every piece is a word.");
     this.setWords({ [which]: !this.state[which] });
   }
   zoom(step) {
-    this.set({ zoom: step === 0 ? 0 : Math.max(-8, Math.min(14, this.state.zoom + step)) });
+    this.set({ zoom: step === 0 ? 0 : within(this.state.zoom + step, -8, 14) });
   }
   togglePin(axis, index) {
     const pins = this.pins[axis];
@@ -151,8 +150,8 @@ class App {
     const [down, right] = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[key];
     const started = this.cursor.row !== undefined;
     this.cursor = {
-      row: Math.max(0, Math.min(rows - 1, (this.cursor.row ?? 0) + (started ? down : 0))),
-      col: Math.max(0, Math.min(cols - 1, (this.cursor.col ?? 0) + (started ? right : 0))),
+      row: within((this.cursor.row ?? 0) + (started ? down : 0), 0, rows - 1),
+      col: within((this.cursor.col ?? 0) + (started ? right : 0), 0, cols - 1),
     };
     this.inspect(this.cursor);
     const drawing = this.viewport.drawing;

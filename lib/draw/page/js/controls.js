@@ -88,15 +88,24 @@ function showControls(app) {
 /// Ties the controls to the app, once.
 function listenToControls(app) {
   fillMenu(byId("colormap"), [["auto", "automatic"], ...Object.keys(DATA.colormaps).map((name) => [name, name])], app.state.colormap);
-  byId("controls").addEventListener("submit", (event) => event.preventDefault());
-  byId("group").addEventListener("change", (event) => app.setGroup(Number(event.target.value)));
-  for (const which of ["layer", "head"]) {
-    byId(which).addEventListener("change", ({ target }) => app.set({ [which]: /^\d+$/.test(target.value) ? Number(target.value) : target.value }));
+  const choose = (which) => ({ target }) => app.set({ [which]: /^\d+$/.test(target.value) ? Number(target.value) : target.value });
+  const flip = (which) => ({ target }) => app.setWords({ [which]: target.checked });
+  const listeners = {
+    submit: { controls: (event) => event.preventDefault() },
+    change: {
+      group: (event) => app.setGroup(Number(event.target.value)), layer: choose("layer"), head: choose("head"),
+      merge: flip("merge"), drop: flip("drop"), colormap: choose("colormap"), scale: choose("scale"),
+    },
+    input: { threshold: choose("threshold") },
+    click: {
+      views: ({ target }) => target.dataset.view && app.setView(target.dataset.view),
+      smaller: () => app.zoom(-1), fit: () => app.zoom(0), larger: () => app.zoom(1),
+      svg: () => save(app, "svg"), png: () => save(app, "png"), theme: () => flipTheme(app), "help-open": openHelp,
+    },
+  };
+  for (const [event, byControl] of Object.entries(listeners)) {
+    for (const [id, listener] of Object.entries(byControl)) byId(id).addEventListener(event, listener);
   }
-  for (const which of ["merge", "drop"]) byId(which).addEventListener("change", ({ target }) => app.setWords({ [which]: target.checked }));
-  byId("threshold").addEventListener("input", ({ target }) => app.set({ threshold: Number(target.value) }));
-  for (const which of ["colormap", "scale"]) byId(which).addEventListener("change", ({ target }) => app.set({ [which]: target.value }));
-  byId("views").addEventListener("click", ({ target }) => target.dataset.view && app.setView(target.dataset.view));
   byId("views").addEventListener("keydown", (event) => {
     const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
     if (!step) return;
@@ -105,10 +114,4 @@ function listenToControls(app) {
     app.setView(open[(open.indexOf(app.state.view) + step + open.length) % open.length]);
     byId("views").querySelector("[aria-checked=true]").focus();
   });
-  byId("smaller").addEventListener("click", () => app.zoom(-1));
-  byId("fit").addEventListener("click", () => app.zoom(0));
-  byId("larger").addEventListener("click", () => app.zoom(1));
-  for (const kind of ["svg", "png"]) byId(kind).addEventListener("click", () => save(app, kind));
-  byId("theme").addEventListener("click", () => flipTheme(app));
-  byId("help-open").addEventListener("click", openHelp);
 }

@@ -64,6 +64,10 @@ function matrixOf(item, name, choice) {
   return matrix;
 }
 
+function at(matrix, row, col) {
+  return matrix.values[row * matrix.cols + col];
+}
+
 /// `values` [leading dimensions..., size] brought down to one block of `size`, dimension by dimension.
 function collapse(values, dims, shape, size, choice) {
   if (dims.length === 0) return values.subarray(0, size);

@@ -9,10 +9,6 @@ function dot(a, aRow, b, bRow) {
   return sum;
 }
 
-function at(matrix, row, col) {
-  return matrix.values[row * matrix.cols + col];
-}
-
 /// "1.20 x 0.50 + ... (32 terms)"
 function terms(count, term, most = 3) {
   const shown = Array.from({ length: Math.min(count, most) }, (_, c) => term(c)).join(" + ");
@@ -89,7 +85,7 @@ function rootText(context, ratio) {
 
 /// e^x of a row with its largest value taken off, and their sum.
 function exponentials(matrix, row) {
-  const values = Array.from({ length: matrix.cols }, (_, c) => at(matrix, row, c));
+  const values = rowValues(matrix, row);
   const most = values.reduce((a, b) => Math.max(a, b), -Infinity);
   const powers = values.map((value) => (most === -Infinity ? 0 : Math.exp(value - most)));
   return { most, powers, sum: powers.reduce((a, b) => a + b, 0) };
@@ -148,18 +144,26 @@ function productsAgain(c, name) {
   return scoresAreProducts(c) && difference(c.get(name), product, c.get("key").cols);
 }
 
+/// A stage that is one vector per row: of the query i, or of the key j.
+function vectorNumbers(name, letter, place) {
+  return (c) => [`${letter}_${place} = [${terms(c.get(name).cols, (k) => brief(at(c.get(name), c[place], k), 3), 6).replaceAll(" + ", ", ")}]`];
+}
+
+/// A vector that the layer projects from its input x.
+function projection(name, title, letter, place, text) {
+  return {
+    name, title, formula: (c) => (c.projected ? `${letter}_${place} = x_${place} W^${letter.toUpperCase()}` : `${letter}_${place}`),
+    text: () => text, numbers: vectorNumbers(name, letter, place),
+  };
+}
+
+/// A stage that changes a score, of which only the result is shown.
+const cellNumber = (name, letter) => (c) => [`${letter}_{ij} = ${exact(at(c.get(name), c.i, c.j))}`];
+
 /// In the order of the computation. `uses`: the stages shown beside the result; `strip`: of these, only row i.
 const STAGES = [
-  {
-    name: "query", title: "Queries", formula: (c) => (c.projected ? "q_i = x_i W^Q" : "q_i"),
-    text: () => "Every attending word has a query vector in each head: what it searches for.",
-    numbers: (c) => [`q_i = [${terms(c.get("query").cols, (k) => brief(at(c.get("query"), c.i, k), 3), 6).replaceAll(" + ", ", ")}]`],
-  },
-  {
-    name: "key", title: "Keys", formula: (c) => (c.projected ? "k_j = x_j W^K" : "k_j"),
-    text: () => "Every word that can be attended to has a key vector, which queries are compared with.",
-    numbers: (c) => [`k_j = [${terms(c.get("key").cols, (k) => brief(at(c.get("key"), c.j, k), 3), 6).replaceAll(" + ", ", ")}]`],
-  },
+  projection("query", "Queries", "q", "i", "Every attending word has a query vector in each head: what it searches for."),
+  projection("key", "Keys", "k", "j", "Every word that can be attended to has a key vector, which queries are compared with."),
   {
     name: "products", title: "Products", uses: ["query", "key"], strip: ["query"],
     formula: () => "p_{ij} = q_i \u00b7 k_j = \u03a3_c q_{ic} k_{jc}",
@@ -184,7 +188,7 @@ const STAGES = [
   {
     name: "capped", title: "Capped", uses: ["scores"], formula: () => "u_{ij} = c tanh(s_{ij} / c)",
     text: () => "Large scores are bent so that they stay between \u2212c and c.",
-    numbers: (c) => [`u_{ij} = ${exact(at(c.get("capped"), c.i, c.j))}`],
+    numbers: cellNumber("capped", "u"),
   },
   {
     name: "biased", title: "Biased", uses: ["capped|scores"], formula: (c) => `b_{ij} = ${LETTERS[firstOf(c, "capped", "scores")?.name] ?? "s"}_{ij} + bias_{ij}`,
@@ -220,7 +224,7 @@ const STAGES = [
       const cooled = tau === 1 ? "" : `The scores are divided by the temperature \u03c4 = ${brief(tau, 4)}. `;
       return cooled + (closed ? `${closed} of ${c.n * c.m} cells are masked (gray): their score becomes minus infinity, so their weight becomes 0.` : "No cell is masked: every query may attend to every key.");
     },
-    numbers: (c) => [`m_{ij} = ${exact(at(c.get("masked"), c.i, c.j))}`],
+    numbers: cellNumber("masked", "m"),
     again: (c) => {
       const [before, after] = [firstOf(c, ...UNMASKED), c.get("masked")];
       const tau = before && divisorOf(before, after);
@@ -237,11 +241,7 @@ const STAGES = [
   {
     name: "weights", title: "Weights", uses: ["probabilities|masked|tempered|biased|capped|scores"], ...softmaxStage("weights", "w"),
   },
-  {
-    name: "value", title: "Values", formula: (c) => (c.projected ? "v_j = x_j W^V" : "v_j"),
-    text: () => "Every word that can be attended to has a value vector: what it contributes to the context.",
-    numbers: (c) => [`v_j = [${terms(c.get("value").cols, (k) => brief(at(c.get("value"), c.j, k), 3), 6).replaceAll(" + ", ", ")}]`],
-  },
+  projection("value", "Values", "v", "j", "Every word that can be attended to has a value vector: what it contributes to the context."),
   {
     name: "weighted_values", title: "Weighted values", uses: ["weights", "value"], strip: ["weights"],
     formula: () => "w_{ij} v_j",
@@ -270,7 +270,7 @@ const STAGES = [
     name: "context", title: "Context", uses: ["head_context"],
     formula: () => "c_i = [head_0 ; head_1 ; \u2026]",
     text: (c) => (c.heads > 1 ? `The contexts of the ${c.heads} heads side by side; this head's are columns ${c.head * c.get("context").cols / c.heads} to ${(c.head + 1) * c.get("context").cols / c.heads - 1}.` : "With one head, its context is the context."),
-    numbers: (c) => [`c_i = [${terms(c.get("context").cols, (k) => brief(at(c.get("context"), c.i, k), 3), 6).replaceAll(" + ", ", ")}]`],
+    numbers: vectorNumbers("context", "c", "i"),
     again: (c) => {
       const [head, all] = [c.get("head_context"), c.get("context")];
       return head && head.cols * c.heads === all.cols && difference(head, (r, d) => at(all, r, c.head * head.cols + d));
@@ -280,7 +280,7 @@ const STAGES = [
     name: "output", title: "Output", uses: ["context"],
     formula: () => "y_i = c_i W^O + b^O",
     text: () => "The heads are mixed by the output matrix; this is what the layer passes on.",
-    numbers: (c) => [`y_i = [${terms(c.get("output").cols, (k) => brief(at(c.get("output"), c.i, k), 3), 6).replaceAll(" + ", ", ")}]`],
+    numbers: vectorNumbers("output", "y", "i"),
   },
 ];
 

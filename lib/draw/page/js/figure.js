@@ -13,18 +13,11 @@ function chipsElement(names, colors) {
 
 /// The colour scale with its numbers, for the page.
 function legendElement(scale, quantity) {
-  const canvas = element("canvas", { className: "legend" });
   const drawing = new Legend(scale, quantity);
-  const ratio = Math.min(3, window.devicePixelRatio || 1);
-  canvas.width = drawing.width * ratio;
-  canvas.height = drawing.height * ratio;
-  canvas.style.width = drawing.width + "px";
-  canvas.style.height = drawing.height + "px";
-  canvas.setAttribute("role", "img");
-  canvas.setAttribute("aria-label", `Colours from ${exact(scale.low)} to ${exact(scale.high)}${quantity ? ", " + quantity : ""}`);
-  const context = canvas.getContext("2d");
-  context.scale(ratio, ratio);
-  drawing.draw(new CanvasSurface(context), null, themeColors());
+  const canvas = element("canvas", {
+    className: "legend", role: "img", "aria-label": `Colours from ${exact(scale.low)} to ${exact(scale.high)}${quantity ? ", " + quantity : ""}`,
+  });
+  drawing.draw(new CanvasSurface(sizeCanvas(canvas, drawing.width, drawing.height)), null, themeColors());
   return canvas;
 }
 

@@ -11,9 +11,9 @@ function pooled(matrix, size) {
   const values = new Float32Array(rows * cols).fill(NaN);
   for (let r = 0; r < matrix.rows; ++r) {
     for (let c = 0; c < matrix.cols; ++c) {
-      const value = matrix.values[r * matrix.cols + c];
-      const at = Math.floor(r / block) * cols + Math.floor(c / block);
-      if (Number.isNaN(values[at]) || Math.abs(value) > Math.abs(values[at])) values[at] = value;
+      const value = at(matrix, r, c);
+      const place = Math.floor(r / block) * cols + Math.floor(c / block);
+      if (Number.isNaN(values[place]) || Math.abs(value) > Math.abs(values[place])) values[place] = value;
     }
   }
   return { ...matrix, rows, cols, values };
@@ -26,8 +26,7 @@ class Grid {
     this.tiles = tiles;
     this.style = style;
     this.cols = style.colNumbers.length;
-    this.element = document.createElement("div");
-    this.element.className = "grid";
+    this.element = element("div", { className: "grid" });
     this.element.style.gridTemplateColumns = `max-content repeat(${this.cols}, ${TILE + 12}px)`;
     this.element.append(this.heading(""), ...style.colNumbers.map((number) => this.heading(`${style.colName} ${number}`)));
     tiles.forEach((tile, i) => {
@@ -38,22 +37,14 @@ class Grid {
     this.fill(0);
   }
   heading(text) {
-    const element = document.createElement("div");
-    element.className = "grid-heading";
-    element.textContent = text;
-    return element;
+    return element("div", { className: "grid-heading" }, text);
   }
   button(tile, open) {
-    const button = document.createElement("button");
-    button.type = "button";
-    button.setAttribute("aria-label", `Open ${tile.title}`);
-    button.title = tile.title;
-    if (this.style.selected(tile)) button.setAttribute("aria-current", "true");
-    tile.canvas = document.createElement("canvas");
-    tile.canvas.width = tile.canvas.height = TILE;
-    button.append(tile.canvas);
-    button.addEventListener("click", () => open(tile));
-    return button;
+    tile.canvas = element("canvas", { width: TILE, height: TILE });
+    return element("button", {
+      type: "button", title: tile.title, onclick: () => open(tile), "aria-label": `Open ${tile.title}`,
+      ...(this.style.selected(tile) && { "aria-current": "true" }),
+    }, tile.canvas);
   }
   /// Draws the tiles from `first` on, some in each frame.
   fill(first) {
@@ -73,14 +64,9 @@ class Grid {
     tile.pixels = pixelsOf(small, scale, threshold);
     const part = TILE / Math.max(small.rows, small.cols, 1);
     [tile.width, tile.height] = [small.cols * part, small.rows * part];
-    const ratio = Math.min(3, window.devicePixelRatio || 1);
-    tile.canvas.width = Math.round(tile.width * ratio);
-    tile.canvas.height = Math.round(tile.height * ratio);
-    tile.canvas.style.width = tile.width + "px";
-    tile.canvas.style.height = tile.height + "px";
-    const context = tile.canvas.getContext("2d");
+    const context = sizeCanvas(tile.canvas, tile.width, tile.height);
     context.imageSmoothingEnabled = false;
-    context.drawImage(tile.pixels, 0, 0, tile.canvas.width, tile.canvas.height);
+    context.drawImage(tile.pixels, 0, 0, tile.width, tile.height);
   }
   remove() {
     cancelAnimationFrame(this.pending);

@@ -12,18 +12,14 @@ function hidden(value, threshold) {
 
 /// An image of the matrix with one pixel per cell.
 function pixelsOf(matrix, scale, threshold) {
-  const canvas = document.createElement("canvas");
-  canvas.width = Math.max(1, matrix.cols);
-  canvas.height = Math.max(1, matrix.rows);
+  const canvas = element("canvas", { width: Math.max(1, matrix.cols), height: Math.max(1, matrix.rows) });
   const context = canvas.getContext("2d");
   const image = context.createImageData(canvas.width, canvas.height);
   const pixels = new Uint32Array(image.data.buffer);
-  const packed = scale.colors.map(([r, g, b]) => (255 << 24 | b << 16 | g << 8 | r) >>> 0);
-  const missing = (255 << 24 | MISSING[2] << 16 | MISSING[1] << 8 | MISSING[0]) >>> 0;
+  const packed = scale.colors.concat([MISSING]).map(([r, g, b]) => (255 << 24 | b << 16 | g << 8 | r) >>> 0);
   for (let i = 0; i < matrix.rows * matrix.cols; ++i) {
     if (hidden(matrix.values[i], threshold)) continue;
-    const index = colorIndex(scale, matrix.values[i]);
-    pixels[i] = index < 0 ? missing : packed[index];
+    pixels[i] = packed.at(colorIndex(scale, matrix.values[i]));
   }
   context.putImageData(image, 0, 0);
   return canvas;
@@ -75,8 +71,8 @@ class Heatmap {
       this.drawMarks(surface, view, theme);
     });
     // Words at the edge may stand out a little.
-    surface.clip(0, top - 6, left, room.height + 6, () => this.drawRowLabels(surface, view, theme, rows));
-    surface.clip(left - 6, 0, room.width + 6, top, () => this.drawColLabels(surface, view, theme, cols));
+    surface.clip(0, top - 6, left, room.height + 6, () => this.drawLabels(surface, view, theme, rows, true));
+    surface.clip(left - 6, 0, room.width + 6, top, () => this.drawLabels(surface, view, theme, cols, false));
     this.drawTitles(surface, view, theme);
   }
   place(row, col, view) {
@@ -95,7 +91,7 @@ class Heatmap {
     const write = cell >= 28 && matrix.cols * matrix.rows <= 2500;
     for (let r = rows[0]; r < rows[1]; ++r) {
       for (let c = cols[0]; c < cols[1]; ++c) {
-        const value = matrix.values[r * matrix.cols + c];
+        const value = at(matrix, r, c);
         if (hidden(value, style.threshold)) continue;
         const color = colorOf(style.scale, value);
         const [cx, cy] = this.place(r, c, view);
@@ -110,72 +106,57 @@ class Heatmap {
   }
   drawSums(surface, view, theme) {
     const { matrix, style, cell, strip } = this;
-    const draw = (sums, at) => sums.forEach((value, i) => {
-      if (!hidden(value, style.threshold)) surface.rect(...at(i), { fill: css(colorOf(style.scale, value)) });
-    });
+    const [x, y] = this.place(0, 0, view);
     const gap = cell >= 6 ? 1 : 0;
-    if (this.rowSums) {
-      const [x, y] = this.place(matrix.rows, 0, view);
-      draw(this.rowSums, (i) => [x + i * cell, y + 10, cell - gap, strip]);
-      surface.rect(x, y + 10, matrix.cols * cell, strip, { stroke: theme.accent });
-    }
-    if (this.colSums) {
-      const [x, y] = this.place(0, matrix.cols, view);
-      draw(this.colSums, (i) => [x + 10, y + i * cell, strip, cell - gap]);
-      surface.rect(x + 10, y, strip, matrix.rows * cell, { stroke: theme.accent });
-    }
+    const draw = (sums, at, frame) => {
+      sums?.forEach((value, i) => {
+        if (!hidden(value, style.threshold)) surface.rect(...at(i), { fill: css(colorOf(style.scale, value)) });
+      });
+      if (sums) surface.rect(...frame, { stroke: theme.accent });
+    };
+    const [right, bottom] = [x + matrix.cols * cell + 10, y + matrix.rows * cell + 10];
+    draw(this.rowSums, (i) => [x + i * cell, bottom, cell - gap, strip], [x, bottom, matrix.cols * cell, strip]);
+    draw(this.colSums, (i) => [right, y + i * cell, strip, cell - gap], [right, y, strip, matrix.rows * cell]);
   }
   drawMarks(surface, view, theme) {
     const { matrix, style, cell, hover } = this;
     const band = (row, col, height, width, options) => surface.rect(...this.place(row, col, view), width * cell, height * cell, options);
-    const pins = style.pins ?? { rows: [], cols: [] };
-    for (const row of pins.rows) band(row, 0, 1, matrix.cols, { stroke: theme.accent, lineWidth: 1.5 });
-    for (const col of pins.cols) band(0, col, matrix.rows, 1, { stroke: theme.accent, lineWidth: 1.5 });
-    if (style.markRow !== undefined) band(style.markRow, 0, 1, matrix.cols, { stroke: theme.mark, lineWidth: 2.5 });
-    if (style.markCol !== undefined) band(0, style.markCol, matrix.rows, 1, { stroke: theme.mark, lineWidth: 2.5 });
-    if (!hover) return;
-    if (hover.row !== undefined) band(hover.row, 0, 1, matrix.cols, { stroke: theme.ink, opacity: 0.6 });
-    if (hover.col !== undefined) band(0, hover.col, matrix.rows, 1, { stroke: theme.ink, opacity: 0.6 });
-    if (hover.row !== undefined && hover.col !== undefined) band(hover.row, hover.col, 1, 1, { stroke: theme.ink, lineWidth: 2 });
+    const bands = (rows, cols, options) => {
+      for (const row of rows) if (row !== undefined) band(row, 0, 1, matrix.cols, options);
+      for (const col of cols) if (col !== undefined) band(0, col, matrix.rows, 1, options);
+    };
+    bands(style.pins?.rows ?? [], style.pins?.cols ?? [], { stroke: theme.accent, lineWidth: 1.5 });
+    bands([style.markRow], [style.markCol], { stroke: theme.mark, lineWidth: 2.5 });
+    bands([hover?.row], [hover?.col], { stroke: theme.ink, opacity: 0.6 });
+    if (hover && hover.row !== undefined && hover.col !== undefined) band(hover.row, hover.col, 1, 1, { stroke: theme.ink, lineWidth: 2 });
   }
-  /// Labels of [first, last), as many as there is room for; `always` are drawn whatever happens.
-  drawLabels(range, always, draw) {
-    const step = Math.max(1, Math.ceil((LABEL + 1) / this.cell));
-    const near = (i) => [...always].some((other) => other !== i && Math.abs(other - i) < step);
-    for (let i = Math.ceil(range[0] / step) * step; i < range[1]; i += step) {
-      if (!always.has(i) && !near(i)) draw(i, false);
-    }
+  /// The words of the rows or the columns [first, last), as many as there is room for; those that are pinned, marked or
+  /// pointed at are drawn whatever happens.
+  drawLabels(surface, view, theme, [first, last], isRow) {
+    const { style, left, top, cell, strip } = this;
+    const pins = (isRow ? style.pins?.rows : style.pins?.cols) ?? new Set();
+    const marked = isRow ? [this.hover?.row, style.markRow] : [this.hover?.col, style.markCol];
+    const always = new Set([...pins, ...marked.filter((i) => i !== undefined)]);
+    const size = Math.max(9, Math.min(LABEL, cell));
+    const place = (text, middle, options) => {
+      if (isRow) surface.text(text, left - 6, middle, { ...options, align: "right" });
+      else if (options.turned) surface.text(text, middle, top - 6, options);
+      else surface.text(text, middle, top - 6 - size / 2, { ...options, align: "center" });
+    };
+    const draw = (i, bold) => {
+      const middle = this.place(i, i, view)[isRow ? 1 : 0] + cell / 2;
+      const width = isRow || this.turned ? size * 1.5 : cell;
+      const box = isRow ? [16, middle - width / 2, left - 18, width] : [middle - width / 2, 20, width, top - 22];
+      if (pins.has(i)) surface.rect(...box, { fill: theme.accent, opacity: 0.25, radius: 3 });
+      place((isRow ? this.rowTexts : this.colTexts)[i], middle, { fill: theme.ink, size, bold, longest: LONGEST, turned: !isRow && this.turned });
+    };
+    const step = Math.max(1, Math.ceil((LABEL + 1) / cell));
+    const near = (i) => [...always].some((other) => Math.abs(other - i) < step);
+    for (let i = Math.ceil(first / step) * step; i < last; i += step) if (!near(i)) draw(i, false);
     for (const i of always) draw(i, true);
-  }
-  drawRowLabels(surface, view, theme, rows) {
-    const { style, left, cell } = this;
-    const pins = style.pins?.rows ?? new Set();
-    const size = Math.max(9, Math.min(LABEL, this.cell));
-    this.drawLabels(rows, strong(pins, this.hover?.row, style.markRow), (i, bold) => {
-      const y = this.place(i, 0, view)[1] + cell / 2;
-      if (pins.has(i)) surface.rect(16, y - size * 0.75, left - 18, size * 1.5, { fill: theme.accent, opacity: 0.25, radius: 3 });
-      surface.text(this.rowTexts[i], left - 6, y, { fill: theme.ink, size, align: "right", bold, longest: LONGEST });
-    });
-    if (this.rowSums) {
-      const y = this.place(this.matrix.rows, 0, view)[1] + 10 + this.strip / 2;
-      surface.text("sum", left - 6, y, { fill: theme.accent, size: LABEL, align: "right", bold: true });
-    }
-  }
-  drawColLabels(surface, view, theme, cols) {
-    const { style, top, cell } = this;
-    const pins = style.pins?.cols ?? new Set();
-    const size = Math.max(9, Math.min(LABEL, this.cell));
-    this.drawLabels(cols, strong(pins, this.hover?.col, style.markCol), (i, bold) => {
-      const x = this.place(0, i, view)[0] + cell / 2;
-      const options = { fill: theme.ink, size, bold, longest: LONGEST };
-      const width = this.turned ? size * 1.5 : cell;
-      if (pins.has(i)) surface.rect(x - width / 2, 20, width, top - 22, { fill: theme.accent, opacity: 0.25, radius: 3 });
-      if (this.turned) surface.text(this.colTexts[i], x, top - 6, { ...options, turned: true });
-      else surface.text(this.colTexts[i], x, top - 6 - size / 2, { ...options, align: "center" });
-    });
-    if (this.colSums) {
-      const x = this.place(0, this.matrix.cols, view)[0] + 10 + this.strip / 2;
-      surface.text("sum", x, top - 6, { fill: theme.accent, size: LABEL, bold: true, turned: true });
+    if (isRow ? this.rowSums : this.colSums) {
+      const middle = this.place(this.matrix.rows, this.matrix.cols, view)[isRow ? 1 : 0] + 10 + strip / 2;
+      place("sum", middle, { fill: theme.accent, size: LABEL, bold: true, turned: !isRow });
     }
   }
   drawTitles(surface, view, theme) {
@@ -198,18 +179,23 @@ class Heatmap {
   }
 }
 
-function strong(pins, ...others) {
-  return new Set([...pins, ...others.filter((i) => i !== undefined)]);
-}
-
 function textsOf(words, labels) {
   return words ? words.map((word) => word.text) : labels;
 }
 
+/// The values of a row.
+function rowValues(matrix, row) {
+  return Array.from({ length: matrix.cols }, (_, c) => at(matrix, row, c));
+}
+
+function colValues(matrix, col) {
+  return Array.from({ length: matrix.rows }, (_, r) => at(matrix, r, col));
+}
+
 function sumOfRows(matrix, rows) {
-  return Array.from({ length: matrix.cols }, (_, c) => [...rows].reduce((sum, r) => sum + matrix.values[r * matrix.cols + c], 0));
+  return Array.from({ length: matrix.cols }, (_, c) => [...rows].reduce((sum, r) => sum + at(matrix, r, c), 0));
 }
 
 function sumOfCols(matrix, cols) {
-  return Array.from({ length: matrix.rows }, (_, r) => [...cols].reduce((sum, c) => sum + matrix.values[r * matrix.cols + c], 0));
+  return Array.from({ length: matrix.rows }, (_, r) => [...cols].reduce((sum, c) => sum + at(matrix, r, c), 0));
 }

@@ -75,10 +75,10 @@ class Lines {
       lineWidth: Math.min(this.pitch, 0.6 + 3.4 * weight * crowd), opacity: on ? 0.08 + 0.92 * weight : 0.08,
     });
   }
-  /// For each word of a side, what it gets from the chosen words of the other side.
-  shades(kind, chosen) {
-    const sums = kind === "col" ? chosen.rows.size && sumOfRows(this.meanMatrix(), chosen.rows) : chosen.cols.size && sumOfCols(this.meanMatrix(), chosen.cols);
-    return sums || null;
+  /// For each word of a side, what it gets from the chosen words of the other side, if there are any.
+  shades(kind, { rows, cols }) {
+    if (kind === "col") return rows.size ? sumOfRows(this.meanMatrix(), rows) : null;
+    return cols.size ? sumOfCols(this.meanMatrix(), cols) : null;
   }
   meanMatrix() {
     if (this.matrices.length === 1) return this.matrix;

@@ -83,3 +83,7 @@ function ownRange(values) {
   if (low >= 0 && high <= 1) return [0, high || 1];
   return low === high ? [low - 0.5, high + 0.5] : [low, high];
 }
+
+function within(value, low, high) {
+  return Math.max(low, Math.min(high, value));
+}

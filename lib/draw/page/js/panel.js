@@ -22,36 +22,33 @@ function wordList(words, indices, axis, unpin) {
     { type: "button", title: "Unpin", onclick: () => unpin(axis, i), "aria-label": `Unpin ${words[i]}` }, element("bdi", {}, words[i]), " \u00d7")));
 }
 
-function pinsTitle(pins, what) {
-  return pins.size > 1 ? `Sum of ${pins.size} pinned ${what}s` : `Pinned ${what}`;
-}
-
 /// `shown`: {matrix, scale, pins, rowTitle, colTitle}; `place`: the selected {row, col}.
 function fillPanel(panel, shown, place, unpin) {
   const { matrix, scale, pins } = shown;
+  const full = Math.max(Math.abs(scale.low), Math.abs(scale.high));
   const rowTexts = textsOf(matrix.rowWords, matrix.rowLabels);
   const colTexts = textsOf(matrix.colWords, matrix.colLabels);
-  const full = Math.max(Math.abs(scale.low), Math.abs(scale.high));
-  const rowValues = (row) => Array.from({ length: matrix.cols }, (_, c) => at(matrix, row, c));
-  const colValues = (col) => Array.from({ length: matrix.rows }, (_, r) => at(matrix, r, col));
+  // What is alike for rows and columns: a row's values belong to the columns' words.
+  const sides = [
+    { place: place.row, title: shown.rowTitle, texts: rowTexts, others: colTexts, valuesOf: rowValues, what: "row", axis: "rows", sumOf: sumOfRows },
+    { place: place.col, title: shown.colTitle, texts: colTexts, others: rowTexts, valuesOf: colValues, what: "column", axis: "cols", sumOf: sumOfCols },
+  ];
   const parts = [];
   if (place.row !== undefined && place.col !== undefined) {
     parts.push(element("h2", {}, "Cell"), element("p", { className: "cell" },
       ...arrow(rowTexts[place.row], colTexts[place.col]), element("br"),
       element("strong", { id: "cell-value" }, exact(at(matrix, place.row, place.col)))));
   }
-  if (place.row !== undefined) {
-    parts.push(element("h2", {}, `${shown.rowTitle} \u201c`, element("bdi", {}, rowTexts[place.row]), "\u201d"), barList(largest(rowValues(place.row)), colTexts, full));
-  } else if (place.col !== undefined) {
-    parts.push(element("h2", {}, `${shown.colTitle} \u201c`, element("bdi", {}, colTexts[place.col]), "\u201d"), barList(largest(colValues(place.col)), rowTexts, full));
+  const side = sides.find((other) => other.place !== undefined);
+  if (side) {
+    parts.push(element("h2", {}, `${side.title} \u201c`, element("bdi", {}, side.texts[side.place]), "\u201d"),
+      barList(largest(side.valuesOf(matrix, side.place)), side.others, full));
   }
-  if (pins.rows.size) {
-    parts.push(element("h2", {}, pinsTitle(pins.rows, "row")), wordList(rowTexts, pins.rows, "rows", unpin),
-      barList(largest(sumOfRows(matrix, pins.rows)), colTexts, full * pins.rows.size));
-  }
-  if (pins.cols.size) {
-    parts.push(element("h2", {}, pinsTitle(pins.cols, "column")), wordList(colTexts, pins.cols, "cols", unpin),
-      barList(largest(sumOfCols(matrix, pins.cols)), rowTexts, full * pins.cols.size));
+  for (const { texts, others, what, axis, sumOf } of sides) {
+    const pinned = pins[axis];
+    if (!pinned.size) continue;
+    const title = pinned.size > 1 ? `Sum of ${pinned.size} pinned ${what}s` : `Pinned ${what}`;
+    parts.push(element("h2", {}, title), wordList(texts, pinned, axis, unpin), barList(largest(sumOf(matrix, pinned)), others, full * pinned.size));
   }
   if (pins.rows.size && pins.cols.size) {
     const sums = sumOfRows(matrix, pins.rows);

@@ -19,16 +19,9 @@ class Viewport {
   /// `events`: hover(hit or null, pointer event), pick(hit, pointer event).
   constructor(parent, label, events = {}) {
     this.events = events;
-    this.scroller = document.createElement("div");
-    this.scroller.className = "viewport";
-    this.scroller.tabIndex = 0;
-    this.scroller.setAttribute("role", "application");
-    this.scroller.setAttribute("aria-roledescription", "figure");
-    this.sheet = document.createElement("div");
-    this.sheet.className = "sheet";
-    this.canvas = document.createElement("canvas");
-    this.sheet.append(this.canvas);
-    this.scroller.append(this.sheet);
+    this.canvas = element("canvas");
+    this.sheet = element("div", { className: "sheet" }, this.canvas);
+    this.scroller = element("div", { className: "viewport", tabIndex: 0, role: "application", "aria-roledescription": "figure" }, this.sheet);
     parent.append(this.scroller);
     this.label(label);
     this.scroller.addEventListener("scroll", () => this.redraw());
@@ -65,17 +58,7 @@ class Viewport {
   paint() {
     const started = performance.now();
     const view = this.view();
-    const ratio = Math.min(3, window.devicePixelRatio || 1);
-    const { canvas } = this;
-    const [width, height] = [Math.round(view.width * ratio), Math.round(view.height * ratio)];
-    if (canvas.width !== width || canvas.height !== height) {
-      canvas.width = width;
-      canvas.height = height;
-      canvas.style.width = view.width + "px";
-      canvas.style.height = view.height + "px";
-    }
-    const context = canvas.getContext("2d");
-    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    const context = sizeCanvas(this.canvas, view.width, view.height);
     const theme = themeColors();
     context.fillStyle = theme.paper;
     context.fillRect(0, 0, view.width, view.height);

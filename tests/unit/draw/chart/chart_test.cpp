@@ -5,7 +5,6 @@
 #include <fstream>
 
 #include "base/error.h"
-#include "draw/chart/table_chart.h"
 #include "draw/print/printable.h"
 #include "draw/select/column_table.h"
 #include "support/temporary_folder.h"

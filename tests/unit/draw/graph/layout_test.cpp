@@ -1,4 +1,4 @@
-#include "draw/graph/layout.h"
+#include "draw/graph/graph.h"
 
 #include <boost/test/unit_test.hpp>
 

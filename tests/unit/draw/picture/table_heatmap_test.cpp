@@ -1,4 +1,4 @@
-#include "draw/picture/table_heatmap.h"
+#include "draw/picture/slice_heatmap.h"
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>

@@ -38,8 +38,8 @@ BOOST_AUTO_TEST_CASE(following_slices_share_their_columns) {
   const Slice labelled = weights({"sentence=0", "layer=0", "head=0", "query=0", "key=0:1"});
   Slice bare = labelled;
   bare.axes[0].labels.clear();
-  BOOST_TEST(lines.add(labelled, {{"sentence", "0"}}) == "sentence\tkey\tkey_label\tvalue\n0\t0\tthe\t0\n");
-  BOOST_TEST(lines.add(bare, {{"sentence", "1"}}) == "1\t0\t0\t0\n");
+  BOOST_TEST(lines.add(labelled, 0) == "sentence\tkey\tkey_label\tvalue\n0\t0\tthe\t0\n");
+  BOOST_TEST(lines.add(bare, 1) == "1\t0\t0\t0\n");
 }
 
 BOOST_AUTO_TEST_CASE(json_holds_values_labels_and_choices) {

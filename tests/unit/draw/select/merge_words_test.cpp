@@ -12,7 +12,8 @@ namespace {
 
 std::string joined(const std::vector<std::string>& pieces) {
   std::string text;
-  for (const Word& word : words_of(pieces)) text += word.text + "(" + std::to_string(word.count) + ") ";
+  for (const Word& word : words_of(pieces))
+    text += word.text + "(" + std::to_string(word.pieces.count) + ") ";
   return text;
 }
 

@@ -4,8 +4,7 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "draw/select/find_tensor.h"
-#include "draw/select/values.h"
+#include "draw/select/tensors.h"
 #include "unit/draw/support.h"
 
 using namespace heed;

@@ -1,10 +1,10 @@
-#include "draw/select/strongest.h"
+#include "draw/select/statistics.h"
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 
 #include "base/error.h"
-#include "draw/select/statistics.h"
+#include "draw/print/slice_text.h"
 #include "unit/draw/support.h"
 
 using namespace heed;

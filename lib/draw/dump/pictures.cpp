@@ -1,0 +1,241 @@
+// The forms of viz-dump that are pictures, text on the terminal, or both.
+#include <unistd.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "base/error.h"
+#include "draw/chart/top_bars.h"
+#include "draw/dump/forms.h"
+#include "draw/graph/model_graph.h"
+#include "draw/page/page.h"
+#include "draw/picture/arcs.h"
+#include "draw/print/printable.h"
+#include "draw/select/statistics.h"
+#include "draw/select/tensors.h"
+#include "io/atomic_file.h"
+#include "io/text_writer.h"
+
+namespace heed::draw {
+namespace {
+
+constexpr std::size_t kMostHistograms = 200;
+
+/// Writes the requested pictures; text when there are none, or with --heatmap.
+void write_drawing(const DumpOptions& options, const std::function<std::string(PictureFormat)>& picture,
+                   const std::function<std::string(const Terminal&)>& text) {
+  for (const auto& [path, format] : {std::pair(options.png, PictureFormat::png),
+                                     {options.svg, PictureFormat::svg},
+                                     {options.pdf, PictureFormat::pdf}}) {
+    if (path.empty()) continue;
+    if (path == "-" && isatty(STDOUT_FILENO) == 1) {
+      fail<UsageError>("a picture is binary and stdout is a terminal: redirect it, or use --heatmap");
+    }
+    io::write_file_atomically(path, picture(format));
+  }
+  if (wants_pictures(options) && !options.heatmap) return;
+  write_text(is_picture(options.output) ? "-" : options.output, text(detect_terminal(options.color)));
+}
+
+/// The same of something that `draw` makes a picture of.
+template <class Drawn>
+void write_drawing(const DumpOptions& options, const Drawn& drawn,
+                   std::string (*draw)(const Drawn&, PictureFormat)) {
+  write_drawing(
+      options, [&](PictureFormat format) { return draw(drawn, format); },
+      [&](const Terminal& terminal) { return draw_on_terminal(drawn, terminal); });
+}
+
+std::optional<Range> range_of(const DumpOptions& options) {
+  if (options.figure.range.empty()) return std::nullopt;
+  return parse_range(options.figure.range);
+}
+
+/// Visits what is selected, brought down to what a picture can show.
+void visit_for_picture(const DumpOptions& options,
+                       const std::function<void(const TensorMap& frame, const Slice& slice)>& visit) {
+  io::FrameReader reader(options.input);
+  visit_single(options, reader, complete_for_picture, "a picture", visit);
+}
+
+Heatmap chosen_heatmap(const DumpOptions& options) {
+  Heatmap map;
+  visit_for_picture(options, [&](const TensorMap& frame, const Slice& slice) {
+    map = heatmap_of(frame, slice, options.figure);
+  });
+  return map;
+}
+
+/// The rows that --pin means, by word or position.
+std::vector<std::int64_t> pinned_rows(const Heatmap& map, const std::vector<std::string>& pins) {
+  std::vector<std::int64_t> rows;
+  for (const auto& pin : pins) {
+    bool found = false;
+    for (std::int64_t row = 0; row < map.rows; ++row) {
+      const bool is_word = !map.row_labels.empty() && map.row_labels[static_cast<std::size_t>(row)] == pin;
+      if (!is_word && std::to_string(map.first_row + row) != pin) continue;
+      rows.push_back(row);
+      found = true;
+    }
+    if (!found)
+      fail("--pin ", escaped(pin), ": there is no such ", escaped(map.row_axis), " here, word or position");
+  }
+  return rows;
+}
+
+Arcs arcs_from(const DumpOptions& options, Heatmap map) {
+  Arcs arcs;
+  // A word for itself is drawn as a ring; what differs between rows and columns needs two columns.
+  arcs.in_line = !options.columns && map.rows == map.columns && map.row_labels == map.column_labels &&
+                 map.first_row == map.first_column;
+  arcs.threshold = options.threshold >= 0 ? options.threshold : 0.05 * map.range.high;
+  arcs.pinned = pinned_rows(map, options.pins);
+  arcs.most = options.top;
+  arcs.map = std::move(map);
+  return arcs;
+}
+
+// ---- charts ----
+
+Chart chart_of(const DumpOptions& options) {
+  std::vector<ColumnTable> tables = {read_columns(options.input, options.name)};
+  for (const auto& path : options.chart.overlays) tables.push_back(read_columns(path, options.name));
+  Chart chart = options.bars ? bars_of(tables, options.chart) : curves_of(tables, options.chart);
+  chart.title = options.figure.title;
+  chart.y_range = range_of(options);
+  if (chart.y_range && chart.log_y && chart.y_range->low <= 0) {
+    fail<UsageError>("--range ", escaped(options.figure.range), ": a logarithmic axis begins above 0");
+  }
+  chart.write_values = options.figure.write_values;
+  return chart;
+}
+
+/// While it grows, a table without rows is not an error.
+std::string drawn_while_growing(const DumpOptions& options) {
+  if (read_columns(options.input, options.name).rows() == 0)
+    return escaped(options.input) + ": no rows yet\n";
+  return draw_on_terminal(chart_of(options), detect_terminal(options.color));
+}
+
+// ---- histograms ----
+
+/// The numeric tensors below the group `name`; of a model without a name, its parameters. Empty when the name
+/// means one tensor.
+std::vector<Gathered> gather_group(const DumpOptions& options) {
+  if (options.input == "-") return {};
+  std::vector<Gathered> list;
+  const TensorMap map = io::read_map(options.input);
+  std::string group = path_of(options.name);
+  if (group.empty() && map.contains("model/config")) group = "model/parameters";
+  if (group.empty() || map.contains(group) || !info_of(map, group).signal.empty()) return {};
+  for (const auto& [path, tensor] : map.tensors()) {
+    if (!path.starts_with(group + "/") || tensor.dtype() == DType::string || tensor.size() == 0) continue;
+    list.push_back({path.substr(group.size() + 1), numbers(tensor)});
+  }
+  if (list.size() > kMostHistograms) {
+    fail(escaped(options.input), ": /", escaped(group), " holds ", list.size(), " tensors, wanted at most ",
+         kMostHistograms, ": choose a smaller group by --name");
+  }
+  return list;
+}
+
+Chart histogram_of(const Gathered& gathered, const DumpOptions& options) {
+  const Histogram counted = histogram(gathered.values, options.bins, range_of(options));
+  const Statistics s = statistics(gathered.values);
+  Chart chart;
+  chart.is_histogram = true;
+  chart.title = options.figure.title.empty() ? gathered.name : options.figure.title;
+  chart.subtitle = concat(s.count, " values, mean ", rounded(s.mean), ", deviation ", rounded(s.deviation));
+  chart.y_title = "values per bin";
+  Series series{"count", {}, {}};
+  for (std::size_t bin = 0; bin <= counted.counts.size(); ++bin) series.x.push_back(counted.edge(bin));
+  for (std::int64_t count : counted.counts) series.y.push_back(static_cast<double>(count));
+  chart.series.push_back(std::move(series));
+  return chart;
+}
+
+void dump_histograms(const DumpOptions& options, const std::vector<Gathered>& group) {
+  std::vector<Chart> charts;
+  for (const Gathered& gathered : group) {
+    Chart chart = histogram_of(gathered, options);
+    chart.title = gathered.name;
+    chart.y_title.clear();
+    chart.plot = {300, 110};
+    charts.push_back(std::move(chart));
+  }
+  const std::size_t across = std::min<std::size_t>(charts.size(), charts.size() <= 8 ? 2 : 4);
+  write_drawing(
+      options, [&](PictureFormat format) { return draw_charts(charts, across, format); },
+      [&](const Terminal& terminal) {
+        std::string text;
+        for (const Chart& chart : charts) text += draw_on_terminal(chart, terminal) + "\n";
+        return text;
+      });
+}
+
+}  // namespace
+
+void dump_figure(const DumpOptions& options) {
+  const Heatmap figure = options.table ? heatmap_of_table(read_columns(options.input, ""), options.figure)
+                                       : chosen_heatmap(options);
+  write_drawing(options, figure, draw_heatmap);
+}
+
+void dump_arcs(const DumpOptions& options) {
+  Heatmap map = chosen_heatmap(options);
+  if (map.range.low < 0)
+    fail("arcs draw weights from 0 upwards, and there are negative values: try --heatmap");
+  write_drawing(options, arcs_from(options, std::move(map)), draw_arcs);
+}
+
+void dump_chart(const DumpOptions& options) {
+  if (!options.follow) return write_drawing(options, chart_of(options), draw_chart);
+  if (wants_pictures(options) || options.output != "-" || options.input == "-") {
+    fail<UsageError>("--follow redraws a file on the terminal: it wants a file as input and no -o");
+  }
+  follow(options.input, options.stop, [&] { return drawn_while_growing(options); });
+}
+
+void dump_top_bars(const DumpOptions& options) {
+  TopBars bars;
+  visit_for_picture(options, [&](const TensorMap& frame, const Slice& slice) {
+    bars = top_bars_of(slice, options.top);
+    bars.title = title_of(frame, slice, options.figure);
+    bars.subtitle = subtitle_of(slice);
+    bars.quantity = quantity_of(frame, slice);
+  });
+  bars.range = range_of(options).value_or(bars.range);
+  write_drawing(options, bars, draw_top_bars);
+}
+
+void dump_histogram(const DumpOptions& options) {
+  if (const auto group = gather_group(options); !group.empty() && !options.tsv) {
+    return dump_histograms(options, group);
+  }
+  const Gathered gathered = gather(options);
+  if (!options.tsv) return write_drawing(options, histogram_of(gathered, options), draw_chart);
+  write_text(options.output, histogram_tsv(histogram(gathered.values, options.bins, range_of(options))));
+}
+
+void dump_graph(const DumpOptions& options) {
+  io::FrameReader reader(options.input);
+  TensorMap map, frame;
+  reader.next(map);
+  while (reader.next(frame)) {  // later frames have the same steps, but a failing producer must be noticed
+  }
+  Graph graph = model_graph(map, options.name);
+  if (!options.figure.title.empty()) graph.title = options.figure.title;
+  write_drawing(
+      options, [&](PictureFormat format) { return draw_graph(graph, format); },
+      [&](const Terminal&) { return dot(graph); });
+}
+
+void dump_page(const DumpOptions& options) {
+  io::FrameReader reader(options.input);
+  io::TextWriter output(options.html);
+  const PageOptions page{options.figure.title, options.figure.range, options.figure.colormap};
+  output.write(html_page(reader, options.name, selections_of(options), page));
+  output.finish();
+}
+
+}  // namespace heed::draw
