@@ -18,22 +18,6 @@ void expect_same_shape(const char* op, Var<T> a, Var<T> b) {
   }
 }
 
-template <class T>
-std::span<T> row_span(Matrix<T> m, std::int64_t row) {
-  return {m.row(row), static_cast<std::size_t>(m.cols)};
-}
-
-template <class T>
-void copy_rows(Matrix<const T> from, Matrix<T> to) {
-  for (std::int64_t i = 0; i < from.rows; ++i) std::copy_n(from.row(i), from.cols, to.row(i));
-}
-
-/// to += from, row by row: both may be slices.
-template <class T>
-void add_rows(Matrix<const T> from, Matrix<T> to) {
-  for (std::int64_t i = 0; i < from.rows; ++i) add_to<T>(row_span(from, i), row_span(to, i));
-}
-
 /// y = onto, or zeros when there is none.
 template <class T>
 void start_from(Var<T> onto, Matrix<T> y) {
@@ -238,7 +222,7 @@ Var<T> cell_layer(const CellParameters<T>& parameters, Var<T> x, std::span<const
                   Var<T> start, Var<T> extra, const CellObserver<T>& observer) {
   Tape<T>& tape = x.tape();
   const auto steps = static_cast<std::int64_t>(first.size()) - 1;
-  const std::int64_t width = state_width(parameters);
+  const std::int64_t width = parameters.state_width();
   auto run = std::make_shared<CellRun<T>>(parameters, x.rows());
   const std::span<const std::int64_t> begin = tape.arena().template keep<std::int64_t>(first);
   Matrix<const T> initial = value_or_none(start);

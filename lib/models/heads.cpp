@@ -1,10 +1,8 @@
 #include "models/heads.h"
 
-#include <algorithm>
 #include <numeric>
 
 #include "autograd/ops_recurrent.h"
-#include "base/error.h"
 #include "nn/attention/weights.h"
 
 namespace heed {
@@ -27,19 +25,6 @@ template <class T>
 CrossEntropySums WordsHead::loss(Pass<T>& pass, Var<T> states, std::span<const std::int32_t> targets,
                                  double smoothing, T scale, std::vector<double>* nll) const {
   return projected_cross_entropy(states, weight_of(pass, *this), tied, targets, smoothing, scale, nll);
-}
-
-const std::vector<std::string>& pooling_names() {
-  static const std::vector<std::string> names{"first", "mean", "attention"};
-  return names;
-}
-
-Pooling pooling_of(const std::string& name) {
-  const auto& names = pooling_names();
-  const auto found = std::find(names.begin(), names.end(), name);
-  if (found == names.end())
-    fail<UsageError>("pooling is ", escaped(name), ", wanted first, mean or attention");
-  return static_cast<Pooling>(found - names.begin());
 }
 
 template <class T>
@@ -65,12 +50,7 @@ Var<T> ClassesHead::pooled(Pass<T>& pass, Var<T> states, const Packing& rows) co
     for (std::int64_t s = 0; s < n; ++s) firsts.push_back({0, rows.offset(s)});
     return select_rows<T>({states}, firsts);
   }
-  if (pooling == Pooling::mean) {
-    const Matrix<T> shares = tape.arena().template matrix<T>(n, rows.longest());
-    for (std::int64_t s = 0; s < n; ++s)
-      std::fill_n(shares.row(s), rows.longest(), T{1} / static_cast<T>(rows.length(s)));
-    return weighted_sum(tape.constant(shares), states, at);
-  }
+  if (pooling == Pooling::mean) return sentence_means(states, rows);
   const Scope<T> scope = Scope<T>(pass) / "classes" / "attention";
   Packing ones;
   for (std::int64_t s = 0; s < n; ++s) ones.append(1);

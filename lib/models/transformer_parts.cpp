@@ -24,15 +24,13 @@ void TransformerOptions::check_options() const {
 
 namespace {
 
-using Norm = StackSettings::Norm;
-
 StackSettings settings_of(const TransformerOptions& o) {
   StackSettings s;
   s.d_model = o.d_model;
   s.d_ff = o.d_ff;
   s.max_length = o.max_length;
-  s.heads = {o.n_heads, o.attention_dropout, positions_named(o.positions)};
-  s.norm = o.norm == "post" ? Norm::post : o.norm == "pre" ? Norm::pre : Norm::none;
+  s.heads = {o.n_heads, o.attention_dropout, kPositions(o.positions)};
+  s.norm = kNorms(o.norm);
   s.residual = o.residual;
   s.dropout = o.dropout;
   s.embedding_dropout = o.embedding_dropout < 0 ? o.dropout : o.embedding_dropout;
@@ -223,9 +221,7 @@ template <class T>
 Encoded<T> TransformerEncoder<T>::encode(Pass<T>& pass, const Encoded<T>& input, std::int64_t first,
                                          std::int64_t last) const {
   const StackSettings& s = stack_.settings();
-  if (first < 0 || first > last || last > s.n_layers) {
-    fail<UsageError>("layers ", first, ":", last, " are not within the encoder's ", s.n_layers);
-  }
+  this->expect_layers(first, last);
   const Scope<T> encoder = Scope<T>(pass) / s.name;
   Var<T> x = input.states;
   for (std::int64_t i = first; i < last; ++i)

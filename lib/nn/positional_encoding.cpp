@@ -1,19 +1,10 @@
 #include "nn/positional_encoding.h"
 
-#include <algorithm>
 #include <cmath>
-
-#include "base/error.h"
 
 #include "base/shape.h"
 
 namespace heed {
-
-Positions positions_named(const std::string& name) {
-  const auto found = std::find(kPositionNames.begin(), kPositionNames.end(), name);
-  if (found == kPositionNames.end()) fail<UsageError>("positions: no scheme is named ", escaped(name));
-  return static_cast<Positions>(found - kPositionNames.begin());
-}
 
 template <class T>
 std::vector<T> sinusoidal_positions(std::int64_t max_length, std::int64_t d) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/choice.h"
 #include "tensor/packing.h"
 
 namespace heed {
@@ -13,10 +14,7 @@ namespace heed {
 /// How a Transformer learns where its tokens stand. A scheme that acts within attention is applied there
 /// (nn/attention/multi_head_attention.h), one of the embeddings where these are made.
 enum class Positions : std::uint8_t { sinusoidal, learned, none };
-/// The values of a config's field `positions`, in the order of the enumeration.
-inline const std::vector<std::string> kPositionNames{"sinusoidal", "learned", "none"};
-/// Throws UsageError on a name that is not in the list.
-Positions positions_named(const std::string& name);
+inline const Choice<Positions> kPositions{"positions", {"sinusoidal", "learned", "none"}};
 
 /// [max_length, d], row-major; computed in double, then rounded.
 template <class T>

@@ -5,16 +5,6 @@
 namespace heed {
 
 template <class T>
-void add_recurrent_stack(ParameterSet<T>& parameters, const std::string& scope, const RecurrentSizes& sizes,
-                         std::int64_t n_layers, std::int64_t d_in,
-                         const std::function<RecurrentInit(std::int64_t)>& init) {
-  for (std::int64_t l = 0; l < n_layers; ++l) {
-    const std::int64_t width = l == 0 ? d_in : sizes.d_hidden;
-    add_recurrent(parameters, scope + "/layer_" + std::to_string(l) + "/state", sizes, width, init(width));
-  }
-}
-
-template <class T>
 StackOutput<T> recurrent_stack(const Scope<T>& scope, const RecurrentSizes& sizes, std::int64_t from,
                                std::int64_t to, Var<T> x, const Packing& rows, Direction direction,
                                double dropout, const std::vector<Var<T>>& first) {
@@ -30,9 +20,6 @@ StackOutput<T> recurrent_stack(const Scope<T>& scope, const RecurrentSizes& size
 }
 
 #define HEED_INSTANTIATE(T)                                                                        \
-  template void add_recurrent_stack(ParameterSet<T>&, const std::string&, const RecurrentSizes&,   \
-                                    std::int64_t, std::int64_t,                                    \
-                                    const std::function<RecurrentInit(std::int64_t)>&);            \
   template StackOutput<T> recurrent_stack(const Scope<T>&, const RecurrentSizes&, std::int64_t,    \
                                           std::int64_t, Var<T>, const Packing&, Direction, double, \
                                           const std::vector<Var<T>>&);

@@ -4,19 +4,11 @@
 // layer_<l>/output, its h after dropout.
 #pragma once
 
-#include <functional>
-#include <string>
 #include <vector>
 
 #include "nn/recurrent.h"
 
 namespace heed {
-
-/// `init`: the initial values of a layer that reads inputs of the given width.
-template <class T>
-void add_recurrent_stack(ParameterSet<T>& parameters, const std::string& scope, const RecurrentSizes& sizes,
-                         std::int64_t n_layers, std::int64_t d_in,
-                         const std::function<RecurrentInit(std::int64_t)>& init);
 
 /// h of the top layer [rows, d_hidden], and each layer's states after the last step [sentences, state
 /// width].

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 
 #include "tensor/matrix.h"
@@ -18,6 +19,13 @@ template <class T>
 void fill(std::span<T> x, T value);
 template <class T>
 void add_to(std::span<const T> x, std::span<T> y);  ///< y += x
+/// y += x, row by row: both may be slices.
+template <class T>
+void add_rows(Matrix<const T> x, Matrix<T> y) {
+  for (std::int64_t i = 0; i < x.rows; ++i) add_to<T>(row_span(x, i), row_span(y, i));
+}
+template <class T>
+void multiply_add(Matrix<const T> a, Matrix<const T> b, Matrix<T> y);  ///< y += a b, elementwise
 template <class T>
 void scale_by(T factor, std::span<T> x);  ///< x *= factor
 template <class T>
@@ -103,19 +111,27 @@ struct AttentionHead {
   const std::uint8_t* mask = nullptr;  ///< [n, m], 1 = attend; null: all
   Dropout drop;  ///< element i*m + j of this head's weights; give each head its own stream
 };
+/// Modifies row `query` of the scaled scores (before the mask) or of the weights before they are used, and
+/// before they are returned; may be empty.
+template <class T>
+struct RowEdit {
+  std::function<void(std::int64_t query, std::span<T> row)> scores, weights;
+};
 /// weights [n, m] dense: after softmax, before dropout (kept for the backward pass and for inspection).
 /// scores [n, m]: scaled scores before mask and softmax, written when not null.
 template <class T>
-void attend_forward(const AttentionHead<T>& head, T* scores, T* weights, Matrix<T> context);
+void attend_forward(const AttentionHead<T>& head, T* scores, T* weights, Matrix<T> context,
+                    const RowEdit<T>* edit = nullptr);
 /// Adds to d_q, d_k, d_v.
 template <class T>
 void attend_backward(const AttentionHead<T>& head, const T* weights, Matrix<const T> d_context, Matrix<T> d_q,
                      Matrix<T> d_k, Matrix<T> d_v);
-/// One query against keys and values at arbitrary addresses (the decoder's cache): key_rows[j] and
-/// value_rows[j] point to rows of d_k and d_v elements. weights [m] may be null.
+/// One query against some rows of a decoder's cache: of keys [.., d_k] and values [.., d_v] those that `rows`
+/// lists. weights [m] may be null.
 template <class T>
-void attend_cached(const T* q, std::span<const T* const> key_rows, std::span<const T* const> value_rows,
-                   std::int64_t d_k, std::int64_t d_v, T scale, T* weights, T* context);
+void attend_cached(const T* q, Matrix<const T> keys, Matrix<const T> values,
+                   std::span<const std::int32_t> rows, T scale, T* weights, T* context,
+                   const RowEdit<T>* edit = nullptr);
 
 // ---- embeddings ------------------------------------------------------------------------------------------
 /// y[i] = scale * table[ids[i]] + positions[position[i]]; positions may be empty (data == nullptr).

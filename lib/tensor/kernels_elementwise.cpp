@@ -16,6 +16,17 @@ void add_to(std::span<const T> x, std::span<T> y) {
 }
 
 template <class T>
+void multiply_add(Matrix<const T> a, Matrix<const T> b, Matrix<T> y) {
+  for (Index row = 0; row < y.rows; ++row) {
+    const T *from_a = a.row(row), *from_b = b.row(row);
+    T* to = y.row(row);
+    for_vectors<T>(y.cols, [&](Index j, auto part) HWY_ATTR {
+      part.store(hn::MulAdd(part.load(from_a + j), part.load(from_b + j), part.load(to + j)), to + j);
+    });
+  }
+}
+
+template <class T>
 void scale_by(T factor, std::span<T> x) {
   for_vectors<T>(x.size(),
                  [&](Index i, auto part) HWY_ATTR { part.store(part.load(&x[i]) * set(factor), &x[i]); });
@@ -64,6 +75,7 @@ void dropout_add(const Dropout& drop, std::span<const T> x, std::span<T> y) {
 }
 
 HEED_TARGET_KERNEL(add_to)
+HEED_TARGET_KERNEL(multiply_add)
 HEED_TARGET_KERNEL(scale_by)
 HEED_TARGET_KERNEL(apply)
 HEED_TARGET_KERNEL(apply_backward)
@@ -77,6 +89,7 @@ HWY_AFTER_NAMESPACE();
 namespace heed {
 
 HEED_EXPORT_KERNEL(add_to)
+HEED_EXPORT_KERNEL(multiply_add)
 HEED_EXPORT_KERNEL(scale_by)
 HEED_EXPORT_KERNEL(apply)
 HEED_EXPORT_KERNEL(apply_backward)
@@ -90,6 +103,10 @@ void fill(std::span<T> x, T value) {
 template <class T>
 void add_to(std::span<const T> x, std::span<T> y) {
   HEED_DISPATCH(add_to)(x, y);
+}
+template <class T>
+void multiply_add(Matrix<const T> a, Matrix<const T> b, Matrix<T> y) {
+  HEED_DISPATCH(multiply_add)(a, b, y);
 }
 template <class T>
 void scale_by(T factor, std::span<T> x) {
@@ -117,6 +134,7 @@ void dropout_add(const Dropout& drop, std::span<const T> x, std::span<T> y) {
 
 HEED_INSTANTIATE(fill)
 HEED_INSTANTIATE(add_to)
+HEED_INSTANTIATE(multiply_add)
 HEED_INSTANTIATE(scale_by)
 HEED_INSTANTIATE(apply)
 HEED_INSTANTIATE(apply_backward)

@@ -57,22 +57,9 @@ template <class T>
 Var<T> attend_to_past(const Scope<T>& scope, Var<T> q, Var<T> k, Var<T> v, const Packing& rows,
                       const Past<T>& past, const HeadConfig& config) {
   past.cache->append(k.value(), v.value());
-  std::vector<std::vector<const T*>> keys, values;
-  for (std::int64_t s = 0; s < rows.sentences(); ++s) {
-    const std::vector<std::int32_t>& all = (*past.rows)[static_cast<std::size_t>(s)];
-    for (std::int64_t i = 0; i < rows.length(s); ++i) {
-      const std::size_t seen = all.size() - static_cast<std::size_t>(rows.length(s) - 1 - i);
-      keys.emplace_back();
-      values.emplace_back();
-      for (std::size_t t = 0; t < seen; ++t) {
-        keys.back().push_back(past.cache->key(all[t]));
-        values.back().push_back(past.cache->value(all[t]));
-      }
-    }
-  }
   const std::optional<AttentionEdit<T>> edit = scope.attention_edit(rows);
   const AttentionOptions options = options_of(scope, k.cols(), true, config);
-  return join(scope, attention_over_past(q, keys, values, options, edit ? &*edit : nullptr), rows, config);
+  return join(scope, attention_over_past(q, rows, past, options, edit ? &*edit : nullptr), rows, config);
 }
 
 template <class T>

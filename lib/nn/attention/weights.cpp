@@ -1,6 +1,7 @@
 #include "nn/attention/weights.h"
 
 #include <algorithm>
+#include <numeric>
 #include <string>
 
 #include "tensor/gemm.h"
@@ -119,12 +120,23 @@ Var<T> weighted_sum(Var<T> alpha, Var<T> m, const StepKeys& queries) {
   return y;
 }
 
+template <class T>
+Var<T> sentence_means(Var<T> m, const Packing& rows) {
+  const Matrix<T> shares = m.tape().arena().template matrix<T>(rows.sentences(), rows.longest());
+  for (std::int64_t s = 0; s < rows.sentences(); ++s)
+    std::fill_n(shares.row(s), rows.longest(), T{1} / static_cast<T>(rows.length(s)));
+  std::vector<std::int64_t> sentences(static_cast<std::size_t>(rows.sentences()));
+  std::iota(sentences.begin(), sentences.end(), 0);
+  return weighted_sum(m.tape().constant(shares), m, StepKeys{sentences, &rows});
+}
+
 #define HEED_INSTANTIATE(T)                                                                      \
   template ComparedKeys<T> compare_with(const ScoreFunction&, Var<T>);                           \
   template Var<T> attention_scores(const ScoreFunction&, Var<T>, const ComparedKeys<T>&, Var<T>, \
                                    const StepKeys&);                                             \
   template Var<T> softmax(Var<T>);                                                               \
-  template Var<T> weighted_sum(Var<T>, Var<T>, const StepKeys&);
+  template Var<T> weighted_sum(Var<T>, Var<T>, const StepKeys&);                                 \
+  template Var<T> sentence_means(Var<T>, const Packing&);
 HEED_INSTANTIATE(float)
 HEED_INSTANTIATE(double)
 #undef HEED_INSTANTIATE

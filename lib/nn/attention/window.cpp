@@ -7,18 +7,6 @@
 
 namespace heed {
 
-const std::vector<std::string>& window_names() {
-  static const std::vector<std::string> names{"global", "local-m", "local-p"};
-  return names;
-}
-
-Window window(const std::string& name) {
-  const auto found = std::find(window_names().begin(), window_names().end(), name);
-  if (found == window_names().end())
-    fail<UsageError>("attention: got '", escaped(name), "', wanted global, local-m or local-p");
-  return static_cast<Window>(found - window_names().begin());
-}
-
 KeyWindow window_around(double p, std::int64_t d, std::int64_t keys) {
   const double width = static_cast<double>(d), end = static_cast<double>(keys - 1);
   const double low = std::max(0.0, std::ceil(p - width)), high = std::min(end, std::floor(p + width));
