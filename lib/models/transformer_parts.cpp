@@ -144,6 +144,14 @@ void declare_table(ParameterSet<T>& parameters, const std::string& path, std::in
 }
 
 template <class T>
+WordsHead declare_words(ParameterSet<T>& parameters, Tied tied, const std::string& table, std::int64_t d,
+                        std::int64_t words) {
+  if (tied != Tied::none) return {table, true};
+  parameters.add("decoder/output/weight", {d, words}, Init::normal(1 / std::sqrt(static_cast<double>(d))));
+  return {"decoder/output/weight", false};
+}
+
+template <class T>
 void declare_stack(ParameterSet<T>& parameters, const StackSettings& s) {
   auto norm = [&](const std::string& scope) {
     if (s.norm == Norm::none) return;
@@ -281,10 +289,11 @@ Decoded<T> TransformerDecoder<T>::read(Pass<T>& pass, DecoderState<T>& state, Va
   return {x, {}};
 }
 
-#define HEED_INSTANTIATE(T)                                                                      \
-  template void declare_stack(ParameterSet<T>&, const StackSettings&);                           \
-  template void declare_table(ParameterSet<T>&, const std::string&, std::int64_t, std::int64_t); \
-  template class TransformerEncoder<T>;                                                          \
+#define HEED_INSTANTIATE(T)                                                                                 \
+  template void declare_stack(ParameterSet<T>&, const StackSettings&);                                      \
+  template void declare_table(ParameterSet<T>&, const std::string&, std::int64_t, std::int64_t);            \
+  template WordsHead declare_words(ParameterSet<T>&, Tied, const std::string&, std::int64_t, std::int64_t); \
+  template class TransformerEncoder<T>;                                                                     \
   template class TransformerDecoder<T>;
 HEED_INSTANTIATE(float)
 HEED_INSTANTIATE(double)

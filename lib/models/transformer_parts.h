@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "models/heads.h"
 #include "models/parts.h"
 #include "nn/attention/multi_head_attention.h"
 #include "nn/positional_encoding.h"
@@ -90,6 +91,11 @@ void declare_stack(ParameterSet<T>& parameters, const StackSettings& settings);
 /// An embedding table [rows, d]: deviation 1 / sqrt(d), which the scaling of embeddings makes 1.
 template <class T>
 void declare_table(ParameterSet<T>& parameters, const std::string& path, std::int64_t rows, std::int64_t d);
+
+/// Adds decoder/output/weight [d, V] unless the words' scores come from the table of embeddings; says which.
+template <class T>
+WordsHead declare_words(ParameterSet<T>& parameters, Tied tied, const std::string& table, std::int64_t d,
+                        std::int64_t words);
 
 /// What both stacks have in common.
 template <class T>

@@ -153,7 +153,7 @@ void Trainer::update() {
   state_.learning_rate = rate;
   state_.gradient_norm = gradients_.norm();
   state_.loss_sum += sums.loss;
-  const std::int64_t terms = std::max<std::int64_t>(predictions(objective_, corpus_, batch), 1);
+  const std::int64_t terms = std::max<std::int64_t>(gradients_.predictions(), 1);
   state_.tokens += terms;
   state_.baseline = 0.9 * state_.baseline - 0.1 * sums.nll / static_cast<double>(terms);
   state_.seconds += seconds_since(start);
@@ -189,7 +189,7 @@ std::optional<Trainer::Scores> Trainer::evaluate(const std::atomic<bool>& stop) 
 }
 
 double Trainer::score_of(const Scores& scores) const {
-  return config_.stop_on == "bleu" ? scores.bleu : -scores.validation.loss;
+  return kStopOn(config_.stop_on) == StopOn::bleu ? scores.bleu : -scores.validation.loss;
 }
 
 bool Trainer::validate(const std::atomic<bool>& stop) {

@@ -11,7 +11,9 @@ Validator::Validator(const Model<float>& model, const Objective& objective, cons
       objective_(objective),
       corpus_(corpus),
       batches_(make_validation_batches(corpus, batch_tokens)),
-      threads_(threads) {}
+      threads_(threads) {
+  for (const Batch& batch : batches_) predictions_ += predictions(objective_, corpus_, batch);
+}
 
 CrossEntropySums Validator::sums_of(const Batch& batch) {
   const TapePool::Lease tape = tapes_.lease();
@@ -31,9 +33,7 @@ std::optional<ValidationScore> Validator::run(const std::atomic<bool>& stop) {
 
   CrossEntropySums total;
   for (const CrossEntropySums& part : parts) add(part, total);
-  std::int64_t count = 0;
-  for (const Batch& batch : batches_) count += predictions(objective_, corpus_, batch);
-  const auto terms = static_cast<double>(count);
+  const auto terms = static_cast<double>(predictions_);
   return ValidationScore{total.nll / terms, static_cast<double>(total.correct) / terms};
 }
 

@@ -95,9 +95,7 @@ BOOST_AUTO_TEST_CASE(the_paper_starts_with_orthogonal_recurrent_matrices) {
 BOOST_AUTO_TEST_CASE(config_travels_as_json) {
   const auto model_owner = build<float>(small("lstm", "previous", true));
   Model<float>& model = *model_owner;
-  auto copy = make_model<float>(model.config_json);
-  BOOST_CHECK_EQUAL(copy->config_json, model.config_json);
-  BOOST_CHECK_EQUAL(copy->parameters.count(), model.parameters.count());
+  check_json(model);
   BahdanauConfig odd = small("gru", "current", false);
   odd.d_align = 0;
   BOOST_CHECK_EXCEPTION(build<float>(odd), UsageError, [](const Error& e) {

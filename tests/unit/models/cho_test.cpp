@@ -57,9 +57,7 @@ BOOST_AUTO_TEST_CASE(sentences_of_a_batch_do_not_touch_each_other) {  // P15
 BOOST_AUTO_TEST_CASE(config_travels_as_json) {
   const auto model_owner = build<float>(small("lstm", "rnn"));
   Model<float>& model = *model_owner;
-  auto copy = make_model<float>(model.config_json);
-  BOOST_CHECK_EQUAL(copy->config_json, model.config_json);
-  BOOST_CHECK_EQUAL(copy->parameters.count(), model.parameters.count());
+  check_json(model);
   ChoConfig odd = small("gru", "gru");
   odd.d_maxout = 0;
   BOOST_CHECK_EXCEPTION(build<float>(odd), UsageError, [](const Error& e) {

@@ -245,9 +245,7 @@ BOOST_AUTO_TEST_CASE(the_paper_starts_uniformly) {
 BOOST_AUTO_TEST_CASE(config_travels_as_json) {
   const auto model_owner = build<float>(with("concat", "local-p", false));
   Model<float>& model = *model_owner;
-  auto copy = make_model<float>(model.config_json);
-  BOOST_CHECK_EQUAL(copy->config_json, model.config_json);
-  BOOST_CHECK_EQUAL(copy->parameters.count(), model.parameters.count());
+  check_json(model);
   LuongConfig odd = bidirectional("lstm", 1);
   odd.reverse_source = true;
   BOOST_CHECK_EXCEPTION(build<float>(odd), UsageError,

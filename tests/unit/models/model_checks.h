@@ -131,6 +131,22 @@ inline void check_sentences_apart(const Model<double>& model) {
   BOOST_CHECK_LE(difference(together, alone), 1e-12);
 }
 
+/// What is still to come changes no logits; the decoder's vocabulary is of 13.
+inline void check_future_unseen(const Model<double>& model, const PackedTokens& source) {
+  const std::vector<double> a = logits<double>(model, source, tokens({{4, 9, 6, 8, 5, 3}}));
+  const std::vector<double> b = logits<double>(model, source, tokens({{4, 9, 6, 10, 7, 3}}));
+  const std::size_t past = 4 * 13;  // the rows that read bos, 4, 9, 6
+  BOOST_CHECK(std::equal(a.begin(), a.begin() + past, b.begin()));
+  BOOST_CHECK_GT(difference(std::span(a).subspan(past), std::span(b).subspan(past)), 1e-3);
+}
+
+/// The model's config makes the same model.
+inline void check_json(const Model<float>& model) {
+  const auto copy = make_model<float>(model.config_json);
+  BOOST_CHECK_EQUAL(copy->config_json, model.config_json);
+  BOOST_CHECK_EQUAL(copy->parameters.count(), model.parameters.count());
+}
+
 /// Reading word by word gives the logits of reading whole sentences, with two copies of every hypothesis in changing order and
 /// sentences dropped when their target ends.
 inline void check_step_by_step(const Model<double>& model, const Editor<double>* editor = nullptr) {

@@ -262,9 +262,7 @@ BOOST_AUTO_TEST_CASE(a_sampled_translation_looks_where_it_was_drawn_to) {
 BOOST_AUTO_TEST_CASE(config_travels_as_json) {
   const auto model_owner = build<float>(small("drawn", "gru"));
   Model<float>& model = *model_owner;
-  auto copy = make_model<float>(model.config_json);
-  BOOST_CHECK_EQUAL(copy->config_json, model.config_json);
-  BOOST_CHECK_EQUAL(copy->parameters.count(), model.parameters.count());
+  check_json(model);
   XuConfig odd = small("drawn");
   odd.entropy = -1;
   BOOST_CHECK_EXCEPTION(build<float>(odd), UsageError, [](const Error& e) {
