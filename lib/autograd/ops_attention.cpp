@@ -1,5 +1,6 @@
 #include "autograd/ops.h"
 #include "base/error.h"
+#include "base/instantiate.h"
 
 namespace heed {
 
@@ -130,13 +131,7 @@ Var<T> attention_over_past(Var<T> q, const Packing& rows, const Past<T>& past,
   return y;
 }
 
-#define HEED_INSTANTIATE(T)                                                                            \
-  template AttentionResult<T> attention(Var<T>, Var<T>, Var<T>, const Packing&, const Packing&,        \
-                                        const AttentionOptions&, const AttentionEdit<T>*);             \
-  template Var<T> attention_over_past(Var<T>, const Packing&, const Past<T>&, const AttentionOptions&, \
-                                      const AttentionEdit<T>*);
-HEED_INSTANTIATE(float)
-HEED_INSTANTIATE(double)
-#undef HEED_INSTANTIATE
+HEED_INSTANTIATE(attention)
+HEED_INSTANTIATE(attention_over_past)
 
 }  // namespace heed

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "base/instantiate.h"
 #include "tensor/gemm.h"
 #include "tensor/kernels.h"
 
@@ -263,17 +264,12 @@ Var<T> cell_layer(const CellParameters<T>& parameters, Var<T> x, std::span<const
   return y;
 }
 
-#define HEED_INSTANTIATE(T)                                                                           \
-  template Var<T> select_rows(const std::vector<Var<T>>&, const std::vector<RowOf>&);                 \
-  template Var<T> side_by_side(Var<T>, Var<T>);                                                       \
-  template Var<T> maxout(Var<T>);                                                                     \
-  template class CellSteps<T>;                                                                        \
-  template Var<T> cell_layer(const CellParameters<T>&, Var<T>, std::span<const std::int64_t>, Var<T>, \
-                             Var<T>, const CellObserver<T>&);                                         \
-  template Var<T> scale_rows(Var<T>, Var<T>);                                                         \
-  template class StepLinear<T>;
-HEED_INSTANTIATE(float)
-HEED_INSTANTIATE(double)
-#undef HEED_INSTANTIATE
+HEED_INSTANTIATE(select_rows)
+HEED_INSTANTIATE(side_by_side)
+HEED_INSTANTIATE(maxout)
+HEED_INSTANTIATE_CLASS(CellSteps)
+HEED_INSTANTIATE(cell_layer)
+HEED_INSTANTIATE(scale_rows)
+HEED_INSTANTIATE_CLASS(StepLinear)
 
 }  // namespace heed

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <functional>
 
-#include "nn/recurrent_stack.h"
-
 namespace heed {
 
 void LuongConfig::check() const {

@@ -1,5 +1,7 @@
 #include "models/recurrent_model.h"
 
+#include "base/instantiate.h"
+
 namespace heed {
 
 void RecurrentOptions::check_options() const {
@@ -91,13 +93,8 @@ Var<T> embed_words(Pass<T>& pass, const std::string& stack_name, const PackedTok
   return stack.name("embedded", x, tokens.rows);
 }
 
-#define HEED_INSTANTIATE(T)                                                                                  \
-  template RecurrentOutput<T> bidirectional(const Scope<T>&, const RecurrentSizes&, Var<T>, const Packing&); \
-  template std::vector<Var<T>> read_step_by_step(DecoderState<T>&, const StepOrder&, const Packing&, Var<T>, \
-                                                 const StepFunction<T>&);                                    \
-  template Var<T> embed_words(Pass<T>&, const std::string&, const PackedTokens&, double);
-HEED_INSTANTIATE(float)
-HEED_INSTANTIATE(double)
-#undef HEED_INSTANTIATE
+HEED_INSTANTIATE(bidirectional)
+HEED_INSTANTIATE(read_step_by_step)
+HEED_INSTANTIATE(embed_words)
 
 }  // namespace heed

@@ -123,7 +123,7 @@ class Declaration {
   void recurrent(const std::string& scope, const RecurrentSizes& sizes, std::int64_t d_in) {
     add_recurrent(parameters_, scope, sizes, d_in, cell(d_in, sizes.d_hidden));
   }
-  /// <part>/layer_<l>/state (nn/recurrent_stack.h)
+  /// <part>/layer_<l>/state (nn/recurrent.h)
   void stack(const std::string& part, const RecurrentSizes& sizes, std::int64_t n_layers) {
     for (std::int64_t l = 0; l < n_layers; ++l)
       recurrent(concat(part, "/layer_", l, "/state"), sizes, l == 0 ? d_embedding_ : sizes.d_hidden);

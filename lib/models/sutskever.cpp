@@ -1,7 +1,5 @@
 #include "models/sutskever.h"
 
-#include "nn/recurrent_stack.h"
-
 namespace heed {
 
 void SutskeverConfig::check() const {

@@ -5,7 +5,7 @@
 // x_1, </s> first; the files keep the states in the order of the words.
 //
 // Parameters: encoder/embedding/weight [V_x, m], decoder/embedding/weight [V_y, m], {encoder, decoder}/
-// layer_<l>/state (nn/recurrent_stack.h), decoder/output/weight [n, V_y]; m = d_embedding, n = d_hidden.
+// layer_<l>/state (nn/recurrent.h), decoder/output/weight [n, V_y]; m = d_embedding, n = d_hidden.
 // Named values: encoder/embedded, encoder/layer_<l>/{final_h, final_c} [sentences, n], encoder/output [source
 // rows, n], decoder/embedded, decoder/output [target rows, n].
 #pragma once

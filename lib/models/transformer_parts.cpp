@@ -5,6 +5,7 @@
 #include "autograd/ops.h"
 #include "base/check.h"
 #include "base/error.h"
+#include "base/instantiate.h"
 #include "nn/feed_forward.h"
 
 namespace heed {
@@ -289,14 +290,10 @@ Decoded<T> TransformerDecoder<T>::read(Pass<T>& pass, DecoderState<T>& state, Va
   return {x, {}};
 }
 
-#define HEED_INSTANTIATE(T)                                                                                 \
-  template void declare_stack(ParameterSet<T>&, const StackSettings&);                                      \
-  template void declare_table(ParameterSet<T>&, const std::string&, std::int64_t, std::int64_t);            \
-  template WordsHead declare_words(ParameterSet<T>&, Tied, const std::string&, std::int64_t, std::int64_t); \
-  template class TransformerEncoder<T>;                                                                     \
-  template class TransformerDecoder<T>;
-HEED_INSTANTIATE(float)
-HEED_INSTANTIATE(double)
-#undef HEED_INSTANTIATE
+HEED_INSTANTIATE(declare_stack)
+HEED_INSTANTIATE(declare_table)
+HEED_INSTANTIATE(declare_words)
+HEED_INSTANTIATE_CLASS(TransformerEncoder)
+HEED_INSTANTIATE_CLASS(TransformerDecoder)
 
 }  // namespace heed

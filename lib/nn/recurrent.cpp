@@ -2,6 +2,7 @@
 
 #include "autograd/ops.h"
 #include "base/error.h"
+#include "base/instantiate.h"
 
 namespace heed {
 
@@ -161,16 +162,25 @@ RecurrentOutput<T> recurrent(const Scope<T>& scope, const RecurrentSizes& sizes,
   return {select_rows<T>({h}, order.from_time_order()), select_rows<T>({states}, order.to_last_step())};
 }
 
-#define HEED_INSTANTIATE(T)                                                                              \
-  template void add_recurrent(ParameterSet<T>&, const std::string&, const RecurrentSizes&, std::int64_t, \
-                              const RecurrentInit&);                                                     \
-  template void add_gate_input(ParameterSet<T>&, const std::string&, const std::string&,                 \
-                               const RecurrentSizes&, std::int64_t, Init);                               \
-  template class RecurrentSteps<T>;                                                                      \
-  template RecurrentOutput<T> recurrent(const Scope<T>&, const RecurrentSizes&, Var<T>, const Packing&,  \
-                                        Direction, Var<T>, Var<T>);
-HEED_INSTANTIATE(float)
-HEED_INSTANTIATE(double)
-#undef HEED_INSTANTIATE
+template <class T>
+StackOutput<T> recurrent_stack(const Scope<T>& scope, const RecurrentSizes& sizes, std::int64_t from,
+                               std::int64_t to, Var<T> x, const Packing& rows, Direction direction,
+                               double dropout, const std::vector<Var<T>>& first) {
+  StackOutput<T> output{x, {}};
+  for (std::int64_t l = from; l < to; ++l) {
+    Scope<T> layer = layer_scope(scope, l);
+    const Var<T> start = first.empty() ? Var<T>() : first.at(static_cast<std::size_t>(l - from));
+    const RecurrentOutput<T> states = recurrent(layer / "state", sizes, output.h, rows, direction, start);
+    output.h = layer.name("output", drop_out(states.h, layer.dropout(dropout)), rows);
+    output.last.push_back(states.last);
+  }
+  return output;
+}
+
+HEED_INSTANTIATE(add_recurrent)
+HEED_INSTANTIATE(add_gate_input)
+HEED_INSTANTIATE_CLASS(RecurrentSteps)
+HEED_INSTANTIATE(recurrent)
+HEED_INSTANTIATE(recurrent_stack)
 
 }  // namespace heed

@@ -315,30 +315,17 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace heed {
 
-HEED_EXPORT_KERNEL(attend_forward)
-HEED_EXPORT_KERNEL(attend_backward)
-HEED_EXPORT_KERNEL(attend_cached)
-
-template <class T>
-void attend_forward(const AttentionHead<T>& head, T* scores, T* weights, Matrix<T> context,
-                    const RowEdit<T>* edit) {
-  HEED_DISPATCH(attend_forward)(head, scores, weights, context, edit);
-}
-template <class T>
-void attend_backward(const AttentionHead<T>& head, const T* weights, Matrix<const T> d_context, Matrix<T> d_q,
-                     Matrix<T> d_k, Matrix<T> d_v) {
-  HEED_DISPATCH(attend_backward)(head, weights, d_context, d_q, d_k, d_v);
-}
-template <class T>
-void attend_cached(const T* q, Matrix<const T> keys, Matrix<const T> values,
-                   std::span<const std::int32_t> rows, T scale, T* weights, T* context,
-                   const RowEdit<T>* edit) {
-  HEED_DISPATCH(attend_cached)(q, keys, values, rows, scale, weights, context, edit);
-}
-
-HEED_INSTANTIATE(attend_forward)
-HEED_INSTANTIATE(attend_backward)
-HEED_INSTANTIATE(attend_cached)
+HEED_KERNEL(void, attend_forward,
+            (const AttentionHead<T>& head, T* scores, T* weights, Matrix<T> context, const RowEdit<T>* edit),
+            (head, scores, weights, context, edit))
+HEED_KERNEL(void, attend_backward,
+            (const AttentionHead<T>& head, const T* weights, Matrix<const T> d_context, Matrix<T> d_q,
+             Matrix<T> d_k, Matrix<T> d_v),
+            (head, weights, d_context, d_q, d_k, d_v))
+HEED_KERNEL(void, attend_cached,
+            (const T* q, Matrix<const T> keys, Matrix<const T> values, std::span<const std::int32_t> rows,
+             T scale, T* weights, T* context, const RowEdit<T>* edit),
+            (q, keys, values, rows, scale, weights, context, edit))
 
 }  // namespace heed
 #endif

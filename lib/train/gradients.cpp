@@ -91,9 +91,7 @@ CrossEntropySums Gradients::compute_shard(const Batch& batch, std::int64_t shard
   const TapePool::Lease lease = tapes_.lease();
   Tape<float>& tape = *lease;
   tape.set_with_gradients(true);
-  Pass<float> pass;
-  pass.tape = &tape;
-  pass.parameters = &model_.parameters;
+  Pass<float> pass(tape, model_.parameters);
   pass.gradients = buffers_[index].data();
   pass.training = true;
   pass.seed = seed_;

@@ -173,8 +173,7 @@ void Trainer::fail_diverged(double loss, double rate) {
                                                " (update ", saved_step_, ")"));
 }
 
-// ---- validation
-// ----------------------------------------------------------------------------------------------------
+// ---- validation ------------------------------------------------------------------------------------------
 
 std::optional<Trainer::Scores> Trainer::evaluate(const std::atomic<bool>& stop) {
   const std::optional<ValidationScore> validation = validator_.run(stop);
@@ -254,8 +253,7 @@ void Trainer::keep_snapshots(bool best, bool epoch_end) {
     state_.epochs.erase(state_.epochs.begin());
 }
 
-// ---- files
-// ---------------------------------------------------------------------------------------------------------
+// ---- files -----------------------------------------------------------------------------------------------
 
 bool Trainer::checkpoint_due() const {
   if (saved_step_ == state_.step) return false;
@@ -329,8 +327,7 @@ std::vector<float> Trainer::result_parameters(bool last_is_new, bool last_is_bes
   return mean.mean();
 }
 
-// ---- progress
-// ------------------------------------------------------------------------------------------------------
+// ---- progress --------------------------------------------------------------------------------------------
 
 /// The number of the last update as far as the limits tell; 0 when they do not.
 std::int64_t Trainer::expected_updates() const {

@@ -17,9 +17,7 @@ Validator::Validator(const Model<float>& model, const Objective& objective, cons
 
 CrossEntropySums Validator::sums_of(const Batch& batch) {
   const TapePool::Lease tape = tapes_.lease();
-  Pass<float> pass;
-  pass.tape = &*tape;
-  pass.parameters = &model_.parameters;
+  Pass<float> pass(*tape, model_.parameters);
   return objective_.forward(pass, corpus_, batch.shards.front(), 0.0, 1.0f);
 }
 

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "autograd/ops.h"
+#include "base/instantiate.h"
 #include "nn/attention/score_function.h"
 
 namespace heed {
@@ -113,16 +114,10 @@ Var<T> cross_attention(const Scope<T>& scope, Var<T> x, const Packing& rows, con
   return attend_and_join(scope, q, memory.key, memory.value, rows, groups, memory_rows, false, config);
 }
 
-#define HEED_INSTANTIATE(T)                                                                          \
-  template void add_self_attention(ParameterSet<T>&, const std::string&, std::int64_t);              \
-  template void add_cross_attention(ParameterSet<T>&, const std::string&, std::int64_t);             \
-  template Var<T> self_attention(const Scope<T>&, Var<T>, const Packing&, bool, const HeadConfig&,   \
-                                 const Past<T>&);                                                    \
-  template KeysAndValues<T> memory_keys(const Scope<T>&, Var<T>, const Packing&, const HeadConfig&); \
-  template Var<T> cross_attention(const Scope<T>&, Var<T>, const Packing&, const Packing&,           \
-                                  const KeysAndValues<T>&, const Packing&, const HeadConfig&);
-HEED_INSTANTIATE(float)
-HEED_INSTANTIATE(double)
-#undef HEED_INSTANTIATE
+HEED_INSTANTIATE(add_self_attention)
+HEED_INSTANTIATE(add_cross_attention)
+HEED_INSTANTIATE(self_attention)
+HEED_INSTANTIATE(memory_keys)
+HEED_INSTANTIATE(cross_attention)
 
 }  // namespace heed

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <string>
 
+#include "base/instantiate.h"
 #include "tensor/gemm.h"
 #include "tensor/kernels.h"
 
@@ -130,15 +131,10 @@ Var<T> sentence_means(Var<T> m, const Packing& rows) {
   return weighted_sum(m.tape().constant(shares), m, StepKeys{sentences, &rows});
 }
 
-#define HEED_INSTANTIATE(T)                                                                      \
-  template ComparedKeys<T> compare_with(const ScoreFunction&, Var<T>);                           \
-  template Var<T> attention_scores(const ScoreFunction&, Var<T>, const ComparedKeys<T>&, Var<T>, \
-                                   const StepKeys&);                                             \
-  template Var<T> softmax(Var<T>);                                                               \
-  template Var<T> weighted_sum(Var<T>, Var<T>, const StepKeys&);                                 \
-  template Var<T> sentence_means(Var<T>, const Packing&);
-HEED_INSTANTIATE(float)
-HEED_INSTANTIATE(double)
-#undef HEED_INSTANTIATE
+HEED_INSTANTIATE(compare_with)
+HEED_INSTANTIATE(attention_scores)
+HEED_INSTANTIATE(softmax)
+HEED_INSTANTIATE(weighted_sum)
+HEED_INSTANTIATE(sentence_means)
 
 }  // namespace heed

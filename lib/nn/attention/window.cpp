@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/instantiate.h"
 #include "tensor/gemm.h"
 
 namespace heed {
@@ -78,11 +79,7 @@ Var<T> favour_near(Var<T> alpha, Var<T> p, std::int64_t d, const StepKeys& queri
   return y;
 }
 
-#define HEED_INSTANTIATE(T)                                             \
-  template Var<T> predicted_positions(Var<T>, Var<T>, const StepKeys&); \
-  template Var<T> favour_near(Var<T>, Var<T>, std::int64_t, const StepKeys&);
-HEED_INSTANTIATE(float)
-HEED_INSTANTIATE(double)
-#undef HEED_INSTANTIATE
+HEED_INSTANTIATE(predicted_positions)
+HEED_INSTANTIATE(favour_near)
 
 }  // namespace heed

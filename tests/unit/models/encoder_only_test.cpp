@@ -33,9 +33,7 @@ EncoderOnlyConfig small(const std::string& pooling = "") {
 /// Logits of the classes, or of the words of every position.
 std::vector<double> predictions(const Model<double>& model, const PackedTokens& source) {
   Tape<double> tape;
-  Pass<double> pass;
-  pass.tape = &tape;
-  pass.parameters = &model.parameters;
+  Pass<double> pass(tape, model.parameters);
   const Encoded<double> encoded = model.encode(pass, source);
   const Matrix<const double> m = (model.classes ? model.classes->logits(pass, encoded.states, source.rows)
                                                 : model.needed_words().logits(pass, encoded.states))

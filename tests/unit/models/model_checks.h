@@ -26,6 +26,15 @@ inline PackedTokens tokens(const std::vector<std::vector<std::int32_t>>& sentenc
 inline const PackedTokens kSource = tokens({{5, 7, 4, 10, 3}, {6, 3}, {9, 4, 4, 8, 5, 7, 3}});
 inline const PackedTokens kTarget = tokens({{4, 9, 6, 3}, {8, 5, 10, 7, 4, 3}, {3}});
 
+/// A model with parameters drawn by a seed.
+template <class T>
+struct Drawn : Model<T> {
+  template <class Config>
+  Drawn(const Config& config, std::uint64_t seed) : Model<T>(std::move(*build<T>(config))) {
+    this->parameters.initialize(seed);
+  }
+};
+
 /// What the model's encoder makes of `source`; nothing without an encoder.
 template <class T>
 std::optional<Encoded<T>> memory_of(const Model<T>& model, Pass<T>& pass, const PackedTokens& source) {
@@ -41,9 +50,7 @@ template <class T>
 std::vector<T> logits(const Model<T>& model, const PackedTokens& source, const PackedTokens& target,
                       Recorder<T>* recorder = nullptr, const Editor<T>* editor = nullptr) {
   Tape<T> tape;
-  Pass<T> pass;
-  pass.tape = &tape;
-  pass.parameters = &model.parameters;
+  Pass<T> pass(tape, model.parameters);
   const std::optional<Encoded<T>> memory = memory_of(model, pass, source);
   pass.recorder = recorder;
   pass.editor = editor;
@@ -74,9 +81,7 @@ inline void check_gradients(Model<double>& model, const std::string& without,
   auto loss = [&](bool backward) {
     Tape<double> tape;
     tape.set_with_gradients(backward);
-    Pass<double> pass;
-    pass.tape = &tape;
-    pass.parameters = &model.parameters;
+    Pass<double> pass(tape, model.parameters);
     pass.gradients = backward ? gradients.data() : nullptr;
     pass.training = true;  // dropout draws the same masks in every pass
     pass.seed = 5;
@@ -152,9 +157,7 @@ inline void check_json(const Model<float>& model) {
 inline void check_step_by_step(const Model<double>& model, const Editor<double>* editor = nullptr) {
   const std::vector<double> whole = logits<double>(model, kSource, kTarget, nullptr, editor);
   Tape<double> tape;
-  Pass<double> pass;
-  pass.tape = &tape;
-  pass.parameters = &model.parameters;
+  Pass<double> pass(tape, model.parameters);
   const auto memory = memory_of(model, pass, kSource);
   Hypotheses<double> hypotheses(model, 3, pointer(memory), editor);
   const std::int64_t vocabulary = model.sizes(Side::target).vocab_size;
