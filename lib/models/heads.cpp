@@ -40,7 +40,6 @@ void ClassesHead::declare(ParameterSet<T>& parameters, Pooling pooling, std::int
 
 template <class T>
 Var<T> ClassesHead::pooled(Pass<T>& pass, Var<T> states, const Packing& rows) const {
-  Tape<T>& tape = *pass.tape;
   const std::int64_t n = rows.sentences();
   std::vector<std::int64_t> sentences(static_cast<std::size_t>(n));
   std::iota(sentences.begin(), sentences.end(), 0);
@@ -76,7 +75,7 @@ CrossEntropySums ClassesHead::loss(Pass<T>& pass, Var<T> states, const Packing& 
   return cross_entropy(logits(pass, states, rows), labels, smoothing, scale);
 }
 
-#define HEED_INSTANTIATE(T)                                                                             \
+#define HEED_INSTANTIATE_HEADS(T)                                                                       \
   template Var<T> WordsHead::logits(Pass<T>&, Var<T>) const;                                            \
   template CrossEntropySums WordsHead::loss(Pass<T>&, Var<T>, std::span<const std::int32_t>, double, T, \
                                             std::vector<double>*) const;                                \
@@ -84,8 +83,8 @@ CrossEntropySums ClassesHead::loss(Pass<T>& pass, Var<T> states, const Packing& 
   template Var<T> ClassesHead::logits(Pass<T>&, Var<T>, const Packing&) const;                          \
   template CrossEntropySums ClassesHead::loss(Pass<T>&, Var<T>, const Packing&,                         \
                                               std::span<const std::int32_t>, double, T) const;
-HEED_INSTANTIATE(float)
-HEED_INSTANTIATE(double)
-#undef HEED_INSTANTIATE
+HEED_INSTANTIATE_HEADS(float)
+HEED_INSTANTIATE_HEADS(double)
+#undef HEED_INSTANTIATE_HEADS
 
 }  // namespace heed
