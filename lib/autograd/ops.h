@@ -10,6 +10,7 @@
 
 #include "autograd/tape.h"
 #include "tensor/kernels.h"
+#include "tensor/key_value_cache.h"
 #include "tensor/packing.h"
 #include "tensor/philox.h"
 
@@ -79,13 +80,11 @@ template <class T>
 AttentionResult<T> attention(Var<T> q, Var<T> k, Var<T> v, const Packing& queries, const Packing& keys,
                              const AttentionOptions& options, const AttentionEdit<T>* edit = nullptr);
 
-/// Causal attention of rows that continue sequences of which keys and values are kept: row i of q [n,
-/// n_heads * d_k] over the keys keys[i] and values values[i], oldest first, each n_heads heads wide. The
-/// arithmetic of a row depends on that row alone. No gradient: decoding only.
+/// Causal attention of packed rows q [n, n_heads * d_k] that continue sequences, over their past, which ends
+/// with the rows themselves. The arithmetic of a row depends on that row alone. No gradient: decoding only.
 template <class T>
-Var<T> attention_over_past(Var<T> q, const std::vector<std::vector<const T*>>& keys,
-                           const std::vector<std::vector<const T*>>& values, const AttentionOptions& options,
-                           const AttentionEdit<T>* edit = nullptr);
+Var<T> attention_over_past(Var<T> q, const Packing& rows, const Past<T>& past,
+                           const AttentionOptions& options, const AttentionEdit<T>* edit = nullptr);
 
 /// Cross-entropy of softmax(states W) against targets with label smoothing (kernels.h, cross_entropy_rows):
 /// states [n, d], weight [d, V]. The logits exist only a block of rows at a time, so their gradients are

@@ -1,6 +1,6 @@
 #include "autograd/ops.h"
 #include "base/error.h"
-#include "tensor/attention_edit.h"
+#include "base/instantiate.h"
 
 namespace heed {
 
@@ -44,14 +44,13 @@ void each_head(const Packing& queries, const Packing& keys, const AttentionOptio
   }
 }
 
-/// The edit of one sentence and head, whose queries are the rows from `first` on.
+/// The edit of one head, for queries that are the rows from `first` on.
 template <class T>
-RowEdit<T> rows_of(const AttentionEdit<T>& edit, const HeadPlace& at, std::int64_t first) {
+RowEdit<T> rows_of(const AttentionEdit<T>& edit, std::int64_t head, std::int64_t first) {
   auto bind =
       [&](const typename AttentionEdit<T>::Row& row) -> std::function<void(std::int64_t, std::span<T>)> {
     if (!row) return {};
-    return
-        [&row, &at, first](std::int64_t query, std::span<T> values) { row(first + query, at.head, values); };
+    return [&row, head, first](std::int64_t query, std::span<T> values) { row(first + query, head, values); };
   };
   return {bind(edit.scores), bind(edit.weights)};
 }
@@ -91,9 +90,9 @@ AttentionResult<T> attention(Var<T> q, Var<T> k, Var<T> v, const Packing& querie
   each_head<T>(
       queries, keys, options, d_k, d_v, [&](const HeadPlace& at, auto of_q, auto of_k, auto of_v, auto of_c) {
         const auto head = head_of(at.drop, of_q(q.value()), of_k(k.value()), of_v(v.value()));
-        const RowEdit<T> rows = edit ? rows_of(*edit, at, queries.offset(at.sentence)) : RowEdit<T>{};
-        attend_forward_edited<T>(head, edit ? &rows : nullptr, scores ? scores + at.offset : nullptr,
-                                 weights + at.offset, of_c(context));
+        const RowEdit<T> rows = edit ? rows_of(*edit, at.head, queries.offset(at.sentence)) : RowEdit<T>{};
+        attend_forward<T>(head, scores ? scores + at.offset : nullptr, weights + at.offset, of_c(context),
+                          edit ? &rows : nullptr);
       });
   tape.on_backward(y, [=, &tape, &queries, &keys] {
     Matrix<const T> d_context = tape.gradient(y);
@@ -110,50 +109,29 @@ AttentionResult<T> attention(Var<T> q, Var<T> k, Var<T> v, const Packing& querie
 }
 
 template <class T>
-Var<T> attention_over_past(Var<T> q, const std::vector<std::vector<const T*>>& keys,
-                           const std::vector<std::vector<const T*>>& values, const AttentionOptions& options,
-                           const AttentionEdit<T>* edit) {
+Var<T> attention_over_past(Var<T> q, const Packing& rows, const Past<T>& past,
+                           const AttentionOptions& options, const AttentionEdit<T>* edit) {
   Tape<T>& tape = q.tape();
   if (tape.with_gradients()) fail("attention over a past has no gradient");
   const std::int64_t d = q.cols() / options.n_heads;
+  const Matrix<const T> keys = past.cache->keys(), values = past.cache->values();
   Var<T> y = tape.result(q.rows(), q.cols());
   const Matrix<T> context = tape.mutable_value(y);
-  std::vector<const T*> head_keys, head_values;
-  for (std::int64_t i = 0; i < q.rows(); ++i) {
-    const auto &of_keys = keys[static_cast<std::size_t>(i)], &of_values = values[static_cast<std::size_t>(i)];
-    for (std::int64_t h = 0; h < options.n_heads; ++h) {
-      head_keys.clear();
-      head_values.clear();
-      for (std::size_t t = 0; t < of_keys.size(); ++t) {
-        head_keys.push_back(of_keys[t] + h * d);
-        head_values.push_back(of_values[t] + h * d);
+  for (std::int64_t s = 0; s < rows.sentences(); ++s) {
+    for (std::int64_t i = rows.offset(s); i < rows.offset(s + 1); ++i) {
+      const std::span<const std::int32_t> seen = past.seen_by(s, rows.offset(s + 1) - 1 - i);
+      for (std::int64_t h = 0; h < options.n_heads; ++h) {
+        const RowEdit<T> edited = edit ? rows_of(*edit, h, i) : RowEdit<T>{};
+        attend_cached<T>(q.value().row(i) + h * d, keys.columns(h * d, d), values.columns(h * d, d), seen,
+                         static_cast<T>(options.scale), nullptr, context.row(i) + h * d,
+                         edit ? &edited : nullptr);
       }
-      auto bind =
-          [&](const typename AttentionEdit<T>::Row& row) -> std::function<void(std::int64_t, std::span<T>)> {
-        if (!row) return {};
-        return [&row, i, h](std::int64_t, std::span<T> values_of_row) { row(i, h, values_of_row); };
-      };
-      const RowEdit<T> rows = edit ? RowEdit<T>{bind(edit->scores), bind(edit->weights)} : RowEdit<T>{};
-      attend_cached_edited<T>(q.value().row(i) + h * d, head_keys, head_values, d, d,
-                              static_cast<T>(options.scale), edit ? &rows : nullptr, nullptr,
-                              context.row(i) + h * d);
     }
   }
   return y;
 }
 
-#define HEED_INSTANTIATE(T)                                                                               \
-  template Var<T> attention_over_past(Var<T>, const std::vector<std::vector<const T*>>&,                  \
-                                      const std::vector<std::vector<const T*>>&, const AttentionOptions&, \
-                                      const AttentionEdit<T>*);
-HEED_INSTANTIATE(float)
-HEED_INSTANTIATE(double)
-#undef HEED_INSTANTIATE
-
-template AttentionResult<float> attention(Var<float>, Var<float>, Var<float>, const Packing&, const Packing&,
-                                          const AttentionOptions&, const AttentionEdit<float>*);
-template AttentionResult<double> attention(Var<double>, Var<double>, Var<double>, const Packing&,
-                                           const Packing&, const AttentionOptions&,
-                                           const AttentionEdit<double>*);
+HEED_INSTANTIATE(attention)
+HEED_INSTANTIATE(attention_over_past)
 
 }  // namespace heed

@@ -1,5 +1,6 @@
 #include "autograd/ops.h"
 #include "base/error.h"
+#include "base/instantiate.h"
 #include "tensor/gemm.h"
 
 namespace heed {
@@ -68,9 +69,7 @@ Var<T> logits_of(Var<T> x, Var<T> weight, bool tied) {
   return y;
 }
 
-template Var<float> linear(Var<float>, Var<float>, Var<float>, Activation, const Dropout&);
-template Var<double> linear(Var<double>, Var<double>, Var<double>, Activation, const Dropout&);
-template Var<float> logits_of(Var<float>, Var<float>, bool);
-template Var<double> logits_of(Var<double>, Var<double>, bool);
+HEED_INSTANTIATE(linear)
+HEED_INSTANTIATE(logits_of)
 
 }  // namespace heed

@@ -2,6 +2,7 @@
 
 #include "autograd/ops.h"
 #include "base/error.h"
+#include "base/instantiate.h"
 #include "tensor/gemm.h"
 
 namespace heed {
@@ -82,12 +83,7 @@ CrossEntropySums cross_entropy(Var<T> logits, std::span<const std::int32_t> targ
   return sums;
 }
 
-template CrossEntropySums cross_entropy(Var<float>, std::span<const std::int32_t>, double, float);
-template CrossEntropySums cross_entropy(Var<double>, std::span<const std::int32_t>, double, double);
-template CrossEntropySums projected_cross_entropy(Var<float>, Var<float>, bool, std::span<const std::int32_t>,
-                                                  double, float, std::vector<double>*);
-template CrossEntropySums projected_cross_entropy(Var<double>, Var<double>, bool,
-                                                  std::span<const std::int32_t>, double, double,
-                                                  std::vector<double>*);
+HEED_INSTANTIATE(cross_entropy)
+HEED_INSTANTIATE(projected_cross_entropy)
 
 }  // namespace heed

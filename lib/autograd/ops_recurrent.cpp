@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "base/instantiate.h"
 #include "tensor/gemm.h"
 #include "tensor/kernels.h"
 
@@ -16,22 +17,6 @@ void expect_same_shape(const char* op, Var<T> a, Var<T> b) {
   if (a.rows() != b.rows() || a.cols() != b.cols()) {
     fail(op, ": [", a.rows(), ", ", a.cols(), "] and [", b.rows(), ", ", b.cols(), "] differ");
   }
-}
-
-template <class T>
-std::span<T> row_span(Matrix<T> m, std::int64_t row) {
-  return {m.row(row), static_cast<std::size_t>(m.cols)};
-}
-
-template <class T>
-void copy_rows(Matrix<const T> from, Matrix<T> to) {
-  for (std::int64_t i = 0; i < from.rows; ++i) std::copy_n(from.row(i), from.cols, to.row(i));
-}
-
-/// to += from, row by row: both may be slices.
-template <class T>
-void add_rows(Matrix<const T> from, Matrix<T> to) {
-  for (std::int64_t i = 0; i < from.rows; ++i) add_to<T>(row_span(from, i), row_span(to, i));
 }
 
 /// y = onto, or zeros when there is none.
@@ -238,7 +223,7 @@ Var<T> cell_layer(const CellParameters<T>& parameters, Var<T> x, std::span<const
                   Var<T> start, Var<T> extra, const CellObserver<T>& observer) {
   Tape<T>& tape = x.tape();
   const auto steps = static_cast<std::int64_t>(first.size()) - 1;
-  const std::int64_t width = state_width(parameters);
+  const std::int64_t width = parameters.state_width();
   auto run = std::make_shared<CellRun<T>>(parameters, x.rows());
   const std::span<const std::int64_t> begin = tape.arena().template keep<std::int64_t>(first);
   Matrix<const T> initial = value_or_none(start);
@@ -279,17 +264,12 @@ Var<T> cell_layer(const CellParameters<T>& parameters, Var<T> x, std::span<const
   return y;
 }
 
-#define HEED_INSTANTIATE(T)                                                                           \
-  template Var<T> select_rows(const std::vector<Var<T>>&, const std::vector<RowOf>&);                 \
-  template Var<T> side_by_side(Var<T>, Var<T>);                                                       \
-  template Var<T> maxout(Var<T>);                                                                     \
-  template class CellSteps<T>;                                                                        \
-  template Var<T> cell_layer(const CellParameters<T>&, Var<T>, std::span<const std::int64_t>, Var<T>, \
-                             Var<T>, const CellObserver<T>&);                                         \
-  template Var<T> scale_rows(Var<T>, Var<T>);                                                         \
-  template class StepLinear<T>;
-HEED_INSTANTIATE(float)
-HEED_INSTANTIATE(double)
-#undef HEED_INSTANTIATE
+HEED_INSTANTIATE(select_rows)
+HEED_INSTANTIATE(side_by_side)
+HEED_INSTANTIATE(maxout)
+HEED_INSTANTIATE_CLASS(CellSteps)
+HEED_INSTANTIATE(cell_layer)
+HEED_INSTANTIATE(scale_rows)
+HEED_INSTANTIATE_CLASS(StepLinear)
 
 }  // namespace heed

@@ -3,6 +3,7 @@
 
 #include "autograd/ops.h"
 #include "base/error.h"
+#include "base/instantiate.h"
 
 namespace heed {
 
@@ -165,16 +166,14 @@ SumAndNorm<T> add_layer_norm(Var<T> x, Var<T> sub, const Dropout& drop, Var<T> g
   return result;
 }
 
-#define HEED_INSTANTIATE(T)                                                                                  \
-  template Var<T> add(Var<T>, Var<T>);                                                                       \
-  template Var<T> add_dropped(Var<T>, Var<T>, const Dropout&);                                               \
-  template Var<T> activate(Activation, Var<T>);                                                              \
-  template Var<T> drop_out(Var<T>, const Dropout&);                                                          \
-  template Var<T> embedding(Var<T>, std::span<const std::int32_t>, T, Var<T>, std::span<const std::int32_t>, \
-                            const Dropout&);                                                                 \
-  template SumAndNorm<T> add_layer_norm(Var<T>, Var<T>, const Dropout&, Var<T>, Var<T>, T);
-HEED_INSTANTIATE(float)
-HEED_INSTANTIATE(double)
-#undef HEED_INSTANTIATE
+HEED_INSTANTIATE(add)
+HEED_INSTANTIATE(add_dropped)
+HEED_INSTANTIATE(activate)
+HEED_INSTANTIATE(drop_out)
+HEED_INSTANTIATE(embedding)
+template SumAndNorm<float> add_layer_norm(Var<float>, Var<float>, const Dropout&, Var<float>, Var<float>,
+                                          float);
+template SumAndNorm<double> add_layer_norm(Var<double>, Var<double>, const Dropout&, Var<double>, Var<double>,
+                                           double);
 
 }  // namespace heed

@@ -1,14 +1,11 @@
 #include "models/bahdanau.h"
 
-#include "base/check.h"
-#include "base/error.h"
-#include "models/bahdanau_decoder.h"
 #include "nn/maxout_readout.h"
 
 namespace heed {
 
 void BahdanauConfig::check() const {
-  check_recurrent(*this);
+  check_options();
   check_size("n_encoder_layers", n_encoder_layers, 1'000);
   if (d_decoder != 0) check_size("d_decoder", d_decoder, 65'536);
   check_size("d_align", d_align, 65'536);
@@ -17,49 +14,30 @@ void BahdanauConfig::check() const {
 
 namespace {
 
-/// Initial values: appendix B.1 (orthogonal recurrent matrices, W_a and U_a of deviation 0.001, v_a and
-/// biases zero, all others of deviation 0.01), or Glorot's.
+/// Appendix B.1: orthogonal recurrent matrices, W_a and U_a of deviation 0.001, v_a and biases zero, all
+/// others of deviation 0.01.
 template <class T>
 void declare(ParameterSet<T>& p, const BahdanauConfig& config) {
   const RecurrentSizes encoder = config.encoder(), decoder = config.decoder();
-  const std::int64_t m = config.d_embedding, n = encoder.d_hidden, s = decoder.d_hidden;
-  const std::int64_t a = config.d_align, l = config.d_maxout;
-  const bool paper = config.init == "paper";
-  auto init = [&](std::int64_t d_in, std::int64_t d_out, double deviation) {
-    return paper ? Init::normal(deviation) : Init::xavier(d_in, d_out);
-  };
-  auto matrix = [&](const std::string& name, std::int64_t d_in, std::int64_t d_out, double deviation = 0.01) {
-    p.add(name, {d_in, d_out}, init(d_in, d_out, deviation));
-  };
-  const RecurrentInit cell{init(m, n, 0.01), Init::orthogonal(), Init::zeros()};
-
-  p.add("encoder/embedding/weight", {config.source_vocab_size, m}, Init::normal(paper ? 0.01 : 0.1));
-  for (std::int64_t i = 0; i < config.n_encoder_layers; ++i) {
-    const std::string layer = "encoder/layer_" + std::to_string(i);
-    const std::int64_t d_in = i == 0 ? m : 2 * n;
-    for (const char* direction : {"/forward", "/backward"})
-      add_recurrent(p, layer + direction, encoder, d_in, {init(d_in, n, 0.01), cell.recurrent, cell.bias});
-  }
-
-  matrix("decoder/initial/weight", n, decoder.state_width());
-  p.add("decoder/initial/bias", {decoder.state_width()}, Init::zeros());
-  p.add("decoder/embedding/weight", {config.target_vocab_size, m}, Init::normal(paper ? 0.01 : 0.1));
-  add_recurrent(p, "decoder/layer_0/state", decoder, m, {init(m, s, 0.01), cell.recurrent, cell.bias});
-  add_gate_input(p, "decoder/layer_0/state", "context", decoder, 2 * n, init(2 * n, s, 0.01));
-
+  const std::int64_t m = config.d_embedding, n = encoder.d_hidden, s = decoder.d_hidden, l = config.d_maxout;
+  Declaration<T> add(p, config, Init::normal(0.01), 0.1);
+  add.words("encoder", config.source_vocab_size);
+  for (std::int64_t i = 0; i < config.n_encoder_layers; ++i)
+    add.bidirectional("encoder/layer_" + std::to_string(i), encoder, i == 0 ? m : 2 * n);
+  add.linear("decoder/initial", n, decoder.state_width());
+  add.words("decoder", config.target_vocab_size);
+  add.recurrent("decoder/layer_0/state", decoder, m);
+  add.gate_input("decoder/layer_0/state", "context", decoder, 2 * n);
   add_attention(
-      p, "decoder/layer_0/cross_attention", config.attends(), {s, 2 * n, a},
+      p, "decoder/layer_0/cross_attention", config.attends(), {s, 2 * n, config.d_align},
       [&](const NamedShape& parameter) {
-        const Shape& shape = parameter.shape;
         if (parameter.name == "query/bias") return Init::zeros();
-        if (shape.size() == 1) return paper ? Init::zeros() : Init::xavier(shape[0], 1);
-        return init(shape[0], shape[1], 0.001);
+        if (!add.as_in_paper()) return add.init(parameter.shape);
+        return parameter.shape.size() == 1 ? Init::zeros() : Init::normal(0.001);
       },
       config.align_bias);
-
-  add_maxout_readout(p, "decoder/readout", {s, m, 2 * n, l},
-                     [&](std::int64_t d_in, std::int64_t d_out) { return init(d_in, d_out, 0.01); });
-  matrix("decoder/output/weight", l, config.target_vocab_size);
+  add.maxout_readout("decoder/readout", s, 2 * n, l);
+  add.matrix("decoder/output/weight", l, config.target_vocab_size);
 }
 
 template <class T>
@@ -77,10 +55,8 @@ class BahdanauEncoder final : public RecurrentEncoder<T, BahdanauConfig> {
     Var<T> h = input.states;
     for (std::int64_t i = first; i < last; ++i) {
       const Scope<T> layer = layer_scope(encoder, i);
-      Var<T> forward = recurrent(layer / "forward", config.encoder(), h, rows, Direction::forward).h;
-      Var<T> backward = recurrent(layer / "backward", config.encoder(), h, rows, Direction::backward).h;
-      h = drop_out(side_by_side(forward, backward), encoder.dropout(config.dropout));
-      h = layer.name("output", h, rows);
+      h = bidirectional(layer, config.encoder(), h, rows).h;
+      h = layer.name("output", drop_out(h, layer.dropout(config.dropout)), rows);
     }
     return {last == config.n_encoder_layers ? encoder.name("output", h, rows) : h, &rows, {}};
   }
@@ -92,42 +68,41 @@ class BahdanauDecoder final : public RecurrentDecoder<T, BahdanauConfig> {
  public:
   using RecurrentDecoder<T, BahdanauConfig>::RecurrentDecoder;
 
+  /// s_0 = tanh(W_s h_1 + b), h_1 of the backward layer.
   DecoderState<T> start(Pass<T>& pass, std::int64_t sentences, const Encoded<T>* memory) const override {
     DecoderState<T> state(sentences);
-    const Scope<T> align = Scope<T>(pass) / "decoder" / "layer_0" / "cross_attention";
-    keep_memory(prepare_memory(align, BahdanauConfig::attends(), memory->states, *memory->rows), state);
-    state.rows = {initial_state(pass, this->config_, memory->states, *memory->rows)};
+    keep_memory(prepare_memory(cross_attention_scope(pass, 0), BahdanauConfig::attends(), memory->states,
+                               *memory->rows),
+                state);
+    const std::int64_t n = this->config_.d_hidden;
+    std::vector<RowOf> first_rows;
+    for (std::int64_t s = 0; s < sentences; ++s) first_rows.push_back({0, memory->rows->offset(s)});
+    state.rows = {
+        initial_state(pass, select_rows<T>({pass.tape->columns(memory->states, n, n)}, first_rows))};
     return state;
   }
 
+  /// The recurrence of appendix A.1.2 and the readout of A.2.2.
   Decoded<T> read(Pass<T>& pass, DecoderState<T>& state, Var<T> embedded,
                   const Packing& rows) const override {
     const BahdanauConfig& config = this->config_;
     const Reading<T> reading(pass, state, rows);
-    Tape<T>& tape = *pass.tape;
-    const StepOrder order(rows, Direction::forward, pass.continuation);
-    const AttentionMemory<T> source = kept_memory(state);
-    BahdanauSteps<T> f(pass, config, source, order.rows());
-    Var<T> input = f.input(select_rows<T>({embedded}, order.to_time_order()), order.rows_of_all(rows));
-    Var<T> s = select_rows<T>({state.rows[0]}, order.to_first_step());
-
-    std::vector<Var<T>> c, s_before, s_after, states;
-    for (std::int64_t i = 0; i < order.steps(); ++i) {
-      s = tape.row_range(s, 0, order.active(i));
-      s_before.push_back(f.hidden(s));
-      const auto step = f(tape.row_range(input, order.first(i), order.active(i)), s, order.rows_of(i, rows));
-      s = step.s;
-      states.push_back(s);
-      s_after.push_back(f.hidden(s));
-      c.push_back(step.c);
-    }
-    if (state.keeps_past) state.rows = {select_rows(states, order.to_last_of_steps())};
     const Scope<T> decoder = Scope<T>(pass) / "decoder", layer = decoder / "layer_0";
-    Var<T> context = select_rows(c, order.to_packed());
-    Var<T> s_i = layer.name("output", select_rows(s_after, order.to_packed()), rows);
-    if (config.readout_state == "previous") s_i = select_rows(s_before, order.to_packed());
+    const StepOrder order(rows, Direction::forward, pass.continuation);
+    AttendingLayer<T> f(layer, config.decoder(), BahdanauConfig::attends(), kept_memory(state), order.rows());
+    const bool reads_previous = kReadoutStates(config.readout_state) == ReadoutState::previous;
+    const std::vector<Var<T>> steps = read_step_by_step<T>(
+        state, order, rows, f.recurrence().input(embedded, order, rows),
+        [&](Var<T> input, const std::vector<Var<T>>& before, const StepRows& at) {
+          const auto step = f(input, before[0], at);
+          DecoderStep<T> made{{step.state}, {step.attended.context, f.recurrence().hidden(step.state)}};
+          if (reads_previous) made.outputs.push_back(f.recurrence().hidden(before[0]));
+          return made;
+        });
+    const Var<T> s_i = layer.name("output", steps[1], rows);
     const Scope<T> readout = decoder / "readout";
-    Var<T> t = maxout_readout(readout, s_i, embedded, readout_context(readout, context), config.dropout);
+    const Var<T> t = maxout_readout(readout, reads_previous ? steps[2] : s_i, embedded,
+                                    readout_context(readout, steps[0]), config.dropout);
     return {decoder.name("output", t, rows), {}};
   }
 };
@@ -136,9 +111,7 @@ class BahdanauDecoder final : public RecurrentDecoder<T, BahdanauConfig> {
 
 template <class T>
 std::unique_ptr<Model<T>> build(const BahdanauConfig& config) {
-  auto model = recurrent_pair<T, BahdanauEncoder, BahdanauDecoder>(config);
-  declare(model->parameters, config);
-  return model;
+  return recurrent_pair<T, BahdanauEncoder, BahdanauDecoder>(config, declare<T>);
 }
 
 template std::unique_ptr<Model<float>> build(const BahdanauConfig&);

@@ -20,42 +20,38 @@
 #include <string>
 
 #include "models/recurrent_model.h"
-#include "models/recurrent_options.h"
-#include "nn/attention/step_attention.h"
 
 namespace heed {
+
+enum class ReadoutState { current, previous };
+inline const Choice<ReadoutState> kReadoutStates{"readout_state", {"current", "previous"}};
 
 struct BahdanauConfig : RecurrentOptions {
   static constexpr const char* kArchitecture = "bahdanau";
 
-  std::int64_t d_embedding = 620;
-  std::int64_t d_hidden = 1000;
   std::int64_t n_encoder_layers = 1;
   std::int64_t d_decoder = 0;
   std::int64_t d_align = 1000;
   std::int64_t d_maxout = 500;
-  std::string cell = "gru";
   std::string readout_state = "current";
   bool align_bias = false;
-  std::string init = "paper";
-  double dropout = 0;
+
+  BahdanauConfig() : RecurrentOptions(620, "gru") {}
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& field) {
-    recurrent_sizes(self, field);
+    size_fields(self, field);
     field("n_encoder_layers", self.n_encoder_layers, "encoder layers");
     field("d_decoder", self.d_decoder, "width of the decoder's state; 0: d_hidden");
     field("d_align", self.d_align, "inner width of the attention's score network");
     field("d_maxout", self.d_maxout, "width of the maxout layer before the output");
-    field("cell", self.cell, "recurrent cell (of cho that of the encoder)", cell_names());
+    cell_field(self, field);
     field("readout_state", self.readout_state, "the output reads s_i (eq. 4) or s_(i-1) (A.2.2)",
-          {"current", "previous"});
+          kReadoutStates.words);
     field("align_bias", self.align_bias, "a bias in the attention's score network");
-    recurrent_practice(self, field);
+    practice_fields(self, field);
   }
 
-  /// A layer of the encoder, in one direction.
-  RecurrentSizes encoder() const { return starting_layer(cell, d_hidden); }
   /// The decoder's f.
   RecurrentSizes decoder() const { return layer(cell, d_decoder > 0 ? d_decoder : d_hidden); }
   EncoderSizes encoder_sizes() const {

@@ -1,8 +1,5 @@
 #include "models/cho.h"
 
-#include "autograd/ops.h"
-#include "autograd/ops_recurrent.h"
-#include "base/check.h"
 #include "nn/maxout_readout.h"
 
 namespace heed {
@@ -19,14 +16,12 @@ struct FromSummary {
 
 template <class T>
 FromSummary<T> read_summary(Pass<T>& pass, const ChoConfig& config, Var<T> last_state) {
-  Scope<T> root(pass), decoder = root / "decoder", v = root / "encoder" / "summary", v2 = decoder / "initial";
+  const Scope<T> root(pass), decoder = root / "decoder", v = root / "encoder" / "summary";
   Var<T> h_n = pass.tape->columns(last_state, 0, config.d_hidden);
   Var<T> c =
       v.name_sentences("output", linear(h_n, v.parameter("weight"), v.parameter("bias"), Activation::tanh));
-  Var<T> first = linear(c, v2.parameter("weight"), v2.parameter("bias"), Activation::tanh);
-  Scope<T> context = decoder / "layer_0" / "state" / "context";
-  return {v2.name_sentences("output", first),
-          linear(c, context.stacked(config.decoder().gates(), "weight"), Var<T>()),
+  const Scope<T> context = decoder / "layer_0" / "state" / "context";
+  return {initial_state(pass, c), linear(c, context.stacked(config.decoder().gates(), "weight"), Var<T>()),
           readout_context(decoder / "readout", c)};
 }
 
@@ -49,41 +44,27 @@ std::vector<RowOf> sentence_of_each_row(const Packing& rows) {
 }  // namespace
 
 void ChoConfig::check() const {
-  check_recurrent(*this);
+  check_options();
   check_size("d_maxout", d_maxout, 65'536);
 }
 
 namespace {
 
-/// Initial values: section 4.1 (deviation 0.01, orthogonal recurrent matrices), or Glorot's.
+/// Section 4.1: deviation 0.01, orthogonal recurrent matrices.
 template <class T>
 void declare(ParameterSet<T>& p, const ChoConfig& config) {
   const std::int64_t m = config.d_embedding, n = config.d_hidden, l = config.d_maxout;
-  const bool paper = config.init == "paper";
-  auto init = [&](std::int64_t d_in, std::int64_t d_out) {
-    return paper ? Init::normal(0.01) : Init::xavier(d_in, d_out);
-  };
-  auto matrix = [&](const std::string& name, std::int64_t d_in, std::int64_t d_out) {
-    p.add(name, {d_in, d_out}, init(d_in, d_out));
-  };
-  auto layer = [&](const std::string& scope, std::int64_t d_in, std::int64_t d_out) {
-    matrix(scope + "/weight", d_in, d_out);
-    p.add(scope + "/bias", {d_out}, Init::zeros());
-  };
-  const RecurrentInit cell{init(m, n), Init::orthogonal(), Init::zeros()};
-
-  p.add("encoder/embedding/weight", {config.source_vocab_size, m},
-        Init::normal(paper ? 0.01 : kWordDeviation));
-  add_recurrent(p, "encoder/layer_0/state", config.encoder(), m, cell);
-  layer("encoder/summary", n, n);
-  layer("decoder/initial", n, config.decoder().state_width());
-  p.add("decoder/embedding/weight", {config.target_vocab_size, m},
-        Init::normal(paper ? 0.01 : kWordDeviation));
-  add_recurrent(p, "decoder/layer_0/state", config.decoder(), m, cell);
-  add_gate_input(p, "decoder/layer_0/state", "context", config.decoder(), n, init(n, n));
-  add_maxout_readout(p, "decoder/readout", {n, m, n, l}, init);
-  matrix("decoder/readout/projection/weight", l, m);
-  matrix("decoder/output/weight", m, config.target_vocab_size);
+  Declaration<T> add(p, config, Init::normal(0.01));
+  add.words("encoder", config.source_vocab_size);
+  add.recurrent("encoder/layer_0/state", config.encoder(), m);
+  add.linear("encoder/summary", n, n);
+  add.linear("decoder/initial", n, config.decoder().state_width());
+  add.words("decoder", config.target_vocab_size);
+  add.recurrent("decoder/layer_0/state", config.decoder(), m);
+  add.gate_input("decoder/layer_0/state", "context", config.decoder(), n);
+  add.maxout_readout("decoder/readout", n, n, l);
+  add.matrix("decoder/readout/projection/weight", l, m);
+  add.matrix("decoder/output/weight", m, config.target_vocab_size);
 }
 
 template <class T>
@@ -140,9 +121,7 @@ class ChoDecoder final : public RecurrentDecoder<T, ChoConfig> {
 
 template <class T>
 std::unique_ptr<Model<T>> build(const ChoConfig& config) {
-  auto model = recurrent_pair<T, ChoEncoder, ChoDecoder>(config);
-  declare(model->parameters, config);
-  return model;
+  return recurrent_pair<T, ChoEncoder, ChoDecoder>(config, declare<T>);
 }
 
 template std::unique_ptr<Model<float>> build(const ChoConfig&);

@@ -25,33 +25,28 @@
 #include <string>
 
 #include "models/recurrent_model.h"
-#include "models/recurrent_options.h"
 
 namespace heed {
 
 struct ChoConfig : RecurrentOptions {
   static constexpr const char* kArchitecture = "cho";
 
-  std::int64_t d_embedding = 100;
-  std::int64_t d_hidden = 1000;
   std::int64_t d_maxout = 500;
-  std::string cell = "gru";
   std::string decoder_cell = "gru-reset-after";
   bool reverse_source = false;
-  std::string init = "paper";
-  double dropout = 0;
+
+  ChoConfig() : RecurrentOptions(100, "gru") {}
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& field) {
-    recurrent_sizes(self, field);
+    size_fields(self, field);
     field("d_maxout", self.d_maxout, "width of the maxout layer before the output");
-    field("cell", self.cell, "recurrent cell (of cho that of the encoder)", cell_names());
+    cell_field(self, field);
     field("decoder_cell", self.decoder_cell, "the decoder's cell", cell_names());
     field("reverse_source", self.reverse_source, "the encoder reads the source backwards");
-    recurrent_practice(self, field);
+    practice_fields(self, field);
   }
 
-  RecurrentSizes encoder() const { return starting_layer(cell, d_hidden); }
   RecurrentSizes decoder() const { return layer(decoder_cell, d_hidden); }
   EncoderSizes encoder_sizes() const {
     return {recurrent_part(source_vocab_size, 1, d_embedding, d_hidden), final_widths_of(encoder())};

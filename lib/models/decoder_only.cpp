@@ -1,7 +1,5 @@
 #include "models/decoder_only.h"
 
-#include <cmath>
-
 #include "base/check.h"
 #include "models/config_json.h"
 
@@ -22,18 +20,13 @@ template <class T>
 std::unique_ptr<Model<T>> build(const DecoderOnlyConfig& config) {
   auto model = new_model<T>(config);
   ParameterSet<T>& p = model->parameters;
-  const std::string table = "decoder/embedding/weight", output = "decoder/output/weight";
-  const bool tied = config.tied == "decoder";
+  const std::string table = "decoder/embedding/weight";
   declare_table(p, table, config.target_vocab_size, config.d_model);
-  if (!tied) {
-    p.add(output, {config.d_model, config.target_vocab_size},
-          Init::normal(1 / std::sqrt(static_cast<double>(config.d_model))));
-  }
+  model->words = declare_words(p, kTied(config.tied), table, config.d_model, config.target_vocab_size);
   const auto stack =
       StackSettings::decoder(config, config.n_decoder_layers, config.target_vocab_size, table, false);
   declare_stack(p, stack);
   model->decoder = std::make_unique<TransformerDecoder<T>>(stack);
-  model->words = {tied ? table : output, tied};
   return model;
 }
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "autograd/tape.h"
-#include "nn/key_value_cache.h"
 #include "nn/named_values.h"
+#include "tensor/key_value_cache.h"
 #include "tensor/sample_stream.h"
 
 namespace heed {

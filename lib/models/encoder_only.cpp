@@ -32,7 +32,7 @@ std::unique_ptr<Model<T>> build(const EncoderOnlyConfig& config) {
     return model;
   }
   model->n_classes = config.n_classes;
-  model->classes = ClassesHead{pooling_of(config.pooling)};
+  model->classes = ClassesHead{kPoolings(config.pooling)};
   ClassesHead::declare(p, model->classes->pooling, config.d_model, config.n_classes);
   return model;
 }

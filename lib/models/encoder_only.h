@@ -29,7 +29,7 @@ struct EncoderOnlyConfig : TransformerOptions {
     size_fields(self, field);
     field("n_classes", self.n_classes, "classes of a classifier; 0: the model fills in masked words");
     field("pooling", self.pooling, "how the states of a sentence become the vector that is classified",
-          pooling_names());
+          kPoolings.words);
     practice_fields(self, field);
   }
 

@@ -1,10 +1,8 @@
 #include "models/heads.h"
 
-#include <algorithm>
 #include <numeric>
 
 #include "autograd/ops_recurrent.h"
-#include "base/error.h"
 #include "nn/attention/weights.h"
 
 namespace heed {
@@ -29,19 +27,6 @@ CrossEntropySums WordsHead::loss(Pass<T>& pass, Var<T> states, std::span<const s
   return projected_cross_entropy(states, weight_of(pass, *this), tied, targets, smoothing, scale, nll);
 }
 
-const std::vector<std::string>& pooling_names() {
-  static const std::vector<std::string> names{"first", "mean", "attention"};
-  return names;
-}
-
-Pooling pooling_of(const std::string& name) {
-  const auto& names = pooling_names();
-  const auto found = std::find(names.begin(), names.end(), name);
-  if (found == names.end())
-    fail<UsageError>("pooling is ", escaped(name), ", wanted first, mean or attention");
-  return static_cast<Pooling>(found - names.begin());
-}
-
 template <class T>
 void ClassesHead::declare(ParameterSet<T>& parameters, Pooling pooling, std::int64_t d,
                           std::int64_t classes) {
@@ -55,7 +40,6 @@ void ClassesHead::declare(ParameterSet<T>& parameters, Pooling pooling, std::int
 
 template <class T>
 Var<T> ClassesHead::pooled(Pass<T>& pass, Var<T> states, const Packing& rows) const {
-  Tape<T>& tape = *pass.tape;
   const std::int64_t n = rows.sentences();
   std::vector<std::int64_t> sentences(static_cast<std::size_t>(n));
   std::iota(sentences.begin(), sentences.end(), 0);
@@ -65,12 +49,7 @@ Var<T> ClassesHead::pooled(Pass<T>& pass, Var<T> states, const Packing& rows) co
     for (std::int64_t s = 0; s < n; ++s) firsts.push_back({0, rows.offset(s)});
     return select_rows<T>({states}, firsts);
   }
-  if (pooling == Pooling::mean) {
-    const Matrix<T> shares = tape.arena().template matrix<T>(n, rows.longest());
-    for (std::int64_t s = 0; s < n; ++s)
-      std::fill_n(shares.row(s), rows.longest(), T{1} / static_cast<T>(rows.length(s)));
-    return weighted_sum(tape.constant(shares), states, at);
-  }
+  if (pooling == Pooling::mean) return sentence_means(states, rows);
   const Scope<T> scope = Scope<T>(pass) / "classes" / "attention";
   Packing ones;
   for (std::int64_t s = 0; s < n; ++s) ones.append(1);
@@ -96,7 +75,7 @@ CrossEntropySums ClassesHead::loss(Pass<T>& pass, Var<T> states, const Packing& 
   return cross_entropy(logits(pass, states, rows), labels, smoothing, scale);
 }
 
-#define HEED_INSTANTIATE(T)                                                                             \
+#define HEED_INSTANTIATE_HEADS(T)                                                                       \
   template Var<T> WordsHead::logits(Pass<T>&, Var<T>) const;                                            \
   template CrossEntropySums WordsHead::loss(Pass<T>&, Var<T>, std::span<const std::int32_t>, double, T, \
                                             std::vector<double>*) const;                                \
@@ -104,8 +83,8 @@ CrossEntropySums ClassesHead::loss(Pass<T>& pass, Var<T> states, const Packing& 
   template Var<T> ClassesHead::logits(Pass<T>&, Var<T>, const Packing&) const;                          \
   template CrossEntropySums ClassesHead::loss(Pass<T>&, Var<T>, const Packing&,                         \
                                               std::span<const std::int32_t>, double, T) const;
-HEED_INSTANTIATE(float)
-HEED_INSTANTIATE(double)
-#undef HEED_INSTANTIATE
+HEED_INSTANTIATE_HEADS(float)
+HEED_INSTANTIATE_HEADS(double)
+#undef HEED_INSTANTIATE_HEADS
 
 }  // namespace heed

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "autograd/ops.h"
+#include "base/choice.h"
 #include "nn/scope.h"
 
 namespace heed {
@@ -28,9 +29,7 @@ struct WordsHead {
 
 /// How the states of a sentence become one vector.
 enum class Pooling { first, mean, attention };
-const std::vector<std::string>& pooling_names();
-/// Throws UsageError on any other name.
-Pooling pooling_of(const std::string& name);
+inline const Choice<Pooling> kPoolings{"pooling", {"first", "mean", "attention"}};
 
 /// Classes of whole sentences: pooled states [sentences, d] W + b -> [sentences, classes]. Pooling by attention
 /// (Yang et al.: Hierarchical attention networks for document classification, NAACL 2016, eq. 5-7):

@@ -1,14 +1,12 @@
 #include "models/luong.h"
 
-#include "base/check.h"
-#include "base/error.h"
-#include "models/luong_decoder.h"
-#include "nn/recurrent_stack.h"
+#include <algorithm>
+#include <functional>
 
 namespace heed {
 
 void LuongConfig::check() const {
-  check_recurrent(*this);
+  check_options();
   check_size("n_layers", n_layers, 1'000);
   if (d_attentional != 0) check_size("d_attentional", d_attentional, 65'536);
   check_size("d_align", d_align, 65'536);
@@ -22,73 +20,121 @@ void LuongConfig::check() const {
 
 namespace {
 
-/// Initial values: section 4.1, uniform in +-0.1 throughout; or Glorot's.
+/// Section 4.1: uniform in +-0.1 throughout.
 template <class T>
 void declare(ParameterSet<T>& p, const LuongConfig& config) {
   const RecurrentSizes encoder = config.encoder(), decoder = config.decoder();
-  const std::int64_t m = config.d_embedding, k = decoder.d_hidden, a = config.d_align,
-                     d = config.attentional_width();
-  const bool paper = config.init == "paper";
-  auto init = [&](std::int64_t d_in, std::int64_t d_out) {
-    return paper ? Init::uniform(0.1) : Init::xavier(d_in, d_out);
-  };
-  auto matrix = [&](const std::string& name, std::int64_t d_in, std::int64_t d_out) {
-    p.add(name, {d_in, d_out}, init(d_in, d_out));
-  };
-  auto cell = [&](std::int64_t width) {
-    return [=](std::int64_t d_in) {
-      return paper ? RecurrentInit{Init::uniform(0.1), Init::uniform(0.1), Init::uniform(0.1)}
-                   : RecurrentInit{Init::xavier(d_in, width), Init::orthogonal(), Init::zeros()};
-    };
-  };
-  const Init words = paper ? Init::uniform(0.1) : Init::normal(kWordDeviation);
-
-  p.add("encoder/embedding/weight", {config.source_vocab_size, m}, words);
-  for (std::int64_t l = 0; l < config.n_layers && config.bidirectional; ++l) {
-    for (const char* part : {"/forward", "/backward"}) {
-      const std::int64_t d_in = l == 0 ? m : k;
-      add_recurrent(p, "encoder/layer_" + std::to_string(l) + part, encoder, d_in,
-                    cell(encoder.d_hidden)(d_in));
-    }
+  const std::int64_t m = config.d_embedding, k = decoder.d_hidden, d = config.attentional_width(),
+                     top = config.n_layers - 1;
+  Declaration<T> add(p, config, Init::uniform(0.1));
+  add.words("encoder", config.source_vocab_size);
+  if (config.bidirectional) {
+    for (std::int64_t l = 0; l <= top; ++l)
+      add.bidirectional("encoder/layer_" + std::to_string(l), encoder, l == 0 ? m : k);
+  } else {
+    add.stack("encoder", encoder, config.n_layers);
   }
-  if (!config.bidirectional)
-    add_recurrent_stack<T>(p, "encoder", encoder, config.n_layers, m, cell(encoder.d_hidden));
-  p.add("decoder/embedding/weight", {config.target_vocab_size, m}, words);
-  add_recurrent_stack<T>(p, "decoder", decoder, config.n_layers, m, cell(k));
-  if (config.input_feeding) add_gate_input(p, "decoder/layer_0/state", "feed", decoder, d, init(d, k));
-
-  const std::string align = "decoder/layer_" + std::to_string(config.n_layers - 1) + "/cross_attention";
-  add_attention(p, align, config.attends(), {k, k, a, config.max_source_positions},
-                [&](const NamedShape& parameter) {
-                  const Shape& shape = parameter.shape;
-                  return shape.size() == 1 ? init(shape[0], 1) : init(shape[0], shape[1]);
-                });
-  const Init w_c = init(2 * k, d);
+  add.words("decoder", config.target_vocab_size);
+  add.stack("decoder", decoder, config.n_layers);
+  if (config.input_feeding) add.gate_input("decoder/layer_0/state", "feed", decoder, d);
+  add_attention(p, "decoder/layer_" + std::to_string(top) + "/cross_attention", config.attends(),
+                {k, k, config.d_align, config.max_source_positions},
+                [&](const NamedShape& parameter) { return add.init(parameter.shape); });
+  const Init w_c = add.init(2 * k, d);
   p.add("decoder/attentional/context/weight", {k, d}, w_c);
   p.add("decoder/attentional/state/weight", {k, d}, w_c);
-  matrix("decoder/output/weight", d, config.target_vocab_size);
+  add.matrix("decoder/output/weight", d, config.target_vocab_size);
 }
 
-/// One layer of the encoder: h of every row and the last states. A reversed source is read from its last word
-/// on; h keeps the sentence's own order.
-template <class T>
-RecurrentOutput<T> encoder_layer(const Scope<T>& layer, const LuongConfig& config, Var<T> x,
-                                 const Packing& rows) {
-  const RecurrentSizes sizes = config.encoder();
-  if (!config.bidirectional) {
-    return recurrent(layer / "state", sizes, x, rows,
-                     config.reverse_source ? Direction::backward : Direction::forward);
+/// Throws Error unless the location score has a column for every source position.
+void expect_known_positions(const LuongConfig& config, const Packing& source) {
+  if (config.attends().score->knows_positions() && source.longest() > config.max_source_positions) {
+    fail("a source sentence of ", source.longest(), " tokens: score ", config.score, " was made for at most ",
+         config.max_source_positions, " (max_source_positions)");
   }
-  const RecurrentOutput<T> f = recurrent(layer / "forward", sizes, x, rows, Direction::forward),
-                           b = recurrent(layer / "backward", sizes, x, rows, Direction::backward);
-  const std::int64_t n = sizes.d_hidden;
-  Tape<T>& tape = layer.tape();
-  Var<T> last = side_by_side(tape.columns(f.last, 0, n), tape.columns(b.last, 0, n));
-  if (sizes.cell == "lstm") {
-    last = side_by_side(last, side_by_side(tape.columns(f.last, n, n), tape.columns(b.last, n, n)));
-  }
-  return {side_by_side(f.h, b.h), last};
 }
+
+/// Sections 3.1 and 3.2: attention, which works on the states of any number of steps at once.
+template <class T>
+class LuongAttention {
+ public:
+  /// `rows`: how many rows all calls together have.
+  LuongAttention(Pass<T>& pass, const LuongConfig& config, const AttentionMemory<T>& source,
+                 std::int64_t rows)
+      : attentional_(Scope<T>(pass) / "decoder" / "attentional"),
+        attention_(cross_attention_scope(pass, config.n_layers - 1), config.attends(), source, rows),
+        w_context_(attentional_.parameter("context/weight"), rows),
+        w_state_(attentional_.parameter("state/weight"), rows) {}
+
+  /// s: states s_t [n, k] -> h~_t [n, d].
+  Var<T> operator()(Var<T> s, const StepRows& rows) {
+    const AtStep<T> at_step(attentional_.pass(), rows);
+    const Var<T> context = attention_(s, rows).context;                   // c_t [n, k]
+    const Var<T> w_c = w_context_(context, w_state_(s));                  // W_c [c_t; s_t]
+    return attentional_.name("output", activate(Activation::tanh, w_c));  // eq. 5: [n, d]
+  }
+
+ private:
+  Scope<T> attentional_;
+  StepAttention<T> attention_;
+  StepLinear<T> w_context_, w_state_;
+};
+
+/// The step that input feeding needs.
+template <class T>
+class LuongSteps {
+ public:
+  /// `rows`: how many rows all steps together have.
+  LuongSteps(Pass<T>& pass, const LuongConfig& config, const AttentionMemory<T>& source, std::int64_t rows)
+      : config_(config),
+        decoder_(Scope<T>(pass) / "decoder"),
+        attention_(pass, config, source, rows),
+        feed_((decoder_ / "layer_0" / "state" / "feed").stacked(config.decoder().gates(), "weight"), rows) {
+    const std::vector<std::string> gates = config.decoder().gates();
+    for (std::int64_t l = 0; l < config.n_layers; ++l) {
+      const Scope<T> state = layer_scope(decoder_, l) / "state", input = state / "input";
+      layers_.emplace_back(state, config.decoder(), rows);
+      if (l > 0) between_.emplace_back(input.stacked(gates, "weight"), rows, input.stacked(gates, "bias"));
+    }
+  }
+
+  const RecurrentSteps<T>& lowest() const { return layers_.front(); }
+  /// `before`: the states of each layer and, but for the first step, h~_(t-1) [n, d].
+  DecoderStep<T> operator()(Var<T> input, const std::vector<Var<T>>& before, const StepRows& rows) {
+    const AtStep<T> at(decoder_.pass(), rows);
+    DecoderStep<T> step;
+    Var<T> x = before.size() > layers_.size() ? feed_(before.back(), input) : input;
+    for (std::size_t l = 0; l < layers_.size(); ++l) {
+      if (l > 0) x = input_from_below(l, up(step.states.back(), l - 1));
+      step.states.push_back(layers_[l].step(x, before[l]));
+    }
+    step.outputs = {attention_(up(step.states.back(), layers_.size() - 1), rows)};
+    step.states.push_back(step.outputs[0]);
+    return step;
+  }
+
+ private:
+  /// The input of layer l > 0 from the state h of the layer below. The gradient of W is taken once for all
+  /// steps, unless each step's product must be normalised.
+  Var<T> input_from_below(std::size_t l, Var<T> h) {
+    return config_.layer_norm ? layers_[l].input(h) : between_[l - 1](h);
+  }
+  /// A layer's output: for the next layer with dropout, for the attention without, because noise in s_t
+  /// would spoil every score.
+  Var<T> up(Var<T> state, std::size_t l) const {
+    const Scope<T> layer = layer_scope(decoder_, static_cast<std::int64_t>(l));
+    Var<T> h = layers_[l].hidden(state);
+    if (l + 1 < layers_.size()) h = drop_out(h, decoder_.dropout(config_.dropout));
+    return layer.name("output", h);
+  }
+
+  const LuongConfig& config_;
+  Scope<T> decoder_;
+  LuongAttention<T> attention_;
+  StepLinear<T> feed_;
+  std::vector<RecurrentSteps<T>> layers_;
+  std::vector<StepLinear<T>> between_;
+};
 
 template <class T>
 class LuongEncoder final : public RecurrentEncoder<T, LuongConfig> {
@@ -106,10 +152,13 @@ class LuongEncoder final : public RecurrentEncoder<T, LuongConfig> {
     this->expect_layers(first, last);
     const LuongConfig& config = this->config_;
     const Scope<T> encoder = Scope<T>(pass) / "encoder";
+    const Direction direction = config.reverse_source ? Direction::backward : Direction::forward;
     Encoded<T> x = input;
     for (std::int64_t l = first; l < last; ++l) {
       const Scope<T> layer = layer_scope(encoder, l);
-      const RecurrentOutput<T> out = encoder_layer(layer, config, x.states, *x.rows);
+      const RecurrentOutput<T> out =
+          config.bidirectional ? bidirectional(layer, config.encoder(), x.states, *x.rows)
+                               : recurrent(layer / "state", config.encoder(), x.states, *x.rows, direction);
       x.states = layer.name("output", drop_out(out.h, layer.dropout(config.dropout)), *x.rows);
       x.final_states.push_back(name_final(layer, this->sizes().final_states, out.last));
     }
@@ -127,7 +176,7 @@ class LuongDecoder final : public RecurrentDecoder<T, LuongConfig> {
   DecoderState<T> start(Pass<T>& pass, std::int64_t sentences, const Encoded<T>* memory) const override {
     DecoderState<T> state(sentences);
     expect_known_positions(this->config_, *memory->rows);
-    const Scope<T> align = cross_attention_scope(pass, this->config_);
+    const Scope<T> align = cross_attention_scope(pass, this->config_.n_layers - 1);
     keep_memory(prepare_memory(align, this->config_.attends(), memory->states, *memory->rows), state);
     state.rows = memory->final_states;
     return state;
@@ -148,36 +197,10 @@ class LuongDecoder final : public RecurrentDecoder<T, LuongConfig> {
   /// With input feeding each step reads h~ of the one before (section 3.3). h~ of the packed words.
   Var<T> step_by_step(Pass<T>& pass, DecoderState<T>& state, const AttentionMemory<T>& source,
                       Var<T> embedded, const Packing& rows) const {
-    Tape<T>& tape = *pass.tape;
     const StepOrder order(rows, Direction::forward, pass.continuation);
     LuongSteps<T> decoder(pass, this->config_, source, order.rows());
-    const Var<T> input =
-        decoder.input(select_rows<T>({embedded}, order.to_time_order()), order.rows_of_all(rows));
-    std::vector<Var<T>> before, attentional;
-    for (const Var<T>& row : state.rows) before.push_back(select_rows<T>({row}, order.to_first_step()));
-    Var<T> fed;
-    if (static_cast<std::int64_t>(before.size()) > this->config_.n_layers) {
-      fed = before.back();
-      before.pop_back();
-    }
-    std::vector<std::vector<Var<T>>> states(before.size());  // of each layer, step after step
-    for (std::int64_t t = 0; t < order.steps(); ++t) {
-      const std::int64_t n = order.active(t);
-      for (Var<T>& row : before) row = tape.row_range(row, 0, n);
-      if (fed) fed = tape.row_range(fed, 0, n);
-      const auto step =
-          decoder(tape.row_range(input, order.first(t), n), before, fed, order.rows_of(t, rows));
-      before = step.states;
-      for (std::size_t l = 0; l < states.size(); ++l) states[l].push_back(before[l]);
-      fed = step.attentional;
-      attentional.push_back(fed);
-    }
-    if (state.keeps_past) {
-      state.rows.clear();
-      for (const auto& layer : states) state.rows.push_back(select_rows(layer, order.to_last_of_steps()));
-      state.rows.push_back(select_rows(attentional, order.to_last_of_steps()));
-    }
-    return select_rows(attentional, order.to_packed());
+    const Var<T> input = decoder.lowest().input(embedded, order, rows);
+    return read_step_by_step<T>(state, order, rows, input, std::ref(decoder))[0];
   }
 
   /// Without, the recurrence runs through all words before the attention acts.
@@ -209,9 +232,7 @@ class LuongDecoder final : public RecurrentDecoder<T, LuongConfig> {
 
 template <class T>
 std::unique_ptr<Model<T>> build(const LuongConfig& config) {
-  auto model = recurrent_pair<T, LuongEncoder, LuongDecoder>(config);
-  declare(model->parameters, config);
-  return model;
+  return recurrent_pair<T, LuongEncoder, LuongDecoder>(config, declare<T>);
 }
 
 template std::unique_ptr<Model<float>> build(const LuongConfig&);

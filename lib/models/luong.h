@@ -20,18 +20,14 @@
 #include <string>
 
 #include "models/recurrent_model.h"
-#include "models/recurrent_options.h"
-#include "nn/attention/step_attention.h"
 
 namespace heed {
 
 struct LuongConfig : RecurrentOptions {
   static constexpr const char* kArchitecture = "luong";
-  std::int64_t d_embedding = 1000;
-  std::int64_t d_hidden = 1000;
+
   std::int64_t n_layers = 4;
   std::int64_t d_attentional = 0;
-  std::string cell = "lstm";
   bool bidirectional = false;
   bool reverse_source = true;
   bool input_feeding = true;
@@ -40,17 +36,17 @@ struct LuongConfig : RecurrentOptions {
   std::int64_t max_source_positions = 50;
   std::string attention = "global";
   std::int64_t window = 10;
-  std::string init = "paper";
-  double dropout = 0;
   double output_dropout = 0;
+
+  LuongConfig() : RecurrentOptions(1000, "lstm") {}
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& field) {
-    recurrent_sizes(self, field);
+    size_fields(self, field);
     field("n_layers", self.n_layers, "layers of the encoder, and as many of the decoder");
     field("d_attentional", self.d_attentional,
           "width of the attentional state; 0: that of the decoder's state");
-    field("cell", self.cell, "recurrent cell (of cho that of the encoder)", cell_names());
+    cell_field(self, field);
     field("bidirectional", self.bidirectional, "the encoder reads in both directions");
     field("reverse_source", self.reverse_source, "the encoder reads the source backwards");
     field("input_feeding", self.input_feeding, "feed the previous attentional state into the decoder");
@@ -61,14 +57,12 @@ struct LuongConfig : RecurrentOptions {
     field("attention", self.attention,
           "attend to the whole source (global), or to a window that moves with the target (local-m) or is "
           "predicted (local-p)",
-          window_names());
+          kWindows.words);
     field("window", self.window, "D of local attention, whose window is 2 D + 1 positions");
-    recurrent_practice(self, field);
+    practice_fields(self, field);
     field("output_dropout", self.output_dropout, "dropout on the attentional state");
   }
 
-  /// A layer of the encoder, in one direction.
-  RecurrentSizes encoder() const { return starting_layer(cell, d_hidden); }
   /// A layer of the decoder, as wide as the encoder's states.
   RecurrentSizes decoder() const { return layer(cell, bidirectional ? 2 * d_hidden : d_hidden); }
   std::int64_t attentional_width() const { return d_attentional > 0 ? d_attentional : decoder().d_hidden; }
@@ -84,7 +78,7 @@ struct LuongConfig : RecurrentOptions {
                              {attends().score->compares_inside() ? d_align : k, k});
   }
   /// Sections 3.1 and 3.2.
-  AttentionConfig attends() const { return {&score_function(score), heed::window(attention), window}; }
+  AttentionConfig attends() const { return {&score_function(score), kWindows(attention), window}; }
   /// Throws UsageError naming the field and what it must be.
   void check() const;
 };

@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "base/error.h"
 #include "models/decoder_state.h"
 #include "nn/scope.h"
 
@@ -74,6 +75,12 @@ class Encoder {
   /// final layer norm of pre-norm models) is the memory.
   virtual Encoded<T> encode(Pass<T>& pass, const Encoded<T>& input, std::int64_t first,
                             std::int64_t last) const = 0;
+
+ protected:
+  void expect_layers(std::int64_t first, std::int64_t last) const {
+    if (first < 0 || first > last || last > sizes_.n_layers)
+      fail<UsageError>("layers ", first, ":", last, " are not within the encoder's ", sizes_.n_layers);
+  }
 
  private:
   EncoderSizes sizes_;

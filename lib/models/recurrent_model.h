@@ -1,20 +1,156 @@
-// What all recurrent translation models share: word embeddings of both sides, a softmax layer without bias,
-// and what follows from their config. Parameters: encoder/embedding/weight [V_x, d_embedding],
-// decoder/embedding/weight [V_y, d_embedding], decoder/output/weight [d_out, V_y].
+// What all recurrent translation models share: the fields of their configs, word embeddings of both sides, a
+// softmax layer without bias, initial values, and the recurrence of a decoder that attends at every step.
+// Parameters: encoder/embedding/weight [V_x, d_embedding], decoder/embedding/weight [V_y, d_embedding],
+// decoder/output/weight [d_out, V_y].
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "autograd/ops.h"
 #include "autograd/ops_recurrent.h"
-#include "base/error.h"
+#include "base/check.h"
+#include "base/choice.h"
 #include "models/config_json.h"
 #include "models/model.h"
 #include "nn/attention/step_attention.h"
 #include "nn/recurrent.h"
 
 namespace heed {
+
+enum class InitialValues { paper, xavier };
+inline const Choice<InitialValues> kInitialValues{"init", {"paper", "xavier"}};
+
+/// The fields that every recurrent model's config has, those of its layers (nn/recurrent.h) among them.
+struct RecurrentOptions {
+  std::int64_t source_vocab_size = 0;
+  std::int64_t target_vocab_size = 0;
+  std::int64_t d_embedding;
+  std::int64_t d_hidden = 1000;
+  std::string cell;
+  std::string init = "paper";
+  bool peepholes = false;
+  bool layer_norm = false;
+  bool learned_start = false;
+  double recurrent_dropout = 0;
+  double dropout = 0;
+
+  RecurrentOptions(std::int64_t embedding_width, const char* usual_cell)
+      : d_embedding(embedding_width), cell(usual_cell) {}
+
+  /// The fields that all these configs begin with.
+  template <class Self, class Visit>
+  static void size_fields(Self& self, Visit&& field) {
+    field("source_vocab_size", self.source_vocab_size, "size of the source vocabulary");
+    field("target_vocab_size", self.target_vocab_size, "size of the target vocabulary");
+    field("d_embedding", self.d_embedding, "width of the embeddings");
+    field("d_hidden", self.d_hidden, "width of a layer's state, in each direction");
+  }
+  template <class Self, class Visit>
+  static void cell_field(Self& self, Visit&& field) {
+    field("cell", self.cell, "recurrent cell (of cho that of the encoder)", cell_names());
+  }
+  /// Those near their end: initial values, the options of the layers and dropout.
+  template <class Self, class Visit>
+  static void practice_fields(Self& self, Visit&& field) {
+    field("init", self.init, "initial parameters: as in the paper, or uniform by width (Glorot)",
+          kInitialValues.words);
+    field("peepholes", self.peepholes,
+          "peephole connections: the gates of an lstm also read its memory cell");
+    field("layer_norm", self.layer_norm, "layer normalisation of the gates' sums");
+    field("learned_start", self.learned_start, "learn the encoder's initial states instead of zeros");
+    field("recurrent_dropout", self.recurrent_dropout,
+          "dropout on the states that the gates read, one mask for each sentence");
+    field("dropout", self.dropout, "dropout after each layer or sublayer");
+  }
+
+  /// A layer that starts from given states.
+  RecurrentSizes layer(const std::string& cell_name, std::int64_t width) const {
+    return {cell_name, width, peepholes, layer_norm, false, recurrent_dropout};
+  }
+  /// A layer of the encoder, in one direction: it starts by itself.
+  RecurrentSizes encoder() const {
+    return {cell, d_hidden, peepholes, layer_norm, learned_start, recurrent_dropout};
+  }
+  /// Throws UsageError naming the field and what it must be.
+  void check_options() const;
+};
+
+/// Deviation of the word embeddings' initial values beside Glorot's matrices: wide enough that states, and so
+/// scores and logits, do not start next to zero. With 0.1 Luong's system learns an epoch later.
+inline constexpr double kWordDeviation = 1;
+
+/// Declares the parameters of a recurrent model with the initial values that its config asks for: everything
+/// drawn as the paper draws it, or matrices uniform by width (Glorot), recurrent ones orthogonal and biases
+/// zero.
+template <class T>
+class Declaration {
+ public:
+  /// `paper`: how the paper draws matrices; what it draws uniform includes biases and recurrent matrices, what
+  /// it draws from a normal distribution does not. `word_deviation`: of embeddings beside Glorot's matrices.
+  Declaration(ParameterSet<T>& parameters, const RecurrentOptions& options, Init paper,
+              double word_deviation = kWordDeviation)
+      : parameters_(parameters),
+        d_embedding_(options.d_embedding),
+        paper_(paper),
+        as_in_paper_(kInitialValues(options.init) == InitialValues::paper),
+        words_(as_in_paper_ ? paper : Init::normal(word_deviation)) {}
+
+  bool as_in_paper() const { return as_in_paper_; }
+  Init init(std::int64_t d_in, std::int64_t d_out) const {
+    return as_in_paper_ ? paper_ : Init::xavier(d_in, d_out);
+  }
+  Init init(const Shape& shape) const { return init(shape[0], shape.size() == 1 ? 1 : shape[1]); }
+  RecurrentInit cell(std::int64_t d_in, std::int64_t width) const {
+    if (as_in_paper_ && paper_.kind == Init::Kind::uniform) return {paper_, paper_, paper_};
+    return {init(d_in, width), Init::orthogonal(), Init::zeros()};
+  }
+
+  /// <side>/embedding/weight
+  void words(const std::string& side, std::int64_t count) {
+    parameters_.add(side + "/embedding/weight", {count, d_embedding_}, words_);
+  }
+  void matrix(const std::string& name, std::int64_t d_in, std::int64_t d_out) {
+    parameters_.add(name, {d_in, d_out}, init(d_in, d_out));
+  }
+  /// weight and bias
+  void linear(const std::string& scope, std::int64_t d_in, std::int64_t d_out) {
+    matrix(scope + "/weight", d_in, d_out);
+    parameters_.add(scope + "/bias", {d_out}, Init::zeros());
+  }
+  void recurrent(const std::string& scope, const RecurrentSizes& sizes, std::int64_t d_in) {
+    add_recurrent(parameters_, scope, sizes, d_in, cell(d_in, sizes.d_hidden));
+  }
+  /// <part>/layer_<l>/state (nn/recurrent.h)
+  void stack(const std::string& part, const RecurrentSizes& sizes, std::int64_t n_layers) {
+    for (std::int64_t l = 0; l < n_layers; ++l)
+      recurrent(concat(part, "/layer_", l, "/state"), sizes, l == 0 ? d_embedding_ : sizes.d_hidden);
+  }
+  void bidirectional(const std::string& layer, const RecurrentSizes& sizes, std::int64_t d_in) {
+    recurrent(layer + "/forward", sizes, d_in);
+    recurrent(layer + "/backward", sizes, d_in);
+  }
+  /// nn/maxout_readout.h
+  void maxout_readout(const std::string& scope, std::int64_t d_state, std::int64_t d_context,
+                      std::int64_t d_maxout) {
+    linear(scope + "/state", d_state, 2 * d_maxout);
+    matrix(scope + "/embedding/weight", d_embedding_, 2 * d_maxout);
+    matrix(scope + "/context/weight", d_context, 2 * d_maxout);
+  }
+  void gate_input(const std::string& scope, const std::string& part, const RecurrentSizes& sizes,
+                  std::int64_t d_in) {
+    add_gate_input(parameters_, scope, part, sizes, d_in, init(d_in, sizes.d_hidden));
+  }
+
+ private:
+  ParameterSet<T>& parameters_;
+  std::int64_t d_embedding_;
+  Init paper_;
+  bool as_in_paper_;
+  Init words_;
+};
 
 /// What encode() passes on of a unidirectional layer.
 inline FinalWidths final_widths_of(const RecurrentSizes& layer) {
@@ -32,31 +168,12 @@ Var<T> name_final(const Scope<T>& layer, FinalWidths widths, Var<T> state) {
 }
 
 /// The sizes that a recurrent part states: unlimited sentences, no self-attention.
-inline PartSizes recurrent_part(std::int64_t vocab_size, std::int64_t n_layers, std::int64_t d_embedding,
-                                std::int64_t d_model) {
-  PartSizes sizes;
-  sizes.vocab_size = vocab_size;
-  sizes.n_layers = n_layers;
-  sizes.d_embedding = d_embedding;
-  sizes.d_model = d_model;
-  return sizes;
-}
+PartSizes recurrent_part(std::int64_t vocab_size, std::int64_t n_layers, std::int64_t d_embedding,
+                         std::int64_t d_model);
 /// Of a decoder whose top layer attends to the memory, with one head.
-inline DecoderSizes attending_decoder(const PartSizes& part, HeadWidths head) {
-  DecoderSizes sizes{part};
-  sizes.n_heads = 1;
-  sizes.heads = head;
-  sizes.reads_memory = true;
-  sizes.first_attending_layer = part.n_layers - 1;
-  return sizes;
-}
+DecoderSizes attending_decoder(const PartSizes& part, HeadWidths head);
 /// Of a decoder that reads the encoder's last states only.
-inline DecoderSizes fixed_vector_decoder(const PartSizes& part) {
-  DecoderSizes sizes{part};
-  sizes.reads_memory = true;
-  sizes.first_attending_layer = part.n_layers;
-  return sizes;
-}
+DecoderSizes fixed_vector_decoder(const PartSizes& part);
 
 /// What a state keeps of an attention's memory.
 template <class T>
@@ -69,15 +186,79 @@ AttentionMemory<T> kept_memory(const DecoderState<T>& state) {
   return {state.memory[0], state.memory[1], state.memory_rows};
 }
 
+/// <part>/layer_<l>/cross_attention of the decoder.
+template <class T>
+Scope<T> cross_attention_scope(Pass<T>& pass, std::int64_t layer) {
+  return layer_scope(Scope<T>(pass) / "decoder", layer) / "cross_attention";
+}
+
+/// s_0 = tanh(x W + b) of decoder/initial, one row for each sentence; named.
+template <class T>
+Var<T> initial_state(Pass<T>& pass, Var<T> x) {
+  const Scope<T> scope = Scope<T>(pass) / "decoder" / "initial";
+  return scope.name_sentences(
+      "output", linear(x, scope.parameter("weight"), scope.parameter("bias"), Activation::tanh));
+}
+
+/// Both directions of a layer over whole packed sentences: h side by side, and the last states of both, h
+/// before c.
+template <class T>
+RecurrentOutput<T> bidirectional(const Scope<T>& layer, const RecurrentSizes& sizes, Var<T> x,
+                                 const Packing& rows);
+
+/// One step of a decoder's recurrence.
+template <class T>
+struct DecoderStep {
+  std::vector<Var<T>> states;   ///< what the next step starts from
+  std::vector<Var<T>> outputs;  ///< what the decoder computes its states from, for all steps at once
+};
+/// step(input of the gates, states before, what the rows are), where the state's rows come before the first.
+template <class T>
+using StepFunction =
+    std::function<DecoderStep<T>(Var<T> input, const std::vector<Var<T>>& before, const StepRows& rows)>;
+
+/// Reads packed rows onto the state step by step: `input` [rows, ...] is in time order. Returns the outputs
+/// of all rows, packed; the state's rows become those after each sequence's last step, when its past is kept.
+template <class T>
+std::vector<Var<T>> read_step_by_step(DecoderState<T>& state, const StepOrder& order, const Packing& rows,
+                                      Var<T> input, const StepFunction<T>& step);
+
+/// A recurrent layer whose gates also read a context that the state before chose: a step of Bahdanau's and
+/// Xu's decoders. Parameters: <layer>/state with state/context, <layer>/cross_attention.
+template <class T>
+class AttendingLayer {
+ public:
+  /// `rows`: how many rows all steps together have.
+  AttendingLayer(const Scope<T>& layer, const RecurrentSizes& sizes, const AttentionConfig& attends,
+                 const AttentionMemory<T>& source, std::int64_t rows)
+      : layer_(layer),
+        state_(layer / "state", sizes, rows),
+        attention_(layer / "cross_attention", attends, source, rows),
+        context_((layer / "state" / "context").stacked(sizes.gates(), "weight"), rows) {}
+
+  struct Step {
+    typename StepAttention<T>::Step attended;
+    Var<T> state;
+  };
+  /// `input` from the words; `sampled` as in StepAttention.
+  Step operator()(Var<T> input, Var<T> before, const StepRows& rows,
+                  const std::vector<SampleStream>& sampled = {}) {
+    const AtStep<T> at_step(layer_.pass(), rows);
+    const auto attended = attention_(state_.hidden(before), rows, sampled);
+    return {attended, state_.step(context_(attended.context, input), before)};
+  }
+  const RecurrentSteps<T>& recurrence() const { return state_; }
+
+ private:
+  Scope<T> layer_;
+  RecurrentSteps<T> state_;
+  StepAttention<T> attention_;
+  StepLinear<T> context_;
+};
+
 /// E y of packed words, with dropout; named embedded.
 template <class T>
-Var<T> embed_words(Pass<T>& pass, const std::string& stack_name, const PackedTokens& tokens, double dropout) {
-  const Scope<T> stack = Scope<T>(pass) / stack_name;
-  const Var<T> x = embedding((stack / "embedding").parameter("weight"),
-                             pass.tape->arena().template keep<std::int32_t>(tokens.ids), T{1}, Var<T>(), {},
-                             stack.dropout(dropout));
-  return stack.name("embedded", x, tokens.rows);
-}
+Var<T> embed_words(Pass<T>& pass, const std::string& stack_name, const PackedTokens& tokens, double dropout);
 
 /// Config has the fields d_embedding and dropout, and encoder_sizes().
 template <class T, class ConfigOf>
@@ -89,10 +270,6 @@ class RecurrentEncoder : public Encoder<T> {
   }
 
  protected:
-  void expect_layers(std::int64_t first, std::int64_t last) const {
-    if (first < 0 || first > last || last > this->sizes().n_layers)
-      fail<UsageError>("layers ", first, ":", last, " are not within the encoder's ", this->sizes().n_layers);
-  }
   ConfigOf config_;
 };
 
@@ -110,10 +287,12 @@ class RecurrentDecoder : public Decoder<T> {
   ConfigOf config_;
 };
 
-/// A model of these two parts.
+/// A model of these two parts, whose parameters `declare` adds.
 template <class T, template <class> class EncoderOf, template <class> class DecoderOf, class Config>
-std::unique_ptr<Model<T>> recurrent_pair(const Config& config) {
+std::unique_ptr<Model<T>> recurrent_pair(const Config& config,
+                                         void (*declare)(ParameterSet<T>&, const Config&)) {
   auto model = new_model<T>(config);
+  declare(model->parameters, config);
   model->encoder = std::make_unique<EncoderOf<T>>(config);
   model->decoder = std::make_unique<DecoderOf<T>>(config);
   model->words = {"decoder/output/weight", false};

@@ -1,36 +1,23 @@
 #include "models/sutskever.h"
 
-#include "base/check.h"
-#include "nn/recurrent_stack.h"
-
 namespace heed {
 
 void SutskeverConfig::check() const {
-  check_recurrent(*this);
+  check_options();
   check_size("n_layers", n_layers, 1'000);
 }
 
 namespace {
 
-/// Initial values: section 3.4 (everything uniform in +-0.08), or Glorot's with orthogonal recurrent
-/// matrices.
+/// Section 3.4: everything uniform in +-0.08.
 template <class T>
 void declare(ParameterSet<T>& p, const SutskeverConfig& c) {
-  const bool paper = c.init == "paper";
-  const Init uniform = Init::uniform(0.08);
-  auto table = [&](const std::string& side, std::int64_t words) {
-    p.add(side + "/embedding/weight", {words, c.d_embedding}, paper ? uniform : Init::normal(kWordDeviation));
-  };
-  auto cell = [&](std::int64_t d_in) {
-    return paper ? RecurrentInit{uniform, uniform, uniform}
-                 : RecurrentInit{Init::xavier(d_in, c.d_hidden), Init::orthogonal(), Init::zeros()};
-  };
-  table("encoder", c.source_vocab_size);
-  add_recurrent_stack(p, "encoder", c.encoder(), c.n_layers, c.d_embedding, cell);
-  table("decoder", c.target_vocab_size);
-  add_recurrent_stack(p, "decoder", c.state(), c.n_layers, c.d_embedding, cell);
-  p.add("decoder/output/weight", {c.d_hidden, c.target_vocab_size},
-        paper ? uniform : Init::xavier(c.d_hidden, c.target_vocab_size));
+  Declaration<T> add(p, c, Init::uniform(0.08));
+  add.words("encoder", c.source_vocab_size);
+  add.stack("encoder", c.encoder(), c.n_layers);
+  add.words("decoder", c.target_vocab_size);
+  add.stack("decoder", c.state(), c.n_layers);
+  add.matrix("decoder/output/weight", c.d_hidden, c.target_vocab_size);
 }
 
 template <class T>
@@ -84,9 +71,7 @@ class SutskeverDecoder final : public RecurrentDecoder<T, SutskeverConfig> {
 
 template <class T>
 std::unique_ptr<Model<T>> build(const SutskeverConfig& config) {
-  auto model = recurrent_pair<T, SutskeverEncoder, SutskeverDecoder>(config);
-  declare(model->parameters, config);
-  return model;
+  return recurrent_pair<T, SutskeverEncoder, SutskeverDecoder>(config, declare<T>);
 }
 
 template std::unique_ptr<Model<float>> build(const SutskeverConfig&);

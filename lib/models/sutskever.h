@@ -5,7 +5,7 @@
 // x_1, </s> first; the files keep the states in the order of the words.
 //
 // Parameters: encoder/embedding/weight [V_x, m], decoder/embedding/weight [V_y, m], {encoder, decoder}/
-// layer_<l>/state (nn/recurrent_stack.h), decoder/output/weight [n, V_y]; m = d_embedding, n = d_hidden.
+// layer_<l>/state (nn/recurrent.h), decoder/output/weight [n, V_y]; m = d_embedding, n = d_hidden.
 // Named values: encoder/embedded, encoder/layer_<l>/{final_h, final_c} [sentences, n], encoder/output [source
 // rows, n], decoder/embedded, decoder/output [target rows, n].
 #pragma once
@@ -14,31 +14,26 @@
 #include <string>
 
 #include "models/recurrent_model.h"
-#include "models/recurrent_options.h"
 
 namespace heed {
 
 struct SutskeverConfig : RecurrentOptions {
   static constexpr const char* kArchitecture = "sutskever";
-  std::int64_t d_embedding = 1000;
-  std::int64_t d_hidden = 1000;
+
   std::int64_t n_layers = 4;
-  std::string cell = "lstm";
   bool reverse_source = true;
-  std::string init = "paper";
-  double dropout = 0;
+
+  SutskeverConfig() : RecurrentOptions(1000, "lstm") {}
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& field) {
-    recurrent_sizes(self, field);
+    size_fields(self, field);
     field("n_layers", self.n_layers, "layers of the encoder, and as many of the decoder");
-    field("cell", self.cell, "recurrent cell (of cho that of the encoder)", cell_names());
+    cell_field(self, field);
     field("reverse_source", self.reverse_source, "the encoder reads the source backwards");
-    recurrent_practice(self, field);
+    practice_fields(self, field);
   }
 
-  /// A layer of the encoder.
-  RecurrentSizes encoder() const { return starting_layer(cell, d_hidden); }
   /// A layer of the decoder.
   RecurrentSizes state() const { return layer(cell, d_hidden); }
   EncoderSizes encoder_sizes() const {

@@ -1,7 +1,5 @@
 #include "models/transformer.h"
 
-#include <cmath>
-
 #include "base/check.h"
 #include "base/error.h"
 #include "models/config_json.h"
@@ -14,7 +12,7 @@ void TransformerConfig::check() const {
   check_size("n_encoder_layers", n_encoder_layers, 1'000);
   check_size("n_decoder_layers", n_decoder_layers, 1'000);
   check_options();
-  if (tied == "all" && source_vocab_size != target_vocab_size) {
+  if (kTied(tied) == Tied::all && source_vocab_size != target_vocab_size) {
     fail<UsageError>("tied = all needs one vocabulary for both sides; there are ", source_vocab_size,
                      " source and ", target_vocab_size,
                      " target entries: use --tied decoder, or a joint vocabulary");
@@ -25,16 +23,12 @@ template <class T>
 std::unique_ptr<Model<T>> build(const TransformerConfig& config) {
   auto model = new_model<T>(config);
   ParameterSet<T>& p = model->parameters;
-  const bool one_table = config.tied == "all", tied = config.tied != "none";
+  const bool one_table = kTied(config.tied) == Tied::all;
   const std::string source_table = one_table ? "embedding/weight" : "encoder/embedding/weight",
-                    target_table = one_table ? source_table : "decoder/embedding/weight",
-                    output = "decoder/output/weight";
+                    target_table = one_table ? source_table : "decoder/embedding/weight";
   declare_table(p, source_table, config.source_vocab_size, config.d_model);
   if (!one_table) declare_table(p, target_table, config.target_vocab_size, config.d_model);
-  if (!tied) {
-    p.add(output, {config.d_model, config.target_vocab_size},
-          Init::normal(1 / std::sqrt(static_cast<double>(config.d_model))));
-  }
+  model->words = declare_words(p, kTied(config.tied), target_table, config.d_model, config.target_vocab_size);
   const auto encoder = StackSettings::encoder(config, config.n_encoder_layers, config.source_vocab_size,
                                               source_table),
              decoder = StackSettings::decoder(config, config.n_decoder_layers, config.target_vocab_size,
@@ -43,7 +37,6 @@ std::unique_ptr<Model<T>> build(const TransformerConfig& config) {
   declare_stack(p, decoder);
   model->encoder = std::make_unique<TransformerEncoder<T>>(encoder);
   model->decoder = std::make_unique<TransformerDecoder<T>>(decoder);
-  model->words = {tied ? target_table : output, tied};
   return model;
 }
 

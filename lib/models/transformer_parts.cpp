@@ -5,6 +5,7 @@
 #include "autograd/ops.h"
 #include "base/check.h"
 #include "base/error.h"
+#include "base/instantiate.h"
 #include "nn/feed_forward.h"
 
 namespace heed {
@@ -24,15 +25,13 @@ void TransformerOptions::check_options() const {
 
 namespace {
 
-using Norm = StackSettings::Norm;
-
 StackSettings settings_of(const TransformerOptions& o) {
   StackSettings s;
   s.d_model = o.d_model;
   s.d_ff = o.d_ff;
   s.max_length = o.max_length;
-  s.heads = {o.n_heads, o.attention_dropout, positions_named(o.positions)};
-  s.norm = o.norm == "post" ? Norm::post : o.norm == "pre" ? Norm::pre : Norm::none;
+  s.heads = {o.n_heads, o.attention_dropout, kPositions(o.positions)};
+  s.norm = kNorms(o.norm);
   s.residual = o.residual;
   s.dropout = o.dropout;
   s.embedding_dropout = o.embedding_dropout < 0 ? o.dropout : o.embedding_dropout;
@@ -146,6 +145,14 @@ void declare_table(ParameterSet<T>& parameters, const std::string& path, std::in
 }
 
 template <class T>
+WordsHead declare_words(ParameterSet<T>& parameters, Tied tied, const std::string& table, std::int64_t d,
+                        std::int64_t words) {
+  if (tied != Tied::none) return {table, true};
+  parameters.add("decoder/output/weight", {d, words}, Init::normal(1 / std::sqrt(static_cast<double>(d))));
+  return {"decoder/output/weight", false};
+}
+
+template <class T>
 void declare_stack(ParameterSet<T>& parameters, const StackSettings& s) {
   auto norm = [&](const std::string& scope) {
     if (s.norm == Norm::none) return;
@@ -223,9 +230,7 @@ template <class T>
 Encoded<T> TransformerEncoder<T>::encode(Pass<T>& pass, const Encoded<T>& input, std::int64_t first,
                                          std::int64_t last) const {
   const StackSettings& s = stack_.settings();
-  if (first < 0 || first > last || last > s.n_layers) {
-    fail<UsageError>("layers ", first, ":", last, " are not within the encoder's ", s.n_layers);
-  }
+  this->expect_layers(first, last);
   const Scope<T> encoder = Scope<T>(pass) / s.name;
   Var<T> x = input.states;
   for (std::int64_t i = first; i < last; ++i)
@@ -285,13 +290,10 @@ Decoded<T> TransformerDecoder<T>::read(Pass<T>& pass, DecoderState<T>& state, Va
   return {x, {}};
 }
 
-#define HEED_INSTANTIATE(T)                                                                      \
-  template void declare_stack(ParameterSet<T>&, const StackSettings&);                           \
-  template void declare_table(ParameterSet<T>&, const std::string&, std::int64_t, std::int64_t); \
-  template class TransformerEncoder<T>;                                                          \
-  template class TransformerDecoder<T>;
-HEED_INSTANTIATE(float)
-HEED_INSTANTIATE(double)
-#undef HEED_INSTANTIATE
+HEED_INSTANTIATE(declare_stack)
+HEED_INSTANTIATE(declare_table)
+HEED_INSTANTIATE(declare_words)
+HEED_INSTANTIATE_CLASS(TransformerEncoder)
+HEED_INSTANTIATE_CLASS(TransformerDecoder)
 
 }  // namespace heed

@@ -15,11 +15,18 @@
 #include <string>
 #include <vector>
 
+#include "models/heads.h"
 #include "models/parts.h"
 #include "nn/attention/multi_head_attention.h"
 #include "nn/positional_encoding.h"
 
 namespace heed {
+
+enum class Norm { post, pre, none };
+inline const Choice<Norm> kNorms{"norm", {"post", "pre", "none"}};
+/// Which embedding tables and output matrices are one.
+enum class Tied { all, decoder, none };
+inline const Choice<Tied> kTied{"tied", {"all", "decoder", "none"}};
 
 /// The config fields that all Transformers share.
 struct TransformerOptions {
@@ -43,9 +50,9 @@ struct TransformerOptions {
     field("n_heads", self.n_heads, "attention heads; must divide d_model");
     field("max_length", self.max_length, "longest sentence in tokens");
     field("norm", self.norm, "layer normalisation after each sublayer (the paper), before, or not at all",
-          {"post", "pre", "none"});
+          kNorms.words);
     field("residual", self.residual, "add each sublayer's input to its output");
-    field("positions", self.positions, "position vectors", kPositionNames);
+    field("positions", self.positions, "position vectors", kPositions.words);
   }
   template <class Self, class Visit>
   static void practice_fields(Self& self, Visit&& field) {
@@ -61,8 +68,6 @@ struct TransformerOptions {
 
 /// What a stack computes, parsed.
 struct StackSettings {
-  enum class Norm { post, pre, none };
-
   std::string name;             ///< of its scope: "encoder" or "decoder"
   std::string embedding_table;  ///< path of the parameter
   std::int64_t vocab_size = 0, n_layers = 0, d_model = 0, d_ff = 0, max_length = 0;
@@ -86,6 +91,11 @@ void declare_stack(ParameterSet<T>& parameters, const StackSettings& settings);
 /// An embedding table [rows, d]: deviation 1 / sqrt(d), which the scaling of embeddings makes 1.
 template <class T>
 void declare_table(ParameterSet<T>& parameters, const std::string& path, std::int64_t rows, std::int64_t d);
+
+/// Adds decoder/output/weight [d, V] unless the words' scores come from the table of embeddings; says which.
+template <class T>
+WordsHead declare_words(ParameterSet<T>& parameters, Tied tied, const std::string& table, std::int64_t d,
+                        std::int64_t words);
 
 /// What both stacks have in common.
 template <class T>

@@ -1,82 +1,21 @@
 #include "models/xu.h"
 
 #include <cmath>
-#include <numeric>
 
-#include "autograd/ops.h"
-#include "autograd/ops_recurrent.h"
-#include "base/check.h"
 #include "nn/attention/hard_attention_loss.h"
 
 namespace heed {
 
 namespace {
 
-template <class T>
-Scope<T> attention_scope(Pass<T>& pass) {
-  return Scope<T>(pass) / "decoder" / "layer_0" / "cross_attention";
-}
-
-/// (h_0, c_0) from the mean annotation [sentences, state width].
-template <class T>
-Var<T> initial_state(Pass<T>& pass, Var<T> a, const Packing& rows) {
-  const Matrix<T> shares = pass.tape->arena().template matrix<T>(rows.sentences(), rows.longest());
-  for (std::int64_t s = 0; s < rows.sentences(); ++s)
-    std::fill_n(shares.row(s), rows.longest(), T{1} / static_cast<T>(rows.length(s)));
-  std::vector<std::int64_t> sentences(static_cast<std::size_t>(rows.sentences()));
-  std::iota(sentences.begin(), sentences.end(), 0);
-  Var<T> mean = weighted_sum(pass.tape->constant(shares), a, StepKeys{sentences, &rows});
-  Scope<T> scope = Scope<T>(pass) / "decoder" / "initial";
-  Var<T> state = linear(mean, scope.parameter("weight"), scope.parameter("bias"), Activation::tanh);
-  return scope.name_sentences("output", state);
-}
-
-/// The streams of the rows of a step, whose sequences are numbered `order`; none when nothing is sampled.
+/// The streams of the first n rows of a step; none when nothing is sampled.
 std::vector<SampleStream> streams_of(const std::vector<SampleStream>& streams, const StepOrder& order,
-                                     std::int64_t step) {
+                                     std::int64_t n) {
   std::vector<SampleStream> rows;
-  for (std::int64_t i = 0; i < order.active(step) && !streams.empty(); ++i)
+  for (std::int64_t i = 0; i < n && !streams.empty(); ++i)
     rows.push_back(streams[static_cast<std::size_t>(order.sequence(i))]);
   return rows;
 }
-
-/// Equations 1-6, step by step.
-template <class T>
-class XuSteps {
- public:
-  /// `rows`: how many rows all steps together have.
-  XuSteps(Pass<T>& pass, const XuConfig& config, const AttentionMemory<T>& source, std::int64_t rows)
-      : layer_(Scope<T>(pass) / "decoder" / "layer_0"),
-        state_(layer_ / "state", config.state(), rows),
-        context_((layer_ / "state" / "context").stacked(config.state().gates(), "weight"), rows),
-        attention_(layer_ / "cross_attention", config.attends(), source, rows) {}
-
-  struct Step {
-    Var<T> alpha;                      ///< [n, longest source]
-    Var<T> z;                          ///< [n, 2 n]
-    Var<T> state;                      ///< the new (h, c)
-    std::vector<std::int64_t> chosen;  ///< with hard attention
-  };
-  Var<T> input(Var<T> embedded, const StepRows& rows) const {
-    const AtStep<T> at_step(layer_.pass(), rows);
-    return state_.input(embedded);
-  }
-  Var<T> hidden(Var<T> state) const { return state_.hidden(state); }
-  /// `sampled`: streams_of().
-  Step operator()(Var<T> input, Var<T> before, const StepRows& rows,
-                  const std::vector<SampleStream>& sampled) {
-    const AtStep<T> at_step(layer_.pass(), rows);
-    const auto attended = attention_(state_.hidden(before), rows, sampled);
-    const Var<T> z = attended.context;
-    return {attended.probabilities, z, state_.step(context_(z, input), before), attended.chosen};  // eq. 1-3
-  }
-
- private:
-  Scope<T> layer_;
-  RecurrentSteps<T> state_;
-  StepLinear<T> context_;
-  StepAttention<T> attention_;
-};
 
 /// Eq. 7 without L_o: E y_(t-1) + L_h h_t + L_z z_t [n, m].
 template <class T>
@@ -95,7 +34,7 @@ void check_weight(const char* name, double value) {
 }  // namespace
 
 void XuConfig::check() const {
-  check_recurrent(*this);
+  check_options();
   check_size("d_align", d_align, 65'536);
   check_weight("doubly_stochastic", doubly_stochastic);
   check_weight("reinforce", reinforce);
@@ -106,41 +45,26 @@ void XuConfig::check() const {
 
 namespace {
 
-/// Initial values: as the authors' program draws them (deviation 0.01, orthogonal square matrices), or
-/// Glorot's.
+/// As the authors' program draws them: deviation 0.01, orthogonal square matrices.
 template <class T>
 void declare(ParameterSet<T>& p, const XuConfig& c) {
-  const std::int64_t m = c.d_embedding, n = c.d_hidden, width = c.state().state_width();
-  const bool paper = c.init == "paper";
-  auto init = [&](std::int64_t d_in, std::int64_t d_out) {
-    return paper ? Init::normal(0.01) : Init::xavier(d_in, d_out);
-  };
-  auto matrix = [&](const std::string& name, std::int64_t d_in, std::int64_t d_out) {
-    p.add(name, {d_in, d_out}, init(d_in, d_out));
-  };
-  auto bias = [&](const std::string& name, std::int64_t d) { p.add(name, {d}, Init::zeros()); };
-  const RecurrentInit cell{init(m, n), Init::orthogonal(), Init::zeros()};
-
-  p.add("encoder/embedding/weight", {c.source_vocab_size, m}, Init::normal(paper ? 0.01 : 0.1));
-  add_recurrent(p, "encoder/layer_0/forward", c.encoder(), m, cell);
-  add_recurrent(p, "encoder/layer_0/backward", c.encoder(), m, cell);
-
-  matrix("decoder/initial/weight", 2 * n, width);
-  bias("decoder/initial/bias", width);
-  p.add("decoder/embedding/weight", {c.target_vocab_size, m}, Init::normal(paper ? 0.01 : 0.1));
-  add_recurrent(p, "decoder/layer_0/state", c.state(), m, cell);
-  add_gate_input(p, "decoder/layer_0/state", "context", c.state(), 2 * n, init(2 * n, n));
+  const std::int64_t m = c.d_embedding, n = c.d_hidden;
+  Declaration<T> add(p, c, Init::normal(0.01), 0.1);
+  add.words("encoder", c.source_vocab_size);
+  add.bidirectional("encoder/layer_0", c.encoder(), m);
+  add.linear("decoder/initial", 2 * n, c.state().state_width());
+  add.words("decoder", c.target_vocab_size);
+  add.recurrent("decoder/layer_0/state", c.state(), m);
+  add.gate_input("decoder/layer_0/state", "context", c.state(), 2 * n);
   add_attention(
       p, "decoder/layer_0/cross_attention", c.attends(), {n, 2 * n, c.d_align},
       [&](const NamedShape& parameter) {
-        const Shape& shape = parameter.shape;
-        if (parameter.name.ends_with("bias")) return Init::zeros();
-        return shape.size() == 1 ? init(shape[0], 1) : init(shape[0], shape[1]);
+        return parameter.name.ends_with("bias") ? Init::zeros() : add.init(parameter.shape);
       },
       true, c.context_gate);
-  matrix("decoder/readout/state/weight", n, m);
-  matrix("decoder/readout/context/weight", 2 * n, m);
-  matrix("decoder/output/weight", m, c.target_vocab_size);
+  add.matrix("decoder/readout/state/weight", n, m);
+  add.matrix("decoder/readout/context/weight", 2 * n, m);
+  add.matrix("decoder/output/weight", m, c.target_vocab_size);
 }
 
 template <class T>
@@ -154,10 +78,12 @@ class XuEncoder final : public RecurrentEncoder<T, XuConfig> {
     if (first == last) return input;
     const XuConfig& c = this->config_;
     const Scope<T> encoder = Scope<T>(pass) / "encoder", layer = encoder / "layer_0";
-    auto states = [&](const char* scope, Direction direction) {
-      return recurrent(layer / scope, c.encoder(), input.states, *input.rows, direction).h;
-    };
-    Var<T> a = side_by_side(states("forward", Direction::forward), states("backward", Direction::backward));
+    // In this order: it says which random numbers each direction's dropout draws.
+    const Var<T> backward =
+        recurrent(layer / "backward", c.encoder(), input.states, *input.rows, Direction::backward).h;
+    const Var<T> forward =
+        recurrent(layer / "forward", c.encoder(), input.states, *input.rows, Direction::forward).h;
+    const Var<T> a = side_by_side(forward, backward);
     return {encoder.name("output", drop_out(a, encoder.dropout(c.dropout)), *input.rows), input.rows, {}};
   }
 };
@@ -168,11 +94,13 @@ class XuDecoder final : public RecurrentDecoder<T, XuConfig> {
  public:
   using RecurrentDecoder<T, XuConfig>::RecurrentDecoder;
 
+  /// (h_0, c_0) from the mean annotation.
   DecoderState<T> start(Pass<T>& pass, std::int64_t sentences, const Encoded<T>* memory) const override {
     DecoderState<T> state(sentences);
-    keep_memory(prepare_memory(attention_scope(pass), this->config_.attends(), memory->states, *memory->rows),
+    keep_memory(prepare_memory(cross_attention_scope(pass, 0), this->config_.attends(), memory->states,
+                               *memory->rows),
                 state);
-    state.rows = {initial_state(pass, memory->states, *memory->rows)};
+    state.rows = {initial_state(pass, sentence_means(memory->states, *memory->rows))};
     return state;
   }
 
@@ -180,32 +108,21 @@ class XuDecoder final : public RecurrentDecoder<T, XuConfig> {
                   const Packing& rows) const override {
     const XuConfig& c = this->config_;
     const Reading<T> reading(pass, state, rows);
-    Tape<T>& tape = *pass.tape;
+    const Scope<T> decoder = Scope<T>(pass) / "decoder", layer = decoder / "layer_0";
     const AttentionMemory<T> source = kept_memory(state);
     StepWeights<T> attended{
         {}, {}, StepOrder(rows, Direction::forward, pass.continuation), rows, *source.rows};
     const StepOrder& order = attended.order;
-    XuSteps<T> steps(pass, c, source, order.rows());
-    Var<T> input = steps.input(select_rows<T>({embedded}, order.to_time_order()), order.rows_of_all(rows));
-    Var<T> s = select_rows<T>({state.rows[0]}, order.to_first_step());
-
-    std::vector<Var<T>> z, h, states;
-    for (std::int64_t t = 0; t < order.steps(); ++t) {
-      const auto step =
-          steps(tape.row_range(input, order.first(t), order.active(t)), tape.row_range(s, 0, order.active(t)),
-                order.rows_of(t, rows), streams_of(state.streams, order, t));
-      s = step.state;
-      states.push_back(s);
-      z.push_back(step.z);
-      h.push_back(steps.hidden(s));
-      attended.alpha.push_back(step.alpha);
-      attended.chosen.push_back(step.chosen);
-    }
-    if (state.keeps_past) state.rows = {select_rows(states, order.to_last_of_steps())};
-    const std::vector<RowOf> packed = order.to_packed();
-    const Scope<T> decoder = Scope<T>(pass) / "decoder", layer = decoder / "layer_0";
-    Var<T> context = select_rows(z, packed);
-    Var<T> hidden = layer.name("output", select_rows(h, packed), rows);
+    AttendingLayer<T> f(layer, c.state(), c.attends(), source, order.rows());
+    const std::vector<Var<T>> steps = read_step_by_step<T>(
+        state, order, rows, f.recurrence().input(embedded, order, rows),
+        [&](Var<T> input, const std::vector<Var<T>>& before, const StepRows& at) -> DecoderStep<T> {
+          const auto step = f(input, before[0], at, streams_of(state.streams, order, input.rows()));
+          attended.alpha.push_back(step.attended.probabilities);
+          attended.chosen.push_back(step.attended.chosen);
+          return {{step.state}, {step.attended.context, f.recurrence().hidden(step.state)}};
+        });
+    const Var<T> context = steps[0], hidden = layer.name("output", steps[1], rows);
     Decoded<T> decoded{decoder.name("output", readout(pass, embedded, hidden, context, c.dropout), rows), {}};
     if (pass.training) {
       decoded.extra_loss = [attended, c](std::span<const double> nll, double baseline, double scale) {
@@ -225,9 +142,7 @@ class XuDecoder final : public RecurrentDecoder<T, XuConfig> {
 
 template <class T>
 std::unique_ptr<Model<T>> build(const XuConfig& config) {
-  auto model = recurrent_pair<T, XuEncoder, XuDecoder>(config);
-  declare(model->parameters, config);
-  return model;
+  return recurrent_pair<T, XuEncoder, XuDecoder>(config, declare<T>);
 }
 
 template std::unique_ptr<Model<float>> build(const XuConfig&);

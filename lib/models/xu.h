@@ -29,38 +29,37 @@
 
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "models/recurrent_model.h"
-#include "models/recurrent_options.h"
-#include "nn/attention/step_attention.h"
-#include "nn/recurrent.h"
 
 namespace heed {
+
+enum class AttendedTo { drawn, mean };
+inline const Choice<AttendedTo> kAttendedTo{"attend_to", {"drawn", "mean"}};
 
 struct XuConfig : RecurrentOptions {
   static constexpr const char* kArchitecture = "xu";
 
-  std::int64_t d_embedding = 512;
-  std::int64_t d_hidden = 1000;
   std::int64_t d_align = 512;
-  std::string cell = "lstm";
   std::string attend_to = "drawn";
   bool context_gate = true;
   double doubly_stochastic = 0;
   double reinforce = 1;
   double entropy = 0.002;
   double expected_share = 0.5;
-  std::string init = "xavier";
-  double dropout = 0.5;
+
+  XuConfig() : RecurrentOptions(512, "lstm") {
+    init = "xavier";
+    dropout = 0.5;
+  }
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& field) {
-    recurrent_sizes(self, field);
+    size_fields(self, field);
     field("d_align", self.d_align, "inner width of the attention's score network");
-    field("cell", self.cell, "recurrent cell (of cho that of the encoder)", cell_names());
+    cell_field(self, field);
     field("attend_to", self.attend_to,
-          "hard attention to one drawn position, or soft attention, the weighted mean", {"drawn", "mean"});
+          "hard attention to one drawn position, or soft attention, the weighted mean", kAttendedTo.words);
     field("context_gate", self.context_gate, "scale the context by a gate computed from the previous state");
     field("doubly_stochastic", self.doubly_stochastic,
           "weight of the penalty on positions whose attention over all steps is not 1");
@@ -69,10 +68,10 @@ struct XuConfig : RecurrentOptions {
     field("entropy", self.entropy, "hard attention: weight of the entropy bonus");
     field("expected_share", self.expected_share,
           "hard attention: share of sentences trained with soft attention instead");
-    recurrent_practice(self, field);
+    practice_fields(self, field);
   }
 
-  bool hard() const { return attend_to == "drawn"; }
+  bool hard() const { return kAttendedTo(attend_to) == AttendedTo::drawn; }
   /// Eq. 4 and 5, and section 4.
   AttentionConfig attends() const {
     AttentionConfig attends{&score_function("additive")};
@@ -81,8 +80,6 @@ struct XuConfig : RecurrentOptions {
     attends.names_probabilities = true;
     return attends;
   }
-  /// A layer of the encoder, in one direction.
-  RecurrentSizes encoder() const { return starting_layer(cell, d_hidden); }
   /// The decoder's layer.
   RecurrentSizes state() const { return layer(cell, d_hidden); }
   EncoderSizes encoder_sizes() const {

@@ -1,61 +1,69 @@
 #include "nn/recurrent.h"
 
-#include <algorithm>
-
 #include "autograd/ops.h"
 #include "base/error.h"
-#include "nn/cell_observer.h"
+#include "base/instantiate.h"
 
 namespace heed {
 
 namespace {
 
-struct NamedCell {
-  const char* name;
-  Cell cell;
-};
-constexpr NamedCell kCells[] = {
-    {"gru", Cell::gru}, {"gru-reset-after", Cell::gru_reset_after}, {"lstm", Cell::lstm}, {"rnn", Cell::rnn}};
-
-Cell cell_of(const std::string& name) {
-  for (const NamedCell& named : kCells) {
-    if (name == named.name) return named.cell;
-  }
-  fail("recurrent layer: no cell is named ", escaped(name));
+/// Whether a layer of these options has a parameter of its cell.
+bool has(const RecurrentSizes& sizes, const CellParameter& parameter) {
+  return parameter.when == CellParameter::When::always || sizes.peepholes;
 }
-
-constexpr const char* kSeesCell[] = {"input", "forget", "output"};  ///< gates with a peephole
 
 template <class T>
 CellParameters<T> cell_parameters(const Scope<T>& scope, const RecurrentSizes& sizes) {
-  Scope<T> recurrent = scope / "recurrent";
   CellParameters<T> p;
-  p.cell = cell_of(sizes.cell);
-  p.recurrent = recurrent.stacked(sizes.gates(), "weight");
-  if (p.cell == Cell::gru_reset_after) p.candidate_bias = recurrent.parameter("candidate/bias");
-  for (int i = 0; sizes.peepholes && i < 3; ++i)
-    p.peepholes[i] = (scope / "peephole" / kSeesCell[i]).parameter("weight");
+  p.cell = &cell_named(sizes.cell);
+  p.recurrent = (scope / "recurrent").stacked(sizes.gates(), "weight");
+  for (const CellParameter& own : p.cell->parameters)
+    p.own.push_back(has(sizes, own) ? scope.parameter(own.name) : Var<T>());
   if (sizes.layer_norm) {
     p.norm = scope.parameter("recurrent_norm/gamma");
-    if (p.cell == Cell::lstm) {
-      p.cell_gamma = scope.parameter("cell_norm/gamma");
-      p.cell_beta = scope.parameter("cell_norm/beta");
+    if (!p.cell->norm.empty()) {
+      p.own_gamma = scope.parameter(p.cell->norm + "/gamma");
+      p.own_beta = scope.parameter(p.cell->norm + "/beta");
     }
   }
   if (sizes.dropout > 0) p.drop = scope.dropout(sizes.dropout);
   return p;
 }
 
+/// The observer of a layer's steps; `rows(step)` says what the rows of a step are. Empty when nothing of the
+/// cell is recorded or edited.
+template <class T>
+CellObserver<T> cell_observer(const Scope<T>& scope, const RecurrentSizes& sizes,
+                              std::function<StepRows(std::size_t step)> rows) {
+  if (!scope.pass().recorder && !scope.pass().editor) return {};
+  const Cell& cell = cell_named(sizes.cell);
+  std::vector<std::string> names = cell.states;
+  names.push_back(cell.norm + "/output");
+  for (const std::string& gate : cell.gates) names.insert(names.end(), {gate, "recurrent_norm/" + gate});
+  CellObserver<T> observer;
+  bool inspected = false;
+  for (const std::string& name : names) {
+    inspected = inspected || scope.inspected(name);
+    observer.changes = observer.changes || scope.edits(name);
+  }
+  if (!inspected) return {};
+  observer.observe = [=](std::size_t step, const std::string& name, Matrix<T> value) {
+    scope.name_in_place(name, value, rows(step));
+  };
+  return observer;
+}
+
 /// W x + b of all gates, or LN(W x) + b, which is named.
 template <class T>
 Var<T> gate_input(const Scope<T>& scope, const RecurrentSizes& sizes, Var<T> x) {
   Scope<T> in = scope / "input";
-  const std::vector<std::string> names = sizes.gates();
+  const std::vector<std::string>& names = sizes.gates();
   Var<T> weight = in.stacked(names, "weight"), bias = in.stacked(names, "bias"), all;
   if (!sizes.layer_norm) return linear(x, weight, bias);
   const std::int64_t d = sizes.d_hidden;
   Var<T> gamma = scope.parameter("input_norm/gamma");
-  for (GateRange gates : normed_together(cell_of(sizes.cell))) {
+  for (GateRange gates : cell_named(sizes.cell).normed_together) {
     auto part = [&](Var<T> v) { return scope.tape().columns(v, gates.first * d, gates.count * d); };
     Var<T> normed =
         add_layer_norm(linear(x, part(weight), {}), {}, {}, part(gamma), part(bias), kNormEpsilon<T>).output;
@@ -68,19 +76,16 @@ Var<T> gate_input(const Scope<T>& scope, const RecurrentSizes& sizes, Var<T> x) 
   return all;
 }
 
+/// Likewise of all steps, in time order; x is taken there while it is narrow, before the product.
+template <class T>
+Var<T> input_in_time(const Scope<T>& scope, const RecurrentSizes& sizes, Var<T> x, const StepOrder& order,
+                     const Packing& rows) {
+  x = select_rows<T>({x}, order.to_time_order());
+  const AtStep<T> all(scope.pass(), order.rows_of_all(rows));
+  return gate_input(scope, sizes, x);
+}
+
 }  // namespace
-
-std::vector<std::string> cell_names() {
-  std::vector<std::string> names;
-  for (const NamedCell& named : kCells) names.emplace_back(named.name);
-  return names;
-}
-
-std::vector<std::string> RecurrentSizes::gates() const {
-  if (cell == "rnn") return {"candidate"};
-  if (cell == "lstm") return {"input", "forget", "output", "candidate"};
-  return {"update", "reset", "candidate"};
-}
 
 template <class T>
 void add_recurrent(ParameterSet<T>& parameters, const std::string& scope, const RecurrentSizes& sizes,
@@ -88,19 +93,17 @@ void add_recurrent(ParameterSet<T>& parameters, const std::string& scope, const 
   const std::int64_t h = sizes.d_hidden;
   parameters.add_stacked(scope + "/input", sizes.gates(), d_in, h, init.input, init.bias);
   parameters.add_stacked(scope + "/recurrent", sizes.gates(), h, h, init.recurrent, std::nullopt);
-  if (sizes.cell == "gru-reset-after") parameters.add(scope + "/recurrent/candidate/bias", {h}, init.bias);
-  const std::int64_t sums = h * static_cast<std::int64_t>(sizes.gates().size());
-  if (sizes.peepholes) {
-    if (sizes.cell != "lstm") fail<UsageError>("peepholes: only the lstm has them, not ", sizes.cell);
-    for (const char* gate : kSeesCell)
-      parameters.add(scope + "/peephole/" + gate + "/weight", {h}, init.bias);
-  }
+  const Cell& cell = cell_named(sizes.cell);
+  if (sizes.peepholes && !cell.has_peepholes())
+    fail<UsageError>("peepholes: only the lstm has them, not ", sizes.cell);
+  for (const CellParameter& own : cell.parameters)
+    if (has(sizes, own)) parameters.add(scope + "/" + own.name, {h}, init.bias);
   if (sizes.layer_norm) {
-    parameters.add(scope + "/input_norm/gamma", {sums}, Init::ones());
-    parameters.add(scope + "/recurrent_norm/gamma", {sums}, Init::ones());
-    if (sizes.cell == "lstm") {
-      parameters.add(scope + "/cell_norm/gamma", {h}, Init::ones());
-      parameters.add(scope + "/cell_norm/beta", {h}, Init::zeros());
+    parameters.add(scope + "/input_norm/gamma", {h * cell.gate_count()}, Init::ones());
+    parameters.add(scope + "/recurrent_norm/gamma", {h * cell.gate_count()}, Init::ones());
+    if (!cell.norm.empty()) {
+      parameters.add(scope + "/" + cell.norm + "/gamma", {h}, Init::ones());
+      parameters.add(scope + "/" + cell.norm + "/beta", {h}, Init::zeros());
     }
   }
   if (sizes.learned_start) parameters.add(scope + "/start", {sizes.state_width()}, Init::zeros());
@@ -122,6 +125,11 @@ Var<T> RecurrentSteps<T>::input(Var<T> x) const {
 }
 
 template <class T>
+Var<T> RecurrentSteps<T>::input(Var<T> x, const StepOrder& order, const Packing& rows) const {
+  return input_in_time(scope_, sizes_, x, order, rows);
+}
+
+template <class T>
 Var<T> RecurrentSteps<T>::step(Var<T> input, Var<T> state, Var<T> extra) {
   return cell_(input, state, extra, cell_observer<T>(scope_, sizes_, [this](std::size_t) {
                  if (!scope_.pass().at_step) fail(scope_.path(), ": was named outside of a step");
@@ -131,19 +139,14 @@ Var<T> RecurrentSteps<T>::step(Var<T> input, Var<T> state, Var<T> extra) {
 
 template <class T>
 Var<T> RecurrentSteps<T>::hidden(Var<T> state) const {
-  return sizes_.cell == "lstm" ? scope_.tape().columns(state, 0, sizes_.d_hidden) : state;
+  return state.cols() > sizes_.d_hidden ? scope_.tape().columns(state, 0, sizes_.d_hidden) : state;
 }
 
 template <class T>
 RecurrentOutput<T> recurrent(const Scope<T>& scope, const RecurrentSizes& sizes, Var<T> x,
                              const Packing& rows, Direction direction, Var<T> first, Var<T> extra) {
   const StepOrder order(rows, direction, scope.pass().continuation);
-  // Taken into time order while it is narrow, before the product.
-  Var<T> input = select_rows<T>({x}, order.to_time_order());
-  {
-    const AtStep<T> all(scope.pass(), order.rows_of_all(rows));
-    input = gate_input(scope, sizes, input);
-  }
+  const Var<T> input = input_in_time(scope, sizes, x, order, rows);
   if (extra) extra = select_rows<T>({extra}, order.to_time_order());
   if (first) {
     first = select_rows<T>({first}, order.to_first_step());
@@ -159,16 +162,25 @@ RecurrentOutput<T> recurrent(const Scope<T>& scope, const RecurrentSizes& sizes,
   return {select_rows<T>({h}, order.from_time_order()), select_rows<T>({states}, order.to_last_step())};
 }
 
-#define HEED_INSTANTIATE(T)                                                                              \
-  template void add_recurrent(ParameterSet<T>&, const std::string&, const RecurrentSizes&, std::int64_t, \
-                              const RecurrentInit&);                                                     \
-  template void add_gate_input(ParameterSet<T>&, const std::string&, const std::string&,                 \
-                               const RecurrentSizes&, std::int64_t, Init);                               \
-  template class RecurrentSteps<T>;                                                                      \
-  template RecurrentOutput<T> recurrent(const Scope<T>&, const RecurrentSizes&, Var<T>, const Packing&,  \
-                                        Direction, Var<T>, Var<T>);
-HEED_INSTANTIATE(float)
-HEED_INSTANTIATE(double)
-#undef HEED_INSTANTIATE
+template <class T>
+StackOutput<T> recurrent_stack(const Scope<T>& scope, const RecurrentSizes& sizes, std::int64_t from,
+                               std::int64_t to, Var<T> x, const Packing& rows, Direction direction,
+                               double dropout, const std::vector<Var<T>>& first) {
+  StackOutput<T> output{x, {}};
+  for (std::int64_t l = from; l < to; ++l) {
+    Scope<T> layer = layer_scope(scope, l);
+    const Var<T> start = first.empty() ? Var<T>() : first.at(static_cast<std::size_t>(l - from));
+    const RecurrentOutput<T> states = recurrent(layer / "state", sizes, output.h, rows, direction, start);
+    output.h = layer.name("output", drop_out(states.h, layer.dropout(dropout)), rows);
+    output.last.push_back(states.last);
+  }
+  return output;
+}
+
+HEED_INSTANTIATE(add_recurrent)
+HEED_INSTANTIATE(add_gate_input)
+HEED_INSTANTIATE_CLASS(RecurrentSteps)
+HEED_INSTANTIATE(recurrent)
+HEED_INSTANTIATE(recurrent_stack)
 
 }  // namespace heed

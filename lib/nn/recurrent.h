@@ -1,11 +1,11 @@
-// Recurrent layers. With x the input, h' the state before, * elementwise and s the logistic function:
+// Recurrent layers, of the cells of tensor/cells. With x the input, h' the state before, * elementwise and s
+// the logistic function:
 //   rnn              h = tanh(W x + U h' + b)
 //   gru              z = s(W_z x + U_z h' + b_z),  r = s(W_r x + U_r h' + b_r)
 //                    g = tanh(W x + U (r * h') + b),  h = (1 - z) * h' + z * g
-//                    Cho et al. 2014, eq. 5-8, with z as in Bahdanau et al. 2015, appendix A.1.1
-//   gru-reset-after  the same but g = tanh(W x + b + r * (U h' + b_u)), as in PyTorch
+//   gru-reset-after  the same but g = tanh(W x + b + r * (U h' + b_u))
 //   lstm             i, f, o = s(W x + U h' + b) each with its own W, U, b;  g = tanh(W x + U h' + b)
-//                    c = f * c' + i * g,  h = o * tanh(c)            Hochreiter, Schmidhuber 1997
+//                    c = f * c' + i * g,  h = o * tanh(c)
 // Options of a layer, each off by default:
 //   peepholes        lstm: i = s(... + p_i * c'), f = s(... + p_f * c'), o = s(... + p_o * c)
 //                    Gers, Schraudolph, Schmidhuber 2002
@@ -36,17 +36,14 @@
 
 namespace heed {
 
-/// The values of a config's field `cell`.
-std::vector<std::string> cell_names();
-
 struct RecurrentSizes {
   std::string cell = "gru";
   std::int64_t d_hidden = 0;
   bool peepholes = false, layer_norm = false, learned_start = false;
   double dropout = 0;
 
-  std::vector<std::string> gates() const;
-  std::int64_t state_width() const { return cell == "lstm" ? 2 * d_hidden : d_hidden; }
+  const std::vector<std::string>& gates() const { return cell_named(cell).gates; }
+  std::int64_t state_width() const { return cell_named(cell).state_width(d_hidden); }
 };
 
 /// Initial values of the matrices that read the input and the state, and of the biases.
@@ -73,6 +70,8 @@ class RecurrentSteps {
   /// The gates' sums from the inputs of any number of steps: x [n, d_in] -> [n, gates * d_hidden]. Here
   /// and in step() the pass must say what the rows are (AtStep) when its values are recorded or edited.
   Var<T> input(Var<T> x) const;
+  /// Those of all steps in time order, from packed rows x.
+  Var<T> input(Var<T> x, const StepOrder& order, const Packing& rows) const;
   /// The next state [n, state width] from the gates' input [n, gates * d_hidden] and the state before.
   /// `extra` as in recurrent().
   Var<T> step(Var<T> input, Var<T> state, Var<T> extra = {});
@@ -99,5 +98,24 @@ struct RecurrentOutput {
 template <class T>
 RecurrentOutput<T> recurrent(const Scope<T>& scope, const RecurrentSizes& sizes, Var<T> x,
                              const Packing& rows, Direction direction, Var<T> first = {}, Var<T> extra = {});
+
+// Recurrent layers on top of each other: layer l reads the states h of layer l - 1. Dropout acts between
+// layers, not along time (Zaremba, Sutskever, Vinyals: Recurrent neural network regularization, 2014).
+// Parameters: <scope>/layer_<l>/state. Named values: layer_<l>/output, its h after dropout.
+
+/// h of the top layer [rows, d_hidden], and each layer's states after the last step [sentences, state
+/// width].
+template <class T>
+struct StackOutput {
+  Var<T> h;
+  std::vector<Var<T>> last;
+};
+
+/// Layers `from` .. `to`-1 over whole packed sentences: x [rows, d_in]. `first`: the states
+/// before the first step of each of these layers; empty: zeros.
+template <class T>
+StackOutput<T> recurrent_stack(const Scope<T>& scope, const RecurrentSizes& sizes, std::int64_t from,
+                               std::int64_t to, Var<T> x, const Packing& rows, Direction direction,
+                               double dropout, const std::vector<Var<T>>& first = {});
 
 }  // namespace heed

@@ -19,6 +19,10 @@ namespace heed {
 /// One pass of one shard: shared by all scopes of the pass.
 template <class T>
 struct Pass {
+  Pass() = default;
+  /// Without gradients and dropout.
+  Pass(Tape<T>& on, const ParameterSet<T>& of) : tape(&on), parameters(&of) {}
+
   Tape<T>* tape = nullptr;
   const ParameterSet<T>* parameters = nullptr;
   T* gradients = nullptr;  ///< flat buffer of the parameters' layout; null: no gradients

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 
 #include "tensor/matrix.h"
@@ -18,6 +19,13 @@ template <class T>
 void fill(std::span<T> x, T value);
 template <class T>
 void add_to(std::span<const T> x, std::span<T> y);  ///< y += x
+/// y += x, row by row: both may be slices.
+template <class T>
+void add_rows(Matrix<const T> x, Matrix<T> y) {
+  for (std::int64_t i = 0; i < x.rows; ++i) add_to<T>(row_span(x, i), row_span(y, i));
+}
+template <class T>
+void multiply_add(Matrix<const T> a, Matrix<const T> b, Matrix<T> y);  ///< y += a b, elementwise
 template <class T>
 void scale_by(T factor, std::span<T> x);  ///< x *= factor
 template <class T>
@@ -103,19 +111,51 @@ struct AttentionHead {
   const std::uint8_t* mask = nullptr;  ///< [n, m], 1 = attend; null: all
   Dropout drop;  ///< element i*m + j of this head's weights; give each head its own stream
 };
+/// Modifies row `query` of the scaled scores (before the mask) or of the weights before they are used, and
+/// before they are returned; may be empty.
+template <class T>
+struct RowEdit {
+  std::function<void(std::int64_t query, std::span<T> row)> scores, weights;
+};
 /// weights [n, m] dense: after softmax, before dropout (kept for the backward pass and for inspection).
 /// scores [n, m]: scaled scores before mask and softmax, written when not null.
 template <class T>
-void attend_forward(const AttentionHead<T>& head, T* scores, T* weights, Matrix<T> context);
+void attend_forward(const AttentionHead<T>& head, T* scores, T* weights, Matrix<T> context,
+                    const RowEdit<T>* edit = nullptr);
 /// Adds to d_q, d_k, d_v.
 template <class T>
 void attend_backward(const AttentionHead<T>& head, const T* weights, Matrix<const T> d_context, Matrix<T> d_q,
                      Matrix<T> d_k, Matrix<T> d_v);
-/// One query against keys and values at arbitrary addresses (the decoder's cache): key_rows[j] and
-/// value_rows[j] point to rows of d_k and d_v elements. weights [m] may be null.
+/// One query against some rows of a decoder's cache: of keys [.., d_k] and values [.., d_v] those that `rows`
+/// lists. weights [m] may be null.
 template <class T>
-void attend_cached(const T* q, std::span<const T* const> key_rows, std::span<const T* const> value_rows,
-                   std::int64_t d_k, std::int64_t d_v, T scale, T* weights, T* context);
+void attend_cached(const T* q, Matrix<const T> keys, Matrix<const T> values,
+                   std::span<const std::int32_t> rows, T scale, T* weights, T* context,
+                   const RowEdit<T>* edit = nullptr);
+
+// ---- attention scores that are not matrix products ------------------------------------------------------
+/// Queries or keys, with what a score computes of each row once, ahead of all comparisons.
+template <class T>
+struct ScoreSide {
+  Matrix<const T> x;         ///< [rows, w]
+  Matrix<const T> prepared;  ///< [rows, ...], of the additive score additive_factors; no data: nothing
+
+  ScoreSide row_range(std::int64_t first, std::int64_t count) const {
+    return {x.row_range(first, count), prepared.row_range(first, count)};
+  }
+};
+
+/// factors = exp(2 x), row by row. Rows with an element beyond +-20, or NaN, are marked instead: their scores
+/// are computed with tanh.
+template <class T>
+void additive_factors(Matrix<const T> x, Matrix<T> factors);
+
+/// e_ij = v^T tanh(q_i + k_j), the additive score (Bahdanau et al. 2015, appendix A.1.2); e [n, m], v [a].
+/// Uses tanh(q + k) = (Q K - 1) / (Q K + 1) with Q = exp(2 q) and K = exp(2 k), hence n + m instead of n m
+/// exponentials. The absolute error of each tanh is a few units in the last place of 1. A score depends only
+/// on its own query and key, so any partition of the rows gives the same bits.
+template <class T>
+void additive_scores(const ScoreSide<T>& q, const ScoreSide<T>& k, std::span<const T> v, Matrix<T> e);
 
 // ---- embeddings ------------------------------------------------------------------------------------------
 /// y[i] = scale * table[ids[i]] + positions[position[i]]; positions may be empty (data == nullptr).

@@ -10,7 +10,6 @@
 
 #include <vector>
 
-#include "tensor/attention_edit.h"
 #include "tensor/causal_mask.h"
 #include "tensor/gemm.h"
 
@@ -183,8 +182,8 @@ HWY_INLINE void edit_row(const RowEdit<T>* edit, EditOf<T> what, Index query, T*
 }  // namespace
 
 template <class T>
-void attend_forward(const AttentionHead<T>& head, const RowEdit<T>* edit, T* scores, T* weights,
-                    Matrix<T> context) {
+void attend_forward(const AttentionHead<T>& head, T* scores, T* weights, Matrix<T> context,
+                    const RowEdit<T>* edit) {
   const Index n = head.q.rows, m = head.k.rows, width = Scratch<T>::padded(m);
   const bool large = is_large(head);
   Scratch<T> scratch((n + head.k.cols) * width + n);
@@ -265,25 +264,26 @@ HWY_INLINE T dot(const T* x, const T* y, Index n) {
   return sum_of_lanes<T>(sum);
 }
 
-/// context[c] = sum_j w[j] rows[j][c]
+/// context[c] = sum_j w[j] values[rows[j]][c]
 template <class T>
-HWY_INLINE void weighted_sum(const T* w, std::span<const T* const> rows, Index d, T* context) {
-  const Index m = rows.size();
+HWY_INLINE void weighted_sum(const T* w, Matrix<const T> values, std::span<const std::int32_t> rows,
+                             T* context) {
+  const Index m = rows.size(), d = values.cols;
   const Whole<T> all;
   Index c = 0;
   for (; c + 2 * kLanes<T> <= d; c += 2 * kLanes<T>) {
     Vec<T> sum0 = set(T{0}), sum1 = sum0;
     for (Index j = 0; j < m; ++j) {
       const Vec<T> weight = set(w[j]);
-      sum0 = hn::MulAdd(weight, all.load(rows[j] + c), sum0);
-      sum1 = hn::MulAdd(weight, all.load(rows[j] + c + kLanes<T>), sum1);
+      sum0 = hn::MulAdd(weight, all.load(values.row(rows[j]) + c), sum0);
+      sum1 = hn::MulAdd(weight, all.load(values.row(rows[j]) + c + kLanes<T>), sum1);
     }
     all.store(sum0, context + c);
     all.store(sum1, context + c + kLanes<T>);
   }
   for_vectors<T>(d - c, [&](Index rest, auto part) HWY_ATTR {
     Vec<T> sum = set(T{0});
-    for (Index j = 0; j < m; ++j) sum = hn::MulAdd(set(w[j]), part.load(rows[j] + c + rest), sum);
+    for (Index j = 0; j < m; ++j) sum = hn::MulAdd(set(w[j]), part.load(values.row(rows[j]) + c + rest), sum);
     part.store(sum, context + c + rest);
   });
 }
@@ -291,16 +291,17 @@ HWY_INLINE void weighted_sum(const T* w, std::span<const T* const> rows, Index d
 }  // namespace
 
 template <class T>
-void attend_cached(const T* q, std::span<const T* const> key_rows, std::span<const T* const> value_rows,
-                   Index d_k, Index d_v, T scale, const RowEdit<T>* edit, T* weights, T* context) {
-  const Index m = key_rows.size();
+void attend_cached(const T* q, Matrix<const T> keys, Matrix<const T> values,
+                   std::span<const std::int32_t> rows, T scale, T* weights, T* context,
+                   const RowEdit<T>* edit) {
+  const Index m = rows.size();
   Scratch<T> scratch(m);
   T* w = scratch.matrix(1, m).data;
-  for (Index j = 0; j < m; ++j) w[j] = scale * dot(q, key_rows[j], d_k);
+  for (Index j = 0; j < m; ++j) w[j] = scale * dot(q, keys.row(rows[j]), keys.cols);
   edit_row(edit, &RowEdit<T>::scores, 0, w, m);
   softmax_row(w, m);
   edit_row(edit, &RowEdit<T>::weights, 0, w, m);
-  weighted_sum(w, value_rows, d_v, context);
+  weighted_sum(w, values, rows, context);
   if (weights) copy_row(w, m, weights);
 }
 
@@ -314,41 +315,17 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace heed {
 
-HEED_EXPORT_KERNEL(attend_forward)
-HEED_EXPORT_KERNEL(attend_backward)
-HEED_EXPORT_KERNEL(attend_cached)
-
-template <class T>
-void attend_forward_edited(const AttentionHead<T>& head, const RowEdit<T>* edit, T* scores, T* weights,
-                           Matrix<T> context) {
-  HEED_DISPATCH(attend_forward)(head, edit, scores, weights, context);
-}
-template <class T>
-void attend_forward(const AttentionHead<T>& head, T* scores, T* weights, Matrix<T> context) {
-  attend_forward_edited<T>(head, nullptr, scores, weights, context);
-}
-template <class T>
-void attend_backward(const AttentionHead<T>& head, const T* weights, Matrix<const T> d_context, Matrix<T> d_q,
-                     Matrix<T> d_k, Matrix<T> d_v) {
-  HEED_DISPATCH(attend_backward)(head, weights, d_context, d_q, d_k, d_v);
-}
-template <class T>
-void attend_cached_edited(const T* q, std::span<const T* const> key_rows,
-                          std::span<const T* const> value_rows, std::int64_t d_k, std::int64_t d_v, T scale,
-                          const RowEdit<T>* edit, T* weights, T* context) {
-  HEED_DISPATCH(attend_cached)(q, key_rows, value_rows, d_k, d_v, scale, edit, weights, context);
-}
-template <class T>
-void attend_cached(const T* q, std::span<const T* const> key_rows, std::span<const T* const> value_rows,
-                   std::int64_t d_k, std::int64_t d_v, T scale, T* weights, T* context) {
-  attend_cached_edited<T>(q, key_rows, value_rows, d_k, d_v, scale, nullptr, weights, context);
-}
-
-HEED_INSTANTIATE(attend_forward)
-HEED_INSTANTIATE(attend_backward)
-HEED_INSTANTIATE(attend_cached)
-HEED_INSTANTIATE(attend_forward_edited)
-HEED_INSTANTIATE(attend_cached_edited)
+HEED_KERNEL(void, attend_forward,
+            (const AttentionHead<T>& head, T* scores, T* weights, Matrix<T> context, const RowEdit<T>* edit),
+            (head, scores, weights, context, edit))
+HEED_KERNEL(void, attend_backward,
+            (const AttentionHead<T>& head, const T* weights, Matrix<const T> d_context, Matrix<T> d_q,
+             Matrix<T> d_k, Matrix<T> d_v),
+            (head, weights, d_context, d_q, d_k, d_v))
+HEED_KERNEL(void, attend_cached,
+            (const T* q, Matrix<const T> keys, Matrix<const T> values, std::span<const std::int32_t> rows,
+             T scale, T* weights, T* context, const RowEdit<T>* edit),
+            (q, keys, values, rows, scale, weights, context, edit))
 
 }  // namespace heed
 #endif

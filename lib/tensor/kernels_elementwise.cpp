@@ -16,6 +16,17 @@ void add_to(std::span<const T> x, std::span<T> y) {
 }
 
 template <class T>
+void multiply_add(Matrix<const T> a, Matrix<const T> b, Matrix<T> y) {
+  for (Index row = 0; row < y.rows; ++row) {
+    const T *from_a = a.row(row), *from_b = b.row(row);
+    T* to = y.row(row);
+    for_vectors<T>(y.cols, [&](Index j, auto part) HWY_ATTR {
+      part.store(hn::MulAdd(part.load(from_a + j), part.load(from_b + j), part.load(to + j)), to + j);
+    });
+  }
+}
+
+template <class T>
 void scale_by(T factor, std::span<T> x) {
   for_vectors<T>(x.size(),
                  [&](Index i, auto part) HWY_ATTR { part.store(part.load(&x[i]) * set(factor), &x[i]); });
@@ -64,6 +75,7 @@ void dropout_add(const Dropout& drop, std::span<const T> x, std::span<T> y) {
 }
 
 HEED_TARGET_KERNEL(add_to)
+HEED_TARGET_KERNEL(multiply_add)
 HEED_TARGET_KERNEL(scale_by)
 HEED_TARGET_KERNEL(apply)
 HEED_TARGET_KERNEL(apply_backward)
@@ -76,10 +88,6 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace heed {
 
-HEED_EXPORT_KERNEL(add_to)
-HEED_EXPORT_KERNEL(scale_by)
-HEED_EXPORT_KERNEL(apply)
-HEED_EXPORT_KERNEL(apply_backward)
 HEED_EXPORT_KERNEL(dropout)
 HEED_EXPORT_KERNEL(dropout_add)
 
@@ -87,23 +95,13 @@ template <class T>
 void fill(std::span<T> x, T value) {
   std::fill(x.begin(), x.end(), value);
 }
-template <class T>
-void add_to(std::span<const T> x, std::span<T> y) {
-  HEED_DISPATCH(add_to)(x, y);
-}
-template <class T>
-void scale_by(T factor, std::span<T> x) {
-  HEED_DISPATCH(scale_by)(factor, x);
-}
-template <class T>
-void apply(Activation f, std::span<const T> x, std::span<T> y) {
-  HEED_DISPATCH(apply)(f, x, y);
-}
-template <class T>
-void apply_backward(Activation f, std::span<const T> y, std::span<const T> d_y, std::span<T> d_x,
-                    bool accumulate) {
-  HEED_DISPATCH(apply_backward)(f, y, d_y, d_x, accumulate);
-}
+HEED_KERNEL(void, add_to, (std::span<const T> x, std::span<T> y), (x, y))
+HEED_KERNEL(void, multiply_add, (Matrix<const T> a, Matrix<const T> b, Matrix<T> y), (a, b, y))
+HEED_KERNEL(void, scale_by, (T factor, std::span<T> x), (factor, x))
+HEED_KERNEL(void, apply, (Activation f, std::span<const T> x, std::span<T> y), (f, x, y))
+HEED_KERNEL(void, apply_backward,
+            (Activation f, std::span<const T> y, std::span<const T> d_y, std::span<T> d_x, bool accumulate),
+            (f, y, d_y, d_x, accumulate))
 template <class T>
 void dropout(const Dropout& drop, std::span<const T> x, std::span<T> y) {
   if (drop.active()) return HEED_DISPATCH(dropout)(drop, x, y);
@@ -116,10 +114,6 @@ void dropout_add(const Dropout& drop, std::span<const T> x, std::span<T> y) {
 }
 
 HEED_INSTANTIATE(fill)
-HEED_INSTANTIATE(add_to)
-HEED_INSTANTIATE(scale_by)
-HEED_INSTANTIATE(apply)
-HEED_INSTANTIATE(apply_backward)
 HEED_INSTANTIATE(dropout)
 HEED_INSTANTIATE(dropout_add)
 

@@ -111,24 +111,14 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace heed {
 
-HEED_EXPORT_KERNEL(add_layer_norm)
-HEED_EXPORT_KERNEL(layer_norm_backward)
-
-template <class T>
-void add_layer_norm(Matrix<const T> x, Matrix<const T> sub, const Dropout& drop, std::span<const T> gamma,
-                    std::span<const T> beta, T eps, Matrix<T> s, Matrix<T> y, std::span<T> mean,
-                    std::span<T> rstd) {
-  HEED_DISPATCH(add_layer_norm)(x, sub, drop, gamma, beta, eps, s, y, mean, rstd);
-}
-template <class T>
-void layer_norm_backward(Matrix<const T> s, std::span<const T> mean, std::span<const T> rstd,
-                         std::span<const T> gamma, Matrix<const T> d_y, Matrix<T> d_s, std::span<T> d_gamma,
-                         std::span<T> d_beta) {
-  HEED_DISPATCH(layer_norm_backward)(s, mean, rstd, gamma, d_y, d_s, d_gamma, d_beta);
-}
-
-HEED_INSTANTIATE(add_layer_norm)
-HEED_INSTANTIATE(layer_norm_backward)
+HEED_KERNEL(void, add_layer_norm,
+            (Matrix<const T> x, Matrix<const T> sub, const Dropout& drop, std::span<const T> gamma,
+             std::span<const T> beta, T eps, Matrix<T> s, Matrix<T> y, std::span<T> mean, std::span<T> rstd),
+            (x, sub, drop, gamma, beta, eps, s, y, mean, rstd))
+HEED_KERNEL(void, layer_norm_backward,
+            (Matrix<const T> s, std::span<const T> mean, std::span<const T> rstd, std::span<const T> gamma,
+             Matrix<const T> d_y, Matrix<T> d_s, std::span<T> d_gamma, std::span<T> d_beta),
+            (s, mean, rstd, gamma, d_y, d_s, d_gamma, d_beta))
 
 }  // namespace heed
 #endif

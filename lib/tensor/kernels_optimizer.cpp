@@ -95,33 +95,15 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace heed {
 
-HEED_EXPORT_KERNEL(adam_update)
-HEED_EXPORT_KERNEL(adadelta_update)
-HEED_EXPORT_KERNEL(squared_norm)
-HEED_EXPORT_KERNEL(all_finite)
-
-template <class T>
-void adam_update(const AdamStep& step, std::span<T> p, std::span<const T> g, std::span<T> m, std::span<T> v) {
-  HEED_DISPATCH(adam_update)(step, p, g, m, v);
-}
-template <class T>
-void adadelta_update(const AdadeltaStep& step, std::span<T> p, std::span<const T> g, std::span<T> moves,
-                     std::span<T> squares) {
-  HEED_DISPATCH(adadelta_update)(step, p, g, moves, squares);
-}
-template <class T>
-double squared_norm(std::span<const T> x) {
-  return HEED_DISPATCH(squared_norm)(x);
-}
-template <class T>
-bool all_finite(std::span<const T> x) {
-  return HEED_DISPATCH(all_finite)(x);
-}
-
-HEED_INSTANTIATE(adam_update)
-HEED_INSTANTIATE(adadelta_update)
-HEED_INSTANTIATE(squared_norm)
-HEED_INSTANTIATE(all_finite)
+HEED_KERNEL(void, adam_update,
+            (const AdamStep& step, std::span<T> p, std::span<const T> g, std::span<T> m, std::span<T> v),
+            (step, p, g, m, v))
+HEED_KERNEL(void, adadelta_update,
+            (const AdadeltaStep& step, std::span<T> p, std::span<const T> g, std::span<T> moves,
+             std::span<T> squares),
+            (step, p, g, moves, squares))
+HEED_KERNEL(double, squared_norm, (std::span<const T> x), (x))
+HEED_KERNEL(bool, all_finite, (std::span<const T> x), (x))
 
 }  // namespace heed
 #endif

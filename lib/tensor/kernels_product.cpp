@@ -63,14 +63,8 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace heed {
 
-HEED_EXPORT_KERNEL(multiply_rows)
-
-template <class T>
-void multiply_rows(Matrix<const T> a, Matrix<const T> b, bool accumulate, Matrix<T> c) {
-  HEED_DISPATCH(multiply_rows)(a, b, accumulate, c);
-}
-
-HEED_INSTANTIATE(multiply_rows)
+HEED_KERNEL(void, multiply_rows, (Matrix<const T> a, Matrix<const T> b, bool accumulate, Matrix<T> c),
+            (a, b, accumulate, c))
 
 }  // namespace heed
 #endif

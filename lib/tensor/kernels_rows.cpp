@@ -106,45 +106,25 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace heed {
 
-HEED_EXPORT_KERNEL(sum_rows)
-HEED_EXPORT_KERNEL(bias_activation_dropout)
-HEED_EXPORT_KERNEL(bias_activation_dropout_backward)
-HEED_EXPORT_KERNEL(gather_rows)
-HEED_EXPORT_KERNEL(scatter_add_rows)
-
 template <class T>
 void broadcast_row(std::span<const T> row, Matrix<T> y) {
   for (std::int64_t i = 0; i < y.rows; ++i) std::copy(row.begin(), row.end(), y.row(i));
 }
-template <class T>
-void sum_rows(Matrix<const T> x, std::span<T> accumulated) {
-  HEED_DISPATCH(sum_rows)(x, accumulated);
-}
-template <class T>
-void bias_activation_dropout(std::span<const T> bias, Activation f, const Dropout& drop, Matrix<T> y) {
-  HEED_DISPATCH(bias_activation_dropout)(bias, f, drop, y);
-}
-template <class T>
-void bias_activation_dropout_backward(Activation f, const Dropout& drop, Matrix<const T> y,
-                                      Matrix<const T> d_y, Matrix<T> d_z) {
-  HEED_DISPATCH(bias_activation_dropout_backward)(f, drop, y, d_y, d_z);
-}
-template <class T>
-void gather_rows(Matrix<const T> table, std::span<const std::int32_t> ids, T scale, Matrix<const T> positions,
-                 std::span<const std::int32_t> position, Matrix<T> y) {
-  HEED_DISPATCH(gather_rows)(table, ids, scale, positions, position, y);
-}
-template <class T>
-void scatter_add_rows(std::span<const std::int32_t> ids, T scale, Matrix<const T> d_y, Matrix<T> d_table) {
-  HEED_DISPATCH(scatter_add_rows)(ids, scale, d_y, d_table);
-}
+HEED_KERNEL(void, sum_rows, (Matrix<const T> x, std::span<T> accumulated), (x, accumulated))
+HEED_KERNEL(void, bias_activation_dropout,
+            (std::span<const T> bias, Activation f, const Dropout& drop, Matrix<T> y), (bias, f, drop, y))
+HEED_KERNEL(void, bias_activation_dropout_backward,
+            (Activation f, const Dropout& drop, Matrix<const T> y, Matrix<const T> d_y, Matrix<T> d_z),
+            (f, drop, y, d_y, d_z))
+HEED_KERNEL(void, gather_rows,
+            (Matrix<const T> table, std::span<const std::int32_t> ids, T scale, Matrix<const T> positions,
+             std::span<const std::int32_t> position, Matrix<T> y),
+            (table, ids, scale, positions, position, y))
+HEED_KERNEL(void, scatter_add_rows,
+            (std::span<const std::int32_t> ids, T scale, Matrix<const T> d_y, Matrix<T> d_table),
+            (ids, scale, d_y, d_table))
 
 HEED_INSTANTIATE(broadcast_row)
-HEED_INSTANTIATE(sum_rows)
-HEED_INSTANTIATE(bias_activation_dropout)
-HEED_INSTANTIATE(bias_activation_dropout_backward)
-HEED_INSTANTIATE(gather_rows)
-HEED_INSTANTIATE(scatter_add_rows)
 
 }  // namespace heed
 #endif

@@ -4,7 +4,7 @@
 #include "tensor/simd_dispatch.h"
 // Must come before the SIMD headers.
 #include "hwy/foreach_target.h"
-#include "tensor/kernels_scores.h"
+#include "tensor/kernels.h"
 #include "tensor/simd.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -118,20 +118,9 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace heed {
 
-HEED_EXPORT_KERNEL(additive_factors)
-HEED_EXPORT_KERNEL(additive_scores)
-
-template <class T>
-void additive_factors(Matrix<const T> x, Matrix<T> factors) {
-  HEED_DISPATCH(additive_factors)(x, factors);
-}
-template <class T>
-void additive_scores(const ScoreSide<T>& q, const ScoreSide<T>& k, std::span<const T> v, Matrix<T> e) {
-  HEED_DISPATCH(additive_scores)(q, k, v, e);
-}
-
-HEED_INSTANTIATE(additive_factors)
-HEED_INSTANTIATE(additive_scores)
+HEED_KERNEL(void, additive_factors, (Matrix<const T> x, Matrix<T> factors), (x, factors))
+HEED_KERNEL(void, additive_scores,
+            (const ScoreSide<T>& q, const ScoreSide<T>& k, std::span<const T> v, Matrix<T> e), (q, k, v, e))
 
 }  // namespace heed
 #endif

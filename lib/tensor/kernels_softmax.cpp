@@ -200,33 +200,20 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace heed {
 
-HEED_EXPORT_KERNEL(softmax_rows)
-HEED_EXPORT_KERNEL(log_sum_exp_rows)
-HEED_EXPORT_KERNEL(cross_entropy_rows)
 HEED_EXPORT_KERNEL(log_softmax_top_k)
 
-template <class T>
-void softmax_rows(Matrix<T> x) {
-  HEED_DISPATCH(softmax_rows)(x);
-}
-template <class T>
-void log_sum_exp_rows(Matrix<const T> x, std::span<T> result) {
-  HEED_DISPATCH(log_sum_exp_rows)(x, result);
-}
-template <class T>
-void cross_entropy_rows(Matrix<T> logits, std::span<const std::int32_t> targets, double smoothing, T scale,
-                        bool gradient, CrossEntropySums& sums) {
-  HEED_DISPATCH(cross_entropy_rows)(logits, targets, smoothing, scale, gradient, sums);
-}
+HEED_KERNEL(void, softmax_rows, (Matrix<T> x), (x))
+HEED_KERNEL(void, log_sum_exp_rows, (Matrix<const T> x, std::span<T> result), (x, result))
+HEED_KERNEL(void, cross_entropy_rows,
+            (Matrix<T> logits, std::span<const std::int32_t> targets, double smoothing, T scale,
+             bool gradient, CrossEntropySums& sums),
+            (logits, targets, smoothing, scale, gradient, sums))
 template <class T>
 void log_softmax_top_k(Matrix<const T> x, std::int64_t k, Matrix<T> values, Matrix<std::int32_t> indices) {
   if (k < 1 || k > x.cols) fail("the ", k, " best of ", x.cols, " classes: wanted between 1 and all of them");
   HEED_DISPATCH(log_softmax_top_k)(x, k, values, indices);
 }
 
-HEED_INSTANTIATE(softmax_rows)
-HEED_INSTANTIATE(log_sum_exp_rows)
-HEED_INSTANTIATE(cross_entropy_rows)
 HEED_INSTANTIATE(log_softmax_top_k)
 
 }  // namespace heed

@@ -3,7 +3,9 @@
 // other, without padding. Arena, ParameterSet and std::vector own the memory.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <span>
 #include <type_traits>
 
 namespace heed {
@@ -48,5 +50,19 @@ struct Matrix {
   std::int64_t size() const { return rows * cols; }
   bool dense() const { return col_stride == 1 && (row_stride == cols || rows <= 1); }
 };
+
+// Row by row: the matrices may be slices.
+template <class T>
+std::span<T> row_span(Matrix<T> m, std::int64_t row) {
+  return {m.row(row), static_cast<std::size_t>(m.cols)};
+}
+template <class T>
+void copy_rows(Matrix<const T> from, Matrix<T> to) {
+  for (std::int64_t i = 0; i < from.rows; ++i) std::copy_n(from.row(i), from.cols, to.row(i));
+}
+template <class T>
+void fill_rows(T value, Matrix<T> m) {
+  for (std::int64_t i = 0; i < m.rows; ++i) std::fill_n(m.row(i), m.cols, value);
+}
 
 }  // namespace heed

@@ -11,12 +11,12 @@
 //   HWY_AFTER_NAMESPACE();
 //   #if HWY_ONCE
 //   namespace heed {
-//   HEED_EXPORT_KERNEL(f)
-//   template <class T> void f(T x) { HEED_DISPATCH(f)(x); }
-//   HEED_INSTANTIATE(f)
+//   HEED_KERNEL(void, f, (T x), (x))
 //   }
 //   #endif
 #pragma once
+
+#include "base/instantiate.h"
 
 // Scalar, SSE4, AVX2 and AVX-512 suffice: further targets only cost compile time. (Arrays of vectors exclude
 // targets with vectors of unknown length.)
@@ -40,6 +40,11 @@
       return &HWY_DYNAMIC_DISPATCH(name##_double); \
   }()
 
-#define HEED_INSTANTIATE(name)                \
-  template decltype(name<float>) name<float>; \
-  template decltype(name<double>) name<double>;
+/// Defines the function `name`, which calls the kernel of that name: HEED_KERNEL(void, f, (T x, T y), (x, y)).
+#define HEED_KERNEL(result, name, parameters, arguments) \
+  HEED_EXPORT_KERNEL(name)                               \
+  template <class T>                                     \
+  result name parameters {                               \
+    return HEED_DISPATCH(name) arguments;                \
+  }                                                      \
+  HEED_INSTANTIATE(name)

@@ -77,7 +77,7 @@ Gradients::Gradients(const Model<float>& model, const Objective& objective, cons
       threads_(threads),
       seed_(seed),
       label_smoothing_(config.label_smoothing),
-      mean_over_sentences_(config.mean_over == "sentences") {
+      mean_over_(kMeansOver(config.mean_over)) {
   for (std::int64_t i = 0; i < shards; ++i) {
     buffers_.emplace_back(model.parameters.values().size());
   }
@@ -91,9 +91,7 @@ CrossEntropySums Gradients::compute_shard(const Batch& batch, std::int64_t shard
   const TapePool::Lease lease = tapes_.lease();
   Tape<float>& tape = *lease;
   tape.set_with_gradients(true);
-  Pass<float> pass;
-  pass.tape = &tape;
-  pass.parameters = &model_.parameters;
+  Pass<float> pass(tape, model_.parameters);
   pass.gradients = buffers_[index].data();
   pass.training = true;
   pass.seed = seed_;
@@ -101,8 +99,7 @@ CrossEntropySums Gradients::compute_shard(const Batch& batch, std::int64_t shard
   pass.shard = static_cast<std::uint64_t>(shard);
   pass.recorder = recorder;
 
-  const std::int64_t terms =
-      mean_over_sentences_ ? sentences_of(batch) : predictions(objective_, corpus_, batch);
+  const std::int64_t terms = mean_over_ == MeanOver::sentences ? sentences_of(batch) : predictions_;
   const float scale = 1.0f / static_cast<float>(std::max<std::int64_t>(terms, 1));
   const CrossEntropySums sums =
       objective_.forward(pass, corpus_, sentences, label_smoothing_, scale, baseline_);
@@ -112,6 +109,7 @@ CrossEntropySums Gradients::compute_shard(const Batch& batch, std::int64_t shard
 
 CrossEntropySums Gradients::compute(const Batch& batch, std::int64_t step, double baseline) {
   baseline_ = baseline;
+  predictions_ = heed::predictions(objective_, corpus_, batch);
   const auto start = std::chrono::steady_clock::now();
   std::vector<CrossEntropySums> parts(batch.shards.size());
   parallel_for(static_cast<std::int64_t>(parts.size()), threads_, [&](std::int64_t shard) {

@@ -31,6 +31,8 @@ class Gradients {
   /// `batch`, dropout as in update `step`. `baseline`: as Decoded::extra_loss takes it.
   CrossEntropySums compute(const Batch& batch, std::int64_t step, double baseline = 0);
 
+  /// How many predictions the loss of compute()'s batch is a sum of.
+  std::int64_t predictions() const { return predictions_; }
   /// Sum over the shards; valid after compute(). The optimizer's apply() sets it to zero
   /// again.
   std::span<float> flat() { return {buffers_.front().data(), buffers_.front().size()}; }
@@ -52,10 +54,11 @@ class Gradients {
   int threads_;
   std::uint64_t seed_;
   double label_smoothing_;
-  bool mean_over_sentences_;
+  MeanOver mean_over_;
   TapePool tapes_;
   std::vector<std::vector<float>> buffers_;  ///< one per shard, the parameters' layout; zero between updates
   double norm_ = 0, baseline_ = 0;
+  std::int64_t predictions_ = 0;  ///< of the batch
   PhaseSeconds seconds_;
 };
 

@@ -25,9 +25,9 @@ AdamStep adam_step(const TrainConfig& config, std::int64_t step, double rate, do
 }  // namespace
 
 Optimizer::Optimizer(const TrainConfig& config, std::size_t parameters, int threads)
-    : config_(config), threads_(threads) {
+    : config_(config), method_(kMethods(config.optimizer)), threads_(threads) {
   moments_.optimizer = config.optimizer;
-  if (config.optimizer == "sgd") return;
+  if (method_ == Method::sgd) return;
   moments_.first.resize(parameters);
   moments_.second.resize(parameters);
 }
@@ -45,9 +45,9 @@ void Optimizer::apply(std::int64_t step, double rate, double norm, std::span<flo
       return all.empty() ? std::span<float>() : std::span(all).subspan(first, count);
     };
     const std::span<float> m = moment(moments_.first), v = moment(moments_.second);
-    if (config_.optimizer == "adam") {
+    if (method_ == Method::adam) {
       adam_update<float>(adam, p, g, m, v);
-    } else if (config_.optimizer == "adadelta") {
+    } else if (method_ == Method::adadelta) {
       adadelta_update<float>(adadelta, p, g, m, v);
     } else {
       scale_by<float>(static_cast<float>(-rate * scale), g);

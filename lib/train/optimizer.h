@@ -32,6 +32,7 @@ class Optimizer {
 
  private:
   TrainConfig config_;
+  Method method_;
   int threads_;
   Moments moments_;
 };

@@ -20,15 +20,16 @@ double learning_rate(const TrainConfig& config, std::int64_t d_model, std::int64
   const double s = static_cast<double>(std::max<std::int64_t>(step, 1));
   const double warmup = static_cast<double>(std::max<std::int64_t>(config.warmup, 1));
   const double peak = config.learning_rate;
-  if (config.schedule == "noam") {
+  const Schedule schedule = kSchedules(config.schedule);
+  if (schedule == Schedule::noam) {
     const double width = 1 / std::sqrt(static_cast<double>(d_model));
     return peak * width * std::min(1 / std::sqrt(s), s / (warmup * std::sqrt(warmup)));
   }
   if (s < warmup) return warming_up(peak, s, warmup);
-  if (config.schedule == "inverse-sqrt") return peak * std::sqrt(warmup / s);
-  if (config.schedule == "halving" && epochs >= config.halve_after)
+  if (schedule == Schedule::inverse_sqrt) return peak * std::sqrt(warmup / s);
+  if (schedule == Schedule::halving && epochs >= config.halve_after)
     return peak * std::exp2(-1 - std::floor((epochs - config.halve_after) / config.halve_every));
-  return config.schedule == "plateau" ? peak * plateau_factor : peak;
+  return schedule == Schedule::plateau ? peak * plateau_factor : peak;
 }
 
 }  // namespace heed

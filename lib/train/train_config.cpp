@@ -48,7 +48,7 @@ void check(const TrainConfig& c) {
   require_at_least(0, "--checkpoint-every", static_cast<double>(c.checkpoint_every));
   require_at_least(0, "--checkpoint-minutes", c.checkpoint_minutes);
   require_at_least(0, "--log-every", c.log_every);
-  if (c.stop_on == "bleu" && !c.valid_bleu) {
+  if (kStopOn(c.stop_on) == StopOn::bleu && !c.valid_bleu) {
     fail<UsageError>("--stop-on bleu: needs --valid-bleu, which computes it");
   }
 }

@@ -5,7 +5,19 @@
 #include <cstdint>
 #include <string>
 
+#include "base/choice.h"
+
 namespace heed {
+
+enum class MeanOver { tokens, sentences };
+inline const Choice<MeanOver> kMeansOver{"mean_over", {"tokens", "sentences"}};
+enum class Method { adam, adadelta, sgd };
+inline const Choice<Method> kMethods{"optimizer", {"adam", "adadelta", "sgd"}};
+enum class Schedule { noam, inverse_sqrt, constant, plateau, halving };
+inline const Choice<Schedule> kSchedules{"schedule",
+                                         {"noam", "inverse-sqrt", "constant", "plateau", "halving"}};
+enum class StopOn { loss, bleu };
+inline const Choice<StopOn> kStopOn{"stop_on", {"loss", "bleu"}};
 
 struct TrainConfig {
   // batches
@@ -42,22 +54,21 @@ struct TrainConfig {
     field("shards", self.shards, "parts of a batch computed side by side; part of the run's identity");
     field("label_smoothing", self.label_smoothing, "share of the target probability spread over all pieces");
     field("mean_over", self.mean_over, "what the loss, and so the gradient, is averaged over",
-          {"tokens", "sentences"});
-    field("optimizer", self.optimizer, "the optimizer", {"adam", "adadelta", "sgd"});
+          kMeansOver.words);
+    field("optimizer", self.optimizer, "the optimizer", kMethods.words);
     field("beta1", self.beta1, "Adam: decay of the mean gradient");
     field("beta2", self.beta2, "Adam, Adadelta: decay of the mean squared gradient (rho)");
     field("eps", self.eps, "Adam: added to the root of the mean squared gradient; Adadelta: under it");
     field("weight_decay", self.weight_decay, "Adam: decoupled weight decay");
     field("clip", self.clip, "largest norm of the gradient; 0: no limit");
-    field("schedule", self.schedule, "learning rate schedule",
-          {"noam", "inverse-sqrt", "constant", "plateau", "halving"});
+    field("schedule", self.schedule, "learning rate schedule", kSchedules.words);
     field("learning_rate", self.learning_rate, "peak of the learning rate (noam: factor)");
     field("halve_after", self.halve_after, "halving: epochs before the first halving");
     field("halve_every", self.halve_every, "halving: epochs from one halving to the next");
     field("warmup", self.warmup, "updates until the learning rate reaches its peak");
     field("validate_every", self.validate_every, "also validate every N updates; 0: after each epoch only");
     field("valid_bleu", self.valid_bleu, "translate the validation text greedily at each validation");
-    field("stop_on", self.stop_on, "what the best parameters and early stopping go by", {"loss", "bleu"});
+    field("stop_on", self.stop_on, "what the best parameters and early stopping go by", kStopOn.words);
     field("patience", self.patience, "stop after N validations without improvement; 0: never");
     field("average", self.average,
           "average the parameters of the last N epochs; 0: take those of the best validation");

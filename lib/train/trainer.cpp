@@ -153,7 +153,7 @@ void Trainer::update() {
   state_.learning_rate = rate;
   state_.gradient_norm = gradients_.norm();
   state_.loss_sum += sums.loss;
-  const std::int64_t terms = std::max<std::int64_t>(predictions(objective_, corpus_, batch), 1);
+  const std::int64_t terms = std::max<std::int64_t>(gradients_.predictions(), 1);
   state_.tokens += terms;
   state_.baseline = 0.9 * state_.baseline - 0.1 * sums.nll / static_cast<double>(terms);
   state_.seconds += seconds_since(start);
@@ -173,8 +173,7 @@ void Trainer::fail_diverged(double loss, double rate) {
                                                " (update ", saved_step_, ")"));
 }
 
-// ---- validation
-// ----------------------------------------------------------------------------------------------------
+// ---- validation ------------------------------------------------------------------------------------------
 
 std::optional<Trainer::Scores> Trainer::evaluate(const std::atomic<bool>& stop) {
   const std::optional<ValidationScore> validation = validator_.run(stop);
@@ -189,7 +188,7 @@ std::optional<Trainer::Scores> Trainer::evaluate(const std::atomic<bool>& stop) 
 }
 
 double Trainer::score_of(const Scores& scores) const {
-  return config_.stop_on == "bleu" ? scores.bleu : -scores.validation.loss;
+  return kStopOn(config_.stop_on) == StopOn::bleu ? scores.bleu : -scores.validation.loss;
 }
 
 bool Trainer::validate(const std::atomic<bool>& stop) {
@@ -254,8 +253,7 @@ void Trainer::keep_snapshots(bool best, bool epoch_end) {
     state_.epochs.erase(state_.epochs.begin());
 }
 
-// ---- files
-// ---------------------------------------------------------------------------------------------------------
+// ---- files -----------------------------------------------------------------------------------------------
 
 bool Trainer::checkpoint_due() const {
   if (saved_step_ == state_.step) return false;
@@ -329,8 +327,7 @@ std::vector<float> Trainer::result_parameters(bool last_is_new, bool last_is_bes
   return mean.mean();
 }
 
-// ---- progress
-// ------------------------------------------------------------------------------------------------------
+// ---- progress --------------------------------------------------------------------------------------------
 
 /// The number of the last update as far as the limits tell; 0 when they do not.
 std::int64_t Trainer::expected_updates() const {

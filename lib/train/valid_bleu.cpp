@@ -19,9 +19,7 @@ std::vector<TokenIds> translate(const Model<float>& model, const Corpus& corpus,
                                 std::span<const std::int64_t> sentences) {
   const PackedTokens source = pack(corpus.source, sentences);
   Tape<float> tape;
-  Pass<float> pass;
-  pass.tape = &tape;
-  pass.parameters = &model.parameters;
+  Pass<float> pass(tape, model.parameters);
   const Encoded<float> memory = model.encode(pass, source);
   Hypotheses<float> hypotheses(model, source.rows.sentences(), &memory);
   std::vector<std::int64_t> limits;

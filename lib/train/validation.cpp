@@ -11,13 +11,13 @@ Validator::Validator(const Model<float>& model, const Objective& objective, cons
       objective_(objective),
       corpus_(corpus),
       batches_(make_validation_batches(corpus, batch_tokens)),
-      threads_(threads) {}
+      threads_(threads) {
+  for (const Batch& batch : batches_) predictions_ += predictions(objective_, corpus_, batch);
+}
 
 CrossEntropySums Validator::sums_of(const Batch& batch) {
   const TapePool::Lease tape = tapes_.lease();
-  Pass<float> pass;
-  pass.tape = &*tape;
-  pass.parameters = &model_.parameters;
+  Pass<float> pass(*tape, model_.parameters);
   return objective_.forward(pass, corpus_, batch.shards.front(), 0.0, 1.0f);
 }
 
@@ -31,9 +31,7 @@ std::optional<ValidationScore> Validator::run(const std::atomic<bool>& stop) {
 
   CrossEntropySums total;
   for (const CrossEntropySums& part : parts) add(part, total);
-  std::int64_t count = 0;
-  for (const Batch& batch : batches_) count += predictions(objective_, corpus_, batch);
-  const auto terms = static_cast<double>(count);
+  const auto terms = static_cast<double>(predictions_);
   return ValidationScore{total.nll / terms, static_cast<double>(total.correct) / terms};
 }
 

@@ -35,6 +35,7 @@ class Validator {
   const Objective objective_;
   const Corpus& corpus_;
   std::vector<Batch> batches_;
+  std::int64_t predictions_ = 0;  ///< in all of them
   int threads_;
   TapePool tapes_;
 };

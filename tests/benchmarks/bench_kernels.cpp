@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstring>
 #include <functional>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -108,13 +109,13 @@ void bench_attention() {
                                d_rows.columns(8 * d, d));
       });
     }
-    std::vector<const float*> keys, values;
-    for (std::int64_t j = 0; j < m; ++j) {
-      keys.push_back(packed.data() + j * stride);
-      values.push_back(packed.data() + j * stride + 4 * d);
-    }
-    report(concat("attend_cached ", m, " ", d), 4.0 * m * d, "GFLOP/s",
-           [&] { attend_cached<float>(packed.data(), keys, values, d, d, 0.2f, nullptr, context.data()); });
+    std::vector<std::int32_t> rows(static_cast<std::size_t>(m));
+    std::iota(rows.begin(), rows.end(), 0);
+    const Matrix<const float> cache(packed.data(), m, stride);
+    report(concat("attend_cached ", m, " ", d), 4.0 * m * d, "GFLOP/s", [&] {
+      attend_cached<float>(packed.data(), cache.columns(0, d), cache.columns(4 * d, d), rows, 0.2f, nullptr,
+                           context.data());
+    });
   }
 }
 

@@ -100,9 +100,7 @@ class Replica {
     std::fill(gradients.begin(), gradients.end(), T(0));
     tape_.reset();
     tape_.set_with_gradients(true);
-    Pass<T> pass;
-    pass.tape = &tape_;
-    pass.parameters = &model->parameters;
+    Pass<T> pass(tape_, model->parameters);
     pass.gradients = gradients.data();
     pass.training = true;  // golden models have no dropout: nothing may change
     pass.recorder = recorder;

@@ -34,9 +34,7 @@ class LayerCase {
   void check() {
     const Packing rows(numbers<std::int32_t>(cells().at(path_ + "length")));
     tape_.set_with_gradients(true);
-    Pass<T> pass;
-    pass.tape = &tape_;
-    pass.parameters = &parameters_;
+    Pass<T> pass(tape_, parameters_);
     pass.gradients = gradients_.data();
     const Var<T> x = input("x"), first = input("first"), extra = input("extra");
     const RecurrentOutput<T> out =

@@ -85,9 +85,7 @@ int compare(char** argv) {
 
   Recording<float> recorder([](const std::string&) { return true; });
   Tape<float> tape;
-  Pass<float> pass;
-  pass.tape = &tape;
-  pass.parameters = &model.parameters;
+  Pass<float> pass(tape, model.parameters);
   pass.recorder = &recorder;
   const Encoded<float> memory = model.encode(pass, source);
   const Var<float> decoded = model.decode(pass, &memory, target).states;

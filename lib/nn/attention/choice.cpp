@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/instantiate.h"
 
 namespace heed {
 
@@ -59,13 +60,9 @@ Var<T> choose(Var<T> alpha, const std::vector<std::int64_t>& chosen) {
   return y;
 }
 
-#define HEED_INSTANTIATE(T)                                    \
-  template std::int64_t largest_key(std::span<const T>);       \
-  template std::int64_t drawn_key(std::span<const T>, double); \
-  template void choose_key(std::span<T>, std::int64_t);        \
-  template Var<T> choose(Var<T>, const std::vector<std::int64_t>&);
-HEED_INSTANTIATE(float)
-HEED_INSTANTIATE(double)
-#undef HEED_INSTANTIATE
+HEED_INSTANTIATE(largest_key)
+HEED_INSTANTIATE(drawn_key)
+HEED_INSTANTIATE(choose_key)
+HEED_INSTANTIATE(choose)
 
 }  // namespace heed

@@ -1,5 +1,7 @@
 #include "nn/attention/hard_attention_loss.h"
 
+#include "base/instantiate.h"
+
 #include <cmath>
 
 namespace heed {
@@ -82,12 +84,8 @@ void reinforce_drawn(const StepWeights<T>& weights, std::span<const double> nll,
   });
 }
 
-#define HEED_INSTANTIATE(T)                                                 \
-  template double doubly_stochastic_penalty(const StepWeights<T>&, double); \
-  template double attention_entropy(const StepWeights<T>&, double);         \
-  template void reinforce_drawn(const StepWeights<T>&, std::span<const double>, double, double);
-HEED_INSTANTIATE(float)
-HEED_INSTANTIATE(double)
-#undef HEED_INSTANTIATE
+HEED_INSTANTIATE(doubly_stochastic_penalty)
+HEED_INSTANTIATE(attention_entropy)
+HEED_INSTANTIATE(reinforce_drawn)
 
 }  // namespace heed

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "autograd/ops.h"
+#include "base/instantiate.h"
 #include "nn/attention/score_function.h"
 
 namespace heed {
@@ -57,22 +58,9 @@ template <class T>
 Var<T> attend_to_past(const Scope<T>& scope, Var<T> q, Var<T> k, Var<T> v, const Packing& rows,
                       const Past<T>& past, const HeadConfig& config) {
   past.cache->append(k.value(), v.value());
-  std::vector<std::vector<const T*>> keys, values;
-  for (std::int64_t s = 0; s < rows.sentences(); ++s) {
-    const std::vector<std::int32_t>& all = (*past.rows)[static_cast<std::size_t>(s)];
-    for (std::int64_t i = 0; i < rows.length(s); ++i) {
-      const std::size_t seen = all.size() - static_cast<std::size_t>(rows.length(s) - 1 - i);
-      keys.emplace_back();
-      values.emplace_back();
-      for (std::size_t t = 0; t < seen; ++t) {
-        keys.back().push_back(past.cache->key(all[t]));
-        values.back().push_back(past.cache->value(all[t]));
-      }
-    }
-  }
   const std::optional<AttentionEdit<T>> edit = scope.attention_edit(rows);
   const AttentionOptions options = options_of(scope, k.cols(), true, config);
-  return join(scope, attention_over_past(q, keys, values, options, edit ? &*edit : nullptr), rows, config);
+  return join(scope, attention_over_past(q, rows, past, options, edit ? &*edit : nullptr), rows, config);
 }
 
 template <class T>
@@ -126,16 +114,10 @@ Var<T> cross_attention(const Scope<T>& scope, Var<T> x, const Packing& rows, con
   return attend_and_join(scope, q, memory.key, memory.value, rows, groups, memory_rows, false, config);
 }
 
-#define HEED_INSTANTIATE(T)                                                                          \
-  template void add_self_attention(ParameterSet<T>&, const std::string&, std::int64_t);              \
-  template void add_cross_attention(ParameterSet<T>&, const std::string&, std::int64_t);             \
-  template Var<T> self_attention(const Scope<T>&, Var<T>, const Packing&, bool, const HeadConfig&,   \
-                                 const Past<T>&);                                                    \
-  template KeysAndValues<T> memory_keys(const Scope<T>&, Var<T>, const Packing&, const HeadConfig&); \
-  template Var<T> cross_attention(const Scope<T>&, Var<T>, const Packing&, const Packing&,           \
-                                  const KeysAndValues<T>&, const Packing&, const HeadConfig&);
-HEED_INSTANTIATE(float)
-HEED_INSTANTIATE(double)
-#undef HEED_INSTANTIATE
+HEED_INSTANTIATE(add_self_attention)
+HEED_INSTANTIATE(add_cross_attention)
+HEED_INSTANTIATE(self_attention)
+HEED_INSTANTIATE(memory_keys)
+HEED_INSTANTIATE(cross_attention)
 
 }  // namespace heed

@@ -8,9 +8,9 @@
 
 #include <string>
 
-#include "nn/key_value_cache.h"
 #include "nn/positional_encoding.h"
 #include "nn/scope.h"
+#include "tensor/key_value_cache.h"
 
 namespace heed {
 

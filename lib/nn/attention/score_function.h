@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/shape.h"
-#include "tensor/kernels_scores.h"
+#include "tensor/kernels.h"
 #include "tensor/matrix.h"
 
 namespace heed {

@@ -1,4 +1,5 @@
-// The list of score functions, in the order in which --score names them; each is defined in <name>.cpp.
+// The list of score functions, in the order in which --score names them; each is defined in <name>.cpp,
+// scaled_dot in dot.cpp.
 #pragma once
 
 #include "nn/attention/score_function.h"

@@ -1,6 +1,7 @@
 #include "nn/attention/step_attention.h"
 
 #include "autograd/ops.h"
+#include "base/instantiate.h"
 
 namespace heed {
 
@@ -158,14 +159,8 @@ std::vector<std::int64_t> StepAttention<T>::choices(Var<T> weights, const StepRo
   return chosen;
 }
 
-#define HEED_INSTANTIATE(T)                                                                                  \
-  template void add_attention(ParameterSet<T>&, const std::string&, const AttentionConfig&,                  \
-                              const ScoreSizes&, const std::function<Init(const NamedShape&)>&, bool, bool); \
-  template AttentionMemory<T> prepare_memory(const Scope<T>&, const AttentionConfig&, Var<T>,                \
-                                             const Packing&);                                                \
-  template class StepAttention<T>;
-HEED_INSTANTIATE(float)
-HEED_INSTANTIATE(double)
-#undef HEED_INSTANTIATE
+HEED_INSTANTIATE(add_attention)
+HEED_INSTANTIATE(prepare_memory)
+HEED_INSTANTIATE_CLASS(StepAttention)
 
 }  // namespace heed

@@ -1,8 +1,10 @@
 #include "nn/attention/weights.h"
 
 #include <algorithm>
+#include <numeric>
 #include <string>
 
+#include "base/instantiate.h"
 #include "tensor/gemm.h"
 #include "tensor/kernels.h"
 
@@ -119,14 +121,20 @@ Var<T> weighted_sum(Var<T> alpha, Var<T> m, const StepKeys& queries) {
   return y;
 }
 
-#define HEED_INSTANTIATE(T)                                                                      \
-  template ComparedKeys<T> compare_with(const ScoreFunction&, Var<T>);                           \
-  template Var<T> attention_scores(const ScoreFunction&, Var<T>, const ComparedKeys<T>&, Var<T>, \
-                                   const StepKeys&);                                             \
-  template Var<T> softmax(Var<T>);                                                               \
-  template Var<T> weighted_sum(Var<T>, Var<T>, const StepKeys&);
-HEED_INSTANTIATE(float)
-HEED_INSTANTIATE(double)
-#undef HEED_INSTANTIATE
+template <class T>
+Var<T> sentence_means(Var<T> m, const Packing& rows) {
+  const Matrix<T> shares = m.tape().arena().template matrix<T>(rows.sentences(), rows.longest());
+  for (std::int64_t s = 0; s < rows.sentences(); ++s)
+    std::fill_n(shares.row(s), rows.longest(), T{1} / static_cast<T>(rows.length(s)));
+  std::vector<std::int64_t> sentences(static_cast<std::size_t>(rows.sentences()));
+  std::iota(sentences.begin(), sentences.end(), 0);
+  return weighted_sum(m.tape().constant(shares), m, StepKeys{sentences, &rows});
+}
+
+HEED_INSTANTIATE(compare_with)
+HEED_INSTANTIATE(attention_scores)
+HEED_INSTANTIATE(softmax)
+HEED_INSTANTIATE(weighted_sum)
+HEED_INSTANTIATE(sentence_means)
 
 }  // namespace heed

@@ -33,4 +33,8 @@ Var<T> softmax(Var<T> scores);
 template <class T>
 Var<T> weighted_sum(Var<T> alpha, Var<T> m, const StepKeys& at);
 
+/// The mean of each sentence's rows: m [rows, d] -> [sentences, d].
+template <class T>
+Var<T> sentence_means(Var<T> m, const Packing& rows);
+
 }  // namespace heed

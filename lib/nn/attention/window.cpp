@@ -3,21 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/instantiate.h"
 #include "tensor/gemm.h"
 
 namespace heed {
-
-const std::vector<std::string>& window_names() {
-  static const std::vector<std::string> names{"global", "local-m", "local-p"};
-  return names;
-}
-
-Window window(const std::string& name) {
-  const auto found = std::find(window_names().begin(), window_names().end(), name);
-  if (found == window_names().end())
-    fail<UsageError>("attention: got '", escaped(name), "', wanted global, local-m or local-p");
-  return static_cast<Window>(found - window_names().begin());
-}
 
 KeyWindow window_around(double p, std::int64_t d, std::int64_t keys) {
   const double width = static_cast<double>(d), end = static_cast<double>(keys - 1);
@@ -90,11 +79,7 @@ Var<T> favour_near(Var<T> alpha, Var<T> p, std::int64_t d, const StepKeys& queri
   return y;
 }
 
-#define HEED_INSTANTIATE(T)                                             \
-  template Var<T> predicted_positions(Var<T>, Var<T>, const StepKeys&); \
-  template Var<T> favour_near(Var<T>, Var<T>, std::int64_t, const StepKeys&);
-HEED_INSTANTIATE(float)
-HEED_INSTANTIATE(double)
-#undef HEED_INSTANTIATE
+HEED_INSTANTIATE(predicted_positions)
+HEED_INSTANTIATE(favour_near)
 
 }  // namespace heed

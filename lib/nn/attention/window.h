@@ -11,16 +11,13 @@
 #include <vector>
 
 #include "autograd/tape.h"
+#include "base/choice.h"
 #include "nn/attention/step_keys.h"
 
 namespace heed {
 
 enum class Window : std::uint8_t { global, local_m, local_p };
-
-/// "global", "local-m", "local-p".
-const std::vector<std::string>& window_names();
-/// Throws UsageError on any other name.
-Window window(const std::string& name);
+inline const Choice<Window> kWindows{"attention", {"global", "local-m", "local-p"}};
 
 /// The keys s of 0 .. keys-1 with p - d <= s <= p + d; none when p lies further outside.
 KeyWindow window_around(double p, std::int64_t d, std::int64_t keys);

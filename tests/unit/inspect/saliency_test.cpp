@@ -30,9 +30,7 @@ PackedStates embedded(const Model<float>& model) {
   tokens.append(std::vector<std::int32_t>{5, 7, 4, 10, 3});
   tokens.append(std::vector<std::int32_t>{6, 3});
   Tape<float> tape;
-  Pass<float> pass;
-  pass.tape = &tape;
-  pass.parameters = &model.parameters;
+  Pass<float> pass(tape, model.parameters);
   const Matrix<const float> x = model.embed(pass, Side::source, tokens).value();
   return {tokens.rows, {x.data, x.data + x.size()}, {}};
 }

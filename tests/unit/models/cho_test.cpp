@@ -40,26 +40,20 @@ BOOST_DATA_TEST_CASE(gradients_of_all_parameters, boost::unit_test::data::make(c
 }
 
 BOOST_DATA_TEST_CASE(step_by_step_equals_one_pass, boost::unit_test::data::make(cell_names()), cell) {  // P41
-  const auto model_owner = build<double>(small("gru", cell));
-  Model<double>& model = *model_owner;
-  model.parameters.initialize(6);
+  Drawn<double> model(small("gru", cell), 6);
   check_step_by_step(model);
   check_edits(model);
 }
 
 BOOST_AUTO_TEST_CASE(sentences_of_a_batch_do_not_touch_each_other) {  // P15
-  const auto model_owner = build<double>(small("gru", "gru-reset-after"));
-  Model<double>& model = *model_owner;
-  model.parameters.initialize(3);
+  Drawn<double> model(small("gru", "gru-reset-after"), 3);
   check_sentences_apart(model);
 }
 
 BOOST_AUTO_TEST_CASE(config_travels_as_json) {
   const auto model_owner = build<float>(small("lstm", "rnn"));
   Model<float>& model = *model_owner;
-  auto copy = make_model<float>(model.config_json);
-  BOOST_CHECK_EQUAL(copy->config_json, model.config_json);
-  BOOST_CHECK_EQUAL(copy->parameters.count(), model.parameters.count());
+  check_json(model);
   ChoConfig odd = small("gru", "gru");
   odd.d_maxout = 0;
   BOOST_CHECK_EXCEPTION(build<float>(odd), UsageError, [](const Error& e) {

@@ -87,9 +87,7 @@ std::vector<std::vector<std::int32_t>> prompts(std::size_t count, std::size_t le
 
 template <class T>
 void check_parts() {
-  const auto model_owner = build<T>(realistic());
-  Model<T>& model = *model_owner;
-  model.parameters.initialize(5);
+  Drawn<T> model(realistic(), 5);
   const std::vector<std::size_t> each{1, 2, 3, 4, 5, 6};
   const HeadEdit<T> edit;
   for (std::size_t sentences : {1u, 3u, 40u}) {  // 7, 21 and 280 rows at once against 1, 3 and 40
@@ -111,9 +109,7 @@ BOOST_AUTO_TEST_SUITE(decoder_only)
 BOOST_AUTO_TEST_CASE(gradients_of_all_parameters) {
   for (const auto& [norm, positions, tied] :
        {std::tuple{"pre", "learned", "decoder"}, std::tuple{"post", "sinusoidal", "none"}}) {
-    const auto model_owner = build<double>(small(norm, positions, tied));
-    Model<double>& model = *model_owner;
-    model.parameters.initialize(9);
+    Drawn<double> model(small(norm, positions, tied), 9);
     open_relus(model, 3);
     check_gradients(model, "key/bias");  // softmax is blind to a shift of all scores
   }
@@ -122,30 +118,20 @@ BOOST_AUTO_TEST_CASE(gradients_of_all_parameters) {
 BOOST_AUTO_TEST_CASE(step_by_step_equals_one_pass) {
   for (const auto& [norm, positions, tied] :
        {std::tuple{"pre", "learned", "decoder"}, std::tuple{"post", "sinusoidal", "none"}}) {
-    const auto model_owner = build<double>(small(norm, positions, tied));
-    Model<double>& model = *model_owner;
-    model.parameters.initialize(6);
+    Drawn<double> model(small(norm, positions, tied), 6);
     check_step_by_step(model);
     check_edits(model);
   }
 }
 
 BOOST_AUTO_TEST_CASE(sentences_of_a_batch_do_not_touch_each_other) {
-  const auto model_owner = build<double>(small("pre", "learned", "decoder"));
-  Model<double>& model = *model_owner;
-  model.parameters.initialize(3);
+  Drawn<double> model(small("pre", "learned", "decoder"), 3);
   check_sentences_apart(model);
 }
 
 BOOST_AUTO_TEST_CASE(the_future_changes_nothing) {
-  const auto model_owner = build<double>(small("pre", "learned", "decoder"));
-  Model<double>& model = *model_owner;
-  model.parameters.initialize(4);
-  const std::vector<double> a = logits<double>(model, {}, tokens({{4, 9, 6, 8, 5, 3}}));
-  const std::vector<double> b = logits<double>(model, {}, tokens({{4, 9, 6, 10, 7, 3}}));
-  const std::size_t past = 4 * 13;  // the rows that read bos, 4, 9, 6
-  BOOST_CHECK(std::equal(a.begin(), a.begin() + past, b.begin()));
-  BOOST_CHECK_GT(difference(std::span(a).subspan(past), std::span(b).subspan(past)), 1e-3);
+  Drawn<double> model(small("pre", "learned", "decoder"), 4);
+  check_future_unseen(model, {});
 }
 
 BOOST_AUTO_TEST_CASE(a_text_in_parts_gives_the_same_bits) {
@@ -155,9 +141,7 @@ BOOST_AUTO_TEST_CASE(a_text_in_parts_gives_the_same_bits) {
 
 BOOST_AUTO_TEST_CASE(config_travels_as_json_and_is_checked) {
   const auto model = build<float>(small("pre", "learned", "decoder"));
-  const auto copy = make_model<float>(model->config_json);
-  BOOST_CHECK_EQUAL(copy->config_json, model->config_json);
-  BOOST_CHECK_EQUAL(copy->parameters.count(), model->parameters.count());
+  check_json(*model);
   BOOST_CHECK(!model->encoder && model->decoder && model->words && !model->classes);
   BOOST_CHECK_EXCEPTION(model->needed_encoder(), UsageError, [](const Error& e) {
     return std::string(e.what()).find("architecture decoder, which has no encoder") != std::string::npos;

@@ -30,14 +30,10 @@ EncoderOnlyConfig small(const std::string& pooling = "") {
   return c;
 }
 
-const std::vector<std::string> kPoolings{"first", "mean", "attention"};
-
 /// Logits of the classes, or of the words of every position.
 std::vector<double> predictions(const Model<double>& model, const PackedTokens& source) {
   Tape<double> tape;
-  Pass<double> pass;
-  pass.tape = &tape;
-  pass.parameters = &model.parameters;
+  Pass<double> pass(tape, model.parameters);
   const Encoded<double> encoded = model.encode(pass, source);
   const Matrix<const double> m = (model.classes ? model.classes->logits(pass, encoded.states, source.rows)
                                                 : model.needed_words().logits(pass, encoded.states))
@@ -63,7 +59,7 @@ BOOST_AUTO_TEST_CASE(gradients_of_all_parameters_masked_words) {
 
 BOOST_AUTO_TEST_CASE(gradients_of_all_parameters_classes) {
   const std::vector<std::int32_t> labels{2, 0, 1};
-  for (const std::string& pooling : kPoolings) {
+  for (const std::string& pooling : kPoolings.words) {
     const auto model = build<double>(small(pooling));
     model->parameters.initialize(9);
     open_relus(*model, 3);
@@ -75,7 +71,8 @@ BOOST_AUTO_TEST_CASE(gradients_of_all_parameters_classes) {
 }
 
 BOOST_AUTO_TEST_CASE(sentences_of_a_batch_do_not_touch_each_other) {
-  for (const std::string& pooling : {std::string(), kPoolings[0], kPoolings[1], kPoolings[2]}) {
+  for (const std::string& pooling :
+       {std::string(), kPoolings.words[0], kPoolings.words[1], kPoolings.words[2]}) {
     const auto model = build<double>(small(pooling));
     model->parameters.initialize(3);
     std::vector<double> alone;

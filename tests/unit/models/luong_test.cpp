@@ -74,9 +74,7 @@ Recording<double> run(const LuongConfig& config) {
   initialize(model, 5);
   Recording<double> recording([](const std::string&) { return true; });
   Tape<double> tape;
-  Pass<double> pass;
-  pass.tape = &tape;
-  pass.parameters = &model.parameters;
+  Pass<double> pass(tape, model.parameters);
   pass.recorder = &recording;
   const Encoded<double> memory = model.encode(pass, kSource);
   model.decode(pass, &memory, kTarget);
@@ -218,9 +216,7 @@ BOOST_DATA_TEST_CASE(a_reversed_source_ends_with_its_first_word, data::make({tru
   Model<double>& model = *model_owner;
   initialize(model, 5);
   Tape<double> tape;
-  Pass<double> pass;
-  pass.tape = &tape;
-  pass.parameters = &model.parameters;
+  Pass<double> pass(tape, model.parameters);
   const Encoded<double> encoded = model.encode(pass, kSource);
   for (std::int64_t s = 0; s < kSource.rows.sentences(); ++s) {
     const double* last = encoded.final_states.at(1).value().row(s);
@@ -233,9 +229,7 @@ BOOST_DATA_TEST_CASE(a_reversed_source_ends_with_its_first_word, data::make({tru
 BOOST_AUTO_TEST_CASE(the_paper_starts_uniformly) {
   LuongConfig config = small();
   config.init = "paper";
-  const auto model_owner = build<double>(config);
-  Model<double>& model = *model_owner;
-  model.parameters.initialize(4);
+  const Drawn<double> model(config, 4);
   double largest = 0;
   for (const double x : model.parameters.values()) largest = std::max(largest, std::abs(x));
   BOOST_TEST(largest <= 0.1);
@@ -245,9 +239,7 @@ BOOST_AUTO_TEST_CASE(the_paper_starts_uniformly) {
 BOOST_AUTO_TEST_CASE(config_travels_as_json) {
   const auto model_owner = build<float>(with("concat", "local-p", false));
   Model<float>& model = *model_owner;
-  auto copy = make_model<float>(model.config_json);
-  BOOST_CHECK_EQUAL(copy->config_json, model.config_json);
-  BOOST_CHECK_EQUAL(copy->parameters.count(), model.parameters.count());
+  check_json(model);
   LuongConfig odd = bidirectional("lstm", 1);
   odd.reverse_source = true;
   BOOST_CHECK_EXCEPTION(build<float>(odd), UsageError,

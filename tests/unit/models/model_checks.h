@@ -26,6 +26,15 @@ inline PackedTokens tokens(const std::vector<std::vector<std::int32_t>>& sentenc
 inline const PackedTokens kSource = tokens({{5, 7, 4, 10, 3}, {6, 3}, {9, 4, 4, 8, 5, 7, 3}});
 inline const PackedTokens kTarget = tokens({{4, 9, 6, 3}, {8, 5, 10, 7, 4, 3}, {3}});
 
+/// A model with parameters drawn by a seed.
+template <class T>
+struct Drawn : Model<T> {
+  template <class Config>
+  Drawn(const Config& config, std::uint64_t seed) : Model<T>(std::move(*build<T>(config))) {
+    this->parameters.initialize(seed);
+  }
+};
+
 /// What the model's encoder makes of `source`; nothing without an encoder.
 template <class T>
 std::optional<Encoded<T>> memory_of(const Model<T>& model, Pass<T>& pass, const PackedTokens& source) {
@@ -41,9 +50,7 @@ template <class T>
 std::vector<T> logits(const Model<T>& model, const PackedTokens& source, const PackedTokens& target,
                       Recorder<T>* recorder = nullptr, const Editor<T>* editor = nullptr) {
   Tape<T> tape;
-  Pass<T> pass;
-  pass.tape = &tape;
-  pass.parameters = &model.parameters;
+  Pass<T> pass(tape, model.parameters);
   const std::optional<Encoded<T>> memory = memory_of(model, pass, source);
   pass.recorder = recorder;
   pass.editor = editor;
@@ -74,9 +81,7 @@ inline void check_gradients(Model<double>& model, const std::string& without,
   auto loss = [&](bool backward) {
     Tape<double> tape;
     tape.set_with_gradients(backward);
-    Pass<double> pass;
-    pass.tape = &tape;
-    pass.parameters = &model.parameters;
+    Pass<double> pass(tape, model.parameters);
     pass.gradients = backward ? gradients.data() : nullptr;
     pass.training = true;  // dropout draws the same masks in every pass
     pass.seed = 5;
@@ -131,14 +136,28 @@ inline void check_sentences_apart(const Model<double>& model) {
   BOOST_CHECK_LE(difference(together, alone), 1e-12);
 }
 
+/// What is still to come changes no logits; the decoder's vocabulary is of 13.
+inline void check_future_unseen(const Model<double>& model, const PackedTokens& source) {
+  const std::vector<double> a = logits<double>(model, source, tokens({{4, 9, 6, 8, 5, 3}}));
+  const std::vector<double> b = logits<double>(model, source, tokens({{4, 9, 6, 10, 7, 3}}));
+  const std::size_t past = 4 * 13;  // the rows that read bos, 4, 9, 6
+  BOOST_CHECK(std::equal(a.begin(), a.begin() + past, b.begin()));
+  BOOST_CHECK_GT(difference(std::span(a).subspan(past), std::span(b).subspan(past)), 1e-3);
+}
+
+/// The model's config makes the same model.
+inline void check_json(const Model<float>& model) {
+  const auto copy = make_model<float>(model.config_json);
+  BOOST_CHECK_EQUAL(copy->config_json, model.config_json);
+  BOOST_CHECK_EQUAL(copy->parameters.count(), model.parameters.count());
+}
+
 /// Reading word by word gives the logits of reading whole sentences, with two copies of every hypothesis in changing order and
 /// sentences dropped when their target ends.
 inline void check_step_by_step(const Model<double>& model, const Editor<double>* editor = nullptr) {
   const std::vector<double> whole = logits<double>(model, kSource, kTarget, nullptr, editor);
   Tape<double> tape;
-  Pass<double> pass;
-  pass.tape = &tape;
-  pass.parameters = &model.parameters;
+  Pass<double> pass(tape, model.parameters);
   const auto memory = memory_of(model, pass, kSource);
   Hypotheses<double> hypotheses(model, 3, pointer(memory), editor);
   const std::int64_t vocabulary = model.sizes(Side::target).vocab_size;

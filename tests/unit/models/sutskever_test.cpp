@@ -40,24 +40,18 @@ PackedTokens reversed(const PackedTokens& tokens) {
 BOOST_AUTO_TEST_SUITE(sutskever)
 
 BOOST_DATA_TEST_CASE(gradients_of_all_parameters, boost::unit_test::data::make(cell_names()), cell) {
-  const auto model_owner = build<double>(small(cell, cell == "lstm" ? 3 : 2, cell != "rnn"));
-  Model<double>& model = *model_owner;
-  model.parameters.initialize(3);
+  Drawn<double> model(small(cell, cell == "lstm" ? 3 : 2, cell != "rnn"), 3);
   check_gradients(model, "none");
 }
 
 BOOST_DATA_TEST_CASE(step_by_step_equals_one_pass, boost::unit_test::data::make(cell_names()), cell) {  // P41
-  const auto model_owner = build<double>(small(cell, 2, true));
-  Model<double>& model = *model_owner;
-  model.parameters.initialize(6);
+  Drawn<double> model(small(cell, 2, true), 6);
   check_step_by_step(model);
   check_edits(model);
 }
 
 BOOST_AUTO_TEST_CASE(sentences_of_a_batch_do_not_touch_each_other) {  // P15
-  const auto model_owner = build<double>(small("lstm", 2, true));
-  Model<double>& model = *model_owner;
-  model.parameters.initialize(3);
+  Drawn<double> model(small("lstm", 2, true), 3);
   check_sentences_apart(model);
 }
 
@@ -73,13 +67,9 @@ BOOST_AUTO_TEST_CASE(a_reversed_source_is_the_source_read_backwards) {
 }
 
 BOOST_AUTO_TEST_CASE(layers_may_run_one_at_a_time) {
-  const auto model_owner = build<double>(small("lstm", 3, true));
-  Model<double>& model = *model_owner;
-  model.parameters.initialize(8);
+  Drawn<double> model(small("lstm", 3, true), 8);
   Tape<double> tape;
-  Pass<double> pass;
-  pass.tape = &tape;
-  pass.parameters = &model.parameters;
+  Pass<double> pass(tape, model.parameters);
   const Encoded<double> whole = model.encode(pass, kSource);
   Encoded<double> parts{model.embed(pass, Side::source, kSource), &kSource.rows, {}};
   for (std::int64_t l = 0; l < 3; ++l) parts = model.encoder->encode(pass, parts, l, l + 1);
@@ -94,9 +84,7 @@ BOOST_AUTO_TEST_CASE(layers_may_run_one_at_a_time) {
 BOOST_AUTO_TEST_CASE(the_paper_starts_uniformly) {
   SutskeverConfig config = small("lstm", 2, true);
   config.init = "paper";
-  const auto model_owner = build<double>(config);
-  Model<double>& model = *model_owner;
-  model.parameters.initialize(4);
+  Drawn<double> model(config, 4);
   double largest = 0;
   for (const double x : model.parameters.values()) largest = std::max(largest, std::abs(x));
   BOOST_TEST(largest <= 0.08);
@@ -106,9 +94,7 @@ BOOST_AUTO_TEST_CASE(the_paper_starts_uniformly) {
 BOOST_AUTO_TEST_CASE(config_travels_as_json) {
   const auto model_owner = build<float>(small("gru", 2, false));
   Model<float>& model = *model_owner;
-  auto copy = make_model<float>(model.config_json);
-  BOOST_CHECK_EQUAL(copy->config_json, model.config_json);
-  BOOST_CHECK_EQUAL(copy->parameters.count(), model.parameters.count());
+  check_json(model);
   SutskeverConfig odd = small("gru", 0, false);
   BOOST_CHECK_EXCEPTION(build<float>(odd), UsageError, [](const Error& e) {
     return std::string(e.what()).find("n_layers is 0") != std::string::npos;

@@ -75,9 +75,7 @@ Draw draw(const Model<double>& model, std::uint64_t seed, double baseline = 0,
   tape.set_with_gradients(gradients != nullptr);
   std::vector<double> own(model.parameters.values().size());
   Recording<double> recording([](const std::string&) { return true; });
-  Pass<double> pass;
-  pass.tape = &tape;
-  pass.parameters = &model.parameters;
+  Pass<double> pass(tape, model.parameters);
   pass.gradients = gradients ? own.data() : nullptr;
   pass.training = true;
   pass.seed = seed;
@@ -110,9 +108,7 @@ std::map<int, std::uint64_t> seed_of_each_way(const Model<double>& model) {
 BOOST_AUTO_TEST_SUITE(xu)
 
 BOOST_DATA_TEST_CASE(gradients_of_soft_attention, boost::unit_test::data::make(cell_names()), cell) {
-  const auto model_owner = build<double>(small("mean", cell));
-  Model<double>& model = *model_owner;
-  model.parameters.initialize(3);
+  Drawn<double> model(small("mean", cell), 3);
   check_gradients(model, "none");
 }
 
@@ -120,18 +116,14 @@ BOOST_AUTO_TEST_CASE(gradients_when_all_sentences_keep_the_expectation) {  // wi
   XuConfig config = small("drawn");
   config.expected_share = 1;
   config.entropy = 0.3;
-  const auto model_owner = build<double>(config);
-  Model<double>& model = *model_owner;
-  model.parameters.initialize(3);
+  Drawn<double> model(config, 3);
   check_gradients(model, "none");
 }
 
 /// sum_s p(s) (estimate of the gradient for s) is the gradient of sum_s p(s) (-log p(y | s)), whatever the
 /// baseline.
 BOOST_DATA_TEST_CASE(the_estimate_is_right_on_average, boost::unit_test::data::make({0.0, -1.7}), baseline) {
-  const auto model_owner = build<double>(hard_config());
-  Model<double>& model = *model_owner;
-  model.parameters.initialize(5);
+  Drawn<double> model(hard_config(), 5);
   for (double& value : model.parameters.values()) value *= 2;  // else the positions hardly matter
   const std::map<int, std::uint64_t> seeds = seed_of_each_way(model);
   BOOST_REQUIRE_EQUAL(seeds.size(), 9u);
@@ -165,9 +157,7 @@ BOOST_DATA_TEST_CASE(the_estimate_is_right_on_average, boost::unit_test::data::m
 BOOST_AUTO_TEST_CASE(positions_are_drawn_as_often_as_they_are_likely) {
   XuConfig config = hard_config();
   config.expected_share = 0.5;
-  const auto model_owner = build<double>(config);
-  Model<double>& model = *model_owner;
-  model.parameters.initialize(5);
+  Drawn<double> model(config, 5);
   constexpr int passes = 4000;
   std::map<int, int> count;
   std::map<int, double> probability;
@@ -183,9 +173,7 @@ BOOST_AUTO_TEST_CASE(positions_are_drawn_as_often_as_they_are_likely) {
 
 BOOST_DATA_TEST_CASE(step_by_step_equals_one_pass, boost::unit_test::data::make({"mean", "drawn"}),
                      attend_to) {  // P41
-  const auto model_owner = build<double>(small(attend_to));
-  Model<double>& model = *model_owner;
-  model.parameters.initialize(6);
+  Drawn<double> model(small(attend_to), 6);
   // A query that changes must be able to move the pick.
   for (double& value : model.parameters.values()) value *= 4;
   check_step_by_step(model);
@@ -194,9 +182,7 @@ BOOST_DATA_TEST_CASE(step_by_step_equals_one_pass, boost::unit_test::data::make(
 
 BOOST_DATA_TEST_CASE(sentences_of_a_batch_do_not_touch_each_other,
                      boost::unit_test::data::make({"mean", "drawn"}), attend_to) {  // P15
-  const auto model_owner = build<double>(small(attend_to));
-  Model<double>& model = *model_owner;
-  model.parameters.initialize(3);
+  Drawn<double> model(small(attend_to), 3);
   check_sentences_apart(model);
 }
 
@@ -209,9 +195,7 @@ struct Sampled {
 Sampled sampled(const Model<double>& model, const SampleStream& stream) {
   Tape<double> tape;
   Recording<double> recording([](const std::string&) { return true; });
-  Pass<double> pass;
-  pass.tape = &tape;
-  pass.parameters = &model.parameters;
+  Pass<double> pass(tape, model.parameters);
   pass.recorder = &recording;
   const Encoded<double> memory = model.encode(pass, kThreeWords);
   const Var<double> states = model.decode(pass, &memory, kTwoWords, {stream}).states;
@@ -223,15 +207,11 @@ Sampled sampled(const Model<double>& model, const SampleStream& stream) {
 }
 
 BOOST_AUTO_TEST_CASE(a_sampled_translation_looks_where_it_was_drawn_to) {
-  const auto model_owner = build<double>(hard_config());
-  Model<double>& model = *model_owner;
-  model.parameters.initialize(5);
+  Drawn<double> model(hard_config(), 5);
   for (double& value : model.parameters.values()) value *= 2;
   constexpr std::size_t count = 1000;
   Tape<double> tape;
-  Pass<double> pass;
-  pass.tape = &tape;
-  pass.parameters = &model.parameters;
+  Pass<double> pass(tape, model.parameters);
   const Encoded<double> memory = model.encode(pass, kThreeWords);
   Hypotheses<double> hypotheses(model, 1, &memory, nullptr, {SampleStream::of(9, 4, 0)});
   const std::vector<std::int64_t> one_sentence(count, 0);
@@ -262,9 +242,7 @@ BOOST_AUTO_TEST_CASE(a_sampled_translation_looks_where_it_was_drawn_to) {
 BOOST_AUTO_TEST_CASE(config_travels_as_json) {
   const auto model_owner = build<float>(small("drawn", "gru"));
   Model<float>& model = *model_owner;
-  auto copy = make_model<float>(model.config_json);
-  BOOST_CHECK_EQUAL(copy->config_json, model.config_json);
-  BOOST_CHECK_EQUAL(copy->parameters.count(), model.parameters.count());
+  check_json(model);
   XuConfig odd = small("drawn");
   odd.entropy = -1;
   BOOST_CHECK_EXCEPTION(build<float>(odd), UsageError, [](const Error& e) {

@@ -15,8 +15,8 @@ using heed::test::random_values;
 
 namespace {
 
-const std::vector<std::int64_t> kSentences{2, 0, 2, 1};                 // two queries share a sentence
-const std::vector<KeyWindow> kWindows{{0, 2}, {1, 2}, {1, 0}, {2, 3}};  // one sees nothing
+const std::vector<std::int64_t> kSentences{2, 0, 2, 1};                    // two queries share a sentence
+const std::vector<KeyWindow> kKeyWindows{{0, 2}, {1, 2}, {1, 0}, {2, 3}};  // one sees nothing
 const Packing& keys_packing() {
   static const Packing keys(std::vector<std::int32_t>{3, 5, 2});
   return keys;
@@ -66,7 +66,7 @@ double naive_score(const ScoreFunction& score, const double* q, const double* k,
 BOOST_AUTO_TEST_SUITE(attention_ops)
 
 BOOST_AUTO_TEST_CASE(scores_have_their_gradients) {
-  const StepKeys in_windows{kSentences, &keys_packing(), kWindows};
+  const StepKeys in_windows{kSentences, &keys_packing(), kKeyWindows};
   for (const ScoreFunction& score : score_functions()) {
     std::vector<test::Input> inputs{{kQueries, kWidth}, {kKeys, kWidth}};
     if (const Shape weight = weight_shape(score); !weight.empty()) inputs.push_back({weight[0], weight[1]});
@@ -89,7 +89,7 @@ BOOST_AUTO_TEST_CASE(scores_equal_their_formulas) {
         shape.empty() ? Matrix<const double>() : Matrix<const double>(w.data(), shape[0], shape[1]);
     for (const bool local : {false, true}) {
       StepKeys at = every_key();
-      if (local) at.windows = kWindows;
+      if (local) at.windows = kKeyWindows;
       Tape<double> tape;
       std::vector<Var<double>> in{tape.constant({q.data(), kQueries, kWidth}),
                                   tape.constant({k.data(), kKeys, kWidth})};

@@ -41,9 +41,7 @@ class Layer {
   }
   std::vector<double> run(const std::vector<double>& x, bool causal = false) {
     Tape<double> tape;
-    Pass<double> pass;
-    pass.tape = &tape;
-    pass.parameters = &parameters;
+    Pass<double> pass(tape, parameters);
     pass.recorder = &recorder;
     Packing rows;
     rows.append(static_cast<std::int64_t>(x.size()) / d_);

@@ -31,9 +31,7 @@ std::vector<double> encoded(const std::string& positions, const std::vector<std:
   Model<double>& model = *model_owner;
   model.parameters.initialize(21);
   Tape<double> tape;
-  Pass<double> pass;
-  pass.tape = &tape;
-  pass.parameters = &model.parameters;
+  Pass<double> pass(tape, model.parameters);
   PackedTokens tokens;
   tokens.append(ids);
   const Matrix<const double> y = model.encode(pass, tokens).states.value();
@@ -91,9 +89,7 @@ BOOST_AUTO_TEST_CASE(feed_forward_reads_one_position) {
   parameters.initialize(5);
   auto run = [&](const std::vector<double>& x) {
     Tape<double> tape;
-    Pass<double> pass;
-    pass.tape = &tape;
-    pass.parameters = &parameters;
+    Pass<double> pass(tape, parameters);
     Packing rows;
     rows.append(static_cast<std::int64_t>(x.size()) / d);
     const Matrix<const double> y =

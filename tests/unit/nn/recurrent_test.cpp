@@ -69,9 +69,7 @@ struct Layer {
   double loss(bool backward, Run run = &Layer::fused) {
     Tape<double> tape;
     tape.set_with_gradients(backward);
-    Pass<double> pass;
-    pass.tape = &tape;
-    pass.parameters = &parameters;
+    Pass<double> pass(tape, parameters);
     pass.gradients = backward ? gradients.data() : nullptr;
     pass.training = true;
     pass.seed = 3;
@@ -197,9 +195,7 @@ std::vector<double> sentence_by_sentence(Layer& layer, bool apart) {
     for (std::int64_t s = first_sentence; s < first_sentence + sentences; ++s) rows.append(kRows.length(s));
     const std::int64_t at = kRows.offset(first_sentence);
     Tape<double> tape;
-    Pass<double> pass;
-    pass.tape = &tape;
-    pass.parameters = &layer.parameters;
+    Pass<double> pass(tape, layer.parameters);
     const auto out =
         recurrent(Scope<double>(pass) / "layer", layer.sizes,
                   tape.constant({layer.x.data() + at * kInput, rows.rows(), kInput}), rows, layer.direction,
@@ -238,9 +234,7 @@ BOOST_AUTO_TEST_CASE(dropout_keeps_its_mask_for_all_steps_of_a_sentence) {
   const Packing rows(std::vector<std::int32_t>{steps, steps});
   const std::vector<double> x(2 * steps, 0.0), ones(2 * d, 1.0);
   Tape<double> tape;
-  Pass<double> pass;
-  pass.tape = &tape;
-  pass.parameters = &parameters;
+  Pass<double> pass(tape, parameters);
   pass.training = true;
   const Matrix<const double> h =
       recurrent(Scope<double>(pass) / "layer", sizes, tape.constant({x.data(), 2 * steps, 1}), rows,

@@ -13,9 +13,9 @@ BOOST_AUTO_TEST_SUITE(score_functions)
 BOOST_AUTO_TEST_CASE(names_and_back) {
   for (const std::string& name : score_function_names()) BOOST_CHECK_EQUAL(score_function(name).name, name);
   BOOST_CHECK_THROW(score_function("sum"), UsageError);
-  for (const std::string& name : window_names())
-    BOOST_CHECK_EQUAL(window_names()[static_cast<std::size_t>(window(name))], name);
-  BOOST_CHECK_THROW(window("local"), UsageError);
+  for (const std::string& name : kWindows.words)
+    BOOST_CHECK_EQUAL(kWindows.words[static_cast<std::size_t>(kWindows(name))], name);
+  BOOST_CHECK_THROW(kWindows("local"), UsageError);
 }
 
 BOOST_AUTO_TEST_CASE(help_tells_formulas_and_parameters) {

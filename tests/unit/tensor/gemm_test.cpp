@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "tensor/kernels.h"
 #include "tensor/philox.h"
 
 using namespace heed;
@@ -118,6 +119,43 @@ BOOST_AUTO_TEST_CASE(threads_and_repetitions_give_equal_bits) {
   for (auto& c : got) threads.emplace_back([&] { c = compute(); });
   for (auto& thread : threads) thread.join();
   for (const auto& c : got) BOOST_CHECK(c == wanted);
+}
+
+/// c = a b, and the bits of each row are those of its product alone; sizes on both sides of every panel.
+BOOST_AUTO_TEST_CASE_TEMPLATE(rows_are_multiplied_each_by_itself, T, Floats) {
+  for (const std::int64_t m : {1, 2, 3, 5, 6, 11, 12, 30}) {
+    for (const std::int64_t n : {1, 7, 16, 33, 130, 300}) {
+      for (const bool transposed : {false, true}) {
+        for (const bool accumulate : {false, true}) {
+          const std::int64_t k = 37;
+          const Factor<T> a(m, k, transposed, 3, 1), b(k, n, false, 5, 2);
+          Factor<T> c(m, n, false, 3, 3), alone = c;
+          alone.view.data = alone.storage.data();
+          const Factor<T> old(m, n, false, 3, 3);
+          multiply_rows<T>(a.view, b.view, accumulate, c.view);
+          double worst = 0;
+          bool same = true;
+          for (std::int64_t i = 0; i < m; ++i) {
+            multiply_rows<T>(a.view.row_range(i, 1), b.view, accumulate, alone.view.row_range(i, 1));
+            for (std::int64_t j = 0; j < n; ++j) {
+              double sum = accumulate ? old.view(i, j) : 0, size = 1;
+              for (std::int64_t l = 0; l < k; ++l) {
+                sum += double{a.view(i, l)} * b.view(l, j);
+                size += std::abs(double{a.view(i, l)} * b.view(l, j));
+              }
+              worst = std::max(worst, std::abs(c.view(i, j) - sum) / size);
+              same = same && c.view(i, j) == alone.view(i, j);
+            }
+          }
+          BOOST_TEST_CONTEXT("m " << m << " n " << n << " transposed " << transposed << " added "
+                                  << accumulate) {
+            BOOST_TEST(worst < 8 * std::numeric_limits<T>::epsilon());
+            BOOST_TEST(same);
+          }
+        }
+      }
+    }
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -253,21 +253,6 @@ void attend_backward(const AttentionHead<T>& head, const T* weights, Matrix<cons
   }
 }
 template <class T>
-void attend_cached(const T* q, std::span<const T* const> key_rows, std::span<const T* const> value_rows,
-                   Index d_k, Index d_v, T scale, T* weights, T* context) {
-  std::vector<T> w(key_rows.size());
-  for (std::size_t j = 0; j < w.size(); ++j) {
-    T dot = 0;
-    for (Index c = 0; c < d_k; ++c) dot += q[c] * key_rows[j][c];
-    w[j] = dot * scale;
-  }
-  softmax(w.data(), static_cast<Index>(w.size()));
-  std::fill(context, context + d_v, T{0});
-  for (std::size_t j = 0; j < w.size(); ++j)
-    for (Index c = 0; c < d_v; ++c) context[c] += w[j] * value_rows[j][c];
-  if (weights) std::copy(w.begin(), w.end(), weights);
-}
-template <class T>
 void gather_rows(Matrix<const T> table, std::span<const std::int32_t> ids, T scale, Matrix<const T> positions,
                  std::span<const std::int32_t> position, Matrix<T> y) {
   for (Index i = 0; i < y.rows; ++i)

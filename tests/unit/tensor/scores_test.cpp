@@ -1,4 +1,4 @@
-#include "tensor/kernels_scores.h"
+#include "tensor/kernels.h"
 
 #include "kernel_testing.h"
 

@@ -45,9 +45,7 @@ std::unique_ptr<Model<float>> model_of(std::int64_t classes) {
 CrossEntropySums loss_of(const Model<float>& model, const Corpus& corpus, std::uint64_t seed,
                          std::uint64_t step) {
   Tape<float> tape;
-  Pass<float> pass;
-  pass.tape = &tape;
-  pass.parameters = &model.parameters;
+  Pass<float> pass(tape, model.parameters);
   pass.seed = seed;
   pass.step = step;
   const std::vector<std::int64_t> all{0, 1};

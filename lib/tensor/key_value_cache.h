@@ -24,10 +24,15 @@ class KeyValueCache {
       rows_.insert(rows_.end(), values.row(i), values.row(i) + width_);
     }
   }
-  const T* key(std::int32_t row) const { return rows_.data() + row * 2 * width_; }
-  const T* value(std::int32_t row) const { return key(row) + width_; }
+  Matrix<const T> keys() const { return all().columns(0, width_); }
+  Matrix<const T> values() const { return all().columns(width_, width_); }
 
  private:
+  Matrix<const T> all() const {
+    const std::int64_t cols = 2 * width_;
+    return {rows_.data(), cols == 0 ? 0 : static_cast<std::int64_t>(rows_.size()) / cols, cols};
+  }
+
   std::vector<T> rows_;  ///< a key and its value side by side
   std::int64_t width_ = 0;
 };
@@ -37,6 +42,12 @@ template <class T>
 struct Past {
   KeyValueCache<T>* cache = nullptr;
   const PastRows* rows = nullptr;  ///< of each sequence of the pass: with those that this pass appends
+
+  /// What a row of sequence s sees that `later` rows of it come after: its past, with itself.
+  std::span<const std::int32_t> seen_by(std::int64_t s, std::int64_t later) const {
+    const std::vector<std::int32_t>& all = (*rows)[static_cast<std::size_t>(s)];
+    return std::span(all).first(all.size() - static_cast<std::size_t>(later));
+  }
 };
 
 }  // namespace heed
