@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/choice.h"
 #include "base/fields.h"
 #include "nn/attention/score_function.h"
 #include "nn/attention/window.h"
@@ -18,7 +19,7 @@ enum class QkvOrder : std::uint8_t { head_major, part_major };
 inline const std::vector<std::string> kQkvOrders{"head-major", "part-major"};
 
 /// Window without "global", which is the default.
-inline const std::vector<std::string> kLocalWindows{window_names().begin() + 1, window_names().end()};
+inline const std::vector<std::string> kLocalWindows{kWindows.words.begin() + 1, kWindows.words.end()};
 
 struct AttendConfig {
   std::string query = "/embeddings/values";
@@ -90,7 +91,7 @@ struct AttendConfig {
 
   /// Of qkv_order, when there is one.
   QkvOrder order() const { return chosen<QkvOrder>("--qkv-order", kQkvOrders, qkv_order); }
-  Window window_kind() const { return local.empty() ? Window::global : heed::window(local); }
+  Window window_kind() const { return local.empty() ? Window::global : kWindows(local); }
   HardChoice hard_choice() const {
     return hard.empty() ? HardChoice::none : chosen<HardChoice>("--hard", kHardChoices, hard);
   }

@@ -1,6 +1,7 @@
 // A setting that is one of a few words: in configs and options the word, in computations an enumerator.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -8,20 +9,23 @@
 
 namespace heed {
 
+/// `word` as an enumerator: `words` are those of the enumerators, in their order from 0. Throws UsageError
+/// naming `setting` on any other word.
+template <class Enum>
+Enum chosen(const std::string& setting, const std::vector<std::string>& words, const std::string& word) {
+  const auto found = std::ranges::find(words, word);
+  if (found == words.end())
+    fail<UsageError>(setting, ": got '", escaped(word), "', wanted ", alternatives(words));
+  return static_cast<Enum>(found - words.begin());
+}
+
+/// The same, of a setting that is read in several places.
 template <class Enum>
 struct Choice {
   const char* setting;
-  std::vector<std::string> words;  ///< of the enumerators, in their order from 0
+  std::vector<std::string> words;
 
-  /// Throws UsageError on any other word.
-  Enum operator()(const std::string& word) const {
-    std::string wanted;
-    for (std::size_t i = 0; i < words.size(); ++i) {
-      if (words[i] == word) return static_cast<Enum>(i);
-      wanted += (i == 0 ? "" : i + 1 < words.size() ? ", " : " or ") + words[i];
-    }
-    fail<UsageError>(setting, ": got '", escaped(word), "', wanted ", wanted);
-  }
+  Enum operator()(const std::string& word) const { return chosen<Enum>(setting, words, word); }
 };
 
 }  // namespace heed

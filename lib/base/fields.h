@@ -66,13 +66,4 @@ void overlay(const std::vector<Field>& from, const std::vector<Field>& to, const
   }
 }
 
-/// A string field as an enumerator: `names` are its choices, in the order of Enum. Throws UsageError.
-template <class Enum>
-Enum chosen(const std::string& field, const std::vector<std::string>& names, const std::string& text) {
-  const auto found = std::ranges::find(names, text);
-  if (found == names.end())
-    fail<UsageError>(field, ": got '", escaped(text), "', wanted ", alternatives(names));
-  return static_cast<Enum>(found - names.begin());
-}
-
 }  // namespace heed

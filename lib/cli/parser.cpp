@@ -6,6 +6,7 @@
 #include <string_view>
 #include <thread>
 
+#include "base/choice.h"
 #include "base/version.h"
 
 namespace heed::cli {

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/choice.h"
 #include "base/fields.h"
 #include "io/frame_stream.h"
 #include "models/model_file.h"

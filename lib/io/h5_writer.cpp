@@ -234,8 +234,8 @@ MapWriter::Dataset MapWriter::new_dataset(const std::string& path, DType dtype, 
   Handle plist = creation_list(shape, dims, dtype);
   const Handle text = string_type();
   const hid_t type = dtype == DType::string ? text.get() : element_type(dtype).in_file;
-  Handle id = own(H5Dcreate2(group(parent_of(path)), leaf_of(path).c_str(), type,
-                             space_for(shape, dims), H5P_DEFAULT, plist, H5P_DEFAULT),
+  Handle id = own(H5Dcreate2(group(parent_of(path)), leaf_of(path).c_str(), type, space_for(shape, dims),
+                             H5P_DEFAULT, plist, H5P_DEFAULT),
                   H5Dclose, where(path), ": cannot create the dataset");
   return {std::move(id), dtype, shape, dims, {}, 0, {}};
 }
@@ -408,7 +408,8 @@ void MapWriter::write_values(const std::string& path, Dataset& dataset, const Te
           place, ": cannot write");
   if (!is_text) return;
   std::vector<std::int64_t> start(tensor.shape().size(), 0);
-  if (const auto axis = axis_of(dataset.dims, kSentenceDim); axis >= 0) start[static_cast<std::size_t>(axis)] = at;
+  if (const auto axis = axis_of(dataset.dims, kSentenceDim); axis >= 0)
+    start[static_cast<std::size_t>(axis)] = at;
   dataset.checksum += checksum_of(tensor.values<std::string>(), tensor.shape(), start);
 }
 

@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "base/choice.h"
 #include "base/log.h"
 #include "base/paths.h"
 #include "inspect/alignment.h"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/choice.h"
 #include "base/fields.h"
 #include "base/number.h"
 #include "io/provenance.h"

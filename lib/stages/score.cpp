@@ -3,6 +3,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/choice.h"
 #include "base/fields.h"
 #include "base/number.h"
 #include "io/frame_stream.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/choice.h"
 #include "base/fields.h"
 #include "base/number.h"
 #include "base/version.h"

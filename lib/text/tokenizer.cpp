@@ -4,6 +4,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "base/choice.h"
 #include "base/digest.h"
 #include "base/fields.h"
 #include "text/scheme.h"
