@@ -1,6 +1,6 @@
 // viz-dump: lists, prints and draws the tensors of any file, and writes interactive pages.
 #include "cli/tool.h"
-#include "draw/dump/dump.h"
+#include "draw/dump/forms.h"
 
 int main(int argc, char** argv) {
   using namespace heed;
@@ -12,24 +12,12 @@ int main(int argc, char** argv) {
     tool.option("--list", options.list, "list all tensors with shapes and statistics (the default)");
     tool.option("--tsv", options.tsv, "a slice as tab-separated values (with --list: the list)");
     tool.option("--json", options.json, "a slice as JSON, one line per sentence (with --list: the list)");
-    tool.option("--heatmap", options.heatmap, "a slice as a heat map in the terminal");
+    for (const draw::Form& form : draw::kForms) tool.option(form.option, options.*form.given, form.help);
     tool.option("--top K", options.top,
                 "the K greatest values along the last dimension, as a table, or as --bars or --arcs",
                 cli::at_least(0));
-    tool.option("--stats", options.stats, "mean, deviation, norm and quantiles of a slice");
-    tool.option("--histogram", options.histogram,
-                "a histogram of a slice, or of every tensor of a group (with --tsv: counts)");
-    tool.option("--npy", options.npy, "a slice as an array for numpy.load");
-    tool.option("--arcs", options.arcs, "attention weights as arcs between words");
-    tool.option("--graph", options.graph,
-                "the computation graph of a model, of one layer (--name encoder/layer_0), or of `attend "
-                "--steps`; as text in the DOT language");
-    tool.option("--curves", options.curves,
-                "columns of a table (tab-separated text, or the vectors of an HDF5 group) as curves");
     tool.option("--table", options.table,
                 "a heat map of a table: one row per line, named by its first field");
-    tool.option("--bars", options.bars,
-                "columns of a table as bars, grouped by its first column; with --top: the greatest values");
     tool.option("--png FILE", options.png, "a slice as a heat map in this PNG file");
     tool.option("--svg FILE", options.svg, "the same as SVG");
     tool.option("--pdf FILE", options.pdf, "the same as PDF");

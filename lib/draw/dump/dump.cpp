@@ -24,28 +24,15 @@ void apply_shorthands(DumpOptions& options) {
   }
 }
 
-struct Form {
-  const char* name;
-  bool given;
-  bool is_picture = false, is_tsv = false, is_json = false;  ///< goes with --png and others, --tsv, --json
-  void (*dump)(const DumpOptions&);
-};
-
 /// The forms that exclude each other.
-std::vector<Form> given_forms(const DumpOptions& o) {
-  const bool is_table = o.curves || (o.bars && o.top == 0);
-  std::vector<Form> forms = {{"--heatmap", o.heatmap, true, false, false, dump_figure},
-                             {o.curves ? "--curves" : "--bars", is_table, true, false, false, dump_chart},
-                             {"--bars", o.curves && o.bars, true, false, false, dump_chart},
-                             {"--bars", o.bars && o.top > 0, true, false, false, dump_top_bars},
-                             {"--html", !o.html.empty(), false, false, false, dump_page},
-                             {"--arcs", o.arcs, true, false, false, dump_arcs},
-                             {"--graph", o.graph, true, false, false, dump_graph},
-                             {"--histogram", o.histogram, true, true, false, dump_histogram},
-                             {"--stats", o.stats, false, true, true, dump_stats},
-                             {"--npy", o.npy, false, false, false, dump_npy},
-                             {"--top", o.top > 0 && !o.bars && !o.arcs, false, true, false, dump_top}};
-  std::erase_if(forms, [](const Form& form) { return !form.given; });
+std::vector<Form> given_forms(const DumpOptions& options) {
+  std::vector<Form> forms;
+  for (const Form& form : kForms) {
+    if (options.*form.given) forms.push_back(form);
+  }
+  if (!options.html.empty()) forms.push_back({"--html", nullptr, "", dump_page});
+  if (options.top > 0 && !options.bars && !options.arcs)
+    forms.push_back({"--top", nullptr, "", dump_top, false, true});
   return forms;
 }
 
@@ -54,7 +41,7 @@ void check(const DumpOptions& options, const std::vector<Form>& forms) {
   const bool draws_map = forms.empty() ? wants_pictures(options) : options.heatmap;
   if (options.table && !draws_map)
     fail<UsageError>("--table is for heat maps: combine it with --heatmap or a picture");
-  if (forms.size() > 1) fail<UsageError>(forms[0].name, " and ", forms[1].name, " exclude each other");
+  if (forms.size() > 1) fail<UsageError>(forms[0].option, " and ", forms[1].option, " exclude each other");
   if (!options.html.empty() &&
       (wants_pictures(options) || (options.output != "-" && options.output != options.html))) {
     fail<UsageError>("--html writes one page and nothing else: call viz-dump twice");
@@ -72,13 +59,13 @@ void check(const DumpOptions& options, const std::vector<Form>& forms) {
   }
   if (forms.empty()) return;
   if (has_table) {
-    fail<UsageError>(forms[0].name, " does not go with ",
+    fail<UsageError>(forms[0].option, " does not go with ",
                      options.list  ? "--list"
                      : options.tsv ? "--tsv"
                                    : "--json");
   }
   if (wants_pictures(options) && !forms[0].is_picture) {
-    fail<UsageError>(forms[0].name, " gives numbers, no picture");
+    fail<UsageError>(forms[0].option, " gives numbers, no picture");
   }
 }
 

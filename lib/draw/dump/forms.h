@@ -1,4 +1,5 @@
-// The forms of viz-dump's output, one function each, of which dump() calls one; and what they share.
+// The forms of viz-dump's output, one function each, of which dump() calls one; and what they share. A new
+// form is its function, a line in kForms and a field of DumpOptions.
 #pragma once
 
 #include <functional>
@@ -13,8 +14,8 @@ namespace heed::draw {
 
 // Pictures (pictures.cpp).
 void dump_figure(const DumpOptions& options);     ///< --heatmap, and pictures without another form
-void dump_chart(const DumpOptions& options);      ///< --curves, --bars
-void dump_top_bars(const DumpOptions& options);   ///< --top with --bars
+void dump_chart(const DumpOptions& options);      ///< --curves, --bars of a table
+void dump_bars(const DumpOptions& options);       ///< --bars, with --top those of the greatest values
 void dump_histogram(const DumpOptions& options);  ///< --histogram
 void dump_arcs(const DumpOptions& options);       ///< --arcs
 void dump_graph(const DumpOptions& options);      ///< --graph
@@ -26,6 +27,34 @@ void dump_table(const DumpOptions& options);  ///< --tsv, --json
 void dump_top(const DumpOptions& options);    ///< --top
 void dump_stats(const DumpOptions& options);  ///< --stats
 void dump_npy(const DumpOptions& options);    ///< --npy
+
+/// A form that an option of its own asks for; two exclude each other.
+struct Form {
+  const char* option;
+  bool DumpOptions::*given;
+  const char* help;
+  void (*dump)(const DumpOptions&);
+  bool is_picture = false, is_tsv = false, is_json = false;  ///< goes with --png and others, --tsv, --json
+};
+inline constexpr Form kForms[] = {
+    {"--heatmap", &DumpOptions::heatmap, "a slice as a heat map in the terminal", dump_figure, true},
+    {"--stats", &DumpOptions::stats, "mean, deviation, norm and quantiles of a slice", dump_stats, false,
+     true, true},
+    {"--histogram", &DumpOptions::histogram,
+     "a histogram of a slice, or of every tensor of a group (with --tsv: counts)", dump_histogram, true,
+     true},
+    {"--npy", &DumpOptions::npy, "a slice as an array for numpy.load", dump_npy},
+    {"--arcs", &DumpOptions::arcs, "attention weights as arcs between words", dump_arcs, true},
+    {"--graph", &DumpOptions::graph,
+     "the computation graph of a model, of one layer (--name encoder/layer_0), or of `attend --steps`; as "
+     "text in "
+     "the DOT language",
+     dump_graph, true},
+    {"--curves", &DumpOptions::curves,
+     "columns of a table (tab-separated text, or the vectors of an HDF5 group) as curves", dump_chart, true},
+    {"--bars", &DumpOptions::bars,
+     "columns of a table as bars, grouped by its first column; with --top: the greatest values", dump_bars,
+     true}};
 
 /// --sentence, --layer, --head and --slice.
 std::vector<Selection> selections_of(const DumpOptions& options);

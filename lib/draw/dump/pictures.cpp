@@ -196,7 +196,8 @@ void dump_chart(const DumpOptions& options) {
   follow(options.input, options.stop, [&] { return drawn_while_growing(options); });
 }
 
-void dump_top_bars(const DumpOptions& options) {
+void dump_bars(const DumpOptions& options) {
+  if (options.top == 0) return dump_chart(options);
   TopBars bars;
   visit_for_picture(options, [&](const TensorMap& frame, const Slice& slice) {
     bars = top_bars_of(slice, options.top);
