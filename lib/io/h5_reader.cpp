@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "io/h5_attributes.h"
+#include "io/h5_chunks.h"
 #include "io/layout.h"
 #include "io/provenance.h"
 
@@ -322,6 +323,8 @@ void MapReader::finish_catalogue() {
 
 Tensor MapReader::read(Entry& entry, const Window& window) {
   const bool whole = window == whole_window(entry);
+  if (!entry.has_whole_chunks) expect_whole_chunks(entry.dataset, where(entry.path));
+  entry.has_whole_chunks = true;
   if (!whole) check_strings(entry);
   Tensor tensor = read_values(entry, window);
   if (entry.checksum && whole) {

@@ -41,6 +41,7 @@ class MapReader {
     std::vector<std::string> dims;
     Attributes attributes;
     std::ptrdiff_t sentence_axis = -1;
+    bool has_whole_chunks = false;         ///< known, or checked
     std::optional<std::int64_t> checksum;  ///< of strings, until they have been checked
   };
   using Window = std::vector<std::pair<std::int64_t, std::int64_t>>;  ///< start and count per axis

@@ -157,6 +157,18 @@ def wide_dimensions_from_lengths(f):
     return "/g/x", "bytes of memory"
 
 
+def chunk_that_decodes_to_less(f):
+    x = f.create_dataset("x", (4, 1000), "f4", chunks=(4, 1000), compression="gzip")
+    x.id.write_direct_chunk((0, 0), zlib.compress(numpy.ones(100, "f4").tobytes()))
+    return "/x", "400 bytes", "wanted 16000"
+
+
+def chunk_that_decodes_to_more(f):
+    x = f.create_dataset("x", (4, 1000), "f4", chunks=(4, 1000), compression="gzip")
+    x.id.write_direct_chunk((0, 0), zlib.compress(bytes(1 << 24)))
+    return "/x", "more than 16000", "wanted 16000"
+
+
 def values_never_written(f):
     f.create_dataset("x", (1 << 29,), "f4", chunks=(1 << 20,))
     f["padding"] = numpy.random.default_rng(1).random(1 << 20)

@@ -1,0 +1,105 @@
+#include "io/h5_chunks.h"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+namespace heed::io {
+namespace {
+
+constexpr std::size_t kChecksumBytes = 4;  // that fletcher32 puts after a chunk
+
+/// Bytes that zlib's stream decodes to, but no more than `most` + 1; 0 when it is damaged.
+std::uint64_t inflated_size(std::span<unsigned char> bytes, std::uint64_t most) {
+  z_stream stream{};
+  if (inflateInit(&stream) != Z_OK) return 0;
+  stream.next_in = bytes.data();
+  stream.avail_in = static_cast<uInt>(bytes.size());
+  std::array<unsigned char, 1 << 16> out;
+  int status = Z_OK;
+  std::uint64_t size = 0;
+  while (status == Z_OK && size <= most) {
+    stream.next_out = out.data();
+    stream.avail_out = out.size();
+    status = inflate(&stream, Z_NO_FLUSH);
+    size += out.size() - stream.avail_out;
+  }
+  inflateEnd(&stream);
+  return status == Z_STREAM_END || size > most ? size : 0;
+}
+
+struct Pipeline {
+  std::vector<H5Z_filter_t> filters;
+  std::vector<hsize_t> chunk;
+  std::uint64_t chunk_bytes;
+
+  explicit Pipeline(hid_t dataset, const std::string& where) {
+    Handle plist = own(H5Dget_create_plist(dataset), H5Pclose, where, ": cannot read its storage");
+    if (H5Pget_layout(plist) != H5D_CHUNKED) return;
+    for (unsigned i = 0; i < static_cast<unsigned>(H5Pget_nfilters(plist)); ++i) {
+      unsigned flags = 0;
+      std::size_t values = 0;
+      filters.push_back(H5Pget_filter2(plist, i, &flags, &values, nullptr, 0, nullptr, nullptr));
+    }
+    chunk.resize(static_cast<std::size_t>(H5Pget_chunk(plist, 0, nullptr)));
+    H5Pget_chunk(plist, static_cast<int>(chunk.size()), chunk.data());
+    Handle type = own(H5Dget_type(dataset), H5Tclose, where, ": cannot read its type");
+    chunk_bytes = H5Tget_size(type);
+    for (const hsize_t size : chunk) chunk_bytes *= size;
+  }
+
+  /// `skipped`: a bit for each filter that was not applied to the chunk.
+  std::uint64_t decoded_size(std::span<unsigned char> bytes, std::uint32_t skipped) const {
+    for (std::size_t i = filters.size(); i-- > 0;) {
+      if (skipped >> i & 1) continue;
+      if (filters[i] == H5Z_FILTER_DEFLATE)
+        return inflated_size(bytes, chunk_bytes);  // shuffle keeps the size
+      if (filters[i] != H5Z_FILTER_FLETCHER32) continue;
+      if (bytes.size() < kChecksumBytes) return 0;
+      bytes = bytes.first(bytes.size() - kChecksumBytes);
+    }
+    return bytes.size();
+  }
+};
+
+}  // namespace
+
+void expect_whole_chunks(const CheckedDataset& dataset, const std::string& where) {
+  const Pipeline pipeline(dataset.id, where);
+  if (!std::ranges::count(pipeline.filters, H5Z_FILTER_DEFLATE) || element_count(dataset.shape) == 0) return;
+  std::vector<hsize_t> at(pipeline.chunk.size(), 0);
+  std::vector<unsigned char> bytes;
+  for (bool more = true; more;) {
+    unsigned mask = 0;
+    haddr_t address = HADDR_UNDEF;
+    hsize_t stored = 0;
+    require(H5Dget_chunk_info_by_coord(dataset.id, at.data(), &mask, &address, &stored), where,
+            ": cannot find a chunk");
+    if (address != HADDR_UNDEF) {
+      // No filter makes a chunk much larger than it was.
+      if (stored > 2 * pipeline.chunk_bytes + 1024) fail(where, ": a chunk of ", stored, " bytes: damaged");
+      bytes.resize(stored);
+      std::uint32_t skipped = 0;
+      require(H5Dread_chunk(dataset.id, H5P_DEFAULT, at.data(), &skipped, bytes.data()), where,
+              ": cannot read a chunk");
+      const std::uint64_t decoded = pipeline.decoded_size(bytes, skipped);
+      if (decoded != pipeline.chunk_bytes)
+        fail(where, ": a chunk decodes to ", decoded > pipeline.chunk_bytes ? "more than " : "",
+             std::min(decoded, pipeline.chunk_bytes), " bytes, wanted ", pipeline.chunk_bytes,
+             ": damaged, or made to harm");
+    }
+    more = false;
+    for (std::size_t i = at.size(); i-- > 0;) {
+      at[i] += pipeline.chunk[i];
+      if (at[i] < static_cast<hsize_t>(dataset.shape[i])) {
+        more = true;
+        break;
+      }
+      at[i] = 0;
+    }
+  }
+}
+
+}  // namespace heed::io
