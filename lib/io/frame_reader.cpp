@@ -1,6 +1,6 @@
 // Every file is read by a process of its own. HDF5 1.10 can be made to crash, to run for ever or to take all
-// memory by a file whose structure lies; here that ends in an error of the tool that reads. The process gets
-// one letter for each thing wanted, and answers with tensors, then with the groups and root attributes.
+// memory by a file whose structure lies; here that ends in an error of the tool that reads. The process is
+// asked for the next frame or the whole map, and answers with tensors, then with groups and root attributes.
 
 #include <fcntl.h>
 #include <sys/prctl.h>
@@ -15,6 +15,7 @@
 #include <cstring>
 #include <fstream>
 #include <optional>
+#include <utility>
 
 #include "base/error.h"
 #include "io/channel.h"
@@ -78,8 +79,15 @@ void drop_descriptors(int socket, int input) {
 }
 
 void serve(Channel& channel, int socket, const std::string& path, const ReadOptions& options) {
-  Input input(path, options, limit_resources);
-  drop_descriptors(socket, input.descriptor());
+  bool dropped = false;
+  auto drop = [&](int descriptor) {
+    if (!std::exchange(dropped, true)) drop_descriptors(socket, descriptor);
+  };
+  Input input(path, options, [&](int descriptor, std::uint64_t stored) {
+    drop(descriptor);
+    limit_resources(stored);
+  });
+  drop(input.descriptor());
   channel.put(std::int64_t{complete});
   channel.flush();
   auto send = [&](const std::string& name, Tensor values) {

@@ -12,7 +12,7 @@
 
 namespace heed::io {
 
-Input::Input(const std::string& path, ReadOptions options, std::function<void(std::uint64_t)> before)
+Input::Input(const std::string& path, ReadOptions options, Before before)
     : options_(std::move(options)), before_(std::move(before)) {
   reserve_standard_streams();
   name_ = path == "-" ? "<stdin>" : escaped(path);
@@ -76,7 +76,7 @@ bool Input::next_image() {
     fail(name_, images_ ? ": input ended early: did the previous command fail?"
                         : ": empty: did the previous command fail?");
   }
-  before_(image_.size());
+  before_(input_.get(), image_.size());
   map_.emplace(open_hdf5(image_, name_), image_.size(), options_, name_);
   ++images_;
   // A file of another program is a complete stream.
@@ -104,7 +104,7 @@ void Input::whole(TensorMap& about, const TensorSink& sink) {
 
 void Input::open_file() {
   if (!is_file_) return;
-  before_(file_size_);
+  before_(input_.get(), file_size_);
   map_.emplace(open_hdf5(input_.get(), file_size_, name_), file_size_, options_, name_);
 }
 

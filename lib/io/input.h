@@ -14,8 +14,10 @@ namespace heed::io {
 
 class Input {
  public:
-  /// As FrameReader's constructor. `before` is called with the size of each file or frame before HDF5 reads it.
-  Input(const std::string& path, ReadOptions options, std::function<void(std::uint64_t)> before);
+  /// As FrameReader's constructor. `before` is called with the descriptor and the size of each file or
+  /// frame before HDF5 reads it.
+  using Before = std::function<void(int, std::uint64_t)>;
+  Input(const std::string& path, ReadOptions options, Before before);
 
   /// As FrameReader's functions. The tensors go to `sink`, one at a time, so that no more than one is held;
   /// `about` gets the groups and the root attributes.
@@ -33,7 +35,7 @@ class Input {
 
   std::string name_;
   ReadOptions options_;
-  std::function<void(std::uint64_t)> before_;
+  Before before_;
   Descriptor input_;
   std::vector<std::byte> image_;  ///< the present frame of a stream
   std::optional<MapReader> map_;  ///< the file, or the present image of the stream
