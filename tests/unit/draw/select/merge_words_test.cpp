@@ -10,7 +10,7 @@ using namespace heed::draw;
 
 namespace {
 
-std::string joined(const std::vector<std::string>& pieces) {
+std::string shown(const std::vector<std::string>& pieces) {
   std::string text;
   for (const Word& word : words_of(pieces))
     text += word.text + "(" + std::to_string(word.pieces.count) + ") ";
@@ -20,13 +20,13 @@ std::string joined(const std::vector<std::string>& pieces) {
 }  // namespace
 
 BOOST_AUTO_TEST_CASE(pieces_become_words) {
-  BOOST_TEST(joined({"\u2581the", "\u2581o", "ak", "\u2581.", "</s>"}) == "the(1) oak(2) .(1) </s>(1) ");
-  BOOST_TEST(joined({"the", "o@@", "a@@", "k", "</s>"}) == "the(1) oak(3) </s>(1) ");
-  BOOST_TEST(joined({"the", "oak"}) == "the(1) oak(1) ");
-  BOOST_TEST(joined({"\u2581", "\u6a39", "\u2581", "a"}) == "\u6a39(2) a(2) ");  // characters
-  BOOST_TEST(joined({"\u2581ch", "<0xC3>", "<0xAA>", "ne"}) == "ch\u00eane(4) ");
-  BOOST_TEST(joined({"o@@", "<unk>", "k"}) == "o(1) <unk>(1) k(1) ");
-  BOOST_TEST(joined({}) == "");
+  BOOST_TEST(shown({"\u2581the", "\u2581o", "ak", "\u2581.", "</s>"}) == "the(1) oak(2) .(1) </s>(1) ");
+  BOOST_TEST(shown({"the", "o@@", "a@@", "k", "</s>"}) == "the(1) oak(3) </s>(1) ");
+  BOOST_TEST(shown({"the", "oak"}) == "the(1) oak(1) ");
+  BOOST_TEST(shown({"\u2581", "\u6a39", "\u2581", "a"}) == "\u6a39(2) a(2) ");  // characters
+  BOOST_TEST(shown({"\u2581ch", "<0xC3>", "<0xAA>", "ne"}) == "ch\u00eane(4) ");
+  BOOST_TEST(shown({"o@@", "<unk>", "k"}) == "o(1) <unk>(1) k(1) ");
+  BOOST_TEST(shown({}) == "");
 }
 
 BOOST_AUTO_TEST_CASE(keys_add_up_and_queries_are_averaged) {
