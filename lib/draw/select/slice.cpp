@@ -207,8 +207,12 @@ class Cutter {
   std::vector<std::string> labels_along(const Dim& dim) const {
     std::vector<std::string> paths;
     for (const char* end : {"_token", "_label"}) paths.push_back(in_group(group_, dim.name + end));
-    if (dim.name == "position" || dim.name == "choice") paths.push_back(in_group(group_, "piece"));
-    if (dim.name == "position") paths.insert(paths.end(), {in_group(group_, "token"), "tokens/piece"});
+    if (dim.name == "choice") paths.push_back(in_group(group_, "piece"));
+    if (dim.name == "position") paths.push_back(in_group(group_, "token"));
+    // Their positions are those of /tokens, or of what a decoder alone reads in its place.
+    const bool of_tokens =
+        dim.name == "position" && (group_ == "tokens" || group_ == "embeddings" || group_ == "encoder");
+    if (of_tokens) paths.insert(paths.end(), {"embeddings/token", "tokens/piece"});
     for (const auto& path : paths) {
       const Tensor* words = map_.find(path);
       if (!words || words->dtype() != DType::string || !axis_named(words->dims(), dim.name)) continue;
@@ -217,7 +221,7 @@ class Cutter {
       const auto labels = part->values<std::string>();
       return {labels.begin(), labels.end()};
     }
-    return dim.name == "position" ? words_of_text(dim) : std::vector<std::string>{};
+    return of_tokens ? words_of_text(dim) : std::vector<std::string>{};
   }
 
   /// The words of the sentence in /tokens, when they are as many as the positions (with or without the end

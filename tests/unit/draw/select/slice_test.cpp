@@ -106,6 +106,34 @@ BOOST_AUTO_TEST_CASE(positions_are_labelled_by_pieces_or_words) {
   BOOST_TEST(take_slice(map, "embeddings/values", {}).axes[1].labels.empty());
 }
 
+BOOST_AUTO_TEST_CASE(positions_of_other_groups_have_no_labels_of_the_source) {
+  TensorMap map;
+  map.add("tokens/text", Tensor::of<std::string>({"a cat"}, {1}, {"sentence"}));
+  map.add("encoder/states", Tensor::zeros<float>({1, 1, 3, 7}, {"sentence", "layer", "position", "dim"}));
+  const auto labels = [&](const std::string& path, std::size_t axis) {
+    return take_slice(map, path, selections({"sentence=0"})).axes[axis].labels;
+  };
+  BOOST_TEST(labels("encoder/states", 1) == (Words{"a", "cat", "</s>"}));
+  // A decoder alone reads <s> and no end.
+  map.add("embeddings/token", Tensor::of<std::string>({"<s>", "a", "cat"}, {1, 3}, {"sentence", "position"}));
+  BOOST_TEST(labels("encoder/states", 1) == (Words{"<s>", "a", "cat"}));
+
+  map.add("hypotheses/token_logprob", Tensor::zeros<float>({1, 2, 3}, {"sentence", "rank", "position"}));
+  BOOST_TEST(labels("hypotheses/token_logprob", 1).empty());
+  map.add("hypotheses/token", Tensor::of<std::string>({"un", "chat", "</s>", "chat", "</s>", ""}, {1, 2, 3},
+                                                      {"sentence", "rank", "position"}));
+  map.add("hypotheses/length", Tensor::of<std::int32_t>({3, 2}, {1, 2}, {"sentence", "rank"}));
+  const Slice second = take_slice(map, "hypotheses/token_logprob", selections({"sentence=0", "rank=1"}));
+  BOOST_TEST(second.axes[0].labels == (Words{"chat", "</s>"}));
+
+  // Of the likeliest pieces of each step, a chosen one does not name the step.
+  map.add("decoder/logits/values", Tensor::zeros<float>({1, 3, 2}, {"sentence", "position", "choice"}));
+  map.add("decoder/logits/piece", Tensor::of<std::string>({"a", "b", "c", "d", "e", "f"}, {1, 3, 2},
+                                                          {"sentence", "position", "choice"}));
+  const Slice first = take_slice(map, "decoder/logits/values", selections({"sentence=0", "choice=0"}));
+  BOOST_TEST(first.axes[0].labels.empty());
+}
+
 BOOST_AUTO_TEST_CASE(tensors_are_found_by_path_end_or_group) {
   const TensorMap map = attention_map();
   for (const char* name : {"", "attention/weights", "/attention/weights", "weights", "attention"}) {
