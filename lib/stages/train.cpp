@@ -13,6 +13,7 @@
 #include "models/model_file.h"
 #include "text/tokenizer.h"
 #include "train/corpus.h"
+#include "text/unknown_pieces.h"
 #include "train/presets.h"
 #include "train/valid_bleu.h"
 
@@ -37,17 +38,34 @@ void note_skipped(const char* what, const Corpus& corpus, const LongestSides& lo
   }
 }
 
-Corpus encoded(const char* what, const CorpusLines& text, const text::Tokenizer& source,
+void note_unknown(const Lines& lines, const text::UnknownPieces& unknown) {
+  const std::string complaint = unknown.complaint();
+  if (!complaint.empty()) logging::note(concat(lines.path, ": ", complaint));
+}
+
+Corpus encoded(const char* what, const CorpusLines& lines, const text::Tokenizer& source,
                const text::Tokenizer& target, const Model<float>& model,
                const std::vector<std::string>& classes) {
   auto most = [&](Side side) { return model.has(side) ? model.sizes(side).max_length : 0; };
   const LongestSides longest{most(Side::source), most(Side::target)};
   Corpus corpus = read_corpus(
-      text, [&](const std::string& line) { return source.sentence(line); },
-      [&](const std::string& line) { return model.encoder ? target.with_eos(line) : target.sentence(line); },
+  text::UnknownPieces unknown_source(source), unknown_target(target);
+      lines,
+      [&](const std::string& line) {
+        TokenIds ids = source.sentence(line);
+        unknown_source.add(line, ids);
+        return ids;
+      },
+      [&](const std::string& line) {
+        TokenIds ids = model.encoder ? target.with_eos(line) : target.sentence(line);
+        unknown_target.add(line, ids);
+        return ids;
+      },
       longest, classes);
   note_skipped(what, corpus, longest);
   return corpus;
+  note_unknown(lines.source, unknown_source);
+  note_unknown(lines.target, unknown_target);
 }
 
 /// Texts, vocabularies and the model, initialised by the seed.
