@@ -24,8 +24,31 @@ void apply_shorthands(DumpOptions& options) {
   }
 }
 
+/// What an option may belong to.
+enum Kind : unsigned {
+  kList = 1u << 0,
+  kText = 1u << 1,  ///< --tsv, --json
+  kMap = 1u << 2,
+  kTableMap = 1u << 3,  ///< a heat map with --table
+  kCurves = 1u << 4,
+  kBars = 1u << 5,
+  kTopBars = 1u << 6,
+  kPage = 1u << 7,
+  kArcs = 1u << 8,
+  kGraph = 1u << 9,
+  kHistogram = 1u << 10,
+  kStats = 1u << 11,
+  kNpy = 1u << 12,
+  kTop = 1u << 13,
+};
+constexpr unsigned kMaps = kMap | kTableMap, kCharts = kCurves | kBars,
+                   kNumbers = kText | kStats | kNpy | kTop | kHistogram,
+                   kSlices = kNumbers | kMap | kTopBars | kArcs,
+                   kPictures = kMaps | kCharts | kTopBars | kPage | kArcs | kHistogram;
+
 struct Form {
   const char* name;
+  Kind kind;
   bool given;
   bool is_picture = false, is_tsv = false, is_json = false;  ///< goes with --png and others, --tsv, --json
   void (*dump)(const DumpOptions&);
@@ -34,19 +57,78 @@ struct Form {
 /// The forms that exclude each other.
 std::vector<Form> given_forms(const DumpOptions& o) {
   const bool is_table = o.curves || (o.bars && o.top == 0);
-  std::vector<Form> forms = {{"--heatmap", o.heatmap, true, false, false, dump_figure},
-                             {o.curves ? "--curves" : "--bars", is_table, true, false, false, dump_chart},
-                             {"--bars", o.curves && o.bars, true, false, false, dump_chart},
-                             {"--bars", o.bars && o.top > 0, true, false, false, dump_top_bars},
-                             {"--html", !o.html.empty(), false, false, false, dump_page},
-                             {"--arcs", o.arcs, true, false, false, dump_arcs},
-                             {"--graph", o.graph, true, false, false, dump_graph},
-                             {"--histogram", o.histogram, true, true, false, dump_histogram},
-                             {"--stats", o.stats, false, true, true, dump_stats},
-                             {"--npy", o.npy, false, false, false, dump_npy},
-                             {"--top", o.top > 0 && !o.bars && !o.arcs, false, true, false, dump_top}};
+  std::vector<Form> forms = {{o.table ? "--table" : "--heatmap", o.table ? kTableMap : kMap, o.heatmap, true,
+                              false, false, dump_figure},
+                             {o.curves ? "--curves" : "--bars", o.curves ? kCurves : kBars, is_table, true,
+                              false, false, dump_chart},
+                             {"--bars", kBars, o.curves && o.bars, true, false, false, dump_chart},
+                             {"--bars", kTopBars, o.bars && o.top > 0, true, false, false, dump_top_bars},
+                             {"--html", kPage, !o.html.empty(), false, false, false, dump_page},
+                             {"--arcs", kArcs, o.arcs, true, false, false, dump_arcs},
+                             {"--graph", kGraph, o.graph, true, false, false, dump_graph},
+                             {"--histogram", kHistogram, o.histogram, true, true, false, dump_histogram},
+                             {"--stats", kStats, o.stats, false, true, true, dump_stats},
+                             {"--npy", kNpy, o.npy, false, false, false, dump_npy},
+                             {"--top", kTop, o.top > 0 && !o.bars && !o.arcs, false, true, false, dump_top}};
   std::erase_if(forms, [](const Form& form) { return !form.given; });
   return forms;
+}
+
+/// What is written when no form is given.
+Form plain_form(const DumpOptions& o) {
+  Form form{"--list", kList, true, false, false, false, dump_list};
+  if (o.list) return form;
+  if (o.tsv || o.json) form = {o.tsv ? "--tsv" : "--json", kText, true, false, false, false, dump_table};
+  if (wants_pictures(o))
+    form = {o.table ? "--table" : "a heat map",
+            o.table ? kTableMap : kMap,
+            true,
+            false,
+            false,
+            false,
+            dump_figure};
+  return form;
+}
+
+/// An option that changes nothing is a mistake: of the option, or of the form.
+void refuse_unused(const DumpOptions& o, const Form& form) {
+  const DumpOptions unset;
+  const ChartOptions& chart = o.chart;
+  const struct {
+    const char* name;
+    bool given;
+    unsigned used_by;
+    const char* wants;
+  } options[] = {
+      {"--name", !o.name.empty(), ~0u & ~kTableMap, "a tensor"},
+      {"--sentence", !o.sentence.empty(), kSlices | kPage | kList, "a slice of a tensor"},
+      {"--layer", !o.layer.empty(), kSlices | kPage | kList, "a slice of a tensor"},
+      {"--head", !o.head.empty(), kSlices | kPage | kList, "a slice of a tensor"},
+      {"--slice", !o.slices.empty(), kSlices | kPage | kList, "a slice of a tensor"},
+      {"--words", o.words, kSlices, "a slice of a tensor"},
+      {"--title", !o.figure.title.empty(), kPictures | kGraph, "a picture"},
+      {"--range", !o.figure.range.empty(), kPictures, "a picture with a scale"},
+      {"--colormap", o.figure.colormap != unset.figure.colormap, kMaps | kPage, "a heat map"},
+      {"--values", o.figure.write_values, kMaps | kBars, "a heat map, or bars of a table"},
+      {"--columns", o.columns, kArcs, "--arcs"},
+      {"--pin", !o.pins.empty(), kArcs, "--arcs"},
+      {"--threshold", o.threshold != unset.threshold, kArcs, "--arcs"},
+      {"--bins", o.bins != unset.bins, kHistogram, "--histogram"},
+      {"--x", !chart.x.empty(), kCharts, "--curves or --bars"},
+      {"--y", !chart.y.empty(), kCharts, "--curves or --bars"},
+      {"--overlay", !chart.overlays.empty(), kCharts, "--curves or --bars"},
+      {"--label", !chart.labels.empty(), kCharts, "--curves or --bars"},
+      {"--x-title", !chart.x_title.empty(), kCharts, "--curves or --bars"},
+      {"--y-title", !chart.y_title.empty(), kCharts, "--curves or --bars"},
+      {"--log-x", chart.log_x, kCharts, "--curves"},
+      {"--log-y", chart.log_y, kCharts, "--curves"},
+      {"--size", !chart.size.empty(), kCharts, "--curves or --bars"},
+      {"--follow", o.follow, kCharts, "--curves or --bars of a table"},
+  };
+  for (const auto& option : options) {
+    if (option.given && !(option.used_by & form.kind))
+      fail<UsageError>(option.name, " has no meaning for ", form.name, ": it wants ", option.wants);
+  }
 }
 
 void check(const DumpOptions& options, const std::vector<Form>& forms) {
@@ -135,15 +217,9 @@ void dump(DumpOptions options) {
   apply_shorthands(options);
   const auto forms = given_forms(options);
   check(options, forms);
-  if (!forms.empty()) {
-    forms[0].dump(options);
-  } else if (wants_pictures(options)) {
-    dump_figure(options);
-  } else if (!options.list && (options.tsv || options.json)) {
-    dump_table(options);
-  } else {
-    dump_list(options);
-  }
+  const Form form = forms.empty() ? plain_form(options) : forms[0];
+  refuse_unused(options, form);
+  form.dump(options);
 }
 
 }  // namespace heed::draw

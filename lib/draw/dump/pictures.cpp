@@ -183,6 +183,9 @@ void dump_histograms(const DumpOptions& options, const std::vector<Gathered>& gr
 void dump_figure(const DumpOptions& options) {
   const Heatmap figure = options.table ? heatmap_of_table(read_columns(options.input, ""), options.figure)
                                        : chosen_heatmap(options);
+  if (const std::string shown = missing_labels(figure); wants_pictures(options) && !shown.empty())
+    logging::note(
+        concat("the picture has room for ", shown, ": choose a part by --slice, --layer or --head"));
   write_drawing(options, figure, draw_heatmap);
 }
 
@@ -215,6 +218,9 @@ void dump_top_bars(const DumpOptions& options) {
 
 void dump_histogram(const DumpOptions& options) {
   if (const auto group = gather_group(options); !group.empty() && !options.tsv) {
+    if (!selections_of(options).empty() || options.words || !options.figure.title.empty())
+      fail<UsageError>(
+          "the histograms of a group are of whole tensors, each with its name: choose one by --name");
     return dump_histograms(options, group);
   }
   const Gathered gathered = gather(options);

@@ -122,7 +122,18 @@ class Cutter {
     if (index < 0 || index >= dim.count) refuse(dim, concat(selection.first));
     keep(dim, index, 1);
     drop(dim, State::fixed);
-    chosen_.push_back(concat(dim.name, " ", index));
+    chosen_.push_back(concat(dim.name, " ", dim.first, dim.name == "layer" ? model_layer(dim) : ""));
+  }
+
+  /// Which of the model's layers that is, where only some are kept: " (encoder layer 3)".
+  std::string model_layer(const Dim& dim) const {
+    const Attributes& attributes = info_of(map_, group_).attributes;
+    const std::string path = text_attribute(attributes, "model_layer");
+    if (!path.empty()) return " (" + path + ")";
+    const auto done = attributes.find("layers_done");
+    const auto* layers = done == attributes.end() ? nullptr : std::get_if<std::int64_t>(&done->second);
+    if (!layers || *layers == dim.size) return "";
+    return concat(" (encoder layer ", *layers - dim.size + dim.first, ")");
   }
 
   void take_labelled(Selection selection, Dim& dim) {
@@ -164,7 +175,7 @@ class Cutter {
     }
     if (last - first == dim.count) return;
     keep(dim, first, last - first);
-    chosen_.push_back(concat(dim.name, " ", first, ":", last));
+    chosen_.push_back(concat(dim.name, " ", dim.first, ":", dim.first + dim.count));
   }
 
   [[noreturn]] void refuse(const Dim& dim, const std::string& wanted) const {

@@ -52,6 +52,25 @@ BOOST_AUTO_TEST_CASE(ranges_count_from_either_end) {
   BOOST_TEST(slice.axes[1].labels == (Words{"asleep", "</s>"}));
 }
 
+BOOST_AUTO_TEST_CASE(what_is_chosen_is_named_by_its_place_in_the_tensor) {
+  const Slice slice = weights({"sentence=0", "layer=1:3", "layer=0", "head=0", "key=1:5", "key=1:3"});
+  BOOST_TEST(slice.values.values<float>()[0] == 1002);
+  BOOST_TEST(slice.chosen == (Words{"sentence 0", "layer 1:3", "layer 1", "head 0", "key 1:5", "key 2:4"}));
+}
+
+BOOST_AUTO_TEST_CASE(a_layer_that_was_kept_alone_is_named) {
+  TensorMap map;
+  map.add("encoder/states", Tensor::zeros<float>({1, 1, 3, 7}, {"sentence", "layer", "position", "dim"}));
+  map.groups["encoder"].attributes["layers_done"] = std::int64_t{4};
+  map.add("attention/weights",
+          Tensor::zeros<float>({1, 1, 2, 3, 3}, {"sentence", "layer", "head", "query", "key"}));
+  map.groups["attention"].attributes["model_layer"] = std::string("decoder/layer_1/cross_attention");
+  BOOST_TEST(take_slice(map, "encoder/states", selections({"layer=0"})).chosen ==
+             (Words{"layer 0 (encoder layer 3)"}));
+  BOOST_TEST(take_slice(map, "attention/weights", selections({"layer=0"})).chosen ==
+             (Words{"layer 0 (decoder/layer_1/cross_attention)"}));
+}
+
 BOOST_AUTO_TEST_CASE(the_last_element_is_the_last_real_one) {
   const Slice slice = weights({"key=-1", "sentence=1", "layer=0", "head=0"});
   BOOST_TEST(slice.values.shape() == (Shape{3}));
@@ -180,4 +199,7 @@ BOOST_AUTO_TEST_CASE(choices_are_checked) {
     BOOST_TEST((parse_selection(text).kind == Selection::Kind::label));
   }
   BOOST_TEST(parse_selection("key==3").label == "3");
+  for (const char* text : {"head=nan", "head=nan:", "head=inf", "0=nan"}) {  // no label either
+    BOOST_CHECK_THROW(weights({text}), Error);
+  }
 }
