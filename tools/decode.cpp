@@ -57,19 +57,14 @@ int main(int argc, char** argv) {
         tool.example("decode -m model.h5 encoded.h5 --ablate decoder/layer_0/cross_attention/context@1");
         tool.example("decode -m model.h5 encoded.h5 --force a.fr --trace trace.h5 --saliency saliency.h5");
         tool.on_run([&] {
-          for (const char* option : {"temperature", "top-k", "top-p"}) {
-            if (tool.given(option) && !config.sample) fail<UsageError>("--", option, " needs --sample");
-          }
-          if (tool.given("beam") && (config.sample || !paths.force.empty())) {
-            fail<UsageError>("--beam cannot be combined with ", config.sample ? "--sample" : "--force");
-          }
           if (inspect.values.list) {
             const LoadedModel loaded = load_model(paths.model);
             std::cout << value_list(inspect.values, *loaded.model, decoder_stages(*loaded.model));
             return;
           }
           run_decode(config, paths, inspect, static_cast<std::uint64_t>(tool.common().seed),
-                     static_cast<int>(tool.common().threads));
+                     static_cast<int>(tool.common().threads),
+                     [&](const std::string& option) { return tool.given(option); });
         });
       });
 }

@@ -24,7 +24,7 @@ int main(int argc, char** argv) {
     tool.example(
         "encode -m model.h5 --layers 0:2 embeddings.h5 | encode -m model.h5 --layers 2: -o encoded.h5");
     tool.example(
-        "encode -m model.h5 embeddings.h5 --trace trace.h5 --trace-filter '*/self_attention/weights'");
+        "encode -m model.h5 embeddings.h5 --trace trace.h5 --trace-filter '**/self_attention/weights'");
     tool.example(
         "encode -m model.h5 embeddings.h5 --patch encoder/layer_0/output=trace.h5@0,2 -o changed.h5");
     tool.on_run([&] {

@@ -84,6 +84,7 @@ void declare(cli::Tool& tool, TrainCommand& o) {
   tool.option("--list-presets", o.list_presets, "print the presets with their sizes and recipes and exit");
   tool.option("--resume", o.job.resume, "continue from MODEL.checkpoint, exactly");
   tool.option("--resume-previous", o.job.resume_previous, "continue from the checkpoint before it");
+  tool.option("--overwrite", o.job.overwrite, "replace a model that is there already");
   tool.option("--dry-run", o.dry_run, "print sizes and memory instead of training");
   declare_models(tool, o);
   tool.heading("Training");

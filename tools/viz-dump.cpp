@@ -24,7 +24,8 @@ int main(int argc, char** argv) {
     tool.option("--html FILE", options.html,
                 "an interactive page of all sentences, layers and heads, and of the steps that attend "
                 "--steps recorded; works offline");
-    tool.option("--name PATH", options.name, "the tensor: its path, the end of its path, or its group");
+    tool.option("--name PATH", options.name,
+                "the tensor: its path, the end of its path, its group, or a glob (** crosses levels)");
     tool.option("--sentence N", options.sentence, "sentence number, from 0 through the whole input");
     tool.option("--layer N", options.layer, "layer number (-1: the last), mean, max or all");
     tool.option("--head N", options.head,

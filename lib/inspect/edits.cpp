@@ -5,9 +5,12 @@
 #include <iterator>
 #include <limits>
 #include <map>
+#include <span>
 #include <tuple>
 
 #include "base/digest.h"
+#include "base/glob.h"
+#include "base/log.h"
 #include "base/paths.h"
 #include "tensor/philox.h"
 
@@ -114,9 +117,9 @@ void Edits::add(Edit::Kind kind, const char* option, const std::string& text,
                     dataset = colon == std::string::npos ? "" : right.substr(colon + 1);
   if (is_patch && file.empty()) fail_form(option, text, form);
 
-  const bool is_glob = edit.name.find_first_of("*?[") != std::string::npos;
+  const bool has_glob = is_glob(edit.name);
   std::vector<NamedValue> meant;
-  if (is_glob) {
+  if (has_glob) {
     meant = matching(values, {edit.name}, option);
     const auto last = std::remove_if(meant.begin(), meant.end(), [](auto& v) { return v.of_vocabulary; });
     if (last != meant.begin()) meant.erase(last, meant.end());  // whoever says all does not mean these
@@ -132,10 +135,13 @@ void Edits::add(Edit::Kind kind, const char* option, const std::string& text,
                      ": no value of this name is computed here; near: ", near_names(values, edit.name),
                      " (--trace-list prints all)");
   }
+  report_matches(edit.text, meant);
+  typed_.push_back({edit.text, has_glob, edits_.size(), meant.size()});
   for (const NamedValue& value : meant) {
     Edit one = edit;
     one.name = value.name;
-    if (is_glob) one.text += concat(" (", value.name, ")");
+    one.done = std::make_shared<std::atomic<bool>>(false);
+    if (has_glob) one.text += concat(" (", value.name, ")");
     if (is_patch) one.file = std::make_shared<PatchFile>(file, dataset, value, edit.chosen.head >= 0);
     add(std::move(one), value);
   }
@@ -191,11 +197,16 @@ void Edits::expect_lengths(const Packing& rows, bool of_source) const {
 }
 
 void Edits::expect_used() const {
-  for (const Edit& edit : edits_) {
+  for (const Typed& typed : typed_) {
+    const std::span<const Edit> edits = std::span(edits_).subspan(typed.first, typed.count);
+    const Edit& edit = edits.front();
+    const auto changed = std::ranges::count_if(edits, [](const Edit& e) { return e.done->load(); });
     if (edit.chosen.sentence >= next_)
       fail(edit.text, ": there is no sentence ", edit.chosen.sentence, ": the input has ", next_);
-    if (next_ > 0 && edit.chosen.position >= 0 && !*edit.done)
+    if (next_ > 0 && edit.chosen.position >= 0 && changed == 0)
       fail(edit.text, ": nothing was edited: no such sentence has a position ", edit.chosen.position);
+    if (typed.glob)
+      logging::note(concat(typed.text, ": changed ", changed, changed == 1 ? " value" : " values"));
   }
 }
 
@@ -277,6 +288,7 @@ void FrameEditor::take_means(const Edit& edit, Matrix<float> value, std::span<co
     const Place& place = places[static_cast<std::size_t>(i)];
     if (meant(edit, {place.sentence, -1}, head)) rows_of[place.sentence].push_back(i);
   }
+  if (!rows_of.empty()) edit.done->store(true, std::memory_order_relaxed);
   for (const auto& [sentence, rows] : rows_of) {
     for (std::int64_t j = 0; j < value.cols; ++j) {
       double sum = 0;

@@ -4,7 +4,7 @@
 //   --ablate NAME[@...]           zeros
 //   --ablate-mean NAME[@...]      its mean over the positions of the sentence
 //   --noise NAME[@...]=DEVIATION  add normal noise, the same for equal seeds
-// NAME may be a glob, as in --trace-filter: then all values that it matches are edited but logits and
+// NAME may be a glob (base/glob.h), as in --trace-filter: then all values that it matches are edited but logits and
 // probabilities, a patch taking each from its own dataset.
 // @HEAD is one head and @SENTENCE,POSITION,HEAD any of them, * standing for all. Sentences are counted
 // over the whole input; the position of attention is that of the query.
@@ -43,7 +43,7 @@ struct Edit {
   RowSelection chosen;
   double number = 0;                ///< factor or deviation
   std::shared_ptr<PatchFile> file;  ///< of a patch
-  /// Applied somewhere; all values of a glob share it.
+  /// Applied somewhere.
   std::shared_ptr<std::atomic<bool>> done = std::make_shared<std::atomic<bool>>(false);
 };
 
@@ -64,7 +64,8 @@ class Edits {
   /// Throws Error unless what patches hold for the frame's whole sentences is as long as `rows`, those of the
   /// source or of given translations.
   void expect_lengths(const Packing& rows, bool of_source) const;
-  /// Throws Error when an edit changed nothing: its sentence or its position was not in the input.
+  /// Throws Error when an edit changed nothing: its sentence or its position was not in the input. Says how many
+  /// values each glob changed.
   void expect_used() const;
 
   const std::vector<Edit>& list() const { return edits_; }
@@ -76,6 +77,13 @@ class Edits {
            const std::vector<NamedValue>& values);
   void add(Edit edit, const NamedValue& value);
 
+  /// An edit as typed, which is one for each value that it means.
+  struct Typed {
+    std::string text;
+    bool glob = false;
+    std::size_t first = 0, count = 0;  ///< among edits_
+  };
+  std::vector<Typed> typed_;
   std::vector<Edit> edits_;
   std::vector<NamedValue> named_;  ///< of each edit
   std::uint64_t seed_;

@@ -25,8 +25,10 @@ struct InspectionConfig {
   template <class Tool>
   void declare(Tool& tool, bool with_top = false) {
     tool.option("--trace FILE", trace, "store every named value of the pass in this file");
-    tool.option("--trace-filter GLOB", filters,
-                "trace only the values whose names match; may be given again");
+    tool.option(
+        "--trace-filter GLOB", filters,
+        "trace only the values whose names match; * stays within a level, ** crosses them; may be given "
+        "again");
     if (with_top)
       tool.option("--trace-top", top,
                   "keep only the K most likely words of logits and probabilities; 0: all");

@@ -143,6 +143,7 @@ TraceWriter::TraceWriter(const std::string& path, const io::WriteOptions& write,
                          const std::vector<NamedValue>& values, const std::vector<std::string>& filters,
                          std::int64_t top)
     : values_(matching(values, filters, "--trace-filter")), top_(top), writer_(path, write) {
+  if (!filters.empty()) report_matches("--trace-filter " + joined(filters, " "), values_);
   std::stable_partition(values_.begin(), values_.end(),
                         [](const NamedValue& v) { return !v.name.ends_with("/weights"); });
 }

@@ -1,11 +1,11 @@
 #include "inspect/value_names.h"
 
-#include <fnmatch.h>
-
 #include <algorithm>
 #include <optional>
 
 #include "base/error.h"
+#include "base/glob.h"
+#include "base/log.h"
 #include "models/shards.h"
 #include "nn/recording.h"
 
@@ -92,9 +92,7 @@ std::vector<NamedValue> value_names(const Model<float>& model, const Stages& sta
 
 std::vector<NamedValue> matching(const std::vector<NamedValue>& values, const std::vector<std::string>& globs,
                                  const char* option) {
-  auto matches = [](const std::string& glob, const NamedValue& v) {
-    return fnmatch(glob.c_str(), v.name.c_str(), 0) == 0;
-  };
+  auto matches = [](const std::string& glob, const NamedValue& v) { return glob_matches(glob, v.name); };
   std::vector<NamedValue> chosen;
   for (const NamedValue& v : values) {
     if (globs.empty() ||
@@ -107,6 +105,12 @@ std::vector<NamedValue> matching(const std::vector<NamedValue>& values, const st
                        " (--trace-list prints all)");
   }
   return chosen;
+}
+
+void report_matches(const std::string& what, const std::vector<NamedValue>& values) {
+  std::vector<std::string> names;
+  for (const NamedValue& v : values) names.push_back(v.name);
+  logging::verbose(concat(what, ": ", joined(names)));
 }
 
 std::string near_names(const std::vector<NamedValue>& values, const std::string& name) {

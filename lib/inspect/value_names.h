@@ -36,10 +36,13 @@ struct Stages {
 
 std::vector<NamedValue> value_names(const Model<float>& model, const Stages& stages);
 
-/// The values that some glob matches, of which * also matches slashes; without globs all. Throws UsageError,
-/// naming the option, when one matches nothing.
+/// The values that some glob (base/glob.h) matches; without globs all. Throws UsageError, naming the option,
+/// when one matches nothing.
 std::vector<NamedValue> matching(const std::vector<NamedValue>& values, const std::vector<std::string>& globs,
                                  const char* option);
+
+/// Says with --verbose what was matched: "--scale encoder/**=2: encoder/layer_0/output, ...".
+void report_matches(const std::string& what, const std::vector<NamedValue>& values);
 
 /// The names most like `name`, for messages.
 std::string near_names(const std::vector<NamedValue>& values, const std::string& name);

@@ -51,6 +51,17 @@ void read_final_states(const TensorMap& frame, FinalWidths widths, std::int64_t 
 
 }  // namespace
 
+void expect_tokens_of(Side side, const TensorMap& frame, const Model<float>& model) {
+  const Attribute* made_for = attribute_of(frame, "tokens", "side");
+  const bool one_side = !model.encoder || !model.decoder;
+  if (one_side || !made_for || *made_for == Attribute(name_of(side))) return;
+  const bool source = side == Side::source;
+  fail("/tokens: made for the ", source ? "target" : "source", " side (tokenize --side), wanted the ",
+       name_of(side), ": ",
+       source ? "what is embedded here is read by the encoder; for the decoder: embed --side target"
+              : "--side target embeds what the decoder reads");
+}
+
 PackedStates read_embeddings(const TensorMap& frame, const Model<float>& model, Side side) {
   const Tensor& values = frame.at("embeddings/values");
   expect_states("/embeddings/values", values, {-1, -1, model.sizes(side).d_embedding});

@@ -16,6 +16,10 @@ struct PackedStates {
   std::vector<std::vector<float>> final_states;
 };
 
+/// Throws Error when /tokens says that it is of the other side. What has one part has one side, whatever it is called;
+/// tokens of other programs do not say theirs.
+void expect_tokens_of(Side side, const TensorMap& frame, const Model<float>& model);
+
 /// /embeddings/values (sentence, position, dim = d_embedding) of that side's part. Throws Error when the
 /// group is missing, misshapen, not finite, or made for the other side.
 PackedStates read_embeddings(const TensorMap& frame, const Model<float>& model, Side side = Side::source);

@@ -27,13 +27,23 @@ struct Request {
   const DecodeInspection& inspect;
   std::uint64_t seed;
   int threads;
+  const std::function<bool(const std::string& option)>& given;
+
+  /// Throws UsageError, with the reason, when one of the options was given.
+  template <class... Why>
+  void refuse(std::initializer_list<const char*> options, const Why&... why) const {
+    for (const char* option : options) {
+      if (given(option)) fail<UsageError>("--", option, why...);
+    }
+  }
 };
 
 /// What decoding has in common, whatever the model's last part is: frames come in, lines or tensors go out.
 class Job {
  public:
   Job(const Request& request, LoadedModel loaded)
-      : config_(request.config),
+      : request_(request),
+        config_(request.config),
         paths_(request.paths),
         threads_(request.threads),
         loaded_(std::move(loaded)),
@@ -72,6 +82,7 @@ class Job {
     if (tensors_) tensors_->finish();
   }
 
+  const Request& request_;
   const DecodeConfig& config_;
   const DecodePaths& paths_;
   int threads_;
@@ -87,14 +98,9 @@ class Job {
 class PredictJob final : public Job {
  public:
   PredictJob(const Request& request, LoadedModel loaded) : Job(request, std::move(loaded)) {
-    for (const auto& [name, given] :
-         {std::pair("--force", !paths_.force.empty()), std::pair("--attention", !paths_.attention.empty()),
-          std::pair("--saliency", !paths_.saliency.empty()), std::pair("--align", config_.align),
-          std::pair("--sample", config_.sample)}) {
-      if (given)
-        fail<UsageError>(name, ": the model is of architecture ", loaded_.model->architecture,
-                         ", which has no decoder");
-    }
+    request.refuse({"force", "attention", "saliency", "align", "sample", "beam", "length-penalty",
+                    "max-length", "align-layer", "align-head", "align-gold"},
+                   ": the model is of architecture ", loaded_.model->architecture, ", which has no decoder");
     open_output();
   }
 
@@ -177,6 +183,9 @@ class TranslateJob final : public Job {
     if (is_kept_ && (!aligner_ || targets_ || attention_ || saliency_ || config_.sample ||
                      inspection_.traces() || inspection_.edits()))
       fail(name, ": holds stored attention, not /encoder: only --align and viz-dump read it");
+    if (is_kept_)
+      request_.refuse({"beam", "length-penalty", "max-length"}, ": ", name,
+                      " holds stored attention, for which nothing is searched");
   }
 
   void read(const TensorMap& frame) override {
@@ -320,6 +329,19 @@ void check_outputs(const DecodePaths& paths, const InspectionConfig& inspect) {
     fail<UsageError>("--saliency cannot be combined with edits: edited values have no gradients");
 }
 
+/// Options that only make sense with another.
+void check_options(const Request& request) {
+  const DecodeConfig& config = request.config;
+  if (!config.sample) request.refuse({"temperature", "top-k", "top-p"}, " needs --sample");
+  if (config.sample) request.refuse({"beam", "length-penalty"}, " cannot be combined with --sample");
+  if (!request.paths.force.empty())
+    request.refuse({"beam", "max-length"}, " cannot be combined with --force");
+  if (request.paths.saliency.empty())
+    request.refuse({"saliency-method", "saliency-steps", "saliency-baseline"}, " needs --saliency");
+  else if (!request.inspect.saliency.integrated())
+    request.refuse({"saliency-steps", "saliency-baseline"}, " needs --saliency-method integrated");
+}
+
 }  // namespace
 
 Stages decoder_stages(const Model<float>& model) {
@@ -331,10 +353,12 @@ Stages decoder_stages(const Model<float>& model) {
 }
 
 void run_decode(const DecodeConfig& config, const DecodePaths& paths, const DecodeInspection& inspect,
-                std::uint64_t seed, int threads) {
+                std::uint64_t seed, int threads,
+                const std::function<bool(const std::string& option)>& given) {
+  const Request request{config, paths, inspect, seed, threads, given};
+  check_options(request);
   check_outputs(paths, inspect.values);
   LoadedModel loaded = load_model(paths.model);
-  const Request request{config, paths, inspect, seed, threads};
   if (loaded.model->decoder) {
     TranslateJob(request, std::move(loaded)).run();
   } else {

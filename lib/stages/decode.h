@@ -2,6 +2,7 @@
 // and writes text, tensors and attention.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -71,9 +72,10 @@ struct DecodeInspection {
 /// Of an encoder alone: prediction_text or prediction_map (stages/predict.h). Otherwise, with --align: "0-0
 /// 1-2 2-1" for each sentence; else translated_text, scored_text or hypothesis_map (stages/results.h).
 /// Saliency and traces are of the given or else of the best translation. `inspect` applies to the forced
-/// pass over the given or the best found translation; edits act in the search as well.
+/// pass over the given or the best found translation; edits act in the search as well. `given` says which
+/// options were: those that would change nothing are refused.
 void run_decode(const DecodeConfig& config, const DecodePaths& paths, const DecodeInspection& inspect,
-                std::uint64_t seed, int threads);
+                std::uint64_t seed, int threads, const std::function<bool(const std::string& option)>& given);
 /// What such a pass computes.
 Stages decoder_stages(const Model<float>& model);
 

@@ -24,6 +24,7 @@ void replace(TensorMap& frame, const std::string& path, Tensor tensor) {
 }  // namespace
 
 void embed_frame(const Model<float>& model, Side side, TensorMap& frame, Inspection* inspection) {
+  expect_tokens_of(side, frame, model);
   const PackedTokens given = tokens_of(frame, "tokens", model.sizes(side).vocab_size);
   // A decoder alone continues from what it read: <s>, and the text without its end.
   const bool read = side == Side::target && !model.encoder;

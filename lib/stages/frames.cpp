@@ -2,6 +2,7 @@
 
 #include <iostream>
 
+#include "base/log.h"
 #include "io/provenance.h"
 
 namespace heed {
@@ -54,6 +55,7 @@ std::vector<std::vector<std::int32_t>> Targets::next(std::int64_t count) {
     if (!lines_.next(line))
       fail(lines_.name(), ": has ", lines_.line_number(), " lines, the input has more sentences");
     ids.push_back(tokenizer_.with_eos(line));
+    unknown_.add(line, ids.back());
   }
   return ids;
 }
@@ -61,6 +63,8 @@ std::vector<std::vector<std::int32_t>> Targets::next(std::int64_t count) {
 void Targets::expect_end() {
   if (std::string line; lines_.next(line))
     fail(lines_.name(), ": has more lines than the input has sentences");
+  if (const std::string text = unknown_.complaint(); !text.empty())
+    logging::note(concat(lines_.name(), ": ", text));
 }
 
 }  // namespace heed

@@ -7,6 +7,7 @@
 #include "inspect/inspection.h"
 #include "io/frame_stream.h"
 #include "text/line_reader.h"
+#include "text/unknown_pieces.h"
 
 namespace heed {
 
@@ -40,16 +41,18 @@ void claim_for_model(TensorMap& frame, const std::string& source, const LoadedMo
 /// A text file with one line per source sentence, as ids with a final eos.
 class Targets {
  public:
-  Targets(const std::string& path, const text::Tokenizer& tokenizer) : lines_(path), tokenizer_(tokenizer) {}
+  Targets(const std::string& path, const text::Tokenizer& tokenizer)
+      : lines_(path), tokenizer_(tokenizer), unknown_(tokenizer) {}
 
   /// The next `count` lines. Throws Error when there are fewer.
   std::vector<std::vector<std::int32_t>> next(std::int64_t count);
-  /// Throws Error when lines are left.
+  /// Throws Error when lines are left. Says so when the vocabulary hardly knows the text.
   void expect_end();
 
  private:
   text::LineReader lines_;
   const text::Tokenizer& tokenizer_;
+  text::UnknownPieces unknown_;
 };
 
 }  // namespace heed

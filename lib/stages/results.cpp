@@ -70,6 +70,7 @@ TensorMap hypothesis_map(const Results& hypotheses, const std::vector<Ids>& prom
   Tensor score = Tensor::zeros<float>(shape, dims), length = Tensor::zeros<std::int32_t>(shape, dims),
          finished = Tensor::zeros<std::uint8_t>(shape, dims), text = Tensor::zeros<std::string>(shape, dims),
          ids = Tensor::zeros<std::int32_t>(long_shape, long_dims),
+         token = Tensor::zeros<std::string>(long_shape, long_dims),
          log_probability = Tensor::zeros<float>(long_shape, long_dims);
   finished.attributes["dtype"] = std::string("bool");
   for_each(hypotheses, [&](std::size_t s, std::size_t r, const Hypothesis& h) {
@@ -80,11 +81,14 @@ TensorMap hypothesis_map(const Results& hypotheses, const std::vector<Ids>& prom
     finished.values<std::uint8_t>()[at] = h.finished;
     text.values<std::string>()[at] = tokenizer.decode(after_prompt(prompts, s, h.ids));
     std::ranges::copy(h.ids, matrix_at<std::int32_t>(ids, {sentence}).row(rank));
+    std::ranges::copy(tokenizer.pieces(h.ids),
+                      token.values<std::string>().begin() + static_cast<std::ptrdiff_t>(at * longest));
     std::ranges::copy(h.token_log_probability, matrix_at<float>(log_probability, {sentence}).row(rank));
   });
   TensorMap map;
   map.add("hypotheses/score", std::move(score));
   map.add("hypotheses/ids", std::move(ids));
+  map.add("hypotheses/token", std::move(token));
   map.add("hypotheses/length", std::move(length));
   map.add("hypotheses/finished", std::move(finished));
   map.add("hypotheses/token_logprob", std::move(log_probability));

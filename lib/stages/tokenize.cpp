@@ -14,6 +14,7 @@
 #include "text/line_reader.h"
 #include "text/token_map.h"
 #include "text/unicode.h"
+#include "text/unknown_pieces.h"
 
 namespace heed {
 namespace {
@@ -102,11 +103,11 @@ std::vector<text::CountedPiece> read_word_lists(const std::vector<std::string>& 
 class SentenceMaker {
  public:
   SentenceMaker(const Tokenizer& tokenizer, const TokenizeCommand& command)
-      : tokenizer_(tokenizer), command_(command) {}
+      : tokenizer_(tokenizer), command_(command), unknown_(tokenizer) {}
 
   Sentence encode(const LineReader& reader, const std::string& line) {
     Sentence sentence{line, tokenizer_.sentence(line)};
-    unknown_ += std::count(sentence.ids.begin(), sentence.ids.end(), tokenizer_.special().unk);
+    unknown_.add(line, sentence.ids);
     pieces_ += static_cast<std::int64_t>(sentence.ids.size());
     limit(reader, sentence.ids);
     return sentence;
@@ -115,7 +116,8 @@ class SentenceMaker {
   void report(const std::string& name) const {
     if (cut_ > 0)
       logging::warn(concat(name, ": cut ", cut_, " sentences to ", command_.max_length, " pieces"));
-    logging::verbose(concat(name, ": ", pieces_, " pieces, ", unknown_, " of them unknown"));
+    logging::verbose(concat(name, ": ", pieces_, " pieces, ", unknown_.unknown(), " of them unknown"));
+    if (const std::string text = unknown_.complaint(); !text.empty()) logging::note(concat(name, ": ", text));
   }
 
  private:
@@ -133,7 +135,8 @@ class SentenceMaker {
 
   const Tokenizer& tokenizer_;
   const TokenizeCommand& command_;
-  std::int64_t unknown_ = 0, pieces_ = 0, cut_ = 0;
+  text::UnknownPieces unknown_;
+  std::int64_t pieces_ = 0, cut_ = 0;
 };
 
 void refuse_empty(const LineReader& reader) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -12,6 +13,7 @@
 #include "models/config_json.h"
 #include "models/model_file.h"
 #include "text/tokenizer.h"
+#include "text/unknown_pieces.h"
 #include "train/corpus.h"
 #include "train/presets.h"
 #include "train/valid_bleu.h"
@@ -37,16 +39,33 @@ void note_skipped(const char* what, const Corpus& corpus, const LongestSides& lo
   }
 }
 
-Corpus encoded(const char* what, const CorpusLines& text, const text::Tokenizer& source,
+void note_unknown(const Lines& lines, const text::UnknownPieces& unknown) {
+  const std::string complaint = unknown.complaint();
+  if (!complaint.empty()) logging::note(concat(lines.path, ": ", complaint));
+}
+
+Corpus encoded(const char* what, const CorpusLines& lines, const text::Tokenizer& source,
                const text::Tokenizer& target, const Model<float>& model,
                const std::vector<std::string>& classes) {
   auto most = [&](Side side) { return model.has(side) ? model.sizes(side).max_length : 0; };
   const LongestSides longest{most(Side::source), most(Side::target)};
+  text::UnknownPieces unknown_source(source), unknown_target(target);
   Corpus corpus = read_corpus(
-      text, [&](const std::string& line) { return source.sentence(line); },
-      [&](const std::string& line) { return model.encoder ? target.with_eos(line) : target.sentence(line); },
+      lines,
+      [&](const std::string& line) {
+        TokenIds ids = source.sentence(line);
+        unknown_source.add(line, ids);
+        return ids;
+      },
+      [&](const std::string& line) {
+        TokenIds ids = model.encoder ? target.with_eos(line) : target.sentence(line);
+        unknown_target.add(line, ids);
+        return ids;
+      },
       longest, classes);
   note_skipped(what, corpus, longest);
+  note_unknown(lines.source, unknown_source);
+  note_unknown(lines.target, unknown_target);
   return corpus;
 }
 
@@ -178,6 +197,16 @@ void check_files(const Given& given, TrainCommand& o, const std::string& archite
   if (given("n_classes")) fail<UsageError>("--n-classes: the labels decide it");
 }
 
+/// The hours that went into a model are not lost to a command given twice.
+void protect_finished(const TrainingJob& job) {
+  const bool resumes = job.resume || job.resume_previous;
+  if (resumes && job.overwrite) fail<UsageError>("--resume and --overwrite exclude each other");
+  if (resumes || job.overwrite || !std::filesystem::exists(job.output)) return;
+  fail<UsageError>("-o ", escaped(job.output),
+                   ": is there already; --resume continues its run, --overwrite replaces it, and another -o "
+                   "leaves it alone");
+}
+
 void set_size(const std::vector<Field>& fields, const char* name, std::int64_t size) {
   if (const Field* field = find_field(fields, name)) *std::get<std::int64_t*>(field->value) = size;
 }
@@ -237,6 +266,7 @@ void TrainCommand::run(const Given& given, const std::function<std::atomic<bool>
   if (dry_run) {
     std::cout << describe_training(job);
   } else {
+    protect_finished(job);
     run_training(job, stop_flag());
   }
 }

@@ -38,6 +38,7 @@ struct TrainingJob {
   int threads = 1;
   bool resume = false;
   bool resume_previous = false;
+  bool overwrite = false;  ///< replaces a model that is there
 };
 
 /// Trains and writes the model.

@@ -24,16 +24,74 @@ void apply_shorthands(DumpOptions& options) {
   }
 }
 
+constexpr unsigned kMaps = kMap | kTableMap, kCharts = kCurves | kBars,
+                   kNumbers = kText | kStats | kNpy | kTop | kHistogram,
+                   kSlices = kNumbers | kMap | kTopBars | kArcs,
+                   kPictures = kMaps | kCharts | kTopBars | kPage | kArcs | kHistogram;
+
 /// The forms that exclude each other.
 std::vector<Form> given_forms(const DumpOptions& options) {
   std::vector<Form> forms;
-  for (const Form& form : kForms) {
-    if (options.*form.given) forms.push_back(form);
+  for (Form form : kForms) {
+    if (!(options.*form.given)) continue;
+    if (form.kind == kMap && options.table) form.option = "--table", form.kind = kTableMap;
+    if (form.kind == kBars && options.top > 0) form.kind = kTopBars;
+    forms.push_back(form);
   }
-  if (!options.html.empty()) forms.push_back({"--html", nullptr, "", dump_page});
+  if (!options.html.empty()) forms.push_back({"--html", nullptr, kPage, "", dump_page});
   if (options.top > 0 && !options.bars && !options.arcs)
-    forms.push_back({"--top", nullptr, "", dump_top, false, true});
+    forms.push_back({"--top", nullptr, kTop, "", dump_top, false, true});
   return forms;
+}
+
+/// What is written when no form is given.
+Form plain_form(const DumpOptions& o) {
+  if (o.list) return {"--list", nullptr, kList, "", dump_list};
+  if (wants_pictures(o))
+    return {o.table ? "--table" : "a heat map", nullptr, o.table ? kTableMap : kMap, "", dump_figure};
+  if (o.tsv || o.json) return {o.tsv ? "--tsv" : "--json", nullptr, kText, "", dump_table};
+  return {"--list", nullptr, kList, "", dump_list};
+}
+
+/// An option that changes nothing is a mistake: of the option, or of the form.
+void refuse_unused(const DumpOptions& o, const Form& form) {
+  const DumpOptions unset;
+  const ChartOptions& chart = o.chart;
+  const struct {
+    const char* name;
+    bool given;
+    unsigned used_by;
+    const char* wants;
+  } options[] = {
+      {"--name", !o.name.empty(), ~0u & ~kTableMap, "a tensor"},
+      {"--sentence", !o.sentence.empty(), kSlices | kPage | kList, "a slice of a tensor"},
+      {"--layer", !o.layer.empty(), kSlices | kPage | kList, "a slice of a tensor"},
+      {"--head", !o.head.empty(), kSlices | kPage | kList, "a slice of a tensor"},
+      {"--slice", !o.slices.empty(), kSlices | kPage | kList, "a slice of a tensor"},
+      {"--words", o.words, kSlices, "a slice of a tensor"},
+      {"--title", !o.figure.title.empty(), kPictures | kGraph, "a picture"},
+      {"--range", !o.figure.range.empty(), kPictures, "a picture with a scale"},
+      {"--colormap", o.figure.colormap != unset.figure.colormap, kMaps | kPage, "a heat map"},
+      {"--values", o.figure.write_values, kMaps | kBars, "a heat map, or bars of a table"},
+      {"--columns", o.columns, kArcs, "--arcs"},
+      {"--pin", !o.pins.empty(), kArcs, "--arcs"},
+      {"--threshold", o.threshold != unset.threshold, kArcs, "--arcs"},
+      {"--bins", o.bins != unset.bins, kHistogram, "--histogram"},
+      {"--x", !chart.x.empty(), kCharts, "--curves or --bars"},
+      {"--y", !chart.y.empty(), kCharts, "--curves or --bars"},
+      {"--overlay", !chart.overlays.empty(), kCharts, "--curves or --bars"},
+      {"--label", !chart.labels.empty(), kCharts, "--curves or --bars"},
+      {"--x-title", !chart.x_title.empty(), kCharts, "--curves or --bars"},
+      {"--y-title", !chart.y_title.empty(), kCharts, "--curves or --bars"},
+      {"--log-x", chart.log_x, kCharts, "--curves"},
+      {"--log-y", chart.log_y, kCharts, "--curves"},
+      {"--size", !chart.size.empty(), kCharts, "--curves or --bars"},
+      {"--follow", o.follow, kCharts, "--curves or --bars of a table"},
+  };
+  for (const auto& option : options) {
+    if (option.given && !(option.used_by & form.kind))
+      fail<UsageError>(option.name, " has no meaning for ", form.option, ": it wants ", option.wants);
+  }
 }
 
 void check(const DumpOptions& options, const std::vector<Form>& forms) {
@@ -122,15 +180,9 @@ void dump(DumpOptions options) {
   apply_shorthands(options);
   const auto forms = given_forms(options);
   check(options, forms);
-  if (!forms.empty()) {
-    forms[0].dump(options);
-  } else if (wants_pictures(options)) {
-    dump_figure(options);
-  } else if (!options.list && (options.tsv || options.json)) {
-    dump_table(options);
-  } else {
-    dump_list(options);
-  }
+  const Form form = forms.empty() ? plain_form(options) : forms[0];
+  refuse_unused(options, form);
+  form.dump(options);
 }
 
 }  // namespace heed::draw

@@ -28,31 +28,49 @@ void dump_top(const DumpOptions& options);    ///< --top
 void dump_stats(const DumpOptions& options);  ///< --stats
 void dump_npy(const DumpOptions& options);    ///< --npy
 
+/// What a form shows: other options have a meaning for some kinds only.
+enum FormKind : unsigned {
+  kList = 1u << 0,
+  kText = 1u << 1,  ///< --tsv, --json
+  kMap = 1u << 2,
+  kTableMap = 1u << 3,  ///< a heat map with --table
+  kCurves = 1u << 4,
+  kBars = 1u << 5,
+  kTopBars = 1u << 6,
+  kPage = 1u << 7,
+  kArcs = 1u << 8,
+  kGraph = 1u << 9,
+  kHistogram = 1u << 10,
+  kStats = 1u << 11,
+  kNpy = 1u << 12,
+  kTop = 1u << 13,
+};
 /// A form that an option of its own asks for; two exclude each other.
 struct Form {
   const char* option;
   bool DumpOptions::*given;
+  FormKind kind;
   const char* help;
   void (*dump)(const DumpOptions&);
   bool is_picture = false, is_tsv = false, is_json = false;  ///< goes with --png and others, --tsv, --json
 };
 inline constexpr Form kForms[] = {
-    {"--heatmap", &DumpOptions::heatmap, "a slice as a heat map in the terminal", dump_figure, true},
-    {"--stats", &DumpOptions::stats, "mean, deviation, norm and quantiles of a slice", dump_stats, false,
-     true, true},
-    {"--histogram", &DumpOptions::histogram,
+    {"--heatmap", &DumpOptions::heatmap, kMap, "a slice as a heat map in the terminal", dump_figure, true},
+    {"--stats", &DumpOptions::stats, kStats, "mean, deviation, norm and quantiles of a slice", dump_stats,
+     false, true, true},
+    {"--histogram", &DumpOptions::histogram, kHistogram,
      "a histogram of a slice, or of every tensor of a group (with --tsv: counts)", dump_histogram, true,
      true},
-    {"--npy", &DumpOptions::npy, "a slice as an array for numpy.load", dump_npy},
-    {"--arcs", &DumpOptions::arcs, "attention weights as arcs between words", dump_arcs, true},
-    {"--graph", &DumpOptions::graph,
+    {"--npy", &DumpOptions::npy, kNpy, "a slice as an array for numpy.load", dump_npy},
+    {"--arcs", &DumpOptions::arcs, kArcs, "attention weights as arcs between words", dump_arcs, true},
+    {"--graph", &DumpOptions::graph, kGraph,
      "the computation graph of a model, of one layer (--name encoder/layer_0), or of `attend --steps`; as "
      "text in "
      "the DOT language",
      dump_graph, true},
-    {"--curves", &DumpOptions::curves,
+    {"--curves", &DumpOptions::curves, kCurves,
      "columns of a table (tab-separated text, or the vectors of an HDF5 group) as curves", dump_chart, true},
-    {"--bars", &DumpOptions::bars,
+    {"--bars", &DumpOptions::bars, kBars,
      "columns of a table as bars, grouped by its first column; with --top: the greatest values", dump_bars,
      true}};
 

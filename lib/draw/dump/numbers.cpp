@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/glob.h"
 #include "draw/dump/forms.h"
 #include "draw/print/listing.h"
 #include "draw/print/slice_text.h"
@@ -18,11 +19,13 @@ namespace {
 
 constexpr std::int64_t kMostValues = std::int64_t{1} << 27;  // 1 GiB of doubles
 
-/// Keeps the tensors whose path contains `name` as whole components: a tensor, or all of a group.
+/// Keeps the tensors whose path contains `name` as whole components, or that a glob means: a tensor, or all of a
+/// group.
 void keep_named(TensorMap& frame, const std::string& name) {
   const std::string path = path_of(name);
   const auto is_meant = [&](const auto& tensor) {
-    return concat("/", tensor.first, "/").find(concat("/", path, "/")) != std::string::npos;
+    return is_glob(path) ? glob_means(path, tensor.first)
+                         : concat("/", tensor.first, "/").find(concat("/", path, "/")) != std::string::npos;
   };
   auto& tensors = frame.tensors();
   if (std::none_of(tensors.begin(), tensors.end(), is_meant)) frame.at(path);  // fails, listing what there is

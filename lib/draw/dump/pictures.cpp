@@ -5,6 +5,8 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/glob.h"
+#include "base/log.h"
 #include "draw/chart/top_bars.h"
 #include "draw/dump/forms.h"
 #include "draw/graph/model_graph.h"
@@ -119,8 +121,8 @@ std::string drawn_while_growing(const DumpOptions& options) {
 
 // ---- histograms ----
 
-/// The numeric tensors below the group `name`; of a model without a name, its parameters. Empty when the name
-/// means one tensor.
+/// The numeric tensors below the group `name`, or that a glob means; of a model without a name, its parameters.
+/// Empty when the name means one tensor.
 std::vector<Gathered> gather_group(const DumpOptions& options) {
   if (options.input == "-") return {};
   std::vector<Gathered> list;
@@ -128,10 +130,13 @@ std::vector<Gathered> gather_group(const DumpOptions& options) {
   std::string group = path_of(options.name);
   if (group.empty() && map.contains("model/config")) group = "model/parameters";
   if (group.empty() || map.contains(group) || !info_of(map, group).signal.empty()) return {};
+  const bool has_glob = is_glob(group);
   for (const auto& [path, tensor] : map.tensors()) {
-    if (!path.starts_with(group + "/") || tensor.dtype() == DType::string || tensor.size() == 0) continue;
-    list.push_back({path.substr(group.size() + 1), numbers(tensor)});
+    const bool is_meant = has_glob ? glob_means(group, path) : path.starts_with(group + "/");
+    if (!is_meant || tensor.dtype() == DType::string || tensor.size() == 0) continue;
+    list.push_back({has_glob ? path : path.substr(group.size() + 1), numbers(tensor)});
   }
+  if (has_glob) logging::verbose(concat("--name ", options.name, ": ", list.size(), " tensors"));
   if (list.size() > kMostHistograms) {
     fail(escaped(options.input), ": /", escaped(group), " holds ", list.size(), " tensors, wanted at most ",
          kMostHistograms, ": choose a smaller group by --name");
@@ -178,6 +183,9 @@ void dump_histograms(const DumpOptions& options, const std::vector<Gathered>& gr
 void dump_figure(const DumpOptions& options) {
   const Heatmap figure = options.table ? heatmap_of_table(read_columns(options.input, ""), options.figure)
                                        : chosen_heatmap(options);
+  if (const std::string shown = missing_labels(figure); wants_pictures(options) && !shown.empty())
+    logging::note(
+        concat("the picture has room for ", shown, ": choose a part by --slice, --layer or --head"));
   write_drawing(options, figure, draw_heatmap);
 }
 
@@ -211,6 +219,9 @@ void dump_bars(const DumpOptions& options) {
 
 void dump_histogram(const DumpOptions& options) {
   if (const auto group = gather_group(options); !group.empty() && !options.tsv) {
+    if (!selections_of(options).empty() || options.words || !options.figure.title.empty())
+      fail<UsageError>(
+          "the histograms of a group are of whole tensors, each with its name: choose one by --name");
     return dump_histograms(options, group);
   }
   const Gathered gathered = gather(options);

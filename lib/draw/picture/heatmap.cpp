@@ -16,6 +16,8 @@ constexpr double kLabelGap = 6;            // between labels and matrix
 constexpr double kBarWidth = 12;           // of the colour bar
 constexpr double kTickLength = 3;          // on the colour bar
 constexpr double kReadable = 12.5;         // distance between the lines of labels
+constexpr double kWordSide = 9;            // of a cell that has room for its word
+constexpr double kWidest = 1600;           // of all maps side by side, when cells grow for their words
 constexpr Rgb kQuiet{0x6b, 0x6b, 0x6b};
 constexpr Rgb kHairline{0xc8, 0xc8, 0xc8};
 constexpr TextStyle kAxis{10, kQuiet};
@@ -41,11 +43,23 @@ Size cell_size(const Heatmap& map, double room) {
   return {std::min(cell.width, most), std::min(cell.height, most)};
 }
 
+/// Cells large enough for words, if that leaves the maps within bounds.
+Size with_room_for_words(const Heatmap& map, Size cell, std::size_t across) {
+  const auto down = (map.panels.size() + across - 1) / across;
+  const auto fits = [](std::int64_t count, std::size_t maps) {
+    return kWordSide * static_cast<double>(count) * static_cast<double>(maps) <= kWidest;
+  };
+  const bool has_words = !map.row_labels.empty() || !map.column_labels.empty();
+  if (!has_words || !fits(map.columns, across) || !fits(map.rows, down)) return cell;
+  return {std::max(cell.width, kWordSide), std::max(cell.height, kWordSide)};
+}
+
 /// The labels of one axis and their style.
 struct AxisLabels {
   std::vector<std::string> texts;  // empty: not shown
   TextStyle style;
-  double longest = 0;  // width of the longest in points
+  double longest = 0;    // width of the longest in points
+  std::size_t step = 1;  // of words: every so many are shown
 };
 
 /// Positions at round steps, at least `room` points apart.
@@ -61,8 +75,8 @@ AxisLabels position_labels(std::int64_t count, std::int64_t first, double side, 
 /// Words in a font size that is a share of the cells' side; slanted lines need smaller type than level ones.
 AxisLabels word_labels(const std::vector<std::string>& words, double side, double share) {
   AxisLabels labels{std::vector<std::string>(words.size()), TextStyle{std::clamp(side * share, 8.0, 11.0)}};
-  const auto step = static_cast<std::size_t>(std::ceil((labels.style.size + 1) / side));
-  for (std::size_t i = 0; i < words.size(); i += step) labels.texts[i] = printable(words[i], 24);
+  labels.step = static_cast<std::size_t>(std::ceil((labels.style.size + 1) / side));
+  for (std::size_t i = 0; i < words.size(); i += labels.step) labels.texts[i] = printable(words[i], 24);
   return labels;
 }
 
@@ -89,6 +103,7 @@ struct Plan {
   AxisLabels rows, columns;
   std::vector<Tick> ticks;
   std::size_t panels_per_row = 1;
+  bool labels_each = false;  // every map has labels of its own, not only the edges of a grid
   double left = 0, top = 0;  // of the first matrix
 };
 
@@ -132,7 +147,9 @@ void place_matrices(const Heatmap& map, Plan& plan) {
   const bool captions =
       std::any_of(map.panels.begin(), map.panels.end(), [](auto& p) { return !p.caption.empty(); });
   const double gap = map.panel_columns.empty() ? 18 : 10;
-  const Size pitch{matrix.width + gap, matrix.height + gap + (captions ? 8 : 0)};
+  const Size labels = plan.labels_each ? Size{plan.rows.longest, column_label_height(plan)} : Size{0, 0};
+  const Size pitch{matrix.width + std::max(gap + labels.width, overhang(plan) + kLabelGap),
+                   matrix.height + gap + (captions ? 8 : 0) + labels.height};
   for (std::size_t i = 0; i < map.panels.size(); ++i) {
     plan.layout.matrices.push_back({plan.left + pitch.width * static_cast<double>(i % plan.panels_per_row),
                                     plan.top + pitch.height * static_cast<double>(i / plan.panels_per_row),
@@ -166,12 +183,13 @@ Plan plan_of(const Heatmap& map) {
   const double room = map.panels.size() == 1
                           ? 448
                           : std::max(grid ? 72.0 : 150.0, 640 / static_cast<double>(plan.panels_per_row));
-  plan.layout.cell = cell_size(map, room);
+  plan.layout.cell = with_room_for_words(map, cell_size(map, room), plan.panels_per_row);
   const Size cell = plan.layout.cell;
   const double side = std::min(cell.width, cell.height);
   plan.layout.gap = side >= 20 ? 1 : side >= 8 ? 0.5 : 0;
+  plan.labels_each = !grid;
   // In a grid of small maps words would overlap; the grid is an overview.
-  if (!grid || side >= 9) {
+  if (!grid || side >= kWordSide) {
     plan.rows = axis_labels(map.row_labels, map.rows, map.first_row, cell.height, 14, 0.72);
     plan.columns = axis_labels(map.column_labels, map.columns, map.first_column, cell.width, 24, 0.62);
   }
@@ -327,14 +345,29 @@ HeatmapLayout lay_out(const Heatmap& map) {
   return plan_of(map).layout;
 }
 
+std::string missing_labels(const Heatmap& map) {
+  const Plan plan = plan_of(map);
+  std::string text;
+  const auto add = [&](const std::vector<std::string>& words, const AxisLabels& shown,
+                       const std::string& axis) {
+    if (words.empty() || (!shown.texts.empty() && shown.step == 1)) return;
+    text += concat(text.empty() ? "" : " and ", shown.texts.empty() ? "none" : concat("1 in ", shown.step),
+                   " of the ", words.size(), " words", axis.empty() ? "" : " of ", printable(axis));
+  };
+  add(map.row_labels, plan.rows, map.row_axis);
+  add(map.column_labels, plan.columns, map.column_axis);
+  return text;
+}
+
 std::string draw_heatmap(const Heatmap& map, PictureFormat format) {
   const Plan plan = plan_of(map);
   return paint(format, plan.layout.size, [&](Painter& painter) {
     draw_heading(map.title, map.subtitle, kMargin, painter);
     draw_axis_names(map, plan, painter);
-    draw_column_labels(plan, plan.layout.matrices.front(), painter);
     for (std::size_t i = 0; i < map.panels.size(); ++i) {
-      if (i % plan.panels_per_row == 0) draw_row_labels(plan, plan.layout.matrices[i], painter);
+      const bool left = i % plan.panels_per_row == 0, top = i < plan.panels_per_row;
+      if (top || plan.labels_each) draw_column_labels(plan, plan.layout.matrices[i], painter);
+      if (left || plan.labels_each) draw_row_labels(plan, plan.layout.matrices[i], painter);
       draw_matrix(map, plan.layout, i, painter);
     }
     draw_bar(map, plan, painter);

@@ -56,7 +56,10 @@ struct HeatmapLayout {
 
 HeatmapLayout lay_out(const Heatmap& map);
 
-/// The picture. Labels may be any bytes. Throws Error as check() does.
+/// How many words the picture has room for: "1 in 9 of the 300 words of key"; empty: all.
+std::string missing_labels(const Heatmap& map);
+
+/// The picture. Several maps have labels each, the maps of a grid along its edges. Labels may be any bytes. Throws Error as check() does.
 std::string draw_heatmap(const Heatmap& map, PictureFormat format);
 
 /// Throws Error when there is no cell, more than 4096 rows or columns, or when the numbers of values and

@@ -122,7 +122,18 @@ class Cutter {
     if (index < 0 || index >= dim.count) refuse(dim, concat(selection.first));
     keep(dim, index, 1);
     drop(dim, State::fixed);
-    chosen_.push_back(concat(dim.name, " ", index));
+    chosen_.push_back(concat(dim.name, " ", dim.first, dim.name == "layer" ? model_layer(dim) : ""));
+  }
+
+  /// Which of the model's layers that is, where only some are kept: " (encoder layer 3)".
+  std::string model_layer(const Dim& dim) const {
+    const Attributes& attributes = info_of(map_, group_).attributes;
+    const std::string path = text_attribute(attributes, "model_layer");
+    if (!path.empty()) return " (" + path + ")";
+    const auto done = attributes.find("layers_done");
+    const auto* layers = done == attributes.end() ? nullptr : std::get_if<std::int64_t>(&done->second);
+    if (!layers || *layers == dim.size) return "";
+    return concat(" (encoder layer ", *layers - dim.size + dim.first, ")");
   }
 
   void take_labelled(Selection selection, Dim& dim) {
@@ -164,7 +175,7 @@ class Cutter {
     }
     if (last - first == dim.count) return;
     keep(dim, first, last - first);
-    chosen_.push_back(concat(dim.name, " ", first, ":", last));
+    chosen_.push_back(concat(dim.name, " ", dim.first, ":", dim.first + dim.count));
   }
 
   [[noreturn]] void refuse(const Dim& dim, const std::string& wanted) const {
@@ -207,8 +218,12 @@ class Cutter {
   std::vector<std::string> labels_along(const Dim& dim) const {
     std::vector<std::string> paths;
     for (const char* end : {"_token", "_label"}) paths.push_back(in_group(group_, dim.name + end));
-    if (dim.name == "position" || dim.name == "choice") paths.push_back(in_group(group_, "piece"));
-    if (dim.name == "position") paths.insert(paths.end(), {in_group(group_, "token"), "tokens/piece"});
+    if (dim.name == "choice") paths.push_back(in_group(group_, "piece"));
+    if (dim.name == "position") paths.push_back(in_group(group_, "token"));
+    // Their positions are those of /tokens, or of what a decoder alone reads in its place.
+    const bool of_tokens =
+        dim.name == "position" && (group_ == "tokens" || group_ == "embeddings" || group_ == "encoder");
+    if (of_tokens) paths.insert(paths.end(), {"embeddings/token", "tokens/piece"});
     for (const auto& path : paths) {
       const Tensor* words = map_.find(path);
       if (!words || words->dtype() != DType::string || !axis_named(words->dims(), dim.name)) continue;
@@ -217,7 +232,7 @@ class Cutter {
       const auto labels = part->values<std::string>();
       return {labels.begin(), labels.end()};
     }
-    return dim.name == "position" ? words_of_text(dim) : std::vector<std::string>{};
+    return of_tokens ? words_of_text(dim) : std::vector<std::string>{};
   }
 
   /// The words of the sentence in /tokens, when they are as many as the positions (with or without the end

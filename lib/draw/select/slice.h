@@ -48,8 +48,9 @@ struct Slice {
 ///
 /// Padding ends at the greatest length among what is kept, which the group's tensor DIM_length says
 /// (query_length), or `length` for position. Labels come from the group's text tensor DIM_token or DIM_label
-/// (query_token, truth_label), for position and choice from `piece`, or from the words in /tokens if there
-/// are as many; labels that differ along another kept dimension are not used.
+/// (query_token, truth_label), for position from `token`, for choice from `piece`. Only positions of /tokens,
+/// /embeddings and /encoder are those of the source: without a `token` they are labelled with its pieces in
+/// /tokens, or its words if there are as many. Labels that differ along another kept dimension are not used.
 /// Throws Error that lists dimensions and sizes when a selection does not fit.
 Slice take_slice(const TensorMap& map, const std::string& path, const std::vector<Selection>& selections);
 

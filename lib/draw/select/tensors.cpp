@@ -4,6 +4,9 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/glob.h"
+#include "base/log.h"
+
 namespace heed::draw {
 namespace {
 
@@ -86,20 +89,34 @@ std::string text_attribute(const Attributes& attributes, const std::string& name
   return text ? *text : "";
 }
 
+bool glob_means(const std::string& glob, const std::string& path) {
+  for (std::string part = path; !part.empty(); part = group_of(part)) {
+    if (glob_matches(path_of(glob), part)) return true;
+  }
+  return false;
+}
+
 std::string find_tensor(const TensorMap& map, const std::string& name) {
   if (name.empty()) return default_tensor(map);
   const std::string path = path_of(name);
   if (map.contains(path)) return path;
   if (const auto signal = signal_of(map, path)) return *signal;
+  const bool has_glob = is_glob(path);
+  const auto is_meant = [&](const std::string& candidate) {
+    return has_glob ? glob_matches(path, candidate) : candidate.ends_with("/" + path);
+  };
   std::vector<std::string> found;
   for (const auto& [candidate, tensor] : map.tensors()) {
-    if (candidate.ends_with("/" + path)) found.push_back(candidate);
+    if (is_meant(candidate)) found.push_back(candidate);
   }
   for (const auto& [group, info] : map.groups) {
-    const auto signal = group.ends_with("/" + path) ? signal_of(map, group) : std::nullopt;
-    if (signal) found.push_back(*signal);
+    const auto signal = is_meant(group) ? signal_of(map, group) : std::nullopt;
+    if (signal && std::ranges::find(found, *signal) == found.end()) found.push_back(*signal);
   }
-  if (found.size() == 1) return found.front();
+  if (found.size() == 1) {
+    if (has_glob) logging::verbose(concat("--name ", name, ": /", found.front()));
+    return found.front();
+  }
   if (found.empty()) map.at(path);  // fails, listing what there is
   fail<UsageError>("--name ", escaped(name), " could be /", escaped(found[0]), " or /", escaped(found[1]));
 }

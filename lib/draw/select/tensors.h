@@ -28,7 +28,10 @@ std::optional<std::int64_t> default_index(const Group& group, std::size_t axis);
 /// "" when there is none.
 std::string text_attribute(const Attributes& attributes, const std::string& name);
 
-/// The path of the tensor `name`. A name is a path, with or without leading slash, or the end of one; the
+/// Whether the glob (base/glob.h) matches the tensor's path, or a group that it is in.
+bool glob_means(const std::string& glob, const std::string& path);
+
+/// The path of the tensor `name`. A name is a path, with or without leading slash, or the end of one, or a glob; the
 /// name of a group means its signal (NeXus: the group's main dataset). An empty name means the signal of
 /// the root's default group, else of the only group that has one, else the only tensor (of numbers). Throws
 /// Error that lists the tensors when none or several fit.

@@ -91,7 +91,8 @@ Range natural_range(const std::vector<double>& values) {
 
 Range parse_range(const std::string& text) {
   const auto range = parse_pair(text, ':');
-  if (range && range->first < range->second) return {range->first, range->second};
+  const bool is_finite = range && std::isfinite(range->first) && std::isfinite(range->second);
+  if (is_finite && range->first < range->second) return {range->first, range->second};
   fail<UsageError>("--range '", escaped(text), "': wanted low:high with low below high, as in 0:1");
 }
 

@@ -251,6 +251,8 @@ std::string draw_on_terminal(const Heatmap& map, const Terminal& terminal) {
     out += dense_panel(map, grid, terminal.colors, numbers);
   }
   out += legend(map, terminal);
+  if (!fits && (!map.row_labels.empty() || !map.column_labels.empty()))
+    out += cut_line("no room for the words", terminal.width);
   if (grid.down > 1 || grid.across > 1) {
     out += cut_line(concat("each cell is the mean of ", grid.down, " x ", grid.across, " values"),
                     terminal.width);

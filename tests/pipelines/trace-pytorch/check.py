@@ -197,9 +197,10 @@ def patch():
 
 def saliency():
     """Gradient times input against differences, integrated gradients against what they must add up to."""
-    for method in "gradient-x-input", "integrated":
+    steps = ["--saliency-steps", "200", "--saliency-baseline", "zero"]
+    for method, options in ("gradient-x-input", []), ("integrated", steps):
         run("decode", "encoded.h5", "--force", "target.txt", "-o", "again.txt", "--saliency", method + ".h5",
-            "--saliency-method", method, "--saliency-steps", "200", "--saliency-baseline", "zero", "-q")
+            "--saliency-method", method, *options, "-q")
     worst = missed = 0
     with h5py.File(f"{GOLDEN}/transformer_post_norm.h5") as golden, h5py.File("embed.h5") as embedded, \
             h5py.File("decode.h5") as decoded, h5py.File("gradient-x-input.h5") as simple, \

@@ -36,7 +36,7 @@ BOOST_AUTO_TEST_CASE(brightness_of_the_sequential_maps_rises) {
 
 BOOST_AUTO_TEST_CASE(unknown_maps_and_ranges_are_usage_errors) {
   BOOST_CHECK_THROW(Colormap::named("jet"), UsageError);
-  for (const char* text : {"", "1", "1:", ":1", "1:0", "0:1:2", "a:b", "nan:1"}) {
+  for (const char* text : {"", "1", "1:", ":1", "1:0", "0:1:2", "a:b", "nan:1", "0:inf"}) {
     BOOST_CHECK_THROW(parse_range(text), UsageError);
   }
   BOOST_TEST(parse_range("-0.5:2").low == -0.5);

@@ -180,6 +180,49 @@ BOOST_AUTO_TEST_CASE(labels_widen_the_picture) {
   BOOST_TEST(lay_out(map).label_turn == 45);
 }
 
+BOOST_AUTO_TEST_CASE(every_map_is_labelled_where_there_is_room) {
+  const auto words = [](const std::string& start, std::int64_t count) {
+    std::vector<std::string> list;
+    for (std::int64_t i = 0; i < count; ++i) list.push_back(start + std::to_string(i) + ".");
+    return list;
+  };
+  const auto times = [](const Heatmap& map, const std::string& word) {
+    const std::string svg = draw_heatmap(map, PictureFormat::svg);
+    std::size_t count = 0;
+    for (std::size_t at = 0; (at = svg.find(">" + word + "<", at)) != std::string::npos; ++at) ++count;
+    return count;
+  };
+  Heatmap heads = matrix(12, 13);
+  heads.row_labels = words("row", 12);
+  heads.column_labels = words("column", 13);
+  heads.panels.resize(8, heads.panels[0]);
+  BOOST_TEST(times(heads, "row3.") == 8u);
+  BOOST_TEST(times(heads, "column12.") == 8u);
+  BOOST_TEST(missing_labels(heads).empty());
+  check_cells(heads);
+
+  Heatmap grid = heads;  // along its edges
+  grid.panels.resize(24, grid.panels[0]);
+  grid.panel_rows = words("layer", 3);
+  grid.panel_columns = words("head", 8);
+  BOOST_TEST(times(grid, "row3.") == 3u);
+  BOOST_TEST(times(grid, "column12.") == 8u);
+  BOOST_TEST(missing_labels(grid).empty());
+  check_cells(grid);
+
+  Heatmap wide = matrix(2, 300);
+  wide.column_axis = "key";
+  wide.column_labels = words("column", 300);
+  BOOST_TEST(missing_labels(wide) == "1 in 9 of the 300 words of key");
+  BOOST_TEST(times(wide, "column9.") == 1u);
+  BOOST_TEST(times(wide, "column4.") == 0u);
+  wide.row_labels = words("row", 2);
+  wide.panels.resize(16, wide.panels[0]);
+  wide.panel_rows = words("layer", 2);
+  wide.panel_columns = words("head", 8);
+  BOOST_TEST(missing_labels(wide) == "none of the 2 words and none of the 300 words of key");
+}
+
 BOOST_AUTO_TEST_CASE(sizes_are_checked_and_bounded) {
   BOOST_CHECK_THROW(draw_heatmap(matrix(0, 3), PictureFormat::png), Error);
   BOOST_CHECK_THROW(draw_heatmap(matrix(1, 5000), PictureFormat::png), Error);

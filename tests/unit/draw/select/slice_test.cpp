@@ -52,6 +52,25 @@ BOOST_AUTO_TEST_CASE(ranges_count_from_either_end) {
   BOOST_TEST(slice.axes[1].labels == (Words{"asleep", "</s>"}));
 }
 
+BOOST_AUTO_TEST_CASE(what_is_chosen_is_named_by_its_place_in_the_tensor) {
+  const Slice slice = weights({"sentence=0", "layer=1:3", "layer=0", "head=0", "key=1:5", "key=1:3"});
+  BOOST_TEST(slice.values.values<float>()[0] == 1002);
+  BOOST_TEST(slice.chosen == (Words{"sentence 0", "layer 1:3", "layer 1", "head 0", "key 1:5", "key 2:4"}));
+}
+
+BOOST_AUTO_TEST_CASE(a_layer_that_was_kept_alone_is_named) {
+  TensorMap map;
+  map.add("encoder/states", Tensor::zeros<float>({1, 1, 3, 7}, {"sentence", "layer", "position", "dim"}));
+  map.groups["encoder"].attributes["layers_done"] = std::int64_t{4};
+  map.add("attention/weights",
+          Tensor::zeros<float>({1, 1, 2, 3, 3}, {"sentence", "layer", "head", "query", "key"}));
+  map.groups["attention"].attributes["model_layer"] = std::string("decoder/layer_1/cross_attention");
+  BOOST_TEST(take_slice(map, "encoder/states", selections({"layer=0"})).chosen ==
+             (Words{"layer 0 (encoder layer 3)"}));
+  BOOST_TEST(take_slice(map, "attention/weights", selections({"layer=0"})).chosen ==
+             (Words{"layer 0 (decoder/layer_1/cross_attention)"}));
+}
+
 BOOST_AUTO_TEST_CASE(the_last_element_is_the_last_real_one) {
   const Slice slice = weights({"key=-1", "sentence=1", "layer=0", "head=0"});
   BOOST_TEST(slice.values.shape() == (Shape{3}));
@@ -106,6 +125,34 @@ BOOST_AUTO_TEST_CASE(positions_are_labelled_by_pieces_or_words) {
   BOOST_TEST(take_slice(map, "embeddings/values", {}).axes[1].labels.empty());
 }
 
+BOOST_AUTO_TEST_CASE(positions_of_other_groups_have_no_labels_of_the_source) {
+  TensorMap map;
+  map.add("tokens/text", Tensor::of<std::string>({"a cat"}, {1}, {"sentence"}));
+  map.add("encoder/states", Tensor::zeros<float>({1, 1, 3, 7}, {"sentence", "layer", "position", "dim"}));
+  const auto labels = [&](const std::string& path, std::size_t axis) {
+    return take_slice(map, path, selections({"sentence=0"})).axes[axis].labels;
+  };
+  BOOST_TEST(labels("encoder/states", 1) == (Words{"a", "cat", "</s>"}));
+  // A decoder alone reads <s> and no end.
+  map.add("embeddings/token", Tensor::of<std::string>({"<s>", "a", "cat"}, {1, 3}, {"sentence", "position"}));
+  BOOST_TEST(labels("encoder/states", 1) == (Words{"<s>", "a", "cat"}));
+
+  map.add("hypotheses/token_logprob", Tensor::zeros<float>({1, 2, 3}, {"sentence", "rank", "position"}));
+  BOOST_TEST(labels("hypotheses/token_logprob", 1).empty());
+  map.add("hypotheses/token", Tensor::of<std::string>({"un", "chat", "</s>", "chat", "</s>", ""}, {1, 2, 3},
+                                                      {"sentence", "rank", "position"}));
+  map.add("hypotheses/length", Tensor::of<std::int32_t>({3, 2}, {1, 2}, {"sentence", "rank"}));
+  const Slice second = take_slice(map, "hypotheses/token_logprob", selections({"sentence=0", "rank=1"}));
+  BOOST_TEST(second.axes[0].labels == (Words{"chat", "</s>"}));
+
+  // Of the likeliest pieces of each step, a chosen one does not name the step.
+  map.add("decoder/logits/values", Tensor::zeros<float>({1, 3, 2}, {"sentence", "position", "choice"}));
+  map.add("decoder/logits/piece", Tensor::of<std::string>({"a", "b", "c", "d", "e", "f"}, {1, 3, 2},
+                                                          {"sentence", "position", "choice"}));
+  const Slice first = take_slice(map, "decoder/logits/values", selections({"sentence=0", "choice=0"}));
+  BOOST_TEST(first.axes[0].labels.empty());
+}
+
 BOOST_AUTO_TEST_CASE(tensors_are_found_by_path_end_or_group) {
   const TensorMap map = attention_map();
   for (const char* name : {"", "attention/weights", "/attention/weights", "weights", "attention"}) {
@@ -152,4 +199,7 @@ BOOST_AUTO_TEST_CASE(choices_are_checked) {
     BOOST_TEST((parse_selection(text).kind == Selection::Kind::label));
   }
   BOOST_TEST(parse_selection("key==3").label == "3");
+  for (const char* text : {"head=nan", "head=nan:", "head=inf", "0=nan"}) {  // no label either
+    BOOST_CHECK_THROW(weights({text}), Error);
+  }
 }

@@ -1,0 +1,16 @@
+// Patterns for the paths of values and tensors, level by level, as shells and git have them:
+//   encoder/layer_*/output   * and ? and [...] stay within a level
+//   encoder/**/weights       ** stands for any number of levels, also none
+#pragma once
+
+#include <string>
+
+namespace heed {
+
+/// Whether the text has a character of patterns.
+bool is_glob(const std::string& text);
+
+/// Throws UsageError when ** is not a level by itself.
+bool glob_matches(const std::string& glob, const std::string& path);
+
+}  // namespace heed
