@@ -63,6 +63,7 @@ int main(int argc, char** argv) {
           if (tool.given("beam") && (config.sample || !paths.force.empty())) {
             fail<UsageError>("--beam cannot be combined with ", config.sample ? "--sample" : "--force");
           }
+          if (tool.given("beam")) config.check_search();
           if (inspect.values.list) {
             const LoadedModel loaded = load_model(paths.model);
             std::cout << value_list(inspect.values, *loaded.model, decoder_stages(*loaded.model));

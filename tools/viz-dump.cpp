@@ -15,7 +15,7 @@ int main(int argc, char** argv) {
     tool.option("--heatmap", options.heatmap, "a slice as a heat map in the terminal");
     tool.option("--top K", options.top,
                 "the K greatest values along the last dimension, as a table, or as --bars or --arcs",
-                cli::at_least(0));
+                between(0, 1'000'000));
     tool.option("--stats", options.stats, "mean, deviation, norm and quantiles of a slice");
     tool.option("--histogram", options.histogram,
                 "a histogram of a slice, or of every tensor of a group (with --tsv: counts)");

@@ -1,19 +1,10 @@
 #include "models/bahdanau.h"
 
-#include "base/check.h"
 #include "base/error.h"
 #include "models/bahdanau_decoder.h"
 #include "nn/maxout_readout.h"
 
 namespace heed {
-
-void BahdanauConfig::check() const {
-  check_recurrent(*this);
-  check_size("n_encoder_layers", n_encoder_layers, 1'000);
-  if (d_decoder != 0) check_size("d_decoder", d_decoder, 65'536);
-  check_size("d_align", d_align, 65'536);
-  check_size("d_maxout", d_maxout, 65'536);
-}
 
 namespace {
 

@@ -2,7 +2,6 @@
 
 #include "autograd/ops.h"
 #include "autograd/ops_recurrent.h"
-#include "base/check.h"
 #include "nn/maxout_readout.h"
 
 namespace heed {
@@ -47,11 +46,6 @@ std::vector<RowOf> sentence_of_each_row(const Packing& rows) {
 }
 
 }  // namespace
-
-void ChoConfig::check() const {
-  check_recurrent(*this);
-  check_size("d_maxout", d_maxout, 65'536);
-}
 
 namespace {
 

@@ -1,6 +1,5 @@
 #include "models/luong.h"
 
-#include "base/check.h"
 #include "base/error.h"
 #include "models/luong_decoder.h"
 #include "nn/recurrent_stack.h"
@@ -8,13 +7,6 @@
 namespace heed {
 
 void LuongConfig::check() const {
-  check_recurrent(*this);
-  check_size("n_layers", n_layers, 1'000);
-  if (d_attentional != 0) check_size("d_attentional", d_attentional, 65'536);
-  check_size("d_align", d_align, 65'536);
-  check_size("max_source_positions", max_source_positions, 1'000'000);
-  check_size("window", window, 1'000'000);
-  check_probability("output_dropout", output_dropout);
   if (bidirectional && reverse_source) {
     fail<UsageError>("reverse_source: a bidirectional encoder reads both ways already");
   }

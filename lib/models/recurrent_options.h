@@ -1,7 +1,7 @@
 // The fields that every recurrent model's config has, those of its layers (nn/recurrent.h) among them.
 #pragma once
 
-#include "base/check.h"
+#include "base/fields.h"
 #include "nn/recurrent.h"
 
 namespace heed {
@@ -21,7 +21,7 @@ struct RecurrentOptions {
     field("layer_norm", self.layer_norm, "layer normalisation of the gates' sums");
     field("learned_start", self.learned_start, "learn the encoder's initial states instead of zeros");
     field("recurrent_dropout", self.recurrent_dropout,
-          "dropout on the states that the gates read, one mask for each sentence");
+          "dropout on the states that the gates read, one mask for each sentence", share());
   }
 
   /// A layer that starts from given states.
@@ -32,8 +32,6 @@ struct RecurrentOptions {
   RecurrentSizes starting_layer(const std::string& cell, std::int64_t width) const {
     return {cell, width, peepholes, layer_norm, learned_start, recurrent_dropout};
   }
-  /// Throws UsageError naming the field and what it must be.
-  void check_options() const { check_probability("recurrent_dropout", recurrent_dropout); }
 };
 
 /// Deviation of the word embeddings' initial values beside Glorot's matrices: wide enough that states, and so
@@ -43,10 +41,10 @@ inline constexpr double kWordDeviation = 1;
 /// The fields that the configs of all recurrent models begin with.
 template <class Self, class Visit>
 void recurrent_sizes(Self& self, Visit&& field) {
-  field("source_vocab_size", self.source_vocab_size, "size of the source vocabulary");
-  field("target_vocab_size", self.target_vocab_size, "size of the target vocabulary");
-  field("d_embedding", self.d_embedding, "width of the embeddings");
-  field("d_hidden", self.d_hidden, "width of a layer's state, in each direction");
+  field("source_vocab_size", self.source_vocab_size, "size of the source vocabulary", up_to(10'000'000));
+  field("target_vocab_size", self.target_vocab_size, "size of the target vocabulary", up_to(10'000'000));
+  field("d_embedding", self.d_embedding, "width of the embeddings", up_to(65'536));
+  field("d_hidden", self.d_hidden, "width of a layer's state, in each direction", up_to(65'536));
 }
 /// The fields near their end: initial values, the options of the layers and dropout.
 template <class Self, class Visit>
@@ -54,17 +52,7 @@ void recurrent_practice(Self& self, Visit&& field) {
   field("init", self.init, "initial parameters: as in the paper, or uniform by width (Glorot)",
         {"paper", "xavier"});
   Self::option_fields(self, field);
-  field("dropout", self.dropout, "dropout after each layer or sublayer");
-}
-/// Checks the fields of both lists.
-template <class Config>
-void check_recurrent(const Config& config) {
-  check_size("source_vocab_size", config.source_vocab_size, 10'000'000);
-  check_size("target_vocab_size", config.target_vocab_size, 10'000'000);
-  check_size("d_embedding", config.d_embedding, 65'536);
-  check_size("d_hidden", config.d_hidden, 65'536);
-  check_probability("dropout", config.dropout);
-  config.check_options();
+  field("dropout", self.dropout, "dropout after each layer or sublayer", share());
 }
 
 }  // namespace heed

@@ -1,14 +1,8 @@
 #include "models/sutskever.h"
 
-#include "base/check.h"
 #include "nn/recurrent_stack.h"
 
 namespace heed {
-
-void SutskeverConfig::check() const {
-  check_recurrent(*this);
-  check_size("n_layers", n_layers, 1'000);
-}
 
 namespace {
 

@@ -5,7 +5,6 @@
 
 #include "autograd/ops.h"
 #include "autograd/ops_recurrent.h"
-#include "base/check.h"
 #include "nn/attention/hard_attention_loss.h"
 
 namespace heed {
@@ -87,22 +86,7 @@ Var<T> readout(Pass<T>& pass, Var<T> embedded, Var<T> h, Var<T> z, double dropou
   return drop_out(sum, scope.dropout(dropout));
 }
 
-void check_weight(const char* name, double value) {
-  if (!(value >= 0) || !std::isfinite(value))
-    fail<UsageError>(name, " is ", value, ", wanted a number of at least 0");
-}
-
 }  // namespace
-
-void XuConfig::check() const {
-  check_recurrent(*this);
-  check_size("d_align", d_align, 65'536);
-  check_weight("doubly_stochastic", doubly_stochastic);
-  check_weight("reinforce", reinforce);
-  check_weight("entropy", entropy);
-  if (!(expected_share >= 0 && expected_share <= 1))
-    fail<UsageError>("expected_share is ", expected_share, ", wanted 0 to 1");
-}
 
 namespace {
 
