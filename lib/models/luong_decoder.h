@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "autograd/ops.h"
-#include "base/error.h"
+#include "base/sentence_error.h"
 #include "models/luong.h"
 #include "nn/attention/step_attention.h"
 
@@ -20,9 +20,12 @@ Scope<T> cross_attention_scope(Pass<T>& pass, const LuongConfig& config) {
 
 /// Throws Error unless the location score has a column for every source position.
 inline void expect_known_positions(const LuongConfig& config, const Packing& source) {
-  if (config.attends().score->knows_positions() && source.longest() > config.max_source_positions) {
-    fail("a source sentence of ", source.longest(), " tokens: score ", config.score, " was made for at most ",
-         config.max_source_positions, " (max_source_positions)");
+  if (!config.attends().score->knows_positions()) return;
+  for (std::int64_t s = 0; s < source.sentences(); ++s) {
+    if (source.length(s) > config.max_source_positions)
+      throw SentenceError(
+          s, concat("a source sentence of ", source.length(s), " tokens: score ", config.score,
+                    " was made for at most ", config.max_source_positions, " (max_source_positions)"));
   }
 }
 
