@@ -43,7 +43,7 @@ void check_options(const cli::Tool& tool, const AttendPaths& paths, bool grid) {
   if (paths.model.empty()) fail<UsageError>("--layer needs --model (or HEED_MODEL)");
   AttendConfig fields;
   for (const Field& field : fields_of(fields)) {
-    if (field.name != "steps" && tool.given(field.name))
+    if (field.name != "steps" && field.name != "allow_nonfinite" && tool.given(field.name))
       fail<UsageError>("--layer computes what the model computes: --", option_name(field.name),
                        " does not apply");
   }
@@ -69,7 +69,7 @@ int main(int argc, char** argv) {
                     "the translations that a decoder layer is to read, a line each");
         tool.bind(config);
         inspect.declare(tool);
-        tool.option("--batch", paths.batch, "sentences per frame when INPUT is a file", cli::at_least(1));
+        tool.option("--batch", paths.batch, "sentences per frame when INPUT is a file", up_to(1'000'000));
         tool.option("--bench", bench,
                     "write how long it takes, projections included, and how long dot takes on the tensors as "
                     "they are, without any, instead of the tensors");

@@ -57,6 +57,7 @@ int main(int argc, char** argv) {
         tool.example("decode -m model.h5 encoded.h5 --ablate decoder/layer_0/cross_attention/context@1");
         tool.example("decode -m model.h5 encoded.h5 --force a.fr --trace trace.h5 --saliency saliency.h5");
         tool.on_run([&] {
+          if (tool.given("beam")) config.check_search();
           if (inspect.values.list) {
             const LoadedModel loaded = load_model(paths.model);
             std::cout << value_list(inspect.values, *loaded.model, decoder_stages(*loaded.model));

@@ -17,10 +17,10 @@ int main(int argc, char** argv) {
         tool.option("--side", side,
                     "whose embeddings and vocabulary; of a language model always the target's",
                     cli::one_of(kSides));
-        tool.option("--batch", options.batch, "sentences per frame when INPUT is a file", cli::at_least(1));
+        tool.option("--batch", options.batch, "sentences per frame when INPUT is a file", up_to(1'000'000));
         tool.option("--positions-only", options.positions_only,
-                    "write the first N sinusoidal position vectors and exit", cli::at_least(0));
-        tool.option("--d-model", options.d_model, "their width", cli::at_least(1));
+                    "write the first N sinusoidal position vectors and exit", between(0, 1'000'000));
+        tool.option("--d-model", options.d_model, "their width", up_to(65'536));
         inspect.declare(tool);
         tool.example("tokenize -m model.h5 < article.en | embed -m model.h5 -o embeddings.h5");
         tool.example("embed --positions-only 100 --d-model 100 | viz-dump --heatmap");

@@ -18,7 +18,8 @@ int main(int argc, char** argv) {
     tool.option("--layers FIRST:END", layers,
                 "run layers FIRST to END - 1 only; a later range continues from /encoder");
     tool.option("--all-layers", all_layers, "keep the output of every layer");
-    tool.option("--batch", files.batch, "sentences per frame when INPUT is a file", cli::at_least(1));
+    tool.option("--batch", files.batch, "sentences per frame when INPUT is a file", up_to(1'000'000));
+    tool.option("--allow-nonfinite", files.allow_nonfinite, kAllowNonfinite);
     inspect.declare(tool);
     tool.example("tokenize -m model.h5 < article.en | embed -m model.h5 | encode -m model.h5 -o encoded.h5");
     tool.example(

@@ -17,10 +17,13 @@ int main(int argc, char** argv) {
         tool.option("--side SIDE", command.side,
                     "the side of the text, which selects the vocabulary of a model with two",
                     heed::cli::one_of({"source", "target"}));
-        tool.option("--batch N", command.batch, "sentences per frame", heed::cli::at_least(1));
+        tool.option("--batch N", command.batch, "sentences per frame", heed::up_to(1'000'000));
         tool.option("--max-length N", command.max_length,
-                    "reject sentences of more pieces, </s> included (0: no limit)", heed::cli::at_least(0));
+                    "reject sentences of more pieces, </s> included (0: no limit)",
+                    heed::between(0, 1'000'000'000));
         tool.option("--truncate", command.truncate, "truncate sentences longer than --max-length instead");
+        tool.option("--max-line BYTES", command.max_line, "reject lines of text that are longer",
+                    heed::between(1, 1 << 28));
         tool.option("--replace", command.replace, "replace bytes that are not UTF-8 by U+FFFD");
         tool.option("--detokenize", command.detokenize, "convert pieces to text");
         tool.option("--pieces", command.pieces, "write pieces as text (with --detokenize: read them)");
@@ -32,7 +35,10 @@ int main(int argc, char** argv) {
             "make a vocabulary from word lists, or with --bpe-codes from subword-nmt's vocabulary files");
         tool.option("--vocabulary-threshold N", command.threshold,
                     "leave out imported pieces with a lower count; shorter pieces replace them",
-                    heed::cli::at_least(0));
+                    heed::between(0, 1'000'000'000));
+        tool.describe(
+            "Text is UTF-8. Lines end with LF or CR LF. A byte order mark at the start of a file or pipe is "
+            "dropped; elsewhere U+FEFF is a character like any other.");
         tool.example("tokenize --train a.en a.fr --type bpe --vocab-size 8000 -o vocabulary.h5");
         tool.example("tokenize --train a.en --special cls,sep,mask -o masked.h5");
         tool.example("tokenize --vocab vocabulary.h5 < a.en | viz-dump --list");

@@ -15,7 +15,7 @@ int main(int argc, char** argv) {
     for (const draw::Form& form : draw::kForms) tool.option(form.option, options.*form.given, form.help);
     tool.option("--top K", options.top,
                 "the K greatest values along the last dimension, as a table, or as --bars or --arcs",
-                cli::at_least(0));
+                between(0, 1'000'000));
     tool.option("--table", options.table,
                 "a heat map of a table: one row per line, named by its first field");
     tool.option("--png FILE", options.png, "a slice as a heat map in this PNG file");

@@ -1,24 +1,15 @@
 #include "attend/config.h"
 
-#include <cmath>
 #include <map>
 #include <sstream>
 
 namespace heed {
 
 void AttendConfig::check() const {
-  if (heads < 1) fail<UsageError>("--heads: got ", heads, ", wanted at least 1");
-  if (kv_heads < 0 || (kv_heads > 0 && heads > 1 && heads % kv_heads != 0)) {
+  check_ranges(*this);
+  if (kv_heads > 0 && heads > 1 && heads % kv_heads != 0) {
     fail<UsageError>("--kv-heads: got ", kv_heads, ", wanted a number that divides the ", heads, " heads");
   }
-  if (!(temperature > 0) || !std::isfinite(temperature)) {
-    fail<UsageError>("--temperature: got ", temperature, ", wanted a number above 0");
-  }
-  if (!(softcap >= 0) || !std::isfinite(softcap)) {
-    fail<UsageError>("--softcap: got ", softcap, ", wanted a number above 0, or 0 for none");
-  }
-  if (window < 1 || window > 1'000'000) fail<UsageError>("--window: got ", window, ", wanted 1 to 1000000");
-  if (hidden < 0) fail<UsageError>("--hidden: got ", hidden, ", wanted at least 1, or 0");
   if (self && (!key.empty() || !value.empty())) {
     fail<UsageError>("--self: the query is key and value, so ", key.empty() ? "--value" : "--key",
                      " does not apply");

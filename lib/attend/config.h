@@ -9,6 +9,7 @@
 #include "base/fields.h"
 #include "nn/attention/score_function.h"
 #include "nn/attention/window.h"
+#include "tensor/padding.h"
 
 namespace heed {
 
@@ -61,13 +62,15 @@ struct AttendConfig {
     field("out_in", self.out_in, "projections are stored [d_out, d_in], as PyTorch's Linear does");
     field("hidden", self.hidden,
           "width of additive, concat and local-p networks, or positions of location, that are drawn; 0: as "
-          "many as the query is wide, or there are keys");
+          "many as the query is wide, or there are keys",
+          between(0, 1'000'000));
     field("heads", self.heads,
-          "split the widths into N heads; tensors [batch, heads, n, d] have them already");
-    field(
-        "kv_heads", self.kv_heads,
-        "heads of key and value, each read by as many neighbouring heads of the query; 0: as many as heads");
-    field("softcap", self.softcap, "bend scores into (-X, X) by X tanh(score / X); 0: leave them");
+          "split the widths into N heads; tensors [batch, heads, n, d] have them already", up_to(65'536));
+    field("kv_heads", self.kv_heads,
+          "heads of key and value, each read by as many neighbouring heads of the query; 0: as many as heads",
+          between(0, 65'536));
+    field("softcap", self.softcap, "bend scores into (-X, X) by X tanh(score / X); 0: leave them",
+          at_least(0));
     field("bias", self.bias,
           "tensor added to the scores: FILE:PATH of [n, m], [heads, n, m] or [batch, heads, n, m]; sizes of "
           "1 are repeated, -inf hides a key");
@@ -76,13 +79,13 @@ struct AttendConfig {
           "lengths count, when the tensors have them, unless none is given; FILE has no comma in its name");
     field("local", self.local,
           "attend around one position only: query t around key t, or around a predicted one", kLocalWindows);
-    field("window", self.window, "of --local: this many keys to each side");
+    field("window", self.window, "of --local: this many keys to each side", up_to(1'000'000));
     field("temperature", self.temperature,
-          "divide what the softmax reads; 0.01 is close to a lookup of the best key");
+          "divide what the softmax reads; 0.01 is close to a lookup of the best key", above(0));
     field("hard", self.hard, "attend to one key only: the best, or one drawn by its weight from the seed",
           kHardChoices);
     field("allow_masked_rows", self.allow_masked_rows, "a query that may attend to no key gets zeros");
-    field("allow_nonfinite", self.allow_nonfinite, "let NaN and infinity in the tensors pass");
+    field("allow_nonfinite", self.allow_nonfinite, kAllowNonfinite);
     field("steps", self.steps, "also write every stage, head by head, and the parameters");
   }
 

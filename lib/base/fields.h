@@ -5,13 +5,14 @@
 //     std::string norm = "post";
 //     template <class Self, class Visit>
 //     static void fields(Self& self, Visit&& field) {
-//       field("d_model", self.d_model, "width of the model");
+//       field("d_model", self.d_model, "width of the model", up_to(65'536));
 //       field("norm", self.norm, "layer normalisation after or before each sublayer", {"post", "pre"});
 //     }
 //   };
 //
 // lib/cli turns the list into options (--d-model, --norm) while models/config_json turns it into JSON.
-// Field types: bool, std::int64_t, double, std::string. The optional last argument lists the valid strings.
+// Field types: bool, std::int64_t, double, std::string. The optional last argument says what is valid: a list of
+// strings, a Range of numbers. lib/cli checks it as options are read, check_ranges what came from elsewhere.
 #pragma once
 
 #include <algorithm>
@@ -21,6 +22,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/range.h"
 
 namespace heed {
 
@@ -30,6 +32,7 @@ struct Field {
   std::variant<bool*, std::int64_t*, double*, std::string*> value;
   std::string help;
   std::vector<std::string> choices;  ///< valid strings; empty: any
+  Range range;                       ///< valid numbers
 };
 
 /// The fields of `config` in the order listed. The pointers refer to members of `config`.
@@ -37,14 +40,16 @@ template <class Config>
 std::vector<Field> fields_of(Config& config) {
   struct Collect {
     std::vector<Field>& list;
-    void operator()(const char* name, bool& v, const char* help) { list.push_back({name, &v, help, {}}); }
-    void operator()(const char* name, std::int64_t& v, const char* help) {
-      list.push_back({name, &v, help, {}});
+    void operator()(const char* name, bool& v, const char* help) { list.push_back({name, &v, help, {}, {}}); }
+    void operator()(const char* name, std::int64_t& v, const char* help, Range range = {}) {
+      list.push_back({name, &v, help, {}, range});
     }
-    void operator()(const char* name, double& v, const char* help) { list.push_back({name, &v, help, {}}); }
+    void operator()(const char* name, double& v, const char* help, Range range = {}) {
+      list.push_back({name, &v, help, {}, range});
+    }
     void operator()(const char* name, std::string& v, const char* help,
                     std::vector<std::string> choices = {}) {
-      list.push_back({name, &v, help, std::move(choices)});
+      list.push_back({name, &v, help, std::move(choices), {}});
     }
   };
   std::vector<Field> list;
@@ -64,6 +69,14 @@ void overlay(const std::vector<Field>& from, const std::vector<Field>& to, const
     const Field* same = given(field.name) ? find_field(to, field.name) : nullptr;
     if (same) std::visit([&](auto* value) { *std::get<decltype(value)>(same->value) = *value; }, field.value);
   }
+}
+
+/// Throws UsageError "d_model is 0, wanted 1 to 65536" for the first number that is out of its field's range.
+void check_ranges(const std::vector<Field>& fields);
+template <class Config>
+void check_ranges(const Config& config) {
+  Config copy = config;
+  check_ranges(fields_of(copy));
 }
 
 }  // namespace heed

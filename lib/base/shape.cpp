@@ -22,10 +22,12 @@ std::string to_string(const Shape& shape) {
   return text + "]";
 }
 
-void expect_shape(const std::string& name, const Shape& got, const Shape& wanted) {
+void expect_shape(const std::string& name, const Shape& got, const Shape& wanted, const std::string& why) {
   bool same = got.size() == wanted.size();
   for (std::size_t i = 0; same && i < got.size(); ++i) same = wanted[i] == -1 || wanted[i] == got[i];
-  if (!same) fail(name, ": shape ", to_string(got), ", wanted ", to_string(wanted));
+  if (!same)
+    fail(name, ": shape ", to_string(got), ", wanted ", to_string(wanted),
+         why.empty() ? "" : " (" + why + ")");
 }
 
 }  // namespace heed

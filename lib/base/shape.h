@@ -16,7 +16,8 @@ std::int64_t element_count(const Shape& shape);
 std::string to_string(const Shape& shape);
 
 /// Throws Error "<name>: shape [5, 12], wanted [5, 128]" unless they are equal; a wanted size of
-/// -1 matches any.
-void expect_shape(const std::string& name, const Shape& got, const Shape& wanted);
+/// -1 matches any. `why` is added in parentheses: where a wanted size comes from.
+void expect_shape(const std::string& name, const Shape& got, const Shape& wanted,
+                  const std::string& why = {});
 
 }  // namespace heed

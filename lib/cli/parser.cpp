@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cctype>
+#include <filesystem>
 #include <numeric>
+#include <sstream>
 #include <string_view>
 #include <thread>
 
@@ -64,6 +66,30 @@ std::string shell_quoted(const std::vector<std::string>& words) {
   return joined(list, " ");
 }
 
+namespace {
+
+constexpr std::size_t kMostConfigBytes = 1 << 20;
+
+/// A device may never end.
+void refuse_device(const std::string& path) {
+  std::error_code error;
+  const auto type = std::filesystem::status(path, error).type();
+  if (type == std::filesystem::file_type::character || type == std::filesystem::file_type::block)
+    fail<UsageError>("--config: ", escaped(path), ": is a device, wanted a file or a pipe");
+}
+
+}  // namespace
+
+std::vector<CLI::ConfigItem> ConfigReader::from_config(std::istream& file) const {
+  std::string text(kMostConfigBytes + 1, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  if (text.size() > kMostConfigBytes)
+    fail<UsageError>("--config: longer than ", kMostConfigBytes, " bytes, wanted options");
+  std::istringstream lines(text);
+  return CLI::ConfigTOML::from_config(lines);
+}
+
 Tool::Parser::Parser(const std::string& name, const std::string& purpose, std::vector<std::string> w)
     : app(purpose, name), words(std::move(w)), command_line(shell_quoted(words)) {
   app.formatter(std::make_shared<HelpFormatter>(*this));
@@ -80,7 +106,9 @@ void Tool::Parser::add_common_options() {
       ->configurable(false);
   app.set_config("--config", "", "read options from a TOML file: beam = 5")
       ->group("Common options")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->each(refuse_device);
+  app.config_formatter(std::make_shared<ConfigReader>());
   app.allow_config_extras(CLI::config_extras_mode::error);
 
   Tool tool(*this);

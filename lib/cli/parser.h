@@ -42,6 +42,12 @@ struct Tool::Parser {
 /// Thrown by the hidden option --print-completion.
 struct PrintCompletion {};
 
+/// Reads --config: TOML of a size that people write.
+class ConfigReader : public CLI::ConfigTOML {
+ public:
+  std::vector<CLI::ConfigItem> from_config(std::istream& file) const override;
+};
+
 /// Lays out --help so that help2man understands it.
 class HelpFormatter : public CLI::Formatter {
  public:

@@ -5,34 +5,25 @@
 namespace heed::cli {
 namespace {
 
-void require(bool allowed, const Rule& rule, const std::string& option, const std::string& text) {
-  if (!allowed) fail<UsageError>(option, ": got '", escaped(text), "', wanted ", rule.wanted);
+void require(bool allowed, const std::string& option, const std::string& text, const std::string& wanted) {
+  if (!allowed) fail<UsageError>(option, ": got '", escaped(text), "', wanted ", wanted);
 }
 
 }  // namespace
 
-Rule at_least(double low) {
-  return {concat("a number of at least ", low), [=](double x) { return x >= low; }, {}};
-}
-
-Rule above(double low) {
-  return {concat("a number above ", low), [=](double x) { return x > low; }, {}};
-}
-
-Rule between(double low, double high) {
-  return {concat("a number from ", low, " to ", high), [=](double x) { return x >= low && x <= high; }, {}};
-}
-
 Rule one_of(std::vector<std::string> choices) {
-  return {alternatives(choices), {}, choices};
+  Rule rule;
+  rule.choices = std::move(choices);
+  return rule;
 }
 
 void check(const Rule& rule, const std::string& option, const std::string& text) {
-  require(rule.choices.empty() || std::ranges::count(rule.choices, text) > 0, rule, option, text);
+  require(rule.choices.empty() || std::ranges::count(rule.choices, text) > 0, option, text,
+          alternatives(rule.choices));
 }
 
 void check(const Rule& rule, const std::string& option, const std::string& text, double number) {
-  require(!rule.allows_number || rule.allows_number(number), rule, option, text);
+  require(rule.range.holds(number), option, text, number_in(rule.range));
 }
 
 }  // namespace heed::cli

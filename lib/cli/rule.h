@@ -1,26 +1,26 @@
 // Constraints on the value of an option.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "base/number.h"
+#include "base/range.h"
 
 namespace heed::cli {
 
+using heed::above;
+using heed::at_least;
+using heed::between;
+
 struct Rule {
-  std::string wanted;                         ///< "a number of at least 1"; empty: no constraint
-  std::function<bool(double)> allows_number;  ///< for numbers; empty: any
-  std::vector<std::string> choices;           ///< for words: those allowed; empty: any
+  Rule() = default;
+  Rule(Range numbers) : range(numbers) {}
+
+  Range range;                       ///< of numbers
+  std::vector<std::string> choices;  ///< for words: those allowed; empty: any
 };
 
-/// A number >= `low`.
-Rule at_least(double low);
-/// A number > `low`.
-Rule above(double low);
-/// A number in [low, high].
-Rule between(double low, double high);
 /// One of these words.
 Rule one_of(std::vector<std::string> choices);
 

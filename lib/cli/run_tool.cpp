@@ -70,6 +70,7 @@ int run_tool(const std::string& name, const std::string& purpose, int argc, char
   const char* tool_name = name.c_str();
   io::reserve_standard_streams();
   install_signal_handlers();
+  install_last_resort(tool_name);
   std::ios::sync_with_stdio(false);
   try {
     std::cout.exceptions(std::ios::badbit);  // a full disk ends the work at once

@@ -1,9 +1,17 @@
 #include "cli/signals.h"
 
+#include <unistd.h>
+
+#include <cerrno>
 #include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
 #include <initializer_list>
+#include <new>
 
 #include "base/cleanup.h"
+#include "base/exhausted.h"
 
 namespace heed::cli {
 namespace {
@@ -32,7 +40,51 @@ void handle(int signal_number) {
   }
 }
 
+const char* tool_name = "";
+pid_t tool_process = 0;
+
+void say_exhausted() {
+  for (const char* part :
+       {tool_name, ": out of memory or threads; smaller batches or fewer threads need less\n"}) {
+    if (write(STDERR_FILENO, part, std::strlen(part)) < 0) break;
+  }
+}
+
+/// A failed allocation leaves ENOMEM, and what makes a library give up comes right after it.
+void handle_crash(int signal_number) {
+  const bool ours = getpid() == tool_process;  // not the process that reads a file: its parent explains it
+  if (ours && (exhausted || errno == ENOMEM)) {
+    unlink_temporaries();
+    say_exhausted();
+    _exit(1);
+  }
+  std::signal(signal_number, SIG_DFL);
+  std::raise(signal_number);
+}
+
 }  // namespace
+
+void install_last_resort(const char* tool) {
+  tool_name = tool;
+  tool_process = getpid();
+  std::set_new_handler([] {
+    exhausted = true;
+    throw std::bad_alloc();
+  });
+  static const std::terminate_handler usual = std::get_terminate();
+  std::set_terminate([] {
+    if (exhausted) std::abort();  // without the C++ library's own words
+    usual();
+  });
+#if !defined(__SANITIZE_ADDRESS__)  // which explains crashes itself
+  for (int signal_number : {SIGABRT, SIGSEGV, SIGBUS, SIGTRAP}) {
+    struct sigaction action {};
+    action.sa_handler = handle_crash;
+    action.sa_flags = SA_NODEFER;
+    sigaction(signal_number, &action, nullptr);
+  }
+#endif
+}
 
 void install_signal_handlers() {
   std::signal(SIGXFSZ, SIG_IGN);

@@ -97,7 +97,8 @@ void Tool::add_option(const std::string& text, Value value, const std::string& h
     return;
   }
   std::string details = help;
-  if (!rule.choices.empty() && !rule.wanted.empty()) details += ": " + rule.wanted;
+  if (!rule.choices.empty()) details += ": " + alternatives(rule.choices);
+  if (!rule.range.unlimited()) details += " (" + to_string(rule.range) + ")";
   CLI::callback_t store = [value, rule, name](const CLI::results_t& words) {
     assign(value, rule, name, words);
     return true;
@@ -133,7 +134,7 @@ void Tool::heading(const std::string& text) {
 void Tool::bind_fields(const std::vector<Field>& fields, Defaults defaults) {
   for (const Field& field : fields) {
     if (!parser_.bound.insert(field.name).second) continue;
-    Rule rule = field.choices.empty() ? Rule{} : one_of(field.choices);
+    Rule rule = field.choices.empty() ? Rule{field.range} : one_of(field.choices);
     std::visit(
         [&](auto* value) {
           add_option(option_of_field(field.name), Value(value), field.help, rule, defaults);

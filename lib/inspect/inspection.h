@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/range.h"
 #include "inspect/edits.h"
 #include "inspect/trace.h"
 #include "models/model_file.h"
@@ -30,8 +31,8 @@ struct InspectionConfig {
         "trace only the values whose names match; * stays within a level, ** crosses them; may be given "
         "again");
     if (with_top)
-      tool.option("--trace-top", top,
-                  "keep only the K most likely words of logits and probabilities; 0: all");
+      tool.option("--trace-top", top, "keep only the K most likely words of logits and probabilities; 0: all",
+                  between(0, 10'000'000));
     tool.option("--trace-list", list, "print the names and dimensions of these values and exit");
     tool.option("--patch NAME=FILE[:DATASET][@SENTENCE,POSITION,HEAD]", edits.patch,
                 "take a value, or all that a glob matches, from a file, such as a trace, before anything is "

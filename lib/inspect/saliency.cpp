@@ -12,10 +12,6 @@
 
 namespace heed {
 
-void SaliencyConfig::check() const {
-  if (saliency_steps < 1) fail<UsageError>("--saliency-steps: got ", saliency_steps, ", wanted at least 1");
-}
-
 namespace {
 
 /// Words of a translation that are looked at in one pass, each with a copy of the sentence of its own, make
@@ -198,7 +194,7 @@ bool gives(const Model<float>& model, const PackedStates& embeddings, const Pack
 SaliencyWriter::SaliencyWriter(const SaliencyConfig& config, const std::string& path,
                                const io::WriteOptions& write, const LoadedModel& loaded, int threads)
     : config_(config), loaded_(loaded), threads_(threads), writer_(path, write) {
-  config.check();
+  check_ranges(config);
   if (loaded.model->needed_decoder().sizes().picks_positions)
     logging::warn(
         "--saliency: hard attention reads one source word in each step; the gradients are those through the "

@@ -31,14 +31,12 @@ struct SaliencyConfig {
   static void fields(Self& self, Visit&& field) {
     field("saliency_method", self.saliency_method,
           "gradient times embedding, or integrated from a baseline to the embedding", kSaliencyMethods);
-    field("saliency_steps", self.saliency_steps, "points on the way from the baseline");
+    field("saliency_steps", self.saliency_steps, "points on the way from the baseline", up_to(1'000'000));
     field("saliency_baseline", self.saliency_baseline,
           "what is integrated from: the unknown word at each position, or zeros, near which layer "
           "normalisation makes the model steep",
           kSaliencyBaselines);
   }
-  /// Throws UsageError naming the option and what it must be.
-  void check() const;
   bool integrated() const { return chosen<int>("--saliency-method", kSaliencyMethods, saliency_method) == 1; }
   bool from_zeros() const {
     return chosen<int>("--saliency-baseline", kSaliencyBaselines, saliency_baseline) == 1;

@@ -4,14 +4,6 @@
 
 namespace heed {
 
-void BahdanauConfig::check() const {
-  check_options();
-  check_size("n_encoder_layers", n_encoder_layers, 1'000);
-  if (d_decoder != 0) check_size("d_decoder", d_decoder, 65'536);
-  check_size("d_align", d_align, 65'536);
-  check_size("d_maxout", d_maxout, 65'536);
-}
-
 namespace {
 
 /// Appendix B.1: orthogonal recurrent matrices, W_a and U_a of deviation 0.001, v_a and biases zero, all

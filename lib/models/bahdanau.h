@@ -41,10 +41,10 @@ struct BahdanauConfig : RecurrentOptions {
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& field) {
     size_fields(self, field);
-    field("n_encoder_layers", self.n_encoder_layers, "encoder layers");
-    field("d_decoder", self.d_decoder, "width of the decoder's state; 0: d_hidden");
-    field("d_align", self.d_align, "inner width of the attention's score network");
-    field("d_maxout", self.d_maxout, "width of the maxout layer before the output");
+    field("n_encoder_layers", self.n_encoder_layers, "encoder layers", up_to(1'000));
+    field("d_decoder", self.d_decoder, "width of the decoder's state; 0: d_hidden", between(0, 65'536));
+    field("d_align", self.d_align, "inner width of the attention's score network", up_to(65'536));
+    field("d_maxout", self.d_maxout, "width of the maxout layer before the output", up_to(65'536));
     cell_field(self, field);
     field("readout_state", self.readout_state, "the output reads s_i (eq. 4) or s_(i-1) (A.2.2)",
           kReadoutStates.words);
@@ -63,8 +63,6 @@ struct BahdanauConfig : RecurrentOptions {
   }
   /// e_ij = v_a^T tanh(W_a s_(i-1) + U_a h_j), appendix A.1.2.
   static AttentionConfig attends() { return {&score_function("additive")}; }
-  /// Throws UsageError naming the field and what it must be.
-  void check() const;
 };
 
 template <class T>

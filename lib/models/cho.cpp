@@ -41,15 +41,6 @@ std::vector<RowOf> sentence_of_each_row(const Packing& rows) {
   return list;
 }
 
-}  // namespace
-
-void ChoConfig::check() const {
-  check_options();
-  check_size("d_maxout", d_maxout, 65'536);
-}
-
-namespace {
-
 /// Section 4.1: deviation 0.01, orthogonal recurrent matrices.
 template <class T>
 void declare(ParameterSet<T>& p, const ChoConfig& config) {

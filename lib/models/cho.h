@@ -40,7 +40,7 @@ struct ChoConfig : RecurrentOptions {
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& field) {
     size_fields(self, field);
-    field("d_maxout", self.d_maxout, "width of the maxout layer before the output");
+    field("d_maxout", self.d_maxout, "width of the maxout layer before the output", up_to(65'536));
     cell_field(self, field);
     field("decoder_cell", self.decoder_cell, "the decoder's cell", cell_names());
     field("reverse_source", self.reverse_source, "the encoder reads the source backwards");
@@ -54,8 +54,6 @@ struct ChoConfig : RecurrentOptions {
   DecoderSizes decoder_sizes() const {
     return fixed_vector_decoder(recurrent_part(target_vocab_size, 1, d_embedding, d_hidden));
   }
-  /// Throws UsageError naming the field and what it must be.
-  void check() const;
 };
 
 template <class T>

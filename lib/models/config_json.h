@@ -19,11 +19,17 @@ void from_json(const std::string& json, const std::vector<Field>& fields);
 /// The "architecture" of a model's JSON. Throws Error when there is none.
 std::string architecture_of(const std::string& json);
 
-/// A model without parts and parameters whose config this is. Throws UsageError when the config does not
-/// check().
+/// Throws UsageError when a field is out of its range, or the fields do not fit each other.
+template <class Config>
+void check_config(const Config& config) {
+  check_ranges(config);
+  if constexpr (requires { config.check(); }) config.check();
+}
+
+/// A model without parts and parameters whose config this is. Throws UsageError as check_config does.
 template <class T, class Config>
 std::unique_ptr<Model<T>> new_model(const Config& config) {
-  config.check();
+  check_config(config);
   Config copy = config;
   auto model = std::make_unique<Model<T>>();
   model->architecture = Config::kArchitecture;

@@ -1,6 +1,5 @@
 #include "models/decoder_only.h"
 
-#include "base/check.h"
 #include "models/config_json.h"
 
 namespace heed {
@@ -11,8 +10,6 @@ DecoderOnlyConfig::DecoderOnlyConfig() {
 }
 
 void DecoderOnlyConfig::check() const {
-  check_size("target_vocab_size", target_vocab_size, 10'000'000);
-  check_size("n_decoder_layers", n_decoder_layers, 1'000);
   check_options();
 }
 

@@ -24,8 +24,8 @@ struct DecoderOnlyConfig : TransformerOptions {
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& field) {
-    field("target_vocab_size", self.target_vocab_size, "size of the target vocabulary");
-    field("n_decoder_layers", self.n_decoder_layers, "decoder layers");
+    field("target_vocab_size", self.target_vocab_size, "size of the target vocabulary", up_to(10'000'000));
+    field("n_decoder_layers", self.n_decoder_layers, "decoder layers", up_to(1'000));
     size_fields(self, field);
     field("tied", self.tied, "one matrix for words and output, or two", {"decoder", "none"});
     practice_fields(self, field);

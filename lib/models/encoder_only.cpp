@@ -1,6 +1,5 @@
 #include "models/encoder_only.h"
 
-#include "base/check.h"
 #include "base/error.h"
 #include "models/config_json.h"
 
@@ -11,10 +10,7 @@ EncoderOnlyConfig::EncoderOnlyConfig() {
 }
 
 void EncoderOnlyConfig::check() const {
-  check_size("source_vocab_size", source_vocab_size, 10'000'000);
-  check_size("n_encoder_layers", n_encoder_layers, 1'000);
   check_options();
-  if (n_classes != 0) check_size("n_classes", n_classes, 1'000'000);
   if (n_classes == 1) fail<UsageError>("n_classes is 1, wanted at least 2");
 }
 

@@ -24,10 +24,11 @@ struct EncoderOnlyConfig : TransformerOptions {
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& field) {
-    field("source_vocab_size", self.source_vocab_size, "size of the source vocabulary");
-    field("n_encoder_layers", self.n_encoder_layers, "encoder layers");
+    field("source_vocab_size", self.source_vocab_size, "size of the source vocabulary", up_to(10'000'000));
+    field("n_encoder_layers", self.n_encoder_layers, "encoder layers", up_to(1'000));
     size_fields(self, field);
-    field("n_classes", self.n_classes, "classes of a classifier; 0: the model fills in masked words");
+    field("n_classes", self.n_classes, "classes of a classifier; 0: the model fills in masked words",
+          between(0, 1'000'000));
     field("pooling", self.pooling, "how the states of a sentence become the vector that is classified",
           kPoolings.words);
     practice_fields(self, field);

@@ -3,16 +3,11 @@
 #include <algorithm>
 #include <functional>
 
+#include "base/sentence_error.h"
+
 namespace heed {
 
 void LuongConfig::check() const {
-  check_options();
-  check_size("n_layers", n_layers, 1'000);
-  if (d_attentional != 0) check_size("d_attentional", d_attentional, 65'536);
-  check_size("d_align", d_align, 65'536);
-  check_size("max_source_positions", max_source_positions, 1'000'000);
-  check_size("window", window, 1'000'000);
-  check_probability("output_dropout", output_dropout);
   if (bidirectional && reverse_source) {
     fail<UsageError>("reverse_source: a bidirectional encoder reads both ways already");
   }
@@ -48,9 +43,12 @@ void declare(ParameterSet<T>& p, const LuongConfig& config) {
 
 /// Throws Error unless the location score has a column for every source position.
 void expect_known_positions(const LuongConfig& config, const Packing& source) {
-  if (config.attends().score->knows_positions() && source.longest() > config.max_source_positions) {
-    fail("a source sentence of ", source.longest(), " tokens: score ", config.score, " was made for at most ",
-         config.max_source_positions, " (max_source_positions)");
+  if (!config.attends().score->knows_positions()) return;
+  for (std::int64_t s = 0; s < source.sentences(); ++s) {
+    if (source.length(s) > config.max_source_positions)
+      throw SentenceError(
+          s, concat("a source sentence of ", source.length(s), " tokens: score ", config.score,
+                    " was made for at most ", config.max_source_positions, " (max_source_positions)"));
   }
 }
 

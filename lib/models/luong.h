@@ -43,24 +43,25 @@ struct LuongConfig : RecurrentOptions {
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& field) {
     size_fields(self, field);
-    field("n_layers", self.n_layers, "layers of the encoder, and as many of the decoder");
+    field("n_layers", self.n_layers, "layers of the encoder, and as many of the decoder", up_to(1'000));
     field("d_attentional", self.d_attentional,
-          "width of the attentional state; 0: that of the decoder's state");
+          "width of the attentional state; 0: that of the decoder's state", between(0, 65'536));
     cell_field(self, field);
     field("bidirectional", self.bidirectional, "the encoder reads in both directions");
     field("reverse_source", self.reverse_source, "the encoder reads the source backwards");
     field("input_feeding", self.input_feeding, "feed the previous attentional state into the decoder");
     field("score", self.score, "score function that compares the decoder's state with the source",
           score_function_names());
-    field("d_align", self.d_align, "inner width of the attention's score network");
-    field("max_source_positions", self.max_source_positions, "longest source sentence with --score location");
+    field("d_align", self.d_align, "inner width of the attention's score network", up_to(65'536));
+    field("max_source_positions", self.max_source_positions, "longest source sentence with --score location",
+          up_to(1'000'000));
     field("attention", self.attention,
           "attend to the whole source (global), or to a window that moves with the target (local-m) or is "
           "predicted (local-p)",
           kWindows.words);
-    field("window", self.window, "D of local attention, whose window is 2 D + 1 positions");
+    field("window", self.window, "D of local attention, whose window is 2 D + 1 positions", up_to(1'000'000));
     practice_fields(self, field);
-    field("output_dropout", self.output_dropout, "dropout on the attentional state");
+    field("output_dropout", self.output_dropout, "dropout on the attentional state", share());
   }
 
   /// A layer of the decoder, as wide as the encoder's states.

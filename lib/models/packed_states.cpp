@@ -18,14 +18,16 @@ const Attribute* attribute_of(const TensorMap& frame, const std::string& group, 
   return attribute == found->second.attributes.end() ? nullptr : &attribute->second;
 }
 
-void expect_states(const std::string& name, const Tensor& tensor, const Shape& wanted) {
+/// `last`: what the last size is of the model.
+void expect_states(const std::string& name, const Tensor& tensor, const Shape& wanted,
+                   const std::string& last) {
   if (tensor.dtype() != DType::f32)
     fail(name, ": holds ", name_of(tensor.dtype()), " values, wanted float32");
-  expect_shape(name, tensor.shape(), wanted);
+  expect_shape(name, tensor.shape(), wanted, concat(wanted.back(), " is the model's ", last));
 }
 
 /// /encoder/final_h and final_c of `layers` layers. Sentences are the states' own.
-void read_final_states(const TensorMap& frame, FinalWidths widths, std::int64_t layers,
+void read_final_states(const TensorMap& frame, FinalWidths widths, std::int64_t layers, Values wanted,
                        PackedStates& states) {
   const std::int64_t sentences = states.rows.sentences(), both = widths.h + widths.c;
   for (std::int64_t l = 0; both > 0 && l < layers; ++l)
@@ -33,12 +35,13 @@ void read_final_states(const TensorMap& frame, FinalWidths widths, std::int64_t 
   auto read = [&](const std::string& name, std::int64_t width, std::int64_t column) {
     if (width == 0) return;
     const Tensor& tensor = frame.at(name);
-    expect_states("/" + name, tensor, {sentences, layers, width});
+    expect_states("/" + name, tensor, {sentences, layers, width}, "recurrent state");
     const float* from = tensor.values<float>().data();
     for (std::int64_t s = 0; s < sentences; ++s) {
       for (std::int64_t l = 0; l < layers; ++l, from += width) {
-        if (!all_finite<float>({from, static_cast<std::size_t>(width)}))
-          fail("/", name, "[", s, ", ", l, "] holds a value that is not finite");
+        if (wanted == Values::finite && !all_finite<float>({from, static_cast<std::size_t>(width)}))
+          fail("/", name, "[", s, ", ", l,
+               "] holds a value that is not finite (--allow-nonfinite lets it pass)");
         std::copy_n(
             from, width,
             &states.final_states[static_cast<std::size_t>(l)][static_cast<std::size_t>(s * both + column)]);
@@ -62,9 +65,11 @@ void expect_tokens_of(Side side, const TensorMap& frame, const Model<float>& mod
               : "--side target embeds what the decoder reads");
 }
 
-PackedStates read_embeddings(const TensorMap& frame, const Model<float>& model, Side side) {
+PackedStates read_embeddings(const TensorMap& frame, const Model<float>& model, Side side, Values wanted) {
   const Tensor& values = frame.at("embeddings/values");
-  expect_states("/embeddings/values", values, {-1, -1, model.sizes(side).d_embedding});
+  const PartSizes& sizes = model.sizes(side);
+  expect_states("/embeddings/values", values, {-1, -1, sizes.d_embedding},
+                sizes.d_embedding == sizes.d_model ? "d_model" : "d_embedding");
   const Attribute* made_for = attribute_of(frame, "embeddings", "side");
   if (made_for && *made_for != Attribute(name_of(side))) {
     fail("/embeddings: made for the ", side == Side::source ? "target" : "source",
@@ -73,13 +78,14 @@ PackedStates read_embeddings(const TensorMap& frame, const Model<float>& model, 
   }
   PackedStates states;
   states.rows = packing_of("embeddings/length", frame.at("embeddings/length"), values.shape()[1]);
-  states.values = unpad("embeddings/values", values, states.rows);
+  states.values = unpad("embeddings/values", values, states.rows, wanted);
   return states;
 }
 
-PackedStates read_encoder_states(const TensorMap& frame, const Model<float>& model, std::int64_t layers) {
+PackedStates read_encoder_states(const TensorMap& frame, const Model<float>& model, std::int64_t layers,
+                                 Values wanted) {
   const Tensor& kept = frame.at("encoder/states");
-  expect_states("/encoder/states", kept, {-1, -1, -1, model.needed_encoder().sizes().d_model});
+  expect_states("/encoder/states", kept, {-1, -1, -1, model.needed_encoder().sizes().d_model}, "d_model");
   const Shape shape = kept.shape();  // [sentence, layer, position, dim]
   if (shape[1] < 1) fail("/encoder/states: shape ", to_string(shape), " has no layer");
   if (const Attribute* done = attribute_of(frame, "encoder", "layers_done")) {
@@ -98,13 +104,13 @@ PackedStates read_encoder_states(const TensorMap& frame, const Model<float>& mod
     std::copy_n(kept.values<float>().data() + ((s + 1) * shape[1] - 1) * block, block,
                 last.values<float>().data() + s * block);
   }
-  states.values = unpad("encoder/states", last, states.rows);
-  read_final_states(frame, model.needed_encoder().sizes().final_states, layers, states);
+  states.values = unpad("encoder/states", last, states.rows, wanted);
+  read_final_states(frame, model.needed_encoder().sizes().final_states, layers, wanted, states);
   return states;
 }
 
-PackedStates memory_of(const TensorMap& frame, const Model<float>& model) {
-  return read_encoder_states(frame, model, model.needed_encoder().sizes().n_layers);
+PackedStates memory_of(const TensorMap& frame, const Model<float>& model, Values wanted) {
+  return read_encoder_states(frame, model, model.needed_encoder().sizes().n_layers, wanted);
 }
 
 Selection::Selection(const PackedStates& states, std::span<const std::int64_t> sentences) {

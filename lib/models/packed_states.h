@@ -5,6 +5,7 @@
 
 #include "models/model.h"
 #include "tensor/packing.h"
+#include "tensor/padding.h"
 #include "tensor/tensor_map.h"
 
 namespace heed {
@@ -22,15 +23,17 @@ void expect_tokens_of(Side side, const TensorMap& frame, const Model<float>& mod
 
 /// /embeddings/values (sentence, position, dim = d_embedding) of that side's part. Throws Error when the
 /// group is missing, misshapen, not finite, or made for the other side.
-PackedStates read_embeddings(const TensorMap& frame, const Model<float>& model, Side side = Side::source);
+PackedStates read_embeddings(const TensorMap& frame, const Model<float>& model, Side side = Side::source,
+                             Values wanted = Values::finite);
 
 /// What the encoder's layers 0 .. layers-1 passed on: the last layer kept in /encoder/states (sentence,
 /// layer, position, dim = d_model) and, of recurrent models, /encoder/final_h and final_c (sentence,
 /// recurrent_layer, dim). Throws Error when one is missing, misshapen, not finite, or says that it holds the
 /// output of another number of layers.
-PackedStates read_encoder_states(const TensorMap& frame, const Model<float>& model, std::int64_t layers);
+PackedStates read_encoder_states(const TensorMap& frame, const Model<float>& model, std::int64_t layers,
+                                 Values wanted = Values::finite);
 /// Likewise after all layers.
-PackedStates memory_of(const TensorMap& frame, const Model<float>& model);
+PackedStates memory_of(const TensorMap& frame, const Model<float>& model, Values wanted = Values::finite);
 
 /// Some sentences of a frame, in any order and as often as named, as a pass takes them.
 class Selection {

@@ -4,15 +4,6 @@
 
 namespace heed {
 
-void RecurrentOptions::check_options() const {
-  check_size("source_vocab_size", source_vocab_size, 10'000'000);
-  check_size("target_vocab_size", target_vocab_size, 10'000'000);
-  check_size("d_embedding", d_embedding, 65'536);
-  check_size("d_hidden", d_hidden, 65'536);
-  check_probability("dropout", dropout);
-  check_probability("recurrent_dropout", recurrent_dropout);
-}
-
 PartSizes recurrent_part(std::int64_t vocab_size, std::int64_t n_layers, std::int64_t d_embedding,
                          std::int64_t d_model) {
   PartSizes sizes;

@@ -11,8 +11,8 @@
 
 #include "autograd/ops.h"
 #include "autograd/ops_recurrent.h"
-#include "base/check.h"
 #include "base/choice.h"
+#include "base/fields.h"
 #include "models/config_json.h"
 #include "models/model.h"
 #include "nn/attention/step_attention.h"
@@ -43,10 +43,10 @@ struct RecurrentOptions {
   /// The fields that all these configs begin with.
   template <class Self, class Visit>
   static void size_fields(Self& self, Visit&& field) {
-    field("source_vocab_size", self.source_vocab_size, "size of the source vocabulary");
-    field("target_vocab_size", self.target_vocab_size, "size of the target vocabulary");
-    field("d_embedding", self.d_embedding, "width of the embeddings");
-    field("d_hidden", self.d_hidden, "width of a layer's state, in each direction");
+    field("source_vocab_size", self.source_vocab_size, "size of the source vocabulary", up_to(10'000'000));
+    field("target_vocab_size", self.target_vocab_size, "size of the target vocabulary", up_to(10'000'000));
+    field("d_embedding", self.d_embedding, "width of the embeddings", up_to(65'536));
+    field("d_hidden", self.d_hidden, "width of a layer's state, in each direction", up_to(65'536));
   }
   template <class Self, class Visit>
   static void cell_field(Self& self, Visit&& field) {
@@ -62,8 +62,8 @@ struct RecurrentOptions {
     field("layer_norm", self.layer_norm, "layer normalisation of the gates' sums");
     field("learned_start", self.learned_start, "learn the encoder's initial states instead of zeros");
     field("recurrent_dropout", self.recurrent_dropout,
-          "dropout on the states that the gates read, one mask for each sentence");
-    field("dropout", self.dropout, "dropout after each layer or sublayer");
+          "dropout on the states that the gates read, one mask for each sentence", share());
+    field("dropout", self.dropout, "dropout after each layer or sublayer", share());
   }
 
   /// A layer that starts from given states.
@@ -74,8 +74,6 @@ struct RecurrentOptions {
   RecurrentSizes encoder() const {
     return {cell, d_hidden, peepholes, layer_norm, learned_start, recurrent_dropout};
   }
-  /// Throws UsageError naming the field and what it must be.
-  void check_options() const;
 };
 
 /// Deviation of the word embeddings' initial values beside Glorot's matrices: wide enough that states, and so

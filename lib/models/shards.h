@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/parallel.h"
+#include "base/sentence_error.h"
 #include "models/model.h"
 
 namespace heed {
@@ -24,13 +25,17 @@ struct SentenceRange {
 
 inline constexpr std::int64_t kShardSentences = 16;
 
-/// Calls work(range) for all shards of `sentences`, on up to `threads` threads.
+/// Calls work(range) for all shards of `sentences`, on up to `threads` threads. A SentenceError counts from the
+/// range's first and leaves here counted from the frame's.
 inline void for_each_shard(std::int64_t sentences, int threads,
                            const std::function<void(SentenceRange)>& work) {
   const std::int64_t shards = (sentences + kShardSentences - 1) / kShardSentences;
   parallel_for(shards, threads, [&](std::int64_t i) {
     const std::int64_t first = i * kShardSentences;
-    work({first, std::min(kShardSentences, sentences - first)});
+    renumbering([&](std::int64_t s) { return first + s; },
+                [&] {
+                  work({first, std::min(kShardSentences, sentences - first)});
+                });
   });
 }
 

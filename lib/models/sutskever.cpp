@@ -2,11 +2,6 @@
 
 namespace heed {
 
-void SutskeverConfig::check() const {
-  check_options();
-  check_size("n_layers", n_layers, 1'000);
-}
-
 namespace {
 
 /// Section 3.4: everything uniform in +-0.08.

@@ -28,7 +28,7 @@ struct SutskeverConfig : RecurrentOptions {
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& field) {
     size_fields(self, field);
-    field("n_layers", self.n_layers, "layers of the encoder, and as many of the decoder");
+    field("n_layers", self.n_layers, "layers of the encoder, and as many of the decoder", up_to(1'000));
     cell_field(self, field);
     field("reverse_source", self.reverse_source, "the encoder reads the source backwards");
     practice_fields(self, field);
@@ -42,8 +42,6 @@ struct SutskeverConfig : RecurrentOptions {
   DecoderSizes decoder_sizes() const {
     return fixed_vector_decoder(recurrent_part(target_vocab_size, n_layers, d_embedding, d_hidden));
   }
-  /// Throws UsageError naming the field and what it must be.
-  void check() const;
 };
 
 template <class T>

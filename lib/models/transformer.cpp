@@ -1,16 +1,11 @@
 #include "models/transformer.h"
 
-#include "base/check.h"
 #include "base/error.h"
 #include "models/config_json.h"
 
 namespace heed {
 
 void TransformerConfig::check() const {
-  check_size("source_vocab_size", source_vocab_size, 10'000'000);
-  check_size("target_vocab_size", target_vocab_size, 10'000'000);
-  check_size("n_encoder_layers", n_encoder_layers, 1'000);
-  check_size("n_decoder_layers", n_decoder_layers, 1'000);
   check_options();
   if (kTied(tied) == Tied::all && source_vocab_size != target_vocab_size) {
     fail<UsageError>("tied = all needs one vocabulary for both sides; there are ", source_vocab_size,

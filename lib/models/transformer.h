@@ -22,10 +22,10 @@ struct TransformerConfig : TransformerOptions {
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& field) {
-    field("source_vocab_size", self.source_vocab_size, "size of the source vocabulary");
-    field("target_vocab_size", self.target_vocab_size, "size of the target vocabulary");
-    field("n_encoder_layers", self.n_encoder_layers, "encoder layers");
-    field("n_decoder_layers", self.n_decoder_layers, "decoder layers");
+    field("source_vocab_size", self.source_vocab_size, "size of the source vocabulary", up_to(10'000'000));
+    field("target_vocab_size", self.target_vocab_size, "size of the target vocabulary", up_to(10'000'000));
+    field("n_encoder_layers", self.n_encoder_layers, "encoder layers", up_to(1'000));
+    field("n_decoder_layers", self.n_decoder_layers, "decoder layers", up_to(1'000));
     size_fields(self, field);
     field("tied", self.tied, "one matrix for source, target and output; for target and output; or none",
           {"all", "decoder", "none"});

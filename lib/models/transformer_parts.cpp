@@ -3,24 +3,17 @@
 #include <cmath>
 
 #include "autograd/ops.h"
-#include "base/check.h"
 #include "base/error.h"
 #include "base/instantiate.h"
+#include "base/sentence_error.h"
 #include "nn/feed_forward.h"
 
 namespace heed {
 
 void TransformerOptions::check_options() const {
-  check_size("d_model", d_model, 65'536);
-  check_size("d_ff", d_ff, 1'000'000);
-  check_size("n_heads", n_heads, 65'536);
-  check_size("max_length", max_length, 1'000'000);
   if (d_model % n_heads) fail<UsageError>("d_model = ", d_model, " is not a multiple of n_heads = ", n_heads);
-  check_probability("dropout", dropout);
-  if (embedding_dropout != -1) check_probability("embedding_dropout", embedding_dropout);
-  check_probability("attention_dropout", attention_dropout);
-  check_probability("activation_dropout", activation_dropout);
-  if (!(norm_epsilon >= 0)) fail<UsageError>("norm_epsilon is ", norm_epsilon, ", wanted at least 0");
+  if (embedding_dropout < 0 && embedding_dropout != -1)
+    fail<UsageError>("embedding_dropout is ", embedding_dropout, ", wanted -1, or ", to_string(share()));
 }
 
 namespace {
@@ -189,8 +182,8 @@ Var<T> TransformerStack<T>::embed(Pass<T>& pass, const PackedTokens& tokens,
   for (std::int64_t i = 0; i < tokens.rows.sentences(); ++i) {
     const std::int64_t begin = first.empty() ? 0 : first[static_cast<std::size_t>(i)];
     if (begin + tokens.rows.length(i) > s.max_length) {
-      fail("a sentence of ", begin + tokens.rows.length(i),
-           " tokens is longer than the model's max_length = ", s.max_length);
+      throw SentenceError(i, concat("a sentence of ", begin + tokens.rows.length(i),
+                                    " tokens is longer than the model's max_length = ", s.max_length));
     }
     for (std::int64_t row = tokens.rows.offset(i); row < tokens.rows.offset(i + 1); ++row)
       at[static_cast<std::size_t>(row)] += static_cast<std::int32_t>(begin);

@@ -14,6 +14,7 @@
 
 #include <string>
 #include <vector>
+#include "base/range.h"
 
 #include "models/heads.h"
 #include "models/parts.h"
@@ -45,10 +46,10 @@ struct TransformerOptions {
 
   template <class Self, class Visit>
   static void size_fields(Self& self, Visit&& field) {
-    field("d_model", self.d_model, "width of embeddings and layers");
-    field("d_ff", self.d_ff, "inner width of the feed-forward network");
-    field("n_heads", self.n_heads, "attention heads; must divide d_model");
-    field("max_length", self.max_length, "longest sentence in tokens");
+    field("d_model", self.d_model, "width of embeddings and layers", up_to(65'536));
+    field("d_ff", self.d_ff, "inner width of the feed-forward network", up_to(1'000'000));
+    field("n_heads", self.n_heads, "attention heads; must divide d_model", up_to(65'536));
+    field("max_length", self.max_length, "longest sentence in tokens", up_to(1'000'000));
     field("norm", self.norm, "layer normalisation after each sublayer (the paper), before, or not at all",
           kNorms.words);
     field("residual", self.residual, "add each sublayer's input to its output");
@@ -56,11 +57,12 @@ struct TransformerOptions {
   }
   template <class Self, class Visit>
   static void practice_fields(Self& self, Visit&& field) {
-    field("dropout", self.dropout, "dropout after each layer or sublayer");
-    field("embedding_dropout", self.embedding_dropout, "dropout on the embeddings; -1: same as dropout");
-    field("attention_dropout", self.attention_dropout, "dropout on the attention weights");
-    field("activation_dropout", self.activation_dropout, "dropout after the ReLU");
-    field("norm_epsilon", self.norm_epsilon, "epsilon inside the root of layer normalisation");
+    field("dropout", self.dropout, "dropout after each layer or sublayer", share());
+    field("embedding_dropout", self.embedding_dropout, "dropout on the embeddings; -1: same as dropout",
+          from_below(-1, 1));
+    field("attention_dropout", self.attention_dropout, "dropout on the attention weights", share());
+    field("activation_dropout", self.activation_dropout, "dropout after the ReLU", share());
+    field("norm_epsilon", self.norm_epsilon, "epsilon inside the root of layer normalisation", at_least(0));
   }
   /// Throws UsageError naming the field and what it must be.
   void check_options() const;

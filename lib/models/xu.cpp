@@ -26,25 +26,6 @@ Var<T> readout(Pass<T>& pass, Var<T> embedded, Var<T> h, Var<T> z, double dropou
   return drop_out(sum, scope.dropout(dropout));
 }
 
-void check_weight(const char* name, double value) {
-  if (!(value >= 0) || !std::isfinite(value))
-    fail<UsageError>(name, " is ", value, ", wanted a number of at least 0");
-}
-
-}  // namespace
-
-void XuConfig::check() const {
-  check_options();
-  check_size("d_align", d_align, 65'536);
-  check_weight("doubly_stochastic", doubly_stochastic);
-  check_weight("reinforce", reinforce);
-  check_weight("entropy", entropy);
-  if (!(expected_share >= 0 && expected_share <= 1))
-    fail<UsageError>("expected_share is ", expected_share, ", wanted 0 to 1");
-}
-
-namespace {
-
 /// As the authors' program draws them: deviation 0.01, orthogonal square matrices.
 template <class T>
 void declare(ParameterSet<T>& p, const XuConfig& c) {

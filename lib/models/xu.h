@@ -56,18 +56,18 @@ struct XuConfig : RecurrentOptions {
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& field) {
     size_fields(self, field);
-    field("d_align", self.d_align, "inner width of the attention's score network");
+    field("d_align", self.d_align, "inner width of the attention's score network", up_to(65'536));
     cell_field(self, field);
     field("attend_to", self.attend_to,
           "hard attention to one drawn position, or soft attention, the weighted mean", kAttendedTo.words);
     field("context_gate", self.context_gate, "scale the context by a gate computed from the previous state");
     field("doubly_stochastic", self.doubly_stochastic,
-          "weight of the penalty on positions whose attention over all steps is not 1");
+          "weight of the penalty on positions whose attention over all steps is not 1", at_least(0));
     field("reinforce", self.reinforce,
-          "hard attention: weight of the REINFORCE gradient of the drawn positions");
-    field("entropy", self.entropy, "hard attention: weight of the entropy bonus");
+          "hard attention: weight of the REINFORCE gradient of the drawn positions", at_least(0));
+    field("entropy", self.entropy, "hard attention: weight of the entropy bonus", at_least(0));
     field("expected_share", self.expected_share,
-          "hard attention: share of sentences trained with soft attention instead");
+          "hard attention: share of sentences trained with soft attention instead", between(0, 1));
     practice_fields(self, field);
   }
 
@@ -91,8 +91,6 @@ struct XuConfig : RecurrentOptions {
     sizes.picks_positions = hard();
     return sizes;
   }
-  /// Throws UsageError naming the field and what it must be.
-  void check() const;
 };
 
 template <class T>

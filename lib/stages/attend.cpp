@@ -43,7 +43,8 @@ void attend_with_model(const AttendConfig& config, const AttendPaths& paths, con
         if (targets) given = targets->next(sentences_of(name, frame));
       },
       [&](TensorMap& frame, Inspection& inspection) {
-        attend_layer(*loaded.model, layer, config.steps, given, threads, frame, &inspection);
+        attend_layer(*loaded.model, layer, config.steps, given, threads, frame, &inspection,
+                     values_wanted(config.allow_nonfinite));
         label_layer(layer, loaded.source, loaded.target, given, frame);
       },
       [&] {

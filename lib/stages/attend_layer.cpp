@@ -106,12 +106,13 @@ Stages stages_of(const AttentionLayer& layer) {
 
 void attend_layer(const Model<float>& model, const AttentionLayer& layer, bool steps,
                   const std::vector<std::vector<std::int32_t>>& targets, int threads, TensorMap& frame,
-                  Inspection* inspection) {
+                  Inspection* inspection, Values wanted) {
   // A decoder alone reads the text of the input; one of a pair the targets, and the input is its source.
   const bool alone = layer.decoder && !model.encoder;
   const bool encoded = layer.decoder && !alone && frame.contains("encoder/states");
-  const PackedStates input =
-      encoded ? memory_of(frame, model) : read_embeddings(frame, model, alone ? Side::target : Side::source);
+  const PackedStates input = encoded
+                                 ? memory_of(frame, model, wanted)
+                                 : read_embeddings(frame, model, alone ? Side::target : Side::source, wanted);
   const std::int64_t sentences = input.rows.sentences();
   if (layer.decoder && !alone && static_cast<std::int64_t>(targets.size()) != sentences) {
     fail("there are ", targets.size(), " targets for ", sentences, " source sentences");

@@ -6,6 +6,7 @@
 
 #include "inspect/inspection.h"
 #include "models/model.h"
+#include "tensor/padding.h"
 #include "tensor/tensor_map.h"
 #include "text/tokenizer.h"
 
@@ -30,7 +31,7 @@ AttentionLayer attention_layer(const Model<float>& model, std::string path);
 /// is the step that produces token i. `inspection` is of the layer's stack, if given.
 void attend_layer(const Model<float>& model, const AttentionLayer& layer, bool steps,
                   const std::vector<std::vector<std::int32_t>>& targets, int threads, TensorMap& frame,
-                  Inspection* inspection = nullptr);
+                  Inspection* inspection = nullptr, Values wanted = Values::finite);
 /// What of the model an inspection covers: the layer's stack, of the encoder up to the layer.
 Stages stages_of(const AttentionLayer& layer);
 

@@ -1,17 +1,24 @@
 #include "stages/decode.h"
 
+#include <cmath>
 #include <optional>
 
 #include "base/choice.h"
 #include "base/log.h"
 #include "base/paths.h"
+#include "base/sentence_error.h"
 #include "inspect/alignment.h"
 #include "io/text_writer.h"
 #include "stages/frames.h"
 #include "stages/predict.h"
 #include "stages/translate.h"
+#include "tensor/kernels.h"
 
 namespace heed {
+
+void DecodeConfig::check_search() const {
+  if (n_best > beam) fail<UsageError>("--n-best: got ", n_best, ", wanted 1 to the beam's ", beam);
+}
 
 namespace {
 
@@ -47,6 +54,7 @@ class Job {
         paths_(request.paths),
         threads_(request.threads),
         loaded_(std::move(loaded)),
+        wanted_(values_wanted(config_.allow_nonfinite)),
         format_(chosen<Format>("--format", kDecodeFormats, config_.format)),
         inspection_(request.inspect.values, loaded_, decoder_stages(*loaded_.model), paths_.write,
                     request.seed) {}
@@ -87,6 +95,7 @@ class Job {
   const DecodePaths& paths_;
   int threads_;
   LoadedModel loaded_;
+  Values wanted_;
   Format format_;
   Inspection inspection_;
   std::optional<io::TextWriter> lines_;
@@ -106,12 +115,24 @@ class PredictJob final : public Job {
 
  private:
   void read(const TensorMap& frame) override {
-    const PackedStates memory = memory_of(frame, *loaded_.model);
+    const PackedStates memory = memory_of(frame, *loaded_.model, wanted_);
     if (!loaded_.model->classes) tokens_ = text::sentence_ids(frame, loaded_.source);
     inspection_.begin(frame, memory.rows);
     inspection_.start_trace();
     predictions_ = predict(loaded_, memory, tokens_, n_best_, threads_, &inspection_);
     inspection_.end(frame);
+    if (wanted_ == Values::finite) expect_finite();
+  }
+
+  void expect_finite() const {
+    for (std::size_t s = 0; s < predictions_.size(); ++s) {
+      for (const Prediction& p : predictions_[s]) {
+        if (!all_finite<float>(p.log_probability))
+          throw SentenceError(static_cast<std::int64_t>(s),
+                              "a log-probability is not finite: are its states too large? (--allow-nonfinite "
+                              "lets it pass)");
+      }
+    }
   }
 
   void write(const TensorMap& frame) override {
@@ -142,6 +163,7 @@ class TranslateJob final : public Job {
       fail<UsageError>(
           "--force scores one given translation: it cannot be combined with --sample or --n-best");
     }
+    if (paths_.force.empty() && !config_.sample) config_.check_search();
     if (paths_.force.empty()) inspection_.expect_search();
     if (config_.align && (format_ == Format::h5 || config_.n_best > 1)) {
       fail<UsageError>(
@@ -193,7 +215,7 @@ class TranslateJob final : public Job {
       words_ = word_numbers(frame, loaded_.source, loaded_.target);
       return;
     }
-    memory_ = decoder_input(frame, *loaded_.model);
+    memory_ = decoder_input(frame, *loaded_.model, wanted_);
     source_.clear();
     prompts_.clear();
     if (aligner_ || whole_text_ || ((attention_ || alone_) && frame.contains("tokens/ids"))) {
@@ -224,6 +246,7 @@ class TranslateJob final : public Job {
     inspection_.begin(frame, memory_.rows);
     const Results results = search();
     inspection_.end(frame);
+    if (wanted_ == Values::finite) expect_finite(results);
     for (const auto& list : results) {
       for (const Hypothesis& h : list) cut_ += !h.finished;
     }
@@ -272,6 +295,17 @@ class TranslateJob final : public Job {
       draws.push_back(results[s].front().drawn.value_or(SampleStream{}));
     if (inspection_.traces()) forced(best_ids(results), draws);
     return results;
+  }
+
+  static void expect_finite(const Results& results) {
+    for (std::size_t s = 0; s < results.size(); ++s) {
+      for (const Hypothesis& h : results[s]) {
+        if (!std::isfinite(h.score) || !all_finite<float>(h.token_log_probability))
+          throw SentenceError(static_cast<std::int64_t>(s),
+                              "the score of its translation is not finite: are its states too large? "
+                              "(--allow-nonfinite lets it pass)");
+      }
+    }
   }
 
   Results forced(const std::vector<Ids>& targets, const std::vector<SampleStream>& sampled = {}) {

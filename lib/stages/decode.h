@@ -7,9 +7,11 @@
 #include <vector>
 
 #include "base/fields.h"
+#include "decode/search.h"
 #include "inspect/inspection.h"
 #include "inspect/saliency.h"
 #include "models/model_file.h"
+#include "tensor/padding.h"
 
 namespace heed {
 
@@ -29,29 +31,37 @@ struct DecodeConfig {
   std::int64_t align_layer = -1;
   std::string align_head = "mean";
   std::int64_t batch = 64;
+  bool allow_nonfinite = false;
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& field) {
     field("format", self.format, "text lines, or /hypotheses as HDF5", kDecodeFormats);
-    field("beam", self.beam, "hypotheses kept per sentence; 1 is greedy");
-    field(
-        "n_best", self.n_best,
-        "results to give per sentence, best first: translations, continuations, labels, or pieces per mask");
-    field("length_penalty", self.length_penalty, "scores are divided by length^A; 0: not at all");
+    field("beam", self.beam, "hypotheses kept per sentence; 1 is greedy", up_to(kWidestBeam));
+    field("n_best", self.n_best,
+          "results to give per sentence, best first: translations, continuations, labels, or pieces per mask",
+          up_to(kWidestBeam));
+    field("length_penalty", self.length_penalty, "scores are divided by length^A; 0: not at all",
+          between(-100, 100));
     field("max_length", self.max_length,
-          "longest result in new tokens; 0: twice the source length and 20 more, or 50 after a prompt");
+          "longest result in new tokens; 0: twice the source length and 20 more, or 50 after a prompt",
+          between(0, 1'000'000));
     field("sample", self.sample, "draw from the model's distribution instead of searching");
-    field("temperature", self.temperature, "divides the logits when sampling");
-    field("top_k", self.top_k, "sample among the K most likely words only; 0: all");
-    field("top_p", self.top_p, "sample among the most likely words that together have probability P");
+    field("temperature", self.temperature, "divides the logits when sampling", above(0));
+    field("top_k", self.top_k, "sample among the K most likely words only; 0: all", between(0, 10'000'000));
+    field("top_p", self.top_p, "sample among the most likely words that together have probability P",
+          above_to(0, 1));
     field("align", self.align,
           "write word alignments (Pharaoh: source-target, from 0) instead of the translations");
     field("align_layer", self.align_layer,
-          "decoder layer that they are read from; -1: the penultimate, or any for the best head");
+          "decoder layer that they are read from; -1: the penultimate, or any for the best head",
+          between(-1, 1'000));
     field("align_head", self.align_head,
           "mean of the layer's heads, one of them (from 0), or the best by --align-gold");
-    field("batch", self.batch, "sentences per frame when INPUT is a file");
+    field("batch", self.batch, "sentences per frame when INPUT is a file", up_to(1'000'000));
+    field("allow_nonfinite", self.allow_nonfinite, kAllowNonfinite);
   }
+  /// Throws UsageError when a search cannot give as many results as it is asked for.
+  void check_search() const;
 };
 
 struct DecodePaths {

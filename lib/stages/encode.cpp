@@ -101,8 +101,9 @@ void encode_frame(const Model<float>& model, const EncodeOptions& options, int t
   const PartSizes& part = model.sizes(side);
   const std::int64_t last = model.encoder ? encoder_stages(model, options).last : part.n_layers;
   const std::int64_t d = part.d_model;
-  const PackedStates input = options.first == 0 ? read_embeddings(frame, model, side)
-                                                : read_encoder_states(frame, model, options.first);
+  const PackedStates input = options.first == 0
+                                 ? read_embeddings(frame, model, side, options.wanted)
+                                 : read_encoder_states(frame, model, options.first, options.wanted);
   const std::int64_t width = input.rows.longest(), sentences = input.rows.sentences();
   const std::int64_t kept = options.all_layers ? last - options.first : 1;
   Tensor states = Tensor::zeros<float>({sentences, kept, width, d}, {"sentence", "layer", "position", "dim"});
@@ -202,6 +203,7 @@ void run_encode(const StageFiles& files, const std::string& layers, bool all_lay
                 const InspectionConfig& inspect, std::uint64_t seed, int threads) {
   EncodeOptions options = layer_range(layers);
   options.all_layers = all_layers;
+  options.wanted = values_wanted(files.allow_nonfinite);
   inspect.check(files.output);
   const LoadedModel loaded = load_model(files.model);
   run_stage(

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "stages/frames.h"
+#include "tensor/padding.h"
 
 namespace heed {
 
@@ -14,6 +15,7 @@ struct EncodeOptions {
   std::int64_t first = 0;   ///< first layer to run
   std::int64_t last = -1;   ///< end of the range: the last one + 1; -1: all
   bool all_layers = false;  ///< keep the output of every layer that ran, not only of the last
+  Values wanted = Values::finite;
 };
 
 /// Adds /encoder: states f32 (sentence, layer, position, dim), mask, length. Reads /embeddings or, when

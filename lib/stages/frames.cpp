@@ -3,24 +3,45 @@
 #include <iostream>
 
 #include "base/log.h"
+#include "base/sentence_error.h"
 #include "io/provenance.h"
 
 namespace heed {
 
+namespace {
+
+std::int64_t sentences_of(const TensorMap& frame) {
+  for (const auto& [name, tensor] : frame.tensors()) {
+    if (!tensor.dims().empty() && tensor.dims()[0] == "sentence") return tensor.shape()[0];
+  }
+  return 0;
+}
+
+}  // namespace
+
 void for_each_frame(io::FrameReader& reader, const Claim& claim, const std::function<void(TensorMap&)>& stage,
                     const std::function<void(const TensorMap&)>& write) {
+  std::int64_t before = 0;
   for (TensorMap frame; reader.next(frame);) {
     claim(frame, reader.name());
+    const std::int64_t sentences = sentences_of(frame);
     try {
-      stage(frame);
-    } catch (const UsageError&) {
-      throw;
-    } catch (const PatchError&) {
-      throw;
-    } catch (const Error& e) {
-      fail(reader.name(), ":", e.what());
+      try {
+        stage(frame);
+      } catch (const UsageError&) {
+        throw;
+      } catch (const PatchError&) {
+        throw;
+      } catch (const SentenceError&) {
+        throw;
+      } catch (const Error& e) {
+        fail(reader.name(), ":", e.what());
+      }
+      write(frame);
+    } catch (const SentenceError& e) {
+      fail(reader.name(), ": sentence ", before + e.sentence + 1, ": ", e.what());
     }
-    write(frame);
+    before += sentences;
   }
 }
 

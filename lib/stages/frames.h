@@ -15,7 +15,8 @@ namespace heed {
 using Claim = std::function<void(TensorMap& frame, const std::string& name)>;
 
 /// Passes every frame that `reader` has left to `claim`, to `stage`, whose errors get the input's name in
-/// front, and to `write`.
+/// front, and to `write`. A SentenceError of either, counted in the frame, gets the sentence's number in the input,
+/// from 1.
 void for_each_frame(io::FrameReader& reader, const Claim& claim, const std::function<void(TensorMap&)>& stage,
                     const std::function<void(const TensorMap&)>& write);
 
@@ -24,6 +25,7 @@ struct StageFiles {
   std::string input = "-", output = "-", model;
   io::WriteOptions write;  ///< of every file that is written
   std::int64_t batch = 64;
+  bool allow_nonfinite = false;
 };
 
 /// The same from input to output, which gets the frames as `stage` leaves them. `inspect` says what of the

@@ -26,7 +26,8 @@ using text::Tokenizer;
 /// The lines of several files, one file after the other.
 class Corpus {
  public:
-  Corpus(const std::vector<std::string>& paths, bool replace) : paths_(paths), replace_(replace) {}
+  Corpus(const std::vector<std::string>& paths, bool replace, std::int64_t max_line)
+      : paths_(paths), replace_(replace), max_line_(max_line) {}
 
   bool next(std::string& line) {
     for (;;) {
@@ -35,7 +36,7 @@ class Corpus {
         return true;
       }
       if (at_ == paths_.size()) return false;
-      reader_.emplace(paths_[at_++], replace_);
+      reader_.emplace(paths_[at_++], replace_, max_line_);
     }
   }
   std::int64_t lines() const { return lines_; }
@@ -43,6 +44,7 @@ class Corpus {
  private:
   const std::vector<std::string>& paths_;
   bool replace_;
+  std::int64_t max_line_;
   std::size_t at_ = 0;
   std::optional<LineReader> reader_;
   std::int64_t lines_ = 0;
@@ -174,7 +176,7 @@ void TokenizeCommand::make_vocabulary() const {
 }
 
 Tokenizer TokenizeCommand::learned() const {
-  Corpus corpus(corpora, replace);
+  Corpus corpus(corpora, replace, max_line);
   auto next_line = [&](std::string& line) { return corpus.next(line); };
   Tokenizer made = codes.empty() ? Tokenizer::train(next_line, training)
                                  : Tokenizer::from_codes(read_codes(codes), next_line, training.min_frequency,
@@ -210,7 +212,7 @@ Tokenizer TokenizeCommand::tokenizer(const std::string& for_side) const {
 
 void TokenizeCommand::write_tokens() const {
   const Tokenizer pieces_of = tokenizer(side);
-  LineReader reader(input, replace);
+  LineReader reader(input, replace, max_line);
   io::FrameWriter writer(output, write);
   SentenceMaker maker(pieces_of, *this);
   std::vector<Sentence> sentences;
@@ -231,7 +233,7 @@ void TokenizeCommand::write_tokens() const {
 
 void TokenizeCommand::write_pieces() const {
   const Tokenizer pieces_of = tokenizer(side);
-  LineReader reader(input, replace);
+  LineReader reader(input, replace, max_line);
   LineWriter out(output);
   SentenceMaker maker(pieces_of, *this);
   for (std::string line; reader.next(line);) {
@@ -270,7 +272,7 @@ void TokenizeCommand::read_tokens() const {
 
 void TokenizeCommand::read_pieces() const {
   const Tokenizer pieces_of = tokenizer(side);
-  LineReader reader(input, replace);
+  LineReader reader(input, replace, max_line);
   LineWriter out(output);
   for (std::string line; reader.next(line);) {
     std::vector<std::int32_t> ids;

@@ -30,6 +30,7 @@ struct TokenizeCommand {
   std::int64_t batch = 64;      ///< lines per frame
   std::int64_t max_length = 0;  ///< maximal number of pieces of a sentence, eos included; 0: any
   bool truncate = false;
+  std::int64_t max_line = 1 << 20;  ///< maximal number of bytes of a line
 
   /// Learns or imports a vocabulary, detokenizes, or tokenizes, as the fields say. Throws Error, UsageError.
   void run() const;

@@ -227,11 +227,15 @@ void configure(const Given& given, TrainCommand& o) {
   const Preset& preset = find_preset(o.preset);
   with_architecture(preset.architecture, [&](const auto& architecture) {
     using Architecture = std::decay_t<decltype(architecture)>;
-    typename Architecture::Config model;
+    using Config = typename Architecture::Config;
+    Config model;
     from_json(preset.model, fields_of(model));
-    check_files(given, o, Architecture::Config::kArchitecture, fields_of(model));
-    refuse_other_models(given, o, Architecture::Config::kArchitecture, fields_of(model));
+    check_files(given, o, Config::kArchitecture, fields_of(model));
+    refuse_other_models(given, o, Config::kArchitecture, fields_of(model));
     overlay(o.model_fields(), fields_of(model), given);
+    Config trial = model;  // before any text is read, when the sizes that it decides are unknown
+    for (const char* size : {"source_vocab_size", "target_vocab_size"}) set_size(fields_of(trial), size, 1);
+    check_config(trial);
     o.job.make_model = [model](const DataSizes& sizes) mutable {
       const std::vector<Field> fields = fields_of(model);
       set_size(fields, "source_vocab_size", sizes.source_vocab);
@@ -273,6 +277,7 @@ void TrainCommand::run(const Given& given, const std::function<std::atomic<bool>
 
 Trainer::Outcome run_training(const TrainingJob& job, const std::atomic<bool>& stop) {
   check(job.config);
+  RunFiles(job.output).expect_names_fit();
   Ingredients in(job);
   Trainer trainer(*in.model, in.training, in.validation, setup_of(job, in));
   if (job.resume_previous) {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "autograd/ops_recurrent.h"
-#include "base/error.h"
+#include "base/sentence_error.h"
 #include "models/hypotheses.h"
 #include "models/shards.h"
 #include "nn/recording.h"
@@ -14,8 +14,9 @@
 
 namespace heed {
 
-PackedStates decoder_input(const TensorMap& frame, const Model<float>& model) {
-  return model.encoder ? memory_of(frame, model) : read_embeddings(frame, model, Side::target);
+PackedStates decoder_input(const TensorMap& frame, const Model<float>& model, Values wanted) {
+  return model.encoder ? memory_of(frame, model, wanted)
+                       : read_embeddings(frame, model, Side::target, wanted);
 }
 
 namespace {
@@ -31,7 +32,8 @@ std::vector<std::int64_t> searched(const Model<float>& model, const Packing& row
   return sentences;
 }
 
-std::int64_t length_limit(const Model<float>& model, std::int64_t asked, std::int64_t input_length) {
+std::int64_t length_limit(const Model<float>& model, std::int64_t asked, std::int64_t sentence,
+                          std::int64_t input_length) {
   const std::int64_t most = model.needed_decoder().sizes().max_length;
   if (model.encoder) {
     if (asked == 0) return usual_max_length(input_length, most);
@@ -39,7 +41,9 @@ std::int64_t length_limit(const Model<float>& model, std::int64_t asked, std::in
   }
   // The first new token comes from the prompt's last row.
   const std::int64_t left = most > 0 ? most - input_length + 1 : kUsualContinuation;
-  if (left < 1) fail("a prompt of ", input_length, " tokens fills the model's max_length = ", most);
+  if (left < 1)
+    throw SentenceError(
+        sentence, concat("a prompt of ", input_length, " tokens fills the model's max_length = ", most));
   return most > 0 ? std::min(asked > 0 ? asked : kUsualContinuation, left) : std::max(asked, left);
 }
 
@@ -90,7 +94,7 @@ Results translate(const Model<float>& model, const PackedStates& input, const Tr
     if (sentences.empty()) return;
     std::vector<std::int64_t> max_lengths;
     for (std::int64_t s : sentences)
-      max_lengths.push_back(length_limit(model, options.max_length, input.rows.length(s)));
+      max_lengths.push_back(length_limit(model, options.max_length, s - range.first, input.rows.length(s)));
     const Selection chosen(input, sentences);
     InspectedPass pass(model, inspection, sentences);
     SampleOptions sampling = options.sample;
@@ -99,14 +103,14 @@ Results translate(const Model<float>& model, const PackedStates& input, const Tr
       sampling.sentences.push_back(options.first_sentence + static_cast<std::uint64_t>(sentences[i]));
       sampled.push_back(SampleStream::of(sampling.seed, sampling.sentences.back(), 0));
     }
-    Steps steps(model, chosen.on(pass), pass, sampled);
-    const StepFunction step = [&](auto tokens, auto parents) { return steps(tokens, parents); };
     Results found;
-    if (options.sampling) {
-      found = sample(step, max_lengths, sampling);
-    } else {
-      found = beam_search(step, max_lengths, options.beam);
-    }
+    renumbering([&](std::int64_t i) { return sentences[static_cast<std::size_t>(i)] - range.first; },
+                [&] {
+                  Steps steps(model, chosen.on(pass), pass, sampled);
+                  const StepFunction step = [&](auto tokens, auto parents) { return steps(tokens, parents); };
+                  found = options.sampling ? sample(step, max_lengths, sampling)
+                                           : beam_search(step, max_lengths, options.beam);
+                });
     for (std::size_t i = 0; i < found.size(); ++i) {
       result[static_cast<std::size_t>(sentences[i])] = std::move(found[i]);
     }

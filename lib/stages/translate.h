@@ -7,6 +7,7 @@
 
 #include "inspect/inspection.h"
 #include "models/model.h"
+#include "models/packed_states.h"
 #include "stages/results.h"
 
 namespace heed {
@@ -21,7 +22,7 @@ struct TranslateOptions {
 };
 
 /// What the model's decoder continues from, read from a frame. Throws Error as read_encoder_states does.
-PackedStates decoder_input(const TensorMap& frame, const Model<float>& model);
+PackedStates decoder_input(const TensorMap& frame, const Model<float>& model, Values wanted = Values::finite);
 
 /// In all of these `inspection`, if given, has begun the frame and records and edits the passes. Its edits
 /// change a search too, but only force() is traced.

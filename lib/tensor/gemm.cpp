@@ -1,11 +1,17 @@
 #include "tensor/gemm.h"
 
 #include <blis.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
 
 #include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
 #include <string>
 
 #include "base/error.h"
@@ -48,12 +54,34 @@ bool has_avx512() {
 }
 #endif
 
+/// BLIS ends the process when BLIS_ARCH_TYPE names kernels that it does not have, so a child tries it first.
+void check_environment() {
+  const char* type = std::getenv("BLIS_ARCH_TYPE");
+  if (!type) return;
+  const pid_t child = fork();
+  if (child == 0) {
+    const rlimit no_core{0, 0};
+    setrlimit(RLIMIT_CORE, &no_core);
+    close(STDOUT_FILENO), close(STDERR_FILENO);
+    std::signal(SIGABRT, SIG_DFL);
+    bli_init();
+    bli_arch_query_id();
+    _exit(0);
+  }
+  int status = 0;
+  while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (status != 0)
+    fail("BLIS_ARCH_TYPE=", escaped(type), ": BLIS has no kernels of that name for this machine; unset it");
+}
+
 struct KernelTable {
   Processor processor = Processor::other;
   Kernels unpacked{"own+sup", nullptr, true};
   Kernels packed{"own", nullptr, false};
 
   KernelTable() {
+    check_environment();
     bli_init();
     bli_error_checking_level_set(BLIS_NO_ERROR_CHECKING);  // gemm checks; BLIS would abort
     // BLIS 0.9 treats processors newer than itself, such as Zen 5, as having no SIMD, and does not detect

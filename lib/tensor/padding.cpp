@@ -61,7 +61,7 @@ Tensor pad(Matrix<const float> packed, const Packing& rows) {
   return padded;
 }
 
-std::vector<float> unpad(const std::string& name, const Tensor& padded, const Packing& rows) {
+std::vector<float> unpad(const std::string& name, const Tensor& padded, const Packing& rows, Values wanted) {
   if (padded.dtype() != DType::f32)
     fail("/", name, ": holds ", name_of(padded.dtype()), " values, wanted float32");
   expect_shape("/" + name, padded.shape(), {rows.sentences(), -1, -1});
@@ -75,9 +75,10 @@ std::vector<float> unpad(const std::string& name, const Tensor& padded, const Pa
     const float* begin = in + s * width * d;
     const float* end = begin + rows.length(s) * d;
     const float* bad = std::find_if(begin, end, [](float x) { return !std::isfinite(x); });
-    if (bad != end) {
+    if (bad != end && wanted == Values::finite) {
       const std::int64_t at = bad - begin;
-      fail("/", name, "[", s, ", ", at / d, ", ", at % d, "] = ", *bad, ", wanted finite values");
+      fail("/", name, "[", s, ", ", at / d, ", ", at % d, "] = ", *bad,
+           ", wanted finite values (or --allow-nonfinite)");
     }
     packed.insert(packed.end(), begin, end);
   }

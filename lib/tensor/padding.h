@@ -12,6 +12,14 @@
 
 namespace heed {
 
+/// What floating-point values a reader takes.
+enum class Values { finite, any };
+inline Values values_wanted(bool allow_nonfinite) {
+  return allow_nonfinite ? Values::any : Values::finite;
+}
+/// The help of --allow-nonfinite, which every tool that checks has.
+inline constexpr const char* kAllowNonfinite = "let NaN and infinity in the tensors pass";
+
 /// The packing that an i32 or i64 tensor of lengths (sentence) states. Throws Error, naming `name`, unless
 /// every length lies within 1 .. longest.
 Packing packing_of(const std::string& name, const Tensor& lengths, std::int64_t longest);
@@ -23,8 +31,9 @@ Tensor mask_of(const Packing& rows);
 /// Packed rows [rows, d] as f32 (sentence, position, dim).
 Tensor pad(Matrix<const float> packed, const Packing& rows);
 /// The rows of `padded` f32 (sentence, position, dim) without padding, one sentence after the other. Throws
-/// Error, naming `name`, when the shapes do not fit or a value is not finite.
-std::vector<float> unpad(const std::string& name, const Tensor& padded, const Packing& rows);
+/// Error, naming `name`, when the shapes do not fit or a value is not as wanted.
+std::vector<float> unpad(const std::string& name, const Tensor& padded, const Packing& rows,
+                         Values wanted = Values::finite);
 
 /// The matrix that the last two dimensions of `tensor` are at this index of the others.
 template <class T>

@@ -13,6 +13,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/range.h"
+
 namespace heed::text {
 
 inline constexpr int kBleuOrder = 4;
@@ -32,7 +34,7 @@ struct BleuOptions {
           kBleuTokenizations);
     field("lowercase", self.lowercase, "BLEU and chrF: compare in lower case");
     field("smooth", self.smooth, "BLEU: smoothing of orders without a match", kBleuSmoothings);
-    field("smooth_value", self.smooth_value, "BLEU: value for floor and add-k (-1: 0.1 and 1)");
+    field("smooth_value", self.smooth_value, "BLEU: value for floor and add-k (-1: 0.1 and 1)", at_least(-1));
     field("effective_order", self.effective_order,
           "BLEU: leave out the orders the hypotheses are too short for");
   }

@@ -1,5 +1,8 @@
 #include "text/bpe.h"
 
+#include <functional>
+#include <queue>
+
 #include "base/error.h"
 #include "text/unicode.h"
 
@@ -89,33 +92,73 @@ const BpeCodes::Rule* BpeCodes::rule(const Part& left, const Part& right) const 
   return it == rules_.end() ? nullptr : &it->second;
 }
 
-/// Applies the merge that was learned first wherever it fits, from left to right. False when none fits.
-bool BpeCodes::apply_first_rule(std::vector<Part>& parts) const {
-  const Rule* first = nullptr;
-  for (std::size_t i = 0; i + 1 < parts.size(); ++i) {
-    const Rule* here = rule(parts[i], parts[i + 1]);
-    if (here && (!first || here->rank < first->rank)) first = here;
-  }
-  if (!first) return false;
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < parts.size(); ++i, ++kept) {
-    if (i + 1 < parts.size() && rule(parts[i], parts[i + 1]) == first) {
-      parts[kept] = {first->merged, parts[i].begin, parts[i + 1].end};
-      ++i;
-    } else {
-      parts[kept] = parts[i];
+/// A word whose parts are being merged. Those left form a list; `waiting_` holds the merges that fitted when
+/// they were noted, the one learned first on top, from left to right.
+class BpeCodes::Word {
+ public:
+  Word(const BpeCodes& codes, std::vector<Part> parts) : codes_(codes), parts_(std::move(parts)) {
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+      before_.push_back(i - 1);
+      after_.push_back(i + 1);
     }
+    for (std::size_t i = 0; i < parts_.size(); ++i) note(i);
   }
-  parts.resize(kept);
-  return true;
-}
+
+  /// Applies the merge learned first wherever it fits, as long as one does.
+  std::vector<Part> merged() {
+    while (!waiting_.empty()) {
+      const std::int32_t rank = waiting_.top().first;
+      std::vector<std::size_t> changed;
+      for (; !waiting_.empty() && waiting_.top().first == rank; waiting_.pop()) {
+        const std::size_t left = waiting_.top().second;
+        const Rule* const rule = rule_at(left);
+        if (!rule || rule->rank != rank) continue;  // another merge took one of the parts
+        merge(left, rule->merged);
+        changed.push_back(left);
+      }
+      // Only now: a merge learned earlier that fits a result waits until this one is done everywhere.
+      for (const std::size_t i : changed) {
+        if (is_left(before_[i])) note(before_[i]);
+        note(i);
+      }
+    }
+    std::vector<Part> left;
+    for (std::size_t i = 0; i < parts_.size(); i = after_[i]) left.push_back(parts_[i]);
+    return left;
+  }
+
+ private:
+  static constexpr std::size_t kTaken = static_cast<std::size_t>(-2);
+
+  bool is_left(std::size_t i) const { return i < parts_.size() && after_[i] != kTaken; }
+
+  const Rule* rule_at(std::size_t left) const {
+    if (!is_left(left) || after_[left] >= parts_.size()) return nullptr;
+    return codes_.rule(parts_[left], parts_[after_[left]]);
+  }
+
+  void note(std::size_t left) {
+    if (const Rule* rule = rule_at(left)) waiting_.emplace(rule->rank, left);
+  }
+
+  void merge(std::size_t left, std::int32_t symbol) {
+    const std::size_t right = after_[left], next = after_[right];
+    parts_[left] = {symbol, parts_[left].begin, parts_[right].end};
+    after_[left] = next;
+    if (next < parts_.size()) before_[next] = left;
+    after_[right] = kTaken;
+  }
+
+  using Place = std::pair<std::int32_t, std::size_t>;  ///< rank, left part
+  const BpeCodes& codes_;
+  std::vector<Part> parts_;
+  std::vector<std::size_t> before_, after_;
+  std::priority_queue<Place, std::vector<Place>, std::greater<>> waiting_;
+};
 
 std::vector<std::string> BpeCodes::segment(std::string_view word) const {
-  std::vector<Part> parts = parts_of(word);
-  while (apply_first_rule(parts)) {
-  }
   std::vector<std::string> segments;
-  for (const Part& part : parts) {
+  for (const Part& part : Word(*this, parts_of(word)).merged()) {
     if (part.end > part.begin) segments.emplace_back(word.substr(part.begin, part.end - part.begin));
   }
   return segments;

@@ -54,10 +54,10 @@ class BpeCodes {
     std::int32_t symbol;  ///< -1: in no merge
     std::size_t begin, end;
   };
+  class Word;
   std::int32_t intern(const std::string& symbol);
   std::int32_t find(const std::string& symbol) const;
   std::vector<Part> parts_of(std::string_view word) const;
-  bool apply_first_rule(std::vector<Part>& parts) const;
   const Rule* rule(const Part& left, const Part& right) const;
 
   std::vector<Merge> merges_;

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "base/range.h"
+
 namespace heed::text {
 
 struct ChrfOptions {
@@ -21,9 +23,9 @@ struct ChrfOptions {
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& field) {
-    field("chrf_char_order", self.char_order, "chrF: longest character n-gram");
-    field("chrf_word_order", self.word_order, "chrF: longest word n-gram; 2 is chrF++");
-    field("chrf_beta", self.beta, "chrF: weight of recall");
+    field("chrf_char_order", self.char_order, "chrF: longest character n-gram", up_to(100));
+    field("chrf_word_order", self.word_order, "chrF: longest word n-gram; 2 is chrF++", between(0, 100));
+    field("chrf_beta", self.beta, "chrF: weight of recall", at_least(1));
     field("chrf_whitespace", self.whitespace, "chrF: count white space as characters");
     field("chrf_eps_smoothing", self.eps_smoothing, "chrF: smooth as chrF++.py does");
   }

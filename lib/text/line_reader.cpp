@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "base/error.h"
 #include "text/unicode.h"
@@ -10,7 +11,6 @@ namespace heed::text {
 namespace {
 
 constexpr std::size_t kBufferBytes = 1 << 16;
-constexpr std::size_t kMaxLineBytes = std::size_t{1} << 28;  // longer than any line of text: /dev/zero
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 
@@ -20,16 +20,21 @@ void LineReader::Close::operator()(std::FILE* file) const {
   if (file != stdin) std::fclose(file);
 }
 
-LineReader::LineReader(const std::string& path, bool replace)
-    : name_(path == "-" ? "<stdin>" : path), replace_(replace), buffer_(kBufferBytes) {
-  file_.reset(path == "-" ? stdin : std::fopen(path.c_str(), "rb"));
+LineReader::LineReader(const std::string& path, bool replace, std::int64_t max_bytes)
+    : name_(path == "-" ? "<stdin>" : path), replace_(replace), max_bytes_(max_bytes), buffer_(kBufferBytes) {
+  do {
+    file_.reset(path == "-" ? stdin : std::fopen(path.c_str(), "rb"));
+  } while (!file_ && errno == EINTR);  // a pipe with a name waits for its writer
   if (!file_) fail(escaped(path), ": cannot open: ", std::strerror(errno));
 }
 
 bool LineReader::fill() {
   begin_ = 0;
-  end_ = std::fread(buffer_.data(), 1, buffer_.size(), file_.get());
-  if (end_ == 0 && std::ferror(file_.get())) fail(name_, ": cannot read: ", std::strerror(errno));
+  do {
+    std::clearerr(file_.get());
+    end_ = std::fread(buffer_.data(), 1, buffer_.size(), file_.get());
+    if (std::ferror(file_.get()) && errno != EINTR) fail(name_, ": cannot read: ", std::strerror(errno));
+  } while (end_ == 0 && std::ferror(file_.get()));  // interrupted by a signal
   return end_ > 0;
 }
 
@@ -42,14 +47,29 @@ bool LineReader::read_raw(std::string& line) {
     const void* stop = std::memchr(start, '\n', end_ - begin_);
     std::size_t count =
         stop ? static_cast<std::size_t>(static_cast<const char*>(stop) - start) : end_ - begin_;
+    if (std::cmp_greater(line.size() + count, max_bytes_))
+      refuse_long(static_cast<std::int64_t>(line.size()));
     line.append(start, count);
     begin_ += count + (stop ? 1 : 0);
     if (stop) break;
-    if (line.size() > kMaxLineBytes) {
-      fail(name_, ':', line_number_ + 1, ": longer than ", kMaxLineBytes, " bytes: is it text?");
-    }
   }
   return any;
+}
+
+/// Counts what is left of the line after `bytes`, so that the message says how long a line must be allowed.
+void LineReader::refuse_long(std::int64_t bytes) {
+  bool ended = false;
+  while (!ended && bytes <= kMostBytes && (begin_ < end_ || fill())) {
+    const char* start = buffer_.data() + begin_;
+    const void* stop = std::memchr(start, '\n', end_ - begin_);
+    ended = stop != nullptr;
+    bytes += ended ? static_cast<const char*>(stop) - start : static_cast<std::ptrdiff_t>(end_ - begin_);
+    begin_ = end_;
+  }
+  if (bytes > kMostBytes)
+    fail(name_, ':', line_number_ + 1, ": longer than ", kMostBytes, " bytes: is it text?");
+  fail(name_, ':', line_number_ + 1, ": ", bytes, " bytes, wanted a line of at most ", max_bytes_,
+       " (--max-line)");
 }
 
 bool LineReader::next(std::string& line) {

@@ -1,7 +1,8 @@
 // Text files, line by line and in constant memory. A line
 //  - ends with LF or CR LF, which the last line may lack; a CR elsewhere is an ordinary character;
 //  - is valid UTF-8 without NUL: anything else is an Error naming file, line and byte, or becomes U+FFFD on
-//    request.
+//    request;
+//  - is no longer than it may be: else an Error naming file, line and length.
 // A byte order mark at the start of the file is dropped; elsewhere it is an ordinary character. No line is
 // skipped or split, so that lines and sentences correspond.
 #pragma once
@@ -16,8 +17,11 @@ namespace heed::text {
 
 class LineReader {
  public:
+  /// Longer than any line of text: /dev/zero.
+  static constexpr std::int64_t kMostBytes = std::int64_t{1} << 28;
+
   /// Opens `path`; "-" is the standard input. With `replace`, invalid bytes become U+FFFD.
-  explicit LineReader(const std::string& path, bool replace = false);
+  explicit LineReader(const std::string& path, bool replace = false, std::int64_t max_bytes = kMostBytes);
 
   /// Reads the next line, without its end, into `line`. False at the end of the text. Throws Error.
   bool next(std::string& line);
@@ -30,6 +34,7 @@ class LineReader {
  private:
   bool read_raw(std::string& line);
   bool fill();
+  [[noreturn]] void refuse_long(std::int64_t bytes);
   void clean(std::string& line) const;
 
   struct Close {
@@ -37,6 +42,7 @@ class LineReader {
   };
   std::string name_;
   bool replace_;
+  std::int64_t max_bytes_;
   std::unique_ptr<std::FILE, Close> file_;
   std::vector<char> buffer_;
   std::size_t begin_ = 0, end_ = 0;

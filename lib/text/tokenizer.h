@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "base/range.h"
 #include "tensor/tensor_map.h"
 #include "text/bpe.h"
 #include "text/vocabulary.h"
@@ -45,10 +46,13 @@ struct TrainOptions {
     field("type", self.type, "kind of pieces", kPieceTypes);
     field("pretokenized", self.pretokenized,
           "the text is words separated by spaces and is not normalised; bpe is that of subword-nmt");
-    field("vocab_size", self.vocab_size, "largest number of pieces, the special ones included");
+    field("vocab_size", self.vocab_size, "largest number of pieces, the special ones included",
+          up_to(10'000'000));
     field("merges", self.merges,
-          "pre-tokenized bpe: number of merges, instead of --vocab-size (0: not given)");
-    field("min_frequency", self.min_frequency, "leave out words, characters or segments that are rarer");
+          "pre-tokenized bpe: number of merges, instead of --vocab-size (0: not given)",
+          between(0, 10'000'000));
+    field("min_frequency", self.min_frequency, "leave out words, characters or segments that are rarer",
+          between(0, 1'000'000'000));
     field("special", self.special,
           "give the vocabulary these special pieces too, a list of cls, sep and mask with commas; text names "
           "the mask: <mask>");

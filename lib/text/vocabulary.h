@@ -20,7 +20,7 @@ class Vocabulary {
   /// Only special pieces: <pad>, <unk>, <s>, </s>, then those of <cls>, <sep>, <mask> that `extra` names
   /// ("cls,mask"). Throws UsageError when it names another.
   explicit Vocabulary(std::string_view extra = {});
-  /// `pieces` by id. Throws Error when a piece is empty or occurs twice, or a special id is out of
+  /// `pieces` by id. Throws Error when a piece is empty, has an end of line or occurs twice, or a special id is out of
   /// range or occurs twice; pieces with the default ids must begin with <pad>, <unk>, <s>, </s>. `name`
   /// is for messages.
   Vocabulary(std::vector<std::string> pieces, const SpecialIds& special,

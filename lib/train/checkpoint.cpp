@@ -132,7 +132,7 @@ void read_state(const TensorMap& map, TrainState& state) {
 /// Gives the present checkpoint, if there is one, its second name.
 void keep_previous(const RunFiles& files) {
   // A second link, made aside and renamed, so that neither name is ever missing.
-  const std::string aside = files.previous_checkpoint + ".new";
+  const std::string& aside = files.next_previous;
   ::unlink(aside.c_str());
   const bool linked = ::link(files.checkpoint.c_str(), aside.c_str()) == 0;
   if (!linked && errno == ENOENT) return;

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <utility>
 
 #include "base/error.h"
 #include "io/atomic_file.h"
@@ -36,9 +37,21 @@ void make_folder(const std::string& path) {
 
 }  // namespace
 
+void RunFiles::expect_names_fit() const {
+  const std::filesystem::path folder = std::filesystem::path(model).parent_path();
+  const long limit = ::pathconf(folder.empty() ? "." : folder.c_str(), _PC_NAME_MAX);
+  for (const std::string& path : {checkpoint, next_previous, snapshot_folder, metrics, lock}) {
+    const std::string name = std::filesystem::path(path).filename();
+    if (limit > 0 && std::cmp_greater(name.size(), limit))
+      fail(escaped(model), ": the name is too long: with ", escaped(path.substr(model.size())),
+           ", a file beside it, it has ", name.size(), " bytes, wanted at most ", limit);
+  }
+}
+
 RunLock::RunLock(const RunFiles& files) : path_(files.lock) {
   take(files);
   try {
+    ::unlink(files.next_previous.c_str());
     write_owner();
     check_writable(files.model);
     make_folder(files.snapshot_folder);

@@ -5,6 +5,7 @@
 //   MODEL.epochs/epoch_0017.h5 the model after an epoch, as long as the result may need it
 //   MODEL.metrics.tsv          a row per validation
 //   MODEL.lock                 held while training
+// MODEL.checkpoint.previous.new exists for a moment only; a run that is killed then leaves it to the next one.
 #pragma once
 
 #include <string>
@@ -16,18 +17,23 @@ struct RunFiles {
       : model(model_path),
         checkpoint(model_path + ".checkpoint"),
         previous_checkpoint(model_path + ".checkpoint.previous"),
+        next_previous(previous_checkpoint + ".new"),
         snapshot_folder(model_path + ".epochs"),
         metrics(model_path + ".metrics.tsv"),
         lock(model_path + ".lock") {}
 
-  std::string model, checkpoint, previous_checkpoint, snapshot_folder, metrics, lock;
+  /// Throws Error when a file system could not hold a file of that name, however well it takes the model's.
+  void expect_names_fit() const;
+
+  std::string model, checkpoint, previous_checkpoint, next_previous, snapshot_folder, metrics, lock;
 };
 
 /// Held from construction to destruction; released by the system when the process dies, so a stale file is no
 /// obstacle.
 class RunLock {
  public:
-  /// Takes the lock, makes the snapshot folder, and checks that every file of the run can be written. Throws
+  /// Takes the lock, makes the snapshot folder, and removes what a killed run
+  /// left half done, and checks that every file of the run can be written. Throws
   /// Error naming path and cause, or the other trainer's process id.
   explicit RunLock(const RunFiles& files);
   ~RunLock();

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/choice.h"
+#include "base/range.h"
 
 namespace heed {
 
@@ -50,34 +51,43 @@ struct TrainConfig {
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& field) {
-    field("batch_tokens", self.batch_tokens, "target tokens per update, at most");
-    field("shards", self.shards, "parts of a batch computed side by side; part of the run's identity");
-    field("label_smoothing", self.label_smoothing, "share of the target probability spread over all pieces");
+    field("batch_tokens", self.batch_tokens, "target tokens per update, at most", up_to(1'000'000'000));
+    field("shards", self.shards, "parts of a batch computed side by side; part of the run's identity",
+          up_to(1024));
+    field("label_smoothing", self.label_smoothing, "share of the target probability spread over all pieces",
+          share());
     field("mean_over", self.mean_over, "what the loss, and so the gradient, is averaged over",
           kMeansOver.words);
     field("optimizer", self.optimizer, "the optimizer", kMethods.words);
-    field("beta1", self.beta1, "Adam: decay of the mean gradient");
-    field("beta2", self.beta2, "Adam, Adadelta: decay of the mean squared gradient (rho)");
-    field("eps", self.eps, "Adam: added to the root of the mean squared gradient; Adadelta: under it");
-    field("weight_decay", self.weight_decay, "Adam: decoupled weight decay");
-    field("clip", self.clip, "largest norm of the gradient; 0: no limit");
+    field("beta1", self.beta1, "Adam: decay of the mean gradient", share());
+    field("beta2", self.beta2, "Adam, Adadelta: decay of the mean squared gradient (rho)", share());
+    field("eps", self.eps, "Adam: added to the root of the mean squared gradient; Adadelta: under it",
+          above(0));
+    field("weight_decay", self.weight_decay, "Adam: decoupled weight decay", at_least(0));
+    field("clip", self.clip, "largest norm of the gradient; 0: no limit", at_least(0));
     field("schedule", self.schedule, "learning rate schedule", kSchedules.words);
-    field("learning_rate", self.learning_rate, "peak of the learning rate (noam: factor)");
-    field("halve_after", self.halve_after, "halving: epochs before the first halving");
-    field("halve_every", self.halve_every, "halving: epochs from one halving to the next");
-    field("warmup", self.warmup, "updates until the learning rate reaches its peak");
-    field("validate_every", self.validate_every, "also validate every N updates; 0: after each epoch only");
+    field("learning_rate", self.learning_rate, "peak of the learning rate (noam: factor)", above(0));
+    field("halve_after", self.halve_after, "halving: epochs before the first halving", at_least(0));
+    field("halve_every", self.halve_every, "halving: epochs from one halving to the next", above(0));
+    field("warmup", self.warmup, "updates until the learning rate reaches its peak",
+          between(0, 1'000'000'000));
+    field("validate_every", self.validate_every, "also validate every N updates; 0: after each epoch only",
+          between(0, 1'000'000'000));
     field("valid_bleu", self.valid_bleu, "translate the validation text greedily at each validation");
     field("stop_on", self.stop_on, "what the best parameters and early stopping go by", kStopOn.words);
-    field("patience", self.patience, "stop after N validations without improvement; 0: never");
+    field("patience", self.patience, "stop after N validations without improvement; 0: never",
+          between(0, 1'000'000'000));
     field("average", self.average,
-          "average the parameters of the last N epochs; 0: take those of the best validation");
-    field("max_epochs", self.max_epochs, "stop after N epochs; 0: no limit");
-    field("max_updates", self.max_updates, "stop after N updates; 0: no limit");
-    field("max_minutes", self.max_minutes, "stop after this time; 0: no limit");
-    field("checkpoint_every", self.checkpoint_every, "save a checkpoint every N updates; 0: by time only");
-    field("checkpoint_minutes", self.checkpoint_minutes, "minutes between two checkpoints");
-    field("log_every", self.log_every, "seconds between progress lines when stderr is not a terminal");
+          "average the parameters of the last N epochs; 0: take those of the best validation",
+          between(0, 1000));
+    field("max_epochs", self.max_epochs, "stop after N epochs; 0: no limit", between(0, 1'000'000'000));
+    field("max_updates", self.max_updates, "stop after N updates; 0: no limit", between(0, 1'000'000'000));
+    field("max_minutes", self.max_minutes, "stop after this time; 0: no limit", at_least(0));
+    field("checkpoint_every", self.checkpoint_every, "save a checkpoint every N updates; 0: by time only",
+          between(0, 1'000'000'000));
+    field("checkpoint_minutes", self.checkpoint_minutes, "minutes between two checkpoints", at_least(0));
+    field("log_every", self.log_every, "seconds between progress lines when stderr is not a terminal",
+          at_least(0));
   }
 };
 

@@ -2,6 +2,7 @@
 import os
 import pty
 import resource
+import shutil
 import signal
 import subprocess
 import time
@@ -54,6 +55,30 @@ class Faults(TensorsTest):
         self.assertEqual(done.returncode, 1)
         self.assertIn(b"File too large", done.stderr)
         self.assertEqual(os.path.getsize(self.path("redirected.h5")), 0)
+
+    def test_one_failing_call_is_never_success(self):
+        """The n-th write, truncation, sync or rename fails, for each n that a run reaches."""
+        strace = shutil.which("strace")
+        if not strace or subprocess.run([strace, "-o", "/dev/null", "true"], stderr=subprocess.DEVNULL).returncode != 0:
+            self.skipTest("strace cannot trace here")
+        target, log = self.path("target.h5"), self.path("log")
+        for call, error, words in (("pwrite64", "ENOSPC", "No space left"), ("ftruncate", "ENOSPC", "No space left"),
+                                   ("fsync", "EIO", "Input/output error"), ("rename", "EIO", "Input/output error")):
+            for n in range(1, 1000):
+                done = subprocess.run([strace, "-f", "-o", log, "-e", f"trace={call}", "-e", f"inject={call}:error={error}:when={n}",
+                                       self.program, "copy", self.sample, target], stderr=subprocess.PIPE, timeout=60)
+                with open(log) as file:
+                    if "(INJECTED)" not in file.read():
+                        break
+                # The folder is synced after the rename: that failure comes when the file is in place.
+                in_place = call == "fsync" and n == 2
+                self.assertEqual(done.returncode, 1, (call, n, done.stderr))
+                self.assertIn(words, done.stderr.decode(), (call, n))
+                self.assertEqual(os.path.exists(target), in_place, (call, n))
+                self.assertEqual(self.left_over(), [], (call, n))
+            self.assertEqual(done.returncode, 0, (call, n, done.stderr))
+            self.assertGreater(n, 1, call + " is never called")
+            os.unlink(target)
 
     def test_closed_streams(self):
         statuses, message = self.shell('"$T" copy "$S" - >&-')

@@ -9,8 +9,11 @@
 #include <cmath>
 #include <memory>
 #include <numbers>
+#include <system_error>
+#include <thread>
 
 #include "base/error.h"
+#include "base/exhausted.h"
 #include "base/log.h"
 #include "draw/print/printable.h"
 
@@ -78,8 +81,29 @@ void stroke_path(cairo_t* cairo, const Stroke& stroke) {
   cairo_restore(cairo);
 }
 
+void note_end(const char* domain, GLogLevelFlags level, const char* message, void* data) {
+  if ((level & (G_LOG_FLAG_FATAL | G_LOG_LEVEL_ERROR)) == 0)
+    return g_log_default_handler(domain, level, message, data);
+  exhausted = true;  // and lib/cli says so when GLib has ended the process
+}
+
+/// Pango needs a thread, and GLib ends the process when it gets none, or no memory.
+void prepare_pango() {
+  static const bool once = [] {
+    g_log_set_default_handler(note_end, nullptr);
+    try {
+      std::jthread([] {});
+    } catch (const std::system_error& error) {
+      fail("drawing needs a thread, and none can be started: ", error.code().message());
+    }
+    return true;
+  }();
+  static_cast<void>(once);
+}
+
 /// A line of text, laid out without hinting so that it is equally wide in every format.
 Layout lay_out(cairo_t* cairo, const std::string& text, const TextStyle& style) {
+  prepare_pango();
   Layout layout(pango_cairo_create_layout(cairo));
   const FontOptions options(cairo_font_options_create());
   cairo_font_options_set_hint_style(options.get(), CAIRO_HINT_STYLE_NONE);

@@ -92,7 +92,7 @@ BOOST_DATA_TEST_CASE(sentences_stand_alone_and_padding_is_zero, boost::unit_test
 BOOST_AUTO_TEST_CASE(steps_must_be_there) {
   SaliencyConfig config;
   config.saliency_steps = 0;
-  BOOST_CHECK_THROW(config.check(), UsageError);
+  BOOST_CHECK_THROW(check_ranges(config), UsageError);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

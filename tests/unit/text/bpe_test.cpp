@@ -54,6 +54,49 @@ BOOST_AUTO_TEST_CASE(segments_as_subword_nmt) {
   }
 }
 
+namespace {
+
+/// The merges applied one after the other, each wherever it fits: what segment() does without its bookkeeping.
+Lines segmented_slowly(const Lines& merges, std::string_view word) {
+  Lines parts;
+  for (std::string_view c : characters(word)) parts.emplace_back(c);
+  parts.back() += "</w>";
+  auto fits = [&](std::size_t i, const std::string& merge) { return parts[i] + " " + parts[i + 1] == merge; };
+  for (bool any = true; any;) {
+    any = false;
+    for (std::size_t m = 0; m < merges.size() && !any; ++m) {
+      for (std::size_t i = 0; i + 1 < parts.size(); ++i) {
+        if (!fits(i, merges[m])) continue;
+        parts[i] += parts[i + 1];
+        parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+        any = true;
+      }
+    }
+  }
+  parts.back().resize(parts.back().size() - 4);
+  return parts;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(merges_are_applied_one_after_the_other_from_left_to_right) {
+  // Few letters, so that merges overlap: aaa, abab, and results that earlier merges fit.
+  const Lines merges{"b a",   "a a", "aa aa",      "ab a",    "a b",  "aa b",
+                     "ab ab", "b b", "aaaa b</w>", "a b</w>", "bb aa"};
+  const BpeCodes codes = [&] {
+    Lines lines{"#version: 0.2"};
+    lines.insert(lines.end(), merges.begin(), merges.end());
+    return BpeCodes::parse(lines, "codes");
+  }();
+  std::uint32_t random = 1;
+  for (int i = 0; i < 2000; ++i) {
+    std::string word;
+    for (random = random * 1664525 + 1013904223; word.size() < 1 + (random >> 28);)
+      word += "ab"[(random >> (8 + word.size())) & 1];
+    BOOST_TEST(joined(codes.segment(word)) == joined(segmented_slowly(merges, word)), word);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(takes_apart_what_the_vocabulary_lacks_as_subword_nmt) {
   auto segments = parse_word_list(file("vocabulary"), "vocabulary");
   Tokenizer tokenizer = Tokenizer::from_codes(BpeCodes::parse(file("codes"), "codes"), segments, 40);

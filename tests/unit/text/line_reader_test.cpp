@@ -1,8 +1,11 @@
 #include "text/line_reader.h"
 
+#include <sys/time.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <boost/test/unit_test.hpp>
 
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -68,6 +71,48 @@ BOOST_AUTO_TEST_CASE(bad_bytes_are_named_by_line_and_byte) {
 
 BOOST_AUTO_TEST_CASE(bad_bytes_are_replaced_when_asked_for) {
   BOOST_TEST(read_lines(TextFile(std::string("a\0b\xff\n", 5)).path, true) == (Lines{"a\uFFFDb\uFFFD"}));
+}
+
+BOOST_AUTO_TEST_CASE(a_line_may_be_as_long_as_it_is_allowed_to) {
+  const TextFile file("short\n" + std::string(100'000, 'x') + "\nshort\n");
+  std::string line;
+  LineReader wide(file.path, false, 100'000);
+  while (wide.next(line)) {
+  }
+  BOOST_TEST(wide.line_number() == 3);
+  LineReader narrow(file.path, false, 99'999);
+  BOOST_TEST(narrow.next(line));
+  BOOST_CHECK_EXCEPTION(narrow.next(line), Error, [&](const Error& e) {
+    return std::string(e.what()).substr(file.path.size()) ==
+           ":2: 100000 bytes, wanted a line of at most 99999 (--max-line)";
+  });
+}
+
+BOOST_AUTO_TEST_CASE(signals_lose_no_byte_of_slow_text) {
+  struct sigaction ring {
+  }, old{};
+  ring.sa_handler = [](int) {};  // without SA_RESTART, so that a read is interrupted
+  sigaction(SIGALRM, &ring, &old);
+  int ends[2];
+  BOOST_REQUIRE(::pipe(ends) == 0);
+  const pid_t writer = ::fork();
+  if (writer == 0) {
+    for (int i = 0; i < 20; ++i) {
+      ::usleep(10'000);
+      if (::write(ends[1], "a line\n", 7) != 7) ::_exit(1);
+    }
+    ::_exit(0);
+  }
+  ::close(ends[1]);
+  const itimerval often{{0, 1000}, {0, 1000}}, never{};
+  setitimer(ITIMER_REAL, &often, nullptr);
+  Lines lines;
+  BOOST_CHECK_NO_THROW(lines = read_lines("/dev/fd/" + std::to_string(ends[0])));
+  setitimer(ITIMER_REAL, &never, nullptr);
+  sigaction(SIGALRM, &old, nullptr);
+  ::close(ends[0]);
+  ::waitpid(writer, nullptr, 0);
+  BOOST_TEST((lines == Lines(20, "a line")));
 }
 
 BOOST_AUTO_TEST_CASE(what_cannot_be_read_is_an_error) {
