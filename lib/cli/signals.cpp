@@ -65,7 +65,8 @@ void handle_crash(int signal_number) {
 }  // namespace
 
 void install_last_resort(const char* tool) {
-  tool_name = tool;
+  static const std::string name = tool;
+  tool_name = name.c_str();
   tool_process = getpid();
   std::set_new_handler([] {
     exhausted = true;

@@ -12,7 +12,8 @@ namespace heed::cli {
 void install_signal_handlers();
 
 /// When a library crashes or aborts because memory or threads ran out, ends the process with one line and status 1,
-/// as those errors end that reach run_tool. Any other crash stays one. `tool` must live as long as the process.
+/// as those errors end that reach run_tool. A crash for another
+/// reason stays one, unless an allocation has failed before.
 void install_last_resort(const char* tool);
 
 /// Makes the first signal only set the returned flag.

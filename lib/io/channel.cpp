@@ -13,6 +13,10 @@ constexpr std::int64_t kMost = std::int64_t{1} << 42;  // elements of a list: mo
 
 }  // namespace
 
+Channel::Channel(int socket) : socket_(socket) {
+  out_.reserve(kBuffer);  // an error is sent when there may be no memory left
+}
+
 void Channel::put_bytes(const void* bytes, std::size_t count) {
   const char* from = static_cast<const char*>(bytes);
   if (out_.size() + count > kBuffer) flush();

@@ -19,7 +19,7 @@ class Channel {
   /// Thrown when the other end is gone, or sends nonsense.
   struct Closed {};
 
-  explicit Channel(int socket) : socket_(socket) {}
+  explicit Channel(int socket);
 
   void put_bytes(const void* bytes, std::size_t count);
   void get_bytes(void* bytes, std::size_t count);
@@ -70,6 +70,7 @@ class Channel {
     std::int64_t index = 0, at = 0;
     get(index);
     ((index == at++ ? get(value.template emplace<T>()) : void()), ...);
+    if (index < 0 || index >= at) throw Closed();
   }
   void get(Group& group);
   void get(Tensor& tensor);

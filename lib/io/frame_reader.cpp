@@ -40,12 +40,20 @@ constexpr std::uint64_t kFreeSeconds = 3, kBytesPerSecond = 4 << 20;
 
 // ---- in the reading process ----
 
-void limit(int resource, std::uint64_t most) {
-  rlimit present;
-  if (getrlimit(static_cast<__rlimit_resource_t>(resource), &present) != 0) return;
-  present.rlim_cur = std::min<rlim_t>(present.rlim_max, most);
-  setrlimit(static_cast<__rlimit_resource_t>(resource), &present);
-}
+/// A limit of this process, which can be lowered below the one it was started with, and given back.
+class Limit {
+ public:
+  explicit Limit(__rlimit_resource_t resource) : resource_(resource) { getrlimit(resource, &given_); }
+  void set(std::uint64_t most) const {
+    rlimit now = given_;
+    now.rlim_cur = std::min<rlim_t>(given_.rlim_cur, most);
+    setrlimit(resource_, &now);
+  }
+
+ private:
+  __rlimit_resource_t resource_;
+  rlimit given_{RLIM_INFINITY, RLIM_INFINITY};
+};
 
 std::uint64_t address_space() {
   std::uint64_t pages = 0;
@@ -53,15 +61,22 @@ std::uint64_t address_space() {
   return pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
-/// What reading `stored` bytes may cost at most.
-void limit_resources(std::uint64_t stored) {
-  rusage used;
-  getrusage(RUSAGE_SELF, &used);
-  limit(RLIMIT_CPU, static_cast<std::uint64_t>(used.ru_utime.tv_sec + used.ru_stime.tv_sec) + kFreeSeconds +
-                        stored / kBytesPerSecond);
-  if (kLimitsMemory && stored < (UINT64_MAX >> 8))
-    limit(RLIMIT_AS, address_space() + kFreeBytes + kTimesStored * stored);
-}
+/// What HDF5 may take for `stored` bytes; kNotHdf5: no limit.
+class Limits {
+ public:
+  void set(std::uint64_t stored) const {
+    if (stored == Input::kNotHdf5) return memory_.set(RLIM_INFINITY), seconds_.set(RLIM_INFINITY);
+    rusage used;
+    getrusage(RUSAGE_SELF, &used);
+    seconds_.set(static_cast<std::uint64_t>(used.ru_utime.tv_sec + used.ru_stime.tv_sec) + kFreeSeconds +
+                 stored / kBytesPerSecond);
+    if (kLimitsMemory && stored < (UINT64_MAX >> 8))
+      memory_.set(address_space() + kFreeBytes + kTimesStored * stored);
+  }
+
+ private:
+  Limit memory_{RLIMIT_AS}, seconds_{RLIMIT_CPU};
+};
 
 /// Keeps only the socket and the input: other ends of pipes must close when the tool closes them, and what a
 /// dying library prints is no message of ours.
@@ -79,13 +94,14 @@ void drop_descriptors(int socket, int input) {
 }
 
 void serve(Channel& channel, int socket, const std::string& path, const ReadOptions& options) {
+  const Limits limits;
   bool dropped = false;
   auto drop = [&](int descriptor) {
     if (!std::exchange(dropped, true)) drop_descriptors(socket, descriptor);
   };
   Input input(path, options, [&](int descriptor, std::uint64_t stored) {
     drop(descriptor);
-    limit_resources(stored);
+    limits.set(stored);
   });
   drop(input.descriptor());
   channel.put(std::int64_t{complete});
@@ -111,7 +127,7 @@ void serve(Channel& channel, int socket, const std::string& path, const ReadOpti
 [[noreturn]] void run_reading_process(int socket, const std::string& path, const ReadOptions& options) {
   // The tool decides when to stop, and its end is ours.
   for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) std::signal(signal, SIG_IGN);
-  limit(RLIMIT_CORE, 0);
+  Limit(RLIMIT_CORE).set(0);
   Channel channel(socket);
   try {
     try {
@@ -124,7 +140,7 @@ void serve(Channel& channel, int socket, const std::string& path, const ReadOpti
       channel.put(std::int64_t{error}), channel.put(std::string(e.what()));
     }
     channel.flush();
-  } catch (const Channel::Closed&) {
+  } catch (...) {  // the tool is gone, or there is no memory to tell it anything: it must not unwind here
   }
   _exit(0);
 }
@@ -178,11 +194,13 @@ FrameReader::Impl::Impl(const std::string& path, const ReadOptions& options)
   channel.emplace(ends[0]);
   Descriptor other(ends[1]);
   const pid_t tool = getpid();
+  const bool is_main_thread = gettid() == tool;
   process.id = fork();
   if (process.id < 0) fail_errno(name, "cannot start the process that reads it");
   if (process.id == 0) {
-    // Only the main thread ends with the process.
-    if (gettid() == tool) prctl(PR_SET_PDEATHSIG, SIGKILL);
+    // It is the thread that has to live on, and only the main one lives as long as the tool.
+    if (is_main_thread) prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != tool) _exit(0);
     run_reading_process(other.get(), path, options);
   }
   other = Descriptor();  // so that the process's death is an end
@@ -191,7 +209,8 @@ FrameReader::Impl::Impl(const std::string& path, const ReadOptions& options)
 }
 
 void FrameReader::Impl::fail_closed() {
-  const int status = process.wait();  // it ends by itself: it has closed its end
+  shutdown(socket.get(), SHUT_RDWR);  // should it still be there and send nonsense
+  const int status = process.wait();
   const int signal = status >= 0 && WIFSIGNALED(status) ? WTERMSIG(status) : 0;
   if (signal == SIGXCPU) fail(name, ": takes too long to read: damaged, or made to harm");
   if (signal == SIGKILL) fail(name, ": the process that reads it was killed: too little memory?");
@@ -208,8 +227,9 @@ Answer FrameReader::Impl::receive(TensorMap& map) {
       channel->get(answer);
       if (answer == complete || answer == at_end) return static_cast<Answer>(answer);
       std::string text;
+      if (answer != out_of_memory) channel->get(text);
+      if (answer != tensor) process.wait();  // it ends after an error
       if (answer == out_of_memory) fail(name, ": reading it needs more memory than is plausible or allowed");
-      channel->get(text);
       if (answer == usage_error) fail<UsageError>(text);
       if (answer != tensor) fail(text);
       Tensor values;

@@ -54,8 +54,15 @@ struct Pipeline {
   std::uint64_t decoded_size(std::span<unsigned char> bytes, std::uint32_t skipped) const {
     for (std::size_t i = filters.size(); i-- > 0;) {
       if (skipped >> i & 1) continue;
-      if (filters[i] == H5Z_FILTER_DEFLATE)
-        return inflated_size(bytes, chunk_bytes);  // shuffle keeps the size
+      if (filters[i] == H5Z_FILTER_DEFLATE) {
+        // shuffle keeps the size; a checksum taken before is part of what was deflated.
+        const auto before = filters.begin() + static_cast<std::ptrdiff_t>(i);
+        const auto checksum = std::find(filters.begin(), before, H5Z_FILTER_FLETCHER32);
+        const bool has_one = checksum != before && !(skipped >> (checksum - filters.begin()) & 1);
+        const std::uint64_t extra = has_one ? kChecksumBytes : 0;
+        const std::uint64_t size = inflated_size(bytes, chunk_bytes + extra);
+        return size < extra ? 0 : size - extra;
+      }
       if (filters[i] != H5Z_FILTER_FLETCHER32) continue;
       if (bytes.size() < kChecksumBytes) return 0;
       bytes = bytes.first(bytes.size() - kChecksumBytes);

@@ -8,6 +8,8 @@
 #include <cstring>
 #include <new>
 
+#include "io/superblock.h"
+
 namespace heed::io {
 
 /// What a file consists of: bytes to read, an image that grows, or a descriptor. Lives in a property list, so
@@ -197,12 +199,6 @@ Handle access_list(const Bytes& bytes, const std::string& name) {
 Handle open_with(const Bytes& bytes, const std::string& name) {
   Handle access = access_list(bytes, name);
   return own(H5Fopen(name.c_str(), H5F_ACC_RDONLY, access), H5Fclose, name, ": damaged HDF5 data");
-}
-
-std::uint64_t little_endian(std::span<const std::byte> bytes) {
-  std::uint64_t value = 0;
-  for (std::size_t i = bytes.size(); i-- > 0;) value = value << 8 | static_cast<std::uint64_t>(bytes[i]);
-  return value;
 }
 
 }  // namespace

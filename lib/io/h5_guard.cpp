@@ -213,9 +213,9 @@ herr_t collect_link(hid_t, const char* name, const H5L_info_t* info, void* data)
 
 }  // namespace
 
-ByteBudget::ByteBudget(std::uint64_t stored, std::int64_t limit)
+ByteBudget::ByteBudget(std::uint64_t stored)
     : text_most_(static_cast<std::int64_t>(std::min<std::uint64_t>(stored, INT64_MAX / 2) + kSmallChange)) {
-  const std::int64_t machine = limit > 0 ? limit : machine_memory();
+  const std::int64_t machine = machine_memory();
   std::uint64_t honest;
   if (__builtin_mul_overflow(stored, kDeflateRatio, &honest)) honest = INT64_MAX;
   honest = std::min<std::uint64_t>(honest, INT64_MAX - kSmallChange) + kSmallChange;
@@ -230,7 +230,7 @@ void ByteBudget::take(std::int64_t bytes, const std::string& what) {
   }
   fail(what, ": needs ", bytes, " bytes of memory, only ", left(), " are ",
        by_stored_ ? "plausible for a file of this size: damaged or made to harm"
-                  : "allowed: use smaller batches or allow more memory");
+                  : "in this machine: use smaller batches");
 }
 
 void ByteBudget::take_text(std::int64_t bytes, const std::string& what) {

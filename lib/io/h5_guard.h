@@ -17,12 +17,12 @@
 
 namespace heed::io {
 
-/// Counts decoded bytes against the most that the stored size can decompress to (deflate reaches 1032:1) and
-/// against a limit set by the user.
+/// Counts decoded bytes against the most that the stored size plausibly decompresses to (64:1) and against the
+/// memory of the machine.
 class ByteBudget {
  public:
-  /// `stored`: size of the file or image in bytes. `limit`: 0 means the memory of the machine.
-  ByteBudget(std::uint64_t stored, std::int64_t limit);
+  /// `stored`: size of the file or image in bytes.
+  explicit ByteBudget(std::uint64_t stored);
   /// Throws Error "<what>: needs ... bytes" when `bytes` more go beyond the budget.
   void take(std::int64_t bytes, const std::string& what);
   /// The text of variable-length strings is stored uncompressed, so it cannot exceed the size of the file.
@@ -49,7 +49,7 @@ struct CheckedDataset {
   bool is_fixed_string = false;
 };
 
-/// Opens the dataset `link` of `parent` after all checks. `where` is for messages.
+/// Checks a dataset before anything is read of it. `where` is for messages.
 CheckedDataset open_checked(Handle dataset, const std::string& where, const ByteBudget& budget);
 
 /// Calls `visit(name, kind, object)` for each object of `group` in the order of names; hard links only.

@@ -32,16 +32,15 @@ std::string take_text(Attributes& attributes, const std::string& name) {
 }
 
 std::optional<std::int64_t> take_number(Attributes& attributes, std::string_view name) {
-  auto it = attributes.find(std::string(name));
-  auto* number = it == attributes.end() ? nullptr : std::get_if<std::int64_t>(&it->second);
+  const auto taken = attributes.extract(std::string(name));
+  auto* number = taken.empty() ? nullptr : std::get_if<std::int64_t>(&taken.mapped());
   return number ? std::optional(*number) : std::nullopt;
 }
 
 /// Attributes of HDF5 and netCDF themselves, and those that the writer sets.
 void drop_plumbing(Attributes& attributes) {
-  for (const char* name :
-       {"CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST", "DIMENSION_LABELS", "_Netcdf4Dimid",
-        "_Netcdf4Coordinates", "_NCProperties", "coordinates", "dims", "checksum"}) {
+  for (const char* name : {"CLASS", "NAME", "DIMENSION_LIST", "REFERENCE_LIST", "DIMENSION_LABELS",
+                           "_Netcdf4Dimid", "_Netcdf4Coordinates", "_NCProperties", "coordinates", "dims"}) {
     attributes.erase(name);
   }
 }
@@ -180,7 +179,7 @@ std::string name_of_scale(hid_t dataset, const hvl_t& list) {
 }  // namespace
 
 MapReader::MapReader(Handle file, std::uint64_t stored, const ReadOptions& options, std::string name)
-    : file_(std::move(file)), name_(std::move(name)), options_(options), budget_(stored, options.max_bytes) {
+    : file_(std::move(file)), name_(std::move(name)), options_(options), budget_(stored) {
   Handle root = own(H5Gopen2(file_, "/", H5P_DEFAULT), H5Gclose, name_, ": cannot open the root group");
   read_root(root);
   walk(root, "", 0);
@@ -236,14 +235,14 @@ void MapReader::add_dataset(const std::string& path, const std::string& group_pa
       leaf_of(path) == "title" && !group_path.empty() && !groups_[group_path].signal.empty();
   if (!is_title && !wanted(path)) return;
   entry.dataset = open_checked(std::move(object), where(path), budget_);
-  if (is_title && entry.dataset.dtype == DType::string && entry.dataset.shape.empty()) {
+  if (is_heed() && entry.dataset.dtype == DType::string)
     entry.checksum = take_number(entry.attributes, kChecksum);
+  if (is_title && entry.dataset.dtype == DType::string && entry.dataset.shape.empty()) {
     groups_[group_path].title = read(entry, {}).values<std::string>()[0];
     return;
   }
   if (entry.dataset.is_bool) entry.attributes["dtype"] = "bool";
   entry.dims = dims_of(entry);
-  if (entry.dataset.dtype == DType::string) entry.checksum = take_number(entry.attributes, kChecksum);
   drop_plumbing(entry.attributes);
   entries_.push_back(std::move(entry));
 }

@@ -72,6 +72,7 @@ void Input::expect_end_of_input() {
 bool Input::next_image() {
   if (at_end_) return false;
   map_.reset();
+  before_(input_.get(), kNotHdf5);
   if (!read_image()) {
     fail(name_, images_ ? ": input ended early: did the previous command fail?"
                         : ": empty: did the previous command fail?");
@@ -87,6 +88,7 @@ bool Input::next_image() {
 
 bool Input::next(TensorMap& about, const TensorSink& sink) {
   while (true) {
+    if (is_file_) before_(input_.get(), file_size_);
     if (map_ && map_->next_batch(about, sink)) return true;
     if (is_file_ || !next_image()) return false;
   }

@@ -14,8 +14,9 @@ namespace heed::io {
 
 class Input {
  public:
-  /// As FrameReader's constructor. `before` is called with the descriptor and the size of each file or
-  /// frame before HDF5 reads it.
+  static constexpr std::uint64_t kNotHdf5 = UINT64_MAX;
+  /// As FrameReader's constructor. `before` is called with the descriptor and the size of the file or frame
+  /// that HDF5 reads next, or with kNotHdf5 before a frame's bytes are received.
   using Before = std::function<void(int, std::uint64_t)>;
   Input(const std::string& path, ReadOptions options, Before before);
 

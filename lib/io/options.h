@@ -8,8 +8,7 @@
 namespace heed::io {
 
 struct ReadOptions {
-  std::int64_t batch = 64;     ///< at most so many sentences per frame
-  std::int64_t max_bytes = 0;  ///< reject frames that need more memory; 0: more than the machine has
+  std::int64_t batch = 64;  ///< at most so many sentences per frame
   /// Read only tensors at or below these paths ("model/vocabulary"); empty: all.
   std::vector<std::string> only = {};
 };

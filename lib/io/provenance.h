@@ -1,5 +1,5 @@
 // Provenance: root attributes that accompany every file and frame.
-//   format="heed", format_version=1, creator="heed 0.1.0"   set by lib/io
+//   format="heed", format_version=2, creator="heed 0.1.0"   set by lib/io
 //   history             one line per command, oldest first (as in netCDF); no dates, so equal runs give equal
 //                       bytes
 //   model_digest        SHA-256 of the model that computed the tensors

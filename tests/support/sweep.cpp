@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
@@ -14,6 +15,8 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/digest.h"
 #include "base/error.h"
@@ -22,9 +25,28 @@
 namespace heed {
 namespace {
 
-enum Outcome : unsigned char { not_run, unchanged, same, refused, other, crash, large, slow, kOutcomes };
-constexpr const char* kHeads[kOutcomes] = {
-    "", "that byte already", "same", "refused", "other result", "crash", "memory", "time"};
+/// `died`: the process that read the file crashed, which the tool reported as an error.
+enum Outcome : unsigned char {
+  not_run,
+  unchanged,
+  same,
+  refused,
+  died,
+  other,
+  crash,
+  large,
+  slow,
+  kOutcomes
+};
+constexpr const char* kHeads[kOutcomes] = {"",
+                                           "that byte already",
+                                           "same",
+                                           "refused",
+                                           "of them by a crash of HDF5",
+                                           "other result",
+                                           "crash",
+                                           "memory",
+                                           "time"};
 constexpr unsigned kSeconds = 5;
 constexpr int kChanges = 4;
 constexpr long kFreeKilobytes = 64 << 10;  ///< a read may take so much and eight times the file
@@ -76,15 +98,11 @@ std::string content(const std::string& path) {
   return sha256_hex(text);
 }
 
+/// Of the largest of the processes that read for this one and have ended.
 long peak_kilobytes() {
-  std::ifstream status("/proc/self/status");
-  for (std::string word; status >> word;)
-    if (word == "VmHWM:") return status >> word, std::stol(word);
-  return 0;
-}
-
-void reset_peak() {
-  std::ofstream("/proc/self/clear_refs") << "5";
+  rusage used;
+  getrusage(RUSAGE_CHILDREN, &used);
+  return used.ru_maxrss;
 }
 
 class Sweep {
@@ -109,6 +127,9 @@ class Sweep {
     while (at < runs_) {
       const pid_t child = fork();
       if (child == 0) {
+        content(name_);
+        highest_ = peak_kilobytes();
+        allowed_ = highest_ + kFreeKilobytes + 8 * std::ssize(bytes_) / 1024;
         for (; at < runs_; ++at) one(at);
         _exit(0);
       }
@@ -124,10 +145,11 @@ class Sweep {
     std::array<std::size_t, kOutcomes> count{};
     for (std::size_t i = 0; i < runs_; ++i) {
       ++count[outcomes_[i]];
-      if (outcomes_[i] > refused && count[outcomes_[i]] <= 5)
+      if (outcomes_[i] > died && count[outcomes_[i]] <= 5)
         std::fprintf(stderr, "%s: byte %zu changed from %d to %d: %s\n", path_.c_str(), offset(i),
                      static_cast<unsigned char>(bytes_[offset(i)]), to(i), kHeads[outcomes_[i]]);
     }
+    count[refused] += count[died];
     std::printf("%s: %zu changes", path_.c_str(), runs_);
     for (std::size_t i = unchanged; i < kOutcomes; ++i) std::printf(", %s %zu", kHeads[i], count[i]);
     std::printf("\n");
@@ -150,21 +172,25 @@ class Sweep {
     }
     if (pwrite(file_, &now, 1, place) != 1) _exit(3);
     alarm(kSeconds);
-    reset_peak();
-    const long before = peak_kilobytes();
     Outcome outcome = refused;
     try {
       outcome = content(name_) == wanted_ ? same : other;
-    } catch (const std::exception&) {
+    } catch (const std::exception& e) {
+      const std::string_view message = e.what();
+      if (message.find("crashed on it") != message.npos) outcome = died;
+      if (message.find("too long to read") != message.npos) outcome = slow;
     }
     alarm(0);
-    if (peak_kilobytes() - before > kFreeKilobytes + 8 * std::ssize(bytes_) / 1024) outcome = large;
+    const long peak = peak_kilobytes();
+    if (peak > allowed_ && peak > highest_) outcome = large;
+    highest_ = std::max(highest_, peak);
     if (pwrite(file_, &old, 1, place) != 1) _exit(3);
     outcomes_[run] = outcome;
   }
 
   std::string path_, name_, bytes_, wanted_;
   std::size_t stride_, runs_;
+  long highest_ = 0, allowed_ = 0;  ///< kilobytes
   int file_;
   Outcome* outcomes_;
 };
