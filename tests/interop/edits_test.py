@@ -41,6 +41,21 @@ class Edits(TensorsTest):
         with self.copied(self.path("x.nc")) as f:
             self.assertEqual([d.label for d in f["encoder/states"].dims], ["sentence", "position", "dim"])
 
+    def test_filters_in_any_order(self):
+        values = numpy.arange(4000, dtype="f4").reshape(40, 100)
+        path = self.path("filtered.h5")
+        with h5py.File(path, "w") as f:
+            for first in "set_fletcher32", "set_deflate":
+                plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+                plist.set_chunk((7, 100))
+                for name in sorted(("set_fletcher32", "set_deflate"), key=lambda n: n != first):
+                    getattr(plist, name)()
+                space, kind = h5py.h5s.create_simple(values.shape), h5py.h5t.IEEE_F32LE
+                h5py.Dataset(h5py.h5d.create(f.id, first.encode(), kind, space, dcpl=plist))[...] = values
+        with self.copied(path) as f:
+            for name in "set_fletcher32", "set_deflate":
+                numpy.testing.assert_array_equal(f[name][()], values)
+
     def test_element_types(self):
         values = numpy.array([[0, 1, 1], [1, 0, 100]])
         path = self.path("types.h5")
