@@ -13,10 +13,14 @@ std::string sha256_hex(std::string_view bytes);
 /// `bytes` in base64 with padding (RFC 4648, section 4), for HTML pages: "heed" becomes "aGVlZA==".
 std::string base64(std::string_view bytes);
 
-/// FNV-1a, 64 bits. Gives a parameter a Philox stream that depends on its name only.
-inline std::uint64_t hash(std::string_view name) {
-  std::uint64_t h = 14695981039346656037ull;
-  for (unsigned char c : name) h = (h ^ c) * 1099511628211ull;
+/// FNV-1a, 64 bits: the hash before anything was hashed, and after one more step.
+inline constexpr std::uint64_t kHashStart = 14695981039346656037ull;
+inline std::uint64_t hash_step(std::uint64_t h, std::uint64_t value) {
+  return (h ^ value) * 1099511628211ull;
+}
+/// Of the bytes of `text`. Gives a parameter a Philox stream that depends on its name only.
+inline std::uint64_t hash(std::string_view text, std::uint64_t h = kHashStart) {
+  for (unsigned char c : text) h = hash_step(h, c);
   return h;
 }
 

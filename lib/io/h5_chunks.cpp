@@ -31,21 +31,16 @@ std::uint64_t inflated_size(std::span<unsigned char> bytes, std::uint64_t most) 
 }
 
 struct Pipeline {
-  std::vector<H5Z_filter_t> filters;
+  const std::vector<H5Z_filter_t>& filters;
   std::vector<hsize_t> chunk;
   std::uint64_t chunk_bytes;
 
-  explicit Pipeline(hid_t dataset, const std::string& where) {
-    Handle plist = own(H5Dget_create_plist(dataset), H5Pclose, where, ": cannot read its storage");
-    if (H5Pget_layout(plist) != H5D_CHUNKED) return;
-    for (unsigned i = 0; i < static_cast<unsigned>(H5Pget_nfilters(plist)); ++i) {
-      unsigned flags = 0;
-      std::size_t values = 0;
-      filters.push_back(H5Pget_filter2(plist, i, &flags, &values, nullptr, 0, nullptr, nullptr));
-    }
-    chunk.resize(static_cast<std::size_t>(H5Pget_chunk(plist, 0, nullptr)));
-    H5Pget_chunk(plist, static_cast<int>(chunk.size()), chunk.data());
-    Handle type = own(H5Dget_type(dataset), H5Tclose, where, ": cannot read its type");
+  Pipeline(const CheckedDataset& dataset, const std::string& where)
+      : filters(dataset.filters), chunk(dataset.shape.size()) {
+    Handle plist = own(H5Dget_create_plist(dataset.id), H5Pclose, where, ": cannot read its storage");
+    require(H5Pget_chunk(plist, static_cast<int>(chunk.size()), chunk.data()), where,
+            ": cannot read its chunks");
+    Handle type = own(H5Dget_type(dataset.id), H5Tclose, where, ": cannot read its type");
     chunk_bytes = H5Tget_size(type);
     for (const hsize_t size : chunk) chunk_bytes *= size;
   }
@@ -74,8 +69,8 @@ struct Pipeline {
 }  // namespace
 
 void expect_whole_chunks(const CheckedDataset& dataset, const std::string& where) {
-  const Pipeline pipeline(dataset.id, where);
-  if (!std::ranges::count(pipeline.filters, H5Z_FILTER_DEFLATE) || element_count(dataset.shape) == 0) return;
+  if (!std::ranges::count(dataset.filters, H5Z_FILTER_DEFLATE) || element_count(dataset.shape) == 0) return;
+  const Pipeline pipeline(dataset, where);
   std::vector<hsize_t> at(pipeline.chunk.size(), 0);
   std::vector<unsigned char> bytes;
   for (bool more = true; more;) {

@@ -46,7 +46,7 @@ std::string name_of_filter(H5Z_filter_t id) {
   return known == names.end() ? "" : concat(" (", known->second, ")");
 }
 
-void check_filters(hid_t plist, const std::string& where) {
+std::vector<H5Z_filter_t> checked_filters(hid_t plist, const std::string& where) {
   std::vector<H5Z_filter_t> seen;
   const int count = H5Pget_nfilters(plist);
   require(count, where, ": cannot read its filters");
@@ -63,6 +63,7 @@ void check_filters(hid_t plist, const std::string& where) {
     if (std::count(seen.begin(), seen.end(), id)) fail(where, ": the same filter twice");
     seen.push_back(id);
   }
+  return seen;
 }
 
 Shape checked_shape(hid_t dataset, const std::string& where) {
@@ -244,7 +245,7 @@ CheckedDataset open_checked(Handle object, const std::string& where, const ByteB
   // Storage first: asking a virtual dataset for its shape would already open other files.
   Handle plist = own(H5Dget_create_plist(dataset.id), H5Pclose, where, ": cannot read its storage");
   check_storage(plist, where);
-  check_filters(plist, where);
+  dataset.filters = checked_filters(plist, where);
   dataset.shape = checked_shape(dataset.id, where);
   set_type(dataset, where);
   std::int64_t bytes;

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "io/h5_handle.h"
 #include "tensor/tensor_map.h"
@@ -47,6 +48,7 @@ struct CheckedDataset {
   std::int64_t item_bytes;  ///< decoded, per element; of strings without their text
   bool is_bool = false;     ///< an enumeration FALSE, TRUE: read as uint8
   bool is_fixed_string = false;
+  std::vector<H5Z_filter_t> filters = {};  ///< in the order in which they were applied
 };
 
 /// Checks a dataset before anything is read of it. `where` is for messages.

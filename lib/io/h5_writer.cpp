@@ -278,10 +278,6 @@ Handle MapWriter::creation_list(const Shape& shape, const std::vector<std::strin
   const std::vector<hsize_t> size = sizes_of(chunk);
   require(H5Pset_chunk(plist, static_cast<int>(size.size()), size.data()), name_, ": cannot set chunks");
   if (dtype == DType::string) return plist;  // HDF5 filters no references into its heap
-  if (options_.compress > 0) {
-    require(H5Pset_shuffle(plist), name_);
-    require(H5Pset_deflate(plist, static_cast<unsigned>(options_.compress)), name_);
-  }
   require(H5Pset_fletcher32(plist), name_, ": cannot set checksums");
   return plist;
 }

@@ -15,7 +15,6 @@ struct ReadOptions {
 
 struct WriteOptions {
   std::string command;  ///< appended to the root attribute `history`, if not empty
-  int compress = 0;     ///< 1 to 9: shuffle and deflate the datasets of files; pipes are never compressed
   bool scales = true;   ///< attach the dimension scales (netCDF's named dimensions), which PyTables refuses
 };
 

@@ -69,7 +69,7 @@ TensorMap sample_frame(std::int64_t count, std::int64_t width) {
 }
 
 void write_sample(const std::string& path, bool scales) {
-  io::FrameWriter writer(path, {"tensors sample", 0, scales});
+  io::FrameWriter writer(path, {"tensors sample", scales});
   writer.write(sample_frame(4, 5));
   writer.write(sample_frame(2, 18));
   writer.write(sample_frame(3, 1));

@@ -48,7 +48,7 @@ std::vector<TensorMap> frames_of(const std::string& bytes, std::size_t piece = 1
 BOOST_AUTO_TEST_CASE(frames_cross_a_pipe) {
   Pipe pipe;
   std::thread producer([&] {
-    FrameWriter writer(pipe.write_path(), {"encode", 0, true});
+    FrameWriter writer(pipe.write_path(), {"encode", true});
     writer.write(sentences(0, 3, 4));
     writer.write(sentences(3, 5, 2));
     writer.finish();

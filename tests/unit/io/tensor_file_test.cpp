@@ -69,7 +69,7 @@ BOOST_AUTO_TEST_CASE(only_the_wanted_paths_are_read) {
 
 BOOST_AUTO_TEST_CASE(frames_gather_into_one_file_and_grow_wider) {
   TemporaryFolder folder;
-  FrameWriter writer(folder / "out.h5", {"encode tokens.h5", 0, true});
+  FrameWriter writer(folder / "out.h5", {"encode tokens.h5", true});
   writer.write(sentences(0, 4, 2));
   writer.write(sentences(4, 5, 19));
   writer.write(sentences(9, 1, 7));
@@ -94,8 +94,8 @@ BOOST_AUTO_TEST_CASE(frames_gather_into_one_file_and_grow_wider) {
 
 BOOST_AUTO_TEST_CASE(history_grows_by_one_line_per_command) {
   TemporaryFolder folder;
-  write_map(folder / "a.h5", sentences(0, 2, 3), {"tokenize", 0, true});
-  write_map(folder / "b.h5", read_map(folder / "a.h5"), {"embed -m 'a\nb'", 0, true});
+  write_map(folder / "a.h5", sentences(0, 2, 3), {"tokenize", true});
+  write_map(folder / "b.h5", read_map(folder / "a.h5"), {"embed -m 'a\nb'", true});
   const TensorMap map = read_map(folder / "b.h5");
   BOOST_CHECK_EQUAL(std::get<std::string>(map.attributes.at("history")), "tokenize\nembed -m 'a b'");
 }
@@ -170,7 +170,7 @@ BOOST_AUTO_TEST_CASE(a_file_without_sentences_is_one_frame) {
 BOOST_AUTO_TEST_CASE(equal_maps_give_equal_bytes) {
   TemporaryFolder folder;
   for (const bool scales : {true, false}) {
-    const WriteOptions options{"encode", 0, scales};
+    const WriteOptions options{"encode", scales};
     const std::string first = file_with(folder / "first.h5", every_type(), options);
     usleep(1100000);  // HDF5's own times would differ by now
     BOOST_CHECK(first == file_with(folder / "second.h5", every_type(), options));
@@ -269,13 +269,4 @@ BOOST_AUTO_TEST_CASE(maps_that_cannot_be_laid_out_are_refused) {
   wordy.attributes["note"] = std::string(70000, 'n');
   check_fails([&] { write("g/x", wordy); }, {"/g/x", "note", "70000", "store it as a tensor"});
   BOOST_CHECK(folder.files().empty());
-}
-
-BOOST_AUTO_TEST_CASE(compressed_files_read_back) {
-  TemporaryFolder folder;
-  const TensorMap map = sentences(0, 200, 13);
-  const std::size_t plain = file_with(folder / "plain.h5", map).size();
-  const std::size_t packed = file_with(folder / "packed.h5", map, {"", 6, true}).size();
-  BOOST_CHECK_LT(packed, plain);
-  check_equal(read_map(folder / "packed.h5"), map);
 }
