@@ -8,18 +8,45 @@
 
 namespace heed {
 
-std::string sha256_hex(std::string_view bytes) {
+namespace {
+
+[[noreturn]] void fail_sha256() {
+  fail("cannot compute SHA-256: libcrypto failed");
+}
+
+}  // namespace
+
+struct Sha256::State {
+  EVP_MD_CTX* context = EVP_MD_CTX_new();
+  ~State() { EVP_MD_CTX_free(context); }
+};
+
+Sha256::Sha256() : state_(std::make_unique<State>()) {
+  if (EVP_DigestInit_ex(state_->context, EVP_sha256(), nullptr) != 1) fail_sha256();
+}
+Sha256::Sha256(Sha256&&) noexcept = default;
+Sha256::~Sha256() = default;
+
+void Sha256::add(std::string_view bytes) {
+  if (EVP_DigestUpdate(state_->context, bytes.data(), bytes.size()) != 1) fail_sha256();
+}
+
+std::string Sha256::hex() {
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
   unsigned int size = 0;
-  if (EVP_Digest(bytes.data(), bytes.size(), digest.data(), &size, EVP_sha256(), nullptr) != 1) {
-    fail("cannot compute SHA-256: libcrypto failed");
-  }
+  if (EVP_DigestFinal_ex(state_->context, digest.data(), &size) != 1) fail_sha256();
   std::string hex;
   for (unsigned int i = 0; i < size; ++i) {
     hex += "0123456789abcdef"[digest[i] >> 4];
     hex += "0123456789abcdef"[digest[i] & 15];
   }
   return hex;
+}
+
+std::string sha256_hex(std::string_view bytes) {
+  Sha256 sha;
+  sha.add(bytes);
+  return sha.hex();
 }
 
 std::string base64(std::string_view bytes) {

@@ -2,10 +2,26 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
 namespace heed {
+
+/// SHA-256 of bytes that come in parts.
+class Sha256 {
+ public:
+  Sha256();
+  Sha256(Sha256&&) noexcept;
+  ~Sha256();
+  void add(std::string_view bytes);
+  /// 64 lower-case hexadecimal digits; nothing can be added any more.
+  std::string hex();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
 
 /// SHA-256 of `bytes` in 64 lower-case hexadecimal digits.
 std::string sha256_hex(std::string_view bytes);

@@ -19,8 +19,6 @@ std::string digest_of(std::span<const T> values) {
 
 std::string digest_of(const Tensor& tensor) {
   switch (tensor.dtype()) {
-    case DType::f32:
-      return digest_of(tensor.values<float>());
     case DType::u8:
       return digest_of(tensor.values<std::uint8_t>());
     case DType::string: {
@@ -33,21 +31,24 @@ std::string digest_of(const Tensor& tensor) {
   }
 }
 
-/// Over names, shapes and values of the parameters and the vocabularies, in a fixed order.
-std::string digest_of(const std::string& config, const TensorMap& parameters, const TensorMap& vocabularies) {
-  std::string all = config;
-  for (const TensorMap* map : {&parameters, &vocabularies}) {
-    for (const auto& [path, tensor] : map->tensors()) {
-      all += concat('\n', path, ' ', to_string(tensor.shape()), ' ', digest_of(tensor));
-    }
-  }
-  return sha256_hex(all);
+std::string digest_of(Matrix<const float> m) {
+  Sha256 sha;
+  for (std::int64_t i = 0; i < m.rows; ++i)
+    sha.add({reinterpret_cast<const char*>(m.row(i)), static_cast<std::size_t>(m.cols) * sizeof(float)});
+  return sha.hex();
 }
 
-TensorMap parameter_map(const Model<float>& model, std::span<const float> flat) {
-  TensorMap map;
-  model.parameters.to_map(flat, parameter_prefix, map);
-  return map;
+/// Over names, shapes and values of the parameters in `flat` and of the vocabularies, in a fixed order.
+std::string digest_of(const std::string& config, const ParameterSet<float>& parameters,
+                      std::span<const float> flat, const TensorMap& vocabularies) {
+  std::string all = config;
+  auto add = [&](const std::string& path, const Shape& shape, const std::string& digest) {
+    all += concat('\n', path, ' ', to_string(shape), ' ', digest);
+  };
+  for (const Parameter& p : parameters.list())
+    add(parameter_prefix + p.name, p.shape, digest_of(p.in(flat.data())));
+  for (const auto& [path, tensor] : vocabularies.tensors()) add(path, tensor.shape(), digest_of(tensor));
+  return sha256_hex(all);
 }
 
 const std::string& stated_config(const std::string& path, const TensorMap& map) {
@@ -93,13 +94,13 @@ TensorMap classes_map(const std::vector<std::string>& classes) {
 
 std::string model_digest(const std::string& config, const Model<float>& model,
                          const TensorMap& vocabularies) {
-  return digest_of(config, parameter_map(model, model.parameters.values()), vocabularies);
+  return digest_of(config, model.parameters, model.parameters.values(), vocabularies);
 }
 
 TensorMap model_map(const Model<float>& model, const TensorMap& vocabularies, const TensorMap& training) {
   TensorMap map;
   map.add(config_path, Tensor::of<std::string>({model.config_json}, {1}));
-  map.merge(parameter_map(model, model.parameters.values()));
+  model.parameters.to_map(model.parameters.values(), parameter_prefix, map);
   map.merge(vocabularies);
   map.merge(training);
   map.groups["model"].attributes["architecture"] = model.architecture;
@@ -119,8 +120,7 @@ LoadedModel load_model(const std::string& path) {
     std::unique_ptr<Model<float>> model = make_model<float>(config);
     ParameterSet<float>& parameters = model->parameters;
     parameters.from_map(map, parameter_prefix, parameters.values());
-    text::Tokenizer source = text::Tokenizer::of_side(map, "source");
-    text::Tokenizer target = text::Tokenizer::of_side(map, "target");
+    auto [source, target] = text::Tokenizer::of_both_sides(map);
     for (const Side side : {Side::source, Side::target}) {
       const std::int64_t pieces = side == Side::source ? source.size() : target.size();
       if (model->has(side)) check_vocabulary(path, name_of(side), model->sizes(side).vocab_size, pieces);
@@ -149,7 +149,7 @@ void load_parameters(const std::string& path, const std::string& digest, const M
                      const TensorMap& vocabularies, std::span<float> flat) {
   const TensorMap map = io::read_map(path);
   model.parameters.from_map(map, parameter_prefix, flat);
-  if (digest_of(stated_config(path, map), parameter_map(model, flat), vocabularies) != digest) {
+  if (digest_of(stated_config(path, map), model.parameters, flat, vocabularies) != digest) {
     fail(escaped(path), ": not the model that this run saved there: was it replaced or edited?");
   }
 }

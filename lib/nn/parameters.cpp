@@ -41,8 +41,7 @@ template <class T>
 void ParameterSet<T>::append(Parameter p) {
   if (!index_.emplace(p.name, list_.size()).second) fail("two parameters are named ", p.name);
   const std::int64_t end = p.offset + (p.rows - 1) * p.row_stride + p.cols;
-  const std::int64_t needed = (end + kAlignment - 1) / kAlignment * kAlignment;
-  values_.resize(std::max(values_.size(), static_cast<std::size_t>(needed)));
+  size_ = std::max(size_, (end + kAlignment - 1) / kAlignment * kAlignment);
   list_.push_back(std::move(p));
 }
 
@@ -53,7 +52,7 @@ void ParameterSet<T>::add(const std::string& name, Shape shape, Init init) {
   p.rows = shape.size() == 1 ? 1 : shape.at(0);
   p.cols = shape.back();
   p.row_stride = p.rows == 1 ? p.cols : spread_stride(p.cols);
-  p.offset = static_cast<std::int64_t>(values_.size());
+  p.offset = size_;
   p.shape = std::move(shape);
   p.init = init;
   append(std::move(p));
@@ -63,7 +62,7 @@ template <class T>
 void ParameterSet<T>::add_stacked(const std::string& scope, const std::vector<std::string>& parts,
                                   std::int64_t d_in, std::int64_t d_out, Init weight,
                                   std::optional<Init> bias) {
-  const std::int64_t start = static_cast<std::int64_t>(values_.size());
+  const std::int64_t start = size_;
   const std::int64_t stride = spread_stride(d_out * static_cast<std::int64_t>(parts.size()));
   for (std::size_t i = 0; i < parts.size(); ++i) {
     append({scope + "/" + parts[i] + "/weight",
@@ -75,7 +74,7 @@ void ParameterSet<T>::add_stacked(const std::string& scope, const std::vector<st
             weight});
   }
   if (!bias) return;
-  const std::int64_t biases = static_cast<std::int64_t>(values_.size());
+  const std::int64_t biases = size_;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     append({scope + "/" + parts[i] + "/bias",
             {d_out},
@@ -109,6 +108,18 @@ Parameter ParameterSet<T>::stacked(const std::string& scope, const std::vector<s
 }
 
 template <class T>
+std::span<T> ParameterSet<T>::values() {
+  values_.resize(static_cast<std::size_t>(size_));
+  return values_;
+}
+
+template <class T>
+std::span<const T> ParameterSet<T>::values() const {
+  if (std::ssize(values_) != size_) fail("the parameters have no values yet");
+  return values_;
+}
+
+template <class T>
 std::int64_t ParameterSet<T>::count() const {
   std::int64_t total = 0;
   for (const Parameter& p : list_) total += p.rows * p.cols;
@@ -133,7 +144,7 @@ void ParameterSet<T>::initialize(std::uint64_t seed) {
       }
       return 0;
     };
-    Matrix<T> m = p.in(values_.data());
+    Matrix<T> m = p.in(values().data());
     for (std::int64_t i = 0; i < m.rows; ++i) {
       for (std::int64_t j = 0; j < m.cols; ++j) m(i, j) = static_cast<T>(draw());
     }
@@ -147,9 +158,7 @@ void ParameterSet<T>::to_map(std::span<const T> flat, const std::string& prefix,
     std::vector<float> dense;
     dense.reserve(static_cast<std::size_t>(p.rows * p.cols));
     Matrix<const T> m = p.in(flat.data());
-    for (std::int64_t i = 0; i < m.rows; ++i) {
-      for (std::int64_t j = 0; j < m.cols; ++j) dense.push_back(static_cast<float>(m(i, j)));
-    }
+    for (std::int64_t i = 0; i < m.rows; ++i) dense.insert(dense.end(), m.row(i), m.row(i) + m.cols);
     map.add(prefix + p.name, Tensor::of<float>(std::move(dense), p.shape));
   }
 }
@@ -158,11 +167,12 @@ template <class T>
 void ParameterSet<T>::from_map(const TensorMap& map, const std::string& prefix, std::span<T> flat) const {
   auto fill = [&](const Parameter& p, auto source) {
     Matrix<T> m = p.in(flat.data());
-    for (std::int64_t i = 0, at = 0; i < m.rows; ++i) {
-      for (std::int64_t j = 0; j < m.cols; ++j, ++at) {
-        m(i, j) = static_cast<T>(source[static_cast<std::size_t>(at)]);
-        if (!std::isfinite(m(i, j))) fail("/", prefix, p.name, ": element ", at, " is ", m(i, j));
-      }
+    for (std::int64_t i = 0; i < m.rows; ++i) {
+      const auto* from = &source[static_cast<std::size_t>(i * m.cols)];
+      std::copy_n(from, m.cols, m.row(i));
+      const T* odd = std::find_if_not(m.row(i), m.row(i) + m.cols, [](T x) { return std::isfinite(x); });
+      if (odd != m.row(i) + m.cols)
+        fail("/", prefix, p.name, ": element ", i * m.cols + (odd - m.row(i)), " is ", *odd);
     }
   };
   for (const Parameter& p : list_) {

@@ -63,11 +63,13 @@ class ParameterSet {
   Parameter stacked(const std::string& scope, const std::vector<std::string>& parts,
                     const std::string& field) const;
 
-  /// The flat buffer, 16-element aligned pieces; the few elements between pieces and rows stay zero.
-  std::span<T> values() { return values_; }
-  std::span<const T> values() const { return values_; }
-  Matrix<T> view(const std::string& name) { return find(name).in(values_.data()); }
-  Matrix<const T> view(const std::string& name) const { return find(name).in(values_.data()); }
+  /// The flat buffer, 16-element aligned pieces; the few elements between pieces and rows stay zero. It is
+  /// made, of zeros, when it is first asked for, so that adding parameters moves none.
+  std::span<T> values();
+  /// Throws Error if it was not made.
+  std::span<const T> values() const;
+  Matrix<T> view(const std::string& name) { return find(name).in(values().data()); }
+  Matrix<const T> view(const std::string& name) const { return find(name).in(values().data()); }
   /// Number of trainable numbers, without the elements between pieces.
   std::int64_t count() const;
 
@@ -84,6 +86,7 @@ class ParameterSet {
 
   std::vector<Parameter> list_;
   std::unordered_map<std::string, std::size_t> index_;
+  std::int64_t size_ = 0;  ///< of `values_`
   std::vector<T> values_;
 };
 

@@ -105,6 +105,15 @@ Tensor string_tensor(std::vector<std::string> values, const std::string& dim) {
   return Tensor::of<std::string>(std::move(values), std::move(shape), {dim});
 }
 
+/// Where the vocabulary of a side stands in a model or a vocabulary file.
+std::string prefix_of_side(const TensorMap& map, const std::string& side) {
+  for (const std::string& prefix :
+       {"model/" + side + "_vocabulary", std::string("model/vocabulary"), std::string("vocabulary")}) {
+    if (map.contains(prefix + "/config")) return prefix;
+  }
+  fail("/model/vocabulary, /model/", side, "_vocabulary and /vocabulary are missing: is it a model?");
+}
+
 nlohmann::json parse_config(const std::string& path, const std::string& text) {
   nlohmann::json config = nlohmann::json::parse(text, nullptr, false);
   bool complete = config.is_object() && config.value("type", nlohmann::json()).is_string() &&
@@ -285,13 +294,14 @@ Tokenizer Tokenizer::from_map(const TensorMap& map, const std::string& prefix) {
 }
 
 Tokenizer Tokenizer::of_side(const TensorMap& map, const std::string& side) {
-  for (const std::string& prefix : {"model/" + side + "_vocabulary", std::string("model/vocabulary")}) {
-    if (map.contains(prefix + "/config")) return from_map(map, prefix);
-  }
-  if (!map.contains("vocabulary/config")) {
-    fail("/model/vocabulary, /model/", side, "_vocabulary and /vocabulary are missing: is it a model?");
-  }
-  return from_map(map, "vocabulary");
+  return from_map(map, prefix_of_side(map, side));
+}
+
+std::pair<Tokenizer, Tokenizer> Tokenizer::of_both_sides(const TensorMap& map) {
+  const std::string at_source = prefix_of_side(map, "source"), at_target = prefix_of_side(map, "target");
+  Tokenizer source = from_map(map, at_source);
+  Tokenizer target = at_source == at_target ? source : from_map(map, at_target);
+  return {std::move(source), std::move(target)};
 }
 
 std::string Tokenizer::compute_digest() const {

@@ -106,6 +106,8 @@ class Tokenizer {
   static Tokenizer from_map(const TensorMap& map, const std::string& prefix = "vocabulary");
   /// The tokenizer of one side ("source" or "target") of a model file, or of a vocabulary file.
   static Tokenizer of_side(const TensorMap& map, const std::string& side);
+  /// Source and target, which share one where the file has one.
+  static std::pair<Tokenizer, Tokenizer> of_both_sides(const TensorMap& map);
 
   /// SHA-256 of everything that determines ids and text: tokenizers with equal digests are interchangeable.
   const std::string& digest() const { return digest_; }

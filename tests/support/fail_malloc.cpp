@@ -1,0 +1,72 @@
+// Preloaded into a program (LD_PRELOAD), lets one allocation fail as if memory had run out.
+//   HEED_FAIL_MALLOC=N    the N-th of each process, one that was started by fork counting on from its parent's;
+//                         0: none
+//   HEED_MALLOC_COUNT=F   the file F gets their number when the program ends
+#include <atomic>
+#include <cerrno>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+extern "C" {
+void* __libc_malloc(std::size_t size);
+void* __libc_calloc(std::size_t count, std::size_t size);
+void* __libc_realloc(void* old, std::size_t size);
+void* __libc_memalign(std::size_t alignment, std::size_t size);
+}
+
+namespace {
+
+std::atomic<long> made{0};
+
+/// Not read by a constructor: the first allocations come before any.
+long wanted() {
+  static const long n = [] {
+    const char* text = std::getenv("HEED_FAIL_MALLOC");
+    return text ? std::atol(text) : 0L;
+  }();
+  return n;
+}
+
+bool fails() {
+  if (++made != wanted()) return false;
+  errno = ENOMEM;
+  return true;
+}
+
+[[gnu::destructor]] void tell_count() {
+  const char* path = std::getenv("HEED_MALLOC_COUNT");
+  const long count = made;
+  if (FILE* file = path ? std::fopen(path, "w") : nullptr) {
+    std::fprintf(file, "%ld\n", count);
+    std::fclose(file);
+  }
+}
+
+}  // namespace
+
+extern "C" {
+
+void* malloc(std::size_t size) {
+  return fails() ? nullptr : __libc_malloc(size);
+}
+void* calloc(std::size_t count, std::size_t size) {
+  return fails() ? nullptr : __libc_calloc(count, size);
+}
+void* realloc(void* old, std::size_t size) {
+  return fails() ? nullptr : __libc_realloc(old, size);
+}
+void* aligned_alloc(std::size_t alignment, std::size_t size) {
+  return fails() ? nullptr : __libc_memalign(alignment, size);
+}
+void* memalign(std::size_t alignment, std::size_t size) {
+  return fails() ? nullptr : __libc_memalign(alignment, size);
+}
+int posix_memalign(void** made_at, std::size_t alignment, std::size_t size) {
+  if (fails()) return ENOMEM;
+  *made_at = __libc_memalign(alignment, size);
+  return *made_at ? 0 : ENOMEM;
+}
+
+}
