@@ -27,7 +27,7 @@ inline constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kL
     {{"position", "length"}, {"query", "query_length"}, {"key", "key_length"}}};
 
 /// The attribute of a dataset of strings that covers them, as the heap in which HDF5 keeps them has no
-/// checksum: the sum of a hash of each string and its place. Empty strings count nothing, so a dataset that
+/// checksum: the sum of a hash of each string and its place (FNV-1a, then MurmurHash3's finalizer). Empty strings count nothing, so a dataset that
 /// grows keeps its sum.
 inline constexpr std::string_view kChecksum = "checksum";
 /// Of `text`, row-major of `shape`, which lies at `start` in its dataset.

@@ -12,6 +12,22 @@ def ramp(*shape):
     return (numpy.arange(numpy.prod(shape), dtype="f4") + 0.5).reshape(shape)
 
 
+MASK = (1 << 64) - 1
+
+
+def checksum(strings):
+    """What lib/io/README.md says of the attribute `checksum`."""
+    total = 0
+    for place, string in numpy.ndenumerate(strings):
+        hashed = 14695981039346656037
+        for value in (*place, *string):
+            hashed = (hashed ^ value) * 1099511628211 & MASK
+        for factor in 0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53, 1:
+            hashed = (hashed ^ hashed >> 33) * factor & MASK
+        total += hashed if string else 0
+    return total & MASK
+
+
 def split_frames(stream):
     """A stream is a row of HDF5 files; bytes 28 to 35 of each are its length."""
     at = 0
@@ -56,6 +72,15 @@ class Readers(TensorsTest):
                 numpy.testing.assert_array_equal(scale[()], numpy.arange(weights.shape[axis]))
             self.assertEqual(f["tokens/text"][1].decode(), "phrase d'\u00e9t\u00e9 1")
             self.assertEqual(text(f["encoder/mask"], "dtype"), "bool")
+
+    def test_strings_have_a_checksum(self):
+        with h5py.File(self.sample(), "r") as f:
+            for name in "tokens/text", "attention/query_token", "attention/key_token":
+                self.assertEqual(checksum(f[name][()]), int(f[name].attrs["checksum"]) & MASK, name)
+        # Changes that cancelled in a sum of plain FNV-1a.
+        row = [b""] * 5 + [b"c", b"t", b"r", b"e"]
+        self.assertNotEqual(checksum(numpy.array([[b""] * 9, [b""] * 9, row])),
+                            checksum(numpy.array([[b""] * 9, [b""] * 9, [b""] * 5 + [b"a"] * 4])))
 
     def test_xarray_sees_named_dimensions(self):
         path = self.sample()
