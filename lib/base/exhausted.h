@@ -7,6 +7,21 @@
 namespace heed {
 
 inline std::atomic<bool> exhausted{false};
-static_assert(std::atomic<bool>::is_always_lock_free);  // a signal handler reads it
+
+/// The libraries in use of which it is known, or null: a crash within them is put down to it.
+inline std::atomic<const char*> fragile_libraries{nullptr};
+// A signal handler reads both.
+static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<const char*>::is_always_lock_free);
+
+/// For as long as such libraries are called.
+class Fragile {
+ public:
+  explicit Fragile(const char* libraries) : before_(fragile_libraries.exchange(libraries)) {}
+  Fragile(const Fragile&) = delete;
+  ~Fragile() { fragile_libraries = before_; }
+
+ private:
+  const char* const before_;
+};
 
 }  // namespace heed

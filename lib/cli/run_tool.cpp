@@ -64,6 +64,28 @@ int report(const char* tool, const std::string& text, int status) {
   return status;
 }
 
+/// Runs `work` and turns what it throws into a line on stderr and an exit status.
+template <class Work>
+int status_of(const char* name, Work&& work) {
+  try {
+    work();
+    return 0;
+  } catch (const UsageError& error) {
+    return report(name, error.what(), 2);
+  } catch (const DivergedError& error) {
+    return report(name, error.what(), 3);
+  } catch (const std::bad_alloc&) {
+    std::fprintf(stderr, "%s: out of memory; smaller batches or fewer threads need less\n", name);
+    return 1;
+  } catch (const std::ios_base::failure&) {
+    return report(name, concat("<stdout>: cannot write: ", std::strerror(errno ? errno : EIO)), 1);
+  } catch (const std::exception& error) {
+    return report(name, error.what(), 1);
+  } catch (...) {
+    return report(name, "unknown failure", 1);
+  }
+}
+
 /// Frames of about equal size follow each other: memory that one frees serves the next, and is not given back
 /// to the system to be asked for again page by page.
 void keep_freed_memory() {
@@ -73,15 +95,14 @@ void keep_freed_memory() {
 
 }  // namespace
 
-int run_tool(const std::string& name, const std::string& purpose, int argc, char** argv,
+int run_tool(const char* name, const char* purpose, int argc, char** argv,
              const std::function<void(Tool&)>& setup) {
   keep_freed_memory();
-  const char* tool_name = name.c_str();
   io::reserve_standard_streams();
   install_signal_handlers();
-  install_last_resort(tool_name);
+  install_last_resort(name);
   std::ios::sync_with_stdio(false);
-  try {
+  const int status = status_of(name, [&] {
     std::cout.exceptions(std::ios::badbit);  // a full disk ends the work at once
     std::vector<std::string> words{name};
     words.insert(words.end(), argv + (argc > 0), argv + argc);
@@ -89,21 +110,9 @@ int run_tool(const std::string& name, const std::string& purpose, int argc, char
     Tool tool(parser);
     setup(tool);
     run(parser);
-    return 0;
-  } catch (const UsageError& error) {
-    return report(tool_name, error.what(), 2);
-  } catch (const DivergedError& error) {
-    return report(tool_name, error.what(), 3);
-  } catch (const std::bad_alloc&) {
-    std::fprintf(stderr, "%s: out of memory; smaller batches or fewer threads need less\n", tool_name);
-    return 1;
-  } catch (const std::ios_base::failure&) {
-    return report(tool_name, concat("<stdout>: cannot write: ", std::strerror(errno ? errno : EIO)), 1);
-  } catch (const std::exception& error) {
-    return report(tool_name, error.what(), 1);
-  } catch (...) {
-    return report(tool_name, "unknown failure", 1);
-  }
+  });
+  expect_exit();
+  return status;
 }
 
 }  // namespace heed::cli

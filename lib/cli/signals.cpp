@@ -43,30 +43,39 @@ void handle(int signal_number) {
 const char* tool_name = "";
 pid_t tool_process = 0;
 
-void say_exhausted() {
-  for (const char* part :
-       {tool_name, ": out of memory or threads; smaller batches or fewer threads need less\n"}) {
+void say(std::initializer_list<const char*> parts) {
+  for (const char* part : parts) {
     if (write(STDERR_FILENO, part, std::strlen(part)) < 0) break;
   }
 }
 
+[[noreturn]] void end_exhausted() {
+  unlink_temporaries();
+  if (const char* libraries = fragile_libraries)
+    say({tool_name, ": ended by ", libraries, ", as when memory or threads run out\n"});
+  else
+    say({tool_name, ": out of memory or threads; smaller batches or fewer threads need less\n"});
+  _exit(1);
+}
+
+/// Not the process that reads a file, which its parent explains.
+bool is_tool() {
+  return getpid() == tool_process;
+}
+
 /// A failed allocation leaves ENOMEM, and what makes a library give up comes right after it.
 void handle_crash(int signal_number) {
-  const bool ours = getpid() == tool_process;  // not the process that reads a file: its parent explains it
-  if (ours && (exhausted || errno == ENOMEM)) {
-    unlink_temporaries();
-    say_exhausted();
-    _exit(1);
-  }
+  if (is_tool() && (exhausted || errno == ENOMEM || fragile_libraries)) end_exhausted();
   std::signal(signal_number, SIG_DFL);
   std::raise(signal_number);
 }
 
+bool has_ended = false;
+
 }  // namespace
 
 void install_last_resort(const char* tool) {
-  static const std::string name = tool;
-  tool_name = name.c_str();
+  tool_name = tool;
   tool_process = getpid();
   std::set_new_handler([] {
     exhausted = true;
@@ -77,6 +86,9 @@ void install_last_resort(const char* tool) {
     if (exhausted) std::abort();  // without the C++ library's own words
     usual();
   });
+  std::atexit([] {
+    if (!has_ended && is_tool()) end_exhausted();
+  });
 #if !defined(__SANITIZE_ADDRESS__)  // which explains crashes itself
   for (int signal_number : {SIGABRT, SIGSEGV, SIGBUS, SIGTRAP}) {
     struct sigaction action {};
@@ -85,6 +97,10 @@ void install_last_resort(const char* tool) {
     sigaction(signal_number, &action, nullptr);
   }
 #endif
+}
+
+void expect_exit() {
+  has_ended = true;
 }
 
 void install_signal_handlers() {

@@ -114,8 +114,13 @@ class Tool {
 
 /// Parses the command line, runs the tool and returns its exit status: 0 done, 1 data, I/O or memory, 2
 /// usage, 3 diverged; a signal ends the process as that signal. Errors are one line on stderr: "decode: ...".
-int run_tool(const std::string& name, const std::string& purpose, int argc, char** argv,
+int run_tool(const char* name, const char* purpose, int argc, char** argv,
              const std::function<void(Tool&)>& setup);
+/// `setup` is referred to: a copy of what it captures might already fail for want of memory.
+template <class Setup>
+int run_tool(const char* name, const char* purpose, int argc, char** argv, const Setup& setup) {
+  return run_tool(name, purpose, argc, argv, std::function<void(Tool&)>(std::cref(setup)));
+}
 
 /// The words of a command, each quoted for a POSIX shell where it needs it ($'\n' for control characters).
 std::string shell_quoted(const std::vector<std::string>& words);

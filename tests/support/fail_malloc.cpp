@@ -1,7 +1,9 @@
 // Preloaded into a program (LD_PRELOAD), lets one allocation fail as if memory had run out.
-//   HEED_FAIL_MALLOC=N    the N-th of each process, one that was started by fork counting on from its parent's;
-//                         0: none
+//   HEED_FAIL_MALLOC=N    the N-th since the start of main(), in each process: one that was started by fork
+//                         counts on from its parent's number; 0: none
 //   HEED_MALLOC_COUNT=F   the file F gets their number when the program ends
+#include <dlfcn.h>
+
 #include <atomic>
 #include <cerrno>
 #include <cstddef>
@@ -18,6 +20,7 @@ void* __libc_memalign(std::size_t alignment, std::size_t size);
 
 namespace {
 
+std::atomic<bool> in_main{false};  // before it, a library's constructors may end the program as they like
 std::atomic<long> made{0};
 
 /// Not read by a constructor: the first allocations come before any.
@@ -30,7 +33,7 @@ long wanted() {
 }
 
 bool fails() {
-  if (++made != wanted()) return false;
+  if (!in_main || ++made != wanted()) return false;
   errno = ENOMEM;
   return true;
 }
@@ -47,6 +50,15 @@ bool fails() {
 }  // namespace
 
 extern "C" {
+
+/// glibc's, which the start code calls once all libraries are ready.
+int __libc_start_main(int (*main)(int, char**, char**), int argc, char** argv, void (*init)(), void (*fini)(),
+                      void (*loader_fini)(), void* stack_end) {
+  using Start = int (*)(int (*)(int, char**, char**), int, char**, void (*)(), void (*)(), void (*)(), void*);
+  const auto start = reinterpret_cast<Start>(dlsym(RTLD_NEXT, "__libc_start_main"));
+  in_main = true;
+  return start(main, argc, argv, init, fini, loader_fini, stack_end);
+}
 
 void* malloc(std::size_t size) {
   return fails() ? nullptr : __libc_malloc(size);
@@ -68,5 +80,4 @@ int posix_memalign(void** made_at, std::size_t alignment, std::size_t size) {
   *made_at = __libc_memalign(alignment, size);
   return *made_at ? 0 : ENOMEM;
 }
-
 }

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "base/error.h"
+#include "base/exhausted.h"
 #include "draw/print/printable.h"
 
 extern "C" gvplugin_library_t gvplugin_dot_layout_LTX_library;
@@ -118,6 +119,7 @@ void Graph::connect(std::size_t from, std::size_t to, Flow flow) {
 }
 
 GraphLayout lay_out(const Graph& graph, const std::vector<Size>& boxes) {
+  const Fragile fragile("Graphviz");
   const std::unique_ptr<Agraph_t, CloseGraph> laid(agmemread(dot(graph).c_str()));
   if (!laid) fail("Graphviz cannot read the graph");
   set(laid.get(), "label", "");

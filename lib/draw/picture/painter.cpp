@@ -87,6 +87,9 @@ void note_end(const char* domain, GLogLevelFlags level, const char* message, voi
   exhausted = true;  // and lib/cli says so when GLib has ended the process
 }
 
+/// GLib, which is under Pango, and fontconfig end the process.
+constexpr const char* kFragile = "the drawing libraries (Pango, fontconfig)";
+
 /// Pango needs a thread, and GLib ends the process when it gets none, or no memory.
 void prepare_pango() {
   static const bool once = [] {
@@ -207,6 +210,7 @@ double text_width(const std::string& text, const TextStyle& style) {
   // One surface for all measuring: setting up fonts costs milliseconds, a layout microseconds.
   thread_local const Surface surface(cairo_image_surface_create(CAIRO_FORMAT_A8, 1, 1));
   thread_local const Context cairo(cairo_create(surface.get()));
+  const Fragile fragile(kFragile);
   return width_of(lay_out(cairo.get(), text, style).get());
 }
 
@@ -361,6 +365,7 @@ std::string paint(PictureFormat format, Size size, const std::function<void(Pain
     fail("a picture of ", std::lround(size.width), " x ", std::lround(size.height),
          " points is too large (at most ", kLongestSide, " a side): draw a part of it (--slice)");
   }
+  const Fragile fragile(kFragile);
   std::string bytes;
   const Surface surface = make_surface(format, size, bytes);
   const Context cairo(cairo_create(surface.get()));
