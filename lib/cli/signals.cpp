@@ -1,7 +1,9 @@
 #include "cli/signals.h"
 
+#include <execinfo.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -89,11 +91,18 @@ void install_last_resort(const char* tool) {
   std::atexit([] {
     if (!has_ended && is_tool()) end_exhausted();
   });
+  // glibc loads what unwinds its own C code when that is first needed, and aborts if it cannot: load it now.
+  void* frame = nullptr;
+  backtrace(&frame, 1);
 #if !defined(__SANITIZE_ADDRESS__)  // which explains crashes itself
+  // A stack of its own, as a crash may be the end of the usual one.
+  static std::array<char, 64 << 10> handler_stack;
+  const stack_t stack{handler_stack.data(), 0, handler_stack.size()};
+  sigaltstack(&stack, nullptr);
   for (int signal_number : {SIGABRT, SIGSEGV, SIGBUS, SIGTRAP}) {
     struct sigaction action {};
     action.sa_handler = handle_crash;
-    action.sa_flags = SA_NODEFER;
+    action.sa_flags = SA_NODEFER | SA_ONSTACK;
     sigaction(signal_number, &action, nullptr);
   }
 #endif

@@ -257,6 +257,8 @@ void NewFile::close() {
     fail_errno(name_, "cannot write");
   }
   if (!closed) fail(name_, ": cannot write: ", hdf5_reason());
+  if (Handle::has_lost())
+    fail(name_, ": cannot write: HDF5 could not complete an object, as when memory runs out");
 }
 
 }  // namespace heed::io

@@ -4,12 +4,14 @@
 #include <cstdlib>
 #include <mutex>
 
+#include "base/exhausted.h"
 #include "io/byte_stream.h"
 
 namespace heed::io {
 namespace {
 
 void prepare_process() {
+  const Fragile fragile("the HDF5 library");  // calls itself for ever when its own errors cannot be set up
   reserve_standard_streams();
   setenv("HDF5_DISABLE_VERSION_CHECK", "2", 1);  // silent: we check below, without abort()
   setenv("HDF5_USE_FILE_LOCKING", "FALSE",

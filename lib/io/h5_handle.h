@@ -3,6 +3,7 @@
 
 #include <hdf5.h>
 
+#include <atomic>
 #include <string>
 #include <utility>
 
@@ -19,7 +20,8 @@ void start_hdf5();
 /// HDF5's description of its last failure; the system's ("No space left on device") if there is one.
 std::string hdf5_reason();
 
-/// Owns one identifier of any kind.
+/// Owns one identifier of any kind. Closing writes what HDF5 still keeps, so a failure of a destructor is
+/// remembered until a file is completed.
 class Handle {
  public:
   Handle() = default;
@@ -42,11 +44,15 @@ class Handle {
     return id < 0 || close_(id) >= 0;
   }
 
+  /// Whether any destructor of this process has failed to close what was still open.
+  static bool has_lost() { return lost_; }
+
  private:
   void reset() {
-    if (id_ >= 0) close_(id_);
-    id_ = -1;
+    const hid_t id = std::exchange(id_, -1);
+    if (id >= 0 && H5Iis_valid(id) > 0 && close_(id) < 0) lost_ = true;
   }
+  static inline std::atomic<bool> lost_{false};
   hid_t id_ = -1;
   herr_t (*close_)(hid_t) = nullptr;
 };

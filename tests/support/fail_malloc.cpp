@@ -1,15 +1,16 @@
-// Preloaded into a program (LD_PRELOAD), lets one allocation fail as if memory had run out.
+// Preloaded into a program (LD_PRELOAD), lets allocations fail as if memory had run out.
 //   HEED_FAIL_MALLOC=N    the N-th since the start of main(), in each process: one that was started by fork
 //                         counts on from its parent's number; 0: none
+//   HEED_FAIL_MALLOC=N+   also all that come after it
 //   HEED_MALLOC_COUNT=F   the file F gets their number when the program ends
 #include <dlfcn.h>
 
 #include <atomic>
 #include <cerrno>
+#include <climits>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 
 extern "C" {
 void* __libc_malloc(std::size_t size);
@@ -23,17 +24,23 @@ namespace {
 std::atomic<bool> in_main{false};  // before it, a library's constructors may end the program as they like
 std::atomic<long> made{0};
 
-/// Not read by a constructor: the first allocations come before any.
-long wanted() {
-  static const long n = [] {
+struct Failing {
+  long from = 0, to = 0;  ///< from 1; 0: none
+
+  Failing() {
     const char* text = std::getenv("HEED_FAIL_MALLOC");
-    return text ? std::atol(text) : 0L;
-  }();
-  return n;
-}
+    if (!text) return;
+    char* end = nullptr;
+    from = to = std::strtol(text, &end, 10);
+    if (*end == '+') to = LONG_MAX;
+  }
+};
 
 bool fails() {
-  if (!in_main || ++made != wanted()) return false;
+  if (!in_main) return false;
+  static const Failing failing;
+  const long number = ++made;
+  if (number < failing.from || number > failing.to) return false;
   errno = ENOMEM;
   return true;
 }

@@ -3,6 +3,7 @@
 #include <cairo-pdf.h>
 #include <cairo-svg.h>
 #include <cairo.h>
+#include <fontconfig/fontconfig.h>
 #include <pango/pangocairo.h>
 
 #include <algorithm>
@@ -87,18 +88,21 @@ void note_end(const char* domain, GLogLevelFlags level, const char* message, voi
   exhausted = true;  // and lib/cli says so when GLib has ended the process
 }
 
-/// GLib, which is under Pango, and fontconfig end the process.
-constexpr const char* kFragile = "the drawing libraries (Pango, fontconfig)";
-
-/// Pango needs a thread, and GLib ends the process when it gets none, or no memory.
+/// Pango needs a thread, and GLib ends the process when it gets none, or no memory; and it waits for ever for
+/// fonts that fontconfig has no memory to list.
 void prepare_pango() {
   static const bool once = [] {
+    fragile_libraries =
+        "the drawing libraries (Pango, fontconfig)";  // to the end: Pango has threads of its own
     g_log_set_default_handler(note_end, nullptr);
     try {
       std::jthread([] {});
     } catch (const std::system_error& error) {
       fail("drawing needs a thread, and none can be started: ", error.code().message());
     }
+    FcConfig* fonts = FcInitLoadConfigAndFonts();
+    if (!fonts || !FcConfigSetCurrent(fonts)) fail("fontconfig cannot list the fonts of this machine");
+    FcConfigDestroy(fonts);
     return true;
   }();
   static_cast<void>(once);
@@ -210,7 +214,6 @@ double text_width(const std::string& text, const TextStyle& style) {
   // One surface for all measuring: setting up fonts costs milliseconds, a layout microseconds.
   thread_local const Surface surface(cairo_image_surface_create(CAIRO_FORMAT_A8, 1, 1));
   thread_local const Context cairo(cairo_create(surface.get()));
-  const Fragile fragile(kFragile);
   return width_of(lay_out(cairo.get(), text, style).get());
 }
 
@@ -365,7 +368,6 @@ std::string paint(PictureFormat format, Size size, const std::function<void(Pain
     fail("a picture of ", std::lround(size.width), " x ", std::lround(size.height),
          " points is too large (at most ", kLongestSide, " a side): draw a part of it (--slice)");
   }
-  const Fragile fragile(kFragile);
   std::string bytes;
   const Surface surface = make_surface(format, size, bytes);
   const Context cairo(cairo_create(surface.get()));
