@@ -31,6 +31,32 @@ std::size_t edit_distance(const std::string& a, const std::string& b) {
   return row.back();
 }
 
+/// What other programs call an option; of several meanings the tool's own is taken.
+constexpr std::pair<std::string_view, const char*> kSynonyms[] = {{"--batch-size", "--batch-tokens"},
+                                                                  {"--batch-size", "--batch"},
+                                                                  {"--beam-size", "--beam"},
+                                                                  {"--beams", "--beam"},
+                                                                  {"--epochs", "--max-epochs"},
+                                                                  {"--greedy", "--beam 1"},
+                                                                  {"--heads", "--n-heads"},
+                                                                  {"--hidden", "--d-model"},
+                                                                  {"--hidden-size", "--d-model"},
+                                                                  {"--jobs", "--threads"},
+                                                                  {"--lr", "--learning-rate"},
+                                                                  {"--max-len", "--max-length"},
+                                                                  {"--max-steps", "--max-updates"},
+                                                                  {"--nbest", "--n-best"},
+                                                                  {"--num-beams", "--beam"},
+                                                                  {"--num-layers", "--n-encoder-layers"},
+                                                                  {"--out", "--output"},
+                                                                  {"--steps", "--max-updates"},
+                                                                  {"--src", "--source"},
+                                                                  {"--tgt", "--target"},
+                                                                  {"--train", "--source"},
+                                                                  {"--updates", "--max-updates"},
+                                                                  {"--workers", "--threads"}};
+constexpr std::string_view kGpu[] = {"--gpu", "--gpus", "--cuda", "--device", "--devices"};
+
 bool is_plain(std::string_view word) {
   for (unsigned char c : word) {
     if (!std::isalnum(c) &&
@@ -145,6 +171,8 @@ void Tool::Parser::explain(const CLI::ParseError& error) const {
   for (const std::string& word : app.remaining()) {
     if (word.size() < 2 || word[0] != '-' || word == "--") continue;
     std::string name = word.substr(0, word.find('='));
+    if (std::ranges::find(kGpu, name) != std::end(kGpu))
+      fail<UsageError>("unknown option ", name, ": heed runs on CPUs; --threads N says on how many cores");
     std::string near = nearest_option(name);
     fail<UsageError>("unknown option ", escaped(name), near.empty() ? "" : "; did you mean " + near + "?",
                      " (see ", app.get_name(), " --help)");
@@ -166,6 +194,10 @@ void Tool::Parser::explain(const CLI::ParseError& error) const {
 }
 
 std::string Tool::Parser::nearest_option(const std::string& unknown) const {
+  for (const auto& [typed, meant] : kSynonyms) {
+    const std::string wanted = meant, option = wanted.substr(0, wanted.find(' '));
+    if (typed == unknown && app.get_option_no_throw(option)) return wanted;
+  }
   std::string nearest;
   std::size_t best = std::max<std::size_t>(2, unknown.size() / 3) + 1;  // more distant names do not help
   for (const CLI::Option* option : app.get_options()) {

@@ -3,6 +3,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <iostream>
 #include <new>
@@ -58,9 +59,16 @@ void run(Tool::Parser& parser) {
   reraise_pending_signal();
 }
 
+/// Who did not type the name of a file should hear where it comes from.
+std::string origin_of(const std::string& message) {
+  const char* model = std::getenv("HEED_MODEL");
+  if (!model || !*model || !message.starts_with(concat(escaped(model), ":"))) return "";
+  return *model == '/' ? " (from HEED_MODEL)" : " (from HEED_MODEL, relative to the current folder)";
+}
+
 /// One line on stderr with few allocations: memory may just have run out.
 int report(const char* tool, const std::string& text, int status) {
-  std::fprintf(stderr, "%s: %s\n", tool, escaped(text, std::string::npos).c_str());
+  std::fprintf(stderr, "%s: %s%s\n", tool, escaped(text, std::string::npos).c_str(), origin_of(text).c_str());
   return status;
 }
 

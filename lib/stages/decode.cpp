@@ -65,6 +65,7 @@ class Job {
     for_each_frame(
         reader,
         [&](TensorMap& frame, const std::string& name) {
+          expect_stage(frame, name, loaded_.model->encoder ? "encoder" : "embeddings");
           claim_for_model(frame, name, loaded_, paths_.model);
           check(frame, name);
         },

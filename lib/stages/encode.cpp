@@ -174,6 +174,7 @@ void run_embed(const EmbedOptions& options, const InspectionConfig& inspect, std
   run_stage(
       options, inspect, loaded, stages, seed,
       [&](TensorMap& frame, const std::string& name) {
+        expect_stage(frame, name, "tokens");
         io::expect_digest(frame, name, io::kVocabularyDigest, loaded.tokenizer(stages.side).digest(),
                           options.model);
         claim_for_model(frame, name, loaded, options.model);
@@ -208,7 +209,10 @@ void run_encode(const StageFiles& files, const std::string& layers, bool all_lay
   const LoadedModel loaded = load_model(files.model);
   run_stage(
       files, inspect, loaded, encoder_stages(*loaded.model, options), seed,
-      [&](TensorMap& frame, const std::string& name) { claim_for_model(frame, name, loaded, files.model); },
+      [&](TensorMap& frame, const std::string& name) {
+        expect_stage(frame, name, options.first == 0 ? "embeddings" : "encoder");
+        claim_for_model(frame, name, loaded, files.model);
+      },
       [&](TensorMap& frame, Inspection& inspection) {
         encode_frame(*loaded.model, options, threads, frame, &inspection);
       });

@@ -1,5 +1,6 @@
 #include "stages/frames.h"
 
+#include <algorithm>
 #include <iostream>
 
 #include "base/log.h"
@@ -62,6 +63,28 @@ void run_stage(const StageFiles& files, const InspectionConfig& inspect, const L
   if (at_end) at_end();
   inspection.finish();
   writer.finish();
+}
+
+void expect_stage(const TensorMap& frame, const std::string& source, const std::string& group) {
+  constexpr std::pair<const char*, const char*> kMadeBy[] = {
+      {"tokens", "tokenize"}, {"embeddings", "embed"}, {"encoder", "encode"}};
+  const auto has = [&](const std::string& name) {
+    return std::ranges::any_of(frame.tensors(),
+                               [&](const auto& tensor) { return tensor.first.starts_with(name + "/"); });
+  };
+  std::string last, missing;
+  for (const auto& [made, tool] : kMadeBy) {
+    if (has(made)) {
+      last = tool;
+      missing.clear();
+    } else {
+      missing += concat(missing.empty() ? "" : " | ", tool);
+    }
+    if (made != group) continue;
+    if (!last.empty() && !missing.empty())
+      fail(source, ": is the output of ", last, ": pipe it through ", missing, " first");
+    return;
+  }
 }
 
 void claim_for_model(TensorMap& frame, const std::string& source, const LoadedModel& model,

@@ -36,6 +36,9 @@ void run_stage(const StageFiles& files, const InspectionConfig& inspect, const L
                const std::function<void(TensorMap&, Inspection&)>& stage,
                const std::function<void()>& at_end = {});
 
+/// Throws Error when the frame lacks `group` ("embeddings") and is plainly the output of an earlier tool.
+void expect_stage(const TensorMap& frame, const std::string& source, const std::string& group);
+
 /// Throws Error when the frame says that it was made with another model; notes the model in it.
 void claim_for_model(TensorMap& frame, const std::string& source, const LoadedModel& model,
                      const std::string& path);

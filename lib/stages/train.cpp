@@ -81,7 +81,8 @@ struct Ingredients {
     classes = classes_of(text.labels);
     model = job.make_model({source.size(), target.size(), static_cast<std::int64_t>(classes.size())});
     training = encoded("training text", text, source, target, *model, classes);
-    validation = encoded("validation text", read(job.validation), source, target, *model, classes);
+    if (job.validates())
+      validation = encoded("validation text", read(job.validation), source, target, *model, classes);
     model->source_special = source.special();
     model->target_special = target.special();
     model->parameters.initialize(job.seed);
@@ -132,6 +133,7 @@ TrainSetup setup_of(const TrainingJob& job, const Ingredients& in) {
   setup.identity = identity_of(job, in);
   setup.vocabularies = vocabulary_map(in.source, in.target);
   if (!in.classes.empty()) setup.vocabularies.merge(classes_map(in.classes));
+  setup.config.valid_bleu &= job.validates();
   if (in.model->encoder && in.model->decoder)
     setup.bleu = make_bleu_scorer(*in.model, in.validation, in.target, job.threads);
   else if (job.config.valid_bleu || job.config.stop_on == "bleu")
@@ -161,15 +163,16 @@ const Batch& largest(const std::vector<Batch>& batches) {
                            [](const Batch& a, const Batch& b) { return a.tokens < b.tokens; });
 }
 
-void require(const std::string& value, const char* option) {
-  if (value.empty()) fail<UsageError>(option, ": is missing");
-}
-
 /// Which texts a model learns from follows from the fields of its config.
 void check_files(const Given& given, TrainCommand& o, const std::string& architecture,
                  const std::vector<Field>& own) {
   const bool reads_source = find_field(own, "source_vocab_size"),
              reads_target = find_field(own, "target_vocab_size"), classifies = find_field(own, "n_classes");
+  std::vector<std::string> missing;
+  auto require = [&](const std::string& value, const std::string& option) {
+    if (value.empty()) missing.push_back(option);
+  };
+  const bool validates = o.job.validates();
   auto check = [&](const char* name, bool wanted, bool may_miss, const std::string& training,
                    const std::string& validation) {
     const std::string option = concat("--", name), valid = concat("--valid-", name);
@@ -177,17 +180,18 @@ void check_files(const Given& given, TrainCommand& o, const std::string& archite
       fail<UsageError>(training.empty() ? valid : option, ": --preset ", o.preset, " is of architecture ",
                        architecture, ", which reads no ", name);
     if (may_miss && training.empty() && validation.empty()) return;
-    if (wanted) require(training, option.c_str());
-    if (wanted) require(validation, valid.c_str());
+    if (wanted) require(training, option);
+    if (wanted && validates) require(validation, valid);
   };
   check("source", reads_source, false, o.job.training.source, o.job.validation.source);
   check("target", reads_target, false, o.job.training.target, o.job.validation.target);
   check("labels", classifies, true, o.job.training.labels, o.job.validation.labels);
   if (o.job.source_vocab.empty()) o.job.source_vocab = o.vocab.empty() ? o.job.target_vocab : o.vocab;
   if (o.job.target_vocab.empty()) o.job.target_vocab = o.vocab.empty() ? o.job.source_vocab : o.vocab;
-  if (reads_source && reads_target && o.vocab.empty() && (!given("source-vocab") || !given("target-vocab")))
-    require("", "--vocab");
-  require(o.job.source_vocab, "--vocab");
+  const bool has_both = given("source-vocab") && given("target-vocab");
+  require(reads_source && reads_target && !has_both ? o.vocab : o.job.source_vocab, "--vocab");
+  if (!missing.empty())
+    fail<UsageError>(joined(missing, ", "), missing.size() == 1 ? ": is missing" : ": are missing");
   if (!o.dry_run && (o.job.output.empty() || o.job.output == "-")) {
     fail<UsageError>("-o: wanted a file: checkpoint and metrics are written beside it");
   }
@@ -195,6 +199,19 @@ void check_files(const Given& given, TrainCommand& o, const std::string& archite
     if (given(option)) fail<UsageError>(option, ": the vocabulary files decide it");
   }
   if (given("n_classes")) fail<UsageError>("--n-classes: the labels decide it");
+}
+
+/// What a run without validation text cannot do.
+void check_unvalidated(const Given& given, const TrainingJob& job) {
+  if (job.validates()) return;
+  for (const char* option : {"--valid-bleu", "--stop-on", "--patience", "--validate-every"}) {
+    if (given(option)) fail<UsageError>(option, ": needs validation text (--valid-source, --valid-target)");
+  }
+  if (job.config.max_epochs == 0 && job.config.max_updates == 0 && job.config.max_minutes == 0)
+    fail<UsageError>(
+        "without validation text nothing ends the run: give --max-updates, --max-epochs or --max-minutes, or "
+        "--valid-source and --valid-target");
+  logging::note("no validation text: no validation loss, no early stopping; the newest parameters are kept");
 }
 
 /// The hours that went into a model are not lost to a command given twice.
@@ -267,6 +284,7 @@ void TrainCommand::run(const Given& given, const std::function<std::atomic<bool>
     return;
   }
   configure(given, *this);
+  check_unvalidated(given, job);
   if (dry_run) {
     std::cout << describe_training(job);
   } else {

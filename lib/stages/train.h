@@ -39,6 +39,11 @@ struct TrainingJob {
   bool resume = false;
   bool resume_previous = false;
   bool overwrite = false;  ///< replaces a model that is there
+
+  /// Whether there is text for it.
+  bool validates() const {
+    return !validation.source.empty() || !validation.target.empty() || !validation.labels.empty();
+  }
 };
 
 /// Trains and writes the model.

@@ -154,8 +154,17 @@ std::string train_sentencepiece(const std::vector<std::string>& lines, const std
        {"minloglevel", "2"}},
       &iterator, &model);
   if (!status.ok()) {
+    const std::string reason = status.ToString();
+    constexpr std::string_view few = "required_chars", versus = " vs ";
+    if (const std::size_t at = reason.find(few); at != reason.npos) {
+      const std::size_t least = reason.find(versus, at), end = reason.find('.', least);
+      if (least != reason.npos)
+        fail<UsageError>("--vocab-size: got ", vocab_size,
+                         ", but 256 bytes and the characters of this text take ",
+                         escaped(reason.substr(least + versus.size(), end - least - versus.size())));
+    }
     fail("SentencePiece cannot learn ", vocab_size, " pieces (256 of them bytes) from ", lines.size(),
-         " lines: ", escaped(status.ToString(), 200));
+         " lines: ", escaped(reason, 200));
   }
   return model;
 }

@@ -54,9 +54,10 @@ void metrics_to_map(const Metrics& metrics, const std::string& prefix, bool with
     if (with_clock || !c.of_clock) map.add(prefix + c.name, column<double>(metrics, c.value));
   }
   Group& group = map.groups[prefix.substr(0, prefix.rfind('/'))];
-  group.signal = "valid_loss";
-  group.title = "Loss in training and validation";
-  group.attributes["auxiliary_signals"] = std::vector<std::string>{"train_loss"};
+  const bool validates = metrics.empty() || metrics.back().valid_loss >= 0;
+  group.signal = validates ? "valid_loss" : "train_loss";
+  group.title = validates ? "Loss in training and validation" : "Loss in training";
+  if (validates) group.attributes["auxiliary_signals"] = std::vector<std::string>{"train_loss"};
 }
 
 TensorMap model_metrics(const Metrics& metrics) {
@@ -88,7 +89,7 @@ std::string metrics_to_tsv(const Metrics& metrics) {
   for (const MetricsRow& row : metrics) {
     table += std::to_string(row.step) + '\t' + std::to_string(row.epoch);
     for (const Column& c : columns) table += '\t' + number(row.*c.value);
-    table += '\t' + number(std::exp(row.valid_loss)) + '\n';
+    table += '\t' + number(row.valid_loss < 0 ? -1 : std::exp(row.valid_loss)) + '\n';
   }
   return table;
 }

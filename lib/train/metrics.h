@@ -12,10 +12,10 @@ namespace heed {
 
 struct MetricsRow {
   std::int64_t step = 0, epoch = 0;
-  double train_loss = 0;                        ///< label-smoothed, per target token, since the last row
-  double valid_loss = 0;                        ///< -log p per target token; perplexity is its exponential
-  double valid_accuracy = 0;                    ///< share of target tokens
-  double valid_bleu = -1;                       ///< -1: not computed
+  double train_loss = 0;       ///< label-smoothed, per target token, since the last row
+  double valid_loss = -1;      ///< -log p per target token; perplexity is its exponential; -1: not computed
+  double valid_accuracy = -1;  ///< share of target tokens; -1: not computed
+  double valid_bleu = -1;      ///< -1: not computed
   double learning_rate = 0, gradient_norm = 0;  ///< of the last update
   double target_tokens_per_second = 0,
          seconds = 0;  ///< while training, since the last row; wall-clock times

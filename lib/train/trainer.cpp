@@ -55,6 +55,7 @@ Trainer::Trainer(Model<float>& model, const Corpus& training, const Corpus& vali
       objective_(model),
       gradients_(model, objective_, training, config_.shards, setup_.threads, setup_.seed, config_),
       optimizer_(config_, model.parameters.values().size(), setup_.threads),
+      validates_(validation.size() > 0),
       validator_(model, objective_, validation,
                  std::max<std::int64_t>(1, config_.batch_tokens / config_.shards), setup_.threads),
       snapshots_(files_.snapshot_folder, model, setup_.vocabularies),
@@ -176,6 +177,7 @@ void Trainer::fail_diverged(double loss, double rate) {
 // ---- validation ------------------------------------------------------------------------------------------
 
 std::optional<Trainer::Scores> Trainer::evaluate(const std::atomic<bool>& stop) {
+  if (!validates_) return Scores{};
   const std::optional<ValidationScore> validation = validator_.run(stop);
   if (!validation) return std::nullopt;
   Scores scores{*validation, -1};
@@ -185,6 +187,12 @@ std::optional<Trainer::Scores> Trainer::evaluate(const std::atomic<bool>& stop) 
     scores.bleu = *bleu;
   }
   return scores;
+}
+
+std::string Trainer::describe(const Scores& scores) {
+  return concat("validation loss ", brief(scores.validation.loss), ", perplexity ",
+                brief(std::exp(scores.validation.loss)), ", accuracy ", brief(scores.validation.accuracy),
+                scores.bleu >= 0 ? ", BLEU " + brief(scores.bleu) : "");
 }
 
 double Trainer::score_of(const Scores& scores) const {
@@ -210,7 +218,7 @@ bool Trainer::validate(const std::atomic<bool>& stop) {
 /// Appends a row of metrics and says whether the score is the best so far.
 bool Trainer::add_row(const Scores& scores) {
   const double score = score_of(scores);
-  const bool best = state_.metrics.empty() || score > state_.best_score;
+  const bool best = !validates_ || state_.metrics.empty() || score > state_.best_score;
   MetricsRow row;
   row.step = state_.step;
   row.epoch = state_.epoch;
@@ -233,9 +241,7 @@ bool Trainer::add_row(const Scores& scores) {
     state_.plateau_factor /= 2;
   }
   logging::note(concat("epoch ", row.epoch, ", update ", row.step, ": training loss ", brief(row.train_loss),
-                       ", validation loss ", brief(row.valid_loss), ", perplexity ",
-                       brief(std::exp(row.valid_loss)), ", accuracy ", brief(row.valid_accuracy),
-                       row.valid_bleu >= 0 ? ", BLEU " + brief(row.valid_bleu) : "", ", ",
+                       validates_ ? ", " + describe(scores) : "", ", ",
                        std::llround(row.target_tokens_per_second), " ", objective_.unit(), "/s",
                        best ? "" : concat(", ", state_.without_gain, " since the best")));
   return best;
@@ -305,10 +311,7 @@ bool Trainer::write_result(const std::atomic<bool>& stop) {
   if (!scores) return false;
   save_model(files_.model, model_, setup_.vocabularies, model_metrics(state_.metrics));
   logging::note(concat("saved ", files_.model, " after ", state_.step, " updates, ended by ", ended_by,
-                       ": validation loss ", brief(scores->validation.loss), ", perplexity ",
-                       brief(std::exp(scores->validation.loss)), ", accuracy ",
-                       brief(scores->validation.accuracy),
-                       scores->bleu >= 0 ? ", BLEU " + brief(scores->bleu) : ""));
+                       validates_ ? ": " + describe(*scores) : ""));
   return true;
 }
 

@@ -40,8 +40,8 @@ class Trainer {
  public:
   enum class Outcome { finished, stopped };
 
-  /// `model` (parameters initialised) and the corpora must outlive this. Checks that all files can be
-  /// written.
+  /// `model` (parameters initialised) and the corpora must outlive this; an empty `validation` means that
+  /// there is none. Checks that all files can be written.
   Trainer(Model<float>& model, const Corpus& training, const Corpus& validation, TrainSetup setup);
 
   /// Continues from the checkpoint. False when there is none.
@@ -59,7 +59,7 @@ class Trainer {
 
  private:
   struct Scores {
-    ValidationScore validation;
+    ValidationScore validation{-1, -1};
     double bleu = -1;
   };
 
@@ -75,6 +75,7 @@ class Trainer {
   bool validate(const std::atomic<bool>& stop);
   std::optional<Scores> evaluate(const std::atomic<bool>& stop);
   bool add_row(const Scores& scores);
+  static std::string describe(const Scores& scores);
   double score_of(const Scores& scores) const;
   void keep_snapshots(bool best, bool epoch_end);
 
@@ -96,6 +97,7 @@ class Trainer {
   Objective objective_;
   Gradients gradients_;
   Optimizer optimizer_;
+  const bool validates_;  ///< without text for it, the newest parameters are the best
   Validator validator_;
   SnapshotStore snapshots_;
   std::vector<Batch> batches_;  ///< of the present epoch

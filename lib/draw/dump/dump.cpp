@@ -20,7 +20,8 @@ void apply_shorthands(DumpOptions& options) {
   if (!has_form && path.ends_with(".json")) options.json = true;
   if (path.ends_with(".npy")) options.npy = true;
   for (const char* picture : {".bmp", ".gif", ".jpg", ".jpeg", ".webp", ".eps"}) {
-    if (path.ends_with(picture)) fail<UsageError>("-o ", escaped(path), ": wanted .png, .svg, .pdf or .html");
+    if (path.ends_with(picture))
+      fail<UsageError>("-o ", escaped(path), ": wanted .png, .svg, .pdf, .html, .tsv, .json or .npy");
   }
 }
 

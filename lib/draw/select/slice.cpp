@@ -144,7 +144,7 @@ class Cutter {
     const auto found = std::find_if(labels.begin(), labels.end(), is_meant);
     if (found == labels.end()) {
       fail("/", escaped(path_), ": no ", escaped(dim.name), " is labelled '", escaped(selection.label), "'",
-           labels.empty() ? why_unlabelled() : "");
+           labels.empty() ? why_unlabelled(dim) : "");
     }
     if (std::any_of(found + 1, labels.end(), is_meant)) {
       fail("/", escaped(path_), ": '", escaped(selection.label), "' occurs several times along ",
@@ -156,14 +156,15 @@ class Cutter {
   }
 
   /// Labels differ by sentence and rank, so there are none while several of these are kept.
-  std::string why_unlabelled() const {
-    for (const auto& dim : dims_) {
-      const bool decides = dim.name == "sentence" || dim.name == "rank";
-      if (decides && dim.state == State::kept) {
-        return concat("; labels differ by ", dim.name, ": choose one first, as in --slice ", dim.name, "=0");
+  std::string why_unlabelled(const Dim& dim) const {
+    for (const auto& other : dims_) {
+      const bool decides = other.name == "sentence" || other.name == "rank";
+      if (decides && other.state == State::kept && dim.name != "layer" && dim.name != "head") {
+        return concat("; labels differ by ", other.name, ": choose one first, as in --slice ", other.name,
+                      "=0");
       }
     }
-    return "; it has no labels: choose an index";
+    return concat("; it has no labels: choose an index from 0 to ", dim.count - 1, ", mean, max or all");
   }
 
   void take_part(const Selection& selection, Dim& dim) {

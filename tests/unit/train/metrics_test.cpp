@@ -61,8 +61,8 @@ BOOST_AUTO_TEST_CASE(table) {
   BOOST_TEST(table ==
              "step\tepoch\ttrain_loss\tvalid_loss\tvalid_accuracy\tvalid_bleu\tlearning_rate\tgradient_norm\t"
              "target_tokens_per_second\tseconds\tvalid_perplexity\n"
-             "120\t1\t5.25\t4.5\t0\t12.5\t0\t0\t0\t61\t90.01713\n"
-             "240\t2\t0\t0\t0\t-1\t0\t0\t9000\t0\t1\n");
+             "120\t1\t5.25\t4.5\t-1\t12.5\t0\t0\t0\t61\t90.01713\n"
+             "240\t2\t0\t0\t-1\t-1\t0\t0\t9000\t0\t1\n");
 }
 
 BOOST_AUTO_TEST_SUITE_END()
