@@ -42,24 +42,23 @@ void add_feed_forward(ParameterSet<T>& parameters, const std::string& scope, std
 template <class T>
 Var<T> feed_forward(const Scope<T>& scope, Var<T> x, const Packing& rows,
                     const FeedForwardSettings& settings) {
-  auto bias_of = [&](const std::vector<std::string>& parts) {
-    return settings.bias ? scope.stacked(parts, "bias") : Var<T>();
-  };
+  auto bias_of = [&](const char* path) { return settings.bias ? scope.parameter(path) : Var<T>(); };
   const Activation f = settings.activation;
   Var<T> hidden;  // [rows, d_ff]
   if (settings.gated) {
     const std::vector<std::string> parts{"gate", "inner"};
-    const Var<T> both = linear(x, scope.stacked(parts, "weight"), bias_of(parts));  // [rows, 2 d_ff]
+    const Var<T> bias = settings.bias ? scope.stacked(parts, "bias") : Var<T>();
+    const Var<T> both = linear(x, scope.stacked(parts, "weight"), bias);  // [rows, 2 d_ff]
     const std::int64_t d_ff = both.cols() / 2;
     const Var<T> gate = scope.name("gate", activate(f, scope.tape().columns(both, 0, d_ff)), rows);
     hidden =
         drop_out(multiply(gate, scope.tape().columns(both, d_ff, d_ff)), scope.dropout(settings.dropout));
   } else {
     hidden =
-        linear(x, scope.parameter("inner/weight"), bias_of({"inner"}), f, scope.dropout(settings.dropout));
+        linear(x, scope.parameter("inner/weight"), bias_of("inner/bias"), f, scope.dropout(settings.dropout));
   }
   hidden = scope.name("inner", hidden, rows);
-  return scope.name("output", linear(hidden, scope.parameter("outer/weight"), bias_of({"outer"})), rows);
+  return scope.name("output", linear(hidden, scope.parameter("outer/weight"), bias_of("outer/bias")), rows);
 }
 
 }  // namespace heed
