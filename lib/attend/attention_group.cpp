@@ -22,6 +22,7 @@ const std::vector<Layout>& layouts() {
       {"key_vector", "key vector", {"kv_head", "key", "key_dim"}},
       {"value_vector", "value vector", {"kv_head", "key", "value_dim"}},
       {"products", "product of query and key, before scaling", {"head", "query", "key"}},
+      {"position_bias", "bias by position, part of the score", {"head", "query", "key"}},
       {"scores", "score", {"head", "query", "key"}},
       {"capped", "capped score", {"head", "query", "key"}},
       {"biased", "score with the bias", {"head", "query", "key"}},

@@ -25,7 +25,15 @@ Var<T> linear(Var<T> x, Var<T> weight, Var<T> bias, Activation f = Activation::n
 template <class T>
 Var<T> add(Var<T> a, Var<T> b);
 
-/// f(x), elementwise.
+/// a b, elementwise; both may be some columns of a matrix.
+template <class T>
+Var<T> multiply(Var<T> a, Var<T> b);
+
+/// factor x.
+template <class T>
+Var<T> scaled(Var<T> x, T factor);
+
+/// f(x), elementwise; x may be some columns of a matrix.
 template <class T>
 Var<T> activate(Activation f, Var<T> x);
 
@@ -49,60 +57,80 @@ struct SumAndNorm {
 template <class T>
 SumAndNorm<T> add_layer_norm(Var<T> x, Var<T> sub, const Dropout& drop, Var<T> gamma, Var<T> beta, T eps);
 
+/// Root mean square normalisation of every run of d columns of x [n, k d] by itself (kernels.h, rms_norm); gamma [1, d].
+/// x may be some columns of a matrix.
+template <class T>
+Var<T> rms_norm(Var<T> x, Var<T> gamma, T eps);
+
+/// Rotary positions: turns every head of row i of x [n, heads * d] by the angles of position[i] (kernels.h, rotate_rows).
+/// turns [positions, d]. x may be some columns of a matrix.
+template <class T>
+Var<T> rotate(Var<T> x, Matrix<const T> turns, std::span<const std::int32_t> position);
+
 /// x + dropout(sub), without normalisation.
 template <class T>
 Var<T> add_dropped(Var<T> x, Var<T> sub, const Dropout& drop);
 
 struct AttentionOptions {
   std::int64_t n_heads = 1;
-  double scale = 1;     ///< of the scores, 1 / sqrt(head_dim) in scaled dot-product attention
-  bool causal = false;  ///< query i of a sentence attends to its keys 0 .. i + (n_keys - n_queries)
-  Dropout drop;         ///< on the weights
-  bool keep_scores = false;
+  std::int64_t n_kv_heads =
+      0;                    ///< of keys and values, each for n_heads / n_kv_heads heads in a row; 0: n_heads
+  double scale = 1;         ///< of the scores, 1 / sqrt(head_dim) in scaled dot-product attention
+  bool causal = false;      ///< query i of a sentence attends to its keys 0 .. i + (n_keys - n_queries)
+  std::int64_t window = 0;  ///< of those keys a causal query attends to the last so many only; 0: to all
+  Dropout drop;             ///< on the weights
+  bool keep_scores = false, keep_bias = false;
+
+  std::int64_t key_heads() const { return n_kv_heads > 0 ? n_kv_heads : n_heads; }
 };
 /// Blocks lie sentence by sentence: [n_heads, n_queries, n_keys] each, dense.
-/// Changes a row of scores (scaled, before the mask) or weights before anything is computed from it; may be
-/// empty.
+/// Changes a row of the bias, of scores (scaled, with bias, before the mask) or of weights before anything is
+/// computed from it; may be empty.
 template <class T>
 struct AttentionEdit {
   using Row = std::function<void(std::int64_t query_row, std::int64_t head, std::span<T> row)>;
-  Row scores, weights;
+  Row bias, scores, weights;
 };
 template <class T>
 struct AttentionResult {
   Var<T> context;              ///< [query rows, n_heads * d_v]
   std::span<const T> weights;  ///< after softmax, before dropout
-  std::span<const T> scores;   ///< scaled, before mask and softmax; empty unless kept
+  std::span<const T> scores;   ///< scaled, with bias, before mask and softmax; empty unless kept
+  std::span<const T> bias;     ///< empty unless kept
 };
 /// Dot-product attention of every sentence's queries over its own keys, head by head: q [query rows, n_heads
-/// * d_k], k [key rows, n_heads * d_k], v [key rows, n_heads * d_v]. With `edit` there are no gradients.
+/// * d_k], k [key rows, n_kv_heads * d_k], v [key rows, n_kv_heads * d_v]. With `edit` there are no gradients.
+/// `bias` [2 reach + 1, n_heads] or none: row reach + r is added to the scores of keys whose position is the query's
+/// plus r, the last query and the last key of a sentence being at one position.
 template <class T>
 AttentionResult<T> attention(Var<T> q, Var<T> k, Var<T> v, const Packing& queries, const Packing& keys,
-                             const AttentionOptions& options, const AttentionEdit<T>* edit = nullptr);
+                             const AttentionOptions& options, const AttentionEdit<T>* edit = nullptr,
+                             Var<T> bias = {});
 
 /// Causal attention of packed rows q [n, n_heads * d_k] that continue sequences, over their past, which ends
 /// with the rows themselves. The arithmetic of a row depends on that row alone. No gradient: decoding only.
 template <class T>
 Var<T> attention_over_past(Var<T> q, const Packing& rows, const Past<T>& past,
-                           const AttentionOptions& options, const AttentionEdit<T>* edit = nullptr);
+                           const AttentionOptions& options, const AttentionEdit<T>* edit = nullptr,
+                           Var<T> bias = {});
 
 /// Cross-entropy of softmax(states W) against targets with label smoothing (kernels.h, cross_entropy_rows):
 /// states [n, d], weight [d, V]. The logits exist only a block of rows at a time, so their gradients are
 /// taken at once: with gradients on, d states and d weight receive `scale` * d loss, and Tape::backward()
 /// continues from there. The weight may be the transposed view of an embedding table (tied): pass the table and
-/// `tied`. `nll`, unless null, receives -log p of each row's target.
+/// `tied`. `nll`, unless null, receives -log p of each row's target. `bias` [1, V] or none is added to the logits.
 template <class T>
 CrossEntropySums projected_cross_entropy(Var<T> states, Var<T> weight, bool tied,
                                          std::span<const std::int32_t> targets, double smoothing, T scale,
-                                         std::vector<double>* nll = nullptr);
+                                         std::vector<double>* nll = nullptr, Var<T> bias = {});
 
 /// Likewise of given logits [n, classes], which receive the gradient.
 template <class T>
 CrossEntropySums cross_entropy(Var<T> logits, std::span<const std::int32_t> targets, double smoothing,
                                T scale);
 
-/// logits = x table^T: x [n, d], table [V, d] -> [n, V]. No gradient: decoding only.
+/// logits = x table^T + bias: x [n, d], table [V, d], bias [1, V] or none -> [n, V]. No gradient: decoding only.
 template <class T>
-Var<T> logits_of(Var<T> x, Var<T> weight, bool tied);
+Var<T> logits_of(Var<T> x, Var<T> weight, bool tied, Var<T> bias = {});
 
 }  // namespace heed

@@ -1,3 +1,7 @@
+#include <algorithm>
+#include <utility>
+#include <vector>
+
 #include "autograd/ops.h"
 #include "base/error.h"
 #include "base/instantiate.h"
@@ -22,6 +26,39 @@ struct HeadPlace {
 };
 
 /// Calls visit(HeadPlace, rows and columns of q, k, v and the context) for every sentence and head.
+/// The biases of all heads, each a function of the key's position minus the query's; or none.
+template <class T>
+class Biases {
+ public:
+  Biases() = default;
+  /// bias [2 reach + 1, n_heads], column by column.
+  Biases(Arena& arena, Matrix<const T> bias) : distances_(bias.rows) {
+    values_ = arena.allocate<T>(bias.rows * bias.cols);
+    for (std::int64_t h = 0; h < bias.cols; ++h)
+      for (std::int64_t r = 0; r < bias.rows; ++r) values_[h * bias.rows + r] = bias(r, h);
+  }
+  /// That of a key at its query's position, the others around it; null: none.
+  T* zero(std::int64_t head) const { return values_ ? values_ + head * distances_ + reach() : nullptr; }
+  std::int64_t reach() const { return distances_ / 2; }
+  /// to(r, h) += what was summed up here.
+  void add_to(Matrix<T> to) const {
+    for (std::int64_t h = 0; h < to.cols; ++h)
+      for (std::int64_t r = 0; r < to.rows; ++r) to(r, h) += values_[h * to.rows + r];
+  }
+
+ private:
+  T* values_ = nullptr;
+  std::int64_t distances_ = 0;
+};
+
+template <class T>
+void expect_bias(Var<T> bias, const AttentionOptions& options, std::int64_t longest) {
+  if (bias && (bias.cols() != options.n_heads || bias.rows() < 2 * longest - 1 || bias.rows() % 2 == 0)) {
+    fail("attention: bias [", bias.rows(), ", ", bias.cols(), "] does not fit ", options.n_heads,
+         " heads and ", longest, " positions");
+  }
+}
+
 template <class T, class Visit>
 void each_head(const Packing& queries, const Packing& keys, const AttentionOptions& o, std::int64_t d_k,
                std::int64_t d_v, Visit&& visit) {
@@ -32,7 +69,10 @@ void each_head(const Packing& queries, const Packing& keys, const AttentionOptio
       auto queries_of = [&](auto x, std::int64_t d) {
         return x.row_range(queries.offset(i), n).columns(h * d, d);
       };
-      auto keys_of = [&](auto x, std::int64_t d) { return x.row_range(keys.offset(i), m).columns(h * d, d); };
+      const std::int64_t kv = h / (o.n_heads / o.key_heads());
+      auto keys_of = [&](auto x, std::int64_t d) {
+        return x.row_range(keys.offset(i), m).columns(kv * d, d);
+      };
       Dropout drop = o.drop;
       drop.seed +=
           static_cast<std::uint64_t>(++number) * 0x9E3779B97F4A7C15ull;  // every head draws its own numbers
@@ -52,18 +92,21 @@ RowEdit<T> rows_of(const AttentionEdit<T>& edit, std::int64_t head, std::int64_t
     if (!row) return {};
     return [&row, head, first](std::int64_t query, std::span<T> values) { row(first + query, head, values); };
   };
-  return {bind(edit.scores), bind(edit.weights)};
+  return {bind(edit.scores), bind(edit.weights)};  // the bias is edited before it reaches the kernel
 }
 
 }  // namespace
 
 template <class T>
 AttentionResult<T> attention(Var<T> q, Var<T> k, Var<T> v, const Packing& queries, const Packing& keys,
-                             const AttentionOptions& options, const AttentionEdit<T>* edit) {
-  const std::int64_t d_k = q.cols() / options.n_heads, d_v = v.cols() / options.n_heads;
-  if (q.cols() != k.cols() || q.cols() != d_k * options.n_heads || v.cols() != d_v * options.n_heads) {
+                             const AttentionOptions& options, const AttentionEdit<T>* edit, Var<T> bias) {
+  const std::int64_t kv_heads = options.key_heads(), d_k = q.cols() / options.n_heads,
+                     d_v = v.cols() / kv_heads;
+  if (options.n_heads % kv_heads || q.cols() != d_k * options.n_heads || k.cols() != d_k * kv_heads ||
+      v.cols() != d_v * kv_heads) {
     fail("attention: query width ", q.cols(), ", key width ", k.cols(), " and value width ", v.cols(),
-         " must fit ", options.n_heads, " heads, with equal query and key widths");
+         " must fit ", options.n_heads, " heads, and ", kv_heads,
+         " of keys and values, with queries as wide as keys in each head");
   }
   if (queries.sentences() != keys.sentences() || queries.rows() != q.rows() || keys.rows() != k.rows() ||
       k.rows() != v.rows()) {
@@ -74,57 +117,105 @@ AttentionResult<T> attention(Var<T> q, Var<T> k, Var<T> v, const Packing& querie
   const std::int64_t count = block_elements(queries, keys, options.n_heads);
   T* weights = tape.arena().template allocate<T>(count);
   T* scores = options.keep_scores ? tape.arena().template allocate<T>(count) : nullptr;
+  expect_bias(bias, options, std::max(queries.longest(), keys.longest()));
+  const Biases<T> biases = bias ? Biases<T>(tape.arena(), bias.value()) : Biases<T>();
+  // To be kept or edited, it is laid out as scores are.
+  T* bias_blocks = bias && (options.keep_bias || (edit && edit->bias))
+                       ? tape.arena().template allocate<T>(count)
+                       : nullptr;
 
-  Var<T> y = tape.result(q.rows(), v.cols());
+  Var<T> y = tape.result(q.rows(), options.n_heads * d_v);
   Matrix<T> context = tape.mutable_value(y);
-  auto head_of = [=](const Dropout& drop, Matrix<const T> q_h, Matrix<const T> k_h, Matrix<const T> v_h) {
+  auto head_of = [=](const HeadPlace& at, Matrix<const T> q_h, Matrix<const T> k_h, Matrix<const T> v_h) {
     AttentionHead<T> head;
+    if (const T* zero = biases.zero(at.head)) {
+      head.bias = zero - (k_h.rows - q_h.rows);
+      head.bias_step = -1;
+    }
+    head.window = options.window;
     head.q = q_h;
     head.k = k_h;
     head.v = v_h;
     head.scale = static_cast<T>(options.scale);
     head.causal = options.causal;
-    head.drop = drop;
+    head.drop = at.drop;
     return head;
   };
-  each_head<T>(
-      queries, keys, options, d_k, d_v, [&](const HeadPlace& at, auto of_q, auto of_k, auto of_v, auto of_c) {
-        const auto head = head_of(at.drop, of_q(q.value()), of_k(k.value()), of_v(v.value()));
-        const RowEdit<T> rows = edit ? rows_of(*edit, at.head, queries.offset(at.sentence)) : RowEdit<T>{};
-        attend_forward<T>(head, scores ? scores + at.offset : nullptr, weights + at.offset, of_c(context),
-                          edit ? &rows : nullptr);
-      });
+  each_head<T>(queries, keys, options, d_k, d_v,
+               [&](const HeadPlace& at, auto of_q, auto of_k, auto of_v, auto of_c) {
+                 auto head = head_of(at, of_q(q.value()), of_k(k.value()), of_v(v.value()));
+                 const std::int64_t first = queries.offset(at.sentence);
+                 const RowEdit<T> rows = edit ? rows_of(*edit, at.head, first) : RowEdit<T>{};
+                 if (bias_blocks) {
+                   const Matrix<T> block(bias_blocks + at.offset, head.q.rows, head.k.rows);
+                   for (std::int64_t i = 0; i < block.rows; ++i) {
+                     std::copy_n(head.bias + i * head.bias_step, block.cols, block.row(i));
+                     if (edit && edit->bias) edit->bias(first + i, at.head, row_span(block, i));
+                   }
+                   head.bias = block.data;
+                   head.bias_step = block.cols;
+                 }
+                 attend_forward<T>(head, scores ? scores + at.offset : nullptr, weights + at.offset,
+                                   of_c(context), edit ? &rows : nullptr);
+               });
   tape.on_backward(y, [=, &tape, &queries, &keys] {
     Matrix<const T> d_context = tape.gradient(y);
     Matrix<T> d_q = tape.gradient(q), d_k_all = tape.gradient(k), d_v_all = tape.gradient(v);
+    const bool bias_learns = tape.wants_gradient(bias);
+    Biases<T> d_biases;
+    if (bias_learns) {
+      const Matrix<T> zeros = tape.arena().template matrix<T>(bias.rows(), bias.cols());
+      std::fill_n(zeros.data, zeros.size(), T{0});
+      d_biases = Biases<T>(tape.arena(), zeros);
+    }
     each_head<T>(queries, keys, options, d_k, d_v,
                  [&](const HeadPlace& at, auto of_q, auto of_k, auto of_v, auto of_c) {
-                   attend_backward<T>(head_of(at.drop, of_q(q.value()), of_k(k.value()), of_v(v.value())),
-                                      weights + at.offset, of_c(d_context), of_q(d_q), of_k(d_k_all),
-                                      of_v(d_v_all));
+                   const auto head = head_of(at, of_q(q.value()), of_k(k.value()), of_v(v.value()));
+                   T* d_bias = bias_learns ? d_biases.zero(at.head) - (head.k.rows - head.q.rows) : nullptr;
+                   attend_backward<T>(head, weights + at.offset, of_c(d_context), of_q(d_q), of_k(d_k_all),
+                                      of_v(d_v_all), d_bias);
                  });
+    if (bias_learns) d_biases.add_to(tape.gradient(bias));
   });
   const auto size = static_cast<std::size_t>(count);
-  return {y, {weights, size}, scores ? std::span<const T>(scores, size) : std::span<const T>()};
+  auto kept = [size](const T* blocks) {
+    return blocks ? std::span<const T>(blocks, size) : std::span<const T>();
+  };
+  return {y, {weights, size}, kept(scores), kept(bias_blocks)};
 }
 
 template <class T>
 Var<T> attention_over_past(Var<T> q, const Packing& rows, const Past<T>& past,
-                           const AttentionOptions& options, const AttentionEdit<T>* edit) {
+                           const AttentionOptions& options, const AttentionEdit<T>* edit, Var<T> bias) {
   Tape<T>& tape = q.tape();
   if (tape.with_gradients()) fail("attention over a past has no gradient");
-  const std::int64_t d = q.cols() / options.n_heads;
+  const std::int64_t d = q.cols() / options.n_heads, shared = options.n_heads / options.key_heads();
   const Matrix<const T> keys = past.cache->keys(), values = past.cache->values();
+  const Biases<T> biases = bias ? Biases<T>(tape.arena(), bias.value()) : Biases<T>();
   Var<T> y = tape.result(q.rows(), q.cols());
   const Matrix<T> context = tape.mutable_value(y);
+  std::vector<T> edited_bias;
   for (std::int64_t s = 0; s < rows.sentences(); ++s) {
     for (std::int64_t i = rows.offset(s); i < rows.offset(s + 1); ++i) {
-      const std::span<const std::int32_t> seen = past.seen_by(s, rows.offset(s + 1) - 1 - i);
+      std::span<const std::int32_t> seen = past.seen_by(s, rows.offset(s + 1) - 1 - i);
+      expect_bias(bias, options, static_cast<std::int64_t>(seen.size()));
+      // An edit sees the scores of all keys, as it does where nothing is cached.
+      std::size_t hidden = 0;
+      if (options.window > 0)
+        hidden = seen.size() - std::min(seen.size(), static_cast<std::size_t>(options.window));
+      if (!edit) seen = seen.subspan(std::exchange(hidden, 0));
       for (std::int64_t h = 0; h < options.n_heads; ++h) {
         const RowEdit<T> edited = edit ? rows_of(*edit, h, i) : RowEdit<T>{};
-        attend_cached<T>(q.value().row(i) + h * d, keys.columns(h * d, d), values.columns(h * d, d), seen,
+        const T* bias_row = bias ? biases.zero(h) - (seen.size() - 1) : nullptr;
+        if (bias && edit && edit->bias) {
+          edited_bias.assign(bias_row, bias_row + seen.size());
+          edit->bias(i, h, edited_bias);
+          bias_row = edited_bias.data();
+        }
+        const std::int64_t kv = h / shared;
+        attend_cached<T>(q.value().row(i) + h * d, keys.columns(kv * d, d), values.columns(kv * d, d), seen,
                          static_cast<T>(options.scale), nullptr, context.row(i) + h * d,
-                         edit ? &edited : nullptr);
+                         edit ? &edited : nullptr, bias_row, static_cast<std::int64_t>(hidden));
       }
     }
   }

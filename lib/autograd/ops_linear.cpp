@@ -30,6 +30,7 @@ Var<T> linear(Var<T> x, Var<T> weight, Var<T> bias, Activation f, const Dropout&
     fail("linear: x [", x.rows(), ", ", x.cols(), "] does not fit weight [", weight.rows(), ", ",
          weight.cols(), "]");
   }
+  if (!slope_follows_from_value(f)) return drop_out(activate(f, linear(x, weight, bias)), drop);
   Tape<T>& tape = x.tape();
   Var<T> y = tape.result(x.rows(), weight.cols());
   Matrix<T> out = tape.mutable_value(y);
@@ -61,11 +62,12 @@ Var<T> linear(Var<T> x, Var<T> weight, Var<T> bias, Activation f, const Dropout&
 }
 
 template <class T>
-Var<T> logits_of(Var<T> x, Var<T> weight, bool tied) {
+Var<T> logits_of(Var<T> x, Var<T> weight, bool tied, Var<T> bias) {
   Tape<T>& tape = x.tape();
   Matrix<const T> w = tied ? weight.value().t() : weight.value();
   Var<T> y = tape.result(x.rows(), w.cols);
-  gemm<T>(1, x.value(), w, 0, tape.mutable_value(y));
+  if (bias) broadcast_row<T>(row_of(bias), tape.mutable_value(y));
+  gemm<T>(1, x.value(), w, bias ? 1 : 0, tape.mutable_value(y));
   return y;
 }
 

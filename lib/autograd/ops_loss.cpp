@@ -30,11 +30,12 @@ void append_nll(Matrix<const T> logits, std::span<const std::int32_t> targets, s
 template <class T>
 CrossEntropySums projected_cross_entropy(Var<T> states, Var<T> weight, bool tied,
                                          std::span<const std::int32_t> targets, double smoothing, T scale,
-                                         std::vector<double>* nll) {
+                                         std::vector<double>* nll, Var<T> bias) {
   Tape<T>& tape = states.tape();
   const Matrix<const T> w = tied ? weight.value().t() : weight.value();  // [d, V]
   const std::int64_t n = states.rows(), vocabulary = w.cols;
-  if (states.cols() != w.rows || n != static_cast<std::int64_t>(targets.size())) {
+  if (states.cols() != w.rows || n != static_cast<std::int64_t>(targets.size()) ||
+      (bias && bias.cols() != vocabulary)) {
     fail("cross-entropy: states [", n, ", ", states.cols(), "] do not fit weight [", w.rows, ", ", w.cols,
          "] or ", targets.size(), " targets");
   }
@@ -42,9 +43,13 @@ CrossEntropySums projected_cross_entropy(Var<T> states, Var<T> weight, bool tied
   const bool gradient = tape.with_gradients();
   T states_beta = 0;
   Matrix<T> d_states, d_weight;
+  std::span<const T> biases;
+  std::span<T> d_bias;
+  if (bias) biases = row_span(bias.value(), 0);
   if (gradient) {
     d_states = tape.gradient(states, states_beta);
     if (tape.wants_gradient(weight)) d_weight = tied ? tape.gradient(weight).t() : tape.gradient(weight);
+    if (tape.wants_gradient(bias)) d_bias = row_span(tape.gradient(bias), 0);
   }
   CrossEntropySums sums;
   Matrix<T> block = tape.arena().template matrix<T>(std::min(n, kBlockRows), vocabulary);
@@ -52,7 +57,8 @@ CrossEntropySums projected_cross_entropy(Var<T> states, Var<T> weight, bool tied
     const std::int64_t count = std::min(kBlockRows, n - first);
     Matrix<T> logits = block.row_range(0, count);
     Matrix<const T> x = states.value().row_range(first, count);
-    gemm<T>(1, x, w, 0, logits);
+    if (bias) broadcast_row<T>(biases, logits);
+    gemm<T>(1, x, w, bias ? 1 : 0, logits);
     if (nll) append_nll<T>(logits, targets.subspan(static_cast<std::size_t>(first)), *nll);
     cross_entropy_rows<T>(logits,
                           targets.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count)),
@@ -61,6 +67,7 @@ CrossEntropySums projected_cross_entropy(Var<T> states, Var<T> weight, bool tied
     // The block now holds d loss / d logits.
     gemm<T>(1, logits, w.t(), states_beta, d_states.row_range(first, count));
     if (d_weight.data) gemm<T>(1, x.t(), logits, 1, d_weight);
+    if (!d_bias.empty()) sum_rows<T>(logits, d_bias);
   }
   return sums;
 }

@@ -74,17 +74,57 @@ Var<T> add_dropped(Var<T> x, Var<T> sub, const Dropout& drop) {
 }
 
 template <class T>
-Var<T> activate(Activation f, Var<T> x) {
-  expect_dense("activate", x);
+Var<T> multiply(Var<T> a, Var<T> b) {
+  if (a.rows() != b.rows() || a.cols() != b.cols())
+    fail("multiply: [", a.rows(), ", ", a.cols(), "] and [", b.rows(), ", ", b.cols(), "] differ");
+  Tape<T>& tape = a.tape();
+  Var<T> y = tape.result(a.rows(), a.cols());
+  fill<T>(all(tape.mutable_value(y)), T{0});
+  multiply_add<T>(a.value(), b.value(), tape.mutable_value(y));
+  tape.on_backward(y, [=, &tape] {
+    const Matrix<const T> d_y = tape.gradient(y);
+    if (tape.wants_gradient(a)) multiply_add<T>(d_y, b.value(), tape.gradient(a));
+    if (tape.wants_gradient(b)) multiply_add<T>(d_y, a.value(), tape.gradient(b));
+  });
+  return y;
+}
+
+template <class T>
+Var<T> scaled(Var<T> x, T factor) {
+  expect_dense("scaled", x);
   Tape<T>& tape = x.tape();
   Var<T> y = tape.result(x.rows(), x.cols());
-  apply<T>(f, all(x.value()), all(tape.mutable_value(y)));
+  std::copy_n(x.value().data, x.value().size(), tape.mutable_value(y).data);
+  scale_by<T>(factor, all(tape.mutable_value(y)));
+  tape.on_backward(y, [=, &tape] {
+    const Matrix<T> d_y = tape.gradient(y);
+    scale_by<T>(factor, all(d_y));  // d_y is not needed again
+    add_gradient(tape, x, Matrix<const T>(d_y));
+  });
+  return y;
+}
+
+template <class T>
+Var<T> activate(Activation f, Var<T> x) {
+  Tape<T>& tape = x.tape();
+  Var<T> y = tape.result(x.rows(), x.cols());
+  const bool whole = x.value().dense();
+  const std::int64_t pieces = whole ? 1 : x.rows();
+  auto piece = [whole](auto m, std::int64_t i) { return whole ? all(m) : row_span(m, i); };
+  for (std::int64_t i = 0; i < pieces; ++i) apply<T>(f, piece(x.value(), i), piece(tape.mutable_value(y), i));
   tape.on_backward(y, [=, &tape] {
     if (!tape.wants_gradient(x)) return;
     T beta;
-    Matrix<const T> d_y = tape.gradient(y);
-    Matrix<T> d_x = tape.gradient(x, beta);
-    apply_backward<T>(f, all(y.value()), all(d_y), all(d_x), beta != T{0});
+    const Matrix<const T> d_y = tape.gradient(y);
+    if (slope_follows_from_value(f)) {
+      const Matrix<T> d_x = tape.gradient(x, beta);
+      for (std::int64_t i = 0; i < pieces; ++i)
+        apply_backward<T>(f, piece(y.value(), i), piece(d_y, i), piece(d_x, i), beta != T{0});
+    } else {
+      const Matrix<T> d_x = tape.gradient(x);
+      for (std::int64_t i = 0; i < pieces; ++i)
+        apply_backward_at<T>(f, piece(x.value(), i), piece(d_y, i), piece(d_x, i));
+    }
   });
   return y;
 }
@@ -166,11 +206,57 @@ SumAndNorm<T> add_layer_norm(Var<T> x, Var<T> sub, const Dropout& drop, Var<T> g
   return result;
 }
 
+template <class T>
+Var<T> rms_norm(Var<T> x, Var<T> gamma, T eps) {
+  Tape<T>& tape = x.tape();
+  const std::int64_t d = gamma.cols();
+  if (d == 0 || x.cols() % d)
+    fail("rms_norm: x [", x.rows(), ", ", x.cols(), "] does not fit gamma [", d, "]");
+  const auto runs = static_cast<std::size_t>(x.rows() * (x.cols() / d));
+  const std::span<T> rstd(tape.arena().template allocate<T>(static_cast<std::int64_t>(runs)), runs);
+  Var<T> y = tape.result(x.rows(), x.cols());
+  rms_norm<T>(x.value(), row_span(gamma.value(), 0), eps, tape.mutable_value(y), rstd);
+  tape.on_backward(y, [=, &tape] {
+    // Where only one of the two is wanted, the other goes to scratch rows.
+    auto gradient_of = [&](Var<T> v) {
+      if (tape.wants_gradient(v)) return tape.gradient(v);
+      const Matrix<T> unwanted = tape.arena().template matrix<T>(v.rows(), v.cols());
+      fill<T>(all(unwanted), T{0});
+      return unwanted;
+    };
+    rms_norm_backward<T>(x.value(), rstd, row_span(gamma.value(), 0), tape.gradient(y), gradient_of(x),
+                         row_span(gradient_of(gamma), 0));
+  });
+  return y;
+}
+
+template <class T>
+Var<T> rotate(Var<T> x, Matrix<const T> turns, std::span<const std::int32_t> position) {
+  Tape<T>& tape = x.tape();
+  if (turns.cols % 2 || x.cols() % turns.cols || static_cast<std::int64_t>(position.size()) != x.rows()) {
+    fail("rotate: x [", x.rows(), ", ", x.cols(), "] does not fit heads of ", turns.cols, " or ",
+         position.size(), " positions");
+  }
+  for (const std::int32_t at : position)
+    if (at < 0 || at >= turns.rows) fail("rotate: position ", at, " is outside the table of ", turns.rows);
+  Var<T> y = tape.result(x.rows(), x.cols());
+  rotate_rows<T>(x.value(), turns, position, tape.mutable_value(y));
+  tape.on_backward(y, [=, &tape] {
+    if (tape.wants_gradient(x)) rotate_rows_backward<T>(tape.gradient(y), turns, position, tape.gradient(x));
+  });
+  return y;
+}
+
 HEED_INSTANTIATE(add)
+HEED_INSTANTIATE(multiply)
+HEED_INSTANTIATE(scaled)
+HEED_INSTANTIATE(rotate)
 HEED_INSTANTIATE(add_dropped)
 HEED_INSTANTIATE(activate)
 HEED_INSTANTIATE(drop_out)
 HEED_INSTANTIATE(embedding)
+template Var<float> rms_norm(Var<float>, Var<float>, float);
+template Var<double> rms_norm(Var<double>, Var<double>, double);
 template SumAndNorm<float> add_layer_norm(Var<float>, Var<float>, const Dropout&, Var<float>, Var<float>,
                                           float);
 template SumAndNorm<double> add_layer_norm(Var<double>, Var<double>, const Dropout&, Var<double>, Var<double>,

@@ -33,6 +33,9 @@ struct Field {
   std::string help;
   std::vector<std::string> choices;  ///< valid strings; empty: any
   Range range;                       ///< valid numbers
+  /// A field that not all models of this architecture state: where it is not stated it has its default, and at its
+  /// default it is not stated, so that a model without it keeps its config and digest.
+  bool optional = false;
 };
 
 /// The fields of `config` in the order listed. The pointers refer to members of `config`.
@@ -40,16 +43,18 @@ template <class Config>
 std::vector<Field> fields_of(Config& config) {
   struct Collect {
     std::vector<Field>& list;
-    void operator()(const char* name, bool& v, const char* help) { list.push_back({name, &v, help, {}, {}}); }
-    void operator()(const char* name, std::int64_t& v, const char* help, Range range = {}) {
-      list.push_back({name, &v, help, {}, range});
+    Field& operator()(const char* name, bool& v, const char* help) {
+      return list.emplace_back(Field{name, &v, help, {}, {}});
     }
-    void operator()(const char* name, double& v, const char* help, Range range = {}) {
-      list.push_back({name, &v, help, {}, range});
+    Field& operator()(const char* name, std::int64_t& v, const char* help, Range range = {}) {
+      return list.emplace_back(Field{name, &v, help, {}, range});
     }
-    void operator()(const char* name, std::string& v, const char* help,
-                    std::vector<std::string> choices = {}) {
-      list.push_back({name, &v, help, std::move(choices), {}});
+    Field& operator()(const char* name, double& v, const char* help, Range range = {}) {
+      return list.emplace_back(Field{name, &v, help, {}, range});
+    }
+    Field& operator()(const char* name, std::string& v, const char* help,
+                      std::vector<std::string> choices = {}) {
+      return list.emplace_back(Field{name, &v, help, std::move(choices), {}});
     }
   };
   std::vector<Field> list;

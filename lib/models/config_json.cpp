@@ -47,10 +47,18 @@ struct Assign {
 
 }  // namespace
 
-std::string to_json(const std::string& architecture, const std::vector<Field>& fields) {
+std::string to_json(const std::string& architecture, const std::vector<Field>& fields,
+                    const std::vector<Field>& defaults) {
   Json json;
   json[kArchitecture] = architecture;
-  for (const Field& f : fields) std::visit([&](auto* v) { json[f.name] = *v; }, f.value);
+  for (const Field& f : fields) {
+    const Field* plain = f.optional ? find_field(defaults, f.name) : nullptr;
+    std::visit(
+        [&](auto* v) {
+          if (!plain || *v != *std::get<decltype(v)>(plain->value)) json[f.name] = *v;
+        },
+        f.value);
+  }
   return json.dump(2);
 }
 

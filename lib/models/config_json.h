@@ -10,7 +10,15 @@
 
 namespace heed {
 
-std::string to_json(const std::string& architecture, const std::vector<Field>& fields);
+/// `defaults`: the same fields at their defaults, where those that are optional are left out.
+std::string to_json(const std::string& architecture, const std::vector<Field>& fields,
+                    const std::vector<Field>& defaults);
+/// Of a whole config.
+template <class Config>
+std::string to_json(const Config& config) {
+  Config copy = config, plain;
+  return to_json(Config::kArchitecture, fields_of(copy), fields_of(plain));
+}
 
 /// Sets the fields named in `json`; those not named keep their values. Throws Error on unknown names, wrong
 /// types and values outside a field's choices.
@@ -30,10 +38,9 @@ void check_config(const Config& config) {
 template <class T, class Config>
 std::unique_ptr<Model<T>> new_model(const Config& config) {
   check_config(config);
-  Config copy = config;
   auto model = std::make_unique<Model<T>>();
   model->architecture = Config::kArchitecture;
-  model->config_json = to_json(Config::kArchitecture, fields_of(copy));
+  model->config_json = to_json(config);
   return model;
 }
 

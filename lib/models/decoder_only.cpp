@@ -19,7 +19,8 @@ std::unique_ptr<Model<T>> build(const DecoderOnlyConfig& config) {
   ParameterSet<T>& p = model->parameters;
   const std::string table = "decoder/embedding/weight";
   declare_table(p, table, config.target_vocab_size, config.d_model);
-  model->words = declare_words(p, kTied(config.tied), table, config.d_model, config.target_vocab_size);
+  model->words =
+      declare_words(p, kTied(config.tied), table, config, config.target_vocab_size, "decoder/output");
   const auto stack =
       StackSettings::decoder(config, config.n_decoder_layers, config.target_vocab_size, table, false);
   declare_stack(p, stack);

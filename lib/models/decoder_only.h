@@ -2,7 +2,8 @@
 // Narasimhan, Salimans, Sutskever: Improving language understanding by generative pre-training, 2018. The
 // decoder of models/transformer_parts.h without cross-attention, pre-norm and with learned positions by
 // default (Radford et al.: Language models are unsupervised multitask learners, 2019). Parameters:
-// decoder/embedding/weight [V, d], untied also decoder/output/weight [d, V]; those of the stack.
+// decoder/embedding/weight [V, d], untied also decoder/output/weight [d, V], by choice decoder/output/bias [V]; those of the
+// stack.
 #pragma once
 
 #include <memory>
@@ -29,6 +30,7 @@ struct DecoderOnlyConfig : TransformerOptions {
     size_fields(self, field);
     field("tied", self.tied, "one matrix for words and output, or two", {"decoder", "none"});
     practice_fields(self, field);
+    layer_fields(self, field);
   }
 
   /// Throws UsageError naming the field and what it must be.

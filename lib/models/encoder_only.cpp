@@ -24,7 +24,7 @@ std::unique_ptr<Model<T>> build(const EncoderOnlyConfig& config) {
   declare_stack(p, stack);
   model->encoder = std::make_unique<TransformerEncoder<T>>(stack);
   if (config.n_classes == 0) {
-    model->words = {table, true};
+    model->words = declare_words(p, Tied::all, table, config, config.source_vocab_size, "masked_word");
     return model;
   }
   model->n_classes = config.n_classes;

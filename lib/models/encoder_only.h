@@ -1,7 +1,7 @@
 // An encoder alone, as in Devlin, Chang, Lee, Toutanova: BERT, 2019: the encoder of
 // models/transformer_parts.h with learned positions, trained to fill in masked words (a words head tied to
 // the embeddings), or to classify sentences (models/heads.h). Parameters: encoder/embedding/weight [V, d];
-// those of the stack; of a classifier those of the classes.
+// those of the stack; by choice masked_word/bias [V]; of a classifier those of the classes.
 #pragma once
 
 #include <memory>
@@ -32,6 +32,7 @@ struct EncoderOnlyConfig : TransformerOptions {
     field("pooling", self.pooling, "how the states of a sentence become the vector that is classified",
           kPoolings.words);
     practice_fields(self, field);
+    layer_fields(self, field);
   }
 
   /// Throws UsageError naming the field and what it must be.

@@ -13,18 +13,27 @@ template <class T>
 Var<T> weight_of(Pass<T>& pass, const WordsHead& head) {
   return Scope<T>(pass).parameter(head.weight);
 }
+template <class T>
+Var<T> bias_of(Pass<T>& pass, const WordsHead& head) {
+  return head.bias.empty() ? Var<T>() : Scope<T>(pass).parameter(head.bias);
+}
+template <class T>
+Var<T> scaled_states(const WordsHead& head, Var<T> states) {
+  return head.logit_scale == 1 ? states : scaled(states, static_cast<T>(head.logit_scale));
+}
 
 }  // namespace
 
 template <class T>
 Var<T> WordsHead::logits(Pass<T>& pass, Var<T> states) const {
-  return logits_of(states, weight_of(pass, *this), tied);
+  return logits_of(scaled_states(*this, states), weight_of(pass, *this), tied, bias_of(pass, *this));
 }
 
 template <class T>
 CrossEntropySums WordsHead::loss(Pass<T>& pass, Var<T> states, std::span<const std::int32_t> targets,
                                  double smoothing, T scale, std::vector<double>* nll) const {
-  return projected_cross_entropy(states, weight_of(pass, *this), tied, targets, smoothing, scale, nll);
+  return projected_cross_entropy(scaled_states(*this, states), weight_of(pass, *this), tied, targets,
+                                 smoothing, scale, nll, bias_of(pass, *this));
 }
 
 template <class T>

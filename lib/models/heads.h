@@ -12,10 +12,12 @@
 
 namespace heed {
 
-/// The scores of words before the softmax: states [n, d] W -> [n, V].
+/// The scores of words before the softmax: logit_scale * states [n, d] W + b -> [n, V].
 struct WordsHead {
   std::string weight;  ///< path of the parameter W [d, V], or of an embedding table [V, d] when tied
   bool tied = false;
+  std::string bias{};  ///< path of the parameter b [V]; empty: none
+  double logit_scale = 1;
 
   /// Without gradient.
   template <class T>

@@ -112,8 +112,7 @@ std::unique_ptr<Model<T>> make_model(const std::string& config_json) {
 std::string default_config_json(const std::string& architecture) {
   std::string json;
   with_architecture(architecture, [&](const auto& known) {
-    typename std::decay_t<decltype(known)>::Config config;
-    json = to_json(architecture, fields_of(config));
+    json = to_json(typename std::decay_t<decltype(known)>::Config());
   });
   return json;
 }

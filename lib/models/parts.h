@@ -44,7 +44,8 @@ struct PartSizes {
   std::int64_t max_length = 0;   ///< longest sentence in tokens; 0: unlimited
   std::int64_t n_heads = 0;      ///< of its attentions; 0: it has none
   HeadWidths heads;
-  bool self_attends = false;  ///< every layer has a self_attention
+  bool self_attends = false;    ///< every layer has a self_attention
+  std::int64_t n_kv_heads = 0;  ///< heads of keys and values, each for a group of the others; 0: n_heads
 };
 
 struct EncoderSizes : PartSizes {

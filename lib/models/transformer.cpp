@@ -23,7 +23,8 @@ std::unique_ptr<Model<T>> build(const TransformerConfig& config) {
                     target_table = one_table ? source_table : "decoder/embedding/weight";
   declare_table(p, source_table, config.source_vocab_size, config.d_model);
   if (!one_table) declare_table(p, target_table, config.target_vocab_size, config.d_model);
-  model->words = declare_words(p, kTied(config.tied), target_table, config.d_model, config.target_vocab_size);
+  model->words =
+      declare_words(p, kTied(config.tied), target_table, config, config.target_vocab_size, "decoder/output");
   const auto encoder = StackSettings::encoder(config, config.n_encoder_layers, config.source_vocab_size,
                                               source_table),
              decoder = StackSettings::decoder(config, config.n_decoder_layers, config.target_vocab_size,

@@ -1,6 +1,6 @@
 // The Transformer encoder-decoder of Vaswani et al. 2017 (models/transformer_parts.h). Parameters:
 // embedding/weight [V, d] (tied = all) or encoder/embedding/weight, decoder/embedding/weight and, untied,
-// decoder/output/weight [d, V]; those of the two stacks.
+// decoder/output/weight [d, V], by choice decoder/output/bias [V]; those of the two stacks.
 #pragma once
 
 #include <memory>
@@ -30,6 +30,7 @@ struct TransformerConfig : TransformerOptions {
     field("tied", self.tied, "one matrix for source, target and output; for target and output; or none",
           {"all", "decoder", "none"});
     practice_fields(self, field);
+    layer_fields(self, field);
   }
 
   /// Throws UsageError naming the field and what it must be.

@@ -1,19 +1,47 @@
 #include "models/transformer_parts.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "autograd/ops.h"
 #include "base/error.h"
 #include "base/instantiate.h"
 #include "base/sentence_error.h"
-#include "nn/feed_forward.h"
 
 namespace heed {
 
 void TransformerOptions::check_options() const {
-  if (d_model % n_heads) fail<UsageError>("d_model = ", d_model, " is not a multiple of n_heads = ", n_heads);
+  if (d_head == 0 && d_model % n_heads)
+    fail<UsageError>("d_model = ", d_model, " is not a multiple of n_heads = ", n_heads);
+  if (n_kv_heads > 0 && n_heads % n_kv_heads)
+    fail<UsageError>("n_heads = ", n_heads, " is not a multiple of n_kv_heads = ", n_kv_heads);
+  check_positions();
   if (embedding_dropout < 0 && embedding_dropout != -1)
     fail<UsageError>("embedding_dropout is ", embedding_dropout, ", wanted -1, or ", to_string(share()));
+}
+
+void TransformerOptions::check_positions() const {
+  const Positions scheme = kPositions(positions);
+  const std::int64_t width = d_head > 0 ? d_head : d_model / n_heads;
+  if (scheme == Positions::rotary && width % 2)
+    fail<UsageError>("positions = rotary turns pairs of features, but a head is ", width,
+                     " wide: wanted an even d_head");
+  if ((scheme == Positions::sinusoidal_halves && d_model % 2) ||
+      (scheme == Positions::sinusoidal_t2t && (d_model % 2 || d_model < 4)))
+    fail<UsageError>("positions = ", positions, " needs an even d_model of at least 4, got ", d_model);
+  if (kRotaryScalings(rope_scaling) == RotaryScaling::llama3 &&
+      rope_high_freq_factor <= rope_low_freq_factor) {
+    fail<UsageError>("rope_high_freq_factor = ", rope_high_freq_factor,
+                     " must be above rope_low_freq_factor = ", rope_low_freq_factor);
+  }
+  if (scheme == Positions::relative_buckets &&
+      (relative_buckets % 2 || relative_max_distance <= relative_buckets / 2)) {
+    fail<UsageError>("relative_buckets = ", relative_buckets,
+                     " must be even, and relative_max_distance = ", relative_max_distance,
+                     " above half of it");
+  }
+  if (position_offset > 0 && !are_added(scheme))
+    fail<UsageError>("position_offset shifts a table of positions, and positions = ", positions, " has none");
 }
 
 namespace {
@@ -23,20 +51,44 @@ StackSettings settings_of(const TransformerOptions& o) {
   s.d_model = o.d_model;
   s.d_ff = o.d_ff;
   s.max_length = o.max_length;
-  s.heads = {o.n_heads, o.attention_dropout, kPositions(o.positions)};
+  s.heads.n_heads = o.n_heads;
+  s.heads.dropout = o.attention_dropout;
+  s.heads.positions = kPositions(o.positions);
+  s.heads.n_kv_heads = o.n_kv_heads;
+  s.heads.d_head = o.d_head;
+  s.heads.qk_norm = o.qk_norm;
+  s.heads.norm_epsilon = o.norm_epsilon;
+  s.heads.scaled = kScoreScales(o.score_scale) == ScoreScale::by_sqrt_d_head;
+  s.heads.bias = kAttentionBiases(o.attention_bias);
+  s.heads.window = o.sliding_window;
+  s.feed_forward = {kActivations(o.activation), o.gated, o.feed_forward_bias, o.activation_dropout};
   s.norm = kNorms(o.norm);
+  s.norms = {kNormKinds(o.norm_kind), o.norm_epsilon};
+  const FinalNorm final_norm = kFinalNorms(o.final_norm);
+  s.final_norm = final_norm == FinalNorm::yes || (final_norm == FinalNorm::by_norm && s.norm == Norm::pre);
+  s.embedding_norm = o.embedding_norm;
+  s.embedding_scale = kEmbeddingScales(o.embedding_scale) == EmbeddingScale::one
+                          ? 1
+                          : std::sqrt(static_cast<double>(o.d_model));
   s.residual = o.residual;
   s.dropout = o.dropout;
   s.embedding_dropout = o.embedding_dropout < 0 ? o.dropout : o.embedding_dropout;
-  s.activation_dropout = o.activation_dropout;
-  s.norm_epsilon = o.norm_epsilon;
+  s.position_offset = o.position_offset;
+  s.rotary = {o.rope_base,
+              kRotaryScalings(o.rope_scaling),
+              o.rope_factor,
+              o.rope_low_freq_factor,
+              o.rope_high_freq_factor,
+              o.rope_original_length};
+  s.relative_buckets = o.relative_buckets;
+  s.relative_max_distance = o.relative_max_distance;
   return s;
 }
 
 PartSizes sizes_of(const StackSettings& s) {
-  const std::int64_t head_dim = s.d_model / s.heads.n_heads;
-  return {s.vocab_size,    s.n_layers,           s.d_model, s.d_model, s.max_length,
-          s.heads.n_heads, {head_dim, head_dim}, true};
+  const std::int64_t d_head = s.heads.head_width(s.d_model);
+  return {s.vocab_size,    s.n_layers,       s.d_model, s.d_model,         s.max_length,
+          s.heads.n_heads, {d_head, d_head}, true,      s.heads.n_kv_heads};
 }
 
 /// A sublayer with its residual connection and layer normalisation (section 3.1; dropout on the sublayer's
@@ -50,10 +102,6 @@ template <class T, class Sublayer>
 Var<T> residual(const Scope<T>& layer, const std::string& name, Var<T> x, const Packing& rows,
                 const StackSettings& settings, Sublayer&& sublayer) {
   Scope<T> norm = layer / (name + "_norm");
-  const T eps = static_cast<T>(settings.norm_epsilon);
-  auto normed = [&](Var<T> sum, Var<T> sub, const Dropout& drop) {
-    return add_layer_norm(sum, sub, drop, norm.parameter("gamma"), norm.parameter("beta"), eps);
-  };
   auto drop = [&] { return norm.dropout(settings.dropout); };  // drawn after the sublayer's own
   auto sum = [&](Var<T> output) {
     return settings.residual ? add_dropped(x, output, drop()) : drop_out(output, drop());
@@ -61,15 +109,15 @@ Var<T> residual(const Scope<T>& layer, const std::string& name, Var<T> x, const 
   if (settings.norm == Norm::post) {
     Var<T> output = sublayer(layer / name, x);
     if (settings.residual && !norm.edits("sum")) {
-      SumAndNorm<T> result = normed(x, output, drop());
+      SumAndNorm<T> result = add_and_normalise(norm, x, output, drop(), settings.norms);
       norm.name("sum", result.sum, rows);
       return norm.name("output", result.output, rows);
     }
     Var<T> added = norm.name("sum", sum(output), rows);
-    return norm.name("output", normed(added, Var<T>(), Dropout{}).output, rows);
+    return norm.name("output", normalise(norm, added, settings.norms), rows);
   }
   Var<T> input =
-      settings.norm == Norm::pre ? norm.name("output", normed(x, Var<T>(), Dropout{}).output, rows) : x;
+      settings.norm == Norm::pre ? norm.name("output", normalise(norm, x, settings.norms), rows) : x;
   Var<T> output = sublayer(layer / name, input);
   return norm.name("sum", sum(output), rows);
 }
@@ -77,6 +125,7 @@ Var<T> residual(const Scope<T>& layer, const std::string& name, Var<T> x, const 
 /// What a layer's attentions need besides its input.
 template <class T>
 struct LayerInput {
+  AttentionPositions<T> positions;
   Past<T> past;                     ///< the state's, of a decoder that keeps it
   const Packing* groups = nullptr;  ///< of cross-attention; null: none
   const Packing* memory_rows = nullptr;
@@ -87,9 +136,9 @@ struct LayerInput {
 /// [rows, d] -> [rows, d].
 template <class T>
 Var<T> transformer_layer(const Scope<T>& layer, Var<T> x, const Packing& rows, const StackSettings& settings,
-                         const LayerInput<T>& input = {}) {
+                         const LayerInput<T>& input) {
   x = residual(layer, "self_attention", x, rows, settings, [&](const Scope<T>& scope, Var<T> y) {
-    return self_attention(scope, y, rows, settings.causal, settings.heads, input.past);
+    return self_attention(scope, y, rows, settings.causal, settings.heads, input.positions, input.past);
   });
   if (input.groups) {
     x = residual(layer, "cross_attention", x, rows, settings, [&](const Scope<T>& scope, Var<T> y) {
@@ -97,7 +146,7 @@ Var<T> transformer_layer(const Scope<T>& layer, Var<T> x, const Packing& rows, c
     });
   }
   x = residual(layer, "feed_forward", x, rows, settings, [&](const Scope<T>& scope, Var<T> y) {
-    return feed_forward(scope, y, rows, settings.activation_dropout);
+    return feed_forward(scope, y, rows, settings.feed_forward);
   });
   return layer.name("output", x, rows);
 }
@@ -138,75 +187,110 @@ void declare_table(ParameterSet<T>& parameters, const std::string& path, std::in
 }
 
 template <class T>
-WordsHead declare_words(ParameterSet<T>& parameters, Tied tied, const std::string& table, std::int64_t d,
-                        std::int64_t words) {
-  if (tied != Tied::none) return {table, true};
-  parameters.add("decoder/output/weight", {d, words}, Init::normal(1 / std::sqrt(static_cast<double>(d))));
-  return {"decoder/output/weight", false};
+WordsHead declare_words(ParameterSet<T>& parameters, Tied tied, const std::string& table,
+                        const TransformerOptions& options, std::int64_t words, const std::string& scope) {
+  WordsHead head{table, true, "", options.logit_scale};
+  if (tied == Tied::none) {
+    const std::int64_t d = options.d_model;
+    head.weight = scope + "/weight";
+    head.tied = false;
+    parameters.add(head.weight, {d, words}, Init::normal(1 / std::sqrt(static_cast<double>(d))));
+  }
+  if (options.output_bias) {
+    head.bias = scope + "/bias";
+    parameters.add(head.bias, {words}, Init::zeros());
+  }
+  return head;
 }
 
 template <class T>
 void declare_stack(ParameterSet<T>& parameters, const StackSettings& s) {
-  auto norm = [&](const std::string& scope) {
-    if (s.norm == Norm::none) return;
-    parameters.add(scope + "/gamma", {s.d_model}, Init::ones());
-    parameters.add(scope + "/beta", {s.d_model}, Init::zeros());
+  auto norm = [&](const std::string& scope) { add_norm(parameters, scope, s.d_model, s.norms.kind); };
+  auto layer_norm = [&](const std::string& scope) {
+    if (s.norm != Norm::none) norm(scope);
   };
   if (s.heads.positions == Positions::learned)
-    declare_table(parameters, s.name + "/positions/weight", s.max_length, s.d_model);
+    declare_table(parameters, s.name + "/positions/weight", s.position_offset + s.max_length, s.d_model);
+  if (s.heads.positions == Positions::relative_buckets) {
+    parameters.add(s.name + "/relative_bias/weight", {s.relative_buckets, s.heads.n_heads},
+                   Init::normal(1 / std::sqrt(static_cast<double>(s.d_model))));
+  }
+  if (s.embedding_norm) norm(s.name + "/embedding_norm");
   for (std::int64_t i = 0; i < s.n_layers; ++i) {
     const std::string layer = s.name + "/layer_" + std::to_string(i);
-    add_self_attention(parameters, layer + "/self_attention", s.d_model);
-    norm(layer + "/self_attention_norm");
+    add_self_attention(parameters, layer + "/self_attention", s.d_model, s.heads);
+    layer_norm(layer + "/self_attention_norm");
     if (s.reads_memory) {
-      add_cross_attention(parameters, layer + "/cross_attention", s.d_model);
-      norm(layer + "/cross_attention_norm");
+      add_cross_attention(parameters, layer + "/cross_attention", s.d_model, s.heads);
+      layer_norm(layer + "/cross_attention_norm");
     }
-    add_feed_forward(parameters, layer + "/feed_forward", s.d_model, s.d_ff);
-    norm(layer + "/feed_forward_norm");
+    add_feed_forward(parameters, layer + "/feed_forward", s.d_model, s.d_ff, s.feed_forward);
+    layer_norm(layer + "/feed_forward_norm");
   }
-  if (s.norm == Norm::pre) norm(s.name + "/final_norm");
+  if (s.final_norm) norm(s.name + "/final_norm");
 }
 
 template <class T>
 TransformerStack<T>::TransformerStack(const StackSettings& settings) : settings_(settings) {
-  if (settings.heads.positions == Positions::sinusoidal)
-    sinusoids_ = sinusoidal_positions<T>(settings.max_length, settings.d_model);
+  const StackSettings& s = settings_;
+  if (are_added(s.heads.positions) && s.heads.positions != Positions::learned)
+    sinusoids_ = sinusoidal_positions<T>(s.position_offset + s.max_length, s.d_model, s.heads.positions);
+  if (s.heads.positions == Positions::rotary)
+    turns_ = rotary_turns<T>(s.max_length, s.heads.head_width(s.d_model), s.rotary);
 }
 
 template <class T>
 Var<T> TransformerStack<T>::embed(Pass<T>& pass, const PackedTokens& tokens,
                                   std::span<const std::int64_t> first) const {
   const StackSettings& s = settings_;
-  std::vector<std::int32_t> at = positions_of(tokens.rows);
   for (std::int64_t i = 0; i < tokens.rows.sentences(); ++i) {
     const std::int64_t begin = first.empty() ? 0 : first[static_cast<std::size_t>(i)];
     if (begin + tokens.rows.length(i) > s.max_length) {
       throw SentenceError(i, concat("a sentence of ", begin + tokens.rows.length(i),
                                     " tokens is longer than the model's max_length = ", s.max_length));
     }
-    for (std::int64_t row = tokens.rows.offset(i); row < tokens.rows.offset(i + 1); ++row)
-      at[static_cast<std::size_t>(row)] += static_cast<std::int32_t>(begin);
   }
+  std::vector<std::int32_t> at = positions_of(tokens.rows, first);
+  for (std::int32_t& position : at) position += static_cast<std::int32_t>(s.position_offset);
   const Scope<T> root(pass), stack = root / s.name;
   Var<T> positions;
   if (s.heads.positions == Positions::learned) positions = stack.parameter("positions/weight");
-  if (s.heads.positions == Positions::sinusoidal)
-    positions = pass.tape->constant({sinusoids_.data(), s.max_length, s.d_model});
+  if (!sinusoids_.empty())
+    positions = pass.tape->constant({sinusoids_.data(), s.position_offset + s.max_length, s.d_model});
   Arena& arena = pass.tape->arena();
-  const Var<T> x = embedding(root.parameter(s.embedding_table), arena.keep<std::int32_t>(tokens.ids),
-                             std::sqrt(static_cast<T>(s.d_model)), positions, arena.keep<std::int32_t>(at),
-                             stack.dropout(s.embedding_dropout));
+  const Dropout drop = stack.dropout(s.embedding_dropout);
+  Var<T> x = embedding(root.parameter(s.embedding_table), arena.keep<std::int32_t>(tokens.ids),
+                       static_cast<T>(s.embedding_scale), positions, arena.keep<std::int32_t>(at),
+                       s.embedding_norm ? Dropout{} : drop);
+  if (s.embedding_norm) x = drop_out(normalise(stack / "embedding_norm", x, s.norms), drop);
   return stack.name("embedded", x, tokens.rows);
 }
 
 template <class T>
-Var<T> TransformerStack<T>::finish(const Scope<T>& stack, Var<T> x, const Packing& rows) const {
-  if (settings_.norm == Norm::pre) {
-    const Scope<T> norm = stack / "final_norm";
-    const T eps = static_cast<T>(settings_.norm_epsilon);
-    x = add_layer_norm(x, Var<T>(), Dropout{}, norm.parameter("gamma"), norm.parameter("beta"), eps).output;
+AttentionPositions<T> TransformerStack<T>::attention_positions(Pass<T>& pass, std::int64_t longest) const {
+  const StackSettings& s = settings_;
+  AttentionPositions<T> positions;
+  if (!turns_.empty())
+    positions.turns = Matrix<const T>(turns_.data(), s.max_length, s.heads.head_width(s.d_model));
+  const std::int64_t reach = std::max<std::int64_t>(longest, 1) - 1;
+  if (s.heads.positions == Positions::relative_buckets) {
+    std::vector<std::int32_t> buckets;
+    for (std::int64_t r = -reach; r <= reach; ++r)
+      buckets.push_back(relative_bucket(r, s.causal, s.relative_buckets, s.relative_max_distance));
+    const Scope<T> scope = Scope<T>(pass) / s.name / "relative_bias";
+    positions.bias = embedding(scope.parameter("weight"),
+                               pass.tape->arena().template keep<std::int32_t>(buckets), T{1}, Var<T>(), {});
   }
+  if (s.heads.positions == Positions::alibi) {
+    const std::vector<T>& bias = pass.tape->own(alibi_bias<T>(reach, s.heads.n_heads));
+    positions.bias = pass.tape->constant({bias.data(), 2 * reach + 1, s.heads.n_heads});
+  }
+  return positions;
+}
+
+template <class T>
+Var<T> TransformerStack<T>::finish(const Scope<T>& stack, Var<T> x, const Packing& rows) const {
+  if (settings_.final_norm) x = normalise(stack / "final_norm", x, settings_.norms);
   return stack.name("output", x, rows);
 }
 
@@ -225,9 +309,11 @@ Encoded<T> TransformerEncoder<T>::encode(Pass<T>& pass, const Encoded<T>& input,
   const StackSettings& s = stack_.settings();
   this->expect_layers(first, last);
   const Scope<T> encoder = Scope<T>(pass) / s.name;
+  LayerInput<T> layer;
+  layer.positions = stack_.attention_positions(pass, input.rows->longest());
   Var<T> x = input.states;
   for (std::int64_t i = first; i < last; ++i)
-    x = transformer_layer(layer_scope(encoder, i), x, *input.rows, s);
+    x = transformer_layer(layer_scope(encoder, i), x, *input.rows, s, layer);
   if (last == s.n_layers) x = stack_.finish(encoder, x, *input.rows);
   return {x, input.rows, {}};
 }
@@ -268,6 +354,10 @@ Decoded<T> TransformerDecoder<T>::read(Pass<T>& pass, DecoderState<T>& state, Va
   const Scope<T> decoder = Scope<T>(pass) / s.name;
   if (state.keeps_past) state.append_to_past(rows);
   LayerInput<T> input;
+  std::int64_t longest = 0;
+  for (std::int64_t i = 0; i < rows.sentences(); ++i)
+    longest = std::max(longest, state.lengths()[static_cast<std::size_t>(i)] + rows.length(i));
+  input.positions = stack_.attention_positions(pass, longest);
   if (s.reads_memory) input.groups = &pass.tape->own(state.groups(rows));
   Var<T> x = embedded;
   for (std::int64_t i = 0; i < s.n_layers; ++i) {

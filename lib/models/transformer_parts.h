@@ -2,13 +2,16 @@
 // Attention is all you need, 2017), as parts of a model: a pair has both, GPT-like models the decoder,
 // BERT-like ones the encoder. Post-norm, LayerNorm(x + Sublayer(x)), as in the paper; pre-norm, x +
 // Sublayer(LayerNorm(x)) with a final norm, by choice. For ablations the norm or the residual x + can be
-// left out. Notation: d = d_model, rows = packed tokens.
+// left out. Further choices make the layers of later models: BERT, GPT-2, T5, Llama, Qwen. Notation: d = d_model,
+// rows = packed tokens.
 //
 // Parameters of a stack <s>: <s>/embedding/weight [V, d], or embedding/weight of both sides;
-// <s>/positions/weight [max_length, d] when positions are learned; <s>/layer_<i>/{self_attention,
-// self_attention_norm, feed_forward, feed_forward_norm}, of a decoder that reads a memory also
-// cross_attention, cross_attention_norm; no norms when norm = none; <s>/final_norm for pre-norm.
-// Named values: <s>/embedded, those of the layers under the parameters' paths (nn/multi_head_attention.h,
+// <s>/positions/weight [position_offset + max_length, d] when positions are learned; <s>/relative_bias/weight
+// [relative_buckets, n_heads], of all layers, with positions = relative_buckets; <s>/embedding_norm by choice;
+// <s>/layer_<i>/{self_attention, self_attention_norm, feed_forward, feed_forward_norm}, of a decoder that reads a
+// memory also cross_attention, cross_attention_norm; no norms when norm = none; <s>/final_norm for pre-norm, or by
+// choice. A norm has gamma [d] and, unless norm_kind = rms, beta [d].
+// Named values: <s>/embedded, those of the layers under the parameters' paths (nn/attention/multi_head_attention.h,
 // nn/feed_forward.h; of a norm sum and output), <s>/layer_<i>/output, <s>/output.
 #pragma once
 
@@ -19,6 +22,8 @@
 #include "models/heads.h"
 #include "models/parts.h"
 #include "nn/attention/multi_head_attention.h"
+#include "nn/feed_forward.h"
+#include "nn/norm.h"
 #include "nn/positional_encoding.h"
 
 namespace heed {
@@ -28,6 +33,14 @@ inline const Choice<Norm> kNorms{"norm", {"post", "pre", "none"}};
 /// Which embedding tables and output matrices are one.
 enum class Tied { all, decoder, none };
 inline const Choice<Tied> kTied{"tied", {"all", "decoder", "none"}};
+/// Whether a stack ends in a norm; by_norm: when its sublayers begin with one (norm = pre).
+enum class FinalNorm { by_norm, yes, no };
+inline const Choice<FinalNorm> kFinalNorms{"final_norm", {"by_norm", "yes", "no"}};
+/// What embeddings are multiplied by, and scores divided by.
+enum class EmbeddingScale { sqrt_d, one };
+inline const Choice<EmbeddingScale> kEmbeddingScales{"embedding_scale", {"sqrt_d", "1"}};
+enum class ScoreScale { by_sqrt_d_head, one };
+inline const Choice<ScoreScale> kScoreScales{"score_scale", {"1/sqrt_d_head", "1"}};
 
 /// The config fields that all Transformers share.
 struct TransformerOptions {
@@ -43,17 +56,85 @@ struct TransformerOptions {
   double attention_dropout = 0;
   double activation_dropout = 0;
   double norm_epsilon = 1e-5;
+  // Those below came later: they are optional fields of configs.
+  std::string activation = "relu";
+  bool gated = false;
+  bool feed_forward_bias = true;
+  std::string norm_kind = "layer";
+  std::string final_norm = "by_norm";
+  bool embedding_norm = false;
+  std::string embedding_scale = "sqrt_d";
+  std::int64_t d_head = 0;
+  std::int64_t n_kv_heads = 0;
+  bool qk_norm = false;
+  std::string score_scale = "1/sqrt_d_head";
+  std::string attention_bias = "all";
+  std::int64_t sliding_window = 0;
+  std::int64_t position_offset = 0;
+  double rope_base = 10'000;
+  std::string rope_scaling = "none";
+  double rope_factor = 1;
+  double rope_low_freq_factor = 1;
+  double rope_high_freq_factor = 4;
+  std::int64_t rope_original_length = 8192;
+  std::int64_t relative_buckets = 32;
+  std::int64_t relative_max_distance = 128;
+  bool output_bias = false;
+  double logit_scale = 1;
 
   template <class Self, class Visit>
   static void size_fields(Self& self, Visit&& field) {
     field("d_model", self.d_model, "width of embeddings and layers", up_to(65'536));
     field("d_ff", self.d_ff, "inner width of the feed-forward network", up_to(1'000'000));
-    field("n_heads", self.n_heads, "attention heads; must divide d_model", up_to(65'536));
+    field("n_heads", self.n_heads, "attention heads; must divide d_model, unless d_head is given",
+          up_to(65'536));
     field("max_length", self.max_length, "longest sentence in tokens", up_to(1'000'000));
     field("norm", self.norm, "layer normalisation after each sublayer (the paper), before, or not at all",
           kNorms.words);
     field("residual", self.residual, "add each sublayer's input to its output");
-    field("positions", self.positions, "position vectors", kPositions.words);
+    field("positions", self.positions, "position vectors, or how attention knows positions",
+          kPositions.words);
+  }
+  /// Of the layers: what they compute, besides the above.
+  template <class Self, class Visit>
+  static void layer_fields(Self& self, Visit&& field) {
+    auto optional = [&](const char* name, auto& value, const char* help, auto... valid) {
+      field(name, value, help, valid...).optional = true;
+    };
+    optional("activation", self.activation, "of the feed-forward network", kFeedForwardActivations);
+    optional("gated", self.gated, "gate the feed-forward network: f(x W_g) * (x W_1) instead of f(x W_1)");
+    optional("feed_forward_bias", self.feed_forward_bias, "biases in the feed-forward network");
+    optional("norm_kind", self.norm_kind, "normalise by mean and variance, or by root mean square",
+             kNormKinds.words);
+    optional("final_norm", self.final_norm, "norm after the last layer; by_norm: when norm is pre",
+             kFinalNorms.words);
+    optional("embedding_norm", self.embedding_norm, "normalise the embeddings, as in BERT");
+    optional("embedding_scale", self.embedding_scale, "factor of the embeddings", kEmbeddingScales.words);
+    optional("d_head", self.d_head, "width of a head; 0: d_model / n_heads", between(0, 65'536));
+    optional("n_kv_heads", self.n_kv_heads,
+             "heads of keys and values, each for a group of query heads; 0: n_heads", between(0, 65'536));
+    optional("qk_norm", self.qk_norm, "divide queries and keys by their root mean square, head by head");
+    optional("score_scale", self.score_scale, "factor of the attention scores", kScoreScales.words);
+    optional("attention_bias", self.attention_bias, "projections of attention that have biases",
+             kAttentionBiases.words);
+    optional("sliding_window", self.sliding_window, "last positions that causal self-attention sees; 0: all",
+             between(0, 1'000'000));
+    optional("position_offset", self.position_offset, "row of the first token in the table of positions",
+             between(0, 1'000'000));
+    optional("rope_base", self.rope_base, "rotary positions: base of the wave lengths", above(1));
+    optional("rope_scaling", self.rope_scaling, "rotary positions: what lengthens the waves",
+             kRotaryScalings.words);
+    optional("rope_factor", self.rope_factor, "by how much", at_least(1));
+    optional("rope_low_freq_factor", self.rope_low_freq_factor,
+             "llama3: waves that fit less often into the original length are lengthened in full", above(0));
+    optional("rope_high_freq_factor", self.rope_high_freq_factor,
+             "llama3: waves that fit more often into the original length stay as they are", above(0));
+    optional("rope_original_length", self.rope_original_length, "llama3: original length", up_to(10'000'000));
+    optional("relative_buckets", self.relative_buckets, "relative_buckets: of distances", between(4, 65'536));
+    optional("relative_max_distance", self.relative_max_distance,
+             "relative_buckets: farther positions share a bucket", up_to(1'000'000));
+    optional("output_bias", self.output_bias, "add a bias to the scores of words");
+    optional("logit_scale", self.logit_scale, "factor of the scores of words, before the bias", above(0));
   }
   template <class Self, class Visit>
   static void practice_fields(Self& self, Visit&& field) {
@@ -61,11 +142,14 @@ struct TransformerOptions {
     field("embedding_dropout", self.embedding_dropout, "dropout on the embeddings; -1: same as dropout",
           from_below(-1, 1));
     field("attention_dropout", self.attention_dropout, "dropout on the attention weights", share());
-    field("activation_dropout", self.activation_dropout, "dropout after the ReLU", share());
+    field("activation_dropout", self.activation_dropout, "dropout after the activation", share());
     field("norm_epsilon", self.norm_epsilon, "epsilon inside the root of layer normalisation", at_least(0));
   }
   /// Throws UsageError naming the field and what it must be.
   void check_options() const;
+
+ private:
+  void check_positions() const;
 };
 
 /// What a stack computes, parsed.
@@ -74,11 +158,18 @@ struct StackSettings {
   std::string embedding_table;  ///< path of the parameter
   std::int64_t vocab_size = 0, n_layers = 0, d_model = 0, d_ff = 0, max_length = 0;
   HeadConfig heads;
+  FeedForwardSettings feed_forward;
   bool causal = false;        ///< self-attention attends to the past only
   bool reads_memory = false;  ///< has cross-attention
   Norm norm = Norm::post;
+  NormSettings norms;
+  bool final_norm = false, embedding_norm = false;
   bool residual = true;
-  double dropout = 0, embedding_dropout = 0, activation_dropout = 0, norm_epsilon = 0;
+  double embedding_scale = 1;
+  double dropout = 0, embedding_dropout = 0;
+  std::int64_t position_offset = 0;
+  RotarySettings rotary;
+  std::int64_t relative_buckets = 0, relative_max_distance = 0;
 
   static StackSettings encoder(const TransformerOptions& options, std::int64_t n_layers,
                                std::int64_t vocab_size, const std::string& embedding_table);
@@ -94,10 +185,11 @@ void declare_stack(ParameterSet<T>& parameters, const StackSettings& settings);
 template <class T>
 void declare_table(ParameterSet<T>& parameters, const std::string& path, std::int64_t rows, std::int64_t d);
 
-/// Adds decoder/output/weight [d, V] unless the words' scores come from the table of embeddings; says which.
+/// Adds <scope>/weight [d, V], unless the words' scores come from the table of embeddings, and by choice
+/// <scope>/bias [V]; says which.
 template <class T>
-WordsHead declare_words(ParameterSet<T>& parameters, Tied tied, const std::string& table, std::int64_t d,
-                        std::int64_t words);
+WordsHead declare_words(ParameterSet<T>& parameters, Tied tied, const std::string& table,
+                        const TransformerOptions& options, std::int64_t words, const std::string& scope);
 
 /// What both stacks have in common.
 template <class T>
@@ -106,15 +198,19 @@ class TransformerStack {
   explicit TransformerStack(const StackSettings& settings);
   const StackSettings& settings() const { return settings_; }
 
-  /// sqrt(d) E + positions (section 3.4); token j of sequence i stands at position first[i] + j, from 0 where
-  /// `first` is empty.
+  /// sqrt(d) E + positions (section 3.4), by choice without the factor, and normalised; token j of sequence i stands at
+  /// position first[i] + j, from 0 where `first` is empty.
   Var<T> embed(Pass<T>& pass, const PackedTokens& tokens, std::span<const std::int64_t> first) const;
-  /// The final norm of pre-norm stacks; names the output.
+  /// What the self-attentions of all layers share in a pass whose longest sequence, with what it continues, is of
+  /// `longest` tokens.
+  AttentionPositions<T> attention_positions(Pass<T>& pass, std::int64_t longest) const;
+  /// The final norm, if there is one; names the output.
   Var<T> finish(const Scope<T>& stack, Var<T> x, const Packing& rows) const;
 
  private:
   StackSettings settings_;
-  std::vector<T> sinusoids_;  ///< [max_length, d_model] or empty
+  std::vector<T> sinusoids_;  ///< [position_offset + max_length, d_model] or empty
+  std::vector<T> turns_;      ///< rotary_turns [max_length, d_head] or empty
 };
 
 template <class T>

@@ -1,32 +1,64 @@
-// Position-wise feed-forward network (Vaswani et al. 2017, eq. 2): max(0, x W_1 + b_1) W_2 + b_2, the same at
-// every position. Parameters: inner/{weight [d, d_ff], bias}, outer/{weight [d_ff, d], bias}. Named values:
-// inner, output.
+// Position-wise feed-forward network (Vaswani et al. 2017, eq. 2): f(x W_1 + b_1) W_2 + b_2, the same at every
+// position, f being the ReLU in the paper; gated (Dauphin et al. 2017; Shazeer: GLU variants improve Transformer, 2020):
+//   (f(x W_g + b_g) * (x W_1 + b_1)) W_2 + b_2.
+// Parameters: inner/{weight [d, d_ff], bias}, outer/{weight [d_ff, d], bias}, gated also gate/{weight [d, d_ff], bias};
+// biases by choice. Named values: inner, what outer reads; output; gated also gate, f(x W_g + b_g).
 #pragma once
 
 #include <string>
 
 #include "autograd/ops.h"
+#include "base/choice.h"
 #include "nn/scope.h"
 
 namespace heed {
 
+/// Words of the enumerators of kernels.h, in their order; then those that are offered here.
+inline const Choice<Activation> kActivations{
+    "activation", {"none", "relu", "tanh", "sigmoid", "gelu", "gelu_tanh", "gelu_sigmoid", "silu"}};
+inline const std::vector<std::string> kFeedForwardActivations{"relu", "gelu", "gelu_tanh", "gelu_sigmoid",
+                                                              "silu"};
+
+struct FeedForwardSettings {
+  Activation activation = Activation::relu;
+  bool gated = false;
+  bool bias = true;
+  double dropout = 0;  ///< on what outer reads
+};
+
 template <class T>
 void add_feed_forward(ParameterSet<T>& parameters, const std::string& scope, std::int64_t d,
-                      std::int64_t d_ff) {
-  parameters.add(scope + "/inner/weight", {d, d_ff}, Init::xavier(d, d_ff));
-  parameters.add(scope + "/inner/bias", {d_ff}, Init::zeros());
-  parameters.add(scope + "/outer/weight", {d_ff, d}, Init::xavier(d_ff, d));
-  parameters.add(scope + "/outer/bias", {d}, Init::zeros());
+                      std::int64_t d_ff, const FeedForwardSettings& settings = {}) {
+  const std::optional<Init> bias = settings.bias ? std::optional(Init::zeros()) : std::nullopt;
+  const Init weight = Init::xavier(d, d_ff);
+  if (settings.gated)
+    parameters.add_stacked(scope, {"gate", "inner"}, d, d_ff, weight, bias);
+  else
+    parameters.add_stacked(scope, {"inner"}, d, d_ff, weight, bias);
+  parameters.add_stacked(scope, {"outer"}, d_ff, d, Init::xavier(d_ff, d), bias);
 }
 
-/// [rows, d] -> [rows, d], with dropout after the ReLU.
+/// [rows, d] -> [rows, d].
 template <class T>
-Var<T> feed_forward(const Scope<T>& scope, Var<T> x, const Packing& rows, double dropout) {
-  Scope<T> inner = scope / "inner", outer = scope / "outer";
-  Var<T> hidden = linear(x, inner.parameter("weight"), inner.parameter("bias"), Activation::relu,
-                         scope.dropout(dropout));  // [rows, d_ff]
+Var<T> feed_forward(const Scope<T>& scope, Var<T> x, const Packing& rows,
+                    const FeedForwardSettings& settings) {
+  auto bias_of = [&](const char* path) { return settings.bias ? scope.parameter(path) : Var<T>(); };
+  const Activation f = settings.activation;
+  Var<T> hidden;  // [rows, d_ff]
+  if (settings.gated) {
+    const std::vector<std::string> parts{"gate", "inner"};
+    const Var<T> bias = settings.bias ? scope.stacked(parts, "bias") : Var<T>();
+    const Var<T> both = linear(x, scope.stacked(parts, "weight"), bias);  // [rows, 2 d_ff]
+    const std::int64_t d_ff = both.cols() / 2;
+    const Var<T> gate = scope.name("gate", activate(f, scope.tape().columns(both, 0, d_ff)), rows);
+    hidden =
+        drop_out(multiply(gate, scope.tape().columns(both, d_ff, d_ff)), scope.dropout(settings.dropout));
+  } else {
+    hidden =
+        linear(x, scope.parameter("inner/weight"), bias_of("inner/bias"), f, scope.dropout(settings.dropout));
+  }
   hidden = scope.name("inner", hidden, rows);
-  return scope.name("output", linear(hidden, outer.parameter("weight"), outer.parameter("bias")), rows);
+  return scope.name("output", linear(hidden, scope.parameter("outer/weight"), bias_of("outer/bias")), rows);
 }
 
 }  // namespace heed

@@ -59,31 +59,31 @@ void ParameterSet<T>::add(const std::string& name, Shape shape, Init init) {
 }
 
 template <class T>
+void ParameterSet<T>::add_stacked(const std::string& scope, const std::vector<StackedPart>& parts,
+                                  std::int64_t d_in, std::optional<Init> bias) {
+  std::int64_t at = size_, width = 0;
+  for (const StackedPart& part : parts) width += part.d_out;
+  const std::int64_t stride = spread_stride(width);
+  for (const StackedPart& part : parts) {
+    append(
+        {scope + "/" + part.name + "/weight", {d_in, part.d_out}, at, d_in, part.d_out, stride, part.weight});
+    at += part.d_out;
+  }
+  if (!bias) return;
+  at = size_;
+  for (const StackedPart& part : parts) {
+    append({scope + "/" + part.name + "/bias", {part.d_out}, at, 1, part.d_out, part.d_out, *bias});
+    at += part.d_out;
+  }
+}
+
+template <class T>
 void ParameterSet<T>::add_stacked(const std::string& scope, const std::vector<std::string>& parts,
                                   std::int64_t d_in, std::int64_t d_out, Init weight,
                                   std::optional<Init> bias) {
-  const std::int64_t start = size_;
-  const std::int64_t stride = spread_stride(d_out * static_cast<std::int64_t>(parts.size()));
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    append({scope + "/" + parts[i] + "/weight",
-            {d_in, d_out},
-            start + static_cast<std::int64_t>(i) * d_out,
-            d_in,
-            d_out,
-            stride,
-            weight});
-  }
-  if (!bias) return;
-  const std::int64_t biases = size_;
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    append({scope + "/" + parts[i] + "/bias",
-            {d_out},
-            biases + static_cast<std::int64_t>(i) * d_out,
-            1,
-            d_out,
-            d_out,
-            *bias});
-  }
+  std::vector<StackedPart> same;
+  for (const std::string& part : parts) same.push_back({part, d_out, weight});
+  add_stacked(scope, same, d_in, bias);
 }
 
 template <class T>

@@ -46,12 +46,23 @@ struct Parameter {
   }
 };
 
+/// One of several linear layers that read the same input.
+struct StackedPart {
+  std::string name;
+  std::int64_t d_out = 0;
+  Init weight;
+};
+
 template <class T>
 class ParameterSet {
  public:
   void add(const std::string& name, Shape shape, Init init);
-  /// Linear layers that read the same input: <scope>/<part>/weight [d_in, d_out] and <scope>/<part>/bias
-  /// [d_out] for each part, laid side by side in memory so that one product serves them all (see stacked()).
+  /// Linear layers that read the same input: <scope>/<part>/weight [d_in, d_out] and, with a `bias`,
+  /// <scope>/<part>/bias [d_out] for each part, laid side by side in memory so that one product serves them all (see
+  /// stacked()).
+  void add_stacked(const std::string& scope, const std::vector<StackedPart>& parts, std::int64_t d_in,
+                   std::optional<Init> bias);
+  /// Likewise parts of one width.
   void add_stacked(const std::string& scope, const std::vector<std::string>& parts, std::int64_t d_in,
                    std::int64_t d_out, Init weight, std::optional<Init> bias);
 

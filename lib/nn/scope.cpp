@@ -110,7 +110,7 @@ void Scope<T>::name_attention(const std::string& name, std::span<const T> blocks
 
 template <class T>
 std::optional<AttentionEdit<T>> Scope<T>::attention_edit(const Packing& rows) const {
-  if (!edits("scores") && !edits("weights")) return std::nullopt;
+  if (!edits("position_bias") && !edits("scores") && !edits("weights")) return std::nullopt;
   if (tape().with_gradients()) fail(path_, ": edited attention has no gradient");
   const auto places = std::make_shared<std::vector<Place>>(in_sentences(places_of(rows)));
   auto edit = [&](const std::string& name) -> typename AttentionEdit<T>::Row {
@@ -120,7 +120,7 @@ std::optional<AttentionEdit<T>> Scope<T>::attention_edit(const Packing& rows) co
       editor->edit_attention(path, row, (*places)[static_cast<std::size_t>(row_number)], head);
     };
   };
-  return AttentionEdit<T>{edit("scores"), edit("weights")};
+  return AttentionEdit<T>{edit("position_bias"), edit("scores"), edit("weights")};
 }
 
 template class Scope<float>;

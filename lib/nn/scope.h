@@ -102,7 +102,7 @@ class Scope {
   /// Scores or weights of all sentences and heads: for each sentence its [n_heads, n_queries, n_keys] block,
   /// one after the other, dense. They have been edited inside the operation, by attention_edit().
   void name_attention(const std::string& name, std::span<const T> blocks, const AttentionKind& kind) const;
-  /// What changes scores and weights of this scope inside the operation that computes them; none when they
+  /// What changes position_bias, scores and weights of this scope inside the operation that computes them; none when they
   /// are not edited. `rows`: of the queries; the operation may count them by other sentences, in the same
   /// order.
   std::optional<AttentionEdit<T>> attention_edit(const Packing& rows) const;

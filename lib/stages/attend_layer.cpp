@@ -53,7 +53,7 @@ namespace {
 std::vector<std::string> own_stages(const Model<float>& model, const AttentionLayer& layer) {
   std::vector<std::string> stages;
   for (const NamedValue& value : value_names(model, stages_of(layer))) {
-    for (const char* name : {"output", "probabilities", "position"}) {
+    for (const char* name : {"output", "probabilities", "position", "position_bias"}) {
       if (value.name == layer.path + "/" + name) stages.emplace_back(name);
     }
   }
@@ -67,26 +67,35 @@ void keep(const Recording<float>& recorder, const std::string& layer, const Atte
   auto value = [&](const std::string& name) -> const Recorded<float>& {
     return recorder.at(layer + "/" + name);
   };
-  const Matrix<const float> q_all = value("query").matrix(), k_all = value("key").matrix(),
+  // What is compared comes after normalisation and rotation, if there are such.
+  auto compared = [&](const std::string& part) {
+    for (const char* last : {"rotated_", "normed_"})
+      if (recorder.has(layer + "/" + last + part)) return value(last + part).matrix();
+    return value(part).matrix();
+  };
+  const std::int64_t shared = sizes.kv_heads > 0 ? sizes.heads / sizes.kv_heads : 1;
+  const Matrix<const float> q_all = compared("query"), k_all = compared("key"),
                             v_all = value("value").matrix(), context = value("context").matrix();
   for (std::int64_t i = 0; i < range.count; ++i) {
     const std::int64_t s = range.first + i, n = queries.length(i), m = keys.length(i);
     for (std::int64_t h = 0; h < sizes.heads; ++h) {
-      auto part = [&](Matrix<const float> x, const Packing& rows, std::int64_t width) {
-        return x.row_range(rows.offset(i), rows.length(i)).columns(h * width, width);
+      auto part = [&](Matrix<const float> x, const Packing& rows, std::int64_t width, std::int64_t head) {
+        return x.row_range(rows.offset(i), rows.length(i)).columns(head * width, width);
       };
-      const Matrix<const float> q = part(q_all, queries, sizes.key_dim), k = part(k_all, keys, sizes.key_dim);
+      const std::int64_t kv = h / shared;
+      const Matrix<const float> q = part(q_all, queries, sizes.key_dim, h),
+                                k = part(k_all, keys, sizes.key_dim, kv);
       if (group.has("products")) {
         const Matrix<float> products = group.rows("products", {s, 0, h}, 0, n).columns(0, m);
         score_function("dot").kernels<float>().forward({{q, {}}, {k, {}}, {}, 0}, products);
       }
-      for (const char* name : {"scores", "probabilities", "weights"}) {
+      for (const char* name : {"position_bias", "scores", "probabilities", "weights"}) {
         if (group.has(name)) group.set(name, {s, 0, h}, value(name).block(i, h));
       }
       group.set("query_vector", {s, 0, h}, q);
-      group.set("key_vector", {s, 0, h}, k);
-      group.set("value_vector", {s, 0, h}, part(v_all, keys, sizes.value_dim));
-      group.set("head_context", {s, 0, h}, part(context, queries, sizes.value_dim));
+      group.set("key_vector", {s, 0, kv}, k);
+      group.set("value_vector", {s, 0, kv}, part(v_all, keys, sizes.value_dim, kv));
+      group.set("head_context", {s, 0, h}, part(context, queries, sizes.value_dim, h));
     }
     group.set("context", {s, 0}, context.row_range(queries.offset(i), n));
     auto of_queries = [&](const char* name) { return value(name).matrix().row_range(queries.offset(i), n); };
@@ -121,8 +130,13 @@ void attend_layer(const Model<float>& model, const AttentionLayer& layer, bool s
   for (const auto& ids : targets) target.append(ids);
   const PartSizes& part = model.sizes(layer.decoder ? Side::target : Side::source);
   const AttentionSizes sizes{layer.decoder && !alone ? target.rows : input.rows,
-                             layer.decoder && !alone && !layer.cross ? target.rows : input.rows, part.n_heads,
-                             part.heads.key, part.heads.value};
+                             layer.decoder && !alone && !layer.cross ? target.rows : input.rows,
+                             part.n_heads,
+                             part.heads.key,
+                             part.heads.value,
+                             0,
+                             part.n_kv_heads,
+                             part.self_attends ? part.d_model : 0};
   std::vector<std::string> names{"scores", "weights", "context"};
   if (steps) names.insert(names.end(), {"query_vector", "key_vector", "value_vector", "head_context"});
   if (steps && part.self_attends) names.push_back("products");  // of scaled-dot

@@ -103,7 +103,7 @@ Identity identity_of(const TrainingJob& job, const Ingredients& in) {
   const auto model = nlohmann::ordered_json::parse(in.model->config_json);
   const auto defaults = nlohmann::ordered_json::parse(default_config_json(in.model->architecture));
   for (const auto& [name, value] : model.items())
-    identity.push_back({name, value.dump(), value == defaults[name]});
+    identity.push_back({name, value.dump(), defaults.contains(name) && value == defaults[name]});
   TrainConfig config = job.config, plain;
   const std::vector<Field> fields = fields_of(config), plain_fields = fields_of(plain);
   for (std::size_t i = 0; i < fields.size(); ++i) {

@@ -12,7 +12,13 @@
 
 namespace heed {
 
-enum class Activation : std::uint8_t { none, relu, tanh, sigmoid };
+/// gelu is x Phi(x), with Phi the standard normal distribution (Hendrycks, Gimpel 2016); gelu_tanh and gelu_sigmoid
+/// are its approximations by tanh(sqrt(2 / pi) (x + 0.044715 x^3)) and by x sigmoid(1.702 x); silu is x sigmoid(x).
+enum class Activation : std::uint8_t { none, relu, tanh, sigmoid, gelu, gelu_tanh, gelu_sigmoid, silu };
+/// Whether f'(x) follows from f(x): those that can be undone in place. The backward pass of the others needs x.
+constexpr bool slope_follows_from_value(Activation f) {
+  return f <= Activation::sigmoid;
+}
 
 // ---- elementwise -----------------------------------------------------------------------------------------
 template <class T>
@@ -30,10 +36,13 @@ template <class T>
 void scale_by(T factor, std::span<T> x);  ///< x *= factor
 template <class T>
 void apply(Activation f, std::span<const T> x, std::span<T> y);  ///< y = f(x), may alias
-/// d_x = (accumulate ? d_x : 0) + d_y f'(x), with f' computed from y = f(x).
+/// d_x = (accumulate ? d_x : 0) + d_y f'(x), with f' computed from y = f(x), from which it must follow.
 template <class T>
 void apply_backward(Activation f, std::span<const T> y, std::span<const T> d_y, std::span<T> d_x,
                     bool accumulate);
+/// d_x += d_y f'(x), with f' computed from x, of an f whose slope does not follow from its value.
+template <class T>
+void apply_backward_at(Activation f, std::span<const T> x, std::span<const T> d_y, std::span<T> d_x);
 /// y = x with dropout (may alias). The backward pass is the same call on the gradient.
 template <class T>
 void dropout(const Dropout& drop, std::span<const T> x, std::span<T> y);
@@ -52,8 +61,8 @@ template <class T>
 void broadcast_row(std::span<const T> row, Matrix<T> y);  ///< every row of y = row
 template <class T>
 void sum_rows(Matrix<const T> x, std::span<T> accumulated);  ///< accumulated[j] += sum_i x(i, j)
-/// y = dropout(f(y + bias)) in place, the epilogue of a linear layer. bias may be empty. y must be dense if
-/// drop is active.
+/// y = dropout(f(y + bias)) in place, the epilogue of a linear layer, of an f whose slope follows from its value. bias
+/// may be empty. y must be dense if drop is active.
 template <class T>
 void bias_activation_dropout(std::span<const T> bias, Activation f, const Dropout& drop, Matrix<T> y);
 /// Backward pass: d_z from d_y, through dropout and f', given the output y. d_z may alias d_y. All dense.
@@ -73,6 +82,28 @@ template <class T>
 void layer_norm_backward(Matrix<const T> s, std::span<const T> mean, std::span<const T> rstd,
                          std::span<const T> gamma, Matrix<const T> d_y, Matrix<T> d_s, std::span<T> d_gamma,
                          std::span<T> d_beta);
+
+/// Root mean square normalisation (Zhang, Sennrich 2019, eq. 4; eps inside the root) of every run of d columns of x by
+/// itself, d the width of gamma: one run when x is d wide, a head each when heads lie side by side.
+///   y = gamma x / sqrt(mean(x^2) + eps).   x, y [n, k d], any row_stride; rstd [n k].
+template <class T>
+void rms_norm(Matrix<const T> x, std::span<const T> gamma, T eps, Matrix<T> y, std::span<T> rstd);
+/// Adds to d_x [n, k d] and d_gamma [d].
+template <class T>
+void rms_norm_backward(Matrix<const T> x, std::span<const T> rstd, std::span<const T> gamma,
+                       Matrix<const T> d_y, Matrix<T> d_x, std::span<T> d_gamma);
+
+/// Rotary positions (Su et al. 2021, eq. 34), pairs half a head apart: with c and s the cosines and sines of
+/// position[i], h of each, every run of 2 h columns of row i becomes, for j < h,
+///   y[j] = x[j] c[j] - x[j + h] s[j],   y[j + h] = x[j + h] c[j] + x[j] s[j].
+/// turns [positions, 2 h]: a position's cosines, then its sines. x, y [n, k 2 h], any row_stride.
+template <class T>
+void rotate_rows(Matrix<const T> x, Matrix<const T> turns, std::span<const std::int32_t> position,
+                 Matrix<T> y);
+/// d_x += d_y turned back.
+template <class T>
+void rotate_rows_backward(Matrix<const T> d_y, Matrix<const T> turns, std::span<const std::int32_t> position,
+                          Matrix<T> d_x);
 
 /// In-place softmax of each row (max subtracted). Entries of -infinity get exactly 0; a row of only
 /// -infinity becomes zeros.
@@ -107,31 +138,37 @@ template <class T>
 struct AttentionHead {
   Matrix<const T> q, k, v;
   T scale = 1;
-  bool causal = false;                 ///< query i sees keys 0..i + (m - n)
+  bool causal = false;      ///< query i sees keys 0..i + (m - n)
+  std::int64_t window = 0;  ///< of the keys that a causal query sees only so many last ones; 0: all
+  /// Added to the scaled scores: to those of query i the m numbers from bias + i * bias_step on. A step of -1 makes
+  /// it a function of the key's position minus the query's. Null: none.
+  const T* bias = nullptr;
+  std::int64_t bias_step = 0;
   const std::uint8_t* mask = nullptr;  ///< [n, m], 1 = attend; null: all
   Dropout drop;  ///< element i*m + j of this head's weights; give each head its own stream
 };
-/// Modifies row `query` of the scaled scores (before the mask) or of the weights before they are used, and
+/// Modifies row `query` of the scaled scores (with bias, before the mask) or of the weights before they are used, and
 /// before they are returned; may be empty.
 template <class T>
 struct RowEdit {
   std::function<void(std::int64_t query, std::span<T> row)> scores, weights;
 };
 /// weights [n, m] dense: after softmax, before dropout (kept for the backward pass and for inspection).
-/// scores [n, m]: scaled scores before mask and softmax, written when not null.
+/// scores [n, m]: scaled scores with bias, before mask and softmax, written when not null.
 template <class T>
 void attend_forward(const AttentionHead<T>& head, T* scores, T* weights, Matrix<T> context,
                     const RowEdit<T>* edit = nullptr);
-/// Adds to d_q, d_k, d_v.
+/// Adds to d_q, d_k, d_v and, unless null, to d_bias, which is laid out as head.bias.
 template <class T>
 void attend_backward(const AttentionHead<T>& head, const T* weights, Matrix<const T> d_context, Matrix<T> d_q,
-                     Matrix<T> d_k, Matrix<T> d_v);
+                     Matrix<T> d_k, Matrix<T> d_v, T* d_bias = nullptr);
 /// One query against some rows of a decoder's cache: of keys [.., d_k] and values [.., d_v] those that `rows`
-/// lists. weights [m] may be null.
+/// lists, but for the first `hidden`, which get no weight. weights [m] may be null; bias [m] is added to the scores,
+/// unless null.
 template <class T>
 void attend_cached(const T* q, Matrix<const T> keys, Matrix<const T> values,
                    std::span<const std::int32_t> rows, T scale, T* weights, T* context,
-                   const RowEdit<T>* edit = nullptr);
+                   const RowEdit<T>* edit = nullptr, const T* bias = nullptr, std::int64_t hidden = 0);
 
 // ---- attention scores that are not matrix products ------------------------------------------------------
 /// Queries or keys, with what a score computes of each row once, ahead of all comparisons.

@@ -141,6 +141,20 @@ HWY_INLINE Index visible_keys(const AttentionHead<T>& head, Index i) {
   return head.causal ? causal_keys(i, head.q.rows, head.k.rows) : head.k.rows;
 }
 
+/// Sets the scores of keys that a window excludes to -infinity.
+template <class T>
+HWY_INLINE void hide_first(Index hidden, T* scores) {
+  for_vectors<T>(hidden,
+                 [&](Index j, auto part) HWY_ATTR { part.store(set(kMinusInfinity<T>), scores + j); });
+}
+
+/// y += x.
+template <class T>
+HWY_INLINE void add_row(const T* x, Index n, T* y) {
+  for_vectors<T>(
+      n, [&](Index j, auto part) HWY_ATTR { part.store(part.load(y + j) + part.load(x + j), y + j); });
+}
+
 /// Sets the scores that query i must not use to -infinity, including the padding of its row.
 template <class T>
 HWY_INLINE void hide_keys(const AttentionHead<T>& head, Index i, Matrix<T> scores) {
@@ -149,6 +163,7 @@ HWY_INLINE void hide_keys(const AttentionHead<T>& head, Index i, Matrix<T> score
   if (head.mask)
     for (Index j = 0; j < visible; ++j)
       if (!head.mask[i * m + j]) row[j] = kMinusInfinity<T>;
+  if (head.causal && head.window > 0) hide_first(visible - head.window, row);
   // Whole vectors: softmax loads whole vectors next, and loads after narrower stores would stall.
   for (Index j = visible / kLanes<T> * kLanes<T>; j < scores.row_stride; j += kLanes<T>) {
     const auto seen = hn::FirstN(Tag<T>(), static_cast<std::size_t>(std::max<Index>(visible - j, 0)));
@@ -191,6 +206,7 @@ void attend_forward(const AttentionHead<T>& head, T* scores, T* weights, Matrix<
   T* factor = scratch.matrix(1, n).data;
   multiply_by_transpose(large, head.scale, head.q, head.k, k_transposed, p);
   for (Index i = 0; i < n; ++i) {
+    if (head.bias) add_row(head.bias + i * head.bias_step, m, p.row(i));
     edit_row(edit, &RowEdit<T>::scores, i, p.row(i), m);
     if (scores) copy_row(p.row(i), m, scores + i * m);
     hide_keys(head, i, p);
@@ -210,9 +226,9 @@ void attend_forward(const AttentionHead<T>& head, T* scores, T* weights, Matrix<
 namespace {
 
 /// d_p [n, m], the gradient of the dropped weights, becomes that of the unscaled products q k^T, in place:
-///   d_p = d_p through dropout;  d_s = scale p (d_p - sum_j d_p p).
+///   d_p = d_p through dropout;  d_s = scale p (d_p - sum_j d_p p);  d_bias += d_s / scale.
 template <class T>
-HWY_INLINE void softmax_backward(const AttentionHead<T>& head, const T* weights, Matrix<T> d_p) {
+HWY_INLINE void softmax_backward(const AttentionHead<T>& head, const T* weights, Matrix<T> d_p, T* d_bias) {
   const Index m = d_p.cols;
   KeepFactors<T> keep(head.drop);
   for (Index i = 0; i < d_p.rows; ++i) {
@@ -223,6 +239,11 @@ HWY_INLINE void softmax_backward(const AttentionHead<T>& head, const T* weights,
     for_vectors<T>(m, [&](Index j, auto part)
                           HWY_ATTR { sums = hn::MulAdd(part.load(d_row + j), part.load(w + j), sums); });
     const Vec<T> sum = set(sum_of_lanes<T>(sums)), scale = set(head.scale);
+    if (T* d = d_bias ? d_bias + i * head.bias_step : nullptr) {
+      for_vectors<T>(m, [&](Index j, auto part) HWY_ATTR {
+        part.store(hn::MulAdd(part.load(d_row + j) - sum, part.load(w + j), part.load(d + j)), d + j);
+      });
+    }
     for_vectors<T>(m, [&](Index j, auto part) HWY_ATTR {
       part.store((part.load(d_row + j) - sum) * (part.load(w + j) * scale), d_row + j);
     });
@@ -235,7 +256,7 @@ HWY_INLINE void softmax_backward(const AttentionHead<T>& head, const T* weights,
 //   d_v = P^T d_context;  d_P = d_context V^T;  d_S from d_P;  d_q = d_S k;  d_k = d_S^T q.
 template <class T>
 void attend_backward(const AttentionHead<T>& head, const T* weights, Matrix<const T> d_context, Matrix<T> d_q,
-                     Matrix<T> d_k, Matrix<T> d_v) {
+                     Matrix<T> d_k, Matrix<T> d_v, T* d_bias) {
   const Index n = head.q.rows, m = head.k.rows, width = Scratch<T>::padded(m);
   const bool large = is_large(head);
   Scratch<T> scratch((2 * n + head.v.cols) * width);
@@ -249,7 +270,7 @@ void attend_backward(const AttentionHead<T>& head, const T* weights, Matrix<cons
   multiply<T>(large, {p.t(), d_context, d_v, 1, true});
   const Matrix<T> d_p = scratch.matrix(n, m), v_transposed = scratch.matrix(head.v.cols, m);
   multiply_by_transpose(large, T{1}, d_context, head.v, v_transposed, d_p);
-  softmax_backward(head, weights, d_p);
+  softmax_backward(head, weights, d_p, d_bias);
   multiply<T>(large, {d_p, head.k, d_q, 1, true});
   multiply<T>(large, {Matrix<const T>(d_p).t(), head.q, d_k, 1, true});
 }
@@ -293,12 +314,14 @@ HWY_INLINE void weighted_sum(const T* w, Matrix<const T> values, std::span<const
 template <class T>
 void attend_cached(const T* q, Matrix<const T> keys, Matrix<const T> values,
                    std::span<const std::int32_t> rows, T scale, T* weights, T* context,
-                   const RowEdit<T>* edit) {
+                   const RowEdit<T>* edit, const T* bias, std::int64_t hidden) {
   const Index m = rows.size();
   Scratch<T> scratch(m);
   T* w = scratch.matrix(1, m).data;
   for (Index j = 0; j < m; ++j) w[j] = scale * dot(q, keys.row(rows[j]), keys.cols);
+  if (bias) add_row(bias, m, w);
   edit_row(edit, &RowEdit<T>::scores, 0, w, m);
+  hide_first(hidden, w);
   softmax_row(w, m);
   edit_row(edit, &RowEdit<T>::weights, 0, w, m);
   weighted_sum(w, values, rows, context);
@@ -320,12 +343,12 @@ HEED_KERNEL(void, attend_forward,
             (head, scores, weights, context, edit))
 HEED_KERNEL(void, attend_backward,
             (const AttentionHead<T>& head, const T* weights, Matrix<const T> d_context, Matrix<T> d_q,
-             Matrix<T> d_k, Matrix<T> d_v),
-            (head, weights, d_context, d_q, d_k, d_v))
+             Matrix<T> d_k, Matrix<T> d_v, T* d_bias),
+            (head, weights, d_context, d_q, d_k, d_v, d_bias))
 HEED_KERNEL(void, attend_cached,
             (const T* q, Matrix<const T> keys, Matrix<const T> values, std::span<const std::int32_t> rows,
-             T scale, T* weights, T* context, const RowEdit<T>* edit),
-            (q, keys, values, rows, scale, weights, context, edit))
+             T scale, T* weights, T* context, const RowEdit<T>* edit, const T* bias, std::int64_t hidden),
+            (q, keys, values, rows, scale, weights, context, edit, bias, hidden))
 
 }  // namespace heed
 #endif

@@ -88,8 +88,18 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace heed {
 
+HEED_EXPORT_KERNEL(apply)
 HEED_EXPORT_KERNEL(dropout)
 HEED_EXPORT_KERNEL(dropout_add)
+
+template <class T>
+void apply_curve(Activation f, std::span<const T> x, std::span<T> y);  // kernels_activation.cpp
+
+template <class T>
+void apply(Activation f, std::span<const T> x, std::span<T> y) {
+  if (slope_follows_from_value(f)) return HEED_DISPATCH(apply)(f, x, y);
+  apply_curve(f, x, y);
+}
 
 template <class T>
 void fill(std::span<T> x, T value) {
@@ -98,7 +108,6 @@ void fill(std::span<T> x, T value) {
 HEED_KERNEL(void, add_to, (std::span<const T> x, std::span<T> y), (x, y))
 HEED_KERNEL(void, multiply_add, (Matrix<const T> a, Matrix<const T> b, Matrix<T> y), (a, b, y))
 HEED_KERNEL(void, scale_by, (T factor, std::span<T> x), (factor, x))
-HEED_KERNEL(void, apply, (Activation f, std::span<const T> x, std::span<T> y), (f, x, y))
 HEED_KERNEL(void, apply_backward,
             (Activation f, std::span<const T> y, std::span<const T> d_y, std::span<T> d_x, bool accumulate),
             (f, y, d_y, d_x, accumulate))
@@ -113,6 +122,7 @@ void dropout_add(const Dropout& drop, std::span<const T> x, std::span<T> y) {
   add_to(x, y);
 }
 
+HEED_INSTANTIATE(apply)
 HEED_INSTANTIATE(fill)
 HEED_INSTANTIATE(dropout)
 HEED_INSTANTIATE(dropout_add)

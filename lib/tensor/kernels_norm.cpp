@@ -1,4 +1,5 @@
-// Layer normalisation: J. L. Ba, J. R. Kiros, G. E. Hinton: Layer normalization, 2016.
+// Layer normalisation: J. L. Ba, J. R. Kiros, G. E. Hinton: Layer normalization, 2016. Root mean square
+// normalisation: B. Zhang, R. Sennrich: Root mean square layer normalization, 2019.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tensor/kernels_norm.cpp"
 #include "tensor/simd_dispatch.h"
@@ -102,8 +103,55 @@ void layer_norm_backward(Matrix<const T> s, std::span<const T> mean, std::span<c
   }
 }
 
+template <class T>
+void rms_norm(Matrix<const T> x, std::span<const T> gamma, T eps, Matrix<T> y, std::span<T> rstd) {
+  const Index d = gamma.size(), runs = x.cols / d;
+  for (Index i = 0; i < x.rows; ++i) {
+    for (Index r = 0; r < runs; ++r) {
+      const T* from = x.row(i) + r * d;
+      T* to = y.row(i) + r * d;
+      Vec<T> squares = set(T{0});
+      for_vectors<T>(d, [&](Index j, auto part) HWY_ATTR {
+        squares = hn::MulAdd(part.load(from + j), part.load(from + j), squares);
+      });
+      const T scale = 1 / std::sqrt(sum_of_lanes<T>(squares) / static_cast<T>(d) + eps);
+      rstd[i * runs + r] = scale;
+      for_vectors<T>(d, [&](Index j, auto part) HWY_ATTR {
+        part.store(part.load(from + j) * set(scale) * part.load(&gamma[j]), to + j);
+      });
+    }
+  }
+}
+
+// With n = x rstd and g = d_y gamma:  d_x += rstd (g - n mean(g n)).
+template <class T>
+void rms_norm_backward(Matrix<const T> x, std::span<const T> rstd, std::span<const T> gamma,
+                       Matrix<const T> d_y, Matrix<T> d_x, std::span<T> d_gamma) {
+  const Index d = gamma.size(), runs = x.cols / d;
+  for (Index i = 0; i < x.rows; ++i) {
+    for (Index r = 0; r < runs; ++r) {
+      const T *from = x.row(i) + r * d, *d_from = d_y.row(i) + r * d;
+      T* d_to = d_x.row(i) + r * d;
+      const Vec<T> scale = set(rstd[i * runs + r]);
+      Vec<T> dot = set(T{0});
+      for_vectors<T>(d, [&](Index j, auto part) HWY_ATTR {
+        const Vec<T> d_out = part.load(d_from + j), normed = part.load(from + j) * scale;
+        dot = hn::MulAdd(d_out * part.load(&gamma[j]), normed, dot);
+        part.store(hn::MulAdd(d_out, normed, part.load(&d_gamma[j])), &d_gamma[j]);
+      });
+      const Vec<T> mean_gn = set(sum_of_lanes<T>(dot) / static_cast<T>(d));
+      for_vectors<T>(d, [&](Index j, auto part) HWY_ATTR {
+        const Vec<T> g = part.load(d_from + j) * part.load(&gamma[j]), normed = part.load(from + j) * scale;
+        part.store(hn::MulAdd(scale, hn::NegMulAdd(normed, mean_gn, g), part.load(d_to + j)), d_to + j);
+      });
+    }
+  }
+}
+
 HEED_TARGET_KERNEL(add_layer_norm)
 HEED_TARGET_KERNEL(layer_norm_backward)
+HEED_TARGET_KERNEL(rms_norm)
+HEED_TARGET_KERNEL(rms_norm_backward)
 
 }  // namespace heed::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -119,6 +167,13 @@ HEED_KERNEL(void, layer_norm_backward,
             (Matrix<const T> s, std::span<const T> mean, std::span<const T> rstd, std::span<const T> gamma,
              Matrix<const T> d_y, Matrix<T> d_s, std::span<T> d_gamma, std::span<T> d_beta),
             (s, mean, rstd, gamma, d_y, d_s, d_gamma, d_beta))
+HEED_KERNEL(void, rms_norm,
+            (Matrix<const T> x, std::span<const T> gamma, T eps, Matrix<T> y, std::span<T> rstd),
+            (x, gamma, eps, y, rstd))
+HEED_KERNEL(void, rms_norm_backward,
+            (Matrix<const T> x, std::span<const T> rstd, std::span<const T> gamma, Matrix<const T> d_y,
+             Matrix<T> d_x, std::span<T> d_gamma),
+            (x, rstd, gamma, d_y, d_x, d_gamma))
 
 }  // namespace heed
 #endif

@@ -1,5 +1,5 @@
-// Activation functions as types, so that each loop over a row is compiled once per function. Per
-// target, like simd.h.
+// Activation functions as types, so that each loop over a row is compiled once per function; here those
+// whose slope follows from their value, the others are in kernels_activation.cpp. Per target, like simd.h.
 #if defined(HEED_TENSOR_SIMD_ACTIVATION_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_TENSOR_SIMD_ACTIVATION_H
 #undef HEED_TENSOR_SIMD_ACTIVATION_H
@@ -36,7 +36,7 @@ struct Sigmoid {
   static HWY_INLINE Vec<T> slope(Vec<T> y) { return hn::NegMulAdd(y, y, y); }
 };
 
-/// Calls body(Relu<T>()) and the like.
+/// Calls body(Relu<T>()) and the like for an f whose slope follows from its value.
 template <class T, class Body>
 HWY_INLINE void with_activation(Activation f, const Body& body) {
   switch (f) {
@@ -48,6 +48,8 @@ HWY_INLINE void with_activation(Activation f, const Body& body) {
       return body(Tanh<T>());
     case Activation::sigmoid:
       return body(Sigmoid<T>());
+    default:
+      return;
   }
 }
 

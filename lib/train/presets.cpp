@@ -93,6 +93,22 @@ constexpr Preset presets[] = {
      R"({"n_decoder_layers": 4, "d_model": 128, "d_ff": 512, "n_heads": 4, "max_length": 256, "dropout": 0.2})",
      R"({"learning_rate": 0.003, "schedule": "inverse-sqrt", "warmup": 400, "beta2": 0.98, "eps": 1e-8,
          "weight_decay": 0.01, "clip": 1, "label_smoothing": 0, "batch_tokens": 4096, "patience": 5})"},
+    // The same with the layers of Llama (Touvron et al. 2023; Grattafiori et al. 2024): as many parameters, d_ff being
+    // two thirds of gpt-tiny's, for a gated network has three matrices.
+    {"llama-tiny", "decoder",
+     R"({"n_decoder_layers": 4, "d_model": 128, "d_ff": 344, "n_heads": 4, "n_kv_heads": 2, "max_length": 256,
+         "norm_kind": "rms", "positions": "rotary", "activation": "silu", "gated": true,
+         "attention_bias": "none", "feed_forward_bias": false, "dropout": 0.2})",
+     R"({"learning_rate": 0.003, "schedule": "inverse-sqrt", "warmup": 400, "beta2": 0.98, "eps": 1e-8,
+         "weight_decay": 0.01, "clip": 1, "label_smoothing": 0, "batch_tokens": 4096, "patience": 5})"},
+    // The pair of transformer-tiny with the layers of T5 1.1 (Raffel et al. 2020; Shazeer 2020), the output tied to the
+    // embeddings as in T5 1.0.
+    {"t5-tiny", "transformer",
+     R"({"n_encoder_layers": 4, "n_decoder_layers": 4, "d_model": 128, "d_ff": 176, "n_heads": 4, "norm": "pre",
+         "norm_kind": "rms", "norm_epsilon": 1e-6, "positions": "relative_buckets", "activation": "gelu_tanh",
+         "gated": true, "attention_bias": "none", "feed_forward_bias": false, "score_scale": "1", "dropout": 0.3})",
+     R"({"learning_rate": 0.005, "schedule": "inverse-sqrt", "warmup": 2000, "beta2": 0.98, "eps": 1e-8,
+         "label_smoothing": 0.1, "batch_tokens": 4096, "patience": 10, "valid_bleu": true})"},
     // BERT in the same sizes: masked words, or classes with --labels.
     {"bert-tiny", "encoder",
      R"({"n_encoder_layers": 4, "d_model": 128, "d_ff": 512, "n_heads": 4, "max_length": 256, "norm": "pre",

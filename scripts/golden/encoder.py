@@ -14,6 +14,15 @@ VARIANTS = {
     "encoder_first": dict(norm="post", positions="learned", n_classes=5, pooling="first", **SIZES),
     "encoder_mean": dict(norm="pre", positions="sinusoidal", n_classes=4, pooling="mean", **SIZES),
     "encoder_attention": dict(norm="post", positions="learned", n_classes=3, pooling="attention", **SIZES),
+    # RoBERTa (Liu et al. 2019), with sharper predictions.
+    "encoder_roberta": dict(norm="post", positions="learned", position_offset=2, n_classes=0, activation="gelu",
+                            embedding_norm=True, embedding_scale="1", norm_epsilon=1e-12, output_bias=True,
+                            logit_scale=3.0, **SIZES),
+}
+MUTATIONS = {
+    "encoder_roberta": [dict(position_offset=0), dict(activation="gelu_tanh"), dict(activation="gelu_sigmoid"),
+                        dict(embedding_norm=False), dict(embedding_scale="sqrt_d"), dict(norm_epsilon=1e-2),
+                        dict(output_bias=False), dict(logit_scale=1.0), dict(final_norm="no", norm="pre")],
 }
 
 
@@ -59,12 +68,14 @@ class Encoder(transformer.Transformer):
         if self.config["n_classes"]:
             return torch.cat([self.classify(x) for x in states])
         rows = torch.cat([x[positions] for x, positions in zip(states, text["position"])])
-        return rows @ self.embedding_table("encoder").T
+        return self.word_scores(rows, self.embedding_table("encoder").T, "masked_word/bias")
 
 
 def shapes_of(config):
     d, classes = config["d_model"], config["n_classes"]
     shapes = transformer.stack_shapes(config, "encoder", config["source_vocab_size"], ["self_attention"])
+    if config.get("output_bias"):
+        shapes["masked_word/bias"] = (config["source_vocab_size"],)
     if classes:
         shapes |= {"classes/weight": (d, classes), "classes/bias": (classes,)}
     if config.get("pooling") == "attention":

@@ -48,7 +48,8 @@ class Model:
 
     def linear(self, name, x):
         with self.scope(name):
-            return linear(x, self.parameter("weight"), self.parameter("bias"))
+            bias = "/".join(self.path + ["bias"])
+            return linear(x, self.parameter("weight"), self.parameters.get(bias))
 
     def extra_loss(self):
         """What the last forward pass wants in the loss besides the cross-entropy."""

@@ -101,7 +101,7 @@ Job make_job(const Options& o, std::int64_t vocab_size) {
     }
     if (o.dropout == "all") drop_out_everywhere(config);
     check_config(config);
-    job.model_json = to_json(workload.architecture, fields_of(config));
+    job.model_json = to_json(config);
     if constexpr (requires { pair_flops(config, 1.0, 1.0); }) {
       job.pair_flops = [config](double n, double m) { return pair_flops(config, n, m); };
     } else {

@@ -44,7 +44,14 @@ const std::vector<std::string> kModels{"transformer_post_norm",
                                        "encoder_masked",
                                        "encoder_first",
                                        "encoder_mean",
-                                       "encoder_attention"};
+                                       "encoder_attention",
+                                       "transformer_t5",
+                                       "transformer_marian",
+                                       "transformer_t2t",
+                                       "decoder_llama",
+                                       "decoder_qwen",
+                                       "decoder_alibi",
+                                       "encoder_roberta"};
 
 /// None where the model has no such text.
 PackedTokens read_sentences(const TensorMap& golden, const std::string& group) {

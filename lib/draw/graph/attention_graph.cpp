@@ -37,18 +37,26 @@ Graph multi_head_graph(const ModelShapes& model, const std::string& scope) {
   Graph graph;
   graph.title = scope;
   const std::string heads = model.text("n_heads");
-  graph.subtitle = concat("multi-head attention, ", heads, " heads in parallel");
+  const std::string kv_heads = model.text("n_kv_heads");
+  graph.subtitle = concat("multi-head attention, ", heads, " heads in parallel",
+                          kv_heads.empty() ? "" : concat(", ", kv_heads, " of keys and values"));
   const std::string width = concat("[position, ", model.size(scope + "/query/weight", 0), "]");
   std::vector<std::size_t> projected;
   for (const std::string name : {"query", "key", "value"}) {
     const bool of_encoder = cross && name != "query";
     const auto input = graph.add(of_encoder ? "encoder states" : "states of the layer", Kind::data, {width});
-    projected.push_back(
-        graph.add("linear: " + name, Kind::linear, {model.shape(scope + "/" + name + "/weight")}, {input}));
+    auto node =
+        graph.add("linear: " + name, Kind::linear, {model.shape(scope + "/" + name + "/weight")}, {input});
+    if (model.has(scope + "/" + name + "_norm/gamma"))
+      node = graph.add("RMS norm", Kind::norm, {"of each head"}, {node});
+    if (name != "value" && !cross && model.text("positions") == "rotary")
+      node = graph.add("rotate", Kind::other, {"by position"}, {node});
+    projected.push_back(node);
   }
   const auto context = add_dot_product(graph, projected, concat("[head ", heads, ", query, key]"),
                                        concat("[head ", heads, ", query, d_k]"));
-  const auto concatenated = graph.add("concatenate heads", Kind::other, {width}, {context});
+  const std::string side_by_side = concat("[position, ", model.size(scope + "/output/weight", 0), "]");
+  const auto concatenated = graph.add("concatenate heads", Kind::other, {side_by_side}, {context});
   graph.add("linear: output", Kind::linear, {model.shape(scope + "/output/weight")}, {concatenated});
   return graph;
 }

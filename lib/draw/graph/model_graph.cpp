@@ -20,6 +20,10 @@ bool has_stack(const ModelShapes& model, const std::string& side) {
   return model.has(side + "/layer_0/self_attention/query/weight");
 }
 
+bool act_within_attention(const std::string& positions) {
+  return positions == "rotary" || positions == "relative_buckets" || positions == "alibi";
+}
+
 /// One stack of a Transformer ("encoder" or "decoder"), node upon node.
 class Stack {
  public:
@@ -39,7 +43,10 @@ class Stack {
                causal ? "pieces so far" : "pieces"),
         Kind::data, {"[position]"});
     put("embedding", Kind::linear, {model_.shape(side_ + "/embedding/weight", "encoder/embedding/weight")});
-    if (model_.text("positions") != "none") put("add positions", Kind::other, {model_.text("positions")});
+    const std::string positions = model_.text("positions");
+    if (positions != "none" && !act_within_attention(positions))
+      put("add positions", Kind::other, {positions});
+    if (model_.has(side_ + "/embedding_norm/gamma")) norm();
   }
 
   /// The layer at `scope`; returns the node of its cross-attention, if it has one.
@@ -49,10 +56,11 @@ class Stack {
     if (model_.has(scope + "/cross_attention/query/weight"))
       cross = attention(scope + "/cross_attention", "cross-attention");
     const std::string inner = scope + "/feed_forward/inner/weight";
-    const std::string activation = model_.text("activation");
-    sublayer("feed-forward", Kind::linear,
-             {model_.shape(inner) + ", " + (activation.empty() ? "ReLU" : activation),
-              model_.shape(scope + "/feed_forward/outer/weight")});
+    const std::string gate = model_.shape(scope + "/feed_forward/gate/weight");
+    std::vector<std::string> lines{model_.shape(inner) + ", " + activation_name(),
+                                   model_.shape(scope + "/feed_forward/outer/weight")};
+    if (!gate.empty()) lines[0] = model_.shape(inner) + " gated by " + gate + ", " + activation_name();
+    sublayer("feed-forward", Kind::linear, std::move(lines));
     return cross;
   }
 
@@ -63,7 +71,7 @@ class Stack {
     std::string count = model_.text("n_" + side_ + "_layers");
     if (count.empty()) count = model_.text("n_layers");
     graph_.plates.push_back({first, graph_.nodes.size(), "\u00d7 " + count});
-    if (model_.has(side_ + "/final_norm/gamma")) put("layer norm", Kind::norm);
+    if (model_.has(side_ + "/final_norm/gamma")) norm();
     return cross;
   }
 
@@ -84,18 +92,28 @@ class Stack {
   /// x + sublayer(norm(x)), norm(x + sublayer(x)), or the same without the sum or the norm.
   std::size_t sublayer(const std::string& title, Kind kind, std::vector<std::string> lines) {
     const std::size_t input = *top_;
-    const std::string norm = model_.text("norm");
-    if (norm == "pre") put("layer norm", Kind::norm);
+    const std::string place = model_.text("norm");
+    if (place == "pre") norm();
     const std::size_t node = put(title, kind, std::move(lines));
     if (model_.flag("residual", true)) graph_.connect(input, put("add", Kind::other), Flow::skip);
-    if (norm == "post") put("layer norm", Kind::norm);
+    if (place == "post") norm();
     return node;
   }
 
   std::size_t attention(const std::string& scope, const std::string& title) {
-    return sublayer(title, Kind::attention,
-                    {concat(model_.text("n_heads"), " heads, query, key, value, output:"),
-                     model_.shape(scope + "/query/weight")});
+    std::vector<std::string> lines{concat(model_.text("n_heads"), " heads, query, key, value, output:"),
+                                   model_.shape(scope + "/query/weight")};
+    if (const std::string grouped = model_.text("n_kv_heads"); !grouped.empty())
+      lines.push_back(concat(grouped, " heads of keys and values"));
+    const std::string positions = model_.text("positions");
+    if (act_within_attention(positions) && !scope.ends_with("cross_attention")) lines.push_back(positions);
+    return sublayer(title, Kind::attention, std::move(lines));
+  }
+
+  void norm() { put(model_.text("norm_kind") == "rms" ? "RMS norm" : "layer norm", Kind::norm); }
+  std::string activation_name() const {
+    const std::string name = model_.text("activation");  // stated where it is not the ReLU
+    return name.empty() ? "ReLU" : name;
   }
 
   const ModelShapes& model_;

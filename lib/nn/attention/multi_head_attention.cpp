@@ -10,26 +10,54 @@ namespace heed {
 
 namespace {
 
-// fairseq's choice, with which the published Multi30k figures were reached: query, key and value start
-// smaller.
-Init projection_init(std::int64_t d) {
-  return Init::xavier(d, d, 1 / std::sqrt(2.0));
+/// Columns of the projections.
+struct Widths {
+  std::int64_t d_head, query, key;
+
+  Widths(const HeadConfig& config, std::int64_t d_model)
+      : d_head(config.head_width(d_model)),
+        query(config.n_heads * d_head),
+        key(config.key_heads() * d_head) {}
+};
+
+template <class T>
+Var<T> project(const Scope<T>& scope, Var<T> x, const std::vector<std::string>& parts,
+               const HeadConfig& config) {
+  const bool biased = config.bias != AttentionBias::none;
+  return linear(x, scope.stacked(parts, "weight"), biased ? scope.stacked(parts, "bias") : Var<T>());
 }
 
 template <class T>
-Var<T> project(const Scope<T>& scope, Var<T> x, const std::vector<std::string>& parts) {
-  return linear(x, scope.stacked(parts, "weight"), scope.stacked(parts, "bias"));
-}
-
-template <class T>
-AttentionOptions options_of(const Scope<T>& scope, std::int64_t d, bool causal, const HeadConfig& config) {
+AttentionOptions options_of(const Scope<T>& scope, std::int64_t d_head, bool causal,
+                            const HeadConfig& config) {
   AttentionOptions options;
   options.n_heads = config.n_heads;
-  options.scale = scaled_dot_factor(d / config.n_heads);
+  options.n_kv_heads = config.n_kv_heads;
+  options.scale = config.scaled ? scaled_dot_factor(d_head) : 1;
   options.causal = causal;
+  options.window = causal ? config.window : 0;
   options.drop = scope.dropout(config.dropout);
   options.keep_scores = scope.wants("scores");
+  options.keep_bias = scope.wants("position_bias");
   return options;
+}
+
+/// Queries or keys, from their projection to what is compared: [rows, heads * d_head]. `turns`: no data where positions
+/// do not turn them.
+template <class T>
+Var<T> compared(const Scope<T>& scope, const std::string& part, Var<T> x, const Packing& rows,
+                std::int64_t heads, const HeadConfig& config, Matrix<const T> turns = {}) {
+  x = scope.name(part, x, rows, heads);
+  if (config.qk_norm) {
+    x = rms_norm(x, scope.parameter(part + "_norm/gamma"), static_cast<T>(config.norm_epsilon));
+    x = scope.name("normed_" + part, x, rows, heads);
+  }
+  if (!turns.data) return x;
+  const Continuation* at = scope.pass().continuation;
+  const std::vector<std::int32_t> position =
+      positions_of(rows, at ? at->lengths : std::span<const std::int64_t>());
+  x = rotate(x, turns, scope.tape().arena().template keep<std::int32_t>(position));
+  return scope.name("rotated_" + part, x, rows, heads);
 }
 
 /// The context W_o + b_o.
@@ -37,17 +65,20 @@ template <class T>
 Var<T> join(const Scope<T>& scope, Var<T> context, const Packing& rows, const HeadConfig& config) {
   context = scope.name("context", context, rows, config.n_heads);
   Scope<T> out = scope / "output";
-  return scope.name("output", linear(context, out.parameter("weight"), out.parameter("bias")), rows);
+  const Var<T> bias = config.bias == AttentionBias::all ? out.parameter("bias") : Var<T>();
+  return scope.name("output", linear(context, out.parameter("weight"), bias), rows);
 }
 
 /// `rows`: the packing of the queries; `groups` the same rows, a group for each sentence of the keys.
 template <class T>
 Var<T> attend_and_join(const Scope<T>& scope, Var<T> q, Var<T> k, Var<T> v, const Packing& rows,
-                       const Packing& groups, const Packing& keys, bool causal, const HeadConfig& config) {
-  const AttentionOptions options = options_of(scope, k.cols(), causal, config);
+                       const Packing& groups, const Packing& keys, bool causal, const HeadConfig& config,
+                       Var<T> bias = {}) {
+  const AttentionOptions options = options_of(scope, q.cols() / config.n_heads, causal, config);
   const std::optional<AttentionEdit<T>> edit = scope.attention_edit(rows);
-  AttentionResult<T> result = attention(q, k, v, groups, keys, options, edit ? &*edit : nullptr);
+  AttentionResult<T> result = attention(q, k, v, groups, keys, options, edit ? &*edit : nullptr, bias);
   const AttentionKind kind{&groups, &keys, config.n_heads};
+  if (bias) scope.name_attention("position_bias", result.bias, kind);
   scope.name_attention("scores", result.scores, kind);
   scope.name_attention("weights", result.weights, kind);
   return join(scope, result.context, rows, config);
@@ -56,61 +87,91 @@ Var<T> attend_and_join(const Scope<T>& scope, Var<T> q, Var<T> k, Var<T> v, cons
 /// Every row over its sequence's past, which begins with what the cache holds and ends with the row itself.
 template <class T>
 Var<T> attend_to_past(const Scope<T>& scope, Var<T> q, Var<T> k, Var<T> v, const Packing& rows,
-                      const Past<T>& past, const HeadConfig& config) {
+                      const Past<T>& past, const HeadConfig& config, Var<T> bias) {
   past.cache->append(k.value(), v.value());
   const std::optional<AttentionEdit<T>> edit = scope.attention_edit(rows);
-  const AttentionOptions options = options_of(scope, k.cols(), true, config);
-  return join(scope, attention_over_past(q, rows, past, options, edit ? &*edit : nullptr), rows, config);
+  const AttentionOptions options = options_of(scope, q.cols() / config.n_heads, true, config);
+  return join(scope, attention_over_past(q, rows, past, options, edit ? &*edit : nullptr, bias), rows,
+              config);
+}
+
+/// Projections of one input, and what else query and key need.
+template <class T>
+void add_projections(ParameterSet<T>& parameters, const std::string& scope,
+                     const std::vector<std::string>& parts, std::int64_t d, const HeadConfig& config) {
+  const Widths width(config, d);
+  // fairseq's choice, with which the published Multi30k figures were reached: query, key and value start smaller.
+  // Scores that nothing divides by sqrt(d_head) start that much smaller, by their queries, as in T5.
+  const double small = 1 / std::sqrt(2.0);
+  const double undivided = config.scaled ? 1 : scaled_dot_factor(width.d_head);
+  std::vector<StackedPart> stacked;
+  for (const std::string& part : parts) {
+    const std::int64_t d_out = part == "query" ? width.query : width.key;
+    stacked.push_back({part, d_out, Init::xavier(d, d_out, part == "query" ? small * undivided : small)});
+  }
+  const bool biased = config.bias != AttentionBias::none;
+  parameters.add_stacked(scope, stacked, d, biased ? std::optional(Init::zeros()) : std::nullopt);
+  for (const std::string& part : parts) {
+    if (config.qk_norm && part != "value")
+      parameters.add(scope + "/" + part + "_norm/gamma", {width.d_head}, Init::ones());
+  }
 }
 
 template <class T>
-void add_output(ParameterSet<T>& parameters, const std::string& scope, std::int64_t d) {
-  parameters.add(scope + "/output/weight", {d, d}, Init::xavier(d, d));
-  parameters.add(scope + "/output/bias", {d}, Init::zeros());
+void add_output(ParameterSet<T>& parameters, const std::string& scope, std::int64_t d,
+                const HeadConfig& config) {
+  const std::int64_t inner = Widths(config, d).query;
+  parameters.add(scope + "/output/weight", {inner, d}, Init::xavier(inner, d));
+  if (config.bias == AttentionBias::all) parameters.add(scope + "/output/bias", {d}, Init::zeros());
 }
 
 }  // namespace
 
 template <class T>
-void add_self_attention(ParameterSet<T>& parameters, const std::string& scope, std::int64_t d) {
-  parameters.add_stacked(scope, {"query", "key", "value"}, d, d, projection_init(d), Init::zeros());
-  add_output(parameters, scope, d);
+void add_self_attention(ParameterSet<T>& parameters, const std::string& scope, std::int64_t d,
+                        const HeadConfig& config) {
+  add_projections(parameters, scope, {"query", "key", "value"}, d, config);
+  add_output(parameters, scope, d, config);
 }
 
 template <class T>
-void add_cross_attention(ParameterSet<T>& parameters, const std::string& scope, std::int64_t d) {
-  parameters.add_stacked(scope, {"query"}, d, d, projection_init(d), Init::zeros());
-  parameters.add_stacked(scope, {"key", "value"}, d, d, projection_init(d), Init::zeros());
-  add_output(parameters, scope, d);
+void add_cross_attention(ParameterSet<T>& parameters, const std::string& scope, std::int64_t d,
+                         const HeadConfig& config) {
+  add_projections(parameters, scope, {"query"}, d, config);
+  add_projections(parameters, scope, {"key", "value"}, d, config);
+  add_output(parameters, scope, d, config);
 }
 
 template <class T>
 Var<T> self_attention(const Scope<T>& scope, Var<T> x, const Packing& rows, bool causal,
-                      const HeadConfig& config, const Past<T>& past) {
-  const std::int64_t d = x.cols();
+                      const HeadConfig& config, const AttentionPositions<T>& positions, const Past<T>& past) {
+  const Widths width(config, x.cols());
   Tape<T>& tape = scope.tape();
-  Var<T> qkv = project(scope, x, {"query", "key", "value"});  // [rows, 3 d]
-  Var<T> q = scope.name("query", tape.columns(qkv, 0, d), rows, config.n_heads);
-  Var<T> k = scope.name("key", tape.columns(qkv, d, d), rows, config.n_heads);
-  Var<T> v = scope.name("value", tape.columns(qkv, 2 * d, d), rows, config.n_heads);
-  if (past.cache) return attend_to_past(scope, q, k, v, rows, past, config);
-  return attend_and_join(scope, q, k, v, rows, rows, rows, causal, config);
+  Var<T> qkv = project(scope, x, {"query", "key", "value"}, config);  // [rows, query + 2 key columns]
+  Var<T> q = compared(scope, "query", tape.columns(qkv, 0, width.query), rows, config.n_heads, config,
+                      positions.turns);
+  Var<T> k = compared(scope, "key", tape.columns(qkv, width.query, width.key), rows, config.key_heads(),
+                      config, positions.turns);
+  Var<T> v =
+      scope.name("value", tape.columns(qkv, width.query + width.key, width.key), rows, config.key_heads());
+  if (past.cache) return attend_to_past(scope, q, k, v, rows, past, config, positions.bias);
+  return attend_and_join(scope, q, k, v, rows, rows, rows, causal, config, positions.bias);
 }
 
 template <class T>
 KeysAndValues<T> memory_keys(const Scope<T>& scope, Var<T> memory, const Packing& rows,
                              const HeadConfig& config) {
-  const std::int64_t d = memory.cols();
+  const std::int64_t width = Widths(config, memory.cols()).key;
   Tape<T>& tape = scope.tape();
-  Var<T> kv = project(scope, memory, {"key", "value"});  // [memory rows, 2 d]
-  return {scope.name("key", tape.columns(kv, 0, d), rows, config.n_heads),
-          scope.name("value", tape.columns(kv, d, d), rows, config.n_heads)};
+  Var<T> kv = project(scope, memory, {"key", "value"}, config);  // [memory rows, 2 width]
+  return {compared(scope, "key", tape.columns(kv, 0, width), rows, config.key_heads(), config),
+          scope.name("value", tape.columns(kv, width, width), rows, config.key_heads())};
 }
 
 template <class T>
 Var<T> cross_attention(const Scope<T>& scope, Var<T> x, const Packing& rows, const Packing& groups,
                        const KeysAndValues<T>& memory, const Packing& memory_rows, const HeadConfig& config) {
-  Var<T> q = scope.name("query", project(scope, x, {"query"}), rows, config.n_heads);  // [rows, d]
+  Var<T> q = compared(scope, "query", project(scope, x, {"query"}, config), rows, config.n_heads, config);
   return attend_and_join(scope, q, memory.key, memory.value, rows, groups, memory_rows, false, config);
 }
 

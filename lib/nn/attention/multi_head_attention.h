@@ -1,9 +1,13 @@
 // Multi-head attention (Vaswani et al. 2017, section 3.2.2):
-//   head_i = softmax(Q W_q^i (X' W_k^i)^T / sqrt(head_dim)) X' W_v^i
+//   head_i = softmax(Q W_q^i (X' W_k^j)^T / sqrt(d_head)) X' W_v^j
 //   output = Concat(head_1 .. head_h) W_o
-// Parameters under the scope: query, key, value, output, each with weight [d, d] and bias [d]; head i owns
-// columns i*head_dim .. (i+1)*head_dim - 1 of query, key and value. Named values: query, key, value, scores,
-// weights, context (heads side by side), output.
+// where j = i, or with fewer heads of keys and values j = floor(i / (n_heads / n_kv_heads)) (grouped-query attention:
+// Ainslie et al. 2023). Parameters under the scope: query, key, value, output, each with weight and, by choice, bias;
+// query [d, n_heads d_head], key and value [d, n_kv_heads d_head], output [n_heads d_head, d]; head i owns columns
+// i*d_head .. (i+1)*d_head - 1. With qk_norm also query_norm/gamma and key_norm/gamma [d_head]: queries and keys are
+// divided by their root mean square, head by head (Qwen3). Named values: query, key, value as projected, then, where
+// there are such, normed_query, normed_key and rotated_query, rotated_key, the last of which are compared;
+// position_bias, scores, weights, context (heads side by side), output.
 #pragma once
 
 #include <string>
@@ -14,26 +18,51 @@
 
 namespace heed {
 
-/// Adds the parameters of one attention. Self-attention lays query, key and value side by side,
-/// cross-attention key and value, so that each input takes one product.
-template <class T>
-void add_self_attention(ParameterSet<T>& parameters, const std::string& scope, std::int64_t d_model);
-template <class T>
-void add_cross_attention(ParameterSet<T>& parameters, const std::string& scope, std::int64_t d_model);
+/// Which of its projections have a bias: all, or those of query, key and value.
+enum class AttentionBias { all, qkv, none };
+inline const Choice<AttentionBias> kAttentionBiases{"attention_bias", {"all", "qkv", "none"}};
 
 struct HeadConfig {
   std::int64_t n_heads = 1;
   double dropout = 0;  ///< on the attention weights
   Positions positions = Positions::none;
+  std::int64_t n_kv_heads = 0;  ///< divides n_heads; 0: n_heads
+  std::int64_t d_head = 0;      ///< 0: d_model / n_heads
+  bool qk_norm = false;
+  double norm_epsilon = 1e-5;  ///< of qk_norm
+  bool scaled = true;          ///< scores are divided by sqrt(d_head)
+  AttentionBias bias = AttentionBias::all;
+  std::int64_t window = 0;  ///< causal self-attention sees so many last positions; 0: all
+
+  std::int64_t key_heads() const { return n_kv_heads > 0 ? n_kv_heads : n_heads; }
+  std::int64_t head_width(std::int64_t d_model) const { return d_head > 0 ? d_head : d_model / n_heads; }
+};
+
+/// Adds the parameters of one attention. Self-attention lays query, key and value side by side,
+/// cross-attention key and value, so that each input takes one product.
+template <class T>
+void add_self_attention(ParameterSet<T>& parameters, const std::string& scope, std::int64_t d_model,
+                        const HeadConfig& config);
+template <class T>
+void add_cross_attention(ParameterSet<T>& parameters, const std::string& scope, std::int64_t d_model,
+                         const HeadConfig& config);
+
+/// What tells a self-attention where its rows stand; nothing when positions are part of the embeddings.
+template <class T>
+struct AttentionPositions {
+  Matrix<const T> turns;  ///< rotary_turns [positions, d_head], or no data; must outlive the pass
+  Var<T> bias;            ///< [2 reach + 1, n_heads] as attention() takes it, or none
 };
 
 /// x attends to itself: [rows, d] -> [rows, d]. `rows` must outlive the pass. With a `past`, x continues
 /// from the keys and values kept there, and its own are appended (causal, without gradients).
 template <class T>
 Var<T> self_attention(const Scope<T>& scope, Var<T> x, const Packing& rows, bool causal,
-                      const HeadConfig& config, const Past<T>& past = {});
+                      const HeadConfig& config, const AttentionPositions<T>& positions = {},
+                      const Past<T>& past = {});
 
-/// What a cross-attention makes of the memory, the same for all queries: [memory rows, d] each.
+/// What a cross-attention makes of the memory, the same for all queries: [memory rows, n_kv_heads d_head]
+/// each.
 template <class T>
 struct KeysAndValues {
   Var<T> key, value;

@@ -68,13 +68,16 @@ class OpCheck {
 };
 
 const Dropout kDrop = make_dropout(0.4, 3, 17);
+constexpr Activation kAllActivations[] = {Activation::none,         Activation::relu, Activation::tanh,
+                                          Activation::sigmoid,      Activation::gelu, Activation::gelu_tanh,
+                                          Activation::gelu_sigmoid, Activation::silu};
 
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(ops)
 
 BOOST_AUTO_TEST_CASE(linear_layers) {
-  for (Activation f : {Activation::none, Activation::relu, Activation::tanh, Activation::sigmoid}) {
+  for (Activation f : kAllActivations) {
     for (const Dropout& drop : {Dropout{}, kDrop}) {
       OpCheck check;
       check.input(5, 3);
@@ -99,11 +102,21 @@ BOOST_AUTO_TEST_CASE(a_value_used_twice_gets_both_gradients) {
 }
 
 BOOST_AUTO_TEST_CASE(elementwise) {
-  for (Activation f : {Activation::none, Activation::relu, Activation::tanh, Activation::sigmoid}) {
+  for (Activation f : kAllActivations) {
     OpCheck check;
     check.input(3, 5);
     check.run([&](auto v) { return activate(f, v[0]); });
+    OpCheck slice;
+    slice.input(3, 5);
+    slice.run([&](auto v) { return activate(f, v[0].tape().columns(v[0], 1, 3)); });
   }
+  OpCheck product;
+  product.input(3, 5);
+  product.input(3, 7);
+  product.run([](auto v) { return multiply(v[0], v[0].tape().columns(v[1], 2, 5)); });
+  OpCheck square;
+  square.input(3, 5);
+  square.run([](auto v) { return scaled(multiply(v[0], v[0]), 1.7); });
   OpCheck dropped;
   dropped.input(6, 5);
   dropped.run([](auto v) { return drop_out(v[0], kDrop); });
@@ -141,6 +154,86 @@ BOOST_AUTO_TEST_CASE(layer_normalisation) {
     residual.input(1, 7);
     residual.run([&](auto v) { return add_layer_norm(v[0], v[1], drop, v[2], v[3], 1e-5).output; });
   }
+}
+
+BOOST_AUTO_TEST_CASE(root_mean_square_normalisation) {
+  for (const std::int64_t d : {6, 3}) {  // whole rows, heads
+    OpCheck check;
+    check.input(4, 8);
+    check.input(1, d);
+    check.run([](auto v) { return rms_norm(v[0].tape().columns(v[0], 1, 6), v[1], 1e-5); });
+  }
+  OpCheck fixed;
+  fixed.input(4, 6);
+  fixed.run([](auto v) {
+    static const std::vector<double> gamma(6, 0.7);
+    return rms_norm(v[0], v[0].tape().constant({gamma.data(), 1, 6}), 1e-5);
+  });
+  Tape<double> tape;
+  const std::vector<double> x(12, 1.0);
+  BOOST_CHECK_THROW(rms_norm(tape.constant({x.data(), 2, 6}), tape.constant({x.data(), 1, 4}), 1e-5), Error);
+}
+
+BOOST_AUTO_TEST_CASE(rotary_positions) {
+  const std::vector<double> turns = random_values(5 * 4, 31);
+  const std::vector<std::int32_t> position{0, 4, 2};
+  OpCheck check;
+  check.input(3, 10);
+  check.run([&](auto v) { return rotate(v[0].tape().columns(v[0], 2, 8), {turns.data(), 5, 4}, position); });
+  Tape<double> tape;
+  const std::vector<double> x(12, 1.0);
+  const std::vector<std::int32_t> beyond{0, 1, 5};
+  BOOST_CHECK_THROW(rotate(tape.constant({x.data(), 3, 4}), {turns.data(), 5, 4}, beyond), Error);
+  BOOST_CHECK_THROW(rotate(tape.constant({x.data(), 2, 6}), {turns.data(), 5, 4}, position), Error);
+}
+
+BOOST_AUTO_TEST_CASE(grouped_heads_with_bias_and_window) {
+  const std::vector<std::int32_t> lengths{3, 1, 4};
+  const Packing rows{std::span(lengths)};
+  for (const std::int64_t window : {0, 2}) {
+    for (const Dropout& drop : {Dropout{}, kDrop}) {
+      OpCheck check;
+      check.input(8, 12);  // 4 heads
+      check.input(8, 6);   // 2 heads of keys
+      check.input(8, 10);
+      check.input(9, 4);  // distances -4 .. 4
+      check.run([&](auto v) {
+        AttentionOptions options;
+        options.n_heads = 4;
+        options.n_kv_heads = 2;
+        options.scale = 0.6;
+        options.causal = true;
+        options.window = window;
+        options.drop = drop;
+        return attention<double>(v[0], v[1], v[2], rows, rows, options, nullptr, v[3]).context;
+      });
+    }
+  }
+  // A group of heads is heads whose keys and values are equal.
+  Tape<double> tape;
+  const std::vector<double> q = random_values(8 * 12, 1), k = random_values(8 * 6, 2),
+                            v = random_values(8 * 10, 3);
+  std::vector<double> k_each, v_each;
+  for (std::size_t i = 0; i < 8; ++i) {
+    for (std::size_t h = 0; h < 4; ++h) {
+      k_each.insert(k_each.end(), &k[i * 6 + h / 2 * 3], &k[i * 6 + h / 2 * 3] + 3);
+      v_each.insert(v_each.end(), &v[i * 10 + h / 2 * 5], &v[i * 10 + h / 2 * 5] + 5);
+    }
+  }
+  AttentionOptions options;
+  options.n_heads = 4;
+  auto context = [&](const std::vector<double>& keys, const std::vector<double>& values) {
+    const auto wide = [](const std::vector<double>& x) { return static_cast<std::int64_t>(x.size()) / 8; };
+    return attention(tape.constant({q.data(), 8, 12}), tape.constant({keys.data(), 8, wide(keys)}),
+                     tape.constant({values.data(), 8, wide(values)}), rows, rows, options)
+        .context.value();
+  };
+  const Matrix<const double> each = context(k_each, v_each);
+  options.n_kv_heads = 2;
+  const Matrix<const double> grouped = context(k, v);
+  BOOST_TEST(std::equal(each.data, each.data + each.size(), grouped.data));
+  options.n_kv_heads = 3;
+  BOOST_CHECK_THROW(context(k, v), Error);
 }
 
 BOOST_AUTO_TEST_CASE(attention_over_packed_sentences) {
@@ -183,18 +276,27 @@ BOOST_AUTO_TEST_CASE(self_attention_shares_one_projection) {
 BOOST_AUTO_TEST_CASE(cross_entropy_with_label_smoothing) {
   const std::int64_t n = 5, d = 3, vocabulary = 7;
   const std::vector<std::int32_t> targets{6, 0, 3, 3, 1};
-  std::vector<double> states = random_values(n * d, 1), weight = random_values(d * vocabulary, 2);
-  for (bool tied : {false, true}) {
+  std::vector<double> states = random_values(n * d, 1), weight = random_values(d * vocabulary, 2),
+                      bias = random_values(vocabulary, 3);
+  for (const auto& [tied, biased] :
+       {std::pair{false, false}, std::pair{true, false}, std::pair{false, true}, std::pair{true, true}}) {
     const std::int64_t rows = tied ? vocabulary : d, cols = tied ? d : vocabulary;
-    std::vector<double> d_states(states.size()), d_weight(weight.size());
+    std::vector<double> d_states(states.size()), d_weight(weight.size()), d_bias(bias.size());
     auto loss = [&](bool backward) {
       Tape<double> tape;
       tape.set_with_gradients(backward);
       Var<double> x = tape.leaf({states.data(), n, d}, {d_states.data(), n, d});
       Var<double> w = tape.leaf({weight.data(), rows, cols}, {d_weight.data(), rows, cols});
-      return 0.25 * projected_cross_entropy<double>(x, w, tied, targets, 0.1, 0.25).loss;
+      Var<double> b;
+      if (biased) b = tape.leaf({bias.data(), 1, vocabulary}, {d_bias.data(), 1, vocabulary});
+      const double fused = projected_cross_entropy<double>(x, w, tied, targets, 0.1, 0.25, nullptr, b).loss;
+      tape.set_with_gradients(false);
+      const double plain = cross_entropy<double>(logits_of(x, w, tied, b), targets, 0.1, 0.25).loss;
+      BOOST_CHECK_CLOSE(fused, plain, 1e-10);
+      return 0.25 * fused;
     };
     loss(true);
+    if (biased) check_gradient("bias", bias, d_bias, [&] { return loss(false); });
     check_gradient("states", states, d_states, [&] { return loss(false); });
     check_gradient("weight", weight, d_weight, [&] { return loss(false); });
   }

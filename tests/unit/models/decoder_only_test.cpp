@@ -39,6 +39,27 @@ DecoderOnlyConfig realistic() {
   return c;
 }
 
+/// Llama's layers.
+DecoderOnlyConfig modern() {
+  DecoderOnlyConfig c = realistic();
+  c.norm_kind = "rms";
+  c.positions = "rotary";
+  c.rope_scaling = "llama3";
+  c.activation = "silu";
+  c.gated = true;
+  c.n_kv_heads = 2;
+  c.attention_bias = "none";
+  c.feed_forward_bias = false;
+  c.embedding_scale = "1";
+  return c;
+}
+
+DecoderOnlyConfig with(DecoderOnlyConfig c, const std::string& positions, std::int64_t window) {
+  c.positions = positions;
+  c.sliding_window = window;
+  return c;
+}
+
 /// Puts other values into head 1 of layer 0's context, at positions 2 and 5 of every text.
 template <class T>
 class HeadEdit final : public Editor<T> {
@@ -86,8 +107,8 @@ std::vector<std::vector<std::int32_t>> prompts(std::size_t count, std::size_t le
 }
 
 template <class T>
-void check_parts() {
-  Drawn<T> model(realistic(), 5);
+void check_parts(const DecoderOnlyConfig& config) {
+  Drawn<T> model(config, 5);
   const std::vector<std::size_t> each{1, 2, 3, 4, 5, 6};
   const HeadEdit<T> edit;
   for (std::size_t sentences : {1u, 3u, 40u}) {  // 7, 21 and 280 rows at once against 1, 3 and 40
@@ -135,8 +156,12 @@ BOOST_AUTO_TEST_CASE(the_future_changes_nothing) {
 }
 
 BOOST_AUTO_TEST_CASE(a_text_in_parts_gives_the_same_bits) {
-  check_parts<float>();
-  check_parts<double>();
+  for (const DecoderOnlyConfig& config :
+       {realistic(), modern(), with(modern(), "rotary", 3), with(realistic(), "relative_buckets", 0),
+        with(modern(), "alibi", 4)}) {
+    check_parts<float>(config);
+    check_parts<double>(config);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(config_travels_as_json_and_is_checked) {

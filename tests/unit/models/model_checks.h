@@ -93,17 +93,17 @@ inline void check_gradients(Model<double>& model, const std::string& without,
   for (const Parameter& p : model.parameters.list()) {
     Matrix<double> values = p.in(model.parameters.values().data()), d = p.in(gradients.data());
     const bool unused = p.name.ends_with(without);
+    auto is_of = [&](const char* what) { return p.name.find(what) != std::string::npos; };
+    const bool is_table = is_of("embedding") || is_of("positions") || is_of("relative_bias");
     for (std::int64_t i = 0; i < values.rows && !unused; ++i) {
       const auto width = static_cast<std::size_t>(values.cols);
-      const bool row_used =
-          p.name.find("embedding") == std::string::npos && p.name.find("positions") == std::string::npos;
-      if (row_used) {
+      if (!is_table) {
         check_gradient(p.name, {values.row(i), width}, {d.row(i), width}, [&] { return loss(false); });
       }
     }
     if (unused) continue;
     // Rows of tables that no token reads have no gradient: check the whole table as one.
-    if (p.name.find("embedding") != std::string::npos || p.name.find("positions") != std::string::npos) {
+    if (is_table) {
       check_gradient(p.name, {values.data, static_cast<std::size_t>(values.size())},
                      {d.data, static_cast<std::size_t>(d.size())}, [&] { return loss(false); });
     }

@@ -30,7 +30,7 @@ struct ContextRecorder final : Recorder<double> {
 class Layer {
  public:
   Layer(std::int64_t d, std::int64_t heads) : d_(d), heads_(heads) {
-    add_self_attention(parameters, "attention", d);
+    add_self_attention(parameters, "attention", d, {heads, 0.0});
     parameters.initialize(11);
   }
   void set(const std::string& name, double diagonal) {

@@ -93,7 +93,8 @@ BOOST_AUTO_TEST_CASE(feed_forward_reads_one_position) {
     Packing rows;
     rows.append(static_cast<std::int64_t>(x.size()) / d);
     const Matrix<const double> y =
-        feed_forward(Scope<double>(pass) / "ffn", tape.constant({x.data(), rows.rows(), d}), rows, 0.0)
+        feed_forward(Scope<double>(pass) / "ffn", tape.constant({x.data(), rows.rows(), d}), rows,
+                     FeedForwardSettings{})
             .value();
     return std::vector<double>(y.data, y.data + y.size());
   };

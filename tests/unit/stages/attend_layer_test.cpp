@@ -13,7 +13,7 @@ using namespace heed;
 
 namespace {
 
-std::unique_ptr<Model<float>> small_model(const std::string& norm) {
+TransformerConfig small_config(const std::string& norm) {
   TransformerConfig config;
   config.source_vocab_size = config.target_vocab_size = 15;
   config.n_encoder_layers = 3;
@@ -23,9 +23,29 @@ std::unique_ptr<Model<float>> small_model(const std::string& norm) {
   config.n_heads = 3;
   config.max_length = 11;
   config.norm = norm;
+  return config;
+}
+
+std::unique_ptr<Model<float>> drawn(const TransformerConfig& config) {
   auto model = build<float>(config);
   model->parameters.initialize(5);
   return model;
+}
+
+std::unique_ptr<Model<float>> small_model(const std::string& norm) {
+  return drawn(small_config(norm));
+}
+
+/// As attention/NAME: two of these differ by at most `most`.
+void check_near(std::span<const float> a, std::span<const float> b, double most) {
+  BOOST_REQUIRE_EQUAL(a.size(), b.size());
+  double worst = 0, size = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    worst = std::max(worst, std::abs(static_cast<double>(a[i] - b[i])));
+    size = std::max(size, std::abs(static_cast<double>(a[i])));
+  }
+  BOOST_CHECK_LE(worst, most);
+  BOOST_CHECK_GT(size, 0.1);
 }
 
 /// Twenty sentences (two shards) of 1 to 7 tokens.
@@ -91,16 +111,57 @@ BOOST_AUTO_TEST_CASE(attention_of_projected_vectors_is_the_layers_attention) {
     o.value.tensor = &frame.at("attention/value_vector");
     const TensorMap again = Attention({}).run(o, 1);
     for (const char* name : {"attention/scores", "attention/weights", "attention/context"}) {
-      const std::span<const float> a = frame.at(name).values<float>(), b = again.at(name).values<float>();
       BOOST_REQUIRE(frame.at(name).shape() == again.at(name).shape());
-      double most = 0, size = 0;
-      for (std::size_t i = 0; i < a.size(); ++i) {
-        most = std::max(most, std::abs(static_cast<double>(a[i] - b[i])));
-        size = std::max(size, std::abs(static_cast<double>(a[i])));
-      }
-      BOOST_CHECK_LE(most, 2e-6);
-      BOOST_CHECK_GT(size, 0.1);
+      check_near(frame.at(name).values<float>(), again.at(name).values<float>(), 2e-6);
     }
+  }
+}
+
+// Also where queries and keys are normalised and turned, and keys are shared.
+BOOST_AUTO_TEST_CASE(vectors_of_a_layer_are_those_that_it_compares) {
+  TransformerConfig config = small_config("pre");
+  config.n_heads = 4;
+  config.n_kv_heads = 2;
+  config.d_head = 6;
+  config.positions = "rotary";
+  config.qk_norm = true;
+  const auto model = drawn(config);
+  TensorMap frame = embedded(*model);
+  attend_layer(*model, attention_layer(*model, "encoder/layer_1/self_attention"), true, {}, 2, frame);
+  BOOST_TEST((frame.at("attention/query_vector").shape() == Shape{20, 1, 4, 7, 6}));
+  BOOST_TEST((frame.at("attention/key_vector").shape() == Shape{20, 1, 2, 7, 6}));
+  BOOST_TEST((frame.at("attention/context").shape() == Shape{20, 1, 7, 24}));
+  BOOST_TEST((frame.at("attention/output").shape() == Shape{20, 1, 7, 12}));
+  AttendOperands o;
+  o.query = {"/queries", &frame.at("attention/query_vector"), "attention/query_length",
+             &frame.at("attention/query_length")};
+  o.key = {"/keys", &frame.at("attention/key_vector"), "attention/key_length",
+           &frame.at("attention/key_length")};
+  o.value = o.key;
+  o.value.tensor = &frame.at("attention/value_vector");
+  const TensorMap again = Attention({}).run(o, 1);
+  for (const char* name : {"attention/scores", "attention/weights", "attention/context"})
+    check_near(frame.at(name).values<float>(), again.at(name).values<float>(), 4e-6);
+}
+
+BOOST_AUTO_TEST_CASE(the_bias_by_position_is_part_of_the_scores) {
+  for (const char* positions : {"relative_buckets", "alibi"}) {
+    TransformerConfig config = small_config("pre");
+    config.positions = positions;
+    const auto model = drawn(config);
+    TensorMap frame = embedded(*model);
+    for (const char* layer : {"encoder/layer_1/self_attention", "decoder/layer_0/self_attention"}) {
+      attend_layer(*model, attention_layer(*model, layer), true, some_targets(), 2, frame);
+      const auto products = frame.at("attention/products").values<float>(),
+                 bias = frame.at("attention/position_bias").values<float>();
+      std::vector<float> sum(products.begin(), products.end());
+      for (std::size_t i = 0; i < sum.size(); ++i) sum[i] = sum[i] / 2 + bias[i];  // heads of 4
+      check_near(sum, frame.at("attention/scores").values<float>(), 4e-6);
+      check_near(bias, bias, 0);  // is not zero
+    }
+    attend_layer(*model, attention_layer(*model, "decoder/layer_0/cross_attention"), true, some_targets(), 2,
+                 frame);
+    BOOST_TEST(!frame.contains("attention/position_bias"));
   }
 }
 

@@ -98,6 +98,62 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(forward_and_backward_equal_the_loops, T, Floats) {
   }
 }
 
+// Both layouts of a bias: a function of the distance, and a number of its own for each query and key.
+BOOST_AUTO_TEST_CASE_TEMPLATE(bias_and_window_equal_the_loops, T, Floats) {
+  for (const Case& c : {Case{5, 7, 32, 64}, Case{7, 7, 33, 17, true}, Case{1, 20, 8, 9, true},
+                        Case{13, 13, 32, 32, true, true, 0.1}, Case{130, 140, 32, 24, true}}) {
+    for (const Index window : {Index{0}, Index{1}, Index{4}}) {
+      for (const bool by_distance : {true, false}) {
+        BOOST_TEST_CONTEXT("n " << c.n << " m " << c.m << " window " << window << " by_distance "
+                                << by_distance) {
+          Head<T> head(c);
+          const Index count = by_distance ? c.n + c.m - 1 : c.n * c.m, first = by_distance ? c.n - 1 : 0;
+          const auto bias = Both<T>::normal(count, 21, 2.0);
+          auto d_bias = Both<T>::normal(count, 22);
+          head.fast.window = head.exact.window = window;
+          head.fast.bias = bias.fast.data() + first;
+          head.exact.bias = bias.exact.data() + first;
+          head.fast.bias_step = head.exact.bias_step = by_distance ? -1 : c.m;
+          attend_forward(head.fast, head.scores.fast.data(), head.weights.fast.data(), head.context.fast());
+          naive::attend_forward(head.exact, head.scores.exact.data(), head.weights.exact.data(),
+                                head.context.exact());
+          check_close(head.scores, 8, c.d_k);
+          check_close(head.weights, 8 * c.d_k);
+          check_close(head.context, 16 * c.d_k);
+          for (Index i = 0; c.causal && window > 0 && i < c.n; ++i)
+            for (Index j = 0; j <= i + c.m - c.n - window; ++j)
+              BOOST_REQUIRE(head.weights.fast[i * c.m + j] == 0);
+          attend_backward<T>(head.fast, head.weights.fast.data(), head.d_context.in(), head.d_q.fast(),
+                             head.d_k.fast(), head.d_v.fast(), d_bias.fast.data() + first);
+          head.weights.exact.assign(head.weights.fast.begin(), head.weights.fast.end());
+          naive::attend_backward<double>(head.exact, head.weights.exact.data(), head.d_context.in_exact(),
+                                         head.d_q.exact(), head.d_k.exact(), head.d_v.exact(),
+                                         d_bias.exact.data() + first);
+          check_close(head.d_q, 32, 8);
+          check_close(head.d_k, 32, 8);
+          check_close(d_bias, 32, 8);
+        }
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_cached_query_has_bias_and_window, T, Floats) {
+  for (const Index hidden : {0, 3, 17}) {
+    Head<T> head(Case{1, 20, 40, 23, true});
+    const auto bias = Both<T>::normal(20, 21);
+    std::vector<std::int32_t> rows(20);
+    std::iota(rows.begin(), rows.end(), 0);
+    attend_cached<T>(head.q.in().data, head.k.in(), head.v.in(), rows, head.fast.scale,
+                     head.weights.fast.data(), head.context.fast().data, nullptr, bias.fast.data(), hidden);
+    head.exact.bias = bias.exact.data();
+    head.exact.window = 20 - hidden;
+    naive::attend_forward<double>(head.exact, nullptr, head.weights.exact.data(), head.context.exact());
+    check_close(head.weights, 64);
+    check_close(head.context, 128);
+  }
+}
+
 BOOST_AUTO_TEST_CASE_TEMPLATE(weights_are_a_distribution_and_contexts_averages, T, Floats) {
   for (Index n : {1, 2, 7, 150}) {
     for (bool causal : {false, true}) {

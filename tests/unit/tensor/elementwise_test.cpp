@@ -45,6 +45,54 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(activations_are_accurate, T, Floats) {
   }
 }
 
+constexpr Activation kCurves[] = {Activation::gelu, Activation::gelu_tanh, Activation::gelu_sigmoid,
+                                  Activation::silu};
+
+// The error relative to x, of which these are a share: their tails cancel.
+BOOST_AUTO_TEST_CASE_TEMPLATE(curves_are_accurate, T, Floats) {
+  for (Activation f : kCurves) {
+    for (double range : {1e-20, 1e-3, 0.7, 5.0, 50.0, 1e6}) {
+      std::vector<T> x, y;
+      for (int i = 0; i <= 20000; ++i) x.push_back(static_cast<T>(range * (i - 10000) / 10000));
+      y.resize(x.size());
+      apply<T>(f, x, y);
+      double worst = 0;
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        const double wanted = naive::activate<double>(f, x[i]), size = std::abs(static_cast<double>(x[i]));
+        if (size > 0) worst = std::max(worst, std::abs(y[i] - wanted) / size);
+      }
+      BOOST_TEST_INFO("activation " << static_cast<int>(f) << " to " << range);
+      BOOST_TEST(worst / std::numeric_limits<T>::epsilon() < 8);
+      std::vector<T> in_place = x;
+      apply<T>(f, in_place, in_place);
+      BOOST_TEST((in_place == y));
+    }
+    const std::vector<T> ends = {T(1e30), T(-1e30), std::numeric_limits<T>::quiet_NaN(), 0};
+    std::vector<T> y(ends.size());
+    apply<T>(f, ends, y);
+    BOOST_TEST(y[0] == T(1e30));
+    BOOST_TEST(y[1] == T(0));
+    BOOST_TEST(std::isnan(y[2]));
+    BOOST_TEST(y[3] == T(0));
+  }
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(curves_slopes, T, Floats) {
+  for (Activation f : kCurves) {
+    for (Index n : kSizes) {
+      const auto x = Both<T>::normal(n, 3, 2.0), d_y = Both<T>::normal(n, 4);
+      auto d_x = Both<T>::normal(n, 5);
+      apply_backward_at(f, x.in(), d_y.in(), d_x.out());
+      for (Index i = 0; i < n; ++i) d_x.exact[i] += d_y.exact[i] * naive::slope_at<double>(f, x.exact[i]);
+      check_close(d_x, sizeof(T) == 8 ? 1e5 : 16);  // the twin's difference quotient
+    }
+    const std::vector<T> x{T(1e30), T(-1e30), T(900), T(-900)}, ones(4, T{1});
+    std::vector<T> slopes(4, T{0});
+    apply_backward_at<T>(f, x, ones, slopes);
+    BOOST_TEST(slopes == (std::vector<T>{1, 0, 1, 0}), boost::test_tools::per_element());
+  }
+}
+
 BOOST_AUTO_TEST_CASE_TEMPLATE(activations_at_the_ends_of_the_numbers, T, Floats) {
   const T inf = std::numeric_limits<T>::infinity(), nan = std::numeric_limits<T>::quiet_NaN();
   const std::vector<T> x = {T(1e30), T(-1e30), inf, -inf, nan, 0};

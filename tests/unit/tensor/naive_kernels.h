@@ -21,10 +21,26 @@ T activate(Activation f, T x) {
       return std::tanh(x);
     case Activation::sigmoid:
       return 1 / (1 + std::exp(-x));
+    case Activation::gelu:
+      return x * std::erfc(-x / std::sqrt(T{2})) / 2;
+    case Activation::gelu_tanh:
+      return x / (1 + std::exp(-2 * std::sqrt(2 / std::acos(T{-1})) * (x + T(0.044715) * x * x * x)));
+    case Activation::gelu_sigmoid:
+      return x / (1 + std::exp(-T(1.702) * x));
+    case Activation::silu:
+      return x / (1 + std::exp(-x));
     case Activation::none:
       break;
   }
   return x;
+}
+
+/// f'(x) by the central difference of fourth order, good to about 1e-11 in double.
+template <class T>
+T slope_at(Activation f, T x) {
+  const T h = T(1e-3);
+  return (8 * (activate(f, x + h) - activate(f, x - h)) - (activate(f, x + 2 * h) - activate(f, x - 2 * h))) /
+         (12 * h);
 }
 
 template <class T>
@@ -36,7 +52,7 @@ T slope(Activation f, T y) {
       return 1 - y * y;
     case Activation::sigmoid:
       return y * (1 - y);
-    case Activation::none:
+    default:
       break;
   }
   return 1;
@@ -214,8 +230,10 @@ void attend_forward(const AttentionHead<T>& head, T* scores, T* weights, Matrix<
       T dot = 0;
       for (Index c = 0; c < head.q.cols; ++c) dot += head.q(i, c) * head.k(j, c);
       const bool seen = (!head.causal || j <= i + m - n) && (!head.mask || head.mask[i * m + j]);
-      w[j] = seen ? dot * head.scale : -std::numeric_limits<T>::infinity();
-      if (scores) scores[i * m + j] = dot * head.scale;
+      const bool near = !head.causal || head.window == 0 || j > i + m - n - head.window;
+      const T score = dot * head.scale + (head.bias ? head.bias[i * head.bias_step + j] : T{0});
+      w[j] = seen && near ? score : -std::numeric_limits<T>::infinity();
+      if (scores) scores[i * m + j] = score;
     }
     softmax(w, m);
     for (Index c = 0; c < head.v.cols; ++c) {
@@ -227,7 +245,7 @@ void attend_forward(const AttentionHead<T>& head, T* scores, T* weights, Matrix<
 }
 template <class T>
 void attend_backward(const AttentionHead<T>& head, const T* weights, Matrix<const T> d_context, Matrix<T> d_q,
-                     Matrix<T> d_k, Matrix<T> d_v) {
+                     Matrix<T> d_k, Matrix<T> d_v, T* d_bias = nullptr) {
   const Index n = head.q.rows, m = head.k.rows;
   std::vector<T> d_w(m);
   for (Index i = 0; i < n; ++i) {
@@ -244,11 +262,37 @@ void attend_backward(const AttentionHead<T>& head, const T* weights, Matrix<cons
       sum += d_w[j] * w[j];
     }
     for (Index j = 0; j < m; ++j) {
+      if (d_bias) d_bias[i * head.bias_step + j] += w[j] * (d_w[j] - sum);
       const T d_score = w[j] * (d_w[j] - sum) * head.scale;
       for (Index c = 0; c < head.q.cols; ++c) {
         d_q(i, c) += d_score * head.k(j, c);
         d_k(j, c) += d_score * head.q(i, c);
       }
+    }
+  }
+}
+template <class T>
+void rms_norm(Matrix<const T> x, std::span<const T> gamma, T eps, Matrix<T> y, std::span<T> rstd) {
+  const Index d = gamma.size();
+  for (Index i = 0; i < x.rows; ++i) {
+    for (Index r = 0; r < x.cols / d; ++r) {
+      T squares = 0;
+      for (Index j = r * d; j < (r + 1) * d; ++j) squares += x(i, j) * x(i, j);
+      T& scale = rstd[i * (x.cols / d) + r];
+      scale = 1 / std::sqrt(squares / d + eps);
+      for (Index j = 0; j < d; ++j) y(i, r * d + j) = gamma[j] * x(i, r * d + j) * scale;
+    }
+  }
+}
+template <class T>
+void rotate_rows(Matrix<const T> x, Matrix<const T> turns, std::span<const std::int32_t> position,
+                 Matrix<T> y) {
+  const Index d = turns.cols, half = d / 2;
+  for (Index i = 0; i < x.rows; ++i) {
+    for (Index c = 0; c < x.cols; ++c) {
+      const Index j = c % d;
+      const T cosine = turns(position[i], j % half), sine = turns(position[i], half + j % half);
+      y(i, c) = x(i, c) * cosine + (j < half ? -x(i, c + half) : x(i, c - half)) * sine;
     }
   }
 }

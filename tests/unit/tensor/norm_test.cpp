@@ -55,6 +55,63 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(residual_and_norm_forward_and_backward, T, Floats)
   }
 }
 
+// Heads side by side, in rows with a gap.
+BOOST_AUTO_TEST_CASE_TEMPLATE(root_mean_squares, T, Floats) {
+  for (Index d : kWidths) {
+    const Index n = 4, runs = 3;
+    BothMatrix<T> x(n, runs * d, 1, 3, 5), y(n, runs * d, 0, 1, 2), d_y(n, runs * d, 5),
+        d_x(n, runs * d, 6, 1, 3);
+    const auto gamma = Both<T>::normal(d, 3);
+    Both<T> rstd(n * runs);
+    rms_norm<T>(x.in(), gamma.in(), T(1e-5), y.fast(), rstd.out());
+    naive::rms_norm<double>(x.in_exact(), gamma.in_exact(), 1e-5, y.exact(), rstd.out_exact());
+    check_close(y, 16);
+    check_close(rstd, 16);
+    auto d_gamma = Both<T>::normal(d, 7);
+    rms_norm_backward<T>(x.in(), rstd.in(), gamma.in(), d_y.in(), d_x.fast(), d_gamma.out());
+    for (Index i = 0; i < n; ++i) {
+      for (Index r = 0; r < runs; ++r) {
+        const double scale = rstd.exact[i * runs + r];
+        double along = 0;
+        for (Index j = 0; j < d; ++j)
+          along += d_y.exact()(i, r * d + j) * gamma.exact[j] * x.exact()(i, r * d + j) * scale / d;
+        for (Index j = 0; j < d; ++j) {
+          const double normed = x.exact()(i, r * d + j) * scale, d_out = d_y.exact()(i, r * d + j);
+          d_x.exact()(i, r * d + j) += scale * (d_out * gamma.exact[j] - normed * along);
+          d_gamma.exact[j] += d_out * normed;
+        }
+      }
+    }
+    check_close(d_x, 32);
+    check_close(d_gamma, 32);
+  }
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(rotations, T, Floats) {
+  for (Index half : {1, 2, 7, 16, 33}) {
+    const Index n = 5, heads = 3, places = 9;
+    BothMatrix<T> x(n, heads * 2 * half, 1, 1, 3), y(n, heads * 2 * half), turns(places, 2 * half),
+        back(n, heads * 2 * half, 2);
+    for (Index p = 0; p < places; ++p) {
+      for (Index j = 0; j < half; ++j) {
+        turns.set(p, j, std::cos(0.3 * p * (j + 1)));
+        turns.set(p, half + j, std::sin(0.3 * p * (j + 1)));
+      }
+    }
+    const std::vector<std::int32_t> position{0, 3, 8, 1, 3};
+    rotate_rows<T>(x.in(), turns.in(), position, y.fast());
+    naive::rotate_rows<double>(x.in_exact(), turns.in_exact(), position, y.exact());
+    check_close(y, 4);
+    for (Index c = 0; c < x.cols; ++c)
+      BOOST_TEST(y.fast()(0, c) == x.fast()(0, c));  // position 0 turns nothing
+    rotate_rows_backward<T>(y.in(), turns.in(), position,
+                            back.fast());  // what was turned, turned back and added
+    for (Index i = 0; i < n; ++i)
+      for (Index c = 0; c < x.cols; ++c) back.exact()(i, c) += x.exact()(i, c);
+    check_close(back, 8);
+  }
+}
+
 // Zero mean, unit variance, also far from zero.
 BOOST_AUTO_TEST_CASE_TEMPLATE(rows_get_zero_mean_and_unit_variance, T, Floats) {
   const Index d = 96;

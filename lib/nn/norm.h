@@ -1,0 +1,48 @@
+// The normalisation of a layer's states. layer: mean and variance (Ba et al. 2016), parameters gamma and beta [d];
+// rms: the root mean square alone (Zhang, Sennrich 2019), parameter gamma [d].
+#pragma once
+
+#include <string>
+
+#include "autograd/ops.h"
+#include "base/choice.h"
+#include "nn/scope.h"
+
+namespace heed {
+
+enum class NormKind { layer, rms };
+inline const Choice<NormKind> kNormKinds{"norm_kind", {"layer", "rms"}};
+
+struct NormSettings {
+  NormKind kind = NormKind::layer;
+  double epsilon = 1e-5;  ///< inside the root
+};
+
+template <class T>
+void add_norm(ParameterSet<T>& parameters, const std::string& scope, std::int64_t d, NormKind kind) {
+  parameters.add(scope + "/gamma", {d}, Init::ones());
+  if (kind == NormKind::layer) parameters.add(scope + "/beta", {d}, Init::zeros());
+}
+
+/// [rows, d] -> [rows, d] by the parameters of `scope`.
+template <class T>
+Var<T> normalise(const Scope<T>& scope, Var<T> x, const NormSettings& settings) {
+  const T eps = static_cast<T>(settings.epsilon);
+  if (settings.kind == NormKind::rms) return rms_norm(x, scope.parameter("gamma"), eps);
+  return add_layer_norm(x, Var<T>(), Dropout{}, scope.parameter("gamma"), scope.parameter("beta"), eps)
+      .output;
+}
+
+/// x + dropout(sub) and its normalisation, in one operation where there is one.
+template <class T>
+SumAndNorm<T> add_and_normalise(const Scope<T>& scope, Var<T> x, Var<T> sub, const Dropout& drop,
+                                const NormSettings& settings) {
+  if (settings.kind == NormKind::layer) {
+    return add_layer_norm(x, sub, drop, scope.parameter("gamma"), scope.parameter("beta"),
+                          static_cast<T>(settings.epsilon));
+  }
+  const Var<T> sum = add_dropped(x, sub, drop);
+  return {sum, normalise(scope, sum, settings)};
+}
+
+}  // namespace heed

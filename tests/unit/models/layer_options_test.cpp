@@ -1,0 +1,328 @@
+// The choices that make the layers of later models (models/transformer_parts.h, TransformerOptions::layer_fields), in
+// all architectures that have such layers.
+#include <boost/test/unit_test.hpp>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "models/decoder_only.h"
+#include "models/encoder_only.h"
+#include "models/transformer.h"
+#include "unit/models/model_checks.h"
+
+using namespace heed;
+using namespace heed::test;
+
+namespace {
+
+struct Variant {
+  const char* name;
+  std::function<void(TransformerOptions&)> choose;
+  /// End of the names of parameters without a gradient; softmax is blind to a shift of all scores.
+  const char* without = "key/bias";
+};
+
+const std::vector<Variant>& variants() {
+  static const std::vector<Variant> list{
+      {"gelu", [](auto& o) { o.activation = "gelu"; }},
+      {"gelu_tanh", [](auto& o) { o.activation = "gelu_tanh"; }},
+      {"gelu_sigmoid", [](auto& o) { o.activation = "gelu_sigmoid"; }},
+      {"gated silu",
+       [](auto& o) {
+         o.activation = "silu";
+         o.gated = true;
+       }},
+      {"gated, no biases",
+       [](auto& o) {
+         o.activation = "gelu";
+         o.gated = true;
+         o.feed_forward_bias = false;
+         o.attention_bias = "none";
+       }},
+      {"rms", [](auto& o) { o.norm_kind = "rms"; }},
+      {"rms after the sublayer",
+       [](auto& o) {
+         o.norm_kind = "rms";
+         o.norm = "post";
+         o.final_norm = "yes";
+       }},
+      {"no final norm", [](auto& o) { o.final_norm = "no"; }},
+      {"rotary",
+       [](auto& o) {
+         o.positions = "rotary";
+         o.d_head = 4;
+       },
+       "cross_attention/key/bias"},
+      {"rotary for long texts",
+       [](auto& o) {
+         o.positions = "rotary";
+         o.d_head = 8;
+         o.rope_scaling = "llama3";
+         o.rope_base = 30;
+         o.rope_factor = 3;
+         o.rope_original_length = 16;
+       },
+       "cross_attention/key/bias"},
+      {"grouped heads",
+       [](auto& o) {
+         o.n_heads = 4;
+         o.n_kv_heads = 2;
+         o.d_head = 3;
+       }},
+      {"grouped rotary heads, normed",
+       [](auto& o) {
+         o.positions = "rotary";
+         o.n_kv_heads = 1;
+         o.d_head = 4;
+         o.qk_norm = true;
+         o.attention_bias = "qkv";
+       },
+       "none"},
+      {"scales",
+       [](auto& o) {
+         o.score_scale = "1";
+         o.embedding_scale = "1";
+         o.logit_scale = 0.6;
+         o.output_bias = true;
+       }},
+      {"embeddings of BERT",
+       [](auto& o) {
+         o.positions = "learned";
+         o.position_offset = 2;
+         o.embedding_norm = true;
+       }},
+      {"sines, then cosines", [](auto& o) { o.positions = "sinusoidal_halves"; }},
+      {"sines of tensor2tensor",
+       [](auto& o) {
+         o.positions = "sinusoidal_t2t";
+         o.position_offset = 1;
+       }},
+      {"relative buckets",
+       [](auto& o) {
+         o.positions = "relative_buckets";
+         o.relative_buckets = 6;
+         o.relative_max_distance = 5;
+       }},
+      {"alibi", [](auto& o) { o.positions = "alibi"; }},
+      {"window",
+       [](auto& o) {
+         o.sliding_window = 2;
+         o.positions = "alibi";
+       }},
+  };
+  return list;
+}
+
+template <class Config>
+Config small(const Variant& variant) {
+  Config c;
+  c.d_model = 6;
+  c.d_ff = 10;
+  c.n_heads = 2;
+  c.max_length = 9;
+  c.norm = "pre";
+  c.positions = "sinusoidal";
+  c.dropout = 0.2;
+  c.attention_dropout = 0.1;
+  c.activation_dropout = 0.15;
+  variant.choose(c);
+  return c;
+}
+
+DecoderOnlyConfig decoder(const Variant& variant) {
+  DecoderOnlyConfig c = small<DecoderOnlyConfig>(variant);
+  c.target_vocab_size = 13;
+  c.n_decoder_layers = 2;
+  return c;
+}
+
+TransformerConfig pair(const Variant& variant) {
+  TransformerConfig c = small<TransformerConfig>(variant);
+  c.source_vocab_size = 11;
+  c.target_vocab_size = 13;
+  c.n_encoder_layers = 2;
+  c.n_decoder_layers = 2;
+  c.tied = "none";
+  return c;
+}
+
+EncoderOnlyConfig encoder(const Variant& variant) {
+  EncoderOnlyConfig c = small<EncoderOnlyConfig>(variant);
+  c.source_vocab_size = 11;
+  c.n_encoder_layers = 2;
+  return c;
+}
+
+/// The first layer's output of the source [rows, d], with what `recorder` wants recorded.
+std::vector<double> states(const Model<double>& model, const PackedTokens& source) {
+  Tape<double> tape;
+  Pass<double> pass(tape, model.parameters);
+  const Matrix<const double> m = model.encode(pass, source).states.value();
+  return {m.data, m.data + m.size()};
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(layer_options)
+
+BOOST_AUTO_TEST_CASE(gradients_of_a_decoder) {
+  for (const Variant& variant : variants()) {
+    BOOST_TEST_CONTEXT(variant.name) {
+      Drawn<double> model(decoder(variant), 9);
+      open_relus(model, 3);
+      check_gradients(model, variant.without);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(gradients_of_a_pair) {
+  for (const Variant& variant : variants()) {
+    BOOST_TEST_CONTEXT(variant.name) {
+      Drawn<double> model(pair(variant), 9);
+      open_relus(model, 3);
+      check_gradients(model, variant.without);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(gradients_of_an_encoder) {
+  for (const Variant& variant : variants()) {
+    BOOST_TEST_CONTEXT(variant.name) {
+      Drawn<double> model(encoder(variant), 9);
+      open_relus(model, 3);
+      check_gradients(model, variant.without, [&](Pass<double>& pass) {
+        const Encoded<double> encoded = model.encode(pass, kSource);
+        return model.needed_words().loss(pass, encoded.states, kSource.ids, 0.1, 0.5).loss * 0.5;
+      });
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(step_by_step_equals_one_pass) {
+  for (const Variant& variant : variants()) {
+    BOOST_TEST_CONTEXT(variant.name) {
+      Drawn<double> one(decoder(variant), 6), two(pair(variant), 6);
+      check_step_by_step(one);
+      check_step_by_step(two);
+      check_edits(one);
+      check_edits(two);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(neither_other_sentences_nor_the_future_matter) {
+  for (const Variant& variant : variants()) {
+    BOOST_TEST_CONTEXT(variant.name) {
+      Drawn<double> one(decoder(variant), 4), two(pair(variant), 4);
+      check_sentences_apart(one);
+      check_sentences_apart(two);
+      check_future_unseen(one, {});
+      check_future_unseen(two, tokens({{5, 7, 4, 10, 3}}));
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(configs_travel_as_json) {
+  for (const Variant& variant : variants()) {
+    BOOST_TEST_CONTEXT(variant.name) {
+      check_json(*build<float>(decoder(variant)));
+      check_json(*build<float>(pair(variant)));
+      check_json(*build<float>(encoder(variant)));
+    }
+  }
+}
+
+/// Its digest covers the config.
+BOOST_AUTO_TEST_CASE(a_model_without_options_has_the_config_of_a_model_before_them) {
+  const Variant plain{"", [](auto&o) { o.norm = "post"; }}, gated{"", [](auto&o) { o.gated = true; }};
+  const std::string json = build<float>(pair(plain))->config_json;
+  BOOST_TEST(json.find("activation\"") == std::string::npos);
+  BOOST_TEST(json.find("norm_kind") == std::string::npos);
+  BOOST_TEST(json.find("\"norm_epsilon\"") != std::string::npos);
+  BOOST_TEST(build<float>(pair(gated))->config_json.find("\"gated\": true") != std::string::npos);
+  BOOST_TEST(make_model<float>("{\"architecture\": \"decoder\", \"target_vocab_size\": 9}")->decoder !=
+             nullptr);
+}
+
+BOOST_AUTO_TEST_CASE(what_excludes_each_other_is_refused) {
+  const std::vector<Variant> wrong{
+      {"n_kv_heads = 2",
+       [](auto& o) {
+         o.n_heads = 3;
+         o.n_kv_heads = 2;
+       }},
+      {"an even d_head",
+       [](auto& o) {
+         o.positions = "rotary";
+         o.d_head = 3;
+       }},
+      {"even d_model",
+       [](auto& o) {
+         o.positions = "sinusoidal_halves";
+         o.d_model = 9;
+         o.n_heads = 3;
+       }},
+      {"rope_low_freq_factor",
+       [](auto& o) {
+         o.rope_scaling = "llama3";
+         o.rope_low_freq_factor = 4;
+       }},
+      {"must be even",
+       [](auto& o) {
+         o.positions = "relative_buckets";
+         o.relative_buckets = 7;
+       }},
+      {"position_offset",
+       [](auto& o) {
+         o.positions = "none";
+         o.position_offset = 1;
+       }},
+      {"activation", [](auto& o) { o.activation = "swish"; }},
+      {"rope_factor", [](auto& o) { o.rope_factor = 0.5; }},
+  };
+  for (const Variant& variant : wrong) {
+    BOOST_TEST_CONTEXT(variant.name) {
+      BOOST_CHECK_EXCEPTION(build<float>(decoder(variant)), UsageError, [&](const Error& e) {
+        return std::string(e.what()).find(variant.name) != std::string::npos;
+      });
+    }
+  }
+}
+
+// A score depends on the distance only: words before do not matter where nothing but distances is known.
+BOOST_AUTO_TEST_CASE(rotation_and_bias_know_distances_only) {
+  for (const char* positions : {"rotary", "relative_buckets", "alibi"}) {
+    const Variant variant{positions, [&](auto& o) {
+                            o.positions = positions;
+                            o.d_head = 4;
+                            o.sliding_window = 2;  // of a decoder of one layer: the states know two words
+                          }};
+    DecoderOnlyConfig config = decoder(variant);
+    config.n_decoder_layers = 1;
+    const Drawn<double> model(config, 4);
+    const std::vector<double> early = logits<double>(model, {}, tokens({{4, 9, 6, 3}})),
+                              late = logits<double>(model, {}, tokens({{7, 12, 4, 9, 6, 3}}));
+    const auto last = [](const std::vector<double>& x) {
+      return std::span(x).last(2 * 13);
+    };  // read 4 9, and 9 6
+    BOOST_CHECK_LE(difference(last(early), last(late)), 1e-12);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(positions_tell_orders_apart) {
+  for (const char* positions :
+       {"rotary", "relative_buckets", "alibi", "sinusoidal_halves", "sinusoidal_t2t"}) {
+    const Variant variant{positions, [&](auto& o) {
+                            o.positions = positions;
+                            o.d_head = 4;
+                          }};
+    const Drawn<double> model(encoder(variant), 4);
+    const std::vector<double> one = states(model, tokens({{5, 7, 4, 3}})),
+                              other = states(model, tokens({{7, 5, 4, 3}}));
+    // The last word sees the same words in another order; a bias alone would not tell before from after.
+    BOOST_CHECK_GT(difference(std::span(one).last(6), std::span(other).last(6)), 1e-4);
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
