@@ -55,11 +55,23 @@ RowEdit<T> rows_of(const AttentionEdit<T>& edit, std::int64_t head, std::int64_t
   return {bind(edit.scores), bind(edit.weights)};
 }
 
+/// The edit of all heads of one query.
+template <class T>
+RowEdit<T> heads_of(const AttentionEdit<T>& edit, std::int64_t query) {
+  auto bind =
+      [&](const typename AttentionEdit<T>::Row& row) -> std::function<void(std::int64_t, std::span<T>)> {
+    if (!row) return {};
+    return [&row, query](std::int64_t head, std::span<T> values) { row(query, head, values); };
+  };
+  return {bind(edit.scores), bind(edit.weights)};
+}
+
 }  // namespace
 
 template <class T>
 AttentionResult<T> attention(Var<T> q, Var<T> k, Var<T> v, const Packing& queries, const Packing& keys,
-                             const AttentionOptions& options, const AttentionEdit<T>* edit) {
+                             const AttentionOptions& options, const AttentionEdit<T>* edit,
+                             Var<T> k_transposed) {
   const std::int64_t d_k = q.cols() / options.n_heads, d_v = v.cols() / options.n_heads;
   if (q.cols() != k.cols() || q.cols() != d_k * options.n_heads || v.cols() != d_v * options.n_heads) {
     fail("attention: query width ", q.cols(), ", key width ", k.cols(), " and value width ", v.cols(),
@@ -87,9 +99,12 @@ AttentionResult<T> attention(Var<T> q, Var<T> k, Var<T> v, const Packing& querie
     head.drop = drop;
     return head;
   };
+  const T* transposed = k_transposed ? k_transposed.value().data : nullptr;  // of the next head
   each_head<T>(
       queries, keys, options, d_k, d_v, [&](const HeadPlace& at, auto of_q, auto of_k, auto of_v, auto of_c) {
-        const auto head = head_of(at.drop, of_q(q.value()), of_k(k.value()), of_v(v.value()));
+        auto head = head_of(at.drop, of_q(q.value()), of_k(k.value()), of_v(v.value()));
+        head.k_transposed = transposed;
+        if (transposed) transposed += d_k * transposed_width(head.k.rows);
         const RowEdit<T> rows = edit ? rows_of(*edit, at.head, queries.offset(at.sentence)) : RowEdit<T>{};
         attend_forward<T>(head, scores ? scores + at.offset : nullptr, weights + at.offset, of_c(context),
                           edit ? &rows : nullptr);
@@ -109,23 +124,33 @@ AttentionResult<T> attention(Var<T> q, Var<T> k, Var<T> v, const Packing& querie
 }
 
 template <class T>
+Var<T> transposed_keys(Var<T> k, const Packing& keys) {
+  std::int64_t width = 0;
+  for (std::int64_t s = 0; s < keys.sentences(); ++s) width += transposed_width(keys.length(s));
+  Tape<T>& tape = k.tape();
+  const Var<T> y = tape.result(width, k.cols());
+  T* to = tape.mutable_value(y).data;
+  for (std::int64_t s = 0; s < keys.sentences(); ++s) {
+    transposed_keys<T>(k.value().row_range(keys.offset(s), keys.length(s)), to);
+    to += k.cols() * transposed_width(keys.length(s));
+  }
+  return y;
+}
+
+template <class T>
 Var<T> attention_over_past(Var<T> q, const Packing& rows, const Past<T>& past,
                            const AttentionOptions& options, const AttentionEdit<T>* edit) {
   Tape<T>& tape = q.tape();
   if (tape.with_gradients()) fail("attention over a past has no gradient");
-  const std::int64_t d = q.cols() / options.n_heads;
   const Matrix<const T> keys = past.cache->keys(), values = past.cache->values();
   Var<T> y = tape.result(q.rows(), q.cols());
   const Matrix<T> context = tape.mutable_value(y);
   for (std::int64_t s = 0; s < rows.sentences(); ++s) {
     for (std::int64_t i = rows.offset(s); i < rows.offset(s + 1); ++i) {
       const std::span<const std::int32_t> seen = past.seen_by(s, rows.offset(s + 1) - 1 - i);
-      for (std::int64_t h = 0; h < options.n_heads; ++h) {
-        const RowEdit<T> edited = edit ? rows_of(*edit, h, i) : RowEdit<T>{};
-        attend_cached<T>(q.value().row(i) + h * d, keys.columns(h * d, d), values.columns(h * d, d), seen,
-                         static_cast<T>(options.scale), nullptr, context.row(i) + h * d,
-                         edit ? &edited : nullptr);
-      }
+      const RowEdit<T> edited = edit ? heads_of(*edit, i) : RowEdit<T>{};
+      attend_cached<T>(q.value().row(i), keys, values, seen, options.n_heads, static_cast<T>(options.scale),
+                       nullptr, context.row(i), edit ? &edited : nullptr);
     }
   }
   return y;
@@ -133,5 +158,7 @@ Var<T> attention_over_past(Var<T> q, const Packing& rows, const Past<T>& past,
 
 HEED_INSTANTIATE(attention)
 HEED_INSTANTIATE(attention_over_past)
+template Var<float> transposed_keys(Var<float>, const Packing&);
+template Var<double> transposed_keys(Var<double>, const Packing&);
 
 }  // namespace heed

@@ -42,11 +42,12 @@ Var<T> join(const Scope<T>& scope, Var<T> context, const Packing& rows, const He
 
 /// `rows`: the packing of the queries; `groups` the same rows, a group for each sentence of the keys.
 template <class T>
-Var<T> attend_and_join(const Scope<T>& scope, Var<T> q, Var<T> k, Var<T> v, const Packing& rows,
+Var<T> attend_and_join(const Scope<T>& scope, Var<T> q, const KeysAndValues<T>& kv, const Packing& rows,
                        const Packing& groups, const Packing& keys, bool causal, const HeadConfig& config) {
-  const AttentionOptions options = options_of(scope, k.cols(), causal, config);
+  const AttentionOptions options = options_of(scope, kv.key.cols(), causal, config);
   const std::optional<AttentionEdit<T>> edit = scope.attention_edit(rows);
-  AttentionResult<T> result = attention(q, k, v, groups, keys, options, edit ? &*edit : nullptr);
+  AttentionResult<T> result =
+      attention(q, kv.key, kv.value, groups, keys, options, edit ? &*edit : nullptr, kv.key_transposed);
   const AttentionKind kind{&groups, &keys, config.n_heads};
   scope.name_attention("scores", result.scores, kind);
   scope.name_attention("weights", result.weights, kind);
@@ -57,7 +58,7 @@ Var<T> attend_and_join(const Scope<T>& scope, Var<T> q, Var<T> k, Var<T> v, cons
 template <class T>
 Var<T> attend_to_past(const Scope<T>& scope, Var<T> q, Var<T> k, Var<T> v, const Packing& rows,
                       const Past<T>& past, const HeadConfig& config) {
-  past.cache->append(k.value(), v.value());
+  past.cache->write(k.value(), v.value(), past.appended);
   const std::optional<AttentionEdit<T>> edit = scope.attention_edit(rows);
   const AttentionOptions options = options_of(scope, k.cols(), true, config);
   return join(scope, attention_over_past(q, rows, past, options, edit ? &*edit : nullptr), rows, config);
@@ -94,7 +95,7 @@ Var<T> self_attention(const Scope<T>& scope, Var<T> x, const Packing& rows, bool
   Var<T> k = scope.name("key", tape.columns(qkv, d, d), rows, config.n_heads);
   Var<T> v = scope.name("value", tape.columns(qkv, 2 * d, d), rows, config.n_heads);
   if (past.cache) return attend_to_past(scope, q, k, v, rows, past, config);
-  return attend_and_join(scope, q, k, v, rows, rows, rows, causal, config);
+  return attend_and_join(scope, q, {k, v, {}}, rows, rows, rows, causal, config);
 }
 
 template <class T>
@@ -103,15 +104,18 @@ KeysAndValues<T> memory_keys(const Scope<T>& scope, Var<T> memory, const Packing
   const std::int64_t d = memory.cols();
   Tape<T>& tape = scope.tape();
   Var<T> kv = project(scope, memory, {"key", "value"});  // [memory rows, 2 d]
-  return {scope.name("key", tape.columns(kv, 0, d), rows, config.n_heads),
-          scope.name("value", tape.columns(kv, d, d), rows, config.n_heads)};
+  KeysAndValues<T> named{scope.name("key", tape.columns(kv, 0, d), rows, config.n_heads),
+                         scope.name("value", tape.columns(kv, d, d), rows, config.n_heads),
+                         {}};
+  if (!tape.with_gradients()) named.key_transposed = transposed_keys(named.key, rows);
+  return named;
 }
 
 template <class T>
 Var<T> cross_attention(const Scope<T>& scope, Var<T> x, const Packing& rows, const Packing& groups,
                        const KeysAndValues<T>& memory, const Packing& memory_rows, const HeadConfig& config) {
   Var<T> q = scope.name("query", project(scope, x, {"query"}), rows, config.n_heads);  // [rows, d]
-  return attend_and_join(scope, q, memory.key, memory.value, rows, groups, memory_rows, false, config);
+  return attend_and_join(scope, q, memory, rows, groups, memory_rows, false, config);
 }
 
 HEED_INSTANTIATE(add_self_attention)

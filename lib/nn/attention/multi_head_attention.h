@@ -33,10 +33,11 @@ template <class T>
 Var<T> self_attention(const Scope<T>& scope, Var<T> x, const Packing& rows, bool causal,
                       const HeadConfig& config, const Past<T>& past = {});
 
-/// What a cross-attention makes of the memory, the same for all queries: [memory rows, d] each.
+/// What a cross-attention makes of the memory, the same for all queries: [memory rows, d] each, and without gradients
+/// the keys transposed.
 template <class T>
 struct KeysAndValues {
-  Var<T> key, value;
+  Var<T> key, value, key_transposed;
 };
 template <class T>
 KeysAndValues<T> memory_keys(const Scope<T>& scope, Var<T> memory, const Packing& rows,
