@@ -1,3 +1,4 @@
+#include <malloc.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -13,6 +14,15 @@
 
 namespace heed::cli {
 namespace {
+
+/// What the work on a frame frees serves the next one: by default glibc returns large blocks to the system, which then
+/// clears every page again (6% of the time of a translation).
+void keep_freed_memory() {
+#ifdef __GLIBC__
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);
+  mallopt(M_TRIM_THRESHOLD, 128 << 20);
+#endif
+}
 
 /// Flushes stdout and throws Error on failure: `tool > /dev/full` is an error.
 void close_stdout() {
@@ -71,6 +81,7 @@ int run_tool(const std::string& name, const std::string& purpose, int argc, char
   io::reserve_standard_streams();
   install_signal_handlers();
   install_last_resort(tool_name);
+  keep_freed_memory();
   std::ios::sync_with_stdio(false);
   try {
     std::cout.exceptions(std::ios::badbit);  // a full disk ends the work at once

@@ -78,9 +78,30 @@ struct PackedProduct {
   Matrix<T> c;
 };
 
+/// Asks for a part of the next panel in every row of this one: weights that come from memory are there when the
+/// panel's turn comes, without a pause.
+template <class T>
+struct Ahead {
+  const char* next = nullptr;
+  Index step = 0;
+
+  Ahead(const PackedProduct<T>& p, Index j, Index block, Index blocks) {
+    constexpr Index panel = kPanelColumns<T>;
+    const Index here = j / panel * panel, following = std::min(here + panel, (p.c.cols - 1) / panel * panel);
+    const Index bytes = p.b.rows * panel * static_cast<Index>(sizeof(T));
+    next = reinterpret_cast<const char*>(p.b.panels + following * p.b.rows) + bytes * block / blocks;
+    step = panel * static_cast<Index>(sizeof(T)) / blocks;
+  }
+  HWY_INLINE void ask() {
+    __builtin_prefetch(next, 0, 2);
+    __builtin_prefetch(next + 64, 0, 2);
+    next += step;
+  }
+};
+
 /// `rows` rows of c from row i on, `vectors` vectors from column j on, which may lie in several panels.
 template <int rows, int vectors, class T, class F>
-HWY_INLINE void packed_tile(const PackedProduct<T>& p, Index i, Index j, F f) {
+HWY_INLINE void packed_tile(const PackedProduct<T>& p, Index i, Index j, Ahead<T> ahead, F f) {
   constexpr Index panel = kPanelColumns<T>;
   const T* a = p.a.row(i);
   const T* b[vectors];
@@ -96,6 +117,7 @@ HWY_INLINE void packed_tile(const PackedProduct<T>& p, Index i, Index j, F f) {
     for (int v = 0; v < vectors; ++v) sum[r][v] = set(T{0});
   const Whole<T> all;
   for (Index l = 0; l < p.b.rows; ++l) {
+    if constexpr (vectors == 2) ahead.ask();  // more panels at once are already read side by side
     Vec<T> b_row[vectors];
 #pragma GCC unroll 16
     for (int v = 0; v < vectors; ++v) b_row[v] = all.load(b[v] + l * panel);
@@ -127,11 +149,12 @@ HWY_INLINE void packed_tile(const PackedProduct<T>& p, Index i, Index j, F f) {
 
 /// The tile of packed_tile, whatever its height up to `most`.
 template <int vectors, int most, class T, class F>
-HWY_INLINE void packed_rows(const PackedProduct<T>& p, Index i, Index rows, Index j, F f) {
+HWY_INLINE void packed_rows(const PackedProduct<T>& p, Index i, Index rows, Index j, const Ahead<T>& ahead,
+                            F f) {
   if constexpr (most > 1) {
-    if (rows < most) return packed_rows<vectors, most - 1>(p, i, rows, j, f);
+    if (rows < most) return packed_rows<vectors, most - 1>(p, i, rows, j, ahead, f);
   }
-  packed_tile<most, vectors>(p, i, j, f);
+  packed_tile<most, vectors>(p, i, j, ahead, f);
 }
 
 /// All rows of `vectors` vectors from column j on, in blocks of about equal height.
@@ -140,7 +163,8 @@ HWY_NOINLINE void packed_columns(const PackedProduct<T>& p, Index j, F f) {
   const Index blocks = (p.c.rows + most - 1) / most;
   for (Index block = 0; block < blocks; ++block) {
     const Index i = p.c.rows * block / blocks;
-    packed_rows<vectors, most>(p, i, p.c.rows * (block + 1) / blocks - i, j, f);
+    packed_rows<vectors, most>(p, i, p.c.rows * (block + 1) / blocks - i, j, Ahead<T>(p, j, block, blocks),
+                               f);
   }
 }
 
