@@ -101,11 +101,17 @@ struct AttentionResult {
 /// Dot-product attention of every sentence's queries over its own keys, head by head: q [query rows, n_heads
 /// * d_k], k [key rows, n_kv_heads * d_k], v [key rows, n_kv_heads * d_v]. With `edit` there are no gradients.
 /// `bias` [2 reach + 1, n_heads] or none: row reach + r is added to the scores of keys whose position is the query's
-/// plus r, the last query and the last key of a sentence being at one position.
+/// plus r, the last query and the last key of a sentence being at one position. `k_transposed`: transposed_keys of k,
+/// where the same keys serve many calls; or none.
 template <class T>
 AttentionResult<T> attention(Var<T> q, Var<T> k, Var<T> v, const Packing& queries, const Packing& keys,
                              const AttentionOptions& options, const AttentionEdit<T>* edit = nullptr,
-                             Var<T> bias = {});
+                             Var<T> bias = {}, Var<T> k_transposed = {});
+
+/// The keys k [key rows, d] of every sentence transposed, sentence after sentence, each dense [d, transposed_width]
+/// (kernels.h). No gradient.
+template <class T>
+Var<T> transposed_keys(Var<T> k, const Packing& keys);
 
 /// Causal attention of packed rows q [n, n_heads * d_k] that continue sequences, over their past, which ends
 /// with the rows themselves. The arithmetic of a row depends on that row alone. No gradient: decoding only.

@@ -40,6 +40,8 @@ class Biases {
   /// That of a key at its query's position, the others around it; null: none.
   T* zero(std::int64_t head) const { return values_ ? values_ + head * distances_ + reach() : nullptr; }
   std::int64_t reach() const { return distances_ / 2; }
+  /// From one head to the next.
+  std::int64_t step() const { return distances_; }
   /// to(r, h) += what was summed up here.
   void add_to(Matrix<T> to) const {
     for (std::int64_t h = 0; h < to.cols; ++h)
@@ -95,11 +97,23 @@ RowEdit<T> rows_of(const AttentionEdit<T>& edit, std::int64_t head, std::int64_t
   return {bind(edit.scores), bind(edit.weights)};  // the bias is edited before it reaches the kernel
 }
 
+/// The edit of all heads of one query.
+template <class T>
+RowEdit<T> heads_of(const AttentionEdit<T>& edit, std::int64_t query) {
+  auto bind =
+      [&](const typename AttentionEdit<T>::Row& row) -> std::function<void(std::int64_t, std::span<T>)> {
+    if (!row) return {};
+    return [&row, query](std::int64_t head, std::span<T> values) { row(query, head, values); };
+  };
+  return {bind(edit.scores), bind(edit.weights)};
+}
+
 }  // namespace
 
 template <class T>
 AttentionResult<T> attention(Var<T> q, Var<T> k, Var<T> v, const Packing& queries, const Packing& keys,
-                             const AttentionOptions& options, const AttentionEdit<T>* edit, Var<T> bias) {
+                             const AttentionOptions& options, const AttentionEdit<T>* edit, Var<T> bias,
+                             Var<T> k_transposed) {
   const std::int64_t kv_heads = options.key_heads(), d_k = q.cols() / options.n_heads,
                      d_v = v.cols() / kv_heads;
   if (options.n_heads % kv_heads || q.cols() != d_k * options.n_heads || k.cols() != d_k * kv_heads ||
@@ -141,9 +155,16 @@ AttentionResult<T> attention(Var<T> q, Var<T> k, Var<T> v, const Packing& querie
     head.drop = at.drop;
     return head;
   };
+  const std::int64_t shared = options.n_heads / kv_heads;
+  const T* transposed = k_transposed ? k_transposed.value().data : nullptr;  // of the sentence
   each_head<T>(queries, keys, options, d_k, d_v,
                [&](const HeadPlace& at, auto of_q, auto of_k, auto of_v, auto of_c) {
                  auto head = head_of(at, of_q(q.value()), of_k(k.value()), of_v(v.value()));
+                 if (transposed) {
+                   const std::int64_t size = d_k * transposed_width(head.k.rows);
+                   head.k_transposed = transposed + at.head / shared * size;
+                   if (at.head + 1 == options.n_heads) transposed += kv_heads * size;
+                 }
                  const std::int64_t first = queries.offset(at.sentence);
                  const RowEdit<T> rows = edit ? rows_of(*edit, at.head, first) : RowEdit<T>{};
                  if (bias_blocks) {
@@ -185,11 +206,24 @@ AttentionResult<T> attention(Var<T> q, Var<T> k, Var<T> v, const Packing& querie
 }
 
 template <class T>
+Var<T> transposed_keys(Var<T> k, const Packing& keys) {
+  std::int64_t width = 0;
+  for (std::int64_t s = 0; s < keys.sentences(); ++s) width += transposed_width(keys.length(s));
+  Tape<T>& tape = k.tape();
+  const Var<T> y = tape.result(width, k.cols());
+  T* to = tape.mutable_value(y).data;
+  for (std::int64_t s = 0; s < keys.sentences(); ++s) {
+    transposed_keys<T>(k.value().row_range(keys.offset(s), keys.length(s)), to);
+    to += k.cols() * transposed_width(keys.length(s));
+  }
+  return y;
+}
+
+template <class T>
 Var<T> attention_over_past(Var<T> q, const Packing& rows, const Past<T>& past,
                            const AttentionOptions& options, const AttentionEdit<T>* edit, Var<T> bias) {
   Tape<T>& tape = q.tape();
   if (tape.with_gradients()) fail("attention over a past has no gradient");
-  const std::int64_t d = q.cols() / options.n_heads, shared = options.n_heads / options.key_heads();
   const Matrix<const T> keys = past.cache->keys(), values = past.cache->values();
   const Biases<T> biases = bias ? Biases<T>(tape.arena(), bias.value()) : Biases<T>();
   Var<T> y = tape.result(q.rows(), q.cols());
@@ -198,25 +232,29 @@ Var<T> attention_over_past(Var<T> q, const Packing& rows, const Past<T>& past,
   for (std::int64_t s = 0; s < rows.sentences(); ++s) {
     for (std::int64_t i = rows.offset(s); i < rows.offset(s + 1); ++i) {
       std::span<const std::int32_t> seen = past.seen_by(s, rows.offset(s + 1) - 1 - i);
-      expect_bias(bias, options, static_cast<std::int64_t>(seen.size()));
+      expect_bias(bias, options, std::ssize(seen));
       // An edit sees the scores of all keys, as it does where nothing is cached.
       std::size_t hidden = 0;
       if (options.window > 0)
         hidden = seen.size() - std::min(seen.size(), static_cast<std::size_t>(options.window));
       if (!edit) seen = seen.subspan(std::exchange(hidden, 0));
-      for (std::int64_t h = 0; h < options.n_heads; ++h) {
-        const RowEdit<T> edited = edit ? rows_of(*edit, h, i) : RowEdit<T>{};
-        const T* bias_row = bias ? biases.zero(h) - (seen.size() - 1) : nullptr;
-        if (bias && edit && edit->bias) {
-          edited_bias.assign(bias_row, bias_row + seen.size());
-          edit->bias(i, h, edited_bias);
-          bias_row = edited_bias.data();
+      const RowEdit<T> edited = edit ? heads_of(*edit, i) : RowEdit<T>{};
+      const std::int64_t m = std::ssize(seen);
+      const T* bias_rows = bias ? biases.zero(0) - (m - 1) : nullptr;
+      std::int64_t bias_step = biases.step();
+      if (bias && edit && edit->bias) {
+        edited_bias.resize(static_cast<std::size_t>(options.n_heads * m));
+        const Matrix<T> block(edited_bias.data(), options.n_heads, m);
+        for (std::int64_t h = 0; h < options.n_heads; ++h) {
+          std::copy_n(bias_rows + h * bias_step, m, block.row(h));
+          edit->bias(i, h, row_span(block, h));
         }
-        const std::int64_t kv = h / shared;
-        attend_cached<T>(q.value().row(i) + h * d, keys.columns(kv * d, d), values.columns(kv * d, d), seen,
-                         static_cast<T>(options.scale), nullptr, context.row(i) + h * d,
-                         edit ? &edited : nullptr, bias_row, static_cast<std::int64_t>(hidden));
+        bias_rows = block.data;
+        bias_step = m;
       }
+      attend_cached<T>(q.value().row(i), keys, values, seen, options.n_heads, options.key_heads(),
+                       static_cast<T>(options.scale), nullptr, context.row(i), edit ? &edited : nullptr,
+                       bias_rows, bias_step, static_cast<std::int64_t>(hidden));
     }
   }
   return y;
@@ -224,5 +262,7 @@ Var<T> attention_over_past(Var<T> q, const Packing& rows, const Past<T>& past,
 
 HEED_INSTANTIATE(attention)
 HEED_INSTANTIATE(attention_over_past)
+template Var<float> transposed_keys(Var<float>, const Packing&);
+template Var<double> transposed_keys(Var<double>, const Packing&);
 
 }  // namespace heed

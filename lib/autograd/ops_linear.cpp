@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "base/instantiate.h"
 #include "tensor/gemm.h"
+#include "tensor/packed_weights.h"
 
 namespace heed {
 
@@ -13,13 +14,13 @@ std::span<const T> row_of(Var<T> bias) {
               : std::span<const T>();
 }
 
-/// y = x w, or y += x w.
+/// y = f(x w + bias) with the tape's packed weights; false when it has none or not this one.
 template <class T>
-void multiply(const Tape<T>& tape, Matrix<const T> x, Matrix<const T> w, bool accumulate, Matrix<T> y) {
-  if (tape.exact_rows())
-    multiply_rows<T>(x, w, accumulate, y);
-  else
-    gemm<T>(1, x, w, accumulate ? 1 : 0, y);
+bool multiply_packed(const Tape<T>& tape, Matrix<const T> x, Matrix<const T> w, std::span<const T> bias,
+                     Activation f, Matrix<T> y) {
+  const PackedMatrix<T>* packed = tape.packed_weights() ? tape.packed_weights()->find(w) : nullptr;
+  if (packed) multiply_packed<T>(x, *packed, bias, f, y);
+  return packed != nullptr;
 }
 
 }  // namespace
@@ -35,11 +36,9 @@ Var<T> linear(Var<T> x, Var<T> weight, Var<T> bias, Activation f, const Dropout&
   Var<T> y = tape.result(x.rows(), weight.cols());
   Matrix<T> out = tape.mutable_value(y);
   const bool plain = f == Activation::none && !drop.active();
-  if (plain && bias) {
-    broadcast_row<T>(row_of(bias), out);
-    multiply<T>(tape, x.value(), weight.value(), true, out);
-  } else {
-    multiply<T>(tape, x.value(), weight.value(), false, out);
+  if (drop.active() || !multiply_packed<T>(tape, x.value(), weight.value(), row_of(bias), f, out)) {
+    if (plain && bias) broadcast_row<T>(row_of(bias), out);
+    gemm<T>(1, x.value(), weight.value(), plain && bias ? 1 : 0, out);
     if (!plain) bias_activation_dropout<T>(row_of(bias), f, drop, out);
   }
   tape.on_backward(y, [=, &tape] {

@@ -65,11 +65,6 @@ Var<T> Tape<T>::part(Var<T> whole, Matrix<T> value, std::int64_t first_row, std:
 }
 
 template <class T>
-void Tape<T>::on_backward(Var<T> y, std::function<void()> step) {
-  if (with_gradients_) steps_.push_back({y, std::move(step)});
-}
-
-template <class T>
 Matrix<T> Tape<T>::gradient(Var<T> v) {
   T beta;
   Matrix<T> g = gradient(v, beta);

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "tensor/arena.h"
@@ -16,6 +17,8 @@ namespace heed {
 
 template <class T>
 class Tape;
+template <class T>
+class PackedWeights;
 
 /// A handle to a value on a tape. Default-constructed: no value ("no bias").
 template <class T>
@@ -47,10 +50,11 @@ class Tape {
   bool with_gradients() const { return with_gradients_; }
   void set_with_gradients(bool on) { with_gradients_ = on; }
 
-  /// On: the bits of a row of linear() do not depend on how many rows there are (multiply_rows), so that reading a
-  /// text in parts gives what reading it at once gives. Off (the default): whatever is fastest.
-  bool exact_rows() const { return exact_rows_; }
-  void set_exact_rows(bool on) { exact_rows_ = on; }
+  /// Given: linear() takes its weights from here, which is fastest for few rows; and the bits of a row do not depend on
+  /// how many there are, so that reading a text in parts gives what reading it at once gives. Null (the default):
+  /// whatever is fastest for many.
+  const PackedWeights<T>* packed_weights() const { return packed_weights_; }
+  void set_packed_weights(const PackedWeights<T>* weights) { packed_weights_ = weights; }
 
   /// A value that needs no gradient; the memory stays the caller's.
   Var<T> constant(Matrix<const T> value);
@@ -70,7 +74,10 @@ class Tape {
   Matrix<T> mutable_value(Var<T> v) { return node(v).value; }
 
   /// Keeps the backward function of the op that made `y`; skipped when nothing reached y's gradient.
-  void on_backward(Var<T> y, std::function<void()> step);
+  template <class Step>
+  void on_backward(Var<T> y, Step&& step) {
+    if (with_gradients_) steps_.push_back({y, std::forward<Step>(step)});
+  }
   /// False for constants and without gradients: an op may skip the work.
   bool wants_gradient(Var<T> v) const { return with_gradients_ && v && !node(v).constant; }
   /// The gradient, zeros at first: add to it.
@@ -120,7 +127,8 @@ class Tape {
   std::vector<Node> nodes_;
   std::vector<Step> steps_;
   std::vector<std::shared_ptr<const void>> owned_;
-  bool with_gradients_ = false, exact_rows_ = false;
+  bool with_gradients_ = false;
+  const PackedWeights<T>* packed_weights_ = nullptr;
 };
 
 template <class T>

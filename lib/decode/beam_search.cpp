@@ -41,14 +41,14 @@ class BeamSearch {
       parents[i] = static_cast<std::int64_t>(i);
     }
     while (!open.empty()) {
-      const Matrix<const float> logits = step_(last_tokens(open), parents);
+      const Logits<float> logits = step_(last_tokens(open), parents);
       const std::int64_t width =
-          std::min(2 * options_.beam + 2, logits.cols);  // + 2: pad and bos may be among them
-      best_.resize(static_cast<std::size_t>(logits.rows * width));
+          std::min(2 * options_.beam + 2, logits.cols());  // + 2: pad and bos may be among them
+      best_.resize(static_cast<std::size_t>(logits.rows() * width));
       best_ids_.resize(best_.size());
-      const Matrix<float> values(best_.data(), logits.rows, width);
-      const Matrix<std::int32_t> ids(best_ids_.data(), logits.rows, width);
-      log_softmax_top_k<float>(logits, width, values, ids);
+      const Matrix<float> values(best_.data(), logits.rows(), width);
+      const Matrix<std::int32_t> ids(best_ids_.data(), logits.rows(), width);
+      logits.top_k(width, values, ids);
 
       std::vector<std::size_t> still_open;
       std::vector<std::int64_t> next_parents;

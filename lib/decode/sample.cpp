@@ -100,7 +100,7 @@ std::vector<std::vector<Hypothesis>> sample(const StepFunction& step,
       const auto& ids = result[o.sentence][o.number].ids;
       tokens.push_back(ids.empty() ? options.special.bos : ids.back());
     }
-    const Matrix<const float> logits = step(tokens, parents);
+    const Matrix<const float> logits = step(tokens, parents).all();
     std::vector<Open> left;
     std::vector<std::int64_t> next;
     for (std::size_t i = 0; i < open.size(); ++i) {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/special_ids.h"
-#include "tensor/matrix.h"
+#include "tensor/logits.h"
 #include "tensor/sample_stream.h"
 
 namespace heed {
@@ -19,8 +19,8 @@ namespace heed {
 /// Hypothesis i continues hypothesis parents[i] of the previous call (in the first call: sentence parents[i])
 /// by tokens[i]. Hypotheses of one sentence are adjacent; those left out are dropped. Returns logits [n,
 /// vocabulary].
-using StepFunction = std::function<Matrix<const float>(std::span<const std::int32_t> tokens,
-                                                       std::span<const std::int64_t> parents)>;
+using StepFunction =
+    std::function<Logits<float>(std::span<const std::int32_t> tokens, std::span<const std::int64_t> parents)>;
 
 /// The default length at which a translation is cut: twice the source's and 20 more, within the model's
 /// limit (0: none).

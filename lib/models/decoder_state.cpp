@@ -28,9 +28,30 @@ Packing DecoderState<T>::groups(const Packing& read) const {
 
 template <class T>
 void DecoderState<T>::append_to_past(const Packing& read) {
+  appended_.clear();
   for (std::size_t i = 0; i < past.size(); ++i) {
-    for (std::int64_t n = read.length(static_cast<std::int64_t>(i)); n > 0; --n) past[i].push_back(cached_++);
+    for (std::int64_t n = read.length(static_cast<std::int64_t>(i)); n > 0; --n) {
+      std::int32_t place = cached_;
+      if (free_.empty()) {
+        ++cached_;
+      } else {
+        place = free_.back();
+        free_.pop_back();
+      }
+      past[i].push_back(place);
+      appended_.push_back(place);
+    }
   }
+}
+
+template <class T>
+void DecoderState<T>::free_places() {
+  std::vector<bool> used(static_cast<std::size_t>(cached_));
+  for (const std::vector<std::int32_t>& places : past)
+    for (const std::int32_t place : places) used[static_cast<std::size_t>(place)] = true;
+  free_.clear();
+  for (std::int32_t place = cached_; place-- > 0;)
+    if (!used[static_cast<std::size_t>(place)]) free_.push_back(place);
 }
 
 template <class T>
@@ -53,10 +74,12 @@ void DecoderState<T>::select(std::span<const std::int64_t> parents, Tape<T>& tap
     if (!streams.empty()) next.streams.push_back(streams[from]);
   }
   for (Var<T>& row : rows) row = select_rows<T>({tape.constant(row.value())}, origin);
-  for (Var<T>& kept : memory) kept = tape.constant(kept.value());
+  for (Var<T>& kept : memory)
+    if (kept) kept = tape.constant(kept.value());
   sentences_ = std::move(next.sentences_);
   lengths_ = std::move(next.lengths_);
   past = std::move(next.past);
+  free_places();
   streams = std::move(next.streams);
 }
 

@@ -41,8 +41,10 @@ class DecoderState {
   Continuation continuation() const { return {sentences_, lengths_}; }
   /// The rows of a read, hypothesis by hypothesis, as groups of one sentence of the memory each.
   Packing groups(const Packing& read) const;
-  /// Gives the rows of a read, in order, places in the caches.
+  /// Gives the rows of a read, in order, places in the caches: those of dropped hypotheses again, so that the caches
+  /// stay as small as what is still searched.
   void append_to_past(const Packing& read);
+  std::span<const std::int32_t> appended() const { return appended_; }
   /// Counts the rows of a read that is over.
   void advance(const Packing& read);
 
@@ -53,7 +55,11 @@ class DecoderState {
 
  private:
   std::vector<std::int64_t> sentences_, lengths_;
-  std::int32_t cached_ = 0;  ///< rows in each cache
+  /// Places that no hypothesis uses any longer.
+  void free_places();
+
+  std::int32_t cached_ = 0;                    ///< places in each cache
+  std::vector<std::int32_t> free_, appended_;  ///< places: those not in use; those of the last read
 };
 
 extern template class DecoderState<float>;

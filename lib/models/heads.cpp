@@ -30,6 +30,13 @@ Var<T> WordsHead::logits(Pass<T>& pass, Var<T> states) const {
 }
 
 template <class T>
+Logits<T> WordsHead::next_words(Pass<T>& pass, Var<T> states) const {
+  const Matrix<const T> weight = weight_of(pass, *this).value();
+  Tape<T>& tape = *pass.tape;
+  return {states.value(), *tape.packed_weights()->find(tied ? weight.t() : weight), tape.arena()};
+}
+
+template <class T>
 CrossEntropySums WordsHead::loss(Pass<T>& pass, Var<T> states, std::span<const std::int32_t> targets,
                                  double smoothing, T scale, std::vector<double>* nll) const {
   return projected_cross_entropy(scaled_states(*this, states), weight_of(pass, *this), tied, targets,
@@ -86,6 +93,7 @@ CrossEntropySums ClassesHead::loss(Pass<T>& pass, Var<T> states, const Packing& 
 
 #define HEED_INSTANTIATE_HEADS(T)                                                                       \
   template Var<T> WordsHead::logits(Pass<T>&, Var<T>) const;                                            \
+  template Logits<T> WordsHead::next_words(Pass<T>&, Var<T>) const;                                     \
   template CrossEntropySums WordsHead::loss(Pass<T>&, Var<T>, std::span<const std::int32_t>, double, T, \
                                             std::vector<double>*) const;                                \
   template void ClassesHead::declare(ParameterSet<T>&, Pooling, std::int64_t, std::int64_t);            \

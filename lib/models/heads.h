@@ -9,6 +9,7 @@
 #include "autograd/ops.h"
 #include "base/choice.h"
 #include "nn/scope.h"
+#include "tensor/logits.h"
 
 namespace heed {
 
@@ -22,6 +23,9 @@ struct WordsHead {
   /// Without gradient.
   template <class T>
   Var<T> logits(Pass<T>& pass, Var<T> states) const;
+  /// Likewise by the packed weights of the pass's tape, which has some: what search needs.
+  template <class T>
+  Logits<T> next_words(Pass<T>& pass, Var<T> states) const;
   /// Label-smoothed cross-entropy of `targets` given states, times `scale`, put on the tape when it takes
   /// gradients. `nll`, unless null, receives -log p of each target.
   template <class T>

@@ -7,14 +7,14 @@
 namespace heed {
 
 template <class T>
-Hypotheses<T>::Hypotheses(const Model<T>& model, std::int64_t sentences, const Encoded<T>* memory,
-                          const Editor<T>* editor, const std::vector<SampleStream>& streams)
+Hypotheses<T>::Hypotheses(const Model<T>& model, const PackedWeights<T>& weights, std::int64_t sentences,
+                          const Encoded<T>* memory, const Editor<T>* editor,
+                          const std::vector<SampleStream>& streams)
     : model_(model) {
   pass_.tape = &start_;
   pass_.parameters = &model.parameters;
   pass_.editor = editor;
-  if (!memory)  // a prompt can be read at once or word by word
-    for (Tape<T>& tape : tapes_) tape.set_exact_rows(true);
+  for (Tape<T>* tape : {&start_, &tapes_[0], &tapes_[1]}) tape->set_packed_weights(&weights);
   Encoded<T> own;
   if (memory) {
     memory_rows_ = *memory->rows;
@@ -36,8 +36,7 @@ Tape<T>& Hypotheses<T>::next_tape() {
 }
 
 template <class T>
-Matrix<const T> Hypotheses<T>::read(std::span<const std::int32_t> tokens,
-                                    std::span<const std::int64_t> parents) {
+Logits<T> Hypotheses<T>::read(std::span<const std::int32_t> tokens, std::span<const std::int64_t> parents) {
   state_.select(parents, next_tape());
   if (has_streams_) spread_streams(parents);
   PackedTokens words;
@@ -51,7 +50,7 @@ void Hypotheses<T>::select(std::span<const std::int64_t> parents) {
 }
 
 template <class T>
-Matrix<const T> Hypotheses<T>::read(Matrix<const T> embedded, const Packing& rows) {
+Logits<T> Hypotheses<T>::read(Matrix<const T> embedded, const Packing& rows) {
   std::vector<std::int64_t> same(static_cast<std::size_t>(state_.hypotheses()));
   std::iota(same.begin(), same.end(), 0);
   Tape<T>& tape = next_tape();
@@ -60,7 +59,7 @@ Matrix<const T> Hypotheses<T>::read(Matrix<const T> embedded, const Packing& row
 }
 
 template <class T>
-Matrix<const T> Hypotheses<T>::read(const PackedTokens& texts) {
+Logits<T> Hypotheses<T>::read(const PackedTokens& texts) {
   Tape<T> tape;
   Pass<T> pass = pass_;
   pass.tape = &tape;
@@ -68,14 +67,14 @@ Matrix<const T> Hypotheses<T>::read(const PackedTokens& texts) {
 }
 
 template <class T>
-Matrix<const T> Hypotheses<T>::read(Var<T> embedded, const Packing& rows) {
+Logits<T> Hypotheses<T>::read(Var<T> embedded, const Packing& rows) {
   Var<T> states = model_.decoder->read(pass_, state_, embedded, rows).states;
   if (rows.rows() > rows.sentences()) {
     std::vector<RowOf> last;
     for (std::int64_t s = 0; s < rows.sentences(); ++s) last.push_back({0, rows.offset(s + 1) - 1});
     states = select_rows<T>({states}, last);
   }
-  return model_.needed_words().logits(pass_, states).value();
+  return model_.needed_words().next_words(pass_, states);
 }
 
 template <class T>

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "models/model.h"
+#include "tensor/logits.h"
 
 namespace heed {
 
@@ -15,19 +16,20 @@ template <class T>
 class Hypotheses {
  public:
   /// One empty hypothesis for each of `sentences` sentences, with `memory` as Decoder::start has it.
-  /// `memory` and its tape, and `editor`, or none, must outlive this. `streams`: of each sentence that is
+  /// `weights` of the model, `memory` and its tape, and `editor`, or none, must outlive this. `streams`: of each sentence that is
   /// sampled the stream of its first translation, those of the others follow; empty: nothing is drawn.
-  Hypotheses(const Model<T>& model, std::int64_t sentences, const Encoded<T>* memory,
-             const Editor<T>* editor = nullptr, const std::vector<SampleStream>& streams = {});
+  Hypotheses(const Model<T>& model, const PackedWeights<T>& weights, std::int64_t sentences,
+             const Encoded<T>* memory, const Editor<T>* editor = nullptr,
+             const std::vector<SampleStream>& streams = {});
 
   /// Hypothesis i continues hypothesis parents[i] by tokens[i]; those left out are dropped. Hypotheses of
   /// one sentence must be adjacent. Returns the logits [n, vocabulary] of the next word, valid until the
   /// next call.
-  Matrix<const T> read(std::span<const std::int32_t> tokens, std::span<const std::int64_t> parents);
+  Logits<T> read(std::span<const std::int32_t> tokens, std::span<const std::int64_t> parents);
   /// All hypotheses, as they are, read a text each: embeddings, as Decoder::embed gives them, or tokens.
   /// Returns the logits of the word after each text's last.
-  Matrix<const T> read(Matrix<const T> embedded, const Packing& rows);
-  Matrix<const T> read(const PackedTokens& texts);
+  Logits<T> read(Matrix<const T> embedded, const Packing& rows);
+  Logits<T> read(const PackedTokens& texts);
 
   /// Hypothesis i becomes a copy of hypothesis parents[i], without a read. Logits are no longer valid.
   void select(std::span<const std::int64_t> parents);
@@ -36,7 +38,7 @@ class Hypotheses {
   Tape<T>& next_tape();
   /// Gives each translation of a sentence a stream of its own.
   void spread_streams(std::span<const std::int64_t> parents);
-  Matrix<const T> read(Var<T> embedded, const Packing& rows);
+  Logits<T> read(Var<T> embedded, const Packing& rows);
 
   const Model<T>& model_;
   Packing memory_rows_;

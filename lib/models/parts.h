@@ -58,6 +58,9 @@ struct DecoderSizes : PartSizes {
   std::int64_t first_attending_layer = 0;
   /// Hard attention: a step reads one position, whose choice has no gradient.
   bool picks_positions = false;
+  /// To the bit, what it reads onto a hypothesis by packed weights does not depend on the others: a search may group
+  /// sentences as it likes.
+  bool rows_apart = false;
 
   bool cross_attends() const { return reads_memory && first_attending_layer < n_layers; }
 };

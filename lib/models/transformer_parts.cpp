@@ -156,6 +156,7 @@ DecoderSizes decoder_sizes(const StackSettings& s) {
   static_cast<PartSizes&>(sizes) = sizes_of(s);
   sizes.reads_memory = s.reads_memory;
   sizes.first_attending_layer = s.reads_memory ? 0 : s.n_layers;
+  sizes.rows_apart = true;
   return sizes;
 }
 
@@ -341,7 +342,7 @@ DecoderState<T> TransformerDecoder<T>::start(Pass<T>& pass, std::int64_t sentenc
   for (std::int64_t i = 0; i < s.n_layers; ++i) {
     const Scope<T> scope = layer_scope(Scope<T>(pass) / s.name, i) / "cross_attention";
     const KeysAndValues<T> kept = memory_keys(scope, memory->states, *memory->rows, s.heads);
-    state.memory.insert(state.memory.end(), {kept.key, kept.value});
+    state.memory.insert(state.memory.end(), {kept.key, kept.value, kept.key_transposed});
   }
   return state;
 }
@@ -362,10 +363,10 @@ Decoded<T> TransformerDecoder<T>::read(Pass<T>& pass, DecoderState<T>& state, Va
   Var<T> x = embedded;
   for (std::int64_t i = 0; i < s.n_layers; ++i) {
     const auto layer = static_cast<std::size_t>(i);
-    if (state.keeps_past) input.past = {&state.caches[layer], &state.past};
+    if (state.keeps_past) input.past = {&state.caches[layer], &state.past, state.appended()};
     if (s.reads_memory) {
       input.memory_rows = state.memory_rows;
-      input.memory = {state.memory[2 * layer], state.memory[2 * layer + 1]};
+      input.memory = {state.memory[3 * layer], state.memory[3 * layer + 1], state.memory[3 * layer + 2]};
     }
     x = transformer_layer(layer_scope(decoder, i), x, rows, s, input);
   }

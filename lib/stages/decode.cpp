@@ -290,7 +290,7 @@ class TranslateJob final : public Job {
     if (whole_text_) return forced(source_);
     if (targets_) return forced(targets_->next(memory_.rows.sentences()));
     options_.first_sentence = static_cast<std::uint64_t>(sentences_);
-    Results results = translate(*loaded_.model, memory_, options_, threads_, &inspection_);
+    Results results = translate(*loaded_.model, weights_, memory_, options_, threads_, &inspection_);
     std::vector<SampleStream> draws;  // of the best, when sampled
     for (std::size_t s = 0; s < results.size() && config_.sample; ++s)
       draws.push_back(results[s].front().drawn.value_or(SampleStream{}));
@@ -331,6 +331,7 @@ class TranslateJob final : public Job {
     return words;
   }
 
+  const PackedWeights<float> weights_{loaded_.model->parameters.values()};
   const bool alone_ = !loaded_.model->encoder;
   bool whole_text_ = false;  ///< the input itself is scored
   TranslateOptions options_;

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <set>
 #include <utility>
 
 #include "autograd/ops_recurrent.h"
+#include "base/parallel.h"
 #include "base/sentence_error.h"
 #include "models/hypotheses.h"
 #include "models/shards.h"
@@ -24,12 +26,23 @@ namespace {
 /// The default number of new tokens after a prompt.
 constexpr std::int64_t kUsualContinuation = 50;
 
-/// The sentences that are searched: an empty source has nothing to translate, an empty prompt can be
-/// continued.
-std::vector<std::int64_t> searched(const Model<float>& model, const Packing& rows, SentenceRange range) {
-  std::vector<std::int64_t> sentences = range.numbers();
-  if (model.encoder) std::erase_if(sentences, [&](std::int64_t s) { return rows.length(s) <= 1; });
-  return sentences;
+using Sentences = std::vector<std::int64_t>;
+
+/// The sentences that are searched, in groups that share their steps: an empty source has nothing to translate, an
+/// empty prompt can be continued. Where groups change no bit there is one for each thread, of sentences of all lengths
+/// alike, so that steps have many rows and threads end together; else they are the shards.
+std::vector<Sentences> searched(const Model<float>& model, const Packing& rows, int threads) {
+  Sentences all = SentenceRange{0, rows.sentences()}.numbers();
+  if (model.encoder) std::erase_if(all, [&](std::int64_t s) { return rows.length(s) <= 1; });
+  const bool apart = model.needed_decoder().sizes().rows_apart;
+  const std::int64_t shards = (rows.sentences() + kShardSentences - 1) / kShardSentences;
+  std::vector<Sentences> groups(
+      static_cast<std::size_t>(apart ? std::min<std::int64_t>(shards, threads) : shards));
+  if (apart) std::ranges::stable_sort(all, std::greater<>(), [&](std::int64_t s) { return rows.length(s); });
+  for (std::size_t i = 0; i < all.size(); ++i)
+    groups[apart ? i % groups.size() : static_cast<std::size_t>(all[i] / kShardSentences)].push_back(all[i]);
+  std::erase_if(groups, [](const Sentences& group) { return group.empty(); });
+  return groups;
 }
 
 std::int64_t length_limit(const Model<float>& model, std::int64_t asked, std::int64_t sentence,
@@ -55,15 +68,15 @@ Var<float> named(Pass<float>& pass, Var<float> embedded, const Packing& rows) {
 /// The steps of a search. After a prompt, which is read at once, the first step's bos is part of it.
 class Steps {
  public:
-  Steps(const Model<float>& model, const Encoded<float>& input, Pass<float>& pass,
-        const std::vector<SampleStream>& streams)
-      : hypotheses_(model, input.rows->sentences(), model.encoder ? &input : nullptr, pass.editor, streams) {
+  Steps(const Model<float>& model, const PackedWeights<float>& weights, const Encoded<float>& input,
+        Pass<float>& pass, const std::vector<SampleStream>& streams)
+      : hypotheses_(model, weights, input.rows->sentences(), model.encoder ? &input : nullptr, pass.editor,
+                    streams) {
     if (model.encoder) return;
-    after_prompt_ = hypotheses_.read(named(pass, input.states, *input.rows).value(), *input.rows);
+    after_prompt_ = hypotheses_.read(named(pass, input.states, *input.rows).value(), *input.rows).all();
   }
 
-  Matrix<const float> operator()(std::span<const std::int32_t> tokens,
-                                 std::span<const std::int64_t> parents) {
+  Logits<float> operator()(std::span<const std::int32_t> tokens, std::span<const std::int64_t> parents) {
     if (!after_prompt_.data) return hypotheses_.read(tokens, parents);
     first_.clear();
     for (const std::int64_t parent : parents)
@@ -83,18 +96,19 @@ class Steps {
 
 }  // namespace
 
-Results translate(const Model<float>& model, const PackedStates& input, const TranslateOptions& options,
-                  int threads, Inspection* inspection) {
+Results translate(const Model<float>& model, const PackedWeights<float>& weights, const PackedStates& input,
+                  const TranslateOptions& options, int threads, Inspection* inspection) {
   Results result(static_cast<std::size_t>(input.rows.sentences()));
   const Hypothesis empty{{model.target_special.eos}, {0.0f}, 0.0, true, {}};
-  for_each_shard(input.rows.sentences(), threads, [&](SentenceRange range) {
-    for (std::int64_t s = range.first; s < range.first + range.count; ++s)
-      result[static_cast<std::size_t>(s)] = {empty};
-    const std::vector<std::int64_t> sentences = searched(model, input.rows, range);
-    if (sentences.empty()) return;
+  for (auto& hypotheses : result) hypotheses = {empty};
+  std::vector<std::int64_t> limits;
+  for (std::int64_t s = 0; s < input.rows.sentences(); ++s)
+    limits.push_back(length_limit(model, options.max_length, s, input.rows.length(s)));
+  const std::vector<Sentences> groups = searched(model, input.rows, threads);
+  parallel_for(std::ssize(groups), threads, [&](std::int64_t group) {
+    const Sentences& sentences = groups[static_cast<std::size_t>(group)];
     std::vector<std::int64_t> max_lengths;
-    for (std::int64_t s : sentences)
-      max_lengths.push_back(length_limit(model, options.max_length, s - range.first, input.rows.length(s)));
+    for (std::int64_t s : sentences) max_lengths.push_back(limits[static_cast<std::size_t>(s)]);
     const Selection chosen(input, sentences);
     InspectedPass pass(model, inspection, sentences);
     SampleOptions sampling = options.sample;
@@ -104,9 +118,9 @@ Results translate(const Model<float>& model, const PackedStates& input, const Tr
       sampled.push_back(SampleStream::of(sampling.seed, sampling.sentences.back(), 0));
     }
     Results found;
-    renumbering([&](std::int64_t i) { return sentences[static_cast<std::size_t>(i)] - range.first; },
+    renumbering([&](std::int64_t i) { return sentences[static_cast<std::size_t>(i)]; },
                 [&] {
-                  Steps steps(model, chosen.on(pass), pass, sampled);
+                  Steps steps(model, weights, chosen.on(pass), pass, sampled);
                   const StepFunction step = [&](auto tokens, auto parents) { return steps(tokens, parents); };
                   found = options.sampling ? sample(step, max_lengths, sampling)
                                            : beam_search(step, max_lengths, options.beam);

@@ -9,6 +9,7 @@
 #include "models/model.h"
 #include "models/packed_states.h"
 #include "stages/results.h"
+#include "tensor/packed_weights.h"
 
 namespace heed {
 
@@ -29,8 +30,9 @@ PackedStates decoder_input(const TensorMap& frame, const Model<float>& model, Va
 
 /// For each sentence of the frame its hypotheses, best first. An empty source sentence (only </s>) gives an
 /// empty translation; a prompt is not part of its hypotheses.
-Results translate(const Model<float>& model, const PackedStates& input, const TranslateOptions& options,
-                  int threads, Inspection* inspection = nullptr);
+/// `weights`: of the model, the same object for all frames.
+Results translate(const Model<float>& model, const PackedWeights<float>& weights, const PackedStates& input,
+                  const TranslateOptions& options, int threads, Inspection* inspection = nullptr);
 
 /// Scores given targets instead (ids with final eos): one hypothesis a sentence, with the log-probability
 /// of every token. score = sum / length^length_penalty. A target follows its prompt, unless `input` holds

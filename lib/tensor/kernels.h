@@ -145,6 +145,8 @@ struct AttentionHead {
   const T* bias = nullptr;
   std::int64_t bias_step = 0;
   const std::uint8_t* mask = nullptr;  ///< [n, m], 1 = attend; null: all
+  /// k as transposed_keys lays it out, where many calls share the keys; null: each call transposes them.
+  const T* k_transposed = nullptr;
   Dropout drop;  ///< element i*m + j of this head's weights; give each head its own stream
 };
 /// Modifies row `query` of the scaled scores (with bias, before the mask) or of the weights before they are used, and
@@ -162,13 +164,22 @@ void attend_forward(const AttentionHead<T>& head, T* scores, T* weights, Matrix<
 template <class T>
 void attend_backward(const AttentionHead<T>& head, const T* weights, Matrix<const T> d_context, Matrix<T> d_q,
                      Matrix<T> d_k, Matrix<T> d_v, T* d_bias = nullptr);
-/// One query against some rows of a decoder's cache: of keys [.., d_k] and values [.., d_v] those that `rows`
-/// lists, but for the first `hidden`, which get no weight. weights [m] may be null; bias [m] is added to the scores,
-/// unless null.
+/// Width of the rows of transposed_keys.
+inline std::int64_t transposed_width(std::int64_t m) {
+  return (m + 15) / 16 * 16;
+}
+/// y [d, transposed_width(m)] = k^T with zeros after each row; k [m, d].
+template <class T>
+void transposed_keys(Matrix<const T> k, T* y);
+/// All heads of one query against some rows of a decoder's cache: of keys [.., n_kv_heads * d_k] and values [..,
+/// n_kv_heads * d_v] those that `rows` lists, but for the first `hidden`, which get no weight. weights [n_heads, m]
+/// may be null; unless null, the m numbers from bias + head * bias_step on are added to the scores. `edit` gets the
+/// head in place of the query.
 template <class T>
 void attend_cached(const T* q, Matrix<const T> keys, Matrix<const T> values,
-                   std::span<const std::int32_t> rows, T scale, T* weights, T* context,
-                   const RowEdit<T>* edit = nullptr, const T* bias = nullptr, std::int64_t hidden = 0);
+                   std::span<const std::int32_t> rows, std::int64_t n_heads, std::int64_t n_kv_heads, T scale,
+                   T* weights, T* context, const RowEdit<T>* edit = nullptr, const T* bias = nullptr,
+                   std::int64_t bias_step = 0, std::int64_t hidden = 0);
 
 // ---- attention scores that are not matrix products ------------------------------------------------------
 /// Queries or keys, with what a score computes of each row once, ahead of all comparisons.

@@ -67,7 +67,7 @@ HWY_INLINE void multiply(bool large, const SmallProduct<T>& p) {
 template <class T>
 void transpose(Matrix<const T> from, Matrix<T> to) {
   for (Index c = 0; c < to.rows; ++c)
-    for (Index j = 0; j < from.rows; ++j) to(c, j) = from(j, c);
+    for (Index j = 0; j < to.row_stride; ++j) to.row(c)[j] = j < from.rows ? from(j, c) : T{0};
 }
 
 #else
@@ -123,16 +123,21 @@ HWY_INLINE void transpose(Matrix<const T> from, Matrix<T> to) {
 
 #endif
 
-/// c [n, m] = alpha a b^T with a [n, d], b [m, d]; `transposed` is scratch for b^T.
-/// The padding of c's rows is written too.
+/// c [n, m] = alpha a b^T with a [n, d] and b^T [d, m], whose rows are padded with zeros. The padding of c's rows is
+/// written too.
+template <class T>
+HWY_INLINE void multiply_transposed(T alpha, Matrix<const T> a, Matrix<const T> b_transposed, Matrix<T> c) {
+  const Index width = c.row_stride;
+  multiply_small<T>({a, Matrix<const T>(b_transposed.data, b_transposed.rows, width, b_transposed.row_stride),
+                     Matrix<T>(c.data, c.rows, width, width), alpha, false});
+}
+/// The same of b [m, d]; `transposed` is scratch for b^T.
 template <class T>
 HWY_INLINE void multiply_by_transpose(bool large, T alpha, Matrix<const T> a, Matrix<const T> b,
                                       Matrix<T> transposed, Matrix<T> c) {
   if (large) return gemm<T>(alpha, a, b.t(), T{0}, c);
   transpose(b, transposed);
-  const Index width = c.row_stride;
-  multiply_small<T>({a, Matrix<const T>(transposed.data, transposed.rows, width, width),
-                     Matrix<T>(c.data, c.rows, width, width), alpha, false});
+  multiply_transposed<T>(alpha, a, transposed, c);
 }
 
 /// Number of leading keys that query i may see.
@@ -204,7 +209,11 @@ void attend_forward(const AttentionHead<T>& head, T* scores, T* weights, Matrix<
   Scratch<T> scratch((n + head.k.cols) * width + n);
   const Matrix<T> p = scratch.matrix(n, m), k_transposed = scratch.matrix(head.k.cols, m);
   T* factor = scratch.matrix(1, n).data;
-  multiply_by_transpose(large, head.scale, head.q, head.k, k_transposed, p);
+  if (head.k_transposed && !large)
+    multiply_transposed(head.scale, head.q,
+                        Matrix<const T>(head.k_transposed, head.k.cols, m, transposed_width(m)), p);
+  else
+    multiply_by_transpose(large, head.scale, head.q, head.k, k_transposed, p);
   for (Index i = 0; i < n; ++i) {
     if (head.bias) add_row(head.bias + i * head.bias_step, m, p.row(i));
     edit_row(edit, &RowEdit<T>::scores, i, p.row(i), m);
@@ -313,24 +322,38 @@ HWY_INLINE void weighted_sum(const T* w, Matrix<const T> values, std::span<const
 
 template <class T>
 void attend_cached(const T* q, Matrix<const T> keys, Matrix<const T> values,
-                   std::span<const std::int32_t> rows, T scale, T* weights, T* context,
-                   const RowEdit<T>* edit, const T* bias, std::int64_t hidden) {
-  const Index m = rows.size();
-  Scratch<T> scratch(m);
-  T* w = scratch.matrix(1, m).data;
-  for (Index j = 0; j < m; ++j) w[j] = scale * dot(q, keys.row(rows[j]), keys.cols);
-  if (bias) add_row(bias, m, w);
-  edit_row(edit, &RowEdit<T>::scores, 0, w, m);
-  hide_first(hidden, w);
-  softmax_row(w, m);
-  edit_row(edit, &RowEdit<T>::weights, 0, w, m);
-  weighted_sum(w, values, rows, context);
-  if (weights) copy_row(w, m, weights);
+                   std::span<const std::int32_t> rows, Index n_heads, Index n_kv_heads, T scale, T* weights,
+                   T* context, const RowEdit<T>* edit, const T* bias, Index bias_step, Index hidden) {
+  const Index m = rows.size(), d_k = keys.cols / n_kv_heads, d_v = values.cols / n_kv_heads,
+              shared = n_heads / n_kv_heads;
+  Scratch<T> scratch(n_heads * Scratch<T>::padded(m));
+  const Matrix<T> w = scratch.matrix(n_heads, m);
+  for (Index j = 0; j < m; ++j) {  // a key's row holds all heads
+    const T* key = keys.row(rows[j]);
+    for (Index h = 0; h < n_heads; ++h) w(h, j) = scale * dot(q + h * d_k, key + h / shared * d_k, d_k);
+  }
+  for (Index h = 0; h < n_heads; ++h) {
+    if (bias) add_row(bias + h * bias_step, m, w.row(h));
+    edit_row(edit, &RowEdit<T>::scores, h, w.row(h), m);
+    hide_first(hidden, w.row(h));
+    softmax_row(w.row(h), m);
+    edit_row(edit, &RowEdit<T>::weights, h, w.row(h), m);
+    weighted_sum(w.row(h), values.columns(h / shared * d_v, d_v), rows, context + h * d_v);
+    if (weights) copy_row(w.row(h), m, weights + h * m);
+  }
+}
+
+template <class T>
+void transposed_keys(Matrix<const T> k, T* y) {
+  const Index width = transposed_width(k.rows);
+  static_assert(16 % kLanes<T> == 0);
+  transpose(k, Matrix<T>(y, k.cols, width, width));
 }
 
 HEED_TARGET_KERNEL(attend_forward)
 HEED_TARGET_KERNEL(attend_backward)
 HEED_TARGET_KERNEL(attend_cached)
+HEED_TARGET_KERNEL(transposed_keys)
 
 }  // namespace heed::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -347,8 +370,10 @@ HEED_KERNEL(void, attend_backward,
             (head, weights, d_context, d_q, d_k, d_v, d_bias))
 HEED_KERNEL(void, attend_cached,
             (const T* q, Matrix<const T> keys, Matrix<const T> values, std::span<const std::int32_t> rows,
-             T scale, T* weights, T* context, const RowEdit<T>* edit, const T* bias, std::int64_t hidden),
-            (q, keys, values, rows, scale, weights, context, edit, bias, hidden))
+             std::int64_t n_heads, std::int64_t n_kv_heads, T scale, T* weights, T* context,
+             const RowEdit<T>* edit, const T* bias, std::int64_t bias_step, std::int64_t hidden),
+            (q, keys, values, rows, n_heads, n_kv_heads, scale, weights, context, edit, bias, bias_step, hidden))
+HEED_KERNEL(void, transposed_keys, (Matrix<const T> k, T* y), (k, y))
 
 }  // namespace heed
 #endif

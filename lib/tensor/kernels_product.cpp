@@ -4,9 +4,13 @@
 #include "tensor/simd_dispatch.h"
 // Must come before the SIMD headers.
 #include "hwy/foreach_target.h"
+#include "tensor/simd_activation.h"
 #include "tensor/simd_product.h"
 
 #include <vector>
+
+#include "base/error.h"
+#include "tensor/packed_weights.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace heed::HWY_NAMESPACE {
@@ -55,7 +59,149 @@ void multiply_rows(Matrix<const T> a, Matrix<const T> b, bool accumulate, Matrix
   for (; j < c.cols; j += kLanes<T>) product_panel<1>(p, j, First<T>{std::min(kLanes<T>, c.cols - j)});
 }
 
+namespace {
+
+/// Rows of c computed together from a panel, two vectors of each: as many as there are registers for.
+#if HWY_TARGET == HWY_AVX3
+inline constexpr int kPackedRows = 12;
+#else
+inline constexpr int kPackedRows = 6;
+#endif
+/// Of so few rows, more columns are computed at once, which hides the latency of their sums.
+inline constexpr int kFewRows = 3;
+
+template <class T>
+struct PackedProduct {
+  Matrix<const T> a;
+  PackedMatrix<T> b;
+  std::span<const T> bias;
+  Matrix<T> c;
+};
+
+/// Asks for a part of the next panel in every row of this one: weights that come from memory are there when the
+/// panel's turn comes, without a pause.
+template <class T>
+struct Ahead {
+  const char* next = nullptr;
+  Index step = 0;
+
+  Ahead(const PackedProduct<T>& p, Index j, Index block, Index blocks) {
+    constexpr Index panel = kPanelColumns<T>;
+    const Index here = j / panel * panel, following = std::min(here + panel, (p.c.cols - 1) / panel * panel);
+    const Index bytes = p.b.rows * panel * static_cast<Index>(sizeof(T));
+    next = reinterpret_cast<const char*>(p.b.panels + following * p.b.rows) + bytes * block / blocks;
+    step = panel * static_cast<Index>(sizeof(T)) / blocks;
+  }
+  HWY_INLINE void ask() {
+    __builtin_prefetch(next, 0, 2);
+    __builtin_prefetch(next + 64, 0, 2);
+    next += step;
+  }
+};
+
+/// `rows` rows of c from row i on, `vectors` vectors from column j on, which may lie in several panels.
+template <int rows, int vectors, class T, class F>
+HWY_INLINE void packed_tile(const PackedProduct<T>& p, Index i, Index j, Ahead<T> ahead, F f) {
+  constexpr Index panel = kPanelColumns<T>;
+  const T* a = p.a.row(i);
+  const T* b[vectors];
+#pragma GCC unroll 16
+  for (int v = 0; v < vectors; ++v) {
+    const Index column = j + v * kLanes<T>;
+    b[v] = p.b.panels + column / panel * panel * p.b.rows + column % panel;
+  }
+  Vec<T> sum[rows][vectors];
+#pragma GCC unroll 16
+  for (int r = 0; r < rows; ++r)
+#pragma GCC unroll 16
+    for (int v = 0; v < vectors; ++v) sum[r][v] = set(T{0});
+  const Whole<T> all;
+  for (Index l = 0; l < p.b.rows; ++l) {
+    if constexpr (vectors == 2) ahead.ask();  // more panels at once are already read side by side
+    Vec<T> b_row[vectors];
+#pragma GCC unroll 16
+    for (int v = 0; v < vectors; ++v) b_row[v] = all.load(b[v] + l * panel);
+#pragma GCC unroll 16
+    for (int r = 0; r < rows; ++r) {
+      const Vec<T> factor = set(a[r * p.a.row_stride]);
+#pragma GCC unroll 16
+      for (int v = 0; v < vectors; ++v) sum[r][v] = hn::MulAdd(factor, b_row[v], sum[r][v]);
+    }
+    a += p.a.col_stride;
+  }
+#pragma GCC unroll 16
+  for (int v = 0; v < vectors; ++v) {
+    const Index column = j + v * kLanes<T>, left = p.c.cols - column;
+    if (left <= 0) break;
+    auto finish = [&](auto part) HWY_ATTR {
+#pragma GCC unroll 16
+      for (int r = 0; r < rows; ++r) {
+        const Vec<T> y = p.bias.empty() ? sum[r][v] : sum[r][v] + part.load(p.bias.data() + column);
+        part.store(f.value(y), p.c.row(i + r) + column);
+      }
+    };
+    if (left >= kLanes<T>)
+      finish(all);
+    else
+      finish(First<T>{left});
+  }
+}
+
+/// The tile of packed_tile, whatever its height up to `most`.
+template <int vectors, int most, class T, class F>
+HWY_INLINE void packed_rows(const PackedProduct<T>& p, Index i, Index rows, Index j, const Ahead<T>& ahead,
+                            F f) {
+  if constexpr (most > 1) {
+    if (rows < most) return packed_rows<vectors, most - 1>(p, i, rows, j, ahead, f);
+  }
+  packed_tile<most, vectors>(p, i, j, ahead, f);
+}
+
+/// All rows of `vectors` vectors from column j on, in blocks of about equal height.
+template <int vectors, int most, class T, class F>
+HWY_NOINLINE void packed_columns(const PackedProduct<T>& p, Index j, F f) {
+  const Index blocks = (p.c.rows + most - 1) / most;
+  for (Index block = 0; block < blocks; ++block) {
+    const Index i = p.c.rows * block / blocks;
+    packed_rows<vectors, most>(p, i, p.c.rows * (block + 1) / blocks - i, j, Ahead<T>(p, j, block, blocks),
+                               f);
+  }
+}
+
+template <class T, class F>
+HWY_INLINE void multiply_panels(const PackedProduct<T>& p, F f) {
+  // Panels are filled up, so that loads may go beyond the last column, but not beyond the last panel.
+  const Index end = (p.c.cols + kPanelColumns<T> - 1) / kPanelColumns<T> * kPanelColumns<T>;
+  Index j = 0;
+  if (p.c.rows <= kFewRows)
+    for (; j + 8 * kLanes<T> <= end; j += 8 * kLanes<T>) packed_columns<8, kFewRows>(p, j, f);
+  for (; j < p.c.cols; j += 2 * kLanes<T>) packed_columns<2, kPackedRows>(p, j, f);
+}
+
+}  // namespace
+
+template <class T>
+void multiply_packed(Matrix<const T> a, const PackedMatrix<T>& b, std::span<const T> bias, Activation f,
+                     Matrix<T> c) {
+  const PackedProduct<T> p{a, b, bias, c};
+  switch (f) {
+    case Activation::none:
+      return multiply_panels(p, Identity<T>());
+    case Activation::relu:
+      return multiply_panels(p, Relu<T>());
+    default:  // too slow themselves for the memory's speed to matter
+      multiply_panels(p, Identity<T>());
+      with_activation<T>(f, [&](auto function) HWY_ATTR {
+        for (Index i = 0; i < c.rows; ++i)
+          for_vectors<T>(c.cols, [&](Index j, auto part) HWY_ATTR {
+            part.store(function.value(part.load(c.row(i) + j)), c.row(i) + j);
+          });
+      });
+  }
+}
+
 HEED_TARGET_KERNEL(multiply_rows)
+HEED_TARGET_KERNEL(multiply_packed)
 
 }  // namespace heed::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -65,6 +211,18 @@ namespace heed {
 
 HEED_KERNEL(void, multiply_rows, (Matrix<const T> a, Matrix<const T> b, bool accumulate, Matrix<T> c),
             (a, b, accumulate, c))
+
+HEED_EXPORT_KERNEL(multiply_packed)
+template <class T>
+void multiply_packed(Matrix<const T> a, const PackedMatrix<T>& b, std::span<const T> bias, Activation f,
+                     Matrix<T> c) {
+  if (a.cols != b.rows || c.rows != a.rows || c.cols != b.cols) {
+    fail("multiply_packed: [", a.rows, ", ", a.cols, "] times [", b.rows, ", ", b.cols, "] into [", c.rows,
+         ", ", c.cols, "]: the shapes do not fit");
+  }
+  HEED_DISPATCH(multiply_packed)(a, b, bias, f, c);
+}
+HEED_INSTANTIATE(multiply_packed)
 
 }  // namespace heed
 #endif

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "tensor/packed_weights.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace heed::HWY_NAMESPACE {
@@ -25,7 +26,6 @@ struct RowSum {
   T max = kMinusInfinity<T>;
   Index argmax = 0;
   T sum = 0;
-  T total = 0;  ///< sum of x itself
 
   T log_sum_exp() const { return sum > 0 ? max + std::log(sum) : (sum == 0 ? max : sum); }
 };
@@ -64,14 +64,13 @@ HWY_INLINE T sum_of_row(const T* x, Index n) {
 
 /// One block of a row: updates `row` and, when `keep`, replaces x by exp(x - row.max) with the max so far.
 template <class T, bool keep, class P>
-HWY_INLINE void take_block(P* x, Index first, Index count, RowSum<T>& row) {
+HWY_INLINE void sum_block(P* x, Index first, Index count, RowSum<T>& row) {
   const T max = max_of_row<T>(x + first, count);
   if (max > row.max) {
     row.sum *= std::exp(row.max - max);
     row.max = max;
     row.argmax = std::find(x + first, x + first + count, max) - x;
   }
-  row.total += sum_of_row<T>(x + first, count);
   row.sum += sum_exp<T, keep>(x + first, count, row.max == kMinusInfinity<T> ? T{0} : row.max);
 }
 
@@ -79,7 +78,7 @@ template <class T>
 HWY_INLINE RowSum<T> sum_row(const T* x, Index n) {
   RowSum<T> row;
   for (Index first = 0; first < n; first += kBlock)
-    take_block<T, false>(x, first, std::min(kBlock, n - first), row);
+    sum_block<T, false>(x, first, std::min(kBlock, n - first), row);
   return row;
 }
 
@@ -106,18 +105,20 @@ void cross_entropy_rows(Matrix<T> logits, std::span<const std::int32_t> targets,
     const Index target = targets[i];
     const double target_logit = x[target];
     RowSum<T> row;
+    T total = 0;  // of the logits themselves
     for (Index first = 0; first < classes; first += kBlock) {
       const Index count = std::min(kBlock, classes - first);
+      total += sum_of_row<T>(x + first, count);
       if (gradient)
-        take_block<T, true>(x, first, count, row);
+        sum_block<T, true>(x, first, count, row);
       else
-        take_block<T, false>(x, first, count, row);
+        sum_block<T, false>(x, first, count, row);
       block_max[first / kBlock] = row.max;
     }
     const double log_sum = static_cast<double>(row.max) + std::log(static_cast<double>(row.sum));
     const double nll = log_sum - target_logit;
     sums.nll += nll;
-    sums.loss += (1 - smoothing) * nll + (smoothing == 0 ? 0 : smoothing * log_sum - share * row.total);
+    sums.loss += (1 - smoothing) * nll + (smoothing == 0 ? 0 : smoothing * log_sum - share * total);
     sums.correct += row.argmax == target;
     if (!gradient) continue;
     // d loss / d x = softmax(x) - smoothing / V - (1 - smoothing) [target]
@@ -140,11 +141,25 @@ class TopK {
  public:
   TopK(T* values, std::int32_t* columns, Index k) : values_(values), columns_(columns), k_(k) {}
 
-  bool full() const { return size_ == k_; }
-  T worst() const { return values_[k_ - 1]; }
+  /// The columns from `first` on. Once there are k, runs of columns are skipped when none exceeds the k-th best.
+  HWY_INLINE void take_block(const T* x, Index n, Index first) {
+    constexpr Index run = 4 * kLanes<T>;
+    const Whole<T> all;
+    Index j = 0;
+    for (; j < n && size_ < k_; ++j) take(x[j], first + j);
+    for (; j + run <= n; j += run) {
+      const Vec<T> high = hn::Max(hn::Max(all.load(x + j), all.load(x + j + kLanes<T>)),
+                                  hn::Max(all.load(x + j + 2 * kLanes<T>), all.load(x + j + 3 * kLanes<T>)));
+      if (hn::AllFalse(Tag<T>(), high > set(values_[k_ - 1]))) continue;
+      for (Index c = j; c < j + run; ++c) take(x[c], first + c);
+    }
+    for (; j < n; ++j) take(x[j], first + j);
+  }
+
+ private:
   void take(T value, Index column) {
-    if (full() && !(value > worst())) return;
-    Index slot = full() ? k_ - 1 : size_++;
+    if (size_ == k_ && !(value > values_[k_ - 1])) return;
+    Index slot = size_ == k_ ? k_ - 1 : size_++;
     for (; slot > 0 && value > values_[slot - 1]; --slot) {
       values_[slot] = values_[slot - 1];
       columns_[slot] = columns_[slot - 1];
@@ -153,26 +168,31 @@ class TopK {
     columns_[slot] = static_cast<std::int32_t>(column);
   }
 
- private:
   T* values_;
   std::int32_t* columns_;
   Index k_, size_ = 0;
 };
 
-/// After the first k columns, runs of columns are skipped when none exceeds the k-th best.
+/// A row's sum and its k best.
 template <class T>
-HWY_INLINE void find_top_k(const T* x, Index n, TopK<T>& best, Index k) {
-  constexpr Index run = 4 * kLanes<T>;
-  const Whole<T> all;
-  for (Index j = 0; j < k; ++j) best.take(x[j], j);
-  Index j = k;
-  for (; j + run <= n; j += run) {
-    const Vec<T> high = hn::Max(hn::Max(all.load(x + j), all.load(x + j + kLanes<T>)),
-                                hn::Max(all.load(x + j + 2 * kLanes<T>), all.load(x + j + 3 * kLanes<T>)));
-    if (hn::AllFalse(Tag<T>(), high > set(best.worst()))) continue;
-    for (Index c = j; c < j + run; ++c) best.take(x[c], c);
+struct BestOfRow {
+  RowSum<T> sum;
+  TopK<T> best;
+
+  HWY_INLINE void take(const T* x, Index count, Index first) {
+    best.take_block(x, count, first);
+    sum_block<T, false>(x, 0, count, sum);
   }
-  for (; j < n; ++j) best.take(x[j], j);
+  /// The best values as log-probabilities.
+  void finish(std::span<T> values) const {
+    const T log_sum = std::log(sum.sum);
+    for (T& value : values) value = (value - sum.max) - log_sum;  // large logits cancel exactly
+  }
+};
+
+template <class T>
+BestOfRow<T> best_of_row(Matrix<T> values, Matrix<std::int32_t> indices, Index i, Index k) {
+  return {{}, {values.row(i), indices.row(i), k}};
 }
 
 }  // namespace
@@ -180,19 +200,43 @@ HWY_INLINE void find_top_k(const T* x, Index n, TopK<T>& best, Index k) {
 template <class T>
 void log_softmax_top_k(Matrix<const T> x, Index k, Matrix<T> values, Matrix<std::int32_t> indices) {
   for (Index i = 0; i < x.rows; ++i) {
-    TopK<T> best(values.row(i), indices.row(i), k);
-    find_top_k(x.row(i), x.cols, best, k);
-    const RowSum<T> row = sum_row(x.row(i), x.cols);
-    const T log_sum = std::log(row.sum);
-    for (Index r = 0; r < k; ++r)
-      values(i, r) = (values(i, r) - row.max) - log_sum;  // large logits cancel exactly
+    BestOfRow<T> row = best_of_row(values, indices, i, k);
+    for (Index first = 0; first < x.cols; first += kBlock)
+      row.take(x.row(i) + first, std::min(kBlock, x.cols - first), first);
+    row.finish(row_span(values, i).first(k));
   }
+}
+
+template <class T>
+void packed_top_k(Matrix<const T> a, const PackedMatrix<T>& b, Index k, Matrix<T> values,
+                  Matrix<std::int32_t> indices) {
+  static_assert(kBlock % kPanelColumns<T> == 0);
+  constexpr Index most = 96;  // rows whose block of logits stays in the L2 cache
+  if (a.rows > most) {
+    const Index half = a.rows / 2;
+    packed_top_k(a.row_range(0, half), b, k, values, indices);
+    return packed_top_k(a.row_range(half, a.rows - half), b, k, values.row_range(half, a.rows - half),
+                        indices.row_range(half, a.rows - half));
+  }
+  static thread_local std::vector<T> block;
+  block.resize(static_cast<std::size_t>(a.rows * kBlock));
+  std::vector<BestOfRow<T>> rows;
+  rows.reserve(static_cast<std::size_t>(a.rows));
+  for (Index i = 0; i < a.rows; ++i) rows.push_back(best_of_row(values, indices, i, k));
+  for (Index first = 0; first < b.cols; first += kBlock) {
+    const Index count = std::min(kBlock, b.cols - first);
+    const Matrix<T> logits(block.data(), a.rows, count, kBlock);
+    multiply_packed<T>(a, b.columns(first, count), {}, Activation::none, logits);
+    for (Index i = 0; i < a.rows; ++i) rows[i].take(logits.row(i), count, first);
+  }
+  for (Index i = 0; i < a.rows; ++i) rows[i].finish(row_span(values, i).first(k));
 }
 
 HEED_TARGET_KERNEL(softmax_rows)
 HEED_TARGET_KERNEL(log_sum_exp_rows)
 HEED_TARGET_KERNEL(cross_entropy_rows)
 HEED_TARGET_KERNEL(log_softmax_top_k)
+HEED_TARGET_KERNEL(packed_top_k)
 
 }  // namespace heed::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -201,6 +245,7 @@ HWY_AFTER_NAMESPACE();
 namespace heed {
 
 HEED_EXPORT_KERNEL(log_softmax_top_k)
+HEED_EXPORT_KERNEL(packed_top_k)
 
 HEED_KERNEL(void, softmax_rows, (Matrix<T> x), (x))
 HEED_KERNEL(void, log_sum_exp_rows, (Matrix<const T> x, std::span<T> result), (x, result))
@@ -208,13 +253,35 @@ HEED_KERNEL(void, cross_entropy_rows,
             (Matrix<T> logits, std::span<const std::int32_t> targets, double smoothing, T scale,
              bool gradient, CrossEntropySums& sums),
             (logits, targets, smoothing, scale, gradient, sums))
-template <class T>
-void log_softmax_top_k(Matrix<const T> x, std::int64_t k, Matrix<T> values, Matrix<std::int32_t> indices) {
-  if (k < 1 || k > x.cols) fail("the ", k, " best of ", x.cols, " classes: wanted between 1 and all of them");
-  HEED_DISPATCH(log_softmax_top_k)(x, k, values, indices);
+
+namespace {
+
+void expect_enough(std::int64_t k, std::int64_t classes) {
+  if (k < 1 || k > classes)
+    fail("the ", k, " best of ", classes, " classes: wanted between 1 and all of them");
 }
 
-HEED_INSTANTIATE(log_softmax_top_k)
+}  // namespace
+
+template <class T>
+void log_softmax_top_k(Matrix<const T> x, std::int64_t k, Matrix<T> values, Matrix<std::int32_t> indices) {
+  expect_enough(k, x.cols);
+  HEED_DISPATCH(log_softmax_top_k)(x, k, values, indices);
+}
+template <class T>
+void log_softmax_top_k(Matrix<const T> a, const PackedMatrix<T>& b, std::int64_t k, Matrix<T> values,
+                       Matrix<std::int32_t> indices) {
+  expect_enough(k, b.cols);
+  HEED_DISPATCH(packed_top_k)(a, b, k, values, indices);
+}
+
+#define HEED_INSTANTIATE_TOP_K(T)                                                                   \
+  template void log_softmax_top_k(Matrix<const T>, std::int64_t, Matrix<T>, Matrix<std::int32_t>);  \
+  template void log_softmax_top_k(Matrix<const T>, const PackedMatrix<T>&, std::int64_t, Matrix<T>, \
+                                  Matrix<std::int32_t>);
+HEED_INSTANTIATE_TOP_K(float)
+HEED_INSTANTIATE_TOP_K(double)
+#undef HEED_INSTANTIATE_TOP_K
 
 }  // namespace heed
 #endif

@@ -2,6 +2,7 @@
 // share its rows: each has a list of its own rows, so that re-ordering a beam copies indices, never keys.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -16,12 +17,14 @@ using PastRows = std::vector<std::vector<std::int32_t>>;
 template <class T>
 class KeyValueCache {
  public:
-  /// Appends rows: keys and values [n, d] each.
-  void append(Matrix<const T> keys, Matrix<const T> values) {
+  /// Row i of keys and values [n, d] each becomes row to[i] of the cache.
+  void write(Matrix<const T> keys, Matrix<const T> values, std::span<const std::int32_t> to) {
     width_ = keys.cols;
+    const auto needed = static_cast<std::size_t>((std::ranges::max(to) + std::int64_t{1}) * 2 * width_);
+    if (rows_.size() < needed) rows_.resize(needed);
     for (std::int64_t i = 0; i < keys.rows; ++i) {
-      rows_.insert(rows_.end(), keys.row(i), keys.row(i) + width_);
-      rows_.insert(rows_.end(), values.row(i), values.row(i) + width_);
+      T* row = rows_.data() + to[static_cast<std::size_t>(i)] * 2 * width_;
+      std::copy_n(values.row(i), width_, std::copy_n(keys.row(i), width_, row));
     }
   }
   Matrix<const T> keys() const { return all().columns(0, width_); }
@@ -42,6 +45,7 @@ template <class T>
 struct Past {
   KeyValueCache<T>* cache = nullptr;
   const PastRows* rows = nullptr;  ///< of each sequence of the pass: with those that this pass appends
+  std::span<const std::int32_t> appended;  ///< those: where each row of the pass goes
 
   /// What a row of sequence s sees that `later` rows of it come after: its past, with itself.
   std::span<const std::int32_t> seen_by(std::int64_t s, std::int64_t later) const {

@@ -15,13 +15,13 @@ namespace {
 /// Target tokens of the references in one batch of translations.
 constexpr std::int64_t tokens_per_batch = 1024;
 
-std::vector<TokenIds> translate(const Model<float>& model, const Corpus& corpus,
-                                std::span<const std::int64_t> sentences) {
+std::vector<TokenIds> translate(const Model<float>& model, const PackedWeights<float>& weights,
+                                const Corpus& corpus, std::span<const std::int64_t> sentences) {
   const PackedTokens source = pack(corpus.source, sentences);
   Tape<float> tape;
   Pass<float> pass(tape, model.parameters);
   const Encoded<float> memory = model.encode(pass, source);
-  Hypotheses<float> hypotheses(model, source.rows.sentences(), &memory);
+  Hypotheses<float> hypotheses(model, weights, source.rows.sentences(), &memory);
   std::vector<std::int64_t> limits;
   for (std::int64_t i = 0; i < source.rows.sentences(); ++i) {
     limits.push_back(usual_max_length(source.rows.length(i), model.needed_decoder().sizes().max_length));
@@ -42,11 +42,12 @@ BleuScorer make_bleu_scorer(const Model<float>& model, const Corpus& validation,
                             const text::Tokenizer& target, int threads) {
   const std::vector<Batch> batches = make_validation_batches(validation, tokens_per_batch);
   return [=, &model, &validation, &target](const std::atomic<bool>& stop) -> std::optional<double> {
+    const PackedWeights<float> weights(model.parameters.values());  // as they are now
     std::vector<std::string> lines(static_cast<std::size_t>(validation.size()));
     parallel_for(static_cast<std::int64_t>(batches.size()), threads, [&](std::int64_t batch) {
       if (stop) return;
       const std::vector<std::int64_t>& sentences = batches[static_cast<std::size_t>(batch)].shards.front();
-      const std::vector<TokenIds> translations = translate(model, validation, sentences);
+      const std::vector<TokenIds> translations = translate(model, weights, validation, sentences);
       for (std::size_t i = 0; i < sentences.size(); ++i) {
         lines[static_cast<std::size_t>(sentences[i])] = target.decode(translations[i]);
       }

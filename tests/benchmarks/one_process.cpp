@@ -25,6 +25,7 @@ int main(int argc, char** argv) {
     tool.example("one_process -m model.h5 --beam 1 article.en");
     tool.on_run([&] {
       const LoadedModel loaded = load_model(model_path);
+      const PackedWeights<float> weights(loaded.model->parameters.values());
       const int threads = static_cast<int>(tool.common().threads);
       text::LineReader lines(input);
       std::string line;
@@ -38,7 +39,7 @@ int main(int argc, char** argv) {
         embed_frame(*loaded.model, Side::source, frame);
         encode_frame(*loaded.model, EncodeOptions{}, threads, frame);
         for (const auto& found :
-             translate(*loaded.model, memory_of(frame, *loaded.model), options, threads)) {
+             translate(*loaded.model, weights, memory_of(frame, *loaded.model), options, threads)) {
           std::cout << loaded.target.decode(found.front().ids) << '\n';
         }
       }

@@ -71,12 +71,13 @@ Var<T> join(const Scope<T>& scope, Var<T> context, const Packing& rows, const He
 
 /// `rows`: the packing of the queries; `groups` the same rows, a group for each sentence of the keys.
 template <class T>
-Var<T> attend_and_join(const Scope<T>& scope, Var<T> q, Var<T> k, Var<T> v, const Packing& rows,
+Var<T> attend_and_join(const Scope<T>& scope, Var<T> q, const KeysAndValues<T>& kv, const Packing& rows,
                        const Packing& groups, const Packing& keys, bool causal, const HeadConfig& config,
                        Var<T> bias = {}) {
   const AttentionOptions options = options_of(scope, q.cols() / config.n_heads, causal, config);
   const std::optional<AttentionEdit<T>> edit = scope.attention_edit(rows);
-  AttentionResult<T> result = attention(q, k, v, groups, keys, options, edit ? &*edit : nullptr, bias);
+  AttentionResult<T> result =
+      attention(q, kv.key, kv.value, groups, keys, options, edit ? &*edit : nullptr, bias, kv.key_transposed);
   const AttentionKind kind{&groups, &keys, config.n_heads};
   if (bias) scope.name_attention("position_bias", result.bias, kind);
   scope.name_attention("scores", result.scores, kind);
@@ -88,7 +89,7 @@ Var<T> attend_and_join(const Scope<T>& scope, Var<T> q, Var<T> k, Var<T> v, cons
 template <class T>
 Var<T> attend_to_past(const Scope<T>& scope, Var<T> q, Var<T> k, Var<T> v, const Packing& rows,
                       const Past<T>& past, const HeadConfig& config, Var<T> bias) {
-  past.cache->append(k.value(), v.value());
+  past.cache->write(k.value(), v.value(), past.appended);
   const std::optional<AttentionEdit<T>> edit = scope.attention_edit(rows);
   const AttentionOptions options = options_of(scope, q.cols() / config.n_heads, true, config);
   return join(scope, attention_over_past(q, rows, past, options, edit ? &*edit : nullptr, bias), rows,
@@ -155,7 +156,7 @@ Var<T> self_attention(const Scope<T>& scope, Var<T> x, const Packing& rows, bool
   Var<T> v =
       scope.name("value", tape.columns(qkv, width.query + width.key, width.key), rows, config.key_heads());
   if (past.cache) return attend_to_past(scope, q, k, v, rows, past, config, positions.bias);
-  return attend_and_join(scope, q, k, v, rows, rows, rows, causal, config, positions.bias);
+  return attend_and_join(scope, q, {k, v, {}}, rows, rows, rows, causal, config, positions.bias);
 }
 
 template <class T>
@@ -164,15 +165,19 @@ KeysAndValues<T> memory_keys(const Scope<T>& scope, Var<T> memory, const Packing
   const std::int64_t width = Widths(config, memory.cols()).key;
   Tape<T>& tape = scope.tape();
   Var<T> kv = project(scope, memory, {"key", "value"}, config);  // [memory rows, 2 width]
-  return {compared(scope, "key", tape.columns(kv, 0, width), rows, config.key_heads(), config),
-          scope.name("value", tape.columns(kv, width, width), rows, config.key_heads())};
+  KeysAndValues<T> named{
+      compared(scope, "key", tape.columns(kv, 0, width), rows, config.key_heads(), config),
+      scope.name("value", tape.columns(kv, width, width), rows, config.key_heads()),
+      {}};
+  if (!tape.with_gradients()) named.key_transposed = transposed_keys(named.key, rows);
+  return named;
 }
 
 template <class T>
 Var<T> cross_attention(const Scope<T>& scope, Var<T> x, const Packing& rows, const Packing& groups,
                        const KeysAndValues<T>& memory, const Packing& memory_rows, const HeadConfig& config) {
   Var<T> q = compared(scope, "query", project(scope, x, {"query"}, config), rows, config.n_heads, config);
-  return attend_and_join(scope, q, memory.key, memory.value, rows, groups, memory_rows, false, config);
+  return attend_and_join(scope, q, memory, rows, groups, memory_rows, false, config);
 }
 
 HEED_INSTANTIATE(add_self_attention)

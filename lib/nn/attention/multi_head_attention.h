@@ -61,11 +61,11 @@ Var<T> self_attention(const Scope<T>& scope, Var<T> x, const Packing& rows, bool
                       const HeadConfig& config, const AttentionPositions<T>& positions = {},
                       const Past<T>& past = {});
 
-/// What a cross-attention makes of the memory, the same for all queries: [memory rows, n_kv_heads d_head]
-/// each.
+/// What a cross-attention makes of the memory, the same for all queries: [memory rows, n_kv_heads d_head] each, and
+/// without gradients the keys transposed.
 template <class T>
 struct KeysAndValues {
-  Var<T> key, value;
+  Var<T> key, value, key_transposed;
 };
 template <class T>
 KeysAndValues<T> memory_keys(const Scope<T>& scope, Var<T> memory, const Packing& rows,

@@ -83,14 +83,15 @@ class HeadEdit final : public Editor<T> {
 template <class T>
 std::vector<T> logits_after(const Model<T>& model, const std::vector<std::vector<std::int32_t>>& texts,
                             const std::vector<std::size_t>& cuts, const Editor<T>* editor) {
-  Hypotheses<T> hypotheses(model, static_cast<std::int64_t>(texts.size()), nullptr, editor);
+  const PackedWeights<T> weights(model.parameters.values());
+  Hypotheses<T> hypotheses(model, weights, static_cast<std::int64_t>(texts.size()), nullptr, editor);
   Matrix<const T> last;
   std::size_t begin = 0;
   for (std::size_t i = 0; i <= cuts.size(); ++i) {
     const std::size_t end = i < cuts.size() ? cuts[i] : texts[0].size();
     PackedTokens part;
     for (const auto& text : texts) part.append(std::span(text).subspan(begin, end - begin));
-    last = hypotheses.read(part);
+    last = hypotheses.read(part).all();
     begin = end;
   }
   return {last.data, last.data + last.size()};

@@ -159,7 +159,8 @@ inline void check_step_by_step(const Model<double>& model, const Editor<double>*
   Tape<double> tape;
   Pass<double> pass(tape, model.parameters);
   const auto memory = memory_of(model, pass, kSource);
-  Hypotheses<double> hypotheses(model, 3, pointer(memory), editor);
+  const PackedWeights<double> weights(model.parameters.values());
+  Hypotheses<double> hypotheses(model, weights, 3, pointer(memory), editor);
   const std::int64_t vocabulary = model.sizes(Side::target).vocab_size;
   std::vector<std::int64_t> sentences{0, 1, 2}, parents{0, 0, 1, 1, 2, 2};
   for (std::int64_t t = 0; !sentences.empty(); ++t) {
@@ -168,7 +169,7 @@ inline void check_step_by_step(const Model<double>& model, const Editor<double>*
       const auto at = static_cast<std::size_t>(kTarget.rows.offset(s) + t);
       input.insert(input.end(), 2, t == 0 ? kDefaultSpecialIds.bos : kTarget.ids[at - 1]);
     }
-    Matrix<const double> step = hypotheses.read(input, parents);
+    Matrix<const double> step = hypotheses.read(input, parents).all();
     std::vector<std::int64_t> left, next;
     for (std::size_t i = 0; i < sentences.size(); ++i) {
       const std::int64_t s = sentences[i], row = kTarget.rows.offset(s) + t;

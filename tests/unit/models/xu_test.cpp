@@ -213,14 +213,16 @@ BOOST_AUTO_TEST_CASE(a_sampled_translation_looks_where_it_was_drawn_to) {
   Tape<double> tape;
   Pass<double> pass(tape, model.parameters);
   const Encoded<double> memory = model.encode(pass, kThreeWords);
-  Hypotheses<double> hypotheses(model, 1, &memory, nullptr, {SampleStream::of(9, 4, 0)});
+  const PackedWeights<double> weights(model.parameters.values());
+  Hypotheses<double> hypotheses(model, weights, 1, &memory, nullptr, {SampleStream::of(9, 4, 0)});
   const std::vector<std::int64_t> one_sentence(count, 0);
   std::vector<std::int64_t> reversed(count);
   std::iota(reversed.rbegin(), reversed.rend(), 0);
   const auto copy = [](Matrix<const double> m) { return std::vector<double>(m.data, m.data + m.size()); };
-  const std::vector<double> first = copy(hypotheses.read(
-                                std::vector<std::int32_t>(count, kDefaultSpecialIds.bos), one_sentence)),
-                            second = copy(hypotheses.read(std::vector<std::int32_t>(count, 6), reversed));
+  const std::vector<double>
+      first =
+          copy(hypotheses.read(std::vector<std::int32_t>(count, kDefaultSpecialIds.bos), one_sentence).all()),
+      second = copy(hypotheses.read(std::vector<std::int32_t>(count, 6), reversed).all());
   std::map<int, int> ways;
   std::vector<double> looked(3), alpha;
   for (std::size_t i = 0; i < count; ++i) {

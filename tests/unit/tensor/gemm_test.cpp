@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "tensor/kernels.h"
+#include "tensor/packed_weights.h"
 #include "tensor/philox.h"
 
 using namespace heed;
@@ -119,6 +120,61 @@ BOOST_AUTO_TEST_CASE(threads_and_repetitions_give_equal_bits) {
   for (auto& c : got) threads.emplace_back([&] { c = compute(); });
   for (auto& thread : threads) thread.join();
   for (const auto& c : got) BOOST_CHECK(c == wanted);
+}
+
+/// c = f(a b + bias) by packed weights has the bits of multiply_rows and the operations after it, whatever the rows
+/// beside each; sizes on both sides of every tile and panel.
+BOOST_AUTO_TEST_CASE_TEMPLATE(packed_weights_give_the_same_products, T, Floats) {
+  for (const std::int64_t m : {1, 2, 3, 4, 6, 7, 12, 13, 30}) {
+    for (const std::int64_t n : {1, 15, 16, 31, 32, 33, 128, 130, 300}) {
+      for (const bool transposed : {false, true}) {
+        const std::int64_t k = 37;
+        const Factor<T> a(m, k, transposed, 3, 1), b(k, n, transposed, 5, 2), bias(1, n, false, 0, 3);
+        std::vector<T> straight(static_cast<std::size_t>(k * n)),
+            panels(static_cast<std::size_t>(packed_size<T>(k, n)));
+        const Matrix<T> plain(straight.data(), k, n);
+        for (std::int64_t i = 0; i < k; ++i)
+          for (std::int64_t j = 0; j < n; ++j) plain(i, j) = b.view(i, j);
+        const PackedMatrix<T> packed = pack<T>(b.view, panels.data());
+        for (const Activation f : {Activation::none, Activation::relu, Activation::tanh}) {
+          for (const bool biased : {false, true}) {
+            const std::span<const T> shift(bias.view.data, biased ? static_cast<std::size_t>(n) : 0);
+            Factor<T> c(m, n, false, 3, 4), wanted = c;
+            wanted.view.data = wanted.storage.data();
+            multiply_packed<T>(a.view, packed, shift, f, c.view);
+            multiply_rows<T>(a.view, plain, false, wanted.view);
+            bias_activation_dropout<T>(shift, f, Dropout{}, wanted.view);
+            BOOST_TEST_CONTEXT("m " << m << " n " << n << " f " << static_cast<int>(f) << " bias " << biased)
+            BOOST_TEST(c.storage == wanted.storage);  // also what lies between the rows
+          }
+        }
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(weights_are_packed_once_and_only_those_of_the_model) {
+  std::vector<float> parameters(600, 1), other(600, 2);
+  const PackedWeights<float> weights(parameters);
+  const Matrix<const float> w(parameters.data() + 16, 10, 40);
+  const PackedMatrix<float>* packed = weights.find(w);
+  BOOST_REQUIRE(packed);
+  BOOST_TEST(packed->rows == 10);
+  BOOST_TEST(packed->cols == 40);
+  BOOST_TEST(weights.find(w) == packed);
+  BOOST_TEST(weights.find(w.t()) != packed);
+  BOOST_TEST(!weights.find(Matrix<const float>(other.data(), 10, 40)));
+  BOOST_TEST(!weights.find(Matrix<const float>(parameters.data() + 600, 0, 40)));
+}
+
+BOOST_AUTO_TEST_CASE(packed_shapes_that_do_not_fit) {
+  std::vector<float> x(100);
+  BOOST_CHECK_EXCEPTION(multiply_packed<float>(Matrix<const float>(x.data(), 2, 3), {x.data(), 4, 5}, {},
+                                               Activation::none, Matrix<float>(x.data(), 2, 5)),
+                        Error, [](const Error& e) {
+                          return std::string(e.what()) ==
+                                 "multiply_packed: [2, 3] times [4, 5] into [2, 5]: the shapes do not fit";
+                        });
 }
 
 /// c = a b, and the bits of each row are those of its product alone; sizes on both sides of every panel.

@@ -1,0 +1,47 @@
+// The scores of words before the softmax, as search reads them.
+#pragma once
+
+#include <cstdint>
+
+#include "tensor/arena.h"
+#include "tensor/kernels.h"
+#include "tensor/matrix.h"
+#include "tensor/packed_weights.h"
+
+namespace heed {
+
+/// Logits [n, vocabulary], at hand or a product of states [n, d] and weights of which no more is computed than is asked
+/// for. What it was made of must outlive it.
+template <class T>
+class Logits {
+ public:
+  Logits() = default;
+  Logits(Matrix<const T> all) : all_(all) {}
+  Logits(Matrix<const T> states, const PackedMatrix<T>& weight, Arena& arena)
+      : states_(states), weight_(&weight), arena_(&arena) {}
+
+  std::int64_t rows() const { return weight_ ? states_.rows : all_.rows; }
+  std::int64_t cols() const { return weight_ ? weight_->cols : all_.cols; }
+
+  /// Of each row the k best and their log-probabilities, as log_softmax_top_k has them.
+  void top_k(std::int64_t k, Matrix<T> values, Matrix<std::int32_t> indices) const {
+    if (weight_)
+      log_softmax_top_k<T>(states_, *weight_, k, values, indices);
+    else
+      log_softmax_top_k<T>(all_, k, values, indices);
+  }
+  /// All of them; in the arena's memory when they were no matrix yet.
+  Matrix<const T> all() const {
+    if (!weight_) return all_;
+    const Matrix<T> product = arena_->matrix<T>(rows(), cols());
+    multiply_packed<T>(states_, *weight_, {}, Activation::none, product);
+    return product;
+  }
+
+ private:
+  Matrix<const T> all_, states_;
+  const PackedMatrix<T>* weight_ = nullptr;
+  Arena* arena_ = nullptr;
+};
+
+}  // namespace heed

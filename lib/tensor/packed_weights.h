@@ -1,0 +1,78 @@
+// Weights laid out for products, once for all products with them. BLIS packs its operands again at every call,
+// which takes longer than the product itself when there are few rows, as in a step of a search.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <span>
+#include <tuple>
+
+#include "tensor/arena.h"
+#include "tensor/kernels.h"
+#include "tensor/matrix.h"
+
+namespace heed {
+
+/// Columns of a panel: two cache lines of each row.
+template <class T>
+inline constexpr std::int64_t kPanelColumns = 128 / sizeof(T);
+
+/// A view of a matrix [rows, cols] as panels of kPanelColumns columns, one after the other: each a dense [rows,
+/// kPanelColumns], the last filled up with zeros.
+template <class T>
+struct PackedMatrix {
+  const T* panels = nullptr;
+  std::int64_t rows = 0, cols = 0;
+
+  /// Some of its columns; `first` is a multiple of kPanelColumns.
+  PackedMatrix columns(std::int64_t first, std::int64_t count) const {
+    return {panels + first * rows, rows, count};
+  }
+};
+
+/// Elements of the panels.
+template <class T>
+std::int64_t packed_size(std::int64_t rows, std::int64_t cols) {
+  return rows * ((cols + kPanelColumns<T> - 1) / kPanelColumns<T>)*kPanelColumns<T>;
+}
+/// `to` [packed_size]; any strides.
+template <class T>
+PackedMatrix<T> pack(Matrix<const T> matrix, T* to);
+
+/// Packed forms of the parameters in a flat buffer, each made when it is first asked for. The buffer must outlive this
+/// and not change meanwhile. Any number of threads may ask.
+template <class T>
+class PackedWeights {
+ public:
+  explicit PackedWeights(std::span<const T> parameters) : parameters_(parameters) {}
+  PackedWeights(const PackedWeights&) = delete;
+  PackedWeights& operator=(const PackedWeights&) = delete;
+
+  /// Null when the matrix is no part of the buffer.
+  const PackedMatrix<T>* find(Matrix<const T> weight) const;
+
+ private:
+  using Key = std::tuple<const T*, std::int64_t, std::int64_t, std::int64_t>;
+
+  std::span<const T> parameters_;
+  mutable std::mutex mutex_;
+  mutable Arena arena_;
+  mutable std::map<Key, PackedMatrix<T>> packed_;
+};
+
+/// c = f(a b + bias); bias may be empty. a may have any strides. The bits of a row of c depend on that row of a alone,
+/// and are those of multiply_rows.
+template <class T>
+void multiply_packed(Matrix<const T> a, const PackedMatrix<T>& b, std::span<const T> bias, Activation f,
+                     Matrix<T> c);
+
+/// log_softmax_top_k of a b, to the bit, of which only a block of columns exists at a time.
+template <class T>
+void log_softmax_top_k(Matrix<const T> a, const PackedMatrix<T>& b, std::int64_t k, Matrix<T> values,
+                       Matrix<std::int32_t> indices);
+
+extern template class PackedWeights<float>;
+extern template class PackedWeights<double>;
+
+}  // namespace heed
