@@ -372,7 +372,8 @@ HEED_KERNEL(void, attend_cached,
             (const T* q, Matrix<const T> keys, Matrix<const T> values, std::span<const std::int32_t> rows,
              std::int64_t n_heads, std::int64_t n_kv_heads, T scale, T* weights, T* context,
              const RowEdit<T>* edit, const T* bias, std::int64_t bias_step, std::int64_t hidden),
-            (q, keys, values, rows, n_heads, n_kv_heads, scale, weights, context, edit, bias, bias_step, hidden))
+            (q, keys, values, rows, n_heads, n_kv_heads, scale, weights, context, edit, bias, bias_step,
+             hidden))
 HEED_KERNEL(void, transposed_keys, (Matrix<const T> k, T* y), (k, y))
 
 }  // namespace heed

@@ -113,7 +113,7 @@ void bench_attention() {
     std::iota(rows.begin(), rows.end(), 0);
     const Matrix<const float> cache(packed.data(), m, stride);
     report(concat("attend_cached ", m, " ", d), 4.0 * m * d, "GFLOP/s", [&] {
-      attend_cached<float>(packed.data(), cache.columns(0, d), cache.columns(4 * d, d), rows, 1, 0.2f,
+      attend_cached<float>(packed.data(), cache.columns(0, d), cache.columns(4 * d, d), rows, 1, 1, 0.2f,
                            nullptr, context.data());
     });
   }

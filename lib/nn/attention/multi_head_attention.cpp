@@ -165,10 +165,9 @@ KeysAndValues<T> memory_keys(const Scope<T>& scope, Var<T> memory, const Packing
   const std::int64_t width = Widths(config, memory.cols()).key;
   Tape<T>& tape = scope.tape();
   Var<T> kv = project(scope, memory, {"key", "value"}, config);  // [memory rows, 2 width]
-  KeysAndValues<T> named{
-      compared(scope, "key", tape.columns(kv, 0, width), rows, config.key_heads(), config),
-      scope.name("value", tape.columns(kv, width, width), rows, config.key_heads()),
-      {}};
+  KeysAndValues<T> named{compared(scope, "key", tape.columns(kv, 0, width), rows, config.key_heads(), config),
+                         scope.name("value", tape.columns(kv, width, width), rows, config.key_heads()),
+                         {}};
   if (!tape.with_gradients()) named.key_transposed = transposed_keys(named.key, rows);
   return named;
 }

@@ -144,8 +144,9 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_cached_query_has_bias_and_window, T, Floats) {
     const auto bias = Both<T>::normal(20, 21);
     std::vector<std::int32_t> rows(20);
     std::iota(rows.begin(), rows.end(), 0);
-    attend_cached<T>(head.q.in().data, head.k.in(), head.v.in(), rows, head.fast.scale,
-                     head.weights.fast.data(), head.context.fast().data, nullptr, bias.fast.data(), hidden);
+    attend_cached<T>(head.q.in().data, head.k.in(), head.v.in(), rows, 1, 1, head.fast.scale,
+                     head.weights.fast.data(), head.context.fast().data, nullptr, bias.fast.data(), 0,
+                     hidden);
     head.exact.bias = bias.exact.data();
     head.exact.window = 20 - hidden;
     naive::attend_forward<double>(head.exact, nullptr, head.weights.exact.data(), head.context.exact());
@@ -190,44 +191,49 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(cached_keys_and_values_give_the_same_context, T, F
     Head<T> head(c);
     std::vector<std::int32_t> rows(static_cast<std::size_t>(c.m));
     std::iota(rows.begin(), rows.end(), 0);
-    attend_cached<T>(head.q.in().data, head.k.in(), head.v.in(), rows, 1, head.fast.scale,
+    attend_cached<T>(head.q.in().data, head.k.in(), head.v.in(), rows, 1, 1, head.fast.scale,
                      head.weights.fast.data(), head.context.fast().data);
     naive::attend_forward<double>(head.exact, nullptr, head.weights.exact.data(), head.context.exact());
     check_close(head.weights, 64);
     check_close(head.context, 128);
     const std::vector<T> with_weights = head.context.values.fast;
-    attend_cached<T>(head.q.in().data, head.k.in(), head.v.in(), rows, 1, head.fast.scale, nullptr,
+    attend_cached<T>(head.q.in().data, head.k.in(), head.v.in(), rows, 1, 1, head.fast.scale, nullptr,
                      head.context.fast().data);
     BOOST_CHECK(std::equal(with_weights.begin() + 1, with_weights.begin() + 1 + c.d_v,
                            head.context.values.fast.begin() + 1));
   }
 }
 
-/// All heads at once: each as if it were alone, over rows of the cache in any order.
+/// All heads at once: each as if it were alone, over rows of the cache in any order, with keys and values of its own or
+/// shared ones.
 BOOST_AUTO_TEST_CASE_TEMPLATE(cached_heads_are_attended_to_at_once, T, Floats) {
-  const Index n_heads = 3, d_k = 20, d_v = 17, kept = 30;
-  BothMatrix<T> q(1, n_heads * d_k, 1), k(kept, n_heads * d_k, 2, 1, 5), v(kept, n_heads * d_v, 3, 1, 1);
-  const std::vector<std::int32_t> rows{4, 29, 0, 7, 7, 12, 3, 18, 25, 1, 2, 9, 11, 6, 5, 8, 10, 13};
-  const Index m = std::ssize(rows);
-  std::vector<T> weights(n_heads * m), context(n_heads * d_v);
-  attend_cached<T>(q.in().row(0), k.in(), v.in(), rows, n_heads, T{0.25}, weights.data(), context.data());
-  BothMatrix<T> keys(m, d_k), values(m, d_v);  // of a head
-  for (Index h = 0; h < n_heads; ++h) {
-    for (Index j = 0; j < m; ++j) {
-      for (Index c = 0; c < d_k; ++c) keys.set(j, c, k.exact()(rows[j], h * d_k + c));
-      for (Index c = 0; c < d_v; ++c) values.set(j, c, v.exact()(rows[j], h * d_v + c));
+  for (const Index n_kv_heads : {6, 2, 1}) {
+    const Index n_heads = 6, shared = n_heads / n_kv_heads, d_k = 20, d_v = 17, kept = 30;
+    BothMatrix<T> q(1, n_heads * d_k, 1), k(kept, n_kv_heads * d_k, 2, 1, 5),
+        v(kept, n_kv_heads * d_v, 3, 1, 1);
+    const std::vector<std::int32_t> rows{4, 29, 0, 7, 7, 12, 3, 18, 25, 1, 2, 9, 11, 6, 5, 8, 10, 13};
+    const Index m = std::ssize(rows);
+    std::vector<T> weights(n_heads * m), context(n_heads * d_v);
+    attend_cached<T>(q.in().row(0), k.in(), v.in(), rows, n_heads, n_kv_heads, T{0.25}, weights.data(),
+                     context.data());
+    BothMatrix<T> keys(m, d_k), values(m, d_v);  // of a head
+    for (Index h = 0; h < n_heads; ++h) {
+      for (Index j = 0; j < m; ++j) {
+        for (Index c = 0; c < d_k; ++c) keys.set(j, c, k.exact()(rows[j], h / shared * d_k + c));
+        for (Index c = 0; c < d_v; ++c) values.set(j, c, v.exact()(rows[j], h / shared * d_v + c));
+      }
+      AttentionHead<double> head;
+      head.q = q.in_exact().columns(h * d_k, d_k);
+      head.k = keys.in_exact();
+      head.v = values.in_exact();
+      head.scale = 0.25;
+      BothMatrix<T> wanted_weights(1, m), wanted_context(1, d_v);
+      naive::attend_forward<double>(head, nullptr, wanted_weights.exact().data, wanted_context.exact());
+      std::copy_n(weights.data() + h * m, m, wanted_weights.fast().data);
+      std::copy_n(context.data() + h * d_v, d_v, wanted_context.fast().data);
+      check_close(wanted_weights, 64);
+      check_close(wanted_context, 128);
     }
-    AttentionHead<double> head;
-    head.q = q.in_exact().columns(h * d_k, d_k);
-    head.k = keys.in_exact();
-    head.v = values.in_exact();
-    head.scale = 0.25;
-    BothMatrix<T> wanted_weights(1, m), wanted_context(1, d_v);
-    naive::attend_forward<double>(head, nullptr, wanted_weights.exact().data, wanted_context.exact());
-    std::copy_n(weights.data() + h * m, m, wanted_weights.fast().data);
-    std::copy_n(context.data() + h * d_v, d_v, wanted_context.fast().data);
-    check_close(wanted_weights, 64);
-    check_close(wanted_context, 128);
   }
 }
 
