@@ -16,15 +16,6 @@
 namespace heed::cli {
 namespace {
 
-/// What the work on a frame frees serves the next one: by default glibc returns large blocks to the system, which then
-/// clears every page again (6% of the time of a translation).
-void keep_freed_memory() {
-#ifdef __GLIBC__
-  mallopt(M_MMAP_THRESHOLD, 32 << 20);
-  mallopt(M_TRIM_THRESHOLD, 128 << 20);
-#endif
-}
-
 /// Flushes stdout and throws Error on failure: `tool > /dev/full` is an error.
 void close_stdout() {
   errno = 0;
@@ -107,7 +98,7 @@ int status_of(const char* name, Work&& work) {
 /// to the system to be asked for again page by page.
 void keep_freed_memory() {
   mallopt(M_MMAP_THRESHOLD, 32 << 20);  // the most that glibc accepts
-  mallopt(M_TRIM_THRESHOLD, 512 << 20);
+  mallopt(M_TRIM_THRESHOLD, 128 << 20);
 }
 
 }  // namespace
