@@ -224,6 +224,20 @@ def overlapping():
 
 HOSTILE["zip-shared-bytes"] = (overlapping(), ["overlaps"])
 
+# What those are made from, lest they be refused for another reason than their own.
+SOUND = {
+    "st": safetensors(one(), b"abcd"), "st-padded": safetensors(one() + "   ", b"abcd"), "st-none": safetensors("{}  "),
+    "st-two": safetensors(two([0, 1], [1, 3]), b"abc"), "st-swapped": safetensors(two([1, 3], [0, 1]), b"abc"),
+    "st-long-name": safetensors(one(name='"' + "x" * 4096 + '"'), b"abcd"),
+    "npy": GOOD, "npy-2": npy(version=(2, 0)), "npy-3": npy(version=(3, 0)),
+    "zip": archive(Member(GOOD)), "zip-deflated": archive(Member(GOOD, method=8)), "zip-two": archive(Member(GOOD), Member(GOOD, b"y.npy")),
+    "zip-comment": archive(Member(GOOD), comment=b"abc PK\5\6"),
+    "zip64": archive(Member(GOOD, size=0xffffffff, local_size=len(GOOD),
+                            central_extra=struct.pack("<HHQ", 1, 8, len(GOOD)))),
+    "zip-sizes-follow": archive(Member(GOOD, flags=8, local_crc=0, local_size=0, local_packed_size=0)),
+    "zip-large": archive(Member(MEGABYTES, method=8)),
+}
+
 
 class Hostile(TensorsTest):
     def write(self, name, data):
@@ -254,20 +268,7 @@ class Hostile(TensorsTest):
                     self.assertLess(usage.ru_maxrss, MEMORY, message)
 
     def test_what_the_cases_are_made_from_is_read(self):
-        """Else they might be refused for another reason than their own."""
-        good = {
-            "st": safetensors(one(), b"abcd"), "st-padded": safetensors(one() + "   ", b"abcd"), "st-none": safetensors("{}  "),
-            "st-two": safetensors(two([0, 1], [1, 3]), b"abc"), "st-swapped": safetensors(two([1, 3], [0, 1]), b"abc"),
-            "st-long-name": safetensors(one(name='"' + "x" * 4096 + '"'), b"abcd"),
-            "npy": GOOD, "npy-2": npy(version=(2, 0)), "npy-3": npy(version=(3, 0)),
-            "zip": archive(Member(GOOD)), "zip-deflated": archive(Member(GOOD, method=8)), "zip-two": archive(Member(GOOD), Member(GOOD, b"y.npy")),
-            "zip-comment": archive(Member(GOOD), comment=b"abc PK\5\6"),
-            "zip64": archive(Member(GOOD, size=0xffffffff, local_size=len(GOOD),
-                                    central_extra=struct.pack("<HHQ", 1, 8, len(GOOD)))),
-            "zip-sizes-follow": archive(Member(GOOD, flags=8, local_crc=0, local_size=0, local_packed_size=0)),
-            "zip-large": archive(Member(MEGABYTES, method=8)),
-        }
-        for name, data in good.items():
+        for name, data in SOUND.items():
             with self.subTest(case=name):
                 self.assertIn(b"1 frames", self.tensors("drain", self.write(name, data)))
 

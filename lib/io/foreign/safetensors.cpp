@@ -55,24 +55,25 @@ void check_shard_name(const std::string& shard, const std::string& index) {
 struct Output {
   const char* dtype;
   std::int64_t bytes;  ///< of an element
+  int rank;            ///< greater ones come first
 };
 
 Output output_of(const std::string& path, const Tensor& tensor, FloatsAs floats) {
   switch (tensor.dtype()) {
     case DType::f32:
-      return floats == FloatsAs::float16    ? Output{"F16", 2}
-             : floats == FloatsAs::bfloat16 ? Output{"BF16", 2}
-                                            : Output{"F32", 4};
+      return floats == FloatsAs::float16    ? Output{"F16", 2, 2}
+             : floats == FloatsAs::bfloat16 ? Output{"BF16", 2, 3}
+                                            : Output{"F32", 4, 5};
     case DType::f64:
-      return {"F64", 8};
+      return {"F64", 8, 6};
     case DType::i32:
-      return {"I32", 4};
+      return {"I32", 4, 4};
     case DType::i64:
-      return {"I64", 8};
+      return {"I64", 8, 7};
     case DType::u8: {
       const auto kind = tensor.attributes.find("dtype");
       const bool is_bool = kind != tensor.attributes.end() && kind->second == Attribute(std::string("bool"));
-      return {is_bool ? "BOOL" : "U8", 1};
+      return is_bool ? Output{"BOOL", 1, 0} : Output{"U8", 1, 1};
     }
     case DType::string:
       break;
@@ -149,7 +150,7 @@ void write_safetensors(const std::string& path, const TensorMap& map, FloatsAs f
     entries.push_back({&name, &tensor, output_of(name, tensor, floats)});
   }
   std::ranges::sort(entries, [](const Entry& a, const Entry& b) {
-    return std::pair(-a.as.bytes, *a.name) < std::pair(-b.as.bytes, *b.name);
+    return std::pair(-a.as.rank, *a.name) < std::pair(-b.as.rank, *b.name);
   });
 
   nlohmann::ordered_json header;

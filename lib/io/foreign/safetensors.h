@@ -23,8 +23,8 @@ std::unique_ptr<ArrayFile> open_safetensors_shards(const std::string& index);
 /// How floats are written: as they are, or rounded (to nearest, ties to even) to 16 bits.
 enum class FloatsAs { float32, float16, bfloat16 };
 
-/// Writes the tensors of `map` to the file `path`, whole or not at all, in the order of the format's own writer: wide
-/// types first, then by name. Equal maps give equal bytes. A u8 with the attribute dtype="bool" becomes BOOL. Attributes of the root
+/// Writes the tensors of `map` to the file `path`, whole or not at all, with the bytes of the format's own library: by
+/// type, wide ones first, then by name. Equal maps give equal bytes. A u8 with the attribute dtype="bool" becomes BOOL. Attributes of the root
 /// that are text go to __metadata__, except `format`, which is "pt" because loaders ask for it. Throws Error for a tensor of text, and for a
 /// finite number that a 16-bit type does not reach.
 void write_safetensors(const std::string& path, const TensorMap& map, FloatsAs floats = FloatsAs::float32);
