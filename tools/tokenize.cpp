@@ -30,9 +30,12 @@ int main(int argc, char** argv) {
         tool.list("--train CORPUS", command.corpora, "learn a vocabulary from these texts");
         tool.bind(command.training);
         tool.option("--bpe-codes FILE", command.codes, "use the merges in this file of subword-nmt");
-        tool.list(
-            "--import-vocab FILE", command.word_lists,
-            "make a vocabulary from word lists, or with --bpe-codes from subword-nmt's vocabulary files");
+        tool.list("--import-vocab FILE", command.word_lists,
+                  "make a vocabulary from word lists, with --bpe-codes from subword-nmt's vocabulary files, "
+                  "or from another "
+                  "program's tokenizer, byte-level BPE or WordPiece: tokenizer.json, vocab.json beside "
+                  "merges.txt, vocab.txt of "
+                  "BERT, or their folder");
         tool.option("--vocabulary-threshold N", command.threshold,
                     "leave out imported pieces with a lower count; shorter pieces replace them",
                     heed::between(0, 1'000'000'000));
@@ -41,6 +44,7 @@ int main(int argc, char** argv) {
             "dropped; elsewhere U+FEFF is a character like any other.");
         tool.example("tokenize --train a.en a.fr --type bpe --vocab-size 8000 -o vocabulary.h5");
         tool.example("tokenize --train a.en --special cls,sep,mask -o masked.h5");
+        tool.example("tokenize --import-vocab gpt2/tokenizer.json -o gpt2.h5");
         tool.example("tokenize --vocab vocabulary.h5 < a.en | viz-dump --list");
         tool.example("tokenize -m model.h5 < a.en | tokenize -m model.h5 --detokenize");
         tool.on_run([&] { command.run(); });

@@ -6,10 +6,16 @@ int main(int argc, char** argv) {
   using namespace heed;
   draw::DumpOptions options;
   return cli::run_tool("viz-dump", "List, print and draw tensors.", argc, argv, [&](cli::Tool& tool) {
-    tool.input(options.input, "an HDF5 file, or a pipe from another tool; a table for --curves and --bars");
+    tool.input(options.input,
+               "an HDF5 file, or a pipe from another tool; a file of arrays: .safetensors (or a folder with "
+               "shards), .npz, "
+               ".npy; a table for --curves and --bars");
     tool.output(options.output,
-                "output file, - for stdout; .png, .svg, .pdf, .html, .tsv, .json and .npy select the form");
-    tool.option("--list", options.list, "list all tensors with shapes and statistics (the default)");
+                "output file, - for stdout; .png, .svg, .pdf, .html, .tsv, .json, .npy and .safetensors "
+                "select the form");
+    tool.option("--list", options.list,
+                "list all tensors with shapes and statistics (the default); of arrays of other programs, "
+                "only what their headers say");
     tool.option("--tsv", options.tsv, "a slice as tab-separated values (with --list: the list)");
     tool.option("--json", options.json, "a slice as JSON, one line per sentence (with --list: the list)");
     for (const draw::Form& form : draw::kForms) tool.option(form.option, options.*form.given, form.help);
@@ -32,6 +38,9 @@ int main(int argc, char** argv) {
                 "head number, mean, max, or all: one map per head (with --layer all: a grid)");
     tool.option("--slice DIM=WHICH", options.slices,
                 "the same for any dimension: INDEX, FIRST:END, LABEL, mean, max or all; repeatable");
+    tool.option("--dtype", options.dtype,
+                "of float32 tensors in a safetensors file; f16 and bf16 are rounded to nearest",
+                cli::one_of({"f32", "f16", "bf16"}));
     tool.option("--title", options.figure.title, "title of the picture");
     tool.option("--range LOW:HIGH", options.figure.range, "ends of the colour scale, or of the y axis");
     tool.option("--colormap", options.figure.colormap, "colour map",
@@ -64,6 +73,8 @@ int main(int argc, char** argv) {
     tool.example("viz-dump attention.h5 --name cross_attention --layer 3 --head all --top 5");
     tool.example("viz-dump model.h5 --graph -o model.svg");
     tool.example("viz-dump attention.h5 --html attention.html");
+    tool.example("viz-dump model.safetensors --list --name 'encoder.layer.3.*'");
+    tool.example("viz-dump model.h5 --name model/parameters -o parameters.safetensors");
     tool.example("viz-dump --curves model.h5.metrics.tsv --y train_loss --y valid_loss -o loss.png");
     tool.example("viz-dump --bars bleu_by_length.tsv --y-title BLEU --values -o bleu.pdf");
     tool.on_run([&] {

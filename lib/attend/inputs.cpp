@@ -1,8 +1,10 @@
 #include "attend/inputs.h"
 
 #include <algorithm>
+#include <set>
 
 #include "base/paths.h"
+#include "io/foreign/array_file.h"
 
 namespace heed {
 
@@ -27,15 +29,39 @@ std::string length_of(const std::string& path) {
   return leaf == "key_vector" || leaf == "value_vector" ? "attention/key_length" : "attention/query_length";
 }
 
+/// Of a file of another program's arrays, which may be a whole model, those that the options name and their lengths.
+/// Empty, which means all, for other files, for INPUT, which is passed on, and when one is missing.
+std::vector<std::string> named_arrays(const std::string& file, const std::string& input,
+                                      const AttendConfig& config) {
+  if (file == input || !io::is_array_file(file)) return {};
+  const auto arrays = io::ArrayFile::open(file);
+  std::set<std::string> present;
+  for (const io::ArrayInfo& array : arrays->arrays()) present.insert(array.name);
+  std::vector<std::string> names;
+  for (const auto& [option, text] : {std::pair("--query", config.query),
+                                     {"--key", config.key},
+                                     {"--value", config.value},
+                                     {"--mask", mask_words(config.mask).tensor},
+                                     {"--bias", config.bias}}) {
+    if (text.empty()) continue;
+    const TensorAddress address = tensor_address(option, text);
+    if (address.file != file) continue;
+    if (!present.contains(address.path)) return {};
+    names.push_back(address.path);
+    if (present.contains(length_of(address.path))) names.push_back(length_of(address.path));
+  }
+  return names;
+}
+
 }  // namespace
 
 AttendInputs::AttendInputs(const AttendConfig& config, const std::string& input, std::int64_t batch)
-    : input_(input), query_(place("--query", config.query, input, batch)), key_(query_), value_(query_) {
-  if (!config.key.empty()) key_ = place("--key", config.key, input, batch);
-  value_ = config.value.empty() ? key_ : place("--value", config.value, input, batch);
+    : input_(input), query_(place("--query", config.query, config, batch)), key_(query_), value_(query_) {
+  if (!config.key.empty()) key_ = place("--key", config.key, config, batch);
+  value_ = config.value.empty() ? key_ : place("--value", config.value, config, batch);
   if (const std::string mask = mask_words(config.mask).tensor; !mask.empty())
-    mask_ = place("--mask", mask, input, batch);
-  if (!config.bias.empty()) bias_ = place("--bias", config.bias, input, batch);
+    mask_ = place("--mask", mask, config, batch);
+  if (!config.bias.empty()) bias_ = place("--bias", config.bias, config, batch);
   const bool reads_input = std::any_of(sources_.begin(), sources_.end(),
                                        [&](const Source& source) { return source.path == input; });
   if (input != "-" && !reads_input) {
@@ -44,14 +70,14 @@ AttendInputs::AttendInputs(const AttendConfig& config, const std::string& input,
 }
 
 AttendInputs::Place AttendInputs::place(const std::string& option, const std::string& text,
-                                        const std::string& input, std::int64_t batch) {
+                                        const AttendConfig& config, std::int64_t batch) {
   const TensorAddress address = tensor_address(option, text);
-  const std::string path = address.file.empty() ? input : address.file;
+  const std::string path = address.file.empty() ? input_ : address.file;
   auto known = std::find_if(sources_.begin(), sources_.end(),
                             [&](const Source& source) { return source.path == path; });
   if (known == sources_.end()) {
-    sources_.push_back(
-        {path, std::make_unique<io::FrameReader>(path, io::ReadOptions{.batch = batch}), {}, true, 0});
+    const io::ReadOptions reading{.batch = batch, .only = named_arrays(path, input_, config)};
+    sources_.push_back({path, std::make_unique<io::FrameReader>(path, reading), {}, true, 0});
     known = sources_.end() - 1;
   }
   return {static_cast<std::size_t>(known - sources_.begin()), address.path};

@@ -48,7 +48,7 @@ class AttendInputs {
     std::string path;
   };
 
-  Place place(const std::string& option, const std::string& text, const std::string& input,
+  Place place(const std::string& option, const std::string& text, const AttendConfig& config,
               std::int64_t batch);
   Operand operand(const Place& place) const;
   bool has_tokens(const Place& place) const;

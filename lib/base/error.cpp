@@ -1,21 +1,13 @@
 #include "base/error.h"
 
-#include <utf8proc.h>
-
 #include <algorithm>
 #include <cstdio>
+
+#include "base/utf8.h"
 
 namespace heed {
 
 namespace {
-
-/// Length of the well-formed UTF-8 sequence that `bytes` begins with, 0 if there is none.
-std::size_t utf8_length(std::string_view bytes) {
-  utf8proc_int32_t character;
-  const utf8proc_ssize_t used = utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(bytes.data()),
-                                                 static_cast<utf8proc_ssize_t>(bytes.size()), &character);
-  return static_cast<std::size_t>(std::max<utf8proc_ssize_t>(used, 0));
-}
 
 std::string hex(unsigned char byte) {
   char text[8];

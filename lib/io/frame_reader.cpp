@@ -20,6 +20,7 @@
 #include "base/error.h"
 #include "io/channel.h"
 #include "io/frame_stream.h"
+#include "io/h5_file.h"
 #include "io/h5_handle.h"
 #include "io/input.h"
 
@@ -188,6 +189,7 @@ FrameReader::Impl::Impl(const std::string& path, const ReadOptions& options)
     : name(path == "-" ? "<stdin>" : escaped(path)) {
   reserve_standard_streams();
   start_hdf5();
+  register_driver();
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) fail_errno(name, "cannot read");
   socket = Descriptor(ends[0]);

@@ -203,6 +203,10 @@ Handle open_with(const Bytes& bytes, const std::string& name) {
 
 }  // namespace
 
+void register_driver() {
+  driver();
+}
+
 // File Format Specification III.E: "GCOL", version, the size of the collection at 8, objects from 16. An
 // object has its index (2 bytes, 0 for the free space), a reference count (2), 4 bytes of nothing, its size
 // (8), and its data padded to 8; the size of the free space includes its header.

@@ -16,6 +16,10 @@
 
 namespace heed::io {
 
+/// Makes the driver known to HDF5, before the first file at the latest. A process that forks must have done so: a child that is
+/// forked while another thread does it would wait for that thread, which it does not have.
+void register_driver();
+
 /// Opens an image for reading. `bytes` must remain valid and unchanged until the file is closed. Throws
 /// Error naming `name`.
 Handle open_hdf5(std::span<const std::byte> bytes, const std::string& name);

@@ -233,7 +233,7 @@ void MapReader::add_dataset(const std::string& path, const std::string& group_pa
   if (take_text(entry.attributes, "CLASS") == "DIMENSION_SCALE") return;
   const bool is_title =
       leaf_of(path) == "title" && !group_path.empty() && !groups_[group_path].signal.empty();
-  if (!is_title && !wanted(path)) return;
+  if (!is_title && !options_.wants(path)) return;
   entry.dataset = open_checked(std::move(object), where(path), budget_);
   if (is_heed() && entry.dataset.dtype == DType::string)
     entry.checksum = take_number(entry.attributes, kChecksum);
@@ -245,13 +245,6 @@ void MapReader::add_dataset(const std::string& path, const std::string& group_pa
   entry.dims = dims_of(entry);
   drop_plumbing(entry.attributes);
   entries_.push_back(std::move(entry));
-}
-
-bool MapReader::wanted(const std::string& path) const {
-  if (options_.only.empty()) return true;
-  return std::any_of(options_.only.begin(), options_.only.end(), [&](const std::string& prefix) {
-    return path == prefix || path.starts_with(prefix + "/");
-  });
 }
 
 /// Our attribute first, then labels, then attached scales (netCDF, xarray), then the axes of the plot (a signal that was

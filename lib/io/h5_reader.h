@@ -53,7 +53,6 @@ class MapReader {
   std::vector<std::string> dims_of(const Entry& entry) const;
   std::vector<std::string> dims_from_scales(const Entry& entry) const;
   void finish_catalogue();
-  bool wanted(const std::string& path) const;
   Tensor read(Entry& entry, const Window& window);
   Tensor read_values(const Entry& entry, const Window& window);
   void check_strings(Entry& entry);

@@ -16,6 +16,12 @@ Input::Input(const std::string& path, ReadOptions options, Before before)
     : options_(std::move(options)), before_(std::move(before)) {
   reserve_standard_streams();
   name_ = path == "-" ? "<stdin>" : escaped(path);
+  if (is_array_file(path)) {
+    if (path == "-") input_ = Descriptor(STDIN_FILENO, false);
+    before_(input_.get(), kNotHdf5);
+    arrays_ = ArrayFile::open(path);
+    return;
+  }
   input_ = path == "-" ? Descriptor(STDIN_FILENO, false) : open_for_reading(path);
   if (isatty(input_.get())) {
     fail<UsageError>(name_, " is a terminal: give an input file or pipe tensors in");
@@ -29,7 +35,8 @@ Input::Input(const std::string& path, ReadOptions options, Before before)
 bool Input::open_as_file() {
   struct stat info;
   if (fstat(input_.get(), &info) != 0) fail_errno(name_, "cannot read");
-  if (S_ISDIR(info.st_mode)) fail(name_, ": cannot read: is a directory");
+  if (S_ISDIR(info.st_mode))
+    fail(name_, ": cannot read: is a directory without model.safetensors or model.safetensors.index.json");
   if (!S_ISREG(info.st_mode) || lseek(input_.get(), 0, SEEK_CUR) != 0) return false;
   const auto size = static_cast<std::uint64_t>(info.st_size);
   if (size == 0) fail(name_, ": empty: did the command that should write it fail?");
@@ -86,7 +93,20 @@ bool Input::next_image() {
   return true;
 }
 
+/// The wanted arrays, once.
+bool Input::next_arrays(const TensorSink& sink) {
+  if (std::exchange(at_end_, true)) return false;
+  const std::vector<ArrayInfo>& arrays = arrays_->arrays();
+  for (const std::string& path : options_.only)
+    if (std::ranges::none_of(arrays, [&](const ArrayInfo& a) { return is_at_or_below(a.name, path); }))
+      fail(name_, ": there is no array ", escaped(path), " in it: viz-dump --list names them");
+  for (std::size_t i = 0; i < arrays.size(); ++i)
+    if (options_.wants(arrays[i].name)) sink(arrays[i].name, arrays_->read(i));
+  return true;
+}
+
 bool Input::next(TensorMap& about, const TensorSink& sink) {
+  if (arrays_) return next_arrays(sink);
   while (true) {
     if (is_file_) before_(input_.get(), file_size_);
     if (map_ && map_->next_batch(about, sink)) return true;
@@ -95,6 +115,10 @@ bool Input::next(TensorMap& about, const TensorSink& sink) {
 }
 
 void Input::whole(TensorMap& about, const TensorSink& sink) {
+  if (arrays_) {
+    next_arrays(sink);
+    return;
+  }
   if (!map_ && !next_image()) fail(name_, ": no further frame to read");
   map_->whole(about, sink);
   TensorMap more;

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "io/byte_stream.h"
+#include "io/foreign/array_file.h"
 #include "io/h5_reader.h"
 
 namespace heed::io {
@@ -16,7 +18,8 @@ class Input {
  public:
   static constexpr std::uint64_t kNotHdf5 = UINT64_MAX;
   /// As FrameReader's constructor. `before` is called with the descriptor and the size of the file or frame
-  /// that HDF5 reads next, or with kNotHdf5 before a frame's bytes are received.
+  /// that HDF5 reads next, or with kNotHdf5 before a frame's bytes are received and before files without HDF5 are
+  /// opened (of a path, descriptor -1).
   using Before = std::function<void(int, std::uint64_t)>;
   Input(const std::string& path, ReadOptions options, Before before);
 
@@ -28,6 +31,7 @@ class Input {
   int descriptor() const { return input_.get(); }
 
  private:
+  bool next_arrays(const TensorSink& sink);
   bool open_as_file();
   void open_file();
   bool next_image();
@@ -38,8 +42,9 @@ class Input {
   ReadOptions options_;
   Before before_;
   Descriptor input_;
-  std::vector<std::byte> image_;  ///< the present frame of a stream
-  std::optional<MapReader> map_;  ///< the file, or the present image of the stream
+  std::unique_ptr<ArrayFile> arrays_;  ///< of another program's file; then nothing below is used
+  std::vector<std::byte> image_;       ///< the present frame of a stream
+  std::optional<MapReader> map_;       ///< the file, or the present image of the stream
   std::uint64_t file_size_ = 0;
   bool is_file_ = false;
   bool at_end_ = false;

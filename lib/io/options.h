@@ -1,16 +1,27 @@
 // How tensor maps are read and written.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 namespace heed::io {
 
+/// Whether `path` is `place` or within that group.
+inline bool is_at_or_below(const std::string& path, const std::string& place) {
+  return path.starts_with(place) && (path.size() == place.size() || path[place.size()] == '/');
+}
+
 struct ReadOptions {
   std::int64_t batch = 64;  ///< at most so many sentences per frame
   /// Read only tensors at or below these paths ("model/vocabulary"); empty: all.
   std::vector<std::string> only = {};
+
+  bool wants(const std::string& path) const {
+    return only.empty() ||
+           std::ranges::any_of(only, [&](const std::string& place) { return is_at_or_below(path, place); });
+  }
 };
 
 struct WriteOptions {

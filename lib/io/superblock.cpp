@@ -46,16 +46,17 @@ std::string guess(std::string_view bytes) {
       {"\x1f\x8b", "gzip data: decompress it first"},
       {"\x89PNG", "a PNG picture"},
       {"%PDF", "a PDF document"},
-      {"PK\x03\x04", "a zip archive (.npz, .pt): convert it first"},
+      {"PK\x03\x04", "a zip archive (.npz), which is read from a file, not from a pipe"},
       {"\3757zXZ", "xz data: decompress it first"},
       {"BZh", "bzip2 data: decompress it first"},
       {"\x28\xb5\x2f\xfd", "zstd data: decompress it first"},
       {"CDF", "a classic netCDF file: nccopy -4 converts it"},
-      {"\x93NUMPY", "a NumPy array: h5py can convert it"},
+      {"\x93NUMPY", "a NumPy array, which is read from a file, not from a pipe"},
       {"\177ELF", "a program"}};
   for (const auto& [start, what] : known) {
     if (bytes.starts_with(start)) return what;
   }
+  if (bytes.size() > 8 && bytes[8] == '{') return "safetensors, which is read from a file, not from a pipe";
   return is_text(bytes) ? "text: was a tool left out of the pipeline?" : "unknown data";
 }
 

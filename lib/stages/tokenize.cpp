@@ -11,6 +11,7 @@
 #include "io/provenance.h"
 #include "io/text_writer.h"
 #include "stages/frames.h"
+#include "text/foreign_tokenizer.h"
 #include "text/line_reader.h"
 #include "text/token_map.h"
 #include "text/unicode.h"
@@ -188,6 +189,15 @@ Tokenizer TokenizeCommand::learned() const {
 
 Tokenizer TokenizeCommand::imported() const {
   if (!training.special.empty()) fail<UsageError>("--special goes with --train, not with --import-vocab");
+  if (std::ranges::any_of(word_lists, text::is_foreign_tokenizer)) {
+    if (word_lists.size() > 1 || !codes.empty() || threshold != 0)
+      fail<UsageError>(
+          "--import-vocab takes one tokenizer of another program, which is complete: no further file, "
+          "--bpe-codes or --vocabulary-threshold");
+    Tokenizer made = Tokenizer::from_foreign(text::read_foreign_tokenizer(word_lists[0]));
+    logging::note(concat("imported ", made.size(), " pieces of type ", made.type()));
+    return made;
+  }
   std::vector<text::CountedPiece> words = read_word_lists(word_lists);
   Tokenizer made = codes.empty() ? Tokenizer::from_words(words, threshold)
                                  : Tokenizer::from_codes(read_codes(codes), words, threshold);

@@ -126,7 +126,7 @@ class SubwordScheme : public Scheme {
     return !before.ends_with(kJoiner);
   }
 
-  const BpeCodes* codes() const override { return &codes_; }
+  std::vector<std::string> merges() const override { return codes_.lines(); }
 
  private:
   /// Appends the id of a segment; one that is not in the vocabulary is split, undoing merge after merge.

@@ -17,6 +17,11 @@
 
 namespace heed::text {
 
+/// The special ids that another program's tokenizer puts around a sentence.
+struct SentenceFrame {
+  std::vector<std::int32_t> before, after;
+};
+
 class Scheme {
  public:
   virtual ~Scheme() = default;
@@ -28,7 +33,12 @@ class Scheme {
   virtual bool begins_word(const std::string& before, const std::string& piece) const = 0;
 
   const Vocabulary& vocabulary() const { return vocabulary_; }
-  virtual const BpeCodes* codes() const { return nullptr; }
+  /// What is around a sentence; null: cls and eos, as far as the vocabulary has them.
+  virtual const SentenceFrame* frame() const { return nullptr; }
+
+  // What a vocabulary file holds beside the pieces; empty where a scheme has none.
+  virtual std::vector<std::string> merges() const { return {}; }
+  virtual std::string settings() const { return {}; }  ///< JSON
   virtual std::string_view sentencepiece() const { return {}; }
 
  protected:

@@ -7,8 +7,11 @@
 #include "base/choice.h"
 #include "base/digest.h"
 #include "base/fields.h"
+#include "text/byte_bpe.h"
+#include "text/foreign_tokenizer.h"
 #include "text/scheme.h"
 #include "text/unicode.h"
+#include "text/wordpiece.h"
 
 namespace heed::text {
 namespace {
@@ -31,11 +34,13 @@ Vocabulary frequent_pieces(Vocabulary vocabulary, const WordCounts& counts, std:
 
 constexpr std::int64_t kNoLimit = std::numeric_limits<std::int32_t>::max();
 
-enum class Kind { bpe, unigram, word, character };
+enum class Kind { bpe, unigram, word, character, byte_bpe, wordpiece };
 
-/// `where` is for messages.
+/// `where` is for messages; of the types in files, some cannot be learned here.
 Kind kind_of(const std::string& type, const std::string& where = {}) {
-  return chosen<Kind>(where + "type", kPieceTypes, type);
+  std::vector<std::string> types = kPieceTypes;
+  if (!where.empty()) types.insert(types.end(), {kByteBpeType, kWordPieceType});
+  return chosen<Kind>(where + "type", types, type);
 }
 
 Vocabulary segments_of_words(Vocabulary special, const BpeCodes& codes, const WordCounts& words,
@@ -147,6 +152,15 @@ nlohmann::json as_json(const SpecialIds& special) {
 SchemePtr scheme_from_map(const TensorMap& map, const std::string& prefix, const nlohmann::json& config) {
   const SpecialIds special = special_from(prefix + "/config", config);
   const Kind kind = kind_of(config["type"], "/" + prefix + "/config: ");
+  if (kind == Kind::byte_bpe || kind == Kind::wordpiece) {
+    const std::string settings = config.value("settings", nlohmann::json()).dump();
+    if (kind == Kind::wordpiece)
+      return make_wordpiece_scheme(
+          Vocabulary(strings(map, prefix + "/piece"), special, "/" + prefix + "/piece"), settings,
+          "/" + prefix);
+    return make_byte_bpe_scheme(Vocabulary(strings(map, prefix + "/piece"), special, "/" + prefix + "/piece"),
+                                strings(map, prefix + "/merges"), settings, "/" + prefix);
+  }
   const bool counted = kind == Kind::word || kind == Kind::character;
   if (!counted && !(kind == Kind::bpe && config["pretokenized"].get<bool>())) {
     const auto bytes = map.at(prefix + "/sentencepiece").values<std::uint8_t>();
@@ -184,6 +198,10 @@ Tokenizer Tokenizer::train(const LineSource& next_line, const TrainOptions& opti
 
 Tokenizer Tokenizer::from_words(const std::vector<CountedPiece>& words, std::int64_t min_frequency) {
   return Tokenizer("word", true, make_word_scheme(with_pieces(words, min_frequency)));
+}
+
+Tokenizer Tokenizer::from_foreign(const ForeignTokenizer& foreign) {
+  return Tokenizer(foreign.type, !foreign.composes, foreign.scheme);
 }
 
 Tokenizer Tokenizer::from_codes(BpeCodes codes, const LineSource& next_line, std::int64_t min_frequency,
@@ -227,6 +245,12 @@ std::vector<std::int32_t> Tokenizer::with_eos(const std::string& line) const {
 }
 
 std::vector<std::int32_t> Tokenizer::sentence(const std::string& line) const {
+  if (const SentenceFrame* frame = scheme_->frame()) {
+    std::vector<std::int32_t> ids = encode(line);
+    ids.insert(ids.begin(), frame->before.begin(), frame->before.end());
+    ids.insert(ids.end(), frame->after.begin(), frame->after.end());
+    return ids;
+  }
   std::vector<std::int32_t> ids = with_eos(line);
   if (special().cls != SpecialIds::kAbsent) ids.insert(ids.begin(), special().cls);
   return ids;
@@ -271,11 +295,12 @@ TensorMap Tokenizer::to_map(const std::string& prefix) const {
   nlohmann::json config{
       {"type", type_}, {"pretokenized", pretokenized_}, {"normalization", pretokenized_ ? "none" : "nfc"}};
   if (special() != kDefaultSpecialIds) config["special"] = as_json(special());
+  if (const std::string settings = scheme_->settings(); !settings.empty())
+    config["settings"] = nlohmann::json::parse(settings);
   map.add(prefix + "/config", string_tensor({config.dump()}, "one"));
   map.add(prefix + "/piece", string_tensor(vocabulary().pieces(), "id"));
-  if (const BpeCodes* codes = scheme_->codes()) {
-    map.add(prefix + "/merges", string_tensor(codes->lines(), "line"));
-  }
+  if (std::vector<std::string> merges = scheme_->merges(); !merges.empty())
+    map.add(prefix + "/merges", string_tensor(std::move(merges), "line"));
   if (std::string_view model = scheme_->sentencepiece(); !model.empty()) {
     map.add(prefix + "/sentencepiece",
             Tensor::of<std::uint8_t>({model.begin(), model.end()}, {static_cast<std::int64_t>(model.size())},
@@ -310,11 +335,10 @@ std::string Tokenizer::compute_digest() const {
   append(type_);
   append(pretokenized_ ? "none" : "nfc");
   for (const std::string& piece : vocabulary().pieces()) append(piece);
-  if (const BpeCodes* codes = scheme_->codes()) {
-    for (const std::string& line : codes->lines()) append(line);
-  }
+  for (const std::string& line : scheme_->merges()) append(line);
   append(scheme_->sentencepiece());
   if (special() != kDefaultSpecialIds) append(as_json(special()).dump());
+  if (const std::string settings = scheme_->settings(); !settings.empty()) append(settings);
   return sha256_hex(bytes);
 }
 

@@ -6,8 +6,10 @@
 //  char                  characters                        NFC(x)
 //  bpe, unigram          SentencePiece, bytes as fallback  NFC(x); nothing is unknown
 //  bpe, pretokenized     subword-nmt segments of words     the words of x, separated by single spaces
+//  byte_bpe              of GPT-2, Llama 3, Qwen2 (text/byte_bpe.h), imported (text/foreign_tokenizer.h)
+//                                                          x; nothing is unknown
 //
-// Text is normalised to NFC first, except pre-tokenized text, which is left unchanged. Text cannot spell a
+// Text is normalised to NFC first, except pre-tokenized text and that of imported tokenizers that do not say so, which is left unchanged. Text cannot spell a
 // special piece but the mask, if the vocabulary has one. Sentences have no bos; sentence() adds cls, if the
 // vocabulary has it, and eos. Empty text is an empty sentence.
 #pragma once
@@ -27,11 +29,14 @@
 namespace heed::text {
 
 class Scheme;
+struct ForeignTokenizer;
 
 /// Provides the next line; false at the end.
 using LineSource = std::function<bool(std::string& line)>;
 
 inline const std::vector<std::string> kPieceTypes{"bpe", "unigram", "word", "char"};
+/// Not learned here, but imported.
+inline constexpr char kByteBpeType[] = "byte_bpe";
 
 struct TrainOptions {
   std::string type = "bpe";
@@ -65,6 +70,8 @@ class Tokenizer {
   /// takes every segment of the text into its vocabulary, as subword-nmt does.
   static Tokenizer train(const LineSource& next_line, const TrainOptions& options);
 
+  /// A tokenizer of another program.
+  static Tokenizer from_foreign(const ForeignTokenizer& foreign);
   /// A word tokenizer from an imported word list.
   static Tokenizer from_words(const std::vector<CountedPiece>& words, std::int64_t min_frequency = 0);
   /// subword-nmt codes with the segments of a text as vocabulary, the frequent ones first.

@@ -29,6 +29,9 @@ char32_t code_point(std::string_view character);
 /// White space as in Python's str.split() and str.isspace(), which includes NBSP and the typographic spaces.
 bool is_space(char32_t c);
 
+/// Unicode's property White_Space, which lacks U+001C to U+001F.
+bool is_white_space(char32_t c);
+
 /// The words of `text` between white space in the sense of is_space, as views.
 std::vector<std::string_view> split_white_space(std::string_view text);
 

@@ -19,6 +19,7 @@ void apply_shorthands(DumpOptions& options) {
   if (!has_form && path.ends_with(".tsv")) options.tsv = true;
   if (!has_form && path.ends_with(".json")) options.json = true;
   if (path.ends_with(".npy")) options.npy = true;
+  if (path.ends_with(".safetensors")) options.safetensors = true;
   for (const char* picture : {".bmp", ".gif", ".jpg", ".jpeg", ".webp", ".eps"}) {
     if (path.ends_with(picture))
       fail<UsageError>("-o ", escaped(path), ": wanted .png, .svg, .pdf, .html, .tsv, .json or .npy");
@@ -78,6 +79,7 @@ void refuse_unused(const DumpOptions& o, const Form& form) {
       {"--pin", !o.pins.empty(), kArcs, "--arcs"},
       {"--threshold", o.threshold != unset.threshold, kArcs, "--arcs"},
       {"--bins", o.bins != unset.bins, kHistogram, "--histogram"},
+      {"--dtype", o.dtype != unset.dtype, kSafetensors, "a safetensors file"},
       {"--x", !chart.x.empty(), kCharts, "--curves or --bars"},
       {"--y", !chart.y.empty(), kCharts, "--curves or --bars"},
       {"--overlay", !chart.overlays.empty(), kCharts, "--curves or --bars"},

@@ -13,7 +13,8 @@ namespace heed::draw {
 
 struct DumpOptions {
   std::string input = "-";
-  std::string output = "-";  ///< a suffix .png, .svg, .pdf, .html, .tsv, .json or .npy selects the form
+  std::string output =
+      "-";  ///< a suffix .png, .svg, .pdf, .html, .tsv, .json, .npy or .safetensors selects the form
 
   // Which tensor, and which part of it.
   std::string name;
@@ -23,7 +24,8 @@ struct DumpOptions {
   // The form; a listing by default. --list combines with --tsv or --json, pictures with a form and each
   // other.
   bool list = false, tsv = false, json = false, heatmap = false;
-  bool npy = false, stats = false, histogram = false;
+  bool npy = false, safetensors = false, stats = false, histogram = false;
+  std::string dtype = "f32";  ///< how a safetensors file holds float32: f32, f16 or bf16
   bool curves = false,
        bars = false;   ///< of a table (select/column_table.h); bars with `top`: of the greatest values
   bool table = false;  ///< the input of the heat map is a table

@@ -22,11 +22,12 @@ void dump_graph(const DumpOptions& options);      ///< --graph
 void dump_page(const DumpOptions& options);       ///< --html
 
 // Text and numbers (numbers.cpp).
-void dump_list(const DumpOptions& options);   ///< --list
-void dump_table(const DumpOptions& options);  ///< --tsv, --json
-void dump_top(const DumpOptions& options);    ///< --top
-void dump_stats(const DumpOptions& options);  ///< --stats
-void dump_npy(const DumpOptions& options);    ///< --npy
+void dump_list(const DumpOptions& options);         ///< --list
+void dump_table(const DumpOptions& options);        ///< --tsv, --json
+void dump_top(const DumpOptions& options);          ///< --top
+void dump_stats(const DumpOptions& options);        ///< --stats
+void dump_npy(const DumpOptions& options);          ///< --npy
+void dump_safetensors(const DumpOptions& options);  ///< --safetensors
 
 /// What a form shows: other options have a meaning for some kinds only.
 enum FormKind : unsigned {
@@ -44,6 +45,7 @@ enum FormKind : unsigned {
   kStats = 1u << 11,
   kNpy = 1u << 12,
   kTop = 1u << 13,
+  kSafetensors = 1u << 14,
 };
 /// A form that an option of its own asks for; two exclude each other.
 struct Form {
@@ -62,6 +64,8 @@ inline constexpr Form kForms[] = {
      "a histogram of a slice, or of every tensor of a group (with --tsv: counts)", dump_histogram, true,
      true},
     {"--npy", &DumpOptions::npy, kNpy, "a slice as an array for numpy.load", dump_npy},
+    {"--safetensors", &DumpOptions::safetensors, kSafetensors,
+     "all tensors of numbers, or those of --name, as a safetensors file", dump_safetensors},
     {"--arcs", &DumpOptions::arcs, kArcs, "attention weights as arcs between words", dump_arcs, true},
     {"--graph", &DumpOptions::graph, kGraph,
      "the computation graph of a model, of one layer (--name encoder/layer_0), or of `attend --steps`; as "
@@ -88,6 +92,17 @@ void visit_chosen(const DumpOptions& options, io::FrameReader& reader, const Com
 void visit_single(const DumpOptions& options, io::FrameReader& reader, const CompleteSelections& complete,
                   const std::string& what,
                   const std::function<void(const TensorMap& frame, const Slice& slice)>& visit);
+
+/// Whether a tensor's path is among those that a form shows.
+using IsMeant = std::function<bool(const std::string& path)>;
+/// The paths that --name means for a form that shows several tensors: those that contain it as whole components, or
+/// match the glob; all without it.
+IsMeant meant_by(const std::string& name);
+
+/// The input; of another program's arrays, which may be very large, only the one that --name means.
+io::FrameReader open_input(const DumpOptions& options);
+/// The input as one map; of another program's arrays only those that are meant.
+TensorMap read_meant(const std::string& input, const IsMeant& is_meant);
 
 /// The name of a tensor and the values of all slices that are chosen of it.
 struct Gathered {

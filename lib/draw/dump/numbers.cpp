@@ -6,12 +6,15 @@
 
 #include "base/error.h"
 #include "base/glob.h"
+#include "base/log.h"
 #include "draw/dump/forms.h"
 #include "draw/print/listing.h"
 #include "draw/print/slice_text.h"
 #include "draw/select/merge_words.h"
 #include "draw/select/statistics.h"
 #include "draw/select/tensors.h"
+#include "io/foreign/array_file.h"
+#include "io/foreign/safetensors.h"
 #include "io/text_writer.h"
 
 namespace heed::draw {
@@ -19,24 +22,49 @@ namespace {
 
 constexpr std::int64_t kMostValues = std::int64_t{1} << 27;  // 1 GiB of doubles
 
-/// Keeps the tensors whose path contains `name` as whole components, or that a glob means: a tensor, or all of a
-/// group.
+/// Keeps the tensors that --name means.
 void keep_named(TensorMap& frame, const std::string& name) {
-  const std::string path = path_of(name);
-  const auto is_meant = [&](const auto& tensor) {
-    return is_glob(path) ? glob_means(path, tensor.first)
-                         : concat("/", tensor.first, "/").find(concat("/", path, "/")) != std::string::npos;
-  };
+  const IsMeant is_meant = meant_by(name);
   auto& tensors = frame.tensors();
-  if (std::none_of(tensors.begin(), tensors.end(), is_meant)) frame.at(path);  // fails, listing what there is
-  std::erase_if(tensors, [&](const auto& tensor) { return !is_meant(tensor); });
+  if (std::ranges::none_of(tensors, [&](const auto& tensor) { return is_meant(tensor.first); }))
+    frame.at(path_of(name));  // fails, listing what there is
+  std::erase_if(tensors, [&](const auto& tensor) { return !is_meant(tensor.first); });
+}
+
+/// The arrays as a map without values, in which a tensor can be found by its name.
+TensorMap names_of(const io::ArrayFile& file) {
+  TensorMap names;
+  for (const io::ArrayInfo& array : file.arrays()) names.tensors().emplace_back(array.name, Tensor());
+  return names;
+}
+
+/// What the header of another program's file says.
+Listing listing_of(const io::ArrayFile& file, const std::string& name) {
+  if (TensorMap names = names_of(file); !name.empty()) keep_named(names, name);  // fails if it means none
+  Listing listing;
+  Attributes metadata;
+  for (const auto& [key, value] : file.metadata()) metadata[key] = value;
+  listing.add_attributes(metadata);
+  const IsMeant is_meant = meant_by(name);
+  for (const io::ArrayInfo& array : file.arrays())
+    if (is_meant(array.name)) listing.add(array);
+  return listing;
+}
+
+Listing listing_of(io::FrameReader reader, const std::string& name) {
+  Listing listing;
+  for (TensorMap frame; reader.next(frame); frame = {}) {
+    if (!name.empty()) keep_named(frame, name);
+    listing.add(frame);
+  }
+  return listing;
 }
 
 /// Writes the text of each chosen slice; `sentence` is its number when there may be several.
 void write_slices(
     const DumpOptions& options,
     const std::function<std::string(const Slice&, std::optional<std::int64_t> sentence)>& text_of) {
-  io::FrameReader reader(options.input);
+  io::FrameReader reader = open_input(options);
   io::TextWriter output(options.output);
   const bool single = is_one_sentence(selections_of(options));
   visit_chosen(options, reader, keep_all, [&](const TensorMap&, const Slice& slice, std::int64_t sentence) {
@@ -46,7 +74,7 @@ void write_slices(
 }
 
 Tensor chosen_tensor(const DumpOptions& options) {
-  io::FrameReader reader(options.input);
+  io::FrameReader reader = open_input(options);
   if (is_one_sentence(selections_of(options))) {
     Tensor single;
     visit_single(options, reader, keep_all, "an .npy file",
@@ -65,13 +93,10 @@ void dump_list(const DumpOptions& options) {
     fail<UsageError>(
         "--list is of whole tensors: use a slice with --tsv, --heatmap, --stats or another form");
   }
-  io::FrameReader reader(options.input);
   io::TextWriter output(options.output);
-  Listing listing;
-  for (TensorMap frame; reader.next(frame); frame = {}) {
-    if (!options.name.empty()) keep_named(frame, options.name);
-    listing.add(frame);
-  }
+  const Listing listing = io::is_array_file(options.input)
+                              ? listing_of(*io::ArrayFile::open(options.input), options.name)
+                              : listing_of(io::FrameReader(options.input), options.name);
   output.write(options.tsv ? listing.tsv() : options.json ? listing.json() : listing.text());
   output.finish();
 }
@@ -103,9 +128,54 @@ void dump_npy(const DumpOptions& options) {
   write_text(options.output, npy(chosen_tensor(options)));
 }
 
+void dump_safetensors(const DumpOptions& options) {
+  if (options.output == "-" && isatty(STDOUT_FILENO) == 1)
+    fail<UsageError>("a safetensors file is binary and stdout is a terminal: name a file by -o");
+  TensorMap map = read_meant(options.input, meant_by(options.name));
+  if (!options.name.empty()) keep_named(map, options.name);
+  std::vector<std::string> texts;
+  for (const auto& [path, tensor] : map.tensors())
+    if (tensor.dtype() == DType::string) texts.push_back("/" + path);
+  for (const std::string& path : texts) map.erase(path.substr(1));
+  if (!texts.empty())
+    logging::note(concat("left out, because safetensors files hold no text: ", joined(texts)));
+  if (map.tensors().empty()) fail(escaped(options.input), ": there are no tensors of numbers in it");
+  io::write_safetensors(options.output, map,
+                        options.dtype == "f16"    ? io::FloatsAs::float16
+                        : options.dtype == "bf16" ? io::FloatsAs::bfloat16
+                                                  : io::FloatsAs::float32);
+}
+
+IsMeant meant_by(const std::string& name) {
+  const std::string path = path_of(name);
+  if (path.empty()) return [](const std::string&) { return true; };
+  if (is_glob(path)) return [path](const std::string& tensor) { return glob_means(path, tensor); };
+  return [path](const std::string& tensor) {
+    return concat("/", tensor, "/").find(concat("/", path, "/")) != std::string::npos;
+  };
+}
+
+io::FrameReader open_input(const DumpOptions& options) {
+  io::ReadOptions reading;
+  if (io::is_array_file(options.input))
+    reading.only = {find_tensor(names_of(*io::ArrayFile::open(options.input)), options.name)};
+  return io::FrameReader(options.input, reading);
+}
+
+TensorMap read_meant(const std::string& input, const IsMeant& is_meant) {
+  if (!io::is_array_file(input)) return io::read_map(input);
+  io::ReadOptions reading;
+  TensorMap names = names_of(*io::ArrayFile::open(input));
+  for (const auto& [path, tensor] : names.tensors())
+    if (is_meant(path)) reading.only.push_back(path);
+  if (reading.only.empty()) return names;
+  if (reading.only.size() == names.tensors().size()) reading.only.clear();
+  return io::read_map(input, reading);
+}
+
 Gathered gather(const DumpOptions& options) {
   Gathered gathered;
-  io::FrameReader reader(options.input);
+  io::FrameReader reader = open_input(options);
   visit_chosen(options, reader, keep_all, [&](const TensorMap&, const Slice& slice, std::int64_t) {
     const auto values = numbers(slice);
     if (std::ssize(gathered.values) + std::ssize(values) > kMostValues) {

@@ -56,7 +56,7 @@ std::optional<Range> range_of(const DumpOptions& options) {
 /// Visits what is selected, brought down to what a picture can show.
 void visit_for_picture(const DumpOptions& options,
                        const std::function<void(const TensorMap& frame, const Slice& slice)>& visit) {
-  io::FrameReader reader(options.input);
+  io::FrameReader reader = open_input(options);
   visit_single(options, reader, complete_for_picture, "a picture", visit);
 }
 
@@ -126,14 +126,17 @@ std::string drawn_while_growing(const DumpOptions& options) {
 std::vector<Gathered> gather_group(const DumpOptions& options) {
   if (options.input == "-") return {};
   std::vector<Gathered> list;
-  const TensorMap map = io::read_map(options.input);
   std::string group = path_of(options.name);
+  const auto is_in_group = [&](const std::string& path) {
+    return is_glob(group) ? glob_means(group, path) : path.starts_with(group + "/");
+  };
+  const TensorMap map =
+      read_meant(options.input, [&](const std::string& path) { return path == group || is_in_group(path); });
   if (group.empty() && map.contains("model/config")) group = "model/parameters";
   if (group.empty() || map.contains(group) || !info_of(map, group).signal.empty()) return {};
   const bool has_glob = is_glob(group);
   for (const auto& [path, tensor] : map.tensors()) {
-    const bool is_meant = has_glob ? glob_means(group, path) : path.starts_with(group + "/");
-    if (!is_meant || tensor.dtype() == DType::string || tensor.size() == 0) continue;
+    if (!is_in_group(path) || tensor.dtype() == DType::string || tensor.size() == 0) continue;
     list.push_back({has_glob ? path : path.substr(group.size() + 1), numbers(tensor)});
   }
   if (has_glob) logging::verbose(concat("--name ", options.name, ": ", list.size(), " tensors"));
@@ -243,7 +246,7 @@ void dump_graph(const DumpOptions& options) {
 }
 
 void dump_page(const DumpOptions& options) {
-  io::FrameReader reader(options.input);
+  io::FrameReader reader = open_input(options);
   io::TextWriter output(options.html);
   const PageOptions page{options.figure.title, options.figure.range, options.figure.colormap};
   output.write(html_page(reader, options.name, selections_of(options), page));

@@ -19,7 +19,7 @@ std::ptrdiff_t sentence_axis(const std::vector<std::string>& dims) {
 }
 
 TensorSummary summary_of(const std::string& name, const Tensor& tensor) {
-  TensorSummary summary{name, tensor.dtype(), dims_of(tensor), tensor.shape(), tensor.size()};
+  TensorSummary summary{name, name_of(tensor.dtype()), dims_of(tensor), tensor.shape(), tensor.size()};
   summary.min = INFINITY;
   summary.max = -INFINITY;
   visit_values(tensor, [&]<class T>(std::span<const T> values) {
@@ -40,7 +40,7 @@ TensorSummary summary_of(const std::string& name, const Tensor& tensor) {
 }
 
 void merge(TensorSummary& all, const TensorSummary& frame) {
-  if (all.dtype != frame.dtype || all.dims != frame.dims) {
+  if (all.type != frame.type || all.dims != frame.dims) {
     fail("/", escaped(all.name), ": its type or dimensions change within the stream");
   }
   const std::ptrdiff_t sentence = sentence_axis(all.dims);
@@ -56,8 +56,12 @@ void merge(TensorSummary& all, const TensorSummary& frame) {
   all.max = std::max(all.max, frame.max);
 }
 
+bool is_text(const TensorSummary& t) {
+  return t.type == name_of(DType::string);
+}
+
 bool has_numbers(const TensorSummary& t) {
-  return t.dtype != DType::string && t.finite > 0;
+  return !is_text(t) && t.finite > 0;
 }
 
 /// "[sentence 2, position 41, dim 512]"
@@ -70,12 +74,12 @@ std::string shape_text(const TensorSummary& t) {
 }
 
 std::string finite_text(const TensorSummary& t) {
-  if (t.dtype == DType::string) return "-";
+  if (is_text(t) || !t.is_read) return "-";
   return t.finite == t.count ? "all" : concat(t.finite, " of ", t.count);
 }
 
 Row text_row(const TensorSummary& t) {
-  Row row = {"/" + printable(t.name, 200), name_of(t.dtype), shape_text(t)};
+  Row row = {"/" + printable(t.name, 200), t.type, shape_text(t)};
   for (double value : {t.min, t.mean(), t.max}) row.push_back(has_numbers(t) ? rounded(value) : "-");
   row.push_back(finite_text(t));
   return row;
@@ -135,7 +139,7 @@ void Listing::add(const TensorMap& frame) {
   if (attributes_.empty()) attributes_ = frame.attributes;
   for (const auto& [name, tensor] : frame.tensors()) {
     TensorSummary* known = find(name);
-    if (known && known->dtype == tensor.dtype() && known->dims == dims_of(tensor) &&
+    if (known && known->type == name_of(tensor.dtype()) && known->dims == dims_of(tensor) &&
         sentence_axis(known->dims) < 0) {
       continue;
     }
@@ -147,6 +151,20 @@ void Listing::add(const TensorMap& frame) {
       tensors_.push_back(summary);
     }
   }
+}
+
+void Listing::add(const io::ArrayInfo& array) {
+  TensorSummary& summary = tensors_.emplace_back();
+  summary.name = array.name;
+  summary.type = array.type;
+  summary.shape = array.shape;
+  summary.count = element_count(array.shape);
+  summary.is_read = false;
+  for (std::size_t i = 0; i < array.shape.size(); ++i) summary.dims.push_back(concat("dim_", i));
+}
+
+void Listing::add_attributes(const Attributes& attributes) {
+  attributes_.insert(attributes.begin(), attributes.end());
 }
 
 std::string Listing::text() const {
@@ -167,9 +185,9 @@ std::string Listing::tsv() const {
       dims += (i ? "," : "") + tsv_field(t.dims[i]);
       shape += (i ? "," : "") + std::to_string(t.shape[i]);
     }
-    out += concat(tsv_field(t.name), "\t", name_of(t.dtype), "\t", dims, "\t", shape);
+    out += concat(tsv_field(t.name), "\t", tsv_field(t.type), "\t", dims, "\t", shape);
     for (double value : {t.min, t.mean(), t.max}) out += "\t" + (has_numbers(t) ? shortest(value) : "");
-    out += concat("\t", t.finite, "\t", t.count, "\n");
+    out += concat("\t", t.is_read ? std::to_string(t.finite) : "", "\t", t.count, "\n");
   }
   return out;
 }
@@ -182,8 +200,9 @@ std::string Listing::json() const {
   }
   root["tensors"] = nlohmann::ordered_json::array();
   for (const auto& t : tensors_) {
-    nlohmann::ordered_json entry = {{"name", t.name},   {"type", name_of(t.dtype)}, {"dims", t.dims},
-                                    {"shape", t.shape}, {"count", t.count},         {"finite", t.finite}};
+    nlohmann::ordered_json entry = {
+        {"name", t.name}, {"type", t.type}, {"dims", t.dims}, {"shape", t.shape}, {"count", t.count}};
+    if (t.is_read) entry["finite"] = t.finite;
     if (has_numbers(t)) {
       entry["min"] = t.min;
       entry["mean"] = t.mean();

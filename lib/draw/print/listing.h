@@ -1,4 +1,5 @@
-// Lists the tensors of a map with their shapes and statistics. A stream of frames is listed in constant
+// Lists the tensors of a map with their shapes and statistics, or the arrays of another program's file by what its
+// header says. A stream of frames is listed in constant
 // memory: sizes along `sentence` are summed, of other sizes the greatest is shown, statistics are of all
 // frames.
 #pragma once
@@ -8,16 +9,18 @@
 #include <string>
 #include <vector>
 
+#include "io/foreign/array_file.h"
 #include "tensor/tensor_map.h"
 
 namespace heed::draw {
 
 struct TensorSummary {
   std::string name;
-  DType dtype = DType::f32;
+  std::string type;
   std::vector<std::string> dims;
   Shape shape;
   std::int64_t count = 0;   ///< elements, padding included
+  bool is_read = true;      ///< else only the header was, and there are no statistics
   std::int64_t finite = 0;  ///< neither NaN nor infinite; all elements of text
   double min = 0, max = 0;  ///< of the finite elements, undefined without any
   double sum = 0;           ///< of the finite ones
@@ -29,6 +32,9 @@ class Listing {
   /// Adds one frame. A tensor without a dimension `sentence` is the same in every frame and counts once.
   /// Throws Error when a tensor changes its type or its dimensions between frames.
   void add(const TensorMap& frame);
+  /// Adds an array by its header alone.
+  void add(const io::ArrayInfo& array);
+  void add_attributes(const Attributes& attributes);
 
   const std::vector<TensorSummary>& tensors() const { return tensors_; }
   const Attributes& attributes() const { return attributes_; }  ///< of the first frame's root

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "draw/print/printable.h"
 #include "draw/select/tensors.h"
+#include "io/foreign/array_file.h"
 #include "io/frame_stream.h"
 #include "text/line_reader.h"
 
@@ -138,7 +139,7 @@ const Column& ColumnTable::at(const std::string& column) const {
 }
 
 ColumnTable read_columns(const std::string& path, const std::string& group) {
-  return is_hdf5(path) ? read_group(path, group) : read_text(path);
+  return is_hdf5(path) || io::is_array_file(path) ? read_group(path, group) : read_text(path);
 }
 
 }  // namespace heed::draw

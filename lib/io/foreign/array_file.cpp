@@ -1,0 +1,67 @@
+#include "io/foreign/array_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <string_view>
+
+#include "base/error.h"
+#include "io/byte_stream.h"
+#include "io/foreign/npy.h"
+#include "io/foreign/safetensors.h"
+
+namespace heed::io {
+namespace {
+
+using Open = std::unique_ptr<ArrayFile> (*)(const std::string& path);
+
+/// How to open the content and where it is; null for none of ours.
+struct Found {
+  Open open = nullptr;
+  std::string path;
+};
+
+Found find_in_folder(const std::string& folder) {
+  struct stat info;
+  const std::string whole = folder + "/model.safetensors", index = whole + ".index.json";
+  if (stat(index.c_str(), &info) == 0) return {open_safetensors_shards, index};
+  if (stat(whole.c_str(), &info) == 0) return {open_safetensors, whole};
+  return {};
+}
+
+Open format_of(std::string_view head) {
+  if (head.starts_with("\x93NUMPY")) return open_npy;
+  if (head.starts_with("PK\x03\x04") || head.starts_with("PK\x05\x06")) return open_npz;
+  if (head.size() == 9 && head[8] == '{' && !head.starts_with("\x89HDF")) return open_safetensors;
+  return nullptr;
+}
+
+Found find_format(const std::string& path) {
+  const bool is_stdin = path == "-";
+  struct stat info;
+  if ((is_stdin ? fstat(STDIN_FILENO, &info) : stat(path.c_str(), &info)) != 0) return {};
+  if (S_ISDIR(info.st_mode)) return is_stdin ? Found() : find_in_folder(path);
+  if (!S_ISREG(info.st_mode)) return {};
+  if (is_stdin && lseek(STDIN_FILENO, 0, SEEK_CUR) != 0)
+    return {};  // a part of it was read as something else
+  const Descriptor file(is_stdin ? dup(STDIN_FILENO)
+                                 : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  char head[9];
+  const ssize_t size = pread(file.get(), head, sizeof head, 0);
+  return {size > 0 ? format_of({head, static_cast<std::size_t>(size)}) : nullptr, path};
+}
+
+}  // namespace
+
+std::unique_ptr<ArrayFile> ArrayFile::open(const std::string& path) {
+  const Found found = find_format(path);
+  if (!found.open) fail(escaped(path), ": holds neither safetensors nor NumPy arrays");
+  return found.open(found.path);
+}
+
+bool is_array_file(const std::string& path) {
+  return find_format(path).open != nullptr;
+}
+
+}  // namespace heed::io

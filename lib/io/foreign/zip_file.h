@@ -1,0 +1,52 @@
+// Zip archives as NumPy writes them (.npz), by PKWARE's APPNOTE 6.3: one disk, members stored or deflated, zip64
+// sizes. The directory at the end of the file is checked against each member's own header before anything is read of it: names, methods,
+// sizes and checksums agree, members lie within the file and apart, and none claims to be larger than deflate can
+// make it. Encrypted members are refused. Internal to lib/io.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "io/foreign/seekable_file.h"
+
+namespace heed::io {
+
+struct ZipMember {
+  std::string name;
+  std::uint64_t begin = 0;   ///< of its bytes, in the file
+  std::uint64_t packed = 0;  ///< number of bytes in the file
+  std::uint64_t size = 0;    ///< unpacked
+  std::uint32_t crc = 0;     ///< CRC-32 of the unpacked bytes
+  bool deflated = false;
+};
+
+/// Throws Error when the archive is not sound.
+std::vector<ZipMember> read_zip_directory(const SeekableFile& file);
+
+/// The unpacked bytes of a member, from its start to its end.
+class ZipReader {
+ public:
+  /// `file` and `member` must outlive the reader.
+  ZipReader(const SeekableFile& file, const ZipMember& member);
+  ~ZipReader();
+  ZipReader(const ZipReader&) = delete;
+  ZipReader& operator=(const ZipReader&) = delete;
+
+  /// Fills `bytes` with the next ones; throws Error when fewer are left, and at the end when the checksum is another.
+  void read(std::span<std::byte> bytes);
+
+ private:
+  struct Inflater;
+  std::size_t inflate_into(std::span<std::byte> bytes);
+
+  const SeekableFile& file_;
+  const ZipMember& member_;
+  std::string where_;
+  std::unique_ptr<Inflater> inflater_;  ///< null: stored
+  std::uint64_t read_ = 0;
+  std::uint32_t crc_ = 0;
+};
+
+}  // namespace heed::io

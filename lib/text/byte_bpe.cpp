@@ -1,0 +1,346 @@
+#include "text/byte_bpe.h"
+
+#include <utf8proc.h>
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <queue>
+#include <unordered_map>
+
+#include "base/choice.h"
+#include "base/error.h"
+#include "base/utf8.h"
+#include "text/unicode.h"
+
+namespace heed::text {
+namespace {
+
+// ---- splitting ----
+
+enum class Class : std::uint8_t { letter, number, space, other };
+
+Class class_of(char32_t c) {
+  if (is_white_space(c)) return Class::space;
+  switch (utf8proc_category(static_cast<utf8proc_int32_t>(c))) {
+    case UTF8PROC_CATEGORY_LU:
+    case UTF8PROC_CATEGORY_LL:
+    case UTF8PROC_CATEGORY_LT:
+    case UTF8PROC_CATEGORY_LM:
+    case UTF8PROC_CATEGORY_LO:
+      return Class::letter;
+    case UTF8PROC_CATEGORY_ND:
+    case UTF8PROC_CATEGORY_NL:
+    case UTF8PROC_CATEGORY_NO:
+      return Class::number;
+    default:
+      return Class::other;
+  }
+}
+
+/// Tries a pattern's alternatives in their order at one place after the other. An end is past the characters that match, or
+/// where it began when none do.
+class Scanner {
+ public:
+  Scanner(std::string_view text, SplitPattern pattern) : pattern_(pattern) {
+    for (std::string_view character : characters(text)) {
+      code_.push_back(code_point(character));
+      class_.push_back(class_of(code_.back()));
+      begin_.push_back(static_cast<std::size_t>(character.data() - text.data()));
+    }
+    begin_.push_back(text.size());
+  }
+
+  std::vector<std::string_view> words(std::string_view text) const {
+    std::vector<std::string_view> list;
+    for (std::size_t at = 0, end = 0; at < size(); at = end) {
+      end = pattern_ == SplitPattern::none   ? size()
+            : pattern_ == SplitPattern::gpt2 ? gpt2_word(at)
+                                             : llama_word(at);
+      list.push_back(text.substr(begin_[at], begin_[end] - begin_[at]));
+    }
+    return list;
+  }
+
+ private:
+  std::size_t size() const { return code_.size(); }
+  bool is(std::size_t at, Class wanted) const { return at < size() && class_[at] == wanted; }
+  bool is_line_end(std::size_t at) const { return at < size() && (code_[at] == '\r' || code_[at] == '\n'); }
+
+  std::size_t run(std::size_t at, Class of, std::size_t most = SIZE_MAX) const {
+    const std::size_t start = at;
+    while (is(at, of) && at - start < most) ++at;
+    return at;
+  }
+  /// ' ?[class]+'
+  std::size_t run_after_space(std::size_t at, Class of) const {
+    const std::size_t start = at < size() && code_[at] == ' ' ? at + 1 : at;
+    const std::size_t end = run(start, of);
+    return end == start ? at : end;
+  }
+  /// A letter without its case; the long s is an s.
+  char32_t folded(std::size_t at, bool any_case) const {
+    if (at >= size()) return 0;
+    const char32_t c = code_[at];
+    if (any_case && c == 0x17F) return 's';
+    return any_case && c >= 'A' && c <= 'Z' ? c + 32 : c;
+  }
+  /// 's 't 're 've 'm 'll 'd
+  std::size_t contraction(std::size_t at, bool any_case) const {
+    if (code_[at] != '\'') return at;
+    const char32_t first = folded(at + 1, any_case), second = folded(at + 2, any_case);
+    if (first == 's' || first == 't' || first == 'm' || first == 'd') return at + 2;
+    const bool is_pair =
+        (first == 'r' && second == 'e') || (first == 'v' && second == 'e') || (first == 'l' && second == 'l');
+    return is_pair ? at + 3 : at;
+  }
+  /// '\s+(?!\S)|\s+': a run leaves its last character to the word after it, unless it has only one.
+  std::size_t white_space(std::size_t at) const {
+    const std::size_t end = run(at, Class::space);
+    return end < size() && end - at > 1 ? end - 1 : end;
+  }
+
+  // "'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+  std::size_t gpt2_word(std::size_t at) const {
+    if (const std::size_t end = contraction(at, false); end > at) return end;
+    for (Class of : {Class::letter, Class::number, Class::other})
+      if (const std::size_t end = run_after_space(at, of); end > at) return end;
+    return white_space(at);
+  }
+
+  // "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+  // with \p{N} for \p{N}{1,3} in Qwen2.
+  std::size_t llama_word(std::size_t at) const {
+    if (const std::size_t end = contraction(at, true); end > at) return end;
+    const bool leads = !is_line_end(at) && (is(at, Class::space) || is(at, Class::other));
+    const std::size_t letters = leads ? at + 1 : at;
+    if (const std::size_t end = run(letters, Class::letter); end > letters) return end;
+    if (const std::size_t end = run(at, Class::number, pattern_ == SplitPattern::llama3 ? 3 : 1); end > at)
+      return end;
+    if (std::size_t end = run_after_space(at, Class::other); end > at) {
+      while (is_line_end(end)) ++end;
+      return end;
+    }
+    // '\s*[\r\n]+' ends with the last line end of the run.
+    for (std::size_t end = run(at, Class::space); end > at; --end)
+      if (is_line_end(end - 1)) return end;
+    return white_space(at);
+  }
+
+  SplitPattern pattern_;
+  std::vector<char32_t> code_;
+  std::vector<Class> class_;
+  std::vector<std::size_t> begin_;  ///< of each character, and the end of the text
+};
+
+// ---- bytes as characters ----
+
+constexpr bool stands_for_itself(unsigned byte) {
+  return (byte >= 33 && byte <= 126) || (byte >= 161 && byte <= 172) || byte >= 174;
+}
+
+constexpr std::array<char32_t, 256> kCharacterOfByte = [] {
+  std::array<char32_t, 256> table{};
+  char32_t next = 0x100;
+  for (unsigned byte = 0; byte < 256; ++byte) table[byte] = stands_for_itself(byte) ? byte : next++;
+  return table;
+}();
+
+std::string spelled(std::string_view bytes) {
+  std::string text;
+  for (char byte : bytes) append_utf8(text, kCharacterOfByte[static_cast<unsigned char>(byte)]);
+  return text;
+}
+
+/// The bytes that a piece spells; a piece with other characters, which only an added token can have, is its own text.
+std::string bytes_of(const std::string& piece) {
+  std::string bytes;
+  for (std::string_view character : characters(piece)) {
+    const auto found = std::ranges::find(kCharacterOfByte, code_point(character));
+    if (found == kCharacterOfByte.end()) return piece;
+    bytes += static_cast<char>(found - kCharacterOfByte.begin());
+  }
+  return bytes;
+}
+
+// ---- the scheme ----
+
+class ByteBpeScheme : public Scheme {
+ public:
+  ByteBpeScheme(Vocabulary vocabulary_, std::vector<Merge> merges, ByteBpeOptions options)
+      : Scheme(std::move(vocabulary_)), options_(std::move(options)), merges_(std::move(merges)) {
+    for (unsigned byte = 0; byte < 256; ++byte)
+      id_of_byte_[byte] = id_of(spelled(std::string(1, static_cast<char>(byte))), "the byte");
+    for (std::size_t rank = 0; rank < merges_.size(); ++rank) {
+      const auto& [left, right] = merges_[rank];
+      const std::int32_t merged = id_of(left + right, "the merge");
+      rules_.try_emplace(key(id_of(left, "part of a merge"), id_of(right, "part of a merge")),
+                         Rule{static_cast<std::int32_t>(rank), merged});
+    }
+    for (const std::string& piece : vocabulary().pieces())
+      bytes_.push_back(vocabulary().is_special(piece) ? piece : bytes_of(piece));
+  }
+
+  std::vector<std::int32_t> encode(const std::string& line) const override {
+    std::vector<std::int32_t> ids;
+    const bool adds_space = options_.prefix_space && !line.empty() && line[0] != ' ';
+    const std::string text = (adds_space ? " " : "") + line;
+    for (std::string_view word : split_words(text, options_.pattern)) {
+      if (!append_whole(word, ids)) append_merged(word, ids);
+    }
+    return ids;
+  }
+
+  std::string decode(std::span<const std::int32_t> ids) const override {
+    std::string bytes;
+    for (std::int32_t id : ids) {
+      vocabulary().piece(id);  // refuses ids that are out of range
+      bytes += bytes_[static_cast<std::size_t>(id)];
+    }
+    return replace_invalid_utf8(bytes);
+  }
+
+  bool begins_word(const std::string&, const std::string& piece) const override {
+    const std::string bytes = bytes_of(piece);
+    return !bytes.empty() && (bytes[0] == ' ' || (bytes[0] >= '\t' && bytes[0] <= '\r'));
+  }
+
+  const SentenceFrame* frame() const override { return &options_.frame; }
+
+  std::vector<std::string> merges() const override {
+    std::vector<std::string> lines;
+    for (const auto& [left, right] : merges_) lines.push_back(left + ' ' + right);
+    return lines;
+  }
+
+  std::string settings() const override {
+    return nlohmann::json{{"pattern", kSplitPatterns[static_cast<std::size_t>(options_.pattern)]},
+                          {"prefix_space", options_.prefix_space},
+                          {"ignore_merges", options_.ignore_merges},
+                          {"before", options_.frame.before},
+                          {"after", options_.frame.after}}
+        .dump();
+  }
+
+ private:
+  struct Rule {
+    std::int32_t rank, merged;
+  };
+  /// A symbol of a word, in a list of those that are left.
+  struct Symbol {
+    std::int32_t id;
+    std::int32_t before, after;  ///< -1: none
+  };
+  struct Candidate {
+    std::int32_t rank, at;  ///< of the left symbol
+    std::int32_t left, right;
+    bool operator>(const Candidate& other) const {
+      return std::pair(rank, at) > std::pair(other.rank, other.at);
+    }
+  };
+
+  static std::uint64_t key(std::int32_t left, std::int32_t right) {
+    return static_cast<std::uint64_t>(static_cast<std::uint32_t>(left)) << 32 |
+           static_cast<std::uint32_t>(right);
+  }
+  std::int32_t id_of(const std::string& piece, const char* what) const {
+    if (!vocabulary().contains(piece))
+      fail("vocabulary: ", what, " \"", escaped(piece),
+           "\" is not among its pieces: is it one of byte-level BPE?");
+    return vocabulary().id(piece);
+  }
+
+  bool append_whole(std::string_view word, std::vector<std::int32_t>& ids) const {
+    if (!options_.ignore_merges) return false;
+    const std::string piece = spelled(word);
+    if (!vocabulary().contains(piece) || vocabulary().is_special(piece)) return false;
+    ids.push_back(vocabulary().id(piece));
+    return true;
+  }
+
+  /// The least rank first, of equal ones the leftmost.
+  void append_merged(std::string_view word, std::vector<std::int32_t>& ids) const {
+    std::vector<Symbol> symbols;
+    std::priority_queue<Candidate, std::vector<Candidate>, std::greater<>> candidates;
+    const auto consider = [&](std::int32_t at) {
+      if (at < 0 || symbols[at].after < 0) return;
+      const std::int32_t left = symbols[at].id, right = symbols[symbols[at].after].id;
+      if (const auto rule = rules_.find(key(left, right)); rule != rules_.end())
+        candidates.push({rule->second.rank, at, left, right});
+    };
+    const auto size = static_cast<std::int32_t>(word.size());
+    for (std::int32_t i = 0; i < size; ++i)
+      symbols.push_back({id_of_byte_[static_cast<unsigned char>(word[i])], i - 1, i + 1 < size ? i + 1 : -1});
+    for (std::int32_t i = 0; i < size; ++i) consider(i);
+    while (!candidates.empty()) {
+      const Candidate next = candidates.top();
+      candidates.pop();
+      Symbol& left = symbols[next.at];
+      if (left.id != next.left || left.after < 0 || symbols[left.after].id != next.right)
+        continue;  // merged since
+      Symbol& right = symbols[left.after];
+      left.id = rules_.at(key(next.left, next.right)).merged;
+      left.after = right.after;
+      right.id = -1;
+      if (left.after >= 0) symbols[left.after].before = next.at;
+      consider(left.before);
+      consider(next.at);
+    }
+    for (std::int32_t i = 0; i >= 0 && i < size; i = symbols[i].after) ids.push_back(symbols[i].id);
+  }
+
+  ByteBpeOptions options_;
+  std::vector<Merge> merges_;
+  std::array<std::int32_t, 256> id_of_byte_{};
+  std::unordered_map<std::uint64_t, Rule> rules_;
+  std::vector<std::string> bytes_;  ///< by id
+};
+
+}  // namespace
+
+SplitPattern pattern_of_expression(const std::string& expression) {
+  constexpr std::string_view start = R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|)";
+  constexpr std::string_view end = R"(| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+  if (expression == concat(start, R"(\p{N}{1,3})", end)) return SplitPattern::llama3;
+  if (expression == concat(start, R"(\p{N})", end)) return SplitPattern::qwen2;
+  if (expression == R"('(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)" ||
+      expression == R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)")
+    return SplitPattern::gpt2;
+  fail("unknown pattern ", escaped(expression, 200), ", wanted that of GPT-2, Llama 3 or Qwen2");
+}
+
+std::vector<std::string_view> split_words(std::string_view text, SplitPattern pattern) {
+  return Scanner(text, pattern).words(text);
+}
+
+SchemePtr make_byte_bpe_scheme(Vocabulary vocabulary, std::vector<Merge> merges, ByteBpeOptions options) {
+  return std::make_shared<ByteBpeScheme>(std::move(vocabulary), std::move(merges), std::move(options));
+}
+
+SchemePtr make_byte_bpe_scheme(Vocabulary vocabulary, const std::vector<std::string>& merges,
+                               const std::string& settings, const std::string& name) {
+  ByteBpeOptions options;
+  try {
+    const nlohmann::json json = nlohmann::json::parse(settings);
+    options.pattern = chosen<SplitPattern>(name + ": pattern", kSplitPatterns, json.at("pattern"));
+    json.at("prefix_space").get_to(options.prefix_space);
+    json.at("ignore_merges").get_to(options.ignore_merges);
+    json.at("before").get_to(options.frame.before);
+    json.at("after").get_to(options.frame.after);
+  } catch (const nlohmann::json::exception& e) {
+    fail(name, ": ", escaped(e.what(), 200));
+  }
+  std::vector<Merge> pairs;
+  for (const std::string& line : merges) pairs.push_back(parse_merge(line, name));
+  return make_byte_bpe_scheme(std::move(vocabulary), std::move(pairs), std::move(options));
+}
+
+Merge parse_merge(const std::string& line, const std::string& name) {
+  const std::size_t space = line.find(' ');
+  if (space == 0 || space == std::string::npos || space + 1 == line.size() ||
+      line.find(' ', space + 1) != std::string::npos)
+    fail(name, ": \"", escaped(line), "\" is no merge, wanted two pieces and a space between them");
+  return {line.substr(0, space), line.substr(space + 1)};
+}
+
+}  // namespace heed::text

@@ -1,0 +1,486 @@
+#include "text/foreign_tokenizer.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <initializer_list>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "base/error.h"
+#include "text/byte_bpe.h"
+#include "text/line_reader.h"
+#include "text/tokenizer.h"
+#include "text/wordpiece.h"
+
+namespace heed::text {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+constexpr std::string_view kBertTokens[] = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};
+constexpr std::size_t kMostPieces = 10'000'000;
+constexpr char kJsonFile[] = "tokenizer.json", kVocabularyFile[] = "vocab.json", kMergesFile[] = "merges.txt";
+constexpr char kWordPieceFile[] = "vocab.txt", kConfigFile[] = "tokenizer_config.json";
+
+/// An object of the JSON, of which each field must be asked for: finish() names those that were not.
+class Object {
+ public:
+  Object(const Json& json, std::string where) : json_(json), where_(std::move(where)) {
+    if (!json.is_object()) fail(where_, ": wanted an object, got ", shown(json));
+  }
+
+  const Json& at(const std::string& name) {
+    known_.push_back(name);
+    const auto found = json_.find(name);
+    if (found == json_.end()) fail(where_, ": ", name, " is missing");
+    return *found;
+  }
+  /// null when it is missing.
+  const Json& get(const std::string& name) {
+    static const Json null;
+    known_.push_back(name);
+    const auto found = json_.find(name);
+    return found == json_.end() ? null : *found;
+  }
+  bool flag(const std::string& name, bool otherwise) {
+    const Json& value = get(name);
+    if (value.is_null()) return otherwise;
+    if (!value.is_boolean()) fail(where(name), ": wanted true or false, got ", shown(value));
+    return value.get<bool>();
+  }
+  std::string text(const std::string& name) {
+    const Json& value = at(name);
+    if (!value.is_string()) fail(where(name), ": wanted a text, got ", shown(value));
+    return value.get<std::string>();
+  }
+  std::int32_t id(const std::string& name) {
+    const Json& value = at(name);
+    if (!value.is_number_unsigned() || value.get<std::uint64_t>() >= kMostPieces)
+      fail(where(name), ": wanted an id, got ", shown(value));
+    return value.get<std::int32_t>();
+  }
+  /// Refuses all but these values.
+  void expect(const std::string& name, std::initializer_list<Json> values) {
+    const Json& value = get(name);
+    if (std::ranges::find(values, value) == values.end())
+      fail(where(name), ": ", shown(value), " is not supported");
+  }
+  void ignore(std::initializer_list<const char*> names) {
+    known_.insert(known_.end(), names.begin(), names.end());
+  }
+  void finish() const {
+    for (const auto& [name, value] : json_.items())
+      if (std::ranges::find(known_, name) == known_.end())
+        fail(where_, ": the field ", escaped(name), " = ", shown(value), " is not supported");
+  }
+  std::string where(const std::string& name) const { return where_ + "/" + name; }
+
+  static std::string shown(const Json& value) {
+    return escaped(value.dump(-1, ' ', false, Json::error_handler_t::replace), 100);
+  }
+
+ private:
+  const Json& json_;
+  std::string where_;
+  std::vector<std::string> known_;
+};
+
+std::string type_of(const Json& json, const std::string& where) {
+  return json.is_null() ? "" : Object(json, where).text("type");
+}
+
+[[noreturn]] void fail_type(const std::string& type, const std::string& where, const char* wanted) {
+  fail(where, ": type ", escaped(type), " is not supported, wanted ", wanted);
+}
+
+/// The members of a Sequence, or the thing itself; none of null.
+std::vector<Json> members(const Json& json, const std::string& list, const std::string& where) {
+  if (type_of(json, where) != "Sequence")
+    return json.is_null() ? std::vector<Json>() : std::vector<Json>{json};
+  Object sequence(json, where);
+  sequence.text("type");
+  const Json& all = sequence.at(list);
+  sequence.finish();
+  if (!all.is_array()) fail(where, ": ", list, " is no list");
+  return {all.begin(), all.end()};
+}
+
+// ---- pieces ----
+
+/// Pieces by id, of which none may be missing.
+class Pieces {
+ public:
+  explicit Pieces(std::string where) : where_(std::move(where)) {}
+
+  void add(std::int32_t id, const std::string& piece) {
+    const auto at = static_cast<std::size_t>(id);
+    if (at >= pieces_.size()) pieces_.resize(at + 1);
+    if (!pieces_[at].empty() && pieces_[at] != piece)
+      fail(where_, ": \"", escaped(pieces_[at]), "\" and \"", escaped(piece), "\" both have the id ", id);
+    pieces_[at] = piece;
+  }
+  void add_all(const Json& vocabulary) {
+    if (!vocabulary.is_object()) fail(where_, ": wanted an object of pieces and ids");
+    Object ids(vocabulary, where_);
+    for (const auto& [piece, id] : vocabulary.items()) {
+      if (!id.is_number_unsigned() || id.get<std::uint64_t>() >= kMostPieces)
+        fail(where_, ": \"", escaped(piece), "\": wanted an id, got ", Object::shown(id));
+      add(id.get<std::int32_t>(), piece);
+    }
+  }
+  Vocabulary vocabulary(const std::vector<std::int32_t>& special) && {
+    for (std::size_t id = 0; id < pieces_.size(); ++id)
+      if (pieces_[id].empty()) fail(where_, ": no piece has the id ", id, " of ", pieces_.size());
+    return Vocabulary(pieces_, special_ids(special), where_);
+  }
+
+ private:
+  /// What the special pieces stand for, by the names that models give them.
+  SpecialIds special_ids(const std::vector<std::int32_t>& special) const {
+    static constexpr std::pair<std::string_view, std::int32_t SpecialIds::*> names[] = {
+        {"<pad>", &SpecialIds::pad},
+        {"[PAD]", &SpecialIds::pad},
+        {"<|finetune_right_pad_id|>", &SpecialIds::pad},
+        {"<unk>", &SpecialIds::unk},
+        {"[UNK]", &SpecialIds::unk},
+        {"<s>", &SpecialIds::bos},
+        {"<|begin_of_text|>", &SpecialIds::bos},
+        {"</s>", &SpecialIds::eos},
+        {"<|endoftext|>", &SpecialIds::eos},
+        {"<|end_of_text|>", &SpecialIds::eos},
+        {"[CLS]", &SpecialIds::cls},
+        {"[SEP]", &SpecialIds::sep},
+        {"<mask>", &SpecialIds::mask},
+        {"[MASK]", &SpecialIds::mask}};
+    SpecialIds ids;
+    for (const SpecialName& each : kSpecialNames) ids.*each.id = SpecialIds::kAbsent;
+    for (std::int32_t id : special)
+      for (const auto& [name, place] : names)
+        if (pieces_[static_cast<std::size_t>(id)] == name && ids.*place == SpecialIds::kAbsent)
+          ids.*place = id;
+    return ids;
+  }
+
+  std::vector<std::string> pieces_;
+  std::string where_;
+};
+
+// ---- tokenizer.json ----
+
+/// The ids of the added tokens, which the pieces get.
+std::vector<std::int32_t> add_tokens(const Json& list, Pieces& pieces, const std::string& where) {
+  std::vector<std::int32_t> ids;
+  if (list.is_null()) return ids;
+  if (!list.is_array()) fail(where, ": is no list");
+  for (const Json& each : list) {
+    Object token(each, where);
+    const std::int32_t id = token.id("id");
+    const std::string content = token.text("content");
+    if (!token.flag("special", false))
+      fail(where, ": the token \"", escaped(content), "\" is not special, which is not supported");
+    token.ignore(
+        {"single_word", "lstrip", "rstrip", "normalized"});  // how text spells it, which it cannot here
+    token.finish();
+    pieces.add(id, content);
+    ids.push_back(id);
+  }
+  return ids;
+}
+
+bool read_normalizer(const Json& json, const std::string& where) {
+  const std::vector<Json> steps = members(json, "normalizers", where);
+  for (const Json& step : steps) {
+    Object one(step, where);
+    if (const std::string type = one.text("type"); type != "NFC") fail_type(type, where, "NFC");
+    one.finish();
+  }
+  return !steps.empty();
+}
+
+void read_byte_level(Object& level, bool& uses_pattern, ByteBpeOptions& options) {
+  options.prefix_space = level.flag("add_prefix_space", true);
+  uses_pattern = level.flag("use_regex", true);
+  level.ignore({"trim_offsets"});
+  level.finish();
+}
+
+void read_pre_tokenizer(const Json& json, const std::string& where, ByteBpeOptions& options) {
+  bool has_level = false, uses_pattern = false;
+  options.pattern = SplitPattern::none;
+  for (const Json& each : members(json, "pretokenizers", where)) {
+    Object step(each, where);
+    const std::string type = step.text("type");
+    if (type == "Split" && !has_level && options.pattern == SplitPattern::none) {
+      Object pattern(step.at("pattern"), step.where("pattern"));
+      options.pattern = pattern_of_expression(pattern.text("Regex"));
+      pattern.finish();
+      step.expect("behavior", {"Isolated"});
+      step.expect("invert", {false});
+      step.finish();
+    } else if (type == "ByteLevel" && !has_level) {
+      has_level = true;
+      read_byte_level(step, uses_pattern, options);
+    } else {
+      fail_type(type, where, "ByteLevel, or Split and then ByteLevel");
+    }
+  }
+  if (!has_level) fail(where, ": ByteLevel is missing: only byte-level BPE is supported");
+  if (uses_pattern && options.pattern != SplitPattern::none)
+    fail(where, ": two patterns, one after the other, are not supported");
+  if (uses_pattern) options.pattern = SplitPattern::gpt2;
+  if (options.prefix_space && !uses_pattern)
+    fail(where, ": add_prefix_space without use_regex is not supported");
+}
+
+/// "A" between special tokens.
+void read_template(const Json& steps, const Json& tokens, const std::string& where, SentenceFrame& frame) {
+  bool after = false;
+  if (!steps.is_array() || !tokens.is_object()) fail(where, ": wanted single and special_tokens");
+  for (const Json& each : steps) {
+    Object step(each, where);
+    if (const Json& sequence = step.get("Sequence"); !sequence.is_null()) {
+      if (std::exchange(after, true)) fail(where, ": a sentence that occurs twice is not supported");
+    } else {
+      Object token(step.at("SpecialToken"), where);
+      const std::string name = token.text("id");
+      if (!tokens.contains(name)) fail(where, ": the token ", escaped(name), " is not among special_tokens");
+      Object special(tokens[name], where);
+      for (const Json& id : special.at("ids")) {
+        if (!id.is_number_unsigned()) fail(where, ": wanted an id, got ", Object::shown(id));
+        (after ? frame.after : frame.before).push_back(id.get<std::int32_t>());
+      }
+    }
+    step.finish();
+  }
+  if (!after) fail(where, ": a sentence frame without the sentence");
+}
+
+/// ["</s>", 2]
+std::int32_t pair_id(const Json& pair, const std::string& where) {
+  if (!pair.is_array() || pair.size() != 2 || !pair[1].is_number_unsigned())
+    fail(where, ": wanted a token and its id");
+  return pair[1].get<std::int32_t>();
+}
+
+SentenceFrame read_post_processor(const Json& json, const std::string& where) {
+  SentenceFrame frame;
+  for (const Json& each : members(json, "processors", where)) {
+    Object step(each, where);
+    const std::string type = step.text("type");
+    if (type == "ByteLevel") {
+      step.ignore({"add_prefix_space", "trim_offsets", "use_regex"});  // of offsets only
+    } else if (type == "RobertaProcessing" || type == "BertProcessing") {
+      frame.before.push_back(pair_id(step.at("cls"), where));
+      frame.after.push_back(pair_id(step.at("sep"), where));
+      step.ignore({"add_prefix_space", "trim_offsets"});
+    } else if (type == "TemplateProcessing") {
+      read_template(step.at("single"), step.at("special_tokens"), where, frame);
+      step.ignore({"pair"});  // heed's sentences come one by one
+    } else {
+      fail_type(type, where, "ByteLevel, TemplateProcessing, RobertaProcessing or BertProcessing");
+    }
+    step.finish();
+  }
+  return frame;
+}
+
+void read_decoder(const Json& json, const std::string& where) {
+  for (const Json& each : members(json, "decoders", where))
+    if (const std::string type = type_of(each, where); type != "ByteLevel")
+      fail_type(type, where, "ByteLevel");
+}
+
+std::vector<Merge> read_merges(const Json& list, const std::string& where) {
+  if (!list.is_array()) fail(where, ": is no list");
+  std::vector<Merge> merges;
+  for (const Json& each : list) {
+    const bool is_pair = each.is_array() && each.size() == 2 && each[0].is_string() && each[1].is_string();
+    if (!is_pair && !each.is_string()) fail(where, ": ", Object::shown(each), " is no merge");
+    merges.push_back(is_pair ? Merge{each[0].get<std::string>(), each[1].get<std::string>()}
+                             : parse_merge(each.get<std::string>(), where));
+  }
+  return merges;
+}
+
+void expect_type(Object& object, const char* wanted) {
+  if (const std::string type = object.text("type"); type != wanted)
+    fail_type(type, object.where("type"), wanted);
+}
+
+ForeignTokenizer wordpiece_from_json(Object& root, Object& model) {
+  WordPieceOptions options;
+  model.ignore({"type"});
+  Pieces pieces(model.where("vocab"));
+  pieces.add_all(model.at("vocab"));
+  const std::string unknown = model.text("unk_token");
+  options.prefix = model.text("continuing_subword_prefix");
+  options.longest_word = model.id("max_input_chars_per_word");
+  model.finish();
+  auto special = add_tokens(root.get("added_tokens"), pieces, root.where("added_tokens"));
+  if (unknown != "[UNK]" && unknown != "<unk>")
+    fail(model.where("unk_token"), ": ", escaped(unknown), " is not supported");
+
+  Object normalizer(root.at("normalizer"), root.where("normalizer"));
+  expect_type(normalizer, "BertNormalizer");
+  options.clean = normalizer.flag("clean_text", true);
+  options.split_chinese = normalizer.flag("handle_chinese_chars", true);
+  options.lowercase = normalizer.flag("lowercase", true);
+  options.strip_accents = normalizer.flag("strip_accents", options.lowercase);
+  normalizer.finish();
+  Object splitter(root.at("pre_tokenizer"), root.where("pre_tokenizer"));
+  expect_type(splitter, "BertPreTokenizer");
+  splitter.finish();
+  options.frame = read_post_processor(root.get("post_processor"), root.where("post_processor"));
+  Object decoder(root.at("decoder"), root.where("decoder"));
+  expect_type(decoder, "WordPiece");
+  decoder.expect("prefix", {options.prefix});
+  options.tidy = decoder.flag("cleanup", true);
+  decoder.finish();
+  root.finish();
+  return {kWordPieceType, false,
+          make_wordpiece_scheme(std::move(pieces).vocabulary(special), std::move(options))};
+}
+
+ForeignTokenizer from_json(const Json& json, const std::string& name) {
+  Object root(json, name);
+  root.ignore({"version", "truncation", "padding"});
+  Object model(root.at("model"), root.where("model"));
+  // Old files do not say it; they have merges then.
+  const std::string type = json["model"].contains("type") ? model.text("type") : "BPE";
+  if (type == "WordPiece") return wordpiece_from_json(root, model);
+  if (type != "BPE") fail_type(type, root.where("model"), "BPE or WordPiece");
+  model.ignore({"type", "unk_token", "fuse_unk"});  // no byte is unknown
+  for (const char* field : {"dropout"}) model.expect(field, {nullptr});
+  for (const char* field : {"continuing_subword_prefix", "end_of_word_suffix"})
+    model.expect(field, {nullptr, ""});
+  model.expect("byte_fallback", {nullptr, false});
+  ByteBpeOptions options;
+  options.ignore_merges = model.flag("ignore_merges", false);
+  Pieces pieces(model.where("vocab"));
+  pieces.add_all(model.at("vocab"));
+  std::vector<Merge> merges = read_merges(model.at("merges"), model.where("merges"));
+  model.finish();
+  const auto special = add_tokens(root.get("added_tokens"), pieces, root.where("added_tokens"));
+  const bool composes = read_normalizer(root.get("normalizer"), root.where("normalizer"));
+  read_pre_tokenizer(root.get("pre_tokenizer"), root.where("pre_tokenizer"), options);
+  options.frame = read_post_processor(root.get("post_processor"), root.where("post_processor"));
+  read_decoder(root.get("decoder"), root.where("decoder"));
+  root.finish();
+  return {kByteBpeType, composes,
+          make_byte_bpe_scheme(std::move(pieces).vocabulary(special), std::move(merges), std::move(options))};
+}
+
+// ---- files ----
+
+std::string read_text(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (!file) fail(escaped(path), ": cannot be read");
+  return text.str();
+}
+
+Json read_json(const std::string& path) {
+  Json json = Json::parse(read_text(path), nullptr, false);
+  if (!json.is_object()) fail(escaped(path), ": is no JSON object: damaged?");
+  return json;
+}
+
+/// vocab.json and merges.txt say nothing else: they are GPT-2's.
+ForeignTokenizer from_files(const fs::path& vocabulary, const fs::path& merges_file) {
+  Pieces pieces(escaped(vocabulary.string()));
+  const Json json = read_json(vocabulary.string());
+  pieces.add_all(json);
+  std::vector<Merge> merges;
+  const std::string name = escaped(merges_file.string());
+  for (const std::string& line : read_lines(merges_file.string()))
+    if (!line.empty() && !line.starts_with("#version")) merges.push_back(parse_merge(line, name));
+  std::vector<std::int32_t> special;
+  for (const char* token : {"<|endoftext|>", "<s>", "</s>", "<pad>", "<unk>", "<mask>"})
+    if (json.contains(token)) special.push_back(json[token].get<std::int32_t>());
+  return {kByteBpeType, false,
+          make_byte_bpe_scheme(std::move(pieces).vocabulary(special), std::move(merges), ByteBpeOptions())};
+}
+
+/// vocab.txt: the line is the id.
+ForeignTokenizer from_word_pieces(const fs::path& vocabulary) {
+  const fs::path config_file = vocabulary.parent_path() / kConfigFile;
+  if (!fs::is_regular_file(config_file))
+    fail(escaped(config_file.string()), ": is missing: it says by do_lower_case whether case counts");
+  const Json config = read_json(config_file.string());
+  Object fields(config, escaped(config_file.string()));
+  WordPieceOptions options;
+  fields.at("do_lower_case");
+  options.lowercase = fields.flag("do_lower_case", true);
+  options.strip_accents = fields.flag("strip_accents", options.lowercase);
+  options.split_chinese = fields.flag("tokenize_chinese_chars", true);
+  const std::string name = escaped(vocabulary.string());
+  const std::vector<std::string> lines = read_lines(vocabulary.string());
+  Pieces pieces(name);
+  std::vector<std::int32_t> special;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    if (lines[i].empty()) fail(name, ':', i + 1, ": empty piece");
+    pieces.add(static_cast<std::int32_t>(i), lines[i]);
+    if (std::ranges::find(kBertTokens, lines[i]) != std::end(kBertTokens))
+      special.push_back(static_cast<std::int32_t>(i));
+  }
+  const auto id_of = [&](const char* piece) {
+    const auto found = std::ranges::find(lines, piece);
+    if (found == lines.end()) fail(name, ": has no ", piece);
+    return static_cast<std::int32_t>(found - lines.begin());
+  };
+  options.frame = {{id_of("[CLS]")}, {id_of("[SEP]")}};
+  return {kWordPieceType, false,
+          make_wordpiece_scheme(std::move(pieces).vocabulary(special), std::move(options))};
+}
+
+/// The file itself, or that of the folder; empty when there is none.
+fs::path file_of(const fs::path& path, const char* name) {
+  std::error_code ignored;
+  if (!fs::is_directory(path, ignored)) return path;
+  return fs::is_regular_file(path / name, ignored) ? path / name : fs::path();
+}
+
+/// Whether it has the special pieces of BERT, each on a line of its own.
+bool is_word_piece_list(const std::string& path) {
+  std::size_t found = 0;
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);)
+    found += std::ranges::find(kBertTokens, line.substr(0, line.find('\r'))) != std::end(kBertTokens);
+  return found >= 3;
+}
+
+}  // namespace
+
+bool is_foreign_tokenizer(const std::string& path) {
+  std::error_code ignored;
+  if (fs::is_directory(path, ignored)) return true;
+  if (!fs::is_regular_file(path, ignored)) return false;
+  char first = 0;
+  std::ifstream(path) >> first;
+  return first == '{' || is_word_piece_list(path);
+}
+
+ForeignTokenizer read_foreign_tokenizer(const std::string& path) {
+  const bool is_folder = fs::is_directory(path);
+  if (!is_folder && is_word_piece_list(path)) return from_word_pieces(path);
+  if (const fs::path file = file_of(path, kJsonFile); !file.empty()) {
+    const Json json = read_json(file.string());
+    if (json.contains("model")) return from_json(json, escaped(file.string()));
+  }
+  const fs::path vocabulary = file_of(path, kVocabularyFile);
+  if (const fs::path list = fs::path(path) / kWordPieceFile;
+      is_folder && vocabulary.empty() && fs::is_regular_file(list))
+    return from_word_pieces(list);
+  if (vocabulary.empty())
+    fail(escaped(path), ": no tokenizer in this folder, wanted ", kJsonFile, ", ", kVocabularyFile, " and ",
+         kMergesFile, ", or ", kWordPieceFile);
+  const fs::path merges = vocabulary.parent_path() / kMergesFile;
+  if (!fs::is_regular_file(merges))
+    fail(escaped(merges.string()), ": is missing beside ", escaped(vocabulary.filename().string()));
+  return from_files(vocabulary, merges);
+}
+
+}  // namespace heed::text

@@ -1,0 +1,220 @@
+#include "text/wordpiece.h"
+
+#include <utf8proc.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/utf8.h"
+#include "text/unicode.h"
+
+namespace heed::text {
+namespace {
+
+utf8proc_category_t category(char32_t c) {
+  return utf8proc_category(static_cast<utf8proc_int32_t>(c));
+}
+
+/// What cleaning drops. Tab and line ends are white space.
+bool is_dropped(char32_t c) {
+  if (c == '\t' || c == '\n' || c == '\r') return false;
+  const utf8proc_category_t kind = category(c);
+  return c == 0 || c == 0xFFFD || kind == UTF8PROC_CATEGORY_CC || kind == UTF8PROC_CATEGORY_CF ||
+         kind == UTF8PROC_CATEGORY_CO;
+}
+
+/// The blocks that BERT's multilingual models were trained with; 2B920 is the source's, where Unicode has 2B820.
+bool is_chinese(char32_t c) {
+  constexpr std::pair<char32_t, char32_t> blocks[] = {
+      {0x4E00, 0x9FFF},   {0x3400, 0x4DBF},   {0x20000, 0x2A6DF}, {0x2A700, 0x2B73F},
+      {0x2B740, 0x2B81F}, {0x2B920, 0x2CEAF}, {0xF900, 0xFAFF},   {0x2F800, 0x2FA1F}};
+  return std::ranges::any_of(blocks,
+                             [c](const auto& block) { return c >= block.first && c <= block.second; });
+}
+
+bool is_punctuation(char32_t c) {
+  if (c < 0x80)
+    return (c >= 33 && c <= 47) || (c >= 58 && c <= 64) || (c >= 91 && c <= 96) || (c >= 123 && c <= 126);
+  switch (category(c)) {
+    case UTF8PROC_CATEGORY_PC:
+    case UTF8PROC_CATEGORY_PD:
+    case UTF8PROC_CATEGORY_PS:
+    case UTF8PROC_CATEGORY_PE:
+    case UTF8PROC_CATEGORY_PI:
+    case UTF8PROC_CATEGORY_PF:
+    case UTF8PROC_CATEGORY_PO:
+      return true;
+    default:
+      return false;
+  }
+}
+
+std::string nfd(const std::string& text) {
+  utf8proc_uint8_t* out = nullptr;
+  const utf8proc_ssize_t size = utf8proc_map(
+      reinterpret_cast<const utf8proc_uint8_t*>(text.data()), static_cast<utf8proc_ssize_t>(text.size()),
+      &out, static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_DECOMPOSE));
+  const std::unique_ptr<utf8proc_uint8_t, decltype(&std::free)> owner(out, std::free);
+  if (size < 0) fail("cannot decompose \"", escaped(text), "\": ", utf8proc_errmsg(size));
+  return {reinterpret_cast<const char*>(out), static_cast<std::size_t>(size)};
+}
+
+class WordPieceScheme : public Scheme {
+ public:
+  WordPieceScheme(Vocabulary vocabulary_, WordPieceOptions options)
+      : Scheme(std::move(vocabulary_)), options_(std::move(options)) {
+    if (vocabulary().special().unk == SpecialIds::kAbsent) fail("vocabulary: has no piece for unknown text");
+  }
+
+  std::vector<std::int32_t> encode(const std::string& line) const override {
+    std::vector<std::int32_t> ids;
+    for (const std::string& word : words(normalised(line))) append(word, ids);
+    return ids;
+  }
+
+  std::string decode(std::span<const std::int32_t> ids) const override {
+    std::string text;
+    bool is_first = true;
+    for (std::int32_t id : ids) {
+      std::string piece = vocabulary().piece(id);
+      if (!is_first)
+        piece = piece.starts_with(options_.prefix) ? piece.substr(options_.prefix.size()) : " " + piece;
+      text += options_.tidy ? tidied(piece) : piece;
+      is_first = false;
+    }
+    return text;
+  }
+
+  bool begins_word(const std::string&, const std::string& piece) const override {
+    return !piece.starts_with(options_.prefix);
+  }
+
+  const SentenceFrame* frame() const override { return &options_.frame; }
+
+  std::string settings() const override {
+    return nlohmann::json{{"clean", options_.clean},
+                          {"split_chinese", options_.split_chinese},
+                          {"strip_accents", options_.strip_accents},
+                          {"lowercase", options_.lowercase},
+                          {"prefix", options_.prefix},
+                          {"longest_word", options_.longest_word},
+                          {"tidy", options_.tidy},
+                          {"before", options_.frame.before},
+                          {"after", options_.frame.after}}
+        .dump();
+  }
+
+ private:
+  std::string normalised(const std::string& line) const {
+    std::string text;
+    for (std::string_view character : characters(line)) {
+      const char32_t c = code_point(character);
+      if (options_.clean && is_dropped(c)) continue;
+      if (options_.split_chinese && is_chinese(c)) {
+        (text += ' ').append(character) += ' ';
+      } else {
+        text += options_.clean && is_white_space(c) ? " " : character;
+      }
+    }
+    if (!options_.strip_accents && !options_.lowercase) return text;
+    if (options_.strip_accents) text = nfd(text);
+    std::string out;
+    for (std::string_view character : characters(text)) {
+      const char32_t c = code_point(character);
+      if (options_.strip_accents && category(c) == UTF8PROC_CATEGORY_MN) continue;
+      if (!options_.lowercase) {
+        out += character;
+      } else if (c == 0x130) {
+        out += "i\u0307";
+      } else {
+        append_utf8(out, static_cast<std::uint32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(c))));
+      }
+    }
+    return out;
+  }
+
+  static std::vector<std::string> words(const std::string& text) {
+    std::vector<std::string> list;
+    bool continues = false;
+    for (std::string_view character : characters(text)) {
+      const char32_t c = code_point(character);
+      const bool stands_alone = is_punctuation(c);
+      if (is_white_space(c)) {
+        continues = false;
+        continue;
+      }
+      if (!continues || stands_alone) list.emplace_back();
+      list.back() += character;
+      continues = !stands_alone;
+    }
+    return list;
+  }
+
+  void append(const std::string& word, std::vector<std::int32_t>& ids) const {
+    std::vector<std::size_t> ends;  // of its characters
+    for (std::string_view character : characters(word))
+      ends.push_back(static_cast<std::size_t>(character.data() - word.data()) + character.size());
+    const std::size_t first = ids.size();
+    for (std::size_t begin = 0, at = 0; at < ends.size();) {
+      std::size_t next = ends.size();
+      std::string piece;
+      if (std::cmp_less_equal(ends.size(), options_.longest_word)) {
+        for (; next > at; --next) {
+          piece = (begin == 0 ? "" : options_.prefix) + word.substr(begin, ends[next - 1] - begin);
+          if (vocabulary().contains(piece) && !vocabulary().is_special(piece)) break;
+        }
+      } else {
+        next = at;
+      }
+      if (next == at) {
+        ids.resize(first);
+        ids.push_back(vocabulary().special().unk);
+        return;
+      }
+      ids.push_back(vocabulary().id(piece));
+      at = next;
+      begin = ends[next - 1];
+    }
+  }
+
+  /// As the library does it, piece by piece.
+  static std::string tidied(std::string piece) {
+    constexpr std::pair<const char*, const char*> rules[] = {
+        {" .", "."},   {" ?", "?"},           {" !", "!"},   {" ,", ","},     {" ' ", "'"},   {" n't", "n't"},
+        {" 'm", "'m"}, {" do not", " don't"}, {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}};
+    for (const auto& [from, to] : rules) piece = replace_all(piece, from, to);
+    return piece;
+  }
+
+  WordPieceOptions options_;
+};
+
+}  // namespace
+
+SchemePtr make_wordpiece_scheme(Vocabulary vocabulary, WordPieceOptions options) {
+  return std::make_shared<WordPieceScheme>(std::move(vocabulary), std::move(options));
+}
+
+SchemePtr make_wordpiece_scheme(Vocabulary vocabulary, const std::string& settings, const std::string& name) {
+  WordPieceOptions options;
+  try {
+    const nlohmann::json json = nlohmann::json::parse(settings);
+    json.at("clean").get_to(options.clean);
+    json.at("split_chinese").get_to(options.split_chinese);
+    json.at("strip_accents").get_to(options.strip_accents);
+    json.at("lowercase").get_to(options.lowercase);
+    json.at("prefix").get_to(options.prefix);
+    json.at("longest_word").get_to(options.longest_word);
+    json.at("tidy").get_to(options.tidy);
+    json.at("before").get_to(options.frame.before);
+    json.at("after").get_to(options.frame.after);
+  } catch (const nlohmann::json::exception& e) {
+    fail(name, ": ", escaped(e.what(), 200));
+  }
+  return make_wordpiece_scheme(std::move(vocabulary), std::move(options));
+}
+
+}  // namespace heed::text

@@ -1,0 +1,265 @@
+// Files of other programs' arrays. What is read here was written out by hand, byte for byte; hostile files are in
+// tests/interop/foreign_test.py.
+#include "io/foreign/array_file.h"
+
+#include <sys/stat.h>
+
+#include <cmath>
+#include <filesystem>
+
+#include "io/foreign/elements.h"
+#include "io/foreign/safetensors.h"
+#include "io/frame_stream.h"
+#include "samples.h"
+
+namespace heed::io::test {
+namespace {
+
+using namespace std::string_literals;
+
+/// A header of 8 + `header.size()` bytes, then the values.
+std::string safetensors(const std::string& header, const std::string& values) {
+  std::string file(8, '\0');
+  for (std::size_t i = 0, rest = header.size(); i < 8; ++i, rest >>= 8)
+    file[i] = static_cast<char>(rest & 0xff);
+  return file + header + values;
+}
+
+const std::string kHeader = R"({"__metadata__":{"format":"pt"},)"
+                            R"("b":{"dtype":"BF16","shape":[2],"data_offsets":[12,16]},)"
+                            R"("a/x":{"shape":[3,1],"data_offsets":[0,12],"dtype":"F32"},)"
+                            R"("none":{"dtype":"I64","shape":[0,7],"data_offsets":[16,16]},)"
+                            R"("one":{"dtype":"U64","shape":[],"data_offsets":[16,24]}}  )";
+const std::string kValues =
+    "\x00\x00\x80\x3f"
+    "\x00\x00\x00\xc0"
+    "\x00\x00\xc0\x7f"
+    "\x80\x3f\x49\xc0"
+    "\x07\x00\x00\x00\x00\x00\x00\x00"s;
+
+template <class T>
+void check_values(const Tensor& tensor, const Shape& shape, const std::vector<T>& wanted) {
+  BOOST_TEST(tensor.shape() == shape, boost::test_tools::per_element());
+  const auto values = tensor.values<T>();
+  BOOST_TEST(std::vector<T>(values.begin(), values.end()) == wanted, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(safetensors_as_written_by_hand) {
+  TemporaryFolder folder;
+  put_bytes(folder / "x", safetensors(kHeader, kValues));
+  BOOST_TEST(is_array_file(folder / "x"));
+  const auto file = ArrayFile::open(folder / "x");
+  BOOST_TEST(file->metadata().at("format") == "pt");
+  const auto& arrays = file->arrays();  // in the order of their values
+  BOOST_REQUIRE(arrays.size() == 4u);
+  BOOST_TEST(arrays[0].name == "a/x");
+  BOOST_TEST(arrays[0].type == "float32");
+  BOOST_TEST(arrays[1].type == "bfloat16");
+  BOOST_TEST(arrays[2].name == "none");
+  BOOST_TEST(arrays[3].type == "uint64");
+  const Tensor a = file->read(0);
+  BOOST_TEST(a.shape() == (Shape{3, 1}), boost::test_tools::per_element());
+  BOOST_TEST(a.values<float>()[0] == 1.0f);
+  BOOST_TEST(a.values<float>()[1] == -2.0f);
+  BOOST_TEST(std::isnan(a.values<float>()[2]));
+  check_values<float>(file->read(1), {2}, {1.0f, -3.140625f});
+  check_values<std::int64_t>(file->read(2), {0, 7}, {});
+  check_values<std::int64_t>(file->read(3), {}, {7});
+}
+
+BOOST_AUTO_TEST_CASE(frames_of_arrays_hold_what_is_asked_for) {
+  TemporaryFolder folder;
+  put_bytes(folder / "x", safetensors(kHeader, kValues));
+  FrameReader reader(folder / "x", {.only = {"a"}});
+  TensorMap frame;
+  BOOST_REQUIRE(reader.next(frame));
+  BOOST_TEST(frame.tensors().size() == 1u);
+  BOOST_TEST(frame.contains("a/x"));
+  BOOST_TEST(!reader.next(frame));
+  BOOST_TEST(read_map(folder / "x").tensors().size() == 4u);
+}
+
+BOOST_AUTO_TEST_CASE(shards_of_a_folder) {
+  TemporaryFolder folder;
+  const auto shard = [](const std::string& name, char value) {
+    return safetensors(R"({")" + name + R"(":{"dtype":"U8","shape":[1],"data_offsets":[0,1]}})", {value});
+  };
+  put_bytes(folder / "first", shard("a", 1));
+  put_bytes(folder / "second", shard("b", 2));
+  const std::string index = folder / "model.safetensors.index.json";
+  put_bytes(index,
+            R"({"metadata":{"total_size":2,"more":[null,1.5]},"weight_map":{"b":"second","a":"first"}})");
+  const TensorMap map = read_map(folder.path());
+  check_values<std::uint8_t>(map.at("a"), {1}, {1});
+  check_values<std::uint8_t>(map.at("b"), {1}, {2});
+
+  const auto refuse = [&](const std::string& weight_map, const std::vector<std::string>& words) {
+    put_bytes(index, R"({"weight_map":)" + weight_map + "}");
+    check_fails([&] { ArrayFile::open(folder.path()); }, words);
+  };
+  refuse(R"({"a":"first","b":"first"})", {"index.json", "\"b\" is not in first"});
+  refuse(R"({"a":"first","b":"second","c":"second"})", {"\"c\" is not in second"});
+  refuse(R"({"a":"second","b":"second"})", {"\"a\" is not in second"});
+  refuse(R"({"b":"first","a":"second"})", {"first:/a", "in second"});
+  refuse(R"({"a":"first","b":"third"})", {"third", "No such file"});
+  refuse(R"({"a":"first","b":"../second"})", {"\"../second\" is not the name of a file in this folder"});
+  refuse(R"({"a":"first","b":".."})", {"\"..\" is not the name"});
+  refuse(R"({"a":"/etc/passwd"})", {"not the name of a file"});
+  refuse(R"({"a":"x\\second"})", {"not the name of a file"});
+  refuse(R"({"a":"first","a":"second"})", {"weight_map gives \"a\" twice"});
+  refuse(R"({"a":1})", {"a number where the name of the shard of \"a\" was wanted"});
+  refuse(R"({"a":{}})", {"an object where the name of the shard"});
+  refuse(R"([])", {"an array where the object weight_map"});
+  refuse(R"({})", {"index without tensors"});
+  refuse(R"({"a":"first"},"weight_map":{})", {"gives \"weight_map\" twice"});
+  refuse(R"({"a":"first"},"x":[[[[]]]])", {"nested deeper than 4"});
+  put_bytes(folder / "second", shard("a", 2));  // in two shards
+  refuse(R"({"a":"first","b":"second"})", {"second:/a", "in first"});
+  std::filesystem::remove(folder / "second");
+  BOOST_REQUIRE(mkfifo((folder / "second").c_str(), 0600) == 0);  // must not wait for a writer
+  refuse(R"({"a":"first","b":"second"})", {"not a regular file"});
+}
+
+std::string npy(const std::string& header, const std::string& values, char version = 1) {
+  const std::string size = version == 1 ? std::string{static_cast<char>(header.size()), '\0'}
+                                        : std::string{static_cast<char>(header.size()), '\0', '\0', '\0'};
+  return "\x93NUMPY"s + version + '\0' + size + header + values;
+}
+
+Tensor read_npy(const std::string& bytes) {
+  TemporaryFolder folder;
+  put_bytes(folder / "x", bytes);
+  return read_map(folder / "x").at("array");
+}
+
+BOOST_AUTO_TEST_CASE(npy_as_written_by_hand) {
+  const std::string six = "\1\2\3\4\5\6";
+  check_values<std::uint8_t>(
+      read_npy(npy("{'descr': '|u1', 'fortran_order': False, 'shape': (2, 3), }  \n", six)), {2, 3},
+      {1, 2, 3, 4, 5, 6});
+  // In Fortran's order the first index varies fastest.
+  check_values<std::uint8_t>(read_npy(npy("{'descr':'|u1','fortran_order':True,'shape':(2,3)}", six, 2)),
+                             {2, 3}, {1, 3, 5, 2, 4, 6});
+  check_values<std::uint8_t>(
+      read_npy(npy("{'shape':(1,3,2,),\"descr\":\"|u1\",'fortran_order':True}", six, 3)), {1, 3, 2},
+      {1, 4, 2, 5, 3, 6});
+  check_values<std::int32_t>(read_npy(npy("{'descr':'>i2','fortran_order':False,'shape':(3L,)}", six)), {3},
+                             {0x102, 0x304, 0x506});
+  check_values<double>(
+      read_npy(npy("{'descr':'>f8','fortran_order':False,'shape':()}", "\x3f\xf8\0\0\0\0\0\0"s)), {}, {1.5});
+  check_values<float>(read_npy(npy("{'descr':'<f2','fortran_order':False,'shape':(1,)}", "\x00\x3e"s)), {1},
+                      {1.5f});
+  check_values<std::string>(read_npy(npy("{'descr':'<U2','fortran_order':False,'shape':(2,)}",
+                                         "\xe9\0\0\0\0\xf6\1\0A\0\0\0\0\0\0\0"s)),
+                            {2}, {"\u00e9\U0001f600", "A"});
+  const Tensor flags = read_npy(npy("{'descr':'|b1','fortran_order':False,'shape':(2,)}", "\1\0"s));
+  check_values<std::uint8_t>(flags, {2}, {1, 0});
+  BOOST_TEST((flags.attributes.at("dtype") == Attribute("bool"s)));
+}
+
+/// A zip archive of one member x.npy, stored or deflated, with the uint8 values 1 2 3.
+std::string zip(bool deflated) {
+  const std::string array = npy("{'descr':'|u1','fortran_order':False,'shape':(3,)}", "\1\2\3");
+  // Deflate's own form of stored bytes: the last block, its length and the complement.
+  const char size = static_cast<char>(array.size());
+  const std::string packed =
+      deflated ? "\x01"s + size + '\0' + static_cast<char>(~size) + '\xff' + array : array;
+  const std::string sums = "\xac\xb9\xb0\xe6"s;  // CRC-32, by zlib.crc32 of Python
+  const std::string sizes = static_cast<char>(packed.size()) + "\0\0\0"s + size + "\0\0\0"s;
+  const std::string method = deflated ? "\x08\0"s : "\0\0"s;
+  const std::string common = "\x14\0\0\0"s + method + "\0\0\0\0"s + sums + sizes + "\x05\0\0\0"s;
+  const std::string local = "PK\3\4" + common + "x.npy" + packed;
+  const std::string entry = "PK\1\2\x14\0"s + common + "\0\0\0\0\0\0\0\0\0\0\0\0\0\0"s + "x.npy";
+  const std::string end = "PK\5\6\0\0\0\0\1\0\1\0"s + static_cast<char>(entry.size()) + "\0\0\0"s +
+                          static_cast<char>(local.size()) + "\0\0\0\0\0"s;
+  return local + entry + end;
+}
+
+BOOST_AUTO_TEST_CASE(npz_as_written_by_hand) {
+  TemporaryFolder folder;
+  for (bool deflated : {false, true}) {
+    put_bytes(folder / "x", zip(deflated));
+    const TensorMap map = read_map(folder / "x");
+    BOOST_TEST(map.tensors().size() == 1u);
+    check_values<std::uint8_t>(map.at("x"), {3}, {1, 2, 3});
+  }
+}
+
+/// Opens the file and reads all arrays, or fails with an Error.
+void read_all(const std::string& path) {
+  try {
+    const auto file = ArrayFile::open(path);
+    for (std::size_t i = 0; i < file->arrays().size(); ++i) file->read(i);
+  } catch (const Error& e) {
+    BOOST_REQUIRE_MESSAGE(std::string(e.what()).find('\n') == std::string::npos, e.what());
+  }
+}
+
+BOOST_AUTO_TEST_CASE(any_changed_byte_is_an_error_or_another_value) {
+  TemporaryFolder folder;
+  for (const std::string& sound : {safetensors(kHeader, kValues), zip(false), zip(true)}) {
+    for (std::size_t at = 0; at <= sound.size(); ++at) {
+      put_bytes(folder / "x", sound.substr(0, at));
+      read_all(folder / "x");
+      for (int byte = at < sound.size() ? 0 : 256; byte < 256; byte += 5) {
+        std::string changed = sound;
+        changed[at] = static_cast<char>(byte);
+        put_bytes(folder / "x", changed);
+        read_all(folder / "x");
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(written_safetensors_are_these_bytes) {
+  TemporaryFolder folder;
+  TensorMap map;
+  map.add("z", Tensor::of<float>({1, -2}, {2}));
+  map.add("b", Tensor::of<std::uint8_t>({1}, {1, 1})).attributes["dtype"] = "bool"s;
+  map.add("a", Tensor::of<std::int64_t>({-1}, {}));
+  map.attributes["format"] = "heed"s;
+  map.attributes["creator"] = "heed 0"s;
+  write_safetensors(folder / "x", map);
+  const std::string header = R"({"__metadata__":{"creator":"heed 0","format":"pt"},)"
+                             R"("a":{"dtype":"I64","shape":[],"data_offsets":[0,8]},)"
+                             R"("z":{"dtype":"F32","shape":[2],"data_offsets":[8,16]},)"
+                             R"("b":{"dtype":"BOOL","shape":[1,1],"data_offsets":[16,17]}})";
+  const std::string padding((8 - header.size() % 8) % 8, ' ');
+  BOOST_TEST(bytes_of(folder / "x") ==
+             safetensors(header + padding, "\xff\xff\xff\xff\xff\xff\xff\xff\0\0\x80\x3f\0\0\0\xc0\1"s));
+  write_safetensors(folder / "half", map, FloatsAs::float16);
+  check_values<float>(read_map(folder / "half").at("z"), {2}, {1, -2});
+  map.at("z").values<float>()[0] = 70000;
+  check_fails([&] { write_safetensors(folder / "half", map, FloatsAs::float16); },
+              {"/z", "70000", "bfloat16"});
+  map.add("text", Tensor::of<std::string>({"x"}, {1}));
+  check_fails([&] { write_safetensors(folder / "text", map); }, {"/text", "text"});
+  BOOST_TEST((folder.files().size()) == 2u);  // nothing is left of what failed
+}
+
+BOOST_AUTO_TEST_CASE(sixteen_bits_there_and_back) {
+  for (unsigned bits = 0; bits < 0x10000; ++bits) {
+    const auto half = static_cast<std::uint16_t>(bits);
+    const float wide = from_half(half), brain = from_bfloat16(half);
+    if (!std::isnan(wide)) BOOST_REQUIRE(to_half(wide) == half);
+    if (std::isnan(wide)) BOOST_REQUIRE(std::isnan(from_half(to_half(wide))));
+    if (!std::isnan(brain)) BOOST_REQUIRE(to_bfloat16(brain) == half);
+    if (std::isnan(brain)) BOOST_REQUIRE(std::isnan(from_bfloat16(to_bfloat16(brain))));
+  }
+  BOOST_TEST(from_half(0x0001) == std::ldexp(1.0f, -24));
+  BOOST_TEST(from_half(0x7bff) == 65504.0f);
+  BOOST_TEST(from_half(0xc248) == -3.140625f);
+  // Halfway between two neighbours: the even one.
+  BOOST_TEST(to_half(1.0f + 0x1p-11f) == 0x3c00);
+  BOOST_TEST(to_half(1.0f + 3 * 0x1p-11f) == 0x3c02);
+  BOOST_TEST(to_half(1.0f + 0x1p-11f + 0x1p-20f) == 0x3c01);
+  BOOST_TEST(to_half(0x1p-25f) == 0x0000);
+  BOOST_TEST(to_half(3 * 0x1p-25f) == 0x0002);
+  BOOST_TEST(to_half(65519.0f) == 0x7bff);
+  BOOST_TEST(to_half(65520.0f) == 0x7c00);
+  BOOST_TEST(to_bfloat16(1.0f + 0x1p-8f) == 0x3f80);
+  BOOST_TEST(to_bfloat16(1.0f + 3 * 0x1p-8f) == 0x3f82);
+}
+
+}  // namespace
+}  // namespace heed::io::test
