@@ -25,7 +25,6 @@ struct HeadPlace {
   Dropout drop;
 };
 
-/// Calls visit(HeadPlace, rows and columns of q, k, v and the context) for every sentence and head.
 /// The biases of all heads, each a function of the key's position minus the query's; or none.
 template <class T>
 class Biases {
@@ -61,6 +60,7 @@ void expect_bias(Var<T> bias, const AttentionOptions& options, std::int64_t long
   }
 }
 
+/// Calls visit(HeadPlace, rows and columns of q, k, v and the context) for every sentence and head.
 template <class T, class Visit>
 void each_head(const Packing& queries, const Packing& keys, const AttentionOptions& o, std::int64_t d_k,
                std::int64_t d_v, Visit&& visit) {

@@ -12,6 +12,8 @@ EncoderOnlyConfig::EncoderOnlyConfig() {
 void EncoderOnlyConfig::check() const {
   check_options();
   if (n_classes == 1) fail<UsageError>("n_classes is 1, wanted at least 2");
+  if (n_classes > 0 && (output_bias || logit_scale != 1))
+    fail<UsageError>("output_bias and logit_scale are of output words, which a classifier has none of");
 }
 
 template <class T>

@@ -33,7 +33,9 @@ template <class T>
 Logits<T> WordsHead::next_words(Pass<T>& pass, Var<T> states) const {
   const Matrix<const T> weight = weight_of(pass, *this).value();
   Tape<T>& tape = *pass.tape;
-  return {states.value(), *tape.packed_weights()->find(tied ? weight.t() : weight), tape.arena()};
+  const Var<T> bias = bias_of(pass, *this);
+  return {scaled_states(*this, states).value(), *tape.packed_weights()->find(tied ? weight.t() : weight),
+          bias ? std::span<const T>(row_span(bias.value(), 0)) : std::span<const T>(), tape.arena()};
 }
 
 template <class T>

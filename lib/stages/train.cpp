@@ -207,6 +207,8 @@ void check_unvalidated(const Given& given, const TrainingJob& job) {
   for (const char* option : {"--valid-bleu", "--stop-on", "--patience", "--validate-every"}) {
     if (given(option)) fail<UsageError>(option, ": needs validation text (--valid-source, --valid-target)");
   }
+  if (job.config.schedule == "plateau")
+    fail<UsageError>("--schedule plateau: needs validation text (--valid-source, --valid-target)");
   if (job.config.max_epochs == 0 && job.config.max_updates == 0 && job.config.max_minutes == 0)
     fail<UsageError>(
         "without validation text nothing ends the run: give --max-updates, --max-epochs or --max-minutes, or "

@@ -208,14 +208,14 @@ void log_softmax_top_k(Matrix<const T> x, Index k, Matrix<T> values, Matrix<std:
 }
 
 template <class T>
-void packed_top_k(Matrix<const T> a, const PackedMatrix<T>& b, Index k, Matrix<T> values,
-                  Matrix<std::int32_t> indices) {
+void packed_top_k(Matrix<const T> a, const PackedMatrix<T>& b, std::span<const T> bias, Index k,
+                  Matrix<T> values, Matrix<std::int32_t> indices) {
   static_assert(kBlock % kPanelColumns<T> == 0);
   constexpr Index most = 96;  // rows whose block of logits stays in the L2 cache
   if (a.rows > most) {
     const Index half = a.rows / 2;
-    packed_top_k(a.row_range(0, half), b, k, values, indices);
-    return packed_top_k(a.row_range(half, a.rows - half), b, k, values.row_range(half, a.rows - half),
+    packed_top_k(a.row_range(0, half), b, bias, k, values, indices);
+    return packed_top_k(a.row_range(half, a.rows - half), b, bias, k, values.row_range(half, a.rows - half),
                         indices.row_range(half, a.rows - half));
   }
   static thread_local std::vector<T> block;
@@ -226,7 +226,9 @@ void packed_top_k(Matrix<const T> a, const PackedMatrix<T>& b, Index k, Matrix<T
   for (Index first = 0; first < b.cols; first += kBlock) {
     const Index count = std::min(kBlock, b.cols - first);
     const Matrix<T> logits(block.data(), a.rows, count, kBlock);
-    multiply_packed<T>(a, b.columns(first, count), {}, Activation::none, logits);
+    const std::span<const T> part =
+        bias.empty() ? bias : bias.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count));
+    multiply_packed<T>(a, b.columns(first, count), part, Activation::none, logits);
     for (Index i = 0; i < a.rows; ++i) rows[i].take(logits.row(i), count, first);
   }
   for (Index i = 0; i < a.rows; ++i) rows[i].finish(row_span(values, i).first(k));
@@ -269,16 +271,18 @@ void log_softmax_top_k(Matrix<const T> x, std::int64_t k, Matrix<T> values, Matr
   HEED_DISPATCH(log_softmax_top_k)(x, k, values, indices);
 }
 template <class T>
-void log_softmax_top_k(Matrix<const T> a, const PackedMatrix<T>& b, std::int64_t k, Matrix<T> values,
-                       Matrix<std::int32_t> indices) {
+void log_softmax_top_k(Matrix<const T> a, const PackedMatrix<T>& b, std::span<const T> bias, std::int64_t k,
+                       Matrix<T> values, Matrix<std::int32_t> indices) {
   expect_enough(k, b.cols);
-  HEED_DISPATCH(packed_top_k)(a, b, k, values, indices);
+  if (!bias.empty() && std::ssize(bias) != b.cols)
+    fail("a bias of ", bias.size(), " for ", b.cols, " classes");
+  HEED_DISPATCH(packed_top_k)(a, b, bias, k, values, indices);
 }
 
-#define HEED_INSTANTIATE_TOP_K(T)                                                                   \
-  template void log_softmax_top_k(Matrix<const T>, std::int64_t, Matrix<T>, Matrix<std::int32_t>);  \
-  template void log_softmax_top_k(Matrix<const T>, const PackedMatrix<T>&, std::int64_t, Matrix<T>, \
-                                  Matrix<std::int32_t>);
+#define HEED_INSTANTIATE_TOP_K(T)                                                                            \
+  template void log_softmax_top_k(Matrix<const T>, std::int64_t, Matrix<T>, Matrix<std::int32_t>);           \
+  template void log_softmax_top_k(Matrix<const T>, const PackedMatrix<T>&, std::span<const T>, std::int64_t, \
+                                  Matrix<T>, Matrix<std::int32_t>);
 HEED_INSTANTIATE_TOP_K(float)
 HEED_INSTANTIATE_TOP_K(double)
 #undef HEED_INSTANTIATE_TOP_K

@@ -20,6 +20,7 @@ class KeyValueCache {
   /// Row i of keys and values [n, d] each becomes row to[i] of the cache.
   void write(Matrix<const T> keys, Matrix<const T> values, std::span<const std::int32_t> to) {
     width_ = keys.cols;
+    if (to.empty()) return;
     const auto needed = static_cast<std::size_t>((std::ranges::max(to) + std::int64_t{1}) * 2 * width_);
     if (rows_.size() < needed) rows_.resize(needed);
     for (std::int64_t i = 0; i < keys.rows; ++i) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "tensor/arena.h"
 #include "tensor/kernels.h"
@@ -10,15 +11,15 @@
 
 namespace heed {
 
-/// Logits [n, vocabulary], at hand or a product of states [n, d] and weights of which no more is computed than is asked
+/// Logits [n, vocabulary], at hand or a product of states [n, d] and weights, with a bias or none, of which no more is computed than is asked
 /// for. What it was made of must outlive it.
 template <class T>
 class Logits {
  public:
   Logits() = default;
   Logits(Matrix<const T> all) : all_(all) {}
-  Logits(Matrix<const T> states, const PackedMatrix<T>& weight, Arena& arena)
-      : states_(states), weight_(&weight), arena_(&arena) {}
+  Logits(Matrix<const T> states, const PackedMatrix<T>& weight, std::span<const T> bias, Arena& arena)
+      : states_(states), weight_(&weight), bias_(bias), arena_(&arena) {}
 
   std::int64_t rows() const { return weight_ ? states_.rows : all_.rows; }
   std::int64_t cols() const { return weight_ ? weight_->cols : all_.cols; }
@@ -26,7 +27,7 @@ class Logits {
   /// Of each row the k best and their log-probabilities, as log_softmax_top_k has them.
   void top_k(std::int64_t k, Matrix<T> values, Matrix<std::int32_t> indices) const {
     if (weight_)
-      log_softmax_top_k<T>(states_, *weight_, k, values, indices);
+      log_softmax_top_k<T>(states_, *weight_, bias_, k, values, indices);
     else
       log_softmax_top_k<T>(all_, k, values, indices);
   }
@@ -34,13 +35,14 @@ class Logits {
   Matrix<const T> all() const {
     if (!weight_) return all_;
     const Matrix<T> product = arena_->matrix<T>(rows(), cols());
-    multiply_packed<T>(states_, *weight_, {}, Activation::none, product);
+    multiply_packed<T>(states_, *weight_, bias_, Activation::none, product);
     return product;
   }
 
  private:
   Matrix<const T> all_, states_;
   const PackedMatrix<T>* weight_ = nullptr;
+  std::span<const T> bias_;
   Arena* arena_ = nullptr;
 };
 

@@ -67,10 +67,10 @@ template <class T>
 void multiply_packed(Matrix<const T> a, const PackedMatrix<T>& b, std::span<const T> bias, Activation f,
                      Matrix<T> c);
 
-/// log_softmax_top_k of a b, to the bit, of which only a block of columns exists at a time.
+/// log_softmax_top_k of a b + bias, to the bit, of which only a block of columns exists at a time; bias may be empty.
 template <class T>
-void log_softmax_top_k(Matrix<const T> a, const PackedMatrix<T>& b, std::int64_t k, Matrix<T> values,
-                       Matrix<std::int32_t> indices);
+void log_softmax_top_k(Matrix<const T> a, const PackedMatrix<T>& b, std::span<const T> bias, std::int64_t k,
+                       Matrix<T> values, Matrix<std::int32_t> indices);
 
 extern template class PackedWeights<float>;
 extern template class PackedWeights<double>;

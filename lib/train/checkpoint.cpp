@@ -114,6 +114,12 @@ void check_identity(const std::string& path, const Identity& saved, const Identi
         ", now it is ", shown(value),
         ": give the options and texts that the run began with, or begin a new one without --resume");
   }
+  for (const auto& [field, value, by_default] : saved) {
+    if (find_value(present, field)) continue;  // options at their default may not be listed
+    fail<OtherRunError>(escaped(path), ": cannot resume: ", field, " was ", shown(value),
+                        ", now it is not given: give the options that the run began with, or begin a new one "
+                        "without --resume");
+  }
 }
 
 void read_state(const TensorMap& map, TrainState& state) {

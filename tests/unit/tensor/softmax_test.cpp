@@ -147,17 +147,25 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(the_best_classes, T, Floats) {
 
 /// To the bit what the product and then its best classes give.
 BOOST_AUTO_TEST_CASE_TEMPLATE(the_best_classes_of_a_product, T, Floats) {
-  for (const Index rows : {1, 5, 13}) {
+  for (const Index rows : {1, 5, 13, 97}) {
     for (const Index cols : {7, 130, 1024, 1025, 3000}) {
       const Index d = 19, k = 7;
       BothMatrix<T> a(rows, d, 3, 1, 2), b(d, cols, 1, 1, 3);
       std::vector<T> panels(static_cast<std::size_t>(packed_size<T>(d, cols))), logits(rows * cols),
           got(rows * k), wanted(rows * k);
       std::vector<std::int32_t> got_ids(rows * k), wanted_ids(rows * k);
-      multiply_rows<T>(a.in(), b.in(), false, Matrix<T>(logits.data(), rows, cols));
+      const bool biased = rows != 5;
+      const std::vector<T> bias = biased ? Both<T>::normal(cols, 4).fast : std::vector<T>();
+      multiply_packed<T>(a.in(), pack<T>(b.in(), panels.data()), bias, Activation::none,
+                         Matrix<T>(logits.data(), rows, cols));
+      if (!biased) {
+        std::vector<T> product(rows * cols);
+        multiply_rows<T>(a.in(), b.in(), false, Matrix<T>(product.data(), rows, cols));
+        BOOST_TEST(product == logits);
+      }
       log_softmax_top_k<T>(Matrix<const T>(logits.data(), rows, cols), k, Matrix<T>(wanted.data(), rows, k),
                            Matrix<std::int32_t>(wanted_ids.data(), rows, k));
-      log_softmax_top_k<T>(a.in(), pack<T>(b.in(), panels.data()), k, Matrix<T>(got.data(), rows, k),
+      log_softmax_top_k<T>(a.in(), pack<T>(b.in(), panels.data()), bias, k, Matrix<T>(got.data(), rows, k),
                            Matrix<std::int32_t>(got_ids.data(), rows, k));
       BOOST_TEST(got == wanted);
       BOOST_TEST(got_ids == wanted_ids);
