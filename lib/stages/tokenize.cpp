@@ -131,8 +131,7 @@ class SentenceMaker {
       fail(reader.name(), ':', reader.line_number(), ": ", ids.size(), " pieces, wanted at most ", most,
            " (--max-length); --truncate cuts longer sentences");
     }
-    ids.resize(most);
-    if (tokenizer_.special().eos != SpecialIds::kAbsent) ids.back() = tokenizer_.special().eos;
+    tokenizer_.truncate(ids, most);
     ++cut_;
   }
 

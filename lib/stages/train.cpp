@@ -69,6 +69,23 @@ Corpus encoded(const char* what, const CorpusLines& lines, const text::Tokenizer
   return corpus;
 }
 
+/// A decoder starts at bos and stops at eos: without them it can be neither trained nor searched.
+void check_decoder_vocabulary(const Model<float>& model, const text::Tokenizer& target,
+                              const std::string& path) {
+  if (!model.decoder) return;
+  const auto refuse = [&](const char* missing) {
+    fail<UsageError>(escaped(path), ": the target vocabulary ", missing, ", which a decoder needs");
+  };
+  const std::int32_t bos = target.special().bos, eos = target.special().eos;
+  if (bos == SpecialIds::kAbsent && eos == SpecialIds::kAbsent)
+    refuse("has no piece that begins a sentence (bos) and none that ends it (eos)");
+  if (bos == SpecialIds::kAbsent) refuse("has no piece that begins a sentence (bos)");
+  if (eos == SpecialIds::kAbsent) refuse("has no piece that ends a sentence (eos)");
+  if (model.encoder) return;
+  const TokenIds nothing = target.sentence("");
+  if (nothing.empty() || nothing.back() != eos) refuse("puts no end (eos) after its sentences");
+}
+
 /// Texts, vocabularies and the model, initialised by the seed.
 struct Ingredients {
   explicit Ingredients(const TrainingJob& job)
@@ -80,6 +97,7 @@ struct Ingredients {
     const CorpusLines text = read(job.training);
     classes = classes_of(text.labels);
     model = job.make_model({source.size(), target.size(), static_cast<std::int64_t>(classes.size())});
+    check_decoder_vocabulary(*model, target, job.target_vocab);
     training = encoded("training text", text, source, target, *model, classes);
     if (job.validates())
       validation = encoded("validation text", read(job.validation), source, target, *model, classes);

@@ -325,8 +325,7 @@ SchemePtr make_byte_bpe_scheme(Vocabulary vocabulary, const std::vector<std::str
     options.pattern = chosen<SplitPattern>(name + ": pattern", kSplitPatterns, json.at("pattern"));
     json.at("prefix_space").get_to(options.prefix_space);
     json.at("ignore_merges").get_to(options.ignore_merges);
-    json.at("before").get_to(options.frame.before);
-    json.at("after").get_to(options.frame.after);
+    options.frame = frame_of_settings(json, vocabulary, name + "/config");
   } catch (const nlohmann::json::exception& e) {
     fail(name, ": ", escaped(e.what(), 200));
   }

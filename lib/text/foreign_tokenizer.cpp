@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "base/error.h"
+#include "text/bounded_json.h"
 #include "text/byte_bpe.h"
 #include "text/line_reader.h"
 #include "text/tokenizer.h"
@@ -23,6 +24,10 @@ constexpr std::string_view kBertTokens[] = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", 
 constexpr std::size_t kMostPieces = 10'000'000;
 constexpr char kJsonFile[] = "tokenizer.json", kVocabularyFile[] = "vocab.json", kMergesFile[] = "merges.txt";
 constexpr char kWordPieceFile[] = "vocab.txt", kConfigFile[] = "tokenizer_config.json";
+
+bool is_id(const Json& value) {
+  return value.is_number_unsigned() && value.get<std::uint64_t>() < kMostPieces;
+}
 
 /// An object of the JSON, of which each field must be asked for: finish() names those that were not.
 class Object {
@@ -57,8 +62,7 @@ class Object {
   }
   std::int32_t id(const std::string& name) {
     const Json& value = at(name);
-    if (!value.is_number_unsigned() || value.get<std::uint64_t>() >= kMostPieces)
-      fail(where(name), ": wanted an id, got ", shown(value));
+    if (!is_id(value)) fail(where(name), ": wanted an id, got ", shown(value));
     return value.get<std::int32_t>();
   }
   /// Refuses all but these values.
@@ -112,10 +116,14 @@ std::vector<Json> members(const Json& json, const std::string& list, const std::
 /// Pieces by id, of which none may be missing.
 class Pieces {
  public:
-  explicit Pieces(std::string where) : where_(std::move(where)) {}
+  /// Of at most `most` entries, so that a single large id is not answered with memory for all below it.
+  Pieces(std::string where, std::size_t most) : where_(std::move(where)), most_(most) {}
 
   void add(std::int32_t id, const std::string& piece) {
     const auto at = static_cast<std::size_t>(id);
+    if (at >= most_)
+      fail(where_, ": \"", escaped(piece), "\" has the id ", id, ", wanted one below ", most_,
+           ", the number of pieces");
     if (at >= pieces_.size()) pieces_.resize(at + 1);
     if (!pieces_[at].empty() && pieces_[at] != piece)
       fail(where_, ": \"", escaped(pieces_[at]), "\" and \"", escaped(piece), "\" both have the id ", id);
@@ -123,10 +131,8 @@ class Pieces {
   }
   void add_all(const Json& vocabulary) {
     if (!vocabulary.is_object()) fail(where_, ": wanted an object of pieces and ids");
-    Object ids(vocabulary, where_);
     for (const auto& [piece, id] : vocabulary.items()) {
-      if (!id.is_number_unsigned() || id.get<std::uint64_t>() >= kMostPieces)
-        fail(where_, ": \"", escaped(piece), "\": wanted an id, got ", Object::shown(id));
+      if (!is_id(id)) fail(where_, ": \"", escaped(piece), "\": wanted an id, got ", Object::shown(id));
       add(id.get<std::int32_t>(), piece);
     }
   }
@@ -165,6 +171,7 @@ class Pieces {
 
   std::vector<std::string> pieces_;
   std::string where_;
+  std::size_t most_;
 };
 
 // ---- tokenizer.json ----
@@ -248,7 +255,7 @@ void read_template(const Json& steps, const Json& tokens, const std::string& whe
       if (!tokens.contains(name)) fail(where, ": the token ", escaped(name), " is not among special_tokens");
       Object special(tokens[name], where);
       for (const Json& id : special.at("ids")) {
-        if (!id.is_number_unsigned()) fail(where, ": wanted an id, got ", Object::shown(id));
+        if (!is_id(id)) fail(where, ": wanted an id, got ", Object::shown(id));
         (after ? frame.after : frame.before).push_back(id.get<std::int32_t>());
       }
     }
@@ -259,8 +266,8 @@ void read_template(const Json& steps, const Json& tokens, const std::string& whe
 
 /// ["</s>", 2]
 std::int32_t pair_id(const Json& pair, const std::string& where) {
-  if (!pair.is_array() || pair.size() != 2 || !pair[1].is_number_unsigned())
-    fail(where, ": wanted a token and its id");
+  if (!pair.is_array() || pair.size() != 2 || !is_id(pair[1]))
+    fail(where, ": wanted a token and its id, got ", Object::shown(pair));
   return pair[1].get<std::int32_t>();
 }
 
@@ -309,14 +316,32 @@ void expect_type(Object& object, const char* wanted) {
     fail_type(type, object.where("type"), wanted);
 }
 
+/// Those of the model. The added tokens may have ids between theirs.
+Pieces pieces_of(Object& root, Object& model) {
+  const Json& vocabulary = model.at("vocab");
+  Pieces pieces(model.where("vocab"), vocabulary.size() + root.get("added_tokens").size());
+  pieces.add_all(vocabulary);
+  return pieces;
+}
+
+/// With the special pieces, and with all that the frame of a sentence needs.
+Vocabulary vocabulary_of(Pieces pieces, const std::vector<std::int32_t>& special, const SentenceFrame& frame,
+                         const Object& root) {
+  Vocabulary vocabulary = std::move(pieces).vocabulary(special);
+  check_frame(frame, vocabulary, root.where("post_processor"));
+  return vocabulary;
+}
+
 ForeignTokenizer wordpiece_from_json(Object& root, Object& model) {
   WordPieceOptions options;
   model.ignore({"type"});
-  Pieces pieces(model.where("vocab"));
-  pieces.add_all(model.at("vocab"));
+  Pieces pieces = pieces_of(root, model);
   const std::string unknown = model.text("unk_token");
   options.prefix = model.text("continuing_subword_prefix");
   options.longest_word = model.id("max_input_chars_per_word");
+  if (options.longest_word > kLongestWord)
+    fail(model.where("max_input_chars_per_word"), ": wanted at most ", kLongestWord, ", got ",
+         options.longest_word);
   model.finish();
   auto special = add_tokens(root.get("added_tokens"), pieces, root.where("added_tokens"));
   if (unknown != "[UNK]" && unknown != "<unk>")
@@ -339,8 +364,8 @@ ForeignTokenizer wordpiece_from_json(Object& root, Object& model) {
   options.tidy = decoder.flag("cleanup", true);
   decoder.finish();
   root.finish();
-  return {kWordPieceType, false,
-          make_wordpiece_scheme(std::move(pieces).vocabulary(special), std::move(options))};
+  Vocabulary vocabulary = vocabulary_of(std::move(pieces), special, options.frame, root);
+  return {kWordPieceType, false, make_wordpiece_scheme(std::move(vocabulary), std::move(options))};
 }
 
 ForeignTokenizer from_json(const Json& json, const std::string& name) {
@@ -358,8 +383,7 @@ ForeignTokenizer from_json(const Json& json, const std::string& name) {
   model.expect("byte_fallback", {nullptr, false});
   ByteBpeOptions options;
   options.ignore_merges = model.flag("ignore_merges", false);
-  Pieces pieces(model.where("vocab"));
-  pieces.add_all(model.at("vocab"));
+  Pieces pieces = pieces_of(root, model);
   std::vector<Merge> merges = read_merges(model.at("merges"), model.where("merges"));
   model.finish();
   const auto special = add_tokens(root.get("added_tokens"), pieces, root.where("added_tokens"));
@@ -368,8 +392,9 @@ ForeignTokenizer from_json(const Json& json, const std::string& name) {
   options.frame = read_post_processor(root.get("post_processor"), root.where("post_processor"));
   read_decoder(root.get("decoder"), root.where("decoder"));
   root.finish();
+  Vocabulary vocabulary = vocabulary_of(std::move(pieces), special, options.frame, root);
   return {kByteBpeType, composes,
-          make_byte_bpe_scheme(std::move(pieces).vocabulary(special), std::move(merges), std::move(options))};
+          make_byte_bpe_scheme(std::move(vocabulary), std::move(merges), std::move(options))};
 }
 
 // ---- files ----
@@ -383,15 +408,19 @@ std::string read_text(const std::string& path) {
 }
 
 Json read_json(const std::string& path) {
-  Json json = Json::parse(read_text(path), nullptr, false);
+  Json json = parse_bounded_json(read_text(path), escaped(path));
   if (!json.is_object()) fail(escaped(path), ": is no JSON object: damaged?");
   return json;
 }
 
 /// vocab.json and merges.txt say nothing else: they are GPT-2's.
 ForeignTokenizer from_files(const fs::path& vocabulary, const fs::path& merges_file) {
-  Pieces pieces(escaped(vocabulary.string()));
+  const std::string file = escaped(vocabulary.string());
   const Json json = read_json(vocabulary.string());
+  if (json.contains("<s>") && json.contains("</s>"))
+    fail(file, ": has <s> and </s>, but does not say whether they stand around a sentence: import ",
+         kJsonFile);
+  Pieces pieces(file, json.size());
   pieces.add_all(json);
   std::vector<Merge> merges;
   const std::string name = escaped(merges_file.string());
@@ -418,7 +447,7 @@ ForeignTokenizer from_word_pieces(const fs::path& vocabulary) {
   options.split_chinese = fields.flag("tokenize_chinese_chars", true);
   const std::string name = escaped(vocabulary.string());
   const std::vector<std::string> lines = read_lines(vocabulary.string());
-  Pieces pieces(name);
+  Pieces pieces(name, lines.size());
   std::vector<std::int32_t> special;
   for (std::size_t i = 0; i < lines.size(); ++i) {
     if (lines[i].empty()) fail(name, ':', i + 1, ": empty piece");
@@ -468,7 +497,9 @@ ForeignTokenizer read_foreign_tokenizer(const std::string& path) {
   if (!is_folder && is_word_piece_list(path)) return from_word_pieces(path);
   if (const fs::path file = file_of(path, kJsonFile); !file.empty()) {
     const Json json = read_json(file.string());
-    if (json.contains("model")) return from_json(json, escaped(file.string()));
+    // vocab.json may have a piece "model", but then with an id.
+    if (is_folder || (json.contains("model") && json["model"].is_object()))
+      return from_json(json, escaped(file.string()));
   }
   const fs::path vocabulary = file_of(path, kVocabularyFile);
   if (const fs::path list = fs::path(path) / kWordPieceFile;

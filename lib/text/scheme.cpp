@@ -1,5 +1,7 @@
 #include "text/scheme.h"
 
+#include <nlohmann/json.hpp>
+
 #include "base/error.h"
 #include "text/unicode.h"
 
@@ -147,6 +149,30 @@ class SubwordScheme : public Scheme {
 };
 
 }  // namespace
+
+void check_frame(const SentenceFrame& frame, const Vocabulary& vocabulary, const std::string& where) {
+  for (const auto* ids : {&frame.before, &frame.after})
+    for (const std::int32_t id : *ids)
+      if (id < 0 || id >= vocabulary.size())
+        fail(where, ": id ", id, " around sentences, wanted one below ", vocabulary.size(),
+             ", the size of the vocabulary");
+}
+
+SentenceFrame frame_of_settings(const nlohmann::json& settings, const Vocabulary& vocabulary,
+                                const std::string& where) {
+  const auto ids_of = [&](const char* name) {
+    std::vector<std::int32_t> ids;
+    for (const nlohmann::json& id : settings.at(name)) {
+      if (!id.is_number_unsigned() || id.get<std::uint64_t>() > INT32_MAX)
+        fail(where, ": ", name, ": wanted ids, got ", escaped(id.dump(), 100));
+      ids.push_back(id.get<std::int32_t>());
+    }
+    return ids;
+  };
+  SentenceFrame frame{ids_of("before"), ids_of("after")};
+  check_frame(frame, vocabulary, where);
+  return frame;
+}
 
 std::string escape_special(std::string_view piece, const Vocabulary& vocabulary) {
   return (vocabulary.is_special(without_backslashes(piece)) && piece != vocabulary.mask() ? "\\" : "") +

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,6 +22,13 @@ namespace heed::text {
 struct SentenceFrame {
   std::vector<std::int32_t> before, after;
 };
+
+/// Throws Error, which begins with `where`, unless the vocabulary has all of the frame's ids.
+void check_frame(const SentenceFrame& frame, const Vocabulary& vocabulary, const std::string& where);
+/// The frame of a scheme's settings: their "before" and "after". Throws Error as check_frame does, and when they are
+/// no lists of ids.
+SentenceFrame frame_of_settings(const nlohmann::json& settings, const Vocabulary& vocabulary,
+                                const std::string& where);
 
 class Scheme {
  public:

@@ -7,6 +7,7 @@
 #include "base/choice.h"
 #include "base/digest.h"
 #include "base/fields.h"
+#include "text/bounded_json.h"
 #include "text/byte_bpe.h"
 #include "text/foreign_tokenizer.h"
 #include "text/scheme.h"
@@ -120,7 +121,7 @@ std::string prefix_of_side(const TensorMap& map, const std::string& side) {
 }
 
 nlohmann::json parse_config(const std::string& path, const std::string& text) {
-  nlohmann::json config = nlohmann::json::parse(text, nullptr, false);
+  nlohmann::json config = parse_bounded_json(text, "/" + path);
   bool complete = config.is_object() && config.value("type", nlohmann::json()).is_string() &&
                   config.value("pretokenized", nlohmann::json()).is_boolean();
   if (!complete) fail("/", path, ": wanted JSON with type and pretokenized, got \"", escaped(text), "\"");
@@ -135,7 +136,8 @@ SpecialIds special_from(const std::string& path, const nlohmann::json& config) {
   for (const SpecialName& each : kSpecialNames) {
     const nlohmann::json id =
         ids.is_object() ? ids.value(each.name, nlohmann::json(SpecialIds::kAbsent)) : ids;
-    if (!id.is_number_integer()) fail("/", path, ": special: wanted ids by name, got ", escaped(ids.dump()));
+    const bool fits = id.is_number_integer() && id >= SpecialIds::kAbsent && id <= INT32_MAX;
+    if (!fits) fail("/", path, ": special: wanted ids by name, got ", escaped(ids.dump()));
     special.*each.id = id.get<std::int32_t>();
   }
   return special;
@@ -254,6 +256,19 @@ std::vector<std::int32_t> Tokenizer::sentence(const std::string& line) const {
   std::vector<std::int32_t> ids = with_eos(line);
   if (special().cls != SpecialIds::kAbsent) ids.insert(ids.begin(), special().cls);
   return ids;
+}
+
+void Tokenizer::truncate(std::vector<std::int32_t>& ids, std::size_t most) const {
+  if (ids.size() <= most) return;
+  std::vector<std::int32_t> end;
+  if (const SentenceFrame* frame = scheme_->frame()) {
+    end = frame->after;
+  } else if (special().eos != SpecialIds::kAbsent) {
+    end = {special().eos};
+  }
+  ids.resize(most);
+  const auto kept = static_cast<std::ptrdiff_t>(std::min(end.size(), most));
+  std::copy(end.end() - kept, end.end(), ids.end() - kept);
 }
 
 std::string Tokenizer::decode(std::span<const std::int32_t> ids) const {

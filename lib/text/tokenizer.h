@@ -90,6 +90,8 @@ class Tokenizer {
   std::vector<std::int32_t> sentence(const std::string& line) const;
   /// The same without cls: what a decoder produces.
   std::vector<std::int32_t> with_eos(const std::string& line) const;
+  /// Cuts what sentence() gave to `most` ids; what it puts after a sentence stays.
+  void truncate(std::vector<std::int32_t>& ids, std::size_t most) const;
   /// The text of a sentence: special pieces are skipped, except unk and mask ("<unk>", "<mask>"). Throws
   /// Error on an id that is not in the vocabulary.
   std::string decode(std::span<const std::int32_t> ids) const;

@@ -208,9 +208,10 @@ SchemePtr make_wordpiece_scheme(Vocabulary vocabulary, const std::string& settin
     json.at("lowercase").get_to(options.lowercase);
     json.at("prefix").get_to(options.prefix);
     json.at("longest_word").get_to(options.longest_word);
+    if (options.longest_word < 0 || options.longest_word > kLongestWord)
+      fail(name, "/config: longest_word: wanted 0 to ", kLongestWord, ", got ", options.longest_word);
     json.at("tidy").get_to(options.tidy);
-    json.at("before").get_to(options.frame.before);
-    json.at("after").get_to(options.frame.after);
+    options.frame = frame_of_settings(json, vocabulary, name + "/config");
   } catch (const nlohmann::json::exception& e) {
     fail(name, ": ", escaped(e.what(), 200));
   }

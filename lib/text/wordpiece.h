@@ -14,6 +14,8 @@
 namespace heed::text {
 
 inline constexpr char kWordPieceType[] = "wordpiece";
+/// The largest WordPieceOptions::longest_word: a word takes the square of its length in time.
+inline constexpr std::int64_t kLongestWord = 1000;
 
 struct WordPieceOptions {
   bool clean = true, split_chinese = true, strip_accents = true, lowercase = true;

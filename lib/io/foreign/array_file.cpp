@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "io/byte_stream.h"
 #include "io/foreign/npy.h"
 #include "io/foreign/safetensors.h"
@@ -30,10 +31,17 @@ Found find_in_folder(const std::string& folder) {
   return {};
 }
 
+/// Whether it begins a text file. A safetensors file begins with the length of its header in 8 bytes, the last of which
+/// are 0.
+bool is_text(std::string_view head) {
+  return head.find('\0') == std::string_view::npos && is_utf8(head);
+}
+
 Open format_of(std::string_view head) {
   if (head.starts_with("\x93NUMPY")) return open_npy;
   if (head.starts_with("PK\x03\x04") || head.starts_with("PK\x05\x06")) return open_npz;
-  if (head.size() == 9 && head[8] == '{' && !head.starts_with("\x89HDF")) return open_safetensors;
+  if (head.size() == 9 && head[8] == '{' && !head.starts_with("\x89HDF") && !is_text(head))
+    return open_safetensors;
   return nullptr;
 }
 

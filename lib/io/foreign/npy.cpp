@@ -131,6 +131,10 @@ void set_kind(NpyHeader& header, const std::string& where) {
   if (parsed.ec != std::errc() || parsed.ptr != descr.data() + descr.size() || header.characters < 0 ||
       header.characters > kMostCharacters)
     fail(where, ": texts of type \"", escaped(descr), "\", wanted at most ", kMostCharacters, " characters");
+  // Any number of texts without characters takes no byte of the file, but memory here.
+  if (header.characters == 0 && std::ranges::count(header.shape, 0) == 0)
+    fail(where, ": shape ", to_string(header.shape), " of texts of type \"", escaped(descr),
+         "\", wanted at least 1 character each");
 }
 
 std::string name_of_type(const NpyHeader& header) {

@@ -147,6 +147,8 @@ void write_safetensors(const std::string& path, const TensorMap& map, FloatsAs f
   std::vector<Entry> entries;
   for (const auto& [name, tensor] : map.tensors()) {
     if (!is_utf8(name)) fail("/", escaped(name), ": its name is not UTF-8");
+    if (name == "__metadata__")
+      fail("/", name, ": wanted another name, since safetensors files keep their attributes by this one");
     entries.push_back({&name, &tensor, output_of(name, tensor, floats)});
   }
   std::ranges::sort(entries, [](const Entry& a, const Entry& b) {

@@ -181,11 +181,15 @@ ZipMember read_entry(const SeekableFile& file, Record& record, const Directory& 
   if (disk != 0) fail(archive, ": zip archive of several disks");
   if (member.name.find('\0') != std::string::npos || !is_utf8(member.name))
     fail(where, ": the name of the zip member is not UTF-8");
-  if (flags & kEncrypted) fail(where, ": is encrypted");
-  if (method != 0 && method != Z_DEFLATED)
-    fail(where, ": is packed by zip method ", method, ", wanted 0 (stored) or ", Z_DEFLATED, " (deflated)");
+  if (flags & kEncrypted) {
+    member.unreadable = "is encrypted";
+  } else if (method != 0 && method != Z_DEFLATED) {
+    member.unreadable =
+        concat("is packed by zip method ", method, ", wanted 0 (stored) or ", Z_DEFLATED, " (deflated)");
+  }
   member.deflated = method == Z_DEFLATED;
   check_local_header(file, member, flags, method, directory, where);
+  if (!member.unreadable.empty()) return member;
   if (!member.deflated && member.packed != member.size)
     fail(where, ": stored, but ", member.packed, " bytes are said to be ", member.size);
   if (member.deflated && member.size / kDeflateRatio > member.packed)
@@ -238,6 +242,7 @@ struct ZipReader::Inflater {
 
 ZipReader::ZipReader(const SeekableFile& file, const ZipMember& member)
     : file_(file), member_(member), where_(concat(file.name(), ":/", escaped(member.name))) {
+  if (!member.unreadable.empty()) fail(where_, ": ", member.unreadable);
   if (member.deflated) inflater_ = std::make_unique<Inflater>();
 }
 

@@ -1,7 +1,7 @@
 // Zip archives as NumPy writes them (.npz), by PKWARE's APPNOTE 6.3: one disk, members stored or deflated, zip64
 // sizes. The directory at the end of the file is checked against each member's own header before anything is read of it: names, methods,
 // sizes and checksums agree, members lie within the file and apart, and none claims to be larger than deflate can
-// make it. Encrypted members are refused. Internal to lib/io.
+// make it. Members that are encrypted or packed by another method are refused when they are read. Internal to lib/io.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +20,7 @@ struct ZipMember {
   std::uint64_t size = 0;    ///< unpacked
   std::uint32_t crc = 0;     ///< CRC-32 of the unpacked bytes
   bool deflated = false;
+  std::string unreadable;  ///< why its bytes cannot be read; empty: they can
 };
 
 /// Throws Error when the archive is not sound.
@@ -28,7 +29,7 @@ std::vector<ZipMember> read_zip_directory(const SeekableFile& file);
 /// The unpacked bytes of a member, from its start to its end.
 class ZipReader {
  public:
-  /// `file` and `member` must outlive the reader.
+  /// `file` and `member` must outlive the reader. Throws Error when the member is not readable.
   ZipReader(const SeekableFile& file, const ZipMember& member);
   ~ZipReader();
   ZipReader(const ZipReader&) = delete;

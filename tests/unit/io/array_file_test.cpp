@@ -185,6 +185,17 @@ BOOST_AUTO_TEST_CASE(npz_as_written_by_hand) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(text_is_no_array_file) {
+  TemporaryFolder folder;
+  for (const char* text : {"a\tb\tccc\n{x}\t2\t3\n", "a b c d {\n", "caf\u00e9 12{\n"}) {
+    put_bytes(folder / "x", text);
+    BOOST_TEST(text[8] == '{');
+    BOOST_TEST(!is_array_file(folder / "x"));
+  }
+  put_bytes(folder / "x", safetensors(kHeader, kValues));
+  BOOST_TEST(is_array_file(folder / "x"));
+}
+
 /// Opens the file and reads all arrays, or fails with an Error.
 void read_all(const std::string& path) {
   try {
@@ -234,6 +245,9 @@ BOOST_AUTO_TEST_CASE(written_safetensors_are_these_bytes) {
               {"/z", "70000", "bfloat16"});
   map.add("text", Tensor::of<std::string>({"x"}, {1}));
   check_fails([&] { write_safetensors(folder / "text", map); }, {"/text", "text"});
+  TensorMap reserved;
+  reserved.add("__metadata__", Tensor::of<float>({1}, {1}));
+  check_fails([&] { write_safetensors(folder / "reserved", reserved); }, {"/__metadata__", "another name"});
   BOOST_TEST((folder.files().size()) == 2u);  // nothing is left of what failed
 }
 

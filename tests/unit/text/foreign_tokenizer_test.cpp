@@ -111,7 +111,7 @@ BOOST_AUTO_TEST_CASE(unknown_parts_are_refused) {
       {"gpt2", "/model/merges/0", "7", "is no merge"},
       {"gpt2", "/model/vocab/x", "-1", "wanted an id"},
       {"gpt2", "/model/vocab/x", "5", "both have the id 5"},
-      {"gpt2", "/model/vocab/newpiece", "9999", "no piece has the id"},
+      {"gpt2", "/model/vocab/newpiece", "421", "no piece has the id"},
       {"gpt2", "/normalizer", R"({"type": "Lowercase"})", "Lowercase"},
       {"gpt2", "/normalizer", R"({"type": "Sequence", "normalizers": [{"type": "NFC"}, {"type": "Strip"}]})",
        "Strip"},
@@ -131,6 +131,14 @@ BOOST_AUTO_TEST_CASE(unknown_parts_are_refused) {
       {"bert", "/normalizer/odd", "1", "odd"},
       {"bert", "/pre_tokenizer/type", R"("Whitespace")", "Whitespace"},
       {"bert", "/decoder/prefix", R"("@@")", "@@"},
+      {"bert", "/model/max_input_chars_per_word", "1001", "wanted at most 1000, got 1001"},
+      {"bert", "/model/vocab/the", "9999999", "has the id 9999999, wanted one below"},
+      {"gpt2", "/added_tokens/0/id", "9999999", "has the id 9999999, wanted one below"},
+      {"bert", "/post_processor/sep/1", "250", "id 250 around sentences, wanted one below 250"},
+      {"llama3", "/post_processor/processors/1/special_tokens/<|begin_of_text|>/ids/0", "4294967297",
+       "wanted an id"},
+      {"roberta", "/post_processor/sep/1", "420", "id 420 around sentences"},
+      {"gpt2", "/model", "1", "wanted an object"},
   };
   TemporaryFolder folder;
   for (const Case& each : cases) {
@@ -152,6 +160,88 @@ BOOST_AUTO_TEST_CASE(unknown_parts_are_refused) {
   BOOST_CHECK_THROW(read(folder.path()), Error);
   std::filesystem::remove(folder / "tokenizer.json");
   BOOST_CHECK_THROW(read(folder.path()), Error);
+}
+
+/// What the error says.
+template <class Action>
+std::string error_of(Action&& action) {
+  try {
+    action();
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+BOOST_AUTO_TEST_CASE(a_vocabulary_may_have_a_piece_named_model) {
+  TemporaryFolder folder;
+  Json pieces = Json::parse(bytes_of(kFolder + "gpt2.json"))["model"]["vocab"];
+  const std::size_t id = pieces.size();
+  pieces["model"] = id;
+  put(folder / "vocab.json", pieces.dump());
+  put(folder / "merges.txt", "#version: 0.2\n");
+  for (const std::string& path : {folder.path().string(), folder / "vocab.json"})
+    BOOST_TEST(read(path).piece(static_cast<std::int32_t>(id)) == "model");
+  pieces["<s>"] = id + 1;
+  pieces["</s>"] = id + 2;
+  put(folder / "vocab.json", pieces.dump());
+  BOOST_TEST(error_of([&] { read(folder.path()); }).find("import tokenizer.json") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(nesting_has_a_limit) {
+  TemporaryFolder folder;
+  const std::string deep = "{\"version\":" + std::string(100'000, '[') + std::string(100'000, ']') + "}";
+  const std::string words = "nested deeper than 64 levels";
+  put(folder / "tokenizer.json", deep);
+  BOOST_TEST(error_of([&] { read(folder.path()); }).find(words) != std::string::npos);
+  TensorMap map = read(kFolder + "gpt2.json").to_map();
+  map.at("vocabulary/config").values<std::string>()[0] = deep;
+  BOOST_TEST(error_of([&] { Tokenizer::from_map(map); }).find(words) != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(loaded_settings_are_within_bounds) {
+  struct Case {
+    const char *file, *place;
+    Json value;
+    const char* words;
+  };
+  const Case cases[] = {{"bert", "/settings/after/0", 250, "wanted one below 250"},
+                        {"bert", "/settings/before/0", -1, "wanted ids, got -1"},
+                        {"bert", "/settings/longest_word", 1001, "wanted 0 to 1000, got 1001"},
+                        {"roberta", "/settings/after/0", 420, "wanted one below 420"},
+                        {"roberta", "/settings/after/0", 4294967297, "wanted ids"},
+                        {"roberta", "/special/mask", 420, "below 420"},
+                        {"roberta", "/special/mask", 4294967297, "wanted ids by name"}};
+  for (const Case& each : cases) {
+    BOOST_TEST_CONTEXT(each.file << each.place << " = " << each.value) {
+      TensorMap map = read(kFolder + each.file + ".json").to_map();
+      std::string& config = map.at("vocabulary/config").values<std::string>()[0];
+      Json json = Json::parse(config);
+      json[Json::json_pointer(each.place)] = each.value;
+      config = json.dump();
+      const std::string message = error_of([&] { Tokenizer::from_map(map); });
+      BOOST_TEST(message.find(each.words) != std::string::npos, message);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(what_follows_a_sentence_outlives_truncation) {
+  for (const std::string name : kCases) {
+    BOOST_TEST_CONTEXT(name) {
+      const Tokenizer tokenizer = read(kFolder + name + ".json");
+      const auto whole = tokenizer.sentence("the old house of the king");
+      const auto after = read_foreign_tokenizer(kFolder + name + ".json").scheme->frame()->after;
+      for (std::size_t most = 1; most <= whole.size(); ++most) {
+        auto ids = whole;
+        tokenizer.truncate(ids, most);
+        BOOST_TEST(ids.size() == most);
+        const std::size_t end = std::min(after.size(), most);
+        BOOST_TEST(std::equal(ids.begin(), ids.end() - static_cast<std::ptrdiff_t>(end), whole.begin()));
+        BOOST_TEST(std::equal(ids.end() - static_cast<std::ptrdiff_t>(end), ids.end(),
+                              after.end() - static_cast<std::ptrdiff_t>(end)));
+      }
+    }
+  }
 }
 
 BOOST_AUTO_TEST_CASE(words_are_the_text) {
