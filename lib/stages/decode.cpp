@@ -160,6 +160,7 @@ class TranslateJob final : public Job {
     options_.sample = {
         config_.n_best, config_.temperature, config_.top_k, config_.top_p, request.seed, {}, {}};
     options_.max_length = config_.max_length;
+    options_.empty_source = std::ssize(loaded_.source.sentence(""));
     if (!paths_.force.empty() && (config_.sample || config_.n_best > 1)) {
       fail<UsageError>(
           "--force scores one given translation: it cannot be combined with --sample or --n-best");

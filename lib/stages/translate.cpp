@@ -31,9 +31,10 @@ using Sentences = std::vector<std::int64_t>;
 /// The sentences that are searched, in groups that share their steps: an empty source has nothing to translate, an
 /// empty prompt can be continued. Where groups change no bit there is one for each thread, of sentences of all lengths
 /// alike, so that steps have many rows and threads end together; else they are the shards.
-std::vector<Sentences> searched(const Model<float>& model, const Packing& rows, int threads) {
+std::vector<Sentences> searched(const Model<float>& model, const Packing& rows, std::int64_t empty_source,
+                                int threads) {
   Sentences all = SentenceRange{0, rows.sentences()}.numbers();
-  if (model.encoder) std::erase_if(all, [&](std::int64_t s) { return rows.length(s) <= 1; });
+  if (model.encoder) std::erase_if(all, [&](std::int64_t s) { return rows.length(s) <= empty_source; });
   const bool apart = model.needed_decoder().sizes().rows_apart;
   const std::int64_t shards = (rows.sentences() + kShardSentences - 1) / kShardSentences;
   std::vector<Sentences> groups(
@@ -104,7 +105,7 @@ Results translate(const Model<float>& model, const PackedWeights<float>& weights
   std::vector<std::int64_t> limits;
   for (std::int64_t s = 0; s < input.rows.sentences(); ++s)
     limits.push_back(length_limit(model, options.max_length, s, input.rows.length(s)));
-  const std::vector<Sentences> groups = searched(model, input.rows, threads);
+  const std::vector<Sentences> groups = searched(model, input.rows, options.empty_source, threads);
   parallel_for(std::ssize(groups), threads, [&](std::int64_t group) {
     const Sentences& sentences = groups[static_cast<std::size_t>(group)];
     std::vector<std::int64_t> max_lengths;

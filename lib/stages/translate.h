@@ -20,6 +20,7 @@ struct TranslateOptions {
   std::uint64_t first_sentence = 0;  ///< number of the frame's first sentence in the whole input
   /// New tokens; 0: twice the source length and 20 more, or 50 after a prompt.
   std::int64_t max_length = 0;
+  std::int64_t empty_source = 1;  ///< number of tokens of a source without text: those around every sentence
 };
 
 /// What the model's decoder continues from, read from a frame. Throws Error as read_encoder_states does.
@@ -28,7 +29,7 @@ PackedStates decoder_input(const TensorMap& frame, const Model<float>& model, Va
 /// In all of these `inspection`, if given, has begun the frame and records and edits the passes. Its edits
 /// change a search too, but only force() is traced.
 
-/// For each sentence of the frame its hypotheses, best first. An empty source sentence (only </s>) gives an
+/// For each sentence of the frame its hypotheses, best first. An empty source (of at most empty_source tokens) gives an
 /// empty translation; a prompt is not part of its hypotheses.
 /// `weights`: of the model, the same object for all frames.
 Results translate(const Model<float>& model, const PackedWeights<float>& weights, const PackedStates& input,
