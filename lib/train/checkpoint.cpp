@@ -106,19 +106,18 @@ std::string shown(const std::string& value) {
 }
 
 void check_identity(const std::string& path, const Identity& saved, const Identity& present) {
+  const auto refuse = [&](const std::string& field, const std::string& before, const std::string& now) {
+    fail<OtherRunError>(
+        escaped(path), ": cannot resume: ", field, " was ", before, ", now it is ", now,
+        ": give the options and texts that the run began with, or begin a new one without --resume");
+  };
   for (const auto& [field, value, by_default] : present) {
     const std::string* before = find_value(saved, field);
     if (before ? *before == value : by_default) continue;
-    fail<OtherRunError>(
-        escaped(path), ": cannot resume: ", field, " was ", before ? shown(*before) : "not there",
-        ", now it is ", shown(value),
-        ": give the options and texts that the run began with, or begin a new one without --resume");
+    refuse(field, before ? shown(*before) : "not there", shown(value));
   }
-  for (const auto& [field, value, by_default] : saved) {
-    if (find_value(present, field)) continue;  // options at their default may not be listed
-    fail<OtherRunError>(escaped(path), ": cannot resume: ", field, " was ", shown(value),
-                        ", now it is not given: give the options that the run began with, or begin a new one "
-                        "without --resume");
+  for (const auto& [field, value, by_default] : saved) {  // options at their default may not be listed now
+    if (!find_value(present, field)) refuse(field, shown(value), "not given");
   }
 }
 

@@ -96,20 +96,25 @@ BOOST_AUTO_TEST_CASE(layers_are_found_by_path) {
   }
 }
 
+/// What attention over the kept vectors of a layer gives.
+TensorMap attended_again(const TensorMap& frame) {
+  AttendOperands o;
+  o.query = {"/queries", &frame.at("attention/query_vector"), "attention/query_length",
+             &frame.at("attention/query_length")};
+  o.key = {"/keys", &frame.at("attention/key_vector"), "attention/key_length",
+           &frame.at("attention/key_length")};
+  o.value = o.key;
+  o.value.tensor = &frame.at("attention/value_vector");
+  return Attention({}).run(o, 1);
+}
+
 BOOST_AUTO_TEST_CASE(attention_of_projected_vectors_is_the_layers_attention) {
   for (const char* norm : {"post", "pre"}) {
     const auto model_owner = small_model(norm);
     const Model<float>& model = *model_owner;
     TensorMap frame = embedded(model);
     attend_layer(model, attention_layer(model, "encoder/layer_1/self_attention"), true, {}, 2, frame);
-    AttendOperands o;
-    o.query = {"/queries", &frame.at("attention/query_vector"), "attention/query_length",
-               &frame.at("attention/query_length")};
-    o.key = {"/keys", &frame.at("attention/key_vector"), "attention/key_length",
-             &frame.at("attention/key_length")};
-    o.value = o.key;
-    o.value.tensor = &frame.at("attention/value_vector");
-    const TensorMap again = Attention({}).run(o, 1);
+    const TensorMap again = attended_again(frame);
     for (const char* name : {"attention/scores", "attention/weights", "attention/context"}) {
       BOOST_REQUIRE(frame.at(name).shape() == again.at(name).shape());
       check_near(frame.at(name).values<float>(), again.at(name).values<float>(), 2e-6);
@@ -132,14 +137,7 @@ BOOST_AUTO_TEST_CASE(vectors_of_a_layer_are_those_that_it_compares) {
   BOOST_TEST((frame.at("attention/key_vector").shape() == Shape{20, 1, 2, 7, 6}));
   BOOST_TEST((frame.at("attention/context").shape() == Shape{20, 1, 7, 24}));
   BOOST_TEST((frame.at("attention/output").shape() == Shape{20, 1, 7, 12}));
-  AttendOperands o;
-  o.query = {"/queries", &frame.at("attention/query_vector"), "attention/query_length",
-             &frame.at("attention/query_length")};
-  o.key = {"/keys", &frame.at("attention/key_vector"), "attention/key_length",
-           &frame.at("attention/key_length")};
-  o.value = o.key;
-  o.value.tensor = &frame.at("attention/value_vector");
-  const TensorMap again = Attention({}).run(o, 1);
+  const TensorMap again = attended_again(frame);
   for (const char* name : {"attention/scores", "attention/weights", "attention/context"})
     check_near(frame.at(name).values<float>(), again.at(name).values<float>(), 4e-6);
 }

@@ -223,6 +223,18 @@ BOOST_AUTO_TEST_CASE(an_option_younger_than_the_checkpoint_must_be_at_its_defaul
   BOOST_CHECK_NO_THROW(train_small(folder / "m.h5", with_option(true), true));
 }
 
+BOOST_AUTO_TEST_CASE(an_option_that_is_no_longer_given_is_another_run) {
+  const TemporaryFolder folder;
+  train_small(folder / "m.h5", [](TrainSetup& s) {
+    s.config.max_updates = 2;
+    s.identity.push_back({"activation", "gelu", false});
+  });
+  BOOST_CHECK_EXCEPTION(train_small(
+                            folder / "m.h5", [](TrainSetup&) {}, true),
+                        OtherRunError,
+                        [](const Error& e) { return says(e, "activation was gelu, now it is not given"); });
+}
+
 BOOST_AUTO_TEST_CASE(a_damaged_checkpoint_is_named_with_the_good_one) {
   const TemporaryFolder folder;
   const std::string model = folder / "m.h5";
