@@ -304,10 +304,10 @@ void MapReader::finish_catalogue() {
   }
   // Groups that say nothing, or above no wanted tensor, are only folders.
   std::erase_if(groups_, [&](const auto& group) {
-    const auto& [path, info] = group;
+    const Group& info = group.second;
     if (info.signal.empty() && info.title.empty() && info.attributes.empty()) return true;
     return std::none_of(entries_.begin(), entries_.end(),
-                        [&](const Entry& e) { return e.path.starts_with(path + "/"); });
+                        [&](const Entry& e) { return e.path.starts_with(group.first + "/"); });
   });
 }
 

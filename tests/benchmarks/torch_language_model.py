@@ -6,7 +6,9 @@
 
 Prints the perplexity of the test text, </s> counted, of the parameters with the best validation loss, which is taken
 after each epoch and at the end. Batches hold sentences of like length, at most 4096 tokens, in random order; which
-ones, and the first values, are PyTorch's own.
+ones, and the first values, are PyTorch's own. With --init MODEL the first values are those of a model of heed's; where
+in addition --batch-tokens makes the whole text one batch and there is no dropout, nothing is random, and both must
+go the same way.
 """
 
 import argparse
@@ -17,18 +19,18 @@ import h5py
 import torch
 from torch import nn
 
-D_MODEL, D_FF, HEADS, LAYERS, MAX_LENGTH, DROPOUT = 128, 512, 4, 4, 256, 0.2
-RATE, WARMUP, DECAY, CLIP, BATCH_TOKENS = 0.003, 400, 0.01, 1.0, 4096
+D_MODEL, D_FF, HEADS, LAYERS, MAX_LENGTH = 128, 512, 4, 4, 256
+RATE, WARMUP, DECAY, CLIP = 0.003, 400, 0.01, 1.0
 BOS = 2
 
 
 class Block(nn.Module):
-    def __init__(self):
+    def __init__(self, dropout):
         super().__init__()
         self.attention_norm, self.feed_forward_norm = nn.LayerNorm(D_MODEL), nn.LayerNorm(D_MODEL)
         self.query_key_value, self.output = nn.Linear(D_MODEL, 3 * D_MODEL), nn.Linear(D_MODEL, D_MODEL)
         self.inner, self.outer = nn.Linear(D_MODEL, D_FF), nn.Linear(D_FF, D_MODEL)
-        self.dropout = nn.Dropout(DROPOUT)
+        self.dropout = nn.Dropout(dropout)
         for part in self.query_key_value.weight.chunk(3):
             nn.init.xavier_uniform_(part, 1 / math.sqrt(2))
         for linear in self.output, self.inner, self.outer:
@@ -47,13 +49,13 @@ class Block(nn.Module):
 
 
 class LanguageModel(nn.Module):
-    def __init__(self, vocabulary):
+    def __init__(self, vocabulary, dropout):
         super().__init__()
         self.words, self.positions = nn.Embedding(vocabulary, D_MODEL), nn.Embedding(MAX_LENGTH, D_MODEL)
         for table in self.words, self.positions:
             nn.init.normal_(table.weight, std=1 / math.sqrt(D_MODEL))
-        self.blocks = nn.ModuleList(Block() for _ in range(LAYERS))
-        self.norm, self.dropout = nn.LayerNorm(D_MODEL), nn.Dropout(DROPOUT)
+        self.blocks = nn.ModuleList(Block(dropout) for _ in range(LAYERS))
+        self.norm, self.dropout = nn.LayerNorm(D_MODEL), nn.Dropout(dropout)
 
     def forward(self, ids):
         length = ids.shape[1]
@@ -63,6 +65,32 @@ class LanguageModel(nn.Module):
             x = block(x, mask)
         return self.norm(x) @ self.words.weight.T
 
+    def take(self, path):
+        """The parameters of a model file."""
+        with h5py.File(path) as file, torch.no_grad():
+            parameters = file["model/parameters/decoder"]
+
+            def value(name):
+                return torch.from_numpy(parameters[name][:])
+
+            def take_norm(norm, name):
+                norm.weight.copy_(value(name + "/gamma"))
+                norm.bias.copy_(value(name + "/beta"))
+
+            self.words.weight.copy_(value("embedding/weight"))
+            self.positions.weight.copy_(value("positions/weight"))
+            take_norm(self.norm, "final_norm")
+            for i, block in enumerate(self.blocks):
+                layer, parts = f"layer_{i}/", [f"layer_{i}/self_attention/{part}/" for part in ("query", "key", "value")]
+                take_norm(block.attention_norm, layer + "self_attention_norm")
+                take_norm(block.feed_forward_norm, layer + "feed_forward_norm")
+                block.query_key_value.weight.copy_(torch.cat([value(part + "weight").T for part in parts]))
+                block.query_key_value.bias.copy_(torch.cat([value(part + "bias") for part in parts]))
+                for linear, name in ((block.output, "self_attention/output"), (block.inner, "feed_forward/inner"),
+                                     (block.outer, "feed_forward/outer")):
+                    linear.weight.copy_(value(f"{layer}{name}/weight").T)
+                    linear.bias.copy_(value(f"{layer}{name}/bias"))
+
 
 def read(path):
     with h5py.File(path) as file:
@@ -70,12 +98,12 @@ def read(path):
     return [row[:n].tolist() for row, n in zip(ids, lengths) if n > 1]
 
 
-def batches(sentences, rng=None):
+def batches(sentences, batch_tokens, rng=None):
     order = sorted(range(len(sentences)),
                    key=lambda i: len(sentences[i]) + (rng.random() * 3 if rng else 0))
     lists, tokens = [[]], 0
     for i in order:
-        if tokens + len(sentences[i]) > BATCH_TOKENS:
+        if tokens + len(sentences[i]) > batch_tokens:
             lists.append([])
             tokens = 0
         lists[-1].append(sentences[i])
@@ -96,7 +124,7 @@ def loss_of(model, batch):
 def mean_loss(model, sentences):
     model.eval()
     with torch.no_grad():
-        total = sum(loss_of(model, batch).item() for batch in batches(sentences))
+        total = sum(loss_of(model, batch).item() for batch in batches(sentences, 4096))
     model.train()
     return total / sum(map(len, sentences))
 
@@ -107,16 +135,25 @@ def main():
     parser.add_argument("--updates", type=int, default=1000)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--dropout", type=float, default=0.2)
+    parser.add_argument("--batch-tokens", type=int, default=4096)
+    parser.add_argument("--init", metavar="MODEL")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     torch.manual_seed(options.seed)
     rng = random.Random(options.seed)
     train, valid, test = map(read, options.files)
-    model = LanguageModel(1 + max(max(s) for s in train + valid + test))
+    words = 1 + max(max(s) for s in train + valid + test)
+    if options.init:
+        with h5py.File(options.init) as file:
+            words = len(file["model/parameters/decoder/embedding/weight"])
+    model = LanguageModel(words, options.dropout)
+    if options.init:
+        model.take(options.init)
     optimizer = torch.optim.AdamW(model.parameters(), RATE, (0.9, 0.98), 1e-8, DECAY)
     best, kept, step = math.inf, None, 0
     while step < options.updates:
-        for batch in batches(train, rng):
+        for batch in batches(train, options.batch_tokens, rng):
             step += 1
             for group in optimizer.param_groups:
                 group["lr"] = RATE * min(step / WARMUP, math.sqrt(WARMUP / step))

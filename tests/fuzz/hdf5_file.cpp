@@ -1,0 +1,33 @@
+// Fuzzes what the reading process of io::FrameReader does with an HDF5 file or a stream of them. The library itself can be
+// made to crash, which costs only that process; a crash in heed's own code is a defect, and scripts/torture tells them apart by
+// the first frame of the report that names a library.
+#include "base/error.h"
+#include "fuzz/input.h"
+#include "io/h5_file.h"
+#include "io/h5_handle.h"
+#include "io/input.h"
+
+extern "C" int LLVMFuzzerInitialize(int*, char***) {
+  heed::io::start_hdf5();
+  heed::io::register_driver();
+  return 0;
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
+  using namespace heed;
+  const FuzzedFile file(bytes, size);
+  std::int64_t values = 0;
+  const io::TensorSink sink = [&](const std::string&, const Tensor& tensor) {
+    if (tensor.size() != element_count(tensor.shape())) std::abort();
+    values += tensor.size();
+  };
+  try {
+    io::Input input(file.path(), {}, [](int, std::uint64_t) {});
+    TensorMap about;
+    while (input.next(about, sink)) {
+    }
+  } catch (const Error&) {
+  } catch (const std::bad_alloc&) {
+  }
+  return 0;
+}
