@@ -33,8 +33,13 @@ int main(int argc, char** argv) {
                     "also write the contribution of each source word to each target word; needs /embeddings; "
                     "with hard attention (xu) by way of the most likely word only");
         tool.bind(inspect.saliency);
+        tool.option(
+            "--lens FILE", paths.lens,
+            "also write what each layer would say if it were the last (the logit lens): probability and rank "
+            "of every token, and the most likely one");
         tool.describe(
-            "--trace and --saliency are of the given translation (--force) or of the best one found, in a "
+            "--trace, --saliency and --lens are of the given translation (--force) or of the best one found, "
+            "in a "
             "pass of its own that reads it word by word; --patch and the like act in the search too, as far "
             "as the patch is long.\n"
             "\n"
@@ -55,6 +60,9 @@ int main(int argc, char** argv) {
         tool.example("decode -m model.h5 encoded.h5 --beam 5 --n-best 3 --attention attention.h5");
         tool.example("decode -m model.h5 attention.h5 --align --align-layer 2 --align-head 3 > links");
         tool.example("decode -m model.h5 encoded.h5 --ablate decoder/layer_0/cross_attention/context@1");
+        tool.example(
+            "tokenize -m gpt.h5 < a.en | embed -m gpt.h5 | decode -m gpt.h5 --force input --lens lens.h5; "
+            "viz-dump lens.h5 -o lens.png");
         tool.example("decode -m model.h5 encoded.h5 --force a.fr --trace trace.h5 --saliency saliency.h5");
         tool.on_run([&] {
           if (tool.given("beam")) config.check_search();

@@ -117,6 +117,8 @@ class Decoder {
   /// outlive the pass, the state too where gradients are taken.
   virtual Decoded<T> read(Pass<T>& pass, DecoderState<T>& state, Var<T> embedded,
                           const Packing& rows) const = 0;
+  /// What becomes of the last layer's output before it gives words: the final norm, where there is one.
+  virtual Var<T> finish(Pass<T>&, Var<T> output, const Packing&) const { return output; }
 
  private:
   DecoderSizes sizes_;

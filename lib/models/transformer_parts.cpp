@@ -290,7 +290,8 @@ AttentionPositions<T> TransformerStack<T>::attention_positions(Pass<T>& pass, st
 }
 
 template <class T>
-Var<T> TransformerStack<T>::finish(const Scope<T>& stack, Var<T> x, const Packing& rows) const {
+Var<T> TransformerStack<T>::finish(Pass<T>& pass, Var<T> x, const Packing& rows) const {
+  const Scope<T> stack = Scope<T>(pass) / settings_.name;
   if (settings_.final_norm) x = normalise(stack / "final_norm", x, settings_.norms);
   return stack.name("output", x, rows);
 }
@@ -315,7 +316,7 @@ Encoded<T> TransformerEncoder<T>::encode(Pass<T>& pass, const Encoded<T>& input,
   Var<T> x = input.states;
   for (std::int64_t i = first; i < last; ++i)
     x = transformer_layer(layer_scope(encoder, i), x, *input.rows, s, layer);
-  if (last == s.n_layers) x = stack_.finish(encoder, x, *input.rows);
+  if (last == s.n_layers) x = stack_.finish(pass, x, *input.rows);
   return {x, input.rows, {}};
 }
 
@@ -370,8 +371,12 @@ Decoded<T> TransformerDecoder<T>::read(Pass<T>& pass, DecoderState<T>& state, Va
     }
     x = transformer_layer(layer_scope(decoder, i), x, rows, s, input);
   }
-  x = stack_.finish(decoder, x, rows);
-  return {x, {}};
+  return {finish(pass, x, rows), {}};
+}
+
+template <class T>
+Var<T> TransformerDecoder<T>::finish(Pass<T>& pass, Var<T> output, const Packing& rows) const {
+  return stack_.finish(pass, output, rows);
 }
 
 HEED_INSTANTIATE(declare_stack)

@@ -205,7 +205,7 @@ class TransformerStack {
   /// `longest` tokens.
   AttentionPositions<T> attention_positions(Pass<T>& pass, std::int64_t longest) const;
   /// The final norm, if there is one; names the output.
-  Var<T> finish(const Scope<T>& stack, Var<T> x, const Packing& rows) const;
+  Var<T> finish(Pass<T>& pass, Var<T> x, const Packing& rows) const;
 
  private:
   StackSettings settings_;
@@ -232,6 +232,7 @@ class TransformerDecoder final : public Decoder<T> {
   Var<T> embed(Pass<T>& pass, const PackedTokens& tokens, const Continuation& at) const override;
   DecoderState<T> start(Pass<T>& pass, std::int64_t sentences, const Encoded<T>* memory) const override;
   Decoded<T> read(Pass<T>& pass, DecoderState<T>& state, Var<T> embedded, const Packing& rows) const override;
+  Var<T> finish(Pass<T>& pass, Var<T> output, const Packing& rows) const override;
 
  private:
   TransformerStack<T> stack_;

@@ -10,6 +10,7 @@
 #include "inspect/alignment.h"
 #include "io/text_writer.h"
 #include "stages/frames.h"
+#include "stages/lens.h"
 #include "stages/predict.h"
 #include "stages/translate.h"
 #include "tensor/kernels.h"
@@ -108,7 +109,7 @@ class Job {
 class PredictJob final : public Job {
  public:
   PredictJob(const Request& request, LoadedModel loaded) : Job(request, std::move(loaded)) {
-    request.refuse({"force", "attention", "saliency", "align", "sample", "beam", "length-penalty",
+    request.refuse({"force", "attention", "saliency", "lens", "align", "sample", "beam", "length-penalty",
                     "max-length", "align-layer", "align-head", "align-gold"},
                    ": the model is of architecture ", loaded_.model->architecture, ", which has no decoder");
     open_output();
@@ -193,6 +194,10 @@ class TranslateJob final : public Job {
       fail<UsageError>("--align-layer, --align-head and --align-gold need --align");
     }
     if (!paths_.attention.empty()) attention_.emplace(paths_.attention, paths_.write);
+    if (!paths_.lens.empty()) {
+      expect_lens(*loaded_.model);
+      lens_.emplace(paths_.lens, paths_.write);
+    }
     if (paths_.saliency.empty()) return;
     if (alone_)
       fail<UsageError>("--saliency: a ", architecture,
@@ -204,7 +209,7 @@ class TranslateJob final : public Job {
   /// A frame that an earlier run kept by --attention has nothing to decode.
   void check(const TensorMap& frame, const std::string& name) override {
     is_kept_ = frame.contains("cross_attention/weights") && !frame.contains("encoder/states");
-    if (is_kept_ && (!aligner_ || targets_ || attention_ || saliency_ || config_.sample ||
+    if (is_kept_ && (!aligner_ || targets_ || attention_ || saliency_ || lens_ || config_.sample ||
                      inspection_.traces() || inspection_.edits()))
       fail(name, ": holds stored attention, not /encoder: only --align and viz-dump read it");
     if (is_kept_)
@@ -268,6 +273,11 @@ class TranslateJob final : public Job {
       tensors_->write(out);
     }
     if (saliency_) saliency_->write(frame, memory_, best_ids(results));
+    if (lens_) {
+      TensorMap lens = logit_lens(loaded_, memory_, results, prompts_, threads_, &inspection_, whole_text_);
+      lens.attributes = frame.attributes;
+      lens_->write(lens);
+    }
     if (attention_) {
       attention.attributes = frame.attributes;
       label_decoder_attention(attention, results, prompts_, source_, loaded_.source, loaded_.target);
@@ -282,6 +292,7 @@ class TranslateJob final : public Job {
     Job::finish();
     if (attention_) attention_->finish();
     if (saliency_) saliency_->finish();
+    if (lens_) lens_->finish();
     if (cut_ > 0)
       logging::note(
           concat(cut_, cut_ == 1 ? " sentence was" : " sentences were", " cut at the maximal length"));
@@ -340,6 +351,7 @@ class TranslateJob final : public Job {
   std::optional<Aligner> aligner_;
   std::optional<io::FrameWriter> attention_;
   std::optional<SaliencyWriter> saliency_;
+  std::optional<io::FrameWriter> lens_;
   // Of the frame:
   bool is_kept_ = false;            ///< attention that was kept
   std::vector<WordNumbers> words_;  ///< of that
@@ -354,6 +366,7 @@ void check_outputs(const DecodePaths& paths, const InspectionConfig& inspect) {
   const std::pair<const char*, const std::string*> outputs[] = {{"--output", &paths.output},
                                                                 {"--attention", &paths.attention},
                                                                 {"--saliency", &paths.saliency},
+                                                                {"--lens", &paths.lens},
                                                                 {"--trace", &inspect.trace}};
   for (const auto& a : outputs) {
     for (const auto& b : outputs) {

@@ -69,6 +69,7 @@ struct DecodePaths {
   std::string force;       ///< translations to score instead of searching; empty: search
   std::string attention;   ///< where the attention goes; empty: nowhere
   std::string saliency;    ///< likewise
+  std::string lens;        ///< likewise what each layer would say
   std::string align_gold;  ///< links by which the best head is chosen
   io::WriteOptions write;  ///< of every file that is written
 };

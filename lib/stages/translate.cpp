@@ -12,6 +12,7 @@
 #include "models/hypotheses.h"
 #include "models/shards.h"
 #include "nn/recording.h"
+#include "stages/given.h"
 #include "tensor/padding.h"
 
 namespace heed {
@@ -61,11 +62,6 @@ std::int64_t length_limit(const Model<float>& model, std::int64_t asked, std::in
   return most > 0 ? std::min(asked > 0 ? asked : kUsualContinuation, left) : std::max(asked, left);
 }
 
-/// What a decoder alone reads: embeddings of a file, and of what it goes on with.
-Var<float> named(Pass<float>& pass, Var<float> embedded, const Packing& rows) {
-  return (Scope<float>(pass) / "decoder").name("embedded", embedded, rows);
-}
-
 /// The steps of a search. After a prompt, which is read at once, the first step's bos is part of it.
 class Steps {
  public:
@@ -74,7 +70,8 @@ class Steps {
       : hypotheses_(model, weights, input.rows->sentences(), model.encoder ? &input : nullptr, pass.editor,
                     streams) {
     if (model.encoder) return;
-    after_prompt_ = hypotheses_.read(named(pass, input.states, *input.rows).value(), *input.rows).all();
+    after_prompt_ =
+        hypotheses_.read(named_embeddings(pass, input.states, *input.rows).value(), *input.rows).all();
   }
 
   Logits<float> operator()(std::span<const std::int32_t> tokens, std::span<const std::int64_t> parents) {
@@ -148,58 +145,6 @@ void name_outputs(InferencePass& pass, Matrix<const float> logits, std::span<con
           std::exp(logits(i, j) - log_sums[static_cast<std::size_t>(i)]);
   }
   decoder.name("probabilities", pass.tape->constant({p.data(), logits.rows, logits.cols}), rows);
-}
-
-/// What a decoder read to produce given targets: its states, and which of them.
-struct Given {
-  Packing rows;             ///< all that was read
-  std::vector<RowOf> last;  ///< the rows that give the targets' tokens, one after the other
-  Var<float> states;        ///< of rows
-};
-
-/// Embeddings of a prompt and, after it, of all but the last of the targets' tokens.
-Var<float> continued(InferencePass& pass, const Model<float>& model, const Encoded<float>& prompt,
-                     const PackedTokens& targets, Packing& rows) {
-  PackedTokens read;
-  std::vector<std::int64_t> sentences, lengths;
-  std::vector<RowOf> order;
-  for (std::int64_t s = 0; s < targets.rows.sentences(); ++s) {
-    const std::int64_t count = targets.rows.length(s) - 1, before = prompt.rows->length(s);
-    for (std::int64_t i = 0; i < before; ++i) order.push_back({0, prompt.rows->offset(s) + i});
-    for (std::int64_t i = 0; i < count; ++i) order.push_back({1, read.rows.rows() + i});
-    read.append(
-        std::span(targets.ids)
-            .subspan(static_cast<std::size_t>(targets.rows.offset(s)), static_cast<std::size_t>(count)));
-    rows.append(before + count);
-    sentences.push_back(s);
-    lengths.push_back(before);
-  }
-  Recorder<float>* const recorder = std::exchange(pass.recorder, nullptr);  // the whole is named, not its end
-  const Editor<float>* const editor = std::exchange(pass.editor, nullptr);
-  const Var<float> tail = model.decoder->embed(pass, read, {sentences, lengths});
-  pass.recorder = recorder;
-  pass.editor = editor;
-  return select_rows<float>({prompt.states, tail}, order);
-}
-
-/// Teacher forcing. With `whole_text` the prompts are all that is read.
-Given read_given(InferencePass& pass, const Model<float>& model, const Encoded<float>& input,
-                 const PackedTokens& targets, const std::vector<SampleStream>& sampled, bool whole_text) {
-  Given given;
-  if (model.encoder) {
-    given.rows = targets.rows;
-    given.states = model.decode(pass, &input, targets, sampled).states;
-  } else {
-    if (whole_text) given.rows = *input.rows;
-    const Var<float> embedded =
-        whole_text ? input.states : continued(pass, model, input, targets, given.rows);
-    given.states = model.decode(pass, nullptr, named(pass, embedded, given.rows), given.rows, sampled).states;
-  }
-  for (std::int64_t s = 0; s < targets.rows.sentences(); ++s) {
-    for (std::int64_t i = 0; i < targets.rows.length(s); ++i)
-      given.last.push_back({0, given.rows.offset(s + 1) - targets.rows.length(s) + i});
-  }
-  return given;
 }
 
 }  // namespace

@@ -54,6 +54,23 @@ Size with_room_for_words(const Heatmap& map, Size cell, std::size_t across) {
   return {std::max(cell.width, kWordSide), std::max(cell.height, kWordSide)};
 }
 
+constexpr TextStyle kCellWord{8, {}};
+constexpr std::size_t kLongestCellWord = 11;
+
+std::string cell_word(const Heatmap& map, std::int64_t row, std::int64_t column) {
+  return printable(map.words[static_cast<std::size_t>(row * map.columns + column)], kLongestCellWord);
+}
+
+/// Cells as wide as the words in them.
+Size with_words_inside(const Heatmap& map, Size cell) {
+  double longest = 0;
+  for (std::int64_t row = 0; row < map.rows; ++row)
+    for (std::int64_t column = 0; column < map.columns && !map.words.empty(); ++column)
+      longest = std::max(longest, text_width(cell_word(map, row, column), kCellWord));
+  return longest == 0 ? cell
+                      : Size{std::max(cell.width, std::ceil(longest) + 6), std::max(cell.height, 18.0)};
+}
+
 /// The labels of one axis and their style.
 struct AxisLabels {
   std::vector<std::string> texts;  // empty: not shown
@@ -183,7 +200,8 @@ Plan plan_of(const Heatmap& map) {
   const double room = map.panels.size() == 1
                           ? 448
                           : std::max(grid ? 72.0 : 150.0, 640 / static_cast<double>(plan.panels_per_row));
-  plan.layout.cell = with_room_for_words(map, cell_size(map, room), plan.panels_per_row);
+  plan.layout.cell =
+      with_words_inside(map, with_room_for_words(map, cell_size(map, room), plan.panels_per_row));
   const Size cell = plan.layout.cell;
   const double side = std::min(cell.width, cell.height);
   plan.layout.gap = side >= 20 ? 1 : side >= 8 ? 0.5 : 0;
@@ -253,9 +271,11 @@ void draw_cells(const Heatmap& map, const HeatmapLayout& layout, std::size_t pan
       const Rect cell = layout.cell_at(panel, row, column);
       const Rgb color = color_of(map, value);
       painter.fill(cell, color);
-      if (!map.write_values) continue;
-      painter.text(cell_text(value), cell.x + cell.width / 2, cell.y + cell.height / 2, {9, ink_on(color)},
-                   Anchor::middle);
+      const double x = cell.x + cell.width / 2, y = cell.y + cell.height / 2;
+      if (!map.words.empty())
+        painter.text(cell_word(map, row, column), x, y, {kCellWord.size, ink_on(color)}, Anchor::middle);
+      else if (map.write_values)
+        painter.text(cell_text(value), x, y, {9, ink_on(color)}, Anchor::middle);
     }
   }
 }

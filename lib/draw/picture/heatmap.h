@@ -29,7 +29,8 @@ struct Heatmap {
   std::string quantity;  ///< what the colours measure, beside the colour bar
   Range range;
   const Colormap* colors = &Colormap::named("viridis");
-  bool write_values = false;  ///< print each number in its cell
+  bool write_values = false;       ///< print each number in its cell
+  std::vector<std::string> words;  ///< of the only map: printed in its cells instead; or empty
 
   double value(std::size_t panel, std::int64_t row, std::int64_t column) const {
     return panels[panel].values[static_cast<std::size_t>(row * columns + column)];

@@ -71,6 +71,7 @@ class Cutter {
     slice.values = visit_values(values(), [&]<class T>(std::span<const T> all) {
       return Tensor::of<T>({all.begin(), all.end()}, values().shape(), names);
     });
+    slice.words = words_of_cells();
     return slice;
   }
 
@@ -203,6 +204,17 @@ class Cutter {
       }
     }
     return part;
+  }
+
+  std::vector<std::string> words_of_cells() const {
+    const auto named = whole_.attributes.find("cell_text");
+    const auto* name = named == whole_.attributes.end() ? nullptr : std::get_if<std::string>(&named->second);
+    const Tensor* words = name ? map_.find(in_group(group_, *name)) : nullptr;
+    if (!words || words->dtype() != DType::string) return {};
+    const auto part = matching_part(*words);
+    if (!part || part->shape() != values().shape()) return {};
+    const auto all = part->values<std::string>();
+    return {all.begin(), all.end()};
   }
 
   std::optional<std::int64_t> length_along(const Dim& dim) const {

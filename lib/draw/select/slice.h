@@ -41,6 +41,8 @@ struct Slice {
   Tensor values;     ///< its dims are the names of `axes`
   std::vector<Axis> axes;
   std::vector<std::string> chosen;  ///< the selections as text: "sentence 3", "head mean"
+  /// A word for each value: of the text in the same group that the tensor's attribute `cell_text` names; or empty.
+  std::vector<std::string> words{};
 };
 
 /// Applies `selections` to the tensor at `path`: sentence and rank first, then padding is removed, then the

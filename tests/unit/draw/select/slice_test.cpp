@@ -172,6 +172,27 @@ BOOST_AUTO_TEST_CASE(tensors_are_found_by_path_end_or_group) {
   BOOST_CHECK_THROW(find_tensor(trace, "cross_attention/weights"), UsageError);
 }
 
+BOOST_AUTO_TEST_CASE(words_of_cells_are_cut_as_the_values_are) {
+  TensorMap map;
+  Tensor values = Tensor::zeros<float>({2, 2, 3}, {"sentence", "layer", "position"});
+  values.attributes["cell_text"] = std::string("best");
+  std::vector<std::string> words;
+  for (int i = 0; i < 12; ++i) words.push_back(std::to_string(i));
+  map.add("lens/length", Tensor::of<std::int32_t>({3, 2}, {2}, {"sentence"}));
+  map.add("lens/values", std::move(values));
+  map.add("lens/best", Tensor::of<std::string>(words, {2, 2, 3}, {"sentence", "layer", "position"}));
+  const auto slice = [&](const char* selection) {
+    return take_slice(map, "lens/values", {parse_selection(selection)}).words;
+  };
+  const std::vector<std::string> second{"6", "7", "9", "10"}, last{"5", "11"};
+  BOOST_TEST(slice("sentence=1") == second, boost::test_tools::per_element());
+  BOOST_TEST(
+      take_slice(map, "lens/values", {parse_selection("layer=1"), parse_selection("position=2")}).words ==
+          last,
+      boost::test_tools::per_element());
+  BOOST_TEST(slice("layer=mean").empty());  // a mean of values is of no word
+}
+
 BOOST_AUTO_TEST_CASE(errors_name_the_dimensions) {
   const auto message = [](const std::vector<std::string>& texts) -> std::string {
     try {

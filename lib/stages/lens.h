@@ -1,0 +1,29 @@
+// The logit lens (nostalgebraist: Interpreting GPT, the logit lens, 2020): what a decoder would say if each of its layers were the
+// last: the layer's output, through the final norm and the matrix of words, as probabilities. The group /lens:
+//   probability       f32 (sentence, layer, position)  of the token that was produced at that position
+//   rank              i32 (sentence, layer, position)  of that token among all, the most likely being 1; 0 after a sentence's end
+//   best_piece        str (sentence, layer, position)  the most likely token
+//   best_probability  f32 (sentence, layer, position)
+//   length            i32 (sentence)
+//   token             str (sentence, position)  what was produced; of a language model the prompt too
+//   layer_label       str (layer)  "embedded", which is before the first layer, then "0", "1", ...
+#pragma once
+
+#include <vector>
+
+#include "inspect/inspection.h"
+#include "models/model_file.h"
+#include "models/packed_states.h"
+#include "stages/results.h"
+
+namespace heed {
+
+/// Throws UsageError unless the model's decoder has layers that give words of the same space: a Transformer's.
+void expect_lens(const Model<float>& model);
+
+/// /lens of the best hypothesis of each sentence. `whole_text` and `inspection` as in force() (stages/translate.h); `prompts`: of a
+/// language model, without the final eos; empty with whole_text.
+TensorMap logit_lens(const LoadedModel& loaded, const PackedStates& input, const Results& hypotheses,
+                     const std::vector<Ids>& prompts, int threads, Inspection* inspection, bool whole_text);
+
+}  // namespace heed
