@@ -1,6 +1,6 @@
 // Changes every byte of HDF5 files, or every STRIDE-th, four ways, reads each changed file like a tool does, and
 // counts what came of it. Anything but a refusal or the same content is a failure.
-//   sweep STRIDE FILE...
+//   sweep STRIDE[xCHANGES] FILE...     1x1: every byte once, each of the four ways at every fourth
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -49,7 +49,7 @@ constexpr const char* kHeads[kOutcomes] = {"",
                                            "time"};
 constexpr double kSeconds = 5;      ///< of processor time
 constexpr unsigned kGivenUp = 120;  ///< seconds until a run is given up
-constexpr int kChanges = 4;
+constexpr std::size_t kChanges = 4;
 constexpr long kFreeKilobytes = 64 << 10;  ///< a read may take so much and eight times the file
 #if defined(__SANITIZE_ADDRESS__)
 constexpr bool kJudgesMemory =
@@ -58,9 +58,9 @@ constexpr bool kJudgesMemory =
 constexpr bool kJudgesMemory = true;
 #endif
 
-unsigned char changed(unsigned char byte, int change) {
+unsigned char changed(unsigned char byte, std::size_t change) {
   const std::array<int, kChanges> to{byte ^ 0x01, byte ^ 0x80, 0x00, 0xff};
-  return static_cast<unsigned char>(to[static_cast<std::size_t>(change)]);
+  return static_cast<unsigned char>(to[change]);
 }
 
 void describe(const Attributes& attributes, std::string& text) {
@@ -121,14 +121,15 @@ Taken taken() {
 
 class Sweep {
  public:
-  Sweep(const std::string& path, std::size_t stride) : path_(path), stride_(stride) {
+  Sweep(const std::string& path, std::size_t stride, std::size_t changes)
+      : path_(path), stride_(stride), changes_(changes) {
     std::ifstream in(path, std::ios::binary);
     bytes_.assign(std::istreambuf_iterator<char>(in), {});
     file_ = memfd_create("sweep", 0);
     if (bytes_.empty() || file_ < 0 || write(file_, bytes_.data(), bytes_.size()) != std::ssize(bytes_))
       fail(path, ": cannot read");
     name_ = concat("/proc/self/fd/", file_);
-    runs_ = (bytes_.size() + stride - 1) / stride * kChanges;
+    runs_ = (bytes_.size() + stride - 1) / stride * changes_;
     outcomes_ = static_cast<Outcome*>(
         mmap(nullptr, runs_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
     if (outcomes_ == MAP_FAILED) fail("no memory");
@@ -172,9 +173,10 @@ class Sweep {
   }
 
  private:
-  std::size_t offset(std::size_t run) const { return run / kChanges * stride_; }
+  std::size_t offset(std::size_t run) const { return run / changes_ * stride_; }
   unsigned char to(std::size_t run) const {
-    return changed(static_cast<unsigned char>(bytes_[offset(run)]), static_cast<int>(run % kChanges));
+    return changed(static_cast<unsigned char>(bytes_[offset(run)]),
+                   (run / changes_ + run % changes_) % kChanges);
   }
 
   void one(std::size_t run) {
@@ -204,7 +206,7 @@ class Sweep {
   }
 
   std::string path_, name_, bytes_, wanted_;
-  std::size_t stride_, runs_;
+  std::size_t stride_, changes_, runs_;
   long highest_ = 0, allowed_ = 0;  ///< kilobytes
   int file_;
   Outcome* outcomes_;
@@ -214,8 +216,10 @@ class Sweep {
 }  // namespace heed
 
 int main(int argc, char** argv) {
-  bool sound = argc > 2;
-  for (int i = 2; i < argc; ++i)
-    sound = heed::Sweep(argv[i], static_cast<std::size_t>(std::max(1, std::atoi(argv[1])))).run() && sound;
-  return sound ? 0 : 1;
+  unsigned stride = 1, changes = heed::kChanges;
+  bool failed = false;
+  const bool sound = argc > 2 && std::sscanf(argv[1], "%ux%u", &stride, &changes) >= 1 && stride > 0 &&
+                     changes > 0 && changes <= heed::kChanges;
+  for (int i = 2; sound && i < argc; ++i) failed |= !heed::Sweep(argv[i], stride, changes).run();
+  return sound && !failed ? 0 : 1;
 }
