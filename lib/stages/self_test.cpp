@@ -83,8 +83,8 @@ class Test {
   }
 
   std::vector<StageResult> results() {
-    static const std::vector<std::string> inputs{"ids",    "mask",   "types",       "target_ids",
-                                                 "target_mask", "pixels", "beam", "scores"};
+    static const std::vector<std::string> inputs{"ids",         "mask",   "types", "target_ids",
+                                                 "target_mask", "pixels", "beam",  "scores"};
     std::vector<StageResult> results;
     for (const std::string& name : names_) {
       if (std::ranges::count(inputs, name) > 0) continue;
@@ -197,7 +197,8 @@ class Test {
       for (std::int64_t h = 0; h < heads; ++h) {
         const Matrix<const float>& m = blocks[static_cast<std::size_t>(h)];
         if (m.rows > height || m.cols > width || (!by_head && m.cols != width)) {
-          result.problem = concat("shape ", to_string(shape), ", the model's is [", m.rows, ", ", m.cols, "]");
+          result.problem =
+              concat("shape ", to_string(shape), ", the model's is [", m.rows, ", ", m.cols, "]");
           return result;
         }
         for (std::int64_t i = 0; i < m.rows; ++i) {
@@ -235,7 +236,6 @@ class Test {
     }
     const PackedWeights<float> weights(model_.parameters.values());
     TranslateOptions options;
-    options.beam.special = model_.target_special;
     options.max_length = shape[1];
     options.empty_source = 0;
     const Results found = translate(model_, weights, search_input(), options, 1);

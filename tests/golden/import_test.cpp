@@ -10,8 +10,9 @@
 namespace heed::golden {
 namespace {
 
-const std::vector<std::string> kCases{"gpt2",   "gpt2-bare",  "llama",        "llama-tied", "llama-3", "llama-linear",
-                                      "llama-bf16", "llama-shards", "mistral", "qwen2",      "qwen3"};
+const std::vector<std::string> kCases{"gpt2",    "gpt2-bare",    "llama",      "llama-tied",
+                                      "llama-3", "llama-linear", "llama-bf16", "llama-shards",
+                                      "mistral", "qwen2",        "qwen3"};
 
 std::string folder_of(const std::string& name) {
   return std::string(HEED_TESTDATA) + "/import/" + name;

@@ -63,7 +63,8 @@ std::string export_model(const LoadedModel& loaded, const std::string& folder, i
   if (const std::string json = text::tokenizer_json(tokenizer); !json.empty())
     write_text(root / "tokenizer.json", json);
   else
-    logging::note(concat(escaped(folder), ": no tokenizer.json: it has no vocabulary of type ", tokenizer.type()));
+    logging::note(
+        concat(escaped(folder), ": no tokenizer.json: it has no vocabulary of type ", tokenizer.type()));
   Json config = exported.config;
   config["dtype"] = floats == io::FloatsAs::float32   ? "float32"
                     : floats == io::FloatsAs::float16 ? "float16"
