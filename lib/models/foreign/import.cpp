@@ -297,7 +297,10 @@ LoadedModel loaded_of(const Source& source) {
     mapping->fill(values, model.parameters.view(mapping->parameter));
   }
   note_types(source, match);
-  for (const std::string& note : found.notes) logging::note(concat(escaped(source.path()), ": ", note));
+  for (const std::string& note : found.notes) {
+    const std::string text = concat(escaped(source.path()), ": ", note);
+    source.options().says_notes ? logging::note(text) : logging::verbose(text);
+  }
   Json origin{{"kind", found.kind}, {"heed", version()}};
   for (const auto& [name, value] : found.formulas) origin["formulas"][name] = value;
   loaded.origin = origin.dump();
