@@ -263,6 +263,7 @@ void refuse_other_models(const Given& given, TrainCommand& o, const std::string&
 
 /// A model that has learned is not to forget it in the first updates.
 constexpr double kFineTuningRate = 5e-5;
+constexpr std::int64_t kFineTuningWarmup = 100;
 
 /// --init-from: the model is what it is. The recipe is that of a preset if one is given, else TrainConfig's at a low constant rate; the
 /// options given are on top.
@@ -286,6 +287,7 @@ void configure_from_model(const Given& given, TrainCommand& o) {
   } else {
     o.job.config.schedule = "constant";
     o.job.config.label_smoothing = 0;
+    o.job.config.warmup = kFineTuningWarmup;
     o.job.config.learning_rate = kFineTuningRate;
   }
   overlay(fields_of(o.training), fields_of(o.job.config), given);
