@@ -110,6 +110,8 @@ Results translate(const Model<float>& model, const PackedWeights<float>& weights
     const Selection chosen(input, sentences);
     InspectedPass pass(model, inspection, sentences);
     SampleOptions sampling = options.sample;
+    BeamOptions beam = options.beam;
+    sampling.special = beam.special = model.searched();
     std::vector<SampleStream> sampled;
     for (std::size_t i = 0; options.sampling && i < sentences.size(); ++i) {
       sampling.sentences.push_back(options.first_sentence + static_cast<std::uint64_t>(sentences[i]));
@@ -121,7 +123,7 @@ Results translate(const Model<float>& model, const PackedWeights<float>& weights
                   Steps steps(model, weights, chosen.on(pass), pass, sampled);
                   const StepFunction step = [&](auto tokens, auto parents) { return steps(tokens, parents); };
                   found = options.sampling ? sample(step, max_lengths, sampling)
-                                           : beam_search(step, max_lengths, options.beam);
+                                           : beam_search(step, max_lengths, beam);
                 });
     for (std::size_t i = 0; i < found.size(); ++i) {
       result[static_cast<std::size_t>(sentences[i])] = std::move(found[i]);

@@ -15,6 +15,8 @@
 
 namespace heed::text {
 
+class Tokenizer;
+
 struct ForeignTokenizer {
   std::string type;       ///< as Tokenizer::type()
   bool composes = false;  ///< text is brought to NFC first
@@ -26,5 +28,9 @@ bool is_foreign_tokenizer(const std::string& path);
 
 /// Throws Error naming the file and what it cannot read.
 ForeignTokenizer read_foreign_tokenizer(const std::string& path);
+
+/// The tokenizer as tokenizer.json; empty for the types that it cannot have, all but byte_bpe and wordpiece. Pieces that
+/// nothing but their name makes are its added, special tokens.
+std::string tokenizer_json(const Tokenizer& tokenizer);
 
 }  // namespace heed::text
