@@ -61,6 +61,17 @@ Tensor ones(Shape shape) {
 }
 
 const std::vector<Mutation> kMutations{
+    {"too large a vocabulary",
+     "llama",
+     [](Folder& f) { f.config["vocab_size"] = 9999999; },
+     {"vocab_size is 9999999"}},
+    {"too long a table",
+     "llama",
+     [](Folder& f) {
+       f.config["max_position_embeddings"] = 1000000;
+       f.config["head_dim"] = 65536;
+     },
+     {"max_length is 1000000"}},
     {"another type", "gpt2", [](Folder& f) { f.config["model_type"] = "gemma"; }, {"gemma", "gpt2", "llama"}},
     {"no type", "gpt2", [](Folder& f) { f.config.erase("model_type"); }, {"no model", "gpt2"}},
     {"several settings at once",
