@@ -135,11 +135,14 @@ text::Tokenizer tokenizer_of(const Source& source, std::int64_t rows, const Spec
                 escaped(source.path()), notes);
 }
 
-SpecialIds decoder_ids(ConfigFields& config, std::int32_t bos, std::int32_t eos) {
+SpecialIds decoder_ids(ConfigFields& config, std::int32_t bos, std::int32_t eos,
+                       std::vector<std::string>& notes) {
   SpecialIds special = kNoSpecialIds;
   special.bos = config.id("bos_token_id", bos);
   special.eos = config.id("eos_token_id", eos);
   special.pad = config.id("pad_token_id");
+  if (const Json& all = config.get("eos_token_id"); all.is_array() && all.size() > 1)
+    notes.push_back(concat("a text ends at any of ", all.size(), " ids there; here only at ", special.eos));
   if (special.pad == special.eos) special.pad = SpecialIds::kAbsent;  // it only says what fills rows
   config.without_effect({"decoder_start_token_id", "forced_eos_token_id", "sep_token_id", "cls_token_id",
                          "mask_token_id", "unk_token_id", "bad_words_ids"});
