@@ -11,6 +11,7 @@
 #include "io/foreign/safetensors.h"
 #include "io/frame_stream.h"
 #include "models/foreign/export.h"
+#include "models/shards.h"
 #include "support/temporary_folder.h"
 #include "text/foreign_tokenizer.h"
 
@@ -61,6 +62,17 @@ Tensor ones(Shape shape) {
 }
 
 const std::vector<Mutation> kMutations{
+    {"too large a vocabulary",
+     "llama",
+     [](Folder& f) { f.config["vocab_size"] = 9999999; },
+     {"vocab_size is 9999999"}},
+    {"too long a table",
+     "llama",
+     [](Folder& f) {
+       f.config["max_position_embeddings"] = 1000000;
+       f.config["head_dim"] = 65536;
+     },
+     {"max_length is 1000000"}},
     {"another type", "gpt2", [](Folder& f) { f.config["model_type"] = "gemma"; }, {"gemma", "gpt2", "llama"}},
     {"no type", "gpt2", [](Folder& f) { f.config.erase("model_type"); }, {"no model", "gpt2"}},
     {"several settings at once",
@@ -241,6 +253,73 @@ BOOST_DATA_TEST_CASE(come_back_from_export, boost::unit_test::data::make(kExport
     BOOST_CHECK_EQUAL(bytes_of(temporary / "out/model.safetensors") == bytes_of(path + "/model.safetensors"),
                       true);
   }
+}
+
+/// What our presets train has a factor of the embeddings, which GPT-2 and Llama have not.
+BOOST_DATA_TEST_CASE(
+    are_made_of_our_own,
+    boost::unit_test::data::make(std::vector<std::string>{
+        R"({"architecture": "decoder", "target_vocab_size": 20, "n_decoder_layers": 2, "d_model": 12, "d_ff": 8,
+                             "n_heads": 2, "max_length": 9})",
+        R"({"architecture": "decoder", "target_vocab_size": 20, "n_decoder_layers": 2, "d_model": 12, "d_ff": 8,
+                             "n_heads": 2, "n_kv_heads": 1, "max_length": 9, "norm_kind": "rms", "positions": "rotary",
+                             "activation": "silu", "gated": true, "attention_bias": "none", "feed_forward_bias": false})"}),
+    config) {
+  const TemporaryFolder temporary;
+  const text::Tokenizer ids = text::Tokenizer::of_ids(20, {-1, -1, 0, 0, -1, -1, -1});
+  LoadedModel own{make_model<float>(config), ids, ids, {}, {}, {}};
+  own.model->parameters.initialize(3);
+  complete(own, "own", own.model->config_json);
+  foreign::export_model(own, temporary / "out");
+  const LoadedModel again = load_model(temporary / "out");
+  const auto logits = [](const LoadedModel& loaded) {
+    PackedTokens tokens;
+    tokens.append(std::vector<std::int32_t>{0, 7, 3, 19, 7});
+    InferencePass pass(*loaded.model);
+    const Var<float> embedded = loaded.model->embed(pass, Side::target, tokens);
+    const Var<float> states = loaded.model->decode(pass, nullptr, embedded, tokens.rows).states;
+    const Matrix<const float> m = loaded.model->needed_words().logits(pass, states).value();
+    std::vector<float> values;
+    for (std::int64_t i = 0; i < m.rows; ++i) values.insert(values.end(), m.row(i), m.row(i) + m.cols);
+    return values;
+  };
+  const std::vector<float> wanted = logits(own), got = logits(again);
+  BOOST_REQUIRE_EQUAL(got.size(), wanted.size());
+  float largest = 0;
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    BOOST_CHECK_SMALL(got[i] - wanted[i], 1e-5f);
+    largest = std::max(largest, std::abs(wanted[i]));
+  }
+  BOOST_CHECK_GT(largest, 0.1f);
+}
+
+BOOST_AUTO_TEST_CASE(are_not_made_of_what_has_other_layers) {
+  const TemporaryFolder temporary;
+  const text::Tokenizer ids = text::Tokenizer::of_ids(20, {-1, -1, 0, 0, -1, -1, -1});
+  LoadedModel own{
+      make_model<float>(
+          R"({"architecture": "decoder", "target_vocab_size": 20, "n_decoder_layers": 1, "d_model": 4,
+                          "d_ff": 4, "n_heads": 2, "positions": "alibi", "norm": "post"})"),
+      ids,
+      ids,
+      {},
+      {},
+      {}};
+  own.model->parameters.initialize(3);
+  BOOST_CHECK_EXCEPTION(foreign::export_model(own, temporary / "out"), Error, [](const Error& e) {
+    const std::string message = e.what();
+    return message.find("as gpt2: positions is alibi, wanted learned") != std::string::npos &&
+           message.find("norm is post, wanted pre") != std::string::npos;
+  });
+  BOOST_CHECK(!std::filesystem::exists(temporary / "out"));
+}
+
+BOOST_AUTO_TEST_CASE(end_at_the_first_of_several_ids) {
+  const TemporaryFolder temporary;
+  Folder folder("llama");
+  folder.config["eos_token_id"] = {7, 8};
+  folder.write(temporary / "m");
+  BOOST_CHECK_EQUAL(load_model(temporary / "m").model->target_special.eos, 7);
 }
 
 BOOST_AUTO_TEST_CASE(are_the_same_as_their_model_file) {
