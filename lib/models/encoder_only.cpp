@@ -15,6 +15,11 @@ void EncoderOnlyConfig::check() const {
   if ((n_classes > 0 || !masked_words) && (output_bias || logit_scale != 1 || word_transform))
     fail<UsageError>("output_bias, logit_scale and word_transform are of output words, which ",
                      n_classes > 0 ? "a classifier" : "masked_words = false", " has none of");
+  const bool of_sentences = n_classes == 0 && !masked_words;
+  if (normalised && !of_sentences)
+    fail<UsageError>("normalised goes with masked_words = false and no classes");
+  if (of_sentences && kPoolings(pooling) == Pooling::attention)
+    fail<UsageError>("pooling = attention goes with classes; vectors of sentences are mean or first");
 }
 
 template <class T>
@@ -29,7 +34,10 @@ std::unique_ptr<Model<T>> build(const EncoderOnlyConfig& config) {
   model->encoder = std::make_unique<TransformerEncoder<T>>(stack);
   if (config.n_classes == 0) {
     if (config.pooler) declare_pooler(p, config.d_model);
-    if (!config.masked_words) return model;
+    if (!config.masked_words) {
+      model->sentences = {kPoolings(config.pooling), config.normalised};
+      return model;
+    }
     model->words = declare_words(p, Tied::all, table, config, config.source_vocab_size, "masked_word");
     if (config.word_transform) {
       model->words->transform = {"masked_word", stack.feed_forward.activation, stack.norms};

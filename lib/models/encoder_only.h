@@ -24,6 +24,7 @@ struct EncoderOnlyConfig : TransformerOptions {
   bool word_transform = false;
   bool pooler = false;
   bool masked_words = true;
+  bool normalised = false;
 
   EncoderOnlyConfig();
 
@@ -34,7 +35,7 @@ struct EncoderOnlyConfig : TransformerOptions {
     size_fields(self, field);
     field("n_classes", self.n_classes, "classes of a classifier; 0: the model fills in masked words",
           between(0, 1'000'000));
-    field("pooling", self.pooling, "how the states of a sentence become the vector that is classified",
+    field("pooling", self.pooling, "how the states of a sentence become one vector, which is classified",
           kPoolings.words);
     practice_fields(self, field);
     layer_fields(self, field);
@@ -48,7 +49,8 @@ struct EncoderOnlyConfig : TransformerOptions {
     optional("word_transform", self.word_transform, "a layer between states and scores of words, as in BERT");
     optional("pooler", self.pooler, "a layer of tanh on what is classified, as in BERT");
     optional("masked_words", self.masked_words,
-             "without classes: scores of words; false: states are all it gives");
+             "without classes: scores of words; false: vectors of sentences (encode --pool)");
+    optional("normalised", self.normalised, "vectors of sentences are of length 1");
   }
 
   /// Throws UsageError naming the field and what it must be.

@@ -81,6 +81,12 @@ struct ClassesHead {
   Var<T> pooled(Pass<T>& pass, Var<T> states, const Packing& rows) const;
 };
 
+/// How a model that was made for it turns a sentence into one vector.
+struct SentenceVectors {
+  Pooling pooling = Pooling::mean;  ///< mean or first
+  bool normalised = false;          ///< to length 1
+};
+
 /// encoder/pooler.
 template <class T>
 void declare_pooler(ParameterSet<T>& parameters, std::int64_t d);

@@ -28,6 +28,7 @@ struct Model {
   std::optional<WordsHead> words;       ///< of the decoder's states, or of an encoder's alone
   std::optional<ClassesHead> classes;   ///< of the encoder's states
   std::int64_t n_classes = 0;
+  std::optional<SentenceVectors> sentences;  ///< of the encoder's states
   SpecialIds source_special, target_special;  ///< of the vocabularies
 
   bool has(Side side) const { return side == Side::source ? encoder != nullptr : decoder != nullptr; }

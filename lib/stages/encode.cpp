@@ -1,6 +1,9 @@
 #include "stages/encode.h"
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <optional>
 
 #include "base/choice.h"
 #include "base/fields.h"
@@ -93,6 +96,43 @@ std::vector<std::string> output_names(std::int64_t layers) {
   return names;
 }
 
+/// The vectors of sentences that are asked for. Throws UsageError when the model has no such.
+class SentencePool {
+ public:
+  SentencePool(const Model<float>& model, const EncodeOptions& options)
+      : how_(chosen<How>("--pool", kSentencePools, options.pool)), normalise_(options.normalise) {
+    if (how_ == How::pooler && !model.parameters.contains("encoder/pooler/weight"))
+      fail<UsageError>("--pool pooler: the model has no encoder/pooler");
+    if (how_ != How::model) return;
+    if (!model.sentences)
+      fail<UsageError>("--pool model: the model was not made for vectors of sentences: wanted mean or first");
+    how_ = model.sentences->pooling == Pooling::first ? How::first : How::mean;
+    normalise_ = normalise_ || model.sentences->normalised;
+  }
+
+  /// states [rows, d] -> [sentences, d].
+  std::vector<float> operator()(Pass<float>& pass, Matrix<const float> states, const Packing& rows) const {
+    const Var<float> x = pass.tape->constant(states);
+    Var<float> v = how_ == How::mean ? sentence_means(x, rows) : first_states(x, rows);
+    if (how_ == How::pooler) v = pooler_of(pass, v);
+    const Matrix<const float> vectors = v.value();
+    std::vector<float> values(vectors.data, vectors.data + vectors.size());
+    for (std::int64_t s = 0; normalise_ && s < vectors.rows; ++s) {
+      const auto row = std::span(values).subspan(static_cast<std::size_t>(s * vectors.cols),
+                                                 static_cast<std::size_t>(vectors.cols));
+      const double square = std::inner_product(row.begin(), row.end(), row.begin(), 0.0);
+      const auto length = static_cast<float>(std::max(std::sqrt(square), 1e-12));
+      for (float& value : row) value /= length;
+    }
+    return values;
+  }
+
+ private:
+  enum class How { model, mean, first, pooler };
+  How how_;
+  bool normalise_;
+};
+
 }  // namespace
 
 void encode_frame(const Model<float>& model, const EncodeOptions& options, int threads, TensorMap& frame,
@@ -111,6 +151,9 @@ void encode_frame(const Model<float>& model, const EncodeOptions& options, int t
   const std::vector<std::string> final_dims{"sentence", "recurrent_layer", "dim"};
   Tensor final_h = Tensor::zeros<float>({sentences, last, widths.h}, final_dims),
          final_c = Tensor::zeros<float>({sentences, last, widths.c}, final_dims);
+  std::optional<SentencePool> pool;
+  if (!options.pool.empty()) pool.emplace(model, options);
+  Tensor vectors = Tensor::zeros<float>({sentences, d}, {"sentence", "dim"});
   if (inspection) {
     inspection->begin(frame, input.rows, side);
     inspection->start_trace();
@@ -133,6 +176,8 @@ void encode_frame(const Model<float>& model, const EncodeOptions& options, int t
       for (std::int64_t s = 0; s < range.count; ++s)
         copy_into(matrix_at<float>(states, {range.first + s, slot}),
                   output.row_range(rows.offset(s), rows.length(s)));
+      if (pool && layer + 1 == last)
+        std::ranges::copy((*pool)(pass, output, rows), vectors.values<float>().begin() + range.first * d);
     }
     for (std::size_t l = 0; l < x.final_states.size(); ++l) {
       const Matrix<const float> state = x.final_states[l].value();
@@ -157,6 +202,10 @@ void encode_frame(const Model<float>& model, const EncodeOptions& options, int t
                              model.encoder ? "Encoder states" : "Decoder states",
                              {"0", "0", ".", "."},
                              {{"layers_done", last}}};
+  if (pool) {
+    replace(frame, "sentences/values", std::move(vectors));
+    frame.groups["sentences"] = {"values", "Vectors of sentences", {}, {}};
+  }
   if (inspection) inspection->end(frame);
 }
 
@@ -186,23 +235,21 @@ void run_embed(const EmbedOptions& options, const InspectionConfig& inspect, std
 
 namespace {
 
-EncodeOptions layer_range(const std::string& text) {
-  EncodeOptions options;
+void set_layers(EncodeOptions& options, const std::string& text) {
   const std::size_t colon = text.find(':');
   if (colon == std::string::npos)
     fail<UsageError>("--layers: got '", escaped(text), "', wanted FIRST:END, such as 0:2");
   const std::string first = text.substr(0, colon), last = text.substr(colon + 1);
   if (!first.empty()) options.first = to_integer("--layers FIRST:END", first);
   if (!last.empty()) options.last = to_integer("--layers FIRST:END", last);
-  return options;
 }
 
 }  // namespace
 
-void run_encode(const StageFiles& files, const std::string& layers, bool all_layers,
+void run_encode(const StageFiles& files, const std::string& layers, EncodeOptions options,
                 const InspectionConfig& inspect, std::uint64_t seed, int threads) {
-  EncodeOptions options = layer_range(layers);
-  options.all_layers = all_layers;
+  set_layers(options, layers);
+  if (options.normalise && options.pool.empty()) fail<UsageError>("--normalize goes with --pool");
   options.wanted = values_wanted(files.allow_nonfinite);
   inspect.check(files.output);
   const LoadedModel loaded = load_model(files.model);
