@@ -14,6 +14,10 @@ int main(int argc, char** argv) {
         tool.tensors(command.write);
         tool.model(command.model, heed::cli::Need::optional);
         tool.option("--vocab FILE", command.vocabulary, "use this vocabulary instead of a model's");
+        tool.option("--pair FILE", command.pair,
+                    "put each line together with that of this file, as question and text, for models that "
+                    "tell the two "
+                    "apart (/tokens/types)");
         tool.option("--side SIDE", command.side,
                     "the side of the text, which selects the vocabulary of a model with two",
                     heed::cli::one_of({"source", "target"}));

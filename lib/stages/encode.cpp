@@ -11,6 +11,7 @@
 #include "io/provenance.h"
 #include "models/packed_states.h"
 #include "models/shards.h"
+#include "nn/attention/weights.h"
 #include "nn/positional_encoding.h"
 #include "tensor/padding.h"
 #include "text/token_map.h"

@@ -214,12 +214,11 @@ class ByteBpeScheme : public Scheme {
   }
 
   std::string settings() const override {
-    return nlohmann::json{{"pattern", kSplitPatterns[static_cast<std::size_t>(options_.pattern)]},
-                          {"prefix_space", options_.prefix_space},
-                          {"ignore_merges", options_.ignore_merges},
-                          {"before", options_.frame.before},
-                          {"after", options_.frame.after}}
-        .dump();
+    nlohmann::json settings{{"pattern", kSplitPatterns[static_cast<std::size_t>(options_.pattern)]},
+                            {"prefix_space", options_.prefix_space},
+                            {"ignore_merges", options_.ignore_merges}};
+    add_frame(settings, options_.frame);
+    return settings.dump();
   }
 
  private:

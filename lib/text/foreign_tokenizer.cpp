@@ -241,27 +241,66 @@ void read_pre_tokenizer(const Json& json, const std::string& where, ByteBpeOptio
     fail(where, ": add_prefix_space without use_regex is not supported");
 }
 
-/// "A" between special tokens.
-void read_template(const Json& steps, const Json& tokens, const std::string& where, SentenceFrame& frame) {
-  bool after = false;
-  if (!steps.is_array() || !tokens.is_object()) fail(where, ": wanted single and special_tokens");
+/// A special token of a template, or a sentence, which has no ids.
+struct TemplateStep {
+  std::vector<std::int32_t> ids;
+  std::int32_t type = 0;
+};
+
+std::vector<TemplateStep> template_steps(const Json& steps, const Json& tokens, const std::string& where) {
+  std::vector<TemplateStep> list;
+  if (!steps.is_array() || !tokens.is_object()) fail(where, ": wanted single, pair and special_tokens");
   for (const Json& each : steps) {
     Object step(each, where);
-    if (const Json& sequence = step.get("Sequence"); !sequence.is_null()) {
-      if (std::exchange(after, true)) fail(where, ": a sentence that occurs twice is not supported");
-    } else {
-      Object token(step.at("SpecialToken"), where);
-      const std::string name = token.text("id");
-      if (!tokens.contains(name)) fail(where, ": the token ", escaped(name), " is not among special_tokens");
-      Object special(tokens[name], where);
-      for (const Json& id : special.at("ids")) {
-        if (!is_id(id)) fail(where, ": wanted an id, got ", Object::shown(id));
-        (after ? frame.after : frame.before).push_back(id.get<std::int32_t>());
-      }
-    }
+    const Json& sequence = step.get("Sequence");
+    Object one(sequence.is_null() ? step.at("SpecialToken") : sequence, where);
+    TemplateStep& added = list.emplace_back();
+    const std::string name = one.text("id");
+    const Json& type = one.get("type_id");
+    if (!type.is_null() && type != 0 && type != 1)
+      fail(one.where("type_id"), ": wanted 0 or 1, got ", Object::shown(type));
+    added.type = type == 1 ? 1 : 0;
+    one.finish();
     step.finish();
+    if (!sequence.is_null()) continue;
+    if (!tokens.contains(name)) fail(where, ": the token ", escaped(name), " is not among special_tokens");
+    Object special(tokens[name], where);
+    for (const Json& id : special.at("ids")) {
+      if (!is_id(id)) fail(where, ": wanted an id, got ", Object::shown(id));
+      added.ids.push_back(id.get<std::int32_t>());
+    }
+    if (added.ids.empty()) fail(where, ": the token ", escaped(name), " has no ids");
+  }
+  return list;
+}
+
+/// "A" between special tokens, and "A" and "B" likewise. A pair that is not put together like its sentences is left out.
+SentenceFrame read_template(const Json& single, const Json& both, const Json& tokens,
+                            const std::string& where) {
+  SentenceFrame frame;
+  bool after = false;
+  for (const TemplateStep& step : template_steps(single, tokens, where)) {
+    if (step.ids.empty() && std::exchange(after, true))
+      fail(where, ": a sentence that occurs twice is not supported");
+    auto& part = after ? frame.after : frame.before;
+    part.insert(part.end(), step.ids.begin(), step.ids.end());
   }
   if (!after) fail(where, ": a sentence frame without the sentence");
+  if (both.is_null()) return frame;
+  std::vector<std::int32_t> parts[3];  // before A, between, after B
+  std::size_t part = 0;
+  bool fits = true;
+  std::int32_t second_type = 0;
+  for (const TemplateStep& step : template_steps(both, tokens, where)) {
+    if (step.ids.empty() && ++part == 2) second_type = step.type;
+    if (part > 2) return frame;
+    fits = fits && step.type == (part == 2 ? second_type : 0);
+    parts[part].insert(parts[part].end(), step.ids.begin(), step.ids.end());
+  }
+  if (part != 2 || !fits || parts[0] != frame.before || parts[2] != frame.after) return frame;
+  frame.between = parts[1];
+  frame.second_type = second_type;
+  return frame;
 }
 
 /// ["</s>", 2]
@@ -279,12 +318,14 @@ SentenceFrame read_post_processor(const Json& json, const std::string& where) {
     if (type == "ByteLevel") {
       step.ignore({"add_prefix_space", "trim_offsets", "use_regex"});  // of offsets only
     } else if (type == "RobertaProcessing" || type == "BertProcessing") {
+      const std::int32_t separator = pair_id(step.at("sep"), where);
       frame.before.push_back(pair_id(step.at("cls"), where));
-      frame.after.push_back(pair_id(step.at("sep"), where));
+      frame.after.push_back(separator);
+      frame.second_type = type == "BertProcessing" ? 1 : 0;
+      frame.between.assign(type == "BertProcessing" ? 1 : 2, separator);
       step.ignore({"add_prefix_space", "trim_offsets"});
     } else if (type == "TemplateProcessing") {
-      read_template(step.at("single"), step.at("special_tokens"), where, frame);
-      step.ignore({"pair"});  // heed's sentences come one by one
+      frame = read_template(step.at("single"), step.get("pair"), step.at("special_tokens"), where);
     } else {
       fail_type(type, where, "ByteLevel, TemplateProcessing, RobertaProcessing or BertProcessing");
     }
@@ -460,7 +501,7 @@ ForeignTokenizer from_word_pieces(const fs::path& vocabulary) {
     if (found == lines.end()) fail(name, ": has no ", piece);
     return static_cast<std::int32_t>(found - lines.begin());
   };
-  options.frame = {{id_of("[CLS]")}, {id_of("[SEP]")}};
+  options.frame = {{id_of("[CLS]")}, {id_of("[SEP]")}, {id_of("[SEP]")}, 1};
   return {kWordPieceType, false,
           make_wordpiece_scheme(std::move(pieces).vocabulary(special), std::move(options))};
 }

@@ -159,11 +159,19 @@ class SubwordScheme : public Scheme {
 }  // namespace
 
 void check_frame(const SentenceFrame& frame, const Vocabulary& vocabulary, const std::string& where) {
-  for (const auto* ids : {&frame.before, &frame.after})
+  for (const auto* ids : {&frame.before, &frame.after, &frame.between})
     for (const std::int32_t id : *ids)
       if (id < 0 || id >= vocabulary.size())
         fail(where, ": id ", id, " around sentences, wanted one below ", vocabulary.size(),
              ", the size of the vocabulary");
+}
+
+void add_frame(nlohmann::json& settings, const SentenceFrame& frame) {
+  settings["before"] = frame.before;
+  settings["after"] = frame.after;
+  if (frame.between.empty()) return;
+  settings["between"] = frame.between;
+  settings["second_type"] = frame.second_type;
 }
 
 SentenceFrame frame_of_settings(const nlohmann::json& settings, const Vocabulary& vocabulary,
@@ -178,6 +186,10 @@ SentenceFrame frame_of_settings(const nlohmann::json& settings, const Vocabulary
     return ids;
   };
   SentenceFrame frame{ids_of("before"), ids_of("after")};
+  if (settings.contains("between")) {
+    frame.between = ids_of("between");
+    frame.second_type = settings.value("second_type", nlohmann::json()) == 1 ? 1 : 0;
+  }
   check_frame(frame, vocabulary, where);
   return frame;
 }

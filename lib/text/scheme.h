@@ -22,11 +22,15 @@ namespace heed::text {
 /// The special ids that another program's tokenizer puts around a sentence.
 struct SentenceFrame {
   std::vector<std::int32_t> before, after;
+  std::vector<std::int32_t> between{};  ///< the two sentences of a pair; empty: it puts no two together
+  std::int32_t second_type = 0;         ///< type of the second one's tokens, and of those after it
 };
 
 /// Throws Error, which begins with `where`, unless the vocabulary has all of the frame's ids.
 void check_frame(const SentenceFrame& frame, const Vocabulary& vocabulary, const std::string& where);
-/// The frame of a scheme's settings: their "before" and "after". Throws Error as check_frame does, and when they are
+/// Adds the frame to a scheme's settings: "before" and "after", and of pairs "between" and "second_type".
+void add_frame(nlohmann::json& settings, const SentenceFrame& frame);
+/// The inverse. Throws Error as check_frame does, and when they are
 /// no lists of ids.
 SentenceFrame frame_of_settings(const nlohmann::json& settings, const Vocabulary& vocabulary,
                                 const std::string& where);

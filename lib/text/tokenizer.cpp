@@ -286,16 +286,43 @@ std::vector<std::int32_t> Tokenizer::with_eos(const std::string& line) const {
   return ids;
 }
 
+SentenceFrame Tokenizer::frame() const {
+  if (const SentenceFrame* own = scheme_->frame()) return *own;
+  const auto if_there = [](std::int32_t id) {
+    return id == SpecialIds::kAbsent ? std::vector<std::int32_t>() : std::vector<std::int32_t>{id};
+  };
+  return {if_there(special().cls), if_there(special().eos), if_there(special().sep), 1};
+}
+
 std::vector<std::int32_t> Tokenizer::sentence(const std::string& line) const {
-  if (const SentenceFrame* frame = scheme_->frame()) {
-    std::vector<std::int32_t> ids = encode(line);
-    ids.insert(ids.begin(), frame->before.begin(), frame->before.end());
-    ids.insert(ids.end(), frame->after.begin(), frame->after.end());
-    return ids;
-  }
-  std::vector<std::int32_t> ids = with_eos(line);
-  if (special().cls != SpecialIds::kAbsent) ids.insert(ids.begin(), special().cls);
+  const SentenceFrame around = frame();
+  std::vector<std::int32_t> ids = encode(line);
+  ids.insert(ids.begin(), around.before.begin(), around.before.end());
+  ids.insert(ids.end(), around.after.begin(), around.after.end());
   return ids;
+}
+
+TypedIds Tokenizer::pair(const std::string& line, const std::string& other, std::size_t most) const {
+  const SentenceFrame around = frame();
+  if (around.between.empty())
+    fail("the vocabulary has no piece to put between two sentences, as <sep> or [SEP]");
+  std::vector<std::int32_t> first = encode(line), second = encode(other);
+  const std::size_t marks = around.before.size() + around.between.size() + around.after.size();
+  TypedIds pair;
+  while (most > 0 && first.size() + second.size() + marks > most && first.size() + second.size() > 0) {
+    (first.size() > second.size() ? first : second).pop_back();
+    pair.cut = true;
+  }
+  const auto append = [&](const std::vector<std::int32_t>& part, std::int32_t type) {
+    pair.ids.insert(pair.ids.end(), part.begin(), part.end());
+    pair.types.resize(pair.ids.size(), type);
+  };
+  append(around.before, 0);
+  append(first, 0);
+  append(around.between, 0);
+  append(second, around.second_type);
+  append(around.after, around.second_type);
+  return pair;
 }
 
 bool Tokenizer::ends_sentences() const {
@@ -305,12 +332,7 @@ bool Tokenizer::ends_sentences() const {
 
 void Tokenizer::truncate(std::vector<std::int32_t>& ids, std::size_t most) const {
   if (ids.size() <= most) return;
-  std::vector<std::int32_t> end;
-  if (const SentenceFrame* frame = scheme_->frame()) {
-    end = frame->after;
-  } else if (special().eos != SpecialIds::kAbsent) {
-    end = {special().eos};
-  }
+  const std::vector<std::int32_t> end = frame().after;
   ids.resize(most);
   const auto kept = static_cast<std::ptrdiff_t>(std::min(end.size(), most));
   std::copy(end.end() - kept, end.end(), ids.end() - kept);

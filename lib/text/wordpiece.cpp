@@ -95,16 +95,15 @@ class WordPieceScheme : public Scheme {
   const SentenceFrame* frame() const override { return &options_.frame; }
 
   std::string settings() const override {
-    return nlohmann::json{{"clean", options_.clean},
-                          {"split_chinese", options_.split_chinese},
-                          {"strip_accents", options_.strip_accents},
-                          {"lowercase", options_.lowercase},
-                          {"prefix", options_.prefix},
-                          {"longest_word", options_.longest_word},
-                          {"tidy", options_.tidy},
-                          {"before", options_.frame.before},
-                          {"after", options_.frame.after}}
-        .dump();
+    nlohmann::json settings{{"clean", options_.clean},
+                            {"split_chinese", options_.split_chinese},
+                            {"strip_accents", options_.strip_accents},
+                            {"lowercase", options_.lowercase},
+                            {"prefix", options_.prefix},
+                            {"longest_word", options_.longest_word},
+                            {"tidy", options_.tidy}};
+    add_frame(settings, options_.frame);
+    return settings.dump();
   }
 
  private:
