@@ -42,8 +42,9 @@ class BeamSearch {
     }
     while (!open.empty()) {
       const Logits<float> logits = step_(last_tokens(open), parents);
+      const std::int64_t unused = std::max<std::int64_t>(0, logits.cols() - options_.special.first_unused);
       const std::int64_t width =
-          std::min(2 * options_.beam + 2, logits.cols());  // + 2: pad and bos may be among them
+          std::min(2 * options_.beam + 2 + unused, logits.cols());  // + 2: pad and bos may be among them
       best_.resize(static_cast<std::size_t>(logits.rows() * width));
       best_ids_.resize(best_.size());
       const Matrix<float> values(best_.data(), logits.rows(), width);
@@ -88,7 +89,7 @@ class BeamSearch {
       const std::int64_t row = first_row + static_cast<std::int64_t>(h);
       for (std::int64_t k = 0; k < values.cols; ++k) {
         const std::int32_t id = ids(row, k);
-        if (id == options_.special.pad || id == options_.special.bos) continue;
+        if (!options_.special.produced(id)) continue;
         all.push_back({beam.totals[h] + values(row, k), row, id, values(row, k)});
       }
     }

@@ -44,7 +44,7 @@ struct BeamOptions {
   std::int64_t beam = 1;      ///< 1: greedy
   std::int64_t n_best = 1;    ///< at most beam
   double length_penalty = 1;  ///< exponent of the length (eos counted) that divides the score; 0: none
-  SpecialIds special;         ///< pad and bos are never produced
+  SpecialIds special;         ///< only what produced() says is produced
 };
 
 /// For each sentence its n_best hypotheses, best first; sentence i gets at most max_lengths[i] tokens. A

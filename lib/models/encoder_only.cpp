@@ -12,8 +12,9 @@ EncoderOnlyConfig::EncoderOnlyConfig() {
 void EncoderOnlyConfig::check() const {
   check_options();
   if (n_classes == 1) fail<UsageError>("n_classes is 1, wanted at least 2");
-  if (n_classes > 0 && (output_bias || logit_scale != 1))
-    fail<UsageError>("output_bias and logit_scale are of output words, which a classifier has none of");
+  if ((n_classes > 0 || !masked_words) && (output_bias || logit_scale != 1 || word_transform))
+    fail<UsageError>("output_bias, logit_scale and word_transform are of output words, which ",
+                     n_classes > 0 ? "a classifier" : "masked_words = false", " has none of");
 }
 
 template <class T>
@@ -22,16 +23,23 @@ std::unique_ptr<Model<T>> build(const EncoderOnlyConfig& config) {
   ParameterSet<T>& p = model->parameters;
   const std::string table = "encoder/embedding/weight";
   declare_table(p, table, config.source_vocab_size, config.d_model);
-  const auto stack = StackSettings::encoder(config, config.n_encoder_layers, config.source_vocab_size, table);
+  auto stack = StackSettings::encoder(config, config.n_encoder_layers, config.source_vocab_size, table);
+  stack.n_token_types = config.n_token_types;
   declare_stack(p, stack);
   model->encoder = std::make_unique<TransformerEncoder<T>>(stack);
   if (config.n_classes == 0) {
+    if (config.pooler) declare_pooler(p, config.d_model);
+    if (!config.masked_words) return model;
     model->words = declare_words(p, Tied::all, table, config, config.source_vocab_size, "masked_word");
+    if (config.word_transform) {
+      model->words->transform = {"masked_word", stack.feed_forward.activation, stack.norms};
+      model->words->transform->declare(p, config.d_model);
+    }
     return model;
   }
   model->n_classes = config.n_classes;
-  model->classes = ClassesHead{kPoolings(config.pooling)};
-  ClassesHead::declare(p, model->classes->pooling, config.d_model, config.n_classes);
+  model->classes = ClassesHead{kPoolings(config.pooling), config.pooler};
+  model->classes->declare(p, config.d_model, config.n_classes);
   return model;
 }
 

@@ -1,7 +1,8 @@
 // An encoder alone, as in Devlin, Chang, Lee, Toutanova: BERT, 2019: the encoder of
 // models/transformer_parts.h with learned positions, trained to fill in masked words (a words head tied to
-// the embeddings), or to classify sentences (models/heads.h). Parameters: encoder/embedding/weight [V, d];
-// those of the stack; by choice masked_word/bias [V]; of a classifier those of the classes.
+// the embeddings), or to classify sentences (models/heads.h). Parameters: encoder/embedding/weight [V, d]; by choice
+// encoder/token_types/weight [n_token_types, d]; those of the stack; by choice masked_word/bias [V], masked_word/inner and
+// masked_word/norm (WordTransform), encoder/pooler; of a classifier those of the classes.
 #pragma once
 
 #include <memory>
@@ -19,6 +20,10 @@ struct EncoderOnlyConfig : TransformerOptions {
   std::int64_t n_encoder_layers = 12;
   std::int64_t n_classes = 0;
   std::string pooling = "mean";
+  std::int64_t n_token_types = 0;
+  bool word_transform = false;
+  bool pooler = false;
+  bool masked_words = true;
 
   EncoderOnlyConfig();
 
@@ -33,6 +38,17 @@ struct EncoderOnlyConfig : TransformerOptions {
           kPoolings.words);
     practice_fields(self, field);
     layer_fields(self, field);
+    auto optional = [&](const char* name, auto& value, const char* help, auto... valid) {
+      field(name, value, help, valid...).optional = true;
+    };
+    optional(
+        "n_token_types", self.n_token_types,
+        "segments that a sentence may consist of, each with a vector that is added to its tokens; 0: none",
+        between(0, 65'536));
+    optional("word_transform", self.word_transform, "a layer between states and scores of words, as in BERT");
+    optional("pooler", self.pooler, "a layer of tanh on what is classified, as in BERT");
+    optional("masked_words", self.masked_words,
+             "without classes: scores of words; false: states are all it gives");
   }
 
   /// Throws UsageError naming the field and what it must be.

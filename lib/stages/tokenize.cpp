@@ -210,10 +210,9 @@ Tokenizer TokenizeCommand::tokenizer(const std::string& for_side) const {
   if (!codes.empty() && vocabulary.empty()) return Tokenizer::from_codes(read_codes(codes));
   if (!codes.empty()) fail<UsageError>("--vocab already has its merges: leave out --bpe-codes");
   if (path.empty()) fail<UsageError>("no vocabulary: give --vocab FILE, -m MODEL or set HEED_MODEL");
-  const io::ReadOptions only{
-      .only = {"vocabulary", "model/vocabulary", "model/source_vocabulary", "model/target_vocabulary"}};
   try {
-    return Tokenizer::of_side(io::read_map(path, only), for_side.empty() ? "source" : for_side);
+    return load_tokenizer(
+        path, chosen<Side>("--side", {"source", "target"}, for_side.empty() ? "source" : for_side));
   } catch (const Error& error) {
     std::string text = error.what();
     fail(text.starts_with(escaped(path)) ? "" : escaped(path) + ":", text);

@@ -17,7 +17,8 @@ std::string_view without_backslashes(std::string_view piece) {
 
 class WordScheme : public Scheme {
  public:
-  explicit WordScheme(Vocabulary vocabulary) : Scheme(std::move(vocabulary)) {
+  WordScheme(Vocabulary vocabulary_, std::optional<SentenceFrame> frame)
+      : Scheme(std::move(vocabulary_)), frame_(std::move(frame)) {
     for (const std::string& piece : this->vocabulary().pieces()) {
       if (piece.find_first_of(kBlanks) != std::string::npos) {
         fail("vocabulary: \"", escaped(piece), "\" contains white space, so no word can match it");
@@ -41,6 +42,13 @@ class WordScheme : public Scheme {
   }
 
   bool begins_word(const std::string&, const std::string&) const override { return true; }
+  const SentenceFrame* frame() const override { return frame_ ? &*frame_ : nullptr; }
+  std::string settings() const override {
+    return frame_ ? nlohmann::json{{"before", frame_->before}, {"after", frame_->after}}.dump() : "";
+  }
+
+ private:
+  std::optional<SentenceFrame> frame_;
 };
 
 class CharScheme : public Scheme {
@@ -191,8 +199,8 @@ std::vector<std::string> word_pieces(const std::string& line, const Vocabulary& 
   return pieces;
 }
 
-SchemePtr make_word_scheme(Vocabulary vocabulary) {
-  return std::make_shared<WordScheme>(std::move(vocabulary));
+SchemePtr make_word_scheme(Vocabulary vocabulary, std::optional<SentenceFrame> frame) {
+  return std::make_shared<WordScheme>(std::move(vocabulary), std::move(frame));
 }
 
 std::vector<std::string> char_pieces(std::string_view line, const Vocabulary& vocabulary) {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -58,8 +59,8 @@ class Scheme {
 
 using SchemePtr = std::shared_ptr<const Scheme>;
 
-/// Words between ASCII white space.
-SchemePtr make_word_scheme(Vocabulary vocabulary);
+/// Words between ASCII white space; by choice with a frame of their own.
+SchemePtr make_word_scheme(Vocabulary vocabulary, std::optional<SentenceFrame> frame = {});
 /// Characters; a space is the piece U+2581, the character U+2581 itself is the piece "\" U+2581.
 SchemePtr make_char_scheme(Vocabulary vocabulary);
 /// subword-nmt: words between spaces, segments that do not end their word are marked "@@". A final segment

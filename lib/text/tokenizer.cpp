@@ -141,6 +141,11 @@ SpecialIds special_from(const std::string& path, const nlohmann::json& config) {
     if (!fits) fail("/", path, ": special: wanted ids by name, got ", escaped(ids.dump()));
     special.*each.id = id.get<std::int32_t>();
   }
+  if (const auto unused = config["special"].find("first_unused"); unused != config["special"].end()) {
+    if (!unused->is_number_integer() || *unused < 0 || *unused > INT32_MAX)
+      fail("/", path, ": first_unused: wanted an id, got ", escaped(unused->dump()));
+    special.first_unused = unused->get<std::int32_t>();
+  }
   return special;
 }
 
@@ -149,6 +154,7 @@ nlohmann::json as_json(const SpecialIds& special) {
   for (const SpecialName& each : kSpecialNames) {
     if (special.*each.id != SpecialIds::kAbsent) ids[each.name] = special.*each.id;
   }
+  if (special.first_unused != kDefaultSpecialIds.first_unused) ids["first_unused"] = special.first_unused;
   return ids;
 }
 
@@ -177,6 +183,10 @@ SchemePtr scheme_from_map(const TensorMap& map, const std::string& prefix, const
     return make_sentencepiece_scheme(std::string(bytes.begin(), bytes.end()), special);
   }
   Vocabulary vocabulary(strings(map, prefix + "/piece"), special, "/" + prefix + "/piece");
+  if (kind == Kind::word && config.contains("settings")) {
+    SentenceFrame frame = frame_of_settings(config["settings"], vocabulary, "/" + prefix + "/config");
+    return make_word_scheme(std::move(vocabulary), std::move(frame));
+  }
   if (kind == Kind::word) return make_word_scheme(std::move(vocabulary));
   if (kind == Kind::character) return make_char_scheme(std::move(vocabulary));
   return make_subword_scheme(std::move(vocabulary),
@@ -212,6 +222,36 @@ Tokenizer Tokenizer::from_words(const std::vector<CountedPiece>& words, std::int
 
 Tokenizer Tokenizer::from_foreign(const ForeignTokenizer& foreign) {
   return Tokenizer(foreign.type, !foreign.composes, foreign.scheme);
+}
+
+Tokenizer Tokenizer::of_ids(std::int64_t size, const SpecialIds& special) {
+  std::vector<std::string> pieces;
+  for (std::int64_t id = 0; id < size; ++id) pieces.push_back(std::to_string(id));
+  for (const SpecialName& each : kSpecialNames) {  // the default ids have their names
+    const std::int32_t id = special.*each.id;
+    if (special == kDefaultSpecialIds && id >= 0 && id < size)
+      pieces[static_cast<std::size_t>(id)] = each.piece;
+  }
+  return Tokenizer("word", true,
+                   make_word_scheme(Vocabulary(std::move(pieces), special, "vocabulary"), SentenceFrame()));
+}
+
+Tokenizer Tokenizer::fitted(std::int64_t wanted, const SpecialIds& ids) const {
+  if (wanted < size()) fail("vocabulary: ", size(), " pieces, wanted at most ", wanted);
+  constexpr const char* config_path = "vocabulary/config";
+  TensorMap map = to_map();
+  std::vector<std::string> pieces = strings(map, "vocabulary/piece");
+  SpecialIds special = ids;
+  if (wanted > size())
+    special.first_unused = static_cast<std::int32_t>(std::min(size(), std::int64_t{INT32_MAX}));
+  for (std::int64_t i = size(); i < wanted; ++i) pieces.push_back(concat("<unused_", i - size(), ">"));
+  nlohmann::json config = parse_config(config_path, strings(map, config_path).front());
+  config["special"] = as_json(special);
+  map.erase(config_path);
+  map.erase("vocabulary/piece");
+  map.add(config_path, string_tensor({config.dump()}, "one"));
+  map.add("vocabulary/piece", string_tensor(std::move(pieces), "id"));
+  return from_map(map);
 }
 
 Tokenizer Tokenizer::from_codes(BpeCodes codes, const LineSource& next_line, std::int64_t min_frequency,
@@ -264,6 +304,11 @@ std::vector<std::int32_t> Tokenizer::sentence(const std::string& line) const {
   std::vector<std::int32_t> ids = with_eos(line);
   if (special().cls != SpecialIds::kAbsent) ids.insert(ids.begin(), special().cls);
   return ids;
+}
+
+bool Tokenizer::ends_sentences() const {
+  const std::vector<std::int32_t> nothing = sentence("");
+  return !nothing.empty() && nothing.back() == special().eos;
 }
 
 void Tokenizer::truncate(std::vector<std::int32_t>& ids, std::size_t most) const {

@@ -86,12 +86,20 @@ class Tokenizer {
   /// subword-nmt codes with all symbols of the merges as vocabulary.
   static Tokenizer from_codes(BpeCodes codes);
 
+  /// The pieces "0", "1", ... of a model whose tokenizer is not known: text is ids between spaces, with nothing around it.
+  static Tokenizer of_ids(std::int64_t size, const SpecialIds& special);
+  /// The same with these special ids and `size` pieces, of which those that were not there are called "<unused_0>", ...
+  /// and stand for no text. Throws Error when it has more.
+  Tokenizer fitted(std::int64_t size, const SpecialIds& special) const;
+
   /// The ids of a line of valid UTF-8, without cls, bos and eos.
   std::vector<std::int32_t> encode(const std::string& line) const;
   /// The ids of a line as in /tokens: cls, encode(line), eos; without the special pieces that are absent.
   std::vector<std::int32_t> sentence(const std::string& line) const;
   /// The same without cls: what a decoder produces.
   std::vector<std::int32_t> with_eos(const std::string& line) const;
+  /// Whether sentence() ends with eos. What does not, as in GPT-2, is text that a decoder reads as it is.
+  bool ends_sentences() const;
   /// Cuts what sentence() gave to `most` ids; what it puts after a sentence stays.
   void truncate(std::vector<std::int32_t>& ids, std::size_t most) const;
   /// The text of a sentence: special pieces are skipped, except unk and mask ("<unk>", "<mask>"). Throws

@@ -1,0 +1,11 @@
+// The families that are known. A new one is a line here, a line in families.cpp, and a file of its own.
+#pragma once
+
+#include "models/foreign/family.h"
+
+namespace heed::foreign {
+
+extern const Family kGpt2;   ///< gpt2.cpp
+extern const Family kLlama;  ///< llama.cpp: Llama, Qwen2, Qwen3, Mistral
+
+}  // namespace heed::foreign

@@ -1,0 +1,96 @@
+// A family of foreign models is a file of its own that says how to recognise it, what heed's config is for its settings, and
+// which tensor is which parameter; families.cpp lists them all. What they have in common, reading, checks, reports, is
+// in import.h.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/special_ids.h"
+#include "io/foreign/array_file.h"
+#include "models/foreign/config_fields.h"
+#include "models/foreign/mapping.h"
+#include "text/tokenizer.h"
+
+namespace heed::foreign {
+
+/// What a user overrules.
+struct ImportOptions {
+  std::vector<std::string> ignored_tensors;  ///< globs
+  std::vector<std::string> ignored_fields;
+};
+
+/// What is to be imported: a folder with config.json and weights, or a lone file of weights (Marian's .npz).
+class Source {
+ public:
+  Source(std::string path, ImportOptions options);
+
+  const std::string& path() const { return path_; }
+  const ImportOptions& options() const { return options_; }
+  /// The path of a file in the folder (beside a lone file); empty when there is none.
+  std::string file(const std::string& name) const;
+  /// config.json's model_type; empty when there is none.
+  const std::string& model_type() const { return model_type_; }
+  /// All fields of config.json.
+  ConfigFields config() const;
+  /// The weights. Throws Error naming what is wanted when there are none.
+  const io::ArrayFile& weights() const;
+
+  /// The index of a tensor of the weights, by its name in the file.
+  std::optional<std::size_t> find(const std::string& name) const;
+  bool has(const std::string& name) const { return find(name).has_value(); }
+  /// Whether `copy`, which may be missing, is bit for bit `original`; either with or without `prefix`.
+  bool tied(const std::string& copy, const std::string& original, const std::string& prefix = {}) const;
+
+ private:
+  std::string path_, folder_, model_type_;
+  ImportOptions options_;
+  Json config_;  ///< null: there is none
+  mutable std::unique_ptr<io::ArrayFile> weights_;
+  mutable std::map<std::string, std::size_t> index_;
+};
+
+/// What a family finds in a source.
+struct ForeignModel {
+  std::string kind;         ///< for users: "GPT-2", "Marian (HF)"
+  std::string config_json;  ///< heed's, architecture included
+  Mappings mappings;
+  /// Those of the sides that the model has; both the same where one is for both.
+  std::optional<text::Tokenizer> source, target;
+  std::vector<std::string> classes;
+  /// Choices that origin and settings decided, for the model's record: {"norm_epsilon", "1e-6"}.
+  std::vector<std::pair<std::string, std::string>> formulas;
+  std::vector<std::string> notes;  ///< said once: what was repaired or made up
+};
+
+/// One that is known (families.h).
+struct Family {
+  const char* name;
+  /// By content, never by the path. Must be cheap, and may not throw.
+  bool (*recognises)(const Source&);
+  /// Throws Error with all reasons when this one cannot be imported.
+  ForeignModel (*describe)(const Source&);
+};
+
+/// All there are.
+const std::vector<Family>& families();
+
+/// The tokenizer files of the folder as a tokenizer with one piece for each of `rows`: further rows of the tables become
+/// "<unused_0>", ..., which nothing produces; too few rows are an error. `special` overrules what the files say, where
+/// it is present. Without files pieces are the ids in digits, "17", and text is ids between spaces; a note says so.
+text::Tokenizer tokenizer_of(const Source& source, std::int64_t rows, const SpecialIds& special,
+                             std::vector<std::string>& notes);
+/// The same for a tokenizer that a family has read itself.
+text::Tokenizer fitted(const text::Tokenizer& tokenizer, std::int64_t rows, const SpecialIds& special,
+                       const std::string& where, std::vector<std::string>& notes);
+/// bos, eos and pad of a decoder alone: bos_token_id, eos_token_id, pad_token_id; the first two where they are missing.
+SpecialIds decoder_ids(ConfigFields& config, std::int32_t bos, std::int32_t eos);
+/// Names of classes from id2label; {"0", "1", ...} where it is missing.
+std::vector<std::string> class_names(ConfigFields& config, std::int64_t n_classes);
+
+inline constexpr SpecialIds kNoSpecialIds{-1, -1, -1, -1, -1, -1, -1};
+
+}  // namespace heed::foreign
