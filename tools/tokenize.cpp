@@ -37,9 +37,10 @@ int main(int argc, char** argv) {
         tool.list("--import-vocab FILE", command.word_lists,
                   "make a vocabulary from word lists, with --bpe-codes from subword-nmt's vocabulary files, "
                   "or from another "
-                  "program's tokenizer, byte-level BPE or WordPiece: tokenizer.json, vocab.json beside "
+                  "program's tokenizer, byte-level BPE, WordPiece or SentencePiece: tokenizer.json, "
+                  "vocab.json beside "
                   "merges.txt, vocab.txt of "
-                  "BERT, or their folder");
+                  "BERT, a model of SentencePiece, or their folder (--side where it has two)");
         tool.option("--vocabulary-threshold N", command.threshold,
                     "leave out imported pieces with a lower count; shorter pieces replace them",
                     heed::between(0, 1'000'000'000));

@@ -207,7 +207,8 @@ Tokenizer TokenizeCommand::imported() const {
       fail<UsageError>(
           "--import-vocab takes one tokenizer of another program, which is complete: no further file, "
           "--bpe-codes or --vocabulary-threshold");
-    Tokenizer made = Tokenizer::from_foreign(text::read_foreign_tokenizer(word_lists[0]));
+    Tokenizer made =
+        Tokenizer::from_foreign(text::read_foreign_tokenizer(word_lists[0], side.empty() ? "source" : side));
     logging::note(concat("imported ", made.size(), " pieces of type ", made.type()));
     return made;
   }

@@ -1,6 +1,7 @@
 // Tokenizers of other programs' models, from the files beside their weights:
 //   tokenizer.json              of the library tokenizers (https://github.com/huggingface/tokenizers)
 //   vocab.json and merges.txt   of GPT-2 and what follows it
+//   SentencePiece models        of Marian, T5, Llama (text/foreign_sentencepiece.h), before a tokenizer.json beside them
 //   vocab.txt                   of BERT, beside tokenizer_config.json, which says whether case counts (do_lower_case)
 // They give the ids that the library gives; the ids stay the source's. What is read is exactly what is understood: any other
 // type of model, normalizer, pre-tokenizer, post-processor or decoder, any other pattern and any unknown field is an error that
@@ -24,7 +25,7 @@ struct ForeignTokenizer {
 /// Whether `path` is a folder with one of the above, or one of the files itself, by its content.
 bool is_foreign_tokenizer(const std::string& path);
 
-/// Throws Error naming the file and what it cannot read.
-ForeignTokenizer read_foreign_tokenizer(const std::string& path);
+/// That of the `side`, "source" or "target", where a folder has two. Throws Error naming the file and what it cannot read.
+ForeignTokenizer read_foreign_tokenizer(const std::string& path, const std::string& side = "source");
 
 }  // namespace heed::text

@@ -9,6 +9,7 @@
 #include "base/fields.h"
 #include "text/bounded_json.h"
 #include "text/byte_bpe.h"
+#include "text/foreign_sentencepiece.h"
 #include "text/foreign_tokenizer.h"
 #include "text/scheme.h"
 #include "text/unicode.h"
@@ -35,12 +36,12 @@ Vocabulary frequent_pieces(Vocabulary vocabulary, const WordCounts& counts, std:
 
 constexpr std::int64_t kNoLimit = std::numeric_limits<std::int32_t>::max();
 
-enum class Kind { bpe, unigram, word, character, byte_bpe, wordpiece };
+enum class Kind { bpe, unigram, word, character, byte_bpe, wordpiece, sentencepiece };
 
 /// `where` is for messages; of the types in files, some cannot be learned here.
 Kind kind_of(const std::string& type, const std::string& where = {}) {
   std::vector<std::string> types = kPieceTypes;
-  if (!where.empty()) types.insert(types.end(), {kByteBpeType, kWordPieceType});
+  if (!where.empty()) types.insert(types.end(), {kByteBpeType, kWordPieceType, kSentencePieceType});
   return chosen<Kind>(where + "type", types, type);
 }
 
@@ -168,6 +169,13 @@ SchemePtr scheme_from_map(const TensorMap& map, const std::string& prefix, const
           "/" + prefix);
     return make_byte_bpe_scheme(Vocabulary(strings(map, prefix + "/piece"), special, "/" + prefix + "/piece"),
                                 strings(map, prefix + "/merges"), settings, "/" + prefix);
+  }
+  if (kind == Kind::sentencepiece) {
+    const auto bytes = map.at(prefix + "/sentencepiece").values<std::uint8_t>();
+    return make_foreign_sentencepiece_scheme(
+        Vocabulary(strings(map, prefix + "/piece"), special, "/" + prefix + "/piece"),
+        std::string(bytes.begin(), bytes.end()), config.value("settings", nlohmann::json()).dump(),
+        "/" + prefix);
   }
   const bool counted = kind == Kind::word || kind == Kind::character;
   if (!counted && !(kind == Kind::bpe && config["pretokenized"].get<bool>())) {
