@@ -46,10 +46,15 @@ std::vector<Json> members(const Json& json, const std::string& list, const std::
 
 // ---- tokenizer.json ----
 
-/// The ids of the added tokens, which the pieces get.
-std::vector<std::int32_t> add_tokens(const Json& list, PieceList& pieces, const std::string& where) {
+struct AddedTokens {
   std::vector<std::int32_t> ids;
-  if (list.is_null()) return ids;
+  bool mask_strips = false;  ///< the mask takes the white space before it
+};
+
+/// The added tokens, which the pieces get.
+AddedTokens add_tokens(const Json& list, PieceList& pieces, const std::string& where) {
+  AddedTokens added;
+  if (list.is_null()) return added;
   if (!list.is_array()) fail(where, ": is no list");
   for (const Json& each : list) {
     Object token(each, where);
@@ -57,13 +62,17 @@ std::vector<std::int32_t> add_tokens(const Json& list, PieceList& pieces, const 
     const std::string content = token.text("content");
     if (!token.flag("special", false))
       fail(where, ": the token \"", escaped(content), "\" is not special, which is not supported");
-    token.ignore(
-        {"single_word", "lstrip", "rstrip", "normalized"});  // how text spells it, which it cannot here
+    token.ignore({"single_word", "normalized"});  // how text spells it, which only the mask can here
+    const bool left = token.flag("lstrip", false), right = token.flag("rstrip", false);
+    if (content == "<mask>" || content == "[MASK]") {
+      if (right) fail(where, ": rstrip of ", content, " is not supported");
+      added.mask_strips = left;
+    }
     token.finish();
     pieces.add(id, content);
-    ids.push_back(id);
+    added.ids.push_back(id);
   }
-  return ids;
+  return added;
 }
 
 bool read_normalizer(const Json& json, const std::string& where) {
@@ -254,7 +263,7 @@ ForeignTokenizer wordpiece_from_json(Object& root, Object& model) {
     fail(model.where("max_input_chars_per_word"), ": wanted at most ", kLongestWord, ", got ",
          options.longest_word);
   model.finish();
-  auto special = add_tokens(root.get("added_tokens"), pieces, root.where("added_tokens"));
+  const AddedTokens added = add_tokens(root.get("added_tokens"), pieces, root.where("added_tokens"));
   if (unknown != "[UNK]" && unknown != "<unk>")
     fail(model.where("unk_token"), ": ", escaped(unknown), " is not supported");
 
@@ -275,7 +284,7 @@ ForeignTokenizer wordpiece_from_json(Object& root, Object& model) {
   options.tidy = decoder.flag("cleanup", true);
   decoder.finish();
   root.finish();
-  Vocabulary vocabulary = vocabulary_of(std::move(pieces), special, options.frame, root);
+  Vocabulary vocabulary = vocabulary_of(std::move(pieces), added.ids, options.frame, root);
   return {kWordPieceType, false, make_wordpiece_scheme(std::move(vocabulary), std::move(options))};
 }
 
@@ -297,13 +306,14 @@ ForeignTokenizer from_json(const Json& json, const std::string& name) {
   PieceList pieces = pieces_of(root, model);
   std::vector<Merge> merges = read_merges(model.at("merges"), model.where("merges"));
   model.finish();
-  const auto special = add_tokens(root.get("added_tokens"), pieces, root.where("added_tokens"));
+  const AddedTokens added = add_tokens(root.get("added_tokens"), pieces, root.where("added_tokens"));
   const bool composes = read_normalizer(root.get("normalizer"), root.where("normalizer"));
   read_pre_tokenizer(root.get("pre_tokenizer"), root.where("pre_tokenizer"), options);
   options.frame = read_post_processor(root.get("post_processor"), root.where("post_processor"));
   read_decoder(root.get("decoder"), root.where("decoder"));
+  options.mask_strips = added.mask_strips;
   root.finish();
-  Vocabulary vocabulary = vocabulary_of(std::move(pieces), special, options.frame, root);
+  Vocabulary vocabulary = vocabulary_of(std::move(pieces), added.ids, options.frame, root);
   return {kByteBpeType, composes,
           make_byte_bpe_scheme(std::move(vocabulary), std::move(merges), std::move(options))};
 }

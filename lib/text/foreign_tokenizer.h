@@ -7,7 +7,7 @@
 // type of model, normalizer, pre-tokenizer, post-processor or decoder, any other pattern and any unknown field is an error that
 // names it. The settings truncation and padding are those of a call, not of the tokenizer, and are left to tokenize.
 //
-// Of added tokens only special ones are known. Text cannot spell them; the library's text can, unless it is told otherwise.
+// Of added tokens only special ones are known. Text cannot spell them, but for the mask; the library's text can, unless it is told otherwise.
 #pragma once
 
 #include <string>

@@ -211,6 +211,28 @@ std::vector<std::string> word_pieces(const std::string& line, const Vocabulary& 
   return pieces;
 }
 
+std::vector<std::int32_t> encode_with_masks(
+    const Vocabulary& vocabulary, std::string_view line, bool strips,
+    const std::function<void(const std::string& text, std::vector<std::int32_t>& ids)>& encode) {
+  const std::string_view mask = vocabulary.mask();
+  std::vector<std::int32_t> ids;
+  for (std::size_t begin = 0; begin < line.size();) {
+    const std::size_t found = mask.empty() ? std::string_view::npos : line.find(mask, begin);
+    std::string_view text = line.substr(begin, found == std::string_view::npos ? found : found - begin);
+    if (found != std::string_view::npos && strips) {
+      const std::vector<std::string_view> all = characters(text);
+      const auto last = std::ranges::find_if_not(all.rbegin(), all.rend(),
+                                                 [](auto each) { return is_white_space(code_point(each)); });
+      text = text.substr(0, last == all.rend() ? 0 : static_cast<std::size_t>(last->end() - text.begin()));
+    }
+    if (!text.empty()) encode(std::string(text), ids);
+    if (found == std::string_view::npos) break;
+    ids.push_back(vocabulary.special().mask);
+    begin = found + mask.size();
+  }
+  return ids;
+}
+
 SchemePtr make_word_scheme(Vocabulary vocabulary, std::optional<SentenceFrame> frame) {
   return std::make_shared<WordScheme>(std::move(vocabulary), std::move(frame));
 }

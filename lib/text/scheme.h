@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -86,6 +87,12 @@ std::vector<std::string> subword_pieces(const BpeCodes& codes, std::string_view 
 /// character it does not know is spelled in bytes.
 std::string train_sentencepiece(const std::vector<std::string>& lines, const std::string& type,
                                 std::int64_t vocab_size, const Vocabulary& special);
+
+/// The ids of a line that may name the mask: `encode` adds those of the text before, between and after masks.
+/// `strips`: white space before a mask belongs to it.
+std::vector<std::int32_t> encode_with_masks(
+    const Vocabulary& vocabulary, std::string_view line, bool strips,
+    const std::function<void(const std::string& text, std::vector<std::int32_t>& ids)>& encode);
 
 std::string escape_special(std::string_view piece, const Vocabulary& vocabulary);
 std::string unescape_special(std::string_view piece, const Vocabulary& vocabulary);

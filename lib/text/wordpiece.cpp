@@ -70,9 +70,9 @@ class WordPieceScheme : public Scheme {
   }
 
   std::vector<std::int32_t> encode(const std::string& line) const override {
-    std::vector<std::int32_t> ids;
-    for (const std::string& word : words(normalised(line))) append(word, ids);
-    return ids;
+    return encode_with_masks(vocabulary(), line, false, [&](const std::string& text, auto& ids) {
+      for (const std::string& word : words(normalised(text))) append(word, ids);
+    });
   }
 
   std::string decode(std::span<const std::int32_t> ids) const override {
