@@ -131,6 +131,7 @@ void complete(LoadedModel& loaded, const std::string& path, const std::string& c
       check_vocabulary(path, name_of(side), model.sizes(side).vocab_size, loaded.tokenizer(side).size());
   model.source_special = loaded.source.special();
   model.target_special = loaded.target.special();
+  model.reads_as_given = model.decoder && !model.encoder && !loaded.target.ends_sentences();
   loaded.digest = model_digest(config, model, texts_of(loaded));
 }
 
