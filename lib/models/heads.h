@@ -81,10 +81,15 @@ struct ClassesHead {
   Var<T> pooled(Pass<T>& pass, Var<T> states, const Packing& rows) const;
 };
 
-/// How a model that was made for it turns a sentence into one vector.
+/// What turns the states of a sentence into one vector, without gradient.
 struct SentenceVectors {
   Pooling pooling = Pooling::mean;  ///< mean or first
   bool normalised = false;          ///< to length 1
+  bool pooler = false;              ///< after encoder/pooler
+
+  /// states [rows, d] -> [sentences, d], one row after the other.
+  template <class T>
+  std::vector<T> of(Pass<T>& pass, Var<T> states, const Packing& rows) const;
 };
 
 /// encoder/pooler.

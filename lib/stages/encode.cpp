@@ -1,8 +1,6 @@
 #include "stages/encode.h"
 
 #include <algorithm>
-#include <cmath>
-#include <numeric>
 #include <optional>
 
 #include "base/choice.h"
@@ -11,7 +9,6 @@
 #include "io/provenance.h"
 #include "models/packed_states.h"
 #include "models/shards.h"
-#include "nn/attention/weights.h"
 #include "nn/positional_encoding.h"
 #include "tensor/padding.h"
 #include "text/token_map.h"
@@ -97,42 +94,21 @@ std::vector<std::string> output_names(std::int64_t layers) {
   return names;
 }
 
-/// The vectors of sentences that are asked for. Throws UsageError when the model has no such.
-class SentencePool {
- public:
-  SentencePool(const Model<float>& model, const EncodeOptions& options)
-      : how_(chosen<How>("--pool", kSentencePools, options.pool)), normalise_(options.normalise) {
-    if (how_ == How::pooler && !model.parameters.contains("encoder/pooler/weight"))
-      fail<UsageError>("--pool pooler: the model has no encoder/pooler");
-    if (how_ != How::model) return;
-    if (!model.sentences)
-      fail<UsageError>("--pool model: the model was not made for vectors of sentences: wanted mean or first");
-    how_ = model.sentences->pooling == Pooling::first ? How::first : How::mean;
-    normalise_ = normalise_ || model.sentences->normalised;
-  }
-
-  /// states [rows, d] -> [sentences, d].
-  std::vector<float> operator()(Pass<float>& pass, Matrix<const float> states, const Packing& rows) const {
-    const Var<float> x = pass.tape->constant(states);
-    Var<float> v = how_ == How::mean ? sentence_means(x, rows) : first_states(x, rows);
-    if (how_ == How::pooler) v = pooler_of(pass, v);
-    const Matrix<const float> vectors = v.value();
-    std::vector<float> values(vectors.data, vectors.data + vectors.size());
-    for (std::int64_t s = 0; normalise_ && s < vectors.rows; ++s) {
-      const auto row = std::span(values).subspan(static_cast<std::size_t>(s * vectors.cols),
-                                                 static_cast<std::size_t>(vectors.cols));
-      const double square = std::inner_product(row.begin(), row.end(), row.begin(), 0.0);
-      const auto length = static_cast<float>(std::max(std::sqrt(square), 1e-12));
-      for (float& value : row) value /= length;
-    }
-    return values;
-  }
-
- private:
+/// What --pool asks for. Throws UsageError when the model has no such.
+SentenceVectors sentence_vectors(const Model<float>& model, const EncodeOptions& options) {
   enum class How { model, mean, first, pooler };
-  How how_;
-  bool normalise_;
-};
+  const How how = chosen<How>("--pool", kSentencePools, options.pool);
+  SentenceVectors vectors{how == How::mean ? Pooling::mean : Pooling::first, options.normalise,
+                          how == How::pooler};
+  if (how == How::pooler && !model.parameters.contains("encoder/pooler/weight"))
+    fail<UsageError>("--pool pooler: the model has no encoder/pooler");
+  if (how != How::model) return vectors;
+  if (!model.sentences)
+    fail<UsageError>("--pool model: the model was not made for vectors of sentences: wanted mean or first");
+  vectors = *model.sentences;
+  vectors.normalised = vectors.normalised || options.normalise;
+  return vectors;
+}
 
 }  // namespace
 
@@ -152,8 +128,8 @@ void encode_frame(const Model<float>& model, const EncodeOptions& options, int t
   const std::vector<std::string> final_dims{"sentence", "recurrent_layer", "dim"};
   Tensor final_h = Tensor::zeros<float>({sentences, last, widths.h}, final_dims),
          final_c = Tensor::zeros<float>({sentences, last, widths.c}, final_dims);
-  std::optional<SentencePool> pool;
-  if (!options.pool.empty()) pool.emplace(model, options);
+  std::optional<SentenceVectors> pool;
+  if (!options.pool.empty()) pool = sentence_vectors(model, options);
   Tensor vectors = Tensor::zeros<float>({sentences, d}, {"sentence", "dim"});
   if (inspection) {
     inspection->begin(frame, input.rows, side);
@@ -178,7 +154,8 @@ void encode_frame(const Model<float>& model, const EncodeOptions& options, int t
         copy_into(matrix_at<float>(states, {range.first + s, slot}),
                   output.row_range(rows.offset(s), rows.length(s)));
       if (pool && layer + 1 == last)
-        std::ranges::copy((*pool)(pass, output, rows), vectors.values<float>().begin() + range.first * d);
+        std::ranges::copy(pool->of(pass, pass.tape->constant(output), rows),
+                          vectors.values<float>().begin() + range.first * d);
     }
     for (std::size_t l = 0; l < x.final_states.size(); ++l) {
       const Matrix<const float> state = x.final_states[l].value();

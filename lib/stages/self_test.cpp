@@ -83,8 +83,8 @@ class Test {
   }
 
   std::vector<StageResult> results() {
-    static const std::vector<std::string> inputs{"ids",    "mask",   "types",       "target_ids",
-                                                 "target_mask", "pixels", "beam", "scores"};
+    static const std::vector<std::string> inputs{"ids",         "mask",   "types", "target_ids",
+                                                 "target_mask", "pixels", "beam",  "scores"};
     std::vector<StageResult> results;
     for (const std::string& name : names_) {
       if (std::ranges::count(inputs, name) > 0) continue;
@@ -95,8 +95,7 @@ class Test {
 
  private:
   static bool wants(const std::string& name) {
-    return name.ends_with("/embedded") || name.ends_with("/output") || name.ends_with("_attention/weights") ||
-           name == "classes/pooled";
+    return name.ends_with("/embedded") || name.ends_with("/output") || name.ends_with("_attention/weights");
   }
 
   void run() {
@@ -120,6 +119,9 @@ class Test {
     } else if (model_.words) {
       logits_ = model_.words->logits(pass_, final_).value();
     }
+    if (model_.parameters.contains("encoder/pooler/weight"))
+      pooled_ = SentenceVectors{Pooling::first, false, true}.of(pass_, final_, *rows_);
+    if (model_.sentences) sentences_ = model_.sentences->of(pass_, final_, *rows_);
   }
 
   /// "encoder.hidden.1" is encoder/layer_1/output; none for what this does not know.
@@ -128,9 +130,11 @@ class Test {
       if (!logits_.data) return std::nullopt;
       return model_.classes ? pooled(logits_) : split(logits_, *rows_);
     }
-    if (stage == "pooled") {
-      if (!recording_.has("classes/pooled")) return std::nullopt;
-      return pooled(recording_.at("classes/pooled").matrix());
+    if (stage == "pooled" || stage == "sentence") {
+      const auto& values = stage == "pooled" ? pooled_ : sentences_;
+      if (values.empty()) return std::nullopt;
+      const std::int64_t n = rows_->sentences();
+      return pooled({values.data(), n, std::ssize(values) / n});
     }
     const std::size_t dot = stage.find('.'), last = stage.rfind('.');
     const std::string part = stage.substr(0, dot);
@@ -197,7 +201,8 @@ class Test {
       for (std::int64_t h = 0; h < heads; ++h) {
         const Matrix<const float>& m = blocks[static_cast<std::size_t>(h)];
         if (m.rows > height || m.cols > width || (!by_head && m.cols != width)) {
-          result.problem = concat("shape ", to_string(shape), ", the model's is [", m.rows, ", ", m.cols, "]");
+          result.problem =
+              concat("shape ", to_string(shape), ", the model's is [", m.rows, ", ", m.cols, "]");
           return result;
         }
         for (std::int64_t i = 0; i < m.rows; ++i) {
@@ -262,6 +267,7 @@ class Test {
   Var<float> final_;
   const Packing* rows_ = nullptr;
   Matrix<const float> logits_;
+  std::vector<float> pooled_, sentences_;
 };
 
 }  // namespace

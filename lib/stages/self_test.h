@@ -3,6 +3,7 @@
 //   ids, mask [sentence, position], by choice types         what goes in; mask 1: a token, 0: padding
 //   target_ids, target_mask                                  of a pair: what its decoder produces
 //   PART.embeddings, PART.hidden.N, PART.states, PART.attention.N, decoder.cross.N     PART is encoder or decoder
+//   sentence [sentence, d]                                   the vector of a sentence, of models that were made for it
 //   pooled, logits                                           [sentence, ...], or for each token
 //   generated [sentence, n]                                  greedy search; -1 after its end
 // Rows of padding are not compared.

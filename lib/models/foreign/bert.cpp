@@ -8,6 +8,7 @@
 #include "models/config_json.h"
 #include "models/encoder_only.h"
 #include "models/foreign/families.h"
+#include "models/model_file.h"
 
 namespace heed::foreign {
 namespace {
@@ -150,13 +151,15 @@ EncoderOnlyConfig config_of(ConfigFields& fields, const Kind& kind, const Heads&
   return config;
 }
 
-Mappings mappings_of(const EncoderOnlyConfig& config, const Kind& kind, const Heads& heads) {
+/// `root`: the prefix of all but the heads.
+Mappings mappings_of(const EncoderOnlyConfig& config, const Kind& kind, const Heads& heads,
+                     const std::string& root) {
   Mappings map;
-  map.optional_prefix(kind.prefix);
+  if (!root.empty()) map.optional_prefix(root);
   // Of files that TensorFlow's became.
   map.other_ending(".LayerNorm.weight", ".LayerNorm.gamma");
   map.other_ending(".LayerNorm.bias", ".LayerNorm.beta");
-  const std::string root = kind.prefix, table = root + "embeddings.word_embeddings.weight";
+  const std::string table = root + "embeddings.word_embeddings.weight";
   const std::int64_t d = config.d_model, d_ff = config.d_ff;
   map.same(table, {config.source_vocab_size, d}, "encoder/embedding/weight");
   map.same(root + "embeddings.position_embeddings.weight", {config.position_offset + config.max_length, d},
@@ -219,7 +222,7 @@ ForeignModel describe(const Source& source) {
   check_config(config);
   found.kind = kind.name;
   found.config_json = to_json(config);
-  found.mappings = mappings_of(config, kind, heads);
+  found.mappings = mappings_of(config, kind, heads, kind.prefix);
   found.source = tokenizer_of(source, config.source_vocab_size, special, found.notes);
   found.formulas = {{"activation", config.activation},
                     {"norm_epsilon", concat(config.norm_epsilon)},
@@ -227,8 +230,95 @@ ForeignModel describe(const Source& source) {
   return found;
 }
 
+/// What sentence-transformers reads.
+void add_modules(const EncoderOnlyConfig& config, Exported& out) {
+  const auto module = [](int i, const char* name, const char* path) {
+    return Json{{"idx", i},
+                {"name", std::to_string(i)},
+                {"path", path},
+                {"type", concat("sentence_transformers.models.", name)}};
+  };
+  Json modules{module(0, "Transformer", ""), module(1, "Pooling", "1_Pooling")};
+  if (config.normalised) modules.push_back(module(2, "Normalize", "2_Normalize"));
+  out.files["modules.json"] = modules;
+  out.files["1_Pooling/config.json"] = {{"word_embedding_dimension", config.d_model},
+                                        {"pooling_mode_cls_token", config.pooling == "first"},
+                                        {"pooling_mode_mean_tokens", config.pooling == "mean"}};
+}
+
+std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::string>& reasons) {
+  if (loaded.model->architecture != EncoderOnlyConfig::kArchitecture) return std::nullopt;
+  EncoderOnlyConfig config;
+  from_json(loaded.model->config_json, fields_of(config));
+  const SpecialIds& special = loaded.source.special();
+  const Kind& kind = kKinds[config.position_offset > 0 ? 1 : 0];
+  const Heads heads{config.n_classes == 0 && config.masked_words, config.n_classes > 0, config.pooler,
+                    config.n_classes == 0 && !config.masked_words};
+  Requirements require(reasons);
+  require.want<std::string>("positions", config.positions, {"learned"});
+  require.want<std::string>("norm", config.norm, {"post"});
+  require.want<std::string>("norm_kind", config.norm_kind, {"layer"});
+  require.want<std::string>("final_norm", config.final_norm, {"by_norm", "no"});
+  require.want<std::string>("attention_bias", config.attention_bias, {"all"});
+  require.want<std::string>("embedding_scale", config.embedding_scale, {"1"});
+  require.want<std::string>("score_scale", config.score_scale, {"1/sqrt_d_head"});
+  require.want("residual", config.residual, {true});
+  require.want("gated", config.gated, {false});
+  require.want("embedding_norm", config.embedding_norm, {true});
+  require.want("feed_forward_bias", config.feed_forward_bias, {true});
+  require.want("qk_norm", config.qk_norm, {false});
+  require.want("logit_scale", config.logit_scale, {1.0});
+  require.want<std::int64_t>("d_head", config.d_head, {0, config.d_model / config.n_heads});
+  require.want<std::int64_t>("n_kv_heads", config.n_kv_heads, {0, config.n_heads});
+  require.want<std::int64_t>("sliding_window", config.sliding_window, {0});
+  if (config.n_token_types == 0) reasons.push_back("n_token_types is 0, wanted at least 1");
+  if (heads.words) {
+    require.want("word_transform", config.word_transform, {true});
+    require.want("output_bias", config.output_bias, {true});
+  }
+  if (heads.classes) {
+    require.want("pooler", config.pooler, {true});
+    require.want<std::string>("pooling", config.pooling, {"first"});
+  }
+  if (kind.is_roberta)
+    require.want<std::int64_t>("position_offset", config.position_offset, {special.pad + 1});
+  const std::string activation = require.word("activation", config.activation,
+                                              {{"gelu", "gelu"},
+                                               {"gelu_tanh", "gelu_new"},
+                                               {"gelu_sigmoid", "quick_gelu"},
+                                               {"relu", "relu"},
+                                               {"silu", "silu"}});
+  if (!reasons.empty()) return std::nullopt;
+  Exported out;
+  out.mappings = mappings_of(config, kind, heads, heads.of_sentences ? "" : kind.prefix);
+  const std::string name = kind.is_roberta ? "Roberta" : "Bert";
+  out.config = {{"architectures",
+                 {name + (heads.words     ? "ForMaskedLM"
+                          : heads.classes ? "ForSequenceClassification"
+                                          : "Model")}},
+                {"model_type", kind.model_type},
+                {"vocab_size", config.source_vocab_size},
+                {"hidden_size", config.d_model},
+                {"num_hidden_layers", config.n_encoder_layers},
+                {"num_attention_heads", config.n_heads},
+                {"intermediate_size", config.d_ff},
+                {"hidden_act", activation},
+                {"hidden_dropout_prob", config.dropout},
+                {"attention_probs_dropout_prob", config.attention_dropout},
+                {"max_position_embeddings", config.position_offset + config.max_length},
+                {"type_vocab_size", config.n_token_types},
+                {"layer_norm_eps", config.norm_epsilon}};
+  state_decoder_ids(special, out.config);
+  for (std::size_t i = 0; i < loaded.classes.size(); ++i) {
+    out.config["id2label"][std::to_string(i)] = loaded.classes[i];
+    out.config["label2id"][loaded.classes[i]] = i;
+  }
+  if (heads.of_sentences) add_modules(config, out);
+  return out;
+}
+
 }  // namespace
 
-const Family kBert{"bert, roberta", recognises, describe};
+const Family kBert{"bert, roberta", recognises, describe, express};
 
 }  // namespace heed::foreign

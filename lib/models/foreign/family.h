@@ -77,6 +77,7 @@ struct Exported {
   Json config;  ///< config.json: architectures and model_type included
   Mappings mappings;
   std::map<std::string, float> factors;  ///< of source tensors, by name, where heed scales and the family does not
+  std::map<std::string, Json> files{};   ///< besides config.json, by their paths in the folder
 };
 
 /// One that is known (families.h).
