@@ -34,6 +34,13 @@ struct Model {
   /// all but the last (text::Tokenizer::ends_sentences).
   bool reads_as_given = false;
 
+  /// The target's as search takes them. What reads its prompt as it is may also produce bos, which then is a piece like others
+  /// (transformers does the same).
+  SpecialIds searched() const {
+    SpecialIds special = target_special;
+    if (reads_as_given) special.bos = SpecialIds::kAbsent;
+    return special;
+  }
   bool has(Side side) const { return side == Side::source ? encoder != nullptr : decoder != nullptr; }
   /// The part of that side. Throws UsageError when there is none.
   const PartSizes& sizes(Side side) const;

@@ -97,6 +97,12 @@ TensorMap classes_map(const std::vector<std::string>& classes) {
   return map;
 }
 
+TensorMap origin_map(const std::string& origin) {
+  TensorMap map;
+  map.add(origin_path, Tensor::of<std::string>({origin}, {1}));
+  return map;
+}
+
 std::string model_digest(const std::string& config, const Model<float>& model,
                          const TensorMap& vocabularies) {
   return digest_of(config, model.parameters, model.parameters.values(), vocabularies);

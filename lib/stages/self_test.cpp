@@ -240,7 +240,6 @@ class Test {
     }
     const PackedWeights<float> weights(model_.parameters.values());
     TranslateOptions options;
-    options.beam.special = model_.target_special;
     options.max_length = shape[1];
     options.empty_source = 0;
     const Results found = translate(model_, weights, search_input(), options, 1);

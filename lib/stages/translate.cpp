@@ -113,6 +113,8 @@ Results translate(const Model<float>& model, const PackedWeights<float>& weights
     const Selection chosen(input, sentences);
     InspectedPass pass(model, inspection, sentences);
     SampleOptions sampling = options.sample;
+    BeamOptions beam = options.beam;
+    sampling.special = beam.special = model.searched();
     std::vector<SampleStream> sampled;
     for (std::size_t i = 0; options.sampling && i < sentences.size(); ++i) {
       sampling.sentences.push_back(options.first_sentence + static_cast<std::uint64_t>(sentences[i]));
@@ -124,7 +126,7 @@ Results translate(const Model<float>& model, const PackedWeights<float>& weights
                   Steps steps(model, weights, chosen.on(pass), pass, sampled);
                   const StepFunction step = [&](auto tokens, auto parents) { return steps(tokens, parents); };
                   found = options.sampling ? sample(step, max_lengths, sampling)
-                                           : beam_search(step, max_lengths, options.beam);
+                                           : beam_search(step, max_lengths, beam);
                 });
     for (std::size_t i = 0; i < found.size(); ++i) {
       result[static_cast<std::size_t>(sentences[i])] = std::move(found[i]);
@@ -200,8 +202,8 @@ Given read_given(InferencePass& pass, const Model<float>& model, const Encoded<f
     given.states = model.decode(pass, &input, targets, sampled).states;
   } else {
     if (whole_text) given.rows = targets.rows;
-    const Var<float> embedded = whole_text ? beginnings(input, targets.rows)
-                                           : continued(pass, model, input, targets, given.rows);
+    const Var<float> embedded =
+        whole_text ? beginnings(input, targets.rows) : continued(pass, model, input, targets, given.rows);
     given.states = model.decode(pass, nullptr, named(pass, embedded, given.rows), given.rows, sampled).states;
   }
   for (std::int64_t s = 0; s < targets.rows.sentences(); ++s) {

@@ -11,7 +11,7 @@ namespace heed::golden {
 namespace {
 
 const std::vector<std::string> kCases{
-    "bert-masked", "bert-classes", "bert-gamma-beta", "bert-sentence", "roberta-masked", "roberta-classes",
+    "bert-masked", "bert-classes", "bert-gamma-beta", "bert-sentence", "roberta-masked", "roberta-classes", "vit", "vit-no-bias",
     "gpt2",        "gpt2-bare",    "llama",           "llama-tied",    "llama-3",        "llama-linear",
     "llama-bf16",  "llama-shards", "mistral",         "qwen2",         "qwen3"};
 

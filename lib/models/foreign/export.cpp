@@ -63,7 +63,8 @@ std::string export_model(const LoadedModel& loaded, const std::string& folder, i
   if (const std::string json = text::tokenizer_json(tokenizer); !json.empty())
     write_text(root / "tokenizer.json", json);
   else
-    logging::note(concat(escaped(folder), ": no tokenizer.json: it has no vocabulary of type ", tokenizer.type()));
+    logging::note(
+        concat(escaped(folder), ": no tokenizer.json: it has no vocabulary of type ", tokenizer.type()));
   for (const auto& [name, content] : exported.files) {
     fs::create_directories((root / name).parent_path(), error);
     write_text(root / name, content.dump(2) + "\n");

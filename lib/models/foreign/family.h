@@ -19,7 +19,7 @@
 namespace heed {
 struct LoadedModel;
 struct DecoderOnlyConfig;
-}
+}  // namespace heed
 
 namespace heed::foreign {
 
@@ -76,7 +76,8 @@ struct ForeignModel {
 struct Exported {
   Json config;  ///< config.json: architectures and model_type included
   Mappings mappings;
-  std::map<std::string, float> factors;  ///< of source tensors, by name, where heed scales and the family does not
+  std::map<std::string, float>
+      factors;  ///< of source tensors, by name, where heed scales and the family does not
   std::map<std::string, Json> files{};   ///< besides config.json, by their paths in the folder
 };
 

@@ -139,7 +139,8 @@ std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::stri
   const bool is_tied = untie_scaled(config, "transformer.wte.weight", out);
   out.mappings = mappings_of(config);
   if (!is_tied && config.tied == "decoder")
-    out.mappings.same("lm_head.weight", {config.target_vocab_size, config.d_model}, "decoder/embedding/weight");
+    out.mappings.same("lm_head.weight", {config.target_vocab_size, config.d_model},
+                      "decoder/embedding/weight");
   out.config = {{"architectures", {"GPT2LMHeadModel"}},
                 {"model_type", "gpt2"},
                 {"vocab_size", config.target_vocab_size},

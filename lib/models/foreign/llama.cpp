@@ -110,6 +110,9 @@ DecoderOnlyConfig config_of(ConfigFields& fields, const Kind& kind) {
   config.n_heads = fields.number("num_attention_heads", kind.n_heads);
   config.n_kv_heads = fields.number("num_key_value_heads", kind.n_kv_heads);
   config.d_head = fields.number("head_dim", kind.d_head);
+  // What other programs write out is the default here.
+  if (config.d_head * config.n_heads == config.d_model) config.d_head = 0;
+  if (config.n_kv_heads == config.n_heads) config.n_kv_heads = 0;
   config.max_length = fields.number("max_position_embeddings", kind.max_length);
   config.activation = fields.choice("hidden_act", "silu",
                                     {{"silu", "silu"},
@@ -222,7 +225,8 @@ std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::stri
   require.want("logit_scale", config.logit_scale, {1.0});
   if (!is_kind(kind, "llama")) require.want("feed_forward_bias", config.feed_forward_bias, {false});
   if (is_kind(kind, "mistral")) require.want<std::string>("attention_bias", config.attention_bias, {"none"});
-  if (is_kind(kind, "qwen3")) require.want<std::string>("attention_bias", config.attention_bias, {"none", "all"});
+  if (is_kind(kind, "qwen3"))
+    require.want<std::string>("attention_bias", config.attention_bias, {"none", "all"});
   if (!is_kind(kind, "mistral")) require.want<std::int64_t>("sliding_window", config.sliding_window, {0});
   const std::string activation = require.word(
       "activation", config.activation,
@@ -232,7 +236,8 @@ std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::stri
   const bool is_tied = untie_scaled(config, "model.embed_tokens.weight", out);
   out.mappings = mappings_of(config);
   if (!is_tied && config.tied == "decoder")
-    out.mappings.same("lm_head.weight", {config.target_vocab_size, config.d_model}, "decoder/embedding/weight");
+    out.mappings.same("lm_head.weight", {config.target_vocab_size, config.d_model},
+                      "decoder/embedding/weight");
   out.config = {{"architectures", {concat(kind.name, "ForCausalLM")}},
                 {"model_type", kind.model_type},
                 {"vocab_size", config.target_vocab_size},
