@@ -2,7 +2,8 @@
 // models/transformer_parts.h with learned positions, trained to fill in masked words (a words head tied to
 // the embeddings), or to classify sentences (models/heads.h). Parameters: encoder/embedding/weight [V, d]; by choice
 // encoder/token_types/weight [n_token_types, d]; those of the stack; by choice masked_word/bias [V], masked_word/inner and
-// masked_word/norm (WordTransform), encoder/pooler; of a classifier those of the classes.
+// masked_word/norm (WordTransform), encoder/pooler; of a classifier those of the classes. One that reads images
+// (models/image_patches.h) has no words: source_vocab_size is 1 and there is no table of embeddings.
 #pragma once
 
 #include <memory>
@@ -25,6 +26,9 @@ struct EncoderOnlyConfig : TransformerOptions {
   bool pooler = false;
   bool masked_words = true;
   bool normalised = false;
+  std::int64_t image_size = 0;
+  std::int64_t patch_size = 16;
+  std::int64_t n_channels = 3;
 
   EncoderOnlyConfig();
 
@@ -50,11 +54,21 @@ struct EncoderOnlyConfig : TransformerOptions {
     optional("pooler", self.pooler, "a layer of tanh on what is classified, as in BERT");
     optional("masked_words", self.masked_words,
              "without classes: scores of words; false: vectors of sentences (encode --pool)");
+    optional("image_size", self.image_size, "height and width of the images that it reads; 0: it reads words",
+             between(0, 65'536));
+    optional("patch_size", self.patch_size, "height and width of the patches of an image", up_to(65'536));
+    optional("n_channels", self.n_channels, "values of a pixel", up_to(1'000));
     optional("normalised", self.normalised, "vectors of sentences are of length 1");
   }
 
+  ImagePatches patches() const {
+    return {image_size, patch_size, n_channels, embedding_dropout < 0 ? dropout : embedding_dropout};
+  }
   /// Throws UsageError naming the field and what it must be.
   void check() const;
+
+ private:
+  void check_images() const;
 };
 
 template <class T>

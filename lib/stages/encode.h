@@ -11,6 +11,11 @@ namespace heed {
 /// values, if given.
 void embed_frame(const Model<float>& model, Side side, TensorMap& frame, Inspection* inspection = nullptr);
 
+/// /embeddings of images first .. first + count - 1 of `pixels` f32 (image, channel, row, column). Throws Error when they are
+/// not what the model reads, or not finite.
+TensorMap embed_images(const Model<float>& model, const Tensor& pixels, std::int64_t first,
+                       std::int64_t count, Inspection* inspection = nullptr);
+
 struct EncodeOptions {
   std::int64_t first = 0;   ///< first layer to run
   std::int64_t last = -1;   ///< end of the range: the last one + 1; -1: all
@@ -33,6 +38,7 @@ Stages encoder_stages(const Model<float>& model, const EncodeOptions& options);
 inline const std::vector<std::string> kSides{"source", "target"};
 
 struct EmbedOptions : StageFiles {
+  std::string pixels;               ///< a file of images f32 (image, channel, row, column) instead of tokens
   std::string side;                 ///< "source" or "target"; empty: that of the model's first part
   std::int64_t positions_only = 0;  ///< so many position vectors, and nothing else
   std::int64_t d_model = 512;       ///< their width

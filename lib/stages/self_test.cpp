@@ -100,9 +100,16 @@ class Test {
 
   void run() {
     const Side side = model_.encoder ? Side::source : Side::target;
-    input_ = expected_.tokens("ids", "mask", model_.sizes(side).vocab_size);
+    if (model_.images) {
+      read_images();
+    } else {
+      input_ = expected_.tokens("ids", "mask", model_.sizes(side).vocab_size);
+    }
     if (model_.encoder) {
-      encoded_ = model_.encode(pass_, input_);
+      encoded_ =
+          model_.images
+              ? model_.encode(pass_, model_.images->embed<float>(pass_, pixels_, input_.rows), input_.rows)
+              : model_.encode(pass_, input_);
       final_ = encoded_->states;
       rows_ = &input_.rows;
     }
@@ -122,6 +129,16 @@ class Test {
     if (model_.parameters.contains("encoder/pooler/weight"))
       pooled_ = SentenceVectors{Pooling::first, false, true}.of(pass_, final_, *rows_);
     if (model_.sentences) sentences_ = model_.sentences->of(pass_, final_, *rows_);
+  }
+
+  void read_images() {
+    const ImagePatches& images = *model_.images;
+    if (!expected_.has("pixels") || expected_.shape("pixels").size() != 4)
+      fail("/pixels: is missing or misshapen: wanted (image, channel, row, column)");
+    expect_shape("/pixels", expected_.shape("pixels"),
+                 {-1, images.channels, images.image_size, images.image_size});
+    for (const double value : expected_.values("pixels")) pixels_.push_back(static_cast<float>(value));
+    for (std::int64_t i = 0; i < expected_.shape("pixels")[0]; ++i) input_.rows.append(images.patches() + 1);
   }
 
   /// "encoder.hidden.1" is encoder/layer_1/output; none for what this does not know.
@@ -266,7 +283,7 @@ class Test {
   Var<float> final_;
   const Packing* rows_ = nullptr;
   Matrix<const float> logits_;
-  std::vector<float> pooled_, sentences_;
+  std::vector<float> pixels_, pooled_, sentences_;
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 // A model against what another program computed with it, stage by stage. The other program's tensors are a file of arrays
 // (io/foreign/array_file.h), as scripts/import-goldens writes them for models of transformers:
 //   ids, mask [sentence, position], by choice types         what goes in; mask 1: a token, 0: padding
+//   pixels [image, channel, row, column]                     or this, of a model that reads images
 //   target_ids, target_mask                                  of a pair: what its decoder produces
 //   PART.embeddings, PART.hidden.N, PART.states, PART.attention.N, decoder.cross.N     PART is encoder or decoder
 //   sentence [sentence, d]                                   the vector of a sentence, of models that were made for it

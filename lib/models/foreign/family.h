@@ -78,7 +78,7 @@ struct Exported {
   Mappings mappings;
   std::map<std::string, float>
       factors;  ///< of source tensors, by name, where heed scales and the family does not
-  std::map<std::string, Json> files{};   ///< besides config.json, by their paths in the folder
+  std::map<std::string, Json> files{};  ///< besides config.json, by their paths in the folder
 };
 
 /// One that is known (families.h).

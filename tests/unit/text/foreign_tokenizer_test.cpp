@@ -95,6 +95,16 @@ BOOST_AUTO_TEST_CASE(vocabulary_files_keep_everything) {
   BOOST_TEST(read(kFolder + "gpt2.json").special().pad == SpecialIds::kAbsent);
 }
 
+BOOST_AUTO_TEST_CASE(exported_files_say_the_same) {
+  for (const std::string name : kCases) {
+    BOOST_TEST_CONTEXT(name) {
+      TemporaryFolder folder;
+      put(folder / "tokenizer.json", tokenizer_json(read(kFolder + name + ".json")));
+      BOOST_TEST(read(folder.path()).digest() == read(kFolder + name + ".json").digest());
+    }
+  }
+}
+
 BOOST_AUTO_TEST_CASE(older_files_say_the_same) {
   TemporaryFolder folder;
   const Json json = Json::parse(bytes_of(kFolder + "gpt2.json"));
