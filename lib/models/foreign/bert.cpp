@@ -57,7 +57,8 @@ void read_modules(const Source& source, EncoderOnlyConfig& config, std::vector<s
   const std::string path = source.file("modules.json"), where = escaped(path);
   const Json modules = read_json(path);
   if (!modules.is_array() || modules.size() < 2 || modules.size() > 3)
-    fail(where, ": wanted a list of Transformer, Pooling and by choice Normalize");
+    fail(where,
+         ": wanted a list of Transformer, Pooling and by choice Normalize: damaged, or other modules?");
   const char* const wanted[] = {"Transformer", "Pooling", "Normalize"};
   std::string folder;
   for (std::size_t i = 0; i < modules.size(); ++i) {
