@@ -117,6 +117,12 @@ text::Tokenizer fitted(const text::Tokenizer& tokenizer, std::int64_t rows, cons
 
 text::Tokenizer tokenizer_of(const Source& source, std::int64_t rows, const SpecialIds& special,
                              std::vector<std::string>& notes) {
+  // Before there is a piece for each row: settings that lie cost an error, no memory.
+  const auto has_rows = [&](const io::ArrayInfo& array) {
+    return std::ranges::find(array.shape, rows) != array.shape.end();
+  };
+  if (std::ranges::none_of(source.weights().arrays(), has_rows))
+    fail(escaped(source.path()), ": vocab_size is ", rows, ", but no tensor has so many rows");
   const bool there = !source.file("tokenizer.json").empty() || !source.file("vocab.txt").empty() ||
                      (!source.file("vocab.json").empty() && !source.file("merges.txt").empty());
   if (!there) {

@@ -27,6 +27,7 @@ namespace heed::foreign {
 struct ImportOptions {
   std::vector<std::string> ignored_tensors;  ///< globs
   std::vector<std::string> ignored_fields;
+  bool says_notes = false;  ///< what was repaired or made up; else only to those who want all words
 };
 
 /// What is to be imported: a folder with config.json and weights, or a lone file of weights (Marian's .npz).
