@@ -70,7 +70,8 @@ std::vector<NamedValue> value_names(const Model<float>& model, const Stages& sta
   // `encode` reads embeddings that were named when they were made.
   pass.recorder = stages.logits || model.encoder ? &recording : nullptr;
   if (stages.decode) {
-    const Var<float> embedded = model.embed(pass, Side::target, model.shifted_right(target));
+    const Var<float> embedded = model.embed(
+        pass, Side::target, model.encoder ? model.shifted_right(target) : model.read_alone(target));
     pass.recorder = &recording;
     model.decode(pass, x ? &*x : nullptr, embedded, target.rows);
   }

@@ -97,6 +97,12 @@ TensorMap classes_map(const std::vector<std::string>& classes) {
   return map;
 }
 
+TensorMap origin_map(const std::string& origin) {
+  TensorMap map;
+  map.add(origin_path, Tensor::of<std::string>({origin}, {1}));
+  return map;
+}
+
 std::string model_digest(const std::string& config, const Model<float>& model,
                          const TensorMap& vocabularies) {
   return digest_of(config, model.parameters, model.parameters.values(), vocabularies);
@@ -131,6 +137,7 @@ void complete(LoadedModel& loaded, const std::string& path, const std::string& c
       check_vocabulary(path, name_of(side), model.sizes(side).vocab_size, loaded.tokenizer(side).size());
   model.source_special = loaded.source.special();
   model.target_special = loaded.target.special();
+  model.reads_as_given = model.decoder && !model.encoder && !loaded.target.ends_sentences();
   loaded.digest = model_digest(config, model, texts_of(loaded));
 }
 

@@ -38,6 +38,9 @@ TensorMap vocabulary_map(const text::Tokenizer& source, const text::Tokenizer& t
 /// The names of a classifier's classes, which stand beside its vocabularies.
 TensorMap classes_map(const std::vector<std::string>& classes);
 
+/// Where an imported model comes from, as its file says it.
+TensorMap origin_map(const std::string& origin);
+
 /// A model file's content. `vocabularies` is a vocabulary_map (a map without tensors: a model without text),
 /// `training` what was measured while training, under model/training/.
 TensorMap model_map(const Model<float>& model, const TensorMap& vocabularies, const TensorMap& training);

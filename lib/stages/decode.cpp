@@ -232,6 +232,7 @@ class TranslateJob final : public Job {
       expect_lengths();
     }
     if (alone_ && !whole_text_) prompts_ = source_;
+    if (whole_text_) texts_ = produced_texts();
     for (Ids& ids : prompts_) {
       if (!ids.empty() && ids.back() == loaded_.target.special().eos) ids.pop_back();
     }
@@ -248,6 +249,19 @@ class TranslateJob final : public Job {
              ": are they of the same text?");
       }
     }
+  }
+
+  /// What a language model produces of the input itself.
+  std::vector<Ids> produced_texts() const {
+    std::vector<Ids> texts = source_;
+    if (!loaded_.model->reads_as_given) return texts;
+    for (std::size_t s = 0; s < texts.size(); ++s) {
+      if (texts[s].size() < 2)
+        throw SentenceError(static_cast<std::int64_t>(s),
+                            "a text of one token: the first is given, so nothing is left to score");
+      texts[s].erase(texts[s].begin());
+    }
+    return texts;
   }
 
   void write(const TensorMap& frame) override {
@@ -277,7 +291,8 @@ class TranslateJob final : public Job {
     if (saliency_) saliency_->write(frame, memory_, best_ids(results));
     if (attention_) {
       attention.attributes = frame.attributes;
-      label_decoder_attention(attention, results, prompts_, source_, loaded_.source, loaded_.target);
+      label_decoder_attention(attention, results, prompts_, source_, loaded_.source, loaded_.target,
+                              whole_text_);
       attention_->write(attention);
     }
     sentences_ += memory_.rows.sentences();
@@ -295,7 +310,7 @@ class TranslateJob final : public Job {
   }
 
   Results search() {
-    if (whole_text_) return forced(source_);
+    if (whole_text_) return forced(texts_);
     if (targets_) return forced(targets_->next(memory_.rows.sentences()));
     options_.first_sentence = static_cast<std::uint64_t>(sentences_);
     Results results = translate(*loaded_.model, weights_, memory_, options_, threads_, &inspection_);
@@ -318,8 +333,12 @@ class TranslateJob final : public Job {
   }
 
   Results forced(const std::vector<Ids>& targets, const std::vector<SampleStream>& sampled = {}) {
-    std::vector<Ids> produced = targets;
-    for (std::size_t s = 0; s < produced.size(); ++s) produced[s] = after_prompt(prompts_, s, targets[s]);
+    std::vector<Ids> produced = targets;  // or, of a model that reads them as they are, what is read
+    for (std::size_t s = 0; s < produced.size(); ++s) {
+      produced[s] = after_prompt(prompts_, s, targets[s]);
+      if (loaded_.model->reads_as_given && whole_text_) produced[s] = source_[s];
+      if (loaded_.model->reads_as_given) produced[s].pop_back();
+    }
     if (targets_) inspection_.expect_targets(produced);
     inspection_.start_trace(produced);
     return force(*loaded_.model, memory_, targets, config_.length_penalty, threads_, &inspection_, sampled,
@@ -353,6 +372,7 @@ class TranslateJob final : public Job {
   PackedStates memory_;             ///< what the decoder continues from
   std::vector<Ids> source_;         ///< when they are needed and /tokens is there
   std::vector<Ids> prompts_;        ///< of a language model: without the final eos
+  std::vector<Ids> texts_;          ///< with --force text: what of source_ it produces
   std::int64_t cut_ = 0;
 };
 

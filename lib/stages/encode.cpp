@@ -26,9 +26,9 @@ void replace(TensorMap& frame, const std::string& path, Tensor tensor) {
 void embed_frame(const Model<float>& model, Side side, TensorMap& frame, Inspection* inspection) {
   expect_tokens_of(side, frame, model);
   const PackedTokens given = tokens_of(frame, "tokens", model.sizes(side).vocab_size);
-  // A decoder alone continues from what it read: <s>, and the text without its end.
+  // A decoder alone continues from what it read.
   const bool read = side == Side::target && !model.encoder;
-  const PackedTokens tokens = read ? model.shifted_right(given) : given;
+  const PackedTokens tokens = read ? model.read_alone(given) : given;
   if (inspection) {
     inspection->begin(frame, tokens.rows, side);
     inspection->start_trace();

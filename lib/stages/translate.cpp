@@ -116,9 +116,9 @@ Results translate(const Model<float>& model, const PackedWeights<float>& weights
     for (std::int64_t s : sentences) max_lengths.push_back(limits[static_cast<std::size_t>(s)]);
     const Selection chosen(input, sentences);
     InspectedPass pass(model, inspection, sentences);
-    BeamOptions searching = options.beam;
     SampleOptions sampling = options.sample;
-    searching.special = sampling.special = model.target_special;
+    BeamOptions beam = options.beam;
+    sampling.special = beam.special = model.searched();
     std::vector<SampleStream> sampled;
     for (std::size_t i = 0; options.sampling && i < sentences.size(); ++i) {
       sampling.sentences.push_back(options.first_sentence + static_cast<std::uint64_t>(sentences[i]));
@@ -130,7 +130,7 @@ Results translate(const Model<float>& model, const PackedWeights<float>& weights
                   Steps steps(model, weights, chosen.on(pass), pass, sampled);
                   const StepFunction step = [&](auto tokens, auto parents) { return steps(tokens, parents); };
                   found = options.sampling ? sample(step, max_lengths, sampling)
-                                           : beam_search(step, max_lengths, searching);
+                                           : beam_search(step, max_lengths, beam);
                 });
     for (std::size_t i = 0; i < found.size(); ++i) {
       result[static_cast<std::size_t>(sentences[i])] = std::move(found[i]);
@@ -188,6 +188,15 @@ Var<float> continued(InferencePass& pass, const Model<float>& model, const Encod
   return select_rows<float>({prompt.states, tail}, order);
 }
 
+/// As many rows of each sentence as `rows` has: all, or all but the last, which nothing is known to follow.
+Var<float> beginnings(const Encoded<float>& input, const Packing& rows) {
+  std::vector<RowOf> order;
+  for (std::int64_t s = 0; s < rows.sentences(); ++s)
+    for (std::int64_t i = 0; i < rows.length(s); ++i) order.push_back({0, input.rows->offset(s) + i});
+  return std::cmp_equal(order.size(), input.rows->rows()) ? input.states
+                                                          : select_rows<float>({input.states}, order);
+}
+
 /// Teacher forcing. With `whole_text` the prompts are all that is read.
 Given read_given(InferencePass& pass, const Model<float>& model, const Encoded<float>& input,
                  const PackedTokens& targets, const std::vector<SampleStream>& sampled, bool whole_text) {
@@ -196,9 +205,9 @@ Given read_given(InferencePass& pass, const Model<float>& model, const Encoded<f
     given.rows = targets.rows;
     given.states = model.decode(pass, &input, targets, sampled).states;
   } else {
-    if (whole_text) given.rows = *input.rows;
+    if (whole_text) given.rows = targets.rows;
     const Var<float> embedded =
-        whole_text ? input.states : continued(pass, model, input, targets, given.rows);
+        whole_text ? beginnings(input, targets.rows) : continued(pass, model, input, targets, given.rows);
     given.states = model.decode(pass, nullptr, named(pass, embedded, given.rows), given.rows, sampled).states;
   }
   for (std::int64_t s = 0; s < targets.rows.sentences(); ++s) {

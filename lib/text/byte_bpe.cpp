@@ -298,13 +298,18 @@ class ByteBpeScheme : public Scheme {
 
 }  // namespace
 
-SplitPattern pattern_of_expression(const std::string& expression) {
+std::string expression_of(SplitPattern pattern) {
   constexpr std::string_view start = R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|)";
   constexpr std::string_view end = R"(| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
-  if (expression == concat(start, R"(\p{N}{1,3})", end)) return SplitPattern::llama3;
-  if (expression == concat(start, R"(\p{N})", end)) return SplitPattern::qwen2;
-  if (expression == R"('(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)" ||
-      expression == R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)")
+  if (pattern == SplitPattern::llama3) return concat(start, R"(\p{N}{1,3})", end);
+  if (pattern == SplitPattern::qwen2) return concat(start, R"(\p{N})", end);
+  return R"('(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
+}
+
+SplitPattern pattern_of_expression(const std::string& expression) {
+  for (const SplitPattern each : {SplitPattern::gpt2, SplitPattern::llama3, SplitPattern::qwen2})
+    if (expression == expression_of(each)) return each;
+  if (expression == R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)")
     return SplitPattern::gpt2;
   fail("unknown pattern ", escaped(expression, 200), ", wanted that of GPT-2, Llama 3 or Qwen2");
 }

@@ -26,6 +26,9 @@ inline const std::vector<std::string> kSplitPatterns{"none", "gpt2", "llama3", "
 /// The pattern whose regular expression is exactly this. Throws Error when it is not known.
 SplitPattern pattern_of_expression(const std::string& expression);
 
+/// The inverse, of all but `none`.
+std::string expression_of(SplitPattern pattern);
+
 /// The words of `text`, valid UTF-8; together they are the text.
 std::vector<std::string_view> split_words(std::string_view text, SplitPattern pattern);
 

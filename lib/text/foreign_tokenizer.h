@@ -16,6 +16,8 @@
 
 namespace heed::text {
 
+class Tokenizer;
+
 struct ForeignTokenizer {
   std::string type;       ///< as Tokenizer::type()
   bool composes = false;  ///< text is brought to NFC first
@@ -27,5 +29,9 @@ bool is_foreign_tokenizer(const std::string& path);
 
 /// That of the `side`, "source" or "target", where a folder has two. Throws Error naming the file and what it cannot read.
 ForeignTokenizer read_foreign_tokenizer(const std::string& path, const std::string& side = "source");
+
+/// The tokenizer as tokenizer.json; empty for the types that it cannot have, all but byte_bpe and wordpiece. Pieces that
+/// nothing but their name makes are its added, special tokens.
+std::string tokenizer_json(const Tokenizer& tokenizer);
 
 }  // namespace heed::text

@@ -104,6 +104,7 @@ Pieces pieces_of(const TensorMap& frame, const text::Tokenizer& tokenizer, const
 }
 
 Pieces shifted_right(Pieces pieces, const text::Tokenizer& tokenizer) {
+  if (!tokenizer.ends_sentences() || tokenizer.special().bos == SpecialIds::kAbsent) return pieces;
   for (auto& sentence : pieces) {
     if (sentence.empty()) continue;
     sentence.pop_back();

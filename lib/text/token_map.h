@@ -41,7 +41,8 @@ Tensor token_labels(const Pieces& pieces, const std::string& dim, std::int64_t w
 /// The pieces of the frame's /tokens; none when it has no /tokens, or lengths other than those of `rows`.
 Pieces pieces_of(const TensorMap& frame, const text::Tokenizer& tokenizer, const Packing& rows);
 
-/// The decoder input for these as targets: <s>, then all but the last.
+/// The decoder input for these as targets: <s>, then all but the last. Those of a tokenizer that ends no sentences are what is
+/// read already.
 Pieces shifted_right(Pieces pieces, const text::Tokenizer& tokenizer);
 
 }  // namespace heed

@@ -1,10 +1,12 @@
 #include "models/foreign/family.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 
 #include "base/error.h"
+#include "models/decoder_only.h"
 #include "text/foreign_sentencepiece.h"
 #include "text/foreign_tokenizer.h"
 
@@ -138,6 +140,32 @@ SpecialIds decoder_ids(ConfigFields& config, std::int32_t bos, std::int32_t eos)
   config.without_effect({"decoder_start_token_id", "forced_eos_token_id", "sep_token_id", "cls_token_id",
                          "mask_token_id", "unk_token_id", "bad_words_ids"});
   return special;
+}
+
+void state_decoder_ids(const SpecialIds& special, Json& config) {
+  const auto state = [&](const char* name, std::int32_t id) {
+    config[name] = id == SpecialIds::kAbsent ? Json() : Json(id);
+  };
+  state("bos_token_id", special.bos);
+  state("eos_token_id", special.eos);
+  state("pad_token_id", special.pad);
+}
+
+bool untie_scaled(const DecoderOnlyConfig& config, const std::string& table, Exported& out) {
+  const bool scaled = config.embedding_scale != "1";
+  if (scaled) out.factors[table] = static_cast<float>(std::sqrt(static_cast<double>(config.d_model)));
+  return config.tied != "none" && !scaled;
+}
+
+std::string Requirements::word(const char* field, const std::string& value,
+                               std::initializer_list<std::pair<const char*, const char*>> words) {
+  std::vector<std::string> known;
+  for (const auto& [ours, theirs] : words) {
+    if (value == ours) return theirs;
+    known.emplace_back(ours);
+  }
+  reasons_.push_back(concat(field, " is ", value, ", wanted ", alternatives(known)));
+  return "";
 }
 
 std::vector<std::string> class_names(ConfigFields& config, std::int64_t n_classes) {

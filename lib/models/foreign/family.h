@@ -9,12 +9,18 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "base/special_ids.h"
 #include "io/foreign/array_file.h"
 #include "models/foreign/config_fields.h"
 #include "models/foreign/mapping.h"
 #include "models/search_settings.h"
 #include "text/tokenizer.h"
+
+namespace heed {
+struct LoadedModel;
+struct DecoderOnlyConfig;
+}  // namespace heed
 
 namespace heed::foreign {
 
@@ -68,6 +74,14 @@ struct ForeignModel {
   std::vector<std::string> notes;        ///< said once: what was repaired or made up
 };
 
+/// A model of heed as a family has it.
+struct Exported {
+  Json config;  ///< config.json: architectures and model_type included
+  Mappings mappings;
+  std::map<std::string, float>
+      factors;  ///< of source tensors, by name, where heed scales and the family does not
+};
+
 /// One that is known (families.h).
 struct Family {
   const char* name;
@@ -75,6 +89,9 @@ struct Family {
   bool (*recognises)(const Source&);
   /// Throws Error with all reasons when this one cannot be imported.
   ForeignModel (*describe)(const Source&);
+  /// The inverse. Where it has no such model it adds why to the reasons; none of its architecture: nothing. null: there is
+  /// no way back.
+  std::optional<Exported> (*express)(const LoadedModel&, std::vector<std::string>& reasons) = nullptr;
 };
 
 /// All there are.
@@ -90,6 +107,30 @@ text::Tokenizer fitted(const text::Tokenizer& tokenizer, std::int64_t rows, cons
                        const std::string& where, std::vector<std::string>& notes);
 /// bos, eos and pad of a decoder alone: bos_token_id, eos_token_id, pad_token_id; the first two where they are missing.
 SpecialIds decoder_ids(ConfigFields& config, std::int32_t bos, std::int32_t eos);
+/// The same as fields of config.json, those that are there.
+void state_decoder_ids(const SpecialIds& special, Json& config);
+/// Puts the factor of the embeddings, which other programs do not have, into `table`. Returns whether the model is still tied: the
+/// scores of words are by the table without it.
+bool untie_scaled(const DecoderOnlyConfig& config, const std::string& table, Exported& out);
+/// What export asks of the fields of a config: states why not, field by field.
+class Requirements {
+ public:
+  explicit Requirements(std::vector<std::string>& reasons) : reasons_(reasons) {}
+  template <class T>
+  void want(const char* field, const T& value, std::initializer_list<T> wanted) {
+    for (const T& each : wanted)
+      if (value == each) return;
+    std::vector<std::string> words;
+    for (const T& each : wanted) words.push_back(concat(each));
+    reasons_.push_back(concat(field, " is ", value, ", wanted ", alternatives(words)));
+  }
+  /// Their word for one of ours: {{"gelu_tanh", "gelu_new"}, ...}.
+  std::string word(const char* field, const std::string& value,
+                   std::initializer_list<std::pair<const char*, const char*>> words);
+
+ private:
+  std::vector<std::string>& reasons_;
+};
 /// Names of classes from id2label; {"0", "1", ...} where it is missing.
 std::vector<std::string> class_names(ConfigFields& config, std::int64_t n_classes);
 

@@ -5,6 +5,7 @@
 #include "models/config_json.h"
 #include "models/decoder_only.h"
 #include "models/foreign/families.h"
+#include "models/model_file.h"
 
 namespace heed::foreign {
 namespace {
@@ -106,8 +107,61 @@ ForeignModel describe(const Source& source) {
   return found;
 }
 
+std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::string>& reasons) {
+  if (loaded.model->architecture != DecoderOnlyConfig::kArchitecture) return std::nullopt;
+  DecoderOnlyConfig config;
+  from_json(loaded.model->config_json, fields_of(config));
+  Requirements require(reasons);
+  require.want<std::string>("positions", config.positions, {"learned"});
+  require.want<std::string>("norm", config.norm, {"pre"});
+  require.want<std::string>("norm_kind", config.norm_kind, {"layer"});
+  require.want<std::string>("final_norm", config.final_norm, {"by_norm", "yes"});
+  require.want<std::string>("attention_bias", config.attention_bias, {"all"});
+  require.want("residual", config.residual, {true});
+  require.want("gated", config.gated, {false});
+  require.want("embedding_norm", config.embedding_norm, {false});
+  require.want("feed_forward_bias", config.feed_forward_bias, {true});
+  require.want("qk_norm", config.qk_norm, {false});
+  require.want("output_bias", config.output_bias, {false});
+  require.want("logit_scale", config.logit_scale, {1.0});
+  require.want<std::int64_t>("d_head", config.d_head, {0, config.d_model / config.n_heads});
+  require.want<std::int64_t>("n_kv_heads", config.n_kv_heads, {0, config.n_heads});
+  require.want<std::int64_t>("sliding_window", config.sliding_window, {0});
+  require.want<std::int64_t>("position_offset", config.position_offset, {0});
+  const std::string activation = require.word("activation", config.activation,
+                                              {{"gelu_tanh", "gelu_new"},
+                                               {"gelu", "gelu"},
+                                               {"gelu_sigmoid", "quick_gelu"},
+                                               {"relu", "relu"},
+                                               {"silu", "silu"}});
+  if (!reasons.empty()) return std::nullopt;
+  Exported out;
+  const bool is_tied = untie_scaled(config, "transformer.wte.weight", out);
+  out.mappings = mappings_of(config);
+  if (!is_tied && config.tied == "decoder")
+    out.mappings.same("lm_head.weight", {config.target_vocab_size, config.d_model},
+                      "decoder/embedding/weight");
+  out.config = {{"architectures", {"GPT2LMHeadModel"}},
+                {"model_type", "gpt2"},
+                {"vocab_size", config.target_vocab_size},
+                {"n_positions", config.max_length},
+                {"n_embd", config.d_model},
+                {"n_layer", config.n_decoder_layers},
+                {"n_head", config.n_heads},
+                {"n_inner", config.d_ff},
+                {"activation_function", activation},
+                {"layer_norm_epsilon", config.norm_epsilon},
+                {"resid_pdrop", config.dropout},
+                {"embd_pdrop", config.embedding_dropout < 0 ? config.dropout : config.embedding_dropout},
+                {"attn_pdrop", config.attention_dropout},
+                {"scale_attn_weights", config.score_scale != "1"},
+                {"tie_word_embeddings", is_tied}};
+  state_decoder_ids(loaded.target.special(), out.config);
+  return out;
+}
+
 }  // namespace
 
-const Family kGpt2{"gpt2", recognises, describe};
+const Family kGpt2{"gpt2", recognises, describe, express};
 
 }  // namespace heed::foreign

@@ -316,6 +316,34 @@ LoadedModel load(const std::string& path, const ImportOptions& options) {
   return about(path, [&] { return loaded_of(Source(path, options)); });
 }
 
+std::vector<std::pair<std::string, std::string>> file_digests(const std::string& path) {
+  std::vector<fs::path> files;
+  std::error_code ignored;
+  if (fs::is_directory(path, ignored)) {
+    for (const auto& entry : fs::directory_iterator(path)) {
+      const std::string name = entry.path().filename().string();
+      const bool weights = name.ends_with(".safetensors") && name.starts_with("model");
+      if (entry.is_regular_file() &&
+          (weights || name == "config.json" || name.starts_with("tokenizer") || name.starts_with("vocab") ||
+           name.ends_with(".spm") || name == "merges.txt"))
+        files.push_back(entry.path());
+    }
+    std::ranges::sort(files);
+  } else {
+    files.emplace_back(path);
+  }
+  std::vector<std::pair<std::string, std::string>> digests;
+  for (const fs::path& each : files) {
+    std::ifstream file(each, std::ios::binary);
+    Sha256 sha;
+    std::vector<char> block(1 << 20);
+    while (file.read(block.data(), static_cast<std::streamsize>(block.size())) || file.gcount() > 0)
+      sha.add({block.data(), static_cast<std::size_t>(file.gcount())});
+    digests.emplace_back(each.filename().string(), sha.hex());
+  }
+  return digests;
+}
+
 text::Tokenizer load_tokenizer(const std::string& path, Side side) {
   return about(path, [&] {
     const ForeignModel found = described(Source(path, {}));

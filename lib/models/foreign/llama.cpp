@@ -9,6 +9,7 @@
 #include "models/config_json.h"
 #include "models/decoder_only.h"
 #include "models/foreign/families.h"
+#include "models/model_file.h"
 
 namespace heed::foreign {
 namespace {
@@ -109,6 +110,9 @@ DecoderOnlyConfig config_of(ConfigFields& fields, const Kind& kind) {
   config.n_heads = fields.number("num_attention_heads", kind.n_heads);
   config.n_kv_heads = fields.number("num_key_value_heads", kind.n_kv_heads);
   config.d_head = fields.number("head_dim", kind.d_head);
+  // What other programs write out is the default here.
+  if (config.d_head * config.n_heads == config.d_model) config.d_head = 0;
+  if (config.n_kv_heads == config.n_heads) config.n_kv_heads = 0;
   config.max_length = fields.number("max_position_embeddings", kind.max_length);
   config.activation = fields.choice("hidden_act", "silu",
                                     {{"silu", "silu"},
@@ -200,8 +204,74 @@ ForeignModel describe(const Source& source) {
   return found;
 }
 
+std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::string>& reasons) {
+  if (loaded.model->architecture != DecoderOnlyConfig::kArchitecture) return std::nullopt;
+  DecoderOnlyConfig config;
+  from_json(loaded.model->config_json, fields_of(config));
+  const Kind& kind = *kind_of(config.qk_norm                   ? "qwen3"
+                              : config.attention_bias == "qkv" ? "qwen2"
+                              : config.sliding_window > 0      ? "mistral"
+                                                               : "llama");
+  Requirements require(reasons);
+  require.want<std::string>("positions", config.positions, {"rotary"});
+  require.want<std::string>("norm", config.norm, {"pre"});
+  require.want<std::string>("norm_kind", config.norm_kind, {"rms"});
+  require.want<std::string>("final_norm", config.final_norm, {"by_norm", "yes"});
+  require.want<std::string>("score_scale", config.score_scale, {"1/sqrt_d_head"});
+  require.want("residual", config.residual, {true});
+  require.want("gated", config.gated, {true});
+  require.want("embedding_norm", config.embedding_norm, {false});
+  require.want("output_bias", config.output_bias, {false});
+  require.want("logit_scale", config.logit_scale, {1.0});
+  if (!is_kind(kind, "llama")) require.want("feed_forward_bias", config.feed_forward_bias, {false});
+  if (is_kind(kind, "mistral")) require.want<std::string>("attention_bias", config.attention_bias, {"none"});
+  if (is_kind(kind, "qwen3"))
+    require.want<std::string>("attention_bias", config.attention_bias, {"none", "all"});
+  if (!is_kind(kind, "mistral")) require.want<std::int64_t>("sliding_window", config.sliding_window, {0});
+  const std::string activation = require.word(
+      "activation", config.activation,
+      {{"silu", "silu"}, {"gelu", "gelu"}, {"gelu_tanh", "gelu_pytorch_tanh"}, {"relu", "relu"}});
+  if (!reasons.empty()) return std::nullopt;
+  Exported out;
+  const bool is_tied = untie_scaled(config, "model.embed_tokens.weight", out);
+  out.mappings = mappings_of(config);
+  if (!is_tied && config.tied == "decoder")
+    out.mappings.same("lm_head.weight", {config.target_vocab_size, config.d_model},
+                      "decoder/embedding/weight");
+  out.config = {{"architectures", {concat(kind.name, "ForCausalLM")}},
+                {"model_type", kind.model_type},
+                {"vocab_size", config.target_vocab_size},
+                {"hidden_size", config.d_model},
+                {"intermediate_size", config.d_ff},
+                {"num_hidden_layers", config.n_decoder_layers},
+                {"num_attention_heads", config.n_heads},
+                {"num_key_value_heads", config.n_kv_heads > 0 ? config.n_kv_heads : config.n_heads},
+                {"head_dim", config.d_head > 0 ? config.d_head : config.d_model / config.n_heads},
+                {"max_position_embeddings", config.max_length},
+                {"hidden_act", activation},
+                {"rms_norm_eps", config.norm_epsilon},
+                {"attention_dropout", config.attention_dropout},
+                {"rope_theta", config.rope_base},
+                {"tie_word_embeddings", is_tied}};
+  Json rope;
+  if (config.rope_scaling != "none")
+    rope = {{"rope_type", config.rope_scaling}, {"factor", config.rope_factor}};
+  if (config.rope_scaling == "llama3") {
+    rope["low_freq_factor"] = config.rope_low_freq_factor;
+    rope["high_freq_factor"] = config.rope_high_freq_factor;
+    rope["original_max_position_embeddings"] = config.rope_original_length;
+  }
+  out.config["rope_scaling"] = rope;
+  if (is_kind(kind, "llama")) out.config["mlp_bias"] = config.feed_forward_bias;
+  if (is_kind(kind, "llama") || is_kind(kind, "qwen3"))
+    out.config["attention_bias"] = config.attention_bias == "all";
+  if (is_kind(kind, "mistral")) out.config["sliding_window"] = config.sliding_window;
+  state_decoder_ids(loaded.target.special(), out.config);
+  return out;
+}
+
 }  // namespace
 
-const Family kLlama{"llama, mistral, qwen2, qwen3", recognises, describe};
+const Family kLlama{"llama, mistral, qwen2, qwen3", recognises, describe, express};
 
 }  // namespace heed::foreign
