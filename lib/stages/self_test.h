@@ -6,7 +6,8 @@
 //   PART.embeddings, PART.hidden.N, PART.states, PART.attention.N, decoder.cross.N     PART is encoder or decoder
 //   sentence [sentence, d]                                   the vector of a sentence, of models that were made for it
 //   pooled, logits                                           [sentence, ...], or for each token
-//   generated [sentence, n]                                  greedy search; -1 after its end
+//   generated, beam [sentence, n]                            greedy search and a beam of 4, cut at n tokens; -1 after its end
+//   scores [sentence]                                        of the beam's best
 // Rows of padding are not compared.
 #pragma once
 
@@ -20,7 +21,7 @@ namespace heed {
 
 struct StageResult {
   std::string stage;
-  double difference = 0;  ///< the largest; of `generated` the number of ids that differ
+  double difference = 0;  ///< the largest; of `generated` and `beam` the number of ids that differ
   double allowed = 0;     ///< 1e-5 of the stage's largest value, or of 1
   std::string problem;    ///< why it could not be compared; empty: it was
 

@@ -146,6 +146,11 @@ SpecialIds special_from(const std::string& path, const nlohmann::json& config) {
       fail("/", path, ": first_unused: wanted an id, got ", escaped(unused->dump()));
     special.first_unused = unused->get<std::int32_t>();
   }
+  if (const auto unknown = config["special"].find("produces_unk"); unknown != config["special"].end()) {
+    if (!unknown->is_boolean())
+      fail("/", path, ": produces_unk: wanted true or false, got ", escaped(unknown->dump()));
+    special.produces_unk = unknown->get<bool>();
+  }
   return special;
 }
 
@@ -155,6 +160,7 @@ nlohmann::json as_json(const SpecialIds& special) {
     if (special.*each.id != SpecialIds::kAbsent) ids[each.name] = special.*each.id;
   }
   if (special.first_unused != kDefaultSpecialIds.first_unused) ids["first_unused"] = special.first_unused;
+  if (!special.produces_unk) ids["produces_unk"] = false;
   return ids;
 }
 

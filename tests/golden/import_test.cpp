@@ -1,5 +1,5 @@
 // Models of other programs, as scripts/import-goldens saved them, against what transformers computed with them: every stage,
-// and greedy search. `mutations` in each file's metadata says how far the stages move when one thing is wrong.
+// greedy search and a beam. `mutations` in each file's metadata says how far the stages move when one thing is wrong.
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 #include <iostream>
@@ -12,11 +12,31 @@
 namespace heed::golden {
 namespace {
 
-const std::vector<std::string> kCases{
-    "bert-masked",     "bert-classes", "bert-gamma-beta", "bert-sentence", "roberta-masked",
-    "roberta-classes", "vit",          "vit-no-bias",     "gpt2",          "gpt2-bare",
-    "llama",           "llama-tied",   "llama-3",         "llama-linear",  "llama-bf16",
-    "llama-shards",    "mistral",      "qwen2",           "qwen3"};
+const std::vector<std::string> kCases{"bert-masked",
+                                      "bert-classes",
+                                      "bert-gamma-beta",
+                                      "bert-sentence",
+                                      "roberta-masked",
+                                      "roberta-classes",
+                                      "vit",
+                                      "vit-no-bias",
+                                      "gpt2",
+                                      "gpt2-bare",
+                                      "llama",
+                                      "llama-tied",
+                                      "llama-3",
+                                      "llama-linear",
+                                      "llama-bf16",
+                                      "llama-shards",
+                                      "mistral",
+                                      "qwen2",
+                                      "qwen3",
+                                      "marian",
+                                      "marian-untied",
+                                      "marian-gelu",
+                                      "t5",
+                                      "t5-gated",
+                                      "t5-long"};
 
 std::string folder_of(const std::string& name) {
   return std::string(HEED_TESTDATA) + "/import/" + name;
