@@ -1,5 +1,7 @@
 #include "models/heads.h"
 
+#include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "autograd/ops_recurrent.h"
@@ -82,6 +84,20 @@ CrossEntropySums WordsHead::loss(Pass<T>& pass, Var<T> states, std::span<const s
 }
 
 template <class T>
+std::vector<T> SentenceVectors::of(Pass<T>& pass, Var<T> states, const Packing& rows) const {
+  Var<T> v = pooling == Pooling::first ? first_states(states, rows) : sentence_means(states, rows);
+  if (pooler) v = pooler_of(pass, v);
+  std::vector<T> values;
+  for (std::int64_t s = 0; s < v.rows(); ++s) {
+    const auto row = row_span(v.value(), s);
+    const double square = std::inner_product(row.begin(), row.end(), row.begin(), 0.0);
+    const T length = normalised ? static_cast<T>(std::max(std::sqrt(square), 1e-12)) : T{1};
+    for (const T value : row) values.push_back(value / length);
+  }
+  return values;
+}
+
+template <class T>
 void ClassesHead::declare(ParameterSet<T>& parameters, std::int64_t d, std::int64_t classes) const {
   parameters.add("classes/weight", {d, classes}, Init::xavier(d, classes));
   parameters.add("classes/bias", {classes}, Init::zeros());
@@ -134,6 +150,7 @@ CrossEntropySums ClassesHead::loss(Pass<T>& pass, Var<T> states, const Packing& 
                                             std::vector<double>*) const;                                \
   template void WordTransform::declare(ParameterSet<T>&, std::int64_t) const;                           \
   template void declare_pooler(ParameterSet<T>&, std::int64_t);                                         \
+  template std::vector<T> SentenceVectors::of(Pass<T>&, Var<T>, const Packing&) const;                  \
   template Var<T> pooler_of(Pass<T>&, Var<T>);                                                          \
   template Var<T> first_states(Var<T>, const Packing&);                                                 \
   template void ClassesHead::declare(ParameterSet<T>&, std::int64_t, std::int64_t) const;               \

@@ -81,6 +81,17 @@ struct ClassesHead {
   Var<T> pooled(Pass<T>& pass, Var<T> states, const Packing& rows) const;
 };
 
+/// What turns the states of a sentence into one vector, without gradient.
+struct SentenceVectors {
+  Pooling pooling = Pooling::mean;  ///< mean or first
+  bool normalised = false;          ///< to length 1
+  bool pooler = false;              ///< after encoder/pooler
+
+  /// states [rows, d] -> [sentences, d], one row after the other.
+  template <class T>
+  std::vector<T> of(Pass<T>& pass, Var<T> states, const Packing& rows) const;
+};
+
 /// encoder/pooler.
 template <class T>
 void declare_pooler(ParameterSet<T>& parameters, std::int64_t d);

@@ -46,6 +46,8 @@ const WordsHead& Model<T>::needed_words() const {
 
 template <class T>
 Var<T> Model<T>::embed(Pass<T>& pass, Side side, const PackedTokens& tokens) const {
+  if (side == Side::source && images)
+    fail<UsageError>("the model reads images, not words: wanted embed --pixels");
   if (side == Side::source) return needed_encoder().embed(pass, tokens);
   return needed_decoder().embed(pass, tokens, DecoderState<T>(tokens.rows.sentences()).continuation());
 }

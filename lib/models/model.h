@@ -9,6 +9,7 @@
 
 #include "base/special_ids.h"
 #include "models/heads.h"
+#include "models/image_patches.h"
 #include "models/parts.h"
 #include "nn/parameters.h"
 
@@ -28,6 +29,8 @@ struct Model {
   std::optional<WordsHead> words;       ///< of the decoder's states, or of an encoder's alone
   std::optional<ClassesHead> classes;   ///< of the encoder's states
   std::int64_t n_classes = 0;
+  std::optional<ImagePatches> images;         ///< an encoder that reads these, and no words
+  std::optional<SentenceVectors> sentences;   ///< of the encoder's states
   SpecialIds source_special, target_special;  ///< of the vocabularies
   /// Of a decoder alone: /tokens are what it reads, as in GPT-2. Else they are what it produces, with eos, and it reads bos and
   /// all but the last (text::Tokenizer::ends_sentences).

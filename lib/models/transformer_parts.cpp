@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/instantiate.h"
 #include "base/sentence_error.h"
+#include "tensor/kernels.h"
 
 namespace heed {
 
@@ -271,6 +272,10 @@ Var<T> TransformerStack<T>::embed(Pass<T>& pass, const PackedTokens& tokens,
                                     " tokens is longer than the model's max_length = ", s.max_length));
     }
   }
+  std::vector<std::int32_t> ids = tokens.ids;
+  for (std::int64_t i = 0; s.zero_start && i < tokens.rows.sentences(); ++i)
+    if (tokens.rows.length(i) > 0 && (first.empty() || first[static_cast<std::size_t>(i)] == 0))
+      ids[static_cast<std::size_t>(tokens.rows.offset(i))] = kNoRow;
   std::vector<std::int32_t> at = positions_of(tokens.rows, first);
   for (std::int32_t& position : at) position += static_cast<std::int32_t>(s.position_offset);
   const Scope<T> root(pass), stack = root / s.name;
@@ -281,7 +286,7 @@ Var<T> TransformerStack<T>::embed(Pass<T>& pass, const PackedTokens& tokens,
   const std::vector<std::int32_t> types = types_of(tokens, s.n_token_types);
   Arena& arena = pass.tape->arena();
   const Dropout drop = stack.dropout(s.embedding_dropout);
-  Var<T> x = embedding(root.parameter(s.embedding_table), arena.keep<std::int32_t>(tokens.ids),
+  Var<T> x = embedding(root.parameter(s.embedding_table), arena.keep<std::int32_t>(ids),
                        static_cast<T>(s.embedding_scale), positions, arena.keep<std::int32_t>(at),
                        s.embedding_norm || s.n_token_types > 0 ? Dropout{} : drop);
   if (s.n_token_types > 0) {

@@ -161,6 +161,7 @@ struct StackSettings {
   FeedForwardSettings feed_forward;
   bool causal = false;        ///< self-attention attends to the past only
   bool reads_memory = false;  ///< has cross-attention
+  bool zero_start = false;    ///< the token at position 0 has a zero embedding, whatever it is
   Norm norm = Norm::post;
   NormSettings norms;
   bool final_norm = false, embedding_norm = false;

@@ -1,5 +1,6 @@
 #include "stages/decode.h"
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 
@@ -9,6 +10,7 @@
 #include "base/sentence_error.h"
 #include "inspect/alignment.h"
 #include "io/text_writer.h"
+#include "models/search_settings.h"
 #include "stages/frames.h"
 #include "stages/lens.h"
 #include "stages/predict.h"
@@ -157,6 +159,11 @@ class TranslateJob final : public Job {
  public:
   TranslateJob(const Request& request, LoadedModel loaded) : Job(request, std::move(loaded)) {
     options_.beam = {config_.beam, config_.n_best, config_.length_penalty, {}};
+    const SearchSettings usual = search_settings_of(loaded_.origin);
+    options_.beam.stop = usual.seeks_best ? StopRule::kBest : StopRule::kFilled;
+    options_.beam.forced_eos = usual.forced_eos;
+    options_.beam.renormalized = usual.renormalized;
+    options_.length_factor = usual.length_factor;
     options_.sampling = config_.sample;
     options_.sample = {
         config_.n_best, config_.temperature, config_.top_k, config_.top_p, request.seed, {}, {}};
@@ -422,13 +429,19 @@ Stages decoder_stages(const Model<float>& model) {
   return stages;
 }
 
-void run_decode(const DecodeConfig& config, const DecodePaths& paths, const DecodeInspection& inspect,
+void run_decode(const DecodeConfig& asked, const DecodePaths& paths, const DecodeInspection& inspect,
                 std::uint64_t seed, int threads,
                 const std::function<bool(const std::string& option)>& given) {
+  DecodeConfig config = asked;
   const Request request{config, paths, inspect, seed, threads, given};
   check_options(request);
   check_outputs(paths, inspect.values);
   LoadedModel loaded = load_model(paths.model);
+  SearchSettings usual = search_settings_of(loaded.origin);  // of options that were not given
+  overlay(fields_of(usual), fields_of(config), [&](std::string option) {
+    std::ranges::replace(option, '_', '-');
+    return !given(option);
+  });
   if (loaded.model->decoder) {
     TranslateJob(request, std::move(loaded)).run();
   } else {

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "models/packed_states.h"
+#include "models/search_settings.h"
 #include "models/shards.h"
 #include "nn/recording.h"
 #include "stages/translate.h"
@@ -15,6 +16,7 @@ namespace heed {
 namespace {
 
 constexpr double kTolerance = 1e-5;
+constexpr std::int64_t kBeam = 4;  ///< of the stage beam
 
 /// The arrays of the file that the test asks for.
 class Expected {
@@ -83,27 +85,34 @@ class Test {
   }
 
   std::vector<StageResult> results() {
-    static const std::vector<std::string> inputs{"ids",         "mask",   "types", "target_ids",
-                                                 "target_mask", "pixels", "beam",  "scores"};
+    static const std::vector<std::string> inputs{"ids", "mask", "types", "target_ids", "target_mask", "pixels"};
     std::vector<StageResult> results;
     for (const std::string& name : names_) {
       if (std::ranges::count(inputs, name) > 0) continue;
-      results.push_back(name == "generated" ? generated() : compared(name));
+      results.push_back(name == "generated" || name == "beam" ? generated(name)
+                        : name == "scores"                    ? scores()
+                                                              : compared(name));
     }
     return results;
   }
 
  private:
   static bool wants(const std::string& name) {
-    return name.ends_with("/embedded") || name.ends_with("/output") || name.ends_with("_attention/weights") ||
-           name == "classes/pooled";
+    return name.ends_with("/embedded") || name.ends_with("/output") || name.ends_with("_attention/weights");
   }
 
   void run() {
     const Side side = model_.encoder ? Side::source : Side::target;
-    input_ = expected_.tokens("ids", "mask", model_.sizes(side).vocab_size);
+    if (model_.images) {
+      read_images();
+    } else {
+      input_ = expected_.tokens("ids", "mask", model_.sizes(side).vocab_size);
+    }
     if (model_.encoder) {
-      encoded_ = model_.encode(pass_, input_);
+      encoded_ =
+          model_.images
+              ? model_.encode(pass_, model_.images->embed<float>(pass_, pixels_, input_.rows), input_.rows)
+              : model_.encode(pass_, input_);
       final_ = encoded_->states;
       rows_ = &input_.rows;
     }
@@ -120,6 +129,19 @@ class Test {
     } else if (model_.words) {
       logits_ = model_.words->logits(pass_, final_).value();
     }
+    if (model_.parameters.contains("encoder/pooler/weight"))
+      pooled_ = SentenceVectors{Pooling::first, false, true}.of(pass_, final_, *rows_);
+    if (model_.sentences) sentences_ = model_.sentences->of(pass_, final_, *rows_);
+  }
+
+  void read_images() {
+    const ImagePatches& images = *model_.images;
+    if (!expected_.has("pixels") || expected_.shape("pixels").size() != 4)
+      fail("/pixels: is missing or misshapen: wanted (image, channel, row, column)");
+    expect_shape("/pixels", expected_.shape("pixels"),
+                 {-1, images.channels, images.image_size, images.image_size});
+    for (const double value : expected_.values("pixels")) pixels_.push_back(static_cast<float>(value));
+    for (std::int64_t i = 0; i < expected_.shape("pixels")[0]; ++i) input_.rows.append(images.patches() + 1);
   }
 
   /// "encoder.hidden.1" is encoder/layer_1/output; none for what this does not know.
@@ -128,9 +150,11 @@ class Test {
       if (!logits_.data) return std::nullopt;
       return model_.classes ? pooled(logits_) : split(logits_, *rows_);
     }
-    if (stage == "pooled") {
-      if (!recording_.has("classes/pooled")) return std::nullopt;
-      return pooled(recording_.at("classes/pooled").matrix());
+    if (stage == "pooled" || stage == "sentence") {
+      const auto& values = stage == "pooled" ? pooled_ : sentences_;
+      if (values.empty()) return std::nullopt;
+      const std::int64_t n = rows_->sentences();
+      return pooled({values.data(), n, std::ssize(values) / n});
     }
     const std::size_t dot = stage.find('.'), last = stage.rfind('.');
     const std::string part = stage.substr(0, dot);
@@ -227,27 +251,55 @@ class Test {
     return input;
   }
 
-  StageResult generated() const {
-    StageResult result{"generated", 0, 0, {}};
-    const Shape& shape = expected_.shape("generated");
+  /// Search as the source's program does it, to the length that the file has.
+  Results found(const std::string& stage) const {
+    const SearchSettings usual = search_settings_of(loaded_.origin);
+    TranslateOptions options;
+    options.beam.beam = stage == "beam" ? kBeam : 1;
+    options.beam.stop = StopRule::kBest;
+    options.beam.forced_eos = usual.forced_eos;
+    options.beam.renormalized = usual.renormalized;
+    options.max_length = expected_.shape(stage)[1];
+    options.empty_source = 0;
+    return translate(model_, PackedWeights<float>(model_.parameters.values()), search_input(), options, 1);
+  }
+
+  StageResult generated(const std::string& stage) const {
+    StageResult result{stage, 0, 0, {}};
+    const Shape& shape = expected_.shape(stage);
     if (!model_.decoder || shape.size() != 2 || shape[0] != input_.rows.sentences()) {
       result.problem = "is not what this model generates";
       return result;
     }
-    const PackedWeights<float> weights(model_.parameters.values());
-    TranslateOptions options;
-    options.max_length = shape[1];
-    options.empty_source = 0;
-    const Results found = translate(model_, weights, search_input(), options, 1);
-    const std::vector<double> wanted = expected_.values("generated");
-    for (std::size_t s = 0; s < found.size(); ++s) {
-      const Ids& ids = found[s].front().ids;
+    const Results hypotheses = found(stage);
+    const std::vector<double> wanted = expected_.values(stage);
+    for (std::size_t s = 0; s < hypotheses.size(); ++s) {
+      const Ids& ids = hypotheses[s].front().ids;
       for (std::int64_t i = 0; i < shape[1]; ++i) {
         const double id = std::cmp_less(i, ids.size()) ? ids[static_cast<std::size_t>(i)] : -1;
         result.difference +=
             id != wanted[s * static_cast<std::size_t>(shape[1]) + static_cast<std::size_t>(i)];
       }
     }
+    return result;
+  }
+
+  /// Of the beam's hypotheses.
+  StageResult scores() const {
+    StageResult result{"scores", 0, 0, {}};
+    if (!model_.decoder || !expected_.has("beam") ||
+        expected_.shape("scores") != Shape{input_.rows.sentences()}) {
+      result.problem = "is not what this model generates";
+      return result;
+    }
+    const Results hypotheses = found("beam");
+    const std::vector<double> wanted = expected_.values("scores");
+    double largest = 1;
+    for (std::size_t s = 0; s < hypotheses.size(); ++s) {
+      result.difference = std::max(result.difference, std::abs(hypotheses[s].front().score - wanted[s]));
+      largest = std::max(largest, std::abs(wanted[s]));
+    }
+    result.allowed = kTolerance * largest;
     return result;
   }
 
@@ -262,6 +314,7 @@ class Test {
   Var<float> final_;
   const Packing* rows_ = nullptr;
   Matrix<const float> logits_;
+  std::vector<float> pixels_, pooled_, sentences_;
 };
 
 }  // namespace

@@ -36,6 +36,7 @@ struct ByteBpeOptions {
   SplitPattern pattern = SplitPattern::gpt2;
   bool prefix_space = false;   ///< a space is put before a text that does not begin with one
   bool ignore_merges = false;  ///< a word that is a piece is that piece, whatever the merges make of it
+  bool mask_strips = false;    ///< the mask takes the white space before it
   SentenceFrame frame;
 };
 

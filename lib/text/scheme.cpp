@@ -159,11 +159,19 @@ class SubwordScheme : public Scheme {
 }  // namespace
 
 void check_frame(const SentenceFrame& frame, const Vocabulary& vocabulary, const std::string& where) {
-  for (const auto* ids : {&frame.before, &frame.after})
+  for (const auto* ids : {&frame.before, &frame.after, &frame.between})
     for (const std::int32_t id : *ids)
       if (id < 0 || id >= vocabulary.size())
         fail(where, ": id ", id, " around sentences, wanted one below ", vocabulary.size(),
              ", the size of the vocabulary");
+}
+
+void add_frame(nlohmann::json& settings, const SentenceFrame& frame) {
+  settings["before"] = frame.before;
+  settings["after"] = frame.after;
+  if (frame.between.empty()) return;
+  settings["between"] = frame.between;
+  settings["second_type"] = frame.second_type;
 }
 
 SentenceFrame frame_of_settings(const nlohmann::json& settings, const Vocabulary& vocabulary,
@@ -178,6 +186,10 @@ SentenceFrame frame_of_settings(const nlohmann::json& settings, const Vocabulary
     return ids;
   };
   SentenceFrame frame{ids_of("before"), ids_of("after")};
+  if (settings.contains("between")) {
+    frame.between = ids_of("between");
+    frame.second_type = settings.value("second_type", nlohmann::json()) == 1 ? 1 : 0;
+  }
   check_frame(frame, vocabulary, where);
   return frame;
 }
@@ -197,6 +209,28 @@ std::vector<std::string> word_pieces(const std::string& line, const Vocabulary& 
   std::vector<std::string> pieces;
   for (std::string_view word : split_any(line, kBlanks)) pieces.push_back(escape_special(word, vocabulary));
   return pieces;
+}
+
+std::vector<std::int32_t> encode_with_masks(
+    const Vocabulary& vocabulary, std::string_view line, bool strips,
+    const std::function<void(const std::string& text, std::vector<std::int32_t>& ids)>& encode) {
+  const std::string_view mask = vocabulary.mask();
+  std::vector<std::int32_t> ids;
+  for (std::size_t begin = 0; begin < line.size();) {
+    const std::size_t found = mask.empty() ? std::string_view::npos : line.find(mask, begin);
+    std::string_view text = line.substr(begin, found == std::string_view::npos ? found : found - begin);
+    if (found != std::string_view::npos && strips) {
+      const std::vector<std::string_view> all = characters(text);
+      const auto last = std::ranges::find_if_not(all.rbegin(), all.rend(),
+                                                 [](auto each) { return is_white_space(code_point(each)); });
+      text = text.substr(0, last == all.rend() ? 0 : static_cast<std::size_t>(last->end() - text.begin()));
+    }
+    if (!text.empty()) encode(std::string(text), ids);
+    if (found == std::string_view::npos) break;
+    ids.push_back(vocabulary.special().mask);
+    begin = found + mask.size();
+  }
+  return ids;
 }
 
 SchemePtr make_word_scheme(Vocabulary vocabulary, std::optional<SentenceFrame> frame) {

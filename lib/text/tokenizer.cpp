@@ -9,6 +9,7 @@
 #include "base/fields.h"
 #include "text/bounded_json.h"
 #include "text/byte_bpe.h"
+#include "text/foreign_sentencepiece.h"
 #include "text/foreign_tokenizer.h"
 #include "text/scheme.h"
 #include "text/unicode.h"
@@ -35,12 +36,12 @@ Vocabulary frequent_pieces(Vocabulary vocabulary, const WordCounts& counts, std:
 
 constexpr std::int64_t kNoLimit = std::numeric_limits<std::int32_t>::max();
 
-enum class Kind { bpe, unigram, word, character, byte_bpe, wordpiece };
+enum class Kind { bpe, unigram, word, character, byte_bpe, wordpiece, sentencepiece };
 
 /// `where` is for messages; of the types in files, some cannot be learned here.
 Kind kind_of(const std::string& type, const std::string& where = {}) {
   std::vector<std::string> types = kPieceTypes;
-  if (!where.empty()) types.insert(types.end(), {kByteBpeType, kWordPieceType});
+  if (!where.empty()) types.insert(types.end(), {kByteBpeType, kWordPieceType, kSentencePieceType});
   return chosen<Kind>(where + "type", types, type);
 }
 
@@ -145,6 +146,11 @@ SpecialIds special_from(const std::string& path, const nlohmann::json& config) {
       fail("/", path, ": first_unused: wanted an id, got ", escaped(unused->dump()));
     special.first_unused = unused->get<std::int32_t>();
   }
+  if (const auto unknown = config["special"].find("produces_unk"); unknown != config["special"].end()) {
+    if (!unknown->is_boolean())
+      fail("/", path, ": produces_unk: wanted true or false, got ", escaped(unknown->dump()));
+    special.produces_unk = unknown->get<bool>();
+  }
   return special;
 }
 
@@ -154,6 +160,7 @@ nlohmann::json as_json(const SpecialIds& special) {
     if (special.*each.id != SpecialIds::kAbsent) ids[each.name] = special.*each.id;
   }
   if (special.first_unused != kDefaultSpecialIds.first_unused) ids["first_unused"] = special.first_unused;
+  if (!special.produces_unk) ids["produces_unk"] = false;
   return ids;
 }
 
@@ -168,6 +175,13 @@ SchemePtr scheme_from_map(const TensorMap& map, const std::string& prefix, const
           "/" + prefix);
     return make_byte_bpe_scheme(Vocabulary(strings(map, prefix + "/piece"), special, "/" + prefix + "/piece"),
                                 strings(map, prefix + "/merges"), settings, "/" + prefix);
+  }
+  if (kind == Kind::sentencepiece) {
+    const auto bytes = map.at(prefix + "/sentencepiece").values<std::uint8_t>();
+    return make_foreign_sentencepiece_scheme(
+        Vocabulary(strings(map, prefix + "/piece"), special, "/" + prefix + "/piece"),
+        std::string(bytes.begin(), bytes.end()), config.value("settings", nlohmann::json()).dump(),
+        "/" + prefix);
   }
   const bool counted = kind == Kind::word || kind == Kind::character;
   if (!counted && !(kind == Kind::bpe && config["pretokenized"].get<bool>())) {
@@ -286,16 +300,43 @@ std::vector<std::int32_t> Tokenizer::with_eos(const std::string& line) const {
   return ids;
 }
 
+SentenceFrame Tokenizer::frame() const {
+  if (const SentenceFrame* own = scheme_->frame()) return *own;
+  const auto if_there = [](std::int32_t id) {
+    return id == SpecialIds::kAbsent ? std::vector<std::int32_t>() : std::vector<std::int32_t>{id};
+  };
+  return {if_there(special().cls), if_there(special().eos), if_there(special().sep), 1};
+}
+
 std::vector<std::int32_t> Tokenizer::sentence(const std::string& line) const {
-  if (const SentenceFrame* frame = scheme_->frame()) {
-    std::vector<std::int32_t> ids = encode(line);
-    ids.insert(ids.begin(), frame->before.begin(), frame->before.end());
-    ids.insert(ids.end(), frame->after.begin(), frame->after.end());
-    return ids;
-  }
-  std::vector<std::int32_t> ids = with_eos(line);
-  if (special().cls != SpecialIds::kAbsent) ids.insert(ids.begin(), special().cls);
+  const SentenceFrame around = frame();
+  std::vector<std::int32_t> ids = encode(line);
+  ids.insert(ids.begin(), around.before.begin(), around.before.end());
+  ids.insert(ids.end(), around.after.begin(), around.after.end());
   return ids;
+}
+
+TypedIds Tokenizer::pair(const std::string& line, const std::string& other, std::size_t most) const {
+  const SentenceFrame around = frame();
+  if (around.between.empty())
+    fail("the vocabulary has no piece to put between two sentences, as <sep> or [SEP]");
+  std::vector<std::int32_t> first = encode(line), second = encode(other);
+  const std::size_t marks = around.before.size() + around.between.size() + around.after.size();
+  TypedIds pair;
+  while (most > 0 && first.size() + second.size() + marks > most && first.size() + second.size() > 0) {
+    (first.size() > second.size() ? first : second).pop_back();
+    pair.cut = true;
+  }
+  const auto append = [&](const std::vector<std::int32_t>& part, std::int32_t type) {
+    pair.ids.insert(pair.ids.end(), part.begin(), part.end());
+    pair.types.resize(pair.ids.size(), type);
+  };
+  append(around.before, 0);
+  append(first, 0);
+  append(around.between, 0);
+  append(second, around.second_type);
+  append(around.after, around.second_type);
+  return pair;
 }
 
 bool Tokenizer::ends_sentences() const {
@@ -305,12 +346,7 @@ bool Tokenizer::ends_sentences() const {
 
 void Tokenizer::truncate(std::vector<std::int32_t>& ids, std::size_t most) const {
   if (ids.size() <= most) return;
-  std::vector<std::int32_t> end;
-  if (const SentenceFrame* frame = scheme_->frame()) {
-    end = frame->after;
-  } else if (special().eos != SpecialIds::kAbsent) {
-    end = {special().eos};
-  }
+  const std::vector<std::int32_t> end = frame().after;
   ids.resize(most);
   const auto kept = static_cast<std::ptrdiff_t>(std::min(end.size(), most));
   std::copy(end.end() - kept, end.end(), ids.end() - kept);

@@ -17,27 +17,29 @@ std::vector<std::int32_t> ids_of(const Json& settings, const char* name) {
   return settings.at(name).get<std::vector<std::int32_t>>();
 }
 
-/// What stands around a sentence, and around a pair one after the other.
+/// What stands around a sentence, and around and between a pair.
 Json post_processor_of(const Tokenizer& tokenizer, const Json& settings) {
   Json tokens = Json::object();
-  const auto around = [&](const char* name, int type) {
-    Json list = Json::array();
+  const int second = settings.value("second_type", 0);
+  const auto add = [&](Json& list, const char* name, int type) {
+    if (!settings.contains(name)) return;
     for (const std::int32_t id : ids_of(settings, name)) {
       const std::string& piece = tokenizer.piece(id);
       list.push_back({{"SpecialToken", {{"id", piece}, {"type_id", type}}}});
       tokens[piece] = {{"id", piece}, {"ids", {id}}, {"tokens", {piece}}};
     }
-    return list;
   };
-  const auto sentence = [&](const char* name, int type) {
-    Json list = type == 0 ? around("before", type) : Json::array();
-    list.push_back({{"Sequence", {{"id", name}, {"type_id", type}}}});
-    for (Json& token : around("after", type)) list.push_back(token);
-    return list;
+  const auto sentence = [](const char* name, int type) {
+    return Json{{"Sequence", {{"id", name}, {"type_id", type}}}};
   };
-  const Json single = sentence("A", 0);
-  Json pair = single;
-  for (Json& each : sentence("B", 1)) pair.push_back(each);
+  Json single = Json::array(), pair = Json::array();
+  add(single, "before", 0);
+  single.push_back(sentence("A", 0));
+  pair = single;
+  add(single, "after", 0);
+  add(pair, "between", 0);
+  pair.push_back(sentence("B", second));
+  add(pair, "after", second);
   return {{"type", "TemplateProcessing"}, {"single", single}, {"pair", pair}, {"special_tokens", tokens}};
 }
 
@@ -49,13 +51,13 @@ Json vocabulary_of(const Tokenizer& tokenizer) {
   return vocabulary;
 }
 
-Json added_tokens(const Tokenizer& tokenizer, const std::set<std::int32_t>& ids) {
+Json added_tokens(const Tokenizer& tokenizer, const Json& settings, const std::set<std::int32_t>& ids) {
   Json list = Json::array();
   for (const std::int32_t id : ids)
     list.push_back({{"id", id},
                     {"content", tokenizer.piece(id)},
                     {"single_word", false},
-                    {"lstrip", false},
+                    {"lstrip", id == tokenizer.special().mask && settings.value("mask_strips", false)},
                     {"rstrip", false},
                     {"normalized", false},
                     {"special", true}});
@@ -103,7 +105,7 @@ Json byte_bpe_json(const Tokenizer& tokenizer, const Json& settings, const std::
   return {{"version", "1.0"},
           {"truncation", nullptr},
           {"padding", nullptr},
-          {"added_tokens", added_tokens(tokenizer, added)},
+          {"added_tokens", added_tokens(tokenizer, settings, added)},
           {"normalizer", tokenizer.pretokenized() ? Json() : Json{{"type", "NFC"}}},
           {"pre_tokenizer", splitter},
           {"post_processor", framed ? post_processor_of(tokenizer, settings) : level},
@@ -125,7 +127,7 @@ Json wordpiece_json(const Tokenizer& tokenizer, const Json& settings) {
   return {{"version", "1.0"},
           {"truncation", nullptr},
           {"padding", nullptr},
-          {"added_tokens", added_tokens(tokenizer, special_of(tokenizer))},
+          {"added_tokens", added_tokens(tokenizer, settings, special_of(tokenizer))},
           {"normalizer",
            {{"type", "BertNormalizer"},
             {"clean_text", settings.at("clean")},

@@ -23,7 +23,7 @@ bool is_natural(const Json& value) {
 
 }  // namespace
 
-Json read_json_object(const std::string& path) {
+Json read_json(const std::string& path) {
   std::ifstream file(path, std::ios::binary | std::ios::ate);
   const auto size = file ? static_cast<std::intmax_t>(file.tellg()) : -1;
   if (size < 0) fail(escaped(path), ": cannot be read");
@@ -32,7 +32,11 @@ Json read_json_object(const std::string& path) {
   std::string text(static_cast<std::size_t>(size), '\0');
   file.seekg(0);
   if (!file.read(text.data(), size)) fail(escaped(path), ": cannot be read");
-  Json json = text::parse_bounded_json(text, escaped(path));
+  return text::parse_bounded_json(text, escaped(path));
+}
+
+Json read_json_object(const std::string& path) {
+  Json json = read_json(path);
   if (!json.is_object()) fail(escaped(path), ": is no JSON object: damaged?");
   return json;
 }

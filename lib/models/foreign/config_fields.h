@@ -16,7 +16,9 @@ namespace heed::foreign {
 
 using Json = nlohmann::json;
 
-/// The JSON object of a file. Throws Error when it is none, or nested too deeply.
+/// The JSON of a file. Throws Error when it is none, or nested too deeply.
+Json read_json(const std::string& path);
+/// Likewise an object.
 Json read_json_object(const std::string& path);
 
 class ConfigFields {

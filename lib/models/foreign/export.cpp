@@ -65,6 +65,10 @@ std::string export_model(const LoadedModel& loaded, const std::string& folder, i
   else
     logging::note(
         concat(escaped(folder), ": no tokenizer.json: it has no vocabulary of type ", tokenizer.type()));
+  for (const auto& [name, content] : exported.files) {
+    fs::create_directories((root / name).parent_path(), error);
+    write_text(root / name, content.dump(2) + "\n");
+  }
   Json config = exported.config;
   config["dtype"] = floats == io::FloatsAs::float32   ? "float32"
                     : floats == io::FloatsAs::float16 ? "float16"

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "models/decoder_only.h"
+#include "text/foreign_sentencepiece.h"
 #include "text/foreign_tokenizer.h"
 
 namespace heed::foreign {
@@ -116,14 +117,15 @@ text::Tokenizer fitted(const text::Tokenizer& tokenizer, std::int64_t rows, cons
 }
 
 text::Tokenizer tokenizer_of(const Source& source, std::int64_t rows, const SpecialIds& special,
-                             std::vector<std::string>& notes) {
+                             std::vector<std::string>& notes, const std::string& side) {
   // Before there is a piece for each row: settings that lie cost an error, no memory.
   const auto has_rows = [&](const io::ArrayInfo& array) {
     return std::ranges::find(array.shape, rows) != array.shape.end();
   };
   if (std::ranges::none_of(source.weights().arrays(), has_rows))
     fail(escaped(source.path()), ": vocab_size is ", rows, ", but no tensor has so many rows");
-  const bool there = !source.file("tokenizer.json").empty() || !source.file("vocab.txt").empty() ||
+  const bool there = text::has_sentencepiece_model(source.path()) || !source.file("tokenizer.json").empty() ||
+                     !source.file("vocab.txt").empty() ||
                      (!source.file("vocab.json").empty() && !source.file("merges.txt").empty());
   if (!there) {
     notes.push_back("no tokenizer beside the weights: its pieces are the ids in digits");
@@ -131,8 +133,8 @@ text::Tokenizer tokenizer_of(const Source& source, std::int64_t rows, const Spec
     drop_impossible(ids, rows, notes);
     return text::Tokenizer::of_ids(rows, ids);
   }
-  return fitted(text::Tokenizer::from_foreign(text::read_foreign_tokenizer(source.path())), rows, special,
-                escaped(source.path()), notes);
+  return fitted(text::Tokenizer::from_foreign(text::read_foreign_tokenizer(source.path(), side)), rows,
+                special, escaped(source.path()), notes);
 }
 
 SpecialIds decoder_ids(ConfigFields& config, std::int32_t bos, std::int32_t eos,

@@ -14,6 +14,7 @@
 #include "io/foreign/array_file.h"
 #include "models/foreign/config_fields.h"
 #include "models/foreign/mapping.h"
+#include "models/search_settings.h"
 #include "text/tokenizer.h"
 
 namespace heed {
@@ -70,7 +71,8 @@ struct ForeignModel {
   std::vector<std::string> classes;
   /// Choices that origin and settings decided, for the model's record: {"norm_epsilon", "1e-6"}.
   std::vector<std::pair<std::string, std::string>> formulas;
-  std::vector<std::string> notes;  ///< said once: what was repaired or made up
+  std::optional<SearchSettings> search;  ///< how the source searches, where it says so
+  std::vector<std::string> notes;        ///< said once: what was repaired or made up
 };
 
 /// A model of heed as a family has it.
@@ -79,6 +81,7 @@ struct Exported {
   Mappings mappings;
   std::map<std::string, float>
       factors;  ///< of source tensors, by name, where heed scales and the family does not
+  std::map<std::string, Json> files{};  ///< besides config.json, by their paths in the folder
 };
 
 /// One that is known (families.h).
@@ -98,9 +101,9 @@ const std::vector<Family>& families();
 
 /// The tokenizer files of the folder as a tokenizer with one piece for each of `rows`: further rows of the tables become
 /// "<unused_0>", ..., which nothing produces; too few rows are an error. `special` overrules what the files say, where
-/// it is present. Without files pieces are the ids in digits, "17", and text is ids between spaces; a note says so.
+/// it is present. `side`: of a folder with two. Without files pieces are the ids in digits, "17", and text is ids between spaces; a note says so.
 text::Tokenizer tokenizer_of(const Source& source, std::int64_t rows, const SpecialIds& special,
-                             std::vector<std::string>& notes);
+                             std::vector<std::string>& notes, const std::string& side = "source");
 /// The same for a tokenizer that a family has read itself.
 text::Tokenizer fitted(const text::Tokenizer& tokenizer, std::int64_t rows, const SpecialIds& special,
                        const std::string& where, std::vector<std::string>& notes);

@@ -318,6 +318,7 @@ LoadedModel loaded_of(const Source& source) {
   }
   Json origin{{"kind", found.kind}, {"heed", version()}};
   for (const auto& [name, value] : found.formulas) origin["formulas"][name] = value;
+  if (found.search) origin["search"] = Json::parse(to_json(*found.search));
   loaded.origin = origin.dump();
   complete(loaded, source.path(), model.config_json);
   return loaded;

@@ -1,6 +1,7 @@
 #include "models/encoder_only.h"
 
 #include <boost/test/unit_test.hpp>
+#include <cmath>
 #include <vector>
 
 #include "autograd/ops_recurrent.h"
@@ -104,6 +105,34 @@ BOOST_AUTO_TEST_CASE(gradients_of_what_bert_adds) {
       return model->needed_words().loss(pass, states, hidden, 0.1, 0.5).loss * 0.5;
     });
   }
+}
+
+/// Two images of 3 channels and 4 * 4 pixels, in patches of 2 * 2.
+BOOST_AUTO_TEST_CASE(gradients_of_patches) {
+  EncoderOnlyConfig config = small("first");
+  config.activation = "gelu";
+  config.source_vocab_size = 1;
+  config.image_size = 4;
+  config.patch_size = 2;
+  config.max_length = 5;
+  const auto model = build<double>(config);
+  model->parameters.initialize(9);
+  std::vector<double> pixels;
+  for (int i = 0; i < 2 * 3 * 4 * 4; ++i) pixels.push_back(std::sin(1.7 * i));
+  Packing rows;
+  rows.append(5);
+  rows.append(5);
+  const std::vector<std::int32_t> labels{2, 0};
+  check_gradients(*model, "key/bias", [&](Pass<double>& pass) {
+    const Encoded<double> encoded =
+        model->encode(pass, model->images->embed<double>(pass, pixels, rows), rows);
+    return model->classes->loss(pass, encoded.states, rows, labels, 0.1, 0.5).loss * 0.5;
+  });
+  Tape<double> tape;
+  Pass<double> pass(tape, model->parameters);
+  BOOST_CHECK_THROW(model->encode(pass, kSource), UsageError);  // words
+  config.max_length = 4;
+  BOOST_CHECK_THROW(build<double>(config), UsageError);
 }
 
 BOOST_AUTO_TEST_CASE(types_of_tokens) {
