@@ -13,7 +13,7 @@ namespace {
 const std::vector<std::string> kCases{"gpt2",         "gpt2-bare",  "llama",         "llama-tied",  "llama-3",
                                       "llama-linear", "llama-bf16", "llama-shards",  "mistral",     "qwen2",
                                       "qwen3",        "marian",     "marian-untied", "marian-gelu", "t5",
-                                      "t5-gated",     "t5-long"};
+                                      "t5-gated",     "t5-long", "marian-npz-post", "marian-npz-pre", "marian-npz-new"};
 
 std::string folder_of(const std::string& name) {
   return std::string(HEED_TESTDATA) + "/import/" + name;

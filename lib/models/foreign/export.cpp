@@ -55,14 +55,19 @@ std::string export_model(const LoadedModel& loaded, const std::string& folder, i
   fs::create_directories(folder, error);
   if (!fs::is_directory(folder)) fail(escaped(folder), ": is no folder, and could not be made one");
   const fs::path root = folder;
-  for (const char* name : {"config.json", "model.safetensors", "tokenizer.json"})
+  std::vector<std::string> names{"config.json", "model.safetensors", "tokenizer.json"};
+  for (const auto& [name, content] : exported.files) names.push_back(name);
+  for (const std::string& name : names)
     if (fs::exists(root / name)) fail(escaped((root / name).string()), ": is there already");
   const TensorMap tensors = tensors_of(*loaded.model, exported);
   io::write_safetensors((root / "model.safetensors").string(), tensors, floats);
+  for (const auto& [name, content] : exported.files) write_text(root / name, content);
   const text::Tokenizer& tokenizer = loaded.model->encoder ? loaded.source : loaded.target;
-  if (const std::string json = text::tokenizer_json(tokenizer); !json.empty())
+  if (exported.has_tokenizer) {
+    // Among the files.
+  } else if (const std::string json = text::tokenizer_json(tokenizer); !json.empty()) {
     write_text(root / "tokenizer.json", json);
-  else
+  } else
     logging::note(
         concat(escaped(folder), ": no tokenizer.json: it has no vocabulary of type ", tokenizer.type()));
   Json config = exported.config;
