@@ -82,7 +82,7 @@ void declare(cli::Tool& tool, TrainCommand& o) {
   tool.option("--preset", o.preset, "model and recipe that the options below start from",
               cli::one_of(preset_names()));
   tool.option(
-      "--init MODEL", o.job.init,
+      "--init-from MODEL", o.job.init,
       "start from this model, its parameters and vocabularies: fine-tuning; a model file, or a folder of "
       "another program's model");
   tool.option(
@@ -113,7 +113,7 @@ void declare(cli::Tool& tool, TrainCommand& o) {
       "train --source a.en --target a.fr --valid-source b.en --valid-target b.fr --vocab v.h5 --preset "
       "transformer-tiny -o model.h5 --resume");
   tool.example("train --import gpt2/ -o gpt2.h5");
-  tool.example("train --init gpt2/ --target a.en --valid-target b.en -o mine.h5");
+  tool.example("train --init-from gpt2/ --target a.en --valid-target b.en -o mine.h5");
   tool.example("train --preset gpt-tiny --target a.en --valid-target b.en --vocab v.h5 -o gpt.h5");
   tool.example(
       "train --preset bert-tiny --source a.en --labels a.labels --valid-source b.en --valid-labels b.labels "

@@ -31,7 +31,9 @@ void ImportCommand::run() const {
   if (output.empty() || output == "-") fail<UsageError>("-o: wanted a file for the imported model");
   if (!overwrite && std::filesystem::exists(output))
     fail<UsageError>("-o ", escaped(output), ": is there already; --overwrite replaces it");
-  const LoadedModel loaded = foreign::load(from, options);
+  foreign::ImportOptions spoken = options;
+  spoken.says_notes = true;
+  const LoadedModel loaded = foreign::load(from, spoken);
   auto origin = nlohmann::ordered_json::parse(loaded.origin);
   for (const auto& [name, digest] : foreign::file_digests(from)) origin["files"][name] = digest;
   origin["verified"] = "not verified";

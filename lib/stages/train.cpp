@@ -197,7 +197,7 @@ void check_files(const Given& given, TrainCommand& o, const std::string& archite
     const std::string option = concat("--", name), valid = concat("--valid-", name);
     if (!wanted && !(training.empty() && validation.empty()))
       fail<UsageError>(training.empty() ? valid : option, ": ",
-                       o.job.initial ? "--init " + escaped(o.job.init) : "--preset " + o.preset,
+                       o.job.initial ? "--init-from " + escaped(o.job.init) : "--preset " + o.preset,
                        " is of architecture ", architecture, ", which reads no ", name);
     if (may_miss && training.empty() && validation.empty()) return;
     if (wanted) require(training, option);
@@ -263,19 +263,20 @@ void refuse_other_models(const Given& given, TrainCommand& o, const std::string&
 
 /// A model that has learned is not to forget it in the first updates.
 constexpr double kFineTuningRate = 5e-5;
+constexpr std::int64_t kFineTuningWarmup = 100;
 
-/// --init: the model is what it is. The recipe is that of a preset if one is given, else TrainConfig's at a low constant rate; the
+/// --init-from: the model is what it is. The recipe is that of a preset if one is given, else TrainConfig's at a low constant rate; the
 /// options given are on top.
 void configure_from_model(const Given& given, TrainCommand& o) {
   if (given("vocab") || given("source-vocab") || given("target-vocab"))
-    fail<UsageError>("--vocab: --init ", escaped(o.job.init), " brings its own vocabulary");
+    fail<UsageError>("--vocab: --init-from ", escaped(o.job.init), " brings its own vocabulary");
   for (const Field& field : o.model_fields())
-    if (given(field.name)) fail<UsageError>("--init ", escaped(o.job.init), " decides ", field.name);
+    if (given(field.name)) fail<UsageError>("--init-from ", escaped(o.job.init), " decides ", field.name);
   if (!o.job.training.labels.empty() || !o.job.validation.labels.empty())
-    fail<UsageError>("--labels: --init goes on with what a model was trained for, which is no classes here");
+    fail<UsageError>("--labels: --init-from goes on with what a model was trained for, which is no classes here");
   o.job.initial = std::make_shared<LoadedModel>(load_model(o.job.init));
   const std::string& architecture = o.job.initial->model->architecture;
-  if (o.job.initial->model->classes) fail<UsageError>("--init ", escaped(o.job.init), ": is a classifier");
+  if (o.job.initial->model->classes) fail<UsageError>("--init-from ", escaped(o.job.init), ": is a classifier");
   o.job.source_vocab = o.job.target_vocab = o.vocab = o.job.init;
   with_architecture(architecture, [&](const auto& known) {
     typename std::decay_t<decltype(known)>::Config config;
@@ -285,6 +286,8 @@ void configure_from_model(const Given& given, TrainCommand& o) {
     from_json(find_preset(o.preset).training, fields_of(o.job.config));
   } else {
     o.job.config.schedule = "constant";
+    o.job.config.label_smoothing = 0;
+    o.job.config.warmup = kFineTuningWarmup;
     o.job.config.learning_rate = kFineTuningRate;
   }
   overlay(fields_of(o.training), fields_of(o.job.config), given);

@@ -125,6 +125,12 @@ text::Tokenizer fitted(const text::Tokenizer& tokenizer, std::int64_t rows, cons
 
 text::Tokenizer tokenizer_of(const Source& source, std::int64_t rows, const SpecialIds& special,
                              std::vector<std::string>& notes, const std::string& side) {
+  // Before there is a piece for each row: settings that lie cost an error, no memory.
+  const auto has_rows = [&](const io::ArrayInfo& array) {
+    return std::ranges::find(array.shape, rows) != array.shape.end();
+  };
+  if (std::ranges::none_of(source.weights().arrays(), has_rows))
+    fail(escaped(source.path()), ": vocab_size is ", rows, ", but no tensor has so many rows");
   const bool there = text::has_sentencepiece_model(source.path()) || !source.file("tokenizer.json").empty() ||
                      !source.file("vocab.txt").empty() ||
                      (!source.file("vocab.json").empty() && !source.file("merges.txt").empty());
@@ -138,11 +144,14 @@ text::Tokenizer tokenizer_of(const Source& source, std::int64_t rows, const Spec
                 special, escaped(source.path()), notes);
 }
 
-SpecialIds decoder_ids(ConfigFields& config, std::int32_t bos, std::int32_t eos) {
+SpecialIds decoder_ids(ConfigFields& config, std::int32_t bos, std::int32_t eos,
+                       std::vector<std::string>& notes) {
   SpecialIds special = kNoSpecialIds;
   special.bos = config.id("bos_token_id", bos);
   special.eos = config.id("eos_token_id", eos);
   special.pad = config.id("pad_token_id");
+  if (const Json& all = config.get("eos_token_id"); all.is_array() && all.size() > 1)
+    notes.push_back(concat("a text ends at any of ", all.size(), " ids there; here only at ", special.eos));
   if (special.pad == special.eos) special.pad = SpecialIds::kAbsent;  // it only says what fills rows
   config.without_effect({"decoder_start_token_id", "forced_eos_token_id", "sep_token_id", "cls_token_id",
                          "mask_token_id", "unk_token_id", "bad_words_ids"});

@@ -28,6 +28,7 @@ namespace heed::foreign {
 struct ImportOptions {
   std::vector<std::string> ignored_tensors;  ///< globs
   std::vector<std::string> ignored_fields;
+  bool says_notes = false;  ///< what was repaired or made up; else only to those who want all words
 };
 
 /// What is to be imported: a folder with config.json and weights, or a lone file of weights (Marian's .npz).
@@ -108,8 +109,10 @@ text::Tokenizer tokenizer_of(const Source& source, std::int64_t rows, const Spec
 /// The same for a tokenizer that a family has read itself.
 text::Tokenizer fitted(const text::Tokenizer& tokenizer, std::int64_t rows, const SpecialIds& special,
                        const std::string& where, std::vector<std::string>& notes);
-/// bos, eos and pad of a decoder alone: bos_token_id, eos_token_id, pad_token_id; the first two where they are missing.
-SpecialIds decoder_ids(ConfigFields& config, std::int32_t bos, std::int32_t eos);
+/// bos, eos and pad of a decoder alone: bos_token_id, eos_token_id, pad_token_id; the first two where they are missing. Of
+/// several eos the first, with a note.
+SpecialIds decoder_ids(ConfigFields& config, std::int32_t bos, std::int32_t eos,
+                       std::vector<std::string>& notes);
 /// The same as fields of config.json, those that are there.
 void state_decoder_ids(const SpecialIds& special, Json& config);
 /// Puts the factor of the embeddings, which other programs do not have, into `table`. Returns whether the model is still tied: the

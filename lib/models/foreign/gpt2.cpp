@@ -91,10 +91,10 @@ ForeignModel describe(const Source& source) {
   ConfigFields fields = source.config();
   fields.without_effect_in_any_model();
   DecoderOnlyConfig config = config_of(fields);
-  const SpecialIds special = decoder_ids(fields, 50256, 50256);
+  ForeignModel found;
+  const SpecialIds special = decoder_ids(fields, 50256, 50256, found.notes);
   fields.finish();
   check_config(config);
-  ForeignModel found;
   found.kind = "GPT-2";
   if (!source.tied("lm_head.weight", concat(kPrefix, "wte.weight"), kPrefix)) {
     config.tied = "none";

@@ -44,12 +44,29 @@ const Family& family_of(const Source& source) {
        ", or a model file of heed");
 }
 
+/// A table of positions is made for the settings, whatever the weights are: settings that lie cost an error, no memory.
+constexpr std::int64_t kLargestTable = std::int64_t{1} << 28;
+
+template <class Config>
+void check_positions(const Config& config) {
+  if constexpr (std::is_base_of_v<TransformerOptions, Config>) {
+    const std::int64_t d_head = config.d_head > 0 ? config.d_head : config.d_model / config.n_heads,
+                       width = config.positions == "rotary"                 ? d_head
+                               : config.positions.starts_with("sinusoidal") ? config.d_model
+                                                                            : 1;
+    if (config.max_length > kLargestTable / std::max<std::int64_t>(width, 1))
+      fail("max_length is ", config.max_length, ": a table of so many positions of ", width,
+           " numbers is too large");
+  }
+}
+
 /// Ranges and choices of the config, before anything is made by it.
 void check_heed_config(const std::string& json) {
   with_architecture(architecture_of(json), [&](const auto& architecture) {
     typename std::decay_t<decltype(architecture)>::Config config;
     from_json(json, fields_of(config));
     check_config(config);
+    check_positions(config);
   });
 }
 
@@ -196,21 +213,19 @@ void check_parameters(const ParameterSet<float>& parameters, const Mappings& map
     if (!filled.contains(parameter.name)) fail(parameter.name, ": no tensor fills it");
 }
 
-/// The values as float32. Throws Error on any that is not finite.
-std::vector<float> values_of(const Source& source, std::size_t index) {
-  const Tensor tensor = source.weights().read(index);
-  const std::string where =
-      concat(escaped(source.path()), ":/", escaped(source.weights().arrays()[index].name));
-  std::vector<float> values;
+/// A tensor as float32. Throws Error on a value that is not finite.
+Tensor values_of(const Source& source, std::size_t index) {
+  Tensor tensor = source.weights().read(index);
   if (tensor.dtype() == DType::f64) {
-    for (const double value : tensor.values<double>()) values.push_back(static_cast<float>(value));
-  } else {
-    const auto own = tensor.values<float>();
-    values.assign(own.begin(), own.end());
+    const auto wide = tensor.values<double>();
+    tensor = Tensor::of<float>(std::vector<float>(wide.begin(), wide.end()), tensor.shape());
   }
+  const auto values = std::as_const(tensor).values<float>();
   const auto odd = std::ranges::find_if_not(values, [](float x) { return std::isfinite(x); });
-  if (odd != values.end()) fail(where, ": element ", odd - values.begin(), " is ", *odd);
-  return values;
+  if (odd != values.end())
+    fail(escaped(source.path()), ":/", escaped(source.weights().arrays()[index].name), ": element ",
+         odd - values.begin(), " is ", *odd);
+  return tensor;
 }
 
 void check_copies(const Source& source, const Match& match) {
@@ -291,13 +306,16 @@ LoadedModel loaded_of(const Source& source) {
   check_copies(source, match);
   // Parts of one tensor may come one after the other: it is read once.
   std::size_t held = SIZE_MAX;
-  std::vector<float> values;
+  Tensor tensor;
   for (const auto& [index, mapping] : match.placed()) {
-    if (std::exchange(held, index) != index) values = values_of(source, index);
-    mapping->fill(values, model.parameters.view(mapping->parameter));
+    if (std::exchange(held, index) != index) tensor = values_of(source, index);
+    mapping->fill(std::as_const(tensor).values<float>(), model.parameters.view(mapping->parameter));
   }
   note_types(source, match);
-  for (const std::string& note : found.notes) logging::note(concat(escaped(source.path()), ": ", note));
+  for (const std::string& note : found.notes) {
+    const std::string text = concat(escaped(source.path()), ": ", note);
+    source.options().says_notes ? logging::note(text) : logging::verbose(text);
+  }
   Json origin{{"kind", found.kind}, {"heed", version()}};
   for (const auto& [name, value] : found.formulas) origin["formulas"][name] = value;
   if (found.search) origin["search"] = Json::parse(to_json(*found.search));

@@ -186,10 +186,10 @@ ForeignModel describe(const Source& source) {
   ConfigFields fields = source.config();
   fields.without_effect_in_any_model();
   DecoderOnlyConfig config = config_of(fields, kind);
-  const SpecialIds special = decoder_ids(fields, kind.bos, kind.eos);
+  ForeignModel found;
+  const SpecialIds special = decoder_ids(fields, kind.bos, kind.eos, found.notes);
   fields.finish();
   check_config(config);
-  ForeignModel found;
   found.kind = kind.name;
   if (config.tied != "none" && !source.tied("lm_head.weight", "model.embed_tokens.weight", "model.")) {
     config.tied = "none";

@@ -7,6 +7,8 @@
 namespace heed::foreign {
 namespace {
 
+constexpr std::int64_t kTile = 32;
+
 /// The source as a matrix.
 struct Seen {
   std::int64_t rows, cols;
@@ -35,11 +37,16 @@ void for_each_value(const Mapping& mapping, std::int64_t rows, std::int64_t cols
                        last_row = mapping.axis == 0 ? slice.end : source.rows,
                        first_col = mapping.axis == 1 ? slice.begin : 0,
                        last_col = mapping.axis == 1 ? slice.end : source.cols;
-    for (std::int64_t r = first_row; r < last_row; ++r) {
-      for (std::int64_t c = first_col; c < last_col; ++c) {
-        const std::int64_t row = r - first_row + (mapping.axis == 0 ? before : 0),
-                           col = c - first_col + (mapping.axis == 1 ? before : 0);
-        visit(r * source.cols + c, mapping.transposed ? col : row, mapping.transposed ? row : col);
+    // By tiles, so that a transpose reads and writes what is in the cache.
+    for (std::int64_t top = first_row; top < last_row; top += kTile) {
+      for (std::int64_t left = first_col; left < last_col; left += kTile) {
+        for (std::int64_t r = top; r < std::min(top + kTile, last_row); ++r) {
+          for (std::int64_t c = left; c < std::min(left + kTile, last_col); ++c) {
+            const std::int64_t row = r - first_row + (mapping.axis == 0 ? before : 0),
+                               col = c - first_col + (mapping.axis == 1 ? before : 0);
+            visit(r * source.cols + c, mapping.transposed ? col : row, mapping.transposed ? row : col);
+          }
+        }
       }
     }
     before += slice.end - slice.begin;
