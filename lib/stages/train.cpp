@@ -273,10 +273,12 @@ void configure_from_model(const Given& given, TrainCommand& o) {
   for (const Field& field : o.model_fields())
     if (given(field.name)) fail<UsageError>("--init-from ", escaped(o.job.init), " decides ", field.name);
   if (!o.job.training.labels.empty() || !o.job.validation.labels.empty())
-    fail<UsageError>("--labels: --init-from goes on with what a model was trained for, which is no classes here");
+    fail<UsageError>(
+        "--labels: --init-from goes on with what a model was trained for, which is no classes here");
   o.job.initial = std::make_shared<LoadedModel>(load_model(o.job.init));
   const std::string& architecture = o.job.initial->model->architecture;
-  if (o.job.initial->model->classes) fail<UsageError>("--init-from ", escaped(o.job.init), ": is a classifier");
+  if (o.job.initial->model->classes)
+    fail<UsageError>("--init-from ", escaped(o.job.init), ": is a classifier");
   o.job.source_vocab = o.job.target_vocab = o.vocab = o.job.init;
   with_architecture(architecture, [&](const auto& known) {
     typename std::decay_t<decltype(known)>::Config config;
