@@ -85,7 +85,8 @@ class Test {
   }
 
   std::vector<StageResult> results() {
-    static const std::vector<std::string> inputs{"ids", "mask", "types", "target_ids", "target_mask", "pixels"};
+    static const std::vector<std::string> inputs{"ids",        "mask",        "types",
+                                                 "target_ids", "target_mask", "pixels"};
     std::vector<StageResult> results;
     for (const std::string& name : names_) {
       if (std::ranges::count(inputs, name) > 0) continue;
