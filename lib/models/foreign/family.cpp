@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "base/error.h"
+#include "io/frame_stream.h"
 #include "models/decoder_only.h"
 #include "text/foreign_sentencepiece.h"
 #include "text/foreign_tokenizer.h"
@@ -131,6 +132,12 @@ text::Tokenizer tokenizer_of(const Source& source, std::int64_t rows, const Spec
   };
   if (std::ranges::none_of(source.weights().arrays(), has_rows))
     fail(escaped(source.path()), ": vocab_size is ", rows, ", but no tensor has so many rows");
+  if (const std::string own = source.file(kOwnVocabulary); !own.empty()) {
+    text::Tokenizer tokenizer = text::Tokenizer::of_side(io::read_map(own), side);
+    if (tokenizer.size() != rows)
+      fail(escaped(own), ": has ", tokenizer.size(), " pieces of the ", side, " side, the model has ", rows);
+    return tokenizer;
+  }
   const bool there = text::has_sentencepiece_model(source.path()) || !source.file("tokenizer.json").empty() ||
                      !source.file("vocab.txt").empty() ||
                      (!source.file("vocab.json").empty() && !source.file("merges.txt").empty());

@@ -101,6 +101,9 @@ struct Family {
 /// All there are.
 const std::vector<Family>& families();
 
+/// Beside an exported model whose vocabulary no file of other programs can hold: a vocabulary file of heed's.
+inline constexpr char kOwnVocabulary[] = "heed_vocabulary.h5";
+
 /// The tokenizer files of the folder as a tokenizer with one piece for each of `rows`: further rows of the tables become
 /// "<unused_0>", ..., which nothing produces; too few rows are an error. `special` overrules what the files say, where
 /// it is present. `side`: of a folder with two. Without files pieces are the ids in digits, "17", and text is ids between spaces; a note says so.
