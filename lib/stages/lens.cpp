@@ -82,13 +82,18 @@ TensorMap logit_lens(const LoadedModel& loaded, const PackedStates& input, const
         fail("the lens of a language model needs the prompt's /tokens: ", length, " states, ", ids.size(),
              " tokens");
       for (std::int64_t layer = 0; layer < layers; ++layer) {
-        const Matrix<const float> all = pass.recorded().at(output_of(layer)).matrix();
+        // The last layer's is what the model says, with what was edited on the way.
+        const bool last = layer + 1 == layers;
+        const Matrix<const float> all =
+            last ? given.states.value() : pass.recorded().at(output_of(layer)).matrix();
         InferencePass words(model);  // of its own, as logits are large
         const Var<float> states = words.tape->constant({all.row(given.rows.offset(i)), length, all.cols});
         Packing row;
         row.append(length);
         const Matrix<const float> logits =
-            model.needed_words().logits(words, model.decoder->finish(words, states, row)).value();
+            model.needed_words()
+                .logits(words, last ? states : model.decoder->finish(words, states, row))
+                .value();
         for (std::int64_t p = 0; p < length; ++p) {
           const auto at = static_cast<std::size_t>((s * layers + layer) * width + p);
           const Verdict verdict = read_row({logits.row(p), static_cast<std::size_t>(logits.cols)},
