@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <span>
@@ -69,6 +70,10 @@ SchemePtr make_subword_scheme(Vocabulary vocabulary, BpeCodes codes);
 /// symbol of its user. As a mask stands for a piece with its space, "a <mask>" is the piece of "a",
 /// then the mask alone.
 SchemePtr make_sentencepiece_scheme(std::string model, const SpecialIds& special);
+
+/// Splits a line into pieces as the program of a serialized SentencePiece model does, its normalisation included.
+/// Throws Error when `model` is none.
+std::function<std::vector<std::string>(const std::string&)> sentencepiece_splitter(const std::string& model);
 
 /// The pieces of a line (of a word) in these schemes, whether `vocabulary` has them or not; its
 /// special ones count.

@@ -174,4 +174,13 @@ SchemePtr make_sentencepiece_scheme(std::string model, const SpecialIds& special
   return std::make_shared<SentencePieceScheme>(std::move(model), std::move(processor), special);
 }
 
+std::function<std::vector<std::string>(const std::string&)> sentencepiece_splitter(const std::string& model) {
+  return [processor = std::shared_ptr(load(model))](const std::string& line) {
+    std::vector<std::string> pieces;
+    const auto status = processor->Encode(line, &pieces);
+    if (!status.ok()) fail("SentencePiece: ", escaped(status.ToString(), 200));
+    return pieces;
+  };
+}
+
 }  // namespace heed::text
