@@ -8,7 +8,7 @@ using namespace heed;
 int main(int argc, char** argv) {
   StageFiles files;
   std::string layers;
-  bool all_layers = false;
+  EncodeOptions options;
   InspectionConfig inspect;
   return cli::run_tool("encode", "Run the encoder over embeddings.", argc, argv, [&](cli::Tool& tool) {
     tool.input(files.input, "embeddings: frames of embed", {"--trace-list"});
@@ -17,7 +17,13 @@ int main(int argc, char** argv) {
     tool.model(files.model);
     tool.option("--layers FIRST:END", layers,
                 "run layers FIRST to END - 1 only; a later range continues from /encoder");
-    tool.option("--all-layers", all_layers, "keep the output of every layer");
+    tool.option("--all-layers", options.all_layers, "keep the output of every layer");
+    tool.option("--pool HOW", options.pool,
+                "also make one vector of each sentence, /sentences: the mean of its states, the first, that "
+                "after the "
+                "model's pooler, or what the model was made for",
+                cli::one_of(kSentencePools));
+    tool.option("--normalize", options.normalise, "divide these vectors by their length");
     tool.option("--batch", files.batch, "sentences per frame when INPUT is a file", up_to(1'000'000));
     tool.option("--allow-nonfinite", files.allow_nonfinite, kAllowNonfinite);
     inspect.declare(tool);
@@ -25,11 +31,13 @@ int main(int argc, char** argv) {
     tool.example(
         "encode -m model.h5 --layers 0:2 embeddings.h5 | encode -m model.h5 --layers 2: -o encoded.h5");
     tool.example(
+        "encode -m minilm embeddings.h5 --pool model | viz-dump --name sentences/values --format csv");
+    tool.example(
         "encode -m model.h5 embeddings.h5 --trace trace.h5 --trace-filter '**/self_attention/weights'");
     tool.example(
         "encode -m model.h5 embeddings.h5 --patch encoder/layer_0/output=trace.h5@0,2 -o changed.h5");
     tool.on_run([&] {
-      run_encode(files, tool.given("layers") ? layers : ":", all_layers, inspect,
+      run_encode(files, tool.given("layers") ? layers : ":", options, inspect,
                  static_cast<std::uint64_t>(tool.common().seed), static_cast<int>(tool.common().threads));
     });
   });

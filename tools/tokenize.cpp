@@ -14,6 +14,10 @@ int main(int argc, char** argv) {
         tool.tensors(command.write);
         tool.model(command.model, heed::cli::Need::optional);
         tool.option("--vocab FILE", command.vocabulary, "use this vocabulary instead of a model's");
+        tool.option("--pair FILE", command.pair,
+                    "put each line together with that of this file, as question and text, for models that "
+                    "tell the two "
+                    "apart (/tokens/types)");
         tool.option("--side SIDE", command.side,
                     "the side of the text, which selects the vocabulary of a model with two",
                     heed::cli::one_of({"source", "target"}));
@@ -33,9 +37,10 @@ int main(int argc, char** argv) {
         tool.list("--import-vocab FILE", command.word_lists,
                   "make a vocabulary from word lists, with --bpe-codes from subword-nmt's vocabulary files, "
                   "or from another "
-                  "program's tokenizer, byte-level BPE or WordPiece: tokenizer.json, vocab.json beside "
+                  "program's tokenizer, byte-level BPE, WordPiece or SentencePiece: tokenizer.json, "
+                  "vocab.json beside "
                   "merges.txt, vocab.txt of "
-                  "BERT, or their folder");
+                  "BERT, a model of SentencePiece, or their folder (--side where it has two)");
         tool.option("--vocabulary-threshold N", command.threshold,
                     "leave out imported pieces with a lower count; shorter pieces replace them",
                     heed::between(0, 1'000'000'000));

@@ -81,6 +81,20 @@ void declare(cli::Tool& tool, TrainCommand& o) {
   tool.output(o.job.output, "the model file; checkpoint and metrics of the run are written beside it");
   tool.option("--preset", o.preset, "model and recipe that the options below start from",
               cli::one_of(preset_names()));
+  tool.option(
+      "--init-from MODEL", o.job.init,
+      "start from this model, its parameters and vocabularies: fine-tuning; a model file, or a folder of "
+      "another program's model");
+  tool.option(
+      "--import FOLDER", o.import.from,
+      "make a model file of another program's model, a folder with config.json and model.safetensors, "
+      "instead of training");
+  tool.option("--list", o.import.list, "with --import: print which tensor becomes what, and write nothing");
+  tool.option("--expect FILE", o.import.expect,
+              "with --import: fail unless the model gives what is in this file of arrays, stage by stage");
+  tool.list("--ignore GLOB", o.import.options.ignored_tensors, "with --import: leave out these tensors");
+  tool.list("--ignore-field NAME", o.import.options.ignored_fields,
+            "with --import: do without these fields of config.json");
   tool.option("--list-presets", o.list_presets, "print the presets with their sizes and recipes and exit");
   tool.option("--resume", o.job.resume, "continue from MODEL.checkpoint, exactly");
   tool.option("--resume-previous", o.job.resume_previous, "continue from the checkpoint before it");
@@ -98,6 +112,8 @@ void declare(cli::Tool& tool, TrainCommand& o) {
   tool.example(
       "train --source a.en --target a.fr --valid-source b.en --valid-target b.fr --vocab v.h5 --preset "
       "transformer-tiny -o model.h5 --resume");
+  tool.example("train --import gpt2/ -o gpt2.h5");
+  tool.example("train --init-from gpt2/ --target a.en --valid-target b.en -o mine.h5");
   tool.example("train --preset gpt-tiny --target a.en --valid-target b.en --vocab v.h5 -o gpt.h5");
   tool.example(
       "train --preset bert-tiny --source a.en --labels a.labels --valid-source b.en --valid-labels b.labels "

@@ -1,10 +1,25 @@
 // viz-dump: lists, prints and draws the tensors of any file, and writes interactive pages.
+#include "base/log.h"
 #include "cli/tool.h"
 #include "draw/dump/forms.h"
+#include "models/foreign/export.h"
+
+namespace {
+
+void export_folder(const std::string& model, const std::string& folder, const std::string& dtype) {
+  using heed::io::FloatsAs;
+  const FloatsAs floats = dtype == "f16"    ? FloatsAs::float16
+                          : dtype == "bf16" ? FloatsAs::bfloat16
+                                            : FloatsAs::float32;
+  heed::logging::note("exported " + heed::foreign::export_model(heed::load_model(model), folder, floats));
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   using namespace heed;
   draw::DumpOptions options;
+  std::string export_to;
   return cli::run_tool("viz-dump", "List, print and draw tensors.", argc, argv, [&](cli::Tool& tool) {
     tool.input(options.input,
                "an HDF5 file, or a pipe from another tool; a file of arrays: .safetensors (or a folder with "
@@ -38,6 +53,10 @@ int main(int argc, char** argv) {
                 "head number, mean, max, or all: one map per head (with --layer all: a grid)");
     tool.option("--slice DIM=WHICH", options.slices,
                 "the same for any dimension: INDEX, FIRST:END, LABEL, mean, max or all; repeatable");
+    tool.option(
+        "--export FOLDER", export_to,
+        "a model as a folder that transformers loads: config.json, model.safetensors and, where there "
+        "is one, tokenizer.json");
     tool.option("--dtype", options.dtype,
                 "of float32 tensors in a safetensors file; f16 and bf16 are rounded to nearest",
                 cli::one_of({"f32", "f16", "bf16"}));
@@ -77,7 +96,9 @@ int main(int argc, char** argv) {
     tool.example("viz-dump model.h5 --name model/parameters -o parameters.safetensors");
     tool.example("viz-dump --curves model.h5.metrics.tsv --y train_loss --y valid_loss -o loss.png");
     tool.example("viz-dump --bars bleu_by_length.tsv --y-title BLEU --values -o bleu.pdf");
+    tool.example("viz-dump model.h5 --export folder/");
     tool.on_run([&] {
+      if (!export_to.empty()) return export_folder(options.input, export_to, options.dtype);
       if (options.follow) options.stop = [&stop = tool.stop_flag()] { return stop.load(); };
       draw::dump(options);
     });

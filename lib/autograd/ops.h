@@ -41,7 +41,7 @@ Var<T> activate(Activation f, Var<T> x);
 template <class T>
 Var<T> drop_out(Var<T> x, const Dropout& drop);
 
-/// dropout(scale * table[ids[i]] + positions[position[i]]): table [V, d], positions [max_length, d] or none
+/// dropout(scale * table[ids[i]] + positions[position[i]]): table [V, d] (kNoRow: zeros), positions [max_length, d] or none
 /// -> [n, d].
 template <class T>
 Var<T> embedding(Var<T> table, std::span<const std::int32_t> ids, T scale, Var<T> positions,

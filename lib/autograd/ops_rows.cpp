@@ -153,7 +153,7 @@ Var<T> embedding(Var<T> table, std::span<const std::int32_t> ids, T scale, Var<T
                  std::span<const std::int32_t> position, const Dropout& drop) {
   Tape<T>& tape = table.tape();
   for (std::size_t i = 0; i < ids.size(); ++i) {
-    if (ids[i] < 0 || ids[i] >= table.rows()) {
+    if ((ids[i] < 0 && ids[i] != kNoRow) || ids[i] >= table.rows()) {
       fail("embedding: id ", ids[i], " at row ", i, " is outside the vocabulary of ", table.rows());
     }
     if (positions && (position[i] < 0 || position[i] >= positions.rows())) {

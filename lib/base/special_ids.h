@@ -18,8 +18,16 @@ struct SpecialIds {
   std::int32_t cls = kAbsent;   ///< its state stands for the whole text
   std::int32_t sep = kAbsent;   ///< separates two texts
   std::int32_t mask = kAbsent;  ///< hides a piece that is to be predicted
+  /// From this id on there are rows of a model's tables, but no pieces of text.
+  std::int32_t first_unused = INT32_MAX;
+  bool produces_unk = true;  ///< whether a decoder may produce unk
 
   constexpr bool contains(std::int32_t id) const;
+  /// Whether a decoder may produce it: not what only begins or fills sentences, nor what is no piece. An id that also
+  /// ends sentences may be: in GPT-2 one id is both bos and eos.
+  constexpr bool produced(std::int32_t id) const {
+    return id == eos || (id != pad && id != bos && id < first_unused && (produces_unk || id != unk));
+  }
   friend bool operator==(const SpecialIds&, const SpecialIds&) = default;
 };
 

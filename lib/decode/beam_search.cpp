@@ -42,13 +42,15 @@ class BeamSearch {
     }
     while (!open.empty()) {
       const Logits<float> logits = step_(last_tokens(open), parents);
+      const std::int64_t unused = std::max<std::int64_t>(0, logits.cols() - options_.special.first_unused);
       const std::int64_t width =
-          std::min(2 * options_.beam + 2, logits.cols());  // + 2: pad and bos may be among them
+          std::min(2 * options_.beam + 3 + unused, logits.cols());  // + 3: pad, bos and unk may be among them
       best_.resize(static_cast<std::size_t>(logits.rows() * width));
       best_ids_.resize(best_.size());
       const Matrix<float> values(best_.data(), logits.rows(), width);
       const Matrix<std::int32_t> ids(best_ids_.data(), logits.rows(), width);
       logits.top_k(width, values, ids);
+      if (options_.renormalized) renormalize(logits.all(), values);
 
       std::vector<std::size_t> still_open;
       std::vector<std::int64_t> next_parents;
@@ -79,6 +81,21 @@ class BeamSearch {
     return tokens;
   }
 
+  /// From log-probabilities among all words to those among the words that may be produced.
+  void renormalize(const Matrix<const float>& logits, const Matrix<float>& values) const {
+    for (std::int64_t row = 0; row < logits.rows; ++row) {
+      const float most = *std::max_element(logits.row(row), logits.row(row) + logits.cols);
+      double all = 0, produced = 0;
+      for (std::int64_t id = 0; id < logits.cols; ++id) {
+        const double p = std::exp(static_cast<double>(logits(row, id)) - most);
+        all += p;
+        if (options_.special.produced(static_cast<std::int32_t>(id))) produced += p;
+      }
+      const auto gain = static_cast<float>(std::log(all / produced));
+      for (std::int64_t k = 0; k < values.cols; ++k) values(row, k) += gain;
+    }
+  }
+
   /// The 2 * beam best continuations of the sentence, best first: enough to fill the beam even if half of
   /// them end.
   std::vector<Candidate> candidates_of(const Beam& beam, const Matrix<float>& values,
@@ -86,9 +103,13 @@ class BeamSearch {
     std::vector<Candidate> all;
     for (std::size_t h = 0; h < beam.active.size(); ++h) {
       const std::int64_t row = first_row + static_cast<std::int64_t>(h);
+      if (options_.forced_eos && is_last(beam)) {
+        all.push_back({beam.totals[h], row, options_.special.eos, 0});
+        continue;
+      }
       for (std::int64_t k = 0; k < values.cols; ++k) {
         const std::int32_t id = ids(row, k);
-        if (id == options_.special.pad || id == options_.special.bos) continue;
+        if (!options_.special.produced(id)) continue;
         all.push_back({beam.totals[h] + values(row, k), row, id, values(row, k)});
       }
     }
@@ -102,17 +123,23 @@ class BeamSearch {
     return all;
   }
 
+  /// Whether no further token fits after the next one.
+  static bool is_last(const Beam& beam) {
+    return static_cast<std::int64_t>(beam.active.front().ids.size()) + 1 >= beam.max_length;
+  }
+
   /// Moves the sentence one token on; false when it is done.
   bool advance(Beam& beam, const std::vector<Candidate>& candidates, std::int64_t first_row,
                std::vector<std::int64_t>& parents) const {
     std::vector<Hypothesis> active;
     std::vector<double> totals;
     std::vector<std::int64_t> active_parents;
+    const bool last = is_last(beam);
     for (std::size_t rank = 0; rank < candidates.size(); ++rank) {
       const Candidate& c = candidates[rank];
       const bool ends = c.id == options_.special.eos;
       // An ending below the beam's width would not have been kept as a continuation either.
-      if (ends && rank >= static_cast<std::size_t>(options_.beam)) continue;
+      if ((ends || (last && seeks_best())) && rank >= static_cast<std::size_t>(options_.beam)) continue;
       if (!ends && active.size() == static_cast<std::size_t>(options_.beam)) continue;
       Hypothesis h = beam.active[static_cast<std::size_t>(c.parent - first_row)];
       h.ids.push_back(c.id);
@@ -126,8 +153,9 @@ class BeamSearch {
       }
     }
     const auto enough = static_cast<std::size_t>(options_.beam);
-    if (beam.finished.size() >= enough || active.empty()) return false;
-    if (static_cast<std::int64_t>(active.front().ids.size()) >= beam.max_length) {
+    if (active.empty() || (beam.finished.size() >= enough && !can_improve(beam, active, totals)))
+      return false;
+    if (last) {
       for (std::size_t i = 0; i < active.size(); ++i) finish(beam, std::move(active[i]), totals[i], false);
       return false;
     }
@@ -137,17 +165,33 @@ class BeamSearch {
     return true;
   }
 
+  bool seeks_best() const { return options_.stop == StopRule::kBest && options_.beam > 1; }
+
+  double score_of(const Hypothesis& h, double total) const {
+    return total / std::pow(static_cast<double>(h.ids.size()), options_.length_penalty);
+  }
+
+  /// Whether the best that is open would be among the best that have ended, if it ended as it is.
+  bool can_improve(Beam& beam, const std::vector<Hypothesis>& active,
+                   const std::vector<double>& totals) const {
+    if (!seeks_best()) return false;
+    const auto worst = beam.finished.begin() + static_cast<std::ptrdiff_t>(options_.beam - 1);
+    std::ranges::nth_element(beam.finished, worst, std::ranges::greater(), &Hypothesis::score);
+    return score_of(active.front(), totals.front()) > worst->score;
+  }
+
   void finish(Beam& beam, Hypothesis h, double total, bool finished) const {
-    h.score = total / std::pow(static_cast<double>(h.ids.size()), options_.length_penalty);
+    h.score = score_of(h, total);
     h.finished = finished;
     beam.finished.push_back(std::move(h));
   }
 
-  /// Best first; hypotheses that end come before those cut.
+  /// Best first; hypotheses that end come before those cut, unless it is the best that is sought.
   std::vector<Hypothesis> ranked(Beam& beam) const {
+    const bool apart = !seeks_best();
     std::stable_sort(beam.finished.begin(), beam.finished.end(),
-                     [](const Hypothesis& a, const Hypothesis& b) {
-                       return a.finished != b.finished ? a.finished : a.score > b.score;
+                     [&](const Hypothesis& a, const Hypothesis& b) {
+                       return apart && a.finished != b.finished ? a.finished : a.score > b.score;
                      });
     if (beam.finished.size() > static_cast<std::size_t>(options_.n_best)) {
       beam.finished.resize(static_cast<std::size_t>(options_.n_best));

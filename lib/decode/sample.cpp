@@ -16,10 +16,7 @@ struct Draw {
 
 /// Draws one id from a row of logits.
 Draw draw_from(std::span<const float> logits, const SampleOptions& options, double uniform) {
-  const auto allowed = [&](std::size_t i) {
-    const auto id = static_cast<std::int32_t>(i);
-    return id != options.special.pad && id != options.special.bos;
-  };
+  const auto allowed = [&](std::size_t i) { return options.special.produced(static_cast<std::int32_t>(i)); };
   float highest = logits[0], highest_allowed = -std::numeric_limits<float>::infinity();
   for (std::size_t i = 0; i < logits.size(); ++i) {
     highest = std::max(highest, logits[i]);

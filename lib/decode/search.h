@@ -40,11 +40,19 @@ struct Hypothesis {
   std::optional<SampleStream> drawn;         ///< with these random numbers; none: searched for, or given
 };
 
+/// When the search for a sentence is over before its maximal length. kFilled: `beam` hypotheses have ended. kBest: `beam` have,
+/// and the best that is open, its score taken at its present length, is no better than the worst of the best `beam` of them;
+/// then those cut at the maximal length compete with them (transformers' generate with early_stopping = False).
+enum class StopRule { kFilled, kBest };
+
 struct BeamOptions {
   std::int64_t beam = 1;      ///< 1: greedy
   std::int64_t n_best = 1;    ///< at most beam
   double length_penalty = 1;  ///< exponent of the length (eos counted) that divides the score; 0: none
-  SpecialIds special;         ///< pad and bos are never produced
+  SpecialIds special;         ///< only what produced() says is produced
+  StopRule stop = StopRule::kFilled;  ///< of a beam of 1 always kFilled
+  bool forced_eos = false;    ///< the last token that the maximal length allows is eos, with probability 1
+  bool renormalized = false;  ///< probabilities are those among the words that may be produced
 };
 
 /// For each sentence its n_best hypotheses, best first; sentence i gets at most max_lengths[i] tokens. A

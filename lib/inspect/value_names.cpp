@@ -53,7 +53,15 @@ std::vector<NamedValue> value_names(const Model<float>& model, const Stages& sta
   target.append(std::span(words).first(2));
   Recording<float> recording([](const std::string&) { return true; });
   InferencePass pass(model, stages.embed ? &recording : nullptr);
-  if (stages.embed) model.embed(pass, stages.side, stages.side == Side::target ? target : source);
+  if (model.images) {
+    source = {};
+    source.rows.append(model.images->patches() + 1);
+  }
+  const std::vector<float> pixels(static_cast<std::size_t>(model.images ? model.images->values() : 0));
+  if (stages.embed && model.images)
+    model.images->embed<float>(pass, pixels, source.rows);
+  else if (stages.embed)
+    model.embed(pass, stages.side, stages.side == Side::target ? target : source);
   std::optional<Encoded<float>> x;
   if (model.encoder && (stages.last > 0 || stages.decode || stages.classify)) {
     const std::int64_t layers = model.encoder->sizes().n_layers;
@@ -62,7 +70,10 @@ std::vector<NamedValue> value_names(const Model<float>& model, const Stages& sta
       if (first < last) x = model.encoder->encode(pass, *x, first, last);
     };
     pass.recorder = nullptr;
-    x = {model.embed(pass, Side::source, source), &source.rows, {}};
+    x = {model.images ? model.images->embed<float>(pass, pixels, source.rows)
+                      : model.embed(pass, Side::source, source),
+         &source.rows,
+         {}};
     run(0, stages.first, false);
     run(stages.first, stages.last, true);
     if (stages.decode || stages.classify) run(stages.last, layers, false);
@@ -70,7 +81,8 @@ std::vector<NamedValue> value_names(const Model<float>& model, const Stages& sta
   // `encode` reads embeddings that were named when they were made.
   pass.recorder = stages.logits || model.encoder ? &recording : nullptr;
   if (stages.decode) {
-    const Var<float> embedded = model.embed(pass, Side::target, model.shifted_right(target));
+    const Var<float> embedded = model.embed(
+        pass, Side::target, model.encoder ? model.shifted_right(target) : model.read_alone(target));
     pass.recorder = &recording;
     model.decode(pass, x ? &*x : nullptr, embedded, target.rows);
   }

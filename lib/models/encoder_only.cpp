@@ -11,9 +11,34 @@ EncoderOnlyConfig::EncoderOnlyConfig() {
 
 void EncoderOnlyConfig::check() const {
   check_options();
+  check_images();
   if (n_classes == 1) fail<UsageError>("n_classes is 1, wanted at least 2");
-  if (n_classes > 0 && (output_bias || logit_scale != 1))
-    fail<UsageError>("output_bias and logit_scale are of output words, which a classifier has none of");
+  if ((n_classes > 0 || !masked_words) && (output_bias || logit_scale != 1 || word_transform))
+    fail<UsageError>("output_bias, logit_scale and word_transform are of output words, which ",
+                     n_classes > 0 ? "a classifier" : "masked_words = false", " has none of");
+  const bool of_sentences = n_classes == 0 && !masked_words;
+  if (normalised && !of_sentences)
+    fail<UsageError>("normalised goes with masked_words = false and no classes");
+  if (of_sentences && kPoolings(pooling) == Pooling::attention)
+    fail<UsageError>("pooling = attention goes with classes; vectors of sentences are mean or first");
+}
+
+void EncoderOnlyConfig::check_images() const {
+  if (image_size == 0) return;
+  if (image_size % patch_size)
+    fail<UsageError>("image_size = ", image_size, " is not a multiple of patch_size = ", patch_size);
+  if (n_channels * image_size * image_size > 1'000'000'000)
+    fail<UsageError>("image_size = ", image_size, " and n_channels = ", n_channels,
+                     " make too large an image");
+  if (max_length != patches().patches() + 1)
+    fail<UsageError>("max_length is ", max_length, ", wanted ", patches().patches() + 1,
+                     ": the patches of an image and the class token");
+  if (source_vocab_size != 1 || n_token_types > 0 || embedding_norm || positions != "learned" ||
+      position_offset > 0 || (n_classes == 0 && masked_words))
+    fail<UsageError>(
+        "a model of images has no words: wanted source_vocab_size = 1, n_token_types = 0, embedding_norm = "
+        "false, positions = "
+        "learned, position_offset = 0, and classes or masked_words = false");
 }
 
 template <class T>
@@ -21,17 +46,32 @@ std::unique_ptr<Model<T>> build(const EncoderOnlyConfig& config) {
   auto model = new_model<T>(config);
   ParameterSet<T>& p = model->parameters;
   const std::string table = "encoder/embedding/weight";
-  declare_table(p, table, config.source_vocab_size, config.d_model);
-  const auto stack = StackSettings::encoder(config, config.n_encoder_layers, config.source_vocab_size, table);
+  if (config.image_size > 0) {
+    model->images = config.patches();
+    model->images->declare(p, config.d_model);
+  } else {
+    declare_table(p, table, config.source_vocab_size, config.d_model);
+  }
+  auto stack = StackSettings::encoder(config, config.n_encoder_layers, config.source_vocab_size, table);
+  stack.n_token_types = config.n_token_types;
   declare_stack(p, stack);
   model->encoder = std::make_unique<TransformerEncoder<T>>(stack);
   if (config.n_classes == 0) {
+    if (config.pooler) declare_pooler(p, config.d_model);
+    if (!config.masked_words) {
+      model->sentences = {kPoolings(config.pooling), config.normalised};
+      return model;
+    }
     model->words = declare_words(p, Tied::all, table, config, config.source_vocab_size, "masked_word");
+    if (config.word_transform) {
+      model->words->transform = {"masked_word", stack.feed_forward.activation, stack.norms};
+      model->words->transform->declare(p, config.d_model);
+    }
     return model;
   }
   model->n_classes = config.n_classes;
-  model->classes = ClassesHead{kPoolings(config.pooling)};
-  ClassesHead::declare(p, model->classes->pooling, config.d_model, config.n_classes);
+  model->classes = ClassesHead{kPoolings(config.pooling), config.pooler};
+  model->classes->declare(p, config.d_model, config.n_classes);
   return model;
 }
 

@@ -1,7 +1,9 @@
 // An encoder alone, as in Devlin, Chang, Lee, Toutanova: BERT, 2019: the encoder of
 // models/transformer_parts.h with learned positions, trained to fill in masked words (a words head tied to
-// the embeddings), or to classify sentences (models/heads.h). Parameters: encoder/embedding/weight [V, d];
-// those of the stack; by choice masked_word/bias [V]; of a classifier those of the classes.
+// the embeddings), or to classify sentences (models/heads.h). Parameters: encoder/embedding/weight [V, d]; by choice
+// encoder/token_types/weight [n_token_types, d]; those of the stack; by choice masked_word/bias [V], masked_word/inner and
+// masked_word/norm (WordTransform), encoder/pooler; of a classifier those of the classes. One that reads images
+// (models/image_patches.h) has no words: source_vocab_size is 1 and there is no table of embeddings.
 #pragma once
 
 #include <memory>
@@ -19,6 +21,14 @@ struct EncoderOnlyConfig : TransformerOptions {
   std::int64_t n_encoder_layers = 12;
   std::int64_t n_classes = 0;
   std::string pooling = "mean";
+  std::int64_t n_token_types = 0;
+  bool word_transform = false;
+  bool pooler = false;
+  bool masked_words = true;
+  bool normalised = false;
+  std::int64_t image_size = 0;
+  std::int64_t patch_size = 16;
+  std::int64_t n_channels = 3;
 
   EncoderOnlyConfig();
 
@@ -29,14 +39,36 @@ struct EncoderOnlyConfig : TransformerOptions {
     size_fields(self, field);
     field("n_classes", self.n_classes, "classes of a classifier; 0: the model fills in masked words",
           between(0, 1'000'000));
-    field("pooling", self.pooling, "how the states of a sentence become the vector that is classified",
+    field("pooling", self.pooling, "how the states of a sentence become one vector, which is classified",
           kPoolings.words);
     practice_fields(self, field);
     layer_fields(self, field);
+    auto optional = [&](const char* name, auto& value, const char* help, auto... valid) {
+      field(name, value, help, valid...).optional = true;
+    };
+    optional(
+        "n_token_types", self.n_token_types,
+        "segments that a sentence may consist of, each with a vector that is added to its tokens; 0: none",
+        between(0, 65'536));
+    optional("word_transform", self.word_transform, "a layer between states and scores of words, as in BERT");
+    optional("pooler", self.pooler, "a layer of tanh on what is classified, as in BERT");
+    optional("masked_words", self.masked_words,
+             "without classes: scores of words; false: vectors of sentences (encode --pool)");
+    optional("image_size", self.image_size, "height and width of the images that it reads; 0: it reads words",
+             between(0, 65'536));
+    optional("patch_size", self.patch_size, "height and width of the patches of an image", up_to(65'536));
+    optional("n_channels", self.n_channels, "values of a pixel", up_to(1'000));
+    optional("normalised", self.normalised, "vectors of sentences are of length 1");
   }
 
+  ImagePatches patches() const {
+    return {image_size, patch_size, n_channels, embedding_dropout < 0 ? dropout : embedding_dropout};
+  }
   /// Throws UsageError naming the field and what it must be.
   void check() const;
+
+ private:
+  void check_images() const;
 };
 
 template <class T>

@@ -1,5 +1,7 @@
 #include "models/heads.h"
 
+#include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "autograd/ops_recurrent.h"
@@ -17,16 +19,52 @@ template <class T>
 Var<T> bias_of(Pass<T>& pass, const WordsHead& head) {
   return head.bias.empty() ? Var<T>() : Scope<T>(pass).parameter(head.bias);
 }
+/// What meets the weight.
 template <class T>
-Var<T> scaled_states(const WordsHead& head, Var<T> states) {
+Var<T> read_states(Pass<T>& pass, const WordsHead& head, Var<T> states) {
+  if (head.transform) states = (*head.transform)(pass, states);
   return head.logit_scale == 1 ? states : scaled(states, static_cast<T>(head.logit_scale));
 }
 
 }  // namespace
 
 template <class T>
+void WordTransform::declare(ParameterSet<T>& parameters, std::int64_t d) const {
+  parameters.add(scope + "/inner/weight", {d, d}, Init::xavier(d, d));
+  parameters.add(scope + "/inner/bias", {d}, Init::zeros());
+  add_norm(parameters, scope + "/norm", d, norm.kind);
+}
+
+template <class T>
+Var<T> WordTransform::operator()(Pass<T>& pass, Var<T> states) const {
+  const Scope<T> at = Scope<T>(pass) / scope;
+  return normalise(at / "norm",
+                   linear(states, at.parameter("inner/weight"), at.parameter("inner/bias"), activation),
+                   norm);
+}
+
+template <class T>
+void declare_pooler(ParameterSet<T>& parameters, std::int64_t d) {
+  parameters.add("encoder/pooler/weight", {d, d}, Init::xavier(d, d));
+  parameters.add("encoder/pooler/bias", {d}, Init::zeros());
+}
+
+template <class T>
+Var<T> pooler_of(Pass<T>& pass, Var<T> v) {
+  const Scope<T> scope = Scope<T>(pass) / "encoder" / "pooler";
+  return linear(v, scope.parameter("weight"), scope.parameter("bias"), Activation::tanh);
+}
+
+template <class T>
+Var<T> first_states(Var<T> states, const Packing& rows) {
+  std::vector<RowOf> firsts;
+  for (std::int64_t s = 0; s < rows.sentences(); ++s) firsts.push_back({0, rows.offset(s)});
+  return select_rows<T>({states}, firsts);
+}
+
+template <class T>
 Var<T> WordsHead::logits(Pass<T>& pass, Var<T> states) const {
-  return logits_of(scaled_states(*this, states), weight_of(pass, *this), tied, bias_of(pass, *this));
+  return logits_of(read_states(pass, *this, states), weight_of(pass, *this), tied, bias_of(pass, *this));
 }
 
 template <class T>
@@ -34,22 +72,36 @@ Logits<T> WordsHead::next_words(Pass<T>& pass, Var<T> states) const {
   const Matrix<const T> weight = weight_of(pass, *this).value();
   Tape<T>& tape = *pass.tape;
   const Var<T> bias = bias_of(pass, *this);
-  return {scaled_states(*this, states).value(), *tape.packed_weights()->find(tied ? weight.t() : weight),
+  return {read_states(pass, *this, states).value(), *tape.packed_weights()->find(tied ? weight.t() : weight),
           bias ? std::span<const T>(row_span(bias.value(), 0)) : std::span<const T>(), tape.arena()};
 }
 
 template <class T>
 CrossEntropySums WordsHead::loss(Pass<T>& pass, Var<T> states, std::span<const std::int32_t> targets,
                                  double smoothing, T scale, std::vector<double>* nll) const {
-  return projected_cross_entropy(scaled_states(*this, states), weight_of(pass, *this), tied, targets,
+  return projected_cross_entropy(read_states(pass, *this, states), weight_of(pass, *this), tied, targets,
                                  smoothing, scale, nll, bias_of(pass, *this));
 }
 
 template <class T>
-void ClassesHead::declare(ParameterSet<T>& parameters, Pooling pooling, std::int64_t d,
-                          std::int64_t classes) {
+std::vector<T> SentenceVectors::of(Pass<T>& pass, Var<T> states, const Packing& rows) const {
+  Var<T> v = pooling == Pooling::first ? first_states(states, rows) : sentence_means(states, rows);
+  if (pooler) v = pooler_of(pass, v);
+  std::vector<T> values;
+  for (std::int64_t s = 0; s < v.rows(); ++s) {
+    const auto row = row_span(v.value(), s);
+    const double square = std::inner_product(row.begin(), row.end(), row.begin(), 0.0);
+    const T length = normalised ? static_cast<T>(std::max(std::sqrt(square), 1e-12)) : T{1};
+    for (const T value : row) values.push_back(value / length);
+  }
+  return values;
+}
+
+template <class T>
+void ClassesHead::declare(ParameterSet<T>& parameters, std::int64_t d, std::int64_t classes) const {
   parameters.add("classes/weight", {d, classes}, Init::xavier(d, classes));
   parameters.add("classes/bias", {classes}, Init::zeros());
+  if (pooler) declare_pooler(parameters, d);
   if (pooling != Pooling::attention) return;
   parameters.add("classes/attention/query/weight", {d, d}, Init::xavier(d, d));
   parameters.add("classes/attention/query/bias", {d}, Init::zeros());
@@ -62,11 +114,7 @@ Var<T> ClassesHead::pooled(Pass<T>& pass, Var<T> states, const Packing& rows) co
   std::vector<std::int64_t> sentences(static_cast<std::size_t>(n));
   std::iota(sentences.begin(), sentences.end(), 0);
   const StepKeys at{sentences, &rows};
-  if (pooling == Pooling::first) {
-    std::vector<RowOf> firsts;
-    for (std::int64_t s = 0; s < n; ++s) firsts.push_back({0, rows.offset(s)});
-    return select_rows<T>({states}, firsts);
-  }
+  if (pooling == Pooling::first) return first_states(states, rows);
   if (pooling == Pooling::mean) return sentence_means(states, rows);
   const Scope<T> scope = Scope<T>(pass) / "classes" / "attention";
   Packing ones;
@@ -83,7 +131,9 @@ Var<T> ClassesHead::pooled(Pass<T>& pass, Var<T> states, const Packing& rows) co
 template <class T>
 Var<T> ClassesHead::logits(Pass<T>& pass, Var<T> states, const Packing& rows) const {
   const Scope<T> scope = Scope<T>(pass) / "classes";
-  const Var<T> v = scope.name_sentences("pooled", pooled(pass, states, rows));
+  Var<T> v = pooled(pass, states, rows);
+  if (pooler) v = pooler_of(pass, v);
+  v = scope.name_sentences("pooled", v);
   return linear(v, scope.parameter("weight"), scope.parameter("bias"));
 }
 
@@ -98,7 +148,12 @@ CrossEntropySums ClassesHead::loss(Pass<T>& pass, Var<T> states, const Packing& 
   template Logits<T> WordsHead::next_words(Pass<T>&, Var<T>) const;                                     \
   template CrossEntropySums WordsHead::loss(Pass<T>&, Var<T>, std::span<const std::int32_t>, double, T, \
                                             std::vector<double>*) const;                                \
-  template void ClassesHead::declare(ParameterSet<T>&, Pooling, std::int64_t, std::int64_t);            \
+  template void WordTransform::declare(ParameterSet<T>&, std::int64_t) const;                           \
+  template void declare_pooler(ParameterSet<T>&, std::int64_t);                                         \
+  template std::vector<T> SentenceVectors::of(Pass<T>&, Var<T>, const Packing&) const;                  \
+  template Var<T> pooler_of(Pass<T>&, Var<T>);                                                          \
+  template Var<T> first_states(Var<T>, const Packing&);                                                 \
+  template void ClassesHead::declare(ParameterSet<T>&, std::int64_t, std::int64_t) const;               \
   template Var<T> ClassesHead::logits(Pass<T>&, Var<T>, const Packing&) const;                          \
   template CrossEntropySums ClassesHead::loss(Pass<T>&, Var<T>, const Packing&,                         \
                                               std::span<const std::int32_t>, double, T) const;

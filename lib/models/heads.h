@@ -2,16 +2,33 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "autograd/ops.h"
 #include "base/choice.h"
+#include "nn/feed_forward.h"
+#include "nn/norm.h"
 #include "nn/scope.h"
 #include "tensor/logits.h"
 
 namespace heed {
+
+/// A layer between states and scores of words, as in BERT: LayerNorm(f(x W + b)). Parameters: <scope>/inner/{weight [d, d],
+/// bias}, <scope>/norm/{gamma, beta}.
+struct WordTransform {
+  std::string scope;
+  Activation activation = Activation::gelu;
+  NormSettings norm;
+
+  template <class T>
+  void declare(ParameterSet<T>& parameters, std::int64_t d) const;
+  /// [n, d] -> [n, d].
+  template <class T>
+  Var<T> operator()(Pass<T>& pass, Var<T> states) const;
+};
 
 /// The scores of words before the softmax: logit_scale * states [n, d] W + b -> [n, V].
 struct WordsHead {
@@ -19,6 +36,7 @@ struct WordsHead {
   bool tied = false;
   std::string bias{};  ///< path of the parameter b [V]; empty: none
   double logit_scale = 1;
+  std::optional<WordTransform> transform{};  ///< of the states, first
 
   /// Without gradient.
   template <class T>
@@ -41,13 +59,15 @@ inline const Choice<Pooling> kPoolings{"pooling", {"first", "mean", "attention"}
 /// (Yang et al.: Hierarchical attention networks for document classification, NAACL 2016, eq. 5-7):
 ///   u_i = tanh(W_p h_i + b_p), alpha = softmax(u_i . u_c), v = sum_i alpha_i h_i.
 /// Parameters: classes/weight [d, classes], classes/bias; classes/attention/{query/weight W_p [d, d],
-/// query/bias b_p, score/weight u_c [d]}. Named values: classes/attention/{scores, weights},
-/// classes/pooled, one row a sentence.
+/// query/bias b_p, score/weight u_c [d]}. With a pooler (BERT) it is tanh(v W + b) that is classified, by the parameters
+/// encoder/pooler/{weight [d, d], bias}. Named values: classes/attention/{scores, weights}, classes/pooled, what is
+/// classified, one row a sentence.
 struct ClassesHead {
   Pooling pooling = Pooling::mean;
+  bool pooler = false;
 
   template <class T>
-  static void declare(ParameterSet<T>& parameters, Pooling pooling, std::int64_t d, std::int64_t classes);
+  void declare(ParameterSet<T>& parameters, std::int64_t d, std::int64_t classes) const;
   /// states [rows, d] -> [sentences, classes].
   template <class T>
   Var<T> logits(Pass<T>& pass, Var<T> states, const Packing& rows) const;
@@ -60,5 +80,26 @@ struct ClassesHead {
   template <class T>
   Var<T> pooled(Pass<T>& pass, Var<T> states, const Packing& rows) const;
 };
+
+/// What turns the states of a sentence into one vector, without gradient.
+struct SentenceVectors {
+  Pooling pooling = Pooling::mean;  ///< mean or first
+  bool normalised = false;          ///< to length 1
+  bool pooler = false;              ///< after encoder/pooler
+
+  /// states [rows, d] -> [sentences, d], one row after the other.
+  template <class T>
+  std::vector<T> of(Pass<T>& pass, Var<T> states, const Packing& rows) const;
+};
+
+/// encoder/pooler.
+template <class T>
+void declare_pooler(ParameterSet<T>& parameters, std::int64_t d);
+/// tanh(v W + b), v [sentences, d] -> [sentences, d].
+template <class T>
+Var<T> pooler_of(Pass<T>& pass, Var<T> v);
+/// The first state of each sentence [sentences, d].
+template <class T>
+Var<T> first_states(Var<T> states, const Packing& rows);
 
 }  // namespace heed

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/sentence_error.h"
 #include "models/architectures.h"
 #include "models/config_json.h"
 
@@ -45,6 +46,8 @@ const WordsHead& Model<T>::needed_words() const {
 
 template <class T>
 Var<T> Model<T>::embed(Pass<T>& pass, Side side, const PackedTokens& tokens) const {
+  if (side == Side::source && images)
+    fail<UsageError>("the model reads images, not words: wanted embed --pixels");
   if (side == Side::source) return needed_encoder().embed(pass, tokens);
   return needed_decoder().embed(pass, tokens, DecoderState<T>(tokens.rows.sentences()).continuation());
 }
@@ -60,7 +63,18 @@ Encoded<T> Model<T>::encode(Pass<T>& pass, Var<T> embedded, const Packing& rows)
 }
 
 template <class T>
+PackedTokens Model<T>::read_alone(const PackedTokens& sentences) const {
+  if (!reads_as_given) return shifted_right(sentences);
+  for (std::int64_t s = 0; s < sentences.rows.sentences(); ++s)
+    if (sentences.rows.length(s) == 0)
+      throw SentenceError(s, "an empty prompt, wanted text: nothing begins a sentence of this model");
+  return sentences;
+}
+
+template <class T>
 PackedTokens Model<T>::shifted_right(const PackedTokens& target) const {
+  if (target_special.bos == SpecialIds::kAbsent)
+    fail("the vocabulary has no piece that begins a sentence (bos), which the decoder reads first");
   PackedTokens shifted{target.ids, target.rows};
   for (std::int64_t s = 0; s < target.rows.sentences(); ++s) {
     const auto begin = static_cast<std::size_t>(target.rows.offset(s));

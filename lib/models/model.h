@@ -9,6 +9,7 @@
 
 #include "base/special_ids.h"
 #include "models/heads.h"
+#include "models/image_patches.h"
 #include "models/parts.h"
 #include "nn/parameters.h"
 
@@ -28,8 +29,20 @@ struct Model {
   std::optional<WordsHead> words;       ///< of the decoder's states, or of an encoder's alone
   std::optional<ClassesHead> classes;   ///< of the encoder's states
   std::int64_t n_classes = 0;
+  std::optional<ImagePatches> images;         ///< an encoder that reads these, and no words
+  std::optional<SentenceVectors> sentences;   ///< of the encoder's states
   SpecialIds source_special, target_special;  ///< of the vocabularies
+  /// Of a decoder alone: /tokens are what it reads, as in GPT-2. Else they are what it produces, with eos, and it reads bos and
+  /// all but the last (text::Tokenizer::ends_sentences).
+  bool reads_as_given = false;
 
+  /// The target's as search takes them. What reads its prompt as it is may also produce bos, which then is a piece like others
+  /// (transformers does the same).
+  SpecialIds searched() const {
+    SpecialIds special = target_special;
+    if (reads_as_given) special.bos = SpecialIds::kAbsent;
+    return special;
+  }
   bool has(Side side) const { return side == Side::source ? encoder != nullptr : decoder != nullptr; }
   /// The part of that side. Throws UsageError when there is none.
   const PartSizes& sizes(Side side) const;
@@ -46,6 +59,8 @@ struct Model {
   /// What the decoder reads to produce these: every sentence shifted right after bos. Throws Error when one
   /// is empty.
   PackedTokens shifted_right(const PackedTokens& target) const;
+  /// What a decoder alone reads of sentences as /tokens has them. Throws Error when one is empty.
+  PackedTokens read_alone(const PackedTokens& sentences) const;
   /// Teacher forcing: the decoder reads whole sentences, shifted right, onto the empty state. `memory`:
   /// null for a model without an encoder. `streams`: DecoderState::streams.
   Decoded<T> decode(Pass<T>& pass, const Encoded<T>* memory, const PackedTokens& target,

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "io/frame_stream.h"
 #include "io/provenance.h"
+#include "models/foreign/import.h"
 
 namespace heed {
 
@@ -11,6 +12,7 @@ namespace {
 
 constexpr const char* config_path = "model/config";
 constexpr const char* classes_path = "model/classes";
+constexpr const char* origin_path = "model/origin";
 
 template <class T>
 std::string digest_of(std::span<const T> values) {
@@ -51,12 +53,15 @@ std::string digest_of(const std::string& config, const ParameterSet<float>& para
   return sha256_hex(all);
 }
 
+const std::string& only_text(const std::string& path, const TensorMap& map, const char* name) {
+  const Tensor* text = map.find(name);
+  if (!text || text->dtype() != DType::string || text->size() != 1)
+    fail(escaped(path), ": no model (no string ", name, "): was it written by train?");
+  return text->values<std::string>().front();
+}
+
 const std::string& stated_config(const std::string& path, const TensorMap& map) {
-  const Tensor* config = map.find(config_path);
-  if (!config || config->dtype() != DType::string || config->size() != 1) {
-    fail(escaped(path), ": no model (no string ", config_path, "): was it written by train?");
-  }
-  return config->values<std::string>().front();
+  return only_text(path, map, config_path);
 }
 
 void check_vocabulary(const std::string& path, const std::string& side, std::int64_t model,
@@ -92,6 +97,12 @@ TensorMap classes_map(const std::vector<std::string>& classes) {
   return map;
 }
 
+TensorMap origin_map(const std::string& origin) {
+  TensorMap map;
+  map.add(origin_path, Tensor::of<std::string>({origin}, {1}));
+  return map;
+}
+
 std::string model_digest(const std::string& config, const Model<float>& model,
                          const TensorMap& vocabularies) {
   return digest_of(config, model.parameters, model.parameters.values(), vocabularies);
@@ -113,7 +124,32 @@ void save_model(const std::string& path, const Model<float>& model, const Tensor
   io::write_map(path, model_map(model, vocabularies, training));
 }
 
+TensorMap texts_of(const LoadedModel& loaded) {
+  TensorMap texts = vocabulary_map(loaded.source, loaded.target);
+  if (loaded.model->classes) texts.merge(classes_map(loaded.classes));
+  return texts;
+}
+
+void complete(LoadedModel& loaded, const std::string& path, const std::string& config) {
+  Model<float>& model = *loaded.model;
+  for (const Side side : {Side::source, Side::target})
+    if (model.has(side))
+      check_vocabulary(path, name_of(side), model.sizes(side).vocab_size, loaded.tokenizer(side).size());
+  model.source_special = loaded.source.special();
+  model.target_special = loaded.target.special();
+  model.reads_as_given = model.decoder && !model.encoder && !loaded.target.ends_sentences();
+  loaded.digest = model_digest(config, model, texts_of(loaded));
+}
+
+text::Tokenizer load_tokenizer(const std::string& path, Side side) {
+  if (foreign::is_foreign_model(path)) return foreign::load_tokenizer(path, side);
+  const io::ReadOptions only{
+      .only = {"vocabulary", "model/vocabulary", "model/source_vocabulary", "model/target_vocabulary"}};
+  return text::Tokenizer::of_side(io::read_map(path, only), name_of(side));
+}
+
 LoadedModel load_model(const std::string& path) {
+  if (foreign::is_foreign_model(path)) return foreign::load(path);
   const TensorMap map = io::read_map(path);
   const std::string& config = stated_config(path, map);
   try {
@@ -121,23 +157,16 @@ LoadedModel load_model(const std::string& path) {
     ParameterSet<float>& parameters = model->parameters;
     parameters.from_map(map, parameter_prefix, parameters.values());
     auto [source, target] = text::Tokenizer::of_both_sides(map);
-    for (const Side side : {Side::source, Side::target}) {
-      const std::int64_t pieces = side == Side::source ? source.size() : target.size();
-      if (model->has(side)) check_vocabulary(path, name_of(side), model->sizes(side).vocab_size, pieces);
-    }
-    model->source_special = source.special();
-    model->target_special = target.special();
-    TensorMap texts = vocabulary_map(source, target);
-    std::vector<std::string> classes;
-    if (model->classes) {
+    LoadedModel loaded{std::move(model), std::move(source), std::move(target), {}, {}, {}};
+    if (loaded.model->classes) {
       const Tensor& names = map.at(classes_path);
-      expect_shape(classes_path, names.shape(), {model->n_classes});
-      classes.assign(names.values<std::string>().begin(), names.values<std::string>().end());
-      texts.merge(classes_map(classes));
+      expect_shape(classes_path, names.shape(), {loaded.model->n_classes});
+      loaded.classes.assign(names.values<std::string>().begin(), names.values<std::string>().end());
     }
-    std::string digest = model_digest(config, *model, texts);
-    check_digest(path, map, digest);
-    return {std::move(model), std::move(source), std::move(target), std::move(classes), std::move(digest)};
+    if (map.contains(origin_path)) loaded.origin = only_text(path, map, origin_path);
+    complete(loaded, path, config);
+    check_digest(path, map, loaded.digest);
+    return loaded;
   } catch (const Error& error) {
     const std::string message = error.what();
     if (message.starts_with(escaped(path))) throw;

@@ -5,6 +5,7 @@
 //                                model/target_vocabulary/...
 //   model/classes                str(class), the names of a classifier's classes
 //   model/training/...           what was measured while training; optional
+//   model/origin                 JSON, str(1): what program's model it was (models/foreign); optional
 // Root attribute model_digest: SHA-256 over config, parameters and vocabularies.
 #pragma once
 
@@ -26,6 +27,7 @@ struct LoadedModel {
   text::Tokenizer source, target;
   std::vector<std::string> classes;  ///< their names, of a classifier
   std::string digest;
+  std::string origin;  ///< JSON: what it was imported from; empty: it was trained here
 
   const text::Tokenizer& tokenizer(Side side) const { return side == Side::source ? source : target; }
 };
@@ -35,6 +37,9 @@ TensorMap vocabulary_map(const text::Tokenizer& source, const text::Tokenizer& t
 
 /// The names of a classifier's classes, which stand beside its vocabularies.
 TensorMap classes_map(const std::vector<std::string>& classes);
+
+/// Where an imported model comes from, as its file says it.
+TensorMap origin_map(const std::string& origin);
 
 /// A model file's content. `vocabularies` is a vocabulary_map (a map without tensors: a model without text),
 /// `training` what was measured while training, under model/training/.
@@ -46,10 +51,18 @@ std::string model_digest(const std::string& config, const Model<float>& model, c
 void save_model(const std::string& path, const Model<float>& model, const TensorMap& vocabularies,
                 const TensorMap& training);
 
-/// Reads a model file, or a checkpoint. Throws Error on a file that is no model, an unknown architecture, a
+/// Reads a model file, a checkpoint, or a model of another program (models/foreign/import.h), which is as if it had been made a
+/// model file. Throws Error on a file that is no model, an unknown architecture, a
 /// missing, misshapen or non-finite parameter, a vocabulary of another size, and content that does not fit
 /// its digest.
 LoadedModel load_model(const std::string& path);
+/// Only the vocabulary of a side, of a model or of a vocabulary file.
+text::Tokenizer load_tokenizer(const std::string& path, Side side);
+/// Checks that the vocabularies fit the model, and completes it: special ids and digest. `path` is for messages, `config` as
+/// in model_digest.
+void complete(LoadedModel& loaded, const std::string& path, const std::string& config);
+/// The vocabularies as they stand in its file, with the names of classes.
+TensorMap texts_of(const LoadedModel& loaded);
 
 /// Only the parameters, of a model like `model`, into `flat`; throws Error unless the file's digest is
 /// `digest`.

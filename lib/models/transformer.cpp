@@ -25,10 +25,12 @@ std::unique_ptr<Model<T>> build(const TransformerConfig& config) {
   if (!one_table) declare_table(p, target_table, config.target_vocab_size, config.d_model);
   model->words =
       declare_words(p, kTied(config.tied), target_table, config, config.target_vocab_size, "decoder/output");
-  const auto encoder = StackSettings::encoder(config, config.n_encoder_layers, config.source_vocab_size,
-                                              source_table),
-             decoder = StackSettings::decoder(config, config.n_decoder_layers, config.target_vocab_size,
-                                              target_table, true);
+  const auto encoder =
+      StackSettings::encoder(config, config.n_encoder_layers, config.source_vocab_size, source_table);
+  auto decoder =
+      StackSettings::decoder(config, config.n_decoder_layers, config.target_vocab_size, target_table, true);
+  if (config.decoder_d_ff > 0) decoder.d_ff = config.decoder_d_ff;
+  decoder.zero_start = kDecoderStarts(config.decoder_start) == DecoderStart::zero;
   declare_stack(p, encoder);
   declare_stack(p, decoder);
   model->encoder = std::make_unique<TransformerEncoder<T>>(encoder);

@@ -11,6 +11,9 @@
 
 namespace heed {
 
+enum class DecoderStart { bos, zero };
+inline const Choice<DecoderStart> kDecoderStarts{"decoder_start", {"bos", "zero"}};
+
 struct TransformerConfig : TransformerOptions {
   static constexpr const char* kArchitecture = "transformer";
 
@@ -19,6 +22,8 @@ struct TransformerConfig : TransformerOptions {
   std::int64_t n_encoder_layers = 6;
   std::int64_t n_decoder_layers = 6;
   std::string tied = "all";
+  std::int64_t decoder_d_ff = 0;
+  std::string decoder_start = "bos";
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& field) {
@@ -31,6 +36,12 @@ struct TransformerConfig : TransformerOptions {
           {"all", "decoder", "none"});
     practice_fields(self, field);
     layer_fields(self, field);
+    field("decoder_d_ff", self.decoder_d_ff, "inner width of the decoder's feed-forward networks; 0: d_ff",
+          between(0, 1'000'000))
+        .optional = true;
+    field("decoder_start", self.decoder_start, "what the decoder reads first: bos, or a vector of zeros",
+          kDecoderStarts.words)
+        .optional = true;
   }
 
   /// Throws UsageError naming the field and what it must be.

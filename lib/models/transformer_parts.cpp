@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/instantiate.h"
 #include "base/sentence_error.h"
+#include "tensor/kernels.h"
 
 namespace heed {
 
@@ -216,6 +217,8 @@ void declare_stack(ParameterSet<T>& parameters, const StackSettings& s) {
     parameters.add(s.name + "/relative_bias/weight", {s.relative_buckets, s.heads.n_heads},
                    Init::normal(1 / std::sqrt(static_cast<double>(s.d_model))));
   }
+  if (s.n_token_types > 0)
+    declare_table(parameters, s.name + "/token_types/weight", s.n_token_types, s.d_model);
   if (s.embedding_norm) norm(s.name + "/embedding_norm");
   for (std::int64_t i = 0; i < s.n_layers; ++i) {
     const std::string layer = s.name + "/layer_" + std::to_string(i);
@@ -240,6 +243,24 @@ TransformerStack<T>::TransformerStack(const StackSettings& settings) : settings_
     turns_ = rotary_turns<T>(s.max_length, s.heads.head_width(s.d_model), s.rotary);
 }
 
+namespace {
+
+/// The types of all tokens. Throws SentenceError on one that the model does not know.
+std::vector<std::int32_t> types_of(const PackedTokens& tokens, std::int64_t n_types) {
+  if (tokens.types.empty()) return std::vector<std::int32_t>(tokens.ids.size());
+  for (std::int64_t s = 0; s < tokens.rows.sentences(); ++s) {
+    for (std::int64_t i = 0; i < tokens.rows.length(s); ++i) {
+      const std::int32_t type = tokens.types[static_cast<std::size_t>(tokens.rows.offset(s) + i)];
+      if (type < 0 || type >= std::max<std::int64_t>(n_types, 1))
+        throw SentenceError(s, concat("token ", i, " is of type ", type, ", and the model knows ", n_types,
+                                      " types of tokens, counted from 0"));
+    }
+  }
+  return tokens.types;
+}
+
+}  // namespace
+
 template <class T>
 Var<T> TransformerStack<T>::embed(Pass<T>& pass, const PackedTokens& tokens,
                                   std::span<const std::int64_t> first) const {
@@ -251,6 +272,10 @@ Var<T> TransformerStack<T>::embed(Pass<T>& pass, const PackedTokens& tokens,
                                     " tokens is longer than the model's max_length = ", s.max_length));
     }
   }
+  std::vector<std::int32_t> ids = tokens.ids;
+  for (std::int64_t i = 0; s.zero_start && i < tokens.rows.sentences(); ++i)
+    if (tokens.rows.length(i) > 0 && (first.empty() || first[static_cast<std::size_t>(i)] == 0))
+      ids[static_cast<std::size_t>(tokens.rows.offset(i))] = kNoRow;
   std::vector<std::int32_t> at = positions_of(tokens.rows, first);
   for (std::int32_t& position : at) position += static_cast<std::int32_t>(s.position_offset);
   const Scope<T> root(pass), stack = root / s.name;
@@ -258,11 +283,18 @@ Var<T> TransformerStack<T>::embed(Pass<T>& pass, const PackedTokens& tokens,
   if (s.heads.positions == Positions::learned) positions = stack.parameter("positions/weight");
   if (!sinusoids_.empty())
     positions = pass.tape->constant({sinusoids_.data(), s.position_offset + s.max_length, s.d_model});
+  const std::vector<std::int32_t> types = types_of(tokens, s.n_token_types);
   Arena& arena = pass.tape->arena();
   const Dropout drop = stack.dropout(s.embedding_dropout);
-  Var<T> x = embedding(root.parameter(s.embedding_table), arena.keep<std::int32_t>(tokens.ids),
+  Var<T> x = embedding(root.parameter(s.embedding_table), arena.keep<std::int32_t>(ids),
                        static_cast<T>(s.embedding_scale), positions, arena.keep<std::int32_t>(at),
-                       s.embedding_norm ? Dropout{} : drop);
+                       s.embedding_norm || s.n_token_types > 0 ? Dropout{} : drop);
+  if (s.n_token_types > 0) {
+    const Var<T> type =
+        embedding(stack.parameter("token_types/weight"), arena.keep<std::int32_t>(types), T{1}, Var<T>(), {});
+    x = add_dropped(x, type, Dropout{});
+    if (!s.embedding_norm) x = drop_out(x, drop);
+  }
   if (s.embedding_norm) x = drop_out(normalise(stack / "embedding_norm", x, s.norms), drop);
   return stack.name("embedded", x, tokens.rows);
 }

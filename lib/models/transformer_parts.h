@@ -161,6 +161,7 @@ struct StackSettings {
   FeedForwardSettings feed_forward;
   bool causal = false;        ///< self-attention attends to the past only
   bool reads_memory = false;  ///< has cross-attention
+  bool zero_start = false;    ///< the token at position 0 has a zero embedding, whatever it is
   Norm norm = Norm::post;
   NormSettings norms;
   bool final_norm = false, embedding_norm = false;
@@ -168,6 +169,7 @@ struct StackSettings {
   double embedding_scale = 1;
   double dropout = 0, embedding_dropout = 0;
   std::int64_t position_offset = 0;
+  std::int64_t n_token_types = 0;
   RotarySettings rotary;
   std::int64_t relative_buckets = 0, relative_max_distance = 0;
 
@@ -198,8 +200,8 @@ class TransformerStack {
   explicit TransformerStack(const StackSettings& settings);
   const StackSettings& settings() const { return settings_; }
 
-  /// sqrt(d) E + positions (section 3.4), by choice without the factor, and normalised; token j of sequence i stands at
-  /// position first[i] + j, from 0 where `first` is empty.
+  /// sqrt(d) E + positions (section 3.4), by choice without the factor, with a vector for the token's type (BERT), and
+  /// normalised; token j of sequence i stands at position first[i] + j, from 0 where `first` is empty.
   Var<T> embed(Pass<T>& pass, const PackedTokens& tokens, std::span<const std::int64_t> first) const;
   /// What the self-attentions of all layers share in a pass whose longest sequence, with what it continues, is of
   /// `longest` tokens.

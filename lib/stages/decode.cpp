@@ -1,5 +1,6 @@
 #include "stages/decode.h"
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 
@@ -9,6 +10,7 @@
 #include "base/sentence_error.h"
 #include "inspect/alignment.h"
 #include "io/text_writer.h"
+#include "models/search_settings.h"
 #include "stages/frames.h"
 #include "stages/lens.h"
 #include "stages/predict.h"
@@ -157,6 +159,11 @@ class TranslateJob final : public Job {
  public:
   TranslateJob(const Request& request, LoadedModel loaded) : Job(request, std::move(loaded)) {
     options_.beam = {config_.beam, config_.n_best, config_.length_penalty, {}};
+    const SearchSettings usual = search_settings_of(loaded_.origin);
+    options_.beam.stop = usual.seeks_best ? StopRule::kBest : StopRule::kFilled;
+    options_.beam.forced_eos = usual.forced_eos;
+    options_.beam.renormalized = usual.renormalized;
+    options_.length_factor = usual.length_factor;
     options_.sampling = config_.sample;
     options_.sample = {
         config_.n_best, config_.temperature, config_.top_k, config_.top_p, request.seed, {}, {}};
@@ -230,6 +237,7 @@ class TranslateJob final : public Job {
       expect_lengths();
     }
     if (alone_ && !whole_text_) prompts_ = source_;
+    if (whole_text_) texts_ = produced_texts();
     for (Ids& ids : prompts_) {
       if (!ids.empty() && ids.back() == loaded_.target.special().eos) ids.pop_back();
     }
@@ -246,6 +254,19 @@ class TranslateJob final : public Job {
              ": are they of the same text?");
       }
     }
+  }
+
+  /// What a language model produces of the input itself.
+  std::vector<Ids> produced_texts() const {
+    std::vector<Ids> texts = source_;
+    if (!loaded_.model->reads_as_given) return texts;
+    for (std::size_t s = 0; s < texts.size(); ++s) {
+      if (texts[s].size() < 2)
+        throw SentenceError(static_cast<std::int64_t>(s),
+                            "a text of one token: the first is given, so nothing is left to score");
+      texts[s].erase(texts[s].begin());
+    }
+    return texts;
   }
 
   void write(const TensorMap& frame) override {
@@ -280,7 +301,8 @@ class TranslateJob final : public Job {
     }
     if (attention_) {
       attention.attributes = frame.attributes;
-      label_decoder_attention(attention, results, prompts_, source_, loaded_.source, loaded_.target);
+      label_decoder_attention(attention, results, prompts_, source_, loaded_.source, loaded_.target,
+                              whole_text_);
       attention_->write(attention);
     }
     sentences_ += memory_.rows.sentences();
@@ -299,7 +321,7 @@ class TranslateJob final : public Job {
   }
 
   Results search() {
-    if (whole_text_) return forced(source_);
+    if (whole_text_) return forced(texts_);
     if (targets_) return forced(targets_->next(memory_.rows.sentences()));
     options_.first_sentence = static_cast<std::uint64_t>(sentences_);
     Results results = translate(*loaded_.model, weights_, memory_, options_, threads_, &inspection_);
@@ -322,8 +344,12 @@ class TranslateJob final : public Job {
   }
 
   Results forced(const std::vector<Ids>& targets, const std::vector<SampleStream>& sampled = {}) {
-    std::vector<Ids> produced = targets;
-    for (std::size_t s = 0; s < produced.size(); ++s) produced[s] = after_prompt(prompts_, s, targets[s]);
+    std::vector<Ids> produced = targets;  // or, of a model that reads them as they are, what is read
+    for (std::size_t s = 0; s < produced.size(); ++s) {
+      produced[s] = after_prompt(prompts_, s, targets[s]);
+      if (loaded_.model->reads_as_given && whole_text_) produced[s] = source_[s];
+      if (loaded_.model->reads_as_given) produced[s].pop_back();
+    }
     if (targets_) inspection_.expect_targets(produced);
     inspection_.start_trace(produced);
     return force(*loaded_.model, memory_, targets, config_.length_penalty, threads_, &inspection_, sampled,
@@ -358,6 +384,7 @@ class TranslateJob final : public Job {
   PackedStates memory_;             ///< what the decoder continues from
   std::vector<Ids> source_;         ///< when they are needed and /tokens is there
   std::vector<Ids> prompts_;        ///< of a language model: without the final eos
+  std::vector<Ids> texts_;          ///< with --force text: what of source_ it produces
   std::int64_t cut_ = 0;
 };
 
@@ -402,13 +429,19 @@ Stages decoder_stages(const Model<float>& model) {
   return stages;
 }
 
-void run_decode(const DecodeConfig& config, const DecodePaths& paths, const DecodeInspection& inspect,
+void run_decode(const DecodeConfig& asked, const DecodePaths& paths, const DecodeInspection& inspect,
                 std::uint64_t seed, int threads,
                 const std::function<bool(const std::string& option)>& given) {
+  DecodeConfig config = asked;
   const Request request{config, paths, inspect, seed, threads, given};
   check_options(request);
   check_outputs(paths, inspect.values);
   LoadedModel loaded = load_model(paths.model);
+  SearchSettings usual = search_settings_of(loaded.origin);  // of options that were not given
+  overlay(fields_of(usual), fields_of(config), [&](std::string option) {
+    std::ranges::replace(option, '_', '-');
+    return !given(option);
+  });
   if (loaded.model->decoder) {
     TranslateJob(request, std::move(loaded)).run();
   } else {

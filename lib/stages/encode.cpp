@@ -1,6 +1,7 @@
 #include "stages/encode.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "base/choice.h"
 #include "base/fields.h"
@@ -26,9 +27,9 @@ void replace(TensorMap& frame, const std::string& path, Tensor tensor) {
 void embed_frame(const Model<float>& model, Side side, TensorMap& frame, Inspection* inspection) {
   expect_tokens_of(side, frame, model);
   const PackedTokens given = tokens_of(frame, "tokens", model.sizes(side).vocab_size);
-  // A decoder alone continues from what it read: <s>, and the text without its end.
+  // A decoder alone continues from what it read.
   const bool read = side == Side::target && !model.encoder;
-  const PackedTokens tokens = read ? model.shifted_right(given) : given;
+  const PackedTokens tokens = read ? model.read_alone(given) : given;
   if (inspection) {
     inspection->begin(frame, tokens.rows, side);
     inspection->start_trace();
@@ -44,7 +45,66 @@ void embed_frame(const Model<float>& model, Side side, TensorMap& frame, Inspect
   if (inspection) inspection->end(frame);
 }
 
+TensorMap embed_images(const Model<float>& model, const Tensor& pixels, std::int64_t first,
+                       std::int64_t count, Inspection* inspection) {
+  const ImagePatches& images = *model.images;
+  if (pixels.dtype() != DType::f32)
+    fail("/pixels: holds ", name_of(pixels.dtype()), " values, wanted float32");
+  expect_shape("/pixels", pixels.shape(), {-1, images.channels, images.image_size, images.image_size});
+  const auto values = pixels.values<float>().subspan(static_cast<std::size_t>(first * images.values()),
+                                                     static_cast<std::size_t>(count * images.values()));
+  if (!all_finite<float>(values))
+    fail("/pixels: images ", first, " to ", first + count - 1, " hold NaN or infinity");
+  TensorMap frame;
+  Packing rows;
+  for (std::int64_t i = 0; i < count; ++i) rows.append(images.patches() + 1);
+  if (inspection) {
+    inspection->begin(frame, rows, Side::source);
+    inspection->start_trace();
+  }
+  InspectedPass pass(model, inspection, SentenceRange{0, count}.numbers());
+  frame.add("embeddings/values", pad(images.embed<float>(pass, values, rows).value(), rows));
+  frame.add("embeddings/length", lengths_of(rows));
+  frame.groups["embeddings"] = {"values", "Patches with positions", {"0", ".", "."}, {{"side", "source"}}};
+  pass.keep();
+  if (inspection) inspection->end(frame);
+  return frame;
+}
+
 namespace {
+
+/// The tensor of images in a file: the only one, or that named pixels.
+Tensor read_pixels(const std::string& path) {
+  const TensorMap map = io::read_map(path);
+  if (map.contains("pixels")) return map.at("pixels");
+  if (map.tensors().size() != 1)
+    fail(escaped(path), ": ", map.tensors().size(),
+         " tensors and none named pixels, wanted images (image, channel, row, column)");
+  return map.tensors().begin()->second;
+}
+
+void run_embed_images(const EmbedOptions& options, const InspectionConfig& inspect, const LoadedModel& loaded,
+                      const Stages& stages, std::uint64_t seed) {
+  const Tensor pixels = read_pixels(options.pixels);
+  Inspection inspection(inspect, loaded, stages, options.write, seed);
+  io::FrameWriter writer(options.output, options.write);
+  const std::int64_t images = pixels.shape().empty() ? 0 : pixels.shape()[0];
+  if (images == 0) fail(escaped(options.pixels), ": no images");
+  for (std::int64_t first = 0; first < images; first += options.batch) {
+    try {
+      TensorMap frame =
+          embed_images(*loaded.model, pixels, first, std::min(options.batch, images - first), &inspection);
+      claim_for_model(frame, options.pixels, loaded, options.model);
+      writer.write(frame);
+    } catch (const UsageError&) {
+      throw;
+    } catch (const Error& e) {
+      fail(escaped(options.pixels), ":", e.what());
+    }
+  }
+  inspection.finish();
+  writer.finish();
+}
 
 /// Labels /embeddings of a decoder alone with the pieces that it reads: token str (sentence, position).
 void label_read(TensorMap& frame, const text::Tokenizer& tokenizer) {
@@ -93,6 +153,22 @@ std::vector<std::string> output_names(std::int64_t layers) {
   return names;
 }
 
+/// What --pool asks for. Throws UsageError when the model has no such.
+SentenceVectors sentence_vectors(const Model<float>& model, const EncodeOptions& options) {
+  enum class How { model, mean, first, pooler };
+  const How how = chosen<How>("--pool", kSentencePools, options.pool);
+  SentenceVectors vectors{how == How::mean ? Pooling::mean : Pooling::first, options.normalise,
+                          how == How::pooler};
+  if (how == How::pooler && !model.parameters.contains("encoder/pooler/weight"))
+    fail<UsageError>("--pool pooler: the model has no encoder/pooler");
+  if (how != How::model) return vectors;
+  if (!model.sentences)
+    fail<UsageError>("--pool model: the model was not made for vectors of sentences: wanted mean or first");
+  vectors = *model.sentences;
+  vectors.normalised = vectors.normalised || options.normalise;
+  return vectors;
+}
+
 }  // namespace
 
 void encode_frame(const Model<float>& model, const EncodeOptions& options, int threads, TensorMap& frame,
@@ -111,6 +187,9 @@ void encode_frame(const Model<float>& model, const EncodeOptions& options, int t
   const std::vector<std::string> final_dims{"sentence", "recurrent_layer", "dim"};
   Tensor final_h = Tensor::zeros<float>({sentences, last, widths.h}, final_dims),
          final_c = Tensor::zeros<float>({sentences, last, widths.c}, final_dims);
+  std::optional<SentenceVectors> pool;
+  if (!options.pool.empty()) pool = sentence_vectors(model, options);
+  Tensor vectors = Tensor::zeros<float>({sentences, d}, {"sentence", "dim"});
   if (inspection) {
     inspection->begin(frame, input.rows, side);
     inspection->start_trace();
@@ -133,6 +212,9 @@ void encode_frame(const Model<float>& model, const EncodeOptions& options, int t
       for (std::int64_t s = 0; s < range.count; ++s)
         copy_into(matrix_at<float>(states, {range.first + s, slot}),
                   output.row_range(rows.offset(s), rows.length(s)));
+      if (pool && layer + 1 == last)
+        std::ranges::copy(pool->of(pass, pass.tape->constant(output), rows),
+                          vectors.values<float>().begin() + range.first * d);
     }
     for (std::size_t l = 0; l < x.final_states.size(); ++l) {
       const Matrix<const float> state = x.final_states[l].value();
@@ -157,6 +239,10 @@ void encode_frame(const Model<float>& model, const EncodeOptions& options, int t
                              model.encoder ? "Encoder states" : "Decoder states",
                              {"0", "0", ".", "."},
                              {{"layers_done", last}}};
+  if (pool) {
+    replace(frame, "sentences/values", std::move(vectors));
+    frame.groups["sentences"] = {"values", "Vectors of sentences", {}, {}};
+  }
   if (inspection) inspection->end(frame);
 }
 
@@ -171,6 +257,10 @@ void run_embed(const EmbedOptions& options, const InspectionConfig& inspect, std
   stages.embed = true;
   stages.side = loaded.model->encoder ? Side::source : Side::target;
   if (!options.side.empty()) stages.side = chosen<Side>("--side", kSides, options.side);
+  if (!options.pixels.empty() && !loaded.model->images)
+    fail<UsageError>("--pixels: the model reads words, not images");
+  if (!options.pixels.empty() && !inspect.list)
+    return run_embed_images(options, inspect, loaded, stages, seed);
   run_stage(
       options, inspect, loaded, stages, seed,
       [&](TensorMap& frame, const std::string& name) {
@@ -186,23 +276,21 @@ void run_embed(const EmbedOptions& options, const InspectionConfig& inspect, std
 
 namespace {
 
-EncodeOptions layer_range(const std::string& text) {
-  EncodeOptions options;
+void set_layers(EncodeOptions& options, const std::string& text) {
   const std::size_t colon = text.find(':');
   if (colon == std::string::npos)
     fail<UsageError>("--layers: got '", escaped(text), "', wanted FIRST:END, such as 0:2");
   const std::string first = text.substr(0, colon), last = text.substr(colon + 1);
   if (!first.empty()) options.first = to_integer("--layers FIRST:END", first);
   if (!last.empty()) options.last = to_integer("--layers FIRST:END", last);
-  return options;
 }
 
 }  // namespace
 
-void run_encode(const StageFiles& files, const std::string& layers, bool all_layers,
+void run_encode(const StageFiles& files, const std::string& layers, EncodeOptions options,
                 const InspectionConfig& inspect, std::uint64_t seed, int threads) {
-  EncodeOptions options = layer_range(layers);
-  options.all_layers = all_layers;
+  set_layers(options, layers);
+  if (options.normalise && options.pool.empty()) fail<UsageError>("--normalize goes with --pool");
   options.wanted = values_wanted(files.allow_nonfinite);
   inspect.check(files.output);
   const LoadedModel loaded = load_model(files.model);

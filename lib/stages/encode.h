@@ -11,15 +11,25 @@ namespace heed {
 /// values, if given.
 void embed_frame(const Model<float>& model, Side side, TensorMap& frame, Inspection* inspection = nullptr);
 
+/// /embeddings of images first .. first + count - 1 of `pixels` f32 (image, channel, row, column). Throws Error when they are
+/// not what the model reads, or not finite.
+TensorMap embed_images(const Model<float>& model, const Tensor& pixels, std::int64_t first,
+                       std::int64_t count, Inspection* inspection = nullptr);
+
 struct EncodeOptions {
   std::int64_t first = 0;   ///< first layer to run
   std::int64_t last = -1;   ///< end of the range: the last one + 1; -1: all
   bool all_layers = false;  ///< keep the output of every layer that ran, not only of the last
   Values wanted = Values::finite;
+  std::string pool;        ///< one of kSentencePools; empty: no vectors of sentences
+  bool normalise = false;  ///< divides them by their length
 };
+/// model: as the model was made for; pooler: tanh(first state W + b) by encoder/pooler.
+inline const std::vector<std::string> kSentencePools{"model", "mean", "first", "pooler"};
 
 /// Adds /encoder: states f32 (sentence, layer, position, dim), mask, length. Reads /embeddings or, when
-/// options.first > 0, the last layer of the /encoder group that an earlier run left.
+/// options.first > 0, the last layer of the /encoder group that an earlier run left. With options.pool also
+/// /sentences: values f32 (sentence, dim), of the last layer that ran.
 void encode_frame(const Model<float>& model, const EncodeOptions& options, int threads, TensorMap& frame,
                   Inspection* inspection = nullptr);
 /// The layers that run. Throws UsageError when the encoder has no such range.
@@ -28,6 +38,7 @@ Stages encoder_stages(const Model<float>& model, const EncodeOptions& options);
 inline const std::vector<std::string> kSides{"source", "target"};
 
 struct EmbedOptions : StageFiles {
+  std::string pixels;               ///< a file of images f32 (image, channel, row, column) instead of tokens
   std::string side;                 ///< "source" or "target"; empty: that of the model's first part
   std::int64_t positions_only = 0;  ///< so many position vectors, and nothing else
   std::int64_t d_model = 512;       ///< their width
@@ -35,8 +46,8 @@ struct EmbedOptions : StageFiles {
 /// What the tool embed does.
 void run_embed(const EmbedOptions& options, const InspectionConfig& inspect, std::uint64_t seed);
 
-/// What the tool encode does; `layers` is "A:B", "A:", ":B", or ":" for all.
-void run_encode(const StageFiles& files, const std::string& layers, bool all_layers,
+/// What the tool encode does; `layers` is "A:B", "A:", ":B", or ":" for all, of which it sets first and last.
+void run_encode(const StageFiles& files, const std::string& layers, EncodeOptions options,
                 const InspectionConfig& inspect, std::uint64_t seed, int threads);
 
 }  // namespace heed

@@ -35,6 +35,15 @@ Var<float> continued(InferencePass& pass, const Model<float>& model, const Encod
   return select_rows<float>({prompt.states, tail}, order);
 }
 
+/// As many rows of each sentence as `rows` has: all, or all but the last, which nothing is known to follow.
+Var<float> beginnings(const Encoded<float>& input, const Packing& rows) {
+  std::vector<RowOf> order;
+  for (std::int64_t s = 0; s < rows.sentences(); ++s)
+    for (std::int64_t i = 0; i < rows.length(s); ++i) order.push_back({0, input.rows->offset(s) + i});
+  return std::cmp_equal(order.size(), input.rows->rows()) ? input.states
+                                                          : select_rows<float>({input.states}, order);
+}
+
 }  // namespace
 
 Given read_given(InferencePass& pass, const Model<float>& model, const Encoded<float>& input,
@@ -44,9 +53,9 @@ Given read_given(InferencePass& pass, const Model<float>& model, const Encoded<f
     given.rows = targets.rows;
     given.states = model.decode(pass, &input, targets, sampled).states;
   } else {
-    if (whole_text) given.rows = *input.rows;
+    if (whole_text) given.rows = targets.rows;
     const Var<float> embedded =
-        whole_text ? input.states : continued(pass, model, input, targets, given.rows);
+        whole_text ? beginnings(input, targets.rows) : continued(pass, model, input, targets, given.rows);
     given.states =
         model.decode(pass, nullptr, named_embeddings(pass, embedded, given.rows), given.rows, sampled).states;
   }

@@ -51,6 +51,7 @@ TensorMap logit_lens(const LoadedModel& loaded, const PackedStates& input, const
   Packing rows;
   for (std::size_t s = 0; s < hypotheses.size(); ++s) {
     produced.push_back(after_prompt(prompts, s, hypotheses[s].front().ids));
+    if (model.reads_as_given && !whole_text) produced.back().erase(produced.back().begin());  // it is given
     rows.append(std::ssize(produced.back()));
   }
   const std::int64_t sentences = rows.sentences(), layers = model.needed_decoder().sizes().n_layers + 1,

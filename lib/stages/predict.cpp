@@ -24,14 +24,16 @@ Prediction likeliest(Matrix<const float> logits, std::int64_t row, std::int64_t 
   return p;
 }
 
-/// The `count` likeliest words that a mask may hide: no special piece but unk.
+/// The `count` likeliest words that a mask may hide: no special piece but unk, and no row that is no piece.
 Prediction likeliest_words(Matrix<const float> logits, std::int64_t row, std::int64_t count,
                            std::int64_t position, const SpecialIds& special) {
-  const auto more = static_cast<std::int64_t>(std::size(kSpecialNames));
+  const std::int64_t unused = std::max<std::int64_t>(logits.cols - special.first_unused, 0),
+                     more = std::ssize(kSpecialNames) + unused;
   const Prediction all = likeliest(logits, row, std::min(count + more, logits.cols));
   Prediction words{position, {}, {}};
   for (std::size_t i = 0; i < all.ids.size() && std::ssize(words.ids) < count; ++i) {
     if (all.ids[i] != special.unk && special.contains(all.ids[i])) continue;
+    if (all.ids[i] >= special.first_unused) continue;
     words.ids.push_back(all.ids[i]);
     words.log_probability.push_back(all.log_probability[i]);
   }

@@ -99,11 +99,16 @@ TensorMap hypothesis_map(const Results& hypotheses, const std::vector<Ids>& prom
 
 void label_decoder_attention(TensorMap& attention, const Results& hypotheses, const std::vector<Ids>& prompts,
                              const std::vector<Ids>& source, const text::Tokenizer& source_tokenizer,
-                             const text::Tokenizer& target_tokenizer) {
+                             const text::Tokenizer& target_tokenizer, bool whole_text) {
   const Ranked ranked(hypotheses);
   Pieces produced, read, places;  // of all hypotheses, one after the other
   for_each(hypotheses, [&](std::size_t s, std::size_t, const Hypothesis& h) {
-    produced.push_back(target_tokenizer.pieces(after_prompt(prompts, s, h.ids)));
+    Ids ids = after_prompt(prompts, s, h.ids);
+    // A decoder alone that reads text as it is: the labels are what it reads.
+    const bool as_given = (!prompts.empty() || whole_text) && !target_tokenizer.ends_sentences();
+    if (as_given && whole_text) ids = source[s];
+    if (as_given) ids.pop_back();
+    produced.push_back(target_tokenizer.pieces(ids));
   });
   read = shifted_right(produced, target_tokenizer);
   std::size_t longest = 1;

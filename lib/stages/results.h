@@ -51,9 +51,10 @@ TensorMap hypothesis_map(const Results& hypotheses, const std::vector<Ids>& prom
                          const text::Tokenizer& tokenizer);
 
 /// Labels the axes of what decoder_attention (stages/translate.h) gave with pieces: query_token and key_token
-/// str (sentence, [rank,] query or key). `source`: ids of the source; empty: not known.
+/// str (sentence, [rank,] query or key). `source`: ids of the source, or with `whole_text`
+/// of the texts; empty: not known.
 void label_decoder_attention(TensorMap& attention, const Results& hypotheses, const std::vector<Ids>& prompts,
                              const std::vector<Ids>& source, const text::Tokenizer& source_tokenizer,
-                             const text::Tokenizer& target_tokenizer);
+                             const text::Tokenizer& target_tokenizer, bool whole_text);
 
 }  // namespace heed

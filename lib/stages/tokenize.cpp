@@ -108,6 +108,18 @@ class SentenceMaker {
   SentenceMaker(const Tokenizer& tokenizer, const TokenizeCommand& command)
       : tokenizer_(tokenizer), command_(command), unknown_(tokenizer) {}
 
+  /// Two lines as one sentence.
+  Sentence encode(const LineReader& reader, const std::string& line, const std::string& other) {
+    const auto most = static_cast<std::size_t>(command_.truncate ? command_.max_length : 0);
+    text::TypedIds pair = tokenizer_.pair(line, other, most);
+    cut_ += pair.cut;
+    Sentence sentence{line + "\t" + other, std::move(pair.ids), std::move(pair.types)};
+    unknown_.add(sentence.text, sentence.ids);
+    pieces_ += static_cast<std::int64_t>(sentence.ids.size());
+    limit(reader, sentence.ids);
+    return sentence;
+  }
+
   Sentence encode(const LineReader& reader, const std::string& line) {
     Sentence sentence{line, tokenizer_.sentence(line)};
     unknown_.add(line, sentence.ids);
@@ -157,6 +169,8 @@ std::string side_of(const TensorMap& frame) {
 }  // namespace
 
 void TokenizeCommand::run() const {
+  if (!pair.empty() && (!corpora.empty() || !word_lists.empty() || detokenize || pieces))
+    fail<UsageError>("--pair makes /tokens: it excludes --train, --import-vocab, --detokenize and --pieces");
   if (!corpora.empty() || !word_lists.empty()) {
     make_vocabulary();
   } else if (detokenize) {
@@ -193,7 +207,8 @@ Tokenizer TokenizeCommand::imported() const {
       fail<UsageError>(
           "--import-vocab takes one tokenizer of another program, which is complete: no further file, "
           "--bpe-codes or --vocabulary-threshold");
-    Tokenizer made = Tokenizer::from_foreign(text::read_foreign_tokenizer(word_lists[0]));
+    Tokenizer made =
+        Tokenizer::from_foreign(text::read_foreign_tokenizer(word_lists[0], side.empty() ? "source" : side));
     logging::note(concat("imported ", made.size(), " pieces of type ", made.type()));
     return made;
   }
@@ -209,10 +224,9 @@ Tokenizer TokenizeCommand::tokenizer(const std::string& for_side) const {
   if (!codes.empty() && vocabulary.empty()) return Tokenizer::from_codes(read_codes(codes));
   if (!codes.empty()) fail<UsageError>("--vocab already has its merges: leave out --bpe-codes");
   if (path.empty()) fail<UsageError>("no vocabulary: give --vocab FILE, -m MODEL or set HEED_MODEL");
-  const io::ReadOptions only{
-      .only = {"vocabulary", "model/vocabulary", "model/source_vocabulary", "model/target_vocabulary"}};
   try {
-    return Tokenizer::of_side(io::read_map(path, only), for_side.empty() ? "source" : for_side);
+    return load_tokenizer(
+        path, chosen<Side>("--side", {"source", "target"}, for_side.empty() ? "source" : for_side));
   } catch (const Error& error) {
     std::string text = error.what();
     fail(text.starts_with(escaped(path)) ? "" : escaped(path) + ":", text);
@@ -230,11 +244,17 @@ void TokenizeCommand::write_tokens() const {
     writer.write(text::token_map(sentences, pieces_of, side.empty() ? "source" : side));
     sentences.clear();
   };
-  for (std::string line; reader.next(line);) {
-    sentences.push_back(maker.encode(reader, line));
+  std::optional<LineReader> others;
+  if (!pair.empty()) others.emplace(pair, replace, max_line);
+  for (std::string line, other; reader.next(line);) {
+    if (others && !others->next(other))
+      fail(others->name(), ": has ", others->line_number(), " lines, ", reader.name(), " has more");
+    sentences.push_back(others ? maker.encode(reader, line, other) : maker.encode(reader, line));
     if (std::cmp_equal(sentences.size(), batch)) send();
   }
   refuse_empty(reader);
+  if (std::string other; others && others->next(other))
+    fail(others->name(), ": has more lines than ", reader.name(), ", which has ", reader.line_number());
   send();
   writer.finish();
   maker.report(reader.name());

@@ -16,6 +16,7 @@ struct TokenizeCommand {
 
   std::string model;       ///< a model file, whose vocabulary is used
   std::string vocabulary;  ///< a vocabulary file; takes precedence over `model`
+  std::string pair;        ///< a text whose lines are the second half of sentences; empty: none
   std::string side;        ///< source or target; empty: as the input states, else source
   std::string codes;       ///< subword-nmt codes
 

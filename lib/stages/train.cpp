@@ -58,7 +58,8 @@ Corpus encoded(const char* what, const CorpusLines& lines, const text::Tokenizer
         return ids;
       },
       [&](const std::string& line) {
-        TokenIds ids = model.encoder ? target.with_eos(line) : target.sentence(line);
+        TokenIds ids =
+            model.encoder || !target.ends_sentences() ? target.with_eos(line) : target.sentence(line);
         unknown_target.add(line, ids);
         return ids;
       },
@@ -81,29 +82,28 @@ void check_decoder_vocabulary(const Model<float>& model, const text::Tokenizer& 
     refuse("has no piece that begins a sentence (bos) and none that ends it (eos)");
   if (bos == SpecialIds::kAbsent) refuse("has no piece that begins a sentence (bos)");
   if (eos == SpecialIds::kAbsent) refuse("has no piece that ends a sentence (eos)");
-  if (model.encoder) return;
-  const TokenIds nothing = target.sentence("");
-  if (nothing.empty() || nothing.back() != eos) refuse("puts no end (eos) after its sentences");
 }
 
 /// Texts, vocabularies and the model, initialised by the seed.
 struct Ingredients {
   explicit Ingredients(const TrainingJob& job)
-      : source(read_tokenizer(job.source_vocab, "source")),
-        target(read_tokenizer(job.target_vocab, "target")) {
+      : source(job.initial ? job.initial->source : read_tokenizer(job.source_vocab, "source")),
+        target(job.initial ? job.initial->target : read_tokenizer(job.target_vocab, "target")) {
     const auto read = [](const CorpusFiles& files) {
       return CorpusLines(files.source, files.target, files.labels);
     };
     const CorpusLines text = read(job.training);
     classes = classes_of(text.labels);
-    model = job.make_model({source.size(), target.size(), static_cast<std::int64_t>(classes.size())});
+    model = job.initial
+                ? std::move(job.initial->model)
+                : job.make_model({source.size(), target.size(), static_cast<std::int64_t>(classes.size())});
     check_decoder_vocabulary(*model, target, job.target_vocab);
     training = encoded("training text", text, source, target, *model, classes);
     if (job.validates())
       validation = encoded("validation text", read(job.validation), source, target, *model, classes);
     model->source_special = source.special();
     model->target_special = target.special();
-    model->parameters.initialize(job.seed);
+    if (!job.initial) model->parameters.initialize(job.seed);
   }
 
   text::Tokenizer source, target;
@@ -129,6 +129,7 @@ Identity identity_of(const TrainingJob& job, const Ingredients& in) {
     identity.push_back({fields[i].name, text_of(fields[i]), text_of(fields[i]) == text_of(plain_fields[i])});
   }
   identity.push_back({"seed", std::to_string(job.seed)});
+  if (job.initial) identity.push_back({"initial model", job.initial->digest});
   identity.push_back({"source vocabulary", in.source.digest()});
   identity.push_back({"target vocabulary", in.target.digest()});
   identity.push_back({"source text", in.training.source_digest});
@@ -195,8 +196,9 @@ void check_files(const Given& given, TrainCommand& o, const std::string& archite
                    const std::string& validation) {
     const std::string option = concat("--", name), valid = concat("--valid-", name);
     if (!wanted && !(training.empty() && validation.empty()))
-      fail<UsageError>(training.empty() ? valid : option, ": --preset ", o.preset, " is of architecture ",
-                       architecture, ", which reads no ", name);
+      fail<UsageError>(training.empty() ? valid : option, ": ",
+                       o.job.initial ? "--init-from " + escaped(o.job.init) : "--preset " + o.preset,
+                       " is of architecture ", architecture, ", which reads no ", name);
     if (may_miss && training.empty() && validation.empty()) return;
     if (wanted) require(training, option);
     if (wanted && validates) require(validation, valid);
@@ -259,8 +261,43 @@ void refuse_other_models(const Given& given, TrainCommand& o, const std::string&
   }
 }
 
+/// A model that has learned is not to forget it in the first updates.
+constexpr double kFineTuningRate = 5e-5;
+constexpr std::int64_t kFineTuningWarmup = 100;
+
+/// --init-from: the model is what it is. The recipe is that of a preset if one is given, else TrainConfig's at a low constant rate; the
+/// options given are on top.
+void configure_from_model(const Given& given, TrainCommand& o) {
+  if (given("vocab") || given("source-vocab") || given("target-vocab"))
+    fail<UsageError>("--vocab: --init-from ", escaped(o.job.init), " brings its own vocabulary");
+  for (const Field& field : o.model_fields())
+    if (given(field.name)) fail<UsageError>("--init-from ", escaped(o.job.init), " decides ", field.name);
+  if (!o.job.training.labels.empty() || !o.job.validation.labels.empty())
+    fail<UsageError>(
+        "--labels: --init-from goes on with what a model was trained for, which is no classes here");
+  o.job.initial = std::make_shared<LoadedModel>(load_model(o.job.init));
+  const std::string& architecture = o.job.initial->model->architecture;
+  if (o.job.initial->model->classes)
+    fail<UsageError>("--init-from ", escaped(o.job.init), ": is a classifier");
+  o.job.source_vocab = o.job.target_vocab = o.vocab = o.job.init;
+  with_architecture(architecture, [&](const auto& known) {
+    typename std::decay_t<decltype(known)>::Config config;
+    check_files(given, o, architecture, fields_of(config));
+  });
+  if (given("preset")) {
+    from_json(find_preset(o.preset).training, fields_of(o.job.config));
+  } else {
+    o.job.config.schedule = "constant";
+    o.job.config.label_smoothing = 0;
+    o.job.config.warmup = kFineTuningWarmup;
+    o.job.config.learning_rate = kFineTuningRate;
+  }
+  overlay(fields_of(o.training), fields_of(o.job.config), given);
+}
+
 /// The preset's values with the options given on top.
 void configure(const Given& given, TrainCommand& o) {
+  if (!o.job.init.empty()) return configure_from_model(given, o);
   const Preset& preset = find_preset(o.preset);
   with_architecture(preset.architecture, [&](const auto& architecture) {
     using Architecture = std::decay_t<decltype(architecture)>;
@@ -303,6 +340,14 @@ void TrainCommand::run(const Given& given, const std::function<std::atomic<bool>
     std::cout << preset_table();
     return;
   }
+  if (!import.from.empty()) {
+    ImportCommand command = import;
+    command.output = job.output;
+    command.overwrite = job.overwrite;
+    return command.run();
+  }
+  for (const char* option : {"list", "expect", "ignore", "ignore-field"})
+    if (given(option)) fail<UsageError>("--", option, " goes with --import");
   configure(given, *this);
   check_unvalidated(given, job);
   if (dry_run) {

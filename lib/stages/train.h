@@ -11,6 +11,7 @@
 
 #include "base/fields.h"
 #include "models/architectures.h"
+#include "stages/import_model.h"
 #include "train/corpus.h"
 #include "train/train_config.h"
 #include "train/trainer.h"
@@ -30,6 +31,8 @@ struct CorpusFiles {
 struct TrainingJob {
   CorpusFiles training, validation;        ///< as the model's parts want them
   std::string source_vocab, target_vocab;  ///< vocabulary or model files
+  std::string init;                        ///< file or folder of `initial`
+  std::shared_ptr<LoadedModel> initial;    ///< a model to start from, with its vocabularies; null: none
   std::string output;
   /// A model of these sizes, parameters at zero.
   std::function<std::unique_ptr<Model<float>>(const DataSizes&)> make_model;
@@ -68,6 +71,7 @@ struct TrainCommand {
   decltype(configs_of(kArchitectures)) models;  ///< options, like `training`; those that are given
   TrainConfig training;                         ///< replace the preset's
   bool dry_run = false, list_presets = false;
+  ImportCommand import;  ///< instead of training
 
   /// The fields of all models, each once.
   std::vector<Field> model_fields();

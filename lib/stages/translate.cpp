@@ -47,9 +47,13 @@ std::vector<Sentences> searched(const Model<float>& model, const Packing& rows, 
   return groups;
 }
 
-std::int64_t length_limit(const Model<float>& model, std::int64_t asked, std::int64_t sentence,
+std::int64_t length_limit(const Model<float>& model, const TranslateOptions& options, std::int64_t sentence,
                           std::int64_t input_length) {
   const std::int64_t most = model.needed_decoder().sizes().max_length;
+  std::int64_t asked = options.max_length;
+  if (asked == 0 && options.length_factor > 0)
+    asked =
+        std::max<std::int64_t>(1, std::llround(options.length_factor * static_cast<double>(input_length)));
   if (model.encoder) {
     if (asked == 0) return usual_max_length(input_length, most);
     return most > 0 ? std::min(asked, most) : asked;
@@ -101,7 +105,7 @@ Results translate(const Model<float>& model, const PackedWeights<float>& weights
   for (auto& hypotheses : result) hypotheses = {empty};
   std::vector<std::int64_t> limits;
   for (std::int64_t s = 0; s < input.rows.sentences(); ++s)
-    limits.push_back(length_limit(model, options.max_length, s, input.rows.length(s)));
+    limits.push_back(length_limit(model, options, s, input.rows.length(s)));
   const std::vector<Sentences> groups = searched(model, input.rows, options.empty_source, threads);
   parallel_for(std::ssize(groups), threads, [&](std::int64_t group) {
     const Sentences& sentences = groups[static_cast<std::size_t>(group)];
@@ -110,6 +114,8 @@ Results translate(const Model<float>& model, const PackedWeights<float>& weights
     const Selection chosen(input, sentences);
     InspectedPass pass(model, inspection, sentences);
     SampleOptions sampling = options.sample;
+    BeamOptions beam = options.beam;
+    sampling.special = beam.special = model.searched();
     std::vector<SampleStream> sampled;
     for (std::size_t i = 0; options.sampling && i < sentences.size(); ++i) {
       sampling.sentences.push_back(options.first_sentence + static_cast<std::uint64_t>(sentences[i]));
@@ -121,7 +127,7 @@ Results translate(const Model<float>& model, const PackedWeights<float>& weights
                   Steps steps(model, weights, chosen.on(pass), pass, sampled);
                   const StepFunction step = [&](auto tokens, auto parents) { return steps(tokens, parents); };
                   found = options.sampling ? sample(step, max_lengths, sampling)
-                                           : beam_search(step, max_lengths, options.beam);
+                                           : beam_search(step, max_lengths, beam);
                 });
     for (std::size_t i = 0; i < found.size(); ++i) {
       result[static_cast<std::size_t>(sentences[i])] = std::move(found[i]);

@@ -14,12 +14,13 @@
 namespace heed {
 
 struct TranslateOptions {
-  BeamOptions beam;
+  BeamOptions beam;  ///< its special ids, and those of `sample`, are the model's
   bool sampling = false;
   SampleOptions sample;              ///< its `sentences` are filled in
   std::uint64_t first_sentence = 0;  ///< number of the frame's first sentence in the whole input
   /// New tokens; 0: twice the source length and 20 more, or 50 after a prompt.
   std::int64_t max_length = 0;
+  double length_factor = 0;       ///< so many times the source length instead; 0: not
   std::int64_t empty_source = 1;  ///< number of tokens of a source without text: those around every sentence
 };
 

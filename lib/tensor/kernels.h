@@ -206,11 +206,13 @@ template <class T>
 void additive_scores(const ScoreSide<T>& q, const ScoreSide<T>& k, std::span<const T> v, Matrix<T> e);
 
 // ---- embeddings ------------------------------------------------------------------------------------------
+/// Instead of an id: no row, zeros.
+inline constexpr std::int32_t kNoRow = -1;
 /// y[i] = scale * table[ids[i]] + positions[position[i]]; positions may be empty (data == nullptr).
 template <class T>
 void gather_rows(Matrix<const T> table, std::span<const std::int32_t> ids, T scale, Matrix<const T> positions,
                  std::span<const std::int32_t> position, Matrix<T> y);
-/// d_table[ids[i]] += scale * d_y[i], in order of i.
+/// d_table[ids[i]] += scale * d_y[i], in order of i; not for kNoRow.
 template <class T>
 void scatter_add_rows(std::span<const std::int32_t> ids, T scale, Matrix<const T> d_y, Matrix<T> d_table);
 

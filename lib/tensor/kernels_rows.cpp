@@ -75,10 +75,10 @@ template <class T>
 void gather_rows(Matrix<const T> table, std::span<const std::int32_t> ids, T scale, Matrix<const T> positions,
                  std::span<const std::int32_t> position, Matrix<T> y) {
   for (Index i = 0; i < y.rows; ++i) {
-    const T* entry = table.row(ids[i]);
+    const T* entry = ids[i] == kNoRow ? nullptr : table.row(ids[i]);
     const T* place = positions.data ? positions.row(position[i]) : nullptr;
     for_vectors<T>(y.cols, [&](Index j, auto part) HWY_ATTR {
-      const Vec<T> scaled = part.load(entry + j) * set(scale);
+      const Vec<T> scaled = entry ? part.load(entry + j) * set(scale) : set(T{0});
       part.store(place ? scaled + part.load(place + j) : scaled, y.row(i) + j);
     });
   }
@@ -87,6 +87,7 @@ void gather_rows(Matrix<const T> table, std::span<const std::int32_t> ids, T sca
 template <class T>
 void scatter_add_rows(std::span<const std::int32_t> ids, T scale, Matrix<const T> d_y, Matrix<T> d_table) {
   for (Index i = 0; i < d_y.rows; ++i) {
+    if (ids[i] == kNoRow) continue;
     T* to = d_table.row(ids[i]);
     for_vectors<T>(d_y.cols, [&](Index j, auto part) HWY_ATTR {
       part.store(hn::MulAdd(part.load(d_y.row(i) + j), set(scale), part.load(to + j)), to + j);

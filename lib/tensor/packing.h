@@ -35,6 +35,8 @@ class Packing {
 struct PackedTokens {
   std::vector<std::int32_t> ids;
   Packing rows;
+  std::vector<std::int32_t>
+      types{};  ///< which segment of its sentence a token is of; empty: all of the first, 0
 
   void append(std::span<const std::int32_t> sentence) {
     ids.insert(ids.end(), sentence.begin(), sentence.end());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "base/error.h"
 
@@ -96,10 +97,19 @@ PackedTokens tokens_of(const TensorMap& map, const std::string& group, std::int6
   if (rows.sentences() != ids.shape()[0]) {
     fail("/", group, "/length: has ", rows.sentences(), " sentences, /", group, "/ids has ", ids.shape()[0]);
   }
+  const Tensor* types = map.contains(group + "/types") ? &map.at(group + "/types") : nullptr;
+  if (types && (types->dtype() != DType::i32 || types->shape() != ids.shape())) {
+    fail("/", group, "/types: ", name_of(types->dtype()), " ", to_string(types->shape()), ", wanted int32 ",
+         to_string(ids.shape()), " as in /", group, "/ids");
+  }
   PackedTokens tokens;
   for (std::int64_t s = 0; s < rows.sentences(); ++s) {
-    auto sentence = ids.values<std::int32_t>().subspan(static_cast<std::size_t>(s * width),
-                                                       static_cast<std::size_t>(rows.length(s)));
+    auto of_sentence = [&](const Tensor& tensor) {
+      return tensor.values<std::int32_t>().subspan(static_cast<std::size_t>(s * width),
+                                                   static_cast<std::size_t>(rows.length(s)));
+    };
+    const auto sentence = of_sentence(ids);
+    if (types) std::ranges::copy(of_sentence(*types), std::back_inserter(tokens.types));
     for (std::size_t i = 0; i < sentence.size(); ++i) {
       if (sentence[i] < 0 || sentence[i] >= vocabulary_size) {
         fail("/", group, "/ids[", s, ", ", i, "] = ", sentence[i], ", outside the vocabulary of ",

@@ -50,8 +50,8 @@ void copy_into(Matrix<T> to, const std::type_identity_t<Matrix<const T>>& from) 
   for (std::int64_t i = 0; i < from.rows; ++i) std::copy_n(from.row(i), from.cols, to.row(i));
 }
 
-/// Ids i32 (sentence, position) with lengths i32 (sentence), as packed tokens. Throws Error, naming `group`,
-/// on ids outside 0 .. vocabulary_size - 1.
+/// Ids i32 (sentence, position) with lengths i32 (sentence) and, where there are any, types like ids, as packed tokens.
+/// Throws Error, naming `group`, on ids outside 0 .. vocabulary_size - 1.
 PackedTokens tokens_of(const TensorMap& map, const std::string& group, std::int64_t vocabulary_size);
 
 }  // namespace heed

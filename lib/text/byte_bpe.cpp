@@ -182,13 +182,13 @@ class ByteBpeScheme : public Scheme {
   }
 
   std::vector<std::int32_t> encode(const std::string& line) const override {
-    std::vector<std::int32_t> ids;
-    const bool adds_space = options_.prefix_space && !line.empty() && line[0] != ' ';
-    const std::string text = (adds_space ? " " : "") + line;
-    for (std::string_view word : split_words(text, options_.pattern)) {
-      if (!append_whole(word, ids)) append_merged(word, ids);
-    }
-    return ids;
+    return encode_with_masks(
+        vocabulary(), line, options_.mask_strips, [&](const std::string& part, auto& ids) {
+          const std::string text = (options_.prefix_space && part[0] != ' ' ? " " : "") + part;
+          for (std::string_view word : split_words(text, options_.pattern)) {
+            if (!append_whole(word, ids)) append_merged(word, ids);
+          }
+        });
   }
 
   std::string decode(std::span<const std::int32_t> ids) const override {
@@ -214,12 +214,12 @@ class ByteBpeScheme : public Scheme {
   }
 
   std::string settings() const override {
-    return nlohmann::json{{"pattern", kSplitPatterns[static_cast<std::size_t>(options_.pattern)]},
-                          {"prefix_space", options_.prefix_space},
-                          {"ignore_merges", options_.ignore_merges},
-                          {"before", options_.frame.before},
-                          {"after", options_.frame.after}}
-        .dump();
+    nlohmann::json settings{{"pattern", kSplitPatterns[static_cast<std::size_t>(options_.pattern)]},
+                            {"prefix_space", options_.prefix_space},
+                            {"ignore_merges", options_.ignore_merges}};
+    if (options_.mask_strips) settings["mask_strips"] = true;
+    add_frame(settings, options_.frame);
+    return settings.dump();
   }
 
  private:
@@ -298,13 +298,18 @@ class ByteBpeScheme : public Scheme {
 
 }  // namespace
 
-SplitPattern pattern_of_expression(const std::string& expression) {
+std::string expression_of(SplitPattern pattern) {
   constexpr std::string_view start = R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|)";
   constexpr std::string_view end = R"(| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
-  if (expression == concat(start, R"(\p{N}{1,3})", end)) return SplitPattern::llama3;
-  if (expression == concat(start, R"(\p{N})", end)) return SplitPattern::qwen2;
-  if (expression == R"('(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)" ||
-      expression == R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)")
+  if (pattern == SplitPattern::llama3) return concat(start, R"(\p{N}{1,3})", end);
+  if (pattern == SplitPattern::qwen2) return concat(start, R"(\p{N})", end);
+  return R"('(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
+}
+
+SplitPattern pattern_of_expression(const std::string& expression) {
+  for (const SplitPattern each : {SplitPattern::gpt2, SplitPattern::llama3, SplitPattern::qwen2})
+    if (expression == expression_of(each)) return each;
+  if (expression == R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)")
     return SplitPattern::gpt2;
   fail("unknown pattern ", escaped(expression, 200), ", wanted that of GPT-2, Llama 3 or Qwen2");
 }
@@ -325,6 +330,7 @@ SchemePtr make_byte_bpe_scheme(Vocabulary vocabulary, const std::vector<std::str
     options.pattern = chosen<SplitPattern>(name + ": pattern", kSplitPatterns, json.at("pattern"));
     json.at("prefix_space").get_to(options.prefix_space);
     json.at("ignore_merges").get_to(options.ignore_merges);
+    options.mask_strips = json.value("mask_strips", false);
     options.frame = frame_of_settings(json, vocabulary, name + "/config");
   } catch (const nlohmann::json::exception& e) {
     fail(name, ": ", escaped(e.what(), 200));

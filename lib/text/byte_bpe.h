@@ -26,6 +26,9 @@ inline const std::vector<std::string> kSplitPatterns{"none", "gpt2", "llama3", "
 /// The pattern whose regular expression is exactly this. Throws Error when it is not known.
 SplitPattern pattern_of_expression(const std::string& expression);
 
+/// The inverse, of all but `none`.
+std::string expression_of(SplitPattern pattern);
+
 /// The words of `text`, valid UTF-8; together they are the text.
 std::vector<std::string_view> split_words(std::string_view text, SplitPattern pattern);
 
@@ -33,6 +36,7 @@ struct ByteBpeOptions {
   SplitPattern pattern = SplitPattern::gpt2;
   bool prefix_space = false;   ///< a space is put before a text that does not begin with one
   bool ignore_merges = false;  ///< a word that is a piece is that piece, whatever the merges make of it
+  bool mask_strips = false;    ///< the mask takes the white space before it
   SentenceFrame frame;
 };
 

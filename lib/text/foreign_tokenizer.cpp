@@ -5,11 +5,11 @@
 #include <fstream>
 #include <initializer_list>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "base/error.h"
-#include "text/bounded_json.h"
 #include "text/byte_bpe.h"
+#include "text/foreign_json.h"
+#include "text/foreign_sentencepiece.h"
 #include "text/line_reader.h"
 #include "text/tokenizer.h"
 #include "text/wordpiece.h"
@@ -21,75 +21,8 @@ namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
 constexpr std::string_view kBertTokens[] = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};
-constexpr std::size_t kMostPieces = 10'000'000;
 constexpr char kJsonFile[] = "tokenizer.json", kVocabularyFile[] = "vocab.json", kMergesFile[] = "merges.txt";
 constexpr char kWordPieceFile[] = "vocab.txt", kConfigFile[] = "tokenizer_config.json";
-
-bool is_id(const Json& value) {
-  return value.is_number_unsigned() && value.get<std::uint64_t>() < kMostPieces;
-}
-
-/// An object of the JSON, of which each field must be asked for: finish() names those that were not.
-class Object {
- public:
-  Object(const Json& json, std::string where) : json_(json), where_(std::move(where)) {
-    if (!json.is_object()) fail(where_, ": wanted an object, got ", shown(json));
-  }
-
-  const Json& at(const std::string& name) {
-    known_.push_back(name);
-    const auto found = json_.find(name);
-    if (found == json_.end()) fail(where_, ": ", name, " is missing");
-    return *found;
-  }
-  /// null when it is missing.
-  const Json& get(const std::string& name) {
-    static const Json null;
-    known_.push_back(name);
-    const auto found = json_.find(name);
-    return found == json_.end() ? null : *found;
-  }
-  bool flag(const std::string& name, bool otherwise) {
-    const Json& value = get(name);
-    if (value.is_null()) return otherwise;
-    if (!value.is_boolean()) fail(where(name), ": wanted true or false, got ", shown(value));
-    return value.get<bool>();
-  }
-  std::string text(const std::string& name) {
-    const Json& value = at(name);
-    if (!value.is_string()) fail(where(name), ": wanted a text, got ", shown(value));
-    return value.get<std::string>();
-  }
-  std::int32_t id(const std::string& name) {
-    const Json& value = at(name);
-    if (!is_id(value)) fail(where(name), ": wanted an id, got ", shown(value));
-    return value.get<std::int32_t>();
-  }
-  /// Refuses all but these values.
-  void expect(const std::string& name, std::initializer_list<Json> values) {
-    const Json& value = get(name);
-    if (std::ranges::find(values, value) == values.end())
-      fail(where(name), ": ", shown(value), " is not supported");
-  }
-  void ignore(std::initializer_list<const char*> names) {
-    known_.insert(known_.end(), names.begin(), names.end());
-  }
-  void finish() const {
-    for (const auto& [name, value] : json_.items())
-      if (std::ranges::find(known_, name) == known_.end())
-        fail(where_, ": the field ", escaped(name), " = ", shown(value), " is not supported");
-  }
-  std::string where(const std::string& name) const { return where_ + "/" + name; }
-
-  static std::string shown(const Json& value) {
-    return escaped(value.dump(-1, ' ', false, Json::error_handler_t::replace), 100);
-  }
-
- private:
-  const Json& json_;
-  std::string where_;
-  std::vector<std::string> known_;
-};
 
 std::string type_of(const Json& json, const std::string& where) {
   return json.is_null() ? "" : Object(json, where).text("type");
@@ -111,75 +44,17 @@ std::vector<Json> members(const Json& json, const std::string& list, const std::
   return {all.begin(), all.end()};
 }
 
-// ---- pieces ----
-
-/// Pieces by id, of which none may be missing.
-class Pieces {
- public:
-  /// Of at most `most` entries, so that a single large id is not answered with memory for all below it.
-  Pieces(std::string where, std::size_t most) : where_(std::move(where)), most_(most) {}
-
-  void add(std::int32_t id, const std::string& piece) {
-    const auto at = static_cast<std::size_t>(id);
-    if (at >= most_)
-      fail(where_, ": \"", escaped(piece), "\" has the id ", id, ", wanted one below ", most_,
-           ", the number of pieces");
-    if (at >= pieces_.size()) pieces_.resize(at + 1);
-    if (!pieces_[at].empty() && pieces_[at] != piece)
-      fail(where_, ": \"", escaped(pieces_[at]), "\" and \"", escaped(piece), "\" both have the id ", id);
-    pieces_[at] = piece;
-  }
-  void add_all(const Json& vocabulary) {
-    if (!vocabulary.is_object()) fail(where_, ": wanted an object of pieces and ids");
-    for (const auto& [piece, id] : vocabulary.items()) {
-      if (!is_id(id)) fail(where_, ": \"", escaped(piece), "\": wanted an id, got ", Object::shown(id));
-      add(id.get<std::int32_t>(), piece);
-    }
-  }
-  Vocabulary vocabulary(const std::vector<std::int32_t>& special) && {
-    for (std::size_t id = 0; id < pieces_.size(); ++id)
-      if (pieces_[id].empty()) fail(where_, ": no piece has the id ", id, " of ", pieces_.size());
-    return Vocabulary(pieces_, special_ids(special), where_);
-  }
-
- private:
-  /// What the special pieces stand for, by the names that models give them.
-  SpecialIds special_ids(const std::vector<std::int32_t>& special) const {
-    static constexpr std::pair<std::string_view, std::int32_t SpecialIds::*> names[] = {
-        {"<pad>", &SpecialIds::pad},
-        {"[PAD]", &SpecialIds::pad},
-        {"<|finetune_right_pad_id|>", &SpecialIds::pad},
-        {"<unk>", &SpecialIds::unk},
-        {"[UNK]", &SpecialIds::unk},
-        {"<s>", &SpecialIds::bos},
-        {"<|begin_of_text|>", &SpecialIds::bos},
-        {"</s>", &SpecialIds::eos},
-        {"<|endoftext|>", &SpecialIds::eos},
-        {"<|end_of_text|>", &SpecialIds::eos},
-        {"[CLS]", &SpecialIds::cls},
-        {"[SEP]", &SpecialIds::sep},
-        {"<mask>", &SpecialIds::mask},
-        {"[MASK]", &SpecialIds::mask}};
-    SpecialIds ids;
-    for (const SpecialName& each : kSpecialNames) ids.*each.id = SpecialIds::kAbsent;
-    for (std::int32_t id : special)
-      for (const auto& [name, place] : names)
-        if (pieces_[static_cast<std::size_t>(id)] == name && ids.*place == SpecialIds::kAbsent)
-          ids.*place = id;
-    return ids;
-  }
-
-  std::vector<std::string> pieces_;
-  std::string where_;
-  std::size_t most_;
-};
-
 // ---- tokenizer.json ----
 
-/// The ids of the added tokens, which the pieces get.
-std::vector<std::int32_t> add_tokens(const Json& list, Pieces& pieces, const std::string& where) {
+struct AddedTokens {
   std::vector<std::int32_t> ids;
-  if (list.is_null()) return ids;
+  bool mask_strips = false;  ///< the mask takes the white space before it
+};
+
+/// The added tokens, which the pieces get.
+AddedTokens add_tokens(const Json& list, PieceList& pieces, const std::string& where) {
+  AddedTokens added;
+  if (list.is_null()) return added;
   if (!list.is_array()) fail(where, ": is no list");
   for (const Json& each : list) {
     Object token(each, where);
@@ -187,13 +62,17 @@ std::vector<std::int32_t> add_tokens(const Json& list, Pieces& pieces, const std
     const std::string content = token.text("content");
     if (!token.flag("special", false))
       fail(where, ": the token \"", escaped(content), "\" is not special, which is not supported");
-    token.ignore(
-        {"single_word", "lstrip", "rstrip", "normalized"});  // how text spells it, which it cannot here
+    token.ignore({"single_word", "normalized"});  // how text spells it, which only the mask can here
+    const bool left = token.flag("lstrip", false), right = token.flag("rstrip", false);
+    if (content == "<mask>" || content == "[MASK]") {
+      if (right) fail(where, ": rstrip of ", content, " is not supported");
+      added.mask_strips = left;
+    }
     token.finish();
     pieces.add(id, content);
-    ids.push_back(id);
+    added.ids.push_back(id);
   }
-  return ids;
+  return added;
 }
 
 bool read_normalizer(const Json& json, const std::string& where) {
@@ -241,27 +120,66 @@ void read_pre_tokenizer(const Json& json, const std::string& where, ByteBpeOptio
     fail(where, ": add_prefix_space without use_regex is not supported");
 }
 
-/// "A" between special tokens.
-void read_template(const Json& steps, const Json& tokens, const std::string& where, SentenceFrame& frame) {
-  bool after = false;
-  if (!steps.is_array() || !tokens.is_object()) fail(where, ": wanted single and special_tokens");
+/// A special token of a template, or a sentence, which has no ids.
+struct TemplateStep {
+  std::vector<std::int32_t> ids;
+  std::int32_t type = 0;
+};
+
+std::vector<TemplateStep> template_steps(const Json& steps, const Json& tokens, const std::string& where) {
+  std::vector<TemplateStep> list;
+  if (!steps.is_array() || !tokens.is_object()) fail(where, ": wanted single, pair and special_tokens");
   for (const Json& each : steps) {
     Object step(each, where);
-    if (const Json& sequence = step.get("Sequence"); !sequence.is_null()) {
-      if (std::exchange(after, true)) fail(where, ": a sentence that occurs twice is not supported");
-    } else {
-      Object token(step.at("SpecialToken"), where);
-      const std::string name = token.text("id");
-      if (!tokens.contains(name)) fail(where, ": the token ", escaped(name), " is not among special_tokens");
-      Object special(tokens[name], where);
-      for (const Json& id : special.at("ids")) {
-        if (!is_id(id)) fail(where, ": wanted an id, got ", Object::shown(id));
-        (after ? frame.after : frame.before).push_back(id.get<std::int32_t>());
-      }
-    }
+    const Json& sequence = step.get("Sequence");
+    Object one(sequence.is_null() ? step.at("SpecialToken") : sequence, where);
+    TemplateStep& added = list.emplace_back();
+    const std::string name = one.text("id");
+    const Json& type = one.get("type_id");
+    if (!type.is_null() && type != 0 && type != 1)
+      fail(one.where("type_id"), ": wanted 0 or 1, got ", Object::shown(type));
+    added.type = type == 1 ? 1 : 0;
+    one.finish();
     step.finish();
+    if (!sequence.is_null()) continue;
+    if (!tokens.contains(name)) fail(where, ": the token ", escaped(name), " is not among special_tokens");
+    Object special(tokens[name], where);
+    for (const Json& id : special.at("ids")) {
+      if (!is_id(id)) fail(where, ": wanted an id, got ", Object::shown(id));
+      added.ids.push_back(id.get<std::int32_t>());
+    }
+    if (added.ids.empty()) fail(where, ": the token ", escaped(name), " has no ids");
+  }
+  return list;
+}
+
+/// "A" between special tokens, and "A" and "B" likewise. A pair that is not put together like its sentences is left out.
+SentenceFrame read_template(const Json& single, const Json& both, const Json& tokens,
+                            const std::string& where) {
+  SentenceFrame frame;
+  bool after = false;
+  for (const TemplateStep& step : template_steps(single, tokens, where)) {
+    if (step.ids.empty() && std::exchange(after, true))
+      fail(where, ": a sentence that occurs twice is not supported");
+    auto& part = after ? frame.after : frame.before;
+    part.insert(part.end(), step.ids.begin(), step.ids.end());
   }
   if (!after) fail(where, ": a sentence frame without the sentence");
+  if (both.is_null()) return frame;
+  std::vector<std::int32_t> parts[3];  // before A, between, after B
+  std::size_t part = 0;
+  bool fits = true;
+  std::int32_t second_type = 0;
+  for (const TemplateStep& step : template_steps(both, tokens, where)) {
+    if (step.ids.empty() && ++part == 2) second_type = step.type;
+    if (part > 2) return frame;
+    fits = fits && step.type == (part == 2 ? second_type : 0);
+    parts[part].insert(parts[part].end(), step.ids.begin(), step.ids.end());
+  }
+  if (part != 2 || !fits || parts[0] != frame.before || parts[2] != frame.after) return frame;
+  frame.between = parts[1];
+  frame.second_type = second_type;
+  return frame;
 }
 
 /// ["</s>", 2]
@@ -279,12 +197,14 @@ SentenceFrame read_post_processor(const Json& json, const std::string& where) {
     if (type == "ByteLevel") {
       step.ignore({"add_prefix_space", "trim_offsets", "use_regex"});  // of offsets only
     } else if (type == "RobertaProcessing" || type == "BertProcessing") {
+      const std::int32_t separator = pair_id(step.at("sep"), where);
       frame.before.push_back(pair_id(step.at("cls"), where));
-      frame.after.push_back(pair_id(step.at("sep"), where));
+      frame.after.push_back(separator);
+      frame.second_type = type == "BertProcessing" ? 1 : 0;
+      frame.between.assign(type == "BertProcessing" ? 1 : 2, separator);
       step.ignore({"add_prefix_space", "trim_offsets"});
     } else if (type == "TemplateProcessing") {
-      read_template(step.at("single"), step.at("special_tokens"), where, frame);
-      step.ignore({"pair"});  // heed's sentences come one by one
+      frame = read_template(step.at("single"), step.get("pair"), step.at("special_tokens"), where);
     } else {
       fail_type(type, where, "ByteLevel, TemplateProcessing, RobertaProcessing or BertProcessing");
     }
@@ -317,16 +237,16 @@ void expect_type(Object& object, const char* wanted) {
 }
 
 /// Those of the model. The added tokens may have ids between theirs.
-Pieces pieces_of(Object& root, Object& model) {
+PieceList pieces_of(Object& root, Object& model) {
   const Json& vocabulary = model.at("vocab");
-  Pieces pieces(model.where("vocab"), vocabulary.size() + root.get("added_tokens").size());
+  PieceList pieces(model.where("vocab"), vocabulary.size() + root.get("added_tokens").size());
   pieces.add_all(vocabulary);
   return pieces;
 }
 
 /// With the special pieces, and with all that the frame of a sentence needs.
-Vocabulary vocabulary_of(Pieces pieces, const std::vector<std::int32_t>& special, const SentenceFrame& frame,
-                         const Object& root) {
+Vocabulary vocabulary_of(PieceList pieces, const std::vector<std::int32_t>& special,
+                         const SentenceFrame& frame, const Object& root) {
   Vocabulary vocabulary = std::move(pieces).vocabulary(special);
   check_frame(frame, vocabulary, root.where("post_processor"));
   return vocabulary;
@@ -335,7 +255,7 @@ Vocabulary vocabulary_of(Pieces pieces, const std::vector<std::int32_t>& special
 ForeignTokenizer wordpiece_from_json(Object& root, Object& model) {
   WordPieceOptions options;
   model.ignore({"type"});
-  Pieces pieces = pieces_of(root, model);
+  PieceList pieces = pieces_of(root, model);
   const std::string unknown = model.text("unk_token");
   options.prefix = model.text("continuing_subword_prefix");
   options.longest_word = model.id("max_input_chars_per_word");
@@ -343,7 +263,7 @@ ForeignTokenizer wordpiece_from_json(Object& root, Object& model) {
     fail(model.where("max_input_chars_per_word"), ": wanted at most ", kLongestWord, ", got ",
          options.longest_word);
   model.finish();
-  auto special = add_tokens(root.get("added_tokens"), pieces, root.where("added_tokens"));
+  const AddedTokens added = add_tokens(root.get("added_tokens"), pieces, root.where("added_tokens"));
   if (unknown != "[UNK]" && unknown != "<unk>")
     fail(model.where("unk_token"), ": ", escaped(unknown), " is not supported");
 
@@ -364,7 +284,7 @@ ForeignTokenizer wordpiece_from_json(Object& root, Object& model) {
   options.tidy = decoder.flag("cleanup", true);
   decoder.finish();
   root.finish();
-  Vocabulary vocabulary = vocabulary_of(std::move(pieces), special, options.frame, root);
+  Vocabulary vocabulary = vocabulary_of(std::move(pieces), added.ids, options.frame, root);
   return {kWordPieceType, false, make_wordpiece_scheme(std::move(vocabulary), std::move(options))};
 }
 
@@ -383,44 +303,31 @@ ForeignTokenizer from_json(const Json& json, const std::string& name) {
   model.expect("byte_fallback", {nullptr, false});
   ByteBpeOptions options;
   options.ignore_merges = model.flag("ignore_merges", false);
-  Pieces pieces = pieces_of(root, model);
+  PieceList pieces = pieces_of(root, model);
   std::vector<Merge> merges = read_merges(model.at("merges"), model.where("merges"));
   model.finish();
-  const auto special = add_tokens(root.get("added_tokens"), pieces, root.where("added_tokens"));
+  const AddedTokens added = add_tokens(root.get("added_tokens"), pieces, root.where("added_tokens"));
   const bool composes = read_normalizer(root.get("normalizer"), root.where("normalizer"));
   read_pre_tokenizer(root.get("pre_tokenizer"), root.where("pre_tokenizer"), options);
   options.frame = read_post_processor(root.get("post_processor"), root.where("post_processor"));
   read_decoder(root.get("decoder"), root.where("decoder"));
+  options.mask_strips = added.mask_strips;
   root.finish();
-  Vocabulary vocabulary = vocabulary_of(std::move(pieces), special, options.frame, root);
+  Vocabulary vocabulary = vocabulary_of(std::move(pieces), added.ids, options.frame, root);
   return {kByteBpeType, composes,
           make_byte_bpe_scheme(std::move(vocabulary), std::move(merges), std::move(options))};
 }
 
 // ---- files ----
 
-std::string read_text(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (!file) fail(escaped(path), ": cannot be read");
-  return text.str();
-}
-
-Json read_json(const std::string& path) {
-  Json json = parse_bounded_json(read_text(path), escaped(path));
-  if (!json.is_object()) fail(escaped(path), ": is no JSON object: damaged?");
-  return json;
-}
-
 /// vocab.json and merges.txt say nothing else: they are GPT-2's.
 ForeignTokenizer from_files(const fs::path& vocabulary, const fs::path& merges_file) {
   const std::string file = escaped(vocabulary.string());
-  const Json json = read_json(vocabulary.string());
+  const Json json = read_foreign_json(vocabulary.string());
   if (json.contains("<s>") && json.contains("</s>"))
     fail(file, ": has <s> and </s>, but does not say whether they stand around a sentence: import ",
          kJsonFile);
-  Pieces pieces(file, json.size());
+  PieceList pieces(file, json.size());
   pieces.add_all(json);
   std::vector<Merge> merges;
   const std::string name = escaped(merges_file.string());
@@ -438,7 +345,7 @@ ForeignTokenizer from_word_pieces(const fs::path& vocabulary) {
   const fs::path config_file = vocabulary.parent_path() / kConfigFile;
   if (!fs::is_regular_file(config_file))
     fail(escaped(config_file.string()), ": is missing: it says by do_lower_case whether case counts");
-  const Json config = read_json(config_file.string());
+  const Json config = read_foreign_json(config_file.string());
   Object fields(config, escaped(config_file.string()));
   WordPieceOptions options;
   fields.at("do_lower_case");
@@ -447,7 +354,7 @@ ForeignTokenizer from_word_pieces(const fs::path& vocabulary) {
   options.split_chinese = fields.flag("tokenize_chinese_chars", true);
   const std::string name = escaped(vocabulary.string());
   const std::vector<std::string> lines = read_lines(vocabulary.string());
-  Pieces pieces(name, lines.size());
+  PieceList pieces(name, lines.size());
   std::vector<std::int32_t> special;
   for (std::size_t i = 0; i < lines.size(); ++i) {
     if (lines[i].empty()) fail(name, ':', i + 1, ": empty piece");
@@ -460,7 +367,7 @@ ForeignTokenizer from_word_pieces(const fs::path& vocabulary) {
     if (found == lines.end()) fail(name, ": has no ", piece);
     return static_cast<std::int32_t>(found - lines.begin());
   };
-  options.frame = {{id_of("[CLS]")}, {id_of("[SEP]")}};
+  options.frame = {{id_of("[CLS]")}, {id_of("[SEP]")}, {id_of("[SEP]")}, 1};
   return {kWordPieceType, false,
           make_wordpiece_scheme(std::move(pieces).vocabulary(special), std::move(options))};
 }
@@ -487,16 +394,18 @@ bool is_foreign_tokenizer(const std::string& path) {
   std::error_code ignored;
   if (fs::is_directory(path, ignored)) return true;
   if (!fs::is_regular_file(path, ignored)) return false;
+  if (is_sentencepiece_model(path)) return true;
   char first = 0;
   std::ifstream(path) >> first;
   return first == '{' || is_word_piece_list(path);
 }
 
-ForeignTokenizer read_foreign_tokenizer(const std::string& path) {
+ForeignTokenizer read_foreign_tokenizer(const std::string& path, const std::string& side) {
+  if (has_sentencepiece_model(path)) return read_sentencepiece_tokenizer(path, side);
   const bool is_folder = fs::is_directory(path);
   if (!is_folder && is_word_piece_list(path)) return from_word_pieces(path);
   if (const fs::path file = file_of(path, kJsonFile); !file.empty()) {
-    const Json json = read_json(file.string());
+    const Json json = read_foreign_json(file.string());
     // vocab.json may have a piece "model", but then with an id.
     if (is_folder || (json.contains("model") && json["model"].is_object()))
       return from_json(json, escaped(file.string()));
@@ -507,7 +416,7 @@ ForeignTokenizer read_foreign_tokenizer(const std::string& path) {
     return from_word_pieces(list);
   if (vocabulary.empty())
     fail(escaped(path), ": no tokenizer in this folder, wanted ", kJsonFile, ", ", kVocabularyFile, " and ",
-         kMergesFile, ", or ", kWordPieceFile);
+         kMergesFile, ", ", kWordPieceFile, ", or a SentencePiece model of Marian, T5 or Llama");
   const fs::path merges = vocabulary.parent_path() / kMergesFile;
   if (!fs::is_regular_file(merges))
     fail(escaped(merges.string()), ": is missing beside ", escaped(vocabulary.filename().string()));

@@ -1,12 +1,13 @@
 // Tokenizers of other programs' models, from the files beside their weights:
 //   tokenizer.json              of the library tokenizers (https://github.com/huggingface/tokenizers)
 //   vocab.json and merges.txt   of GPT-2 and what follows it
+//   SentencePiece models        of Marian, T5, Llama (text/foreign_sentencepiece.h), before a tokenizer.json beside them
 //   vocab.txt                   of BERT, beside tokenizer_config.json, which says whether case counts (do_lower_case)
 // They give the ids that the library gives; the ids stay the source's. What is read is exactly what is understood: any other
 // type of model, normalizer, pre-tokenizer, post-processor or decoder, any other pattern and any unknown field is an error that
 // names it. The settings truncation and padding are those of a call, not of the tokenizer, and are left to tokenize.
 //
-// Of added tokens only special ones are known. Text cannot spell them; the library's text can, unless it is told otherwise.
+// Of added tokens only special ones are known. Text cannot spell them, but for the mask; the library's text can, unless it is told otherwise.
 #pragma once
 
 #include <string>
@@ -14,6 +15,8 @@
 #include "text/scheme.h"
 
 namespace heed::text {
+
+class Tokenizer;
 
 struct ForeignTokenizer {
   std::string type;       ///< as Tokenizer::type()
@@ -24,7 +27,11 @@ struct ForeignTokenizer {
 /// Whether `path` is a folder with one of the above, or one of the files itself, by its content.
 bool is_foreign_tokenizer(const std::string& path);
 
-/// Throws Error naming the file and what it cannot read.
-ForeignTokenizer read_foreign_tokenizer(const std::string& path);
+/// That of the `side`, "source" or "target", where a folder has two. Throws Error naming the file and what it cannot read.
+ForeignTokenizer read_foreign_tokenizer(const std::string& path, const std::string& side = "source");
+
+/// The tokenizer as tokenizer.json; empty for the types that it cannot have, all but byte_bpe and wordpiece. Pieces that
+/// nothing but their name makes are its added, special tokens.
+std::string tokenizer_json(const Tokenizer& tokenizer);
 
 }  // namespace heed::text

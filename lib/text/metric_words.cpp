@@ -1,20 +1,16 @@
 #include "text/metric_words.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-#include <iterator>
+#include <memory>
 
 #include "base/choice.h"
 #include "base/digest.h"
-#include "text/scheme.h"
+#include "text/foreign_json.h"
+#include "text/sentencepiece_model.h"
 #include "text/unicode.h"
 
 namespace heed::text {
 namespace {
-
-constexpr std::int64_t kMostModelBytes = std::int64_t{1} << 28;
 
 bool is_digit(std::string_view c) {
   return c >= "0" && c <= "9";
@@ -138,20 +134,6 @@ constexpr CharacterRange kAsianPunctuation[] = {{0x3001, 0x3002}, {0x3008, 0x301
                                                 {0xFF0C, 0xFF0C}, {0xFF1F, 0xFF1F}, {0xFF1A, 0xFF1B},
                                                 {0xFF01, 0xFF02}, {0xFF08, 0xFF09}};
 
-std::string read_model(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) fail("--spm-model ", escaped(path), ": cannot open: ", std::strerror(errno));
-  std::string model;
-  char buffer[1 << 16];
-  while (file.read(buffer, sizeof buffer), file.gcount() > 0) {
-    model.append(buffer, static_cast<std::size_t>(file.gcount()));
-    if (std::ssize(model) > kMostModelBytes)
-      fail("--spm-model ", escaped(path), ": longer than ", kMostModelBytes, " bytes: is it a model?");
-  }
-  if (model.empty()) fail("--spm-model ", escaped(path), ": empty, wanted a SentencePiece model");
-  return model;
-}
-
 }  // namespace
 
 std::string tokenize_13a(std::string_view line) {
@@ -219,15 +201,15 @@ MetricWords::MetricWords(const std::string& tokenization, const std::string& spm
       };
       break;
     case Way::spm: {
-      const std::string model = read_model(spm_model);
+      const std::string model = read_foreign_file(spm_model);
       name_ += "-" + sha256_hex(model).substr(0, 8);
-      try {
-        split_ = [pieces = sentencepiece_splitter(model)](const std::string& line) {
-          return join_words(joined(pieces(line), " "));
-        };
-      } catch (const Error& error) {
-        fail("--spm-model ", escaped(spm_model), ": ", error.what());
-      }
+      split_ = [processor =
+                    std::shared_ptr(load_sentencepiece(model, escaped(spm_model)))](const std::string& line) {
+        std::vector<std::string> pieces;
+        const auto status = processor->Encode(line, &pieces);
+        if (!status.ok()) fail("SentencePiece: ", escaped(status.ToString(), 200));
+        return join_words(joined(pieces, " "));
+      };
       break;
     }
     case Way::none:

@@ -17,7 +17,8 @@ std::string_view without_backslashes(std::string_view piece) {
 
 class WordScheme : public Scheme {
  public:
-  explicit WordScheme(Vocabulary vocabulary) : Scheme(std::move(vocabulary)) {
+  WordScheme(Vocabulary vocabulary_, std::optional<SentenceFrame> frame)
+      : Scheme(std::move(vocabulary_)), frame_(std::move(frame)) {
     for (const std::string& piece : this->vocabulary().pieces()) {
       if (piece.find_first_of(kBlanks) != std::string::npos) {
         fail("vocabulary: \"", escaped(piece), "\" contains white space, so no word can match it");
@@ -41,6 +42,13 @@ class WordScheme : public Scheme {
   }
 
   bool begins_word(const std::string&, const std::string&) const override { return true; }
+  const SentenceFrame* frame() const override { return frame_ ? &*frame_ : nullptr; }
+  std::string settings() const override {
+    return frame_ ? nlohmann::json{{"before", frame_->before}, {"after", frame_->after}}.dump() : "";
+  }
+
+ private:
+  std::optional<SentenceFrame> frame_;
 };
 
 class CharScheme : public Scheme {
@@ -151,11 +159,19 @@ class SubwordScheme : public Scheme {
 }  // namespace
 
 void check_frame(const SentenceFrame& frame, const Vocabulary& vocabulary, const std::string& where) {
-  for (const auto* ids : {&frame.before, &frame.after})
+  for (const auto* ids : {&frame.before, &frame.after, &frame.between})
     for (const std::int32_t id : *ids)
       if (id < 0 || id >= vocabulary.size())
         fail(where, ": id ", id, " around sentences, wanted one below ", vocabulary.size(),
              ", the size of the vocabulary");
+}
+
+void add_frame(nlohmann::json& settings, const SentenceFrame& frame) {
+  settings["before"] = frame.before;
+  settings["after"] = frame.after;
+  if (frame.between.empty()) return;
+  settings["between"] = frame.between;
+  settings["second_type"] = frame.second_type;
 }
 
 SentenceFrame frame_of_settings(const nlohmann::json& settings, const Vocabulary& vocabulary,
@@ -170,6 +186,10 @@ SentenceFrame frame_of_settings(const nlohmann::json& settings, const Vocabulary
     return ids;
   };
   SentenceFrame frame{ids_of("before"), ids_of("after")};
+  if (settings.contains("between")) {
+    frame.between = ids_of("between");
+    frame.second_type = settings.value("second_type", nlohmann::json()) == 1 ? 1 : 0;
+  }
   check_frame(frame, vocabulary, where);
   return frame;
 }
@@ -191,8 +211,30 @@ std::vector<std::string> word_pieces(const std::string& line, const Vocabulary& 
   return pieces;
 }
 
-SchemePtr make_word_scheme(Vocabulary vocabulary) {
-  return std::make_shared<WordScheme>(std::move(vocabulary));
+std::vector<std::int32_t> encode_with_masks(
+    const Vocabulary& vocabulary, std::string_view line, bool strips,
+    const std::function<void(const std::string& text, std::vector<std::int32_t>& ids)>& encode) {
+  const std::string_view mask = vocabulary.mask();
+  std::vector<std::int32_t> ids;
+  for (std::size_t begin = 0; begin < line.size();) {
+    const std::size_t found = mask.empty() ? std::string_view::npos : line.find(mask, begin);
+    std::string_view text = line.substr(begin, found == std::string_view::npos ? found : found - begin);
+    if (found != std::string_view::npos && strips) {
+      const std::vector<std::string_view> all = characters(text);
+      const auto last = std::ranges::find_if_not(all.rbegin(), all.rend(),
+                                                 [](auto each) { return is_white_space(code_point(each)); });
+      text = text.substr(0, last == all.rend() ? 0 : static_cast<std::size_t>(last->end() - text.begin()));
+    }
+    if (!text.empty()) encode(std::string(text), ids);
+    if (found == std::string_view::npos) break;
+    ids.push_back(vocabulary.special().mask);
+    begin = found + mask.size();
+  }
+  return ids;
+}
+
+SchemePtr make_word_scheme(Vocabulary vocabulary, std::optional<SentenceFrame> frame) {
+  return std::make_shared<WordScheme>(std::move(vocabulary), std::move(frame));
 }
 
 std::vector<std::string> char_pieces(std::string_view line, const Vocabulary& vocabulary) {

@@ -6,9 +6,9 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,11 +22,15 @@ namespace heed::text {
 /// The special ids that another program's tokenizer puts around a sentence.
 struct SentenceFrame {
   std::vector<std::int32_t> before, after;
+  std::vector<std::int32_t> between{};  ///< the two sentences of a pair; empty: it puts no two together
+  std::int32_t second_type = 0;         ///< type of the second one's tokens, and of those after it
 };
 
 /// Throws Error, which begins with `where`, unless the vocabulary has all of the frame's ids.
 void check_frame(const SentenceFrame& frame, const Vocabulary& vocabulary, const std::string& where);
-/// The frame of a scheme's settings: their "before" and "after". Throws Error as check_frame does, and when they are
+/// Adds the frame to a scheme's settings: "before" and "after", and of pairs "between" and "second_type".
+void add_frame(nlohmann::json& settings, const SentenceFrame& frame);
+/// The inverse. Throws Error as check_frame does, and when they are
 /// no lists of ids.
 SentenceFrame frame_of_settings(const nlohmann::json& settings, const Vocabulary& vocabulary,
                                 const std::string& where);
@@ -59,8 +63,8 @@ class Scheme {
 
 using SchemePtr = std::shared_ptr<const Scheme>;
 
-/// Words between ASCII white space.
-SchemePtr make_word_scheme(Vocabulary vocabulary);
+/// Words between ASCII white space; by choice with a frame of their own.
+SchemePtr make_word_scheme(Vocabulary vocabulary, std::optional<SentenceFrame> frame = {});
 /// Characters; a space is the piece U+2581, the character U+2581 itself is the piece "\" U+2581.
 SchemePtr make_char_scheme(Vocabulary vocabulary);
 /// subword-nmt: words between spaces, segments that do not end their word are marked "@@". A final segment
@@ -70,10 +74,6 @@ SchemePtr make_subword_scheme(Vocabulary vocabulary, BpeCodes codes);
 /// symbol of its user. As a mask stands for a piece with its space, "a <mask>" is the piece of "a",
 /// then the mask alone.
 SchemePtr make_sentencepiece_scheme(std::string model, const SpecialIds& special);
-
-/// Splits a line into pieces as the program of a serialized SentencePiece model does, its normalisation included.
-/// Throws Error when `model` is none.
-std::function<std::vector<std::string>(const std::string&)> sentencepiece_splitter(const std::string& model);
 
 /// The pieces of a line (of a word) in these schemes, whether `vocabulary` has them or not; its
 /// special ones count.
@@ -86,6 +86,12 @@ std::vector<std::string> subword_pieces(const BpeCodes& codes, std::string_view 
 /// character it does not know is spelled in bytes.
 std::string train_sentencepiece(const std::vector<std::string>& lines, const std::string& type,
                                 std::int64_t vocab_size, const Vocabulary& special);
+
+/// The ids of a line that may name the mask: `encode` adds those of the text before, between and after masks.
+/// `strips`: white space before a mask belongs to it.
+std::vector<std::int32_t> encode_with_masks(
+    const Vocabulary& vocabulary, std::string_view line, bool strips,
+    const std::function<void(const std::string& text, std::vector<std::int32_t>& ids)>& encode);
 
 std::string escape_special(std::string_view piece, const Vocabulary& vocabulary);
 std::string unescape_special(std::string_view piece, const Vocabulary& vocabulary);

@@ -1,12 +1,10 @@
 // BPE and unigram segmentation of raw text by SentencePiece (Kudo and Richardson 2018). Its normalisation is
 // off (text is in NFC before), so that decoding restores every space and character.
-#include <sentencepiece_processor.h>
 #include <sentencepiece_trainer.h>
-
-#include <charconv>
 
 #include "base/error.h"
 #include "text/scheme.h"
+#include "text/sentencepiece_model.h"
 #include "text/unicode.h"
 
 namespace heed::text {
@@ -66,13 +64,6 @@ Vocabulary vocabulary_of(const sentencepiece::SentencePieceProcessor& processor,
   return Vocabulary(std::move(pieces), special, "SentencePiece model");
 }
 
-std::unique_ptr<sentencepiece::SentencePieceProcessor> load(const std::string& model) {
-  auto processor = std::make_unique<sentencepiece::SentencePieceProcessor>();
-  auto status = processor->LoadFromSerializedProto(model);
-  if (!status.ok()) fail("SentencePiece model: ", escaped(status.ToString(), 200));
-  return processor;
-}
-
 class SentencePieceScheme : public Scheme {
  public:
   SentencePieceScheme(std::string model, std::unique_ptr<sentencepiece::SentencePieceProcessor> processor,
@@ -100,7 +91,7 @@ class SentencePieceScheme : public Scheme {
     for (std::int32_t id : ids) {
       const std::string& piece = vocabulary().piece(id);
       if (piece == vocabulary().mask()) text += kSpaceSymbol;
-      text += processor_->IsByte(id) ? std::string(1, byte_of(piece)) : piece;
+      text += processor_->IsByte(id) ? std::string(1, byte_of_piece(piece)) : piece;
     }
     if (text.starts_with(kSpaceSymbol)) text.erase(0, kSpaceSymbol.size());
     text = restore_space_symbol(replace_all(text, kSpaceSymbol, " "));
@@ -114,13 +105,6 @@ class SentencePieceScheme : public Scheme {
   std::string_view sentencepiece() const override { return model_; }
 
  private:
-  /// "<0xE2>" is the byte E2.
-  static char byte_of(const std::string& piece) {
-    unsigned value = 0;
-    std::from_chars(piece.data() + 3, piece.data() + 5, value, 16);
-    return static_cast<char>(value);
-  }
-
   std::string model_;
   std::unique_ptr<sentencepiece::SentencePieceProcessor> processor_;
 };
@@ -170,17 +154,8 @@ std::string train_sentencepiece(const std::vector<std::string>& lines, const std
 }
 
 SchemePtr make_sentencepiece_scheme(std::string model, const SpecialIds& special) {
-  auto processor = load(model);
+  auto processor = load_sentencepiece(model, "SentencePiece model");
   return std::make_shared<SentencePieceScheme>(std::move(model), std::move(processor), special);
-}
-
-std::function<std::vector<std::string>(const std::string&)> sentencepiece_splitter(const std::string& model) {
-  return [processor = std::shared_ptr(load(model))](const std::string& line) {
-    std::vector<std::string> pieces;
-    const auto status = processor->Encode(line, &pieces);
-    if (!status.ok()) fail("SentencePiece: ", escaped(status.ToString(), 200));
-    return pieces;
-  };
 }
 
 }  // namespace heed::text

@@ -34,17 +34,24 @@ TensorMap token_map(const std::vector<Sentence>& sentences, const Tokenizer& tok
   for (const Sentence& sentence : sentences) width = std::max(width, sentence.ids.size());
   std::vector<std::int32_t> ids(count * width, std::max(tokenizer.special().pad, 0)), lengths;
   std::vector<std::string> texts;
+  std::vector<std::int32_t> types(count * width);
+  bool typed = false;
   for (std::size_t s = 0; s < count; ++s) {
     std::copy(sentences[s].ids.begin(), sentences[s].ids.end(),
               ids.begin() + static_cast<std::ptrdiff_t>(s * width));
     lengths.push_back(static_cast<std::int32_t>(sentences[s].ids.size()));
     texts.push_back(sentences[s].text);
+    std::ranges::copy(sentences[s].types, types.begin() + static_cast<std::ptrdiff_t>(s * width));
+    typed = typed || !sentences[s].types.empty();
   }
   const auto n = static_cast<std::int64_t>(count);
   TensorMap map;
   map.add("tokens/ids", Tensor::of<std::int32_t>(std::move(ids), {n, static_cast<std::int64_t>(width)},
                                                  {"sentence", "position"}));
   map.add("tokens/length", Tensor::of<std::int32_t>(std::move(lengths), {n}, {"sentence"}));
+  if (typed)
+    map.add("tokens/types", Tensor::of<std::int32_t>(std::move(types), {n, static_cast<std::int64_t>(width)},
+                                                     {"sentence", "position"}));
   map.add("tokens/text", Tensor::of<std::string>(std::move(texts), {n}, {"sentence"}));
   Group& group = map.groups["tokens"];
   group.signal = "ids";
@@ -104,6 +111,7 @@ Pieces pieces_of(const TensorMap& frame, const text::Tokenizer& tokenizer, const
 }
 
 Pieces shifted_right(Pieces pieces, const text::Tokenizer& tokenizer) {
+  if (!tokenizer.ends_sentences() || tokenizer.special().bos == SpecialIds::kAbsent) return pieces;
   for (auto& sentence : pieces) {
     if (sentence.empty()) continue;
     sentence.pop_back();

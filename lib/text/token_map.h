@@ -1,7 +1,8 @@
 // Sentences as tensors: the group /tokens (lib/io/README.md).
 //   ids     i32 [sentence, position]  as Tokenizer::sentence has them, then pad
 //   length  i32 [sentence]            number of ids before the padding
-//   text    str [sentence]            the original line
+//   types   i32 [sentence, position]  which line of a pair a piece is of; not of single lines
+//   text    str [sentence]            the original line, of a pair both with a tab between them
 // Attribute `side` of the group: source or target. The root attribute vocabulary_digest
 // identifies the vocabulary.
 #pragma once
@@ -18,7 +19,8 @@ namespace heed::text {
 
 struct Sentence {
   std::string text;
-  std::vector<std::int32_t> ids;  ///< as Tokenizer::sentence has them
+  std::vector<std::int32_t> ids;      ///< as Tokenizer::sentence has them
+  std::vector<std::int32_t> types{};  ///< of each id; empty: all 0
 };
 
 TensorMap token_map(const std::vector<Sentence>& sentences, const Tokenizer& tokenizer,
@@ -41,7 +43,8 @@ Tensor token_labels(const Pieces& pieces, const std::string& dim, std::int64_t w
 /// The pieces of the frame's /tokens; none when it has no /tokens, or lengths other than those of `rows`.
 Pieces pieces_of(const TensorMap& frame, const text::Tokenizer& tokenizer, const Packing& rows);
 
-/// The decoder input for these as targets: <s>, then all but the last.
+/// The decoder input for these as targets: <s>, then all but the last. Those of a tokenizer that ends no sentences are what is
+/// read already.
 Pieces shifted_right(Pieces pieces, const text::Tokenizer& tokenizer);
 
 }  // namespace heed

@@ -9,6 +9,7 @@
 #include "base/fields.h"
 #include "text/bounded_json.h"
 #include "text/byte_bpe.h"
+#include "text/foreign_sentencepiece.h"
 #include "text/foreign_tokenizer.h"
 #include "text/scheme.h"
 #include "text/unicode.h"
@@ -35,12 +36,12 @@ Vocabulary frequent_pieces(Vocabulary vocabulary, const WordCounts& counts, std:
 
 constexpr std::int64_t kNoLimit = std::numeric_limits<std::int32_t>::max();
 
-enum class Kind { bpe, unigram, word, character, byte_bpe, wordpiece };
+enum class Kind { bpe, unigram, word, character, byte_bpe, wordpiece, sentencepiece };
 
 /// `where` is for messages; of the types in files, some cannot be learned here.
 Kind kind_of(const std::string& type, const std::string& where = {}) {
   std::vector<std::string> types = kPieceTypes;
-  if (!where.empty()) types.insert(types.end(), {kByteBpeType, kWordPieceType});
+  if (!where.empty()) types.insert(types.end(), {kByteBpeType, kWordPieceType, kSentencePieceType});
   return chosen<Kind>(where + "type", types, type);
 }
 
@@ -140,6 +141,16 @@ SpecialIds special_from(const std::string& path, const nlohmann::json& config) {
     if (!fits) fail("/", path, ": special: wanted ids by name, got ", escaped(ids.dump()));
     special.*each.id = id.get<std::int32_t>();
   }
+  if (const auto unused = config["special"].find("first_unused"); unused != config["special"].end()) {
+    if (!unused->is_number_integer() || *unused < 0 || *unused > INT32_MAX)
+      fail("/", path, ": first_unused: wanted an id, got ", escaped(unused->dump()));
+    special.first_unused = unused->get<std::int32_t>();
+  }
+  if (const auto unknown = config["special"].find("produces_unk"); unknown != config["special"].end()) {
+    if (!unknown->is_boolean())
+      fail("/", path, ": produces_unk: wanted true or false, got ", escaped(unknown->dump()));
+    special.produces_unk = unknown->get<bool>();
+  }
   return special;
 }
 
@@ -148,6 +159,8 @@ nlohmann::json as_json(const SpecialIds& special) {
   for (const SpecialName& each : kSpecialNames) {
     if (special.*each.id != SpecialIds::kAbsent) ids[each.name] = special.*each.id;
   }
+  if (special.first_unused != kDefaultSpecialIds.first_unused) ids["first_unused"] = special.first_unused;
+  if (!special.produces_unk) ids["produces_unk"] = false;
   return ids;
 }
 
@@ -163,12 +176,23 @@ SchemePtr scheme_from_map(const TensorMap& map, const std::string& prefix, const
     return make_byte_bpe_scheme(Vocabulary(strings(map, prefix + "/piece"), special, "/" + prefix + "/piece"),
                                 strings(map, prefix + "/merges"), settings, "/" + prefix);
   }
+  if (kind == Kind::sentencepiece) {
+    const auto bytes = map.at(prefix + "/sentencepiece").values<std::uint8_t>();
+    return make_foreign_sentencepiece_scheme(
+        Vocabulary(strings(map, prefix + "/piece"), special, "/" + prefix + "/piece"),
+        std::string(bytes.begin(), bytes.end()), config.value("settings", nlohmann::json()).dump(),
+        "/" + prefix);
+  }
   const bool counted = kind == Kind::word || kind == Kind::character;
   if (!counted && !(kind == Kind::bpe && config["pretokenized"].get<bool>())) {
     const auto bytes = map.at(prefix + "/sentencepiece").values<std::uint8_t>();
     return make_sentencepiece_scheme(std::string(bytes.begin(), bytes.end()), special);
   }
   Vocabulary vocabulary(strings(map, prefix + "/piece"), special, "/" + prefix + "/piece");
+  if (kind == Kind::word && config.contains("settings")) {
+    SentenceFrame frame = frame_of_settings(config["settings"], vocabulary, "/" + prefix + "/config");
+    return make_word_scheme(std::move(vocabulary), std::move(frame));
+  }
   if (kind == Kind::word) return make_word_scheme(std::move(vocabulary));
   if (kind == Kind::character) return make_char_scheme(std::move(vocabulary));
   return make_subword_scheme(std::move(vocabulary),
@@ -204,6 +228,36 @@ Tokenizer Tokenizer::from_words(const std::vector<CountedPiece>& words, std::int
 
 Tokenizer Tokenizer::from_foreign(const ForeignTokenizer& foreign) {
   return Tokenizer(foreign.type, !foreign.composes, foreign.scheme);
+}
+
+Tokenizer Tokenizer::of_ids(std::int64_t size, const SpecialIds& special) {
+  std::vector<std::string> pieces;
+  for (std::int64_t id = 0; id < size; ++id) pieces.push_back(std::to_string(id));
+  for (const SpecialName& each : kSpecialNames) {  // the default ids have their names
+    const std::int32_t id = special.*each.id;
+    if (special == kDefaultSpecialIds && id >= 0 && id < size)
+      pieces[static_cast<std::size_t>(id)] = each.piece;
+  }
+  return Tokenizer("word", true,
+                   make_word_scheme(Vocabulary(std::move(pieces), special, "vocabulary"), SentenceFrame()));
+}
+
+Tokenizer Tokenizer::fitted(std::int64_t wanted, const SpecialIds& ids) const {
+  if (wanted < size()) fail("vocabulary: ", size(), " pieces, wanted at most ", wanted);
+  constexpr const char* config_path = "vocabulary/config";
+  TensorMap map = to_map();
+  std::vector<std::string> pieces = strings(map, "vocabulary/piece");
+  SpecialIds special = ids;
+  if (wanted > size())
+    special.first_unused = static_cast<std::int32_t>(std::min(size(), std::int64_t{INT32_MAX}));
+  for (std::int64_t i = size(); i < wanted; ++i) pieces.push_back(concat("<unused_", i - size(), ">"));
+  nlohmann::json config = parse_config(config_path, strings(map, config_path).front());
+  config["special"] = as_json(special);
+  map.erase(config_path);
+  map.erase("vocabulary/piece");
+  map.add(config_path, string_tensor({config.dump()}, "one"));
+  map.add("vocabulary/piece", string_tensor(std::move(pieces), "id"));
+  return from_map(map);
 }
 
 Tokenizer Tokenizer::from_codes(BpeCodes codes, const LineSource& next_line, std::int64_t min_frequency,
@@ -246,26 +300,53 @@ std::vector<std::int32_t> Tokenizer::with_eos(const std::string& line) const {
   return ids;
 }
 
+SentenceFrame Tokenizer::frame() const {
+  if (const SentenceFrame* own = scheme_->frame()) return *own;
+  const auto if_there = [](std::int32_t id) {
+    return id == SpecialIds::kAbsent ? std::vector<std::int32_t>() : std::vector<std::int32_t>{id};
+  };
+  return {if_there(special().cls), if_there(special().eos), if_there(special().sep), 1};
+}
+
 std::vector<std::int32_t> Tokenizer::sentence(const std::string& line) const {
-  if (const SentenceFrame* frame = scheme_->frame()) {
-    std::vector<std::int32_t> ids = encode(line);
-    ids.insert(ids.begin(), frame->before.begin(), frame->before.end());
-    ids.insert(ids.end(), frame->after.begin(), frame->after.end());
-    return ids;
-  }
-  std::vector<std::int32_t> ids = with_eos(line);
-  if (special().cls != SpecialIds::kAbsent) ids.insert(ids.begin(), special().cls);
+  const SentenceFrame around = frame();
+  std::vector<std::int32_t> ids = encode(line);
+  ids.insert(ids.begin(), around.before.begin(), around.before.end());
+  ids.insert(ids.end(), around.after.begin(), around.after.end());
   return ids;
+}
+
+TypedIds Tokenizer::pair(const std::string& line, const std::string& other, std::size_t most) const {
+  const SentenceFrame around = frame();
+  if (around.between.empty())
+    fail("the vocabulary has no piece to put between two sentences, as <sep> or [SEP]");
+  std::vector<std::int32_t> first = encode(line), second = encode(other);
+  const std::size_t marks = around.before.size() + around.between.size() + around.after.size();
+  TypedIds pair;
+  while (most > 0 && first.size() + second.size() + marks > most && first.size() + second.size() > 0) {
+    (first.size() > second.size() ? first : second).pop_back();
+    pair.cut = true;
+  }
+  const auto append = [&](const std::vector<std::int32_t>& part, std::int32_t type) {
+    pair.ids.insert(pair.ids.end(), part.begin(), part.end());
+    pair.types.resize(pair.ids.size(), type);
+  };
+  append(around.before, 0);
+  append(first, 0);
+  append(around.between, 0);
+  append(second, around.second_type);
+  append(around.after, around.second_type);
+  return pair;
+}
+
+bool Tokenizer::ends_sentences() const {
+  const std::vector<std::int32_t> nothing = sentence("");
+  return !nothing.empty() && nothing.back() == special().eos;
 }
 
 void Tokenizer::truncate(std::vector<std::int32_t>& ids, std::size_t most) const {
   if (ids.size() <= most) return;
-  std::vector<std::int32_t> end;
-  if (const SentenceFrame* frame = scheme_->frame()) {
-    end = frame->after;
-  } else if (special().eos != SpecialIds::kAbsent) {
-    end = {special().eos};
-  }
+  const std::vector<std::int32_t> end = frame().after;
   ids.resize(most);
   const auto kept = static_cast<std::ptrdiff_t>(std::min(end.size(), most));
   std::copy(end.end() - kept, end.end(), ids.end() - kept);

@@ -8,6 +8,8 @@
 //  bpe, pretokenized     subword-nmt segments of words     the words of x, separated by single spaces
 //  byte_bpe              of GPT-2, Llama 3, Qwen2 (text/byte_bpe.h), imported (text/foreign_tokenizer.h)
 //                                                          x; nothing is unknown
+//  sentencepiece         of Marian, T5, Llama 1 and 2, imported (text/foreign_sentencepiece.h)
+//                                                          x as the model's own normaliser has it
 //
 // Text is normalised to NFC first, except pre-tokenized text and that of imported tokenizers that do not say so, which is left unchanged. Text cannot spell a
 // special piece but the mask, if the vocabulary has one. Sentences have no bos; sentence() adds cls, if the
@@ -29,6 +31,7 @@
 namespace heed::text {
 
 class Scheme;
+struct SentenceFrame;
 struct ForeignTokenizer;
 
 /// Provides the next line; false at the end.
@@ -64,6 +67,13 @@ struct TrainOptions {
   }
 };
 
+/// A sentence of two segments.
+struct TypedIds {
+  std::vector<std::int32_t> ids;
+  std::vector<std::int32_t> types;  ///< of each id, 0 or 1
+  bool cut = false;
+};
+
 class Tokenizer {
  public:
   /// Learns a tokenizer from text. Pre-tokenized bpe makes `merges` merges (vocab_size of them when 0) and
@@ -84,12 +94,24 @@ class Tokenizer {
   /// subword-nmt codes with all symbols of the merges as vocabulary.
   static Tokenizer from_codes(BpeCodes codes);
 
+  /// The pieces "0", "1", ... of a model whose tokenizer is not known: text is ids between spaces, with nothing around it.
+  static Tokenizer of_ids(std::int64_t size, const SpecialIds& special);
+  /// The same with these special ids and `size` pieces, of which those that were not there are called "<unused_0>", ...
+  /// and stand for no text. Throws Error when it has more.
+  Tokenizer fitted(std::int64_t size, const SpecialIds& special) const;
+
   /// The ids of a line of valid UTF-8, without cls, bos and eos.
   std::vector<std::int32_t> encode(const std::string& line) const;
   /// The ids of a line as in /tokens: cls, encode(line), eos; without the special pieces that are absent.
   std::vector<std::int32_t> sentence(const std::string& line) const;
+  /// Two lines as one sentence, such as a question and a text: cls, encode(line), sep, encode(other), eos, or as the
+  /// tokenizer's own program puts them together; cut to `most` ids (0: not at all), of the longer line first. Throws Error
+  /// when the vocabulary has nothing to put between them.
+  TypedIds pair(const std::string& line, const std::string& other, std::size_t most = 0) const;
   /// The same without cls: what a decoder produces.
   std::vector<std::int32_t> with_eos(const std::string& line) const;
+  /// Whether sentence() ends with eos. What does not, as in GPT-2, is text that a decoder reads as it is.
+  bool ends_sentences() const;
   /// Cuts what sentence() gave to `most` ids; what it puts after a sentence stays.
   void truncate(std::vector<std::int32_t>& ids, std::size_t most) const;
   /// The text of a sentence: special pieces are skipped, except unk and mask ("<unk>", "<mask>"). Throws
@@ -122,6 +144,8 @@ class Tokenizer {
   const std::string& digest() const { return digest_; }
 
  private:
+  /// What stands around sentences.
+  SentenceFrame frame() const;
   Tokenizer(std::string type, bool pretokenized, std::shared_ptr<const Scheme> scheme);
   std::string compute_digest() const;
   /// Whether the piece stands for no text.

@@ -38,6 +38,7 @@ Vocabulary::Vocabulary(std::vector<std::string> pieces, const SpecialIds& specia
     if (id == SpecialIds::kAbsent) continue;
     if (id < 0 || std::cmp_greater_equal(id, pieces.size()))
       fail(name, ": the id of ", each.name, " is ", id, ", wanted one below ", pieces.size());
+    if (each.id == &SpecialIds::bos) continue;  // what begins may also end, or fill
     if (std::ranges::count(taken, id) > 0) fail(name, ": two special pieces have the id ", id);
     taken.push_back(id);
   }

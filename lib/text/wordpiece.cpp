@@ -70,9 +70,9 @@ class WordPieceScheme : public Scheme {
   }
 
   std::vector<std::int32_t> encode(const std::string& line) const override {
-    std::vector<std::int32_t> ids;
-    for (const std::string& word : words(normalised(line))) append(word, ids);
-    return ids;
+    return encode_with_masks(vocabulary(), line, false, [&](const std::string& text, auto& ids) {
+      for (const std::string& word : words(normalised(text))) append(word, ids);
+    });
   }
 
   std::string decode(std::span<const std::int32_t> ids) const override {
@@ -95,16 +95,15 @@ class WordPieceScheme : public Scheme {
   const SentenceFrame* frame() const override { return &options_.frame; }
 
   std::string settings() const override {
-    return nlohmann::json{{"clean", options_.clean},
-                          {"split_chinese", options_.split_chinese},
-                          {"strip_accents", options_.strip_accents},
-                          {"lowercase", options_.lowercase},
-                          {"prefix", options_.prefix},
-                          {"longest_word", options_.longest_word},
-                          {"tidy", options_.tidy},
-                          {"before", options_.frame.before},
-                          {"after", options_.frame.after}}
-        .dump();
+    nlohmann::json settings{{"clean", options_.clean},
+                            {"split_chinese", options_.split_chinese},
+                            {"strip_accents", options_.strip_accents},
+                            {"lowercase", options_.lowercase},
+                            {"prefix", options_.prefix},
+                            {"longest_word", options_.longest_word},
+                            {"tidy", options_.tidy}};
+    add_frame(settings, options_.frame);
+    return settings.dump();
   }
 
  private:

@@ -29,8 +29,10 @@ std::vector<TokenIds> translate(const Model<float>& model, const PackedWeights<f
   auto next = [&](std::span<const std::int32_t> tokens, std::span<const std::int64_t> parents) {
     return hypotheses.read(tokens, parents);
   };
+  BeamOptions beam;
+  beam.special = model.searched();
   std::vector<TokenIds> translations;
-  for (std::vector<Hypothesis>& best : beam_search(next, limits, {})) {
+  for (std::vector<Hypothesis>& best : beam_search(next, limits, beam)) {
     translations.push_back(std::move(best.front().ids));
   }
   return translations;

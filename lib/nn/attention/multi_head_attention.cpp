@@ -23,7 +23,7 @@ struct Widths {
 template <class T>
 Var<T> project(const Scope<T>& scope, Var<T> x, const std::vector<std::string>& parts,
                const HeadConfig& config) {
-  const bool biased = config.bias != AttentionBias::none;
+  const bool biased = config.biased_inputs();
   return linear(x, scope.stacked(parts, "weight"), biased ? scope.stacked(parts, "bias") : Var<T>());
 }
 
@@ -65,7 +65,7 @@ template <class T>
 Var<T> join(const Scope<T>& scope, Var<T> context, const Packing& rows, const HeadConfig& config) {
   context = scope.name("context", context, rows, config.n_heads);
   Scope<T> out = scope / "output";
-  const Var<T> bias = config.bias == AttentionBias::all ? out.parameter("bias") : Var<T>();
+  const Var<T> bias = config.biased_output() ? out.parameter("bias") : Var<T>();
   return scope.name("output", linear(context, out.parameter("weight"), bias), rows);
 }
 
@@ -110,7 +110,7 @@ void add_projections(ParameterSet<T>& parameters, const std::string& scope,
     const std::int64_t d_out = part == "query" ? width.query : width.key;
     stacked.push_back({part, d_out, Init::xavier(d, d_out, part == "query" ? small * undivided : small)});
   }
-  const bool biased = config.bias != AttentionBias::none;
+  const bool biased = config.biased_inputs();
   parameters.add_stacked(scope, stacked, d, biased ? std::optional(Init::zeros()) : std::nullopt);
   for (const std::string& part : parts) {
     if (config.qk_norm && part != "value")
@@ -123,7 +123,7 @@ void add_output(ParameterSet<T>& parameters, const std::string& scope, std::int6
                 const HeadConfig& config) {
   const std::int64_t inner = Widths(config, d).query;
   parameters.add(scope + "/output/weight", {inner, d}, Init::xavier(inner, d));
-  if (config.bias == AttentionBias::all) parameters.add(scope + "/output/bias", {d}, Init::zeros());
+  if (config.biased_output()) parameters.add(scope + "/output/bias", {d}, Init::zeros());
 }
 
 }  // namespace

@@ -18,9 +18,9 @@
 
 namespace heed {
 
-/// Which of its projections have a bias: all, or those of query, key and value.
-enum class AttentionBias { all, qkv, none };
-inline const Choice<AttentionBias> kAttentionBiases{"attention_bias", {"all", "qkv", "none"}};
+/// Which of its projections have a bias: all, those of query, key and value, or that of the output.
+enum class AttentionBias { all, qkv, none, output };
+inline const Choice<AttentionBias> kAttentionBiases{"attention_bias", {"all", "qkv", "none", "output"}};
 
 struct HeadConfig {
   std::int64_t n_heads = 1;
@@ -34,6 +34,8 @@ struct HeadConfig {
   AttentionBias bias = AttentionBias::all;
   std::int64_t window = 0;  ///< causal self-attention sees so many last positions; 0: all
 
+  bool biased_inputs() const { return bias == AttentionBias::all || bias == AttentionBias::qkv; }
+  bool biased_output() const { return bias == AttentionBias::all || bias == AttentionBias::output; }
   std::int64_t key_heads() const { return n_kv_heads > 0 ? n_kv_heads : n_heads; }
   std::int64_t head_width(std::int64_t d_model) const { return d_head > 0 ? d_head : d_model / n_heads; }
 };

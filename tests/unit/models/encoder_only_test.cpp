@@ -1,10 +1,12 @@
 #include "models/encoder_only.h"
 
 #include <boost/test/unit_test.hpp>
+#include <cmath>
 #include <vector>
 
 #include "autograd/ops_recurrent.h"
 #include "base/error.h"
+#include "base/sentence_error.h"
 #include "unit/models/model_checks.h"
 
 using namespace heed;
@@ -28,6 +30,25 @@ EncoderOnlyConfig small(const std::string& pooling = "") {
   c.attention_dropout = 0.1;
   c.activation_dropout = 0.15;
   return c;
+}
+
+/// As BERT has it: masked words, or classes.
+EncoderOnlyConfig like_bert(const std::string& pooling = "") {
+  EncoderOnlyConfig c = small(pooling);
+  c.n_token_types = 2;
+  c.embedding_norm = true;
+  c.activation = "gelu";
+  c.word_transform = pooling.empty();
+  c.output_bias = pooling.empty();
+  c.pooler = !pooling.empty();
+  return c;
+}
+
+/// kSource in two segments.
+PackedTokens of_two_types() {
+  PackedTokens tokens = kSource;
+  tokens.types = {0, 0, 1, 1, 1, 0, 0, 0, 0, 0, 0, 1, 1, 1};
+  return tokens;
 }
 
 /// Logits of the classes, or of the words of every position.
@@ -70,6 +91,65 @@ BOOST_AUTO_TEST_CASE(gradients_of_all_parameters_classes) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(gradients_of_what_bert_adds) {
+  const PackedTokens source = of_two_types();
+  const std::vector<std::int32_t> hidden{7, 4, 9, 8}, labels{2, 0, 1};
+  for (const std::string pooling : {"", "first", "mean"}) {
+    const auto model = build<double>(like_bert(pooling));
+    model->parameters.initialize(9);
+    check_gradients(*model, "key/bias", [&](Pass<double>& pass) {
+      const Encoded<double> encoded = model->encode(pass, source);
+      if (model->classes)
+        return model->classes->loss(pass, encoded.states, source.rows, labels, 0.1, 0.5).loss * 0.5;
+      const Var<double> states = select_rows<double>({encoded.states}, {{0, 1}, {0, 2}, {0, 7}, {0, 10}});
+      return model->needed_words().loss(pass, states, hidden, 0.1, 0.5).loss * 0.5;
+    });
+  }
+}
+
+/// Two images of 3 channels and 4 * 4 pixels, in patches of 2 * 2.
+BOOST_AUTO_TEST_CASE(gradients_of_patches) {
+  EncoderOnlyConfig config = small("first");
+  config.activation = "gelu";
+  config.source_vocab_size = 1;
+  config.image_size = 4;
+  config.patch_size = 2;
+  config.max_length = 5;
+  const auto model = build<double>(config);
+  model->parameters.initialize(9);
+  std::vector<double> pixels;
+  for (int i = 0; i < 2 * 3 * 4 * 4; ++i) pixels.push_back(std::sin(1.7 * i));
+  Packing rows;
+  rows.append(5);
+  rows.append(5);
+  const std::vector<std::int32_t> labels{2, 0};
+  check_gradients(*model, "key/bias", [&](Pass<double>& pass) {
+    const Encoded<double> encoded =
+        model->encode(pass, model->images->embed<double>(pass, pixels, rows), rows);
+    return model->classes->loss(pass, encoded.states, rows, labels, 0.1, 0.5).loss * 0.5;
+  });
+  Tape<double> tape;
+  Pass<double> pass(tape, model->parameters);
+  BOOST_CHECK_THROW(model->encode(pass, kSource), UsageError);  // words
+  config.max_length = 4;
+  BOOST_CHECK_THROW(build<double>(config), UsageError);
+}
+
+BOOST_AUTO_TEST_CASE(types_of_tokens) {
+  Drawn<double> model(like_bert(), 3);
+  PackedTokens first = kSource, other = of_two_types();
+  const std::vector<double> plain = predictions(model, first);
+  first.types.assign(first.ids.size(), 0);
+  BOOST_CHECK_EQUAL(difference(predictions(model, first), plain), 0);
+  BOOST_CHECK_GT(difference(predictions(model, other), plain), 1e-3);
+  other.types[7] = 2;
+  BOOST_CHECK_EXCEPTION(predictions(model, other), SentenceError, [](const SentenceError& e) {
+    return e.sentence == 2 && std::string(e.what()).find("token 0 is of type 2") != std::string::npos;
+  });
+  other.types[7] = 1;
+  BOOST_CHECK_THROW(predictions(Drawn<double>(small(), 3), other), SentenceError);
+}
+
 BOOST_AUTO_TEST_CASE(sentences_of_a_batch_do_not_touch_each_other) {
   for (const std::string& pooling :
        {std::string(), kPoolings.words[0], kPoolings.words[1], kPoolings.words[2]}) {
@@ -92,6 +172,14 @@ BOOST_AUTO_TEST_CASE(config_travels_as_json_and_is_checked) {
   const auto model = build<float>(small("attention"));
   BOOST_CHECK_EQUAL(make_model<float>(model->config_json)->parameters.count(), model->parameters.count());
   BOOST_CHECK(model->encoder && !model->decoder && model->classes && !model->words);
+  EncoderOnlyConfig bare = like_bert("first");
+  bare.n_classes = 0;
+  bare.masked_words = false;
+  const auto states_alone = build<float>(bare);
+  BOOST_CHECK(!states_alone->words && !states_alone->classes);
+  BOOST_CHECK(states_alone->parameters.contains("encoder/pooler/weight"));
+  bare.word_transform = true;
+  BOOST_CHECK_THROW(build<float>(bare), UsageError);
   EncoderOnlyConfig odd = small("mean");
   odd.n_classes = 1;
   BOOST_CHECK_THROW(build<float>(odd), UsageError);

@@ -2,6 +2,7 @@
 // (scripts/make-golden-tokenizers).
 #include "text/foreign_tokenizer.h"
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <filesystem>
 #include <fstream>
@@ -40,6 +41,14 @@ BOOST_AUTO_TEST_CASE(ids_and_text_are_the_librarys) {
       for (std::string line; std::getline(golden, line); ++compared) {
         const Json wanted = Json::parse(line);
         BOOST_TEST_CONTEXT(escaped(wanted["text"].get<std::string>())) {
+          if (wanted.contains("pair")) {
+            const TypedIds pair = tokenizer.pair(wanted["text"], wanted["pair"]);
+            BOOST_TEST(pair.ids == wanted["ids"].get<std::vector<std::int32_t>>(),
+                       boost::test_tools::per_element());
+            BOOST_TEST(pair.types == wanted["types"].get<std::vector<std::int32_t>>(),
+                       boost::test_tools::per_element());
+            continue;
+          }
           const auto ids = tokenizer.sentence(wanted["text"]);
           BOOST_TEST(ids == wanted["ids"].get<std::vector<std::int32_t>>(), boost::test_tools::per_element());
           const auto own = std::span(ids).subspan(frame.before.size(),
@@ -53,6 +62,18 @@ BOOST_AUTO_TEST_CASE(ids_and_text_are_the_librarys) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(pairs_are_cut_where_they_are_longer) {
+  const Tokenizer bert = read(kFolder + "bert.json");
+  const std::size_t first = bert.encode("the old man").size(), second = bert.encode("a dog").size();
+  const TypedIds cut = bert.pair("the old man", "a dog", 3 + 2 * second);
+  BOOST_REQUIRE_GT(first, second);
+  BOOST_TEST(cut.cut);
+  BOOST_TEST(cut.ids.size() == 3 + 2 * second);
+  BOOST_TEST(static_cast<std::size_t>(std::ranges::count(cut.types, 1)) == second + 1);
+  BOOST_TEST(!bert.pair("the old man", "a dog", 3 + first + second).cut);
+  BOOST_CHECK_THROW(read(kFolder + "gpt2.json").pair("a", "b"), Error);
+}
+
 BOOST_AUTO_TEST_CASE(vocabulary_files_keep_everything) {
   for (const std::string name : kCases) {
     BOOST_TEST_CONTEXT(name) {
@@ -63,10 +84,25 @@ BOOST_AUTO_TEST_CASE(vocabulary_files_keep_everything) {
       BOOST_TEST(copy.type() == tokenizer.type());
       BOOST_TEST(copy.sentence(text) == tokenizer.sentence(text), boost::test_tools::per_element());
       BOOST_TEST((copy.special() == tokenizer.special()));
+      if (tokenizer.special().mask == SpecialIds::kAbsent) continue;
+      const std::string masked = "a  " + tokenizer.piece(tokenizer.special().mask);
+      BOOST_TEST(copy.sentence(masked) == tokenizer.sentence(masked), boost::test_tools::per_element());
+      BOOST_TEST(copy.pair("a", "b").types == tokenizer.pair("a", "b").types,
+                 boost::test_tools::per_element());
     }
   }
   BOOST_TEST(read(kFolder + "roberta.json").special().mask == 4);
   BOOST_TEST(read(kFolder + "gpt2.json").special().pad == SpecialIds::kAbsent);
+}
+
+BOOST_AUTO_TEST_CASE(exported_files_say_the_same) {
+  for (const std::string name : kCases) {
+    BOOST_TEST_CONTEXT(name) {
+      TemporaryFolder folder;
+      put(folder / "tokenizer.json", tokenizer_json(read(kFolder + name + ".json")));
+      BOOST_TEST(read(folder.path()).digest() == read(kFolder + name + ".json").digest());
+    }
+  }
 }
 
 BOOST_AUTO_TEST_CASE(older_files_say_the_same) {

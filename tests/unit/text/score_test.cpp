@@ -11,7 +11,6 @@
 #include "text/bootstrap.h"
 #include "text/chrf.h"
 #include "text/metric_words.h"
-#include "text/scheme.h"
 #include "text/ter.h"
 
 using namespace heed::text;
@@ -19,6 +18,8 @@ using nlohmann::json;
 using Lines = std::vector<std::string>;
 
 namespace {
+
+const std::string kSpmModel = std::string(HEED_TESTDATA) + "/sentencepiece/t5/spiece.model";
 
 /// The references of a sentence; references[r] is a whole text.
 Lines of_sentence(const std::vector<Lines>& references, std::size_t sentence) {
@@ -106,31 +107,28 @@ BOOST_AUTO_TEST_CASE(ter_equals_sacrebleu) {
 BOOST_AUTO_TEST_CASE(words_equal_sacrebleus) {
   const Lines lines = values()["lines"];
   for (const auto& [way, wanted] : values()["words"].items()) {
+    const MetricWords words(way == "tercom" ? "none" : way, way == "spm" ? kSpmModel : "");
     for (std::size_t i = 0; i < lines.size(); ++i) {
-      const std::string words = way == "tercom"
+      const std::string found = way == "tercom"
                                     ? tokenize_tercom(lines[i], {.normalized = true, .asian_support = true})
-                                    : MetricWords(way, "").of(lines[i]);
-      BOOST_TEST(words == wanted[i].get<std::string>(), way << ": " << lines[i]);
+                                    : words.of(lines[i]);
+      BOOST_TEST(found == wanted[i].get<std::string>(), way << ": " << lines[i]);
     }
   }
-  BOOST_TEST(values()["words"].size() == 5u);
+  BOOST_TEST(values()["words"].size() == 6u);
 }
 
-BOOST_AUTO_TEST_CASE(words_of_a_sentencepiece_model) {
-  const std::string text = "the cat sat on the mat and the cat saw the cat";
-  const std::string model = train_sentencepiece({text, text, text}, "bpe", 300, Vocabulary(std::string()));
-  const heed::test::TemporaryFolder folder;
-  auto file = [&](const std::string& name, const std::string& bytes) {
-    std::ofstream(folder / name, std::ios::binary) << bytes;
-    return folder / name;
-  };
-  const MetricWords words("spm", file("words.model", model));
-  BOOST_TEST(words.name() == "spm-" + heed::sha256_hex(model).substr(0, 8));
-  BOOST_TEST(words.of("the cat the z") == "\u2581the \u2581cat \u2581the \u2581 <0x7A>");
+BOOST_AUTO_TEST_CASE(a_sentencepiece_model_is_named_and_checked) {
+  const std::string model = heed::test::bytes_of(kSpmModel);
+  BOOST_TEST(MetricWords("spm", kSpmModel).name() == "spm-" + heed::sha256_hex(model).substr(0, 8));
   BOOST_CHECK_THROW(MetricWords("spm", ""), heed::UsageError);
-  BOOST_CHECK_THROW(MetricWords("13a", folder / "words.model"), heed::UsageError);
-  for (const std::string& bytes : {std::string(), std::string("no model"), model.substr(0, model.size() / 2)})
-    BOOST_CHECK_THROW(MetricWords("spm", file("broken.model", bytes)), heed::Error);
+  BOOST_CHECK_THROW(MetricWords("13a", kSpmModel), heed::UsageError);
+  const heed::test::TemporaryFolder folder;
+  for (const std::string& bytes :
+       {std::string(), std::string("no model"), model.substr(0, model.size() / 2)}) {
+    std::ofstream(folder / "broken.model", std::ios::binary) << bytes;
+    BOOST_CHECK_THROW(MetricWords("spm", folder / "broken.model"), heed::Error);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(samples_equal_numpys) {

@@ -1,0 +1,235 @@
+#include "models/foreign/config_fields.h"
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+
+#include "base/error.h"
+#include "base/special_ids.h"
+#include "text/bounded_json.h"
+
+namespace heed::foreign {
+namespace {
+
+constexpr std::uintmax_t kMostJsonBytes = 256 << 20;
+
+std::string shown(const Json& value) {
+  return escaped(value.dump(-1, ' ', false, Json::error_handler_t::replace), 100);
+}
+
+bool is_natural(const Json& value) {
+  return value.is_number_unsigned() && value.get<std::uint64_t>() <= INT32_MAX;
+}
+
+}  // namespace
+
+Json read_json(const std::string& path) {
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  const auto size = file ? static_cast<std::intmax_t>(file.tellg()) : -1;
+  if (size < 0) fail(escaped(path), ": cannot be read");
+  if (static_cast<std::uintmax_t>(size) > kMostJsonBytes)
+    fail(escaped(path), ": ", size, " bytes, wanted at most ", kMostJsonBytes);
+  std::string text(static_cast<std::size_t>(size), '\0');
+  file.seekg(0);
+  if (!file.read(text.data(), size)) fail(escaped(path), ": cannot be read");
+  return text::parse_bounded_json(text, escaped(path));
+}
+
+Json read_json_object(const std::string& path) {
+  Json json = read_json(path);
+  if (!json.is_object()) fail(escaped(path), ": is no JSON object: damaged?");
+  return json;
+}
+
+ConfigFields::ConfigFields(Json json, std::string where, const std::vector<std::string>& ignored)
+    : json_(std::move(json)), where_(std::move(where)) {
+  if (!json_.is_object()) fail(where_, ": wanted an object, got ", shown(json_));
+  for (const std::string& name : ignored)
+    if (json_.erase(name) == 0) fail<UsageError>(where_, ": no field ", escaped(name), " to be ignored");
+}
+
+const Json* ConfigFields::find(const std::string& name) {
+  known_.insert(name);
+  const auto found = json_.find(name);
+  return found == json_.end() || found->is_null() ? nullptr : &*found;
+}
+
+bool ConfigFields::has(const std::string& name) const {
+  const auto found = json_.find(name);
+  return found != json_.end() && !found->is_null();
+}
+
+const Json& ConfigFields::get(const std::string& name) {
+  static const Json null;
+  const Json* value = find(name);
+  return value ? *value : null;
+}
+
+std::int64_t ConfigFields::number(const std::string& name, std::optional<std::int64_t> otherwise) {
+  const Json* value = find(name);
+  if (value && is_natural(*value)) return value->get<std::int64_t>();
+  if (value || !otherwise) refuse(name, concat("an integer from 0 to ", INT32_MAX));
+  return otherwise.value_or(1);
+}
+
+double ConfigFields::real(const std::string& name, std::optional<double> otherwise) {
+  const Json* value = find(name);
+  if (value && value->is_number()) return value->get<double>();
+  if (value || !otherwise) refuse(name, "a number");
+  return otherwise.value_or(1);
+}
+
+bool ConfigFields::flag(const std::string& name, std::optional<bool> otherwise) {
+  const Json* value = find(name);
+  if (value && value->is_boolean()) return value->get<bool>();
+  if (value || !otherwise) refuse(name, "true or false");
+  return otherwise.value_or(false);
+}
+
+std::string ConfigFields::word(const std::string& name, std::optional<std::string> otherwise) {
+  const Json* value = find(name);
+  if (value && value->is_string()) return value->get<std::string>();
+  if (value || !otherwise) refuse(name, "a word");
+  return otherwise.value_or("");
+}
+
+std::int32_t ConfigFields::id(const std::string& name, std::optional<std::int32_t> otherwise) {
+  const Json* value = find(name);
+  if (!value) return otherwise.value_or(SpecialIds::kAbsent);
+  const Json& first = value->is_array() && !value->empty() ? value->front() : *value;
+  if (is_natural(first)) return first.get<std::int32_t>();
+  if (!(first.is_number_integer() && first == -1)) refuse(name, "an id");
+  return SpecialIds::kAbsent;
+}
+
+std::string ConfigFields::choice(const std::string& name, const std::string& otherwise,
+                                 std::initializer_list<std::pair<const char*, const char*>> words) {
+  const Json* value = find(name);
+  const std::string theirs = value && value->is_string() ? value->get<std::string>() : otherwise;
+  std::vector<std::string> known;
+  for (const auto& [word, ours] : words) {
+    if (theirs == word && (!value || value->is_string())) return ours;
+    known.emplace_back(word);
+  }
+  refuse(name, alternatives(known));
+  return words.begin()->second;
+}
+
+void ConfigFields::expect(const std::string& name, std::initializer_list<Json> supported) {
+  const Json* value = find(name);
+  if (!value || std::ranges::find(supported, *value) != supported.end()) return;
+  std::vector<std::string> known;
+  for (const Json& each : supported) known.push_back(shown(each));
+  refuse(name, alternatives(known));
+}
+
+void ConfigFields::without_effect(std::initializer_list<const char*> names) {
+  known_.insert(names.begin(), names.end());
+}
+
+void ConfigFields::without_effect_in_any_model() {
+  // The file and its program.
+  without_effect({"architectures",
+                  "model_type",
+                  "auto_map",
+                  "transformers_version",
+                  "_name_or_path",
+                  "name_or_path",
+                  "_commit_hash",
+                  "dtype",
+                  "torch_dtype",
+                  "_attn_implementation",
+                  "attn_implementation",
+                  "_attn_implementation_autoset",
+                  "torchscript",
+                  "tokenizer_class",
+                  "prefix",
+                  "return_dict",
+                  "output_attentions",
+                  "output_hidden_states",
+                  "use_cache",
+                  "use_bfloat16",
+                  "tf_legacy_loss",
+                  "chunk_size_feed_forward",
+                  "gradient_checkpointing",
+                  "problem_type",
+                  "finetuning_task",
+                  "task_specific_params",
+                  "id2label",
+                  "label2id",
+                  "num_labels",
+                  "initializer_range",
+                  "initializer_factor",
+                  "pretraining_tp"});
+  // Defaults of a call that generates text.
+  without_effect({"max_length",
+                  "min_length",
+                  "do_sample",
+                  "early_stopping",
+                  "num_beams",
+                  "num_beam_groups",
+                  "diversity_penalty",
+                  "temperature",
+                  "top_k",
+                  "top_p",
+                  "typical_p",
+                  "repetition_penalty",
+                  "length_penalty",
+                  "no_repeat_ngram_size",
+                  "encoder_no_repeat_ngram_size",
+                  "num_return_sequences",
+                  "output_scores",
+                  "return_dict_in_generate",
+                  "forced_bos_token_id",
+                  "remove_invalid_values",
+                  "exponential_decay_length_penalty",
+                  "suppress_tokens",
+                  "begin_suppress_tokens"});
+  expect("quantization_config", {});
+  expect("pruned_heads", {Json::object()});
+  expect("is_encoder_decoder", {false, true});
+}
+
+void ConfigFields::refuse(const std::string& name, const std::string& wanted) {
+  const auto found = json_.find(name);
+  const bool there = found != json_.end();
+  known_.insert(name);
+  reasons_.push_back(concat(prefix_, name, there ? concat(" is ", shown(*found)) : " is missing",
+                            wanted.empty() ? ", which is not supported" : ", wanted " + wanted));
+}
+
+void ConfigFields::refuse(const std::string& reason) {
+  reasons_.push_back(reason);
+}
+
+ConfigFields ConfigFields::object(const std::string& name) {
+  const Json* value = find(name);
+  if (value && !value->is_object()) refuse(name, "an object");
+  ConfigFields inner(value && value->is_object() ? *value : Json::object(), where_);
+  inner.prefix_ = prefix_ + name + ".";
+  return inner;
+}
+
+std::vector<std::string> ConfigFields::unknown() const {
+  std::vector<std::string> list;
+  for (const auto& [name, value] : json_.items())
+    if (!known_.contains(name) && !value.is_null())
+      list.push_back(concat("the field ", prefix_, escaped(name), " = ", shown(value),
+                            " is unknown (--ignore-field does without it)"));
+  return list;
+}
+
+void ConfigFields::merge(const ConfigFields& object) {
+  reasons_.insert(reasons_.end(), object.reasons_.begin(), object.reasons_.end());
+  const std::vector<std::string> more = object.unknown();
+  reasons_.insert(reasons_.end(), more.begin(), more.end());
+}
+
+void ConfigFields::finish() const {
+  std::vector<std::string> all = reasons_;
+  const std::vector<std::string> more = unknown();
+  all.insert(all.end(), more.begin(), more.end());
+  if (!all.empty()) fail(where_, ": this model cannot be imported: ", joined(all, "; "));
+}
+
+}  // namespace heed::foreign

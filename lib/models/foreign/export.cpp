@@ -1,0 +1,80 @@
+#include "models/foreign/export.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "io/text_writer.h"
+#include "models/foreign/family.h"
+#include "text/foreign_tokenizer.h"
+
+namespace heed::foreign {
+namespace {
+
+namespace fs = std::filesystem;
+
+Exported expressed(const LoadedModel& loaded) {
+  std::vector<std::string> all;
+  for (const Family& family : families()) {
+    if (!family.express) continue;
+    std::vector<std::string> reasons;
+    std::optional<Exported> found = family.express(loaded, reasons);
+    if (found && reasons.empty()) return std::move(*found);
+    if (!reasons.empty()) all.push_back(concat("as ", family.name, ": ", joined(reasons)));
+  }
+  fail("this model cannot be exported: ",
+       all.empty() ? concat("no other program has a ", loaded.model->architecture) : joined(all, "; "));
+}
+
+/// All source tensors, in their own shapes.
+TensorMap tensors_of(const Model<float>& model, const Exported& exported) {
+  TensorMap map;
+  for (const Mapping& mapping : exported.mappings.list()) {
+    if (!map.contains(mapping.source)) map.add(mapping.source, Tensor::zeros<float>(mapping.shape));
+    const std::span<float> values = map.at(mapping.source).values<float>();
+    mapping.put_back(model.parameters.view(mapping.parameter), values);
+    if (const auto factor = exported.factors.find(mapping.source); factor != exported.factors.end())
+      for (float& value : values) value *= factor->second;
+  }
+  return map;
+}
+
+void write_text(const fs::path& path, const std::string& text) {
+  io::TextWriter file(path.string());
+  file.write(text);
+  file.finish();
+}
+
+}  // namespace
+
+std::string export_model(const LoadedModel& loaded, const std::string& folder, io::FloatsAs floats) {
+  const Exported exported = expressed(loaded);
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (!fs::is_directory(folder)) fail(escaped(folder), ": is no folder, and could not be made one");
+  const fs::path root = folder;
+  for (const char* name : {"config.json", "model.safetensors", "tokenizer.json"})
+    if (fs::exists(root / name)) fail(escaped((root / name).string()), ": is there already");
+  const TensorMap tensors = tensors_of(*loaded.model, exported);
+  io::write_safetensors((root / "model.safetensors").string(), tensors, floats);
+  const text::Tokenizer& tokenizer = loaded.model->encoder ? loaded.source : loaded.target;
+  if (const std::string json = text::tokenizer_json(tokenizer); !json.empty())
+    write_text(root / "tokenizer.json", json);
+  else
+    logging::note(
+        concat(escaped(folder), ": no tokenizer.json: it has no vocabulary of type ", tokenizer.type()));
+  for (const auto& [name, content] : exported.files) {
+    fs::create_directories((root / name).parent_path(), error);
+    write_text(root / name, content.dump(2) + "\n");
+  }
+  Json config = exported.config;
+  config["dtype"] = floats == io::FloatsAs::float32   ? "float32"
+                    : floats == io::FloatsAs::float16 ? "float16"
+                                                      : "bfloat16";
+  write_text(root / "config.json", config.dump(2) + "\n");  // last: it makes the folder a model
+  return concat("a ", exported.config.value("model_type", ""), " of ", tensors.tensors().size(), " tensors");
+}
+
+}  // namespace heed::foreign

@@ -1,0 +1,10 @@
+#include "models/foreign/families.h"
+
+namespace heed::foreign {
+
+const std::vector<Family>& families() {
+  static const std::vector<Family> all{kBert, kGpt2, kLlama, kMarian, kT5, kVit};
+  return all;
+}
+
+}  // namespace heed::foreign

@@ -1,0 +1,15 @@
+// The families that are known. A new one is a line here, a line in families.cpp, and a file of its own.
+#pragma once
+
+#include "models/foreign/family.h"
+
+namespace heed::foreign {
+
+extern const Family kBert;    ///< bert.cpp: BERT, RoBERTa
+extern const Family kGpt2;    ///< gpt2.cpp
+extern const Family kLlama;   ///< llama.cpp: Llama, Qwen2, Qwen3, Mistral
+extern const Family kMarian;  ///< marian.cpp: as transformers has it
+extern const Family kT5;      ///< t5.cpp
+extern const Family kVit;     ///< vit.cpp
+
+}  // namespace heed::foreign

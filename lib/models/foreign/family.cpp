@@ -1,0 +1,191 @@
+#include "models/foreign/family.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+
+#include "base/error.h"
+#include "models/decoder_only.h"
+#include "text/foreign_sentencepiece.h"
+#include "text/foreign_tokenizer.h"
+
+namespace heed::foreign {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Bit for bit, whatever the type.
+bool equal_bits(const Tensor& a, const Tensor& b) {
+  if (a.dtype() != b.dtype() || a.shape() != b.shape() || a.dtype() == DType::string) return false;
+  return with_type(a.dtype(), [&]<class T>(T) {
+    if constexpr (std::is_same_v<T, std::string>)
+      return false;
+    else {
+      const auto x = a.values<T>(), y = b.values<T>();
+      return std::memcmp(x.data(), y.data(), x.size_bytes()) == 0;
+    }
+  });
+}
+
+/// Ids that no row has cannot be read or produced. Configs have them: defaults of a larger vocabulary.
+void drop_impossible(SpecialIds& ids, std::int64_t rows, std::vector<std::string>& notes) {
+  for (const SpecialName& each : kSpecialNames) {
+    if (ids.*each.id < rows) continue;
+    notes.push_back(concat(each.name, " is ", ids.*each.id, ", which none of ", rows,
+                           " rows is: there is no ", each.name));
+    ids.*each.id = SpecialIds::kAbsent;
+  }
+}
+
+}  // namespace
+
+Source::Source(std::string path, ImportOptions options)
+    : path_(std::move(path)), options_(std::move(options)) {
+  std::error_code ignored;
+  folder_ = fs::is_directory(path_, ignored) ? path_ : fs::path(path_).parent_path().string();
+  if (folder_.empty()) folder_ = ".";
+  if (folder_ != path_) return;  // config.json beside a lone file is not its own
+  if (const std::string config = file("config.json"); !config.empty()) {
+    config_ = read_json_object(config);
+    const auto type = config_.find("model_type");
+    if (type != config_.end() && type->is_string()) model_type_ = type->get<std::string>();
+  }
+}
+
+std::string Source::file(const std::string& name) const {
+  std::error_code ignored;
+  const fs::path path = fs::path(folder_) / name;
+  return fs::is_regular_file(path, ignored) ? path.string() : "";
+}
+
+ConfigFields Source::config() const {
+  const std::string name = escaped((fs::path(folder_) / "config.json").string());
+  if (config_.is_null()) fail(name, ": is missing: it says what the weights are");
+  return ConfigFields(config_, name, options_.ignored_fields);
+}
+
+const io::ArrayFile& Source::weights() const {
+  if (!weights_) {
+    if (!io::is_array_file(path_)) {
+      const bool pickled =
+          !file("pytorch_model.bin").empty() || !file("pytorch_model.bin.index.json").empty();
+      fail(escaped(path_), ": no weights that can be read, wanted model.safetensors",
+           pickled ? ": pytorch_model.bin is a Python program: save the model again by transformers' "
+                     "save_pretrained(folder, safe_serialization=True)"
+                   : "");
+    }
+    weights_ = io::ArrayFile::open(path_);
+    for (std::size_t i = 0; i < weights_->arrays().size(); ++i) index_[weights_->arrays()[i].name] = i;
+  }
+  return *weights_;
+}
+
+std::optional<std::size_t> Source::find(const std::string& name) const {
+  weights();
+  const auto found = index_.find(name);
+  return found == index_.end() ? std::nullopt : std::optional(found->second);
+}
+
+bool Source::tied(const std::string& copy, const std::string& original, const std::string& prefix) const {
+  const auto at = [&](const std::string& name) {
+    const auto found = find(name);
+    return found || !name.starts_with(prefix) ? found : find(name.substr(prefix.size()));
+  };
+  const auto a = at(copy), b = at(original);
+  if (!a || !b) return true;
+  const std::vector<io::ArrayInfo>& arrays = weights().arrays();
+  if (arrays[*a].type != arrays[*b].type || arrays[*a].shape != arrays[*b].shape) return false;
+  return equal_bits(weights().read(*a), weights().read(*b));
+}
+
+text::Tokenizer fitted(const text::Tokenizer& tokenizer, std::int64_t rows, const SpecialIds& special,
+                       const std::string& where, std::vector<std::string>& notes) {
+  if (tokenizer.size() > rows)
+    fail(where, ": ", tokenizer.size(), " pieces, but the weights have ", rows,
+         " rows for them: do the files belong together?");
+  if (tokenizer.size() < rows)
+    notes.push_back(concat("the weights have ", rows, " rows for ", tokenizer.size(), " pieces: the other ",
+                           rows - tokenizer.size(), " are <unused_0>, ... and are never produced"));
+  SpecialIds ids = tokenizer.special();
+  for (const SpecialName& each : kSpecialNames) {
+    if (special.*each.id == SpecialIds::kAbsent) continue;
+    ids.*each.id = special.*each.id;
+  }
+  drop_impossible(ids, rows, notes);
+  return tokenizer.fitted(rows, ids);
+}
+
+text::Tokenizer tokenizer_of(const Source& source, std::int64_t rows, const SpecialIds& special,
+                             std::vector<std::string>& notes, const std::string& side) {
+  // Before there is a piece for each row: settings that lie cost an error, no memory.
+  const auto has_rows = [&](const io::ArrayInfo& array) {
+    return std::ranges::find(array.shape, rows) != array.shape.end();
+  };
+  if (std::ranges::none_of(source.weights().arrays(), has_rows))
+    fail(escaped(source.path()), ": vocab_size is ", rows, ", but no tensor has so many rows");
+  const bool there = text::has_sentencepiece_model(source.path()) || !source.file("tokenizer.json").empty() ||
+                     !source.file("vocab.txt").empty() ||
+                     (!source.file("vocab.json").empty() && !source.file("merges.txt").empty());
+  if (!there) {
+    notes.push_back("no tokenizer beside the weights: its pieces are the ids in digits");
+    SpecialIds ids = special;
+    drop_impossible(ids, rows, notes);
+    return text::Tokenizer::of_ids(rows, ids);
+  }
+  return fitted(text::Tokenizer::from_foreign(text::read_foreign_tokenizer(source.path(), side)), rows,
+                special, escaped(source.path()), notes);
+}
+
+SpecialIds decoder_ids(ConfigFields& config, std::int32_t bos, std::int32_t eos,
+                       std::vector<std::string>& notes) {
+  SpecialIds special = kNoSpecialIds;
+  special.bos = config.id("bos_token_id", bos);
+  special.eos = config.id("eos_token_id", eos);
+  special.pad = config.id("pad_token_id");
+  if (const Json& all = config.get("eos_token_id"); all.is_array() && all.size() > 1)
+    notes.push_back(concat("a text ends at any of ", all.size(), " ids there; here only at ", special.eos));
+  if (special.pad == special.eos) special.pad = SpecialIds::kAbsent;  // it only says what fills rows
+  config.without_effect({"decoder_start_token_id", "forced_eos_token_id", "sep_token_id", "cls_token_id",
+                         "mask_token_id", "unk_token_id", "bad_words_ids"});
+  return special;
+}
+
+void state_decoder_ids(const SpecialIds& special, Json& config) {
+  const auto state = [&](const char* name, std::int32_t id) {
+    config[name] = id == SpecialIds::kAbsent ? Json() : Json(id);
+  };
+  state("bos_token_id", special.bos);
+  state("eos_token_id", special.eos);
+  state("pad_token_id", special.pad);
+}
+
+bool untie_scaled(const DecoderOnlyConfig& config, const std::string& table, Exported& out) {
+  const bool scaled = config.embedding_scale != "1";
+  if (scaled) out.factors[table] = static_cast<float>(std::sqrt(static_cast<double>(config.d_model)));
+  return config.tied != "none" && !scaled;
+}
+
+std::string Requirements::word(const char* field, const std::string& value,
+                               std::initializer_list<std::pair<const char*, const char*>> words) {
+  std::vector<std::string> known;
+  for (const auto& [ours, theirs] : words) {
+    if (value == ours) return theirs;
+    known.emplace_back(ours);
+  }
+  reasons_.push_back(concat(field, " is ", value, ", wanted ", alternatives(known)));
+  return "";
+}
+
+std::vector<std::string> class_names(ConfigFields& config, std::int64_t n_classes) {
+  const Json& labels = config.get("id2label");
+  std::vector<std::string> names;
+  for (std::int64_t i = 0; i < n_classes; ++i) {
+    const std::string key = std::to_string(i);
+    const bool named = labels.is_object() && labels.contains(key) && labels[key].is_string();
+    names.push_back(named ? labels[key].get<std::string>() : key);
+  }
+  return names;
+}
+
+}  // namespace heed::foreign

@@ -1,0 +1,143 @@
+// A family of foreign models is a file of its own that says how to recognise it, what heed's config is for its settings, and
+// which tensor is which parameter; families.cpp lists them all. What they have in common, reading, checks, reports, is
+// in import.h.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "base/special_ids.h"
+#include "io/foreign/array_file.h"
+#include "models/foreign/config_fields.h"
+#include "models/foreign/mapping.h"
+#include "models/search_settings.h"
+#include "text/tokenizer.h"
+
+namespace heed {
+struct LoadedModel;
+struct DecoderOnlyConfig;
+}  // namespace heed
+
+namespace heed::foreign {
+
+/// What a user overrules.
+struct ImportOptions {
+  std::vector<std::string> ignored_tensors;  ///< globs
+  std::vector<std::string> ignored_fields;
+  bool says_notes = false;  ///< what was repaired or made up; else only to those who want all words
+};
+
+/// What is to be imported: a folder with config.json and weights, or a lone file of weights (Marian's .npz).
+class Source {
+ public:
+  Source(std::string path, ImportOptions options);
+
+  const std::string& path() const { return path_; }
+  const ImportOptions& options() const { return options_; }
+  /// The path of a file in the folder (beside a lone file); empty when there is none.
+  std::string file(const std::string& name) const;
+  /// config.json's model_type; empty when there is none.
+  const std::string& model_type() const { return model_type_; }
+  /// All fields of config.json.
+  ConfigFields config() const;
+  /// The weights. Throws Error naming what is wanted when there are none.
+  const io::ArrayFile& weights() const;
+
+  /// The index of a tensor of the weights, by its name in the file.
+  std::optional<std::size_t> find(const std::string& name) const;
+  bool has(const std::string& name) const { return find(name).has_value(); }
+  /// Whether `copy`, which may be missing, is bit for bit `original`; either with or without `prefix`.
+  bool tied(const std::string& copy, const std::string& original, const std::string& prefix = {}) const;
+
+ private:
+  std::string path_, folder_, model_type_;
+  ImportOptions options_;
+  Json config_;  ///< null: there is none
+  mutable std::unique_ptr<io::ArrayFile> weights_;
+  mutable std::map<std::string, std::size_t> index_;
+};
+
+/// What a family finds in a source.
+struct ForeignModel {
+  std::string kind;         ///< for users: "GPT-2", "Marian (HF)"
+  std::string config_json;  ///< heed's, architecture included
+  Mappings mappings;
+  /// Those of the sides that the model has; both the same where one is for both.
+  std::optional<text::Tokenizer> source, target;
+  std::vector<std::string> classes;
+  /// Choices that origin and settings decided, for the model's record: {"norm_epsilon", "1e-6"}.
+  std::vector<std::pair<std::string, std::string>> formulas;
+  std::optional<SearchSettings> search;  ///< how the source searches, where it says so
+  std::vector<std::string> notes;        ///< said once: what was repaired or made up
+};
+
+/// A model of heed as a family has it.
+struct Exported {
+  Json config;  ///< config.json: architectures and model_type included
+  Mappings mappings;
+  std::map<std::string, float>
+      factors;  ///< of source tensors, by name, where heed scales and the family does not
+  std::map<std::string, Json> files{};  ///< besides config.json, by their paths in the folder
+};
+
+/// One that is known (families.h).
+struct Family {
+  const char* name;
+  /// By content, never by the path. Must be cheap, and may not throw.
+  bool (*recognises)(const Source&);
+  /// Throws Error with all reasons when this one cannot be imported.
+  ForeignModel (*describe)(const Source&);
+  /// The inverse. Where it has no such model it adds why to the reasons; none of its architecture: nothing. null: there is
+  /// no way back.
+  std::optional<Exported> (*express)(const LoadedModel&, std::vector<std::string>& reasons) = nullptr;
+};
+
+/// All there are.
+const std::vector<Family>& families();
+
+/// The tokenizer files of the folder as a tokenizer with one piece for each of `rows`: further rows of the tables become
+/// "<unused_0>", ..., which nothing produces; too few rows are an error. `special` overrules what the files say, where
+/// it is present. `side`: of a folder with two. Without files pieces are the ids in digits, "17", and text is ids between spaces; a note says so.
+text::Tokenizer tokenizer_of(const Source& source, std::int64_t rows, const SpecialIds& special,
+                             std::vector<std::string>& notes, const std::string& side = "source");
+/// The same for a tokenizer that a family has read itself.
+text::Tokenizer fitted(const text::Tokenizer& tokenizer, std::int64_t rows, const SpecialIds& special,
+                       const std::string& where, std::vector<std::string>& notes);
+/// bos, eos and pad of a decoder alone: bos_token_id, eos_token_id, pad_token_id; the first two where they are missing. Of
+/// several eos the first, with a note.
+SpecialIds decoder_ids(ConfigFields& config, std::int32_t bos, std::int32_t eos,
+                       std::vector<std::string>& notes);
+/// The same as fields of config.json, those that are there.
+void state_decoder_ids(const SpecialIds& special, Json& config);
+/// Puts the factor of the embeddings, which other programs do not have, into `table`. Returns whether the model is still tied: the
+/// scores of words are by the table without it.
+bool untie_scaled(const DecoderOnlyConfig& config, const std::string& table, Exported& out);
+/// What export asks of the fields of a config: states why not, field by field.
+class Requirements {
+ public:
+  explicit Requirements(std::vector<std::string>& reasons) : reasons_(reasons) {}
+  template <class T>
+  void want(const char* field, const T& value, std::initializer_list<T> wanted) {
+    for (const T& each : wanted)
+      if (value == each) return;
+    std::vector<std::string> words;
+    for (const T& each : wanted) words.push_back(concat(each));
+    reasons_.push_back(concat(field, " is ", value, ", wanted ", alternatives(words)));
+  }
+  /// Their word for one of ours: {{"gelu_tanh", "gelu_new"}, ...}.
+  std::string word(const char* field, const std::string& value,
+                   std::initializer_list<std::pair<const char*, const char*>> words);
+
+ private:
+  std::vector<std::string>& reasons_;
+};
+/// Names of classes from id2label; {"0", "1", ...} where it is missing.
+std::vector<std::string> class_names(ConfigFields& config, std::int64_t n_classes);
+
+inline constexpr SpecialIds kNoSpecialIds{-1, -1, -1, -1, -1, -1, -1};
+
+}  // namespace heed::foreign

@@ -1,0 +1,167 @@
+// GPT-2 (Radford et al. 2019) as transformers writes it: https://github.com/huggingface/transformers,
+// src/transformers/models/gpt2. Its linear layers ("Conv1D") are [in, out] as here, queries, keys and values one layer, side by
+// side.
+#include "base/error.h"
+#include "models/config_json.h"
+#include "models/decoder_only.h"
+#include "models/foreign/families.h"
+#include "models/model_file.h"
+
+namespace heed::foreign {
+namespace {
+
+constexpr const char* kPrefix = "transformer.";
+
+bool recognises(const Source& source) {
+  return source.model_type() == "gpt2";
+}
+
+DecoderOnlyConfig config_of(ConfigFields& fields) {
+  DecoderOnlyConfig config;
+  config.target_vocab_size = fields.number("vocab_size", 50257);
+  config.max_length = fields.number("n_positions", 1024);
+  config.d_model = fields.number("n_embd", 768);
+  config.n_decoder_layers = fields.number("n_layer", 12);
+  config.n_heads = fields.number("n_head", 12);
+  config.d_ff = fields.number("n_inner", 4 * config.d_model);
+  config.activation = fields.choice("activation_function", "gelu_new",
+                                    {{"gelu_new", "gelu_tanh"},
+                                     {"gelu_pytorch_tanh", "gelu_tanh"},
+                                     {"gelu_fast", "gelu_tanh"},
+                                     {"gelu", "gelu"},
+                                     {"quick_gelu", "gelu_sigmoid"},
+                                     {"relu", "relu"},
+                                     {"silu", "silu"},
+                                     {"swish", "silu"}});
+  config.norm_epsilon = fields.real("layer_norm_epsilon", 1e-5);
+  config.embedding_scale = "1";
+  config.dropout = fields.real("resid_pdrop", 0.1);
+  config.embedding_dropout = fields.real("embd_pdrop", 0.1);
+  config.attention_dropout = fields.real("attn_pdrop", 0.1);
+  if (!fields.flag("scale_attn_weights", true)) config.score_scale = "1";
+  fields.expect("scale_attn_by_inverse_layer_idx", {false});
+  fields.expect("add_cross_attention", {false});
+  fields.expect("is_decoder", {false, true});
+  fields.expect("n_ctx", {config.max_length});  // of old files
+  fields.without_effect({"reorder_and_upcast_attn", "summary_type", "summary_use_proj", "summary_activation",
+                         "summary_proj_to_labels", "summary_first_dropout", "tie_word_embeddings",
+                         "tie_encoder_decoder", "cross_attention_hidden_size", "embd_pdrop"});
+  return config;
+}
+
+Mappings mappings_of(const DecoderOnlyConfig& config) {
+  Mappings map;
+  map.optional_prefix(kPrefix);
+  const std::string root = kPrefix;
+  const std::int64_t d = config.d_model, d_ff = config.d_ff;
+  // Conv1D
+  const auto linear = [&](const std::string& name, const std::string& scope, std::int64_t d_in,
+                          std::int64_t d_out) {
+    map.same(name + ".weight", {d_in, d_out}, scope + "/weight");
+    map.same(name + ".bias", {d_out}, scope + "/bias");
+  };
+  map.same(root + "wte.weight", {config.target_vocab_size, d}, "decoder/embedding/weight");
+  map.same(root + "wpe.weight", {config.max_length, d}, "decoder/positions/weight");
+  for (std::int64_t i = 0; i < config.n_decoder_layers; ++i) {
+    const std::string theirs = concat(root, "h.", i, '.'), ours = concat("decoder/layer_", i, '/');
+    map.norm(theirs + "ln_1", ours + "self_attention_norm", d);
+    for (std::int64_t part = 0; part < 3; ++part) {
+      const char* names[] = {"query", "key", "value"};
+      const std::string scope = ours + "self_attention/" + names[part];
+      const std::vector<Slice> slices{{part * d, (part + 1) * d}};
+      map.add({theirs + "attn.c_attn.weight", {d, 3 * d}, scope + "/weight", false, 1, slices});
+      map.add({theirs + "attn.c_attn.bias", {3 * d}, scope + "/bias", false, 1, slices});
+    }
+    linear(theirs + "attn.c_proj", ours + "self_attention/output", d, d);
+    map.norm(theirs + "ln_2", ours + "feed_forward_norm", d);
+    linear(theirs + "mlp.c_fc", ours + "feed_forward/inner", d, d_ff);
+    linear(theirs + "mlp.c_proj", ours + "feed_forward/outer", d_ff, d);
+  }
+  map.norm(root + "ln_f", "decoder/final_norm", d);
+  if (config.tied == "none")
+    map.transposed("lm_head.weight", {config.target_vocab_size, d}, "decoder/output/weight");
+  else
+    map.copy("lm_head.weight", root + "wte.weight");
+  map.ignore("*h.*.attn.bias", "the causal mask");
+  map.ignore("*h.*.attn.masked_bias", "the causal mask");
+  return map;
+}
+
+ForeignModel describe(const Source& source) {
+  ConfigFields fields = source.config();
+  fields.without_effect_in_any_model();
+  DecoderOnlyConfig config = config_of(fields);
+  ForeignModel found;
+  const SpecialIds special = decoder_ids(fields, 50256, 50256, found.notes);
+  fields.finish();
+  check_config(config);
+  found.kind = "GPT-2";
+  if (!source.tied("lm_head.weight", concat(kPrefix, "wte.weight"), kPrefix)) {
+    config.tied = "none";
+    found.notes.push_back("lm_head.weight differs from wte.weight: they are not tied");
+  }
+  found.config_json = to_json(config);
+  found.mappings = mappings_of(config);
+  found.target = tokenizer_of(source, config.target_vocab_size, special, found.notes);
+  found.formulas = {{"activation", config.activation}, {"norm_epsilon", concat(config.norm_epsilon)}};
+  return found;
+}
+
+std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::string>& reasons) {
+  if (loaded.model->architecture != DecoderOnlyConfig::kArchitecture) return std::nullopt;
+  DecoderOnlyConfig config;
+  from_json(loaded.model->config_json, fields_of(config));
+  Requirements require(reasons);
+  require.want<std::string>("positions", config.positions, {"learned"});
+  require.want<std::string>("norm", config.norm, {"pre"});
+  require.want<std::string>("norm_kind", config.norm_kind, {"layer"});
+  require.want<std::string>("final_norm", config.final_norm, {"by_norm", "yes"});
+  require.want<std::string>("attention_bias", config.attention_bias, {"all"});
+  require.want("residual", config.residual, {true});
+  require.want("gated", config.gated, {false});
+  require.want("embedding_norm", config.embedding_norm, {false});
+  require.want("feed_forward_bias", config.feed_forward_bias, {true});
+  require.want("qk_norm", config.qk_norm, {false});
+  require.want("output_bias", config.output_bias, {false});
+  require.want("logit_scale", config.logit_scale, {1.0});
+  require.want<std::int64_t>("d_head", config.d_head, {0, config.d_model / config.n_heads});
+  require.want<std::int64_t>("n_kv_heads", config.n_kv_heads, {0, config.n_heads});
+  require.want<std::int64_t>("sliding_window", config.sliding_window, {0});
+  require.want<std::int64_t>("position_offset", config.position_offset, {0});
+  const std::string activation = require.word("activation", config.activation,
+                                              {{"gelu_tanh", "gelu_new"},
+                                               {"gelu", "gelu"},
+                                               {"gelu_sigmoid", "quick_gelu"},
+                                               {"relu", "relu"},
+                                               {"silu", "silu"}});
+  if (!reasons.empty()) return std::nullopt;
+  Exported out;
+  const bool is_tied = untie_scaled(config, "transformer.wte.weight", out);
+  out.mappings = mappings_of(config);
+  if (!is_tied && config.tied == "decoder")
+    out.mappings.same("lm_head.weight", {config.target_vocab_size, config.d_model},
+                      "decoder/embedding/weight");
+  out.config = {{"architectures", {"GPT2LMHeadModel"}},
+                {"model_type", "gpt2"},
+                {"vocab_size", config.target_vocab_size},
+                {"n_positions", config.max_length},
+                {"n_embd", config.d_model},
+                {"n_layer", config.n_decoder_layers},
+                {"n_head", config.n_heads},
+                {"n_inner", config.d_ff},
+                {"activation_function", activation},
+                {"layer_norm_epsilon", config.norm_epsilon},
+                {"resid_pdrop", config.dropout},
+                {"embd_pdrop", config.embedding_dropout < 0 ? config.dropout : config.embedding_dropout},
+                {"attn_pdrop", config.attention_dropout},
+                {"scale_attn_weights", config.score_scale != "1"},
+                {"tie_word_embeddings", is_tied}};
+  state_decoder_ids(loaded.target.special(), out.config);
+  return out;
+}
+
+}  // namespace
+
+const Family kGpt2{"gpt2", recognises, describe, express};
+
+}  // namespace heed::foreign

@@ -1,0 +1,374 @@
+#include "models/foreign/import.h"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+
+#include "base/digest.h"
+#include "base/error.h"
+#include "base/glob.h"
+#include "base/log.h"
+#include "base/version.h"
+#include "models/architectures.h"
+#include "models/config_json.h"
+
+namespace heed::foreign {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMostListed = 20;
+
+/// Reasons in one message, not too many of them.
+std::string listed(const std::vector<std::string>& reasons) {
+  if (reasons.size() <= kMostListed) return joined(reasons, "; ");
+  return concat(joined({reasons.begin(), reasons.begin() + kMostListed}, "; "), "; and ",
+                reasons.size() - kMostListed, " more");
+}
+
+const Family& family_of(const Source& source) {
+  std::vector<std::string> names;
+  for (const Family& family : families()) {
+    if (family.recognises(source)) return family;
+    names.emplace_back(family.name);
+  }
+  const std::string& type = source.model_type();
+  if (!type.empty())
+    fail(escaped(source.path()), "/config.json: model_type is \"", escaped(type), "\", wanted one of ",
+         joined(names));
+  fail(escaped(source.path()),
+       ": no model in this folder, wanted config.json and model.safetensors of one of ", joined(names),
+       ", or a model file of heed");
+}
+
+/// A table of positions is made for the settings, whatever the weights are: settings that lie cost an error, no memory.
+constexpr std::int64_t kLargestTable = std::int64_t{1} << 28;
+
+template <class Config>
+void check_positions(const Config& config) {
+  if constexpr (std::is_base_of_v<TransformerOptions, Config>) {
+    const std::int64_t d_head = config.d_head > 0 ? config.d_head : config.d_model / config.n_heads,
+                       width = config.positions == "rotary"                 ? d_head
+                               : config.positions.starts_with("sinusoidal") ? config.d_model
+                                                                            : 1;
+    if (config.max_length > kLargestTable / std::max<std::int64_t>(width, 1))
+      fail("max_length is ", config.max_length, ": a table of so many positions of ", width,
+           " numbers is too large");
+  }
+}
+
+/// Ranges and choices of the config, before anything is made by it.
+void check_heed_config(const std::string& json) {
+  with_architecture(architecture_of(json), [&](const auto& architecture) {
+    typename std::decay_t<decltype(architecture)>::Config config;
+    from_json(json, fields_of(config));
+    check_config(config);
+    check_positions(config);
+  });
+}
+
+/// How many letters must change; for the name that was probably meant.
+std::size_t distance(const std::string& a, const std::string& b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i);
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t above = row[j];
+      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1])});
+      diagonal = above;
+    }
+  }
+  return row[b.size()];
+}
+
+/// The mapping beside the tensors that are there.
+class Match {
+ public:
+  Match(const Source& source, const Mappings& mappings)
+      : source_(source), mappings_(mappings), arrays_(source.weights().arrays()) {
+    choose_spelling();
+    for (const Mapping& each : mappings_.list()) place(each);
+    for (const Mappings::Copy& copy : mappings_.copies()) place(copy);
+    leave_out();
+    if (!problems_.empty())
+      fail(escaped(source_.path()), ": its tensors do not fit its settings: ", listed(problems_));
+  }
+
+  struct Placed {
+    std::size_t index;  ///< of the weights
+    const Mapping* mapping;
+  };
+  const std::vector<Placed>& placed() const { return placed_; }
+  struct PlacedCopy {
+    std::size_t copy, original;
+  };
+  const std::vector<PlacedCopy>& copies() const { return copies_; }
+
+  /// For each tensor that is left out why; "" for the others.
+  const std::vector<std::string>& reasons() const { return reasons_; }
+
+ private:
+  /// A prefix or an ending of the list may be another in the file: then in all of its names.
+  void choose_spelling() {
+    const auto any = [&](const auto& test) {
+      return std::ranges::any_of(arrays_, test, &io::ArrayInfo::name);
+    };
+    for (const std::string& prefix : mappings_.prefixes())
+      if (!any([&](const std::string& name) { return name.starts_with(prefix); })) dropped_.push_back(prefix);
+    for (const auto& [usual, other] : mappings_.endings())
+      if (any([&, &other = other](const std::string& name) { return name.ends_with(other); }))
+        endings_.emplace_back(usual, other);
+    reasons_.resize(arrays_.size());
+    is_mapped_.resize(arrays_.size());
+  }
+
+  std::string in_file(std::string name) const {
+    for (const std::string& prefix : dropped_)
+      if (name.starts_with(prefix)) {
+        name.erase(0, prefix.size());
+        break;
+      }
+    for (const auto& [usual, other] : endings_)
+      if (name.ends_with(usual)) {
+        name.replace(name.size() - usual.size(), usual.size(), other);
+        break;
+      }
+    return name;
+  }
+
+  void place(const Mapping& mapping) {
+    const std::string name = in_file(mapping.source);
+    const auto index = source_.find(name);
+    if (!index) {
+      if (missing_.insert(name).second)
+        problems_.push_back(
+            concat(escaped(name), ' ', to_string(mapping.shape), " is missing, for ", mapping.parameter));
+      return;
+    }
+    const io::ArrayInfo& info = arrays_[*index];
+    if (!is_mapped_[*index] && info.shape != mapping.shape)
+      problems_.push_back(
+          concat(escaped(name), ": shape ", to_string(info.shape), ", wanted ", to_string(mapping.shape)));
+    if (!is_mapped_[*index] && info.type != "float32" && info.type != "float16" && info.type != "bfloat16" &&
+        info.type != "float64")
+      problems_.push_back(
+          concat(escaped(name), ": type ", escaped(info.type), ", wanted floating point: is it quantised?"));
+    is_mapped_[*index] = true;
+    placed_.push_back({*index, &mapping});
+  }
+
+  void place(const Mappings::Copy& copy) {
+    const auto at = source_.find(in_file(copy.source)), original = source_.find(in_file(copy.original));
+    if (!at || !original) return;
+    reasons_[*at] = "copy of " + in_file(copy.original);
+    copies_.push_back({*at, *original});
+  }
+
+  void leave_out() {
+    std::vector<std::string> free;  // names of the list that the file lacks
+    for (const std::string& name : missing_) free.push_back(name);
+    for (std::size_t i = 0; i < arrays_.size(); ++i) {
+      if (is_mapped_[i] || !reasons_[i].empty()) continue;
+      const std::string& name = arrays_[i].name;
+      for (const auto& [glob, reason] : mappings_.ignored())
+        if (glob_matches(glob, name)) reasons_[i] = reason;
+      for (const std::string& glob : source_.options().ignored_tensors)
+        if (glob_matches(glob, name)) reasons_[i] = "ignored by --ignore";
+      if (!reasons_[i].empty()) continue;
+      std::string text = concat(escaped(name), ' ', to_string(arrays_[i].shape), " has no place");
+      if (const auto near = std::ranges::min_element(
+              free, {}, [&](const std::string& each) { return distance(name, each); });
+          near != free.end() && name.size() < 200)
+        text += concat(" (nearest to ", escaped(*near), ")");
+      problems_.push_back(text + ", --ignore leaves it out");
+    }
+  }
+
+  const Source& source_;
+  const Mappings& mappings_;
+  const std::vector<io::ArrayInfo>& arrays_;
+  std::vector<std::string> dropped_;
+  std::vector<std::pair<std::string, std::string>> endings_;
+  std::vector<Placed> placed_;
+  std::vector<PlacedCopy> copies_;
+  std::vector<std::string> reasons_;
+  std::vector<bool> is_mapped_;
+  std::set<std::string> missing_;
+  std::vector<std::string> problems_;
+};
+
+/// Every parameter is filled exactly once.
+void check_parameters(const ParameterSet<float>& parameters, const Mappings& mappings) {
+  std::set<std::string> filled;
+  for (const Mapping& mapping : mappings.list()) {
+    if (!parameters.contains(mapping.parameter))
+      fail("no parameter ", mapping.parameter, " for ", mapping.source);
+    if (!filled.insert(mapping.parameter).second) fail(mapping.parameter, ": filled twice");
+  }
+  for (const Parameter& parameter : parameters.list())
+    if (!filled.contains(parameter.name)) fail(parameter.name, ": no tensor fills it");
+}
+
+/// A tensor as float32. Throws Error on a value that is not finite.
+Tensor values_of(const Source& source, std::size_t index) {
+  Tensor tensor = source.weights().read(index);
+  if (tensor.dtype() == DType::f64) {
+    const auto wide = tensor.values<double>();
+    tensor = Tensor::of<float>(std::vector<float>(wide.begin(), wide.end()), tensor.shape());
+  }
+  const auto values = std::as_const(tensor).values<float>();
+  const auto odd = std::ranges::find_if_not(values, [](float x) { return std::isfinite(x); });
+  if (odd != values.end())
+    fail(escaped(source.path()), ":/", escaped(source.weights().arrays()[index].name), ": element ",
+         odd - values.begin(), " is ", *odd);
+  return tensor;
+}
+
+void check_copies(const Source& source, const Match& match) {
+  const std::vector<io::ArrayInfo>& arrays = source.weights().arrays();
+  for (const auto& [copy, original] : match.copies())
+    if (!source.tied(arrays[copy].name, arrays[original].name))
+      fail(escaped(source.path()), ":/", escaped(arrays[copy].name), ": wanted a copy of ",
+           escaped(arrays[original].name),
+           ", which holds other values: weights that are not tied are not supported");
+}
+
+/// One line about what was widened or rounded.
+void note_types(const Source& source, const Match& match) {
+  std::map<std::string, std::set<std::size_t>> by_type;
+  for (const auto& placed : match.placed())
+    by_type[source.weights().arrays()[placed.index].type].insert(placed.index);
+  for (const auto& [type, tensors] : by_type)
+    if (type != "float32") logging::verbose(concat(tensors.size(), " tensors ", type, " -> float32"));
+}
+
+ForeignModel described(const Source& source) {
+  ForeignModel found = family_of(source).describe(source);
+  check_heed_config(found.config_json);
+  return found;
+}
+
+/// Calls use(), whose errors are about the content of `path`, not about how heed was called.
+template <class Use>
+auto about(const std::string& path, const Use& use) {
+  try {
+    return use();
+  } catch (const Error& error) {
+    const std::string message = error.what(), name = escaped(path);
+    fail(message.starts_with(name) ? "" : name + ": ", message);
+  }
+}
+
+}  // namespace
+
+bool is_foreign_model(const std::string& path) {
+  std::error_code ignored;
+  if (fs::is_directory(path, ignored)) return true;
+  if (!fs::is_regular_file(path, ignored) || !io::is_array_file(path)) return false;
+  const Source source(path, {});
+  return std::ranges::any_of(families(), [&](const Family& family) { return family.recognises(source); });
+}
+
+namespace {
+
+std::vector<ReportLine> report_of(const Source& source) {
+  const ForeignModel found = described(source);
+  const Match match(source, found.mappings);
+  const std::unique_ptr<Model<float>> model = make_model<float>(found.config_json);
+  check_parameters(model->parameters, found.mappings);
+  check_copies(source, match);
+  const std::vector<io::ArrayInfo>& arrays = source.weights().arrays();
+  std::vector<ReportLine> lines;
+  for (const auto& [index, mapping] : match.placed())
+    lines.push_back({arrays[index].name, arrays[index].type, arrays[index].shape, mapping->transform(),
+                     mapping->parameter, model->parameters.find(mapping->parameter).shape});
+  for (std::size_t i = 0; i < arrays.size(); ++i)
+    if (!match.reasons()[i].empty())
+      lines.push_back({arrays[i].name, arrays[i].type, arrays[i].shape, match.reasons()[i], "", {}});
+  return lines;
+}
+
+LoadedModel loaded_of(const Source& source) {
+  ForeignModel found = described(source);
+  const Match match(source, found.mappings);
+  LoadedModel loaded{make_model<float>(found.config_json),
+                     found.source ? *found.source : *found.target,
+                     found.target ? *found.target : *found.source,
+                     std::move(found.classes),
+                     {},
+                     {}};
+  Model<float>& model = *loaded.model;
+  check_parameters(model.parameters, found.mappings);
+  check_copies(source, match);
+  // Parts of one tensor may come one after the other: it is read once.
+  std::size_t held = SIZE_MAX;
+  Tensor tensor;
+  for (const auto& [index, mapping] : match.placed()) {
+    if (std::exchange(held, index) != index) tensor = values_of(source, index);
+    mapping->fill(std::as_const(tensor).values<float>(), model.parameters.view(mapping->parameter));
+  }
+  note_types(source, match);
+  for (const std::string& note : found.notes) {
+    const std::string text = concat(escaped(source.path()), ": ", note);
+    source.options().says_notes ? logging::note(text) : logging::verbose(text);
+  }
+  Json origin{{"kind", found.kind}, {"heed", version()}};
+  for (const auto& [name, value] : found.formulas) origin["formulas"][name] = value;
+  if (found.search) origin["search"] = Json::parse(to_json(*found.search));
+  loaded.origin = origin.dump();
+  complete(loaded, source.path(), model.config_json);
+  return loaded;
+}
+
+}  // namespace
+
+std::vector<ReportLine> report(const std::string& path, const ImportOptions& options) {
+  return about(path, [&] { return report_of(Source(path, options)); });
+}
+
+LoadedModel load(const std::string& path, const ImportOptions& options) {
+  return about(path, [&] { return loaded_of(Source(path, options)); });
+}
+
+std::vector<std::pair<std::string, std::string>> file_digests(const std::string& path) {
+  std::vector<fs::path> files;
+  std::error_code ignored;
+  if (fs::is_directory(path, ignored)) {
+    for (const auto& entry : fs::directory_iterator(path)) {
+      const std::string name = entry.path().filename().string();
+      const bool weights = name.ends_with(".safetensors") && name.starts_with("model");
+      if (entry.is_regular_file() &&
+          (weights || name == "config.json" || name.starts_with("tokenizer") || name.starts_with("vocab") ||
+           name.ends_with(".spm") || name == "merges.txt"))
+        files.push_back(entry.path());
+    }
+    std::ranges::sort(files);
+  } else {
+    files.emplace_back(path);
+  }
+  std::vector<std::pair<std::string, std::string>> digests;
+  for (const fs::path& each : files) {
+    std::ifstream file(each, std::ios::binary);
+    Sha256 sha;
+    std::vector<char> block(1 << 20);
+    while (file.read(block.data(), static_cast<std::streamsize>(block.size())) || file.gcount() > 0)
+      sha.add({block.data(), static_cast<std::size_t>(file.gcount())});
+    digests.emplace_back(each.filename().string(), sha.hex());
+  }
+  return digests;
+}
+
+text::Tokenizer load_tokenizer(const std::string& path, Side side) {
+  return about(path, [&] {
+    const ForeignModel found = described(Source(path, {}));
+    return side == Side::source && found.source ? *found.source
+           : found.target                       ? *found.target
+                                                : *found.source;
+  });
+}
+
+}  // namespace heed::foreign

@@ -1,0 +1,277 @@
+// Llama (Touvron et al. 2023), and what differs from it in little: Mistral has a sliding window, Qwen2 biases of queries,
+// keys and values, Qwen3 norms of queries and keys. As transformers writes them:
+// https://github.com/huggingface/transformers, src/transformers/models/{llama,mistral,qwen2,qwen3,modeling_rope_utils}.
+// Queries and keys are ordered for rotary positions whose pairs are (i, i + d_head / 2), as here.
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "models/config_json.h"
+#include "models/decoder_only.h"
+#include "models/foreign/families.h"
+#include "models/model_file.h"
+
+namespace heed::foreign {
+namespace {
+
+/// What one of the family has where the config does not say it.
+struct Kind {
+  const char* model_type;
+  const char* name;
+  std::int64_t vocab_size, d_model, d_ff, n_layers, n_heads, n_kv_heads, d_head, max_length, window;
+  std::int32_t bos, eos;
+};
+
+constexpr Kind kKinds[] = {
+    {"llama", "Llama", 32000, 4096, 11008, 32, 32, 0, 0, 2048, 0, 1, 2},
+    {"mistral", "Mistral", 32000, 4096, 14336, 32, 32, 8, 0, 131072, 4096, 1, 2},
+    {"qwen2", "Qwen2", 151936, 4096, 22016, 32, 32, 32, 0, 32768, 0, -1, -1},
+    {"qwen3", "Qwen3", 151936, 4096, 22016, 32, 32, 32, 128, 32768, 0, -1, -1},
+};
+
+const Kind* kind_of(const std::string& model_type) {
+  const auto found = std::ranges::find(kKinds, model_type, &Kind::model_type);
+  return found == std::end(kKinds) ? nullptr : &*found;
+}
+
+bool recognises(const Source& source) {
+  return kind_of(source.model_type()) != nullptr;
+}
+
+bool is_kind(const Kind& kind, std::string_view model_type) {
+  return kind.model_type == model_type;
+}
+
+/// The fields of rope_scaling, or of rope_parameters.
+void read_rope(ConfigFields& fields, DecoderOnlyConfig& config) {
+  const char* type = fields.has("rope_type") ? "rope_type" : "type";
+  config.rope_scaling =
+      fields.choice(type, "default", {{"default", "none"}, {"linear", "linear"}, {"llama3", "llama3"}});
+  fields.without_effect({"rope_type", "type"});
+  if (config.rope_scaling != "none") config.rope_factor = fields.real("factor");
+  if (config.rope_scaling == "llama3") {
+    config.rope_low_freq_factor = fields.real("low_freq_factor");
+    config.rope_high_freq_factor = fields.real("high_freq_factor");
+    config.rope_original_length = fields.number("original_max_position_embeddings");
+  }
+  fields.expect("partial_rotary_factor", {1.0, 1});
+}
+
+/// Older files say rope_theta and rope_scaling, newer ones rope_parameters; some both.
+void read_positions(ConfigFields& fields, DecoderOnlyConfig& config) {
+  config.positions = "rotary";
+  config.rope_base = fields.real("rope_theta", 10000);
+  ConfigFields old = fields.object("rope_scaling");
+  old.without_effect({"rope_theta"});
+  read_rope(old, config);
+  fields.merge(old);
+  if (!fields.has("rope_parameters")) return;
+  const DecoderOnlyConfig stated = config;
+  ConfigFields parameters = fields.object("rope_parameters");
+  config.rope_base = parameters.real("rope_theta", config.rope_base);
+  read_rope(parameters, config);
+  fields.merge(parameters);
+  if ((fields.has("rope_theta") && stated.rope_base != config.rope_base) ||
+      (fields.has("rope_scaling") &&
+       (stated.rope_scaling != config.rope_scaling || stated.rope_factor != config.rope_factor)))
+    fields.refuse("rope_parameters", "what rope_theta and rope_scaling say");
+}
+
+/// One window for all layers, or none.
+std::int64_t window_of(ConfigFields& fields, const Kind& kind, const DecoderOnlyConfig& config) {
+  std::int64_t window =
+      fields.number("sliding_window", fields.states_null("sliding_window") ? 0 : kind.window);
+  if (is_kind(kind, "qwen2") || is_kind(kind, "qwen3")) {
+    const std::int64_t full = fields.number("max_window_layers", 28);
+    if (!fields.flag("use_sliding_window", false)) window = 0;
+    if (full >= config.n_decoder_layers) window = 0;
+    if (window > 0 && full > 0 && window < config.max_length)
+      fields.refuse("max_window_layers",
+                    "0, or as many as there are layers: all layers have one window here");
+  }
+  if (const Json& types = fields.get("layer_types"); types.is_array()) {
+    const auto all = [&](const char* type) {
+      return std::ranges::count(types, Json(type)) == std::ssize(types);
+    };
+    if (all("full_attention")) return 0;
+    if (!all("sliding_attention")) fields.refuse("layer_types", "one type for all layers");
+  } else if (!types.is_null()) {
+    fields.refuse("layer_types", "a list");
+  }
+  return window >= config.max_length ? 0 : window;
+}
+
+DecoderOnlyConfig config_of(ConfigFields& fields, const Kind& kind) {
+  DecoderOnlyConfig config;
+  config.target_vocab_size = fields.number("vocab_size", kind.vocab_size);
+  config.d_model = fields.number("hidden_size", kind.d_model);
+  config.d_ff = fields.number("intermediate_size", kind.d_ff);
+  config.n_decoder_layers = fields.number("num_hidden_layers", kind.n_layers);
+  config.n_heads = fields.number("num_attention_heads", kind.n_heads);
+  config.n_kv_heads = fields.number("num_key_value_heads", kind.n_kv_heads);
+  config.d_head = fields.number("head_dim", kind.d_head);
+  // What other programs write out is the default here.
+  if (config.d_head * config.n_heads == config.d_model) config.d_head = 0;
+  if (config.n_kv_heads == config.n_heads) config.n_kv_heads = 0;
+  config.max_length = fields.number("max_position_embeddings", kind.max_length);
+  config.activation = fields.choice("hidden_act", "silu",
+                                    {{"silu", "silu"},
+                                     {"swish", "silu"},
+                                     {"gelu", "gelu"},
+                                     {"gelu_new", "gelu_tanh"},
+                                     {"gelu_pytorch_tanh", "gelu_tanh"},
+                                     {"relu", "relu"}});
+  config.gated = true;
+  config.norm_kind = "rms";
+  config.norm_epsilon = fields.real("rms_norm_eps", 1e-6);
+  config.embedding_scale = "1";
+  config.tied = fields.flag("tie_word_embeddings", false) ? "decoder" : "none";
+  config.dropout = 0;
+  config.attention_dropout = fields.real("attention_dropout", 0);
+  config.feed_forward_bias = false;
+  config.qk_norm = is_kind(kind, "qwen3");
+  config.attention_bias = is_kind(kind, "qwen2") ? "qkv" : "none";
+  if (is_kind(kind, "llama")) {
+    config.feed_forward_bias = fields.flag("mlp_bias", false);
+    if (fields.flag("attention_bias", false)) config.attention_bias = "all";
+  } else {
+    fields.expect("attention_bias", {is_kind(kind, "qwen2"), false});
+    fields.expect("mlp_bias", {false});
+  }
+  if (is_kind(kind, "qwen3") && fields.flag("attention_bias", false)) config.attention_bias = "all";
+  read_positions(fields, config);
+  config.sliding_window = window_of(fields, kind, config);
+  fields.expect("pretraining_tp", {1});
+  return config;
+}
+
+Mappings mappings_of(const DecoderOnlyConfig& config) {
+  Mappings map;
+  map.optional_prefix("model.");
+  const std::int64_t d = config.d_model, d_ff = config.d_ff,
+                     d_head = config.d_head > 0 ? config.d_head : d / config.n_heads,
+                     queries = config.n_heads * d_head,
+                     keys = (config.n_kv_heads > 0 ? config.n_kv_heads : config.n_heads) * d_head;
+  const bool biases = config.attention_bias != "none", output_bias = config.attention_bias == "all",
+             ff_bias = config.feed_forward_bias;
+  map.same("model.embed_tokens.weight", {config.target_vocab_size, d}, "decoder/embedding/weight");
+  for (std::int64_t i = 0; i < config.n_decoder_layers; ++i) {
+    const std::string theirs = concat("model.layers.", i, '.'), ours = concat("decoder/layer_", i, '/');
+    const std::string attention = ours + "self_attention/", network = ours + "feed_forward/";
+    map.norm(theirs + "input_layernorm", ours + "self_attention_norm", d, false);
+    map.linear(theirs + "self_attn.q_proj", attention + "query", d, queries, biases);
+    map.linear(theirs + "self_attn.k_proj", attention + "key", d, keys, biases);
+    map.linear(theirs + "self_attn.v_proj", attention + "value", d, keys, biases);
+    map.linear(theirs + "self_attn.o_proj", attention + "output", queries, d, output_bias);
+    if (config.qk_norm) {
+      map.norm(theirs + "self_attn.q_norm", attention + "query_norm", d_head, false);
+      map.norm(theirs + "self_attn.k_norm", attention + "key_norm", d_head, false);
+    }
+    map.norm(theirs + "post_attention_layernorm", ours + "feed_forward_norm", d, false);
+    map.linear(theirs + "mlp.gate_proj", network + "gate", d, d_ff, ff_bias);
+    map.linear(theirs + "mlp.up_proj", network + "inner", d, d_ff, ff_bias);
+    map.linear(theirs + "mlp.down_proj", network + "outer", d_ff, d, ff_bias);
+  }
+  map.norm("model.norm", "decoder/final_norm", d, false);
+  if (config.tied == "none")
+    map.transposed("lm_head.weight", {config.target_vocab_size, d}, "decoder/output/weight");
+  else
+    map.copy("lm_head.weight", "model.embed_tokens.weight");
+  map.ignore("*layers.*.self_attn.rotary_emb.inv_freq", "computed from the settings");
+  return map;
+}
+
+ForeignModel describe(const Source& source) {
+  const Kind& kind = *kind_of(source.model_type());
+  ConfigFields fields = source.config();
+  fields.without_effect_in_any_model();
+  DecoderOnlyConfig config = config_of(fields, kind);
+  ForeignModel found;
+  const SpecialIds special = decoder_ids(fields, kind.bos, kind.eos, found.notes);
+  fields.finish();
+  check_config(config);
+  found.kind = kind.name;
+  if (config.tied != "none" && !source.tied("lm_head.weight", "model.embed_tokens.weight", "model.")) {
+    config.tied = "none";
+    found.notes.push_back("lm_head.weight differs from embed_tokens.weight: they are not tied");
+  }
+  found.config_json = to_json(config);
+  found.mappings = mappings_of(config);
+  found.target = tokenizer_of(source, config.target_vocab_size, special, found.notes);
+  found.formulas = {{"positions", concat("rotary, pairs (i, i + d_head/2), base ", config.rope_base,
+                                         ", scaling ", config.rope_scaling)},
+                    {"norm_epsilon", concat(config.norm_epsilon)}};
+  return found;
+}
+
+std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::string>& reasons) {
+  if (loaded.model->architecture != DecoderOnlyConfig::kArchitecture) return std::nullopt;
+  DecoderOnlyConfig config;
+  from_json(loaded.model->config_json, fields_of(config));
+  const Kind& kind = *kind_of(config.qk_norm                   ? "qwen3"
+                              : config.attention_bias == "qkv" ? "qwen2"
+                              : config.sliding_window > 0      ? "mistral"
+                                                               : "llama");
+  Requirements require(reasons);
+  require.want<std::string>("positions", config.positions, {"rotary"});
+  require.want<std::string>("norm", config.norm, {"pre"});
+  require.want<std::string>("norm_kind", config.norm_kind, {"rms"});
+  require.want<std::string>("final_norm", config.final_norm, {"by_norm", "yes"});
+  require.want<std::string>("score_scale", config.score_scale, {"1/sqrt_d_head"});
+  require.want("residual", config.residual, {true});
+  require.want("gated", config.gated, {true});
+  require.want("embedding_norm", config.embedding_norm, {false});
+  require.want("output_bias", config.output_bias, {false});
+  require.want("logit_scale", config.logit_scale, {1.0});
+  if (!is_kind(kind, "llama")) require.want("feed_forward_bias", config.feed_forward_bias, {false});
+  if (is_kind(kind, "mistral")) require.want<std::string>("attention_bias", config.attention_bias, {"none"});
+  if (is_kind(kind, "qwen3"))
+    require.want<std::string>("attention_bias", config.attention_bias, {"none", "all"});
+  if (!is_kind(kind, "mistral")) require.want<std::int64_t>("sliding_window", config.sliding_window, {0});
+  const std::string activation = require.word(
+      "activation", config.activation,
+      {{"silu", "silu"}, {"gelu", "gelu"}, {"gelu_tanh", "gelu_pytorch_tanh"}, {"relu", "relu"}});
+  if (!reasons.empty()) return std::nullopt;
+  Exported out;
+  const bool is_tied = untie_scaled(config, "model.embed_tokens.weight", out);
+  out.mappings = mappings_of(config);
+  if (!is_tied && config.tied == "decoder")
+    out.mappings.same("lm_head.weight", {config.target_vocab_size, config.d_model},
+                      "decoder/embedding/weight");
+  out.config = {{"architectures", {concat(kind.name, "ForCausalLM")}},
+                {"model_type", kind.model_type},
+                {"vocab_size", config.target_vocab_size},
+                {"hidden_size", config.d_model},
+                {"intermediate_size", config.d_ff},
+                {"num_hidden_layers", config.n_decoder_layers},
+                {"num_attention_heads", config.n_heads},
+                {"num_key_value_heads", config.n_kv_heads > 0 ? config.n_kv_heads : config.n_heads},
+                {"head_dim", config.d_head > 0 ? config.d_head : config.d_model / config.n_heads},
+                {"max_position_embeddings", config.max_length},
+                {"hidden_act", activation},
+                {"rms_norm_eps", config.norm_epsilon},
+                {"attention_dropout", config.attention_dropout},
+                {"rope_theta", config.rope_base},
+                {"tie_word_embeddings", is_tied}};
+  Json rope;
+  if (config.rope_scaling != "none")
+    rope = {{"rope_type", config.rope_scaling}, {"factor", config.rope_factor}};
+  if (config.rope_scaling == "llama3") {
+    rope["low_freq_factor"] = config.rope_low_freq_factor;
+    rope["high_freq_factor"] = config.rope_high_freq_factor;
+    rope["original_max_position_embeddings"] = config.rope_original_length;
+  }
+  out.config["rope_scaling"] = rope;
+  if (is_kind(kind, "llama")) out.config["mlp_bias"] = config.feed_forward_bias;
+  if (is_kind(kind, "llama") || is_kind(kind, "qwen3"))
+    out.config["attention_bias"] = config.attention_bias == "all";
+  if (is_kind(kind, "mistral")) out.config["sliding_window"] = config.sliding_window;
+  state_decoder_ids(loaded.target.special(), out.config);
+  return out;
+}
+
+}  // namespace
+
+const Family kLlama{"llama, mistral, qwen2, qwen3", recognises, describe, express};
+
+}  // namespace heed::foreign

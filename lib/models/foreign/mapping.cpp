@@ -1,0 +1,96 @@
+#include "models/foreign/mapping.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace heed::foreign {
+namespace {
+
+constexpr std::int64_t kTile = 32;
+
+/// The source as a matrix.
+struct Seen {
+  std::int64_t rows, cols;
+};
+
+Seen seen(const Shape& shape) {
+  const std::int64_t count = element_count(shape);
+  if (shape.size() < 2) return {1, count};
+  return {shape[0], shape[0] == 0 ? 0 : count / shape[0]};
+}
+
+/// Calls visit(at, row, col) for each value of the parameter, which is at that place of the source.
+template <class Visit>
+void for_each_value(const Mapping& mapping, std::int64_t rows, std::int64_t cols, const Visit& visit) {
+  if (mapping.slices.empty() && !mapping.transposed) {
+    for (std::int64_t i = 0; i < rows; ++i)
+      for (std::int64_t j = 0; j < cols; ++j) visit(i * cols + j, i, j);
+    return;
+  }
+  const Seen source = seen(mapping.shape);
+  std::vector<Slice> slices = mapping.slices;
+  if (slices.empty()) slices = {{0, mapping.axis == 0 ? source.rows : source.cols}};
+  std::int64_t before = 0;  // values of the axis in earlier slices
+  for (const Slice& slice : slices) {
+    const std::int64_t first_row = mapping.axis == 0 ? slice.begin : 0,
+                       last_row = mapping.axis == 0 ? slice.end : source.rows,
+                       first_col = mapping.axis == 1 ? slice.begin : 0,
+                       last_col = mapping.axis == 1 ? slice.end : source.cols;
+    // By tiles, so that a transpose reads and writes what is in the cache.
+    for (std::int64_t top = first_row; top < last_row; top += kTile) {
+      for (std::int64_t left = first_col; left < last_col; left += kTile) {
+        for (std::int64_t r = top; r < std::min(top + kTile, last_row); ++r) {
+          for (std::int64_t c = left; c < std::min(left + kTile, last_col); ++c) {
+            const std::int64_t row = r - first_row + (mapping.axis == 0 ? before : 0),
+                               col = c - first_col + (mapping.axis == 1 ? before : 0);
+            visit(r * source.cols + c, mapping.transposed ? col : row, mapping.transposed ? row : col);
+          }
+        }
+      }
+    }
+    before += slice.end - slice.begin;
+  }
+}
+
+}  // namespace
+
+std::string Mapping::transform() const {
+  if (slices.empty()) return transposed ? "transposed" : "as is";
+  std::string text = axis == 0 ? "rows" : "columns";
+  for (const Slice& slice : slices) text += concat(' ', slice.begin, ':', slice.end);
+  return transposed ? text + ", transposed" : text;
+}
+
+void Mapping::fill(std::span<const float> source, Matrix<float> parameter) const {
+  for_each_value(*this, parameter.rows, parameter.cols, [&](std::int64_t at, std::int64_t i, std::int64_t j) {
+    parameter(i, j) = source[static_cast<std::size_t>(at)];
+  });
+}
+
+void Mapping::put_back(Matrix<const float> parameter, std::span<float> source) const {
+  for_each_value(*this, parameter.rows, parameter.cols, [&](std::int64_t at, std::int64_t i, std::int64_t j) {
+    source[static_cast<std::size_t>(at)] = parameter(i, j);
+  });
+}
+
+void Mappings::same(const std::string& source, Shape shape, const std::string& parameter) {
+  add({source, std::move(shape), parameter, false, 0, {}});
+}
+
+void Mappings::transposed(const std::string& source, Shape shape, const std::string& parameter) {
+  add({source, std::move(shape), parameter, true, 0, {}});
+}
+
+void Mappings::linear(const std::string& source, const std::string& scope, std::int64_t d_in,
+                      std::int64_t d_out, bool bias) {
+  transposed(source + ".weight", {d_out, d_in}, scope + "/weight");
+  if (bias) same(source + ".bias", {d_out}, scope + "/bias");
+}
+
+void Mappings::norm(const std::string& source, const std::string& scope, std::int64_t d, bool beta) {
+  same(source + ".weight", {d}, scope + "/gamma");
+  if (beta) same(source + ".bias", {d}, scope + "/beta");
+}
+
+}  // namespace heed::foreign

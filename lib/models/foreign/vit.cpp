@@ -1,0 +1,115 @@
+// ViT (Dosovitskiy et al. 2021) as transformers writes it: https://github.com/huggingface/transformers,
+// src/transformers/models/vit; alone or as a classifier, which reads the class token.
+#include "base/error.h"
+#include "models/config_json.h"
+#include "models/encoder_only.h"
+#include "models/foreign/families.h"
+#include "models/model_file.h"
+
+namespace heed::foreign {
+namespace {
+
+constexpr const char* kPrefix = "vit.";
+
+bool recognises(const Source& source) {
+  return source.model_type() == "vit";
+}
+
+EncoderOnlyConfig config_of(ConfigFields& fields, bool classifies, bool has_pooler) {
+  EncoderOnlyConfig config;
+  config.source_vocab_size = 1;
+  config.d_model = fields.number("hidden_size", 768);
+  config.n_encoder_layers = fields.number("num_hidden_layers", 12);
+  config.n_heads = fields.number("num_attention_heads", 12);
+  config.d_ff = fields.number("intermediate_size", 3072);
+  config.image_size = fields.number("image_size", 224);
+  config.patch_size = fields.number("patch_size", 16);
+  config.n_channels = fields.number("num_channels", 3);
+  config.activation = fields.choice("hidden_act", "gelu",
+                                    {{"gelu", "gelu"},
+                                     {"gelu_new", "gelu_tanh"},
+                                     {"gelu_pytorch_tanh", "gelu_tanh"},
+                                     {"quick_gelu", "gelu_sigmoid"},
+                                     {"relu", "relu"},
+                                     {"silu", "silu"},
+                                     {"swish", "silu"}});
+  config.dropout = fields.real("hidden_dropout_prob", 0.0);
+  config.attention_dropout = fields.real("attention_probs_dropout_prob", 0.0);
+  config.norm_epsilon = fields.real("layer_norm_eps", 1e-12);
+  config.norm = "pre";
+  if (!fields.flag("qkv_bias", true)) config.attention_bias = "output";
+  config.pooling = "first";
+  config.pooler = has_pooler;
+  config.masked_words = false;
+  if (config.image_size < 1 || config.patch_size < 1 || config.image_size % config.patch_size)
+    fields.refuse("image_size", concat("a multiple of patch_size = ", config.patch_size));
+  else
+    config.max_length = config.patches().patches() + 1;
+  if (classifies) {
+    config.masked_words = true;
+    const Json& labels = fields.get("id2label");
+    config.n_classes =
+        labels.is_object() ? static_cast<std::int64_t>(labels.size()) : fields.number("num_labels", 2);
+    fields.expect("problem_type", {"single_label_classification"});
+    if (config.n_classes < 2) fields.refuse("id2label", "at least 2 classes: regression is not supported");
+  }
+  fields.expect("architectures", {Json::array({"ViTModel"}), Json::array({"ViTForImageClassification"})});
+  fields.expect("pooler_act", {"tanh"});
+  fields.expect("pooler_output_size", {config.d_model});
+  fields.without_effect({"encoder_stride"});  // of pretraining
+  return config;
+}
+
+Mappings mappings_of(const EncoderOnlyConfig& config, const std::string& root) {
+  Mappings map;
+  if (!root.empty()) map.optional_prefix(root);
+  const std::int64_t d = config.d_model, d_ff = config.d_ff, p = config.patch_size;
+  const bool inputs_biased = config.attention_bias == "all";
+  map.same(root + "embeddings.cls_token", {1, 1, d}, "encoder/class_token");
+  map.same(root + "embeddings.position_embeddings", {1, config.max_length, d}, "encoder/positions/weight");
+  const std::string patches = root + "embeddings.patch_embeddings.projection";
+  map.transposed(patches + ".weight", {d, config.n_channels, p, p}, "encoder/patches/weight");
+  map.same(patches + ".bias", {d}, "encoder/patches/bias");
+  for (std::int64_t i = 0; i < config.n_encoder_layers; ++i) {
+    const std::string theirs = concat(root, "encoder.layer.", i, '.'),
+                      ours = concat("encoder/layer_", i, '/');
+    map.norm(theirs + "layernorm_before", ours + "self_attention_norm", d);
+    for (const char* part : {"query", "key", "value"})
+      map.linear(concat(theirs, "attention.attention.", part), concat(ours, "self_attention/", part), d, d,
+                 inputs_biased);
+    map.linear(theirs + "attention.output.dense", ours + "self_attention/output", d, d);
+    map.norm(theirs + "layernorm_after", ours + "feed_forward_norm", d);
+    map.linear(theirs + "intermediate.dense", ours + "feed_forward/inner", d, d_ff);
+    map.linear(theirs + "output.dense", ours + "feed_forward/outer", d_ff, d);
+  }
+  map.norm(root + "layernorm", "encoder/final_norm", d);
+  if (config.n_classes > 0) map.linear("classifier", "classes", d, config.n_classes);
+  if (config.pooler) map.linear(root + "pooler.dense", "encoder/pooler", d, d);
+  map.ignore("*embeddings.mask_token", "of pretraining");
+  if (config.n_classes > 0) map.ignore("*pooler.dense.*", "the classifier does not read it");
+  return map;
+}
+
+ForeignModel describe(const Source& source) {
+  ConfigFields fields = source.config();
+  const bool classifies = source.has("classifier.weight");
+  const bool pooler = source.has("pooler.dense.weight") || source.has(concat(kPrefix, "pooler.dense.weight"));
+  const EncoderOnlyConfig config = config_of(fields, classifies, pooler && !classifies);
+  fields.without_effect_in_any_model();
+  ForeignModel found;
+  if (classifies) found.classes = class_names(fields, config.n_classes);
+  fields.finish();
+  check_config(config);
+  found.kind = "ViT";
+  found.config_json = to_json(config);
+  found.mappings = mappings_of(config, kPrefix);
+  found.source = text::Tokenizer::of_ids(config.source_vocab_size, kNoSpecialIds);
+  found.formulas = {{"activation", config.activation}, {"norm_epsilon", concat(config.norm_epsilon)}};
+  return found;
+}
+
+}  // namespace
+
+const Family kVit{"vit", recognises, describe};
+
+}  // namespace heed::foreign

@@ -1,0 +1,20 @@
+#include "models/search_settings.h"
+
+#include <nlohmann/json.hpp>
+
+#include "models/config_json.h"
+#include "text/bounded_json.h"
+
+namespace heed {
+
+SearchSettings search_settings_of(const std::string& origin) {
+  SearchSettings settings;
+  if (origin.empty()) return settings;
+  const nlohmann::json json = text::parse_bounded_json(origin, "model/origin");
+  if (!json.is_object() || !json.contains("search")) return settings;
+  from_json(json["search"].dump(), fields_of(settings));
+  check_config(settings);
+  return settings;
+}
+
+}  // namespace heed

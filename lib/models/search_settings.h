@@ -1,0 +1,41 @@
+// How the program that a model comes from searches with it: what decode does unless it is told otherwise. It stands in the
+// model's origin (model_file.h), as no number that the model computes depends on it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/range.h"
+
+namespace heed {
+
+struct SearchSettings {
+  static constexpr const char* kArchitecture = "search";
+
+  std::int64_t beam = 5;
+  double length_penalty = 1;
+  std::int64_t max_length = 0;
+  double length_factor = 0;
+  bool seeks_best = false;
+  bool forced_eos = false;
+  bool renormalized = false;
+
+  /// Names of decode's options where it has them.
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& field) {
+    field("beam", self.beam, "hypotheses kept per sentence", up_to(1000));
+    field("length_penalty", self.length_penalty, "scores are divided by length^A", between(-100, 100));
+    field("max_length", self.max_length, "longest result in new tokens; 0: by length_factor",
+          between(0, 1'000'000));
+    field("length_factor", self.length_factor, "longest result in lengths of the source; 0: not stated",
+          between(0, 1000));
+    field("seeks_best", self.seeks_best, "StopRule::kBest");
+    field("forced_eos", self.forced_eos, "BeamOptions::forced_eos");
+    field("renormalized", self.renormalized, "BeamOptions::renormalized");
+  }
+};
+
+/// Those that an origin states under "search"; nothing but defaults where it states none. Throws Error on damaged ones.
+SearchSettings search_settings_of(const std::string& origin);
+
+}  // namespace heed

@@ -1,0 +1,54 @@
+#include "stages/import_model.h"
+
+#include <filesystem>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "base/log.h"
+#include "models/foreign/import.h"
+#include "stages/self_test.h"
+
+namespace heed {
+namespace {
+
+/// name<TAB>type<TAB>shape<TAB>transform<TAB>parameter<TAB>shape
+std::string table_of(const std::vector<foreign::ReportLine>& lines) {
+  std::string table = "source\ttype\tshape\ttransform\tparameter\tshape\n";
+  for (const foreign::ReportLine& line : lines)
+    table += concat(escaped(line.source, 4096), '\t', line.type, '\t', to_string(line.source_shape), '\t',
+                    line.transform, '\t', line.parameter, '\t',
+                    line.parameter.empty() ? std::string() : to_string(line.shape), '\n');
+  return table;
+}
+
+}  // namespace
+
+void ImportCommand::run() const {
+  if (list) {
+    std::cout << table_of(foreign::report(from, options)) << std::flush;
+    return;
+  }
+  if (output.empty() || output == "-") fail<UsageError>("-o: wanted a file for the imported model");
+  if (!overwrite && std::filesystem::exists(output))
+    fail<UsageError>("-o ", escaped(output), ": is there already; --overwrite replaces it");
+  foreign::ImportOptions spoken = options;
+  spoken.says_notes = true;
+  const LoadedModel loaded = foreign::load(from, spoken);
+  auto origin = nlohmann::ordered_json::parse(loaded.origin);
+  for (const auto& [name, digest] : foreign::file_digests(from)) origin["files"][name] = digest;
+  origin["verified"] = "not verified";
+  if (!expect.empty()) {
+    const auto expected = io::ArrayFile::open(expect);
+    const std::string result = summary_of(self_test(loaded, *expected));
+    if (!result.starts_with("passed"))
+      fail(escaped(from), ": does not give what ", escaped(expect), " expects: ", result);
+    logging::note(concat("self-test: ", result));
+    origin["verified"] = result;
+  }
+  save_model(output, *loaded.model, texts_of(loaded), origin_map(origin.dump()));
+  logging::note(concat("imported a ", origin.value("kind", ""), " of ", loaded.model->parameters.count(),
+                       " parameters and ", (loaded.model->encoder ? loaded.source : loaded.target).size(),
+                       " pieces"));
+}
+
+}  // namespace heed

@@ -1,0 +1,72 @@
+// JSON files beside the weights of other programs' models, of which nothing is left unread by oversight.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "text/vocabulary.h"
+
+namespace heed::text {
+
+/// The content of a file. Throws Error, also when it is larger than any tokenizer's.
+std::string read_foreign_file(const std::string& path);
+/// An object. Throws Error naming the file.
+nlohmann::json read_foreign_json(const std::string& path);
+
+/// Whether it is the id of a piece.
+bool is_id(const nlohmann::json& value);
+
+/// An object of the JSON, of which each field must be asked for: finish() names those that were not.
+class Object {
+ public:
+  Object(const nlohmann::json& json, std::string where);
+
+  const nlohmann::json& at(const std::string& name);
+  /// null when it is missing.
+  const nlohmann::json& get(const std::string& name);
+  bool flag(const std::string& name, bool otherwise);
+  std::string text(const std::string& name);
+  std::int32_t id(const std::string& name);
+  /// Refuses all but these values.
+  void expect(const std::string& name, std::initializer_list<nlohmann::json> values);
+  void ignore(std::initializer_list<const char*> names);
+  void finish() const;
+  std::string where(const std::string& name) const { return where_ + "/" + name; }
+
+  static std::string shown(const nlohmann::json& value);
+
+ private:
+  const nlohmann::json& json_;
+  std::string where_;
+  std::vector<std::string> known_;
+};
+
+/// Pieces by id, of which none may be missing.
+class PieceList {
+ public:
+  /// Of at most `most` entries, so that a single large id is not answered with memory for all below it.
+  PieceList(std::string where, std::size_t most) : where_(std::move(where)), most_(most) {}
+
+  void add(std::int32_t id, const std::string& piece);
+  void add_all(const nlohmann::json& vocabulary);
+  std::size_t size() const { return pieces_.size(); }
+  /// The id of a piece, or SpecialIds::kAbsent.
+  std::int32_t find(const std::string& piece) const;
+  const std::string& where() const { return where_; }
+
+  Vocabulary vocabulary(const SpecialIds& special) &&;
+  /// With special ids by the names that models give these pieces.
+  Vocabulary vocabulary(const std::vector<std::int32_t>& special) &&;
+
+ private:
+  SpecialIds special_ids(const std::vector<std::int32_t>& special) const;
+
+  std::vector<std::string> pieces_;
+  std::string where_;
+  std::size_t most_;
+};
+
+}  // namespace heed::text

@@ -1,0 +1,165 @@
+#include "text/sentencepiece_model.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+
+namespace heed::text {
+namespace {
+
+/// Takes a number of Protocol Buffers, seven bits a byte, from the front.
+std::optional<std::uint64_t> take_varint(std::string_view& bytes) {
+  std::uint64_t value = 0;
+  for (unsigned shift = 0; shift < 64 && !bytes.empty(); shift += 7) {
+    const auto byte = static_cast<unsigned char>(bytes.front());
+    bytes.remove_prefix(1);
+    value |= static_cast<std::uint64_t>(byte & 0x7F) << shift;
+    if (byte < 0x80) return value;
+  }
+  return std::nullopt;
+}
+
+/// The values of the field `number` of a message, all of them of bytes. What is no message has none.
+std::vector<std::string_view> fields_of(std::string_view message, std::uint64_t number) {
+  std::vector<std::string_view> found;
+  while (!message.empty()) {
+    const auto tag = take_varint(message);
+    if (!tag) return found;
+    std::uint64_t size = 0;
+    switch (*tag & 7) {
+      case 0:
+        if (!take_varint(message)) return found;
+        break;
+      case 1:
+        size = 8;
+        break;
+      case 2: {
+        const auto stated = take_varint(message);
+        if (!stated) return found;
+        size = *stated;
+        break;
+      }
+      case 5:
+        size = 4;
+        break;
+      default:
+        return found;
+    }
+    if (size > message.size()) return found;
+    if (*tag == (number << 3 | 2)) found.push_back(message.substr(0, size));
+    message.remove_prefix(size);
+  }
+  return found;
+}
+
+/// The trie of a table of normalisations, a double array (darts-clone): from unit i, the unit of byte c is i ^ offset(i) ^ c,
+/// if its label is c; the value of a unit with a leaf is at i ^ offset(i). Equal endings share their units.
+class Trie {
+ public:
+  explicit Trie(std::string_view bytes)
+      : units_(bytes.size() / sizeof(std::uint32_t)), below_(units_.size(), kUnseen) {
+    std::memcpy(units_.data(), bytes.data(), units_.size() * sizeof(std::uint32_t));
+  }
+
+  /// Whether every search ends, within the units, with no more leaves than the library has room for, and every value is within
+  /// `values`.
+  bool is_sound(std::string_view values) {
+    if (units_.empty()) return false;
+    struct Open {
+      std::size_t unit;
+      std::uint32_t label;  ///< of the next child
+    };
+    std::vector<Open> open{{0, 0}};
+    below_[0] = kOpen;
+    while (!open.empty()) {
+      const std::size_t unit = open.back().unit, next = unit ^ offset(units_[unit]);
+      if ((next | 0xFF) >= units_.size()) return false;
+      if (open.back().label == 256) {
+        below_[unit] = most_below(next);
+        if (below_[unit] > kMostLeaves) return false;
+        open.pop_back();
+        continue;
+      }
+      const std::uint32_t label = open.back().label++;
+      const std::size_t child = next ^ label;
+      if (!is_child(child, label)) continue;
+      if (below_[child] == kOpen) return false;  // endless
+      if (below_[child] != kUnseen) continue;
+      if (has_leaf(child) && !is_sound_value(child, values)) return false;
+      below_[child] = kOpen;
+      open.push_back({child, 0});
+    }
+    return true;
+  }
+
+ private:
+  static constexpr int kMostLeaves = 32;  ///< Normalizer::kMaxTrieResultsSize
+  static constexpr int kUnseen = -1, kOpen = -2;
+
+  static std::size_t offset(std::uint32_t unit) {
+    return static_cast<std::size_t>(unit >> 10) << ((unit & 1U << 9) >> 6);
+  }
+  bool is_child(std::size_t unit, std::uint32_t label) const {
+    return (units_[unit] & 0x8000'00FFU) == label;
+  }
+  bool has_leaf(std::size_t unit) const { return units_[unit] >> 8 & 1; }
+  int most_below(std::size_t next) const {
+    int most = 0;
+    for (std::uint32_t label = 0; label < 256; ++label)
+      if (const std::size_t child = next ^ label; is_child(child, label))
+        most = std::max(most, below_[child] + has_leaf(child));
+    return most;
+  }
+  bool is_sound_value(std::size_t unit, std::string_view values) const {
+    const std::size_t at = unit ^ offset(units_[unit]);
+    return at < units_.size() && (units_[at] & 0x7FFF'FFFFU) < values.size();
+  }
+
+  std::vector<std::uint32_t> units_;
+  std::vector<int> below_;  ///< by unit, the most leaves on a way from it, or one of the above
+};
+
+/// The size of the trie, the trie, texts that end in NUL; or nothing.
+bool is_sound_charsmap(std::string_view map) {
+  if (map.empty()) return true;
+  std::uint32_t size = 0;
+  if (map.size() <= sizeof size) return false;
+  std::memcpy(&size, map.data(), sizeof size);
+  map.remove_prefix(sizeof size);
+  if (size >= map.size() || size % sizeof(std::uint32_t) || map.back() != '\0') return false;
+  return Trie(map.substr(0, size)).is_sound(map.substr(size));
+}
+
+}  // namespace
+
+std::unique_ptr<sentencepiece::SentencePieceProcessor> load_sentencepiece(const std::string& model,
+                                                                          const std::string& name) {
+  constexpr int normalizer = 3, denormalizer = 5, charsmap = 2;  // numbers of sentencepiece_model.proto
+  for (const int field : {normalizer, denormalizer})
+    for (const std::string_view spec : fields_of(model, field))
+      for (const std::string_view map : fields_of(spec, charsmap))
+        if (!is_sound_charsmap(map)) fail(name, ": its table of normalisations is damaged");
+  auto processor = std::make_unique<sentencepiece::SentencePieceProcessor>();
+  auto status = processor->LoadFromSerializedProto(model);
+  if (!status.ok()) fail(name, ": no SentencePiece model: ", escaped(status.ToString(), 200));
+  for (int id = 0; id < processor->GetPieceSize(); ++id)
+    if (!std::isfinite(processor->GetScore(id)))
+      fail(name, ": piece ", id, " has the score ", processor->GetScore(id), ": damaged?");
+  return processor;
+}
+
+char byte_of_piece(const std::string& piece) {
+  unsigned value = 0;
+  std::from_chars(piece.data() + 3, piece.data() + 5, value, 16);
+  return static_cast<char>(value);
+}
+
+}  // namespace heed::text

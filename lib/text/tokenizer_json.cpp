@@ -1,0 +1,166 @@
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "base/choice.h"
+#include "text/byte_bpe.h"
+#include "text/foreign_tokenizer.h"
+#include "text/tokenizer.h"
+#include "text/wordpiece.h"
+
+namespace heed::text {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::vector<std::int32_t> ids_of(const Json& settings, const char* name) {
+  return settings.at(name).get<std::vector<std::int32_t>>();
+}
+
+/// What stands around a sentence, and around and between a pair.
+Json post_processor_of(const Tokenizer& tokenizer, const Json& settings) {
+  Json tokens = Json::object();
+  const int second = settings.value("second_type", 0);
+  const auto add = [&](Json& list, const char* name, int type) {
+    if (!settings.contains(name)) return;
+    for (const std::int32_t id : ids_of(settings, name)) {
+      const std::string& piece = tokenizer.piece(id);
+      list.push_back({{"SpecialToken", {{"id", piece}, {"type_id", type}}}});
+      tokens[piece] = {{"id", piece}, {"ids", {id}}, {"tokens", {piece}}};
+    }
+  };
+  const auto sentence = [](const char* name, int type) {
+    return Json{{"Sequence", {{"id", name}, {"type_id", type}}}};
+  };
+  Json single = Json::array(), pair = Json::array();
+  add(single, "before", 0);
+  single.push_back(sentence("A", 0));
+  pair = single;
+  add(single, "after", 0);
+  add(pair, "between", 0);
+  pair.push_back(sentence("B", second));
+  add(pair, "after", second);
+  return {{"type", "TemplateProcessing"}, {"single", single}, {"pair", pair}, {"special_tokens", tokens}};
+}
+
+/// Of all pieces that are text of their own or names of something.
+Json vocabulary_of(const Tokenizer& tokenizer) {
+  Json vocabulary = Json::object();
+  const auto used = std::min<std::int64_t>(tokenizer.size(), tokenizer.special().first_unused);
+  for (std::int64_t id = 0; id < used; ++id) vocabulary[tokenizer.piece(static_cast<std::int32_t>(id))] = id;
+  return vocabulary;
+}
+
+Json added_tokens(const Tokenizer& tokenizer, const Json& settings, const std::set<std::int32_t>& ids) {
+  Json list = Json::array();
+  for (const std::int32_t id : ids)
+    list.push_back({{"id", id},
+                    {"content", tokenizer.piece(id)},
+                    {"single_word", false},
+                    {"lstrip", id == tokenizer.special().mask && settings.value("mask_strips", false)},
+                    {"rstrip", false},
+                    {"normalized", false},
+                    {"special", true}});
+  return list;
+}
+
+std::set<std::int32_t> special_of(const Tokenizer& tokenizer) {
+  std::set<std::int32_t> ids;
+  for (const SpecialName& each : kSpecialNames)
+    if (const std::int32_t id = tokenizer.special().*each.id; id != SpecialIds::kAbsent) ids.insert(id);
+  return ids;
+}
+
+Json byte_bpe_json(const Tokenizer& tokenizer, const Json& settings, const std::vector<std::string>& merges) {
+  // A piece that no merge makes, and that is more than a byte, is a token that was added.
+  std::set<std::string> made;
+  for (std::string merge : merges) {
+    merge.erase(merge.find(' '), 1);
+    made.insert(merge);
+  }
+  std::set<std::int32_t> added = special_of(tokenizer);
+  const auto used = std::min<std::int64_t>(tokenizer.size(), tokenizer.special().first_unused);
+  for (std::int64_t id = 0; id < used; ++id) {
+    const std::string& piece = tokenizer.piece(static_cast<std::int32_t>(id));
+    const bool is_byte = piece.size() == 1 || (piece.size() == 2 && (piece[0] & 0xE0) == 0xC0);
+    if (!is_byte && !made.contains(piece)) added.insert(static_cast<std::int32_t>(id));
+  }
+  const auto pattern =
+      chosen<SplitPattern>("pattern", kSplitPatterns, settings.at("pattern").get<std::string>());
+  const bool prefix_space = settings.at("prefix_space"), is_gpt2 = pattern == SplitPattern::gpt2;
+  Json level{{"type", "ByteLevel"},
+             {"add_prefix_space", prefix_space},
+             {"trim_offsets", true},
+             {"use_regex", is_gpt2}};
+  Json splitter = level;
+  if (!is_gpt2 && pattern != SplitPattern::none)
+    splitter = {{"type", "Sequence"},
+                {"pretokenizers",
+                 {{{"type", "Split"},
+                   {"pattern", {{"Regex", expression_of(pattern)}}},
+                   {"behavior", "Isolated"},
+                   {"invert", false}},
+                  level}}};
+  const bool framed = !ids_of(settings, "before").empty() || !ids_of(settings, "after").empty();
+  return {{"version", "1.0"},
+          {"truncation", nullptr},
+          {"padding", nullptr},
+          {"added_tokens", added_tokens(tokenizer, settings, added)},
+          {"normalizer", tokenizer.pretokenized() ? Json() : Json{{"type", "NFC"}}},
+          {"pre_tokenizer", splitter},
+          {"post_processor", framed ? post_processor_of(tokenizer, settings) : level},
+          {"decoder", level},
+          {"model",
+           {{"type", "BPE"},
+            {"dropout", nullptr},
+            {"unk_token", nullptr},
+            {"continuing_subword_prefix", nullptr},
+            {"end_of_word_suffix", nullptr},
+            {"fuse_unk", false},
+            {"byte_fallback", false},
+            {"ignore_merges", settings.at("ignore_merges")},
+            {"vocab", vocabulary_of(tokenizer)},
+            {"merges", merges}}}};
+}
+
+Json wordpiece_json(const Tokenizer& tokenizer, const Json& settings) {
+  return {{"version", "1.0"},
+          {"truncation", nullptr},
+          {"padding", nullptr},
+          {"added_tokens", added_tokens(tokenizer, settings, special_of(tokenizer))},
+          {"normalizer",
+           {{"type", "BertNormalizer"},
+            {"clean_text", settings.at("clean")},
+            {"handle_chinese_chars", settings.at("split_chinese")},
+            {"strip_accents", settings.at("strip_accents")},
+            {"lowercase", settings.at("lowercase")}}},
+          {"pre_tokenizer", {{"type", "BertPreTokenizer"}}},
+          {"post_processor", post_processor_of(tokenizer, settings)},
+          {"decoder",
+           {{"type", "WordPiece"}, {"prefix", settings.at("prefix")}, {"cleanup", settings.at("tidy")}}},
+          {"model",
+           {{"type", "WordPiece"},
+            {"unk_token", tokenizer.piece(tokenizer.special().unk)},
+            {"continuing_subword_prefix", settings.at("prefix")},
+            {"max_input_chars_per_word", settings.at("longest_word")},
+            {"vocab", vocabulary_of(tokenizer)}}}};
+}
+
+}  // namespace
+
+std::string tokenizer_json(const Tokenizer& tokenizer) {
+  if (tokenizer.type() != kByteBpeType && tokenizer.type() != kWordPieceType) return "";
+  const TensorMap map = tokenizer.to_map();
+  const auto strings = [&](const char* path) {
+    if (!map.contains(path)) return std::vector<std::string>();
+    const auto values = map.at(path).values<std::string>();
+    return std::vector<std::string>(values.begin(), values.end());
+  };
+  const Json settings = Json::parse(strings("vocabulary/config").front()).at("settings");
+  const Json json = tokenizer.type() == kByteBpeType
+                        ? byte_bpe_json(tokenizer, settings, strings("vocabulary/merges"))
+                        : wordpiece_json(tokenizer, settings);
+  return json.dump(1) + "\n";
+}
+
+}  // namespace heed::text

@@ -1,0 +1,337 @@
+// Folders of other programs' models: each with one thing wrong is refused, by a message that says which and why.
+#include "models/foreign/import.h"
+
+#include <algorithm>
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+#include <fstream>
+#include <functional>
+
+#include "base/error.h"
+#include "io/foreign/safetensors.h"
+#include "io/frame_stream.h"
+#include "models/foreign/export.h"
+#include "models/shards.h"
+#include "support/temporary_folder.h"
+#include "text/foreign_tokenizer.h"
+
+using namespace heed;
+using namespace heed::test;
+using foreign::Json;
+
+namespace {
+
+/// A folder in memory, to be changed.
+struct Folder {
+  Json config;
+  TensorMap tensors;
+
+  explicit Folder(const std::string& name) {
+    const std::string path = std::string(HEED_TESTDATA) + "/import/" + name;
+    config = foreign::read_json_object(path + "/config.json");
+    const auto file = io::ArrayFile::open(path);
+    for (std::size_t i = 0; i < file->arrays().size(); ++i)
+      tensors.add(file->arrays()[i].name, file->read(i));
+  }
+  void rename(const std::string& from, const std::string& to) {
+    Tensor tensor = tensors.at(from);
+    tensors.erase(from);
+    tensors.add(to, std::move(tensor));
+  }
+  void write(const std::string& path) const {
+    std::filesystem::create_directories(path);
+    std::ofstream(path + "/config.json") << config;
+    io::write_safetensors(path + "/model.safetensors", tensors);
+  }
+};
+
+/// One thing wrong, and what the message must have in it.
+struct Mutation {
+  const char* name;
+  const char* folder;
+  std::function<void(Folder&)> change;
+  std::vector<std::string> words;
+};
+
+std::ostream& operator<<(std::ostream& out, const Mutation& mutation) {
+  return out << mutation.name;
+}
+
+Tensor ones(Shape shape) {
+  return Tensor::of<float>(std::vector<float>(static_cast<std::size_t>(element_count(shape)), 1), shape);
+}
+
+const std::vector<Mutation> kMutations{
+    {"too large a vocabulary",
+     "llama",
+     [](Folder& f) { f.config["vocab_size"] = 9999999; },
+     {"vocab_size is 9999999"}},
+    {"too long a table",
+     "llama",
+     [](Folder& f) {
+       f.config["max_position_embeddings"] = 1000000;
+       f.config["head_dim"] = 65536;
+     },
+     {"max_length is 1000000"}},
+    {"another type", "gpt2", [](Folder& f) { f.config["model_type"] = "gemma"; }, {"gemma", "gpt2", "llama"}},
+    {"no type", "gpt2", [](Folder& f) { f.config.erase("model_type"); }, {"no model", "gpt2"}},
+    {"several settings at once",
+     "gpt2",
+     [](Folder& f) {
+       f.config["activation_function"] = "mish";
+       f.config["add_cross_attention"] = true;
+       f.config["new_thing"] = 3;
+     },
+     {"activation_function is \"mish\", wanted gelu_new", "add_cross_attention is true, wanted false",
+      "new_thing = 3", "--ignore-field"}},
+    {"a number that is a word",
+     "llama",
+     [](Folder& f) { f.config["hidden_size"] = "32"; },
+     {"hidden_size is \"32\""}},
+    {"a negative number",
+     "llama",
+     [](Folder& f) { f.config["num_hidden_layers"] = -1; },
+     {"num_hidden_layers is -1"}},
+    {"too many layers",
+     "llama",
+     [](Folder& f) { f.config["num_hidden_layers"] = 2000000000; },
+     {"n_decoder_layers"}},
+    {"more layers than tensors",
+     "llama",
+     [](Folder& f) { f.config["num_hidden_layers"] = 1000; },
+     {"model.layers.2.input_layernorm.weight [32] is missing", "more"}},
+    {"heads that do not divide",
+     "llama",
+     [](Folder& f) { f.config["num_attention_heads"] = 5; },
+     {"n_heads = 5 is not a multiple of n_kv_heads = 2"}},
+    {"yarn",
+     "llama",
+     [](Folder& f) {
+       f.config["rope_parameters"] = {{"rope_type", "yarn"}, {"factor", 2}, {"rope_theta", 10000}};
+     },
+     {"rope_type is \"yarn\", wanted default, linear or llama3"}},
+    {"two opinions on the rotation",
+     "llama",
+     [](Folder& f) {
+       f.config["rope_theta"] = 7;
+       f.config["rope_parameters"] = {{"rope_type", "default"}, {"rope_theta", 10000}};
+     },
+     {"rope_parameters", "rope_theta"}},
+    {"layers of two kinds",
+     "qwen2",
+     [](Folder& f) {
+       f.config["layer_types"] = Json::array({"full_attention", "sliding_attention"});
+     },
+     {"layer_types"}},
+    {"quantised",
+     "llama",
+     [](Folder& f) {
+       f.config["quantization_config"] = {{"bits", 4}};
+     },
+     {"quantization_config"}},
+    {"a tensor too few",
+     "gpt2",
+     [](Folder& f) { f.tensors.erase("transformer.h.1.ln_2.bias"); },
+     {"transformer.h.1.ln_2.bias [32] is missing, for decoder/layer_1/feed_forward_norm/beta"}},
+    {"a tensor too many",
+     "gpt2",
+     [](Folder& f) {
+       f.tensors.add("score.weight", ones({3, 32}));
+     },
+     {"score.weight [3, 32] has no place", "--ignore"}},
+    {"a tensor of another name",
+     "gpt2",
+     [](Folder& f) { f.rename("transformer.ln_f.weight", "transformer.ln_g.weight"); },
+     {"transformer.ln_f.weight",
+      "transformer.ln_g.weight [32] has no place (nearest to transformer.ln_f.weight)"}},
+    {"another shape",
+     "llama",
+     [](Folder& f) {
+       f.tensors.erase("model.norm.weight");
+       f.tensors.add("model.norm.weight", ones({31}));
+     },
+     {"model.norm.weight: shape [31], wanted [32]"}},
+    {"integers",
+     "llama",
+     [](Folder& f) {
+       f.tensors.erase("model.norm.weight");
+       f.tensors.add("model.norm.weight", Tensor::zeros<std::int32_t>({32}));
+     },
+     {"model.norm.weight: type int32", "quantised"}},
+    {"NaN",
+     "llama",
+     [](Folder& f) { f.tensors.at("model.norm.weight").values<float>()[7] = NAN; },
+     {"model.norm.weight: element 7 is nan"}},
+};
+
+BOOST_AUTO_TEST_SUITE(foreign_models)
+
+BOOST_DATA_TEST_CASE(refuse_what_is_not_understood, boost::unit_test::data::make(kMutations), mutation) {
+  const TemporaryFolder temporary;
+  Folder folder(mutation.folder);
+  folder.write(temporary / "sound");
+  BOOST_CHECK_NO_THROW(load_model(temporary / "sound"));
+  mutation.change(folder);
+  folder.write(temporary / "wrong");
+  try {
+    load_model(temporary / "wrong");
+    BOOST_ERROR("was read");
+  } catch (const UsageError& error) {
+    BOOST_ERROR("is taken for a wrong command: " << error.what());
+  } catch (const Error& error) {
+    const std::string message = error.what();
+    BOOST_CHECK_MESSAGE(message.starts_with(escaped(temporary / "wrong")), message);
+    for (const std::string& word : mutation.words)
+      BOOST_CHECK_MESSAGE(message.find(word) != std::string::npos, "no \"" << word << "\" in: " << message);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(take_what_the_user_overrules) {
+  const TemporaryFolder temporary;
+  Folder folder("gpt2");
+  const std::string digest = load_model(std::string(HEED_TESTDATA) + "/import/gpt2").digest;
+  folder.config["new_thing"] = 3;
+  folder.tensors.add("score.weight", ones({3, 32}));
+  folder.write(temporary / "m");
+  foreign::ImportOptions options;
+  options.ignored_fields = {"new_thing"};
+  BOOST_CHECK_THROW(foreign::load(temporary / "m", options), Error);
+  options.ignored_tensors = {"score.*"};
+  BOOST_CHECK_EQUAL(foreign::load(temporary / "m", options).digest, digest);
+}
+
+BOOST_AUTO_TEST_CASE(untie_copies_that_differ) {
+  const TemporaryFolder temporary;
+  Folder folder("gpt2");
+  const Tensor table = folder.tensors.at("transformer.wte.weight");
+  folder.tensors.add("lm_head.weight", table);
+  folder.write(temporary / "copy");
+  folder.tensors.at("lm_head.weight").values<float>()[5] += 1;
+  folder.write(temporary / "other");
+  const LoadedModel tied = load_model(temporary / "copy"), untied = load_model(temporary / "other");
+  BOOST_CHECK(tied.model->words->tied);
+  BOOST_REQUIRE(!untied.model->words->tied);
+  const auto output = std::as_const(untied.model->parameters).view("decoder/output/weight");
+  BOOST_CHECK_EQUAL(output(5, 0), table.values<float>()[5] + 1);
+}
+
+BOOST_AUTO_TEST_CASE(know_rows_that_no_piece_has) {
+  const TemporaryFolder temporary;
+  Folder folder("gpt2");
+  folder.write(temporary / "m");
+  std::filesystem::copy_file(std::string(HEED_TESTDATA) + "/tokenizers/gpt2.json",
+                             temporary / "m/tokenizer.json");
+  BOOST_CHECK_EXCEPTION(load_model(temporary / "m"), Error, [](const Error& e) {
+    return std::string(e.what()).find("420 pieces, but the weights have 99 rows") != std::string::npos;
+  });
+  const auto gpt2 = text::Tokenizer::from_foreign(
+      text::read_foreign_tokenizer(std::string(HEED_TESTDATA) + "/tokenizers/gpt2.json"));
+  std::vector<std::string> notes;
+  const text::Tokenizer fitted = foreign::fitted(gpt2, 425, {-1, -1, 0, 0, -1, -1, -1}, "x", notes);
+  BOOST_CHECK_EQUAL(notes.size(), 1);
+  BOOST_CHECK_EQUAL(fitted.size(), 425);
+  BOOST_CHECK_EQUAL(fitted.piece(424), "<unused_4>");
+  BOOST_CHECK(fitted.special().produced(419) && !fitted.special().produced(420));
+  BOOST_CHECK(fitted.special().produced(0));  // bos, but eos too
+  BOOST_CHECK(fitted.encode("two kings") == gpt2.encode("two kings"));
+  BOOST_CHECK_EQUAL(text::Tokenizer::from_map(fitted.to_map()).digest(), fitted.digest());
+}
+
+const std::vector<std::string> kExported{"gpt2",         "gpt2-bare", "llama", "llama-tied", "llama-3",
+                                         "llama-linear", "mistral",   "qwen2", "qwen3"};
+
+/// What is exported is what was imported: the same tensors, and the same model.
+BOOST_DATA_TEST_CASE(come_back_from_export, boost::unit_test::data::make(kExported), name) {
+  const TemporaryFolder temporary;
+  const std::string path = std::string(HEED_TESTDATA) + "/import/" + name;
+  const LoadedModel loaded = load_model(path);
+  foreign::export_model(loaded, temporary / "out");
+  const LoadedModel again = load_model(temporary / "out");
+  BOOST_CHECK_EQUAL(again.model->config_json, loaded.model->config_json);
+  BOOST_CHECK_EQUAL(again.digest, loaded.digest);
+  if (name != "gpt2-bare") {  // which is a part of a model
+    BOOST_CHECK_EQUAL(bytes_of(temporary / "out/model.safetensors") == bytes_of(path + "/model.safetensors"),
+                      true);
+  }
+}
+
+/// What our presets train has a factor of the embeddings, which GPT-2 and Llama have not.
+BOOST_DATA_TEST_CASE(
+    are_made_of_our_own,
+    boost::unit_test::data::make(std::vector<std::string>{
+        R"({"architecture": "decoder", "target_vocab_size": 20, "n_decoder_layers": 2, "d_model": 12, "d_ff": 8,
+                             "n_heads": 2, "max_length": 9})",
+        R"({"architecture": "decoder", "target_vocab_size": 20, "n_decoder_layers": 2, "d_model": 12, "d_ff": 8,
+                             "n_heads": 2, "n_kv_heads": 1, "max_length": 9, "norm_kind": "rms", "positions": "rotary",
+                             "activation": "silu", "gated": true, "attention_bias": "none", "feed_forward_bias": false})"}),
+    config) {
+  const TemporaryFolder temporary;
+  const text::Tokenizer ids = text::Tokenizer::of_ids(20, {-1, -1, 0, 0, -1, -1, -1});
+  LoadedModel own{make_model<float>(config), ids, ids, {}, {}, {}};
+  own.model->parameters.initialize(3);
+  complete(own, "own", own.model->config_json);
+  foreign::export_model(own, temporary / "out");
+  const LoadedModel again = load_model(temporary / "out");
+  const auto logits = [](const LoadedModel& loaded) {
+    PackedTokens tokens;
+    tokens.append(std::vector<std::int32_t>{0, 7, 3, 19, 7});
+    InferencePass pass(*loaded.model);
+    const Var<float> embedded = loaded.model->embed(pass, Side::target, tokens);
+    const Var<float> states = loaded.model->decode(pass, nullptr, embedded, tokens.rows).states;
+    const Matrix<const float> m = loaded.model->needed_words().logits(pass, states).value();
+    std::vector<float> values;
+    for (std::int64_t i = 0; i < m.rows; ++i) values.insert(values.end(), m.row(i), m.row(i) + m.cols);
+    return values;
+  };
+  const std::vector<float> wanted = logits(own), got = logits(again);
+  BOOST_REQUIRE_EQUAL(got.size(), wanted.size());
+  float largest = 0;
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    BOOST_CHECK_SMALL(got[i] - wanted[i], 1e-5f);
+    largest = std::max(largest, std::abs(wanted[i]));
+  }
+  BOOST_CHECK_GT(largest, 0.1f);
+}
+
+BOOST_AUTO_TEST_CASE(are_not_made_of_what_has_other_layers) {
+  const TemporaryFolder temporary;
+  const text::Tokenizer ids = text::Tokenizer::of_ids(20, {-1, -1, 0, 0, -1, -1, -1});
+  LoadedModel own{
+      make_model<float>(
+          R"({"architecture": "decoder", "target_vocab_size": 20, "n_decoder_layers": 1, "d_model": 4,
+                          "d_ff": 4, "n_heads": 2, "positions": "alibi", "norm": "post"})"),
+      ids,
+      ids,
+      {},
+      {},
+      {}};
+  own.model->parameters.initialize(3);
+  BOOST_CHECK_EXCEPTION(foreign::export_model(own, temporary / "out"), Error, [](const Error& e) {
+    const std::string message = e.what();
+    return message.find("as gpt2: positions is alibi, wanted learned") != std::string::npos &&
+           message.find("norm is post, wanted pre") != std::string::npos;
+  });
+  BOOST_CHECK(!std::filesystem::exists(temporary / "out"));
+}
+
+BOOST_AUTO_TEST_CASE(end_at_the_first_of_several_ids) {
+  const TemporaryFolder temporary;
+  Folder folder("llama");
+  folder.config["eos_token_id"] = {7, 8};
+  folder.write(temporary / "m");
+  BOOST_CHECK_EQUAL(load_model(temporary / "m").model->target_special.eos, 7);
+}
+
+BOOST_AUTO_TEST_CASE(are_the_same_as_their_model_file) {
+  const TemporaryFolder temporary;
+  const LoadedModel loaded = load_model(std::string(HEED_TESTDATA) + "/import/qwen3");
+  save_model(temporary / "m.h5", *loaded.model, texts_of(loaded), origin_map(loaded.origin));
+  const LoadedModel file = load_model(temporary / "m.h5");
+  BOOST_CHECK_EQUAL(file.digest, loaded.digest);
+  BOOST_CHECK_EQUAL(file.origin, loaded.origin);
+  BOOST_CHECK(file.model->reads_as_given);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
