@@ -56,7 +56,7 @@ BOOST_AUTO_TEST_CASE(line_ends) {
 BOOST_AUTO_TEST_CASE(a_byte_order_mark_goes_at_the_start_only) {
   const TextFile file("\ufeffa\n\ufeffb\n");
   BOOST_TEST(read_lines(file.path) == (Lines{"a", "\ufeffb"}));
-  LineReader keeping(file.path, false, LineReader::kMostBytes, ByteOrderMark::keep);
+  LineReader keeping(file.path, false, LineReader::kMostBytes, heed::text::ByteOrderMark::keep);
   std::string line;
   BOOST_TEST(keeping.next(line));
   BOOST_TEST(line == "\ufeffa");
