@@ -194,6 +194,8 @@ BOOST_AUTO_TEST_CASE(ter_counts_each_kind_of_edit) {
   BOOST_TEST(ter("a x c d", "a b c d") == 25.0);
   BOOST_TEST(ter("a b x c d", "a b c d") == 25.0);
   BOOST_TEST(ter("c d e f a b", "a b c d e f") == 100 / 6., boost::test_tools::tolerance(1e-12));
+  // sacreBLEU's: 4 of 6, and 3 were shifts into the run itself left out.
+  BOOST_TEST(ter("a c d b b b a", "c a b d b b") == 400 / 6., boost::test_tools::tolerance(1e-12));
   BOOST_TEST(ter("A", "a") == 0.0);
   BOOST_TEST(ter("A", "a", {.case_sensitive = true}) == 100.0);
   BOOST_TEST(ter("", "a b") == 100.0);
