@@ -36,7 +36,10 @@ const std::vector<std::string> kCases{"bert-masked",
                                       "marian-gelu",
                                       "t5",
                                       "t5-gated",
-                                      "t5-long"};
+                                      "t5-long",
+                                      "marian-npz-post",
+                                      "marian-npz-pre",
+                                      "marian-npz-new"};
 
 std::string folder_of(const std::string& name) {
   return std::string(HEED_TESTDATA) + "/import/" + name;

@@ -241,10 +241,10 @@ void add_modules(const EncoderOnlyConfig& config, Exported& out) {
   };
   Json modules{module(0, "Transformer", ""), module(1, "Pooling", "1_Pooling")};
   if (config.normalised) modules.push_back(module(2, "Normalize", "2_Normalize"));
-  out.files["modules.json"] = modules;
-  out.files["1_Pooling/config.json"] = {{"word_embedding_dimension", config.d_model},
-                                        {"pooling_mode_cls_token", config.pooling == "first"},
-                                        {"pooling_mode_mean_tokens", config.pooling == "mean"}};
+  const Json pooling{{"word_embedding_dimension", config.d_model},
+                     {"pooling_mode_cls_token", config.pooling == "first"},
+                     {"pooling_mode_mean_tokens", config.pooling == "mean"}};
+  out.files = {{"modules.json", modules.dump(2) + "\n"}, {"1_Pooling/config.json", pooling.dump(2) + "\n"}};
 }
 
 std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::string>& reasons) {

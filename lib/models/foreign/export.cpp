@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "io/frame_stream.h"
 #include "io/text_writer.h"
 #include "models/foreign/family.h"
 #include "text/foreign_tokenizer.h"
@@ -55,19 +56,26 @@ std::string export_model(const LoadedModel& loaded, const std::string& folder, i
   fs::create_directories(folder, error);
   if (!fs::is_directory(folder)) fail(escaped(folder), ": is no folder, and could not be made one");
   const fs::path root = folder;
-  for (const char* name : {"config.json", "model.safetensors", "tokenizer.json"})
+  std::vector<std::string> names{"config.json", "model.safetensors", "tokenizer.json", kOwnVocabulary};
+  for (const auto& [name, content] : exported.files) names.push_back(name);
+  for (const std::string& name : names)
     if (fs::exists(root / name)) fail(escaped((root / name).string()), ": is there already");
   const TensorMap tensors = tensors_of(*loaded.model, exported);
   io::write_safetensors((root / "model.safetensors").string(), tensors, floats);
-  const text::Tokenizer& tokenizer = loaded.model->encoder ? loaded.source : loaded.target;
-  if (const std::string json = text::tokenizer_json(tokenizer); !json.empty())
-    write_text(root / "tokenizer.json", json);
-  else
-    logging::note(
-        concat(escaped(folder), ": no tokenizer.json: it has no vocabulary of type ", tokenizer.type()));
   for (const auto& [name, content] : exported.files) {
     fs::create_directories((root / name).parent_path(), error);
-    write_text(root / name, content.dump(2) + "\n");
+    write_text(root / name, content);
+  }
+  const text::Tokenizer& tokenizer = loaded.model->encoder ? loaded.source : loaded.target;
+  if (!exported.has_tokenizer) {
+    const std::string json = text::tokenizer_json(tokenizer);
+    if (json.empty()) {
+      io::write_map((root / kOwnVocabulary).string(), vocabulary_map(loaded.source, loaded.target));
+      logging::note(concat(escaped(folder), ": the vocabulary, of type ", tokenizer.type(), ", is in ",
+                           kOwnVocabulary, ", which only heed reads"));
+    } else {
+      write_text(root / "tokenizer.json", json);
+    }
   }
   Json config = exported.config;
   config["dtype"] = floats == io::FloatsAs::float32   ? "float32"

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "base/error.h"
+#include "io/frame_stream.h"
 #include "models/decoder_only.h"
 #include "text/foreign_sentencepiece.h"
 #include "text/foreign_tokenizer.h"
@@ -41,10 +42,16 @@ void drop_impossible(SpecialIds& ids, std::int64_t rows, std::vector<std::string
 }  // namespace
 
 Source::Source(std::string path, ImportOptions options)
-    : path_(std::move(path)), options_(std::move(options)) {
+    : path_(std::move(path)), weights_path_(path_), options_(std::move(options)) {
   std::error_code ignored;
   folder_ = fs::is_directory(path_, ignored) ? path_ : fs::path(path_).parent_path().string();
   if (folder_.empty()) folder_ = ".";
+  if (folder_ == path_ && file("config.json").empty()) {  // Marian's folder of weights and vocabularies
+    std::vector<std::string> archives;
+    for (const auto& entry : fs::directory_iterator(folder_, ignored))
+      if (entry.path().extension() == ".npz") archives.push_back(entry.path().string());
+    if (archives.size() == 1) weights_path_ = archives.front();
+  }
   if (folder_ != path_) return;  // config.json beside a lone file is not its own
   if (const std::string config = file("config.json"); !config.empty()) {
     config_ = read_json_object(config);
@@ -67,7 +74,7 @@ ConfigFields Source::config() const {
 
 const io::ArrayFile& Source::weights() const {
   if (!weights_) {
-    if (!io::is_array_file(path_)) {
+    if (!io::is_array_file(weights_path_)) {
       const bool pickled =
           !file("pytorch_model.bin").empty() || !file("pytorch_model.bin.index.json").empty();
       fail(escaped(path_), ": no weights that can be read, wanted model.safetensors",
@@ -75,7 +82,7 @@ const io::ArrayFile& Source::weights() const {
                      "save_pretrained(folder, safe_serialization=True)"
                    : "");
     }
-    weights_ = io::ArrayFile::open(path_);
+    weights_ = io::ArrayFile::open(weights_path_);
     for (std::size_t i = 0; i < weights_->arrays().size(); ++i) index_[weights_->arrays()[i].name] = i;
   }
   return *weights_;
@@ -112,6 +119,7 @@ text::Tokenizer fitted(const text::Tokenizer& tokenizer, std::int64_t rows, cons
     if (special.*each.id == SpecialIds::kAbsent) continue;
     ids.*each.id = special.*each.id;
   }
+  ids.produces_unk = special.produces_unk;
   drop_impossible(ids, rows, notes);
   return tokenizer.fitted(rows, ids);
 }
@@ -124,6 +132,12 @@ text::Tokenizer tokenizer_of(const Source& source, std::int64_t rows, const Spec
   };
   if (std::ranges::none_of(source.weights().arrays(), has_rows))
     fail(escaped(source.path()), ": vocab_size is ", rows, ", but no tensor has so many rows");
+  if (const std::string own = source.file(kOwnVocabulary); !own.empty()) {
+    text::Tokenizer tokenizer = text::Tokenizer::of_side(io::read_map(own), side);
+    if (tokenizer.size() != rows)
+      fail(escaped(own), ": has ", tokenizer.size(), " pieces of the ", side, " side, the model has ", rows);
+    return tokenizer;
+  }
   const bool there = text::has_sentencepiece_model(source.path()) || !source.file("tokenizer.json").empty() ||
                      !source.file("vocab.txt").empty() ||
                      (!source.file("vocab.json").empty() && !source.file("merges.txt").empty());

@@ -54,7 +54,7 @@ class Source {
   bool tied(const std::string& copy, const std::string& original, const std::string& prefix = {}) const;
 
  private:
-  std::string path_, folder_, model_type_;
+  std::string path_, weights_path_, folder_, model_type_;
   ImportOptions options_;
   Json config_;  ///< null: there is none
   mutable std::unique_ptr<io::ArrayFile> weights_;
@@ -81,7 +81,9 @@ struct Exported {
   Mappings mappings;
   std::map<std::string, float>
       factors;  ///< of source tensors, by name, where heed scales and the family does not
-  std::map<std::string, Json> files{};  ///< besides config.json, by their paths in the folder
+  /// Further files of the folder: name, content.
+  std::vector<std::pair<std::string, std::string>> files;
+  bool has_tokenizer = false;  ///< among them; else there is tokenizer.json, where it can be
 };
 
 /// One that is known (families.h).
@@ -98,6 +100,9 @@ struct Family {
 
 /// All there are.
 const std::vector<Family>& families();
+
+/// Beside an exported model whose vocabulary no file of other programs can hold: a vocabulary file of heed's.
+inline constexpr char kOwnVocabulary[] = "heed_vocabulary.h5";
 
 /// The tokenizer files of the folder as a tokenizer with one piece for each of `rows`: further rows of the tables become
 /// "<unused_0>", ..., which nothing produces; too few rows are an error. `special` overrules what the files say, where

@@ -1,6 +1,9 @@
 #include "models/foreign/generation.h"
 
+#include <algorithm>
+
 #include "base/error.h"
+#include "tensor/tensor_map.h"
 
 namespace heed::foreign {
 
@@ -41,6 +44,40 @@ SearchSettings generation_of(const Source& source, ConfigFields& config, const S
       notes.push_back(concat(name, " = ", value, ": heed searches without it"));
   if (fields.has("forced_bos_token_id")) config.refuse("forced_bos_token_id, which is not supported");
   return settings;
+}
+
+std::string generation_json(const SearchSettings& search, const SpecialIds& target) {
+  Json json{{"num_beams", search.beam},
+            {"length_penalty", search.length_penalty},
+            {"early_stopping", !search.seeks_best},
+            {"decoder_start_token_id", target.bos},
+            {"eos_token_id", target.eos}};
+  if (target.pad != SpecialIds::kAbsent) json["pad_token_id"] = target.pad;
+  Json never = Json::array();
+  for (const std::int32_t id : {target.pad, target.bos})
+    if (!target.produced(id) && id != SpecialIds::kAbsent &&
+        std::ranges::find(never, Json::array({id})) == never.end())
+      never.push_back(Json::array({id}));
+  json["bad_words_ids"] = never;
+  if (search.max_length > 0) json["max_length"] = search.max_length + 1;
+  if (search.forced_eos) json["forced_eos_token_id"] = target.eos;
+  if (search.renormalized) json["renormalize_logits"] = true;
+  return json.dump(2) + "\n";
+}
+
+std::string sentencepiece_of(const text::Tokenizer& tokenizer) {
+  const TensorMap map = tokenizer.to_map();
+  const Tensor* model = map.find("vocabulary/sentencepiece");
+  if (!model) return "";
+  const auto bytes = model->values<std::uint8_t>();
+  return {bytes.begin(), bytes.end()};
+}
+
+std::string pieces_json(const text::Tokenizer& tokenizer) {
+  Json json = Json::object();
+  const std::int64_t count = std::min<std::int64_t>(tokenizer.size(), tokenizer.special().first_unused);
+  for (std::int32_t id = 0; id < count; ++id) json[tokenizer.piece(id)] = id;
+  return json.dump() + "\n";
 }
 
 }  // namespace heed::foreign

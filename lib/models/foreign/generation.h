@@ -15,4 +15,11 @@ namespace heed::foreign {
 SearchSettings generation_of(const Source& source, ConfigFields& config, const SpecialIds& target,
                              std::vector<std::string>& notes);
 
+/// The inverse, generation_config.json.
+std::string generation_json(const SearchSettings& search, const SpecialIds& target);
+
+/// The SentencePiece model of a tokenizer, and the ids of its pieces as JSON; empty when it has none.
+std::string sentencepiece_of(const text::Tokenizer& tokenizer);
+std::string pieces_json(const text::Tokenizer& tokenizer);
+
 }  // namespace heed::foreign

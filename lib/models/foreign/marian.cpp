@@ -9,6 +9,7 @@
 #include "models/config_json.h"
 #include "models/foreign/families.h"
 #include "models/foreign/generation.h"
+#include "models/model_file.h"
 #include "models/transformer.h"
 
 namespace heed::foreign {
@@ -18,6 +19,7 @@ constexpr const char* kShared = "model.shared.weight";
 constexpr const char* kSource = "model.encoder.embed_tokens.weight";
 constexpr const char* kTarget = "model.decoder.embed_tokens.weight";
 constexpr const char* kOutput = "lm_head.weight";
+constexpr const char* kOutputBias = "final_logits_bias";
 
 bool recognises(const Source& source) {
   return source.model_type() == "marian";
@@ -48,7 +50,6 @@ TransformerConfig config_of(ConfigFields& fields) {
   config.embedding_scale = fields.flag("scale_embedding", false) ? "sqrt_d" : "1";
   config.positions = "sinusoidal_halves";
   config.norm_epsilon = 1e-5;
-  config.output_bias = true;
   config.dropout = fields.real("dropout", 0.1);
   config.attention_dropout = fields.real("attention_dropout", 0);
   config.activation_dropout = fields.real("activation_dropout", 0);
@@ -98,30 +99,66 @@ void check_positions(const Source& source, const TransformerConfig& config) {
   }
 }
 
+/// The features of embeddings and states, in the order of ours, by their places in theirs; empty: the same order. Layers do not
+/// mind how these are ordered, positions do.
+using Features = std::vector<Slice>;
+
+/// Interleaved sinusoids are those of halves, ordered otherwise: of pair k sine 2k is theirs k, cosine 2k + 1 theirs d/2 + k.
+Features features_of(const TransformerConfig& config) {
+  Features features;
+  if (config.positions != "sinusoidal") return features;
+  for (std::int64_t i = 0; i < config.d_model; ++i) {
+    const std::int64_t at = i / 2 + (i % 2) * (config.d_model / 2);
+    features.push_back({at, at + 1});
+  }
+  return features;
+}
+
 Mappings mappings_of(const TransformerConfig& config, bool shared) {
   Mappings map;
+  const Features features = features_of(config);
   const std::int64_t d = config.d_model, n_source = config.source_vocab_size,
                      n_target = config.target_vocab_size;
+  const auto table = [&](const std::string& name, std::int64_t rows, const std::string& ours) {
+    map.add({name, {rows, d}, ours, false, 1, features});
+  };
+  const auto vector = [&](const std::string& name, const std::string& ours) {
+    map.add({name, {d}, ours, false, 1, features});
+  };
+  // From states, to states.
+  const auto reads = [&](const std::string& theirs, const std::string& ours, std::int64_t width) {
+    map.add({theirs + ".weight", {width, d}, ours + "/weight", true, 1, features});
+    map.same(theirs + ".bias", {width}, ours + "/bias");
+  };
+  const auto writes = [&](const std::string& theirs, const std::string& ours, std::int64_t width) {
+    map.add({theirs + ".weight", {d, width}, ours + "/weight", true, 0, features});
+    vector(theirs + ".bias", ours + "/bias");
+  };
+  const auto norm = [&](const std::string& theirs, const std::string& ours) {
+    vector(theirs + ".weight", ours + "/gamma");
+    vector(theirs + ".bias", ours + "/beta");
+  };
   if (config.tied == "all") {
-    map.same(kShared, {n_source, d}, "embedding/weight");
+    table(kShared, n_source, "embedding/weight");
   } else {
-    map.same(shared ? kShared : kSource, {n_source, d}, "encoder/embedding/weight");
-    map.same(shared ? kShared : kTarget, {n_target, d}, "decoder/embedding/weight");
+    table(shared ? kShared : kSource, n_source, "encoder/embedding/weight");
+    table(shared ? kShared : kTarget, n_target, "decoder/embedding/weight");
   }
   if (shared) {
     map.copy(kSource, kShared);
     map.copy(kTarget, kShared);
   }
   if (config.tied == "none")
-    map.transposed(kOutput, {n_target, d}, "decoder/output/weight");
+    map.add({kOutput, {n_target, d}, "decoder/output/weight", true, 1, features});
   else
     map.copy(kOutput, shared ? kShared : kTarget);
-  map.same("final_logits_bias", {1, n_target}, "decoder/output/bias");
+  if (config.output_bias) map.same(kOutputBias, {1, n_target}, "decoder/output/bias");
   const auto attention = [&](const std::string& theirs, const std::string& ours) {
     for (const auto& [name, part] :
-         {std::pair("q_proj", "query"), {"k_proj", "key"}, {"v_proj", "value"}, {"out_proj", "output"}})
-      map.linear(concat(theirs, '.', name), concat(ours, '/', part), d, d);
-    map.norm(theirs + "_layer_norm", ours + "_norm", d);
+         {std::pair(".q_proj", "/query"), {".k_proj", "/key"}, {".v_proj", "/value"}})
+      reads(theirs + name, ours + part, d);
+    writes(theirs + ".out_proj", ours + "/output", d);
+    norm(theirs + "_layer_norm", ours + "_norm");
   };
   const auto stack = [&](const std::string& name, std::int64_t n_layers, std::int64_t d_ff) {
     for (std::int64_t i = 0; i < n_layers; ++i) {
@@ -129,9 +166,9 @@ Mappings mappings_of(const TransformerConfig& config, bool shared) {
                         ours = concat(name, "/layer_", i, '/');
       attention(theirs + "self_attn", ours + "self_attention");
       if (name == "decoder") attention(theirs + "encoder_attn", ours + "cross_attention");
-      map.linear(theirs + "fc1", ours + "feed_forward/inner", d, d_ff);
-      map.linear(theirs + "fc2", ours + "feed_forward/outer", d_ff, d);
-      map.norm(theirs + "final_layer_norm", ours + "feed_forward_norm", d);
+      reads(theirs + "fc1", ours + "feed_forward/inner", d_ff);
+      writes(theirs + "fc2", ours + "feed_forward/outer", d_ff);
+      norm(theirs + "final_layer_norm", ours + "feed_forward_norm");
     }
   };
   stack("encoder", config.n_encoder_layers, config.d_ff);
@@ -153,6 +190,7 @@ ForeignModel describe(const Source& source) {
   found.search = generation_of(source, fields, special, found.notes);
   bool shared = true;
   choose_ties(source, fields, config, shared, found.notes);
+  config.output_bias = source.has(kOutputBias);
   fields.finish();
   check_config(config);
   check_positions(source, config);
@@ -167,8 +205,86 @@ ForeignModel describe(const Source& source) {
   return found;
 }
 
+std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::string>& reasons) {
+  if (loaded.model->architecture != TransformerConfig::kArchitecture) return std::nullopt;
+  TransformerConfig config;
+  from_json(loaded.model->config_json, fields_of(config));
+  const SpecialIds& special = loaded.target.special();
+  Requirements require(reasons);
+  require.want<std::string>("positions", config.positions, {"sinusoidal", "sinusoidal_halves"});
+  require.want<std::string>("norm", config.norm, {"post"});
+  require.want<std::string>("norm_kind", config.norm_kind, {"layer"});
+  require.want<std::string>("final_norm", config.final_norm, {"by_norm", "no"});
+  require.want("norm_epsilon", config.norm_epsilon, {1e-5});
+  require.want<std::string>("attention_bias", config.attention_bias, {"all"});
+  require.want<std::string>("score_scale", config.score_scale, {"1/sqrt_d_head"});
+  require.want<std::string>("decoder_start", config.decoder_start, {"bos"});
+  require.want("residual", config.residual, {true});
+  require.want("gated", config.gated, {false});
+  require.want("embedding_norm", config.embedding_norm, {false});
+  require.want("feed_forward_bias", config.feed_forward_bias, {true});
+  require.want("qk_norm", config.qk_norm, {false});
+  require.want("logit_scale", config.logit_scale, {1.0});
+  require.want<std::int64_t>("d_head", config.d_head, {0, config.d_model / config.n_heads});
+  require.want<std::int64_t>("n_kv_heads", config.n_kv_heads, {0, config.n_heads});
+  require.want<std::int64_t>("sliding_window", config.sliding_window, {0});
+  require.want<std::int64_t>("position_offset", config.position_offset, {0});
+  const std::string activation = require.word("activation", config.activation,
+                                              {{"relu", "relu"},
+                                               {"silu", "swish"},
+                                               {"gelu", "gelu"},
+                                               {"gelu_tanh", "gelu_new"},
+                                               {"gelu_sigmoid", "quick_gelu"}});
+  if (special.bos == SpecialIds::kAbsent)
+    reasons.push_back("the vocabulary has no bos, from which a decoder starts");
+  if (config.positions == "sinusoidal" && config.d_model % 2) reasons.push_back("d_model is odd");
+  if (!reasons.empty()) return std::nullopt;
+
+  Exported out;
+  const bool shared = config.tied == "all";
+  out.mappings = mappings_of(config, shared);
+  const std::int64_t decoder_d_ff = config.decoder_d_ff > 0 ? config.decoder_d_ff : config.d_ff;
+  out.config = {{"architectures", {"MarianMTModel"}},
+                {"model_type", "marian"},
+                {"vocab_size", config.source_vocab_size},
+                {"decoder_vocab_size", config.target_vocab_size},
+                {"d_model", config.d_model},
+                {"encoder_layers", config.n_encoder_layers},
+                {"decoder_layers", config.n_decoder_layers},
+                {"encoder_attention_heads", config.n_heads},
+                {"decoder_attention_heads", config.n_heads},
+                {"encoder_ffn_dim", config.d_ff},
+                {"decoder_ffn_dim", decoder_d_ff},
+                {"max_position_embeddings", config.max_length},
+                {"activation_function", activation},
+                {"scale_embedding", config.embedding_scale == "sqrt_d"},
+                {"dropout", config.dropout},
+                {"attention_dropout", config.attention_dropout},
+                {"activation_dropout", config.activation_dropout},
+                {"share_encoder_decoder_embeddings", shared},
+                {"tie_word_embeddings", config.tied != "none"},
+                {"is_encoder_decoder", true},
+                {"decoder_start_token_id", special.bos},
+                {"forced_eos_token_id", nullptr}};
+  state_decoder_ids(special, out.config);
+  out.config["bos_token_id"] = nullptr;
+  const SearchSettings search = search_settings_of(loaded.origin);
+  if (search.forced_eos) out.config["forced_eos_token_id"] = special.eos;
+  out.files.emplace_back("generation_config.json", generation_json(search, special));
+
+  const std::string source = sentencepiece_of(loaded.source), target = sentencepiece_of(loaded.target);
+  out.has_tokenizer = !source.empty() && !target.empty();
+  if (!out.has_tokenizer) return out;
+  const std::string pieces = pieces_json(loaded.source), others = pieces_json(loaded.target);
+  out.files.insert(out.files.end(), {{"source.spm", source}, {"target.spm", target}, {"vocab.json", pieces}});
+  if (others != pieces) out.files.emplace_back("target_vocab.json", others);
+  const Json tokenizer{{"tokenizer_class", "MarianTokenizer"}, {"separate_vocabs", others != pieces}};
+  out.files.emplace_back("tokenizer_config.json", tokenizer.dump(2) + "\n");
+  return out;
+}
+
 }  // namespace
 
-const Family kMarian{"marian", recognises, describe};
+const Family kMarian{"marian", recognises, describe, express};
 
 }  // namespace heed::foreign

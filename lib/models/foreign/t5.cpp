@@ -2,13 +2,16 @@
 // Scores are not divided by the root of the heads' width, layers have no biases, and the bias by distance is one for all layers of
 // a stack. Logits are scaled by d_model^-0.5 when the output matrix is the table of embeddings. Of a gated network wi_0 is the
 // gate.
+#include <algorithm>
 #include <cmath>
 
 #include "base/error.h"
 #include "models/config_json.h"
 #include "models/foreign/families.h"
 #include "models/foreign/generation.h"
+#include "models/model_file.h"
 #include "models/transformer.h"
+#include "text/foreign_sentencepiece.h"
 
 namespace heed::foreign {
 namespace {
@@ -136,8 +139,85 @@ ForeignModel describe(const Source& source) {
   return found;
 }
 
+std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::string>& reasons) {
+  if (loaded.model->architecture != TransformerConfig::kArchitecture) return std::nullopt;
+  TransformerConfig config;
+  from_json(loaded.model->config_json, fields_of(config));
+  const SpecialIds& special = loaded.target.special();
+  const double scale = std::pow(static_cast<double>(config.d_model), -0.5);
+  Requirements require(reasons);
+  require.want<std::string>("positions", config.positions, {"relative_buckets"});
+  require.want<std::string>("norm", config.norm, {"pre"});
+  require.want<std::string>("norm_kind", config.norm_kind, {"rms"});
+  require.want<std::string>("final_norm", config.final_norm, {"by_norm", "yes"});
+  require.want<std::string>("attention_bias", config.attention_bias, {"none"});
+  require.want<std::string>("score_scale", config.score_scale, {"1"});
+  require.want<std::string>("embedding_scale", config.embedding_scale, {"1"});
+  require.want<std::string>("decoder_start", config.decoder_start, {"bos"});
+  require.want<std::string>("tied", config.tied, {"all", "none"});
+  require.want("logit_scale", config.logit_scale, {1.0, scale});
+  require.want("residual", config.residual, {true});
+  require.want("embedding_norm", config.embedding_norm, {false});
+  require.want("feed_forward_bias", config.feed_forward_bias, {false});
+  require.want("output_bias", config.output_bias, {false});
+  require.want("qk_norm", config.qk_norm, {false});
+  require.want<std::int64_t>("n_kv_heads", config.n_kv_heads, {0, config.n_heads});
+  require.want<std::int64_t>("sliding_window", config.sliding_window, {0});
+  require.want<std::int64_t>("decoder_d_ff", config.decoder_d_ff, {0, config.d_ff});
+  const std::string network =
+      config.gated
+          ? require.word("activation", config.activation,
+                         {{"relu", "gated-relu"}, {"gelu_tanh", "gated-gelu"}, {"silu", "gated-silu"}})
+          : require.word("activation", config.activation,
+                         {{"relu", "relu"}, {"gelu", "gelu"}, {"silu", "silu"}});
+  if (config.tied == "none") {
+    const auto view = [&](const char* path) { return loaded.model->parameters.view(path); };
+    const auto a = view("encoder/embedding/weight"), b = view("decoder/embedding/weight");
+    if (a.rows != b.rows || !std::equal(a.data, a.data + a.size(), b.data))
+      reasons.push_back("the sides have tables of their own, wanted one");
+  }
+  if (special.bos == SpecialIds::kAbsent)
+    reasons.push_back("the vocabulary has no bos, from which a decoder starts");
+  if (!reasons.empty()) return std::nullopt;
+
+  if (config.d_head == 0) config.d_head = config.d_model / config.n_heads;
+  Exported out;
+  out.mappings = mappings_of(config);
+  out.config = {{"architectures", {"T5ForConditionalGeneration"}},
+                {"model_type", "t5"},
+                {"vocab_size", config.source_vocab_size},
+                {"d_model", config.d_model},
+                {"d_kv", config.d_head},
+                {"d_ff", config.d_ff},
+                {"num_layers", config.n_encoder_layers},
+                {"num_decoder_layers", config.n_decoder_layers},
+                {"num_heads", config.n_heads},
+                {"relative_attention_num_buckets", config.relative_buckets},
+                {"relative_attention_max_distance", config.relative_max_distance},
+                {"feed_forward_proj", network},
+                {"layer_norm_epsilon", config.norm_epsilon},
+                {"dropout_rate", config.dropout},
+                {"tie_word_embeddings", config.tied == "all"},
+                {"scale_decoder_outputs", config.logit_scale != 1},
+                {"is_encoder_decoder", true},
+                {"decoder_start_token_id", special.bos}};
+  state_decoder_ids(special, out.config);
+  out.config["bos_token_id"] = nullptr;
+  out.files.emplace_back("generation_config.json",
+                         generation_json(search_settings_of(loaded.origin), special));
+  const std::string pieces = sentencepiece_of(loaded.target);
+  out.has_tokenizer = loaded.target.type() == text::kSentencePieceType;
+  if (!out.has_tokenizer) return out;
+  std::int64_t n_sentinels = 0;
+  while (loaded.target.vocabulary().contains(concat("<extra_id_", n_sentinels, '>'))) ++n_sentinels;
+  const Json tokenizer{{"tokenizer_class", "T5Tokenizer"}, {"extra_ids", n_sentinels}};
+  out.files.emplace_back("spiece.model", pieces);
+  out.files.emplace_back("tokenizer_config.json", tokenizer.dump(2) + "\n");
+  return out;
+}
+
 }  // namespace
 
-const Family kT5{"t5", recognises, describe};
+const Family kT5{"t5", recognises, describe, express};
 
 }  // namespace heed::foreign

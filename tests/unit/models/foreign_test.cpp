@@ -237,8 +237,9 @@ BOOST_AUTO_TEST_CASE(know_rows_that_no_piece_has) {
   BOOST_CHECK_EQUAL(text::Tokenizer::from_map(fitted.to_map()).digest(), fitted.digest());
 }
 
-const std::vector<std::string> kExported{"gpt2",         "gpt2-bare", "llama", "llama-tied", "llama-3",
-                                         "llama-linear", "mistral",   "qwen2", "qwen3"};
+const std::vector<std::string> kExported{"gpt2",          "gpt2-bare",   "llama", "llama-tied", "llama-3",
+                                         "llama-linear",  "mistral",     "qwen2", "qwen3",      "marian",
+                                         "marian-untied", "marian-gelu", "t5",    "t5-gated",   "t5-long"};
 
 /// What is exported is what was imported: the same tensors, and the same model.
 BOOST_DATA_TEST_CASE(come_back_from_export, boost::unit_test::data::make(kExported), name) {
@@ -255,7 +256,8 @@ BOOST_DATA_TEST_CASE(come_back_from_export, boost::unit_test::data::make(kExport
   }
 }
 
-/// What our presets train has a factor of the embeddings, which GPT-2 and Llama have not.
+/// What our presets train has a factor of the embeddings, which GPT-2 and Llama have not, and interleaved sinusoids, which
+/// Marian has not.
 BOOST_DATA_TEST_CASE(
     are_made_of_our_own,
     boost::unit_test::data::make(std::vector<std::string>{
@@ -263,7 +265,12 @@ BOOST_DATA_TEST_CASE(
                              "n_heads": 2, "max_length": 9})",
         R"({"architecture": "decoder", "target_vocab_size": 20, "n_decoder_layers": 2, "d_model": 12, "d_ff": 8,
                              "n_heads": 2, "n_kv_heads": 1, "max_length": 9, "norm_kind": "rms", "positions": "rotary",
-                             "activation": "silu", "gated": true, "attention_bias": "none", "feed_forward_bias": false})"}),
+                             "activation": "silu", "gated": true, "attention_bias": "none", "feed_forward_bias": false})",
+        R"({"architecture": "transformer", "source_vocab_size": 20, "target_vocab_size": 20, "n_encoder_layers": 1,
+                             "n_decoder_layers": 2, "d_model": 12, "d_ff": 8, "n_heads": 2, "max_length": 9})",
+        R"({"architecture": "transformer", "source_vocab_size": 20, "target_vocab_size": 20, "n_encoder_layers": 1,
+                             "n_decoder_layers": 1, "d_model": 12, "d_ff": 8, "n_heads": 2, "max_length": 9,
+                             "tied": "none", "output_bias": true, "decoder_d_ff": 10, "activation": "gelu"})"}),
     config) {
   const TemporaryFolder temporary;
   const text::Tokenizer ids = text::Tokenizer::of_ids(20, {-1, -1, 0, 0, -1, -1, -1});
@@ -277,7 +284,10 @@ BOOST_DATA_TEST_CASE(
     tokens.append(std::vector<std::int32_t>{0, 7, 3, 19, 7});
     InferencePass pass(*loaded.model);
     const Var<float> embedded = loaded.model->embed(pass, Side::target, tokens);
-    const Var<float> states = loaded.model->decode(pass, nullptr, embedded, tokens.rows).states;
+    std::optional<Encoded<float>> memory;
+    if (loaded.model->encoder) memory = loaded.model->encode(pass, tokens);
+    const Var<float> states =
+        loaded.model->decode(pass, memory ? &*memory : nullptr, embedded, tokens.rows).states;
     const Matrix<const float> m = loaded.model->needed_words().logits(pass, states).value();
     std::vector<float> values;
     for (std::int64_t i = 0; i < m.rows; ++i) values.insert(values.end(), m.row(i), m.row(i) + m.cols);
