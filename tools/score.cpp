@@ -1,4 +1,4 @@
-// score: BLEU and chrF of a translation, error rate of word alignments, perplexity, accuracy of labels.
+// score: BLEU, chrF and TER of translations, error rate of word alignments, perplexity, accuracy of labels.
 #include "stages/score.h"
 #include "cli/tool.h"
 
@@ -7,7 +7,8 @@ int main(int argc, char** argv) {
   std::string reference;
   return heed::cli::run_tool(
       "score",
-      "Compare a translation with references (BLEU and chrF, equal to sacreBLEU), alignments or labels with "
+      "Compare translations with references (BLEU, chrF and TER, equal to sacreBLEU), alignments or labels "
+      "with "
       "gold ones, or compute the perplexity of a text.",
       argc, argv, [&](heed::cli::Tool& tool) {
         tool.input(command.hypothesis,
@@ -17,6 +18,8 @@ int main(int argc, char** argv) {
         tool.output(command.output);
         tool.tensors(command.write);
         tool.option("-r,--reference FILE", command.references, "a reference translation; repeat for several");
+        tool.list("--systems FILE", command.systems,
+                  "further translations: a table of their scores and INPUT's, the baseline");
         tool.option("--alignments GOLD", command.alignments,
                     "compare INPUT, links as `decode --align` prints them, with these: error rate, "
                     "precision, recall; 0-0 is a sure link, 0p0 or 0?0 a possible one, words counted from 0");
@@ -28,18 +31,33 @@ int main(int argc, char** argv) {
             "compare INPUT, a label a line (text after a tab is ignored), with these: accuracy, macro-F1, "
             "precision and recall of each; an OUTPUT *.h5 gets the confusion matrix, stdout the report");
         tool.option("--metric NAME", command.metric, "what to compute", heed::cli::one_of(heed::kMetrics));
+        tool.option(
+            "--sentence-level", command.sentence_level,
+            "a line for each sentence: its BLEU (of the orders it has), chrF, TER, alignment error rate or "
+            "perplexity");
+        tool.option(
+            "--bootstrap N", command.resampling.samples,
+            "draw N samples of the sentences (1000 is usual): the mean score and its 95 % interval, and of "
+            "--systems the p-value of the difference from INPUT; with --seed 12345 the samples are "
+            "sacreBLEU's",
+            heed::cli::between(0, 1'000'000));
         tool.bind(command.bleu);
         tool.bind(command.chrf);
-        tool.option("--json", command.json, "write JSON, as sacreBLEU does");
-        tool.option("--score-only", command.score_only, "write the number alone");
-        tool.option("--width N", command.width, "decimal places of the score", heed::cli::between(0, 15));
+        tool.bind(command.ter);
+        tool.option("--json", command.report.json, "write JSON, as sacreBLEU does");
+        tool.option("--score-only", command.report.score_only, "write the number alone");
+        tool.option("--width N", command.report.width, "decimal places of the score",
+                    heed::cli::between(0, 15));
         tool.example("decode encoded.h5 | score --reference test.fr");
         tool.example("score translation.de --tokenize none --lowercase --metric all -r test.de");
+        tool.example("score a.de -r test.de --systems b.de c.de --metric all --bootstrap 1000");
+        tool.example("score translation.de -r test.de --sentence-level --metric ter");
         tool.example("decode encoded.h5 --align --force test.fr | score --alignments gold.links");
         tool.example("decode encoded.h5 --force test.fr | score --perplexity");
         tool.example("score --labels test.labels predicted.tsv -o confusion.h5");
         tool.on_run([&] {
           if (!reference.empty()) command.references.push_back(reference);
+          command.resampling.seed = tool.common().seed;
           command.run();
         });
       });

@@ -1,7 +1,7 @@
 #include "stages/score.h"
 
+#include <limits>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "base/choice.h"
 #include "base/fields.h"
@@ -18,7 +18,7 @@ namespace {
 
 using text::LineReader;
 
-enum class Metric { bleu, chrf, all };
+enum class Metric { bleu, chrf, ter, all };
 
 /// Removes trailing white space, as sacreBLEU's command does.
 void trim_end(std::string& line) {
@@ -27,12 +27,16 @@ void trim_end(std::string& line) {
       words.empty() ? 0 : static_cast<std::size_t>(words.back().data() + words.back().size() - line.data()));
 }
 
-/// A hypothesis and its references, line by line.
+/// Several texts, line by line: hypotheses and what they are compared with.
 class ParallelText {
  public:
-  ParallelText(const std::string& hypothesis, const std::vector<std::string>& references) {
-    readers_.push_back(std::make_unique<LineReader>(hypothesis));
-    for (const std::string& path : references) readers_.push_back(std::make_unique<LineReader>(path));
+  ParallelText(const std::vector<std::string>& hypotheses, const std::vector<std::string>& references,
+               text::ByteOrderMark mark = text::ByteOrderMark::drop)
+      : hypotheses_(hypotheses.size()) {
+    for (const auto* paths : {&hypotheses, &references}) {
+      for (const std::string& path : *paths)
+        readers_.push_back(std::make_unique<LineReader>(path, false, LineReader::kMostBytes, mark));
+    }
     lines_.resize(readers_.size());
   }
 
@@ -46,11 +50,12 @@ class ParallelText {
     if (read != 0 && read != readers_.size()) fail_by_count();
     return read != 0;
   }
-  const std::string& hypothesis() const { return lines_[0]; }
-  std::span<const std::string> references() const { return std::span(lines_).subspan(1); }
-  /// File and line of the hypothesis (0) or a reference (from 1).
+  std::span<const std::string> hypotheses() const { return std::span(lines_).first(hypotheses_); }
+  std::span<const std::string> references() const { return std::span(lines_).subspan(hypotheses_); }
+  const std::string& name(std::size_t text) const { return readers_[text]->name(); }
+  /// File and line of a text: hypotheses count from 0, references from there.
   std::string place(std::size_t text) const {
-    return concat(escaped(readers_[text]->name()), ":", readers_[text]->line_number());
+    return concat(escaped(name(text)), ":", readers_[text]->line_number());
   }
   void refuse_empty() const {
     const LineReader& reader = *readers_[0];
@@ -69,12 +74,39 @@ class ParallelText {
     fail(joined(counts), ": do their lines correspond?");
   }
 
+  std::size_t hypotheses_;
   std::vector<std::unique_ptr<LineReader>> readers_;
   std::vector<std::string> lines_;
 };
 
-double rounded(double value, std::int64_t width) {
-  return std::stod(fixed(value, width));
+/// The statistics of a system in one metric.
+struct Counted {
+  text::Statistics sum;
+  std::vector<text::Statistics> sentences;  ///< kept for resampling only
+};
+
+ScoreResult alignment_result(const text::AlignmentError& error, std::int64_t width) {
+  text::AlignmentScore score;
+  if (error.empty()) {  // of a sentence
+    score.error = std::numeric_limits<double>::quiet_NaN();
+  } else {
+    score = error.score();
+  }
+  ScoreResult result{"AER", score.error};
+  result.details =
+      concat("(precision = ", fixed(score.precision, width), " recall = ", fixed(score.recall, width),
+             " links = ", score.links, " sure = ", score.sure, " possible = ", score.possible, ")");
+  result.numbers = {{"precision", score.precision}, {"recall", score.recall}};
+  return result;
+}
+
+ScoreResult perplexity_result(const text::PerplexityScore& score, std::int64_t width) {
+  ScoreResult result{"PPL", score.perplexity};
+  result.details = concat("(without </s> = ", fixed(score.without_end, width),
+                          " per word = ", fixed(score.per_word, width), " pieces = ", score.pieces,
+                          " words = ", score.words, " lines = ", score.lines, ")");
+  result.numbers = {{"without_end", score.without_end}, {"per_word", score.per_word}};
+  return result;
 }
 
 /// The label of a line: what stands before its first tab.
@@ -95,141 +127,151 @@ TensorMap matrix_of(const text::Confusion& confusion) {
   return map;
 }
 
-/// One object with the keys of sacreBLEU's JSON.
-nlohmann::ordered_json as_json(const ScoreCommand::Result& result, std::int64_t width) {
-  nlohmann::ordered_json object;
-  object["name"] = result.name;
-  object["score"] = rounded(result.score, width);
-  if (!result.signature.empty()) object["signature"] = result.signature;
-  if (!result.details.empty()) object["verbose_score"] = result.details;
-  for (const auto& [name, number] : result.numbers) object[name] = rounded(number, width);
-  for (const text::LabelScore& label : result.labels) {
-    object["labels"].push_back({{"label", label.label},
-                                {"precision", rounded(label.precision, width)},
-                                {"recall", rounded(label.recall, width)},
-                                {"f1", rounded(label.f1, width)},
-                                {"count", label.count}});
-  }
-  for (std::string_view part : text::split_any(result.signature, "|")) {
-    std::size_t colon = part.find(':');
-    object[std::string(part.substr(0, colon))] = std::string(part.substr(colon + 1));
-  }
-  return object;
-}
-
-/// One object, or a list of several, laid out as sacreBLEU does.
-std::string json_report(const std::vector<ScoreCommand::Result>& results, std::int64_t width) {
-  std::vector<std::string> objects;
-  for (const auto& result : results) objects.push_back(as_json(result, width).dump(1));
-  const std::string list = joined(objects, ",\n");
-  return (results.size() == 1 ? list : "[\n" + list + "\n]") + "\n";
-}
-
 }  // namespace
 
-void ScoreCommand::run() const {
+void ScoreCommand::check_usage() const {
   const int given = !references.empty() + !alignments.empty() + !labels.empty() + perplexity;
   if (given == 0) fail<UsageError>("no reference: give --reference FILE");
   if (given > 1) fail<UsageError>("references, --alignments, --labels and --perplexity exclude each other");
+  if (references.empty() && (!systems.empty() || resampling.samples > 0))
+    fail<UsageError>(systems.empty() ? "--bootstrap" : "--systems",
+                     " is for translations: give --reference FILE");
+  if (!sentence_level) return;
+  if (!labels.empty()) fail<UsageError>("--sentence-level: a label alone has no score");
+  if (!systems.empty() || resampling.samples > 0)
+    fail<UsageError>("--sentence-level excludes --systems and --bootstrap");
+}
+
+void ScoreCommand::run() const {
+  check_usage();
   io::TextWriter out(writes_matrix() ? "-" : output);
-  out.write(report(perplexity            ? compute_perplexity()
-                   : !labels.empty()     ? compare_labels()
-                   : !alignments.empty() ? compare_alignments()
-                                         : compute()));
+  const Write write_text = [&](const std::string& text) { out.write(text); };
+  if (perplexity) {
+    compute_perplexity(write_text);
+  } else if (!labels.empty()) {
+    compare_labels(write_text);
+  } else if (!alignments.empty()) {
+    compare_alignments(write_text);
+  } else {
+    compare_translations(write_text);
+  }
   out.finish();
 }
 
-std::vector<ScoreCommand::Result> ScoreCommand::compute() const {
+std::vector<std::unique_ptr<text::Metric>> ScoreCommand::metrics() const {
+  text::BleuOptions bleu_options = bleu;
+  bleu_options.effective_order |= sentence_level;  // most sentences have no 4-gram right
   text::ChrfOptions chrf_options = chrf;
   chrf_options.lowercase = bleu.lowercase;
-  text::Bleu bleu_metric(bleu);
-  text::Chrf chrf_metric(chrf_options);
   const Metric wanted = chosen<Metric>("--metric", kMetrics, metric);
-  const bool want_bleu = wanted != Metric::chrf, want_chrf = wanted != Metric::bleu;
-  ParallelText texts(hypothesis, references);
-  while (texts.next()) {
-    if (want_bleu) bleu_metric.add(texts.hypothesis(), texts.references());
-    if (want_chrf) chrf_metric.add(texts.hypothesis(), texts.references());
-  }
-  texts.refuse_empty();
-  std::vector<Result> results;
-  if (want_bleu) {
-    text::BleuScore score = bleu_metric.score();
-    results.push_back({"BLEU", score.score, score.signature, score.details()});
-  }
-  if (want_chrf) {
-    text::ChrfScore score = chrf_metric.score();
-    results.push_back({score.name, score.score, score.signature, ""});
-  }
-  return results;
+  auto want = [&](Metric one) { return wanted == one || wanted == Metric::all; };
+  std::vector<std::unique_ptr<text::Metric>> list;
+  if (want(Metric::bleu)) list.push_back(std::make_unique<text::Bleu>(bleu_options));
+  if (want(Metric::chrf)) list.push_back(std::make_unique<text::Chrf>(chrf_options));
+  if (want(Metric::ter)) list.push_back(std::make_unique<text::Ter>(ter));
+  return list;
 }
 
-std::vector<ScoreCommand::Result> ScoreCommand::compare_alignments() const {
-  ParallelText texts(hypothesis, {alignments});
-  text::AlignmentError error;
+void ScoreCommand::compare_translations(const Write& out) const {
+  const std::vector<std::unique_ptr<text::Metric>> wanted = metrics();
+  std::vector<std::string> paths{hypothesis};
+  paths.insert(paths.end(), systems.begin(), systems.end());
+  ParallelText texts(paths, references, text::ByteOrderMark::keep);
+  const std::optional<text::Resampling> samples =
+      resampling.samples > 0 ? std::optional(resampling) : std::nullopt;
+  auto result_of = [&](const text::Metric& one, std::span<const double> sum) {
+    const text::MetricScore score = one.score(sum);
+    return ScoreResult{one.name(), score.score, signature(one, references.size(), samples), score.details};
+  };
+
+  std::vector<std::vector<Counted>> counted(paths.size(), std::vector<Counted>(wanted.size()));
   while (texts.next()) {
-    error.add(text::parse_links(texts.hypothesis(), texts.place(0)),
-              text::parse_links(texts.references()[0], texts.place(1)));
+    std::vector<ScoreResult> of_sentence;
+    for (std::size_t system = 0; system < paths.size(); ++system) {
+      for (std::size_t m = 0; m < wanted.size(); ++m) {
+        text::Statistics found = wanted[m]->compare(texts.hypotheses()[system], texts.references());
+        Counted& all = counted[system][m];
+        text::add_to(all.sum, found);
+        if (sentence_level) of_sentence.push_back(result_of(*wanted[m], found));
+        if (samples) all.sentences.push_back(std::move(found));
+      }
+    }
+    if (sentence_level) out(report.of_sentence(of_sentence));
   }
   texts.refuse_empty();
-  const text::AlignmentScore score = error.score();
-  Result result{"AER", score.error, "", ""};
-  result.details =
-      concat("(precision = ", fixed(score.precision, width), " recall = ", fixed(score.recall, width),
-             " links = ", score.links, " sure = ", score.sure, " possible = ", score.possible, ")");
-  result.numbers = {{"precision", score.precision}, {"recall", score.recall}};
-  return {result};
+  if (sentence_level) return;
+
+  std::vector<SystemScores> scores(paths.size());
+  for (std::size_t system = 0; system < paths.size(); ++system) scores[system].name = texts.name(system);
+  for (std::size_t m = 0; m < wanted.size(); ++m) {
+    std::vector<double> of_baseline;  // its samples' scores
+    for (std::size_t system = 0; system < paths.size(); ++system) {
+      const Counted& all = counted[system][m];
+      ScoreResult& result = scores[system].results.emplace_back(result_of(*wanted[m], all.sum));
+      if (!samples) continue;
+      const std::vector<double> of_samples = resampled_scores(*wanted[m], all.sentences, *samples);
+      result.interval = text::interval_of(of_samples);
+      if (system == 0) {
+        of_baseline = of_samples;
+      } else {
+        result.p_value =
+            text::p_value(of_baseline, of_samples, result.score - scores.front().results.back().score);
+      }
+    }
+  }
+  out(systems.empty() ? report.of_text(scores.front().results) : report.of_systems(scores));
 }
 
-std::vector<ScoreCommand::Result> ScoreCommand::compare_labels() const {
-  ParallelText texts(hypothesis, {labels});
+void ScoreCommand::compare_alignments(const Write& out) const {
+  ParallelText texts({hypothesis}, {alignments});
+  text::AlignmentError all;
+  while (texts.next()) {
+    const text::Links links = text::parse_links(texts.hypotheses()[0], texts.place(0)),
+                      gold = text::parse_links(texts.references()[0], texts.place(1));
+    if (sentence_level) {
+      text::AlignmentError one;
+      one.add(links, gold);
+      out(report.of_sentence({alignment_result(one, report.width)}));
+    } else {
+      all.add(links, gold);
+    }
+  }
+  texts.refuse_empty();
+  if (sentence_level) return;
+  if (all.empty()) fail("the alignments have no link and the gold alignments no sure link");
+  out(report.of_text({alignment_result(all, report.width)}));
+}
+
+void ScoreCommand::compare_labels(const Write& out) const {
+  ParallelText texts({hypothesis}, {labels});
   text::Confusion confusion;
   while (texts.next())
     confusion.add(label_of(texts.references()[0], texts.place(1)),
-                  label_of(texts.hypothesis(), texts.place(0)));
+                  label_of(texts.hypotheses()[0], texts.place(0)));
   texts.refuse_empty();
   const text::ConfusionScore score = confusion.score();
   if (writes_matrix()) io::write_map(output, matrix_of(confusion), write);
-  return {{"accuracy",
-           score.accuracy,
-           "",
-           concat("(macro-F1 = ", fixed(score.macro_f1, width), " lines = ", score.lines, ")"),
-           {{"macro_f1", score.macro_f1}},
-           score.labels}};
+  ScoreResult result{"accuracy", score.accuracy};
+  result.details = concat("(macro-F1 = ", fixed(score.macro_f1, report.width), " lines = ", score.lines, ")");
+  result.numbers = {{"macro_f1", score.macro_f1}};
+  result.labels = score.labels;
+  out(report.of_text({result}));
 }
 
-std::vector<ScoreCommand::Result> ScoreCommand::compute_perplexity() const {
-  ParallelText texts(hypothesis, {});
-  text::Perplexity sum;
-  while (texts.next()) sum.add(texts.hypothesis(), texts.place(0));
-  texts.refuse_empty();
-  const text::PerplexityScore score = sum.score();
-  return {{"PPL",
-           score.perplexity,
-           "",
-           concat("(without </s> = ", fixed(score.without_end, width),
-                  " per word = ", fixed(score.per_word, width), " pieces = ", score.pieces,
-                  " words = ", score.words, " lines = ", score.lines, ")"),
-           {{"without_end", score.without_end}, {"per_word", score.per_word}}}};
-}
-
-std::string ScoreCommand::report(const std::vector<Result>& results) const {
-  if (json) return json_report(results, width);
-  std::string text;
-  for (const Result& result : results) {
-    std::string score = fixed(result.score, width);
-    text += score_only ? score
-                       : concat(result.name, result.signature.empty() ? "" : "|", result.signature, " = ",
-                                score, result.details.empty() ? "" : " ", result.details);
-    text += '\n';
-    if (score_only || result.labels.empty()) continue;
-    text += "label\tprecision\trecall\tF1\tcount\n";
-    for (const text::LabelScore& label : result.labels) {
-      text += concat(label.label, '\t', fixed(label.precision, width), '\t', fixed(label.recall, width), '\t',
-                     fixed(label.f1, width), '\t', label.count, '\n');
+void ScoreCommand::compute_perplexity(const Write& out) const {
+  ParallelText texts({hypothesis}, {});
+  text::Perplexity all;
+  while (texts.next()) {
+    if (sentence_level) {
+      text::Perplexity one;
+      one.add(texts.hypotheses()[0], texts.place(0));
+      out(report.of_sentence({perplexity_result(one.score(), report.width)}));
+    } else {
+      all.add(texts.hypotheses()[0], texts.place(0));
     }
   }
-  return text;
+  texts.refuse_empty();
+  if (!sentence_level) out(report.of_text({perplexity_result(all.score(), report.width)}));
 }
 
 }  // namespace heed

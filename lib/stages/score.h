@@ -1,54 +1,54 @@
-// The tool score: BLEU and chrF of a text against references, the error rate of alignments, the
+// The tool score: BLEU, chrF and TER of translations against references, the error rate of alignments, the
 // perplexity of a text, or how well labels were predicted.
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "io/options.h"
+#include "stages/score_report.h"
 #include "text/bleu.h"
 #include "text/chrf.h"
-#include "text/confusion.h"
+#include "text/ter.h"
 
 namespace heed {
 
-inline const std::vector<std::string> kMetrics{"bleu", "chrf", "all"};
+inline const std::vector<std::string> kMetrics{"bleu", "chrf", "ter", "all"};
 
 struct ScoreCommand {
   std::string hypothesis = "-", output = "-";
   io::WriteOptions write;               ///< of the confusion matrix
   std::vector<std::string> references;  ///< texts, line by line parallel to the hypothesis
+  std::vector<std::string> systems;     ///< further hypotheses, each compared with the first
   std::string alignments;               ///< gold links; then the hypothesis holds links too
   std::string labels;                   ///< true labels; then the hypothesis holds predicted ones
   bool perplexity = false;              ///< the hypothesis holds what `decode --force` writes
-  std::string metric = "bleu";          ///< bleu, chrf or all
+  std::string metric = "bleu";          ///< bleu, chrf, ter or all
   text::BleuOptions bleu;
   text::ChrfOptions chrf;
-  bool json = false;
-  bool score_only = false;
-  std::int64_t width = 2;  ///< decimal places of the score
+  text::TerOptions ter;
+  bool sentence_level = false;        ///< a line for each sentence
+  text::Resampling resampling{0, 1};  ///< no samples: none
+  ScoreReport report;
 
   /// Throws Error when the texts differ in their number of lines, UsageError unless one thing is compared.
   void run() const;
 
-  struct Result {
-    std::string name;
-    double score;
-    std::string signature, details = {};
-    std::vector<std::pair<std::string, double>> numbers = {};  ///< further ones, for JSON
-    std::vector<text::LabelScore> labels = {};
-  };
-
  private:
-  std::vector<Result> compute() const;
-  std::vector<Result> compare_alignments() const;
-  std::vector<Result> compare_labels() const;
-  std::vector<Result> compute_perplexity() const;
+  /// Takes the lines of the report.
+  using Write = std::function<void(const std::string&)>;
+  void compare_translations(const Write& out) const;
+  void compare_alignments(const Write& out) const;
+  void compare_labels(const Write& out) const;
+  void compute_perplexity(const Write& out) const;
+  /// BLEU, chrF and TER as far as they are wanted.
+  std::vector<std::unique_ptr<text::Metric>> metrics() const;
+  void check_usage() const;
   /// Labels are compared and `output` is an HDF5 file: the confusion matrix goes there, the report to stdout.
   bool writes_matrix() const { return !labels.empty() && output.ends_with(".h5"); }
-  std::string report(const std::vector<Result>& results) const;
 };
 
 }  // namespace heed

@@ -1,28 +1,24 @@
 // BLEU of a corpus, equal to sacreBLEU to every printed digit.
 // Papineni et al. 2002, "BLEU: a Method for Automatic Evaluation of Machine Translation", section 2.3:
 //   BLEU = BP * exp( sum_{n=1..4} (1/4) log p_n ),   BP = 1 if c > r else exp(1 - r/c)
-// p_n: clipped n-gram precision over the corpus; c, r: lengths of hypotheses and references. The
-// signature states the tokenisation, because scores depend on it (Post 2018, "A Call for Clarity in
-// Reporting BLEU Scores").
+// p_n: clipped n-gram precision over the corpus; c, r: lengths of hypotheses and references.
 #pragma once
 
-#include <array>
-#include <cstdint>
-#include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/range.h"
+#include "text/metric.h"
+#include "text/metric_words.h"
 
 namespace heed::text {
 
 inline constexpr int kBleuOrder = 4;
-inline const std::vector<std::string> kBleuTokenizations{"13a", "none"};
 inline const std::vector<std::string> kBleuSmoothings{"exp", "floor", "add-k", "none"};
 
 struct BleuOptions {
   std::string tokenize = "13a";
+  std::string spm_model = {};
   bool lowercase = false;
   std::string smooth = "exp";
   double smooth_value = -1;
@@ -30,8 +26,13 @@ struct BleuOptions {
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& field) {
-    field("tokenize", self.tokenize, "BLEU: tokenisation: that of mteval-v13a, or none for tokenised text",
+    field("tokenize", self.tokenize,
+          "BLEU: words: of mteval-v13a, or its international ones, Chinese, characters, the pieces of "
+          "--spm-model, "
+          "or none for tokenised text",
           kBleuTokenizations);
+    field("spm_model", self.spm_model,
+          "BLEU: SentencePiece model whose pieces are the words (--tokenize spm)");
     field("lowercase", self.lowercase, "BLEU and chrF: compare in lower case");
     field("smooth", self.smooth, "BLEU: smoothing of orders without a match", kBleuSmoothings);
     field("smooth_value", self.smooth_value, "BLEU: value for floor and add-k (-1: 0.1 and 1)", at_least(-1));
@@ -40,36 +41,21 @@ struct BleuOptions {
   }
 };
 
-struct BleuScore {
-  double score = 0;  ///< 0 to 100
-  std::array<double, kBleuOrder> precisions{};
-  double brevity_penalty = 1;
-  std::int64_t hypothesis_length = 0, reference_length = 0;
-  std::string signature;  ///< "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:..."
-
-  /// "61.3/38.7/26.5/18.4 (BP = 0.987 ratio = 0.987 hyp_len = 4711 ref_len = 4774)"
-  std::string details() const;
-};
-
-/// Accumulates sentences one by one, in constant memory.
-class Bleu {
+class Bleu : public Metric {
  public:
+  /// Throws UsageError on a wrong setting, Error when the SentencePiece model cannot be read.
   explicit Bleu(BleuOptions options = {});
-  /// Adds one sentence and its references (at least one, the same number for every sentence).
-  void add(const std::string& hypothesis, std::span<const std::string> references);
-  BleuScore score() const;
+  /// Length of the hypothesis, of the reference, and for each order the right n-grams and all.
+  Statistics compare(const std::string& hypothesis, std::span<const std::string> references) const override;
+  MetricScore score(std::span<const double> sum) const override;
+  std::string name() const override { return "BLEU"; }
+  std::string settings() const override;
 
  private:
   std::string prepare(const std::string& sentence) const;
 
   BleuOptions options_;
-  bool is_13a_;
-  std::array<std::int64_t, kBleuOrder> correct_{}, total_{};
-  std::int64_t hypothesis_length_ = 0, reference_length_ = 0;
-  std::size_t references_ = 0;
+  MetricWords words_;
 };
-
-/// The words of mteval-v13a, the tokenisation of WMT, joined by single spaces.
-std::string tokenize_13a(std::string_view line);
 
 }  // namespace heed::text

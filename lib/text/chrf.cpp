@@ -1,7 +1,6 @@
 #include "text/chrf.h"
 
 #include "base/error.h"
-#include "base/version.h"
 #include "text/ngrams.h"
 #include "text/unicode.h"
 
@@ -41,18 +40,18 @@ Chrf::Chrf(ChrfOptions options) : options_(std::move(options)) {
   if (options_.char_order < 1 || options_.word_order < 0 || options_.beta < 1) {
     fail<UsageError>("chrF: wanted character order >= 1, word order >= 0 and beta >= 1");
   }
-  sum_.resize(static_cast<std::size_t>(options_.char_order + options_.word_order));
 }
 
-std::vector<Chrf::Matches> Chrf::compare(const std::string& hypothesis, const std::string& reference) const {
-  std::vector<Matches> matches;
+Statistics Chrf::matches(const std::string& hypothesis, const std::string& reference) const {
+  Statistics matches;
   auto compare_units = [&](const std::vector<std::string_view>& ours,
                            const std::vector<std::string_view>& theirs, std::int64_t orders) {
     for (std::int64_t n = 1; n <= orders; ++n) {
       const NgramCounts a = ngrams(ours, static_cast<std::size_t>(n)),
                         b = ngrams(theirs, static_cast<std::size_t>(n));
       // A reference too short for this order gives no precision.
-      matches.push_back({b.empty() ? 0 : total(a), total(b), common(a, b)});
+      for (const std::int64_t count : {b.empty() ? 0 : total(a), total(b), common(a, b)})
+        matches.push_back(static_cast<double>(count));
     }
   };
   const std::string a = options_.whitespace ? hypothesis : without_white_space(hypothesis),
@@ -65,59 +64,51 @@ std::vector<Chrf::Matches> Chrf::compare(const std::string& hypothesis, const st
   return matches;
 }
 
-double Chrf::f_score(const std::vector<Matches>& matches) const {
+double Chrf::f_score(std::span<const double> matches) const {
   constexpr double eps = 1e-16;
   const double factor = static_cast<double>(options_.beta * options_.beta);
   double smoothed = 0, precision_sum = 0, recall_sum = 0;
   int orders = 0;
-  for (const Matches& m : matches) {
-    double both = static_cast<double>(m.both);
-    double precision = m.hypothesis > 0 ? both / static_cast<double>(m.hypothesis) : eps;
-    double recall = m.reference > 0 ? both / static_cast<double>(m.reference) : eps;
+  for (std::size_t i = 0; i < matches.size(); i += 3) {
+    const double ours = matches[i], theirs = matches[i + 1], both = matches[i + 2];
+    const double precision = ours > 0 ? both / ours : eps, recall = theirs > 0 ? both / theirs : eps;
     double denominator = factor * precision + recall;
     smoothed += denominator > 0 ? (1 + factor) * precision * recall / denominator : eps;
-    if (m.hypothesis > 0 && m.reference > 0) {
+    if (ours > 0 && theirs > 0) {
       precision_sum += precision;
       recall_sum += recall;
       ++orders;
     }
   }
-  if (options_.eps_smoothing) return 100 * smoothed / static_cast<double>(matches.size());
+  if (options_.eps_smoothing) return 100 * smoothed / static_cast<double>(matches.size() / 3);
   if (orders == 0 || precision_sum + recall_sum == 0) return 0;
   double precision = precision_sum / orders, recall = recall_sum / orders;
   return 100 * (1 + factor) * precision * recall / (factor * precision + recall);
 }
 
-void Chrf::add(const std::string& hypothesis, std::span<const std::string> references) {
+Statistics Chrf::compare(const std::string& hypothesis, std::span<const std::string> references) const {
   if (references.empty()) fail("chrF needs a reference");
-  references_ = references.size();
-  std::vector<Matches> best;
+  Statistics best;
   double best_score = -1;
   for (const std::string& reference : references) {
-    std::vector<Matches> matches = options_.lowercase ? compare(to_lower(hypothesis), to_lower(reference))
-                                                      : compare(hypothesis, reference);
-    if (double score = f_score(matches); score > best_score) {
+    Statistics found = options_.lowercase ? matches(to_lower(hypothesis), to_lower(reference))
+                                          : matches(hypothesis, reference);
+    if (const double score = f_score(found); score > best_score) {
       best_score = score;
-      best = std::move(matches);
+      best = std::move(found);
     }
   }
-  for (std::size_t i = 0; i < sum_.size(); ++i) {
-    sum_[i].hypothesis += best[i].hypothesis;
-    sum_[i].reference += best[i].reference;
-    sum_[i].both += best[i].both;
-  }
+  return best;
 }
 
-ChrfScore Chrf::score() const {
-  ChrfScore result;
-  result.score = f_score(sum_);
-  result.name =
-      concat("chrF", options_.beta, std::string(static_cast<std::size_t>(options_.word_order), '+'));
-  result.signature = concat("nrefs:", references_, "|case:", options_.lowercase ? "lc" : "mixed",
-                            "|eff:", options_.eps_smoothing ? "no" : "yes", "|nc:", options_.char_order,
-                            "|nw:", options_.word_order, "|space:", options_.whitespace ? "yes" : "no",
-                            "|version:heed-", version());
-  return result;
+std::string Chrf::name() const {
+  return concat("chrF", options_.beta, std::string(static_cast<std::size_t>(options_.word_order), '+'));
+}
+
+std::string Chrf::settings() const {
+  return concat("case:", options_.lowercase ? "lc" : "mixed", "|eff:", options_.eps_smoothing ? "no" : "yes",
+                "|nc:", options_.char_order, "|nw:", options_.word_order,
+                "|space:", options_.whitespace ? "yes" : "no");
 }
 
 }  // namespace heed::text

@@ -5,11 +5,10 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string>
-#include <vector>
 
 #include "base/range.h"
+#include "text/metric.h"
 
 namespace heed::text {
 
@@ -31,31 +30,22 @@ struct ChrfOptions {
   }
 };
 
-struct ChrfScore {
-  double score = 0;       ///< 0 to 100
-  std::string name;       ///< "chrF2", "chrF2++"
-  std::string signature;  ///< "nrefs:1|case:mixed|eff:yes|nc:6|nw:0|space:no|version:..."
-};
-
-/// Accumulates sentences one by one, in constant memory.
-class Chrf {
+class Chrf : public Metric {
  public:
+  /// Throws UsageError on a wrong setting.
   explicit Chrf(ChrfOptions options = {});
-  /// Adds one sentence and its references, of which the one with the best F-score counts.
-  void add(const std::string& hypothesis, std::span<const std::string> references);
-  ChrfScore score() const;
+  /// For each order, of characters then of words, the n-grams of the hypothesis, of the reference and of both;
+  /// of several references that with the best F-score counts.
+  Statistics compare(const std::string& hypothesis, std::span<const std::string> references) const override;
+  MetricScore score(std::span<const double> sum) const override { return {f_score(sum)}; }
+  std::string name() const override;
+  std::string settings() const override;
 
  private:
-  /// Numbers of n-grams of one order in the hypothesis, in the reference, and in both.
-  struct Matches {
-    std::int64_t hypothesis = 0, reference = 0, both = 0;
-  };
-  std::vector<Matches> compare(const std::string& hypothesis, const std::string& reference) const;
-  double f_score(const std::vector<Matches>& matches) const;
+  Statistics matches(const std::string& hypothesis, const std::string& reference) const;
+  double f_score(std::span<const double> matches) const;
 
   ChrfOptions options_;
-  std::vector<Matches> sum_;  ///< character orders, then word orders
-  std::size_t references_ = 0;
 };
 
 }  // namespace heed::text

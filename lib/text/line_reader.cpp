@@ -20,8 +20,12 @@ void LineReader::Close::operator()(std::FILE* file) const {
   if (file != stdin) std::fclose(file);
 }
 
-LineReader::LineReader(const std::string& path, bool replace, std::int64_t max_bytes)
-    : name_(path == "-" ? "<stdin>" : path), replace_(replace), max_bytes_(max_bytes), buffer_(kBufferBytes) {
+LineReader::LineReader(const std::string& path, bool replace, std::int64_t max_bytes, ByteOrderMark mark)
+    : name_(path == "-" ? "<stdin>" : path),
+      replace_(replace),
+      max_bytes_(max_bytes),
+      mark_(mark),
+      buffer_(kBufferBytes) {
   do {
     file_.reset(path == "-" ? stdin : std::fopen(path.c_str(), "rb"));
   } while (!file_ && errno == EINTR);  // a pipe with a name waits for its writer
@@ -75,7 +79,8 @@ void LineReader::refuse_long(std::int64_t bytes) {
 bool LineReader::next(std::string& line) {
   if (!read_raw(line)) return false;
   ++line_number_;
-  if (line_number_ == 1 && line.starts_with(kByteOrderMark)) line.erase(0, kByteOrderMark.size());
+  if (line_number_ == 1 && mark_ == ByteOrderMark::drop && line.starts_with(kByteOrderMark))
+    line.erase(0, kByteOrderMark.size());
   if (line.ends_with('\r')) line.pop_back();
   clean(line);
   return true;

@@ -3,8 +3,8 @@
 //  - is valid UTF-8 without NUL: anything else is an Error naming file, line and byte, or becomes U+FFFD on
 //    request;
 //  - is no longer than it may be: else an Error naming file, line and length.
-// A byte order mark at the start of the file is dropped; elsewhere it is an ordinary character. No line is
-// skipped or split, so that lines and sentences correspond.
+// A byte order mark at the start of the file is dropped, unless it is to be kept; elsewhere it is an ordinary
+// character. No line is skipped or split, so that lines and sentences correspond.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +15,16 @@
 
 namespace heed::text {
 
+enum class ByteOrderMark { drop, keep };
+
 class LineReader {
  public:
   /// Longer than any line of text: /dev/zero.
   static constexpr std::int64_t kMostBytes = std::int64_t{1} << 28;
 
   /// Opens `path`; "-" is the standard input. With `replace`, invalid bytes become U+FFFD.
-  explicit LineReader(const std::string& path, bool replace = false, std::int64_t max_bytes = kMostBytes);
+  explicit LineReader(const std::string& path, bool replace = false, std::int64_t max_bytes = kMostBytes,
+                      ByteOrderMark mark = ByteOrderMark::drop);
 
   /// Reads the next line, without its end, into `line`. False at the end of the text. Throws Error.
   bool next(std::string& line);
@@ -43,6 +46,7 @@ class LineReader {
   std::string name_;
   bool replace_;
   std::int64_t max_bytes_;
+  ByteOrderMark mark_;
   std::unique_ptr<std::FILE, Close> file_;
   std::vector<char> buffer_;
   std::size_t begin_ = 0, end_ = 0;

@@ -125,6 +125,10 @@ char32_t code_point(std::string_view character) {
   return c;
 }
 
+char category(char32_t c) {
+  return utf8proc_category_string(static_cast<utf8proc_int32_t>(c))[0];
+}
+
 bool is_white_space(char32_t c) {
   return c == ' ' || (c >= 0x09 && c <= 0x0D) || c == 0x85 || c == 0xA0 || c == 0x1680 ||
          (c >= 0x2000 && c <= 0x200A) || c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F ||

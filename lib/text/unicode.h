@@ -26,6 +26,9 @@ std::vector<std::string_view> characters(std::string_view text);
 /// The code point of one character as `characters` returns it.
 char32_t code_point(std::string_view character);
 
+/// The general category's first letter: L, M, N, P, S, Z or C.
+char category(char32_t c);
+
 /// White space as in Python's str.split() and str.isspace(), which includes NBSP and the typographic spaces.
 bool is_space(char32_t c);
 

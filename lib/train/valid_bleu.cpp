@@ -57,9 +57,11 @@ BleuScorer make_bleu_scorer(const Model<float>& model, const Corpus& validation,
     if (stop) return std::nullopt;
     text::BleuOptions options;
     options.tokenize = "none";
-    text::Bleu bleu(options);
-    for (std::size_t i = 0; i < lines.size(); ++i) bleu.add(lines[i], std::span(&validation.reference[i], 1));
-    return bleu.score().score;
+    const text::Bleu bleu(options);
+    text::Statistics sum;
+    for (std::size_t i = 0; i < lines.size(); ++i)
+      text::add_to(sum, bleu.compare(lines[i], std::span(&validation.reference[i], 1)));
+    return bleu.score(sum).score;
   };
 }
 

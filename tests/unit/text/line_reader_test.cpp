@@ -54,7 +54,12 @@ BOOST_AUTO_TEST_CASE(line_ends) {
 }
 
 BOOST_AUTO_TEST_CASE(a_byte_order_mark_goes_at_the_start_only) {
-  BOOST_TEST(read_lines(TextFile("\ufeffa\n\ufeffb\n").path) == (Lines{"a", "\ufeffb"}));
+  const TextFile file("\ufeffa\n\ufeffb\n");
+  BOOST_TEST(read_lines(file.path) == (Lines{"a", "\ufeffb"}));
+  LineReader keeping(file.path, false, LineReader::kMostBytes, heed::text::ByteOrderMark::keep);
+  std::string line;
+  BOOST_TEST(keeping.next(line));
+  BOOST_TEST(line == "\ufeffa");
 }
 
 BOOST_AUTO_TEST_CASE(lines_longer_than_the_buffer_are_whole) {
