@@ -1,6 +1,5 @@
 #include "stages/decode.h"
 
-#include <algorithm>
 #include <cmath>
 #include <optional>
 
