@@ -47,7 +47,13 @@ int main(int argc, char** argv) {
             "Scores, also those of --force, are then log p(translation | these words), not the "
             "log-probability over all words that it could attend to. --sample draws the word from the same "
             "seed: from the attention as it is, whatever --temperature, --top-k and --top-p; --attention, "
-            "--align and --trace show what was drawn, --saliency the most likely.");
+            "--align and --trace show what was drawn, --saliency the most likely.\n"
+            "\n"
+            "An imported model is searched as its folder says: its beam, length penalty and maximal length "
+            "are the "
+            "defaults. Where it says so, as those of Marian do, the scores of a search are among the words "
+            "that may "
+            "be produced; those of --force are always among all words.");
         tool.example(
             "tokenize -m model.h5 < a.en | embed -m model.h5 | encode -m model.h5 | decode -m model.h5 > "
             "a.fr");

@@ -32,7 +32,8 @@ int main(int argc, char** argv) {
         tool.example("embed --positions-only 100 --d-model 100 | viz-dump --heatmap");
         tool.on_run([&] {
           if (tool.given("side")) options.side = side;
-          run_embed(options, inspect, static_cast<std::uint64_t>(tool.common().seed));
+          run_embed(options, inspect, static_cast<std::uint64_t>(tool.common().seed),
+                    [&](const std::string& option) { return tool.given(option); });
         });
       });
 }

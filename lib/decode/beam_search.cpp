@@ -16,6 +16,7 @@ struct Candidate {
   std::int64_t parent;  ///< row of the step just made
   std::int32_t id;
   float log_probability;
+  bool cuts = false;  ///< eos is forced here, where the model prefers another word
 };
 
 /// One sentence's share of the search.
@@ -104,7 +105,7 @@ class BeamSearch {
     for (std::size_t h = 0; h < beam.active.size(); ++h) {
       const std::int64_t row = first_row + static_cast<std::int64_t>(h);
       if (options_.forced_eos && is_last(beam)) {
-        all.push_back({beam.totals[h], row, options_.special.eos, 0});
+        all.push_back({beam.totals[h], row, options_.special.eos, 0, !prefers_eos(ids, row)});
         continue;
       }
       for (std::int64_t k = 0; k < values.cols; ++k) {
@@ -121,6 +122,13 @@ class BeamSearch {
                       });
     all.resize(kept);
     return all;
+  }
+
+  /// Whether no word that may be produced is likelier than eos.
+  bool prefers_eos(const Matrix<std::int32_t>& ids, std::int64_t row) const {
+    const auto best = std::find_if(ids.row(row), ids.row(row) + ids.cols,
+                                   [&](std::int32_t id) { return options_.special.produced(id); });
+    return best != ids.row(row) + ids.cols && *best == options_.special.eos;
   }
 
   /// Whether no further token fits after the next one.
@@ -145,7 +153,7 @@ class BeamSearch {
       h.ids.push_back(c.id);
       h.token_log_probability.push_back(c.log_probability);
       if (ends) {
-        finish(beam, std::move(h), c.total, true);
+        finish(beam, std::move(h), c.total, !c.cuts);
       } else {
         active.push_back(std::move(h));
         totals.push_back(c.total);
@@ -186,9 +194,10 @@ class BeamSearch {
     beam.finished.push_back(std::move(h));
   }
 
-  /// Best first; hypotheses that end come before those cut, unless it is the best that is sought.
+  /// Best first; hypotheses that end, of their own or by a forced eos, come before those cut, unless it is the best
+  /// that is sought.
   std::vector<Hypothesis> ranked(Beam& beam) const {
-    const bool apart = !seeks_best();
+    const bool apart = !seeks_best() && !options_.forced_eos;
     std::stable_sort(beam.finished.begin(), beam.finished.end(),
                      [&](const Hypothesis& a, const Hypothesis& b) {
                        return apart && a.finished != b.finished ? a.finished : a.score > b.score;

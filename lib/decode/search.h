@@ -33,10 +33,10 @@ inline std::int64_t usual_max_length(std::int64_t source_length, std::int64_t mo
 inline constexpr std::int64_t kWidestBeam = 1000;
 
 struct Hypothesis {
-  std::vector<std::int32_t> ids;             ///< with the final eos, unless cut
+  std::vector<std::int32_t> ids;             ///< with the final eos, unless cut without a forced one
   std::vector<float> token_log_probability;  ///< log p(ids[i] | earlier ids)
   double score = 0;                          ///< sum of the above / length^length_penalty
-  bool finished = false;                     ///< false: cut at the maximal length
+  bool finished = false;                     ///< false: cut at the maximal length, by a forced eos too
   std::optional<SampleStream> drawn;         ///< with these random numbers; none: searched for, or given
 };
 
@@ -51,7 +51,8 @@ struct BeamOptions {
   double length_penalty = 1;  ///< exponent of the length (eos counted) that divides the score; 0: none
   SpecialIds special;         ///< only what produced() says is produced
   StopRule stop = StopRule::kFilled;  ///< of a beam of 1 always kFilled
-  bool forced_eos = false;    ///< the last token that the maximal length allows is eos, with probability 1
+  /// The last token that the maximal length allows is eos, with probability 1; it ranks as an end of its own.
+  bool forced_eos = false;
   bool renormalized = false;  ///< probabilities are those among the words that may be produced
 };
 

@@ -23,6 +23,14 @@ void keep_top(Matrix<const float> rows, Matrix<float> values, Matrix<std::int32_
   }
 }
 
+/// Rows that the frame has no room for do not belong to its sentences.
+void expect_room(const NamedValue& value, const Matrix<const float>& rows, std::int64_t most_rows,
+                 std::int64_t most_cols) {
+  if (rows.rows <= most_rows && rows.cols <= most_cols) return;
+  fail(value.name, ": [", rows.rows, ", ", rows.cols, "] was computed, and the trace expects at most [",
+       most_rows, ", ", most_cols, "]: does what the frame holds belong together?");
+}
+
 }  // namespace
 
 TraceFrame::TraceFrame(const std::vector<NamedValue>& wanted, Sides sides, std::int64_t top)
@@ -66,11 +74,16 @@ void TraceFrame::add(const Recording<float>& recording, const std::vector<std::i
         return matrix_at<float>(value.values, by_head ? Shape{sentences[i], head} : Shape{sentences[i]});
       };
       if (v.attention) {
-        for (std::int64_t h = 0; h < v.n_heads; ++h) copy_into(place(h), from.block(number, h));
+        for (std::int64_t h = 0; h < v.n_heads; ++h) {
+          const Matrix<float> to = place(h);
+          expect_room(v, from.block(number, h), to.rows, to.cols);
+          copy_into(to, from.block(number, h));
+        }
         continue;
       }
       const Matrix<const float> rows =
           from.matrix().row_range(from.rows.offset(number), from.rows.length(number));
+      expect_room(v, rows, place(0).rows, v.n_heads * v.cols);
       if (value.id.size() > 0) {
         keep_top(rows, place(0), matrix_at<std::int32_t>(value.id, {sentences[i]}));
       } else {

@@ -32,7 +32,8 @@ class TraceFrame {
 
   TraceFrame(const std::vector<NamedValue>& wanted, Sides sides, std::int64_t top);
   bool wants(const std::string& name) const;
-  /// Sentence i of the recording is sentence sentences[i] of the frame. From any thread.
+  /// Sentence i of the recording is sentence sentences[i] of the frame. From any thread. Throws Error when a
+  /// value is larger than the sides say.
   void add(const Recording<float>& recording, const std::vector<std::int64_t>& sentences);
   TensorMap take();
 

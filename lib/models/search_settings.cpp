@@ -7,11 +7,11 @@
 
 namespace heed {
 
-SearchSettings search_settings_of(const std::string& origin) {
-  SearchSettings settings;
-  if (origin.empty()) return settings;
+std::optional<SearchSettings> search_settings_of(const std::string& origin) {
+  if (origin.empty()) return {};
   const nlohmann::json json = text::parse_bounded_json(origin, "model/origin");
-  if (!json.is_object() || !json.contains("search")) return settings;
+  if (!json.is_object() || !json.contains("search")) return {};
+  SearchSettings settings;
   from_json(json["search"].dump(), fields_of(settings));
   check_config(settings);
   return settings;

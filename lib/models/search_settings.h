@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "base/range.h"
@@ -12,6 +13,7 @@ namespace heed {
 struct SearchSettings {
   static constexpr const char* kArchitecture = "search";
 
+  // As heed searches with its own models.
   std::int64_t beam = 5;
   double length_penalty = 1;
   std::int64_t max_length = 0;
@@ -35,7 +37,7 @@ struct SearchSettings {
   }
 };
 
-/// Those that an origin states under "search"; nothing but defaults where it states none. Throws Error on damaged ones.
-SearchSettings search_settings_of(const std::string& origin);
+/// Those that an origin states under "search", if it does. Throws Error on damaged ones.
+std::optional<SearchSettings> search_settings_of(const std::string& origin);
 
 }  // namespace heed

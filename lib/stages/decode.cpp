@@ -1,6 +1,5 @@
 #include "stages/decode.h"
 
-#include <algorithm>
 #include <cmath>
 #include <optional>
 
@@ -159,7 +158,7 @@ class TranslateJob final : public Job {
  public:
   TranslateJob(const Request& request, LoadedModel loaded) : Job(request, std::move(loaded)) {
     options_.beam = {config_.beam, config_.n_best, config_.length_penalty, {}};
-    const SearchSettings usual = search_settings_of(loaded_.origin);
+    const SearchSettings usual = search_settings_of(loaded_.origin).value_or(SearchSettings{});
     options_.beam.stop = usual.seeks_best ? StopRule::kBest : StopRule::kFilled;
     options_.beam.forced_eos = usual.forced_eos;
     options_.beam.renormalized = usual.renormalized;
@@ -173,7 +172,7 @@ class TranslateJob final : public Job {
       fail<UsageError>(
           "--force scores one given translation: it cannot be combined with --sample or --n-best");
     }
-    if (paths_.force.empty() && !config_.sample) config_.check_search();
+    if (paths_.force.empty() && !config_.sample) check_search();
     if (paths_.force.empty()) inspection_.expect_search();
     if (config_.align && (format_ == Format::h5 || config_.n_best > 1)) {
       fail<UsageError>(
@@ -213,6 +212,13 @@ class TranslateJob final : public Job {
   }
 
  private:
+  void check_search() const {
+    if (!request_.given("beam") && config_.n_best > config_.beam)
+      fail<UsageError>("--n-best ", config_.n_best, ": this model is searched with a beam of ", config_.beam,
+                       " unless --beam says otherwise: give --beam ", config_.n_best, " too");
+    config_.check_search();
+  }
+
   /// A frame that an earlier run kept by --attention has nothing to decode.
   void check(const TensorMap& frame, const std::string& name) override {
     is_kept_ = frame.contains("cross_attention/weights") && !frame.contains("encoder/states");
@@ -236,10 +242,33 @@ class TranslateJob final : public Job {
       source_ = text::sentence_ids(frame, alone_ ? loaded_.target : loaded_.source);
       expect_lengths();
     }
-    if (alone_ && !whole_text_) prompts_ = source_;
     if (whole_text_) texts_ = produced_texts();
+    if (!alone_ || whole_text_) return;
+    prompts_ = source_;
     for (Ids& ids : prompts_) {
-      if (!ids.empty() && ids.back() == loaded_.target.special().eos) ids.pop_back();
+      const bool ends = !loaded_.model->reads_as_given && !ids.empty();  // else eos is read like any other
+      if (ends && ids.back() == loaded_.target.special().eos) ids.pop_back();
+    }
+    expect_prompts();
+  }
+
+  /// What is shown of a language model's decoding begins with the prompt.
+  void expect_prompts() const {
+    const char* option = attention_                        ? "--attention"
+                         : lens_                           ? "--lens"
+                         : inspection_.traces()            ? "--trace"
+                         : targets_ && inspection_.edits() ? "--force with edits"
+                                                           : nullptr;
+    if (!option) return;
+    if (std::cmp_not_equal(prompts_.size(), memory_.rows.sentences()))
+      fail("/tokens: is missing, and ", option,
+           " shows the prompts too: decode the frames of embed, which keep it");
+    for (std::size_t s = 0; s < prompts_.size(); ++s) {
+      // Where a text ends with eos, what is read begins with bos.
+      const std::size_t read = prompts_[s].size() + !loaded_.model->reads_as_given;
+      if (std::cmp_not_equal(read, memory_.rows.length(static_cast<std::int64_t>(s))))
+        throw SentenceError(static_cast<std::int64_t>(s),
+                            concat(option, ": /tokens do not end with eos, as those of tokenize do"));
     }
   }
 
@@ -437,11 +466,9 @@ void run_decode(const DecodeConfig& asked, const DecodePaths& paths, const Decod
   check_options(request);
   check_outputs(paths, inspect.values);
   LoadedModel loaded = load_model(paths.model);
-  SearchSettings usual = search_settings_of(loaded.origin);  // of options that were not given
-  overlay(fields_of(usual), fields_of(config), [&](std::string option) {
-    std::ranges::replace(option, '_', '-');
-    return !given(option);
-  });
+  if (std::optional<SearchSettings> usual = search_settings_of(loaded.origin)) {
+    overlay(fields_of(*usual), fields_of(config), [&](const std::string& option) { return !given(option); });
+  }
   if (loaded.model->decoder) {
     TranslateJob(request, std::move(loaded)).run();
   } else {

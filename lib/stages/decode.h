@@ -11,6 +11,7 @@
 #include "inspect/inspection.h"
 #include "inspect/saliency.h"
 #include "models/model_file.h"
+#include "models/search_settings.h"
 #include "tensor/padding.h"
 
 namespace heed {
@@ -19,10 +20,10 @@ inline const std::vector<std::string> kDecodeFormats{"text", "h5"};
 
 struct DecodeConfig {
   std::string format = "text";
-  std::int64_t beam = 5;
+  std::int64_t beam = SearchSettings{}.beam;
   std::int64_t n_best = 1;
-  double length_penalty = 1;
-  std::int64_t max_length = 0;
+  double length_penalty = SearchSettings{}.length_penalty;
+  std::int64_t max_length = SearchSettings{}.max_length;
   bool sample = false;
   double temperature = 1;
   std::int64_t top_k = 0;
@@ -36,14 +37,18 @@ struct DecodeConfig {
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& field) {
     field("format", self.format, "text lines, or /hypotheses as HDF5", kDecodeFormats);
-    field("beam", self.beam, "hypotheses kept per sentence; 1 is greedy", up_to(kWidestBeam));
+    field("beam", self.beam,
+          "hypotheses kept per sentence; 1 is greedy. An imported model may state another default",
+          up_to(kWidestBeam));
     field("n_best", self.n_best,
           "results to give per sentence, best first: translations, continuations, labels, or pieces per mask",
           up_to(kWidestBeam));
-    field("length_penalty", self.length_penalty, "scores are divided by length^A; 0: not at all",
+    field("length_penalty", self.length_penalty,
+          "scores are divided by length^A; 0: not at all. An imported model may state another default",
           between(-100, 100));
     field("max_length", self.max_length,
-          "longest result in new tokens; 0: twice the source length and 20 more, or 50 after a prompt",
+          "longest result in new tokens; 0: twice the source length and 20 more, or 50 after a prompt. An "
+          "imported model may state another default",
           between(0, 1'000'000));
     field("sample", self.sample, "draw from the model's distribution instead of searching");
     field("temperature", self.temperature, "divides the logits when sampling", above(0));

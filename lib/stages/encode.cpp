@@ -140,6 +140,9 @@ Stages encoder_stages(const Model<float>& model, const EncodeOptions& options) {
     fail<UsageError>("--layers ", options.first, ":", options.last < 0 ? "" : std::to_string(options.last),
                      ": the encoder has layers 0:", layers);
   }
+  if (!options.pool.empty() && stages.last < layers)
+    fail<UsageError>("--pool: vectors of sentences are of the last layer's states, which --layers ",
+                     options.first, ":", options.last, " of 0:", layers, " leaves out");
   return stages;
 }
 
@@ -239,14 +242,23 @@ void encode_frame(const Model<float>& model, const EncodeOptions& options, int t
                              model.encoder ? "Encoder states" : "Decoder states",
                              {"0", "0", ".", "."},
                              {{"layers_done", last}}};
+  frame.erase("sentences/values");  // of other states
+  frame.groups.erase("sentences");
   if (pool) {
-    replace(frame, "sentences/values", std::move(vectors));
+    frame.add("sentences/values", std::move(vectors));
     frame.groups["sentences"] = {"values", "Vectors of sentences", {}, {}};
   }
   if (inspection) inspection->end(frame);
 }
 
-void run_embed(const EmbedOptions& options, const InspectionConfig& inspect, std::uint64_t seed) {
+void run_embed(const EmbedOptions& options, const InspectionConfig& inspect, std::uint64_t seed,
+               const std::function<bool(const std::string& option)>& given) {
+  if (!options.pixels.empty()) {
+    if (options.input != "-")
+      fail<UsageError>("--pixels takes the place of INPUT, got ", escaped(options.input));
+    for (const char* option : {"side", "positions-only", "d-model"})
+      if (given(option)) fail<UsageError>("--", option, " cannot be combined with --pixels");
+  }
   if (options.positions_only > 0)
     return io::write_map(options.output, position_map(options.positions_only, options.d_model),
                          options.write);

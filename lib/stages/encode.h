@@ -29,10 +29,10 @@ inline const std::vector<std::string> kSentencePools{"model", "mean", "first", "
 
 /// Adds /encoder: states f32 (sentence, layer, position, dim), mask, length. Reads /embeddings or, when
 /// options.first > 0, the last layer of the /encoder group that an earlier run left. With options.pool also
-/// /sentences: values f32 (sentence, dim), of the last layer that ran.
+/// /sentences: values f32 (sentence, dim), of the last layer.
 void encode_frame(const Model<float>& model, const EncodeOptions& options, int threads, TensorMap& frame,
                   Inspection* inspection = nullptr);
-/// The layers that run. Throws UsageError when the encoder has no such range.
+/// The layers that run. Throws UsageError when the encoder has no such range, or it leaves out the layer to pool.
 Stages encoder_stages(const Model<float>& model, const EncodeOptions& options);
 
 inline const std::vector<std::string> kSides{"source", "target"};
@@ -43,8 +43,9 @@ struct EmbedOptions : StageFiles {
   std::int64_t positions_only = 0;  ///< so many position vectors, and nothing else
   std::int64_t d_model = 512;       ///< their width
 };
-/// What the tool embed does.
-void run_embed(const EmbedOptions& options, const InspectionConfig& inspect, std::uint64_t seed);
+/// What the tool embed does. `given` says which options were: those that would change nothing are refused.
+void run_embed(const EmbedOptions& options, const InspectionConfig& inspect, std::uint64_t seed,
+               const std::function<bool(const std::string& option)>& given);
 
 /// What the tool encode does; `layers` is "A:B", "A:", ":B", or ":" for all, of which it sets first and last.
 void run_encode(const StageFiles& files, const std::string& layers, EncodeOptions options,

@@ -254,7 +254,7 @@ class Test {
 
   /// Search as the source's program does it, to the length that the file has.
   Results found(const std::string& stage) const {
-    const SearchSettings usual = search_settings_of(loaded_.origin);
+    const SearchSettings usual = search_settings_of(loaded_.origin).value_or(SearchSettings{});
     TranslateOptions options;
     options.beam.beam = stage == "beam" ? kBeam : 1;
     options.beam.stop = StopRule::kBest;

@@ -250,6 +250,9 @@ void TokenizeCommand::write_tokens() const {
     if (others && !others->next(other))
       fail(others->name(), ": has ", others->line_number(), " lines, ", reader.name(), " has more");
     sentences.push_back(others ? maker.encode(reader, line, other) : maker.encode(reader, line));
+    if (sentences.back().ids.empty())
+      fail(reader.name(), ": line ", reader.line_number(), line.empty() ? " is empty" : " has no tokens",
+           ", and this vocabulary puts nothing (cls, bos, eos) around text: nothing would be left to read");
     if (std::cmp_equal(sentences.size(), batch)) send();
   }
   refuse_empty(reader);

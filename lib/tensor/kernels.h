@@ -206,8 +206,8 @@ template <class T>
 void additive_scores(const ScoreSide<T>& q, const ScoreSide<T>& k, std::span<const T> v, Matrix<T> e);
 
 // ---- embeddings ------------------------------------------------------------------------------------------
-/// Instead of an id: no row, zeros.
-inline constexpr std::int32_t kNoRow = -1;
+/// Instead of an id: no row, zeros. Not the -1 of an absent special piece, which is an error where a row is wanted.
+inline constexpr std::int32_t kNoRow = INT32_MIN;
 /// y[i] = scale * table[ids[i]] + positions[position[i]]; positions may be empty (data == nullptr).
 template <class T>
 void gather_rows(Matrix<const T> table, std::span<const std::int32_t> ids, T scale, Matrix<const T> positions,

@@ -14,10 +14,11 @@ template <class I>
 Packing packed(const std::string& name, std::span<const I> lengths, std::int64_t longest) {
   Packing rows;
   for (std::size_t i = 0; i < lengths.size(); ++i) {
-    if (lengths[i] < 1 || lengths[i] > longest) {
-      fail("/", name, "[", i, "] = ", lengths[i], ", wanted 1 to ", longest,
-           " (every sentence has at least its </s>)");
-    }
+    if (lengths[i] < 1)
+      fail("/", name, "[", i, "] = ", lengths[i], ", wanted at least 1: there is nothing to read");
+    if (lengths[i] > longest)
+      fail("/", name, "[", i, "] = ", lengths[i], ", wanted at most the ", longest,
+           " positions that there are");
     rows.append(lengths[i]);
   }
   return rows;

@@ -268,7 +268,7 @@ std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::stri
                 {"forced_eos_token_id", nullptr}};
   state_decoder_ids(special, out.config);
   out.config["bos_token_id"] = nullptr;
-  const SearchSettings search = search_settings_of(loaded.origin);
+  const SearchSettings search = search_settings_of(loaded.origin).value_or(SearchSettings{});
   if (search.forced_eos) out.config["forced_eos_token_id"] = special.eos;
   out.files.emplace_back("generation_config.json", generation_json(search, special));
 

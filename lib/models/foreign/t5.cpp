@@ -203,8 +203,9 @@ std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::stri
                 {"decoder_start_token_id", special.bos}};
   state_decoder_ids(special, out.config);
   out.config["bos_token_id"] = nullptr;
-  out.files.emplace_back("generation_config.json",
-                         generation_json(search_settings_of(loaded.origin), special));
+  out.files.emplace_back(
+      "generation_config.json",
+      generation_json(search_settings_of(loaded.origin).value_or(SearchSettings{}), special));
   const std::string pieces = sentencepiece_of(loaded.target);
   out.has_tokenizer = loaded.target.type() == text::kSentencePieceType;
   if (!out.has_tokenizer) return out;

@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/special_ids.h"
 #include "support/gradient_check.h"
+#include "tensor/kernels.h"
 
 using namespace heed;
 using heed::test::check_gradient;
@@ -138,6 +140,12 @@ BOOST_AUTO_TEST_CASE(embeddings) {
   const std::vector<double> table(6, 1.0);
   Var<double> t = tape.constant({table.data(), 2, 3});
   BOOST_CHECK_THROW(embedding(t, std::span(ids), 1.0, Var<double>(), std::span(position)), Error);
+  // No row is zeros; an absent special piece is not meant by that.
+  const std::vector<std::int32_t> none{kNoRow, 1}, absent{1, SpecialIds::kAbsent};
+  const Matrix<const double> y =
+      embedding(t, std::span(none), 1.0, Var<double>(), std::span(position)).value();
+  BOOST_CHECK(y(0, 0) == 0 && y(1, 0) == 1);
+  BOOST_CHECK_THROW(embedding(t, std::span(absent), 1.0, Var<double>(), std::span(position)), Error);
 }
 
 BOOST_AUTO_TEST_CASE(layer_normalisation) {

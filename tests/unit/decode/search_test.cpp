@@ -122,6 +122,35 @@ BOOST_AUTO_TEST_CASE(a_wide_beam_finds_the_best_of_all_short_sentences) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(an_end_that_is_forced_is_a_cut_that_ranks_as_an_end) {
+  BeamOptions options;
+  options.forced_eos = true;
+  std::int64_t cut = 0, ended = 0;
+  for (const StopRule stop : {StopRule::kFilled, StopRule::kBest}) {
+    options.stop = stop;
+    for (options.beam = 1; options.beam <= 4; ++options.beam) {
+      options.n_best = options.beam;
+      Language language;
+      const auto found = beam_search(language.step(), kLengths, options);
+      for (std::size_t s = 0; s < kLengths.size(); ++s) {
+        BOOST_CHECK(std::ranges::is_sorted(found[s], std::ranges::greater(), &Hypothesis::score));
+        for (const Hypothesis& h : found[s]) {
+          BOOST_CHECK_EQUAL(h.ids.back(), kEnd);
+          std::vector<float> logits =
+              logits_of(static_cast<std::int64_t>(s), {h.ids.begin(), h.ids.end() - 1});
+          for (std::int32_t id = 0; id < kVocabulary; ++id)
+            if (!options.special.produced(id)) logits[static_cast<std::size_t>(id)] = -1000;
+          const bool own = std::ranges::max_element(logits) - logits.begin() == kEnd;
+          BOOST_CHECK_EQUAL(h.finished, own || std::ssize(h.ids) < kLengths[s]);
+          ++(h.finished ? ended : cut);
+        }
+      }
+    }
+  }
+  BOOST_CHECK_GT(cut, 0);
+  BOOST_CHECK_GT(ended, 0);
+}
+
 BOOST_AUTO_TEST_CASE(sentences_do_not_depend_on_each_other) {
   BeamOptions options;
   options.beam = 4;
