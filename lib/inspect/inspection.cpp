@@ -40,6 +40,7 @@ void Inspection::begin(const TensorMap& frame, const Packing& rows, Side side) {
   sides_ = {};
   sides_.source = rows;
   sides_.target_tokenizer = &loaded_.target;
+  sides_.reads_as_given = loaded_.model->reads_as_given;
   if (side == Side::target) {
     sides_.target = rows;
     sides_.target_tokens = pieces_of(frame, loaded_.target, rows);

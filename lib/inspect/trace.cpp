@@ -126,7 +126,8 @@ void TraceFrame::label(TensorMap& map, const Value& value) const {
       map.add(group + "key_token", token_labels(sides_.source_tokens, "key", keys.longest()));
     if (!v.keys_of_source && !tokens.empty())
       map.add(group + "key_token",
-              token_labels(shifted_right(tokens, *sides_.target_tokenizer), "key", keys.longest()));
+              token_labels(pieces_read(tokens, *sides_.target_tokenizer, sides_.reads_as_given), "key",
+                           keys.longest()));
     return;
   }
   if (v.once) return;

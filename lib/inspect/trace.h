@@ -28,6 +28,7 @@ class TraceFrame {
     Packing source, target;               ///< of all sentences of the frame; target empty: nothing is decoded
     Pieces source_tokens, target_tokens;  ///< may be empty
     const text::Tokenizer* target_tokenizer = nullptr;
+    bool reads_as_given = false;  ///< Model::reads_as_given
   };
 
   TraceFrame(const std::vector<NamedValue>& wanted, Sides sides, std::int64_t top);

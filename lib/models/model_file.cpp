@@ -130,14 +130,26 @@ TensorMap texts_of(const LoadedModel& loaded) {
   return texts;
 }
 
+void set_vocabularies(Model<float>& model, const text::Tokenizer& source, const text::Tokenizer& target,
+                      const std::string& path) {
+  const bool alone = model.decoder && !model.encoder;
+  const std::vector<std::int32_t> around = target.sentence("");
+  if (alone && target.ends_sentences() && around.size() > 1 && around.front() == target.special().bos)
+    fail(escaped(path), ": the tokenizer puts both ", escaped(target.piece(target.special().bos)), " and ",
+         escaped(target.piece(target.special().eos)),
+         " around a text, wanted at most one of them for a decoder alone: leave out the end, "
+         "as add_eos_token false does");
+  model.source_special = source.special();
+  model.target_special = target.special();
+  model.reads_as_given = alone && !target.ends_sentences();
+}
+
 void complete(LoadedModel& loaded, const std::string& path, const std::string& config) {
   Model<float>& model = *loaded.model;
   for (const Side side : {Side::source, Side::target})
     if (model.has(side))
       check_vocabulary(path, name_of(side), model.sizes(side).vocab_size, loaded.tokenizer(side).size());
-  model.source_special = loaded.source.special();
-  model.target_special = loaded.target.special();
-  model.reads_as_given = model.decoder && !model.encoder && !loaded.target.ends_sentences();
+  set_vocabularies(model, loaded.source, loaded.target, path);
   loaded.digest = model_digest(config, model, texts_of(loaded));
 }
 

@@ -45,7 +45,7 @@ void attend_with_model(const AttendConfig& config, const AttendPaths& paths, con
       [&](TensorMap& frame, Inspection& inspection) {
         attend_layer(*loaded.model, layer, config.steps, given, threads, frame, &inspection,
                      values_wanted(config.allow_nonfinite));
-        label_layer(layer, loaded.source, loaded.target, given, frame);
+        label_layer(layer, loaded, given, frame);
       },
       [&] {
         if (targets) targets->expect_end();

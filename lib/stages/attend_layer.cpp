@@ -177,15 +177,16 @@ void attend_layer(const Model<float>& model, const AttentionLayer& layer, bool s
   replace_attention(frame, std::move(map));
 }
 
-void label_layer(const AttentionLayer& layer, const text::Tokenizer& source, const text::Tokenizer& target,
+void label_layer(const AttentionLayer& layer, const LoadedModel& loaded,
                  const std::vector<std::vector<std::int32_t>>& targets, TensorMap& frame) {
   std::vector<std::vector<std::string>> sources, produced, read;
   if (frame.contains("tokens/ids")) {
-    for (const auto& ids : text::sentence_ids(frame, source)) sources.push_back(source.pieces(ids));
+    for (const auto& ids : text::sentence_ids(frame, loaded.source))
+      sources.push_back(loaded.source.pieces(ids));
   }
-  for (const auto& ids : targets) produced.push_back(target.pieces(ids));
+  for (const auto& ids : targets) produced.push_back(loaded.target.pieces(ids));
   if (layer.decoder && targets.empty()) produced = sources;  // a decoder alone
-  read = shifted_right(produced, target);
+  read = pieces_read(produced, loaded.target, loaded.model->reads_as_given);
   const auto& query = layer.decoder ? produced : sources;
   const auto& key = layer.decoder && !layer.cross ? read : sources;
   if (!query.empty()) label_attention(frame, "query_token", query);

@@ -5,10 +5,9 @@
 #include <vector>
 
 #include "inspect/inspection.h"
-#include "models/model.h"
+#include "models/model_file.h"
 #include "tensor/padding.h"
 #include "tensor/tensor_map.h"
-#include "text/tokenizer.h"
 
 namespace heed {
 
@@ -37,7 +36,7 @@ Stages stages_of(const AttentionLayer& layer);
 
 /// Adds query_token and key_token to the frame's /attention: the source's from /tokens, if it is there, the
 /// target's from `targets`.
-void label_layer(const AttentionLayer& layer, const text::Tokenizer& source, const text::Tokenizer& target,
+void label_layer(const AttentionLayer& layer, const LoadedModel& loaded,
                  const std::vector<std::vector<std::int32_t>>& targets, TensorMap& frame);
 
 }  // namespace heed

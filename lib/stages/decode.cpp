@@ -330,8 +330,7 @@ class TranslateJob final : public Job {
     }
     if (attention_) {
       attention.attributes = frame.attributes;
-      label_decoder_attention(attention, results, prompts_, source_, loaded_.source, loaded_.target,
-                              whole_text_);
+      label_decoder_attention(attention, results, prompts_, source_, loaded_, whole_text_);
       attention_->write(attention);
     }
     sentences_ += memory_.rows.sentences();

@@ -107,10 +107,11 @@ void run_embed_images(const EmbedOptions& options, const InspectionConfig& inspe
 }
 
 /// Labels /embeddings of a decoder alone with the pieces that it reads: token str (sentence, position).
-void label_read(TensorMap& frame, const text::Tokenizer& tokenizer) {
+void label_read(TensorMap& frame, const LoadedModel& loaded) {
   const Packing rows = packing_of("embeddings/length", frame.at("embeddings/length"),
                                   frame.at("embeddings/values").shape()[1]);
-  const Pieces pieces = shifted_right(pieces_of(frame, tokenizer, rows), tokenizer);
+  const Pieces pieces =
+      pieces_read(pieces_of(frame, loaded.target, rows), loaded.target, loaded.model->reads_as_given);
   replace(frame, "embeddings/token", token_labels(pieces, "position", rows.longest()));
 }
 
@@ -282,7 +283,7 @@ void run_embed(const EmbedOptions& options, const InspectionConfig& inspect, std
       },
       [&](TensorMap& frame, Inspection& inspection) {
         embed_frame(*loaded.model, stages.side, frame, &inspection);
-        if (!loaded.model->encoder) label_read(frame, loaded.target);
+        if (!loaded.model->encoder) label_read(frame, loaded);
       });
 }
 

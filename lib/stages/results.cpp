@@ -98,19 +98,18 @@ TensorMap hypothesis_map(const Results& hypotheses, const std::vector<Ids>& prom
 }
 
 void label_decoder_attention(TensorMap& attention, const Results& hypotheses, const std::vector<Ids>& prompts,
-                             const std::vector<Ids>& source, const text::Tokenizer& source_tokenizer,
-                             const text::Tokenizer& target_tokenizer, bool whole_text) {
+                             const std::vector<Ids>& source, const LoadedModel& loaded, bool whole_text) {
+  const bool as_given = loaded.model->reads_as_given;
   const Ranked ranked(hypotheses);
   Pieces produced, read, places;  // of all hypotheses, one after the other
   for_each(hypotheses, [&](std::size_t s, std::size_t, const Hypothesis& h) {
     Ids ids = after_prompt(prompts, s, h.ids);
     // A decoder alone that reads text as it is: the labels are what it reads.
-    const bool as_given = (!prompts.empty() || whole_text) && !target_tokenizer.ends_sentences();
     if (as_given && whole_text) ids = source[s];
     if (as_given) ids.pop_back();
-    produced.push_back(target_tokenizer.pieces(ids));
+    produced.push_back(loaded.target.pieces(ids));
   });
-  read = shifted_right(produced, target_tokenizer);
+  read = pieces_read(produced, loaded.target, as_given);
   std::size_t longest = 1;
   for (const auto& pieces : produced) longest = std::max(longest, pieces.size());
   auto labels = [&](const Pieces& pieces, const std::string& dim) {
@@ -133,7 +132,7 @@ void label_decoder_attention(TensorMap& attention, const Results& hypotheses, co
   Pieces keys;
   std::size_t most = 1;
   for (const auto& ids : source) {
-    keys.push_back(source_tokenizer.pieces(ids));
+    keys.push_back(loaded.source.pieces(ids));
     most = std::max(most, ids.size());
   }
   attention.add("cross_attention/key_token", token_labels(keys, "key", static_cast<std::int64_t>(most)));

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "decode/search.h"
+#include "models/model_file.h"
 #include "models/packed_states.h"
 #include "tensor/tensor_map.h"
 #include "text/token_map.h"
@@ -54,7 +55,6 @@ TensorMap hypothesis_map(const Results& hypotheses, const std::vector<Ids>& prom
 /// str (sentence, [rank,] query or key). `source`: ids of the source, or with `whole_text`
 /// of the texts; empty: not known.
 void label_decoder_attention(TensorMap& attention, const Results& hypotheses, const std::vector<Ids>& prompts,
-                             const std::vector<Ids>& source, const text::Tokenizer& source_tokenizer,
-                             const text::Tokenizer& target_tokenizer, bool whole_text);
+                             const std::vector<Ids>& source, const LoadedModel& loaded, bool whole_text);
 
 }  // namespace heed

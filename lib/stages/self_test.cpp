@@ -43,8 +43,10 @@ class Expected {
     for (const std::string& name : {ids, mask})
       if (!has(name) || shape(name).size() != 2 || shape(name) != shape(ids))
         fail("/", name, ": is missing or misshapen: wanted ", ids, " and ", mask, " [sentence, position]");
+    const bool typed = has("types") && ids == "ids";
+    if (typed) expect_shape("/types", shape("types"), shape(ids));
     const std::vector<double> id = values(ids), kept = values(mask),
-                              type = has("types") && ids == "ids" ? values("types") : std::vector<double>();
+                              type = typed ? values("types") : std::vector<double>();
     PackedTokens tokens;
     const auto width = static_cast<std::size_t>(shape(ids)[1]);
     for (std::size_t row = 0; row < id.size(); row += width) {
@@ -54,8 +56,12 @@ class Expected {
         if (!(id[i] >= 0 && id[i] < static_cast<double>(vocab_size)))
           fail("/", ids, ": ", id[i], ", wanted an id below ", vocab_size);
         sentence.push_back(static_cast<std::int32_t>(id[i]));
-        if (i < type.size()) tokens.types.push_back(static_cast<std::int32_t>(type[i]));
+        if (!typed) continue;
+        if (!(type[i] >= 0 && type[i] <= INT32_MAX))
+          fail("/types: ", type[i], ", wanted the number of a type");
+        tokens.types.push_back(static_cast<std::int32_t>(type[i]));
       }
+      if (sentence.empty()) fail("/", mask, ": sentence ", row / width, " has no token");
       tokens.append(sentence);
     }
     return tokens;
@@ -65,6 +71,14 @@ class Expected {
   const io::ArrayFile& file_;
   std::map<std::string, std::size_t> index_;
 };
+
+/// Takes one value into what a stage's result says.
+void compare(double own, double wanted, double& largest, StageResult& result) {
+  if (!std::isfinite(wanted)) result.problem = concat("wants ", wanted, ", which is no result");
+  const double difference = std::abs(own - wanted);
+  result.difference = std::isnan(difference) ? INFINITY : std::max(result.difference, difference);
+  largest = std::max(largest, std::abs(wanted));
+}
 
 /// What one stage gave: for each sentence a block of rows of one width; of attention one for each head.
 struct Computed {
@@ -229,10 +243,7 @@ class Test {
         for (std::int64_t i = 0; i < m.rows; ++i) {
           for (std::int64_t j = 0; j < m.cols; ++j) {
             const auto at = ((static_cast<std::int64_t>(s) * heads + h) * height + i) * width + j;
-            const double value = wanted[static_cast<std::size_t>(at)];
-            largest = std::max(largest, std::abs(value));
-            const double difference = std::abs(static_cast<double>(m(i, j)) - value);
-            result.difference = std::isnan(difference) ? INFINITY : std::max(result.difference, difference);
+            compare(static_cast<double>(m(i, j)), wanted[static_cast<std::size_t>(at)], largest, result);
           }
         }
       }
@@ -288,7 +299,7 @@ class Test {
   /// Of the beam's hypotheses.
   StageResult scores() const {
     StageResult result{"scores", 0, 0, {}};
-    if (!model_.decoder || !expected_.has("beam") ||
+    if (!model_.decoder || !expected_.has("beam") || expected_.shape("beam").size() != 2 ||
         expected_.shape("scores") != Shape{input_.rows.sentences()}) {
       result.problem = "is not what this model generates";
       return result;
@@ -296,10 +307,8 @@ class Test {
     const Results hypotheses = found("beam");
     const std::vector<double> wanted = expected_.values("scores");
     double largest = 1;
-    for (std::size_t s = 0; s < hypotheses.size(); ++s) {
-      result.difference = std::max(result.difference, std::abs(hypotheses[s].front().score - wanted[s]));
-      largest = std::max(largest, std::abs(wanted[s]));
-    }
+    for (std::size_t s = 0; s < hypotheses.size(); ++s)
+      compare(hypotheses[s].front().score, wanted[s], largest, result);
     result.allowed = kTolerance * largest;
     return result;
   }

@@ -12,6 +12,7 @@
 #include "io/frame_stream.h"
 #include "models/config_json.h"
 #include "models/model_file.h"
+#include "text/bounded_json.h"
 #include "text/tokenizer.h"
 #include "text/unknown_pieces.h"
 #include "train/corpus.h"
@@ -58,8 +59,7 @@ Corpus encoded(const char* what, const CorpusLines& lines, const text::Tokenizer
         return ids;
       },
       [&](const std::string& line) {
-        TokenIds ids =
-            model.encoder || !target.ends_sentences() ? target.with_eos(line) : target.sentence(line);
+        TokenIds ids = model.encoder || model.reads_as_given ? target.with_eos(line) : target.sentence(line);
         unknown_target.add(line, ids);
         return ids;
       },
@@ -98,11 +98,10 @@ struct Ingredients {
                 ? std::move(job.initial->model)
                 : job.make_model({source.size(), target.size(), static_cast<std::int64_t>(classes.size())});
     check_decoder_vocabulary(*model, target, job.target_vocab);
+    set_vocabularies(*model, source, target, job.target_vocab);
     training = encoded("training text", text, source, target, *model, classes);
     if (job.validates())
       validation = encoded("validation text", read(job.validation), source, target, *model, classes);
-    model->source_special = source.special();
-    model->target_special = target.special();
     if (!job.initial) model->parameters.initialize(job.seed);
   }
 
@@ -143,6 +142,15 @@ Identity identity_of(const TrainingJob& job, const Ingredients& in) {
   return identity;
 }
 
+/// The origin of a model that starts from `initial`: it is searched as that is, but is no longer the one that was verified.
+std::string fine_tuned(const LoadedModel& initial) {
+  nlohmann::json origin = text::parse_bounded_json(initial.origin, "model/origin");
+  if (!origin.is_object()) fail("model/origin: no object of JSON");
+  origin.erase("verified");
+  origin["fine_tuned"] = initial.digest;
+  return origin.dump();
+}
+
 TrainSetup setup_of(const TrainingJob& job, const Ingredients& in) {
   TrainSetup setup;
   setup.config = job.config;
@@ -152,6 +160,7 @@ TrainSetup setup_of(const TrainingJob& job, const Ingredients& in) {
   setup.identity = identity_of(job, in);
   setup.vocabularies = vocabulary_map(in.source, in.target);
   if (!in.classes.empty()) setup.vocabularies.merge(classes_map(in.classes));
+  if (job.initial && !job.initial->origin.empty()) setup.origin = origin_map(fine_tuned(*job.initial));
   setup.config.valid_bleu &= job.validates();
   if (in.model->encoder && in.model->decoder)
     setup.bleu = make_bleu_scorer(*in.model, in.validation, in.target, job.threads);

@@ -27,23 +27,24 @@ std::optional<std::uint64_t> take_varint(std::string_view& bytes) {
   return std::nullopt;
 }
 
-/// The values of the field `number` of a message, all of them of bytes. What is no message has none.
-std::vector<std::string_view> fields_of(std::string_view message, std::uint64_t number) {
+/// The values of the field `number` of a message, all of them of bytes. Nothing when this cannot tell all fields apart: then the
+/// library, which skips more than a model ever has (groups), might find another value than this.
+std::optional<std::vector<std::string_view>> fields_of(std::string_view message, std::uint32_t number) {
   std::vector<std::string_view> found;
   while (!message.empty()) {
     const auto tag = take_varint(message);
-    if (!tag) return found;
+    if (!tag) return std::nullopt;
     std::uint64_t size = 0;
     switch (*tag & 7) {
       case 0:
-        if (!take_varint(message)) return found;
+        if (!take_varint(message)) return std::nullopt;
         break;
       case 1:
         size = 8;
         break;
       case 2: {
         const auto stated = take_varint(message);
-        if (!stated) return found;
+        if (!stated) return std::nullopt;
         size = *stated;
         break;
       }
@@ -51,10 +52,11 @@ std::vector<std::string_view> fields_of(std::string_view message, std::uint64_t 
         size = 4;
         break;
       default:
-        return found;
+        return std::nullopt;
     }
-    if (size > message.size()) return found;
-    if (*tag == (number << 3 | 2)) found.push_back(message.substr(0, size));
+    if (size > message.size()) return std::nullopt;
+    // The library, too, takes 32 bits of a tag.
+    if (static_cast<std::uint32_t>(*tag) == (number << 3 | 2)) found.push_back(message.substr(0, size));
     message.remove_prefix(size);
   }
   return found;
@@ -142,10 +144,15 @@ bool is_sound_charsmap(std::string_view map) {
 
 std::unique_ptr<sentencepiece::SentencePieceProcessor> load_sentencepiece(const std::string& model,
                                                                           const std::string& name) {
-  constexpr int normalizer = 3, denormalizer = 5, charsmap = 2;  // numbers of sentencepiece_model.proto
-  for (const int field : {normalizer, denormalizer})
-    for (const std::string_view spec : fields_of(model, field))
-      for (const std::string_view map : fields_of(spec, charsmap))
+  constexpr std::uint32_t normalizer = 3, denormalizer = 5, charsmap = 2;  // of sentencepiece_model.proto
+  const auto needed_fields = [&](std::string_view message, std::uint32_t number) {
+    auto found = fields_of(message, number);
+    if (!found) fail(name, ": no SentencePiece model: its fields cannot be told apart: damaged?");
+    return *std::move(found);
+  };
+  for (const std::uint32_t field : {normalizer, denormalizer})
+    for (const std::string_view spec : needed_fields(model, field))
+      for (const std::string_view map : needed_fields(spec, charsmap))
         if (!is_sound_charsmap(map)) fail(name, ": its table of normalisations is damaged");
   auto processor = std::make_unique<sentencepiece::SentencePieceProcessor>();
   auto status = processor->LoadFromSerializedProto(model);

@@ -110,8 +110,8 @@ Pieces pieces_of(const TensorMap& frame, const text::Tokenizer& tokenizer, const
   return packed == rows ? pieces : Pieces{};
 }
 
-Pieces shifted_right(Pieces pieces, const text::Tokenizer& tokenizer) {
-  if (!tokenizer.ends_sentences() || tokenizer.special().bos == SpecialIds::kAbsent) return pieces;
+Pieces pieces_read(Pieces pieces, const text::Tokenizer& tokenizer, bool as_given) {
+  if (as_given || tokenizer.special().bos == SpecialIds::kAbsent) return pieces;
   for (auto& sentence : pieces) {
     if (sentence.empty()) continue;
     sentence.pop_back();

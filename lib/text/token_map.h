@@ -43,8 +43,8 @@ Tensor token_labels(const Pieces& pieces, const std::string& dim, std::int64_t w
 /// The pieces of the frame's /tokens; none when it has no /tokens, or lengths other than those of `rows`.
 Pieces pieces_of(const TensorMap& frame, const text::Tokenizer& tokenizer, const Packing& rows);
 
-/// The decoder input for these as targets: <s>, then all but the last. Those of a tokenizer that ends no sentences are what is
-/// read already.
-Pieces shifted_right(Pieces pieces, const text::Tokenizer& tokenizer);
+/// What a decoder reads of these: they themselves if it reads them `as_given` (Model::reads_as_given); else they are what it
+/// produces, and it reads <s>, then all but the last.
+Pieces pieces_read(Pieces pieces, const text::Tokenizer& tokenizer, bool as_given);
 
 }  // namespace heed

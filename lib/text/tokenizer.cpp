@@ -340,8 +340,8 @@ TypedIds Tokenizer::pair(const std::string& line, const std::string& other, std:
 }
 
 bool Tokenizer::ends_sentences() const {
-  const std::vector<std::int32_t> nothing = sentence("");
-  return !nothing.empty() && nothing.back() == special().eos;
+  const std::vector<std::int32_t> after = frame().after;
+  return !after.empty() && after.back() == special().eos;
 }
 
 void Tokenizer::truncate(std::vector<std::int32_t>& ids, std::size_t most) const {

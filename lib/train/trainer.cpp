@@ -267,8 +267,15 @@ bool Trainer::checkpoint_due() const {
          (config_.checkpoint_minutes > 0 && seconds_since(saved_at_) >= 60 * config_.checkpoint_minutes);
 }
 
+/// What model files of this run say beside the model itself.
+TensorMap Trainer::record() const {
+  TensorMap map = model_metrics(state_.metrics);
+  map.merge(setup_.origin);
+  return map;
+}
+
 void Trainer::save() {
-  TensorMap map = model_map(model_, setup_.vocabularies, model_metrics(state_.metrics));
+  TensorMap map = model_map(model_, setup_.vocabularies, record());
   add_checkpoint(state_, optimizer_.moments(), setup_.identity, model_, map);
   save_checkpoint(files_, map);
   // The checkpoint before this one stays usable, so its snapshots stay, too.
@@ -309,7 +316,7 @@ bool Trainer::write_result(const std::atomic<bool>& stop) {
   copy(result_parameters(last_is_new, last_is_best), model_.parameters.values());
   const std::optional<Scores> scores = evaluate(stop);
   if (!scores) return false;
-  save_model(files_.model, model_, setup_.vocabularies, model_metrics(state_.metrics));
+  save_model(files_.model, model_, setup_.vocabularies, record());
   logging::note(concat("saved ", files_.model, " after ", state_.step, " updates, ended by ", ended_by,
                        validates_ ? ": " + describe(*scores) : ""));
   return true;

@@ -33,6 +33,7 @@ struct TrainSetup {
   std::string output;      ///< the model file; the run's other files are named after it
   Identity identity;       ///< what a checkpoint must agree with
   TensorMap vocabularies;  ///< vocabulary_map, and the names of classes
+  TensorMap origin;        ///< origin_map of a model that was another program's
   BleuScorer bleu;         ///< used with config.valid_bleu
 };
 
@@ -80,6 +81,7 @@ class Trainer {
   void keep_snapshots(bool best, bool epoch_end);
 
   bool checkpoint_due() const;
+  TensorMap record() const;
   void save();
   void write_metrics() const;
   bool write_result(const std::atomic<bool>& stop);

@@ -36,9 +36,9 @@ TensorMap tensors_of(const Model<float>& model, const Exported& exported) {
     if (!map.contains(mapping.source)) map.add(mapping.source, Tensor::zeros<float>(mapping.shape));
     const std::span<float> values = map.at(mapping.source).values<float>();
     mapping.put_back(model.parameters.view(mapping.parameter), values);
-    if (const auto factor = exported.factors.find(mapping.source); factor != exported.factors.end())
-      for (float& value : values) value *= factor->second;
   }
+  for (const auto& [source, factor] : exported.factors)
+    for (float& value : map.at(source).values<float>()) value *= factor;
   return map;
 }
 
@@ -68,10 +68,13 @@ std::string export_model(const LoadedModel& loaded, const std::string& folder, i
   }
   const text::Tokenizer& tokenizer = loaded.model->encoder ? loaded.source : loaded.target;
   if (!exported.has_tokenizer) {
-    const std::string json = text::tokenizer_json(tokenizer);
+    const bool both_sides = loaded.model->encoder && loaded.model->decoder;
+    const bool one_will_do = !both_sides || loaded.source.digest() == loaded.target.digest();
+    const std::string json = one_will_do ? text::tokenizer_json(tokenizer) : "";
     if (json.empty()) {
       io::write_map((root / kOwnVocabulary).string(), vocabulary_map(loaded.source, loaded.target));
-      logging::note(concat(escaped(folder), ": the vocabulary, of type ", tokenizer.type(), ", is in ",
+      logging::note(concat(escaped(folder), ": the vocabulary, ",
+                           one_will_do ? "of type " + tokenizer.type() : "one for each side", ", is in ",
                            kOwnVocabulary, ", which only heed reads"));
     } else {
       write_text(root / "tokenizer.json", json);

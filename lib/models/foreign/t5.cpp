@@ -207,7 +207,8 @@ std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::stri
       "generation_config.json",
       generation_json(search_settings_of(loaded.origin).value_or(SearchSettings{}), special));
   const std::string pieces = sentencepiece_of(loaded.target);
-  out.has_tokenizer = loaded.target.type() == text::kSentencePieceType;
+  out.has_tokenizer =
+      loaded.target.type() == text::kSentencePieceType && loaded.source.digest() == loaded.target.digest();
   if (!out.has_tokenizer) return out;
   std::int64_t n_sentinels = 0;
   while (loaded.target.vocabulary().contains(concat("<extra_id_", n_sentinels, '>'))) ++n_sentinels;

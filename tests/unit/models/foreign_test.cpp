@@ -332,6 +332,63 @@ BOOST_AUTO_TEST_CASE(end_at_the_first_of_several_ids) {
   BOOST_CHECK_EQUAL(load_model(temporary / "m").model->target_special.eos, 7);
 }
 
+/// A tokenizer.json holds one vocabulary: two of them are not to become one.
+BOOST_AUTO_TEST_CASE(keep_the_vocabularies_of_both_sides) {
+  const TemporaryFolder temporary;
+  const auto read = [](const char* name) {
+    const auto tokenizer = text::Tokenizer::from_foreign(
+        text::read_foreign_tokenizer(std::string(HEED_TESTDATA) + "/tokenizers/" + name));
+    return tokenizer.fitted(tokenizer.size(), {-1, -1, 2, 3, -1, -1, -1});
+  };
+  text::Tokenizer source = read("bert.json"), target = read("bert-cased.json");
+  const auto size = std::max(source.size(), target.size());
+  source = source.fitted(size, source.special());
+  target = target.fitted(size, target.special());
+  LoadedModel own{
+      make_model<float>(
+          concat(R"({"architecture": "transformer", "source_vocab_size": )", size,
+                 R"(, "target_vocab_size": )", size,
+                 R"(, "n_encoder_layers": 1, "n_decoder_layers": 1, "d_model": 4, "d_ff": 4, "n_heads": 2,
+                         "max_length": 9, "tied": "none", "output_bias": true})")),
+      source,
+      target,
+      {},
+      {},
+      {}};
+  own.model->parameters.initialize(3);
+  complete(own, "own", own.model->config_json);
+  foreign::export_model(own, temporary / "out");
+  const LoadedModel again = load_model(temporary / "out");
+  BOOST_CHECK(again.source.vocabulary().pieces() == source.vocabulary().pieces());
+  BOOST_CHECK(again.target.vocabulary().pieces() == target.vocabulary().pieces());
+}
+
+BOOST_AUTO_TEST_CASE(do_not_begin_twice) {
+  const TemporaryFolder temporary;
+  std::filesystem::copy(std::string(HEED_TESTDATA) + "/sentencepiece/llama", temporary / "t");
+  const auto complete_with = [&](const char* settings) {
+    std::ofstream(temporary / "t/tokenizer_config.json") << settings;
+    const auto tokenizer = text::Tokenizer::from_foreign(text::read_foreign_tokenizer(temporary / "t"));
+    LoadedModel own{
+        make_model<float>(concat(R"({"architecture": "decoder", "target_vocab_size": )", tokenizer.size(),
+                                 R"(, "n_decoder_layers": 1, "d_model": 4, "d_ff": 4, "n_heads": 2})")),
+        tokenizer,
+        tokenizer,
+        {},
+        {},
+        {}};
+    complete(own, "own", own.model->config_json);
+    return own.model->reads_as_given;
+  };
+  BOOST_CHECK(complete_with(R"({"tokenizer_class": "LlamaTokenizer", "add_eos_token": false})"));
+  BOOST_CHECK_EXCEPTION(
+      complete_with(R"({"tokenizer_class": "LlamaTokenizer", "add_bos_token": true, "add_eos_token": true})"),
+      Error,
+      [](const Error& e) { return std::string(e.what()).find("both <s> and </s>") != std::string::npos; });
+  BOOST_CHECK(!complete_with(
+      R"({"tokenizer_class": "LlamaTokenizer", "add_bos_token": false, "add_eos_token": true})"));
+}
+
 BOOST_AUTO_TEST_CASE(are_the_same_as_their_model_file) {
   const TemporaryFolder temporary;
   const LoadedModel loaded = load_model(std::string(HEED_TESTDATA) + "/import/qwen3");

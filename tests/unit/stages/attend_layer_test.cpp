@@ -214,6 +214,25 @@ BOOST_AUTO_TEST_CASE(decoder_self_attention_is_causal) {  // P14
   BOOST_CHECK_EQUAL(positive, 3 * 5 * (1 + 3 + 6 + 10));  // the triangles of five sentences of each length
 }
 
+/// Though its tokenizer puts no end after a text: what a decoder of a pair reads is shifted right all the same.
+BOOST_AUTO_TEST_CASE(keys_of_a_pairs_decoder_are_what_it_reads) {
+  const LoadedModel loaded = load_model(std::string(HEED_TESTDATA) + "/import/t5");
+  BOOST_REQUIRE(!loaded.target.ends_sentences());
+  TensorMap frame;
+  frame.add("tokens/ids", Tensor::of<std::int32_t>({5, 6, 1}, {1, 3}, {"sentence", "position"}));
+  frame.add("tokens/length", Tensor::of<std::int32_t>({3}, {1}, {"sentence"}));
+  embed_frame(*loaded.model, Side::source, frame);
+  const std::vector<std::vector<std::int32_t>> targets{{7, 9, 11, 1}};
+  const AttentionLayer layer = attention_layer(*loaded.model, "decoder/layer_0/self_attention");
+  attend_layer(*loaded.model, layer, false, targets, 1, frame);
+  label_layer(layer, loaded, targets, frame);
+  const auto keys = frame.at("attention/key_token").values<std::string>();
+  const std::string& start = loaded.target.piece(loaded.model->target_special.bos);
+  BOOST_TEST(
+      std::vector<std::string>(keys.begin(), keys.end()) == (std::vector<std::string>{start, "7", "9", "11"}),
+      boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_CASE(what_does_not_belong_to_the_model_is_refused) {
   const auto model_owner = small_model("post");
   const Model<float>& model = *model_owner;

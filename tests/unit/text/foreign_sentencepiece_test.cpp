@@ -211,6 +211,21 @@ BOOST_AUTO_TEST_CASE(damaged_models_are_refused) {
     }
   }
   BOOST_TEST(refused > 10);
+  // A damaged trie is found wherever the library finds it: after a group, which it skips, and under a tag of more bits than it
+  // takes.
+  const std::size_t spec = whole.rfind("nmt_nfkc") - 2, tag = spec - 4;  // the size has three bytes
+  BOOST_REQUIRE_EQUAL(whole[tag], '\x1A');
+  std::string bad_trie = whole;
+  bad_trie.replace(spec + 18, 4, std::string("\x00\xFE\xFF\x7F", 4));  // its first unit leads out of it
+  const std::string group = "\xE3\x12\xE4\x12";
+  const std::string in_spec =
+      std::string(bad_trie).insert(spec, group).replace(tag + 1, 1, 1, static_cast<char>(whole[tag + 1] + 4));
+  for (const std::string& bytes : {bad_trie, std::string(bad_trie).insert(tag, group), in_spec,
+                                   std::string(bad_trie).replace(tag, 1, "\x9A\x80\x80\x80\x10")}) {
+    put(folder / "spiece.model", bytes);
+    const std::string message = error_of([&] { read(folder.path()); });
+    BOOST_TEST(message.find("damaged") != std::string::npos, message);
+  }
   std::string endless = whole;
   endless.replace(5 + static_cast<std::size_t>(whole[3]), 4,
                   std::string("\x00\x00\xC0\x7F", 4));  // the first score: NaN
