@@ -127,6 +127,11 @@ int main(int argc, char** argv) {
   return cli::run_tool("train", "Learn a model from text.", argc, argv, [&](cli::Tool& tool) {
     declare(tool, command);
     tool.on_run([&] {
+      if (command.import.list && !command.import.from.empty())
+        tool.allow_only("--list", {"--import", "--ignore", "--ignore-field"});
+      if (!command.import.from.empty())
+        tool.allow_only("--import",
+                        {"--list", "--expect", "--ignore", "--ignore-field", "--output", "--overwrite"});
       command.job.seed = static_cast<std::uint64_t>(tool.common().seed);
       command.job.threads = static_cast<int>(tool.common().threads);
       command.run([&](const std::string& name) { return tool.given(name); },

@@ -98,7 +98,10 @@ int main(int argc, char** argv) {
     tool.example("viz-dump --bars bleu_by_length.tsv --y-title BLEU --values -o bleu.pdf");
     tool.example("viz-dump model.h5 --export folder/");
     tool.on_run([&] {
-      if (!export_to.empty()) return export_folder(options.input, export_to, options.dtype);
+      if (!export_to.empty()) {
+        tool.allow_only("--export", {"--dtype"});
+        return export_folder(options.input, export_to, options.dtype);
+      }
       if (options.follow) options.stop = [&stop = tool.stop_flag()] { return stop.load(); };
       draw::dump(options);
     });

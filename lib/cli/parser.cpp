@@ -124,21 +124,21 @@ Tool::Parser::Parser(const std::string& name, const std::string& purpose, std::v
 
 void Tool::Parser::add_common_options() {
   common.threads = std::max(1u, std::thread::hardware_concurrency());
-  app.set_help_flag("-h,--help", "show this help and exit")->group("Common options");
+  app.set_help_flag("-h,--help", "show this help and exit")->group(kCommonOptions);
   app.set_version_flag("--version", app.get_name() + " (heed) " + version(), "show the version and exit")
-      ->group("Common options");
+      ->group(kCommonOptions);
   app.add_flag_callback("--print-completion", [] { throw PrintCompletion(); })
       ->group("")
       ->configurable(false);
   app.set_config("--config", "", "read options from a TOML file: beam = 5")
-      ->group("Common options")
+      ->group(kCommonOptions)
       ->type_name("FILE")
       ->each(refuse_device);
   app.config_formatter(std::make_shared<ConfigReader>());
   app.allow_config_extras(CLI::config_extras_mode::error);
 
   Tool tool(*this);
-  app.option_defaults()->group("Common options");
+  app.option_defaults()->group(kCommonOptions);
   tool.option("--threads N", common.threads, "threads to use (default: all cores)", between(1, 4096));
   app.get_option("--threads")->envname("HEED_THREADS")->default_str("");  // help must not vary by machine
   tool.option("--seed N", common.seed, "seed of every random choice", at_least(0));

@@ -12,6 +12,9 @@
 
 namespace heed::cli {
 
+/// Their heading in --help.
+inline constexpr char kCommonOptions[] = "Common options";
+
 struct Tool::Parser {
   Parser(const std::string& name, const std::string& purpose, std::vector<std::string> words);
 

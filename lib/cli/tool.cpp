@@ -149,6 +149,15 @@ bool Tool::given(const std::string& name) const {
   return found && found->count() > 0;
 }
 
+void Tool::allow_only(const std::string& with, std::initializer_list<const char*> others) const {
+  for (const CLI::Option* option : parser_.app.get_options()) {
+    if (option->count() == 0 || option->get_positional() || option->get_group() == kCommonOptions) continue;
+    const std::string name = "--" + option->get_single_name();
+    if (name != with && std::ranges::find(others, name) == others.end())
+      fail<UsageError>(name, " has no meaning for ", with);
+  }
+}
+
 void Tool::input(std::string& path, const std::string& help, std::vector<std::string> not_read_with) {
   if (path.empty()) path = "-";
   parser_.input = &path;

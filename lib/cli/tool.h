@@ -21,6 +21,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <variant>
@@ -70,6 +71,10 @@ class Tool {
   /// Whether the option was given on the command line, in --config FILE or by its environment variable.
   /// `name` is a field or a long option: "d_model", "d-model" and "--d-model" are the same.
   bool given(const std::string& name) const;
+
+  /// Throws UsageError when an option was given that is neither `with`, nor one of `others`, nor of every tool: it would change
+  /// nothing. Call it in on_run.
+  void allow_only(const std::string& with, std::initializer_list<const char*> others) const;
 
   /// The positional INPUT; "-", the default, is stdin. When stdin is a terminal, a hint says that the tool
   /// waits for it, unless one of the options `not_read_with` is given.

@@ -32,10 +32,9 @@ void ImportCommand::run() const {
   if (!overwrite && std::filesystem::exists(output))
     fail<UsageError>("-o ", escaped(output), ": is there already; --overwrite replaces it");
   foreign::ImportOptions spoken = options;
-  spoken.says_notes = true;
+  spoken.says_notes = spoken.states_files = true;
   const LoadedModel loaded = foreign::load(from, spoken);
   auto origin = nlohmann::ordered_json::parse(loaded.origin);
-  for (const auto& [name, digest] : foreign::file_digests(from)) origin["files"][name] = digest;
   origin["verified"] = "not verified";
   if (!expect.empty()) {
     const auto expected = io::ArrayFile::open(expect);

@@ -206,6 +206,7 @@ class ByteBpeScheme : public Scheme {
   }
 
   const SentenceFrame* frame() const override { return &options_.frame; }
+  const AddedTokens* added() const override { return options_.added.empty() ? nullptr : &options_.added; }
 
   std::vector<std::string> merges() const override {
     std::vector<std::string> lines;
@@ -219,6 +220,7 @@ class ByteBpeScheme : public Scheme {
                             {"ignore_merges", options_.ignore_merges}};
     if (options_.mask_strips) settings["mask_strips"] = true;
     add_frame(settings, options_.frame);
+    options_.added.add_to(settings);
     return settings.dump();
   }
 
@@ -332,6 +334,7 @@ SchemePtr make_byte_bpe_scheme(Vocabulary vocabulary, const std::vector<std::str
     json.at("ignore_merges").get_to(options.ignore_merges);
     options.mask_strips = json.value("mask_strips", false);
     options.frame = frame_of_settings(json, vocabulary, name + "/config");
+    options.added = AddedTokens::of_settings(json, vocabulary, name + "/config");
   } catch (const nlohmann::json::exception& e) {
     fail(name, ": ", escaped(e.what(), 200));
   }

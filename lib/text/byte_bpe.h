@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "text/added_tokens.h"
 #include "text/bpe.h"
 #include "text/scheme.h"
 
@@ -38,6 +39,7 @@ struct ByteBpeOptions {
   bool ignore_merges = false;  ///< a word that is a piece is that piece, whatever the merges make of it
   bool mask_strips = false;    ///< the mask takes the white space before it
   SentenceFrame frame;
+  AddedTokens added{};  ///< text may spell them
 };
 
 /// Throws Error when a byte is not among the pieces, or a merge makes something that is not.

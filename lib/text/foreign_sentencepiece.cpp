@@ -114,11 +114,14 @@ class TokenizerConfig {
  public:
   explicit TokenizerConfig(const fs::path& folder) : name_(escaped((folder / kConfigFile).string())) {
     std::error_code ignored;
-    if (fs::is_regular_file(folder / kConfigFile, ignored))
+    if (fs::is_regular_file(folder / kConfigFile, ignored)) {
       json_ = read_foreign_json((folder / kConfigFile).string());
+      files_.push_back((folder / kConfigFile).string());
+    }
     const fs::path added = folder / kAddedFile;
     if (fs::is_regular_file(added, ignored)) {
       const Json tokens = read_foreign_json(added.string());
+      files_.push_back(added.string());
       for (const auto& [piece, id] : tokens.items()) {
         if (!is_id(id))
           fail(escaped(added.string()), ": \"", escaped(piece), "\": wanted an id, got ", Object::shown(id));
@@ -137,6 +140,12 @@ class TokenizerConfig {
 
   const std::vector<std::pair<std::string, std::int32_t>>& added() const { return added_; }
   const std::string& name() const { return name_; }
+  /// Those that there are, and these.
+  std::vector<std::string> files(const std::vector<std::string>& more) const {
+    std::vector<std::string> all = files_;
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  }
   /// null when it is missing.
   Json value(const char* field) const { return json_.value(field, Json()); }
   bool flag(const char* field, bool otherwise) const { return Object(json_, name_).flag(field, otherwise); }
@@ -156,6 +165,7 @@ class TokenizerConfig {
 
  private:
   std::string name_;
+  std::vector<std::string> files_;
   Json json_ = Json::object();
   std::vector<std::pair<std::string, std::int32_t>> added_;
 };
@@ -167,9 +177,11 @@ PieceList pieces_of(const sentencepiece::SentencePieceProcessor& model, const st
   return pieces;
 }
 
-ForeignTokenizer made(Vocabulary vocabulary, std::string model, ForeignSentencePieceOptions options) {
+ForeignTokenizer made(Vocabulary vocabulary, std::string model, ForeignSentencePieceOptions options,
+                      std::vector<std::string> files) {
   return {kSentencePieceType, false,
-          make_foreign_sentencepiece_scheme(std::move(vocabulary), std::move(model), std::move(options))};
+          make_foreign_sentencepiece_scheme(std::move(vocabulary), std::move(model), std::move(options)),
+          std::move(files)};
 }
 
 /// A model alone.
@@ -184,7 +196,7 @@ ForeignTokenizer from_model(const std::string& path) {
   ForeignSentencePieceOptions options;
   if (special.eos != SpecialIds::kAbsent) options.frame.after = {special.eos};
   return made(pieces_of(*processor, escaped(path), 0).vocabulary(special), std::move(model),
-              std::move(options));
+              std::move(options), {path});
 }
 
 /// T5's or Llama's, by its config or, without one, by its first pieces.
@@ -233,7 +245,8 @@ ForeignTokenizer from_numbered_model(const fs::path& path) {
   ForeignSentencePieceOptions options;
   if (is_llama && config.flag("add_bos_token", true)) options.frame.before = {special.bos};
   if (is_t5 || config.flag("add_eos_token", false)) options.frame.after = {special.eos};
-  return made(std::move(pieces).vocabulary(special), std::move(model), std::move(options));
+  return made(std::move(pieces).vocabulary(special), std::move(model), std::move(options),
+              config.files({path.string()}));
 }
 
 PieceList read_vocabulary(const std::string& path, std::size_t more) {
@@ -252,7 +265,8 @@ PieceList read_vocabulary(const std::string& path, std::size_t more) {
   return pieces;
 }
 
-ForeignTokenizer marian(PieceList pieces, const std::string& model, const TokenizerConfig& config) {
+ForeignTokenizer marian(PieceList pieces, const std::string& list, const std::string& model,
+                        const TokenizerConfig& config) {
   const auto find = [&](std::initializer_list<std::string> names) {
     for (const std::string& name : names)
       if (const std::int32_t id = pieces.find(name); id != SpecialIds::kAbsent) return id;
@@ -267,8 +281,9 @@ ForeignTokenizer marian(PieceList pieces, const std::string& model, const Tokeni
     fail(pieces.where(), ": has no ", special.eos == SpecialIds::kAbsent ? "</s>" : "<unk>",
          ": is it the vocabulary of a Marian model?");
   Vocabulary vocabulary = std::move(pieces).vocabulary(special);
-  if (model.empty()) return {"word", false, make_word_scheme(std::move(vocabulary))};
-  return made(std::move(vocabulary), read_foreign_file(model), {true, {{}, {special.eos}}});
+  if (model.empty()) return {"word", false, make_word_scheme(std::move(vocabulary)), config.files({list})};
+  return made(std::move(vocabulary), read_foreign_file(model), {true, {{}, {special.eos}}},
+              config.files({list, model}));
 }
 
 /// source.spm, target.spm, vocab.json.
@@ -281,7 +296,8 @@ ForeignTokenizer from_marian_folder(const fs::path& folder, const std::string& s
   PieceList pieces = read_vocabulary(vocabulary.string(), config.added().size());
   for (const auto& [piece, id] : config.added())
     if (!apart) pieces.add(id, piece);
-  return marian(std::move(pieces), (folder / (is_target ? kTargetModel : kSourceModel)).string(), config);
+  return marian(std::move(pieces), vocabulary.string(),
+                (folder / (is_target ? kTargetModel : kSourceModel)).string(), config);
 }
 
 }  // namespace
@@ -337,7 +353,8 @@ ForeignTokenizer read_sentencepiece_tokenizer(const std::string& path, const std
 
 ForeignTokenizer read_marian_tokenizer(const std::string& vocabulary, const std::string& model) {
   if (is_sentencepiece_model(vocabulary)) return from_model(vocabulary);
-  return marian(read_vocabulary(vocabulary, 0), model, TokenizerConfig(fs::path(vocabulary).parent_path()));
+  return marian(read_vocabulary(vocabulary, 0), vocabulary, model,
+                TokenizerConfig(fs::path(vocabulary).parent_path()));
 }
 
 }  // namespace heed::text

@@ -46,31 +46,35 @@ std::vector<Json> members(const Json& json, const std::string& list, const std::
 
 // ---- tokenizer.json ----
 
-struct AddedTokens {
-  std::vector<std::int32_t> ids;
+struct TokenList {
+  std::vector<std::int32_t> special;
+  std::vector<AddedToken> others;
   bool mask_strips = false;  ///< the mask takes the white space before it
 };
 
 /// The added tokens, which the pieces get.
-AddedTokens add_tokens(const Json& list, PieceList& pieces, const std::string& where) {
-  AddedTokens added;
+TokenList add_tokens(const Json& list, PieceList& pieces, const std::string& where) {
+  TokenList added;
   if (list.is_null()) return added;
   if (!list.is_array()) fail(where, ": is no list");
   for (const Json& each : list) {
     Object token(each, where);
     const std::int32_t id = token.id("id");
     const std::string content = token.text("content");
-    if (!token.flag("special", false))
-      fail(where, ": the token \"", escaped(content), "\" is not special, which is not supported");
-    token.ignore({"single_word", "normalized"});  // how text spells it, which only the mask can here
-    const bool left = token.flag("lstrip", false), right = token.flag("rstrip", false);
-    if (content == "<mask>" || content == "[MASK]") {
+    // How text spells it, which of the special ones only the mask can here.
+    const bool special = token.flag("special", false), left = token.flag("lstrip", false),
+               right = token.flag("rstrip", false), alone = token.flag("single_word", false),
+               normalized = token.flag("normalized", !special);
+    if (special && (content == "<mask>" || content == "[MASK]")) {
       if (right) fail(where, ": rstrip of ", content, " is not supported");
       added.mask_strips = left;
     }
     token.finish();
     pieces.add(id, content);
-    added.ids.push_back(id);
+    if (special)
+      added.special.push_back(id);
+    else
+      added.others.push_back({id, alone, left, right, normalized});
   }
   return added;
 }
@@ -263,7 +267,10 @@ ForeignTokenizer wordpiece_from_json(Object& root, Object& model) {
     fail(model.where("max_input_chars_per_word"), ": wanted at most ", kLongestWord, ", got ",
          options.longest_word);
   model.finish();
-  const AddedTokens added = add_tokens(root.get("added_tokens"), pieces, root.where("added_tokens"));
+  const TokenList added = add_tokens(root.get("added_tokens"), pieces, root.where("added_tokens"));
+  if (!added.others.empty())
+    fail(root.where("added_tokens"), ": token ", added.others[0].id,
+         " is not special, which WordPiece does not support");
   if (unknown != "[UNK]" && unknown != "<unk>")
     fail(model.where("unk_token"), ": ", escaped(unknown), " is not supported");
 
@@ -284,7 +291,7 @@ ForeignTokenizer wordpiece_from_json(Object& root, Object& model) {
   options.tidy = decoder.flag("cleanup", true);
   decoder.finish();
   root.finish();
-  Vocabulary vocabulary = vocabulary_of(std::move(pieces), added.ids, options.frame, root);
+  Vocabulary vocabulary = vocabulary_of(std::move(pieces), added.special, options.frame, root);
   return {kWordPieceType, false, make_wordpiece_scheme(std::move(vocabulary), std::move(options))};
 }
 
@@ -306,14 +313,18 @@ ForeignTokenizer from_json(const Json& json, const std::string& name) {
   PieceList pieces = pieces_of(root, model);
   std::vector<Merge> merges = read_merges(model.at("merges"), model.where("merges"));
   model.finish();
-  const AddedTokens added = add_tokens(root.get("added_tokens"), pieces, root.where("added_tokens"));
+  const TokenList added = add_tokens(root.get("added_tokens"), pieces, root.where("added_tokens"));
+  // A piece that is no word of the model, but might be in its text.
+  if (options.ignore_merges && std::ranges::any_of(added.others, &AddedToken::single_word))
+    fail(root.where("added_tokens"), ": single_word beside ignore_merges is not supported");
   const bool composes = read_normalizer(root.get("normalizer"), root.where("normalizer"));
   read_pre_tokenizer(root.get("pre_tokenizer"), root.where("pre_tokenizer"), options);
   options.frame = read_post_processor(root.get("post_processor"), root.where("post_processor"));
   read_decoder(root.get("decoder"), root.where("decoder"));
   options.mask_strips = added.mask_strips;
   root.finish();
-  Vocabulary vocabulary = vocabulary_of(std::move(pieces), added.ids, options.frame, root);
+  Vocabulary vocabulary = vocabulary_of(std::move(pieces), added.special, options.frame, root);
+  options.added = {added.others, vocabulary, root.where("added_tokens")};
   return {kByteBpeType, composes,
           make_byte_bpe_scheme(std::move(vocabulary), std::move(merges), std::move(options))};
 }
@@ -336,8 +347,10 @@ ForeignTokenizer from_files(const fs::path& vocabulary, const fs::path& merges_f
   std::vector<std::int32_t> special;
   for (const char* token : {"<|endoftext|>", "<s>", "</s>", "<pad>", "<unk>", "<mask>"})
     if (json.contains(token)) special.push_back(json[token].get<std::int32_t>());
-  return {kByteBpeType, false,
-          make_byte_bpe_scheme(std::move(pieces).vocabulary(special), std::move(merges), ByteBpeOptions())};
+  return {kByteBpeType,
+          false,
+          make_byte_bpe_scheme(std::move(pieces).vocabulary(special), std::move(merges), ByteBpeOptions()),
+          {vocabulary.string(), merges_file.string()}};
 }
 
 /// vocab.txt: the line is the id.
@@ -368,8 +381,10 @@ ForeignTokenizer from_word_pieces(const fs::path& vocabulary) {
     return static_cast<std::int32_t>(found - lines.begin());
   };
   options.frame = {{id_of("[CLS]")}, {id_of("[SEP]")}, {id_of("[SEP]")}, 1};
-  return {kWordPieceType, false,
-          make_wordpiece_scheme(std::move(pieces).vocabulary(special), std::move(options))};
+  return {kWordPieceType,
+          false,
+          make_wordpiece_scheme(std::move(pieces).vocabulary(special), std::move(options)),
+          {vocabulary.string(), config_file.string()}};
 }
 
 /// The file itself, or that of the folder; empty when there is none.
@@ -407,8 +422,11 @@ ForeignTokenizer read_foreign_tokenizer(const std::string& path, const std::stri
   if (const fs::path file = file_of(path, kJsonFile); !file.empty()) {
     const Json json = read_foreign_json(file.string());
     // vocab.json may have a piece "model", but then with an id.
-    if (is_folder || (json.contains("model") && json["model"].is_object()))
-      return from_json(json, escaped(file.string()));
+    if (is_folder || (json.contains("model") && json["model"].is_object())) {
+      ForeignTokenizer tokenizer = from_json(json, escaped(file.string()));
+      tokenizer.files = {file.string()};
+      return tokenizer;
+    }
   }
   const fs::path vocabulary = file_of(path, kVocabularyFile);
   if (const fs::path list = fs::path(path) / kWordPieceFile;

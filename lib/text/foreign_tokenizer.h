@@ -7,10 +7,12 @@
 // type of model, normalizer, pre-tokenizer, post-processor or decoder, any other pattern and any unknown field is an error that
 // names it. The settings truncation and padding are those of a call, not of the tokenizer, and are left to tokenize.
 //
-// Of added tokens only special ones are known. Text cannot spell them, but for the mask; the library's text can, unless it is told otherwise.
+// Text cannot spell special tokens, but for the mask; the library's text can, unless it is told otherwise. Added tokens that are
+// not special (text/added_tokens.h) it can, in byte-level BPE; elsewhere they are an error.
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "text/scheme.h"
 
@@ -22,6 +24,7 @@ struct ForeignTokenizer {
   std::string type;       ///< as Tokenizer::type()
   bool composes = false;  ///< text is brought to NFC first
   SchemePtr scheme;
+  std::vector<std::string> files{};  ///< that it was read from
 };
 
 /// Whether `path` is a folder with one of the above, or one of the files itself, by its content.

@@ -36,6 +36,8 @@ void add_frame(nlohmann::json& settings, const SentenceFrame& frame);
 SentenceFrame frame_of_settings(const nlohmann::json& settings, const Vocabulary& vocabulary,
                                 const std::string& where);
 
+class AddedTokens;
+
 class Scheme {
  public:
   virtual ~Scheme() = default;
@@ -49,6 +51,8 @@ class Scheme {
   const Vocabulary& vocabulary() const { return vocabulary_; }
   /// What is around a sentence; null: cls and eos, as far as the vocabulary has them.
   virtual const SentenceFrame* frame() const { return nullptr; }
+  /// What is cut from text before it is normalised and encoded; null: nothing.
+  virtual const AddedTokens* added() const { return nullptr; }
 
   // What a vocabulary file holds beside the pieces; empty where a scheme has none.
   virtual std::vector<std::string> merges() const { return {}; }

@@ -7,6 +7,7 @@
 #include "base/choice.h"
 #include "base/digest.h"
 #include "base/fields.h"
+#include "text/added_tokens.h"
 #include "text/bounded_json.h"
 #include "text/byte_bpe.h"
 #include "text/foreign_sentencepiece.h"
@@ -291,7 +292,10 @@ Tokenizer Tokenizer::from_codes(BpeCodes codes) {
 }
 
 std::vector<std::int32_t> Tokenizer::encode(const std::string& line) const {
-  return scheme_->encode(pretokenized_ ? line : nfc(line));
+  const auto normalized = [&](const std::string& text) { return pretokenized_ ? text : nfc(text); };
+  if (const AddedTokens* added = scheme_->added())
+    return added->encode(line, normalized, [&](const std::string& text) { return scheme_->encode(text); });
+  return scheme_->encode(normalized(line));
 }
 
 std::vector<std::int32_t> Tokenizer::with_eos(const std::string& line) const {

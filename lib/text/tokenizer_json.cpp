@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -53,14 +54,23 @@ Json vocabulary_of(const Tokenizer& tokenizer) {
 
 Json added_tokens(const Tokenizer& tokenizer, const Json& settings, const std::set<std::int32_t>& ids) {
   Json list = Json::array();
-  for (const std::int32_t id : ids)
-    list.push_back({{"id", id},
-                    {"content", tokenizer.piece(id)},
-                    {"single_word", false},
+  std::map<std::int32_t, Json> others;  // those that text can spell
+  if (settings.contains("added"))
+    for (const Json& each : settings["added"]) others[each.at("id").get<std::int32_t>()] = each;
+  for (const std::int32_t id : ids) {
+    Json token{{"id", id}, {"content", tokenizer.piece(id)}};
+    if (const auto other = others.find(id); other != others.end()) {
+      token.update(other->second);
+      token["special"] = false;
+    } else {
+      token.update({{"single_word", false},
                     {"lstrip", id == tokenizer.special().mask && settings.value("mask_strips", false)},
                     {"rstrip", false},
                     {"normalized", false},
                     {"special", true}});
+    }
+    list.push_back(std::move(token));
+  }
   return list;
 }
 
@@ -79,6 +89,8 @@ Json byte_bpe_json(const Tokenizer& tokenizer, const Json& settings, const std::
     made.insert(merge);
   }
   std::set<std::int32_t> added = special_of(tokenizer);
+  if (settings.contains("added"))
+    for (const Json& each : settings["added"]) added.insert(each.at("id").get<std::int32_t>());
   const auto used = std::min<std::int64_t>(tokenizer.size(), tokenizer.special().first_unused);
   for (std::int64_t id = 0; id < used; ++id) {
     const std::string& piece = tokenizer.piece(static_cast<std::int32_t>(id));

@@ -42,10 +42,29 @@ Json read_json_object(const std::string& path) {
 }
 
 ConfigFields::ConfigFields(Json json, std::string where, const std::vector<std::string>& ignored)
-    : json_(std::move(json)), where_(std::move(where)) {
+    : json_(std::move(json)),
+      where_(std::move(where)),
+      ignored_(std::make_shared<std::set<std::string>>(ignored.begin(), ignored.end())) {
   if (!json_.is_object()) fail(where_, ": wanted an object, got ", shown(json_));
-  for (const std::string& name : ignored)
-    if (json_.erase(name) == 0) fail<UsageError>(where_, ": no field ", escaped(name), " to be ignored");
+  leave_out_ignored();
+}
+
+void ConfigFields::leave_out_ignored() {
+  std::erase_if(*ignored_, [&](const std::string& name) {
+    return name.starts_with(prefix_) && json_.erase(name.substr(prefix_.size())) > 0;
+  });
+}
+
+ConfigFields ConfigFields::within(Json json, const std::string& prefix) const {
+  ConfigFields inner(std::move(json), where_);
+  inner.prefix_ = prefix;
+  inner.ignored_ = ignored_;
+  inner.leave_out_ignored();
+  return inner;
+}
+
+ConfigFields ConfigFields::beside(const std::string& file, Json json) const {
+  return within(std::move(json), file + "/");
 }
 
 const Json* ConfigFields::find(const std::string& name) {
@@ -205,9 +224,7 @@ void ConfigFields::refuse(const std::string& reason) {
 ConfigFields ConfigFields::object(const std::string& name) {
   const Json* value = find(name);
   if (value && !value->is_object()) refuse(name, "an object");
-  ConfigFields inner(value && value->is_object() ? *value : Json::object(), where_);
-  inner.prefix_ = prefix_ + name + ".";
-  return inner;
+  return within(value && value->is_object() ? *value : Json::object(), prefix_ + name + ".");
 }
 
 std::vector<std::string> ConfigFields::unknown() const {
@@ -226,6 +243,8 @@ void ConfigFields::merge(const ConfigFields& object) {
 }
 
 void ConfigFields::finish() const {
+  if (!ignored_->empty())
+    fail<OptionError>(where_, ": no field ", escaped(*ignored_->begin()), " to be ignored");
   std::vector<std::string> all = reasons_;
   const std::vector<std::string> more = unknown();
   all.insert(all.end(), more.begin(), more.end());

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
@@ -12,9 +13,17 @@
 #include <utility>
 #include <vector>
 
+#include "base/error.h"
+
 namespace heed::foreign {
 
 using Json = nlohmann::json;
+
+/// An option of the import names what is not there.
+class OptionError : public UsageError {
+ public:
+  using UsageError::UsageError;
+};
 
 /// The JSON of a file. Throws Error when it is none, or nested too deeply.
 Json read_json(const std::string& path);
@@ -23,7 +32,7 @@ Json read_json_object(const std::string& path);
 
 class ConfigFields {
  public:
-  /// `where` is the file, for messages. `ignored` fields count as missing; throws UsageError when there is no such field.
+  /// `where` is the file, for messages. `ignored` fields count as missing; they are named as messages name them.
   ConfigFields(Json json, std::string where, const std::vector<std::string>& ignored = {});
 
   /// Whether it is stated, and not null.
@@ -58,13 +67,17 @@ class ConfigFields {
 
   /// An object in a field, an empty one when it is missing. Its reasons must be given back by merge().
   ConfigFields object(const std::string& name);
+  /// Likewise the fields of another file, which messages name "file/field".
+  ConfigFields beside(const std::string& file, Json json) const;
   void merge(const ConfigFields& object);
 
   const std::string& where() const { return where_; }
-  /// Throws Error with all reasons, unknown fields among them.
+  /// Throws Error with all reasons, unknown fields among them, and OptionError when an ignored field was nowhere.
   void finish() const;
 
  private:
+  ConfigFields within(Json json, const std::string& prefix) const;
+  void leave_out_ignored();
   const Json* find(const std::string& name);
   /// Fields that nothing asked for.
   std::vector<std::string> unknown() const;
@@ -73,6 +86,7 @@ class ConfigFields {
   std::string where_, prefix_;
   std::set<std::string> known_;
   std::vector<std::string> reasons_;
+  std::shared_ptr<std::set<std::string>> ignored_;  ///< those not seen yet, in this object or those in it
 };
 
 }  // namespace heed::foreign

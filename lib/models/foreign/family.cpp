@@ -29,13 +29,21 @@ bool equal_bits(const Tensor& a, const Tensor& b) {
   });
 }
 
-/// Ids that no row has cannot be read or produced. Configs have them: defaults of a larger vocabulary.
+/// Ids that no row has cannot be read or produced. Configs have them: defaults of a larger vocabulary. What fills rows and also
+/// is another piece is that piece.
 void drop_impossible(SpecialIds& ids, std::int64_t rows, std::vector<std::string>& notes) {
   for (const SpecialName& each : kSpecialNames) {
     if (ids.*each.id < rows) continue;
     notes.push_back(concat(each.name, " is ", ids.*each.id, ", which none of ", rows,
                            " rows is: there is no ", each.name));
     ids.*each.id = SpecialIds::kAbsent;
+  }
+  if (ids.pad == SpecialIds::kAbsent) return;
+  for (const SpecialName& each : kSpecialNames) {
+    if (each.id == &SpecialIds::pad || each.id == &SpecialIds::bos || ids.*each.id != ids.pad) continue;
+    notes.push_back(concat("pad is ", ids.pad, ", which is ", each.name, " too: there is no pad"));
+    ids.pad = SpecialIds::kAbsent;
+    return;
   }
 }
 
@@ -63,7 +71,14 @@ Source::Source(std::string path, ImportOptions options)
 std::string Source::file(const std::string& name) const {
   std::error_code ignored;
   const fs::path path = fs::path(folder_) / name;
-  return fs::is_regular_file(path, ignored) ? path.string() : "";
+  if (!fs::is_regular_file(path, ignored)) return "";
+  files_.insert(name);
+  return path.string();
+}
+
+text::Tokenizer Source::taken(const text::ForeignTokenizer& tokenizer) const {
+  for (const std::string& path : tokenizer.files) files_.insert(fs::path(path).filename().string());
+  return text::Tokenizer::from_foreign(tokenizer);
 }
 
 ConfigFields Source::config() const {
@@ -83,6 +98,14 @@ const io::ArrayFile& Source::weights() const {
                    : "");
     }
     weights_ = io::ArrayFile::open(weights_path_);
+    if (weights_path_ != folder_) {
+      file(fs::path(weights_path_).filename().string());
+    } else if (const std::string index = file("model.safetensors.index.json"); !index.empty()) {
+      const Json shards = read_json_object(index);
+      for (const auto& [tensor, shard] : shards.at("weight_map").items()) file(shard.get<std::string>());
+    } else {
+      file("model.safetensors");
+    }
     for (std::size_t i = 0; i < weights_->arrays().size(); ++i) index_[weights_->arrays()[i].name] = i;
   }
   return *weights_;
@@ -128,7 +151,7 @@ text::Tokenizer tokenizer_of(const Source& source, std::int64_t rows, const Spec
                              std::vector<std::string>& notes, const std::string& side) {
   // Before there is a piece for each row: settings that lie cost an error, no memory.
   const auto has_rows = [&](const io::ArrayInfo& array) {
-    return std::ranges::find(array.shape, rows) != array.shape.end();
+    return std::ranges::find(array.shape, rows) != array.shape.end() && element_count(array.shape) >= rows;
   };
   if (std::ranges::none_of(source.weights().arrays(), has_rows))
     fail(escaped(source.path()), ": vocab_size is ", rows, ", but no tensor has so many rows");
@@ -138,17 +161,19 @@ text::Tokenizer tokenizer_of(const Source& source, std::int64_t rows, const Spec
       fail(escaped(own), ": has ", tokenizer.size(), " pieces of the ", side, " side, the model has ", rows);
     return tokenizer;
   }
-  const bool there = text::has_sentencepiece_model(source.path()) || !source.file("tokenizer.json").empty() ||
-                     !source.file("vocab.txt").empty() ||
-                     (!source.file("vocab.json").empty() && !source.file("merges.txt").empty());
-  if (!there) {
+  const auto has = [&](const char* name) {
+    std::error_code ignored;
+    return fs::is_regular_file(fs::path(source.path()) / name, ignored);
+  };
+  if (!text::has_sentencepiece_model(source.path()) && !has("tokenizer.json") && !has("vocab.txt") &&
+      !(has("vocab.json") && has("merges.txt"))) {
     notes.push_back("no tokenizer beside the weights: its pieces are the ids in digits");
     SpecialIds ids = special;
     drop_impossible(ids, rows, notes);
     return text::Tokenizer::of_ids(rows, ids);
   }
-  return fitted(text::Tokenizer::from_foreign(text::read_foreign_tokenizer(source.path(), side)), rows,
-                special, escaped(source.path()), notes);
+  return fitted(source.taken(text::read_foreign_tokenizer(source.path(), side)), rows, special,
+                escaped(source.path()), notes);
 }
 
 SpecialIds decoder_ids(ConfigFields& config, std::int32_t bos, std::int32_t eos,
@@ -159,7 +184,8 @@ SpecialIds decoder_ids(ConfigFields& config, std::int32_t bos, std::int32_t eos,
   special.pad = config.id("pad_token_id");
   if (const Json& all = config.get("eos_token_id"); all.is_array() && all.size() > 1)
     notes.push_back(concat("a text ends at any of ", all.size(), " ids there; here only at ", special.eos));
-  if (special.pad == special.eos) special.pad = SpecialIds::kAbsent;  // it only says what fills rows
+  if (special.pad == special.bos || special.pad == special.eos)
+    special.pad = SpecialIds::kAbsent;  // it only says what fills rows
   config.without_effect({"decoder_start_token_id", "forced_eos_token_id", "sep_token_id", "cls_token_id",
                          "mask_token_id", "unk_token_id", "bad_words_ids"});
   return special;
@@ -198,6 +224,9 @@ std::vector<std::string> class_names(ConfigFields& config, std::int64_t n_classe
     const std::string key = std::to_string(i);
     const bool named = labels.is_object() && labels.contains(key) && labels[key].is_string();
     names.push_back(named ? labels[key].get<std::string>() : key);
+    if (escaped(names.back(), names.back().size() + 1) != names.back())
+      config.refuse(concat("id2label.", key, " is \"", escaped(names.back()),
+                           "\", wanted a name without control characters"));
   }
   return names;
 }

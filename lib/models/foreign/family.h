@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -28,7 +29,8 @@ namespace heed::foreign {
 struct ImportOptions {
   std::vector<std::string> ignored_tensors;  ///< globs
   std::vector<std::string> ignored_fields;
-  bool says_notes = false;  ///< what was repaired or made up; else only to those who want all words
+  bool says_notes = false;    ///< what was repaired or made up; else only to those who want all words
+  bool states_files = false;  ///< the model's origin has the SHA-256 of each file that it was made from
 };
 
 /// What is to be imported: a folder with config.json and weights, or a lone file of weights (Marian's .npz).
@@ -40,6 +42,10 @@ class Source {
   const ImportOptions& options() const { return options_; }
   /// The path of a file in the folder (beside a lone file); empty when there is none.
   std::string file(const std::string& name) const;
+  /// The tokenizer of such files.
+  text::Tokenizer taken(const text::ForeignTokenizer& tokenizer) const;
+  /// All files that these gave: their names in the folder.
+  const std::set<std::string>& files() const { return files_; }
   /// config.json's model_type; empty when there is none.
   const std::string& model_type() const { return model_type_; }
   /// All fields of config.json.
@@ -59,6 +65,7 @@ class Source {
   Json config_;  ///< null: there is none
   mutable std::unique_ptr<io::ArrayFile> weights_;
   mutable std::map<std::string, std::size_t> index_;
+  mutable std::set<std::string> files_;
 };
 
 /// What a family finds in a source.

@@ -6,13 +6,60 @@
 #include "tensor/tensor_map.h"
 
 namespace heed::foreign {
+namespace {
+
+/// Of generation_config.json, beside those that config.json may have too: where it comes from, how long a call may take, how it
+/// draws, and how it computes the same.
+constexpr std::initializer_list<const char*> kOtherSettings = {"_from_model_config",
+                                                               "bos_token_id",
+                                                               "eos_token_id",
+                                                               "pad_token_id",
+                                                               "decoder_start_token_id",
+                                                               "max_time",
+                                                               "stop_strings",
+                                                               "min_p",
+                                                               "top_h",
+                                                               "epsilon_cutoff",
+                                                               "eta_cutoff",
+                                                               "low_memory",
+                                                               "token_healing",
+                                                               "watermarking_config",
+                                                               "output_logits",
+                                                               "cache_implementation",
+                                                               "cache_config",
+                                                               "return_legacy_cache",
+                                                               "prefill_chunk_size",
+                                                               "compile_config",
+                                                               "disable_compile",
+                                                               "generation_kwargs",
+                                                               "custom_generate",
+                                                               "continuous_batching_config",
+                                                               "dola_layers",
+                                                               "is_assistant",
+                                                               "num_assistant_tokens",
+                                                               "num_assistant_tokens_schedule",
+                                                               "assistant_confidence_threshold",
+                                                               "assistant_early_exit",
+                                                               "assistant_lookbehind",
+                                                               "target_lookbehind",
+                                                               "prompt_lookup_num_tokens",
+                                                               "max_matching_ngram_size",
+                                                               "trust_remote_code"};
+
+}  // namespace
 
 SearchSettings generation_of(const Source& source, ConfigFields& config, const SpecialIds& target,
                              std::vector<std::string>& notes) {
   const std::string path = source.file("generation_config.json");
-  ConfigFields apart(path.empty() ? Json::object() : read_json_object(path), escaped(path));
+  ConfigFields apart =
+      config.beside("generation_config.json", path.empty() ? Json::object() : read_json_object(path));
   ConfigFields& fields = path.empty() ? config : apart;
   config.without_effect({"forced_eos_token_id", "bad_words_ids", "renormalize_logits", "max_new_tokens"});
+  apart.without_effect_in_any_model();
+  apart.without_effect(kOtherSettings);
+  for (const auto& [name, id] :
+       {std::pair("decoder_start_token_id", target.bos), {"eos_token_id", target.eos}})
+    if (apart.has(name) && apart.id(name) != id) apart.refuse(name, concat(id, ", as config.json has it"));
 
   SearchSettings settings;
   settings.beam = fields.number("num_beams", 1);
@@ -21,6 +68,7 @@ SearchSettings generation_of(const Source& source, ConfigFields& config, const S
   if (const std::int64_t length = fields.number("max_length", 0); length > 1)
     settings.max_length = length - 1;
   settings.max_length = fields.number("max_new_tokens", settings.max_length);
+  fields.expect("early_stopping", {false, true, "never"});
   const Json early = fields.get("early_stopping");
   settings.seeks_best = early.is_null() || early == Json(false);
   if (!settings.seeks_best && early != Json(true))
@@ -32,17 +80,26 @@ SearchSettings generation_of(const Source& source, ConfigFields& config, const S
   for (const Json& words : fields.get("bad_words_ids")) {
     const bool never = words.is_array() && words.size() == 1 && words[0].is_number_unsigned() &&
                        (words[0] == Json(target.pad) || words[0] == Json(target.bos));
-    if (!never) config.refuse("bad_words_ids has " + escaped(words.dump(), 100) + ", wanted [pad] only");
+    if (!never) fields.refuse("bad_words_ids has " + escaped(words.dump(), 100) + ", wanted [pad] only");
   }
   for (const auto& [name, plain] : {std::pair("no_repeat_ngram_size", 0.0),
                                     {"encoder_no_repeat_ngram_size", 0.0},
                                     {"min_length", 0.0},
+                                    {"min_new_tokens", 0.0},
+                                    {"encoder_repetition_penalty", 1.0},
+                                    {"guidance_scale", 1.0},
+                                    {"penalty_alpha", 0.0},
                                     {"num_beam_groups", 1.0},
                                     {"repetition_penalty", 1.0},
                                     {"diversity_penalty", 0.0}})
     if (const double value = fields.real(name, plain); value != plain)
       notes.push_back(concat(name, " = ", value, ": heed searches without it"));
-  if (fields.has("forced_bos_token_id")) config.refuse("forced_bos_token_id, which is not supported");
+  for (const char* name : {"suppress_tokens", "begin_suppress_tokens"})
+    if (fields.has(name) && !fields.get(name).empty())
+      notes.push_back(concat(name, ": heed searches without it"));
+  for (const char* name : {"sequence_bias", "force_words_ids", "constraints"}) fields.expect(name, {});
+  if (fields.has("forced_bos_token_id")) fields.refuse("forced_bos_token_id", "");
+  config.merge(apart);
   return settings;
 }
 

@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMostListed = 20;
+constexpr std::size_t kMostListed = 20, kLongestCompared = 200;
 
 /// Reasons in one message, not too many of them.
 std::string listed(const std::vector<std::string>& reasons) {
@@ -94,6 +94,7 @@ class Match {
     for (const Mapping& each : mappings_.list()) place(each);
     for (const Mappings::Copy& copy : mappings_.copies()) place(copy);
     leave_out();
+    check_options();
     if (!problems_.empty())
       fail(escaped(source_.path()), ": its tensors do not fit its settings: ", listed(problems_));
   }
@@ -180,11 +181,23 @@ class Match {
         if (glob_matches(glob, name)) reasons_[i] = "ignored by --ignore";
       if (!reasons_[i].empty()) continue;
       std::string text = concat(escaped(name), ' ', to_string(arrays_[i].shape), " has no place");
-      if (const auto near = std::ranges::min_element(
-              free, {}, [&](const std::string& each) { return distance(name, each); });
-          near != free.end() && name.size() < 200)
-        text += concat(" (nearest to ", escaped(*near), ")");
+      // Only for what is shown, and of names as people write them: it takes time by their lengths.
+      if (problems_.size() < kMostListed && !free.empty() && name.size() < kLongestCompared)
+        text += concat(" (nearest to ",
+                       escaped(*std::ranges::min_element(
+                           free, {}, [&](const std::string& each) { return distance(name, each); })),
+                       ")");
       problems_.push_back(text + ", --ignore leaves it out");
+    }
+  }
+  void check_options() const {
+    for (const std::string& glob : source_.options().ignored_tensors) {
+      bool matches = false;
+      for (std::size_t i = 0; i < arrays_.size() && !matches; ++i)
+        matches = !is_mapped_[i] && glob_matches(glob, arrays_[i].name);
+      if (!matches)
+        fail<OptionError>("--ignore ", escaped(glob), ": no tensor without a place in ",
+                          escaped(source_.path()), " has such a name");
     }
   }
 
@@ -249,7 +262,17 @@ void note_types(const Source& source, const Match& match) {
 ForeignModel described(const Source& source) {
   ForeignModel found = family_of(source).describe(source);
   check_heed_config(found.config_json);
+  if (found.search) check_config(*found.search);
   return found;
+}
+
+std::string digest_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  Sha256 sha;
+  std::vector<char> block(1 << 20);
+  while (file.read(block.data(), static_cast<std::streamsize>(block.size())) || file.gcount() > 0)
+    sha.add({block.data(), static_cast<std::size_t>(file.gcount())});
+  return sha.hex();
 }
 
 /// Calls use(), whose errors are about the content of `path`, not about how heed was called.
@@ -257,6 +280,8 @@ template <class Use>
 auto about(const std::string& path, const Use& use) {
   try {
     return use();
+  } catch (const OptionError&) {
+    throw;
   } catch (const Error& error) {
     const std::string message = error.what(), name = escaped(path);
     fail(message.starts_with(name) ? "" : name + ": ", message);
@@ -319,6 +344,9 @@ LoadedModel loaded_of(const Source& source) {
   Json origin{{"kind", found.kind}, {"heed", version()}};
   for (const auto& [name, value] : found.formulas) origin["formulas"][name] = value;
   if (found.search) origin["search"] = Json::parse(to_json(*found.search));
+  if (source.options().states_files)
+    for (const std::string& name : std::set(source.files()))
+      origin["files"][name] = digest_of(source.file(name));
   loaded.origin = origin.dump();
   complete(loaded, source.path(), model.config_json);
   return loaded;
@@ -332,34 +360,6 @@ std::vector<ReportLine> report(const std::string& path, const ImportOptions& opt
 
 LoadedModel load(const std::string& path, const ImportOptions& options) {
   return about(path, [&] { return loaded_of(Source(path, options)); });
-}
-
-std::vector<std::pair<std::string, std::string>> file_digests(const std::string& path) {
-  std::vector<fs::path> files;
-  std::error_code ignored;
-  if (fs::is_directory(path, ignored)) {
-    for (const auto& entry : fs::directory_iterator(path)) {
-      const std::string name = entry.path().filename().string();
-      const bool weights = name.ends_with(".safetensors") && name.starts_with("model");
-      if (entry.is_regular_file() &&
-          (weights || name == "config.json" || name.starts_with("tokenizer") || name.starts_with("vocab") ||
-           name.ends_with(".spm") || name == "merges.txt"))
-        files.push_back(entry.path());
-    }
-    std::ranges::sort(files);
-  } else {
-    files.emplace_back(path);
-  }
-  std::vector<std::pair<std::string, std::string>> digests;
-  for (const fs::path& each : files) {
-    std::ifstream file(each, std::ios::binary);
-    Sha256 sha;
-    std::vector<char> block(1 << 20);
-    while (file.read(block.data(), static_cast<std::streamsize>(block.size())) || file.gcount() > 0)
-      sha.add({block.data(), static_cast<std::size_t>(file.gcount())});
-    digests.emplace_back(each.filename().string(), sha.hex());
-  }
-  return digests;
 }
 
 text::Tokenizer load_tokenizer(const std::string& path, Side side) {

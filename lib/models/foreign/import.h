@@ -28,10 +28,8 @@ struct ReportLine {
 /// The mapping, checked against names and shapes of the weights; no value is read but those of tied copies.
 std::vector<ReportLine> report(const std::string& path, const ImportOptions& options = {});
 
-/// The model. Throws Error on anything that is not understood.
+/// The model. Throws Error on anything that is not understood, OptionError where `options` name what is not there.
 LoadedModel load(const std::string& path, const ImportOptions& options = {});
-/// SHA-256 of the files that a model was made from, by their names.
-std::vector<std::pair<std::string, std::string>> file_digests(const std::string& path);
 /// Only the vocabulary of a side; no weights are read.
 text::Tokenizer load_tokenizer(const std::string& path, Side side);
 

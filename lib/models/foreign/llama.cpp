@@ -18,7 +18,8 @@ namespace {
 struct Kind {
   const char* model_type;
   const char* name;
-  std::int64_t vocab_size, d_model, d_ff, n_layers, n_heads, n_kv_heads, d_head, max_length, window;
+  std::int64_t vocab_size, d_model, d_ff, n_layers, n_heads, n_kv_heads /* 0: as n_heads */, d_head,
+      max_length, window;
   std::int32_t bos, eos;
 };
 
@@ -108,7 +109,8 @@ DecoderOnlyConfig config_of(ConfigFields& fields, const Kind& kind) {
   config.d_ff = fields.number("intermediate_size", kind.d_ff);
   config.n_decoder_layers = fields.number("num_hidden_layers", kind.n_layers);
   config.n_heads = fields.number("num_attention_heads", kind.n_heads);
-  config.n_kv_heads = fields.number("num_key_value_heads", kind.n_kv_heads);
+  const bool as_heads = kind.n_kv_heads == 0 || fields.states_null("num_key_value_heads");
+  config.n_kv_heads = fields.number("num_key_value_heads", as_heads ? config.n_heads : kind.n_kv_heads);
   config.d_head = fields.number("head_dim", kind.d_head);
   // What other programs write out is the default here.
   if (config.d_head * config.n_heads == config.d_model) config.d_head = 0;
@@ -131,14 +133,15 @@ DecoderOnlyConfig config_of(ConfigFields& fields, const Kind& kind) {
   config.feed_forward_bias = false;
   config.qk_norm = is_kind(kind, "qwen3");
   config.attention_bias = is_kind(kind, "qwen2") ? "qkv" : "none";
-  if (is_kind(kind, "llama")) {
+  if (is_kind(kind, "llama"))
     config.feed_forward_bias = fields.flag("mlp_bias", false);
+  else
+    fields.expect("mlp_bias", {false});
+  if (is_kind(kind, "llama") || is_kind(kind, "qwen3")) {
     if (fields.flag("attention_bias", false)) config.attention_bias = "all";
   } else {
     fields.expect("attention_bias", {is_kind(kind, "qwen2"), false});
-    fields.expect("mlp_bias", {false});
   }
-  if (is_kind(kind, "qwen3") && fields.flag("attention_bias", false)) config.attention_bias = "all";
   read_positions(fields, config);
   config.sliding_window = window_of(fields, kind, config);
   fields.expect("pretraining_tp", {1});
@@ -225,7 +228,7 @@ std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::stri
   require.want("logit_scale", config.logit_scale, {1.0});
   if (!is_kind(kind, "llama")) require.want("feed_forward_bias", config.feed_forward_bias, {false});
   if (is_kind(kind, "mistral")) require.want<std::string>("attention_bias", config.attention_bias, {"none"});
-  if (is_kind(kind, "qwen3"))
+  if (is_kind(kind, "llama") || is_kind(kind, "qwen3"))
     require.want<std::string>("attention_bias", config.attention_bias, {"none", "all"});
   if (!is_kind(kind, "mistral")) require.want<std::int64_t>("sliding_window", config.sliding_window, {0});
   const std::string activation = require.word(

@@ -237,12 +237,70 @@ SearchSettings search_of(ConfigFields& decoder, std::vector<std::string>& notes)
   SearchSettings search;
   search.beam = decoder.number("beam-size", 12);
   const Json normalize = decoder.get("normalize");
+  if (!normalize.is_null() && !normalize.is_boolean() && !normalize.is_number())
+    decoder.refuse("normalize", "a number");
   search.length_penalty = normalize.is_boolean()  ? (normalize.get<bool>() ? 1.0 : 0.0)
                           : normalize.is_number() ? normalize.get<double>()
                                                   : 0.0;
   search.length_factor = decoder.real("max-length-factor", 3);
   if (const double penalty = decoder.real("word-penalty", 0); penalty != 0)
     notes.push_back(concat("word-penalty = ", penalty, ": heed searches without it"));
+  if (decoder.has("shortlist")) notes.emplace_back("shortlist: heed searches among all words");
+  if (const Json& models = decoder.get("models"); models.is_array() && models.size() > 1)
+    decoder.refuse("models", "one: ensembles are not supported");
+  for (const char* name : {"output-sampling", "force-decode", "n-best"})
+    decoder.expect(name, {false, Json::array()});
+  for (const char* name : {"quantize-range", "quantize-biases"}) decoder.expect(name, {0, false});
+  // Where files are, what a call prints, how much it does at a time and on what machine.
+  decoder.without_effect({"relative-paths",
+                          "models",
+                          "vocabs",
+                          "weights",
+                          "max-length",
+                          "max-length-crop",
+                          "allow-unk",
+                          "allow-special",
+                          "ignore-model-config",
+                          "skip-cost",
+                          "config",
+                          "input",
+                          "output",
+                          "port",
+                          "tsv",
+                          "tsv-fields",
+                          "log",
+                          "log-level",
+                          "log-time-zone",
+                          "quiet",
+                          "quiet-translation",
+                          "seed",
+                          "authors",
+                          "cite",
+                          "build-info",
+                          "version",
+                          "interpolate-env-vars",
+                          "clip-gemm",
+                          "fp16",
+                          "precision",
+                          "gemm-type",
+                          "gemm-precision",
+                          "optimize",
+                          "int8shift",
+                          "devices",
+                          "num-devices",
+                          "cpu-threads",
+                          "workspace",
+                          "mini-batch",
+                          "mini-batch-words",
+                          "maxi-batch",
+                          "maxi-batch-sort",
+                          "data-threads",
+                          "best-deep",
+                          "alignment",
+                          "word-scores",
+                          "no-spm-encode",
+                          "no-spm-decode",
+                          "stat-freq"});
   return search;
 }
 
@@ -266,7 +324,7 @@ text::Tokenizer read_tokenizer(const Source& source, const Json& vocabularies, b
     return text::Tokenizer::of_ids(rows, plain);
   }
   const std::string model = source.file(is_target ? "target.spm" : "source.spm");
-  const text::Tokenizer made = text::Tokenizer::from_foreign(text::read_marian_tokenizer(path, model));
+  const text::Tokenizer made = source.taken(text::read_marian_tokenizer(path, model));
   if (is_target) plain.bos = made.special().eos;
   return fitted(made, rows, plain, escaped(path), notes);
 }
@@ -274,7 +332,7 @@ text::Tokenizer read_tokenizer(const Source& source, const Json& vocabularies, b
 ForeignModel describe(const Source& source) {
   const std::string where = concat(escaped(source.path()), ":/", kSettings);
   ConfigFields fields(yaml_object(settings_text(source), where), where, source.options().ignored_fields);
-  ConfigFields decoder(decoder_settings(source), kDecoderFile);
+  ConfigFields decoder = fields.beside(kDecoderFile, decoder_settings(source));
   ForeignModel found;
   found.kind = "Marian";
   Tables tables;
@@ -286,6 +344,7 @@ ForeignModel describe(const Source& source) {
              vocabularies = decoder.has("vocabs") ? decoder.get("vocabs") : stated;
   SpecialIds special = kNoSpecialIds;
   special.produces_unk = decoder.flag("allow-unk", false);
+  fields.merge(decoder);
   fields.finish();
   check_config(config);
   found.config_json = to_json(config);

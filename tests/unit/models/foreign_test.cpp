@@ -6,11 +6,13 @@
 #include <boost/test/unit_test.hpp>
 #include <fstream>
 #include <functional>
+#include <map>
 
 #include "base/error.h"
 #include "io/foreign/safetensors.h"
 #include "io/frame_stream.h"
 #include "models/foreign/export.h"
+#include "models/search_settings.h"
 #include "models/shards.h"
 #include "support/temporary_folder.h"
 #include "text/foreign_tokenizer.h"
@@ -25,6 +27,7 @@ namespace {
 struct Folder {
   Json config;
   TensorMap tensors;
+  std::map<std::string, std::string> files;  ///< others
 
   explicit Folder(const std::string& name) {
     const std::string path = std::string(HEED_TESTDATA) + "/import/" + name;
@@ -42,6 +45,7 @@ struct Folder {
     std::filesystem::create_directories(path);
     std::ofstream(path + "/config.json") << config;
     io::write_safetensors(path + "/model.safetensors", tensors);
+    for (const auto& [name, content] : files) std::ofstream(path + "/" + name) << content;
   }
 };
 
@@ -162,6 +166,48 @@ const std::vector<Mutation> kMutations{
      "llama",
      [](Folder& f) { f.tensors.at("model.norm.weight").values<float>()[7] = NAN; },
      {"model.norm.weight: element 7 is nan"}},
+    {"names without end",  // all beside all of those missing would take hours
+     "gpt2",
+     [](Folder& f) {
+       f.config["n_layer"] = 200;
+       for (int i = 0; i < 3000; ++i)
+         f.tensors.add(concat(std::string(180, 'x'), i), Tensor::zeros<float>({0}));
+     },
+     {"transformer.h.2.ln_1.weight", "more"}},
+    {"a long table of positions",
+     "marian",
+     [](Folder& f) {
+       f.config["max_position_embeddings"] = 1000000;
+       f.config["d_model"] = 65536;
+       f.tensors.add("model.encoder.embed_positions.weight", ones({1, 1}));
+     },
+     {"model.encoder.embed_positions.weight", "[1, 1]"}},
+    {"rows without columns",
+     "llama",
+     [](Folder& f) {
+       f.config["vocab_size"] = 9999999;
+       f.tensors.add("empty", Tensor::zeros<float>({9999999, 0}));
+     },
+     {"vocab_size is 9999999, but no tensor has so many rows"}},
+    {"a search that is not understood",
+     "marian",
+     [](Folder& f) {
+       f.files["generation_config.json"] =
+           R"({"num_beams": "x", "new_search": 1, "temperature": 0.6, "top_k": 20, "transformers_version": "4"})";
+     },
+     {"generation_config.json/num_beams is \"x\"", "generation_config.json/new_search = 1 is unknown"}},
+    {"a search too wide",
+     "marian",
+     [](Folder& f) { f.files["generation_config.json"] = R"({"num_beams": 100000})"; },
+     {"beam is 100000"}},
+    {"heads that keys share by default",
+     "mistral",
+     [](Folder& f) { f.config["num_key_value_heads"] = nullptr; },
+     {"k_proj.weight: shape [16, 32], wanted [32, 32]"}},
+    {"a class that steers a terminal",
+     "bert-classes",
+     [](Folder& f) { f.config["id2label"]["0"] = "a\tb"; },
+     {"id2label.0 is \"a\\tb\""}},
 };
 
 BOOST_AUTO_TEST_SUITE(foreign_models)
@@ -198,6 +244,79 @@ BOOST_AUTO_TEST_CASE(take_what_the_user_overrules) {
   BOOST_CHECK_THROW(foreign::load(temporary / "m", options), Error);
   options.ignored_tensors = {"score.*"};
   BOOST_CHECK_EQUAL(foreign::load(temporary / "m", options).digest, digest);
+  options.ignored_tensors.emplace_back("nope*");
+  BOOST_CHECK_THROW(foreign::load(temporary / "m", options), UsageError);
+  options.ignored_tensors.pop_back();
+  options.ignored_fields.emplace_back("nope");
+  BOOST_CHECK_THROW(foreign::load(temporary / "m", options), UsageError);
+}
+
+BOOST_AUTO_TEST_CASE(take_the_search_that_another_file_says) {
+  const TemporaryFolder temporary;
+  Folder folder("marian");
+  folder.files["generation_config.json"] =
+      R"({"num_beams": 3, "new_search": 1, "do_sample": false, "top_p": 0.9})";
+  folder.write(temporary / "m");
+  foreign::ImportOptions options;
+  options.ignored_fields = {"generation_config.json/new_search"};
+  BOOST_CHECK_EQUAL(search_settings_of(foreign::load(temporary / "m", options).origin).beam, 3);
+
+  const std::string npz = temporary / "npz";
+  std::filesystem::create_directory(npz);
+  std::filesystem::copy_file(std::string(HEED_TESTDATA) + "/import/marian-npz-post/model.npz",
+                             npz + "/model.npz");
+  std::ofstream(npz + "/decoder.yml")
+      << "models:\n  - model.npz\nbeam-size: 7\nmini-batch: 1\nnormalize: 1\n";
+  BOOST_CHECK_EQUAL(search_settings_of(load_model(npz).origin).beam, 7);
+  std::ofstream(npz + "/decoder.yml") << "beam-size: wide\nnew-search: 1\n";
+  BOOST_CHECK_EXCEPTION(load_model(npz), Error, [](const Error& e) {
+    const std::string message = e.what();
+    return message.find("decoder.yml/beam-size is \"wide\"") != std::string::npos &&
+           message.find("decoder.yml/new-search = 1 is unknown") != std::string::npos;
+  });
+}
+
+BOOST_AUTO_TEST_CASE(state_the_files_that_they_were_made_from) {
+  const TemporaryFolder temporary;
+  foreign::ImportOptions options;
+  options.states_files = true;
+  const auto files_of = [&](const std::string& path) {
+    std::vector<std::string> names;
+    const Json origin = Json::parse(foreign::load(path, options).origin);
+    for (const auto& [name, digest] : origin["files"].items())
+      names.push_back(digest.get<std::string>().size() == 64 ? name : "");
+    return joined(names);
+  };
+  BOOST_CHECK_EQUAL(files_of(std::string(HEED_TESTDATA) + "/import/llama-shards"),
+                    "config.json, model-00001-of-00002.safetensors, model-00002-of-00002.safetensors, "
+                    "model.safetensors.index.json");
+  BOOST_CHECK_EQUAL(files_of(std::string(HEED_TESTDATA) + "/import/marian"),
+                    "config.json, generation_config.json, model.safetensors");
+  Folder folder("llama");
+  folder.config["vocab_size"] = 425;
+  for (const char* name : {"lm_head.weight", "model.embed_tokens.weight"}) {
+    folder.tensors.erase(name);
+    folder.tensors.add(name, ones({425, 32}));
+  }
+  folder.write(temporary / "m");
+  std::filesystem::copy_file(std::string(HEED_TESTDATA) + "/tokenizers/gpt2.json",
+                             temporary / "m/tokenizer.json");
+  BOOST_CHECK_EQUAL(files_of(temporary / "m"), "config.json, model.safetensors, tokenizer.json");
+}
+
+BOOST_AUTO_TEST_CASE(export_biases_beside_norms_of_queries) {
+  const TemporaryFolder temporary;
+  Folder folder("qwen3");
+  folder.config["attention_bias"] = true;
+  const TensorMap tensors = folder.tensors;
+  for (const auto& [name, tensor] : tensors.tensors())
+    for (const char part : {'q', 'k', 'v', 'o'})
+      if (const std::string weight = concat(part, "_proj.weight"); name.ends_with(weight))
+        folder.tensors.add(name.substr(0, name.size() - 6) + "bias", ones({tensor.shape()[0]}));
+  folder.write(temporary / "m");
+  const LoadedModel loaded = load_model(temporary / "m");
+  foreign::export_model(loaded, temporary / "out");
+  BOOST_CHECK_EQUAL(load_model(temporary / "out").digest, loaded.digest);
 }
 
 BOOST_AUTO_TEST_CASE(untie_copies_that_differ) {
@@ -235,6 +354,9 @@ BOOST_AUTO_TEST_CASE(know_rows_that_no_piece_has) {
   BOOST_CHECK(fitted.special().produced(0));  // bos, but eos too
   BOOST_CHECK(fitted.encode("two kings") == gpt2.encode("two kings"));
   BOOST_CHECK_EQUAL(text::Tokenizer::from_map(fitted.to_map()).digest(), fitted.digest());
+  notes.clear();  // what fills rows and ends texts only ends them
+  BOOST_CHECK_EQUAL(foreign::fitted(gpt2, 420, {7, 7, 0, 0, -1, -1, -1}, "x", notes).special().pad, -1);
+  BOOST_CHECK_EQUAL(notes.size(), 1);
 }
 
 const std::vector<std::string> kExported{"gpt2",          "gpt2-bare",   "llama", "llama-tied", "llama-3",

@@ -21,7 +21,8 @@ using heed::test::TemporaryFolder;
 using Json = nlohmann::json;
 
 const std::string kFolder = std::string(HEED_TESTDATA) + "/tokenizers/";
-constexpr const char* kCases[] = {"gpt2", "roberta", "llama3", "qwen2", "bert", "bert-cased", "bert-accents"};
+constexpr const char* kCases[] = {"gpt2",        "roberta", "llama3",     "qwen2",
+                                  "qwen2-tools", "bert",    "bert-cased", "bert-accents"};
 
 Tokenizer read(const std::string& path) {
   return Tokenizer::from_foreign(read_foreign_tokenizer(path));
@@ -160,7 +161,8 @@ BOOST_AUTO_TEST_CASE(unknown_parts_are_refused) {
       {"llama3", "/post_processor/processors/1/special_tokens", "{}", "not among special_tokens"},
       {"gpt2", "/post_processor", R"({"type": "Other"})", "Other"},
       {"gpt2", "/decoder", R"({"type": "Metaspace"})", "Metaspace"},
-      {"gpt2", "/added_tokens/0/special", "false", "is not special"},
+      {"bert", "/added_tokens/4/special", "false", "is not special"},
+      {"qwen2-tools", "/model/ignore_merges", "true", "single_word beside ignore_merges"},
       {"gpt2", "/added_tokens/0/id", "1", "both have the id 1"},
       {"bert", "/model/unk_token", R"("unknown")", "unknown"},
       {"bert", "/normalizer/type", R"("NFC")", "BertNormalizer"},
