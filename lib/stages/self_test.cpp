@@ -53,13 +53,8 @@ class Expected {
       std::vector<std::int32_t> sentence;
       for (std::size_t i = row; i < row + width; ++i) {
         if (kept[i] == 0) continue;
-        if (!(id[i] >= 0 && id[i] < static_cast<double>(vocab_size)))
-          fail("/", ids, ": ", id[i], ", wanted an id below ", vocab_size);
-        sentence.push_back(static_cast<std::int32_t>(id[i]));
-        if (!typed) continue;
-        if (!(type[i] >= 0 && type[i] <= INT32_MAX))
-          fail("/types: ", type[i], ", wanted the number of a type");
-        tokens.types.push_back(static_cast<std::int32_t>(type[i]));
+        sentence.push_back(whole(ids, id[i], vocab_size));
+        if (typed) tokens.types.push_back(whole("types", type[i], INT32_MAX));
       }
       if (sentence.empty()) fail("/", mask, ": sentence ", row / width, " has no token");
       tokens.append(sentence);
@@ -68,6 +63,12 @@ class Expected {
   }
 
  private:
+  static std::int32_t whole(const std::string& name, double value, std::int64_t end) {
+    if (!(value >= 0 && value < static_cast<double>(end)) || value != std::floor(value))
+      fail("/", name, ": ", value, ", wanted a whole number below ", end);
+    return static_cast<std::int32_t>(value);
+  }
+
   const io::ArrayFile& file_;
   std::map<std::string, std::size_t> index_;
 };

@@ -460,7 +460,10 @@ BOOST_AUTO_TEST_CASE(keep_the_vocabularies_of_both_sides) {
   const auto read = [](const char* name) {
     const auto tokenizer = text::Tokenizer::from_foreign(
         text::read_foreign_tokenizer(std::string(HEED_TESTDATA) + "/tokenizers/" + name));
-    return tokenizer.fitted(tokenizer.size(), {-1, -1, 2, 3, -1, -1, -1});
+    SpecialIds special = tokenizer.special();
+    special.bos = 20;
+    special.eos = 21;
+    return tokenizer.fitted(tokenizer.size(), special);
   };
   text::Tokenizer source = read("bert.json"), target = read("bert-cased.json");
   const auto size = std::max(source.size(), target.size());
@@ -499,6 +502,7 @@ BOOST_AUTO_TEST_CASE(do_not_begin_twice) {
         {},
         {},
         {}};
+    own.model->parameters.initialize(3);
     complete(own, "own", own.model->config_json);
     return own.model->reads_as_given;
   };
