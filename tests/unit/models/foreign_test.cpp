@@ -259,7 +259,7 @@ BOOST_AUTO_TEST_CASE(take_the_search_that_another_file_says) {
   folder.write(temporary / "m");
   foreign::ImportOptions options;
   options.ignored_fields = {"generation_config.json/new_search"};
-  BOOST_CHECK_EQUAL(search_settings_of(foreign::load(temporary / "m", options).origin).beam, 3);
+  BOOST_CHECK_EQUAL(search_settings_of(foreign::load(temporary / "m", options).origin).value().beam, 3);
 
   const std::string npz = temporary / "npz";
   std::filesystem::create_directory(npz);
@@ -267,7 +267,7 @@ BOOST_AUTO_TEST_CASE(take_the_search_that_another_file_says) {
                              npz + "/model.npz");
   std::ofstream(npz + "/decoder.yml")
       << "models:\n  - model.npz\nbeam-size: 7\nmini-batch: 1\nnormalize: 1\n";
-  BOOST_CHECK_EQUAL(search_settings_of(load_model(npz).origin).beam, 7);
+  BOOST_CHECK_EQUAL(search_settings_of(load_model(npz).origin).value().beam, 7);
   std::ofstream(npz + "/decoder.yml") << "beam-size: wide\nnew-search: 1\n";
   BOOST_CHECK_EXCEPTION(load_model(npz), Error, [](const Error& e) {
     const std::string message = e.what();
