@@ -89,7 +89,6 @@ int main(int argc, char** argv) {
                 cli::one_of({"auto", "always", "never"}));
     tool.example("tokenize < one.en | embed | attend | viz-dump --heatmap --sentence 0");
     tool.example("viz-dump attention.h5 --name cross_attention --layer 3 --head mean -o alignment.png");
-    tool.example("viz-dump attention.h5 --name cross_attention --layer 3 --head all --top 5");
     tool.example("viz-dump model.h5 --graph -o model.svg");
     tool.example("viz-dump attention.h5 --html attention.html");
     tool.example("viz-dump model.safetensors --list --name 'encoder.layer.3.*'");
