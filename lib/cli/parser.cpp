@@ -3,33 +3,18 @@
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
-#include <numeric>
 #include <sstream>
 #include <string_view>
 #include <thread>
 
 #include "base/choice.h"
+#include "base/edit_distance.h"
 #include "base/version.h"
 
 namespace heed::cli {
 namespace {
 
 const std::vector<std::string> kWhen{"auto", "always", "never"};  // as logging::When
-
-/// Levenshtein distance.
-std::size_t edit_distance(const std::string& a, const std::string& b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), 0);
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = row[0]++;
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      std::size_t replaced = diagonal + (a[i] != b[j]);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({replaced, row[j] + 1, diagonal + 1});
-    }
-  }
-  return row.back();
-}
 
 /// What other programs call an option; of several meanings the tool's own is taken.
 constexpr std::pair<std::string_view, const char*> kSynonyms[] = {{"--batch-size", "--batch-tokens"},

@@ -156,9 +156,9 @@ class PredictJob final : public Job {
 /// A decoder, alone or of a pair: translations, continuations, and scores of given ones.
 class TranslateJob final : public Job {
  public:
-  TranslateJob(const Request& request, LoadedModel loaded) : Job(request, std::move(loaded)) {
+  TranslateJob(const Request& request, LoadedModel loaded, const SearchSettings& usual)
+      : Job(request, std::move(loaded)) {
     options_.beam = {config_.beam, config_.n_best, config_.length_penalty, {}};
-    const SearchSettings usual = search_settings_of(loaded_.origin).value_or(SearchSettings{});
     options_.beam.stop = usual.seeks_best ? StopRule::kBest : StopRule::kFilled;
     options_.beam.forced_eos = usual.forced_eos;
     options_.beam.renormalized = usual.renormalized;
@@ -465,11 +465,12 @@ void run_decode(const DecodeConfig& asked, const DecodePaths& paths, const Decod
   check_options(request);
   check_outputs(paths, inspect.values);
   LoadedModel loaded = load_model(paths.model);
-  if (std::optional<SearchSettings> usual = search_settings_of(loaded.origin)) {
+  std::optional<SearchSettings> usual = search_settings_of(loaded.origin);
+  if (usual) {
     overlay(fields_of(*usual), fields_of(config), [&](const std::string& option) { return !given(option); });
   }
   if (loaded.model->decoder) {
-    TranslateJob(request, std::move(loaded)).run();
+    TranslateJob(request, std::move(loaded), usual.value_or(SearchSettings{})).run();
   } else {
     PredictJob(request, std::move(loaded)).run();
   }

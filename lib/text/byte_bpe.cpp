@@ -1,7 +1,5 @@
 #include "text/byte_bpe.h"
 
-#include <utf8proc.h>
-
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
@@ -22,16 +20,10 @@ enum class Class : std::uint8_t { letter, number, space, other };
 
 Class class_of(char32_t c) {
   if (is_white_space(c)) return Class::space;
-  switch (utf8proc_category(static_cast<utf8proc_int32_t>(c))) {
-    case UTF8PROC_CATEGORY_LU:
-    case UTF8PROC_CATEGORY_LL:
-    case UTF8PROC_CATEGORY_LT:
-    case UTF8PROC_CATEGORY_LM:
-    case UTF8PROC_CATEGORY_LO:
+  switch (category(c)) {
+    case 'L':
       return Class::letter;
-    case UTF8PROC_CATEGORY_ND:
-    case UTF8PROC_CATEGORY_NL:
-    case UTF8PROC_CATEGORY_NO:
+    case 'N':
       return Class::number;
     default:
       return Class::other;

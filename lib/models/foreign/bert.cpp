@@ -107,14 +107,7 @@ EncoderOnlyConfig config_of(ConfigFields& fields, const Kind& kind, const Heads&
   config.n_encoder_layers = fields.number("num_hidden_layers", 12);
   config.n_heads = fields.number("num_attention_heads", 12);
   config.d_ff = fields.number("intermediate_size", 3072);
-  config.activation = fields.choice("hidden_act", "gelu",
-                                    {{"gelu", "gelu"},
-                                     {"gelu_new", "gelu_tanh"},
-                                     {"gelu_pytorch_tanh", "gelu_tanh"},
-                                     {"quick_gelu", "gelu_sigmoid"},
-                                     {"relu", "relu"},
-                                     {"silu", "silu"},
-                                     {"swish", "silu"}});
+  config.activation = fields.choice("hidden_act", "gelu", kBertActivations);
   config.dropout = fields.real("hidden_dropout_prob", 0.1);
   config.attention_dropout = fields.real("attention_probs_dropout_prob", 0.1);
   config.n_token_types = fields.number("type_vocab_size", 2);
@@ -258,20 +251,11 @@ std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::stri
   Requirements require(reasons);
   require.want<std::string>("positions", config.positions, {"learned"});
   require.want<std::string>("norm", config.norm, {"post"});
-  require.want<std::string>("norm_kind", config.norm_kind, {"layer"});
+  require.want_classic_layers(config);
   require.want<std::string>("final_norm", config.final_norm, {"by_norm", "no"});
-  require.want<std::string>("attention_bias", config.attention_bias, {"all"});
   require.want<std::string>("embedding_scale", config.embedding_scale, {"1"});
   require.want<std::string>("score_scale", config.score_scale, {"1/sqrt_d_head"});
-  require.want("residual", config.residual, {true});
-  require.want("gated", config.gated, {false});
   require.want("embedding_norm", config.embedding_norm, {true});
-  require.want("feed_forward_bias", config.feed_forward_bias, {true});
-  require.want("qk_norm", config.qk_norm, {false});
-  require.want("logit_scale", config.logit_scale, {1.0});
-  require.want<std::int64_t>("d_head", config.d_head, {0, config.d_model / config.n_heads});
-  require.want<std::int64_t>("n_kv_heads", config.n_kv_heads, {0, config.n_heads});
-  require.want<std::int64_t>("sliding_window", config.sliding_window, {0});
   if (config.n_token_types == 0) reasons.push_back("n_token_types is 0, wanted at least 1");
   if (heads.words) {
     require.want("word_transform", config.word_transform, {true});

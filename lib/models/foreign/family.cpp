@@ -206,6 +206,19 @@ bool untie_scaled(const DecoderOnlyConfig& config, const std::string& table, Exp
   return config.tied != "none" && !scaled;
 }
 
+void Requirements::want_classic_layers(const TransformerOptions& options) {
+  want<std::string>("norm_kind", options.norm_kind, {"layer"});
+  want<std::string>("attention_bias", options.attention_bias, {"all"});
+  want("residual", options.residual, {true});
+  want("gated", options.gated, {false});
+  want("feed_forward_bias", options.feed_forward_bias, {true});
+  want("qk_norm", options.qk_norm, {false});
+  want("logit_scale", options.logit_scale, {1.0});
+  want<std::int64_t>("d_head", options.d_head, {0, options.d_model / options.n_heads});
+  want<std::int64_t>("n_kv_heads", options.n_kv_heads, {0, options.n_heads});
+  want<std::int64_t>("sliding_window", options.sliding_window, {0});
+}
+
 std::string Requirements::word(const char* field, const std::string& value,
                                std::initializer_list<std::pair<const char*, const char*>> words) {
   std::vector<std::string> known;

@@ -21,6 +21,7 @@
 namespace heed {
 struct LoadedModel;
 struct DecoderOnlyConfig;
+struct TransformerOptions;
 }  // namespace heed
 
 namespace heed::foreign {
@@ -140,6 +141,8 @@ class Requirements {
     for (const T& each : wanted) words.push_back(concat(each));
     reasons_.push_back(concat(field, " is ", value, ", wanted ", alternatives(words)));
   }
+  /// The layers that BERT, GPT-2 and Marian share, but for activation, positions, norms and what scales.
+  void want_classic_layers(const TransformerOptions& options);
   /// Their word for one of ours: {{"gelu_tanh", "gelu_new"}, ...}.
   std::string word(const char* field, const std::string& value,
                    std::initializer_list<std::pair<const char*, const char*>> words);
@@ -149,6 +152,16 @@ class Requirements {
 };
 /// Names of classes from id2label; {"0", "1", ...} where it is missing.
 std::vector<std::string> class_names(ConfigFields& config, std::int64_t n_classes);
+
+/// What BERT and ViT call activations, and heed.
+inline constexpr std::initializer_list<std::pair<const char*, const char*>> kBertActivations{
+    {"gelu", "gelu"},
+    {"gelu_new", "gelu_tanh"},
+    {"gelu_pytorch_tanh", "gelu_tanh"},
+    {"quick_gelu", "gelu_sigmoid"},
+    {"relu", "relu"},
+    {"silu", "silu"},
+    {"swish", "silu"}};
 
 inline constexpr SpecialIds kNoSpecialIds{-1, -1, -1, -1, -1, -1, -1};
 

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/digest.h"
+#include "base/edit_distance.h"
 #include "base/error.h"
 #include "base/glob.h"
 #include "base/log.h"
@@ -68,21 +69,6 @@ void check_heed_config(const std::string& json) {
     check_config(config);
     check_positions(config);
   });
-}
-
-/// How many letters must change; for the name that was probably meant.
-std::size_t distance(const std::string& a, const std::string& b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i);
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t above = row[j];
-      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1])});
-      diagonal = above;
-    }
-  }
-  return row[b.size()];
 }
 
 /// The mapping beside the tensors that are there.
@@ -185,7 +171,7 @@ class Match {
       if (problems_.size() < kMostListed && !free.empty() && name.size() < kLongestCompared)
         text += concat(" (nearest to ",
                        escaped(*std::ranges::min_element(
-                           free, {}, [&](const std::string& each) { return distance(name, each); })),
+                           free, {}, [&](const std::string& each) { return edit_distance(name, each); })),
                        ")");
       problems_.push_back(text + ", --ignore leaves it out");
     }

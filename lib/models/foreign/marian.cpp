@@ -214,21 +214,12 @@ std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::stri
   Requirements require(reasons);
   require.want<std::string>("positions", config.positions, {"sinusoidal", "sinusoidal_halves"});
   require.want<std::string>("norm", config.norm, {"post"});
-  require.want<std::string>("norm_kind", config.norm_kind, {"layer"});
+  require.want_classic_layers(config);
   require.want<std::string>("final_norm", config.final_norm, {"by_norm", "no"});
   require.want("norm_epsilon", config.norm_epsilon, {1e-5});
-  require.want<std::string>("attention_bias", config.attention_bias, {"all"});
   require.want<std::string>("score_scale", config.score_scale, {"1/sqrt_d_head"});
   require.want<std::string>("decoder_start", config.decoder_start, {"bos"});
-  require.want("residual", config.residual, {true});
-  require.want("gated", config.gated, {false});
   require.want("embedding_norm", config.embedding_norm, {false});
-  require.want("feed_forward_bias", config.feed_forward_bias, {true});
-  require.want("qk_norm", config.qk_norm, {false});
-  require.want("logit_scale", config.logit_scale, {1.0});
-  require.want<std::int64_t>("d_head", config.d_head, {0, config.d_model / config.n_heads});
-  require.want<std::int64_t>("n_kv_heads", config.n_kv_heads, {0, config.n_heads});
-  require.want<std::int64_t>("sliding_window", config.sliding_window, {0});
   require.want<std::int64_t>("position_offset", config.position_offset, {0});
   const std::string activation = require.word("activation", config.activation,
                                               {{"relu", "relu"},

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "support/error_of.h"
 #include "support/temporary_folder.h"
 #include "text/tokenizer.h"
 #include "text/yaml_vocabulary.h"
@@ -16,6 +17,7 @@ namespace heed::text {
 namespace {
 
 using heed::test::bytes_of;
+using heed::test::error_of;
 using heed::test::TemporaryFolder;
 using Json = nlohmann::json;
 namespace fs = std::filesystem;
@@ -43,16 +45,6 @@ Tokenizer read(const std::string& path, const std::string& side = "source") {
 
 void put(const std::string& path, const std::string& text) {
   std::ofstream(path, std::ios::binary) << text;
-}
-
-template <class Action>
-std::string error_of(Action&& action) {
-  try {
-    action();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
 }
 
 BOOST_AUTO_TEST_CASE(ids_and_text_are_the_sources) {

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "support/error_of.h"
 #include "support/temporary_folder.h"
 #include "text/byte_bpe.h"
 #include "text/tokenizer.h"
@@ -17,6 +18,7 @@ namespace heed::text {
 namespace {
 
 using heed::test::bytes_of;
+using heed::test::error_of;
 using heed::test::TemporaryFolder;
 using Json = nlohmann::json;
 
@@ -198,17 +200,6 @@ BOOST_AUTO_TEST_CASE(unknown_parts_are_refused) {
   BOOST_CHECK_THROW(read(folder.path()), Error);
   std::filesystem::remove(folder / "tokenizer.json");
   BOOST_CHECK_THROW(read(folder.path()), Error);
-}
-
-/// What the error says.
-template <class Action>
-std::string error_of(Action&& action) {
-  try {
-    action();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
 }
 
 BOOST_AUTO_TEST_CASE(a_vocabulary_may_have_a_piece_named_model) {

@@ -3,25 +3,13 @@
 #include <boost/test/unit_test.hpp>
 
 #include "base/error.h"
+#include "support/error_of.h"
 
 using namespace heed;
 using namespace heed::text;
 using heed::Error;
+using heed::test::error_of;
 using Lines = std::vector<std::string>;
-
-namespace {
-
-template <class Action>
-std::string error_of(Action action) {
-  try {
-    action();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
-}
-
-}  // namespace
 
 BOOST_AUTO_TEST_CASE(special_pieces_come_first) {
   Vocabulary vocabulary;
