@@ -9,7 +9,7 @@ namespace heed {
 
 namespace {
 /// Rows of logits that exist at a time: enough for an efficient product, few enough to stay in the cache.
-constexpr std::int64_t kBlockRows = 256;
+constexpr std::int64_t kLossBlockRows = 256;
 
 void expect_known(std::span<const std::int32_t> targets, std::int64_t vocabulary) {
   for (std::int32_t id : targets) {
@@ -52,9 +52,9 @@ CrossEntropySums projected_cross_entropy(Var<T> states, Var<T> weight, bool tied
     if (tape.wants_gradient(bias)) d_bias = row_span(tape.gradient(bias), 0);
   }
   CrossEntropySums sums;
-  Matrix<T> block = tape.arena().template matrix<T>(std::min(n, kBlockRows), vocabulary);
-  for (std::int64_t first = 0; first < n; first += kBlockRows) {
-    const std::int64_t count = std::min(kBlockRows, n - first);
+  Matrix<T> block = tape.arena().template matrix<T>(std::min(n, kLossBlockRows), vocabulary);
+  for (std::int64_t first = 0; first < n; first += kLossBlockRows) {
+    const std::int64_t count = std::min(kLossBlockRows, n - first);
     Matrix<T> logits = block.row_range(0, count);
     Matrix<const T> x = states.value().row_range(first, count);
     if (bias) broadcast_row<T>(biases, logits);

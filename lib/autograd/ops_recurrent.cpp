@@ -183,7 +183,7 @@ namespace {
 
 /// gradient(v) += d, where v may be none.
 template <class T>
-void add_gradient(Tape<T>& tape, Var<T> v, Matrix<const T> d) {
+void add_rows_gradient(Tape<T>& tape, Var<T> v, Matrix<const T> d) {
   if (!tape.wants_gradient(v)) return;
   T beta;
   const Matrix<T> d_v = tape.gradient(v, beta);
@@ -211,9 +211,9 @@ Var<T> CellSteps<T>::operator()(Var<T> x, Var<T> state, Var<T> extra, const Cell
     const Matrix<T> d_state = tape.gradient(y);  // not needed again
     run->backward(step, state.value(), y.value(), d_state);
     tape.gradient(end);
-    add_gradient<T>(tape, x, run->d_x(step));
-    add_gradient<T>(tape, extra, run->d_extra(step));
-    add_gradient<T>(tape, state, d_state);
+    add_rows_gradient<T>(tape, x, run->d_x(step));
+    add_rows_gradient<T>(tape, extra, run->d_extra(step));
+    add_rows_gradient<T>(tape, state, d_state);
   });
   return y;
 }
@@ -254,12 +254,12 @@ Var<T> cell_layer(const CellParameters<T>& parameters, Var<T> x, std::span<const
       if (t > 0) {
         add_rows<T>(d_state, of_step(d_y, t - 1).row_range(0, d_state.rows));
       } else {
-        add_gradient<T>(tape, start, d_state);
+        add_rows_gradient<T>(tape, start, d_state);
       }
     }
     run->finish();
-    add_gradient<T>(tape, x, run->d_x());
-    add_gradient<T>(tape, extra, run->d_extra());
+    add_rows_gradient<T>(tape, x, run->d_x());
+    add_rows_gradient<T>(tape, extra, run->d_extra());
   });
   return y;
 }

@@ -84,12 +84,10 @@ bool NewFile::Bytes::truncate(std::uint64_t to) {
 
 namespace {
 
-using Bytes = NewFile::Bytes;
-
 /// HDF5's view of an open file comes first, as it casts.
 struct DrivenFile {
   H5FD_t base;
-  Bytes bytes;
+  NewFile::Bytes bytes;
   haddr_t end_of_allocation;
 };
 
@@ -103,7 +101,7 @@ const DrivenFile* of(const H5FD_t* file) {
 // ---- the driver's functions; exceptions must not pass through C code ----
 
 H5FD_t* open_driven(const char*, unsigned, hid_t access, haddr_t) {
-  const auto* bytes = static_cast<const Bytes*>(H5Pget_driver_info(access));
+  const auto* bytes = static_cast<const NewFile::Bytes*>(H5Pget_driver_info(access));
   if (!bytes) return nullptr;
   auto* file = new (std::nothrow) DrivenFile{};
   if (!file) return nullptr;
@@ -139,14 +137,14 @@ haddr_t end_of_file(const H5FD_t* file, H5FD_mem_t) {
 }
 
 herr_t read_driven(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t at, std::size_t size, void* buffer) {
-  const Bytes& bytes = of(file)->bytes;
+  const NewFile::Bytes& bytes = of(file)->bytes;
   if (!bytes.is_new() && (at > bytes.size || size > bytes.size - at)) return -1;
   const std::span<std::byte> into(static_cast<std::byte*>(buffer), size);
   return bytes.read(at, into) && is_sound_heap(into) ? 0 : -1;
 }
 
 herr_t write_driven(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t at, std::size_t size, const void* buffer) {
-  Bytes& bytes = of(file)->bytes;
+  NewFile::Bytes& bytes = of(file)->bytes;
   try {
     return bytes.is_new() && bytes.write(at, {static_cast<const std::byte*>(buffer), size}) ? 0 : -1;
   } catch (const std::bad_alloc&) {
@@ -156,7 +154,7 @@ herr_t write_driven(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t at, std::size_t siz
 }
 
 herr_t truncate_driven(H5FD_t* file, hid_t, hbool_t) {
-  Bytes& bytes = of(file)->bytes;
+  NewFile::Bytes& bytes = of(file)->bytes;
   try {
     const haddr_t end = of(file)->end_of_allocation;
     return !bytes.is_new() || bytes.size == end || bytes.truncate(end) ? 0 : -1;
@@ -172,7 +170,7 @@ hid_t driver() {
     description.name = "heed";
     description.maxaddr = INT64_MAX;
     description.fc_degree = H5F_CLOSE_STRONG;
-    description.fapl_size = sizeof(Bytes);
+    description.fapl_size = sizeof(NewFile::Bytes);
     description.open = open_driven;
     description.close = close_driven;
     description.query = query;
@@ -188,7 +186,7 @@ hid_t driver() {
   return id;
 }
 
-Handle access_list(const Bytes& bytes, const std::string& name) {
+Handle access_list(const NewFile::Bytes& bytes, const std::string& name) {
   start_hdf5();
   Handle access = own(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, name);
   require(H5Pset_driver(access, driver(), &bytes), name, ": cannot set up HDF5");
@@ -196,7 +194,7 @@ Handle access_list(const Bytes& bytes, const std::string& name) {
   return access;
 }
 
-Handle open_with(const Bytes& bytes, const std::string& name) {
+Handle open_with(const NewFile::Bytes& bytes, const std::string& name) {
   Handle access = access_list(bytes, name);
   return own(H5Fopen(name.c_str(), H5F_ACC_RDONLY, access), H5Fclose, name, ": damaged HDF5 data");
 }

@@ -14,8 +14,9 @@ namespace {
 
 constexpr int kMaxRank = 8;
 constexpr std::size_t kMaxName = 1024;
-constexpr std::uint64_t kDeflateRatio = 64;  // deflate can reach 1032, tensors that are worth reading do not
-constexpr std::size_t kMaxFixedString = 1 << 20;
+constexpr std::uint64_t kHonestDeflateRatio =
+    64;  // deflate can reach 1032, tensors that are worth reading do not
+constexpr std::size_t kMaxFixedStringBytes = 1 << 20;
 constexpr std::uint64_t kSmallChange = std::uint64_t{16} << 20;  // bytes that any file may claim
 
 std::int64_t machine_memory() {
@@ -150,7 +151,8 @@ void set_type(CheckedDataset& dataset, const std::string& where) {
       dataset.is_fixed_string = H5Tis_variable_str(type) == 0;
       dataset.item_bytes = static_cast<std::int64_t>(sizeof(std::string));
       if (dataset.is_fixed_string) {
-        if (H5Tget_size(type) > kMaxFixedString) fail(where, ": strings of ", H5Tget_size(type), " bytes");
+        if (H5Tget_size(type) > kMaxFixedStringBytes)
+          fail(where, ": strings of ", H5Tget_size(type), " bytes");
         dataset.item_bytes += static_cast<std::int64_t>(H5Tget_size(type));
       }
       return;
@@ -218,7 +220,7 @@ ByteBudget::ByteBudget(std::uint64_t stored)
     : text_most_(static_cast<std::int64_t>(std::min<std::uint64_t>(stored, INT64_MAX / 2) + kSmallChange)) {
   const std::int64_t machine = machine_memory();
   std::uint64_t honest;
-  if (__builtin_mul_overflow(stored, kDeflateRatio, &honest)) honest = INT64_MAX;
+  if (__builtin_mul_overflow(stored, kHonestDeflateRatio, &honest)) honest = INT64_MAX;
   honest = std::min<std::uint64_t>(honest, INT64_MAX - kSmallChange) + kSmallChange;
   by_stored_ = honest < static_cast<std::uint64_t>(machine);
   most_ = by_stored_ ? static_cast<std::int64_t>(honest) : machine;
@@ -261,7 +263,7 @@ CheckedDataset open_checked(Handle object, const std::string& where, const ByteB
   check_chunk(plist, dataset, where, budget);
   // What was never written is read as a fill value, which costs the file nothing and the reader everything.
   if (dataset.dtype != DType::string && bytes > static_cast<std::int64_t>(kSmallChange) &&
-      static_cast<std::uint64_t>(bytes) / kDeflateRatio > H5Dget_storage_size(dataset.id))
+      static_cast<std::uint64_t>(bytes) / kHonestDeflateRatio > H5Dget_storage_size(dataset.id))
     fail(where, ": needs ", bytes, " bytes of memory, but only ", H5Dget_storage_size(dataset.id),
          " bytes are stored: never written, damaged, or made to harm");
   return dataset;

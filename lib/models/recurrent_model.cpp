@@ -47,7 +47,7 @@ RecurrentOutput<T> bidirectional(const Scope<T>& layer, const RecurrentSizes& si
 
 template <class T>
 std::vector<Var<T>> read_step_by_step(DecoderState<T>& state, const StepOrder& order, const Packing& rows,
-                                      Var<T> input, const StepFunction<T>& step) {
+                                      Var<T> input, const StateStep<T>& step) {
   using Values = std::vector<Var<T>>;
   Tape<T>& tape = input.tape();
   std::vector<Values> states, outputs;  // of each kind, step after step

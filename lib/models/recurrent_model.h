@@ -212,14 +212,14 @@ struct DecoderStep {
 };
 /// step(input of the gates, states before, what the rows are), where the state's rows come before the first.
 template <class T>
-using StepFunction =
+using StateStep =
     std::function<DecoderStep<T>(Var<T> input, const std::vector<Var<T>>& before, const StepRows& rows)>;
 
 /// Reads packed rows onto the state step by step: `input` [rows, ...] is in time order. Returns the outputs
 /// of all rows, packed; the state's rows become those after each sequence's last step, when its past is kept.
 template <class T>
 std::vector<Var<T>> read_step_by_step(DecoderState<T>& state, const StepOrder& order, const Packing& rows,
-                                      Var<T> input, const StepFunction<T>& step);
+                                      Var<T> input, const StateStep<T>& step);
 
 /// A recurrent layer whose gates also read a context that the state before chose: a step of Bahdanau's and
 /// Xu's decoders. Parameters: <layer>/state with state/context, <layer>/cross_attention.

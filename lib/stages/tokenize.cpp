@@ -25,9 +25,9 @@ using text::Sentence;
 using text::Tokenizer;
 
 /// The lines of several files, one file after the other.
-class Corpus {
+class CorpusText {
  public:
-  Corpus(const std::vector<std::string>& paths, bool replace, std::int64_t max_line)
+  CorpusText(const std::vector<std::string>& paths, bool replace, std::int64_t max_line)
       : paths_(paths), replace_(replace), max_line_(max_line) {}
 
   bool next(std::string& line) {
@@ -190,7 +190,7 @@ void TokenizeCommand::make_vocabulary() const {
 }
 
 Tokenizer TokenizeCommand::learned() const {
-  Corpus corpus(corpora, replace, max_line);
+  CorpusText corpus(corpora, replace, max_line);
   auto next_line = [&](std::string& line) { return corpus.next(line); };
   Tokenizer made = codes.empty() ? Tokenizer::train(next_line, training)
                                  : Tokenizer::from_codes(read_codes(codes), next_line, training.min_frequency,

@@ -192,7 +192,7 @@ const Batch& largest(const std::vector<Batch>& batches) {
 }
 
 /// Which texts a model learns from follows from the fields of its config.
-void check_files(const Given& given, TrainCommand& o, const std::string& architecture,
+void check_files(const IsGiven& given, TrainCommand& o, const std::string& architecture,
                  const std::vector<Field>& own) {
   const bool reads_source = find_field(own, "source_vocab_size"),
              reads_target = find_field(own, "target_vocab_size"), classifies = find_field(own, "n_classes");
@@ -231,7 +231,7 @@ void check_files(const Given& given, TrainCommand& o, const std::string& archite
 }
 
 /// What a run without validation text cannot do.
-void check_unvalidated(const Given& given, const TrainingJob& job) {
+void check_unvalidated(const IsGiven& given, const TrainingJob& job) {
   if (job.validates()) return;
   for (const char* option : {"--valid-bleu", "--stop-on", "--patience", "--validate-every"}) {
     if (given(option)) fail<UsageError>(option, ": needs validation text (--valid-source, --valid-target)");
@@ -260,7 +260,7 @@ void set_size(const std::vector<Field>& fields, const char* name, std::int64_t s
 }
 
 /// An option of another architecture would change nothing.
-void refuse_other_models(const Given& given, TrainCommand& o, const std::string& architecture,
+void refuse_other_models(const IsGiven& given, TrainCommand& o, const std::string& architecture,
                          const std::vector<Field>& own) {
   for (const Field& field : o.model_fields()) {
     if (!find_field(own, field.name) && given(field.name)) {
@@ -276,7 +276,7 @@ constexpr std::int64_t kFineTuningWarmup = 100;
 
 /// --init-from: the model is what it is. The recipe is that of a preset if one is given, else TrainConfig's at a low constant rate; the
 /// options given are on top.
-void configure_from_model(const Given& given, TrainCommand& o) {
+void configure_from_model(const IsGiven& given, TrainCommand& o) {
   if (given("vocab") || given("source-vocab") || given("target-vocab"))
     fail<UsageError>("--vocab: --init-from ", escaped(o.job.init), " brings its own vocabulary");
   for (const Field& field : o.model_fields())
@@ -305,7 +305,7 @@ void configure_from_model(const Given& given, TrainCommand& o) {
 }
 
 /// The preset's values with the options given on top.
-void configure(const Given& given, TrainCommand& o) {
+void configure(const IsGiven& given, TrainCommand& o) {
   if (!o.job.init.empty()) return configure_from_model(given, o);
   const Preset& preset = find_preset(o.preset);
   with_architecture(preset.architecture, [&](const auto& architecture) {
@@ -344,7 +344,7 @@ std::vector<Field> TrainCommand::model_fields() {
   return all;
 }
 
-void TrainCommand::run(const Given& given, const std::function<std::atomic<bool>&()>& stop_flag) {
+void TrainCommand::run(const IsGiven& given, const std::function<std::atomic<bool>&()>& stop_flag) {
   if (list_presets) {
     std::cout << preset_table();
     return;

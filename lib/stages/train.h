@@ -62,7 +62,7 @@ std::tuple<typename Each::Config...> configs_of(const std::tuple<Each...>&) {
 }
 
 /// Whether an option, of this name or field, was given.
-using Given = std::function<bool(const std::string& name)>;
+using IsGiven = std::function<bool(const std::string& name)>;
 
 /// The options of train.
 struct TrainCommand {
@@ -76,7 +76,7 @@ struct TrainCommand {
   /// The fields of all models, each once.
   std::vector<Field> model_fields();
   /// Trains, or prints what is asked for instead. Throws UsageError on options that do not belong together.
-  void run(const Given& given, const std::function<std::atomic<bool>&()>& stop_flag);
+  void run(const IsGiven& given, const std::function<std::atomic<bool>&()>& stop_flag);
 };
 
 }  // namespace heed

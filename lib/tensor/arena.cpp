@@ -7,7 +7,7 @@ namespace heed {
 
 namespace {
 constexpr std::size_t kAlignment = 64;
-constexpr std::size_t kSmallestChunk = std::size_t{8} << 20;
+constexpr std::size_t kSmallestChunk = std::size_t{1} << 16, kUsualChunk = std::size_t{8} << 20;
 }  // namespace
 
 void Arena::Free::operator()(std::byte* p) const {
@@ -21,7 +21,8 @@ void* Arena::bytes(std::size_t count) {
     used_ = 0;
   }
   if (chunk_ == chunks_.size()) {
-    add_chunk(std::max(count, kSmallestChunk));
+    add_chunk(std::max(
+        count, std::clamp(total_, kSmallestChunk, kUsualChunk)));  // doubles what there is, up to the usual
     used_ = 0;
   }
   void* p = chunks_[chunk_].data.get() + used_;

@@ -23,7 +23,7 @@ using Json = nlohmann::json;
 constexpr char kSourceModel[] = "source.spm", kTargetModel[] = "target.spm";
 constexpr char kT5Model[] = "spiece.model", kLlamaModel[] = "tokenizer.model";
 constexpr char kVocabulary[] = "vocab.json", kTargetVocabulary[] = "target_vocab.json";
-constexpr char kConfigFile[] = "tokenizer_config.json", kAddedFile[] = "added_tokens.json";
+constexpr char kTokenizerConfigFile[] = "tokenizer_config.json", kAddedFile[] = "added_tokens.json";
 constexpr char kModelName[] = "SentencePiece model";
 
 class ForeignSentencePieceScheme final : public Scheme {
@@ -112,11 +112,12 @@ SpecialIds no_special_ids() {
 /// What tokenizer_config.json and added_tokens.json say besides the model, if they are there.
 class TokenizerConfig {
  public:
-  explicit TokenizerConfig(const fs::path& folder) : name_(escaped((folder / kConfigFile).string())) {
+  explicit TokenizerConfig(const fs::path& folder)
+      : name_(escaped((folder / kTokenizerConfigFile).string())) {
     std::error_code ignored;
-    if (fs::is_regular_file(folder / kConfigFile, ignored)) {
-      json_ = read_foreign_json((folder / kConfigFile).string());
-      files_.push_back((folder / kConfigFile).string());
+    if (fs::is_regular_file(folder / kTokenizerConfigFile, ignored)) {
+      json_ = read_foreign_json((folder / kTokenizerConfigFile).string());
+      files_.push_back((folder / kTokenizerConfigFile).string());
     }
     const fs::path added = folder / kAddedFile;
     if (fs::is_regular_file(added, ignored)) {

@@ -13,7 +13,7 @@
 namespace heed::io {
 namespace {
 
-constexpr std::size_t kMostHeaderBytes = 1 << 16, kMostDimensions = 64;
+constexpr std::size_t kMostNpyHeaderBytes = 1 << 16, kMostNpyDimensions = 64;
 constexpr std::int64_t kMostCharacters = 1 << 20;
 constexpr std::string_view kNpy = ".npy";
 
@@ -108,7 +108,7 @@ class DictionaryScanner {
       if (parsed.ec != std::errc() || size < 0) bad("a size");
       rest_.remove_prefix(static_cast<std::size_t>(parsed.ptr - rest_.data()));
       accept('L');  // of Python 2
-      if (sizes.size() == kMostDimensions) fail(where_, ": more than ", kMostDimensions, " dimensions");
+      if (sizes.size() == kMostNpyDimensions) fail(where_, ": more than ", kMostNpyDimensions, " dimensions");
       sizes.push_back(size);
       if (accept(')')) break;
       expect(',');
@@ -161,8 +161,8 @@ NpyHeader read_header(const NextBytes& next, std::uint64_t total, const std::str
   const std::uint64_t size = little_endian(size_bytes);
   const std::uint64_t left = total - kMagicBytes - size_bytes.size();
   if (size > left) fail(where, ": cut short: its header needs ", size, " bytes, but only ", left, " follow");
-  if (size > kMostHeaderBytes)
-    fail(where, ": a header of ", size, " bytes, wanted at most ", kMostHeaderBytes);
+  if (size > kMostNpyHeaderBytes)
+    fail(where, ": a header of ", size, " bytes, wanted at most ", kMostNpyHeaderBytes);
   std::string text(static_cast<std::size_t>(size), '\0');
   next(std::as_writable_bytes(std::span(text)));
   NpyHeader header = DictionaryScanner(text, where).scan();

@@ -212,7 +212,7 @@ BOOST_AUTO_TEST_CASE(any_changed_byte_is_an_error_or_another_value) {
     for (std::size_t at = 0; at <= sound.size(); ++at) {
       put_bytes(folder / "x", sound.substr(0, at));
       read_all(folder / "x");
-      for (int byte = at < sound.size() ? 0 : 256; byte < 256; byte += 5) {
+      for (int byte = at < sound.size() ? 0 : 256; byte < 256; byte += 51) {
         std::string changed = sound;
         changed[at] = static_cast<char>(byte);
         put_bytes(folder / "x", changed);

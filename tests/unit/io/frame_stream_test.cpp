@@ -95,7 +95,7 @@ BOOST_AUTO_TEST_CASE(every_prefix_of_a_stream_is_refused) {
   TensorMap map;
   map.add("x", Tensor::of<float>({1, 2, 3}, {3}));
   const std::string stream = image_of(map, false) + image_of(TensorMap(), true);
-  for (std::size_t size = 0; size < stream.size(); size += size < 200 ? 1 : 41) {
+  for (std::size_t size = 0; size < stream.size(); size += size < 50 ? 1 : 101) {
     BOOST_REQUIRE_THROW(frames_of(stream.substr(0, size)), Error);
   }
   BOOST_CHECK_EQUAL(frames_of(stream).size(), 1);
@@ -181,7 +181,7 @@ BOOST_AUTO_TEST_CASE(nothing_stays_open) {
   const TensorMap map = sentences(0, 5, 3);
   write_map(folder / "x.h5", map);
   const auto before = open_descriptors();
-  for (int i = 0; i < 100; ++i) {
+  for (int i = 0; i < 30; ++i) {
     write_map(folder / "x.h5", map);
     FrameReader reader(folder / "x.h5");
     TensorMap frame;

@@ -15,7 +15,7 @@ namespace data = boost::unit_test::data;
 
 namespace {
 
-LuongConfig small() {
+LuongConfig small_luong() {
   LuongConfig c;
   c.source_vocab_size = 11;
   c.target_vocab_size = 13;
@@ -33,7 +33,7 @@ LuongConfig small() {
 }
 
 LuongConfig with(const std::string& score, const std::string& attention, bool input_feeding) {
-  LuongConfig c = small();
+  LuongConfig c = small_luong();
   c.score = score;
   c.attention = attention;
   c.input_feeding = input_feeding;
@@ -41,7 +41,7 @@ LuongConfig with(const std::string& score, const std::string& attention, bool in
 }
 
 LuongConfig bidirectional(const std::string& cell, std::int64_t n_layers) {
-  LuongConfig c = small();
+  LuongConfig c = small_luong();
   c.bidirectional = true;
   c.reverse_source = false;
   c.cell = cell;
@@ -127,7 +127,7 @@ BOOST_DATA_TEST_CASE(gradients_with_the_options_of_layers, feeding, feeds) {
 }
 
 BOOST_AUTO_TEST_CASE(step_by_step_equals_one_pass_with_the_options_of_layers) {
-  LuongConfig config = small();
+  LuongConfig config = small_luong();
   config.peepholes = config.layer_norm = config.learned_start = true;
   const auto model_owner = build<double>(config);
   Model<double>& model = *model_owner;
@@ -210,7 +210,7 @@ BOOST_DATA_TEST_CASE(a_window_over_everything_is_global, scores* feeding, score,
 }
 
 BOOST_DATA_TEST_CASE(a_reversed_source_ends_with_its_first_word, data::make({true, false}), reversed) {
-  LuongConfig config = small();
+  LuongConfig config = small_luong();
   config.reverse_source = reversed;
   const auto model_owner = build<double>(config);
   Model<double>& model = *model_owner;
@@ -227,7 +227,7 @@ BOOST_DATA_TEST_CASE(a_reversed_source_ends_with_its_first_word, data::make({tru
 }
 
 BOOST_AUTO_TEST_CASE(the_paper_starts_uniformly) {
-  LuongConfig config = small();
+  LuongConfig config = small_luong();
   config.init = "paper";
   const Drawn<double> model(config, 4);
   double largest = 0;

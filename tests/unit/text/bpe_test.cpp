@@ -17,7 +17,7 @@ Lines file(const std::string& name) {
   return read_lines(std::string(HEED_TESTDATA) + "/bpe/" + name + ".txt");
 }
 
-std::string joined(const Lines& words) {
+std::string joined_lines(const Lines& words) {
   std::string line;
   for (const std::string& word : words) line += (line.empty() ? "" : " ") + word;
   return line;
@@ -50,7 +50,7 @@ BOOST_AUTO_TEST_CASE(segments_as_subword_nmt) {
       for (std::size_t s = 0; s + 1 < segments.size(); ++s) segments[s] += "@@";
       segmented.insert(segmented.end(), segments.begin(), segments.end());
     }
-    BOOST_TEST(joined(segmented) == wanted[i]);
+    BOOST_TEST(joined_lines(segmented) == wanted[i]);
   }
 }
 
@@ -93,7 +93,7 @@ BOOST_AUTO_TEST_CASE(merges_are_applied_one_after_the_other_from_left_to_right) 
     std::string word;
     for (random = random * 1664525 + 1013904223; word.size() < 1 + (random >> 28);)
       word += "ab"[(random >> (8 + word.size())) & 1];
-    BOOST_TEST(joined(codes.segment(word)) == joined(segmented_slowly(merges, word)), word);
+    BOOST_TEST(joined_lines(codes.segment(word)) == joined_lines(segmented_slowly(merges, word)), word);
   }
 }
 
@@ -111,7 +111,7 @@ BOOST_AUTO_TEST_CASE(takes_apart_what_the_vocabulary_lacks_as_subword_nmt) {
       bool known = tokenizer.vocabulary().contains(std::string(piece));
       expected.push_back(known ? std::string(piece) : "<unk>");
     }
-    BOOST_TEST(joined(pieces) == joined(expected));
+    BOOST_TEST(joined_lines(pieces) == joined_lines(expected));
     ++compared;
   }
   BOOST_TEST(compared > 20);
