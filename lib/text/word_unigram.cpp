@@ -114,7 +114,7 @@ class WordUnigramScheme final : public Scheme {
       for (const std::string_view character : characters(grapheme))
         text += normalisations_.find(character).value_or(character);
     }
-    return text;
+    return replace_invalid_utf8(text);  // of a table that cuts characters
   }
 
   struct Piece {

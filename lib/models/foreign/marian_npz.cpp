@@ -328,7 +328,8 @@ text::Tokenizer read_tokenizer(const Source& source, const Json& vocabularies, b
 
 ForeignModel describe(const Source& source) {
   const std::string where = concat(escaped(source.path()), ":/", kSettings);
-  ConfigFields fields(yaml_object(settings_text(source, where), where), where, source.options().ignored_fields);
+  ConfigFields fields(yaml_object(settings_text(source, where), where), where,
+                      source.options().ignored_fields);
   ConfigFields decoder = fields.beside(kDecoderFile, decoder_settings(source));
   ForeignModel found;
   found.kind = "Marian";
