@@ -79,7 +79,7 @@ std::size_t value_of(std::uint32_t unit) {
 
 std::vector<std::uint32_t> units_of(std::string_view bytes) {
   std::vector<std::uint32_t> units(bytes.size() / sizeof(std::uint32_t));
-  std::memcpy(units.data(), bytes.data(), units.size() * sizeof(std::uint32_t));
+  if (!units.empty()) std::memcpy(units.data(), bytes.data(), units.size() * sizeof(std::uint32_t));
   return units;
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/utf8.h"
+#include "io/foreign/elements.h"
 
 namespace heed::io {
 namespace {
@@ -34,6 +35,12 @@ enum class Kind { none, flag, number, text, tuple, dict, global, storage, tensor
 constexpr std::array<const char*, 10> kKindNames{"None",   "a bool",   "a number",  "a text",   "a tuple",
                                                  "a dict", "a global", "a storage", "a tensor", "a mark"};
 
+/// What a pickle puts into a dict.
+struct Dict {
+  std::vector<PickledTensor> tensors;
+  std::string other;  ///< an entry that is no name and tensor, for a message; such entries are not kept
+};
+
 /// A value that the pickle makes. Those that it keeps share what they hold.
 struct Value {
   Kind kind = Kind::none;
@@ -42,7 +49,7 @@ struct Value {
   std::string text;                                 ///< of a text; "module name" of a global
   std::shared_ptr<const std::vector<Value>> items;  ///< of a tuple
   std::shared_ptr<const PickledTensor> tensor;      ///< or a storage, without name, offset and shape
-  std::shared_ptr<std::vector<PickledTensor>> dict;
+  std::shared_ptr<Dict> dict;
 };
 
 class Machine {
@@ -59,7 +66,9 @@ class Machine {
     const Value result = pop();
     if (result.kind != Kind::dict) refuse("holds ", name_of(result), ", wanted a dict of tensors");
     if (!stack_.empty()) refuse("leaves values behind");
-    return *result.dict;
+    if (!result.dict->other.empty())
+      refuse("has an entry of ", result.dict->other, ", wanted names of tensors only");
+    return std::move(result.dict->tensors);
   }
 
  private:
@@ -161,23 +170,25 @@ class Machine {
   void push_dict() {
     Value dict;
     dict.kind = Kind::dict;
-    dict.dict = std::make_shared<std::vector<PickledTensor>>();
+    dict.dict = std::make_shared<Dict>();
     push(std::move(dict));
   }
-  /// Adds names and tensors to the dict on the stack.
+  /// Adds entries to the dict on the stack.
   void set(const std::vector<Value>& items) {
     if (stack_.empty() || stack_.back().kind != Kind::dict || items.size() % 2 != 0)
       refuse("sets entries of something that is no dict");
+    Dict& dict = *stack_.back().dict;
     for (std::size_t i = 0; i < items.size(); i += 2) {
-      if (items[i].kind != Kind::text || items[i + 1].kind != Kind::tensor)
-        refuse("has an entry of ", name_of(items[i]), " and ", name_of(items[i + 1]),
-               ", wanted names of tensors only");
+      if (items[i].kind != Kind::text || items[i + 1].kind != Kind::tensor) {
+        dict.other = concat(name_of(items[i]), " and ", name_of(items[i + 1]));
+        continue;
+      }
       PickledTensor tensor = *items[i + 1].tensor;
       tensor.name = items[i].text;
       if (tensor.name.empty() || tensor.name.size() > kMostNameBytes || !names_.insert(tensor.name).second)
         refuse("has the name \"", escaped(tensor.name, 100), "\" twice, or one that is empty or too long");
       if (names_.size() > kMostTensors) refuse("has more than ", kMostTensors, " tensors");
-      stack_.back().dict->push_back(std::move(tensor));
+      dict.tensors.push_back(std::move(tensor));
     }
   }
 
@@ -223,15 +234,17 @@ class Machine {
     tensor.shape = sizes_of(items[2]);
     const Shape strides = sizes_of(items[3]);
     if (strides.size() != tensor.shape.size()) refuse("has a tensor whose strides do not fit its shape");
-    // Row-major: each step is the number of values behind it. Also keeps the number of values from overflowing.
-    std::int64_t count = 1;
-    for (std::size_t axis = strides.size(); axis-- > 0;) {
-      const std::int64_t size = tensor.shape[axis];
-      if (size > 1 && strides[axis] != count)
+    // Row-major: each step is the number of values behind it.
+    std::uint64_t bits = 0;
+    if (!count_bits(tensor.shape, 8, bits)) refuse("has a tensor that is larger than its storage");
+    const std::int64_t count = element_count(tensor.shape);
+    std::int64_t behind = 1;
+    for (std::size_t axis = strides.size(); axis-- > 0 && count > 0;) {
+      if (tensor.shape[axis] > 1 && strides[axis] != behind)
         refuse("has a tensor that is not stored row by row: save it after .contiguous()");
-      if (size > 0 && count > tensor.elements / size) refuse("has a tensor that is larger than its storage");
-      count *= size;
+      behind *= tensor.shape[axis];
     }
+    if (count > tensor.elements) refuse("has a tensor that is larger than its storage");
     if (tensor.offset > tensor.elements - count) refuse("has a tensor that is larger than its storage");
     Value value;
     value.kind = Kind::tensor;
@@ -311,6 +324,11 @@ class Machine {
         return set(pop_items(2));
       case 'u':
         return set(pop_to_mark());
+      case 'b':  // BUILD: attributes of an OrderedDict, versions of its modules
+        pop();
+        if (stack_.empty() || stack_.back().kind != Kind::dict)
+          refuse("sets attributes of something that is no dict");
+        return;
       default:
         refuse("has the opcode ", static_cast<unsigned>(static_cast<unsigned char>(op)),
                ", which no state dict needs");
