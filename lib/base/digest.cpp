@@ -57,4 +57,17 @@ std::string base64(std::string_view bytes) {
   return text;
 }
 
+std::optional<std::string> from_base64(const std::string& text) {
+  const std::size_t padding = text.size() - (text.find_last_not_of('=') + 1);
+  if (text.size() % 4 != 0 || padding > 2) return std::nullopt;
+  std::string bytes(text.size() / 4 * 3, '\0');
+  const int size =
+      EVP_DecodeBlock(reinterpret_cast<unsigned char*>(bytes.data()),
+                      reinterpret_cast<const unsigned char*>(text.data()), static_cast<int>(text.size()));
+  if (size < 0) return std::nullopt;
+  bytes.resize(bytes.size() - padding);
+  // What that takes besides: white space, bits behind the end.
+  return base64(bytes) == text ? std::optional(std::move(bytes)) : std::nullopt;
+}
+
 }  // namespace heed

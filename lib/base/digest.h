@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -28,6 +29,8 @@ std::string sha256_hex(std::string_view bytes);
 
 /// `bytes` in base64 with padding (RFC 4648, section 4), for HTML pages: "heed" becomes "aGVlZA==".
 std::string base64(std::string_view bytes);
+/// The inverse; nothing when it is none.
+std::optional<std::string> from_base64(const std::string& text);
 
 /// FNV-1a, 64 bits: the hash before anything was hashed, and after one more step.
 inline constexpr std::uint64_t kHashStart = 14695981039346656037ull;

@@ -44,8 +44,8 @@ class BeamSearch {
     while (!open.empty()) {
       const Logits<float> logits = step_(last_tokens(open), parents);
       const std::int64_t unused = std::max<std::int64_t>(0, logits.cols() - options_.special.first_unused);
-      const std::int64_t width =
-          std::min(2 * options_.beam + 3 + unused, logits.cols());  // + 3: pad, bos and unk may be among them
+      const std::int64_t width = std::min(kept_candidates() + 3 + unused,
+                                          logits.cols());  // + 3: pad, bos and unk may be among them
       best_.resize(static_cast<std::size_t>(logits.rows() * width));
       best_ids_.resize(best_.size());
       const Matrix<float> values(best_.data(), logits.rows(), width);
@@ -90,15 +90,17 @@ class BeamSearch {
       for (std::int64_t id = 0; id < logits.cols; ++id) {
         const double p = std::exp(static_cast<double>(logits(row, id)) - most);
         all += p;
-        if (options_.special.produced(static_cast<std::int32_t>(id))) produced += p;
+        if (may_produce(options_, static_cast<std::int32_t>(id))) produced += p;
       }
       const auto gain = static_cast<float>(std::log(all / produced));
       for (std::int64_t k = 0; k < values.cols; ++k) values(row, k) += gain;
     }
   }
 
-  /// The 2 * beam best continuations of the sentence, best first: enough to fill the beam even if half of
-  /// them end.
+  /// Enough to fill the beam even if each of its hypotheses ends in every way.
+  std::int64_t kept_candidates() const { return (2 + std::ssize(options_.more_ends)) * options_.beam; }
+
+  /// The best continuations of the sentence, best first.
   std::vector<Candidate> candidates_of(const Beam& beam, const Matrix<float>& values,
                                        const Matrix<std::int32_t>& ids, std::int64_t first_row) const {
     std::vector<Candidate> all;
@@ -110,11 +112,11 @@ class BeamSearch {
       }
       for (std::int64_t k = 0; k < values.cols; ++k) {
         const std::int32_t id = ids(row, k);
-        if (!options_.special.produced(id)) continue;
+        if (!may_produce(options_, id)) continue;
         all.push_back({beam.totals[h] + values(row, k), row, id, values(row, k)});
       }
     }
-    const std::size_t kept = std::min(all.size(), static_cast<std::size_t>(2 * options_.beam));
+    const std::size_t kept = std::min(all.size(), static_cast<std::size_t>(kept_candidates()));
     std::partial_sort(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(kept), all.end(),
                       [](const Candidate& a, const Candidate& b) {
                         if (a.total != b.total) return a.total > b.total;
@@ -127,7 +129,7 @@ class BeamSearch {
   /// Whether no word that may be produced is likelier than eos.
   bool prefers_eos(const Matrix<std::int32_t>& ids, std::int64_t row) const {
     const auto best = std::find_if(ids.row(row), ids.row(row) + ids.cols,
-                                   [&](std::int32_t id) { return options_.special.produced(id); });
+                                   [&](std::int32_t id) { return may_produce(options_, id); });
     return best != ids.row(row) + ids.cols && *best == options_.special.eos;
   }
 
@@ -145,13 +147,14 @@ class BeamSearch {
     const bool last = is_last(beam);
     for (std::size_t rank = 0; rank < candidates.size(); ++rank) {
       const Candidate& c = candidates[rank];
-      const bool ends = c.id == options_.special.eos;
+      const bool ends = is_end(options_, c.id);
       // An ending below the beam's width would not have been kept as a continuation either.
       if ((ends || (last && seeks_best())) && rank >= static_cast<std::size_t>(options_.beam)) continue;
       if (!ends && active.size() == static_cast<std::size_t>(options_.beam)) continue;
       Hypothesis h = beam.active[static_cast<std::size_t>(c.parent - first_row)];
       h.ids.push_back(c.id);
       h.token_log_probability.push_back(c.log_probability);
+      h.ends_otherwise = ends && c.id != options_.special.eos;
       if (ends) {
         finish(beam, std::move(h), c.total, !c.cuts);
       } else {

@@ -16,7 +16,7 @@ struct Draw {
 
 /// Draws one id from a row of logits.
 Draw draw_from(std::span<const float> logits, const SampleOptions& options, double uniform) {
-  const auto allowed = [&](std::size_t i) { return options.special.produced(static_cast<std::int32_t>(i)); };
+  const auto allowed = [&](std::size_t i) { return may_produce(options, static_cast<std::int32_t>(i)); };
   float highest = logits[0], highest_allowed = -std::numeric_limits<float>::infinity();
   for (std::size_t i = 0; i < logits.size(); ++i) {
     highest = std::max(highest, logits[i]);
@@ -109,7 +109,8 @@ std::vector<std::vector<Hypothesis>> sample(const StepFunction& step,
       h.ids.push_back(draw.id);
       h.token_log_probability.push_back(draw.log_probability);
       h.score += draw.log_probability;
-      h.finished = draw.id == options.special.eos;
+      h.finished = is_end(options, draw.id);
+      h.ends_otherwise = h.finished && draw.id != options.special.eos;
       if (h.finished || static_cast<std::int64_t>(h.ids.size()) >= max_lengths[open[i].sentence]) continue;
       left.push_back(open[i]);
       next.push_back(row);

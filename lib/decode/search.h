@@ -33,11 +33,12 @@ inline std::int64_t usual_max_length(std::int64_t source_length, std::int64_t mo
 inline constexpr std::int64_t kWidestBeam = 1000;
 
 struct Hypothesis {
-  std::vector<std::int32_t> ids;             ///< with the final eos, unless cut without a forced one
+  std::vector<std::int32_t> ids;  ///< with the final eos, or other end, unless cut without a forced one
   std::vector<float> token_log_probability;  ///< log p(ids[i] | earlier ids)
   double score = 0;                          ///< sum of the above / length^length_penalty
   bool finished = false;                     ///< false: cut at the maximal length, by a forced eos too
   std::optional<SampleStream> drawn;         ///< with these random numbers; none: searched for, or given
+  bool ends_otherwise = false;               ///< the last id is an end that is not eos, and no text
 };
 
 /// When the search for a sentence is over before its maximal length. kFilled: `beam` hypotheses have ended. kBest: `beam` have,
@@ -54,6 +55,8 @@ struct BeamOptions {
   /// The last token that the maximal length allows is eos, with probability 1; it ranks as an end of its own.
   bool forced_eos = false;
   bool renormalized = false;  ///< probabilities are those among the words that may be produced
+  /// Ids that end a hypothesis as eos does; they may be produced.
+  std::vector<std::int32_t> more_ends{};
 };
 
 /// For each sentence its n_best hypotheses, best first; sentence i gets at most max_lengths[i] tokens. A
@@ -73,7 +76,18 @@ struct SampleOptions {
   /// empty: 0, 1, ...
   std::vector<std::uint64_t> sentences;
   SpecialIds special;
+  std::vector<std::int32_t> more_ends{};  ///< as in BeamOptions
 };
+
+/// Whether `id` ends a hypothesis, and whether it may be a part of one at all.
+template <class Options>
+bool is_end(const Options& options, std::int32_t id) {
+  return id == options.special.eos || std::ranges::find(options.more_ends, id) != options.more_ends.end();
+}
+template <class Options>
+bool may_produce(const Options& options, std::int32_t id) {
+  return options.special.produced(id) || is_end(options, id);
+}
 
 /// Draws hypotheses from the model's (tempered, cut) distribution, most likely first. Log-probabilities are
 /// the model's own, untempered. Throws UsageError on impossible options.

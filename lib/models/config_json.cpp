@@ -66,7 +66,7 @@ void from_json(const std::string& text, const std::vector<Field>& fields) {
   const Json json = parse(text);
   for (const auto& [name, value] : json.items()) {
     if (name == kArchitecture) continue;
-    auto field = std::find_if(fields.begin(), fields.end(), [&](const Field& f) { return f.name == name; });
+    const auto field = std::ranges::find(fields, name, &Field::name);
     if (field == fields.end())
       fail("model config: unknown field ", escaped(name), ": written by a newer version?");
     std::visit(Assign{*field, value}, field->value);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/range.h"
 
@@ -21,6 +22,7 @@ struct SearchSettings {
   bool seeks_best = false;
   bool forced_eos = false;
   bool renormalized = false;
+  std::string more_ends;
 
   /// Names of decode's options where it has them.
   template <class Self, class Visit>
@@ -34,10 +36,13 @@ struct SearchSettings {
     field("seeks_best", self.seeks_best, "StopRule::kBest");
     field("forced_eos", self.forced_eos, "BeamOptions::forced_eos");
     field("renormalized", self.renormalized, "BeamOptions::renormalized");
+    field("more_ends", self.more_ends, "BeamOptions::more_ends, in digits between spaces").optional = true;
   }
 };
 
 /// Those that an origin states under "search", if it does. Throws Error on damaged ones.
 std::optional<SearchSettings> search_settings_of(const std::string& origin);
+/// Their ids. Throws Error when they are none.
+std::vector<std::int32_t> more_ends(const SearchSettings& settings);
 
 }  // namespace heed

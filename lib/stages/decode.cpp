@@ -162,6 +162,7 @@ class TranslateJob final : public Job {
     options_.beam.stop = usual.seeks_best ? StopRule::kBest : StopRule::kFilled;
     options_.beam.forced_eos = usual.forced_eos;
     options_.beam.renormalized = usual.renormalized;
+    options_.beam.more_ends = more_ends(usual);
     options_.length_factor = usual.length_factor;
     options_.sampling = config_.sample;
     options_.sample = {

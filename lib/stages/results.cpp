@@ -35,11 +35,22 @@ Ids after_prompt(const std::vector<Ids>& prompts, std::size_t sentence, const Id
   return all;
 }
 
+namespace {
+
+std::string text_of(const std::vector<Ids>& prompts, std::size_t sentence, const Hypothesis& h,
+                    const text::Tokenizer& tokenizer) {
+  Ids ids = after_prompt(prompts, sentence, h.ids);
+  if (h.ends_otherwise) ids.pop_back();
+  return tokenizer.decode(ids);
+}
+
+}  // namespace
+
 std::string translated_text(const Results& hypotheses, const std::vector<Ids>& prompts,
                             std::int64_t first_sentence, bool n_best, const text::Tokenizer& tokenizer) {
   std::string out;
   for_each(hypotheses, [&](std::size_t s, std::size_t, const Hypothesis& h) {
-    const std::string text = tokenizer.decode(after_prompt(prompts, s, h.ids));
+    const std::string text = text_of(prompts, s, h, tokenizer);
     const auto sentence = first_sentence + static_cast<std::int64_t>(s);
     out += n_best ? concat(sentence, " ||| ", text, " ||| ", fixed(h.score, 6)) : text;
     out += "\n";
@@ -79,7 +90,7 @@ TensorMap hypothesis_map(const Results& hypotheses, const std::vector<Ids>& prom
     score.values<float>()[at] = static_cast<float>(h.score);
     length.values<std::int32_t>()[at] = static_cast<std::int32_t>(h.ids.size());
     finished.values<std::uint8_t>()[at] = h.finished;
-    text.values<std::string>()[at] = tokenizer.decode(after_prompt(prompts, s, h.ids));
+    text.values<std::string>()[at] = text_of(prompts, s, h, tokenizer);
     std::ranges::copy(h.ids, matrix_at<std::int32_t>(ids, {sentence}).row(rank));
     std::ranges::copy(tokenizer.pieces(h.ids),
                       token.values<std::string>().begin() + static_cast<std::ptrdiff_t>(at * longest));

@@ -272,6 +272,7 @@ class Test {
     options.beam.stop = StopRule::kBest;
     options.beam.forced_eos = usual.forced_eos;
     options.beam.renormalized = usual.renormalized;
+    options.beam.more_ends = more_ends(usual);
     options.max_length = expected_.shape(stage)[1];
     options.empty_source = 0;
     return translate(model_, PackedWeights<float>(model_.parameters.values()), search_input(), options, 1);

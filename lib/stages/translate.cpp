@@ -116,6 +116,7 @@ Results translate(const Model<float>& model, const PackedWeights<float>& weights
     SampleOptions sampling = options.sample;
     BeamOptions beam = options.beam;
     sampling.special = beam.special = model.searched();
+    sampling.more_ends = beam.more_ends;
     std::vector<SampleStream> sampled;
     for (std::size_t i = 0; options.sampling && i < sentences.size(); ++i) {
       sampling.sentences.push_back(options.first_sentence + static_cast<std::uint64_t>(sentences[i]));

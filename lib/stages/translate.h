@@ -14,7 +14,8 @@
 namespace heed {
 
 struct TranslateOptions {
-  BeamOptions beam;  ///< its special ids, and those of `sample`, are the model's
+  BeamOptions
+      beam;  ///< its special ids, and those of `sample`, are the model's; its more_ends are those of `sample` too
   bool sampling = false;
   SampleOptions sample;              ///< its `sentences` are filled in
   std::uint64_t first_sentence = 0;  ///< number of the frame's first sentence in the whole input

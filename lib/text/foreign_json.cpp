@@ -1,9 +1,7 @@
 #include "text/foreign_json.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <fstream>
-#include <sstream>
 #include <utility>
 
 #include "base/error.h"
@@ -16,24 +14,23 @@ using Json = nlohmann::json;
 namespace {
 
 constexpr std::size_t kMostPieces = 10'000'000;
-/// Larger than any tokenizer.
-constexpr std::uintmax_t kMostBytes = std::uintmax_t{1} << 28;
 
 }  // namespace
 
-std::string read_foreign_file(const std::string& path) {
-  std::error_code error;
-  if (const std::uintmax_t size = std::filesystem::file_size(path, error); !error && size > kMostBytes)
-    fail(escaped(path), ": has ", size, " bytes, wanted at most ", kMostBytes, ": is it a tokenizer?");
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (!file) fail(escaped(path), ": cannot be read");
-  return std::move(text).str();
+std::string read_foreign_file(const std::string& path, std::uintmax_t most) {
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  const auto size = file ? static_cast<std::intmax_t>(file.tellg()) : -1;
+  if (size < 0) fail(escaped(path), ": cannot be read");
+  if (static_cast<std::uintmax_t>(size) > most)
+    fail(escaped(path), ": has ", size, " bytes, wanted at most ", most);
+  std::string text(static_cast<std::size_t>(size), '\0');
+  file.seekg(0);
+  if (!file.read(text.data(), size)) fail(escaped(path), ": cannot be read");
+  return text;
 }
 
 Json read_foreign_json(const std::string& path) {
-  Json json = parse_bounded_json(read_foreign_file(path), escaped(path));
+  Json json = parse_bounded_json(read_foreign_file(path), escaped(path), kMostTokenizerValues);
   if (!json.is_object()) fail(escaped(path), ": is no JSON object: damaged?");
   return json;
 }

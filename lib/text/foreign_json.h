@@ -7,14 +7,26 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "text/vocabulary.h"
 
 namespace heed::text {
 
-/// The content of a file. Throws Error, also when it is larger than any tokenizer's.
-std::string read_foreign_file(const std::string& path);
+/// The content of a file. Throws Error, also when it has more than `most` bytes: without them, more than any tokenizer has.
+std::string read_foreign_file(const std::string& path, std::uintmax_t most = std::uintmax_t{1} << 28);
 /// An object. Throws Error naming the file.
 nlohmann::json read_foreign_json(const std::string& path);
+
+/// Calls make(), whose errors are about `path`.
+template <class Make>
+auto about_file(const std::string& path, const Make& make) {
+  try {
+    return make();
+  } catch (const Error& error) {
+    const std::string message = error.what(), name = escaped(path);
+    fail(message.starts_with(name) ? "" : name + ": ", message);
+  }
+}
 
 /// Whether it is the id of a piece.
 bool is_id(const nlohmann::json& value);

@@ -178,11 +178,13 @@ PieceList pieces_of(const sentencepiece::SentencePieceProcessor& model, const st
   return pieces;
 }
 
+/// The last of the files is that of the model.
 ForeignTokenizer made(Vocabulary vocabulary, std::string model, ForeignSentencePieceOptions options,
                       std::vector<std::string> files) {
-  return {kSentencePieceType, false,
-          make_foreign_sentencepiece_scheme(std::move(vocabulary), std::move(model), std::move(options)),
-          std::move(files)};
+  SchemePtr scheme = about_file(files.back(), [&] {
+    return make_foreign_sentencepiece_scheme(std::move(vocabulary), std::move(model), std::move(options));
+  });
+  return {kSentencePieceType, false, std::move(scheme), std::move(files)};
 }
 
 /// A model alone.

@@ -6,12 +6,14 @@
 #include <initializer_list>
 #include <nlohmann/json.hpp>
 
+#include "base/digest.h"
 #include "base/error.h"
 #include "text/byte_bpe.h"
 #include "text/foreign_json.h"
 #include "text/foreign_sentencepiece.h"
 #include "text/line_reader.h"
 #include "text/tokenizer.h"
+#include "text/word_unigram.h"
 #include "text/wordpiece.h"
 
 namespace heed::text {
@@ -22,6 +24,7 @@ using Json = nlohmann::json;
 
 constexpr std::string_view kBertTokens[] = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};
 constexpr char kJsonFile[] = "tokenizer.json", kVocabularyFile[] = "vocab.json", kMergesFile[] = "merges.txt";
+constexpr std::size_t kMostSteps = 64;  // one after the other
 constexpr char kWordPieceFile[] = "vocab.txt", kConfigFile[] = "tokenizer_config.json";
 
 std::string type_of(const Json& json, const std::string& where) {
@@ -41,6 +44,7 @@ std::vector<Json> members(const Json& json, const std::string& list, const std::
   const Json& all = sequence.at(list);
   sequence.finish();
   if (!all.is_array()) fail(where, ": ", list, " is no list");
+  if (all.size() > kMostSteps) fail(where, ": a sequence of ", all.size(), ", wanted at most ", kMostSteps);
   return {all.begin(), all.end()};
 }
 
@@ -133,6 +137,8 @@ struct TemplateStep {
 std::vector<TemplateStep> template_steps(const Json& steps, const Json& tokens, const std::string& where) {
   std::vector<TemplateStep> list;
   if (!steps.is_array() || !tokens.is_object()) fail(where, ": wanted single, pair and special_tokens");
+  if (steps.size() > kMostFrameIds)
+    fail(where, ": a template of ", steps.size(), " steps, wanted at most ", kMostFrameIds);
   for (const Json& each : steps) {
     Object step(each, where);
     const Json& sequence = step.get("Sequence");
@@ -148,6 +154,8 @@ std::vector<TemplateStep> template_steps(const Json& steps, const Json& tokens, 
     if (!sequence.is_null()) continue;
     if (!tokens.contains(name)) fail(where, ": the token ", escaped(name), " is not among special_tokens");
     Object special(tokens[name], where);
+    if (special.at("ids").size() > kMostFrameIds)
+      fail(where, ": the token ", escaped(name), " has more than ", kMostFrameIds, " ids");
     for (const Json& id : special.at("ids")) {
       if (!is_id(id)) fail(where, ": wanted an id, got ", Object::shown(id));
       added.ids.push_back(id.get<std::int32_t>());
@@ -240,6 +248,31 @@ void expect_type(Object& object, const char* wanted) {
     fail_type(type, object.where("type"), wanted);
 }
 
+/// What T5 has: at most a table, then words, each with a space in front.
+std::string read_normalisations(Object& root) {
+  const Json& json = root.get("normalizer");
+  const std::vector<Json> steps = members(json, "normalizers", root.where("normalizer"));
+  if (steps.empty()) return "";
+  Object step(steps.front(), root.where("normalizer"));
+  if (const std::string type = step.text("type"); type != "Precompiled" || steps.size() > 1)
+    fail_type(steps.size() > 1 ? "Sequence" : type, root.where("normalizer"), "Precompiled alone");
+  const auto table = from_base64(step.text("precompiled_charsmap"));
+  if (!table) fail(step.where("precompiled_charsmap"), ": wanted base64");
+  step.finish();
+  return *table;
+}
+
+void expect_metaspace(const Json& json, const std::string& where) {
+  Object step(json, where);
+  if (const std::string type = step.text("type"); type != "Metaspace") fail_type(type, where, "Metaspace");
+  step.expect("replacement", {std::string(kSpaceSymbol)});
+  step.expect("add_prefix_space", {nullptr, true});
+  step.expect("prepend_scheme", {nullptr, "always"});
+  step.expect("split", {nullptr, true});
+  step.ignore({"str_rep"});  // the replacement again, in old files
+  step.finish();
+}
+
 /// Those of the model. The added tokens may have ids between theirs.
 PieceList pieces_of(Object& root, Object& model) {
   const Json& vocabulary = model.at("vocab");
@@ -295,6 +328,50 @@ ForeignTokenizer wordpiece_from_json(Object& root, Object& model) {
   return {kWordPieceType, false, make_wordpiece_scheme(std::move(vocabulary), std::move(options))};
 }
 
+ForeignTokenizer unigram_from_json(Object& root, Object& model) {
+  model.ignore({"type"});
+  model.expect("byte_fallback", {nullptr, false});
+  const std::string where = model.where("vocab");
+  const Json& list = model.at("vocab");
+  if (!list.is_array()) fail(where, ": wanted a list of pieces and scores");
+  PieceList pieces(where, list.size() + root.get("added_tokens").size());
+  std::vector<std::string> texts;
+  std::vector<float> scores;
+  for (const Json& each : list) {
+    if (!each.is_array() || each.size() != 2 || !each[0].is_string() || !each[1].is_number() || each[0] == "")
+      fail(where, ": ", Object::shown(each), ", wanted a piece and its score");
+    texts.push_back(each[0].get<std::string>());
+    scores.push_back(each[1].get<float>());
+    pieces.add(static_cast<std::int32_t>(texts.size() - 1), texts.back());
+  }
+  const std::int32_t unknown = model.id("unk_id");
+  model.finish();
+  const TokenList added = add_tokens(root.get("added_tokens"), pieces, root.where("added_tokens"));
+  if (!added.others.empty())
+    fail(root.where("added_tokens"), ": token ", added.others[0].id,
+         " is not special, which Unigram does not support");
+  std::vector<bool> is_special(texts.size());
+  for (const std::int32_t id : added.special)
+    if (std::cmp_less(id, is_special.size())) is_special[static_cast<std::size_t>(id)] = true;
+  const std::string normalisations = read_normalisations(root);
+  const std::string split = root.where("pre_tokenizer");
+  const std::vector<Json> steps = members(root.get("pre_tokenizer"), "pretokenizers", split);
+  if (steps.size() != 2 || type_of(steps[0], split) != "WhitespaceSplit")
+    fail(split, ": wanted WhitespaceSplit, then Metaspace");
+  expect_metaspace(steps[1], split);
+  expect_metaspace(root.get("decoder"), root.where("decoder"));
+  SentenceFrame frame = read_post_processor(root.get("post_processor"), root.where("post_processor"));
+  root.finish();
+  Vocabulary vocabulary = vocabulary_of(std::move(pieces), added.special, frame, root);
+  if (vocabulary.special().unk != unknown)
+    fail(model.where("unk_id"), ": ", unknown, ", wanted the id of the special token <unk>, ",
+         vocabulary.special().unk);
+  return {kWordUnigramType, false,
+          make_word_unigram_scheme(std::move(vocabulary),
+                                   word_unigram_model(texts, scores, is_special, unknown, normalisations),
+                                   std::move(frame))};
+}
+
 ForeignTokenizer from_json(const Json& json, const std::string& name) {
   Object root(json, name);
   root.ignore({"version", "truncation", "padding"});
@@ -302,7 +379,8 @@ ForeignTokenizer from_json(const Json& json, const std::string& name) {
   // Old files do not say it; they have merges then.
   const std::string type = json["model"].contains("type") ? model.text("type") : "BPE";
   if (type == "WordPiece") return wordpiece_from_json(root, model);
-  if (type != "BPE") fail_type(type, root.where("model"), "BPE or WordPiece");
+  if (type == "Unigram") return unigram_from_json(root, model);
+  if (type != "BPE") fail_type(type, root.where("model"), "BPE, WordPiece or Unigram");
   model.ignore({"type", "unk_token", "fuse_unk"});  // no byte is unknown
   for (const char* field : {"dropout"}) model.expect(field, {nullptr});
   for (const char* field : {"continuing_subword_prefix", "end_of_word_suffix"})
@@ -342,14 +420,19 @@ ForeignTokenizer from_files(const fs::path& vocabulary, const fs::path& merges_f
   pieces.add_all(json);
   std::vector<Merge> merges;
   const std::string name = escaped(merges_file.string());
-  for (const std::string& line : read_lines(merges_file.string()))
+  LineReader lines(merges_file.string());
+  for (std::string line; lines.next(line);)
     if (!line.empty() && !line.starts_with("#version")) merges.push_back(parse_merge(line, name));
   std::vector<std::int32_t> special;
   for (const char* token : {"<|endoftext|>", "<s>", "</s>", "<pad>", "<unk>", "<mask>"})
     if (json.contains(token)) special.push_back(json[token].get<std::int32_t>());
   return {kByteBpeType,
           false,
-          make_byte_bpe_scheme(std::move(pieces).vocabulary(special), std::move(merges), ByteBpeOptions()),
+          about_file(merges_file.string(),
+                     [&] {
+                       return make_byte_bpe_scheme(std::move(pieces).vocabulary(special), std::move(merges),
+                                                   ByteBpeOptions());
+                     }),
           {vocabulary.string(), merges_file.string()}};
 }
 
@@ -366,19 +449,19 @@ ForeignTokenizer from_word_pieces(const fs::path& vocabulary) {
   options.strip_accents = fields.flag("strip_accents", options.lowercase);
   options.split_chinese = fields.flag("tokenize_chinese_chars", true);
   const std::string name = escaped(vocabulary.string());
-  const std::vector<std::string> lines = read_lines(vocabulary.string());
-  PieceList pieces(name, lines.size());
+  LineReader lines(vocabulary.string());
+  PieceList pieces(name, SIZE_MAX);  // each line has one
   std::vector<std::int32_t> special;
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    if (lines[i].empty()) fail(name, ':', i + 1, ": empty piece");
-    pieces.add(static_cast<std::int32_t>(i), lines[i]);
-    if (std::ranges::find(kBertTokens, lines[i]) != std::end(kBertTokens))
-      special.push_back(static_cast<std::int32_t>(i));
+  for (std::string line; lines.next(line);) {
+    const auto id = static_cast<std::int32_t>(lines.line_number() - 1);
+    if (line.empty()) fail(name, ':', lines.line_number(), ": empty piece");
+    pieces.add(id, line);
+    if (std::ranges::find(kBertTokens, line) != std::end(kBertTokens)) special.push_back(id);
   }
   const auto id_of = [&](const char* piece) {
-    const auto found = std::ranges::find(lines, piece);
-    if (found == lines.end()) fail(name, ": has no ", piece);
-    return static_cast<std::int32_t>(found - lines.begin());
+    const std::int32_t id = pieces.find(piece);
+    if (id == SpecialIds::kAbsent) fail(name, ": has no ", piece);
+    return id;
   };
   options.frame = {{id_of("[CLS]")}, {id_of("[SEP]")}, {id_of("[SEP]")}, 1};
   return {kWordPieceType,
@@ -423,7 +506,8 @@ ForeignTokenizer read_foreign_tokenizer(const std::string& path, const std::stri
     const Json json = read_foreign_json(file.string());
     // vocab.json may have a piece "model", but then with an id.
     if (is_folder || (json.contains("model") && json["model"].is_object())) {
-      ForeignTokenizer tokenizer = from_json(json, escaped(file.string()));
+      ForeignTokenizer tokenizer =
+          about_file(file.string(), [&] { return from_json(json, escaped(file.string())); });
       tokenizer.files = {file.string()};
       return tokenizer;
     }

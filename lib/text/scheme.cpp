@@ -159,11 +159,14 @@ class SubwordScheme : public Scheme {
 }  // namespace
 
 void check_frame(const SentenceFrame& frame, const Vocabulary& vocabulary, const std::string& where) {
-  for (const auto* ids : {&frame.before, &frame.after, &frame.between})
+  for (const auto* ids : {&frame.before, &frame.after, &frame.between}) {
+    if (ids->size() > kMostFrameIds)
+      fail(where, ": ", ids->size(), " ids on one side of a sentence, wanted at most ", kMostFrameIds);
     for (const std::int32_t id : *ids)
       if (id < 0 || id >= vocabulary.size())
         fail(where, ": id ", id, " around sentences, wanted one below ", vocabulary.size(),
              ", the size of the vocabulary");
+  }
 }
 
 void add_frame(nlohmann::json& settings, const SentenceFrame& frame) {

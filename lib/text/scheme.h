@@ -27,7 +27,10 @@ struct SentenceFrame {
   std::int32_t second_type = 0;         ///< type of the second one's tokens, and of those after it
 };
 
-/// Throws Error, which begins with `where`, unless the vocabulary has all of the frame's ids.
+/// More than any tokenizer puts on one side of a sentence.
+inline constexpr std::size_t kMostFrameIds = 256;
+
+/// Throws Error, which begins with `where`, unless the vocabulary has all of the frame's ids, and they are not too many.
 void check_frame(const SentenceFrame& frame, const Vocabulary& vocabulary, const std::string& where);
 /// Adds the frame to a scheme's settings: "before" and "after", and of pairs "between" and "second_type".
 void add_frame(nlohmann::json& settings, const SentenceFrame& frame);

@@ -15,6 +15,8 @@
 namespace heed::text {
 namespace {
 
+constexpr std::uint32_t kNormalizer = 3, kDenormalizer = 5, kCharsmap = 2;  // of sentencepiece_model.proto
+
 /// Takes a number of Protocol Buffers, seven bits a byte, from the front.
 std::optional<std::uint64_t> take_varint(std::string_view& bytes) {
   std::uint64_t value = 0;
@@ -62,14 +64,30 @@ std::optional<std::vector<std::string_view>> fields_of(std::string_view message,
   return found;
 }
 
+std::size_t offset(std::uint32_t unit) {
+  return static_cast<std::size_t>(unit >> 10) << ((unit & 1U << 9) >> 6);
+}
+bool has_label(std::uint32_t unit, std::uint32_t label) {
+  return (unit & 0x8000'00FFU) == label;
+}
+bool has_leaf(std::uint32_t unit) {
+  return unit >> 8 & 1;
+}
+std::size_t value_of(std::uint32_t unit) {
+  return unit & 0x7FFF'FFFFU;
+}
+
+std::vector<std::uint32_t> units_of(std::string_view bytes) {
+  std::vector<std::uint32_t> units(bytes.size() / sizeof(std::uint32_t));
+  if (!units.empty()) std::memcpy(units.data(), bytes.data(), units.size() * sizeof(std::uint32_t));
+  return units;
+}
+
 /// The trie of a table of normalisations, a double array (darts-clone): from unit i, the unit of byte c is i ^ offset(i) ^ c,
 /// if its label is c; the value of a unit with a leaf is at i ^ offset(i). Equal endings share their units.
 class Trie {
  public:
-  explicit Trie(std::string_view bytes)
-      : units_(bytes.size() / sizeof(std::uint32_t)), below_(units_.size(), kUnseen) {
-    std::memcpy(units_.data(), bytes.data(), units_.size() * sizeof(std::uint32_t));
-  }
+  explicit Trie(std::string_view bytes) : units_(units_of(bytes)), below_(units_.size(), kUnseen) {}
 
   /// Whether every search ends, within the units, with no more leaves than the library has room for, and every value is within
   /// `values`.
@@ -106,13 +124,8 @@ class Trie {
   static constexpr int kMostLeaves = 32;  ///< Normalizer::kMaxTrieResultsSize
   static constexpr int kUnseen = -1, kOpen = -2;
 
-  static std::size_t offset(std::uint32_t unit) {
-    return static_cast<std::size_t>(unit >> 10) << ((unit & 1U << 9) >> 6);
-  }
-  bool is_child(std::size_t unit, std::uint32_t label) const {
-    return (units_[unit] & 0x8000'00FFU) == label;
-  }
-  bool has_leaf(std::size_t unit) const { return units_[unit] >> 8 & 1; }
+  bool is_child(std::size_t unit, std::uint32_t label) const { return has_label(units_[unit], label); }
+  bool has_leaf(std::size_t unit) const { return text::has_leaf(units_[unit]); }
   int most_below(std::size_t next) const {
     int most = 0;
     for (std::uint32_t label = 0; label < 256; ++label)
@@ -122,7 +135,7 @@ class Trie {
   }
   bool is_sound_value(std::size_t unit, std::string_view values) const {
     const std::size_t at = unit ^ offset(units_[unit]);
-    return at < units_.size() && (units_[at] & 0x7FFF'FFFFU) < values.size();
+    return at < units_.size() && value_of(units_[at]) < values.size();
   }
 
   std::vector<std::uint32_t> units_;
@@ -144,15 +157,14 @@ bool is_sound_charsmap(std::string_view map) {
 
 std::unique_ptr<sentencepiece::SentencePieceProcessor> load_sentencepiece(const std::string& model,
                                                                           const std::string& name) {
-  constexpr std::uint32_t normalizer = 3, denormalizer = 5, charsmap = 2;  // of sentencepiece_model.proto
   const auto needed_fields = [&](std::string_view message, std::uint32_t number) {
     auto found = fields_of(message, number);
     if (!found) fail(name, ": no SentencePiece model: its fields cannot be told apart: damaged?");
     return *std::move(found);
   };
-  for (const std::uint32_t field : {normalizer, denormalizer})
+  for (const std::uint32_t field : {kNormalizer, kDenormalizer})
     for (const std::string_view spec : needed_fields(model, field))
-      for (const std::string_view map : needed_fields(spec, charsmap))
+      for (const std::string_view map : needed_fields(spec, kCharsmap))
         if (!is_sound_charsmap(map)) fail(name, ": its table of normalisations is damaged");
   auto processor = std::make_unique<sentencepiece::SentencePieceProcessor>();
   auto status = processor->LoadFromSerializedProto(model);
@@ -161,6 +173,35 @@ std::unique_ptr<sentencepiece::SentencePieceProcessor> load_sentencepiece(const 
     if (!std::isfinite(processor->GetScore(id)))
       fail(name, ": piece ", id, " has the score ", processor->GetScore(id), ": damaged?");
   return processor;
+}
+
+std::string_view normalisation_table(std::string_view model) {
+  std::string_view table;
+  for (const std::string_view spec : fields_of(model, kNormalizer).value_or(std::vector<std::string_view>()))
+    for (const std::string_view map : fields_of(spec, kCharsmap).value_or(std::vector<std::string_view>()))
+      if (!map.empty()) table = map;
+  return table;
+}
+
+Normalisations::Normalisations(std::string_view table) {
+  if (table.empty()) return;
+  std::uint32_t size = 0;
+  std::memcpy(&size, table.data(), sizeof size);
+  units_ = units_of(table.substr(sizeof size, size));
+  texts_ = table.substr(sizeof size + size);
+}
+
+std::optional<std::string_view> Normalisations::find(std::string_view text) const {
+  if (units_.empty()) return std::nullopt;
+  std::size_t at = offset(units_[0]);
+  for (const char c : text) {
+    const auto label = static_cast<unsigned char>(c);
+    const std::uint32_t unit = units_[at ^ label];
+    if (!has_label(unit, label)) return std::nullopt;
+    at ^= label ^ offset(unit);
+    if (has_leaf(unit)) return std::string_view(texts_.data() + value_of(units_[at]));  // ends in NUL
+  }
+  return std::nullopt;
 }
 
 char byte_of_piece(const std::string& piece) {

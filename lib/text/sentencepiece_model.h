@@ -4,14 +4,33 @@
 
 #include <sentencepiece_processor.h>
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace heed::text {
 
 /// Throws Error, which begins with `name`, unless it is a model that can be run.
 std::unique_ptr<sentencepiece::SentencePieceProcessor> load_sentencepiece(const std::string& model,
                                                                           const std::string& name);
+
+/// The table of normalisations of a model that load_sentencepiece() took; may be empty.
+std::string_view normalisation_table(std::string_view model);
+
+/// What such a table has in place of text.
+class Normalisations {
+ public:
+  explicit Normalisations(std::string_view table);
+  /// For the shortest beginning of `text` that has one; nothing when none has.
+  std::optional<std::string_view> find(std::string_view text) const;
+
+ private:
+  std::vector<std::uint32_t> units_;  ///< of the trie
+  std::string texts_;
+};
 
 /// The byte of the piece "<0xE2>".
 char byte_of_piece(const std::string& piece);

@@ -14,6 +14,7 @@
 #include "text/foreign_tokenizer.h"
 #include "text/scheme.h"
 #include "text/unicode.h"
+#include "text/word_unigram.h"
 #include "text/wordpiece.h"
 
 namespace heed::text {
@@ -37,12 +38,13 @@ Vocabulary frequent_pieces(Vocabulary vocabulary, const WordCounts& counts, std:
 
 constexpr std::int64_t kNoLimit = std::numeric_limits<std::int32_t>::max();
 
-enum class Kind { bpe, unigram, word, character, byte_bpe, wordpiece, sentencepiece };
+enum class Kind { bpe, unigram, word, character, byte_bpe, wordpiece, sentencepiece, word_unigram };
 
 /// `where` is for messages; of the types in files, some cannot be learned here.
 Kind kind_of(const std::string& type, const std::string& where = {}) {
   std::vector<std::string> types = kPieceTypes;
-  if (!where.empty()) types.insert(types.end(), {kByteBpeType, kWordPieceType, kSentencePieceType});
+  if (!where.empty())
+    types.insert(types.end(), {kByteBpeType, kWordPieceType, kSentencePieceType, kWordUnigramType});
   return chosen<Kind>(where + "type", types, type);
 }
 
@@ -177,12 +179,15 @@ SchemePtr scheme_from_map(const TensorMap& map, const std::string& prefix, const
     return make_byte_bpe_scheme(Vocabulary(strings(map, prefix + "/piece"), special, "/" + prefix + "/piece"),
                                 strings(map, prefix + "/merges"), settings, "/" + prefix);
   }
-  if (kind == Kind::sentencepiece) {
+  if (kind == Kind::sentencepiece || kind == Kind::word_unigram) {
     const auto bytes = map.at(prefix + "/sentencepiece").values<std::uint8_t>();
-    return make_foreign_sentencepiece_scheme(
-        Vocabulary(strings(map, prefix + "/piece"), special, "/" + prefix + "/piece"),
-        std::string(bytes.begin(), bytes.end()), config.value("settings", nlohmann::json()).dump(),
-        "/" + prefix);
+    std::string model(bytes.begin(), bytes.end());
+    const std::string settings = config.value("settings", nlohmann::json()).dump();
+    Vocabulary vocabulary(strings(map, prefix + "/piece"), special, "/" + prefix + "/piece");
+    return kind == Kind::sentencepiece
+               ? make_foreign_sentencepiece_scheme(std::move(vocabulary), std::move(model), settings,
+                                                   "/" + prefix)
+               : make_word_unigram_scheme(std::move(vocabulary), std::move(model), settings, "/" + prefix);
   }
   const bool counted = kind == Kind::word || kind == Kind::character;
   if (!counted && !(kind == Kind::bpe && config["pretokenized"].get<bool>())) {

@@ -4,9 +4,12 @@
 #include <set>
 
 #include "base/choice.h"
+#include "base/digest.h"
 #include "text/byte_bpe.h"
 #include "text/foreign_tokenizer.h"
+#include "text/sentencepiece_model.h"
 #include "text/tokenizer.h"
+#include "text/word_unigram.h"
 #include "text/wordpiece.h"
 
 namespace heed::text {
@@ -158,10 +161,40 @@ Json wordpiece_json(const Tokenizer& tokenizer, const Json& settings) {
             {"vocab", vocabulary_of(tokenizer)}}}};
 }
 
+Json word_unigram_json(const Tokenizer& tokenizer, const Json& settings, const std::string& model) {
+  const auto processor = load_sentencepiece(model, "Unigram model");
+  Json vocabulary = Json::array();
+  for (int id = 0; id < processor->GetPieceSize(); ++id)
+    vocabulary.push_back({processor->IdToPiece(id), processor->GetScore(id)});
+  const Json space{
+      {"type", "Metaspace"}, {"replacement", kSpaceSymbol}, {"prepend_scheme", "always"}, {"split", true}};
+  const std::string_view table = normalisation_table(model);
+  std::set<std::int32_t> special;
+  for (int id = 0; id < processor->GetPieceSize(); ++id)
+    if (processor->IsControl(id) || processor->IsUnknown(id)) special.insert(id);
+  return {
+      {"version", "1.0"},
+      {"truncation", nullptr},
+      {"padding", nullptr},
+      {"added_tokens", added_tokens(tokenizer, settings, special)},
+      {"normalizer",
+       table.empty() ? Json() : Json{{"type", "Precompiled"}, {"precompiled_charsmap", base64(table)}}},
+      {"pre_tokenizer", {{"type", "Sequence"}, {"pretokenizers", {{{"type", "WhitespaceSplit"}}, space}}}},
+      {"post_processor", post_processor_of(tokenizer, settings)},
+      {"decoder", space},
+      {"model",
+       {{"type", "Unigram"},
+        {"unk_id", tokenizer.special().unk},
+        {"vocab", vocabulary},
+        {"byte_fallback", false}}}};
+}
+
 }  // namespace
 
 std::string tokenizer_json(const Tokenizer& tokenizer) {
-  if (tokenizer.type() != kByteBpeType && tokenizer.type() != kWordPieceType) return "";
+  if (tokenizer.type() != kByteBpeType && tokenizer.type() != kWordPieceType &&
+      tokenizer.type() != kWordUnigramType)
+    return "";
   const TensorMap map = tokenizer.to_map();
   const auto strings = [&](const char* path) {
     if (!map.contains(path)) return std::vector<std::string>();
@@ -169,10 +202,11 @@ std::string tokenizer_json(const Tokenizer& tokenizer) {
     return std::vector<std::string>(values.begin(), values.end());
   };
   const Json settings = Json::parse(strings("vocabulary/config").front()).at("settings");
-  const Json json = tokenizer.type() == kByteBpeType
-                        ? byte_bpe_json(tokenizer, settings, strings("vocabulary/merges"))
-                        : wordpiece_json(tokenizer, settings);
-  return json.dump(1) + "\n";
+  if (tokenizer.type() == kByteBpeType)
+    return byte_bpe_json(tokenizer, settings, strings("vocabulary/merges")).dump(1) + "\n";
+  if (tokenizer.type() == kWordPieceType) return wordpiece_json(tokenizer, settings).dump(1) + "\n";
+  const auto bytes = map.at("vocabulary/sentencepiece").values<std::uint8_t>();
+  return word_unigram_json(tokenizer, settings, {bytes.begin(), bytes.end()}).dump(1) + "\n";
 }
 
 }  // namespace heed::text

@@ -107,6 +107,24 @@ std::string nfc(const std::string& text) {
   return std::string(reinterpret_cast<const char*>(composed), static_cast<std::size_t>(size));
 }
 
+std::vector<std::string_view> graphemes(std::string_view text) {
+  std::vector<std::string_view> found;
+  std::int32_t state = 0;
+  char32_t before = 0;
+  for (const std::string_view character : characters(text)) {
+    const char32_t c = code_point(character);
+    const bool begins =
+        found.empty() || utf8proc_grapheme_break_stateful(static_cast<utf8proc_int32_t>(before),
+                                                          static_cast<utf8proc_int32_t>(c), &state);
+    if (begins)
+      found.push_back(character);
+    else
+      found.back() = {found.back().data(), found.back().size() + character.size()};
+    before = c;
+  }
+  return found;
+}
+
 std::vector<std::string_view> characters(std::string_view text) {
   std::vector<std::string_view> list;
   char32_t c = 0;

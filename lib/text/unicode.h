@@ -23,6 +23,9 @@ std::string nfc(const std::string& text);
 /// The characters of valid UTF-8, as views into `text`.
 std::vector<std::string_view> characters(std::string_view text);
 
+/// The grapheme clusters of valid UTF-8, what a reader takes for one character (UAX 29), as views into `text`.
+std::vector<std::string_view> graphemes(std::string_view text);
+
 /// The code point of one character as `characters` returns it.
 char32_t code_point(std::string_view character);
 

@@ -6,6 +6,7 @@
 #include "fuzz/input.h"
 #include "io/foreign/npy.h"
 #include "io/foreign/safetensors.h"
+#include "io/foreign/torch_file.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
   using namespace heed;

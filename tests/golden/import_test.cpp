@@ -41,7 +41,11 @@ const std::vector<std::string> kCases{"bert-masked",
                                       "t5-long",
                                       "marian-npz-post",
                                       "marian-npz-pre",
-                                      "marian-npz-new"};
+                                      "marian-npz-new",
+                                      "sockeye",
+                                      "sockeye-gated",
+                                      "sockeye-untied",
+                                      "sockeye-half"};
 
 std::string folder_of(const std::string& name) {
   return std::string(HEED_TESTDATA) + "/import/" + name;
@@ -59,7 +63,8 @@ BOOST_DATA_TEST_CASE(agree_with_transformers, boost::unit_test::data::make(kCase
   else
     wanted = {name == "bert-sentence" ? "sentence" : "logits"};
   if (loaded.model->decoder && name != "gpt2-bare") wanted.emplace_back("generated");
-  if (loaded.model->decoder && name != "gpt2-bare" && !name.starts_with("marian-npz"))
+  const bool of_numpy = name.starts_with("marian-npz") || name.starts_with("sockeye");
+  if (loaded.model->decoder && name != "gpt2-bare" && !of_numpy)
     wanted.insert(wanted.end(), {"beam", "scores"});
   for (const std::string& stage : wanted)
     BOOST_CHECK_MESSAGE(std::ranges::count(results, stage, &StageResult::stage) == 1,

@@ -11,6 +11,7 @@
 #include "io/byte_stream.h"
 #include "io/foreign/npy.h"
 #include "io/foreign/safetensors.h"
+#include "io/foreign/torch_file.h"
 
 namespace heed::io {
 namespace {
@@ -37,9 +38,15 @@ bool is_text(std::string_view head) {
   return head.find('\0') == std::string_view::npos && is_utf8(head);
 }
 
+/// Zip archives are NumPy's or PyTorch's.
+std::unique_ptr<ArrayFile> open_zip(const std::string& path) {
+  const bool is_torch = is_torch_archive(read_zip_directory(SeekableFile(path)));
+  return is_torch ? open_torch(path) : open_npz(path);
+}
+
 Open format_of(std::string_view head) {
   if (head.starts_with("\x93NUMPY")) return open_npy;
-  if (head.starts_with("PK\x03\x04") || head.starts_with("PK\x05\x06")) return open_npz;
+  if (head.starts_with("PK\x03\x04") || head.starts_with("PK\x05\x06")) return open_zip;
   if (head.size() == 9 && head[8] == '{' && !head.starts_with("\x89HDF") && !is_text(head))
     return open_safetensors;
   return nullptr;
@@ -64,7 +71,7 @@ Found find_format(const std::string& path) {
 
 std::unique_ptr<ArrayFile> ArrayFile::open(const std::string& path) {
   const Found found = find_format(path);
-  if (!found.open) fail(escaped(path), ": holds neither safetensors nor NumPy arrays");
+  if (!found.open) fail(escaped(path), ": holds neither safetensors nor arrays of NumPy or PyTorch");
   return found.open(found.path);
 }
 

@@ -1,9 +1,10 @@
 // Files of arrays that other programs write, read without HDF5:
 //   safetensors    a file, or a folder with model.safetensors or with shards and model.safetensors.index.json
 //   .npy, .npz     NumPy's, stored or deflated
+//   .pt, .bin      PyTorch's, of a flat dict of tensors; nothing of its pickle is run
 // They are recognised by their content. Opening reads and checks headers only: it takes time and memory by the
 // number of arrays, not by their size. Nothing is allocated for a size before the file was seen to be large enough
-// for it, so a file that lies costs an error and no memory. safetensors.cpp, zip_file.cpp and npy.cpp say what is
+// for it, so a file that lies costs an error and no memory. safetensors.cpp, zip_file.cpp, npy.cpp and state_dict.cpp say what is
 // accepted, elements.cpp which types, lib/io/README.md all of it for users.
 #pragma once
 

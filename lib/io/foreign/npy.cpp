@@ -258,8 +258,7 @@ class NpzFile : public ArrayFile {
     std::erase_if(members_,
                   [](const ZipMember& m) { return m.name.size() <= kNpy.size() || !m.name.ends_with(kNpy); });
     if (members_.empty())
-      fail(file_.name(),
-           ": a zip archive without .npy arrays: a PyTorch checkpoint? Save its tensors as safetensors");
+      fail(file_.name(), ": a zip archive without .npy arrays, and no checkpoint of PyTorch");
     for (const ZipMember& member : members_) {
       ZipReader reader(file_, member);
       arrays_.push_back(

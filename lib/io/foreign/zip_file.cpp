@@ -59,10 +59,18 @@ struct Directory {
   std::uint64_t limit = 0;  ///< it ends before
 };
 
-/// Zip64's own end record, if the end record at `end` leaves something to it.
+constexpr std::uint64_t kLocatorBytes = 20;
+
+bool has_zip64_end(const SeekableFile& file, std::uint64_t end) {
+  if (end < kLocatorBytes) return false;
+  const Bytes bytes = bytes_at(file, end - kLocatorBytes, 4);
+  return Record(bytes, file.name()).take_text(4) == "PK\x06\x07";
+}
+
+/// Zip64's own end record, which the end record at `end` leaves something to, or repeats.
 void read_zip64_end(const SeekableFile& file, std::uint64_t end, Directory& directory) {
   const std::string& name = file.name();
-  constexpr std::uint64_t kLocatorBytes = 20, kRecordBytes = 56;
+  constexpr std::uint64_t kRecordBytes = 56;
   if (end < kLocatorBytes) fail(name, ": zip64 archive without the locator of its end record: damaged?");
   const Bytes locator_bytes = bytes_at(file, end - kLocatorBytes, kLocatorBytes);
   Record locator(locator_bytes, name);
@@ -102,8 +110,13 @@ Directory find_directory(const SeekableFile& file) {
     if (disks != 0 || here != entries) fail(name, ": zip archive of several disks");
     const std::uint64_t end = file.size() - tail.size() + at;
     directory.limit = end;
-    if (entries == kAbsent16 || directory.size == kAbsent32 || directory.begin == kAbsent32)
-      read_zip64_end(file, end, directory);
+    // Some writers always have the larger record too.
+    const Directory small = directory;
+    const bool needs = entries == kAbsent16 || small.size == kAbsent32 || small.begin == kAbsent32;
+    if (needs || has_zip64_end(file, end)) read_zip64_end(file, end, directory);
+    if (!needs && (small.entries != directory.entries || small.size != directory.size ||
+                   small.begin != directory.begin))
+      fail(name, ": its end record and its zip64 end record disagree: damaged?");
     return directory;
   }
   fail(name, ": zip archive without an end record: cut short?");

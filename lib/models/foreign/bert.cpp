@@ -68,7 +68,7 @@ void read_modules(const Source& source, EncoderOnlyConfig& config, std::vector<s
     const std::string its = module.word("path", "");
     if (i == 0) module.expect("path", {""});
     if (i == 1) folder = its;
-    if (its.find_first_of("/\\") != std::string::npos || its == "..")
+    if (its.find_first_of("/\\") != std::string::npos || its == ".." || (i == 1 && its.empty()))
       module.refuse("path", "the name of a folder");
     module.without_effect({"idx", "name"});
     module.finish();

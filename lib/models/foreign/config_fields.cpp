@@ -1,17 +1,16 @@
 #include "models/foreign/config_fields.h"
 
 #include <algorithm>
-#include <fstream>
-#include <sstream>
 
 #include "base/error.h"
 #include "base/special_ids.h"
 #include "text/bounded_json.h"
+#include "text/foreign_json.h"
 
 namespace heed::foreign {
 namespace {
 
-constexpr std::uintmax_t kMostJsonBytes = 256 << 20;
+constexpr std::size_t kMostListed = 20;
 
 std::string shown(const Json& value) {
   return escaped(value.dump(-1, ' ', false, Json::error_handler_t::replace), 100);
@@ -23,16 +22,14 @@ bool is_natural(const Json& value) {
 
 }  // namespace
 
+std::string listed(const std::vector<std::string>& reasons) {
+  if (reasons.size() <= kMostListed) return joined(reasons, "; ");
+  return concat(joined({reasons.begin(), reasons.begin() + kMostListed}, "; "), "; and ",
+                reasons.size() - kMostListed, " more");
+}
+
 Json read_json(const std::string& path) {
-  std::ifstream file(path, std::ios::binary | std::ios::ate);
-  const auto size = file ? static_cast<std::intmax_t>(file.tellg()) : -1;
-  if (size < 0) fail(escaped(path), ": cannot be read");
-  if (static_cast<std::uintmax_t>(size) > kMostJsonBytes)
-    fail(escaped(path), ": ", size, " bytes, wanted at most ", kMostJsonBytes);
-  std::string text(static_cast<std::size_t>(size), '\0');
-  file.seekg(0);
-  if (!file.read(text.data(), size)) fail(escaped(path), ": cannot be read");
-  return text::parse_bounded_json(text, escaped(path));
+  return text::parse_bounded_json(text::read_foreign_file(path), escaped(path));
 }
 
 Json read_json_object(const std::string& path) {
@@ -248,7 +245,7 @@ void ConfigFields::finish() const {
   std::vector<std::string> all = reasons_;
   const std::vector<std::string> more = unknown();
   all.insert(all.end(), more.begin(), more.end());
-  if (!all.empty()) fail(where_, ": this model cannot be imported: ", joined(all, "; "));
+  if (!all.empty()) fail(where_, ": this model cannot be imported: ", listed(all));
 }
 
 }  // namespace heed::foreign

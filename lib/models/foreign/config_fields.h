@@ -25,6 +25,9 @@ class OptionError : public UsageError {
   using UsageError::UsageError;
 };
 
+/// Reasons in one message, not too many of them.
+std::string listed(const std::vector<std::string>& reasons);
+
 /// The JSON of a file. Throws Error when it is none, or nested too deeply.
 Json read_json(const std::string& path);
 /// Likewise an object.

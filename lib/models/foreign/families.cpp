@@ -3,7 +3,7 @@
 namespace heed::foreign {
 
 const std::vector<Family>& families() {
-  static const std::vector<Family> all{kBert, kGpt2, kLlama, kMarian, kMarianNpz, kT5, kVit};
+  static const std::vector<Family> all{kBert, kGpt2, kLlama, kMarian, kMarianNpz, kSockeye, kT5, kVit};
   return all;
 }
 

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "io/frame_stream.h"
 #include "models/decoder_only.h"
+#include "nn/positional_encoding.h"
 #include "text/foreign_sentencepiece.h"
 #include "text/foreign_tokenizer.h"
 
@@ -59,6 +60,7 @@ Source::Source(std::string path, ImportOptions options)
     for (const auto& entry : fs::directory_iterator(folder_, ignored))
       if (entry.path().extension() == ".npz") archives.push_back(entry.path().string());
     if (archives.size() == 1) weights_path_ = archives.front();
+    if (const std::string parameters = file(kSockeyeWeights); !parameters.empty()) weights_path_ = parameters;
   }
   if (folder_ != path_) return;  // config.json beside a lone file is not its own
   if (const std::string config = file("config.json"); !config.empty()) {
@@ -87,9 +89,13 @@ ConfigFields Source::config() const {
   return ConfigFields(config_, name, options_.ignored_fields);
 }
 
+bool Source::has_weights() const {
+  return io::is_array_file(weights_path_);
+}
+
 const io::ArrayFile& Source::weights() const {
   if (!weights_) {
-    if (!io::is_array_file(weights_path_)) {
+    if (!has_weights()) {
       const bool pickled =
           !file("pytorch_model.bin").empty() || !file("pytorch_model.bin.index.json").empty();
       fail(escaped(path_), ": no weights that can be read, wanted model.safetensors",
@@ -166,7 +172,7 @@ text::Tokenizer tokenizer_of(const Source& source, std::int64_t rows, const Spec
     return fs::is_regular_file(fs::path(source.path()) / name, ignored);
   };
   if (!text::has_sentencepiece_model(source.path()) && !has("tokenizer.json") && !has("vocab.txt") &&
-      !(has("vocab.json") && has("merges.txt"))) {
+      !has("vocab.json")) {
     notes.push_back("no tokenizer beside the weights: its pieces are the ids in digits");
     SpecialIds ids = special;
     drop_impossible(ids, rows, notes);
@@ -176,14 +182,11 @@ text::Tokenizer tokenizer_of(const Source& source, std::int64_t rows, const Spec
                 escaped(source.path()), notes);
 }
 
-SpecialIds decoder_ids(ConfigFields& config, std::int32_t bos, std::int32_t eos,
-                       std::vector<std::string>& notes) {
+SpecialIds decoder_ids(ConfigFields& config, std::int32_t bos, std::int32_t eos) {
   SpecialIds special = kNoSpecialIds;
   special.bos = config.id("bos_token_id", bos);
   special.eos = config.id("eos_token_id", eos);
   special.pad = config.id("pad_token_id");
-  if (const Json& all = config.get("eos_token_id"); all.is_array() && all.size() > 1)
-    notes.push_back(concat("a text ends at any of ", all.size(), " ids there; here only at ", special.eos));
   if (special.pad == special.bos || special.pad == special.eos)
     special.pad = SpecialIds::kAbsent;  // it only says what fills rows
   config.without_effect({"decoder_start_token_id", "forced_eos_token_id", "sep_token_id", "cls_token_id",
@@ -228,6 +231,21 @@ std::string Requirements::word(const char* field, const std::string& value,
   }
   reasons_.push_back(concat(field, " is ", value, ", wanted ", alternatives(known)));
   return "";
+}
+
+void check_sinusoids(const Source& source, const std::string& name, std::int64_t rows, std::int64_t d) {
+  const std::string where = concat(escaped(source.path()), ":/", name);
+  const std::size_t index = *source.find(name);
+  // Before the formula's: settings that lie cost an error, no memory.
+  expect_shape(where, source.weights().arrays()[index].shape, {rows, d});
+  const Tensor stored = source.weights().read(index);
+  const auto wanted = sinusoidal_positions<float>(rows, d, Positions::sinusoidal_halves);
+  if (stored.dtype() != DType::f32) fail(where, ": wanted float32");
+  const auto values = stored.values<float>();
+  for (std::size_t i = 0; i < wanted.size(); ++i)
+    if (!(std::abs(values[i] - wanted[i]) <= 1e-3))  // F16 files have rounded ones
+      fail(where, ": element ", i, " is ", values[i], ", the sinusoids have ", wanted[i],
+           ": other positions are not supported");
 }
 
 std::vector<std::string> class_names(ConfigFields& config, std::int64_t n_classes) {

@@ -51,6 +51,8 @@ class Source {
   const std::string& model_type() const { return model_type_; }
   /// All fields of config.json.
   ConfigFields config() const;
+  /// Whether there is a file that looks like weights.
+  bool has_weights() const;
   /// The weights. Throws Error naming what is wanted when there are none.
   const io::ArrayFile& weights() const;
 
@@ -112,6 +114,9 @@ const std::vector<Family>& families();
 /// Beside an exported model whose vocabulary no file of other programs can hold: a vocabulary file of heed's.
 inline constexpr char kOwnVocabulary[] = "heed_vocabulary.h5";
 
+/// Sockeye's weights, in a folder without config.json.
+inline constexpr char kSockeyeWeights[] = "params.best";
+
 /// The tokenizer files of the folder as a tokenizer with one piece for each of `rows`: further rows of the tables become
 /// "<unused_0>", ..., which nothing produces; too few rows are an error. `special` overrules what the files say, where
 /// it is present. `side`: of a folder with two. Without files pieces are the ids in digits, "17", and text is ids between spaces; a note says so.
@@ -121,9 +126,8 @@ text::Tokenizer tokenizer_of(const Source& source, std::int64_t rows, const Spec
 text::Tokenizer fitted(const text::Tokenizer& tokenizer, std::int64_t rows, const SpecialIds& special,
                        const std::string& where, std::vector<std::string>& notes);
 /// bos, eos and pad of a decoder alone: bos_token_id, eos_token_id, pad_token_id; the first two where they are missing. Of
-/// several eos the first, with a note.
-SpecialIds decoder_ids(ConfigFields& config, std::int32_t bos, std::int32_t eos,
-                       std::vector<std::string>& notes);
+/// several eos the first; the others are more_ends_of() (generation.h).
+SpecialIds decoder_ids(ConfigFields& config, std::int32_t bos, std::int32_t eos);
 /// The same as fields of config.json, those that are there.
 void state_decoder_ids(const SpecialIds& special, Json& config);
 /// Puts the factor of the embeddings, which other programs do not have, into `table`. Returns whether the model is still tied: the
@@ -150,6 +154,8 @@ class Requirements {
  private:
   std::vector<std::string>& reasons_;
 };
+/// Throws Error unless a tensor [rows, d] has the sinusoids in halves (nn/positional_encoding.h).
+void check_sinusoids(const Source& source, const std::string& name, std::int64_t rows, std::int64_t d);
 /// Names of classes from id2label; {"0", "1", ...} where it is missing.
 std::vector<std::string> class_names(ConfigFields& config, std::int64_t n_classes);
 

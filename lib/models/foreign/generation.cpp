@@ -1,9 +1,11 @@
 #include "models/foreign/generation.h"
 
 #include <algorithm>
+#include <set>
 
 #include "base/error.h"
 #include "tensor/tensor_map.h"
+#include "text/foreign_json.h"
 
 namespace heed::foreign {
 namespace {
@@ -46,14 +48,43 @@ constexpr std::initializer_list<const char*> kOtherSettings = {"_from_model_conf
                                                                "max_matching_ngram_size",
                                                                "trust_remote_code"};
 
+/// More than any model has.
+constexpr std::size_t kMostEnds = 64;
+
+/// Those of generation_config.json; none when there is no such file.
+Json generation_json_of(const Source& source) {
+  const std::string path = source.file("generation_config.json");
+  return path.empty() ? Json::object() : read_json_object(path);
+}
+
 }  // namespace
+
+std::string more_ends_of(const Source& source, ConfigFields& config, std::int32_t eos) {
+  const char* name = "eos_token_id";
+  std::set<std::int32_t> ends;
+  for (const Json& stated : {config.get(name), generation_json_of(source).value(name, Json())}) {
+    const Json list = stated.is_array() ? stated : Json::array({stated});
+    for (const Json& id : list)
+      if (text::is_id(id) && id != eos) ends.insert(id.get<std::int32_t>());
+  }
+  if (ends.size() > kMostEnds) config.refuse(name, concat("at most ", kMostEnds, " ids"));
+  std::string words;
+  for (const std::int32_t id : ends) words += concat(words.empty() ? "" : " ", id);
+  return words;
+}
+
+void state_ends(const SearchSettings& search, std::int32_t eos, Json& config) {
+  const std::vector<std::int32_t> ends = more_ends(search);
+  if (ends.empty()) return;
+  config["eos_token_id"] = Json::array({eos});
+  for (const std::int32_t id : ends) config["eos_token_id"].push_back(id);
+}
 
 SearchSettings generation_of(const Source& source, ConfigFields& config, const SpecialIds& target,
                              std::vector<std::string>& notes) {
-  const std::string path = source.file("generation_config.json");
-  ConfigFields apart =
-      config.beside("generation_config.json", path.empty() ? Json::object() : read_json_object(path));
-  ConfigFields& fields = path.empty() ? config : apart;
+  const Json stated = generation_json_of(source);
+  ConfigFields apart = config.beside("generation_config.json", stated);
+  ConfigFields& fields = source.file("generation_config.json").empty() ? config : apart;
   config.without_effect({"forced_eos_token_id", "bad_words_ids", "renormalize_logits", "max_new_tokens"});
   apart.without_effect_in_any_model();
   apart.without_effect(kOtherSettings);
@@ -76,6 +107,7 @@ SearchSettings generation_of(const Source& source, ConfigFields& config, const S
   const std::int32_t forced = fields.id("forced_eos_token_id", SpecialIds::kAbsent);
   settings.forced_eos = forced != SpecialIds::kAbsent && forced == target.eos;
   settings.renormalized = fields.flag("renormalize_logits", false);
+  settings.more_ends = more_ends_of(source, config, target.eos);
 
   for (const Json& words : fields.get("bad_words_ids")) {
     const bool never = words.is_array() && words.size() == 1 && words[0].is_number_unsigned() &&
@@ -109,6 +141,7 @@ std::string generation_json(const SearchSettings& search, const SpecialIds& targ
             {"early_stopping", !search.seeks_best},
             {"decoder_start_token_id", target.bos},
             {"eos_token_id", target.eos}};
+  state_ends(search, target.eos, json);
   if (target.pad != SpecialIds::kAbsent) json["pad_token_id"] = target.pad;
   Json never = Json::array();
   for (const std::int32_t id : {target.pad, target.bos})

@@ -15,7 +15,14 @@ namespace heed::foreign {
 SearchSettings generation_of(const Source& source, ConfigFields& config, const SpecialIds& target,
                              std::vector<std::string>& notes);
 
-/// The inverse, generation_config.json.
+/// All ids that end a text, by config.json and generation_config.json, but `eos`: SearchSettings::more_ends. Many of them are a
+/// reason not to import.
+std::string more_ends_of(const Source& source, ConfigFields& config, std::int32_t eos);
+
+/// The inverse, for config.json or generation_config.json: eos_token_id is a list where there are several.
+void state_ends(const SearchSettings& search, std::int32_t eos, Json& config);
+
+/// The inverse of generation_of, generation_config.json.
 std::string generation_json(const SearchSettings& search, const SpecialIds& target);
 
 /// The SentencePiece model of a tokenizer, and the ids of its pieces as JSON; empty when it has none.

@@ -5,6 +5,7 @@
 #include "models/config_json.h"
 #include "models/decoder_only.h"
 #include "models/foreign/families.h"
+#include "models/foreign/generation.h"
 #include "models/model_file.h"
 
 namespace heed::foreign {
@@ -92,7 +93,11 @@ ForeignModel describe(const Source& source) {
   fields.without_effect_in_any_model();
   DecoderOnlyConfig config = config_of(fields);
   ForeignModel found;
-  const SpecialIds special = decoder_ids(fields, 50256, 50256, found.notes);
+  const SpecialIds special = decoder_ids(fields, 50256, 50256);
+  if (const std::string ends = more_ends_of(source, fields, special.eos); !ends.empty()) {
+    found.search = SearchSettings{};
+    found.search->more_ends = ends;
+  }
   fields.finish();
   check_config(config);
   found.kind = "GPT-2";
@@ -148,6 +153,8 @@ std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::stri
                 {"scale_attn_weights", config.score_scale != "1"},
                 {"tie_word_embeddings", is_tied}};
   state_decoder_ids(loaded.target.special(), out.config);
+  state_ends(search_settings_of(loaded.origin).value_or(SearchSettings{}), loaded.target.special().eos,
+             out.config);
   return out;
 }
 

@@ -23,13 +23,6 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kMostListed = 20, kLongestCompared = 200;
 
-/// Reasons in one message, not too many of them.
-std::string listed(const std::vector<std::string>& reasons) {
-  if (reasons.size() <= kMostListed) return joined(reasons, "; ");
-  return concat(joined({reasons.begin(), reasons.begin() + kMostListed}, "; "), "; and ",
-                reasons.size() - kMostListed, " more");
-}
-
 const Family& family_of(const Source& source) {
   std::vector<std::string> names;
   for (const Family& family : families()) {
@@ -40,6 +33,7 @@ const Family& family_of(const Source& source) {
   if (!type.empty())
     fail(escaped(source.path()), "/config.json: model_type is \"", escaped(type), "\", wanted one of ",
          joined(names));
+  if (source.has_weights()) source.weights();  // which may be damaged
   fail(escaped(source.path()),
        ": no model in this folder, wanted config.json and model.safetensors of one of ", joined(names),
        ", or a model file of heed");

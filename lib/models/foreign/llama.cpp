@@ -9,6 +9,7 @@
 #include "models/config_json.h"
 #include "models/decoder_only.h"
 #include "models/foreign/families.h"
+#include "models/foreign/generation.h"
 #include "models/model_file.h"
 
 namespace heed::foreign {
@@ -190,7 +191,11 @@ ForeignModel describe(const Source& source) {
   fields.without_effect_in_any_model();
   DecoderOnlyConfig config = config_of(fields, kind);
   ForeignModel found;
-  const SpecialIds special = decoder_ids(fields, kind.bos, kind.eos, found.notes);
+  const SpecialIds special = decoder_ids(fields, kind.bos, kind.eos);
+  if (const std::string ends = more_ends_of(source, fields, special.eos); !ends.empty()) {
+    found.search = SearchSettings{};
+    found.search->more_ends = ends;
+  }
   fields.finish();
   check_config(config);
   found.kind = kind.name;
@@ -270,6 +275,8 @@ std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::stri
     out.config["attention_bias"] = config.attention_bias == "all";
   if (is_kind(kind, "mistral")) out.config["sliding_window"] = config.sliding_window;
   state_decoder_ids(loaded.target.special(), out.config);
+  state_ends(search_settings_of(loaded.origin).value_or(SearchSettings{}), loaded.target.special().eos,
+             out.config);
   return out;
 }
 

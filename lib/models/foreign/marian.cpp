@@ -3,7 +3,6 @@
 // Marian itself (marian_npz.cpp): sinusoids of frequency 10000^(-2k/d), an epsilon of 1e-5, "gelu" by the error function.
 // A layer's final_layer_norm is the norm of its feed-forward network.
 #include <algorithm>
-#include <cmath>
 
 #include "base/error.h"
 #include "models/config_json.h"
@@ -82,22 +81,8 @@ void choose_ties(const Source& source, ConfigFields& fields, TransformerConfig& 
 
 /// Old files have the positions too: they must be the formula's.
 void check_positions(const Source& source, const TransformerConfig& config) {
-  for (const char* name : {"model.encoder.embed_positions.weight", "model.decoder.embed_positions.weight"}) {
-    const auto index = source.find(name);
-    if (!index) continue;
-    // Before the formula's: settings that lie cost an error, no memory.
-    expect_shape(concat(escaped(source.path()), ":/", name), source.weights().arrays()[*index].shape,
-                 {config.max_length, config.d_model});
-    const Tensor stored = source.weights().read(*index);
-    const auto wanted =
-        sinusoidal_positions<float>(config.max_length, config.d_model, Positions::sinusoidal_halves);
-    if (stored.dtype() != DType::f32) fail(escaped(source.path()), ":/", name, ": wanted float32");
-    const auto values = stored.values<float>();
-    for (std::size_t i = 0; i < wanted.size(); ++i)
-      if (!(std::abs(values[i] - wanted[i]) <= 1e-3))  // F16 files have rounded ones
-        fail(escaped(source.path()), ":/", name, ": element ", i, " is ", values[i], ", the sinusoids have ",
-             wanted[i], ": other positions are not supported");
-  }
+  for (const char* name : {"model.encoder.embed_positions.weight", "model.decoder.embed_positions.weight"})
+    if (source.has(name)) check_sinusoids(source, name, config.max_length, config.d_model);
 }
 
 /// The features of embeddings and states, in the order of ours, by their places in theirs; empty: the same order. Layers do not

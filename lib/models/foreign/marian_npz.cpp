@@ -7,8 +7,6 @@
 #include <array>
 #include <charconv>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "base/error.h"
 #include "models/config_json.h"
@@ -34,8 +32,12 @@ bool recognises(const Source& source) {
 }
 
 /// Bytes up to the zeros at their end.
-std::string settings_text(const Source& source) {
-  const Tensor stored = source.weights().read(*source.find(kSettings));
+std::string settings_text(const Source& source, const std::string& where) {
+  const std::size_t index = *source.find(kSettings);
+  if (const std::int64_t size = element_count(source.weights().arrays()[index].shape);
+      std::cmp_greater(size, kMostYamlBytes))
+    fail(where, ": ", size, " bytes, wanted at most ", kMostYamlBytes);
+  const Tensor stored = source.weights().read(index);
   std::string text;
   with_type(stored.dtype(), [&]<class T>(T) {
     if constexpr (std::is_integral_v<T>)
@@ -225,12 +227,7 @@ Mappings mappings_of(const TransformerConfig& config, const Tables& tables) {
 /// What decoder.yml says of the search; empty when there is none.
 Json decoder_settings(const Source& source) {
   const std::string path = source.file(kDecoderFile);
-  if (path.empty()) return Json::object();
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (!file) fail(escaped(path), ": cannot be read");
-  return yaml_object(std::move(text).str(), escaped(path));
+  return path.empty() ? Json::object() : read_yaml_object(path);
 }
 
 SearchSettings search_of(ConfigFields& decoder, std::vector<std::string>& notes) {
@@ -331,7 +328,8 @@ text::Tokenizer read_tokenizer(const Source& source, const Json& vocabularies, b
 
 ForeignModel describe(const Source& source) {
   const std::string where = concat(escaped(source.path()), ":/", kSettings);
-  ConfigFields fields(yaml_object(settings_text(source), where), where, source.options().ignored_fields);
+  ConfigFields fields(yaml_object(settings_text(source, where), where), where,
+                      source.options().ignored_fields);
   ConfigFields decoder = fields.beside(kDecoderFile, decoder_settings(source));
   ForeignModel found;
   found.kind = "Marian";

@@ -6,51 +6,72 @@
 
 #include "base/error.h"
 #include "base/number.h"
+#include "text/bounded_json.h"
+#include "text/foreign_json.h"
 
 namespace heed::foreign {
 namespace {
 
-/// Larger than any settings; what is larger is not parsed.
-constexpr std::size_t kMostBytes = 1 << 20;
+/// Turns nodes into JSON. A few aliases may stand for more values than any memory holds, or for themselves.
+class Reader {
+ public:
+  explicit Reader(const std::string& where) : where_(where) {}
 
-Json scalar(const YAML::Node& node, const std::string& where) {
-  if (node.IsNull()) return nullptr;
-  if (!node.IsScalar()) fail(where, ": wanted a value or a list of values");
-  const std::string& text = node.Scalar();
-  if (node.Tag() == "!") return text;  // in quotes
-  if (text == "true" || text == "false") return text == "true";
-  std::int64_t integer = 0;
-  double number = 0;
-  if (parse(text, integer) && integer >= 0) return static_cast<std::uint64_t>(integer);
-  if (parse(text, integer)) return integer;
-  if (parse(text, number) && std::isfinite(number)) return number;
-  return text;
-}
+  Json value(const YAML::Node& node, int level) {
+    if (++count_ > text::kMostSettings) fail(where_, ": YAML of more than ", text::kMostSettings, " values");
+    if (level > text::kMostJsonLevels)
+      fail(where_, ": YAML nested deeper than ", text::kMostJsonLevels, " levels");
+    if (node.IsMap()) return object(node, level);
+    if (!node.IsSequence()) return scalar(node);
+    Json list = Json::array();
+    for (const YAML::Node& each : node) list.push_back(value(each, level + 1));
+    return list;
+  }
+
+ private:
+  Json object(const YAML::Node& node, int level) {
+    Json json = Json::object();
+    for (const auto& entry : node) {
+      if (!entry.first.IsScalar()) fail(where_, ": wanted names of settings");
+      const std::string& name = entry.first.Scalar();
+      if (json.contains(name)) fail(where_, ": ", escaped(name), " is there twice");
+      json[name] = value(entry.second, level + 1);
+    }
+    return json;
+  }
+
+  static Json scalar(const YAML::Node& node) {
+    if (!node.IsScalar()) return nullptr;
+    const std::string& text = node.Scalar();
+    if (node.Tag() == "!") return text;  // in quotes
+    if (text == "true" || text == "false") return text == "true";
+    std::int64_t integer = 0;
+    double number = 0;
+    if (parse(text, integer) && integer >= 0) return static_cast<std::uint64_t>(integer);
+    if (parse(text, integer)) return integer;
+    if (parse(text, number) && std::isfinite(number)) return number;
+    return text;
+  }
+
+  const std::string& where_;
+  std::int64_t count_ = 0;
+};
 
 }  // namespace
 
 Json yaml_object(const std::string& text, const std::string& where) {
-  if (text.size() > kMostBytes) fail(where, ": ", text.size(), " bytes, wanted at most ", kMostBytes);
-  Json json = Json::object();
+  if (text.size() > kMostYamlBytes) fail(where, ": ", text.size(), " bytes, wanted at most ", kMostYamlBytes);
   try {
     const YAML::Node root = YAML::Load(text);
     if (!root.IsMap()) fail(where, ": wanted settings in YAML");
-    for (const auto& entry : root) {
-      if (!entry.first.IsScalar()) fail(where, ": wanted names of settings");
-      const std::string& name = entry.first.Scalar();
-      const std::string place = concat(where, ": ", escaped(name));
-      if (json.contains(name)) fail(place, " is there twice");
-      if (entry.second.IsSequence()) {
-        json[name] = Json::array();
-        for (const YAML::Node& each : entry.second) json[name].push_back(scalar(each, place));
-      } else {
-        json[name] = scalar(entry.second, place);
-      }
-    }
+    return Reader(where).value(root, 0);
   } catch (const YAML::Exception& error) {
     fail(where, ": no YAML: ", escaped(error.what(), 200));
   }
-  return json;
+}
+
+Json read_yaml_object(const std::string& path) {
+  return yaml_object(text::read_foreign_file(path, kMostYamlBytes), escaped(path));
 }
 
 }  // namespace heed::foreign

@@ -92,18 +92,20 @@ BOOST_AUTO_TEST_CASE(a_beam_of_one_is_greedy) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(a_wide_beam_finds_the_best_of_all_short_sentences) {
+/// `more`: ids that end a sentence besides kEnd; pad may be one of them.
+void check_wide_beam(const std::vector<std::int32_t>& more) {
+  const auto ends = [&](std::int32_t id) { return id == kEnd || std::ranges::count(more, id) > 0; };
   // Every sentence of up to 3 tokens, scored one by one.
   std::map<double, std::vector<std::int32_t>, std::greater<>> all;
   std::function<void(std::vector<std::int32_t>, double)> walk = [&](std::vector<std::int32_t> prefix,
                                                                     double total) {
-    for (std::int32_t id = 1; id < kVocabulary; ++id) {
-      if (id == 2) continue;
+    for (std::int32_t id = 0; id < kVocabulary; ++id) {
+      if ((id == 0 || id == 2) && !ends(id)) continue;
       const double next = total + log_probability(0, prefix, id);
       std::vector<std::int32_t> ids = prefix;
       ids.push_back(id);
-      if (id == kEnd) all[next] = ids;
-      if (id != kEnd && ids.size() < 3) walk(ids, next);
+      if (ends(id)) all[next] = ids;
+      if (!ends(id) && ids.size() < 3) walk(ids, next);
     }
   };
   walk({}, 0);
@@ -112,14 +114,21 @@ BOOST_AUTO_TEST_CASE(a_wide_beam_finds_the_best_of_all_short_sentences) {
   options.beam = 60;
   options.n_best = 5;
   options.length_penalty = 0;
+  options.more_ends = more;
   const auto found = beam_search(language.step(), std::vector<std::int64_t>{3}, options);
   BOOST_REQUIRE_EQUAL(found[0].size(), 5);
   auto best = all.begin();
   for (const Hypothesis& h : found[0]) {
     BOOST_CHECK_SMALL(h.score - best->first, 1e-5);
+    BOOST_CHECK_EQUAL(h.ends_otherwise, h.ids.back() != kEnd);
     BOOST_CHECK_EQUAL_COLLECTIONS(h.ids.begin(), h.ids.end(), best->second.begin(), best->second.end());
     ++best;
   }
+}
+
+BOOST_AUTO_TEST_CASE(a_wide_beam_finds_the_best_of_all_short_sentences) {
+  check_wide_beam({});
+  check_wide_beam({0, 5});
 }
 
 BOOST_AUTO_TEST_CASE(an_end_that_is_forced_is_a_cut_that_ranks_as_an_end) {

@@ -288,8 +288,8 @@ BOOST_AUTO_TEST_CASE(state_the_files_that_they_were_made_from) {
     return joined(names);
   };
   BOOST_CHECK_EQUAL(files_of(std::string(HEED_TESTDATA) + "/import/llama-shards"),
-                    "config.json, model-00001-of-00002.safetensors, model-00002-of-00002.safetensors, "
-                    "model.safetensors.index.json");
+                    "config.json, generation_config.json, model-00001-of-00002.safetensors, "
+                    "model-00002-of-00002.safetensors, model.safetensors.index.json");
   BOOST_CHECK_EQUAL(files_of(std::string(HEED_TESTDATA) + "/import/marian"),
                     "config.json, generation_config.json, model.safetensors");
   Folder folder("llama");
@@ -446,12 +446,17 @@ BOOST_AUTO_TEST_CASE(are_not_made_of_what_has_other_layers) {
   BOOST_CHECK(!std::filesystem::exists(temporary / "out"));
 }
 
-BOOST_AUTO_TEST_CASE(end_at_the_first_of_several_ids) {
+BOOST_AUTO_TEST_CASE(end_at_each_of_several_ids) {
   const TemporaryFolder temporary;
   Folder folder("llama");
   folder.config["eos_token_id"] = {7, 8};
+  folder.files["generation_config.json"] = R"({"eos_token_id": [8, 7, 3]})";
   folder.write(temporary / "m");
-  BOOST_CHECK_EQUAL(load_model(temporary / "m").model->target_special.eos, 7);
+  const LoadedModel loaded = load_model(temporary / "m");
+  BOOST_CHECK_EQUAL(loaded.model->target_special.eos, 7);
+  BOOST_CHECK_EQUAL(search_settings_of(loaded.origin).value().more_ends, "3 8");
+  foreign::export_model(loaded, temporary / "out");
+  BOOST_CHECK_EQUAL(search_settings_of(load_model(temporary / "out").origin).value().more_ends, "3 8");
 }
 
 /// A tokenizer.json holds one vocabulary: two of them are not to become one.

@@ -139,7 +139,7 @@ BOOST_AUTO_TEST_CASE(unknown_parts_are_refused) {
     const char* words;
   };
   const Case cases[] = {
-      {"gpt2", "/model/type", R"("Unigram")", "Unigram"},
+      {"gpt2", "/model/type", R"("WordLevel")", "WordLevel"},
       {"gpt2", "/model/dropout", "0.1", "dropout: 0.1"},
       {"gpt2", "/model/byte_fallback", "true", "byte_fallback: true"},
       {"gpt2", "/model/end_of_word_suffix", R"("</w>")", "end_of_word_suffix"},

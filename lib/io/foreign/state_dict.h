@@ -1,0 +1,30 @@
+// A PyTorch state dict as torch.save pickles it: names and tensors whose values lie in storages apart. Pickles are programs; this
+// one is not run. The few opcodes (https://docs.python.org/3/library/pickletools.html) and names of a flat dict of tensors are read as
+// a table, of bounded size, and anything else is an error that names it. Internal to lib/io.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/shape.h"
+
+namespace heed::io {
+
+struct PickledTensor {
+  std::string name;
+  std::string storage;        ///< its key: several tensors may share one
+  std::string type;           ///< of the storage, as safetensors has it: "F32"
+  std::int64_t elements = 0;  ///< of the storage
+  std::int64_t offset = 0;    ///< of the first value, in elements
+  Shape shape;                ///< row-major, without gaps, within the storage
+};
+
+/// Larger than the pickle of any state dict.
+inline constexpr std::size_t kMostPickleBytes = 4 << 20;
+
+/// Throws Error, which begins with `where`.
+std::vector<PickledTensor> read_state_dict(std::string_view pickle, const std::string& where);
+
+}  // namespace heed::io

@@ -1,0 +1,19 @@
+// Checkpoints of PyTorch as torch.save writes them since 1.6, of a flat dict of tensors: a zip archive of PREFIX/data.pkl, which
+// names the tensors (state_dict.h), and PREFIX/data/KEY, the values of each storage. Stored, little endian.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "io/foreign/array_file.h"
+#include "io/foreign/zip_file.h"
+
+namespace heed::io {
+
+/// Whether an archive has such members.
+bool is_torch_archive(const std::vector<ZipMember>& members);
+/// The tensors, in the order of the dict. Throws Error when the file is not sound.
+std::unique_ptr<ArrayFile> open_torch(const std::string& path);
+
+}  // namespace heed::io

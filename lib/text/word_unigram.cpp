@@ -1,0 +1,208 @@
+#include "text/word_unigram.h"
+
+#include <algorithm>
+#include <bit>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/error.h"
+#include "text/sentencepiece_model.h"
+#include "text/unicode.h"
+
+namespace heed::text {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr char kModelName[] = "Unigram model";
+/// Graphemes of so many bytes are normalised as one thing.
+constexpr std::size_t kGraphemeBytes = 6;
+/// By so much an unknown character is less likely than any piece.
+constexpr double kUnknownPenalty = 10;
+
+// Fields of sentencepiece_model.proto, and how Protocol Buffers write them.
+constexpr int kPiece = 1, kNormalizer = 3;              // of the model
+constexpr int kText = 1, kScore = 2, kType = 3;         // of a piece
+constexpr int kNormal = 1, kUnknown = 2, kControl = 3;  // types of it
+constexpr int kTable = 2;                               // of the normalizer
+
+void put_varint(std::uint64_t value, std::string& out) {
+  for (; value >= 0x80; value >>= 7) out += static_cast<char>(value | 0x80);
+  out += static_cast<char>(value);
+}
+void put_number(int field, std::uint64_t value, std::string& out) {
+  put_varint(static_cast<std::uint64_t>(field) << 3, out);
+  put_varint(value, out);
+}
+void put_bytes(int field, std::string_view bytes, std::string& out) {
+  put_varint(static_cast<std::uint64_t>(field) << 3 | 2, out);
+  put_varint(bytes.size(), out);
+  out += bytes;
+}
+void put_float(int field, float value, std::string& out) {
+  put_varint(static_cast<std::uint64_t>(field) << 3 | 5, out);
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  for (int shift = 0; shift < 32; shift += 8) out += static_cast<char>(bits >> shift);
+}
+
+class WordUnigramScheme final : public Scheme {
+ public:
+  WordUnigramScheme(Vocabulary vocabulary, std::string model, SentenceFrame frame)
+      : Scheme(std::move(vocabulary)), frame_(std::move(frame)), model_(std::move(model)) {
+    const auto processor = load_sentencepiece(model_, kModelName);  // checks the table, too
+    normalisations_ = Normalisations(normalisation_table(model_));
+    double least = 0;
+    for (int id = 0; id < processor->GetPieceSize(); ++id) {
+      const std::string& piece = processor->IdToPiece(id);
+      if (id >= this->vocabulary().size() || this->vocabulary().piece(id) != piece)
+        fail(kModelName, ": its piece ", id, " is not that of the vocabulary");
+      if (processor->IsControl(id) || processor->IsUnknown(id)) continue;
+      const double score = processor->GetScore(id);
+      pieces_.push_back({piece, id, score});
+      least = std::min(least, score);
+    }
+    std::ranges::sort(pieces_, {}, &Piece::text);
+    unknown_ = {"", processor->unk_id(), least - kUnknownPenalty};
+    if (unknown_.id != this->vocabulary().special().unk)
+      fail(kModelName, ": unknown text has the piece ", unknown_.id, ", in the vocabulary ",
+           this->vocabulary().special().unk);
+  }
+
+  std::vector<std::int32_t> encode(const std::string& line) const override {
+    std::vector<std::int32_t> ids;
+    std::string word;
+    const std::string text = normalised(line);
+    for (const std::string_view character : characters(text)) {
+      const bool ends = is_white_space(code_point(character));
+      if (ends || character == kSpaceSymbol) encode_part(std::exchange(word, {}), ids);
+      if (ends) continue;
+      if (word.empty()) word = kSpaceSymbol;
+      if (character != kSpaceSymbol) word += character;
+    }
+    encode_part(word, ids);
+    return ids;
+  }
+
+  std::string decode(std::span<const std::int32_t> ids) const override {
+    std::string text;
+    for (std::size_t i = 0; i < ids.size(); ++i)
+      text += replace_all(vocabulary().piece(ids[i]), kSpaceSymbol, i == 0 ? "" : " ");
+    return text;
+  }
+
+  bool begins_word(const std::string&, const std::string& piece) const override {
+    return piece.starts_with(kSpaceSymbol);
+  }
+
+  const SentenceFrame* frame() const override { return &frame_; }
+  std::string_view sentencepiece() const override { return model_; }
+  std::string settings() const override {
+    Json json;
+    add_frame(json, frame_);
+    return json.dump();
+  }
+
+ private:
+  std::string normalised(const std::string& line) const {
+    std::string text;
+    for (const std::string_view grapheme : graphemes(line)) {
+      if (grapheme.size() < kGraphemeBytes)
+        if (const auto found = normalisations_.find(grapheme)) {
+          text += *found;
+          continue;
+        }
+      for (const std::string_view character : characters(grapheme))
+        text += normalisations_.find(character).value_or(character);
+    }
+    return replace_invalid_utf8(text);  // of a table that cuts characters
+  }
+
+  struct Piece {
+    std::string text;
+    std::int32_t id = 0;
+    double score = 0;
+  };
+
+  /// The way of the greatest sum of scores through a part; among equals that whose last piece begins first. Characters
+  /// that no piece has are unknown, those side by side as one.
+  void encode_part(std::string_view part, std::vector<std::int32_t>& ids) const {
+    struct Node {
+      double total = 0;
+      std::size_t before = std::string::npos;  ///< where the last piece begins; npos: nothing ends here
+      std::int32_t id = 0;
+    };
+    std::vector<Node> ways(part.size() + 1);
+    const auto reach = [&](std::size_t from, std::size_t to, const Piece& piece) {
+      const double total = ways[from].total + piece.score;
+      if (ways[to].before == std::string::npos || total > ways[to].total) ways[to] = {total, from, piece.id};
+    };
+    std::size_t from = 0;
+    for (const std::string_view character : characters(part)) {
+      bool is_piece = false;
+      auto first = pieces_.begin(), last = pieces_.end();  // those that begin as the text does here
+      for (std::size_t at = from; at < part.size(); ++at) {
+        const std::size_t depth = at - from;
+        const auto byte = static_cast<unsigned char>(part[at]);
+        first = std::lower_bound(first, last, byte, [&](const Piece& piece, unsigned char wanted) {
+          return piece.text.size() <= depth || static_cast<unsigned char>(piece.text[depth]) < wanted;
+        });
+        last = std::upper_bound(first, last, byte, [&](unsigned char wanted, const Piece& piece) {
+          return wanted < static_cast<unsigned char>(piece.text[depth]);
+        });
+        if (first == last) break;
+        if (first->text.size() > depth + 1) continue;
+        reach(from, at + 1, *first);
+        is_piece = is_piece || depth + 1 == character.size();
+      }
+      if (!is_piece) reach(from, from + character.size(), unknown_);
+      from += character.size();
+    }
+    const std::size_t first = ids.size();
+    for (std::size_t at = part.size(); at > 0; at = ways[at].before)
+      if (ways[at].id != unknown_.id || ids.size() == first || ids.back() != unknown_.id)
+        ids.push_back(ways[at].id);
+    std::reverse(ids.begin() + static_cast<std::ptrdiff_t>(first), ids.end());
+  }
+
+  SentenceFrame frame_;
+  std::string model_;
+  Normalisations normalisations_{std::string_view()};
+  std::vector<Piece> pieces_;  ///< that text can be cut into, sorted
+  Piece unknown_;
+};
+
+}  // namespace
+
+std::string word_unigram_model(const std::vector<std::string>& pieces, const std::vector<float>& scores,
+                               const std::vector<bool>& special, std::int32_t unk,
+                               const std::string& normalisations) {
+  std::string model;
+  for (std::size_t id = 0; id < pieces.size(); ++id) {
+    std::string piece;
+    put_bytes(kText, pieces[id], piece);
+    put_float(kScore, scores[id], piece);
+    put_number(kType, std::cmp_equal(id, unk) ? kUnknown : special[id] ? kControl : kNormal, piece);
+    put_bytes(kPiece, piece, model);
+  }
+  std::string normalizer;
+  put_bytes(kTable, normalisations, normalizer);
+  put_bytes(kNormalizer, normalizer, model);
+  return model;
+}
+
+SchemePtr make_word_unigram_scheme(Vocabulary vocabulary, std::string model, SentenceFrame frame) {
+  return std::make_shared<WordUnigramScheme>(std::move(vocabulary), std::move(model), std::move(frame));
+}
+
+SchemePtr make_word_unigram_scheme(Vocabulary vocabulary, std::string model, const std::string& settings,
+                                   const std::string& name) {
+  SentenceFrame frame;
+  try {
+    frame = frame_of_settings(Json::parse(settings), vocabulary, name + "/config");
+  } catch (const Json::exception& e) {
+    fail(name, ": ", escaped(e.what(), 200));
+  }
+  return make_word_unigram_scheme(std::move(vocabulary), std::move(model), std::move(frame));
+}
+
+}  // namespace heed::text
