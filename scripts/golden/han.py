@@ -11,7 +11,7 @@ ENDS = (5, 7)  # of sentences
 SENTENCE_LENGTHS = ((4, 2), (3,), (2, 5, 3))  # the first and the last end in a stop and in several, the last document in none
 VARIANTS = {
     "han_gru": dict(cell="gru", n_classes=4, d_embedding=6, d_hidden=5, source_vocab_size=19),
-    "han_lstm": dict(cell="lstm", n_classes=3, d_embedding=5, d_hidden=4, source_vocab_size=17),
+    "han_lstm": dict(cell="lstm", n_classes=3, d_embedding=7, d_hidden=3, source_vocab_size=21),
 }
 # What a wrong reading of the paper would compute.
 MUTATIONS = {name: [dict(wrong=what) for what in ("words across sentences", "mean of words", "mean of sentences",
@@ -20,6 +20,8 @@ MUTATIONS = {name: [dict(wrong=what) for what in ("words across sentences", "mea
 
 class Han(Recurrent):
     """A text is documents, each a list of sentences, each a list of words; equations 1-11 of the paper."""
+
+    widening = 2.5  # else states are small after two layers, and attention even
 
     def draw_text(self, random):
         documents = []

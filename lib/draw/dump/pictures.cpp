@@ -237,8 +237,12 @@ void dump_document(const DumpOptions& options) {
           return weights_slice(frame, weights_of(frame, attention, reader.name()),
                                std::max<std::int64_t>(at.in_frame, 0));
         };
-        const Slice words = slice("word_attention");
-        document = document_of(options.words ? merge_words(words) : words, slice("sentence_attention"));
+        const Slice words = slice("word_attention"), sentences = slice("sentence_attention");
+        try {
+          document = document_of(options.words ? merge_words(words) : words, sentences);
+        } catch (const Error& e) {
+          fail(escaped(reader.name()), ":", e.what());
+        }
         document->title = options.figure.title;
         document->subtitle = concat("document ", at.in_stream);
       });
