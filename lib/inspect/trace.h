@@ -27,10 +27,10 @@ class TraceFrame {
  public:
   struct Sides {
     Packing source, target;               ///< of all sentences of the frame; target empty: nothing is decoded
-    Packing segments;                     ///< the sentences of documents; empty: there are none
     Pieces source_tokens, target_tokens;  ///< may be empty
     const text::Tokenizer* target_tokenizer = nullptr;
     bool reads_as_given = false;  ///< Model::reads_as_given
+    Packing segments{};           ///< the sentences of documents; empty: there are none
   };
 
   TraceFrame(const std::vector<NamedValue>& wanted, Sides sides, std::int64_t top);

@@ -16,7 +16,7 @@ struct PackedStates {
   std::vector<float> values;  ///< [rows, d]
   /// The last states of the recurrent layers so far, each [sentences, FinalWidths h + c]
   std::vector<std::vector<float>> final_states;
-  std::optional<Segments> segments;  ///< of a model of documents
+  std::optional<Segments> segments{};  ///< of a model of documents
 };
 
 /// Throws Error when /tokens says that it is of the other side. What has one part has one side, whatever it is called;

@@ -21,6 +21,7 @@ MUTATIONS = {name: [dict(wrong=what) for what in ("words across sentences", "mea
 class Han(Recurrent):
     """A text is documents, each a list of sentences, each a list of words; equations 1-11 of the paper."""
 
+    fixed = Recurrent.fixed | dict(sentence_ends=" ".join(f"s{word}" for word in ENDS))  # so the tests call words
     widening = 2.5  # else states are small after two layers, and attention even
 
     def draw_text(self, random):
