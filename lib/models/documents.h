@@ -1,12 +1,12 @@
-// Documents: lines of several sentences, which a model reads word by word and then sentence by sentence (models/han.h). In the
-// words of the tensors a document is a sentence of a frame, and its sentences are that sentence's segments.
+// Documents: lines of several sentences, which a model reads word by word and then sentence by sentence (models/han.h). In
+// the words of the tensors a document is a sentence of a frame, and its sentences are that sentence's segments.
 //
-// What the word encoder makes of a document becomes a vector of each of its sentences, and a recurrent layer reads these in both
-// directions: Yang et al. 2016, eq. 5-7 (word attention), section 2.2 "sentence encoder".
+// What the word encoder makes of a document becomes a vector of each of its sentences, and a recurrent layer reads these in
+// both directions: Yang et al. 2016, section 2.2 (word attention, sentence encoder).
 // Parameters: word_attention (nn/attention/pooling.h); sentence_encoder/{forward, backward} (nn/recurrent.h).
-// Named values: word_attention/{scores, weights}, a query for each sentence, a key for each word of the document, those of other
-// sentences with weight 0; word_attention/context s_i and sentence_encoder/output h_i, a row for each sentence;
-// below sentence_encoder/{forward, backward} those of the layer.
+// Named values: word_attention/{scores, weights}, a query for each sentence, a key for each word of the document, those of
+// other sentences with score -infinity and weight 0; word_attention/context s_i and sentence_encoder/output h_i, a row for
+// each sentence; below sentence_encoder/{forward, backward} those of the layer.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +26,8 @@ struct Documents {
   RecurrentSizes layer;  ///< of the sentence encoder, in one direction
   double dropout = 0;    ///< on what the sentence encoder makes
 
-  /// Sentences end after the last of one or several such pieces in a row; what a document ends with, though no such piece, is a sentence
-  /// too, but eos belongs to the one before.
+  /// Sentences end after the last of one or several such pieces in a row; words at the end that none follows are a
+  /// sentence too, but eos belongs to the one before.
   Segments segments(const PackedTokens& documents) const;
   /// Of words, states [words, d] of `words`, which knows its segments, a state for each sentence [sentences, d].
   template <class T>

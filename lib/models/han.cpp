@@ -19,7 +19,7 @@ void HanConfig::check() const {
 
 namespace {
 
-/// The word encoder: eq. 1-4. Each sentence is read by itself.
+/// The word encoder (section 2.2). Each sentence is read by itself.
 template <class T>
 class HanEncoder final : public RecurrentEncoder<T, HanConfig> {
  public:

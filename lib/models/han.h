@@ -1,8 +1,8 @@
 // Hierarchical attention networks: Yang, Yang, Dyer, He, Smola, Hovy: Hierarchical attention networks for document
 // classification, NAACL 2016. A recurrent layer reads the words of each sentence in both directions, attention makes a vector of
 // them; another layer reads the sentences of the document, and attention makes the vector that is classified (eq. 1-11).
-// A line is a document. Its sentences end by pieces that the config names, which any tokenized text has: a separator of lines within a
-// line, such as a tab, would have to be put into texts, vocabularies and tokenizers first.
+// A line is a document. Its sentences end by pieces that the config names, which any tokenized text has: a separator, such
+// as a tab, would have to be put into texts first, and tokenizers take it for a space.
 //
 // Parameters: encoder/embedding/weight [V, m]; encoder/layer_0/{forward, backward}: the word encoder (nn/recurrent.h), n in
 // each direction; those of models/documents.h; sentence_attention (nn/attention/pooling.h); classes/weight [2 n, classes],

@@ -1,6 +1,6 @@
-// A document on which a model of documents (models/han.h) has laid its attention, as in Yang et al. 2016, figures 5 and 6: each sentence
-// with its weight as a bar on the left, and its words shaded by their own, sqrt(p_s) p_w (section 3.5): so words of
-// sentences that matter little stay visible.
+// A document on which a model of documents (models/han.h) has laid its attention, as in Yang et al. 2016, figures 5 and
+// 6: each sentence with its weight as a bar on the left, and its words shaded by sqrt(p_s) p_w (section 3.6), so that
+// words of sentences that matter little stay visible.
 #pragma once
 
 #include <string>
@@ -29,9 +29,9 @@ struct Document {
   static double shade(const Sentence& sentence, const Word& word);
 };
 
-/// Of the weights of words (query: sentence, key: word of the document) and of sentences (query: one, key: sentence) of a document. A
-/// word belongs to the sentence that gives it weight; to the one before it when none does. Throws Error when the two
-/// do not fit.
+/// Of the weights of words (query: sentence, key: word of the document) and of sentences (query: one, key: sentence) of
+/// a document. A word belongs to the sentence that gives it weight; to that of the word before when none does. Throws
+/// Error when the two do not fit.
 Document document_of(const Slice& words, const Slice& sentences);
 
 /// Throws Error when there is no word, more than 4096, or a weight that is not between 0 and 1.
