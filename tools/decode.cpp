@@ -23,8 +23,10 @@ int main(int argc, char** argv) {
         tool.option("--force FILE", paths.force,
                     "score these translations, or continuations of prompts, instead, a line for each "
                     "sentence; of a language model `input` scores the input itself");
-        tool.option("--attention FILE", paths.attention,
-                    "also write the attention of every layer and head to this file");
+        tool.option(
+            "--attention FILE", paths.attention,
+            "also write the attention of every layer and head, or to the sentences and words of documents, "
+            "to this file");
         tool.option("--align-gold FILE", paths.align_gold,
                     "gold links, a line for each sentence (0-0 1-2 2p1), for --align-head best");
         tool.bind(config);

@@ -152,10 +152,10 @@ void Edits::add(Edit edit, const NamedValue& value) {
   if (edit.chosen.head >= value.n_heads)
     fail<UsageError>(edit.text, ": head ", edit.chosen.head, " of ", value.n_heads);
   if (edit.kind == Edit::Kind::ablate_mean &&
-      (value.attention || value.by_steps || value.once || edit.chosen.position >= 0)) {
+      (value.attention || value.by_steps || value.rows == Rows::one || edit.chosen.position >= 0)) {
     fail<UsageError>(edit.text, ": the mean is taken over all positions of a sentence at once",
-                     value.attention ? ", not of attention"
-                     : value.once    ? ", and here there is one for a sentence"
+                     value.attention           ? ", not of attention"
+                     : value.rows == Rows::one ? ", and here there is one for a sentence"
                      : value.by_steps
                          ? ", and a recurrence computes one after the other: patch it with a mean"
                          : "");
@@ -179,17 +179,16 @@ void Edits::next_frame(std::int64_t sentences) {
 void Edits::expect_search() {
   searches_ = true;
   for (std::size_t i = 0; i < edits_.size(); ++i) {
-    if (edits_[i].kind == Edit::Kind::ablate_mean && !named_[i].of_source)
+    if (edits_[i].kind == Edit::Kind::ablate_mean && named_[i].rows != Rows::source)
       fail<UsageError>(edits_[i].text,
                        ": a search cannot take a mean over positions that are still to come: use --force");
   }
 }
 
-void Edits::expect_lengths(const Packing& rows, bool of_source) const {
+void Edits::expect_lengths(const Packing& rows, Rows of) const {
   for (std::size_t i = 0; i < edits_.size(); ++i) {
     const Edit& edit = edits_[i];
-    if (!edit.file || named_[i].of_source != of_source || named_[i].once || edit.chosen.position >= 0)
-      continue;
+    if (!edit.file || named_[i].rows != of || edit.chosen.position >= 0) continue;
     for (std::int64_t s = 0; s < rows.sentences(); ++s) {
       if (agree(edit.chosen.sentence, first_ + s)) edit.file->expect_positions(s, rows.length(s));
     }

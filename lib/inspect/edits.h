@@ -62,8 +62,8 @@ class Edits {
   /// Advances to the next `sentences` sentences of the input; reads what patches hold for them.
   void next_frame(std::int64_t sentences);
   /// Throws Error unless what patches hold for the frame's whole sentences is as long as `rows`, those of the
-  /// source or of given translations.
-  void expect_lengths(const Packing& rows, bool of_source) const;
+  /// source, of given translations or of documents' sentences.
+  void expect_lengths(const Packing& rows, Rows of) const;
   /// Throws Error when an edit changed nothing: its sentence or its position was not in the input. Says how many
   /// values each glob changed.
   void expect_used() const;

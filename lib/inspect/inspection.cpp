@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/paths.h"
+#include "models/packed_states.h"
 
 namespace heed {
 
@@ -35,10 +36,14 @@ Inspection::Inspection(const InspectionConfig& config, const LoadedModel& loaded
 
 void Inspection::begin(const TensorMap& frame, const Packing& rows, Side side) {
   edits_.next_frame(rows.sentences());
-  edits_.expect_lengths(rows, side == Side::source);
+  edits_.expect_lengths(rows, side == Side::source ? Rows::source : Rows::target);
+  std::optional<Segments> segments;
+  if (side == Side::source) segments = segments_of(frame, *loaded_.model, rows);
+  if (segments) edits_.expect_lengths(segments->of_sentence, Rows::segments);
   if (!trace_) return;
   sides_ = {};
   sides_.source = rows;
+  if (segments) sides_.segments = segments->of_sentence;
   sides_.target_tokenizer = &loaded_.target;
   sides_.reads_as_given = loaded_.model->reads_as_given;
   if (side == Side::target) {
@@ -52,7 +57,7 @@ void Inspection::begin(const TensorMap& frame, const Packing& rows, Side side) {
 void Inspection::expect_targets(const std::vector<std::vector<std::int32_t>>& targets) const {
   Packing rows;
   for (const auto& ids : targets) rows.append(static_cast<std::int64_t>(ids.size()));
-  edits_.expect_lengths(rows, false);
+  edits_.expect_lengths(rows, Rows::target);
 }
 
 void Inspection::start_trace(const std::vector<std::vector<std::int32_t>>& targets) {

@@ -148,7 +148,7 @@ std::span<const float> PatchFile::row(std::int64_t sentence, std::int64_t head, 
     at = at * shape[i] + index;
   }
   // A decoder that reads step by step has no later keys.
-  const bool may_be_longer = value_.attention && (!value_.keys_of_source || pads());
+  const bool may_be_longer = value_.attention && (value_.keys != Rows::source || pads());
   if (shape.back() < width || (shape.back() != width && !may_be_longer)) {
     fail<PatchError>(where(), ": shape ", to_string(shape), ", wanted ", width, " values of ", axes_.back(),
                      ": is it of the same sentence?");

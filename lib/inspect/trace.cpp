@@ -10,8 +10,30 @@ namespace heed {
 
 namespace {
 
-const Packing& packing(const TraceFrame::Sides& sides, bool source) {
-  return source ? sides.source : sides.target;
+/// A row for each sentence.
+Packing ones(std::int64_t sentences) {
+  Packing rows;
+  for (std::int64_t s = 0; s < sentences; ++s) rows.append(1);
+  return rows;
+}
+
+Packing packing(const TraceFrame::Sides& sides, Rows of) {
+  switch (of) {
+    case Rows::source:
+      return sides.source;
+    case Rows::target:
+      return sides.target;
+    case Rows::segments:
+      return sides.segments;
+    case Rows::one:
+      break;
+  }
+  return ones(sides.source.sentences());
+}
+
+/// The pieces that rows stand for; none when nothing is known of them.
+Pieces tokens(const TraceFrame::Sides& sides, Rows of) {
+  return of == Rows::source ? sides.source_tokens : of == Rows::target ? sides.target_tokens : Pieces();
 }
 
 /// The largest elements of each row, and their columns.
@@ -43,13 +65,12 @@ TraceFrame::TraceFrame(const std::vector<NamedValue>& wanted, Sides sides, std::
 
 void TraceFrame::make_room(Value& value) {
   const NamedValue& v = *value.named;
-  const Packing& rows = packing(sides_, v.of_source);
-  const std::int64_t sentences = sides_.source.sentences(), longest = v.once ? 1 : rows.longest();
+  const std::int64_t sentences = sides_.source.sentences(), longest = packing(sides_, v.rows).longest();
   std::vector<std::string> dims = v.dims();
   Shape shape{sentences};
   if (v.attention || v.n_heads > 1) shape.push_back(v.n_heads);
   shape.push_back(longest);
-  shape.push_back(v.attention ? packing(sides_, v.keys_of_source).longest() : v.cols);
+  shape.push_back(v.attention ? packing(sides_, v.keys).longest() : v.cols);
   if (v.of_vocabulary && top_ > 0) {
     dims.back() = "choice";
     shape.back() = std::min(top_, v.cols);
@@ -112,27 +133,22 @@ TensorMap TraceFrame::take() {
 void TraceFrame::label(TensorMap& map, const Value& value) const {
   const NamedValue& v = *value.named;
   const std::string group = v.name + "/";
-  Packing ones;  // a row for each sentence, which no piece stands for
-  for (std::int64_t s = 0; v.once && s < sides_.source.sentences(); ++s) ones.append(1);
-  const Packing& rows = v.once ? ones : packing(sides_, v.of_source);
-  const auto& tokens = v.of_source ? sides_.source_tokens : sides_.target_tokens;
+  const Packing rows = packing(sides_, v.rows);
+  const Pieces of_rows = tokens(sides_, v.rows);
   if (v.attention) {
-    const Packing& keys = packing(sides_, v.keys_of_source);
+    const Packing keys = packing(sides_, v.keys);
     map.add(group + "query_length", lengths_of(rows));
     map.add(group + "key_length", lengths_of(keys));
-    if (!v.once && !tokens.empty())
-      map.add(group + "query_token", token_labels(tokens, "query", rows.longest()));
-    if (v.keys_of_source && !sides_.source_tokens.empty())
-      map.add(group + "key_token", token_labels(sides_.source_tokens, "key", keys.longest()));
-    if (!v.keys_of_source && !tokens.empty())
-      map.add(group + "key_token",
-              token_labels(pieces_read(tokens, *sides_.target_tokenizer, sides_.reads_as_given), "key",
-                           keys.longest()));
+    if (!of_rows.empty()) map.add(group + "query_token", token_labels(of_rows, "query", rows.longest()));
+    Pieces of_keys = tokens(sides_, v.keys);
+    if (v.keys == Rows::target && !of_keys.empty())
+      of_keys = pieces_read(std::move(of_keys), *sides_.target_tokenizer, sides_.reads_as_given);
+    if (!of_keys.empty()) map.add(group + "key_token", token_labels(of_keys, "key", keys.longest()));
     return;
   }
-  if (v.once) return;
+  if (v.rows == Rows::one) return;  // no piece stands for it
   map.add(group + "length", lengths_of(rows));
-  if (!tokens.empty()) map.add(group + "token", token_labels(tokens, "position", rows.longest()));
+  if (!of_rows.empty()) map.add(group + "token", token_labels(of_rows, "position", rows.longest()));
   if (v.of_vocabulary && value.id.size() == 0) map.add(group + "word_token", words(v.cols));
   if (value.id.size() == 0) return;
   Tensor piece = Tensor::zeros<std::string>(value.id.shape(), value.id.dims());

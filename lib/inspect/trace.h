@@ -3,7 +3,8 @@
 //                dim); of attention
 //                (sentence, head, query, key); of logits and probabilities (sentence, position, word)
 //   length       i32 (sentence); of attention query_length and key_length
-//   token        str (sentence, position), when the tokens are known; of attention query_token and key_token.
+//   token        str (sentence, position), when the tokens are known; of attention query_token and key_token. Positions that are
+//                the sentences of a document have none.
 //                Decoder position i is the step that produces token i; the keys of its self-attention are the
 //                tokens read.
 //   word_token   str (word), of logits and probabilities
@@ -29,6 +30,7 @@ class TraceFrame {
     Pieces source_tokens, target_tokens;  ///< may be empty
     const text::Tokenizer* target_tokenizer = nullptr;
     bool reads_as_given = false;  ///< Model::reads_as_given
+    Packing segments{};           ///< the sentences of documents; empty: there are none
   };
 
   TraceFrame(const std::vector<NamedValue>& wanted, Sides sides, std::int64_t top);

@@ -14,16 +14,20 @@ namespace heed {
 namespace {
 
 NamedValue described(const std::string& name, const Recorded<float>& value, const Packing& source,
-                     const Packing& target) {
+                     const Packing& target, const Packing* segments) {
+  const auto rows_of = [&](const Packing& rows) {
+    if (rows == source) return Rows::source;
+    if (segments && rows == *segments) return Rows::segments;
+    return rows == target ? Rows::target : Rows::one;
+  };
   NamedValue v;
   v.name = name;
   v.attention = value.attention;
   v.n_heads = value.n_heads;
   v.cols = value.attention ? 0 : value.cols / value.n_heads;
   v.by_steps = value.parts > 1;
-  v.of_source = value.rows == source;
-  v.keys_of_source = value.attention && value.keys == source;
-  v.once = value.rows != source && value.rows != target;
+  v.rows = rows_of(value.rows);
+  if (value.attention) v.keys = rows_of(value.keys);
   return v;
 }
 
@@ -37,12 +41,14 @@ std::vector<std::string> NamedValue::dims() const {
 }
 
 std::string NamedValue::text() const {
-  auto side = [](bool source) { return source ? " source" : " target"; };
+  const auto text_of = [](Rows of) {
+    constexpr const char* kTexts[] = {" source", " target", " segment", " 1"};
+    return kTexts[static_cast<std::size_t>(of)];
+  };
   if (attention)
-    return concat(name, " [sentence, head ", n_heads, ", query", once ? " 1" : side(of_source), ", key",
-                  side(keys_of_source), "]");
+    return concat(name, " [sentence, head ", n_heads, ", query", text_of(rows), ", key", text_of(keys), "]");
   return concat(name, " [sentence, ", n_heads > 1 ? concat("head ", n_heads, ", ") : "", "position",
-                once ? " 1" : side(of_source), of_vocabulary ? ", word " : ", dim ", cols, "]");
+                text_of(rows), of_vocabulary ? ", word " : ", dim ", cols, "]");
 }
 
 std::vector<NamedValue> value_names(const Model<float>& model, const Stages& stages) {
@@ -51,6 +57,9 @@ std::vector<NamedValue> value_names(const Model<float>& model, const Stages& sta
   const std::vector<std::int32_t> words{0, 0, 0};  // any ids will do
   source.append(std::span(words).first(3));
   target.append(std::span(words).first(2));
+  Segments segments;  // of a model of documents, which has no target
+  for (const std::int64_t length : {2, 1}) segments.rows.append(length);
+  segments.of_sentence.append(2);
   Recording<float> recording([](const std::string&) { return true; });
   InferencePass pass(model, stages.embed ? &recording : nullptr);
   if (model.images) {
@@ -73,7 +82,8 @@ std::vector<NamedValue> value_names(const Model<float>& model, const Stages& sta
     x = {model.images ? model.images->embed<float>(pass, pixels, source.rows)
                       : model.embed(pass, Side::source, source),
          &source.rows,
-         {}};
+         {},
+         &segments};
     run(0, stages.first, false);
     run(stages.first, stages.last, true);
     if (stages.decode || stages.classify) run(stages.last, layers, false);
@@ -87,10 +97,11 @@ std::vector<NamedValue> value_names(const Model<float>& model, const Stages& sta
     model.decode(pass, x ? &*x : nullptr, embedded, target.rows);
   }
   pass.recorder = &recording;
-  if (stages.classify) model.classes->logits(pass, x->states, *x->rows);
+  if (stages.classify) model.class_logits(pass, *x);
   std::vector<NamedValue> values;
   for (const auto& [name, value] : recording.values())
-    values.push_back(described(name, value, source.rows, target.rows));
+    values.push_back(
+        described(name, value, source.rows, target.rows, model.documents ? &segments.of_sentence : nullptr));
   for (const char* name : {"decoder/logits", "decoder/probabilities"}) {
     if (!stages.logits) break;
     NamedValue v;

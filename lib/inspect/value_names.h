@@ -8,17 +8,19 @@
 
 namespace heed {
 
+/// What the rows of a value are: positions of a side; the sentences of a document (models/documents.h); or one for each sentence.
+enum class Rows { source, target, segments, one };
+
 /// A named value as traces hold it (inspect/trace.h).
 struct NamedValue {
   std::string name;
-  bool attention = false;       ///< scores or weights: (sentence, head, query, key)
-  std::int64_t n_heads = 1;     ///< more than one: (sentence, head, position, dim)
-  std::int64_t cols = 0;        ///< of one head; of attention 0
-  bool of_source = false;       ///< its rows (attention: its queries) are source positions
-  bool keys_of_source = false;  ///< of attention
-  bool once = false;            ///< one row for a sentence
-  bool of_vocabulary = false;   ///< logits and probabilities: computed last, nothing reads them
-  bool by_steps = false;        ///< a recurrence computes it, row after row
+  bool attention = false;      ///< scores or weights: (sentence, head, query, key)
+  std::int64_t n_heads = 1;    ///< more than one: (sentence, head, position, dim)
+  std::int64_t cols = 0;       ///< of one head; of attention 0
+  Rows rows = Rows::target;    ///< what its rows (attention: its queries) are
+  Rows keys = Rows::target;    ///< of attention
+  bool of_vocabulary = false;  ///< logits and probabilities: computed last, nothing reads them
+  bool by_steps = false;       ///< a recurrence computes it, row after row
 
   std::vector<std::string> dims() const;
   /// "encoder/layer_0/self_attention/weights [sentence, head 4, query source, key source]"

@@ -9,6 +9,7 @@
 #include "models/cho.h"
 #include "models/decoder_only.h"
 #include "models/encoder_only.h"
+#include "models/han.h"
 #include "models/luong.h"
 #include "models/sutskever.h"
 #include "models/transformer.h"
@@ -26,7 +27,7 @@ struct Architecture {
 inline constexpr std::tuple<Architecture<TransformerConfig>, Architecture<BahdanauConfig>,
                             Architecture<ChoConfig>, Architecture<SutskeverConfig>, Architecture<XuConfig>,
                             Architecture<LuongConfig>, Architecture<DecoderOnlyConfig>,
-                            Architecture<EncoderOnlyConfig>>
+                            Architecture<EncoderOnlyConfig>, Architecture<HanConfig>>
     kArchitectures;
 
 /// Calls visit(architecture) for the one of that name. Throws Error that lists all when there is none.

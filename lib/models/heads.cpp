@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "autograd/ops_recurrent.h"
+#include "nn/attention/pooling.h"
 #include "nn/attention/weights.h"
 
 namespace heed {
@@ -102,30 +103,18 @@ void ClassesHead::declare(ParameterSet<T>& parameters, std::int64_t d, std::int6
   parameters.add("classes/weight", {d, classes}, Init::xavier(d, classes));
   parameters.add("classes/bias", {classes}, Init::zeros());
   if (pooler) declare_pooler(parameters, d);
-  if (pooling != Pooling::attention) return;
-  parameters.add("classes/attention/query/weight", {d, d}, Init::xavier(d, d));
-  parameters.add("classes/attention/query/bias", {d}, Init::zeros());
-  parameters.add("classes/attention/score/weight", {d}, Init::xavier(d, 1));
+  if (pooling == Pooling::attention) add_pooling(parameters, attention, d);
 }
 
 template <class T>
 Var<T> ClassesHead::pooled(Pass<T>& pass, Var<T> states, const Packing& rows) const {
-  const std::int64_t n = rows.sentences();
-  std::vector<std::int64_t> sentences(static_cast<std::size_t>(n));
-  std::iota(sentences.begin(), sentences.end(), 0);
-  const StepKeys at{sentences, &rows};
   if (pooling == Pooling::first) return first_states(states, rows);
   if (pooling == Pooling::mean) return sentence_means(states, rows);
-  const Scope<T> scope = Scope<T>(pass) / "classes" / "attention";
+  std::vector<std::int64_t> sentences(static_cast<std::size_t>(rows.sentences()));
+  std::iota(sentences.begin(), sentences.end(), 0);
   Packing ones;
-  for (std::int64_t s = 0; s < n; ++s) ones.append(1);
-  const AtStep<T> at_step(pass, {sentences, 0, &ones, false, {}});
-  Var<T> u = linear(states, scope.parameter("query/weight"), scope.parameter("query/bias"), Activation::tanh);
-  Var<T> u_c = select_rows<T>({scope.parameter("score/weight")}, std::vector<RowOf>(sentences.size()));
-  const ScoreFunction& score = score_function("dot");
-  Var<T> scores =
-      scope.name_attention("scores", attention_scores(score, u_c, compare_with(score, u), {}, at), rows);
-  return weighted_sum(scope.name_attention("weights", softmax(scores), rows), states, at);
+  for (std::size_t s = 0; s < sentences.size(); ++s) ones.append(1);
+  return pool(Scope<T>(pass) / attention, states, {sentences, 0, &ones, {}}, {sentences, &rows});
 }
 
 template <class T>
@@ -135,12 +124,6 @@ Var<T> ClassesHead::logits(Pass<T>& pass, Var<T> states, const Packing& rows) co
   if (pooler) v = pooler_of(pass, v);
   v = scope.name_sentences("pooled", v);
   return linear(v, scope.parameter("weight"), scope.parameter("bias"));
-}
-
-template <class T>
-CrossEntropySums ClassesHead::loss(Pass<T>& pass, Var<T> states, const Packing& rows,
-                                   std::span<const std::int32_t> labels, double smoothing, T scale) const {
-  return cross_entropy(logits(pass, states, rows), labels, smoothing, scale);
 }
 
 #define HEED_INSTANTIATE_HEADS(T)                                                                       \
@@ -154,9 +137,7 @@ CrossEntropySums ClassesHead::loss(Pass<T>& pass, Var<T> states, const Packing& 
   template Var<T> pooler_of(Pass<T>&, Var<T>);                                                          \
   template Var<T> first_states(Var<T>, const Packing&);                                                 \
   template void ClassesHead::declare(ParameterSet<T>&, std::int64_t, std::int64_t) const;               \
-  template Var<T> ClassesHead::logits(Pass<T>&, Var<T>, const Packing&) const;                          \
-  template CrossEntropySums ClassesHead::loss(Pass<T>&, Var<T>, const Packing&,                         \
-                                              std::span<const std::int32_t>, double, T) const;
+  template Var<T> ClassesHead::logits(Pass<T>&, Var<T>, const Packing&) const;
 HEED_INSTANTIATE_HEADS(float)
 HEED_INSTANTIATE_HEADS(double)
 #undef HEED_INSTANTIATE_HEADS

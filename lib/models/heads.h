@@ -55,26 +55,20 @@ struct WordsHead {
 enum class Pooling { first, mean, attention };
 inline const Choice<Pooling> kPoolings{"pooling", {"first", "mean", "attention"}};
 
-/// Classes of whole sentences: pooled states [sentences, d] W + b -> [sentences, classes]. Pooling by attention
-/// (Yang et al.: Hierarchical attention networks for document classification, NAACL 2016, eq. 5-7):
-///   u_i = tanh(W_p h_i + b_p), alpha = softmax(u_i . u_c), v = sum_i alpha_i h_i.
-/// Parameters: classes/weight [d, classes], classes/bias; classes/attention/{query/weight W_p [d, d],
-/// query/bias b_p, score/weight u_c [d]}. With a pooler (BERT) it is tanh(v W + b) that is classified, by the parameters
-/// encoder/pooler/{weight [d, d], bias}. Named values: classes/attention/{scores, weights}, classes/pooled, what is
-/// classified, one row a sentence.
+/// Classes of whole sentences: pooled states [sentences, d] W + b -> [sentences, classes]. Pooling by attention is
+/// that of nn/attention/pooling.h. Parameters: classes/weight [d, classes], classes/bias; those of the attention. With a pooler
+/// (BERT) it is tanh(v W + b) that is classified, by the parameters encoder/pooler/{weight [d, d], bias}. Named values: those of the
+/// attention; classes/pooled, what is classified, one row a sentence.
 struct ClassesHead {
   Pooling pooling = Pooling::mean;
   bool pooler = false;
+  std::string attention = "classes/attention";  ///< its scope
 
   template <class T>
   void declare(ParameterSet<T>& parameters, std::int64_t d, std::int64_t classes) const;
   /// states [rows, d] -> [sentences, classes].
   template <class T>
   Var<T> logits(Pass<T>& pass, Var<T> states, const Packing& rows) const;
-  /// Cross-entropy of a label for each sentence, as in WordsHead::loss.
-  template <class T>
-  CrossEntropySums loss(Pass<T>& pass, Var<T> states, const Packing& rows,
-                        std::span<const std::int32_t> labels, double smoothing, T scale) const;
 
  private:
   template <class T>

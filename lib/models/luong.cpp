@@ -222,7 +222,7 @@ class LuongDecoder final : public RecurrentDecoder<T, LuongConfig> {
       times.push_back(place.position);
     }
     LuongAttention<T> attention(pass, config, source, rows.rows());
-    return attention(states, {sentences, 0, &rows, false, times});
+    return attention(states, {sentences, 0, &rows, times});
   }
 };
 

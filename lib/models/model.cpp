@@ -54,12 +54,27 @@ Var<T> Model<T>::embed(Pass<T>& pass, Side side, const PackedTokens& tokens) con
 
 template <class T>
 Encoded<T> Model<T>::encode(Pass<T>& pass, const PackedTokens& tokens) const {
-  return encode(pass, embed(pass, Side::source, tokens), tokens.rows);
+  Encoded<T> embedded{embed(pass, Side::source, tokens), &tokens.rows, {}};
+  if (documents) embedded.segments = &pass.tape->own(documents->segments(tokens));
+  return encoder->encode(pass, embedded, 0, encoder->sizes().n_layers);
 }
 
 template <class T>
 Encoded<T> Model<T>::encode(Pass<T>& pass, Var<T> embedded, const Packing& rows) const {
   return needed_encoder().encode(pass, {embedded, &rows, {}}, 0, encoder->sizes().n_layers);
+}
+
+template <class T>
+Var<T> Model<T>::class_logits(Pass<T>& pass, const Encoded<T>& encoded) const {
+  if (!classes) fail<UsageError>("the model is of architecture ", architecture, ", which has no classes");
+  const Encoded<T> read = documents ? documents->read(pass, encoded) : encoded;
+  return classes->logits(pass, read.states, *read.rows);
+}
+
+template <class T>
+CrossEntropySums Model<T>::class_loss(Pass<T>& pass, const Encoded<T>& encoded,
+                                      std::span<const std::int32_t> labels, double smoothing, T scale) const {
+  return cross_entropy(class_logits(pass, encoded), labels, smoothing, scale);
 }
 
 template <class T>

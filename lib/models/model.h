@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/special_ids.h"
+#include "models/documents.h"
 #include "models/heads.h"
 #include "models/image_patches.h"
 #include "models/parts.h"
@@ -28,6 +29,7 @@ struct Model {
   std::unique_ptr<Decoder<T>> decoder;  ///< or none
   std::optional<WordsHead> words;       ///< of the decoder's states, or of an encoder's alone
   std::optional<ClassesHead> classes;   ///< of the encoder's states
+  std::optional<Documents> documents;   ///< between the two, of a model that reads lines as documents
   std::int64_t n_classes = 0;
   std::optional<ImagePatches> images;         ///< an encoder that reads these, and no words
   std::optional<SentenceVectors> sentences;   ///< of the encoder's states
@@ -56,6 +58,11 @@ struct Model {
   Encoded<T> encode(Pass<T>& pass, const PackedTokens& tokens) const;
   /// All encoder layers on embeddings.
   Encoded<T> encode(Pass<T>& pass, Var<T> embedded, const Packing& rows) const;
+  /// Scores of the classes, before the softmax, of each sentence that was encoded [sentences, classes].
+  Var<T> class_logits(Pass<T>& pass, const Encoded<T>& encoded) const;
+  /// The cross-entropy of a label for each, as in WordsHead::loss.
+  CrossEntropySums class_loss(Pass<T>& pass, const Encoded<T>& encoded, std::span<const std::int32_t> labels,
+                              double smoothing, T scale) const;
   /// What the decoder reads to produce these: every sentence shifted right after bos. Throws Error when one
   /// is empty.
   PackedTokens shifted_right(const PackedTokens& target) const;

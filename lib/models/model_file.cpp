@@ -130,6 +130,24 @@ TensorMap texts_of(const LoadedModel& loaded) {
   return texts;
 }
 
+namespace {
+
+/// Tells a model of documents which of its vocabulary's pieces end a sentence; SentencePiece's may begin with a space.
+void find_ends(Documents& documents, const text::Tokenizer& tokenizer, const std::string& path) {
+  documents.eos = tokenizer.special().eos;
+  documents.end_ids.clear();
+  for (const std::string& end : documents.ends) {
+    for (const std::string& piece : {end, "\u2581" + end})
+      if (tokenizer.vocabulary().contains(piece))
+        documents.end_ids.push_back(tokenizer.vocabulary().id(piece));
+  }
+  if (documents.end_ids.empty())
+    fail(escaped(path), ": the vocabulary has none of the pieces that end a sentence (sentence_ends ",
+         escaped(joined(documents.ends, " ")), "): is the text tokenized, with spaces before the stops?");
+}
+
+}  // namespace
+
 void set_vocabularies(Model<float>& model, const text::Tokenizer& source, const text::Tokenizer& target,
                       const std::string& path) {
   const bool alone = model.decoder && !model.encoder;
@@ -139,6 +157,7 @@ void set_vocabularies(Model<float>& model, const text::Tokenizer& source, const 
          escaped(target.piece(target.special().eos)),
          " around a text, wanted at most one of them for a decoder alone: leave out the end, "
          "as add_eos_token false does");
+  if (model.documents) find_ends(*model.documents, source, path);
   model.source_special = source.special();
   model.target_special = target.special();
   model.reads_as_given = alone && !target.ends_sentences();

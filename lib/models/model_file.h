@@ -61,8 +61,9 @@ text::Tokenizer load_tokenizer(const std::string& path, Side side);
 /// Checks that the vocabularies fit the model, and completes it: special ids and digest. `path` is for messages, `config` as
 /// in model_digest.
 void complete(LoadedModel& loaded, const std::string& path, const std::string& config);
-/// Tells a model its vocabularies: the special ids, and whether it reads text as given. Throws Error, which begins with `path`,
-/// when a decoder alone is to read text between bos and eos: that is neither what it reads nor what it produces.
+/// Tells a model its vocabularies: the special ids, whether it reads text as given, and what ends the sentences of documents.
+/// Throws Error, which begins with `path`, when a decoder alone is to read text between bos and eos: that is neither what it
+/// reads nor what it produces; and when no piece ends a sentence of a document.
 void set_vocabularies(Model<float>& model, const text::Tokenizer& source, const text::Tokenizer& target,
                       const std::string& path);
 /// The vocabularies as they stand in its file, with the names of classes.

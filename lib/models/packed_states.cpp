@@ -65,6 +65,15 @@ void expect_tokens_of(Side side, const TensorMap& frame, const Model<float>& mod
               : "--side target embeds what the decoder reads");
 }
 
+std::optional<Segments> segments_of(const TensorMap& frame, const Model<float>& model, const Packing& rows) {
+  if (!model.documents) return std::nullopt;
+  if (!frame.contains("tokens/ids"))
+    fail("/tokens: is missing, and where the sentences of a document end is told by its pieces");
+  const PackedTokens tokens = tokens_of(frame, "tokens", model.sizes(Side::source).vocab_size);
+  if (!(tokens.rows == rows)) fail("/tokens: has other lengths than the states: are they of the same text?");
+  return model.documents->segments(tokens);
+}
+
 PackedStates read_embeddings(const TensorMap& frame, const Model<float>& model, Side side, Values wanted) {
   const Tensor& values = frame.at("embeddings/values");
   const PartSizes& sizes = model.sizes(side);
@@ -79,6 +88,7 @@ PackedStates read_embeddings(const TensorMap& frame, const Model<float>& model, 
   PackedStates states;
   states.rows = packing_of("embeddings/length", frame.at("embeddings/length"), values.shape()[1]);
   states.values = unpad("embeddings/values", values, states.rows, wanted);
+  if (side == Side::source) states.segments = segments_of(frame, model, states.rows);
   return states;
 }
 
@@ -106,6 +116,7 @@ PackedStates read_encoder_states(const TensorMap& frame, const Model<float>& mod
   }
   states.values = unpad("encoder/states", last, states.rows, wanted);
   read_final_states(frame, model.needed_encoder().sizes().final_states, layers, wanted, states);
+  states.segments = segments_of(frame, model, states.rows);
   return states;
 }
 
@@ -117,8 +128,15 @@ Selection::Selection(const PackedStates& states, std::span<const std::int64_t> s
   const std::int64_t rows = states.rows.rows(), count = states.rows.sentences();
   const std::int64_t width = rows == 0 ? 0 : static_cast<std::int64_t>(states.values.size()) / rows;
   part_.final_states.resize(states.final_states.size());
+  if (states.segments) part_.segments.emplace();
   for (std::int64_t s : sentences) {
     part_.rows.append(states.rows.length(s));
+    if (states.segments) {
+      const auto& [rows_of, of_sentence] = *states.segments;
+      part_.segments->of_sentence.append(of_sentence.length(s));
+      for (std::int64_t i = of_sentence.offset(s); i < of_sentence.offset(s + 1); ++i)
+        part_.segments->rows.append(rows_of.length(i));
+    }
     const auto first = states.values.begin() + states.rows.offset(s) * width;
     part_.values.insert(part_.values.end(), first, first + states.rows.length(s) * width);
     for (std::size_t l = 0; l < states.final_states.size(); ++l) {
@@ -136,6 +154,7 @@ Encoded<float> Selection::on(Pass<float>& pass) const {
     return pass.tape->constant({values.data(), rows, width});
   };
   Encoded<float> encoded{constant(part_.values, part_.rows.rows()), &part_.rows, {}};
+  if (part_.segments) encoded.segments = &*part_.segments;
   for (const auto& values : part_.final_states)
     encoded.final_states.push_back(constant(values, part_.rows.sentences()));
   return encoded;

@@ -1,6 +1,7 @@
 // What a stage reads of a frame: the states of its sentences, packed.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "models/model.h"
@@ -15,11 +16,16 @@ struct PackedStates {
   std::vector<float> values;  ///< [rows, d]
   /// The last states of the recurrent layers so far, each [sentences, FinalWidths h + c]
   std::vector<std::vector<float>> final_states;
+  std::optional<Segments> segments{};  ///< of a model of documents
 };
 
 /// Throws Error when /tokens says that it is of the other side. What has one part has one side, whatever it is called;
 /// tokens of other programs do not say theirs.
 void expect_tokens_of(Side side, const TensorMap& frame, const Model<float>& model);
+
+/// Of a model of documents the sentences of each, as /tokens tells them: states of `rows` do not. None of other models. Throws Error
+/// when /tokens is missing or of other lengths.
+std::optional<Segments> segments_of(const TensorMap& frame, const Model<float>& model, const Packing& rows);
 
 /// /embeddings/values (sentence, position, dim = d_embedding) of that side's part. Throws Error when the
 /// group is missing, misshapen, not finite, or made for the other side.

@@ -23,6 +23,8 @@ struct Encoded {
   const Packing* rows = nullptr;  ///< must outlive the pass
   /// The last states of each recurrent layer so far [sentences, FinalWidths h + c]; empty in a Transformer.
   std::vector<Var<T>> final_states;
+  /// Of documents (models/documents.h): which rows are a segment; must outlive the pass.
+  const Segments* segments = nullptr;
 };
 
 /// Widths of a recurrent layer's last hidden state h and, in an LSTM, memory cell c; of a bidirectional layer

@@ -40,11 +40,19 @@ struct RecurrentOptions {
   RecurrentOptions(std::int64_t embedding_width, const char* usual_cell)
       : d_embedding(embedding_width), cell(usual_cell) {}
 
-  /// The fields that all these configs begin with.
+  /// The fields that the config of a pair begins with.
   template <class Self, class Visit>
   static void size_fields(Self& self, Visit&& field) {
-    field("source_vocab_size", self.source_vocab_size, "size of the source vocabulary", up_to(10'000'000));
+    source_field(self, field);
     field("target_vocab_size", self.target_vocab_size, "size of the target vocabulary", up_to(10'000'000));
+    width_fields(self, field);
+  }
+  template <class Self, class Visit>
+  static void source_field(Self& self, Visit&& field) {
+    field("source_vocab_size", self.source_vocab_size, "size of the source vocabulary", up_to(10'000'000));
+  }
+  template <class Self, class Visit>
+  static void width_fields(Self& self, Visit&& field) {
     field("d_embedding", self.d_embedding, "width of the embeddings", up_to(65'536));
     field("d_hidden", self.d_hidden, "width of a layer's state, in each direction", up_to(65'536));
   }

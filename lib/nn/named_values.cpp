@@ -14,10 +14,7 @@ std::vector<Place> places_of(const Packing& rows) {
 std::vector<Place> StepRows::places() const {
   std::vector<Place> places;
   places.reserve(sentences.size());
-  for (std::size_t i = 0; i < sentences.size(); ++i) {
-    const std::int64_t s = sentences[i], t = step_of(i);
-    places.push_back({s, backward ? rows->length(s) - 1 - t : t});
-  }
+  for (std::size_t i = 0; i < sentences.size(); ++i) places.push_back({sentences[i], step_of(i)});
   return places;
 }
 

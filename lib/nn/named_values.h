@@ -26,8 +26,7 @@ struct StepRows {
   std::span<const std::int64_t> sentences;  ///< of each row
   std::int64_t step = 0;
   const Packing* rows = nullptr;        ///< of all steps together
-  bool backward = false;                ///< step 0 is each sentence's last position
-  std::span<const std::int64_t> steps;  ///< of each row, when they are not all of `step`
+  std::span<const std::int64_t> steps;  ///< the position of each row, when they are not all at `step`
 
   std::int64_t step_of(std::size_t row) const { return steps.empty() ? step : steps[row]; }
   std::vector<Place> places() const;
@@ -37,6 +36,7 @@ struct StepRows {
 /// part of sentence sentences[i] and begins after its first `lengths[i]` tokens.
 struct Continuation {
   std::span<const std::int64_t> sentences, lengths;
+  const Packing* whole = nullptr;  ///< the rows of those sentences, where the pass has all of them
 
   Place operator()(const Place& at) const {
     const auto i = static_cast<std::size_t>(at.sentence);

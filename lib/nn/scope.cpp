@@ -1,5 +1,6 @@
 #include "nn/scope.h"
 
+#include <limits>
 #include <memory>
 
 #include "base/error.h"
@@ -86,7 +87,12 @@ Var<T> Scope<T>::inspect_attention(const std::string& path, Var<T> v, const Pack
     const Matrix<T> rows = tape().mutable_value(v);
     const std::span<T> row(rows.row(static_cast<std::int64_t>(i)),
                            static_cast<std::size_t>(keys.length(places[i].sentence)));
-    if (edited) pass_->editor->edit_attention(path, row, places[i], 0);
+    if (edited) {
+      const std::vector<T> before(row.begin(), row.end());
+      pass_->editor->edit_attention(path, row, places[i], 0);
+      for (std::size_t j = 0; j < row.size(); ++j)  // a key that a query does not see stays unseen
+        if (before[j] == -std::numeric_limits<T>::infinity()) row[j] = before[j];
+    }
     if (pass_->recorder && pass_->recorder->wants(path))
       pass_->recorder->record_attention(path, row, places[i], 0, {step->rows, &keys, 1});
   }

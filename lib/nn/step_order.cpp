@@ -8,7 +8,10 @@
 namespace heed {
 
 StepOrder::StepOrder(const Packing& rows, Direction direction, const Continuation* continuation)
-    : rows_(rows), direction_(direction), sentences_(static_cast<std::size_t>(rows.sentences())) {
+    : rows_(rows),
+      direction_(direction),
+      sentences_(static_cast<std::size_t>(rows.sentences())),
+      whole_(continuation ? continuation->whole : nullptr) {
   std::iota(sentences_.begin(), sentences_.end(), 0);
   std::stable_sort(sentences_.begin(), sentences_.end(),
                    [&](std::int64_t a, std::int64_t b) { return rows.length(a) > rows.length(b); });
@@ -20,17 +23,12 @@ StepOrder::StepOrder(const Packing& rows, Direction direction, const Continuatio
     }
     first_.push_back(first_.back() + (running - sentences_.begin()));
     for (auto sentence = sentences_.begin(); sentence != running; ++sentence) {
-      const Place here{*sentence, step}, place = continuation ? (*continuation)(here) : here;
+      const Place here{*sentence, position(step, *sentence)},
+          place = continuation ? (*continuation)(here) : here;
       all_sentences_.push_back(place.sentence);
-      all_steps_.push_back(place.position);
+      all_positions_.push_back(place.position);
     }
   }
-}
-
-std::int64_t StepOrder::packed_row(std::int64_t step, std::int64_t rank) const {
-  const std::int64_t sentence = sentences_[static_cast<std::size_t>(rank)];
-  const std::int64_t position = direction_ == Direction::forward ? step : rows_.length(sentence) - 1 - step;
-  return rows_.offset(sentence) + position;
 }
 
 std::vector<RowOf> StepOrder::to_time_order() const {

@@ -35,11 +35,11 @@ class StepOrder {
 
   /// What the rows of a step are; `rows` is the packing that this order was made from.
   StepRows rows_of(std::int64_t step, const Packing& rows) const {
-    return {sentences(step), step, &rows, direction_ == Direction::backward, of_step(all_steps_, step)};
+    return {sentences(step), step, whole_ ? whole_ : &rows, of_step(all_positions_, step)};
   }
   /// What the rows of all steps are, in time order.
   StepRows rows_of_all(const Packing& rows) const {
-    return {all_sentences_, 0, &rows, direction_ == Direction::backward, all_steps_};
+    return {all_sentences_, 0, whole_ ? whole_ : &rows, all_positions_};
   }
 
   /// What select_rows takes: packed rows into time order.
@@ -60,15 +60,22 @@ class StepOrder {
     return std::span(all).subspan(static_cast<std::size_t>(first(step)),
                                   static_cast<std::size_t>(active(step)));
   }
+  /// Where in its sequence of the packing a step is.
+  std::int64_t position(std::int64_t step, std::int64_t sequence) const {
+    return direction_ == Direction::forward ? step : rows_.length(sequence) - 1 - step;
+  }
   /// The packed row that sentence number `rank` of the order has at `step`.
-  std::int64_t packed_row(std::int64_t step, std::int64_t rank) const;
+  std::int64_t packed_row(std::int64_t step, std::int64_t rank) const {
+    return rows_.offset(sequence(rank)) + position(step, sequence(rank));
+  }
 
   Packing rows_;
   Direction direction_;
   std::vector<std::int64_t> sentences_;  ///< of the packing, longest first
   std::vector<std::int64_t> first_{0};
-  /// Of each row in time order: its sentence, and its step therein; those that the packing's continue.
-  std::vector<std::int64_t> all_sentences_, all_steps_;
+  /// Of each row in time order: its sentence, and its position therein; those that the packing's continue.
+  std::vector<std::int64_t> all_sentences_, all_positions_;
+  const Packing* whole_;  ///< the rows of those sentences, or none
 };
 
 }  // namespace heed

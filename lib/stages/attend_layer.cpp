@@ -42,7 +42,8 @@ AttentionLayer attention_layer(const Model<float>& model, std::string path) {
   }
   if (known.empty()) {
     fail<UsageError>("--layer: a ", model.architecture,
-                     " has no attention: its decoder reads the encoder's last states only");
+                     model.decoder ? " has no attention: its decoder reads the encoder's last states only"
+                                   : " has none in its layers; decode --attention keeps what follows them");
   }
   fail<UsageError>("--layer: got '", escaped(path), "', this ", model.architecture, " has ", joined(known));
 }

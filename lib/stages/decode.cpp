@@ -110,10 +110,14 @@ class Job {
 class PredictJob final : public Job {
  public:
   PredictJob(const Request& request, LoadedModel loaded) : Job(request, std::move(loaded)) {
-    request.refuse({"force", "attention", "saliency", "lens", "align", "sample", "beam", "length-penalty",
-                    "max-length", "align-layer", "align-head", "align-gold"},
+    if (!loaded_.model->documents)
+      request.refuse({"attention"}, ": the model is of architecture ", loaded_.model->architecture,
+                     ", which has no decoder and reads no documents");
+    request.refuse({"force", "saliency", "lens", "align", "sample", "beam", "length-penalty", "max-length",
+                    "align-layer", "align-head", "align-gold"},
                    ": the model is of architecture ", loaded_.model->architecture, ", which has no decoder");
     open_output();
+    if (!paths_.attention.empty()) attention_.emplace(paths_.attention, paths_.write);
   }
 
  private:
@@ -122,9 +126,17 @@ class PredictJob final : public Job {
     if (!loaded_.model->classes) tokens_ = text::sentence_ids(frame, loaded_.source);
     inspection_.begin(frame, memory.rows);
     inspection_.start_trace();
-    predictions_ = predict(loaded_, memory, tokens_, n_best_, threads_, &inspection_);
+    predictions_ =
+        predict(loaded_, memory, tokens_, n_best_, threads_, &inspection_, attention_ ? &attended_ : nullptr);
     inspection_.end(frame);
+    if (attention_) label_words(frame, memory.rows);
     if (wanted_ == Values::finite) expect_finite();
+  }
+
+  void label_words(const TensorMap& frame, const Packing& words) {
+    attended_.add("word_attention/key_token",
+                  token_labels(pieces_of(frame, loaded_.source, words), "key", words.longest()));
+    attended_.attributes = frame.attributes;
   }
 
   void expect_finite() const {
@@ -145,12 +157,20 @@ class PredictJob final : public Job {
       out.merge(prediction_map(loaded_, predictions_));
       tensors_->write(out);
     }
+    if (attention_) attention_->write(attended_);
     sentences_ += std::ssize(predictions_);
   }
 
+  void finish() override {
+    Job::finish();
+    if (attention_) attention_->finish();
+  }
+
   const std::int64_t n_best_ = config_.n_best > 1 ? config_.n_best : 0;
+  std::optional<io::FrameWriter> attention_;
   std::vector<Ids> tokens_;
   std::vector<std::vector<Prediction>> predictions_;
+  TensorMap attended_;
 };
 
 /// A decoder, alone or of a pair: translations, continuations, and scores of given ones.

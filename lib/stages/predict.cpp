@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <optional>
 
 #include "autograd/ops_recurrent.h"
 #include "base/error.h"
 #include "base/number.h"
 #include "models/shards.h"
+#include "stages/results.h"
 #include "tensor/kernels.h"
+#include "tensor/padding.h"
 
 namespace heed {
 
@@ -40,24 +43,73 @@ Prediction likeliest_words(Matrix<const float> logits, std::int64_t row, std::in
   return words;
 }
 
+/// The weights of a document's words and of its sentences, for all documents of a frame.
+class DocumentAttention {
+ public:
+  explicit DocumentAttention(const PackedStates& memory)
+      : documents_(memory.rows.sentences()),
+        words_(memory.rows),
+        sentences_(memory.segments->of_sentence),
+        of_words_(weights(sentences_.longest(), words_.longest())),
+        of_sentences_(weights(1, sentences_.longest())) {}
+
+  static bool wants(const std::string& name) {
+    return name == "word_attention/weights" || name == "sentence_attention/weights";
+  }
+  /// Of documents that do not overlap from any thread.
+  void keep(const Recording<float>& recording, SentenceRange range) {
+    for (std::int64_t s = 0; s < range.count; ++s) {
+      copy_into(matrix_at<float>(of_words_, {range.first + s}),
+                recording.at("word_attention/weights").block(s, 0));
+      copy_into(matrix_at<float>(of_sentences_, {range.first + s}),
+                recording.at("sentence_attention/weights").block(s, 0));
+    }
+  }
+  TensorMap take() {
+    TensorMap map;
+    Tensor one = Tensor::zeros<std::int32_t>({documents_}, {"sentence"});
+    std::ranges::fill(one.values<std::int32_t>(), 1);
+    add_attention(map, "word_attention", "words", "Attention of each sentence to its words",
+                  std::move(of_words_), lengths_of(sentences_), lengths_of(words_));
+    add_attention(map, "sentence_attention", "sentences", "Attention of the document to its sentences",
+                  std::move(of_sentences_), std::move(one), lengths_of(sentences_));
+    return map;
+  }
+
+ private:
+  Tensor weights(std::int64_t queries, std::int64_t keys) const {
+    return Tensor::zeros<float>({documents_, 1, 1, queries, keys},
+                                {"sentence", "layer", "head", "query", "key"});
+  }
+
+  std::int64_t documents_;
+  const Packing &words_, &sentences_;
+  Tensor of_words_, of_sentences_;
+};
+
 }  // namespace
 
 std::vector<std::vector<Prediction>> predict(const LoadedModel& loaded, const PackedStates& memory,
                                              const std::vector<std::vector<std::int32_t>>& tokens,
-                                             std::int64_t n_best, int threads, Inspection* inspection) {
+                                             std::int64_t n_best, int threads, Inspection* inspection,
+                                             TensorMap* attention) {
   const Model<float>& model = *loaded.model;
   const std::int64_t choices = model.classes ? model.n_classes : model.encoder->sizes().vocab_size;
   const std::int64_t count = std::min(n_best > 0 ? n_best : model.classes ? choices : 1, choices);
   const std::int32_t mask = loaded.source.special().mask;
   std::vector<std::vector<Prediction>> result(static_cast<std::size_t>(memory.rows.sentences()));
+  std::optional<DocumentAttention> kept;
+  if (attention) kept.emplace(memory);
   for_each_shard(memory.rows.sentences(), threads, [&](SentenceRange range) {
-    InspectedPass pass(model, inspection, range.numbers());
+    InspectedPass pass(model, inspection, range.numbers(),
+                       kept ? &DocumentAttention::wants : Recording<float>::Wanted());
     const Selection shard(memory, range.numbers());
     const Encoded<float> encoded = shard.on(pass);
     if (model.classes) {
-      const Matrix<const float> logits = model.classes->logits(pass, encoded.states, *encoded.rows).value();
+      const Matrix<const float> logits = model.class_logits(pass, encoded).value();
       for (std::int64_t s = 0; s < range.count; ++s)
         result[static_cast<std::size_t>(range.first + s)] = {likeliest(logits, s, count)};
+      if (kept) kept->keep(pass.recorded(), range);
       pass.keep();
       return;
     }
@@ -78,6 +130,7 @@ std::vector<std::vector<Prediction>> predict(const LoadedModel& loaded, const Pa
       result[static_cast<std::size_t>(places[i].sentence)].push_back(likeliest_words(
           logits, static_cast<std::int64_t>(i), count, places[i].position, loaded.source.special()));
   });
+  if (attention) *attention = kept->take();
   return result;
 }
 

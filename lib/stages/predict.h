@@ -19,10 +19,12 @@ struct Prediction {
 };
 
 /// For each sentence of /encoder: the `n_best` likeliest classes, or for each of its masks (`tokens`: the sentences'
-/// ids) the likeliest words. `n_best` 0: all classes, one piece.
+/// ids) the likeliest words. `n_best` 0: all classes, one piece. `attention`, unless null, receives what a model of
+/// documents attends to: the groups /word_attention and /sentence_attention (lib/io/README.md), without labels.
 std::vector<std::vector<Prediction>> predict(const LoadedModel& loaded, const PackedStates& memory,
                                              const std::vector<std::vector<std::int32_t>>& tokens,
-                                             std::int64_t n_best, int threads, Inspection* inspection);
+                                             std::int64_t n_best, int threads, Inspection* inspection,
+                                             TensorMap* attention = nullptr);
 
 /// A line for each sentence: "label<TAB>probability<TAB>label<TAB>probability ...", or the sentence with its masks
 /// filled in; with n_best > 1 a line for each mask and piece, "sentence ||| position ||| piece ||| log-probability".

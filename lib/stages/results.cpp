@@ -108,6 +108,19 @@ TensorMap hypothesis_map(const Results& hypotheses, const std::vector<Ids>& prom
   return map;
 }
 
+void add_attention(TensorMap& map, const std::string& name, const std::string& kind, const std::string& title,
+                   Tensor weights, Tensor query_length, Tensor key_length) {
+  weights.attributes["long_name"] = std::string("attention weight");
+  weights.attributes["kind"] = kind;
+  weights.attributes["interpretation"] = std::string("image");
+  std::vector<std::string> slice(weights.shape().size() - 2, "0");
+  slice.insert(slice.end(), {".", "."});
+  map.add(name + "/weights", std::move(weights));
+  map.add(name + "/query_length", std::move(query_length));
+  map.add(name + "/key_length", std::move(key_length));
+  map.groups[name] = {"weights", title, slice, {}};
+}
+
 void label_decoder_attention(TensorMap& attention, const Results& hypotheses, const std::vector<Ids>& prompts,
                              const std::vector<Ids>& source, const LoadedModel& loaded, bool whole_text) {
   const bool as_given = loaded.model->reads_as_given;

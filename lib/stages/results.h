@@ -51,6 +51,11 @@ std::string scored_text(const Results& hypotheses, const text::Tokenizer& tokeni
 TensorMap hypothesis_map(const Results& hypotheses, const std::vector<Ids>& prompts,
                          const text::Tokenizer& tokenizer);
 
+/// Adds the group NAME of attention that is kept: weights (sentence, [rank,] layer, head, query, key) of that kind, query_length and
+/// key_length.
+void add_attention(TensorMap& map, const std::string& name, const std::string& kind, const std::string& title,
+                   Tensor weights, Tensor query_length, Tensor key_length);
+
 /// Labels the axes of what decoder_attention (stages/translate.h) gave with pieces: query_token and key_token
 /// str (sentence, [rank,] query or key). `source`: ids of the source, or with `whole_text`
 /// of the texts; empty: not known.

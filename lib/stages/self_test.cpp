@@ -141,7 +141,7 @@ class Test {
       rows_ = model_.encoder ? &shifted_.rows : &input_.rows;
     }
     if (model_.classes) {
-      logits_ = model_.classes->logits(pass_, final_, *rows_).value();
+      logits_ = model_.class_logits(pass_, *encoded_).value();
     } else if (model_.words) {
       logits_ = model_.words->logits(pass_, final_).value();
     }

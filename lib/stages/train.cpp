@@ -195,7 +195,8 @@ const Batch& largest(const std::vector<Batch>& batches) {
 void check_files(const IsGiven& given, TrainCommand& o, const std::string& architecture,
                  const std::vector<Field>& own) {
   const bool reads_source = find_field(own, "source_vocab_size"),
-             reads_target = find_field(own, "target_vocab_size"), classifies = find_field(own, "n_classes");
+             reads_target = find_field(own, "target_vocab_size");
+  const Field* classes = find_field(own, "n_classes");
   std::vector<std::string> missing;
   auto require = [&](const std::string& value, const std::string& option) {
     if (value.empty()) missing.push_back(option);
@@ -214,7 +215,8 @@ void check_files(const IsGiven& given, TrainCommand& o, const std::string& archi
   };
   check("source", reads_source, false, o.job.training.source, o.job.validation.source);
   check("target", reads_target, false, o.job.training.target, o.job.validation.target);
-  check("labels", classifies, true, o.job.training.labels, o.job.validation.labels);
+  check("labels", classes, classes && classes->range.holds(0), o.job.training.labels,
+        o.job.validation.labels);
   if (o.job.source_vocab.empty()) o.job.source_vocab = o.vocab.empty() ? o.job.target_vocab : o.vocab;
   if (o.job.target_vocab.empty()) o.job.target_vocab = o.vocab.empty() ? o.job.source_vocab : o.vocab;
   const bool has_both = given("source-vocab") && given("target-vocab");

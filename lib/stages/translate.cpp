@@ -208,19 +208,6 @@ std::string layer_name(std::int64_t layer, const std::string& attention) {
   return "decoder/layer_" + std::to_string(layer) + "/" + attention + "/weights";
 }
 
-void add_group(TensorMap& map, const std::string& name, const std::string& kind, const std::string& title,
-               Tensor weights, Tensor query_length, Tensor key_length) {
-  weights.attributes["long_name"] = std::string("attention weight");
-  weights.attributes["kind"] = kind;
-  weights.attributes["interpretation"] = std::string("image");
-  std::vector<std::string> slice(weights.shape().size() - 2, "0");
-  slice.insert(slice.end(), {".", "."});
-  map.add(name + "/weights", std::move(weights));
-  map.add(name + "/query_length", std::move(query_length));
-  map.add(name + "/key_length", std::move(key_length));
-  map.groups[name] = {"weights", title, slice, {}};
-}
-
 }  // namespace
 
 TensorMap decoder_attention(const Model<float>& model, const PackedStates& input, const Results& hypotheses,
@@ -290,10 +277,10 @@ TensorMap decoder_attention(const Model<float>& model, const PackedStates& input
 
   TensorMap map;
   if (sizes.cross_attends())
-    add_group(map, "cross_attention", "cross", "Attention of the translation over the source",
-              std::move(cross), query_length, lengths_of(input.rows));
+    add_attention(map, "cross_attention", "cross", "Attention of the translation over the source",
+                  std::move(cross), query_length, lengths_of(input.rows));
   if (sizes.self_attends)
-    add_group(
+    add_attention(
         map, "self_attention", "decoder_self",
         model.encoder ? "Attention of the translation over its past" : "Attention of the text over its past",
         std::move(self), query_length, query_length);

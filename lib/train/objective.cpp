@@ -98,7 +98,7 @@ CrossEntropySums Objective::forward(Pass<float>& pass, const Corpus& corpus,
   if (kind_ == Kind::classes) {
     std::vector<std::int32_t> labels;
     for (const std::int64_t i : sentences) labels.push_back(corpus.labels[static_cast<std::size_t>(i)]);
-    return model_.classes->loss(pass, encoded->states, *encoded->rows, labels, smoothing, scale);
+    return model_.class_loss(pass, *encoded, labels, smoothing, scale);
   }
   const PackedTokens& target = pass.tape->own(pack(corpus.target, sentences));
   const Decoded<float> decoded = model_.decode(pass, encoded ? &*encoded : nullptr, target);

@@ -115,6 +115,10 @@ constexpr Preset presets[] = {
          "pooling": "attention", "dropout": 0.1})",
      R"({"learning_rate": 0.002, "schedule": "inverse-sqrt", "warmup": 400, "beta2": 0.98, "eps": 1e-8,
          "weight_decay": 0.01, "clip": 1, "label_smoothing": 0, "batch_tokens": 4096, "patience": 5})"},
+    // Hierarchical attention (Yang et al. 2016), in the widths of the paper's GRUs.
+    {"han-small", "han", R"({"d_embedding": 64, "d_hidden": 50, "dropout": 0.2})",
+     R"({"learning_rate": 0.003, "schedule": "inverse-sqrt", "warmup": 100, "beta2": 0.98, "eps": 1e-8, "clip": 1,
+         "label_smoothing": 0, "batch_tokens": 4096, "patience": 5})"},
 };
 
 }  // namespace

@@ -18,6 +18,8 @@ def make_sentences(random, lengths, vocabulary):
 class Model:
     """Parameters and named values by path, one sentence at a time. Named values are appended to `record`."""
 
+    widening = 1.0  # of the range that parameters are drawn from
+
     def __init__(self, config, parameters):
         self.config = config
         self.parameters = parameters
@@ -71,12 +73,12 @@ class Model:
                           for s, t in zip(text["source"], text["target"])])
 
 
-def make_parameters(shapes, random):
+def make_parameters(shapes, random, widening=1.0):
     parameters = {}
     for name, shape in shapes.items():
         centre = 1.0 if name.endswith("gamma") else 0.0
         width = 0.8 if "embedding" in name else 0.3 if len(shape) == 1 else 1.5 / math.sqrt(shape[0])
         # Rounded to what a float model can hold.
-        values = (centre + width * random.uniform(-1, 1, shape)).astype(np.float32)
+        values = (centre + widening * width * random.uniform(-1, 1, shape)).astype(np.float32)
         parameters[name] = torch.tensor(values.astype(np.float64), requires_grad=True)
     return parameters

@@ -51,7 +51,9 @@ const std::vector<std::string> kModels{"transformer_post_norm",
                                        "decoder_llama",
                                        "decoder_qwen",
                                        "decoder_alibi",
-                                       "encoder_roberta"};
+                                       "encoder_roberta",
+                                       "han_gru",
+                                       "han_lstm"};
 
 /// None where the model has no such text.
 PackedTokens read_sentences(const TensorMap& golden, const std::string& group) {
@@ -97,6 +99,9 @@ class Replica {
                                                          : "hidden")),
         positions_(read_sentences(golden, "position")) {
     model->parameters.from_map(golden, "parameters/", model->parameters.values());
+    if (!model->documents) return;
+    model->documents->end_ids = numbers<std::int32_t>(golden.at("end/ids"));
+    model->documents->eos = kDefaultSpecialIds.eos;
   }
 
   /// Rows that have a right answer.
@@ -146,8 +151,8 @@ class Replica {
     if (model->classes) {
       Pass<T> unseen = pass;  // the loss names its values itself
       unseen.recorder = nullptr;
-      logits = elements(model->classes->logits(unseen, encoded->states, source_.rows).value());
-      return model->classes->loss(pass, encoded->states, source_.rows, answers_.ids, smoothing, scale);
+      logits = elements(model->class_logits(unseen, *encoded).value());
+      return model->class_loss(pass, *encoded, answers_.ids, smoothing, scale);
     }
     const Var<T> states = select_rows<T>({encoded->states}, hidden_rows());
     logits = elements(model->words->logits(pass, states).value());

@@ -65,13 +65,13 @@ void refuse_unused(const DumpOptions& o, const Form& form) {
     unsigned used_by;
     const char* wants;
   } options[] = {
-      {"--name", !o.name.empty(), ~0u & ~kTableMap, "a tensor"},
-      {"--sentence", !o.sentence.empty(), kSlices | kPage | kList, "a slice of a tensor"},
+      {"--name", !o.name.empty(), ~0u & ~(kTableMap | kDocument), "a tensor"},
+      {"--sentence", !o.sentence.empty(), kSlices | kPage | kList | kDocument, "a slice of a tensor"},
       {"--layer", !o.layer.empty(), kSlices | kPage | kList, "a slice of a tensor"},
       {"--head", !o.head.empty(), kSlices | kPage | kList, "a slice of a tensor"},
       {"--slice", !o.slices.empty(), kSlices | kPage | kList, "a slice of a tensor"},
-      {"--words", o.words, kSlices, "a slice of a tensor"},
-      {"--title", !o.figure.title.empty(), kPictures | kGraph, "a picture"},
+      {"--words", o.words, kSlices | kDocument, "a slice of a tensor"},
+      {"--title", !o.figure.title.empty(), kPictures | kGraph | kDocument, "a picture"},
       {"--range", !o.figure.range.empty(), kPictures, "a picture with a scale"},
       {"--colormap", o.figure.colormap != unset.figure.colormap, kMaps | kPage, "a heat map"},
       {"--values", o.figure.write_values, kMaps | kBars, "a heat map, or bars of a table"},

@@ -30,6 +30,7 @@ struct DumpOptions {
        bars = false;   ///< of a table (select/column_table.h); bars with `top`: of the greatest values
   bool table = false;  ///< the input of the heat map is a table
   bool arcs = false;
+  bool document = false;          ///< the words of a document, shaded by the attention to them
   bool graph = false;             ///< of a model file, or of the steps of an attention; as text: DOT
   std::int64_t top = 0;           ///< greatest values along the last dimension, or arcs per query; 0: all
   std::int64_t bins = 40;         ///< of a histogram

@@ -18,6 +18,7 @@ void dump_chart(const DumpOptions& options);      ///< --curves, --bars of a tab
 void dump_bars(const DumpOptions& options);       ///< --bars, with --top those of the greatest values
 void dump_histogram(const DumpOptions& options);  ///< --histogram
 void dump_arcs(const DumpOptions& options);       ///< --arcs
+void dump_document(const DumpOptions& options);   ///< --document
 void dump_graph(const DumpOptions& options);      ///< --graph
 void dump_page(const DumpOptions& options);       ///< --html
 
@@ -46,6 +47,7 @@ enum FormKind : unsigned {
   kNpy = 1u << 12,
   kTop = 1u << 13,
   kSafetensors = 1u << 14,
+  kDocument = 1u << 15,
 };
 /// A form that an option of its own asks for; two exclude each other.
 struct Form {
@@ -67,6 +69,9 @@ inline constexpr Form kForms[] = {
     {"--safetensors", &DumpOptions::safetensors, kSafetensors,
      "all tensors of numbers, or those of --name, as a safetensors file", dump_safetensors},
     {"--arcs", &DumpOptions::arcs, kArcs, "attention weights as arcs between words", dump_arcs, true},
+    {"--document", &DumpOptions::document, kDocument,
+     "a document with the attention to its sentences and to their words (decode --attention, or a trace)",
+     dump_document, true},
     {"--graph", &DumpOptions::graph, kGraph,
      "the computation graph of a model, of one layer (--name encoder/layer_0), or of `attend --steps`; as "
      "text in "

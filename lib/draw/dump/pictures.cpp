@@ -12,7 +12,9 @@
 #include "draw/graph/model_graph.h"
 #include "draw/page/page.h"
 #include "draw/picture/arcs.h"
+#include "draw/picture/document.h"
 #include "draw/print/printable.h"
+#include "draw/select/merge_words.h"
 #include "draw/select/statistics.h"
 #include "draw/select/tensors.h"
 #include "io/atomic_file.h"
@@ -197,6 +199,55 @@ void dump_arcs(const DumpOptions& options) {
   if (map.range.low < 0)
     fail("arcs draw weights from 0 upwards, and there are negative values: try --heatmap");
   write_drawing(options, arcs_from(options, std::move(map)), draw_arcs);
+}
+
+namespace {
+
+/// The weights of `attention`, as decode --attention or a trace has them.
+std::string weights_of(const TensorMap& frame, const std::string& attention, const std::string& input) {
+  for (const char* place : {"/weights", "/weights/values"})
+    if (frame.contains(attention + place)) return attention + place;
+  fail(escaped(input), ": no ", attention,
+       "/weights: a document is drawn from what decode --attention or --trace keeps of a model of documents");
+}
+
+/// The first layer and head of a document's weights (query, key).
+Slice weights_slice(const TensorMap& frame, const std::string& path, std::int64_t document) {
+  std::vector<Selection> first;
+  for (const std::string& dim : dims_of(frame.at(path)))
+    if (dim != "query" && dim != "key")
+      first.push_back({dim, Selection::Kind::index, dim == "sentence" ? document : 0});
+  return take_slice(frame, path, first);
+}
+
+}  // namespace
+
+void dump_document(const DumpOptions& options) {
+  io::FrameReader reader = open_input(options);
+  std::optional<Document> document;
+  visit_sentences(
+      reader,
+      [&](const TensorMap& frame, std::vector<Selection>&) {
+        return weights_of(frame, "word_attention", reader.name());
+      },
+      selections_of(options),
+      [&](const TensorMap& frame, SentenceAt at, const std::vector<Selection>&) {
+        if (document) fail<UsageError>("--document shows one document: choose it by --sentence");
+        const auto slice = [&](const std::string& attention) {
+          return weights_slice(frame, weights_of(frame, attention, reader.name()),
+                               std::max<std::int64_t>(at.in_frame, 0));
+        };
+        const Slice words = slice("word_attention"), sentences = slice("sentence_attention");
+        try {
+          document = document_of(options.words ? merge_words(words) : words, sentences);
+        } catch (const Error& e) {
+          fail(escaped(reader.name()), ":", e.what());
+        }
+        document->title = options.figure.title;
+        document->subtitle = concat("document ", at.in_stream);
+      });
+  if (!document) fail(escaped(reader.name()), ": there is no document in it");
+  write_drawing(options, *document, draw_document);
 }
 
 void dump_chart(const DumpOptions& options) {

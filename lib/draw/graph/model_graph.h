@@ -38,7 +38,7 @@ class ModelShapes {
   nlohmann::json config_;
 };
 
-/// The recurrent model of that architecture at one step of its decoder; none for other architectures.
+/// The recurrent model of that architecture, at one step of its decoder if it has one; none for other architectures.
 std::optional<Graph> recurrent_graph(const ModelShapes& model, const std::string& architecture);
 
 /// The recurrent layer at `scope` or directly below it; of a bidirectional layer the forward one. "" when

@@ -1,4 +1,4 @@
-// Graphs of the recurrent models, at one step i of the decoder. Shapes come from the model's parameters.
+// Graphs of the recurrent models, those with a decoder at one step i of it. Shapes come from the model's parameters.
 #include <algorithm>
 #include <cctype>
 
@@ -212,6 +212,41 @@ Graph sutskever_graph(const ModelShapes& model) {
   return graph;
 }
 
+/// One level of a hierarchy: a bidirectional layer over `from`, and attention that makes one vector of its states.
+std::size_t add_level(Graph& graph, const ModelShapes& model, std::size_t from, const std::string& read,
+                      const std::string& attention, const std::string& letter, const std::string& vector) {
+  const std::string hidden = model.text("d_hidden");
+  const auto states = graph.add(concat(cell_of(model), " over the ", read, ", both directions"),
+                                Kind::recurrent, {"[" + read + ", 2 \u00b7 " + hidden + "]"}, {from});
+  const auto scores = graph.add(
+      concat("scores u\u00b7tanh(W h + b) of the ", read), Kind::attention,
+      {"W " + model.shape(attention + "/query/weight"), "u " + model.shape(attention + "/score/weight")},
+      {states});
+  const auto weights = graph.add("softmax: " + letter, Kind::other, {"[" + read + "]"}, {scores});
+  return graph.add(concat(vector, " = \u03a3 ", letter, " h"), Kind::attention, {}, {weights, states});
+}
+
+/// Words, then sentences (Yang et al. 2016).
+Graph han_graph(const ModelShapes& model) {
+  Graph graph;
+  graph.title = "Yang: hierarchical attention";
+  graph.subtitle =
+      concat(cell_of(model), " of ", model.text("d_hidden"), " units each way, of words and of sentences");
+  const auto words = graph.add("words of a sentence", Kind::data, {"[words]"});
+  const auto embedding =
+      graph.add("embedding", Kind::linear, {model.shape("encoder/embedding/weight")}, {words});
+  const auto sentence =
+      add_level(graph, model, embedding, "words", "word_attention", "\u03b1_it", "sentence vector s_i");
+  graph.plates.push_back({words, graph.nodes.size(), "\u00d7 sentences"});
+  const auto document =
+      add_level(graph, model, sentence, "sentences", "sentence_attention", "\u03b1_i", "document vector v");
+  const auto classes =
+      graph.add("linear to classes", Kind::linear, {model.shape("classes/weight")}, {document});
+  const auto softmax = graph.add("softmax", Kind::other, {}, {classes});
+  graph.add("class", Kind::data, {"[" + model.text("n_classes") + "]"}, {softmax});
+  return graph;
+}
+
 }  // namespace
 
 std::optional<Graph> recurrent_graph(const ModelShapes& model, const std::string& architecture) {
@@ -220,6 +255,7 @@ std::optional<Graph> recurrent_graph(const ModelShapes& model, const std::string
   if (architecture == "luong") return luong_graph(model);
   if (architecture == "xu") return xu_graph(model);
   if (architecture == "sutskever") return sutskever_graph(model);
+  if (architecture == "han") return han_graph(model);
   return std::nullopt;
 }
 

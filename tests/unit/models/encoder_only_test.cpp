@@ -56,9 +56,9 @@ std::vector<double> predictions(const Model<double>& model, const PackedTokens& 
   Tape<double> tape;
   Pass<double> pass(tape, model.parameters);
   const Encoded<double> encoded = model.encode(pass, source);
-  const Matrix<const double> m = (model.classes ? model.classes->logits(pass, encoded.states, source.rows)
-                                                : model.needed_words().logits(pass, encoded.states))
-                                     .value();
+  const Matrix<const double> m =
+      (model.classes ? model.class_logits(pass, encoded) : model.needed_words().logits(pass, encoded.states))
+          .value();
   return {m.data, m.data + m.size()};
 }
 
@@ -86,7 +86,7 @@ BOOST_AUTO_TEST_CASE(gradients_of_all_parameters_classes) {
     open_relus(*model, 3);
     check_gradients(*model, "key/bias", [&](Pass<double>& pass) {
       const Encoded<double> encoded = model->encode(pass, kSource);
-      return model->classes->loss(pass, encoded.states, kSource.rows, labels, 0.1, 0.5).loss * 0.5;
+      return model->class_loss(pass, encoded, labels, 0.1, 0.5).loss * 0.5;
     });
   }
 }
@@ -99,8 +99,7 @@ BOOST_AUTO_TEST_CASE(gradients_of_what_bert_adds) {
     model->parameters.initialize(9);
     check_gradients(*model, "key/bias", [&](Pass<double>& pass) {
       const Encoded<double> encoded = model->encode(pass, source);
-      if (model->classes)
-        return model->classes->loss(pass, encoded.states, source.rows, labels, 0.1, 0.5).loss * 0.5;
+      if (model->classes) return model->class_loss(pass, encoded, labels, 0.1, 0.5).loss * 0.5;
       const Var<double> states = select_rows<double>({encoded.states}, {{0, 1}, {0, 2}, {0, 7}, {0, 10}});
       return model->needed_words().loss(pass, states, hidden, 0.1, 0.5).loss * 0.5;
     });
@@ -126,7 +125,7 @@ BOOST_AUTO_TEST_CASE(gradients_of_patches) {
   check_gradients(*model, "key/bias", [&](Pass<double>& pass) {
     const Encoded<double> encoded =
         model->encode(pass, model->images->embed<double>(pass, pixels, rows), rows);
-    return model->classes->loss(pass, encoded.states, rows, labels, 0.1, 0.5).loss * 0.5;
+    return model->class_loss(pass, encoded, labels, 0.1, 0.5).loss * 0.5;
   });
   Tape<double> tape;
   Pass<double> pass(tape, model->parameters);

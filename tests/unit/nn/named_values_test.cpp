@@ -141,10 +141,33 @@ BOOST_AUTO_TEST_CASE(places_of_rows_and_steps) {
   BOOST_REQUIRE_EQUAL(all.size(), 8);
   BOOST_CHECK(all[3].sentence == 1 && all[3].position == 0);
   BOOST_CHECK(all[7].sentence == 2 && all[7].position == 3);
-  const std::vector<std::int64_t> sentences{2, 0};
-  const std::vector<Place> step = StepRows{sentences, 1, &kRows, true, {}}.places();
+  const StepOrder order(kRows, Direction::backward);
+  const std::vector<Place> step = order.rows_of(1, kRows).places();
   BOOST_CHECK(step[0].sentence == 2 && step[0].position == 2);
   BOOST_CHECK(step[1].sentence == 0 && step[1].position == 1);
+}
+
+// Sequences of 3, 1 and 4 rows that are parts of two sentences: 3 + 1 of the first, 4 of the second.
+BOOST_AUTO_TEST_CASE(places_of_parts_of_sentences) {
+  const Packing whole(std::vector<std::int32_t>{4, 4});
+  const std::vector<std::int64_t> sentences{0, 0, 1}, before{0, 3, 0};
+  const Continuation in_whole{sentences, before, &whole};
+  for (const Direction direction : {Direction::forward, Direction::backward}) {
+    const StepOrder order(kRows, direction, &in_whole);
+    const bool forward = direction == Direction::forward;
+    const StepRows all = order.rows_of_all(kRows), first = order.rows_of(0, kRows);
+    BOOST_CHECK(all.rows == &whole && first.rows == &whole);
+    std::vector<Place> places = all.places();
+    std::ranges::sort(places, {}, [](const Place& p) { return std::pair(p.sentence, p.position); });
+    const std::vector<Place> wanted = places_of(whole);
+    BOOST_CHECK(std::ranges::equal(places, wanted, [](const Place& a, const Place& b) {
+      return a.sentence == b.sentence && a.position == b.position;
+    }));
+    places = first.places();  // longest first: the second sentence, then both parts of the first
+    BOOST_CHECK(places[0].sentence == 1 && places[0].position == (forward ? 0 : 3));
+    BOOST_CHECK(places[1].sentence == 0 && places[1].position == (forward ? 0 : 2));
+    BOOST_CHECK(places[2].sentence == 0 && places[2].position == 3);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(a_recurrence_names_its_gates_and_states) {

@@ -1,7 +1,10 @@
 // The controls: menus filled from the data, and kept as the state says.
 
 const VIEWS = ["map", "lines", "grid", "steps"];
-const KINDS = { cross: "Cross: output over input", encoder_self: "Encoder: input over itself", decoder_self: "Decoder: output over its past" };
+const KINDS = {
+  cross: "Cross: output over input", encoder_self: "Encoder: input over itself", decoder_self: "Decoder: output over its past",
+  words: "Words: each sentence over its words", sentences: "Sentences: the document over its sentences",
+};
 const OUTER_NAMES = { rank: "Hypothesis" };
 // Okabe and Ito's colours, which readers with any colour vision can tell apart, and two more.
 const HEAD_COLORS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7a5195", "#8a8a8a"];

@@ -1,0 +1,56 @@
+// Hierarchical attention networks: Yang, Yang, Dyer, He, Smola, Hovy: Hierarchical attention networks for document
+// classification, NAACL 2016. A recurrent layer reads the words of each sentence in both directions, attention makes a vector of
+// them; another layer reads the sentences of the document, and attention makes the vector that is classified (eq. 1-11).
+// A line is a document. Its sentences end by pieces that the config names, which any tokenized text has: a separator, such
+// as a tab, would have to be put into texts first, and tokenizers take it for a space.
+//
+// Parameters: encoder/embedding/weight [V, m]; encoder/layer_0/{forward, backward}: the word encoder (nn/recurrent.h), n in
+// each direction; those of models/documents.h; sentence_attention (nn/attention/pooling.h); classes/weight [2 n, classes],
+// classes/bias. m = d_embedding, n = d_hidden.
+// Named values: encoder/embedded, those of the word encoder, encoder/layer_0/output and encoder/output h_it [words, 2 n]; those of
+// models/documents.h; sentence_attention/{scores, weights}, a key for each sentence; classes/pooled v [documents, 2 n].
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "models/recurrent_model.h"
+
+namespace heed {
+
+struct HanConfig : RecurrentOptions {
+  static constexpr const char* kArchitecture = "han";
+
+  std::int64_t n_classes = 2;
+  std::string sentence_ends = ". ! ?";
+
+  HanConfig() : RecurrentOptions(200, "gru") {
+    d_hidden = 50;
+    init = "xavier";  // the paper does not say
+  }
+
+  template <class Self, class Visit>
+  static void fields(Self& self, Visit&& field) {
+    source_field(self, field);
+    width_fields(self, field);
+    field("n_classes", self.n_classes, "classes of a classifier", between(2, 1'000'000));
+    field("sentence_ends", self.sentence_ends,
+          "pieces, with spaces between them, that end a sentence of a document");
+    cell_field(self, field);
+    practice_fields(self, field);
+  }
+
+  EncoderSizes encoder_sizes() const {
+    return {recurrent_part(source_vocab_size, 1, d_embedding, 2 * d_hidden), {}};
+  }
+  /// The pieces that sentence_ends names.
+  std::vector<std::string> ends() const;
+  /// Throws UsageError naming the field and what it must be.
+  void check() const;
+};
+
+template <class T>
+std::unique_ptr<Model<T>> build(const HanConfig& config);
+
+}  // namespace heed
