@@ -47,6 +47,9 @@ Lines::Lines(const std::string& path) : path(path), there(!path.empty()) {
   digest = digest_of(lines);
 }
 
+Lines::Lines(const std::string& path, const Pictures& pictures)
+    : path(path), there(true), lines(static_cast<std::size_t>(pictures.count())), digest(pictures.digest()) {}
+
 std::int64_t Corpus::length(std::int64_t i) const {
   const std::vector<TokenIds>& side = target.empty() ? source : target;
   return static_cast<std::int64_t>(side[static_cast<std::size_t>(i)].size());
@@ -93,7 +96,9 @@ Corpus read_corpus(const CorpusLines& text, const LineEncoder& encode_source,
   corpus.source_digest = sources.digest;
   corpus.target_digest = targets.digest;
   corpus.label_digest = labels.digest;
-  const std::size_t empty_source = sources.there ? encode_source("").size() : 0,
+  corpus.pictures = text.pictures;
+  const bool reads_text = sources.there && text.pictures.count() == 0;
+  const std::size_t empty_source = reads_text ? encode_source("").size() : 0,
                     empty_target = targets.there ? encode_target("").size() : 0;
   for (std::size_t i = 0; i < first.lines.size(); ++i) {
     bool empty = false, too_long = false;
@@ -116,6 +121,7 @@ Corpus read_corpus(const CorpusLines& text, const LineEncoder& encode_source,
       continue;
     }
     if (sources.there) corpus.source.push_back(std::move(source));
+    if (sources.there && !reads_text) corpus.picture_of.push_back(static_cast<std::int64_t>(i));
     if (targets.there) {
       corpus.target.push_back(std::move(target));
       corpus.reference.push_back(targets.lines[i]);
