@@ -18,9 +18,9 @@ std::string digest_of(const std::vector<std::string>& lines) {
   return sha256_hex(all);
 }
 
-void check_same_number(const std::string& a_path, std::size_t a, const std::string& b_path, std::size_t b) {
-  if (a == b) return;
-  fail(escaped(a_path), ": ", a, " lines, but ", escaped(b_path), " has ", b,
+void check_same_number(const Lines& a, const Lines& b) {
+  if (a.lines.size() == b.lines.size()) return;
+  fail(escaped(a.path), ": ", a.lines.size(), " ", a.unit, ", but ", escaped(b.path), " has ", b.lines.size(),
        ": line n of one must belong to line n of the other");
 }
 
@@ -48,7 +48,11 @@ Lines::Lines(const std::string& path) : path(path), there(!path.empty()) {
 }
 
 Lines::Lines(const std::string& path, const Pictures& pictures)
-    : path(path), there(true), lines(static_cast<std::size_t>(pictures.count())), digest(pictures.digest()) {}
+    : path(path),
+      unit("images"),
+      there(true),
+      lines(static_cast<std::size_t>(pictures.count())),
+      digest(pictures.digest()) {}
 
 std::int64_t Corpus::length(std::int64_t i) const {
   const std::vector<TokenIds>& side = target.empty() ? source : target;
@@ -90,7 +94,7 @@ Corpus read_corpus(const CorpusLines& text, const LineEncoder& encode_source,
   const Lines &sources = text.source, &targets = text.target, &labels = text.labels;
   const Lines& first = sources.there ? sources : targets;
   for (const Lines* other : {&targets, &labels})
-    if (other->there) check_same_number(first.path, first.lines.size(), other->path, other->lines.size());
+    if (other->there) check_same_number(first, *other);
 
   Corpus corpus;
   corpus.source_digest = sources.digest;

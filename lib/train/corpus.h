@@ -46,6 +46,7 @@ struct Lines {
   /// In the place of images from that file.
   Lines(const std::string& path, const Pictures& pictures);
   std::string path;
+  const char* unit = "lines";
   bool there;
   std::vector<std::string> lines;
   std::string digest;
