@@ -21,7 +21,8 @@
 namespace heed {
 
 /// A picture uint8 (channel, row, column) in `rows` rows of `columns`: bilinear, where it shrinks over as many pixels as
-/// become one, rounded after each direction. Bit for bit what Pillow's Image.resize(..., BILINEAR) gives.
+/// become one, rounded after the columns and after the rows. Bit for bit what Pillow's Image.resize(..., BILINEAR) gives; versions
+/// after 11.3 begin with the rows where those shrink and the columns grow.
 Tensor resized(const Tensor& picture, std::int64_t rows, std::int64_t columns);
 
 /// Images in the model's size. Pictures are kept in bytes until they are used.
