@@ -208,6 +208,8 @@ class TranslateJob final : public Job {
     if (alone_)
       fail<UsageError>("--saliency: a ", architecture,
                        " has no source words; of its earlier words there are no gradients yet");
+    if (loaded_.model->images)
+      fail<UsageError>("--saliency: the model reads images, and of their places there are no gradients yet");
     saliency_.emplace(request.inspect.saliency, paths_.saliency, paths_.write, loaded_, threads_);
   }
 
