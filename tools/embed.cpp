@@ -9,16 +9,16 @@ int main(int argc, char** argv) {
   std::string side = "source";
   InspectionConfig inspect;
   return cli::run_tool(
-      "embed", "Turn token ids into embeddings with positions.", argc, argv, [&](cli::Tool& tool) {
+      "embed", "Turn token ids, or pictures, into embeddings with positions.", argc, argv,
+      [&](cli::Tool& tool) {
         tool.input(options.input, "tokens: frames of tokenize",
                    {"--positions-only", "--trace-list", "--pixels"});
         tool.output(options.output);
         tool.tensors(options.write);
         tool.model(options.model, cli::Need::optional);
-        tool.option(
-            "--pixels FILE", options.pixels,
-            "of a model that reads images: these, f32 (image, channel, row, column), already scaled, in HDF5 "
-            "or a file of arrays");
+        tool.list("--pixels FILE", options.pixels,
+                  "of a model that reads images: these, pictures (PNG, JPEG), files of arrays, or lists of "
+                  "either, a path on each line; f32 (image, channel, row, column) are already scaled");
         tool.option("--side", side,
                     "whose embeddings and vocabulary; of a language model always the target's",
                     cli::one_of(kSides));
@@ -28,6 +28,7 @@ int main(int argc, char** argv) {
         tool.option("--d-model", options.d_model, "their width", up_to(65'536));
         inspect.declare(tool);
         tool.example("tokenize -m model.h5 < article.en | embed -m model.h5 -o embeddings.h5");
+        tool.example("embed -m vit --pixels cat.png dog.jpg | encode -m vit | decode -m vit");
         tool.example("embed -m vit --pixels images.npy | encode -m vit | decode -m vit");
         tool.example("embed --positions-only 100 --d-model 100 | viz-dump --heatmap");
         tool.on_run([&] {

@@ -68,7 +68,10 @@ void declare_models(cli::Tool& tool, TrainCommand& o) {
 }
 
 void declare(cli::Tool& tool, TrainCommand& o) {
-  tool.option("--source FILE", o.job.training.source, "source sentences, one per line");
+  tool.option(
+      "--source FILE", o.job.training.source,
+      "source sentences, one per line; of a model that reads images, a file of arrays, a picture, or a "
+      "list of either, a path on each line");
   tool.option("--target FILE", o.job.training.target,
               "their translations, line by line; for a language model the text that it learns");
   tool.option("--labels FILE", o.job.training.labels, "classes of the source sentences, a label per line");
@@ -116,6 +119,9 @@ void declare(cli::Tool& tool, TrainCommand& o) {
   tool.example("train --init-from gpt2/ --target a.en --valid-target b.en -o mine.h5");
   tool.example("train --preset gpt-tiny --target a.en --valid-target b.en --vocab v.h5 -o gpt.h5");
   tool.example(
+      "train --preset vit-tiny --source a.npy --labels a.labels --valid-source b.npy --valid-labels b.labels "
+      "-o vit.h5");
+  tool.example(
       "train --preset bert-tiny --source a.en --labels a.labels --valid-source b.en --valid-labels b.labels "
       "--vocab v.h5 -o classifier.h5");
 }
@@ -124,7 +130,7 @@ void declare(cli::Tool& tool, TrainCommand& o) {
 
 int main(int argc, char** argv) {
   TrainCommand command;
-  return cli::run_tool("train", "Learn a model from text.", argc, argv, [&](cli::Tool& tool) {
+  return cli::run_tool("train", "Learn a model from text or pictures.", argc, argv, [&](cli::Tool& tool) {
     declare(tool, command);
     tool.on_run([&] {
       if (command.import.list && !command.import.from.empty())

@@ -68,6 +68,10 @@ int main(int argc, char** argv) {
                 "write each number into its cell, or above its bar (small tables of counts always do)");
     tool.option("--words", options.words,
                 "merge pieces into words: sums over the pieces of a key, means over those of a query");
+    tool.option(
+        "--over PICTURE", options.over,
+        "attention to the places of an image drawn over it, a map for each row of the slice; PNG, JPEG, or "
+        "an array of images, of which that of the sentence is taken");
     tool.option("--columns", options.columns, "arcs between two columns of words instead of within one line");
     tool.option("--pin WORD", options.pins, "only the arcs of this query, a word or position; repeatable");
     tool.option("--threshold X", options.threshold,
@@ -91,6 +95,7 @@ int main(int argc, char** argv) {
     tool.example("viz-dump attention.h5 --name cross_attention --layer 3 --head mean -o alignment.png");
     tool.example("viz-dump model.h5 --graph -o model.svg");
     tool.example("viz-dump attention.h5 --html attention.html");
+    tool.example("viz-dump attention.h5 --over cat.png -o caption.png");
     tool.example("viz-dump model.safetensors --list --name 'encoder.layer.3.*'");
     tool.example("viz-dump model.h5 --name model/parameters -o parameters.safetensors");
     tool.example("viz-dump --curves model.h5.metrics.tsv --y train_loss --y valid_loss -o loss.png");

@@ -64,7 +64,7 @@ std::vector<NamedValue> value_names(const Model<float>& model, const Stages& sta
   InferencePass pass(model, stages.embed ? &recording : nullptr);
   if (model.images) {
     source = {};
-    source.rows.append(model.images->patches() + 1);
+    source.rows.append(model.images->rows());
   }
   const std::vector<float> pixels(static_cast<std::size_t>(model.images ? model.images->values() : 0));
   if (stages.embed && model.images)

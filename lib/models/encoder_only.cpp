@@ -24,14 +24,10 @@ void EncoderOnlyConfig::check() const {
 }
 
 void EncoderOnlyConfig::check_images() const {
-  if (image_size == 0) return;
-  if (image_size % patch_size)
-    fail<UsageError>("image_size = ", image_size, " is not a multiple of patch_size = ", patch_size);
-  if (n_channels * image_size * image_size > 1'000'000'000)
-    fail<UsageError>("image_size = ", image_size, " and n_channels = ", n_channels,
-                     " make too large an image");
-  if (max_length != patches().patches() + 1)
-    fail<UsageError>("max_length is ", max_length, ", wanted ", patches().patches() + 1,
+  if (!reads_images()) return;
+  const std::int64_t rows = patches().rows();
+  if (max_length != rows)
+    fail<UsageError>("max_length is ", max_length, ", wanted ", rows,
                      ": the patches of an image and the class token");
   if (source_vocab_size != 1 || n_token_types > 0 || embedding_norm || positions != "learned" ||
       position_offset > 0 || (n_classes == 0 && masked_words))
@@ -46,7 +42,7 @@ std::unique_ptr<Model<T>> build(const EncoderOnlyConfig& config) {
   auto model = new_model<T>(config);
   ParameterSet<T>& p = model->parameters;
   const std::string table = "encoder/embedding/weight";
-  if (config.image_size > 0) {
+  if (config.reads_images()) {
     model->images = config.patches();
     model->images->declare(p, config.d_model);
   } else {

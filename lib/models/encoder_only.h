@@ -3,7 +3,7 @@
 // the embeddings), or to classify sentences (models/heads.h). Parameters: encoder/embedding/weight [V, d]; by choice
 // encoder/token_types/weight [n_token_types, d]; those of the stack; by choice masked_word/bias [V], masked_word/inner and
 // masked_word/norm (WordTransform), encoder/pooler; of a classifier those of the classes. One that reads images
-// (models/image_patches.h) has no words: source_vocab_size is 1 and there is no table of embeddings.
+// (models/image_patches.h), or features of them, has no words: source_vocab_size is 1 and there is no table of embeddings.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@
 
 namespace heed {
 
-struct EncoderOnlyConfig : TransformerOptions {
+struct EncoderOnlyConfig : TransformerOptions, ImageOptions {
   static constexpr const char* kArchitecture = "encoder";
 
   std::int64_t source_vocab_size = 0;
@@ -26,9 +26,6 @@ struct EncoderOnlyConfig : TransformerOptions {
   bool pooler = false;
   bool masked_words = true;
   bool normalised = false;
-  std::int64_t image_size = 0;
-  std::int64_t patch_size = 16;
-  std::int64_t n_channels = 3;
 
   EncoderOnlyConfig();
 
@@ -54,15 +51,14 @@ struct EncoderOnlyConfig : TransformerOptions {
     optional("pooler", self.pooler, "a layer of tanh on what is classified, as in BERT");
     optional("masked_words", self.masked_words,
              "without classes: scores of words; false: vectors of sentences (encode --pool)");
-    optional("image_size", self.image_size, "height and width of the images that it reads; 0: it reads words",
-             between(0, 65'536));
-    optional("patch_size", self.patch_size, "height and width of the patches of an image", up_to(65'536));
-    optional("n_channels", self.n_channels, "values of a pixel", up_to(1'000));
+    image_fields(self, field);
     optional("normalised", self.normalised, "vectors of sentences are of length 1");
   }
 
   ImagePatches patches() const {
-    return {image_size, patch_size, n_channels, embedding_dropout < 0 ? dropout : embedding_dropout};
+    ImagePatches images = ImagePatches::of(*this);
+    images.dropout = embedding_dropout < 0 ? dropout : embedding_dropout;
+    return images;
   }
   /// Throws UsageError naming the field and what it must be.
   void check() const;

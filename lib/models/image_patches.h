@@ -1,33 +1,86 @@
 // What an encoder of images reads (Dosovitskiy et al.: An image is worth 16x16 words, ICLR 2021, eq. 1): the image cut into
-// patches, row after row, each projected; before them a class token; positions added to all.
+// patches, row after row, each projected; before them a class token, if the encoder has one; positions added to all.
 //   x_0 = [c; p_1 W + b; ...; p_P W + b] + E_pos,   p_i the patch's values, channel by channel, row by row.
-// Parameters: encoder/class_token [d], encoder/patches/{weight [channels * patch_size^2, d], bias}; of the stack
-// encoder/positions/weight [P + 1, d].
+// Instead of patches p_i may be features of P places that another program found, such as the 14 * 14 places of a
+// convolutional network's last map (Xu et al. 2015, section 3.1.1).
+// Parameters: encoder/class_token [d], encoder/patches/{weight [values of a patch, d], bias}; encoder/positions/weight [rows, d].
 #pragma once
 
 #include <cstdint>
 #include <span>
+#include <string>
+#include <vector>
 
+#include "base/range.h"
 #include "nn/scope.h"
 
 namespace heed {
 
+/// The fields of configs of models that read images, or features of them; all optional, for by default a model reads words.
+struct ImageOptions {
+  std::int64_t image_size = 0;
+  std::int64_t feature_places = 0;
+  std::int64_t feature_width = 512;
+  std::int64_t patch_size = 16;
+  std::int64_t n_channels = 3;
+  std::string image_mean = "0.5";
+  std::string image_deviation = "0.5";
+
+  template <class Self, class Visit>
+  static void image_fields(Self& self, Visit&& field) {
+    auto optional = [&](const char* name, auto& value, const char* help, auto... valid) {
+      field(name, value, help, valid...).optional = true;
+    };
+    optional("image_size", self.image_size, "height and width of the images that it reads; 0: it reads words",
+             between(0, 65'536));
+    optional("feature_places", self.feature_places,
+             "places of an image of which it reads features that another program found; 0: none",
+             between(0, 1'000'000));
+    optional("feature_width", self.feature_width, "values of such a place", up_to(1'000'000));
+    optional("patch_size", self.patch_size, "height and width of the patches of an image", up_to(65'536));
+    optional("n_channels", self.n_channels, "values of a pixel", up_to(1'000));
+    optional("image_mean", self.image_mean,
+             "what is subtracted from a picture's values, which are from 0 to 1: a number, or one for each "
+             "channel");
+    optional("image_deviation", self.image_deviation, "what they are divided by, likewise");
+  }
+  bool reads_images() const { return image_size > 0 || feature_places > 0; }
+};
+
 struct ImagePatches {
-  std::int64_t image_size = 0;  ///< height and width, a multiple of patch_size
+  std::int64_t image_size = 0;  ///< height and width, a multiple of patch_size; 0: it reads features
   std::int64_t patch_size = 0, channels = 0;
   double dropout = 0;
+  bool class_token = true;
+  std::vector<double> mean, deviation;  ///< of each channel, of pictures whose values are from 0 to 1
+  std::int64_t feature_places = 0, feature_width = 0;
 
-  std::int64_t patches() const { return (image_size / patch_size) * (image_size / patch_size); }
-  std::int64_t patch_values() const { return channels * patch_size * patch_size; }
+  /// Of options that read images. Throws UsageError naming the field when they make no patches, or too large an image.
+  static ImagePatches of(const ImageOptions& options);
+
+  bool reads_features() const { return image_size == 0; }
+  std::int64_t patches() const {
+    return reads_features() ? feature_places : (image_size / patch_size) * (image_size / patch_size);
+  }
+  std::int64_t patch_values() const {
+    return reads_features() ? feature_width : channels * patch_size * patch_size;
+  }
   /// Of an image.
-  std::int64_t values() const { return channels * image_size * image_size; }
+  std::int64_t values() const { return patches() * patch_values(); }
+  /// What the encoder makes of an image.
+  std::int64_t rows() const { return patches() + class_token; }
 
+  /// All but the positions.
   template <class T>
   void declare(ParameterSet<T>& parameters, std::int64_t d) const;
-  /// pixels [images, channels, image_size, image_size] -> [images * (patches + 1), d]; `rows`: patches + 1 of each
-  /// image. Named value: encoder/embedded.
+  /// pixels [images, channels, image_size, image_size], or features [images, places, width] -> [images * rows(), d];
+  /// `rows`: rows() of each image. Named value: encoder/embedded.
   template <class T>
   Var<T> embed(Pass<T>& pass, std::span<const T> pixels, const Packing& rows) const;
+
+ private:
+  template <class T>
+  std::vector<T> cut(std::span<const T> pixels, std::int64_t images) const;
 };
 
 }  // namespace heed

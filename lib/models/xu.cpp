@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "base/error.h"
 #include "nn/attention/hard_attention_loss.h"
 
 namespace heed {
@@ -31,8 +32,15 @@ template <class T>
 void declare(ParameterSet<T>& p, const XuConfig& c) {
   const std::int64_t m = c.d_embedding, n = c.d_hidden;
   Declaration<T> add(p, c, Init::normal(0.01), 0.1);
-  add.words("encoder", c.source_vocab_size);
-  add.bidirectional("encoder/layer_0", c.encoder(), m);
+  if (c.reads_images()) {
+    const ImagePatches images = c.patches();
+    images.declare(p, m);
+    p.add("encoder/positions/weight", {images.rows(), m}, Init::normal(0.02));
+    add.linear("encoder/layer_0/annotation", m, 2 * n);
+  } else {
+    add.words("encoder", c.source_vocab_size);
+    add.bidirectional("encoder/layer_0", c.encoder(), m);
+  }
   add.linear("decoder/initial", 2 * n, c.state().state_width());
   add.words("decoder", c.target_vocab_size);
   add.recurrent("decoder/layer_0/state", c.state(), m);
@@ -66,6 +74,24 @@ class XuEncoder final : public RecurrentEncoder<T, XuConfig> {
         recurrent(layer / "forward", c.encoder(), input.states, *input.rows, Direction::forward).h;
     const Var<T> a = side_by_side(forward, backward);
     return {encoder.name("output", drop_out(a, encoder.dropout(c.dropout)), *input.rows), input.rows, {}};
+  }
+};
+
+/// Of places of images, whose embeddings ImagePatches makes.
+template <class T>
+class XuPlacesEncoder final : public RecurrentEncoder<T, XuConfig> {
+ public:
+  using RecurrentEncoder<T, XuConfig>::RecurrentEncoder;
+
+  Encoded<T> encode(Pass<T>& pass, const Encoded<T>& input, std::int64_t first,
+                    std::int64_t last) const override {
+    this->expect_layers(first, last);
+    if (first == last) return input;
+    const Scope<T> encoder = Scope<T>(pass) / "encoder", annotation = encoder / "layer_0" / "annotation";
+    const Var<T> a =
+        linear(activate(Activation::relu, input.states), annotation.parameter("weight"),
+               annotation.parameter("bias"), Activation::relu, encoder.dropout(this->config_.dropout));
+    return {encoder.name("output", a, *input.rows), input.rows, {}};
   }
 };
 
@@ -121,9 +147,19 @@ class XuDecoder final : public RecurrentDecoder<T, XuConfig> {
 
 }  // namespace
 
+void XuConfig::check() const {
+  if (!reads_images()) return;
+  patches();
+  if (source_vocab_size != 1)
+    fail<UsageError>("source_vocab_size is ", source_vocab_size, ", wanted 1: images have no words");
+}
+
 template <class T>
 std::unique_ptr<Model<T>> build(const XuConfig& config) {
-  return recurrent_pair<T, XuEncoder, XuDecoder>(config, declare<T>);
+  if (!config.reads_images()) return recurrent_pair<T, XuEncoder, XuDecoder>(config, declare<T>);
+  auto model = recurrent_pair<T, XuPlacesEncoder, XuDecoder>(config, declare<T>);
+  model->images = config.patches();
+  return model;
 }
 
 template std::unique_ptr<Model<float>> build(const XuConfig&);

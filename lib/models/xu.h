@@ -1,6 +1,9 @@
-// Show, attend and tell (Xu, Ba, Kiros, Cho, Courville, Salakhutdinov, Zemel, Bengio, ICML 2015) on text: the
-// annotations a_i are not places of an image but the states of a bidirectional recurrent encoder, one for
-// each source word; everything after them is the paper's. An LSTM decoder whose gates read the word before,
+// Show, attend and tell (Xu, Ba, Kiros, Cho, Courville, Salakhutdinov, Zemel, Bengio, ICML 2015), of images and of text. Of
+// an image the annotations a_i are of its places, L of them: patches, or features of another program's network
+// (models/image_patches.h, without a class token),
+//   a_i = relu(relu(p_i W + b + e_i) W_a + b_a),
+// e_i telling the places apart, as the paper's do not. Of text they are the states of a bidirectional recurrent encoder, one
+// for each source word. Everything after them is the paper's. An LSTM decoder whose gates read the word before,
 // its state before and a context z_t (eq. 1-3); e_ti = f_att(a_i, h_(t-1)), alpha_t = softmax(e_t) (eq. 4,
 // 5); h_0 and c_0 from the mean annotation by two networks; p(y_t) = softmax(L_o (E y_(t-1) + L_h h_t + L_z
 // z_t)) (eq. 7). f_att is Bahdanau's network with a bias.
@@ -18,7 +21,8 @@
 //         (DecoderState::streams) it is drawn from alpha_t, and its score is log p(y | s drawn).
 //
 // Parameters: encoder/embedding/weight [V_x, m]; encoder/layer_0/{forward, backward}: recurrent layers
-// (nn/recurrent.h); decoder/initial/{weight [2 n, state width], bias}: h_0 and c_0 side by side;
+// (nn/recurrent.h); of images instead encoder/patches, encoder/positions/weight e [L, m] and
+// encoder/layer_0/annotation/{weight W_a [m, 2 n], bias}; decoder/initial/{weight [2 n, state width], bias}: h_0 and c_0 side by side;
 // decoder/embedding/weight E [V_y, m]; decoder/layer_0/state: the recurrent layer, with context/<gate>/weight
 // [2 n, n]; decoder/layer_0/cross_attention/{query/{weight [n, n'], bias}, key/weight [2 n, n'], score/weight
 // [n'], gate/{weight f_beta [n, 1], bias}}; decoder/readout/{state/weight L_h [n, m], context/weight L_z [2
@@ -30,6 +34,7 @@
 #include <memory>
 #include <string>
 
+#include "models/image_patches.h"
 #include "models/recurrent_model.h"
 
 namespace heed {
@@ -37,7 +42,7 @@ namespace heed {
 enum class AttendedTo { drawn, mean };
 inline const Choice<AttendedTo> kAttendedTo{"attend_to", {"drawn", "mean"}};
 
-struct XuConfig : RecurrentOptions {
+struct XuConfig : RecurrentOptions, ImageOptions {
   static constexpr const char* kArchitecture = "xu";
 
   std::int64_t d_align = 512;
@@ -69,6 +74,16 @@ struct XuConfig : RecurrentOptions {
     field("expected_share", self.expected_share,
           "hard attention: share of sentences trained with soft attention instead", between(0, 1));
     practice_fields(self, field);
+    image_fields(self, field);
+  }
+  /// Throws UsageError when the fields of images do not fit each other.
+  void check() const;
+  /// Of a model that reads images.
+  ImagePatches patches() const {
+    ImagePatches images = ImagePatches::of(*this);
+    images.class_token = false;
+    images.dropout = dropout;
+    return images;
   }
 
   bool hard() const { return kAttendedTo(attend_to) == AttendedTo::drawn; }

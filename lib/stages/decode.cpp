@@ -188,7 +188,7 @@ class TranslateJob final : public Job {
     options_.sample = {
         config_.n_best, config_.temperature, config_.top_k, config_.top_p, request.seed, {}, {}};
     options_.max_length = config_.max_length;
-    options_.empty_source = std::ssize(loaded_.source.sentence(""));
+    options_.empty_source = loaded_.model->images ? 0 : std::ssize(loaded_.source.sentence(""));
     if (!paths_.force.empty() && (config_.sample || config_.n_best > 1)) {
       fail<UsageError>(
           "--force scores one given translation: it cannot be combined with --sample or --n-best");
@@ -229,6 +229,8 @@ class TranslateJob final : public Job {
     if (alone_)
       fail<UsageError>("--saliency: a ", architecture,
                        " has no source words; of its earlier words there are no gradients yet");
+    if (loaded_.model->images)
+      fail<UsageError>("--saliency: the model reads images, and of their places there are no gradients yet");
     saliency_.emplace(request.inspect.saliency, paths_.saliency, paths_.write, loaded_, threads_);
   }
 
@@ -260,7 +262,8 @@ class TranslateJob final : public Job {
     source_.clear();
     prompts_.clear();
     if (aligner_ || whole_text_ || ((attention_ || alone_) && frame.contains("tokens/ids"))) {
-      source_ = text::sentence_ids(frame, alone_ ? loaded_.target : loaded_.source);
+      source_ = loaded_.model->images ? places()
+                                      : text::sentence_ids(frame, alone_ ? loaded_.target : loaded_.source);
       expect_lengths();
     }
     if (whole_text_) texts_ = produced_texts();
@@ -271,6 +274,14 @@ class TranslateJob final : public Job {
       if (ends && ids.back() == loaded_.target.special().eos) ids.pop_back();
     }
     expect_prompts();
+  }
+
+  /// What stands for the words of images: each place is one.
+  std::vector<Ids> places() const {
+    std::vector<Ids> images;
+    for (std::int64_t s = 0; s < memory_.rows.sentences(); ++s)
+      images.emplace_back(static_cast<std::size_t>(memory_.rows.length(s)), 0);
+    return images;
   }
 
   /// What is shown of a language model's decoding begins with the prompt.

@@ -45,25 +45,19 @@ void embed_frame(const Model<float>& model, Side side, TensorMap& frame, Inspect
   if (inspection) inspection->end(frame);
 }
 
-TensorMap embed_images(const Model<float>& model, const Tensor& pixels, std::int64_t first,
-                       std::int64_t count, Inspection* inspection) {
+TensorMap embed_images(const Model<float>& model, const Pictures& pictures, Inspection* inspection) {
   const ImagePatches& images = *model.images;
-  if (pixels.dtype() != DType::f32)
-    fail("/pixels: holds ", name_of(pixels.dtype()), " values, wanted float32");
-  expect_shape("/pixels", pixels.shape(), {-1, images.channels, images.image_size, images.image_size});
-  const auto values = pixels.values<float>().subspan(static_cast<std::size_t>(first * images.values()),
-                                                     static_cast<std::size_t>(count * images.values()));
-  if (!all_finite<float>(values))
-    fail("/pixels: images ", first, " to ", first + count - 1, " hold NaN or infinity");
+  const std::vector<std::int64_t> all = SentenceRange{0, pictures.count()}.numbers();
   TensorMap frame;
   Packing rows;
-  for (std::int64_t i = 0; i < count; ++i) rows.append(images.patches() + 1);
+  for (std::int64_t i = 0; i < pictures.count(); ++i) rows.append(images.rows());
   if (inspection) {
     inspection->begin(frame, rows, Side::source);
     inspection->start_trace();
   }
-  InspectedPass pass(model, inspection, SentenceRange{0, count}.numbers());
-  frame.add("embeddings/values", pad(images.embed<float>(pass, values, rows).value(), rows));
+  InspectedPass pass(model, inspection, all);
+  frame.add("embeddings/values",
+            pad(images.embed<float>(pass, pictures.values(images, all), rows).value(), rows));
   frame.add("embeddings/length", lengths_of(rows));
   frame.groups["embeddings"] = {"values", "Patches with positions", {"0", ".", "."}, {{"side", "source"}}};
   pass.keep();
@@ -73,34 +67,15 @@ TensorMap embed_images(const Model<float>& model, const Tensor& pixels, std::int
 
 namespace {
 
-/// The tensor of images in a file: the only one, or that named pixels.
-Tensor read_pixels(const std::string& path) {
-  const TensorMap map = io::read_map(path);
-  if (map.contains("pixels")) return map.at("pixels");
-  if (map.tensors().size() != 1)
-    fail(escaped(path), ": ", map.tensors().size(),
-         " tensors and none named pixels, wanted images (image, channel, row, column)");
-  return map.tensors().begin()->second;
-}
-
 void run_embed_images(const EmbedOptions& options, const InspectionConfig& inspect, const LoadedModel& loaded,
                       const Stages& stages, std::uint64_t seed) {
-  const Tensor pixels = read_pixels(options.pixels);
+  PictureReader reader(options.pixels, *loaded.model->images);
   Inspection inspection(inspect, loaded, stages, options.write, seed);
   io::FrameWriter writer(options.output, options.write);
-  const std::int64_t images = pixels.shape().empty() ? 0 : pixels.shape()[0];
-  if (images == 0) fail(escaped(options.pixels), ": no images");
-  for (std::int64_t first = 0; first < images; first += options.batch) {
-    try {
-      TensorMap frame =
-          embed_images(*loaded.model, pixels, first, std::min(options.batch, images - first), &inspection);
-      claim_for_model(frame, options.pixels, loaded, options.model);
-      writer.write(frame);
-    } catch (const UsageError&) {
-      throw;
-    } catch (const Error& e) {
-      fail(escaped(options.pixels), ":", e.what());
-    }
+  for (Pictures pictures; (pictures = reader.next(options.batch)).count() > 0;) {
+    TensorMap frame = embed_images(*loaded.model, pictures, &inspection);
+    claim_for_model(frame, "--pixels", loaded, options.model);
+    writer.write(frame);
   }
   inspection.finish();
   writer.finish();

@@ -2,6 +2,7 @@
 // Groups that a stage does not touch pass through.
 #pragma once
 
+#include "models/pictures.h"
 #include "stages/frames.h"
 #include "tensor/padding.h"
 
@@ -11,10 +12,8 @@ namespace heed {
 /// values, if given.
 void embed_frame(const Model<float>& model, Side side, TensorMap& frame, Inspection* inspection = nullptr);
 
-/// /embeddings of images first .. first + count - 1 of `pixels` f32 (image, channel, row, column). Throws Error when they are
-/// not what the model reads, or not finite.
-TensorMap embed_images(const Model<float>& model, const Tensor& pixels, std::int64_t first,
-                       std::int64_t count, Inspection* inspection = nullptr);
+/// /embeddings of images.
+TensorMap embed_images(const Model<float>& model, const Pictures& pictures, Inspection* inspection = nullptr);
 
 struct EncodeOptions {
   std::int64_t first = 0;   ///< first layer to run
@@ -38,7 +37,7 @@ Stages encoder_stages(const Model<float>& model, const EncodeOptions& options);
 inline const std::vector<std::string> kSides{"source", "target"};
 
 struct EmbedOptions : StageFiles {
-  std::string pixels;               ///< a file of images f32 (image, channel, row, column) instead of tokens
+  std::vector<std::string> pixels;  ///< files of images (models/pictures.h) instead of tokens
   std::string side;                 ///< "source" or "target"; empty: that of the model's first part
   std::int64_t positions_only = 0;  ///< so many position vectors, and nothing else
   std::int64_t d_model = 512;       ///< their width

@@ -157,7 +157,7 @@ class Test {
     expect_shape("/pixels", expected_.shape("pixels"),
                  {-1, images.channels, images.image_size, images.image_size});
     for (const double value : expected_.values("pixels")) pixels_.push_back(static_cast<float>(value));
-    for (std::int64_t i = 0; i < expected_.shape("pixels")[0]; ++i) input_.rows.append(images.patches() + 1);
+    for (std::int64_t i = 0; i < expected_.shape("pixels")[0]; ++i) input_.rows.append(images.rows());
   }
 
   /// "encoder.hidden.1" is encoder/layer_1/output; none for what this does not know.

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "io/frame_stream.h"
 #include "models/config_json.h"
+#include "models/foreign/family.h"
 #include "models/model_file.h"
 #include "text/bounded_json.h"
 #include "text/tokenizer.h"
@@ -23,7 +24,9 @@ namespace heed {
 
 namespace {
 
-text::Tokenizer read_tokenizer(const std::string& path, const char* side) {
+/// That of a side; of images, which have no vocabulary, that of one id.
+text::Tokenizer tokenizer_of(const std::string& path, const char* side) {
+  if (path.empty()) return text::Tokenizer::of_ids(1, foreign::kNoSpecialIds);
   try {
     return text::Tokenizer::of_side(io::read_map(path), side);
   } catch (const Error& error) {
@@ -54,6 +57,7 @@ Corpus encoded(const char* what, const CorpusLines& lines, const text::Tokenizer
   Corpus corpus = read_corpus(
       lines,
       [&](const std::string& line) {
+        if (model.images) return TokenIds(static_cast<std::size_t>(model.images->rows()));
         TokenIds ids = source.sentence(line);
         unknown_source.add(line, ids);
         return ids;
@@ -87,21 +91,30 @@ void check_decoder_vocabulary(const Model<float>& model, const text::Tokenizer& 
 /// Texts, vocabularies and the model, initialised by the seed.
 struct Ingredients {
   explicit Ingredients(const TrainingJob& job)
-      : source(job.initial ? job.initial->source : read_tokenizer(job.source_vocab, "source")),
-        target(job.initial ? job.initial->target : read_tokenizer(job.target_vocab, "target")) {
-    const auto read = [](const CorpusFiles& files) {
-      return CorpusLines(files.source, files.target, files.labels);
+      : source(job.initial ? job.initial->source : tokenizer_of(job.source_vocab, "source")),
+        target(job.initial ? job.initial->target : tokenizer_of(job.target_vocab, "target")) {
+    const auto read = [&](const CorpusFiles& files) {
+      return CorpusLines(job.images ? "" : files.source, files.target, files.labels);
     };
-    const CorpusLines text = read(job.training);
+    const auto show = [&](const CorpusFiles& files, CorpusLines& lines) {
+      if (!model->images) return;
+      lines.pictures = read_pictures(files.source, *model->images);
+      lines.source = Lines(files.source, lines.pictures);
+    };
+    CorpusLines text = read(job.training);
     classes = classes_of(text.labels);
     model = job.initial
                 ? std::move(job.initial->model)
                 : job.make_model({source.size(), target.size(), static_cast<std::int64_t>(classes.size())});
     check_decoder_vocabulary(*model, target, job.target_vocab);
     set_vocabularies(*model, source, target, job.target_vocab);
+    show(job.training, text);
     training = encoded("training text", text, source, target, *model, classes);
-    if (job.validates())
-      validation = encoded("validation text", read(job.validation), source, target, *model, classes);
+    if (job.validates()) {
+      CorpusLines held_out = read(job.validation);
+      show(job.validation, held_out);
+      validation = encoded("validation text", held_out, source, target, *model, classes);
+    }
     if (!job.initial) model->parameters.initialize(job.seed);
   }
 
@@ -173,8 +186,10 @@ void note_start(const TrainingJob& job, const Ingredients& in, const Trainer& tr
   const std::int64_t step = trainer.state().step;
   logging::note(concat(
       in.model->architecture, " of ", in.model->parameters.count(), " parameters, ", in.training.size(),
-      in.model->encoder && in.model->decoder ? " sentence pairs, " : " sentences, ", in.training.tokens(),
-      in.model->decoder ? " target tokens, " : " tokens, ", job.threads,
+      in.model->images                         ? " images, "
+      : in.model->encoder && in.model->decoder ? " sentence pairs, "
+                                               : " sentences, ",
+      in.training.tokens(), in.model->decoder ? " target tokens, " : " tokens, ", job.threads,
       job.threads == 1 ? " thread" : " threads", step > 0 ? concat(", continuing after update ", step) : ""));
 }
 
@@ -195,7 +210,8 @@ const Batch& largest(const std::vector<Batch>& batches) {
 void check_files(const IsGiven& given, TrainCommand& o, const std::string& architecture,
                  const std::vector<Field>& own) {
   const bool reads_source = find_field(own, "source_vocab_size"),
-             reads_target = find_field(own, "target_vocab_size");
+             reads_target = find_field(own, "target_vocab_size"),
+             has_words = (reads_source && !o.job.images) || reads_target;
   const Field* classes = find_field(own, "n_classes");
   std::vector<std::string> missing;
   auto require = [&](const std::string& value, const std::string& option) {
@@ -215,12 +231,17 @@ void check_files(const IsGiven& given, TrainCommand& o, const std::string& archi
   };
   check("source", reads_source, false, o.job.training.source, o.job.validation.source);
   check("target", reads_target, false, o.job.training.target, o.job.validation.target);
-  check("labels", classes, classes && classes->range.holds(0), o.job.training.labels,
+  check("labels", classes, !o.job.images && classes && classes->range.holds(0), o.job.training.labels,
         o.job.validation.labels);
+  if (!has_words && (!o.vocab.empty() || given("source-vocab") || given("target-vocab")))
+    fail<UsageError>("--vocab: images have no words, and classes are named by the labels");
+  if (o.job.images && given("source-vocab")) fail<UsageError>("--source-vocab: images have no words");
   if (o.job.source_vocab.empty()) o.job.source_vocab = o.vocab.empty() ? o.job.target_vocab : o.vocab;
   if (o.job.target_vocab.empty()) o.job.target_vocab = o.vocab.empty() ? o.job.source_vocab : o.vocab;
-  const bool has_both = given("source-vocab") && given("target-vocab");
-  require(reads_source && reads_target && !has_both ? o.vocab : o.job.source_vocab, "--vocab");
+  const bool has_both = given("source-vocab") && given("target-vocab"),
+             wants_both = reads_source && reads_target && !o.job.images;
+  if (has_words) require(wants_both && !has_both ? o.vocab : o.job.source_vocab, "--vocab");
+  if (o.job.images && !o.job.initial) o.job.source_vocab.clear();
   if (!missing.empty())
     fail<UsageError>(joined(missing, ", "), missing.size() == 1 ? ": is missing" : ": are missing");
   if (!o.dry_run && (o.job.output.empty() || o.job.output == "-")) {
@@ -290,6 +311,7 @@ void configure_from_model(const IsGiven& given, TrainCommand& o) {
   const std::string& architecture = o.job.initial->model->architecture;
   if (o.job.initial->model->classes)
     fail<UsageError>("--init-from ", escaped(o.job.init), ": is a classifier");
+  o.job.images = o.job.initial->model->images.has_value();
   o.job.source_vocab = o.job.target_vocab = o.vocab = o.job.init;
   with_architecture(architecture, [&](const auto& known) {
     typename std::decay_t<decltype(known)>::Config config;
@@ -306,6 +328,16 @@ void configure_from_model(const IsGiven& given, TrainCommand& o) {
   overlay(fields_of(o.training), fields_of(o.job.config), given);
 }
 
+/// Whether the sources of such a model are images.
+template <class Config>
+bool reads_images(const IsGiven& given, TrainCommand& o, Config config) {
+  if constexpr (std::is_base_of_v<ImageOptions, Config>) {
+    overlay(o.model_fields(), fields_of(config), given);
+    return config.reads_images();
+  }
+  return false;
+}
+
 /// The preset's values with the options given on top.
 void configure(const IsGiven& given, TrainCommand& o) {
   if (!o.job.init.empty()) return configure_from_model(given, o);
@@ -315,9 +347,13 @@ void configure(const IsGiven& given, TrainCommand& o) {
     using Config = typename Architecture::Config;
     Config model;
     from_json(preset.model, fields_of(model));
+    o.job.images = reads_images(given, o, model);
     check_files(given, o, Config::kArchitecture, fields_of(model));
     refuse_other_models(given, o, Config::kArchitecture, fields_of(model));
     overlay(o.model_fields(), fields_of(model), given);
+    if constexpr (std::is_base_of_v<TransformerOptions, Config> && std::is_base_of_v<ImageOptions, Config>) {
+      if (o.job.images && !given("max_length")) model.max_length = model.patches().rows();
+    }
     Config trial = model;  // before any text is read, when the sizes that it decides are unknown
     for (const char* size : {"source_vocab_size", "target_vocab_size"}) set_size(fields_of(trial), size, 1);
     check_config(trial);

@@ -30,7 +30,8 @@ struct CorpusFiles {
 
 struct TrainingJob {
   CorpusFiles training, validation;        ///< as the model's parts want them
-  std::string source_vocab, target_vocab;  ///< vocabulary or model files
+  bool images = false;                     ///< the sources are images
+  std::string source_vocab, target_vocab;  ///< vocabulary or model files; "": of images
   std::string init;                        ///< file or folder of `initial`
   std::shared_ptr<LoadedModel> initial;    ///< a model to start from, with its vocabularies; null: none
   std::string output;

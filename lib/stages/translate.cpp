@@ -277,7 +277,9 @@ TensorMap decoder_attention(const Model<float>& model, const PackedStates& input
 
   TensorMap map;
   if (sizes.cross_attends())
-    add_attention(map, "cross_attention", "cross", "Attention of the translation over the source",
+    add_attention(map, "cross_attention", "cross",
+                  model.images ? "Attention of the caption over the image"
+                               : "Attention of the translation over the source",
                   std::move(cross), query_length, lengths_of(input.rows));
   if (sizes.self_attends)
     add_attention(

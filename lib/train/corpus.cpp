@@ -18,9 +18,9 @@ std::string digest_of(const std::vector<std::string>& lines) {
   return sha256_hex(all);
 }
 
-void check_same_number(const std::string& a_path, std::size_t a, const std::string& b_path, std::size_t b) {
-  if (a == b) return;
-  fail(escaped(a_path), ": ", a, " lines, but ", escaped(b_path), " has ", b,
+void check_same_number(const Lines& a, const Lines& b) {
+  if (a.lines.size() == b.lines.size()) return;
+  fail(escaped(a.path), ": ", a.lines.size(), " ", a.unit, ", but ", escaped(b.path), " has ", b.lines.size(),
        ": line n of one must belong to line n of the other");
 }
 
@@ -46,6 +46,13 @@ Lines::Lines(const std::string& path) : path(path), there(!path.empty()) {
   lines = text::read_lines(path);
   digest = digest_of(lines);
 }
+
+Lines::Lines(const std::string& path, const Pictures& pictures)
+    : path(path),
+      unit("images"),
+      there(true),
+      lines(static_cast<std::size_t>(pictures.count())),
+      digest(pictures.digest()) {}
 
 std::int64_t Corpus::length(std::int64_t i) const {
   const std::vector<TokenIds>& side = target.empty() ? source : target;
@@ -87,13 +94,15 @@ Corpus read_corpus(const CorpusLines& text, const LineEncoder& encode_source,
   const Lines &sources = text.source, &targets = text.target, &labels = text.labels;
   const Lines& first = sources.there ? sources : targets;
   for (const Lines* other : {&targets, &labels})
-    if (other->there) check_same_number(first.path, first.lines.size(), other->path, other->lines.size());
+    if (other->there) check_same_number(first, *other);
 
   Corpus corpus;
   corpus.source_digest = sources.digest;
   corpus.target_digest = targets.digest;
   corpus.label_digest = labels.digest;
-  const std::size_t empty_source = sources.there ? encode_source("").size() : 0,
+  corpus.pictures = text.pictures;
+  const bool reads_text = sources.there && text.pictures.count() == 0;
+  const std::size_t empty_source = reads_text ? encode_source("").size() : 0,
                     empty_target = targets.there ? encode_target("").size() : 0;
   for (std::size_t i = 0; i < first.lines.size(); ++i) {
     bool empty = false, too_long = false;
@@ -116,6 +125,7 @@ Corpus read_corpus(const CorpusLines& text, const LineEncoder& encode_source,
       continue;
     }
     if (sources.there) corpus.source.push_back(std::move(source));
+    if (sources.there && !reads_text) corpus.picture_of.push_back(static_cast<std::int64_t>(i));
     if (targets.there) {
       corpus.target.push_back(std::move(target));
       corpus.reference.push_back(targets.lines[i]);

@@ -9,12 +9,17 @@
 #include <string>
 #include <vector>
 
+#include "models/pictures.h"
+
 namespace heed {
 
 using TokenIds = std::vector<std::int32_t>;
 
 struct Corpus {
-  std::vector<TokenIds> source, target;  ///< each with its final eos; empty: there is no such side
+  /// Each with its final eos; empty: there is no such side. Where sources are images, an id 0 for each of their rows.
+  std::vector<TokenIds> source, target;
+  Pictures pictures;                     ///< of the sources that are images;
+  std::vector<std::int64_t> picture_of;  ///< of each source, its index among them
   std::vector<std::int32_t> labels;      ///< class of each source; empty: none
   std::vector<std::string> reference;    ///< the target lines of the pairs kept, as they stand in the file
   std::string source_digest, target_digest, label_digest;  ///< SHA-256 of the lines read; empty: none
@@ -38,20 +43,25 @@ struct LongestSides {
 /// The lines of a file, and their digest; path "": there is none.
 struct Lines {
   explicit Lines(const std::string& path);
+  /// In the place of images from that file.
+  Lines(const std::string& path, const Pictures& pictures);
   std::string path;
+  const char* unit = "lines";
   bool there;
   std::vector<std::string> lines;
   std::string digest;
 };
 
-/// Files whose lines belong together, each read once: it may be a pipe.
+/// Files whose lines belong together, each read once: it may be a pipe. Of sources that are images (read_pictures) there
+/// are lines without text.
 struct CorpusLines {
   CorpusLines(const std::string& source, const std::string& target, const std::string& labels)
       : source(source), target(target), labels(labels) {}
   Lines source, target, labels;
+  Pictures pictures;
 };
 
-/// Encodes them. Sentences with an empty side, or with a longer side than `longest` allows, are left out and
+/// Encodes them. Sentences with an empty side (no image is), or with a longer side than `longest` allows, are left out and
 /// counted. Labels are numbered by `classes`. Throws Error when the numbers of lines differ, when no
 /// sentence is left, and on an unknown label.
 Corpus read_corpus(const CorpusLines& text, const LineEncoder& encode_source,

@@ -24,6 +24,16 @@ std::int64_t masked_count(const TokenIds& sentence, const SpecialIds& special) {
 
 }  // namespace
 
+Encoded<float> encode_sources(const Model<float>& model, Pass<float>& pass, const Corpus& corpus,
+                              std::span<const std::int64_t> indices) {
+  const PackedTokens& source = pass.tape->own(pack(corpus.source, indices));
+  if (!model.images) return model.encode(pass, source);
+  std::vector<std::int64_t> which;
+  for (const std::int64_t i : indices) which.push_back(corpus.picture_of[static_cast<std::size_t>(i)]);
+  const std::vector<float> pixels = corpus.pictures.values(*model.images, which);
+  return model.encode(pass, model.images->embed<float>(pass, pixels, source.rows), source.rows);
+}
+
 PackedTokens pack(const std::vector<TokenIds>& sentences, std::span<const std::int64_t> indices) {
   PackedTokens packed;
   for (std::int64_t i : indices) packed.append(sentences[static_cast<std::size_t>(i)]);
@@ -94,7 +104,7 @@ CrossEntropySums Objective::forward(Pass<float>& pass, const Corpus& corpus,
                                     double baseline) const {
   if (kind_ == Kind::masked_words) return masked(pass, corpus, sentences, smoothing, scale);
   std::optional<Encoded<float>> encoded;
-  if (model_.encoder) encoded = model_.encode(pass, pass.tape->own(pack(corpus.source, sentences)));
+  if (model_.encoder) encoded = encode_sources(model_, pass, corpus, sentences);
   if (kind_ == Kind::classes) {
     std::vector<std::int32_t> labels;
     for (const std::int64_t i : sentences) labels.push_back(corpus.labels[static_cast<std::size_t>(i)]);

@@ -51,6 +51,10 @@ class Objective {
   Kind kind_;
 };
 
+/// What the model's encoder makes of the sources `indices`, sentences or images.
+Encoded<float> encode_sources(const Model<float>& model, Pass<float>& pass, const Corpus& corpus,
+                              std::span<const std::int64_t> indices);
+
 /// The sentences `indices` of one side, packed.
 PackedTokens pack(const std::vector<TokenIds>& sentences, std::span<const std::int64_t> indices);
 

@@ -119,6 +119,20 @@ constexpr Preset presets[] = {
     {"han-small", "han", R"({"d_embedding": 64, "d_hidden": 50, "dropout": 0.2})",
      R"({"learning_rate": 0.003, "schedule": "inverse-sqrt", "warmup": 100, "beta2": 0.98, "eps": 1e-8, "clip": 1,
          "label_smoothing": 0, "batch_tokens": 4096, "patience": 5})"},
+    // Dosovitskiy et al. 2021 in the sizes of scripts/make-shapes, the layers of transformers' ViT.
+    {"vit-tiny", "encoder",
+     R"({"source_vocab_size": 1, "n_encoder_layers": 3, "d_model": 64, "d_ff": 256, "n_heads": 4, "max_length": 17, "n_classes": 2,
+         "image_size": 32, "patch_size": 8, "norm": "pre", "activation": "gelu", "norm_epsilon": 1e-12,
+         "pooling": "first", "dropout": 0.1})",
+     R"({"learning_rate": 0.002, "schedule": "inverse-sqrt", "warmup": 200, "beta2": 0.98, "eps": 1e-8,
+         "weight_decay": 0.01, "clip": 1, "label_smoothing": 0, "batch_tokens": 2176, "patience": 5, "max_epochs": 20})"},
+    // Xu et al. 2015 as meant, on pictures of that size: soft attention over 4 * 4 places.
+    {"caption-small", "xu",
+     R"({"source_vocab_size": 1, "d_embedding": 128, "d_hidden": 128, "d_align": 128, "init": "xavier", "attend_to": "mean",
+         "image_size": 32, "patch_size": 8, "dropout": 0})",
+     R"({"learning_rate": 0.002, "schedule": "inverse-sqrt", "warmup": 200, "beta2": 0.98, "eps": 1e-8,
+         "clip": 1, "label_smoothing": 0, "batch_tokens": 1024, "patience": 5, "max_epochs": 24,
+         "valid_bleu": true})"},
 };
 
 }  // namespace
@@ -171,7 +185,9 @@ Row table_row(const Preset& preset) {
     typename Architecture::Config config;
     from_json(preset.model, fields_of(config));
     for (const Field& field : fields_of(config)) {
-      if (field.name.ends_with("vocab_size")) *std::get<std::int64_t*>(field.value) = 8000;
+      if (!field.name.ends_with("vocab_size")) continue;
+      std::int64_t& size = *std::get<std::int64_t*>(field.value);
+      if (size == 0) size = 8000;  // an image's is stated
     }
     const std::unique_ptr<Model<float>> model = build<float>(config);
     TrainConfig training;

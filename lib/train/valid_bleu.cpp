@@ -17,14 +17,14 @@ constexpr std::int64_t tokens_per_batch = 1024;
 
 std::vector<TokenIds> translate(const Model<float>& model, const PackedWeights<float>& weights,
                                 const Corpus& corpus, std::span<const std::int64_t> sentences) {
-  const PackedTokens source = pack(corpus.source, sentences);
   Tape<float> tape;
   Pass<float> pass(tape, model.parameters);
-  const Encoded<float> memory = model.encode(pass, source);
-  Hypotheses<float> hypotheses(model, weights, source.rows.sentences(), &memory);
+  const Encoded<float> memory = encode_sources(model, pass, corpus, sentences);
+  const Packing& source = *memory.rows;
+  Hypotheses<float> hypotheses(model, weights, source.sentences(), &memory);
   std::vector<std::int64_t> limits;
-  for (std::int64_t i = 0; i < source.rows.sentences(); ++i) {
-    limits.push_back(usual_max_length(source.rows.length(i), model.needed_decoder().sizes().max_length));
+  for (std::int64_t i = 0; i < source.sentences(); ++i) {
+    limits.push_back(usual_max_length(source.length(i), model.needed_decoder().sizes().max_length));
   }
   auto next = [&](std::span<const std::int32_t> tokens, std::span<const std::int64_t> parents) {
     return hypotheses.read(tokens, parents);

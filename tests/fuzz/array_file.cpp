@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "fuzz/input.h"
 #include "io/foreign/npy.h"
+#include "io/foreign/picture.h"
 #include "io/foreign/safetensors.h"
 #include "io/foreign/torch_file.h"
 

@@ -1,4 +1,4 @@
-"""Hostile files of arrays (safetensors, .npy, .npz) are refused in one line, quickly and in little memory. All are
+"""Hostile files of arrays (safetensors, .npy, .npz, PNG, JPEG) are refused in one line, quickly and in little memory. All are
 made here byte by byte; tests/unit/io/array_file_test.cpp changes each byte of sound ones."""
 import json
 import os
@@ -226,10 +226,82 @@ def overlapping():
     return archive(outer, Member(GOOD, b"y.npy", offset=30 + len(outer.name)))
 
 
+def png_chunk(name, data, crc=None):
+    return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data) if crc is None else crc)
+
+
+def png(columns=3, rows=2, depth=8, kind=2, interlace=0, values=None, packed=None, before=b"", end=True, **crcs):
+    """`values`: what is deflated, a filter byte before each row."""
+    header = struct.pack(">IIBBBBB", columns, rows, depth, kind, 0, 0, interlace)
+    packed = zlib.compress((b"\0" + b"abcdefghi") * 2 if values is None else values) if packed is None else packed
+    return (b"\x89PNG\r\n\x1a\n" + png_chunk(b"IHDR", header, crcs.get("header_crc")) + before
+            + png_chunk(b"IDAT", packed, crcs.get("data_crc")) + (png_chunk(b"IEND", b"") if end else b""))
+
+
+def image(name):
+    with open(f"{os.path.dirname(os.path.abspath(__file__))}/../../testdata/images/{name}", "rb") as file:
+        return file.read()
+
+
+JPEG, PROGRESSIVE = image("photo.jpg"), image("progressive.jpg")
+
+
+def jpeg_frame(data, rows, columns):
+    """Another size in the frame header."""
+    at = data.index(b"\xff\xc0") + 5
+    return data[:at] + struct.pack(">HH", rows, columns) + data[at + 4:]
+
+
+def with_scans(count):
+    """So many scans of one coefficient each, all zero: short, but each costs the time of the whole picture."""
+    first = PROGRESSIVE.index(b"\xff\xda")
+    base = PROGRESSIVE[:PROGRESSIVE.index(b"\xff\xc4", first)]
+    code = b"\xff\xc4" + struct.pack(">HB16B", 20, 0x10, 1, *[0] * 15) + b"\0"  # one bit: the rest of a block is zero
+    scans = [b"\xff\xda" + struct.pack(">HBBBBBB", 8, 1, component, 0, k, k, 0) + data
+             for component, data in ((1, b"\0\x7f"), (2, b"\x0f"), (3, b"\x0f")) for k in range(1, 64)]
+    return base + code + b"".join(scans[:count]) + b"\xff\xd9"
+
+
+HOSTILE.update({
+    "png-magic-only": (b"\x89PNG\r\n\x1a\n", ["damaged picture"]),
+    "png-header-only": (png()[:33], ["damaged picture"]),
+    "png-first-half": (png()[:60], ["damaged picture"]),
+    "png-data-short": (png(values=b"\0abcdefghi"), ["damaged picture"]),
+    "png-header-crc": (png(header_crc=1), ["damaged picture", "CRC"]),
+    "png-data-crc": (png(data_crc=1), ["damaged picture", "CRC"]),
+    "png-not-deflate": (png(packed=b"\xff" * 40), ["damaged picture"]),
+    "png-zero-wide": (png(columns=0), ["damaged picture"]),
+    "png-beyond-31-bits": (png(columns=2**31 + 1), ["damaged picture"]),
+    "png-bomb": (png(8000, 8000), ["cannot be in"]),
+    "png-terabytes": (png(900_000, 900_000), ["wanted at most 67108864 pixels"]),
+    "png-depth-3": (png(depth=3), ["damaged picture"]),
+    "png-kind-5": (png(kind=5), ["damaged picture"]),
+    "png-no-palette": (png(kind=3, values=b"\0abc" * 2), ["damaged picture"]),
+    "png-interlace-9": (png(interlace=9), ["damaged picture"]),
+    "png-filter-9": (png(values=b"\x09abcdefghi" * 2), ["damaged picture"]),
+    "png-critical-chunk": (png(before=png_chunk(b"ABCD", b"")), ["damaged picture"]),
+    "png-transparent": (image("transparent.png"), ["transparent", "background"]),
+    "png-transparent-color": (png(before=png_chunk(b"tRNS", struct.pack(">HHH", 97, 98, 99))), ["transparent"]),
+    "jpeg-magic-only": (b"\xff\xd8\xff", ["damaged picture"]),
+    "jpeg-headers-only": (JPEG[:JPEG.index(b"\xff\xda")], ["damaged picture"]),
+    "jpeg-first-half": (JPEG[:len(JPEG) // 2], ["damaged picture"]),
+    "jpeg-last-bytes": (JPEG[:-40], ["damaged picture"]),
+    "jpeg-progressive-half": (PROGRESSIVE[:len(PROGRESSIVE) // 2], ["damaged picture"]),
+    "jpeg-bomb": (jpeg_frame(JPEG, 8000, 8000), ["cannot be in"]),
+    "jpeg-gigapixels": (jpeg_frame(JPEG, 60_000, 60_000), ["wanted at most 67108864 pixels"]),
+    "jpeg-zero-wide": (jpeg_frame(JPEG, 17, 0), ["damaged picture"]),
+    "jpeg-larger": (jpeg_frame(JPEG, 90, 90), ["damaged picture"]),
+    "jpeg-print-colors": (image("cmyk.jpg"), ["CMYK"]),
+    "jpeg-many-scans": (with_scans(180), ["more than 100 scans"]),
+    "jpeg-frame-length": (JPEG.replace(b"\xff\xc0\x00\x11", b"\xff\xc0\x00\x12"), ["damaged picture"]),
+})
 HOSTILE["zip-shared-bytes"] = (overlapping(), ["overlaps"])
 
 # What those are made from, lest they be refused for another reason than their own.
 SOUND = {
+    "png": png(), "png-grey": png(kind=0, values=b"\0abc" * 2), "png-interlaced": png(1, 1, interlace=1, values=b"\0abc"),
+    "png-unknown-chunk": png(before=png_chunk(b"abCd", b"x")), "jpeg": JPEG, "jpeg-progressive": PROGRESSIVE,
+    "jpeg-more-behind": JPEG + b"more", "jpeg-some-scans": with_scans(90),
     "st": safetensors(one(), b"abcd"), "st-padded": safetensors(one() + "   ", b"abcd"), "st-none": safetensors("{}  "),
     "st-two": safetensors(two([0, 1], [1, 3]), b"abc"), "st-swapped": safetensors(two([1, 3], [0, 1]), b"abc"),
     "st-long-name": safetensors(one(name='"' + "x" * 4096 + '"'), b"abcd"),

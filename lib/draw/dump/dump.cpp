@@ -75,6 +75,7 @@ void refuse_unused(const DumpOptions& o, const Form& form) {
       {"--range", !o.figure.range.empty(), kPictures, "a picture with a scale"},
       {"--colormap", o.figure.colormap != unset.figure.colormap, kMaps | kPage, "a heat map"},
       {"--values", o.figure.write_values, kMaps | kBars, "a heat map, or bars of a table"},
+      {"--over", !o.over.empty(), kMap, "a heat map"},
       {"--columns", o.columns, kArcs, "--arcs"},
       {"--pin", !o.pins.empty(), kArcs, "--arcs"},
       {"--threshold", o.threshold != unset.threshold, kArcs, "--arcs"},

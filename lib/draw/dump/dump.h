@@ -38,6 +38,7 @@ struct DumpOptions {
   bool columns = false;           ///< arcs from a column of words to a column
   double threshold = -1;          ///< smallest weight drawn as an arc; below 0: a twentieth of the scale
   std::vector<std::string> pins;  ///< arcs of these queries only
+  std::string over;               ///< a heat map drawn over this picture, row by row
   std::string png, svg, pdf;
   std::string html;  ///< an interactive page of the selected sentences, or of all
   FigureOptions figure;

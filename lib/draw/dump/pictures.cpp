@@ -13,6 +13,7 @@
 #include "draw/page/page.h"
 #include "draw/picture/arcs.h"
 #include "draw/picture/document.h"
+#include "draw/picture/over_picture.h"
 #include "draw/print/printable.h"
 #include "draw/select/merge_words.h"
 #include "draw/select/statistics.h"
@@ -185,9 +186,35 @@ void dump_histograms(const DumpOptions& options, const std::vector<Gathered>& gr
 
 }  // namespace
 
+namespace {
+
+/// The number of the sentence that is shown.
+std::int64_t sentence_shown(const DumpOptions& options) {
+  for (const Selection& selection : selections_of(options))
+    if (selection.dim == "sentence") return selection.first;
+  return 0;
+}
+
+OverPicture over_picture_of(const DumpOptions& options, const Heatmap& map) {
+  const TensorMap found = io::read_map(options.over);
+  try {
+    return over_picture(map, found.at(find_tensor(found, "")), sentence_shown(options));
+  } catch (const Error& error) {
+    fail("--over ", escaped(options.over), ": ", error.what());
+  }
+}
+
+}  // namespace
+
 void dump_figure(const DumpOptions& options) {
   const Heatmap figure = options.table ? heatmap_of_table(read_columns(options.input, ""), options.figure)
                                        : chosen_heatmap(options);
+  if (!options.over.empty()) {
+    const OverPicture drawn = over_picture_of(options, figure);
+    return write_drawing(
+        options, [&](PictureFormat format) { return draw_over_picture(drawn, format); },
+        [&](const Terminal& terminal) { return draw_on_terminal(figure, terminal); });
+  }
   if (const std::string shown = missing_labels(figure); wants_pictures(options) && !shown.empty())
     logging::note(
         concat("the picture has room for ", shown, ": choose a part by --slice, --layer or --head"));

@@ -24,6 +24,21 @@ bool act_within_attention(const std::string& positions) {
   return positions == "rotary" || positions == "relative_buckets" || positions == "alibi";
 }
 
+}  // namespace
+
+std::size_t add_places(Graph& graph, const ModelShapes& model) {
+  const std::int64_t rows = model.size("encoder/positions/weight", 0);
+  const bool class_token = model.has("encoder/class_token");
+  const auto image = graph.add(
+      model.text("image_size").empty() ? "features of an image" : "image, cut into patches", Kind::data,
+      {concat("[", rows - class_token, " places, ", model.size("encoder/patches/weight", 0), "]")});
+  const auto projected = graph.add("linear", Kind::linear, {model.shape("encoder/patches/weight")}, {image});
+  return graph.add(class_token ? "class token before them, add positions" : "add positions", Kind::other,
+                   {model.shape("encoder/positions/weight")}, {projected});
+}
+
+namespace {
+
 /// One stack of a Transformer ("encoder" or "decoder"), node upon node.
 class Stack {
  public:
@@ -35,7 +50,12 @@ class Stack {
     return *top_;
   }
 
+  /// Of an encoder that reads images, its places (models/image_patches.h); else of pieces.
   void embedding() {
+    if (side_ == "encoder" && model_.has("encoder/patches/weight")) {
+      top_ = add_places(graph_, model_);
+      return;
+    }
     const bool causal = side_ == "decoder", alone = !has_stack(model_, causal ? "encoder" : "decoder");
     put(concat(alone    ? ""
                : causal ? "target "
@@ -135,9 +155,11 @@ Graph transformer(const ModelShapes& model) {
     encoder.embedding();
     encoder.layers();
     encoder.put("encoder states", Kind::data, {concat("[position, ", model.text("d_model"), "]")});
-    if (model.has_scope("heads/words")) encoder.words("piece at each masked position");
-    if (model.has_scope("heads/classes")) {
-      encoder.put("linear to classes", Kind::linear, {model.shape("heads/classes/output/weight")});
+    const bool classifies = model.has("classes/weight");
+    if (!decodes && !classifies && model.flag("masked_words", true))
+      encoder.words("piece at each masked position");
+    if (classifies) {
+      encoder.put("linear to classes", Kind::linear, {model.shape("classes/weight")});
       encoder.put("softmax", Kind::other);
       encoder.put("class", Kind::data);
     }
@@ -184,12 +206,6 @@ ModelShapes::ModelShapes(const TensorMap& map) : map_(map) {
 
 bool ModelShapes::has(const std::string& parameter) const {
   return find_parameter(map_, parameter) != nullptr;
-}
-
-bool ModelShapes::has_scope(const std::string& scope) const {
-  const std::string start = "model/parameters/" + scope + "/";
-  return std::any_of(map_.tensors().begin(), map_.tensors().end(),
-                     [&](const auto& tensor) { return tensor.first.starts_with(start); });
 }
 
 std::string ModelShapes::shape(const std::string& parameter, const std::string& otherwise) const {

@@ -23,8 +23,6 @@ class ModelShapes {
   explicit ModelShapes(const TensorMap& map);
 
   bool has(const std::string& parameter) const;
-  /// Whether there are parameters below `scope`.
-  bool has_scope(const std::string& scope) const;
   /// "128 × 256"; the shape of `otherwise` when the model has no such parameter because the two are tied; ""
   /// when it has neither.
   std::string shape(const std::string& parameter, const std::string& otherwise = "") const;
@@ -37,6 +35,9 @@ class ModelShapes {
   const TensorMap& map_;
   nlohmann::json config_;
 };
+
+/// The places of the images that a model's encoder reads, or features of them; returns the node of what the first layer reads.
+std::size_t add_places(Graph& graph, const ModelShapes& model);
 
 /// The recurrent model of that architecture, at one step of its decoder if it has one; none for other architectures.
 std::optional<Graph> recurrent_graph(const ModelShapes& model, const std::string& architecture);

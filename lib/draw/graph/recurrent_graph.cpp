@@ -59,6 +59,13 @@ std::size_t add_bidirectional(Graph& graph, const ModelShapes& model, const std:
                    {"[position, 2 \u00b7 " + hidden + "]"}, {forward, backward});
 }
 
+/// Places of an image; returns the node of their annotations, `name`.
+std::size_t add_annotated_places(Graph& graph, const ModelShapes& model, const std::string& name) {
+  const auto places = add_places(graph, model);
+  return graph.add(name + ": ReLU of a linear layer of the ReLU", Kind::linear,
+                   {model.shape("encoder/layer_0/annotation/weight")}, {places});
+}
+
 /// An encoder that reads left to right; returns the node of its states.
 std::size_t add_unidirectional(Graph& graph, const ModelShapes& model) {
   const auto embedding = add_source(graph, model);
@@ -86,11 +93,13 @@ Graph attending_graph(const ModelShapes& model, const std::string& title, const 
                       const std::string& scores, const std::string& context, const std::string& state_name,
                       const std::string& readout_name, const std::string& readout_letter) {
   const std::string align = "decoder/layer_0/cross_attention/";
+  const bool of_places = model.has("encoder/patches/weight");
   Graph graph;
   graph.title = title;
-  graph.subtitle =
-      concat("step i of the decoder; ", cell_of(model), " of ", model.text("d_hidden"), " units each way");
-  const auto states = add_bidirectional(graph, model, annotations);
+  graph.subtitle = concat("step i of the decoder; ", cell_of(model), " of ", model.text("d_hidden"),
+                          of_places ? " units" : " units each way");
+  const auto states = of_places ? add_annotated_places(graph, model, annotations)
+                                : add_bidirectional(graph, model, annotations);
   const auto attention = add_attention(
       graph, states, scores,
       {"W " + model.shape(align + "query/weight"), "U " + model.shape(align + "key/weight")}, context);
@@ -116,11 +125,14 @@ Graph bahdanau_graph(const ModelShapes& model) {
 /// Soft or hard attention, additive readout (Xu et al. 2015).
 Graph xu_graph(const ModelShapes& model) {
   const bool hard = model.text("attend_to") == "drawn", gate = model.flag("context_gate", false);
-  return attending_graph(model, hard ? "Xu: hard attention to one word" : "Xu: soft attention to all words",
-                         "annotations a_j", "scores e_ij = v\u00b7tanh(W h_i-1 + U a_j + b)",
-                         concat("context z_i = ", gate ? "\u03b2_i " : "",
-                                hard ? "a_j of one sampled j" : "\u03a3 \u03b1_ij a_j"),
-                         "h_i", "sum of y_i-1, L h_i, L' z_i", "L ");
+  const std::string each = model.has("encoder/patches/weight") ? "place" : "word";
+  return attending_graph(
+      model,
+      hard ? concat("Xu: hard attention to one ", each) : concat("Xu: soft attention to all ", each, "s"),
+      "annotations a_j", "scores e_ij = v\u00b7tanh(W h_i-1 + U a_j + b)",
+      concat("context z_i = ", gate ? "\u03b2_i " : "",
+             hard ? "a_j of one sampled j" : "\u03a3 \u03b1_ij a_j"),
+      "h_i", "sum of y_i-1, L h_i, L' z_i", "L ");
 }
 
 /// A score function as graphs write it: its equation, and its matrices with their letters.

@@ -10,6 +10,7 @@
 #include "base/utf8.h"
 #include "io/byte_stream.h"
 #include "io/foreign/npy.h"
+#include "io/foreign/picture.h"
 #include "io/foreign/safetensors.h"
 #include "io/foreign/torch_file.h"
 
@@ -47,6 +48,8 @@ std::unique_ptr<ArrayFile> open_zip(const std::string& path) {
 Open format_of(std::string_view head) {
   if (head.starts_with("\x93NUMPY")) return open_npy;
   if (head.starts_with("PK\x03\x04") || head.starts_with("PK\x05\x06")) return open_zip;
+  if (head.starts_with("\x89PNG\r\n\x1a\n")) return open_png;
+  if (head.starts_with("\xff\xd8\xff")) return open_jpeg;
   if (head.size() == 9 && head[8] == '{' && !head.starts_with("\x89HDF") && !is_text(head))
     return open_safetensors;
   return nullptr;
@@ -71,7 +74,8 @@ Found find_format(const std::string& path) {
 
 std::unique_ptr<ArrayFile> ArrayFile::open(const std::string& path) {
   const Found found = find_format(path);
-  if (!found.open) fail(escaped(path), ": holds neither safetensors nor arrays of NumPy or PyTorch");
+  if (!found.open)
+    fail(escaped(path), ": holds neither safetensors nor arrays of NumPy or PyTorch, and is no PNG or JPEG picture");
   return found.open(found.path);
 }
 

@@ -2,9 +2,10 @@
 //   safetensors    a file, or a folder with model.safetensors or with shards and model.safetensors.index.json
 //   .npy, .npz     NumPy's, stored or deflated
 //   .pt, .bin      PyTorch's, of a flat dict of tensors; nothing of its pickle is run
+//   PNG, JPEG      pictures, arrays of pixels
 // They are recognised by their content. Opening reads and checks headers only: it takes time and memory by the
 // number of arrays, not by their size. Nothing is allocated for a size before the file was seen to be large enough
-// for it, so a file that lies costs an error and no memory. safetensors.cpp, zip_file.cpp, npy.cpp and state_dict.cpp say what is
+// for it, so a file that lies costs an error and no memory. safetensors.cpp, zip_file.cpp, npy.cpp, state_dict.cpp and picture.h say what is
 // accepted, elements.cpp which types, lib/io/README.md all of it for users.
 #pragma once
 
@@ -38,8 +39,8 @@ class ArrayFile {
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
 
   /// Reads one array, nothing else. Half precision becomes float32, small and unsigned integers the narrowest
-  /// type that holds them all, a bool uint8 with the attribute dtype="bool"; no dimension has a name. Throws
-  /// Error for other types.
+  /// type that holds them all, a bool uint8 with the attribute dtype="bool"; no dimension has a name, but
+  /// those of a picture. Throws Error for other types.
   virtual Tensor read(std::size_t index) const = 0;
 
  protected:

@@ -1,5 +1,8 @@
 // ViT (Dosovitskiy et al. 2021) as transformers writes it: https://github.com/huggingface/transformers,
 // src/transformers/models/vit; alone or as a classifier, which reads the class token.
+#include <algorithm>
+#include <cmath>
+
 #include "base/error.h"
 #include "models/config_json.h"
 #include "models/encoder_only.h"
@@ -53,6 +56,53 @@ EncoderOnlyConfig config_of(ConfigFields& fields, bool classifies, bool has_pool
   return config;
 }
 
+/// Our words for the numbers that a processor has for each channel: "0.5", "0.485,0.456,0.406".
+std::string of_channels(ConfigFields& processor, const char* name, const std::string& otherwise) {
+  const Json& numbers = processor.get(name);
+  if (numbers.is_null()) return otherwise;
+  if (numbers.is_number()) return numbers.dump();
+  std::vector<std::string> texts;
+  for (const Json& each : numbers) {
+    if (each.is_number()) texts.push_back(each.dump());
+  }
+  if (!numbers.is_array() || texts.size() != numbers.size() || texts.empty()) {
+    processor.refuse(name, "a number for each channel");
+    return otherwise;
+  }
+  const bool all_same = std::ranges::count(texts, texts.front()) == std::ssize(texts);
+  return all_same ? texts.front() : joined(texts, ",");
+}
+
+/// What becomes of a picture before the model reads it: preprocessor_config.json, by default as ViTImageProcessor has it.
+void read_processor(const Source& source, ConfigFields& fields, EncoderOnlyConfig& config) {
+  constexpr const char* kFile = "preprocessor_config.json";
+  const std::string path = source.file(kFile);
+  if (path.empty()) return;
+  ConfigFields processor = fields.beside(kFile, read_json_object(path));
+  processor.expect("do_resize", {true});
+  processor.expect("do_rescale", {true});
+  processor.expect("do_center_crop", {false});
+  processor.expect("do_pad", {false});
+  processor.expect("resample", {2});  // bilinear
+  if (std::abs(processor.real("rescale_factor", 1 / 255.0) * 255 - 1) > 1e-6)
+    processor.refuse("rescale_factor", "1/255");
+  if (processor.has("size")) {
+    const Json size = processor.get("size"), side = config.image_size;
+    if (size != side && size != Json{{"height", side}, {"width", side}})
+      processor.refuse("size", concat("height and width of the model's image_size = ", config.image_size));
+  }
+  const bool normalises = processor.flag("do_normalize", true);
+  const std::string mean = of_channels(processor, "image_mean", config.image_mean),
+                    deviation = of_channels(processor, "image_std", config.image_deviation);
+  config.image_mean = normalises ? mean : "0";
+  config.image_deviation = normalises ? deviation : "1";
+  processor.without_effect({"image_processor_type", "feature_extractor_type", "processor_class", "crop_size",
+                            "do_convert_rgb", "data_format", "input_data_format", "default_to_square",
+                            "device", "return_tensors", "disable_grouping", "pad_size", "image_seq_length",
+                            "image_token", "_processor_class", "_valid_processor_keys"});
+  fields.merge(processor);
+}
+
 Mappings mappings_of(const EncoderOnlyConfig& config, const std::string& root) {
   Mappings map;
   if (!root.empty()) map.optional_prefix(root);
@@ -87,7 +137,8 @@ ForeignModel describe(const Source& source) {
   ConfigFields fields = source.config();
   const bool classifies = source.has("classifier.weight");
   const bool pooler = source.has("pooler.dense.weight") || source.has(concat(kPrefix, "pooler.dense.weight"));
-  const EncoderOnlyConfig config = config_of(fields, classifies, pooler && !classifies);
+  EncoderOnlyConfig config = config_of(fields, classifies, pooler && !classifies);
+  read_processor(source, fields, config);
   fields.without_effect_in_any_model();
   ForeignModel found;
   if (classifies) found.classes = class_names(fields, config.n_classes);

@@ -204,6 +204,19 @@ const std::vector<Mutation> kMutations{
      "mistral",
      [](Folder& f) { f.config["num_key_value_heads"] = nullptr; },
      {"k_proj.weight: shape [16, 32], wanted [32, 32]"}},
+    {"pictures prepared otherwise",
+     "vit",
+     [](Folder& f) {
+       f.files["preprocessor_config.json"] =
+           R"({"resample": 3, "size": {"height": 224, "width": 224}, "image_mean": ["a"], "do_center_crop": true,
+               "rescale_factor": 0.5, "new_step": 1, "image_processor_type": "ViTImageProcessor"})";
+     },
+     {"preprocessor_config.json/resample is 3", "height and width of the model's image_size = 16",
+      "image_mean is [\"a\"]", "do_center_crop is true", "rescale_factor is 0.5", "new_step = 1 is unknown"}},
+    {"pictures divided by nothing",
+     "vit",
+     [](Folder& f) { f.files["preprocessor_config.json"] = R"({"image_std": [0.5, 0, 0.5]})"; },
+     {"image_deviation is 0.5,0,0.5, wanted numbers above 0"}},
     {"a class that steers a terminal",
      "bert-classes",
      [](Folder& f) { f.config["id2label"]["0"] = "a\tb"; },
@@ -230,6 +243,29 @@ BOOST_DATA_TEST_CASE(refuse_what_is_not_understood, boost::unit_test::data::make
     for (const std::string& word : mutation.words)
       BOOST_CHECK_MESSAGE(message.find(word) != std::string::npos, "no \"" << word << "\" in: " << message);
   }
+}
+
+BOOST_AUTO_TEST_CASE(take_how_pictures_are_prepared) {
+  const TemporaryFolder temporary;
+  Folder folder("vit");
+  const LoadedModel plain = load_model(std::string(HEED_TESTDATA) + "/import/vit");
+  BOOST_CHECK_EQUAL(plain.model->images->mean[2], 0.5);
+  folder.files["preprocessor_config.json"] =
+      R"({"do_normalize": true, "do_resize": true, "image_mean": [0.5, 0.5, 0.5], "image_std": [0.5, 0.5, 0.5], "resample": 2,
+          "do_rescale": true, "rescale_factor": 0.00392156862745098, "size": {"height": 16, "width": 16},
+          "image_processor_type": "ViTImageProcessorFast", "do_convert_rgb": null})";
+  folder.write(temporary / "usual");
+  BOOST_CHECK_EQUAL(load_model(temporary / "usual").digest, plain.digest);
+  folder.files["preprocessor_config.json"] =
+      R"({"image_mean": [0.48145466, 0.4578275, 0.40821073], "image_std": [0.25, 0.25, 0.25], "size": 16})";
+  folder.write(temporary / "other");
+  const ImagePatches images = *load_model(temporary / "other").model->images;
+  BOOST_CHECK_EQUAL(images.mean[0], 0.48145466);
+  BOOST_CHECK_EQUAL(images.mean[2], 0.40821073);
+  BOOST_CHECK_EQUAL(images.deviation[1], 0.25);
+  folder.files["preprocessor_config.json"] = R"({"do_normalize": false})";
+  folder.write(temporary / "bare");
+  BOOST_CHECK_EQUAL(load_model(temporary / "bare").model->images->deviation[0], 1);
 }
 
 BOOST_AUTO_TEST_CASE(take_what_the_user_overrules) {

@@ -120,6 +120,39 @@ BOOST_AUTO_TEST_CASE(gradients_when_all_sentences_keep_the_expectation) {  // wi
   check_gradients(model, "none");
 }
 
+/// Three images of two channels, and features of three places each.
+BOOST_AUTO_TEST_CASE(gradients_of_places) {
+  for (const bool features : {false, true}) {
+    XuConfig config = small("mean");
+    config.source_vocab_size = 1;
+    config.n_channels = 2;
+    config.patch_size = 2;
+    (features ? config.feature_places : config.image_size) = features ? 3 : 4;
+    config.feature_width = 4;
+    Drawn<double> model(config, 3);
+    const ImagePatches& images = *model.images;
+    BOOST_CHECK_EQUAL(images.rows(), features ? 3 : 4);
+    for (const Parameter& p : model.parameters.list()) {  // a closed ReLU has no gradient to check
+      Matrix<double> values = p.in(model.parameters.values().data());
+      if (p.name == "encoder/patches/bias" || p.name == "encoder/layer_0/annotation/bias")
+        std::fill(values.data, values.data + values.size(), 6.0);
+    }
+    std::vector<double> pixels;
+    for (std::int64_t i = 0; i < 3 * images.values(); ++i)
+      pixels.push_back(std::sin(1.7 * static_cast<double>(i)));
+    Packing rows;
+    for (int i = 0; i < 3; ++i) rows.append(images.rows());
+    check_gradients(model, "none", [&](Pass<double>& pass) {
+      const Encoded<double> memory = model.encode(pass, images.embed<double>(pass, pixels, rows), rows);
+      const Decoded<double> decoded = model.decode(pass, &memory, kTarget);
+      return model.loss(pass, decoded, kTarget, 0.1, 0.5).loss * 0.5;
+    });
+    check_json(Drawn<float>(config, 3));
+    config.source_vocab_size = 2;
+    BOOST_CHECK_THROW(build<double>(config), UsageError);
+  }
+}
+
 /// sum_s p(s) (estimate of the gradient for s) is the gradient of sum_s p(s) (-log p(y | s)), whatever the
 /// baseline.
 BOOST_DATA_TEST_CASE(the_estimate_is_right_on_average, boost::unit_test::data::make({0.0, -1.7}), baseline) {

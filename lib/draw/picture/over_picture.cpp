@@ -1,0 +1,113 @@
+#include "draw/picture/over_picture.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "draw/print/printable.h"
+
+namespace heed::draw {
+namespace {
+
+constexpr double kMapWidth = 96, kGap = 14, kCaptionHeight = 16;
+constexpr std::size_t kMapsAcross = 6, kMostMaps = 200;
+constexpr double kPalest = 0.12;  // of a place without any weight
+constexpr TextStyle kCaption{10};
+
+std::uint8_t faded(std::uint8_t value, double share) {
+  return static_cast<std::uint8_t>(std::lround(255 - share * (255 - value)));
+}
+
+/// The side of a square of so many places, with or without a class token before them; 0: it is none.
+std::int64_t side_of(std::int64_t columns) {
+  for (const std::int64_t places : {columns, columns - 1}) {
+    const auto side = static_cast<std::int64_t>(std::lround(std::sqrt(static_cast<double>(places))));
+    if (side > 0 && side * side == places) return side;
+  }
+  return 0;
+}
+
+std::vector<Rgb> pixels_of(const Tensor& image, std::int64_t index) {
+  const Shape& shape = image.shape();
+  const std::size_t first = shape.size() == 4,
+                    plane = static_cast<std::size_t>(shape[first + 1] * shape[first + 2]);
+  const bool is_grey = shape[first] == 1;
+  const auto values =
+      image.values<std::uint8_t>().subspan(static_cast<std::size_t>(index * shape[first]) * plane);
+  std::vector<Rgb> pixels;
+  for (std::size_t i = 0; i < plane; ++i)
+    pixels.push_back(is_grey ? Rgb{values[i], values[i], values[i]}
+                             : Rgb{values[i], values[plane + i], values[2 * plane + i]});
+  return pixels;
+}
+
+}  // namespace
+
+std::vector<Rgb> OverPicture::seen_by(std::size_t query) const {
+  std::vector<Rgb> seen = pixels;
+  for (std::int64_t y = 0; y < height; ++y) {
+    for (std::int64_t x = 0; x < width; ++x) {
+      const auto place = static_cast<std::size_t>(y * side / height * side + x * side / width);
+      const double weight = range.position(queries[query].values[place]);
+      const double share = kPalest + (1 - kPalest) * (std::isnan(weight) ? 0 : weight);
+      Rgb& pixel = seen[static_cast<std::size_t>(y * width + x)];
+      pixel = {faded(pixel.red, share), faded(pixel.green, share), faded(pixel.blue, share)};
+    }
+  }
+  return seen;
+}
+
+OverPicture over_picture(const Heatmap& map, const Tensor& image, std::int64_t index) {
+  check(map);
+  const Shape& shape = image.shape();
+  const bool of_several = shape.size() == 4, is_image = of_several || shape.size() == 3;
+  if (image.dtype() != DType::u8 || !is_image || (shape[of_several] != 1 && shape[of_several] != 3) ||
+      image.size() == 0)
+    fail("holds ", name_of(image.dtype()), " values of shape ", to_string(shape),
+         ", wanted a picture: uint8 (channel, row, column) with 1 or 3 channels, or several of them");
+  if (of_several && index >= shape[0]) fail("has ", shape[0], " images, wanted number ", index);
+  if (map.panels.size() != 1)
+    fail("over a picture one map is drawn, got ", map.panels.size(), ": choose it by --layer and --head");
+  if (static_cast<std::size_t>(map.rows) > kMostMaps)
+    fail("over a picture at most ", kMostMaps, " rows are drawn, got ", map.rows, ": choose some by --slice");
+  OverPicture drawn;
+  drawn.side = side_of(map.columns);
+  if (drawn.side == 0)
+    fail(map.columns, " columns, wanted a square of places, with or without a class token before them");
+  drawn.height = shape[shape.size() - 2];
+  drawn.width = shape.back();
+  drawn.pixels = pixels_of(image, of_several ? index : 0);
+  drawn.title = map.title;
+  drawn.subtitle = map.subtitle;
+  drawn.range = map.range;
+  const std::int64_t first = map.columns - drawn.side * drawn.side;
+  for (std::int64_t row = 0; row < map.rows; ++row) {
+    const auto begin = map.panels[0].values.begin() + row * map.columns;
+    drawn.queries.push_back({map.row_name(row, 16), {begin + first, begin + map.columns}});
+  }
+  return drawn;
+}
+
+std::string draw_over_picture(const OverPicture& drawn, PictureFormat format) {
+  const double height = kMapWidth * static_cast<double>(drawn.height) / static_cast<double>(drawn.width);
+  const std::size_t maps = drawn.queries.size() + 1, across = std::min(maps, kMapsAcross),
+                    down = (maps + across - 1) / across;
+  const Size heading = heading_size(drawn.title, drawn.subtitle);
+  const double step_x = kMapWidth + kGap, step_y = height + kCaptionHeight + kGap;
+  const Size size{2 * kMargin + std::max(static_cast<double>(across) * step_x - kGap, heading.width),
+                  2 * kMargin + heading.height + static_cast<double>(down) * step_y - kGap};
+  return paint(format, size, [&](Painter& painter) {
+    draw_heading(drawn.title, drawn.subtitle, kMargin, painter);
+    for (std::size_t i = 0; i < maps; ++i) {
+      const double x = kMargin + static_cast<double>(i % across) * step_x,
+                   y = kMargin + heading.height + static_cast<double>(i / across) * step_y;
+      painter.image({x, y + kCaptionHeight, kMapWidth, height}, drawn.width,
+                    i == 0 ? drawn.pixels : drawn.seen_by(i - 1));
+      if (i > 0)
+        painter.text(drawn.queries[i - 1].caption, x + kMapWidth / 2, y + kCaptionHeight / 2, kCaption,
+                     Anchor::middle);
+    }
+  });
+}
+
+}  // namespace heed::draw

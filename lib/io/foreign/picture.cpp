@@ -1,0 +1,271 @@
+#include "io/foreign/picture.h"
+
+#include <png.h>
+
+#include <algorithm>
+#include <csetjmp>
+#include <cstdio>  // jpeglib.h wants it
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include <jpeglib.h>
+
+#include <jerror.h>
+
+#include "base/error.h"
+#include "io/foreign/seekable_file.h"
+
+namespace heed::io {
+namespace {
+
+constexpr std::uint64_t kMostFileBytes = std::uint64_t{1} << 28;
+/// Deflate packs at most 1032 bytes into one. A block of 64 grey pixels of a JPEG takes a bit at least.
+constexpr std::uint64_t kMostPixelBytesPerByte = 1032;
+/// Scans of a progressive JPEG; each costs the time of the whole picture, whatever its length.
+constexpr int kMostScans = 100;
+
+struct PictureSize {
+  std::int64_t channels = 0, rows = 0, columns = 0;
+  Shape shape() const { return {channels, rows, columns}; }
+};
+
+std::vector<std::byte> bytes_of(const SeekableFile& file) {
+  if (file.size() > kMostFileBytes)
+    fail(file.name(), ": a picture of ", file.size(), " bytes, wanted at most ", kMostFileBytes);
+  std::vector<std::byte> bytes(static_cast<std::size_t>(file.size()));
+  file.read_at(0, bytes);
+  return bytes;
+}
+
+/// A picture in memory; the formats say how its header and its pixels are read.
+class PictureFile : public ArrayFile {
+ public:
+  explicit PictureFile(const std::string& path) : file_(path), bytes_(bytes_of(file_)) {}
+
+  Tensor read(std::size_t) const override {
+    const std::vector<std::uint8_t> mixed = pixels();  // (row, column, channel)
+    std::vector<std::uint8_t> planes(mixed.size());
+    const auto channels = static_cast<std::size_t>(size_.channels), plane = planes.size() / channels;
+    for (std::size_t i = 0; i < plane; ++i)
+      for (std::size_t c = 0; c < channels; ++c) planes[c * plane + i] = mixed[i * channels + c];
+    return Tensor::of<std::uint8_t>(std::move(planes), size_.shape(), {"channel", "row", "column"});
+  }
+
+ protected:
+  /// (row, column, channel).
+  virtual std::vector<std::uint8_t> pixels() const = 0;
+
+  /// What the header says.
+  void accept(const PictureSize& size) {
+    size_ = size;
+    if (size.rows < 1 || size.columns < 1) damaged("it has no pixels");
+    if (size.rows > kMostPixels / size.columns)
+      fail(file_.name(), ": a picture of ", size.rows, " rows and ", size.columns,
+           " columns, wanted at most ", kMostPixels, " pixels");
+    if (count() / kMostPixelBytesPerByte > bytes_.size())
+      damaged(concat(size.rows, " rows of ", size.columns, " pixels cannot be in ", bytes_.size(), " bytes"));
+    arrays_ = {{"pixels", "uint8", size.shape()}};
+  }
+  std::size_t count() const { return static_cast<std::size_t>(size_.channels * size_.rows * size_.columns); }
+  [[noreturn]] void damaged(const std::string& why) const {
+    fail(file_.name(), ": damaged picture: ", escaped(why));
+  }
+  [[noreturn]] void refuse(const char* what, const char* wanted) const {
+    fail(file_.name(), ": the picture ", what, ", wanted ", wanted);
+  }
+
+  SeekableFile file_;
+  std::vector<std::byte> bytes_;
+  PictureSize size_;
+};
+
+// ---- PNG ----
+
+/// libpng's simplified interface, whose errors are results.
+class PngImage {
+ public:
+  explicit PngImage(const std::vector<std::byte>& bytes) {
+    std::memset(&image_, 0, sizeof image_);
+    image_.version = PNG_IMAGE_VERSION;
+    sound_ = png_image_begin_read_from_memory(&image_, bytes.data(), bytes.size()) != 0;
+    image_.flags |= PNG_IMAGE_FLAG_16BIT_sRGB;  // as 8 bits are taken that do not say what they are
+    const png_uint_32 kept = image_.format & (PNG_FORMAT_FLAG_COLOR | PNG_FORMAT_FLAG_ALPHA);
+    if (sound_) image_.format = kept;
+  }
+  ~PngImage() { png_image_free(&image_); }
+  PngImage(const PngImage&) = delete;
+  PngImage& operator=(const PngImage&) = delete;
+
+  bool is_sound() const { return sound_; }
+  const char* message() const { return image_.message; }
+  bool has_alpha() const { return image_.format & PNG_FORMAT_FLAG_ALPHA; }
+  PictureSize size() const {  // without alpha
+    return {image_.format & PNG_FORMAT_FLAG_COLOR ? 3 : 1, image_.height, image_.width};
+  }
+  /// False when they are damaged. `pixels` (row, column, channel), alpha last.
+  bool read(std::vector<std::uint8_t>& pixels) {
+    pixels.resize(PNG_IMAGE_SIZE(image_));
+    sound_ = png_image_finish_read(&image_, nullptr, pixels.data(), 0, nullptr) != 0;
+    return sound_;
+  }
+
+ private:
+  png_image image_;
+  bool sound_ = false;
+};
+
+class PngFile final : public PictureFile {
+ public:
+  explicit PngFile(const std::string& path) : PictureFile(path) {
+    const PngImage image(bytes_);
+    if (!image.is_sound()) damaged(image.message());
+    accept(image.size());
+  }
+
+ private:
+  std::vector<std::uint8_t> pixels() const override {
+    PngImage image(bytes_);
+    std::vector<std::uint8_t> pixels;
+    if (!image.is_sound() || !image.read(pixels)) damaged(image.message());
+    if (!image.has_alpha()) return pixels;
+    const auto colors = static_cast<std::size_t>(size_.channels);
+    std::size_t kept = 0;
+    for (std::size_t at = 0; at < pixels.size(); at += colors + 1) {
+      if (pixels[at + colors] != 255)
+        refuse("has transparent pixels", "none: draw it on the background that it is meant for");
+      for (std::size_t c = 0; c < colors; ++c) pixels[kept++] = pixels[at + c];
+    }
+    pixels.resize(kept);
+    return pixels;
+  }
+};
+
+// ---- JPEG ----
+
+/// libjpeg's error handler jumps: nothing between the jump and its target may have a destructor.
+struct JpegErrors {
+  jpeg_error_mgr manager;
+  std::jmp_buf back;
+  char message[JMSG_LENGTH_MAX];
+};
+
+[[noreturn]] void jump_back(j_common_ptr jpeg) {
+  auto* errors = reinterpret_cast<JpegErrors*>(jpeg->err);
+  jpeg->err->format_message(jpeg, errors->message);
+  std::longjmp(errors->back, 1);
+}
+
+/// What libjpeg would repair is damage, but for what leaves the pixels alone.
+void judge_warning(j_common_ptr jpeg, int level) {
+  if (level >= 0) return;  // only a trace
+  switch (jpeg->err->msg_code) {
+    case JWRN_EXTRANEOUS_DATA:
+    case JWRN_JFIF_MAJOR:
+    case JWRN_ADOBE_XFORM:
+    case JWRN_TOO_MUCH_DATA:
+      return;
+    default:
+      jump_back(jpeg);
+  }
+}
+
+void limit_scans(j_common_ptr jpeg) {
+  if (reinterpret_cast<j_decompress_ptr>(jpeg)->input_scan_number <= kMostScans) return;
+  auto* errors = reinterpret_cast<JpegErrors*>(jpeg->err);
+  std::snprintf(errors->message, sizeof errors->message, "more than %d scans", kMostScans);
+  std::longjmp(errors->back, 1);
+}
+
+/// A decompression over bytes that outlive it.
+struct Jpeg {
+  jpeg_decompress_struct state;
+  JpegErrors errors;
+  jpeg_progress_mgr progress;
+};
+
+/// False, with errors.message, when the header is damaged; size.channels is 0 for colours that are not supported. The state
+/// must be destroyed in any case.
+bool read_jpeg_header(Jpeg& jpeg, const std::byte* bytes, std::size_t count, PictureSize& size) {
+  std::memset(&jpeg, 0, sizeof jpeg);
+  jpeg.state.err = jpeg_std_error(&jpeg.errors.manager);
+  jpeg.errors.manager.error_exit = jump_back;
+  jpeg.errors.manager.emit_message = judge_warning;
+  jpeg.progress.progress_monitor = limit_scans;
+  if (setjmp(jpeg.errors.back)) return false;
+  jpeg_create_decompress(&jpeg.state);
+  jpeg.state.progress = &jpeg.progress;
+  jpeg_mem_src(&jpeg.state, reinterpret_cast<const unsigned char*>(bytes), count);
+  jpeg_read_header(&jpeg.state, TRUE);
+  const J_COLOR_SPACE colors = jpeg.state.jpeg_color_space;
+  const bool grey = colors == JCS_GRAYSCALE, color = colors == JCS_YCbCr || colors == JCS_RGB;
+  jpeg.state.out_color_space = grey ? JCS_GRAYSCALE : JCS_RGB;
+  size = {grey ? 1 : color ? 3 : 0, jpeg.state.image_height, jpeg.state.image_width};
+  return true;
+}
+
+/// All rows after the header was read; `pixels` has room for them. False, with errors.message, when they are damaged.
+bool read_jpeg_rows(Jpeg& jpeg, std::uint8_t* pixels, std::size_t row_bytes) {
+  if (setjmp(jpeg.errors.back)) return false;
+  jpeg_start_decompress(&jpeg.state);
+  while (jpeg.state.output_scanline < jpeg.state.output_height) {
+    JSAMPROW row = pixels + jpeg.state.output_scanline * row_bytes;
+    jpeg_read_scanlines(&jpeg.state, &row, 1);
+  }
+  jpeg_finish_decompress(&jpeg.state);
+  return true;
+}
+
+class JpegDecoder {
+ public:
+  explicit JpegDecoder(const std::vector<std::byte>& bytes) {
+    sound_ = read_jpeg_header(jpeg_, bytes.data(), bytes.size(), size_);
+  }
+  ~JpegDecoder() { jpeg_destroy_decompress(&jpeg_.state); }
+  JpegDecoder(const JpegDecoder&) = delete;
+  JpegDecoder& operator=(const JpegDecoder&) = delete;
+
+  bool is_sound() const { return sound_; }
+  const char* message() const { return jpeg_.errors.message; }
+  const PictureSize& size() const { return size_; }
+  bool read(std::vector<std::uint8_t>& pixels) {
+    sound_ = read_jpeg_rows(jpeg_, pixels.data(), static_cast<std::size_t>(size_.columns * size_.channels));
+    return sound_;
+  }
+
+ private:
+  Jpeg jpeg_;
+  PictureSize size_;
+  bool sound_;
+};
+
+class JpegFile final : public PictureFile {
+ public:
+  explicit JpegFile(const std::string& path) : PictureFile(path) {
+    const JpegDecoder decoder(bytes_);
+    if (!decoder.is_sound()) damaged(decoder.message());
+    if (decoder.size().channels == 0)
+      refuse("is in the four colours of print (CMYK)", "red, green and blue, or grey");
+    accept(decoder.size());
+  }
+
+ private:
+  std::vector<std::uint8_t> pixels() const override {
+    JpegDecoder decoder(bytes_);
+    std::vector<std::uint8_t> pixels(count());
+    if (!decoder.is_sound() || !decoder.read(pixels)) damaged(decoder.message());
+    return pixels;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<ArrayFile> open_png(const std::string& path) {
+  return std::make_unique<PngFile>(path);
+}
+
+std::unique_ptr<ArrayFile> open_jpeg(const std::string& path) {
+  return std::make_unique<JpegFile>(path);
+}
+
+}  // namespace heed::io

@@ -1,0 +1,69 @@
+// Images from files, for an encoder that reads them (models/image_patches.h). A file is
+//   a picture (PNG, JPEG)          any size
+//   an array (HDF5, npy, ...)      uint8 (image, channel, row, column), or without the first dimension: pictures;
+//                                  float32 (image, channel, row, column): of the model's size, already scaled;
+//                                  float32 (image, place, value): features, of a model that reads those
+//   a list, text                   on each line the path of one of the above, from the list's folder on
+// In a file of several arrays it is the one named pixels, or features. Of a picture grey becomes three equal channels,
+// and color grey by its luminance (ITU-R BT.601), as the model wants; it is brought to the model's size, and
+//   x = (v / 255 - mean) / deviation,  channel by channel (ImagePatches::mean, deviation).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "models/image_patches.h"
+#include "tensor/tensor_map.h"
+
+namespace heed {
+
+/// A picture uint8 (channel, row, column) in `rows` rows of `columns`: bilinear, where it shrinks over as many pixels as
+/// become one, rounded after the columns and after the rows. Bit for bit what Pillow's Image.resize(..., BILINEAR) gives; versions
+/// after 11.3 begin with the rows where those shrink and the columns grow.
+Tensor resized(const Tensor& picture, std::int64_t rows, std::int64_t columns);
+
+/// Images in the model's size. Pictures are kept in bytes until they are used.
+class Pictures {
+ public:
+  std::int64_t count() const { return count_; }
+  /// Of these, one after the other, as ImagePatches::embed takes them.
+  std::vector<float> values(const ImagePatches& images, std::span<const std::int64_t> which) const;
+  /// SHA-256 of all.
+  std::string digest() const;
+
+ private:
+  friend class PictureReader;
+  std::int64_t count_ = 0;
+  std::vector<std::uint8_t> bytes_;  ///< of pictures; else
+  std::vector<float> scaled_;
+};
+
+/// Reads files one after the other.
+class PictureReader {
+ public:
+  /// Throws Error when a list cannot be read or is empty.
+  PictureReader(const std::vector<std::string>& paths, const ImagePatches& images);
+
+  /// The next ones, at most `most`; none at the end. Throws Error, which names the file, when it is not what the model
+  /// reads, holds NaN or infinity, or what is scaled comes after what is not.
+  Pictures next(std::int64_t most);
+
+ private:
+  void open_next();
+  void append(Pictures& pictures, std::int64_t most);
+
+  std::vector<std::string> paths_;
+  ImagePatches images_;
+  std::size_t next_ = 0;
+  std::string path_;  ///< of the array that is being read
+  std::optional<Tensor> array_;
+  std::int64_t used_ = 0;  ///< of its images
+};
+
+/// All of a file.
+Pictures read_pictures(const std::string& path, const ImagePatches& images);
+
+}  // namespace heed
