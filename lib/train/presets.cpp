@@ -126,12 +126,13 @@ constexpr Preset presets[] = {
          "pooling": "first", "dropout": 0.1})",
      R"({"learning_rate": 0.002, "schedule": "inverse-sqrt", "warmup": 200, "beta2": 0.98, "eps": 1e-8,
          "weight_decay": 0.01, "clip": 1, "label_smoothing": 0, "batch_tokens": 2176, "patience": 5, "max_epochs": 20})"},
-    // Xu et al. 2015 as meant, on pictures of that size: soft attention over 4 * 4 places.
+    // Xu et al. 2015 as meant, on pictures of that size: soft attention over 4 * 4 places. The gate of the context is left
+    // out: where it is closed, what is attended to means nothing.
     {"caption-small", "xu",
      R"({"source_vocab_size": 1, "d_embedding": 128, "d_hidden": 128, "d_align": 128, "init": "xavier", "attend_to": "mean",
-         "image_size": 32, "patch_size": 8, "dropout": 0})",
+         "context_gate": false, "image_size": 32, "patch_size": 8, "dropout": 0})",
      R"({"learning_rate": 0.002, "schedule": "inverse-sqrt", "warmup": 200, "beta2": 0.98, "eps": 1e-8,
-         "clip": 1, "label_smoothing": 0, "batch_tokens": 1024, "patience": 5, "max_epochs": 24,
+         "clip": 1, "label_smoothing": 0, "batch_tokens": 1024, "patience": 0, "average": 5, "max_epochs": 22,
          "valid_bleu": true})"},
 };
 

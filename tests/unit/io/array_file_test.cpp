@@ -222,6 +222,22 @@ BOOST_AUTO_TEST_CASE(any_changed_byte_is_an_error_or_another_value) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(pictures_with_a_changed_byte_are_an_error_or_another_picture) {
+  TemporaryFolder folder;
+  for (const char* name : {"palette.png", "photo.jpg", "progressive.jpg"}) {
+    const std::string sound = bytes_of(concat(HEED_TESTDATA, "/images/", name));
+    for (std::size_t at = 0; at < sound.size(); at += 5) {
+      put_bytes(folder / "x", sound.substr(0, at));
+      if (at + 12 < sound.size())  // what ends a PNG holds no pixels
+        BOOST_CHECK_THROW(ArrayFile::open(folder / "x")->read(0), Error);
+      std::string changed = sound;
+      changed[at] = static_cast<char>(changed[at] ^ 0x81);
+      put_bytes(folder / "x", changed);
+      read_all(folder / "x");
+    }
+  }
+}
+
 BOOST_AUTO_TEST_CASE(written_safetensors_are_these_bytes) {
   TemporaryFolder folder;
   TensorMap map;
