@@ -1,5 +1,5 @@
 // Tokenizers of other programs' models, from the files beside their weights:
-//   tokenizer.json              of the library tokenizers (https://github.com/huggingface/tokenizers)
+//   tokenizer.json              of the library tokenizers (https://github.com/huggingface/tokenizers): byte-level BPE, WordPiece, T5's Unigram
 //   vocab.json and merges.txt   of GPT-2 and what follows it
 //   SentencePiece models        of Marian, T5, Llama (text/foreign_sentencepiece.h), before a tokenizer.json beside them
 //   vocab.txt                   of BERT, beside tokenizer_config.json, which says whether case counts (do_lower_case)
@@ -33,7 +33,7 @@ bool is_foreign_tokenizer(const std::string& path);
 /// That of the `side`, "source" or "target", where a folder has two. Throws Error naming the file and what it cannot read.
 ForeignTokenizer read_foreign_tokenizer(const std::string& path, const std::string& side = "source");
 
-/// The tokenizer as tokenizer.json; empty for the types that it cannot have, all but byte_bpe and wordpiece. Pieces that
+/// The tokenizer as tokenizer.json; empty for the types that it cannot have, all but byte_bpe, wordpiece and word_unigram. Pieces that
 /// nothing but their name makes are its added, special tokens.
 std::string tokenizer_json(const Tokenizer& tokenizer);
 

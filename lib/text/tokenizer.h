@@ -8,7 +8,7 @@
 //  bpe, pretokenized     subword-nmt segments of words     the words of x, separated by single spaces
 //  byte_bpe              of GPT-2, Llama 3, Qwen2 (text/byte_bpe.h), imported (text/foreign_tokenizer.h)
 //                                                          x; nothing is unknown
-//  sentencepiece         of Marian, T5, Llama 1 and 2, imported (text/foreign_sentencepiece.h)
+//  sentencepiece         of Marian, T5, Llama 1 and 2, imported (text/foreign_sentencepiece.h); word_unigram: T5's by tokenizer.json
 //                                                          x as the model's own normaliser has it
 //
 // Text is normalised to NFC first, except pre-tokenized text and that of imported tokenizers that do not say so, which is left unchanged. Text cannot spell a
