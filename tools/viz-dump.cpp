@@ -97,7 +97,6 @@ int main(int argc, char** argv) {
     tool.example("viz-dump attention.h5 --html attention.html");
     tool.example("viz-dump attention.h5 --over cat.png -o caption.png");
     tool.example("viz-dump model.safetensors --list --name 'encoder.layer.3.*'");
-    tool.example("viz-dump model.h5 --name model/parameters -o parameters.safetensors");
     tool.example("viz-dump --curves model.h5.metrics.tsv --y train_loss --y valid_loss -o loss.png");
     tool.example("viz-dump --bars bleu_by_length.tsv --y-title BLEU --values -o bleu.pdf");
     tool.example("viz-dump model.h5 --export folder/");
