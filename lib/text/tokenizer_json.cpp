@@ -15,17 +15,17 @@
 namespace heed::text {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
-std::vector<std::int32_t> ids_of(const Json& settings, const char* name) {
+std::vector<std::int32_t> ids_of(const OrderedJson& settings, const char* name) {
   return settings.at(name).get<std::vector<std::int32_t>>();
 }
 
 /// What stands around a sentence, and around and between a pair.
-Json post_processor_of(const Tokenizer& tokenizer, const Json& settings) {
-  Json tokens = Json::object();
+OrderedJson post_processor_of(const Tokenizer& tokenizer, const OrderedJson& settings) {
+  OrderedJson tokens = OrderedJson::object();
   const int second = settings.value("second_type", 0);
-  const auto add = [&](Json& list, const char* name, int type) {
+  const auto add = [&](OrderedJson& list, const char* name, int type) {
     if (!settings.contains(name)) return;
     for (const std::int32_t id : ids_of(settings, name)) {
       const std::string& piece = tokenizer.piece(id);
@@ -34,9 +34,9 @@ Json post_processor_of(const Tokenizer& tokenizer, const Json& settings) {
     }
   };
   const auto sentence = [](const char* name, int type) {
-    return Json{{"Sequence", {{"id", name}, {"type_id", type}}}};
+    return OrderedJson{{"Sequence", {{"id", name}, {"type_id", type}}}};
   };
-  Json single = Json::array(), pair = Json::array();
+  OrderedJson single = OrderedJson::array(), pair = OrderedJson::array();
   add(single, "before", 0);
   single.push_back(sentence("A", 0));
   pair = single;
@@ -48,20 +48,21 @@ Json post_processor_of(const Tokenizer& tokenizer, const Json& settings) {
 }
 
 /// Of all pieces that are text of their own or names of something.
-Json vocabulary_of(const Tokenizer& tokenizer) {
-  Json vocabulary = Json::object();
+OrderedJson vocabulary_of(const Tokenizer& tokenizer) {
+  OrderedJson vocabulary = OrderedJson::object();
   const auto used = std::min<std::int64_t>(tokenizer.size(), tokenizer.special().first_unused);
   for (std::int64_t id = 0; id < used; ++id) vocabulary[tokenizer.piece(static_cast<std::int32_t>(id))] = id;
   return vocabulary;
 }
 
-Json added_tokens(const Tokenizer& tokenizer, const Json& settings, const std::set<std::int32_t>& ids) {
-  Json list = Json::array();
-  std::map<std::int32_t, Json> others;  // those that text can spell
+OrderedJson added_tokens(const Tokenizer& tokenizer, const OrderedJson& settings,
+                         const std::set<std::int32_t>& ids) {
+  OrderedJson list = OrderedJson::array();
+  std::map<std::int32_t, OrderedJson> others;  // those that text can spell
   if (settings.contains("added"))
-    for (const Json& each : settings["added"]) others[each.at("id").get<std::int32_t>()] = each;
+    for (const OrderedJson& each : settings["added"]) others[each.at("id").get<std::int32_t>()] = each;
   for (const std::int32_t id : ids) {
-    Json token{{"id", id}, {"content", tokenizer.piece(id)}};
+    OrderedJson token{{"id", id}, {"content", tokenizer.piece(id)}};
     if (const auto other = others.find(id); other != others.end()) {
       token.update(other->second);
       token["special"] = false;
@@ -84,7 +85,8 @@ std::set<std::int32_t> special_of(const Tokenizer& tokenizer) {
   return ids;
 }
 
-Json byte_bpe_json(const Tokenizer& tokenizer, const Json& settings, const std::vector<std::string>& merges) {
+OrderedJson byte_bpe_json(const Tokenizer& tokenizer, const OrderedJson& settings,
+                          const std::vector<std::string>& merges) {
   // A piece that no merge makes, and that is more than a byte, is a token that was added.
   std::set<std::string> made;
   for (std::string merge : merges) {
@@ -93,7 +95,7 @@ Json byte_bpe_json(const Tokenizer& tokenizer, const Json& settings, const std::
   }
   std::set<std::int32_t> added = special_of(tokenizer);
   if (settings.contains("added"))
-    for (const Json& each : settings["added"]) added.insert(each.at("id").get<std::int32_t>());
+    for (const OrderedJson& each : settings["added"]) added.insert(each.at("id").get<std::int32_t>());
   const auto used = std::min<std::int64_t>(tokenizer.size(), tokenizer.special().first_unused);
   for (std::int64_t id = 0; id < used; ++id) {
     const std::string& piece = tokenizer.piece(static_cast<std::int32_t>(id));
@@ -103,11 +105,11 @@ Json byte_bpe_json(const Tokenizer& tokenizer, const Json& settings, const std::
   const auto pattern =
       chosen<SplitPattern>("pattern", kSplitPatterns, settings.at("pattern").get<std::string>());
   const bool prefix_space = settings.at("prefix_space"), is_gpt2 = pattern == SplitPattern::gpt2;
-  Json level{{"type", "ByteLevel"},
-             {"add_prefix_space", prefix_space},
-             {"trim_offsets", true},
-             {"use_regex", is_gpt2}};
-  Json splitter = level;
+  OrderedJson level{{"type", "ByteLevel"},
+                    {"add_prefix_space", prefix_space},
+                    {"trim_offsets", true},
+                    {"use_regex", is_gpt2}};
+  OrderedJson splitter = level;
   if (!is_gpt2 && pattern != SplitPattern::none)
     splitter = {{"type", "Sequence"},
                 {"pretokenizers",
@@ -121,7 +123,7 @@ Json byte_bpe_json(const Tokenizer& tokenizer, const Json& settings, const std::
           {"truncation", nullptr},
           {"padding", nullptr},
           {"added_tokens", added_tokens(tokenizer, settings, added)},
-          {"normalizer", tokenizer.pretokenized() ? Json() : Json{{"type", "NFC"}}},
+          {"normalizer", tokenizer.pretokenized() ? OrderedJson() : OrderedJson{{"type", "NFC"}}},
           {"pre_tokenizer", splitter},
           {"post_processor", framed ? post_processor_of(tokenizer, settings) : level},
           {"decoder", level},
@@ -138,7 +140,7 @@ Json byte_bpe_json(const Tokenizer& tokenizer, const Json& settings, const std::
             {"merges", merges}}}};
 }
 
-Json wordpiece_json(const Tokenizer& tokenizer, const Json& settings) {
+OrderedJson wordpiece_json(const Tokenizer& tokenizer, const OrderedJson& settings) {
   return {{"version", "1.0"},
           {"truncation", nullptr},
           {"padding", nullptr},
@@ -161,12 +163,13 @@ Json wordpiece_json(const Tokenizer& tokenizer, const Json& settings) {
             {"vocab", vocabulary_of(tokenizer)}}}};
 }
 
-Json word_unigram_json(const Tokenizer& tokenizer, const Json& settings, const std::string& model) {
+OrderedJson word_unigram_json(const Tokenizer& tokenizer, const OrderedJson& settings,
+                              const std::string& model) {
   const auto processor = load_sentencepiece(model, "Unigram model");
-  Json vocabulary = Json::array();
+  OrderedJson vocabulary = OrderedJson::array();
   for (int id = 0; id < processor->GetPieceSize(); ++id)
     vocabulary.push_back({processor->IdToPiece(id), processor->GetScore(id)});
-  const Json space{
+  const OrderedJson space{
       {"type", "Metaspace"}, {"replacement", kSpaceSymbol}, {"prepend_scheme", "always"}, {"split", true}};
   const std::string_view table = normalisation_table(model);
   std::set<std::int32_t> special;
@@ -177,8 +180,9 @@ Json word_unigram_json(const Tokenizer& tokenizer, const Json& settings, const s
       {"truncation", nullptr},
       {"padding", nullptr},
       {"added_tokens", added_tokens(tokenizer, settings, special)},
-      {"normalizer",
-       table.empty() ? Json() : Json{{"type", "Precompiled"}, {"precompiled_charsmap", base64(table)}}},
+      {"normalizer", table.empty()
+                         ? OrderedJson()
+                         : OrderedJson{{"type", "Precompiled"}, {"precompiled_charsmap", base64(table)}}},
       {"pre_tokenizer", {{"type", "Sequence"}, {"pretokenizers", {{{"type", "WhitespaceSplit"}}, space}}}},
       {"post_processor", post_processor_of(tokenizer, settings)},
       {"decoder", space},
@@ -201,7 +205,7 @@ std::string tokenizer_json(const Tokenizer& tokenizer) {
     const auto values = map.at(path).values<std::string>();
     return std::vector<std::string>(values.begin(), values.end());
   };
-  const Json settings = Json::parse(strings("vocabulary/config").front()).at("settings");
+  const OrderedJson settings = OrderedJson::parse(strings("vocabulary/config").front()).at("settings");
   if (tokenizer.type() == kByteBpeType)
     return byte_bpe_json(tokenizer, settings, strings("vocabulary/merges")).dump(1) + "\n";
   if (tokenizer.type() == kWordPieceType) return wordpiece_json(tokenizer, settings).dump(1) + "\n";
