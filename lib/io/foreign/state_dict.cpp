@@ -14,7 +14,7 @@
 namespace heed::io {
 namespace {
 
-constexpr std::size_t kMostOnStack = 10'000, kMostRemembered = 100'000, kMostTensors = 100'000, kMostAxes = 8,
+constexpr std::size_t kMostOnStack = 10'000, kMostRemembered = 100'000, kMostPickled = 100'000, kMostAxes = 8,
                       kMostTextBytes = 4096;
 constexpr int kMostLevels = 8;  // tuples within tuples
 
@@ -187,7 +187,7 @@ class Machine {
       tensor.name = *items[i].text;
       if (tensor.name.empty() || !names_.insert(tensor.name).second)
         refuse("has the name \"", escaped(tensor.name, 100), "\" twice, or an empty one");
-      if (names_.size() > kMostTensors) refuse("has more than ", kMostTensors, " tensors");
+      if (names_.size() > kMostPickled) refuse("has more than ", kMostPickled, " tensors");
       dict.tensors.push_back(std::move(tensor));
     }
   }
