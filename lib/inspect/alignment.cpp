@@ -56,10 +56,13 @@ std::optional<std::int64_t> strongest_key(const Blocks& blocks, const float* lay
   return best;
 }
 
-/// The word number of each piece, without the final </s>.
-std::vector<std::int32_t> words_of(const text::Tokenizer& tokenizer, const std::vector<std::int32_t>& ids) {
+/// The word number of each piece, without that of an end.
+std::vector<std::int32_t> words_of(const text::Tokenizer& tokenizer, const std::vector<std::int32_t>& ids,
+                                   const std::vector<std::int32_t>& more_ends) {
   std::vector<std::int32_t> words = tokenizer.word_of(ids);
-  if (!ids.empty() && ids.back() == tokenizer.special().eos) words.pop_back();
+  if (!ids.empty() &&
+      (ids.back() == tokenizer.special().eos || std::ranges::find(more_ends, ids.back()) != more_ends.end()))
+    words.pop_back();
   return words;
 }
 
@@ -81,12 +84,14 @@ std::vector<std::int32_t> labelled_ids(const TensorMap& attention, const std::st
 }  // namespace
 
 WordNumbers word_numbers(const text::Tokenizer& source, const std::vector<std::int32_t>& source_ids,
-                         const text::Tokenizer& target, const std::vector<std::int32_t>& target_ids) {
-  return {words_of(source, source_ids), words_of(target, target_ids)};
+                         const text::Tokenizer& target, const std::vector<std::int32_t>& target_ids,
+                         const std::vector<std::int32_t>& more_ends) {
+  return {words_of(source, source_ids, {}), words_of(target, target_ids, more_ends)};
 }
 
 std::vector<WordNumbers> word_numbers(const TensorMap& attention, const text::Tokenizer& source,
-                                      const text::Tokenizer& target) {
+                                      const text::Tokenizer& target,
+                                      const std::vector<std::int32_t>& more_ends) {
   const Blocks blocks(attention.at("cross_attention/weights"));
   const auto expect_labels = [&](const std::string& name, Shape wanted) {
     if (!attention.contains(name))
@@ -103,7 +108,8 @@ std::vector<WordNumbers> word_numbers(const TensorMap& attention, const text::To
   std::vector<WordNumbers> words;
   for (std::int64_t s = 0; s < blocks.sentences; ++s)
     words.push_back(word_numbers(source, labelled_ids(attention, "cross_attention/key_token", s, source),
-                                 target, labelled_ids(attention, "cross_attention/query_token", s, target)));
+                                 target, labelled_ids(attention, "cross_attention/query_token", s, target),
+                                 more_ends));
   return words;
 }
 

@@ -15,17 +15,20 @@
 
 namespace heed {
 
-/// Of one sentence: for each piece the number of its word; the final </s> left out (Tokenizer::word_of).
+/// Of one sentence: for each piece the number of its word; a final </s>, or another end, left out (Tokenizer::word_of).
 struct WordNumbers {
   std::vector<std::int32_t> source, target;
 };
 
 /// The words of the pieces, and those of attention that was kept: of the best-ranked translations, by
-/// /cross_attention/query_token and key_token. Throws Error when these labels are not there or do not fit.
+/// /cross_attention/query_token and key_token. Throws Error when these labels are not there or do not fit. `more_ends`:
+/// ids that end a translation as </s> does (BeamOptions).
 WordNumbers word_numbers(const text::Tokenizer& source, const std::vector<std::int32_t>& source_ids,
-                         const text::Tokenizer& target, const std::vector<std::int32_t>& target_ids);
+                         const text::Tokenizer& target, const std::vector<std::int32_t>& target_ids,
+                         const std::vector<std::int32_t>& more_ends);
 std::vector<WordNumbers> word_numbers(const TensorMap& attention, const text::Tokenizer& source,
-                                      const text::Tokenizer& target);
+                                      const text::Tokenizer& target,
+                                      const std::vector<std::int32_t>& more_ends);
 
 /// The heads that links are read from.
 struct HeadChoice {

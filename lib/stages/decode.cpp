@@ -255,7 +255,7 @@ class TranslateJob final : public Job {
 
   void read(const TensorMap& frame) override {
     if (is_kept_) {
-      words_ = word_numbers(frame, loaded_.source, loaded_.target);
+      words_ = word_numbers(frame, loaded_.source, loaded_.target, options_.beam.more_ends);
       return;
     }
     memory_ = decoder_input(frame, *loaded_.model, wanted_);
@@ -425,7 +425,8 @@ class TranslateJob final : public Job {
   std::vector<WordNumbers> words_of(const Results& results) const {
     std::vector<WordNumbers> words;
     for (std::size_t s = 0; s < results.size(); ++s)
-      words.push_back(word_numbers(loaded_.source, source_[s], loaded_.target, results[s].front().ids));
+      words.push_back(word_numbers(loaded_.source, source_[s], loaded_.target, results[s].front().ids,
+                                   options_.beam.more_ends));
     return words;
   }
 

@@ -13,16 +13,25 @@ using Json = nlohmann::json;
 
 namespace {
 
-constexpr std::size_t kMostPieces = 10'000'000;
-
-}  // namespace
-
-std::string read_foreign_file(const std::string& path, std::uintmax_t most) {
+std::ifstream opened(const std::string& path, std::uintmax_t most, std::intmax_t& size) {
   std::ifstream file(path, std::ios::binary | std::ios::ate);
-  const auto size = file ? static_cast<std::intmax_t>(file.tellg()) : -1;
+  size = file ? static_cast<std::intmax_t>(file.tellg()) : -1;
   if (size < 0) fail(escaped(path), ": cannot be read");
   if (static_cast<std::uintmax_t>(size) > most)
     fail(escaped(path), ": has ", size, " bytes, wanted at most ", most);
+  return file;
+}
+
+}  // namespace
+
+void expect_foreign_file(const std::string& path, std::uintmax_t most) {
+  std::intmax_t size = 0;
+  opened(path, most, size);
+}
+
+std::string read_foreign_file(const std::string& path, std::uintmax_t most) {
+  std::intmax_t size = 0;
+  std::ifstream file = opened(path, most, size);
   std::string text(static_cast<std::size_t>(size), '\0');
   file.seekg(0);
   if (!file.read(text.data(), size)) fail(escaped(path), ": cannot be read");

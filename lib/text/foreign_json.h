@@ -12,8 +12,14 @@
 
 namespace heed::text {
 
-/// The content of a file. Throws Error, also when it has more than `most` bytes: without them, more than any tokenizer has.
-std::string read_foreign_file(const std::string& path, std::uintmax_t most = std::uintmax_t{1} << 28);
+/// More than any tokenizer has.
+inline constexpr std::uintmax_t kMostFileBytes = std::uintmax_t{1} << 28;
+inline constexpr std::size_t kMostPieces = 10'000'000;
+
+/// Throws Error when a file cannot be read, or has more than `most` bytes.
+void expect_foreign_file(const std::string& path, std::uintmax_t most = kMostFileBytes);
+/// The content of such a file.
+std::string read_foreign_file(const std::string& path, std::uintmax_t most = kMostFileBytes);
 /// An object. Throws Error naming the file.
 nlohmann::json read_foreign_json(const std::string& path);
 

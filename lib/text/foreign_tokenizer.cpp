@@ -12,6 +12,7 @@
 #include "text/foreign_json.h"
 #include "text/foreign_sentencepiece.h"
 #include "text/line_reader.h"
+#include "text/sentencepiece_model.h"
 #include "text/tokenizer.h"
 #include "text/word_unigram.h"
 #include "text/wordpiece.h"
@@ -368,7 +369,7 @@ ForeignTokenizer unigram_from_json(Object& root, Object& model) {
          vocabulary.special().unk);
   return {kWordUnigramType, false,
           make_word_unigram_scheme(std::move(vocabulary),
-                                   word_unigram_model(texts, scores, is_special, unknown, normalisations),
+                                   unigram_model(texts, scores, is_special, unknown, normalisations),
                                    std::move(frame))};
 }
 
@@ -420,6 +421,7 @@ ForeignTokenizer from_files(const fs::path& vocabulary, const fs::path& merges_f
   pieces.add_all(json);
   std::vector<Merge> merges;
   const std::string name = escaped(merges_file.string());
+  expect_foreign_file(merges_file.string());
   LineReader lines(merges_file.string());
   for (std::string line; lines.next(line);)
     if (!line.empty() && !line.starts_with("#version")) merges.push_back(parse_merge(line, name));
@@ -449,8 +451,9 @@ ForeignTokenizer from_word_pieces(const fs::path& vocabulary) {
   options.strip_accents = fields.flag("strip_accents", options.lowercase);
   options.split_chinese = fields.flag("tokenize_chinese_chars", true);
   const std::string name = escaped(vocabulary.string());
+  expect_foreign_file(vocabulary.string());
   LineReader lines(vocabulary.string());
-  PieceList pieces(name, SIZE_MAX);  // each line has one
+  PieceList pieces(name, kMostPieces);
   std::vector<std::int32_t> special;
   for (std::string line; lines.next(line);) {
     const auto id = static_cast<std::int32_t>(lines.line_number() - 1);
@@ -479,6 +482,8 @@ fs::path file_of(const fs::path& path, const char* name) {
 
 /// Whether it has the special pieces of BERT, each on a line of its own.
 bool is_word_piece_list(const std::string& path) {
+  std::error_code error;
+  if (const std::uintmax_t size = fs::file_size(path, error); error || size > kMostFileBytes) return false;
   std::size_t found = 0;
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);)

@@ -180,6 +180,7 @@ void add_frame(nlohmann::json& settings, const SentenceFrame& frame) {
 SentenceFrame frame_of_settings(const nlohmann::json& settings, const Vocabulary& vocabulary,
                                 const std::string& where) {
   const auto ids_of = [&](const char* name) {
+    if (!settings.is_object() || !settings.contains(name)) fail(where, ": settings: ", name, " is missing");
     std::vector<std::int32_t> ids;
     for (const nlohmann::json& id : settings.at(name)) {
       if (!id.is_number_unsigned() || id.get<std::uint64_t>() > INT32_MAX)

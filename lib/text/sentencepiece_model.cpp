@@ -1,6 +1,7 @@
 #include "text/sentencepiece_model.h"
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <cmath>
 #include <cstdint>
@@ -15,7 +16,11 @@
 namespace heed::text {
 namespace {
 
-constexpr std::uint32_t kNormalizer = 3, kDenormalizer = 5, kCharsmap = 2;  // of sentencepiece_model.proto
+// Fields of sentencepiece_model.proto: of the model, of a piece and of the normalizer; and types of a piece.
+constexpr std::uint32_t kPieces = 1, kNormalizer = 3, kDenormalizer = 5;
+constexpr std::uint32_t kPieceText = 1, kPieceScore = 2, kPieceType = 3;
+constexpr std::uint32_t kCharsmap = 2;
+constexpr std::uint32_t kNormalPiece = 1, kUnknownPiece = 2, kControlPiece = 3;
 
 /// Takes a number of Protocol Buffers, seven bits a byte, from the front.
 std::optional<std::uint64_t> take_varint(std::string_view& bytes) {
@@ -27,6 +32,25 @@ std::optional<std::uint64_t> take_varint(std::string_view& bytes) {
     if (byte < 0x80) return value;
   }
   return std::nullopt;
+}
+
+void put_varint(std::uint64_t value, std::string& out) {
+  for (; value >= 0x80; value >>= 7) out += static_cast<char>(value | 0x80);
+  out += static_cast<char>(value);
+}
+void put_number(std::uint32_t field, std::uint64_t value, std::string& out) {
+  put_varint(field << 3, out);
+  put_varint(value, out);
+}
+void put_bytes(std::uint32_t field, std::string_view bytes, std::string& out) {
+  put_varint(field << 3 | 2, out);
+  put_varint(bytes.size(), out);
+  out += bytes;
+}
+void put_float(std::uint32_t field, float value, std::string& out) {
+  put_varint(field << 3 | 5, out);
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  for (int shift = 0; shift < 32; shift += 8) out += static_cast<char>(bits >> shift);
 }
 
 /// The values of the field `number` of a message, all of them of bytes. Nothing when this cannot tell all fields apart: then the
@@ -173,6 +197,27 @@ std::unique_ptr<sentencepiece::SentencePieceProcessor> load_sentencepiece(const 
     if (!std::isfinite(processor->GetScore(id)))
       fail(name, ": piece ", id, " has the score ", processor->GetScore(id), ": damaged?");
   return processor;
+}
+
+std::string unigram_model(const std::vector<std::string>& pieces, const std::vector<float>& scores,
+                          const std::vector<bool>& special, std::int32_t unk,
+                          const std::string& normalisations) {
+  std::string model;
+  for (std::size_t id = 0; id < pieces.size(); ++id) {
+    std::string piece;
+    put_bytes(kPieceText, pieces[id], piece);
+    put_float(kPieceScore, scores[id], piece);
+    put_number(kPieceType,
+               std::cmp_equal(id, unk) ? kUnknownPiece
+               : special[id]           ? kControlPiece
+                                       : kNormalPiece,
+               piece);
+    put_bytes(kPieces, piece, model);
+  }
+  std::string normalizer;
+  put_bytes(kCharsmap, normalisations, normalizer);
+  put_bytes(kNormalizer, normalizer, model);
+  return model;
 }
 
 std::string_view normalisation_table(std::string_view model) {

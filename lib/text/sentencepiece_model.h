@@ -17,6 +17,12 @@ namespace heed::text {
 std::unique_ptr<sentencepiece::SentencePieceProcessor> load_sentencepiece(const std::string& model,
                                                                           const std::string& name);
 
+/// A serialized Unigram model of pieces with scores (log probabilities) and a table of normalisations, which may be
+/// empty. Special pieces are those that text cannot spell, one of them `unk`.
+std::string unigram_model(const std::vector<std::string>& pieces, const std::vector<float>& scores,
+                          const std::vector<bool>& special, std::int32_t unk,
+                          const std::string& normalisations);
+
 /// The table of normalisations of a model that load_sentencepiece() took; may be empty.
 std::string_view normalisation_table(std::string_view model);
 

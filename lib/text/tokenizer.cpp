@@ -125,7 +125,7 @@ std::string prefix_of_side(const TensorMap& map, const std::string& side) {
 }
 
 nlohmann::json parse_config(const std::string& path, const std::string& text) {
-  nlohmann::json config = parse_bounded_json(text, "/" + path);
+  nlohmann::json config = parse_bounded_json(text, "/" + path, kMostTokenizerValues);
   bool complete = config.is_object() && config.value("type", nlohmann::json()).is_string() &&
                   config.value("pretokenized", nlohmann::json()).is_boolean();
   if (!complete) fail("/", path, ": wanted JSON with type and pretokenized, got \"", escaped(text), "\"");

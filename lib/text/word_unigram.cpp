@@ -1,7 +1,6 @@
 #include "text/word_unigram.h"
 
 #include <algorithm>
-#include <bit>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -19,31 +18,6 @@ constexpr char kModelName[] = "Unigram model";
 constexpr std::size_t kGraphemeBytes = 6;
 /// By so much an unknown character is less likely than any piece.
 constexpr double kUnknownPenalty = 10;
-
-// Fields of sentencepiece_model.proto, and how Protocol Buffers write them.
-constexpr int kPiece = 1, kNormalizer = 3;              // of the model
-constexpr int kText = 1, kScore = 2, kType = 3;         // of a piece
-constexpr int kNormal = 1, kUnknown = 2, kControl = 3;  // types of it
-constexpr int kTable = 2;                               // of the normalizer
-
-void put_varint(std::uint64_t value, std::string& out) {
-  for (; value >= 0x80; value >>= 7) out += static_cast<char>(value | 0x80);
-  out += static_cast<char>(value);
-}
-void put_number(int field, std::uint64_t value, std::string& out) {
-  put_varint(static_cast<std::uint64_t>(field) << 3, out);
-  put_varint(value, out);
-}
-void put_bytes(int field, std::string_view bytes, std::string& out) {
-  put_varint(static_cast<std::uint64_t>(field) << 3 | 2, out);
-  put_varint(bytes.size(), out);
-  out += bytes;
-}
-void put_float(int field, float value, std::string& out) {
-  put_varint(static_cast<std::uint64_t>(field) << 3 | 5, out);
-  const auto bits = std::bit_cast<std::uint32_t>(value);
-  for (int shift = 0; shift < 32; shift += 8) out += static_cast<char>(bits >> shift);
-}
 
 class WordUnigramScheme final : public Scheme {
  public:
@@ -172,23 +146,6 @@ class WordUnigramScheme final : public Scheme {
 };
 
 }  // namespace
-
-std::string word_unigram_model(const std::vector<std::string>& pieces, const std::vector<float>& scores,
-                               const std::vector<bool>& special, std::int32_t unk,
-                               const std::string& normalisations) {
-  std::string model;
-  for (std::size_t id = 0; id < pieces.size(); ++id) {
-    std::string piece;
-    put_bytes(kText, pieces[id], piece);
-    put_float(kScore, scores[id], piece);
-    put_number(kType, std::cmp_equal(id, unk) ? kUnknown : special[id] ? kControl : kNormal, piece);
-    put_bytes(kPiece, piece, model);
-  }
-  std::string normalizer;
-  put_bytes(kTable, normalisations, normalizer);
-  put_bytes(kNormalizer, normalizer, model);
-  return model;
-}
 
 SchemePtr make_word_unigram_scheme(Vocabulary vocabulary, std::string model, SentenceFrame frame) {
   return std::make_shared<WordUnigramScheme>(std::move(vocabulary), std::move(model), std::move(frame));

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "text/scheme.h"
 
@@ -13,13 +12,7 @@ namespace heed::text {
 
 inline constexpr char kWordUnigramType[] = "word_unigram";
 
-/// A serialized model of SentencePiece: its pieces with scores (log probabilities) and its table of normalisations, which may be
-/// empty. Special pieces are those that text cannot spell, one of them `unk`.
-std::string word_unigram_model(const std::vector<std::string>& pieces, const std::vector<float>& scores,
-                               const std::vector<bool>& special, std::int32_t unk,
-                               const std::string& normalisations);
-
-/// Throws Error when the model is none, or its pieces are not the first of the vocabulary.
+/// `model`: a serialized one of SentencePiece (sentencepiece_model.h). Throws Error when it is none, or its pieces are not the first of the vocabulary.
 SchemePtr make_word_unigram_scheme(Vocabulary vocabulary, std::string model, SentenceFrame frame);
 /// The same from what Scheme::settings() gave. `name` is for messages.
 SchemePtr make_word_unigram_scheme(Vocabulary vocabulary, std::string model, const std::string& settings,

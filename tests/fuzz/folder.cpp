@@ -1,13 +1,18 @@
 // Fuzzes the import of other programs' models: any text files beside sound weights are an Error or a model, never a crash. An input is
 // the files of a folder, each as its name, a line feed and its content, with a byte between them that no text has. The file
 // "weights" names the folder of testdata/import whose weights are there.
+#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/error.h"
 #include "models/foreign/import.h"
@@ -18,8 +23,27 @@ namespace {
 
 constexpr char kBetween = '\xFF';
 
+constexpr char kScratch[] = "/dev/shm/heed-fuzz-";
+
+/// A fuzzer that crashed has left its folder behind.
+void remove_left_behind() {
+  std::error_code ignored;
+  std::vector<fs::path> left;
+  for (const auto& entry : fs::directory_iterator(fs::path(kScratch).parent_path(), ignored)) {
+    const std::string path = entry.path().string();
+    if (!path.starts_with(kScratch)) continue;
+    const std::string digits = path.substr(std::strlen(kScratch));
+    pid_t process = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), process);
+    if (error == std::errc() && end == digits.data() + digits.size() && process > 0 &&
+        kill(process, 0) != 0 && errno == ESRCH)
+      left.push_back(path);
+  }
+  for (const fs::path& path : left) fs::remove_all(path, ignored);
+}
+
 struct Scratch {
-  Scratch() : path("/dev/shm/heed-fuzz-" + std::to_string(getpid())) {}
+  Scratch() : path(kScratch + std::to_string(getpid())) { remove_left_behind(); }
   ~Scratch() { fs::remove_all(path); }
   fs::path path;
 };

@@ -310,6 +310,7 @@ SOUND = {
     "zip-comment": archive(Member(GOOD), comment=b"abc PK\5\6"),
     "npy-no-texts": npy("'<U0'", shape="(0,)", values=b""),
     "zip-other-members": archive(Member(GOOD), Member(b"abc", b"key", flags=1), Member(b"abc", b"notes.xz", method=95)),
+    "zip-with-pickle": archive(Member(GOOD), Member(b"abc", b"notes/data.pkl")),
     "zip64": archive(Member(GOOD, size=0xffffffff, local_size=len(GOOD),
                             central_extra=struct.pack("<HHQ", 1, 8, len(GOOD)))),
     "zip-sizes-follow": archive(Member(GOOD, flags=8, local_crc=0, local_size=0, local_packed_size=0)),

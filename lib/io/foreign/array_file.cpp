@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <string_view>
+#include <utility>
 
 #include "base/error.h"
 #include "base/utf8.h"
@@ -41,8 +42,10 @@ bool is_text(std::string_view head) {
 
 /// Zip archives are NumPy's or PyTorch's.
 std::unique_ptr<ArrayFile> open_zip(const std::string& path) {
-  const bool is_torch = is_torch_archive(read_zip_directory(SeekableFile(path)));
-  return is_torch ? open_torch(path) : open_npz(path);
+  SeekableFile file(path);
+  std::vector<ZipMember> members = read_zip_directory(file);
+  const auto open = is_torch_archive(members) ? open_torch : open_npz;
+  return open(std::move(file), std::move(members));
 }
 
 Open format_of(std::string_view head) {
@@ -75,7 +78,8 @@ Found find_format(const std::string& path) {
 std::unique_ptr<ArrayFile> ArrayFile::open(const std::string& path) {
   const Found found = find_format(path);
   if (!found.open)
-    fail(escaped(path), ": holds neither safetensors nor arrays of NumPy or PyTorch, and is no PNG or JPEG picture");
+    fail(escaped(path),
+         ": holds neither safetensors nor arrays of NumPy or PyTorch, and is no PNG or JPEG picture");
   return found.open(found.path);
 }
 

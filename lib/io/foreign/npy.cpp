@@ -254,7 +254,8 @@ class NpyFile : public ArrayFile {
 
 class NpzFile : public ArrayFile {
  public:
-  explicit NpzFile(const std::string& path) : file_(path), members_(read_zip_directory(file_)) {
+  NpzFile(SeekableFile file, std::vector<ZipMember> members)
+      : file_(std::move(file)), members_(std::move(members)) {
     std::erase_if(members_,
                   [](const ZipMember& m) { return m.name.size() <= kNpy.size() || !m.name.ends_with(kNpy); });
     if (members_.empty())
@@ -287,8 +288,8 @@ std::unique_ptr<ArrayFile> open_npy(const std::string& path) {
   return std::make_unique<NpyFile>(path);
 }
 
-std::unique_ptr<ArrayFile> open_npz(const std::string& path) {
-  return std::make_unique<NpzFile>(path);
+std::unique_ptr<ArrayFile> open_npz(SeekableFile file, std::vector<ZipMember> members) {
+  return std::make_unique<NpzFile>(std::move(file), std::move(members));
 }
 
 }  // namespace heed::io

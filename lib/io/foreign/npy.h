@@ -7,14 +7,16 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "io/foreign/array_file.h"
+#include "io/foreign/zip_file.h"
 
 namespace heed::io {
 
 /// One array, named "array". Throws Error when the file `path` is not sound.
 std::unique_ptr<ArrayFile> open_npy(const std::string& path);
-/// The members NAME.npy of an archive, named NAME; others are left alone.
-std::unique_ptr<ArrayFile> open_npz(const std::string& path);
+/// The members NAME.npy of an archive with these members, named NAME; others are left alone.
+std::unique_ptr<ArrayFile> open_npz(SeekableFile file, std::vector<ZipMember> members);
 
 }  // namespace heed::io

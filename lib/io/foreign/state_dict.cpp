@@ -14,8 +14,8 @@
 namespace heed::io {
 namespace {
 
-constexpr std::size_t kMostOnStack = 10'000, kMostRemembered = 100'000, kMostTensors = 100'000,
-                      kMostDimensions = 8, kMostNameBytes = 4096;
+constexpr std::size_t kMostOnStack = 10'000, kMostRemembered = 100'000, kMostPickled = 100'000, kMostAxes = 8,
+                      kMostTextBytes = 4096;
 constexpr int kMostLevels = 8;  // tuples within tuples
 
 /// The globals that a state dict needs.
@@ -46,7 +46,7 @@ struct Value {
   Kind kind = Kind::none;
   int levels = 0;                                   ///< of tuples
   std::int64_t number = 0;                          ///< a flag is 0 or 1
-  std::string text;                                 ///< of a text; "module name" of a global
+  std::shared_ptr<const std::string> text;          ///< of a text; "module name" of a global
   std::shared_ptr<const std::vector<Value>> items;  ///< of a tuple
   std::shared_ptr<const PickledTensor> tensor;      ///< or a storage, without name, offset and shape
   std::shared_ptr<Dict> dict;
@@ -93,7 +93,7 @@ class Machine {
   }
   std::string take_line() {
     const std::size_t end = rest_.find('\n');
-    if (end == rest_.npos || end > kMostNameBytes) refuse("is cut short");
+    if (end == rest_.npos || end > kMostTextBytes) refuse("is cut short");
     std::string line(take(end));
     take(1);
     return line;
@@ -117,7 +117,7 @@ class Machine {
   void push_text(Kind kind, std::string text) {
     Value value;
     value.kind = kind;
-    value.text = std::move(text);
+    value.text = std::make_shared<const std::string>(std::move(text));
     push(std::move(value));
   }
   Value pop() {
@@ -184,10 +184,10 @@ class Machine {
         continue;
       }
       PickledTensor tensor = *items[i + 1].tensor;
-      tensor.name = items[i].text;
-      if (tensor.name.empty() || tensor.name.size() > kMostNameBytes || !names_.insert(tensor.name).second)
-        refuse("has the name \"", escaped(tensor.name, 100), "\" twice, or one that is empty or too long");
-      if (names_.size() > kMostTensors) refuse("has more than ", kMostTensors, " tensors");
+      tensor.name = *items[i].text;
+      if (tensor.name.empty() || !names_.insert(tensor.name).second)
+        refuse("has the name \"", escaped(tensor.name, 100), "\" twice, or an empty one");
+      if (names_.size() > kMostPickled) refuse("has more than ", kMostPickled, " tensors");
       dict.tensors.push_back(std::move(tensor));
     }
   }
@@ -196,12 +196,13 @@ class Machine {
   void push_storage() {
     const Value id = pop(Kind::tuple);
     const std::vector<Value>& items = *id.items;
-    if (items.size() != 5 || items[0].text != "storage" || items[1].kind != Kind::global ||
-        items[2].kind != Kind::text || items[4].kind != Kind::number || items[4].number < 0)
+    if (items.size() != 5 || items[0].kind != Kind::text || *items[0].text != "storage" ||
+        items[1].kind != Kind::global || items[2].kind != Kind::text || items[4].kind != Kind::number ||
+        items[4].number < 0)
       refuse("has a persistent object that is no storage");
-    const auto* found = std::ranges::find(kStorages, std::string_view(items[1].text),
+    const auto* found = std::ranges::find(kStorages, std::string_view(*items[1].text),
                                           &std::pair<std::string_view, const char*>::first);
-    if (found == kStorages.end()) refuse("has a storage of the type ", escaped(items[1].text, 100));
+    if (found == kStorages.end()) refuse("has a storage of the type ", escaped(*items[1].text, 100));
     PickledTensor storage;
     storage.type = found->second;
     storage.storage = items[2].text;
@@ -213,8 +214,7 @@ class Machine {
   }
 
   Shape sizes_of(const Value& tuple) const {
-    if (tuple.kind != Kind::tuple || tuple.items->size() > kMostDimensions)
-      refuse("has a tensor without a shape");
+    if (tuple.kind != Kind::tuple || tuple.items->size() > kMostAxes) refuse("has a tensor without a shape");
     Shape sizes;
     for (const Value& item : *tuple.items) {
       if (item.kind != Kind::number || item.number < 0)
@@ -224,11 +224,18 @@ class Machine {
     return sizes;
   }
 
-  /// (storage, offset, shape, strides, requires_grad, hooks, ...)
+  static bool is_nothing(const Value& value) {
+    return value.kind == Kind::none ||
+           (value.kind == Kind::dict && value.dict->tensors.empty() && value.dict->other.empty());
+  }
+
+  /// (storage, offset, shape, strides, requires_grad, hooks), and what else changes the values, which must be nothing.
   void push_tensor(const std::vector<Value>& items) {
     if (items.size() < 6 || items[0].kind != Kind::storage || items[1].kind != Kind::number ||
         items[1].number < 0)
       refuse("makes a tensor of something else than a storage");
+    if (items.size() > 7 || (items.size() == 7 && !is_nothing(items[6])))
+      refuse("has a tensor that is not its values alone (such as a negated view): save it after .clone()");
     PickledTensor tensor = *items[0].tensor;
     tensor.offset = items[1].number;
     tensor.shape = sizes_of(items[2]);
@@ -265,16 +272,16 @@ class Machine {
   /// A call, of one of the two functions that a state dict needs.
   void reduce() {
     const Value arguments = pop(Kind::tuple), function = pop(Kind::global);
-    if (function.text == kRebuild) return push_tensor(*arguments.items);
-    if (function.text == kOrderedDict && arguments.items->empty()) return push_dict();
-    refuse("calls ", escaped(function.text, 100), ", which is not run");
+    if (*function.text == kRebuild) return push_tensor(*arguments.items);
+    if (*function.text == kOrderedDict && arguments.items->empty()) return push_dict();
+    refuse("calls ", escaped(*function.text, 100), ", which is not run");
   }
 
   void step(char op) {
     switch (op) {
       case '\x80':  // PROTO
-        if (const auto version = take_number(1); version < 2 || version > 4)
-          refuse("is of protocol ", version, ", wanted 2");
+        if (const auto version = take_number(1); version < 2 || version > 3)
+          refuse("is of protocol ", version, ", wanted 2 or 3");
         return;
       case '}':
         return push_dict();
@@ -297,6 +304,8 @@ class Machine {
         return push_number(take_long());
       case 'X': {  // BINUNICODE
         const std::string_view text = take(take_number(4));
+        if (text.size() > kMostTextBytes)
+          refuse("has a text of ", text.size(), " bytes, wanted at most ", kMostTextBytes);
         if (!is_utf8(text) || text.find('\0') != text.npos) refuse("has a text that is not UTF-8");
         return push_text(Kind::text, std::string(text));
       }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,11 +15,11 @@ namespace heed::io {
 
 struct PickledTensor {
   std::string name;
-  std::string storage;        ///< its key: several tensors may share one
-  std::string type;           ///< of the storage, as safetensors has it: "F32"
-  std::int64_t elements = 0;  ///< of the storage
-  std::int64_t offset = 0;    ///< of the first value, in elements
-  Shape shape;                ///< row-major, without gaps, within the storage
+  std::shared_ptr<const std::string> storage;  ///< its key: several tensors may share one
+  const char* type = "";                       ///< of the storage, as safetensors has it: "F32"
+  std::int64_t elements = 0;                   ///< of the storage
+  std::int64_t offset = 0;                     ///< of the first value, in elements
+  Shape shape;                                 ///< row-major, without gaps, within the storage
 };
 
 /// Larger than the pickle of any state dict.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <unordered_map>
+#include <unordered_set>
+#include <utility>
 
 #include "base/error.h"
 #include "io/foreign/elements.h"
@@ -12,6 +14,9 @@ namespace heed::io {
 namespace {
 
 constexpr std::string_view kPickle = "/data.pkl";
+/// The tensors' bytes may be so many times those of their storages. Tied embeddings have up to four names; more are a
+/// small file that fills the memory.
+constexpr std::uint64_t kMostShared = 8;
 
 std::string text_of(const SeekableFile& file, const ZipMember& member, std::size_t most) {
   const std::string where = concat(file.name(), ":/", escaped(member.name));
@@ -24,7 +29,8 @@ std::string text_of(const SeekableFile& file, const ZipMember& member, std::size
 
 class TorchFile : public ArrayFile {
  public:
-  explicit TorchFile(const std::string& path) : file_(path), members_(read_zip_directory(file_)) {
+  TorchFile(SeekableFile file, std::vector<ZipMember> members)
+      : file_(std::move(file)), members_(std::move(members)) {
     const auto pickle = std::ranges::find_if(
         members_, [](const ZipMember& member) { return member.name.ends_with(kPickle); });
     if (pickle == members_.end()) fail(file_.name(), ": no checkpoint of PyTorch: data.pkl is missing");
@@ -34,29 +40,42 @@ class TorchFile : public ArrayFile {
       fail(file_.name(), ": its values are not little endian");
     tensors_ = read_state_dict(text_of(file_, *pickle, kMostPickleBytes),
                                concat(file_.name(), ":/", escaped(pickle->name)));
+    std::uint64_t of_tensors = 0, of_storages = 0;  // bytes
+    std::unordered_set<const ZipMember*> seen;
     for (const PickledTensor& tensor : tensors_) {
       const ElementKind& kind = *element_kind_of_safetensors(tensor.type);
       arrays_.push_back({tensor.name, kind.name, tensor.shape});
       storages_.push_back(&storage_of(tensor, kind));
+      of_tensors += bytes_of(tensor, kind);
+      if (seen.insert(storages_.back()).second) of_storages += storages_.back()->size;
     }
+    if (of_tensors / kMostShared > of_storages)
+      fail(file_.name(), ": its tensors are ", of_tensors, " bytes, which share ", of_storages,
+           ", wanted at most ", kMostShared, " times as many: damaged?");
   }
 
   Tensor read(std::size_t index) const override {
     const PickledTensor& tensor = tensors_.at(index);
     const ElementKind& kind = *element_kind_of_safetensors(tensor.type);
-    ZipReader reader(file_, *storages_[index]);
+    const ZipMember& storage = *storages_[index];
     const std::uint64_t before = static_cast<std::uint64_t>(tensor.offset) * bytes_of(kind);
+    const auto values_of = [&](const NextBytes& next) {
+      return read_elements(kind, tensor.shape, false, next, where(tensor));
+    };
+    if (checked_.contains(&storage)) return values_of(file_.from(storage.begin + before));
+    ZipReader reader(file_, storage);
     skip(reader, before);
-    const Tensor values = read_elements(
-        kind, tensor.shape, false, [&](auto bytes) { reader.read(bytes); }, where(tensor));
-    skip(reader,  // so that its checksum is checked
-         storages_[index]->size - before -
-             static_cast<std::uint64_t>(element_count(tensor.shape)) * bytes_of(kind));
+    Tensor values = values_of([&](auto bytes) { reader.read(bytes); });
+    skip(reader, storage.size - before - bytes_of(tensor, kind));  // so that its checksum is checked
+    checked_.insert(&storage);
     return values;
   }
 
  private:
   static std::uint64_t bytes_of(const ElementKind& kind) { return static_cast<std::uint64_t>(kind.bits) / 8; }
+  static std::uint64_t bytes_of(const PickledTensor& tensor, const ElementKind& kind) {
+    return static_cast<std::uint64_t>(element_count(tensor.shape)) * bytes_of(kind);
+  }
   std::string where(const PickledTensor& tensor) const {
     return concat(file_.name(), ":/", escaped(tensor.name));
   }
@@ -65,14 +84,14 @@ class TorchFile : public ArrayFile {
     return found == by_name_.end() ? nullptr : found->second;
   }
   const ZipMember& storage_of(const PickledTensor& tensor, const ElementKind& kind) const {
-    const ZipMember* member = find("/data/" + tensor.storage);
+    const ZipMember* member = find("/data/" + *tensor.storage);
     if (!member)
-      fail(where(tensor), ": its values, the member data/", escaped(tensor.storage), ", are missing");
+      fail(where(tensor), ": its values, the member data/", escaped(*tensor.storage), ", are missing");
     if (member->deflated) fail(where(tensor), ": its values are deflated, wanted stored ones");
     if (member->size / bytes_of(kind) != static_cast<std::uint64_t>(tensor.elements) ||
         member->size % bytes_of(kind) != 0)
       fail(where(tensor), ": ", tensor.elements, " values of ", kind.name,
-           " were saved, but the member data/", escaped(tensor.storage), " has ", member->size, " bytes");
+           " were saved, but the member data/", escaped(*tensor.storage), " has ", member->size, " bytes");
     return *member;
   }
   static void skip(ZipReader& reader, std::uint64_t bytes) {
@@ -89,17 +108,22 @@ class TorchFile : public ArrayFile {
   std::unordered_map<std::string, const ZipMember*> by_name_;
   std::string prefix_;
   std::vector<PickledTensor> tensors_;
-  std::vector<const ZipMember*> storages_;  ///< of the tensors
+  std::vector<const ZipMember*> storages_;                ///< of the tensors
+  mutable std::unordered_set<const ZipMember*> checked_;  ///< those whose checksum was seen to be right
 };
 
 }  // namespace
 
 bool is_torch_archive(const std::vector<ZipMember>& members) {
-  return std::ranges::any_of(members, [](const ZipMember& member) { return member.name.ends_with(kPickle); });
+  const auto has = [&](std::string_view ending) {
+    return std::ranges::any_of(members,
+                               [&](const ZipMember& member) { return member.name.ends_with(ending); });
+  };
+  return has(kPickle) && !has(".npy");
 }
 
-std::unique_ptr<ArrayFile> open_torch(const std::string& path) {
-  return std::make_unique<TorchFile>(path);
+std::unique_ptr<ArrayFile> open_torch(SeekableFile file, std::vector<ZipMember> members) {
+  return std::make_unique<TorchFile>(std::move(file), std::move(members));
 }
 
 }  // namespace heed::io

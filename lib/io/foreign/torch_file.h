@@ -3,7 +3,6 @@
 #pragma once
 
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "io/foreign/array_file.h"
@@ -11,9 +10,9 @@
 
 namespace heed::io {
 
-/// Whether an archive has such members.
+/// Whether an archive has such members, and none of NumPy's.
 bool is_torch_archive(const std::vector<ZipMember>& members);
-/// The tensors, in the order of the dict. Throws Error when the file is not sound.
-std::unique_ptr<ArrayFile> open_torch(const std::string& path);
+/// The tensors, in the order of the dict, of an archive with these members. Throws Error when it is not sound.
+std::unique_ptr<ArrayFile> open_torch(SeekableFile file, std::vector<ZipMember> members);
 
 }  // namespace heed::io

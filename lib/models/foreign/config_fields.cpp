@@ -10,8 +10,6 @@
 namespace heed::foreign {
 namespace {
 
-constexpr std::size_t kMostListed = 20;
-
 std::string shown(const Json& value) {
   return escaped(value.dump(-1, ' ', false, Json::error_handler_t::replace), 100);
 }

@@ -25,7 +25,8 @@ class OptionError : public UsageError {
   using UsageError::UsageError;
 };
 
-/// Reasons in one message, not too many of them.
+/// Reasons in one message, not more than these.
+inline constexpr std::size_t kMostListed = 20;
 std::string listed(const std::vector<std::string>& reasons);
 
 /// The JSON of a file. Throws Error when it is none, or nested too deeply.

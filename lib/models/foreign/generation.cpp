@@ -57,20 +57,55 @@ Json generation_json_of(const Source& source) {
   return path.empty() ? Json::object() : read_json_object(path);
 }
 
-}  // namespace
+ConfigFields generation_fields(const Source& source, const ConfigFields& config) {
+  return config.beside("generation_config.json", generation_json_of(source));
+}
 
-std::string more_ends_of(const Source& source, ConfigFields& config, std::int32_t eos) {
+/// The ids of a field that has one or a list of them.
+Json ids_of(ConfigFields& fields, const char* name) {
+  const Json& stated = fields.get(name);
+  return stated.is_array() ? stated : stated.is_null() ? Json::array() : Json::array({stated});
+}
+
+/// `apart`: those of generation_config.json, whose reasons go to config.
+std::string ends_of(ConfigFields& config, ConfigFields& apart, std::int32_t eos, std::int64_t rows,
+                    std::vector<std::string>& notes) {
   const char* name = "eos_token_id";
   std::set<std::int32_t> ends;
-  for (const Json& stated : {config.get(name), generation_json_of(source).value(name, Json())}) {
-    const Json list = stated.is_array() ? stated : Json::array({stated});
-    for (const Json& id : list)
-      if (text::is_id(id) && id != eos) ends.insert(id.get<std::int32_t>());
+  const Json own = ids_of(config, name);
+  std::int64_t stale = 0;
+  for (std::size_t i = 1; i < own.size(); ++i) {  // the first is eos
+    if (!text::is_id(own[i])) {
+      config.refuse(name, "ids");
+      break;
+    }
+    if (own[i] >= rows)
+      ++stale;
+    else if (own[i] != eos)
+      ends.insert(own[i].get<std::int32_t>());
+  }
+  if (stale > 0)
+    notes.push_back(concat(name, " has ", stale, " ids that none of ", rows, " rows is: they end nothing"));
+  for (const Json& id : ids_of(apart, name)) {
+    if (!text::is_id(id) || id >= rows) {
+      config.refuse(concat("generation_config.json/", name, " has ", text::Object::shown(id),
+                           ", wanted ids below the vocabulary's ", rows));
+      break;
+    }
+    if (id != eos) ends.insert(id.get<std::int32_t>());
   }
   if (ends.size() > kMostEnds) config.refuse(name, concat("at most ", kMostEnds, " ids"));
   std::string words;
   for (const std::int32_t id : ends) words += concat(words.empty() ? "" : " ", id);
   return words;
+}
+
+}  // namespace
+
+std::string more_ends_of(const Source& source, ConfigFields& config, std::int32_t eos, std::int64_t rows,
+                         std::vector<std::string>& notes) {
+  ConfigFields apart = generation_fields(source, config);
+  return ends_of(config, apart, eos, rows, notes);
 }
 
 void state_ends(const SearchSettings& search, std::int32_t eos, Json& config) {
@@ -81,16 +116,17 @@ void state_ends(const SearchSettings& search, std::int32_t eos, Json& config) {
 }
 
 SearchSettings generation_of(const Source& source, ConfigFields& config, const SpecialIds& target,
-                             std::vector<std::string>& notes) {
-  const Json stated = generation_json_of(source);
-  ConfigFields apart = config.beside("generation_config.json", stated);
+                             std::int64_t rows, std::vector<std::string>& notes) {
+  ConfigFields apart = generation_fields(source, config);
   ConfigFields& fields = source.file("generation_config.json").empty() ? config : apart;
   config.without_effect({"forced_eos_token_id", "bad_words_ids", "renormalize_logits", "max_new_tokens"});
   apart.without_effect_in_any_model();
   apart.without_effect(kOtherSettings);
-  for (const auto& [name, id] :
-       {std::pair("decoder_start_token_id", target.bos), {"eos_token_id", target.eos}})
-    if (apart.has(name) && apart.id(name) != id) apart.refuse(name, concat(id, ", as config.json has it"));
+  if (const char* name = "decoder_start_token_id"; apart.has(name) && apart.id(name) != target.bos)
+    apart.refuse(name, concat(target.bos, ", as config.json has it"));
+  if (const Json ends = ids_of(apart, "eos_token_id");
+      !ends.empty() && text::is_id(ends[0]) && ends[0] < rows && ends[0] != target.eos)
+    apart.refuse("eos_token_id", concat(target.eos, ", as config.json has it"));
 
   SearchSettings settings;
   settings.beam = fields.number("num_beams", 1);
@@ -107,7 +143,7 @@ SearchSettings generation_of(const Source& source, ConfigFields& config, const S
   const std::int32_t forced = fields.id("forced_eos_token_id", SpecialIds::kAbsent);
   settings.forced_eos = forced != SpecialIds::kAbsent && forced == target.eos;
   settings.renormalized = fields.flag("renormalize_logits", false);
-  settings.more_ends = more_ends_of(source, config, target.eos);
+  settings.more_ends = ends_of(config, apart, target.eos, rows, notes);
 
   for (const Json& words : fields.get("bad_words_ids")) {
     const bool never = words.is_array() && words.size() == 1 && words[0].is_number_unsigned() &&

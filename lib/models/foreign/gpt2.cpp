@@ -94,7 +94,9 @@ ForeignModel describe(const Source& source) {
   DecoderOnlyConfig config = config_of(fields);
   ForeignModel found;
   const SpecialIds special = decoder_ids(fields, 50256, 50256);
-  if (const std::string ends = more_ends_of(source, fields, special.eos); !ends.empty()) {
+  if (const std::string ends =
+          more_ends_of(source, fields, special.eos, config.target_vocab_size, found.notes);
+      !ends.empty()) {
     found.search = SearchSettings{};
     found.search->more_ends = ends;
   }

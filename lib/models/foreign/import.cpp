@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMostListed = 20, kLongestCompared = 200;
+constexpr std::size_t kLongestCompared = 200;
 
 const Family& family_of(const Source& source) {
   std::vector<std::string> names;

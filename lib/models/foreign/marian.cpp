@@ -173,7 +173,7 @@ ForeignModel describe(const Source& source) {
   special.eos = fields.id("eos_token_id", 0);
   special.pad = fields.id("pad_token_id", 58100);
   special.bos = fields.id("decoder_start_token_id", 58100);
-  found.search = generation_of(source, fields, special, found.notes);
+  found.search = generation_of(source, fields, special, config.target_vocab_size, found.notes);
   bool shared = true;
   choose_ties(source, fields, config, shared, found.notes);
   config.output_bias = source.has(kOutputBias);

@@ -210,16 +210,24 @@ text::Tokenizer read_tokenizer(const Source& source, const char* name, std::int6
   return text::Tokenizer::of_ids(rows, kSpecial);
 }
 
-/// The formula's positions are in the file too: of float32 they must be the formula's, rounded ones are taken as they are.
-void choose_positions(const Source& source, TransformerConfig& config) {
+/// The formula's positions are in the file too: of float32 they must be the formula's, rounded ones are taken as they are where
+/// both sides have a table of the same length.
+void choose_positions(const Source& source, TransformerConfig& config, std::vector<std::string>& notes) {
   if (config.positions == "learned") return;
+  bool is_rounded = false, fits = true;
   for (const char* name : {"encoder.pos_embedding.weight", "decoder.pos_embedding.weight"}) {
     const auto index = source.find(name);
+    fits = fits && index;
     if (!index) continue;
     const io::ArrayInfo& table = source.weights().arrays()[*index];
     check_sinusoids(source, name, table.shape.empty() ? 0 : table.shape[0], config.d_model);
-    if (table.type != "float32") config.positions = "learned";
+    is_rounded = is_rounded || table.type != "float32";
+    fits = fits && table.shape[0] == config.max_length;
   }
+  if (is_rounded && fits) config.positions = "learned";
+  if (is_rounded && !fits)
+    notes.push_back(concat("its rounded positions are not ", config.max_length,
+                           " on both sides: the formula's stand for them"));
 }
 
 ForeignModel describe(const Source& source) {
@@ -230,7 +238,7 @@ ForeignModel describe(const Source& source) {
   TransformerConfig config = config_of(fields, found.notes);
   fields.finish();
   check_config(config);
-  choose_positions(source, config);
+  choose_positions(source, config, found.notes);
   found.config_json = to_json(config);
   found.mappings = mappings_of(config);
   for (const auto& [name, rows] :

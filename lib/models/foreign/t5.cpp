@@ -123,7 +123,7 @@ ForeignModel describe(const Source& source) {
   special.eos = fields.id("eos_token_id", 1);
   special.pad = fields.id("pad_token_id", 0);
   special.bos = fields.id("decoder_start_token_id", special.pad);
-  found.search = generation_of(source, fields, special, found.notes);
+  found.search = generation_of(source, fields, special, config.target_vocab_size, found.notes);
   fields.finish();
   if (config.tied == "all" && !source.tied(kOutput, kShared)) {
     config.tied = "none";

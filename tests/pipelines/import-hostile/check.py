@@ -17,6 +17,7 @@ SANITIZED = "-sanitize" in os.environ["TOOLS"]  # sanitizers need memory and tim
 MEMORY, SECONDS = 64 << 20, 5
 MANY = 10_000_000_000
 DEEP = b"[" * 100_000
+LARGE = (1 << 28) + 1  # bytes, one more than a file of text may have
 LIST = b'{"x": [' + b"[]," * 1_000_000 + b"[]]}"
 
 
@@ -109,6 +110,14 @@ def charsmap_damaged(data):
     return data[:at] + b"\xff" * 200 + data[at + 200:]
 
 
+def large_file(name):
+    """A file of LARGE bytes, none of which is on the disk."""
+    def make(path):
+        path.touch()
+        os.truncate(path, LARGE)
+    return lambda files: files.update({name: make})
+
+
 def special_file(make):
     """A file that is none, made when the folder is."""
     return lambda files: files.update({"config.json": make})
@@ -182,11 +191,17 @@ CASES = {
     "generation-many": ("marian", put("generation_config.json", LIST), ["generation_config.json", "values"]),
     "generation-beam-wide": ("marian", put("generation_config.json", '{"num_beams": 1000000}'), ["beam is 1000000"]),
     "generation-other-end": ("marian", put("generation_config.json", '{"eos_token_id": 7}'), ["generation_config.json/eos_token_id"]),
+    "generation-end-text": ("gpt2", put("generation_config.json", '{"eos_token_id": "x"}'), ["generation_config.json/eos_token_id", '"x"']),
+    "generation-end-beyond": ("gpt2", put("generation_config.json", '{"eos_token_id": [0, 9999999]}'), ["generation_config.json/eos_token_id", "9999999", "below"]),
+    "generation-end-negative": ("marian", put("generation_config.json", '{"eos_token_id": [0, -1]}'), ["generation_config.json/eos_token_id", "-1"]),
+    "generation-end-in-config": ("gpt2", config("eos_token_id", [0, "x"]), ["config.json", "eos_token_id", '"x"']),
     "generation-words": ("marian", put("generation_config.json", '{"bad_words_ids": 7}'), ["bad_words_ids"]),
     "generation-unknown": ("marian", put("generation_config.json", '{"new": 7}'), ["generation_config.json/new = 7 is unknown"]),
     # model.safetensors
     "weights-none": ("gpt2", drop("model.safetensors"), ["model.safetensors"]),
-    "weights-pickled": ("gpt2", lambda files: files.update({"pytorch_model.bin": files.pop("model.safetensors")}), ["pytorch_model.bin", "safe_serialization"]),
+    "weights-pickled": ("gpt2", lambda files: [put("pytorch_model.bin", b"\x80\x02}.")(files), files.pop("model.safetensors")], ["pytorch_model.bin", "safe_serialization"]),
+    "weights-pickled-call": ("gpt2-pickled", binary("pytorch_model.bin", lambda data: zipped(members(data) | {"p/data.pkl": b"\x80\x02cos\nsystem\n(" + pickled_text("touch made.h5") + b"tR."})),
+                             ["pytorch_model.bin", "needs os system, which is not run"]),
     "weights-empty": ("gpt2", put("model.safetensors", ""), ["model.safetensors"]),
     "weights-cut": ("gpt2", binary("model.safetensors", lambda data: data[:-1]), ["model.safetensors", "cut short"]),
     "weights-tail": ("gpt2", binary("model.safetensors", lambda data: data + b"x"), ["model.safetensors", "after the last tensor"]),
@@ -255,6 +270,8 @@ CASES = {
     "merges-one-word": ("gpt2-files", put("merges.txt", "abc\n"), ["merges.txt"]),
     "merges-unknown": ("gpt2-files", put("merges.txt", "qqq zzz\n"), ["qqq"]),
     "merges-nul": ("gpt2-files", put("merges.txt", b"a\0 b\n"), ["merges.txt", "NUL"]),
+    "merges-large": ("gpt2-files", large_file("merges.txt"), ["merges.txt", f"{LARGE} bytes"]),
+    "list-large": ("bert-files", large_file("vocab.txt"), ["vocab.txt", f"{LARGE} bytes"]),
     "list-not-utf-8": ("bert-files", put("vocab.txt", b"[PAD]\n[UNK]\n[CLS]\n[SEP]\n\xff\n"), ["vocab.txt", "UTF-8"]),
     "list-empty-piece": ("bert-files", put("vocab.txt", b"[PAD]\n\n[UNK]\n[CLS]\n[SEP]\nx\ny\nz"), ["vocab.txt", "empty piece"]),
     "list-twice": ("bert-files", put("vocab.txt", b"[PAD]\n[UNK]\n[CLS]\n[SEP]\nx\nx\ny\nz"), ["vocab.txt"]),
@@ -329,6 +346,9 @@ CASES = {
     "pickle-call": ("sockeye", pickle(b"\x80\x02cos\nsystem\n(" + pickled_text("touch made.h5") + b"tR."), ["data.pkl", "needs os system, which is not run"]),
     "pickle-call-builtin": ("sockeye", pickle(b"\x80\x02cbuiltins\neval\n(" + pickled_text("open('made.h5', 'w')") + b"tR."), ["data.pkl", "builtins eval"]),
     "pickle-opcode": ("sockeye", pickle(b"\x80\x02]."), ["data.pkl", "opcode 93"]),
+    "pickle-text-shared": ("sockeye", pickle(b"\x80\x02" + pickled_text("x" * (1 << 20)) + b"".join(b"r" + struct.pack("<I", i) for i in range(2000)) + b"."),
+                           ["data.pkl", "1048576 bytes"]),
+    "pickle-protocol-4": ("sockeye", pickle(b"\x80\x04}."), ["data.pkl", "protocol 4, wanted 2 or 3"]),
     "pickle-protocol": ("sockeye", pickle(b"\x80\x05}."), ["data.pkl", "protocol 5"]),
     "pickle-old": ("sockeye", pickle(b"(dp0\n."), ["data.pkl", "opcode"]),
     "pickle-deep": ("sockeye", pickle(b"\x80\x02)" + b"\x85" * 100_000 + b"."), ["data.pkl", "nests tuples"]),
@@ -357,6 +377,9 @@ CASES = {
     "tensor-repeated": ("sockeye", one_tensor(shape=(2**40,), strides=(0,)), ["data.pkl", "row by row"]),
     "tensor-strides": ("sockeye", one_tensor(shape=(4,), strides=(4, 1)), ["data.pkl", "strides"]),
     "tensor-dimensions": ("sockeye", one_tensor(shape=(1,) * 9, strides=(1,) * 9), ["data.pkl", "shape"]),
+    "tensor-negated": ("sockeye", one_tensor(more=b"}" + pickled_text("neg") + b"\x88s"), ["data.pkl", "not its values alone"]),
+    "tensor-shared": ("sockeye", checkpoint(lambda parts: parts.update({"data.pkl": state_dict(*(pickled(f"w{i}") for i in range(300))), "data/0": bytes(16)})),
+                      ["params.best", "4800 bytes, which share 16"]),
     "tensor-alone": ("sockeye", one_tensor(), ["embedding_source.embedding.weight", "missing"]),
     # tokenizer.json of T5
     "unigram-no-list": ("unigram", tokenizer("model", "vocab", {}), ["tokenizer.json/model/vocab"]),
@@ -382,7 +405,7 @@ CASES = {
     "modules-pooling-max": ("bert-sentence", field("1_Pooling/config.json", "pooling_mode_max_tokens", True), ["1_Pooling/config.json", "pooling_mode_max_tokens"]),
     "modules-limit-array": ("bert-sentence", put("sentence_bert_config.json", "[]"), ["sentence_bert_config.json"]),
 }
-BASES = {base for base, _, _ in CASES.values()}
+BASES = {base for base, _, _ in CASES.values()} | {"gpt2-stale-ends", "sockeye-bfloat16", "sockeye-half-lengths"}
 
 
 def files_of(base):

@@ -121,16 +121,41 @@ def pickled_sizes(sizes):
     return b"(" + b"".join(map(pickled_number, sizes)) + b"t"
 
 
-def pickled(name="w", storage="FloatStorage", key="0", elements=4, offset=0, shape=(4,), strides=(1,)):
+def pickled(name="w", storage="FloatStorage", key="0", elements=4, offset=0, shape=(4,), strides=(1,), more=b""):
     """A name and a tensor, as torch.save pickles an entry of a state dict."""
     place = b"(" + pickled_text("storage") + b"ctorch\n" + storage.encode() + b"\n" + pickled_text(key) + pickled_text("cpu")
     place += pickled_number(elements) + b"tQ"
-    arguments = place + pickled_number(offset) + pickled_sizes(shape) + pickled_sizes(strides) + b"\x89ccollections\nOrderedDict\n)R"
+    arguments = place + pickled_number(offset) + pickled_sizes(shape) + pickled_sizes(strides) + b"\x89ccollections\nOrderedDict\n)R" + more
     return pickled_text(name) + b"ctorch._utils\n_rebuild_tensor_v2\n(" + arguments + b"tR"
 
 
 def state_dict(*entries):
     return b"\x80\x02}(" + b"".join(entries) + b"u."
+
+
+def checkpoint_of(weights):
+    """A file of safetensors as torch.save writes its tensors, of zeros."""
+    size, = struct.unpack("<Q", weights[:8])
+    entries, contents = [], {}
+    for key, (name, entry) in enumerate(json.loads(weights[8:8 + size]).items()):
+        shape = entry["shape"]
+        strides = [math.prod(shape[axis + 1:]) for axis in range(len(shape))]
+        entries.append(pickled(name, key=str(key), elements=math.prod(shape), shape=shape, strides=strides))
+        contents[f"p/data/{key}"] = bytes(4 * math.prod(shape))
+    return zipped({"p/data.pkl": state_dict(*entries)} | contents)
+
+
+def in_bfloat16(archive):
+    """A checkpoint of float32 tensors, rounded."""
+    contents = members(archive)
+    for name, content in contents.items():
+        if "/data/" in name:
+            numbers = struct.unpack(f"<{len(content) // 4}I", content)
+            rounded = [(bits + 0x7FFF + (bits >> 16 & 1)) >> 16 for bits in numbers]
+            contents[name] = struct.pack(f"<{len(rounded)}H", *rounded)
+        elif name.endswith("/data.pkl"):
+            contents[name] = content.replace(b"FloatStorage", b"BFloat16Storage")
+    return zipped(contents)
 
 
 def npy(content):
@@ -162,6 +187,19 @@ def with_sentencepiece(model, name, size):
 def sound(name):
     if name == "gpt2":
         return with_tokenizer(gpt2, "gpt2.json")
+    if name == "gpt2-pickled":
+        files = dict(sound("gpt2"))
+        files["pytorch_model.bin"] = checkpoint_of(files.pop("model.safetensors"))
+        return files
+    if name == "gpt2-stale-ends":
+        files = sound("gpt2")
+        return files | {"config.json": dumped(json.loads(files["config.json"]) | {"eos_token_id": [0, 9_999_999]})}
+    if name == "sockeye-bfloat16":
+        files = stored("sockeye")
+        return files | {"params.best": in_bfloat16(files["params.best"])}
+    if name == "sockeye-half-lengths":
+        files = stored("sockeye-half")
+        return files | {"config": files["config"].replace(b"max_seq_len_source: 40", b"max_seq_len_source: 80")}
     if name == "gpt2-files":
         model = json.loads((TESTDATA / "tokenizers/gpt2.json").read_bytes())["model"]
         merges = [merge if isinstance(merge, str) else " ".join(merge) for merge in model["merges"]]

@@ -32,4 +32,15 @@ BOOST_AUTO_TEST_CASE(a_word_that_attends_to_no_source_word_is_linked_to_none) {
   BOOST_CHECK_EQUAL(pharaoh_links(weights, 0, -1, {{{0, 1}, {0, 1, 2}}}).at(0), "1-1");
 }
 
+BOOST_AUTO_TEST_CASE(no_end_is_a_word) {
+  const text::Tokenizer digits = text::Tokenizer::of_ids(9, {0, 1, 2, 3, -1, -1, -1});
+  const auto target = [&](const std::vector<std::int32_t>& ids) {
+    return word_numbers(digits, {4, 5, 3}, digits, ids, {8}).target.size();
+  };
+  BOOST_CHECK_EQUAL(target({4, 5, 3}), 2u);
+  BOOST_CHECK_EQUAL(target({4, 5, 8}), 2u);
+  BOOST_CHECK_EQUAL(target({4, 8, 5}), 3u);  // cut at the maximal length
+  BOOST_CHECK_EQUAL(target({}), 0u);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -4,11 +4,13 @@
 
 #include <sys/stat.h>
 
+#include <array>
 #include <cmath>
 #include <filesystem>
 
 #include "io/foreign/elements.h"
 #include "io/foreign/safetensors.h"
+#include "io/foreign/state_dict.h"
 #include "io/frame_stream.h"
 #include "samples.h"
 
@@ -185,6 +187,63 @@ BOOST_AUTO_TEST_CASE(npz_as_written_by_hand) {
   }
 }
 
+std::string little_endian(std::size_t value, int bytes) {
+  std::string text;
+  for (int i = 0; i < bytes; ++i, value >>= 8) text += static_cast<char>(value & 0xff);
+  return text;
+}
+
+/// By its definition, bit by bit.
+std::uint32_t crc32_of(const std::string& bytes) {
+  std::uint32_t crc = ~0U;
+  for (const char byte : bytes) {
+    crc ^= static_cast<unsigned char>(byte);
+    for (int bit = 0; bit < 8; ++bit) crc = crc >> 1 ^ (crc & 1 ? 0xEDB88320U : 0);
+  }
+  return ~crc;
+}
+
+/// A checkpoint of PyTorch with this pickle and a storage of the float32 values 1 -2 3.
+std::string torch_file(const std::string& pickle) {
+  std::string file, directory;
+  const std::string values = "\x00\x00\x80\x3f\x00\x00\x00\xc0\x00\x00\x40\x40"s;
+  for (const auto& [name, content] :
+       {std::pair("p/data.pkl"s, pickle), {"p/byteorder", "little"}, {"p/data/0", values}}) {
+    const std::string size = little_endian(content.size(), 4);
+    const std::string common = "\x14\0\0\0\0\0\0\0\0\0"s + little_endian(crc32_of(content), 4) + size + size +
+                               little_endian(name.size(), 4);
+    directory += "PK\1\2\x14\0"s + common + std::string(10, '\0') + little_endian(file.size(), 4) + name;
+    file += "PK\3\4" + common + name + content;
+  }
+  return file + directory + "PK\5\6\0\0\0\0\3\0\3\0"s + little_endian(directory.size(), 4) +
+         little_endian(file.size(), 4) + "\0\0"s;
+}
+
+/// {"a": values 1 and 2 of the storage, "b": all of it}, the second from what the first made the pickle keep.
+const std::string kTwoTensors =
+    "\x80\x02}(X\1\0\0\0actorch._utils\n_rebuild_tensor_v2\nq\1((X\7\0\0\0storagectorch\nFloatStorage\n"
+    "X\1\0\0\0"
+    "0X\3\0\0\0cpuK\3tQq\2K\1K\2\x85K\1\x85\x89"
+    "ccollections\nOrderedDict\n)RtR"
+    "X\1\0\0\0bh\1(h\2K\0K\3\x85K\1\x85\x89N}tRu."s;
+
+BOOST_AUTO_TEST_CASE(torch_as_written_by_hand) {
+  TemporaryFolder folder;
+  put_bytes(folder / "x", torch_file(kTwoTensors));
+  const auto file = ArrayFile::open(folder / "x");
+  BOOST_REQUIRE(file->arrays().size() == 2u);
+  BOOST_TEST(file->arrays()[0].type == "float32");
+  check_values<float>(file->read(0), {2}, {-2, 3});
+  check_values<float>(file->read(1), {3}, {1, -2, 3});  // its checksum was checked by the first
+  check_values<float>(file->read(0), {2}, {-2, 3});
+  std::string damaged = torch_file(kTwoTensors);
+  damaged[damaged.find("\x40\x40PK")] ^= 1;
+  put_bytes(folder / "x", damaged);
+  const auto other = ArrayFile::open(folder / "x");
+  check_fails([&] { other->read(1); }, {"CRC-32"});
+  check_fails([&] { other->read(1); }, {"CRC-32"});
+}
+
 BOOST_AUTO_TEST_CASE(text_is_no_array_file) {
   TemporaryFolder folder;
   for (const char* text : {"a\tb\tccc\n{x}\t2\t3\n", "a b c d {\n", "caf\u00e9 12{\n"}) {
@@ -206,17 +265,45 @@ void read_all(const std::string& path) {
   }
 }
 
+/// What a byte is changed into.
+std::array<int, 5> others(char byte) {
+  return {0, 255, byte ^ 1, byte ^ 0x80, byte + 1};
+}
+
 BOOST_AUTO_TEST_CASE(any_changed_byte_is_an_error_or_another_value) {
   TemporaryFolder folder;
-  for (const std::string& sound : {safetensors(kHeader, kValues), zip(false), zip(true)}) {
+  for (const std::string& sound :
+       {safetensors(kHeader, kValues), zip(false), zip(true), torch_file(kTwoTensors)}) {
+    put_bytes(folder / "x", sound);
+    BOOST_REQUIRE_NO_THROW(read_map(folder / "x"));
     for (std::size_t at = 0; at <= sound.size(); ++at) {
       put_bytes(folder / "x", sound.substr(0, at));
       read_all(folder / "x");
-      for (int byte = at < sound.size() ? 0 : 256; byte < 256; byte += 51) {
+      if (at == sound.size()) break;
+      for (const int byte : others(sound[at])) {
         std::string changed = sound;
         changed[at] = static_cast<char>(byte);
         put_bytes(folder / "x", changed);
         read_all(folder / "x");
+      }
+    }
+  }
+}
+
+/// Within the archive its checksum would stand before it.
+BOOST_AUTO_TEST_CASE(any_changed_byte_of_a_pickle_is_an_error_or_other_tensors) {
+  for (std::size_t at = 0; at < kTwoTensors.size(); ++at) {
+    BOOST_CHECK_THROW(read_state_dict(kTwoTensors.substr(0, at), "x"), Error);
+    for (const int byte : others(kTwoTensors[at])) {
+      std::string changed = kTwoTensors;
+      changed[at] = static_cast<char>(byte);
+      try {
+        for (const PickledTensor& tensor : read_state_dict(changed, "x")) {
+          BOOST_REQUIRE(!tensor.name.empty());
+          BOOST_REQUIRE(tensor.offset + element_count(tensor.shape) <= tensor.elements);
+        }
+      } catch (const Error& e) {
+        BOOST_REQUIRE_MESSAGE(std::string(e.what()).starts_with("x: this pickle "), e.what());
       }
     }
   }

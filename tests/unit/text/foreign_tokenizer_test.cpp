@@ -108,6 +108,18 @@ BOOST_AUTO_TEST_CASE(exported_files_say_the_same) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(exported_files_have_tokens_behind_the_models) {
+  TemporaryFolder folder;
+  Json json = Json::parse(bytes_of(kFolder + "t5.json"));
+  json["added_tokens"].push_back(
+      {{"id", json["model"]["vocab"].size()}, {"content", "<behind>"}, {"special", true}});
+  put(folder / "t5.json", json.dump());
+  const Tokenizer tokenizer = read(folder / "t5.json");
+  BOOST_TEST(std::cmp_greater(tokenizer.size(), json["model"]["vocab"].size()));
+  put(folder / "tokenizer.json", tokenizer_json(tokenizer));
+  BOOST_TEST(read(folder.path()).digest() == tokenizer.digest());
+}
+
 BOOST_AUTO_TEST_CASE(older_files_say_the_same) {
   TemporaryFolder folder;
   const Json json = Json::parse(bytes_of(kFolder + "gpt2.json"));

@@ -250,6 +250,16 @@ BOOST_AUTO_TEST_CASE(special_ids_come_from_the_file) {
   BOOST_CHECK_THROW(load("3"), Error);
 }
 
+BOOST_AUTO_TEST_CASE(settings_may_be_as_many_as_those_of_any_tokenizer) {
+  TensorMap map = train("word").to_map();
+  std::string& config = map.at("vocabulary/config").values<std::string>()[0];
+  config.pop_back();
+  config += R"(,"added":[0)";
+  for (int i = 0; i < 150'000; ++i) config += ",0";
+  config += "]}";
+  BOOST_TEST(Tokenizer::from_map(map).size() == train("word").size());
+}
+
 BOOST_AUTO_TEST_CASE(digests_tell_vocabularies_apart) {
   BOOST_TEST(train("word", false, 9).digest() != train("word", false, 10).digest());
   BOOST_TEST(train("word", false, 9).digest() != train("word", true, 9).digest());
@@ -273,6 +283,11 @@ BOOST_AUTO_TEST_CASE(damaged_vocabularies_are_refused) {
   TensorMap unknown = train("word").to_map();
   unknown.at("vocabulary/config").values<std::string>()[0] = R"({"type": "syllable", "pretokenized": false})";
   BOOST_CHECK_THROW(Tokenizer::from_map(unknown), Error);
+  for (const char* settings : {"{}", "[]", "null", R"({"before": []})"}) {
+    unknown.at("vocabulary/config").values<std::string>()[0] =
+        concat(R"({"type": "word", "pretokenized": false, "settings": )", settings, "}");
+    BOOST_CHECK_THROW(Tokenizer::from_map(unknown), Error);
+  }
   unknown.at("vocabulary/config").values<std::string>()[0] = "{";
   BOOST_CHECK_THROW(Tokenizer::from_map(unknown), Error);
 }
