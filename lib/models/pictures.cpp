@@ -10,8 +10,8 @@
 #include "base/digest.h"
 #include "base/error.h"
 #include "io/foreign/array_file.h"
-#include "io/foreign/picture.h"
 #include "io/frame_stream.h"
+#include "io/most_pixels.h"
 #include "tensor/kernels.h"
 #include "text/line_reader.h"
 

@@ -6,15 +6,13 @@
 // allocated for it; a file that is cut short or damaged. What a camera notes on how it was held (EXIF) is not read.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <string>
 
 #include "io/foreign/array_file.h"
+#include "io/most_pixels.h"
 
 namespace heed::io {
-
-inline constexpr std::int64_t kMostPixels = std::int64_t{1} << 26;
 
 /// Throws Error when the file `path` is not sound.
 std::unique_ptr<ArrayFile> open_png(const std::string& path);
