@@ -52,11 +52,12 @@ std::string NamedValue::text() const {
 }
 
 std::vector<NamedValue> value_names(const Model<float>& model, const Stages& stages) {
-  // Sentences of different lengths make the packings distinguishable.
+  // Sentences of different lengths make the packings distinguishable; an image has as many rows as the model says. Those of
+  // an image of one place are named as the source, and have the same shape either way.
   PackedTokens source, target;
   const std::vector<std::int32_t> words{0, 0, 0};  // any ids will do
   source.append(std::span(words).first(3));
-  target.append(std::span(words).first(2));
+  target.append(std::span(words).first(model.images && model.images->rows() == 2 ? 3 : 2));
   Segments segments;  // of a model of documents, which has no target
   for (const std::int64_t length : {2, 1}) segments.rows.append(length);
   segments.of_sentence.append(2);

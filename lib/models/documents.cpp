@@ -1,6 +1,7 @@
 #include "models/documents.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "base/error.h"
 #include "models/recurrent_model.h"
@@ -45,10 +46,14 @@ Encoded<T> Documents::read(Pass<T>& pass, const Encoded<T>& words) const {
     documents.push_back(at.sentence);
     numbers.push_back(at.position);
   }
+  // Scores are [sentences, words of the longest sentence]: those of all words of its document would take the square of a long
+  // line.
+  std::vector<std::int64_t> each(documents.size());
+  std::iota(each.begin(), each.end(), 0);
   const Var<T> s = (top / "word_attention")
                        .name("context",
                              pool(top / "word_attention", words.states, {documents, 0, &of_document, numbers},
-                                  {documents, words.rows, own_words}),
+                                  {each, &rows}, {documents, words.rows, own_words}),
                              of_document);  // [sentences, d]
   const Var<T> h = bidirectional(encoder, layer, s, of_document).h;
   return {encoder.name("output", drop_out(h, encoder.dropout(dropout)), of_document), &of_document, {}};

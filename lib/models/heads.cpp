@@ -112,9 +112,10 @@ Var<T> ClassesHead::pooled(Pass<T>& pass, Var<T> states, const Packing& rows) co
   if (pooling == Pooling::mean) return sentence_means(states, rows);
   std::vector<std::int64_t> sentences(static_cast<std::size_t>(rows.sentences()));
   std::iota(sentences.begin(), sentences.end(), 0);
+  const StepKeys keys{sentences, &rows};
   Packing ones;
   for (std::size_t s = 0; s < sentences.size(); ++s) ones.append(1);
-  return pool(Scope<T>(pass) / attention, states, {sentences, 0, &ones, {}}, {sentences, &rows});
+  return pool(Scope<T>(pass) / attention, states, {sentences, 0, &ones, {}}, keys, keys);
 }
 
 template <class T>

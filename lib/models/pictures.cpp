@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "io/foreign/array_file.h"
 #include "io/frame_stream.h"
+#include "io/most_pixels.h"
 #include "tensor/kernels.h"
 #include "text/line_reader.h"
 
@@ -52,11 +53,14 @@ std::vector<Taps> taps(std::int64_t from, std::int64_t to) {
   return all;
 }
 
-/// The sum of n pixels, `stride` apart, by the weights of `tap`.
-std::uint8_t sum_of(const Taps& tap, const std::uint8_t* pixels, std::int64_t stride) {
+/// The sum of pixels, `stride` apart, by these weights.
+std::uint8_t sum_of(const std::vector<std::int32_t>& weights, const std::uint8_t* pixels,
+                    std::int64_t stride) {
   std::int32_t sum = 1 << (kPlaces - 1);
-  for (std::size_t i = 0; i < tap.weights.size(); ++i)
-    sum += tap.weights[i] * pixels[(tap.first + static_cast<std::int64_t>(i)) * stride];
+  for (const std::int32_t weight : weights) {
+    sum += weight * *pixels;
+    pixels += stride;
+  }
   return static_cast<std::uint8_t>(std::clamp(sum >> kPlaces, 0, 255));
 }
 
@@ -94,10 +98,18 @@ bool is_list(const std::string& path) {
          !begins_hdf5(path);
 }
 
+std::vector<std::string> lines_of(const std::string& list) {
+  try {
+    return text::read_lines(list);
+  } catch (const Error& error) {
+    fail(error.what(), ": it is neither PNG, JPEG nor arrays, and no list of the paths of such files");
+  }
+}
+
 std::vector<std::string> listed(const std::string& list) {
   const std::filesystem::path folder = std::filesystem::path(list).parent_path();
   std::vector<std::string> paths;
-  for (const std::string& line : text::read_lines(list)) {
+  for (const std::string& line : lines_of(list)) {
     if (line.empty())
       fail(escaped(list), ":", paths.size() + 1, ": an empty line, wanted the path of a picture");
     paths.push_back((folder / line).string());
@@ -107,6 +119,12 @@ std::vector<std::string> listed(const std::string& list) {
   }
   if (paths.empty()) fail(escaped(list), ": empty, wanted the path of a picture on each line");
   return paths;
+}
+
+void expect_size(const Shape& shape) {
+  if (shape[3] > 0 && shape[2] > io::kMostPixels / shape[3])
+    fail("pictures of ", shape[2], " rows and ", shape[3], " columns, wanted at most ", io::kMostPixels,
+         " pixels");
 }
 
 /// The array of images in a file.
@@ -136,16 +154,22 @@ Tensor resized(const Tensor& picture, std::int64_t rows, std::int64_t columns) {
   const std::int64_t channels = picture.shape()[0], height = picture.shape()[1], width = picture.shape()[2];
   const auto from = picture.values<std::uint8_t>();
   const std::vector<Taps> across = taps(width, columns), down = taps(height, rows);
-  std::vector<std::uint8_t> narrow;  // [channels, height, columns]
-  narrow.reserve(static_cast<std::size_t>(channels * height * columns));
-  for (std::int64_t line = 0; line < channels * height; ++line)
-    for (const Taps& tap : across) narrow.push_back(sum_of(tap, from.data() + line * width, 1));
   std::vector<std::uint8_t> to;
   to.reserve(static_cast<std::size_t>(channels * rows * columns));
-  for (std::int64_t c = 0; c < channels; ++c)
-    for (const Taps& tap : down)
-      for (std::int64_t x = 0; x < columns; ++x)
-        to.push_back(sum_of(tap, narrow.data() + c * height * columns + x, columns));
+  for (std::int64_t c = 0; c < channels; ++c) {
+    // Of the lines in their new width only those are kept that the row at hand is made of: all lines of a narrow picture may
+    // be far larger than the picture.
+    std::vector<std::uint8_t> lines;  // [any, columns], from line `begin` on
+    std::int64_t begin = 0, end = 0;
+    for (const Taps& tap : down) {
+      lines.erase(lines.begin(), lines.begin() + (std::min(tap.first, end) - begin) * columns);
+      begin = tap.first;
+      for (end = std::max(end, begin); end < begin + std::ssize(tap.weights); ++end)
+        for (const Taps& one : across)
+          lines.push_back(sum_of(one.weights, from.data() + (c * height + end) * width + one.first, 1));
+      for (std::int64_t x = 0; x < columns; ++x) to.push_back(sum_of(tap.weights, lines.data() + x, columns));
+    }
+  }
   return Tensor::of<std::uint8_t>(std::move(to), {channels, rows, columns}, picture.dims());
 }
 
@@ -178,18 +202,18 @@ PictureReader::PictureReader(const std::vector<std::string>& paths, const ImageP
     : images_(images) {
   for (const std::string& path : paths) {
     if (!is_list(path)) {
-      paths_.push_back(path);
+      files_.push_back({path, ""});
       continue;
     }
-    const std::vector<std::string> more = listed(path);
-    paths_.insert(paths_.end(), more.begin(), more.end());
+    std::size_t line = 0;
+    for (std::string& file : listed(path))
+      files_.push_back({std::move(file), concat(escaped(path), ":", ++line, ": ")});
   }
 }
 
 void PictureReader::open_next() {
-  path_ = paths_[next_++];
   used_ = 0;
-  array_ = with_images(array_of(path_, images_));
+  array_ = with_images(array_of(files_[next_++].path, images_));
   const Shape& shape = array_->shape();
   const bool bytes = array_->dtype() == DType::u8;
   if (!(bytes && !images_.reads_features()) && array_->dtype() != DType::f32)
@@ -198,10 +222,15 @@ void PictureReader::open_next() {
   if (images_.reads_features())
     expect_shape("features", shape, {-1, images_.feature_places, images_.feature_width});
   else if (bytes)
-    expect_shape("pixels", shape, {-1, -1, -1, -1});
+    expect_shape("pixels", shape, {-1, -1, -1, -1}), expect_size(shape);
   else
     expect_shape("pixels", shape, {-1, images_.channels, images_.image_size, images_.image_size});
   if (element_count(shape) == 0) fail("no images in it");
+  if (reads_bytes_ && *reads_bytes_ != bytes)
+    fail(bytes ? "a picture after float32 values, already scaled"
+               : "float32 values, already scaled, after pictures",
+         ": read them apart");
+  reads_bytes_ = bytes;
   if (!bytes && !all_finite<float>(array_->values<float>())) fail("holds NaN or infinity");
 }
 
@@ -211,11 +240,9 @@ void PictureReader::append(Pictures& pictures, std::int64_t most) {
   const auto size = static_cast<std::size_t>(array_->size() / shape[0]),
              from = size * static_cast<std::size_t>(used_);
   if (array_->dtype() == DType::f32) {
-    if (!pictures.bytes_.empty()) fail("float32 values, already scaled, after pictures: read them apart");
     const auto values = array_->values<float>().subspan(from, size * static_cast<std::size_t>(count));
     pictures.scaled_.insert(pictures.scaled_.end(), values.begin(), values.end());
   } else {
-    if (!pictures.scaled_.empty()) fail("a picture after float32 values, already scaled: read them apart");
     for (std::int64_t i = 0; i < count; ++i) {
       const auto one =
           array_->values<std::uint8_t>().subspan(from + static_cast<std::size_t>(i) * size, size);
@@ -234,16 +261,16 @@ void PictureReader::append(Pictures& pictures, std::int64_t most) {
 
 Pictures PictureReader::next(std::int64_t most) {
   Pictures pictures;
-  while (pictures.count_ < most && (array_ || next_ < paths_.size())) {
+  while (pictures.count_ < most && (array_ || next_ < files_.size())) {
+    const File& file = files_[array_ ? next_ - 1 : next_];
     try {
       if (!array_) open_next();
       append(pictures, most);
     } catch (const UsageError&) {
       throw;
     } catch (const Error& error) {
-      const std::string message = error.what(), name = path_ == "-" ? "<stdin>" : escaped(path_);
-      if (message.starts_with(name)) throw;
-      fail(name, ": ", message);
+      const std::string message = error.what(), name = file.path == "-" ? "<stdin>" : escaped(file.path);
+      fail(file.listed_at, message.starts_with(name) ? "" : name + ": ", message);
     }
   }
   return pictures;

@@ -47,19 +47,23 @@ class PictureReader {
   /// Throws Error when a list cannot be read or is empty.
   PictureReader(const std::vector<std::string>& paths, const ImagePatches& images);
 
-  /// The next ones, at most `most`; none at the end. Throws Error, which names the file, when it is not what the model
-  /// reads, holds NaN or infinity, or what is scaled comes after what is not.
+  /// The next ones, at most `most`; none at the end. Throws Error, which names the file, and the line of a list, when it is not what the
+  /// model reads, has pictures of more than io::kMostPixels, holds NaN or infinity, or what is scaled comes after what is not.
   Pictures next(std::int64_t most);
 
  private:
   void open_next();
   void append(Pictures& pictures, std::int64_t most);
 
-  std::vector<std::string> paths_;
+  struct File {
+    std::string path, listed_at;  ///< "LIST:LINE: ", or empty
+  };
+  std::vector<File> files_;
   ImagePatches images_;
   std::size_t next_ = 0;
-  std::string path_;  ///< of the array that is being read
-  std::optional<Tensor> array_;
+  std::optional<Tensor> array_;  ///< of the file before
+  std::optional<bool>
+      reads_bytes_;        ///< whether files have pictures, or scaled values; known from the first on
   std::int64_t used_ = 0;  ///< of its images
 };
 

@@ -248,6 +248,8 @@ class TranslateJob final : public Job {
     if (is_kept_ && (!aligner_ || targets_ || attention_ || saliency_ || lens_ || config_.sample ||
                      inspection_.traces() || inspection_.edits()))
       fail(name, ": holds stored attention, not /encoder: only --align and viz-dump read it");
+    if (is_kept_ && loaded_.model->images)
+      fail(name, ": attention over images cannot be aligned from a kept file: give /encoder to --align");
     if (is_kept_)
       request_.refuse({"beam", "length-penalty", "max-length"}, ": ", name,
                       " holds stored attention, for which nothing is searched");

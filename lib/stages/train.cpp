@@ -233,8 +233,10 @@ void check_files(const IsGiven& given, TrainCommand& o, const std::string& archi
   check("target", reads_target, false, o.job.training.target, o.job.validation.target);
   check("labels", classes, !o.job.images && classes && classes->range.holds(0), o.job.training.labels,
         o.job.validation.labels);
-  if (!has_words && (!o.vocab.empty() || given("source-vocab") || given("target-vocab")))
-    fail<UsageError>("--vocab: images have no words, and classes are named by the labels");
+  for (const char* option : {"vocab", "source-vocab", "target-vocab"}) {
+    if (!has_words && given(option))
+      fail<UsageError>("--", option, ": images have no words, and classes are named by the labels");
+  }
   if (o.job.images && given("source-vocab")) fail<UsageError>("--source-vocab: images have no words");
   if (o.job.source_vocab.empty()) o.job.source_vocab = o.vocab.empty() ? o.job.target_vocab : o.vocab;
   if (o.job.target_vocab.empty()) o.job.target_vocab = o.vocab.empty() ? o.job.source_vocab : o.vocab;

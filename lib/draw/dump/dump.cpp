@@ -28,8 +28,8 @@ void apply_shorthands(DumpOptions& options) {
 
 constexpr unsigned kMaps = kMap | kTableMap, kCharts = kCurves | kBars,
                    kNumbers = kText | kStats | kNpy | kTop | kHistogram,
-                   kSlices = kNumbers | kMap | kTopBars | kArcs,
-                   kPictures = kMaps | kCharts | kTopBars | kPage | kArcs | kHistogram;
+                   kSlices = kNumbers | kMap | kTopBars | kArcs | kOver,
+                   kPictures = kMaps | kCharts | kTopBars | kPage | kArcs | kHistogram | kOver;
 
 /// The forms that exclude each other.
 std::vector<Form> given_forms(const DumpOptions& options) {
@@ -41,6 +41,7 @@ std::vector<Form> given_forms(const DumpOptions& options) {
     forms.push_back(form);
   }
   if (!options.html.empty()) forms.push_back({"--html", nullptr, kPage, "", dump_page});
+  if (!options.over.empty()) forms.push_back({"--over", nullptr, kOver, "", dump_over, true});
   if (options.top > 0 && !options.bars && !options.arcs)
     forms.push_back({"--top", nullptr, kTop, "", dump_top, false, true});
   return forms;
@@ -75,7 +76,6 @@ void refuse_unused(const DumpOptions& o, const Form& form) {
       {"--range", !o.figure.range.empty(), kPictures, "a picture with a scale"},
       {"--colormap", o.figure.colormap != unset.figure.colormap, kMaps | kPage, "a heat map"},
       {"--values", o.figure.write_values, kMaps | kBars, "a heat map, or bars of a table"},
-      {"--over", !o.over.empty(), kMap, "a heat map"},
       {"--columns", o.columns, kArcs, "--arcs"},
       {"--pin", !o.pins.empty(), kArcs, "--arcs"},
       {"--threshold", o.threshold != unset.threshold, kArcs, "--arcs"},
@@ -104,6 +104,8 @@ void check(const DumpOptions& options, const std::vector<Form>& forms) {
   if (options.table && !draws_map)
     fail<UsageError>("--table is for heat maps: combine it with --heatmap or a picture");
   if (forms.size() > 1) fail<UsageError>(forms[0].option, " and ", forms[1].option, " exclude each other");
+  if (!options.over.empty() && !wants_pictures(options))
+    fail<UsageError>("--over draws a picture: it wants -o FILE.png, FILE.svg or FILE.pdf");
   if (!options.html.empty() &&
       (wants_pictures(options) || (options.output != "-" && options.output != options.html))) {
     fail<UsageError>("--html writes one page and nothing else: call viz-dump twice");
@@ -161,14 +163,14 @@ void visit_chosen(const DumpOptions& options, io::FrameReader& reader, const Com
 }
 
 void visit_single(const DumpOptions& options, io::FrameReader& reader, const CompleteSelections& complete,
-                  const std::string& what,
-                  const std::function<void(const TensorMap& frame, const Slice& slice)>& visit) {
+                  const std::string& what, const VisitSlice& visit) {
   bool seen = false;
-  visit_chosen(options, reader, complete, [&](const TensorMap& frame, const Slice& slice, std::int64_t) {
-    if (seen) fail<UsageError>(what, " shows one sentence: choose it by --sentence");
-    seen = true;
-    visit(frame, slice);
-  });
+  visit_chosen(options, reader, complete,
+               [&](const TensorMap& frame, const Slice& slice, std::int64_t sentence) {
+                 if (seen) fail<UsageError>(what, " shows one sentence: choose it by --sentence");
+                 seen = true;
+                 visit(frame, slice, sentence);
+               });
   if (!seen) fail(escaped(reader.name()), ": there is no sentence in it");
 }
 

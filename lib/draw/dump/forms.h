@@ -18,6 +18,7 @@ void dump_chart(const DumpOptions& options);      ///< --curves, --bars of a tab
 void dump_bars(const DumpOptions& options);       ///< --bars, with --top those of the greatest values
 void dump_histogram(const DumpOptions& options);  ///< --histogram
 void dump_arcs(const DumpOptions& options);       ///< --arcs
+void dump_over(const DumpOptions& options);       ///< --over
 void dump_document(const DumpOptions& options);   ///< --document
 void dump_graph(const DumpOptions& options);      ///< --graph
 void dump_page(const DumpOptions& options);       ///< --html
@@ -48,6 +49,7 @@ enum FormKind : unsigned {
   kTop = 1u << 13,
   kSafetensors = 1u << 14,
   kDocument = 1u << 15,
+  kOver = 1u << 16,
 };
 /// A form that an option of its own asks for; two exclude each other.
 struct Form {
@@ -95,8 +97,7 @@ void visit_chosen(const DumpOptions& options, io::FrameReader& reader, const Com
                   const VisitSlice& visit);
 /// The same for a form (`what`) that shows one sentence: throws UsageError when several are selected.
 void visit_single(const DumpOptions& options, io::FrameReader& reader, const CompleteSelections& complete,
-                  const std::string& what,
-                  const std::function<void(const TensorMap& frame, const Slice& slice)>& visit);
+                  const std::string& what, const VisitSlice& visit);
 
 /// Whether a tensor's path is among those that a form shows.
 using IsMeant = std::function<bool(const std::string& path)>;

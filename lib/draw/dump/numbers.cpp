@@ -78,7 +78,7 @@ Tensor chosen_tensor(const DumpOptions& options) {
   if (is_one_sentence(selections_of(options))) {
     Tensor single;
     visit_single(options, reader, keep_all, "an .npy file",
-                 [&](const TensorMap&, const Slice& slice) { single = slice.values; });
+                 [&](const TensorMap&, const Slice& slice, std::int64_t) { single = slice.values; });
     return single;
   }
   const TensorMap map = reader.whole();

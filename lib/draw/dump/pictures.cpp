@@ -26,9 +26,8 @@ namespace {
 
 constexpr std::size_t kMostHistograms = 200;
 
-/// Writes the requested pictures; text when there are none, or with --heatmap.
-void write_drawing(const DumpOptions& options, const std::function<std::string(PictureFormat)>& picture,
-                   const std::function<std::string(const Terminal&)>& text) {
+/// Writes the requested pictures.
+void write_pictures(const DumpOptions& options, const std::function<std::string(PictureFormat)>& picture) {
   for (const auto& [path, format] : {std::pair(options.png, PictureFormat::png),
                                      {options.svg, PictureFormat::svg},
                                      {options.pdf, PictureFormat::pdf}}) {
@@ -38,6 +37,12 @@ void write_drawing(const DumpOptions& options, const std::function<std::string(P
     }
     io::write_file_atomically(path, picture(format));
   }
+}
+
+/// Writes them; text when there are none, or with --heatmap.
+void write_drawing(const DumpOptions& options, const std::function<std::string(PictureFormat)>& picture,
+                   const std::function<std::string(const Terminal&)>& text) {
+  write_pictures(options, picture);
   if (wants_pictures(options) && !options.heatmap) return;
   write_text(is_picture(options.output) ? "-" : options.output, text(detect_terminal(options.color)));
 }
@@ -57,15 +62,14 @@ std::optional<Range> range_of(const DumpOptions& options) {
 }
 
 /// Visits what is selected, brought down to what a picture can show.
-void visit_for_picture(const DumpOptions& options,
-                       const std::function<void(const TensorMap& frame, const Slice& slice)>& visit) {
+void visit_for_picture(const DumpOptions& options, const VisitSlice& visit) {
   io::FrameReader reader = open_input(options);
   visit_single(options, reader, complete_for_picture, "a picture", visit);
 }
 
 Heatmap chosen_heatmap(const DumpOptions& options) {
   Heatmap map;
-  visit_for_picture(options, [&](const TensorMap& frame, const Slice& slice) {
+  visit_for_picture(options, [&](const TensorMap& frame, const Slice& slice, std::int64_t) {
     map = heatmap_of(frame, slice, options.figure);
   });
   return map;
@@ -184,51 +188,21 @@ void dump_histograms(const DumpOptions& options, const std::vector<Gathered>& gr
       });
 }
 
-}  // namespace
+// ---- over a picture ----
 
-namespace {
-
-/// The number of the sentence that is shown.
-std::int64_t sentence_shown(const DumpOptions& options) {
-  for (const Selection& selection : selections_of(options))
-    if (selection.dim == "sentence") return selection.first;
-  return 0;
-}
-
-OverPicture over_picture_of(const DumpOptions& options, const Heatmap& map) {
-  const TensorMap found = io::read_map(options.over);
-  try {
-    return over_picture(map, found.at(find_tensor(found, "")), sentence_shown(options));
-  } catch (const Error& error) {
-    fail("--over ", escaped(options.over), ": ", error.what());
+/// Attention over an image has a key for each place, all of them, and a place has no word.
+void expect_places(const TensorMap& frame, const Slice& slice) {
+  const Tensor& whole = frame.at(slice.name);
+  const std::vector<std::string> dims = dims_of(whole);
+  if (!slice.axes.empty() && slice.axes.back().name == "key" && slice.axes.back().labels.empty()) {
+    const auto keys = static_cast<std::size_t>(std::ranges::find(dims, "key") - dims.begin());
+    if (keys < dims.size() && slice.values.shape().back() == whole.shape()[keys]) return;
   }
+  fail("--over: the columns of /", escaped(slice.name),
+       " are not the places of an image: wanted attention of a model that reads images, with all its keys");
 }
 
-}  // namespace
-
-void dump_figure(const DumpOptions& options) {
-  const Heatmap figure = options.table ? heatmap_of_table(read_columns(options.input, ""), options.figure)
-                                       : chosen_heatmap(options);
-  if (!options.over.empty()) {
-    const OverPicture drawn = over_picture_of(options, figure);
-    return write_drawing(
-        options, [&](PictureFormat format) { return draw_over_picture(drawn, format); },
-        [&](const Terminal& terminal) { return draw_on_terminal(figure, terminal); });
-  }
-  if (const std::string shown = missing_labels(figure); wants_pictures(options) && !shown.empty())
-    logging::note(
-        concat("the picture has room for ", shown, ": choose a part by --slice, --layer or --head"));
-  write_drawing(options, figure, draw_heatmap);
-}
-
-void dump_arcs(const DumpOptions& options) {
-  Heatmap map = chosen_heatmap(options);
-  if (map.range.low < 0)
-    fail("arcs draw weights from 0 upwards, and there are negative values: try --heatmap");
-  write_drawing(options, arcs_from(options, std::move(map)), draw_arcs);
-}
-
-namespace {
+// ---- documents ----
 
 /// The weights of `attention`, as decode --attention or a trace has them.
 std::string weights_of(const TensorMap& frame, const std::string& attention, const std::string& input) {
@@ -248,6 +222,37 @@ Slice weights_slice(const TensorMap& frame, const std::string& path, std::int64_
 }
 
 }  // namespace
+
+void dump_figure(const DumpOptions& options) {
+  const Heatmap figure = options.table ? heatmap_of_table(read_columns(options.input, ""), options.figure)
+                                       : chosen_heatmap(options);
+  if (const std::string shown = missing_labels(figure); wants_pictures(options) && !shown.empty())
+    logging::note(
+        concat("the picture has room for ", shown, ": choose a part by --slice, --layer or --head"));
+  write_drawing(options, figure, draw_heatmap);
+}
+
+void dump_over(const DumpOptions& options) {
+  const TensorMap found = io::read_map(options.over);
+  OverPicture drawn;
+  visit_for_picture(options, [&](const TensorMap& frame, const Slice& slice, std::int64_t sentence) {
+    expect_places(frame, slice);
+    const Heatmap map = heatmap_of(frame, slice, options.figure);
+    try {
+      drawn = over_picture(map, found.at(find_tensor(found, "")), std::max<std::int64_t>(sentence, 0));
+    } catch (const Error& error) {
+      fail("--over ", escaped(options.over), ": ", error.what());
+    }
+  });
+  write_pictures(options, [&](PictureFormat format) { return draw_over_picture(drawn, format); });
+}
+
+void dump_arcs(const DumpOptions& options) {
+  Heatmap map = chosen_heatmap(options);
+  if (map.range.low < 0)
+    fail("arcs draw weights from 0 upwards, and there are negative values: try --heatmap");
+  write_drawing(options, arcs_from(options, std::move(map)), draw_arcs);
+}
 
 void dump_document(const DumpOptions& options) {
   io::FrameReader reader = open_input(options);
@@ -288,7 +293,7 @@ void dump_chart(const DumpOptions& options) {
 void dump_bars(const DumpOptions& options) {
   if (options.top == 0) return dump_chart(options);
   TopBars bars;
-  visit_for_picture(options, [&](const TensorMap& frame, const Slice& slice) {
+  visit_for_picture(options, [&](const TensorMap& frame, const Slice& slice, std::int64_t) {
     bars = top_bars_of(slice, options.top);
     bars.title = title_of(frame, slice, options.figure);
     bars.subtitle = subtitle_of(slice);

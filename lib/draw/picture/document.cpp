@@ -36,18 +36,20 @@ Rgb shaded(std::size_t color, double t) {
   return {mix(kWhite.red, deep.red), mix(kWhite.green, deep.green), mix(kWhite.blue, deep.blue)};
 }
 
-void check(const Document& document) {
+/// `name`: of the tensor that the words are from.
+void check(const Document& document, const std::string& name) {
   std::size_t words = 0;
-  const auto check_weight = [](double weight) {
-    if (!(weight >= 0 && weight <= 1 + 1e-3)) fail("a document's weights are from 0 to 1, got ", weight);
+  const auto check_weight = [&](double weight) {
+    if (!(weight >= 0 && weight <= 1 + 1e-3))
+      fail("/", name, ": a document's weights are from 0 to 1, got ", weight);
   };
   for (const Document::Sentence& sentence : document.sentences) {
     check_weight(sentence.weight);
     words += sentence.words.size();
     for (const Document::Word& word : sentence.words) check_weight(word.weight);
   }
-  if (words == 0) fail("a document without words");
-  if (words > kMostWords) fail("a document of ", words, " words, wanted at most ", kMostWords);
+  if (words == 0) fail("/", name, ": a document without words");
+  if (words > kMostWords) fail("/", name, ": a document of ", words, " words, wanted at most ", kMostWords);
 }
 
 std::string shown(const Document::Word& word) {
@@ -132,11 +134,11 @@ Document document_of(const Slice& words, const Slice& sentences) {
     document.sentences[static_cast<std::size_t>(now)].words.push_back(
         {words.axes[1].name_at(j), weight(now)});
   }
+  check(document, words.name);
   return document;
 }
 
 std::string draw_document(const Document& document, PictureFormat format) {
-  check(document);
   const Size heading = heading_size(document.title, document.subtitle);
   const double top = kMargin + heading.height + 8;
   double height = top;
@@ -158,7 +160,6 @@ std::string draw_document(const Document& document, PictureFormat format) {
 }
 
 std::string draw_on_terminal(const Document& document, const Terminal& terminal) {
-  check(document);
   const bool plain = terminal.colors == ColorDepth::none;
   const int bar = 8, left = 5 + bar + 1, room = std::max(terminal.width - left, 16);
   std::string out = heading_lines(document.title, document.subtitle, terminal.width);

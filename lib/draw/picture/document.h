@@ -31,10 +31,9 @@ struct Document {
 
 /// Of the weights of words (query: sentence, key: word of the document) and of sentences (query: one, key: sentence) of
 /// a document. A word belongs to the sentence that gives it weight; to that of the word before when none does. Throws
-/// Error when the two do not fit.
+/// Error when the two do not fit, and when there is no word, more than 4096, or a weight that is not between 0 and 1.
 Document document_of(const Slice& words, const Slice& sentences);
 
-/// Throws Error when there is no word, more than 4096, or a weight that is not between 0 and 1.
 std::string draw_document(const Document& document, PictureFormat format);
 /// Without colours each word that is clearly shaded is followed by its weight.
 std::string draw_on_terminal(const Document& document, const Terminal& terminal);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "base/error.h"
 #include "draw/print/printable.h"
@@ -9,7 +10,8 @@
 namespace heed::draw {
 namespace {
 
-constexpr double kMapWidth = 96, kGap = 14, kCaptionHeight = 16;
+constexpr int kMostSide = 384;  // pixels of a map: more are not seen
+constexpr double kMapWidth = 96, kMostMapHeight = 3 * kMapWidth, kGap = 14, kCaptionHeight = 16;
 constexpr std::size_t kMapsAcross = 6, kMostMaps = 200;
 constexpr double kPalest = 0.12;  // of a place without any weight
 constexpr TextStyle kCaption{10};
@@ -27,18 +29,34 @@ std::int64_t side_of(std::int64_t columns) {
   return 0;
 }
 
-std::vector<Rgb> pixels_of(const Tensor& image, std::int64_t index) {
+/// Sets the pixels to those of image `index`, in at most kMostSide rows and columns: each the mean of what falls into it.
+void set_pixels(OverPicture& drawn, const Tensor& image, std::int64_t index) {
   const Shape& shape = image.shape();
-  const std::size_t first = shape.size() == 4,
-                    plane = static_cast<std::size_t>(shape[first + 1] * shape[first + 2]);
-  const bool is_grey = shape[first] == 1;
-  const auto values =
-      image.values<std::uint8_t>().subspan(static_cast<std::size_t>(index * shape[first]) * plane);
-  std::vector<Rgb> pixels;
-  for (std::size_t i = 0; i < plane; ++i)
-    pixels.push_back(is_grey ? Rgb{values[i], values[i], values[i]}
-                             : Rgb{values[i], values[plane + i], values[2 * plane + i]});
-  return pixels;
+  const std::int64_t channels = shape[shape.size() - 3], rows = shape[shape.size() - 2],
+                     columns = shape.back();
+  const double scale = std::min(1.0, kMostSide / static_cast<double>(std::max(rows, columns)));
+  const auto shrunk = [&](std::int64_t side) {
+    return std::max<std::int64_t>(std::llround(static_cast<double>(side) * scale), 1);
+  };
+  drawn.height = shrunk(rows);
+  drawn.width = shrunk(columns);
+  const std::uint8_t* values = image.values<std::uint8_t>().data() + index * channels * rows * columns;
+  const auto mean = [&](std::int64_t channel, std::int64_t y, std::int64_t x) {
+    const std::int64_t top = y * rows / drawn.height, bottom = (y + 1) * rows / drawn.height,
+                       left = x * columns / drawn.width, right = (x + 1) * columns / drawn.width;
+    const std::int64_t count = (bottom - top) * (right - left);
+    std::int64_t sum = count / 2;
+    for (std::int64_t row = top; row < bottom; ++row) {
+      const std::uint8_t* line = values + (channel * rows + row) * columns;
+      sum = std::accumulate(line + left, line + right, sum);
+    }
+    return static_cast<std::uint8_t>(sum / count);
+  };
+  for (std::int64_t y = 0; y < drawn.height; ++y)
+    for (std::int64_t x = 0; x < drawn.width; ++x) {
+      const std::uint8_t red = mean(0, y, x);
+      drawn.pixels.push_back(channels == 1 ? Rgb{red, red, red} : Rgb{red, mean(1, y, x), mean(2, y, x)});
+    }
 }
 
 }  // namespace
@@ -74,9 +92,7 @@ OverPicture over_picture(const Heatmap& map, const Tensor& image, std::int64_t i
   drawn.side = side_of(map.columns);
   if (drawn.side == 0)
     fail(map.columns, " columns, wanted a square of places, with or without a class token before them");
-  drawn.height = shape[shape.size() - 2];
-  drawn.width = shape.back();
-  drawn.pixels = pixels_of(image, of_several ? index : 0);
+  set_pixels(drawn, image, of_several ? index : 0);
   drawn.title = map.title;
   drawn.subtitle = map.subtitle;
   drawn.range = map.range;
@@ -89,7 +105,8 @@ OverPicture over_picture(const Heatmap& map, const Tensor& image, std::int64_t i
 }
 
 std::string draw_over_picture(const OverPicture& drawn, PictureFormat format) {
-  const double height = kMapWidth * static_cast<double>(drawn.height) / static_cast<double>(drawn.width);
+  const double slope = static_cast<double>(drawn.height) / static_cast<double>(drawn.width),
+               height = std::min(kMapWidth * slope, kMostMapHeight), width = height / slope;
   const std::size_t maps = drawn.queries.size() + 1, across = std::min(maps, kMapsAcross),
                     down = (maps + across - 1) / across;
   const Size heading = heading_size(drawn.title, drawn.subtitle);
@@ -101,8 +118,8 @@ std::string draw_over_picture(const OverPicture& drawn, PictureFormat format) {
     for (std::size_t i = 0; i < maps; ++i) {
       const double x = kMargin + static_cast<double>(i % across) * step_x,
                    y = kMargin + heading.height + static_cast<double>(i / across) * step_y;
-      painter.image({x, y + kCaptionHeight, kMapWidth, height}, drawn.width,
-                    i == 0 ? drawn.pixels : drawn.seen_by(i - 1));
+      painter.image({x + (kMapWidth - width) / 2, y + kCaptionHeight, width, height}, drawn.width,
+                    i == 0 ? drawn.pixels : drawn.seen_by(i - 1), kMostSide);
       if (i > 0)
         painter.text(drawn.queries[i - 1].caption, x + kMapWidth / 2, y + kCaptionHeight / 2, kCaption,
                      Anchor::middle);

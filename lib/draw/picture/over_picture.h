@@ -12,7 +12,7 @@
 namespace heed::draw {
 
 struct OverPicture {
-  std::int64_t height = 0, width = 0;  ///< of the image
+  std::int64_t height = 0, width = 0;  ///< of the image, brought down to at most 384 a side
   std::vector<Rgb> pixels;             ///< row after row
   std::int64_t side = 0;               ///< side * side places, row after row
   std::vector<Panel> queries;          ///< weights of the places

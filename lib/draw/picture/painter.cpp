@@ -326,11 +326,11 @@ void Painter::gradient(const Rect& rect, const std::vector<Rgb>& colors) {
   cairo_fill(cairo_);
 }
 
-void Painter::image(const Rect& rect, std::int64_t columns, const std::vector<Rgb>& colors) {
+void Painter::image(const Rect& rect, std::int64_t columns, const std::vector<Rgb>& colors, int most_pixels) {
   const auto width = static_cast<int>(columns);
   const auto height = static_cast<int>(static_cast<std::int64_t>(colors.size()) / columns);
   // Viewers of SVG and PDF blur an enlarged image; several pixels per cell keep its edges sharp.
-  const int repeat = std::clamp(2048 / std::max(width, height), 1, 8);
+  const int repeat = std::clamp(most_pixels / std::max(width, height), 1, 8);
   const Surface surface(cairo_image_surface_create(CAIRO_FORMAT_RGB24, width * repeat, height * repeat));
   check(cairo_surface_status(surface.get()));
   unsigned char* bytes = cairo_image_surface_get_data(surface.get());

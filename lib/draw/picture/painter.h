@@ -69,8 +69,8 @@ class Painter {
   /// A vertical gradient, the first colour on top.
   void gradient(const Rect& rect, const std::vector<Rgb>& colors);
   /// `colors` (row-major, `columns` to a row) spread over `rect`, each a sharp rectangle; one image in SVG
-  /// and PDF.
-  void image(const Rect& rect, std::int64_t columns, const std::vector<Rgb>& colors);
+  /// and PDF, of about `most_pixels` a side where the colors are fewer.
+  void image(const Rect& rect, std::int64_t columns, const std::vector<Rgb>& colors, int most_pixels = 2048);
 
  private:
   friend std::string paint(PictureFormat format, Size size, const std::function<void(Painter&)>& draw);

@@ -1,11 +1,13 @@
 #include "io/foreign/picture.h"
 
 #include <png.h>
+#include <zlib.h>
 
 #include <algorithm>
 #include <csetjmp>
 #include <cstdio>  // jpeglib.h wants it
 #include <cstring>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -20,14 +22,16 @@ namespace heed::io {
 namespace {
 
 constexpr std::uint64_t kMostFileBytes = std::uint64_t{1} << 28;
-/// Deflate packs at most 1032 bytes into one. A block of 64 grey pixels of a JPEG takes a bit at least.
-constexpr std::uint64_t kMostPixelBytesPerByte = 1032;
+/// Of what the format stores: deflate packs at most 1032 bytes into one, and a block of 64 grey pixels of a JPEG takes a bit at
+/// least.
+constexpr std::uint64_t kMostStoredPerByte = 1032;
 /// Scans of a progressive JPEG; each costs the time of the whole picture, whatever its length.
 constexpr int kMostScans = 100;
 
 struct PictureSize {
   std::int64_t channels = 0, rows = 0, columns = 0;
   Shape shape() const { return {channels, rows, columns}; }
+  std::uint64_t values() const { return static_cast<std::uint64_t>(channels * rows * columns); }
 };
 
 std::vector<std::byte> bytes_of(const SeekableFile& file) {
@@ -56,18 +60,17 @@ class PictureFile : public ArrayFile {
   /// (row, column, channel).
   virtual std::vector<std::uint8_t> pixels() const = 0;
 
-  /// What the header says.
-  void accept(const PictureSize& size) {
+  /// What the header says; `stored` bytes are of pixels before they are packed.
+  void accept(const PictureSize& size, std::uint64_t stored) {
     size_ = size;
     if (size.rows < 1 || size.columns < 1) damaged("it has no pixels");
     if (size.rows > kMostPixels / size.columns)
       fail(file_.name(), ": a picture of ", size.rows, " rows and ", size.columns,
            " columns, wanted at most ", kMostPixels, " pixels");
-    if (count() / kMostPixelBytesPerByte > bytes_.size())
+    if (stored / kMostStoredPerByte > bytes_.size())
       damaged(concat(size.rows, " rows of ", size.columns, " pixels cannot be in ", bytes_.size(), " bytes"));
     arrays_ = {{"pixels", "uint8", size.shape()}};
   }
-  std::size_t count() const { return static_cast<std::size_t>(size_.channels * size_.rows * size_.columns); }
   [[noreturn]] void damaged(const std::string& why) const {
     fail(file_.name(), ": damaged picture: ", escaped(why));
   }
@@ -82,13 +85,13 @@ class PictureFile : public ArrayFile {
 
 // ---- PNG ----
 
-/// libpng's simplified interface, whose errors are results.
+/// libpng's simplified interface, whose errors are results. What it warns of and would mend is damage, too.
 class PngImage {
  public:
   explicit PngImage(const std::vector<std::byte>& bytes) {
     std::memset(&image_, 0, sizeof image_);
     image_.version = PNG_IMAGE_VERSION;
-    sound_ = png_image_begin_read_from_memory(&image_, bytes.data(), bytes.size()) != 0;
+    sound_ = is_done(png_image_begin_read_from_memory(&image_, bytes.data(), bytes.size()));
     image_.flags |= PNG_IMAGE_FLAG_16BIT_sRGB;  // as 8 bits are taken that do not say what they are
     const png_uint_32 kept = image_.format & (PNG_FORMAT_FLAG_COLOR | PNG_FORMAT_FLAG_ALPHA);
     if (sound_) image_.format = kept;
@@ -106,11 +109,13 @@ class PngImage {
   /// False when they are damaged. `pixels` (row, column, channel), alpha last.
   bool read(std::vector<std::uint8_t>& pixels) {
     pixels.resize(PNG_IMAGE_SIZE(image_));
-    sound_ = png_image_finish_read(&image_, nullptr, pixels.data(), 0, nullptr) != 0;
+    sound_ = is_done(png_image_finish_read(&image_, nullptr, pixels.data(), 0, nullptr));
     return sound_;
   }
 
  private:
+  bool is_done(int result) const { return result != 0 && image_.warning_or_error == 0; }
+
   png_image image_;
   bool sound_ = false;
 };
@@ -118,12 +123,46 @@ class PngImage {
 class PngFile final : public PictureFile {
  public:
   explicit PngFile(const std::string& path) : PictureFile(path) {
+    bytes_ = pixel_chunks();
     const PngImage image(bytes_);
     if (!image.is_sound()) damaged(image.message());
-    accept(image.size());
+    constexpr std::uint64_t kChannels[] = {1, 0, 3, 1, 2, 0, 4};  // by color type
+    const auto depth = std::to_integer<std::uint64_t>(bytes_[24]);
+    const std::uint64_t row_bits = number_at(16) * depth * kChannels[color_type()];
+    accept(image.size(), number_at(20) * ((row_bits + 7) / 8));
   }
 
  private:
+  std::uint64_t number_at(std::size_t at) const {
+    std::uint64_t number = 0;
+    for (std::size_t i = 0; i < 4; ++i) number = number << 8 | std::to_integer<std::uint64_t>(bytes_[at + i]);
+    return number;
+  }
+  int color_type() const { return std::to_integer<int>(bytes_[25]); }
+
+  /// The file up to its end mark without what does not say which values the pixels have: gamma, profiles, text. Every chunk is
+  /// seen to be what its CRC-32 says.
+  std::vector<std::byte> pixel_chunks() const {
+    constexpr std::size_t kSignature = 8, kAround = 12;  // length, type and CRC of a chunk
+    const std::size_t size = bytes_.size();
+    if (size < kSignature + kAround + 13) damaged("it is cut short");
+    std::vector<std::byte> kept(bytes_.begin(), bytes_.begin() + kSignature);
+    std::string type;
+    for (std::size_t at = kSignature; type != "IEND";) {
+      if (size - at < kAround || size - at - kAround < number_at(at)) damaged("it is cut short");
+      const auto* chunk = bytes_.data() + at;
+      const auto length = static_cast<std::size_t>(number_at(at));
+      type.assign(reinterpret_cast<const char*>(chunk + 4), 4);
+      if (crc32_z(0, reinterpret_cast<const Bytef*>(chunk + 4), length + 4) != number_at(at + 8 + length))
+        damaged(concat(type, ": wrong CRC-32"));
+      const bool is_critical = !(type[0] & 0x20), has_palette = color_type() == PNG_COLOR_TYPE_PALETTE;
+      if (type == "PLTE" ? has_palette : type == "tRNS" || is_critical)  // a palette besides colors is a hint
+        kept.insert(kept.end(), chunk, chunk + kAround + length);
+      at += kAround + length;
+    }
+    return kept;
+  }
+
   std::vector<std::uint8_t> pixels() const override {
     PngImage image(bytes_);
     std::vector<std::uint8_t> pixels;
@@ -147,6 +186,7 @@ class PngFile final : public PictureFile {
 struct JpegErrors {
   jpeg_error_mgr manager;
   std::jmp_buf back;
+  bool in_scans;  ///< between the first scan and the last row
   char message[JMSG_LENGTH_MAX];
 };
 
@@ -160,7 +200,9 @@ struct JpegErrors {
 void judge_warning(j_common_ptr jpeg, int level) {
   if (level >= 0) return;  // only a trace
   switch (jpeg->err->msg_code) {
-    case JWRN_EXTRANEOUS_DATA:
+    case JWRN_EXTRANEOUS_DATA:  // in scans it is what is left of damaged ones
+      if (reinterpret_cast<JpegErrors*>(jpeg->err)->in_scans) jump_back(jpeg);
+      return;
     case JWRN_JFIF_MAJOR:
     case JWRN_ADOBE_XFORM:
     case JWRN_TOO_MUCH_DATA:
@@ -207,11 +249,13 @@ bool read_jpeg_header(Jpeg& jpeg, const std::byte* bytes, std::size_t count, Pic
 /// All rows after the header was read; `pixels` has room for them. False, with errors.message, when they are damaged.
 bool read_jpeg_rows(Jpeg& jpeg, std::uint8_t* pixels, std::size_t row_bytes) {
   if (setjmp(jpeg.errors.back)) return false;
+  jpeg.errors.in_scans = true;
   jpeg_start_decompress(&jpeg.state);
   while (jpeg.state.output_scanline < jpeg.state.output_height) {
     JSAMPROW row = pixels + jpeg.state.output_scanline * row_bytes;
     jpeg_read_scanlines(&jpeg.state, &row, 1);
   }
+  jpeg.errors.in_scans = false;
   jpeg_finish_decompress(&jpeg.state);
   return true;
 }
@@ -246,13 +290,13 @@ class JpegFile final : public PictureFile {
     if (!decoder.is_sound()) damaged(decoder.message());
     if (decoder.size().channels == 0)
       refuse("is in the four colours of print (CMYK)", "red, green and blue, or grey");
-    accept(decoder.size());
+    accept(decoder.size(), decoder.size().values());
   }
 
  private:
   std::vector<std::uint8_t> pixels() const override {
     JpegDecoder decoder(bytes_);
-    std::vector<std::uint8_t> pixels(count());
+    std::vector<std::uint8_t> pixels(size_.values());
     if (!decoder.is_sound() || !decoder.read(pixels)) damaged(decoder.message());
     return pixels;
   }

@@ -16,8 +16,10 @@ template <class T>
 void add_pooling(ParameterSet<T>& parameters, const std::string& scope, std::int64_t d);
 
 /// The vectors v [n, d] of states [rows, d]: vector i is made of the rows that query i of `at` sees. `queries`: what the
-/// vectors are, for their names. Throws Error when there are not as many rows as `at` says.
+/// vectors are, for their names. The named scores and weights are of the keys of `shown`, of which each query sees the same
+/// rows: of others the score is -infinity and the weight 0. Throws Error when there are not as many rows as `at` says.
 template <class T>
-Var<T> pool(const Scope<T>& scope, Var<T> states, const StepRows& queries, const StepKeys& at);
+Var<T> pool(const Scope<T>& scope, Var<T> states, const StepRows& queries, const StepKeys& at,
+            const StepKeys& shown);
 
 }  // namespace heed

@@ -3,6 +3,8 @@
 #include <boost/test/unit_test.hpp>
 
 #include "base/error.h"
+#include "inspect/value_names.h"
+#include "models/xu.h"
 
 using namespace heed;
 
@@ -22,6 +24,31 @@ BOOST_AUTO_TEST_CASE(a_value_larger_than_its_room_is_refused) {
       for (const float x : map.at("decoder/output/values").values<float>()) BOOST_CHECK_EQUAL(x, 1.0f);
     } else {
       BOOST_CHECK_THROW(frame.add(recording, {0}), Error);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(values_of_captions_are_rows_of_the_right_side) {
+  for (const std::int64_t places : {2, 3, 5}) {
+    XuConfig config;
+    config.source_vocab_size = 1;
+    config.target_vocab_size = 7;
+    config.d_embedding = config.d_hidden = config.d_align = 2;
+    config.feature_places = places;
+    config.feature_width = 2;
+    Stages stages;
+    stages.last = 1;
+    stages.decode = stages.logits = true;
+    const auto model = build<float>(config);
+    model->parameters.initialize(1);
+    for (const NamedValue& value : value_names(*model, stages)) {
+      BOOST_TEST_CONTEXT(value.text()) {
+        const bool of_image = value.name.starts_with("encoder/") || value.name.ends_with("attention/key") ||
+                              value.name.ends_with("attention/value");
+        const bool is_sided = value.rows == Rows::source || value.rows == Rows::target;
+        if (is_sided) BOOST_TEST((value.rows == Rows::source) == of_image);
+        if (value.attention) BOOST_TEST((value.rows == Rows::target && value.keys == Rows::source));
+      }
     }
   }
 }

@@ -124,6 +124,13 @@ BOOST_AUTO_TEST_CASE(arrays_lists_and_parts) {
                         says("wanted [any, 1, 3, 3]"));
   BOOST_CHECK_EXCEPTION(read_pictures(folder / "bytes.h5", ImagePatches::of(of_size(2, 2))), Error,
                         says("1 channels, the model wants 2"));
+  PictureReader apart({folder / "bytes.h5", folder / "scaled.h5"}, images);
+  BOOST_TEST(apart.next(3).count() == 3);  // by any batches
+  BOOST_CHECK_EXCEPTION(apart.next(3), Error, says("read them apart"));
+  std::ofstream(folder / "gone") << "bytes.h5\nnope.png\n";
+  BOOST_CHECK_EXCEPTION(read_pictures(folder / "gone", images), Error, says("gone:2: "));
+  std::ofstream(folder / "cat.gif") << "GIF89a" << '\0';
+  BOOST_CHECK_EXCEPTION(read_pictures(folder / "cat.gif", images), Error, says("neither PNG"));
   std::ofstream(folder / "self") << "self\n";
   BOOST_CHECK_EXCEPTION(read_pictures(folder / "self", images), Error, says("neither a picture nor"));
   std::ofstream(folder / "none") << "";

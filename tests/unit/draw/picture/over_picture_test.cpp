@@ -58,6 +58,20 @@ BOOST_AUTO_TEST_CASE(the_image_of_a_sentence_is_drawn) {
   BOOST_TEST(draw_over_picture(second, PictureFormat::png).starts_with("\x89PNG"));
 }
 
+BOOST_AUTO_TEST_CASE(large_images_are_brought_down) {
+  std::vector<std::uint8_t> values(768 * 1536);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<std::uint8_t>(i % 4 < 2 ? 10 : 30);
+  const OverPicture drawn = over_picture(map_of(false), Tensor::of<std::uint8_t>(values, {1, 768, 1536}), 0);
+  BOOST_TEST(drawn.height == 192);
+  BOOST_TEST(drawn.width == 384);
+  BOOST_TEST((drawn.pixels == std::vector<Rgb>(192 * 384, {20, 20, 20})));
+  const OverPicture wide = over_picture(
+      map_of(false), Tensor::of<std::uint8_t>(std::vector<std::uint8_t>(40'000), {1, 1, 40'000}), 0);
+  BOOST_TEST(wide.height == 1);
+  BOOST_TEST(wide.width == 384);
+  BOOST_TEST(draw_over_picture(wide, PictureFormat::svg).size() < 1'000'000u);
+}
+
 BOOST_AUTO_TEST_CASE(what_is_no_image_or_no_places_is_refused) {
   const auto refused = [](const Heatmap& map, const Tensor& tensor, std::int64_t index, const char* why) {
     BOOST_CHECK_EXCEPTION(over_picture(map, tensor, index), Error, [&](const Error& error) {
