@@ -56,6 +56,7 @@ void declare(ParameterSet<T>& p, const XuConfig& c) {
   add.matrix("decoder/output/weight", m, c.target_vocab_size);
 }
 
+/// Of words, or of places of images, whose embeddings ImagePatches makes.
 template <class T>
 class XuEncoder final : public RecurrentEncoder<T, XuConfig> {
  public:
@@ -65,33 +66,27 @@ class XuEncoder final : public RecurrentEncoder<T, XuConfig> {
                     std::int64_t last) const override {
     this->expect_layers(first, last);
     if (first == last) return input;
+    const Scope<T> encoder = Scope<T>(pass) / "encoder";
+    const Var<T> a = this->config_.reads_images() ? of_places(encoder, input) : of_words(encoder, input);
+    return {encoder.name("output", a, *input.rows), input.rows, {}};
+  }
+
+ private:
+  Var<T> of_words(const Scope<T>& encoder, const Encoded<T>& input) const {
     const XuConfig& c = this->config_;
-    const Scope<T> encoder = Scope<T>(pass) / "encoder", layer = encoder / "layer_0";
+    const Scope<T> layer = encoder / "layer_0";
     // In this order: it says which random numbers each direction's dropout draws.
     const Var<T> backward =
         recurrent(layer / "backward", c.encoder(), input.states, *input.rows, Direction::backward).h;
     const Var<T> forward =
         recurrent(layer / "forward", c.encoder(), input.states, *input.rows, Direction::forward).h;
     const Var<T> a = side_by_side(forward, backward);
-    return {encoder.name("output", drop_out(a, encoder.dropout(c.dropout)), *input.rows), input.rows, {}};
+    return drop_out(a, encoder.dropout(c.dropout));
   }
-};
-
-/// Of places of images, whose embeddings ImagePatches makes.
-template <class T>
-class XuPlacesEncoder final : public RecurrentEncoder<T, XuConfig> {
- public:
-  using RecurrentEncoder<T, XuConfig>::RecurrentEncoder;
-
-  Encoded<T> encode(Pass<T>& pass, const Encoded<T>& input, std::int64_t first,
-                    std::int64_t last) const override {
-    this->expect_layers(first, last);
-    if (first == last) return input;
-    const Scope<T> encoder = Scope<T>(pass) / "encoder", annotation = encoder / "layer_0" / "annotation";
-    const Var<T> a =
-        linear(activate(Activation::relu, input.states), annotation.parameter("weight"),
-               annotation.parameter("bias"), Activation::relu, encoder.dropout(this->config_.dropout));
-    return {encoder.name("output", a, *input.rows), input.rows, {}};
+  Var<T> of_places(const Scope<T>& encoder, const Encoded<T>& input) const {
+    const Scope<T> annotation = encoder / "layer_0" / "annotation";
+    return linear(activate(Activation::relu, input.states), annotation.parameter("weight"),
+                  annotation.parameter("bias"), Activation::relu, encoder.dropout(this->config_.dropout));
   }
 };
 
@@ -156,9 +151,8 @@ void XuConfig::check() const {
 
 template <class T>
 std::unique_ptr<Model<T>> build(const XuConfig& config) {
-  if (!config.reads_images()) return recurrent_pair<T, XuEncoder, XuDecoder>(config, declare<T>);
-  auto model = recurrent_pair<T, XuPlacesEncoder, XuDecoder>(config, declare<T>);
-  model->images = config.patches();
+  auto model = recurrent_pair<T, XuEncoder, XuDecoder>(config, declare<T>);
+  if (config.reads_images()) model->images = config.patches();
   return model;
 }
 
