@@ -38,6 +38,7 @@ def make_words():
     cross = softmax(3 * random.standard_normal((2, 2, 3, 4, 5, 5)))
     own = softmax(3 * random.standard_normal((2, 2, 4, 5, 5)))
     with h5py.File("words.h5", "w") as f:
+        f.attrs["default"] = "cross_attention"  # h5py lists groups by name, so it comes second
         ranked = [[["la", "cl@@", "\u00e9", "or", "</s>"], ["une", "clef", "d'", "or", "</s>"]], [["a", "b", "c", "d", "</s>"], other]]
         add(f, "cross_attention", "cross", cross, ["sentence", "rank", "layer", "head", "query", "key"],
             {"query": (["sentence", "rank"], ranked), "key": (["sentence"], [PIECES, other])})

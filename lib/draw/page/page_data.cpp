@@ -147,7 +147,7 @@ PageTensors part_around(const TensorMap& map, const std::string& main) {
   return part;
 }
 
-/// The default tensors: the attention of every group.
+/// The default tensors: the attention of every group; first that of the file's default group, as in a picture.
 std::vector<std::string> attention_of(const TensorMap& map) {
   std::vector<std::string> mains;
   for (const auto& [path, tensor] : map.tensors()) {
@@ -156,6 +156,8 @@ std::vector<std::string> attention_of(const TensorMap& map) {
     const std::string main = in_group(group, signal.empty() ? "weights" : signal);
     if (path == main && holds_maps(tensor)) mains.push_back(path);
   }
+  const std::string first = path_of(text_attribute(map.attributes, "default"));
+  std::ranges::stable_partition(mains, [&](const std::string& main) { return group_of(main) == first; });
   return mains;
 }
 
