@@ -140,6 +140,7 @@ Identity identity_of(const TrainingJob& job, const Ingredients& in) {
     if (!part_of_identity(fields[i].name)) continue;
     identity.push_back({fields[i].name, text_of(fields[i]), text_of(fields[i]) == text_of(plain_fields[i])});
   }
+  identity.push_back(sum_identity(config.shards));
   identity.push_back({"seed", std::to_string(job.seed)});
   if (job.initial) identity.push_back({"initial model", job.initial->digest});
   identity.push_back({"source vocabulary", in.source.digest()});
@@ -428,8 +429,7 @@ std::string describe_training(const TrainingJob& job) {
   Ingredients in(job);
   const std::vector<Batch> batches =
       make_batches(in.training, job.config.batch_tokens, job.config.shards, job.seed, 0);
-  Gradients gradients(*in.model, Objective(*in.model), in.training, job.config.shards, job.threads, job.seed,
-                      job.config);
+  Gradients gradients(*in.model, Objective(*in.model), in.training, job.threads, job.seed, job.config);
   Optimizer optimizer(job.config, in.model->parameters.values().size(), job.threads);
   gradients.compute(largest(batches), 1);
   optimizer.apply(1, 0, gradients.norm(), gradients.flat(), in.model->parameters.values());

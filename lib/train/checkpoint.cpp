@@ -49,7 +49,7 @@ Tensor strings(std::vector<std::string> values) {
 
 void add_identity(const Identity& identity, TensorMap& map) {
   std::vector<std::string> fields, values;
-  for (const auto& [field, value, by_default] : identity) {
+  for (const auto& [field, value, by_default, if_older] : identity) {
     fields.push_back(field);
     values.push_back(value);
   }
@@ -106,18 +106,21 @@ std::string shown(const std::string& value) {
 }
 
 void check_identity(const std::string& path, const Identity& saved, const Identity& present) {
-  const auto refuse = [&](const std::string& field, const std::string& before, const std::string& now) {
-    fail<OtherRunError>(
-        escaped(path), ": cannot resume: ", field, " was ", before, ", now it is ", now,
-        ": give the options and texts that the run began with, or begin a new one without --resume");
+  const auto refuse = [&](const std::string& field, const std::string& before, const std::string& now,
+                          const std::string& advice) {
+    fail<OtherRunError>(escaped(path), ": cannot resume: ", field, " was ", before, ", now it is ", now, ": ",
+                        advice);
   };
-  for (const auto& [field, value, by_default] : present) {
+  const std::string other_run =
+      "give the options and texts that the run began with, or begin a new one without --resume";
+  for (const auto& [field, value, by_default, if_older] : present) {
     const std::string* before = find_value(saved, field);
     if (before ? *before == value : by_default) continue;
-    refuse(field, before ? shown(*before) : "not there", shown(value));
+    refuse(field, before ? shown(*before) : "not there", shown(value),
+           before || if_older.empty() ? other_run : if_older);
   }
-  for (const auto& [field, value, by_default] : saved) {  // options at their default may not be listed now
-    if (!find_value(present, field)) refuse(field, shown(value), "not given");
+  for (const IdentityField& before : saved) {  // options at their default may not be listed now
+    if (!find_value(present, before.field)) refuse(before.field, shown(before.value), "not given", other_run);
   }
 }
 

@@ -52,6 +52,7 @@ struct TrainState {
 struct IdentityField {
   std::string field, value;
   bool by_default = false;  ///< an option at its default: a checkpoint older than the option agrees with it
+  std::string if_older{};   ///< what to say of a checkpoint without the field, and what to do
 };
 using Identity = std::vector<IdentityField>;
 

@@ -4,9 +4,6 @@
 #include <chrono>
 #include <cmath>
 
-#include "base/parallel.h"
-#include "train/ranges.h"
-
 #ifdef __FAST_MATH__
 #error "heed must not be compiled with -ffast-math: it removes the tests for NaN that stop a diverged run"
 #endif
@@ -55,6 +52,14 @@ std::int64_t sentences_of(const Batch& batch) {
 
 }  // namespace
 
+IdentityField sum_identity(std::int64_t shards) {
+  return {"sum", "tree", shards <= 3,
+          concat("the gradients of ", shards,
+                 " shards were summed from left to right then, now by a tree, so the run cannot go on to the "
+                 "bit: go on "
+                 "with the version that began it, or with --init-from the model in this file")};
+}
+
 std::int64_t predictions(const Objective& objective, const Corpus& corpus, const Batch& batch) {
   std::int64_t count = 0;
   for (const auto& shard : batch.shards) {
@@ -69,30 +74,25 @@ void add(const CrossEntropySums& part, CrossEntropySums& total) {
   total.correct += part.correct;
 }
 
-Gradients::Gradients(const Model<float>& model, const Objective& objective, const Corpus& corpus,
-                     std::int64_t shards, int threads, std::uint64_t seed, const TrainConfig& config)
+Gradients::Gradients(const Model<float>& model, const Objective& objective, const Corpus& corpus, int threads,
+                     std::uint64_t seed, const TrainConfig& config)
     : model_(model),
       objective_(objective),
       corpus_(corpus),
-      threads_(threads),
       seed_(seed),
       label_smoothing_(config.label_smoothing),
-      mean_over_(kMeansOver(config.mean_over)) {
-  for (std::int64_t i = 0; i < shards; ++i) {
-    buffers_.emplace_back(model.parameters.values().size());
-  }
-}
+      mean_over_(kMeansOver(config.mean_over)),
+      sum_(model.parameters.values().size(), threads) {}
 
 CrossEntropySums Gradients::compute_shard(const Batch& batch, std::int64_t shard, std::int64_t step,
-                                          Recorder<float>* recorder) {
-  const auto index = static_cast<std::size_t>(shard);
-  const std::vector<std::int64_t>& sentences = batch.shards[index];
+                                          float* gradient, Recorder<float>* recorder) {
+  const std::vector<std::int64_t>& sentences = batch.shards[static_cast<std::size_t>(shard)];
   if (sentences.empty()) return {};
   const TapePool::Lease lease = tapes_.lease();
   Tape<float>& tape = *lease;
   tape.set_with_gradients(true);
   Pass<float> pass(tape, model_.parameters);
-  pass.gradients = buffers_[index].data();
+  pass.gradients = gradient;
   pass.training = true;
   pass.seed = seed_;
   pass.step = static_cast<std::uint64_t>(step);
@@ -112,34 +112,17 @@ CrossEntropySums Gradients::compute(const Batch& batch, std::int64_t step, doubl
   predictions_ = heed::predictions(objective_, corpus_, batch);
   const auto start = std::chrono::steady_clock::now();
   std::vector<CrossEntropySums> parts(batch.shards.size());
-  parallel_for(static_cast<std::int64_t>(parts.size()), threads_, [&](std::int64_t shard) {
-    parts[static_cast<std::size_t>(shard)] = compute_shard(batch, shard, step);
+  sum_.add(static_cast<std::int64_t>(parts.size()), [&](std::int64_t shard, float* gradient) {
+    parts[static_cast<std::size_t>(shard)] = compute_shard(batch, shard, step, gradient);
   });
   CrossEntropySums total;
   for (const CrossEntropySums& part : parts) add(part, total);
   seconds_.shards += seconds_since(start);
 
   const auto sum_start = std::chrono::steady_clock::now();
-  sum_shards();
+  norm_ = sum_.finish();
   seconds_.sum += seconds_since(sum_start);
   return total;
-}
-
-void Gradients::sum_shards() {
-  const auto size = static_cast<std::int64_t>(buffers_.front().size());
-  std::vector<double> squares(static_cast<std::size_t>(range_count(size)));
-  for_ranges(size, threads_, [&](std::int64_t range, std::size_t first, std::size_t count) {
-    const std::span<float> sum = std::span(buffers_.front()).subspan(first, count);
-    for (std::size_t shard = 1; shard < buffers_.size(); ++shard) {
-      const std::span<float> part = std::span(buffers_[shard]).subspan(first, count);
-      add_to<float>(part, sum);
-      fill<float>(part, 0.0f);  // for the next update, while it is in the cache
-    }
-    squares[static_cast<std::size_t>(range)] = squared_norm<float>(sum);
-  });
-  double total = 0;
-  for (double s : squares) total += s;
-  norm_ = std::sqrt(total);
 }
 
 std::string Gradients::first_not_finite(const Batch& batch, std::int64_t step) {
@@ -148,7 +131,7 @@ std::string Gradients::first_not_finite(const Batch& batch, std::int64_t step) {
   const std::string gradient = first_bad_parameter(model_.parameters, flat());
   FiniteCheck check;
   for (std::size_t shard = 0; shard < batch.shards.size() && check.first.empty(); ++shard) {
-    compute_shard(batch, static_cast<std::int64_t>(shard), step, &check);
+    compute_shard(batch, static_cast<std::int64_t>(shard), step, flat().data(), &check);
   }
   if (!check.first.empty()) return check.first;
   return gradient.empty() ? "" : "the gradient of " + gradient;

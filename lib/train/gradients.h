@@ -1,5 +1,5 @@
-// The gradient of one batch: each logical shard on its own tape and into its own buffer, then the sum of the
-// buffers in shard order. The number of threads decides only where a shard is computed, and changes no bit.
+// The gradient of one batch: each logical shard on its own tape, and the shards summed by a fixed binary tree. The number
+// of threads decides only where a shard is computed, and changes no bit.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,9 @@
 
 #include "models/model.h"
 #include "train/batching.h"
+#include "train/checkpoint.h"
 #include "train/objective.h"
+#include "train/shard_tree.h"
 #include "train/tape_pool.h"
 #include "train/train_config.h"
 
@@ -24,8 +26,8 @@ struct PhaseSeconds {
 class Gradients {
  public:
   /// `model` and `corpus` must outlive this.
-  Gradients(const Model<float>& model, const Objective& objective, const Corpus& corpus, std::int64_t shards,
-            int threads, std::uint64_t seed, const TrainConfig& config);
+  Gradients(const Model<float>& model, const Objective& objective, const Corpus& corpus, int threads,
+            std::uint64_t seed, const TrainConfig& config);
 
   /// Computes the gradient of the mean loss over what is predicted, or sentences (config.mean_over), of
   /// `batch`, dropout as in update `step`. `baseline`: as Decoded::extra_loss takes it.
@@ -35,7 +37,7 @@ class Gradients {
   std::int64_t predictions() const { return predictions_; }
   /// Sum over the shards; valid after compute(). The optimizer's apply() sets it to zero
   /// again.
-  std::span<float> flat() { return {buffers_.front().data(), buffers_.front().size()}; }
+  std::span<float> flat() { return sum_.sum(); }
   double norm() const { return norm_; }
   /// Where NaN or infinity first appeared in the update that compute() just did: a parameter, a named value of
   /// the forward pass, which is repeated for this, or a parameter's gradient; empty: nowhere.
@@ -44,23 +46,26 @@ class Gradients {
   const PhaseSeconds& seconds() const { return seconds_; }
 
  private:
-  CrossEntropySums compute_shard(const Batch& batch, std::int64_t shard, std::int64_t step,
+  /// Adds the shard's gradient to `gradient`.
+  CrossEntropySums compute_shard(const Batch& batch, std::int64_t shard, std::int64_t step, float* gradient,
                                  Recorder<float>* recorder = nullptr);
-  void sum_shards();
 
   const Model<float>& model_;
   const Objective objective_;
   const Corpus& corpus_;
-  int threads_;
   std::uint64_t seed_;
   double label_smoothing_;
   MeanOver mean_over_;
   TapePool tapes_;
-  std::vector<std::vector<float>> buffers_;  ///< one per shard, the parameters' layout; zero between updates
+  ShardSum sum_;  ///< in the parameters' layout
   double norm_ = 0, baseline_ = 0;
   std::int64_t predictions_ = 0;  ///< of the batch
   PhaseSeconds seconds_;
 };
+
+/// What a checkpoint says of how the shards are summed: those of versions that summed them from left to right say
+/// nothing, which is the same for up to three.
+IdentityField sum_identity(std::int64_t shards);
 
 /// How many predictions the loss of a batch is a sum of.
 std::int64_t predictions(const Objective& objective, const Corpus& corpus, const Batch& batch);

@@ -180,7 +180,7 @@ Json timed_updates(const Options& o, const Corpus& corpus, const std::vector<Bat
   const auto seed = static_cast<std::uint64_t>(common.seed);
   const TrainConfig& recipe = job.recipe;
   model.parameters.initialize(seed);
-  Gradients gradients(model, Objective(model), corpus, recipe.shards, threads, seed, recipe);
+  Gradients gradients(model, Objective(model), corpus, threads, seed, recipe);
   Optimizer optimizer(recipe, model.parameters.values().size(), threads);
 
   std::vector<double> seconds;

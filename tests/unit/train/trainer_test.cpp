@@ -61,7 +61,7 @@ BOOST_AUTO_TEST_CASE(the_mean_is_over_tokens_or_sentences) {
   auto norm = [&](const std::string& mean_over) {
     TrainConfig config;
     config.mean_over = mean_over;
-    Gradients gradients(*model, Objective(*model), corpus, 2, 1, 1, config);
+    Gradients gradients(*model, Objective(*model), corpus, 1, 1, config);
     gradients.compute(batch, 1);
     return gradients.norm();
   };
@@ -221,6 +221,32 @@ BOOST_AUTO_TEST_CASE(an_option_younger_than_the_checkpoint_must_be_at_its_defaul
   BOOST_CHECK_EXCEPTION(train_small(folder / "m.h5", with_option(false), true), OtherRunError,
                         [](const Error& e) { return says(e, "layer_norm was not there, now it is true"); });
   BOOST_CHECK_NO_THROW(train_small(folder / "m.h5", with_option(true), true));
+}
+
+BOOST_AUTO_TEST_CASE(a_checkpoint_of_shards_summed_from_left_to_right_is_refused) {
+  const TemporaryFolder folder;
+  for (const std::int64_t shards : {3, 4}) {
+    auto run = [=](bool says_sum) {
+      return [=](TrainSetup& s) {
+        s.config.max_updates = 2;
+        s.config.shards = shards;
+        if (says_sum) s.identity.push_back(sum_identity(shards));
+      };
+    };
+    const std::string older = folder / concat("older", shards, ".h5"),
+                      model = folder / concat("m", shards, ".h5");
+    train_small(older, run(false));
+    if (shards == 3) {  // the same either way
+      BOOST_CHECK_NO_THROW(train_small(older, run(true), true));
+    } else {
+      BOOST_CHECK_EXCEPTION(train_small(older, run(true), true), OtherRunError, [](const Error& e) {
+        return says(e, "sum was not there, now it is tree: the gradients of 4 shards") &&
+               says(e, "--init-from");
+      });
+    }
+    train_small(model, run(true));
+    BOOST_CHECK_NO_THROW(train_small(model, run(true), true));
+  }
 }
 
 BOOST_AUTO_TEST_CASE(an_option_that_is_no_longer_given_is_another_run) {

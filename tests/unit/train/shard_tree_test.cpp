@@ -1,0 +1,103 @@
+#include "train/shard_tree.h"
+
+#include <atomic>
+#include <boost/test/unit_test.hpp>
+#include <chrono>
+#include <cmath>
+#include <random>
+#include <stdexcept>
+#include <thread>
+
+#include "train/ranges.h"
+
+using namespace heed;
+
+namespace {
+
+constexpr std::size_t size = range_size + 5;  // two ranges
+
+/// What a shard adds: numbers whose sum depends on the order.
+std::vector<float> part(std::int64_t shard) {
+  std::mt19937 random(static_cast<unsigned>(shard));
+  std::normal_distribution<float> normal;
+  std::vector<float> values(size);
+  for (float& x : values) x = normal(random);
+  return values;
+}
+
+std::vector<float> added(std::vector<float> a, const std::vector<float>& b) {
+  for (std::size_t i = 0; i < size; ++i) a[i] += b[i];
+  return a;
+}
+
+/// The definition.
+std::vector<float> tree(const std::vector<std::vector<float>>& parts, std::size_t lo, std::size_t hi) {
+  if (hi - lo == 1) return parts[lo];
+  std::size_t half = 1;
+  while (2 * half < hi - lo) half *= 2;
+  return added(tree(parts, lo, lo + half), tree(parts, lo + half, hi));
+}
+
+std::int64_t log2_up(std::int64_t n) {
+  return static_cast<std::int64_t>(std::ceil(std::log2(static_cast<double>(n))));
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(shard_tree)
+
+BOOST_AUTO_TEST_CASE(is_the_recursive_sum_for_any_number_of_threads_in_few_buffers) {
+  std::vector<std::vector<float>> parts;
+  for (std::int64_t shard = 0; shard < 70; ++shard) parts.push_back(part(shard));
+  std::int64_t other_than_in_order = 0;
+  for (const std::int64_t shards : {1, 2, 3, 4, 5, 6, 7, 8, 11, 13, 16, 17, 31, 33, 64, 70}) {
+    const std::vector<float> wanted = tree(parts, 0, static_cast<std::size_t>(shards));
+    std::vector<float> in_order = parts[0];
+    for (std::int64_t i = 1; i < shards; ++i) in_order = added(in_order, parts[static_cast<std::size_t>(i)]);
+    BOOST_TEST((shards > 3 || in_order == wanted));
+    other_than_in_order += in_order != wanted;
+    double norm = -1;
+    for (const int threads : {1, 2, 4}) {
+      ShardSum sum(size, threads);
+      for (int repetition = 0; repetition < 2; ++repetition) {
+        std::atomic<std::int64_t> begun{0};
+        sum.add(shards, [&](std::int64_t shard, float* to) {
+          ++begun;
+          // The first shard is the last to end: the others go as far as they can.
+          const auto patience = std::chrono::steady_clock::now() + std::chrono::milliseconds(3);
+          while (shard == 0 && threads > 1 && begun < shards && std::chrono::steady_clock::now() < patience)
+            std::this_thread::yield();
+          for (std::size_t i = 0; i < size; ++i) to[i] += parts[static_cast<std::size_t>(shard)][i];
+        });
+        const double found = sum.finish();
+        if (norm < 0) norm = found;
+        BOOST_TEST(norm == found);
+        BOOST_TEST((std::equal(wanted.begin(), wanted.end(), sum.sum().begin())),
+                   shards << " shards, " << threads << " threads");
+        std::fill(sum.sum().begin(), sum.sum().end(), 0.0f);
+      }
+      BOOST_TEST(sum.buffers() <= std::min(shards, threads + log2_up(shards)));
+    }
+    double squares = 0;
+    for (const float x : wanted) squares += static_cast<double>(x) * static_cast<double>(x);
+    BOOST_TEST(norm == std::sqrt(squares), boost::test_tools::tolerance(1e-12));
+  }
+  BOOST_TEST(other_than_in_order == 13);  // all beyond three shards
+}
+
+BOOST_AUTO_TEST_CASE(a_failed_shard_ends_the_sum_and_the_next_begins_with_zeros) {
+  for (const int threads : {1, 4}) {
+    ShardSum sum(size, threads);
+    auto one = [](float* to) { to[0] += 1; };
+    BOOST_CHECK_THROW(sum.add(40,
+                              [&](std::int64_t shard, float* to) {
+                                one(to);
+                                if (shard == 7) throw std::runtime_error("shard 7");
+                              }),
+                      std::runtime_error);
+    sum.add(40, [&](std::int64_t, float* to) { one(to); });
+    BOOST_TEST(sum.finish() == 40.0);
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
