@@ -84,7 +84,9 @@ float reduce_row(const float* x, Index n, Precision precision, Index groups, std
   return steps.scale;
 }
 
-float dot(const ReducedProduct& p, Index i, Index j) {
+/// An element of c before f.
+float element(const ReducedProduct& p, Index i, Index j) {
+  const float bias = p.bias.empty() ? 0 : p.bias[static_cast<std::size_t>(j)];
   const std::byte* a = p.a.row(i);
   const std::byte* b = p.b.panels + j / ReducedPanels::kColumns * p.b.groups * ReducedPanels::kGroupBytes +
                        j % ReducedPanels::kColumns * 4;
@@ -95,18 +97,18 @@ float dot(const ReducedProduct& p, Index i, Index j) {
       std::memcpy(x, a, sizeof x), std::memcpy(y, b, sizeof y);
       for (int k = 0; k < 2; ++k) sum += from_bfloat16(x[k]) * from_bfloat16(y[k]);
     }
-    return sum;
+    return sum + bias;
   }
   std::int32_t sum = p.b.corrections[j];
   for (Index g = 0; g < p.b.groups; ++g, a += 4, b += ReducedPanels::kGroupBytes)
     for (int k = 0; k < 4; ++k) sum += static_cast<std::int32_t>(a[k]) * static_cast<std::int8_t>(b[k]);
-  return static_cast<float>(sum) * (p.a.scales[i] * p.b.scales[j]);
+  return std::fma(static_cast<float>(sum), p.a.scales[i] * p.b.scales[j], bias);
 }
 
 void multiply_anywhere(const ReducedProduct& p) {
   for (Index i = 0; i < p.c.rows; ++i)
     for (Index j = 0; j < p.c.cols; ++j) {
-      const float y = dot(p, i, j) + (p.bias.empty() ? 0 : p.bias[static_cast<std::size_t>(j)]);
+      const float y = element(p, i, j);
       p.c(i, j) = p.relu && y < 0 ? 0 : y;
     }
 }
@@ -131,9 +133,9 @@ struct Int8 {
     return _mm512_loadu_si512(p.b.corrections + j);
   }
   HEED_INLINE static Sum add(Sum sum, __m512i a, __m512i b) { return _mm512_dpbusd_epi32(sum, a, b); }
-  HEED_INLINE static __m512 value(Sum sum, const ReducedProduct& p, Index i, Index j) {
+  HEED_INLINE static __m512 value(Sum sum, const ReducedProduct& p, Index i, Index j, __m512 bias) {
     const __m512 scale = _mm512_mul_ps(_mm512_set1_ps(p.a.scales[i]), _mm512_loadu_ps(p.b.scales + j));
-    return _mm512_mul_ps(_mm512_cvtepi32_ps(sum), scale);
+    return _mm512_fmadd_ps(_mm512_cvtepi32_ps(sum), scale, bias);
   }
   static float reduce_row(const float* x, Index n, Index groups, std::byte* to) {
     const __m512 largest = _mm512_set1_ps(std::numeric_limits<float>::max());
@@ -162,7 +164,9 @@ struct Bfloat16 {
   HEED_INLINE static Sum add(Sum sum, __m512i a, __m512i b) {
     return _mm512_dpbf16_ps(sum, (__m512bh)a, (__m512bh)b);
   }
-  HEED_INLINE static __m512 value(Sum sum, const ReducedProduct&, Index, Index) { return sum; }
+  HEED_INLINE static __m512 value(Sum sum, const ReducedProduct&, Index, Index, __m512 bias) {
+    return _mm512_add_ps(sum, bias);
+  }
   static float reduce_row(const float* x, Index n, Index groups, std::byte* to) {
     for (Index i = 0; i < 2 * groups; i += kLanes) {
       const __m256i y = (__m256i)_mm512_cvtneps_pbh(_mm512_maskz_loadu_ps(first_lanes(n - i), x + i));
@@ -209,7 +213,7 @@ void tile(const ReducedProduct& p, Index i, Index j) {
         p.bias.empty() ? _mm512_setzero_ps() : _mm512_maskz_loadu_ps(there, p.bias.data() + column);
 #pragma GCC unroll 16
     for (int r = 0; r < rows; ++r) {
-      __m512 y = _mm512_add_ps(Kind::value(sum[r][v], p, i + r, column), bias);
+      __m512 y = Kind::value(sum[r][v], p, i + r, column, bias);
       if (p.relu)
         y = _mm512_mask_mov_ps(y, _mm512_cmp_ps_mask(y, _mm512_setzero_ps(), _CMP_LT_OQ),
                                _mm512_setzero_ps());
