@@ -26,6 +26,7 @@ int main(int argc, char** argv) {
     tool.option("--normalize", options.normalise, "divide these vectors by their length");
     tool.option("--batch", files.batch, "sentences per frame when INPUT is a file", up_to(1'000'000));
     tool.option("--allow-nonfinite", files.allow_nonfinite, kAllowNonfinite);
+    tool.option("--precision WORD", options.precision, kPrecisionHelp, cli::one_of(kPrecisions));
     inspect.declare(tool);
     tool.example("tokenize -m model.h5 < article.en | embed -m model.h5 | encode -m model.h5 -o encoded.h5");
     tool.example(

@@ -45,6 +45,17 @@ const WordsHead& Model<T>::needed_words() const {
 }
 
 template <class T>
+void Model<T>::set_precision(Precision precision) {
+  reduced.reset();
+  if (precision == Precision::float32) return;
+  auto is_recurrent = [](const auto& part) { return part && !part->sizes().self_attends; };
+  if (is_recurrent(encoder) || is_recurrent(decoder))
+    fail<UsageError>("the model is of architecture ", architecture,
+                     ", whose recurrent layers are computed in ", "float32 only");
+  reduced = std::make_unique<PackedWeights<T>>(std::as_const(parameters).values(), precision);
+}
+
+template <class T>
 Var<T> Model<T>::embed(Pass<T>& pass, Side side, const PackedTokens& tokens) const {
   if (side == Side::source && images)
     fail<UsageError>("the model reads images, not words: wanted embed --pixels");

@@ -13,6 +13,7 @@
 #include "models/image_patches.h"
 #include "models/parts.h"
 #include "nn/parameters.h"
+#include "tensor/packed_weights.h"
 
 namespace heed {
 
@@ -27,9 +28,11 @@ struct Model {
   ParameterSet<T> parameters;
   std::unique_ptr<Encoder<T>> encoder;  ///< or none
   std::unique_ptr<Decoder<T>> decoder;  ///< or none
-  std::optional<WordsHead> words;       ///< of the decoder's states, or of an encoder's alone
-  std::optional<ClassesHead> classes;   ///< of the encoder's states
-  std::optional<Documents> documents;   ///< between the two, of a model that reads lines as documents
+  /// Of less precision than the parameters: what passes without gradients multiply by. Usually none.
+  std::unique_ptr<const PackedWeights<T>> reduced;
+  std::optional<WordsHead> words;      ///< of the decoder's states, or of an encoder's alone
+  std::optional<ClassesHead> classes;  ///< of the encoder's states
+  std::optional<Documents> documents;  ///< between the two, of a model that reads lines as documents
   std::int64_t n_classes = 0;
   std::optional<ImagePatches> images;         ///< an encoder that reads these, and no words
   std::optional<SentenceVectors> sentences;   ///< of the encoder's states
@@ -51,6 +54,10 @@ struct Model {
   const Encoder<T>& needed_encoder() const;
   const Decoder<T>& needed_decoder() const;
   const WordsHead& needed_words() const;
+
+  /// From now on passes without gradients multiply by the parameters, which are complete, in this precision. Throws
+  /// UsageError unless it is float32 or all layers are a Transformer's.
+  void set_precision(Precision precision);
 
   /// Embeddings of whole sentences.
   Var<T> embed(Pass<T>& pass, Side side, const PackedTokens& tokens) const;

@@ -251,8 +251,8 @@ class TranslateJob final : public Job {
     if (is_kept_ && loaded_.model->images)
       fail(name, ": attention over images cannot be aligned from a kept file: give /encoder to --align");
     if (is_kept_)
-      request_.refuse({"beam", "length-penalty", "max-length"}, ": ", name,
-                      " holds stored attention, for which nothing is searched");
+      request_.refuse({"beam", "length-penalty", "max-length", "precision"}, ": ", name,
+                      " holds stored attention, for which nothing is computed");
   }
 
   void read(const TensorMap& frame) override {
@@ -382,11 +382,15 @@ class TranslateJob final : public Job {
           concat(cut_, cut_ == 1 ? " sentence was" : " sentences were", " cut at the maximal length"));
   }
 
+  const PackedWeights<float>& weights() const {
+    return loaded_.model->reduced ? *loaded_.model->reduced : weights_;
+  }
+
   Results search() {
     if (whole_text_) return forced(texts_);
     if (targets_) return forced(targets_->next(memory_.rows.sentences()));
     options_.first_sentence = static_cast<std::uint64_t>(sentences_);
-    Results results = translate(*loaded_.model, weights_, memory_, options_, threads_, &inspection_);
+    Results results = translate(*loaded_.model, weights(), memory_, options_, threads_, &inspection_);
     std::vector<SampleStream> draws;  // of the best, when sampled
     for (std::size_t s = 0; s < results.size() && config_.sample; ++s)
       draws.push_back(results[s].front().drawn.value_or(SampleStream{}));
@@ -432,7 +436,7 @@ class TranslateJob final : public Job {
     return words;
   }
 
-  const PackedWeights<float> weights_{loaded_.model->parameters.values()};
+  const PackedWeights<float> weights_{loaded_.model->parameters.values()};  ///< in float32
   const bool alone_ = !loaded_.model->encoder;
   bool whole_text_ = false;  ///< the input itself is scored
   TranslateOptions options_;
@@ -500,6 +504,11 @@ void run_decode(const DecodeConfig& asked, const DecodePaths& paths, const Decod
   check_options(request);
   check_outputs(paths, inspect.values);
   LoadedModel loaded = load_model(paths.model);
+  const Precision precision = chosen<Precision>("--precision", kPrecisions, config.precision);
+  if (precision != Precision::float32 && !paths.saliency.empty())
+    fail<UsageError>("--saliency cannot be combined with --precision ", config.precision,
+                     ": rounded products have no gradients");
+  loaded.model->set_precision(precision);
   std::optional<SearchSettings> usual = search_settings_of(loaded.origin);
   if (usual) {
     overlay(fields_of(*usual), fields_of(config), [&](const std::string& option) { return !given(option); });

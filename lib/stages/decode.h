@@ -12,6 +12,7 @@
 #include "inspect/saliency.h"
 #include "models/model_file.h"
 #include "models/search_settings.h"
+#include "stages/frames.h"
 #include "tensor/padding.h"
 
 namespace heed {
@@ -33,6 +34,7 @@ struct DecodeConfig {
   std::string align_head = "mean";
   std::int64_t batch = 64;
   bool allow_nonfinite = false;
+  std::string precision = kPrecisions.front();
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& field) {
@@ -64,6 +66,7 @@ struct DecodeConfig {
           "mean of the layer's heads, one of them (from 0), or the best by --align-gold");
     field("batch", self.batch, "sentences per frame when INPUT is a file", up_to(1'000'000));
     field("allow_nonfinite", self.allow_nonfinite, kAllowNonfinite);
+    field("precision", self.precision, kPrecisionHelp, kPrecisions);
   }
   /// Throws UsageError when a search cannot give as many results as it is asked for.
   void check_search() const;

@@ -282,6 +282,7 @@ void run_encode(const StageFiles& files, const std::string& layers, EncodeOption
   options.wanted = values_wanted(files.allow_nonfinite);
   inspect.check(files.output);
   const LoadedModel loaded = load_model(files.model);
+  loaded.model->set_precision(chosen<Precision>("--precision", kPrecisions, options.precision));
   run_stage(
       files, inspect, loaded, encoder_stages(*loaded.model, options), seed,
       [&](TensorMap& frame, const std::string& name) {

@@ -22,6 +22,7 @@ struct EncodeOptions {
   Values wanted = Values::finite;
   std::string pool;        ///< one of kSentencePools; empty: no vectors of sentences
   bool normalise = false;  ///< divides them by their length
+  std::string precision = kPrecisions.front();
 };
 /// model: as the model was made for; pooler: tanh(first state W + b) by encoder/pooler.
 inline const std::vector<std::string> kSentencePools{"model", "mean", "first", "pooler"};

@@ -20,6 +20,11 @@ using Claim = std::function<void(TensorMap& frame, const std::string& name)>;
 void for_each_frame(io::FrameReader& reader, const Claim& claim, const std::function<void(TensorMap&)>& stage,
                     const std::function<void(const TensorMap&)>& write);
 
+/// Of the option --precision.
+inline constexpr const char* kPrecisionHelp =
+    "what products with the weights are computed from, of a Transformer: bfloat16 and int8 are faster and "
+    "less exact";
+
 /// What every tool that runs a stage of a model over frames is given.
 struct StageFiles {
   std::string input = "-", output = "-", model;

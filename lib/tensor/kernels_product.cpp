@@ -220,6 +220,9 @@ void multiply_packed(Matrix<const T> a, const PackedMatrix<T>& b, std::span<cons
     fail("multiply_packed: [", a.rows, ", ", a.cols, "] times [", b.rows, ", ", b.cols, "] into [", c.rows,
          ", ", c.cols, "]: the shapes do not fit");
   }
+  if constexpr (std::is_same_v<T, float>) {
+    if (b.reduced.panels) return multiply_reduced(a, b.reduced, bias, f, c);
+  }
   HEED_DISPATCH(multiply_packed)(a, b, bias, f, c);
 }
 HEED_INSTANTIATE(multiply_packed)

@@ -32,8 +32,16 @@ const PackedMatrix<T>* PackedWeights<T>::find(Matrix<const T> weight) const {
   const std::lock_guard guard(mutex_);
   const auto found = packed_.find(key);
   if (found != packed_.end()) return &found->second;
-  T* const to = arena_.allocate<T>(packed_size<T>(weight.rows, weight.cols));
-  return &packed_.emplace(key, pack(weight, to)).first->second;
+  return &packed_.emplace(key, packed(weight)).first->second;
+}
+
+template <class T>
+PackedMatrix<T> PackedWeights<T>::packed(Matrix<const T> weight) const {
+  if constexpr (std::is_same_v<T, float>) {
+    if (precision_ != Precision::float32)
+      return {nullptr, weight.rows, weight.cols, reduce(weight, precision_, arena_)};
+  }
+  return pack(weight, arena_.allocate<T>(packed_size<T>(weight.rows, weight.cols)));
 }
 
 HEED_INSTANTIATE(pack)

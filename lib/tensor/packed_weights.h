@@ -11,6 +11,7 @@
 #include "tensor/arena.h"
 #include "tensor/kernels.h"
 #include "tensor/matrix.h"
+#include "tensor/reduced_panels.h"
 
 namespace heed {
 
@@ -19,15 +20,16 @@ template <class T>
 inline constexpr std::int64_t kPanelColumns = 128 / sizeof(T);
 
 /// A view of a matrix [rows, cols] as panels of kPanelColumns columns, one after the other: each a dense [rows,
-/// kPanelColumns], the last filled up with zeros.
+/// kPanelColumns], the last filled up with zeros. Of less precision than T it has `reduced` panels instead.
 template <class T>
 struct PackedMatrix {
   const T* panels = nullptr;
   std::int64_t rows = 0, cols = 0;
+  ReducedPanels reduced = {};
 
   /// Some of its columns; `first` is a multiple of kPanelColumns.
   PackedMatrix columns(std::int64_t first, std::int64_t count) const {
-    return {panels + first * rows, rows, count};
+    return {panels ? panels + first * rows : nullptr, rows, count, reduced.columns(first)};
   }
 };
 
@@ -41,11 +43,12 @@ template <class T>
 PackedMatrix<T> pack(Matrix<const T> matrix, T* to);
 
 /// Packed forms of the parameters in a flat buffer, each made when it is first asked for. The buffer must outlive this
-/// and not change meanwhile. Any number of threads may ask.
+/// and not change meanwhile. Any number of threads may ask. Only float has less precision than its own.
 template <class T>
 class PackedWeights {
  public:
-  explicit PackedWeights(std::span<const T> parameters) : parameters_(parameters) {}
+  explicit PackedWeights(std::span<const T> parameters, Precision precision = Precision::float32)
+      : parameters_(parameters), precision_(precision) {}
   PackedWeights(const PackedWeights&) = delete;
   PackedWeights& operator=(const PackedWeights&) = delete;
 
@@ -55,14 +58,17 @@ class PackedWeights {
  private:
   using Key = std::tuple<const T*, std::int64_t, std::int64_t, std::int64_t>;
 
+  PackedMatrix<T> packed(Matrix<const T> weight) const;
+
   std::span<const T> parameters_;
+  Precision precision_;
   mutable std::mutex mutex_;
   mutable Arena arena_;
   mutable std::map<Key, PackedMatrix<T>> packed_;
 };
 
 /// c = f(a b + bias); bias may be empty. a may have any strides. The bits of a row of c depend on that row of a alone,
-/// and are those of multiply_rows.
+/// and, unless b is reduced, are those of multiply_rows.
 template <class T>
 void multiply_packed(Matrix<const T> a, const PackedMatrix<T>& b, std::span<const T> bias, Activation f,
                      Matrix<T> c);

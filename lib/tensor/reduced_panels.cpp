@@ -1,0 +1,355 @@
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // of GCC 12's own intrinsics (its bug 105593)
+#endif
+#include "tensor/reduced_panels.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "base/error.h"
+#include "hwy/targets.h"
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace heed {
+
+namespace {
+
+using Index = std::int64_t;
+
+/// Rows of a that are reduced before they are multiplied, together: they stay in the cache.
+constexpr Index kRows = 96;
+
+/// Round to nearest, ties to even; NaN stays NaN.
+std::uint16_t to_bfloat16(float x) {
+  const auto bits = std::bit_cast<std::uint32_t>(x);
+  if (std::isnan(x)) return static_cast<std::uint16_t>(bits >> 16 | 0x40);
+  return static_cast<std::uint16_t>((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
+}
+float from_bfloat16(std::uint16_t x) {
+  return std::bit_cast<float>(std::uint32_t{x} << 16);
+}
+
+/// How numbers become int8: the nearest integer to x * inverse, each then standing for itself times scale.
+struct Steps {
+  float inverse, scale;
+
+  /// `most`: the largest magnitude; infinite or NaN when there is no such.
+  explicit Steps(float most) {
+    constexpr float largest = std::numeric_limits<float>::max();
+    inverse = most > 0 ? std::min(127 / most, largest) : 0;
+    scale = std::isfinite(most) ? most / 127 : std::numeric_limits<float>::quiet_NaN();
+  }
+  std::int32_t operator()(float x) const { return static_cast<std::int32_t>(std::nearbyint(x * inverse)); }
+};
+
+/// Rows of a as the kernels read them.
+struct ReducedRows {
+  const std::byte* data = nullptr;
+  Index stride = 0;               ///< bytes from row to row, 4 for each group
+  const float* scales = nullptr;  ///< of int8, of each row
+
+  const std::byte* row(Index i) const { return data + i * stride; }
+};
+
+struct ReducedProduct {
+  ReducedRows a;
+  const ReducedPanels& b;
+  std::span<const float> bias;
+  bool relu;
+  Matrix<float> c;
+};
+
+// ---- any processor: the definition ------------------------------------------------------------------------
+
+/// x [n] -> the bytes of its groups, the last filled up; returns the scale.
+float reduce_row(const float* x, Index n, Precision precision, Index groups, std::byte* to) {
+  if (precision == Precision::bfloat16) {
+    for (Index i = 0; i < 2 * groups; ++i) {
+      const std::uint16_t value = to_bfloat16(i < n ? x[i] : 0);
+      std::memcpy(to + 2 * i, &value, sizeof value);
+    }
+    return 1;
+  }
+  float most = 0;
+  for (Index i = 0; i < n; ++i) most = std::isfinite(x[i]) ? std::max(most, std::abs(x[i])) : INFINITY;
+  const Steps steps(most);
+  for (Index i = 0; i < 4 * groups; ++i)
+    to[i] = static_cast<std::byte>(i < n && std::isfinite(most) ? steps(x[i]) + 128 : 128);
+  return steps.scale;
+}
+
+/// An element of c before f.
+float element(const ReducedProduct& p, Index i, Index j) {
+  const float bias = p.bias.empty() ? 0 : p.bias[static_cast<std::size_t>(j)];
+  const std::byte* a = p.a.row(i);
+  const std::byte* b = p.b.panels + j / ReducedPanels::kColumns * p.b.groups * ReducedPanels::kGroupBytes +
+                       j % ReducedPanels::kColumns * 4;
+  if (p.b.precision == Precision::bfloat16) {
+    float sum = 0;
+    for (Index g = 0; g < p.b.groups; ++g, a += 4, b += ReducedPanels::kGroupBytes) {
+      std::uint16_t x[2], y[2];
+      std::memcpy(x, a, sizeof x), std::memcpy(y, b, sizeof y);
+      for (int k = 0; k < 2; ++k) sum += from_bfloat16(x[k]) * from_bfloat16(y[k]);
+    }
+    return sum + bias;
+  }
+  std::int32_t sum = p.b.corrections[j];
+  for (Index g = 0; g < p.b.groups; ++g, a += 4, b += ReducedPanels::kGroupBytes)
+    for (int k = 0; k < 4; ++k) sum += static_cast<std::int32_t>(a[k]) * static_cast<std::int8_t>(b[k]);
+  return std::fma(static_cast<float>(sum), p.a.scales[i] * p.b.scales[j], bias);
+}
+
+void multiply_anywhere(const ReducedProduct& p) {
+  for (Index i = 0; i < p.c.rows; ++i)
+    for (Index j = 0; j < p.c.cols; ++j) {
+      const float y = element(p, i, j);
+      p.c(i, j) = p.relu && y < 0 ? 0 : y;
+    }
+}
+
+#if defined(__x86_64__)
+// ---- AVX-512 with its instructions for int8 (VNNI) or bfloat16 --------------------------------------------
+// Highway 1.0 has neither. Both kinds are compiled together; bfloat16 instructions stand only where they are written.
+#pragma GCC push_options
+#pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx512bf16")
+
+constexpr Index kLanes = 16;
+#define HEED_INLINE __attribute__((always_inline)) inline
+
+HEED_INLINE __mmask16 first_lanes(Index count) {
+  return static_cast<__mmask16>(count >= kLanes ? 0xFFFF : (1u << count) - 1);
+}
+
+struct Int8 {
+  using Sum = __m512i;
+
+  HEED_INLINE static Sum start(const ReducedProduct& p, Index j) {
+    return _mm512_loadu_si512(p.b.corrections + j);
+  }
+  HEED_INLINE static Sum add(Sum sum, __m512i a, __m512i b) { return _mm512_dpbusd_epi32(sum, a, b); }
+  HEED_INLINE static __m512 value(Sum sum, const ReducedProduct& p, Index i, Index j, __m512 bias) {
+    const __m512 scale = _mm512_mul_ps(_mm512_set1_ps(p.a.scales[i]), _mm512_loadu_ps(p.b.scales + j));
+    return _mm512_fmadd_ps(_mm512_cvtepi32_ps(sum), scale, bias);
+  }
+  static float reduce_row(const float* x, Index n, Index groups, std::byte* to) {
+    const __m512 largest = _mm512_set1_ps(std::numeric_limits<float>::max());
+    __m512 most = _mm512_setzero_ps();
+    __mmask16 odd = 0;
+    for (Index i = 0; i < n; i += kLanes) {
+      const __m512 size = _mm512_abs_ps(_mm512_maskz_loadu_ps(first_lanes(n - i), x + i));
+      odd |= _mm512_cmp_ps_mask(size, largest, _CMP_NLE_UQ);
+      most = _mm512_max_ps(most, size);
+    }
+    const Steps steps(odd ? std::numeric_limits<float>::infinity() : _mm512_reduce_max_ps(most));
+    const __m512 inverse = _mm512_set1_ps(steps.inverse);
+    for (Index i = 0; i < 4 * groups; i += kLanes) {
+      const __m512 y = _mm512_mul_ps(_mm512_maskz_loadu_ps(first_lanes(n - i), x + i), inverse);
+      const __m128i bytes = _mm512_cvtsepi32_epi8(_mm512_cvtps_epi32(y));
+      _mm_mask_storeu_epi8(to + i, first_lanes(4 * groups - i), _mm_xor_si128(bytes, _mm_set1_epi8(-128)));
+    }
+    return steps.scale;
+  }
+};
+
+struct Bfloat16 {
+  using Sum = __m512;
+
+  HEED_INLINE static Sum start(const ReducedProduct&, Index) { return _mm512_setzero_ps(); }
+  HEED_INLINE static Sum add(Sum sum, __m512i a, __m512i b) {
+    return _mm512_dpbf16_ps(sum, (__m512bh)a, (__m512bh)b);
+  }
+  HEED_INLINE static __m512 value(Sum sum, const ReducedProduct&, Index, Index, __m512 bias) {
+    return _mm512_add_ps(sum, bias);
+  }
+  static float reduce_row(const float* x, Index n, Index groups, std::byte* to) {
+    for (Index i = 0; i < 2 * groups; i += kLanes) {
+      const __m256i y = (__m256i)_mm512_cvtneps_pbh(_mm512_maskz_loadu_ps(first_lanes(n - i), x + i));
+      _mm256_mask_storeu_epi16(to + 2 * i, first_lanes(2 * groups - i), y);
+    }
+    return 1;
+  }
+};
+
+/// `rows` rows of c from row i on, `vectors` vectors of columns from column j on, which may lie in several panels.
+template <class Kind, int rows, int vectors>
+void tile(const ReducedProduct& p, Index i, Index j) {
+  constexpr Index panel = ReducedPanels::kColumns;
+  const std::byte *a[rows], *b[vectors];
+  typename Kind::Sum sum[rows][vectors];
+#pragma GCC unroll 16
+  for (int r = 0; r < rows; ++r) a[r] = p.a.row(i + r);
+#pragma GCC unroll 16
+  for (int v = 0; v < vectors; ++v) {
+    const Index column = j + v * kLanes;
+    b[v] = p.b.panels + column / panel * p.b.groups * ReducedPanels::kGroupBytes + column % panel * 4;
+#pragma GCC unroll 16
+    for (int r = 0; r < rows; ++r) sum[r][v] = Kind::start(p, column);
+  }
+  for (Index g = 0; g < p.b.groups; ++g) {
+    __m512i b_group[vectors];
+#pragma GCC unroll 16
+    for (int v = 0; v < vectors; ++v) b_group[v] = _mm512_loadu_si512(b[v] + g * ReducedPanels::kGroupBytes);
+#pragma GCC unroll 16
+    for (int r = 0; r < rows; ++r) {
+      std::int32_t group;
+      std::memcpy(&group, a[r] + 4 * g, sizeof group);
+      const __m512i a_group = _mm512_set1_epi32(group);
+#pragma GCC unroll 16
+      for (int v = 0; v < vectors; ++v) sum[r][v] = Kind::add(sum[r][v], a_group, b_group[v]);
+    }
+  }
+#pragma GCC unroll 16
+  for (int v = 0; v < vectors; ++v) {
+    const Index column = j + v * kLanes;
+    if (column >= p.c.cols) break;
+    const __mmask16 there = first_lanes(p.c.cols - column);
+    const __m512 bias =
+        p.bias.empty() ? _mm512_setzero_ps() : _mm512_maskz_loadu_ps(there, p.bias.data() + column);
+#pragma GCC unroll 16
+    for (int r = 0; r < rows; ++r) {
+      __m512 y = Kind::value(sum[r][v], p, i + r, column, bias);
+      if (p.relu)
+        y = _mm512_mask_mov_ps(y, _mm512_cmp_ps_mask(y, _mm512_setzero_ps(), _CMP_LT_OQ),
+                               _mm512_setzero_ps());
+      _mm512_mask_storeu_ps(p.c.row(i + r) + column, there, y);
+    }
+  }
+}
+
+/// The tile whatever its height, up to `most`.
+template <class Kind, int vectors, int most>
+HEED_INLINE void tile_of(const ReducedProduct& p, Index i, Index rows, Index j) {
+  if constexpr (most > 1) {
+    if (rows < most) return tile_of<Kind, vectors, most - 1>(p, i, rows, j);
+  }
+  tile<Kind, most, vectors>(p, i, j);
+}
+
+/// All rows of `vectors` vectors from column j on, in blocks of about equal height.
+template <class Kind, int vectors, int most>
+HEED_INLINE void columns(const ReducedProduct& p, Index j) {
+  const Index blocks = (p.c.rows + most - 1) / most;
+  for (Index block = 0; block < blocks; ++block) {
+    const Index i = p.c.rows * block / blocks;
+    tile_of<Kind, vectors, most>(p, i, p.c.rows * (block + 1) / blocks - i, j);
+  }
+}
+
+template <class Kind>
+void multiply_avx512(const ReducedProduct& p) {
+  constexpr Index panel = ReducedPanels::kColumns;
+  const Index end = (p.c.cols + panel - 1) / panel * panel;  // panels are filled up
+  Index j = 0;
+  if (p.c.rows <= 3)  // of few rows more columns at once, which hides the latency of their sums
+    for (; j + 8 * kLanes <= end; j += 8 * kLanes) columns<Kind, 8, 3>(p, j);
+  for (; j < end; j += 2 * kLanes) columns<Kind, 2, 12>(p, j);
+}
+
+#undef HEED_INLINE
+#pragma GCC pop_options
+#endif
+
+// ---- which of them ----------------------------------------------------------------------------------------
+
+struct Kernels {
+  float (*reduce_row)(const float* x, Index n, Index groups, std::byte* to);
+  void (*multiply)(const ReducedProduct&);
+};
+
+Kernels kernels_of(Precision precision) {
+  const bool int8 = precision == Precision::int8;
+#if defined(__x86_64__)
+  static const bool avx512 = (hwy::SupportedTargets() & HWY_AVX3) != 0;  // to ask takes longer than a product
+  if (avx512) {
+    if (int8 && __builtin_cpu_supports("avx512vnni")) return {Int8::reduce_row, multiply_avx512<Int8>};
+    if (!int8 && __builtin_cpu_supports("avx512bf16"))
+      return {Bfloat16::reduce_row, multiply_avx512<Bfloat16>};
+  }
+#endif
+  if (int8)
+    return {[](const float* x, Index n, Index groups, std::byte* to) {
+              return reduce_row(x, n, Precision::int8, groups, to);
+            },
+            multiply_anywhere};
+  return {[](const float* x, Index n, Index groups, std::byte* to) {
+            return reduce_row(x, n, Precision::bfloat16, groups, to);
+          },
+          multiply_anywhere};
+}
+
+}  // namespace
+
+ReducedPanels reduce(Matrix<const float> weight, Precision precision, Arena& arena) {
+  constexpr Index panel = ReducedPanels::kColumns, most_rows = 1 << 16;  // so that sums fit 32 bits
+  if (weight.rows > most_rows)
+    fail("weights of less precision than float32: got ", weight.rows, " rows, wanted at most ", most_rows);
+  const bool int8 = precision == Precision::int8;
+  const Index group = int8 ? 4 : 2, cols = (weight.cols + panel - 1) / panel * panel;
+  ReducedPanels result;
+  result.precision = precision;
+  result.groups = (weight.rows + group - 1) / group;
+  const Index bytes = cols * 4 * result.groups;
+  std::byte* const to = arena.allocate<std::byte>(bytes);
+  std::memset(to, 0, static_cast<std::size_t>(bytes));
+  float* const scales = int8 ? arena.allocate<float>(cols) : nullptr;
+  std::int32_t* const corrections = int8 ? arena.allocate<std::int32_t>(cols) : nullptr;
+  if (int8) std::fill_n(scales, cols, 0.0f), std::fill_n(corrections, cols, 0);
+  const Kernels kernels = kernels_of(precision);
+  std::vector<float> column(static_cast<std::size_t>(weight.rows));
+  std::vector<std::uint32_t> reduced(static_cast<std::size_t>(result.groups));
+  for (Index j = 0; j < weight.cols; ++j) {
+    for (Index i = 0; i < weight.rows; ++i) column[static_cast<std::size_t>(i)] = weight(i, j);
+    const std::span<std::byte> parts = std::as_writable_bytes(std::span(reduced));
+    const float scale = kernels.reduce_row(column.data(), weight.rows, result.groups, parts.data());
+    if (int8) {  // a column is signed, unlike a row
+      std::int32_t sum = 0;
+      for (const std::byte part : parts) sum += static_cast<std::int32_t>(part) - 128;
+      for (std::uint32_t& four : reduced) four ^= 0x80808080;
+      scales[j] = scale;
+      corrections[j] = -128 * sum;
+    }
+    std::byte* at = to + j / panel * result.groups * ReducedPanels::kGroupBytes + j % panel * 4;
+    for (const std::uint32_t group_bytes : reduced) {
+      std::memcpy(at, &group_bytes, sizeof group_bytes);
+      at += ReducedPanels::kGroupBytes;
+    }
+  }
+  result.panels = to;
+  result.scales = scales;
+  result.corrections = corrections;
+  return result;
+}
+
+void multiply_reduced(Matrix<const float> a, const ReducedPanels& b, std::span<const float> bias,
+                      Activation f, Matrix<float> c) {
+  static thread_local std::vector<std::byte> bytes;
+  static thread_local std::vector<float> scales, dense;
+  const Kernels kernels = kernels_of(b.precision);
+  const bool apart = f != Activation::none && f != Activation::relu;
+  for (Index first = 0; first < a.rows; first += kRows) {
+    const Index rows = std::min(kRows, a.rows - first), stride = 4 * b.groups;
+    bytes.resize(static_cast<std::size_t>(rows * stride));
+    scales.resize(static_cast<std::size_t>(rows));
+    for (Index i = 0; i < rows; ++i) {
+      const float* x = a.row(first + i);
+      if (a.col_stride != 1) {
+        dense.resize(static_cast<std::size_t>(a.cols));
+        for (Index l = 0; l < a.cols; ++l) dense[static_cast<std::size_t>(l)] = a(first + i, l);
+        x = dense.data();
+      }
+      scales[static_cast<std::size_t>(i)] =
+          kernels.reduce_row(x, a.cols, b.groups, bytes.data() + i * stride);
+    }
+    const Matrix<float> part = c.row_range(first, rows);
+    kernels.multiply({{bytes.data(), stride, scales.data()}, b, bias, f == Activation::relu, part});
+  }
+  if (apart) bias_activation_dropout<float>({}, f, Dropout{}, c);
+}
+
+}  // namespace heed

@@ -1,0 +1,241 @@
+// Products with weights in bfloat16 and int8 against naive twins, their error against exact products, and what they
+// make of odd rows. The kernels of lesser processors must pass too (HEED_TEST_SIMD).
+#include "tensor/reduced_panels.h"
+
+#include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <vector>
+
+#include "base/error.h"
+#include "tensor/packed_weights.h"
+#include "tensor/philox.h"
+
+using namespace heed;
+
+namespace {
+
+constexpr Precision kReduced[] = {Precision::bfloat16, Precision::int8};
+
+/// Numbers whose rows (or columns, when `transposed`) lie 3 elements apart, each row of a size of its own.
+struct Factor {
+  std::vector<float> storage;
+  Matrix<float> view;
+
+  Factor(std::int64_t rows, std::int64_t cols, bool transposed, std::uint64_t stream) {
+    const std::int64_t outer = transposed ? cols : rows, inner = (transposed ? rows : cols) + 3;
+    storage.resize(static_cast<std::size_t>(outer * inner), 1e30f);  // what lies between must not matter
+    const Matrix<float> stored(storage.data(), outer, inner - 3, inner);
+    view = transposed ? stored.t() : stored;
+    Random random(1, stream);
+    for (std::int64_t i = 0; i < rows; ++i)
+      for (std::int64_t j = 0; j < cols; ++j)
+        view(i, j) = static_cast<float>(random.normal() * std::exp2(i % 7 - 3));
+  }
+};
+
+/// A weight in a precision, with the memory that holds it.
+struct Reduced {
+  Arena arena;
+  PackedMatrix<float> matrix;
+
+  Reduced(Matrix<const float> weight, Precision precision)
+      : matrix{nullptr, weight.rows, weight.cols, reduce(weight, precision, arena)} {}
+};
+
+/// The integers that stand for n numbers, and what one of them is worth.
+struct Integers {
+  std::vector<long> value;
+  float worth = 0;
+
+  template <class At>
+  Integers(std::int64_t n, const At& at) {
+    float most = 0;
+    for (std::int64_t i = 0; i < n; ++i) most = std::max(most, std::fabs(at(i)));
+    worth = most / 127;
+    const float steps = most > 0 ? 127 / most : 0;
+    for (std::int64_t i = 0; i < n; ++i) value.push_back(std::lrint(at(i) * steps));
+  }
+};
+
+/// The nearest number of 8 bits of mantissa; of two the even one.
+double rounded(float x) {
+  if (x == 0) return 0;
+  const double step = std::exp2(std::ilogb(x) - 7);
+  return std::nearbyint(x / step) * step;
+}
+
+std::vector<float> product(Matrix<const float> a, const PackedMatrix<float>& b,
+                           std::span<const float> bias = {}, Activation f = Activation::none) {
+  std::vector<float> c(static_cast<std::size_t>(a.rows * b.cols), 1e30f);
+  multiply_packed<float>(a, b, bias, f, Matrix<float>(c.data(), a.rows, b.cols));
+  return c;
+}
+
+float relu(float x) {
+  return x > 0 ? x : 0;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(reduced_panels)
+
+/// Sizes on both sides of every tile, panel and group.
+BOOST_AUTO_TEST_CASE(int8_is_the_naive_twin_to_the_bit_and_bfloat16_nearly) {
+  int turn = 0;
+  for (const std::int64_t m : {1, 2, 3, 4, 11, 12, 13, 30, 97}) {
+    for (const std::int64_t n : {1, 15, 16, 17, 32, 33, 128, 130}) {
+      for (const std::int64_t k : {1, 3, 16, 37}) {
+        ++turn;
+        const Factor a(m, k, turn % 2, 1), b(k, n, turn % 3 == 0, 2), shift(1, n, false, 3);
+        const std::span<const float> bias(shift.view.data, turn % 5 ? static_cast<std::size_t>(n) : 0);
+        const bool cut = turn % 4 == 0;
+        const Activation f = cut ? Activation::relu : Activation::none;
+        const Reduced int8(b.view, Precision::int8), bfloat16(b.view, Precision::bfloat16);
+        const std::vector<float> got = product(a.view, int8.matrix, bias, f),
+                                 near = product(a.view, bfloat16.matrix, bias, f);
+        std::vector<Integers> rows;
+        for (std::int64_t i = 0; i < m; ++i)
+          rows.emplace_back(k, [&](std::int64_t l) { return a.view(i, l); });
+        std::int64_t other_bits = 0, too_far = 0;
+        for (std::int64_t j = 0; j < n; ++j) {
+          const Integers column(k, [&](std::int64_t l) { return b.view(l, j); });
+          const float add = bias.empty() ? 0 : bias[static_cast<std::size_t>(j)];
+          for (std::int64_t i = 0; i < m; ++i) {
+            const Integers& row = rows[static_cast<std::size_t>(i)];
+            long sum = 0;
+            double exact = 0, size = 0, error = 0, nearly = 0;
+            for (std::int64_t l = 0; l < k; ++l) {
+              const auto at = static_cast<std::size_t>(l);
+              const double x = a.view(i, l), y = b.view(l, j);
+              sum += row.value[at] * column.value[at];
+              exact += x * y;
+              size += std::abs(x * y);
+              // Each factor is off by half a step at most.
+              error += std::abs(x) * column.worth / 2 + std::abs(y) * row.worth / 2 +
+                       double{row.worth} * column.worth / 4;
+              nearly += rounded(a.view(i, l)) * rounded(b.view(l, j));
+            }
+            const float twin = std::fma(static_cast<float>(sum), row.worth * column.worth, add);
+            const auto at = static_cast<std::size_t>(i * n + j);
+            other_bits += got[at] != (cut ? relu(twin) : twin);
+            if (cut) continue;
+            const double slack = 1e-6 * (size + std::abs(add));
+            too_far +=
+                !(std::abs(got[at] - exact - add) <= error * (1 + 1e-5) + slack) ||
+                !(std::abs(near[at] - nearly - add) <= static_cast<double>(k) * slack) ||
+                !(std::abs(near[at] - exact - add) <= size * std::exp2(-7) + static_cast<double>(k) * slack);
+          }
+        }
+        BOOST_TEST_CONTEXT("m " << m << " n " << n << " k " << k << " turn " << turn) {
+          BOOST_TEST(other_bits == 0);
+          BOOST_TEST(too_far == 0);
+        }
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(other_activations_are_applied_to_the_sums) {
+  const Factor a(5, 20, false, 1), b(20, 40, false, 2);
+  for (const Precision precision : kReduced) {
+    const Reduced weight(b.view, precision);
+    std::vector<float> wanted = product(a.view, weight.matrix);
+    apply<float>(Activation::tanh, wanted, wanted);
+    BOOST_TEST(product(a.view, weight.matrix, {}, Activation::tanh) == wanted);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_row_does_not_depend_on_the_others) {
+  const Factor a(110, 61, false, 1), b(61, 75, true, 2);
+  for (const Precision precision : kReduced) {
+    const Reduced weight(b.view, precision);
+    const std::vector<float> all = product(a.view, weight.matrix);
+    for (const std::int64_t rows : {1, 2, 7, 50}) {
+      std::vector<float> parts;
+      for (std::int64_t i = 0; i < 110; i += rows)
+        for (const float y :
+             product(a.view.row_range(i, std::min<std::int64_t>(rows, 110 - i)), weight.matrix))
+          parts.push_back(y);
+      BOOST_TEST(parts == all);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(the_best_words_are_those_of_the_whole_product) {
+  const Factor a(5, 24, false, 1), b(2500, 24, false, 2),
+      shift(1, 2500, false, 3);  // several blocks of logits
+  const std::span<const float> bias(shift.view.data, 2500);
+  for (const Precision precision : kReduced) {
+    const Reduced weight(b.view.t(), precision);
+    const std::vector<float> logits = product(a.view, weight.matrix, bias);
+    std::vector<float> wanted(5 * 4), values(5 * 4);
+    std::vector<std::int32_t> wanted_ids(5 * 4), ids(5 * 4);
+    log_softmax_top_k<float>(Matrix<const float>(logits.data(), 5, 2500), 4, {wanted.data(), 5, 4},
+                             {wanted_ids.data(), 5, 4});
+    log_softmax_top_k<float>(a.view, weight.matrix, bias, 4, {values.data(), 5, 4}, {ids.data(), 5, 4});
+    BOOST_TEST(ids == wanted_ids);
+    BOOST_TEST(values == wanted);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(rows_of_zeros_and_of_very_small_and_large_numbers) {
+  std::vector<float> a{0, 0, 0, 1e-38f, -1e-38f, 5e-39f, 1e37f, -3e37f, 1e37f, 1, 2, 3}, b{1, -2, 3};
+  for (const Precision precision : kReduced) {
+    const Reduced weight(Matrix<const float>(b.data(), 3, 1), precision);
+    const std::vector<float> bias{0.5f};
+    const std::vector<float> y = product(Matrix<const float>(a.data(), 4, 3), weight.matrix, bias);
+    BOOST_TEST(y[0] == 0.5f);
+    BOOST_TEST(y[1] == 0.5f);
+    BOOST_TEST(y[2] == 1e38f, boost::test_tools::tolerance(0.02f));
+    BOOST_TEST(y[3] == 6.5f, boost::test_tools::tolerance(0.02f));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_row_that_is_not_finite_gives_nothing_finite_and_spoils_no_other) {
+  const float odd[] = {std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity(),
+                       std::numeric_limits<float>::quiet_NaN()};
+  const Factor b(40, 50, false, 2);
+  for (const Precision precision : kReduced) {
+    const Reduced weight(b.view, precision);
+    for (const float value : odd) {
+      Factor a(14, 40, false, 1);
+      const std::vector<float> before = product(a.view, weight.matrix);
+      a.view(5, 17) = value;
+      const std::vector<float> after = product(a.view, weight.matrix);
+      for (std::size_t i = 0; i < after.size(); ++i) {
+        if (i / 50 == 5)
+          BOOST_TEST(!std::isfinite(after[i]));
+        else
+          BOOST_TEST(after[i] == before[i]);
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(weights_are_reduced_once) {
+  const std::vector<float> parameters(600, 1);
+  for (const Precision precision : kReduced) {
+    const PackedWeights<float> weights(parameters, precision);
+    const Matrix<const float> w(parameters.data() + 16, 10, 40);
+    const PackedMatrix<float>* packed = weights.find(w);
+    BOOST_REQUIRE(packed);
+    BOOST_TEST(packed->panels == nullptr);
+    BOOST_TEST((packed->reduced.precision == precision));
+    BOOST_TEST(weights.find(w) == packed);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_weight_whose_sums_would_not_fit_is_refused) {
+  const std::vector<float> column(65'537);
+  Arena arena;
+  BOOST_CHECK_EXCEPTION(
+      reduce(Matrix<const float>(column.data(), 65'537, 1), Precision::int8, arena), Error,
+      [](const Error& e) {
+        return std::string(e.what()) ==
+               "weights of less precision than float32: got 65537 rows, wanted at most 65536";
+      });
+}
+
+BOOST_AUTO_TEST_SUITE_END()
