@@ -106,6 +106,19 @@ class Job {
   std::int64_t sentences_ = 0;  ///< of the frames before
 };
 
+/// Throws Error unless `tokens` are what these rows are of.
+void expect_lengths(const std::vector<Ids>& tokens, const Packing& rows) {
+  if (std::ssize(tokens) != rows.sentences())
+    fail("/tokens has ", tokens.size(), " sentences, what is decoded has ", rows.sentences());
+  for (std::int64_t s = 0; s < rows.sentences(); ++s) {
+    const std::size_t length = tokens[static_cast<std::size_t>(s)].size();
+    if (std::cmp_not_equal(length, rows.length(s))) {
+      fail("/tokens/length[", s, "] = ", length, ", but the states of that sentence are ", rows.length(s),
+           ": are they of the same text?");
+    }
+  }
+}
+
 /// An encoder alone: classes or masked words.
 class PredictJob final : public Job {
  public:
@@ -113,6 +126,8 @@ class PredictJob final : public Job {
     if (!loaded_.model->documents)
       request.refuse({"attention"}, ": the model is of architecture ", loaded_.model->architecture,
                      ", which has no decoder and reads no documents");
+    if (loaded_.model->classes && loaded_.model->classes->problem == ProblemType::regression)
+      request.refuse({"n-best"}, ": the model gives numbers, of which none is likelier");
     request.refuse({"force", "saliency", "lens", "align", "sample", "beam", "length-penalty", "max-length",
                     "align-layer", "align-head", "align-gold"},
                    ": the model is of architecture ", loaded_.model->architecture, ", which has no decoder");
@@ -123,7 +138,10 @@ class PredictJob final : public Job {
  private:
   void read(const TensorMap& frame) override {
     const PackedStates memory = memory_of(frame, *loaded_.model, wanted_);
-    if (!loaded_.model->classes) tokens_ = text::sentence_ids(frame, loaded_.source);
+    if (of_tokens_) {
+      tokens_ = text::sentence_ids(frame, loaded_.source);
+      expect_lengths(tokens_, memory.rows);
+    }
     inspection_.begin(frame, memory.rows);
     inspection_.start_trace();
     predictions_ =
@@ -142,9 +160,9 @@ class PredictJob final : public Job {
   void expect_finite() const {
     for (std::size_t s = 0; s < predictions_.size(); ++s) {
       for (const Prediction& p : predictions_[s]) {
-        if (!all_finite<float>(p.log_probability))
+        if (!all_finite<float>(p.score))
           throw SentenceError(static_cast<std::int64_t>(s),
-                              "a log-probability is not finite: are its states too large? (--allow-nonfinite "
+                              "a prediction is not finite: are its states too large? (--allow-nonfinite "
                               "lets it pass)");
       }
     }
@@ -167,6 +185,8 @@ class PredictJob final : public Job {
   }
 
   const std::int64_t n_best_ = config_.n_best > 1 ? config_.n_best : 0;
+  /// What is predicted is of single tokens: their words, or their classes.
+  const bool of_tokens_ = !loaded_.model->classes || loaded_.model->classes->of_tokens();
   std::optional<io::FrameWriter> attention_;
   std::vector<Ids> tokens_;
   std::vector<std::vector<Prediction>> predictions_;
@@ -266,7 +286,7 @@ class TranslateJob final : public Job {
     if (aligner_ || whole_text_ || ((attention_ || alone_) && frame.contains("tokens/ids"))) {
       source_ = loaded_.model->images ? places()
                                       : text::sentence_ids(frame, alone_ ? loaded_.target : loaded_.source);
-      expect_lengths();
+      expect_lengths(source_, memory_.rows);
     }
     if (whole_text_) texts_ = produced_texts();
     if (!alone_ || whole_text_) return;
@@ -303,19 +323,6 @@ class TranslateJob final : public Job {
       if (std::cmp_not_equal(read, memory_.rows.length(static_cast<std::int64_t>(s))))
         throw SentenceError(static_cast<std::int64_t>(s),
                             concat(option, ": /tokens do not end with eos, as those of tokenize do"));
-    }
-  }
-
-  void expect_lengths() const {
-    const Packing& rows = memory_.rows;
-    if (std::ssize(source_) != rows.sentences())
-      fail("/tokens has ", source_.size(), " sentences, what is decoded has ", rows.sentences());
-    for (std::int64_t s = 0; s < rows.sentences(); ++s) {
-      const std::size_t length = source_[static_cast<std::size_t>(s)].size();
-      if (std::cmp_not_equal(length, rows.length(s))) {
-        fail("/tokens/length[", s, "] = ", length, ", but the states of that sentence are ", rows.length(s),
-             ": are they of the same text?");
-      }
     }
   }
 
