@@ -41,7 +41,8 @@ struct EncoderOnlyConfig : TransformerOptions, ImageOptions {
     size_fields(self, field);
     field("n_classes", self.n_classes, "classes of a classifier; 0: the model fills in masked words",
           between(0, 1'000'000));
-    field("pooling", self.pooling, "how the states of a sentence become one vector, which is classified; none: "
+    field("pooling", self.pooling,
+          "how the states of a sentence become one vector, which is classified; none: "
           "each token is classified",
           kPoolings.words);
     practice_fields(self, field);

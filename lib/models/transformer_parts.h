@@ -127,7 +127,8 @@ struct TransformerOptions {
              kRotaryScalings.words);
     optional("rope_factor", self.rope_factor, "by how much", at_least(1));
     optional("rope_low_freq_factor", self.rope_low_freq_factor,
-             "llama3, yarn: waves that fit less often into the original length are lengthened in full", above(0));
+             "llama3, yarn: waves that fit less often into the original length are lengthened in full",
+             above(0));
     optional("rope_high_freq_factor", self.rope_high_freq_factor,
              "llama3, yarn: waves that fit more often into the original length stay as they are", above(0));
     optional("rope_original_length", self.rope_original_length, "llama3, yarn: original length",

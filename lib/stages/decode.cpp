@@ -128,11 +128,15 @@ class PredictJob final : public Job {
                      ", which has no decoder and reads no documents");
     if (loaded_.model->classes && loaded_.model->classes->problem == ProblemType::regression)
       request.refuse({"n-best"}, ": the model gives numbers, of which none is likelier");
-    request.refuse({"force", "saliency", "lens", "align", "sample", "beam", "length-penalty", "max-length",
+    request.refuse({"force", "saliency", "align", "sample", "beam", "length-penalty", "max-length",
                     "align-layer", "align-head", "align-gold"},
                    ": the model is of architecture ", loaded_.model->architecture, ", which has no decoder");
     open_output();
     if (!paths_.attention.empty()) attention_.emplace(paths_.attention, paths_.write);
+    if (!paths_.lens.empty()) {
+      expect_encoder_lens(*loaded_.model);
+      lens_.emplace(paths_.lens, paths_.write);
+    }
   }
 
  private:
@@ -148,7 +152,21 @@ class PredictJob final : public Job {
         predict(loaded_, memory, tokens_, n_best_, threads_, &inspection_, attention_ ? &attended_ : nullptr);
     inspection_.end(frame);
     if (attention_) label_words(frame, memory.rows);
+    if (lens_) {
+      said_ = encoder_lens(loaded_, frame, memory.rows, filled_in(), threads_, wanted_);
+      said_.attributes = frame.attributes;
+    }
     if (wanted_ == Values::finite) expect_finite();
+  }
+
+  /// The sentences with their masks filled in.
+  std::vector<Ids> filled_in() const {
+    std::vector<Ids> words = tokens_;
+    for (std::size_t s = 0; s < words.size(); ++s) {
+      for (const Prediction& p : predictions_[s])
+        words[s][static_cast<std::size_t>(p.position)] = p.ids.front();
+    }
+    return words;
   }
 
   void label_words(const TensorMap& frame, const Packing& words) {
@@ -176,21 +194,23 @@ class PredictJob final : public Job {
       tensors_->write(out);
     }
     if (attention_) attention_->write(attended_);
+    if (lens_) lens_->write(said_);
     sentences_ += std::ssize(predictions_);
   }
 
   void finish() override {
     Job::finish();
     if (attention_) attention_->finish();
+    if (lens_) lens_->finish();
   }
 
   const std::int64_t n_best_ = config_.n_best > 1 ? config_.n_best : 0;
   /// What is predicted is of single tokens: their words, or their classes.
   const bool of_tokens_ = !loaded_.model->classes || loaded_.model->classes->of_tokens();
-  std::optional<io::FrameWriter> attention_;
+  std::optional<io::FrameWriter> attention_, lens_;
   std::vector<Ids> tokens_;
   std::vector<std::vector<Prediction>> predictions_;
-  TensorMap attended_;
+  TensorMap attended_, said_;
 };
 
 /// A decoder, alone or of a pair: translations, continuations, and scores of given ones.

@@ -40,7 +40,8 @@ void ImportCommand::run() const {
     const auto expected = io::ArrayFile::open(expect);
     const std::vector<StageResult> stages = self_test(loaded, *expected);
     for (const StageResult& each : stages)
-      logging::verbose(concat("stage ", each.stage, ' ', each.difference, " of ", each.allowed, each.problem));
+      logging::verbose(
+          concat("stage ", each.stage, ' ', each.difference, " of ", each.allowed, each.problem));
     const std::string result = summary_of(stages);
     if (!result.starts_with("passed"))
       fail(escaped(from), ": does not give what ", escaped(expect), " expects: ", result);

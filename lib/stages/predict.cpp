@@ -189,11 +189,10 @@ std::string ranked_text(const LoadedModel& loaded, const std::vector<Prediction>
   std::string out;
   for (const Prediction& p : predictions) {
     for (std::size_t i = 0; i < p.ids.size(); ++i) {
-      const std::string what =
-          loaded.model->classes
-              ? concat(loaded.source.piece(tokens[static_cast<std::size_t>(p.position)]), " ||| ",
-                       loaded.classes[static_cast<std::size_t>(p.ids[i])])
-              : loaded.source.piece(p.ids[i]);
+      const std::string what = loaded.model->classes
+                                   ? concat(loaded.source.piece(tokens[static_cast<std::size_t>(p.position)]),
+                                            " ||| ", loaded.classes[static_cast<std::size_t>(p.ids[i])])
+                                   : loaded.source.piece(p.ids[i]);
       out += concat(sentence, " ||| ", p.position, " ||| ", what, " ||| ",
                     fixed(static_cast<double>(p.score[i]), 6), "\n");
     }

@@ -13,9 +13,10 @@
 namespace heed {
 
 struct Prediction {
-  std::int64_t position = 0;      ///< of a masked word or of a token; of a sentence's class 0
-  std::vector<std::int32_t> ids;  ///< classes or pieces, likeliest first; those of a regression in their order
-  std::vector<float> score;       ///< of each the log-probability; of a regression the number itself
+  std::int64_t position = 0;  ///< of a masked word or of a token; of a sentence's class 0
+  std::vector<std::int32_t>
+      ids;                   ///< classes or pieces, likeliest first; those of a regression in their order
+  std::vector<float> score;  ///< of each the log-probability; of a regression the number itself
 };
 
 /// For each sentence of /encoder: the `n_best` likeliest classes, of it or of each of its tokens, or for each of its masks (`tokens`:

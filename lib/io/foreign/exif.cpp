@@ -23,8 +23,8 @@ class Numbers {
     if (offset > bytes_.size() || bytes_.size() - offset < count) fail("Exif data that is cut short");
     std::uint64_t number = 0;
     for (std::size_t i = 0; i < count; ++i)
-      number = number << 8 |
-               std::to_integer<std::uint64_t>(bytes_[offset + (is_little_ ? count - 1 - i : i)]);
+      number =
+          number << 8 | std::to_integer<std::uint64_t>(bytes_[offset + (is_little_ ? count - 1 - i : i)]);
     return number;
   }
 

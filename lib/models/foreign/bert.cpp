@@ -51,8 +51,8 @@ Heads heads_of(const Source& source, ConfigFields& fields, const Kind& kind) {
   heads.of_tokens =
       !heads.of_sentences && fields.get("architectures") == Json::array({token_classifier(kind)});
   heads.classes =
-      heads.of_tokens || (!heads.of_sentences && source.has(kind.is_roberta ? "classifier.out_proj.weight"
-                                                                            : "classifier.weight"));
+      heads.of_tokens || (!heads.of_sentences &&
+                          source.has(kind.is_roberta ? "classifier.out_proj.weight" : "classifier.weight"));
   heads.words = !heads.of_sentences && !heads.classes &&
                 source.has(kind.is_roberta ? "lm_head.bias" : "cls.predictions.bias");
   const std::string pooler = "pooler.dense.weight";
@@ -96,7 +96,8 @@ void read_modules(const Source& source, EncoderOnlyConfig& config, Heads& heads,
   const std::vector<std::string> kinds{"Transformer", "Pooling", "Dense", "Normalize"};
   if (!modules.is_array() || modules.size() < 2 || modules.size() > kinds.size())
     fail(where,
-         ": wanted a list of Transformer, Pooling and by choice Dense and Normalize: damaged, or other modules?");
+         ": wanted a list of Transformer, Pooling and by choice Dense and Normalize: damaged, or other "
+         "modules?");
   std::string folder;
   std::size_t next = 0;
   for (std::size_t i = 0; i < modules.size(); ++i) {
@@ -230,8 +231,7 @@ Mappings mappings_of(const EncoderOnlyConfig& config, const Kind& kind, const He
     map.copy(words + "decoder.weight", table);
     map.copy(words + "decoder.bias", words + "bias");
   }
-  if (!heads.dense.empty())
-    map.linear(heads.dense + "/linear", "sentences/dense", d, config.dense_width);
+  if (!heads.dense.empty()) map.linear(heads.dense + "/linear", "sentences/dense", d, config.dense_width);
   if (heads.of_sentences) {
     map.ignore("lm_head.*", "vectors of sentences do not need it");
     map.ignore("cls.*", "vectors of sentences do not need it");
@@ -280,7 +280,8 @@ void add_modules(const EncoderOnlyConfig& config, Exported& out) {
   Json modules{module(0, "Transformer", ""), module(1, "Pooling", "1_Pooling")};
   const bool dense = config.dense_width > 0;
   if (dense) modules.push_back(module(2, "Dense", kDenseFolder));
-  if (config.normalised) modules.push_back(module(2 + dense, "Normalize", dense ? "3_Normalize" : "2_Normalize"));
+  if (config.normalised)
+    modules.push_back(module(2 + dense, "Normalize", dense ? "3_Normalize" : "2_Normalize"));
   const Json pooling{{"word_embedding_dimension", config.d_model},
                      {"pooling_mode_cls_token", config.pooling == "first"},
                      {"pooling_mode_mean_tokens", config.pooling == "mean"}};

@@ -250,11 +250,11 @@ BOOST_AUTO_TEST_CASE(refuse_other_kinds_of_sockeye) {
   const TemporaryFolder temporary;
   std::filesystem::copy(std::string(HEED_TESTDATA) + "/import/sockeye", temporary / "model");
   const std::string config = temporary / "model/config", own = bytes_of(config);
-  for (const auto& [said, instead] : std::map<std::string, std::string>{
-           {"decoder_type: transformer", "decoder_type: ssru_transformer"},
-           {"num_source_factors: 1", "num_source_factors: 2"},
-           {"num_factors: 1", "num_factors: 2"},
-           {"use_lhuc: false", "use_lhuc: true"}}) {
+  for (const auto& [said, instead] :
+       std::map<std::string, std::string>{{"decoder_type: transformer", "decoder_type: ssru_transformer"},
+                                          {"num_source_factors: 1", "num_source_factors: 2"},
+                                          {"num_factors: 1", "num_factors: 2"},
+                                          {"use_lhuc: false", "use_lhuc: true"}}) {
     std::string text = own;
     BOOST_REQUIRE(text.find(said) != std::string::npos);
     text.replace(text.rfind(said), said.size(), instead);  // of the decoder
@@ -420,9 +420,9 @@ BOOST_AUTO_TEST_CASE(know_rows_that_no_piece_has) {
   BOOST_CHECK_EQUAL(notes.size(), 1);
 }
 
-const std::vector<std::string> kExported{"gpt2",          "gpt2-bare",   "llama", "llama-tied", "llama-3",
-                                         "llama-linear", "llama-yarn",  "mistral",     "qwen2", "qwen3",      "marian",
-                                         "marian-untied", "marian-gelu", "t5",    "t5-gated",   "t5-long"};
+const std::vector<std::string> kExported{
+    "gpt2",  "gpt2-bare", "llama",  "llama-tied",    "llama-3",     "llama-linear", "llama-yarn", "mistral",
+    "qwen2", "qwen3",     "marian", "marian-untied", "marian-gelu", "t5",           "t5-gated",   "t5-long"};
 
 /// What is exported is what was imported: the same tensors, and the same model.
 BOOST_DATA_TEST_CASE(come_back_from_export, boost::unit_test::data::make(kExported), name) {
