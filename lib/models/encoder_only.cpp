@@ -32,9 +32,8 @@ void EncoderOnlyConfig::check_classes() const {
   if (kPoolings(pooling) != Pooling::none) return;
   if (n_classes == 0 || !single || pooler || reads_images())
     fail<UsageError>(
-        "pooling = none classifies each token: wanted classes, problem_type = single_label, pooler = false "
-        "and "
-        "words, not images");
+        "pooling = none classifies each token, of models of other programs: wanted classes, problem_type = "
+        "single_label, pooler = false and words, not images");
 }
 
 void EncoderOnlyConfig::check_images() const {
