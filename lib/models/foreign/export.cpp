@@ -29,8 +29,13 @@ Exported expressed(const LoadedModel& loaded) {
        all.empty() ? concat("no other program has a ", loaded.model->architecture) : joined(all, "; "));
 }
 
+constexpr const char* kWeights = "model.safetensors";
+
+/// The files of weights, by their folder: a tensor "FOLDER/NAME" is NAME of one beside.
+using Weights = std::map<std::string, TensorMap>;
+
 /// All source tensors, in their own shapes.
-TensorMap tensors_of(const Model<float>& model, const Exported& exported) {
+Weights weights_of(const Model<float>& model, const Exported& exported) {
   TensorMap map;
   for (const Mapping& mapping : exported.mappings.list()) {
     if (!map.contains(mapping.source)) map.add(mapping.source, Tensor::zeros<float>(mapping.shape));
@@ -39,7 +44,12 @@ TensorMap tensors_of(const Model<float>& model, const Exported& exported) {
   }
   for (const auto& [source, factor] : exported.factors)
     for (float& value : map.at(source).values<float>()) value *= factor;
-  return map;
+  Weights weights;
+  for (auto& [name, tensor] : map.tensors()) {
+    const std::size_t slash = name.find('/') + 1;
+    weights[name.substr(0, slash)].add(name.substr(slash), std::move(tensor));
+  }
+  return weights;
 }
 
 void write_text(const fs::path& path, const std::string& text) {
@@ -56,12 +66,17 @@ std::string export_model(const LoadedModel& loaded, const std::string& folder, i
   fs::create_directories(folder, error);
   if (!fs::is_directory(folder)) fail(escaped(folder), ": is no folder, and could not be made one");
   const fs::path root = folder;
-  std::vector<std::string> names{"config.json", "model.safetensors", "tokenizer.json", kOwnVocabulary};
+  const Weights weights = weights_of(*loaded.model, exported);
+  std::vector<std::string> names{"config.json", "tokenizer.json", kOwnVocabulary};
+  for (const auto& [beside, tensors] : weights) names.push_back(beside + kWeights);
   for (const auto& [name, content] : exported.files) names.push_back(name);
   for (const std::string& name : names)
     if (fs::exists(root / name)) fail(escaped((root / name).string()), ": is there already");
-  const TensorMap tensors = tensors_of(*loaded.model, exported);
-  io::write_safetensors((root / "model.safetensors").string(), tensors, floats);
+  for (const auto& [beside, tensors] : weights) {
+    const fs::path path = root / (beside + kWeights);
+    fs::create_directories(path.parent_path(), error);
+    io::write_safetensors(path.string(), tensors, floats);
+  }
   for (const auto& [name, content] : exported.files) {
     fs::create_directories((root / name).parent_path(), error);
     write_text(root / name, content);
@@ -80,12 +95,14 @@ std::string export_model(const LoadedModel& loaded, const std::string& folder, i
       write_text(root / "tokenizer.json", json);
     }
   }
+  std::size_t number = 0;
+  for (const auto& [beside, tensors] : weights) number += tensors.tensors().size();
   Json config = exported.config;
   config["dtype"] = floats == io::FloatsAs::float32   ? "float32"
                     : floats == io::FloatsAs::float16 ? "float16"
                                                       : "bfloat16";
   write_text(root / "config.json", config.dump(2) + "\n");  // last: it makes the folder a model
-  return concat("a ", exported.config.value("model_type", ""), " of ", tensors.tensors().size(), " tensors");
+  return concat("a ", exported.config.value("model_type", ""), " of ", number, " tensors");
 }
 
 }  // namespace heed::foreign
