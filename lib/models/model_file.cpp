@@ -103,6 +103,12 @@ TensorMap origin_map(const std::string& origin) {
   return map;
 }
 
+TensorMap provenance_map(const std::string& provenance) {
+  TensorMap map;
+  map.add("model/provenance", Tensor::of<std::string>({provenance}, {1}));
+  return map;
+}
+
 std::string model_digest(const std::string& config, const Model<float>& model,
                          const TensorMap& vocabularies) {
   return digest_of(config, model.parameters, model.parameters.values(), vocabularies);
@@ -188,13 +194,14 @@ LoadedModel load_model(const std::string& path) {
     ParameterSet<float>& parameters = model->parameters;
     parameters.from_map(map, parameter_prefix, parameters.values());
     auto [source, target] = text::Tokenizer::of_both_sides(map);
-    LoadedModel loaded{std::move(model), std::move(source), std::move(target), {}, {}, {}};
+    LoadedModel loaded{std::move(model), std::move(source), std::move(target), {}, {}, {}, {}};
     if (loaded.model->classes) {
       const Tensor& names = map.at(classes_path);
       expect_shape(classes_path, names.shape(), {loaded.model->n_classes});
       loaded.classes.assign(names.values<std::string>().begin(), names.values<std::string>().end());
     }
     if (map.contains(origin_path)) loaded.origin = only_text(path, map, origin_path);
+    if (const std::string* history = io::text_of(map.attributes, "history")) loaded.history = *history;
     complete(loaded, path, config);
     check_digest(path, map, loaded.digest);
     return loaded;
