@@ -23,6 +23,9 @@ TensorAddress tensor_address(const std::string& option, const std::string& text)
   const std::size_t colon = text.rfind(':');
   TensorAddress address;
   if (colon == std::string::npos && is_readable_file(text)) return {text, ""};
+  for (const char* suffix : {".h5", ".hdf5", ".npy", ".npz", ".safetensors", ".tsv", ".csv", ".txt"})
+    if (colon == std::string::npos && text.ends_with(suffix))
+      fail(option, ": ", escaped(text), ": there is no such file");
   if (colon != std::string::npos) address.file = text.substr(0, colon);
   address.path = without_root(colon == std::string::npos ? text : text.substr(colon + 1));
   if (address.path.empty() || colon == 0) {

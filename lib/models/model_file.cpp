@@ -99,13 +99,13 @@ TensorMap classes_map(const std::vector<std::string>& classes) {
 
 TensorMap origin_map(const std::string& origin) {
   TensorMap map;
-  map.add(origin_path, Tensor::of<std::string>({origin}, {1}));
+  map.add(origin_path, Tensor::of<std::string>({origin}, {1}, {"one"}));
   return map;
 }
 
 TensorMap provenance_map(const std::string& provenance) {
   TensorMap map;
-  map.add("model/provenance", Tensor::of<std::string>({provenance}, {1}));
+  map.add("model/provenance", Tensor::of<std::string>({provenance}, {1}, {"one"}));
   return map;
 }
 
@@ -116,7 +116,7 @@ std::string model_digest(const std::string& config, const Model<float>& model,
 
 TensorMap model_map(const Model<float>& model, const TensorMap& vocabularies, const TensorMap& training) {
   TensorMap map;
-  map.add(config_path, Tensor::of<std::string>({model.config_json}, {1}));
+  map.add(config_path, Tensor::of<std::string>({model.config_json}, {1}, {"one"}));
   model.parameters.to_map(model.parameters.values(), parameter_prefix, map);
   map.merge(vocabularies);
   map.merge(training);

@@ -56,12 +56,12 @@ Listing listing_of(const io::ArrayFile& file, const std::string& name) {
   return listing;
 }
 
-/// `card`, unless null, gets a model's instead.
-Listing listing_of(io::FrameReader reader, const std::string& name, std::string* card) {
+/// `card`, unless null, gets a model's, so wide, instead.
+Listing listing_of(io::FrameReader reader, const std::string& name, std::string* card, int width) {
   Listing listing;
   for (TensorMap frame; reader.next(frame); frame = {}) {
     if (card && is_model(frame)) {
-      *card = model_card(frame, reader.name());
+      *card = model_card(frame, reader.name(), width);
       break;
     }
     if (!name.empty()) keep_named(frame, name);
@@ -107,9 +107,9 @@ void dump_list(const DumpOptions& options) {
   const bool shows_card = !options.list && !options.tsv && !options.json && options.name.empty();
   std::string card;
   const Listing listing =
-      is_array_file(options)
-          ? listing_of(*io::ArrayFile::open(options.input()), options.name)
-          : listing_of(io::FrameReader(options.inputs), options.name, shows_card ? &card : nullptr);
+      is_array_file(options) ? listing_of(*io::ArrayFile::open(options.input()), options.name)
+                             : listing_of(io::FrameReader(options.inputs), options.name,
+                                          shows_card ? &card : nullptr, detect_terminal(options.color).width);
   output.write(!card.empty()  ? card
                : options.tsv  ? listing.tsv()
                : options.json ? listing.json()

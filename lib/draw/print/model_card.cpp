@@ -14,8 +14,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int kWidth = 100, kIndent = 14;
-constexpr std::size_t kMostText = 200, kDigits = 12;
+constexpr int kIndent = 14;
+constexpr std::size_t kMostText = 200, kDigits = 12, kModelWord = 11;  // "from model "
 const std::string kModel = "model/";
 
 /// The JSON of /model/NAME; null when there is none.
@@ -28,7 +28,7 @@ Json json_of(const TensorMap& map, const std::string& name) {
 
 std::string shown(const Json& value) {
   if (value.is_string()) return printable(value.get<std::string>(), kMostText);
-  if (value.is_number_float()) return rounded(value.get<double>());
+  if (value.is_number_float()) return shortest(value.get<double>());
   return printable(value.dump(-1, ' ', false, Json::error_handler_t::replace), kMostText);
 }
 
@@ -44,6 +44,7 @@ bool is_off(const Json& value) {
 
 class Card {
  public:
+  explicit Card(int width) : width_(width) {}
   /// A line that begins with `head`, broken between the parts.
   void row(const std::string& head, const std::vector<std::string>& parts,
            const std::string& separator = ", ") {
@@ -53,7 +54,7 @@ class Card {
       if (part.empty()) continue;
       const int width = display_width(line) + display_width(separator) + display_width(part);
       if (!is_first) line += separator;
-      if (!is_first && width > kWidth) {
+      if (!is_first && width > width_) {
         end(line);
         line = std::string(kIndent, ' ');
       }
@@ -65,6 +66,7 @@ class Card {
   std::string text;
 
  private:
+  int width_;
   void end(std::string line) {
     while (line.ends_with(' ')) line.pop_back();
     text += line + '\n';
@@ -131,7 +133,7 @@ void add_scores(const Json& run, Card& card) {
   for (const auto& [name, word] : {std::pair("valid_loss", "validation loss "),
                                    {"valid_accuracy", "accuracy "},
                                    {"valid_bleu", "BLEU "}})
-    if (const std::string value = field(run, name); !value.empty()) parts.push_back(word + value);
+    if (run.contains(name) && run[name].is_number()) parts.push_back(word + rounded(run[name].get<double>()));
   if (run.contains("valid_loss") && run["valid_loss"].is_number())
     parts.insert(parts.begin() + 1, "perplexity " + rounded(std::exp(run["valid_loss"].get<double>())));
   card.row("scores", parts);
@@ -143,24 +145,29 @@ bool is_model(const TensorMap& map) {
   return map.contains("model/config");
 }
 
-std::string model_card(const TensorMap& map, const std::string& name) {
+std::string model_card(const TensorMap& map, const std::string& name, int width) {
   Json config = json_of(map, "config");
   if (config.is_null()) fail("/model/config is no object of JSON: is it a model of heed?");
-  Card card;
+  Card card(width);
   const std::string architecture = field(config, "architecture");
   config.erase("architecture");
-  card.text = printable(name, kWidth) + ": " + architecture + " of " + std::to_string(parameters_of(map)) +
+  card.text = printable(name, kMostText) + ": " + architecture + " of " + std::to_string(parameters_of(map)) +
               " parameters\n";
   card.row("architecture", settings(config));
   add_vocabularies(map, card);
   if (const Json run = json_of(map, "provenance"); run.is_object()) {
-    const auto with = [&](const std::string& before, const char* name, const std::string& after = "") {
-      const std::string value = field(run, name);
-      return value.empty() ? "" : before + value + after;
+    const auto counted_of_run = [&](const char* name, const std::string& word) {
+      const std::string count = field(run, name);
+      return count.empty() ? "" : concat(count, " ", word, count == "1" ? "" : "s");
     };
-    card.row("trained",
-             {with("from preset ", "preset"), with("from model ", "initial_model"), with("seed ", "seed"),
-              with("", "updates", " updates"), with("", "epochs", " epochs"), with("ended by ", "ended_by")});
+    const auto with = [&](const std::string& before, const char* name) {
+      const std::string value = field(run, name);
+      return value.empty() ? "" : before + value;
+    };
+    card.row("trained", {with("from preset ", "preset"),
+                         with("from model ", "initial_model").substr(0, kModelWord + kDigits),
+                         with("seed ", "seed"), counted_of_run("updates", "update"),
+                         counted_of_run("epochs", "epoch"), with("ended by ", "ended_by")});
     if (run.contains("recipe") && run["recipe"].is_object()) card.row("recipe", settings(run["recipe"]));
     add_corpus("text", run.value("training", Json()), card);
     add_corpus("validation", run.value("validation", Json()), card);
