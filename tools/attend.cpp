@@ -33,7 +33,8 @@ const std::string kDescription =
 /// Options of attention without a model change nothing in a model's layer: refuse them.
 void check_options(const cli::Tool& tool, const AttendPaths& paths, bool grid) {
   if (paths.layer.empty()) {
-    if (grid && (tool.given("query") || tool.given("parameters") || tool.given("bias") || paths.input != "-"))
+    if (grid &&
+        (tool.given("query") || tool.given("parameters") || tool.given("bias") || paths.input.front() != "-"))
       fail<UsageError>("--grid draws its own tensors: --query, --parameters, --bias and INPUT do not apply");
     if (tool.given("target")) fail<UsageError>("--target goes with --layer decoder/...");
     if (tool.given("window") && !tool.given("local")) fail<UsageError>("--window goes with --local");
@@ -59,9 +60,9 @@ int main(int argc, char** argv) {
   return cli::run_tool(
       "attend", "Attend from queries to keys; write scores, weights and context.", argc, argv,
       [&](cli::Tool& tool) {
-        tool.input(paths.input, "embeddings, encoder states or any tensors", {"--grid", "--trace-list"});
+        tool.inputs(paths.input, "embeddings, encoder states or any tensors", {"--grid", "--trace-list"});
         tool.output(paths.output);
-        tool.tensors(paths.write);
+        tool.tensors(paths.write, paths.keep);
         tool.model(paths.model, cli::Need::optional);
         tool.option("--layer PATH", paths.layer,
                     "attention layer of the model, such as encoder/layer_0/self_attention");
@@ -79,6 +80,7 @@ int main(int argc, char** argv) {
         tool.example(
             "tokenize -m model.h5 < one.en | embed -m model.h5 | attend -m model.h5 --layer "
             "encoder/layer_0/self_attention | viz-dump --heatmap");
+        tool.example("attend --query vectors.tsv --score dot -o attention.h5");
         tool.example("attend --query vectors.h5:/x --score dot --mask causal --steps -o attention.h5");
         tool.example(
             "attend --query a.h5:/q --key a.h5:/k --score additive --parameters a.h5:/align -o attention.h5");

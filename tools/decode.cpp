@@ -14,11 +14,12 @@ int main(int argc, char** argv) {
   return cli::run_tool(
       "decode", "Translate encoded sentences, continue prompts, classify, or score given text.", argc, argv,
       [&](cli::Tool& tool) {
-        tool.input(paths.input,
-                   "frames of encode; of a language model those of embed; with --align also stored attention",
-                   {"--trace-list"});
+        tool.inputs(
+            paths.input,
+            "frames of encode; of a language model those of embed; with --align also stored attention",
+            {"--trace-list"});
         tool.output(paths.output);
-        tool.tensors(paths.write);
+        tool.tensors(paths.write, paths.keep);
         tool.model(paths.model);
         tool.option("--force FILE", paths.force,
                     "score these translations, or continuations of prompts, instead, a line for each "

@@ -11,10 +11,10 @@ int main(int argc, char** argv) {
   return cli::run_tool(
       "embed", "Turn token ids, or pictures, into embeddings with positions.", argc, argv,
       [&](cli::Tool& tool) {
-        tool.input(options.input, "tokens: frames of tokenize",
-                   {"--positions-only", "--trace-list", "--pixels"});
+        tool.inputs(options.input, "tokens: frames of tokenize",
+                    {"--positions-only", "--trace-list", "--pixels"});
         tool.output(options.output);
-        tool.tensors(options.write);
+        tool.tensors(options.write, options.keep);
         tool.model(options.model, cli::Need::optional);
         tool.list("--pixels FILE", options.pixels,
                   "of a model that reads images: these, pictures (PNG, JPEG), files of arrays, or lists of "

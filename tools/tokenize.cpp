@@ -8,10 +8,10 @@ int main(int argc, char** argv) {
   return heed::cli::run_tool(
       "tokenize", "Split text into the pieces of a vocabulary, join pieces to text, or learn a vocabulary.",
       argc, argv, [&](heed::cli::Tool& tool) {
-        tool.input(command.input, "text, one sentence a line; with --detokenize: /tokens or /hypotheses",
-                   {"--train", "--import-vocab"});
+        tool.inputs(command.input, "text, one sentence a line; with --detokenize: /tokens or /hypotheses",
+                    {"--train", "--import-vocab"});
         tool.output(command.output);
-        tool.tensors(command.write);
+        tool.tensors(command.write, command.keep);
         tool.model(command.model, heed::cli::Need::optional);
         tool.option("--vocab FILE", command.vocabulary, "use this vocabulary instead of a model's");
         tool.option("--pair FILE", command.pair,
@@ -22,6 +22,9 @@ int main(int argc, char** argv) {
                     "the side of the text, which selects the vocabulary of a model with two",
                     heed::cli::one_of({"source", "target"}));
         tool.option("--batch N", command.batch, "sentences per frame", heed::up_to(1'000'000));
+        tool.option("--flush", command.flush,
+                    "send what has arrived instead of waiting for --batch sentences: for a terminal, tail -f "
+                    "or a program that writes a line and reads the answer");
         tool.option("--max-length N", command.max_length,
                     "reject sentences of more pieces, </s> included (0: no limit)",
                     heed::between(0, 1'000'000'000));

@@ -139,6 +139,7 @@ int main(int argc, char** argv) {
         tool.allow_only("--import",
                         {"--list", "--expect", "--ignore", "--ignore-field", "--output", "--overwrite"});
       command.job.seed = static_cast<std::uint64_t>(tool.common().seed);
+      command.job.command = tool.result_command(kWithoutEffect);
       command.job.threads = static_cast<int>(tool.common().threads);
       command.run([&](const std::string& name) { return tool.given(name); },
                   [&]() -> std::atomic<bool>& { return tool.stop_flag(); });

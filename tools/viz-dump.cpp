@@ -21,16 +21,16 @@ int main(int argc, char** argv) {
   draw::DumpOptions options;
   std::string export_to;
   return cli::run_tool("viz-dump", "List, print and draw tensors.", argc, argv, [&](cli::Tool& tool) {
-    tool.input(options.input,
-               "an HDF5 file, or a pipe from another tool; a file of arrays: .safetensors (or a folder with "
-               "shards), .npz, "
-               ".npy; a table for --curves and --bars");
+    tool.inputs(options.inputs,
+                "an HDF5 file, or a pipe from another tool; a file of arrays: .safetensors (or a folder with "
+                "shards), .npz, .npy; rows of numbers as text; a table for --curves and --bars");
     tool.output(options.output,
                 "output file, - for stdout; .png, .svg, .pdf, .html, .tsv, .json, .npy and .safetensors "
                 "select the form");
-    tool.option("--list", options.list,
-                "list all tensors with shapes and statistics (the default); of arrays of other programs, "
-                "only what their headers say");
+    tool.option(
+        "--list", options.list,
+        "list all tensors with shapes and statistics (the default, but for a model, which shows a card "
+        "of what it is and how it was made); of arrays of other programs, only what their headers say");
     tool.option("--tsv", options.tsv, "a slice as tab-separated values (with --list: the list)");
     tool.option("--json", options.json, "a slice as JSON, one line per sentence (with --list: the list)");
     for (const draw::Form& form : draw::kForms) tool.option(form.option, options.*form.given, form.help);
@@ -93,6 +93,8 @@ int main(int argc, char** argv) {
                 cli::one_of({"auto", "always", "never"}));
     tool.example("tokenize < one.en | embed | attend | viz-dump --heatmap --sentence 0");
     tool.example("viz-dump attention.h5 --name cross_attention --layer 3 --head mean -o alignment.png");
+    tool.example("viz-dump model.h5");
+    tool.example("viz-dump model.h5 -o curves.png");
     tool.example("viz-dump model.h5 --graph -o model.svg");
     tool.example("viz-dump attention.h5 --html attention.html");
     tool.example("viz-dump attention.h5 --over cat.png -o caption.png");
@@ -103,7 +105,7 @@ int main(int argc, char** argv) {
     tool.on_run([&] {
       if (!export_to.empty()) {
         tool.allow_only("--export", {"--dtype"});
-        return export_folder(options.input, export_to, options.dtype);
+        return export_folder(options.input(), export_to, options.dtype);
       }
       if (options.follow) options.stop = [&stop = tool.stop_flag()] { return stop.load(); };
       draw::dump(options);

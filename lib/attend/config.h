@@ -47,7 +47,9 @@ struct AttendConfig {
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& field) {
-    field("query", self.query, "tensor [n, d] or [batch, n, d]: FILE:PATH, or /PATH inside INPUT");
+    field("query", self.query,
+          "tensor [n, d] or [batch, n, d]: FILE:PATH, FILE of one array (.npy, or rows of numbers as text), "
+          "or /PATH inside INPUT");
     field("key", self.key, "keys, tensor [m, d] or [batch, m, d]; default: the query");
     field("value", self.value, "values, tensor [m, d_v] or [batch, m, d_v]; default: the key");
     field("self", self.self, "the queries attend to themselves: refuses another key or value");

@@ -1,6 +1,7 @@
 #include "attend/inputs.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
 
 #include "base/paths.h"
@@ -8,9 +9,23 @@
 
 namespace heed {
 
+namespace {
+
+bool is_readable_file(const std::string& path) {
+  std::error_code error;
+  const auto status = std::filesystem::status(path, error);
+  return !error && std::filesystem::exists(status) && !std::filesystem::is_directory(status);
+}
+
+}  // namespace
+
 TensorAddress tensor_address(const std::string& option, const std::string& text) {
   const std::size_t colon = text.rfind(':');
   TensorAddress address;
+  if (colon == std::string::npos && is_readable_file(text)) return {text, ""};
+  for (const char* suffix : {".h5", ".hdf5", ".npy", ".npz", ".safetensors", ".tsv", ".csv", ".txt"})
+    if (colon == std::string::npos && text.ends_with(suffix))
+      fail(option, ": ", escaped(text), ": there is no such file");
   if (colon != std::string::npos) address.file = text.substr(0, colon);
   address.path = without_root(colon == std::string::npos ? text : text.substr(colon + 1));
   if (address.path.empty() || colon == 0) {
@@ -31,9 +46,8 @@ std::string length_of(const std::string& path) {
 
 /// Of a file of another program's arrays, which may be a whole model, those that the options name and their lengths.
 /// Empty, which means all, for other files, for INPUT, which is passed on, and when one is missing.
-std::vector<std::string> named_arrays(const std::string& file, const std::string& input,
-                                      const AttendConfig& config) {
-  if (file == input || !io::is_array_file(file)) return {};
+std::vector<std::string> named_arrays(const std::string& file, const AttendConfig& config) {
+  if (!io::is_array_file(file)) return {};
   const auto arrays = io::ArrayFile::open(file);
   std::set<std::string> present;
   for (const io::ArrayInfo& array : arrays->arrays()) present.insert(array.name);
@@ -46,7 +60,7 @@ std::vector<std::string> named_arrays(const std::string& file, const std::string
     if (text.empty()) continue;
     const TensorAddress address = tensor_address(option, text);
     if (address.file != file) continue;
-    if (!present.contains(address.path)) return {};
+    if (address.path.empty() || !present.contains(address.path)) return {};
     names.push_back(address.path);
     if (present.contains(length_of(address.path))) names.push_back(length_of(address.path));
   }
@@ -55,7 +69,8 @@ std::vector<std::string> named_arrays(const std::string& file, const std::string
 
 }  // namespace
 
-AttendInputs::AttendInputs(const AttendConfig& config, const std::string& input, std::int64_t batch)
+AttendInputs::AttendInputs(const AttendConfig& config, const std::vector<std::string>& input,
+                           std::int64_t batch)
     : input_(input), query_(place("--query", config.query, config, batch)), key_(query_), value_(query_) {
   if (!config.key.empty()) key_ = place("--key", config.key, config, batch);
   value_ = config.value.empty() ? key_ : place("--value", config.value, config, batch);
@@ -63,36 +78,52 @@ AttendInputs::AttendInputs(const AttendConfig& config, const std::string& input,
     mask_ = place("--mask", mask, config, batch);
   if (!config.bias.empty()) bias_ = place("--bias", config.bias, config, batch);
   const bool reads_input = std::any_of(sources_.begin(), sources_.end(),
-                                       [&](const Source& source) { return source.path == input; });
-  if (input != "-" && !reads_input) {
-    fail<UsageError>("INPUT ", escaped(input), " is not read: every tensor comes from a file of its own");
+                                       [&](const Source& source) { return source.paths == input; });
+  if (input.front() != "-" && !reads_input) {
+    fail<UsageError>("INPUT ", escaped(input.front()),
+                     " is not read: every tensor comes from a file of its own");
   }
 }
 
 AttendInputs::Place AttendInputs::place(const std::string& option, const std::string& text,
                                         const AttendConfig& config, std::int64_t batch) {
   const TensorAddress address = tensor_address(option, text);
-  const std::string path = address.file.empty() ? input_ : address.file;
+  const auto paths = address.file.empty() ? input_ : std::vector{address.file};
   auto known = std::find_if(sources_.begin(), sources_.end(),
-                            [&](const Source& source) { return source.path == path; });
+                            [&](const Source& source) { return source.paths == paths; });
   if (known == sources_.end()) {
-    const io::ReadOptions reading{.batch = batch, .only = named_arrays(path, input_, config)};
-    sources_.push_back({path, std::make_unique<io::FrameReader>(path, reading), {}, true, 0});
+    const io::ReadOptions reading{
+        .batch = batch,
+        .only = paths == input_ ? std::vector<std::string>{} : named_arrays(address.file, config)};
+    sources_.push_back({paths, std::make_unique<io::FrameReader>(paths, reading), {}, true, 0});
     known = sources_.end() - 1;
   }
   return {static_cast<std::size_t>(known - sources_.begin()), address.path};
 }
 
+std::string AttendInputs::path_of(const Place& place) const {
+  if (!place.path.empty()) return place.path;
+  const Source& source = sources_[place.source];
+  const auto& tensors = source.frame.tensors();
+  if (tensors.size() == 1) return tensors.front().first;
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < std::min<std::size_t>(tensors.size(), 12); ++i)
+    names.push_back("/" + escaped(tensors[i].first));
+  fail(source.reader->name(), ": holds ", tensors.size(), " arrays: name one as FILE:PATH; there are ",
+       joined(names), tensors.size() > names.size() ? ", ..." : "");
+}
+
 Operand AttendInputs::operand(const Place& place) const {
   const Source& source = sources_[place.source];
+  const std::string path = path_of(place);
   Operand operand;
-  operand.name = source.reader->name() + ":/" + escaped(place.path);
+  operand.name = source.reader->name() + ":/" + escaped(path);
   try {
-    operand.tensor = &source.frame.at(place.path);
+    operand.tensor = &source.frame.at(path);
   } catch (const Error& e) {
     fail(source.reader->name(), ": ", e.what());
   }
-  operand.length_name = length_of(place.path);
+  operand.length_name = length_of(path);
   operand.length = source.frame.find(operand.length_name);
   return operand;
 }
@@ -133,19 +164,19 @@ bool AttendInputs::next(AttendOperands& operands) {
 }
 
 bool AttendInputs::belongs_to_sentences(const Place& place, std::size_t rank_without) const {
-  const Tensor& tensor = sources_[place.source].frame.at(place.path);
+  const Tensor& tensor = sources_[place.source].frame.at(path_of(place));
   return tensor.shape().size() > rank_without || (!tensor.dims().empty() && tensor.dims()[0] == "sentence");
 }
 
 TensorMap AttendInputs::take_rest() {
   for (Source& source : sources_) {
-    if (source.path == input_) return source.shared ? source.frame : std::move(source.frame);
+    if (source.paths == input_) return source.shared ? source.frame : std::move(source.frame);
   }
   return {};
 }
 
 bool AttendInputs::has_tokens(const Place& place) const {
-  return sources_[place.source].path == input_ &&
+  return sources_[place.source].paths == input_ &&
          (place.path.starts_with("embeddings/") || place.path.starts_with("encoder/"));
 }
 

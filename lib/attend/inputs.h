@@ -11,10 +11,10 @@
 
 namespace heed {
 
-/// "FILE:PATH" or, inside INPUT, "PATH".
+/// "FILE:PATH", "FILE" of one array, or, inside INPUT, "PATH".
 struct TensorAddress {
   std::string file;  ///< empty: INPUT
-  std::string path;  ///< without a leading slash
+  std::string path;  ///< without a leading slash; empty: the only array of `file`
 };
 /// Throws UsageError, naming the option, when no path is given.
 TensorAddress tensor_address(const std::string& option, const std::string& text);
@@ -23,8 +23,10 @@ class AttendInputs {
  public:
   /// Opens INPUT, if it holds any of the tensors, and the files that config names; `batch` sentences at a
   /// time.
-  AttendInputs(const AttendConfig& config, const std::string& input, std::int64_t batch);
+  AttendInputs(const AttendConfig& config, const std::vector<std::string>& input, std::int64_t batch);
 
+  /// Sentences of the queries' file; 0: not known.
+  std::int64_t sentences() const { return sources_[query_.source].reader->sentences(); }
   /// The next frame of every source; false at the end. A source whose tensors have rank 2 serves all frames.
   /// Throws Error when one source ends before another. The operands point into the sources until the next
   /// call.
@@ -37,7 +39,7 @@ class AttendInputs {
 
  private:
   struct Source {
-    std::string path;
+    std::vector<std::string> paths;
     std::unique_ptr<io::FrameReader> reader;
     TensorMap frame;
     bool shared = true;  ///< no tensor of it belongs to single sentences
@@ -51,11 +53,13 @@ class AttendInputs {
   Place place(const std::string& option, const std::string& text, const AttendConfig& config,
               std::int64_t batch);
   Operand operand(const Place& place) const;
+  /// The path of the tensor in its source's frame.
+  std::string path_of(const Place& place) const;
   bool has_tokens(const Place& place) const;
   bool belongs_to_sentences(const Place& place, std::size_t rank_without) const;
 
   std::vector<Source> sources_;
-  std::string input_;
+  std::vector<std::string> input_;
   Place query_, key_, value_;
   std::optional<Place> mask_, bias_;
 };

@@ -61,9 +61,10 @@ bool colour(int fd) {
   return !(no_color && *no_color) && term && std::string_view(term) != "dumb" && isatty(fd);
 }
 
-Progress::Progress(std::string what, std::int64_t total, Clock::duration interval)
+Progress::Progress(std::string what, std::int64_t total, Clock::duration interval, double limit)
     : what_(std::move(what)),
       total_(total),
+      limit_(limit),
       bar_(settings.progress == When::always || (settings.progress == When::automatic && isatty(2))),
       enabled_(settings.level != Level::quiet && settings.progress != When::never),
       interval_(bar_ ? std::chrono::milliseconds(100) : interval),
@@ -96,10 +97,13 @@ std::string Progress::line(std::int64_t done, const std::string& detail) const {
   text += total_ > 0 && bar_ ? bar(done, total_) : std::to_string(done);
   if (total_ > 0 && !bar_) text += "/" + std::to_string(total_);
   if (!detail.empty()) text += ", " + detail;
-  if (total_ > 0 && done > 0 && done <= total_) {
-    text +=
-        ", " + duration(elapsed * static_cast<double>(total_ - done) / static_cast<double>(done)) + " left";
+  const bool foreseen = total_ > 0 && done > 0 && done <= total_;
+  double left = limit_ - elapsed;
+  if (foreseen) {
+    const double work = elapsed * static_cast<double>(total_ - done) / static_cast<double>(done);
+    left = limit_ > 0 ? std::min(left, work) : work;
   }
+  if (foreseen || limit_ > 0) text += ", " + duration(std::max(left, 0.0)) + " left";
   return text;
 }
 

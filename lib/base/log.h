@@ -36,8 +36,9 @@ class Progress {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// `total` in the same unit as `done`; 0 when unknown.
-  Progress(std::string what, std::int64_t total, Clock::duration interval = std::chrono::seconds(30));
+  /// `total` in the same unit as `done`; 0 when unknown. `limit`: seconds after which it ends at the latest; 0: none.
+  Progress(std::string what, std::int64_t total, Clock::duration interval = std::chrono::seconds(30),
+           double limit = 0);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
@@ -51,6 +52,7 @@ class Progress {
 
   std::string what_;
   std::int64_t total_;
+  double limit_;
   bool bar_;
   bool enabled_;
   Clock::duration interval_;

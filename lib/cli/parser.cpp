@@ -79,6 +79,21 @@ std::string shell_quoted(const std::vector<std::string>& words) {
 
 namespace {
 
+constexpr const char* kTools[] = {"attend", "decode",   "embed", "encode",
+                                  "score",  "tokenize", "train", "viz-dump"};
+
+/// The tool whose section a key stands in; "": none.
+std::string section_of(const CLI::ConfigItem& item, const std::string& tool) {
+  if (item.parents.empty()) return "";
+  const std::string section = joined(item.parents, ".");
+  if (section == tool || std::ranges::count(kTools, section) > 0) return section;
+  std::string near;
+  for (const char* known : kTools)
+    if (edit_distance(section, known) <= 2) near = known;
+  fail<UsageError>("--config: section [", escaped(section), "] is of no tool",
+                   near.empty() ? ", wanted [decode] and the like" : "; did you mean [" + near + "]?");
+}
+
 constexpr std::size_t kMostConfigBytes = 1 << 20;
 
 /// A device may never end.
@@ -98,7 +113,16 @@ std::vector<CLI::ConfigItem> ConfigReader::from_config(std::istream& file) const
   if (text.size() > kMostConfigBytes)
     fail<UsageError>("--config: longer than ", kMostConfigBytes, " bytes, wanted options");
   std::istringstream lines(text);
-  return CLI::ConfigTOML::from_config(lines);
+  std::vector<CLI::ConfigItem> own, common;
+  for (CLI::ConfigItem& item : CLI::ConfigTOML::from_config(lines)) {
+    const std::string section = section_of(item, tool_);
+    const bool is_mark = item.name == "++" || item.name == "--";  // where a section begins and ends
+    if (is_mark || !(section.empty() || section == tool_)) continue;
+    item.parents.clear();
+    (section.empty() ? common : own).push_back(std::move(item));
+  }
+  own.insert(own.end(), common.begin(), common.end());  // of two values the first counts
+  return own;
 }
 
 Tool::Parser::Parser(const std::string& name, const std::string& purpose, std::vector<std::string> w)
@@ -115,11 +139,14 @@ void Tool::Parser::add_common_options() {
   app.add_flag_callback("--print-completion", [] { throw PrintCompletion(); })
       ->group("")
       ->configurable(false);
-  app.set_config("--config", "", "read options from a TOML file: beam = 5")
+  app.set_config(
+         "--config", "",
+         "read options from a TOML file: beam = 5; one file may serve a pipeline, with a section for each "
+         "tool: [decode]")
       ->group(kCommonOptions)
       ->type_name("FILE")
       ->each(refuse_device);
-  app.config_formatter(std::make_shared<ConfigReader>());
+  app.config_formatter(std::make_shared<ConfigReader>(app.get_name()));
   app.allow_config_extras(CLI::config_extras_mode::error);
 
   Tool tool(*this);

@@ -29,7 +29,7 @@ struct Tool::Parser {
   std::vector<std::string> examples;
   std::set<std::string> bound;                                     ///< names of config fields
   std::map<const CLI::Option*, std::vector<std::string>> choices;  ///< allowed words, for completion
-  std::string* input = nullptr;
+  std::function<bool()> reads_stdin;             ///< whether INPUT is stdin; null: the tool has none
   std::vector<std::string> input_not_read_with;  ///< options with which the tool reads no INPUT
   std::string* required_model = nullptr;
   std::function<void()> work;
@@ -45,10 +45,15 @@ struct Tool::Parser {
 /// Thrown by the hidden option --print-completion.
 struct PrintCompletion {};
 
-/// Reads --config: TOML of a size that people write.
+/// Reads --config: TOML of a size that people write. Keys before any section are for whoever reads the file, those of
+/// [decode] for decode alone, where they come first.
 class ConfigReader : public CLI::ConfigTOML {
  public:
+  explicit ConfigReader(std::string tool) : tool_(std::move(tool)) {}
   std::vector<CLI::ConfigItem> from_config(std::istream& file) const override;
+
+ private:
+  std::string tool_;
 };
 
 /// Lays out --help so that help2man understands it.

@@ -26,7 +26,7 @@ void close_stdout() {
 }
 
 void hint_at_terminal(Tool::Parser& parser) {
-  if (!parser.input || *parser.input != "-" || !isatty(STDIN_FILENO)) return;
+  if (!parser.reads_stdin || !parser.reads_stdin() || !isatty(STDIN_FILENO)) return;
   for (const std::string& option : parser.input_not_read_with) {
     if (Tool(parser).given(option)) return;
   }

@@ -118,8 +118,10 @@ void Tool::list(const std::string& text, std::vector<std::string>& values, const
   option->expected(1, CLI::detail::expected_max_vector_size)->allow_extra_args();
 }
 
-void Tool::tensors(io::WriteOptions& write) {
+void Tool::tensors(io::WriteOptions& write, std::string& keep) {
   write.command = command_line();
+  option("--keep FILE", keep,
+         "also write the tensors to this file: what a pipe passes on, as one proper HDF5 file");
   parser_.app
       .add_flag_function(
           "--no-scales", [&write](std::int64_t count) { write.scales = count == 0; },
@@ -160,9 +162,21 @@ void Tool::allow_only(const std::string& with, std::initializer_list<const char*
 
 void Tool::input(std::string& path, const std::string& help, std::vector<std::string> not_read_with) {
   if (path.empty()) path = "-";
-  parser_.input = &path;
+  parser_.reads_stdin = [&path] { return path == "-"; };
   parser_.input_not_read_with = std::move(not_read_with);
   add_positional(parser_.app, "INPUT", path, help + "; - is stdin")->default_str(path);
+}
+
+void Tool::inputs(std::vector<std::string>& paths, const std::string& help,
+                  std::vector<std::string> not_read_with) {
+  if (paths.empty()) paths = {"-"};
+  parser_.reads_stdin = [&paths] { return std::ranges::count(paths, "-") > 0; };
+  parser_.input_not_read_with = std::move(not_read_with);
+  parser_.app.add_option("INPUT", paths, help + "; - is stdin. Several are read as one, in their order")
+      ->type_name("")
+      ->configurable(false)
+      ->default_str("-")
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
 void Tool::argument(const std::string& name, std::string& value, const std::string& help, Need need) {
@@ -198,6 +212,28 @@ const Common& Tool::common() const {
 
 const std::string& Tool::command_line() const {
   return parser_.command_line;
+}
+
+std::string Tool::result_command(const std::vector<std::string>& others) const {
+  std::vector<std::string> words{parser_.app.get_name()};
+  for (const CLI::Option* option : parser_.app.get_options()) {
+    const std::string name = option->get_single_name();
+    if (option->count() == 0 || option->get_positional() || std::ranges::count(others, name) > 0) continue;
+    if (option->get_group() == kCommonOptions && name != "seed") continue;
+    const bool only_last = option->get_multi_option_policy() == CLI::MultiOptionPolicy::TakeLast;
+    for (const std::string& value : option->results()) {
+      if (only_last && &value != &option->results().back()) continue;
+      if (option->get_expected_max() == 0) {  // a flag
+        const bool negated = value == "false";
+        if (!negated || option->check_lname("no-" + name)) words.push_back((negated ? "--no-" : "--") + name);
+      } else if (value.starts_with('-')) {
+        words.push_back("--" + name + "=" + value);
+      } else {
+        words.insert(words.end(), {"--" + name, value});
+      }
+    }
+  }
+  return shell_quoted(words);
 }
 
 std::atomic<bool>& Tool::stop_flag() {

@@ -79,13 +79,16 @@ class Tool {
   /// The positional INPUT; "-", the default, is stdin. When stdin is a terminal, a hint says that the tool
   /// waits for it, unless one of the options `not_read_with` is given.
   void input(std::string& path, const std::string& help, std::vector<std::string> not_read_with = {});
+  /// The same of any number of files, which are one input.
+  void inputs(std::vector<std::string>& paths, const std::string& help,
+              std::vector<std::string> not_read_with = {});
   /// A further positional, after INPUT.
   void argument(const std::string& name, std::string& value, const std::string& help,
                 Need need = Need::required);
   /// -o, --output; "-", the default, is stdout.
   void output(std::string& path, const std::string& help = "where to write; - is stdout");
-  /// --no-scales, for tools that write tensors; `write` also gets the command line.
-  void tensors(io::WriteOptions& write);
+  /// --no-scales and --keep, for tools that write tensors; `write` also gets the command line.
+  void tensors(io::WriteOptions& write, std::string& keep);
   /// -m, --model, or the environment variable HEED_MODEL.
   void model(std::string& path, Need need = Need::required);
 
@@ -99,6 +102,10 @@ class Tool {
   const Common& common() const;
   /// The command as it was typed, quoted for the shell, for a file's history: "decode --beam 5 'my file.h5'".
   const std::string& command_line() const;
+
+  /// The same as options alone, those of --config and the environment included, in the order of --help, without
+  /// `others` and what no tool's result depends on (--threads, --quiet, ...): equal results have equal commands.
+  std::string result_command(const std::vector<std::string>& others) const;
 
   /// Makes the first SIGINT, SIGTERM or SIGHUP only set this flag; a second one ends the program at once.
   /// After on_run has returned, the program ends by that signal (status 128 + n). Call it in on_run.

@@ -105,7 +105,7 @@ void serve(Channel& channel, int socket, const std::string& path, const ReadOpti
     limits.set(stored);
   });
   drop(input.descriptor());
-  channel.put(std::int64_t{complete});
+  channel.put(std::int64_t{complete}), channel.put(input.sentences());
   channel.flush();
   auto send = [&](const std::string& name, Tensor values) {
     channel.put(std::int64_t{tensor}), channel.put(name), channel.put(values);
@@ -173,19 +173,23 @@ class Process {
 
 }  // namespace
 
-struct FrameReader::Impl {
+namespace {
+
+/// One path, and the process that reads it.
+struct OpenPath {
   std::string name;
+  std::int64_t sentences = 0;
   Process process;
   Descriptor socket;
   std::optional<Channel> channel;
 
-  Impl(const std::string& path, const ReadOptions& options);
+  OpenPath(const std::string& path, const ReadOptions& options);
   bool ask(Wanted wanted, TensorMap& map);
   Answer receive(TensorMap& map);
   [[noreturn]] void fail_closed();
 };
 
-FrameReader::Impl::Impl(const std::string& path, const ReadOptions& options)
+OpenPath::OpenPath(const std::string& path, const ReadOptions& options)
     : name(path == "-" ? "<stdin>" : escaped(path)) {
   reserve_standard_streams();
   start_hdf5();
@@ -208,9 +212,14 @@ FrameReader::Impl::Impl(const std::string& path, const ReadOptions& options)
   other = Descriptor();  // so that the process's death is an end
   TensorMap nothing;
   receive(nothing);
+  try {
+    channel->get(sentences);
+  } catch (const Channel::Closed&) {
+    fail_closed();
+  }
 }
 
-void FrameReader::Impl::fail_closed() {
+void OpenPath::fail_closed() {
   shutdown(socket.get(), SHUT_RDWR);  // should it still be there and send nonsense
   const int status = process.wait();
   const int signal = status >= 0 && WIFSIGNALED(status) ? WTERMSIG(status) : 0;
@@ -221,7 +230,7 @@ void FrameReader::Impl::fail_closed() {
 }
 
 /// Adds to `map` what is sent, up to the answer's end.
-Answer FrameReader::Impl::receive(TensorMap& map) {
+Answer OpenPath::receive(TensorMap& map) {
   if (!process.is_running()) fail(name, ": cannot be read on after an error");
   try {
     while (true) {
@@ -243,7 +252,7 @@ Answer FrameReader::Impl::receive(TensorMap& map) {
   }
 }
 
-bool FrameReader::Impl::ask(Wanted wanted, TensorMap& map) {
+bool OpenPath::ask(Wanted wanted, TensorMap& map) {
   map = TensorMap();
   try {
     channel->put(std::int64_t{wanted});
@@ -256,23 +265,57 @@ bool FrameReader::Impl::ask(Wanted wanted, TensorMap& map) {
   }
 }
 
+}  // namespace
+
+struct FrameReader::Impl {
+  std::vector<std::string> paths;
+  ReadOptions options;
+  std::size_t at = 0;  ///< of the path that is open
+  std::optional<OpenPath> file;
+
+  bool open_next() {
+    if (at + 1 >= paths.size()) return false;
+    file.reset();
+    file.emplace(paths[++at], options);
+    return true;
+  }
+};
+
 FrameReader::FrameReader(const std::string& path, ReadOptions options)
-    : impl_(std::make_unique<Impl>(path, options)) {}
+    : FrameReader(std::vector{path}, std::move(options)) {}
+
+FrameReader::FrameReader(const std::vector<std::string>& paths, ReadOptions options)
+    : impl_(std::make_unique<Impl>(paths, std::move(options))) {
+  // A misspelt name is an error now, not after the files before it.
+  for (const std::string& path : paths)
+    if (path != "-" && access(path.c_str(), R_OK) != 0) fail_errno(escaped(path), "cannot read");
+  impl_->file.emplace(paths.front(), impl_->options);
+}
+
 FrameReader::~FrameReader() = default;
 FrameReader::FrameReader(FrameReader&&) noexcept = default;
 FrameReader& FrameReader::operator=(FrameReader&&) noexcept = default;
 
 const std::string& FrameReader::name() const {
-  return impl_->name;
+  return impl_->file->name;
+}
+
+std::int64_t FrameReader::sentences() const {
+  return impl_->paths.size() == 1 ? impl_->file->sentences : 0;
 }
 
 bool FrameReader::next(TensorMap& frame) {
-  return impl_->ask(next_frame, frame);
+  do {
+    if (impl_->file->ask(next_frame, frame)) return true;
+  } while (impl_->open_next());
+  return false;
 }
 
 TensorMap FrameReader::whole() {
-  TensorMap map;
-  impl_->ask(whole_map, map);
+  TensorMap map, more;
+  impl_->file->ask(whole_map, map);
+  while (impl_->open_next())
+    if (impl_->file->ask(next_frame, more)) fail(name(), ": a further file where one map was expected");
   return map;
 }
 

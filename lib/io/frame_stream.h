@@ -7,6 +7,7 @@
 //                 redirected from a file (`< file`), it is read like that file.
 //   file.h5       a file, read batch by batch along the dimension `sentence`; made by heed or another program
 //   fifo, <(...)  like any other pipe
+// Several paths are one input, as are streams and files joined by cat.
 // Output paths:
 //   -             stdout. In a pipe each frame is sent at once, and finish() sends an empty one with
 //                 `stream_end`. Never to a terminal. If stdout is redirected to a file (`> file`), the frames
@@ -20,6 +21,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "io/options.h"
 #include "tensor/tensor_map.h"
@@ -30,6 +32,8 @@ class FrameReader {
  public:
   /// Opens `path`. Throws Error when it cannot be read or is not HDF5, UsageError when stdin is a terminal.
   explicit FrameReader(const std::string& path, ReadOptions options = {});
+  /// The frames of all of them, one path after the other.
+  explicit FrameReader(const std::vector<std::string>& paths, ReadOptions options = {});
   ~FrameReader();
   FrameReader(FrameReader&&) noexcept;
   FrameReader& operator=(FrameReader&&) noexcept;
@@ -39,8 +43,10 @@ class FrameReader {
   bool next(TensorMap& frame);
   /// The rest of the input as one map, untrimmed. Throws Error when a stream has several frames.
   TensorMap whole();
-  /// For messages: the path, or "<stdin>".
+  /// For messages: the path that the last frame came from, or "<stdin>".
   const std::string& name() const;
+  /// Sentences of the whole input; 0: not known before its end.
+  std::int64_t sentences() const;
 
  private:
   struct Impl;
@@ -50,8 +56,8 @@ class FrameReader {
 class FrameWriter {
  public:
   /// Opens `path`. Throws Error when it cannot be written (here, before any long computation), UsageError
-  /// when stdout is a terminal.
-  explicit FrameWriter(const std::string& path, WriteOptions options = {});
+  /// when stdout is a terminal. The frames are also gathered into the file `keep`, unless it is empty.
+  explicit FrameWriter(const std::string& path, WriteOptions options = {}, const std::string& keep = {});
   /// Without finish(): removes the incomplete file, leaves the stream without `stream_end`.
   ~FrameWriter();
   FrameWriter(FrameWriter&&) noexcept;

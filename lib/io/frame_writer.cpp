@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/paths.h"
 #include "io/atomic_file.h"
 #include "io/byte_stream.h"
 #include "io/frame_stream.h"
@@ -118,6 +119,24 @@ class RedirectedSink : public FrameWriter::Sink {
   bool is_finished_ = false;
 };
 
+/// One destination, and a file beside it.
+class KeepingSink : public FrameWriter::Sink {
+ public:
+  KeepingSink(std::unique_ptr<FrameWriter::Sink> main, std::unique_ptr<FrameWriter::Sink> kept)
+      : main_(std::move(main)), kept_(std::move(kept)) {}
+  void write(const TensorMap& frame, bool is_last) override {
+    kept_->write(frame, is_last);  // first: who reads what was sent finds it kept
+    main_->write(frame, is_last);
+  }
+  void finish() override {
+    kept_->finish();
+    main_->finish();
+  }
+
+ private:
+  std::unique_ptr<FrameWriter::Sink> main_, kept_;
+};
+
 }  // namespace
 
 std::unique_ptr<FrameWriter::Sink> FrameWriter::Sink::open(const std::string& path,
@@ -137,7 +156,15 @@ std::unique_ptr<FrameWriter::Sink> FrameWriter::Sink::open(const std::string& pa
   return std::make_unique<StreamSink>(std::move(output), options, name);
 }
 
-FrameWriter::FrameWriter(const std::string& path, WriteOptions options) : sink_(Sink::open(path, options)) {}
+FrameWriter::FrameWriter(const std::string& path, WriteOptions options, const std::string& keep)
+    : sink_(Sink::open(path, options)) {
+  if (keep.empty()) return;
+  if (keep == "-" || is_special_file(keep))
+    fail<UsageError>("--keep ", escaped(keep), ": wanted a file; -o writes to pipes");
+  if (path != "-" && same_place(path, keep))
+    fail<UsageError>("--keep and --output name the same file, ", escaped(keep));
+  sink_ = std::make_unique<KeepingSink>(std::move(sink_), Sink::open(keep, options));
+}
 FrameWriter::~FrameWriter() = default;
 FrameWriter::FrameWriter(FrameWriter&&) noexcept = default;
 FrameWriter& FrameWriter::operator=(FrameWriter&&) noexcept = default;

@@ -230,7 +230,8 @@ void MapReader::add_dataset(const std::string& path, const std::string& group_pa
   Entry entry;
   entry.path = path;
   entry.attributes = read_attributes(object, where(path));
-  if (take_text(entry.attributes, "CLASS") == "DIMENSION_SCALE") return;
+  // Of ours, a scale that is a tensor has named dimensions.
+  if (take_text(entry.attributes, "CLASS") == "DIMENSION_SCALE" && !entry.attributes.contains("dims")) return;
   const bool is_title =
       leaf_of(path) == "title" && !group_path.empty() && !groups_[group_path].signal.empty();
   if (!is_title && !options_.wants(path)) return;

@@ -2,6 +2,7 @@
 // dimension `sentence`. Internal to lib/io.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -33,6 +34,7 @@ class MapReader {
 
   bool is_heed() const;  ///< has the attribute `format`
   bool is_last_of_stream() const { return ends_stream_; }
+  std::int64_t sentences() const { return std::max<std::int64_t>(sentences_, 0); }
 
  private:
   struct Entry {

@@ -3,6 +3,7 @@
 #include <hdf5_hl.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <numeric>
 
 #include "base/digest.h"
@@ -208,6 +209,13 @@ void MapWriter::write_group(const TensorMap& map, const std::string& path, const
   describe(dataset, title);
 }
 
+std::pair<std::string, std::string> MapWriter::place_of(const std::string& path, const std::string& dim,
+                                                        std::int64_t size) {
+  const std::string parameters = parameters_group(path);
+  if (parameters.empty()) return {parent_of(path), dim};
+  return {parameters, concat(dim, "_", size)};
+}
+
 /// Collects the named dimensions of each group and checks that its tensors agree on their sizes.
 void MapWriter::note_dimensions(const std::string& path, const Tensor& tensor) {
   check_path(path, name_);
@@ -219,8 +227,8 @@ void MapWriter::note_dimensions(const std::string& path, const Tensor& tensor) {
     }
     if (dims[i].find('/') != std::string::npos)
       fail(where(path), ": \"", escaped(dims[i]), "\" is not a valid name of a dimension");
-    if (is_model_path(path)) continue;
-    auto [it, is_new] = dimensions_[parent_of(path)].try_emplace(dims[i]);
+    const auto [group, scale] = place_of(path, dims[i], tensor.shape()[i]);
+    auto [it, is_new] = dimensions_[group].try_emplace(scale);
     if (is_new) it->second.size = tensor.shape()[i];
     if (it->second.size != tensor.shape()[i]) {
       fail(where(path), ": dimension ", escaped(dims[i]), " has size ", tensor.shape()[i], " here and ",
@@ -286,33 +294,49 @@ Handle MapWriter::creation_list(const Shape& shape, const std::vector<std::strin
 
 void MapWriter::write_scales() {
   for (auto& [group_path, dimensions] : dimensions_) {
-    for (auto& [dim, dimension] : dimensions) create_scale(group_path, dim, dimension);
+    for (auto& [dim, dimension] : dimensions)
+      create_scale(group_path.empty() ? dim : group_path + "/" + dim, dim, dimension);
   }
   if (!options_.scales) return;
   for (const auto& [path, dataset] : datasets_) {
-    if (is_model_path(path)) continue;
     for (std::size_t i = 0; i < dataset.dims.size(); ++i) {
       if (dataset.dims[i].empty()) continue;
-      const Handle& scale = dimensions_.at(parent_of(path)).at(dataset.dims[i]).scale;
-      if (scale.get() < 0) continue;
+      const auto [group_path, dim] = place_of(path, dataset.dims[i], dataset.extent[i]);
+      if (path == (group_path.empty() ? dim : group_path + "/" + dim)) continue;  // it is the scale
+      const Handle& scale = dimensions_.at(group_path).at(dim).scale;
       require(H5DSattach_scale(dataset.id, scale, static_cast<unsigned>(i)), where(path),
               ": cannot attach the scale ", escaped(dataset.dims[i]));
     }
   }
 }
 
-void MapWriter::create_scale(const std::string& group_path, const std::string& dim, Dimension& dimension) {
-  const std::string path = group_path.empty() ? dim : group_path + "/" + dim;
+/// How netCDF marks the scale of a dimension without values of its own.
+std::string bare_dimension(std::int64_t size) {
+  char text[80];
+  std::snprintf(text, sizeof text, "This is a netCDF dimension but not a netCDF variable. %10lld",
+                static_cast<long long>(size));
+  return text;
+}
+
+void MapWriter::create_scale(const std::string& path, const std::string& dim, Dimension& dimension) {
   if (auto it = datasets_.find(path); it != datasets_.end()) {
-    if (it->second.dims == std::vector{dim}) return;  // the tensor itself labels the dimension
-    fail(where(path), ": a tensor has the name of a dimension of its group");
+    if (it->second.dims != std::vector{dim})
+      fail(where(path), ": a tensor has the name of a dimension of its group");
+    if (!options_.scales) return;
+    dimension.scale = own(H5Dopen2(file_, ("/" + path).c_str(), H5P_DEFAULT), H5Dclose, where(path));
+    require(H5DSset_scale(dimension.scale, dim.c_str()), where(path), ": cannot mark the dimension scale");
+    return;
   }
-  std::vector<std::int32_t> index(static_cast<std::size_t>(dimension.size));
-  std::iota(index.begin(), index.end(), 0);
   Dataset dataset = new_dataset(path, DType::i32, {dimension.size}, {});
-  write_values(path, dataset, Tensor::of<std::int32_t>(std::move(index), {dimension.size}, {}), 0);
+  const bool is_bare = is_model_path(path);  // the rows of a matrix have no numbers that anyone plots
+  if (!is_bare) {
+    std::vector<std::int32_t> index(static_cast<std::size_t>(dimension.size));
+    std::iota(index.begin(), index.end(), 0);
+    write_values(path, dataset, Tensor::of<std::int32_t>(std::move(index), {dimension.size}, {}), 0);
+  }
   dimension.scale = std::move(dataset.id);
-  require(H5DSset_scale(dimension.scale, dim.c_str()), where(path), ": cannot mark the dimension scale");
+  require(H5DSset_scale(dimension.scale, is_bare ? bare_dimension(dimension.size).c_str() : dim.c_str()),
+          where(path), ": cannot mark the dimension scale");
 }
 
 /// The names of the dimensions are an attribute, which we read, and labels, which users of h5py see.
@@ -376,7 +400,6 @@ void MapWriter::grow(const std::string& path, Dataset& dataset, const Tensor& te
   require(H5Dset_extent(dataset.id, sizes_of(wanted).data()), where(path), ": cannot grow to ",
           to_string(wanted));
   dataset.extent = wanted;
-  if (is_model_path(path)) return;
   for (std::size_t i = 0; i < dims.size(); ++i) {
     if (dims[i].empty()) continue;
     Dimension& dimension = dimensions_.at(parent_of(path)).at(dims[i]);

@@ -2,7 +2,7 @@
 //   - every group with a signal is NXdata (NX_class, signal, axes, default_slice, dataset `title`), the root
 //     NXroot;
 //   - every named dimension has an int32 dataset 0..n-1 of its name in the group, attached as dimension scale
-//     (except below /model, and where a tensor has that name itself);
+//     (of parameters one for each size, input_64, in the group of all of them; a tensor of that name is the scale itself);
 //   - every byte that matters has a checksum: HDF5's metadata their own, values fletcher32 by chunks; what is
 //     small lies compact in its object header; strings have one as an attribute (layout.h);
 //   - padding is zero, never a _FillValue;
@@ -64,8 +64,11 @@ class MapWriter {
                       const std::vector<std::string>& dims);
   void create_dataset(const std::string& path, const Tensor& tensor);
   void write_scales();
-  void create_scale(const std::string& group_path, const std::string& dim, Dimension& dimension);
+  void create_scale(const std::string& path, const std::string& dim, Dimension& dimension);
   void describe(const Dataset& dataset, const std::string& path);
+  /// The dimension of a tensor: its group and the name of its scale there.
+  static std::pair<std::string, std::string> place_of(const std::string& path, const std::string& dim,
+                                                      std::int64_t size);
   void note_dimensions(const std::string& path, const Tensor& tensor);
   void grow(const std::string& path, Dataset& dataset, const Tensor& tensor);
   void write_values(const std::string& path, Dataset& dataset, const Tensor& tensor, std::int64_t at);

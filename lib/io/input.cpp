@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "io/h5_file.h"
+#include "io/number_rows.h"
 #include "io/superblock.h"
 
 namespace heed::io {
@@ -42,7 +43,8 @@ bool Input::open_as_file() {
   if (size == 0) fail(name_, ": empty: did the command that should write it fail?");
   std::vector<std::byte> head;
   read_bytes(input_.get(), kSuperblockBytes, head, name_);
-  const std::uint64_t length = image_length(head, name_);
+  const bool is_text = begins_number_rows(head);
+  const std::uint64_t length = is_text ? 0 : image_length(head, name_);
   if (size < length) fail(name_, ": cut short: ", size, " of ", length, " bytes");
   if (size > length) {
     if (lseek(input_.get(), 0, SEEK_SET) != 0) fail_errno(name_, "cannot read");
@@ -57,7 +59,16 @@ bool Input::read_image() {
   image_.clear();
   read_bytes(input_.get(), kSuperblockBytes, image_, name_);
   if (image_.empty()) return false;
+  if (at_end_ && !looks_like_hdf5(image_))
+    fail(name_, ": extra bytes after the end, which are not HDF5 data");
   if (images_ > 0 && !looks_like_hdf5(image_)) fail(name_, ": frame ", images_ + 1, " is not HDF5 data");
+  if (images_ == 0 && begins_number_rows(image_)) {
+    if (read_bytes(input_.get(), kMostNumberBytes, image_, name_) == kMostNumberBytes)
+      fail(name_, ": more than ", kMostNumberBytes,
+           " bytes of text: write arrays of this size with HDF5 or NumPy");
+    rows_ = parse_number_rows(image_, name_);
+    return true;
+  }
   const std::uint64_t length = image_length(image_, name_);
   // A claim is no reason to reserve much memory; what really arrives is.
   image_.reserve(static_cast<std::size_t>(std::min(length, std::uint64_t{1} << 24)));
@@ -69,27 +80,24 @@ bool Input::read_image() {
   return true;
 }
 
-void Input::expect_end_of_input() {
-  std::vector<std::byte> extra;
-  if (read_bytes(input_.get(), 1, extra, name_) > 0) {
-    fail(name_, ": extra bytes after the end: were the outputs of two commands joined?");
-  }
-}
-
+/// After the end of a stream another may follow: `cat a.h5 b.h5`.
 bool Input::next_image() {
-  if (at_end_) return false;
   map_.reset();
   before_(input_.get(), kNotHdf5);
   if (!read_image()) {
+    if (at_end_) return false;
     fail(name_, images_ ? ": input ended early: did the previous command fail?"
                         : ": empty: did the previous command fail?");
+  }
+  if (rows_) {
+    at_end_ = true;
+    return true;
   }
   before_(input_.get(), image_.size());
   map_.emplace(open_hdf5(image_, name_), image_.size(), options_, name_);
   ++images_;
   // A file of another program is a complete stream.
   at_end_ = map_->is_last_of_stream() || !map_->is_heed();
-  if (at_end_) expect_end_of_input();
   return true;
 }
 
@@ -105,12 +113,23 @@ bool Input::next_arrays(const TensorSink& sink) {
   return true;
 }
 
+/// What came as text, once.
+bool Input::next_rows(const TensorSink& sink) {
+  if (!rows_) return false;
+  for (const std::string& path : options_.only)
+    if (!is_at_or_below(kOnlyArray, path))
+      fail(name_, ": is rows of numbers, in which there is no ", escaped(path), ", only ", kOnlyArray);
+  sink(kOnlyArray, *std::exchange(rows_, std::nullopt));
+  return true;
+}
+
 bool Input::next(TensorMap& about, const TensorSink& sink) {
   if (arrays_) return next_arrays(sink);
   while (true) {
     if (is_file_) before_(input_.get(), file_size_);
     if (map_ && map_->next_batch(about, sink)) return true;
     if (is_file_ || !next_image()) return false;
+    if (next_rows(sink)) return true;
   }
 }
 
@@ -120,6 +139,7 @@ void Input::whole(TensorMap& about, const TensorSink& sink) {
     return;
   }
   if (!map_ && !next_image()) fail(name_, ": no further frame to read");
+  if (next_rows(sink)) return;
   map_->whole(about, sink);
   TensorMap more;
   while (!is_file_ && next_image()) {

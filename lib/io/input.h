@@ -29,13 +29,15 @@ class Input {
   void whole(TensorMap& about, const TensorSink& sink);
 
   int descriptor() const { return input_.get(); }
+  /// Of a file; 0: not known.
+  std::int64_t sentences() const { return is_file_ ? map_->sentences() : 0; }
 
  private:
   bool next_arrays(const TensorSink& sink);
+  bool next_rows(const TensorSink& sink);
   bool open_as_file();
   void open_file();
   bool next_image();
-  void expect_end_of_input();
   bool read_image();
 
   std::string name_;
@@ -44,10 +46,11 @@ class Input {
   Descriptor input_;
   std::unique_ptr<ArrayFile> arrays_;  ///< of another program's file; then nothing below is used
   std::vector<std::byte> image_;       ///< the present frame of a stream
+  std::optional<Tensor> rows_;         ///< numbers that came as text
   std::optional<MapReader> map_;       ///< the file, or the present image of the stream
   std::uint64_t file_size_ = 0;
   bool is_file_ = false;
-  bool at_end_ = false;
+  bool at_end_ = false;  ///< the arrays were read, or the last image ended a stream
   std::int64_t images_ = 0;
 };
 

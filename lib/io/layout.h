@@ -34,9 +34,21 @@ inline constexpr std::string_view kChecksum = "checksum";
 std::uint64_t checksum_of(std::span<const std::string> text, const Shape& shape,
                           const std::vector<std::int64_t>& start);
 
-/// Groups of parameters and vocabularies get no plots and no scales.
+/// Whether `path` belongs to a model or its training: what has no sentences.
 inline bool is_model_path(const std::string& path) {
-  return path == "model" || path.starts_with("model/");
+  return path.starts_with("model/") || path.starts_with("checkpoint/");
+}
+
+/// The group of all parameters, or of what a checkpoint keeps of each ("checkpoint/adam/first"), that `path` lies in; ""
+/// for other tensors. Their layers differ in size, so such a group has the dimension scales of all, named by size.
+inline std::string parameters_group(const std::string& path) {
+  const std::size_t levels = path.starts_with("model/parameters/") ? 2
+                             : path.starts_with("checkpoint/")     ? 3
+                                                                   : 0;
+  std::size_t end = 0;
+  for (std::size_t level = 0; level < levels && end != std::string::npos; ++level)
+    end = path.find('/', end + 1);
+  return levels == 0 || end == std::string::npos ? "" : path.substr(0, end);
 }
 
 }  // namespace heed::io

@@ -57,7 +57,8 @@ std::string guess(std::string_view bytes) {
     if (bytes.starts_with(start)) return what;
   }
   if (bytes.size() > 8 && bytes[8] == '{') return "safetensors, which is read from a file, not from a pipe";
-  return is_text(bytes) ? "text: was a tool left out of the pipeline?" : "unknown data";
+  return is_text(bytes) ? "text, wanted tensors, or rows of numbers: was a tool left out of the pipeline?"
+                        : "unknown data";
 }
 
 /// Throws Error with a guess at what `head`, the first bytes of something other than HDF5, belongs to.

@@ -99,7 +99,13 @@ TensorMap classes_map(const std::vector<std::string>& classes) {
 
 TensorMap origin_map(const std::string& origin) {
   TensorMap map;
-  map.add(origin_path, Tensor::of<std::string>({origin}, {1}));
+  map.add(origin_path, Tensor::of<std::string>({origin}, {1}, {"one"}));
+  return map;
+}
+
+TensorMap provenance_map(const std::string& provenance) {
+  TensorMap map;
+  map.add("model/provenance", Tensor::of<std::string>({provenance}, {1}, {"one"}));
   return map;
 }
 
@@ -110,7 +116,7 @@ std::string model_digest(const std::string& config, const Model<float>& model,
 
 TensorMap model_map(const Model<float>& model, const TensorMap& vocabularies, const TensorMap& training) {
   TensorMap map;
-  map.add(config_path, Tensor::of<std::string>({model.config_json}, {1}));
+  map.add(config_path, Tensor::of<std::string>({model.config_json}, {1}, {"one"}));
   model.parameters.to_map(model.parameters.values(), parameter_prefix, map);
   map.merge(vocabularies);
   map.merge(training);
@@ -188,13 +194,14 @@ LoadedModel load_model(const std::string& path) {
     ParameterSet<float>& parameters = model->parameters;
     parameters.from_map(map, parameter_prefix, parameters.values());
     auto [source, target] = text::Tokenizer::of_both_sides(map);
-    LoadedModel loaded{std::move(model), std::move(source), std::move(target), {}, {}, {}};
+    LoadedModel loaded{std::move(model), std::move(source), std::move(target), {}, {}, {}, {}};
     if (loaded.model->classes) {
       const Tensor& names = map.at(classes_path);
       expect_shape(classes_path, names.shape(), {loaded.model->n_classes});
       loaded.classes.assign(names.values<std::string>().begin(), names.values<std::string>().end());
     }
     if (map.contains(origin_path)) loaded.origin = only_text(path, map, origin_path);
+    if (const std::string* history = io::text_of(map.attributes, "history")) loaded.history = *history;
     complete(loaded, path, config);
     check_digest(path, map, loaded.digest);
     return loaded;

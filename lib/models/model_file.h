@@ -6,7 +6,8 @@
 //   model/classes                str(class), the names of a classifier's classes
 //   model/training/...           what was measured while training; optional
 //   model/origin                 JSON, str(1): what program's model it was (models/foreign); optional
-// Root attribute model_digest: SHA-256 over config, parameters and vocabularies.
+//   model/provenance             JSON, str(1): what it was trained by, on and for how long; optional
+// Root attributes model_digest: SHA-256 over config, parameters and vocabularies; history: the commands that made it.
 #pragma once
 
 #include <memory>
@@ -27,7 +28,8 @@ struct LoadedModel {
   text::Tokenizer source, target;
   std::vector<std::string> classes;  ///< their names, of a classifier
   std::string digest;
-  std::string origin;  ///< JSON: what it was imported from; empty: it was trained here
+  std::string origin;   ///< JSON: what it was imported from; empty: it was trained here
+  std::string history;  ///< the commands that made it, a line each
 
   const text::Tokenizer& tokenizer(Side side) const { return side == Side::source ? source : target; }
 };
@@ -41,8 +43,11 @@ TensorMap classes_map(const std::vector<std::string>& classes);
 /// Where an imported model comes from, as its file says it.
 TensorMap origin_map(const std::string& origin);
 
+/// How a model was trained, as its file says it.
+TensorMap provenance_map(const std::string& provenance);
+
 /// A model file's content. `vocabularies` is a vocabulary_map (a map without tensors: a model without text),
-/// `training` what was measured while training, under model/training/.
+/// `training` what was measured while training, under model/training/, and the maps above; its root attribute history becomes the model's.
 TensorMap model_map(const Model<float>& model, const TensorMap& vocabularies, const TensorMap& training);
 /// The digest that model_map gives. `config` is the JSON as the file states it: a file from before a field
 /// existed keeps its digest.

@@ -159,7 +159,10 @@ void ParameterSet<T>::to_map(std::span<const T> flat, const std::string& prefix,
     dense.reserve(static_cast<std::size_t>(p.rows * p.cols));
     Matrix<const T> m = p.in(flat.data());
     for (std::int64_t i = 0; i < m.rows; ++i) dense.insert(dense.end(), m.row(i), m.row(i) + m.cols);
-    map.add(prefix + p.name, Tensor::of<float>(std::move(dense), p.shape));
+    // y = x W + b: an embedding is the row that its id chooses.
+    const auto dims = p.shape.size() == 1 ? std::vector<std::string>{"output"}
+                                          : std::vector<std::string>{"input", "output"};
+    map.add(prefix + p.name, Tensor::of<float>(std::move(dense), p.shape, dims));
   }
 }
 

@@ -13,7 +13,7 @@ namespace heed {
 
 namespace {
 
-std::int64_t sentences_of(const std::string& source, const TensorMap& frame) {
+std::int64_t texts_in(const std::string& source, const TensorMap& frame) {
   for (const char* path : {"encoder/length", "embeddings/length"}) {
     const Tensor* lengths = frame.find(path);
     if (lengths && lengths->shape().size() == 1) return lengths->size();
@@ -40,7 +40,7 @@ void attend_with_model(const AttendConfig& config, const AttendPaths& paths, con
       paths, inspect, loaded, stages_of(layer), static_cast<std::uint64_t>(paths.seed),
       [&](TensorMap& frame, const std::string& name) {
         claim_for_model(frame, name, loaded, paths.model);
-        if (targets) given = targets->next(sentences_of(name, frame));
+        if (targets) given = targets->next(texts_in(name, frame));
       },
       [&](TensorMap& frame, Inspection& inspection) {
         attend_layer(*loaded.model, layer, config.steps, given, threads, frame, &inspection,
@@ -86,16 +86,19 @@ void attend_without_model(const AttendConfig& config, const AttendPaths& paths, 
   Attention attention(config, paths.seed);
   const Labels labels(paths.model);
   AttendInputs inputs(config, paths.input, paths.batch);
-  io::FrameWriter writer(paths.output, paths.write);
+  io::FrameWriter writer(paths.output, paths.write, paths.keep);
   AttendOperands operands;
+  SentenceProgress progress(inputs.sentences());
   while (inputs.next(operands)) {
     TensorMap group = attention.run(operands, threads);
     TensorMap frame = inputs.take_rest();
     replace_attention(frame, std::move(group));
     labels.add(inputs, frame);
     writer.write(frame);
+    progress.add(sentences_of(frame));
   }
   writer.finish();
+  progress.finish();
 }
 
 }  // namespace

@@ -77,11 +77,9 @@ class Job {
 
  protected:
   void open_output() {
-    if (format_ == Format::h5) {
-      tensors_.emplace(paths_.output, paths_.write);
-    } else {
-      lines_.emplace(paths_.output);
-    }
+    if (format_ == Format::h5) return void(tensors_.emplace(paths_.output, paths_.write, paths_.keep));
+    lines_.emplace(paths_.output);
+    if (!paths_.keep.empty()) tensors_.emplace(paths_.keep, paths_.write);
   }
   virtual void check(const TensorMap&, const std::string&) {}
   /// Errors in here get the input's name in front.
@@ -285,8 +283,8 @@ class TranslateJob final : public Job {
   /// A frame that an earlier run kept by --attention has nothing to decode.
   void check(const TensorMap& frame, const std::string& name) override {
     is_kept_ = frame.contains("cross_attention/weights") && !frame.contains("encoder/states");
-    if (is_kept_ && (!aligner_ || targets_ || attention_ || saliency_ || lens_ || config_.sample ||
-                     inspection_.traces() || inspection_.edits()))
+    if (is_kept_ && (!aligner_ || targets_ || attention_ || saliency_ || lens_ || tensors_ ||
+                     config_.sample || inspection_.traces() || inspection_.edits()))
       fail(name, ": holds stored attention, not /encoder: only --align and viz-dump read it");
     if (is_kept_ && loaded_.model->images)
       fail(name, ": attention over images cannot be aligned from a kept file: give /encoder to --align");
@@ -484,11 +482,9 @@ class TranslateJob final : public Job {
 
 /// Throws UsageError when two outputs would go into one file.
 void check_outputs(const DecodePaths& paths, const InspectionConfig& inspect) {
-  const std::pair<const char*, const std::string*> outputs[] = {{"--output", &paths.output},
-                                                                {"--attention", &paths.attention},
-                                                                {"--saliency", &paths.saliency},
-                                                                {"--lens", &paths.lens},
-                                                                {"--trace", &inspect.trace}};
+  const std::pair<const char*, const std::string*> outputs[] = {
+      {"--output", &paths.output},     {"--keep", &paths.keep}, {"--attention", &paths.attention},
+      {"--saliency", &paths.saliency}, {"--lens", &paths.lens}, {"--trace", &inspect.trace}};
   for (const auto& a : outputs) {
     for (const auto& b : outputs) {
       if (&a < &b && !a.second->empty() && same_place(*a.second, *b.second))

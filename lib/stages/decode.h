@@ -73,7 +73,9 @@ struct DecodeConfig {
 };
 
 struct DecodePaths {
-  std::string input = "-", output = "-", model;
+  std::vector<std::string> input{"-"};  ///< one after the other
+  std::string output = "-", model;
+  std::string keep;        ///< a file for the tensors of --format h5, whatever is written; empty: none
   std::string force;       ///< translations to score instead of searching; empty: search
   std::string attention;   ///< where the attention goes; empty: nowhere
   std::string saliency;    ///< likewise

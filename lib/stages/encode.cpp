@@ -71,7 +71,7 @@ void run_embed_images(const EmbedOptions& options, const InspectionConfig& inspe
                       const Stages& stages, std::uint64_t seed) {
   PictureReader reader(options.pixels, *loaded.model->images);
   Inspection inspection(inspect, loaded, stages, options.write, seed);
-  io::FrameWriter writer(options.output, options.write);
+  io::FrameWriter writer(options.output, options.write, options.keep);
   for (Pictures pictures; (pictures = reader.next(options.batch)).count() > 0;) {
     TensorMap frame = embed_images(*loaded.model, pictures, &inspection);
     claim_for_model(frame, "--pixels", loaded, options.model);
@@ -97,6 +97,12 @@ TensorMap position_map(std::int64_t count, std::int64_t d_model) {
                                                 {"position", "dim"}));
   map.groups["positions"] = {"values", "Sinusoidal positions", {}, {}};
   return map;
+}
+
+void write_positions(const EmbedOptions& options) {
+  io::FrameWriter writer(options.output, options.write, options.keep);
+  writer.write(position_map(options.positions_only, options.d_model), true);
+  writer.finish();
 }
 
 }  // namespace
@@ -231,14 +237,12 @@ void encode_frame(const Model<float>& model, const EncodeOptions& options, int t
 void run_embed(const EmbedOptions& options, const InspectionConfig& inspect, std::uint64_t seed,
                const std::function<bool(const std::string& option)>& given) {
   if (!options.pixels.empty()) {
-    if (options.input != "-")
-      fail<UsageError>("--pixels takes the place of INPUT, got ", escaped(options.input));
+    if (options.input.front() != "-")
+      fail<UsageError>("--pixels takes the place of INPUT, got ", escaped(options.input.front()));
     for (const char* option : {"side", "positions-only", "d-model"})
       if (given(option)) fail<UsageError>("--", option, " cannot be combined with --pixels");
   }
-  if (options.positions_only > 0)
-    return io::write_map(options.output, position_map(options.positions_only, options.d_model),
-                         options.write);
+  if (options.positions_only > 0) return write_positions(options);
   if (options.model.empty()) fail<UsageError>("--model is needed (or HEED_MODEL)");
   inspect.check(options.output);
   const LoadedModel loaded = load_model(options.model);

@@ -1,15 +1,13 @@
 #include "stages/frames.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iostream>
 
-#include "base/log.h"
 #include "base/sentence_error.h"
 #include "io/provenance.h"
 
 namespace heed {
-
-namespace {
 
 std::int64_t sentences_of(const TensorMap& frame) {
   for (const auto& [name, tensor] : frame.tensors()) {
@@ -18,12 +16,33 @@ std::int64_t sentences_of(const TensorMap& frame) {
   return 0;
 }
 
-}  // namespace
+SentenceProgress::SentenceProgress(std::int64_t total) : start_(logging::Progress::Clock::now()) {
+  progress_.emplace("sentences", total);
+}
+
+std::string SentenceProgress::speed() const {
+  const double seconds = std::chrono::duration<double>(logging::Progress::Clock::now() - start_).count();
+  return concat(std::llround(static_cast<double>(done_) / std::max(seconds, 1e-3)), " sentences/s");
+}
+
+void SentenceProgress::add(std::int64_t sentences) {
+  done_ += sentences;
+  progress_->update(done_, speed());
+}
+
+void SentenceProgress::finish() {
+  progress_.reset();
+  const double seconds = std::chrono::duration<double>(logging::Progress::Clock::now() - start_).count();
+  logging::verbose(concat(done_, " sentences in ", logging::duration(seconds), ", ", speed()));
+}
 
 void for_each_frame(io::FrameReader& reader, const Claim& claim, const std::function<void(TensorMap&)>& stage,
                     const std::function<void(const TensorMap&)>& write) {
   std::int64_t before = 0;
+  std::string name = reader.name();
+  SentenceProgress progress(reader.sentences());
   for (TensorMap frame; reader.next(frame);) {
+    if (reader.name() != name) name = reader.name(), before = 0;
     claim(frame, reader.name());
     const std::int64_t sentences = sentences_of(frame);
     try {
@@ -43,7 +62,9 @@ void for_each_frame(io::FrameReader& reader, const Claim& claim, const std::func
       fail(reader.name(), ": sentence ", before + e.sentence + 1, ": ", e.what());
     }
     before += sentences;
+    progress.add(sentences);
   }
+  progress.finish();
 }
 
 void run_stage(const StageFiles& files, const InspectionConfig& inspect, const LoadedModel& loaded,
@@ -56,7 +77,7 @@ void run_stage(const StageFiles& files, const InspectionConfig& inspect, const L
   }
   Inspection inspection(inspect, loaded, stages, files.write, seed);
   io::FrameReader reader(files.input, {.batch = files.batch});
-  io::FrameWriter writer(files.output, files.write);
+  io::FrameWriter writer(files.output, files.write, files.keep);
   for_each_frame(
       reader, claim, [&](TensorMap& frame) { stage(frame, inspection); },
       [&](const TensorMap& frame) { writer.write(frame); });

@@ -2,8 +2,11 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
+#include <vector>
 
+#include "base/log.h"
 #include "inspect/inspection.h"
 #include "io/frame_stream.h"
 #include "text/line_reader.h"
@@ -14,8 +17,27 @@ namespace heed {
 /// Checks a frame before it is processed; may throw. `name` is the input's, for messages.
 using Claim = std::function<void(TensorMap& frame, const std::string& name)>;
 
+/// Progress over the sentences of an input, and with --verbose a closing line.
+class SentenceProgress {
+ public:
+  /// `total`: 0: not known.
+  explicit SentenceProgress(std::int64_t total);
+  void add(std::int64_t sentences);
+  void finish();
+
+ private:
+  std::string speed() const;
+
+  logging::Progress::Clock::time_point start_;
+  std::int64_t done_ = 0;
+  std::optional<logging::Progress> progress_;
+};
+
+/// Sentences of a frame; 0 when no tensor has that dimension.
+std::int64_t sentences_of(const TensorMap& frame);
+
 /// Passes every frame that `reader` has left to `claim`, to `stage`, whose errors get the input's name in
-/// front, and to `write`. A SentenceError of either, counted in the frame, gets the sentence's number in the input,
+/// front, and to `write`. A SentenceError of either, counted in the frame, gets the sentence's number in its file,
 /// from 1.
 void for_each_frame(io::FrameReader& reader, const Claim& claim, const std::function<void(TensorMap&)>& stage,
                     const std::function<void(const TensorMap&)>& write);
@@ -27,7 +49,9 @@ inline constexpr const char* kPrecisionHelp =
 
 /// What every tool that runs a stage of a model over frames is given.
 struct StageFiles {
-  std::string input = "-", output = "-", model;
+  std::vector<std::string> input{"-"};  ///< one after the other
+  std::string output = "-", model;
+  std::string keep;        ///< a file that the output's frames are gathered in; empty: none
   io::WriteOptions write;  ///< of every file that is written
   std::int64_t batch = 64;
   bool allow_nonfinite = false;

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/log.h"
+#include "io/provenance.h"
 #include "models/foreign/import.h"
 #include "stages/self_test.h"
 
@@ -48,7 +49,9 @@ void ImportCommand::run() const {
     logging::note(concat("self-test: ", result));
     origin["verified"] = result;
   }
-  save_model(output, *loaded.model, texts_of(loaded), origin_map(origin.dump()));
+  TensorMap about = origin_map(origin.dump());
+  io::add_history(about.attributes, command);
+  save_model(output, *loaded.model, texts_of(loaded), about);
   logging::note(concat("imported a ", origin.value("kind", ""), " of ", loaded.model->parameters.count(),
                        " parameters and ", (loaded.model->encoder ? loaded.source : loaded.target).size(),
                        " pieces"));

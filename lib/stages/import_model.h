@@ -11,7 +11,8 @@ struct ImportCommand {
   std::string from;    ///< the folder or file; empty: nothing is to be imported
   std::string expect;  ///< what the model must give (stages/self_test.h); empty: it is not verified
   std::string output;
-  bool list = false;  ///< only print what becomes of each tensor
+  std::string command;  ///< for the model's history
+  bool list = false;    ///< only print what becomes of each tensor
   bool overwrite = false;
   foreign::ImportOptions options;
 

@@ -24,45 +24,19 @@ using text::LineReader;
 using text::Sentence;
 using text::Tokenizer;
 
-/// The lines of several files, one file after the other.
-class CorpusText {
- public:
-  CorpusText(const std::vector<std::string>& paths, bool replace, std::int64_t max_line)
-      : paths_(paths), replace_(replace), max_line_(max_line) {}
-
-  bool next(std::string& line) {
-    for (;;) {
-      if (reader_ && reader_->next(line)) {
-        ++lines_;
-        return true;
-      }
-      if (at_ == paths_.size()) return false;
-      reader_.emplace(paths_[at_++], replace_, max_line_);
-    }
-  }
-  std::int64_t lines() const { return lines_; }
-
- private:
-  const std::vector<std::string>& paths_;
-  bool replace_;
-  std::int64_t max_line_;
-  std::size_t at_ = 0;
-  std::optional<LineReader> reader_;
-  std::int64_t lines_ = 0;
-};
-
-/// Lines of text, written in blocks.
+/// Lines of text, written in blocks of a size, and of some lines.
 class LineWriter {
  public:
-  explicit LineWriter(const std::string& path) : out_(path) {}
+  LineWriter(const std::string& path, std::int64_t most_lines) : out_(path), most_lines_(most_lines) {}
 
   void line(std::string_view text) {
     (block_ += text) += '\n';
-    if (block_.size() >= kBlockBytes) flush();
+    if (++lines_ >= most_lines_ || block_.size() >= kBlockBytes) flush();
   }
   void flush() {
     out_.write(block_);
     block_.clear();
+    lines_ = 0;
   }
   void finish() {
     flush();
@@ -72,6 +46,7 @@ class LineWriter {
  private:
   static constexpr std::size_t kBlockBytes = 1 << 16;
   io::TextWriter out_;
+  std::int64_t most_lines_, lines_ = 0;
   std::string block_;
 };
 
@@ -154,7 +129,7 @@ class SentenceMaker {
 };
 
 void refuse_empty(const LineReader& reader) {
-  if (reader.line_number() == 0) fail(reader.name(), ": no lines: did the previous command fail?");
+  if (reader.lines() == 0) fail(reader.name(), ": no lines: did the previous command fail?");
 }
 
 /// The side of the frame's ids; that of hypotheses is always the target.
@@ -171,7 +146,10 @@ std::string side_of(const TensorMap& frame) {
 void TokenizeCommand::run() const {
   if (!pair.empty() && (!corpora.empty() || !word_lists.empty() || detokenize || pieces))
     fail<UsageError>("--pair makes /tokens: it excludes --train, --import-vocab, --detokenize and --pieces");
-  if (!corpora.empty() || !word_lists.empty()) {
+  const bool makes_vocabulary = !corpora.empty() || !word_lists.empty();
+  if ((makes_vocabulary || detokenize || pieces) && !keep.empty())
+    fail<UsageError>("--keep keeps /tokens: it excludes --train, --import-vocab, --detokenize and --pieces");
+  if (makes_vocabulary) {
     make_vocabulary();
   } else if (detokenize) {
     pieces ? read_pieces() : read_tokens();
@@ -190,8 +168,16 @@ void TokenizeCommand::make_vocabulary() const {
 }
 
 Tokenizer TokenizeCommand::learned() const {
-  CorpusText corpus(corpora, replace, max_line);
-  auto next_line = [&](std::string& line) { return corpus.next(line); };
+  LineReader corpus(corpora, replace, max_line);
+  logging::Progress progress("lines", 0);
+  auto next_line = [&](std::string& line) {
+    if (!corpus.next(line)) {
+      logging::verbose(concat("learning from ", corpus.lines(), " lines"));
+      return false;
+    }
+    if (corpus.lines() % 1000 == 0) progress.update(corpus.lines());
+    return true;
+  };
   Tokenizer made = codes.empty() ? Tokenizer::train(next_line, training)
                                  : Tokenizer::from_codes(read_codes(codes), next_line, training.min_frequency,
                                                          training.special);
@@ -236,7 +222,7 @@ Tokenizer TokenizeCommand::tokenizer(const std::string& for_side) const {
 void TokenizeCommand::write_tokens() const {
   const Tokenizer pieces_of = tokenizer(side);
   LineReader reader(input, replace, max_line);
-  io::FrameWriter writer(output, write);
+  io::FrameWriter writer(output, write, keep);
   SentenceMaker maker(pieces_of, *this);
   std::vector<Sentence> sentences;
   auto send = [&] {
@@ -253,11 +239,11 @@ void TokenizeCommand::write_tokens() const {
     if (sentences.back().ids.empty())
       fail(reader.name(), ": line ", reader.line_number(), line.empty() ? " is empty" : " has no tokens",
            ", and this vocabulary puts nothing (cls, bos, eos) around text: nothing would be left to read");
-    if (std::cmp_equal(sentences.size(), batch)) send();
+    if (std::cmp_equal(sentences.size(), batch) || (flush && !reader.has_arrived())) send();
   }
   refuse_empty(reader);
   if (std::string other; others && others->next(other))
-    fail(others->name(), ": has more lines than ", reader.name(), ", which has ", reader.line_number());
+    fail(others->name(), ": has more lines than ", reader.name(), ", which has ", reader.lines());
   send();
   writer.finish();
   maker.report(reader.name());
@@ -266,12 +252,13 @@ void TokenizeCommand::write_tokens() const {
 void TokenizeCommand::write_pieces() const {
   const Tokenizer pieces_of = tokenizer(side);
   LineReader reader(input, replace, max_line);
-  LineWriter out(output);
+  LineWriter out(output, batch);
   SentenceMaker maker(pieces_of, *this);
   for (std::string line; reader.next(line);) {
     Sentence sentence = maker.encode(reader, line);
     std::erase(sentence.ids, pieces_of.special().eos);  // a line has its own end
     out.line(joined(pieces_of.pieces(sentence.ids), " "));
+    if (flush && !reader.has_arrived()) out.flush();
   }
   refuse_empty(reader);
   out.finish();
@@ -280,7 +267,7 @@ void TokenizeCommand::write_pieces() const {
 
 void TokenizeCommand::read_tokens() const {
   io::FrameReader reader(input);
-  LineWriter out(output);
+  LineWriter out(output, batch);
   std::optional<Tokenizer> pieces_of;
   std::vector<std::string> lines;
   for_each_frame(
@@ -305,7 +292,7 @@ void TokenizeCommand::read_tokens() const {
 void TokenizeCommand::read_pieces() const {
   const Tokenizer pieces_of = tokenizer(side);
   LineReader reader(input, replace, max_line);
-  LineWriter out(output);
+  LineWriter out(output, batch);
   for (std::string line; reader.next(line);) {
     std::vector<std::int32_t> ids;
     for (std::string_view piece : text::split_any(line, " ")) {
@@ -316,6 +303,7 @@ void TokenizeCommand::read_pieces() const {
       ids.push_back(pieces_of.vocabulary().id(std::string(piece)));
     }
     out.line(pieces_of.decode(ids));
+    if (flush && !reader.has_arrived()) out.flush();
   }
   refuse_empty(reader);
   out.finish();

@@ -11,7 +11,9 @@
 namespace heed {
 
 struct TokenizeCommand {
-  std::string input = "-", output = "-";
+  std::vector<std::string> input{"-"};  ///< one after the other
+  std::string output = "-";
+  std::string keep;        ///< a file that the tensors are gathered in, too; empty: none
   io::WriteOptions write;  ///< of the tensors
 
   std::string model;       ///< a model file, whose vocabulary is used
@@ -29,6 +31,7 @@ struct TokenizeCommand {
   bool pieces = false;  ///< pieces as text instead of ids
   bool replace = false;
   std::int64_t batch = 64;      ///< lines per frame
+  bool flush = false;           ///< a frame of fewer lines rather than waiting for more
   std::int64_t max_length = 0;  ///< maximal number of pieces of a sentence, eos included; 0: any
   bool truncate = false;
   std::int64_t max_line = 1 << 20;  ///< maximal number of bytes of a line

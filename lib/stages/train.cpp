@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "io/frame_stream.h"
+#include "io/provenance.h"
 #include "models/config_json.h"
 #include "models/foreign/family.h"
 #include "models/model_file.h"
@@ -24,11 +25,16 @@ namespace heed {
 
 namespace {
 
-/// That of a side; of images, which have no vocabulary, that of one id.
-text::Tokenizer tokenizer_of(const std::string& path, const char* side) {
+/// That of a side; of images, which have no vocabulary, that of one id. `history` gets the commands that made it.
+text::Tokenizer tokenizer_of(const std::string& path, const char* side, Attributes& history) {
   if (path.empty()) return text::Tokenizer::of_ids(1, foreign::kNoSpecialIds);
   try {
-    return text::Tokenizer::of_side(io::read_map(path), side);
+    const TensorMap map = io::read_map(path);
+    const std::string *made_by = io::text_of(map.attributes, "history"),
+                      *known = io::text_of(history, "history");
+    if (made_by && !(known && *known == *made_by))
+      history["history"] = known ? *known + "\n" + *made_by : *made_by;
+    return text::Tokenizer::of_side(map, side);
   } catch (const Error& error) {
     fail(escaped(path), ": no vocabulary: ", error.what());
   }
@@ -91,8 +97,10 @@ void check_decoder_vocabulary(const Model<float>& model, const text::Tokenizer& 
 /// Texts, vocabularies and the model, initialised by the seed.
 struct Ingredients {
   explicit Ingredients(const TrainingJob& job)
-      : source(job.initial ? job.initial->source : tokenizer_of(job.source_vocab, "source")),
-        target(job.initial ? job.initial->target : tokenizer_of(job.target_vocab, "target")) {
+      : source(job.initial ? job.initial->source : tokenizer_of(job.source_vocab, "source", history)),
+        target(job.initial ? job.initial->target : tokenizer_of(job.target_vocab, "target", history)) {
+    if (job.initial && !job.initial->history.empty()) history["history"] = job.initial->history;
+    io::add_history(history, job.command);
     const auto read = [&](const CorpusFiles& files) {
       return CorpusLines(job.images ? "" : files.source, files.target, files.labels);
     };
@@ -118,6 +126,7 @@ struct Ingredients {
     if (!job.initial) model->parameters.initialize(job.seed);
   }
 
+  Attributes history;  ///< of vocabularies, a model to start from, and this run
   text::Tokenizer source, target;
   std::vector<std::string> classes;
   std::unique_ptr<Model<float>> model;
@@ -165,6 +174,42 @@ std::string fine_tuned(const LoadedModel& initial) {
   return origin.dump();
 }
 
+nlohmann::ordered_json summary_of(const Corpus& corpus) {
+  nlohmann::ordered_json about{{"sentences", corpus.size()}};
+  const auto count = [&](const char* name, const std::vector<TokenIds>& side) {
+    std::size_t tokens = 0;
+    for (const TokenIds& ids : side) tokens += ids.size();
+    if (tokens > 0) about[name] = tokens;
+  };
+  if (corpus.pictures.count() == 0) count("source_tokens", corpus.source);
+  count("target_tokens", corpus.target);
+  if (corpus.skipped_empty > 0) about["skipped_empty"] = corpus.skipped_empty;
+  if (corpus.skipped_long > 0) about["skipped_long"] = corpus.skipped_long;
+  for (const auto& [name, digest] : {std::pair("source_sha256", corpus.source_digest),
+                                     {"target_sha256", corpus.target_digest},
+                                     {"labels_sha256", corpus.label_digest}})
+    if (!digest.empty()) about[name] = digest;
+  return about;
+}
+
+/// What the model's file says of the run. Nothing of it depends on the clock, the machine or the number of threads.
+std::string provenance_of(const TrainingJob& job, const Ingredients& in) {
+  nlohmann::ordered_json about;
+  if (!job.preset.empty()) about["preset"] = job.preset;
+  if (job.initial) about["initial_model"] = job.initial->digest;
+  about["seed"] = job.seed;
+  TrainConfig config = job.config;
+  for (const Field& field : fields_of(config)) {
+    std::string option = field.name;
+    std::ranges::replace(option, '_', '-');
+    if (std::ranges::count(kWithoutEffect, option) == 0)
+      about["recipe"][field.name] = nlohmann::json::parse(text_of(field));
+  }
+  about["training"] = summary_of(in.training);
+  if (job.validates()) about["validation"] = summary_of(in.validation);
+  return about.dump();
+}
+
 TrainSetup setup_of(const TrainingJob& job, const Ingredients& in) {
   TrainSetup setup;
   setup.config = job.config;
@@ -175,6 +220,8 @@ TrainSetup setup_of(const TrainingJob& job, const Ingredients& in) {
   setup.vocabularies = vocabulary_map(in.source, in.target);
   if (!in.classes.empty()) setup.vocabularies.merge(classes_map(in.classes));
   if (job.initial && !job.initial->origin.empty()) setup.origin = origin_map(fine_tuned(*job.initial));
+  setup.origin.attributes = in.history;
+  setup.provenance = provenance_of(job, in);
   setup.config.valid_bleu &= job.validates();
   if (in.model->encoder && in.model->decoder)
     setup.bleu = make_bleu_scorer(*in.model, in.validation, in.target, job.threads);
@@ -394,12 +441,14 @@ void TrainCommand::run(const IsGiven& given, const std::function<std::atomic<boo
   if (!import.from.empty()) {
     ImportCommand command = import;
     command.output = job.output;
+    command.command = job.command;
     command.overwrite = job.overwrite;
     return command.run();
   }
   for (const char* option : {"list", "expect", "ignore", "ignore-field"})
     if (given(option)) fail<UsageError>("--", option, " goes with --import");
   configure(given, *this);
+  if (job.init.empty() || given("preset")) job.preset = preset;
   check_unvalidated(given, job);
   if (dry_run) {
     std::cout << describe_training(job);

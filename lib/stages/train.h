@@ -35,6 +35,8 @@ struct TrainingJob {
   std::string init;                        ///< file or folder of `initial`
   std::shared_ptr<LoadedModel> initial;    ///< a model to start from, with its vocabularies; null: none
   std::string output;
+  std::string preset;   ///< what the recipe started from; empty: no preset
+  std::string command;  ///< for the model's history; equal runs have equal ones
   /// A model of these sizes, parameters at zero.
   std::function<std::unique_ptr<Model<float>>(const DataSizes&)> make_model;
   TrainConfig config;
@@ -79,5 +81,10 @@ struct TrainCommand {
   /// Trains, or prints what is asked for instead. Throws UsageError on options that do not belong together.
   void run(const IsGiven& given, const std::function<std::atomic<bool>&()>& stop_flag);
 };
+
+/// The options of a run that change nothing in the model that it leaves, beside those of every tool.
+inline const std::vector<std::string> kWithoutEffect{"output",    "resume",           "resume-previous",
+                                                     "overwrite", "checkpoint-every", "checkpoint-minutes",
+                                                     "log-every"};
 
 }  // namespace heed

@@ -1,5 +1,9 @@
 #include "text/line_reader.h"
 
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -16,30 +20,60 @@ constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 
 }  // namespace
 
-void LineReader::Close::operator()(std::FILE* file) const {
-  if (file != stdin) std::fclose(file);
+LineReader::LineReader(const std::string& path, bool replace, std::int64_t max_bytes, ByteOrderMark mark)
+    : LineReader(std::vector{path}, replace, max_bytes, mark) {}
+
+LineReader::LineReader(std::vector<std::string> paths, bool replace, std::int64_t max_bytes,
+                       ByteOrderMark mark)
+    : paths_(std::move(paths)), replace_(replace), max_bytes_(max_bytes), mark_(mark), buffer_(kBufferBytes) {
+  // A misspelt name is an error now, not after the files before it.
+  for (const std::string& path : paths_)
+    if (path != "-" && ::access(path.c_str(), R_OK) != 0)
+      fail(escaped(path), ": cannot open: ", std::strerror(errno));
+  open();
 }
 
-LineReader::LineReader(const std::string& path, bool replace, std::int64_t max_bytes, ByteOrderMark mark)
-    : name_(path == "-" ? "<stdin>" : path),
-      replace_(replace),
-      max_bytes_(max_bytes),
-      mark_(mark),
-      buffer_(kBufferBytes) {
+LineReader::~LineReader() {
+  close();
+}
+
+void LineReader::close() {
+  if (file_ > STDIN_FILENO) ::close(file_);
+  file_ = -1;
+}
+
+void LineReader::open() {
+  close();
+  const std::string& path = paths_[at_];
+  name_ = path == "-" ? "<stdin>" : path;
+  line_number_ = 0;
   do {
-    file_.reset(path == "-" ? stdin : std::fopen(path.c_str(), "rb"));
-  } while (!file_ && errno == EINTR);  // a pipe with a name waits for its writer
-  if (!file_) fail(escaped(path), ": cannot open: ", std::strerror(errno));
+    file_ = path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  } while (file_ < 0 && errno == EINTR);  // a pipe with a name waits for its writer
+  if (file_ < 0) fail(escaped(path), ": cannot open: ", std::strerror(errno));
 }
 
 bool LineReader::fill() {
-  begin_ = 0;
-  do {
-    std::clearerr(file_.get());
-    end_ = std::fread(buffer_.data(), 1, buffer_.size(), file_.get());
-    if (std::ferror(file_.get()) && errno != EINTR) fail(name_, ": cannot read: ", std::strerror(errno));
-  } while (end_ == 0 && std::ferror(file_.get()));  // interrupted by a signal
-  return end_ > 0;
+  begin_ = end_ = 0;
+  for (;;) {
+    const ssize_t got = ::read(file_, buffer_.data(), buffer_.size());
+    if (got >= 0) {
+      end_ = static_cast<std::size_t>(got);
+      return got > 0;
+    }
+    if (errno == EAGAIN) {
+      pollfd input{file_, POLLIN, 0};
+      ::poll(&input, 1, -1);
+    } else if (errno != EINTR) {
+      fail(name_, ": cannot read: ", std::strerror(errno));
+    }
+  }
+}
+
+bool LineReader::has_arrived() const {
+  if (std::memchr(buffer_.data() + begin_, '\n', end_ - begin_)) return true;
+  pollfd input{file_, POLLIN, 0};
+  return ::poll(&input, 1, 0) > 0;
 }
 
 bool LineReader::read_raw(std::string& line) {
@@ -77,8 +111,12 @@ void LineReader::refuse_long(std::int64_t bytes) {
 }
 
 bool LineReader::next(std::string& line) {
-  if (!read_raw(line)) return false;
-  ++line_number_;
+  while (!read_raw(line)) {
+    if (at_ + 1 == paths_.size()) return false;
+    ++at_;
+    open();
+  }
+  ++line_number_, ++lines_;
   if (line_number_ == 1 && mark_ == ByteOrderMark::drop && line.starts_with(kByteOrderMark))
     line.erase(0, kByteOrderMark.size());
   if (line.ends_with('\r')) line.pop_back();

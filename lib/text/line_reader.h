@@ -1,4 +1,5 @@
-// Text files, line by line and in constant memory. A line
+// Text files, line by line, one file after the other and in constant memory. What a pipe holds is read at once,
+// without waiting for more. A line
 //  - ends with LF or CR LF, which the last line may lack; a CR elsewhere is an ordinary character;
 //  - is valid UTF-8 without NUL: anything else is an Error naming file, line and byte, or becomes U+FFFD on
 //    request;
@@ -8,8 +9,6 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdio>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -25,32 +24,43 @@ class LineReader {
   /// Opens `path`; "-" is the standard input. With `replace`, invalid bytes become U+FFFD.
   explicit LineReader(const std::string& path, bool replace = false, std::int64_t max_bytes = kMostBytes,
                       ByteOrderMark mark = ByteOrderMark::drop);
+  explicit LineReader(std::vector<std::string> paths, bool replace = false,
+                      std::int64_t max_bytes = kMostBytes, ByteOrderMark mark = ByteOrderMark::drop);
+  ~LineReader();
+  LineReader(const LineReader&) = delete;
+  LineReader& operator=(const LineReader&) = delete;
 
   /// Reads the next line, without its end, into `line`. False at the end of the text. Throws Error.
   bool next(std::string& line);
 
-  /// Number of the line last read, from 1.
+  /// Whether next() has something to read without waiting for it: a line, the beginning of one, or the end.
+  bool has_arrived() const;
+
+  /// Number of the line last read, from 1, in its file.
   std::int64_t line_number() const { return line_number_; }
+  /// Lines read, of all files.
+  std::int64_t lines() const { return lines_; }
   /// The path, or "<stdin>".
   const std::string& name() const { return name_; }
 
  private:
+  void open();
+  void close();
   bool read_raw(std::string& line);
   bool fill();
   [[noreturn]] void refuse_long(std::int64_t bytes);
   void clean(std::string& line) const;
 
-  struct Close {
-    void operator()(std::FILE* file) const;
-  };
+  std::vector<std::string> paths_;
+  std::size_t at_ = 0;  ///< of the path that is open
   std::string name_;
   bool replace_;
   std::int64_t max_bytes_;
   ByteOrderMark mark_;
-  std::unique_ptr<std::FILE, Close> file_;
+  int file_ = -1;
   std::vector<char> buffer_;
   std::size_t begin_ = 0, end_ = 0;
-  std::int64_t line_number_ = 0;
+  std::int64_t line_number_ = 0, lines_ = 0;
 };
 
 /// All lines of a file.

@@ -33,7 +33,7 @@ TensorMap token_map(const std::vector<Sentence>& sentences, const Tokenizer& tok
   std::size_t width = 0;
   for (const Sentence& sentence : sentences) width = std::max(width, sentence.ids.size());
   std::vector<std::int32_t> ids(count * width, std::max(tokenizer.special().pad, 0)), lengths;
-  std::vector<std::string> texts;
+  std::vector<std::string> texts, pieces(count * width);
   std::vector<std::int32_t> types(count * width);
   bool typed = false;
   for (std::size_t s = 0; s < count; ++s) {
@@ -41,6 +41,8 @@ TensorMap token_map(const std::vector<Sentence>& sentences, const Tokenizer& tok
               ids.begin() + static_cast<std::ptrdiff_t>(s * width));
     lengths.push_back(static_cast<std::int32_t>(sentences[s].ids.size()));
     texts.push_back(sentences[s].text);
+    std::ranges::copy(tokenizer.pieces(sentences[s].ids),
+                      pieces.begin() + static_cast<std::ptrdiff_t>(s * width));
     std::ranges::copy(sentences[s].types, types.begin() + static_cast<std::ptrdiff_t>(s * width));
     typed = typed || !sentences[s].types.empty();
   }
@@ -48,6 +50,8 @@ TensorMap token_map(const std::vector<Sentence>& sentences, const Tokenizer& tok
   TensorMap map;
   map.add("tokens/ids", Tensor::of<std::int32_t>(std::move(ids), {n, static_cast<std::int64_t>(width)},
                                                  {"sentence", "position"}));
+  map.add("tokens/piece", Tensor::of<std::string>(std::move(pieces), {n, static_cast<std::int64_t>(width)},
+                                                  {"sentence", "position"}));
   map.add("tokens/length", Tensor::of<std::int32_t>(std::move(lengths), {n}, {"sentence"}));
   if (typed)
     map.add("tokens/types", Tensor::of<std::int32_t>(std::move(types), {n, static_cast<std::int64_t>(width)},

@@ -42,9 +42,9 @@ std::string moment_prefix(const Moments& moments, const char* which) {
   return "checkpoint/" + moments.optimizer + "/" + which + "/";
 }
 
-Tensor strings(std::vector<std::string> values) {
+Tensor strings(std::vector<std::string> values, const char* dim) {
   const auto size = static_cast<std::int64_t>(values.size());
-  return Tensor::of<std::string>(std::move(values), {size});
+  return Tensor::of<std::string>(std::move(values), {size}, {dim});
 }
 
 void add_identity(const Identity& identity, TensorMap& map) {
@@ -53,8 +53,8 @@ void add_identity(const Identity& identity, TensorMap& map) {
     fields.push_back(field);
     values.push_back(value);
   }
-  map.add(identity_path + "field", strings(std::move(fields)));
-  map.add(identity_path + "value", strings(std::move(values)));
+  map.add(identity_path + "field", strings(std::move(fields), "field"));
+  map.add(identity_path + "value", strings(std::move(values), "field"));
 }
 
 /// The best one first (its name is empty when there is none), then the last epochs'.
@@ -67,9 +67,9 @@ void add_snapshots(const TrainState& state, TensorMap& map) {
     epochs.push_back(snapshot.epoch);
   }
   const auto size = static_cast<std::int64_t>(epochs.size());
-  map.add(snapshot_path + "name", strings(std::move(names)));
-  map.add(snapshot_path + "digest", strings(std::move(digests)));
-  map.add(snapshot_path + "epoch", Tensor::of<std::int64_t>(std::move(epochs), {size}));
+  map.add(snapshot_path + "name", strings(std::move(names), "snapshot"));
+  map.add(snapshot_path + "digest", strings(std::move(digests), "snapshot"));
+  map.add(snapshot_path + "epoch", Tensor::of<std::int64_t>(std::move(epochs), {size}, {"snapshot"}));
 }
 
 void read_snapshots(const TensorMap& map, TrainState& state) {
@@ -158,7 +158,7 @@ void add_checkpoint(const TrainState& state, const Moments& moments, const Ident
   add_identity(identity, map);
   visit_numbers(state, [&](const char* name, const auto& number) {
     using Number = std::remove_cvref_t<decltype(number)>;
-    map.add(state_path + name, Tensor::of<Number>({number}, {1}));
+    map.add(state_path + name, Tensor::of<Number>({number}, {1}, {"one"}));
   });
   add_snapshots(state, map);
   if (!moments.first.empty()) {

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "io/atomic_file.h"
@@ -120,7 +121,8 @@ Trainer::Outcome Trainer::run(const std::atomic<bool>& stop) {
   const std::int64_t expected = expected_updates();
   progress_.emplace(
       "updates", expected > 0 ? expected - progress_start_ : 0,
-      std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(config_.log_every)));
+      std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(config_.log_every)),
+      60 * config_.max_minutes);
   while (!limit()) {
     if (stop) return stopped();
     if (validation_due()) {
@@ -271,6 +273,24 @@ bool Trainer::checkpoint_due() const {
 TensorMap Trainer::record() const {
   TensorMap map = model_metrics(state_.metrics);
   map.merge(setup_.origin);
+  if (!setup_.provenance.empty()) map.merge(provenance_map(setup_.provenance));
+  return map;
+}
+
+/// The same of the result, with how the run went.
+TensorMap Trainer::final_record(const std::string& ended_by, const Scores& scores) const {
+  TensorMap map = record();
+  if (setup_.provenance.empty()) return map;
+  auto provenance = nlohmann::ordered_json::parse(setup_.provenance);
+  provenance["updates"] = state_.step;
+  provenance["epochs"] = state_.epoch;
+  provenance["ended_by"] = ended_by;
+  if (validates_) {
+    provenance["valid_loss"] = scores.validation.loss;
+    provenance["valid_accuracy"] = scores.validation.accuracy;
+  }
+  if (scores.bleu >= 0) provenance["valid_bleu"] = scores.bleu;
+  map.merge(provenance_map(provenance.dump()));
   return map;
 }
 
@@ -316,7 +336,7 @@ bool Trainer::write_result(const std::atomic<bool>& stop) {
   copy(result_parameters(last_is_new, last_is_best), model_.parameters.values());
   const std::optional<Scores> scores = evaluate(stop);
   if (!scores) return false;
-  save_model(files_.model, model_, setup_.vocabularies, record());
+  save_model(files_.model, model_, setup_.vocabularies, final_record(ended_by, *scores));
   logging::note(concat("saved ", files_.model, " after ", state_.step, " updates, ended by ", ended_by,
                        validates_ ? ": " + describe(*scores) : ""));
   return true;

@@ -33,7 +33,8 @@ struct TrainSetup {
   std::string output;      ///< the model file; the run's other files are named after it
   Identity identity;       ///< what a checkpoint must agree with
   TensorMap vocabularies;  ///< vocabulary_map, and the names of classes
-  TensorMap origin;        ///< origin_map of a model that was another program's
+  TensorMap origin;        ///< origin_map of a model that was another program's; root attribute history
+  std::string provenance;  ///< JSON: what is known of the run before it begins
   BleuScorer bleu;         ///< used with config.valid_bleu
 };
 
@@ -82,6 +83,7 @@ class Trainer {
 
   bool checkpoint_due() const;
   TensorMap record() const;
+  TensorMap final_record(const std::string& ended_by, const Scores& scores) const;
   void save();
   void write_metrics() const;
   bool write_result(const std::atomic<bool>& stop);

@@ -1,8 +1,12 @@
 #include "draw/dump/dump.h"
 
 #include "base/error.h"
+#include "base/paths.h"
 #include "draw/dump/forms.h"
+#include "draw/print/model_card.h"
 #include "draw/select/merge_words.h"
+#include "io/atomic_file.h"
+#include "io/foreign/array_file.h"
 
 namespace heed::draw {
 namespace {
@@ -133,7 +137,24 @@ void check(const DumpOptions& options, const std::vector<Form>& forms) {
   }
 }
 
+/// Whether the input is a model file, whose picture is that of its training. A pipe can be read only once.
+bool shows_model(const DumpOptions& options) {
+  if (options.inputs.size() > 1 || options.input() == "-" || io::is_special_file(options.input()) ||
+      io::is_array_file(options.input()))
+    return false;
+  TensorMap map;
+  return io::FrameReader(options.input(), {.only = {"model/config"}}).next(map) && is_model(map);
+}
+
 }  // namespace
+
+const std::string& DumpOptions::input() const {
+  if (inputs.size() > 1)
+    fail<UsageError>("INPUT ", escaped(inputs[1]),
+                     ": this form shows one file; sentences of several go with --tsv, ",
+                     "--heatmap and other forms of a slice");
+  return inputs.front();
+}
 
 std::vector<Selection> selections_of(const DumpOptions& options) {
   std::vector<Selection> selections;
@@ -184,7 +205,13 @@ bool is_picture(const std::string& path) {
 
 void dump(DumpOptions options) {
   apply_shorthands(options);
-  const auto forms = given_forms(options);
+  auto forms = given_forms(options);
+  if (forms.empty() && wants_pictures(options) && !options.table && options.name.empty() &&
+      shows_model(options)) {
+    options.curves = true;
+    if (options.figure.title.empty()) options.figure.title = leaf_of(options.input());
+    forms = given_forms(options);
+  }
   check(options, forms);
   const Form form = forms.empty() ? plain_form(options) : forms[0];
   refuse_unused(options, form);

@@ -12,7 +12,9 @@
 namespace heed::draw {
 
 struct DumpOptions {
-  std::string input = "-";
+  std::vector<std::string> inputs{"-"};  ///< one after the other
+  /// Of a form that shows one file: throws UsageError when there are several.
+  const std::string& input() const;
   std::string output =
       "-";  ///< a suffix .png, .svg, .pdf, .html, .tsv, .json, .npy or .safetensors selects the form
 

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "draw/dump/forms.h"
 #include "draw/print/listing.h"
+#include "draw/print/model_card.h"
 #include "draw/print/slice_text.h"
 #include "draw/select/merge_words.h"
 #include "draw/select/statistics.h"
@@ -38,6 +39,10 @@ TensorMap names_of(const io::ArrayFile& file) {
   return names;
 }
 
+bool is_array_file(const DumpOptions& options) {
+  return options.inputs.size() == 1 && io::is_array_file(options.input());
+}
+
 /// What the header of another program's file says.
 Listing listing_of(const io::ArrayFile& file, const std::string& name) {
   if (TensorMap names = names_of(file); !name.empty()) keep_named(names, name);  // fails if it means none
@@ -51,9 +56,14 @@ Listing listing_of(const io::ArrayFile& file, const std::string& name) {
   return listing;
 }
 
-Listing listing_of(io::FrameReader reader, const std::string& name) {
+/// `card`, unless null, gets a model's, so wide, instead.
+Listing listing_of(io::FrameReader reader, const std::string& name, std::string* card, int width) {
   Listing listing;
   for (TensorMap frame; reader.next(frame); frame = {}) {
+    if (card && is_model(frame)) {
+      *card = model_card(frame, reader.name(), width);
+      break;
+    }
     if (!name.empty()) keep_named(frame, name);
     listing.add(frame);
   }
@@ -94,10 +104,16 @@ void dump_list(const DumpOptions& options) {
         "--list is of whole tensors: use a slice with --tsv, --heatmap, --stats or another form");
   }
   io::TextWriter output(options.output);
-  const Listing listing = io::is_array_file(options.input)
-                              ? listing_of(*io::ArrayFile::open(options.input), options.name)
-                              : listing_of(io::FrameReader(options.input), options.name);
-  output.write(options.tsv ? listing.tsv() : options.json ? listing.json() : listing.text());
+  const bool shows_card = !options.list && !options.tsv && !options.json && options.name.empty();
+  std::string card;
+  const Listing listing =
+      is_array_file(options) ? listing_of(*io::ArrayFile::open(options.input()), options.name)
+                             : listing_of(io::FrameReader(options.inputs), options.name,
+                                          shows_card ? &card : nullptr, detect_terminal(options.color).width);
+  output.write(!card.empty()  ? card
+               : options.tsv  ? listing.tsv()
+               : options.json ? listing.json()
+                              : listing.text());
   output.finish();
 }
 
@@ -131,7 +147,7 @@ void dump_npy(const DumpOptions& options) {
 void dump_safetensors(const DumpOptions& options) {
   if (options.output == "-" && isatty(STDOUT_FILENO) == 1)
     fail<UsageError>("a safetensors file is binary and stdout is a terminal: name a file by -o");
-  TensorMap map = read_meant(options.input, meant_by(options.name));
+  TensorMap map = read_meant(options.input(), meant_by(options.name));
   if (!options.name.empty()) keep_named(map, options.name);
   std::vector<std::string> texts;
   for (const auto& [path, tensor] : map.tensors())
@@ -139,7 +155,7 @@ void dump_safetensors(const DumpOptions& options) {
   for (const std::string& path : texts) map.erase(path.substr(1));
   if (!texts.empty())
     logging::note(concat("left out, because safetensors files hold no text: ", joined(texts)));
-  if (map.tensors().empty()) fail(escaped(options.input), ": there are no tensors of numbers in it");
+  if (map.tensors().empty()) fail(escaped(options.input()), ": there are no tensors of numbers in it");
   io::write_safetensors(options.output, map,
                         options.dtype == "f16"    ? io::FloatsAs::float16
                         : options.dtype == "bf16" ? io::FloatsAs::bfloat16
@@ -157,9 +173,9 @@ IsMeant meant_by(const std::string& name) {
 
 io::FrameReader open_input(const DumpOptions& options) {
   io::ReadOptions reading;
-  if (io::is_array_file(options.input))
-    reading.only = {find_tensor(names_of(*io::ArrayFile::open(options.input)), options.name)};
-  return io::FrameReader(options.input, reading);
+  if (is_array_file(options))
+    reading.only = {find_tensor(names_of(*io::ArrayFile::open(options.input())), options.name)};
+  return io::FrameReader(options.inputs, reading);
 }
 
 TensorMap read_meant(const std::string& input, const IsMeant& is_meant) {

@@ -107,7 +107,7 @@ Arcs arcs_from(const DumpOptions& options, Heatmap map) {
 // ---- charts ----
 
 Chart chart_of(const DumpOptions& options) {
-  std::vector<ColumnTable> tables = {read_columns(options.input, options.name)};
+  std::vector<ColumnTable> tables = {read_columns(options.input(), options.name)};
   for (const auto& path : options.chart.overlays) tables.push_back(read_columns(path, options.name));
   Chart chart = options.bars ? bars_of(tables, options.chart) : curves_of(tables, options.chart);
   chart.title = options.figure.title;
@@ -121,8 +121,8 @@ Chart chart_of(const DumpOptions& options) {
 
 /// While it grows, a table without rows is not an error.
 std::string drawn_while_growing(const DumpOptions& options) {
-  if (read_columns(options.input, options.name).rows() == 0)
-    return escaped(options.input) + ": no rows yet\n";
+  if (read_columns(options.input(), options.name).rows() == 0)
+    return escaped(options.input()) + ": no rows yet\n";
   return draw_on_terminal(chart_of(options), detect_terminal(options.color));
 }
 
@@ -131,14 +131,14 @@ std::string drawn_while_growing(const DumpOptions& options) {
 /// The numeric tensors below the group `name`, or that a glob means; of a model without a name, its parameters.
 /// Empty when the name means one tensor.
 std::vector<Gathered> gather_group(const DumpOptions& options) {
-  if (options.input == "-") return {};
+  if (options.inputs.size() > 1 || options.input() == "-") return {};
   std::vector<Gathered> list;
   std::string group = path_of(options.name);
   const auto is_in_group = [&](const std::string& path) {
     return is_glob(group) ? glob_means(group, path) : path.starts_with(group + "/");
   };
-  const TensorMap map =
-      read_meant(options.input, [&](const std::string& path) { return path == group || is_in_group(path); });
+  const TensorMap map = read_meant(
+      options.input(), [&](const std::string& path) { return path == group || is_in_group(path); });
   if (group.empty() && map.contains("model/config")) group = "model/parameters";
   if (group.empty() || map.contains(group) || !info_of(map, group).signal.empty()) return {};
   const bool has_glob = is_glob(group);
@@ -148,7 +148,7 @@ std::vector<Gathered> gather_group(const DumpOptions& options) {
   }
   if (has_glob) logging::verbose(concat("--name ", options.name, ": ", list.size(), " tensors"));
   if (list.size() > kMostHistograms) {
-    fail(escaped(options.input), ": /", escaped(group), " holds ", list.size(), " tensors, wanted at most ",
+    fail(escaped(options.input()), ": /", escaped(group), " holds ", list.size(), " tensors, wanted at most ",
          kMostHistograms, ": choose a smaller group by --name");
   }
   return list;
@@ -224,7 +224,7 @@ Slice weights_slice(const TensorMap& frame, const std::string& path, std::int64_
 }  // namespace
 
 void dump_figure(const DumpOptions& options) {
-  const Heatmap figure = options.table ? heatmap_of_table(read_columns(options.input, ""), options.figure)
+  const Heatmap figure = options.table ? heatmap_of_table(read_columns(options.input(), ""), options.figure)
                                        : chosen_heatmap(options);
   if (const std::string shown = missing_labels(figure); wants_pictures(options) && !shown.empty())
     logging::note(
@@ -284,10 +284,10 @@ void dump_document(const DumpOptions& options) {
 
 void dump_chart(const DumpOptions& options) {
   if (!options.follow) return write_drawing(options, chart_of(options), draw_chart);
-  if (wants_pictures(options) || options.output != "-" || options.input == "-") {
+  if (wants_pictures(options) || options.output != "-" || options.input() == "-") {
     fail<UsageError>("--follow redraws a file on the terminal: it wants a file as input and no -o");
   }
-  follow(options.input, options.stop, [&] { return drawn_while_growing(options); });
+  follow(options.input(), options.stop, [&] { return drawn_while_growing(options); });
 }
 
 void dump_bars(const DumpOptions& options) {
@@ -316,7 +316,7 @@ void dump_histogram(const DumpOptions& options) {
 }
 
 void dump_graph(const DumpOptions& options) {
-  io::FrameReader reader(options.input);
+  io::FrameReader reader(options.input());
   TensorMap map, frame;
   reader.next(map);
   while (reader.next(frame)) {  // later frames have the same steps, but a failing producer must be noticed

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "draw/print/printable.h"
 #include "draw/select/tensors.h"
+#include "io/atomic_file.h"
 #include "io/foreign/array_file.h"
 #include "io/frame_stream.h"
 #include "text/line_reader.h"
@@ -19,7 +20,7 @@ constexpr std::string_view kSignature = "\x89HDF\r\n\x1a\n";
 constexpr const char* kTraining = "model/training";
 
 bool is_hdf5(const std::string& path) {
-  if (path == "-") return false;
+  if (path == "-" || io::is_special_file(path)) return false;  // can be read only once
   std::ifstream file(path, std::ios::binary);
   std::string start(kSignature.size(), '\0');
   return file.read(start.data(), static_cast<std::streamsize>(start.size())) && start == kSignature;

@@ -25,7 +25,7 @@ struct ColumnTable {
 
 /// Reads a table. An HDF5 file gives the vectors of one length in `group` (empty: model/training, or the only
 /// group that has several such vectors). Anything else is text: a line of names, then a line per row, fields
-/// separated by tabs; lines that begin with # are skipped. "-" is stdin and always text. Throws Error that
+/// separated by tabs; lines that begin with # are skipped. "-", which is stdin, and pipes are always text. Throws Error that
 /// names file and line.
 ColumnTable read_columns(const std::string& path, const std::string& group);
 

@@ -305,6 +305,7 @@ LoadedModel loaded_of(const Source& source) {
                      found.target ? *found.target : *found.source,
                      std::move(found.classes),
                      {},
+                     {},
                      {}};
   Model<float>& model = *loaded.model;
   check_parameters(model.parameters, found.mappings);

@@ -69,6 +69,21 @@ BOOST_AUTO_TEST_CASE(progress_in_a_log_is_a_line_per_interval) {
   BOOST_CHECK_EQUAL(progress(logging::When::never, logging::Level::normal, 0s), "");
 }
 
+BOOST_AUTO_TEST_CASE(what_is_left_obeys_a_limit_of_time) {
+  logging::configure({"train", logging::Level::normal, logging::When::automatic});
+  const auto line = [](std::int64_t done, std::int64_t total, double limit) {
+    return stderr_of([&] {
+      logging::Progress progress("updates", total, 0s, limit);
+      usleep(20'000);
+      progress.update(done);
+    });
+  };
+  BOOST_CHECK_EQUAL(line(1, 1'000'000, 120), "train: updates 1/1000000, 2:00 min left\n");
+  BOOST_CHECK_EQUAL(line(1, 0, 120), "train: updates 1, 2:00 min left\n");
+  BOOST_CHECK_EQUAL(line(9, 10, 120), "train: updates 9/10, 0 s left\n");  // the work ends first
+  BOOST_CHECK_EQUAL(line(1, 0, 0.001), "train: updates 1, 0 s left\n");
+}
+
 BOOST_AUTO_TEST_CASE(a_progress_bar_is_redrawn_and_removed) {
   std::string text = progress(logging::When::always, logging::Level::normal, 1h);
   BOOST_CHECK(text.starts_with("\r\x1b[Kepoch 3 [####----------------] 10/50, loss 2.5"));

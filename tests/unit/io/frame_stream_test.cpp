@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <cstring>
 
 #include "io/byte_stream.h"
@@ -105,7 +106,8 @@ BOOST_AUTO_TEST_CASE(input_without_its_end_is_refused) {
   check_fails([&] { frames_of(""); }, {"empty", "did the previous command fail?"});
   check_fails([&] { frames_of(frame); }, {"input ended early", "did the previous command fail?"});
   check_fails([&] { frames_of(frame + end + "x"); }, {"extra bytes after the end"});
-  check_fails([&] { frames_of(frame + end + frame + end); }, {"extra bytes after the end"});
+  check_fails([&] { frames_of(frame + end + frame); }, {"input ended early"});
+  BOOST_CHECK_EQUAL(frames_of(frame + end + frame + end).size(), 2);
   check_fails(
       [&] { frames_of(frame + "garbage that is long enough to hold a whole superblock, in all versions"); },
       {"frame 2", "not HDF5"});
@@ -139,6 +141,50 @@ BOOST_AUTO_TEST_CASE(a_stream_saved_to_a_file_is_read_to_its_end) {
   int frames = 0;
   while (reader.next(frame)) ++frames;
   BOOST_CHECK_EQUAL(frames, 2);
+}
+
+BOOST_AUTO_TEST_CASE(several_paths_are_one_input) {
+  TemporaryFolder folder;
+  write_map(folder / "a.h5", sentences(0, 3, 4));
+  write_map(folder / "b.h5", sentences(3, 5, 2));
+  FrameReader reader(std::vector<std::string>{folder / "a.h5", folder / "b.h5"});
+  BOOST_CHECK_EQUAL(reader.sentences(), 0);  // known of one file only
+  BOOST_CHECK_EQUAL(FrameReader(folder / "a.h5").sentences(), 3);
+  TensorMap frame;
+  BOOST_REQUIRE(reader.next(frame));
+  BOOST_CHECK_EQUAL(reader.name(), folder / "a.h5");
+  BOOST_REQUIRE(reader.next(frame));
+  BOOST_CHECK_EQUAL(reader.name(), folder / "b.h5");
+  check_equal(frame, sentences(3, 5, 2));
+  BOOST_CHECK(!reader.next(frame));
+  check_fails(
+      [&] {
+        FrameReader(std::vector<std::string>{folder / "a.h5", folder / "none.h5"});
+      },
+      {"none.h5", "No such file"});
+}
+
+BOOST_AUTO_TEST_CASE(rows_of_numbers_are_an_array) {
+  TemporaryFolder folder;
+  const auto read = [&](const std::string& text) {
+    put_bytes(folder / "x", text);
+    return read_map(folder / "x").at("array");
+  };
+  const auto expect = [](const Tensor& got, const Shape& shape, const std::vector<double>& values) {
+    BOOST_TEST(got.shape() == shape);
+    const auto found = got.values<double>();
+    BOOST_TEST(std::vector<double>(found.begin(), found.end()) == values);
+  };
+  expect(read("1 0.5\n-2e3\t+4\n"), {2, 2}, {1, 0.5, -2000, 4});
+  expect(read("\xEF\xBB\xBF# x,y\r\n1, 2 ,3\r\n\r\n4,5,6"), {2, 3}, {1, 2, 3, 4, 5, 6});
+  expect(read("7"), {1, 1}, {7});
+  expect(frames_of("1 2\n3 inf\n", 3).at(0).at("array"), {2, 2}, {1, 2, 3, INFINITY});
+  check_fails([&] { read("1 2\n3\n"); }, {"x:2: 1 number, wanted 2"});
+  check_fails([&] { read("1 2\n3 cats\n"); }, {"x:2: field 2 is 'cats', no number"});
+  check_fails([&] { read("1,,2\n"); }, {"field 2 is ''"});
+  check_fails([&] { read("# nothing\n"); }, {"no numbers"});
+  check_fails([&] { read("the cat\n"); }, {"looks like text, wanted tensors, or rows of numbers"});
+  check_fails([&] { read("inf cat\n"); }, {"looks like text"});
 }
 
 BOOST_AUTO_TEST_CASE(one_map_where_one_is_expected) {
