@@ -146,7 +146,7 @@ void Tool::Parser::parse() {
     explain(error);
   }
   common.progress = chosen<logging::When>("--progress", kWhen, progress);
-  if (required_model && required_model->empty()) {
+  if (lacks_model && lacks_model()) {
     fail<UsageError>("no model: give -m FILE or set HEED_MODEL");
   }
 }

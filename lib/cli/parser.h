@@ -31,7 +31,7 @@ struct Tool::Parser {
   std::map<const CLI::Option*, std::vector<std::string>> choices;  ///< allowed words, for completion
   std::string* input = nullptr;
   std::vector<std::string> input_not_read_with;  ///< options with which the tool reads no INPUT
-  std::string* required_model = nullptr;
+  std::function<bool()> lacks_model;             ///< of a tool that needs one
   std::function<void()> work;
 
  private:

@@ -70,13 +70,15 @@ struct DecodeConfig {
 };
 
 struct DecodePaths {
-  std::string input = "-", output = "-", model;
-  std::string force;       ///< translations to score instead of searching; empty: search
-  std::string attention;   ///< where the attention goes; empty: nowhere
-  std::string saliency;    ///< likewise
-  std::string lens;        ///< likewise what each layer would say
-  std::string align_gold;  ///< links by which the best head is chosen
-  io::WriteOptions write;  ///< of every file that is written
+  std::string input = "-", output = "-";
+  std::vector<std::string> models;  ///< the first reads the input, others its /tokens
+  std::string force;                ///< translations to score instead of searching; empty: search
+  std::string prefix;               ///< what translations begin with; empty: anything
+  std::string attention;            ///< where the attention goes; empty: nowhere
+  std::string saliency;             ///< likewise
+  std::string lens;                 ///< likewise what each layer would say
+  std::string align_gold;           ///< links by which the best head is chosen
+  io::WriteOptions write;           ///< of every file that is written
 };
 
 /// What of the decoding is recorded, edited and attributed.

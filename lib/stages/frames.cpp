@@ -98,7 +98,7 @@ std::vector<std::vector<std::int32_t>> Targets::next(std::int64_t count) {
   for (std::string line; std::ssize(ids) < count;) {
     if (!lines_.next(line))
       fail(lines_.name(), ": has ", lines_.line_number(), " lines, the input has more sentences");
-    ids.push_back(tokenizer_.with_eos(line));
+    ids.push_back(are_ == Are::whole ? tokenizer_.with_eos(line) : tokenizer_.encode(line));
     unknown_.add(line, ids.back());
   }
   return ids;
