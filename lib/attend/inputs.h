@@ -33,7 +33,7 @@ class AttendInputs {
   TensorMap take_rest();
   /// Whether these tensors belong to the sentences of INPUT's /tokens.
   bool query_has_tokens() const { return has_tokens(query_); }
-  bool key_has_tokens() const { return has_tokens(key_); }
+  bool key_has_tokens() const { return has_tokens(key_) && !past_key_; }
 
  private:
   struct Source {
@@ -57,7 +57,8 @@ class AttendInputs {
   std::vector<Source> sources_;
   std::string input_;
   Place query_, key_, value_;
-  std::optional<Place> mask_, bias_;
+  std::optional<Place> bias_, past_key_, past_value_;
+  std::vector<Place> masks_;
 };
 
 }  // namespace heed

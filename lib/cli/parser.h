@@ -37,7 +37,7 @@ struct Tool::Parser {
  private:
   void add_common_options();
   [[noreturn]] void explain(const CLI::ParseError& error) const;
-  std::string nearest_option(const std::string& unknown) const;
+  std::string nearest_option(std::string unknown) const;
 
   std::string progress = "auto";
 };

@@ -72,6 +72,8 @@ void expect_stage(const TensorMap& frame, const std::string& source, const std::
     return std::ranges::any_of(frame.tensors(),
                                [&](const auto& tensor) { return tensor.first.starts_with(name + "/"); });
   };
+  if (frame.contains("model/config"))
+    fail(source, ": is a model: give it as -m ", source, ", and as input what the stage before wrote");
   std::string last, missing;
   for (const auto& [made, tool] : kMadeBy) {
     if (has(made)) {
