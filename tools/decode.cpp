@@ -20,10 +20,18 @@ int main(int argc, char** argv) {
             {"--trace-list"});
         tool.output(paths.output);
         tool.tensors(paths.write, paths.keep);
-        tool.model(paths.model);
-        tool.option("--force FILE", paths.force,
-                    "score these translations, or continuations of prompts, instead, a line for each "
-                    "sentence; of a language model `input` scores the input itself");
+        tool.models(
+            paths.models,
+            "the model; of several, -m A -m B, which read the same pieces, a word's probability is the "
+            "mean of theirs: A made the input, the others read its /tokens");
+        tool.option(
+            "--force FILE", paths.force,
+            "score these translations, or continuations of prompts, instead, a line for each "
+            "sentence; of a language model `input` scores the input itself; with --n-best N the "
+            "lines are those of an n-best list, of which the N best are written with their new scores");
+        tool.option("--prefix FILE", paths.prefix,
+                    "what each translation begins with, a line for each sentence, whole words; their "
+                    "log-probabilities count in the score");
         tool.option(
             "--attention FILE", paths.attention,
             "also write the attention of every layer and head, or to the sentences and words of documents, "
@@ -68,6 +76,8 @@ int main(int argc, char** argv) {
             "--perplexity");
         tool.example("encode -m classifier.h5 embeddings.h5 | decode -m classifier.h5 > labels");
         tool.example("decode -m model.h5 encoded.h5 --beam 5 --n-best 3 --attention attention.h5");
+        tool.example("decode -m a.h5 -m b.h5 encoded.h5 --beam 5 > a.fr");
+        tool.example("decode -m model.h5 encoded.h5 --force nbest.txt --n-best 5 > rescored.txt");
         tool.example("decode -m model.h5 attention.h5 --align --align-layer 2 --align-head 3 > links");
         tool.example("decode -m model.h5 encoded.h5 --ablate decoder/layer_0/cross_attention/context@1");
         tool.example(
@@ -77,7 +87,7 @@ int main(int argc, char** argv) {
         tool.on_run([&] {
           if (tool.given("beam")) config.check_search();
           if (inspect.values.list) {
-            const LoadedModel loaded = load_model(paths.model);
+            const LoadedModel loaded = load_model(paths.models.front());
             std::cout << value_list(inspect.values, *loaded.model, decoder_stages(*loaded.model));
             return;
           }

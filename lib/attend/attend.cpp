@@ -127,7 +127,11 @@ class AttendPass {
           scores.compute(score_function("dot"), queries, keys, x);
           keep("products", block, keys, x, group);
         }
-        scores.compute(queries, keys, x);
+        // The scale takes the place of scaled-dot's own.
+        const ScoreFunction& dot = score_function("dot");
+        scores.compute(config_.score_scale > 0 && in_.score.name == "scaled-dot" ? dot : in_.score, queries,
+                       keys, x);
+        if (config_.score_scale > 0) scale_by(static_cast<T>(config_.score_scale), span_of(x));
         keep("scores", block, keys, x, group);
       }
       stages(block, keys, x, group);

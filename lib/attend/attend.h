@@ -1,8 +1,8 @@
 // Attention over tensors from anywhere, without a model, one stage after the other. Definitions, in the
 // order of today's attention operators (ONNX Attention, PyTorch's flex attention):
-//   query_vector, key_vector, value_vector: q, k, v as given, or projected; head h of the query reads head
-//                           h / (heads / kv_heads) of key and value
-//   scores = score(q, k)    nn/attention/score_function.h
+//   query_vector, key_vector, value_vector: q, k, v as given, or projected; q and k turned by --rotary, k and v after the past
+//                           ones; head h of the query reads head h / (heads / kv_heads) of key and value
+//   scores = score(q, k)    nn/attention/score_function.h, times --score-scale
 //   capped = c tanh(scores / c)        --softcap
 //   biased = capped + bias             --bias
 //   tempered = biased / temperature    --temperature
@@ -16,6 +16,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "attend/config.h"
 #include "attend/operands.h"
@@ -26,7 +27,8 @@ namespace heed {
 
 struct AttendOperands {
   Operand query, key, value;
-  std::optional<Operand> mask;  ///< u8, i32 or i64 of 0 and 1: attend/visibility.h
+  std::optional<Operand> past_key, past_value;  ///< both or none
+  std::vector<Operand> masks;                   ///< u8, i32 or i64 of 0 and 1: attend/visibility.h
   std::optional<Operand> bias;
 };
 

@@ -1,7 +1,10 @@
 #include "attend/config.h"
 
+#include <charconv>
+#include <cstdlib>
 #include <map>
 #include <sstream>
+#include <string_view>
 
 namespace heed {
 
@@ -14,12 +17,47 @@ void AttendConfig::check() const {
     fail<UsageError>("--self: the query is key and value, so ", key.empty() ? "--value" : "--key",
                      " does not apply");
   }
+  if (past_key.empty() != past_value.empty())
+    fail<UsageError>(past_key.empty() ? "--past-value" : "--past-key",
+                     ": past keys and values go together; give ",
+                     past_key.empty() ? "--past-key" : "--past-value", " too");
+  if (!past_key.empty() && (!local.empty() || score == "location"))
+    fail<UsageError>(
+        "--past-key: has no meaning for ", local.empty() ? "--score location" : "--local",
+        ", which counts positions from the first key; --mask band=L:R is a window that goes with it");
   if (parameters.empty() && (out_in || !qkv_order.empty())) {
     fail<UsageError>(out_in ? "--out-in" : "--qkv-order",
                      ": states how --parameters are stored, but none are given");
   }
   mask_words(mask);
 }
+
+namespace {
+
+constexpr std::string_view kBand = "band=";
+constexpr std::int64_t kWidestBand = 1'000'000'000;
+
+MaskWords::Band band_of(const std::string& word) {
+  MaskWords::Band band;
+  const std::string numbers = word.substr(kBand.size());
+  const std::size_t colon = numbers.find(':');
+  const auto number = [&](const std::string& text) {
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (colon == std::string::npos || error != std::errc() || end != text.data() + text.size() ||
+        std::abs(value) > kWidestBand)
+      fail<UsageError>("--mask: got ", escaped(word),
+                       ", wanted band=L:R, two whole numbers, such as band=4:0");
+    return value;
+  };
+  band.before = number(numbers.substr(0, colon));
+  band.after = number(colon == std::string::npos ? "" : numbers.substr(colon + 1));
+  if (band.before + band.after < 0)
+    fail<UsageError>("--mask: ", escaped(word), " has no key: it ends before it begins");
+  return band;
+}
+
+}  // namespace
 
 MaskWords mask_words(const std::string& mask) {
   static const std::map<std::string, bool MaskWords::*> flags{{"causal", &MaskWords::causal},
@@ -31,14 +69,14 @@ MaskWords mask_words(const std::string& mask) {
   for (std::string word; std::getline(list, word, ',');) {
     if (const auto flag = flags.find(word); flag != flags.end()) {
       words.*flag->second = true;
+    } else if (word.starts_with(kBand)) {
+      if (words.band) fail<UsageError>("--mask: ", escaped(word), " is the second band, wanted one");
+      words.band = band_of(word);
     } else if (word.find(':') != std::string::npos || word.starts_with('/')) {
-      if (!words.tensor.empty())
-        fail<UsageError>("--mask: two tensors, ", escaped(words.tensor), " and ", escaped(word),
-                         ", wanted one");
-      words.tensor = word;
+      words.tensors.push_back(word);
     } else if (word != "auto") {
       fail<UsageError>("--mask: got '", escaped(word),
-                       "', wanted none, causal, causal-start, lengths, auto or FILE:PATH");
+                       "', wanted none, causal, causal-start, band=L:R, lengths, auto or FILE:PATH");
     }
   }
   if (words.lengths && words.ignore_lengths)

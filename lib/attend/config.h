@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,8 +27,11 @@ struct AttendConfig {
   std::string query = "/embeddings/values";
   std::string key;
   std::string value;
+  std::string past_key, past_value;
   bool self = false;
   std::string score = "scaled-dot";
+  double score_scale = 0;
+  double rotary = 0;
   std::string parameters;
   std::string qkv_order;
   bool out_in = false;
@@ -52,8 +56,18 @@ struct AttendConfig {
           "or /PATH inside INPUT");
     field("key", self.key, "keys, tensor [m, d] or [batch, m, d]; default: the query");
     field("value", self.value, "values, tensor [m, d_v] or [batch, m, d_v]; default: the key");
+    field("past_key", self.past_key,
+          "keys before the others, head by head as --steps writes key_vector: [batch, kv-heads, past, d] or "
+          "[past, d]");
+    field("past_value", self.past_value, "their values, likewise");
     field("self", self.self, "the queries attend to themselves: refuses another key or value");
     field("score", self.score, "score of a query and a key", score_function_names());
+    field("score_scale", self.score_scale,
+          "multiply the scores by X; scaled-dot then is X q . k; 0: leave them", at_least(0));
+    field("rotary", self.rotary,
+          "turn queries and keys by rotary positions of this base (Su et al. 2021: 10000), the last of both "
+          "by the same; 0: not",
+          at_least(0));
     field("parameters", self.parameters,
           "FILE or FILE:GROUP with projections and parameters of the score, named below; without it, what "
           "the score needs is drawn from the seed");
@@ -77,7 +91,9 @@ struct AttendConfig {
           "tensor added to the scores: FILE:PATH of [n, m], [heads, n, m] or [batch, heads, n, m]; sizes of "
           "1 are repeated, -inf hides a key");
     field("mask", self.mask,
-          "none, causal, causal-start, lengths, FILE:PATH of zeros and ones, or several joined by commas; "
+          "none, causal, causal-start, band=L:R (keys from L before a query to R after it, either of which "
+          "may be negative), "
+          "lengths, FILE:PATH of zeros and ones, or several joined by commas, which a key must all pass; "
           "lengths count, when the tensors have them, unless none is given; FILE has no comma in its name");
     field("local", self.local,
           "attend around one position only: query t around key t, or around a predicted one", kLocalWindows);
@@ -106,9 +122,14 @@ struct AttendConfig {
 struct MaskWords {
   bool causal = false;        ///< query i of n attends to keys 0 .. i + m - n of m: the last to all
   bool causal_start = false;  ///< query i attends to keys 0 .. i
-  bool lengths = false;       ///< there must be lengths
+  /// Query i of n attends to keys i + m - n - before .. i + m - n + after of m.
+  struct Band {
+    std::int64_t before = 0, after = 0;
+  };
+  std::optional<Band> band;
+  bool lengths = false;  ///< there must be lengths
   bool ignore_lengths = false;
-  std::string tensor;  ///< FILE:PATH or /PATH; empty: none
+  std::vector<std::string> tensors;  ///< FILE:PATH or /PATH
 };
 /// Throws UsageError on a word that is none.
 MaskWords mask_words(const std::string& mask);

@@ -52,11 +52,12 @@ std::vector<std::string> named_arrays(const std::string& file, const AttendConfi
   std::set<std::string> present;
   for (const io::ArrayInfo& array : arrays->arrays()) present.insert(array.name);
   std::vector<std::string> names;
-  for (const auto& [option, text] : {std::pair("--query", config.query),
-                                     {"--key", config.key},
-                                     {"--value", config.value},
-                                     {"--mask", mask_words(config.mask).tensor},
-                                     {"--bias", config.bias}}) {
+  std::vector<std::pair<const char*, std::string>> addresses{
+      {"--query", config.query},           {"--key", config.key},
+      {"--value", config.value},           {"--past-key", config.past_key},
+      {"--past-value", config.past_value}, {"--bias", config.bias}};
+  for (const std::string& mask : mask_words(config.mask).tensors) addresses.emplace_back("--mask", mask);
+  for (const auto& [option, text] : addresses) {
     if (text.empty()) continue;
     const TensorAddress address = tensor_address(option, text);
     if (address.file != file) continue;
@@ -74,8 +75,10 @@ AttendInputs::AttendInputs(const AttendConfig& config, const std::vector<std::st
     : input_(input), query_(place("--query", config.query, config, batch)), key_(query_), value_(query_) {
   if (!config.key.empty()) key_ = place("--key", config.key, config, batch);
   value_ = config.value.empty() ? key_ : place("--value", config.value, config, batch);
-  if (const std::string mask = mask_words(config.mask).tensor; !mask.empty())
-    mask_ = place("--mask", mask, config, batch);
+  for (const std::string& mask : mask_words(config.mask).tensors)
+    masks_.push_back(place("--mask", mask, config, batch));
+  if (!config.past_key.empty()) past_key_ = place("--past-key", config.past_key, config, batch);
+  if (!config.past_value.empty()) past_value_ = place("--past-value", config.past_value, config, batch);
   if (!config.bias.empty()) bias_ = place("--bias", config.bias, config, batch);
   const bool reads_input = std::any_of(sources_.begin(), sources_.end(),
                                        [&](const Source& source) { return source.paths == input; });
@@ -150,15 +153,21 @@ bool AttendInputs::next(AttendOperands& operands) {
   operands.query = operand(query_);
   operands.key = operand(key_);
   operands.value = operand(value_);
-  operands.mask.reset();
-  operands.bias.reset();
-  if (mask_) operands.mask = operand(*mask_);
-  if (bias_) operands.bias = operand(*bias_);
+  operands.masks.clear();
+  for (const Place& mask : masks_) operands.masks.push_back(operand(mask));
+  const auto if_given = [&](const std::optional<Place>& place) {
+    return place ? std::optional(operand(*place)) : std::nullopt;
+  };
+  operands.bias = if_given(bias_);
+  operands.past_key = if_given(past_key_);
+  operands.past_value = if_given(past_value_);
   auto note_sentences = [&](const Place& place, std::size_t rank_without) {
     if (belongs_to_sentences(place, rank_without)) sources_[place.source].shared = false;
   };
   for (const Place& place : {query_, key_, value_}) note_sentences(place, 2);
-  if (mask_) note_sentences(*mask_, 2);
+  for (const Place& mask : masks_) note_sentences(mask, 2);
+  for (const auto& past : {past_key_, past_value_})
+    if (past) note_sentences(*past, 2);
   if (bias_) note_sentences(*bias_, 3);
   return true;
 }

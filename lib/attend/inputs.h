@@ -35,7 +35,7 @@ class AttendInputs {
   TensorMap take_rest();
   /// Whether these tensors belong to the sentences of INPUT's /tokens.
   bool query_has_tokens() const { return has_tokens(query_); }
-  bool key_has_tokens() const { return has_tokens(key_); }
+  bool key_has_tokens() const { return has_tokens(key_) && !past_key_; }
 
  private:
   struct Source {
@@ -61,7 +61,8 @@ class AttendInputs {
   std::vector<Source> sources_;
   std::vector<std::string> input_;
   Place query_, key_, value_;
-  std::optional<Place> mask_, bias_;
+  std::optional<Place> bias_, past_key_, past_value_;
+  std::vector<Place> masks_;
 };
 
 }  // namespace heed

@@ -103,6 +103,40 @@ class HeadRows {
     projected_ = true;
   }
 
+  /// Head after head, each [rows, head_dim], the heads being a dimension of their own then: compute(sentence, from, to) fills `to`,
+  /// which is zero.
+  template <class Compute>
+  void transform(const Compute& compute) {
+    const std::int64_t width = head_dim(), block = rows * width;
+    std::vector<T> values(static_cast<std::size_t>(batch * heads * block));
+    for (std::int64_t s = 0; s < batch; ++s) {
+      for (std::int64_t h = 0; h < heads; ++h)
+        compute(s, head(s, h, rows), Matrix<T>(values.data() + (s * heads + h) * block, rows, width));
+    }
+    take_heads(std::move(values), rows, width);
+  }
+
+  /// Puts the rows of `earlier` before these, in each of `sentences` sentences; these are split into heads.
+  void prepend(const HeadRows& earlier, std::int64_t sentences) {
+    const std::int64_t width = head_dim(), all_rows = earlier.rows + rows;
+    std::vector<T> values;
+    values.reserve(static_cast<std::size_t>(sentences * heads * all_rows * width));
+    for (std::int64_t s = 0; s < sentences; ++s) {
+      for (std::int64_t h = 0; h < heads; ++h) {
+        const Matrix<const T> before = earlier.by_head
+                                           ? earlier.head(s, h, earlier.rows)
+                                           : earlier.all(s, earlier.rows).columns(h * width, width);
+        for (const Matrix<const T>& part : {before, head(s, h, rows)}) {
+          for (std::int64_t i = 0; i < part.rows; ++i)
+            values.insert(values.end(), part.row(i), part.row(i) + width);
+        }
+      }
+    }
+    batch = sentences;
+    shared = false;
+    take_heads(std::move(values), all_rows, width);
+  }
+
   /// Where each sentence's rows end: by the lengths beside the operand, unless they are ignored.
   Packing lengths(bool ignored, std::int64_t sentences) const {
     Packing packing;
@@ -117,6 +151,14 @@ class HeadRows {
   }
 
  private:
+  void take_heads(std::vector<T> values, std::int64_t count, std::int64_t width) {
+    values_ = std::move(values);
+    data_ = values_.data();
+    rows = count;
+    cols = width;
+    by_head = true;
+  }
+
   std::vector<T> values_;  ///< when the file holds another type, or after replace
   const T* data_ = nullptr;
   bool projected_ = false;

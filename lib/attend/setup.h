@@ -14,6 +14,7 @@
 #include "autograd/ops.h"
 #include "base/parallel.h"
 #include "io/finite.h"
+#include "nn/positional_encoding.h"
 
 namespace heed {
 
@@ -74,6 +75,7 @@ struct AttendSetup {
     const MaskWords words = mask_words(config.mask);
     expect_factor("--temperature", config.temperature);
     if (config.softcap > 0) expect_factor("--softcap", config.softcap);
+    if (config.score_scale > 0) expect_factor("--score-scale", config.score_scale);
     if (!config.allow_nonfinite) {
       for (const Operand* operand : {&operands.query, &operands.key, &operands.value})
         io::expect_finite(operand->name, *operand->tensor);
@@ -96,6 +98,8 @@ struct AttendSetup {
     query.split(heads, "--heads");
     key.split(kv_heads, kv_heads == heads ? "--heads" : "--kv-heads");
     value.split(kv_heads, kv_heads == heads ? "--heads" : "--kv-heads");
+    turn(operands.past_key ? HeadRows<T>(*operands.past_key).rows : 0);
+    if (operands.past_key) prepend(*operands.past_key, *operands.past_value);
     score_parameters.emplace(score, parameters, heads);
     score_parameters->expect_widths(query.operand->name, query.head_dim(), key.operand->name, key.head_dim(),
                                     key.rows);
@@ -106,13 +110,63 @@ struct AttendSetup {
       output = std::move(own);
     }
     const ScoreShape shape{sentences, heads, query.rows, key.rows};
-    visibility.emplace(words, operands.mask, shape);
+    visibility.emplace(words, operands.masks, shape);
     if (operands.bias) bias = bias_of<T>(*operands.bias, shape);
   }
 
   std::int64_t kv_head(std::int64_t h) const { return h / (heads / kv_heads); }
 
  private:
+  /// Rotary positions: the last query stands where the last key does, which `past` others precede.
+  void turn(std::int64_t past) {
+    if (config.rotary == 0) return;
+    for (const HeadRows<T>* rows : {&query, &key}) {
+      if (rows->head_dim() % 2 != 0)
+        fail<UsageError>("--rotary: turns pairs, but ", rows->operand->name, " has ", rows->head_dim(),
+                         " columns a head");
+    }
+    for (std::int64_t s = 0; s < sentences; ++s) {
+      if (queries.length(s) > past + keys.length(s))
+        fail<UsageError>("--rotary: there are ", queries.length(s), " queries for ", past + keys.length(s),
+                         " keys");
+      if ((query.shared || key.shared) &&
+          (queries.length(s) != queries.length(0) || keys.length(s) != keys.length(0)))
+        fail<UsageError>("--rotary: where a query or key is shared, all sentences must have the same length");
+    }
+    const auto turned = [&](HeadRows<T>& rows, const Packing& lengths, const auto& first) {
+      const std::vector<T> turns =
+          rotary_turns<T>(past + std::max(query.rows, key.rows), rows.head_dim(), {.base = config.rotary});
+      const auto positions = static_cast<std::int64_t>(turns.size()) / rows.head_dim();
+      rows.transform([&](std::int64_t sentence, Matrix<const T> from, Matrix<T> to) {
+        std::vector<std::int32_t> position;
+        for (std::int64_t i = 0; i < lengths.length(sentence); ++i)
+          position.push_back(static_cast<std::int32_t>(first(sentence) + i));
+        rotate_rows<T>(from.row_range(0, lengths.length(sentence)),
+                       {turns.data(), positions, rows.head_dim()}, position,
+                       to.row_range(0, lengths.length(sentence)));
+      });
+    };
+    turned(query, queries, [&](std::int64_t s) { return past + keys.length(s) - queries.length(s); });
+    turned(key, keys, [&](std::int64_t) { return past; });
+  }
+
+  void prepend(const Operand& past_key, const Operand& past_value) {
+    const HeadRows<T> earlier_keys(past_key), earlier_values(past_value);
+    expect_size(past_value, "rows", earlier_values.rows, earlier_keys.rows, past_key);
+    for (const auto& [earlier, rows] : {std::pair{&earlier_keys, &key}, std::pair{&earlier_values, &value}}) {
+      if (!config.allow_nonfinite) io::expect_finite(earlier->operand->name, *earlier->operand->tensor);
+      if (!earlier->shared)
+        expect_size(*earlier->operand, "batch", earlier->batch, sentences, *query.operand);
+      if (earlier->by_head) expect_size(*earlier->operand, "heads", earlier->heads, kv_heads, *rows->operand);
+      expect_size(*earlier->operand, "columns", earlier->cols,
+                  rows->head_dim() * (earlier->by_head ? 1 : kv_heads), *rows->operand);
+      rows->prepend(*earlier, sentences);
+    }
+    Packing longer;
+    for (std::int64_t s = 0; s < sentences; ++s) longer.append(earlier_keys.rows + keys.length(s));
+    keys = longer;
+  }
+
   /// Scores are multiplied by such a number and by its reciprocal: throws UsageError unless T holds both.
   static void expect_factor(const char* option, double value) {
     if (std::isnormal(static_cast<T>(value)) && std::isnormal(static_cast<T>(1 / value))) return;

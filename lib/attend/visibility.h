@@ -74,27 +74,28 @@ class Overlay {
   std::int64_t strides_[4] = {0, 0, 0, 0};
 };
 
-/// The mask: u8, i32 or i64 of 0 and 1 (1 = attend): [m], [n, m], (sentence, key), [batch, n, m] or [batch,
+/// The masks: u8, i32 or i64 of 0 and 1 (1 = attend): [m], [n, m], (sentence, key), [batch, n, m] or [batch,
 /// heads, n, m].
 class Visibility {
  public:
-  Visibility(const MaskWords& words, const std::optional<Operand>& mask, const ScoreShape& scores)
+  Visibility(const MaskWords& words, const std::vector<Operand>& masks, const ScoreShape& scores)
       : words_(words) {
-    if (!mask) return;
-    given_.emplace(*mask, scores, "batch");
-    with_type(mask->tensor->dtype(), [&]<class I>(I) {
-      if constexpr (std::is_integral_v<I>) {
-        for (const I value : mask->tensor->values<I>()) {
-          if (value != 0 && value != 1)
-            fail(mask->name, ": holds ", static_cast<std::int64_t>(value),
-                 ", wanted only 0 and 1 (1 = attend)");
-          given_->values.push_back(static_cast<std::uint8_t>(value));
+    for (const Operand& mask : masks) {
+      Overlay<std::uint8_t>& given = given_.emplace_back(mask, scores, "batch");
+      with_type(mask.tensor->dtype(), [&]<class I>(I) {
+        if constexpr (std::is_integral_v<I>) {
+          for (const I value : mask.tensor->values<I>()) {
+            if (value != 0 && value != 1)
+              fail(mask.name, ": holds ", static_cast<std::int64_t>(value),
+                   ", wanted only 0 and 1 (1 = attend)");
+            given.values.push_back(static_cast<std::uint8_t>(value));
+          }
+        } else {
+          fail(mask.name, ": holds ", name_of(mask.tensor->dtype()),
+               " values, wanted booleans or integers, 1 = attend; numbers to be added are a --bias");
         }
-      } else {
-        fail(mask->name, ": holds ", name_of(mask->tensor->dtype()),
-             " values, wanted booleans or integers, 1 = attend; numbers to be added are a --bias");
-      }
-    });
+      });
+    }
   }
 
   /// Sets hidden scores of a row to -infinity.
@@ -106,15 +107,22 @@ class Visibility {
     };
     if (words_.causal) hide_from(causal_keys(row.query, row.n, row.m));
     if (words_.causal_start) hide_from(row.query + 1);
-    if (!given_) return;
-    given_->for_row(row, count, scores, [](std::uint8_t attend, T& score) {
-      if (!attend) score = hidden;
-    });
+    if (words_.band) {
+      const std::int64_t place = row.query + row.m - row.n;
+      hide_from(place + words_.band->after + 1);
+      std::fill_n(scores, std::clamp<std::int64_t>(place - words_.band->before - row.first_key, 0, count),
+                  hidden);
+    }
+    for (const Overlay<std::uint8_t>& mask : given_) {
+      mask.for_row(row, count, scores, [](std::uint8_t attend, T& score) {
+        if (!attend) score = hidden;
+      });
+    }
   }
 
  private:
   MaskWords words_;
-  std::optional<Overlay<std::uint8_t>> given_;
+  std::vector<Overlay<std::uint8_t>> given_;
 };
 
 /// The bias: f32 or f64, [n, m], [heads, n, m] or [batch, heads, n, m]. -infinity hides a key; NaN and

@@ -130,6 +130,14 @@ CrossEntropySums projected_cross_entropy(Var<T> states, Var<T> weight, bool tied
                                          std::span<const std::int32_t> targets, double smoothing, T scale,
                                          std::vector<double>* nll = nullptr, Var<T> bias = {});
 
+/// Likewise for R-Drop (Liang et al. 2021, equations 1-4), without nll: row i and row i + n/2 are two readings of the same words,
+/// dropout apart, and their distributions p and q are to agree. Each pair adds consistency / 2 * (KL(p||q) + KL(q||p)) to the
+/// loss, which is half the paper's: the mean over both readings in place of their sum.
+template <class T>
+CrossEntropySums consistent_cross_entropy(Var<T> states, Var<T> weight, bool tied,
+                                          std::span<const std::int32_t> targets, double smoothing,
+                                          double consistency, T scale, Var<T> bias = {});
+
 /// Likewise of given logits [n, classes], which receive the gradient.
 template <class T>
 CrossEntropySums cross_entropy(Var<T> logits, std::span<const std::int32_t> targets, double smoothing,

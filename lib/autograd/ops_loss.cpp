@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 
 #include "autograd/ops.h"
 #include "base/error.h"
@@ -25,12 +26,44 @@ void append_nll(Matrix<const T> logits, std::span<const std::int32_t> targets, s
   for (std::size_t i = 0; i < sums.size(); ++i)
     nll.push_back(static_cast<double>(sums[i] - logits(static_cast<std::int64_t>(i), targets[i])));
 }
-}  // namespace
 
+/// Adds to `gradient`, block by block of the rows of logits, what the pairs of rows i and i + rows / 2 add to the loss.
 template <class T>
-CrossEntropySums projected_cross_entropy(Var<T> states, Var<T> weight, bool tied,
-                                         std::span<const std::int32_t> targets, double smoothing, T scale,
-                                         std::vector<double>* nll, Var<T> bias) {
+double add_divergence(Matrix<const T> logits, double factor, Matrix<T> gradient) {
+  // J = KL(p||q) + KL(q||p) = sum (p - q)(log p - log q);
+  // dJ / d logits of p = p (log p - log q - KL(p||q)) + p - q, and likewise of q.
+  std::vector<T> sums(static_cast<std::size_t>(logits.rows));
+  log_sum_exp_rows<T>(logits, sums);
+  const std::int64_t half = logits.rows / 2;
+  double total = 0;
+  std::vector<double> p(static_cast<std::size_t>(logits.cols)), q = p, ratio = p;
+  for (std::int64_t i = 0; i < half; ++i) {
+    double p_to_q = 0, q_to_p = 0;
+    for (std::int64_t j = 0; j < logits.cols; ++j) {
+      const auto at = static_cast<std::size_t>(j);
+      const double log_p = logits(i, j) - sums[static_cast<std::size_t>(i)];
+      const double log_q = logits(i + half, j) - sums[static_cast<std::size_t>(i + half)];
+      p[at] = std::exp(log_p);
+      q[at] = std::exp(log_q);
+      ratio[at] = log_p - log_q;
+      p_to_q += p[at] * ratio[at];
+      q_to_p -= q[at] * ratio[at];
+    }
+    total += p_to_q + q_to_p;
+    for (std::int64_t j = 0; gradient.data && j < logits.cols; ++j) {
+      const auto at = static_cast<std::size_t>(j);
+      gradient(i, j) = static_cast<T>(factor * (p[at] * (ratio[at] - p_to_q) + p[at] - q[at]));
+      gradient(i + half, j) = static_cast<T>(factor * (q[at] * (-ratio[at] - q_to_p) + q[at] - p[at]));
+    }
+  }
+  return total;
+}
+
+/// Both losses. `consistency` 0: rows are no pairs.
+template <class T>
+CrossEntropySums projected_loss(Var<T> states, Var<T> weight, bool tied,
+                                std::span<const std::int32_t> targets, double smoothing, double consistency,
+                                T scale, std::vector<double>* nll, Var<T> bias) {
   Tape<T>& tape = states.tape();
   const Matrix<const T> w = tied ? weight.value().t() : weight.value();  // [d, V]
   const std::int64_t n = states.rows(), vocabulary = w.cols;
@@ -52,24 +85,57 @@ CrossEntropySums projected_cross_entropy(Var<T> states, Var<T> weight, bool tied
     if (tape.wants_gradient(bias)) d_bias = row_span(tape.gradient(bias), 0);
   }
   CrossEntropySums sums;
-  Matrix<T> block = tape.arena().template matrix<T>(std::min(n, kLossBlockRows), vocabulary);
-  for (std::int64_t first = 0; first < n; first += kLossBlockRows) {
-    const std::int64_t count = std::min(kLossBlockRows, n - first);
-    Matrix<T> logits = block.row_range(0, count);
-    Matrix<const T> x = states.value().row_range(first, count);
+  // A block holds rows that follow one another, or as many of either half.
+  const std::int64_t parts = consistency > 0 ? 2 : 1, part_rows = n / parts,
+                     block_rows = std::min(part_rows, kLossBlockRows / parts);
+  Matrix<T> block = tape.arena().template matrix<T>(parts * block_rows, vocabulary), divergence;
+  if (consistency > 0 && gradient) divergence = tape.arena().template matrix<T>(block.rows, vocabulary);
+  std::vector<std::int32_t> block_targets;
+  for (std::int64_t first = 0; first < part_rows; first += block_rows) {
+    const std::int64_t count = std::min(block_rows, part_rows - first);
+    Matrix<T> logits = block.row_range(0, parts * count);
     if (bias) broadcast_row<T>(biases, logits);
-    gemm<T>(1, x, w, bias ? 1 : 0, logits);
-    if (nll) append_nll<T>(logits, targets.subspan(static_cast<std::size_t>(first)), *nll);
-    cross_entropy_rows<T>(logits,
-                          targets.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count)),
-                          smoothing, scale, gradient, sums);
+    block_targets.clear();
+    for (std::int64_t part = 0; part < parts; ++part) {
+      const std::int64_t from = part * part_rows + first;
+      gemm<T>(1, states.value().row_range(from, count), w, bias ? 1 : 0,
+              logits.row_range(part * count, count));
+      block_targets.insert(block_targets.end(), targets.begin() + from, targets.begin() + from + count);
+    }
+    if (nll) append_nll<T>(logits, block_targets, *nll);
+    Matrix<T> extra = divergence.data ? divergence.row_range(0, logits.rows) : Matrix<T>();
+    if (consistency > 0)
+      sums.loss += consistency / 2 * add_divergence<T>(logits, scale * consistency / 2, extra);
+    cross_entropy_rows<T>(logits, block_targets, smoothing, scale, gradient, sums);
     if (!gradient) continue;
     // The block now holds d loss / d logits.
-    gemm<T>(1, logits, w.t(), states_beta, d_states.row_range(first, count));
-    if (d_weight.data) gemm<T>(1, x.t(), logits, 1, d_weight);
+    for (std::int64_t i = 0; extra.data && i < extra.rows; ++i)
+      add_to<T>(row_span(extra, i), row_span(logits, i));
+    for (std::int64_t part = 0; part < parts; ++part) {
+      const std::int64_t from = part * part_rows + first;
+      const Matrix<T> own = logits.row_range(part * count, count);
+      gemm<T>(1, own, w.t(), states_beta, d_states.row_range(from, count));
+      if (d_weight.data) gemm<T>(1, states.value().row_range(from, count).t(), own, 1, d_weight);
+    }
     if (!d_bias.empty()) sum_rows<T>(logits, d_bias);
   }
   return sums;
+}
+}  // namespace
+
+template <class T>
+CrossEntropySums projected_cross_entropy(Var<T> states, Var<T> weight, bool tied,
+                                         std::span<const std::int32_t> targets, double smoothing, T scale,
+                                         std::vector<double>* nll, Var<T> bias) {
+  return projected_loss(states, weight, tied, targets, smoothing, 0, scale, nll, bias);
+}
+
+template <class T>
+CrossEntropySums consistent_cross_entropy(Var<T> states, Var<T> weight, bool tied,
+                                          std::span<const std::int32_t> targets, double smoothing,
+                                          double consistency, T scale, Var<T> bias) {
+  if (states.rows() % 2 != 0) fail("cross-entropy: ", states.rows(), " rows are no pairs");
+  return projected_loss<T>(states, weight, tied, targets, smoothing, consistency, scale, nullptr, bias);
 }
 
 template <class T>
@@ -92,5 +158,6 @@ CrossEntropySums cross_entropy(Var<T> logits, std::span<const std::int32_t> targ
 
 HEED_INSTANTIATE(cross_entropy)
 HEED_INSTANTIATE(projected_cross_entropy)
+HEED_INSTANTIATE(consistent_cross_entropy)
 
 }  // namespace heed

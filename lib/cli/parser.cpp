@@ -17,10 +17,14 @@ namespace {
 const std::vector<std::string> kWhen{"auto", "always", "never"};  // as logging::When
 
 /// What other programs call an option; of several meanings the tool's own is taken.
-constexpr std::pair<std::string_view, const char*> kSynonyms[] = {{"--batch-size", "--batch-tokens"},
+constexpr std::pair<std::string_view, const char*> kSynonyms[] = {{"--arch", "--preset"},
+                                                                  {"--architecture", "--preset"},
+                                                                  {"--batch-size", "--batch-tokens"},
                                                                   {"--batch-size", "--batch"},
                                                                   {"--beam-size", "--beam"},
+                                                                  {"--beam-width", "--beam"},
                                                                   {"--beams", "--beam"},
+                                                                  {"--dropout-rate", "--dropout"},
                                                                   {"--epochs", "--max-epochs"},
                                                                   {"--greedy", "--beam 1"},
                                                                   {"--heads", "--n-heads"},
@@ -30,16 +34,20 @@ constexpr std::pair<std::string_view, const char*> kSynonyms[] = {{"--batch-size
                                                                   {"--lr", "--learning-rate"},
                                                                   {"--max-len", "--max-length"},
                                                                   {"--max-steps", "--max-updates"},
+                                                                  {"--model", "--preset"},
                                                                   {"--nbest", "--n-best"},
                                                                   {"--num-beams", "--beam"},
                                                                   {"--num-layers", "--n-encoder-layers"},
                                                                   {"--out", "--output"},
+                                                                  {"--output-dir", "--output"},
                                                                   {"--steps", "--max-updates"},
                                                                   {"--src", "--source"},
                                                                   {"--tgt", "--target"},
                                                                   {"--train", "--source"},
                                                                   {"--updates", "--max-updates"},
+                                                                  {"--vocab-size", "--vocab"},
                                                                   {"--workers", "--threads"}};
+constexpr std::string_view kInput[] = {"-i", "--in", "--input"};
 constexpr std::string_view kGpu[] = {"--gpu", "--gpus", "--cuda", "--device", "--devices"};
 
 bool is_plain(std::string_view word) {
@@ -173,7 +181,7 @@ void Tool::Parser::parse() {
     explain(error);
   }
   common.progress = chosen<logging::When>("--progress", kWhen, progress);
-  if (required_model && required_model->empty()) {
+  if (lacks_model && lacks_model()) {
     fail<UsageError>("no model: give -m FILE or set HEED_MODEL");
   }
 }
@@ -185,6 +193,8 @@ void Tool::Parser::explain(const CLI::ParseError& error) const {
     std::string name = word.substr(0, word.find('='));
     if (std::ranges::find(kGpu, name) != std::end(kGpu))
       fail<UsageError>("unknown option ", name, ": heed runs on CPUs; --threads N says on how many cores");
+    if (input && std::ranges::find(kInput, name) != std::end(kInput))
+      fail<UsageError>("unknown option ", name, ": the input is an argument: ", app.get_name(), " FILE");
     std::string near = nearest_option(name);
     fail<UsageError>("unknown option ", escaped(name), near.empty() ? "" : "; did you mean " + near + "?",
                      " (see ", app.get_name(), " --help)");
@@ -205,7 +215,8 @@ void Tool::Parser::explain(const CLI::ParseError& error) const {
   fail<UsageError>(escaped(what, 200), " (see ", app.get_name(), " --help)");
 }
 
-std::string Tool::Parser::nearest_option(const std::string& unknown) const {
+std::string Tool::Parser::nearest_option(std::string unknown) const {
+  std::ranges::replace(unknown, '_', '-');
   for (const auto& [typed, meant] : kSynonyms) {
     const std::string wanted = meant, option = wanted.substr(0, wanted.find(' '));
     if (typed == unknown && app.get_option_no_throw(option)) return wanted;

@@ -31,13 +31,13 @@ struct Tool::Parser {
   std::map<const CLI::Option*, std::vector<std::string>> choices;  ///< allowed words, for completion
   std::function<bool()> reads_stdin;             ///< whether INPUT is stdin; null: the tool has none
   std::vector<std::string> input_not_read_with;  ///< options with which the tool reads no INPUT
-  std::string* required_model = nullptr;
+  std::function<bool()> lacks_model;             ///< of a tool that needs one
   std::function<void()> work;
 
  private:
   void add_common_options();
   [[noreturn]] void explain(const CLI::ParseError& error) const;
-  std::string nearest_option(const std::string& unknown) const;
+  std::string nearest_option(std::string unknown) const;
 
   std::string progress = "auto";
 };

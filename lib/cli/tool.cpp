@@ -191,7 +191,13 @@ void Tool::output(std::string& path, const std::string& help) {
 void Tool::model(std::string& path, Need need) {
   option("-m,--model FILE", path, "the model");
   parser_.app.get_option("--model")->envname("HEED_MODEL");
-  if (need == Need::required) parser_.required_model = &path;
+  if (need == Need::required) parser_.lacks_model = [&path] { return path.empty(); };
+}
+
+void Tool::models(std::vector<std::string>& paths, const std::string& help) {
+  option("-m,--model FILE", paths, help);
+  parser_.app.get_option("--model")->envname("HEED_MODEL");
+  parser_.lacks_model = [&paths] { return paths.empty() || paths.front().empty(); };
 }
 
 void Tool::example(const std::string& command) {

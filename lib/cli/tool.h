@@ -91,6 +91,8 @@ class Tool {
   void tensors(io::WriteOptions& write, std::string& keep);
   /// -m, --model, or the environment variable HEED_MODEL.
   void model(std::string& path, Need need = Need::required);
+  /// Likewise of a tool that takes several, -m a.h5 -m b.h5, and needs one; `help` says what it makes of them.
+  void models(std::vector<std::string>& paths, const std::string& help);
 
   /// A working command line, shown at the end of --help; give two.
   void example(const std::string& command);

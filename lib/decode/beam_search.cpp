@@ -21,6 +21,7 @@ struct Candidate {
 
 /// One sentence's share of the search.
 struct Beam {
+  std::size_t sentence;
   std::int64_t max_length;
   std::vector<Hypothesis> active;
   std::vector<double> totals;  ///< of the active ones
@@ -31,7 +32,8 @@ class BeamSearch {
  public:
   BeamSearch(const StepFunction& step, std::span<const std::int64_t> max_lengths, const BeamOptions& options)
       : step_(step), options_(options) {
-    for (std::int64_t length : max_lengths) beams_.push_back({length, {Hypothesis{}}, {0.0}, {}});
+    for (std::int64_t length : max_lengths)
+      beams_.push_back({beams_.size(), length, {Hypothesis{}}, {0.0}, {}});
   }
 
   std::vector<std::vector<Hypothesis>> run() {
@@ -51,7 +53,11 @@ class BeamSearch {
       const Matrix<float> values(best_.data(), logits.rows(), width);
       const Matrix<std::int32_t> ids(best_ids_.data(), logits.rows(), width);
       logits.top_k(width, values, ids);
-      if (options_.renormalized) renormalize(logits.all(), values);
+      const bool continues =
+          std::ranges::any_of(open, [&](std::size_t s) { return given(beams_[s]).has_value(); });
+      const Matrix<const float> all =
+          options_.renormalized || continues ? logits.all() : Matrix<const float>();
+      if (options_.renormalized) renormalize(all, values);
 
       std::vector<std::size_t> still_open;
       std::vector<std::int64_t> next_parents;
@@ -59,7 +65,8 @@ class BeamSearch {
       for (std::size_t sentence : open) {
         Beam& beam = beams_[sentence];
         const auto rows = static_cast<std::int64_t>(beam.active.size());
-        const std::vector<Candidate> candidates = candidates_of(beam, values, ids, row);
+        const std::vector<Candidate> candidates = given(beam) ? std::vector{continuation_of(beam, all, row)}
+                                                              : candidates_of(beam, values, ids, row);
         if (advance(beam, candidates, row, next_parents)) still_open.push_back(sentence);
         row += rows;
       }
@@ -85,16 +92,33 @@ class BeamSearch {
   /// From log-probabilities among all words to those among the words that may be produced.
   void renormalize(const Matrix<const float>& logits, const Matrix<float>& values) const {
     for (std::int64_t row = 0; row < logits.rows; ++row) {
-      const float most = *std::max_element(logits.row(row), logits.row(row) + logits.cols);
-      double all = 0, produced = 0;
-      for (std::int64_t id = 0; id < logits.cols; ++id) {
-        const double p = std::exp(static_cast<double>(logits(row, id)) - most);
-        all += p;
-        if (may_produce(options_, static_cast<std::int32_t>(id))) produced += p;
-      }
-      const auto gain = static_cast<float>(std::log(all / produced));
+      const float gain = gain_of(logits, row);
       for (std::int64_t k = 0; k < values.cols; ++k) values(row, k) += gain;
     }
+  }
+
+  float gain_of(const Matrix<const float>& logits, std::int64_t row) const {
+    const float most = *std::max_element(logits.row(row), logits.row(row) + logits.cols);
+    double all = 0, produced = 0;
+    for (std::int64_t id = 0; id < logits.cols; ++id) {
+      const double p = std::exp(static_cast<double>(logits(row, id)) - most);
+      all += p;
+      if (may_produce(options_, static_cast<std::int32_t>(id))) produced += p;
+    }
+    return static_cast<float>(std::log(all / produced));
+  }
+
+  /// The next token of the sentence's prefix, of which there is one hypothesis; none: it is free.
+  std::optional<std::int32_t> given(const Beam& beam) const {
+    return given_next(options_, beam.sentence, beam.active.front().ids.size());
+  }
+
+  Candidate continuation_of(const Beam& beam, const Matrix<const float>& logits, std::int64_t row) const {
+    const std::int32_t id = *given(beam);
+    auto log_p =
+        static_cast<float>(log_probability({logits.row(row), static_cast<std::size_t>(logits.cols)}, id));
+    if (options_.renormalized) log_p += gain_of(logits, row);
+    return {beam.totals.front() + log_p, row, id, log_p};
   }
 
   /// Enough to fill the beam even if each of its hypotheses ends in every way.

@@ -17,13 +17,10 @@ struct Draw {
 /// Draws one id from a row of logits.
 Draw draw_from(std::span<const float> logits, const SampleOptions& options, double uniform) {
   const auto allowed = [&](std::size_t i) { return may_produce(options, static_cast<std::int32_t>(i)); };
-  float highest = logits[0], highest_allowed = -std::numeric_limits<float>::infinity();
+  float highest_allowed = -std::numeric_limits<float>::infinity();
   for (std::size_t i = 0; i < logits.size(); ++i) {
-    highest = std::max(highest, logits[i]);
     if (allowed(i)) highest_allowed = std::max(highest_allowed, logits[i]);
   }
-  double model_sum = 0;
-  for (float x : logits) model_sum += std::exp(static_cast<double>(x - highest));
 
   struct Word {
     double weight;
@@ -57,12 +54,17 @@ Draw draw_from(std::span<const float> logits, const SampleOptions& options, doub
   std::size_t chosen = 0;
   while (chosen + 1 < words.size() && left >= words[chosen].weight) left -= words[chosen++].weight;
   const std::int32_t id = words[chosen].id;
-  const double log_probability =
-      static_cast<double>(logits[static_cast<std::size_t>(id)] - highest) - std::log(model_sum);
-  return {id, static_cast<float>(log_probability)};
+  return {id, static_cast<float>(log_probability(logits, id))};
 }
 
 }  // namespace
+
+double log_probability(std::span<const float> logits, std::int32_t id) {
+  const float highest = *std::ranges::max_element(logits);
+  double sum = 0;
+  for (const float x : logits) sum += std::exp(static_cast<double>(x - highest));
+  return static_cast<double>(logits[static_cast<std::size_t>(id)] - highest) - std::log(sum);
+}
 
 std::vector<std::vector<Hypothesis>> sample(const StepFunction& step,
                                             std::span<const std::int64_t> max_lengths,
@@ -104,8 +106,10 @@ std::vector<std::vector<Hypothesis>> sample(const StepFunction& step,
       Hypothesis& h = result[open[i].sentence][open[i].number];
       Random random = h.drawn->at(h.ids.size());
       const auto row = static_cast<std::int64_t>(i);
-      const Draw draw =
-          draw_from({logits.row(row), static_cast<std::size_t>(logits.cols)}, options, random.uniform());
+      const std::span<const float> words(logits.row(row), static_cast<std::size_t>(logits.cols));
+      const std::optional<std::int32_t> given = given_next(options, open[i].sentence, h.ids.size());
+      const Draw draw = given ? Draw{*given, static_cast<float>(log_probability(words, *given))}
+                              : draw_from(words, options, random.uniform());
       h.ids.push_back(draw.id);
       h.token_log_probability.push_back(draw.log_probability);
       h.score += draw.log_probability;

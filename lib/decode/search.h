@@ -57,6 +57,8 @@ struct BeamOptions {
   bool renormalized = false;  ///< probabilities are those among the words that may be produced
   /// Ids that end a hypothesis as eos does; they may be produced.
   std::vector<std::int32_t> more_ends{};
+  /// What the hypotheses of each sentence begin with, shorter than its maximal length; empty: anything.
+  std::vector<std::vector<std::int32_t>> prefixes{};
 };
 
 /// For each sentence its n_best hypotheses, best first; sentence i gets at most max_lengths[i] tokens. A
@@ -76,8 +78,19 @@ struct SampleOptions {
   /// empty: 0, 1, ...
   std::vector<std::uint64_t> sentences;
   SpecialIds special;
-  std::vector<std::int32_t> more_ends{};  ///< as in BeamOptions
+  std::vector<std::int32_t> more_ends{};              ///< as in BeamOptions
+  std::vector<std::vector<std::int32_t>> prefixes{};  ///< likewise
 };
+
+/// The token of its prefix that a hypothesis of `sentence` goes on with after `length` others; none: it is free.
+template <class Options>
+std::optional<std::int32_t> given_next(const Options& options, std::size_t sentence, std::size_t length) {
+  if (options.prefixes.empty() || length >= options.prefixes[sentence].size()) return std::nullopt;
+  return options.prefixes[sentence][length];
+}
+
+/// log softmax(logits)[id]
+double log_probability(std::span<const float> logits, std::int32_t id);
 
 /// Whether `id` ends a hypothesis, and whether it may be a part of one at all.
 template <class Options>

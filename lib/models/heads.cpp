@@ -92,6 +92,14 @@ void SentenceVectors::declare(ParameterSet<T>& parameters, std::int64_t d) const
 }
 
 template <class T>
+CrossEntropySums WordsHead::consistent_loss(Pass<T>& pass, Var<T> states,
+                                            std::span<const std::int32_t> targets, double smoothing,
+                                            double consistency, T scale) const {
+  return consistent_cross_entropy(read_states(pass, *this, states), weight_of(pass, *this), tied, targets,
+                                  smoothing, consistency, scale, bias_of(pass, *this));
+}
+
+template <class T>
 std::vector<T> SentenceVectors::of(Pass<T>& pass, Var<T> states, const Packing& rows) const {
   Var<T> v = pooling == Pooling::first ? first_states(states, rows) : sentence_means(states, rows);
   if (pooler) v = pooler_of(pass, v);
@@ -146,6 +154,8 @@ Var<T> ClassesHead::logits(Pass<T>& pass, Var<T> states, const Packing& rows) co
   template Logits<T> WordsHead::next_words(Pass<T>&, Var<T>) const;                                     \
   template CrossEntropySums WordsHead::loss(Pass<T>&, Var<T>, std::span<const std::int32_t>, double, T, \
                                             std::vector<double>*) const;                                \
+  template CrossEntropySums WordsHead::consistent_loss(Pass<T>&, Var<T>, std::span<const std::int32_t>, \
+                                                       double, double, T) const;                        \
   template void WordTransform::declare(ParameterSet<T>&, std::int64_t) const;                           \
   template void declare_pooler(ParameterSet<T>&, std::int64_t);                                         \
   template void SentenceVectors::declare(ParameterSet<T>&, std::int64_t) const;                         \

@@ -49,6 +49,10 @@ struct WordsHead {
   template <class T>
   CrossEntropySums loss(Pass<T>& pass, Var<T> states, std::span<const std::int32_t> targets, double smoothing,
                         T scale, std::vector<double>* nll = nullptr) const;
+  /// Likewise of two readings, one after the other, that are to agree (consistent_cross_entropy).
+  template <class T>
+  CrossEntropySums consistent_loss(Pass<T>& pass, Var<T> states, std::span<const std::int32_t> targets,
+                                   double smoothing, double consistency, T scale) const;
 };
 
 /// How the states of a sentence become one vector; none: each state is one by itself.

@@ -124,28 +124,30 @@ PackedStates memory_of(const TensorMap& frame, const Model<float>& model, Values
   return read_encoder_states(frame, model, model.needed_encoder().sizes().n_layers, wanted);
 }
 
-Selection::Selection(const PackedStates& states, std::span<const std::int64_t> sentences) {
+PackedStates selected(const PackedStates& states, std::span<const std::int64_t> sentences) {
+  PackedStates part;
   const std::int64_t rows = states.rows.rows(), count = states.rows.sentences();
   const std::int64_t width = rows == 0 ? 0 : static_cast<std::int64_t>(states.values.size()) / rows;
-  part_.final_states.resize(states.final_states.size());
-  if (states.segments) part_.segments.emplace();
+  part.final_states.resize(states.final_states.size());
+  if (states.segments) part.segments.emplace();
   for (std::int64_t s : sentences) {
-    part_.rows.append(states.rows.length(s));
+    part.rows.append(states.rows.length(s));
     if (states.segments) {
       const auto& [rows_of, of_sentence] = *states.segments;
-      part_.segments->of_sentence.append(of_sentence.length(s));
+      part.segments->of_sentence.append(of_sentence.length(s));
       for (std::int64_t i = of_sentence.offset(s); i < of_sentence.offset(s + 1); ++i)
-        part_.segments->rows.append(rows_of.length(i));
+        part.segments->rows.append(rows_of.length(i));
     }
     const auto first = states.values.begin() + states.rows.offset(s) * width;
-    part_.values.insert(part_.values.end(), first, first + states.rows.length(s) * width);
+    part.values.insert(part.values.end(), first, first + states.rows.length(s) * width);
     for (std::size_t l = 0; l < states.final_states.size(); ++l) {
       const std::vector<float>& all = states.final_states[l];
       const std::int64_t final_width = static_cast<std::int64_t>(all.size()) / count;
-      part_.final_states[l].insert(part_.final_states[l].end(), all.begin() + s * final_width,
-                                   all.begin() + (s + 1) * final_width);
+      part.final_states[l].insert(part.final_states[l].end(), all.begin() + s * final_width,
+                                  all.begin() + (s + 1) * final_width);
     }
   }
+  return part;
 }
 
 Encoded<float> Selection::on(Pass<float>& pass) const {

@@ -41,10 +41,14 @@ PackedStates read_encoder_states(const TensorMap& frame, const Model<float>& mod
 /// Likewise after all layers.
 PackedStates memory_of(const TensorMap& frame, const Model<float>& model, Values wanted = Values::finite);
 
-/// Some sentences of a frame, in any order and as often as named, as a pass takes them.
+/// Some sentences of a frame, in any order and as often as named.
+PackedStates selected(const PackedStates& states, std::span<const std::int64_t> sentences);
+
+/// The same as a pass takes them.
 class Selection {
  public:
-  Selection(const PackedStates& states, std::span<const std::int64_t> sentences);
+  Selection(const PackedStates& states, std::span<const std::int64_t> sentences)
+      : part_(selected(states, sentences)) {}
   const Packing& rows() const { return part_.rows; }
   /// As constants of the pass, which this object must outlive.
   Encoded<float> on(Pass<float>& pass) const;

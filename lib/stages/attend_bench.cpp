@@ -79,7 +79,7 @@ std::optional<AttendConfig> plain_dot(const AttendConfig& config, const AttendOp
   };
   if (heads != kv_heads || !divides(heads, operands.query) || !divides(heads, operands.key) ||
       !divides(heads, operands.value)) {
-    if (operands.mask || operands.bias) return std::nullopt;
+    if (!operands.masks.empty() || operands.bias) return std::nullopt;
     plain.heads = 1;
     plain.kv_heads = 0;
   }

@@ -1,7 +1,10 @@
 #include "stages/decode.h"
 
+#include <algorithm>
 #include <cmath>
+#include <memory>
 #include <optional>
+#include <span>
 
 #include "base/choice.h"
 #include "base/log.h"
@@ -10,8 +13,10 @@
 #include "inspect/alignment.h"
 #include "io/text_writer.h"
 #include "models/search_settings.h"
+#include "stages/encode.h"
 #include "stages/frames.h"
 #include "stages/lens.h"
+#include "stages/nbest_lists.h"
 #include "stages/predict.h"
 #include "stages/translate.h"
 #include "tensor/kernels.h"
@@ -37,6 +42,7 @@ struct Request {
   std::uint64_t seed;
   int threads;
   const std::function<bool(const std::string& option)>& given;
+  const std::string& model() const { return paths.models.front(); }
 
   /// Throws UsageError, with the reason, when one of the options was given.
   template <class... Why>
@@ -48,6 +54,10 @@ struct Request {
 };
 
 /// What decoding has in common, whatever the model's last part is: frames come in, lines or tensors go out.
+Precision precision_of(const DecodeConfig& config) {
+  return chosen<Precision>("--precision", kPrecisions, config.precision);
+}
+
 class Job {
  public:
   Job(const Request& request, LoadedModel loaded)
@@ -68,7 +78,7 @@ class Job {
         reader,
         [&](TensorMap& frame, const std::string& name) {
           expect_stage(frame, name, loaded_.model->encoder ? "encoder" : "embeddings");
-          claim_for_model(frame, name, loaded_, paths_.model);
+          claim_for_model(frame, name, loaded_, request_.model());
           check(frame, name);
         },
         [&](TensorMap& frame) { read(frame); }, [&](const TensorMap& frame) { write(frame); });
@@ -126,9 +136,13 @@ class PredictJob final : public Job {
                      ", which has no decoder and reads no documents");
     if (loaded_.model->classes && loaded_.model->classes->problem == ProblemType::regression)
       request.refuse({"n-best"}, ": the model gives numbers, of which none is likelier");
-    request.refuse({"force", "saliency", "align", "sample", "beam", "length-penalty", "max-length",
+    request.refuse({"force", "prefix", "saliency", "align", "sample", "beam", "length-penalty", "max-length",
                     "align-layer", "align-head", "align-gold"},
                    ": the model is of architecture ", loaded_.model->architecture, ", which has no decoder");
+    if (paths_.models.size() > 1)
+      fail<UsageError>("-m ", escaped(paths_.models[1]), ": the model is of architecture ",
+                       loaded_.model->architecture,
+                       ", which has no decoder, and only decoders search together");
     open_output();
     if (!paths_.attention.empty()) attention_.emplace(paths_.attention, paths_.write);
     if (!paths_.lens.empty()) {
@@ -227,10 +241,8 @@ class TranslateJob final : public Job {
         config_.n_best, config_.temperature, config_.top_k, config_.top_p, request.seed, {}, {}};
     options_.max_length = config_.max_length;
     options_.empty_source = loaded_.model->images ? 0 : std::ssize(loaded_.source.sentence(""));
-    if (!paths_.force.empty() && (config_.sample || config_.n_best > 1)) {
-      fail<UsageError>(
-          "--force scores one given translation: it cannot be combined with --sample or --n-best");
-    }
+    if (!paths_.force.empty() && config_.sample)
+      fail<UsageError>("--force scores what is given: it cannot be combined with --sample");
     if (paths_.force.empty() && !config_.sample) check_search();
     if (paths_.force.empty()) inspection_.expect_search();
     if (config_.align && (format_ == Format::h5 || config_.n_best > 1)) {
@@ -249,7 +261,20 @@ class TranslateJob final : public Job {
     if (whole_text_ && !alone_)
       fail<UsageError>("--force ", kWholeText, ": scores the input of a language model; this is a ",
                        architecture);
-    if (!paths_.force.empty() && !whole_text_) targets_.emplace(paths_.force, loaded_.target);
+    const bool lists = !paths_.force.empty() && request.given("n-best");
+    if (lists) {
+      check_lists();
+      lists_.emplace(paths_.force, loaded_.target);
+    } else if (!paths_.force.empty() && !whole_text_) {
+      targets_.emplace(paths_.force, loaded_.target);
+    }
+    if (!paths_.prefix.empty()) {
+      if (alone_)
+        fail<UsageError>("--prefix: a ", architecture,
+                         " continues its input: put there what the text is to begin with");
+      prefixes_.emplace(paths_.prefix, loaded_.target, Targets::Are::beginnings);
+    }
+    if (paths_.models.size() > 1) load_others();
     open_output();
     if (config_.align) {
       aligner_.emplace(head_choice(config_.align_layer, config_.align_head, paths_.align_gold), *lines_);
@@ -280,11 +305,83 @@ class TranslateJob final : public Job {
     config_.check_search();
   }
 
+  /// The options that show one translation by one model.
+  static constexpr std::initializer_list<const char*> kShowing{"attention", "saliency", "lens", "align"};
+
+  void check_lists() const {
+    request_.refuse(
+        kShowing,
+        " cannot be combined with --force LIST --n-best, which scores many translations of a sentence");
+    if (whole_text_) fail<UsageError>("--force ", kWholeText, " cannot be combined with --n-best");
+    if (inspection_.traces() || inspection_.edits())
+      fail<UsageError>("--trace, --patch and the like cannot be combined with --force LIST --n-best");
+    if (alone_)
+      fail<UsageError>("--force LIST --n-best: scores translations; this is a ", loaded_.model->architecture);
+  }
+
+  /// The other models of an ensemble. They must read and write the same pieces.
+  void load_others() {
+    request_.refuse(kShowing, ": shows what one model does; give one -m");
+    if (inspection_.traces() || inspection_.edits())
+      fail<UsageError>("--trace, --patch and the like observe one model; give one -m");
+    for (const std::string& path : std::span(paths_.models).subspan(1)) {
+      others_.push_back({load_model(path), path});
+      others_.back().loaded.model->set_precision(precision_of(config_));
+      const LoadedModel& other = others_.back().loaded;
+      const LoadedModel& first = loaded_;
+      for (const LoadedModel* each : {&first, &other}) {
+        if (!each->model->encoder || !each->model->decoder || each->model->images || each->model->documents)
+          fail<UsageError>(escaped(each == &other ? path : request_.model()), ": is of architecture ",
+                           each->model->architecture, ": only models that translate text search together");
+      }
+      const bool source = other.source.digest() == loaded_.source.digest();
+      if (!source || other.target.digest() != loaded_.target.digest())
+        fail(escaped(path), ": has another ", source ? "target" : "source", " vocabulary than ",
+             escaped(request_.model()),
+             ": models that search together were trained with the same vocabularies");
+    }
+  }
+
+  /// What the other models' decoders continue from. They read /tokens themselves: /encoder is the first one's.
+  void read_others(const TensorMap& frame) {
+    for (Other& other : others_) {
+      const char* const missing = "/tokens: is missing, and the second model and those after it read it";
+      if (!frame.contains("tokens/ids")) fail(missing);
+      TensorMap own;
+      for (const auto& [name, tensor] : frame.tensors())
+        if (name.starts_with("tokens/")) own.add(name, tensor);
+      own.attributes = frame.attributes;
+      own.groups = frame.groups;
+      embed_frame(*other.loaded.model, Side::source, own);
+      encode_frame(*other.loaded.model, {}, threads_, own);
+      other.memory = memory_of(own, *other.loaded.model, wanted_);
+      if (!(other.memory.rows == memory_.rows))
+        fail("/tokens: has other lengths than /encoder: are they of the same text?");
+    }
+  }
+
+  /// What its steps multiply by, from its parameters `exact`.
+  static const PackedWeights<float>& weights_of(const LoadedModel& loaded,
+                                                const PackedWeights<float>& exact) {
+    return loaded.model->reduced ? *loaded.model->reduced : exact;
+  }
+
+  /// All models on the frame's sentences, or on `memories` of some of them.
+  std::vector<Member> ensemble(const std::vector<PackedStates>* memories = nullptr) const {
+    std::vector<Member> members{
+        {loaded_.model.get(), &weights_of(loaded_, weights_), memories ? &memories->front() : &memory_}};
+    for (const Other& other : others_) {
+      const PackedStates* const memory = memories ? &(*memories)[members.size()] : &other.memory;
+      members.push_back({other.loaded.model.get(), &weights_of(other.loaded, *other.weights), memory});
+    }
+    return members;
+  }
+
   /// A frame that an earlier run kept by --attention has nothing to decode.
   void check(const TensorMap& frame, const std::string& name) override {
     is_kept_ = frame.contains("cross_attention/weights") && !frame.contains("encoder/states");
-    if (is_kept_ && (!aligner_ || targets_ || attention_ || saliency_ || lens_ || tensors_ ||
-                     config_.sample || inspection_.traces() || inspection_.edits()))
+    if (is_kept_ && (!aligner_ || targets_ || prefixes_ || !others_.empty() || attention_ || saliency_ ||
+                     lens_ || tensors_ || config_.sample || inspection_.traces() || inspection_.edits()))
       fail(name, ": holds stored attention, not /encoder: only --align and viz-dump read it");
     if (is_kept_ && loaded_.model->images)
       fail(name, ": attention over images cannot be aligned from a kept file: give /encoder to --align");
@@ -299,6 +396,7 @@ class TranslateJob final : public Job {
       return;
     }
     memory_ = decoder_input(frame, *loaded_.model, wanted_);
+    read_others(frame);
     source_.clear();
     prompts_.clear();
     if (aligner_ || whole_text_ || ((attention_ || alone_) && frame.contains("tokens/ids"))) {
@@ -397,6 +495,8 @@ class TranslateJob final : public Job {
 
   void finish() override {
     if (targets_) targets_->expect_end();
+    if (lists_) lists_->expect_end();
+    if (prefixes_) prefixes_->expect_end();
     if (aligner_) aligner_->finish();
     Job::finish();
     if (attention_) attention_->finish();
@@ -407,15 +507,13 @@ class TranslateJob final : public Job {
           concat(cut_, cut_ == 1 ? " sentence was" : " sentences were", " cut at the maximal length"));
   }
 
-  const PackedWeights<float>& weights() const {
-    return loaded_.model->reduced ? *loaded_.model->reduced : weights_;
-  }
-
   Results search() {
     if (whole_text_) return forced(texts_);
     if (targets_) return forced(targets_->next(memory_.rows.sentences()));
+    if (lists_) return ranked(lists_->next(memory_.rows.sentences()));
     options_.first_sentence = static_cast<std::uint64_t>(sentences_);
-    Results results = translate(*loaded_.model, weights(), memory_, options_, threads_, &inspection_);
+    if (prefixes_) options_.prefixes = prefixes_->next(memory_.rows.sentences());
+    Results results = translate(ensemble(), options_, threads_, &inspection_);
     std::vector<SampleStream> draws;  // of the best, when sampled
     for (std::size_t s = 0; s < results.size() && config_.sample; ++s)
       draws.push_back(results[s].front().drawn.value_or(SampleStream{}));
@@ -443,8 +541,29 @@ class TranslateJob final : public Job {
     }
     if (targets_) inspection_.expect_targets(produced);
     inspection_.start_trace(produced);
-    return force(*loaded_.model, memory_, targets, config_.length_penalty, threads_, &inspection_, sampled,
-                 whole_text_);
+    return force(ensemble(), targets, config_.length_penalty, threads_, &inspection_, sampled, whole_text_);
+  }
+
+  /// The translations of each sentence with their scores, best first.
+  Results ranked(const std::vector<std::vector<Ids>>& lists) const {
+    std::vector<std::int64_t> sentences;  // each once for each of its translations
+    std::vector<Ids> targets;
+    for (std::size_t s = 0; s < lists.size(); ++s) {
+      sentences.insert(sentences.end(), lists[s].size(), static_cast<std::int64_t>(s));
+      targets.insert(targets.end(), lists[s].begin(), lists[s].end());
+    }
+    std::vector<PackedStates> memories;
+    for (const Member& member : ensemble()) memories.push_back(selected(*member.input, sentences));
+    Results scored = force(ensemble(&memories), targets, config_.length_penalty, threads_);
+    Results results(lists.size());
+    for (std::size_t i = 0; i < scored.size(); ++i)
+      results[static_cast<std::size_t>(sentences[i])].push_back(std::move(scored[i].front()));
+    for (auto& list : results) {
+      std::ranges::stable_sort(list, std::ranges::greater(), &Hypothesis::score);
+      if (std::cmp_greater(list.size(), config_.n_best))
+        list.resize(static_cast<std::size_t>(config_.n_best));
+    }
+    return results;
   }
 
   static std::vector<Ids> best_ids(const Results& results) {
@@ -465,7 +584,16 @@ class TranslateJob final : public Job {
   const bool alone_ = !loaded_.model->encoder;
   bool whole_text_ = false;  ///< the input itself is scored
   TranslateOptions options_;
-  std::optional<Targets> targets_;
+  struct Other {
+    LoadedModel loaded;
+    std::string path;
+    std::unique_ptr<PackedWeights<float>> weights =
+        std::make_unique<PackedWeights<float>>(loaded.model->parameters.values());
+    PackedStates memory{};  ///< of the frame
+  };
+  std::vector<Other> others_;  ///< of an ensemble
+  std::optional<Targets> targets_, prefixes_;
+  std::optional<NBestLists> lists_;
   std::optional<Aligner> aligner_;
   std::optional<io::FrameWriter> attention_;
   std::optional<SaliencyWriter> saliency_;
@@ -502,7 +630,7 @@ void check_options(const Request& request) {
   if (!config.sample) request.refuse({"temperature", "top-k", "top-p"}, " needs --sample");
   if (config.sample) request.refuse({"beam", "length-penalty"}, " cannot be combined with --sample");
   if (!request.paths.force.empty())
-    request.refuse({"beam", "max-length"}, " cannot be combined with --force");
+    request.refuse({"beam", "max-length", "prefix"}, " cannot be combined with --force");
   if (request.paths.saliency.empty())
     request.refuse({"saliency-method", "saliency-steps", "saliency-baseline"}, " needs --saliency");
   else if (!request.inspect.saliency.integrated())
@@ -526,8 +654,8 @@ void run_decode(const DecodeConfig& asked, const DecodePaths& paths, const Decod
   const Request request{config, paths, inspect, seed, threads, given};
   check_options(request);
   check_outputs(paths, inspect.values);
-  LoadedModel loaded = load_model(paths.model);
-  const Precision precision = chosen<Precision>("--precision", kPrecisions, config.precision);
+  LoadedModel loaded = load_model(request.model());
+  const Precision precision = precision_of(config);
   if (precision != Precision::float32 && !paths.saliency.empty())
     fail<UsageError>("--saliency cannot be combined with --precision ", config.precision,
                      ": rounded products have no gradients");

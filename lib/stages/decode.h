@@ -74,9 +74,11 @@ struct DecodeConfig {
 
 struct DecodePaths {
   std::vector<std::string> input{"-"};  ///< one after the other
-  std::string output = "-", model;
+  std::string output = "-";
+  std::vector<std::string> models;  ///< the first reads the input, others its /tokens
   std::string keep;        ///< a file for the tensors of --format h5, whatever is written; empty: none
   std::string force;       ///< translations to score instead of searching; empty: search
+  std::string prefix;      ///< what translations begin with; empty: anything
   std::string attention;   ///< where the attention goes; empty: nowhere
   std::string saliency;    ///< likewise
   std::string lens;        ///< likewise what each layer would say

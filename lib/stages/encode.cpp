@@ -257,6 +257,7 @@ void run_embed(const EmbedOptions& options, const InspectionConfig& inspect, std
   run_stage(
       options, inspect, loaded, stages, seed,
       [&](TensorMap& frame, const std::string& name) {
+        expect_stage(frame, name, "tokens");
         io::expect_digest(frame, name, io::kVocabularyDigest, loaded.tokenizer(stages.side).digest(),
                           options.model);
         claim_for_model(frame, name, loaded, options.model);

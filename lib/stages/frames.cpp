@@ -93,6 +93,8 @@ void expect_stage(const TensorMap& frame, const std::string& source, const std::
     return std::ranges::any_of(frame.tensors(),
                                [&](const auto& tensor) { return tensor.first.starts_with(name + "/"); });
   };
+  if (frame.contains("model/config"))
+    fail(source, ": is a model: give it as -m ", source, ", and as input what the stage before wrote");
   std::string last, missing;
   for (const auto& [made, tool] : kMadeBy) {
     if (has(made)) {
@@ -119,7 +121,7 @@ std::vector<std::vector<std::int32_t>> Targets::next(std::int64_t count) {
   for (std::string line; std::ssize(ids) < count;) {
     if (!lines_.next(line))
       fail(lines_.name(), ": has ", lines_.line_number(), " lines, the input has more sentences");
-    ids.push_back(tokenizer_.with_eos(line));
+    ids.push_back(are_ == Are::whole ? tokenizer_.with_eos(line) : tokenizer_.encode(line));
     unknown_.add(line, ids.back());
   }
   return ids;

@@ -72,11 +72,12 @@ void expect_stage(const TensorMap& frame, const std::string& source, const std::
 void claim_for_model(TensorMap& frame, const std::string& source, const LoadedModel& model,
                      const std::string& path);
 
-/// A text file with one line per source sentence, as ids with a final eos.
+/// A text file with one line per source sentence, as ids: whole translations with a final eos, or what they begin with.
 class Targets {
  public:
-  Targets(const std::string& path, const text::Tokenizer& tokenizer)
-      : lines_(path), tokenizer_(tokenizer), unknown_(tokenizer) {}
+  enum class Are { whole, beginnings };
+  Targets(const std::string& path, const text::Tokenizer& tokenizer, Are are = Are::whole)
+      : lines_(path), tokenizer_(tokenizer), unknown_(tokenizer), are_(are) {}
 
   /// The next `count` lines. Throws Error when there are fewer.
   std::vector<std::vector<std::int32_t>> next(std::int64_t count);
@@ -87,6 +88,7 @@ class Targets {
   text::LineReader lines_;
   const text::Tokenizer& tokenizer_;
   text::UnknownPieces unknown_;
+  Are are_;
 };
 
 }  // namespace heed

@@ -275,7 +275,10 @@ class Test {
     options.beam.more_ends = more_ends(usual);
     options.max_length = expected_.shape(stage)[1];
     options.empty_source = 0;
-    return translate(model_, PackedWeights<float>(model_.parameters.values()), search_input(), options, 1);
+    const PackedWeights<float> weights(model_.parameters.values());
+    const PackedStates input = search_input();
+    const Member alone{&model_, &weights, &input};
+    return translate({&alone, 1}, options, 1);
   }
 
   StageResult generated(const std::string& stage) const {

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/log.h"
+#include "base/parallel.h"
 #include "io/frame_stream.h"
 #include "io/provenance.h"
 #include "models/config_json.h"
@@ -118,6 +119,7 @@ struct Ingredients {
     set_vocabularies(*model, source, target, job.target_vocab);
     show(job.training, text);
     training = encoded("training text", text, source, target, *model, classes);
+    if (job.config.bpe_dropout > 0 || job.config.unigram_alpha > 0) source_lines = text.source.lines;
     if (job.validates()) {
       CorpusLines held_out = read(job.validation);
       show(job.validation, held_out);
@@ -131,6 +133,7 @@ struct Ingredients {
   std::vector<std::string> classes;
   std::unique_ptr<Model<float>> model;
   Corpus training, validation;
+  std::vector<std::string> source_lines;  ///< of the training text, when its pieces are drawn anew
 };
 
 std::string text_of(const Field& field) {
@@ -210,13 +213,49 @@ std::string provenance_of(const TrainingJob& job, const Ingredients& in) {
   return about.dump();
 }
 
-TrainSetup setup_of(const TrainingJob& job, const Ingredients& in) {
+/// Streams of random numbers that no other draws use (train/objective.cpp, train/batching.cpp, nn/scope.h).
+constexpr std::uint64_t kPiecesStream = 0xb9e0000000000000u;
+
+/// Draws other pieces of the training text for each epoch; one that would be too long for the model keeps its usual ones. Null
+/// when the job asks for none.
+std::function<void(std::int64_t epoch)> redraw_of(const TrainingJob& job, Ingredients& in) {
+  const TrainConfig& config = job.config;
+  if (config.bpe_dropout == 0 && config.unigram_alpha == 0) return nullptr;
+  return [&in, &job, source = in.training.source, target = in.training.target](std::int64_t epoch) {
+    const Model<float>& model = *in.model;
+    const bool whole = model.encoder || model.reads_as_given;  // as in encoded()
+    parallel_for(in.training.size(), job.threads, [&](std::int64_t i) {
+      const auto at = static_cast<std::size_t>(i), line = static_cast<std::size_t>(in.training.line_of[at]);
+      const auto redraw = [&](Side side, const std::vector<TokenIds>& usual, std::vector<TokenIds>& pieces,
+                              const auto& draw) {
+        if (usual.empty()) return;
+        const auto number = static_cast<std::uint64_t>(epoch) << 40 | static_cast<std::uint64_t>(i) << 1 |
+                            (side == Side::source ? 0u : 1u);
+        text::PieceDraw how{job.config.bpe_dropout, job.config.unigram_alpha,
+                            Random(job.seed, kPiecesStream ^ number)};
+        pieces[at] = draw(how);
+        const std::int64_t most = model.has(side) ? model.sizes(side).max_length : 0;
+        if (most > 0 && std::cmp_greater(pieces[at].size(), most)) pieces[at] = usual[at];
+      };
+      if (!model.images)
+        redraw(Side::source, source, in.training.source,
+               [&](text::PieceDraw& how) { return in.source.sentence(in.source_lines[line], &how); });
+      redraw(Side::target, target, in.training.target, [&](text::PieceDraw& how) {
+        const std::string& words = in.training.reference[at];
+        return whole ? in.target.with_eos(words, &how) : in.target.sentence(words, &how);
+      });
+    });
+  };
+}
+
+TrainSetup setup_of(const TrainingJob& job, Ingredients& in) {
   TrainSetup setup;
   setup.config = job.config;
   setup.seed = job.seed;
   setup.threads = job.threads;
   setup.output = job.output;
   setup.identity = identity_of(job, in);
+  setup.redraw = redraw_of(job, in);
   setup.vocabularies = vocabulary_map(in.source, in.target);
   if (!in.classes.empty()) setup.vocabularies.merge(classes_map(in.classes));
   if (job.initial && !job.initial->origin.empty()) setup.origin = origin_map(fine_tuned(*job.initial));
@@ -348,6 +387,13 @@ void refuse_other_models(const IsGiven& given, TrainCommand& o, const std::strin
 constexpr double kFineTuningRate = 5e-5;
 constexpr std::int64_t kFineTuningWarmup = 100;
 
+/// The options that are given, on top of a recipe. Where --max-updates says how long to train, the recipe does not.
+void overlay_given(const IsGiven& given, TrainCommand& o) {
+  overlay(fields_of(o.training), fields_of(o.job.config), given);
+  if (o.job.config.max_updates > 0 && given("max_updates") && !given("max_epochs"))
+    o.job.config.max_epochs = 0;
+}
+
 /// --init-from: the model is what it is. The recipe is that of a preset if one is given, else TrainConfig's at a low constant rate; the
 /// options given are on top.
 void configure_from_model(const IsGiven& given, TrainCommand& o) {
@@ -376,7 +422,7 @@ void configure_from_model(const IsGiven& given, TrainCommand& o) {
     o.job.config.warmup = kFineTuningWarmup;
     o.job.config.learning_rate = kFineTuningRate;
   }
-  overlay(fields_of(o.training), fields_of(o.job.config), given);
+  overlay_given(given, o);
 }
 
 /// Whether the sources of such a model are images.
@@ -417,7 +463,7 @@ void configure(const IsGiven& given, TrainCommand& o) {
     };
   });
   from_json(preset.training, fields_of(o.job.config));
-  overlay(fields_of(o.training), fields_of(o.job.config), given);
+  overlay_given(given, o);
 }
 
 }  // namespace
@@ -479,7 +525,8 @@ std::string describe_training(const TrainingJob& job) {
   Ingredients in(job);
   const std::vector<Batch> batches =
       make_batches(in.training, job.config.batch_tokens, job.config.shards, job.seed, 0);
-  Gradients gradients(*in.model, Objective(*in.model), in.training, job.threads, job.seed, job.config);
+  Gradients gradients(*in.model, Objective(*in.model, job.config.r_drop), in.training, job.threads, job.seed,
+                      job.config);
   Optimizer optimizer(job.config, in.model->parameters.values().size(), job.threads);
   gradients.compute(largest(batches), 1);
   optimizer.apply(1, 0, gradients.norm(), gradients.flat(), in.model->parameters.values());

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
+#include <memory>
 #include <set>
 #include <utility>
 
@@ -32,11 +34,13 @@ using Sentences = std::vector<std::int64_t>;
 /// The sentences that are searched, in groups that share their steps: an empty source has nothing to translate, an
 /// empty prompt can be continued. Where groups change no bit there is one for each thread, of sentences of all lengths
 /// alike, so that steps have many rows and threads end together; else they are the shards.
-std::vector<Sentences> searched(const Model<float>& model, const Packing& rows, std::int64_t empty_source,
-                                int threads) {
+std::vector<Sentences> searched(Ensemble ensemble, std::int64_t empty_source, int threads) {
+  const Model<float>& model = *ensemble.front().model;
+  const Packing& rows = ensemble.front().input->rows;
   Sentences all = SentenceRange{0, rows.sentences()}.numbers();
   if (model.encoder) std::erase_if(all, [&](std::int64_t s) { return rows.length(s) <= empty_source; });
-  const bool apart = model.needed_decoder().sizes().rows_apart;
+  const bool apart = std::ranges::all_of(
+      ensemble, [](const Member& member) { return member.model->needed_decoder().sizes().rows_apart; });
   const std::int64_t shards = (rows.sentences() + kShardSentences - 1) / kShardSentences;
   std::vector<Sentences> groups(
       static_cast<std::size_t>(apart ? std::min<std::int64_t>(shards, threads) : shards));
@@ -66,7 +70,7 @@ std::int64_t length_limit(const Model<float>& model, const TranslateOptions& opt
   return most > 0 ? std::min(asked > 0 ? asked : kUsualContinuation, left) : std::max(asked, left);
 }
 
-/// The steps of a search. After a prompt, which is read at once, the first step's bos is part of it.
+/// The steps of a search by one model. After a prompt, which is read at once, the first step's bos is part of it.
 class Steps {
  public:
   Steps(const Model<float>& model, const PackedWeights<float>& weights, const Encoded<float>& input,
@@ -96,23 +100,91 @@ class Steps {
   std::vector<float> first_;
 };
 
+/// log(exp(a) + exp(b))
+double log_sum(double a, double b) {
+  return std::max(a, b) + std::log1p(std::exp(std::min(a, b) - std::max(a, b)));
+}
+
+/// The steps of all models of an ensemble for some of the sentences.
+class JointSteps {
+ public:
+  JointSteps(Ensemble ensemble, const Sentences& sentences, Inspection* inspection,
+             const std::vector<SampleStream>& streams) {
+    for (const Member& member : ensemble)
+      parts_.push_back(
+          std::make_unique<Part>(member, sentences, parts_.empty() ? inspection : nullptr, streams));
+  }
+
+  Logits<float> operator()(std::span<const std::int32_t> tokens, std::span<const std::int64_t> parents) {
+    if (parts_.size() == 1) return parts_.front()->steps(tokens, parents);
+    for (const auto& part : parts_) {
+      const Matrix<const float> logits = part->steps(tokens, parents).all();
+      std::vector<float> sums(static_cast<std::size_t>(logits.rows));
+      log_sum_exp_rows<float>(logits, sums);
+      const bool first = part == parts_.front();
+      if (first) joint_.resize(static_cast<std::size_t>(logits.size()));
+      std::size_t at = 0;
+      for (std::int64_t row = 0; row < logits.rows; ++row) {
+        for (std::int64_t id = 0; id < logits.cols; ++id, ++at) {
+          const float log_p = logits(row, id) - sums[static_cast<std::size_t>(row)];
+          joint_[at] = first ? log_p : static_cast<float>(log_sum(joint_[at], log_p));
+        }
+      }
+    }
+    // The sum is the mean's logits: a softmax does not see the factor between them.
+    const auto rows = static_cast<std::int64_t>(parents.size());
+    return Matrix<const float>(joint_.data(), rows, static_cast<std::int64_t>(joint_.size()) / rows);
+  }
+
+ private:
+  struct Part {
+    Part(const Member& member, const Sentences& sentences, Inspection* inspection,
+         const std::vector<SampleStream>& streams)
+        : chosen(*member.input, sentences),
+          pass(*member.model, inspection, sentences),
+          encoded(chosen.on(pass)),
+          steps(*member.model, *member.weights, encoded, pass, streams) {}
+    Selection chosen;
+    InspectedPass pass;
+    Encoded<float> encoded;
+    Steps steps;
+  };
+  std::vector<std::unique_ptr<Part>> parts_;
+  std::vector<float> joint_;
+};
+
+/// The most new tokens of each sentence.
+std::vector<std::int64_t> length_limits(Ensemble ensemble, const TranslateOptions& options) {
+  const Packing& rows = ensemble.front().input->rows;
+  std::vector<std::int64_t> limits;
+  for (std::int64_t s = 0; s < rows.sentences(); ++s) {
+    std::int64_t limit = std::numeric_limits<std::int64_t>::max();
+    for (const Member& member : ensemble)
+      limit = std::min(limit, length_limit(*member.model, options, s, rows.length(s)));
+    limits.push_back(limit);
+    if (options.prefixes.empty()) continue;
+    const std::size_t given = options.prefixes[static_cast<std::size_t>(s)].size();
+    if (std::cmp_greater_equal(given, limit))
+      throw SentenceError(s, concat("its prefix of ", given, " tokens fills the maximal length of ", limit,
+                                    ": --max-length allows more, as far as the model does"));
+  }
+  return limits;
+}
+
 }  // namespace
 
-Results translate(const Model<float>& model, const PackedWeights<float>& weights, const PackedStates& input,
-                  const TranslateOptions& options, int threads, Inspection* inspection) {
+Results translate(Ensemble ensemble, const TranslateOptions& options, int threads, Inspection* inspection) {
+  const Model<float>& model = *ensemble.front().model;
+  const PackedStates& input = *ensemble.front().input;
   Results result(static_cast<std::size_t>(input.rows.sentences()));
   const Hypothesis empty{{model.target_special.eos}, {0.0f}, 0.0, true, {}};
   for (auto& hypotheses : result) hypotheses = {empty};
-  std::vector<std::int64_t> limits;
-  for (std::int64_t s = 0; s < input.rows.sentences(); ++s)
-    limits.push_back(length_limit(model, options, s, input.rows.length(s)));
-  const std::vector<Sentences> groups = searched(model, input.rows, options.empty_source, threads);
+  const std::vector<std::int64_t> limits = length_limits(ensemble, options);
+  const std::vector<Sentences> groups = searched(ensemble, options.empty_source, threads);
   parallel_for(std::ssize(groups), threads, [&](std::int64_t group) {
     const Sentences& sentences = groups[static_cast<std::size_t>(group)];
     std::vector<std::int64_t> max_lengths;
     for (std::int64_t s : sentences) max_lengths.push_back(limits[static_cast<std::size_t>(s)]);
-    const Selection chosen(input, sentences);
-    InspectedPass pass(model, inspection, sentences);
     SampleOptions sampling = options.sample;
     BeamOptions beam = options.beam;
     sampling.special = beam.special = model.searched();
@@ -122,10 +194,14 @@ Results translate(const Model<float>& model, const PackedWeights<float>& weights
       sampling.sentences.push_back(options.first_sentence + static_cast<std::uint64_t>(sentences[i]));
       sampled.push_back(SampleStream::of(sampling.seed, sampling.sentences.back(), 0));
     }
+    for (const std::int64_t s : sentences) {
+      if (!options.prefixes.empty()) beam.prefixes.push_back(options.prefixes[static_cast<std::size_t>(s)]);
+    }
+    sampling.prefixes = beam.prefixes;
     Results found;
     renumbering([&](std::int64_t i) { return sentences[static_cast<std::size_t>(i)]; },
                 [&] {
-                  Steps steps(model, weights, chosen.on(pass), pass, sampled);
+                  JointSteps steps(ensemble, sentences, inspection, sampled);
                   const StepFunction step = [&](auto tokens, auto parents) { return steps(tokens, parents); };
                   found = options.sampling ? sample(step, max_lengths, sampling)
                                            : beam_search(step, max_lengths, beam);
@@ -156,9 +232,19 @@ void name_outputs(InferencePass& pass, Matrix<const float> logits, std::span<con
 
 }  // namespace
 
-Results force(const Model<float>& model, const PackedStates& input, const std::vector<Ids>& targets,
-              double length_penalty, int threads, Inspection* inspection,
-              const std::vector<SampleStream>& sampled, bool whole_text) {
+namespace {
+
+/// The score of a hypothesis whose tokens' log-probabilities are known.
+void add_score(Hypothesis& h, double length_penalty) {
+  h.score = 0;
+  for (const float log_p : h.token_log_probability) h.score += log_p;
+  h.score /= std::pow(static_cast<double>(h.ids.size()), length_penalty);
+}
+
+Results force_alone(const Member& member, const std::vector<Ids>& targets, double length_penalty, int threads,
+                    Inspection* inspection, const std::vector<SampleStream>& sampled, bool whole_text) {
+  const Model<float>& model = *member.model;
+  const PackedStates& input = *member.input;
   if (static_cast<std::int64_t>(targets.size()) != input.rows.sentences()) {
     fail("there are ", targets.size(), " targets for ", input.rows.sentences(), " source sentences");
   }
@@ -187,12 +273,36 @@ Results force(const Model<float>& model, const PackedStates& input, const std::v
         const float log_probability =
             logits(row, target.ids[static_cast<std::size_t>(i)]) - sums[static_cast<std::size_t>(row)];
         h.token_log_probability.push_back(log_probability);
-        h.score += log_probability;
       }
-      h.score /= std::pow(static_cast<double>(h.ids.size()), length_penalty);
+      add_score(h, length_penalty);
       result[static_cast<std::size_t>(range.first + s)] = {std::move(h)};
     }
   });
+  return result;
+}
+
+}  // namespace
+
+Results force(Ensemble ensemble, const std::vector<Ids>& targets, double length_penalty, int threads,
+              Inspection* inspection, const std::vector<SampleStream>& sampled, bool whole_text) {
+  Results result =
+      force_alone(ensemble.front(), targets, length_penalty, threads, inspection, sampled, whole_text);
+  if (ensemble.size() == 1) return result;
+  for (const Member& member : ensemble.subspan(1)) {
+    const Results other = force_alone(member, targets, length_penalty, threads, nullptr, sampled, whole_text);
+    for (std::size_t s = 0; s < result.size(); ++s) {
+      for (std::size_t i = 0; i < targets[s].size(); ++i) {
+        float& sum = result[s].front().token_log_probability[i];
+        sum = static_cast<float>(log_sum(sum, other[s].front().token_log_probability[i]));
+      }
+    }
+  }
+  for (auto& list : result) {
+    Hypothesis& h = list.front();
+    for (float& log_p : h.token_log_probability)
+      log_p -= static_cast<float>(std::log(static_cast<double>(ensemble.size())));
+    add_score(h, length_penalty);
+  }
   return result;
 }
 

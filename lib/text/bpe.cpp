@@ -4,6 +4,7 @@
 #include <queue>
 
 #include "base/error.h"
+#include "text/drawn_pieces.h"
 #include "text/unicode.h"
 
 namespace heed::text {
@@ -161,6 +162,24 @@ std::vector<std::string> BpeCodes::segment(std::string_view word) const {
   for (const Part& part : Word(*this, parts_of(word)).merged()) {
     if (part.end > part.begin) segments.emplace_back(word.substr(part.begin, part.end - part.begin));
   }
+  return segments;
+}
+
+std::vector<std::string> BpeCodes::segment(std::string_view word, double dropout, Random& random) const {
+  std::vector<std::string> segments;
+  for (const Part& part : parts_of(word))
+    segments.emplace_back(word.substr(part.begin, part.end - part.begin));
+  if (version_ == 2 && !segments.empty()) segments.back() += kEndOfWord;
+  if (version_ == 1 && !segments.empty()) segments.back() = kEndOfWord;
+  const MergeRank rank = [&](const std::string& left, const std::string& right) -> std::optional<double> {
+    const Rule* const found = rule({find(left), 0, 0}, {find(right), 0, 0});
+    if (!found) return std::nullopt;
+    return found->rank;
+  };
+  segments = merge_with_dropout(std::move(segments), rank, dropout, random);
+  if (segments.empty()) return segments;
+  segments.back().resize(segments.back().size() - kEndOfWord.size());
+  if (segments.back().empty()) segments.pop_back();  // the mark of version 1 alone
   return segments;
 }
 

@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "tensor/philox.h"
+
 namespace heed::text {
 
 using Merge = std::pair<std::string, std::string>;
@@ -39,6 +41,8 @@ class BpeCodes {
 
   /// The segments of a word, in order; together they spell it.
   std::vector<std::string> segment(std::string_view word) const;
+  /// Likewise with merges left out (text/drawn_pieces.h).
+  std::vector<std::string> segment(std::string_view word, double dropout, Random& random) const;
   /// The two parts from which a segment was merged; both empty for a character. `final`: the segment is the
   /// last of its word.
   Merge split(const std::string& segment, bool final) const;

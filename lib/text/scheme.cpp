@@ -107,16 +107,14 @@ class SubwordScheme : public Scheme {
   }
 
   std::vector<std::int32_t> encode(const std::string& line) const override {
-    std::vector<std::int32_t> ids;
-    for (std::string_view word : split_any(line, " ")) {
-      if (word == vocabulary().mask()) {
-        ids.push_back(vocabulary().special().mask);
-        continue;
-      }
-      std::vector<std::string> segments = codes_.segment(word);
-      for (std::size_t i = 0; i < segments.size(); ++i) push(segments[i], i + 1 == segments.size(), ids);
-    }
-    return ids;
+    return encode_words(line, [&](std::string_view word) { return codes_.segment(word); });
+  }
+
+  std::vector<std::int32_t> draw(const std::string& line, PieceDraw& how) const override {
+    if (how.bpe_dropout == 0)
+      fail<UsageError>("--unigram-alpha: the vocabulary is of type bpe; give --bpe-dropout");
+    return encode_words(
+        line, [&](std::string_view word) { return codes_.segment(word, how.bpe_dropout, how.random); });
   }
 
   std::string decode(std::span<const std::int32_t> ids) const override {
@@ -139,6 +137,20 @@ class SubwordScheme : public Scheme {
   std::vector<std::string> merges() const override { return codes_.lines(); }
 
  private:
+  template <class Segment>
+  std::vector<std::int32_t> encode_words(const std::string& line, const Segment& segments_of) const {
+    std::vector<std::int32_t> ids;
+    for (std::string_view word : split_any(line, " ")) {
+      if (word == vocabulary().mask()) {
+        ids.push_back(vocabulary().special().mask);
+        continue;
+      }
+      const std::vector<std::string> segments = segments_of(word);
+      for (std::size_t i = 0; i < segments.size(); ++i) push(segments[i], i + 1 == segments.size(), ids);
+    }
+    return ids;
+  }
+
   /// Appends the id of a segment; one that is not in the vocabulary is split, undoing merge after merge.
   void push(const std::string& segment, bool final, std::vector<std::int32_t>& ids) const {
     const std::string piece = piece_of(segment, final, vocabulary());
@@ -157,6 +169,13 @@ class SubwordScheme : public Scheme {
 };
 
 }  // namespace
+
+std::vector<std::int32_t> Scheme::draw(const std::string&, PieceDraw&) const {
+  fail<UsageError>(
+      "--bpe-dropout, --unigram-alpha: the vocabulary knows one way to split a text; tokenize --train --type "
+      "bpe or unigram "
+      "makes one that knows several");
+}
 
 void check_frame(const SentenceFrame& frame, const Vocabulary& vocabulary, const std::string& where) {
   for (const auto* ids : {&frame.before, &frame.after, &frame.between}) {

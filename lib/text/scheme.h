@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "text/bpe.h"
+#include "text/drawn_pieces.h"
 #include "text/vocabulary.h"
 
 namespace heed::text {
@@ -46,6 +47,8 @@ class Scheme {
   virtual ~Scheme() = default;
   /// The ids of a line of valid UTF-8; none is special except unk and mask.
   virtual std::vector<std::int32_t> encode(const std::string& line) const = 0;
+  /// The same with other pieces of the same text. Throws UsageError of a scheme that knows no others.
+  virtual std::vector<std::int32_t> draw(const std::string& line, PieceDraw& how) const;
   /// The text of pieces, none of which is special except unk and mask.
   virtual std::string decode(std::span<const std::int32_t> ids) const = 0;
   /// Whether `piece` begins a word when it follows `before`.
@@ -79,9 +82,9 @@ SchemePtr make_char_scheme(Vocabulary vocabulary);
 /// that ends in "@@" by itself, with any backslashes after it, gets a backslash at its end.
 SchemePtr make_subword_scheme(Vocabulary vocabulary, BpeCodes codes);
 /// A serialized SentencePiece model, in which the special pieces are control symbols, the mask a
-/// symbol of its user. As a mask stands for a piece with its space, "a <mask>" is the piece of "a",
+/// symbol of its user; `type`: bpe or unigram. As a mask stands for a piece with its space, "a <mask>" is the piece of "a",
 /// then the mask alone.
-SchemePtr make_sentencepiece_scheme(std::string model, const SpecialIds& special);
+SchemePtr make_sentencepiece_scheme(std::string model, const std::string& type, const SpecialIds& special);
 
 /// The pieces of a line (of a word) in these schemes, whether `vocabulary` has them or not; its
 /// special ones count.

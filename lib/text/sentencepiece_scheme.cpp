@@ -2,6 +2,11 @@
 // off (text is in NFC before), so that decoding restores every space and character.
 #include <sentencepiece_trainer.h>
 
+#include <algorithm>
+#include <cstdio>
+#include <unordered_map>
+#include <utility>
+
 #include "base/error.h"
 #include "text/scheme.h"
 #include "text/sentencepiece_model.h"
@@ -64,13 +69,27 @@ Vocabulary vocabulary_of(const sentencepiece::SentencePieceProcessor& processor,
   return Vocabulary(std::move(pieces), special, "SentencePiece model");
 }
 
+/// By so much a character without a piece is less likely than any piece.
+constexpr double kUnknownPenalty = 10;
+
 class SentencePieceScheme : public Scheme {
  public:
   SentencePieceScheme(std::string model, std::unique_ptr<sentencepiece::SentencePieceProcessor> processor,
-                      const SpecialIds& special)
+                      const std::string& type, const SpecialIds& special)
       : Scheme(vocabulary_of(*processor, special)),
         model_(std::move(model)),
-        processor_(std::move(processor)) {}
+        processor_(std::move(processor)),
+        merges_(type == "bpe") {
+    for (int id = 0; id < processor_->GetPieceSize(); ++id) {
+      const std::string& piece = processor_->IdToPiece(id);
+      if (processor_->IsControl(id) || processor_->IsUnknown(id) || processor_->IsByte(id) ||
+          piece == vocabulary().mask())
+        continue;
+      scores_.emplace(piece, processor_->GetScore(id));
+      longest_ = std::max(longest_, characters(piece).size());
+      unknown_ = std::min(unknown_, processor_->GetScore(id) - kUnknownPenalty);
+    }
+  }
 
   std::vector<std::int32_t> encode(const std::string& line) const override {
     std::vector<int> ids;
@@ -84,6 +103,21 @@ class SentencePieceScheme : public Scheme {
       kept.push_back(id);
     }
     return kept;
+  }
+
+  std::vector<std::int32_t> draw(const std::string& line, PieceDraw& how) const override {
+    if (!merges_ && how.unigram_alpha == 0)
+      fail<UsageError>("--bpe-dropout: the vocabulary is of type unigram; give --unigram-alpha");
+    if (merges_ && how.bpe_dropout == 0)
+      fail<UsageError>("--unigram-alpha: the vocabulary is of type bpe; give --bpe-dropout");
+    return encode_with_masks(
+        vocabulary(), line, true, [&](const std::string& text, std::vector<std::int32_t>& ids) {
+          const std::string marked = (ids.empty() ? std::string(kSpaceSymbol) : "") +
+                                     replace_all(hide_space_symbol(text), " ", kSpaceSymbol);
+          push(merges_ ? merged(marked, how)
+                       : draw_unigrams(marked, unigram_score(), longest_, how.unigram_alpha, how.random),
+               ids);
+        });
   }
 
   std::string decode(std::span<const std::int32_t> ids) const override {
@@ -105,8 +139,56 @@ class SentencePieceScheme : public Scheme {
   std::string_view sentencepiece() const override { return model_; }
 
  private:
+  /// Word by word: only the first character of a piece is U+2581.
+  std::vector<std::string> merged(const std::string& marked, PieceDraw& how) const {
+    const MergeRank rank = [&](const std::string& left, const std::string& right) -> std::optional<double> {
+      const auto found = scores_.find(left + right);
+      if (found == scores_.end()) return std::nullopt;
+      return -found->second;
+    };
+    std::vector<std::string> all, word;
+    const auto end_word = [&] {
+      for (std::string& piece :
+           merge_with_dropout(std::exchange(word, {}), rank, how.bpe_dropout, how.random))
+        all.push_back(std::move(piece));
+    };
+    for (const std::string_view character : characters(marked)) {
+      if (character == kSpaceSymbol) end_word();
+      word.emplace_back(character);
+    }
+    end_word();
+    return all;
+  }
+
+  PieceScore unigram_score() const {
+    return [this](std::string_view piece) -> std::optional<double> {
+      if (const auto found = scores_.find(std::string(piece)); found != scores_.end()) return found->second;
+      if (characters(piece).size() == 1) return unknown_;
+      return std::nullopt;
+    };
+  }
+
+  /// Appends the ids of pieces; characters without one are spelled in bytes.
+  void push(const std::vector<std::string>& pieces, std::vector<std::int32_t>& ids) const {
+    for (const std::string& piece : pieces) {
+      if (scores_.contains(piece)) {
+        ids.push_back(vocabulary().id(piece));
+        continue;
+      }
+      for (const char byte : piece) {
+        char name[8];
+        std::snprintf(name, sizeof name, "<0x%02X>", static_cast<unsigned>(static_cast<unsigned char>(byte)));
+        ids.push_back(vocabulary().id(name));
+      }
+    }
+  }
+
   std::string model_;
   std::unique_ptr<sentencepiece::SentencePieceProcessor> processor_;
+  bool merges_;
+  std::unordered_map<std::string, double> scores_;  ///< of the pieces of text
+  std::size_t longest_ = 1;                         ///< of them, in characters
+  double unknown_ = 0;                              ///< score of a character that is none
 };
 
 }  // namespace
@@ -153,9 +235,9 @@ std::string train_sentencepiece(const std::vector<std::string>& lines, const std
   return model;
 }
 
-SchemePtr make_sentencepiece_scheme(std::string model, const SpecialIds& special) {
+SchemePtr make_sentencepiece_scheme(std::string model, const std::string& type, const SpecialIds& special) {
   auto processor = load_sentencepiece(model, "SentencePiece model");
-  return std::make_shared<SentencePieceScheme>(std::move(model), std::move(processor), special);
+  return std::make_shared<SentencePieceScheme>(std::move(model), std::move(processor), type, special);
 }
 
 }  // namespace heed::text

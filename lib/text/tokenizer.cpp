@@ -101,7 +101,7 @@ SchemePtr train_sentencepiece_scheme(const LineSource& next_line, const TrainOpt
   for (std::string line; next_line(line);) lines.push_back(nfc(line));
   const Vocabulary special(options.special);
   return make_sentencepiece_scheme(train_sentencepiece(lines, options.type, options.vocab_size, special),
-                                   special.special());
+                                   options.type, special.special());
 }
 
 /// `values` of a tensor of strings as a vector.
@@ -192,7 +192,7 @@ SchemePtr scheme_from_map(const TensorMap& map, const std::string& prefix, const
   const bool counted = kind == Kind::word || kind == Kind::character;
   if (!counted && !(kind == Kind::bpe && config["pretokenized"].get<bool>())) {
     const auto bytes = map.at(prefix + "/sentencepiece").values<std::uint8_t>();
-    return make_sentencepiece_scheme(std::string(bytes.begin(), bytes.end()), special);
+    return make_sentencepiece_scheme(std::string(bytes.begin(), bytes.end()), config["type"], special);
   }
   Vocabulary vocabulary(strings(map, prefix + "/piece"), special, "/" + prefix + "/piece");
   if (kind == Kind::word && config.contains("settings")) {
@@ -296,15 +296,17 @@ Tokenizer Tokenizer::from_codes(BpeCodes codes) {
   return Tokenizer("bpe", true, make_subword_scheme(std::move(vocabulary), std::move(codes)));
 }
 
-std::vector<std::int32_t> Tokenizer::encode(const std::string& line) const {
+std::vector<std::int32_t> Tokenizer::encode(const std::string& line, PieceDraw* draw) const {
   const auto normalized = [&](const std::string& text) { return pretokenized_ ? text : nfc(text); };
-  if (const AddedTokens* added = scheme_->added())
-    return added->encode(line, normalized, [&](const std::string& text) { return scheme_->encode(text); });
-  return scheme_->encode(normalized(line));
+  const auto encoded = [&](const std::string& text) {
+    return draw ? scheme_->draw(text, *draw) : scheme_->encode(text);
+  };
+  if (const AddedTokens* added = scheme_->added()) return added->encode(line, normalized, encoded);
+  return encoded(normalized(line));
 }
 
-std::vector<std::int32_t> Tokenizer::with_eos(const std::string& line) const {
-  std::vector<std::int32_t> ids = encode(line);
+std::vector<std::int32_t> Tokenizer::with_eos(const std::string& line, PieceDraw* draw) const {
+  std::vector<std::int32_t> ids = encode(line, draw);
   if (special().eos != SpecialIds::kAbsent) ids.push_back(special().eos);
   return ids;
 }
@@ -317,9 +319,9 @@ SentenceFrame Tokenizer::frame() const {
   return {if_there(special().cls), if_there(special().eos), if_there(special().sep), 1};
 }
 
-std::vector<std::int32_t> Tokenizer::sentence(const std::string& line) const {
+std::vector<std::int32_t> Tokenizer::sentence(const std::string& line, PieceDraw* draw) const {
   const SentenceFrame around = frame();
-  std::vector<std::int32_t> ids = encode(line);
+  std::vector<std::int32_t> ids = encode(line, draw);
   ids.insert(ids.begin(), around.before.begin(), around.before.end());
   ids.insert(ids.end(), around.after.begin(), around.after.end());
   return ids;

@@ -26,6 +26,7 @@
 #include "base/range.h"
 #include "tensor/tensor_map.h"
 #include "text/bpe.h"
+#include "text/drawn_pieces.h"
 #include "text/vocabulary.h"
 
 namespace heed::text {
@@ -100,16 +101,17 @@ class Tokenizer {
   /// and stand for no text. Throws Error when it has more.
   Tokenizer fitted(std::int64_t size, const SpecialIds& special) const;
 
-  /// The ids of a line of valid UTF-8, without cls, bos and eos.
-  std::vector<std::int32_t> encode(const std::string& line) const;
+  /// The ids of a line of valid UTF-8, without cls, bos and eos. `draw`, unless null: other pieces of the same text. Throws
+  /// UsageError when the vocabulary has no such pieces.
+  std::vector<std::int32_t> encode(const std::string& line, PieceDraw* draw = nullptr) const;
   /// The ids of a line as in /tokens: cls, encode(line), eos; without the special pieces that are absent.
-  std::vector<std::int32_t> sentence(const std::string& line) const;
+  std::vector<std::int32_t> sentence(const std::string& line, PieceDraw* draw = nullptr) const;
   /// Two lines as one sentence, such as a question and a text: cls, encode(line), sep, encode(other), eos, or as the
   /// tokenizer's own program puts them together; cut to `most` ids (0: not at all), of the longer line first. Throws Error
   /// when the vocabulary has nothing to put between them.
   TypedIds pair(const std::string& line, const std::string& other, std::size_t most = 0) const;
   /// The same without cls: what a decoder produces.
-  std::vector<std::int32_t> with_eos(const std::string& line) const;
+  std::vector<std::int32_t> with_eos(const std::string& line, PieceDraw* draw = nullptr) const;
   /// Whether sentence() ends with eos. What does not, as in GPT-2, is text that a decoder reads as it is.
   bool ends_sentences() const;
   /// Cuts what sentence() gave to `most` ids; what it puts after a sentence stays.

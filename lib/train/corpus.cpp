@@ -125,7 +125,7 @@ Corpus read_corpus(const CorpusLines& text, const LineEncoder& encode_source,
       continue;
     }
     if (sources.there) corpus.source.push_back(std::move(source));
-    if (sources.there && !reads_text) corpus.picture_of.push_back(static_cast<std::int64_t>(i));
+    corpus.line_of.push_back(static_cast<std::int64_t>(i));
     if (targets.there) {
       corpus.target.push_back(std::move(target));
       corpus.reference.push_back(targets.lines[i]);

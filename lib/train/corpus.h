@@ -18,10 +18,11 @@ using TokenIds = std::vector<std::int32_t>;
 struct Corpus {
   /// Each with its final eos; empty: there is no such side. Where sources are images, an id 0 for each of their rows.
   std::vector<TokenIds> source, target;
-  Pictures pictures;                     ///< of the sources that are images;
-  std::vector<std::int64_t> picture_of;  ///< of each source, its index among them
-  std::vector<std::int32_t> labels;      ///< class of each source; empty: none
-  std::vector<std::string> reference;    ///< the target lines of the pairs kept, as they stand in the file
+  Pictures pictures;  ///< of the sources that are images
+  std::vector<std::int64_t>
+      line_of;  ///< of each sentence, counted from 0; of an image its index among the pictures
+  std::vector<std::int32_t> labels;    ///< class of each source; empty: none
+  std::vector<std::string> reference;  ///< the target lines of the pairs kept, as they stand in the file
   std::string source_digest, target_digest, label_digest;  ///< SHA-256 of the lines read; empty: none
   std::int64_t skipped_empty = 0, skipped_long = 0;
 

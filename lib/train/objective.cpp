@@ -29,7 +29,7 @@ Encoded<float> encode_sources(const Model<float>& model, Pass<float>& pass, cons
   const PackedTokens& source = pass.tape->own(pack(corpus.source, indices));
   if (!model.images) return model.encode(pass, source);
   std::vector<std::int64_t> which;
-  for (const std::int64_t i : indices) which.push_back(corpus.picture_of[static_cast<std::size_t>(i)]);
+  for (const std::int64_t i : indices) which.push_back(corpus.line_of[static_cast<std::size_t>(i)]);
   const std::vector<float> pixels = corpus.pictures.values(*model.images, which);
   return model.encode(pass, model.images->embed<float>(pass, pixels, source.rows), source.rows);
 }
@@ -68,16 +68,21 @@ MaskedSentence mask_words(const TokenIds& sentence, const SpecialIds& special, s
   return masked;
 }
 
-Objective::Objective(const Model<float>& model)
+Objective::Objective(const Model<float>& model, double consistency)
     : model_(model),
       kind_(model.decoder   ? Kind::target_words
             : model.classes ? Kind::classes
-                            : Kind::masked_words) {
+                            : Kind::masked_words),
+      consistency_(consistency) {
   if (kind_ == Kind::classes &&
       (model.classes->of_tokens() || model.classes->problem != ProblemType::single_label))
     fail<UsageError>(
         "a classifier is trained for one label of a sentence: wanted problem_type = single_label and a "
         "pooling other than none");
+  if (consistency > 0 && (kind_ != Kind::target_words || model.architecture == "xu"))
+    fail<UsageError>(
+        "--r-drop: is for the words of a target, and not with a loss of its own as in xu; this is a ",
+        model.architecture);
   if (kind_ == Kind::masked_words && model.source_special.mask == SpecialIds::kAbsent) {
     fail<UsageError>(
         "the vocabulary has no <mask>, and without --labels the model learns to fill in masks: tokenize "
@@ -108,16 +113,36 @@ CrossEntropySums Objective::forward(Pass<float>& pass, const Corpus& corpus,
                                     std::span<const std::int64_t> sentences, double smoothing, float scale,
                                     double baseline) const {
   if (kind_ == Kind::masked_words) return masked(pass, corpus, sentences, smoothing, scale);
-  std::optional<Encoded<float>> encoded;
-  if (model_.encoder) encoded = encode_sources(model_, pass, corpus, sentences);
   if (kind_ == Kind::classes) {
     std::vector<std::int32_t> labels;
     for (const std::int64_t i : sentences) labels.push_back(corpus.labels[static_cast<std::size_t>(i)]);
-    return model_.class_loss(pass, *encoded, labels, smoothing, scale);
+    return model_.class_loss(pass, encode_sources(model_, pass, corpus, sentences), labels, smoothing, scale);
   }
+  if (consistency_ > 0 && pass.training) return read_twice(pass, corpus, sentences, smoothing, scale);
   const PackedTokens& target = pass.tape->own(pack(corpus.target, sentences));
-  const Decoded<float> decoded = model_.decode(pass, encoded ? &*encoded : nullptr, target);
-  return model_.loss(pass, decoded, target, smoothing, scale, baseline);
+  return model_.loss(pass, decode(pass, corpus, sentences, target), target, smoothing, scale, baseline);
+}
+
+Decoded<float> Objective::decode(Pass<float>& pass, const Corpus& corpus,
+                                 std::span<const std::int64_t> sentences, const PackedTokens& target) const {
+  std::optional<Encoded<float>> encoded;
+  if (model_.encoder) encoded = encode_sources(model_, pass, corpus, sentences);
+  return model_.decode(pass, encoded ? &*encoded : nullptr, target);
+}
+
+/// The mean over both readings, as if there was one.
+CrossEntropySums Objective::read_twice(Pass<float>& pass, const Corpus& corpus,
+                                       std::span<const std::int64_t> sentences, double smoothing,
+                                       float scale) const {
+  std::vector<std::int64_t> twice(sentences.begin(), sentences.end());
+  twice.insert(twice.end(), sentences.begin(), sentences.end());
+  const PackedTokens& target = pass.tape->own(pack(corpus.target, twice));
+  CrossEntropySums sums = model_.needed_words().consistent_loss(
+      pass, decode(pass, corpus, twice, target).states, target.ids, smoothing, consistency_, scale / 2);
+  sums.loss /= 2;
+  sums.nll /= 2;
+  sums.correct /= 2;
+  return sums;
 }
 
 CrossEntropySums Objective::masked(Pass<float>& pass, const Corpus& corpus,

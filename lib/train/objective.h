@@ -31,7 +31,9 @@ class Objective {
 
   /// Follows from the model's parts. Throws UsageError when the source's vocabulary has no mask, but the model learns
   /// to fill in masks.
-  explicit Objective(const Model<float>& model);
+  /// `consistency`: in training the words of a target are read twice and are to agree, as in R-Drop
+  /// (autograd/ops.h, consistent_cross_entropy); 0: they are read once. Throws UsageError when the model learns other things.
+  explicit Objective(const Model<float>& model, double consistency = 0);
 
   Kind kind() const { return kind_; }
   /// What is counted: "target tokens", "masked words" or "sentences".
@@ -47,8 +49,14 @@ class Objective {
   CrossEntropySums masked(Pass<float>& pass, const Corpus& corpus, std::span<const std::int64_t> sentences,
                           double smoothing, float scale) const;
 
+  CrossEntropySums read_twice(Pass<float>& pass, const Corpus& corpus,
+                              std::span<const std::int64_t> sentences, double smoothing, float scale) const;
+  Decoded<float> decode(Pass<float>& pass, const Corpus& corpus, std::span<const std::int64_t> sentences,
+                        const PackedTokens& target) const;
+
   const Model<float>& model_;
   Kind kind_;
+  double consistency_;
 };
 
 /// What the model's encoder makes of the sources `indices`, sentences or images.

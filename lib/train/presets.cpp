@@ -80,7 +80,8 @@ constexpr Preset presets[] = {
          "warmup": 0, "mean_over": "sentences", "clip": 5, "label_smoothing": 0, "batch_tokens": 3840,
          "max_epochs": 12, "valid_bleu": true})"},
     // The same for a corpus of Multi30k's size: global attention, an encoder that reads both ways. The score
-    // is concat: under Adam a product of states grows so steep that attention comes to rest on one word.
+    // is concat: general is the least stable one under Adam; of four seeds on a small corpus at a rate of 0.006 two stay on
+    // the plateau before alignment forms.
     {"luong2015-small", "luong",
      R"({"d_embedding": 256, "d_hidden": 256, "d_attentional": 256, "n_layers": 1, "bidirectional": true,
          "reverse_source": false, "score": "concat", "d_align": 256, "init": "xavier", "dropout": 0.3,

@@ -26,6 +26,7 @@ struct TrainConfig {
   std::int64_t shards = 4;
   // objective and optimizer
   double label_smoothing = 0.1;
+  double bpe_dropout = 0, unigram_alpha = 0, r_drop = 0;
   std::string mean_over = "tokens";
   std::string optimizer = "adam";
   double beta1 = 0.9, beta2 = 0.98, eps = 1e-8;
@@ -56,6 +57,19 @@ struct TrainConfig {
           up_to(1024));
     field("label_smoothing", self.label_smoothing, "share of the target probability spread over all pieces",
           share());
+    field("bpe_dropout", self.bpe_dropout,
+          "of a vocabulary of type bpe: leave out each merge with this probability, anew in each epoch "
+          "(Provilkov et al. 2020: 0.1)",
+          share());
+    field("unigram_alpha", self.unigram_alpha,
+          "of a vocabulary of type unigram: draw the pieces of each line anew in each epoch, with "
+          "probabilities to "
+          "this power (Kudo 2018: 0.2); 0: take the likeliest",
+          at_least(0));
+    field("r_drop", self.r_drop,
+          "read each target twice, with dropout of its own, and let the predictions agree: weight of their "
+          "divergence (R-Drop, Liang et al. 2021: 5); 0: read it once",
+          at_least(0));
     field("mean_over", self.mean_over, "what the loss, and so the gradient, is averaged over",
           kMeansOver.words);
     field("optimizer", self.optimizer, "the optimizer", kMethods.words);
@@ -80,7 +94,9 @@ struct TrainConfig {
     field("average", self.average,
           "average the parameters of the last N epochs; 0: take those of the best validation",
           between(0, 1000));
-    field("max_epochs", self.max_epochs, "stop after N epochs; 0: no limit", between(0, 1'000'000'000));
+    field("max_epochs", self.max_epochs,
+          "stop after N epochs; 0: no limit, and with --max-updates none unless it is given",
+          between(0, 1'000'000'000));
     field("max_updates", self.max_updates, "stop after N updates; 0: no limit", between(0, 1'000'000'000));
     field("max_minutes", self.max_minutes, "stop after this time; 0: no limit", at_least(0));
     field("checkpoint_every", self.checkpoint_every, "save a checkpoint every N updates; 0: by time only",

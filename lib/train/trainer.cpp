@@ -53,7 +53,7 @@ Trainer::Trainer(Model<float>& model, const Corpus& training, const Corpus& vali
       config_(setup_.config),
       files_(setup_.output),
       lock_(files_),
-      objective_(model),
+      objective_(model, config_.r_drop),
       gradients_(model, objective_, training, setup_.threads, setup_.seed, config_),
       optimizer_(config_, model.parameters.values().size(), setup_.threads),
       validates_(validation.size() > 0),
@@ -98,16 +98,21 @@ void Trainer::load(const std::string& checkpoint) {
 }
 
 void Trainer::start_epoch() {
+  if (setup_.redraw) setup_.redraw(state_.epoch);
   batches_ = make_batches(corpus_, config_.batch_tokens, config_.shards, setup_.seed, state_.epoch);
 }
 
-const char* Trainer::limit() const {
-  if (validation_due()) return nullptr;
-  if (config_.max_updates > 0 && state_.step >= config_.max_updates) return "--max-updates";
-  if (config_.max_epochs > 0 && state_.epoch >= config_.max_epochs) return "--max-epochs";
-  if (config_.patience > 0 && state_.without_gain >= config_.patience) return "--patience";
-  if (config_.max_minutes > 0 && seconds_since(started_) >= 60 * config_.max_minutes) return "--max-minutes";
-  return nullptr;
+std::string Trainer::limit() const {
+  if (validation_due()) return "";
+  if (config_.max_updates > 0 && state_.step >= config_.max_updates)
+    return concat("--max-updates ", config_.max_updates);
+  if (config_.max_epochs > 0 && state_.epoch >= config_.max_epochs)
+    return concat("--max-epochs ", config_.max_epochs);
+  if (config_.patience > 0 && state_.without_gain >= config_.patience)
+    return concat("--patience ", config_.patience);
+  if (config_.max_minutes > 0 && seconds_since(started_) >= 60 * config_.max_minutes)
+    return concat("--max-minutes ", brief(config_.max_minutes));
+  return "";
 }
 
 bool Trainer::validation_due() const {
@@ -123,7 +128,7 @@ Trainer::Outcome Trainer::run(const std::atomic<bool>& stop) {
       "updates", expected > 0 ? expected - progress_start_ : 0,
       std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(config_.log_every)),
       60 * config_.max_minutes);
-  while (!limit()) {
+  while (limit().empty()) {
     if (stop) return stopped();
     if (validation_due()) {
       if (!validate(stop)) return stopped();

@@ -36,6 +36,8 @@ struct TrainSetup {
   TensorMap origin;        ///< origin_map of a model that was another program's; root attribute history
   std::string provenance;  ///< JSON: what is known of the run before it begins
   BleuScorer bleu;         ///< used with config.valid_bleu
+  /// Called before each epoch, numbered from 0, may draw other pieces of the training text, the same for the same epoch; null: they stay.
+  std::function<void(std::int64_t epoch)> redraw;
 };
 
 class Trainer {
@@ -66,8 +68,8 @@ class Trainer {
   };
 
   void load(const std::string& checkpoint);
-  /// The option that ends the run here; null: none does.
-  const char* limit() const;
+  /// The option that ends the run here, with its value; empty: none does.
+  std::string limit() const;
   bool epoch_complete() const { return state_.position == static_cast<std::int64_t>(batches_.size()); }
   bool validation_due() const;
   void start_epoch();

@@ -21,6 +21,10 @@ from claim_experiments import tasks
 CLAIMS = {}  # "P9" -> Claim
 HOLDS, PARTLY, FAILS = "holds", "in part", "does not hold"
 NOT_MEASURED = "not measured"  # a training or a tool failed
+UNDECIDED = "not decided"  # a model that the verdict rests on was still learning, or never learnt its task
+
+STILL_FALLING = 0.05  # nats a word within the last fifth of the updates
+UNLEARNT = 1  # nats a word: before alignment forms, losses rest at about 2 on the tasks here
 
 
 class LabError(Exception):
@@ -68,13 +72,33 @@ class Claim:
     notes: str  # where the notes say it
     function: object
     trainings: tuple
+    settled: tuple  # those whose loss must have stopped falling before there is a verdict
+    learnt: tuple  # those that must have learnt their task, too
 
 
-def claim(number, text, notes, trainings=()):
+def claim(number, text, notes, trainings=(), settled=(), learnt=()):
     def mark(function):
-        CLAIMS[number] = Claim(number, text, notes, function, tuple(trainings))
+        CLAIMS[number] = Claim(number, text, notes, function, tuple(trainings), (*settled, *learnt), tuple(learnt))
         return function
     return mark
+
+
+def fall_at_the_end(steps, losses):
+    """By how much a line through the validation losses falls within the last fifth of the updates."""
+    return float(np.interp(0.8 * steps[-1], steps, losses) - losses[-1])
+
+
+def undecided_by(lab, claim):
+    """Why the claim has no verdict: a training that it rests on was stopped too early, or failed; empty: it has one."""
+    reasons = []
+    for training in claim.settled:
+        curve = lab.metrics(training)
+        loss, fall = curve["valid_loss"][-1], fall_at_the_end(curve["step"], curve["valid_loss"])
+        if training in claim.learnt and loss > UNLEARNT:
+            reasons.append(f"{training.name}, seed {training.seed}, has not learnt its task (loss {loss:.2f})")
+        elif fall > STILL_FALLING:
+            reasons.append(f"the loss of {training.name}, seed {training.seed}, still falls ({fall:.2f} in the last fifth)")
+    return "; ".join(reasons)
 
 
 def verdict_of(*parts):

@@ -14,7 +14,7 @@ def solved(lab, training):
 
 
 @claim("P35", "Alignment is readable", "S0:13", [COPY["bahdanau"], REVERSE["bahdanau"], *[TEXT[name] for name in (
-    "bahdanau", "luong", "transformer")]])
+    "bahdanau", "luong", "transformer")]], learnt=[COPY["bahdanau"], REVERSE["bahdanau"], TEXT["bahdanau"]])
 def readable(lab):
     """Bahdanau's weights on references of copied and reversed letters: the mass on the letter that is to be written. On
     the English-French corpus decode --align --force, nouns, adjectives and verbs only, against the gold links of

@@ -38,8 +38,9 @@ int main(int argc, char** argv) {
         TensorMap frame = text::token_map(sentences, loaded.source, "source");
         embed_frame(*loaded.model, Side::source, frame);
         encode_frame(*loaded.model, EncodeOptions{}, threads, frame);
-        for (const auto& found :
-             translate(*loaded.model, weights, memory_of(frame, *loaded.model), options, threads)) {
+        const PackedStates memory = memory_of(frame, *loaded.model);
+        const Member alone{loaded.model.get(), &weights, &memory};
+        for (const auto& found : translate({&alone, 1}, options, threads)) {
           std::cout << loaded.target.decode(found.front().ids) << '\n';
         }
       }

@@ -12,14 +12,24 @@ namespace heed::draw {
 namespace {
 
 constexpr std::string_view kShades = " .:-=+*#%@";
+// Where there are both signs, zero is blank.
+constexpr std::string_view kPositive = " .:+*#@", kNegative = " '-=oO0";
 constexpr int kWidestLabel = 20;
 constexpr int kTallestLabel = 12;
 constexpr int kWidestCell = 12;
 
-char shade(double position) {
+char shade_of(std::string_view shades, double share) {
+  const double t = std::clamp(share, 0.0, 1.0) * static_cast<double>(shades.size() - 1);
+  return shades[static_cast<std::size_t>(std::lround(t))];
+}
+
+/// `position` within the range, from 0 to 1.
+char shade(const Range& range, double position) {
   if (std::isnan(position)) return '?';
-  const double t = std::clamp(position, 0.0, 1.0) * static_cast<double>(kShades.size() - 1);
-  return kShades[static_cast<std::size_t>(std::lround(t))];
+  if (range.low >= 0 || range.high <= 0) return shade_of(kShades, position);
+  const double zero = range.position(0);
+  return position >= zero ? shade_of(kPositive, (position - zero) / (1 - zero))
+                          : shade_of(kNegative, (zero - position) / zero);
 }
 
 // ---- large matrices ----
@@ -131,7 +141,7 @@ std::string drawn_cell(const Heatmap& map, double value, int width, bool with_va
   const double position = map.range.position(value);
   const std::string text = with_value ? fit(cell_text(value), width - 1, true) + " "
                                       : std::string(static_cast<std::size_t>(width), ' ');
-  if (depth == ColorDepth::none) return with_value ? text : std::string(text.size(), shade(position));
+  if (depth == ColorDepth::none) return with_value ? text : std::string(text.size(), shade(map.range, position));
   const Rgb color = map.colors->at(position);
   return color_code(48, color, depth) + (with_value ? color_code(38, ink_on(color), depth) : "") + text;
 }
@@ -182,7 +192,7 @@ std::string dense_panel(const Heatmap& map, const Grid& grid, ColorDepth depth, 
     const std::string position = std::to_string(map.first_row + r * grid.down);
     out += fit((r / step) % 5 == 0 ? position : "", left - 1, true) + " ";
     if (depth == ColorDepth::none) {
-      for (std::int64_t c = 0; c < grid.columns; ++c) out += shade(map.range.position(grid.at(r, c)));
+      for (std::int64_t c = 0; c < grid.columns; ++c) out += shade(map.range, map.range.position(grid.at(r, c)));
     } else {
       out += half_blocks(map, grid, r, depth);
     }
@@ -201,7 +211,7 @@ std::string legend(const Heatmap& map, const Terminal& terminal) {
   for (int i = 0; i < length; ++i) {
     const double t = i / (length - 1.0);
     if (terminal.colors == ColorDepth::none) {
-      bar += shade(t);
+      bar += shade(map.range, t);
     } else {
       bar += color_code(48, map.colors->at(t), terminal.colors) + " ";
     }

@@ -26,6 +26,8 @@ MASK[..., 1] = True
 MASK4 = rng.random((2, 4, 5, 7)) < 0.6
 MASK4[..., 1] = True
 ARRAYS.update(mask=MASK, mask4=MASK4)
+ARRAYS["first"] = np.arange(7) < 5
+ARRAYS.update(past_k=draw(2, 2, 3, 4), past_v=draw(2, 2, 3, 3))
 ARRAYS["inf_bias"] = np.where(MASK[0], ARRAYS["bias2"], -np.inf).astype("f4")
 
 WEIGHTS = dict(
@@ -44,6 +46,8 @@ WEIGHTS = dict(
                  "output/weight": linear(20, 3), "output/bias": draw(3)},
     grouped={"query/weight": linear(8, 12), "key/weight": linear(8, 6), "value/weight": linear(6, 10),
              "output/weight": linear(20, 8)},
+    turning={"query/weight": linear(8, 16), "key/weight": linear(8, 8), "value/weight": linear(8, 6),
+             "output/weight": linear(12, 8)},
     predictive={"position/query/weight": linear(8, 4), "position/score/weight": draw(4)},
     heads={name: linear(6, 8) for name in ("query/weight", "key/weight", "value/weight")},
     identity={"query/weight": np.eye(8, dtype="f4"), "key/weight": np.eye(8, dtype="f4"),
@@ -141,6 +145,36 @@ def over_the_scores():
             per_sentence=lambda s: dict(mask=MASK4[s]))
     compare("causal from the start", "--mask causal-start", causal="start")
     compare("argmax", "--hard argmax --mask a.h5:/mask", hard=True, per_sentence=lambda s: dict(mask=MASK[s]))
+
+
+def places():
+    """What depends on where queries and keys stand: windows, rotary positions, keys and values of the past."""
+    compare("scale", "--score-scale 0.3", scale=0.3)
+    compare("scale of additive", "--score additive --score-scale 0.3 --softcap 2", key="k6", weights="additive", kind="additive",
+            scale=0.3, softcap=2)
+    for before, after in ((1, 0), (0, 2), (-1, 3), (4, -2)):
+        compare(f"band {before}:{after}", f"--mask band={before}:{after} --allow-masked-rows", band=(before, after))
+    compare("band, causal and two masks", "--mask band=5:1,a.h5:/mask,causal,a.h5:/first --allow-masked-rows",
+            band=(5, 1), causal="end", per_sentence=lambda s: dict(mask=MASK[s] & ARRAYS["first"]))
+    compare("rotary", "--heads 2 --rotary 100", weights="projections", heads=2, rotary=100)
+    by_sentence = lambda s: dict(past=(ARRAYS["past_k"][s].astype("f8"), ARRAYS["past_v"][s].astype("f8")))
+    words = "--past-key a.h5:/past_k --past-value a.h5:/past_v"
+    compare("past", f"--heads 2 {words} --mask causal", value="v", heads=2, causal="end", per_sentence=by_sentence)
+    compare("past, rotary, band", f"--heads 2 {words} --mask band=3:0 --rotary 10000", heads=2, rotary=10000, band=(3, 0),
+            per_sentence=by_sentence)
+
+    # A text at once, and in two parts of which the second reads what the first wrote: the same.
+    with h5py.File("parts.h5", "w") as file:
+        file["first"], file["second"] = ARRAYS["x"][:, :4], ARRAYS["x"][:, 4:]
+    options = "attend -q --parameters w.h5:/turning --heads 4 --kv-heads 2 --mask causal --rotary 10000 --steps".split()
+    subprocess.run([*options, "--query", "a.h5:/x", "--self", "-o", "whole.h5"], check=True)
+    subprocess.run([*options, "--query", "parts.h5:/first", "--self", "-o", "part1.h5"], check=True)
+    subprocess.run([*options, "--query", "parts.h5:/second", "--self", "--past-key", "part1.h5:/attention/key_vector",
+                    "--past-value", "part1.h5:/attention/value_vector", "-o", "part2.h5"], check=True)
+    with h5py.File("whole.h5") as whole, h5py.File("part2.h5") as part:
+        close(part["attention/output"][()], whole["attention/output"][:, :, 4:], 1e-6)
+        close(part["attention/key_vector"][()], whole["attention/key_vector"][()], 1e-6)
+    print("in two parts as at once")
 
 
 def local():
@@ -259,5 +293,5 @@ def seeded():
 
 if __name__ == "__main__":
     write()
-    for part in (scores, many_heads, over_the_scores, local, properties, samples, stacked, seeded):
+    for part in (scores, many_heads, over_the_scores, places, local, properties, samples, stacked, seeded):
         part()

@@ -22,6 +22,14 @@ def of_head(w, h, rank):
     return w[h] if w.ndim > rank else w
 
 
+def turned(x, base, first):
+    """x [heads, n, d]: pairs (j, j + d/2) of row i as complex numbers, times exp(i (first + i) base^(-2j/d))."""
+    half = x.shape[2] // 2
+    angles = np.outer(first + np.arange(x.shape[1]), base ** (-np.arange(half) / half))
+    z = (x[..., :half] + 1j * x[..., half:]) * np.exp(1j * angles)
+    return np.concatenate([z.real, z.imag], axis=-1)
+
+
 def score(kind, q, k, j, w, h):
     """e of one query and key j of k."""
     if kind == "dot":
@@ -42,7 +50,7 @@ def score(kind, q, k, j, w, h):
 
 
 def attention(q, k, v, kind="scaled-dot", weights=None, heads=1, kv_heads=None, softcap=0, bias=None, mask=None,
-              causal="", temperature=1, local="", window=10, hard=False):
+              causal="", temperature=1, local="", window=10, hard=False, scale=0, rotary=0, past=None, band=None):
     """One sentence: q [n, d], k [m, d_k], v [m, d_v] -> a dictionary of the stages."""
     w = weights or {}
     given = q
@@ -53,6 +61,12 @@ def attention(q, k, v, kind="scaled-dot", weights=None, heads=1, kv_heads=None, 
         projected.append(x)
     kv_heads = kv_heads or heads
     q, k, v = heads_of(projected[0], heads), heads_of(projected[1], kv_heads), heads_of(projected[2], kv_heads)
+    earlier = past[0].shape[1] if past else 0
+    if rotary:
+        q = turned(q, rotary, earlier + k.shape[1] - q.shape[1])
+        k = turned(k, rotary, earlier)
+    if past:
+        k, v = np.concatenate([past[0], k], axis=1), np.concatenate([past[1], v], axis=1)
     n, m = q.shape[1], k.shape[1]
     shape = heads, n, m
     out = {name: np.full(shape, -np.inf) for name in ("scores", "capped", "biased", "tempered", "masked")}
@@ -69,6 +83,8 @@ def attention(q, k, v, kind="scaled-dot", weights=None, heads=1, kv_heads=None, 
             keys = [j for j in range(m) if not local or p - window <= j <= p + window]
             for j in keys:
                 e = score(kind, q[h, i], k[kv], j, w, h)
+                if scale:
+                    e *= scale * (np.sqrt(k.shape[2]) if kind == "scaled-dot" else 1)
                 out["scores"][h, i, j] = e
                 if softcap:
                     e = softcap * np.tanh(e / softcap)
@@ -81,6 +97,8 @@ def attention(q, k, v, kind="scaled-dot", weights=None, heads=1, kv_heads=None, 
                 if mask is not None and not np.broadcast_to(mask, shape)[h, i, j]:
                     e = -np.inf
                 if causal == "end" and j > i + m - n or causal == "start" and j > i:
+                    e = -np.inf
+                if band and not -band[0] <= j - (i + m - n) <= band[1]:
                     e = -np.inf
                 out["masked"][h, i, j] = e
             soft = np.zeros(m)

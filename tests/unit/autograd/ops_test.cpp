@@ -310,6 +310,48 @@ BOOST_AUTO_TEST_CASE(cross_entropy_with_label_smoothing) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(two_readings_are_to_agree) {
+  // More rows than a block holds, so that both halves are cut into blocks.
+  const std::int64_t half = 131, n = 2 * half, d = 2, vocabulary = 4;
+  const double consistency = 3, scale = 0.25;
+  std::vector<std::int32_t> targets;
+  for (std::int64_t i = 0; i < n; ++i) targets.push_back(static_cast<std::int32_t>(i % half % vocabulary));
+  std::vector<double> states = random_values(n * d, 1), weight = random_values(d * vocabulary, 2),
+                      bias = random_values(vocabulary, 3);
+  std::vector<double> d_states(states.size()), d_weight(weight.size()), d_bias(bias.size());
+  auto loss = [&](bool backward) {
+    Tape<double> tape;
+    tape.set_with_gradients(backward);
+    const Var<double> x = tape.leaf({states.data(), n, d}, {d_states.data(), n, d});
+    const Var<double> w = tape.leaf({weight.data(), d, vocabulary}, {d_weight.data(), d, vocabulary});
+    const Var<double> b = tape.leaf({bias.data(), 1, vocabulary}, {d_bias.data(), 1, vocabulary});
+    const double both =
+        consistent_cross_entropy<double>(x, w, false, targets, 0.1, consistency, scale, b).loss;
+    tape.set_with_gradients(false);
+    // The same from the definition of the divergence.
+    const Var<double> logits = logits_of(x, w, false, b);
+    double wanted = cross_entropy<double>(logits, targets, 0.1, scale).loss;
+    std::vector<double> sums(n);
+    log_sum_exp_rows<double>(logits.value(), sums);
+    for (std::int64_t i = 0; i < half; ++i) {
+      for (std::int64_t j = 0; j < vocabulary; ++j) {
+        const double log_p = logits.value()(i, j) - sums[static_cast<std::size_t>(i)];
+        const double log_q = logits.value()(i + half, j) - sums[static_cast<std::size_t>(i + half)];
+        wanted += consistency / 2 * (std::exp(log_p) * (log_p - log_q) + std::exp(log_q) * (log_q - log_p));
+      }
+    }
+    BOOST_CHECK_CLOSE(both, wanted, 1e-10);
+    return scale * both;
+  };
+  loss(true);
+  check_gradient("bias", bias, d_bias, [&] { return loss(false); });
+  check_gradient("states", std::span(states).subspan(0, 20), std::span(d_states).subspan(0, 20),
+                 [&] { return loss(false); });
+  check_gradient("states", std::span(states).last(20), std::span(d_states).last(20),
+                 [&] { return loss(false); });
+  check_gradient("weight", weight, d_weight, [&] { return loss(false); });
+}
+
 BOOST_AUTO_TEST_CASE(shapes_that_do_not_fit_are_refused) {
   Tape<double> tape;
   const std::vector<double> zeros(100);

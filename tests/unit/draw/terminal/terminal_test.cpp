@@ -64,6 +64,20 @@ BOOST_AUTO_TEST_CASE(ascii_shades_go_from_light_to_dark) {
   BOOST_TEST(out[3] == "0 [  ..::--==++**##%%@@] 1  weight");
 }
 
+BOOST_AUTO_TEST_CASE(ascii_leaves_zero_blank_and_tells_the_signs) {
+  Heatmap map = matrix(1, 5);
+  map.panels[0].values = {-1, -0.5, 0, 0.5, 1};
+  map.range = {-1, 1};
+  const auto out = lines(draw_on_terminal(map, {40, 0, ColorDepth::none}));
+  BOOST_REQUIRE(out.size() == 3u);
+  BOOST_TEST(out[1] == "0 000===   +++@@@");
+  BOOST_TEST(out[2].substr(0, 5) == "-1 [0");
+  BOOST_TEST(out[2].substr(23) == "@] 1  weight");
+  map.panels[0].values = {-1, -1e-3, 0, 1e-3, 0.5};
+  map.range = {-1, 0.5};
+  BOOST_TEST(lines(draw_on_terminal(map, {40, 0, ColorDepth::none}))[1] == "0 000         @@@");
+}
+
 BOOST_AUTO_TEST_CASE(colours_are_those_of_the_map) {
   const std::string full = draw_on_terminal(matrix(2, 3), {40, 0, ColorDepth::full});
   BOOST_TEST(full.find("\x1b[48;2;68;1;84m") != std::string::npos);

@@ -1,0 +1,58 @@
+#include "stages/nbest_lists.h"
+
+#include <charconv>
+#include <string_view>
+
+#include "base/error.h"
+#include "base/log.h"
+
+namespace heed {
+
+namespace {
+
+constexpr std::string_view kBar = " ||| ";
+
+}  // namespace
+
+bool NBestLists::advance() {
+  std::string line;
+  is_read_ = lines_.next(line);
+  if (!is_read_) return false;
+  const std::size_t bar = line.find(kBar);
+  const std::string_view number = std::string_view(line).substr(0, bar);
+  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), number_);
+  if (bar == std::string::npos || error != std::errc() || end != number.data() + number.size())
+    fail(lines_.name(), ":", lines_.line_number(), ": ", escaped(line),
+         " is no line of an n-best list, wanted \"0 ||| translation\"");
+  if (number_ < sentence_)
+    fail(lines_.name(), ":", lines_.line_number(), ": is of sentence ", number_, " after one of sentence ",
+         sentence_, ": the list must be in the order of the sentences, from 0");
+  line.erase(0, bar + kBar.size());
+  translation_ = line.substr(0, line.find(kBar));
+  return true;
+}
+
+std::vector<std::vector<Ids>> NBestLists::next(std::int64_t count) {
+  std::vector<std::vector<Ids>> lists(static_cast<std::size_t>(count));
+  for (auto& list : lists) {
+    for (; (is_read_ || advance()) && number_ == sentence_; is_read_ = false) {
+      if (std::cmp_equal(list.size(), kWidestBeam))
+        fail(lines_.name(), ": has more than ", kWidestBeam, " translations of sentence ", sentence_);
+      list.push_back(tokenizer_.with_eos(translation_));
+      unknown_.add(translation_, list.back());
+    }
+    if (list.empty()) fail(lines_.name(), ": has no translation of sentence ", sentence_, ", counted from 0");
+    ++sentence_;
+  }
+  return lists;
+}
+
+void NBestLists::expect_end() {
+  if (is_read_ || advance())
+    fail(lines_.name(), ": has a translation of sentence ", number_, ", but the input has ", sentence_,
+         ", counted from 0");
+  if (const std::string text = unknown_.complaint(); !text.empty())
+    logging::note(concat(lines_.name(), ": ", text));
+}
+
+}  // namespace heed
