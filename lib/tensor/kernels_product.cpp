@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "tensor/arena.h"
 #include "tensor/packed_weights.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -74,7 +75,6 @@ template <class T>
 struct PackedProduct {
   Matrix<const T> a;
   PackedMatrix<T> b;
-  std::span<const T> bias;
   Matrix<T> c;
 };
 
@@ -98,10 +98,43 @@ struct Ahead {
     next += step;
   }
 };
+/// There is no other panel.
+struct NothingAhead {
+  template <class... Where>
+  explicit NothingAhead(const Where&...) {}
+  HWY_INLINE void ask() {}
+};
+
+/// What becomes of the sums: f(sum + bias).
+template <class T, class F>
+struct BiasThen {
+  using Next = Ahead<T>;
+  const T* bias;  ///< null: none
+  F f;
+
+  template <class Part>
+  HWY_INLINE void store(Vec<T> sum, Part part, T* c, Index column) const {
+    part.store(f.value(bias ? sum + part.load(bias + column) : sum), c + column);
+  }
+};
+/// alpha sum, or c + alpha sum.
+template <class T, class NextPanel>
+struct Scaled {
+  using Next = NextPanel;
+  T alpha;
+  bool accumulate;
+
+  template <class Part>
+  HWY_INLINE void store(Vec<T> sum, Part part, T* c, Index column) const {
+    const Vec<T> factor = set(alpha);
+    part.store(accumulate ? hn::MulAdd(factor, sum, part.load(c + column)) : factor * sum, c + column);
+  }
+};
 
 /// `rows` rows of c from row i on, `vectors` vectors from column j on, which may lie in several panels.
-template <int rows, int vectors, class T, class F>
-HWY_INLINE void packed_tile(const PackedProduct<T>& p, Index i, Index j, Ahead<T> ahead, F f) {
+template <int rows, int vectors, class T, class End>
+HWY_INLINE void packed_tile(const PackedProduct<T>& p, Index i, Index j, typename End::Next ahead,
+                            const End& end) {
   constexpr Index panel = kPanelColumns<T>;
   const T* a = p.a.row(i);
   const T* b[vectors];
@@ -135,10 +168,7 @@ HWY_INLINE void packed_tile(const PackedProduct<T>& p, Index i, Index j, Ahead<T
     if (left <= 0) break;
     auto finish = [&](auto part) HWY_ATTR {
 #pragma GCC unroll 16
-      for (int r = 0; r < rows; ++r) {
-        const Vec<T> y = p.bias.empty() ? sum[r][v] : sum[r][v] + part.load(p.bias.data() + column);
-        part.store(f.value(y), p.c.row(i + r) + column);
-      }
+      for (int r = 0; r < rows; ++r) end.store(sum[r][v], part, p.c.row(i + r), column);
     };
     if (left >= kLanes<T>)
       finish(all);
@@ -148,49 +178,70 @@ HWY_INLINE void packed_tile(const PackedProduct<T>& p, Index i, Index j, Ahead<T
 }
 
 /// The tile of packed_tile, whatever its height up to `most`.
-template <int vectors, int most, class T, class F>
-HWY_INLINE void packed_rows(const PackedProduct<T>& p, Index i, Index rows, Index j, const Ahead<T>& ahead,
-                            F f) {
+template <int vectors, int most, class T, class End>
+HWY_INLINE void packed_rows(const PackedProduct<T>& p, Index i, Index rows, Index j,
+                            const typename End::Next& ahead, const End& end) {
   if constexpr (most > 1) {
-    if (rows < most) return packed_rows<vectors, most - 1>(p, i, rows, j, ahead, f);
+    if (rows < most) return packed_rows<vectors, most - 1>(p, i, rows, j, ahead, end);
   }
-  packed_tile<most, vectors>(p, i, j, ahead, f);
+  packed_tile<most, vectors>(p, i, j, ahead, end);
 }
 
 /// All rows of `vectors` vectors from column j on, in blocks of about equal height.
-template <int vectors, int most, class T, class F>
-HWY_NOINLINE void packed_columns(const PackedProduct<T>& p, Index j, F f) {
+template <int vectors, int most, class T, class End>
+HWY_NOINLINE void packed_columns(const PackedProduct<T>& p, Index j, const End& end) {
   const Index blocks = (p.c.rows + most - 1) / most;
   for (Index block = 0; block < blocks; ++block) {
     const Index i = p.c.rows * block / blocks;
-    packed_rows<vectors, most>(p, i, p.c.rows * (block + 1) / blocks - i, j, Ahead<T>(p, j, block, blocks),
-                               f);
+    packed_rows<vectors, most>(p, i, p.c.rows * (block + 1) / blocks - i, j,
+                               typename End::Next(p, j, block, blocks), end);
   }
 }
 
-template <class T, class F>
-HWY_INLINE void multiply_panels(const PackedProduct<T>& p, F f) {
+template <class T, class End>
+HWY_INLINE void multiply_panels(const PackedProduct<T>& p, const End& ending) {
   // Panels are filled up, so that loads may go beyond the last column, but not beyond the last panel.
   const Index end = (p.c.cols + kPanelColumns<T> - 1) / kPanelColumns<T> * kPanelColumns<T>;
   Index j = 0;
   if (p.c.rows <= kFewRows)
-    for (; j + 8 * kLanes<T> <= end; j += 8 * kLanes<T>) packed_columns<8, kFewRows>(p, j, f);
-  for (; j < p.c.cols; j += 2 * kLanes<T>) packed_columns<2, kPackedRows>(p, j, f);
+    for (; j + 8 * kLanes<T> <= end; j += 8 * kLanes<T>) packed_columns<8, kFewRows>(p, j, ending);
+  for (; j < p.c.cols; j += 2 * kLanes<T>) packed_columns<2, kPackedRows>(p, j, ending);
 }
+
+/// The columns of `from`, at most a panel's, and zeros after them.
+template <class T>
+HWY_INLINE void pack_panel(Matrix<const T> from, T* panel) {
+  constexpr Index width = kPanelColumns<T>;
+  if (from.col_stride != 1 && from.row_stride == 1)
+    return transpose(from.t(), Matrix<T>(panel, from.rows, width));
+  for (Index l = 0; l < from.rows; ++l, panel += width) {
+    if (from.col_stride == 1 && from.cols == width) {
+#pragma GCC unroll 16
+      for (Index v = 0; v < width; v += kLanes<T>)
+        hn::StoreU(hn::LoadU(Tag<T>(), from.row(l) + v), Tag<T>(), panel + v);
+    } else {
+      for (Index j = 0; j < width; ++j) panel[j] = j < from.cols ? from(l, j) : T{0};
+    }
+  }
+}
+
+/// Rows of b at a time: a panel of so many stays in the second-level cache with the rows of a that meet it.
+inline constexpr Index kBlockRows = 512;
 
 }  // namespace
 
 template <class T>
 void multiply_packed(Matrix<const T> a, const PackedMatrix<T>& b, std::span<const T> bias, Activation f,
                      Matrix<T> c) {
-  const PackedProduct<T> p{a, b, bias, c};
+  const PackedProduct<T> p{a, b, c};
+  const T* const shift = bias.empty() ? nullptr : bias.data();
   switch (f) {
     case Activation::none:
-      return multiply_panels(p, Identity<T>());
+      return multiply_panels(p, BiasThen<T, Identity<T>>{shift, {}});
     case Activation::relu:
-      return multiply_panels(p, Relu<T>());
+      return multiply_panels(p, BiasThen<T, Relu<T>>{shift, {}});
     default:  // too slow themselves for the memory's speed to matter
-      multiply_panels(p, Identity<T>());
+      multiply_panels(p, BiasThen<T, Identity<T>>{shift, {}});
       with_activation<T>(f, [&](auto function) HWY_ATTR {
         for (Index i = 0; i < c.rows; ++i)
           for_vectors<T>(c.cols, [&](Index j, auto part) HWY_ATTR {
@@ -200,8 +251,43 @@ void multiply_packed(Matrix<const T> a, const PackedMatrix<T>& b, std::span<cons
   }
 }
 
+template <class T>
+void multiply_packed_add(Matrix<const T> a, const PackedMatrix<T>& b, Matrix<T> c) {
+  multiply_panels(PackedProduct<T>{a, b, c}, Scaled<T, Ahead<T>>{T{1}, true});
+}
+
+template <class T>
+void pack_panels(Matrix<const T> matrix, T* to) {
+  constexpr Index width = kPanelColumns<T>;
+  for (Index j = 0; j < matrix.cols; j += width)
+    pack_panel(matrix.columns(j, std::min(width, matrix.cols - j)), to + j * matrix.rows);
+}
+
+// A panel of b is copied side by side, into memory that the thread keeps, and meets all rows of a before the next.
+template <class T>
+void multiply_blocks(T alpha, Matrix<const T> a, Matrix<const T> b, bool accumulate, Matrix<T> c) {
+  constexpr Index width = kPanelColumns<T>;
+  static thread_local Arena arena;
+  arena.reset();
+  T* const panel = arena.allocate<T>(kBlockRows * width);
+  const Index blocks = (b.rows + kBlockRows - 1) / kBlockRows;
+  for (Index block = 0; block < blocks; ++block) {
+    const Index first = b.rows * block / blocks, rows = b.rows * (block + 1) / blocks - first;
+    const Scaled<T, NothingAhead> end{alpha, accumulate || block > 0};
+    for (Index j = 0; j < c.cols; j += width) {
+      const Index cols = std::min(width, c.cols - j);
+      pack_panel(b.row_range(first, rows).columns(j, cols), panel);
+      const PackedProduct<T> p{a.columns(first, rows), {panel, rows, cols}, c.columns(j, cols)};
+      for (Index v = 0; v < cols; v += 2 * kLanes<T>) packed_columns<2, kPackedRows>(p, v, end);
+    }
+  }
+}
+
 HEED_TARGET_KERNEL(multiply_rows)
 HEED_TARGET_KERNEL(multiply_packed)
+HEED_TARGET_KERNEL(multiply_packed_add)
+HEED_TARGET_KERNEL(pack_panels)
+HEED_TARGET_KERNEL(multiply_blocks)
 
 }  // namespace heed::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -212,17 +298,43 @@ namespace heed {
 HEED_KERNEL(void, multiply_rows, (Matrix<const T> a, Matrix<const T> b, bool accumulate, Matrix<T> c),
             (a, b, accumulate, c))
 
+HEED_KERNEL(void, multiply_blocks,
+            (T alpha, Matrix<const T> a, Matrix<const T> b, bool accumulate, Matrix<T> c),
+            (alpha, a, b, accumulate, c))
+
+namespace {
+template <class T>
+void expect_packed(const char* name, const Matrix<const T>& a, const PackedMatrix<T>& b, const Matrix<T>& c) {
+  if (a.cols == b.rows && c.rows == a.rows && c.cols == b.cols) return;
+  fail(name, ": [", a.rows, ", ", a.cols, "] times [", b.rows, ", ", b.cols, "] into [", c.rows, ", ", c.cols,
+       "]: the shapes do not fit");
+}
+}  // namespace
+
 HEED_EXPORT_KERNEL(multiply_packed)
 template <class T>
 void multiply_packed(Matrix<const T> a, const PackedMatrix<T>& b, std::span<const T> bias, Activation f,
                      Matrix<T> c) {
-  if (a.cols != b.rows || c.rows != a.rows || c.cols != b.cols) {
-    fail("multiply_packed: [", a.rows, ", ", a.cols, "] times [", b.rows, ", ", b.cols, "] into [", c.rows,
-         ", ", c.cols, "]: the shapes do not fit");
-  }
+  expect_packed("multiply_packed", a, b, c);
   HEED_DISPATCH(multiply_packed)(a, b, bias, f, c);
 }
 HEED_INSTANTIATE(multiply_packed)
+
+HEED_EXPORT_KERNEL(multiply_packed_add)
+template <class T>
+void multiply_packed_add(Matrix<const T> a, const PackedMatrix<T>& b, Matrix<T> c) {
+  expect_packed("multiply_packed_add", a, b, c);
+  HEED_DISPATCH(multiply_packed_add)(a, b, c);
+}
+HEED_INSTANTIATE(multiply_packed_add)
+
+HEED_EXPORT_KERNEL(pack_panels)
+template <class T>
+PackedMatrix<T> pack(Matrix<const T> matrix, T* to) {
+  HEED_DISPATCH(pack_panels)(matrix, to);
+  return {to, matrix.rows, matrix.cols};
+}
+HEED_INSTANTIATE(pack)
 
 }  // namespace heed
 #endif
