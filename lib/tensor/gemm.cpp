@@ -144,12 +144,6 @@ const Kernels& pick_kernels(std::int64_t m, std::int64_t n, std::int64_t k, bool
   return table.processor == Processor::avx512 ? KernelTable::blocks : table.packed;
 }
 
-/// multiply_blocks does not do everything.
-template <class T>
-bool fits_blocks(T beta, const Matrix<T>& c) {
-  return c.col_stride == 1 && (beta == 0 || beta == 1);
-}
-
 template <class T>
 void expect_product(const Matrix<const T>& a, const Matrix<const T>& b, const Matrix<T>& c) {
   if (a.cols == b.rows && c.rows == a.rows && c.cols == b.cols && std::min({c.rows, c.cols, a.cols}) >= 0)
@@ -215,8 +209,10 @@ void gemm(std::type_identity_t<T> alpha, Matrix<const std::type_identity_t<T>> a
   if (c.rows == 1) return matrix_vector(alpha, b.t(), a.data, a.col_stride, beta, c.data, c.col_stride);
   const Kernels& kernels = pick_kernels(c.rows, c.cols, a.cols, a.col_stride != 1, b.col_stride != 1);
   if (&kernels != &KernelTable::blocks) return product(kernels, alpha, a, b, beta, c);
-  if (!fits_blocks(beta, c)) return product(kernel_table().packed, alpha, a, b, beta, c);
-  multiply_blocks<T>(alpha, a, b, beta == 1, c);
+  const bool fits = beta == 0 || beta == 1;
+  if (fits && c.col_stride == 1) return multiply_blocks<T>(alpha, a, b, beta == 1, c);
+  if (fits && c.row_stride == 1) return multiply_blocks<T>(alpha, b.t(), a.t(), beta == 1, c.t());
+  product(kernel_table().packed, alpha, a, b, beta, c);
 }
 
 template void gemm<float>(float, Matrix<const float>, Matrix<const float>, float, Matrix<float>);

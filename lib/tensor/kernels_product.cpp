@@ -76,6 +76,7 @@ struct PackedProduct {
   Matrix<const T> a;
   PackedMatrix<T> b;
   Matrix<T> c;
+  Matrix<const T> following{};  ///< of multiply_blocks: what the next panel will be copied from, or none
 };
 
 /// Asks for a part of the next panel in every row of this one: weights that come from memory are there when the
@@ -92,17 +93,34 @@ struct Ahead {
     next = reinterpret_cast<const char*>(p.b.panels + following * p.b.rows) + bytes * block / blocks;
     step = panel * static_cast<Index>(sizeof(T)) / blocks;
   }
-  HWY_INLINE void ask() {
+  HWY_INLINE void ask(const T* /*a*/) {
     __builtin_prefetch(next, 0, 2);
     __builtin_prefetch(next + 64, 0, 2);
     next += step;
   }
 };
-/// There is no other panel.
-struct NothingAhead {
-  template <class... Where>
-  explicit NothingAhead(const Where&...) {}
-  HWY_INLINE void ask() {}
+/// Asks for what the next panel will be copied from, a part of its rows in each block of rows; and, where a is
+/// transposed and each row of the panel meets another line of it, for what the next tile reads of that line or the one
+/// beside it. Neither is in the order in which a processor asks by itself.
+template <class T>
+struct BlocksAhead {
+  const T *next = nullptr, *end = nullptr;
+  Index step = 0, beside = 0;
+
+  BlocksAhead(const PackedProduct<T>& p, Index /*j*/, Index block, Index blocks) {
+    if (p.a.col_stride != 1) beside = kPackedRows * p.a.row_stride;
+    if (!p.following.data) return;
+    step = p.following.row_stride;
+    next = p.following.row(p.following.rows * block / blocks);
+    end = p.following.row(p.following.rows * (block + 1) / blocks);
+  }
+  HWY_INLINE void ask(const T* a) {
+    if (beside) __builtin_prefetch(a + beside, 0, 2);
+    if (next == end) return;
+    __builtin_prefetch(next, 0, 2);
+    __builtin_prefetch(next + 64 / sizeof(T), 0, 2);
+    next += step;
+  }
 };
 
 /// What becomes of the sums: f(sum + bias).
@@ -118,9 +136,9 @@ struct BiasThen {
   }
 };
 /// alpha sum, or c + alpha sum.
-template <class T, class NextPanel>
+template <class T, class Asking>
 struct Scaled {
-  using Next = NextPanel;
+  using Next = Asking;
   T alpha;
   bool accumulate;
 
@@ -150,7 +168,7 @@ HWY_INLINE void packed_tile(const PackedProduct<T>& p, Index i, Index j, typenam
     for (int v = 0; v < vectors; ++v) sum[r][v] = set(T{0});
   const Whole<T> all;
   for (Index l = 0; l < p.b.rows; ++l) {
-    if constexpr (vectors == 2) ahead.ask();  // more panels at once are already read side by side
+    if constexpr (vectors == 2) ahead.ask(a);  // more panels at once are already read side by side
     Vec<T> b_row[vectors];
 #pragma GCC unroll 16
     for (int v = 0; v < vectors; ++v) b_row[v] = all.load(b[v] + l * panel);
@@ -256,6 +274,16 @@ void multiply_packed_add(Matrix<const T> a, const PackedMatrix<T>& b, Matrix<T> 
   multiply_panels(PackedProduct<T>{a, b, c}, Scaled<T, Ahead<T>>{T{1}, true});
 }
 
+/// Calls body(first, count) for parts of 0..n of about equal size, none larger than `most`.
+template <class Body>
+HWY_INLINE void each_block(Index n, Index most, const Body& body) {
+  const Index blocks = (n + most - 1) / most;
+  for (Index block = 0; block < blocks; ++block) {
+    const Index first = n * block / blocks;
+    body(first, n * (block + 1) / blocks - first);
+  }
+}
+
 template <class T>
 void pack_panels(Matrix<const T> matrix, T* to) {
   constexpr Index width = kPanelColumns<T>;
@@ -263,24 +291,31 @@ void pack_panels(Matrix<const T> matrix, T* to) {
     pack_panel(matrix.columns(j, std::min(width, matrix.cols - j)), to + j * matrix.rows);
 }
 
-// A panel of b is copied side by side, into memory that the thread keeps, and meets all rows of a before the next.
+/// Rows of c at a time: what they read of a is still in some cache when the next panel comes.
+inline constexpr Index kBlockHeight = 1024;
+
+// A panel of b is copied side by side, into memory that the thread keeps, and meets the rows of a before the next.
 template <class T>
 void multiply_blocks(T alpha, Matrix<const T> a, Matrix<const T> b, bool accumulate, Matrix<T> c) {
   constexpr Index width = kPanelColumns<T>;
   static thread_local Arena arena;
   arena.reset();
   T* const panel = arena.allocate<T>(kBlockRows * width);
-  const Index blocks = (b.rows + kBlockRows - 1) / kBlockRows;
-  for (Index block = 0; block < blocks; ++block) {
-    const Index first = b.rows * block / blocks, rows = b.rows * (block + 1) / blocks - first;
-    const Scaled<T, NothingAhead> end{alpha, accumulate || block > 0};
-    for (Index j = 0; j < c.cols; j += width) {
-      const Index cols = std::min(width, c.cols - j);
-      pack_panel(b.row_range(first, rows).columns(j, cols), panel);
-      const PackedProduct<T> p{a.columns(first, rows), {panel, rows, cols}, c.columns(j, cols)};
-      for (Index v = 0; v < cols; v += 2 * kLanes<T>) packed_columns<2, kPackedRows>(p, v, end);
-    }
-  }
+  each_block(b.rows, kBlockRows, [&](Index first, Index depth) HWY_ATTR {
+    const Scaled<T, BlocksAhead<T>> end{alpha, accumulate || first > 0};
+    const Matrix<const T> b_rows = b.row_range(first, depth);
+    each_block(c.rows, kBlockHeight, [&](Index i, Index rows) HWY_ATTR {
+      for (Index j = 0; j < c.cols; j += width) {
+        const Index cols = std::min(width, c.cols - j);
+        pack_panel(b_rows.columns(j, cols), panel);
+        PackedProduct<T> p{a.row_range(i, rows).columns(first, depth),
+                           {panel, depth, cols},
+                           c.row_range(i, rows).columns(j, cols)};
+        if (b.col_stride == 1 && j + width < c.cols) p.following = b_rows.columns(j + width, 1);
+        for (Index v = 0; v < cols; v += 2 * kLanes<T>) packed_columns<2, kPackedRows>(p, v, end);
+      }
+    });
+  });
 }
 
 HEED_TARGET_KERNEL(multiply_rows)
