@@ -126,12 +126,13 @@ StepLinear<T>::StepLinear(Var<T> weight, std::int64_t rows, Var<T> bias)
     : weight_(weight),
       bias_(bias),
       outputs_(weight.tape().result(rows, weight.cols())),
-      rows_(std::make_shared<Rows>()) {
+      rows_(std::make_shared<Rows>(weight.value(), rows)) {
   Tape<T>& tape = weight.tape();
   if (!tape.with_gradients()) return;
   rows_->inputs = tape.arena().template matrix<T>(rows, weight.rows());
   // Recorded before all steps, so it runs after all of theirs.
   tape.on_backward(outputs_, [w = weight_, b = bias_, y = outputs_, all = rows_, &tape] {
+    all->product.end_backward();
     const Matrix<const T> x = all->inputs.row_range(0, all->used);
     const Matrix<const T> d_y = tape.gradient(y).row_range(0, all->used);
     if (tape.wants_gradient(b)) sum_rows<T>(d_y, row_span(tape.gradient(b), 0));
@@ -158,16 +159,17 @@ Var<T> StepLinear<T>::operator()(Var<T> x, Var<T> onto) {
   if (bias_) {
     for (std::int64_t i = 0; i < n; ++i) add_to<T>(row_span(bias_.value(), 0), row_span(out, i));
   }
-  gemm<T>(1, x.value(), weight_.value(), 1, out);
+  rows_->product.forward(x.value(), true, out);
   if (!tape.with_gradients()) return y;
   copy_rows<T>(x.value(), rows_->inputs.row_range(first, n));
-  tape.on_backward(y, [=, w = weight_, &tape] {
+  tape.on_backward(y, [=, all = rows_, &tape] {
     const Matrix<const T> d_y = tape.gradient(y);
+    all->product.end_forward();
     if (tape.wants_gradient(onto)) add_rows<T>(d_y, tape.gradient(onto));
     if (tape.wants_gradient(x)) {
       T beta;
       const Matrix<T> d_x = tape.gradient(x, beta);
-      gemm<T>(1, d_y, w.value().t(), beta, d_x);
+      all->product.backward(d_y, beta != 0, d_x);
     }
   });
   return y;
@@ -246,6 +248,7 @@ Var<T> cell_layer(const CellParameters<T>& parameters, Var<T> x, std::span<const
     run->forward(of_step(x.value(), t), more, before(y.value(), t), of_step(tape.mutable_value(y), t),
                  observer);
   }
+  run->end_forward();
   tape.on_backward(y, [=, &tape] {
     const Matrix<T> d_y = tape.gradient(y);  // not needed again
     for (std::int64_t t = steps - 1; t >= 0; --t) {

@@ -48,6 +48,9 @@ class StepLinear {
  private:
   /// What the steps keep for the end.
   struct Rows {
+    Rows(Matrix<const T> w, std::int64_t rows) : product(w, rows) {}
+
+    StepProduct<T> product;
     Matrix<T> inputs;  ///< [rows, d_in], with gradients only
     std::int64_t used = 0;
   };

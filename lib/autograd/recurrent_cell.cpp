@@ -73,16 +73,24 @@ void CellRun<T>::each_norm(GateRange gates, Visit&& visit) {
 }
 
 template <class T>
+StepProduct<T>& CellRun<T>::product_of(GateRange gates) {
+  for (GateProduct& known : products_)
+    if (known.gates.first == gates.first && known.gates.count == gates.count) return known.product;
+  return products_.emplace_back(gates, StepProduct<T>(columns(parameters_.recurrent.value(), gates), rows_))
+      .product;
+}
+
+template <class T>
 void CellRun<T>::multiply(GateRange gates, Matrix<const T> input) {
   const Matrix<T> sums = columns(this->gates, gates);
-  const Matrix<const T> u = columns(parameters_.recurrent.value(), gates),
-                        extra = extra_.data ? columns(extra_, gates) : extra_;
+  const Matrix<const T> extra = extra_.data ? columns(extra_, gates) : extra_;
+  StepProduct<T>& product = product_of(gates);
   if (norms_.empty()) {
     if (extra.data) copy_rows<T>(extra, sums);
-    return gemm<T>(1, input, u, extra.data ? 1 : 0, sums);
+    return product.forward(input, extra.data != nullptr, sums);
   }
   const Matrix<T> raw = of_step(raw_, now_);
-  gemm<T>(1, input, u, 0, columns(raw, gates));
+  product.forward(input, false, columns(raw, gates));
   each_norm(gates, [&](StepNorm<T>& norm, GateRange range) {
     norm.forward(steps_[now_].first, columns(raw, range), columns(this->gates, range));
   });
@@ -97,11 +105,11 @@ void CellRun<T>::multiply_backward(GateRange gates, T beta, Matrix<T> d_input) {
     norm.backward(steps_[now_].first, columns(of_step(raw_, now_), range),
                   columns(of_step(d_extra_, now_), range), columns(of_step(d_products_, now_), range));
   });
-  const Matrix<const T> d_products = columns(of_step(d_products_, now_), gates),
-                        u = columns(parameters_.recurrent.value(), gates);
-  if (mask_.data == nullptr) return gemm<T>(1, d_products, u.t(), beta, d_input);
+  const Matrix<const T> d_products = columns(of_step(d_products_, now_), gates);
+  StepProduct<T>& product = product_of(gates);
+  if (mask_.data == nullptr) return product.backward(d_products, beta != 0, d_input);
   const Matrix<T> d_masked = masked_.row_range(0, d_input.rows);
-  gemm<T>(1, d_products, u.t(), 0, d_masked);
+  product.backward(d_products, false, d_masked);
   if (beta == T{0}) fill_rows<T>(0, d_input);
   multiply_add<T>(d_masked, mask_.row_range(0, d_input.rows), d_input);
 }
@@ -164,8 +172,14 @@ std::size_t CellRun<T>::forward(Matrix<const T> x, Matrix<const T> extra, Matrix
 }
 
 template <class T>
+void CellRun<T>::end_forward() {
+  for (GateProduct& each : products_) each.product.end_forward();
+}
+
+template <class T>
 void CellRun<T>::start_backward() {
   if (d_sums_.data) return;
+  end_forward();
   d_sums_ = d_extra_ = spread(rows_, gates_.cols);
   if (cell_.scales_products) d_extra_ = spread(rows_, gates_.cols);
   d_products_ = norms_.empty() ? d_extra_ : spread(rows_, gates_.cols);
@@ -188,6 +202,7 @@ void CellRun<T>::backward(std::size_t step, Matrix<const T> before, Matrix<const
 
 template <class T>
 void CellRun<T>::finish() {
+  for (GateProduct& each : products_) each.product.end_backward();
   if (d_sums_.data == nullptr) return;
   for (std::size_t i = 0; i < steps_.size(); ++i) {
     if (steps_[i].passed) continue;

@@ -7,12 +7,14 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "autograd/tape.h"
 #include "tensor/cells/cell.h"
 #include "tensor/kernels.h"
 #include "tensor/philox.h"
+#include "tensor/step_product.h"
 
 namespace heed {
 
@@ -103,6 +105,8 @@ class CellRun : private CellStep<T> {
   /// Of all steps.
   Matrix<const T> d_x() const { return d_sums_.row_range(0, used_); }
   Matrix<const T> d_extra() const { return d_extra_.row_range(0, used_); }
+  /// No further step forward: gives memory back.
+  void end_forward();
   /// Adds what is left of the parameters' gradients; steps that backward() did not pass have none.
   void finish();
 
@@ -123,6 +127,14 @@ class CellRun : private CellStep<T> {
   void enter(std::size_t step, Matrix<const T> before, Matrix<T> after);
   void read_state();
   void start_backward();
+  /// With U of some gates.
+  struct GateProduct {
+    GateProduct(GateRange range, StepProduct<T> by) : gates(range), product(std::move(by)) {}
+
+    GateRange gates;
+    StepProduct<T> product;
+  };
+  StepProduct<T>& product_of(GateRange gates);
   /// The gates whose products with U read h'.
   GateRange early() const { return {0, cell_.gate_count() - cell_.reads_kept.count}; }
   /// Calls visit(norm, range) for each range of gates within `gates` that is normalised together.
@@ -143,6 +155,7 @@ class CellRun : private CellStep<T> {
   Tape<T>* tape_;
   std::int64_t d_, rows_, used_ = 0, most_ = 0;  ///< most_: rows of the largest step
   std::vector<Step> steps_;
+  std::vector<GateProduct> products_;
   std::vector<StepNorm<T>> norms_;  ///< one for each range of normed_together, then the cell's own; or none
   Matrix<T> mask_;                  ///< of dropout [most_, d]
   Matrix<T> h_;                     ///< what U reads of the state before [rows, d]

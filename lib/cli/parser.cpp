@@ -193,7 +193,7 @@ void Tool::Parser::explain(const CLI::ParseError& error) const {
     std::string name = word.substr(0, word.find('='));
     if (std::ranges::find(kGpu, name) != std::end(kGpu))
       fail<UsageError>("unknown option ", name, ": heed runs on CPUs; --threads N says on how many cores");
-    if (input && std::ranges::find(kInput, name) != std::end(kInput))
+    if (reads_stdin && std::ranges::find(kInput, name) != std::end(kInput))
       fail<UsageError>("unknown option ", name, ": the input is an argument: ", app.get_name(), " FILE");
     std::string near = nearest_option(name);
     fail<UsageError>("unknown option ", escaped(name), near.empty() ? "" : "; did you mean " + near + "?",

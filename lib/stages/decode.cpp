@@ -53,11 +53,11 @@ struct Request {
   }
 };
 
-/// What decoding has in common, whatever the model's last part is: frames come in, lines or tensors go out.
 Precision precision_of(const DecodeConfig& config) {
   return chosen<Precision>("--precision", kPrecisions, config.precision);
 }
 
+/// What decoding has in common, whatever the model's last part is: frames come in, lines or tensors go out.
 class Job {
  public:
   Job(const Request& request, LoadedModel loaded)

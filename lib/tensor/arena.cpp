@@ -1,5 +1,7 @@
 #include "tensor/arena.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <new>
 
@@ -8,6 +10,9 @@ namespace heed {
 namespace {
 constexpr std::size_t kAlignment = 64;
 constexpr std::size_t kSmallestChunk = std::size_t{1} << 16, kUsualChunk = std::size_t{8} << 20;
+/// From twice the usual size on, memory in pages of 2 MB where the system gives them: a pass of training touches
+/// everything a few times only, and translating addresses costs as much as some kernels.
+constexpr std::size_t kHugePage = std::size_t{2} << 20, kLargeChunk = 2 * kUsualChunk;
 }  // namespace
 
 void Arena::Free::operator()(std::byte* p) const {
@@ -32,10 +37,11 @@ void* Arena::bytes(std::size_t count) {
 }
 
 void Arena::reset() {
-  // Several chunks leave gaps that depend on the order of sizes, so the next pass gets a single large one.
+  // Several chunks leave gaps that depend on the order of sizes, so the next pass gets a single large one, with room for
+  // a somewhat larger batch: what is not used takes no memory.
   if (chunks_.size() > 1) {
     chunks_.clear();
-    add_chunk(total_);
+    add_chunk(total_ + total_ / 4);
   }
   chunk_ = 0;
   used_ = 0;
@@ -45,6 +51,11 @@ void Arena::reset() {
 void Arena::add_chunk(std::size_t size) {
   auto* data = static_cast<std::byte*>(::operator new (size, std::align_val_t{kAlignment}));
   chunks_.push_back({std::unique_ptr<std::byte, Free>(data), size});
+#ifdef MADV_HUGEPAGE
+  if (size < kLargeChunk) return;
+  const std::size_t before = kHugePage - reinterpret_cast<std::uintptr_t>(data) % kHugePage;
+  madvise(data + before, (size - before) / kHugePage * kHugePage, MADV_HUGEPAGE);  // if not, then not
+#endif
 }
 
 }  // namespace heed

@@ -15,6 +15,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "tensor/kernels.h"
 
 namespace heed {
 namespace {
@@ -80,6 +81,9 @@ struct KernelTable {
   Kernels unpacked{"own+sup", nullptr, true};
   Kernels packed{"own", nullptr, false};
 
+  /// Not BLIS, whose kernels pack their operands one element at a time where it does not know the processor.
+  static constexpr Kernels blocks{"blocks", nullptr, false};
+
   KernelTable() {
     check_environment();
     bli_init();
@@ -116,21 +120,28 @@ const KernelTable& kernel_table() {
 ///   AMD Zen 5:          [32, 32, 64] 71 : 33, [4, 512, 512] 72 : 30, [1024, 1024, 1024] 109 : 192,
 ///                       [2048, 512, 128] 110 : 214, [80, 128, 128] 111 : 146; by BLIS's own choice 20 to 37
 ///   AMD Zen 5, a b':    [32, 512, 512] 106 : 72, [64, 512, 512] 105 : 111, [256, 512, 512] 117 : 184
-bool packing_pays(Processor processor, std::int64_t m, std::int64_t n, std::int64_t k, bool transposed) {
+/// AVX-512 has a third choice, multiply_blocks instead of packing by BLIS:
+///   AMD Zen 5, a b:     [4, 512, 512] 75 : 59, [8, 512, 512] 79 : 97, [32, 512, 512] 104 : 173, [600, 128, 128] 199 : 233
+///   AMD Zen 5, a' b:    [512, 2048, 600] 187 : 223, [128, 9712, 600] 113 : 170
+///   AMD Zen 5, a b':    [8, 512, 512] 102 : 63, [24, 512, 512] 109 : 125, [64, 512, 512] 111 : 178
+bool packing_pays(Processor processor, std::int64_t m, std::int64_t n, std::int64_t k, bool a_transposed,
+                  bool b_transposed) {
   switch (processor) {
     case Processor::amd:
-      return transposed ? m >= 100 : m >= 512 && n > 256;
+      return a_transposed || b_transposed ? m >= 100 : m >= 512 && n > 256;
     case Processor::avx512:
-      return m >= (transposed ? 64 : 32) && std::min(n, k) >= 32 && m * n * k >= std::int64_t{1} << 20;
+      return m >= (b_transposed ? 24 : 8) && std::min(n, k) >= 32 && m * n * k >= std::int64_t{1} << 20;
     case Processor::other:
       break;
   }
   return false;  // BLIS decides
 }
 
-const Kernels& pick_kernels(std::int64_t m, std::int64_t n, std::int64_t k, bool transposed) {
+const Kernels& pick_kernels(std::int64_t m, std::int64_t n, std::int64_t k, bool a_transposed,
+                            bool b_transposed) {
   const KernelTable& table = kernel_table();
-  return packing_pays(table.processor, m, n, k, transposed) ? table.packed : table.unpacked;
+  if (!packing_pays(table.processor, m, n, k, a_transposed, b_transposed)) return table.unpacked;
+  return table.processor == Processor::avx512 ? KernelTable::blocks : table.packed;
 }
 
 template <class T>
@@ -196,8 +207,12 @@ void gemm(std::type_identity_t<T> alpha, Matrix<const std::type_identity_t<T>> a
   kernel_table();  // starts BLIS
   if (c.cols == 1) return matrix_vector(alpha, a, b.data, b.row_stride, beta, c.data, c.row_stride);
   if (c.rows == 1) return matrix_vector(alpha, b.t(), a.data, a.col_stride, beta, c.data, c.col_stride);
-  const bool transposed = a.col_stride != 1 || b.col_stride != 1;
-  product(pick_kernels(c.rows, c.cols, a.cols, transposed), alpha, a, b, beta, c);
+  const Kernels& kernels = pick_kernels(c.rows, c.cols, a.cols, a.col_stride != 1, b.col_stride != 1);
+  if (&kernels != &KernelTable::blocks) return product(kernels, alpha, a, b, beta, c);
+  const bool fits = beta == 0 || beta == 1;
+  if (fits && c.col_stride == 1) return multiply_blocks<T>(alpha, a, b, beta == 1, c);
+  if (fits && c.row_stride == 1) return multiply_blocks<T>(alpha, b.t(), a.t(), beta == 1, c.t());
+  product(kernel_table().packed, alpha, a, b, beta, c);
 }
 
 template void gemm<float>(float, Matrix<const float>, Matrix<const float>, float, Matrix<float>);
@@ -205,7 +220,7 @@ template void gemm<double>(double, Matrix<const double>, Matrix<const double>, d
 
 const char* gemm_kernels(std::int64_t m, std::int64_t n, std::int64_t k) {
   if (m == 1 || n == 1) return "gemv";
-  return pick_kernels(m, n, k, false).name;
+  return pick_kernels(m, n, k, false, false).name;
 }
 
 }  // namespace heed

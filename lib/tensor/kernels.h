@@ -55,6 +55,9 @@ void dropout_add(const Dropout& drop, std::span<const T> x, std::span<T> y);
 /// rows there are. a may have any strides.
 template <class T>
 void multiply_rows(Matrix<const T> a, Matrix<const T> b, bool accumulate, Matrix<T> c);
+/// c = alpha a b, or c += alpha a b, for gemm where its table of processors says so. a and b may have any strides.
+template <class T>
+void multiply_blocks(T alpha, Matrix<const T> a, Matrix<const T> b, bool accumulate, Matrix<T> c);
 
 // ---- rows of a matrix ------------------------------------------------------------------------------------
 template <class T>

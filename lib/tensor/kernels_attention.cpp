@@ -62,67 +62,6 @@ HWY_INLINE void multiply(bool large, const SmallProduct<T>& p) {
     multiply_small(p);
 }
 
-#if HWY_TARGET == HWY_SCALAR
-
-template <class T>
-void transpose(Matrix<const T> from, Matrix<T> to) {
-  for (Index c = 0; c < to.rows; ++c)
-    for (Index j = 0; j < to.row_stride; ++j) to.row(c)[j] = j < from.rows ? from(j, c) : T{0};
-}
-
-#else
-
-/// Four rows of four floats become four columns.
-HWY_INLINE void store_transposed(const float* const (&rows)[4], float* to, Index stride) {
-  const hn::FixedTag<float, 4> floats;
-  const hn::FixedTag<double, 2> pairs;
-  const auto a = hn::LoadU(floats, rows[0]), b = hn::LoadU(floats, rows[1]);
-  const auto c = hn::LoadU(floats, rows[2]), d = hn::LoadU(floats, rows[3]);
-  const auto ab_low = hn::BitCast(pairs, hn::InterleaveLower(floats, a, b));
-  const auto ab_high = hn::BitCast(pairs, hn::InterleaveUpper(floats, a, b));
-  const auto cd_low = hn::BitCast(pairs, hn::InterleaveLower(floats, c, d));
-  const auto cd_high = hn::BitCast(pairs, hn::InterleaveUpper(floats, c, d));
-  hn::StoreU(hn::BitCast(floats, hn::InterleaveLower(pairs, ab_low, cd_low)), floats, to);
-  hn::StoreU(hn::BitCast(floats, hn::InterleaveUpper(pairs, ab_low, cd_low)), floats, to + stride);
-  hn::StoreU(hn::BitCast(floats, hn::InterleaveLower(pairs, ab_high, cd_high)), floats, to + 2 * stride);
-  hn::StoreU(hn::BitCast(floats, hn::InterleaveUpper(pairs, ab_high, cd_high)), floats, to + 3 * stride);
-}
-HWY_INLINE void store_transposed(const double* const (&rows)[2], double* to, Index stride) {
-  const hn::FixedTag<double, 2> doubles;
-  const auto a = hn::LoadU(doubles, rows[0]), b = hn::LoadU(doubles, rows[1]);
-  hn::StoreU(hn::InterleaveLower(doubles, a, b), doubles, to);
-  hn::StoreU(hn::InterleaveUpper(doubles, a, b), doubles, to + stride);
-}
-
-/// to [d, m] = from^T, rows padded with zeros. In blocks of 16 bytes a side: column by column it would take
-/// as long as the product that follows.
-template <class T>
-HWY_INLINE void transpose(Matrix<const T> from, Matrix<T> to) {
-  constexpr Index side = 16 / sizeof(T);
-  static constexpr T zeros[side] = {};
-  for (Index j = 0; j < to.row_stride; j += side) {
-    const T* rows[side];
-    Index step[side];  // rows after the last read the same zeros repeatedly
-    for (Index r = 0; r < side; ++r) {
-      rows[r] = j + r < from.rows ? from.row(j + r) : zeros;
-      step[r] = j + r < from.rows ? 1 : 0;
-    }
-    Index c = 0;
-    for (; c + side <= from.cols; c += side) {
-      store_transposed(rows, to.row(c) + j, to.row_stride);
-      for (Index r = 0; r < side; ++r) rows[r] += step[r] * side;
-    }
-    for (; c < from.cols; ++c) {
-      for (Index r = 0; r < side; ++r) {
-        to.row(c)[j + r] = *rows[r];
-        rows[r] += step[r];
-      }
-    }
-  }
-}
-
-#endif
-
 /// c [n, m] = alpha a b^T with a [n, d] and b^T [d, m], whose rows are padded with zeros. The padding of c's rows is
 /// written too.
 template <class T>

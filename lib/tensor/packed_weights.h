@@ -73,6 +73,10 @@ template <class T>
 void multiply_packed(Matrix<const T> a, const PackedMatrix<T>& b, std::span<const T> bias, Activation f,
                      Matrix<T> c);
 
+/// c += a b.
+template <class T>
+void multiply_packed_add(Matrix<const T> a, const PackedMatrix<T>& b, Matrix<T> c);
+
 /// log_softmax_top_k of a b + bias, to the bit, of which only a block of columns exists at a time; bias may be empty.
 template <class T>
 void log_softmax_top_k(Matrix<const T> a, const PackedMatrix<T>& b, std::span<const T> bias, std::int64_t k,

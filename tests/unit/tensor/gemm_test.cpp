@@ -11,6 +11,7 @@
 #include "tensor/kernels.h"
 #include "tensor/packed_weights.h"
 #include "tensor/philox.h"
+#include "tensor/step_product.h"
 
 using namespace heed;
 
@@ -34,16 +35,17 @@ struct Factor {
   }
 };
 
-template <class T>
+/// `multiply`: gemm, or what computes the same.
+template <class T, class Multiply>
 void check_product(std::int64_t m, std::int64_t n, std::int64_t k, bool a_transposed, bool b_transposed,
-                   bool c_transposed, double beta, int gap = 3) {
+                   bool c_transposed, double beta, int gap, Multiply&& multiply) {
   const Factor<T> a(m, k, a_transposed, gap, 1), b(k, n, b_transposed, 2 * gap, 2);
   Factor<T> c(m, n, c_transposed, gap, 3);
   if (beta == 0) c.view(0, 0) = std::numeric_limits<T>::quiet_NaN();
   const std::vector<T> before = c.storage;
   const Matrix<const T> old(before.data(), m, n, c.view.row_stride, c.view.col_stride);
   const T alpha = T{0.75};
-  gemm(alpha, a.view, b.view, static_cast<T>(beta), c.view);
+  multiply(alpha, Matrix<const T>(a.view), Matrix<const T>(b.view), static_cast<T>(beta), c.view);
   double worst = 0;
   for (std::int64_t i = 0; i < m; ++i) {
     for (std::int64_t j = 0; j < n; ++j) {
@@ -60,6 +62,20 @@ void check_product(std::int64_t m, std::int64_t n, std::int64_t k, bool a_transp
   BOOST_TEST_CONTEXT("m " << m << " n " << n << " k " << k << " transposed " << a_transposed << b_transposed
                           << c_transposed << " beta " << beta)
   BOOST_TEST(worst < 8 * std::numeric_limits<T>::epsilon());
+  std::vector<bool> written(before.size());
+  for (std::int64_t i = 0; i < m; ++i)
+    for (std::int64_t j = 0; j < n; ++j)
+      written[static_cast<std::size_t>(&c.view(i, j) - c.storage.data())] = true;
+  std::int64_t beside = 0;
+  for (std::size_t i = 0; i < before.size(); ++i) beside += !written[i] && c.storage[i] != before[i];
+  BOOST_TEST(beside == 0, "what lies between the rows was changed");
+}
+
+template <class T>
+void check_gemm(std::int64_t m, std::int64_t n, std::int64_t k, bool a_transposed, bool b_transposed,
+                bool c_transposed, double beta, int gap = 3) {
+  check_product<T>(m, n, k, a_transposed, b_transposed, c_transposed, beta, gap,
+                   [](auto... arguments) { gemm<T>(arguments...); });
 }
 
 }  // namespace
@@ -73,14 +89,64 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(equals_three_loops, T, Floats) {
     for (std::int64_t n : sizes)
       for (std::int64_t k : sizes)
         for (int transposed = 0; transposed < 4; ++transposed, ++turn)
-          check_product<T>(m, n, k, transposed & 1, transposed & 2, turn % 5 == 0, turn % 3 * 0.5,
-                           turn % 2 * 3);
+          check_gemm<T>(m, n, k, transposed & 1, transposed & 2, turn % 5 == 0, turn % 3 * 0.5, turn % 2 * 3);
 }
 
 // Shapes on the far side of every boundary of the kernel table.
 BOOST_AUTO_TEST_CASE_TEMPLATE(equals_three_loops_for_large_shapes, T, Floats) {
   for (int transposed = 0; transposed < 8; ++transposed)
-    check_product<T>(261, 133, 70, transposed & 1, transposed & 2, transposed & 4, 1);
+    check_gemm<T>(261, 133, 70, transposed & 1, transposed & 2, transposed & 4, 1);
+}
+
+/// Sizes on both sides of every tile, panel and block.
+BOOST_AUTO_TEST_CASE_TEMPLATE(products_in_blocks_equal_three_loops, T, Floats) {
+  for (const std::int64_t m : {1, 5, 12, 13, 31}) {
+    for (const std::int64_t n : {1, 16, 31, 33, 64, 70}) {
+      for (const std::int64_t k : {1, 18, 511, 513, 1030}) {
+        for (const int transposed : {0, 1, 2, 3}) {
+          const bool accumulate = (m + n + k) % 2 == 0;
+          check_product<T>(
+              m, n, k, transposed & 1, transposed & 2, false, accumulate, 3,
+              [&](T alpha, auto a, auto b, T, auto c) { multiply_blocks<T>(alpha, a, b, accumulate, c); });
+        }
+      }
+    }
+  }
+}
+
+/// More rows than meet a panel at once.
+BOOST_AUTO_TEST_CASE_TEMPLATE(tall_products_in_blocks_equal_three_loops, T, Floats) {
+  for (const int transposed : {0, 1, 2, 3})
+    check_product<T>(2060, 35, 520, transposed & 1, transposed & 2, false, 1, 3,
+                     [](T alpha, auto a, auto b, T, auto c) { multiply_blocks<T>(alpha, a, b, true, c); });
+}
+
+/// Of a step of a recurrence and back: c = a w, c += a w, and the same by w^T, laid out once or not.
+BOOST_AUTO_TEST_CASE_TEMPLATE(products_of_steps, T, Floats) {
+  for (const std::int64_t rows : {8, 13}) {
+    for (const std::int64_t steps : {1, 20}) {
+      const std::int64_t d = 33, n = 70;
+      const Factor<T> w(d, n, false, 3, 1), a(rows, d, false, 3, 2), d_c(rows, n, false, 3, 3);
+      StepProduct<T> product(w.view, rows * steps);
+      for (const bool accumulate : {false, true, false}) {
+        Factor<T> c(rows, n, false, 3, 4), d_a(rows, d, false, 3, 5), c_wanted = c, d_a_wanted = d_a;
+        c_wanted.view.data = c_wanted.storage.data();
+        d_a_wanted.view.data = d_a_wanted.storage.data();
+        product.forward(a.view, accumulate, c.view);
+        product.backward(d_c.view, accumulate, d_a.view);
+        gemm<T>(1, a.view, w.view, accumulate, c_wanted.view);
+        gemm<T>(1, d_c.view, w.view.t(), accumulate, d_a_wanted.view);
+        double worst = 0;
+        for (std::size_t i = 0; i < c.storage.size(); ++i)
+          worst = std::max<double>(worst, std::abs(c.storage[i] - c_wanted.storage[i]));
+        for (std::size_t i = 0; i < d_a.storage.size(); ++i)
+          worst = std::max<double>(worst, std::abs(d_a.storage[i] - d_a_wanted.storage[i]));
+        BOOST_TEST(worst < 200 * std::numeric_limits<T>::epsilon());
+        if (accumulate)
+          product.end_forward(), product.end_backward();  // laid out again when it is wanted again
+      }
+    }
+  }
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(empty_products_are_defined, T, Floats) {

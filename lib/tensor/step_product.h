@@ -1,0 +1,61 @@
+// The products of a recurrence: in every step a few rows times the same matrix, and back.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "tensor/gemm.h"
+#include "tensor/packed_weights.h"
+
+namespace heed {
+
+template <class T>
+class StepProduct {
+ public:
+  /// By w [d_in, d_out], any strides, which outlives this and does not change. `rows`: how many rows all steps together
+  /// have at most; when these are several times those of the first step, w is laid out for the products once.
+  StepProduct(Matrix<const T> w, std::int64_t rows) : w_(w), rows_(rows) {}
+
+  /// c = a w, or c += a w.
+  void forward(Matrix<const T> a, bool accumulate, Matrix<T> c) {
+    if (!packs_) packs_ = a.rows >= kRows && rows_ >= kSteps * a.rows;
+    multiply(forward_, a, w_, accumulate, c);
+  }
+  /// d_a = d_c w^T, or d_a += d_c w^T.
+  void backward(Matrix<const T> d_c, bool accumulate, Matrix<T> d_a) {
+    multiply(backward_, d_c, w_.t(), accumulate, d_a);
+  }
+  /// There is no further step in that direction: gives memory back.
+  void end_forward() { forward_ = {}; }
+  void end_backward() { backward_ = {}; }
+
+ private:
+  // Laying out takes as long as a few steps, of so many rows, gain.
+  static constexpr std::int64_t kSteps = 4, kRows = 8;
+  struct alignas(64) Line {
+    T elements[64 / sizeof(T)];
+  };
+  struct Packed {
+    std::unique_ptr<Line[]> memory;
+    PackedMatrix<T> matrix;
+  };
+
+  void multiply(Packed& packed, Matrix<const T> a, Matrix<const T> w, bool accumulate, Matrix<T> c) {
+    if (!packs_.value_or(false)) return gemm<T>(1, a, w, accumulate ? 1 : 0, c);
+    if (!packed.memory) {
+      const auto bytes = static_cast<std::size_t>(packed_size<T>(w.rows, w.cols)) * sizeof(T);
+      packed.memory = std::make_unique_for_overwrite<Line[]>(bytes / sizeof(Line) + 1);
+      packed.matrix = pack<T>(w, packed.memory[0].elements);
+    }
+    if (accumulate) return multiply_packed_add<T>(a, packed.matrix, c);
+    multiply_packed<T>(a, packed.matrix, {}, Activation::none, c);
+  }
+
+  Matrix<const T> w_;
+  std::int64_t rows_;
+  std::optional<bool> packs_;
+  Packed forward_, backward_;
+};
+
+}  // namespace heed
