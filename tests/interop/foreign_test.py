@@ -262,7 +262,21 @@ def with_scans(count):
     return base + code + b"".join(scans[:count]) + b"\xff\xd9"
 
 
+def exif(directory=8, entries=1, tag=0x0112, kind=3, turn=6, order=b"II*\0", more=b""):
+    """One entry, in bytes of Exif."""
+    end = "<" if order[:1] == b"I" else ">"
+    return order + struct.pack(end + "IHHHIHHI", directory, entries, tag, kind, 1, turn, 0, 0) + more
+
+
+def with_exif(data):
+    return JPEG[:2] + b"\xff\xe1" + struct.pack(">H", len(data) + 8) + b"Exif\0\0" + data + JPEG[2:]
+
+
 HOSTILE.update({
+    "exif-no-header": (with_exif(exif(order=b"IM*\0")), ["damaged picture", "TIFF header"]),
+    "exif-directory-behind": (with_exif(exif(directory=2**32 - 1)), ["damaged picture", "cut short"]),
+    "exif-entries-behind": (with_exif(exif(entries=65535, tag=1)), ["damaged picture", "cut short"]),
+    "exif-of-png-behind": (png(before=png_chunk(b"eXIf", exif(directory=27))), ["damaged picture", "cut short"]),
     "png-magic-only": (b"\x89PNG\r\n\x1a\n", ["damaged picture"]),
     "png-header-only": (png()[:33], ["damaged picture"]),
     "png-first-half": (png()[:60], ["damaged picture"]),
@@ -301,7 +315,8 @@ HOSTILE["zip-shared-bytes"] = (overlapping(), ["overlaps"])
 SOUND = {
     "png": png(), "png-grey": png(kind=0, values=b"\0abc" * 2), "png-interlaced": png(1, 1, interlace=1, values=b"\0abc"),
     "png-unknown-chunk": png(before=png_chunk(b"abCd", b"x")), "jpeg": JPEG, "jpeg-progressive": PROGRESSIVE,
-    "jpeg-more-behind": JPEG + b"more", "jpeg-some-scans": with_scans(90),
+    "exif": with_exif(exif()), "exif-big-endian": with_exif(exif(order=b"MM\0*")), "exif-turn-99": with_exif(exif(turn=99)),
+    "exif-of-png": png(before=png_chunk(b"eXIf", exif())), "jpeg-more-behind": JPEG + b"more", "jpeg-some-scans": with_scans(90),
     "st": safetensors(one(), b"abcd"), "st-padded": safetensors(one() + "   ", b"abcd"), "st-none": safetensors("{}  "),
     "st-two": safetensors(two([0, 1], [1, 3]), b"abc"), "st-swapped": safetensors(two([1, 3], [0, 1]), b"abc"),
     "st-long-name": safetensors(one(name='"' + "x" * 4096 + '"'), b"abcd"),

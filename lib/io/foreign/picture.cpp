@@ -7,7 +7,9 @@
 #include <csetjmp>
 #include <cstdio>  // jpeglib.h wants it
 #include <cstring>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -16,6 +18,7 @@
 #include <jerror.h>
 
 #include "base/error.h"
+#include "io/foreign/exif.h"
 #include "io/foreign/seekable_file.h"
 
 namespace heed::io {
@@ -50,10 +53,18 @@ class PictureFile : public ArrayFile {
   Tensor read(std::size_t) const override {
     const std::vector<std::uint8_t> mixed = pixels();  // (row, column, channel)
     std::vector<std::uint8_t> planes(mixed.size());
-    const auto channels = static_cast<std::size_t>(size_.channels), plane = planes.size() / channels;
-    for (std::size_t i = 0; i < plane; ++i)
-      for (std::size_t c = 0; c < channels; ++c) planes[c * plane + i] = mixed[i * channels + c];
-    return Tensor::of<std::uint8_t>(std::move(planes), size_.shape(), {"channel", "row", "column"});
+    const auto channels = static_cast<std::size_t>(size_.channels), plane = planes.size() / channels,
+               rows = static_cast<std::size_t>(size_.rows), columns = static_cast<std::size_t>(size_.columns);
+    for (std::size_t i = 0; i < rows; ++i) {
+      for (std::size_t j = 0; j < columns; ++j) {
+        const std::size_t row = turn_.rows_reversed ? rows - 1 - i : i,
+                          column = turn_.columns_reversed ? columns - 1 - j : j,
+                          at = turn_.exchanged ? column * rows + row : row * columns + column;
+        for (std::size_t c = 0; c < channels; ++c)
+          planes[c * plane + at] = mixed[(i * columns + j) * channels + c];
+      }
+    }
+    return Tensor::of<std::uint8_t>(std::move(planes), arrays_.front().shape, {"channel", "row", "column"});
   }
 
  protected:
@@ -69,7 +80,16 @@ class PictureFile : public ArrayFile {
            " columns, wanted at most ", kMostPixels, " pixels");
     if (stored / kMostStoredPerByte > bytes_.size())
       damaged(concat(size.rows, " rows of ", size.columns, " pixels cannot be in ", bytes_.size(), " bytes"));
-    arrays_ = {{"pixels", "uint8", size.shape()}};
+    const PictureSize shown = turn_.exchanged ? PictureSize{size.channels, size.columns, size.rows} : size;
+    arrays_ = {{"pixels", "uint8", shown.shape()}};
+  }
+  /// How the picture is to be seen, before its size is accepted.
+  void take_exif(std::span<const std::byte> exif) {
+    try {
+      turn_ = orientation_of(exif);
+    } catch (const Error& error) {
+      damaged(error.what());
+    }
   }
   [[noreturn]] void damaged(const std::string& why) const {
     fail(file_.name(), ": damaged picture: ", escaped(why));
@@ -80,7 +100,8 @@ class PictureFile : public ArrayFile {
 
   SeekableFile file_;
   std::vector<std::byte> bytes_;
-  PictureSize size_;
+  PictureSize size_;  ///< as it is stored
+  Orientation turn_;
 };
 
 // ---- PNG ----
@@ -140,9 +161,9 @@ class PngFile final : public PictureFile {
   }
   int color_type() const { return std::to_integer<int>(bytes_[25]); }
 
-  /// The file up to its end mark without what does not say which values the pixels have: gamma, profiles, text. Every chunk is
+  /// The file up to its end mark, eXIf taken, without what does not say which values the pixels have: gamma, profiles, text. Every chunk is
   /// seen to be what its CRC-32 says.
-  std::vector<std::byte> pixel_chunks() const {
+  std::vector<std::byte> pixel_chunks() {
     constexpr std::size_t kSignature = 8, kAround = 12;  // length, type and CRC of a chunk
     const std::size_t size = bytes_.size();
     if (size < kSignature + kAround + 13) damaged("it is cut short");
@@ -158,6 +179,7 @@ class PngFile final : public PictureFile {
       const bool is_critical = !(type[0] & 0x20), has_palette = color_type() == PNG_COLOR_TYPE_PALETTE;
       if (type == "PLTE" ? has_palette : type == "tRNS" || is_critical)  // a palette besides colors is a hint
         kept.insert(kept.end(), chunk, chunk + kAround + length);
+      if (type == "eXIf") take_exif({chunk + 8, length});
       at += kAround + length;
     }
     return kept;
@@ -226,6 +248,8 @@ struct Jpeg {
   jpeg_progress_mgr progress;
 };
 
+constexpr int kExifMarker = JPEG_APP0 + 1;
+
 /// False, with errors.message, when the header is damaged; size.channels is 0 for colours that are not supported. The state
 /// must be destroyed in any case.
 bool read_jpeg_header(Jpeg& jpeg, const std::byte* bytes, std::size_t count, PictureSize& size) {
@@ -238,6 +262,7 @@ bool read_jpeg_header(Jpeg& jpeg, const std::byte* bytes, std::size_t count, Pic
   jpeg_create_decompress(&jpeg.state);
   jpeg.state.progress = &jpeg.progress;
   jpeg_mem_src(&jpeg.state, reinterpret_cast<const unsigned char*>(bytes), count);
+  jpeg_save_markers(&jpeg.state, kExifMarker, 0xFFFF);
   jpeg_read_header(&jpeg.state, TRUE);
   const J_COLOR_SPACE colors = jpeg.state.jpeg_color_space;
   const bool grey = colors == JCS_GRAYSCALE, color = colors == JCS_YCbCr || colors == JCS_RGB;
@@ -272,6 +297,18 @@ class JpegDecoder {
   bool is_sound() const { return sound_; }
   const char* message() const { return jpeg_.errors.message; }
   const PictureSize& size() const { return size_; }
+  /// Of all segments, one after the other; empty: none.
+  std::vector<std::byte> exif() const {
+    constexpr std::string_view kName("Exif\0\0", 6);
+    std::vector<std::byte> exif;
+    for (const jpeg_marker_struct* each = jpeg_.state.marker_list; each; each = each->next) {
+      const std::string_view data(reinterpret_cast<const char*>(each->data), each->data_length);
+      if (each->marker != kExifMarker || !data.starts_with(kName)) continue;
+      const auto* begin = reinterpret_cast<const std::byte*>(data.data());
+      exif.insert(exif.end(), begin + kName.size(), begin + data.size());
+    }
+    return exif;
+  }
   bool read(std::vector<std::uint8_t>& pixels) {
     sound_ = read_jpeg_rows(jpeg_, pixels.data(), static_cast<std::size_t>(size_.columns * size_.channels));
     return sound_;
@@ -290,6 +327,7 @@ class JpegFile final : public PictureFile {
     if (!decoder.is_sound()) damaged(decoder.message());
     if (decoder.size().channels == 0)
       refuse("is in the four colours of print (CMYK)", "red, green and blue, or grey");
+    if (const std::vector<std::byte> exif = decoder.exif(); !exif.empty()) take_exif(exif);
     accept(decoder.size(), decoder.size().values());
   }
 

@@ -3,7 +3,8 @@
 // A palette gives its colours; 16 bits are brought down to 8, and fewer are spread over 0 to 255; an alpha channel that is
 // opaque everywhere is left out; gamma and color profiles change no value. Refused: transparent pixels, as it is not known what is behind them; JPEG in the four
 // colours of print; pictures of more than kMostPixels; a size that the bytes of the file cannot hold, before anything is
-// allocated for it; a file that is cut short or damaged. What a camera notes on how it was held (EXIF) is not read.
+// allocated for it; a file that is cut short or damaged. The
+// orientation that a camera notes (Exif, in a PNG its chunk eXIf) is applied, as Pillow's exif_transpose does.
 #pragma once
 
 #include <memory>
