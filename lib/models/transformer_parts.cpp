@@ -30,7 +30,8 @@ void TransformerOptions::check_positions() const {
   if ((scheme == Positions::sinusoidal_halves && d_model % 2) ||
       (scheme == Positions::sinusoidal_t2t && (d_model % 2 || d_model < 4)))
     fail<UsageError>("positions = ", positions, " needs an even d_model of at least 4, got ", d_model);
-  if (kRotaryScalings(rope_scaling) == RotaryScaling::llama3 &&
+  const RotaryScaling scaling = kRotaryScalings(rope_scaling);
+  if ((scaling == RotaryScaling::llama3 || scaling == RotaryScaling::yarn) &&
       rope_high_freq_factor <= rope_low_freq_factor) {
     fail<UsageError>("rope_high_freq_factor = ", rope_high_freq_factor,
                      " must be above rope_low_freq_factor = ", rope_low_freq_factor);
@@ -80,7 +81,8 @@ StackSettings settings_of(const TransformerOptions& o) {
               o.rope_factor,
               o.rope_low_freq_factor,
               o.rope_high_freq_factor,
-              o.rope_original_length};
+              o.rope_original_length,
+              o.rope_attention_factor};
   s.relative_buckets = o.relative_buckets;
   s.relative_max_distance = o.relative_max_distance;
   return s;

@@ -77,6 +77,7 @@ struct TransformerOptions {
   double rope_low_freq_factor = 1;
   double rope_high_freq_factor = 4;
   std::int64_t rope_original_length = 8192;
+  double rope_attention_factor = 1;
   std::int64_t relative_buckets = 32;
   std::int64_t relative_max_distance = 128;
   bool output_bias = false;
@@ -126,10 +127,14 @@ struct TransformerOptions {
              kRotaryScalings.words);
     optional("rope_factor", self.rope_factor, "by how much", at_least(1));
     optional("rope_low_freq_factor", self.rope_low_freq_factor,
-             "llama3: waves that fit less often into the original length are lengthened in full", above(0));
+             "llama3, yarn: waves that fit less often into the original length are lengthened in full",
+             above(0));
     optional("rope_high_freq_factor", self.rope_high_freq_factor,
-             "llama3: waves that fit more often into the original length stay as they are", above(0));
-    optional("rope_original_length", self.rope_original_length, "llama3: original length", up_to(10'000'000));
+             "llama3, yarn: waves that fit more often into the original length stay as they are", above(0));
+    optional("rope_original_length", self.rope_original_length, "llama3, yarn: original length",
+             up_to(10'000'000));
+    optional("rope_attention_factor", self.rope_attention_factor,
+             "rotary positions: factor of queries and keys", above(0));
     optional("relative_buckets", self.relative_buckets, "relative_buckets: of distances", between(4, 65'536));
     optional("relative_max_distance", self.relative_max_distance,
              "relative_buckets: farther positions share a bucket", up_to(1'000'000));

@@ -36,6 +36,17 @@ double rotary_frequency(std::int64_t pair, std::int64_t d_head, const RotarySett
   const double f = std::pow(r.base, -static_cast<double>(2 * pair) / static_cast<double>(d_head));
   if (r.scaling == RotaryScaling::none) return f;
   if (r.scaling == RotaryScaling::linear) return f / r.factor;
+  if (r.scaling == RotaryScaling::yarn) {
+    const auto pair_of = [&](double times) {
+      return static_cast<double>(d_head) *
+             std::log(static_cast<double>(r.original_length) / (2 * std::numbers::pi * times)) /
+             (2 * std::log(r.base));
+    };
+    const double first = std::max(std::floor(pair_of(r.high_frequency_factor)), 0.0),
+                 last = std::min(std::ceil(pair_of(r.low_frequency_factor)), static_cast<double>(d_head - 1)),
+                 width = last == first ? 1e-3 : last - first;
+    return std::lerp(f, f / r.factor, std::clamp((static_cast<double>(pair) - first) / width, 0.0, 1.0));
+  }
   const double waves = static_cast<double>(r.original_length) * f / (2 * std::numbers::pi);
   const double s = (waves - r.low_frequency_factor) / (r.high_frequency_factor - r.low_frequency_factor);
   return std::lerp(f / r.factor, f, std::clamp(s, 0.0, 1.0));
@@ -47,13 +58,14 @@ template <class T>
 std::vector<T> rotary_turns(std::int64_t positions, std::int64_t d_head, const RotarySettings& settings) {
   std::vector<T> table(static_cast<std::size_t>(element_count({positions, d_head})));
   const std::int64_t half = d_head / 2;
+  const auto factor = static_cast<T>(settings.attention_factor);
   for (std::int64_t i = 0; i < half; ++i) {
     const T frequency = static_cast<T>(rotary_frequency(i, d_head, settings));
     for (std::int64_t p = 0; p < positions; ++p) {
       const T angle = static_cast<T>(p) * frequency;
       T* row = &table[static_cast<std::size_t>(p * d_head)];
-      row[i] = std::cos(angle);
-      row[half + i] = std::sin(angle);
+      row[i] = std::cos(angle) * factor;
+      row[half + i] = std::sin(angle) * factor;
     }
   }
   return table;

@@ -50,18 +50,22 @@ std::vector<T> sinusoidal_positions(std::int64_t positions, std::int64_t d,
                                     Positions scheme = Positions::sinusoidal);
 
 /// What lengthens the wave lengths of rotary positions, so that a model trained on short texts reads longer ones.
-enum class RotaryScaling { none, linear, llama3 };
-inline const Choice<RotaryScaling> kRotaryScalings{"rope_scaling", {"none", "linear", "llama3"}};
+enum class RotaryScaling { none, linear, llama3, yarn };
+inline const Choice<RotaryScaling> kRotaryScalings{"rope_scaling", {"none", "linear", "llama3", "yarn"}};
 
 /// Frequency of pair i of d_head / 2: f = base^(-2i/d_head), the angle of position p being p f. With scaling
 ///   linear   f / factor
 ///   llama3   (Llama 3.1) with wave length w = 2 pi / f and s = (original_length / w - low) / (high - low):
 ///            f where s > 1, f / factor where s < 0, and (1 - s) f / factor + s f between.
+///   yarn     (Peng et al.: YaRN, 2023, section 3.2, as in transformers) with pair(r) = d_head ln(original_length / (2 pi r)) / (2 ln base), the
+///            pair whose wave fits r times, s falls from 1 at floor(pair(high)) to 0 at ceil(pair(low)): (1 - s) f / factor + s f;
+///            cosines and sines times attention_factor, in the paper 0.1 ln(factor) + 1.
 struct RotarySettings {
   double base = 10'000;
   RotaryScaling scaling = RotaryScaling::none;
   double factor = 1, low_frequency_factor = 1, high_frequency_factor = 4;
   std::int64_t original_length = 8192;
+  double attention_factor = 1;
 };
 
 /// [positions, d_head]: of each position the cosines of its d_head / 2 angles, then their sines. Frequencies and

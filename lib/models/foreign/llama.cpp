@@ -44,11 +44,29 @@ bool is_kind(const Kind& kind, std::string_view model_type) {
   return kind.model_type == model_type;
 }
 
+/// Those of YaRN alone. Null is their default, and so, for the two betas, is 0.
+void read_yarn(ConfigFields& fields, DecoderOnlyConfig& config) {
+  const auto above_zero = [&](const char* name, double otherwise) {
+    const double stated = fields.real(name, 0);
+    return stated == 0 ? otherwise : stated;
+  };
+  config.rope_low_freq_factor = above_zero("beta_slow", 1);
+  config.rope_high_freq_factor = above_zero("beta_fast", 32);
+  config.rope_original_length = fields.number("original_max_position_embeddings", config.max_length);
+  const auto scale = [&](double weight) {
+    return config.rope_factor <= 1 ? 1 : 0.1 * weight * std::log(config.rope_factor) + 1;
+  };
+  const double mscale = fields.real("mscale", 0), all = fields.real("mscale_all_dim", 0);
+  config.rope_attention_factor =
+      fields.real("attention_factor", mscale != 0 && all != 0 ? scale(mscale) / scale(all) : scale(1));
+  fields.expect("truncate", {true});
+}
+
 /// The fields of rope_scaling, or of rope_parameters.
 void read_rope(ConfigFields& fields, DecoderOnlyConfig& config) {
   const char* type = fields.has("rope_type") ? "rope_type" : "type";
-  config.rope_scaling =
-      fields.choice(type, "default", {{"default", "none"}, {"linear", "linear"}, {"llama3", "llama3"}});
+  config.rope_scaling = fields.choice(
+      type, "default", {{"default", "none"}, {"linear", "linear"}, {"llama3", "llama3"}, {"yarn", "yarn"}});
   fields.without_effect({"rope_type", "type"});
   if (config.rope_scaling != "none") config.rope_factor = fields.real("factor");
   if (config.rope_scaling == "llama3") {
@@ -56,6 +74,7 @@ void read_rope(ConfigFields& fields, DecoderOnlyConfig& config) {
     config.rope_high_freq_factor = fields.real("high_freq_factor");
     config.rope_original_length = fields.number("original_max_position_embeddings");
   }
+  if (config.rope_scaling == "yarn") read_yarn(fields, config);
   fields.expect("partial_rotary_factor", {1.0, 1});
 }
 
@@ -270,6 +289,12 @@ std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::stri
     rope["low_freq_factor"] = config.rope_low_freq_factor;
     rope["high_freq_factor"] = config.rope_high_freq_factor;
     rope["original_max_position_embeddings"] = config.rope_original_length;
+  }
+  if (config.rope_scaling == "yarn") {
+    rope["beta_slow"] = config.rope_low_freq_factor;
+    rope["beta_fast"] = config.rope_high_freq_factor;
+    rope["original_max_position_embeddings"] = config.rope_original_length;
+    rope["attention_factor"] = config.rope_attention_factor;
   }
   out.config["rope_scaling"] = rope;
   if (is_kind(kind, "llama")) out.config["mlp_bias"] = config.feed_forward_bias;

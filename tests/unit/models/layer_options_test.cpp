@@ -64,6 +64,17 @@ const std::vector<Variant>& variants() {
          o.rope_original_length = 16;
        },
        "cross_attention/key/bias"},
+      {"rotary by YaRN, turned and scaled",
+       [](auto& o) {
+         o.positions = "rotary";
+         o.d_head = 8;
+         o.rope_scaling = "yarn";
+         o.rope_base = 30;
+         o.rope_factor = 3;
+         o.rope_original_length = 64;
+         o.rope_attention_factor = 1.3;
+       },
+       "cross_attention/key/bias"},
       {"grouped heads",
        [](auto& o) {
          o.n_heads = 4;
