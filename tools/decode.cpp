@@ -38,7 +38,8 @@ int main(int argc, char** argv) {
         tool.option(
             "--lens FILE", paths.lens,
             "also write what each layer would say if it were the last (the logit lens): probability and rank "
-            "of every token, and the most likely one");
+            "of every token, and the most likely one; of an encoder that fills in masked words after encode "
+            "--all-layers");
         tool.describe(
             "--trace, --saliency and --lens are of the given translation (--force) or of the best one found, "
             "in a "

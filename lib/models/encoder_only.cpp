@@ -12,15 +12,28 @@ EncoderOnlyConfig::EncoderOnlyConfig() {
 void EncoderOnlyConfig::check() const {
   check_options();
   check_images();
-  if (n_classes == 1) fail<UsageError>("n_classes is 1, wanted at least 2");
+  check_classes();
   if ((n_classes > 0 || !masked_words) && (output_bias || logit_scale != 1 || word_transform))
     fail<UsageError>("output_bias, logit_scale and word_transform are of output words, which ",
                      n_classes > 0 ? "a classifier" : "masked_words = false", " has none of");
   const bool of_sentences = n_classes == 0 && !masked_words;
   if (normalised && !of_sentences)
     fail<UsageError>("normalised goes with masked_words = false and no classes");
-  if (of_sentences && kPoolings(pooling) == Pooling::attention)
-    fail<UsageError>("pooling = attention goes with classes; vectors of sentences are mean or first");
+  if (of_sentences && kPoolings(pooling) != Pooling::mean && kPoolings(pooling) != Pooling::first)
+    fail<UsageError>("pooling = ", pooling, " goes with classes; vectors of sentences are mean or first");
+  if (dense_width > 0 && !of_sentences)
+    fail<UsageError>("dense_width goes with masked_words = false and no classes");
+}
+
+void EncoderOnlyConfig::check_classes() const {
+  const bool single = kProblemTypes(problem_type) == ProblemType::single_label;
+  if (n_classes == 1 && single) fail<UsageError>("n_classes is 1, wanted at least 2");
+  if (n_classes == 0 && !single) fail<UsageError>("problem_type = ", problem_type, " goes with classes");
+  if (kPoolings(pooling) != Pooling::none) return;
+  if (n_classes == 0 || !single || pooler || reads_images())
+    fail<UsageError>(
+        "pooling = none classifies each token, of models of other programs: wanted classes, problem_type = "
+        "single_label, pooler = false and words, not images");
 }
 
 void EncoderOnlyConfig::check_images() const {
@@ -55,7 +68,9 @@ std::unique_ptr<Model<T>> build(const EncoderOnlyConfig& config) {
   if (config.n_classes == 0) {
     if (config.pooler) declare_pooler(p, config.d_model);
     if (!config.masked_words) {
-      model->sentences = {kPoolings(config.pooling), config.normalised};
+      model->sentences = {kPoolings(config.pooling), config.normalised, false, config.dense_width,
+                          kActivations(config.dense_activation)};
+      model->sentences->declare(p, config.d_model);
       return model;
     }
     model->words = declare_words(p, Tied::all, table, config, config.source_vocab_size, "masked_word");
@@ -66,7 +81,9 @@ std::unique_ptr<Model<T>> build(const EncoderOnlyConfig& config) {
     return model;
   }
   model->n_classes = config.n_classes;
-  model->classes = ClassesHead{kPoolings(config.pooling), config.pooler};
+  model->classes = ClassesHead{.pooling = kPoolings(config.pooling),
+                               .pooler = config.pooler,
+                               .problem = kProblemTypes(config.problem_type)};
   model->classes->declare(p, config.d_model, config.n_classes);
   return model;
 }

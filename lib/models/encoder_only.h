@@ -2,7 +2,7 @@
 // models/transformer_parts.h with learned positions, trained to fill in masked words (a words head tied to
 // the embeddings), or to classify sentences (models/heads.h). Parameters: encoder/embedding/weight [V, d]; by choice
 // encoder/token_types/weight [n_token_types, d]; those of the stack; by choice masked_word/bias [V], masked_word/inner and
-// masked_word/norm (WordTransform), encoder/pooler; of a classifier those of the classes. One that reads images
+// masked_word/norm (WordTransform), encoder/pooler, sentences/dense (SentenceVectors); of a classifier those of the classes. One that reads images
 // (models/image_patches.h), or features of them, has no words: source_vocab_size is 1 and there is no table of embeddings.
 #pragma once
 
@@ -13,6 +13,8 @@
 #include "models/transformer_parts.h"
 
 namespace heed {
+
+inline const std::vector<std::string> kDenseActivations{"none", "tanh", "relu", "sigmoid", "gelu", "silu"};
 
 struct EncoderOnlyConfig : TransformerOptions, ImageOptions {
   static constexpr const char* kArchitecture = "encoder";
@@ -26,6 +28,9 @@ struct EncoderOnlyConfig : TransformerOptions, ImageOptions {
   bool pooler = false;
   bool masked_words = true;
   bool normalised = false;
+  std::string problem_type = "single_label";
+  std::int64_t dense_width = 0;
+  std::string dense_activation = "tanh";
 
   EncoderOnlyConfig();
 
@@ -36,7 +41,9 @@ struct EncoderOnlyConfig : TransformerOptions, ImageOptions {
     size_fields(self, field);
     field("n_classes", self.n_classes, "classes of a classifier; 0: the model fills in masked words",
           between(0, 1'000'000));
-    field("pooling", self.pooling, "how the states of a sentence become one vector, which is classified",
+    field("pooling", self.pooling,
+          "how the states of a sentence become one vector, which is classified; none: "
+          "each token is classified",
           kPoolings.words);
     practice_fields(self, field);
     layer_fields(self, field);
@@ -53,6 +60,12 @@ struct EncoderOnlyConfig : TransformerOptions, ImageOptions {
              "without classes: scores of words; false: vectors of sentences (encode --pool)");
     image_fields(self, field);
     optional("normalised", self.normalised, "vectors of sentences are of length 1");
+    optional("problem_type", self.problem_type,
+             "what scores of classes are: of one class for a sentence, of several, or numbers",
+             kProblemTypes.words);
+    optional("dense_width", self.dense_width,
+             "width of a last layer that vectors of sentences pass through; 0: none", between(0, 1'000'000));
+    optional("dense_activation", self.dense_activation, "its activation", kDenseActivations);
   }
 
   ImagePatches patches() const {
@@ -65,6 +78,7 @@ struct EncoderOnlyConfig : TransformerOptions, ImageOptions {
 
  private:
   void check_images() const;
+  void check_classes() const;
 };
 
 template <class T>

@@ -85,9 +85,20 @@ CrossEntropySums WordsHead::loss(Pass<T>& pass, Var<T> states, std::span<const s
 }
 
 template <class T>
+void SentenceVectors::declare(ParameterSet<T>& parameters, std::int64_t d) const {
+  if (dense_width == 0) return;
+  parameters.add("sentences/dense/weight", {d, dense_width}, Init::xavier(d, dense_width));
+  parameters.add("sentences/dense/bias", {dense_width}, Init::zeros());
+}
+
+template <class T>
 std::vector<T> SentenceVectors::of(Pass<T>& pass, Var<T> states, const Packing& rows) const {
   Var<T> v = pooling == Pooling::first ? first_states(states, rows) : sentence_means(states, rows);
   if (pooler) v = pooler_of(pass, v);
+  if (dense_width > 0) {
+    const Scope<T> dense = Scope<T>(pass) / "sentences" / "dense";
+    v = linear(v, dense.parameter("weight"), dense.parameter("bias"), dense_activation);
+  }
   std::vector<T> values;
   for (std::int64_t s = 0; s < v.rows(); ++s) {
     const auto row = row_span(v.value(), s);
@@ -121,9 +132,12 @@ Var<T> ClassesHead::pooled(Pass<T>& pass, Var<T> states, const Packing& rows) co
 template <class T>
 Var<T> ClassesHead::logits(Pass<T>& pass, Var<T> states, const Packing& rows) const {
   const Scope<T> scope = Scope<T>(pass) / "classes";
-  Var<T> v = pooled(pass, states, rows);
-  if (pooler) v = pooler_of(pass, v);
-  v = scope.name_sentences("pooled", v);
+  Var<T> v = states;
+  if (!of_tokens()) {
+    v = pooled(pass, states, rows);
+    if (pooler) v = pooler_of(pass, v);
+    v = scope.name_sentences("pooled", v);
+  }
   return linear(v, scope.parameter("weight"), scope.parameter("bias"));
 }
 
@@ -134,6 +148,7 @@ Var<T> ClassesHead::logits(Pass<T>& pass, Var<T> states, const Packing& rows) co
                                             std::vector<double>*) const;                                \
   template void WordTransform::declare(ParameterSet<T>&, std::int64_t) const;                           \
   template void declare_pooler(ParameterSet<T>&, std::int64_t);                                         \
+  template void SentenceVectors::declare(ParameterSet<T>&, std::int64_t) const;                         \
   template std::vector<T> SentenceVectors::of(Pass<T>&, Var<T>, const Packing&) const;                  \
   template Var<T> pooler_of(Pass<T>&, Var<T>);                                                          \
   template Var<T> first_states(Var<T>, const Packing&);                                                 \

@@ -51,22 +51,28 @@ struct WordsHead {
                         T scale, std::vector<double>* nll = nullptr) const;
 };
 
-/// How the states of a sentence become one vector.
-enum class Pooling { first, mean, attention };
-inline const Choice<Pooling> kPoolings{"pooling", {"first", "mean", "attention"}};
+/// How the states of a sentence become one vector; none: each state is one by itself.
+enum class Pooling { first, mean, attention, none };
+inline const Choice<Pooling> kPoolings{"pooling", {"first", "mean", "attention", "none"}};
 
-/// Classes of whole sentences: pooled states [sentences, d] W + b -> [sentences, classes]. Pooling by attention is
-/// that of nn/attention/pooling.h. Parameters: classes/weight [d, classes], classes/bias; those of the attention. With a pooler
+/// What the scores of classes are: of one class among all, softmax; of each class by itself, sigmoid; numbers.
+enum class ProblemType { single_label, multi_label, regression };
+inline const Choice<ProblemType> kProblemTypes{"problem_type", {"single_label", "multi_label", "regression"}};
+
+/// Classes of whole sentences: pooled states [sentences, d] W + b -> [sentences, classes]; without pooling those of each token.
+/// Pooling by attention is that of nn/attention/pooling.h. Parameters: classes/weight [d, classes], classes/bias; those of the attention. With a pooler
 /// (BERT) it is tanh(v W + b) that is classified, by the parameters encoder/pooler/{weight [d, d], bias}. Named values: those of the
-/// attention; classes/pooled, what is classified, one row a sentence.
+/// attention; classes/pooled, what is classified, one row a sentence (without pooling there is none).
 struct ClassesHead {
   Pooling pooling = Pooling::mean;
   bool pooler = false;
   std::string attention = "classes/attention";  ///< its scope
+  ProblemType problem = ProblemType::single_label;
 
+  bool of_tokens() const { return pooling == Pooling::none; }
   template <class T>
   void declare(ParameterSet<T>& parameters, std::int64_t d, std::int64_t classes) const;
-  /// states [rows, d] -> [sentences, classes].
+  /// states [rows, d] -> [sentences, classes], or [rows, classes] without pooling.
   template <class T>
   Var<T> logits(Pass<T>& pass, Var<T> states, const Packing& rows) const;
 
@@ -75,13 +81,20 @@ struct ClassesHead {
   Var<T> pooled(Pass<T>& pass, Var<T> states, const Packing& rows) const;
 };
 
-/// What turns the states of a sentence into one vector, without gradient.
+/// What turns the states of a sentence into one vector, without gradient: pooling, by choice the pooler or a layer f(v W + b),
+/// sentence-transformers' Dense, of the parameters sentences/dense/{weight [d, dense_width], bias}.
 struct SentenceVectors {
   Pooling pooling = Pooling::mean;  ///< mean or first
   bool normalised = false;          ///< to length 1
   bool pooler = false;              ///< after encoder/pooler
+  std::int64_t dense_width = 0;     ///< 0: no such layer
+  Activation dense_activation = Activation::tanh;
 
-  /// states [rows, d] -> [sentences, d], one row after the other.
+  template <class T>
+  void declare(ParameterSet<T>& parameters, std::int64_t d) const;
+  /// Of the vectors of states [rows, d].
+  std::int64_t width(std::int64_t d) const { return dense_width > 0 ? dense_width : d; }
+  /// states [rows, d] -> [sentences, width], one row after the other.
   template <class T>
   std::vector<T> of(Pass<T>& pass, Var<T> states, const Packing& rows) const;
 };

@@ -58,7 +58,8 @@ struct Model {
   Encoded<T> encode(Pass<T>& pass, const PackedTokens& tokens) const;
   /// All encoder layers on embeddings.
   Encoded<T> encode(Pass<T>& pass, Var<T> embedded, const Packing& rows) const;
-  /// Scores of the classes, before the softmax, of each sentence that was encoded [sentences, classes].
+  /// Scores of the classes, before the softmax, of each sentence that was encoded [sentences, classes], or of each token
+  /// (ClassesHead::of_tokens).
   Var<T> class_logits(Pass<T>& pass, const Encoded<T>& encoded) const;
   /// The cross-entropy of a label for each, as in WordsHead::loss.
   CrossEntropySums class_loss(Pass<T>& pass, const Encoded<T>& encoded, std::span<const std::int32_t> labels,

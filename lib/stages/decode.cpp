@@ -106,6 +106,19 @@ class Job {
   std::int64_t sentences_ = 0;  ///< of the frames before
 };
 
+/// Throws Error unless `tokens` are what these rows are of.
+void expect_lengths(const std::vector<Ids>& tokens, const Packing& rows) {
+  if (std::ssize(tokens) != rows.sentences())
+    fail("/tokens has ", tokens.size(), " sentences, what is decoded has ", rows.sentences());
+  for (std::int64_t s = 0; s < rows.sentences(); ++s) {
+    const std::size_t length = tokens[static_cast<std::size_t>(s)].size();
+    if (std::cmp_not_equal(length, rows.length(s))) {
+      fail("/tokens/length[", s, "] = ", length, ", but the states of that sentence are ", rows.length(s),
+           ": are they of the same text?");
+    }
+  }
+}
+
 /// An encoder alone: classes or masked words.
 class PredictJob final : public Job {
  public:
@@ -113,24 +126,47 @@ class PredictJob final : public Job {
     if (!loaded_.model->documents)
       request.refuse({"attention"}, ": the model is of architecture ", loaded_.model->architecture,
                      ", which has no decoder and reads no documents");
-    request.refuse({"force", "saliency", "lens", "align", "sample", "beam", "length-penalty", "max-length",
+    if (loaded_.model->classes && loaded_.model->classes->problem == ProblemType::regression)
+      request.refuse({"n-best"}, ": the model gives numbers, of which none is likelier");
+    request.refuse({"force", "saliency", "align", "sample", "beam", "length-penalty", "max-length",
                     "align-layer", "align-head", "align-gold"},
                    ": the model is of architecture ", loaded_.model->architecture, ", which has no decoder");
     open_output();
     if (!paths_.attention.empty()) attention_.emplace(paths_.attention, paths_.write);
+    if (!paths_.lens.empty()) {
+      expect_encoder_lens(*loaded_.model);
+      lens_.emplace(paths_.lens, paths_.write);
+    }
   }
 
  private:
   void read(const TensorMap& frame) override {
     const PackedStates memory = memory_of(frame, *loaded_.model, wanted_);
-    if (!loaded_.model->classes) tokens_ = text::sentence_ids(frame, loaded_.source);
+    if (of_tokens_) {
+      tokens_ = text::sentence_ids(frame, loaded_.source);
+      expect_lengths(tokens_, memory.rows);
+    }
     inspection_.begin(frame, memory.rows);
     inspection_.start_trace();
     predictions_ =
         predict(loaded_, memory, tokens_, n_best_, threads_, &inspection_, attention_ ? &attended_ : nullptr);
     inspection_.end(frame);
     if (attention_) label_words(frame, memory.rows);
+    if (lens_) {
+      said_ = encoder_lens(loaded_, frame, memory.rows, filled_in(), threads_, wanted_);
+      said_.attributes = frame.attributes;
+    }
     if (wanted_ == Values::finite) expect_finite();
+  }
+
+  /// The sentences with their masks filled in.
+  std::vector<Ids> filled_in() const {
+    std::vector<Ids> words = tokens_;
+    for (std::size_t s = 0; s < words.size(); ++s) {
+      for (const Prediction& p : predictions_[s])
+        words[s][static_cast<std::size_t>(p.position)] = p.ids.front();
+    }
+    return words;
   }
 
   void label_words(const TensorMap& frame, const Packing& words) {
@@ -142,9 +178,9 @@ class PredictJob final : public Job {
   void expect_finite() const {
     for (std::size_t s = 0; s < predictions_.size(); ++s) {
       for (const Prediction& p : predictions_[s]) {
-        if (!all_finite<float>(p.log_probability))
+        if (!all_finite<float>(p.score))
           throw SentenceError(static_cast<std::int64_t>(s),
-                              "a log-probability is not finite: are its states too large? (--allow-nonfinite "
+                              "a prediction is not finite: are its states too large? (--allow-nonfinite "
                               "lets it pass)");
       }
     }
@@ -158,19 +194,23 @@ class PredictJob final : public Job {
       tensors_->write(out);
     }
     if (attention_) attention_->write(attended_);
+    if (lens_) lens_->write(said_);
     sentences_ += std::ssize(predictions_);
   }
 
   void finish() override {
     Job::finish();
     if (attention_) attention_->finish();
+    if (lens_) lens_->finish();
   }
 
   const std::int64_t n_best_ = config_.n_best > 1 ? config_.n_best : 0;
-  std::optional<io::FrameWriter> attention_;
+  /// What is predicted is of single tokens: their words, or their classes.
+  const bool of_tokens_ = !loaded_.model->classes || loaded_.model->classes->of_tokens();
+  std::optional<io::FrameWriter> attention_, lens_;
   std::vector<Ids> tokens_;
   std::vector<std::vector<Prediction>> predictions_;
-  TensorMap attended_;
+  TensorMap attended_, said_;
 };
 
 /// A decoder, alone or of a pair: translations, continuations, and scores of given ones.
@@ -266,7 +306,7 @@ class TranslateJob final : public Job {
     if (aligner_ || whole_text_ || ((attention_ || alone_) && frame.contains("tokens/ids"))) {
       source_ = loaded_.model->images ? places()
                                       : text::sentence_ids(frame, alone_ ? loaded_.target : loaded_.source);
-      expect_lengths();
+      expect_lengths(source_, memory_.rows);
     }
     if (whole_text_) texts_ = produced_texts();
     if (!alone_ || whole_text_) return;
@@ -303,19 +343,6 @@ class TranslateJob final : public Job {
       if (std::cmp_not_equal(read, memory_.rows.length(static_cast<std::int64_t>(s))))
         throw SentenceError(static_cast<std::int64_t>(s),
                             concat(option, ": /tokens do not end with eos, as those of tokenize do"));
-    }
-  }
-
-  void expect_lengths() const {
-    const Packing& rows = memory_.rows;
-    if (std::ssize(source_) != rows.sentences())
-      fail("/tokens has ", source_.size(), " sentences, what is decoded has ", rows.sentences());
-    for (std::int64_t s = 0; s < rows.sentences(); ++s) {
-      const std::size_t length = source_[static_cast<std::size_t>(s)].size();
-      if (std::cmp_not_equal(length, rows.length(s))) {
-        fail("/tokens/length[", s, "] = ", length, ", but the states of that sentence are ", rows.length(s),
-             ": are they of the same text?");
-      }
     }
   }
 

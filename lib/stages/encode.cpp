@@ -168,7 +168,8 @@ void encode_frame(const Model<float>& model, const EncodeOptions& options, int t
          final_c = Tensor::zeros<float>({sentences, last, widths.c}, final_dims);
   std::optional<SentenceVectors> pool;
   if (!options.pool.empty()) pool = sentence_vectors(model, options);
-  Tensor vectors = Tensor::zeros<float>({sentences, d}, {"sentence", "dim"});
+  const std::int64_t vector_width = pool ? pool->width(d) : d;
+  Tensor vectors = Tensor::zeros<float>({sentences, vector_width}, {"sentence", "dim"});
   if (inspection) {
     inspection->begin(frame, input.rows, side);
     inspection->start_trace();
@@ -193,7 +194,7 @@ void encode_frame(const Model<float>& model, const EncodeOptions& options, int t
                   output.row_range(rows.offset(s), rows.length(s)));
       if (pool && layer + 1 == last)
         std::ranges::copy(pool->of(pass, pass.tape->constant(output), rows),
-                          vectors.values<float>().begin() + range.first * d);
+                          vectors.values<float>().begin() + range.first * vector_width);
     }
     for (std::size_t l = 0; l < x.final_states.size(); ++l) {
       const Matrix<const float> state = x.final_states[l].value();

@@ -42,26 +42,88 @@ Verdict read_row(std::span<const float> logits, std::int32_t produced) {
           rank, static_cast<std::int32_t>(best - logits.begin())};
 }
 
+/// What all layers say of the tokens at all positions.
+class Table {
+ public:
+  Table(const LoadedModel& loaded, const std::vector<Ids>& tokens, std::int64_t layers)
+      : loaded_(loaded), tokens_(tokens), layers_(layers) {
+    for (const Ids& ids : tokens) rows_.append(std::ssize(ids));
+    const Shape shape{rows_.sentences(), layers, rows_.longest()};
+    const std::vector<std::string> dims{"sentence", "layer", "position"};
+    probability_ = best_probability_ = Tensor::zeros<float>(shape, dims);
+    rank_ = Tensor::zeros<std::int32_t>(shape, dims);
+    best_piece_ = Tensor::zeros<std::string>(shape, dims);
+  }
+  const Packing& rows() const { return rows_; }
+
+  /// The output of a layer [length of the sentence, d], after what follows the last one. Of different places from any thread.
+  void read(std::int64_t sentence, std::int64_t layer, InferencePass& pass, Var<float> states) {
+    const Matrix<const float> logits = loaded_.model->needed_words().logits(pass, states).value();
+    const Ids& ids = tokens_[static_cast<std::size_t>(sentence)];
+    for (std::int64_t p = 0; p < logits.rows; ++p) {
+      const auto at = static_cast<std::size_t>((sentence * layers_ + layer) * rows_.longest() + p);
+      const Verdict verdict =
+          read_row({logits.row(p), static_cast<std::size_t>(logits.cols)}, ids[static_cast<std::size_t>(p)]);
+      probability_.values<float>()[at] = verdict.probability;
+      best_probability_.values<float>()[at] = verdict.best_probability;
+      rank_.values<std::int32_t>()[at] = verdict.rank;
+      best_piece_.values<std::string>()[at] = vocabulary().piece(verdict.best);
+    }
+  }
+
+  TensorMap take(std::vector<std::string> labels) {
+    Pieces pieces;
+    for (const Ids& ids : tokens_) pieces.push_back(vocabulary().pieces(ids));
+    probability_.attributes["long_name"] = std::string("probability");
+    probability_.attributes["cell_text"] = std::string("best_piece");
+    probability_.attributes["interpretation"] = std::string("image");
+    TensorMap map;
+    map.add("lens/length", lengths_of(rows_));
+    map.add("lens/token", token_labels(pieces, "position", rows_.longest()));
+    map.add("lens/layer_label", Tensor::of<std::string>(std::move(labels), {layers_}, {"layer"}));
+    map.add("lens/rank", std::move(rank_));
+    map.add("lens/best_piece", std::move(best_piece_));
+    map.add("lens/best_probability", std::move(best_probability_));
+    map.add("lens/probability", std::move(probability_));
+    map.groups["lens"] = {"probability",
+                          "The most likely token by each layer, and the probability of the one produced",
+                          {"0", ".", "."},
+                          {}};
+    return map;
+  }
+
+ private:
+  const text::Tokenizer& vocabulary() const {
+    return loaded_.model->decoder ? loaded_.target : loaded_.source;
+  }
+
+  const LoadedModel& loaded_;
+  const std::vector<Ids>& tokens_;
+  std::int64_t layers_;
+  Packing rows_;
+  Tensor probability_, best_probability_, rank_, best_piece_;
+};
+
+std::vector<std::string> labels_of(std::int64_t layers) {
+  std::vector<std::string> labels;
+  for (std::int64_t layer = 0; layer < layers; ++layer) labels.push_back(std::to_string(layer));
+  return labels;
+}
+
 }  // namespace
 
 TensorMap logit_lens(const LoadedModel& loaded, const PackedStates& input, const Results& hypotheses,
                      const std::vector<Ids>& prompts, int threads, Inspection* inspection, bool whole_text) {
   const Model<float>& model = *loaded.model;
   std::vector<Ids> produced;
-  Packing rows;
   for (std::size_t s = 0; s < hypotheses.size(); ++s) {
     produced.push_back(after_prompt(prompts, s, hypotheses[s].front().ids));
     if (model.reads_as_given && !whole_text) produced.back().erase(produced.back().begin());  // it is given
-    rows.append(std::ssize(produced.back()));
   }
-  const std::int64_t sentences = rows.sentences(), layers = model.needed_decoder().sizes().n_layers + 1,
-                     width = rows.longest();
-  const std::vector<std::string> dims{"sentence", "layer", "position"};
-  Tensor probability = Tensor::zeros<float>({sentences, layers, width}, dims), best_probability = probability;
-  Tensor rank = Tensor::zeros<std::int32_t>({sentences, layers, width}, dims);
-  Tensor best_piece = Tensor::zeros<std::string>({sentences, layers, width}, dims);
+  const std::int64_t layers = model.needed_decoder().sizes().n_layers + 1;
+  Table table(loaded, produced, layers);
 
-  for_each_shard(sentences, threads, [&](SentenceRange range) {
+  for_each_shard(table.rows().sentences(), threads, [&](SentenceRange range) {
     InspectedPass pass(model, inspection, range.numbers(), [&](const std::string& name) {
       return name == "decoder/embedded" || (name.starts_with("decoder/layer_") && name.ends_with("/output") &&
                                             std::ranges::count(name, '/') == 2);
@@ -90,43 +152,53 @@ TensorMap logit_lens(const LoadedModel& loaded, const PackedStates& input, const
         const Var<float> states = words.tape->constant({all.row(given.rows.offset(i)), length, all.cols});
         Packing row;
         row.append(length);
-        const Matrix<const float> logits =
-            model.needed_words()
-                .logits(words, last ? states : model.decoder->finish(words, states, row))
-                .value();
-        for (std::int64_t p = 0; p < length; ++p) {
-          const auto at = static_cast<std::size_t>((s * layers + layer) * width + p);
-          const Verdict verdict = read_row({logits.row(p), static_cast<std::size_t>(logits.cols)},
-                                           ids[static_cast<std::size_t>(p)]);
-          probability.values<float>()[at] = verdict.probability;
-          best_probability.values<float>()[at] = verdict.best_probability;
-          rank.values<std::int32_t>()[at] = verdict.rank;
-          best_piece.values<std::string>()[at] = loaded.target.piece(verdict.best);
-        }
+        table.read(s, layer, words, last ? states : model.decoder->finish(words, states, row));
       }
     }
   });
+  std::vector<std::string> labels = labels_of(layers - 1);
+  labels.insert(labels.begin(), "embedded");
+  return table.take(std::move(labels));
+}
 
-  Pieces pieces;
-  for (const Ids& ids : produced) pieces.push_back(loaded.target.pieces(ids));
-  std::vector<std::string> labels{"embedded"};
-  for (std::int64_t layer = 1; layer < layers; ++layer) labels.push_back(std::to_string(layer - 1));
-  probability.attributes["long_name"] = std::string("probability");
-  probability.attributes["cell_text"] = std::string("best_piece");
-  probability.attributes["interpretation"] = std::string("image");
-  TensorMap map;
-  map.add("lens/length", lengths_of(rows));
-  map.add("lens/token", token_labels(pieces, "position", width));
-  map.add("lens/layer_label", Tensor::of<std::string>(labels, {layers}, {"layer"}));
-  map.add("lens/rank", std::move(rank));
-  map.add("lens/best_piece", std::move(best_piece));
-  map.add("lens/best_probability", std::move(best_probability));
-  map.add("lens/probability", std::move(probability));
-  map.groups["lens"] = {"probability",
-                        "The most likely token by each layer, and the probability of the one produced",
-                        {"0", ".", "."},
-                        {}};
-  return map;
+void expect_encoder_lens(const Model<float>& model) {
+  if (!model.decoder && model.words) return;
+  fail<UsageError>("--lens: the model is of architecture ", model.architecture,
+                   " and fills in no masked words: there is nothing that its layers would say");
+}
+
+TensorMap encoder_lens(const LoadedModel& loaded, const TensorMap& frame, const Packing& rows,
+                       const std::vector<Ids>& words, int threads, Values wanted) {
+  const Model<float>& model = *loaded.model;
+  const Tensor& states = frame.at("encoder/states");  // (sentence, layer, position, dim)
+  const std::int64_t layers = model.needed_encoder().sizes().n_layers;
+  const Shape& shape = states.shape();
+  if (shape[1] != layers)
+    fail("/encoder/states: holds ", shape[1], " layers, but --lens shows all ", layers,
+         ": encode --all-layers");
+  const std::size_t block = static_cast<std::size_t>(shape[2] * shape[3]);
+  Table table(loaded, words, layers);
+  for (std::int64_t layer = 0; layer < layers; ++layer) {
+    Tensor one = Tensor::zeros<float>({shape[0], shape[2], shape[3]});
+    for (std::int64_t s = 0; s < shape[0]; ++s)
+      std::copy_n(states.values<float>().data() + static_cast<std::size_t>(s * layers + layer) * block, block,
+                  one.values<float>().data() + static_cast<std::size_t>(s) * block);
+    const std::vector<float> values = unpad("encoder/states", one, rows, wanted);
+    for_each_shard(shape[0], threads, [&](SentenceRange range) {
+      for (const std::int64_t s : range.numbers()) {
+        InferencePass pass(model);
+        Packing row;
+        row.append(rows.length(s));
+        const Var<float> output =
+            pass.tape->constant({values.data() + rows.offset(s) * shape[3], rows.length(s), shape[3]});
+        // No layer more: only what follows the last one, which has it already.
+        const bool last = layer + 1 == layers;
+        table.read(s, layer, pass,
+                   last ? output : model.encoder->encode(pass, {output, &row, {}}, layers, layers).states);
+      }
+    });
+  }
+  return table.take(labels_of(layers));
 }
 
 }  // namespace heed

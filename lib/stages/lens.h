@@ -7,6 +7,7 @@
 //   length            i32 (sentence)
 //   token             str (sentence, position)  what was produced; of a language model the prompt too
 //   layer_label       str (layer)  "embedded", which is before the first layer, then "0", "1", ...
+// The same of an encoder that fills in masked words, whose head for them reads each layer; there is no row "embedded".
 #pragma once
 
 #include <vector>
@@ -15,6 +16,7 @@
 #include "models/model_file.h"
 #include "models/packed_states.h"
 #include "stages/results.h"
+#include "tensor/padding.h"
 
 namespace heed {
 
@@ -25,5 +27,13 @@ void expect_lens(const Model<float>& model);
 /// language model, without the final eos; empty with whole_text.
 TensorMap logit_lens(const LoadedModel& loaded, const PackedStates& input, const Results& hypotheses,
                      const std::vector<Ids>& prompts, int threads, Inspection* inspection, bool whole_text);
+
+/// Throws UsageError unless the model is an encoder that fills in masked words.
+void expect_encoder_lens(const Model<float>& model);
+
+/// /lens of an encoder: `frame` holds the states of all its layers (encode --all-layers), `words` are the tokens of each sentence, masks
+/// filled in. Throws Error when layers are missing.
+TensorMap encoder_lens(const LoadedModel& loaded, const TensorMap& frame, const Packing& rows,
+                       const std::vector<Ids>& words, int threads, Values wanted);
 
 }  // namespace heed

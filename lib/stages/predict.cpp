@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <iterator>
+#include <numeric>
 #include <optional>
+#include <utility>
 
 #include "autograd/ops_recurrent.h"
 #include "base/error.h"
@@ -21,9 +24,27 @@ namespace {
 Prediction likeliest(Matrix<const float> logits, std::int64_t row, std::int64_t count) {
   Prediction p;
   p.ids.resize(static_cast<std::size_t>(count));
-  p.log_probability.resize(p.ids.size());
-  log_softmax_top_k<float>(logits.row_range(row, 1), count, {p.log_probability.data(), 1, count},
+  p.score.resize(p.ids.size());
+  log_softmax_top_k<float>(logits.row_range(row, 1), count, {p.score.data(), 1, count},
                            {p.ids.data(), 1, count});
+  return p;
+}
+
+/// Each class by itself: the `count` with the largest probability sigmoid(x); of a regression the first `count` numbers.
+Prediction by_itself(Matrix<const float> logits, std::int64_t row, std::int64_t count, ProblemType problem) {
+  Prediction p;
+  p.ids.resize(static_cast<std::size_t>(logits.cols));
+  std::iota(p.ids.begin(), p.ids.end(), 0);
+  if (problem == ProblemType::multi_label)
+    std::ranges::stable_sort(p.ids, std::greater(), [&](std::int32_t c) { return logits(row, c); });
+  p.ids.resize(static_cast<std::size_t>(count));
+  for (const std::int32_t c : p.ids) {
+    const float x = logits(row, c);
+    if (problem == ProblemType::regression)
+      p.score.push_back(x);
+    else
+      p.score.push_back(std::min(x, 0.0F) - std::log1p(std::exp(-std::abs(x))));
+  }
   return p;
 }
 
@@ -38,7 +59,7 @@ Prediction likeliest_words(Matrix<const float> logits, std::int64_t row, std::in
     if (all.ids[i] != special.unk && special.contains(all.ids[i])) continue;
     if (all.ids[i] >= special.first_unused) continue;
     words.ids.push_back(all.ids[i]);
-    words.log_probability.push_back(all.log_probability[i]);
+    words.score.push_back(all.score[i]);
   }
   return words;
 }
@@ -107,8 +128,19 @@ std::vector<std::vector<Prediction>> predict(const LoadedModel& loaded, const Pa
     const Encoded<float> encoded = shard.on(pass);
     if (model.classes) {
       const Matrix<const float> logits = model.class_logits(pass, encoded).value();
-      for (std::int64_t s = 0; s < range.count; ++s)
-        result[static_cast<std::size_t>(range.first + s)] = {likeliest(logits, s, count)};
+      const ProblemType problem = model.classes->problem;
+      for (std::int64_t s = 0; s < range.count; ++s) {
+        std::vector<Prediction>& own = result[static_cast<std::size_t>(range.first + s)];
+        if (!model.classes->of_tokens()) {
+          own = {problem == ProblemType::single_label ? likeliest(logits, s, count)
+                                                      : by_itself(logits, s, count, problem)};
+          continue;
+        }
+        for (std::int64_t i = 0; i < encoded.rows->length(s); ++i) {
+          own.push_back(likeliest(logits, encoded.rows->offset(s) + i, count));
+          own.back().position = i;
+        }
+      }
       if (kept) kept->keep(pass.recorded(), range);
       pass.keep();
       return;
@@ -134,25 +166,61 @@ std::vector<std::vector<Prediction>> predict(const LoadedModel& loaded, const Pa
   return result;
 }
 
+namespace {
+
+/// The labels of a sentence's words. Special pieces are none, but for those that stand for text.
+std::string word_labels(const LoadedModel& loaded, const std::vector<Prediction>& predictions,
+                        const std::vector<std::int32_t>& ids) {
+  const SpecialIds& special = loaded.source.special();
+  const std::vector<std::int32_t> words = loaded.source.word_of(ids);
+  std::vector<std::string> labels;
+  std::int32_t last = -1;
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    const bool is_text = ids[i] == special.unk || ids[i] == special.mask || !special.contains(ids[i]);
+    if (!is_text || std::exchange(last, words[i]) == words[i]) continue;
+    labels.push_back(loaded.classes[static_cast<std::size_t>(predictions[i].ids.front())]);
+  }
+  return joined(labels, "\t") + "\n";
+}
+
+/// A line for each piece of a sentence, or for each of its masks, and what is likely for it.
+std::string ranked_text(const LoadedModel& loaded, const std::vector<Prediction>& predictions,
+                        const std::vector<std::int32_t>& tokens, std::int64_t sentence) {
+  std::string out;
+  for (const Prediction& p : predictions) {
+    for (std::size_t i = 0; i < p.ids.size(); ++i) {
+      const std::string what = loaded.model->classes
+                                   ? concat(loaded.source.piece(tokens[static_cast<std::size_t>(p.position)]),
+                                            " ||| ", loaded.classes[static_cast<std::size_t>(p.ids[i])])
+                                   : loaded.source.piece(p.ids[i]);
+      out += concat(sentence, " ||| ", p.position, " ||| ", what, " ||| ",
+                    fixed(static_cast<double>(p.score[i]), 6), "\n");
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
 std::string prediction_text(const LoadedModel& loaded,
                             const std::vector<std::vector<Prediction>>& predictions,
                             const std::vector<std::vector<std::int32_t>>& tokens, std::int64_t n_best,
                             std::int64_t first_sentence) {
   std::string out;
   for (std::size_t s = 0; s < predictions.size(); ++s) {
-    if (loaded.model->classes) {
+    const std::optional<ClassesHead>& head = loaded.model->classes;
+    if (head && !head->of_tokens()) {
       const Prediction& p = predictions[s].front();
-      for (std::size_t i = 0; i < p.ids.size(); ++i)
+      for (std::size_t i = 0; i < p.ids.size(); ++i) {
+        const auto score = static_cast<double>(p.score[i]);
         out += concat(i ? "\t" : "", loaded.classes[static_cast<std::size_t>(p.ids[i])], "\t",
-                      fixed(std::exp(static_cast<double>(p.log_probability[i])), 6));
+                      fixed(head->problem == ProblemType::regression ? score : std::exp(score), 6));
+      }
       out += "\n";
     } else if (n_best > 1) {
-      for (const Prediction& p : predictions[s]) {
-        for (std::size_t i = 0; i < p.ids.size(); ++i)
-          out += concat(first_sentence + static_cast<std::int64_t>(s), " ||| ", p.position, " ||| ",
-                        loaded.source.piece(p.ids[i]), " ||| ",
-                        fixed(static_cast<double>(p.log_probability[i]), 6), "\n");
-      }
+      out += ranked_text(loaded, predictions[s], tokens[s], first_sentence + static_cast<std::int64_t>(s));
+    } else if (head) {
+      out += word_labels(loaded, predictions[s], tokens[s]);
     } else {
       std::vector<std::int32_t> filled = tokens[s];
       for (const Prediction& p : predictions[s]) filled[static_cast<std::size_t>(p.position)] = p.ids.front();
@@ -163,7 +231,9 @@ std::string prediction_text(const LoadedModel& loaded,
 }
 
 TensorMap prediction_map(const LoadedModel& loaded, const std::vector<std::vector<Prediction>>& predictions) {
-  const bool classes = loaded.model->classes.has_value();
+  const bool classes = loaded.model->classes.has_value(),
+             of_tokens = classes && loaded.model->classes->of_tokens(),
+             numbers = classes && loaded.model->classes->problem == ProblemType::regression;
   std::int64_t masks = 1, ranks = 1;
   for (const auto& list : predictions) {
     masks = std::max(masks, static_cast<std::int64_t>(list.size()));
@@ -171,12 +241,12 @@ TensorMap prediction_map(const LoadedModel& loaded, const std::vector<std::vecto
   }
   const auto sentences = static_cast<std::int64_t>(predictions.size());
   Shape shape{sentences, masks, ranks};
-  std::vector<std::string> dims{"sentence", "mask", "rank"};
-  if (classes) {
+  std::vector<std::string> dims{"sentence", of_tokens ? "position" : "mask", "rank"};
+  if (classes && !of_tokens) {
     shape.erase(shape.begin() + 1);
     dims.erase(dims.begin() + 1);
   }
-  Tensor ids = Tensor::zeros<std::int32_t>(shape, dims), log_probability = Tensor::zeros<float>(shape, dims),
+  Tensor ids = Tensor::zeros<std::int32_t>(shape, dims), scores = Tensor::zeros<float>(shape, dims),
          names = Tensor::zeros<std::string>(shape, dims),
          position = Tensor::zeros<std::int32_t>({sentences, masks}, {"sentence", "mask"}),
          count = Tensor::zeros<std::int32_t>({sentences}, {"sentence"});
@@ -190,7 +260,7 @@ TensorMap prediction_map(const LoadedModel& loaded, const std::vector<std::vecto
       for (std::size_t r = 0; r < p.ids.size(); ++r) {
         const std::size_t i = at * static_cast<std::size_t>(ranks) + r;
         ids.values<std::int32_t>()[i] = p.ids[r];
-        log_probability.values<float>()[i] = p.log_probability[r];
+        scores.values<float>()[i] = p.score[r];
         names.values<std::string>()[i] =
             classes ? loaded.classes[static_cast<std::size_t>(p.ids[r])] : loaded.source.piece(p.ids[r]);
       }
@@ -203,8 +273,10 @@ TensorMap prediction_map(const LoadedModel& loaded, const std::vector<std::vecto
     map.add("predictions/position", std::move(position));
     map.add("predictions/masks", std::move(count));
   }
-  map.add("predictions/log_probability", std::move(log_probability));
-  map.groups["predictions"] = {"log_probability", classes ? "Classes" : "Words that masks hide", {}, {}};
+  if (of_tokens) map.add("predictions/length", std::move(count));
+  const std::string name = numbers ? "value" : "log_probability";
+  map.add("predictions/" + name, std::move(scores));
+  map.groups["predictions"] = {name, classes ? "Classes" : "Words that masks hide", {}, {}};
   return map;
 }
 

@@ -164,7 +164,7 @@ class Test {
   std::optional<Computed> computed(const std::string& stage) const {
     if (stage == "logits") {
       if (!logits_.data) return std::nullopt;
-      return model_.classes ? pooled(logits_) : split(logits_, *rows_);
+      return model_.classes && !model_.classes->of_tokens() ? pooled(logits_) : split(logits_, *rows_);
     }
     if (stage == "pooled" || stage == "sentence") {
       const auto& values = stage == "pooled" ? pooled_ : sentences_;

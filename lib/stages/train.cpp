@@ -253,6 +253,7 @@ void check_files(const IsGiven& given, TrainCommand& o, const std::string& archi
     if (given(option)) fail<UsageError>(option, ": the vocabulary files decide it");
   }
   if (given("n_classes")) fail<UsageError>("--n-classes: the labels decide it");
+  if (given("problem_type")) fail<UsageError>("--problem-type: trained is one label of a sentence");
 }
 
 /// What a run without validation text cannot do.

@@ -73,6 +73,11 @@ Objective::Objective(const Model<float>& model)
       kind_(model.decoder   ? Kind::target_words
             : model.classes ? Kind::classes
                             : Kind::masked_words) {
+  if (kind_ == Kind::classes &&
+      (model.classes->of_tokens() || model.classes->problem != ProblemType::single_label))
+    fail<UsageError>(
+        "a classifier is trained for one label of a sentence: wanted problem_type = single_label and a "
+        "pooling other than none");
   if (kind_ == Kind::masked_words && model.source_special.mask == SpecialIds::kAbsent) {
     fail<UsageError>(
         "the vocabulary has no <mask>, and without --labels the model learns to fill in masks: tokenize "

@@ -18,8 +18,13 @@ const std::vector<std::string> kCases{"bert-masked",
                                       "bert-classes",
                                       "bert-gamma-beta",
                                       "bert-sentence",
+                                      "bert-dense",
+                                      "bert-tokens",
                                       "roberta-masked",
                                       "roberta-classes",
+                                      "roberta-regression",
+                                      "roberta-several",
+                                      "roberta-tokens",
                                       "vit",
                                       "vit-no-bias",
                                       "gpt2",
@@ -28,6 +33,7 @@ const std::vector<std::string> kCases{"bert-masked",
                                       "llama-tied",
                                       "llama-3",
                                       "llama-linear",
+                                      "llama-yarn",
                                       "llama-bf16",
                                       "llama-shards",
                                       "mistral",
@@ -61,7 +67,7 @@ BOOST_DATA_TEST_CASE(agree_with_transformers, boost::unit_test::data::make(kCase
   if (name == "gpt2-bare")
     wanted = {"decoder.states"};  // saved without its head
   else
-    wanted = {name == "bert-sentence" ? "sentence" : "logits"};
+    wanted = {loaded.model->sentences ? "sentence" : "logits"};
   if (loaded.model->decoder && name != "gpt2-bare") wanted.emplace_back("generated");
   const bool of_numpy = name.starts_with("marian-npz") || name.starts_with("sockeye");
   if (loaded.model->decoder && name != "gpt2-bare" && !of_numpy)
@@ -133,8 +139,11 @@ BOOST_DATA_TEST_CASE(are_not_passed_by_wrong_expectations, boost::unit_test::dat
   BOOST_CHECK_MESSAGE(said.find(wrong.words) != std::string::npos, said);
 }
 
-const std::vector<std::string> kExported{"bert-masked",   "bert-classes",   "bert-gamma-beta",
-                                         "bert-sentence", "roberta-masked", "roberta-classes"};
+const std::vector<std::string> kExported{
+    "bert-masked",        "bert-classes",    "bert-gamma-beta", "bert-sentence",
+    "bert-dense",         "bert-tokens",     "roberta-masked",  "roberta-classes",
+    "roberta-regression", "roberta-several", "roberta-tokens",  "vit",
+    "vit-no-bias",        "marian-npz-post", "marian-npz-pre",  "marian-npz-new"};
 
 /// Config, parameters and vocabularies come back to the bit.
 BOOST_DATA_TEST_CASE(come_back_from_export, boost::unit_test::data::make(kExported), name) {

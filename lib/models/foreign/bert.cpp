@@ -1,6 +1,6 @@
 // BERT (Devlin et al. 2019) and RoBERTa (Liu et al. 2019) as transformers writes them:
 // https://github.com/huggingface/transformers, src/transformers/models/{bert,roberta}; alone, with a head that fills in
-// masked words, or with one that classifies sentences. Models of sentence vectors (MiniLM) are the same in a folder of
+// masked words, or with one that classifies sentences or tokens. Models of sentence vectors (MiniLM) are the same in a folder of
 // sentence-transformers, https://github.com/huggingface/sentence-transformers, whose modules.json says what is made of the states.
 #include <algorithm>
 
@@ -37,14 +37,22 @@ bool recognises(const Source& source) {
 
 /// Which heads the weights have.
 struct Heads {
-  bool words = false, classes = false, pooler = false, of_sentences = false;
+  bool words = false, classes = false, of_tokens = false, pooler = false, of_sentences = false;
+  std::string dense{};  ///< the folder of the layer on vectors of sentences; empty: none
 };
 
-Heads heads_of(const Source& source, const Kind& kind) {
+std::string token_classifier(const Kind& kind) {
+  return concat(kind.is_roberta ? "Roberta" : "Bert", "ForTokenClassification");
+}
+
+Heads heads_of(const Source& source, ConfigFields& fields, const Kind& kind) {
   Heads heads;
   heads.of_sentences = !source.file("modules.json").empty();
+  heads.of_tokens =
+      !heads.of_sentences && fields.get("architectures") == Json::array({token_classifier(kind)});
   heads.classes =
-      !heads.of_sentences && source.has(kind.is_roberta ? "classifier.out_proj.weight" : "classifier.weight");
+      heads.of_tokens || (!heads.of_sentences &&
+                          source.has(kind.is_roberta ? "classifier.out_proj.weight" : "classifier.weight"));
   heads.words = !heads.of_sentences && !heads.classes &&
                 source.has(kind.is_roberta ? "lm_head.bias" : "cls.predictions.bias");
   const std::string pooler = "pooler.dense.weight";
@@ -52,32 +60,66 @@ Heads heads_of(const Source& source, const Kind& kind) {
   return heads;
 }
 
-/// The steps of sentence-transformers after the model: pooling, and by choice normalisation.
-void read_modules(const Source& source, EncoderOnlyConfig& config, std::vector<std::string>& notes) {
+/// sentence-transformers' words, of torch.nn.
+constexpr std::initializer_list<std::pair<const char*, const char*>> kDenseWords{
+    {"torch.nn.modules.activation.Tanh", "tanh"}, {"torch.nn.modules.linear.Identity", "none"},
+    {"torch.nn.modules.activation.ReLU", "relu"}, {"torch.nn.modules.activation.Sigmoid", "sigmoid"},
+    {"torch.nn.modules.activation.GELU", "gelu"}, {"torch.nn.modules.activation.SiLU", "silu"}};
+
+/// The settings of a module of sentence-transformers, in its folder.
+ConfigFields config_of_module(const Source& source, const std::string& folder) {
+  const std::string path = source.file(folder + "/config.json");
+  if (path.empty())
+    fail(escaped(source.path()), "/modules.json: ", escaped(folder),
+         "/config.json is missing: it says what the module does");
+  return ConfigFields(read_json_object(path), escaped(path));
+}
+
+void read_dense(const Source& source, const std::string& folder, EncoderOnlyConfig& config) {
+  ConfigFields dense = config_of_module(source, folder);
+  dense.expect("in_features", {config.d_model});
+  config.dense_width = dense.number("out_features");
+  config.dense_activation =
+      dense.choice("activation_function", "torch.nn.modules.activation.Tanh", kDenseWords);
+  dense.expect("bias", {true});
+  dense.expect("module_input_name", {"sentence_embedding"});
+  dense.expect("module_output_name", {"sentence_embedding"});
+  dense.finish();
+  source.join(folder);
+}
+
+/// The steps of sentence-transformers after the model: pooling, and by choice a layer and normalisation.
+void read_modules(const Source& source, EncoderOnlyConfig& config, Heads& heads,
+                  std::vector<std::string>& notes) {
   const std::string path = source.file("modules.json"), where = escaped(path);
   const Json modules = read_json(path);
-  if (!modules.is_array() || modules.size() < 2 || modules.size() > 3)
+  const std::vector<std::string> kinds{"Transformer", "Pooling", "Dense", "Normalize"};
+  if (!modules.is_array() || modules.size() < 2 || modules.size() > kinds.size())
     fail(where,
-         ": wanted a list of Transformer, Pooling and by choice Normalize: damaged, or other modules?");
-  const char* const wanted[] = {"Transformer", "Pooling", "Normalize"};
+         ": wanted a list of Transformer, Pooling and by choice Dense and Normalize: damaged, or other "
+         "modules?");
   std::string folder;
+  std::size_t next = 0;
   for (std::size_t i = 0; i < modules.size(); ++i) {
     ConfigFields module(modules[i], concat(where, "[", i, "]"));
-    const std::string type = module.word("type");
-    if (type.substr(type.rfind('.') + 1) != wanted[i]) module.refuse("type", wanted[i]);
+    const std::string type = module.word("type"), name = type.substr(type.rfind('.') + 1);
+    const auto kind = static_cast<std::size_t>(
+        std::find(kinds.begin() + static_cast<std::ptrdiff_t>(next), kinds.end(), name) - kinds.begin());
+    if (kind == kinds.size() || (i < 2 && kind != i))
+      module.refuse("type", i < 2 ? kinds[i] : alternatives({kinds.begin() + 2, kinds.end()}));
+    next = kind + 1;
     const std::string its = module.word("path", "");
     if (i == 0) module.expect("path", {""});
-    if (i == 1) folder = its;
-    if (its.find_first_of("/\\") != std::string::npos || its == ".." || (i == 1 && its.empty()))
+    if (name == "Pooling") folder = its;
+    if (name == "Dense") heads.dense = its;
+    const bool has_files = name == "Pooling" || name == "Dense";
+    if (its.find_first_of("/\\") != std::string::npos || its == ".." || (has_files && its.empty()))
       module.refuse("path", "the name of a folder");
     module.without_effect({"idx", "name"});
     module.finish();
   }
-  config.normalised = modules.size() == 3;
-  const std::string pooling_file = source.file(folder + "/config.json");
-  if (pooling_file.empty())
-    fail(where, ": ", escaped(folder), "/config.json is missing: it says how to pool");
-  ConfigFields pooling(read_json_object(pooling_file), escaped(pooling_file));
+  config.normalised = next == kinds.size();
+  ConfigFields pooling = config_of_module(source, folder);
   pooling.without_effect({"word_embedding_dimension", "include_prompt"});
   const std::string mode = pooling.choice("pooling_mode", "mean", {{"mean", "mean"}, {"cls", "first"}});
   const bool stated = pooling.has("pooling_mode"), first = pooling.flag("pooling_mode_cls_token", false),
@@ -89,6 +131,7 @@ void read_modules(const Source& source, EncoderOnlyConfig& config, std::vector<s
     pooling.refuse("pooling_mode: wanted either the mean or the first (cls) state");
   pooling.finish();
   config.pooling = stated ? mode : first ? "first" : "mean";
+  if (!heads.dense.empty()) read_dense(source, heads.dense, config);
   const std::string limit_file = source.file("sentence_bert_config.json");
   if (limit_file.empty()) return;
   ConfigFields limit(read_json_object(limit_file), escaped(limit_file));
@@ -119,21 +162,17 @@ EncoderOnlyConfig config_of(ConfigFields& fields, const Kind& kind, const Heads&
     fields.refuse("max_position_embeddings", concat("more than ", config.position_offset));
   config.embedding_norm = true;
   config.embedding_scale = "1";
-  config.pooling = "first";
-  config.pooler = heads.pooler || heads.classes;
+  config.pooling = heads.of_tokens ? "none" : "first";
+  config.pooler = (heads.pooler || heads.classes) && !heads.of_tokens;
   config.masked_words = heads.words || heads.classes;
   config.word_transform = config.output_bias = heads.words;
-  if (heads.classes) {
-    const Json& labels = fields.get("id2label");
-    config.n_classes =
-        labels.is_object() ? static_cast<std::int64_t>(labels.size()) : fields.number("num_labels", 2);
-    fields.expect("problem_type", {"single_label_classification"});
-    if (config.n_classes < 2) fields.refuse("id2label", "at least 2 classes: regression is not supported");
-  }
+  if (heads.classes) read_classes(fields, config);
+  if (heads.of_tokens) config.problem_type = "single_label";  // of a token, whatever is said of sentences
   const std::string name = kind.is_roberta ? "Roberta" : "Bert";
   fields.expect("architectures",
                 {Json::array({name + "Model"}), Json::array({name + "ForMaskedLM"}),
-                 Json::array({name + "ForPreTraining"}), Json::array({name + "ForSequenceClassification"})});
+                 Json::array({name + "ForPreTraining"}), Json::array({name + "ForSequenceClassification"}),
+                 Json::array({token_classifier(kind)})});
   fields.expect("position_embedding_type", {"absolute"});
   fields.expect("is_decoder", {false});
   fields.expect("add_cross_attention", {false});
@@ -173,7 +212,10 @@ Mappings mappings_of(const EncoderOnlyConfig& config, const Kind& kind, const He
     map.norm(theirs + "output.LayerNorm", ours + "feed_forward_norm", d);
   }
   const std::string pooler = root + "pooler.dense";
-  if (heads.classes && kind.is_roberta) {  // a pooler of another name; its own is not used
+  if (heads.of_tokens) {
+    map.linear("classifier", "classes", d, config.n_classes);
+    map.ignore("*pooler.dense.*", "the classifier does not read it");
+  } else if (heads.classes && kind.is_roberta) {  // a pooler of another name; its own is not used
     map.linear("classifier.dense", "encoder/pooler", d, d);
     map.linear("classifier.out_proj", "classes", d, config.n_classes);
     map.ignore("*pooler.dense.*", "the classifier does not read it");
@@ -189,6 +231,7 @@ Mappings mappings_of(const EncoderOnlyConfig& config, const Kind& kind, const He
     map.copy(words + "decoder.weight", table);
     map.copy(words + "decoder.bias", words + "bias");
   }
+  if (!heads.dense.empty()) map.linear(heads.dense + "/linear", "sentences/dense", d, config.dense_width);
   if (heads.of_sentences) {
     map.ignore("lm_head.*", "vectors of sentences do not need it");
     map.ignore("cls.*", "vectors of sentences do not need it");
@@ -202,7 +245,7 @@ Mappings mappings_of(const EncoderOnlyConfig& config, const Kind& kind, const He
 ForeignModel describe(const Source& source) {
   const Kind& kind = *kind_of(source.model_type());
   ConfigFields fields = source.config();
-  const Heads heads = heads_of(source, kind);
+  Heads heads = heads_of(source, fields, kind);
   SpecialIds special = kNoSpecialIds;
   special.bos = fields.id("bos_token_id", kind.bos);
   special.eos = fields.id("eos_token_id", kind.eos);
@@ -212,7 +255,7 @@ ForeignModel describe(const Source& source) {
   ForeignModel found;
   if (heads.classes) found.classes = class_names(fields, config.n_classes);
   fields.finish();
-  if (heads.of_sentences) read_modules(source, config, found.notes);
+  if (heads.of_sentences) read_modules(source, config, heads, found.notes);
   check_config(config);
   found.kind = kind.name;
   found.config_json = to_json(config);
@@ -224,6 +267,8 @@ ForeignModel describe(const Source& source) {
   return found;
 }
 
+constexpr const char* kDenseFolder = "2_Dense";
+
 /// What sentence-transformers reads.
 void add_modules(const EncoderOnlyConfig& config, Exported& out) {
   const auto module = [](int i, const char* name, const char* path) {
@@ -233,21 +278,35 @@ void add_modules(const EncoderOnlyConfig& config, Exported& out) {
                 {"type", concat("sentence_transformers.models.", name)}};
   };
   Json modules{module(0, "Transformer", ""), module(1, "Pooling", "1_Pooling")};
-  if (config.normalised) modules.push_back(module(2, "Normalize", "2_Normalize"));
+  const bool dense = config.dense_width > 0;
+  if (dense) modules.push_back(module(2, "Dense", kDenseFolder));
+  if (config.normalised)
+    modules.push_back(module(2 + dense, "Normalize", dense ? "3_Normalize" : "2_Normalize"));
   const Json pooling{{"word_embedding_dimension", config.d_model},
                      {"pooling_mode_cls_token", config.pooling == "first"},
                      {"pooling_mode_mean_tokens", config.pooling == "mean"}};
   out.files = {{"modules.json", modules.dump(2) + "\n"}, {"1_Pooling/config.json", pooling.dump(2) + "\n"}};
+  if (!dense) return;
+  Json fields{{"in_features", config.d_model}, {"out_features", config.dense_width}, {"bias", true}};
+  for (const auto& [theirs, ours] : kDenseWords)
+    if (config.dense_activation == ours) fields["activation_function"] = theirs;
+  out.files.emplace_back(concat(kDenseFolder, "/config.json"), fields.dump(2) + "\n");
 }
 
 std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::string>& reasons) {
-  if (loaded.model->architecture != EncoderOnlyConfig::kArchitecture) return std::nullopt;
+  if (loaded.model->architecture != EncoderOnlyConfig::kArchitecture || loaded.model->images)
+    return std::nullopt;
   EncoderOnlyConfig config;
   from_json(loaded.model->config_json, fields_of(config));
   const SpecialIds& special = loaded.source.special();
   const Kind& kind = kKinds[config.position_offset > 0 ? 1 : 0];
-  const Heads heads{config.n_classes == 0 && config.masked_words, config.n_classes > 0, config.pooler,
-                    config.n_classes == 0 && !config.masked_words};
+  Heads heads;
+  heads.classes = config.n_classes > 0;
+  heads.of_tokens = heads.classes && config.pooling == "none";
+  heads.words = !heads.classes && config.masked_words;
+  heads.of_sentences = !heads.classes && !config.masked_words;
+  heads.pooler = config.pooler;
+  if (config.dense_width > 0) heads.dense = kDenseFolder;
   Requirements require(reasons);
   require.want<std::string>("positions", config.positions, {"learned"});
   require.want<std::string>("norm", config.norm, {"post"});
@@ -261,7 +320,7 @@ std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::stri
     require.want("word_transform", config.word_transform, {true});
     require.want("output_bias", config.output_bias, {true});
   }
-  if (heads.classes) {
+  if (heads.classes && !heads.of_tokens) {
     require.want("pooler", config.pooler, {true});
     require.want<std::string>("pooling", config.pooling, {"first"});
   }
@@ -278,9 +337,10 @@ std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::stri
   out.mappings = mappings_of(config, kind, heads, heads.of_sentences ? "" : kind.prefix);
   const std::string name = kind.is_roberta ? "Roberta" : "Bert";
   out.config = {{"architectures",
-                 {name + (heads.words     ? "ForMaskedLM"
-                          : heads.classes ? "ForSequenceClassification"
-                                          : "Model")}},
+                 {name + (heads.words       ? "ForMaskedLM"
+                          : heads.of_tokens ? "ForTokenClassification"
+                          : heads.classes   ? "ForSequenceClassification"
+                                            : "Model")}},
                 {"model_type", kind.model_type},
                 {"vocab_size", config.source_vocab_size},
                 {"hidden_size", config.d_model},
@@ -294,10 +354,7 @@ std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::stri
                 {"type_vocab_size", config.n_token_types},
                 {"layer_norm_eps", config.norm_epsilon}};
   state_decoder_ids(special, out.config);
-  for (std::size_t i = 0; i < loaded.classes.size(); ++i) {
-    out.config["id2label"][std::to_string(i)] = loaded.classes[i];
-    out.config["label2id"][loaded.classes[i]] = i;
-  }
+  if (heads.classes) state_classes(loaded, config, out.config);
   if (heads.of_sentences) add_modules(config, out);
   return out;
 }

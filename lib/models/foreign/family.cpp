@@ -8,6 +8,8 @@
 #include "base/error.h"
 #include "io/frame_stream.h"
 #include "models/decoder_only.h"
+#include "models/encoder_only.h"
+#include "models/model_file.h"
 #include "nn/positional_encoding.h"
 #include "text/foreign_sentencepiece.h"
 #include "text/foreign_tokenizer.h"
@@ -32,6 +34,28 @@ bool equal_bits(const Tensor& a, const Tensor& b) {
     }
   });
 }
+
+/// The arrays of two files; names of the second's begin with `prefix`.
+class Joined final : public io::ArrayFile {
+ public:
+  Joined(std::unique_ptr<io::ArrayFile> first, std::unique_ptr<io::ArrayFile> second,
+         const std::string& prefix)
+      : first_(std::move(first)), second_(std::move(second)) {
+    arrays_ = first_->arrays();
+    metadata_ = first_->metadata();
+    for (io::ArrayInfo info : second_->arrays()) {
+      info.name = prefix + info.name;
+      arrays_.push_back(std::move(info));
+    }
+  }
+  Tensor read(std::size_t index) const override {
+    const std::size_t own = first_->arrays().size();
+    return index < own ? first_->read(index) : second_->read(index - own);
+  }
+
+ private:
+  std::unique_ptr<io::ArrayFile> first_, second_;
+};
 
 /// Ids that no row has cannot be read or produced. Configs have them: defaults of a larger vocabulary. What fills rows and also
 /// is another piece is that piece.
@@ -123,6 +147,23 @@ const io::ArrayFile& Source::weights() const {
   return *weights_;
 }
 
+void Source::join(const std::string& folder) const {
+  weights();
+  for (const char* name : {"model.safetensors", kPickledWeights}) {
+    const std::string path = file(concat(folder, "/", name));
+    if (path.empty()) continue;
+    const std::size_t own = weights_->arrays().size();
+    weights_ = std::make_unique<Joined>(std::move(weights_), io::ArrayFile::open(path), folder + "/");
+    for (std::size_t i = own; i < weights_->arrays().size(); ++i) {
+      const std::string& joined = weights_->arrays()[i].name;
+      if (!index_.emplace(joined, i).second)
+        fail(escaped(path), ": a tensor ", escaped(joined), " is in the weights beside it, too");
+    }
+    return;
+  }
+  fail(escaped(folder_), "/", escaped(folder), ": no weights that can be read, wanted model.safetensors");
+}
+
 std::optional<std::size_t> Source::find(const std::string& name) const {
   weights();
   const auto found = index_.find(name);
@@ -159,6 +200,16 @@ text::Tokenizer fitted(const text::Tokenizer& tokenizer, std::int64_t rows, cons
   return tokenizer.fitted(rows, ids);
 }
 
+std::optional<text::Tokenizer> own_vocabulary(const Source& source, std::int64_t rows,
+                                              const std::string& side) {
+  const std::string own = source.file(kOwnVocabulary);
+  if (own.empty()) return std::nullopt;
+  text::Tokenizer tokenizer = text::Tokenizer::of_side(io::read_map(own), side);
+  if (tokenizer.size() != rows)
+    fail(escaped(own), ": has ", tokenizer.size(), " pieces of the ", side, " side, the model has ", rows);
+  return tokenizer;
+}
+
 text::Tokenizer tokenizer_of(const Source& source, std::int64_t rows, const SpecialIds& special,
                              std::vector<std::string>& notes, const std::string& side) {
   // Before there is a piece for each row: settings that lie cost an error, no memory.
@@ -167,12 +218,7 @@ text::Tokenizer tokenizer_of(const Source& source, std::int64_t rows, const Spec
   };
   if (std::ranges::none_of(source.weights().arrays(), has_rows))
     fail(escaped(source.path()), ": vocab_size is ", rows, ", but no tensor has so many rows");
-  if (const std::string own = source.file(kOwnVocabulary); !own.empty()) {
-    text::Tokenizer tokenizer = text::Tokenizer::of_side(io::read_map(own), side);
-    if (tokenizer.size() != rows)
-      fail(escaped(own), ": has ", tokenizer.size(), " pieces of the ", side, " side, the model has ", rows);
-    return tokenizer;
-  }
+  if (std::optional<text::Tokenizer> own = own_vocabulary(source, rows, side)) return *std::move(own);
   const auto has = [&](const char* name) {
     std::error_code ignored;
     return fs::is_regular_file(fs::path(source.path()) / name, ignored);
@@ -254,6 +300,26 @@ void check_sinusoids(const Source& source, const std::string& name, std::int64_t
     if (!(std::abs(values[i] - wanted[i]) <= most))
       fail(where, ": element ", i, " is ", values[i], ", the sinusoids have ", wanted[i],
            ": other positions are not supported");
+}
+
+void read_classes(ConfigFields& fields, EncoderOnlyConfig& config) {
+  const Json& labels = fields.get("id2label");
+  config.n_classes =
+      labels.is_object() ? static_cast<std::int64_t>(labels.size()) : fields.number("num_labels", 2);
+  const bool one = config.n_classes == 1;
+  config.problem_type = fields.choice(
+      "problem_type", one ? "multi_label_classification" : "single_label_classification", kProblems);
+  if (config.n_classes < 1 || (one && config.problem_type == "single_label"))
+    fields.refuse("id2label", one ? "at least 2 classes, of which one is the sentence's" : "a class");
+}
+
+void state_classes(const LoadedModel& loaded, const EncoderOnlyConfig& config, Json& out) {
+  for (const auto& [theirs, ours] : kProblems)
+    if (config.problem_type == ours) out["problem_type"] = theirs;
+  for (std::size_t i = 0; i < loaded.classes.size(); ++i) {
+    out["id2label"][std::to_string(i)] = loaded.classes[i];
+    out["label2id"][loaded.classes[i]] = i;
+  }
 }
 
 std::vector<std::string> class_names(ConfigFields& config, std::int64_t n_classes) {

@@ -21,6 +21,7 @@
 namespace heed {
 struct LoadedModel;
 struct DecoderOnlyConfig;
+struct EncoderOnlyConfig;
 struct TransformerOptions;
 }  // namespace heed
 
@@ -59,6 +60,8 @@ class Source {
   /// The index of a tensor of the weights, by its name in the file.
   std::optional<std::size_t> find(const std::string& name) const;
   bool has(const std::string& name) const { return find(name).has_value(); }
+  /// Joins the weights of a folder within this one to its own, as "FOLDER/NAME".
+  void join(const std::string& folder) const;
   /// Whether `copy`, which may be missing, is bit for bit `original`; either with or without `prefix`.
   bool tied(const std::string& copy, const std::string& original, const std::string& prefix = {}) const;
 
@@ -93,7 +96,10 @@ struct Exported {
       factors;  ///< of source tensors, by name, where heed scales and the family does not
   /// Further files of the folder: name, content.
   std::vector<std::pair<std::string, std::string>> files;
-  bool has_tokenizer = false;  ///< among them; else there is tokenizer.json, where it can be
+  /// Where its program has no such: the name of NumPy's archive that the weights go into in place of model.safetensors and
+  /// config.json, and of the bytes in it that are the settings.
+  std::string archive, settings_name, settings;
+  bool has_tokenizer = false;  ///< among them, or it has none; else there is tokenizer.json, where it can be
 };
 
 /// One that is known (families.h).
@@ -122,6 +128,9 @@ inline constexpr char kSockeyeWeights[] = "params.best";
 /// it is present. `side`: of a folder with two. Without files pieces are the ids in digits, "17", and text is ids between spaces; a note says so.
 text::Tokenizer tokenizer_of(const Source& source, std::int64_t rows, const SpecialIds& special,
                              std::vector<std::string>& notes, const std::string& side = "source");
+/// Of heed_vocabulary.h5 in the folder, for these rows; none where it is not there.
+std::optional<text::Tokenizer> own_vocabulary(const Source& source, std::int64_t rows,
+                                              const std::string& side);
 /// The same for a tokenizer that a family has read itself.
 text::Tokenizer fitted(const text::Tokenizer& tokenizer, std::int64_t rows, const SpecialIds& special,
                        const std::string& where, std::vector<std::string>& notes);
@@ -158,6 +167,17 @@ class Requirements {
 void check_sinusoids(const Source& source, const std::string& name, std::int64_t rows, std::int64_t d);
 /// Names of classes from id2label; {"0", "1", ...} where it is missing.
 std::vector<std::string> class_names(ConfigFields& config, std::int64_t n_classes);
+/// How many classes there are and what their scores are: id2label or num_labels, and problem_type. Where one class is all and the
+/// latter is missing, its probability, as the pipelines of transformers have it.
+void read_classes(ConfigFields& fields, EncoderOnlyConfig& config);
+/// The same as fields of config.json.
+void state_classes(const LoadedModel& loaded, const EncoderOnlyConfig& config, Json& out);
+
+/// What problem_type says, in transformers and in heed.
+inline constexpr std::initializer_list<std::pair<const char*, const char*>> kProblems{
+    {"single_label_classification", "single_label"},
+    {"multi_label_classification", "multi_label"},
+    {"regression", "regression"}};
 
 /// What BERT and ViT call activations, and heed.
 inline constexpr std::initializer_list<std::pair<const char*, const char*>> kBertActivations{

@@ -43,11 +43,7 @@ EncoderOnlyConfig config_of(ConfigFields& fields, bool classifies, bool has_pool
     config.max_length = config.patches().patches() + 1;
   if (classifies) {
     config.masked_words = true;
-    const Json& labels = fields.get("id2label");
-    config.n_classes =
-        labels.is_object() ? static_cast<std::int64_t>(labels.size()) : fields.number("num_labels", 2);
-    fields.expect("problem_type", {"single_label_classification"});
-    if (config.n_classes < 2) fields.refuse("id2label", "at least 2 classes: regression is not supported");
+    read_classes(fields, config);
   }
   fields.expect("architectures", {Json::array({"ViTModel"}), Json::array({"ViTForImageClassification"})});
   fields.expect("pooler_act", {"tanh"});
@@ -152,8 +148,73 @@ ForeignModel describe(const Source& source) {
   return found;
 }
 
+/// Our numbers of channels, "0.5" or "0.485,0.456,0.406", as a processor states them.
+Json channels_of(const std::string& numbers, std::int64_t n_channels) {
+  const Json stated = Json::parse("[" + numbers + "]");
+  return stated.size() == 1 ? Json(static_cast<std::size_t>(n_channels), stated[0]) : stated;
+}
+
+std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::string>& reasons) {
+  if (loaded.model->architecture != EncoderOnlyConfig::kArchitecture || !loaded.model->images)
+    return std::nullopt;
+  EncoderOnlyConfig config;
+  from_json(loaded.model->config_json, fields_of(config));
+  const bool classifies = config.n_classes > 0;
+  Requirements require(reasons);
+  if (config.image_size == 0) reasons.emplace_back("it reads features of another program, wanted pictures");
+  require.want<std::string>("norm", config.norm, {"pre"});
+  require.want<std::string>("final_norm", config.final_norm, {"by_norm", "yes"});
+  require.want<std::string>("attention_bias", config.attention_bias, {"all", "output"});
+  TransformerOptions layers = config;
+  layers.attention_bias = "all";
+  require.want_classic_layers(layers);
+  require.want<std::string>("score_scale", config.score_scale, {"1/sqrt_d_head"});
+  require.want<std::string>("pooling", config.pooling, {"first"});
+  if (classifies) require.want("pooler", config.pooler, {false});
+  require.want("normalised", config.normalised, {false});
+  require.want<std::int64_t>("dense_width", config.dense_width, {0});
+  const std::string activation = require.word("activation", config.activation,
+                                              {{"gelu", "gelu"},
+                                               {"gelu_tanh", "gelu_new"},
+                                               {"gelu_sigmoid", "quick_gelu"},
+                                               {"relu", "relu"},
+                                               {"silu", "silu"}});
+  if (!reasons.empty()) return std::nullopt;
+  Exported out;
+  out.mappings = mappings_of(config, classifies ? kPrefix : "");
+  out.config = {{"architectures", {classifies ? "ViTForImageClassification" : "ViTModel"}},
+                {"model_type", "vit"},
+                {"hidden_size", config.d_model},
+                {"num_hidden_layers", config.n_encoder_layers},
+                {"num_attention_heads", config.n_heads},
+                {"intermediate_size", config.d_ff},
+                {"image_size", config.image_size},
+                {"patch_size", config.patch_size},
+                {"num_channels", config.n_channels},
+                {"hidden_act", activation},
+                {"hidden_dropout_prob", config.dropout},
+                {"attention_probs_dropout_prob", config.attention_dropout},
+                {"layer_norm_eps", config.norm_epsilon},
+                {"qkv_bias", config.attention_bias == "all"},
+                {"pooler_output_size", config.d_model}};
+  if (classifies) state_classes(loaded, config, out.config);
+  const Json side = config.image_size,
+             processor{{"image_processor_type", "ViTImageProcessor"},
+                       {"do_resize", true},
+                       {"size", {{"height", side}, {"width", side}}},
+                       {"resample", 2},
+                       {"do_rescale", true},
+                       {"rescale_factor", 1 / 255.0},
+                       {"do_normalize", true},
+                       {"image_mean", channels_of(config.image_mean, config.n_channels)},
+                       {"image_std", channels_of(config.image_deviation, config.n_channels)}};
+  out.files = {{"preprocessor_config.json", processor.dump(2) + "\n"}};
+  out.has_tokenizer = true;  // of which it has none
+  return out;
+}
+
 }  // namespace
 
-const Family kVit{"vit", recognises, describe};
+const Family kVit{"vit", recognises, describe, express};
 
 }  // namespace heed::foreign

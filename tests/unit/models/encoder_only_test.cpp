@@ -79,8 +79,11 @@ BOOST_AUTO_TEST_CASE(gradients_of_all_parameters_masked_words) {
 }
 
 BOOST_AUTO_TEST_CASE(gradients_of_all_parameters_classes) {
-  const std::vector<std::int32_t> labels{2, 0, 1};
   for (const std::string& pooling : kPoolings.words) {
+    // One for each sentence, or for each token.
+    const std::vector<std::int32_t> labels =
+        pooling == "none" ? std::vector<std::int32_t>{2, 0, 1, 1, 0, 2, 2, 1, 0, 0, 1, 2, 0, 1}
+                          : std::vector<std::int32_t>{2, 0, 1};
     const auto model = build<double>(small(pooling));
     model->parameters.initialize(9);
     open_relus(*model, 3);
@@ -151,7 +154,7 @@ BOOST_AUTO_TEST_CASE(types_of_tokens) {
 
 BOOST_AUTO_TEST_CASE(sentences_of_a_batch_do_not_touch_each_other) {
   for (const std::string& pooling :
-       {std::string(), kPoolings.words[0], kPoolings.words[1], kPoolings.words[2]}) {
+       {std::string(), kPoolings.words[0], kPoolings.words[1], kPoolings.words[2], kPoolings.words[3]}) {
     const auto model = build<double>(small(pooling));
     model->parameters.initialize(3);
     std::vector<double> alone;
@@ -182,9 +185,16 @@ BOOST_AUTO_TEST_CASE(config_travels_as_json_and_is_checked) {
   EncoderOnlyConfig odd = small("mean");
   odd.n_classes = 1;
   BOOST_CHECK_THROW(build<float>(odd), UsageError);
+  odd.problem_type = "regression";  // of one number
+  BOOST_CHECK_EQUAL(build<float>(odd)->n_classes, 1);
+  odd.pooling = "none";
+  BOOST_CHECK_THROW(build<float>(odd), UsageError);
+  odd = small("");
+  odd.problem_type = "multi_label";
+  BOOST_CHECK_THROW(build<float>(odd), UsageError);
   odd = small("last");
   BOOST_CHECK_EXCEPTION(build<float>(odd), UsageError, [](const Error& e) {
-    return std::string(e.what()).find("first, mean or attention") != std::string::npos;
+    return std::string(e.what()).find("first, mean, attention or none") != std::string::npos;
   });
 }
 

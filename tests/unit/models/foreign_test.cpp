@@ -108,12 +108,12 @@ const std::vector<Mutation> kMutations{
      "llama",
      [](Folder& f) { f.config["num_attention_heads"] = 5; },
      {"n_heads = 5 is not a multiple of n_kv_heads = 2"}},
-    {"yarn",
+    {"longrope",
      "llama",
      [](Folder& f) {
-       f.config["rope_parameters"] = {{"rope_type", "yarn"}, {"factor", 2}, {"rope_theta", 10000}};
+       f.config["rope_parameters"] = {{"rope_type", "longrope"}, {"factor", 2}, {"rope_theta", 10000}};
      },
-     {"rope_type is \"yarn\", wanted default, linear or llama3"}},
+     {"rope_type is \"longrope\", wanted default, linear, llama3 or yarn"}},
     {"two opinions on the rotation",
      "llama",
      [](Folder& f) {
@@ -242,6 +242,31 @@ BOOST_DATA_TEST_CASE(refuse_what_is_not_understood, boost::unit_test::data::make
     BOOST_CHECK_MESSAGE(message.starts_with(escaped(temporary / "wrong")), message);
     for (const std::string& word : mutation.words)
       BOOST_CHECK_MESSAGE(message.find(word) != std::string::npos, "no \"" << word << "\" in: " << message);
+  }
+}
+
+/// What Sockeye has besides and heed has not, each by its name.
+BOOST_AUTO_TEST_CASE(refuse_other_kinds_of_sockeye) {
+  const TemporaryFolder temporary;
+  std::filesystem::copy(std::string(HEED_TESTDATA) + "/import/sockeye", temporary / "model");
+  const std::string config = temporary / "model/config", own = bytes_of(config);
+  for (const auto& [said, instead] :
+       std::map<std::string, std::string>{{"decoder_type: transformer", "decoder_type: ssru_transformer"},
+                                          {"num_source_factors: 1", "num_source_factors: 2"},
+                                          {"num_factors: 1", "num_factors: 2"},
+                                          {"use_lhuc: false", "use_lhuc: true"}}) {
+    std::string text = own;
+    BOOST_REQUIRE(text.find(said) != std::string::npos);
+    text.replace(text.rfind(said), said.size(), instead);  // of the decoder
+    std::filesystem::remove(config);
+    std::ofstream(config) << text;
+    const std::string field = instead.substr(0, instead.find(':')),
+                      value = instead.substr(instead.find(':') + 2);
+    BOOST_CHECK_EXCEPTION(load_model(temporary / "model"), Error, [&](const Error& e) {
+      const std::string message = e.what();
+      BOOST_TEST_MESSAGE(message);
+      return message.find(field + " is ") != std::string::npos && message.find(value) != std::string::npos;
+    });
   }
 }
 
@@ -395,9 +420,9 @@ BOOST_AUTO_TEST_CASE(know_rows_that_no_piece_has) {
   BOOST_CHECK_EQUAL(notes.size(), 1);
 }
 
-const std::vector<std::string> kExported{"gpt2",          "gpt2-bare",   "llama", "llama-tied", "llama-3",
-                                         "llama-linear",  "mistral",     "qwen2", "qwen3",      "marian",
-                                         "marian-untied", "marian-gelu", "t5",    "t5-gated",   "t5-long"};
+const std::vector<std::string> kExported{
+    "gpt2",  "gpt2-bare", "llama",  "llama-tied",    "llama-3",     "llama-linear", "llama-yarn", "mistral",
+    "qwen2", "qwen3",     "marian", "marian-untied", "marian-gelu", "t5",           "t5-gated",   "t5-long"};
 
 /// What is exported is what was imported: the same tensors, and the same model.
 BOOST_DATA_TEST_CASE(come_back_from_export, boost::unit_test::data::make(kExported), name) {
