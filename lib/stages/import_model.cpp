@@ -38,7 +38,11 @@ void ImportCommand::run() const {
   origin["verified"] = "not verified";
   if (!expect.empty()) {
     const auto expected = io::ArrayFile::open(expect);
-    const std::string result = summary_of(self_test(loaded, *expected));
+    const std::vector<StageResult> stages = self_test(loaded, *expected);
+    for (const StageResult& each : stages)
+      logging::verbose(
+          concat("stage ", each.stage, ' ', each.difference, " of ", each.allowed, each.problem));
+    const std::string result = summary_of(stages);
     if (!result.starts_with("passed"))
       fail(escaped(from), ": does not give what ", escaped(expect), " expects: ", result);
     logging::note(concat("self-test: ", result));
