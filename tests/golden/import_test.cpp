@@ -139,11 +139,11 @@ BOOST_DATA_TEST_CASE(are_not_passed_by_wrong_expectations, boost::unit_test::dat
   BOOST_CHECK_MESSAGE(said.find(wrong.words) != std::string::npos, said);
 }
 
-const std::vector<std::string> kExported{"bert-masked",     "bert-classes",    "bert-gamma-beta",
-                                         "bert-sentence",   "bert-dense",      "bert-tokens",
-                                         "roberta-masked",  "roberta-classes", "roberta-regression",
-                                         "roberta-several", "roberta-tokens",  "vit",
-                                         "vit-no-bias"};
+const std::vector<std::string> kExported{
+    "bert-masked",        "bert-classes",    "bert-gamma-beta", "bert-sentence",
+    "bert-dense",         "bert-tokens",     "roberta-masked",  "roberta-classes",
+    "roberta-regression", "roberta-several", "roberta-tokens",  "vit",
+    "vit-no-bias",        "marian-npz-post", "marian-npz-pre",  "marian-npz-new"};
 
 /// Config, parameters and vocabularies come back to the bit.
 BOOST_DATA_TEST_CASE(come_back_from_export, boost::unit_test::data::make(kExported), name) {

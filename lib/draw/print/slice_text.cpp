@@ -10,6 +10,7 @@
 #include "draw/print/printable.h"
 #include "draw/select/statistics.h"
 #include "draw/select/tensors.h"
+#include "io/foreign/npy_writer.h"
 #include "text/unicode.h"
 
 namespace heed::draw {
@@ -128,26 +129,6 @@ std::pair<std::string, std::string> unicode_array(std::span<const std::string> v
   return {concat("<U", width), bytes};
 }
 
-template <class T>
-std::string type_code() {
-  const char kind = std::is_floating_point_v<T> ? 'f' : std::is_signed_v<T> ? 'i' : 'u';
-  return concat(sizeof(T) == 1 ? '|' : '<', kind, sizeof(T));
-}
-
-std::string header(const std::string& type, const Shape& shape) {
-  std::string sizes;
-  for (std::int64_t size : shape) sizes += concat(size, ", ");
-  if (shape.size() > 1) sizes.resize(sizes.size() - 2);
-  std::string text = concat("{'descr': '", type, "', 'fortran_order': False, 'shape': (", sizes, "), }");
-  const std::size_t start = 10;  // magic, version, length of the header
-  text.resize((start + text.size() + 1 + 63) / 64 * 64 - start - 1, ' ');
-  text += '\n';
-  std::string out("\x93NUMPY\x01\x00", 8);
-  out += static_cast<char>(text.size() & 0xff);
-  out += static_cast<char>(text.size() >> 8);
-  return out + text;
-}
-
 }  // namespace
 
 std::string TsvLines::add(const Slice& slice, std::optional<std::int64_t> sentence) {
@@ -232,9 +213,9 @@ std::string npy(const Tensor& tensor) {
   return visit_values(tensor, [&]<class T>(std::span<const T> values) {
     if constexpr (std::is_same_v<T, std::string>) {
       const auto [type, bytes] = unicode_array(values);
-      return header(type, tensor.shape()) + bytes;
+      return io::npy_header(type, tensor.shape()) + bytes;
     } else {
-      return header(type_code<T>(), tensor.shape())
+      return io::npy_header(io::npy_type<T>(), tensor.shape())
           .append(reinterpret_cast<const char*>(values.data()), values.size_bytes());
     }
   });

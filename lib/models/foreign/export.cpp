@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "io/foreign/npy_writer.h"
 #include "io/frame_stream.h"
 #include "io/text_writer.h"
 #include "models/foreign/family.h"
@@ -31,7 +32,7 @@ Exported expressed(const LoadedModel& loaded) {
 
 constexpr const char* kWeights = "model.safetensors";
 
-/// The files of weights, by their folder: a tensor "FOLDER/NAME" is NAME of one beside.
+/// By their folders: a tensor "FOLDER/NAME" is NAME of one beside.
 using Weights = std::map<std::string, TensorMap>;
 
 /// All source tensors, in their own shapes.
@@ -66,17 +67,16 @@ std::string export_model(const LoadedModel& loaded, const std::string& folder, i
   fs::create_directories(folder, error);
   if (!fs::is_directory(folder)) fail(escaped(folder), ": is no folder, and could not be made one");
   const fs::path root = folder;
-  const Weights weights = weights_of(*loaded.model, exported);
+  const bool is_archive = !exported.archive.empty();
+  if (is_archive && floats != io::FloatsAs::float32)
+    fail("an .npz of ", exported.config.value("model_type", ""), " is written in float32 only");
+  Weights weights = weights_of(*loaded.model, exported);
   std::vector<std::string> names{"config.json", "tokenizer.json", kOwnVocabulary};
+  if (is_archive) names.push_back(exported.archive);
   for (const auto& [beside, tensors] : weights) names.push_back(beside + kWeights);
   for (const auto& [name, content] : exported.files) names.push_back(name);
   for (const std::string& name : names)
     if (fs::exists(root / name)) fail(escaped((root / name).string()), ": is there already");
-  for (const auto& [beside, tensors] : weights) {
-    const fs::path path = root / (beside + kWeights);
-    fs::create_directories(path.parent_path(), error);
-    io::write_safetensors(path.string(), tensors, floats);
-  }
   for (const auto& [name, content] : exported.files) {
     fs::create_directories((root / name).parent_path(), error);
     write_text(root / name, content);
@@ -85,7 +85,7 @@ std::string export_model(const LoadedModel& loaded, const std::string& folder, i
   if (!exported.has_tokenizer) {
     const bool both_sides = loaded.model->encoder && loaded.model->decoder;
     const bool one_will_do = !both_sides || loaded.source.digest() == loaded.target.digest();
-    const std::string json = one_will_do ? text::tokenizer_json(tokenizer) : "";
+    const std::string json = one_will_do && !is_archive ? text::tokenizer_json(tokenizer) : "";
     if (json.empty()) {
       io::write_map((root / kOwnVocabulary).string(), vocabulary_map(loaded.source, loaded.target));
       logging::note(concat(escaped(folder), ": the vocabulary, ",
@@ -97,12 +97,28 @@ std::string export_model(const LoadedModel& loaded, const std::string& folder, i
   }
   std::size_t number = 0;
   for (const auto& [beside, tensors] : weights) number += tensors.tensors().size();
+  const std::string what = concat("a ", exported.config.value("model_type", ""), " of ", number, " tensors");
+  // Last what makes the folder a model.
+  if (is_archive) {
+    const std::string& text = exported.settings;
+    std::vector<std::uint8_t> bytes(text.begin(), text.end());
+    bytes.push_back(0);
+    const auto size = std::ssize(bytes);
+    weights[""].add(exported.settings_name, Tensor::of<std::uint8_t>(std::move(bytes), {size}));
+    io::write_npz((root / exported.archive).string(), weights[""]);
+    return what;
+  }
+  for (const auto& [beside, tensors] : weights) {
+    const fs::path path = root / (beside + kWeights);
+    fs::create_directories(path.parent_path(), error);
+    io::write_safetensors(path.string(), tensors, floats);
+  }
   Json config = exported.config;
   config["dtype"] = floats == io::FloatsAs::float32   ? "float32"
                     : floats == io::FloatsAs::float16 ? "float16"
                                                       : "bfloat16";
-  write_text(root / "config.json", config.dump(2) + "\n");  // last: it makes the folder a model
-  return concat("a ", exported.config.value("model_type", ""), " of ", number, " tensors");
+  write_text(root / "config.json", config.dump(2) + "\n");
+  return what;
 }
 
 }  // namespace heed::foreign

@@ -200,6 +200,16 @@ text::Tokenizer fitted(const text::Tokenizer& tokenizer, std::int64_t rows, cons
   return tokenizer.fitted(rows, ids);
 }
 
+std::optional<text::Tokenizer> own_vocabulary(const Source& source, std::int64_t rows,
+                                              const std::string& side) {
+  const std::string own = source.file(kOwnVocabulary);
+  if (own.empty()) return std::nullopt;
+  text::Tokenizer tokenizer = text::Tokenizer::of_side(io::read_map(own), side);
+  if (tokenizer.size() != rows)
+    fail(escaped(own), ": has ", tokenizer.size(), " pieces of the ", side, " side, the model has ", rows);
+  return tokenizer;
+}
+
 text::Tokenizer tokenizer_of(const Source& source, std::int64_t rows, const SpecialIds& special,
                              std::vector<std::string>& notes, const std::string& side) {
   // Before there is a piece for each row: settings that lie cost an error, no memory.
@@ -208,12 +218,7 @@ text::Tokenizer tokenizer_of(const Source& source, std::int64_t rows, const Spec
   };
   if (std::ranges::none_of(source.weights().arrays(), has_rows))
     fail(escaped(source.path()), ": vocab_size is ", rows, ", but no tensor has so many rows");
-  if (const std::string own = source.file(kOwnVocabulary); !own.empty()) {
-    text::Tokenizer tokenizer = text::Tokenizer::of_side(io::read_map(own), side);
-    if (tokenizer.size() != rows)
-      fail(escaped(own), ": has ", tokenizer.size(), " pieces of the ", side, " side, the model has ", rows);
-    return tokenizer;
-  }
+  if (std::optional<text::Tokenizer> own = own_vocabulary(source, rows, side)) return *std::move(own);
   const auto has = [&](const char* name) {
     std::error_code ignored;
     return fs::is_regular_file(fs::path(source.path()) / name, ignored);

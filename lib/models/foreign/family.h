@@ -96,6 +96,9 @@ struct Exported {
       factors;  ///< of source tensors, by name, where heed scales and the family does not
   /// Further files of the folder: name, content.
   std::vector<std::pair<std::string, std::string>> files;
+  /// Where its program has no such: the name of NumPy's archive that the weights go into in place of model.safetensors and
+  /// config.json, and of the bytes in it that are the settings.
+  std::string archive, settings_name, settings;
   bool has_tokenizer = false;  ///< among them, or it has none; else there is tokenizer.json, where it can be
 };
 
@@ -125,6 +128,9 @@ inline constexpr char kSockeyeWeights[] = "params.best";
 /// it is present. `side`: of a folder with two. Without files pieces are the ids in digits, "17", and text is ids between spaces; a note says so.
 text::Tokenizer tokenizer_of(const Source& source, std::int64_t rows, const SpecialIds& special,
                              std::vector<std::string>& notes, const std::string& side = "source");
+/// Of heed_vocabulary.h5 in the folder, for these rows; none where it is not there.
+std::optional<text::Tokenizer> own_vocabulary(const Source& source, std::int64_t rows,
+                                              const std::string& side);
 /// The same for a tokenizer that a family has read itself.
 text::Tokenizer fitted(const text::Tokenizer& tokenizer, std::int64_t rows, const SpecialIds& special,
                        const std::string& where, std::vector<std::string>& notes);

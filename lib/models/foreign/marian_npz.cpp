@@ -12,6 +12,7 @@
 #include "models/config_json.h"
 #include "models/foreign/families.h"
 #include "models/foreign/yaml_config.h"
+#include "models/model_file.h"
 #include "models/transformer.h"
 #include "text/foreign_sentencepiece.h"
 
@@ -310,6 +311,8 @@ std::string listed_file(const Source& source, const Json& list, std::size_t numb
 text::Tokenizer read_tokenizer(const Source& source, const Json& vocabularies, bool is_target,
                                std::int64_t rows, const SpecialIds& special,
                                std::vector<std::string>& notes) {
+  if (std::optional<text::Tokenizer> own = own_vocabulary(source, rows, is_target ? "target" : "source"))
+    return *std::move(own);
   const std::string path = listed_file(source, vocabularies, is_target ? 1 : 0);
   SpecialIds plain = special;
   if (path.empty()) {
@@ -354,8 +357,91 @@ ForeignModel describe(const Source& source) {
   return found;
 }
 
+/// Whether two parameters have the same values.
+bool are_equal(const ParameterSet<float>& parameters, const std::string& one, const std::string& other) {
+  const Matrix<const float> a = parameters.view(one), b = parameters.view(other);
+  for (std::int64_t i = 0; i < a.rows; ++i)
+    if (!std::equal(a.row(i), a.row(i) + a.cols, b.row(i))) return false;
+  return true;
+}
+
+/// Settings as YAML: of numbers, flags, words and lists of words JSON is.
+std::string yaml_of(const Json& settings) {
+  std::string text;
+  for (const auto& [name, value] : settings.items()) text += concat(name, ": ", value.dump(), "\n");
+  return text;
+}
+
+std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::string>& reasons) {
+  if (loaded.model->architecture != TransformerConfig::kArchitecture) return std::nullopt;
+  TransformerConfig config;
+  from_json(loaded.model->config_json, fields_of(config));
+  const bool learned = config.positions == "learned", pre = config.norm == "pre";
+  Requirements require(reasons);
+  require.want<std::string>("positions", config.positions, {"sinusoidal_t2t", "learned"});
+  require.want<std::string>("norm", config.norm, {"pre", "post"});
+  require.want_classic_layers(config);
+  require.want("norm_epsilon", config.norm_epsilon, {1e-6});
+  require.want<std::string>("score_scale", config.score_scale, {"1/sqrt_d_head"});
+  require.want<std::string>("decoder_start", config.decoder_start, {"zero"});
+  require.want<std::int64_t>("position_offset", config.position_offset, {0});
+  require.want<std::string>("embedding_scale", config.embedding_scale, {learned ? "1" : "sqrt_d"});
+  const std::string activation =
+      require.word("activation", config.activation,
+                   {{"relu", "relu"}, {"silu", "swish"}, {"gelu", "gelu"}, {"gelu_sigmoid", "gelu"}});
+  if (learned && reasons.empty() &&
+      !are_equal(loaded.model->parameters, "encoder/positions/weight", "decoder/positions/weight"))
+    reasons.emplace_back("encoder and decoder have other tables of positions, and Marian has one");
+  if (!reasons.empty()) return std::nullopt;
+  Tables tables;
+  const bool all = config.tied == "all";
+  tables.source = all ? "Wemb" : "encoder_Wemb";
+  tables.target = all ? "Wemb" : "decoder_Wemb";
+  if (config.tied == "none") tables.output = "decoder_ff_logit_out_W";
+  tables.output_bias = config.output_bias;
+  tables.learned_positions = learned;
+  Exported out;
+  out.mappings = mappings_of(config, tables);
+  out.config = {{"model_type", "marian"}};
+  const bool top = config.final_norm == "yes" || (config.final_norm == "by_norm" && pre);
+  out.archive = "model.npz";
+  out.settings_name = kSettings;
+  out.settings = yaml_of({{"type", "transformer"},
+                          // What its activation "gelu" is.
+                          {"version", config.activation == "gelu_sigmoid" ? "v1.12.0" : "v1.12.1"},
+                          {"dim-emb", config.d_model},
+                          {"dim-vocabs", {config.source_vocab_size, config.target_vocab_size}},
+                          {"enc-depth", config.n_encoder_layers},
+                          {"dec-depth", config.n_decoder_layers},
+                          {"transformer-heads", config.n_heads},
+                          {"transformer-dim-ffn", config.d_ff},
+                          {"transformer-decoder-dim-ffn", config.decoder_d_ff},
+                          {"transformer-ffn-activation", activation},
+                          {"transformer-ffn-depth", 2},
+                          {"transformer-preprocess", pre ? "n" : ""},
+                          {"transformer-postprocess", pre ? "da" : "dan"},
+                          {"transformer-postprocess-emb", config.embedding_norm ? "nd" : "d"},
+                          {"transformer-postprocess-top", top ? "n" : ""},
+                          {"transformer-train-position-embeddings", learned},
+                          {"transformer-decoder-autoreg", "self-attention"},
+                          {"transformer-dropout", config.dropout},
+                          {"tied-embeddings", config.tied == "decoder"},
+                          {"tied-embeddings-all", all},
+                          {"tied-embeddings-src", false},
+                          {"output-omit-bias", !config.output_bias}});
+  const SearchSettings search = search_settings_of(loaded.origin).value_or(SearchSettings{});
+  out.files = {{kDecoderFile, yaml_of({{"models", {out.archive}},
+                                       {"relative-paths", true},
+                                       {"beam-size", search.beam},
+                                       {"normalize", search.length_penalty},
+                                       {"max-length", config.max_length},
+                                       {"max-length-factor", search.length_factor},
+                                       {"allow-unk", loaded.target.special().produces_unk}})}};
+  return out;
+}
+
 }  // namespace
 
-const Family kMarianNpz{"marian .npz", recognises, describe};
+const Family kMarianNpz{"marian .npz", recognises, describe, express};
 
 }  // namespace heed::foreign
