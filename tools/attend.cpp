@@ -62,7 +62,8 @@ int main(int argc, char** argv) {
       [&](cli::Tool& tool) {
         tool.inputs(paths.input, "embeddings, encoder states or any tensors", {"--grid", "--trace-list"});
         tool.output(paths.output);
-        tool.tensors(paths.write, paths.keep);
+        tool.tensors(paths.write);
+        tool.keep(paths.keep);
         tool.model(paths.model, cli::Need::optional);
         tool.option("--layer PATH", paths.layer,
                     "attention layer of the model, such as encoder/layer_0/self_attention");

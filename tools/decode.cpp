@@ -19,7 +19,8 @@ int main(int argc, char** argv) {
             "frames of encode; of a language model those of embed; with --align also stored attention",
             {"--trace-list"});
         tool.output(paths.output);
-        tool.tensors(paths.write, paths.keep);
+        tool.tensors(paths.write);
+        tool.keep(paths.keep);
         tool.models(
             paths.models,
             "the model; of several, -m A -m B, which read the same pieces, a word's probability is the "

@@ -14,7 +14,8 @@ int main(int argc, char** argv) {
         tool.inputs(options.input, "tokens: frames of tokenize",
                     {"--positions-only", "--trace-list", "--pixels"});
         tool.output(options.output);
-        tool.tensors(options.write, options.keep);
+        tool.tensors(options.write);
+        tool.keep(options.keep);
         tool.model(options.model, cli::Need::optional);
         tool.list("--pixels FILE", options.pixels,
                   "of a model that reads images: these, pictures (PNG, JPEG), files of arrays, or lists of "

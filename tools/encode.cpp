@@ -13,7 +13,8 @@ int main(int argc, char** argv) {
   return cli::run_tool("encode", "Run the encoder over embeddings.", argc, argv, [&](cli::Tool& tool) {
     tool.inputs(files.input, "embeddings: frames of embed", {"--trace-list"});
     tool.output(files.output);
-    tool.tensors(files.write, files.keep);
+    tool.tensors(files.write);
+    tool.keep(files.keep);
     tool.model(files.model);
     tool.option("--layers FIRST:END", layers,
                 "run layers FIRST to END - 1 only; a later range continues from /encoder");

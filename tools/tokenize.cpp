@@ -11,7 +11,8 @@ int main(int argc, char** argv) {
         tool.inputs(command.input, "text, one sentence a line; with --detokenize: /tokens or /hypotheses",
                     {"--train", "--import-vocab"});
         tool.output(command.output);
-        tool.tensors(command.write, command.keep);
+        tool.tensors(command.write);
+        tool.keep(command.keep);
         tool.model(command.model, heed::cli::Need::optional);
         tool.option("--vocab FILE", command.vocabulary, "use this vocabulary instead of a model's");
         tool.option("--pair FILE", command.pair,

@@ -118,15 +118,18 @@ void Tool::list(const std::string& text, std::vector<std::string>& values, const
   option->expected(1, CLI::detail::expected_max_vector_size)->allow_extra_args();
 }
 
-void Tool::tensors(io::WriteOptions& write, std::string& keep) {
+void Tool::tensors(io::WriteOptions& write) {
   write.command = command_line();
-  option("--keep FILE", keep,
-         "also write the tensors to this file: what a pipe passes on, as one proper HDF5 file");
   parser_.app
       .add_flag_function(
           "--no-scales", [&write](std::int64_t count) { write.scales = count == 0; },
           "attach no dimension scales: PyTables and ViTables open no file that has them, xarray needs them")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+}
+
+void Tool::keep(std::string& path) {
+  option("--keep FILE", path,
+         "also write the tensors to this file: what a pipe passes on, as one proper HDF5 file");
 }
 
 void Tool::heading(const std::string& text) {

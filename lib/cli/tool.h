@@ -87,8 +87,10 @@ class Tool {
                 Need need = Need::required);
   /// -o, --output; "-", the default, is stdout.
   void output(std::string& path, const std::string& help = "where to write; - is stdout");
-  /// --no-scales and --keep, for tools that write tensors; `write` also gets the command line.
-  void tensors(io::WriteOptions& write, std::string& keep);
+  /// --no-scales, for tools that write tensors; `write` also gets the command line.
+  void tensors(io::WriteOptions& write);
+  /// --keep, for tools whose tensors pass on.
+  void keep(std::string& path);
   /// -m, --model, or the environment variable HEED_MODEL.
   void model(std::string& path, Need need = Need::required);
   /// Likewise of a tool that takes several, -m a.h5 -m b.h5, and needs one; `help` says what it makes of them.
