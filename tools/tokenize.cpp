@@ -9,7 +9,7 @@ int main(int argc, char** argv) {
       "tokenize", "Split text into the pieces of a vocabulary, join pieces to text, or learn a vocabulary.",
       argc, argv, [&](heed::cli::Tool& tool) {
         tool.inputs(command.input, "text, one sentence a line; with --detokenize: /tokens or /hypotheses",
-                    {"--train", "--import-vocab"});
+                    {"--train", "--import-vocab", "--export-spm"});
         tool.output(command.output);
         tool.tensors(command.write);
         tool.keep(command.keep);
@@ -45,6 +45,9 @@ int main(int argc, char** argv) {
                   "vocab.json beside "
                   "merges.txt, vocab.txt of "
                   "BERT, a model of SentencePiece, or their folder (--side where it has two)");
+        tool.option("--export-spm", command.export_spm,
+                    "write the vocabulary of --vocab or -m as SentencePiece's own file; it splits text in "
+                    "NFC as here");
         tool.option("--vocabulary-threshold N", command.threshold,
                     "leave out imported pieces with a lower count; shorter pieces replace them",
                     heed::between(0, 1'000'000'000));
@@ -54,6 +57,7 @@ int main(int argc, char** argv) {
         tool.example("tokenize --train a.en a.fr --type bpe --vocab-size 8000 -o vocabulary.h5");
         tool.example("tokenize --train a.en --special cls,sep,mask -o masked.h5");
         tool.example("tokenize --import-vocab gpt2/tokenizer.json -o gpt2.h5");
+        tool.example("tokenize --vocab vocabulary.h5 --export-spm -o vocabulary.model");
         tool.example("tokenize --vocab vocabulary.h5 < a.en | viz-dump --list");
         tool.example("tokenize -m model.h5 < a.en | tokenize -m model.h5 --detokenize");
         tool.on_run([&] { command.run(); });

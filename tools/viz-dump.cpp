@@ -61,6 +61,8 @@ int main(int argc, char** argv) {
                 "of float32 tensors in a safetensors file; f16 and bf16 are rounded to nearest",
                 cli::one_of({"f32", "f16", "bf16"}));
     tool.option("--title", options.figure.title, "title of the picture");
+    tool.option("--quantity TEXT", options.figure.quantity,
+                "what the numbers of a table measure, beside the colour bar");
     tool.option("--range LOW:HIGH", options.figure.range, "ends of the colour scale, or of the y axis");
     tool.option("--colormap", options.figure.colormap, "colour map",
                 cli::one_of({"auto", "viridis", "magma", "blue-red", "gray"}));

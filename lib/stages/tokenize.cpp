@@ -16,6 +16,7 @@
 #include "text/token_map.h"
 #include "text/unicode.h"
 #include "text/unknown_pieces.h"
+#include "text/word_unigram.h"
 
 namespace heed {
 namespace {
@@ -147,10 +148,15 @@ void TokenizeCommand::run() const {
   if (!pair.empty() && (!corpora.empty() || !word_lists.empty() || detokenize || pieces))
     fail<UsageError>("--pair makes /tokens: it excludes --train, --import-vocab, --detokenize and --pieces");
   const bool makes_vocabulary = !corpora.empty() || !word_lists.empty();
-  if ((makes_vocabulary || detokenize || pieces) && !keep.empty())
-    fail<UsageError>("--keep keeps /tokens: it excludes --train, --import-vocab, --detokenize and --pieces");
+  if ((makes_vocabulary || export_spm || detokenize || pieces) && !keep.empty())
+    fail<UsageError>(
+        "--keep keeps /tokens: it excludes --train, --import-vocab, --export-spm, --detokenize and --pieces");
+  if (export_spm && (!pair.empty() || makes_vocabulary || detokenize || pieces))
+    fail<UsageError>("--export-spm writes the vocabulary of --vocab or -m: it reads no text");
   if (makes_vocabulary) {
     make_vocabulary();
+  } else if (export_spm) {
+    write_spm();
   } else if (detokenize) {
     pieces ? read_pieces() : read_tokens();
   } else {
@@ -165,6 +171,20 @@ void TokenizeCommand::make_vocabulary() const {
   TensorMap map = made.to_map();
   map.attributes[io::kVocabularyDigest] = made.digest();
   io::write_map(output, map, write);
+}
+
+void TokenizeCommand::write_spm() const {
+  const Tokenizer made = tokenizer(side);
+  const TensorMap map = made.to_map();
+  const Tensor* const model = map.find("vocabulary/sentencepiece");
+  if (!model || made.type() == text::kWordUnigramType)
+    fail<UsageError>(
+        "--export-spm: the vocabulary is of type ", made.pretokenized() ? "pre-tokenized " : "", made.type(),
+        ", which SentencePiece does not have; tokenize --train --type bpe or unigram makes one that it has");
+  const auto bytes = model->values<std::uint8_t>();
+  io::TextWriter out(output);
+  out.write(std::string(bytes.begin(), bytes.end()));
+  out.finish();
 }
 
 Tokenizer TokenizeCommand::learned() const {

@@ -16,11 +16,12 @@ struct TokenizeCommand {
   std::string keep;        ///< a file that the tensors are gathered in, too; empty: none
   io::WriteOptions write;  ///< of the tensors
 
-  std::string model;       ///< a model file, whose vocabulary is used
-  std::string vocabulary;  ///< a vocabulary file; takes precedence over `model`
-  std::string pair;        ///< a text whose lines are the second half of sentences; empty: none
-  std::string side;        ///< source or target; empty: as the input states, else source
-  std::string codes;       ///< subword-nmt codes
+  std::string model;        ///< a model file, whose vocabulary is used
+  std::string vocabulary;   ///< a vocabulary file; takes precedence over `model`
+  std::string pair;         ///< a text whose lines are the second half of sentences; empty: none
+  std::string side;         ///< source or target; empty: as the input states, else source
+  std::string codes;        ///< subword-nmt codes
+  bool export_spm = false;  ///< write the vocabulary as a model of SentencePiece
 
   std::vector<std::string> corpora;     ///< texts to learn from
   std::vector<std::string> word_lists;  ///< vocabulary files of other programs
@@ -41,6 +42,7 @@ struct TokenizeCommand {
 
  private:
   void make_vocabulary() const;
+  void write_spm() const;
   text::Tokenizer learned() const;
   text::Tokenizer imported() const;
   text::Tokenizer tokenizer(const std::string& for_side) const;

@@ -113,8 +113,14 @@ class SubwordScheme : public Scheme {
   std::vector<std::int32_t> draw(const std::string& line, PieceDraw& how) const override {
     if (how.bpe_dropout == 0)
       fail<UsageError>("--unigram-alpha: the vocabulary is of type bpe; give --bpe-dropout");
-    return encode_words(
-        line, [&](std::string_view word) { return codes_.segment(word, how.bpe_dropout, how.random); });
+    return encode_words(line, [&](std::string_view word) {
+      std::vector<std::string> drawn = codes_.segment(word, how.bpe_dropout, how.random);
+      // A vocabulary of the segments of a text may lack those that the usual merges never leave.
+      for (std::size_t i = 0; i < drawn.size(); ++i)
+        if (!vocabulary().contains(piece_of(drawn[i], i + 1 == drawn.size(), vocabulary())))
+          return codes_.segment(word);
+      return drawn;
+    });
   }
 
   std::string decode(std::span<const std::int32_t> ids) const override {

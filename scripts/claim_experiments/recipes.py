@@ -14,7 +14,7 @@ LUONG = (*COMMON, "--score", "general", "--output-dropout", 0, "--d-embedding", 
          "xavier")
 # On text: the score and the rate with which all seeds align within the updates here. With general at 0.003 they rest on the
 # plateau before alignment. The cell is Bahdanau's, so that only the flow of the attention differs.
-LUONG_TEXT = (*LUONG, "--score", "concat", "--d-align", 64, "--learning-rate", 0.006, "--cell", "gru", "--d-hidden", 70)
+LUONG_TEXT = (*LUONG, "--score", "concat", "--d-align", 64, "--learning-rate", 0.006, "--cell", "gru", "--d-hidden", 76)
 TRANSFORMER = (*COMMON, "--d-model", 96, "--d-ff", 192, "--n-heads", 4, "--n-encoder-layers", 2,
                "--n-decoder-layers", 2, "--norm", "pre")
 
@@ -50,7 +50,7 @@ SOURCE_ORDER = {"plain": training("sutskever", "corpus", TEXT_UPDATES, "--revers
 DEPTH = {layers: training("sutskever", "corpus", TEXT_UPDATES, "--n-layers", layers, "--d-hidden", width,
                           name=f"depth-{layers}") for layers, width in ((1, 126), (4, 72))}
 DEPTH = {1: DEPTH[1], 2: TEXT["sutskever"], 4: DEPTH[4]}  # 2 layers of 96
-FEEDING = {"luong": training("luong", "corpus", TEXT_UPDATES, "--input-feeding=false", "--d-hidden", 80, name="unfed"),
+FEEDING = {"luong": training("luong", "corpus", TEXT_UPDATES, "--input-feeding=false", "--d-hidden", 87, name="unfed"),
            "luong + feeding": TEXT["luong"], "bahdanau": BAHDANAU_TEXT}
 NORM = {norm: training("transformer", "corpus", 400, "--norm", norm, "--tied", "none", "--d-model", 64, "--d-ff", 128,
                        "--validate-every", 50, name=f"norm-{norm}")  # tied, "none" would start far above the others

@@ -77,6 +77,7 @@ void refuse_unused(const DumpOptions& o, const Form& form) {
       {"--slice", !o.slices.empty(), kSlices | kPage | kList, "a slice of a tensor"},
       {"--words", o.words, kSlices | kDocument, "a slice of a tensor"},
       {"--title", !o.figure.title.empty(), kPictures | kGraph | kDocument, "a picture"},
+      {"--quantity", !o.figure.quantity.empty(), kTableMap, "--table"},
       {"--range", !o.figure.range.empty(), kPictures, "a picture with a scale"},
       {"--colormap", o.figure.colormap != unset.figure.colormap, kMaps | kPage, "a heat map"},
       {"--values", o.figure.write_values, kMaps | kBars, "a heat map, or bars of a table"},

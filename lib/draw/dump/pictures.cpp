@@ -144,7 +144,7 @@ std::vector<Gathered> gather_group(const DumpOptions& options) {
   const bool has_glob = is_glob(group);
   for (const auto& [path, tensor] : map.tensors()) {
     if (!is_in_group(path) || tensor.dtype() == DType::string || tensor.size() == 0) continue;
-    list.push_back({has_glob ? path : path.substr(group.size() + 1), numbers(tensor)});
+    list.push_back({path, numbers(tensor)});
   }
   if (has_glob) logging::verbose(concat("--name ", options.name, ": ", list.size(), " tensors"));
   if (list.size() > kMostHistograms) {
@@ -161,6 +161,7 @@ Chart histogram_of(const Gathered& gathered, const DumpOptions& options) {
   chart.is_histogram = true;
   chart.title = options.figure.title.empty() ? gathered.name : options.figure.title;
   chart.subtitle = concat(s.count, " values, mean ", rounded(s.mean), ", deviation ", rounded(s.deviation));
+  chart.x_title = "value";
   chart.y_title = "values per bin";
   Series series{"count", {}, {}};
   for (std::size_t bin = 0; bin <= counted.counts.size(); ++bin) series.x.push_back(counted.edge(bin));
@@ -174,7 +175,6 @@ void dump_histograms(const DumpOptions& options, const std::vector<Gathered>& gr
   for (const Gathered& gathered : group) {
     Chart chart = histogram_of(gathered, options);
     chart.title = gathered.name;
-    chart.y_title.clear();
     chart.plot = {300, 110};
     charts.push_back(std::move(chart));
   }

@@ -42,7 +42,8 @@ double share_of(const Arcs& arcs, double weight) {
 
 Stroke stroke_of(const Arcs& arcs, std::size_t panel, double weight) {
   const double share = share_of(arcs, weight);
-  return {series_color(panel), 0.4 + (kThickest - 0.4) * share, 0.12 + 0.83 * share};
+  return {series_color(share_a_drawing(arcs) ? panel : 0), 0.4 + (kThickest - 0.4) * share,
+          0.12 + 0.83 * share};
 }
 
 // ---- layout ----
@@ -94,12 +95,29 @@ void place_in_columns(const Arcs& arcs, double top, ArcsLayout& layout) {
                  words_top + kRow * static_cast<double>(most)};
 }
 
+/// Beside and below one another: a first drawing lies from kMargin to layout.size and below `top`.
+void place_drawings(const Arcs& arcs, double top, ArcsLayout& layout) {
+  const std::size_t count = arcs.map.panels.size();
+  layout.drawings.assign(count, {0, 0});
+  if (share_a_drawing(arcs)) return;
+  constexpr double kGap = 26, kWidest = 1100;
+  const double width = layout.size.width - 2 * kMargin + kGap, height = layout.size.height - top + kGap;
+  const auto fitting = std::max<std::size_t>(1, static_cast<std::size_t>((kWidest + kGap) / width));
+  const std::size_t down = (count + fitting - 1) / fitting, across = (count + down - 1) / down;
+  for (std::size_t i = 0; i < count; ++i)
+    layout.drawings[i] = {width * static_cast<double>(i % across), height * static_cast<double>(i / across)};
+  layout.size.width += layout.drawings[across - 1].x;
+  layout.size.height += layout.drawings.back().y;
+}
+
 // ---- drawing ----
 
 void draw_arc(const Arcs& arcs, const ArcsLayout& layout, const Arc& arc, Painter& painter) {
   const Stroke stroke = stroke_of(arcs, arc.panel, arc.weight);
-  const Point a = layout.rows[static_cast<std::size_t>(arc.row)];
-  const Point b = layout.columns[static_cast<std::size_t>(arc.column)];
+  const Point shift = layout.drawings[arc.panel];
+  const auto shifted = [&](const Point& point) { return Point{point.x + shift.x, point.y + shift.y}; };
+  const Point a = shifted(layout.rows[static_cast<std::size_t>(arc.row)]);
+  const Point b = shifted(layout.columns[static_cast<std::size_t>(arc.column)]);
   if (!arcs.in_line) {
     const double bend = (b.x - a.x) * 0.45;
     painter.curve({a, {a.x + bend, a.y}, {b.x - bend, b.y}, b}, stroke);
@@ -107,7 +125,7 @@ void draw_arc(const Arcs& arcs, const ArcsLayout& layout, const Arc& arc, Painte
   }
   const bool over = arc.column <= arc.row;
   const double side = over ? -1 : 1;
-  const double y = layout.line_y + side * 11;
+  const double y = layout.line_y + shift.y + side * 11;
   if (arc.column == arc.row) {
     painter.curve({{a.x - 3, y}, {a.x - 15, y - 20}, {a.x + 15, y - 20}, {a.x + 3, y}}, stroke);
     return;
@@ -118,9 +136,11 @@ void draw_arc(const Arcs& arcs, const ArcsLayout& layout, const Arc& arc, Painte
       stroke);
 }
 
-void draw_words(const Arcs& arcs, const ArcsLayout& layout, Painter& painter) {
+/// Those of a drawing.
+void draw_words(const Arcs& arcs, const ArcsLayout& layout, const Point& shift, Painter& painter) {
+  const auto shifted = [&](const Point& point) { return Point{point.x + shift.x, point.y + shift.y}; };
   for (std::int64_t i = 0; i < arcs.map.rows; ++i) {
-    const Point at = layout.rows[static_cast<std::size_t>(i)];
+    const Point at = shifted(layout.rows[static_cast<std::size_t>(i)]);
     TextStyle style = arcs.in_line || is_drawn(arcs, i) ? kWord : kFaint;
     style.bold = !arcs.pinned.empty() && is_drawn(arcs, i);
     painter.text(row_word(arcs, i), at.x - (arcs.in_line ? 0 : 8), at.y, style,
@@ -128,12 +148,12 @@ void draw_words(const Arcs& arcs, const ArcsLayout& layout, Painter& painter) {
   }
   if (arcs.in_line) return;
   for (std::int64_t i = 0; i < arcs.map.columns; ++i) {
-    const Point at = layout.columns[static_cast<std::size_t>(i)];
+    const Point at = shifted(layout.columns[static_cast<std::size_t>(i)]);
     painter.text(column_word(arcs, i), at.x + 8, at.y, kWord);
   }
-  const double y = std::min(layout.rows.front().y, layout.columns.front().y) - 22;
-  painter.text(printable(arcs.map.row_axis), layout.rows.front().x - 8, y, kSubtitle, Anchor::end);
-  painter.text(printable(arcs.map.column_axis), layout.columns.front().x + 8, y, kSubtitle);
+  const double y = std::min(layout.rows.front().y, layout.columns.front().y) + shift.y - 22;
+  painter.text(printable(arcs.map.row_axis), layout.rows.front().x + shift.x - 8, y, kSubtitle, Anchor::end);
+  painter.text(printable(arcs.map.column_axis), layout.columns.front().x + shift.x + 8, y, kSubtitle);
 }
 
 /// Lines of some weights and what they mean, then notes, then the panels by colour; each on a line of its
@@ -162,8 +182,9 @@ Point draw_legend(const Arcs& arcs, Point at, Painter* painter) {
     next_line();
     text("over the words: to earlier ones; below: to later ones", kSubtitle);
   }
-  if (arcs.map.panels.size() > 1) next_line();
-  for (std::size_t i = 0; arcs.map.panels.size() > 1 && i < arcs.map.panels.size(); ++i) {
+  const bool colours = share_a_drawing(arcs) && arcs.map.panels.size() > 1;
+  if (colours) next_line();
+  for (std::size_t i = 0; colours && i < arcs.map.panels.size(); ++i) {
     if (painter) painter->fill({x, at.y - 4, 9, 9}, series_color(i));
     x += 13;
     text(printable(arcs.map.panels[i].caption, 24), kTick);
@@ -208,8 +229,11 @@ ArcsLayout lay_out(const Arcs& arcs) {
   check_arcs(arcs);
   ArcsLayout layout;
   const Size heading = heading_size(arcs.map.title, arcs.map.subtitle);
-  const double top = kMargin + heading.height + 6;
+  const double heading_end = kMargin + heading.height + 6,
+               top = heading_end + (share_a_drawing(arcs) ? 0 : 16);
+  layout.caption_y = heading_end + 8;
   arcs.in_line ? place_in_line(arcs, top, layout) : place_in_columns(arcs, top, layout);
+  place_drawings(arcs, heading_end, layout);
   layout.legend = {kMargin, layout.size.height + 20};
   const Point legend_end = draw_legend(arcs, layout.legend, nullptr);
   const double widest = std::max(legend_end.x, kMargin + heading.width);
@@ -223,7 +247,13 @@ std::string draw_arcs(const Arcs& arcs, PictureFormat format) {
   return paint(format, layout.size, [&](Painter& painter) {
     draw_heading(arcs.map.title, arcs.map.subtitle, kMargin, painter);
     for (const Arc& arc : arcs_of(arcs)) draw_arc(arcs, layout, arc, painter);
-    draw_words(arcs, layout, painter);
+    for (std::size_t i = 0; i < (share_a_drawing(arcs) ? 1 : layout.drawings.size()); ++i) {
+      const Point shift = layout.drawings[i];
+      draw_words(arcs, layout, shift, painter);
+      if (share_a_drawing(arcs)) continue;
+      painter.text(printable(arcs.map.panels[i].caption), kMargin + shift.x, layout.caption_y + shift.y,
+                   {11, {0x22, 0x22, 0x22}, true});
+    }
     draw_legend(arcs, layout.legend, &painter);
   });
 }

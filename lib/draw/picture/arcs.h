@@ -14,12 +14,17 @@
 namespace heed::draw {
 
 struct Arcs {
-  Heatmap map;                       ///< weights, words, titles; a panel per colour
+  Heatmap map;                       ///< weights, words, titles
   bool in_line = false;              ///< one line of words; rows and columns are the same ones
   double threshold = 0;              ///< smaller weights are not drawn
   std::vector<std::int64_t> pinned;  ///< only these rows are drawn; empty: all
   std::int64_t most = 0;             ///< the greatest weights of each row, at most so many; 0: all
 };
+
+/// Several panels (heads) have a drawing each; with pinned rows, which leave few arcs, a colour each in one drawing.
+inline bool share_a_drawing(const Arcs& arcs) {
+  return arcs.map.panels.size() == 1 || !arcs.pinned.empty();
+}
 
 /// One weight that is drawn.
 struct Arc {
@@ -34,8 +39,11 @@ std::vector<Arc> arcs_of(const Arcs& arcs);
 /// The layout of the picture, in points.
 struct ArcsLayout {
   Size size;
-  std::vector<Point> rows, columns;  ///< where the lines of each query begin, of each key end
-  double line_y = 0;                 ///< middle of the line of words
+  std::vector<Point> rows,
+      columns;        ///< where the lines of each query begin, of each key end, in the first drawing
+  double line_y = 0;  ///< middle of its line of words
+  std::vector<Point> drawings;  ///< how far each panel's drawing is from the first
+  double caption_y = 0;         ///< of the first drawing
   Point legend;
 };
 

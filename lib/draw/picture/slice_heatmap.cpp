@@ -153,9 +153,12 @@ Heatmap heatmap_of_table(const ColumnTable& table, const FigureOptions& options)
           Tensor::of<std::string>(table.columns[0].texts, {rows}, {row_axis}));
   map.add("table/column_label", Tensor::of<std::string>(std::move(names), {columns}, {"column"}));
   map.add("table/values", Tensor::of<double>(std::move(values), {rows, columns}, {row_axis, "column"}));
-  map.at("table/values").attributes["long_name"] = std::string(" ");
   map.groups["table"] = {"values", table.name, {}, {}};
-  return heatmap_of(map, take_slice(map, "table/values", {}), options);
+  Heatmap picture = heatmap_of(map, take_slice(map, "table/values", {}), options);
+  picture.subtitle = options.title.empty() ? "" : table.name;
+  picture.column_axis.clear();
+  picture.quantity = options.quantity;
+  return picture;
 }
 
 }  // namespace heed::draw

@@ -141,7 +141,8 @@ std::string drawn_cell(const Heatmap& map, double value, int width, bool with_va
   const double position = map.range.position(value);
   const std::string text = with_value ? fit(cell_text(value), width - 1, true) + " "
                                       : std::string(static_cast<std::size_t>(width), ' ');
-  if (depth == ColorDepth::none) return with_value ? text : std::string(text.size(), shade(map.range, position));
+  if (depth == ColorDepth::none)
+    return with_value ? text : std::string(text.size(), shade(map.range, position));
   const Rgb color = map.colors->at(position);
   return color_code(48, color, depth) + (with_value ? color_code(38, ink_on(color), depth) : "") + text;
 }
@@ -192,7 +193,8 @@ std::string dense_panel(const Heatmap& map, const Grid& grid, ColorDepth depth, 
     const std::string position = std::to_string(map.first_row + r * grid.down);
     out += fit((r / step) % 5 == 0 ? position : "", left - 1, true) + " ";
     if (depth == ColorDepth::none) {
-      for (std::int64_t c = 0; c < grid.columns; ++c) out += shade(map.range, map.range.position(grid.at(r, c)));
+      for (std::int64_t c = 0; c < grid.columns; ++c)
+        out += shade(map.range, map.range.position(grid.at(r, c)));
     } else {
       out += half_blocks(map, grid, r, depth);
     }

@@ -186,7 +186,7 @@ BOOST_AUTO_TEST_CASE(masks_by_query_by_sentence_and_for_all) {
     AttendConfig config;
     config.mask = "m.h5:/mask";
     AttendOperands o = operands(x, x, x);
-    o.mask = Operand{"/mask", &mask, "", nullptr};
+    o.masks = {Operand{"/mask", &mask, "", nullptr}};
     const TensorMap map = attend(config, o, 1);
     std::vector<int> visible;
     for (const float w : map.at("attention/weights").values<float>()) visible.push_back(w > 0);

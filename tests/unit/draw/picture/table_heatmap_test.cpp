@@ -30,6 +30,12 @@ BOOST_AUTO_TEST_CASE(rows_and_columns_keep_their_names) {
              boost::test_tools::per_element());
   BOOST_TEST(map.panels.at(0).values == (std::vector<double>{1, 3, -2, 4}), boost::test_tools::per_element());
   BOOST_CHECK_EQUAL(map.row_axis, "word");
+  BOOST_CHECK_EQUAL(map.column_axis + map.quantity + map.subtitle, "");
+  FigureOptions named;
+  named.title = "What brings it back";
+  named.quantity = "log p regained";
+  BOOST_CHECK_EQUAL(heatmap_of_table(table(), named).quantity, "log p regained");
+  BOOST_CHECK_EQUAL(heatmap_of_table(table(), named).subtitle, "restored.tsv");
 }
 
 BOOST_AUTO_TEST_CASE(what_is_no_number_is_refused) {
