@@ -75,6 +75,12 @@ ConfigFields config_of_module(const Source& source, const std::string& folder) {
   return ConfigFields(read_json_object(path), escaped(path));
 }
 
+/// What versions from 6 on state of a module: that it reads and writes the vector of the sentence.
+void expect_of_sentences(ConfigFields& module) {
+  module.expect("module_input_name", {"sentence_embedding"});
+  module.expect("module_output_name", {"sentence_embedding"});
+}
+
 void read_dense(const Source& source, const std::string& folder, EncoderOnlyConfig& config) {
   ConfigFields dense = config_of_module(source, folder);
   dense.expect("in_features", {config.d_model});
@@ -82,8 +88,7 @@ void read_dense(const Source& source, const std::string& folder, EncoderOnlyConf
   config.dense_activation =
       dense.choice("activation_function", "torch.nn.modules.activation.Tanh", kDenseWords);
   dense.expect("bias", {true});
-  dense.expect("module_input_name", {"sentence_embedding"});
-  dense.expect("module_output_name", {"sentence_embedding"});
+  expect_of_sentences(dense);
   dense.finish();
   source.join(folder);
 }
@@ -117,10 +122,15 @@ void read_modules(const Source& source, EncoderOnlyConfig& config, Heads& heads,
       module.refuse("path", "the name of a folder");
     module.without_effect({"idx", "name"});
     module.finish();
+    if (name == "Normalize" && !its.empty() && !source.file(its + "/config.json").empty()) {
+      ConfigFields normalize = config_of_module(source, its);
+      expect_of_sentences(normalize);
+      normalize.finish();
+    }
   }
   config.normalised = next == kinds.size();
   ConfigFields pooling = config_of_module(source, folder);
-  pooling.without_effect({"word_embedding_dimension", "include_prompt"});
+  pooling.without_effect({"word_embedding_dimension", "embedding_dimension", "include_prompt"});
   const std::string mode = pooling.choice("pooling_mode", "mean", {{"mean", "mean"}, {"cls", "first"}});
   const bool stated = pooling.has("pooling_mode"), first = pooling.flag("pooling_mode_cls_token", false),
              mean = pooling.flag("pooling_mode_mean_tokens", !first);
@@ -136,6 +146,11 @@ void read_modules(const Source& source, EncoderOnlyConfig& config, Heads& heads,
   if (limit_file.empty()) return;
   ConfigFields limit(read_json_object(limit_file), escaped(limit_file));
   limit.expect("do_lower_case", {false});
+  limit.expect("transformer_task", {"feature-extraction"});
+  limit.expect("module_output_name", {"token_embeddings"});
+  limit.expect("modality_config",
+               {Json{{"text", {{"method", "forward"}, {"method_output_name", "last_hidden_state"}}}}});
+  limit.without_effect({"unpad_inputs"});  // how a batch is laid out
   const std::int64_t longest = limit.number("max_seq_length", config.max_length);
   limit.finish();
   if (longest < config.max_length)

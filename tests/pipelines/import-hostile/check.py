@@ -403,6 +403,8 @@ CASES = {
     "modules-no-pooling": ("bert-sentence", drop("1_Pooling/config.json"), ["1_Pooling/config.json", "missing"]),
     "modules-pooling-array": ("bert-sentence", put("1_Pooling/config.json", "[]"), ["1_Pooling/config.json"]),
     "modules-pooling-max": ("bert-sentence", field("1_Pooling/config.json", "pooling_mode_max_tokens", True), ["1_Pooling/config.json", "pooling_mode_max_tokens"]),
+    "modules-task": ("bert-dense", field("sentence_bert_config.json", "transformer_task", "sequence-classification"), ["sentence_bert_config.json", "transformer_task"]),
+    "modules-normalize-tokens": ("bert-dense", field("3_Normalize/config.json", "module_input_name", "token_embeddings"), ["3_Normalize/config.json", "module_input_name"]),
     "dense-array": ("bert-dense", put("2_Dense/config.json", "[]"), ["2_Dense/config.json"]),
     "dense-deep": ("bert-dense", put("2_Dense/config.json", DEEP), ["2_Dense/config.json", "nested deeper"]),
     "dense-above": ("bert-dense", field("modules.json", 2, "path", ".."), ["modules.json[2]", "path"]),
