@@ -56,7 +56,7 @@ int main(int argc, char** argv) {
     tool.option(
         "--export FOLDER", export_to,
         "a model as a folder that transformers loads: config.json, model.safetensors and, where there "
-        "is one, tokenizer.json");
+        "is one, tokenizer.json; a model in Marian's own form as model.npz and decoder.yml");
     tool.option("--dtype", options.dtype,
                 "of float32 tensors in a safetensors file; f16 and bf16 are rounded to nearest",
                 cli::one_of({"f32", "f16", "bf16"}));

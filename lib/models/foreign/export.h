@@ -1,4 +1,5 @@
-// A model as the folder of another program: config.json, model.safetensors and, where it can be expressed, tokenizer.json. The tensors
+// A model as the folder of another program: config.json, model.safetensors and, where it can be expressed, tokenizer.json; or one of Marian's
+// own, model.npz and decoder.yml. The tensors
 // are those of the family's mapping, read backwards, so that what was imported is written as it was.
 #pragma once
 
