@@ -432,7 +432,7 @@ BOOST_DATA_TEST_CASE(
     config) {
   const TemporaryFolder temporary;
   const text::Tokenizer ids = text::Tokenizer::of_ids(20, {-1, -1, 0, 0, -1, -1, -1});
-  LoadedModel own{make_model<float>(config), ids, ids, {}, {}, {}};
+  LoadedModel own{make_model<float>(config), ids, ids, {}, {}, {}, {}};
   own.model->parameters.initialize(3);
   complete(own, "own", own.model->config_json);
   foreign::export_model(own, temporary / "out");
@@ -470,6 +470,7 @@ BOOST_AUTO_TEST_CASE(are_not_made_of_what_has_other_layers) {
                           "d_ff": 4, "n_heads": 2, "positions": "alibi", "norm": "post"})"),
       ids,
       ids,
+      {},
       {},
       {},
       {}};
@@ -520,6 +521,7 @@ BOOST_AUTO_TEST_CASE(keep_the_vocabularies_of_both_sides) {
       target,
       {},
       {},
+      {},
       {}};
   own.model->parameters.initialize(3);
   complete(own, "own", own.model->config_json);
@@ -540,6 +542,7 @@ BOOST_AUTO_TEST_CASE(do_not_begin_twice) {
                                  R"(, "n_decoder_layers": 1, "d_model": 4, "d_ff": 4, "n_heads": 2})")),
         tokenizer,
         tokenizer,
+        {},
         {},
         {},
         {}};
