@@ -95,13 +95,11 @@ int main(int argc, char** argv) {
                 cli::one_of({"auto", "always", "never"}));
     tool.example("tokenize < one.en | embed | attend | viz-dump --heatmap --sentence 0");
     tool.example("viz-dump attention.h5 --name cross_attention --layer 3 --head mean -o alignment.png");
-    tool.example("viz-dump model.h5");
-    tool.example("viz-dump model.h5 -o curves.png");
+    tool.example("viz-dump model.h5; viz-dump model.h5 -o curves.png");
     tool.example("viz-dump model.h5 --graph -o model.svg");
     tool.example("viz-dump attention.h5 --html attention.html");
     tool.example("viz-dump attention.h5 --over cat.png -o caption.png");
     tool.example("viz-dump model.safetensors --list --name 'encoder.layer.3.*'");
-    tool.example("viz-dump --curves model.h5.metrics.tsv --y train_loss --y valid_loss -o loss.png");
     tool.example("viz-dump --bars bleu_by_length.tsv --y-title BLEU --values -o bleu.pdf");
     tool.example("viz-dump model.h5 --export folder/");
     tool.on_run([&] {

@@ -14,7 +14,7 @@ namespace heed::io {
 inline constexpr const char* kOnlyArray = "array";
 
 /// More is not typed, and takes HDF5 or NumPy.
-inline constexpr std::size_t kMostNumberBytes = std::size_t{1} << 26;
+inline constexpr std::size_t kMostNumberBytes = std::size_t{1} << 24;
 
 /// Whether `head`, the first bytes of a file, may begin such a table: a number, or a comment.
 bool begins_number_rows(std::span<const std::byte> head);

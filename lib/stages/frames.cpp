@@ -4,6 +4,7 @@
 #include <cmath>
 #include <iostream>
 
+#include "base/paths.h"
 #include "base/sentence_error.h"
 #include "io/provenance.h"
 
@@ -75,6 +76,8 @@ void run_stage(const StageFiles& files, const InspectionConfig& inspect, const L
     std::cout << value_list(inspect, *loaded.model, stages);
     return;
   }
+  if (same_place(inspect.trace, files.keep))
+    fail<UsageError>("--trace and --keep name the same file, ", escaped(files.keep));
   Inspection inspection(inspect, loaded, stages, files.write, seed);
   io::FrameReader reader(files.input, {.batch = files.batch});
   io::FrameWriter writer(files.output, files.write, files.keep);

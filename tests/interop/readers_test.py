@@ -119,6 +119,9 @@ class Readers(TensorsTest):
         with h5py.File(path, "r") as f:
             self.assertEqual(set(f["model/parameters/encoder/layer_0"]), {"weight", "bias"})
             numpy.testing.assert_array_equal(f["model/parameters/encoder/layer_0/weight"][()], ramp(5, 4))
+            weight = f["model/parameters/encoder/layer_0/weight"]
+            self.assertEqual([dim.label for dim in weight.dims], ["out", "in"])
+            self.assertEqual([dim[0].name for dim in weight.dims], ["/model/parameters/out_5", "/model/parameters/in_4"])
             self.assertNotIn("NX_class", f["model"].attrs)
             self.assertEqual(f["model/vocabulary/piece"].shape, (700,))
 

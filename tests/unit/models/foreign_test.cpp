@@ -457,7 +457,7 @@ BOOST_DATA_TEST_CASE(
     config) {
   const TemporaryFolder temporary;
   const text::Tokenizer ids = text::Tokenizer::of_ids(20, {-1, -1, 0, 0, -1, -1, -1});
-  LoadedModel own{make_model<float>(config), ids, ids, {}, {}, {}};
+  LoadedModel own{make_model<float>(config), ids, ids, {}, {}, {}, {}};
   own.model->parameters.initialize(3);
   complete(own, "own", own.model->config_json);
   foreign::export_model(own, temporary / "out");
@@ -495,6 +495,7 @@ BOOST_AUTO_TEST_CASE(are_not_made_of_what_has_other_layers) {
                           "d_ff": 4, "n_heads": 2, "positions": "alibi", "norm": "post"})"),
       ids,
       ids,
+      {},
       {},
       {},
       {}};
@@ -545,6 +546,7 @@ BOOST_AUTO_TEST_CASE(keep_the_vocabularies_of_both_sides) {
       target,
       {},
       {},
+      {},
       {}};
   own.model->parameters.initialize(3);
   complete(own, "own", own.model->config_json);
@@ -565,6 +567,7 @@ BOOST_AUTO_TEST_CASE(do_not_begin_twice) {
                                  R"(, "n_decoder_layers": 1, "d_model": 4, "d_ff": 4, "n_heads": 2})")),
         tokenizer,
         tokenizer,
+        {},
         {},
         {},
         {}};
