@@ -82,8 +82,10 @@ bool LineReader::read_raw(std::string& line) {
   bool any = false;
   while (begin_ < end_ || fill()) {
     any = true;
-    if (line_number_ == 0 && line.empty() && std::string_view(buffer_.data() + begin_, end_ - begin_).starts_with(kHdf5))
-      fail(name_, ": is an HDF5 file, wanted text: embed, encode and decode read tensors, viz-dump shows them");
+    if (line_number_ == 0 && line.empty() &&
+        std::string_view(buffer_.data() + begin_, end_ - begin_).starts_with(kHdf5))
+      fail(name_,
+           ": is an HDF5 file, wanted text: embed, encode and decode read tensors, viz-dump shows them");
     const char* start = buffer_.data() + begin_;
     const void* stop = std::memchr(start, '\n', end_ - begin_);
     std::size_t count =

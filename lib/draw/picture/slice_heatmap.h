@@ -13,7 +13,7 @@ namespace heed::draw {
 struct FigureOptions {
   std::string title;     ///< empty: the group's title, or the tensor's long name
   std::string quantity;  ///< what the numbers of a table measure, beside the colour bar; empty: not said
-  std::string range;  ///< "low:high"; empty: natural_range()
+  std::string range;     ///< "low:high"; empty: natural_range()
   std::string colormap =
       "auto";  ///< or a name of Colormap; auto: blue-red for values of both signs, else viridis
   bool write_values = false;

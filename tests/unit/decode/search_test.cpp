@@ -77,6 +77,48 @@ const std::vector<std::int64_t> kLengths{6, 4, 7};
 
 BOOST_AUTO_TEST_SUITE(search)
 
+BOOST_AUTO_TEST_CASE(hypotheses_begin_as_they_are_given_to) {
+  // A sentence that is free, one that is given unlikely tokens, one of which only the last is free.
+  const std::vector<std::vector<std::int32_t>> prefixes{{}, {8, 1}, {4, 5, 4, 5, 4, 5}};
+  for (const bool renormalized : {false, true}) {
+    Language language, free_language;
+    BeamOptions beam;
+    beam.beam = beam.n_best = 3;
+    beam.renormalized = renormalized;
+    const auto free = beam_search(free_language.step(), kLengths, beam);
+    beam.prefixes = prefixes;
+    const auto found = beam_search(language.step(), kLengths, beam);
+    for (std::size_t s = 0; s < kLengths.size(); ++s) {
+      for (const Hypothesis& h : found[s]) {
+        BOOST_REQUIRE(h.ids.size() > prefixes[s].size());
+        BOOST_CHECK(std::equal(prefixes[s].begin(), prefixes[s].end(), h.ids.begin()));
+        if (!renormalized) check_probabilities(static_cast<std::int64_t>(s), h);
+      }
+    }
+    BOOST_CHECK(found[0][0].ids == free[0][0].ids);
+    BOOST_CHECK_EQUAL(found[0][0].score, free[0][0].score);
+    BOOST_CHECK(found[1][0].ids != free[1][0].ids);
+    // Of the last of sentence 2 one token is free: the likeliest is among them.
+    double best = -1e9, likeliest = -1e9;
+    for (std::int32_t id = 0; id < kVocabulary; ++id)
+      if (id != 0 && id != 2) best = std::max(best, log_probability(2, prefixes[2], id));
+    for (const Hypothesis& h : found[2])
+      likeliest = std::max<double>(likeliest, h.token_log_probability.back());
+    if (!renormalized) BOOST_CHECK_SMALL(likeliest - best, 1e-5);
+  }
+  Language language;
+  SampleOptions draws;
+  draws.samples = 4;
+  draws.prefixes = prefixes;
+  const auto drawn = sample(language.step(), kLengths, draws);
+  for (std::size_t s = 0; s < kLengths.size(); ++s) {
+    for (const Hypothesis& h : drawn[s]) {
+      BOOST_CHECK(std::equal(prefixes[s].begin(), prefixes[s].end(), h.ids.begin()));
+      check_probabilities(static_cast<std::int64_t>(s), h);
+    }
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_beam_of_one_is_greedy) {
   Language language;
   const auto found = beam_search(language.step(), kLengths, BeamOptions{});

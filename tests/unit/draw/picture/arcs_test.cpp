@@ -38,17 +38,18 @@ BOOST_AUTO_TEST_CASE(arcs_are_those_above_the_threshold) {
 }
 
 BOOST_AUTO_TEST_CASE(several_heads_have_a_drawing_each) {
-  Arcs one = arcs_between(3, 4), four = one;
-  for (int head = 1; head < 4; ++head) four.map.panels.push_back(four.map.panels[0]);
-  const ArcsLayout alone = lay_out(one), all = lay_out(four);
-  BOOST_REQUIRE(all.drawings.size() == 4u);
-  // Two by two, where no drawing overlaps another.
+  Arcs one = arcs_between(3, 4), six = one;
+  for (int head = 1; head < 6; ++head) six.map.panels.push_back(six.map.panels[0]);
+  const ArcsLayout alone = lay_out(one), all = lay_out(six);
+  BOOST_REQUIRE(all.drawings.size() == 6u);
+  // Two rows of three, where no drawing overlaps another.
   const double width = alone.columns.front().x - alone.rows.front().x;
   BOOST_TEST(all.drawings[1].x > width);
-  BOOST_TEST(all.drawings[3].x == all.drawings[1].x);
-  BOOST_TEST(all.drawings[2].x == 0);
-  BOOST_TEST(all.drawings[2].y > alone.columns.back().y - alone.columns.front().y);
-  BOOST_TEST(all.size.width > alone.size.width + width);
-  four.pinned = {1};  // few arcs: a colour for each head
-  BOOST_TEST(lay_out(four).drawings[3].x == 0);
+  BOOST_TEST(all.drawings[2].x == 2 * all.drawings[1].x);
+  BOOST_TEST(all.drawings[2].y == 0);
+  BOOST_TEST(all.drawings[3].x == 0);
+  BOOST_TEST(all.drawings[3].y > alone.columns.back().y - alone.columns.front().y);
+  BOOST_TEST(all.size.width > alone.size.width + 2 * width);
+  six.pinned = {1};  // few arcs: a colour for each head
+  BOOST_TEST(lay_out(six).drawings[5].x == 0);
 }
