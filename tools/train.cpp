@@ -140,6 +140,7 @@ int main(int argc, char** argv) {
                         {"--list", "--expect", "--ignore", "--ignore-field", "--output", "--overwrite"});
       command.job.seed = static_cast<std::uint64_t>(tool.common().seed);
       command.job.threads = static_cast<int>(tool.common().threads);
+      command.job.times_ops = tool.common().verbose;
       command.run([&](const std::string& name) { return tool.given(name); },
                   [&]() -> std::atomic<bool>& { return tool.stop_flag(); });
     });
