@@ -65,7 +65,7 @@ def main():
 
     batches = read_batches(options.batches)
     model = twin(config).train()
-    optimizer = torch.optim.Adam(model.parameters, lr=5e-4, betas=(0.9, 0.98), eps=1e-9, foreach=True)
+    optimizer = torch.optim.Adam(model.parameters(), lr=5e-4, betas=(0.9, 0.98), eps=1e-9, foreach=True)
     speeds, processor = [], 0
     for step in range(options.warmup + options.steps):
         source, target_in, target, tokens = batches[step % len(batches)]
@@ -80,7 +80,7 @@ def main():
     tokens, seconds = (sum(values) for values in zip(*speeds))
     print(json.dumps(dict(
         program="PyTorch " + str(torch.__version__), threads=options.threads, steps=options.steps,
-        parameters=sum(p.numel() for p in model.parameters), loss=round(loss.item(), 4),
+        parameters=sum(p.numel() for p in model.parameters()), loss=round(loss.item(), 4),
         target_tokens_per_second=round(tokens / seconds, 1), target_tokens_per_cpu_second=round(tokens / processor, 1),
         median_step_seconds=round(statistics.median(s for _, s in speeds), 5),
         peak_megabytes=round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024))))
