@@ -141,6 +141,7 @@ int main(int argc, char** argv) {
       command.job.seed = static_cast<std::uint64_t>(tool.common().seed);
       command.job.command = tool.result_command(kWithoutEffect);
       command.job.threads = static_cast<int>(tool.common().threads);
+      command.job.times_ops = tool.common().verbose;
       command.run([&](const std::string& name) { return tool.given(name); },
                   [&]() -> std::atomic<bool>& { return tool.stop_flag(); });
     });

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "autograd/op_times.h"
+
 namespace heed {
 
 template <class T>
@@ -103,9 +105,17 @@ void Tape<T>::backward(Var<T> root, T seed) {
 
 template <class T>
 void Tape<T>::backward() {
+  if (op_times_) op_times_->end("loss", false, 0);  // it comes last and sets its gradients by itself
   for (auto step = steps_.rbegin(); step != steps_.rend(); ++step) {
-    if (has_gradient(step->y)) step->run();
+    if (!has_gradient(step->y)) continue;
+    step->run();
+    if (op_times_) end_op(*step, true);
   }
+}
+
+template <class T>
+void Tape<T>::end_op(const Step& step, bool backward) {
+  op_times_->end(step.op, backward, static_cast<double>(value(step.y).size()) * sizeof(T));
 }
 
 template <class T>

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <source_location>
 #include <utility>
 #include <vector>
 
@@ -14,6 +15,8 @@
 #include "tensor/matrix.h"
 
 namespace heed {
+
+class OpTimes;
 
 template <class T>
 class Tape;
@@ -56,6 +59,9 @@ class Tape {
   const PackedWeights<T>* packed_weights() const { return packed_weights_; }
   void set_packed_weights(const PackedWeights<T>* weights) { packed_weights_ = weights; }
 
+  /// Given: every operation that on_backward() hears of adds its time to these; the clock is started by their owner.
+  void set_op_times(OpTimes* times) { op_times_ = times; }
+
   /// A value that needs no gradient; the memory stays the caller's.
   Var<T> constant(Matrix<const T> value);
   /// A leaf whose gradient is added to `gradient` (same shape; no data: not wanted).
@@ -75,8 +81,10 @@ class Tape {
 
   /// Keeps the backward function of the op that made `y`; skipped when nothing reached y's gradient.
   template <class Step>
-  void on_backward(Var<T> y, Step&& step) {
-    if (with_gradients_) steps_.push_back({y, std::forward<Step>(step)});
+  void on_backward(Var<T> y, Step&& step, const std::source_location& op = std::source_location::current()) {
+    if (!with_gradients_) return;
+    steps_.push_back({y, std::forward<Step>(step), op.function_name()});
+    if (op_times_) end_op(steps_.back(), false);
   }
   /// False for constants and without gradients: an op may skip the work.
   bool wants_gradient(Var<T> v) const { return with_gradients_ && v && !node(v).constant; }
@@ -117,7 +125,9 @@ class Tape {
   struct Step {
     Var<T> y;
     std::function<void()> run;
+    const char* op;
   };
+  void end_op(const Step& step, bool backward);
   Node& node(Var<T> v) { return nodes_[static_cast<std::size_t>(v.id())]; }
   const Node& node(Var<T> v) const { return nodes_[static_cast<std::size_t>(v.id())]; }
   Var<T> append(const Node& n);
@@ -129,6 +139,7 @@ class Tape {
   std::vector<std::shared_ptr<const void>> owned_;
   bool with_gradients_ = false;
   const PackedWeights<T>* packed_weights_ = nullptr;
+  OpTimes* op_times_ = nullptr;
 };
 
 template <class T>

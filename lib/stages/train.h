@@ -42,6 +42,7 @@ struct TrainingJob {
   TrainConfig config;
   std::uint64_t seed = 1;
   int threads = 1;
+  bool times_ops = false;  ///< and says at the end, verbosely, where the time went
   bool resume = false;
   bool resume_previous = false;
   bool overwrite = false;  ///< replaces a model that is there

@@ -16,6 +16,7 @@
 
 #include "base/error.h"
 #include "tensor/kernels.h"
+#include "tensor/product_count.h"
 
 namespace heed {
 namespace {
@@ -203,6 +204,7 @@ void gemm(std::type_identity_t<T> alpha, Matrix<const std::type_identity_t<T>> a
           Matrix<const std::type_identity_t<T>> b, std::type_identity_t<T> beta, Matrix<T> c) {
   expect_product(a, b, c);
   if (c.rows == 0 || c.cols == 0) return;
+  count_product(c.rows, c.cols, a.cols);
   if (a.cols == 0 || alpha == 0) return scale(beta, c);
   kernel_table();  // starts BLIS
   if (c.cols == 1) return matrix_vector(alpha, a, b.data, b.row_stride, beta, c.data, c.row_stride);

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "tensor/arena.h"
 #include "tensor/packed_weights.h"
+#include "tensor/product_count.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace heed::HWY_NAMESPACE {
@@ -340,6 +341,7 @@ HEED_KERNEL(void, multiply_blocks,
 namespace {
 template <class T>
 void expect_packed(const char* name, const Matrix<const T>& a, const PackedMatrix<T>& b, const Matrix<T>& c) {
+  count_product(c.rows, c.cols, a.cols);
   if (a.cols == b.rows && c.rows == a.rows && c.cols == b.cols) return;
   fail(name, ": [", a.rows, ", ", a.cols, "] times [", b.rows, ", ", b.cols, "] into [", c.rows, ", ", c.cols,
        "]: the shapes do not fit");

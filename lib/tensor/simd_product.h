@@ -7,6 +7,7 @@
 #define HEED_TENSOR_SIMD_PRODUCT_H
 #endif
 
+#include "tensor/product_count.h"
 #include "tensor/simd.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -94,6 +95,7 @@ HWY_NOINLINE void product_panel(const SmallProduct<T>& p, Index j, const Part& l
 
 template <class T>
 HWY_INLINE void multiply_small(const SmallProduct<T>& p) {
+  count_product(p.c.rows, p.c.cols, p.a.cols);
   constexpr Index width = kLanes<T>;
   Index j = 0;
   for (; j + 2 * width <= p.c.cols; j += 2 * width) product_panel<2>(p, j, Whole<T>());

@@ -75,14 +75,15 @@ void add(const CrossEntropySums& part, CrossEntropySums& total) {
 }
 
 Gradients::Gradients(const Model<float>& model, const Objective& objective, const Corpus& corpus, int threads,
-                     std::uint64_t seed, const TrainConfig& config)
+                     std::uint64_t seed, const TrainConfig& config, bool times_ops)
     : model_(model),
       objective_(objective),
       corpus_(corpus),
       seed_(seed),
       label_smoothing_(config.label_smoothing),
       mean_over_(kMeansOver(config.mean_over)),
-      sum_(model.parameters.values().size(), threads) {}
+      sum_(model.parameters.values().size(), threads),
+      times_ops_(times_ops) {}
 
 CrossEntropySums Gradients::compute_shard(const Batch& batch, std::int64_t shard, std::int64_t step,
                                           float* gradient, Recorder<float>* recorder) {
@@ -91,6 +92,9 @@ CrossEntropySums Gradients::compute_shard(const Batch& batch, std::int64_t shard
   const TapePool::Lease lease = tapes_.lease();
   Tape<float>& tape = *lease;
   tape.set_with_gradients(true);
+  OpTimes times;
+  times.start();
+  tape.set_op_times(times_ops_ ? &times : nullptr);
   Pass<float> pass(tape, model_.parameters);
   pass.gradients = gradient;
   pass.training = true;
@@ -104,6 +108,10 @@ CrossEntropySums Gradients::compute_shard(const Batch& batch, std::int64_t shard
   const CrossEntropySums sums =
       objective_.forward(pass, corpus_, sentences, label_smoothing_, scale, baseline_);
   tape.backward();
+  if (times_ops_) {
+    const std::lock_guard lock(op_times_mutex_);
+    op_times_.add(times);
+  }
   return sums;
 }
 

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "autograd/op_times.h"
 #include "models/model.h"
 #include "train/batching.h"
 #include "train/checkpoint.h"
@@ -27,7 +29,7 @@ class Gradients {
  public:
   /// `model` and `corpus` must outlive this.
   Gradients(const Model<float>& model, const Objective& objective, const Corpus& corpus, int threads,
-            std::uint64_t seed, const TrainConfig& config);
+            std::uint64_t seed, const TrainConfig& config, bool times_ops = false);
 
   /// Computes the gradient of the mean loss over what is predicted, or sentences (config.mean_over), of
   /// `batch`, dropout as in update `step`. `baseline`: as Decoded::extra_loss takes it.
@@ -44,6 +46,8 @@ class Gradients {
   std::string first_not_finite(const Batch& batch, std::int64_t step);
 
   const PhaseSeconds& seconds() const { return seconds_; }
+  /// Of forward and backward, over all threads; without `times_ops` empty.
+  const OpTimes& op_times() const { return op_times_; }
 
  private:
   /// Adds the shard's gradient to `gradient`.
@@ -61,6 +65,9 @@ class Gradients {
   double norm_ = 0, baseline_ = 0;
   std::int64_t predictions_ = 0;  ///< of the batch
   PhaseSeconds seconds_;
+  const bool times_ops_;
+  std::mutex op_times_mutex_;
+  OpTimes op_times_;
 };
 
 /// What a checkpoint says of how the shards are summed: those of versions that summed them from left to right say

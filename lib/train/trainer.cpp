@@ -54,7 +54,7 @@ Trainer::Trainer(Model<float>& model, const Corpus& training, const Corpus& vali
       files_(setup_.output),
       lock_(files_),
       objective_(model, config_.r_drop),
-      gradients_(model, objective_, training, setup_.threads, setup_.seed, config_),
+      gradients_(model, objective_, training, setup_.threads, setup_.seed, config_, setup_.times_ops),
       optimizer_(config_, model.parameters.values().size(), setup_.threads),
       validates_(validation.size() > 0),
       validator_(model, objective_, validation,

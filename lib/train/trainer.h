@@ -30,6 +30,7 @@ struct TrainSetup {
   TrainConfig config;
   std::uint64_t seed = 1;
   int threads = 1;
+  bool times_ops = false;  ///< for op_times()
   std::string output;      ///< the model file; the run's other files are named after it
   Identity identity;       ///< what a checkpoint must agree with
   TensorMap vocabularies;  ///< vocabulary_map, and the names of classes
@@ -59,6 +60,7 @@ class Trainer {
   Outcome run(const std::atomic<bool>& stop);
 
   const TrainState& state() const { return state_; }
+  const OpTimes& op_times() const { return gradients_.op_times(); }
   const PhaseSeconds& seconds() const { return seconds_; }
 
  private:

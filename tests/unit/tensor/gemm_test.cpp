@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(products_in_blocks_equal_three_loops, T, Floats) {
 /// More rows than meet a panel at once.
 BOOST_AUTO_TEST_CASE_TEMPLATE(tall_products_in_blocks_equal_three_loops, T, Floats) {
   for (const int transposed : {0, 1, 2, 3})
-    check_product<T>(2060, 35, 520, transposed & 1, transposed & 2, false, 1, 3,
+    check_product<T>(1030, 33, 20, transposed & 1, transposed & 2, false, 1, 3,
                      [](T alpha, auto a, auto b, T, auto c) { multiply_blocks<T>(alpha, a, b, true, c); });
 }
 
