@@ -242,7 +242,8 @@ template <class Kind>
 void multiply_avx512(const ReducedProduct& p) {
   constexpr Index panel = ReducedPanels::kColumns, most = 12;
   const Index end = (p.c.cols + panel - 1) / panel * panel;  // panels are filled up
-  const Index blocks = (p.c.rows + most - 1) / most, height = (p.c.rows + blocks - 1) / blocks;  // about equal
+  const Index blocks = (p.c.rows + most - 1) / most,
+              height = (p.c.rows + blocks - 1) / blocks;  // about equal
   Index j = 0;
   if (p.c.rows <= 3)  // of few rows more columns at once, which hides the latency of their sums
     for (; j + 8 * kLanes <= end; j += 8 * kLanes) columns<Kind, 8, 3>(p, j, height);
