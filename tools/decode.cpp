@@ -69,9 +69,12 @@ int main(int argc, char** argv) {
             "be produced; those of --force are always among all words.\n"
             "\n"
             "--precision is of every product with the model's weights (a Transformer's; recurrent layers are "
-            "float32 only): int8 rounds each column of them and each row multiplied by it to 255 steps, bfloat16 "
-            "both to 8 bits of mantissa. Give encode the same. Batch and threads change no bit of it. int8 wants "
-            "a processor with AVX-512 VNNI, bfloat16 one with AVX-512 BF16: others are slower than in float32.");
+            "float32 only): int8 rounds each column of them and each row multiplied by it to 255 steps, "
+            "bfloat16 "
+            "both to 8 bits of mantissa. Give encode the same. Batch and threads change no bit of it. int8 "
+            "wants "
+            "a processor with AVX-512 VNNI, bfloat16 one with AVX-512 BF16: others are slower than in "
+            "float32.");
         tool.example(
             "tokenize -m model.h5 < a.en | embed -m model.h5 | encode -m model.h5 | decode -m model.h5 > "
             "a.fr");
@@ -84,7 +87,8 @@ int main(int argc, char** argv) {
         tool.example("decode -m model.h5 encoded.h5 --beam 5 --n-best 3 --attention attention.h5");
         tool.example("decode -m a.h5 -m b.h5 encoded.h5 --beam 5 > a.fr");
         tool.example("decode -m model.h5 encoded.h5 --force nbest.txt --n-best 5 > rescored.txt");
-        tool.example("encode -m model.h5 embeddings.h5 --precision int8 | decode -m model.h5 --precision int8");
+        tool.example(
+            "encode -m model.h5 embeddings.h5 --precision int8 | decode -m model.h5 --precision int8");
         tool.example("decode -m model.h5 attention.h5 --align --align-layer 2 --align-head 3 > links");
         tool.example("decode -m model.h5 encoded.h5 --ablate decoder/layer_0/cross_attention/context@1");
         tool.example(

@@ -40,6 +40,18 @@ Init Init::xavier(std::int64_t d_in, std::int64_t d_out, double gain) {
 template <class T>
 void ParameterSet<T>::append(Parameter p) {
   if (!index_.emplace(p.name, list_.size()).second) fail("two parameters are named ", p.name);
+  std::int32_t place = 0;
+  for (std::size_t word = 0, end = 0; end < p.name.size(); word = end + 1) {
+    end = std::min(p.name.find('/', word), p.name.size());
+    std::int32_t next = below(place, std::string_view(p.name).substr(word, end - word));
+    if (next == kNowhere) {
+      next = static_cast<std::int32_t>(places_.size());
+      places_[static_cast<std::size_t>(place)].below.push_back(next);
+      places_.push_back({p.name.substr(0, end), word, {}});
+    }
+    place = next;
+  }
+  places_[static_cast<std::size_t>(place)].parameter = static_cast<std::int32_t>(list_.size());
   const std::int64_t end = p.offset + (p.rows - 1) * p.row_stride + p.cols;
   size_ = std::max(size_, (end + kAlignment - 1) / kAlignment * kAlignment);
   list_.push_back(std::move(p));
@@ -94,15 +106,43 @@ const Parameter& ParameterSet<T>::find(const std::string& name) const {
 }
 
 template <class T>
-Parameter ParameterSet<T>::stacked(const std::string& scope, const std::vector<std::string>& parts,
-                                   const std::string& field) const {
-  Parameter whole = find(scope + "/" + parts.front() + "/" + field);
-  for (std::size_t i = 1; i < parts.size(); ++i) {
-    const Parameter& next = find(scope + "/" + parts[i] + "/" + field);
-    if (next.offset != whole.offset + whole.cols || next.rows != whole.rows) {
-      fail(scope, ": ", parts[i], "/", field, " does not lie beside ", parts[i - 1]);
+std::int32_t ParameterSet<T>::below(std::int32_t place, std::string_view name) const {
+  while (place != kNowhere && !name.empty()) {
+    const std::size_t end = std::min(name.find('/'), name.size());
+    const std::vector<std::int32_t>& next = places_[static_cast<std::size_t>(place)].below;
+    const auto found = std::ranges::find_if(next, [&](std::int32_t i) {
+      const Place& at = places_[static_cast<std::size_t>(i)];
+      return std::string_view(at.path).substr(at.word) == name.substr(0, end);
+    });
+    place = found == next.end() ? kNowhere : *found;
+    name.remove_prefix(std::min(end + 1, name.size()));
+  }
+  return place;
+}
+
+template <class T>
+const Parameter* ParameterSet<T>::parameter_at(std::int32_t place) const {
+  const std::int32_t number =
+      place == kNowhere ? kNowhere : places_[static_cast<std::size_t>(place)].parameter;
+  return number == kNowhere ? nullptr : &list_[static_cast<std::size_t>(number)];
+}
+
+template <class T>
+Parameter ParameterSet<T>::stacked(std::int32_t place, const std::vector<std::string>& parts,
+                                   std::string_view field) const {
+  Parameter whole;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const Parameter* next = parameter_at(below(below(place, parts[i]), field));
+    if (!next)
+      fail("the model has no parameter ", place == kNowhere ? "" : path_of(place), "/", parts[i], "/", field);
+    if (i == 0) {
+      whole.offset = next->offset;
+      whole.rows = next->rows;
+      whole.row_stride = next->row_stride;
+    } else if (next->offset != whole.offset + whole.cols || next->rows != whole.rows) {
+      fail(path_of(place), ": ", parts[i], "/", field, " does not lie beside ", parts[i - 1]);
     }
-    whole.cols += next.cols;
+    whole.cols += next->cols;
   }
   return whole;
 }

@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -70,9 +71,19 @@ class ParameterSet {
   /// Throws Error when there is no such parameter.
   const Parameter& find(const std::string& name) const;
   bool contains(const std::string& name) const { return index_.count(name) != 0; }
-  /// The parameters <scope>/<part>/<field> of adjacent stacked parts seen as one matrix.
-  Parameter stacked(const std::string& scope, const std::vector<std::string>& parts,
-                    const std::string& field) const;
+
+  /// Names are a tree of words: a place is a path that all or some names begin with, by its number; 0 is the empty path, and
+  /// kNowhere is below every place that has nothing of that name. To go down it takes neither memory nor a hash.
+  static constexpr std::int32_t kNowhere = -1;
+  std::int32_t below(std::int32_t place, std::string_view name) const;
+  const std::string& path_of(std::int32_t place) const {
+    return places_[static_cast<std::size_t>(place)].path;
+  }
+  /// Null when a place is only the beginning of names.
+  const Parameter* parameter_at(std::int32_t place) const;
+  /// The parameters <place>/<part>/<field> of adjacent stacked parts seen as one matrix, without a name and shape. Throws Error
+  /// when there is one missing.
+  Parameter stacked(std::int32_t place, const std::vector<std::string>& parts, std::string_view field) const;
 
   /// The flat buffer, 16-element aligned pieces; the few elements between pieces and rows stay zero. It is
   /// made, of zeros, when it is first asked for, so that adding parameters moves none.
@@ -93,8 +104,16 @@ class ParameterSet {
   void from_map(const TensorMap& map, const std::string& prefix, std::span<T> flat) const;
 
  private:
+  struct Place {
+    std::string path;
+    std::size_t word = 0;             ///< where the last word of the path begins
+    std::vector<std::int32_t> below;  ///< the places one word further
+    std::int32_t parameter = kNowhere;
+  };
+
   void append(Parameter p);
 
+  std::vector<Place> places_{1};
   std::vector<Parameter> list_;
   std::unordered_map<std::string, std::size_t> index_;
   std::int64_t size_ = 0;  ///< of `values_`

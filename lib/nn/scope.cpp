@@ -117,7 +117,7 @@ void Scope<T>::name_attention(const std::string& name, std::span<const T> blocks
 template <class T>
 std::optional<AttentionEdit<T>> Scope<T>::attention_edit(const Packing& rows) const {
   if (!edits("position_bias") && !edits("scores") && !edits("weights")) return std::nullopt;
-  if (tape().with_gradients()) fail(path_, ": edited attention has no gradient");
+  if (tape().with_gradients()) fail(path(), ": edited attention has no gradient");
   const auto places = std::make_shared<std::vector<Place>>(in_sentences(places_of(rows)));
   auto edit = [&](const std::string& name) -> typename AttentionEdit<T>::Row {
     if (!edits(name)) return {};

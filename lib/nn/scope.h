@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "autograd/ops.h"
@@ -57,19 +58,28 @@ class AtStep {
 template <class T>
 class Scope {
  public:
-  explicit Scope(Pass<T>& pass, std::string path = "") : pass_(&pass), path_(std::move(path)) {}
+  explicit Scope(Pass<T>& pass, std::string path = "")
+      : pass_(&pass), place_(pass.parameters ? pass.parameters->below(0, path) : kNowhere) {
+    if (place_ == kNowhere) path_ = std::move(path);
+  }
 
-  Scope operator/(const std::string& name) const { return Scope(*pass_, join(name)); }
-  const std::string& path() const { return path_; }
+  Scope operator/(std::string_view name) const {
+    const std::int32_t place = below(name);
+    return place == kNowhere ? Scope(pass_, place, join(name)) : Scope(pass_, place, {});
+  }
+  const std::string& path() const { return place_ == kNowhere ? path_ : pass_->parameters->path_of(place_); }
   Tape<T>& tape() const { return *pass_->tape; }
   Pass<T>& pass() const { return *pass_; }
 
-  bool has(const std::string& name) const { return pass_->parameters->contains(join(name)); }
+  bool has(std::string_view name) const { return pass_->parameters->parameter_at(below(name)) != nullptr; }
   /// The parameter <path>/<name> as a leaf of the tape.
-  Var<T> parameter(const std::string& name) const { return leaf(pass_->parameters->find(join(name))); }
+  Var<T> parameter(std::string_view name) const {
+    const Parameter* found = pass_->parameters->parameter_at(below(name));
+    return leaf(found ? *found : pass_->parameters->find(join(name)));  // which throws
+  }
   /// Adjacent stacked parts' parameters as one leaf (ParameterSet::stacked).
-  Var<T> stacked(const std::vector<std::string>& parts, const std::string& field) const {
-    return leaf(pass_->parameters->stacked(path_, parts, field));
+  Var<T> stacked(const std::vector<std::string>& parts, std::string_view field) const {
+    return leaf(pass_->parameters->stacked(place_, parts, field));
   }
   /// The next dropout of this pass; inactive outside training.
   Dropout dropout(double p) const {
@@ -112,7 +122,18 @@ class Scope {
 
  private:
   std::uint64_t next_stream() const { return (pass_->step << 32) | (pass_->shard << 20) | ++pass_->draws; }
-  std::string join(const std::string& name) const { return path_.empty() ? name : path_ + "/" + name; }
+  static constexpr std::int32_t kNowhere = ParameterSet<T>::kNowhere;
+
+  Scope(Pass<T>* pass, std::int32_t place, std::string path)
+      : pass_(pass), place_(place), path_(std::move(path)) {}
+  std::int32_t below(std::string_view name) const {
+    return place_ == kNowhere ? kNowhere : pass_->parameters->below(place_, name);
+  }
+  std::string join(std::string_view name) const {
+    std::string joined = path();
+    if (!joined.empty()) joined += '/';
+    return joined += name;
+  }
   Var<T> leaf(const Parameter& p) const {
     Matrix<T> gradient;
     if (pass_->gradients) gradient = p.in(pass_->gradients);
@@ -128,7 +149,8 @@ class Scope {
   Var<T> inspect_attention(const std::string& path, Var<T> v, const Packing& keys) const;
 
   Pass<T>* pass_;
-  std::string path_;
+  std::int32_t place_;  ///< among the parameters; kNowhere: none has a name below the path
+  std::string path_;    ///< without such a place
 };
 
 extern template class Scope<float>;

@@ -231,24 +231,23 @@ HEED_INLINE void tile_of(const ReducedProduct& p, Index i, Index rows, Index j) 
   tile<Kind, most, vectors>(p, i, j);
 }
 
-/// All rows of `vectors` vectors from column j on, in blocks of about equal height.
+/// All rows of `vectors` vectors from column j on, in blocks of this height.
 template <class Kind, int vectors, int most>
-HEED_INLINE void columns(const ReducedProduct& p, Index j) {
-  const Index blocks = (p.c.rows + most - 1) / most;
-  for (Index block = 0; block < blocks; ++block) {
-    const Index i = p.c.rows * block / blocks;
-    tile_of<Kind, vectors, most>(p, i, p.c.rows * (block + 1) / blocks - i, j);
-  }
+HEED_INLINE void columns(const ReducedProduct& p, Index j, Index height) {
+  for (Index i = 0; i < p.c.rows; i += height)
+    tile_of<Kind, vectors, most>(p, i, std::min(height, p.c.rows - i), j);
 }
 
 template <class Kind>
 void multiply_avx512(const ReducedProduct& p) {
-  constexpr Index panel = ReducedPanels::kColumns;
+  constexpr Index panel = ReducedPanels::kColumns, most = 12;
   const Index end = (p.c.cols + panel - 1) / panel * panel;  // panels are filled up
+  const Index blocks = (p.c.rows + most - 1) / most,
+              height = (p.c.rows + blocks - 1) / blocks;  // about equal
   Index j = 0;
   if (p.c.rows <= 3)  // of few rows more columns at once, which hides the latency of their sums
-    for (; j + 8 * kLanes <= end; j += 8 * kLanes) columns<Kind, 8, 3>(p, j);
-  for (; j < end; j += 2 * kLanes) columns<Kind, 2, 12>(p, j);
+    for (; j + 8 * kLanes <= end; j += 8 * kLanes) columns<Kind, 8, 3>(p, j, height);
+  for (; j < end; j += 2 * kLanes) columns<Kind, 2, most>(p, j, height);
 }
 
 #undef HEED_INLINE

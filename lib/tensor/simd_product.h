@@ -68,8 +68,9 @@ HWY_INLINE void product_tile(const SmallProduct<T>& p, Index i, Index j, const P
 template <int columns, class T, class Part>
 HWY_NOINLINE void product_panel(const SmallProduct<T>& p, Index j, const Part& last) {
   const Index blocks = (p.c.rows + kProductRows - 1) / kProductRows;
-  for (Index block = 0; block < blocks; ++block) {
-    const Index i = p.c.rows * block / blocks, rows = p.c.rows * (block + 1) / blocks - i;
+  const Index height = blocks > 1 ? (p.c.rows + blocks - 1) / blocks : p.c.rows;
+  for (Index i = 0; i < p.c.rows; i += height) {
+    const Index rows = std::min(height, p.c.rows - i);
     switch (rows) {
       case 1:
         product_tile<1, columns>(p, i, j, last);

@@ -1,0 +1,96 @@
+// Parameters by name and by place, and the scopes that go down to them.
+#include "nn/parameters.h"
+
+#include <boost/test/unit_test.hpp>
+#include <string>
+
+#include "base/error.h"
+#include "nn/scope.h"
+
+using namespace heed;
+
+namespace {
+
+ParameterSet<float> parameters() {
+  ParameterSet<float> set;
+  set.add("table/weight", {4, 3}, Init::ones());
+  set.add_stacked("encoder/layer_0/attention", {"query", "key"}, 3, 2, Init::ones(), Init::zeros());
+  set.add("encoder/layer_0/norm", {3}, Init::ones());
+  set.add("encoder/layer_0/norm/gamma", {3}, Init::ones());
+  set.add("encoder/layer_1/norm/gamma", {3}, Init::ones());
+  set.values();
+  return set;
+}
+
+/// A check of an error's whole text.
+auto says(const std::string& text) {
+  return [text](const Error& e) { return e.what() == text; };
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(parameter_places)
+
+BOOST_AUTO_TEST_CASE(every_name_leads_to_its_parameter_at_once_and_word_by_word) {
+  const ParameterSet<float> original = parameters(), set = original;  // a copy has places of its own
+  for (const Parameter& p : set.list()) {
+    BOOST_TEST_CONTEXT(p.name) {
+      BOOST_TEST(set.parameter_at(set.below(0, p.name)) == &set.find(p.name));
+      std::int32_t place = 0;
+      for (std::size_t word = 0; word < p.name.size();) {
+        const std::size_t end = std::min(p.name.find('/', word), p.name.size());
+        place = set.below(place, p.name.substr(word, end - word));
+        BOOST_TEST(set.path_of(place) == p.name.substr(0, end));
+        word = end + 1;
+      }
+      BOOST_TEST(set.parameter_at(place) == &set.find(p.name));
+    }
+  }
+  BOOST_TEST(!set.parameter_at(set.below(0, "encoder/layer_0")));
+}
+
+BOOST_AUTO_TEST_CASE(what_no_name_begins_with_is_nowhere) {
+  const ParameterSet<float> set = parameters();
+  for (const char* name :
+       {"decoder", "encoder/layer", "encoder/layer_00", "encoder/layer_0/norm/gamma/x", "weight", "/table"})
+    BOOST_TEST(set.below(0, name) == set.kNowhere);
+  BOOST_TEST(set.below(set.below(0, "nothing"), "table") == set.kNowhere);
+  BOOST_TEST(!set.parameter_at(set.kNowhere));
+}
+
+BOOST_AUTO_TEST_CASE(scopes_find_parameters_and_keep_paths_that_have_none) {
+  const ParameterSet<float> set = parameters();
+  Tape<float> tape;
+  Pass<float> pass(tape, set);
+  const Scope<float> root(pass), layer = root / "encoder" / "layer_0", other = root / "decoder" / "layer_0";
+  BOOST_TEST(layer.path() == "encoder/layer_0");
+  BOOST_TEST(other.path() == "decoder/layer_0");
+  BOOST_TEST((layer / "context" / "x").path() == "encoder/layer_0/context/x");
+  BOOST_TEST(Scope<float>(pass, "encoder/layer_0").parameter("norm/gamma").value().data ==
+             set.view("encoder/layer_0/norm/gamma").data);
+  BOOST_TEST(layer.has("norm"));
+  BOOST_TEST(!layer.has("attention"));
+  BOOST_TEST(!other.has("norm"));
+  BOOST_CHECK_EXCEPTION(other.parameter("norm"), Error,
+                        says("the model has no parameter decoder/layer_0/norm"));
+  BOOST_CHECK_EXCEPTION(layer.parameter("attention"), Error,
+                        says("the model has no parameter encoder/layer_0/attention"));
+}
+
+BOOST_AUTO_TEST_CASE(stacked_parts_are_one_matrix) {
+  const ParameterSet<float> set = parameters();
+  const std::int32_t place = set.below(0, "encoder/layer_0/attention");
+  const Matrix<const float> both = set.stacked(place, {"query", "key"}, "weight").in(set.values().data());
+  const Matrix<const float> query = set.view("encoder/layer_0/attention/query/weight");
+  BOOST_TEST(both.data == query.data);
+  BOOST_TEST(both.rows == 3);
+  BOOST_TEST(both.cols == 4);
+  BOOST_TEST(both.row_stride == query.row_stride);
+  BOOST_TEST(both.columns(2, 2).data == set.view("encoder/layer_0/attention/key/weight").data);
+  BOOST_CHECK_EXCEPTION(set.stacked(place, {"key", "query"}, "weight"), Error,
+                        says("encoder/layer_0/attention: query/weight does not lie beside key"));
+  BOOST_CHECK_EXCEPTION(set.stacked(place, {"query", "value"}, "weight"), Error,
+                        says("the model has no parameter encoder/layer_0/attention/value/weight"));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
