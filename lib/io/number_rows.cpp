@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "io/superblock.h"
 #include "base/number.h"
 
 namespace heed::io {

@@ -12,10 +12,6 @@ namespace {
 
 constexpr std::string_view signature("\x89HDF\r\n\x1a\n", 8);
 
-std::string_view text_of(std::span<const std::byte> bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
 /// Where a superblock of some version keeps its fields.
 struct Layout {
   std::size_t offset_size, base_address, end_of_file;
