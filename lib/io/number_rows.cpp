@@ -13,12 +13,6 @@ namespace {
 
 constexpr std::string_view kSpaces = " \t\r", kMark = "\xEF\xBB\xBF";
 
-std::string_view text_of(std::span<const std::byte> bytes) {
-  std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  if (text.starts_with(kMark)) text.remove_prefix(kMark.size());
-  return text;
-}
-
 /// Removes and returns what stands before `stop`, and that itself.
 std::string_view take_until(std::string_view& text, char stop) {
   const std::size_t end = std::min(text.find(stop), text.size());
