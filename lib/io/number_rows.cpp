@@ -13,6 +13,12 @@ namespace {
 
 constexpr std::string_view kSpaces = " \t\r", kMark = "\xEF\xBB\xBF";
 
+std::string_view without_mark(std::span<const std::byte> bytes) {
+  std::string_view text = text_of(bytes);
+  if (text.starts_with(kMark)) text.remove_prefix(kMark.size());
+  return text;
+}
+
 /// Removes and returns what stands before `stop`, and that itself.
 std::string_view take_until(std::string_view& text, char stop) {
   const std::size_t end = std::min(text.find(stop), text.size());
@@ -48,7 +54,7 @@ std::vector<std::string_view> fields_of(std::string_view line) {
 }  // namespace
 
 bool begins_number_rows(std::span<const std::byte> head) {
-  std::string_view text = text_of(head);
+  std::string_view text = without_mark(head);
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos) return false;
   text.remove_prefix(first);
@@ -63,7 +69,7 @@ Tensor parse_number_rows(std::span<const std::byte> bytes, const std::string& na
   std::vector<double> values;
   std::int64_t rows = 0, line_number = 0;
   std::size_t columns = 0;
-  for (std::string_view text = text_of(bytes); !text.empty();) {
+  for (std::string_view text = without_mark(bytes); !text.empty();) {
     const std::string_view line = trimmed(take_until(text, '\n'));
     ++line_number;
     if (line.empty() || line.front() == '#') continue;
