@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <source_location>
 #include <utility>
 #include <vector>
 
@@ -81,7 +80,7 @@ class Tape {
 
   /// Keeps the backward function of the op that made `y`; skipped when nothing reached y's gradient.
   template <class Step>
-  void on_backward(Var<T> y, Step&& step, const std::source_location& op = std::source_location::current()) {
+  void on_backward(Var<T> y, Step&& step, const CallSite& op = CallSite::current()) {
     if (!with_gradients_) return;
     steps_.push_back({y, std::forward<Step>(step), op.function_name()});
     if (op_times_) end_op(steps_.back(), false);
