@@ -4,21 +4,11 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
-#include <source_location>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace heed {
-
-#ifdef __cpp_lib_source_location
-using CallSite = std::source_location;
-#else  // Debian's clang, which builds the fuzzers, lacks it
-struct CallSite {
-  static CallSite current() { return {}; }
-  const char* function_name() const { return ""; }
-};
-#endif
 
 class OpTimes {
  public:

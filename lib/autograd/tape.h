@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <source_location>
 #include <utility>
 #include <vector>
 
@@ -14,6 +15,15 @@
 #include "tensor/matrix.h"
 
 namespace heed {
+
+#ifdef __cpp_lib_source_location
+using CallSite = std::source_location;
+#else  // Debian's clang, which builds the fuzzers, lacks it
+struct CallSite {
+  static CallSite current() { return {}; }
+  const char* function_name() const { return ""; }
+};
+#endif
 
 class OpTimes;
 
