@@ -481,7 +481,8 @@ BOOST_AUTO_TEST_CASE(say_again_how_pictures_are_prepared) {
   complete(own, "own", own.model->config_json);
   foreign::export_model(own, temporary / "out");
   const LoadedModel again = load_model(temporary / "out");
-  BOOST_TEST(again.model->images->mean == (std::vector<double>{0.5, 0.5, 0.5}), boost::test_tools::per_element());
+  BOOST_TEST(again.model->images->mean == (std::vector<double>{0.5, 0.5, 0.5}),
+             boost::test_tools::per_element());
   BOOST_TEST(again.model->images->deviation == (std::vector<double>{1, 0.48145466, 0.5}),
              boost::test_tools::per_element());
   foreign::export_model(again, temporary / "twice");
