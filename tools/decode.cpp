@@ -32,7 +32,7 @@ int main(int argc, char** argv) {
             "lines are those of an n-best list, of which the N best are written with their new scores");
         tool.option("--prefix FILE", paths.prefix,
                     "what each translation begins with, a line for each sentence, whole words; their "
-                    "log-probabilities count in the score");
+                    "log-probabilities count in the score; of an empty sentence nothing is read");
         tool.option(
             "--attention FILE", paths.attention,
             "also write the attention of every layer and head, or to the sentences and words of documents, "

@@ -85,18 +85,18 @@ CrossEntropySums WordsHead::loss(Pass<T>& pass, Var<T> states, std::span<const s
 }
 
 template <class T>
-void SentenceVectors::declare(ParameterSet<T>& parameters, std::int64_t d) const {
-  if (dense_width == 0) return;
-  parameters.add("sentences/dense/weight", {d, dense_width}, Init::xavier(d, dense_width));
-  parameters.add("sentences/dense/bias", {dense_width}, Init::zeros());
-}
-
-template <class T>
 CrossEntropySums WordsHead::consistent_loss(Pass<T>& pass, Var<T> states,
                                             std::span<const std::int32_t> targets, double smoothing,
                                             double consistency, T scale) const {
   return consistent_cross_entropy(read_states(pass, *this, states), weight_of(pass, *this), tied, targets,
                                   smoothing, consistency, scale, bias_of(pass, *this));
+}
+
+template <class T>
+void SentenceVectors::declare(ParameterSet<T>& parameters, std::int64_t d) const {
+  if (dense_width == 0) return;
+  parameters.add("sentences/dense/weight", {d, dense_width}, Init::xavier(d, dense_width));
+  parameters.add("sentences/dense/bias", {dense_width}, Init::zeros());
 }
 
 template <class T>

@@ -13,6 +13,7 @@
 #include "inspect/alignment.h"
 #include "io/text_writer.h"
 #include "models/search_settings.h"
+#include "models/shards.h"
 #include "stages/encode.h"
 #include "stages/frames.h"
 #include "stages/lens.h"
@@ -56,6 +57,25 @@ struct Request {
 Precision precision_of(const DecodeConfig& config) {
   return chosen<Precision>("--precision", kPrecisions, config.precision);
 }
+
+/// work(), with the model's path in front of its errors.
+template <class Work>
+void naming(const std::string& model, const Work& work) {
+  const auto named = [&](const Error& e) { return concat(escaped(model), ": ", e.what()); };
+  try {
+    work();
+  } catch (const SentenceError& e) {
+    throw SentenceError(e.sentence, named(e));
+  } catch (const UsageError& e) {
+    throw UsageError(named(e));
+  } catch (const Error& e) {
+    throw Error(named(e));
+  }
+}
+
+/// Translations of lists that are scored at once, each beside a copy of what its sentence's encoder said: whole shards, so
+/// that the scores do not depend on it.
+constexpr std::size_t kListSlice = 16 * kShardSentences;
 
 /// What decoding has in common, whatever the model's last part is: frames come in, lines or tensors go out.
 class Job {
@@ -143,12 +163,10 @@ class PredictJob final : public Job {
       fail<UsageError>("-m ", escaped(paths_.models[1]), ": the model is of architecture ",
                        loaded_.model->architecture,
                        ", which has no decoder, and only decoders search together");
+    if (!paths_.lens.empty()) expect_encoder_lens(*loaded_.model);
     open_output();
     if (!paths_.attention.empty()) attention_.emplace(paths_.attention, paths_.write);
-    if (!paths_.lens.empty()) {
-      expect_encoder_lens(*loaded_.model);
-      lens_.emplace(paths_.lens, paths_.write);
-    }
+    if (!paths_.lens.empty()) lens_.emplace(paths_.lens, paths_.write);
   }
 
  private:
@@ -326,7 +344,7 @@ class TranslateJob final : public Job {
       fail<UsageError>("--trace, --patch and the like observe one model; give one -m");
     for (const std::string& path : std::span(paths_.models).subspan(1)) {
       others_.push_back({load_model(path), path});
-      others_.back().loaded.model->set_precision(precision_of(config_));
+      naming(path, [&] { others_.back().loaded.model->set_precision(precision_of(config_)); });
       const LoadedModel& other = others_.back().loaded;
       const LoadedModel& first = loaded_;
       for (const LoadedModel* each : {&first, &other}) {
@@ -352,9 +370,13 @@ class TranslateJob final : public Job {
         if (name.starts_with("tokens/")) own.add(name, tensor);
       own.attributes = frame.attributes;
       own.groups = frame.groups;
-      embed_frame(*other.loaded.model, Side::source, own);
-      encode_frame(*other.loaded.model, {}, threads_, own);
-      other.memory = memory_of(own, *other.loaded.model, wanted_);
+      EncodeOptions encoding;
+      encoding.wanted = wanted_;
+      naming(other.path, [&] {
+        embed_frame(*other.loaded.model, Side::source, own);
+        encode_frame(*other.loaded.model, encoding, threads_, own);
+        other.memory = memory_of(own, *other.loaded.model, wanted_);
+      });
       if (!(other.memory.rows == memory_.rows))
         fail("/tokens: has other lengths than /encoder: are they of the same text?");
     }
@@ -552,12 +574,21 @@ class TranslateJob final : public Job {
       sentences.insert(sentences.end(), lists[s].size(), static_cast<std::int64_t>(s));
       targets.insert(targets.end(), lists[s].begin(), lists[s].end());
     }
-    std::vector<PackedStates> memories;
-    for (const Member& member : ensemble()) memories.push_back(selected(*member.input, sentences));
-    Results scored = force(ensemble(&memories), targets, config_.length_penalty, threads_);
     Results results(lists.size());
-    for (std::size_t i = 0; i < scored.size(); ++i)
-      results[static_cast<std::size_t>(sentences[i])].push_back(std::move(scored[i].front()));
+    for (std::size_t first = 0; first < targets.size(); first += kListSlice) {
+      const std::size_t count = std::min(kListSlice, targets.size() - first);
+      const auto sources = std::span(sentences).subspan(first, count);
+      const auto part = std::span(targets).subspan(first, count);
+      std::vector<PackedStates> memories;
+      for (const Member& member : ensemble()) memories.push_back(selected(*member.input, sources));
+      renumbering([&](std::int64_t i) { return sources[static_cast<std::size_t>(i)]; },
+                  [&] {
+                    Results scored = force(ensemble(&memories), {part.begin(), part.end()},
+                                           config_.length_penalty, threads_);
+                    for (std::size_t i = 0; i < count; ++i)
+                      results[static_cast<std::size_t>(sources[i])].push_back(std::move(scored[i].front()));
+                  });
+    }
     for (auto& list : results) {
       std::ranges::stable_sort(list, std::ranges::greater(), &Hypothesis::score);
       if (std::cmp_greater(list.size(), config_.n_best))

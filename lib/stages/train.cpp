@@ -223,6 +223,13 @@ constexpr std::uint64_t kPiecesStream = 0xb9e0000000000000u;
 std::function<void(std::int64_t epoch)> redraw_of(const TrainingJob& job, Ingredients& in) {
   const TrainConfig& config = job.config;
   if (config.bpe_dropout == 0 && config.unigram_alpha == 0) return nullptr;
+  if (config.bpe_dropout > 0 && config.unigram_alpha > 0) {  // one alone is refused where it does not fit
+    const bool reads = !in.training.source.empty() && !in.model->images, writes = !in.training.target.empty();
+    for (const auto& [option, type] :
+         {std::pair("bpe-dropout", "bpe"), std::pair("unigram-alpha", "unigram")})
+      if (!(reads && in.source.type() == type) && !(writes && in.target.type() == type))
+        fail<UsageError>("--", option, ": no vocabulary of this training is of type ", type);
+  }
   return [&in, &job, source = in.training.source, target = in.training.target](std::int64_t epoch) {
     const Model<float>& model = *in.model;
     const bool whole = model.encoder || model.reads_as_given;  // as in encoded()

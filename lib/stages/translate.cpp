@@ -155,6 +155,7 @@ class JointSteps {
 
 /// The most new tokens of each sentence.
 std::vector<std::int64_t> length_limits(Ensemble ensemble, const TranslateOptions& options) {
+  const Model<float>& model = *ensemble.front().model;
   const Packing& rows = ensemble.front().input->rows;
   std::vector<std::int64_t> limits;
   for (std::int64_t s = 0; s < rows.sentences(); ++s) {
@@ -162,7 +163,8 @@ std::vector<std::int64_t> length_limits(Ensemble ensemble, const TranslateOption
     for (const Member& member : ensemble)
       limit = std::min(limit, length_limit(*member.model, options, s, rows.length(s)));
     limits.push_back(limit);
-    if (options.prefixes.empty()) continue;
+    const bool is_searched = !model.encoder || rows.length(s) > options.empty_source;
+    if (options.prefixes.empty() || !is_searched) continue;
     const std::size_t given = options.prefixes[static_cast<std::size_t>(s)].size();
     if (std::cmp_greater_equal(given, limit))
       throw SentenceError(s, concat("its prefix of ", given, " tokens fills the maximal length of ", limit,
@@ -229,10 +231,6 @@ void name_outputs(InferencePass& pass, Matrix<const float> logits, std::span<con
   }
   decoder.name("probabilities", pass.tape->constant({p.data(), logits.rows, logits.cols}), rows);
 }
-
-}  // namespace
-
-namespace {
 
 /// The score of a hypothesis whose tokens' log-probabilities are known.
 void add_score(Hypothesis& h, double length_penalty) {

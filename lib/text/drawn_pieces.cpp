@@ -10,11 +10,13 @@ namespace heed::text {
 
 std::vector<std::string> merge_with_dropout(std::vector<std::string> parts, const MergeRank& rank,
                                             double dropout, Random& random) {
+  std::vector<std::optional<double>> ranks;  // of each part with the next
+  for (std::size_t i = 0; i + 1 < parts.size(); ++i) ranks.push_back(rank(parts[i], parts[i + 1]));
   for (;;) {
     std::optional<double> best;
     std::size_t left = 0;
-    for (std::size_t i = 0; i + 1 < parts.size(); ++i) {
-      const std::optional<double> here = rank(parts[i], parts[i + 1]);
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+      const std::optional<double>& here = ranks[i];
       if (!here || (dropout > 0 && random.uniform() < dropout) || (best && *here >= *best)) continue;
       best = here;
       left = i;
@@ -22,6 +24,9 @@ std::vector<std::string> merge_with_dropout(std::vector<std::string> parts, cons
     if (!best) return parts;
     parts[left] += parts[left + 1];
     parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(left) + 1);
+    ranks.erase(ranks.begin() + static_cast<std::ptrdiff_t>(left));
+    if (left > 0) ranks[left - 1] = rank(parts[left - 1], parts[left]);
+    if (left < ranks.size()) ranks[left] = rank(parts[left], parts[left + 1]);
   }
 }
 

@@ -1,5 +1,6 @@
 #include "text/scheme.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -107,19 +108,21 @@ class SubwordScheme : public Scheme {
   }
 
   std::vector<std::int32_t> encode(const std::string& line) const override {
-    return encode_words(line, [&](std::string_view word) { return codes_.segment(word); });
+    return encode_words(line, [&](std::string_view word, std::vector<std::int32_t>& ids) {
+      push(codes_.segment(word), ids);
+    });
   }
 
   std::vector<std::int32_t> draw(const std::string& line, PieceDraw& how) const override {
     if (how.bpe_dropout == 0)
       fail<UsageError>("--unigram-alpha: the vocabulary is of type bpe; give --bpe-dropout");
-    return encode_words(line, [&](std::string_view word) {
-      std::vector<std::string> drawn = codes_.segment(word, how.bpe_dropout, how.random);
-      // A vocabulary of the segments of a text may lack those that the usual merges never leave.
-      for (std::size_t i = 0; i < drawn.size(); ++i)
-        if (!vocabulary().contains(piece_of(drawn[i], i + 1 == drawn.size(), vocabulary())))
-          return codes_.segment(word);
-      return drawn;
+    return encode_words(line, [&](std::string_view word, std::vector<std::int32_t>& ids) {
+      const auto before = static_cast<std::ptrdiff_t>(ids.size());
+      push(codes_.segment(word, how.bpe_dropout, how.random), ids);
+      // A vocabulary of the segments of a text may lack even characters that the usual merges never leave alone.
+      if (std::find(ids.begin() + before, ids.end(), vocabulary().special().unk) == ids.end()) return;
+      ids.resize(static_cast<std::size_t>(before));
+      push(codes_.segment(word), ids);
     });
   }
 
@@ -143,18 +146,21 @@ class SubwordScheme : public Scheme {
   std::vector<std::string> merges() const override { return codes_.lines(); }
 
  private:
-  template <class Segment>
-  std::vector<std::int32_t> encode_words(const std::string& line, const Segment& segments_of) const {
+  template <class Push>
+  std::vector<std::int32_t> encode_words(const std::string& line, const Push& push_word) const {
     std::vector<std::int32_t> ids;
     for (std::string_view word : split_any(line, " ")) {
       if (word == vocabulary().mask()) {
         ids.push_back(vocabulary().special().mask);
         continue;
       }
-      const std::vector<std::string> segments = segments_of(word);
-      for (std::size_t i = 0; i < segments.size(); ++i) push(segments[i], i + 1 == segments.size(), ids);
+      push_word(word, ids);
     }
     return ids;
+  }
+
+  void push(const std::vector<std::string>& segments, std::vector<std::int32_t>& ids) const {
+    for (std::size_t i = 0; i < segments.size(); ++i) push(segments[i], i + 1 == segments.size(), ids);
   }
 
   /// Appends the id of a segment; one that is not in the vocabulary is split, undoing merge after merge.

@@ -6,7 +6,6 @@
 #include <iostream>
 
 #include "io/foreign/safetensors.h"
-#include "models/foreign/export.h"
 #include "models/foreign/import.h"
 #include "stages/self_test.h"
 #include "support/temporary_folder.h"
@@ -137,22 +136,6 @@ BOOST_DATA_TEST_CASE(are_not_passed_by_wrong_expectations, boost::unit_test::dat
     said = error.what();
   }
   BOOST_CHECK_MESSAGE(said.find(wrong.words) != std::string::npos, said);
-}
-
-const std::vector<std::string> kExported{
-    "bert-masked",        "bert-classes",    "bert-gamma-beta", "bert-sentence",
-    "bert-dense",         "bert-tokens",     "roberta-masked",  "roberta-classes",
-    "roberta-regression", "roberta-several", "roberta-tokens",  "vit",
-    "vit-no-bias",        "marian-npz-post", "marian-npz-pre",  "marian-npz-new"};
-
-/// Config, parameters and vocabularies come back to the bit.
-BOOST_DATA_TEST_CASE(come_back_from_export, boost::unit_test::data::make(kExported), name) {
-  const test::TemporaryFolder folder;
-  const LoadedModel loaded = load_model(folder_of(name));
-  foreign::export_model(loaded, folder / "copy", io::FloatsAs::float32);
-  const LoadedModel copy = load_model(folder / "copy");
-  BOOST_TEST(copy.digest == loaded.digest);
-  BOOST_TEST(copy.classes == loaded.classes, boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -273,7 +273,7 @@ def with_exif(data):
 
 
 HOSTILE.update({
-    "exif-no-header": (with_exif(exif(order=b"IM*\0")), ["damaged picture", "TIFF header"]),
+    "exif-no-header": (with_exif(exif(order=b"IM*\0")), ["damaged picture", "TIFF header", "without Exif"]),
     "exif-directory-behind": (with_exif(exif(directory=2**32 - 1)), ["damaged picture", "cut short"]),
     "exif-entries-behind": (with_exif(exif(entries=65535, tag=1)), ["damaged picture", "cut short"]),
     "exif-of-png-behind": (png(before=png_chunk(b"eXIf", exif(directory=27))), ["damaged picture", "cut short"]),

@@ -83,12 +83,14 @@ class PictureFile : public ArrayFile {
     const PictureSize shown = turn_.exchanged ? PictureSize{size.channels, size.columns, size.rows} : size;
     arrays_ = {{"pixels", "uint8", shown.shape()}};
   }
-  /// How the picture is to be seen, before its size is accepted.
+  /// How the picture is to be seen, before its size is accepted. Where that cannot be known the picture is refused rather than
+  /// read as it may not be meant.
   void take_exif(std::span<const std::byte> exif) {
     try {
       turn_ = orientation_of(exif);
     } catch (const Error& error) {
-      damaged(error.what());
+      fail(file_.name(), ": damaged picture: ", error.what(),
+           "; without Exif data it would be read as it is stored");
     }
   }
   [[noreturn]] void damaged(const std::string& why) const {

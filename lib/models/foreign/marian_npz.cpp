@@ -430,13 +430,11 @@ std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::stri
                           {"tied-embeddings-src", false},
                           {"output-omit-bias", !config.output_bias}});
   const SearchSettings search = search_settings_of(loaded.origin).value_or(SearchSettings{});
-  out.files = {{kDecoderFile, yaml_of({{"models", {out.archive}},
-                                       {"relative-paths", true},
-                                       {"beam-size", search.beam},
-                                       {"normalize", search.length_penalty},
-                                       {"max-length", config.max_length},
-                                       {"max-length-factor", search.length_factor},
-                                       {"allow-unk", loaded.target.special().produces_unk}})}};
+  Json decoder{{"models", {out.archive}},         {"relative-paths", true},
+               {"beam-size", search.beam},        {"normalize", search.length_penalty},
+               {"max-length", config.max_length}, {"allow-unk", loaded.target.special().produces_unk}};
+  if (search.length_factor > 0) decoder["max-length-factor"] = search.length_factor;  // 0: Marian's own
+  out.files = {{kDecoderFile, yaml_of(decoder)}};
   return out;
 }
 

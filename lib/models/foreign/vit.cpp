@@ -1,6 +1,7 @@
 // ViT (Dosovitskiy et al. 2021) as transformers writes it: https://github.com/huggingface/transformers,
 // src/transformers/models/vit; alone or as a classifier, which reads the class token.
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 
 #include "base/error.h"
@@ -52,14 +53,20 @@ EncoderOnlyConfig config_of(ConfigFields& fields, bool classifies, bool has_pool
   return config;
 }
 
+/// The shortest word that is read as that number.
+std::string word_of(const Json& number) {
+  char text[32];
+  return {text, std::to_chars(text, text + sizeof text, number.get<double>()).ptr};
+}
+
 /// Our words for the numbers that a processor has for each channel: "0.5", "0.485,0.456,0.406".
 std::string of_channels(ConfigFields& processor, const char* name, const std::string& otherwise) {
   const Json& numbers = processor.get(name);
   if (numbers.is_null()) return otherwise;
-  if (numbers.is_number()) return numbers.dump();
+  if (numbers.is_number()) return word_of(numbers);
   std::vector<std::string> texts;
   for (const Json& each : numbers) {
-    if (each.is_number()) texts.push_back(each.dump());
+    if (each.is_number()) texts.push_back(word_of(each));
   }
   if (!numbers.is_array() || texts.size() != numbers.size() || texts.empty()) {
     processor.refuse(name, "a number for each channel");
@@ -148,12 +155,6 @@ ForeignModel describe(const Source& source) {
   return found;
 }
 
-/// Our numbers of channels, "0.5" or "0.485,0.456,0.406", as a processor states them.
-Json channels_of(const std::string& numbers, std::int64_t n_channels) {
-  const Json stated = Json::parse("[" + numbers + "]");
-  return stated.size() == 1 ? Json(static_cast<std::size_t>(n_channels), stated[0]) : stated;
-}
-
 std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::string>& reasons) {
   if (loaded.model->architecture != EncoderOnlyConfig::kArchitecture || !loaded.model->images)
     return std::nullopt;
@@ -198,16 +199,16 @@ std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::stri
                 {"qkv_bias", config.attention_bias == "all"},
                 {"pooler_output_size", config.d_model}};
   if (classifies) state_classes(loaded, config, out.config);
-  const Json side = config.image_size,
-             processor{{"image_processor_type", "ViTImageProcessor"},
+  const Json side = config.image_size;
+  const Json processor{{"image_processor_type", "ViTImageProcessor"},
                        {"do_resize", true},
                        {"size", {{"height", side}, {"width", side}}},
                        {"resample", 2},
                        {"do_rescale", true},
                        {"rescale_factor", 1 / 255.0},
                        {"do_normalize", true},
-                       {"image_mean", channels_of(config.image_mean, config.n_channels)},
-                       {"image_std", channels_of(config.image_deviation, config.n_channels)}};
+                       {"image_mean", loaded.model->images->mean},
+                       {"image_std", loaded.model->images->deviation}};
   out.files = {{"preprocessor_config.json", processor.dump(2) + "\n"}};
   out.has_tokenizer = true;  // of which it has none
   return out;

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "support/error_of.h"
 #include "text/line_reader.h"
+#include "text/scheme.h"
 #include "text/tokenizer.h"
 #include "text/unicode.h"
 
@@ -154,6 +155,62 @@ BOOST_AUTO_TEST_CASE(vocabularies_draw_other_pieces_of_the_same_text) {
     PieceDraw wrong{merges ? 0.0 : 0.1, merges ? 0.2 : 0, Random(1, 1)};
     BOOST_CHECK_THROW(tokenizer.encode("a", &wrong), UsageError);
   }
+}
+
+/// Of what is drawn only the segments that the vocabulary lacks are split further; a word whose characters it lacks has its usual ones.
+BOOST_AUTO_TEST_CASE(missing_segments_are_split) {
+  const BpeCodes codes({{"b", "c"}, {"a", "b"}, {"a", "bc"}, {"c", "d</w>"}, {"abc", "d</w>"}});
+  const std::map<std::string, double> ranks{{"b c", 0}, {"a b", 1}, {"a bc", 2}, {"c d", 3}, {"abc d", 4}};
+  const MergeRank rank = [&](const std::string& left, const std::string& right) -> std::optional<double> {
+    const auto found = ranks.find(concat(left, ' ', right));
+    if (found == ranks.end()) return std::nullopt;
+    return found->second;
+  };
+  std::map<Pieces, double> usual, probability;
+  add_merged({"a", "b", "c", "d"}, rank, 0.3, 1, usual);
+  for (const auto& [pieces, p] : usual) {
+    Pieces expected;
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+      const std::string joiner = i + 1 < pieces.size() ? "@@" : "";
+      if (pieces[i] == "ab")
+        expected.insert(expected.end(), {"a@@", "b@@"});
+      else
+        expected.push_back(pieces[i] + joiner);
+    }
+    probability[expected] += p;
+  }
+  BOOST_TEST(probability.size() < usual.size());
+  const auto scheme_of = [&](const Pieces& pieces) {
+    Vocabulary vocabulary;
+    for (const std::string& piece : pieces) vocabulary.add(piece);
+    return make_subword_scheme(std::move(vocabulary), codes);
+  };
+  const SchemePtr scheme = scheme_of({"a@@", "b@@", "c@@", "d", "bc@@", "abc@@", "cd", "abcd"}),
+                  no_b = scheme_of({"a@@", "c@@", "d", "bc@@", "abc@@", "cd", "abcd"});
+  std::map<Pieces, int> drawn;
+  for (std::uint64_t i = 0; i < kDraws; ++i) {
+    PieceDraw how{0.3, 0, Random(2, i)}, same{0.3, 0, Random(2, i)};
+    Pieces pieces;
+    for (const std::int32_t id : scheme->draw("abcd", how)) pieces.push_back(scheme->vocabulary().piece(id));
+    ++drawn[pieces];
+    const std::vector<std::int32_t> ids = no_b->draw("abcd", same);
+    const bool has_b = std::ranges::count(pieces, "b@@") > 0;
+    BOOST_REQUIRE_EQUAL(ids.size() == 1, has_b || pieces.size() == 1);
+  }
+  check_frequencies(probability, drawn);
+}
+
+/// A rank is asked for at the start once for each pair, then for the two beside each merge.
+BOOST_AUTO_TEST_CASE(ranks_are_asked_for_once) {
+  std::size_t asked = 0;
+  const MergeRank rank = [&](const std::string& left, const std::string& right) -> std::optional<double> {
+    ++asked;
+    return static_cast<double>(left.size() + right.size());
+  };
+  Random random(7, 8);
+  BOOST_TEST(merge_with_dropout(Pieces(1000, "a"), rank, 0.1, random).size() < 10u);
+  BOOST_TEST(asked < 3000u);
+  BOOST_TEST(merge_with_dropout({}, rank, 0.1, random).empty());
 }
 
 BOOST_AUTO_TEST_CASE(words_have_one_way_only) {
