@@ -131,8 +131,8 @@ CrossEntropySums projected_cross_entropy(Var<T> states, Var<T> weight, bool tied
                                          std::vector<double>* nll = nullptr, Var<T> bias = {});
 
 /// Likewise for R-Drop (Liang et al. 2021, equations 1-4), without nll: row i and row i + n/2 are two readings of the same words,
-/// dropout apart, and their distributions p and q are to agree. Each pair adds consistency / 2 * (KL(p||q) + KL(q||p)) to the
-/// loss, which is half the paper's: the mean over both readings in place of their sum.
+/// dropout apart, and their distributions p and q are to agree. The loss is the paper's in full: the sum over both readings, to
+/// which each pair adds consistency / 2 * (KL(p||q) + KL(q||p)).
 template <class T>
 CrossEntropySums consistent_cross_entropy(Var<T> states, Var<T> weight, bool tied,
                                           std::span<const std::int32_t> targets, double smoothing,

@@ -133,8 +133,9 @@ Parameter ParameterSet<T>::stacked(std::int32_t place, const std::vector<std::st
   Parameter whole;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const Parameter* next = parameter_at(below(below(place, parts[i]), field));
-    if (!next)
-      fail("the model has no parameter ", place == kNowhere ? "" : path_of(place), "/", parts[i], "/", field);
+    if (!next && place == kNowhere)
+      fail("the model has no parameters in the scope of the stacked ", parts[i], "/", field);
+    if (!next) fail("the model has no parameter ", path_of(place), "/", parts[i], "/", field);
     if (i == 0) {
       whole.offset = next->offset;
       whole.rows = next->rows;

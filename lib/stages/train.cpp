@@ -269,7 +269,7 @@ TrainSetup setup_of(const TrainingJob& job, Ingredients& in) {
   setup.vocabularies = vocabulary_map(in.source, in.target);
   if (!in.classes.empty()) setup.vocabularies.merge(classes_map(in.classes));
   if (job.initial && !job.initial->origin.empty()) setup.origin = origin_map(fine_tuned(*job.initial));
-  setup.origin.attributes = in.history;
+  setup.history = in.history;
   setup.provenance = provenance_of(job, in);
   setup.config.valid_bleu &= job.validates();
   if (in.model->encoder && in.model->decoder)

@@ -23,7 +23,6 @@ namespace {
 
 /// A BLIS context and whether its small-matrix ("sup") kernels, which do not pack, may run.
 struct Kernels {
-  const char* name;
   cntx_t* context;  ///< null: the one BLIS selects
   bool small_matrix;
 };
@@ -79,11 +78,11 @@ void check_environment() {
 
 struct KernelTable {
   Processor processor = Processor::other;
-  Kernels unpacked{"own+sup", nullptr, true};
-  Kernels packed{"own", nullptr, false};
+  Kernels unpacked{nullptr, true};
+  Kernels packed{nullptr, false};
 
   /// Not BLIS, whose kernels pack their operands one element at a time where it does not know the processor.
-  static constexpr Kernels blocks{"blocks", nullptr, false};
+  static constexpr Kernels blocks{nullptr, false};
 
   KernelTable() {
     check_environment();
@@ -96,14 +95,14 @@ struct KernelTable {
     cntx_t* skx = has_avx512() ? bli_gks_lookup_nat_cntx(BLIS_ARCH_SKX) : nullptr;
     if (haswell && skx && (unknown || is_from("GenuineIntel"))) {
       processor = Processor::avx512;
-      unpacked = {"haswell+sup", haswell, true};
-      packed = {"skx", skx, false};
+      unpacked = {haswell, true};
+      packed = {skx, false};
     } else if (is_from("AuthenticAMD")) {
       processor = Processor::amd;
     }
     if (unknown && haswell && !skx) {
-      unpacked = {"haswell+sup", haswell, true};
-      packed = {"haswell", haswell, false};
+      unpacked = {haswell, true};
+      packed = {haswell, false};
     }
   }
 };
@@ -219,10 +218,5 @@ void gemm(std::type_identity_t<T> alpha, Matrix<const std::type_identity_t<T>> a
 
 template void gemm<float>(float, Matrix<const float>, Matrix<const float>, float, Matrix<float>);
 template void gemm<double>(double, Matrix<const double>, Matrix<const double>, double, Matrix<double>);
-
-const char* gemm_kernels(std::int64_t m, std::int64_t n, std::int64_t k) {
-  if (m == 1 || n == 1) return "gemv";
-  return pick_kernels(m, n, k, false, false).name;
-}
 
 }  // namespace heed

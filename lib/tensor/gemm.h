@@ -13,8 +13,4 @@ template <class T>
 void gemm(std::type_identity_t<T> alpha, Matrix<const std::type_identity_t<T>> a,
           Matrix<const std::type_identity_t<T>> b, std::type_identity_t<T> beta, Matrix<T> c);
 
-/// "zen3+sup", "skx", ...: the kernels used for a product of this shape on this machine, for
-/// benchmarks and --version.
-const char* gemm_kernels(std::int64_t m, std::int64_t n, std::int64_t k);
-
 }  // namespace heed

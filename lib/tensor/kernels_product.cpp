@@ -341,7 +341,6 @@ HEED_KERNEL(void, multiply_blocks,
 namespace {
 template <class T>
 void expect_packed(const char* name, const Matrix<const T>& a, const PackedMatrix<T>& b, const Matrix<T>& c) {
-  count_product(c.rows, c.cols, a.cols);
   if (a.cols == b.rows && c.rows == a.rows && c.cols == b.cols) return;
   fail(name, ": [", a.rows, ", ", a.cols, "] times [", b.rows, ", ", b.cols, "] into [", c.rows, ", ", c.cols,
        "]: the shapes do not fit");
@@ -353,6 +352,7 @@ template <class T>
 void multiply_packed(Matrix<const T> a, const PackedMatrix<T>& b, std::span<const T> bias, Activation f,
                      Matrix<T> c) {
   expect_packed("multiply_packed", a, b, c);
+  count_product(c.rows, c.cols, a.cols);
   if constexpr (std::is_same_v<T, float>) {
     if (b.reduced.panels) return multiply_reduced(a, b.reduced, bias, f, c);
   }
@@ -364,6 +364,7 @@ HEED_EXPORT_KERNEL(multiply_packed_add)
 template <class T>
 void multiply_packed_add(Matrix<const T> a, const PackedMatrix<T>& b, Matrix<T> c) {
   expect_packed("multiply_packed_add", a, b, c);
+  count_product(c.rows, c.cols, a.cols);
   HEED_DISPATCH(multiply_packed_add)(a, b, c);
 }
 HEED_INSTANTIATE(multiply_packed_add)

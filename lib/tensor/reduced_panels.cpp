@@ -4,12 +4,12 @@
 #include "tensor/reduced_panels.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <vector>
 
+#include "base/bfloat16.h"
 #include "base/error.h"
 #include "hwy/targets.h"
 #if defined(__x86_64__)
@@ -24,16 +24,6 @@ using Index = std::int64_t;
 
 /// Rows of a that are reduced before they are multiplied, together: they stay in the cache.
 constexpr Index kRows = 96;
-
-/// Round to nearest, ties to even; NaN stays NaN.
-std::uint16_t to_bfloat16(float x) {
-  const auto bits = std::bit_cast<std::uint32_t>(x);
-  if (std::isnan(x)) return static_cast<std::uint16_t>(bits >> 16 | 0x40);
-  return static_cast<std::uint16_t>((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
-}
-float from_bfloat16(std::uint16_t x) {
-  return std::bit_cast<float>(std::uint32_t{x} << 16);
-}
 
 /// How numbers become int8: the nearest integer to x * inverse, each then standing for itself times scale.
 struct Steps {

@@ -108,6 +108,7 @@ CrossEntropySums Gradients::compute_shard(const Batch& batch, std::int64_t shard
   const CrossEntropySums sums =
       objective_.forward(pass, corpus_, sentences, label_smoothing_, scale, baseline_);
   tape.backward();
+  tape.set_op_times(nullptr);  // the tape outlives them
   if (times_ops_) {
     const std::lock_guard lock(op_times_mutex_);
     op_times_.add(times);

@@ -79,10 +79,8 @@ Objective::Objective(const Model<float>& model, double consistency)
     fail<UsageError>(
         "a classifier is trained for one label of a sentence: wanted problem_type = single_label and a "
         "pooling other than none");
-  if (consistency > 0 && (kind_ != Kind::target_words || model.architecture == "xu"))
-    fail<UsageError>(
-        "--r-drop: is for the words of a target, and not with a loss of its own as in xu; this is a ",
-        model.architecture);
+  if (consistency > 0 && kind_ != Kind::target_words)
+    fail<UsageError>("--r-drop: is for the words of a target, and this model predicts none");
   if (kind_ == Kind::masked_words && model.source_special.mask == SpecialIds::kAbsent) {
     fail<UsageError>(
         "the vocabulary has no <mask>, and without --labels the model learns to fill in masks: tokenize "
@@ -137,11 +135,16 @@ CrossEntropySums Objective::read_twice(Pass<float>& pass, const Corpus& corpus,
   std::vector<std::int64_t> twice(sentences.begin(), sentences.end());
   twice.insert(twice.end(), sentences.begin(), sentences.end());
   const PackedTokens& target = pass.tape->own(pack(corpus.target, twice));
-  CrossEntropySums sums = model_.needed_words().consistent_loss(
-      pass, decode(pass, corpus, twice, target).states, target.ids, smoothing, consistency_, scale / 2);
+  const Decoded<float> decoded = decode(pass, corpus, twice, target);
+  if (decoded.extra_loss)
+    fail<UsageError>("--r-drop: a model like ", model_.architecture,
+                     " has a loss of its own besides that of the words");
+  CrossEntropySums sums = model_.needed_words().consistent_loss(pass, decoded.states, target.ids, smoothing,
+                                                                consistency_, scale / 2);
   sums.loss /= 2;
   sums.nll /= 2;
-  sums.correct /= 2;
+  sums.correct =
+      (sums.correct + static_cast<std::int64_t>(pass.step % 2)) / 2;  // halves up and down by turns
   return sums;
 }
 

@@ -95,7 +95,7 @@ struct TrainConfig {
           "average the parameters of the last N epochs; 0: take those of the best validation",
           between(0, 1000));
     field("max_epochs", self.max_epochs,
-          "stop after N epochs; 0: no limit, and with --max-updates none unless it is given",
+          "stop after N epochs; 0: no limit; ignored with --max-updates unless given itself",
           between(0, 1'000'000'000));
     field("max_updates", self.max_updates, "stop after N updates; 0: no limit", between(0, 1'000'000'000));
     field("max_minutes", self.max_minutes, "stop after this time; 0: no limit", at_least(0));

@@ -278,6 +278,7 @@ bool Trainer::checkpoint_due() const {
 TensorMap Trainer::record() const {
   TensorMap map = model_metrics(state_.metrics);
   map.merge(setup_.origin);
+  map.attributes = setup_.history;
   if (!setup_.provenance.empty()) map.merge(provenance_map(setup_.provenance));
   return map;
 }

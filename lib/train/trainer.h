@@ -34,7 +34,8 @@ struct TrainSetup {
   std::string output;      ///< the model file; the run's other files are named after it
   Identity identity;       ///< what a checkpoint must agree with
   TensorMap vocabularies;  ///< vocabulary_map, and the names of classes
-  TensorMap origin;        ///< origin_map of a model that was another program's; root attribute history
+  TensorMap origin;        ///< origin_map of a model that was another program's
+  Attributes history;      ///< root attribute history of the model files
   std::string provenance;  ///< JSON: what is known of the run before it begins
   BleuScorer bleu;         ///< used with config.valid_bleu
   /// Called before each epoch, numbered from 0, may draw other pieces of the training text, the same for the same epoch; null: they stay.

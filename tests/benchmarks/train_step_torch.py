@@ -8,8 +8,7 @@ an empty line after each batch. Prints one line of JSON.
 
 What makes it fast: products that read the same input are one; no mask where nothing is padded; the output layer only on
 rows that are no padding, with its loss and gradients computed block by block, so that the logits of a batch never exist
-as a whole; Adam over all parameters at once (foreach). Start it as the script train_step does: another BLAS, malloc and
-instruction set than PyTorch's first choice make it more than twice as fast.
+as a whole; Adam over all parameters at once (foreach). Start it as the script train_step does, with tcmalloc.
 """
 import argparse
 import json

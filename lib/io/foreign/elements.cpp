@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 
+#include "base/bfloat16.h"
 #include "base/error.h"
 
 namespace heed::io {
@@ -136,17 +137,6 @@ Tensor read_elements(const ElementKind& kind, const Shape& shape, bool swapped, 
     fail(where, ": elements of type ", kind.name, " are not supported",
          kind.bits <= 8 ? ": a quantised checkpoint? Save it as F32, F16 or BF16" : "");
   return kind.read(shape, swapped, next, where);
-}
-
-float from_bfloat16(std::uint16_t bits) {
-  return std::bit_cast<float>(std::uint32_t{bits} << 16);
-}
-
-std::uint16_t to_bfloat16(float value) {
-  const auto bits = std::bit_cast<std::uint32_t>(value);
-  if (std::isnan(value))
-    return static_cast<std::uint16_t>(bits >> 16 | 0x40);  // stays a NaN whatever is cut off
-  return static_cast<std::uint16_t>(rounded_shift(bits, 16));
 }
 
 float from_half(std::uint16_t bits) {

@@ -32,10 +32,8 @@ bool count_bits(const Shape& shape, int bits, std::uint64_t& total);
 Tensor read_elements(const ElementKind& kind, const Shape& shape, bool swapped, const NextBytes& next,
                      const std::string& where);
 
-/// float32 as bfloat16 and IEEE half precision, rounded to nearest, ties to even; too large becomes infinity.
-std::uint16_t to_bfloat16(float value);
+/// float32 as IEEE half precision, rounded to nearest, ties to even; too large becomes infinity.
 std::uint16_t to_half(float value);
-float from_bfloat16(std::uint16_t bits);
 float from_half(std::uint16_t bits);
 
 }  // namespace heed::io

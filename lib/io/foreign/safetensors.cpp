@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/bfloat16.h"
 #include "base/error.h"
 #include "base/utf8.h"
 #include "io/foreign/safetensors_header.h"

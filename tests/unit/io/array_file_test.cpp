@@ -8,6 +8,7 @@
 #include <cmath>
 #include <filesystem>
 
+#include "base/bfloat16.h"
 #include "io/foreign/elements.h"
 #include "io/foreign/safetensors.h"
 #include "io/foreign/state_dict.h"

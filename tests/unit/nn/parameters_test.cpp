@@ -91,6 +91,8 @@ BOOST_AUTO_TEST_CASE(stacked_parts_are_one_matrix) {
                         says("encoder/layer_0/attention: query/weight does not lie beside key"));
   BOOST_CHECK_EXCEPTION(set.stacked(place, {"query", "value"}, "weight"), Error,
                         says("the model has no parameter encoder/layer_0/attention/value/weight"));
+  BOOST_CHECK_EXCEPTION(set.stacked(set.kNowhere, {"query", "key"}, "weight"), Error,
+                        says("the model has no parameters in the scope of the stacked query/weight"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

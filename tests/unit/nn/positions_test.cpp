@@ -1,4 +1,5 @@
 // Numbers of the schemes of positions that are published.
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <numbers>
@@ -40,12 +41,14 @@ BOOST_AUTO_TEST_CASE(slopes_are_those_of_the_paper) {
   for (std::size_t h = 0; h < 6; ++h) BOOST_TEST(of_six[h] == -2 * six[h]);
 }
 
-// Bands of wave lengths of Llama 3.1: base 500,000, factor 8, low 1, high 4, original length 8,192.
+// Bands of wave lengths of Llama 3.1: base 500,000, factor 8, low 1, high 4, original length 8,192; of YaRN with the same.
 BOOST_AUTO_TEST_CASE(rotary_waves_are_lengthened) {
-  RotarySettings plain{.base = 500'000}, linear = plain, llama3 = plain;
+  RotarySettings plain{.base = 500'000}, linear = plain, llama3 = plain, yarn = plain;
   linear.scaling = RotaryScaling::linear;
   llama3.scaling = RotaryScaling::llama3;
-  linear.factor = llama3.factor = 8;
+  yarn.scaling = RotaryScaling::yarn;
+  linear.factor = llama3.factor = yarn.factor = 8;
+  yarn.attention_factor = 1.25;
   const std::int64_t d = 128, half = d / 2;
   const auto frequencies = [&](const RotarySettings& settings) {
     const std::vector<double> table = rotary_turns<double>(2, d, settings);
@@ -56,7 +59,7 @@ BOOST_AUTO_TEST_CASE(rotary_waves_are_lengthened) {
     return f;
   };
   const std::vector<double> f = frequencies(plain), by_linear = frequencies(linear),
-                            by_llama3 = frequencies(llama3);
+                            by_llama3 = frequencies(llama3), by_yarn = frequencies(yarn);
   int kept = 0, divided = 0, between = 0;
   for (std::size_t i = 0; i < f.size(); ++i) {
     BOOST_TEST(f[i] == std::pow(500'000.0, -static_cast<double>(i) / 64), boost::test_tools::tolerance(1e-9));
@@ -77,6 +80,13 @@ BOOST_AUTO_TEST_CASE(rotary_waves_are_lengthened) {
   BOOST_TEST(kept > 20);
   BOOST_TEST(divided > 20);
   BOOST_TEST(between > 3);
+  // The last that llama3 keeps and the first that it divides: YaRN's ramp goes by pairs from one to the other.
+  for (int i = 0; i < kept + between + divided; ++i) {
+    const double s = std::clamp((kept + between - i) / (between + 1.0), 0.0, 1.0);
+    const auto pair = static_cast<std::size_t>(i);
+    BOOST_TEST(by_yarn[pair] == (1 - s) * f[pair] / 8 + s * f[pair], boost::test_tools::tolerance(1e-9));
+  }
+  for (const double turn : rotary_turns<double>(1, d, yarn)) BOOST_TEST((turn == 1.25 || turn == 0));
 }
 
 BOOST_AUTO_TEST_CASE(halves_are_the_interleaved_sinusoids_in_another_order) {
