@@ -5,7 +5,6 @@
 #include "draw/dump/forms.h"
 #include "draw/print/model_card.h"
 #include "draw/select/merge_words.h"
-#include "io/atomic_file.h"
 #include "io/superblock.h"
 
 namespace heed::draw {
