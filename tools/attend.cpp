@@ -33,9 +33,8 @@ const std::string kDescription =
 /// Options of attention without a model change nothing in a model's layer: refuse them.
 void check_options(const cli::Tool& tool, const AttendPaths& paths, bool grid) {
   if (paths.layer.empty()) {
-    if (grid &&
-        (tool.given("query") || tool.given("parameters") || tool.given("bias") || paths.input.front() != "-"))
-      fail<UsageError>("--grid draws its own tensors: --query, --parameters, --bias and INPUT do not apply");
+    if (grid && (tool.given("query") || tool.given("parameters") || tool.given("bias")))
+      fail<UsageError>("--grid draws its own tensors: --query, --parameters and --bias do not apply");
     if (tool.given("target")) fail<UsageError>("--target goes with --layer decoder/...");
     if (tool.given("window") && !tool.given("local")) fail<UsageError>("--window goes with --local");
     return;

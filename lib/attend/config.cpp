@@ -1,7 +1,6 @@
 #include "attend/config.h"
 
 #include <charconv>
-#include <cstdlib>
 #include <map>
 #include <sstream>
 #include <string_view>
@@ -45,7 +44,7 @@ MaskWords::Band band_of(const std::string& word) {
     std::int64_t value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (colon == std::string::npos || error != std::errc() || end != text.data() + text.size() ||
-        std::abs(value) > kWidestBand)
+        value < -kWidestBand || value > kWidestBand)
       fail<UsageError>("--mask: got ", escaped(word),
                        ", wanted band=L:R, two whole numbers, such as band=4:0");
     return value;
@@ -72,11 +71,13 @@ MaskWords mask_words(const std::string& mask) {
     } else if (word.starts_with(kBand)) {
       if (words.band) fail<UsageError>("--mask: ", escaped(word), " is the second band, wanted one");
       words.band = band_of(word);
-    } else if (word.find(':') != std::string::npos || word.starts_with('/')) {
+    } else if (word.find_first_of(":/.") !=
+               std::string::npos) {  // no word of ours has these, files and paths do
       words.tensors.push_back(word);
     } else if (word != "auto") {
-      fail<UsageError>("--mask: got '", escaped(word),
-                       "', wanted none, causal, causal-start, band=L:R, lengths, auto or FILE:PATH");
+      fail<UsageError>(
+          "--mask: got '", escaped(word),
+          "', wanted none, causal, causal-start, band=L:R, lengths, auto, or a tensor as for --query");
     }
   }
   if (words.lengths && words.ignore_lengths)

@@ -11,7 +11,10 @@ namespace heed {
 
 namespace {
 
-bool is_readable_file(const std::string& path) {
+/// A name without a suffix is that of a tensor, whatever lies in the current folder.
+bool is_file_name(const std::string& path) {
+  if (!path.starts_with('/') && leaf_of(path).find('.') == std::string::npos && !path.starts_with('.'))
+    return false;
   std::error_code error;
   const auto status = std::filesystem::status(path, error);
   return !error && std::filesystem::exists(status) && !std::filesystem::is_directory(status);
@@ -22,7 +25,7 @@ bool is_readable_file(const std::string& path) {
 TensorAddress tensor_address(const std::string& option, const std::string& text) {
   const std::size_t colon = text.rfind(':');
   TensorAddress address;
-  if (colon == std::string::npos && is_readable_file(text)) return {text, ""};
+  if (colon == std::string::npos && is_file_name(text)) return {text, ""};
   for (const char* suffix : {".h5", ".hdf5", ".npy", ".npz", ".safetensors", ".tsv", ".csv", ".txt"})
     if (colon == std::string::npos && text.ends_with(suffix))
       fail(option, ": ", escaped(text), ": there is no such file");
@@ -82,8 +85,8 @@ AttendInputs::AttendInputs(const AttendConfig& config, const std::vector<std::st
   if (!config.bias.empty()) bias_ = place("--bias", config.bias, config, batch);
   const bool reads_input = std::any_of(sources_.begin(), sources_.end(),
                                        [&](const Source& source) { return source.paths == input; });
-  if (input.front() != "-" && !reads_input) {
-    fail<UsageError>("INPUT ", escaped(input.front()),
+  if (input != std::vector<std::string>{"-"} && !reads_input) {
+    fail<UsageError>("INPUT ", escaped(joined(input, " ")),
                      " is not read: every tensor comes from a file of its own");
   }
 }

@@ -11,7 +11,8 @@
 
 namespace heed {
 
-/// "FILE:PATH", "FILE" of one array, or, inside INPUT, "PATH".
+/// "FILE:PATH", "FILE" of one array (one that exists and whose name has a suffix, or begins with / or .), or, inside INPUT,
+/// "PATH".
 struct TensorAddress {
   std::string file;  ///< empty: INPUT
   std::string path;  ///< without a leading slash; empty: the only array of `file`

@@ -116,20 +116,18 @@ class HeadRows {
     take_heads(std::move(values), rows, width);
   }
 
-  /// Puts the rows of `earlier` before these, in each of `sentences` sentences; these are split into heads.
-  void prepend(const HeadRows& earlier, std::int64_t sentences) {
-    const std::int64_t width = head_dim(), all_rows = earlier.rows + rows;
-    std::vector<T> values;
-    values.reserve(static_cast<std::size_t>(sentences * heads * all_rows * width));
+  /// Puts the rows of `earlier` before these, in each sentence as many as `before` says; padding follows all of them. These
+  /// are split into heads.
+  void prepend(const HeadRows& earlier, const Packing& before) {
+    const std::int64_t width = head_dim(), all_rows = earlier.rows + rows, sentences = before.sentences();
+    std::vector<T> values(static_cast<std::size_t>(sentences * heads * all_rows * width));
     for (std::int64_t s = 0; s < sentences; ++s) {
+      const std::int64_t n = before.length(s);
       for (std::int64_t h = 0; h < heads; ++h) {
-        const Matrix<const T> before = earlier.by_head
-                                           ? earlier.head(s, h, earlier.rows)
-                                           : earlier.all(s, earlier.rows).columns(h * width, width);
-        for (const Matrix<const T>& part : {before, head(s, h, rows)}) {
-          for (std::int64_t i = 0; i < part.rows; ++i)
-            values.insert(values.end(), part.row(i), part.row(i) + width);
-        }
+        const Matrix<T> to(values.data() + (s * heads + h) * all_rows * width, all_rows, width);
+        copy_into(to.row_range(0, n),
+                  earlier.by_head ? earlier.head(s, h, n) : earlier.all(s, n).columns(h * width, width));
+        copy_into(to.row_range(n, rows), head(s, h, rows));
       }
     }
     batch = sentences;

@@ -98,8 +98,9 @@ struct AttendSetup {
     query.split(heads, "--heads");
     key.split(kv_heads, kv_heads == heads ? "--heads" : "--kv-heads");
     value.split(kv_heads, kv_heads == heads ? "--heads" : "--kv-heads");
-    turn(operands.past_key ? HeadRows<T>(*operands.past_key).rows : 0);
-    if (operands.past_key) prepend(*operands.past_key, *operands.past_value);
+    const Packing past = past_rows(operands, words.ignore_lengths);
+    turn(past);
+    if (operands.past_key) prepend(*operands.past_key, *operands.past_value, past);
     score_parameters.emplace(score, parameters, heads);
     score_parameters->expect_widths(query.operand->name, query.head_dim(), key.operand->name, key.head_dim(),
                                     key.rows);
@@ -118,24 +119,26 @@ struct AttendSetup {
 
  private:
   /// Rotary positions: the last query stands where the last key does, which `past` others precede.
-  void turn(std::int64_t past) {
+  void turn(const Packing& past) {
     if (config.rotary == 0) return;
+    expect_factor("--rotary", config.rotary);
     for (const HeadRows<T>* rows : {&query, &key}) {
       if (rows->head_dim() % 2 != 0)
         fail<UsageError>("--rotary: turns pairs, but ", rows->operand->name, " has ", rows->head_dim(),
                          " columns a head");
     }
     for (std::int64_t s = 0; s < sentences; ++s) {
-      if (queries.length(s) > past + keys.length(s))
-        fail<UsageError>("--rotary: there are ", queries.length(s), " queries for ", past + keys.length(s),
-                         " keys");
+      if (queries.length(s) > past.length(s) + keys.length(s))
+        fail<UsageError>("--rotary: there are ", queries.length(s), " queries for ",
+                         past.length(s) + keys.length(s), " keys");
       if ((query.shared || key.shared) &&
-          (queries.length(s) != queries.length(0) || keys.length(s) != keys.length(0)))
+          (queries.length(s) != queries.length(0) || keys.length(s) != keys.length(0) ||
+           past.length(s) != past.length(0)))
         fail<UsageError>("--rotary: where a query or key is shared, all sentences must have the same length");
     }
     const auto turned = [&](HeadRows<T>& rows, const Packing& lengths, const auto& first) {
-      const std::vector<T> turns =
-          rotary_turns<T>(past + std::max(query.rows, key.rows), rows.head_dim(), {.base = config.rotary});
+      const std::vector<T> turns = rotary_turns<T>(past.longest() + std::max(query.rows, key.rows),
+                                                   rows.head_dim(), {.base = config.rotary});
       const auto positions = static_cast<std::int64_t>(turns.size()) / rows.head_dim();
       rows.transform([&](std::int64_t sentence, Matrix<const T> from, Matrix<T> to) {
         std::vector<std::int32_t> position;
@@ -146,13 +149,20 @@ struct AttendSetup {
                        to.row_range(0, lengths.length(sentence)));
       });
     };
-    turned(query, queries, [&](std::int64_t s) { return past + keys.length(s) - queries.length(s); });
-    turned(key, keys, [&](std::int64_t) { return past; });
+    turned(query, queries,
+           [&](std::int64_t s) { return past.length(s) + keys.length(s) - queries.length(s); });
+    turned(key, keys, [&](std::int64_t s) { return past.length(s); });
   }
 
-  void prepend(const Operand& past_key, const Operand& past_value) {
-    const HeadRows<T> earlier_keys(past_key), earlier_values(past_value);
-    expect_size(past_value, "rows", earlier_values.rows, earlier_keys.rows, past_key);
+  /// How many past keys come before those of each sentence; checks that past keys and values fit the others.
+  Packing past_rows(const AttendOperands& operands, bool ignore_lengths) const {
+    Packing past;
+    if (!operands.past_key) {
+      for (std::int64_t s = 0; s < sentences; ++s) past.append(0);
+      return past;
+    }
+    const HeadRows<T> earlier_keys(*operands.past_key), earlier_values(*operands.past_value);
+    expect_size(*operands.past_value, "rows", earlier_values.rows, earlier_keys.rows, *operands.past_key);
     for (const auto& [earlier, rows] : {std::pair{&earlier_keys, &key}, std::pair{&earlier_values, &value}}) {
       if (!config.allow_nonfinite) io::expect_finite(earlier->operand->name, *earlier->operand->tensor);
       if (!earlier->shared)
@@ -160,10 +170,22 @@ struct AttendSetup {
       if (earlier->by_head) expect_size(*earlier->operand, "heads", earlier->heads, kv_heads, *rows->operand);
       expect_size(*earlier->operand, "columns", earlier->cols,
                   rows->head_dim() * (earlier->by_head ? 1 : kv_heads), *rows->operand);
-      rows->prepend(*earlier, sentences);
     }
+    past = earlier_keys.lengths(ignore_lengths, sentences);
+    const Packing of_values = earlier_values.lengths(ignore_lengths, sentences);
+    for (std::int64_t s = 0; s < sentences; ++s) {
+      if (past.length(s) != of_values.length(s))
+        fail(operands.past_value->name, ": has length ", of_values.length(s), " in sentence ", s + 1,
+             ", wanted ", past.length(s), " as ", operands.past_key->name);
+    }
+    return past;
+  }
+
+  void prepend(const Operand& past_key, const Operand& past_value, const Packing& past) {
+    key.prepend(HeadRows<T>(past_key), past);
+    value.prepend(HeadRows<T>(past_value), past);
     Packing longer;
-    for (std::int64_t s = 0; s < sentences; ++s) longer.append(earlier_keys.rows + keys.length(s));
+    for (std::int64_t s = 0; s < sentences; ++s) longer.append(past.length(s) + keys.length(s));
     keys = longer;
   }
 

@@ -74,7 +74,7 @@ class Overlay {
   std::int64_t strides_[4] = {0, 0, 0, 0};
 };
 
-/// The masks: u8, i32 or i64 of 0 and 1 (1 = attend): [m], [n, m], (sentence, key), [batch, n, m] or [batch,
+/// The masks: numbers that are 0 or 1 (1 = attend): [m], [n, m], (sentence, key), [batch, n, m] or [batch,
 /// heads, n, m].
 class Visibility {
  public:
@@ -83,16 +83,16 @@ class Visibility {
     for (const Operand& mask : masks) {
       Overlay<std::uint8_t>& given = given_.emplace_back(mask, scores, "batch");
       with_type(mask.tensor->dtype(), [&]<class I>(I) {
-        if constexpr (std::is_integral_v<I>) {
+        if constexpr (!std::is_same_v<I, std::string>) {
           for (const I value : mask.tensor->values<I>()) {
             if (value != 0 && value != 1)
-              fail(mask.name, ": holds ", static_cast<std::int64_t>(value),
-                   ", wanted only 0 and 1 (1 = attend)");
+              fail(mask.name, ": holds ", +value, ", wanted only 0 and 1 (1 = attend)",
+                   std::is_floating_point_v<I> ? "; numbers to be added are a --bias" : "");
             given.values.push_back(static_cast<std::uint8_t>(value));
           }
         } else {
           fail(mask.name, ": holds ", name_of(mask.tensor->dtype()),
-               " values, wanted booleans or integers, 1 = attend; numbers to be added are a --bias");
+               " values, wanted booleans or numbers, 1 = attend");
         }
       });
     }

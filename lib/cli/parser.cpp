@@ -184,6 +184,17 @@ void Tool::Parser::parse() {
   if (lacks_model && lacks_model()) {
     fail<UsageError>("no model: give -m FILE or set HEED_MODEL");
   }
+  refuse_unread_input();
+}
+
+void Tool::Parser::refuse_unread_input() {
+  if (input_not_read_with.empty()) return;
+  const std::vector<std::string>& given = app.get_option("INPUT")->results();
+  const auto named = std::ranges::find_if(given, [](const std::string& path) { return path != "-"; });
+  if (named == given.end()) return;
+  for (const std::string& option : input_not_read_with)
+    if (Tool(*this).given(option))
+      fail<UsageError>("INPUT ", escaped(*named), " has no meaning with ", option, ", which reads none");
 }
 
 // A misspelt option is a better explanation than the error that CLI11 reports after it.

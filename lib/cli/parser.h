@@ -36,6 +36,7 @@ struct Tool::Parser {
 
  private:
   void add_common_options();
+  void refuse_unread_input();
   [[noreturn]] void explain(const CLI::ParseError& error) const;
   std::string nearest_option(std::string unknown) const;
 

@@ -77,7 +77,7 @@ class Tool {
   void allow_only(const std::string& with, std::initializer_list<const char*> others) const;
 
   /// The positional INPUT; "-", the default, is stdin. When stdin is a terminal, a hint says that the tool
-  /// waits for it, unless one of the options `not_read_with` is given.
+  /// waits for it, unless one of the options `not_read_with` is given, with which any other INPUT is refused.
   void input(std::string& path, const std::string& help, std::vector<std::string> not_read_with = {});
   /// The same of any number of files, which are one input.
   void inputs(std::vector<std::string>& paths, const std::string& help,

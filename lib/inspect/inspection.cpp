@@ -16,11 +16,13 @@ std::vector<NamedValue> names(const InspectionConfig& config, const Model<float>
 
 }  // namespace
 
-void InspectionConfig::check(const std::string& output) const {
+void InspectionConfig::check(const std::string& output, const std::string& keep) const {
   if (top < 0) fail<UsageError>("--trace-top is ", top, ", wanted 0 for all, or how many");
   if (trace == "-") fail<UsageError>("--trace: - is the output; name a file");
   if (!trace.empty() && same_place(trace, output))
     fail<UsageError>("--trace and --output name the same file, ", escaped(output));
+  if (!trace.empty() && !keep.empty() && same_place(trace, keep))
+    fail<UsageError>("--trace and --keep name the same file, ", escaped(keep));
 }
 
 Inspection::Inspection(const InspectionConfig& config, const LoadedModel& loaded, const Stages& stages,

@@ -45,8 +45,8 @@ struct InspectionConfig {
     tool.option("--noise NAME[@HEAD]=DEVIATION", edits.noise, "add normal noise to a value");
   }
   bool active() const { return !trace.empty() || !edits.empty(); }
-  /// Throws UsageError when the trace goes where the output goes.
-  void check(const std::string& output) const;
+  /// Throws UsageError when the trace goes where the output goes, or what is kept of it (empty: nothing).
+  void check(const std::string& output, const std::string& keep) const;
 };
 
 class Inspection {

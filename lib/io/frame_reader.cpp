@@ -175,6 +175,10 @@ class Process {
 
 namespace {
 
+std::string name_of(const std::string& path) {
+  return path == "-" ? "<stdin>" : escaped(path);
+}
+
 /// One path, and the process that reads it.
 struct OpenPath {
   std::string name;
@@ -189,8 +193,7 @@ struct OpenPath {
   [[noreturn]] void fail_closed();
 };
 
-OpenPath::OpenPath(const std::string& path, const ReadOptions& options)
-    : name(path == "-" ? "<stdin>" : escaped(path)) {
+OpenPath::OpenPath(const std::string& path, const ReadOptions& options) : name(name_of(path)) {
   reserve_standard_streams();
   start_hdf5();
   register_driver();
@@ -271,12 +274,14 @@ struct FrameReader::Impl {
   std::vector<std::string> paths;
   ReadOptions options;
   std::size_t at = 0;  ///< of the path that is open
+  std::string name;    ///< of that
   std::optional<OpenPath> file;
 
   bool open_next() {
     if (at + 1 >= paths.size()) return false;
     file.reset();
-    file.emplace(paths[++at], options);
+    name = name_of(paths[++at]);  // should it not open
+    file.emplace(paths[at], options);
     return true;
   }
 };
@@ -289,6 +294,7 @@ FrameReader::FrameReader(const std::vector<std::string>& paths, ReadOptions opti
   // A misspelt name is an error now, not after the files before it.
   for (const std::string& path : paths)
     if (path != "-" && access(path.c_str(), R_OK) != 0) fail_errno(escaped(path), "cannot read");
+  impl_->name = name_of(paths.front());
   impl_->file.emplace(paths.front(), impl_->options);
 }
 
@@ -297,7 +303,7 @@ FrameReader::FrameReader(FrameReader&&) noexcept = default;
 FrameReader& FrameReader::operator=(FrameReader&&) noexcept = default;
 
 const std::string& FrameReader::name() const {
-  return impl_->file->name;
+  return impl_->name;
 }
 
 std::int64_t FrameReader::sentences() const {

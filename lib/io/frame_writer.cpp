@@ -37,7 +37,8 @@ class StreamSink : public FrameWriter::Sink {
     fcntl(output_.get(), F_SETPIPE_SZ, 1 << 20);
   }
   void write(const TensorMap& frame, bool is_last) override {
-    write_bytes(output_.get(), to_image(frame, options_, is_last, name_), name_);
+    write_bytes(output_.get(), to_image(frame, options_, {!is_begun_, is_last}, name_), name_);
+    is_begun_ = true;
     is_ended_ = is_last;
   }
   void finish() override {
@@ -49,7 +50,7 @@ class StreamSink : public FrameWriter::Sink {
   Descriptor output_;
   WriteOptions options_;
   std::string name_;
-  bool is_ended_ = false;
+  bool is_begun_ = false, is_ended_ = false;
 };
 
 /// An HDF5 file into which frames are gathered.
@@ -61,7 +62,7 @@ class Gathering {
   /// Writes everything and closes the file. Throws Error.
   void close() {
     if (!writer_->has_started()) writer_->append(TensorMap());
-    writer_->finish(true);
+    writer_->finish({true, true});
     writer_.reset();
     file_.close();
   }

@@ -196,6 +196,7 @@ bool MapReader::is_heed() const {
 void MapReader::read_root(hid_t root) {
   attributes_ = read_attributes(root, where(""));
   expect_known_format(attributes_, name_);
+  begins_stream_ = attributes_.erase("stream_begin") > 0;
   ends_stream_ = attributes_.erase("stream_end") > 0;
   attributes_.erase("NX_class");
   drop_plumbing(attributes_);

@@ -33,6 +33,7 @@ class MapReader {
   void whole(TensorMap& about, const TensorSink& sink);
 
   bool is_heed() const;  ///< has the attribute `format`
+  bool is_first_of_stream() const { return begins_stream_; }
   bool is_last_of_stream() const { return ends_stream_; }
   std::int64_t sentences() const { return std::max<std::int64_t>(sentences_, 0); }
 
@@ -76,7 +77,7 @@ class MapReader {
   std::int64_t sentences_ = -1;  ///< -1: no tensor has the dimension
   std::int64_t at_ = 0;
   bool started_ = false;
-  bool ends_stream_ = false;
+  bool begins_stream_ = false, ends_stream_ = false;
   std::set<std::string>
       untrimmed_;  ///< "<group>/<dim>" that a tensor without sentences has too: keeps its size
   std::map<std::string, std::int64_t> longest_;  ///< by "<group>/<dim>", of the present batch

@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <numeric>
 
-#include "base/digest.h"
 #include "base/version.h"
 #include "io/h5_attributes.h"
 #include "io/layout.h"
@@ -47,17 +46,6 @@ std::vector<const char*> c_strings(const Tensor& tensor, const std::string& wher
     text.push_back(s.c_str());
   }
   return text;
-}
-
-/// Digest of all values, to detect changes of a tensor that must stay equal.
-std::string digest_of(const Tensor& tensor) {
-  if (tensor.dtype() != DType::string) {
-    const std::int64_t bytes = tensor.size() * element_type(tensor.dtype()).bytes;
-    return sha256_hex({static_cast<const char*>(data_of(tensor)), static_cast<std::size_t>(bytes)});
-  }
-  std::string all;
-  for (const std::string& s : tensor.values<std::string>()) all.append(s).push_back('\0');
-  return sha256_hex(all);
 }
 
 /// Number of sentences that all tensors of the map agree on; 0 when none has the dimension.
@@ -129,10 +117,11 @@ void MapWriter::append(const TensorMap& map) {
     extend(map);
 }
 
-void MapWriter::finish(bool is_last) {
+void MapWriter::finish(InStream place) {
   write_scales();
   for (const auto& [path, dataset] : datasets_) describe(dataset, path);
-  if (is_last) write_attribute(group(""), "stream_end", std::int64_t{1}, where(""));
+  if (place.is_first) write_attribute(group(""), "stream_begin", std::int64_t{1}, where(""));
+  if (place.is_last) write_attribute(group(""), "stream_end", std::int64_t{1}, where(""));
 }
 
 // ---- the first map ----
@@ -155,6 +144,7 @@ void MapWriter::write_root(const TensorMap& map) {
   root["format_version"] = kFormatVersion;
   root["creator"] = concat("heed ", version());
   root["NX_class"] = "NXroot";
+  root.erase("stream_begin");
   root.erase("stream_end");
   root.erase("default");
   add_history(root, options_.command);
@@ -225,6 +215,8 @@ void MapWriter::note_dimensions(const std::string& path, const Tensor& tensor) {
     if (std::count(dims.begin(), dims.end(), dims[i]) > 1) {
       fail(where(path), ": two dimensions are named ", escaped(dims[i]), ": viewers need distinct names");
     }
+    if (dims[i] == kSentenceDim && !parameters_group(path).empty())
+      fail(where(path), ": a parameter has a dimension \"sentence\", along which it would grow");
     if (dims[i].find('/') != std::string::npos)
       fail(where(path), ": \"", escaped(dims[i]), "\" is not a valid name of a dimension");
     const auto [group, scale] = place_of(path, dims[i], tensor.shape()[i]);

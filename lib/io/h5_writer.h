@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "io/h5_handle.h"
+#include "io/layout.h"
 #include "io/options.h"
 #include "tensor/tensor_map.h"
 
@@ -34,8 +35,8 @@ class MapWriter {
   /// wider than before; those without must equal the first ones.
   void append(const TensorMap& map);
 
-  /// Adds the dimension scales, and to the last frame of a stream the mark of its end.
-  void finish(bool is_last);
+  /// Adds the dimension scales, and the marks of a stream's first and last frame.
+  void finish(InStream place);
   bool has_started() const { return started_; }
 
  private:

@@ -18,13 +18,13 @@ void check_image(std::span<const std::byte> image, const std::string& name) {
 
 }  // namespace
 
-std::vector<std::byte> to_image(const TensorMap& map, const WriteOptions& options, bool is_last,
+std::vector<std::byte> to_image(const TensorMap& map, const WriteOptions& options, InStream place,
                                 const std::string& name) {
   NewFile file(name);
   {
     MapWriter writer(file.id(), Storage::image, options, name);
     writer.append(map);
-    writer.finish(is_last);
+    writer.finish(place);
   }
   file.close();
   std::vector<std::byte> image = file.take_image();

@@ -95,6 +95,9 @@ bool Input::next_image() {
   }
   before_(input_.get(), image_.size());
   map_.emplace(open_hdf5(image_, name_), image_.size(), options_, name_);
+  if (images_ > 0 && !at_end_ && (map_->is_first_of_stream() || !map_->is_heed()))
+    fail(name_, ": a stream ended early, after frame ", images_,
+         ", and another follows: did the command that wrote it fail?");
   ++images_;
   // A file of another program is a complete stream.
   at_end_ = map_->is_last_of_stream() || !map_->is_heed();

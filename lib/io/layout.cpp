@@ -32,4 +32,18 @@ std::uint64_t checksum_of(std::span<const std::string> text, const Shape& shape,
   return sum;
 }
 
+std::string digest_of(const Tensor& tensor) {
+  return with_type(tensor.dtype(), [&]<class T>(T) {
+    const std::span<const T> values = tensor.values<T>();
+    if constexpr (std::is_same_v<T, std::string>) {
+      std::string all;
+      for (const std::string& s : values) all.append(s).push_back('\0');
+      return sha256_hex(all);
+    } else {
+      const auto bytes = std::as_bytes(values);
+      return sha256_hex({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+    }
+  });
+}
+
 }  // namespace heed::io

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "base/shape.h"
-
 #include "base/paths.h"
+#include "base/shape.h"
+#include "tensor/tensor_map.h"
 
 namespace heed::io {
 
@@ -26,6 +26,11 @@ inline bool is_padded_dim(std::string_view dim) {
 inline constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kLengthOfDim{
     {{"position", "length"}, {"query", "query_length"}, {"key", "key_length"}}};
 
+/// Where in its stream a frame stands: the root attributes stream_begin and stream_end. A file is a stream of one frame.
+struct InStream {
+  bool is_first = false, is_last = false;
+};
+
 /// The attribute of a dataset of strings that covers them, as the heap in which HDF5 keeps them has no
 /// checksum: the sum of a hash of each string and its place (FNV-1a, then MurmurHash3's finalizer). Empty strings count nothing, so a dataset that
 /// grows keeps its sum.
@@ -33,6 +38,9 @@ inline constexpr std::string_view kChecksum = "checksum";
 /// Of `text`, row-major of `shape`, which lies at `start` in its dataset.
 std::uint64_t checksum_of(std::span<const std::string> text, const Shape& shape,
                           const std::vector<std::int64_t>& start);
+
+/// SHA-256 of all values, to see that a tensor has stayed the same.
+std::string digest_of(const Tensor& tensor);
 
 /// Whether `path` belongs to a model or its training: what has no sentences.
 inline bool is_model_path(const std::string& path) {

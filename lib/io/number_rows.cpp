@@ -56,7 +56,7 @@ std::vector<std::string_view> fields_of(std::string_view line) {
 bool begins_number_rows(std::span<const std::byte> head) {
   std::string_view text = without_mark(head);
   const std::size_t first = text.find_first_not_of(" \t\r\n");
-  if (first == std::string_view::npos) return false;
+  if (first == std::string_view::npos) return !text.empty();
   text.remove_prefix(first);
   if (text.front() == '#') return true;
   const std::string_view number = text.substr(0, std::min(text.find_first_of(", \t\r\n"), text.size()));

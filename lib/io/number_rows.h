@@ -16,7 +16,7 @@ inline constexpr const char* kOnlyArray = "array";
 /// More is not typed, and takes HDF5 or NumPy.
 inline constexpr std::size_t kMostNumberBytes = std::size_t{1} << 24;
 
-/// Whether `head`, the first bytes of a file, may begin such a table: a number, or a comment.
+/// Whether `head`, the first bytes of a file, may begin such a table: a number, a comment, or empty lines and no more.
 bool begins_number_rows(std::span<const std::byte> head);
 
 /// f64 [rows, columns]: a line is a row, its numbers stand between tabs, spaces or commas; empty lines and lines that begin

@@ -1,11 +1,13 @@
 #include "io/superblock.h"
 
 #include <algorithm>
-#include <cstring>
+#include <array>
+#include <fstream>
 #include <string_view>
 #include <utility>
 
 #include "base/error.h"
+#include "io/atomic_file.h"
 
 namespace heed::io {
 namespace {
@@ -53,8 +55,9 @@ std::string guess(std::string_view bytes) {
     if (bytes.starts_with(start)) return what;
   }
   if (bytes.size() > 8 && bytes[8] == '{') return "safetensors, which is read from a file, not from a pipe";
-  return is_text(bytes) ? "text, wanted tensors, or rows of numbers: was a tool left out of the pipeline?"
-                        : "unknown data";
+  return is_text(bytes)
+             ? "text, but not rows of numbers; wanted tensors: was a tool left out of the pipeline?"
+             : "unknown data";
 }
 
 /// Throws Error with a guess at what `head`, the first bytes of something other than HDF5, belongs to.
@@ -68,6 +71,14 @@ std::string guess(std::string_view bytes) {
 bool looks_like_hdf5(std::span<const std::byte> head) {
   const std::string_view bytes = text_of(head);
   return !bytes.empty() && signature.substr(0, bytes.size()) == bytes.substr(0, signature.size());
+}
+
+bool is_hdf5_file(const std::string& path) {
+  if (path == "-" || is_special_file(path)) return false;
+  std::ifstream file(path, std::ios::binary);
+  std::array<std::byte, signature.size()> head{};
+  file.read(reinterpret_cast<char*>(head.data()), head.size());
+  return file && looks_like_hdf5(head);
 }
 
 std::uint64_t image_length(std::span<const std::byte> head, const std::string& name) {

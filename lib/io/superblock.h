@@ -28,7 +28,10 @@ inline std::string_view text_of(std::span<const std::byte> bytes) {
 /// Throws Error naming `name` when it is not HDF5 or has an unknown layout; the message guesses what it is.
 std::uint64_t image_length(std::span<const std::byte> head, const std::string& name);
 
-/// Is this the start of an HDF5 image? `head` may be short; then as far as it goes.
+/// Whether `path` is a file that begins so; false for -, pipes and devices, which can be read only once.
+bool is_hdf5_file(const std::string& path);
+
+/// Whether `head` begins an HDF5 image; when it is short, as far as it goes.
 bool looks_like_hdf5(std::span<const std::byte> head);
 
 }  // namespace heed::io

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <limits>
 #include <utility>
 
@@ -12,6 +11,7 @@
 #include "io/foreign/array_file.h"
 #include "io/frame_stream.h"
 #include "io/most_pixels.h"
+#include "io/superblock.h"
 #include "tensor/kernels.h"
 #include "text/line_reader.h"
 
@@ -85,17 +85,11 @@ Tensor with_channels(const Tensor& picture, std::int64_t channels) {
   return Tensor::of<std::uint8_t>(std::move(to), {channels, shape[1], shape[2]});
 }
 
-bool begins_hdf5(const std::string& path) {
-  char head[4] = {};
-  std::ifstream(path, std::ios::binary).read(head, sizeof head);
-  return std::equal(head, head + 4, "\x89HDF");
-}
-
 /// A file whose lines name others. Whatever else it could be is recognised by its content, and a pipe is tensors.
 bool is_list(const std::string& path) {
   std::error_code none;
   return path != "-" && std::filesystem::is_regular_file(path, none) && !io::is_array_file(path) &&
-         !begins_hdf5(path);
+         !io::is_hdf5_file(path);
 }
 
 std::vector<std::string> lines_of(const std::string& list) {

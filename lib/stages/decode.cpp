@@ -650,7 +650,7 @@ void check_outputs(const DecodePaths& paths, const InspectionConfig& inspect) {
         fail<UsageError>(a.first, " and ", b.first, " name the same file, ", escaped(*a.second));
     }
   }
-  inspect.check(paths.output);
+  inspect.check(paths.output, paths.keep);
   if (!paths.saliency.empty() && !inspect.edits.empty())
     fail<UsageError>("--saliency cannot be combined with edits: edited values have no gradients");
 }

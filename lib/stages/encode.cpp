@@ -237,14 +237,12 @@ void encode_frame(const Model<float>& model, const EncodeOptions& options, int t
 void run_embed(const EmbedOptions& options, const InspectionConfig& inspect, std::uint64_t seed,
                const std::function<bool(const std::string& option)>& given) {
   if (!options.pixels.empty()) {
-    if (options.input.front() != "-")
-      fail<UsageError>("--pixels takes the place of INPUT, got ", escaped(options.input.front()));
     for (const char* option : {"side", "positions-only", "d-model"})
       if (given(option)) fail<UsageError>("--", option, " cannot be combined with --pixels");
   }
   if (options.positions_only > 0) return write_positions(options);
   if (options.model.empty()) fail<UsageError>("--model is needed (or HEED_MODEL)");
-  inspect.check(options.output);
+  inspect.check(options.output, options.keep);
   const LoadedModel loaded = load_model(options.model);
   Stages stages;
   stages.embed = true;
@@ -286,7 +284,7 @@ void run_encode(const StageFiles& files, const std::string& layers, EncodeOption
   set_layers(options, layers);
   if (options.normalise && options.pool.empty()) fail<UsageError>("--normalize goes with --pool");
   options.wanted = values_wanted(files.allow_nonfinite);
-  inspect.check(files.output);
+  inspect.check(files.output, files.keep);
   const LoadedModel loaded = load_model(files.model);
   loaded.model->set_precision(chosen<Precision>("--precision", kPrecisions, options.precision));
   run_stage(

@@ -76,8 +76,6 @@ void run_stage(const StageFiles& files, const InspectionConfig& inspect, const L
     std::cout << value_list(inspect, *loaded.model, stages);
     return;
   }
-  if (same_place(inspect.trace, files.keep))
-    fail<UsageError>("--trace and --keep name the same file, ", escaped(files.keep));
   Inspection inspection(inspect, loaded, stages, files.write, seed);
   io::FrameReader reader(files.input, {.batch = files.batch});
   io::FrameWriter writer(files.output, files.write, files.keep);

@@ -151,7 +151,7 @@ void TokenizeCommand::run() const {
   if ((makes_vocabulary || export_spm || detokenize || pieces) && !keep.empty())
     fail<UsageError>(
         "--keep keeps /tokens: it excludes --train, --import-vocab, --export-spm, --detokenize and --pieces");
-  if (export_spm && (!pair.empty() || makes_vocabulary || detokenize || pieces))
+  if (export_spm && (!pair.empty() || makes_vocabulary || detokenize || pieces || flush))
     fail<UsageError>("--export-spm writes the vocabulary of --vocab or -m: it reads no text");
   if (makes_vocabulary) {
     make_vocabulary();

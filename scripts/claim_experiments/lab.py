@@ -92,12 +92,16 @@ def undecided_by(lab, claim):
     """Why the claim has no verdict: a training that it rests on was stopped too early, or failed; empty: it has one."""
     reasons = []
     for training in claim.settled:
-        curve = lab.metrics(training)
-        loss, fall = curve["valid_loss"][-1], fall_at_the_end(curve["step"], curve["valid_loss"])
-        if training in claim.learnt and loss > UNLEARNT:
-            reasons.append(f"{training.name}, seed {training.seed}, has not learnt its task (loss {loss:.2f})")
-        elif fall > STILL_FALLING:
-            reasons.append(f"the loss of {training.name}, seed {training.seed}, still falls ({fall:.2f} in the last fifth)")
+        name, curve = f"{training.name}, seed {training.seed}", lab.metrics(training)
+        steps, losses = curve["step"], curve["valid_loss"]
+        if not np.isfinite(losses).all():
+            reasons.append(f"a validation loss of {name}, is not finite")
+        elif training in claim.learnt and losses[-1] > UNLEARNT:
+            reasons.append(f"{name}, has not learnt its task (loss {losses[-1]:.2f})")
+        elif len(losses) < 2:
+            reasons.append(f"{name}, was validated once: whether its loss still falls is not known")
+        elif (fall := fall_at_the_end(steps, losses)) > STILL_FALLING:
+            reasons.append(f"the loss of {name}, still falls ({fall:.2f} in the last fifth)")
     return "; ".join(reasons)
 
 

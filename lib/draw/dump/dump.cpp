@@ -5,8 +5,7 @@
 #include "draw/dump/forms.h"
 #include "draw/print/model_card.h"
 #include "draw/select/merge_words.h"
-#include "io/atomic_file.h"
-#include "io/foreign/array_file.h"
+#include "io/superblock.h"
 
 namespace heed::draw {
 namespace {
@@ -140,9 +139,7 @@ void check(const DumpOptions& options, const std::vector<Form>& forms) {
 
 /// Whether the input is a model file, whose picture is that of its training. A pipe can be read only once.
 bool shows_model(const DumpOptions& options) {
-  if (options.inputs.size() > 1 || options.input() == "-" || io::is_special_file(options.input()) ||
-      io::is_array_file(options.input()))
-    return false;
+  if (options.inputs.size() > 1 || !io::is_hdf5_file(options.input())) return false;
   TensorMap map;
   return io::FrameReader(options.input(), {.only = {"model/config"}}).next(map) && is_model(map);
 }

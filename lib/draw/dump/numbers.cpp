@@ -57,15 +57,21 @@ Listing listing_of(const io::ArrayFile& file, const std::string& name) {
 }
 
 /// `card`, unless null, gets a model's, so wide, instead.
-Listing listing_of(io::FrameReader reader, const std::string& name, std::string* card, int width) {
-  Listing listing;
+Listing listing_of(const std::vector<std::string>& inputs, const std::string& name, std::string* card,
+                   int width) {
+  io::FrameReader reader(inputs);
+  Listing listing(inputs.size() > 1);
   for (TensorMap frame; reader.next(frame); frame = {}) {
-    if (card && is_model(frame)) {
-      *card = model_card(frame, reader.name(), width);
-      break;
+    if (card && inputs.size() == 1 && is_model(frame)) {
+      if (card->empty()) *card = model_card(frame, reader.name(), width);
+      continue;
     }
     if (!name.empty()) keep_named(frame, name);
-    listing.add(frame);
+    try {
+      listing.add(frame);
+    } catch (const Error& error) {
+      fail(reader.name(), ":", error.what());
+    }
   }
   return listing;
 }
@@ -106,10 +112,10 @@ void dump_list(const DumpOptions& options) {
   io::TextWriter output(options.output);
   const bool shows_card = !options.list && !options.tsv && !options.json && options.name.empty();
   std::string card;
-  const Listing listing =
-      is_array_file(options) ? listing_of(*io::ArrayFile::open(options.input()), options.name)
-                             : listing_of(io::FrameReader(options.inputs), options.name,
-                                          shows_card ? &card : nullptr, detect_terminal(options.color).width);
+  const Listing listing = is_array_file(options)
+                              ? listing_of(*io::ArrayFile::open(options.input()), options.name)
+                              : listing_of(options.inputs, options.name, shows_card ? &card : nullptr,
+                                           detect_terminal(options.color).width);
   output.write(!card.empty()  ? card
                : options.tsv  ? listing.tsv()
                : options.json ? listing.json()

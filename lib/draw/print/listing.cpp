@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "draw/print/printable.h"
 #include "draw/select/tensors.h"
+#include "io/layout.h"
 
 namespace heed::draw {
 namespace {
@@ -135,9 +136,16 @@ TensorSummary* Listing::find(const std::string& name) {
   return place == places_.end() ? nullptr : &tensors_[place->second];
 }
 
+void Listing::expect_same(const std::string& name, const Tensor& tensor) {
+  const std::string digest = concat(to_string(tensor.shape()), io::digest_of(tensor));
+  if (digests_.try_emplace(name, digest).first->second != digest)
+    fail("/", escaped(name), ": differs from that of the input before it, and has no dimension sentence");
+}
+
 void Listing::add(const TensorMap& frame) {
   if (attributes_.empty()) attributes_ = frame.attributes;
   for (const auto& [name, tensor] : frame.tensors()) {
+    if (of_several_ && sentence_axis(dims_of(tensor)) < 0) expect_same(name, tensor);
     TensorSummary* known = find(name);
     if (known && known->type == name_of(tensor.dtype()) && known->dims == dims_of(tensor) &&
         sentence_axis(known->dims) < 0) {

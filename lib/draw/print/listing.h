@@ -29,8 +29,11 @@ struct TensorSummary {
 
 class Listing {
  public:
+  /// `of_several`: the frames are of several inputs, so those that say they are the same are compared.
+  explicit Listing(bool of_several = false) : of_several_(of_several) {}
   /// Adds one frame. A tensor without a dimension `sentence` is the same in every frame and counts once.
-  /// Throws Error when a tensor changes its type or its dimensions between frames.
+  /// Throws Error when a tensor changes its type or its dimensions between frames, or, of several inputs, when one that
+  /// counts once changes at all.
   void add(const TensorMap& frame);
   /// Adds an array by its header alone.
   void add(const io::ArrayInfo& array);
@@ -47,10 +50,13 @@ class Listing {
   std::string json() const;
 
  private:
+  void expect_same(const std::string& name, const Tensor& tensor);
   TensorSummary* find(const std::string& name);
 
   std::vector<TensorSummary> tensors_;
   std::map<std::string, std::size_t> places_;
+  bool of_several_;
+  std::map<std::string, std::string> digests_;  ///< of several inputs, of what counts once
   Attributes attributes_;
 };
 

@@ -18,11 +18,11 @@ constexpr int kIndent = 14;
 constexpr std::size_t kMostText = 200, kDigits = 12, kModelWord = 11;  // "from model "
 const std::string kModel = "model/";
 
-/// The JSON of /model/NAME; null when there is none.
-Json json_of(const TensorMap& map, const std::string& name) {
+/// The JSON of /model/NAME of `file`; null when there is none.
+Json json_of(const TensorMap& map, const std::string& file, const std::string& name) {
   const Tensor* text = map.find(kModel + name);
   if (!text || text->dtype() != DType::string || text->size() != 1) return nullptr;
-  Json json = text::parse_bounded_json(text->values<std::string>().front(), kModel + name);
+  Json json = text::parse_bounded_json(text->values<std::string>().front(), concat(file, ":/", kModel, name));
   return json.is_object() ? json : Json(nullptr);
 }
 
@@ -88,12 +88,12 @@ std::int64_t parameters_of(const TensorMap& map) {
   return count;
 }
 
-void add_vocabularies(const TensorMap& map, Card& card) {
+void add_vocabularies(const TensorMap& map, const std::string& file, Card& card) {
   for (const auto& [group, side] :
        {std::pair("vocabulary", ""), {"source_vocabulary", "source: "}, {"target_vocabulary", "target: "}}) {
     const Tensor* pieces = map.find(kModel + group + "/piece");
     if (!pieces) continue;
-    card.row("vocabulary", {side + field(json_of(map, concat(group, "/config")), "type"),
+    card.row("vocabulary", {side + field(json_of(map, file, concat(group, "/config")), "type"),
                             concat(pieces->size(), " pieces")});
   }
   if (const Tensor* classes = map.find("model/classes"); classes && classes->dtype() == DType::string) {
@@ -146,16 +146,16 @@ bool is_model(const TensorMap& map) {
 }
 
 std::string model_card(const TensorMap& map, const std::string& name, int width) {
-  Json config = json_of(map, "config");
-  if (config.is_null()) fail("/model/config is no object of JSON: is it a model of heed?");
+  Json config = json_of(map, name, "config");
+  if (config.is_null()) fail(name, ":/model/config: is no object of JSON: is it a model of heed?");
   Card card(width);
   const std::string architecture = field(config, "architecture");
   config.erase("architecture");
   card.text = printable(name, kMostText) + ": " + architecture + " of " + std::to_string(parameters_of(map)) +
               " parameters\n";
   card.row("architecture", settings(config));
-  add_vocabularies(map, card);
-  if (const Json run = json_of(map, "provenance"); run.is_object()) {
+  add_vocabularies(map, name, card);
+  if (const Json run = json_of(map, name, "provenance"); run.is_object()) {
     const auto counted_of_run = [&](const char* name, const std::string& word) {
       const std::string count = field(run, name);
       return count.empty() ? "" : concat(count, " ", word, count == "1" ? "" : "s");
@@ -173,7 +173,8 @@ std::string model_card(const TensorMap& map, const std::string& name, int width)
     add_corpus("validation", run.value("validation", Json()), card);
     add_scores(run, card);
   }
-  if (const Json origin = json_of(map, "origin"); origin.is_object()) card.row("imported", settings(origin));
+  if (const Json origin = json_of(map, name, "origin"); origin.is_object())
+    card.row("imported", settings(origin));
   const auto root = [&](const char* name) {
     const std::string* text = io::text_of(map.attributes, name);
     return text ? *text : "";

@@ -2,29 +2,20 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <map>
 
 #include "base/error.h"
 #include "draw/print/printable.h"
 #include "draw/select/tensors.h"
-#include "io/atomic_file.h"
 #include "io/foreign/array_file.h"
 #include "io/frame_stream.h"
+#include "io/superblock.h"
 #include "text/line_reader.h"
 
 namespace heed::draw {
 namespace {
 
-constexpr std::string_view kSignature = "\x89HDF\r\n\x1a\n";
 constexpr const char* kTraining = "model/training";
-
-bool is_hdf5(const std::string& path) {
-  if (path == "-" || io::is_special_file(path)) return false;  // can be read only once
-  std::ifstream file(path, std::ios::binary);
-  std::string start(kSignature.size(), '\0');
-  return file.read(start.data(), static_cast<std::streamsize>(start.size())) && start == kSignature;
-}
 
 std::vector<std::string> split_fields(const std::string& line) {
   std::vector<std::string> fields;
@@ -140,7 +131,7 @@ const Column& ColumnTable::at(const std::string& column) const {
 }
 
 ColumnTable read_columns(const std::string& path, const std::string& group) {
-  return is_hdf5(path) || io::is_array_file(path) ? read_group(path, group) : read_text(path);
+  return io::is_hdf5_file(path) || io::is_array_file(path) ? read_group(path, group) : read_text(path);
 }
 
 }  // namespace heed::draw

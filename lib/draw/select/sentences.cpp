@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "draw/select/tensors.h"
+#include "io/layout.h"
 
 namespace heed::draw {
 namespace {
@@ -62,13 +63,22 @@ void visit_sentences(io::FrameReader& reader, const FindTensor& find, std::vecto
   std::int64_t visited = 0;
   std::string path;
   bool done = false;
+  Tensor shown;  // of a tensor without sentences
   for (TensorMap frame; reader.next(frame); frame = {}) {
+    if (done && sentences_of(frame.at(path)) < 0) {
+      const Tensor& again = frame.at(path);
+      if (again.dtype() != shown.dtype() || again.shape() != shown.shape() ||
+          io::digest_of(again) != io::digest_of(shown))
+        fail(reader.name(), ":/", escaped(path),
+             ": differs from the one before it, and has no dimension sentence");
+    }
     if (done) continue;
     const bool is_first = path.empty();
     if (is_first) path = find(frame, selections);
     const std::int64_t count = sentences_of(frame.at(path));
     if (count < 0) {  // the same in every frame
       visit(frame, {}, selections);
+      shown = std::move(frame.at(path));
       done = true;
       continue;
     }

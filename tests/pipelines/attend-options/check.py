@@ -176,6 +176,25 @@ def places():
         close(part["attention/key_vector"][()], whole["attention/key_vector"][()], 1e-6)
     print("in two parts as at once")
 
+    # The same of sentences of different lengths: no padding lies between the parts.
+    lengths = {"first": (4, 2), "second": (1, 2)}
+    with h5py.File("uneven.h5", "w") as file:
+        for part, start in (("first", 0), ("second", 4)):
+            file[f"{part}/x"] = ARRAYS["x"][:, start : start + max(lengths[part])]
+            file[f"{part}/length"] = np.array(lengths[part], "i4")
+    subprocess.run([*options, "--query", "uneven.h5:/first/x", "--self", "-o", "part1.h5"], check=True)
+    past = ["--past-key", "part1.h5:/attention/key_vector", "--past-value", "part1.h5:/attention/value_vector"]
+    subprocess.run([*options, "--query", "uneven.h5:/second/x", "--self", *past, "-o", "part2.h5"], check=True)
+    for s, (m, n) in enumerate(zip(*lengths.values())):
+        with h5py.File("one.h5", "w") as file:
+            file["x"] = np.concatenate([ARRAYS["x"][s, :m], ARRAYS["x"][s, 4 : 4 + n]])
+        subprocess.run([*options, "--query", "one.h5:/x", "--self", "-o", "whole.h5"], check=True)
+        with h5py.File("whole.h5") as whole, h5py.File("part2.h5") as part:
+            assert part["attention/key_length"][s] == m + n
+            close(part["attention/weights"][s, ..., :n, : m + n], whole["attention/weights"][0, ..., m:, :], 1e-6)
+            close(part["attention/output"][s, :, :n], whole["attention/output"][0, :, m:], 1e-6)
+    print("and with sentences of different lengths")
+
 
 def local():
     out = compare("local-m", "--local local-m --window 2", local="local-m", window=2)

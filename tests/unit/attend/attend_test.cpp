@@ -203,7 +203,9 @@ BOOST_AUTO_TEST_CASE(masks_by_query_by_sentence_and_for_all) {
                  (std::vector<int>{1, 1, 0, 1, 1, 0, 1, 1, 0, 0, 0, 1, 0, 0, 1, 0, 0, 1}),
              boost::test_tools::per_element());
   check_refused([&] { seen(Tensor::of<std::int32_t>({1, 2, 1}, {3})); }, "wanted only 0 and 1");
-  check_refused([&] { seen(Tensor::of<float>({1, 0, 1}, {3})); }, "wanted booleans or integers");
+  BOOST_TEST(seen(Tensor::of<float>({1, 0, 1}, {3})) == seen(Tensor::of<std::uint8_t>({1, 0, 1}, {3})),
+             boost::test_tools::per_element());
+  check_refused([&] { seen(Tensor::of<float>({1, 0.5, 1}, {3})); }, "numbers to be added are a --bias");
 }
 
 BOOST_AUTO_TEST_CASE(a_query_without_keys_is_refused_or_zero) {

@@ -17,8 +17,8 @@ using namespace heed::io::test;
 
 namespace {
 
-std::string image_of(const TensorMap& map, bool is_last) {
-  const auto bytes = to_image(map, {}, is_last, "test");
+std::string image_of(const TensorMap& map, bool is_last, bool is_first = false) {
+  const auto bytes = to_image(map, {}, {is_first, is_last}, "test");
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
@@ -114,6 +114,15 @@ BOOST_AUTO_TEST_CASE(input_without_its_end_is_refused) {
   BOOST_CHECK_EQUAL(frames_of(end).size(), 0);
 }
 
+BOOST_AUTO_TEST_CASE(a_stream_that_was_cut_is_refused_though_another_follows) {
+  const std::string first = image_of(sentences(0, 2, 2), false, true),
+                    more = image_of(sentences(2, 4, 2), false), end = image_of(TensorMap(), true);
+  BOOST_CHECK_EQUAL(frames_of(first + more + end + first + end).size(), 3);
+  check_fails([&] { frames_of(first + more + first + end); },
+              {"ended early, after frame 2", "another follows"});
+  check_fails([&] { frames_of(first + image_of(TensorMap(), true, true)); }, {"ended early, after frame 1"});
+}
+
 BOOST_AUTO_TEST_CASE(every_prefix_of_a_stream_is_refused) {
   TensorMap map;
   map.add("x", Tensor::of<float>({1, 2, 3}, {3}));
@@ -183,7 +192,7 @@ BOOST_AUTO_TEST_CASE(rows_of_numbers_are_an_array) {
   check_fails([&] { read("1 2\n3 cats\n"); }, {"x:2: field 2 is 'cats', no number"});
   check_fails([&] { read("1,,2\n"); }, {"field 2 is ''"});
   check_fails([&] { read("# nothing\n"); }, {"no numbers"});
-  check_fails([&] { read("the cat\n"); }, {"looks like text, wanted tensors, or rows of numbers"});
+  check_fails([&] { read("the cat\n"); }, {"looks like text, but not rows of numbers; wanted tensors"});
   check_fails([&] { read("inf cat\n"); }, {"looks like text"});
 }
 

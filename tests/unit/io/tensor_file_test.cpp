@@ -229,6 +229,14 @@ BOOST_AUTO_TEST_CASE(the_target_changes_only_when_all_went_well) {
   BOOST_CHECK_EQUAL(folder.files().size(), 1);
 }
 
+BOOST_AUTO_TEST_CASE(parameters_have_no_sentences) {
+  TemporaryFolder folder;
+  TensorMap map = sentences(0, 2, 3);
+  map.add("model/parameters/w", Tensor::zeros<float>({2, 3}, {"sentence", "input"}));
+  FrameWriter writer(folder / "out.h5");
+  check_fails([&] { writer.write(map); }, {"out.h5:/model/parameters/w", "dimension \"sentence\""});
+}
+
 BOOST_AUTO_TEST_CASE(input_and_output_may_be_the_same_file) {
   TemporaryFolder folder;
   const TensorMap map = sentences(0, 9, 4);
