@@ -341,12 +341,7 @@ std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::stri
   }
   if (kind.is_roberta)
     require.want<std::int64_t>("position_offset", config.position_offset, {special.pad + 1});
-  const std::string activation = require.word("activation", config.activation,
-                                              {{"gelu", "gelu"},
-                                               {"gelu_tanh", "gelu_new"},
-                                               {"gelu_sigmoid", "quick_gelu"},
-                                               {"relu", "relu"},
-                                               {"silu", "silu"}});
+  const std::string activation = require.word("activation", config.activation, kExportedActivations);
   if (!reasons.empty()) return std::nullopt;
   Exported out;
   out.mappings = mappings_of(config, kind, heads, heads.of_sentences ? "" : kind.prefix);

@@ -189,6 +189,14 @@ inline constexpr std::initializer_list<std::pair<const char*, const char*>> kBer
     {"silu", "silu"},
     {"swish", "silu"}};
 
+/// And what heed's activations are called in an export of them, or of GPT-2.
+inline constexpr std::initializer_list<std::pair<const char*, const char*>> kExportedActivations{
+    {"gelu", "gelu"},
+    {"gelu_tanh", "gelu_new"},
+    {"gelu_sigmoid", "quick_gelu"},
+    {"relu", "relu"},
+    {"silu", "silu"}};
+
 inline constexpr SpecialIds kNoSpecialIds{-1, -1, -1, -1, -1, -1, -1};
 
 }  // namespace heed::foreign

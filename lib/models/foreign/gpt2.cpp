@@ -126,12 +126,7 @@ std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::stri
   require.want("embedding_norm", config.embedding_norm, {false});
   require.want("output_bias", config.output_bias, {false});
   require.want<std::int64_t>("position_offset", config.position_offset, {0});
-  const std::string activation = require.word("activation", config.activation,
-                                              {{"gelu_tanh", "gelu_new"},
-                                               {"gelu", "gelu"},
-                                               {"gelu_sigmoid", "quick_gelu"},
-                                               {"relu", "relu"},
-                                               {"silu", "silu"}});
+  const std::string activation = require.word("activation", config.activation, kExportedActivations);
   if (!reasons.empty()) return std::nullopt;
   Exported out;
   const bool is_tied = untie_scaled(config, "transformer.wte.weight", out);

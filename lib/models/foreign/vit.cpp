@@ -174,12 +174,7 @@ std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::stri
   if (classifies) require.want("pooler", config.pooler, {false});
   require.want("normalised", config.normalised, {false});
   require.want<std::int64_t>("dense_width", config.dense_width, {0});
-  const std::string activation = require.word("activation", config.activation,
-                                              {{"gelu", "gelu"},
-                                               {"gelu_tanh", "gelu_new"},
-                                               {"gelu_sigmoid", "quick_gelu"},
-                                               {"relu", "relu"},
-                                               {"silu", "silu"}});
+  const std::string activation = require.word("activation", config.activation, kExportedActivations);
   if (!reasons.empty()) return std::nullopt;
   Exported out;
   out.mappings = mappings_of(config, classifies ? kPrefix : "");
