@@ -290,7 +290,7 @@ FrameReader::FrameReader(const std::string& path, ReadOptions options)
     : FrameReader(std::vector{path}, std::move(options)) {}
 
 FrameReader::FrameReader(const std::vector<std::string>& paths, ReadOptions options)
-    : impl_(new Impl{.paths = paths, .options = std::move(options), .file = {}}) {
+    : impl_(new Impl{.paths = paths, .options = std::move(options), .name = {}, .file = {}}) {
   // A misspelt name is an error now, not after the files before it.
   for (const std::string& path : paths)
     if (path != "-" && access(path.c_str(), R_OK) != 0) fail_errno(escaped(path), "cannot read");
