@@ -166,6 +166,16 @@ void Trainer::load(const std::string& checkpoint) {
   saved_step_ = state_.step;
 }
 
+void Trainer::expect_same_arithmetic() {
+  if (exchange_.size() == 1) return;
+  const std::size_t next = epoch_complete() ? 0 : static_cast<std::size_t>(state_.position);
+  const std::string digest =
+      arithmetic_digest(model_, objective_, corpus_, batches_.at(next), setup_.seed, config_);
+  expect_same(exchange_, {{"what the gradient of a shard comes to", digest}},
+              "their processors or libraries compute other bits: train on machines of one kind, or give "
+              "--allow-mixed-processors for a model that depends on which rank computes what");
+}
+
 void Trainer::start_epoch() {
   if (setup_.redraw) setup_.redraw(state_.epoch);
   batches_ = make_batches(corpus_, config_.batch_tokens, config_.shards, setup_.seed, state_.epoch);

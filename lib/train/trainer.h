@@ -60,6 +60,9 @@ class Trainer {
   /// Continues from the checkpoint before it, when the newest is damaged.
   void resume_previous();
 
+  /// Throws Error, on all ranks alike, when one computes other bits of the next batch than rank 0.
+  void expect_same_arithmetic();
+
   /// Trains until a limit is reached, then leaves the result in the model and in the model file. When `stop`
   /// is raised, on any rank, saves a checkpoint after the present update and returns `stopped`. Throws DivergedError on
   /// NaN.
