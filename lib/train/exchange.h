@@ -1,7 +1,7 @@
 // How the ranks of a run give each other bytes. A rank is one of the processes that train a model together, perhaps on
 // several machines; each computes some shards of every batch and owns a slice of the parameters. All ranks make the same
 // calls in the same order. What is computed from the bytes, and in which order, is not decided here, so it is the same
-// however they travel (DESIGN: lib/mpi has an exchange over MPI, tests one between threads).
+// however they travel: over MPI (lib/mpi) or, in tests, between threads.
 #pragma once
 
 #include <atomic>
@@ -56,7 +56,7 @@ using Cuts = std::vector<std::size_t>;
 template <class T>
 concept Sendable = std::is_trivially_copyable_v<T>;
 
-// In bytes, with what rank 0 gives or gets in `all`, which the others leave empty.
+// What the templates below do, in bytes: elements of `width`.
 void all_gather_bytes(Exchange& exchange, std::span<std::byte> all, const Cuts& cuts, std::size_t width);
 void gather_bytes(Exchange& exchange, std::span<const std::byte> own, std::span<std::byte> all,
                   const Cuts& cuts, std::size_t width);

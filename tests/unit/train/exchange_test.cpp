@@ -1,7 +1,8 @@
 #include "train/exchange.h"
 
 #include <boost/test/data/test_case.hpp>
-#include <cmath>
+#include <map>
+#include <optional>
 #include <sstream>
 
 #include "base/error.h"
@@ -12,6 +13,7 @@
 #include "support.h"
 #include "support/thread_exchange.h"
 #include "text/tokenizer.h"
+#include "train/launch.h"
 #include "train/ranges.h"
 #include "train/valid_bleu.h"
 
@@ -306,6 +308,27 @@ BOOST_AUTO_TEST_CASE(other_fields_are_refused_by_rank_host_field_and_both_values
         });
     run_ranks(ranks, [](Exchange& exchange) { expect_same(exchange, {{"seed", "1"}}, ""); });
   }
+}
+
+BOOST_AUTO_TEST_CASE(launchers_say_in_the_environment_who_is_one_of_several) {
+  const auto found = [](std::map<std::string, std::string> environment) -> std::string {
+    const std::optional<Launch> launch = find_launch([&](const char* name) -> const char* {
+      const auto variable = environment.find(name);
+      return variable == environment.end() ? nullptr : variable->second.c_str();
+    });
+    return launch ? concat(launch->variable, " ", launch->rank.value_or(-1), " ", launch->size.value_or(-1))
+                  : "";
+  };
+  BOOST_TEST(found({}) == "");
+  BOOST_TEST(found({{"OMPI_COMM_WORLD_SIZE", "4"}, {"OMPI_COMM_WORLD_RANK", "1"}}) ==
+             "OMPI_COMM_WORLD_SIZE 1 4");
+  BOOST_TEST(found({{"OMPI_COMM_WORLD_SIZE", "1"}, {"OMPI_COMM_WORLD_RANK", "0"}, {"PMIX_RANK", "0"}}) == "");
+  BOOST_TEST(found({{"PMI_SIZE", "2"}, {"PMI_RANK", "0"}}) == "PMI_SIZE 0 2");
+  BOOST_TEST(found({{"SLURM_STEP_NUM_TASKS", "3"}, {"SLURM_PROCID", "2"}, {"PMIX_RANK", "2"}}) ==
+             "SLURM_STEP_NUM_TASKS 2 3");
+  BOOST_TEST(found({{"SLURM_STEP_NUM_TASKS", "1"}, {"PMIX_RANK", "0"}}) == "");
+  BOOST_TEST(found({{"PMIX_RANK", "2"}}) == "PMIX_RANK 2 -1");
+  BOOST_TEST(found({{"PMI_SIZE", "many"}}) == "");
 }
 
 /// A ring's all-reduce sends as much: 2 (R - 1) / R times the parameters.
