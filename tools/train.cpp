@@ -108,7 +108,7 @@ void declare(cli::Tool& tool, TrainCommand& o) {
               cli::one_of({"auto", "none"}));
   tool.option("--exchange-timeout SECONDS", o.exchange_timeout,
               "end all ranks when one hears nothing from the others for this long and for ten updates",
-              above(0));
+              between(1, 1'000'000));
   tool.option("--allow-mixed-processors", o.job.allow_mixed_processors,
               "let ranks compute other bits: the model then depends on which rank computes what");
   declare_models(tool, o);

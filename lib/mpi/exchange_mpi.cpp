@@ -119,13 +119,17 @@ class MpiExchange final : public Exchange {
     waiting_ = false;
   }
 
+  /// To the moment: the first rank to wait is one that waits for the silent one itself, and is to say so before those that
+  /// wait for it.
   void watch(const std::stop_token& stop) {
+    constexpr auto kIdle = std::chrono::milliseconds(200);
     std::unique_lock lock(mutex_);
     while (!stop.stop_requested()) {
-      tick_.wait_for(lock, stop, std::chrono::milliseconds(200), [] { return false; });
-      const auto waited = Clock::now() - began_;
-      if (waiting_ && waited > timeout_ && waited > 10 * longest_)
-        complain(std::chrono::duration_cast<std::chrono::seconds>(waited).count());
+      const Clock::time_point now = Clock::now();
+      const auto patience = std::max(std::chrono::duration_cast<Clock::duration>(timeout_), 10 * longest_);
+      if (waiting_ && now - began_ >= patience)
+        complain(std::chrono::duration_cast<std::chrono::seconds>(now - began_).count());
+      tick_.wait_until(lock, stop, waiting_ ? began_ + patience : now + kIdle, [] { return false; });
     }
   }
 
