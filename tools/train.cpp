@@ -103,6 +103,14 @@ void declare(cli::Tool& tool, TrainCommand& o) {
   tool.option("--resume-previous", o.job.resume_previous, "continue from the checkpoint before it");
   tool.option("--overwrite", o.job.overwrite, "replace a model that is there already");
   tool.option("--dry-run", o.dry_run, "print sizes and memory instead of training");
+  tool.option("--exchange", o.exchange,
+              "train with the other ranks that mpirun or srun started, or by itself",
+              cli::one_of({"auto", "none"}));
+  tool.option("--exchange-timeout SECONDS", o.exchange_timeout,
+              "end all ranks when one hears nothing from the others for this long and for ten updates",
+              between(1, 1'000'000));
+  tool.option("--allow-mixed-processors", o.job.allow_mixed_processors,
+              "let ranks compute other bits: the model then depends on which rank computes what");
   declare_models(tool, o);
   tool.heading("Training");
   tool.bind_over_preset(fields_of(o.training));
@@ -115,6 +123,10 @@ void declare(cli::Tool& tool, TrainCommand& o) {
   tool.example(
       "train --source a.en --target a.fr --valid-source b.en --valid-target b.fr --vocab v.h5 --preset "
       "transformer-tiny -o model.h5 --resume");
+  tool.example(
+      "mpirun -n 4 --bind-to none train --threads 16 --shards 64 --source a.en --target a.fr --valid-source "
+      "b.en "
+      "--valid-target b.fr --vocab v.h5 -o model.h5");
   tool.example("train --import gpt2/ -o gpt2.h5");
   tool.example("train --init-from gpt2/ --target a.en --valid-target b.en -o mine.h5");
   tool.example("train --preset gpt-tiny --target a.en --valid-target b.en --vocab v.h5 -o gpt.h5");
@@ -130,20 +142,23 @@ void declare(cli::Tool& tool, TrainCommand& o) {
 
 int main(int argc, char** argv) {
   TrainCommand command;
-  return cli::run_tool("train", "Learn a model from text or pictures.", argc, argv, [&](cli::Tool& tool) {
-    declare(tool, command);
-    tool.on_run([&] {
-      if (command.import.list && !command.import.from.empty())
-        tool.allow_only("--list", {"--import", "--ignore", "--ignore-field"});
-      if (!command.import.from.empty())
-        tool.allow_only("--import",
-                        {"--list", "--expect", "--ignore", "--ignore-field", "--output", "--overwrite"});
-      command.job.seed = static_cast<std::uint64_t>(tool.common().seed);
-      command.job.command = tool.result_command(kWithoutEffect);
-      command.job.threads = static_cast<int>(tool.common().threads);
-      command.job.times_ops = tool.common().verbose;
-      command.run([&](const std::string& name) { return tool.given(name); },
-                  [&]() -> std::atomic<bool>& { return tool.stop_flag(); });
-    });
-  });
+  const int status =
+      cli::run_tool("train", "Learn a model from text or pictures.", argc, argv, [&](cli::Tool& tool) {
+        declare(tool, command);
+        tool.on_run([&] {
+          if (command.import.list && !command.import.from.empty())
+            tool.allow_only("--list", {"--import", "--ignore", "--ignore-field"});
+          if (!command.import.from.empty())
+            tool.allow_only("--import",
+                            {"--list", "--expect", "--ignore", "--ignore-field", "--output", "--overwrite"});
+          command.job.seed = static_cast<std::uint64_t>(tool.common().seed);
+          command.job.command = tool.result_command(kWithoutEffect);
+          command.job.threads = static_cast<int>(tool.common().threads);
+          command.job.times_ops = tool.common().verbose;
+          command.run([&](const std::string& name) { return tool.given(name); },
+                      [&]() -> std::atomic<bool>& { return tool.stop_flag(); });
+        });
+      });
+  if (status != 0 && command.job.exchange) command.job.exchange->abort(status);
+  return status;
 }

@@ -43,6 +43,10 @@ void configure(Settings s) {
   settings = std::move(s);
 }
 
+const std::string& program() {
+  return settings.program;
+}
+
 void note(const std::string& text) {
   if (settings.level != Level::quiet) message(text);
 }

@@ -16,8 +16,10 @@ struct Settings {
   When progress = When::automatic;  ///< automatic: a bar on a terminal, else an occasional line
 };
 
-/// Called once, by run_tool.
+/// Called by run_tool, and again by a process that learns that it is one of several.
 void configure(Settings settings);
+/// What stands before each message.
+const std::string& program();
 
 /// "train: saved model.h5", unless quiet. Control characters are escaped, so a message is always one line.
 void note(const std::string& text);

@@ -67,30 +67,32 @@ std::string origin_of(const std::string& message) {
 }
 
 /// One line on stderr with few allocations: memory may just have run out.
-int report(const char* tool, const std::string& text, int status) {
-  std::fprintf(stderr, "%s: %s%s\n", tool, escaped(text, std::string::npos).c_str(), origin_of(text).c_str());
+int report(const std::string& text, int status) {
+  std::fprintf(stderr, "%s: %s%s\n", logging::program().c_str(), escaped(text, std::string::npos).c_str(),
+               origin_of(text).c_str());
   return status;
 }
 
 /// Runs `work` and turns what it throws into a line on stderr and an exit status.
 template <class Work>
-int status_of(const char* name, Work&& work) {
+int status_of(Work&& work) {
   try {
     work();
     return 0;
   } catch (const UsageError& error) {
-    return report(name, error.what(), 2);
+    return report(error.what(), 2);
   } catch (const DivergedError& error) {
-    return report(name, error.what(), 3);
+    return report(error.what(), 3);
   } catch (const std::bad_alloc&) {
-    std::fprintf(stderr, "%s: out of memory; smaller batches or fewer threads need less\n", name);
+    std::fprintf(stderr, "%s: out of memory; smaller batches or fewer threads need less\n",
+                 logging::program().c_str());
     return 1;
   } catch (const std::ios_base::failure&) {
-    return report(name, concat("<stdout>: cannot write: ", std::strerror(errno ? errno : EIO)), 1);
+    return report(concat("<stdout>: cannot write: ", std::strerror(errno ? errno : EIO)), 1);
   } catch (const std::exception& error) {
-    return report(name, error.what(), 1);
+    return report(error.what(), 1);
   } catch (...) {
-    return report(name, "unknown failure", 1);
+    return report("unknown failure", 1);
   }
 }
 
@@ -106,11 +108,12 @@ void keep_freed_memory() {
 int run_tool(const char* name, const char* purpose, int argc, char** argv,
              const std::function<void(Tool&)>& setup) {
   keep_freed_memory();
+  logging::configure({name});
   io::reserve_standard_streams();
   install_signal_handlers();
   install_last_resort(name);
   std::ios::sync_with_stdio(false);
-  const int status = status_of(name, [&] {
+  const int status = status_of([&] {
     std::cout.exceptions(std::ios::badbit);  // a full disk ends the work at once
     std::vector<std::string> words{name};
     words.insert(words.end(), argv + (argc > 0), argv + argc);

@@ -74,6 +74,16 @@ void handle_crash(int signal_number) {
 
 bool has_ended = false;
 
+void install_handler(int signal_number) {
+  struct sigaction old {};
+  sigaction(signal_number, nullptr, &old);
+  if (old.sa_handler == SIG_IGN) return;
+  struct sigaction action {};
+  action.sa_handler = handle;
+  action.sa_flags = SA_RESTART;  // a stop flag must not turn reads and writes into EINTR errors
+  sigaction(signal_number, &action, nullptr);
+}
+
 }  // namespace
 
 void install_last_resort(const char* tool) {
@@ -114,19 +124,12 @@ void expect_exit() {
 
 void install_signal_handlers() {
   std::signal(SIGXFSZ, SIG_IGN);
-  for (int signal_number : {SIGINT, SIGTERM, SIGHUP}) {
-    struct sigaction old {};
-    sigaction(signal_number, nullptr, &old);
-    if (old.sa_handler == SIG_IGN) continue;
-    struct sigaction action {};
-    action.sa_handler = handle;
-    action.sa_flags = SA_RESTART;  // a stop flag must not turn reads and writes into EINTR errors
-    sigaction(signal_number, &action, nullptr);
-  }
+  for (int signal_number : {SIGINT, SIGTERM, SIGHUP}) install_handler(signal_number);
 }
 
 std::atomic<bool>& request_stop_flag() {
   wants_flag = true;
+  install_handler(SIGUSR1);  // what launchers of several processes pass on
   return stop;
 }
 

@@ -19,7 +19,7 @@ void install_last_resort(const char* tool);
 /// From now on the process may end: the tool has done its work or said why not.
 void expect_exit();
 
-/// Makes the first signal only set the returned flag.
+/// Makes the first signal only set the returned flag, and SIGUSR1 such a signal.
 std::atomic<bool>& request_stop_flag();
 
 /// Ends the process by the signal that set the stop flag, if one did.

@@ -111,7 +111,7 @@ class Tool {
   /// `others` and what no tool's result depends on (--threads, --quiet, ...): equal results have equal commands.
   std::string result_command(const std::vector<std::string>& others) const;
 
-  /// Makes the first SIGINT, SIGTERM or SIGHUP only set this flag; a second one ends the program at once.
+  /// Makes the first SIGINT, SIGTERM, SIGHUP or SIGUSR1 only set this flag; a second one ends the program at once.
   /// After on_run has returned, the program ends by that signal (status 128 + n). Call it in on_run.
   std::atomic<bool>& stop_flag();
 

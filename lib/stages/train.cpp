@@ -8,9 +8,11 @@
 #include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "base/log.h"
 #include "base/parallel.h"
+#include "base/version.h"
 #include "io/frame_stream.h"
 #include "io/provenance.h"
 #include "models/config_json.h"
@@ -21,6 +23,7 @@
 #include "text/tokenizer.h"
 #include "text/unknown_pieces.h"
 #include "train/corpus.h"
+#include "train/launch.h"
 #include "train/presets.h"
 #include "train/valid_bleu.h"
 
@@ -215,6 +218,10 @@ std::string provenance_of(const TrainingJob& job, const Ingredients& in) {
   return about.dump();
 }
 
+Exchange& exchange_of(const TrainingJob& job) {
+  return job.exchange ? *job.exchange : alone();
+}
+
 /// Streams of random numbers that no other draws use (train/objective.cpp, train/batching.cpp, nn/scope.h).
 constexpr std::uint64_t kPiecesStream = 0xb9e0000000000000u;
 
@@ -257,8 +264,22 @@ std::function<void(std::int64_t epoch)> redraw_of(const TrainingJob& job, Ingred
   };
 }
 
+/// Ranks that were started with something else are told apart before the first update.
+void expect_same_run(const TrainingJob& job, const Ingredients& in) {
+  if (exchange_of(job).size() == 1) return;
+  std::vector<RankField> fields{{"heed", version()}};
+  for (const IdentityField& field : identity_of(job, in)) fields.push_back({field.field, field.value});
+  TrainConfig config = job.config;
+  for (const Field& field : fields_of(config))
+    if (!part_of_identity(field.name)) fields.push_back({field.name, text_of(field)});
+  fields.push_back({"resume", job.resume_previous ? "previous" : job.resume ? "yes" : "no"});
+  expect_same(exchange_of(job), fields,
+              "all ranks need the same options, texts, vocabularies and version of heed");
+}
+
 TrainSetup setup_of(const TrainingJob& job, Ingredients& in) {
   TrainSetup setup;
+  setup.exchange = &exchange_of(job);
   setup.config = job.config;
   setup.seed = job.seed;
   setup.threads = job.threads;
@@ -273,7 +294,7 @@ TrainSetup setup_of(const TrainingJob& job, Ingredients& in) {
   setup.provenance = provenance_of(job, in);
   setup.config.valid_bleu &= job.validates();
   if (in.model->encoder && in.model->decoder)
-    setup.bleu = make_bleu_scorer(*in.model, in.validation, in.target, job.threads);
+    setup.bleu = make_bleu_scorer(*in.model, in.validation, in.target, job.threads, exchange_of(job));
   else if (job.config.valid_bleu || job.config.stop_on == "bleu")
     fail<UsageError>("--valid-bleu: a ", in.model->architecture, " makes no translations");
   return setup;
@@ -281,13 +302,15 @@ TrainSetup setup_of(const TrainingJob& job, Ingredients& in) {
 
 void note_start(const TrainingJob& job, const Ingredients& in, const Trainer& trainer) {
   const std::int64_t step = trainer.state().step;
-  logging::note(concat(
-      in.model->architecture, " of ", in.model->parameters.count(), " parameters, ", in.training.size(),
-      in.model->images                         ? " images, "
-      : in.model->encoder && in.model->decoder ? " sentence pairs, "
-                                               : " sentences, ",
-      in.training.tokens(), in.model->decoder ? " target tokens, " : " tokens, ", job.threads,
-      job.threads == 1 ? " thread" : " threads", step > 0 ? concat(", continuing after update ", step) : ""));
+  logging::note(concat(in.model->architecture, " of ", in.model->parameters.count(), " parameters, ",
+                       in.training.size(),
+                       in.model->images                         ? " images, "
+                       : in.model->encoder && in.model->decoder ? " sentence pairs, "
+                                                                : " sentences, ",
+                       in.training.tokens(), in.model->decoder ? " target tokens, " : " tokens, ",
+                       job.threads, job.threads == 1 ? " thread" : " threads",
+                       job.exchange ? concat(" on each of ", job.exchange->size(), " ranks") : "",
+                       step > 0 ? concat(", continuing after update ", step) : ""));
 }
 
 void note_phases(const PhaseSeconds& seconds) {
@@ -489,6 +512,24 @@ bool reads_images(const IsGiven& given, TrainCommand& o, Config config) {
   return false;
 }
 
+/// Joins the other ranks, if there are any: of them rank 0 talks to the user.
+void join(TrainingJob& job, double timeout) {
+  job.exchange = join_ranks(timeout);
+  if (!job.exchange) return;
+  Exchange& exchange = *job.exchange;
+  if (exchange.rank() > 0)
+    logging::configure({concat(logging::program(), "[", name_of(exchange, exchange.rank()), "]"),
+                        logging::Level::quiet, logging::When::never});
+  const auto cores = static_cast<int>(std::thread::hardware_concurrency());  // those that it may use
+  std::size_t bound = 0;
+  for (const std::string& rank : all(exchange, job.threads > cores ? "bound" : "")) bound += !rank.empty();
+  if (exchange.rank() == 0 && bound > 0)
+    logging::warn(
+        concat("--threads ", job.threads, ": ", bound, " of ", exchange.size(),
+               " ranks may use fewer cores: with mpirun give --bind-to none, with srun --cpus-per-task ",
+               job.threads));
+}
+
 /// The preset's values with the options given on top.
 void configure(const IsGiven& given, TrainCommand& o) {
   if (!o.job.init.empty()) return configure_from_model(given, o);
@@ -549,25 +590,30 @@ void TrainCommand::run(const IsGiven& given, const std::function<std::atomic<boo
     if (given(option)) fail<UsageError>("--", option, " goes with --import");
   configure(given, *this);
   if (job.init.empty() || given("preset")) job.preset = preset;
+  if (exchange == "auto" && !dry_run) join(job, exchange_timeout);
   check_unvalidated(given, job);
   if (dry_run) {
     std::cout << describe_training(job);
   } else {
-    protect_finished(job);
+    if (exchange_of(job).rank() == 0) protect_finished(job);
     run_training(job, stop_flag());
+    meet(exchange_of(job));  // rank 0 may still have been writing
+    job.exchange.reset();
   }
 }
 
 Trainer::Outcome run_training(const TrainingJob& job, const std::atomic<bool>& stop) {
   check(job.config);
-  RunFiles(job.output).expect_names_fit();
+  if (exchange_of(job).rank() == 0) RunFiles(job.output).expect_names_fit();
   Ingredients in(job);
+  expect_same_run(job, in);
   Trainer trainer(*in.model, in.training, in.validation, setup_of(job, in));
   if (job.resume_previous) {
     trainer.resume_previous();
   } else if (job.resume && !trainer.resume()) {
     logging::note("no checkpoint to resume from: starting a new run");
   }
+  if (!job.allow_mixed_processors) trainer.expect_same_arithmetic();
   note_start(job, in, trainer);
   const Trainer::Outcome outcome = trainer.run(stop);
   note_phases(trainer.seconds());

@@ -13,6 +13,7 @@
 #include "models/architectures.h"
 #include "stages/import_model.h"
 #include "train/corpus.h"
+#include "train/exchange.h"
 #include "train/train_config.h"
 #include "train/trainer.h"
 
@@ -42,7 +43,9 @@ struct TrainingJob {
   TrainConfig config;
   std::uint64_t seed = 1;
   int threads = 1;
-  bool times_ops = false;  ///< and says at the end, verbosely, where the time went
+  std::shared_ptr<Exchange> exchange;   ///< with the other ranks; null: this process trains alone
+  bool allow_mixed_processors = false;  ///< of the ranks
+  bool times_ops = false;               ///< and says at the end, verbosely, where the time went
   bool resume = false;
   bool resume_previous = false;
   bool overwrite = false;  ///< replaces a model that is there
@@ -53,7 +56,7 @@ struct TrainingJob {
   }
 };
 
-/// Trains and writes the model.
+/// Trains and writes the model. Of several ranks, rank 0 has the files and the messages.
 Trainer::Outcome run_training(const TrainingJob& job, const std::atomic<bool>& stop);
 
 /// What the run would take, as lines "name<TAB>value": sizes, and the memory of one update, which is tried.
@@ -75,7 +78,9 @@ struct TrainCommand {
   decltype(configs_of(kArchitectures)) models;  ///< options, like `training`; those that are given
   TrainConfig training;                         ///< replace the preset's
   bool dry_run = false, list_presets = false;
-  ImportCommand import;  ///< instead of training
+  std::string exchange = "auto";
+  double exchange_timeout = 600;  ///< seconds
+  ImportCommand import;           ///< instead of training
 
   /// The fields of all models, each once.
   std::vector<Field> model_fields();
@@ -84,8 +89,10 @@ struct TrainCommand {
 };
 
 /// The options of a run that change nothing in the model that it leaves, beside those of every tool.
-inline const std::vector<std::string> kWithoutEffect{"output",    "resume",           "resume-previous",
-                                                     "overwrite", "checkpoint-every", "checkpoint-minutes",
-                                                     "log-every"};
+inline const std::vector<std::string> kWithoutEffect{"output",           "resume",
+                                                     "resume-previous",  "overwrite",
+                                                     "checkpoint-every", "checkpoint-minutes",
+                                                     "log-every",        "exchange",
+                                                     "exchange-timeout", "allow-mixed-processors"};
 
 }  // namespace heed

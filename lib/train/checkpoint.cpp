@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 #include <string_view>
+#include <type_traits>
 
 #include "base/error.h"
 #include "io/frame_stream.h"
@@ -137,6 +138,42 @@ void read_state(const TensorMap& map, TrainState& state) {
   if (map.contains(metrics_prefix + "step")) state.metrics = metrics_from_map(map, metrics_prefix);
 }
 
+/// Appends values to bytes.
+class Writer {
+ public:
+  template <class T>
+  void add(const T& value) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
+  }
+  void add(const std::string& text) {
+    add(text.size());
+    bytes += text;
+  }
+
+  std::string bytes;
+};
+
+/// Takes them again.
+class Reader {
+ public:
+  explicit Reader(std::string_view bytes) : bytes_(bytes) {}
+  template <class T>
+  void take(T& value) {
+    std::memcpy(&value, bytes_.data(), sizeof value);
+    bytes_.remove_prefix(sizeof value);
+  }
+  void take(std::string& text) {
+    std::size_t size = 0;
+    take(size);
+    text = bytes_.substr(0, size);
+    bytes_.remove_prefix(size);
+  }
+
+ private:
+  std::string_view bytes_;
+};
+
 /// Gives the present checkpoint, if there is one, its second name.
 void keep_previous(const RunFiles& files) {
   // A second link, made aside and renamed, so that neither name is ever missing.
@@ -166,6 +203,44 @@ void add_checkpoint(const TrainState& state, const Moments& moments, const Ident
     model.parameters.to_map(moments.second, moment_prefix(moments, "second"), map);
   }
   if (!state.metrics.empty()) metrics_to_map(state.metrics, metrics_prefix, true, map);
+}
+
+std::string packed(const TrainState& state) {
+  Writer out;
+  visit_numbers(state, [&](const char*, const auto& number) { out.add(number); });
+  const auto add = [&](const Snapshot& snapshot) {
+    out.add(snapshot.name);
+    out.add(snapshot.digest);
+    out.add(snapshot.epoch);
+  };
+  add(state.best);
+  out.add(state.epochs.size());
+  for (const Snapshot& snapshot : state.epochs) add(snapshot);
+  out.add(state.metrics.size());
+  for (const MetricsRow& row : state.metrics) out.add(row);
+  return out.bytes;
+}
+
+TrainState unpacked(const std::string& bytes) {
+  Reader in(bytes);
+  TrainState state;
+  visit_numbers(state, [&](const char*, auto& number) { in.take(number); });
+  const auto take = [&](Snapshot& snapshot) {
+    in.take(snapshot.name);
+    in.take(snapshot.digest);
+    in.take(snapshot.epoch);
+  };
+  const auto resize = [&](auto& list) {
+    std::size_t size = 0;
+    in.take(size);
+    list.resize(size);
+  };
+  take(state.best);
+  resize(state.epochs);
+  for (Snapshot& snapshot : state.epochs) take(snapshot);
+  resize(state.metrics);
+  for (MetricsRow& row : state.metrics) in.take(row);
+  return state;
 }
 
 void save_checkpoint(const RunFiles& files, const TensorMap& map) {

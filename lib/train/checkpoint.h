@@ -64,13 +64,17 @@ void add_checkpoint(const TrainState& state, const Moments& moments, const Ident
 /// a checkpoint, a whole one exists at every moment.
 void save_checkpoint(const RunFiles& files, const TensorMap& map);
 
+/// The state as bytes, for the other ranks of a run, and back.
+std::string packed(const TrainState& state);
+TrainState unpacked(const std::string& bytes);
+
 /// The checkpoint is of another run: no other checkpoint will do either.
 class OtherRunError : public Error {
  public:
   using Error::Error;
 };
 
-/// Reads a checkpoint back into state, moments and the model's parameters. Throws Error when it is damaged,
+/// Reads a checkpoint back into state, moments (of all parameters) and the model's parameters. Throws Error when it is damaged,
 /// and OtherRunError when its identity is not `identity`, naming the field and both values.
 void load_checkpoint(const std::string& path, const Identity& identity, TrainState& state, Moments& moments,
                      Model<float>& model);

@@ -11,7 +11,7 @@
 
 namespace heed {
 
-/// What an optimizer remembers, in the parameters' layout; empty for sgd. adam: running means of the gradient
+/// What an optimizer remembers, in the layout of its parameters; empty for sgd. adam: running means of the gradient
 /// and of its square; adadelta: of the squares of the moves and of the gradient.
 struct Moments {
   std::string optimizer;
@@ -20,13 +20,16 @@ struct Moments {
 
 class Optimizer {
  public:
+  /// Of so many parameters: all, or a rank's slice of whole ranges.
   Optimizer(const TrainConfig& config, std::size_t parameters, int threads);
 
-  /// Update `step` (from 1) with a gradient of norm `norm`, scaled down to config.clip when it is longer.
+  /// Update `step` (from 1) with a gradient, all of which has norm `norm`, scaled down to config.clip when it is longer.
   /// Leaves `gradient` at zero.
   void apply(std::int64_t step, double rate, double norm, std::span<float> gradient,
              std::span<float> parameters);
 
+  /// Whether it has moments.
+  bool remembers() const { return method_ != Method::sgd; }
   Moments& moments() { return moments_; }
   const Moments& moments() const { return moments_; }
 

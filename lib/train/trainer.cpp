@@ -1,14 +1,17 @@
 #include "train/trainer.h"
 
+#include <bit>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "base/digest.h"
 #include "base/error.h"
 #include "io/atomic_file.h"
 #include "models/model_file.h"
+#include "train/ranges.h"
 #include "train/schedule.h"
 
 namespace heed {
@@ -51,26 +54,81 @@ Trainer::Trainer(Model<float>& model, const Corpus& training, const Corpus& vali
       corpus_(training),
       setup_(std::move(setup)),
       config_(setup_.config),
+      exchange_(*setup_.exchange),
+      slices_(slice_cuts(model.parameters.values().size(), exchange_.size())),
       files_(setup_.output),
-      lock_(files_),
       objective_(model, config_.r_drop),
-      gradients_(model, objective_, training, setup_.threads, setup_.seed, config_, setup_.times_ops),
-      optimizer_(config_, model.parameters.values().size(), setup_.threads),
+      gradients_(model, objective_, training, setup_.threads, setup_.seed, config_, setup_.times_ops,
+                 exchange_),
+      optimizer_(config_, slice(model.parameters.values()).size(), setup_.threads),
       validates_(validation.size() > 0),
       validator_(model, objective_, validation,
-                 std::max<std::int64_t>(1, config_.batch_tokens / config_.shards), setup_.threads),
+                 std::max<std::int64_t>(1, config_.batch_tokens / config_.shards), setup_.threads, exchange_),
       snapshots_(files_.snapshot_folder, model, setup_.vocabularies),
       started_(Clock::now()),
       saved_at_(started_) {
+  if (exchange_.size() > config_.shards)
+    fail_together<UsageError>(exchange_, "started as ", exchange_.size(), " ranks, but a batch has only ",
+                              config_.shards, " shards: start fewer, or give --shards ", exchange_.size(),
+                              " or more, best a multiple");
+  if (first()) lock_.emplace(files_);
   start_epoch();
 }
 
+/// The part that this rank owns.
+std::span<float> Trainer::slice(std::span<float> all) const {
+  const auto me = static_cast<std::size_t>(exchange_.rank());
+  return all.subspan(slices_[me], slices_[me + 1] - slices_[me]);
+}
+
+/// Room for the moments of all parameters, on rank 0.
+Moments Trainer::whole_moments() const {
+  Moments whole{config_.optimizer, {}, {}};
+  if (first() && optimizer_.remembers()) {
+    whole.first.resize(slices_.back());
+    whole.second.resize(slices_.back());
+  }
+  return whole;
+}
+
+/// Those of all ranks, on rank 0.
+Moments Trainer::gathered_moments() const {
+  Moments whole = whole_moments();
+  if (optimizer_.remembers()) {
+    gather<float>(exchange_, optimizer_.moments().first, whole.first, slices_);
+    gather<float>(exchange_, optimizer_.moments().second, whole.second, slices_);
+  }
+  return whole;
+}
+
+/// Each rank copied what the owners of the slices computed: has it arrived?
+void Trainer::expect_equal_parameters() {
+  if (exchange_.size() == 1) return;
+  const std::span<const float> values = std::as_const(model_).parameters.values();
+  std::vector<std::uint64_t> hashes(
+      static_cast<std::size_t>(range_count(static_cast<std::int64_t>(values.size()))));
+  for_ranges(static_cast<std::int64_t>(values.size()), setup_.threads,
+             [&](std::int64_t range, std::size_t from, std::size_t count) {
+               std::uint64_t h = kHashStart;
+               for (const float x : values.subspan(from, count))
+                 h = hash_step(h, std::bit_cast<std::uint32_t>(x));
+               hashes[static_cast<std::size_t>(range)] = h;
+             });
+  std::uint64_t digest = kHashStart;
+  for (const std::uint64_t h : hashes) digest = hash_step(digest, h);
+  expect_same(
+      exchange_, {{"the digest of the parameters", std::to_string(digest)}},
+      concat("bytes were damaged on their way before update ", state_.step + 1, ": go on with --resume"));
+}
+
 bool Trainer::resume() {
-  if (!std::filesystem::exists(files_.checkpoint)) {
-    if (!std::filesystem::exists(files_.previous_checkpoint)) return false;
+  bool there = first() && std::filesystem::exists(files_.checkpoint);
+  if (first() && !there && std::filesystem::exists(files_.previous_checkpoint)) {
     fail(escaped(files_.checkpoint), ": no such file; --resume-previous continues from ",
          escaped(files_.previous_checkpoint));
   }
+  broadcast(exchange_, std::span(&there, 1));
+  if (!there) return false;
   try {
     load(files_.checkpoint);
   } catch (const OtherRunError&) {
@@ -87,7 +145,18 @@ void Trainer::resume_previous() {
 }
 
 void Trainer::load(const std::string& checkpoint) {
-  load_checkpoint(checkpoint, setup_.identity, state_, optimizer_.moments(), model_);
+  if (exchange_.size() == 1) {
+    load_checkpoint(checkpoint, setup_.identity, state_, optimizer_.moments(), model_);
+  } else {
+    Moments moments = whole_moments();
+    if (first()) load_checkpoint(checkpoint, setup_.identity, state_, moments, model_);
+    state_ = unpacked(broadcast(exchange_, packed(state_)));
+    broadcast(exchange_, model_.parameters.values());
+    if (optimizer_.remembers()) {
+      scatter<float>(exchange_, moments.first, optimizer_.moments().first, slices_);
+      scatter<float>(exchange_, moments.second, optimizer_.moments().second, slices_);
+    }
+  }
   start_epoch();
   if (state_.position > static_cast<std::int64_t>(batches_.size())) {
     fail(escaped(checkpoint), ": position ", state_.position, " in an epoch of ", batches_.size(),
@@ -95,6 +164,16 @@ void Trainer::load(const std::string& checkpoint) {
   }
   saved_names_ = names_needed(state_);
   saved_step_ = state_.step;
+}
+
+void Trainer::expect_same_arithmetic() {
+  if (exchange_.size() == 1) return;
+  const std::size_t next = epoch_complete() ? 0 : static_cast<std::size_t>(state_.position);
+  const std::string digest =
+      arithmetic_digest(model_, objective_, corpus_, batches_.at(next), setup_.seed, config_);
+  expect_same(exchange_, {{"what the gradient of a shard comes to", digest}},
+              "their processors or libraries compute other bits: train on machines of one kind, or give "
+              "--allow-mixed-processors for a model that depends on which rank computes what");
 }
 
 void Trainer::start_epoch() {
@@ -110,8 +189,7 @@ std::string Trainer::limit() const {
     return concat("--max-epochs ", config_.max_epochs);
   if (config_.patience > 0 && state_.without_gain >= config_.patience)
     return concat("--patience ", config_.patience);
-  if (config_.max_minutes > 0 && seconds_since(started_) >= 60 * config_.max_minutes)
-    return concat("--max-minutes ", brief(config_.max_minutes));
+  if (wishes_.time_is_up) return concat("--max-minutes ", brief(config_.max_minutes));
   return "";
 }
 
@@ -128,12 +206,14 @@ Trainer::Outcome Trainer::run(const std::atomic<bool>& stop) {
       "updates", expected > 0 ? expected - progress_start_ : 0,
       std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(config_.log_every)),
       60 * config_.max_minutes);
+  wishes_ = agree(exchange_, wishes(stop));
   while (limit().empty()) {
-    if (stop) return stopped();
+    if (wishes_.stop) return stopped();
     if (validation_due()) {
       if (!validate(stop)) return stopped();
+      wishes_ = agree(exchange_, wishes(stop));
     } else {
-      update();
+      update(stop);
     }
     if (checkpoint_due()) save();
   }
@@ -143,7 +223,16 @@ Trainer::Outcome Trainer::run(const std::atomic<bool>& stop) {
   return Outcome::finished;
 }
 
-void Trainer::update() {
+/// What this rank wants now.
+Wishes Trainer::wishes(const std::atomic<bool>& stop) const {
+  const auto over = [](Clock::time_point start, double minutes) {
+    return minutes > 0 && seconds_since(start) >= 60 * minutes;
+  };
+  return {stop, first() && over(started_, config_.max_minutes),
+          first() && over(saved_at_, config_.checkpoint_minutes)};
+}
+
+void Trainer::update(const std::atomic<bool>& stop) {
   const auto start = Clock::now();
   const Batch& batch = batches_[static_cast<std::size_t>(state_.position)];
   const std::int64_t step = state_.step + 1;
@@ -151,12 +240,16 @@ void Trainer::update() {
                         static_cast<double>(state_.position) / static_cast<double>(batches_.size());
   const double rate = learning_rate(config_, width_of(model_), step, epochs, state_.plateau_factor);
 
-  const CrossEntropySums sums = gradients_.compute(batch, step, state_.baseline);
+  const CrossEntropySums sums =
+      gradients_.compute(batch, step, state_.baseline, [&] { return wishes(stop); });
+  wishes_ = gradients_.wishes();
   if (!std::isfinite(sums.loss) || !std::isfinite(gradients_.norm())) fail_diverged(sums.loss, rate);
   const auto update_start = Clock::now();
-  optimizer_.apply(step, rate, gradients_.norm(), gradients_.flat(), model_.parameters.values());
+  const std::span<float> parameters = model_.parameters.values();
+  optimizer_.apply(step, rate, gradients_.norm(), slice(gradients_.flat()), slice(parameters));
+  all_gather(exchange_, parameters, slices_);
 
-  state_.step = step;
+  state_.step = exchange_.step = step;
   ++state_.position;
   state_.learning_rate = rate;
   state_.gradient_norm = gradients_.norm();
@@ -173,12 +266,13 @@ void Trainer::update() {
 void Trainer::fail_diverged(double loss, double rate) {
   const std::string bad =
       gradients_.first_not_finite(batches_[static_cast<std::size_t>(state_.position)], state_.step + 1);
-  fail<DivergedError>("update ", state_.step + 1, ": loss ", brief(loss), ", gradient norm ",
-                      brief(gradients_.norm()), bad.empty() ? "" : ", first in " + bad, ", learning rate ",
-                      brief(rate), ": try a lower --learning-rate, a longer --warmup or --clip; ",
-                      saved_step_ < 0 ? "no checkpoint was saved yet"
-                                      : concat("the last good checkpoint is ", escaped(files_.checkpoint),
-                                               " (update ", saved_step_, ")"));
+  fail_together<DivergedError>(
+      exchange_, "update ", state_.step + 1, ": loss ", brief(loss), ", gradient norm ",
+      brief(gradients_.norm()), bad.empty() ? "" : ", first in " + bad, ", learning rate ", brief(rate),
+      ": try a lower --learning-rate, a longer --warmup or --clip; ",
+      saved_step_ < 0 ? "no checkpoint was saved yet"
+                      : concat("the last good checkpoint is ", escaped(files_.checkpoint), " (update ",
+                               saved_step_, ")"));
 }
 
 // ---- validation ------------------------------------------------------------------------------------------
@@ -258,7 +352,7 @@ void Trainer::keep_snapshots(bool best, bool epoch_end) {
   if (!best && !(epoch_end && config_.average > 0)) return;
   const std::string name =
       epoch_end ? numbered("epoch", state_.epoch, 4) : numbered("update", state_.step, 8);
-  const Snapshot snapshot = snapshots_.save(name, state_.epoch);
+  const Snapshot snapshot = first() ? snapshots_.save(name, state_.epoch) : Snapshot{name, "", state_.epoch};
   if (best) state_.best = snapshot;
   if (!epoch_end || config_.average == 0) return;
   state_.epochs.push_back(snapshot);
@@ -270,8 +364,7 @@ void Trainer::keep_snapshots(bool best, bool epoch_end) {
 
 bool Trainer::checkpoint_due() const {
   if (saved_step_ == state_.step) return false;
-  return (config_.checkpoint_every > 0 && state_.step % config_.checkpoint_every == 0) ||
-         (config_.checkpoint_minutes > 0 && seconds_since(saved_at_) >= 60 * config_.checkpoint_minutes);
+  return wishes_.checkpoint || (config_.checkpoint_every > 0 && state_.step % config_.checkpoint_every == 0);
 }
 
 /// What model files of this run say beside the model itself.
@@ -301,8 +394,21 @@ TensorMap Trainer::final_record(const std::string& ended_by, const Scores& score
 }
 
 void Trainer::save() {
+  expect_equal_parameters();
+  if (exchange_.size() == 1) {
+    write_checkpoint(optimizer_.moments());
+  } else {
+    const Moments moments = gathered_moments();
+    if (first()) write_checkpoint(moments);
+  }
+  saved_step_ = state_.step;
+  saved_at_ = Clock::now();
+  logging::verbose(concat("saved ", files_.checkpoint, " after update ", state_.step));
+}
+
+void Trainer::write_checkpoint(const Moments& moments) {
   TensorMap map = model_map(model_, setup_.vocabularies, record());
-  add_checkpoint(state_, optimizer_.moments(), setup_.identity, model_, map);
+  add_checkpoint(state_, moments, setup_.identity, model_, map);
   save_checkpoint(files_, map);
   // The checkpoint before this one stays usable, so its snapshots stay, too.
   std::set<std::string> needed = names_needed(state_);
@@ -310,13 +416,10 @@ void Trainer::save() {
   needed.insert(saved_names_.begin(), saved_names_.end());
   snapshots_.keep_only(needed);
   saved_names_ = now;
-  saved_step_ = state_.step;
-  saved_at_ = Clock::now();
-  logging::verbose(concat("saved ", files_.checkpoint, " after update ", state_.step));
 }
 
 void Trainer::write_metrics() const {
-  io::write_file_atomically(files_.metrics, metrics_to_tsv(state_.metrics));
+  if (first()) io::write_file_atomically(files_.metrics, metrics_to_tsv(state_.metrics));
 }
 
 Trainer::Outcome Trainer::stopped() {
@@ -339,10 +442,11 @@ bool Trainer::write_result(const std::atomic<bool>& stop) {
     last_is_best = add_row(*scores);
     write_metrics();
   }
-  copy(result_parameters(last_is_new, last_is_best), model_.parameters.values());
+  if (first()) copy(result_parameters(last_is_new, last_is_best), model_.parameters.values());
+  broadcast(exchange_, model_.parameters.values());
   const std::optional<Scores> scores = evaluate(stop);
   if (!scores) return false;
-  save_model(files_.model, model_, setup_.vocabularies, final_record(ended_by, *scores));
+  if (first()) save_model(files_.model, model_, setup_.vocabularies, final_record(ended_by, *scores));
   logging::note(concat("saved ", files_.model, " after ", state_.step, " updates, ended by ", ended_by,
                        validates_ ? ": " + describe(*scores) : ""));
   return true;

@@ -1,5 +1,8 @@
 // The training loop: updates, validations, early stopping, snapshots, checkpoints. It knows no architecture,
 // no tokenizer and no command line; those come in through Model and TrainSetup.
+//
+// Several ranks (train/exchange.h) run a Trainer each, in step: every rank computes its shards of a batch and the update of
+// its slice of the parameters, all validate, and rank 0 alone reads and writes files.
 #pragma once
 
 #include <atomic>
@@ -15,6 +18,7 @@
 #include "models/model.h"
 #include "train/batching.h"
 #include "train/checkpoint.h"
+#include "train/exchange.h"
 #include "train/gradients.h"
 #include "train/optimizer.h"
 #include "train/snapshots.h"
@@ -31,7 +35,8 @@ struct TrainSetup {
   std::uint64_t seed = 1;
   int threads = 1;
   bool times_ops = false;  ///< for op_times()
-  std::string output;      ///< the model file; the run's other files are named after it
+  Exchange* exchange = &alone();
+  std::string output;      ///< the model file; the run's other files are named after it; of rank 0 only
   Identity identity;       ///< what a checkpoint must agree with
   TensorMap vocabularies;  ///< vocabulary_map, and the names of classes
   TensorMap origin;        ///< origin_map of a model that was another program's
@@ -55,8 +60,11 @@ class Trainer {
   /// Continues from the checkpoint before it, when the newest is damaged.
   void resume_previous();
 
+  /// Throws Error, on all ranks alike, when one computes other bits of the next batch than rank 0.
+  void expect_same_arithmetic();
+
   /// Trains until a limit is reached, then leaves the result in the model and in the model file. When `stop`
-  /// is raised, saves a checkpoint after the present update and returns `stopped`. Throws DivergedError on
+  /// is raised, on any rank, saves a checkpoint after the present update and returns `stopped`. Throws DivergedError on
   /// NaN.
   Outcome run(const std::atomic<bool>& stop);
 
@@ -70,13 +78,19 @@ class Trainer {
     double bleu = -1;
   };
 
+  bool first() const { return exchange_.rank() == 0; }
   void load(const std::string& checkpoint);
+  std::span<float> slice(std::span<float> all) const;
+  Moments whole_moments() const;
+  Moments gathered_moments() const;
+  void expect_equal_parameters();
   /// The option that ends the run here, with its value; empty: none does.
   std::string limit() const;
   bool epoch_complete() const { return state_.position == static_cast<std::int64_t>(batches_.size()); }
   bool validation_due() const;
   void start_epoch();
-  void update();
+  void update(const std::atomic<bool>& stop);
+  Wishes wishes(const std::atomic<bool>& stop) const;
   [[noreturn]] void fail_diverged(double loss, double rate);
 
   bool validate(const std::atomic<bool>& stop);
@@ -90,6 +104,7 @@ class Trainer {
   TensorMap record() const;
   TensorMap final_record(const std::string& ended_by, const Scores& scores) const;
   void save();
+  void write_checkpoint(const Moments& moments);
   void write_metrics() const;
   bool write_result(const std::atomic<bool>& stop);
   std::vector<float> result_parameters(bool last_is_new, bool last_is_best) const;
@@ -101,8 +116,10 @@ class Trainer {
   const Corpus& corpus_;
   TrainSetup setup_;
   const TrainConfig& config_;
+  Exchange& exchange_;
+  const Cuts slices_;  ///< of the parameters
   RunFiles files_;
-  RunLock lock_;
+  std::optional<RunLock> lock_;  ///< rank 0 has it
   Objective objective_;
   Gradients gradients_;
   Optimizer optimizer_;
@@ -111,6 +128,7 @@ class Trainer {
   SnapshotStore snapshots_;
   std::vector<Batch> batches_;  ///< of the present epoch
   TrainState state_;
+  Wishes wishes_;                      ///< of all ranks, as they were in the last update or validation
   std::set<std::string> saved_names_;  ///< snapshots that the newest checkpoint needs
   std::int64_t saved_step_ = -1;
   std::chrono::steady_clock::time_point started_, saved_at_;

@@ -41,28 +41,41 @@ std::vector<TokenIds> translate(const Model<float>& model, const PackedWeights<f
 }  // namespace
 
 BleuScorer make_bleu_scorer(const Model<float>& model, const Corpus& validation,
-                            const text::Tokenizer& target, int threads) {
+                            const text::Tokenizer& target, int threads, Exchange& exchange) {
   const std::vector<Batch> batches = make_validation_batches(validation, tokens_per_batch);
-  return [=, &model, &validation, &target](const std::atomic<bool>& stop) -> std::optional<double> {
-    const PackedWeights<float> weights(model.parameters.values());  // as they are now
-    std::vector<std::string> lines(static_cast<std::size_t>(validation.size()));
-    parallel_for(static_cast<std::int64_t>(batches.size()), threads, [&](std::int64_t batch) {
-      if (stop) return;
-      const std::vector<std::int64_t>& sentences = batches[static_cast<std::size_t>(batch)].shards.front();
-      const std::vector<TokenIds> translations = translate(model, weights, validation, sentences);
-      for (std::size_t i = 0; i < sentences.size(); ++i) {
-        lines[static_cast<std::size_t>(sentences[i])] = target.decode(translations[i]);
-      }
-    });
-    if (stop) return std::nullopt;
-    text::BleuOptions options;
-    options.tokenize = "none";
-    const text::Bleu bleu(options);
-    text::Statistics sum;
-    for (std::size_t i = 0; i < lines.size(); ++i)
-      text::add_to(sum, bleu.compare(lines[i], std::span(&validation.reference[i], 1)));
-    return bleu.score(sum).score;
-  };
+  return
+      [=, &model, &validation, &target, &exchange](const std::atomic<bool>& stop) -> std::optional<double> {
+        const PackedWeights<float> weights(model.parameters.values());  // as they are now
+        text::BleuOptions options;
+        options.tokenize = "none";
+        const text::Bleu bleu(options);
+        const Cuts cuts = even_cuts(batches.size(), exchange.size());
+        const auto me = static_cast<std::size_t>(exchange.rank());
+        const std::size_t count = cuts[me + 1] - cuts[me];
+        std::vector<text::Statistics> sums(count);
+        parallel_for(static_cast<std::int64_t>(count), threads, [&](std::int64_t i) {
+          if (stop) return;
+          const auto at = static_cast<std::size_t>(i);
+          const std::vector<std::int64_t>& sentences = batches[cuts[me] + at].shards.front();
+          const std::vector<TokenIds> translations = translate(model, weights, validation, sentences);
+          for (std::size_t k = 0; k < sentences.size(); ++k) {
+            const std::string& reference = validation.reference[static_cast<std::size_t>(sentences[k])];
+            text::add_to(sums[at], bleu.compare(target.decode(translations[k]), std::span(&reference, 1)));
+          }
+        });
+        if (agree(exchange, {.stop = stop}).stop) return std::nullopt;
+        // Counts are whole numbers: their sum does not depend on the order.
+        text::Statistics sum(bleu.compare("", std::vector<std::string>{""}).size());
+        for (const text::Statistics& part : sums) text::add_to(sum, part);
+        const auto ranks = static_cast<std::size_t>(exchange.size());
+        text::Statistics of_ranks(ranks * sum.size());
+        std::ranges::copy(sum, of_ranks.begin() + static_cast<std::ptrdiff_t>(me * sum.size()));
+        all_gather(exchange, std::span(of_ranks), even_cuts(of_ranks.size(), exchange.size()));
+        std::ranges::fill(sum, 0.0);
+        for (std::size_t rank = 0; rank < ranks; ++rank)
+          text::add_to(sum, std::span(of_ranks).subspan(rank * sum.size(), sum.size()));
+        return bleu.score(sum).score;
+      };
 }
 
 }  // namespace heed

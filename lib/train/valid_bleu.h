@@ -9,8 +9,8 @@
 
 namespace heed {
 
-/// Everything referred to must outlive the scorer.
+/// Everything referred to must outlive the scorer. The ranks share out the text.
 BleuScorer make_bleu_scorer(const Model<float>& model, const Corpus& validation,
-                            const text::Tokenizer& target, int threads);
+                            const text::Tokenizer& target, int threads, Exchange& exchange = alone());
 
 }  // namespace heed

@@ -6,12 +6,13 @@
 namespace heed {
 
 Validator::Validator(const Model<float>& model, const Objective& objective, const Corpus& corpus,
-                     std::int64_t batch_tokens, int threads)
+                     std::int64_t batch_tokens, int threads, Exchange& exchange)
     : model_(model),
       objective_(objective),
       corpus_(corpus),
       batches_(make_validation_batches(corpus, batch_tokens)),
-      threads_(threads) {
+      threads_(threads),
+      exchange_(exchange) {
   for (const Batch& batch : batches_) predictions_ += predictions(objective_, corpus_, batch);
 }
 
@@ -23,12 +24,15 @@ CrossEntropySums Validator::sums_of(const Batch& batch) {
 
 std::optional<ValidationScore> Validator::run(const std::atomic<bool>& stop) {
   std::vector<CrossEntropySums> parts(batches_.size());
-  parallel_for(static_cast<std::int64_t>(batches_.size()), threads_, [&](std::int64_t batch) {
-    const auto index = static_cast<std::size_t>(batch);
+  const Cuts cuts = even_cuts(parts.size(), exchange_.size());
+  const auto me = static_cast<std::size_t>(exchange_.rank());
+  parallel_for(static_cast<std::int64_t>(cuts[me + 1] - cuts[me]), threads_, [&](std::int64_t i) {
+    const std::size_t index = cuts[me] + static_cast<std::size_t>(i);
     if (!stop) parts[index] = sums_of(batches_[index]);
   });
-  if (stop) return std::nullopt;
+  if (agree(exchange_, {.stop = stop}).stop) return std::nullopt;
 
+  all_gather(exchange_, std::span(parts), cuts);
   CrossEntropySums total;
   for (const CrossEntropySums& part : parts) add(part, total);
   const auto terms = static_cast<double>(predictions_);

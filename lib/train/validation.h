@@ -8,6 +8,7 @@
 
 #include "models/model.h"
 #include "train/batching.h"
+#include "train/exchange.h"
 #include "train/objective.h"
 #include "train/tape_pool.h"
 
@@ -20,12 +21,12 @@ struct ValidationScore {
 
 class Validator {
  public:
-  /// `model` and `corpus` must outlive this.
+  /// `model`, `corpus` and `exchange` must outlive this.
   Validator(const Model<float>& model, const Objective& objective, const Corpus& corpus,
-            std::int64_t batch_tokens, int threads);
+            std::int64_t batch_tokens, int threads, Exchange& exchange = alone());
 
-  /// Nothing when `stop` was raised meanwhile. The sums run in a fixed order, whatever the number of
-  /// threads.
+  /// Nothing when `stop` was raised meanwhile, on any rank. The batches are shared out; the sums run in a fixed order,
+  /// whatever the number of threads and ranks.
   std::optional<ValidationScore> run(const std::atomic<bool>& stop);
 
  private:
@@ -37,6 +38,7 @@ class Validator {
   std::vector<Batch> batches_;
   std::int64_t predictions_ = 0;  ///< in all of them
   int threads_;
+  Exchange& exchange_;
   TapePool tapes_;
 };
 

@@ -8,9 +8,11 @@
 #include <stdexcept>
 #include <thread>
 
+#include "support/thread_exchange.h"
 #include "train/ranges.h"
 
 using namespace heed;
+using namespace heed::test;
 
 namespace {
 
@@ -69,7 +71,7 @@ BOOST_AUTO_TEST_CASE(is_the_recursive_sum_for_any_number_of_threads_in_few_buffe
             std::this_thread::yield();
           for (std::size_t i = 0; i < size; ++i) to[i] += parts[static_cast<std::size_t>(shard)][i];
         });
-        const double found = sum.finish();
+        const double found = norm_of(sum.finish());
         if (norm < 0) norm = found;
         BOOST_TEST(norm == found);
         BOOST_TEST((std::equal(wanted.begin(), wanted.end(), sum.sum().begin())),
@@ -96,7 +98,67 @@ BOOST_AUTO_TEST_CASE(a_failed_shard_ends_the_sum_and_the_next_begins_with_zeros)
                               }),
                       std::runtime_error);
     sum.add(40, [&](std::int64_t, float* to) { one(to); });
-    BOOST_TEST(sum.finish() == 40.0);
+    BOOST_TEST(norm_of(sum.finish()) == 40.0);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(ranks_have_all_shards_in_few_whole_nodes) {
+  for (std::int64_t shards = 1; shards <= 70; ++shards) {
+    for (int ranks = 1; ranks <= shards; ++ranks) {
+      std::int64_t next = 0;
+      for (int rank = 0; rank < ranks; ++rank) {
+        const ShardRange block = block_of(shards, rank, ranks);
+        BOOST_REQUIRE(block.first == next);
+        BOOST_REQUIRE(block.first < block.end);
+        for (const ShardRange node : nodes_within(block, shards)) {
+          BOOST_REQUIRE(node.first == next);
+          next = node.end;
+        }
+        BOOST_REQUIRE(next == block.end);
+        const auto nodes = static_cast<std::int64_t>(nodes_within(block, shards).size());
+        BOOST_REQUIRE(nodes <= 2 * log2_up(block.end - block.first) + 1);
+        const bool power_of_two = shards % ranks == 0 && ((shards / ranks) & (shards / ranks - 1)) == 0;
+        BOOST_REQUIRE((!power_of_two || nodes == 1));
+      }
+      BOOST_REQUIRE(next == shards);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(ranks_own_slices_of_the_sum_on_one_rank) {
+  constexpr std::size_t elements = 7 * range_size + 5;  // 8 ranges
+  auto values = [](std::int64_t shard, float* to) {
+    std::minstd_rand random(static_cast<unsigned>(shard + 1));
+    for (std::size_t i = 0; i < elements; ++i) to[i] += static_cast<float>(random()) * 1e-9f - 1;
+  };
+  for (const std::int64_t shards : {1, 2, 3, 5, 8, 13}) {
+    ShardSum whole(elements, 1);
+    whole.add(shards, values);
+    const std::vector<double> squares = whole.finish();
+    for (const int ranks : {1, 2, 3, 5, 8, 11}) {
+      if (ranks > shards) continue;
+      const Cuts cuts = slice_cuts(elements, ranks);
+      run_ranks(ranks, [&](Exchange& exchange) {
+        ShardSum sum(elements, 2, exchange);
+        for (int repetition = 0; repetition < 2; ++repetition) {
+          sum.add(shards, values);
+          const std::vector<double> own = sum.finish();
+          const auto me = static_cast<std::size_t>(exchange.rank());
+          const std::size_t first_range = cuts[me] / range_size;
+          for (std::size_t i = 0; i < elements; ++i) {
+            const bool is_own = cuts[me] <= i && i < cuts[me + 1];
+            const float wanted = is_own ? whole.sum()[i] : 0;
+            if (sum.sum()[i] != wanted) throw std::logic_error(concat("element ", i, " of rank ", me));
+          }
+          if (!std::equal(own.begin(), own.end(), squares.begin() + static_cast<std::ptrdiff_t>(first_range)))
+            throw std::logic_error(concat("squares of rank ", me));
+          std::ranges::fill(sum.sum(), 0.0f);
+        }
+        const ShardRange block = block_of(shards, exchange.rank(), ranks);
+        const std::int64_t most = std::min(block.end - block.first, 2 + 2 * log2_up(block.end - block.first));
+        if (sum.buffers() > std::max<std::int64_t>(most, 1)) throw std::logic_error("too many buffers");
+      });
+    }
   }
 }
 

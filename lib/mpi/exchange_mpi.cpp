@@ -1,0 +1,170 @@
+// The exchange over MPI-3, in a module of its own (heed-mpi.so), which train loads when a launcher has started it
+// (train/launch.h). MPI moves bytes here and adds up nothing, for it promises no order.
+#include <mpi.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <csignal>
+#include <cstdio>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/log.h"
+#include "train/launch.h"
+
+namespace {
+
+using namespace heed;
+using Clock = std::chrono::steady_clock;
+
+/// MPI counts by int: what is longer travels in pieces of this size.
+constexpr std::size_t kLongest = std::size_t{64} << 20;
+
+volatile std::sig_atomic_t last_status = 1;
+
+/// MPI_Abort has been known to hang, so the process ends soon in any case.
+[[noreturn]] void end_all(int status) {
+  last_status = status;
+  std::signal(SIGALRM, [](int) { _exit(last_status); });
+  alarm(10);
+  MPI_Abort(MPI_COMM_WORLD, status);
+  _exit(status);
+}
+
+class MpiExchange final : public Exchange {
+ public:
+  explicit MpiExchange(double timeout) : timeout_(timeout) {
+    int level;
+    MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &level);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
+    MPI_Comm_size(MPI_COMM_WORLD, &size_);
+    learn_hosts();
+    pending_ = std::vector<std::atomic<int>>(static_cast<std::size_t>(size_));
+    watchdog_ = std::jthread([this](const std::stop_token& stop) { watch(stop); });
+  }
+
+  ~MpiExchange() override {
+    watchdog_.request_stop();
+    watchdog_.join();
+    MPI_Finalize();
+  }
+
+  int rank() const override { return rank_; }
+  int size() const override { return size_; }
+  const std::string& host(int rank) const override { return hosts_[static_cast<std::size_t>(rank)]; }
+  [[noreturn]] void abort(int status) override { end_all(status); }
+
+  void transfer(std::span<const Outgoing> send, std::span<const Incoming> receive) override {
+    begin();
+    requests_.clear();
+    peers_.clear();
+    for (const auto& [rank, bytes] : receive)
+      in_pieces(rank, bytes.size(), [&](std::size_t at, int count, MPI_Request* request) {
+        MPI_Irecv(bytes.data() + at, count, MPI_BYTE, rank, 0, MPI_COMM_WORLD, request);
+      });
+    for (const auto& [rank, bytes] : send)
+      in_pieces(rank, bytes.size(), [&](std::size_t at, int count, MPI_Request* request) {
+        MPI_Isend(bytes.data() + at, count, MPI_BYTE, rank, 0, MPI_COMM_WORLD, request);
+      });
+    const int count = static_cast<int>(requests_.size());
+    std::vector<int> done(requests_.size());
+    for (int open = count; open > 0;) {
+      int some = 0;
+      MPI_Waitsome(count, requests_.data(), &some, done.data(), MPI_STATUSES_IGNORE);
+      for (int i = 0; i < some; ++i) {
+        const auto request = static_cast<std::size_t>(done[static_cast<std::size_t>(i)]);
+        --pending_[static_cast<std::size_t>(peers_[request])];
+      }
+      open -= some;
+    }
+    end();
+  }
+
+ private:
+  void learn_hosts() {
+    std::vector<char> own(MPI_MAX_PROCESSOR_NAME), names(own.size() * static_cast<std::size_t>(size_));
+    int length = 0;
+    MPI_Get_processor_name(own.data(), &length);
+    MPI_Allgather(own.data(), static_cast<int>(own.size()), MPI_CHAR, names.data(),
+                  static_cast<int>(own.size()), MPI_CHAR, MPI_COMM_WORLD);
+    for (std::size_t at = 0; at < names.size(); at += own.size()) hosts_.emplace_back(names.data() + at);
+  }
+
+  template <class Post>
+  void in_pieces(int rank, std::size_t size, Post&& post) {
+    for (std::size_t at = 0; at < size; at += kLongest) {
+      MPI_Request request;
+      post(at, static_cast<int>(std::min(kLongest, size - at)), &request);
+      requests_.push_back(request);
+      peers_.push_back(rank);
+      ++pending_[static_cast<std::size_t>(rank)];
+    }
+  }
+
+  // The watchdog sees what no error tells: a stopped process, a dead link.
+
+  void begin() {
+    const std::lock_guard lock(mutex_);
+    const Clock::time_point now = Clock::now();
+    if (began_before_) longest_ = std::max(longest_, now - began_);
+    began_before_ = waiting_ = true;
+    began_ = now;
+  }
+
+  void end() {
+    const std::lock_guard lock(mutex_);
+    waiting_ = false;
+  }
+
+  /// To the moment: the first rank to wait is one that waits for the silent one itself, and is to say so before those that
+  /// wait for it.
+  void watch(const std::stop_token& stop) {
+    constexpr auto kIdle = std::chrono::milliseconds(200);
+    std::unique_lock lock(mutex_);
+    while (!stop.stop_requested()) {
+      const Clock::time_point now = Clock::now();
+      const auto patience = std::max(std::chrono::duration_cast<Clock::duration>(timeout_), 10 * longest_);
+      if (waiting_ && now - began_ >= patience)
+        complain(std::chrono::duration_cast<std::chrono::seconds>(now - began_).count());
+      tick_.wait_until(lock, stop, waiting_ ? began_ + patience : now + kIdle, [] { return false; });
+    }
+  }
+
+  [[noreturn]] void complain(long long seconds) {
+    std::string missing;
+    for (int rank = 0; rank < size_; ++rank) {
+      if (pending_[static_cast<std::size_t>(rank)] > 0)
+        missing += (missing.empty() ? "rank " : ", rank ") + name_of(*this, rank);
+    }
+    std::fprintf(
+        stderr,
+        "%s: nothing from %s for %lld s, after update %lld: a process was stopped, or its machine or network "
+        "is down; the run ends, and --resume continues it (--exchange-timeout waits longer)\n",
+        logging::program().c_str(), missing.c_str(), seconds, static_cast<long long>(step));
+    end_all(1);
+  }
+
+  int rank_ = 0, size_ = 1;
+  std::vector<std::string> hosts_;
+  std::vector<MPI_Request> requests_;
+  std::vector<int> peers_;                 ///< of each request
+  std::vector<std::atomic<int>> pending_;  ///< pieces to and from each rank
+  const std::chrono::duration<double> timeout_;
+  std::mutex mutex_;  ///< guards what follows
+  std::condition_variable_any tick_;
+  Clock::time_point began_{};
+  Clock::duration longest_{};  ///< from one transfer to the next
+  bool began_before_ = false, waiting_ = false;
+  std::jthread watchdog_;
+};
+
+}  // namespace
+
+extern "C" {
+extern const heed::ExchangeModule heed_exchange_module;
+const heed::ExchangeModule heed_exchange_module{
+    HEED_VERSION, [](double timeout) -> heed::Exchange* { return new MpiExchange(timeout); }};
+}
