@@ -2,6 +2,7 @@
 #include "stages/tokenize.h"
 
 #include "cli/tool.h"
+#include "io/provenance.h"
 
 int main(int argc, char** argv) {
   heed::TokenizeCommand command;
@@ -22,6 +23,12 @@ int main(int argc, char** argv) {
         tool.option("--side SIDE", command.side,
                     "the side of the text, which selects the vocabulary of a model with two",
                     heed::cli::one_of({"source", "target"}));
+        tool.option(
+            "--first-sentence N", command.first_sentence,
+            "the text is part of another, of which so many lines stand before it: sentences, and lines in "
+            "messages, are counted on from there",
+            heed::between(0, heed::io::kMostSentences));
+        tool.place({"first-sentence"});
         tool.option("--batch N", command.batch, "sentences per frame", heed::up_to(1'000'000));
         tool.option("--flush", command.flush,
                     "send what has arrived instead of waiting for --batch sentences: for a terminal, tail -f "
@@ -60,6 +67,7 @@ int main(int argc, char** argv) {
         tool.example("tokenize --vocab vocabulary.h5 --export-spm -o vocabulary.model");
         tool.example("tokenize --vocab vocabulary.h5 < a.en | viz-dump --list");
         tool.example("tokenize -m model.h5 < a.en | tokenize -m model.h5 --detokenize");
+        tool.example("tail -n +129 a.en | tokenize -m model.h5 --first-sentence 128 -o part.h5");
         tool.on_run([&] { command.run(); });
       });
 }

@@ -196,6 +196,7 @@ bool MapReader::is_heed() const {
 void MapReader::read_root(hid_t root) {
   attributes_ = read_attributes(root, where(""));
   expect_known_format(attributes_, name_);
+  first_sentence_of(attributes_, name_);
   begins_stream_ = attributes_.erase("stream_begin") > 0;
   ends_stream_ = attributes_.erase("stream_end") > 0;
   attributes_.erase("NX_class");
@@ -236,6 +237,9 @@ void MapReader::add_dataset(const std::string& path, const std::string& group_pa
   const bool is_title =
       leaf_of(path) == "title" && !group_path.empty() && !groups_[group_path].signal.empty();
   if (!is_title && !options_.wants(path)) return;
+  H5O_info_t info;
+  require(H5Oget_info(object, &info), where(path), ": cannot find it");
+  entry.address = info.addr;
   entry.dataset = open_checked(std::move(object), where(path), budget_);
   if (is_heed() && entry.dataset.dtype == DType::string)
     entry.checksum = take_number(entry.attributes, kChecksum);
@@ -304,6 +308,7 @@ void MapReader::finish_catalogue() {
       if (entry.sentence_axis < 0) untrimmed_.insert(parent_of(entry.path) + "/" + dim);
     }
   }
+  if (options_.as_stored) std::ranges::stable_sort(entries_, {}, &Entry::address);
   // Groups that say nothing, or above no wanted tensor, are only folders.
   std::erase_if(groups_, [&](const auto& group) {
     const Group& info = group.second;
@@ -429,6 +434,7 @@ bool MapReader::next_batch(TensorMap& about, const TensorSink& sink) {
     sink(entry.path, read(entry, window));
   }
   describe(about);
+  set_first_sentence(about.attributes, first_sentence_of(attributes_, name_) + at_);
   at_ += count;
   return true;
 }

@@ -40,6 +40,7 @@ class MapReader {
  private:
   struct Entry {
     std::string path;
+    haddr_t address;  ///< of its header, which grows from one dataset to the next
     CheckedDataset dataset;
     std::vector<std::string> dims;
     Attributes attributes;

@@ -32,6 +32,22 @@ void expect_digest(const TensorMap& frame, const std::string& source, const char
        "): use the same ", is_model ? "model" : "vocabulary", " in every stage");
 }
 
+std::int64_t first_sentence_of(const Attributes& root, const std::string& source) {
+  const auto found = root.find(kFirstSentence);
+  if (found == root.end()) return 0;
+  const auto* number = std::get_if<std::int64_t>(&found->second);
+  if (!number || *number < 0 || *number > kMostSentences)
+    fail(source, ": the attribute ", kFirstSentence, " is no number from 0 to ", kMostSentences);
+  return *number;
+}
+
+void set_first_sentence(Attributes& root, std::int64_t number) {
+  if (number > 0)
+    root[kFirstSentence] = number;
+  else
+    root.erase(kFirstSentence);
+}
+
 void expect_known_format(const Attributes& root, const std::string& source) {
   const std::string* format = text_of(root, "format");
   if (!format || *format != "heed") return;

@@ -151,6 +151,11 @@ void TokenizeCommand::run() const {
   if ((makes_vocabulary || export_spm || detokenize || pieces) && !keep.empty())
     fail<UsageError>(
         "--keep keeps /tokens: it excludes --train, --import-vocab, --export-spm, --detokenize and --pieces");
+  if (first_sentence > 0 && (makes_vocabulary || export_spm || detokenize || pieces))
+    fail<UsageError>(
+        "--first-sentence numbers /tokens: it excludes --train, --import-vocab, --export-spm, --detokenize "
+        "and "
+        "--pieces");
   if (export_spm && (!pair.empty() || makes_vocabulary || detokenize || pieces || flush))
     fail<UsageError>("--export-spm writes the vocabulary of --vocab or -m: it reads no text");
   if (makes_vocabulary) {
@@ -242,16 +247,22 @@ Tokenizer TokenizeCommand::tokenizer(const std::string& for_side) const {
 void TokenizeCommand::write_tokens() const {
   const Tokenizer pieces_of = tokenizer(side);
   LineReader reader(input, replace, max_line);
+  reader.count_from(first_sentence);
+  if (first_sentence % batch != 0)
+    logging::warn(concat("--first-sentence ", first_sentence, ": is no multiple of --batch ", batch,
+                         ": what is computed may differ from one run's in its last bits"));
   io::FrameWriter writer(output, write, keep);
   SentenceMaker maker(pieces_of, *this);
   std::vector<Sentence> sentences;
   auto send = [&] {
     if (sentences.empty()) return;
-    writer.write(text::token_map(sentences, pieces_of, side.empty() ? "source" : side));
+    TensorMap frame = text::token_map(sentences, pieces_of, side.empty() ? "source" : side);
+    io::set_first_sentence(frame.attributes, first_sentence + reader.lines() - std::ssize(sentences));
+    writer.write(frame);
     sentences.clear();
   };
   std::optional<LineReader> others;
-  if (!pair.empty()) others.emplace(pair, replace, max_line);
+  if (!pair.empty()) others.emplace(pair, replace, max_line), others->count_from(first_sentence);
   for (std::string line, other; reader.next(line);) {
     if (others && !others->next(other))
       fail(others->name(), ": has ", others->line_number(), " lines, ", reader.name(), " has more");

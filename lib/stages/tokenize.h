@@ -31,9 +31,10 @@ struct TokenizeCommand {
   bool detokenize = false;
   bool pieces = false;  ///< pieces as text instead of ids
   bool replace = false;
-  std::int64_t batch = 64;      ///< lines per frame
-  bool flush = false;           ///< a frame of fewer lines rather than waiting for more
-  std::int64_t max_length = 0;  ///< maximal number of pieces of a sentence, eos included; 0: any
+  std::int64_t first_sentence = 0;  ///< lines of the text before the input
+  std::int64_t batch = 64;          ///< lines per frame
+  bool flush = false;               ///< a frame of fewer lines rather than waiting for more
+  std::int64_t max_length = 0;      ///< maximal number of pieces of a sentence, eos included; 0: any
   bool truncate = false;
   std::int64_t max_line = 1 << 20;  ///< maximal number of bytes of a line
 
