@@ -10,7 +10,7 @@ int main(int argc, char** argv) {
       "tokenize", "Split text into the pieces of a vocabulary, join pieces to text, or learn a vocabulary.",
       argc, argv, [&](heed::cli::Tool& tool) {
         tool.inputs(command.input, "text, one sentence a line; with --detokenize: /tokens or /hypotheses",
-                    {"--train", "--import-vocab", "--export-spm"});
+                    {"--train", "--import-vocab", "--export-spm", "--pairs"});
         tool.output(command.output);
         tool.tensors(command.write);
         tool.keep(command.keep);
@@ -42,6 +42,17 @@ int main(int argc, char** argv) {
         tool.option("--replace", command.replace, "replace bytes that are not UTF-8 by U+FFFD");
         tool.option("--detokenize", command.detokenize, "convert pieces to text");
         tool.option("--pieces", command.pieces, "write pieces as text (with --detokenize: read them)");
+        tool.list("--pairs SOURCE TARGET", command.pairs,
+                  "write both texts, line n of which belong together, as a corpus for train --corpus, into "
+                  "the file of "
+                  "-o, in constant memory");
+        tool.option("--target-vocab FILE", command.target_vocabulary,
+                    "with --pairs: of the target, where it is another");
+        tool.list("--parts FILE", command.parts,
+                  "with --pairs: what was made of parts of the texts (--first-sentence), in their order: the "
+                  "texts are "
+                  "read, but not split into pieces again");
+        tool.place({"parts"});
         tool.list("--train CORPUS", command.corpora, "learn a vocabulary from these texts");
         tool.bind(command.training);
         tool.option("--bpe-codes FILE", command.codes, "use the merges in this file of subword-nmt");
@@ -67,7 +78,13 @@ int main(int argc, char** argv) {
         tool.example("tokenize --vocab vocabulary.h5 --export-spm -o vocabulary.model");
         tool.example("tokenize --vocab vocabulary.h5 < a.en | viz-dump --list");
         tool.example("tokenize -m model.h5 < a.en | tokenize -m model.h5 --detokenize");
+        tool.example("tokenize --pairs a.en a.fr --vocab vocabulary.h5 -o pairs.h5");
         tool.example("tail -n +129 a.en | tokenize -m model.h5 --first-sentence 128 -o part.h5");
-        tool.on_run([&] { command.run(); });
+        tool.on_run([&] {
+          if (command.pairs.size() == 2)
+            command.texts =
+                heed::cli::shell_quoted({"--source", command.pairs[0], "--target", command.pairs[1]});
+          command.run();
+        });
       });
 }

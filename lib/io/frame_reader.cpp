@@ -31,7 +31,7 @@
 namespace heed::io {
 namespace {
 
-enum Wanted : std::int64_t { next_frame, whole_map };
+enum Wanted : std::int64_t { next_frame, whole_map, layout_only };
 enum Answer : std::int64_t { tensor, complete, at_end, error, usage_error, out_of_memory };
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -121,8 +121,10 @@ void serve(Channel& channel, int socket, const std::string& path, const ReadOpti
     bool found = true;
     if (wanted == next_frame)
       found = input.next(about, send);
-    else
+    else if (wanted == whole_map)
       input.whole(about, send);
+    else
+      input.layout(about, send);
     channel.put(std::int64_t{found ? complete : at_end});
     if (found) channel.put(about.groups), channel.put(about.attributes);
     channel.flush();
@@ -427,6 +429,12 @@ TensorMap FrameReader::whole() {
   impl_->file->ask(whole_map, map);
   while (impl_->open_next())
     if (impl_->file->ask(next_frame, more)) fail(name(), ": a further file where one map was expected");
+  return map;
+}
+
+TensorMap FrameReader::layout() {
+  TensorMap map;
+  impl_->file->ask(layout_only, map);
   return map;
 }
 

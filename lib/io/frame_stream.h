@@ -45,6 +45,9 @@ class FrameReader {
   bool next(TensorMap& frame);
   /// The rest of the input as one map, untrimmed. Throws Error when a stream has several frames.
   TensorMap whole();
+  /// Of a file: where the values of its datasets of one dimension lie that are integers in checksummed chunks of 2 or 4 bytes
+  /// a value, for who maps them (io/columns.h). i64 (chunk), addresses; attributes size, chunk, item_bytes.
+  TensorMap layout();
   /// For messages: the path that the last frame came from, or "<stdin>".
   const std::string& name() const;
   /// Sentences of the whole input; 0: not known before its end.

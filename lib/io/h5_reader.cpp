@@ -15,6 +15,7 @@ namespace {
 
 constexpr int kMaxDepth = 32;
 constexpr std::size_t kMaxObjects = 65536;
+constexpr std::uint64_t kMostMappedChunk = std::uint64_t{1} << 26, kFletcherBytes = 4;
 constexpr std::int64_t kCheckedAtOnce = 4096;  // rows of strings
 
 /// Takes an attribute out of the map: a list of strings, of which a single string is one; empty: no such.
@@ -442,6 +443,49 @@ bool MapReader::next_batch(TensorMap& about, const TensorSink& sink) {
 void MapReader::whole(TensorMap& about, const TensorSink& sink) {
   budget_.reset();
   for (Entry& entry : entries_) sink(entry.path, read(entry, whole_window(entry)));
+  describe(about);
+}
+
+namespace {
+
+/// Bytes of a value of the dataset, if it can be mapped; 0: it cannot.
+std::int64_t mappable_bytes(const CheckedDataset& dataset, const std::string& where) {
+  if (dataset.shape.size() != 1 || dataset.dtype != DType::i32) return 0;
+  if (dataset.filters != std::vector<H5Z_filter_t>{H5Z_FILTER_FLETCHER32}) return 0;
+  Handle type = own(H5Dget_type(dataset.id), H5Tclose, where, ": cannot read its type");
+  return H5Tequal(type, H5T_STD_I32LE) > 0 ? 4 : H5Tequal(type, H5T_STD_U16LE) > 0 ? 2 : 0;
+}
+
+}  // namespace
+
+void MapReader::layout(TensorMap& about, const TensorSink& sink) {
+  for (const Entry& entry : entries_) {
+    const std::string place = where(entry.path);
+    const CheckedDataset& dataset = entry.dataset;
+    const std::int64_t bytes = mappable_bytes(dataset, place);
+    if (bytes == 0) continue;
+    Handle plist = own(H5Dget_create_plist(dataset.id), H5Pclose, place, ": cannot read its storage");
+    hsize_t chunk = 0;
+    require(H5Pget_chunk(plist, 1, &chunk), place, ": cannot read its chunks");
+    const std::uint64_t chunk_bytes = chunk * static_cast<std::uint64_t>(bytes);
+    if (chunk_bytes > kMostMappedChunk) fail(place, ": chunks of ", chunk_bytes, " bytes");
+    std::vector<std::int64_t> addresses;
+    for (hsize_t at = 0; at < static_cast<hsize_t>(dataset.shape[0]); at += chunk) {
+      unsigned mask = 0;
+      haddr_t address = HADDR_UNDEF;
+      hsize_t stored = 0;
+      require(H5Dget_chunk_info_by_coord(dataset.id, &at, &mask, &address, &stored), place,
+              ": cannot find a chunk");
+      if (address > INT64_MAX || mask != 0 || stored != chunk_bytes + kFletcherBytes)
+        fail(place, ": the chunk of value ", at, " was never written, or is no chunk with a checksum");
+      addresses.push_back(static_cast<std::int64_t>(address));
+    }
+    const auto count = std::ssize(addresses);
+    Tensor tensor = Tensor::of<std::int64_t>(std::move(addresses), {count}, {"chunk"});
+    tensor.attributes = {
+        {"size", dataset.shape[0]}, {"chunk", static_cast<std::int64_t>(chunk)}, {"item_bytes", bytes}};
+    sink(entry.path, std::move(tensor));
+  }
   describe(about);
 }
 

@@ -13,6 +13,15 @@ const std::string* text_of(const Attributes& attributes, const std::string& name
   return found == attributes.end() ? nullptr : std::get_if<std::string>(&found->second);
 }
 
+Attributes stamped(Attributes root, const std::string& command) {
+  root["format"] = "heed";
+  root["format_version"] = kFormatVersion;
+  root["creator"] = concat("heed ", version());
+  root["NX_class"] = "NXroot";
+  add_history(root, command);
+  return root;
+}
+
 void add_history(Attributes& root, const std::string& command) {
   if (command.empty()) return;
   std::string line = command;

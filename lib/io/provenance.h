@@ -24,6 +24,9 @@ inline constexpr std::int64_t kMostSentences = 1'000'000'000'000;
 /// The attribute of that name; null when there is none or it is no string.
 const std::string* text_of(const Attributes& attributes, const std::string& name);
 
+/// The root attributes of a file of heed that `command` writes: these, with format, version, creator and history.
+Attributes stamped(Attributes root, const std::string& command);
+
 /// Appends `command` to `history` as its last line, unless it is empty.
 void add_history(Attributes& root, const std::string& command);
 

@@ -23,6 +23,11 @@ struct TokenizeCommand {
   std::string codes;        ///< subword-nmt codes
   bool export_spm = false;  ///< write the vocabulary as a model of SentencePiece
 
+  std::vector<std::string> pairs;  ///< source and target text of a corpus file; empty: none
+  std::string texts;               ///< the options of train that name them
+  std::string target_vocabulary;   ///< of its target; empty: `vocabulary` or that of the model
+  std::vector<std::string> parts;  ///< corpus files of parts of it
+
   std::vector<std::string> corpora;     ///< texts to learn from
   std::vector<std::string> word_lists;  ///< vocabulary files of other programs
   std::int64_t threshold = 0;           ///< minimal count of an imported piece
@@ -42,6 +47,7 @@ struct TokenizeCommand {
   void run() const;
 
  private:
+  void write_pairs() const;
   void make_vocabulary() const;
   void write_spm() const;
   text::Tokenizer learned() const;

@@ -109,7 +109,7 @@ class Trainer {
   const bool validates_;  ///< without text for it, the newest parameters are the best
   Validator validator_;
   SnapshotStore snapshots_;
-  std::vector<Batch> batches_;  ///< of the present epoch
+  Batches batches_;  ///< of the present epoch
   TrainState state_;
   std::set<std::string> saved_names_;  ///< snapshots that the newest checkpoint needs
   std::int64_t saved_step_ = -1;

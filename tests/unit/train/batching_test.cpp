@@ -10,10 +10,16 @@ using namespace heed::test;
 
 namespace {
 
-std::vector<std::int64_t> pairs_of(const std::vector<Batch>& batches) {
+std::vector<std::int64_t> pairs_of(const Batch& batch) {
+  std::vector<std::int64_t> pairs;
+  for (const auto& shard : batch.shards) pairs.insert(pairs.end(), shard.begin(), shard.end());
+  return pairs;
+}
+
+std::vector<std::int64_t> pairs_of(const Batches& batches) {
   std::vector<std::int64_t> pairs;
   for (const Batch& batch : batches) {
-    for (const auto& shard : batch.shards) pairs.insert(pairs.end(), shard.begin(), shard.end());
+    for (const std::int64_t pair : pairs_of(batch)) pairs.push_back(pair);
   }
   return pairs;
 }
@@ -37,7 +43,7 @@ BOOST_AUTO_TEST_CASE(every_pair_once_and_no_batch_too_large) {
   for (const Batch& batch : batches) {
     BOOST_TEST(batch.shards.size() == 4u);
     std::int64_t tokens = 0;
-    for (std::int64_t pair : pairs_of({batch})) tokens += target_length(corpus, pair);
+    for (std::int64_t pair : pairs_of(batch)) tokens += target_length(corpus, pair);
     BOOST_TEST(tokens == batch.tokens);
     BOOST_TEST(tokens <= 97);
   }
@@ -56,7 +62,7 @@ BOOST_AUTO_TEST_CASE(a_batch_holds_sentences_of_similar_length) {
   const Corpus corpus = reversing_corpus(2000, 1);
   for (const Batch& batch : make_batches(corpus, 60, 2, 7, 3)) {
     std::int64_t shortest = 100, longest = 0;
-    for (std::int64_t pair : pairs_of({batch})) {
+    for (std::int64_t pair : pairs_of(batch)) {
       shortest = std::min(shortest, target_length(corpus, pair));
       longest = std::max(longest, target_length(corpus, pair));
     }

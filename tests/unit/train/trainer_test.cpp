@@ -56,7 +56,7 @@ BOOST_AUTO_TEST_CASE(the_number_of_threads_changes_no_bit) {
 BOOST_AUTO_TEST_CASE(the_mean_is_over_tokens_or_sentences) {
   const Corpus corpus = reversing_corpus(9, 3);
   const auto model = small_transformer();
-  const Batch batch = make_batches(corpus, 1000, 2, 1, 0).at(0);
+  const Batch batch = make_batches(corpus, 1000, 2, 1, 0)[0];
   BOOST_REQUIRE(batch.tokens > 9);
   auto norm = [&](const std::string& mean_over) {
     TrainConfig config;
