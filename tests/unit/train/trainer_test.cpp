@@ -126,7 +126,8 @@ BOOST_AUTO_TEST_CASE(stops_early_and_returns_to_the_best) {
   // The validation text contradicts the training text, so learning makes it worse after a while.
   const Corpus training = reversing_corpus(30, 1);
   Corpus validation = reversing_corpus(7, 2);
-  for (TokenIds& sentence : validation.target) {
+  for (std::size_t s = 0; s < validation.target.size(); ++s) {
+    TokenIds& sentence = validation.target.held(s);
     for (std::size_t i = 0; i + 1 < sentence.size(); ++i) sentence[i] = 4;
   }
   auto model = small_transformer();
