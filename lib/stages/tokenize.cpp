@@ -15,6 +15,7 @@
 #include "stages/frames.h"
 #include "text/foreign_tokenizer.h"
 #include "text/line_reader.h"
+#include "text/piece_counts.h"
 #include "text/token_map.h"
 #include "text/unicode.h"
 #include "text/unknown_pieces.h"
@@ -150,7 +151,9 @@ std::string side_of(const TensorMap& frame) {
 void TokenizeCommand::run() const {
   if (!pair.empty() && (!corpora.empty() || !word_lists.empty() || detokenize || pieces))
     fail<UsageError>("--pair makes /tokens: it excludes --train, --import-vocab, --detokenize and --pieces");
-  const bool makes_vocabulary = !corpora.empty() || !word_lists.empty();
+  const bool makes_vocabulary = !corpora.empty() || !word_lists.empty() || !counted.empty();
+  if (!counted.empty() && (!corpora.empty() || !word_lists.empty() || !codes.empty()))
+    fail<UsageError>("--train-counts excludes --train, --count, --import-vocab and --bpe-codes");
   if ((makes_vocabulary || export_spm || detokenize || pieces) && !keep.empty())
     fail<UsageError>(
         "--keep keeps /tokens: it excludes --train, --import-vocab, --export-spm, --detokenize and --pieces");
@@ -185,7 +188,8 @@ void TokenizeCommand::run() const {
 void TokenizeCommand::make_vocabulary() const {
   if (!corpora.empty() && !word_lists.empty())
     fail<UsageError>("--train and --import-vocab exclude each other");
-  Tokenizer made = corpora.empty() ? imported() : learned();
+  if (count) return write_counts();
+  Tokenizer made = corpora.empty() && counted.empty() ? imported() : learned();
   TensorMap map = made.to_map();
   map.attributes[io::kVocabularyDigest] = made.digest();
   io::write_map(output, map, write);
@@ -205,22 +209,60 @@ void TokenizeCommand::write_spm() const {
   out.finish();
 }
 
-Tokenizer TokenizeCommand::learned() const {
-  LineReader corpus(corpora, replace, max_line);
-  logging::Progress progress("lines", 0);
-  auto next_line = [&](std::string& line) {
-    if (!corpus.next(line)) {
-      logging::verbose(concat("learning from ", corpus.lines(), " lines"));
-      return false;
-    }
-    if (corpus.lines() % 1000 == 0) progress.update(corpus.lines());
+namespace {
+
+/// The lines of all texts, with their progress.
+class CountedLines {
+ public:
+  CountedLines(const std::vector<std::string>& paths, bool replace, std::int64_t max_line)
+      : lines_(paths, replace, max_line) {}
+  bool operator()(std::string& line) {
+    if (!lines_.next(line)) return false;
+    if (lines_.lines() % 1000 == 0) progress_.update(lines_.lines());
     return true;
-  };
+  }
+  std::int64_t number() const { return lines_.lines(); }
+
+ private:
+  LineReader lines_;
+  logging::Progress progress_{"lines", 0};
+};
+
+void refuse_no_lines(const std::vector<std::string>& paths, std::int64_t lines) {
+  if (lines == 0) fail(escaped(paths[0]), ": no lines to learn from");
+}
+
+}  // namespace
+
+void TokenizeCommand::write_counts() const {
+  text::PieceCounts counts(training);
+  LineWriter out(output, INT64_MAX);
+  CountedLines lines(corpora, replace, max_line);
+  for (std::string line; lines(line);) counts.add(line);
+  refuse_no_lines(corpora, lines.number());
+  counts.write([&](const std::string& line) { out.line(line); });
+  out.finish();
+  logging::note(concat("counted ", counts.counts().size(), " pieces in ", lines.number(), " lines"));
+}
+
+Tokenizer TokenizeCommand::learned() const {
+  if (!counted.empty()) {
+    text::PieceCounts counts(training);
+    for (const std::string& path : counted) {
+      LineReader lines(path, false, LineReader::kMostBytes, text::ByteOrderMark::keep);
+      counts.read([&](std::string& line) { return lines.next(line); }, escaped(path));
+    }
+    Tokenizer made = Tokenizer::train(counts, training);
+    logging::note(concat("learned ", made.size(), " pieces from ", counts.counts().size(), " counted ones"));
+    return made;
+  }
+  CountedLines lines(corpora, replace, max_line);
+  const auto next_line = [&](std::string& line) { return lines(line); };
   Tokenizer made = codes.empty() ? Tokenizer::train(next_line, training)
                                  : Tokenizer::from_codes(read_codes(codes), next_line, training.min_frequency,
                                                          training.special);
-  if (corpus.lines() == 0) fail(escaped(corpora[0]), ": no lines to learn from");
-  logging::note(concat("learned ", made.size(), " pieces from ", corpus.lines(), " lines"));
+  refuse_no_lines(corpora, lines.number());
+  logging::note(concat("learned ", made.size(), " pieces from ", lines.number(), " lines"));
   return made;
 }
 

@@ -29,6 +29,8 @@ struct TokenizeCommand {
   std::vector<std::string> parts;  ///< corpus files of parts of it
 
   std::vector<std::string> corpora;     ///< texts to learn from
+  bool count = false;                   ///< count the words of `corpora` instead
+  std::vector<std::string> counted;     ///< such counts, of parts of a text, to learn from
   std::vector<std::string> word_lists;  ///< vocabulary files of other programs
   std::int64_t threshold = 0;           ///< minimal count of an imported piece
   text::TrainOptions training;
@@ -50,6 +52,7 @@ struct TokenizeCommand {
   void write_pairs() const;
   void make_vocabulary() const;
   void write_spm() const;
+  void write_counts() const;
   text::Tokenizer learned() const;
   text::Tokenizer imported() const;
   text::Tokenizer tokenizer(const std::string& for_side) const;
