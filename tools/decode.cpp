@@ -39,6 +39,7 @@ int main(int argc, char** argv) {
             "to this file");
         tool.option("--align-gold FILE", paths.align_gold,
                     "gold links, a line for each sentence (0-0 1-2 2p1), for --align-head best");
+        tool.place({"attention", "saliency", "lens", "trace"});
         tool.bind(config);
         inspect.values.declare(tool, true);
         tool.option("--saliency FILE", paths.saliency,

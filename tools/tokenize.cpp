@@ -1,15 +1,18 @@
 // tokenize: text lines to piece ids and back; learns and imports vocabularies.
 #include "stages/tokenize.h"
 
+#include "base/error.h"
 #include "cli/tool.h"
+#include "io/provenance.h"
 
 int main(int argc, char** argv) {
   heed::TokenizeCommand command;
+  std::vector<std::string> counted_texts;
   return heed::cli::run_tool(
       "tokenize", "Split text into the pieces of a vocabulary, join pieces to text, or learn a vocabulary.",
       argc, argv, [&](heed::cli::Tool& tool) {
         tool.inputs(command.input, "text, one sentence a line; with --detokenize: /tokens or /hypotheses",
-                    {"--train", "--import-vocab", "--export-spm"});
+                    {"--train", "--count", "--train-counts", "--import-vocab", "--export-spm", "--pairs"});
         tool.output(command.output);
         tool.tensors(command.write);
         tool.keep(command.keep);
@@ -22,6 +25,12 @@ int main(int argc, char** argv) {
         tool.option("--side SIDE", command.side,
                     "the side of the text, which selects the vocabulary of a model with two",
                     heed::cli::one_of({"source", "target"}));
+        tool.option(
+            "--first-sentence N", command.first_sentence,
+            "the text is part of another, of which so many lines stand before it: sentences, and lines in "
+            "messages, are counted on from there",
+            heed::between(0, heed::io::kMostSentences));
+        tool.place({"first-sentence"});
         tool.option("--batch N", command.batch, "sentences per frame", heed::up_to(1'000'000));
         tool.option("--flush", command.flush,
                     "send what has arrived instead of waiting for --batch sentences: for a terminal, tail -f "
@@ -35,7 +44,25 @@ int main(int argc, char** argv) {
         tool.option("--replace", command.replace, "replace bytes that are not UTF-8 by U+FFFD");
         tool.option("--detokenize", command.detokenize, "convert pieces to text");
         tool.option("--pieces", command.pieces, "write pieces as text (with --detokenize: read them)");
+        tool.list("--pairs SOURCE TARGET", command.pairs,
+                  "write both texts, line n of which belong together, as a corpus for train --corpus, into "
+                  "the file of "
+                  "-o, in constant memory");
+        tool.option("--target-vocab FILE", command.target_vocabulary,
+                    "with --pairs: of the target, where it is another");
+        tool.list("--parts FILE", command.parts,
+                  "with --pairs: what was made of parts of the texts (--first-sentence), in their order: the "
+                  "texts are "
+                  "read, but not split into pieces again");
+        tool.place({"parts"});
         tool.list("--train CORPUS", command.corpora, "learn a vocabulary from these texts");
+        tool.list("--count CORPUS", counted_texts,
+                  "count the words of these texts, parts of one, for --train-counts, with the options of the "
+                  "vocabulary "
+                  "(not of type unigram)");
+        tool.list("--train-counts FILE", command.counted,
+                  "learn a vocabulary from what --count wrote of all parts: the same as from the whole text");
+        tool.place({"train", "train-counts", "count"});
         tool.bind(command.training);
         tool.option("--bpe-codes FILE", command.codes, "use the merges in this file of subword-nmt");
         tool.list("--import-vocab FILE", command.word_lists,
@@ -55,11 +82,31 @@ int main(int argc, char** argv) {
             "Text is UTF-8. Lines end with LF or CR LF. A byte order mark at the start of a file or pipe is "
             "dropped; elsewhere U+FEFF is a character like any other.");
         tool.example("tokenize --train a.en a.fr --type bpe --vocab-size 8000 -o vocabulary.h5");
+        tool.example("tokenize --count a.0.en --type bpe -o counts.0.tsv");
+        tool.example(
+            "tokenize --train-counts counts.0.tsv counts.1.tsv --type bpe --vocab-size 8000 -o "
+            "vocabulary.h5");
         tool.example("tokenize --train a.en --special cls,sep,mask -o masked.h5");
         tool.example("tokenize --import-vocab gpt2/tokenizer.json -o gpt2.h5");
         tool.example("tokenize --vocab vocabulary.h5 --export-spm -o vocabulary.model");
         tool.example("tokenize --vocab vocabulary.h5 < a.en | viz-dump --list");
         tool.example("tokenize -m model.h5 < a.en | tokenize -m model.h5 --detokenize");
-        tool.on_run([&] { command.run(); });
+        tool.example("tokenize --pairs a.en a.fr --vocab vocabulary.h5 -o pairs.h5");
+        tool.example("tail -n +129 a.en | tokenize -m model.h5 --first-sentence 128 -o part.h5");
+        tool.on_run([&] {
+          command.training.seed = static_cast<std::uint64_t>(tool.common().seed);
+          if (!counted_texts.empty()) {
+            if (!command.corpora.empty()) throw heed::UsageError("--train and --count exclude each other");
+            command.corpora = counted_texts;
+            command.count = true;
+          }
+          // Which texts, and whether they were counted in parts, is not what was computed.
+          if (!command.corpora.empty() || !command.counted.empty())
+            command.write.command.insert(std::string("tokenize").size(), " --train");
+          if (command.pairs.size() == 2)
+            command.texts =
+                heed::cli::shell_quoted({"--source", command.pairs[0], "--target", command.pairs[1]});
+          command.run();
+        });
       });
 }

@@ -75,6 +75,10 @@ void declare(cli::Tool& tool, TrainCommand& o) {
   tool.option("--target FILE", o.job.training.target,
               "their translations, line by line; for a language model the text that it learns");
   tool.option("--labels FILE", o.job.training.labels, "classes of the source sentences, a label per line");
+  tool.option(
+      "--corpus FILE", o.corpus,
+      "both, as tokenize --pairs made them: mapped instead of held in memory, for corpora of any size");
+  tool.place({"corpus"});
   tool.option("--valid-source FILE", o.job.validation.source, "source sentences for validation");
   tool.option("--valid-target FILE", o.job.validation.target, "their translations, or text");
   tool.option("--valid-labels FILE", o.job.validation.labels, "their classes");
@@ -127,6 +131,9 @@ void declare(cli::Tool& tool, TrainCommand& o) {
       "mpirun -n 4 --bind-to none train --threads 16 --shards 64 --source a.en --target a.fr --valid-source "
       "b.en "
       "--valid-target b.fr --vocab v.h5 -o model.h5");
+  tool.example(
+      "train --corpus pairs.h5 --valid-source b.en --valid-target b.fr --vocab v.h5 --preset "
+      "transformer-tiny -o model.h5");
   tool.example("train --import gpt2/ -o gpt2.h5");
   tool.example("train --init-from gpt2/ --target a.en --valid-target b.en -o mine.h5");
   tool.example("train --preset gpt-tiny --target a.en --valid-target b.en --vocab v.h5 -o gpt.h5");

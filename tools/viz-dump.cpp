@@ -25,8 +25,8 @@ int main(int argc, char** argv) {
                 "an HDF5 file, or a pipe from another tool; a file of arrays: .safetensors (or a folder with "
                 "shards), .npz, .npy; rows of numbers as text; a table for --curves and --bars");
     tool.output(options.output,
-                "output file, - for stdout; .png, .svg, .pdf, .html, .tsv, .json, .npy and .safetensors "
-                "select the form");
+                "output file, - for stdout; .png, .svg, .pdf, .html, .tsv, .json, .npy, .safetensors "
+                "and .h5 select the form");
     tool.option(
         "--list", options.list,
         "list all tensors with shapes and statistics (the default, but for a model, which shows a card "
@@ -100,6 +100,7 @@ int main(int argc, char** argv) {
     tool.example("viz-dump attention.h5 --html attention.html");
     tool.example("viz-dump attention.h5 --over cat.png -o caption.png");
     tool.example("viz-dump model.safetensors --list --name 'encoder.layer.3.*'");
+    tool.example("viz-dump encoded-0.h5 encoded-1.h5 -o encoded.h5");
     tool.example("viz-dump --bars bleu_by_length.tsv --y-title BLEU --values -o bleu.pdf");
     tool.example("viz-dump model.h5 --export folder/");
     tool.on_run([&] {

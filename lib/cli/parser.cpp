@@ -134,7 +134,7 @@ std::vector<CLI::ConfigItem> ConfigReader::from_config(std::istream& file) const
 }
 
 Tool::Parser::Parser(const std::string& name, const std::string& purpose, std::vector<std::string> w)
-    : app(purpose, name), words(std::move(w)), command_line(shell_quoted(words)) {
+    : app(purpose, name), words(std::move(w)) {
   app.formatter(std::make_shared<HelpFormatter>(*this));
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
 }

@@ -23,8 +23,9 @@ struct Tool::Parser {
 
   CLI::App app;
   Common common;
-  std::vector<std::string> words;  ///< the command as typed, the tool's name first
-  std::string command_line;
+  std::vector<std::string> words;                  ///< the command as typed, the tool's name first
+  std::set<std::string> places{"output", "keep"};  ///< options that say where, not what
+  std::string* history = nullptr;                  ///< gets the command before the work; null: none
   std::string description;
   std::vector<std::string> examples;
   std::set<std::string> bound;                                     ///< names of config fields

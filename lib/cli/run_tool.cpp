@@ -47,6 +47,7 @@ void run(Tool::Parser& parser) {
     parser.parse();
     configure_logging(parser);
     hint_at_terminal(parser);
+    if (parser.history) *parser.history = Tool(parser).result_command();
     if (parser.work) parser.work();
   } catch (const CLI::CallForHelp&) {
     std::cout << parser.app.help();

@@ -1,6 +1,7 @@
 #include "cli/tool.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "base/error.h"
 #include "cli/parser.h"
@@ -119,7 +120,7 @@ void Tool::list(const std::string& text, std::vector<std::string>& values, const
 }
 
 void Tool::tensors(io::WriteOptions& write) {
-  write.command = command_line();
+  parser_.history = &write.command;
   parser_.app
       .add_flag_function(
           "--no-scales", [&write](std::int64_t count) { write.scales = count == 0; },
@@ -219,23 +220,41 @@ const Common& Tool::common() const {
   return parser_.common;
 }
 
-const std::string& Tool::command_line() const {
-  return parser_.command_line;
+void Tool::place(std::initializer_list<const char*> options) {
+  parser_.places.insert(options.begin(), options.end());
 }
+
+namespace {
+
+bool starts_with_dash(const std::string& word) {
+  return word.starts_with('-');
+}
+
+}  // namespace
 
 std::string Tool::result_command(const std::vector<std::string>& others) const {
   std::vector<std::string> words{parser_.app.get_name()};
   for (const CLI::Option* option : parser_.app.get_options()) {
     const std::string name = option->get_single_name();
-    if (option->count() == 0 || option->get_positional() || std::ranges::count(others, name) > 0) continue;
+    if (option->count() == 0 || option->get_positional()) continue;
+    if (parser_.places.contains(name) || std::ranges::count(others, name) > 0) continue;
     if (option->get_group() == kCommonOptions && name != "seed") continue;
+    // HEED_MODEL says where; which model it was, the digest says.
+    const char* environment = std::getenv(option->get_envname().c_str());
+    if (environment && option->results() == std::vector<std::string>{environment}) continue;
+    if (option->get_allow_extra_args() &&
+        std::ranges::none_of(option->results(), starts_with_dash)) {  // --train a b
+      words.push_back("--" + name);
+      words.insert(words.end(), option->results().begin(), option->results().end());
+      continue;
+    }
     const bool only_last = option->get_multi_option_policy() == CLI::MultiOptionPolicy::TakeLast;
     for (const std::string& value : option->results()) {
       if (only_last && &value != &option->results().back()) continue;
       if (option->get_expected_max() == 0) {  // a flag
         const bool negated = value == "false";
         if (!negated || option->check_lname("no-" + name)) words.push_back((negated ? "--no-" : "--") + name);
-      } else if (value.starts_with('-')) {
+      } else if (starts_with_dash(value)) {
         words.push_back("--" + name + "=" + value);
       } else {
         words.insert(words.end(), {"--" + name, value});

@@ -87,10 +87,13 @@ class Tool {
                 Need need = Need::required);
   /// -o, --output; "-", the default, is stdout.
   void output(std::string& path, const std::string& help = "where to write; - is stdout");
-  /// --no-scales, for tools that write tensors; `write` also gets the command line.
+  /// --no-scales, for tools that write tensors; before on_run, `write` also gets result_command().
   void tensors(io::WriteOptions& write);
   /// --keep, for tools whose tensors pass on.
   void keep(std::string& path);
+  /// These options, named without --, say where something goes or comes from, not what it is: result_command() leaves them
+  /// out, as it does --output, --keep and what every tool has.
+  void place(std::initializer_list<const char*> options);
   /// -m, --model, or the environment variable HEED_MODEL.
   void model(std::string& path, Need need = Need::required);
   /// Likewise of a tool that takes several, -m a.h5 -m b.h5, and needs one; `help` says what it makes of them.
@@ -104,12 +107,10 @@ class Tool {
   void on_run(std::function<void()> work);
 
   const Common& common() const;
-  /// The command as it was typed, quoted for the shell, for a file's history: "decode --beam 5 'my file.h5'".
-  const std::string& command_line() const;
-
-  /// The same as options alone, those of --config and the environment included, in the order of --help, without
-  /// `others` and what no tool's result depends on (--threads, --quiet, ...): equal results have equal commands.
-  std::string result_command(const std::vector<std::string>& others) const;
+  /// The command for a file's history, quoted for the shell: "decode --beam 5". It has the options that were given, on the
+  /// command line or by --config, in the order of --help, without INPUT, place(), `others`, the environment and what no
+  /// tool's result depends on (--threads, --quiet, ...): equal results have equal commands.
+  std::string result_command(const std::vector<std::string>& others = {}) const;
 
   /// Makes the first SIGINT, SIGTERM, SIGHUP or SIGUSR1 only set this flag; a second one ends the program at once.
   /// After on_run has returned, the program ends by that signal (status 128 + n). Call it in on_run.

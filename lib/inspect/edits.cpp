@@ -266,7 +266,7 @@ void FrameEditor::change(const Edit& edit, std::span<float> row, const Place& pl
       return;
     case Edit::Kind::noise: {
       // The same numbers for the same place, whatever stands beside it; others for each value.
-      const auto number = static_cast<std::uint64_t>(edits_.first_sentence() + sentence);
+      const auto number = static_cast<std::uint64_t>(edits_.number_of(sentence));
       Random random(edits_.seed() ^ hash(edit.name), number << 32 |
                                                          static_cast<std::uint64_t>(place.position) << 8 |
                                                          static_cast<std::uint64_t>(head));

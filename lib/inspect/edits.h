@@ -59,6 +59,8 @@ class Edits {
   /// Throws UsageError on a mean over positions of the target, which are still to come.
   void expect_search();
   bool searches() const { return searches_; }
+  /// So many sentences of the text stand before the input, a part of it: noise is that of the whole text.
+  void count_from(std::int64_t sentences_before) { before_ = sentences_before; }
   /// Advances to the next `sentences` sentences of the input; reads what patches hold for them.
   void next_frame(std::int64_t sentences);
   /// Throws Error unless what patches hold for the frame's whole sentences is as long as `rows`, those of the
@@ -70,6 +72,8 @@ class Edits {
 
   const std::vector<Edit>& list() const { return edits_; }
   std::int64_t first_sentence() const { return first_; }
+  /// In the text, of a sentence of the frame.
+  std::int64_t number_of(std::int64_t sentence) const { return before_ + first_ + sentence; }
   std::uint64_t seed() const { return seed_; }
 
  private:
@@ -87,6 +91,7 @@ class Edits {
   std::vector<Edit> edits_;
   std::vector<NamedValue> named_;  ///< of each edit
   std::uint64_t seed_;
+  std::int64_t before_ = 0;            ///< sentences of the text before the input
   std::int64_t first_ = 0, next_ = 0;  ///< sentences of the frame
   bool searches_ = false;
 };

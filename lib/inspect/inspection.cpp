@@ -1,7 +1,10 @@
 #include "inspect/inspection.h"
 
+#include <utility>
+
 #include "base/error.h"
 #include "base/paths.h"
+#include "io/provenance.h"
 #include "models/packed_states.h"
 
 namespace heed {
@@ -37,6 +40,8 @@ Inspection::Inspection(const InspectionConfig& config, const LoadedModel& loaded
 }
 
 void Inspection::begin(const TensorMap& frame, const Packing& rows, Side side) {
+  if (!std::exchange(has_begun_, true))
+    edits_.count_from(io::first_sentence_of(frame.attributes, "the input"));
   edits_.next_frame(rows.sentences());
   edits_.expect_lengths(rows, side == Side::source ? Rows::source : Rows::target);
   std::optional<Segments> segments;

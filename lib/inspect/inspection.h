@@ -76,6 +76,7 @@ class Inspection {
   const LoadedModel& loaded_;
   std::vector<NamedValue> values_;  ///< that can be recorded and edited
   Edits edits_;
+  bool has_begun_ = false;
   std::optional<TraceWriter> trace_;
   TraceFrame::Sides sides_;
   std::optional<TraceFrame> frame_;

@@ -6,6 +6,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,6 +15,7 @@
 #include <csignal>
 #include <cstring>
 #include <fstream>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -23,11 +25,13 @@
 #include "io/h5_file.h"
 #include "io/h5_handle.h"
 #include "io/input.h"
+#include "io/layout.h"
+#include "io/provenance.h"
 
 namespace heed::io {
 namespace {
 
-enum Wanted : std::int64_t { next_frame, whole_map };
+enum Wanted : std::int64_t { next_frame, whole_map, layout_only };
 enum Answer : std::int64_t { tensor, complete, at_end, error, usage_error, out_of_memory };
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -117,8 +121,10 @@ void serve(Channel& channel, int socket, const std::string& path, const ReadOpti
     bool found = true;
     if (wanted == next_frame)
       found = input.next(about, send);
-    else
+    else if (wanted == whole_map)
       input.whole(about, send);
+    else
+      input.layout(about, send);
     channel.put(std::int64_t{found ? complete : at_end});
     if (found) channel.put(about.groups), channel.put(about.attributes);
     channel.flush();
@@ -270,12 +276,103 @@ bool OpenPath::ask(Wanted wanted, TensorMap& map) {
 
 }  // namespace
 
+namespace {
+
+/// The first line that `now` has and `before` has not at its place.
+std::string other_line(std::string_view now, std::string_view before) {
+  const auto line_at = [](std::string_view text, std::size_t at) {
+    return text.substr(at, text.find('\n', at) - at);
+  };
+  for (std::size_t at = 0; at < now.size();) {
+    const std::string_view line = line_at(now, at);
+    if (at >= before.size() || line_at(before, at) != line) return escaped(line);
+    at += line.size() + 1;
+  }
+  return "";
+}
+
+/// That frames are parts of one text in their order, or whole texts, and made alike; those without sentences are not looked at.
+class Sequence {
+ public:
+  void add(const TensorMap& frame, const std::string& name) {
+    const std::int64_t count = sentences_of(frame);
+    if (count == 0) return;
+    const std::int64_t begin = first_sentence_of(frame.attributes, name);
+    const bool is_first = name_.empty();
+    if (!is_first) {
+      expect_alike(frame.attributes, name);
+      expect_place(begin, name);
+    }
+    if (name != name_ && begin > 0) has_parts_ = true;
+    end_ = begin + count;
+    name_ = name;
+    for (const char* which : kAlike)
+      if (const std::string* text = text_of(frame.attributes, which)) seen_[which] = *text;
+  }
+
+ private:
+  static constexpr const char* kAlike[] = {kModelDigest, kVocabularyDigest, "history"};
+
+  static std::int64_t sentences_of(const TensorMap& frame) {
+    for (const auto& [path, tensor] : frame.tensors()) {
+      const auto found = std::ranges::find(tensor.dims(), kSentenceDim);
+      if (found != tensor.dims().end())
+        return tensor.shape()[static_cast<std::size_t>(found - tensor.dims().begin())];
+    }
+    return 0;
+  }
+
+  /// Texts that all begin at 0 may follow each other, and parts of one text; not both, for a part may be there twice.
+  void expect_place(std::int64_t begin, const std::string& name) {
+    const bool is_text = begin == 0 && end_ > 0;
+    if (begin != end_ && !(is_text && !has_parts_))
+      fail(name, ": begins with sentence ", begin, " of its text, but ", name_,
+           " before it ended with sentence ", end_ - 1,
+           begin > end_ ? ": is a part missing or in another place?"
+                        : ": is a part there twice or in another place?");
+    if (name != name_ && begin > 0 && has_texts_)
+      fail(name, ": begins with sentence ", begin,
+           " of its text, but before it stand files that begin with sentence 0: "
+           "is a part there twice?");
+    has_texts_ = has_texts_ || is_text;
+  }
+
+  /// Frames of other programs lack these attributes.
+  void expect_alike(const Attributes& root, const std::string& name) const {
+    for (const auto& [which, before] : seen_) {
+      const std::string* now = text_of(root, which);
+      if (!now || *now == before) continue;
+      if (which == "history")
+        fail(name, ": made by other commands than ", name_, " before it: ", other_line(*now, before),
+             ", not ", other_line(before, *now));
+      fail(name, ": made with another ", which == kModelDigest ? "model" : "vocabulary", " than ", name_,
+           " before it (", which, " ", escaped(*now, 12), ", not ", escaped(before, 12), ")");
+    }
+  }
+
+  std::string name_;  ///< of the last frame's file; empty: there was none
+  std::map<std::string, std::string> seen_;
+  std::int64_t end_ = 0;    ///< of the last frame
+  bool has_parts_ = false;  ///< a file that does not begin its text
+  bool has_texts_ = false;  ///< a second text
+};
+
+/// Where a file is on its disk, to see one that is named twice; nothing of a pipe.
+std::optional<std::pair<dev_t, ino_t>> place_of(const std::string& path) {
+  struct stat info;
+  if (path == "-" || stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return std::nullopt;
+  return std::pair(info.st_dev, info.st_ino);
+}
+
+}  // namespace
+
 struct FrameReader::Impl {
   std::vector<std::string> paths;
   ReadOptions options;
   std::size_t at = 0;  ///< of the path that is open
   std::string name;    ///< of that
   std::optional<OpenPath> file;
+  Sequence sequence{};
 
   bool open_next() {
     if (at + 1 >= paths.size()) return false;
@@ -294,6 +391,13 @@ FrameReader::FrameReader(const std::vector<std::string>& paths, ReadOptions opti
   // A misspelt name is an error now, not after the files before it.
   for (const std::string& path : paths)
     if (path != "-" && access(path.c_str(), R_OK) != 0) fail_errno(escaped(path), "cannot read");
+  std::map<std::pair<dev_t, ino_t>, std::string> places;
+  for (const std::string& path : paths) {
+    const auto place = place_of(path);
+    if (!place) continue;
+    const auto [before, is_new] = places.emplace(*place, path);
+    if (!is_new) fail(escaped(path), ": is given twice, as ", escaped(before->second), " before");
+  }
   impl_->name = name_of(paths.front());
   impl_->file.emplace(paths.front(), impl_->options);
 }
@@ -312,7 +416,10 @@ std::int64_t FrameReader::sentences() const {
 
 bool FrameReader::next(TensorMap& frame) {
   do {
-    if (impl_->file->ask(next_frame, frame)) return true;
+    if (impl_->file->ask(next_frame, frame)) {
+      impl_->sequence.add(frame, name());
+      return true;
+    }
   } while (impl_->open_next());
   return false;
 }
@@ -322,6 +429,12 @@ TensorMap FrameReader::whole() {
   impl_->file->ask(whole_map, map);
   while (impl_->open_next())
     if (impl_->file->ask(next_frame, more)) fail(name(), ": a further file where one map was expected");
+  return map;
+}
+
+TensorMap FrameReader::layout() {
+  TensorMap map;
+  impl_->file->ask(layout_only, map);
   return map;
 }
 

@@ -7,7 +7,8 @@
 //                 redirected from a file (`< file`), it is read like that file.
 //   file.h5       a file, read batch by batch along the dimension `sentence`; made by heed or another program
 //   fifo, <(...)  like any other pipe
-// Several paths are one input, as are streams and files joined by cat.
+// Several paths are one input, as are streams and files joined by cat: parts of one text in their order, or texts of
+// their own that begin at sentence 0 each, all made by the same commands.
 // Output paths:
 //   -             stdout. In a pipe each frame is sent at once, and finish() sends an empty one with
 //                 `stream_end`. Never to a terminal. If stdout is redirected to a file (`> file`), the frames
@@ -39,10 +40,14 @@ class FrameReader {
   FrameReader& operator=(FrameReader&&) noexcept;
 
   /// The next frame: at most `batch` sentences, padded no wider than their longest. Tensors without a
-  /// dimension `sentence` come with every frame. False after the last one.
+  /// dimension `sentence` come with every frame. False after the last one. Throws Error when the frame does not go on
+  /// where the one before it ended, or was made by another model, vocabulary or commands.
   bool next(TensorMap& frame);
   /// The rest of the input as one map, untrimmed. Throws Error when a stream has several frames.
   TensorMap whole();
+  /// Of a file: where the values of its datasets of one dimension lie that are integers in checksummed chunks of 2 or 4 bytes
+  /// a value, for who maps them (io/columns.h). i64 (chunk), addresses; attributes size, chunk, item_bytes.
+  TensorMap layout();
   /// For messages: the path that the last frame came from, or "<stdin>".
   const std::string& name() const;
   /// Sentences of the whole input; 0: not known before its end.

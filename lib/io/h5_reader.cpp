@@ -15,6 +15,7 @@ namespace {
 
 constexpr int kMaxDepth = 32;
 constexpr std::size_t kMaxObjects = 65536;
+constexpr std::uint64_t kMostMappedChunk = std::uint64_t{1} << 26, kFletcherBytes = 4;
 constexpr std::int64_t kCheckedAtOnce = 4096;  // rows of strings
 
 /// Takes an attribute out of the map: a list of strings, of which a single string is one; empty: no such.
@@ -196,6 +197,7 @@ bool MapReader::is_heed() const {
 void MapReader::read_root(hid_t root) {
   attributes_ = read_attributes(root, where(""));
   expect_known_format(attributes_, name_);
+  first_sentence_of(attributes_, name_);
   begins_stream_ = attributes_.erase("stream_begin") > 0;
   ends_stream_ = attributes_.erase("stream_end") > 0;
   attributes_.erase("NX_class");
@@ -236,6 +238,9 @@ void MapReader::add_dataset(const std::string& path, const std::string& group_pa
   const bool is_title =
       leaf_of(path) == "title" && !group_path.empty() && !groups_[group_path].signal.empty();
   if (!is_title && !options_.wants(path)) return;
+  H5O_info_t info;
+  require(H5Oget_info(object, &info), where(path), ": cannot find it");
+  entry.address = info.addr;
   entry.dataset = open_checked(std::move(object), where(path), budget_);
   if (is_heed() && entry.dataset.dtype == DType::string)
     entry.checksum = take_number(entry.attributes, kChecksum);
@@ -304,6 +309,7 @@ void MapReader::finish_catalogue() {
       if (entry.sentence_axis < 0) untrimmed_.insert(parent_of(entry.path) + "/" + dim);
     }
   }
+  if (options_.as_stored) std::ranges::stable_sort(entries_, {}, &Entry::address);
   // Groups that say nothing, or above no wanted tensor, are only folders.
   std::erase_if(groups_, [&](const auto& group) {
     const Group& info = group.second;
@@ -429,6 +435,7 @@ bool MapReader::next_batch(TensorMap& about, const TensorSink& sink) {
     sink(entry.path, read(entry, window));
   }
   describe(about);
+  set_first_sentence(about.attributes, first_sentence_of(attributes_, name_) + at_);
   at_ += count;
   return true;
 }
@@ -436,6 +443,49 @@ bool MapReader::next_batch(TensorMap& about, const TensorSink& sink) {
 void MapReader::whole(TensorMap& about, const TensorSink& sink) {
   budget_.reset();
   for (Entry& entry : entries_) sink(entry.path, read(entry, whole_window(entry)));
+  describe(about);
+}
+
+namespace {
+
+/// Bytes of a value of the dataset, if it can be mapped; 0: it cannot.
+std::int64_t mappable_bytes(const CheckedDataset& dataset, const std::string& where) {
+  if (dataset.shape.size() != 1 || dataset.dtype != DType::i32) return 0;
+  if (dataset.filters != std::vector<H5Z_filter_t>{H5Z_FILTER_FLETCHER32}) return 0;
+  Handle type = own(H5Dget_type(dataset.id), H5Tclose, where, ": cannot read its type");
+  return H5Tequal(type, H5T_STD_I32LE) > 0 ? 4 : H5Tequal(type, H5T_STD_U16LE) > 0 ? 2 : 0;
+}
+
+}  // namespace
+
+void MapReader::layout(TensorMap& about, const TensorSink& sink) {
+  for (const Entry& entry : entries_) {
+    const std::string place = where(entry.path);
+    const CheckedDataset& dataset = entry.dataset;
+    const std::int64_t bytes = mappable_bytes(dataset, place);
+    if (bytes == 0) continue;
+    Handle plist = own(H5Dget_create_plist(dataset.id), H5Pclose, place, ": cannot read its storage");
+    hsize_t chunk = 0;
+    require(H5Pget_chunk(plist, 1, &chunk), place, ": cannot read its chunks");
+    const std::uint64_t chunk_bytes = chunk * static_cast<std::uint64_t>(bytes);
+    if (chunk_bytes > kMostMappedChunk) fail(place, ": chunks of ", chunk_bytes, " bytes");
+    std::vector<std::int64_t> addresses;
+    for (hsize_t at = 0; at < static_cast<hsize_t>(dataset.shape[0]); at += chunk) {
+      unsigned mask = 0;
+      haddr_t address = HADDR_UNDEF;
+      hsize_t stored = 0;
+      require(H5Dget_chunk_info_by_coord(dataset.id, &at, &mask, &address, &stored), place,
+              ": cannot find a chunk");
+      if (address > INT64_MAX || mask != 0 || stored != chunk_bytes + kFletcherBytes)
+        fail(place, ": the chunk of value ", at, " was never written, or is no chunk with a checksum");
+      addresses.push_back(static_cast<std::int64_t>(address));
+    }
+    const auto count = std::ssize(addresses);
+    Tensor tensor = Tensor::of<std::int64_t>(std::move(addresses), {count}, {"chunk"});
+    tensor.attributes = {
+        {"size", dataset.shape[0]}, {"chunk", static_cast<std::int64_t>(chunk)}, {"item_bytes", bytes}};
+    sink(entry.path, std::move(tensor));
+  }
   describe(about);
 }
 

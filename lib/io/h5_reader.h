@@ -32,6 +32,9 @@ class MapReader {
   /// Everything, untrimmed.
   void whole(TensorMap& about, const TensorSink& sink);
 
+  /// As FrameReader::layout().
+  void layout(TensorMap& about, const TensorSink& sink);
+
   bool is_heed() const;  ///< has the attribute `format`
   bool is_first_of_stream() const { return begins_stream_; }
   bool is_last_of_stream() const { return ends_stream_; }
@@ -40,6 +43,7 @@ class MapReader {
  private:
   struct Entry {
     std::string path;
+    haddr_t address;  ///< of its header, which grows from one dataset to the next
     CheckedDataset dataset;
     std::vector<std::string> dims;
     Attributes attributes;

@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <numeric>
 
-#include "base/version.h"
 #include "io/h5_attributes.h"
 #include "io/layout.h"
 #include "io/provenance.h"
@@ -139,15 +138,10 @@ void MapWriter::lay_out(const TensorMap& map) {
 }
 
 void MapWriter::write_root(const TensorMap& map) {
-  Attributes root = map.attributes;
-  root["format"] = "heed";
-  root["format_version"] = kFormatVersion;
-  root["creator"] = concat("heed ", version());
-  root["NX_class"] = "NXroot";
+  Attributes root = stamped(map.attributes, options_.command);
   root.erase("stream_begin");
   root.erase("stream_end");
   root.erase("default");
-  add_history(root, options_.command);
   // The newest group is the one that holds the last tensor: tools add theirs at the end.
   for (const auto& [path, tensor] : map.tensors()) {
     auto found = map.groups.find(parent_of(path));

@@ -151,6 +151,11 @@ void Input::whole(TensorMap& about, const TensorSink& sink) {
   }
 }
 
+void Input::layout(TensorMap& about, const TensorSink& sink) {
+  if (arrays_ || !is_file_ || !map_) fail(name_, ": wanted an HDF5 file, which can be mapped, not a stream");
+  map_->layout(about, sink);
+}
+
 void Input::open_file() {
   if (!is_file_) return;
   before_(input_.get(), file_size_);

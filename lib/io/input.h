@@ -27,6 +27,7 @@ class Input {
   /// `about` gets the groups and the root attributes.
   bool next(TensorMap& about, const TensorSink& sink);
   void whole(TensorMap& about, const TensorSink& sink);
+  void layout(TensorMap& about, const TensorSink& sink);
 
   int descriptor() const { return input_.get(); }
   /// Of a file; 0: not known.

@@ -17,6 +17,7 @@ struct ReadOptions {
   std::int64_t batch = 64;  ///< at most so many sentences per frame
   /// Read only tensors at or below these paths ("model/vocabulary"); empty: all.
   std::vector<std::string> only = {};
+  bool as_stored = false;  ///< tensors in the order in which they were written, rather than by name
 
   bool wants(const std::string& path) const {
     return only.empty() ||

@@ -13,6 +13,15 @@ const std::string* text_of(const Attributes& attributes, const std::string& name
   return found == attributes.end() ? nullptr : std::get_if<std::string>(&found->second);
 }
 
+Attributes stamped(Attributes root, const std::string& command) {
+  root["format"] = "heed";
+  root["format_version"] = kFormatVersion;
+  root["creator"] = concat("heed ", version());
+  root["NX_class"] = "NXroot";
+  add_history(root, command);
+  return root;
+}
+
 void add_history(Attributes& root, const std::string& command) {
   if (command.empty()) return;
   std::string line = command;
@@ -30,6 +39,22 @@ void expect_digest(const TensorMap& frame, const std::string& source, const char
   fail(source, ": made with another ", is_model ? "model" : "vocabulary", " (", which, " ",
        digest ? escaped(*digest, 12) : "not a string", ", ", owner, " has ", escaped(wanted, 12),
        "): use the same ", is_model ? "model" : "vocabulary", " in every stage");
+}
+
+std::int64_t first_sentence_of(const Attributes& root, const std::string& source) {
+  const auto found = root.find(kFirstSentence);
+  if (found == root.end()) return 0;
+  const auto* number = std::get_if<std::int64_t>(&found->second);
+  if (!number || *number < 0 || *number > kMostSentences)
+    fail(source, ": the attribute ", kFirstSentence, " is no number from 0 to ", kMostSentences);
+  return *number;
+}
+
+void set_first_sentence(Attributes& root, std::int64_t number) {
+  if (number > 0)
+    root[kFirstSentence] = number;
+  else
+    root.erase(kFirstSentence);
 }
 
 void expect_known_format(const Attributes& root, const std::string& source) {

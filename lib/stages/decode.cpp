@@ -5,12 +5,14 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include "base/choice.h"
 #include "base/log.h"
 #include "base/paths.h"
 #include "base/sentence_error.h"
 #include "inspect/alignment.h"
+#include "io/provenance.h"
 #include "io/text_writer.h"
 #include "models/search_settings.h"
 #include "models/shards.h"
@@ -97,6 +99,7 @@ class Job {
     for_each_frame(
         reader,
         [&](TensorMap& frame, const std::string& name) {
+          if (!std::exchange(has_begun_, true)) sentences_ = io::first_sentence_of(frame.attributes, name);
           expect_stage(frame, name, loaded_.model->encoder ? "encoder" : "embeddings");
           claim_for_model(frame, name, loaded_, request_.model());
           check(frame, name);
@@ -131,7 +134,8 @@ class Job {
   Inspection inspection_;
   std::optional<io::TextWriter> lines_;
   std::optional<io::FrameWriter> tensors_;
-  std::int64_t sentences_ = 0;  ///< of the frames before
+  bool has_begun_ = false;
+  std::int64_t sentences_ = 0;  ///< of the text before the frame
 };
 
 /// Throws Error unless `tokens` are what these rows are of.
@@ -532,7 +536,7 @@ class TranslateJob final : public Job {
   Results search() {
     if (whole_text_) return forced(texts_);
     if (targets_) return forced(targets_->next(memory_.rows.sentences()));
-    if (lists_) return ranked(lists_->next(memory_.rows.sentences()));
+    if (lists_) return ranked(lists_->next(sentences_, memory_.rows.sentences()));
     options_.first_sentence = static_cast<std::uint64_t>(sentences_);
     if (prefixes_) options_.prefixes = prefixes_->next(memory_.rows.sentences());
     Results results = translate(ensemble(), options_, threads_, &inspection_);

@@ -37,7 +37,7 @@ class SentenceProgress {
 std::int64_t sentences_of(const TensorMap& frame);
 
 /// Passes every frame that `reader` has left to `claim`, to `stage`, whose errors get the input's name in
-/// front, and to `write`. A SentenceError of either, counted in the frame, gets the sentence's number in its file,
+/// front, and to `write`. A SentenceError of either, counted in the frame, gets the sentence's number in its text,
 /// from 1.
 void for_each_frame(io::FrameReader& reader, const Claim& claim, const std::function<void(TensorMap&)>& stage,
                     const std::function<void(const TensorMap&)>& write);

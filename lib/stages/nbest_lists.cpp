@@ -32,7 +32,8 @@ bool NBestLists::advance() {
   return true;
 }
 
-std::vector<std::vector<Ids>> NBestLists::next(std::int64_t count) {
+std::vector<std::vector<Ids>> NBestLists::next(std::int64_t first, std::int64_t count) {
+  sentence_ = first;
   std::vector<std::vector<Ids>> lists(static_cast<std::size_t>(count));
   for (auto& list : lists) {
     for (; (is_read_ || advance()) && number_ == sentence_; is_read_ = false) {

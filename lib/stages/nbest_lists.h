@@ -1,5 +1,5 @@
 // Lists of translations to be scored, as `decode --n-best` and Moses write them: a line "sentence ||| translation" each,
-// with anything after another " ||| "; sentences are counted from 0 and stand in their order.
+// with anything after another " ||| "; sentences are counted from 0, in a part of a text as in the whole, and stand in their order.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +17,9 @@ class NBestLists {
   NBestLists(const std::string& path, const text::Tokenizer& tokenizer)
       : lines_(path), tokenizer_(tokenizer), unknown_(tokenizer) {}
 
-  /// The translations of the next `count` sentences, as ids with a final eos. Throws Error on a line that is none of such a list,
+  /// The translations of `count` sentences from number `first`, which follows those of the call before, as ids with a final eos. Throws Error on a line that is none of such a list,
   /// and when a sentence has no translation, or more than kWidestBeam.
-  std::vector<std::vector<Ids>> next(std::int64_t count);
+  std::vector<std::vector<Ids>> next(std::int64_t first, std::int64_t count);
   /// Throws Error when lines are left. Says so when the vocabulary hardly knows the text.
   void expect_end();
 

@@ -5,18 +5,22 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/digest.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "io/atomic_file.h"
 #include "io/frame_stream.h"
 #include "io/provenance.h"
 #include "io/text_writer.h"
 #include "stages/frames.h"
 #include "text/foreign_tokenizer.h"
 #include "text/line_reader.h"
+#include "text/piece_counts.h"
 #include "text/token_map.h"
 #include "text/unicode.h"
 #include "text/unknown_pieces.h"
 #include "text/word_unigram.h"
+#include "train/pair_file.h"
 
 namespace heed {
 namespace {
@@ -147,13 +151,30 @@ std::string side_of(const TensorMap& frame) {
 void TokenizeCommand::run() const {
   if (!pair.empty() && (!corpora.empty() || !word_lists.empty() || detokenize || pieces))
     fail<UsageError>("--pair makes /tokens: it excludes --train, --import-vocab, --detokenize and --pieces");
-  const bool makes_vocabulary = !corpora.empty() || !word_lists.empty();
+  const bool makes_vocabulary = !corpora.empty() || !word_lists.empty() || !counted.empty();
+  if (!counted.empty() && (!corpora.empty() || !word_lists.empty() || !codes.empty()))
+    fail<UsageError>("--train-counts excludes --train, --count, --import-vocab and --bpe-codes");
   if ((makes_vocabulary || export_spm || detokenize || pieces) && !keep.empty())
     fail<UsageError>(
         "--keep keeps /tokens: it excludes --train, --import-vocab, --export-spm, --detokenize and --pieces");
+  if (first_sentence > 0 && (makes_vocabulary || export_spm || detokenize || pieces))
+    fail<UsageError>(
+        "--first-sentence numbers /tokens: it excludes --train, --import-vocab, --export-spm, --detokenize "
+        "and "
+        "--pieces");
   if (export_spm && (!pair.empty() || makes_vocabulary || detokenize || pieces || flush))
     fail<UsageError>("--export-spm writes the vocabulary of --vocab or -m: it reads no text");
-  if (makes_vocabulary) {
+  if (pairs.empty() && (!parts.empty() || !target_vocabulary.empty()))
+    fail<UsageError>(parts.empty() ? "--target-vocab" : "--parts", " goes with --pairs");
+  if (!pairs.empty() && (makes_vocabulary || export_spm || detokenize || pieces || !pair.empty() ||
+                         !keep.empty() || max_length > 0 || flush))
+    fail<UsageError>(
+        "--pairs writes a corpus: of other options it takes --vocab, --target-vocab, -m, --parts, "
+        "--first-sentence, "
+        "--replace, --max-line and -o");
+  if (!pairs.empty()) {
+    write_pairs();
+  } else if (makes_vocabulary) {
     make_vocabulary();
   } else if (export_spm) {
     write_spm();
@@ -167,7 +188,8 @@ void TokenizeCommand::run() const {
 void TokenizeCommand::make_vocabulary() const {
   if (!corpora.empty() && !word_lists.empty())
     fail<UsageError>("--train and --import-vocab exclude each other");
-  Tokenizer made = corpora.empty() ? imported() : learned();
+  if (count) return write_counts();
+  Tokenizer made = corpora.empty() && counted.empty() ? imported() : learned();
   TensorMap map = made.to_map();
   map.attributes[io::kVocabularyDigest] = made.digest();
   io::write_map(output, map, write);
@@ -187,22 +209,60 @@ void TokenizeCommand::write_spm() const {
   out.finish();
 }
 
-Tokenizer TokenizeCommand::learned() const {
-  LineReader corpus(corpora, replace, max_line);
-  logging::Progress progress("lines", 0);
-  auto next_line = [&](std::string& line) {
-    if (!corpus.next(line)) {
-      logging::verbose(concat("learning from ", corpus.lines(), " lines"));
-      return false;
-    }
-    if (corpus.lines() % 1000 == 0) progress.update(corpus.lines());
+namespace {
+
+/// The lines of all texts, with their progress.
+class CountedLines {
+ public:
+  CountedLines(const std::vector<std::string>& paths, bool replace, std::int64_t max_line)
+      : lines_(paths, replace, max_line) {}
+  bool operator()(std::string& line) {
+    if (!lines_.next(line)) return false;
+    if (lines_.lines() % 1000 == 0) progress_.update(lines_.lines());
     return true;
-  };
+  }
+  std::int64_t number() const { return lines_.lines(); }
+
+ private:
+  LineReader lines_;
+  logging::Progress progress_{"lines", 0};
+};
+
+void refuse_no_lines(const std::vector<std::string>& paths, std::int64_t lines) {
+  if (lines == 0) fail(escaped(paths[0]), ": no lines to learn from");
+}
+
+}  // namespace
+
+void TokenizeCommand::write_counts() const {
+  text::PieceCounts counts(training);
+  LineWriter out(output, INT64_MAX);
+  CountedLines lines(corpora, replace, max_line);
+  for (std::string line; lines(line);) counts.add(line);
+  refuse_no_lines(corpora, lines.number());
+  counts.write([&](const std::string& line) { out.line(line); });
+  out.finish();
+  logging::note(concat("counted ", counts.counts().size(), " pieces in ", lines.number(), " lines"));
+}
+
+Tokenizer TokenizeCommand::learned() const {
+  if (!counted.empty()) {
+    text::PieceCounts counts(training);
+    for (const std::string& path : counted) {
+      LineReader lines(path, false, LineReader::kMostBytes, text::ByteOrderMark::keep);
+      counts.read([&](std::string& line) { return lines.next(line); }, escaped(path));
+    }
+    Tokenizer made = Tokenizer::train(counts, training);
+    logging::note(concat("learned ", made.size(), " pieces from ", counts.counts().size(), " counted ones"));
+    return made;
+  }
+  CountedLines lines(corpora, replace, max_line);
+  const auto next_line = [&](std::string& line) { return lines(line); };
   Tokenizer made = codes.empty() ? Tokenizer::train(next_line, training)
                                  : Tokenizer::from_codes(read_codes(codes), next_line, training.min_frequency,
                                                          training.special);
-  if (corpus.lines() == 0) fail(escaped(corpora[0]), ": no lines to learn from");
-  logging::note(concat("learned ", made.size(), " pieces from ", corpus.lines(), " lines"));
+  refuse_no_lines(corpora, lines.number());
+  logging::note(concat("learned ", made.size(), " pieces from ", lines.number(), " lines"));
   return made;
 }
 
@@ -242,16 +302,22 @@ Tokenizer TokenizeCommand::tokenizer(const std::string& for_side) const {
 void TokenizeCommand::write_tokens() const {
   const Tokenizer pieces_of = tokenizer(side);
   LineReader reader(input, replace, max_line);
+  reader.count_from(first_sentence);
+  if (first_sentence % batch != 0)
+    logging::warn(concat("--first-sentence ", first_sentence, ": is no multiple of --batch ", batch,
+                         ": what is computed may differ from one run's in its last bits"));
   io::FrameWriter writer(output, write, keep);
   SentenceMaker maker(pieces_of, *this);
   std::vector<Sentence> sentences;
   auto send = [&] {
     if (sentences.empty()) return;
-    writer.write(text::token_map(sentences, pieces_of, side.empty() ? "source" : side));
+    TensorMap frame = text::token_map(sentences, pieces_of, side.empty() ? "source" : side);
+    io::set_first_sentence(frame.attributes, first_sentence + reader.lines() - std::ssize(sentences));
+    writer.write(frame);
     sentences.clear();
   };
   std::optional<LineReader> others;
-  if (!pair.empty()) others.emplace(pair, replace, max_line);
+  if (!pair.empty()) others.emplace(pair, replace, max_line), others->count_from(first_sentence);
   for (std::string line, other; reader.next(line);) {
     if (others && !others->next(other))
       fail(others->name(), ": has ", others->line_number(), " lines, ", reader.name(), " has more");
@@ -267,6 +333,108 @@ void TokenizeCommand::write_tokens() const {
   send();
   writer.finish();
   maker.report(reader.name());
+}
+
+namespace {
+
+/// A text that is read for a corpus, and what is said of it.
+struct CorpusSide {
+  LineReader lines;
+  const Tokenizer& tokenizer;
+  text::UnknownPieces unknown;
+  Sha256 digest;
+  std::optional<Sha256> of_part;
+  std::string line;
+
+  CorpusSide(const std::string& path, const Tokenizer& pieces_of, const TokenizeCommand& command)
+      : lines(path, command.replace, command.max_line), tokenizer(pieces_of), unknown(pieces_of) {
+    lines.count_from(command.first_sentence);
+  }
+
+  bool next() {
+    if (!lines.next(line)) return false;
+    digest.add(line + "\n");
+    if (of_part) of_part->add(line + "\n");
+    return true;
+  }
+  std::vector<std::int32_t> checked(std::vector<std::int32_t> ids) {
+    unknown.add(line, ids);
+    if (std::ssize(ids) > PairFileWriter::kMostTokens)
+      fail(lines.name(), ':', lines.line_number(), ": ", ids.size(),
+           " pieces, a corpus holds sentences of at most ", PairFileWriter::kMostTokens);
+    return ids;
+  }
+  void report() const {
+    if (const std::string text = unknown.complaint(); !text.empty())
+      logging::note(concat(lines.name(), ": ", text));
+  }
+};
+
+bool next_pair(CorpusSide& source, CorpusSide& target) {
+  const bool has_source = source.next(), has_target = target.next();
+  if (has_source == has_target) return has_source;
+  fail((has_source ? target : source).lines.name(), ": has ",
+       (has_source ? target : source).lines.line_number(), " lines, ",
+       (has_source ? source : target).lines.name(),
+       " has more: line n of one must belong to line n of the other");
+}
+
+/// Takes the pieces of the next lines of both texts from a file that was made of them.
+void add_part(PairFileWriter& writer, PairFile& part, CorpusSide& source, CorpusSide& target) {
+  const std::int64_t before = source.lines.line_number();
+  if (part.info().first_sentence != before)
+    fail(part.name(), ": begins with pair ", part.info().first_sentence, ", but ", before,
+         " stand before it: are the parts all there, once, and in their order?");
+  part.expect_vocabularies(source.tokenizer.digest(), source.tokenizer.size(), target.tokenizer.digest(),
+                           target.tokenizer.size());
+  source.of_part.emplace(), target.of_part.emplace();
+  for (std::int64_t i = 0; i < part.size(); ++i) {
+    if (!next_pair(source, target))
+      fail(part.name(), ": has ", part.size(), " pairs, but ", source.lines.name(), " has ", i,
+           " lines for it");
+    writer.add(part.ids(Side::source, i), part.ids(Side::target, i));
+  }
+  if (source.of_part->hex() != part.info().source_digest ||
+      target.of_part->hex() != part.info().target_digest)
+    fail(part.name(), ": was made of other lines than ", before + 1, " to ", before + part.size(), " of ",
+         source.lines.name(), " and ", target.lines.name());
+  source.of_part.reset(), target.of_part.reset();
+}
+
+}  // namespace
+
+void TokenizeCommand::write_pairs() const {
+  if (pairs.size() != 2)
+    fail<UsageError>("--pairs: got ", pairs.size(), " texts, wanted a source and a target");
+  if (output == "-" || io::is_special_file(output)) fail<UsageError>("--pairs: give a file by -o");
+  if (vocabulary.empty() && !target_vocabulary.empty())
+    fail<UsageError>("--target-vocab goes with --vocab, the source's");
+  const Tokenizer of_source = tokenizer("source");
+  const Tokenizer of_target = target_vocabulary.empty() ? tokenizer("target") : [&] {
+    TokenizeCommand other = *this;
+    other.vocabulary = target_vocabulary;
+    return other.tokenizer("target");
+  }();
+  CorpusSide source(pairs[0], of_source, *this), target(pairs[1], of_target, *this);
+  PairFileWriter writer(output, write, of_source.size(), of_target.size());
+  for (const std::string& path : parts) {
+    PairFile part(path);
+    add_part(writer, part, source, target);
+  }
+  logging::Progress progress("pairs", 0);
+  while (next_pair(source, target)) {
+    if (!parts.empty())
+      fail(pairs[0], ": has more lines than the ", source.lines.line_number() - 1,
+           " pairs of the parts: is one missing?");
+    writer.add(source.checked(of_source.sentence(source.line)),
+               target.checked(of_target.with_eos(target.line)));
+    if (source.lines.lines() % 1000 == 0) progress.update(source.lines.lines());
+  }
+  refuse_empty(source.lines);
+  writer.finish({of_source.digest(), of_target.digest(), source.digest.hex(), target.digest.hex(), texts,
+                 first_sentence});
+  source.report(), target.report();
+  logging::verbose(concat(source.lines.lines(), " pairs"));
 }
 
 void TokenizeCommand::write_pieces() const {

@@ -23,7 +23,14 @@ struct TokenizeCommand {
   std::string codes;        ///< subword-nmt codes
   bool export_spm = false;  ///< write the vocabulary as a model of SentencePiece
 
+  std::vector<std::string> pairs;  ///< source and target text of a corpus file; empty: none
+  std::string texts;               ///< the options of train that name them
+  std::string target_vocabulary;   ///< of its target; empty: `vocabulary` or that of the model
+  std::vector<std::string> parts;  ///< corpus files of parts of it
+
   std::vector<std::string> corpora;     ///< texts to learn from
+  bool count = false;                   ///< count the words of `corpora` instead
+  std::vector<std::string> counted;     ///< such counts, of parts of a text, to learn from
   std::vector<std::string> word_lists;  ///< vocabulary files of other programs
   std::int64_t threshold = 0;           ///< minimal count of an imported piece
   text::TrainOptions training;
@@ -31,9 +38,10 @@ struct TokenizeCommand {
   bool detokenize = false;
   bool pieces = false;  ///< pieces as text instead of ids
   bool replace = false;
-  std::int64_t batch = 64;      ///< lines per frame
-  bool flush = false;           ///< a frame of fewer lines rather than waiting for more
-  std::int64_t max_length = 0;  ///< maximal number of pieces of a sentence, eos included; 0: any
+  std::int64_t first_sentence = 0;  ///< lines of the text before the input
+  std::int64_t batch = 64;          ///< lines per frame
+  bool flush = false;               ///< a frame of fewer lines rather than waiting for more
+  std::int64_t max_length = 0;      ///< maximal number of pieces of a sentence, eos included; 0: any
   bool truncate = false;
   std::int64_t max_line = 1 << 20;  ///< maximal number of bytes of a line
 
@@ -41,8 +49,10 @@ struct TokenizeCommand {
   void run() const;
 
  private:
+  void write_pairs() const;
   void make_vocabulary() const;
   void write_spm() const;
+  void write_counts() const;
   text::Tokenizer learned() const;
   text::Tokenizer imported() const;
   text::Tokenizer tokenizer(const std::string& for_side) const;

@@ -86,6 +86,20 @@ Corpus encoded(const char* what, const CorpusLines& lines, const text::Tokenizer
   return corpus;
 }
 
+/// The same of a file of pairs, whose pieces were counted when it was made.
+Corpus mapped(const std::shared_ptr<PairFile>& pairs, const text::Tokenizer& source,
+              const text::Tokenizer& target, const Model<float>& model) {
+  if (!model.encoder || !model.decoder)
+    fail<UsageError>("--corpus: a file of pairs is for models that translate; this is a ",
+                     model.architecture);
+  pairs->expect_vocabularies(source.digest(), source.size(), target.digest(), target.size());
+  const LongestSides longest{model.sizes(Side::source).max_length, model.sizes(Side::target).max_length};
+  const LongestSides empty{std::ssize(source.sentence("")), std::ssize(target.with_eos(""))};
+  Corpus corpus = mapped_corpus(pairs, empty, longest);
+  note_skipped("training text", corpus, longest);
+  return corpus;
+}
+
 /// A decoder starts at bos and stops at eos: without them it can be neither trained nor searched.
 void check_decoder_vocabulary(const Model<float>& model, const text::Tokenizer& target,
                               const std::string& path) {
@@ -115,7 +129,7 @@ struct Ingredients {
       lines.pictures = read_pictures(files.source, *model->images);
       lines.source = Lines(files.source, lines.pictures);
     };
-    CorpusLines text = read(job.training);
+    CorpusLines text = job.pairs ? CorpusLines("", "", "") : read(job.training);
     classes = classes_of(text.labels);
     model = job.initial
                 ? std::move(job.initial->model)
@@ -123,7 +137,8 @@ struct Ingredients {
     check_decoder_vocabulary(*model, target, job.target_vocab);
     set_vocabularies(*model, source, target, job.target_vocab);
     show(job.training, text);
-    training = encoded("training text", text, source, target, *model, classes);
+    training = job.pairs ? mapped(job.pairs, source, target, *model)
+                         : encoded("training text", text, source, target, *model, classes);
     if (job.config.bpe_dropout > 0 || job.config.unigram_alpha > 0) source_lines = text.source.lines;
     if (job.validates()) {
       CorpusLines held_out = read(job.validation);
@@ -184,9 +199,9 @@ std::string fine_tuned(const LoadedModel& initial) {
 
 nlohmann::ordered_json summary_of(const Corpus& corpus) {
   nlohmann::ordered_json about{{"sentences", corpus.size()}};
-  const auto count = [&](const char* name, const std::vector<TokenIds>& side) {
-    std::size_t tokens = 0;
-    for (const TokenIds& ids : side) tokens += ids.size();
+  const auto count = [&](const char* name, const Sentences& side) {
+    std::int64_t tokens = 0;
+    for (std::int64_t i = 0; i < std::ssize(side); ++i) tokens += side.length(i);
     if (tokens > 0) about[name] = tokens;
   };
   if (corpus.pictures.count() == 0) count("source_tokens", corpus.source);
@@ -237,21 +252,25 @@ std::function<void(std::int64_t epoch)> redraw_of(const TrainingJob& job, Ingred
       if (!(reads && in.source.type() == type) && !(writes && in.target.type() == type))
         fail<UsageError>("--", option, ": no vocabulary of this training is of type ", type);
   }
+  if (job.pairs)
+    fail<UsageError>(
+        "--corpus: --bpe-dropout and --unigram-alpha draw the pieces of a text anew, and a file of pairs has "
+        "no text: give --source and --target");
   return [&in, &job, source = in.training.source, target = in.training.target](std::int64_t epoch) {
     const Model<float>& model = *in.model;
     const bool whole = model.encoder || model.reads_as_given;  // as in encoded()
     parallel_for(in.training.size(), job.threads, [&](std::int64_t i) {
       const auto at = static_cast<std::size_t>(i), line = static_cast<std::size_t>(in.training.line_of[at]);
-      const auto redraw = [&](Side side, const std::vector<TokenIds>& usual, std::vector<TokenIds>& pieces,
-                              const auto& draw) {
+      const auto redraw = [&](Side side, const Sentences& usual, Sentences& pieces, const auto& draw) {
         if (usual.empty()) return;
         const auto number = static_cast<std::uint64_t>(epoch) << 40 | static_cast<std::uint64_t>(i) << 1 |
                             (side == Side::source ? 0u : 1u);
         text::PieceDraw how{job.config.bpe_dropout, job.config.unigram_alpha,
                             Random(job.seed, kPiecesStream ^ number)};
-        pieces[at] = draw(how);
+        TokenIds& drawn = pieces.held(at);
+        drawn = draw(how);
         const std::int64_t most = model.has(side) ? model.sizes(side).max_length : 0;
-        if (most > 0 && std::cmp_greater(pieces[at].size(), most)) pieces[at] = usual[at];
+        if (most > 0 && std::cmp_greater(drawn.size(), most)) drawn = usual[at];
       };
       if (!model.images)
         redraw(Side::source, source, in.training.source,
@@ -365,9 +384,11 @@ void note_op_times(const OpTimes& times) {
   line("one thread of this machine reaches", " %25s %8.1f %8.2f", "", product_speed(), copy_speed());
 }
 
-const Batch& largest(const std::vector<Batch>& batches) {
-  return *std::max_element(batches.begin(), batches.end(),
-                           [](const Batch& a, const Batch& b) { return a.tokens < b.tokens; });
+Batch largest(const Batches& batches) {
+  std::size_t at = 0;
+  for (std::size_t i = 1; i < batches.size(); ++i)
+    if (batches.tokens(i) > batches.tokens(at)) at = i;
+  return batches[at];
 }
 
 /// Which texts a model learns from follows from the fields of its config.
@@ -574,6 +595,17 @@ std::vector<Field> TrainCommand::model_fields() {
   return all;
 }
 
+/// What is said of --source and --target is said of the file; the history names the texts that it was made of.
+void TrainCommand::map_corpus() {
+  if (!job.training.source.empty() || !job.training.target.empty() || !job.training.labels.empty())
+    fail<UsageError>(
+        "--corpus holds both sides of the training text: leave out --source, --target and --labels");
+  job.pairs = std::make_shared<PairFile>(corpus);
+  job.training.source = job.training.target = corpus;
+  const std::string tool = "train";
+  job.command = concat(tool, " ", job.pairs->info().texts, job.command.substr(tool.size()));
+}
+
 void TrainCommand::run(const IsGiven& given, const std::function<std::atomic<bool>&()>& stop_flag) {
   if (list_presets) {
     std::cout << preset_table();
@@ -588,7 +620,10 @@ void TrainCommand::run(const IsGiven& given, const std::function<std::atomic<boo
   }
   for (const char* option : {"list", "expect", "ignore", "ignore-field"})
     if (given(option)) fail<UsageError>("--", option, " goes with --import");
+  if (!corpus.empty()) map_corpus();
   configure(given, *this);
+  if (job.pairs && job.images)
+    fail<UsageError>("--corpus: the model reads images, and a file of pairs holds text");
   if (job.init.empty() || given("preset")) job.preset = preset;
   if (exchange == "auto" && !dry_run) join(job, exchange_timeout);
   check_unvalidated(given, job);
@@ -624,8 +659,7 @@ Trainer::Outcome run_training(const TrainingJob& job, const std::atomic<bool>& s
 std::string describe_training(const TrainingJob& job) {
   check(job.config);
   Ingredients in(job);
-  const std::vector<Batch> batches =
-      make_batches(in.training, job.config.batch_tokens, job.config.shards, job.seed, 0);
+  const Batches batches = make_batches(in.training, job.config.batch_tokens, job.config.shards, job.seed, 0);
   Gradients gradients(*in.model, Objective(*in.model, job.config.r_drop), in.training, job.threads, job.seed,
                       job.config);
   Optimizer optimizer(job.config, in.model->parameters.values().size(), job.threads);

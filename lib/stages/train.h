@@ -31,6 +31,7 @@ struct CorpusFiles {
 
 struct TrainingJob {
   CorpusFiles training, validation;        ///< as the model's parts want them
+  std::shared_ptr<PairFile> pairs;         ///< the texts of `training`, mapped; null: they are read
   bool images = false;                     ///< the sources are images
   std::string source_vocab, target_vocab;  ///< vocabulary or model files; "": of images
   std::string init;                        ///< file or folder of `initial`
@@ -75,6 +76,7 @@ using IsGiven = std::function<bool(const std::string& name)>;
 struct TrainCommand {
   TrainingJob job;
   std::string preset = "transformer-base", vocab;
+  std::string corpus;                           ///< a file of pairs instead of the training text
   decltype(configs_of(kArchitectures)) models;  ///< options, like `training`; those that are given
   TrainConfig training;                         ///< replace the preset's
   bool dry_run = false, list_presets = false;
@@ -86,6 +88,9 @@ struct TrainCommand {
   std::vector<Field> model_fields();
   /// Trains, or prints what is asked for instead. Throws UsageError on options that do not belong together.
   void run(const IsGiven& given, const std::function<std::atomic<bool>&()>& stop_flag);
+
+ private:
+  void map_corpus();
 };
 
 /// The options of a run that change nothing in the model that it leaves, beside those of every tool.

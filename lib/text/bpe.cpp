@@ -1,5 +1,6 @@
 #include "text/bpe.h"
 
+#include <algorithm>
 #include <functional>
 #include <queue>
 
@@ -22,11 +23,18 @@ std::uint64_t key_of(std::int32_t left, std::int32_t right) {
 void count_words(std::string_view line, WordCounts& counts) {
   while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.remove_suffix(1);
   while (!line.empty() && (line.front() == '\r' || line.front() == ' ')) line.remove_prefix(1);
-  for (std::string_view word : split_any(line, " ")) {
-    auto it = counts.find(word);
-    if (it == counts.end()) it = counts.emplace(word, 0).first;
-    ++it->second;
-  }
+  for (std::string_view word : split_any(line, " ")) ++find_or_add(counts, word)->second;
+}
+
+WordCounts::iterator find_or_add(WordCounts& counts, std::string_view word) {
+  const auto found = counts.find(word);
+  return found == counts.end() ? counts.emplace(word, 0).first : found;
+}
+
+std::vector<std::pair<std::string_view, std::int64_t>> in_order(const WordCounts& counts) {
+  std::vector<std::pair<std::string_view, std::int64_t>> words(counts.begin(), counts.end());
+  std::ranges::sort(words);
+  return words;
 }
 
 BpeCodes::BpeCodes(std::vector<Merge> merges, int version) : merges_(std::move(merges)), version_(version) {

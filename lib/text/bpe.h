@@ -4,7 +4,7 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -17,8 +17,19 @@ namespace heed::text {
 
 using Merge = std::pair<std::string, std::string>;
 
-/// Number of occurrences of each word; in byte order, which is code point order.
-using WordCounts = std::map<std::string, std::int64_t, std::less<>>;
+struct WordHash {
+  using is_transparent = void;
+  std::size_t operator()(std::string_view word) const { return std::hash<std::string_view>{}(word); }
+};
+/// Number of occurrences of each word.
+using WordCounts = std::unordered_map<std::string, std::int64_t, WordHash, std::equal_to<>>;
+/// More than any word of any text.
+inline constexpr std::int64_t kMostOccurrences = std::int64_t{1} << 53;
+
+/// The entry of a word, which is there from now on.
+WordCounts::iterator find_or_add(WordCounts& counts, std::string_view word);
+/// In byte order, which is code point order. `counts` must outlive it.
+std::vector<std::pair<std::string_view, std::int64_t>> in_order(const WordCounts& counts);
 
 /// Adds the words of `line`, separated by spaces.
 void count_words(std::string_view line, WordCounts& counts);

@@ -38,7 +38,7 @@ struct Change {
 class Learner {
  public:
   explicit Learner(const WordCounts& counts) {
-    for (const auto& [word, count] : counts) {
+    for (const auto& [word, count] : in_order(counts)) {
       Word entry{{}, count};
       std::vector<std::string_view> chars = characters(word);
       for (std::size_t i = 0; i < chars.size(); ++i) {

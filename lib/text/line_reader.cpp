@@ -110,8 +110,8 @@ void LineReader::refuse_long(std::int64_t bytes) {
     begin_ = end_;
   }
   if (bytes > kMostBytes)
-    fail(name_, ':', line_number_ + 1, ": longer than ", kMostBytes, " bytes: is it text?");
-  fail(name_, ':', line_number_ + 1, ": ", bytes, " bytes, wanted a line of at most ", max_bytes_,
+    fail(name_, ':', line_number() + 1, ": longer than ", kMostBytes, " bytes: is it text?");
+  fail(name_, ':', line_number() + 1, ": ", bytes, " bytes, wanted a line of at most ", max_bytes_,
        " (--max-line)");
 }
 
@@ -122,7 +122,7 @@ bool LineReader::next(std::string& line) {
     open();
   }
   ++line_number_, ++lines_;
-  if (line_number_ == 1 && mark_ == ByteOrderMark::drop && line.starts_with(kByteOrderMark))
+  if (line_number() == 1 && mark_ == ByteOrderMark::drop && line.starts_with(kByteOrderMark))
     line.erase(0, kByteOrderMark.size());
   if (line.ends_with('\r')) line.pop_back();
   clean(line);
@@ -132,13 +132,13 @@ bool LineReader::next(std::string& line) {
 void LineReader::clean(std::string& line) const {
   if (std::size_t nul = line.find('\0'); nul != std::string::npos) {
     if (!replace_) {
-      fail(name_, ':', line_number_, ':', nul + 1, ": NUL is not text: is this a text file?");
+      fail(name_, ':', line_number(), ':', nul + 1, ": NUL is not text: is this a text file?");
     }
     line = replace_all(line, std::string_view("\0", 1), kReplacement);
   }
   if (std::size_t bad = find_invalid_utf8(line); bad != std::string::npos) {
     if (!replace_) {
-      fail(name_, ':', line_number_, ':', bad + 1, ": invalid UTF-8: is the text in another encoding?");
+      fail(name_, ':', line_number(), ':', bad + 1, ": invalid UTF-8: is the text in another encoding?");
     }
     line = replace_invalid_utf8(line);
   }

@@ -36,8 +36,10 @@ class LineReader {
   /// Whether next() has something to read without waiting for it: a line, the beginning of one, or the end.
   bool has_arrived() const;
 
+  /// So many lines of the text stand before the first file, which is a part of it: they count as lines of that file.
+  void count_from(std::int64_t lines_before) { lines_before_ = lines_before; }
   /// Number of the line last read, from 1, in its file.
-  std::int64_t line_number() const { return line_number_; }
+  std::int64_t line_number() const { return line_number_ + (at_ == 0 ? lines_before_ : 0); }
   /// Lines read, of all files.
   std::int64_t lines() const { return lines_; }
   /// The path, or "<stdin>".
@@ -60,7 +62,7 @@ class LineReader {
   int file_ = -1;
   std::vector<char> buffer_;
   std::size_t begin_ = 0, end_ = 0;
-  std::int64_t line_number_ = 0, lines_ = 0;
+  std::int64_t line_number_ = 0, lines_ = 0, lines_before_ = 0;
 };
 
 /// All lines of a file.

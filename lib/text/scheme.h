@@ -93,10 +93,16 @@ std::vector<std::string> word_pieces(const std::string& line, const Vocabulary& 
 std::vector<std::string> subword_pieces(const BpeCodes& codes, std::string_view word,
                                         const Vocabulary& vocabulary);
 
-/// Trains a SentencePiece model ("bpe" or "unigram") that begins with the pieces of `special`; every
-/// character it does not know is spelled in bytes.
-std::string train_sentencepiece(const std::vector<std::string>& lines, const std::string& type,
-                                std::int64_t vocab_size, const Vocabulary& special);
+/// Adds the words of a line as SentencePiece learns bpe from them: between spaces; "" stands for a space without a word.
+void count_sentencepiece_words(const std::string& line, WordCounts& counts);
+
+/// Trains a SentencePiece model of type bpe that begins with the pieces of `special`; every character it does not know is
+/// spelled in bytes.
+std::string train_sentencepiece_bpe(const WordCounts& words, std::int64_t vocab_size,
+                                    const Vocabulary& special);
+/// The same of type unigram.
+std::string train_sentencepiece_unigram(const std::vector<std::string>& lines, std::int64_t vocab_size,
+                                        const Vocabulary& special);
 
 /// The ids of a line that may name the mask: `encode` adds those of the text before, between and after masks.
 /// `strips`: white space before a mask belongs to it.

@@ -16,8 +16,9 @@
 namespace heed::text {
 namespace {
 
-// Fields of sentencepiece_model.proto: of the model, of a piece and of the normalizer; and types of a piece.
-constexpr std::uint32_t kPieces = 1, kNormalizer = 3, kDenormalizer = 5;
+// Fields of sentencepiece_model.proto: of the model, of the trainer, of a piece and of the normalizer; and types of a piece.
+constexpr std::uint32_t kPieces = 1, kTrainer = 2, kNormalizer = 3, kDenormalizer = 5;
+constexpr std::uint32_t kInputFormat = 7;
 constexpr std::uint32_t kPieceText = 1, kPieceScore = 2, kPieceType = 3;
 constexpr std::uint32_t kCharsmap = 2;
 constexpr std::uint32_t kNormalPiece = 1, kUnknownPiece = 2, kControlPiece = 3;
@@ -53,24 +54,26 @@ void put_float(std::uint32_t field, float value, std::string& out) {
   for (int shift = 0; shift < 32; shift += 8) out += static_cast<char>(bits >> shift);
 }
 
-/// The values of the field `number` of a message, all of them of bytes. Nothing when this cannot tell all fields apart: then the
-/// library, which skips more than a model ever has (groups), might find another value than this.
-std::optional<std::vector<std::string_view>> fields_of(std::string_view message, std::uint32_t number) {
-  std::vector<std::string_view> found;
+/// Calls visit(tag, value, whole) for each field of a message: the bytes of a value of bytes, and those of tag and value.
+/// False when this cannot tell all fields apart: the library, which skips more than a model ever has (groups), might find
+/// other values than this.
+template <class Visit>
+bool each_field(std::string_view message, const Visit& visit) {
   while (!message.empty()) {
+    const std::string_view start = message;
     const auto tag = take_varint(message);
-    if (!tag) return std::nullopt;
+    if (!tag) return false;
     std::uint64_t size = 0;
     switch (*tag & 7) {
       case 0:
-        if (!take_varint(message)) return std::nullopt;
+        if (!take_varint(message)) return false;
         break;
       case 1:
         size = 8;
         break;
       case 2: {
         const auto stated = take_varint(message);
-        if (!stated) return std::nullopt;
+        if (!stated) return false;
         size = *stated;
         break;
       }
@@ -78,14 +81,24 @@ std::optional<std::vector<std::string_view>> fields_of(std::string_view message,
         size = 4;
         break;
       default:
-        return std::nullopt;
+        return false;
     }
-    if (size > message.size()) return std::nullopt;
-    // The library, too, takes 32 bits of a tag.
-    if (static_cast<std::uint32_t>(*tag) == (number << 3 | 2)) found.push_back(message.substr(0, size));
+    if (size > message.size()) return false;
+    const std::string_view value = message.substr(0, size);
     message.remove_prefix(size);
+    // The library, too, takes 32 bits of a tag.
+    visit(static_cast<std::uint32_t>(*tag), value, start.substr(0, start.size() - message.size()));
   }
-  return found;
+  return true;
+}
+
+/// The values of the field `number` of a message, all of them of bytes; nothing when its fields cannot be told apart.
+std::optional<std::vector<std::string_view>> fields_of(std::string_view message, std::uint32_t number) {
+  std::vector<std::string_view> found;
+  const bool is_clear = each_field(message, [&](std::uint32_t tag, std::string_view value, std::string_view) {
+    if (tag == (number << 3 | 2)) found.push_back(value);
+  });
+  return is_clear ? std::optional(std::move(found)) : std::nullopt;
 }
 
 std::size_t offset(std::uint32_t unit) {
@@ -247,6 +260,22 @@ std::optional<std::string_view> Normalisations::find(std::string_view text) cons
     if (has_leaf(unit)) return std::string_view(texts_.data() + value_of(units_[at]));  // ends in NUL
   }
   return std::nullopt;
+}
+
+std::string without_input_format(std::string_view model) {
+  std::string out;
+  each_field(model, [&](std::uint32_t tag, std::string_view value, std::string_view whole) {
+    if (tag != (kTrainer << 3 | 2)) {
+      out += whole;
+      return;
+    }
+    std::string trainer;
+    each_field(value, [&](std::uint32_t inner, std::string_view, std::string_view field) {
+      if (inner != (kInputFormat << 3 | 2)) trainer += field;
+    });
+    put_bytes(kTrainer, trainer, out);
+  });
+  return out;
 }
 
 char byte_of_piece(const std::string& piece) {

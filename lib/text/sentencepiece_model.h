@@ -38,6 +38,9 @@ class Normalisations {
   std::string texts_;
 };
 
+/// The model without the note of the form in which its text was given, which is nothing of the model.
+std::string without_input_format(std::string_view model);
+
 /// The byte of the piece "<0xE2>".
 char byte_of_piece(const std::string& piece);
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <functional>
 #include <unordered_map>
 #include <utility>
 
@@ -41,11 +42,14 @@ std::string restore_space_symbol(std::string_view text) {
   }
 }
 
-/// Provides lines to the trainer.
+/// Provides lines to the trainer: line_at(i) for each i below `size`.
 class LineIterator : public sentencepiece::SentenceIterator {
  public:
-  explicit LineIterator(const std::vector<std::string>& lines) : lines_(lines) { load(); }
-  bool done() const override { return at_ >= lines_.size(); }
+  LineIterator(std::size_t size, std::function<std::string(std::size_t)> line_at)
+      : size_(size), line_at_(std::move(line_at)) {
+    load();
+  }
+  bool done() const override { return at_ >= size_; }
   void Next() override {
     ++at_;
     load();
@@ -54,14 +58,22 @@ class LineIterator : public sentencepiece::SentenceIterator {
   sentencepiece::util::Status status() const override { return {}; }
 
  private:
-  // The trainer uses tabs internally, so they are kept from it; they are spelled in bytes.
   void load() {
-    if (!done()) value_ = hide_space_symbol(replace_all(lines_[at_], "\t", " "));
+    if (!done()) value_ = line_at_(at_);
   }
-  const std::vector<std::string>& lines_;
-  std::size_t at_ = 0;
+  std::size_t size_, at_ = 0;
+  std::function<std::string(std::size_t)> line_at_;
   std::string value_;
 };
+
+/// A line as the trainer sees it. It uses tabs internally, so they are kept from it; they are spelled in bytes.
+std::string shown(const std::string& line) {
+  return hide_space_symbol(replace_all(line, "\t", " "));
+}
+
+// The trainer leaves out lines that are longer, and those with its symbol for unknown characters (trainer_interface.cc).
+constexpr std::size_t kMostLineBytes = 65536;
+constexpr std::string_view kUnknownSymbol = "\xE2\x96\x85";  // U+2585
 
 Vocabulary vocabulary_of(const sentencepiece::SentencePieceProcessor& processor, const SpecialIds& special) {
   std::vector<std::string> pieces;
@@ -193,9 +205,23 @@ class SentencePieceScheme : public Scheme {
 
 }  // namespace
 
-std::string train_sentencepiece(const std::vector<std::string>& lines, const std::string& type,
-                                std::int64_t vocab_size, const Vocabulary& special) {
-  LineIterator iterator(lines);
+void count_sentencepiece_words(const std::string& line, WordCounts& counts) {
+  const std::string text = shown(line);
+  if (text.empty() || text.size() > kMostLineBytes || text.find(kUnknownSymbol) != std::string::npos) return;
+  const std::string spaced = replace_all(line, "\t", " ");
+  for (std::size_t at = 0; at <= spaced.size();) {
+    const std::size_t end = std::min(spaced.find(' ', at), spaced.size());
+    ++find_or_add(counts, std::string_view(spaced).substr(at, end - at))->second;
+    at = end + 1;
+  }
+}
+
+namespace {
+
+/// `format`: of the iterator's lines, text or tsv: a line, a tab, how often it occurs.
+std::string train_sentencepiece(sentencepiece::SentenceIterator& iterator, const std::string& type,
+                                const std::string& format, std::int64_t vocab_size, const Vocabulary& special,
+                                const std::string& from) {
   std::vector<std::string> control;
   for (std::int32_t id : {special.special().cls, special.special().sep}) {
     if (id != SpecialIds::kAbsent) control.push_back(special.piece(id));
@@ -203,6 +229,7 @@ std::string train_sentencepiece(const std::vector<std::string>& lines, const std
   std::string model;
   auto status = sentencepiece::SentencePieceTrainer::Train(
       {{"model_type", type},
+       {"input_format", format},
        {"vocab_size", std::to_string(vocab_size)},
        {"pad_id", "0"},
        {"unk_id", "1"},
@@ -215,7 +242,7 @@ std::string train_sentencepiece(const std::vector<std::string>& lines, const std
        {"hard_vocab_limit", "false"},
        {"normalization_rule_name", "identity"},
        {"remove_extra_whitespaces", "false"},
-       {"max_sentence_length", "65536"},
+       {"max_sentence_length", std::to_string(kMostLineBytes)},
        {"num_threads", "4"},  // affects the result: counts are summed per thread
        {"minloglevel", "2"}},
       &iterator, &model);
@@ -229,10 +256,45 @@ std::string train_sentencepiece(const std::vector<std::string>& lines, const std
                          ", but 256 bytes and the characters of this text take ",
                          escaped(reason.substr(least + versus.size(), end - least - versus.size())));
     }
-    fail("SentencePiece cannot learn ", vocab_size, " pieces (256 of them bytes) from ", lines.size(),
-         " lines: ", escaped(reason, 200));
+    fail("SentencePiece cannot learn ", vocab_size, " pieces (256 of them bytes) from ", from, ": ",
+         escaped(reason, 200));
   }
-  return model;
+  return without_input_format(model);  // the same model, however its text was counted
+}
+
+}  // namespace
+
+/// Every word is given as a line, behind which the trainer puts it together with the space that it puts before lines. So a
+/// space without a word has to come before one, or another space.
+std::string train_sentencepiece_bpe(const WordCounts& words, std::int64_t vocab_size,
+                                    const Vocabulary& special) {
+  std::vector<std::pair<std::string_view, std::int64_t>> lines = in_order(words);
+  std::string behind_a_space;
+  if (!lines.empty() && lines.front().first.empty()) {
+    std::int64_t spaces = lines.front().second;
+    lines.erase(lines.begin());
+    if (spaces % 2 == 1 && !lines.empty()) {
+      behind_a_space = concat(" ", lines.front().first);
+      if (--lines.front().second == 0) lines.erase(lines.begin());
+      lines.emplace_back(behind_a_space, 1);
+      --spaces;
+    } else if (spaces % 2 == 1 && spaces > 1) {
+      lines.emplace_back("  ", 1);
+      spaces -= 3;
+    }
+    if (spaces > 1) lines.emplace_back(" ", spaces / 2);
+  }
+  LineIterator iterator(lines.size(), [&](std::size_t i) {
+    return concat(hide_space_symbol(std::string(lines[i].first)), "\t", lines[i].second);
+  });
+  return train_sentencepiece(iterator, "bpe", "tsv", vocab_size, special, concat(words.size(), " words"));
+}
+
+std::string train_sentencepiece_unigram(const std::vector<std::string>& lines, std::int64_t vocab_size,
+                                        const Vocabulary& special) {
+  LineIterator iterator(lines.size(), [&](std::size_t i) { return shown(lines[i]); });
+  return train_sentencepiece(iterator, "unigram", "text", vocab_size, special,
+                             concat(lines.size(), " lines"));
 }
 
 SchemePtr make_sentencepiece_scheme(std::string model, const std::string& type, const SpecialIds& special) {

@@ -1,7 +1,9 @@
 #include "text/tokenizer.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/choice.h"
@@ -12,6 +14,7 @@
 #include "text/byte_bpe.h"
 #include "text/foreign_sentencepiece.h"
 #include "text/foreign_tokenizer.h"
+#include "text/piece_counts.h"
 #include "text/scheme.h"
 #include "text/unicode.h"
 #include "text/word_unigram.h"
@@ -24,14 +27,11 @@ namespace {
 /// code point order.
 Vocabulary frequent_pieces(Vocabulary vocabulary, const WordCounts& counts, std::int64_t max_size,
                            std::int64_t min_frequency) {
-  std::vector<const WordCounts::value_type*> order;
-  for (const auto& entry : counts) {
-    if (entry.second >= min_frequency && !vocabulary.contains(entry.first)) order.push_back(&entry);
-  }
-  std::stable_sort(order.begin(), order.end(), [](auto* a, auto* b) { return a->second > b->second; });
-  for (const auto* entry : order) {
-    if (vocabulary.size() >= max_size) break;
-    vocabulary.add(entry->first);
+  auto order = in_order(counts);
+  std::stable_sort(order.begin(), order.end(), [](auto& a, auto& b) { return a.second > b.second; });
+  for (const auto& [piece, count] : order) {
+    if (vocabulary.size() >= max_size || count < min_frequency) break;
+    if (std::string text(piece); !vocabulary.contains(text)) vocabulary.add(text);
   }
   return vocabulary;
 }
@@ -74,34 +74,43 @@ WordCounts count_all_words(const LineSource& next_line, const Vocabulary& specia
   return counts;
 }
 
-SchemePtr train_pretokenized_bpe(const LineSource& next_line, const TrainOptions& options) {
+SchemePtr train_pretokenized_bpe(WordCounts words, const TrainOptions& options) {
   Vocabulary special(options.special);
-  WordCounts words = count_all_words(next_line, special);
+  words.erase(std::string(special.mask()));
   BpeCodes codes(learn_bpe(words, options.merges > 0 ? options.merges : options.vocab_size));
   Vocabulary vocabulary = segments_of_words(std::move(special), codes, words, options.min_frequency);
   return make_subword_scheme(std::move(vocabulary), std::move(codes));
 }
 
-SchemePtr train_counted(const LineSource& next_line, const TrainOptions& options) {
-  const bool words = kind_of(options.type) == Kind::word;
-  Vocabulary special(options.special);
-  WordCounts counts;
-  for (std::string line; next_line(line);) {
-    if (!options.pretokenized) line = nfc(line);
-    for (std::string& piece : words ? word_pieces(line, special) : char_pieces(line, special))
-      ++counts[std::move(piece)];
+/// All lines, or those whose numbers draw the least.
+std::vector<std::string> sampled_lines(const LineSource& next_line, const TrainOptions& options) {
+  std::vector<std::string> lines;
+  std::string line;
+  if (options.sample_lines == 0) {
+    while (next_line(line)) lines.push_back(nfc(line));
+    return lines;
   }
-  Vocabulary vocabulary =
-      frequent_pieces(std::move(special), counts, options.vocab_size, options.min_frequency);
-  return words ? make_word_scheme(std::move(vocabulary)) : make_char_scheme(std::move(vocabulary));
+  constexpr std::uint64_t sample_stream = 0x5a3b000000000000u;           // no other draws use it
+  std::map<std::pair<std::uint64_t, std::uint64_t>, std::string> drawn;  // (draw, number)
+  for (std::uint64_t number = 0; next_line(line); ++number) {
+    Random random(options.seed, sample_stream + number);
+    const std::uint64_t draw = std::uint64_t{random.bits()} << 32 | random.bits();
+    const bool is_full = std::cmp_equal(drawn.size(), options.sample_lines);
+    if (is_full && draw >= std::prev(drawn.end())->first.first) continue;
+    drawn.emplace(std::pair(draw, number), line);
+    if (is_full) drawn.erase(std::prev(drawn.end()));
+  }
+  std::map<std::uint64_t, std::string*> in_place;
+  for (auto& [key, text] : drawn) in_place[key.second] = &text;
+  for (const auto& [number, text] : in_place) lines.push_back(nfc(*text));
+  return lines;
 }
 
-SchemePtr train_sentencepiece_scheme(const LineSource& next_line, const TrainOptions& options) {
-  std::vector<std::string> lines;
-  for (std::string line; next_line(line);) lines.push_back(nfc(line));
-  const Vocabulary special(options.special);
-  return make_sentencepiece_scheme(train_sentencepiece(lines, options.type, options.vocab_size, special),
-                                   options.type, special.special());
+void expect_room(const TrainOptions& options) {
+  if (const std::int64_t special = Vocabulary(options.special).size(); options.vocab_size <= special) {
+    fail<UsageError>("vocabulary size ", options.vocab_size, " leaves no room beside the ", special,
+                     " special pieces");
+  }
 }
 
 /// `values` of a tensor of strings as a vector.
@@ -214,18 +223,46 @@ Tokenizer::Tokenizer(std::string type, bool pretokenized, SchemePtr scheme)
       digest_(compute_digest()) {}
 
 Tokenizer Tokenizer::train(const LineSource& next_line, const TrainOptions& options) {
-  if (const std::int64_t special = Vocabulary(options.special).size(); options.vocab_size <= special) {
-    fail<UsageError>("vocabulary size ", options.vocab_size, " leaves no room beside the ", special,
-                     " special pieces");
-  }
+  expect_room(options);
   const Kind kind = kind_of(options.type);
   if (kind == Kind::unigram && options.pretokenized)
     fail<UsageError>("unigram does not know pre-tokenized text: use bpe");
-  const bool counted = kind == Kind::word || kind == Kind::character;
-  return Tokenizer(options.type, options.pretokenized,
-                   counted                ? train_counted(next_line, options)
-                   : options.pretokenized ? train_pretokenized_bpe(next_line, options)
-                                          : train_sentencepiece_scheme(next_line, options));
+  if (kind != Kind::unigram) {
+    if (options.sample_lines > 0)
+      fail<UsageError>("--sample-lines: type ", options.type,
+                       " is learned from counts, which take all lines");
+    PieceCounts counts(options);
+    for (std::string line; next_line(line);) counts.add(line);
+    return train(counts, options);
+  }
+  const Vocabulary special(options.special);
+  std::string model =
+      train_sentencepiece_unigram(sampled_lines(next_line, options), options.vocab_size, special);
+  return Tokenizer(options.type, false,
+                   make_sentencepiece_scheme(std::move(model), options.type, special.special()));
+}
+
+Tokenizer Tokenizer::train(const PieceCounts& counts, const TrainOptions& options) {
+  expect_room(options);
+  Vocabulary special(options.special);
+  SchemePtr scheme;
+  switch (kind_of(options.type)) {
+    case Kind::word:
+      scheme = make_word_scheme(
+          frequent_pieces(std::move(special), counts.counts(), options.vocab_size, options.min_frequency));
+      break;
+    case Kind::character:
+      scheme = make_char_scheme(
+          frequent_pieces(std::move(special), counts.counts(), options.vocab_size, options.min_frequency));
+      break;
+    default:
+      scheme = options.pretokenized
+                   ? train_pretokenized_bpe(counts.counts(), options)
+                   : make_sentencepiece_scheme(
+                         train_sentencepiece_bpe(counts.counts(), options.vocab_size, special), options.type,
+                         special.special());
+  }
+  return Tokenizer(options.type, options.pretokenized, std::move(scheme));
 }
 
 Tokenizer Tokenizer::from_words(const std::vector<CountedPiece>& words, std::int64_t min_frequency) {

@@ -34,6 +34,7 @@ namespace heed::text {
 class Scheme;
 struct SentenceFrame;
 struct ForeignTokenizer;
+class PieceCounts;
 
 /// Provides the next line; false at the end.
 using LineSource = std::function<bool(std::string& line)>;
@@ -49,6 +50,8 @@ struct TrainOptions {
   std::int64_t merges = 0;
   std::int64_t min_frequency = 1;
   std::string special;
+  std::int64_t sample_lines = 0;
+  std::uint64_t seed = 1;  ///< of the sample
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& field) {
@@ -65,6 +68,11 @@ struct TrainOptions {
     field("special", self.special,
           "give the vocabulary these special pieces too, a list of cls, sep and mask with commas; text names "
           "the mask: <mask>");
+    field("sample_lines", self.sample_lines,
+          "unigram: learn from so many lines, drawn by --seed from their numbers in the whole text (0: from "
+          "all); 1 to 10 "
+          "million serve",
+          between(0, 1'000'000'000));
   }
 };
 
@@ -80,6 +88,8 @@ class Tokenizer {
   /// Learns a tokenizer from text. Pre-tokenized bpe makes `merges` merges (vocab_size of them when 0) and
   /// takes every segment of the text into its vocabulary, as subword-nmt does.
   static Tokenizer train(const LineSource& next_line, const TrainOptions& options);
+  /// The same from what was counted of the text with these options, which are not of type unigram.
+  static Tokenizer train(const PieceCounts& counts, const TrainOptions& options);
 
   /// A tokenizer of another program.
   static Tokenizer from_foreign(const ForeignTokenizer& foreign);

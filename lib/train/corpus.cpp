@@ -54,9 +54,22 @@ Lines::Lines(const std::string& path, const Pictures& pictures)
       lines(static_cast<std::size_t>(pictures.count())),
       digest(pictures.digest()) {}
 
+std::int64_t Sentences::line(std::int64_t i) const {
+  // Before the line stand i others and as many left out as have no more than i others before them.
+  const std::vector<std::uint32_t>& out = *left_out_;
+  std::size_t low = 0, high = out.size();
+  while (low < high) {
+    const std::size_t middle = low + (high - low) / 2;
+    if (static_cast<std::int64_t>(out[middle]) - static_cast<std::int64_t>(middle) <= i)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return i + static_cast<std::int64_t>(low);
+}
+
 std::int64_t Corpus::length(std::int64_t i) const {
-  const std::vector<TokenIds>& side = target.empty() ? source : target;
-  return static_cast<std::int64_t>(side[static_cast<std::size_t>(i)].size());
+  return (target.empty() ? source : target).length(i);
 }
 
 std::int64_t Corpus::tokens() const {
@@ -87,6 +100,18 @@ std::vector<std::string> classes_of(const Lines& labels) {
     fail(escaped(labels.path), ": ", names.size(), " different labels, wanted at least two");
   return {names.begin(), names.end()};
 }
+
+namespace {
+
+void expect_some(const Corpus& corpus, const std::string& name, const char* of_two, std::int64_t lines,
+                 const LongestSides& longest) {
+  if (corpus.size() > 0) return;
+  fail(name, ": no sentence", of_two, " to use: ", lines, " lines, ", corpus.skipped_empty,
+       " with an empty side",
+       corpus.skipped_long > 0 ? concat(", ", corpus.skipped_long, " of ", describe(longest)) : "");
+}
+
+}  // namespace
 
 Corpus read_corpus(const CorpusLines& text, const LineEncoder& encode_source,
                    const LineEncoder& encode_target, const LongestSides& longest,
@@ -132,11 +157,29 @@ Corpus read_corpus(const CorpusLines& text, const LineEncoder& encode_source,
     }
     if (labels.there) corpus.labels.push_back(number_of(label_of(labels.lines[i]), classes, labels, i));
   }
-  if (corpus.size() == 0) {
-    fail(escaped(first.path), ": no sentence", sources.there && targets.there ? " pair" : "",
-         " to use: ", first.lines.size(), " lines, ", corpus.skipped_empty, " with an empty side",
-         corpus.skipped_long > 0 ? concat(", ", corpus.skipped_long, " of ", describe(longest)) : "");
+  expect_some(corpus, escaped(first.path), sources.there && targets.there ? " pair" : "",
+              std::ssize(first.lines), longest);
+  return corpus;
+}
+
+Corpus mapped_corpus(std::shared_ptr<const PairFile> pairs, const LongestSides& empty,
+                     const LongestSides& longest) {
+  Corpus corpus;
+  corpus.source_digest = pairs->info().source_digest;
+  corpus.target_digest = pairs->info().target_digest;
+  auto left_out = std::make_shared<std::vector<std::uint32_t>>();
+  for (std::int64_t i = 0; i < pairs->size(); ++i) {
+    const std::int64_t source = pairs->length(Side::source, i), target = pairs->length(Side::target, i);
+    const bool is_empty = source == empty.source || target == empty.target;
+    const bool is_long =
+        (longest.source > 0 && source > longest.source) || (longest.target > 0 && target > longest.target);
+    if (!is_empty && !is_long) continue;
+    ++(is_empty ? corpus.skipped_empty : corpus.skipped_long);
+    left_out->push_back(static_cast<std::uint32_t>(i));
   }
+  corpus.source = {pairs, Side::source, left_out};
+  corpus.target = {pairs, Side::target, left_out};
+  expect_some(corpus, pairs->name(), " pair", pairs->size(), longest);
   return corpus;
 }
 

@@ -1,26 +1,64 @@
-// The text that a model learns from as token ids, held in memory: 29,000 sentence pairs take a few
-// megabytes. Line n of a source, of its target and of its labels belong together; a model reads those that
+// The text that a model learns from as token ids, held in memory (29,000 sentence pairs take a few
+// megabytes) or mapped from a file (train/pair_file.h). Line n of a source, of its target and of its labels belong together; a model reads those that
 // it has parts for.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "models/pictures.h"
+#include "train/pair_file.h"
 
 namespace heed {
 
 using TokenIds = std::vector<std::int32_t>;
 
+/// One side of a corpus.
+class Sentences {
+ public:
+  Sentences() = default;
+  Sentences(std::initializer_list<TokenIds> sentences) : held_(sentences) {}
+  /// Those of a file, without the lines `left_out`, which ascend.
+  Sentences(std::shared_ptr<const PairFile> file, Side side,
+            std::shared_ptr<const std::vector<std::uint32_t>> left_out)
+      : file_(std::move(file)), side_(side), left_out_(std::move(left_out)) {}
+
+  void push_back(TokenIds ids) { held_.push_back(std::move(ids)); }
+  bool empty() const { return size() == 0; }
+  std::size_t size() const {
+    return file_ ? static_cast<std::size_t>(file_->size()) - left_out_->size() : held_.size();
+  }
+  std::int64_t length(std::int64_t i) const {
+    return file_ ? file_->length(side_, line(i)) : std::ssize(held_[static_cast<std::size_t>(i)]);
+  }
+  TokenIds operator[](std::size_t i) const {
+    return file_ ? file_->ids(side_, line(static_cast<std::int64_t>(i))) : held_[i];
+  }
+  /// One that is held in memory, to change it.
+  TokenIds& held(std::size_t i) { return held_[i]; }
+
+ private:
+  /// Of the file.
+  std::int64_t line(std::int64_t i) const;
+
+  std::vector<TokenIds> held_;
+  std::shared_ptr<const PairFile> file_;  ///< null: held_ has them
+  Side side_ = Side::source;
+  std::shared_ptr<const std::vector<std::uint32_t>> left_out_;
+};
+
 struct Corpus {
   /// Each with its final eos; empty: there is no such side. Where sources are images, an id 0 for each of their rows.
-  std::vector<TokenIds> source, target;
+  Sentences source, target;
   Pictures pictures;  ///< of the sources that are images
   std::vector<std::int64_t>
-      line_of;  ///< of each sentence, counted from 0; of an image its index among the pictures
+      line_of;  ///< of each sentence held in memory, counted from 0; of an image its index among the pictures
   std::vector<std::int32_t> labels;    ///< class of each source; empty: none
   std::vector<std::string> reference;  ///< the target lines of the pairs kept, as they stand in the file
   std::string source_digest, target_digest, label_digest;  ///< SHA-256 of the lines read; empty: none
@@ -68,6 +106,9 @@ struct CorpusLines {
 Corpus read_corpus(const CorpusLines& text, const LineEncoder& encode_source,
                    const LineEncoder& encode_target, const LongestSides& longest,
                    const std::vector<std::string>& classes = {});
+/// The pairs of a file, mapped, of which the same are left out: of those of `empty` ids on a side, eos counted, and longer ones.
+Corpus mapped_corpus(std::shared_ptr<const PairFile> pairs, const LongestSides& empty,
+                     const LongestSides& longest);
 /// The classes of labels, a label a line, in the order of their names; none without labels. Throws Error when
 /// there are fewer than two, or on an empty line.
 std::vector<std::string> classes_of(const Lines& labels);

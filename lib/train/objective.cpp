@@ -34,7 +34,7 @@ Encoded<float> encode_sources(const Model<float>& model, Pass<float>& pass, cons
   return model.encode(pass, model.images->embed<float>(pass, pixels, source.rows), source.rows);
 }
 
-PackedTokens pack(const std::vector<TokenIds>& sentences, std::span<const std::int64_t> indices) {
+PackedTokens pack(const Sentences& sentences, std::span<const std::int64_t> indices) {
   PackedTokens packed;
   for (std::int64_t i : indices) packed.append(sentences[static_cast<std::size_t>(i)]);
   return packed;
@@ -101,10 +101,10 @@ std::string Objective::unit() const {
 }
 
 std::int64_t Objective::predictions(const Corpus& corpus, std::int64_t i) const {
-  const auto at = static_cast<std::size_t>(i);
   if (kind_ == Kind::classes) return 1;
-  if (kind_ == Kind::masked_words) return masked_count(corpus.source[at], model_.source_special);
-  return static_cast<std::int64_t>(corpus.target[at].size());
+  if (kind_ == Kind::masked_words)
+    return masked_count(corpus.source[static_cast<std::size_t>(i)], model_.source_special);
+  return corpus.target.length(i);
 }
 
 CrossEntropySums Objective::forward(Pass<float>& pass, const Corpus& corpus,
@@ -155,7 +155,7 @@ CrossEntropySums Objective::masked(Pass<float>& pass, const Corpus& corpus,
   std::vector<RowOf> rows;
   std::vector<std::int32_t> hidden;
   for (const std::int64_t i : sentences) {
-    const TokenIds& sentence = corpus.source[static_cast<std::size_t>(i)];
+    const TokenIds sentence = corpus.source[static_cast<std::size_t>(i)];
     const std::uint64_t number = (pass.step << 24) ^ static_cast<std::uint64_t>(i);
     const MaskedSentence masked =
         mask_words(sentence, model_.source_special, model_.encoder->sizes().vocab_size, pass.seed, number);

@@ -64,6 +64,6 @@ Encoded<float> encode_sources(const Model<float>& model, Pass<float>& pass, cons
                               std::span<const std::int64_t> indices);
 
 /// The sentences `indices` of one side, packed.
-PackedTokens pack(const std::vector<TokenIds>& sentences, std::span<const std::int64_t> indices);
+PackedTokens pack(const Sentences& sentences, std::span<const std::int64_t> indices);
 
 }  // namespace heed

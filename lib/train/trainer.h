@@ -126,7 +126,7 @@ class Trainer {
   const bool validates_;  ///< without text for it, the newest parameters are the best
   Validator validator_;
   SnapshotStore snapshots_;
-  std::vector<Batch> batches_;  ///< of the present epoch
+  Batches batches_;  ///< of the present epoch
   TrainState state_;
   Wishes wishes_;                      ///< of all ranks, as they were in the last update or validation
   std::set<std::string> saved_names_;  ///< snapshots that the newest checkpoint needs

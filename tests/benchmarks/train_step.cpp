@@ -150,7 +150,7 @@ void write_batches(const std::string& path, const Corpus& corpus, const std::vec
 /// As many batches as there are updates, from the start of the epoch again when it is too short.
 std::vector<Batch> batches_for(const Corpus& corpus, const TrainConfig& config, std::uint64_t seed,
                                std::int64_t updates) {
-  const std::vector<Batch> epoch = make_batches(corpus, config.batch_tokens, config.shards, seed, 0);
+  const Batches epoch = make_batches(corpus, config.batch_tokens, config.shards, seed, 0);
   std::vector<Batch> batches;
   for (std::int64_t i = 0; i < updates; ++i)
     batches.push_back(epoch[static_cast<std::size_t>(i) % epoch.size()]);

@@ -92,7 +92,7 @@ int main(int argc, char** argv) {
         print(sizes);
       }
       for (std::int64_t i = 0; i < lines; ++i) std::cout << "line " << i << '\n';
-      if (command) std::cout << tool.command_line() << '\n';
+      if (command) std::cout << tool.result_command({"command"}) << '\n';
       if (command || preset || lines > 0) return;
       std::cout << input << ' ' << count << ' ' << tool.common().seed << ' ' << (model.empty() ? "-" : model);
       for (const auto& word : lists) std::cout << " list:" << word;

@@ -22,10 +22,11 @@ void apply_shorthands(DumpOptions& options) {
   if (!has_form && path.ends_with(".tsv")) options.tsv = true;
   if (!has_form && path.ends_with(".json")) options.json = true;
   if (path.ends_with(".npy")) options.npy = true;
+  if (path.ends_with(".h5")) options.h5 = true;
   if (path.ends_with(".safetensors")) options.safetensors = true;
   for (const char* picture : {".bmp", ".gif", ".jpg", ".jpeg", ".webp", ".eps"}) {
     if (path.ends_with(picture))
-      fail<UsageError>("-o ", escaped(path), ": wanted .png, .svg, .pdf, .html, .tsv, .json or .npy");
+      fail<UsageError>("-o ", escaped(path), ": wanted .png, .svg, .pdf, .html, .tsv, .json, .npy or .h5");
   }
 }
 

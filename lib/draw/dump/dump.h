@@ -16,7 +16,7 @@ struct DumpOptions {
   /// Of a form that shows one file: throws UsageError when there are several.
   const std::string& input() const;
   std::string output =
-      "-";  ///< a suffix .png, .svg, .pdf, .html, .tsv, .json, .npy or .safetensors selects the form
+      "-";  ///< a suffix .png, .svg, .pdf, .html, .tsv, .json, .npy, .safetensors or .h5 selects the form
 
   // Which tensor, and which part of it.
   std::string name;
@@ -26,7 +26,7 @@ struct DumpOptions {
   // The form; a listing by default. --list combines with --tsv or --json, pictures with a form and each
   // other.
   bool list = false, tsv = false, json = false, heatmap = false;
-  bool npy = false, safetensors = false, stats = false, histogram = false;
+  bool npy = false, safetensors = false, h5 = false, stats = false, histogram = false;
   std::string dtype = "f32";  ///< how a safetensors file holds float32: f32, f16 or bf16
   bool curves = false,
        bars = false;   ///< of a table (select/column_table.h); bars with `top`: of the greatest values

@@ -30,6 +30,7 @@ void dump_top(const DumpOptions& options);          ///< --top
 void dump_stats(const DumpOptions& options);        ///< --stats
 void dump_npy(const DumpOptions& options);          ///< --npy
 void dump_safetensors(const DumpOptions& options);  ///< --safetensors
+void dump_h5(const DumpOptions& options);           ///< --h5
 
 /// What a form shows: other options have a meaning for some kinds only.
 enum FormKind : unsigned {
@@ -50,6 +51,7 @@ enum FormKind : unsigned {
   kSafetensors = 1u << 14,
   kDocument = 1u << 15,
   kOver = 1u << 16,
+  kHdf5 = 1u << 17,
 };
 /// A form that an option of its own asks for; two exclude each other.
 struct Form {
@@ -70,6 +72,11 @@ inline constexpr Form kForms[] = {
     {"--npy", &DumpOptions::npy, kNpy, "a slice as an array for numpy.load", dump_npy},
     {"--safetensors", &DumpOptions::safetensors, kSafetensors,
      "all tensors of numbers, or those of --name, as a safetensors file", dump_safetensors},
+    {"--h5", &DumpOptions::h5, kHdf5,
+     "all tensors, or those of --name, as one HDF5 file with the history that they have: parts of a text "
+     "become what one "
+     "run over the whole writes",
+     dump_h5},
     {"--arcs", &DumpOptions::arcs, kArcs, "attention weights as arcs between words", dump_arcs, true},
     {"--document", &DumpOptions::document, kDocument,
      "a document with the attention to its sentences and to their words (decode --attention, or a trace)",

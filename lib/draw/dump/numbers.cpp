@@ -168,6 +168,22 @@ void dump_safetensors(const DumpOptions& options) {
                                                   : io::FloatsAs::float32);
 }
 
+void dump_h5(const DumpOptions& options) {
+  io::FrameReader reader(options.inputs, {.as_stored = true});
+  io::FrameWriter writer(options.output);
+  for (TensorMap frame; reader.next(frame);) {
+    if (!options.name.empty()) {
+      keep_named(frame, options.name);
+      std::erase_if(frame.groups, [&](const auto& group) {
+        const auto& [path, info] = group;
+        return !info.signal.empty() && !frame.contains(path + "/" + info.signal);
+      });
+    }
+    writer.write(frame);
+  }
+  writer.finish();
+}
+
 IsMeant meant_by(const std::string& name) {
   const std::string path = path_of(name);
   if (path.empty()) return [](const std::string&) { return true; };

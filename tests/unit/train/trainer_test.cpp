@@ -56,7 +56,7 @@ BOOST_AUTO_TEST_CASE(the_number_of_threads_changes_no_bit) {
 BOOST_AUTO_TEST_CASE(the_mean_is_over_tokens_or_sentences) {
   const Corpus corpus = reversing_corpus(9, 3);
   const auto model = small_transformer();
-  const Batch batch = make_batches(corpus, 1000, 2, 1, 0).at(0);
+  const Batch batch = make_batches(corpus, 1000, 2, 1, 0)[0];
   BOOST_REQUIRE(batch.tokens > 9);
   auto norm = [&](const std::string& mean_over) {
     TrainConfig config;
@@ -126,7 +126,8 @@ BOOST_AUTO_TEST_CASE(stops_early_and_returns_to_the_best) {
   // The validation text contradicts the training text, so learning makes it worse after a while.
   const Corpus training = reversing_corpus(30, 1);
   Corpus validation = reversing_corpus(7, 2);
-  for (TokenIds& sentence : validation.target) {
+  for (std::size_t s = 0; s < validation.target.size(); ++s) {
+    TokenIds& sentence = validation.target.held(s);
     for (std::size_t i = 0; i + 1 < sentence.size(); ++i) sentence[i] = 4;
   }
   auto model = small_transformer();

@@ -1,0 +1,60 @@
+#include "text/piece_counts.h"
+
+#include <charconv>
+
+#include "base/error.h"
+#include "text/scheme.h"
+#include "text/unicode.h"
+
+namespace heed::text {
+
+PieceCounts::PieceCounts(const TrainOptions& options) : options_(options), special_(options.special) {
+  if (options.type == "unigram")
+    fail<UsageError>(
+        "--type unigram is learned from lines, not from counts of words: --sample-lines takes some of them");
+}
+
+std::string PieceCounts::head() const {
+  return concat("# heed: counts for --type ", options_.type, options_.pretokenized ? " --pretokenized" : "",
+                options_.special.empty() ? "" : " --special " + options_.special);
+}
+
+void PieceCounts::add(const std::string& line) {
+  if (options_.type == "bpe") {
+    if (options_.pretokenized)
+      count_words(line, counts_);
+    else
+      count_sentencepiece_words(nfc(line), counts_);
+    return;
+  }
+  const std::string text = options_.pretokenized ? line : nfc(line);
+  for (std::string& piece :
+       options_.type == "word" ? word_pieces(text, special_) : char_pieces(text, special_))
+    ++counts_[std::move(piece)];
+}
+
+void PieceCounts::read(const LineSource& next_line, const std::string& name) {
+  std::string line;
+  if (!next_line(line)) fail(name, ": empty: did the command that should write it fail?");
+  if (line != head())
+    fail(name, ":1: wanted \"", head(), "\", as tokenize --count writes with the same options, got \"",
+         escaped(line), "\"");
+  for (std::int64_t number = 2; next_line(line); ++number) {
+    const std::size_t tab = line.rfind('\t');
+    std::int64_t count = 0;
+    const char *begin = line.data() + tab + 1, *end = line.data() + line.size();
+    const auto [stop, error] = std::from_chars(begin, end, count);
+    if (tab == std::string::npos || error != std::errc() || stop != end || count < 1)
+      fail(name, ":", number, ": wanted a piece, a tab and how often it occurs, got \"", escaped(line), "\"");
+    const auto place = find_or_add(counts_, std::string_view(line).substr(0, tab));
+    if (__builtin_add_overflow(place->second, count, &place->second) || place->second > kMostOccurrences)
+      fail(name, ":", number, ": more than ", kMostOccurrences, " occurrences");
+  }
+}
+
+void PieceCounts::write(const std::function<void(const std::string& line)>& line) const {
+  line(head());
+  for (const auto& [piece, count] : in_order(counts_)) line(concat(piece, "\t", count));
+}
+
+}  // namespace heed::text

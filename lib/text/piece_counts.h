@@ -1,0 +1,39 @@
+// How often each word, character or segment of a text occurs: all that a vocabulary is learned from, unless it is of type
+// unigram. Counts of parts of a text add up to those of the whole, so they may be taken anywhere and merged.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "text/bpe.h"
+#include "text/tokenizer.h"
+#include "text/vocabulary.h"
+
+namespace heed::text {
+
+class PieceCounts {
+ public:
+  /// For a vocabulary of these options. Throws UsageError when it is not learned from counts.
+  explicit PieceCounts(const TrainOptions& options);
+
+  /// Counts a line of valid UTF-8.
+  void add(const std::string& line);
+
+  /// Adds what write() wrote of a part. Throws Error, which begins with `name`, when it is something else, or of a vocabulary of
+  /// another type.
+  void read(const LineSource& next_line, const std::string& name);
+  /// Lines in the order of their bytes: what is counted how, then "piece<TAB>count" each.
+  void write(const std::function<void(const std::string& line)>& line) const;
+
+  const WordCounts& counts() const { return counts_; }
+
+ private:
+  std::string head() const;
+
+  TrainOptions options_;
+  Vocabulary special_;
+  WordCounts counts_;
+};
+
+}  // namespace heed::text
