@@ -81,7 +81,7 @@ def two_interrupts():
         process.send_signal(signal.SIGINT)
         time.sleep(delay)
         process.send_signal(signal.SIGINT)
-        status, _ = end(process, seconds=10)
+        status, _ = end(process, seconds=30)
         check(f"a second SIGINT after {delay} s leaves a checkpoint that loads", status == -signal.SIGINT, loads("twice.h5.checkpoint"))
     trained("twice.h5", "--resume", "--max-updates", "1")
     check("and nothing that the next run does not clean", not left_over())
