@@ -417,7 +417,8 @@ void protect_finished(const TrainingJob& job) {
   const bool resumes = job.resume || job.resume_previous;
   if (resumes && job.overwrite) fail<UsageError>("--resume and --overwrite exclude each other");
   const std::filesystem::path output(job.output);
-  if (resumes || job.overwrite || !exists(output) || is_directory(output)) return;  // a folder is refused later
+  if (resumes || job.overwrite || !exists(output) || is_directory(output))
+    return;  // a folder is refused later
   fail<UsageError>("-o ", escaped(job.output),
                    ": is there already; --resume continues its run, --overwrite replaces it, and another -o "
                    "leaves it alone");
