@@ -90,16 +90,33 @@ namespace {
 constexpr const char* kTools[] = {"attend", "decode",   "embed", "encode",
                                   "score",  "tokenize", "train", "viz-dump"};
 
-/// The tool whose section a key stands in; "": none.
-std::string section_of(const CLI::ConfigItem& item, const std::string& tool) {
-  if (item.parents.empty()) return "";
-  const std::string section = joined(item.parents, ".");
-  if (section == tool || std::ranges::count(kTools, section) > 0) return section;
+[[noreturn]] void refuse_section(const std::string& section) {
   std::string near;
   for (const char* known : kTools)
     if (edit_distance(section, known) <= 2) near = known;
   fail<UsageError>("--config: section [", escaped(section), "] is of no tool",
                    near.empty() ? ", wanted [decode] and the like" : "; did you mean [" + near + "]?");
+}
+
+/// The tool whose section a key stands in; "": none.
+std::string section_of(const CLI::ConfigItem& item, const std::string& tool) {
+  if (item.parents.empty()) return "";
+  const std::string section = joined(item.parents, ".");
+  if (section != tool && std::ranges::count(kTools, section) == 0) refuse_section(section);
+  return section;
+}
+
+/// Of sections within sections CLI11 keeps each level with all above it, and it skips keys that are many levels down.
+void refuse_nesting(const std::string& text) {
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    CLI::detail::trim(line);
+    if (line.starts_with('#') || line.starts_with(';')) continue;
+    const bool is_section = line.starts_with('[') && line.ends_with(']');
+    const std::string name = is_section ? line.substr(1, line.size() - 2) : line.substr(0, line.find('='));
+    if (const auto levels = std::ranges::count(name, '.'); levels > (is_section ? 0 : 100))
+      refuse_section(name);
+  }
 }
 
 constexpr std::size_t kMostConfigBytes = 1 << 20;
@@ -120,6 +137,7 @@ std::vector<CLI::ConfigItem> ConfigReader::from_config(std::istream& file) const
   text.resize(static_cast<std::size_t>(file.gcount()));
   if (text.size() > kMostConfigBytes)
     fail<UsageError>("--config: longer than ", kMostConfigBytes, " bytes, wanted options");
+  refuse_nesting(text);
   std::istringstream lines(text);
   std::vector<CLI::ConfigItem> own, common;
   for (CLI::ConfigItem& item : CLI::ConfigTOML::from_config(lines)) {

@@ -4,17 +4,18 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "text/bounded_json.h"
 
 namespace heed {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = nlohmann::json;
 constexpr const char* kArchitecture = "architecture";
 
-Json parse(const std::string& text) {
-  Json json = Json::parse(text, nullptr, false);
-  if (!json.is_object()) fail("model config: not a JSON object: ", escaped(text));
+Json parse(const std::string& config) {
+  Json json = text::parse_bounded_json(config, "model config");
+  if (!json.is_object()) fail("model config: not a JSON object: ", escaped(config));
   return json;
 }
 
@@ -49,7 +50,7 @@ struct Assign {
 
 std::string to_json(const std::string& architecture, const std::vector<Field>& fields,
                     const std::vector<Field>& defaults) {
-  Json json;
+  nlohmann::ordered_json json;
   json[kArchitecture] = architecture;
   for (const Field& f : fields) {
     const Field* plain = f.optional ? find_field(defaults, f.name) : nullptr;

@@ -228,6 +228,10 @@ void ParameterSet<T>::from_map(const TensorMap& map, const std::string& prefix, 
       fill(p, t.values<float>());
     }
   }
+  for (const auto& [path, tensor] : map.tensors()) {
+    if (path.starts_with(prefix) && !contains(path.substr(prefix.size())))
+      fail("/", path, ": no parameter of this model: is the config that of another?");
+  }
 }
 
 template class ParameterSet<float>;

@@ -100,7 +100,7 @@ class ParameterSet {
 
   /// Dense float32 tensors <prefix><name> from a flat buffer of this layout (parameters, moments, averages).
   void to_map(std::span<const T> flat, const std::string& prefix, TensorMap& map) const;
-  /// The inverse: fills `flat`; throws Error on missing, misshapen or non-finite tensors.
+  /// The inverse: fills `flat`; throws Error on missing, misshapen, unknown or non-finite tensors.
   void from_map(const TensorMap& map, const std::string& prefix, std::span<T> flat) const;
 
  private:

@@ -460,7 +460,9 @@ void check_unvalidated(const IsGiven& given, const TrainingJob& job) {
 void protect_finished(const TrainingJob& job) {
   const bool resumes = job.resume || job.resume_previous;
   if (resumes && job.overwrite) fail<UsageError>("--resume and --overwrite exclude each other");
-  if (resumes || job.overwrite || !std::filesystem::exists(job.output)) return;
+  const std::filesystem::path output(job.output);
+  if (resumes || job.overwrite || !exists(output) || is_directory(output))
+    return;  // a folder is refused later
   fail<UsageError>("-o ", escaped(job.output),
                    ": is there already; --resume continues its run, --overwrite replaces it, and another -o "
                    "leaves it alone");

@@ -360,6 +360,7 @@ class Hostile(TensorsTest):
                 self.assertLess(time.monotonic() - start, 10)
                 if not SANITIZED:
                     self.assertLess(usage.ru_maxrss, MEMORY, message)
+                print(f"\nok {name}")  # for the table of scripts/torture rows
 
     def test_what_the_cases_are_made_from_is_read(self):
         for name, data in SOUND.items():

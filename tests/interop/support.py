@@ -60,4 +60,4 @@ class TensorsTest(unittest.TestCase):
 
 
 def main():
-    unittest.main(argv=[sys.argv[0]] + sys.argv[2:], verbosity=1)
+    unittest.main(argv=[sys.argv[0]] + sys.argv[2:], verbosity=2)

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "draw/select/tensors.h"
+#include "text/bounded_json.h"
 
 namespace heed::draw {
 namespace {
@@ -200,7 +201,7 @@ Graph part_of_model(const ModelShapes& model, const std::string& scope) {
 ModelShapes::ModelShapes(const TensorMap& map) : map_(map) {
   const Tensor& config = map.at("model/config");
   if (config.dtype() != DType::string || config.size() != 1) fail("/model/config: wanted one text");
-  config_ = nlohmann::json::parse(config.values<std::string>()[0], nullptr, false);
+  config_ = text::parse_bounded_json(config.values<std::string>()[0], "/model/config");
   if (!config_.is_object()) fail("/model/config is no JSON object: is this a model file?");
 }
 

@@ -2,6 +2,7 @@
 #include "train/metrics.h"
 
 #include <limits>
+#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "io/frame_stream.h"
@@ -120,15 +121,55 @@ BOOST_AUTO_TEST_CASE(bad_files_are_refused) {
   expect_refused(folder, map, "[20, 12]");
   map.at(weight) = Tensor::zeros<float>({12, 20});
   map.at(weight).values<float>()[9] = std::numeric_limits<float>::quiet_NaN();
-  expect_refused(folder, map, "nan");
+  expect_refused(folder, map, "element 9 is nan");
+  map.at(weight).values<float>()[9] = -std::numeric_limits<float>::infinity();
+  expect_refused(folder, map, "element 9 is -inf");
+
+  map = good;
+  map.add("model/parameters/encoder/layer_7/feed_forward/inner/weight", Tensor::zeros<float>({12, 20}));
+  expect_refused(folder, map, "layer_7/feed_forward/inner/weight: no parameter of this model");
 
   map = good;
   map.at("model/config").values<std::string>()[0] = R"({"architecture": "tree-lstm", "d_model": 12})";
   expect_refused(folder, map, "tree-lstm");
 
+  // Whoever prints what stands there would exhaust the stack.
+  map.at("model/config").values<std::string>()[0] =
+      concat(R"({"d_model": )", std::string(100'000, '['), std::string(100'000, ']'), "}");
+  expect_refused(folder, map, "nested deeper");
+
   map = good;
   map.erase("model/config");
   expect_refused(folder, map, "no model");
+}
+
+BOOST_AUTO_TEST_CASE(numbers_of_a_config_are_checked_before_anything_is_made_of_them) {
+  const TemporaryFolder folder;
+  TensorMap map = saved_model(folder);
+  std::string& config = map.at("model/config").values<std::string>()[0];
+  const nlohmann::json good = nlohmann::json::parse(config);
+  std::size_t tried = 0;
+  for (const auto& [name, value] : good.items()) {
+    if (!value.is_number()) continue;
+    for (const char* wrong : {"-2", "1e99", "18446744073709551616", "\"4\"", "null", "[4]", "0.5e", ""}) {
+      if (name == "norm_epsilon" && *wrong == '1') continue;  // large, but a number that it may be
+      nlohmann::json changed = good;
+      changed[name] = "HERE";
+      config = changed.dump();
+      config.replace(config.find("\"HERE\""), 6, wrong);
+      expect_refused(folder, map, *wrong == '\0' || wrong[3] == 'e' ? "config" : name);
+      ++tried;
+    }
+    if (!value.is_number_integer()) continue;
+    for (const char* wrong : {"0", "2147483648", "9223372036854775807", "1.5"}) {
+      nlohmann::json changed = good;
+      changed[name] = nlohmann::json::parse(wrong);
+      config = changed.dump();
+      expect_refused(folder, map, name);
+      ++tried;
+    }
+  }
+  BOOST_TEST(tried > 100u);
 }
 
 BOOST_AUTO_TEST_CASE(a_vocabulary_of_another_size_is_refused) {
