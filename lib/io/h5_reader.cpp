@@ -435,7 +435,10 @@ bool MapReader::next_batch(TensorMap& about, const TensorSink& sink) {
 
 void MapReader::whole(TensorMap& about, const TensorSink& sink) {
   budget_.reset();
-  for (Entry& entry : entries_) sink(entry.path, read(entry, whole_window(entry)));
+  for (Entry& entry : entries_) {
+    sink(entry.path, read(entry, whole_window(entry)));
+    entry.dataset.id = Handle();  // frees the chunks that HDF5 keeps for a further read
+  }
   describe(about);
 }
 
