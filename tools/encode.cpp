@@ -38,6 +38,9 @@ int main(int argc, char** argv) {
         "encode -m model.h5 embeddings.h5 --trace trace.h5 --trace-filter '**/self_attention/weights'");
     tool.example(
         "encode -m model.h5 embeddings.h5 --patch encoder/layer_0/output=trace.h5@0,2 -o changed.h5");
+    tool.example(
+        "encode -m gru.h5 embeddings.h5 --patch encoder/layer_0/forward/start=states.npy:array -o "
+        "encoded.h5");
     tool.on_run([&] {
       run_encode(files, tool.given("layers") ? layers : ":", options, inspect,
                  static_cast<std::uint64_t>(tool.common().seed), static_cast<int>(tool.common().threads));
