@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "io/atomic_file.h"
+#include "io/frame_stream.h"
 #include "models/model_file.h"
 #include "train/schedule.h"
 
@@ -342,7 +343,8 @@ bool Trainer::write_result(const std::atomic<bool>& stop) {
   copy(result_parameters(last_is_new, last_is_best), model_.parameters.values());
   const std::optional<Scores> scores = evaluate(stop);
   if (!scores) return false;
-  save_model(files_.model, model_, setup_.vocabularies, final_record(ended_by, *scores));
+  io::write_map(files_.model, model_map(model_, setup_.vocabularies, final_record(ended_by, *scores)),
+                {{}, setup_.scales});
   logging::note(concat("saved ", files_.model, " after ", state_.step, " updates, ended by ", ended_by,
                        validates_ ? ": " + describe(*scores) : ""));
   return true;
