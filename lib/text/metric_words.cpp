@@ -81,7 +81,7 @@ std::string join_words(std::string_view line) {
 }
 
 /// Without white space at either end.
-std::string trimmed(std::string_view line) {
+std::string stripped(std::string_view line) {
   const std::vector<std::string_view> words = split_white_space(line);
   if (words.empty()) return "";
   return {words.front().data(), words.back().data() + words.back().size()};
@@ -205,7 +205,7 @@ MetricWords::MetricWords(const std::string& tokenization, const std::string& spm
     case Way::japanese: {
       const auto mecab = std::make_shared<Mecab>();
       name_ += "-" + mecab->name();
-      split_ = [mecab](const std::string& line) { return join_words(mecab->words(trimmed(line))); };
+      split_ = [mecab](const std::string& line) { return join_words(mecab->words(stripped(line))); };
       break;
     }
     case Way::characters:
