@@ -33,12 +33,14 @@ int main(int argc, char** argv) {
     tool.example("tokenize -m model.h5 < article.en | embed -m model.h5 | encode -m model.h5 -o encoded.h5");
     tool.example(
         "encode -m model.h5 --layers 0:2 embeddings.h5 | encode -m model.h5 --layers 2: -o encoded.h5");
-    tool.example(
-        "encode -m minilm embeddings.h5 --pool model | viz-dump --name sentences/values --format csv");
+    tool.example("encode -m minilm embeddings.h5 --pool model | viz-dump --name sentences/values --tsv");
     tool.example(
         "encode -m model.h5 embeddings.h5 --trace trace.h5 --trace-filter '**/self_attention/weights'");
     tool.example(
         "encode -m model.h5 embeddings.h5 --patch encoder/layer_0/output=trace.h5@0,2 -o changed.h5");
+    tool.example(
+        "encode -m gru.h5 embeddings.h5 --patch encoder/layer_0/forward/start=states.npy:array -o "
+        "encoded.h5");
     tool.on_run([&] {
       run_encode(files, tool.given("layers") ? layers : ":", options, inspect,
                  static_cast<std::uint64_t>(tool.common().seed), static_cast<int>(tool.common().threads));

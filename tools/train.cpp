@@ -86,6 +86,7 @@ void declare(cli::Tool& tool, TrainCommand& o) {
   tool.option("--source-vocab FILE", o.job.source_vocab, "vocabulary of the source side");
   tool.option("--target-vocab FILE", o.job.target_vocab, "vocabulary of the target side");
   tool.output(o.job.output, "the model file; checkpoint and metrics of the run are written beside it");
+  tool.tensors(o.job.write);
   tool.option("--preset", o.preset, "model and recipe that the options below start from",
               cli::one_of(preset_names()));
   tool.option(

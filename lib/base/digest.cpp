@@ -1,5 +1,6 @@
 #include "base/digest.h"
 
+#include <openssl/crypto.h>
 #include <openssl/evp.h>
 
 #include <array>
@@ -22,6 +23,7 @@ struct Sha256::State {
 };
 
 Sha256::Sha256() : state_(std::make_unique<State>()) {
+  OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG, nullptr);  // a file of the system's that has no say here
   if (EVP_DigestInit_ex(state_->context, EVP_sha256(), nullptr) != 1) fail_sha256();
 }
 Sha256::Sha256(Sha256&&) noexcept = default;

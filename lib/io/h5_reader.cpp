@@ -128,6 +128,7 @@ std::vector<std::string> read_variable_strings(const CheckedDataset& dataset, co
   std::vector<char*> raw(static_cast<std::size_t>(element_count(part.shape)), nullptr);
   TextArena arena(budget.text_left());
   Handle transfer = own(H5Pcreate(H5P_DATASET_XFER), H5Pclose, where);
+  require(H5Pset_buffer(transfer, kConversionBytes, nullptr, nullptr), where);
   require(H5Pset_vlen_mem_manager(transfer, TextArena::allocate, &arena, TextArena::release, &arena), where);
   // Read with the file's own character set: HDF5 does not convert between ASCII and UTF-8, which
   // is not needed.
@@ -442,7 +443,10 @@ bool MapReader::next_batch(TensorMap& about, const TensorSink& sink) {
 
 void MapReader::whole(TensorMap& about, const TensorSink& sink) {
   budget_.reset();
-  for (Entry& entry : entries_) sink(entry.path, read(entry, whole_window(entry)));
+  for (Entry& entry : entries_) {
+    sink(entry.path, read(entry, whole_window(entry)));
+    entry.dataset.id = Handle();  // frees the chunks that HDF5 keeps for a further read
+  }
   describe(about);
 }
 

@@ -408,8 +408,10 @@ void MapWriter::write_values(const std::string& path, Dataset& dataset, const Te
   const bool is_text = tensor.dtype() == DType::string;
   const Handle text = string_type();
   const std::vector<const char*> strings = is_text ? c_strings(tensor, place) : std::vector<const char*>{};
+  const Handle transfer = own(H5Pcreate(H5P_DATASET_XFER), H5Pclose, place);
+  require(H5Pset_buffer(transfer, kConversionBytes, nullptr, nullptr), place);
   require(H5Dwrite(dataset.id, is_text ? text.get() : element_type(tensor.dtype()).in_memory, in_memory,
-                   in_file, H5P_DEFAULT, is_text ? strings.data() : data_of(tensor)),
+                   in_file, transfer, is_text ? strings.data() : data_of(tensor)),
           place, ": cannot write");
   if (!is_text) return;
   std::vector<std::int64_t> start(tensor.shape().size(), 0);

@@ -7,7 +7,9 @@
 #include <cerrno>
 
 #include "base/error.h"
+#include "base/paths.h"
 #include "io/h5_file.h"
+#include "io/layout.h"
 #include "io/number_rows.h"
 #include "io/superblock.h"
 
@@ -104,12 +106,23 @@ bool Input::next_image() {
   return true;
 }
 
+namespace {
+
+/// Whether a path names lengths, which are read where there are any.
+bool names_lengths(const std::string& path) {
+  return std::ranges::any_of(kLengthOfDim,
+                             [&](const auto& length) { return leaf_of(path) == length.second; });
+}
+
+}  // namespace
+
 /// The wanted arrays, once.
 bool Input::next_arrays(const TensorSink& sink) {
   if (std::exchange(at_end_, true)) return false;
   const std::vector<ArrayInfo>& arrays = arrays_->arrays();
   for (const std::string& path : options_.only)
-    if (std::ranges::none_of(arrays, [&](const ArrayInfo& a) { return is_at_or_below(a.name, path); }))
+    if (!names_lengths(path) &&
+        std::ranges::none_of(arrays, [&](const ArrayInfo& a) { return is_at_or_below(a.name, path); }))
       fail(name_, ": there is no array ", escaped(path), " in it: viz-dump --list names them");
   for (std::size_t i = 0; i < arrays.size(); ++i)
     if (options_.wants(arrays[i].name)) sink(arrays[i].name, arrays_->read(i));
@@ -120,7 +133,7 @@ bool Input::next_arrays(const TensorSink& sink) {
 bool Input::next_rows(const TensorSink& sink) {
   if (!rows_) return false;
   for (const std::string& path : options_.only)
-    if (!is_at_or_below(kOnlyArray, path))
+    if (!names_lengths(path) && !is_at_or_below(kOnlyArray, path))
       fail(name_, ": is rows of numbers, in which there is no ", escaped(path), ", only ", kOnlyArray);
   sink(kOnlyArray, *std::exchange(rows_, std::nullopt));
   return true;

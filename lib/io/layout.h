@@ -22,6 +22,9 @@ inline bool is_padded_dim(std::string_view dim) {
   return dim == "position" || dim == "query" || dim == "key" || dim == "rank";
 }
 
+/// How much of strings HDF5 converts at once. By itself it fills a mebibyte with zeros for every dataset.
+inline constexpr std::size_t kConversionBytes = 1 << 14;
+
 /// The tensor of the same group that holds the used lengths of a padded dimension.
 inline constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kLengthOfDim{
     {{"position", "length"}, {"query", "query_length"}, {"key", "key_length"}}};

@@ -239,10 +239,23 @@ void declare_stack(ParameterSet<T>& parameters, const StackSettings& s) {
 template <class T>
 TransformerStack<T>::TransformerStack(const StackSettings& settings) : settings_(settings) {
   const StackSettings& s = settings_;
-  if (are_added(s.heads.positions) && s.heads.positions != Positions::learned)
-    sinusoids_ = sinusoidal_positions<T>(s.position_offset + s.max_length, s.d_model, s.heads.positions);
   if (s.heads.positions == Positions::rotary)
     turns_ = rotary_turns<T>(s.max_length, s.heads.head_width(s.d_model), s.rotary);
+}
+
+template <class T>
+bool TransformerStack<T>::has_sinusoids() const {
+  return are_added(settings_.heads.positions) && settings_.heads.positions != Positions::learned;
+}
+
+/// Computed when first needed: many tools embed on one side, or none.
+template <class T>
+std::span<const T> TransformerStack<T>::sinusoids() const {
+  const StackSettings& s = settings_;
+  std::call_once(need_sinusoids_, [&] {
+    sinusoids_ = sinusoidal_positions<T>(s.position_offset + s.max_length, s.d_model, s.heads.positions);
+  });
+  return sinusoids_;
 }
 
 namespace {
@@ -283,8 +296,8 @@ Var<T> TransformerStack<T>::embed(Pass<T>& pass, const PackedTokens& tokens,
   const Scope<T> root(pass), stack = root / s.name;
   Var<T> positions;
   if (s.heads.positions == Positions::learned) positions = stack.parameter("positions/weight");
-  if (!sinusoids_.empty())
-    positions = pass.tape->constant({sinusoids_.data(), s.position_offset + s.max_length, s.d_model});
+  if (has_sinusoids())
+    positions = pass.tape->constant({sinusoids().data(), s.position_offset + s.max_length, s.d_model});
   const std::vector<std::int32_t> types = types_of(tokens, s.n_token_types);
   Arena& arena = pass.tape->arena();
   const Dropout drop = stack.dropout(s.embedding_dropout);

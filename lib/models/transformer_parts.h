@@ -15,6 +15,8 @@
 // nn/feed_forward.h; of a norm sum and output), <s>/layer_<i>/output, <s>/output.
 #pragma once
 
+#include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 #include "base/range.h"
@@ -215,9 +217,13 @@ class TransformerStack {
   Var<T> finish(Pass<T>& pass, Var<T> x, const Packing& rows) const;
 
  private:
+  bool has_sinusoids() const;
+  std::span<const T> sinusoids() const;
+
   StackSettings settings_;
-  std::vector<T> sinusoids_;  ///< [position_offset + max_length, d_model] or empty
-  std::vector<T> turns_;      ///< rotary_turns [max_length, d_head] or empty
+  mutable std::once_flag need_sinusoids_;
+  mutable std::vector<T> sinusoids_;  ///< [position_offset + max_length, d_model], once something is embedded
+  std::vector<T> turns_;              ///< rotary_turns [max_length, d_head] or empty
 };
 
 template <class T>

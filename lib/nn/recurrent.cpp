@@ -1,5 +1,7 @@
 #include "nn/recurrent.h"
 
+#include <algorithm>
+
 #include "autograd/ops.h"
 #include "base/error.h"
 #include "base/instantiate.h"
@@ -76,7 +78,23 @@ Var<T> gate_input(const Scope<T>& scope, const RecurrentSizes& sizes, Var<T> x) 
   return all;
 }
 
-/// Likewise of all steps, in time order; x is taken there while it is narrow, before the product.
+/// The states before the first step of a layer that starts by itself, a row for each sequence, named start; none when
+/// they are neither recorded nor edited. Sequences that continue others are parts of a document, which is named as a whole.
+template <class T>
+Var<T> named_start(const Scope<T>& scope, const RecurrentSizes& sizes, std::int64_t sequences) {
+  if (scope.pass().continuation || !scope.inspected("start")) return {};
+  Var<T> start;
+  if (sizes.learned_start) {
+    start =
+        select_rows<T>({scope.parameter("start")}, std::vector<RowOf>(static_cast<std::size_t>(sequences)));
+  } else {
+    start = scope.tape().result(sequences, sizes.state_width());
+    std::fill_n(scope.tape().mutable_value(start).row(0), sequences * sizes.state_width(), T{0});
+  }
+  return scope.name_sentences("start", start);
+}
+
+/// The gates' input of all steps, in time order; x is taken there while it is narrow, before the product.
 template <class T>
 Var<T> input_in_time(const Scope<T>& scope, const RecurrentSizes& sizes, Var<T> x, const StepOrder& order,
                      const Packing& rows) {
@@ -148,6 +166,7 @@ RecurrentOutput<T> recurrent(const Scope<T>& scope, const RecurrentSizes& sizes,
   const StepOrder order(rows, direction, scope.pass().continuation);
   const Var<T> input = input_in_time(scope, sizes, x, order, rows);
   if (extra) extra = select_rows<T>({extra}, order.to_time_order());
+  if (!first) first = named_start(scope, sizes, rows.sentences());
   if (first) {
     first = select_rows<T>({first}, order.to_first_step());
   } else if (sizes.learned_start) {

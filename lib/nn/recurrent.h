@@ -23,8 +23,8 @@
 // recurrent/candidate/bias. With options: peephole/{input, forget, output}/weight p [d_hidden],
 // {input_norm, recurrent_norm}/gamma [gates * d_hidden], cell_norm/{gamma, beta} [d_hidden], start [state
 // width]. The state of a sequence is a row: h, and for lstm h and c side by side. Named values: the gates, by
-// their names, hidden (h) and, of lstm, cell (c); with layer_norm input_norm/<gate>, LN(W x) with
-// the biases, recurrent_norm/<gate>, LN(U h'), and of lstm cell_norm/output.
+// their names, hidden (h) and, of lstm, cell (c); start, the state before the first step of a layer that is given none; with
+// layer_norm input_norm/<gate>, LN(W x) with the biases, recurrent_norm/<gate>, LN(U h'), and of lstm cell_norm/output.
 #pragma once
 
 #include <string>

@@ -39,6 +39,7 @@ void attend_with_model(const AttendConfig& config, const AttendPaths& paths, con
   run_stage(
       paths, inspect, loaded, stages_of(layer), static_cast<std::uint64_t>(paths.seed),
       [&](TensorMap& frame, const std::string& name) {
+        if (!layer.decoder || !frame.contains("encoder/states")) expect_stage(frame, name, "embeddings");
         claim_for_model(frame, name, loaded, paths.model);
         if (targets) given = targets->next(texts_in(name, frame));
       },

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/log.h"
+#include "io/frame_stream.h"
 #include "io/provenance.h"
 #include "models/foreign/import.h"
 #include "stages/self_test.h"
@@ -51,7 +52,7 @@ void ImportCommand::run() const {
   }
   TensorMap about = origin_map(origin.dump());
   io::add_history(about.attributes, command);
-  save_model(output, *loaded.model, texts_of(loaded), about);
+  io::write_map(output, model_map(*loaded.model, texts_of(loaded), about), {{}, scales});
   logging::note(concat("imported a ", origin.value("kind", ""), " of ", loaded.model->parameters.count(),
                        " parameters and ", (loaded.model->encoder ? loaded.source : loaded.target).size(),
                        " pieces"));

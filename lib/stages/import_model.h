@@ -14,6 +14,7 @@ struct ImportCommand {
   std::string command;  ///< for the model's history
   bool list = false;    ///< only print what becomes of each tensor
   bool overwrite = false;
+  bool scales = true;  ///< io::WriteOptions
   foreign::ImportOptions options;
 
   /// Throws Error when it cannot be imported, or does not give what is expected; then nothing is written.

@@ -304,6 +304,7 @@ TrainSetup setup_of(const TrainingJob& job, Ingredients& in) {
   setup.threads = job.threads;
   setup.times_ops = job.times_ops;
   setup.output = job.output;
+  setup.scales = job.write.scales;
   setup.identity = identity_of(job, in);
   setup.redraw = redraw_of(job, in);
   setup.vocabularies = vocabulary_map(in.source, in.target);
@@ -618,6 +619,7 @@ void TrainCommand::run(const IsGiven& given, const std::function<std::atomic<boo
     command.output = job.output;
     command.command = job.command;
     command.overwrite = job.overwrite;
+    command.scales = job.write.scales;
     return command.run();
   }
   for (const char* option : {"list", "expect", "ignore", "ignore-field"})

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/fields.h"
+#include "io/options.h"
 #include "models/architectures.h"
 #include "stages/import_model.h"
 #include "train/corpus.h"
@@ -37,6 +38,7 @@ struct TrainingJob {
   std::string init;                        ///< file or folder of `initial`
   std::shared_ptr<LoadedModel> initial;    ///< a model to start from, with its vocabularies; null: none
   std::string output;
+  io::WriteOptions write;
   std::string preset;   ///< what the recipe started from; empty: no preset
   std::string command;  ///< for the model's history; equal runs have equal ones
   /// A model of these sizes, parameters at zero.
@@ -98,6 +100,7 @@ inline const std::vector<std::string> kWithoutEffect{"output",           "resume
                                                      "resume-previous",  "overwrite",
                                                      "checkpoint-every", "checkpoint-minutes",
                                                      "log-every",        "exchange",
-                                                     "exchange-timeout", "allow-mixed-processors"};
+                                                     "exchange-timeout", "allow-mixed-processors",
+                                                     "no-scales"};
 
 }  // namespace heed

@@ -11,7 +11,7 @@
 
 #include "base/bfloat16.h"
 #include "base/error.h"
-#include "hwy/targets.h"
+#include "tensor/simd_level.h"
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
@@ -254,8 +254,7 @@ struct Kernels {
 Kernels kernels_of(Precision precision) {
   const bool int8 = precision == Precision::int8;
 #if defined(__x86_64__)
-  static const bool avx512 = (hwy::SupportedTargets() & HWY_AVX3) != 0;  // to ask takes longer than a product
-  if (avx512) {
+  if (simd_level() == SimdLevel::avx512) {
     if (int8 && __builtin_cpu_supports("avx512vnni")) return {Int8::reduce_row, multiply_avx512<Int8>};
     if (!int8 && __builtin_cpu_supports("avx512bf16"))
       return {Bfloat16::reduce_row, multiply_avx512<Bfloat16>};

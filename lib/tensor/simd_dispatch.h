@@ -17,6 +17,7 @@
 #pragma once
 
 #include "base/instantiate.h"
+#include "tensor/simd_level.h"
 
 // Scalar, SSE4, AVX2 and AVX-512 suffice: further targets only cost compile time. (Arrays of vectors exclude
 // targets with vectors of unknown length.)
@@ -28,22 +29,27 @@
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
 #endif
 
-/// Names the float and double instances of a target's kernel template, as HWY_EXPORT needs.
+/// Names the float and double instances of a target's kernel template, as HEED_VERSIONS needs.
 #define HEED_TARGET_KERNEL(name)                     \
   inline constexpr auto& name##_float = name<float>; \
   inline constexpr auto& name##_double = name<double>;
 
+/// name_versions: the function `name` of every target.
+#define HEED_VERSIONS(name)                                                       \
+  constexpr KernelVersions<decltype(&HWY_STATIC_DISPATCH(name))> name##_versions{ \
+      {HWY_CHOOSE_FALLBACK(name), HWY_CHOOSE_SSE4(name), HWY_CHOOSE_AVX2(name), HWY_CHOOSE_AVX3(name)}};
+
 #define HEED_EXPORT_KERNEL(name) \
-  HWY_EXPORT(name##_float);      \
-  HWY_EXPORT(name##_double);
+  HEED_VERSIONS(name##_float)    \
+  HEED_VERSIONS(name##_double)
 
 /// Inside a template over T: the version of the kernel for T and this processor.
-#define HEED_DISPATCH(name)                        \
-  [] {                                             \
-    if constexpr (std::is_same_v<T, float>)        \
-      return &HWY_DYNAMIC_DISPATCH(name##_float);  \
-    else                                           \
-      return &HWY_DYNAMIC_DISPATCH(name##_double); \
+#define HEED_DISPATCH(name)                 \
+  [] {                                      \
+    if constexpr (std::is_same_v<T, float>) \
+      return name##_float_versions.best();  \
+    else                                    \
+      return name##_double_versions.best(); \
   }()
 
 /// Defines the function `name`, which calls the kernel of that name: HEED_KERNEL(void, f, (T x, T y), (x, y)).

@@ -27,9 +27,8 @@ struct BleuOptions {
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& field) {
     field("tokenize", self.tokenize,
-          "BLEU: words: of mteval-v13a, or its international ones, Chinese, characters, the pieces of "
-          "--spm-model, "
-          "or none for tokenised text",
+          "BLEU: words: of mteval-v13a, or its international ones, Chinese, Japanese by MeCab, characters, "
+          "the pieces of --spm-model, or none for tokenised text",
           kBleuTokenizations);
     field("spm_model", self.spm_model,
           "BLEU: SentencePiece model whose pieces are the words (--tokenize spm)");

@@ -6,6 +6,7 @@
 #include "base/choice.h"
 #include "base/digest.h"
 #include "text/foreign_json.h"
+#include "text/mecab.h"
 #include "text/sentencepiece_model.h"
 #include "text/unicode.h"
 
@@ -77,6 +78,13 @@ std::string without_characters(std::string_view line, Matches matches) {
 std::string join_words(std::string_view line) {
   const std::vector<std::string_view> words = split_white_space(line);
   return joined({words.begin(), words.end()}, " ");
+}
+
+/// Without white space at either end.
+std::string stripped(std::string_view line) {
+  const std::vector<std::string_view> words = split_white_space(line);
+  if (words.empty()) return "";
+  return {words.front().data(), words.back().data() + words.back().size()};
 }
 
 std::string without_entities(std::string_view line) {
@@ -179,7 +187,7 @@ std::string tokenize_tercom(std::string_view line, const TercomRules& rules) {
 
 MetricWords::MetricWords(const std::string& tokenization, const std::string& spm_model)
     : name_(tokenization) {
-  enum class Way { w13a, intl, zh, characters, spm, none };
+  enum class Way { w13a, intl, zh, japanese, characters, spm, none };
   const Way way = chosen<Way>("tokenize", kBleuTokenizations, tokenization);
   if (way == Way::spm && spm_model.empty()) fail<UsageError>("--tokenize spm: give --spm-model FILE");
   if (way != Way::spm && !spm_model.empty())
@@ -194,6 +202,12 @@ MetricWords::MetricWords(const std::string& tokenization, const std::string& spm
     case Way::zh:
       split_ = tokenize_zh;
       break;
+    case Way::japanese: {
+      const auto mecab = std::make_shared<Mecab>();
+      name_ += "-" + mecab->name();
+      split_ = [mecab](const std::string& line) { return join_words(mecab->words(stripped(line))); };
+      break;
+    }
     case Way::characters:
       split_ = [](const std::string& line) {
         const std::vector<std::string_view> list = characters(line);

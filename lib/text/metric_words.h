@@ -8,23 +8,25 @@
 
 namespace heed::text {
 
-inline const std::vector<std::string> kBleuTokenizations{"13a", "intl", "zh", "char", "spm", "none"};
+inline const std::vector<std::string> kBleuTokenizations{"13a",  "intl", "zh",  "ja-mecab",
+                                                         "char", "spm",  "none"};
 
 /// The words of a line in one of these ways:
 ///   13a   those of mteval-v13a, the tokenisation of WMT
 ///   intl  those of mteval-v14: punctuation and symbols of Unicode stand alone, except punctuation between digits
 ///   zh    Chinese characters stand alone, the rest is as 13a
+///   ja-mecab  Japanese words by MeCab with IPA's dictionary
 ///   char  characters
 ///   spm   pieces of a SentencePiece model
 ///   none  what stands between white space
 class MetricWords {
  public:
   /// `spm_model` is the file of "spm". Throws UsageError when it is missing, or given and not wanted, Error when it
-  /// cannot be read.
+  /// cannot be read, or MeCab is missing.
   MetricWords(const std::string& tokenization, const std::string& spm_model);
   /// The words, joined by single spaces.
   std::string of(const std::string& line) const { return split_(line); }
-  /// For signatures: "13a"; "spm-" and the first digits of the model's SHA-256.
+  /// For signatures: "13a"; "spm-" and the first digits of the model's SHA-256; "ja-mecab-" and Mecab::name().
   const std::string& name() const { return name_; }
 
  private:

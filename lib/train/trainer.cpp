@@ -10,6 +10,7 @@
 #include "base/digest.h"
 #include "base/error.h"
 #include "io/atomic_file.h"
+#include "io/frame_stream.h"
 #include "models/model_file.h"
 #include "train/ranges.h"
 #include "train/schedule.h"
@@ -446,7 +447,10 @@ bool Trainer::write_result(const std::atomic<bool>& stop) {
   broadcast(exchange_, model_.parameters.values());
   const std::optional<Scores> scores = evaluate(stop);
   if (!scores) return false;
-  if (first()) save_model(files_.model, model_, setup_.vocabularies, final_record(ended_by, *scores));
+  if (first()) {
+    io::write_map(files_.model, model_map(model_, setup_.vocabularies, final_record(ended_by, *scores)),
+                  {{}, setup_.scales});
+  }
   logging::note(concat("saved ", files_.model, " after ", state_.step, " updates, ended by ", ended_by,
                        validates_ ? ": " + describe(*scores) : ""));
   return true;

@@ -37,6 +37,7 @@ struct TrainSetup {
   bool times_ops = false;  ///< for op_times()
   Exchange* exchange = &alone();
   std::string output;      ///< the model file; the run's other files are named after it; of rank 0 only
+  bool scales = true;      ///< of the model file: io::WriteOptions
   Identity identity;       ///< what a checkpoint must agree with
   TensorMap vocabularies;  ///< vocabulary_map, and the names of classes
   TensorMap origin;        ///< origin_map of a model that was another program's

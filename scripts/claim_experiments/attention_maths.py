@@ -63,7 +63,8 @@ def similar_inputs(lab):
                    HOLDS if orders[0] == 1 else FAILS)
 
 
-@claim("P24", "Bahdanau's attention is an instance of query, key and value", "S3:23", [BAHDANAU_TEXT])
+@claim("P24", "Bahdanau's attention is an instance of query, key and value", "S3:23", [BAHDANAU_TEXT],
+       settled=())
 def bahdanau_as_query_key_value(lab):
     """The queries s_(i-1) W_a and the keys U_a h_j of a trained model's step, given as arrays to attend --score
     additive with v_a of the model file, against the weights that decode itself used. Rule: equal to 1e-5."""

@@ -16,7 +16,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 
-from claim_experiments import tasks
+from claim_experiments import notes, tasks
 
 CLAIMS = {}  # "P9" -> Claim
 HOLDS, PARTLY, FAILS = "holds", "in part", "does not hold"
@@ -75,10 +75,18 @@ class Claim:
     settled: tuple  # those whose loss must have stopped falling before there is a verdict
     learnt: tuple  # those that must have learnt their task, too
 
+    def words(self):
+        """The notes' own."""
+        return f"“{notes.WORDS[self.number]}” ({self.notes})"
 
-def claim(number, text, notes, trainings=(), settled=(), learnt=()):
+
+def claim(number, text, notes, trainings=(), settled=None, learnt=()):
+    """`settled`: all that are trained, unless the claim is true or false of any model."""
+    if settled is None:
+        settled = [training for training in trainings if training.updates > 1]
+
     def mark(function):
-        CLAIMS[number] = Claim(number, text, notes, function, tuple(trainings), (*settled, *learnt), tuple(learnt))
+        CLAIMS[number] = Claim(number, text, notes, function, tuple(trainings), tuple(settled), tuple(learnt))
         return function
     return mark
 
@@ -86,6 +94,13 @@ def claim(number, text, notes, trainings=(), settled=(), learnt=()):
 def fall_at_the_end(steps, losses):
     """By how much a line through the validation losses falls within the last fifth of the updates."""
     return float(np.interp(0.8 * steps[-1], steps, losses) - losses[-1])
+
+
+def slope(lab, claim):
+    """The steepest of the claim's loss curves, in words; empty when it rests on none."""
+    curves = [lab.metrics(training) for training in claim.settled]
+    falls = [fall_at_the_end(curve["step"], curve["valid_loss"]) for curve in curves if len(curve["step"]) > 1]
+    return f"; losses fall by {max(0, *falls, 0):.2f} at most in the last fifth of training" if falls else ""
 
 
 def undecided_by(lab, claim):

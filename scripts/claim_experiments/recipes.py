@@ -43,27 +43,30 @@ COPY, REVERSE, JOINED = [
                       *(("--d-ff", 96) if system == "transformer" and task != "joined" else ())) for system in SYSTEMS}
     for task, updates in LENGTH_UPDATES.items()]
 TEXT = {system: training(system, "corpus", TEXT_UPDATES) for system in SYSTEMS}
-BAHDANAU_TEXT, TRANSFORMER_TEXT = TEXT["bahdanau"], TEXT["transformer"]
+TRANSFORMER_TEXT = TEXT["transformer"]
 
 SOURCE_ORDER = {"plain": training("sutskever", "corpus", TEXT_UPDATES, "--reverse-source=false", name="plain-order"),
                 "reversed": TEXT["sutskever"]}
 DEPTH = {layers: training("sutskever", "corpus", TEXT_UPDATES, "--n-layers", layers, "--d-hidden", width,
                           name=f"depth-{layers}") for layers, width in ((1, 126), (4, 72))}
 DEPTH = {1: DEPTH[1], 2: TEXT["sutskever"], 4: DEPTH[4]}  # 2 layers of 96
-FEEDING = {"luong": training("luong", "corpus", TEXT_UPDATES, "--input-feeding=false", "--d-hidden", 87, name="unfed"),
-           "luong + feeding": TEXT["luong"], "bahdanau": BAHDANAU_TEXT}
+FEEDING_UPDATES = 1200  # at one rate for all three, at which Bahdanau's ends lower than at 0.003, too
+FEEDING = {"luong": training("luong", "corpus", FEEDING_UPDATES, "--input-feeding=false", "--d-hidden", 87, name="unfed"),
+           "luong + feeding": training("luong", "corpus", FEEDING_UPDATES),
+           "bahdanau": training("bahdanau", "corpus", FEEDING_UPDATES, "--learning-rate", 0.006)}
+BAHDANAU_TEXT = FEEDING["bahdanau"]
 NORM = {norm: training("transformer", "corpus", 400, "--norm", norm, "--tied", "none", "--d-model", 64, "--d-ff", 128,
                        "--validate-every", 50, name=f"norm-{norm}")  # tied, "none" would start far above the others
         for norm in ("post", "pre", "none")}
-SKIP = {skip: training("transformer", "short-copy", 400, f"--residual={skip}", "--n-encoder-layers", 6,
+SKIP = {skip: training("transformer", "short-copy", 1000, f"--residual={skip}", "--n-encoder-layers", 6,
                        name=f"residual-{skip}") for skip in ("true", "false")}
 HEADS = {heads: training("transformer", "look-ups", 4000, "--n-heads", heads, "--n-encoder-layers", 1,
                          "--n-decoder-layers", 1, name=f"heads-{heads}") for heads in (1, 2, 3)}
 LENGTHS = {(task, system): training(system, task, 600) for task in ("double", "half") for system in SYSTEMS}
-POSITIONS = {kind: training("transformer", "short-copy", 500, "--positions", kind, "--max-length", length,
+POSITIONS = {kind: training("transformer", "short-copy", 1500, "--positions", kind, "--max-length", length,
                             name=f"positions-{kind}")
              for kind, length in (("sinusoidal", 1024), ("learned", 21), ("none", 1024))}
-AHEAD = {sides: training("luong", "ahead", 500, f"--bidirectional={flag}", "--d-hidden", width, "--reverse-source=false",
+AHEAD = {sides: training("luong", "ahead", 1000, f"--bidirectional={flag}", "--d-hidden", width, "--reverse-source=false",
                         "--attention", "local-m", "--window", 1, name=f"{sides.split()[0]}-ahead")
          for sides, flag, width in (("forward only", "false", 118), ("bidirectional", "true", 64))}
 

@@ -4,7 +4,9 @@ import numpy as np
 
 from claim_experiments import tasks
 from claim_experiments.lab import FAILS, HOLDS, PARTLY, Finding, claim, lines_of, verdict_of, word_accuracy
-from claim_experiments.recipes import COPY, LENGTHS, POSITIONS, REVERSE, TEXT
+from claim_experiments.recipes import COPY, FEEDING, LENGTHS, POSITIONS, REVERSE, TEXT
+
+ALIGNED = {"bahdanau": FEEDING["bahdanau"], "luong": FEEDING["luong + feeding"], "transformer": TEXT["transformer"]}
 
 
 def solved(lab, training):
@@ -13,8 +15,8 @@ def solved(lab, training):
     return word_accuracy(lab.translate(lab.trained(training), data / "test.source"), lines_of(data / "test.target"))[0]
 
 
-@claim("P35", "Alignment is readable", "S0:13", [COPY["bahdanau"], REVERSE["bahdanau"], *[TEXT[name] for name in (
-    "bahdanau", "luong", "transformer")]], learnt=[COPY["bahdanau"], REVERSE["bahdanau"], TEXT["bahdanau"]])
+@claim("P35", "Alignment is readable", "S0:13", [COPY["bahdanau"], REVERSE["bahdanau"], *ALIGNED.values()],
+       learnt=[COPY["bahdanau"], REVERSE["bahdanau"], ALIGNED["bahdanau"]])
 def readable(lab):
     """Bahdanau's weights on references of copied and reversed letters: the mass on the letter that is to be written. On
     the English-French corpus decode --align --force, nouns, adjectives and verbs only, against the gold links of
@@ -27,7 +29,7 @@ def readable(lab):
         lengths = found["query_length"] - 1  # without </s>
         masses[name] = float(np.concatenate([found["weights"][i, 0, 0, np.arange(n), place(n)]
                                              for i, n in enumerate(lengths)]).mean())
-    errors = {name: alignment_error(lab, TEXT[name]) for name in ("bahdanau", "luong", "transformer")}
+    errors = {name: alignment_error(lab, one) for name, one in ALIGNED.items()}
     return Finding("Bahdanau: attention mass on the letter copied, reversed; alignment error rate of content words "
                    "(French nouns, adjectives and verbs that have a gold link)",
                    ", ".join(f"{name} {mass:.2f}" for name, mass in masses.items()) + "; error rate of content words "

@@ -1,4 +1,7 @@
 // Graphs of an attention, operation by operation.
+#include <algorithm>
+#include <tuple>
+
 #include "base/error.h"
 #include "draw/graph/model_graph.h"
 #include "draw/select/tensors.h"
@@ -18,14 +21,22 @@ std::size_t add_dot_product(Graph& graph, const std::vector<std::size_t>& inputs
   return graph.add("matmul: weights V", Kind::attention, {context}, {softmax, inputs[2]});
 }
 
-/// "[sentence 2, head 4, query 7, key 9]"
+/// "[head 4, query 7, key 9]": what each sentence and layer has.
 std::string shape_of(const Tensor& tensor) {
   std::string text;
   for (std::size_t i = 0; i < tensor.shape().size(); ++i) {
-    const std::string name = i < tensor.dims().size() ? tensor.dims()[i] + " " : "";
-    text += (text.empty() ? "[" : ", ") + name + std::to_string(tensor.shape()[i]);
+    const std::string dim = i < tensor.dims().size() ? tensor.dims()[i] : "";
+    if (dim == "sentence" || dim == "layer") continue;
+    const bool is_named = !dim.empty() && !dim.starts_with("dim_");
+    text += concat(text.empty() ? "[" : ", ", is_named ? dim + " " : "", tensor.shape()[i]);
   }
   return text + "]";
+}
+
+/// The score function of a group's title, "Attention (additive)"; empty: it does not say.
+std::string score_of(const std::string& title) {
+  const std::size_t begin = title.find('('), end = title.find(')');
+  return begin < end && end != title.npos ? title.substr(begin + 1, end - begin - 1) : "";
 }
 
 }  // namespace
@@ -71,22 +82,54 @@ Graph steps_graph(const TensorMap& map, const std::string& name) {
         "/model/config nor /",
         escaped(group), "/scores");
   }
+  const auto stated = map.groups.find(group);
+  const std::string score = score_of(stated == map.groups.end() ? "" : stated->second.title);
+  const bool is_scaled = score.empty() || score == "scaled-dot";
   Graph graph;
-  graph.title = "Scaled dot-product attention";
-  graph.subtitle = group;
-  const auto shape = [&](const char* tensor) {
+  graph.title = is_scaled ? "Scaled dot-product attention" : concat("Attention (", score, ")");
+  graph.subtitle = group + ", of each sentence and layer";
+  const auto shape = [&](const std::string& tensor) {
     const Tensor* found = map.find(in_group(group, tensor));
     return found ? shape_of(*found) : "";
   };
-  std::vector<std::size_t> inputs;
-  for (const auto& [title, tensor] :
-       {std::pair("queries Q", "query_vector"), {"keys K", "key_vector"}, {"values V", "value_vector"}})
-    inputs.push_back(graph.add(title, Kind::data, {shape(tensor)}));
-  const bool has_heads = map.contains(in_group(group, "head_context"));
-  const auto context =
-      add_dot_product(graph, inputs, shape_of(*scores), shape(has_heads ? "head_context" : "context"));
-  if (map.contains(in_group(group, "output")))
-    graph.add("linear: output", Kind::linear, {shape("output")}, {context});
+  const auto has = [&](const std::string& tensor) { return map.contains(in_group(group, tensor)); };
+  std::vector<std::size_t> vectors;
+  for (const auto& [titles, letter, role] :
+       {std::tuple("queries", " Q", "query"), {"keys", " K", "key"}, {"values", " V", "value"}}) {
+    const std::string weight = concat("parameters/", role, "/weight"), vector = concat(role, "_vector");
+    const bool is_projected = has(weight);
+    graph.inputs.push_back(graph.add(concat(titles, is_projected ? "" : letter), Kind::data,
+                                     {is_projected ? "" : shape(vector)}));
+    vectors.push_back(graph.inputs.back());
+    if (is_projected)
+      vectors.back() = graph.add(concat("linear: ", role, letter), Kind::linear,
+                                 {"W " + shape(weight), shape(vector)}, {vectors.back()});
+  }
+  const std::string by_keys = shape_of(*scores);
+  const bool is_product = is_scaled || score == "dot";
+  auto node = graph.add(is_product ? "matmul: Q K\u1d40" : "score: " + score, Kind::attention, {by_keys},
+                        {vectors[0], vectors[1]});
+  if (is_scaled) node = graph.add("scale: / \u221ad_k", Kind::other, {}, {node});
+  for (const auto& [tensor, title] : {std::pair("capped", "cap: c tanh(score / c)"),
+                                      {"biased", "add the bias"},
+                                      {"tempered", "divide by the temperature"}})
+    if (has(tensor)) node = graph.add(title, Kind::other, {}, {node});
+  node = graph.add("mask: -\u221e for hidden keys", Kind::other, {}, {node});
+  node = graph.add("softmax over the keys", Kind::other, {by_keys}, {node});
+  if (has("probabilities")) node = graph.add("weights: window, or the chosen key", Kind::other, {}, {node});
+  const bool has_heads = has("head_context");
+  node = graph.add("matmul: weights V", Kind::attention, {shape(has_heads ? "head_context" : "context")},
+                   {node, vectors[2]});
+  const auto head = std::ranges::find(scores->dims(), "head");
+  const bool has_several = head != scores->dims().end() &&
+                           scores->shape()[static_cast<std::size_t>(head - scores->dims().begin())] > 1;
+  if (has_several && has("context"))
+    node = graph.add("concatenate heads", Kind::other, {shape("context")}, {node});
+  if (has("output"))
+    graph.add(
+        "linear: output", Kind::linear,
+        {has("parameters/output/weight") ? "W " + shape("parameters/output/weight") : "", shape("output")},
+        {node});
   return graph;
 }
 

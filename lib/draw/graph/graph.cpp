@@ -195,6 +195,11 @@ std::string dot(const Graph& graph) {
     for (const auto& line : graph.nodes[i].lines) label += "; " + line;
     out += concat("  n", i, " [label=", quoted(label), "];\n");
   }
+  if (!graph.inputs.empty()) {
+    out += "  { rank=min;";
+    for (const std::size_t input : graph.inputs) out += concat(" n", input, ";");
+    out += " }\n";
+  }
   for (std::size_t i = 0; i < graph.plates.size(); ++i) {
     const Graph::Plate& plate = graph.plates[i];
     out += concat("  subgraph cluster_", i, " { label=", quoted(plate.text),
@@ -203,9 +208,15 @@ std::string dot(const Graph& graph) {
     out += " }\n";
   }
   std::vector<bool> has_input(graph.nodes.size());  // the first input is drawn straight, if it can be
+  const auto of_inputs =
+      [&](const Graph::Edge& edge) {  // those of the bottom row meet in the middle above them
+        return std::ranges::count_if(graph.edges, [&](const Graph::Edge& e) { return e.to == edge.to; }) >
+                   1 &&
+               !graph.inputs.empty();
+      };
   for (const auto& edge : graph.edges) {
     out += concat("  n", edge.from, " -> n", edge.to);
-    if (edge.flow == Graph::Flow::forward && !has_input[edge.to]) out += " [weight=4]";
+    if (edge.flow == Graph::Flow::forward && !has_input[edge.to] && !of_inputs(edge)) out += " [weight=4]";
     has_input[edge.to] = true;
     if (edge.flow == Graph::Flow::skip) out += " [color=blue, weight=0]";
     if (edge.flow == Graph::Flow::recurrent) out += " [style=dashed, constraint=false]";

@@ -36,6 +36,8 @@ struct Graph {
   std::vector<Node> nodes;
   std::vector<Edge> edges;
   std::vector<Plate> plates;
+  std::vector<std::size_t>
+      inputs;  ///< nodes that stand side by side at the bottom; others where their use puts them
 
   /// Adds a node computed from the nodes `from`, the main one first; returns its number. Empty lines are
   /// left out.

@@ -1,22 +1,25 @@
 // HEED_TEST_SIMD=avx2, sse4 or plain makes the kernels run as on a processor that has no more than that;
 // CTest runs these tests once for each.
-#include <hwy/targets.h>
-
 #include <boost/test/unit_test.hpp>
 #include <cstdlib>
+#include <map>
 #include <string>
+
+#include "tensor/simd_level.h"
 
 namespace {
 
+using heed::SimdLevel;
+
+SimdLevel limit() {
+  static const std::map<std::string, SimdLevel> levels{
+      {"avx2", SimdLevel::avx2}, {"sse4", SimdLevel::sse4}, {"plain", SimdLevel::plain}};
+  const char* name = std::getenv("HEED_TEST_SIMD");
+  return name ? levels.at(name) : SimdLevel::avx512;
+}
+
 struct SimdLimit {
-  SimdLimit() {
-    const char* limit = std::getenv("HEED_TEST_SIMD");
-    if (!limit) return;
-    std::int64_t disabled = HWY_AVX3 | HWY_AVX3_DL;
-    if (std::string(limit) != "avx2") disabled |= HWY_AVX2;
-    if (std::string(limit) == "plain") disabled |= HWY_SSE4 | HWY_SSSE3;
-    hwy::DisableTargets(disabled);
-  }
+  SimdLimit() { heed::limit_simd(limit()); }
 };
 
 }  // namespace
@@ -24,7 +27,14 @@ struct SimdLimit {
 BOOST_TEST_GLOBAL_CONFIGURATION(SimdLimit);
 
 BOOST_AUTO_TEST_CASE(the_limit_on_instruction_sets_holds) {
-  const char* limit = std::getenv("HEED_TEST_SIMD");
-  if (limit) BOOST_TEST((hwy::SupportedTargets() & (HWY_AVX3 | HWY_AVX3_DL)) == 0);
-  if (limit && std::string(limit) != "avx2") BOOST_TEST((hwy::SupportedTargets() & HWY_AVX2) == 0);
+  BOOST_TEST((heed::simd_level() <= limit()));
+}
+
+BOOST_AUTO_TEST_CASE(of_a_kernel_the_best_version_that_was_compiled_is_taken) {
+  using Function = int (*)();
+  const heed::KernelVersions<Function> only_plain{{[] { return 0; }, nullptr, nullptr, nullptr}};
+  BOOST_TEST(only_plain.best()() == 0);
+  const heed::KernelVersions<Function> all{
+      {[] { return 0; }, [] { return 1; }, [] { return 2; }, [] { return 3; }}};
+  BOOST_TEST(all.best()() == static_cast<int>(heed::simd_level()));
 }

@@ -1,6 +1,9 @@
 // BLEU, chrF and TER beside sacreBLEU: testdata/score/sacrebleu.json (scripts/make-score-values) and the values of
 // sacreBLEU's own tests.
+#include <dlfcn.h>
+
 #include <boost/test/unit_test.hpp>
+#include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -116,6 +119,31 @@ BOOST_AUTO_TEST_CASE(words_equal_sacrebleus) {
     }
   }
   BOOST_TEST(values()["words"].size() == 6u);
+}
+
+BOOST_AUTO_TEST_CASE(japanese_words_and_scores_equal_sacrebleus) {
+  if (void* mecab = dlopen("libmecab.so.2", RTLD_NOW)) {
+    dlclose(mecab);
+  } else {
+    BOOST_TEST_MESSAGE("skipped: MeCab is missing");
+    return;
+  }
+  const json& wanted = values()["japanese"];
+  const MetricWords words("ja-mecab", "");
+  BOOST_TEST(words.name().starts_with("ja-mecab-0.996-IPA"));
+  const Lines lines = wanted["lines"];
+  BOOST_TEST(lines.size() == 23u);
+  for (std::size_t i = 0; i < lines.size(); ++i)
+    BOOST_TEST(words.of(lines[i]) == wanted["words"][i].get<std::string>(), lines[i]);
+  BleuOptions options;
+  options.tokenize = "ja-mecab";
+  const Bleu bleu(options);
+  for (const json& c : wanted["cases"])
+    BOOST_TEST(score_of(bleu, c["hypotheses"], c["references"]).score == c["score"].get<double>(),
+               boost::test_tools::tolerance(1e-12));
+  setenv("MECABRC", "/nowhere", 1);
+  BOOST_CHECK_THROW(MetricWords("ja-mecab", ""), heed::Error);
+  unsetenv("MECABRC");
 }
 
 BOOST_AUTO_TEST_CASE(a_sentencepiece_model_is_named_and_checked) {
