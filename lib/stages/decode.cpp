@@ -18,6 +18,7 @@
 #include "stages/frames.h"
 #include "stages/lens.h"
 #include "stages/nbest_lists.h"
+#include "stages/op_report.h"
 #include "stages/predict.h"
 #include "stages/translate.h"
 #include "tensor/kernels.h"
@@ -258,6 +259,7 @@ class TranslateJob final : public Job {
     options_.sample = {
         config_.n_best, config_.temperature, config_.top_k, config_.top_p, request.seed, {}, {}};
     options_.max_length = config_.max_length;
+    if (request.inspect.times_ops) options_.op_times = &op_times_;
     options_.empty_source = loaded_.model->images ? 0 : std::ssize(loaded_.source.sentence(""));
     if (!paths_.force.empty() && config_.sample)
       fail<UsageError>("--force scores what is given: it cannot be combined with --sample");
@@ -521,6 +523,7 @@ class TranslateJob final : public Job {
     if (prefixes_) prefixes_->expect_end();
     if (aligner_) aligner_->finish();
     Job::finish();
+    if (options_.op_times) note_op_times(op_times_);
     if (attention_) attention_->finish();
     if (saliency_) saliency_->finish();
     if (lens_) lens_->finish();
@@ -615,6 +618,7 @@ class TranslateJob final : public Job {
   const bool alone_ = !loaded_.model->encoder;
   bool whole_text_ = false;  ///< the input itself is scored
   TranslateOptions options_;
+  OpTimes op_times_;
   struct Other {
     LoadedModel loaded;
     std::string path;

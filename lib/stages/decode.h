@@ -90,6 +90,7 @@ struct DecodePaths {
 struct DecodeInspection {
   InspectionConfig values;
   SaliencyConfig saliency;
+  bool times_ops = false;  ///< say at the end where the searches spent their time, by operation
 };
 
 /// Of an encoder alone: prediction_text or prediction_map (stages/predict.h). Otherwise, with --align: "0-0

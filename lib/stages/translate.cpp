@@ -5,6 +5,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <mutex>
 #include <set>
 #include <utility>
 
@@ -74,9 +75,9 @@ std::int64_t length_limit(const Model<float>& model, const TranslateOptions& opt
 class Steps {
  public:
   Steps(const Model<float>& model, const PackedWeights<float>& weights, const Encoded<float>& input,
-        Pass<float>& pass, const std::vector<SampleStream>& streams)
+        Pass<float>& pass, const std::vector<SampleStream>& streams, OpTimes* times)
       : hypotheses_(model, weights, input.rows->sentences(), model.encoder ? &input : nullptr, pass.editor,
-                    streams) {
+                    streams, times) {
     if (model.encoder) return;
     after_prompt_ =
         hypotheses_.read(named_embeddings(pass, input.states, *input.rows).value(), *input.rows).all();
@@ -109,10 +110,10 @@ double log_sum(double a, double b) {
 class JointSteps {
  public:
   JointSteps(Ensemble ensemble, const Sentences& sentences, Inspection* inspection,
-             const std::vector<SampleStream>& streams) {
+             const std::vector<SampleStream>& streams, OpTimes* times) {
     for (const Member& member : ensemble)
       parts_.push_back(
-          std::make_unique<Part>(member, sentences, parts_.empty() ? inspection : nullptr, streams));
+          std::make_unique<Part>(member, sentences, parts_.empty() ? inspection : nullptr, streams, times));
   }
 
   Logits<float> operator()(std::span<const std::int32_t> tokens, std::span<const std::int64_t> parents) {
@@ -139,11 +140,11 @@ class JointSteps {
  private:
   struct Part {
     Part(const Member& member, const Sentences& sentences, Inspection* inspection,
-         const std::vector<SampleStream>& streams)
+         const std::vector<SampleStream>& streams, OpTimes* times)
         : chosen(*member.input, sentences),
           pass(*member.model, inspection, sentences),
           encoded(chosen.on(pass)),
-          steps(*member.model, *member.weights, encoded, pass, streams) {}
+          steps(*member.model, *member.weights, encoded, pass, streams, times) {}
     Selection chosen;
     InspectedPass pass;
     Encoded<float> encoded;
@@ -183,6 +184,7 @@ Results translate(Ensemble ensemble, const TranslateOptions& options, int thread
   for (auto& hypotheses : result) hypotheses = {empty};
   const std::vector<std::int64_t> limits = length_limits(ensemble, options);
   const std::vector<Sentences> groups = searched(ensemble, options.empty_source, threads);
+  std::mutex times_mutex;
   parallel_for(std::ssize(groups), threads, [&](std::int64_t group) {
     const Sentences& sentences = groups[static_cast<std::size_t>(group)];
     std::vector<std::int64_t> max_lengths;
@@ -201,9 +203,11 @@ Results translate(Ensemble ensemble, const TranslateOptions& options, int thread
     }
     sampling.prefixes = beam.prefixes;
     Results found;
+    OpTimes times;
     renumbering([&](std::int64_t i) { return sentences[static_cast<std::size_t>(i)]; },
                 [&] {
-                  JointSteps steps(ensemble, sentences, inspection, sampled);
+                  JointSteps steps(ensemble, sentences, inspection, sampled,
+                                   options.op_times ? &times : nullptr);
                   const StepFunction step = [&](auto tokens, auto parents) { return steps(tokens, parents); };
                   found = options.sampling ? sample(step, max_lengths, sampling)
                                            : beam_search(step, max_lengths, beam);
@@ -211,6 +215,9 @@ Results translate(Ensemble ensemble, const TranslateOptions& options, int thread
     for (std::size_t i = 0; i < found.size(); ++i) {
       result[static_cast<std::size_t>(sentences[i])] = std::move(found[i]);
     }
+    if (!options.op_times) return;
+    const std::lock_guard guard(times_mutex);
+    options.op_times->add(times);
   });
   return result;
 }

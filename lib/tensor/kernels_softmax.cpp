@@ -151,7 +151,10 @@ class TopK {
       const Vec<T> high = hn::Max(hn::Max(all.load(x + j), all.load(x + j + kLanes<T>)),
                                   hn::Max(all.load(x + j + 2 * kLanes<T>), all.load(x + j + 3 * kLanes<T>)));
       if (hn::AllFalse(Tag<T>(), high > set(values_[k_ - 1]))) continue;
-      for (Index c = j; c < j + run; ++c) take(x[c], first + c);
+      for (Index v = j; v < j + run; v += kLanes<T>) {
+        if (hn::AllFalse(Tag<T>(), all.load(x + v) > set(values_[k_ - 1]))) continue;
+        for (Index c = v; c < v + kLanes<T>; ++c) take(x[c], first + c);
+      }
     }
     for (; j < n; ++j) take(x[j], first + j);
   }

@@ -93,6 +93,54 @@ HWY_INLINE T max_of_lanes(Vec<T> v) {
   return hn::GetLane(hn::MaxOfLanes(Tag<T>(), v));
 }
 
+#if HWY_TARGET == HWY_SCALAR
+
+/// Lane i: sum_of_lanes(vector(i)).
+template <class T, Index count, class F>
+HWY_INLINE Vec<T> sums_of_lanes(const F& vector) {
+  return vector(Index{0});
+}
+
+#else
+
+/// In runs of `stride` lanes: the sums of two runs of x, then of two of y, and so on.
+template <class T, Index stride>
+HWY_INLINE Vec<T> add_runs(Vec<T> x, Vec<T> y) {
+  const Tag<T> tag;
+  constexpr Index bytes = stride * static_cast<Index>(sizeof(T));
+  if constexpr (bytes >= 16 && 2 * stride == kLanes<T>) {
+    return hn::ConcatLowerLower(tag, y, x) + hn::ConcatUpperUpper(tag, y, x);
+  } else if constexpr (bytes == 16) {
+    return hn::OddEvenBlocks(y, x) + hn::SwapAdjacentBlocks(hn::OddEvenBlocks(x, y));
+  } else if constexpr (bytes == 8) {
+    const Tag<double> pairs;
+    const auto a = hn::BitCast(pairs, x), b = hn::BitCast(pairs, y);
+    return hn::BitCast(tag, hn::InterleaveLower(pairs, a, b)) +
+           hn::BitCast(tag, hn::InterleaveUpper(pairs, a, b));
+  } else {
+    return hn::OddEven(y, x) + hn::Shuffle2301(hn::OddEven(x, y));
+  }
+}
+
+template <class T, Index count, Index first, Index stride, class F>
+HWY_INLINE Vec<T> sums_of_runs(const F& vector) {
+  if constexpr (first >= count)
+    return set(T{0});
+  else if constexpr (stride == kLanes<T>)
+    return vector(first);
+  else
+    return add_runs<T, stride>(sums_of_runs<T, count, first, 2 * stride>(vector),
+                               sums_of_runs<T, count, first + stride, 2 * stride>(vector));
+}
+
+/// Lane i < count: sum_of_lanes(vector(i)), to the bit; all at once, which takes a third of the instructions.
+template <class T, Index count, class F>
+HWY_INLINE Vec<T> sums_of_lanes(const F& vector) {
+  return sums_of_runs<T, count, 0, 1>(vector);
+}
+
+#endif
+
 /// The largest element; -infinity when there is none. NaN may be ignored.
 template <class T>
 HWY_INLINE T max_of_row(const T* x, Index n) {
