@@ -22,6 +22,9 @@ std::int64_t block_elements(const Packing& queries, const Packing& keys, std::in
   return count;
 }
 
+/// So many queries of a sentence are computed one by one, all heads of each: of more, tiles of rows are faster.
+constexpr std::int64_t kFewQueries = 16;
+
 /// One sentence's head.
 struct HeadPlace {
   std::int64_t sentence, head;
@@ -171,15 +174,15 @@ AttentionResult<T> attention(Var<T> q, Var<T> k, Var<T> v, const Packing& querie
   };
   const std::int64_t shared = options.n_heads / kv_heads;
   const T* transposed = k_transposed ? k_transposed.value().data : nullptr;  // of the sentence
-  // A step of greedy search: each sentence has one query.
-  if (transposed && !weights && !scores && !edit && !bias && queries.longest() == 1 && !tape.with_gradients() &&
-      !options.causal && !options.drop.active()) {
+  // A step of a search: a sentence's queries are its hypotheses.
+  if (transposed && !weights && !scores && !edit && !bias && queries.longest() <= kFewQueries &&
+      !tape.with_gradients() && !options.causal && !options.drop.active()) {
     for (std::int64_t s = 0; s < queries.sentences(); ++s) {
       const std::int64_t m = keys.length(s);
-      if (queries.length(s) == 1)
-        attend_query<T>(row_span(q.value(), queries.offset(s)), transposed,
-                        v.value().row_range(keys.offset(s), m), options.n_heads, kv_heads,
-                        static_cast<T>(options.scale), context.row(queries.offset(s)));
+      const Matrix<const T> values = v.value().row_range(keys.offset(s), m);
+      for (std::int64_t i = queries.offset(s); i < queries.offset(s + 1); ++i)
+        attend_query<T>(row_span(q.value(), i), transposed, values, options.n_heads, kv_heads,
+                        static_cast<T>(options.scale), context.row(i));
       transposed += kv_heads * d_k * transposed_width(m);
     }
     return {tape.without_backward(y), {}, {}, {}};

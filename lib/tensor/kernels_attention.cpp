@@ -91,6 +91,17 @@ HWY_INLINE void add_row(const T* x, Index n, T* y) {
       n, [&](Index j, auto part) HWY_ATTR { part.store(part.load(y + j) + part.load(x + j), y + j); });
 }
 
+/// Likewise the scores from `visible` on, up to a width of whole vectors: softmax loads such next, and loads after narrower
+/// stores would stall.
+template <class T>
+HWY_INLINE void hide_after(Index visible, T* scores, Index width) {
+  for (Index j = visible / kLanes<T> * kLanes<T>; j < width; j += kLanes<T>) {
+    const auto seen = hn::FirstN(Tag<T>(), static_cast<std::size_t>(std::max<Index>(visible - j, 0)));
+    hn::StoreU(hn::IfThenElse(seen, hn::LoadU(Tag<T>(), scores + j), set(kMinusInfinity<T>)), Tag<T>(),
+               scores + j);
+  }
+}
+
 /// Sets the scores that query i must not use to -infinity, up to `width`, beyond which its row has none.
 template <class T>
 HWY_INLINE void hide_keys(const AttentionHead<T>& head, Index i, T* row, Index width) {
@@ -99,11 +110,7 @@ HWY_INLINE void hide_keys(const AttentionHead<T>& head, Index i, T* row, Index w
     for (Index j = 0; j < visible; ++j)
       if (!head.mask[i * m + j]) row[j] = kMinusInfinity<T>;
   if (head.causal && head.window > 0) hide_first(visible - head.window, row);
-  // Whole vectors: softmax loads whole vectors next, and loads after narrower stores would stall.
-  for (Index j = visible / kLanes<T> * kLanes<T>; j < width; j += kLanes<T>) {
-    const auto seen = hn::FirstN(Tag<T>(), static_cast<std::size_t>(std::max<Index>(visible - j, 0)));
-    hn::StoreU(hn::IfThenElse(seen, hn::LoadU(Tag<T>(), row + j), set(kMinusInfinity<T>)), Tag<T>(), row + j);
-  }
+  hide_after(visible, row, width);
 }
 
 template <class T>
@@ -348,23 +355,51 @@ void attend_backward(const AttentionHead<T>& head, const T* weights, Matrix<cons
 
 namespace {
 
-/// The products of x and y, to be added up.
-template <class T>
-HWY_INLINE Vec<T> products(const T* x, const T* y, Index n) {
+/// The products of x and y [d], to be added up; `vectors` whole ones, or 0: any d.
+template <Index vectors, class T>
+HWY_INLINE Vec<T> products(const T* x, const T* y, Index d) {
   Vec<T> sum = set(T{0});
-  for_vectors<T>(
-      n, [&](Index i, auto part) HWY_ATTR { sum = hn::MulAdd(part.load(x + i), part.load(y + i), sum); });
+  if constexpr (vectors > 0) {
+    const Whole<T> all;
+#pragma GCC unroll 16
+    for (Index v = 0; v < vectors; ++v)
+      sum = hn::MulAdd(all.load(x + v * kLanes<T>), all.load(y + v * kLanes<T>), sum);
+  } else {
+    for_vectors<T>(d, [&](Index i, auto part)
+                          HWY_ATTR { sum = hn::MulAdd(part.load(x + i), part.load(y + i), sum); });
+  }
   return sum;
 }
 
-/// Lane i: q key(i), of the first `count`, at most a vector's; lanes after them hold no more than numbers.
-template <class T, class Key>
-HWY_INLINE Vec<T> dots(const T* q, Index d, Index count, const Key& key) {
+/// w(h, j + i) = scale q_h key_i of every head h, `count` keys or fewer, at most a vector's; after the last, w gets just
+/// any numbers up to a whole vector.
+template <Index vectors, Index count, class T>
+HWY_INLINE void score_keys(const T* q, const T* const* key, Index d, Index shared, T scale, Index j,
+                           Matrix<T> w) {
+  for (Index h = 0; h < w.rows; ++h) {
+    const Index at = h / shared * d;
+    const Vec<T> sums = sums_of_lanes<T, count>(
+        [&](Index i) HWY_ATTR { return products<vectors>(q + h * d, key[i] + at, d); });
+    hn::StoreU(set(scale) * sums, Tag<T>(), w.row(h) + j);
+  }
+}
+
+template <Index vectors, class T>
+HWY_NOINLINE void score_rows(const T* q, Matrix<const T> keys, std::span<const std::int32_t> rows, Index d,
+                             Index shared, T scale, Matrix<T> w) {
   constexpr Index lanes = kLanes<T>;
-  auto vector = [&](Index i) HWY_ATTR { return products(q, key(std::min(i, count - 1)), d); };
-  if (count <= lanes / 4) return sums_of_lanes<T, std::max<Index>(lanes / 4, 1)>(vector);
-  if (count <= lanes / 2) return sums_of_lanes<T, std::max<Index>(lanes / 2, 1)>(vector);
-  return sums_of_lanes<T, lanes>(vector);
+  const Index m = rows.size();
+  for (Index j = 0; j < m; j += lanes) {
+    const Index left = std::min(m - j, lanes);
+    const T* key[lanes];
+    for (Index i = 0; i < lanes; ++i) key[i] = keys.row(rows[j + std::min(i, left - 1)]);
+    if (left <= lanes / 4)
+      score_keys<vectors, std::max<Index>(lanes / 4, 1)>(q, key, d, shared, scale, j, w);
+    else if (left <= lanes / 2)
+      score_keys<vectors, std::max<Index>(lanes / 2, 1)>(q, key, d, shared, scale, j, w);
+    else
+      score_keys<vectors, lanes>(q, key, d, shared, scale, j, w);
+  }
 }
 
 /// Contexts of heads side by side, each of width d.
@@ -379,45 +414,59 @@ struct HeadContexts {
   Index column(Index c) const { return c / d / shared * d + c % d; }
 };
 
-/// `count` vectors from column c on, none of which lies in two heads: context = sum_j w_j value(j).
-template <Index count, class T, class Value, class Part>
-HWY_INLINE void context_tile(const HeadContexts<T>& y, Index c, const Value& value, const Part& part) {
-  const T* weight[count];
-  Index column[count];
-  Vec<T> sum[count];
+/// `heads` heads of `vectors` whole vectors each, from head h on: context = sum_j w_j value(j). Sums side by side hide
+/// the latency of one.
+template <Index heads, Index vectors, class T, class Value>
+HWY_INLINE void context_tile(const HeadContexts<T>& y, Index h, const Value& value) {
+  const Whole<T> all;
+  const T* weight[heads];
+  Index column[heads];
+  Vec<T> sum[heads][vectors];
 #pragma GCC unroll 16
-  for (Index v = 0; v < count; ++v) {
-    weight[v] = y.weights.row((c + v * kLanes<T>) / y.d);
-    column[v] = y.column(c + v * kLanes<T>);
-    sum[v] = set(T{0});
+  for (Index r = 0; r < heads; ++r) {
+    weight[r] = y.weights.row(h + r);
+    column[r] = y.column((h + r) * y.d);
+#pragma GCC unroll 16
+    for (Index v = 0; v < vectors; ++v) sum[r][v] = set(T{0});
   }
   for (Index j = 0; j < y.weights.cols; ++j) {
     const T* row = value(j);
 #pragma GCC unroll 16
-    for (Index v = 0; v < count; ++v)
-      sum[v] = hn::MulAdd(set(weight[v][j]), part.load(row + column[v]), sum[v]);
+    for (Index r = 0; r < heads; ++r) {
+      const Vec<T> factor = set(weight[r][j]);
+#pragma GCC unroll 16
+      for (Index v = 0; v < vectors; ++v)
+        sum[r][v] = hn::MulAdd(factor, all.load(row + column[r] + v * kLanes<T>), sum[r][v]);
+    }
   }
 #pragma GCC unroll 16
-  for (Index v = 0; v < count; ++v) part.store(sum[v], y.context + c + v * kLanes<T>);
+  for (Index r = 0; r < heads; ++r)
+#pragma GCC unroll 16
+    for (Index v = 0; v < vectors; ++v)
+      all.store(sum[r][v], y.context + (h + r) * y.d + v * kLanes<T>);
 }
 
-/// All heads at once: eight sums hide the latency of one.
+template <Index heads, Index vectors, class T, class Value>
+HWY_INLINE void context_tiles(const HeadContexts<T>& y, const Value& value) {
+  Index h = 0;
+  for (; h + heads <= y.heads(); h += heads) context_tile<heads, vectors>(y, h, value);
+  for (; h < y.heads(); ++h) context_tile<1, vectors>(y, h, value);
+}
+
+/// The contexts of all heads.
 template <class T, class Value>
 HWY_INLINE void weighted_values(const HeadContexts<T>& y, const Value& value) {
-  const Index width = y.heads() * y.d;
-  const Whole<T> all;
-  Index c = 0;
-  if (y.d % kLanes<T> == 0) {
-    for (; c + 8 * kLanes<T> <= width; c += 8 * kLanes<T>) context_tile<8>(y, c, value, all);
-    for (; c < width; c += kLanes<T>) context_tile<1>(y, c, value, all);
-  }
-  while (c < width) {  // heads that are not whole vectors
-    const Index rest = y.d - c % y.d;
-    if (rest >= kLanes<T>)
-      context_tile<1>(y, c, value, all);
-    else
-      context_tile<1>(y, c, value, First<T>{rest});
-    c += std::min(rest, kLanes<T>);
+  if (y.d == 2 * kLanes<T>) return context_tiles<4, 2>(y, value);
+  if (y.d == 4 * kLanes<T>) return context_tiles<2, 4>(y, value);
+  for (Index h = 0; h < y.heads(); ++h) {  // heads of other widths, vector by vector
+    const T* weight = y.weights.row(h);
+    const Index column = y.column(h * y.d);
+    for_vectors<T>(y.d, [&](Index c, auto part) HWY_ATTR {
+      Vec<T> sum = set(T{0});
+      for (Index j = 0; j < y.weights.cols; ++j)
+        sum = hn::MulAdd(set(weight[j]), part.load(value(j) + column + c), sum);
+      part.store(sum, y.context + h * y.d + c);
+    });
   }
 }
 
@@ -475,7 +524,7 @@ void attend_query(std::span<const T> q, const T* keys_transposed, Matrix<const T
     score_columns<2>(q.data(), keys, d_k, shared, j, scale, w);
   if (j < width) score_columns<1>(q.data(), keys, d_k, shared, j, scale, w);
   for (Index h = 0; h < n_heads; ++h) {
-    std::fill(w.row(h) + m, w.row(h) + width, kMinusInfinity<T>);
+    hide_after(m, w.row(h), width);
     factor[h] = softmax_shift(w.row(h), width);
   }
   for (Index h = 0; h < n_heads; ++h) factor[h] = softmax_exp(w.row(h), width, factor[h]);
@@ -492,12 +541,12 @@ void attend_cached(const T* q, Matrix<const T> keys, Matrix<const T> values,
   Scratch<T> scratch(n_heads * (Scratch<T>::padded(m) + 1));
   const Matrix<T> w = scratch.matrix(n_heads, m);
   T* const factor = scratch.array(n_heads);
-  for (Index j = 0; j < m; j += kLanes<T>) {  // a key's row holds all heads
-    for (Index h = 0; h < n_heads; ++h) {
-      const auto key = [&](Index i) { return keys.row(rows[j + i]) + h / shared * d_k; };
-      hn::StoreU(set(scale) * dots(q + h * d_k, d_k, m - j, key), Tag<T>(), w.row(h) + j);
-    }
-  }
+  if (d_k == 2 * kLanes<T>)
+    score_rows<2>(q, keys, rows, d_k, shared, scale, w);
+  else if (d_k == 4 * kLanes<T>)
+    score_rows<4>(q, keys, rows, d_k, shared, scale, w);
+  else
+    score_rows<0>(q, keys, rows, d_k, shared, scale, w);
   for (Index h = 0; h < n_heads; ++h) {
     if (bias) add_row(bias + h * bias_step, m, w.row(h));
     edit_row(edit, &RowEdit<T>::scores, h, w.row(h), m);

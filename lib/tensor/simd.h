@@ -202,12 +202,14 @@ struct ExpParts {
 
   HWY_INLINE explicit ExpParts(Vec<T> x) {
     using C = ExpConstants<T>;
-    const Vec<T> n = hn::Round(x * set(static_cast<T>(1.4426950408889634)));
+    // Added to 1.5 * 2^mantissa, a number is rounded to an integer, which then stands in the sum's lowest bits.
+    constexpr int mantissa = std::numeric_limits<T>::digits - 1;
+    const Vec<T> shift = set(static_cast<T>(std::int64_t{3} << (mantissa - 1)));
+    const Vec<T> sum = x * set(static_cast<T>(1.4426950408889634)) + shift, n = sum - shift;
     const Vec<T> r = hn::NegMulAdd(n, set(C::kLn2Low), hn::NegMulAdd(n, set(C::kLn2High), x));
     const hn::RebindToSigned<Tag<T>> integers;
     const auto bias = hn::Set(integers, std::numeric_limits<T>::max_exponent - 1);
-    constexpr int mantissa = std::numeric_limits<T>::digits - 1;
-    scale = hn::BitCast(Tag<T>(), hn::ShiftLeft<mantissa>(hn::ConvertTo(integers, n) + bias));
+    scale = hn::BitCast(Tag<T>(), hn::ShiftLeft<mantissa>(hn::BitCast(integers, sum) + bias));
     fraction = r * factorial_series<T>(r);
   }
 };
