@@ -148,9 +148,8 @@ HWY_INLINE void exponentiate(const AttentionHead<T>& head, Index first, Matrix<T
     edit_row(edit, &RowEdit<T>::scores, query, p.row(i), p.cols);
     if (scores) copy_row(p.row(i), p.cols, scores + query * p.cols);
     hide_keys(head, query, p.row(i), width);
-    factor[i] = softmax_shift(p.row(i), width);
   }
-  for (Index i = 0; i < p.rows; ++i) factor[i] = softmax_exp(p.row(i), width, factor[i]);
+  exponentiate_rows(p, width, factor);
 }
 
 /// Then the weights, as they are used.
@@ -220,11 +219,12 @@ void forward_in_blocks(const AttentionHead<T>& head, T* scores, T* weights, Matr
   const Index n = head.q.rows, m = head.k.rows, d_k = head.k.cols, d_v = head.v.cols;
   const Index most = block_queries<T>(n, m, 1);
   Scratch<T> scratch(packed_size<T>(d_k, m) + packed_size<T>(m, d_v) +
-                     most * (Scratch<T>::padded(d_k) + Scratch<T>::padded_apart(m) + 1));
+                     most * (Scratch<T>::padded(d_k) + Scratch<T>::padded_apart(m)) +
+                     Scratch<T>::padded(most));
   const PackedMatrix<T> keys = pack<T>(head.k.t(), scratch.array(packed_size<T>(d_k, m)));
   const PackedMatrix<T> values = pack<T>(head.v, scratch.array(packed_size<T>(m, d_v)));
   const Matrix<T> scaled = scratch.matrix(most, d_k), all = scratch.apart(most, m);
-  T* const factor = scratch.array(most);
+  T* const factor = scratch.array(Scratch<T>::padded(most));
   each_block(n, most, [&](Index first, Index rows) HWY_ATTR {
     const Index seen = scores || weights || edit ? m : visible_keys(head, first + rows - 1);
     const Matrix<T> p = all.row_range(0, rows).columns(0, seen);
@@ -241,9 +241,9 @@ void attend_forward(const AttentionHead<T>& head, T* scores, T* weights, Matrix<
                     const RowEdit<T>* edit) {
   const Index n = head.q.rows, m = head.k.rows, width = Scratch<T>::padded(m);
   if (n * m > kFewScores) return forward_in_blocks(head, scores, weights, context, edit);
-  Scratch<T> scratch((n + head.k.cols) * width + n);
+  Scratch<T> scratch((n + head.k.cols) * width + Scratch<T>::padded(n));
   const Matrix<T> p = scratch.matrix(n, m), k_transposed = scratch.matrix(head.k.cols, m);
-  T* const factor = scratch.array(n);
+  T* const factor = scratch.array(Scratch<T>::padded(n));
   if (head.k_transposed) {
     multiply_transposed(head.scale, head.q,
                         Matrix<const T>(head.k_transposed, head.k.cols, m, transposed_width(m)), p);
@@ -298,7 +298,8 @@ void backward_in_blocks(const AttentionHead<T>& head, Matrix<const T> d_context,
   const Index most = block_queries<T>(n, m, 2);
   const Index row_size = packed_size<T>(most, std::max(d, d_values));
   Scratch<T> scratch(packed_size<T>(d, m) + packed_size<T>(d_values, m) + packed_size<T>(m, d) + row_size +
-                     most * (Scratch<T>::padded(d) + 2 * Scratch<T>::padded_apart(m) + 1));
+                     most * (Scratch<T>::padded(d) + 2 * Scratch<T>::padded_apart(m)) +
+                     Scratch<T>::padded(most));
   const PackedMatrix<T> keys_transposed = pack<T>(head.k.t(), scratch.array(packed_size<T>(d, m))),
                         values_transposed =
                             pack<T>(head.v.t(), scratch.array(packed_size<T>(d_values, m))),
@@ -306,7 +307,7 @@ void backward_in_blocks(const AttentionHead<T>& head, Matrix<const T> d_context,
   T* const panels = scratch.array(row_size);
   const Matrix<T> scaled = scratch.matrix(most, d), all_p = scratch.apart(most, m),
                   all_d_p = scratch.apart(most, m);
-  T* const factor = scratch.array(most);
+  T* const factor = scratch.array(Scratch<T>::padded(most));
   each_block(n, most, [&](Index first, Index rows) HWY_ATTR {
     const Index seen = visible_keys(head, first + rows - 1);
     const Matrix<T> p = all_p.row_range(0, rows).columns(0, seen),
@@ -516,18 +517,15 @@ void attend_query(std::span<const T> q, const T* keys_transposed, Matrix<const T
   const Index m = values.rows, width = Scratch<T>::padded(m), d_k = std::ssize(q) / n_heads,
               d_v = values.cols / n_kv_heads, shared = n_heads / n_kv_heads;
   const Matrix<const T> keys(keys_transposed, n_kv_heads * d_k, width, transposed_width(m));
-  Scratch<T> scratch(n_heads * (width + 1));
+  Scratch<T> scratch(n_heads * width + Scratch<T>::padded(n_heads));
   const Matrix<T> w = scratch.matrix(n_heads, m);
-  T* const factor = scratch.array(n_heads);
+  T* const factor = scratch.array(Scratch<T>::padded(n_heads));
   Index j = 0;
   for (; j + 2 * kLanes<T> <= width; j += 2 * kLanes<T>)
     score_columns<2>(q.data(), keys, d_k, shared, j, scale, w);
   if (j < width) score_columns<1>(q.data(), keys, d_k, shared, j, scale, w);
-  for (Index h = 0; h < n_heads; ++h) {
-    hide_after(m, w.row(h), width);
-    factor[h] = softmax_shift(w.row(h), width);
-  }
-  for (Index h = 0; h < n_heads; ++h) factor[h] = softmax_exp(w.row(h), width, factor[h]);
+  for (Index h = 0; h < n_heads; ++h) hide_after(m, w.row(h), width);
+  exponentiate_rows(w, width, factor);
   for (Index h = 0; h < n_heads; ++h) scale_row(w.row(h), width, factor[h]);
   weighted_values(HeadContexts<T>{w, d_v, shared, context}, [&](Index row) { return values.row(row); });
 }
@@ -537,10 +535,10 @@ void attend_cached(const T* q, Matrix<const T> keys, Matrix<const T> values,
                    std::span<const std::int32_t> rows, Index n_heads, Index n_kv_heads, T scale, T* weights,
                    T* context, const RowEdit<T>* edit, const T* bias, Index bias_step, Index hidden) {
   const Index m = rows.size(), d_k = keys.cols / n_kv_heads, d_v = values.cols / n_kv_heads,
-              shared = n_heads / n_kv_heads;
-  Scratch<T> scratch(n_heads * (Scratch<T>::padded(m) + 1));
+              shared = n_heads / n_kv_heads, width = Scratch<T>::padded(m);
+  Scratch<T> scratch(n_heads * width + Scratch<T>::padded(n_heads));
   const Matrix<T> w = scratch.matrix(n_heads, m);
-  T* const factor = scratch.array(n_heads);
+  T* const factor = scratch.array(Scratch<T>::padded(n_heads));
   if (d_k == 2 * kLanes<T>)
     score_rows<2>(q, keys, rows, d_k, shared, scale, w);
   else if (d_k == 4 * kLanes<T>)
@@ -551,11 +549,11 @@ void attend_cached(const T* q, Matrix<const T> keys, Matrix<const T> values,
     if (bias) add_row(bias + h * bias_step, m, w.row(h));
     edit_row(edit, &RowEdit<T>::scores, h, w.row(h), m);
     hide_first(hidden, w.row(h));
-    factor[h] = softmax_shift(w.row(h), m);
+    hide_after(m, w.row(h), width);
   }
-  for (Index h = 0; h < n_heads; ++h) factor[h] = softmax_exp(w.row(h), m, factor[h]);
+  exponentiate_rows(w, width, factor);
   for (Index h = 0; h < n_heads; ++h) {
-    scale_row(w.row(h), m, factor[h]);
+    scale_row(w.row(h), width, factor[h]);
     edit_row(edit, &RowEdit<T>::weights, h, w.row(h), m);
     if (weights) copy_row(w.row(h), m, weights + h * m);
   }

@@ -95,55 +95,65 @@ HWY_INLINE T max_of_lanes(Vec<T> v) {
 
 #if HWY_TARGET == HWY_SCALAR
 
-/// Lane i: sum_of_lanes(vector(i)).
-template <class T, Index count, class F>
-HWY_INLINE Vec<T> sums_of_lanes(const F& vector) {
+template <class T, Index count, class F, class Join>
+HWY_INLINE Vec<T> join_lanes(const F& vector, const Join& /*join*/) {
   return vector(Index{0});
 }
 
 #else
 
-/// In runs of `stride` lanes: the sums of two runs of x, then of two of y, and so on.
-template <class T, Index stride>
-HWY_INLINE Vec<T> add_runs(Vec<T> x, Vec<T> y) {
+/// In runs of `stride` lanes: two runs of x joined, then two of y, and so on.
+template <class T, Index stride, class Join>
+HWY_INLINE Vec<T> join_runs(Vec<T> x, Vec<T> y, const Join& join) {
   const Tag<T> tag;
   constexpr Index bytes = stride * static_cast<Index>(sizeof(T));
   if constexpr (bytes >= 16 && 2 * stride == kLanes<T>) {
-    return hn::ConcatLowerLower(tag, y, x) + hn::ConcatUpperUpper(tag, y, x);
+    return join(hn::ConcatLowerLower(tag, y, x), hn::ConcatUpperUpper(tag, y, x));
   } else if constexpr (bytes == 16) {
-    return hn::OddEvenBlocks(y, x) + hn::SwapAdjacentBlocks(hn::OddEvenBlocks(x, y));
+    return join(hn::OddEvenBlocks(y, x), hn::SwapAdjacentBlocks(hn::OddEvenBlocks(x, y)));
   } else if constexpr (bytes == 8) {
     const Tag<double> pairs;
     const auto a = hn::BitCast(pairs, x), b = hn::BitCast(pairs, y);
-    return hn::BitCast(tag, hn::InterleaveLower(pairs, a, b)) +
-           hn::BitCast(tag, hn::InterleaveUpper(pairs, a, b));
+    return join(hn::BitCast(tag, hn::InterleaveLower(pairs, a, b)),
+                hn::BitCast(tag, hn::InterleaveUpper(pairs, a, b)));
   } else {
-    return hn::OddEven(y, x) + hn::Shuffle2301(hn::OddEven(x, y));
+    return join(hn::OddEven(y, x), hn::Shuffle2301(hn::OddEven(x, y)));
   }
 }
 
-template <class T, Index count, Index first, Index stride, class F>
-HWY_INLINE Vec<T> sums_of_runs(const F& vector) {
+template <class T, Index count, Index first, Index stride, class F, class Join>
+HWY_INLINE Vec<T> join_from(const F& vector, const Join& join) {
   if constexpr (first >= count)
     return set(T{0});
   else if constexpr (stride == kLanes<T>)
     return vector(first);
   else
-    return add_runs<T, stride>(sums_of_runs<T, count, first, 2 * stride>(vector),
-                               sums_of_runs<T, count, first + stride, 2 * stride>(vector));
+    return join_runs<T, stride>(join_from<T, count, first, 2 * stride>(vector, join),
+                                join_from<T, count, first + stride, 2 * stride>(vector, join), join);
 }
 
-/// Lane i < count: sum_of_lanes(vector(i)), to the bit; all at once, which takes a third of the instructions.
-template <class T, Index count, class F>
-HWY_INLINE Vec<T> sums_of_lanes(const F& vector) {
-  return sums_of_runs<T, count, 0, 1>(vector);
+/// Lane i < count: all lanes of vector(i) joined, in the order of sum_of_lanes; all at once, which takes a third of the
+/// instructions.
+template <class T, Index count, class F, class Join>
+HWY_INLINE Vec<T> join_lanes(const F& vector, const Join& join) {
+  return join_from<T, count, 0, 1>(vector, join);
 }
 
 #endif
 
-/// The largest element; -infinity when there is none. NaN may be ignored.
+/// Lane i < count: sum_of_lanes(vector(i)), to the bit, or max_of_lanes.
+template <class T, Index count, class F>
+HWY_INLINE Vec<T> sums_of_lanes(const F& vector) {
+  return join_lanes<T, count>(vector, [](Vec<T> x, Vec<T> y) HWY_ATTR { return x + y; });
+}
+template <class T, Index count, class F>
+HWY_INLINE Vec<T> maxima_of_lanes(const F& vector) {
+  return join_lanes<T, count>(vector, [](Vec<T> x, Vec<T> y) HWY_ATTR { return hn::Max(x, y); });
+}
+
+/// A vector whose largest lane is the largest element; -infinity when there is none. NaN may be ignored.
 template <class T>
-HWY_INLINE T max_of_row(const T* x, Index n) {
+HWY_INLINE Vec<T> max_within_row(const T* x, Index n) {
   Vec<T> max0 = set(kMinusInfinity<T>), max1 = max0, max2 = max0, max3 = max0;
   Index i = 0;
   for (; i + 4 * kLanes<T> <= n; i += 4 * kLanes<T>) {
@@ -156,7 +166,11 @@ HWY_INLINE T max_of_row(const T* x, Index n) {
   for_vectors<T>(n - i, [&](Index j, auto part) HWY_ATTR {
     max0 = hn::Max(max0, part.only(part.load(x + i + j), kMinusInfinity<T>));
   });
-  return max_of_lanes<T>(hn::Max(hn::Max(max0, max1), hn::Max(max2, max3)));
+  return hn::Max(hn::Max(max0, max1), hn::Max(max2, max3));
+}
+template <class T>
+HWY_INLINE T max_of_row(const T* x, Index n) {
+  return max_of_lanes<T>(max_within_row(x, n));
 }
 
 // ---- exp and its relatives ----

@@ -22,8 +22,13 @@ struct SmallProduct {
   bool accumulate = false;
 };
 
-/// Rows of c computed together: with two vectors per row, the accumulators of 6 rows fill AVX2's registers.
+/// Rows of c computed together: with two vectors per row, the accumulators of 6 rows fill AVX2's registers, of 12 those
+/// of AVX-512.
+#if HWY_TARGET == HWY_AVX3
+inline constexpr int kProductRows = 12;
+#else
 inline constexpr int kProductRows = 6;
+#endif
 
 /// `rows` rows of c from row i on, `columns` vectors from column j on, the last of them partial,
 /// as `last` says.
@@ -64,33 +69,23 @@ HWY_INLINE void product_tile(const SmallProduct<T>& p, Index i, Index j, const P
   }
 }
 
+/// The tile of product_tile, whatever its height up to `most`.
+template <int columns, int most, class T, class Part>
+HWY_INLINE void product_rows(const SmallProduct<T>& p, Index i, Index rows, Index j, const Part& last) {
+  if constexpr (most > 1) {
+    if (rows < most) return product_rows<columns, most - 1>(p, i, rows, j, last);
+  }
+  product_tile<most, columns>(p, i, j, last);
+}
+
 /// All rows of one panel of columns, in blocks of about equal height.
 template <int columns, class T, class Part>
 HWY_NOINLINE void product_panel(const SmallProduct<T>& p, Index j, const Part& last) {
-  const Index blocks = (p.c.rows + kProductRows - 1) / kProductRows;
-  const Index height = blocks > 1 ? (p.c.rows + blocks - 1) / blocks : p.c.rows;
-  for (Index i = 0; i < p.c.rows; i += height) {
-    const Index rows = std::min(height, p.c.rows - i);
-    switch (rows) {
-      case 1:
-        product_tile<1, columns>(p, i, j, last);
-        break;
-      case 2:
-        product_tile<2, columns>(p, i, j, last);
-        break;
-      case 3:
-        product_tile<3, columns>(p, i, j, last);
-        break;
-      case 4:
-        product_tile<4, columns>(p, i, j, last);
-        break;
-      case 5:
-        product_tile<5, columns>(p, i, j, last);
-        break;
-      case 6:
-        product_tile<6, columns>(p, i, j, last);
-        break;
-    }
+  constexpr int most = columns > 2 ? 3 : kProductRows;
+  const Index blocks = (p.c.rows + most - 1) / most;
+  for (Index block = 0; block < blocks; ++block) {
+    const Index i = p.c.rows * block / blocks;
+    product_rows<columns, most>(p, i, p.c.rows * (block + 1) / blocks - i, j, last);
   }
 }
 
