@@ -78,6 +78,9 @@ void naming(const std::string& model, const Work& work) {
 /// that the scores do not depend on it.
 constexpr std::size_t kListSlice = 16 * kShardSentences;
 
+/// Sentences of a file from which those are taken together that are of about equal length.
+constexpr std::int64_t kWindow = 256;
+
 /// What decoding has in common, whatever the model's last part is: frames come in, lines or tensors go out.
 class Job {
  public:
@@ -94,7 +97,7 @@ class Job {
   virtual ~Job() = default;
 
   void run() {
-    io::FrameReader reader(paths_.input, {.batch = config_.batch});
+    io::FrameReader reader(paths_.input, {.batch = sentences_read()});
     for_each_frame(
         reader,
         [&](TensorMap& frame, const std::string& name) {
@@ -112,6 +115,8 @@ class Job {
     lines_.emplace(paths_.output);
     if (!paths_.keep.empty()) tensors_.emplace(paths_.keep, paths_.write);
   }
+  /// Sentences that are read together from a file.
+  virtual std::int64_t sentences_read() const { return config_.batch; }
   virtual void check(const TensorMap&, const std::string&) {}
   /// Errors in here get the input's name in front.
   virtual void read(const TensorMap& frame) = 0;
@@ -308,6 +313,7 @@ class TranslateJob final : public Job {
       expect_lens(*loaded_.model);
       lens_.emplace(paths_.lens, paths_.write);
     }
+    if (gives_lines_alone()) options_.at_once = config_.batch;
     if (paths_.saliency.empty()) return;
     if (alone_)
       fail<UsageError>("--saliency: a ", architecture,
@@ -318,6 +324,15 @@ class TranslateJob final : public Job {
   }
 
  private:
+  /// Whether the frames in which sentences come show nowhere.
+  bool gives_lines_alone() const {
+    return !alone_ && lines_ && !tensors_ && !targets_ && !lists_ && !aligner_ && !attention_ && !lens_ &&
+           paths_.saliency.empty() && !inspection_.traces() && !inspection_.edits();
+  }
+  std::int64_t sentences_read() const override {
+    return options_.at_once > 0 ? std::max(options_.at_once, kWindow) : config_.batch;
+  }
+
   void check_search() const {
     if (!request_.given("beam") && config_.n_best > config_.beam)
       fail<UsageError>("--n-best ", config_.n_best, ": this model is searched with a beam of ", config_.beam,

@@ -34,8 +34,10 @@ using Sentences = std::vector<std::int64_t>;
 
 /// The sentences that are searched, in groups that share their steps: an empty source has nothing to translate, an
 /// empty prompt can be continued. Where groups change no bit there is one for each thread, of sentences of all lengths
-/// alike, so that steps have many rows and threads end together; else they are the shards.
-std::vector<Sentences> searched(Ensemble ensemble, std::int64_t empty_source, int threads) {
+/// alike, so that steps have many rows and threads end together; with more than `at_once` for each thread, groups are
+/// of equal lengths, the longest first, so that steps have many rows to the end. Else they are the shards.
+std::vector<Sentences> searched(Ensemble ensemble, std::int64_t empty_source, std::int64_t at_once,
+                                int threads) {
   const Model<float>& model = *ensemble.front().model;
   const Packing& rows = ensemble.front().input->rows;
   Sentences all = SentenceRange{0, rows.sentences()}.numbers();
@@ -43,11 +45,17 @@ std::vector<Sentences> searched(Ensemble ensemble, std::int64_t empty_source, in
   const bool apart = std::ranges::all_of(
       ensemble, [](const Member& member) { return member.model->needed_decoder().sizes().rows_apart; });
   const std::int64_t shards = (rows.sentences() + kShardSentences - 1) / kShardSentences;
-  std::vector<Sentences> groups(
-      static_cast<std::size_t>(apart ? std::min<std::int64_t>(shards, threads) : shards));
+  const std::int64_t for_threads = std::min<std::int64_t>(shards, threads),
+                     limited = at_once > 0 ? (std::ssize(all) + at_once - 1) / at_once : 0;
+  const bool by_length = apart && limited > for_threads;
+  std::vector<Sentences> groups(static_cast<std::size_t>(by_length ? limited : apart ? for_threads : shards));
   if (apart) std::ranges::stable_sort(all, std::greater<>(), [&](std::int64_t s) { return rows.length(s); });
-  for (std::size_t i = 0; i < all.size(); ++i)
-    groups[apart ? i % groups.size() : static_cast<std::size_t>(all[i] / kShardSentences)].push_back(all[i]);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const std::size_t group = by_length ? i * groups.size() / all.size()
+                              : apart   ? i % groups.size()
+                                        : static_cast<std::size_t>(all[i] / kShardSentences);
+    groups[group].push_back(all[i]);
+  }
   std::erase_if(groups, [](const Sentences& group) { return group.empty(); });
   return groups;
 }
@@ -183,7 +191,7 @@ Results translate(Ensemble ensemble, const TranslateOptions& options, int thread
   const Hypothesis empty{{model.target_special.eos}, {0.0f}, 0.0, true, {}};
   for (auto& hypotheses : result) hypotheses = {empty};
   const std::vector<std::int64_t> limits = length_limits(ensemble, options);
-  const std::vector<Sentences> groups = searched(ensemble, options.empty_source, threads);
+  const std::vector<Sentences> groups = searched(ensemble, options.empty_source, options.at_once, threads);
   std::mutex times_mutex;
   parallel_for(std::ssize(groups), threads, [&](std::int64_t group) {
     const Sentences& sentences = groups[static_cast<std::size_t>(group)];
