@@ -93,7 +93,7 @@ struct AttentionEdit {
 };
 template <class T>
 struct AttentionResult {
-  Var<T> context;              ///< [query rows, n_heads * d_v]
+  Var<T> context;  ///< [query rows, n_heads * d_v]
   // Each is empty unless kept:
   std::span<const T> weights;  ///< after softmax, before dropout
   std::span<const T> scores;   ///< scaled, with bias, before mask and softmax

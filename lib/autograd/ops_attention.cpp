@@ -28,7 +28,7 @@ constexpr std::int64_t kFewQueries = 16;
 /// One sentence's head.
 struct HeadPlace {
   std::int64_t sentence, head;
-  std::int64_t offset;              ///< of its weights, where those of all heads are kept
+  std::int64_t offset;               ///< of its weights, where those of all heads are kept
   std::optional<std::int64_t> kept;  ///< where those are that the backward pass wants; none: not of this head
   Dropout drop;
 };
@@ -89,9 +89,8 @@ void each_head(const Packing& queries, const Packing& keys, const AttentionOptio
           static_cast<std::uint64_t>(++number) * 0x9E3779B97F4A7C15ull;  // every head draws its own numbers
       visit(
           HeadPlace{i, h, offset, keeps ? std::optional(kept) : std::nullopt, drop},
-          [&](auto q) { return queries_of(q, d_k); },
-          [&](auto k) { return keys_of(k, d_k); }, [&](auto v) { return keys_of(v, d_v); },
-          [&](auto c) { return queries_of(c, d_v); });
+          [&](auto q) { return queries_of(q, d_k); }, [&](auto k) { return keys_of(k, d_k); },
+          [&](auto v) { return keys_of(v, d_v); }, [&](auto c) { return queries_of(c, d_v); });
     }
   }
 }
@@ -144,8 +143,8 @@ AttentionResult<T> attention(Var<T> q, Var<T> k, Var<T> v, const Packing& querie
   };
   T* const weights = blocks(options.keep_weights, count);
   T* const scores = blocks(options.keep_scores, count);
-  T* const for_backward = blocks(!weights && tape.with_gradients(),
-                                 block_elements(queries, keys, options.n_heads, true));
+  T* const for_backward =
+      blocks(!weights && tape.with_gradients(), block_elements(queries, keys, options.n_heads, true));
   auto weights_of = [=](const HeadPlace& at) -> T* {
     if (weights) return weights + at.offset;
     return for_backward && at.kept ? for_backward + *at.kept : nullptr;
@@ -206,8 +205,8 @@ AttentionResult<T> attention(Var<T> q, Var<T> k, Var<T> v, const Packing& querie
                    head.bias = block.data;
                    head.bias_step = block.cols;
                  }
-                 attend_forward<T>(head, scores ? scores + at.offset : nullptr, weights_of(at),
-                                   of_c(context), edit ? &rows : nullptr);
+                 attend_forward<T>(head, scores ? scores + at.offset : nullptr, weights_of(at), of_c(context),
+                                   edit ? &rows : nullptr);
                });
   tape.on_backward(y, [=, &tape, &queries, &keys] {
     Matrix<const T> d_context = tape.gradient(y);

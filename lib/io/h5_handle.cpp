@@ -67,6 +67,14 @@ Handle string_type(std::size_t bytes) {
   return type;
 }
 
+Handle string_transfer(std::size_t count, const std::string& what) {
+  constexpr std::size_t element = 16, least = 1 << 10,
+                        most = 1 << 20;  // a string in a file: its length and place
+  Handle transfer = own(H5Pcreate(H5P_DATASET_XFER), H5Pclose, what);
+  require(H5Pset_buffer(transfer, std::clamp(count * element, least, most), nullptr, nullptr), what);
+  return transfer;
+}
+
 ElementType element_type(DType dtype) {
   switch (dtype) {
     case DType::f32:

@@ -75,6 +75,9 @@ void require(long long result, const What&... what) {
 Handle string_type();
 /// UTF-8 strings of at most `bytes` bytes, padded with NUL: those of attributes, which lie in object headers.
 Handle string_type(std::size_t bytes);
+/// How `count` strings of variable length are read or written: of itself HDF5 clears a megabyte or two for every call, which
+/// takes longer than a sentence's strings.
+Handle string_transfer(std::size_t count, const std::string& what);
 
 /// What HDF5 calls an element type in our files and in memory (for strings none), and its size there.
 struct ElementType {

@@ -126,7 +126,7 @@ std::vector<std::string> read_variable_strings(const CheckedDataset& dataset, co
                                                const std::string& where, ByteBudget& budget) {
   std::vector<char*> raw(static_cast<std::size_t>(element_count(part.shape)), nullptr);
   TextArena arena(budget.text_left());
-  Handle transfer = own(H5Pcreate(H5P_DATASET_XFER), H5Pclose, where);
+  const Handle transfer = string_transfer(raw.size(), where);
   require(H5Pset_vlen_mem_manager(transfer, TextArena::allocate, &arena, TextArena::release, &arena), where);
   // Read with the file's own character set: HDF5 does not convert between ASCII and UTF-8, which
   // is not needed.

@@ -414,9 +414,11 @@ void MapWriter::write_values(const std::string& path, Dataset& dataset, const Te
   const bool is_text = tensor.dtype() == DType::string;
   const Handle text = string_type();
   const std::vector<const char*> strings = is_text ? c_strings(tensor, place) : std::vector<const char*>{};
-  require(H5Dwrite(dataset.id, is_text ? text.get() : element_type(tensor.dtype()).in_memory, in_memory,
-                   in_file, H5P_DEFAULT, is_text ? strings.data() : data_of(tensor)),
-          place, ": cannot write");
+  const Handle transfer = is_text ? string_transfer(strings.size(), place) : Handle();
+  require(
+      H5Dwrite(dataset.id, is_text ? text.get() : element_type(tensor.dtype()).in_memory, in_memory, in_file,
+               is_text ? transfer.get() : H5P_DEFAULT, is_text ? strings.data() : data_of(tensor)),
+      place, ": cannot write");
   if (!is_text) return;
   std::vector<std::int64_t> start(tensor.shape().size(), 0);
   if (const auto axis = axis_of(dataset.dims, kSentenceDim); axis >= 0)

@@ -212,14 +212,14 @@ Results translate(Ensemble ensemble, const TranslateOptions& options, int thread
     sampling.prefixes = beam.prefixes;
     Results found;
     OpTimes times;
-    renumbering([&](std::int64_t i) { return sentences[static_cast<std::size_t>(i)]; },
-                [&] {
-                  JointSteps steps(ensemble, sentences, inspection, sampled,
-                                   options.op_times ? &times : nullptr);
-                  const StepFunction step = [&](auto tokens, auto parents) { return steps(tokens, parents); };
-                  found = options.sampling ? sample(step, max_lengths, sampling)
-                                           : beam_search(step, max_lengths, beam);
-                });
+    renumbering(
+        [&](std::int64_t i) { return sentences[static_cast<std::size_t>(i)]; },
+        [&] {
+          JointSteps steps(ensemble, sentences, inspection, sampled, options.op_times ? &times : nullptr);
+          const StepFunction step = [&](auto tokens, auto parents) { return steps(tokens, parents); };
+          found =
+              options.sampling ? sample(step, max_lengths, sampling) : beam_search(step, max_lengths, beam);
+        });
     for (std::size_t i = 0; i < found.size(); ++i) {
       result[static_cast<std::size_t>(sentences[i])] = std::move(found[i]);
     }

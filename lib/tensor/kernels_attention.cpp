@@ -301,8 +301,7 @@ void backward_in_blocks(const AttentionHead<T>& head, Matrix<const T> d_context,
                      most * (Scratch<T>::padded(d) + 2 * Scratch<T>::padded_apart(m)) +
                      Scratch<T>::padded(most));
   const PackedMatrix<T> keys_transposed = pack<T>(head.k.t(), scratch.array(packed_size<T>(d, m))),
-                        values_transposed =
-                            pack<T>(head.v.t(), scratch.array(packed_size<T>(d_values, m))),
+                        values_transposed = pack<T>(head.v.t(), scratch.array(packed_size<T>(d_values, m))),
                         keys = pack<T>(head.k, scratch.array(packed_size<T>(m, d)));
   T* const panels = scratch.array(row_size);
   const Matrix<T> scaled = scratch.matrix(most, d), all_p = scratch.apart(most, m),
@@ -366,8 +365,8 @@ HWY_INLINE Vec<T> products(const T* x, const T* y, Index d) {
     for (Index v = 0; v < vectors; ++v)
       sum = hn::MulAdd(all.load(x + v * kLanes<T>), all.load(y + v * kLanes<T>), sum);
   } else {
-    for_vectors<T>(d, [&](Index i, auto part)
-                          HWY_ATTR { sum = hn::MulAdd(part.load(x + i), part.load(y + i), sum); });
+    for_vectors<T>(
+        d, [&](Index i, auto part) HWY_ATTR { sum = hn::MulAdd(part.load(x + i), part.load(y + i), sum); });
   }
   return sum;
 }
@@ -443,8 +442,7 @@ HWY_INLINE void context_tile(const HeadContexts<T>& y, Index h, const Value& val
 #pragma GCC unroll 16
   for (Index r = 0; r < heads; ++r)
 #pragma GCC unroll 16
-    for (Index v = 0; v < vectors; ++v)
-      all.store(sum[r][v], y.context + (h + r) * y.d + v * kLanes<T>);
+    for (Index v = 0; v < vectors; ++v) all.store(sum[r][v], y.context + (h + r) * y.d + v * kLanes<T>);
 }
 
 template <Index heads, Index vectors, class T, class Value>
@@ -557,8 +555,7 @@ void attend_cached(const T* q, Matrix<const T> keys, Matrix<const T> values,
     edit_row(edit, &RowEdit<T>::weights, h, w.row(h), m);
     if (weights) copy_row(w.row(h), m, weights + h * m);
   }
-  weighted_values(HeadContexts<T>{w, d_v, shared, context},
-                  [&](Index j) { return values.row(rows[j]); });
+  weighted_values(HeadContexts<T>{w, d_v, shared, context}, [&](Index j) { return values.row(rows[j]); });
 }
 
 template <class T>

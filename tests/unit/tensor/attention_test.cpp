@@ -113,8 +113,10 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(weights_that_nobody_wants_change_no_bit, T, Floats
       for (Head<T>* each : {&kept, &head})
         attend_backward<T>(each->fast, keeps ? kept.weights.fast.data() : nullptr, each->d_context.in(),
                            each->d_q.fast(), each->d_k.fast(), each->d_v.fast());
-      for (const auto& [a, b] : {std::pair(&kept.context, &head.context), {&kept.d_q, &head.d_q},
-                                 {&kept.d_k, &head.d_k}, {&kept.d_v, &head.d_v}}) {
+      for (const auto& [a, b] : {std::pair(&kept.context, &head.context),
+                                 {&kept.d_q, &head.d_q},
+                                 {&kept.d_k, &head.d_k},
+                                 {&kept.d_v, &head.d_v}}) {
         for (Index i = 0; i < a->rows; ++i)
           for (Index j = 0; j < a->cols; ++j) BOOST_REQUIRE(a->fast()(i, j) == b->fast()(i, j));
       }
