@@ -103,6 +103,7 @@ int main(int argc, char** argv) {
             std::cout << value_list(inspect.values, *loaded.model, decoder_stages(*loaded.model));
             return;
           }
+          inspect.times_ops = tool.common().verbose;
           run_decode(config, paths, inspect, static_cast<std::uint64_t>(tool.common().seed),
                      static_cast<int>(tool.common().threads),
                      [&](const std::string& option) { return tool.given(option); });

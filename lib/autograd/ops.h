@@ -79,7 +79,7 @@ struct AttentionOptions {
   bool causal = false;      ///< query i of a sentence attends to its keys 0 .. i + (n_keys - n_queries)
   std::int64_t window = 0;  ///< of those keys a causal query attends to the last so many only; 0: to all
   Dropout drop;             ///< on the weights
-  bool keep_scores = false, keep_bias = false;
+  bool keep_weights = false, keep_scores = false, keep_bias = false;
 
   std::int64_t key_heads() const { return n_kv_heads > 0 ? n_kv_heads : n_heads; }
 };
@@ -93,10 +93,11 @@ struct AttentionEdit {
 };
 template <class T>
 struct AttentionResult {
-  Var<T> context;              ///< [query rows, n_heads * d_v]
+  Var<T> context;  ///< [query rows, n_heads * d_v]
+  // Each is empty unless kept:
   std::span<const T> weights;  ///< after softmax, before dropout
-  std::span<const T> scores;   ///< scaled, with bias, before mask and softmax; empty unless kept
-  std::span<const T> bias;     ///< empty unless kept
+  std::span<const T> scores;   ///< scaled, with bias, before mask and softmax
+  std::span<const T> bias;
 };
 /// Dot-product attention of every sentence's queries over its own keys, head by head: q [query rows, n_heads
 /// * d_k], k [key rows, n_kv_heads * d_k], v [key rows, n_kv_heads * d_v]. With `edit` there are no gradients.

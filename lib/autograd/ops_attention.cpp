@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -10,18 +11,25 @@ namespace heed {
 
 namespace {
 
-/// Number of weights of all sentences and heads.
-std::int64_t block_elements(const Packing& queries, const Packing& keys, std::int64_t n_heads) {
+/// Number of weights of all sentences and heads, or of those only that the backward pass wants.
+std::int64_t block_elements(const Packing& queries, const Packing& keys, std::int64_t n_heads,
+                            bool for_backward) {
   std::int64_t count = 0;
-  for (std::int64_t i = 0; i < queries.sentences(); ++i)
-    count += n_heads * queries.length(i) * keys.length(i);
+  for (std::int64_t i = 0; i < queries.sentences(); ++i) {
+    const std::int64_t n = queries.length(i), m = keys.length(i);
+    if (!for_backward || attention_keeps_weights(n, m)) count += n_heads * n * m;
+  }
   return count;
 }
+
+/// So many queries of a sentence are computed one by one, all heads of each: of more, tiles of rows are faster.
+constexpr std::int64_t kFewQueries = 16;
 
 /// One sentence's head.
 struct HeadPlace {
   std::int64_t sentence, head;
-  std::int64_t offset;  ///< of its weights
+  std::int64_t offset;               ///< of its weights, where those of all heads are kept
+  std::optional<std::int64_t> kept;  ///< where those are that the backward pass wants; none: not of this head
   Dropout drop;
 };
 
@@ -64,10 +72,11 @@ void expect_bias(Var<T> bias, const AttentionOptions& options, std::int64_t long
 template <class T, class Visit>
 void each_head(const Packing& queries, const Packing& keys, const AttentionOptions& o, std::int64_t d_k,
                std::int64_t d_v, Visit&& visit) {
-  std::int64_t offset = 0, number = 0;
+  std::int64_t offset = 0, kept = 0, number = 0;
   for (std::int64_t i = 0; i < queries.sentences(); ++i) {
     const std::int64_t n = queries.length(i), m = keys.length(i);
-    for (std::int64_t h = 0; h < o.n_heads; ++h, offset += n * m) {
+    const bool keeps = attention_keeps_weights(n, m);
+    for (std::int64_t h = 0; h < o.n_heads; ++h, offset += n * m, kept += keeps ? n * m : 0) {
       auto queries_of = [&](auto x, std::int64_t d) {
         return x.row_range(queries.offset(i), n).columns(h * d, d);
       };
@@ -79,9 +88,9 @@ void each_head(const Packing& queries, const Packing& keys, const AttentionOptio
       drop.seed +=
           static_cast<std::uint64_t>(++number) * 0x9E3779B97F4A7C15ull;  // every head draws its own numbers
       visit(
-          HeadPlace{i, h, offset, drop}, [&](auto q) { return queries_of(q, d_k); },
-          [&](auto k) { return keys_of(k, d_k); }, [&](auto v) { return keys_of(v, d_v); },
-          [&](auto c) { return queries_of(c, d_v); });
+          HeadPlace{i, h, offset, keeps ? std::optional(kept) : std::nullopt, drop},
+          [&](auto q) { return queries_of(q, d_k); }, [&](auto k) { return keys_of(k, d_k); },
+          [&](auto v) { return keys_of(v, d_v); }, [&](auto c) { return queries_of(c, d_v); });
     }
   }
 }
@@ -128,15 +137,22 @@ AttentionResult<T> attention(Var<T> q, Var<T> k, Var<T> v, const Packing& querie
          " key rows of ", keys.sentences(), " sentences");
   }
   Tape<T>& tape = q.tape();
-  const std::int64_t count = block_elements(queries, keys, options.n_heads);
-  T* weights = tape.arena().template allocate<T>(count);
-  T* scores = options.keep_scores ? tape.arena().template allocate<T>(count) : nullptr;
+  const std::int64_t count = block_elements(queries, keys, options.n_heads, false);
+  auto blocks = [&](bool wanted, std::int64_t size) {
+    return wanted ? tape.arena().template allocate<T>(size) : nullptr;
+  };
+  T* const weights = blocks(options.keep_weights, count);
+  T* const scores = blocks(options.keep_scores, count);
+  T* const for_backward =
+      blocks(!weights && tape.with_gradients(), block_elements(queries, keys, options.n_heads, true));
+  auto weights_of = [=](const HeadPlace& at) -> T* {
+    if (weights) return weights + at.offset;
+    return for_backward && at.kept ? for_backward + *at.kept : nullptr;
+  };
   expect_bias(bias, options, std::max(queries.longest(), keys.longest()));
   const Biases<T> biases = bias ? Biases<T>(tape.arena(), bias.value()) : Biases<T>();
   // To be kept or edited, it is laid out as scores are.
-  T* bias_blocks = bias && (options.keep_bias || (edit && edit->bias))
-                       ? tape.arena().template allocate<T>(count)
-                       : nullptr;
+  T* const bias_blocks = blocks(bias && (options.keep_bias || (edit && edit->bias)), count);
 
   Var<T> y = tape.result(q.rows(), options.n_heads * d_v);
   Matrix<T> context = tape.mutable_value(y);
@@ -157,6 +173,19 @@ AttentionResult<T> attention(Var<T> q, Var<T> k, Var<T> v, const Packing& querie
   };
   const std::int64_t shared = options.n_heads / kv_heads;
   const T* transposed = k_transposed ? k_transposed.value().data : nullptr;  // of the sentence
+  // A step of a search: a sentence's queries are its hypotheses.
+  if (transposed && !weights && !scores && !edit && !bias && queries.longest() <= kFewQueries &&
+      !tape.with_gradients() && !options.causal && !options.drop.active()) {
+    for (std::int64_t s = 0; s < queries.sentences(); ++s) {
+      const std::int64_t m = keys.length(s);
+      const Matrix<const T> values = v.value().row_range(keys.offset(s), m);
+      for (std::int64_t i = queries.offset(s); i < queries.offset(s + 1); ++i)
+        attend_query<T>(row_span(q.value(), i), transposed, values, options.n_heads, kv_heads,
+                        static_cast<T>(options.scale), context.row(i));
+      transposed += kv_heads * d_k * transposed_width(m);
+    }
+    return {tape.without_backward(y), {}, {}, {}};
+  }
   each_head<T>(queries, keys, options, d_k, d_v,
                [&](const HeadPlace& at, auto of_q, auto of_k, auto of_v, auto of_c) {
                  auto head = head_of(at, of_q(q.value()), of_k(k.value()), of_v(v.value()));
@@ -176,8 +205,8 @@ AttentionResult<T> attention(Var<T> q, Var<T> k, Var<T> v, const Packing& querie
                    head.bias = block.data;
                    head.bias_step = block.cols;
                  }
-                 attend_forward<T>(head, scores ? scores + at.offset : nullptr, weights + at.offset,
-                                   of_c(context), edit ? &rows : nullptr);
+                 attend_forward<T>(head, scores ? scores + at.offset : nullptr, weights_of(at), of_c(context),
+                                   edit ? &rows : nullptr);
                });
   tape.on_backward(y, [=, &tape, &queries, &keys] {
     Matrix<const T> d_context = tape.gradient(y);
@@ -193,7 +222,7 @@ AttentionResult<T> attention(Var<T> q, Var<T> k, Var<T> v, const Packing& querie
                  [&](const HeadPlace& at, auto of_q, auto of_k, auto of_v, auto of_c) {
                    const auto head = head_of(at, of_q(q.value()), of_k(k.value()), of_v(v.value()));
                    T* d_bias = bias_learns ? d_biases.zero(at.head) - (head.k.rows - head.q.rows) : nullptr;
-                   attend_backward<T>(head, weights + at.offset, of_c(d_context), of_q(d_q), of_k(d_k_all),
+                   attend_backward<T>(head, weights_of(at), of_c(d_context), of_q(d_q), of_k(d_k_all),
                                       of_v(d_v_all), d_bias);
                  });
     if (bias_learns) d_biases.add_to(tape.gradient(bias));
@@ -202,7 +231,7 @@ AttentionResult<T> attention(Var<T> q, Var<T> k, Var<T> v, const Packing& querie
   auto kept = [size](const T* blocks) {
     return blocks ? std::span<const T>(blocks, size) : std::span<const T>();
   };
-  return {y, {weights, size}, kept(scores), kept(bias_blocks)};
+  return {y, kept(weights), kept(scores), kept(bias_blocks)};
 }
 
 template <class T>
@@ -216,7 +245,7 @@ Var<T> transposed_keys(Var<T> k, const Packing& keys) {
     transposed_keys<T>(k.value().row_range(keys.offset(s), keys.length(s)), to);
     to += k.cols() * transposed_width(keys.length(s));
   }
-  return y;
+  return tape.without_backward(y);
 }
 
 template <class T>
@@ -257,7 +286,7 @@ Var<T> attention_over_past(Var<T> q, const Packing& rows, const Past<T>& past,
                        bias_rows, bias_step, static_cast<std::int64_t>(hidden));
     }
   }
-  return y;
+  return tape.without_backward(y);
 }
 
 HEED_INSTANTIATE(attention)

@@ -65,10 +65,12 @@ Var<T> logits_of(Var<T> x, Var<T> weight, bool tied, Var<T> bias) {
   Tape<T>& tape = x.tape();
   Matrix<const T> w = tied ? weight.value().t() : weight.value();
   Var<T> y = tape.result(x.rows(), w.cols);
-  if (multiply_packed<T>(tape, x.value(), w, row_of(bias), Activation::none, tape.mutable_value(y))) return y;
-  if (bias) broadcast_row<T>(row_of(bias), tape.mutable_value(y));
-  gemm<T>(1, x.value(), w, bias ? 1 : 0, tape.mutable_value(y));
-  return y;
+  const Matrix<T> out = tape.mutable_value(y);
+  if (!multiply_packed<T>(tape, x.value(), w, row_of(bias), Activation::none, out)) {
+    if (bias) broadcast_row<T>(row_of(bias), out);
+    gemm<T>(1, x.value(), w, bias ? 1 : 0, out);
+  }
+  return tape.without_backward(y);
 }
 
 HEED_INSTANTIATE(linear)

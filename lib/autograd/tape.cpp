@@ -109,13 +109,13 @@ void Tape<T>::backward() {
   for (auto step = steps_.rbegin(); step != steps_.rend(); ++step) {
     if (!has_gradient(step->y)) continue;
     step->run();
-    if (op_times_) end_op(*step, true);
+    if (op_times_) end_op(step->y, step->op, true);
   }
 }
 
 template <class T>
-void Tape<T>::end_op(const Step& step, bool backward) {
-  op_times_->end(step.op, backward, static_cast<double>(value(step.y).size()) * sizeof(T));
+void Tape<T>::end_op(Var<T> y, const char* op, bool backward) {
+  op_times_->end(op, backward, static_cast<double>(value(y).size()) * sizeof(T));
 }
 
 template <class T>

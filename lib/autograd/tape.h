@@ -68,7 +68,8 @@ class Tape {
   const PackedWeights<T>* packed_weights() const { return packed_weights_; }
   void set_packed_weights(const PackedWeights<T>* weights) { packed_weights_ = weights; }
 
-  /// Given: every operation that on_backward() hears of adds its time to these; the clock is started by their owner.
+  /// Given: every operation that on_backward() or without_backward() hears of adds its time to these; the clock is
+  /// started by their owner.
   void set_op_times(OpTimes* times) { op_times_ = times; }
 
   /// A value that needs no gradient; the memory stays the caller's.
@@ -91,9 +92,13 @@ class Tape {
   /// Keeps the backward function of the op that made `y`; skipped when nothing reached y's gradient.
   template <class Step>
   void on_backward(Var<T> y, Step&& step, const CallSite& op = CallSite::current()) {
-    if (!with_gradients_) return;
-    steps_.push_back({y, std::forward<Step>(step), op.function_name()});
-    if (op_times_) end_op(steps_.back(), false);
+    if (with_gradients_) steps_.push_back({y, std::forward<Step>(step), op.function_name()});
+    if (op_times_) end_op(y, op.function_name(), false);
+  }
+  /// Made by an op that has no gradient.
+  Var<T> without_backward(Var<T> y, const CallSite& op = CallSite::current()) {
+    if (op_times_) end_op(y, op.function_name(), false);
+    return y;
   }
   /// False for constants and without gradients: an op may skip the work.
   bool wants_gradient(Var<T> v) const { return with_gradients_ && v && !node(v).constant; }
@@ -136,7 +141,7 @@ class Tape {
     std::function<void()> run;
     const char* op;
   };
-  void end_op(const Step& step, bool backward);
+  void end_op(Var<T> y, const char* op, bool backward);
   Node& node(Var<T> v) { return nodes_[static_cast<std::size_t>(v.id())]; }
   const Node& node(Var<T> v) const { return nodes_[static_cast<std::size_t>(v.id())]; }
   Var<T> append(const Node& n);

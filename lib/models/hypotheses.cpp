@@ -9,12 +9,16 @@ namespace heed {
 template <class T>
 Hypotheses<T>::Hypotheses(const Model<T>& model, const PackedWeights<T>& weights, std::int64_t sentences,
                           const Encoded<T>* memory, const Editor<T>* editor,
-                          const std::vector<SampleStream>& streams)
-    : model_(model) {
+                          const std::vector<SampleStream>& streams, OpTimes* times)
+    : model_(model), times_(times) {
   pass_.tape = &start_;
   pass_.parameters = &model.parameters;
   pass_.editor = editor;
-  for (Tape<T>* tape : {&start_, &tapes_[0], &tapes_[1]}) tape->set_packed_weights(&weights);
+  for (Tape<T>* tape : {&start_, &tapes_[0], &tapes_[1]}) {
+    tape->set_packed_weights(&weights);
+    tape->set_op_times(times);
+  }
+  if (times_) times_->start();
   Encoded<T> own;
   if (memory) {
     memory_rows_ = *memory->rows;
@@ -37,6 +41,7 @@ Tape<T>& Hypotheses<T>::next_tape() {
 
 template <class T>
 Logits<T> Hypotheses<T>::read(std::span<const std::int32_t> tokens, std::span<const std::int64_t> parents) {
+  if (times_) times_->end("search", false, 0);
   state_.select(parents, next_tape());
   if (has_streams_) spread_streams(parents);
   PackedTokens words;

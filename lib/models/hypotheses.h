@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "autograd/op_times.h"
 #include "models/model.h"
 #include "tensor/logits.h"
 
@@ -16,11 +17,13 @@ template <class T>
 class Hypotheses {
  public:
   /// One empty hypothesis for each of `sentences` sentences, with `memory` as Decoder::start has it.
-  /// `weights` of the model, `memory` and its tape, and `editor`, or none, must outlive this. `streams`: of each sentence that is
-  /// sampled the stream of its first translation, those of the others follow; empty: nothing is drawn.
+  /// `weights` of the model, `memory` and its tape, and `editor` and `times`, or none, must outlive this. `streams`: of each
+  /// sentence that is sampled the stream of its first translation, those of the others follow; empty: nothing is drawn.
+  /// `times` receives where the time goes; what passes between two reads is called search, the words' logits included
+  /// unless they are asked for as a matrix.
   Hypotheses(const Model<T>& model, const PackedWeights<T>& weights, std::int64_t sentences,
              const Encoded<T>* memory, const Editor<T>* editor = nullptr,
-             const std::vector<SampleStream>& streams = {});
+             const std::vector<SampleStream>& streams = {}, OpTimes* times = nullptr);
 
   /// Hypothesis i continues hypothesis parents[i] by tokens[i]; those left out are dropped. Hypotheses of
   /// one sentence must be adjacent. Returns the logits [n, vocabulary] of the next word, valid until the
@@ -47,6 +50,7 @@ class Hypotheses {
   Pass<T> pass_;
   DecoderState<T> state_;
   bool has_streams_ = false;
+  OpTimes* times_;
 };
 
 extern template class Hypotheses<float>;

@@ -20,6 +20,7 @@
 #include "stages/frames.h"
 #include "stages/lens.h"
 #include "stages/nbest_lists.h"
+#include "stages/op_report.h"
 #include "stages/predict.h"
 #include "stages/translate.h"
 #include "tensor/kernels.h"
@@ -79,6 +80,9 @@ void naming(const std::string& model, const Work& work) {
 /// that the scores do not depend on it.
 constexpr std::size_t kListSlice = 16 * kShardSentences;
 
+/// Sentences of a file from which those are taken together that are of about equal length.
+constexpr std::int64_t kWindow = 256;
+
 /// What decoding has in common, whatever the model's last part is: frames come in, lines or tensors go out.
 class Job {
  public:
@@ -95,7 +99,7 @@ class Job {
   virtual ~Job() = default;
 
   void run() {
-    io::FrameReader reader(paths_.input, {.batch = config_.batch});
+    io::FrameReader reader(paths_.input, {.batch = sentences_read()});
     for_each_frame(
         reader,
         [&](TensorMap& frame, const std::string& name) {
@@ -114,6 +118,8 @@ class Job {
     lines_.emplace(paths_.output);
     if (!paths_.keep.empty()) tensors_.emplace(paths_.keep, paths_.write);
   }
+  /// Sentences that are read together from a file.
+  virtual std::int64_t sentences_read() const { return config_.batch; }
   virtual void check(const TensorMap&, const std::string&) {}
   /// Errors in here get the input's name in front.
   virtual void read(const TensorMap& frame) = 0;
@@ -262,6 +268,7 @@ class TranslateJob final : public Job {
     options_.sample = {
         config_.n_best, config_.temperature, config_.top_k, config_.top_p, request.seed, {}, {}};
     options_.max_length = config_.max_length;
+    if (request.inspect.times_ops) options_.op_times = &op_times_;
     options_.empty_source = loaded_.model->images ? 0 : std::ssize(loaded_.source.sentence(""));
     if (!paths_.force.empty() && config_.sample)
       fail<UsageError>("--force scores what is given: it cannot be combined with --sample");
@@ -310,6 +317,7 @@ class TranslateJob final : public Job {
       expect_lens(*loaded_.model);
       lens_.emplace(paths_.lens, paths_.write);
     }
+    if (gives_lines_alone()) options_.at_once = config_.batch;
     if (paths_.saliency.empty()) return;
     if (alone_)
       fail<UsageError>("--saliency: a ", architecture,
@@ -320,6 +328,15 @@ class TranslateJob final : public Job {
   }
 
  private:
+  /// Whether the frames in which sentences come show nowhere.
+  bool gives_lines_alone() const {
+    return !alone_ && lines_ && !tensors_ && !targets_ && !lists_ && !aligner_ && !attention_ && !lens_ &&
+           paths_.saliency.empty() && !inspection_.traces() && !inspection_.edits();
+  }
+  std::int64_t sentences_read() const override {
+    return options_.at_once > 0 ? std::max(options_.at_once, kWindow) : config_.batch;
+  }
+
   void check_search() const {
     if (!request_.given("beam") && config_.n_best > config_.beam)
       fail<UsageError>("--n-best ", config_.n_best, ": this model is searched with a beam of ", config_.beam,
@@ -525,6 +542,7 @@ class TranslateJob final : public Job {
     if (prefixes_) prefixes_->expect_end();
     if (aligner_) aligner_->finish();
     Job::finish();
+    if (options_.op_times) note_op_times(op_times_);
     if (attention_) attention_->finish();
     if (saliency_) saliency_->finish();
     if (lens_) lens_->finish();
@@ -619,6 +637,7 @@ class TranslateJob final : public Job {
   const bool alone_ = !loaded_.model->encoder;
   bool whole_text_ = false;  ///< the input itself is scored
   TranslateOptions options_;
+  OpTimes op_times_;
   struct Other {
     LoadedModel loaded;
     std::string path;

@@ -64,7 +64,11 @@ struct DecodeConfig {
           between(-1, 1'000));
     field("align_head", self.align_head,
           "mean of the layer's heads, one of them (from 0), or the best by --align-gold");
-    field("batch", self.batch, "sentences per frame when INPUT is a file", up_to(1'000'000));
+    field(
+        "batch", self.batch,
+        "sentences per frame when INPUT is a file. Where lines alone are written, a Transformer's are taken "
+        "together by length from further ahead, and written in order",
+        up_to(1'000'000));
     field("allow_nonfinite", self.allow_nonfinite, kAllowNonfinite);
     field("precision", self.precision, kPrecisionHelp, kPrecisions);
   }
@@ -90,6 +94,7 @@ struct DecodePaths {
 struct DecodeInspection {
   InspectionConfig values;
   SaliencyConfig saliency;
+  bool times_ops = false;  ///< say at the end where the searches spent their time, by operation
 };
 
 /// Of an encoder alone: prediction_text or prediction_map (stages/predict.h). Otherwise, with --align: "0-0

@@ -5,6 +5,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <mutex>
 #include <set>
 #include <utility>
 
@@ -33,8 +34,10 @@ using Sentences = std::vector<std::int64_t>;
 
 /// The sentences that are searched, in groups that share their steps: an empty source has nothing to translate, an
 /// empty prompt can be continued. Where groups change no bit there is one for each thread, of sentences of all lengths
-/// alike, so that steps have many rows and threads end together; else they are the shards.
-std::vector<Sentences> searched(Ensemble ensemble, std::int64_t empty_source, int threads) {
+/// alike, so that steps have many rows and threads end together; with more than `at_once` for each thread, groups are
+/// of equal lengths, the longest first, so that steps have many rows to the end. Else they are the shards.
+std::vector<Sentences> searched(Ensemble ensemble, std::int64_t empty_source, std::int64_t at_once,
+                                int threads) {
   const Model<float>& model = *ensemble.front().model;
   const Packing& rows = ensemble.front().input->rows;
   Sentences all = SentenceRange{0, rows.sentences()}.numbers();
@@ -42,11 +45,17 @@ std::vector<Sentences> searched(Ensemble ensemble, std::int64_t empty_source, in
   const bool apart = std::ranges::all_of(
       ensemble, [](const Member& member) { return member.model->needed_decoder().sizes().rows_apart; });
   const std::int64_t shards = (rows.sentences() + kShardSentences - 1) / kShardSentences;
-  std::vector<Sentences> groups(
-      static_cast<std::size_t>(apart ? std::min<std::int64_t>(shards, threads) : shards));
+  const std::int64_t for_threads = std::min<std::int64_t>(shards, threads),
+                     limited = at_once > 0 ? (std::ssize(all) + at_once - 1) / at_once : 0;
+  const bool by_length = apart && limited > for_threads;
+  std::vector<Sentences> groups(static_cast<std::size_t>(by_length ? limited : apart ? for_threads : shards));
   if (apart) std::ranges::stable_sort(all, std::greater<>(), [&](std::int64_t s) { return rows.length(s); });
-  for (std::size_t i = 0; i < all.size(); ++i)
-    groups[apart ? i % groups.size() : static_cast<std::size_t>(all[i] / kShardSentences)].push_back(all[i]);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const std::size_t group = by_length ? i * groups.size() / all.size()
+                              : apart   ? i % groups.size()
+                                        : static_cast<std::size_t>(all[i] / kShardSentences);
+    groups[group].push_back(all[i]);
+  }
   std::erase_if(groups, [](const Sentences& group) { return group.empty(); });
   return groups;
 }
@@ -74,9 +83,9 @@ std::int64_t length_limit(const Model<float>& model, const TranslateOptions& opt
 class Steps {
  public:
   Steps(const Model<float>& model, const PackedWeights<float>& weights, const Encoded<float>& input,
-        Pass<float>& pass, const std::vector<SampleStream>& streams)
+        Pass<float>& pass, const std::vector<SampleStream>& streams, OpTimes* times)
       : hypotheses_(model, weights, input.rows->sentences(), model.encoder ? &input : nullptr, pass.editor,
-                    streams) {
+                    streams, times) {
     if (model.encoder) return;
     after_prompt_ =
         hypotheses_.read(named_embeddings(pass, input.states, *input.rows).value(), *input.rows).all();
@@ -109,10 +118,10 @@ double log_sum(double a, double b) {
 class JointSteps {
  public:
   JointSteps(Ensemble ensemble, const Sentences& sentences, Inspection* inspection,
-             const std::vector<SampleStream>& streams) {
+             const std::vector<SampleStream>& streams, OpTimes* times) {
     for (const Member& member : ensemble)
       parts_.push_back(
-          std::make_unique<Part>(member, sentences, parts_.empty() ? inspection : nullptr, streams));
+          std::make_unique<Part>(member, sentences, parts_.empty() ? inspection : nullptr, streams, times));
   }
 
   Logits<float> operator()(std::span<const std::int32_t> tokens, std::span<const std::int64_t> parents) {
@@ -139,11 +148,11 @@ class JointSteps {
  private:
   struct Part {
     Part(const Member& member, const Sentences& sentences, Inspection* inspection,
-         const std::vector<SampleStream>& streams)
+         const std::vector<SampleStream>& streams, OpTimes* times)
         : chosen(*member.input, sentences),
           pass(*member.model, inspection, sentences),
           encoded(chosen.on(pass)),
-          steps(*member.model, *member.weights, encoded, pass, streams) {}
+          steps(*member.model, *member.weights, encoded, pass, streams, times) {}
     Selection chosen;
     InspectedPass pass;
     Encoded<float> encoded;
@@ -182,7 +191,8 @@ Results translate(Ensemble ensemble, const TranslateOptions& options, int thread
   const Hypothesis empty{{model.target_special.eos}, {0.0f}, 0.0, true, {}};
   for (auto& hypotheses : result) hypotheses = {empty};
   const std::vector<std::int64_t> limits = length_limits(ensemble, options);
-  const std::vector<Sentences> groups = searched(ensemble, options.empty_source, threads);
+  const std::vector<Sentences> groups = searched(ensemble, options.empty_source, options.at_once, threads);
+  std::mutex times_mutex;
   parallel_for(std::ssize(groups), threads, [&](std::int64_t group) {
     const Sentences& sentences = groups[static_cast<std::size_t>(group)];
     std::vector<std::int64_t> max_lengths;
@@ -201,16 +211,21 @@ Results translate(Ensemble ensemble, const TranslateOptions& options, int thread
     }
     sampling.prefixes = beam.prefixes;
     Results found;
-    renumbering([&](std::int64_t i) { return sentences[static_cast<std::size_t>(i)]; },
-                [&] {
-                  JointSteps steps(ensemble, sentences, inspection, sampled);
-                  const StepFunction step = [&](auto tokens, auto parents) { return steps(tokens, parents); };
-                  found = options.sampling ? sample(step, max_lengths, sampling)
-                                           : beam_search(step, max_lengths, beam);
-                });
+    OpTimes times;
+    renumbering(
+        [&](std::int64_t i) { return sentences[static_cast<std::size_t>(i)]; },
+        [&] {
+          JointSteps steps(ensemble, sentences, inspection, sampled, options.op_times ? &times : nullptr);
+          const StepFunction step = [&](auto tokens, auto parents) { return steps(tokens, parents); };
+          found =
+              options.sampling ? sample(step, max_lengths, sampling) : beam_search(step, max_lengths, beam);
+        });
     for (std::size_t i = 0; i < found.size(); ++i) {
       result[static_cast<std::size_t>(sentences[i])] = std::move(found[i]);
     }
+    if (!options.op_times) return;
+    const std::lock_guard guard(times_mutex);
+    options.op_times->add(times);
   });
   return result;
 }

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "autograd/op_times.h"
 #include "inspect/inspection.h"
 #include "models/model.h"
 #include "models/packed_states.h"
@@ -36,6 +37,8 @@ struct TranslateOptions {
   std::vector<Ids> prefixes;
   double length_factor = 0;       ///< so many times the source length instead; 0: not
   std::int64_t empty_source = 1;  ///< number of tokens of a source without text: those around every sentence
+  std::int64_t at_once = 0;  ///< search no more sentences together than this, of about equal length; 0: all
+  OpTimes* op_times = nullptr;  ///< unless null, receives where the searches spent their time
 };
 
 /// What the model's decoder continues from, read from a frame. Throws Error as read_encoder_states does.

@@ -158,12 +158,17 @@ template <class T>
 struct RowEdit {
   std::function<void(std::int64_t query, std::span<T> row)> scores, weights;
 };
-/// weights [n, m] dense: after softmax, before dropout (kept for the backward pass and for inspection).
-/// scores [n, m]: scaled scores with bias, before mask and softmax, written when not null.
+/// Whether attend_backward wants the weights of a head with n queries and m keys. Of more than so many it computes them
+/// again, some queries at a time, as attend_forward does, so that memory grows with n + m (the idea of Dao et al. 2022,
+/// FlashAttention, with whole rows: every softmax sees all its scores at once).
+bool attention_keeps_weights(std::int64_t n, std::int64_t m);
+/// weights [n, m] dense: after softmax, before dropout. scores [n, m]: scaled scores with bias, before mask and softmax.
+/// Either is written when not null.
 template <class T>
 void attend_forward(const AttentionHead<T>& head, T* scores, T* weights, Matrix<T> context,
                     const RowEdit<T>* edit = nullptr);
-/// Adds to d_q, d_k, d_v and, unless null, to d_bias, which is laid out as head.bias.
+/// Adds to d_q, d_k, d_v and, unless null, to d_bias, which is laid out as head.bias. `weights` is read only where
+/// attention_keeps_weights.
 template <class T>
 void attend_backward(const AttentionHead<T>& head, const T* weights, Matrix<const T> d_context, Matrix<T> d_q,
                      Matrix<T> d_k, Matrix<T> d_v, T* d_bias = nullptr);
@@ -174,6 +179,11 @@ inline std::int64_t transposed_width(std::int64_t m) {
 /// y [d, transposed_width(m)] = k^T with zeros after each row; k [m, d].
 template <class T>
 void transposed_keys(Matrix<const T> k, T* y);
+/// All heads of one query, each as attend_forward computes it, to the bit: q [n_heads * d_k], keys as transposed_keys
+/// [n_kv_heads * d_k, ..] has them, values [m, n_kv_heads * d_v]; context [n_heads * d_v].
+template <class T>
+void attend_query(std::span<const T> q, const T* keys_transposed, Matrix<const T> values,
+                  std::int64_t n_heads, std::int64_t n_kv_heads, T scale, T* context);
 /// All heads of one query against some rows of a decoder's cache: of keys [.., n_kv_heads * d_k] and values [..,
 /// n_kv_heads * d_v] those that `rows` lists, but for the first `hidden`, which get no weight. weights [n_heads, m]
 /// may be null; unless null, the m numbers from bias + head * bias_step on are added to the scores. `edit` gets the

@@ -1,5 +1,6 @@
 // Attention of one sentence and one head. Scaled dot-product attention: Vaswani et al. 2017, eq. 1.
-// Short sentences (most are) run on small register-blocked products; long ones on gemm.
+// Short sentences (most are) run on small register-blocked products; long ones a block of queries at a time over packed
+// keys and values, with whole rows of scores, so that nothing but a block of them exists.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tensor/kernels_attention.cpp"
 #include "tensor/simd_dispatch.h"
@@ -11,7 +12,7 @@
 #include <vector>
 
 #include "tensor/causal_mask.h"
-#include "tensor/gemm.h"
+#include "tensor/packed_weights.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace heed::HWY_NAMESPACE {
@@ -28,9 +29,22 @@ class Scratch {
   /// [rows, cols], rows padded to whole vectors.
   Matrix<T> matrix(Index rows, Index cols) {
     const Index stride = padded(cols);
-    Matrix<T> view(memory().data()->elements + used_, rows, cols, stride);
-    used_ += (rows * stride + kLine - 1) / kLine * kLine;
-    return view;
+    return {array(rows * stride), rows, cols, stride};
+  }
+  /// Likewise, of rows of which many are read side by side: not in the same lines of a cache.
+  Matrix<T> apart(Index rows, Index cols) {
+    const Index stride = padded_apart(cols);
+    return {array(rows * stride), rows, cols, stride};
+  }
+  T* array(Index elements) {
+    T* const first = memory().data()->elements + used_;
+    used_ += (elements + kLine - 1) / kLine * kLine;
+    return first;
+  }
+  static Index padded_apart(Index cols) {
+    constexpr Index same_lines = 1024 / sizeof(T);
+    const Index stride = padded(cols);
+    return stride % same_lines ? stride : stride + kLine;
   }
   static Index padded(Index cols) { return (cols + kLanes<T> - 1) / kLanes<T> * kLanes<T>; }
 
@@ -46,21 +60,8 @@ class Scratch {
   Index used_ = 0;
 };
 
-/// From this many scores on, gemm is faster in spite of packing.
-inline constexpr Index kLargeScores = 128 * 128;
-
-template <class T>
-bool is_large(const AttentionHead<T>& head) {
-  return head.q.rows * head.k.rows > kLargeScores;
-}
-
-template <class T>
-HWY_INLINE void multiply(bool large, const SmallProduct<T>& p) {
-  if (large)
-    gemm<T>(p.alpha, p.a, p.b, p.accumulate ? T{1} : T{0}, p.c);
-  else
-    multiply_small(p);
-}
+/// With more scores than this, packing keys and values pays.
+inline constexpr Index kFewScores = 128 * 128;
 
 /// c [n, m] = alpha a b^T with a [n, d] and b^T [d, m], whose rows are padded with zeros. The padding of c's rows is
 /// written too.
@@ -70,15 +71,6 @@ HWY_INLINE void multiply_transposed(T alpha, Matrix<const T> a, Matrix<const T> 
   multiply_small<T>({a, Matrix<const T>(b_transposed.data, b_transposed.rows, width, b_transposed.row_stride),
                      Matrix<T>(c.data, c.rows, width, width), alpha, false});
 }
-/// The same of b [m, d]; `transposed` is scratch for b^T.
-template <class T>
-HWY_INLINE void multiply_by_transpose(bool large, T alpha, Matrix<const T> a, Matrix<const T> b,
-                                      Matrix<T> transposed, Matrix<T> c) {
-  if (large) return gemm<T>(alpha, a, b.t(), T{0}, c);
-  transpose(b, transposed);
-  multiply_transposed<T>(alpha, a, transposed, c);
-}
-
 /// Number of leading keys that query i may see.
 template <class T>
 HWY_INLINE Index visible_keys(const AttentionHead<T>& head, Index i) {
@@ -99,20 +91,26 @@ HWY_INLINE void add_row(const T* x, Index n, T* y) {
       n, [&](Index j, auto part) HWY_ATTR { part.store(part.load(y + j) + part.load(x + j), y + j); });
 }
 
-/// Sets the scores that query i must not use to -infinity, including the padding of its row.
+/// Likewise the scores from `visible` on, up to a width of whole vectors: softmax loads such next, and loads after narrower
+/// stores would stall.
 template <class T>
-HWY_INLINE void hide_keys(const AttentionHead<T>& head, Index i, Matrix<T> scores) {
-  T* row = scores.row(i);
+HWY_INLINE void hide_after(Index visible, T* scores, Index width) {
+  for (Index j = visible / kLanes<T> * kLanes<T>; j < width; j += kLanes<T>) {
+    const auto seen = hn::FirstN(Tag<T>(), static_cast<std::size_t>(std::max<Index>(visible - j, 0)));
+    hn::StoreU(hn::IfThenElse(seen, hn::LoadU(Tag<T>(), scores + j), set(kMinusInfinity<T>)), Tag<T>(),
+               scores + j);
+  }
+}
+
+/// Sets the scores that query i must not use to -infinity, up to `width`, beyond which its row has none.
+template <class T>
+HWY_INLINE void hide_keys(const AttentionHead<T>& head, Index i, T* row, Index width) {
   const Index m = head.k.rows, visible = visible_keys(head, i);
   if (head.mask)
     for (Index j = 0; j < visible; ++j)
       if (!head.mask[i * m + j]) row[j] = kMinusInfinity<T>;
   if (head.causal && head.window > 0) hide_first(visible - head.window, row);
-  // Whole vectors: softmax loads whole vectors next, and loads after narrower stores would stall.
-  for (Index j = visible / kLanes<T> * kLanes<T>; j < scores.row_stride; j += kLanes<T>) {
-    const auto seen = hn::FirstN(Tag<T>(), static_cast<std::size_t>(std::max<Index>(visible - j, 0)));
-    hn::StoreU(hn::IfThenElse(seen, hn::LoadU(Tag<T>(), row + j), set(kMinusInfinity<T>)), Tag<T>(), row + j);
-  }
+  hide_after(visible, row, width);
 }
 
 template <class T>
@@ -138,56 +136,145 @@ HWY_INLINE void edit_row(const RowEdit<T>* edit, EditOf<T> what, Index query, T*
   if (edit && edit->*what) (edit->*what)(query, {row, static_cast<std::size_t>(n)});
 }
 
+/// The products q k^T in p, of the queries from `first` on, become exp(scores - shift), and factor[i] what makes row i a
+/// distribution. `scores` and `edit` are of all queries, and with them p has all keys.
+template <class T>
+HWY_INLINE void exponentiate(const AttentionHead<T>& head, Index first, Matrix<T> p, T* factor,
+                             T* scores = nullptr, const RowEdit<T>* edit = nullptr) {
+  const Index width = Scratch<T>::padded(p.cols);
+  for (Index i = 0; i < p.rows; ++i) {
+    const Index query = first + i;
+    if (head.bias) add_row(head.bias + query * head.bias_step, p.cols, p.row(i));
+    edit_row(edit, &RowEdit<T>::scores, query, p.row(i), p.cols);
+    if (scores) copy_row(p.row(i), p.cols, scores + query * p.cols);
+    hide_keys(head, query, p.row(i), width);
+  }
+  exponentiate_rows(p, width, factor);
+}
+
+/// Then the weights, as they are used.
+template <class T>
+HWY_INLINE void finish_weights(const AttentionHead<T>& head, Index first, Matrix<T> p, const T* factor,
+                               T* weights = nullptr, const RowEdit<T>* edit = nullptr) {
+  KeepFactors<T> keep(head.drop);
+  for (Index i = 0; i < p.rows; ++i) {
+    const Index query = first + i;
+    scale_row(p.row(i), Scratch<T>::padded(p.cols), factor[i]);
+    edit_row(edit, &RowEdit<T>::weights, query, p.row(i), p.cols);
+    if (weights) copy_row(p.row(i), p.cols, weights + query * p.cols);
+    if (head.drop.active()) drop_row(keep, query * head.k.rows, p.row(i), p.cols, p.row(i));
+  }
+}
+
+// ---- a block of queries at a time ----
+
+/// Queries of a block, so that `matrices` of their scores stay in the L2 cache. Fewer than two tiles of multiply_packed
+/// would read the keys too often.
+template <class T>
+Index block_queries(Index n, Index m, Index matrices) {
+  constexpr Index cache = (512 << 10) / sizeof(T), least = 24, most = 96;
+  return std::min(n, std::clamp(cache / (matrices * m) / 12 * 12, least, most));
+}
+
+/// Calls body(first, count) for the queries in blocks of about equal size, none larger than `most`.
+template <class Body>
+HWY_INLINE void each_block(Index n, Index most, const Body& body) {
+  const Index blocks = (n + most - 1) / most;
+  for (Index block = 0; block < blocks; ++block) {
+    const Index first = n * block / blocks;
+    body(first, n * (block + 1) / blocks - first);
+  }
+}
+
+/// a times the first a.cols rows of b: one panel after the other, for a panel's rows lie one after the other.
+template <class T>
+HWY_INLINE void multiply_first_rows(Matrix<const T> a, const PackedMatrix<T>& b, bool accumulate,
+                                    Matrix<T> c) {
+  for (Index j = 0; j < b.cols; j += kPanelColumns<T>) {
+    const Index cols = std::min(kPanelColumns<T>, b.cols - j);
+    const PackedMatrix<T> panel{b.panels + j * b.rows, a.cols, cols};
+    if (accumulate)
+      multiply_packed_add<T>(a, panel, c.columns(j, cols));
+    else
+      multiply_packed<T>(a, panel, {}, Activation::none, c.columns(j, cols));
+  }
+}
+
+/// exponentiate() of scale q k^T; `scaled` is scratch for scale q.
+template <class T>
+HWY_INLINE void exponentiate_block(const AttentionHead<T>& head, const PackedMatrix<T>& keys, Index first,
+                                   Matrix<T> scaled, Matrix<T> p, T* factor, T* scores = nullptr,
+                                   const RowEdit<T>* edit = nullptr) {
+  for (Index i = 0; i < p.rows; ++i) {
+    copy_row(head.q.row(first + i), scaled.cols, scaled.row(i));
+    scale_row(scaled.row(i), scaled.cols, head.scale);
+  }
+  multiply_packed<T>(scaled.row_range(0, p.rows), keys.columns(0, p.cols), {}, Activation::none, p);
+  exponentiate(head, first, p, factor, scores, edit);
+}
+
+template <class T>
+void forward_in_blocks(const AttentionHead<T>& head, T* scores, T* weights, Matrix<T> context,
+                       const RowEdit<T>* edit) {
+  const Index n = head.q.rows, m = head.k.rows, d_k = head.k.cols, d_v = head.v.cols;
+  const Index most = block_queries<T>(n, m, 1);
+  Scratch<T> scratch(packed_size<T>(d_k, m) + packed_size<T>(m, d_v) +
+                     most * (Scratch<T>::padded(d_k) + Scratch<T>::padded_apart(m)) +
+                     Scratch<T>::padded(most));
+  const PackedMatrix<T> keys = pack<T>(head.k.t(), scratch.array(packed_size<T>(d_k, m)));
+  const PackedMatrix<T> values = pack<T>(head.v, scratch.array(packed_size<T>(m, d_v)));
+  const Matrix<T> scaled = scratch.matrix(most, d_k), all = scratch.apart(most, m);
+  T* const factor = scratch.array(Scratch<T>::padded(most));
+  each_block(n, most, [&](Index first, Index rows) HWY_ATTR {
+    const Index seen = scores || weights || edit ? m : visible_keys(head, first + rows - 1);
+    const Matrix<T> p = all.row_range(0, rows).columns(0, seen);
+    exponentiate_block(head, keys, first, scaled, p, factor, scores, edit);
+    finish_weights(head, first, p, factor, weights, edit);
+    multiply_first_rows<T>(p, values, false, context.row_range(first, rows));
+  });
+}
+
 }  // namespace
 
 template <class T>
 void attend_forward(const AttentionHead<T>& head, T* scores, T* weights, Matrix<T> context,
                     const RowEdit<T>* edit) {
   const Index n = head.q.rows, m = head.k.rows, width = Scratch<T>::padded(m);
-  const bool large = is_large(head);
-  Scratch<T> scratch((n + head.k.cols) * width + n);
+  if (n * m > kFewScores) return forward_in_blocks(head, scores, weights, context, edit);
+  Scratch<T> scratch((n + head.k.cols) * width + Scratch<T>::padded(n));
   const Matrix<T> p = scratch.matrix(n, m), k_transposed = scratch.matrix(head.k.cols, m);
-  T* factor = scratch.matrix(1, n).data;
-  if (head.k_transposed && !large)
+  T* const factor = scratch.array(Scratch<T>::padded(n));
+  if (head.k_transposed) {
     multiply_transposed(head.scale, head.q,
                         Matrix<const T>(head.k_transposed, head.k.cols, m, transposed_width(m)), p);
-  else
-    multiply_by_transpose(large, head.scale, head.q, head.k, k_transposed, p);
-  for (Index i = 0; i < n; ++i) {
-    if (head.bias) add_row(head.bias + i * head.bias_step, m, p.row(i));
-    edit_row(edit, &RowEdit<T>::scores, i, p.row(i), m);
-    if (scores) copy_row(p.row(i), m, scores + i * m);
-    hide_keys(head, i, p);
-    factor[i] = softmax_shift(p.row(i), width);
+  } else {
+    transpose(head.k, k_transposed);
+    multiply_transposed<T>(head.scale, head.q, k_transposed, p);
   }
-  for (Index i = 0; i < n; ++i) factor[i] = softmax_exp(p.row(i), width, factor[i]);
-  KeepFactors<T> keep(head.drop);
-  for (Index i = 0; i < n; ++i) {
-    scale_row(p.row(i), width, factor[i]);
-    edit_row(edit, &RowEdit<T>::weights, i, p.row(i), m);
-    copy_row(p.row(i), m, weights + i * m);
-    if (head.drop.active()) drop_row(keep, i * m, p.row(i), m, p.row(i));
-  }
-  multiply<T>(large, {p, head.v, context, 1, false});
+  exponentiate(head, 0, p, factor, scores, edit);
+  finish_weights(head, 0, p, factor, weights, edit);
+  multiply_small<T>({p, head.v, context, 1, false});
 }
 
 namespace {
 
-/// d_p [n, m], the gradient of the dropped weights, becomes that of the unscaled products q k^T, in place:
+/// d_p, the gradient of the dropped weights of the queries from `first` on, becomes that of the unscaled products q k^T,
+/// in place:
 ///   d_p = d_p through dropout;  d_s = scale p (d_p - sum_j d_p p);  d_bias += d_s / scale.
 template <class T>
-HWY_INLINE void softmax_backward(const AttentionHead<T>& head, const T* weights, Matrix<T> d_p, T* d_bias) {
+HWY_INLINE void softmax_backward(const AttentionHead<T>& head, Index first, Matrix<const T> p, Matrix<T> d_p,
+                                 T* d_bias) {
   const Index m = d_p.cols;
   KeepFactors<T> keep(head.drop);
   for (Index i = 0; i < d_p.rows; ++i) {
     T* d_row = d_p.row(i);
-    const T* w = weights + i * m;
-    if (head.drop.active()) drop_row(keep, i * m, d_row, m, d_row);
+    const T* w = p.row(i);
+    if (head.drop.active()) drop_row(keep, (first + i) * head.k.rows, d_row, m, d_row);
     Vec<T> sums = set(T{0});
     for_vectors<T>(m, [&](Index j, auto part)
                           HWY_ATTR { sums = hn::MulAdd(part.load(d_row + j), part.load(w + j), sums); });
     const Vec<T> sum = set(sum_of_lanes<T>(sums)), scale = set(head.scale);
-    if (T* d = d_bias ? d_bias + i * head.bias_step : nullptr) {
+    if (T* d = d_bias ? d_bias + (first + i) * head.bias_step : nullptr) {
       for_vectors<T>(m, [&](Index j, auto part) HWY_ATTR {
         part.store(hn::MulAdd(part.load(d_row + j) - sum, part.load(w + j), part.load(d + j)), d + j);
       });
@@ -198,6 +285,47 @@ HWY_INLINE void softmax_backward(const AttentionHead<T>& head, const T* weights,
   }
 }
 
+/// c += a^T b, where b has as many rows as a block; `panels` is scratch for them.
+template <class T>
+HWY_INLINE void add_transposed_product(Matrix<const T> a, Matrix<const T> b, T* panels, Matrix<T> c) {
+  multiply_packed_add<T>(a.t(), pack<T>(b, panels), c.row_range(0, a.cols));
+}
+
+template <class T>
+void backward_in_blocks(const AttentionHead<T>& head, Matrix<const T> d_context, Matrix<T> d_q, Matrix<T> d_k,
+                        Matrix<T> d_v, T* d_bias) {
+  const Index n = head.q.rows, m = head.k.rows, d = head.k.cols, d_values = head.v.cols;
+  const Index most = block_queries<T>(n, m, 2);
+  const Index row_size = packed_size<T>(most, std::max(d, d_values));
+  Scratch<T> scratch(packed_size<T>(d, m) + packed_size<T>(d_values, m) + packed_size<T>(m, d) + row_size +
+                     most * (Scratch<T>::padded(d) + 2 * Scratch<T>::padded_apart(m)) +
+                     Scratch<T>::padded(most));
+  const PackedMatrix<T> keys_transposed = pack<T>(head.k.t(), scratch.array(packed_size<T>(d, m))),
+                        values_transposed = pack<T>(head.v.t(), scratch.array(packed_size<T>(d_values, m))),
+                        keys = pack<T>(head.k, scratch.array(packed_size<T>(m, d)));
+  T* const panels = scratch.array(row_size);
+  const Matrix<T> scaled = scratch.matrix(most, d), all_p = scratch.apart(most, m),
+                  all_d_p = scratch.apart(most, m);
+  T* const factor = scratch.array(Scratch<T>::padded(most));
+  each_block(n, most, [&](Index first, Index rows) HWY_ATTR {
+    const Index seen = visible_keys(head, first + rows - 1);
+    const Matrix<T> p = all_p.row_range(0, rows).columns(0, seen),
+                    d_p = all_d_p.row_range(0, rows).columns(0, seen);
+    exponentiate_block(head, keys_transposed, first, scaled, p, factor);
+    for (Index i = 0; i < rows; ++i) scale_row(p.row(i), seen, factor[i]);
+    const Matrix<const T> d_y = d_context.row_range(first, rows);
+    multiply_packed<T>(d_y, values_transposed.columns(0, seen), {}, Activation::none, d_p);
+    softmax_backward<T>(head, first, p, d_p, d_bias);
+    if (head.drop.active()) {
+      KeepFactors<T> keep(head.drop);
+      for (Index i = 0; i < rows; ++i) drop_row(keep, (first + i) * m, p.row(i), seen, p.row(i));
+    }
+    add_transposed_product<T>(p, d_y, panels, d_v);
+    multiply_first_rows<T>(d_p, keys, true, d_q.row_range(first, rows));
+    add_transposed_product<T>(d_p, head.q.row_range(first, rows), panels, d_k);
+  });
+}
+
 }  // namespace
 
 // context = P V,  P = dropout(W),  W = softmax(scale q k^T):
@@ -206,80 +334,228 @@ template <class T>
 void attend_backward(const AttentionHead<T>& head, const T* weights, Matrix<const T> d_context, Matrix<T> d_q,
                      Matrix<T> d_k, Matrix<T> d_v, T* d_bias) {
   const Index n = head.q.rows, m = head.k.rows, width = Scratch<T>::padded(m);
-  const bool large = is_large(head);
+  if (n * m > kFewScores) return backward_in_blocks(head, d_context, d_q, d_k, d_v, d_bias);
   Scratch<T> scratch((2 * n + head.v.cols) * width);
-  Matrix<const T> p(weights, n, m);
+  const Matrix<const T> w(weights, n, m);
+  Matrix<const T> p = w;
   if (head.drop.active()) {
     const Matrix<T> dropped = scratch.matrix(n, m);
     KeepFactors<T> keep(head.drop);
-    for (Index i = 0; i < n; ++i) drop_row(keep, i * m, weights + i * m, m, dropped.row(i));
+    for (Index i = 0; i < n; ++i) drop_row(keep, i * m, w.row(i), m, dropped.row(i));
     p = dropped;
   }
-  multiply<T>(large, {p.t(), d_context, d_v, 1, true});
+  multiply_small<T>({p.t(), d_context, d_v, 1, true});
   const Matrix<T> d_p = scratch.matrix(n, m), v_transposed = scratch.matrix(head.v.cols, m);
-  multiply_by_transpose(large, T{1}, d_context, head.v, v_transposed, d_p);
-  softmax_backward(head, weights, d_p, d_bias);
-  multiply<T>(large, {d_p, head.k, d_q, 1, true});
-  multiply<T>(large, {Matrix<const T>(d_p).t(), head.q, d_k, 1, true});
+  transpose(head.v, v_transposed);
+  multiply_transposed<T>(1, d_context, v_transposed, d_p);
+  softmax_backward<T>(head, 0, w, d_p, d_bias);
+  multiply_small<T>({d_p, head.k, d_q, 1, true});
+  multiply_small<T>({Matrix<const T>(d_p).t(), head.q, d_k, 1, true});
 }
 
 namespace {
 
-template <class T>
-HWY_INLINE T dot(const T* x, const T* y, Index n) {
+/// The products of x and y [d], to be added up; `vectors` whole ones, or 0: any d.
+template <Index vectors, class T>
+HWY_INLINE Vec<T> products(const T* x, const T* y, Index d) {
   Vec<T> sum = set(T{0});
-  for_vectors<T>(
-      n, [&](Index i, auto part) HWY_ATTR { sum = hn::MulAdd(part.load(x + i), part.load(y + i), sum); });
-  return sum_of_lanes<T>(sum);
+  if constexpr (vectors > 0) {
+    const Whole<T> all;
+#pragma GCC unroll 16
+    for (Index v = 0; v < vectors; ++v)
+      sum = hn::MulAdd(all.load(x + v * kLanes<T>), all.load(y + v * kLanes<T>), sum);
+  } else {
+    for_vectors<T>(
+        d, [&](Index i, auto part) HWY_ATTR { sum = hn::MulAdd(part.load(x + i), part.load(y + i), sum); });
+  }
+  return sum;
 }
 
-/// context[c] = sum_j w[j] values[rows[j]][c]
-template <class T>
-HWY_INLINE void weighted_sum(const T* w, Matrix<const T> values, std::span<const std::int32_t> rows,
-                             T* context) {
-  const Index m = rows.size(), d = values.cols;
-  const Whole<T> all;
-  Index c = 0;
-  for (; c + 2 * kLanes<T> <= d; c += 2 * kLanes<T>) {
-    Vec<T> sum0 = set(T{0}), sum1 = sum0;
-    for (Index j = 0; j < m; ++j) {
-      const Vec<T> weight = set(w[j]);
-      sum0 = hn::MulAdd(weight, all.load(values.row(rows[j]) + c), sum0);
-      sum1 = hn::MulAdd(weight, all.load(values.row(rows[j]) + c + kLanes<T>), sum1);
-    }
-    all.store(sum0, context + c);
-    all.store(sum1, context + c + kLanes<T>);
+/// w(h, j + i) = scale q_h key_i of every head h, `count` keys or fewer, at most a vector's; after the last, w gets just
+/// any numbers up to a whole vector.
+template <Index vectors, Index count, class T>
+HWY_INLINE void score_keys(const T* q, const T* const* key, Index d, Index shared, T scale, Index j,
+                           Matrix<T> w) {
+  for (Index h = 0; h < w.rows; ++h) {
+    const Index at = h / shared * d;
+    const Vec<T> sums = sums_of_lanes<T, count>(
+        [&](Index i) HWY_ATTR { return products<vectors>(q + h * d, key[i] + at, d); });
+    hn::StoreU(set(scale) * sums, Tag<T>(), w.row(h) + j);
   }
-  for_vectors<T>(d - c, [&](Index rest, auto part) HWY_ATTR {
-    Vec<T> sum = set(T{0});
-    for (Index j = 0; j < m; ++j) sum = hn::MulAdd(set(w[j]), part.load(values.row(rows[j]) + c + rest), sum);
-    part.store(sum, context + c + rest);
-  });
+}
+
+template <Index vectors, class T>
+HWY_NOINLINE void score_rows(const T* q, Matrix<const T> keys, std::span<const std::int32_t> rows, Index d,
+                             Index shared, T scale, Matrix<T> w) {
+  constexpr Index lanes = kLanes<T>;
+  const Index m = rows.size();
+  for (Index j = 0; j < m; j += lanes) {
+    const Index left = std::min(m - j, lanes);
+    const T* key[lanes];
+    for (Index i = 0; i < lanes; ++i) key[i] = keys.row(rows[j + std::min(i, left - 1)]);
+    if (left <= lanes / 4)
+      score_keys<vectors, std::max<Index>(lanes / 4, 1)>(q, key, d, shared, scale, j, w);
+    else if (left <= lanes / 2)
+      score_keys<vectors, std::max<Index>(lanes / 2, 1)>(q, key, d, shared, scale, j, w);
+    else
+      score_keys<vectors, lanes>(q, key, d, shared, scale, j, w);
+  }
+}
+
+/// Contexts of heads side by side, each of width d.
+template <class T>
+struct HeadContexts {
+  Matrix<const T> weights;  ///< [n_heads, m]
+  Index d, shared;          ///< `shared` heads in a row have the same values
+  T* context;
+
+  Index heads() const { return weights.rows; }
+  /// Where the values of column c of the contexts are.
+  Index column(Index c) const { return c / d / shared * d + c % d; }
+};
+
+/// `heads` heads of `vectors` whole vectors each, from head h on: context = sum_j w_j value(j). Sums side by side hide
+/// the latency of one.
+template <Index heads, Index vectors, class T, class Value>
+HWY_INLINE void context_tile(const HeadContexts<T>& y, Index h, const Value& value) {
+  const Whole<T> all;
+  const T* weight[heads];
+  Index column[heads];
+  Vec<T> sum[heads][vectors];
+#pragma GCC unroll 16
+  for (Index r = 0; r < heads; ++r) {
+    weight[r] = y.weights.row(h + r);
+    column[r] = y.column((h + r) * y.d);
+#pragma GCC unroll 16
+    for (Index v = 0; v < vectors; ++v) sum[r][v] = set(T{0});
+  }
+  for (Index j = 0; j < y.weights.cols; ++j) {
+    const T* row = value(j);
+#pragma GCC unroll 16
+    for (Index r = 0; r < heads; ++r) {
+      const Vec<T> factor = set(weight[r][j]);
+#pragma GCC unroll 16
+      for (Index v = 0; v < vectors; ++v)
+        sum[r][v] = hn::MulAdd(factor, all.load(row + column[r] + v * kLanes<T>), sum[r][v]);
+    }
+  }
+#pragma GCC unroll 16
+  for (Index r = 0; r < heads; ++r)
+#pragma GCC unroll 16
+    for (Index v = 0; v < vectors; ++v) all.store(sum[r][v], y.context + (h + r) * y.d + v * kLanes<T>);
+}
+
+template <Index heads, Index vectors, class T, class Value>
+HWY_INLINE void context_tiles(const HeadContexts<T>& y, const Value& value) {
+  Index h = 0;
+  for (; h + heads <= y.heads(); h += heads) context_tile<heads, vectors>(y, h, value);
+  for (; h < y.heads(); ++h) context_tile<1, vectors>(y, h, value);
+}
+
+/// The contexts of all heads.
+template <class T, class Value>
+HWY_INLINE void weighted_values(const HeadContexts<T>& y, const Value& value) {
+  if (y.d == 2 * kLanes<T>) return context_tiles<4, 2>(y, value);
+  if (y.d == 4 * kLanes<T>) return context_tiles<2, 4>(y, value);
+  for (Index h = 0; h < y.heads(); ++h) {  // heads of other widths, vector by vector
+    const T* weight = y.weights.row(h);
+    const Index column = y.column(h * y.d);
+    for_vectors<T>(y.d, [&](Index c, auto part) HWY_ATTR {
+      Vec<T> sum = set(T{0});
+      for (Index j = 0; j < y.weights.cols; ++j)
+        sum = hn::MulAdd(set(weight[j]), part.load(value(j) + column + c), sum);
+      part.store(sum, y.context + h * y.d + c);
+    });
+  }
+}
+
+/// w [heads, ..] from column j on: alpha q k of `vectors` vectors of keys and of `heads` heads, with the chains of sums of
+/// all of them side by side. The keys are transposed, `shared` heads' in a row the same.
+template <Index heads, Index vectors, class T>
+HWY_INLINE void score_tile(const T* q, Matrix<const T> keys_transposed, Index d, Index shared, Index h,
+                           Index j, T alpha, Matrix<T> w) {
+  const Index stride = keys_transposed.row_stride;
+  const T* key[heads];
+  Vec<T> sum[heads][vectors];
+#pragma GCC unroll 16
+  for (Index r = 0; r < heads; ++r) {
+    key[r] = keys_transposed.row((h + r) / shared * d) + j;
+#pragma GCC unroll 16
+    for (Index v = 0; v < vectors; ++v) sum[r][v] = set(T{0});
+  }
+  const Whole<T> all;
+  for (Index l = 0; l < d; ++l) {
+#pragma GCC unroll 16
+    for (Index r = 0; r < heads; ++r) {
+      const Vec<T> factor = set(q[(h + r) * d + l]);
+#pragma GCC unroll 16
+      for (Index v = 0; v < vectors; ++v)
+        sum[r][v] = hn::MulAdd(factor, all.load(key[r] + l * stride + v * kLanes<T>), sum[r][v]);
+    }
+  }
+#pragma GCC unroll 16
+  for (Index r = 0; r < heads; ++r)
+#pragma GCC unroll 16
+    for (Index v = 0; v < vectors; ++v) all.store(set(alpha) * sum[r][v], w.row(h + r) + j + v * kLanes<T>);
+}
+
+template <Index vectors, class T>
+HWY_INLINE void score_columns(const T* q, Matrix<const T> keys_transposed, Index d, Index shared, Index j,
+                              T alpha, Matrix<T> w) {
+  Index h = 0;
+  for (; h + 4 <= w.rows; h += 4) score_tile<4, vectors>(q, keys_transposed, d, shared, h, j, alpha, w);
+  for (; h < w.rows; ++h) score_tile<1, vectors>(q, keys_transposed, d, shared, h, j, alpha, w);
 }
 
 }  // namespace
+
+template <class T>
+void attend_query(std::span<const T> q, const T* keys_transposed, Matrix<const T> values, Index n_heads,
+                  Index n_kv_heads, T scale, T* context) {
+  const Index m = values.rows, width = Scratch<T>::padded(m), d_k = std::ssize(q) / n_heads,
+              d_v = values.cols / n_kv_heads, shared = n_heads / n_kv_heads;
+  const Matrix<const T> keys(keys_transposed, n_kv_heads * d_k, width, transposed_width(m));
+  Scratch<T> scratch(n_heads * width + Scratch<T>::padded(n_heads));
+  const Matrix<T> w = scratch.matrix(n_heads, m);
+  T* const factor = scratch.array(Scratch<T>::padded(n_heads));
+  Index j = 0;
+  for (; j + 2 * kLanes<T> <= width; j += 2 * kLanes<T>)
+    score_columns<2>(q.data(), keys, d_k, shared, j, scale, w);
+  if (j < width) score_columns<1>(q.data(), keys, d_k, shared, j, scale, w);
+  for (Index h = 0; h < n_heads; ++h) hide_after(m, w.row(h), width);
+  exponentiate_rows(w, width, factor);
+  for (Index h = 0; h < n_heads; ++h) scale_row(w.row(h), width, factor[h]);
+  weighted_values(HeadContexts<T>{w, d_v, shared, context}, [&](Index row) { return values.row(row); });
+}
 
 template <class T>
 void attend_cached(const T* q, Matrix<const T> keys, Matrix<const T> values,
                    std::span<const std::int32_t> rows, Index n_heads, Index n_kv_heads, T scale, T* weights,
                    T* context, const RowEdit<T>* edit, const T* bias, Index bias_step, Index hidden) {
   const Index m = rows.size(), d_k = keys.cols / n_kv_heads, d_v = values.cols / n_kv_heads,
-              shared = n_heads / n_kv_heads;
-  Scratch<T> scratch(n_heads * Scratch<T>::padded(m));
+              shared = n_heads / n_kv_heads, width = Scratch<T>::padded(m);
+  Scratch<T> scratch(n_heads * width + Scratch<T>::padded(n_heads));
   const Matrix<T> w = scratch.matrix(n_heads, m);
-  for (Index j = 0; j < m; ++j) {  // a key's row holds all heads
-    const T* key = keys.row(rows[j]);
-    for (Index h = 0; h < n_heads; ++h) w(h, j) = scale * dot(q + h * d_k, key + h / shared * d_k, d_k);
-  }
+  T* const factor = scratch.array(Scratch<T>::padded(n_heads));
+  if (d_k == 2 * kLanes<T>)
+    score_rows<2>(q, keys, rows, d_k, shared, scale, w);
+  else if (d_k == 4 * kLanes<T>)
+    score_rows<4>(q, keys, rows, d_k, shared, scale, w);
+  else
+    score_rows<0>(q, keys, rows, d_k, shared, scale, w);
   for (Index h = 0; h < n_heads; ++h) {
     if (bias) add_row(bias + h * bias_step, m, w.row(h));
     edit_row(edit, &RowEdit<T>::scores, h, w.row(h), m);
     hide_first(hidden, w.row(h));
-    softmax_row(w.row(h), m);
+    hide_after(m, w.row(h), width);
+  }
+  exponentiate_rows(w, width, factor);
+  for (Index h = 0; h < n_heads; ++h) {
+    scale_row(w.row(h), width, factor[h]);
     edit_row(edit, &RowEdit<T>::weights, h, w.row(h), m);
-    weighted_sum(w.row(h), values.columns(h / shared * d_v, d_v), rows, context + h * d_v);
     if (weights) copy_row(w.row(h), m, weights + h * m);
   }
+  weighted_values(HeadContexts<T>{w, d_v, shared, context}, [&](Index j) { return values.row(rows[j]); });
 }
 
 template <class T>
@@ -291,6 +567,7 @@ void transposed_keys(Matrix<const T> k, T* y) {
 
 HEED_TARGET_KERNEL(attend_forward)
 HEED_TARGET_KERNEL(attend_backward)
+HEED_TARGET_KERNEL(attend_query)
 HEED_TARGET_KERNEL(attend_cached)
 HEED_TARGET_KERNEL(transposed_keys)
 
@@ -300,6 +577,10 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace heed {
 
+bool attention_keeps_weights(std::int64_t n, std::int64_t m) {
+  return n * m <= HWY_NAMESPACE::kFewScores;
+}
+
 HEED_KERNEL(void, attend_forward,
             (const AttentionHead<T>& head, T* scores, T* weights, Matrix<T> context, const RowEdit<T>* edit),
             (head, scores, weights, context, edit))
@@ -307,6 +588,10 @@ HEED_KERNEL(void, attend_backward,
             (const AttentionHead<T>& head, const T* weights, Matrix<const T> d_context, Matrix<T> d_q,
              Matrix<T> d_k, Matrix<T> d_v, T* d_bias),
             (head, weights, d_context, d_q, d_k, d_v, d_bias))
+HEED_KERNEL(void, attend_query,
+            (std::span<const T> q, const T* keys_transposed, Matrix<const T> values, std::int64_t n_heads,
+             std::int64_t n_kv_heads, T scale, T* context),
+            (q, keys_transposed, values, n_heads, n_kv_heads, scale, context))
 HEED_KERNEL(void, attend_cached,
             (const T* q, Matrix<const T> keys, Matrix<const T> values, std::span<const std::int32_t> rows,
              std::int64_t n_heads, std::int64_t n_kv_heads, T scale, T* weights, T* context,

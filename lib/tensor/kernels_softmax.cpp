@@ -20,11 +20,10 @@ namespace {
 /// from memory once.
 inline constexpr Index kBlock = 1024;
 
-/// The sum of exp(x - max) over a row, with max and where it is first reached.
+/// The sum of exp(x - max) over a row, with max.
 template <class T>
 struct RowSum {
   T max = kMinusInfinity<T>;
-  Index argmax = 0;
   T sum = 0;
 
   T log_sum_exp() const { return sum > 0 ? max + std::log(sum) : (sum == 0 ? max : sum); }
@@ -62,23 +61,24 @@ HWY_INLINE T sum_of_row(const T* x, Index n) {
   return sum_of_lanes<T>(sum);
 }
 
-/// One block of a row: updates `row` and, when `keep`, replaces x by exp(x - row.max) with the max so far.
+/// A block x of a row, of which `max` is the largest: updates `row` and, when `keep`, replaces x by exp(x - row.max) with
+/// the max so far.
 template <class T, bool keep, class P>
-HWY_INLINE void sum_block(P* x, Index first, Index count, RowSum<T>& row) {
-  const T max = max_of_row<T>(x + first, count);
+HWY_INLINE void sum_block(P* x, Index count, T max, RowSum<T>& row) {
   if (max > row.max) {
     row.sum *= std::exp(row.max - max);
     row.max = max;
-    row.argmax = std::find(x + first, x + first + count, max) - x;
   }
-  row.sum += sum_exp<T, keep>(x + first, count, row.max == kMinusInfinity<T> ? T{0} : row.max);
+  row.sum += sum_exp<T, keep>(x, count, row.max == kMinusInfinity<T> ? T{0} : row.max);
 }
 
 template <class T>
 HWY_INLINE RowSum<T> sum_row(const T* x, Index n) {
   RowSum<T> row;
-  for (Index first = 0; first < n; first += kBlock)
-    sum_block<T, false>(x, first, std::min(kBlock, n - first), row);
+  for (Index first = 0; first < n; first += kBlock) {
+    const Index count = std::min(kBlock, n - first);
+    sum_block<T, false>(x + first, count, max_of_row<T>(x + first, count), row);
+  }
   return row;
 }
 
@@ -105,21 +105,24 @@ void cross_entropy_rows(Matrix<T> logits, std::span<const std::int32_t> targets,
     const Index target = targets[i];
     const double target_logit = x[target];
     RowSum<T> row;
-    T total = 0;  // of the logits themselves
+    Index best = 0;  // the first of the largest
+    T total = 0;     // of the logits themselves
     for (Index first = 0; first < classes; first += kBlock) {
       const Index count = std::min(kBlock, classes - first);
       total += sum_of_row<T>(x + first, count);
+      const T max = max_of_row<T>(x + first, count);
+      if (max > row.max) best = std::find(x + first, x + first + count, max) - x;
       if (gradient)
-        sum_block<T, true>(x, first, count, row);
+        sum_block<T, true>(x + first, count, max, row);
       else
-        sum_block<T, false>(x, first, count, row);
+        sum_block<T, false>(x + first, count, max, row);
       block_max[first / kBlock] = row.max;
     }
     const double log_sum = static_cast<double>(row.max) + std::log(static_cast<double>(row.sum));
     const double nll = log_sum - target_logit;
     sums.nll += nll;
     sums.loss += (1 - smoothing) * nll + (smoothing == 0 ? 0 : smoothing * log_sum - share * total);
-    sums.correct += row.argmax == target;
+    sums.correct += best == target;
     if (!gradient) continue;
     // d loss / d x = softmax(x) - smoothing / V - (1 - smoothing) [target]
     const Vec<T> uniform = set(static_cast<T>(scale * share));
@@ -141,19 +144,31 @@ class TopK {
  public:
   TopK(T* values, std::int32_t* columns, Index k) : values_(values), columns_(columns), k_(k) {}
 
-  /// The columns from `first` on. Once there are k, runs of columns are skipped when none exceeds the k-th best.
-  HWY_INLINE void take_block(const T* x, Index n, Index first) {
+  /// The columns from `first` on; returns the largest. Once there are k, runs of columns are skipped when none exceeds
+  /// the k-th best.
+  HWY_INLINE T take_block(const T* x, Index n, Index first) {
     constexpr Index run = 4 * kLanes<T>;
     const Whole<T> all;
+    T largest = kMinusInfinity<T>;
+    auto take_one = [&](Index c) {
+      largest = std::max(largest, x[c]);
+      take(x[c], first + c);
+    };
     Index j = 0;
-    for (; j < n && size_ < k_; ++j) take(x[j], first + j);
+    for (; j < n && size_ < k_; ++j) take_one(j);
+    Vec<T> largest_of_runs = set(kMinusInfinity<T>);
     for (; j + run <= n; j += run) {
       const Vec<T> high = hn::Max(hn::Max(all.load(x + j), all.load(x + j + kLanes<T>)),
                                   hn::Max(all.load(x + j + 2 * kLanes<T>), all.load(x + j + 3 * kLanes<T>)));
+      largest_of_runs = hn::Max(largest_of_runs, high);
       if (hn::AllFalse(Tag<T>(), high > set(values_[k_ - 1]))) continue;
-      for (Index c = j; c < j + run; ++c) take(x[c], first + c);
+      for (Index v = j; v < j + run; v += kLanes<T>) {
+        if (hn::AllFalse(Tag<T>(), all.load(x + v) > set(values_[k_ - 1]))) continue;
+        for (Index c = v; c < v + kLanes<T>; ++c) take(x[c], first + c);
+      }
     }
-    for (; j < n; ++j) take(x[j], first + j);
+    for (; j < n; ++j) take_one(j);
+    return std::max(largest, max_of_lanes<T>(largest_of_runs));
   }
 
  private:
@@ -180,8 +195,7 @@ struct BestOfRow {
   TopK<T> best;
 
   HWY_INLINE void take(const T* x, Index count, Index first) {
-    best.take_block(x, count, first);
-    sum_block<T, false>(x, 0, count, sum);
+    sum_block<T, false>(x, count, best.take_block(x, count, first), sum);
   }
   /// The best values as log-probabilities.
   void finish(std::span<T> values) const {

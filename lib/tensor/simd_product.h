@@ -22,8 +22,13 @@ struct SmallProduct {
   bool accumulate = false;
 };
 
-/// Rows of c computed together: with two vectors per row, the accumulators of 6 rows fill AVX2's registers.
+/// Rows of c computed together: with two vectors per row, the accumulators of 6 rows fill AVX2's registers, of 12 those
+/// of AVX-512.
+#if HWY_TARGET == HWY_AVX3
+inline constexpr int kProductRows = 12;
+#else
 inline constexpr int kProductRows = 6;
+#endif
 
 /// `rows` rows of c from row i on, `columns` vectors from column j on, the last of them partial,
 /// as `last` says.
@@ -64,33 +69,23 @@ HWY_INLINE void product_tile(const SmallProduct<T>& p, Index i, Index j, const P
   }
 }
 
+/// The tile of product_tile, whatever its height up to `most`.
+template <int columns, int most, class T, class Part>
+HWY_INLINE void product_rows(const SmallProduct<T>& p, Index i, Index rows, Index j, const Part& last) {
+  if constexpr (most > 1) {
+    if (rows < most) return product_rows<columns, most - 1>(p, i, rows, j, last);
+  }
+  product_tile<most, columns>(p, i, j, last);
+}
+
 /// All rows of one panel of columns, in blocks of about equal height.
 template <int columns, class T, class Part>
 HWY_NOINLINE void product_panel(const SmallProduct<T>& p, Index j, const Part& last) {
-  const Index blocks = (p.c.rows + kProductRows - 1) / kProductRows;
-  const Index height = blocks > 1 ? (p.c.rows + blocks - 1) / blocks : p.c.rows;
-  for (Index i = 0; i < p.c.rows; i += height) {
-    const Index rows = std::min(height, p.c.rows - i);
-    switch (rows) {
-      case 1:
-        product_tile<1, columns>(p, i, j, last);
-        break;
-      case 2:
-        product_tile<2, columns>(p, i, j, last);
-        break;
-      case 3:
-        product_tile<3, columns>(p, i, j, last);
-        break;
-      case 4:
-        product_tile<4, columns>(p, i, j, last);
-        break;
-      case 5:
-        product_tile<5, columns>(p, i, j, last);
-        break;
-      case 6:
-        product_tile<6, columns>(p, i, j, last);
-        break;
-    }
+  constexpr int most = columns > 2 ? 3 : kProductRows;
+  const Index blocks = (p.c.rows + most - 1) / most;
+  for (Index block = 0; block < blocks; ++block) {
+    const Index i = p.c.rows * block / blocks;
+    product_rows<columns, most>(p, i, p.c.rows * (block + 1) / blocks - i, j, last);
   }
 }
 
@@ -112,63 +107,75 @@ HWY_INLINE void multiply_small(const SmallProduct<T>& p) {
 #if HWY_TARGET == HWY_SCALAR
 
 template <class T>
-HWY_INLINE void transpose(Matrix<const T> from, Matrix<T> to) {
-  for (Index c = 0; c < to.rows; ++c)
-    for (Index j = 0; j < to.row_stride; ++j) to.row(c)[j] = j < from.rows ? from(j, c) : T{0};
-}
+HWY_INLINE void transpose_square(Vec<T> (&)[1]) {}
 
 #else
 
-/// Four rows of four floats become four columns.
-HWY_INLINE void store_transposed(const float* const (&rows)[4], float* to, Index stride) {
-  const hn::FixedTag<float, 4> floats;
-  const hn::FixedTag<double, 2> pairs;
-  const auto a = hn::LoadU(floats, rows[0]), b = hn::LoadU(floats, rows[1]);
-  const auto c = hn::LoadU(floats, rows[2]), d = hn::LoadU(floats, rows[3]);
-  const auto ab_low = hn::BitCast(pairs, hn::InterleaveLower(floats, a, b));
-  const auto ab_high = hn::BitCast(pairs, hn::InterleaveUpper(floats, a, b));
-  const auto cd_low = hn::BitCast(pairs, hn::InterleaveLower(floats, c, d));
-  const auto cd_high = hn::BitCast(pairs, hn::InterleaveUpper(floats, c, d));
-  hn::StoreU(hn::BitCast(floats, hn::InterleaveLower(pairs, ab_low, cd_low)), floats, to);
-  hn::StoreU(hn::BitCast(floats, hn::InterleaveUpper(pairs, ab_low, cd_low)), floats, to + stride);
-  hn::StoreU(hn::BitCast(floats, hn::InterleaveLower(pairs, ab_high, cd_high)), floats, to + 2 * stride);
-  hn::StoreU(hn::BitCast(floats, hn::InterleaveUpper(pairs, ab_high, cd_high)), floats, to + 3 * stride);
-}
-HWY_INLINE void store_transposed(const double* const (&rows)[2], double* to, Index stride) {
-  const hn::FixedTag<double, 2> doubles;
-  const auto a = hn::LoadU(doubles, rows[0]), b = hn::LoadU(doubles, rows[1]);
-  hn::StoreU(hn::InterleaveLower(doubles, a, b), doubles, to);
-  hn::StoreU(hn::InterleaveUpper(doubles, a, b), doubles, to + stride);
+/// Of every 2 * `stride` lanes: a keeps the first half of its own and gets that of b, which keeps its second half and gets
+/// that of a.
+template <class T, Index stride>
+HWY_INLINE void exchange_runs(Vec<T>& a, Vec<T>& b) {
+  const Tag<T> tag;
+  constexpr Index bytes = stride * static_cast<Index>(sizeof(T));
+  const Vec<T> x = a, y = b;
+  if constexpr (bytes >= 16 && 2 * stride == kLanes<T>) {
+    a = hn::ConcatLowerLower(tag, y, x);
+    b = hn::ConcatUpperUpper(tag, y, x);
+  } else if constexpr (bytes == 16) {
+    a = hn::OddEvenBlocks(hn::SwapAdjacentBlocks(y), x);
+    b = hn::OddEvenBlocks(y, hn::SwapAdjacentBlocks(x));
+  } else if constexpr (bytes == 8) {
+    const Tag<double> pairs;
+    const auto u = hn::BitCast(pairs, x), v = hn::BitCast(pairs, y);
+    a = hn::BitCast(tag, hn::InterleaveLower(pairs, u, v));
+    b = hn::BitCast(tag, hn::InterleaveUpper(pairs, u, v));
+  } else {
+    a = hn::OddEven(hn::Shuffle2301(y), x);
+    b = hn::OddEven(y, hn::Shuffle2301(x));
+  }
 }
 
-/// to [d, m] = from^T, rows padded with zeros. In blocks of 16 bytes a side: column by column it would take
-/// as long as the product that follows.
+/// Rows become columns.
+template <class T, Index stride = kLanes<T> / 2>
+HWY_INLINE void transpose_square(Vec<T> (&rows)[kLanes<T>]) {
+#pragma GCC unroll 16
+  for (Index i = 0; i < kLanes<T>; ++i)
+    if (!(i & stride)) exchange_runs<T, stride>(rows[i], rows[i + stride]);
+  if constexpr (stride > 1) transpose_square<T, stride / 2>(rows);
+}
+
+#endif
+
+/// to [d, m] = from^T, rows padded with zeros to whole vectors. In squares of vectors: column by column it would take as
+/// long as the product that follows.
 template <class T>
 HWY_INLINE void transpose(Matrix<const T> from, Matrix<T> to) {
-  constexpr Index side = 16 / sizeof(T);
-  static constexpr T zeros[side] = {};
+  constexpr Index side = kLanes<T>;
+  const Whole<T> all;
   for (Index j = 0; j < to.row_stride; j += side) {
-    const T* rows[side];
-    Index step[side];  // rows after the last read the same zeros repeatedly
-    for (Index r = 0; r < side; ++r) {
-      rows[r] = j + r < from.rows ? from.row(j + r) : zeros;
-      step[r] = j + r < from.rows ? 1 : 0;
-    }
-    Index c = 0;
-    for (; c + side <= from.cols; c += side) {
-      store_transposed(rows, to.row(c) + j, to.row_stride);
-      for (Index r = 0; r < side; ++r) rows[r] += step[r] * side;
-    }
-    for (; c < from.cols; ++c) {
-      for (Index r = 0; r < side; ++r) {
-        to.row(c)[j + r] = *rows[r];
-        rows[r] += step[r];
+    for (Index c = 0; c < from.cols; c += side) {
+      const Index rows = std::min(side, from.rows - j), cols = std::min(side, from.cols - c);
+      Vec<T> square[side];
+      if (rows == side && cols == side) {
+#pragma GCC unroll 16
+        for (Index r = 0; r < side; ++r) square[r] = all.load(from.row(j + r) + c);
+      } else {
+#pragma GCC unroll 16
+        for (Index r = 0; r < side; ++r)
+          square[r] = r < rows ? First<T>{cols}.load(from.row(j + r) + c) : set(T{0});
+      }
+      transpose_square<T>(square);
+      if (cols == side) {
+#pragma GCC unroll 16
+        for (Index i = 0; i < side; ++i) all.store(square[i], to.row(c + i) + j);
+      } else {
+#pragma GCC unroll 16
+        for (Index i = 0; i < side; ++i)
+          if (i < cols) all.store(square[i], to.row(c + i) + j);
       }
     }
   }
 }
-
-#endif
 
 }  // namespace heed::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

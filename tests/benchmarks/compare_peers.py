@@ -3,6 +3,7 @@ environment.
 
   compare_peers.py export MODEL.h5 POSITIONS.h5 FOLDER     writes the model as CTranslate2's
   compare_peers.py ctranslate2|torch ...                   translates and prints seconds and ids as JSON (--help)
+  compare_peers.py attention BATCH HEADS LENGTH WIDTH THREADS   prints the seconds of PyTorch's attention as JSON
 """
 import argparse
 import json
@@ -253,9 +254,39 @@ def torch_side(options):
     return warm, run
 
 
+# ---- attention alone -----------------------------------------------------------------------------------------------
+def attention(batch, heads, length, width, threads):
+    import torch
+    from torch.nn.functional import scaled_dot_product_attention
+
+    torch.set_num_threads(threads)
+    inputs = [torch.randn(batch, heads, length, width) for _ in range(3)]
+    ones = torch.ones(batch, heads, length, width)
+
+    def forward():
+        with torch.inference_mode():
+            scaled_dot_product_attention(*inputs)
+
+    def both():
+        leaves = [x.requires_grad_() for x in inputs]
+        torch.autograd.grad(scaled_dot_product_attention(*leaves), leaves, ones)
+
+    def measure(run):
+        run()
+        passes, start, cpu = 0, time.perf_counter(), time.process_time()
+        while time.process_time() - cpu < 0.5:
+            run()
+            passes += 1
+        return {"seconds": (time.perf_counter() - start) / passes, "cpu": (time.process_time() - cpu) / passes}
+
+    json.dump({"forward": measure(forward), "both": measure(both)}, sys.stdout)
+
+
 def main():
     if sys.argv[1] == "export":
         return export(*sys.argv[2:])
+    if sys.argv[1] == "attention":
+        return attention(*map(int, sys.argv[2:]))
     parser = argparse.ArgumentParser()
     parser.add_argument("side", choices=["ctranslate2", "torch"])
     parser.add_argument("--model", required=True, help="CTranslate2: folder; PyTorch: heed's model")

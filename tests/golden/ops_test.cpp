@@ -112,7 +112,7 @@ void check_attention(const std::string& name, bool causal) {
   options.n_heads = c.integers("n_heads").at(0);
   options.scale = 1 / std::sqrt(static_cast<double>(q.cols() / options.n_heads));
   options.causal = causal;
-  options.keep_scores = true;
+  options.keep_scores = options.keep_weights = true;
   const AttentionResult<T> result = attention(q, k, v, queries, keys, options);
   c.check("scores", {result.scores.begin(), result.scores.end()});
   c.check("weights", {result.weights.begin(), result.weights.end()});

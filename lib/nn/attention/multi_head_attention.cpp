@@ -37,6 +37,7 @@ AttentionOptions options_of(const Scope<T>& scope, std::int64_t d_head, bool cau
   options.causal = causal;
   options.window = causal ? config.window : 0;
   options.drop = scope.dropout(config.dropout);
+  options.keep_weights = scope.wants("weights");
   options.keep_scores = scope.wants("scores");
   options.keep_bias = scope.wants("position_bias");
   return options;

@@ -1,6 +1,9 @@
 // Every op's mirror image against central differences, in double, all sizes different.
 #include "autograd/ops.h"
 
+#include <sys/resource.h>
+
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <numeric>
 #include <vector>
@@ -242,6 +245,54 @@ BOOST_AUTO_TEST_CASE(grouped_heads_with_bias_and_window) {
   BOOST_TEST(std::equal(each.data, each.data + each.size(), grouped.data));
   options.n_kv_heads = 3;
   BOOST_CHECK_THROW(context(k, v), Error);
+}
+
+// Of a long sentence the backward pass computes the weights again; of a short one in the same pass they are kept.
+BOOST_AUTO_TEST_CASE(long_sentences_have_their_gradients) {
+  const std::vector<std::int32_t> lengths{130, 3};
+  const Packing rows{std::span(lengths)};
+  BOOST_REQUIRE(!attention_keeps_weights(130, 130));
+  OpCheck check;
+  check.input(133, 4);  // 2 heads
+  check.input(133, 2);  // of one head of keys
+  check.input(133, 3);
+  check.input(259, 2);
+  check.run([&](auto v) {
+    AttentionOptions options;
+    options.n_heads = 2;
+    options.n_kv_heads = 1;
+    options.scale = 0.6;
+    options.causal = true;
+    options.window = 100;
+    options.drop = kDrop;
+    const AttentionResult<double> result =
+        attention<double>(v[0], v[1], v[2], rows, rows, options, nullptr, v[3]);
+    BOOST_TEST(result.weights.empty());
+    return result.context;
+  });
+}
+
+BOOST_AUTO_TEST_CASE(memory_of_attention_grows_with_the_length_alone) {
+  constexpr std::int64_t n = 8192, d = 8;  // all weights: 268 MB
+  const auto peak_megabytes = [] {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_maxrss / 1024;
+  };
+  const std::vector<double> x = random_values(n * d, 1);
+  const std::vector<float> values(x.begin(), x.end());
+  std::vector<float> gradient(n * d);
+  const long before = peak_megabytes();
+  Tape<float> tape;
+  tape.set_with_gradients(true);
+  const Var<float> in = tape.leaf({values.data(), n, d}, {gradient.data(), n, d});
+  Packing rows;
+  rows.append(n);
+  AttentionOptions options;
+  options.causal = true;
+  tape.backward(attention(in, in, in, rows, rows, options).context);
+  BOOST_TEST(peak_megabytes() - before < 60);
+  BOOST_TEST(std::ranges::any_of(gradient, [](float g) { return g != 0; }));
 }
 
 BOOST_AUTO_TEST_CASE(attention_over_packed_sentences) {

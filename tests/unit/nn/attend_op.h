@@ -37,6 +37,7 @@ Attended<T> attend_op(const Sizes& sizes, const std::vector<T>& q, const std::ve
   options.n_heads = sizes.heads;
   options.scale = scale;
   options.causal = causal;
+  options.keep_weights = true;
   const AttentionResult<T> result = attention<T>(
       tape.constant({q.data(), sizes.n, sizes.d_k}), tape.constant({k.data(), sizes.m, sizes.d_k}),
       tape.constant({v.data(), sizes.m, sizes.d_v}), queries, keys, options);

@@ -27,6 +27,9 @@ const std::vector<Case> kCases = {{1, 1, 4, 3},
                                   {130, 140, 32, 24, true, true, 0.2},
                                   {2, 512, 16, 8},
                                   {150, 129, 40, 33, false, false, 0.1},
+                                  {230, 260, 24, 40, true, true, 0.2},  // several blocks of queries
+                                  {70, 1100, 16, 65},
+                                  {260, 200, 8, 8, true},  // the first queries see nothing
                                   {1, 20, 32, 32, true}};
 
 /// One head whose inputs are column slices of wider matrices, with every gradient and result, in T and in
@@ -98,10 +101,63 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(forward_and_backward_equal_the_loops, T, Floats) {
   }
 }
 
+// Of a long head the weights exist a block of queries at a time, and again in the backward pass.
+BOOST_AUTO_TEST_CASE_TEMPLATE(weights_that_nobody_wants_change_no_bit, T, Floats) {
+  for (const Case& c : kCases) {
+    BOOST_TEST_CONTEXT("n " << c.n << " m " << c.m << " causal " << c.causal) {
+      Head<T> kept(c), head(c);
+      attend_forward(kept.fast, kept.scores.fast.data(), kept.weights.fast.data(), kept.context.fast());
+      attend_forward<T>(head.fast, nullptr, nullptr, head.context.fast());
+      const bool keeps = attention_keeps_weights(c.n, c.m);
+      BOOST_TEST(keeps == (c.n * c.m <= 128 * 128));
+      for (Head<T>* each : {&kept, &head})
+        attend_backward<T>(each->fast, keeps ? kept.weights.fast.data() : nullptr, each->d_context.in(),
+                           each->d_q.fast(), each->d_k.fast(), each->d_v.fast());
+      for (const auto& [a, b] : {std::pair(&kept.context, &head.context),
+                                 {&kept.d_q, &head.d_q},
+                                 {&kept.d_k, &head.d_k},
+                                 {&kept.d_v, &head.d_v}}) {
+        for (Index i = 0; i < a->rows; ++i)
+          for (Index j = 0; j < a->cols; ++j) BOOST_REQUIRE(a->fast()(i, j) == b->fast()(i, j));
+      }
+    }
+  }
+}
+
+// All heads of one query: each as if it were alone.
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_query_attends_with_all_heads_at_once, T, Floats) {
+  const Index n_heads = 6;
+  for (const Index d_k : {8, 16, 20, 32, 64}) {
+    for (const Index d_v : {16, 17, 32, 64}) {
+      for (const Index m : {1, 5, 16, 17, 40}) {
+        for (const Index n_kv_heads : {6, 2}) {
+          BothMatrix<T> q(1, n_heads * d_k, 1), k(m, n_kv_heads * d_k, 2, 1, 5),
+              v(m, n_kv_heads * d_v, 3, 1, 1);
+          const Index width = transposed_width(m), shared = n_heads / n_kv_heads;
+          std::vector<T> transposed(n_kv_heads * d_k * width), context(n_heads * d_v), wanted(n_heads * d_v);
+          transposed_keys<T>(k.in(), transposed.data());
+          attend_query<T>(row_span(q.in(), 0), transposed.data(), v.in(), n_heads, n_kv_heads, T{0.25},
+                          context.data());
+          for (Index h = 0; h < n_heads; ++h) {
+            AttentionHead<T> head;
+            head.q = q.in().columns(h * d_k, d_k);
+            head.k = k.in().columns(h / shared * d_k, d_k);
+            head.v = v.in().columns(h / shared * d_v, d_v);
+            head.scale = T{0.25};
+            attend_forward<T>(head, nullptr, nullptr, {wanted.data() + h * d_v, 1, d_v});
+          }
+          BOOST_REQUIRE(context == wanted);
+        }
+      }
+    }
+  }
+}
+
 // Both layouts of a bias: a function of the distance, and a number of its own for each query and key.
 BOOST_AUTO_TEST_CASE_TEMPLATE(bias_and_window_equal_the_loops, T, Floats) {
   for (const Case& c : {Case{5, 7, 32, 64}, Case{7, 7, 33, 17, true}, Case{1, 20, 8, 9, true},
-                        Case{13, 13, 32, 32, true, true, 0.1}, Case{130, 140, 32, 24, true}}) {
+                        Case{13, 13, 32, 32, true, true, 0.1}, Case{130, 140, 32, 24, true},
+                        Case{300, 310, 16, 16, true, false, 0.1}}) {
     for (const Index window : {Index{0}, Index{1}, Index{4}}) {
       for (const bool by_distance : {true, false}) {
         BOOST_TEST_CONTEXT("n " << c.n << " m " << c.m << " window " << window << " by_distance "
@@ -187,7 +243,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(weights_are_a_distribution_and_contexts_averages, 
 
 // The decoder's cache must give what the whole-sentence kernel gives for its last query.
 BOOST_AUTO_TEST_CASE_TEMPLATE(cached_keys_and_values_give_the_same_context, T, Floats) {
-  for (const Case& c : {Case{1, 1, 5, 6}, Case{1, 9, 32, 64}, Case{1, 37, 40, 23}, Case{1, 130, 64, 17}}) {
+  for (const Case& c : {Case{1, 1, 5, 6}, Case{1, 9, 32, 64}, Case{1, 37, 40, 23}, Case{1, 130, 64, 17},
+                        Case{1, 3, 32, 32}, Case{1, 7, 64, 16}, Case{1, 50, 16, 32}}) {
     Head<T> head(c);
     std::vector<std::int32_t> rows(static_cast<std::size_t>(c.m));
     std::iota(rows.begin(), rows.end(), 0);
