@@ -291,6 +291,7 @@ void expect_same_run(const TrainingJob& job, const Ingredients& in) {
   for (const Field& field : fields_of(config))
     if (!part_of_identity(field.name)) fields.push_back({field.name, text_of(field)});
   fields.push_back({"resume", job.resume_previous ? "previous" : job.resume ? "yes" : "no"});
+  fields.push_back({"allow_mixed_processors", job.allow_mixed_processors ? "yes" : "no"});
   expect_same(exchange_of(job), fields,
               "all ranks need the same options, texts, vocabularies and version of heed");
 }

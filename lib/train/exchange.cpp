@@ -36,18 +36,18 @@ Bytes part(Bytes all, const Cuts& cuts, std::size_t width, int rank) {
   return all.subspan(cuts[r] * width, (cuts[r + 1] - cuts[r]) * width);
 }
 
-void copy(std::span<const std::byte> from, std::span<std::byte> to) {
+void copy_bytes(std::span<const std::byte> from, std::span<std::byte> to) {
   std::copy(from.begin(), from.end(), to.begin());
 }
 
-/// A text whose words may hold any byte.
-std::string packed(const std::vector<std::string>& words) {
+/// Words, which may hold any byte, as one text, and back.
+std::string one_text(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) text += std::to_string(word.size()) + ':' + word;
   return text;
 }
 
-std::vector<std::string> unpacked(const std::string& text) {
+std::vector<std::string> words_of(const std::string& text) {
   std::vector<std::string> words;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t colon = text.find(':', at);
@@ -59,7 +59,7 @@ std::vector<std::string> unpacked(const std::string& text) {
 }
 
 /// Digests and lists of options are long: their beginning tells them apart.
-std::string shown(const std::string& value) {
+std::string shown_value(const std::string& value) {
   return value.empty() ? "not there" : value.size() == 64 ? value.substr(0, 12) : escaped(value);
 }
 
@@ -90,7 +90,7 @@ void gather_bytes(Exchange& exchange, std::span<const std::byte> own, std::span<
     const Exchange::Outgoing send{0, own};
     return exchange.transfer({&send, 1}, {});
   }
-  copy(own, part(all, cuts, width, 0));
+  copy_bytes(own, part(all, cuts, width, 0));
   std::vector<Exchange::Incoming> receive;
   for (const int rank : others(exchange)) receive.push_back({rank, part(all, cuts, width, rank)});
   exchange.transfer({}, receive);
@@ -105,7 +105,7 @@ void scatter_bytes(Exchange& exchange, std::span<const std::byte> all, std::span
   std::vector<Exchange::Outgoing> send;
   for (const int rank : others(exchange)) send.push_back({rank, part(all, cuts, width, rank)});
   exchange.transfer(send, {});
-  copy(part(all, cuts, width, 0), own);
+  copy_bytes(part(all, cuts, width, 0), own);
 }
 
 /// Rank 0 sends each byte once, and the ranks pass on what they got.
@@ -172,10 +172,10 @@ void expect_same(Exchange& exchange, const std::vector<RankField>& fields, const
   if (exchange.size() == 1) return;
   std::vector<std::string> words;
   for (const auto& [name, value] : fields) words.insert(words.end(), {name, value});
-  const std::vector<std::string> texts = all(exchange, packed(words));
-  const std::vector<std::string> first = unpacked(texts[0]);
+  const std::vector<std::string> texts = all(exchange, one_text(words));
+  const std::vector<std::string> first = words_of(texts[0]);
   for (int rank = 1; rank < exchange.size(); ++rank) {
-    std::vector<std::string> found = unpacked(texts[static_cast<std::size_t>(rank)]);
+    std::vector<std::string> found = words_of(texts[static_cast<std::size_t>(rank)]);
     for (std::size_t i = 0; i < std::max(first.size(), found.size()); i += 2) {
       const auto at = [&](const std::vector<std::string>& all_words, std::size_t index) {
         return index < all_words.size() ? all_words[index] : std::string();
@@ -183,9 +183,9 @@ void expect_same(Exchange& exchange, const std::vector<RankField>& fields, const
       if (at(found, i) == at(first, i) && at(found, i + 1) == at(first, i + 1)) continue;
       const bool same_field = at(found, i) == at(first, i);
       fail_together(exchange, "rank ", name_of(exchange, rank), ": ", same_field ? at(found, i) : "a field",
-                    " is ", shown(same_field ? at(found, i + 1) : at(found, i)), ", on rank ",
-                    name_of(exchange, 0), " it is ", shown(same_field ? at(first, i + 1) : at(first, i)),
-                    ": ", advice);
+                    " is ", shown_value(same_field ? at(found, i + 1) : at(found, i)), ", on rank ",
+                    name_of(exchange, 0), " it is ",
+                    shown_value(same_field ? at(first, i + 1) : at(first, i)), ": ", advice);
     }
   }
 }

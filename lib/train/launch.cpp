@@ -17,7 +17,7 @@ namespace {
 
 constexpr const char* kModule = "HEED_MPI_MODULE";
 
-std::optional<int> number(const char* text) {
+std::optional<int> whole_number(const char* text) {
   if (!text) return std::nullopt;
   int value = 0;
   const char* const end = text + std::strlen(text);
@@ -48,12 +48,12 @@ std::optional<Launch> find_launch(const std::function<const char*(const char*)>&
                                            {"PMI_SIZE", "PMI_RANK"},
                                            {"SLURM_STEP_NUM_TASKS", "SLURM_PROCID"}};
   for (const auto& [size_name, rank_name] : kLaunchers) {
-    const std::optional<int> size = number(variable(size_name));
+    const std::optional<int> size = whole_number(variable(size_name));
     if (!size) continue;
     if (*size <= 1) return std::nullopt;
-    return Launch{size_name, number(variable(rank_name)), size};
+    return Launch{size_name, whole_number(variable(rank_name)), size};
   }
-  if (const char* rank = variable("PMIX_RANK")) return Launch{"PMIX_RANK", number(rank), std::nullopt};
+  if (const char* rank = variable("PMIX_RANK")) return Launch{"PMIX_RANK", whole_number(rank), std::nullopt};
   return std::nullopt;
 }
 

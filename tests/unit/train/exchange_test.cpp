@@ -113,7 +113,7 @@ struct Run {
     setup.config.shards = 8;
     setup.config.batch_tokens = 60;
     setup.config.valid_bleu = true;
-    setup.config.validate_every = 3;
+    setup.config.validate_every = 7;
     kind.recipe(setup.config);
     return setup;
   }
@@ -280,7 +280,7 @@ BOOST_AUTO_TEST_CASE(damaged_parameters_are_noticed_at_the_checkpoint) {
   const TemporaryFolder folder;
   Run run = run_of(kinds[0], folder, "m");
   run.change = [](TrainSetup& s, std::atomic<bool>&, Model<float>& model) {
-    s.config.max_updates = 3;
+    s.config.max_updates = s.config.validate_every = 3;
     if (s.exchange->rank() != 1) return;
     s.bleu = [&model, bleu = s.bleu](const std::atomic<bool>& stop) {
       const std::optional<double> score = bleu(stop);
