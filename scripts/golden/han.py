@@ -50,6 +50,11 @@ class Han(Recurrent):
                 states.append(h.flip(0) if direction == "backward" else h)
         return torch.cat(states, -1)
 
+    def name_start(self, kind, state):
+        """The words' layer starts anew in each sentence of a document, which is named as a whole."""
+        if "sentence_encoder" in self.path:
+            super().name_start(kind, state)
+
     def read_words(self, x, lengths):
         """Equations 1-4, sentence by sentence."""
         if self.config.get("wrong") != "words across sentences":

@@ -69,6 +69,10 @@ class Recurrent(Model):
                               layer_norm(c, self.parameter("cell_norm/gamma"), self.parameter("cell_norm/beta")))
         return gate("output", c) * torch.tanh(shown), c
 
+    def name_start(self, kind, state):
+        """What a layer starts from that is given nothing."""
+        self.name("start", torch.cat(state if kind == "lstm" else state[:1])[None])
+
     def name_final(self, state):
         """What a layer hands on to the decoder."""
         for name, value in zip(("final_h", "final_c"), state):
@@ -81,8 +85,12 @@ class Recurrent(Model):
 
     def run(self, kind, x, first=None, backward=False, **context):
         """h of all steps [n, d_hidden], and the last state. backward: x is a sentence turned round."""
-        zeros = torch.zeros(self.config["d_hidden"], dtype=torch.float64)
-        state, states = first or (zeros, zeros), []
+        states = []
+        if first is None:
+            zeros = torch.zeros(self.config["d_hidden"], dtype=torch.float64)
+            first = zeros, zeros
+            self.name_start(kind, first)
+        state = first
         with self.steps(backward):
             for x_t in x:
                 state = self.cell(kind, x_t, state, **context)
