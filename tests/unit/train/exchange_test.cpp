@@ -341,7 +341,7 @@ BOOST_AUTO_TEST_CASE(an_update_sends_what_the_formula_says) {
       const auto model = transformer();
       TrainConfig config;
       Gradients gradients(*model, Objective(*model), corpus, 1, 1, config, false, exchange);
-      gradients.compute(make_batches(corpus, 1000, 8, 1, 0).at(0), 1);
+      gradients.compute(make_batches(corpus, 1000, 8, 1, 0)[0], 1);
       const std::span<float> values = model->parameters.values();
       all_gather(exchange, values, slice_cuts(values.size(), ranks));
       sent[static_cast<std::size_t>(exchange.rank())] = exchange.bytes_sent();
