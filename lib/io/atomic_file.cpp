@@ -116,6 +116,8 @@ void AtomicFile::write(std::string_view bytes) {
 
 void AtomicFile::commit() {
   if (fsync(file_.get()) != 0) fail_errno(name_, "cannot write to disk (fsync)");
+  // Keeps the lock beyond the close: without it another writer in this folder takes the file for a leftover.
+  const Descriptor lock(fcntl(file_.get(), F_DUPFD_CLOEXEC, 3));
   file_.close(name_);
   if (rename(temporary_.c_str(), target_.c_str()) != 0) fail_errno(name_, "cannot rename the finished file");
   unregister_temporary(slot_);

@@ -4,6 +4,8 @@
 
 #include <sys/stat.h>
 
+#include <thread>
+
 #include "base/cleanup.h"
 #include "samples.h"
 
@@ -39,6 +41,24 @@ BOOST_AUTO_TEST_CASE(a_signal_removes_the_temporary_file) {
   BOOST_CHECK_EQUAL(folder.files().size(), 1);
   unlink_temporaries();  // what the signal handler calls
   BOOST_CHECK_EQUAL(folder.files().size(), 0);
+}
+
+BOOST_AUTO_TEST_CASE(writers_in_one_folder_do_not_take_each_others_files_for_leftovers) {
+  TemporaryFolder folder;
+  std::vector<std::string> errors(4);
+  {
+    std::vector<std::jthread> writers;
+    for (std::size_t w = 0; w < errors.size(); ++w)
+      writers.emplace_back([&, w] {
+        try {
+          for (int i = 0; i < 200; ++i) write_file_atomically(folder / ("x" + std::to_string(w)), "new");
+        } catch (const Error& error) {
+          errors[w] = error.what();
+        }
+      });
+  }
+  for (const std::string& error : errors) BOOST_CHECK_EQUAL(error, "");
+  BOOST_CHECK_EQUAL(folder.files().size(), errors.size());
 }
 
 BOOST_AUTO_TEST_CASE(pipes_and_devices_are_written_in_place) {
