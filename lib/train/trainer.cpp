@@ -158,10 +158,11 @@ void Trainer::load(const std::string& checkpoint) {
       scatter<float>(exchange_, moments.second, optimizer_.moments().second, slices_);
     }
   }
+  exchange_.step = state_.step;
   start_epoch();
   if (state_.position > static_cast<std::int64_t>(batches_.size())) {
-    fail(escaped(checkpoint), ": position ", state_.position, " in an epoch of ", batches_.size(),
-         " batches");
+    fail_together(exchange_, escaped(checkpoint), ": position ", state_.position, " in an epoch of ",
+                  batches_.size(), " batches");
   }
   saved_names_ = names_needed(state_);
   saved_step_ = state_.step;
