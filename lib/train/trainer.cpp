@@ -172,8 +172,8 @@ void Trainer::expect_same_arithmetic() {
   if (exchange_.size() == 1) return;
   const std::size_t next = epoch_complete() ? 0 : static_cast<std::size_t>(state_.position);
   const std::string digest =
-      arithmetic_digest(model_, objective_, corpus_, batches_[next], setup_.seed, config_);
-  expect_same(exchange_, {{"what the gradient of a shard comes to", digest}},
+      arithmetic_digest(model_, objective_, corpus_, batches_[next], setup_.threads, setup_.seed, config_);
+  expect_same(exchange_, {{"what the gradient of a batch comes to", digest}},
               "their processors or libraries compute other bits: train on machines of one kind, or give "
               "--allow-mixed-processors for a model that depends on which rank computes what");
 }

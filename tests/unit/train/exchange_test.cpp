@@ -303,7 +303,7 @@ BOOST_AUTO_TEST_CASE(other_arithmetic_is_noticed_when_the_first_shard_is_empty) 
   };
   BOOST_CHECK_NO_THROW(probe(true));
   BOOST_CHECK_EXCEPTION(probe(false), Error, [](const Error& error) {
-    return std::string(error.what()).find("rank 1 on here: what the gradient of a shard comes to is ") == 0;
+    return std::string(error.what()).find("rank 1 on here: what the gradient of a batch comes to is ") == 0;
   });
 }
 
