@@ -12,6 +12,7 @@
 #include "io/atomic_file.h"
 #include "io/frame_stream.h"
 #include "models/model_file.h"
+#include "tensor/kernels_in_use.h"
 #include "train/ranges.h"
 #include "train/schedule.h"
 
@@ -173,9 +174,12 @@ void Trainer::expect_same_arithmetic() {
   const std::size_t next = epoch_complete() ? 0 : static_cast<std::size_t>(state_.position);
   const std::string digest =
       arithmetic_digest(model_, objective_, corpus_, batches_[next], setup_.threads, setup_.seed, config_);
-  expect_same(exchange_, {{"what the gradient of a batch comes to", digest}},
-              "their processors or libraries compute other bits: train on machines of one kind, or give "
-              "--allow-mixed-processors for a model that depends on which rank computes what");
+  // The first is of all shapes, the second of all that computes.
+  expect_same(
+      exchange_,
+      {{"what computes products", kernels_in_use()}, {"what the gradient of a batch comes to", digest}},
+      "their processors or libraries compute other bits: train on machines of one kind, or give "
+      "--allow-mixed-processors for a model that depends on which rank computes what");
 }
 
 void Trainer::start_epoch() {
