@@ -5,9 +5,9 @@
 #include <filesystem>
 #include <sstream>
 #include <string_view>
-#include <thread>
 
 #include "base/choice.h"
+#include "base/cores.h"
 #include "base/edit_distance.h"
 #include "base/version.h"
 
@@ -158,7 +158,7 @@ Tool::Parser::Parser(const std::string& name, const std::string& purpose, std::v
 }
 
 void Tool::Parser::add_common_options() {
-  common.threads = std::max(1u, std::thread::hardware_concurrency());
+  common.threads = usable_cores();
   app.set_help_flag("-h,--help", "show this help and exit")->group(kCommonOptions);
   app.set_version_flag("--version", app.get_name() + " (heed) " + version(), "show the version and exit")
       ->group(kCommonOptions);

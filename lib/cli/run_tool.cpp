@@ -123,7 +123,7 @@ int run_tool(const char* name, const char* purpose, int argc, char** argv,
   logging::configure({name});
   io::reserve_standard_streams();
   install_signal_handlers();
-  install_last_resort(name);
+  install_last_resort();
   std::ios::sync_with_stdio(false);
   const int status = status_of([&] {
     std::cout.exceptions(std::ios::badbit);  // a full disk ends the work at once

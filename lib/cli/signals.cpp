@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/exhausted.h"
+#include "base/log.h"
 
 namespace heed::cli {
 namespace {
@@ -42,7 +43,6 @@ void handle(int signal_number) {
   }
 }
 
-const char* tool_name = "";
 pid_t tool_process = 0;
 
 void say(std::initializer_list<const char*> parts) {
@@ -54,9 +54,10 @@ void say(std::initializer_list<const char*> parts) {
 [[noreturn]] void end_exhausted() {
   unlink_temporaries();
   if (const char* libraries = fragile_libraries)
-    say({tool_name, ": ended by ", libraries, ", as when memory or threads run out\n"});
+    say({logging::program().c_str(), ": ended by ", libraries, ", as when memory or threads run out\n"});
   else
-    say({tool_name, ": out of memory or threads; smaller batches or fewer threads need less\n"});
+    say({logging::program().c_str(),
+         ": out of memory or threads; smaller batches or fewer threads need less\n"});
   _exit(1);
 }
 
@@ -86,8 +87,7 @@ void install_handler(int signal_number) {
 
 }  // namespace
 
-void install_last_resort(const char* tool) {
-  tool_name = tool;
+void install_last_resort() {
   tool_process = getpid();
   std::set_new_handler([] {
     exhausted = true;

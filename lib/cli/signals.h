@@ -14,12 +14,11 @@ void install_signal_handlers();
 /// When a library crashes, aborts or exits because memory or threads ran out, ends the process with one line and
 /// status 1, as those errors end that reach run_tool. A crash for another reason stays one, unless an allocation
 /// has failed before or a library is in use that is known for it (base/exhausted.h).
-/// `tool` is kept.
-void install_last_resort(const char* tool);
+void install_last_resort();
 /// From now on the process may end: the tool has done its work or said why not.
 void expect_exit();
 
-/// Makes the first signal only set the returned flag, and SIGUSR1 such a signal.
+/// From now on the first signal only sets the returned flag. SIGUSR1 counts as one, too.
 std::atomic<bool>& request_stop_flag();
 
 /// Ends the process by the signal that set the stop flag, if one did.

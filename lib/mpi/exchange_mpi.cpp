@@ -10,15 +10,17 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/log.h"
+#include "mpi/patience.h"
 #include "train/launch.h"
 
 namespace {
 
 using namespace heed;
-using Clock = std::chrono::steady_clock;
+using Clock = Patience::Clock;
 
 /// MPI counts by int: what is longer travels in pieces of this size.
 constexpr std::size_t kLongest = std::size_t{64} << 20;
@@ -36,7 +38,8 @@ volatile std::sig_atomic_t last_status = 1;
 
 class MpiExchange final : public Exchange {
  public:
-  explicit MpiExchange(double timeout) : timeout_(timeout) {
+  explicit MpiExchange(double timeout)
+      : patience_(std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(timeout))) {
     int level;
     MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &level);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
@@ -60,23 +63,26 @@ class MpiExchange final : public Exchange {
   void transfer(std::span<const Outgoing> send, std::span<const Incoming> receive) override {
     begin();
     requests_.clear();
-    peers_.clear();
+    pieces_.clear();
     for (const auto& [rank, bytes] : receive)
       in_pieces(rank, bytes.size(), [&](std::size_t at, int count, MPI_Request* request) {
         MPI_Irecv(bytes.data() + at, count, MPI_BYTE, rank, 0, MPI_COMM_WORLD, request);
       });
+    const std::size_t received = requests_.size();
     for (const auto& [rank, bytes] : send)
       in_pieces(rank, bytes.size(), [&](std::size_t at, int count, MPI_Request* request) {
         MPI_Isend(bytes.data() + at, count, MPI_BYTE, rank, 0, MPI_COMM_WORLD, request);
       });
     const int count = static_cast<int>(requests_.size());
     std::vector<int> done(requests_.size());
+    std::vector<MPI_Status> statuses(requests_.size());
     for (int open = count; open > 0;) {
       int some = 0;
-      MPI_Waitsome(count, requests_.data(), &some, done.data(), MPI_STATUSES_IGNORE);
-      for (int i = 0; i < some; ++i) {
-        const auto request = static_cast<std::size_t>(done[static_cast<std::size_t>(i)]);
-        --pending_[static_cast<std::size_t>(peers_[request])];
+      MPI_Waitsome(count, requests_.data(), &some, done.data(), statuses.data());
+      for (std::size_t i = 0; std::cmp_less(i, some); ++i) {
+        const auto request = static_cast<std::size_t>(done[i]);
+        if (request < received) expect_whole(pieces_[request], statuses[i]);
+        --pending_[static_cast<std::size_t>(pieces_[request].rank)];
       }
       open -= some;
     }
@@ -84,6 +90,24 @@ class MpiExchange final : public Exchange {
   }
 
  private:
+  struct Piece {
+    int rank, bytes;  ///< to or from whom
+  };
+
+  /// MPI itself ends the run when a piece is longer than expected.
+  void expect_whole(const Piece& piece, const MPI_Status& status) {
+    int bytes = 0;
+    MPI_Get_count(&status, MPI_BYTE, &bytes);
+    if (bytes == piece.bytes) return;
+    std::fprintf(
+        stderr,
+        "%s: rank %s sent %d bytes, not %d, after update %lld: the ranks no longer train the same run; "
+        "go on with --resume\n",
+        logging::program().c_str(), name_of(*this, piece.rank).c_str(), bytes, piece.bytes,
+        static_cast<long long>(step));
+    end_all(1);
+  }
+
   void learn_hosts() {
     std::vector<char> own(MPI_MAX_PROCESSOR_NAME), names(own.size() * static_cast<std::size_t>(size_));
     int length = 0;
@@ -96,10 +120,11 @@ class MpiExchange final : public Exchange {
   template <class Post>
   void in_pieces(int rank, std::size_t size, Post&& post) {
     for (std::size_t at = 0; at < size; at += kLongest) {
+      const int bytes = static_cast<int>(std::min(kLongest, size - at));
       MPI_Request request;
-      post(at, static_cast<int>(std::min(kLongest, size - at)), &request);
+      post(at, bytes, &request);
       requests_.push_back(request);
-      peers_.push_back(rank);
+      pieces_.push_back({rank, bytes});
       ++pending_[static_cast<std::size_t>(rank)];
     }
   }
@@ -108,10 +133,8 @@ class MpiExchange final : public Exchange {
 
   void begin() {
     const std::lock_guard lock(mutex_);
-    const Clock::time_point now = Clock::now();
-    if (began_before_) longest_ = std::max(longest_, now - began_);
-    began_before_ = waiting_ = true;
-    began_ = now;
+    patience_.begin(Clock::now(), step);
+    waiting_ = true;
   }
 
   void end() {
@@ -126,10 +149,10 @@ class MpiExchange final : public Exchange {
     std::unique_lock lock(mutex_);
     while (!stop.stop_requested()) {
       const Clock::time_point now = Clock::now();
-      const auto patience = std::max(std::chrono::duration_cast<Clock::duration>(timeout_), 10 * longest_);
-      if (waiting_ && now - began_ >= patience)
-        complain(std::chrono::duration_cast<std::chrono::seconds>(now - began_).count());
-      tick_.wait_until(lock, stop, waiting_ ? began_ + patience : now + kIdle, [] { return false; });
+      const Clock::time_point began = patience_.began(), end = began + patience_.length();
+      if (waiting_ && now >= end)
+        complain(std::chrono::duration_cast<std::chrono::seconds>(now - began).count());
+      tick_.wait_until(lock, stop, waiting_ ? end : now + kIdle, [] { return false; });
     }
   }
 
@@ -150,14 +173,12 @@ class MpiExchange final : public Exchange {
   int rank_ = 0, size_ = 1;
   std::vector<std::string> hosts_;
   std::vector<MPI_Request> requests_;
-  std::vector<int> peers_;                 ///< of each request
+  std::vector<Piece> pieces_;              ///< of each request
   std::vector<std::atomic<int>> pending_;  ///< pieces to and from each rank
-  const std::chrono::duration<double> timeout_;
-  std::mutex mutex_;  ///< guards what follows
+  std::mutex mutex_;                       ///< guards what follows
   std::condition_variable_any tick_;
-  Clock::time_point began_{};
-  Clock::duration longest_{};  ///< from one transfer to the next
-  bool began_before_ = false, waiting_ = false;
+  Patience patience_;
+  bool waiting_ = false;
   std::jthread watchdog_;
 };
 

@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
-#include <thread>
 
+#include "base/cores.h"
 #include "base/log.h"
 #include "base/parallel.h"
 #include "base/version.h"
@@ -500,9 +500,9 @@ void join(TrainingJob& job, double timeout) {
   if (exchange.rank() > 0)
     logging::configure({concat(logging::program(), "[", name_of(exchange, exchange.rank()), "]"),
                         logging::Level::quiet, logging::When::never});
-  const auto cores = static_cast<int>(std::thread::hardware_concurrency());  // those that it may use
   std::size_t bound = 0;
-  for (const std::string& rank : all(exchange, job.threads > cores ? "bound" : "")) bound += !rank.empty();
+  for (const std::string& rank : all(exchange, job.threads > usable_cores() ? "bound" : ""))
+    bound += !rank.empty();
   if (exchange.rank() == 0 && bound > 0)
     logging::warn(
         concat("--threads ", job.threads, ": ", bound, " of ", exchange.size(),
@@ -578,19 +578,23 @@ void TrainCommand::run(const IsGiven& given, const std::function<std::atomic<boo
     command.scales = job.write.scales;
     return command.run();
   }
-  for (const char* option : {"list", "expect", "ignore", "ignore-field"})
-    if (given(option)) fail<UsageError>("--", option, " goes with --import");
-  if (!corpus.empty()) map_corpus();
-  configure(given, *this);
-  if (job.pairs && job.images)
-    fail<UsageError>("--corpus: the model reads images, and a file of pairs holds text");
-  if (job.init.empty() || given("preset")) job.preset = preset;
-  if (exchange == "auto" && !dry_run) join(job, exchange_timeout);
-  check_unvalidated(given, job);
+  if (exchange == "auto") join(job, exchange_timeout);
+  const bool first = exchange_of(job).rank() == 0;
+  together(exchange_of(job), [&] {
+    for (const char* option : {"list", "expect", "ignore", "ignore-field"})
+      if (given(option)) fail<UsageError>("--", option, " goes with --import");
+    if (!corpus.empty()) map_corpus();
+    configure(given, *this);
+    if (job.pairs && job.images)
+      fail<UsageError>("--corpus: the model reads images, and a file of pairs holds text");
+    if (job.init.empty() || given("preset")) job.preset = preset;
+    check_unvalidated(given, job);
+    if (first && !dry_run) protect_finished(job);
+  });
   if (dry_run) {
-    std::cout << describe_training(job);
+    if (first) std::cout << describe_training(job);
+    job.exchange.reset();  // not meet(): the watchdog would count how long the others wait
   } else {
-    if (exchange_of(job).rank() == 0) protect_finished(job);
     run_training(job, stop_flag());
     meet(exchange_of(job));  // rank 0 may still have been writing
     job.exchange.reset();
@@ -598,11 +602,16 @@ void TrainCommand::run(const IsGiven& given, const std::function<std::atomic<boo
 }
 
 Trainer::Outcome run_training(const TrainingJob& job, const std::atomic<bool>& stop) {
-  check(job.config);
-  if (exchange_of(job).rank() == 0) RunFiles(job.output).expect_names_fit();
-  Ingredients in(job);
+  std::optional<Ingredients> ingredients;
+  TrainSetup setup;
+  together(exchange_of(job), [&] {
+    check(job.config);
+    if (exchange_of(job).rank() == 0) RunFiles(job.output).expect_names_fit();
+    setup = setup_of(job, ingredients.emplace(job));
+  });
+  const Ingredients& in = *ingredients;
   expect_same_run(job, in);
-  Trainer trainer(*in.model, in.training, in.validation, setup_of(job, in));
+  Trainer trainer(*in.model, in.training, in.validation, std::move(setup));
   if (job.resume_previous) {
     trainer.resume_previous();
   } else if (job.resume && !trainer.resume()) {

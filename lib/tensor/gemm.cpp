@@ -16,6 +16,7 @@
 
 #include "base/error.h"
 #include "tensor/kernels.h"
+#include "tensor/kernels_in_use.h"
 #include "tensor/product_count.h"
 #include "tensor/simd_level.h"
 
@@ -206,5 +207,15 @@ void gemm(std::type_identity_t<T> alpha, Matrix<const std::type_identity_t<T>> a
 
 template void gemm<float>(float, Matrix<const float>, Matrix<const float>, float, Matrix<float>);
 template void gemm<double>(double, Matrix<const double>, Matrix<const double>, double, Matrix<double>);
+
+std::string kernels_in_use() {
+  constexpr const char* kLevels[] = {"no SIMD", "SSE4", "AVX2", "AVX-512"};
+  const KernelTable& table = kernel_table();
+  const char* const kernels = !table.packed.context                  ? bli_arch_string(bli_arch_query_id())
+                              : table.processor == Processor::avx512 ? "haswell+skx"
+                                                                     : "haswell";
+  return concat("BLIS ", bli_info_get_version_str(), " ", kernels, " and ",
+                kLevels[static_cast<std::size_t>(simd_level())]);
+}
 
 }  // namespace heed

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 
 namespace heed {
 
@@ -160,12 +161,29 @@ Cuts even_cuts(std::size_t count, int ranks) {
   return cuts;
 }
 
-void wait_for_end(Exchange& exchange) {
+void wait_for_end(Exchange& exchange, int rank) {
   for (;;) {
     std::byte never_sent;
-    const Exchange::Incoming receive{0, {&never_sent, 1}};
+    const Exchange::Incoming receive{rank, {&never_sent, 1}};
     exchange.transfer({}, {&receive, 1});
   }
+}
+
+void together(Exchange& exchange, const std::function<void()>& work) {
+  std::exception_ptr failure;
+  try {
+    work();
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  std::vector<char> failed(static_cast<std::size_t>(exchange.size()));
+  failed[static_cast<std::size_t>(exchange.rank())] = failure != nullptr;
+  all_gather(exchange, std::span(failed), even_cuts(failed.size(), exchange.size()));
+  const auto first = std::ranges::find(failed, 1);
+  if (first == failed.end()) return;
+  if (first - failed.begin() == exchange.rank()) std::rethrow_exception(failure);
+  failure = nullptr;  // and the memory that it may hold
+  wait_for_end(exchange, static_cast<int>(first - failed.begin()));
 }
 
 void expect_same(Exchange& exchange, const std::vector<RankField>& fields, const std::string& advice) {

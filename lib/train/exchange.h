@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -93,8 +94,8 @@ void meet(Exchange& exchange);
 /// [floor(count r / ranks)] for r up to `ranks`: consecutive parts of about equal size.
 Cuts even_cuts(std::size_t count, int ranks);
 
-/// For ranks >0: waits for rank 0 to end the run.
-[[noreturn]] void wait_for_end(Exchange& exchange);
+/// Waits for another rank to end the run.
+[[noreturn]] void wait_for_end(Exchange& exchange, int rank = 0);
 
 /// Of an error that all ranks find alike: rank 0 throws it, and the others wait until that ends the run.
 template <class Exception = Error, class... Args>
@@ -102,6 +103,10 @@ template <class Exception = Error, class... Args>
   if (exchange.rank() > 0) wait_for_end(exchange);
   fail<Exception>(args...);
 }
+
+/// Runs `work`, which exchanges nothing and which all ranks do alike. The first rank whose work throws throws that, and the
+/// others wait until it ends the run: what all find wrong is said once.
+void together(Exchange& exchange, const std::function<void()>& work);
 
 /// What a rank says of its run, to be the same on all.
 struct RankField {

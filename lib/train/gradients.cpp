@@ -250,9 +250,10 @@ std::string Gradients::first_not_finite(const Batch& batch, std::int64_t step) {
 }
 
 std::string arithmetic_digest(const Model<float>& model, const Objective& objective, const Corpus& corpus,
-                              const Batch& batch, std::uint64_t seed, const TrainConfig& config) {
-  Gradients gradients(model, objective, corpus, 1, seed, config);
-  const CrossEntropySums sums = gradients.compute({{batch.shards.front()}, batch.tokens}, 1);
+                              const Batch& batch, int threads, std::uint64_t seed,
+                              const TrainConfig& config) {
+  Gradients gradients(model, objective, corpus, threads, seed, config);
+  const CrossEntropySums sums = gradients.compute(batch, 1);
   std::uint64_t h = hash_step(kHashStart, std::bit_cast<std::uint64_t>(sums.loss));
   for (const float g : gradients.flat()) h = hash_step(h, std::bit_cast<std::uint32_t>(g));
   char digits[17];

@@ -50,11 +50,6 @@ class Gradients {
   /// Of all ranks in that update.
   const Wishes& wishes() const { return wishes_; }
 
-  /// A digest of what one thread computes of a sentence, forward and backward, with `model` and its parameters: other
-  /// processors and libraries may have another.
-  std::string arithmetic_digest(const Model<float>& model, const Objective& objective, const Corpus& corpus,
-                                std::uint64_t seed, const TrainConfig& config);
-
   /// How many predictions the loss of compute()'s batch is a sum of.
   std::int64_t predictions() const { return predictions_; }
   /// Sum over the shards, of this rank's slice (slice_cuts); elsewhere zero. Valid after compute(). The optimizer's
@@ -100,10 +95,10 @@ class Gradients {
 /// nothing, which is the same for up to three.
 IdentityField sum_identity(std::int64_t shards);
 
-/// A digest of what one thread computes of the first shard, forward and backward, with the model's parameters as they are:
+/// A digest of what this process computes of all shards, forward and backward, with the model's parameters as they are:
 /// other processors and libraries may have another.
 std::string arithmetic_digest(const Model<float>& model, const Objective& objective, const Corpus& corpus,
-                              const Batch& batch, std::uint64_t seed, const TrainConfig& config);
+                              const Batch& batch, int threads, std::uint64_t seed, const TrainConfig& config);
 
 /// How many predictions the loss of a batch is a sum of.
 std::int64_t predictions(const Objective& objective, const Corpus& corpus, const Batch& batch);

@@ -12,6 +12,7 @@
 #include "io/atomic_file.h"
 #include "io/frame_stream.h"
 #include "models/model_file.h"
+#include "tensor/kernels_in_use.h"
 #include "train/ranges.h"
 #include "train/schedule.h"
 
@@ -158,10 +159,11 @@ void Trainer::load(const std::string& checkpoint) {
       scatter<float>(exchange_, moments.second, optimizer_.moments().second, slices_);
     }
   }
+  exchange_.step = state_.step;
   start_epoch();
   if (state_.position > static_cast<std::int64_t>(batches_.size())) {
-    fail(escaped(checkpoint), ": position ", state_.position, " in an epoch of ", batches_.size(),
-         " batches");
+    fail_together(exchange_, escaped(checkpoint), ": position ", state_.position, " in an epoch of ",
+                  batches_.size(), " batches");
   }
   saved_names_ = names_needed(state_);
   saved_step_ = state_.step;
@@ -171,10 +173,13 @@ void Trainer::expect_same_arithmetic() {
   if (exchange_.size() == 1) return;
   const std::size_t next = epoch_complete() ? 0 : static_cast<std::size_t>(state_.position);
   const std::string digest =
-      arithmetic_digest(model_, objective_, corpus_, batches_[next], setup_.seed, config_);
-  expect_same(exchange_, {{"what the gradient of a shard comes to", digest}},
-              "their processors or libraries compute other bits: train on machines of one kind, or give "
-              "--allow-mixed-processors for a model that depends on which rank computes what");
+      arithmetic_digest(model_, objective_, corpus_, batches_[next], setup_.threads, setup_.seed, config_);
+  // The first is of all shapes, the second of all that computes.
+  expect_same(
+      exchange_,
+      {{"what computes products", kernels_in_use()}, {"what the gradient of a batch comes to", digest}},
+      "their processors or libraries compute other bits: train on machines of one kind, or give "
+      "--allow-mixed-processors for a model that depends on which rank computes what");
 }
 
 void Trainer::start_epoch() {

@@ -10,6 +10,7 @@
 #include "models/bahdanau.h"
 #include "models/luong.h"
 #include "models/xu.h"
+#include "mpi/patience.h"
 #include "support.h"
 #include "support/thread_exchange.h"
 #include "text/tokenizer.h"
@@ -215,22 +216,30 @@ BOOST_AUTO_TEST_CASE(a_signal_to_one_rank_stops_all_after_the_same_update) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(a_checkpoint_by_the_clock_is_by_that_of_the_first_rank) {
+BOOST_AUTO_TEST_CASE(checkpoints_and_the_end_by_the_clock_are_by_that_of_the_first_rank) {
   const TemporaryFolder folder;
-  for (const int fast : {0, 1}) {
-    Run run = run_of(kinds[0], folder, std::to_string(fast));
-    run.change = [fast](TrainSetup& s, auto&...) {
-      s.config.max_updates = 3;
-      if (s.exchange->rank() != fast) return;
-      s.config.checkpoint_minutes = 1e-9;
-      s.config.max_minutes = 1e-9;
-    };
-    run.by(2);
-    TrainState state;
-    Moments moments{"adam", {}, {}};
-    const auto model = transformer();
-    load_checkpoint(run.output + ".checkpoint", run.setup().identity, state, moments, *model);
-    BOOST_TEST(state.step == (fast == 0 ? 0 : 3));
+  for (const auto& [name, minutes] :
+       {std::pair("checkpoints", &TrainConfig::checkpoint_minutes), {"end", &TrainConfig::max_minutes}}) {
+    for (const int fast : {0, 1}) {
+      Run run = run_of(kinds[0], folder, concat(name, fast));
+      run.change = [fast, minutes](TrainSetup& s, auto&...) {
+        s.config.max_updates = 3;
+        if (s.exchange->rank() == fast) s.config.*minutes = 1e-9;
+      };
+      run.by(2);
+      TrainState state;
+      Moments moments{"adam", {}, {}};
+      const auto model = transformer();
+      const auto step_of = [&](const std::string& checkpoint) {
+        load_checkpoint(checkpoint, run.setup().identity, state, moments, *model);
+        return state.step;
+      };
+      const RunFiles files(run.output);
+      const bool saves = minutes == &TrainConfig::checkpoint_minutes;
+      BOOST_TEST(step_of(files.checkpoint) == (saves || fast == 1 ? 3 : 0));
+      BOOST_TEST(std::filesystem::exists(files.previous_checkpoint) == (saves && fast == 0));
+      if (saves && fast == 0) BOOST_TEST(step_of(files.previous_checkpoint) == 2);
+    }
   }
 }
 
@@ -273,6 +282,90 @@ BOOST_AUTO_TEST_CASE(ranks_at_other_batches_are_noticed) {
   BOOST_CHECK_EXCEPTION(run.by(3), Error, [](const Error& error) {
     return std::string(error.what()).find("rank 2 on here is at update 1, with another batch than rank 0") ==
            0;
+  });
+}
+
+/// Parameters that differ stand for processors that do.
+BOOST_AUTO_TEST_CASE(other_arithmetic_is_noticed_when_the_first_shard_is_empty) {
+  const TemporaryFolder folder;
+  const Run run = run_of(kinds[0], folder, "m");
+  BOOST_REQUIRE(make_batches(run.training, 5, 8, run.setup().seed, 0)[0].shards.front().empty());
+  const auto probe = [&](bool equal) {
+    run_ranks(2, [&](Exchange& exchange) {
+      const auto model = transformer();
+      TrainSetup s = run.setup();
+      s.config.batch_tokens = 5;
+      s.exchange = &exchange;
+      if (exchange.rank() == 1 && !equal)
+        for (float& x : model->parameters.values()) x += 1e-3f;
+      Trainer(*model, run.training, run.validation, s).expect_same_arithmetic();
+    });
+  };
+  BOOST_CHECK_NO_THROW(probe(true));
+  BOOST_CHECK_EXCEPTION(probe(false), Error, [](const Error& error) {
+    return std::string(error.what()).find("rank 1 on here: what the gradient of a batch comes to is ") == 0;
+  });
+}
+
+BOOST_AUTO_TEST_CASE(what_several_ranks_find_wrong_the_first_of_them_says) {
+  for (const int first : {0, 2}) {
+    std::atomic<int> said{0}, after{0};
+    const auto work = [&](Exchange& exchange) {
+      try {
+        together(exchange, [&] {
+          if (exchange.rank() >= first) fail<UsageError>("rank ", exchange.rank());
+        });
+        ++after;
+      } catch (const Error&) {
+        ++said;
+        throw;
+      }
+    };
+    BOOST_CHECK_EXCEPTION(run_ranks(4, work), UsageError,
+                          [&](const Error& error) { return error.what() == concat("rank ", first); });
+    BOOST_TEST(said == 1);
+    BOOST_TEST(after == 0);
+  }
+  int done = 0;
+  together(alone(), [&] { ++done; });
+  BOOST_TEST(done == 1);
+  BOOST_CHECK_THROW(together(alone(), [] { fail("no"); }), Error);
+}
+
+/// A long reading of texts, a checkpoint or a resumed run's number of updates makes the watchdog wait no longer.
+BOOST_AUTO_TEST_CASE(patience_grows_with_updates_alone) {
+  using std::chrono::seconds;
+  const Patience::Clock::time_point start{};
+  Patience patience(seconds(60));
+  std::int64_t at = 0;
+  const auto begin = [&](std::int64_t after, std::int64_t step) {
+    at += after;
+    patience.begin(start + seconds(at), step);
+  };
+  begin(5, 0);
+  begin(5000, 0);     // texts
+  begin(5000, 7000);  // --resume
+  begin(1, 7000);
+  BOOST_TEST((patience.length() == seconds(60)));
+  begin(8, 7001);
+  BOOST_TEST((patience.length() == seconds(80)));
+  begin(5000, 7001);  // a checkpoint
+  begin(2, 7002);
+  BOOST_TEST((patience.length() == seconds(80)));
+  BOOST_TEST((patience.began() == start + seconds(at)));
+}
+
+BOOST_AUTO_TEST_CASE(a_resumed_run_says_after_which_update_it_is) {
+  const TemporaryFolder folder;
+  Run run = run_of(kinds[0], folder, "m");
+  run.change = [](TrainSetup& s, auto&...) { s.config.max_updates = 2; };
+  run.by(1);
+  run_ranks(2, [&](Exchange& exchange) {
+    const auto model = transformer();
+    TrainSetup s = run.setup();
+    s.exchange = &exchange;
+    Trainer trainer(*model, run.training, run.validation, s);
+    if (!trainer.resume() || exchange.step != 2) throw std::logic_error("not after update 2");
   });
 }
 
