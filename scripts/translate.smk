@@ -17,7 +17,7 @@ LINES = f"--lines {int(config['lines'])}" if "lines" in config else ""
 
 def parts(wildcards):
     with open(checkpoints.split.get().output.parts) as table:
-        return [f"{PARTS}/{int(line.split()[0]):06d}.done" for line in table]
+        return [f"{PARTS}/{int(line.split()[0]):06d}.{kind}" for line in table for kind in ("out", "done")]
 
 
 rule join:
@@ -29,13 +29,13 @@ rule join:
 checkpoint split:
     input: model=config["model"], text=config["input"]
     output: plan=PARTS + "/plan", parts=PARTS + "/parts.tsv"
-    params: options=OPTIONS
-    shell: "{ARRAY} split {input.model:q} {input.text:q} {PARTS:q} {LINES} -- {params.options}"
+    params: lines=LINES, options=OPTIONS
+    shell: "{ARRAY} split {input.model:q} {input.text:q} {PARTS:q} {params.lines} -- {params.options}"
 
 
 rule translate:
     input: PARTS + "/plan", PARTS + "/parts.tsv"
-    output: PARTS + "/{part}.done"
+    output: PARTS + "/{part}.out", PARTS + "/{part}.done"
     wildcard_constraints: part="[0-9]{6}"
     threads: 4
     retries: 2

@@ -30,7 +30,7 @@ int main(int argc, char** argv) {
             "the text is part of another, of which so many lines stand before it: sentences, and lines in "
             "messages, are counted on from there",
             heed::between(0, heed::io::kMostSentences));
-        tool.place({"first-sentence"});
+        tool.place({"vocab", "pair", "first-sentence"});
         tool.option("--batch N", command.batch, "sentences per frame", heed::up_to(1'000'000));
         tool.option("--flush", command.flush,
                     "send what has arrived instead of waiting for --batch sentences: for a terminal, tail -f "
@@ -94,6 +94,9 @@ int main(int argc, char** argv) {
         tool.example("tokenize --pairs a.en a.fr --vocab vocabulary.h5 -o pairs.h5");
         tool.example("tail -n +129 a.en | tokenize -m model.h5 --first-sentence 128 -o part.h5");
         tool.on_run([&] {
+          if (!command.pairs.empty())
+            tool.allow_only("--pairs", {"--vocab", "--target-vocab", "--model", "--parts", "--first-sentence",
+                                        "--replace", "--max-line", "--output", "--no-scales"});
           command.training.seed = static_cast<std::uint64_t>(tool.common().seed);
           if (!counted_texts.empty()) {
             if (!command.corpora.empty()) throw heed::UsageError("--train and --count exclude each other");

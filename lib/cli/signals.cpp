@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "base/exhausted.h"
 #include "base/log.h"
+#include "base/mapped.h"
 
 namespace heed::cli {
 namespace {
@@ -68,6 +69,12 @@ bool is_tool() {
 
 /// A failed allocation leaves ENOMEM, and what makes a library give up comes right after it.
 void handle_crash(int signal_number) {
+  if (const char* file = mapped_file; file && signal_number == SIGBUS && is_tool()) {
+    unlink_temporaries();
+    say({tool_name, ": ", file,
+         ": cannot be read any more: was it cut short, or written over, meanwhile?\n"});
+    _exit(1);
+  }
   if (is_tool() && (exhausted || errno == ENOMEM || fragile_libraries)) end_exhausted();
   std::signal(signal_number, SIG_DFL);
   std::raise(signal_number);

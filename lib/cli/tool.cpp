@@ -1,7 +1,6 @@
 #include "cli/tool.h"
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "base/error.h"
 #include "cli/parser.h"
@@ -239,16 +238,15 @@ std::string Tool::result_command(const std::vector<std::string>& others) const {
     if (option->count() == 0 || option->get_positional()) continue;
     if (parser_.places.contains(name) || std::ranges::count(others, name) > 0) continue;
     if (option->get_group() == kCommonOptions && name != "seed") continue;
-    // HEED_MODEL says where; which model it was, the digest says.
-    const char* environment = std::getenv(option->get_envname().c_str());
-    if (environment && option->results() == std::vector<std::string>{environment}) continue;
+    const bool only_last = option->get_multi_option_policy() == CLI::MultiOptionPolicy::TakeLast;
+    // Where the model was; which it was, its digest says, but of one only.
+    if (name == "model" && (only_last || option->results().size() == 1)) continue;
     if (option->get_allow_extra_args() &&
         std::ranges::none_of(option->results(), starts_with_dash)) {  // --train a b
       words.push_back("--" + name);
       words.insert(words.end(), option->results().begin(), option->results().end());
       continue;
     }
-    const bool only_last = option->get_multi_option_policy() == CLI::MultiOptionPolicy::TakeLast;
     for (const std::string& value : option->results()) {
       if (only_last && &value != &option->results().back()) continue;
       if (option->get_expected_max() == 0) {  // a flag

@@ -108,7 +108,7 @@ class Tool {
 
   const Common& common() const;
   /// The command for a file's history, quoted for the shell: "decode --beam 5". It has the options that were given, on the
-  /// command line or by --config, in the order of --help, without INPUT, place(), `others`, the environment and what no
+  /// command line or by --config, in the order of --help, without INPUT, the model where it is one, place(), `others` and what no
   /// tool's result depends on (--threads, --quiet, ...): equal results have equal commands.
   std::string result_command(const std::vector<std::string>& others = {}) const;
 

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/mapped.h"
 #include "base/paths.h"
 #include "io/atomic_file.h"
 #include "io/frame_stream.h"
@@ -85,17 +86,7 @@ ColumnWriter::ColumnWriter(ColumnWriter&&) noexcept = default;
 ColumnWriter& ColumnWriter::operator=(ColumnWriter&&) noexcept = default;
 
 hid_t ColumnWriter::Impl::group(const std::string& path) {
-  if (const auto it = groups.find(path); it != groups.end()) return it->second;
-  Handle made;
-  if (path.empty()) {
-    made = own(H5Gopen2(file->id(), "/", H5P_DEFAULT), H5Gclose, name);
-  } else {
-    Handle plist = own(H5Pcreate(H5P_GROUP_CREATE), H5Pclose, where(path));
-    require(H5Pset_obj_track_times(plist, false), where(path));
-    made = own(H5Gcreate2(group(parent_of(path)), leaf_of(path).c_str(), H5P_DEFAULT, plist, H5P_DEFAULT),
-               H5Gclose, where(path), ": cannot create the group");
-  }
-  return groups.emplace(path, std::move(made)).first->second;
+  return group_of(groups, file->id(), path, name);
 }
 
 void ColumnWriter::add(const std::string& path, bool wide, const std::string& dim) {
@@ -244,9 +235,11 @@ MappedColumns::MappedColumns(const std::string& path) : name_(escaped(path)) {
     columns_.emplace_back(column, Column(std::move(storage)));
   }
   about_.tensors().clear();
+  mapped_file = name_.c_str();
 }
 
 MappedColumns::~MappedColumns() {
+  mapped_file = nullptr;
   if (bytes_) munmap(bytes_, size_);
 }
 

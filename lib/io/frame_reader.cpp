@@ -20,6 +20,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "io/channel.h"
 #include "io/frame_stream.h"
 #include "io/h5_file.h"
@@ -126,7 +127,8 @@ void serve(Channel& channel, int socket, const std::string& path, const ReadOpti
     else
       input.layout(about, send);
     channel.put(std::int64_t{found ? complete : at_end});
-    if (found) channel.put(about.groups), channel.put(about.attributes);
+    if (found)
+      channel.put(std::int64_t{input.begins()}), channel.put(about.groups), channel.put(about.attributes);
     channel.flush();
   }
 }
@@ -189,6 +191,7 @@ std::string name_of(const std::string& path) {
 struct OpenPath {
   std::string name;
   std::int64_t sentences = 0;
+  std::int64_t begins = 0;  ///< whether the last frame is the first of its stream or file
   Process process;
   Descriptor socket;
   std::optional<Channel> channel;
@@ -267,7 +270,7 @@ bool OpenPath::ask(Wanted wanted, TensorMap& map) {
     channel->put(std::int64_t{wanted});
     channel->flush();
     if (receive(map) == at_end) return false;
-    channel->get(map.groups), channel->get(map.attributes);
+    channel->get(begins), channel->get(map.groups), channel->get(map.attributes);
     return true;
   } catch (const Channel::Closed&) {
     fail_closed();
@@ -288,13 +291,15 @@ std::string other_line(std::string_view now, std::string_view before) {
     if (at >= before.size() || line_at(before, at) != line) return escaped(line);
     at += line.size() + 1;
   }
-  return "";
+  return "nothing";
 }
 
 /// That frames are parts of one text in their order, or whole texts, and made alike; those without sentences are not looked at.
 class Sequence {
  public:
-  void add(const TensorMap& frame, const std::string& name) {
+  /// `begins`: the frame is the first of its stream or file.
+  void add(const TensorMap& frame, const std::string& name, bool begins) {
+    begins_ = begins_ || begins;
     const std::int64_t count = sentences_of(frame);
     if (count == 0) return;
     const std::int64_t begin = first_sentence_of(frame.attributes, name);
@@ -303,7 +308,7 @@ class Sequence {
       expect_alike(frame.attributes, name);
       expect_place(begin, name);
     }
-    if (name != name_ && begin > 0) has_parts_ = true;
+    if (std::exchange(begins_, false) && begin > 0) has_parts_ = true;
     end_ = begin + count;
     name_ = name;
     for (const char* which : kAlike)
@@ -330,7 +335,7 @@ class Sequence {
            " before it ended with sentence ", end_ - 1,
            begin > end_ ? ": is a part missing or in another place?"
                         : ": is a part there twice or in another place?");
-    if (name != name_ && begin > 0 && has_texts_)
+    if (begins_ && begin > 0 && has_texts_)
       fail(name, ": begins with sentence ", begin,
            " of its text, but before it stand files that begin with sentence 0: "
            "is a part there twice?");
@@ -338,13 +343,17 @@ class Sequence {
   }
 
   /// Frames of other programs lack these attributes.
-  void expect_alike(const Attributes& root, const std::string& name) const {
+  void expect_alike(const Attributes& root, const std::string& name) {
     for (const auto& [which, before] : seen_) {
       const std::string* now = text_of(root, which);
       if (!now || *now == before) continue;
-      if (which == "history")
-        fail(name, ": made by other commands than ", name_, " before it: ", other_line(*now, before),
-             ", not ", other_line(before, *now));
+      if (which == "history") {
+        // Names of files and options that change nothing are other commands, too.
+        if (!std::exchange(has_warned_, true))
+          logging::warn(concat(name, ": made by other commands than ", name_,
+                               " before it: ", other_line(*now, before), ", not ", other_line(before, *now)));
+        continue;
+      }
       fail(name, ": made with another ", which == kModelDigest ? "model" : "vocabulary", " than ", name_,
            " before it (", which, " ", escaped(*now, 12), ", not ", escaped(before, 12), ")");
     }
@@ -353,8 +362,10 @@ class Sequence {
   std::string name_;  ///< of the last frame's file; empty: there was none
   std::map<std::string, std::string> seen_;
   std::int64_t end_ = 0;    ///< of the last frame
+  bool begins_ = false;     ///< the present frame, or one without sentences before it
   bool has_parts_ = false;  ///< a file that does not begin its text
   bool has_texts_ = false;  ///< a second text
+  bool has_warned_ = false;
 };
 
 /// Where a file is on its disk, to see one that is named twice; nothing of a pipe.
@@ -417,7 +428,7 @@ std::int64_t FrameReader::sentences() const {
 bool FrameReader::next(TensorMap& frame) {
   do {
     if (impl_->file->ask(next_frame, frame)) {
-      impl_->sequence.add(frame, name());
+      impl_->sequence.add(frame, name(), impl_->file->begins != 0);
       return true;
     }
   } while (impl_->open_next());

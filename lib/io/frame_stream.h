@@ -8,7 +8,7 @@
 //   file.h5       a file, read batch by batch along the dimension `sentence`; made by heed or another program
 //   fifo, <(...)  like any other pipe
 // Several paths are one input, as are streams and files joined by cat: parts of one text in their order, or texts of
-// their own that begin at sentence 0 each, all made by the same commands.
+// their own that begin at sentence 0 each, all of one model and vocabulary; a warning where other commands made them.
 // Output paths:
 //   -             stdout. In a pipe each frame is sent at once, and finish() sends an empty one with
 //                 `stream_end`. Never to a terminal. If stdout is redirected to a file (`> file`), the frames
@@ -41,7 +41,7 @@ class FrameReader {
 
   /// The next frame: at most `batch` sentences, padded no wider than their longest. Tensors without a
   /// dimension `sentence` come with every frame. False after the last one. Throws Error when the frame does not go on
-  /// where the one before it ended, or was made by another model, vocabulary or commands.
+  /// where the one before it ended, or was made by another model or vocabulary.
   bool next(TensorMap& frame);
   /// The rest of the input as one map, untrimmed. Throws Error when a stream has several frames.
   TensorMap whole();

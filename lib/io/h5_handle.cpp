@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "base/exhausted.h"
+#include "base/paths.h"
 #include "io/byte_stream.h"
 
 namespace heed::io {
@@ -77,6 +78,23 @@ ElementType element_type(DType dtype) {
       break;
   }
   return {-1, -1, 16};  // a reference into HDF5's heap
+}
+
+hid_t group_of(std::map<std::string, Handle>& groups, hid_t file, const std::string& path,
+               const std::string& name) {
+  if (const auto it = groups.find(path); it != groups.end()) return it->second;
+  Handle made;
+  if (path.empty()) {
+    made = own(H5Gopen2(file, "/", H5P_DEFAULT), H5Gclose, name);
+  } else {
+    const std::string where = name + ":/" + escaped(path);
+    Handle plist = own(H5Pcreate(H5P_GROUP_CREATE), H5Pclose, where);
+    require(H5Pset_obj_track_times(plist, false), where);
+    const hid_t parent = group_of(groups, file, parent_of(path), name);
+    made = own(H5Gcreate2(parent, leaf_of(path).c_str(), H5P_DEFAULT, plist, H5P_DEFAULT), H5Gclose, where,
+               ": cannot create the group");
+  }
+  return groups.emplace(path, std::move(made)).first->second;
 }
 
 Handle select(hid_t space, const std::vector<hsize_t>& start, const std::vector<hsize_t>& count,

@@ -4,6 +4,7 @@
 #include <hdf5.h>
 
 #include <atomic>
+#include <map>
 #include <string>
 #include <utility>
 
@@ -82,6 +83,10 @@ struct ElementType {
   std::int64_t bytes;
 };
 ElementType element_type(DType dtype);
+
+/// The group `path` of `file`, and those above it, made where `groups` has none yet; in it they stay open. `name`: of the file.
+hid_t group_of(std::map<std::string, Handle>& groups, hid_t file, const std::string& path,
+               const std::string& name);
 
 /// Selects `count` elements from `start` on in each dimension of `space`; returns a space of that size.
 Handle select(hid_t space, const std::vector<hsize_t>& start, const std::vector<hsize_t>& count,

@@ -153,17 +153,7 @@ void MapWriter::write_root(const TensorMap& map) {
 }
 
 hid_t MapWriter::group(const std::string& path) {
-  if (auto it = groups_.find(path); it != groups_.end()) return it->second;
-  Handle made;
-  if (path.empty()) {
-    made = own(H5Gopen2(file_, "/", H5P_DEFAULT), H5Gclose, name_);
-  } else {
-    Handle plist = own(H5Pcreate(H5P_GROUP_CREATE), H5Pclose, where(path));
-    require(H5Pset_obj_track_times(plist, false), where(path));
-    made = own(H5Gcreate2(group(parent_of(path)), leaf_of(path).c_str(), H5P_DEFAULT, plist, H5P_DEFAULT),
-               H5Gclose, where(path), ": cannot create the group");
-  }
-  return groups_.emplace(path, std::move(made)).first->second;
+  return group_of(groups_, file_, path, name_);
 }
 
 void MapWriter::write_group(const TensorMap& map, const std::string& path, const Group& info) {

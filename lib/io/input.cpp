@@ -100,6 +100,7 @@ bool Input::next_image() {
   if (images_ > 0 && !at_end_ && (map_->is_first_of_stream() || !map_->is_heed()))
     fail(name_, ": a stream ended early, after frame ", images_,
          ", and another follows: did the command that wrote it fail?");
+  if (std::exchange(at_end_, false)) awaits_first_ = true;
   ++images_;
   // A file of another program is a complete stream.
   at_end_ = map_->is_last_of_stream() || !map_->is_heed();
@@ -140,10 +141,14 @@ bool Input::next_rows(const TensorSink& sink) {
 }
 
 bool Input::next(TensorMap& about, const TensorSink& sink) {
+  begins_ = false;
   if (arrays_) return next_arrays(sink);
   while (true) {
     if (is_file_) before_(input_.get(), file_size_);
-    if (map_ && map_->next_batch(about, sink)) return true;
+    if (map_ && map_->next_batch(about, sink)) {
+      begins_ = std::exchange(awaits_first_, false);
+      return true;
+    }
     if (is_file_ || !next_image()) return false;
     if (next_rows(sink)) return true;
   }

@@ -30,6 +30,8 @@ class Input {
   void layout(TensorMap& about, const TensorSink& sink);
 
   int descriptor() const { return input_.get(); }
+  /// Whether what next() gave is the first frame of a stream or file.
+  bool begins() const { return begins_; }
   /// Of a file; 0: not known.
   std::int64_t sentences() const { return is_file_ ? map_->sentences() : 0; }
 
@@ -51,7 +53,9 @@ class Input {
   std::optional<MapReader> map_;       ///< the file, or the present image of the stream
   std::uint64_t file_size_ = 0;
   bool is_file_ = false;
-  bool at_end_ = false;  ///< the arrays were read, or the last image ended a stream
+  bool begins_ = false;
+  bool awaits_first_ = true;  ///< nothing of the present file or stream was given
+  bool at_end_ = false;       ///< the arrays were read, or the last image ended a stream
   std::int64_t images_ = 0;
 };
 

@@ -154,6 +154,10 @@ void TokenizeCommand::run() const {
   const bool makes_vocabulary = !corpora.empty() || !word_lists.empty() || !counted.empty();
   if (!counted.empty() && (!corpora.empty() || !word_lists.empty() || !codes.empty()))
     fail<UsageError>("--train-counts excludes --train, --count, --import-vocab and --bpe-codes");
+  if (count && !codes.empty())
+    fail<UsageError>("--count counts for --train-counts, which learns merges: it excludes --bpe-codes");
+  if ((count || !counted.empty()) && training.sample_lines > 0)
+    fail<UsageError>("--sample-lines takes lines of --train: counts are of all lines");
   if ((makes_vocabulary || export_spm || detokenize || pieces) && !keep.empty())
     fail<UsageError>(
         "--keep keeps /tokens: it excludes --train, --import-vocab, --export-spm, --detokenize and --pieces");
@@ -166,12 +170,6 @@ void TokenizeCommand::run() const {
     fail<UsageError>("--export-spm writes the vocabulary of --vocab or -m: it reads no text");
   if (pairs.empty() && (!parts.empty() || !target_vocabulary.empty()))
     fail<UsageError>(parts.empty() ? "--target-vocab" : "--parts", " goes with --pairs");
-  if (!pairs.empty() && (makes_vocabulary || export_spm || detokenize || pieces || !pair.empty() ||
-                         !keep.empty() || max_length > 0 || flush))
-    fail<UsageError>(
-        "--pairs writes a corpus: of other options it takes --vocab, --target-vocab, -m, --parts, "
-        "--first-sentence, "
-        "--replace, --max-line and -o");
   if (!pairs.empty()) {
     write_pairs();
   } else if (makes_vocabulary) {

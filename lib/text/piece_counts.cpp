@@ -49,6 +49,11 @@ void PieceCounts::read(const LineSource& next_line, const std::string& name) {
     const auto place = find_or_add(counts_, std::string_view(line).substr(0, tab));
     if (__builtin_add_overflow(place->second, count, &place->second) || place->second > kMostOccurrences)
       fail(name, ":", number, ": more than ", kMostOccurrences, " occurrences");
+    // Learning adds up the counts of whatever parts the pieces have.
+    std::int64_t occurring = 0;
+    if (__builtin_mul_overflow(count, static_cast<std::int64_t>(tab + 1), &occurring) ||
+        __builtin_add_overflow(bytes_, occurring, &bytes_) || bytes_ > kMostBytes)
+      fail(name, ":", number, ": the pieces so far would be a text of more than ", kMostBytes, " bytes");
   }
 }
 

@@ -14,6 +14,8 @@ namespace heed::text {
 
 class PieceCounts {
  public:
+  static constexpr std::int64_t kMostBytes = std::int64_t{1} << 62;
+
   /// For a vocabulary of these options. Throws UsageError when it is not learned from counts.
   explicit PieceCounts(const TrainOptions& options);
 
@@ -21,7 +23,7 @@ class PieceCounts {
   void add(const std::string& line);
 
   /// Adds what write() wrote of a part. Throws Error, which begins with `name`, when it is something else, or of a vocabulary of
-  /// another type.
+  /// another type, or of more than kMostBytes with what was read before.
   void read(const LineSource& next_line, const std::string& name);
   /// Lines in the order of their bytes: what is counted how, then "piece<TAB>count" each.
   void write(const std::function<void(const std::string& line)>& line) const;
@@ -34,6 +36,7 @@ class PieceCounts {
   TrainOptions options_;
   Vocabulary special_;
   WordCounts counts_;
+  std::int64_t bytes_ = 0;  ///< of the text that what was read stands for, with a space for each piece
 };
 
 }  // namespace heed::text

@@ -4,10 +4,12 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import time
 
 TRAIN = ("train --vocab vocabulary.h5 --source a.en --target a.fr --valid-source a.en --valid-target a.fr --preset transformer-tiny"
          " --d-model 8 --n-heads 2 --d-ff 8 --n-encoder-layers 1 --n-decoder-layers 1 --batch-tokens 512 --no-valid-bleu").split()
+SANITIZED = "-sanitize" in os.environ["TOOLS"]  # its library explains crashes itself
 FOREVER = ["--max-updates", "1000000", "--checkpoint-every", "1"]
 
 
@@ -56,7 +58,11 @@ def left_over():
     return [path.name for path in pathlib.Path().iterdir() if path.name.startswith(".heed-") or path.name.endswith((".new", ".lock"))]
 
 
+failures = []
+
+
 def check(what, *facts):
+    failures.extend([] if all(facts) else [what])
     print(what if all(facts) else f"FAILED: {what}: {facts}", flush=True)
 
 
@@ -102,11 +108,11 @@ def stopped_and_continued():
 def readers():
     process = begun("read.h5")
     reads = [["viz-dump", "--list", "read.h5.checkpoint"], ["encode", "-m", "read.h5.checkpoint", "--trace-list"]]
-    failures = []
+    messages = []
     for _ in range(15):
         both = [subprocess.Popen(read, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) for read in reads]
-        failures += [reader.stderr for reader in both if end(reader)[0] != 0]
-    check("30 reads of a checkpoint that is replaced at every update", not failures, process.poll() is None)
+        messages += [reader.stderr for reader in both if end(reader)[0] != 0]
+    check("30 reads of a checkpoint that is replaced at every update", not messages, process.poll() is None)
     second, messages = end(start("read.h5", "--resume", "--max-updates", "1"), seconds=20)
     check("a second trainer is refused and names the first", second == 1, f"process {process.pid}" in messages)
     process.kill()
@@ -115,12 +121,24 @@ def readers():
     check("the next run goes on without a hand and leaves nothing behind", not left_over())
 
 
+def corpus_cut_short():
+    subprocess.run("tokenize --pairs a.en a.fr --vocab vocabulary.h5 -o pairs.h5".split(), check=True)
+    process = subprocess.Popen([*TRAIN[:3], "--corpus", "pairs.h5", *TRAIN[7:], "-o", "cut.h5", *FOREVER], stderr=subprocess.PIPE, text=True)
+    while process.poll() is None and not pathlib.Path("cut.h5.checkpoint").exists():
+        time.sleep(0.01)
+    os.truncate("pairs.h5", 100)
+    status, messages = end(process)
+    check("a corpus that is cut short ends the run and is named", SANITIZED or (status == 1 and "train: pairs.h5: cannot be read any more" in messages),
+          messages, not SANITIZED or status != 0)
+
+
 def power_loss():
     """Whatever is renamed to a name that others read has been synced since it was last written, and so has the folder in the end;
     nothing is written under such a name. So at any moment each of them is a whole old file or a whole new one."""
     strace = shutil.which("strace")
     if not strace or subprocess.run([strace, "-o", "/dev/null", "true"], stderr=subprocess.DEVNULL).returncode != 0:
-        return
+        print("what is renamed was not looked at: strace is missing, or may not trace", file=sys.stderr)
+        sys.exit(1 if failures else 77)
     calls = "trace=write,pwrite64,writev,pwritev,ftruncate,fsync,fdatasync,rename,renameat,renameat2,link,linkat"
     environment = dict(os.environ, ASAN_OPTIONS=os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0")  # of a traced process
     subprocess.run([strace, "-f", "-y", "-s", "0", "-o", "log", "-e", calls, *TRAIN, "-o", "power.h5", "--max-updates", "3",
@@ -146,11 +164,12 @@ def power_loss():
     wanted = {"power.h5", "power.h5.checkpoint", "power.h5.checkpoint.previous", "power.h5.metrics.tsv", "epoch_0001.h5"}
     if wrong or unsynced or not wanted <= published:
         raise SystemExit(f"power loss: {wrong} {unsynced} {published}")
+    print("what is renamed has been synced, and so has its folder")
 
 
 gentle_signals()
 two_interrupts()
 stopped_and_continued()
 readers()
+corpus_cut_short()
 power_loss()
-print("what is renamed has been synced, and so has its folder")
