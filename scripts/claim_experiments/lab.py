@@ -69,7 +69,7 @@ class Finding:
 class Claim:
     number: str
     text: str
-    notes: str  # where the notes say it
+    where: str  # the notes say it: S1:227
     function: object
     trainings: tuple
     settled: tuple  # those whose loss must have stopped falling before there is a verdict
@@ -77,16 +77,16 @@ class Claim:
 
     def words(self):
         """The notes' own."""
-        return f"“{notes.WORDS[self.number]}” ({self.notes})"
+        return f"“{notes.WORDS[self.number]}” ({self.where})"
 
 
-def claim(number, text, notes, trainings=(), settled=None, learnt=()):
+def claim(number, text, where, trainings=(), settled=None, learnt=()):
     """`settled`: all that are trained, unless the claim is true or false of any model."""
     if settled is None:
         settled = [training for training in trainings if training.updates > 1]
 
     def mark(function):
-        CLAIMS[number] = Claim(number, text, notes, function, tuple(trainings), tuple(settled), tuple(learnt))
+        CLAIMS[number] = Claim(number, text, where, function, tuple(trainings), tuple(settled), tuple(learnt))
         return function
     return mark
 
@@ -100,7 +100,7 @@ def slope(lab, claim):
     """The steepest of the claim's loss curves, in words; empty when it rests on none."""
     curves = [lab.metrics(training) for training in claim.settled]
     falls = [fall_at_the_end(curve["step"], curve["valid_loss"]) for curve in curves if len(curve["step"]) > 1]
-    return f"; losses fall by {max(0, *falls, 0):.2f} at most in the last fifth of training" if falls else ""
+    return f"; losses fall by {max(0, *falls):.2f} at most in the last fifth of training" if falls else ""
 
 
 def undecided_by(lab, claim):

@@ -103,12 +103,8 @@ def ctranslate2_side(options):
             part, beam_size=options.beam, max_batch_size=options.batch, length_penalty=1,
             max_decoding_length=options.max_length, max_input_length=0)
 
-    def run():
-        produced = []
-        for first in range(0, len(source), options.batch):
-            for result in translate(source[first:first + options.batch]):
-                produced.append([number.get(w, -1) if w in number else int(w) for w in result.hypotheses[0]])
-        return produced
+    def run():  # it gets the whole text: what is of about equal length it takes together, max_batch_size sentences at once
+        return [[number[w] if w in number else int(w) for w in result.hypotheses[0]] for result in translate(source)]
 
     return lambda: translate(source[:1]), run
 
