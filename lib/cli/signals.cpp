@@ -71,7 +71,7 @@ bool is_tool() {
 void handle_crash(int signal_number) {
   if (const char* file = mapped_file; file && signal_number == SIGBUS && is_tool()) {
     unlink_temporaries();
-    say({tool_name, ": ", file,
+    say({logging::program().c_str(), ": ", file,
          ": cannot be read any more: was it cut short, or written over, meanwhile?\n"});
     _exit(1);
   }
