@@ -79,7 +79,7 @@ class AttendPass {
                           group.rows("output", {task.sentence, 0}, first, count));
       });
     }
-    return group.take("Attention (" + config_.score + ")");
+    return group.take("Attention (" + config_.score + ")", config_.score);
   }
 
  private:

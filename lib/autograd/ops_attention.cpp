@@ -22,7 +22,8 @@ std::int64_t block_elements(const Packing& queries, const Packing& keys, std::in
   return count;
 }
 
-/// So many queries of a sentence are computed one by one, all heads of each: of more, tiles of rows are faster.
+/// So many queries of a sentence are computed one by one, all heads of each: of more, tiles of rows are faster. The bits
+/// are the same, so that it does not matter which sentences are computed together.
 constexpr std::int64_t kFewQueries = 16;
 
 /// One sentence's head.
@@ -175,7 +176,8 @@ AttentionResult<T> attention(Var<T> q, Var<T> k, Var<T> v, const Packing& querie
   const T* transposed = k_transposed ? k_transposed.value().data : nullptr;  // of the sentence
   // A step of a search: a sentence's queries are its hypotheses.
   if (transposed && !weights && !scores && !edit && !bias && queries.longest() <= kFewQueries &&
-      !tape.with_gradients() && !options.causal && !options.drop.active()) {
+      attention_keeps_weights(queries.longest(), keys.longest()) && !tape.with_gradients() &&
+      !options.causal && !options.drop.active()) {
     for (std::int64_t s = 0; s < queries.sentences(); ++s) {
       const std::int64_t m = keys.length(s);
       const Matrix<const T> values = v.value().row_range(keys.offset(s), m);

@@ -1,5 +1,7 @@
 #include "stages/attend_layer.h"
 
+#include <nlohmann/json.hpp>
+
 #include "attend/attention_group.h"
 #include "base/error.h"
 #include "base/paths.h"
@@ -59,6 +61,13 @@ std::vector<std::string> own_stages(const Model<float>& model, const AttentionLa
     }
   }
   return stages;
+}
+
+/// The name of the function by which its attentions compare.
+std::string score_of(const Model<float>& model, const PartSizes& part) {
+  const auto config = nlohmann::json::parse(model.config_json);
+  if (part.self_attends) return config.value("score_scale", "") == "1" ? "dot" : "scaled-dot";
+  return config.value("score", "additive");  // Luong's have several; Bahdanau's and Xu's are additive
 }
 
 /// Copies a shard's recorded values into the group.
@@ -171,7 +180,7 @@ void attend_layer(const Model<float>& model, const AttentionLayer& layer, bool s
     keep(pass.recorded(), layer.path, sizes, range, group);
   });
   if (inspection) inspection->end(frame);
-  TensorMap map = group.take("Attention of " + layer.path);
+  TensorMap map = group.take("Attention of " + layer.path, score_of(model, part));
   const char* kind = layer.cross ? "cross" : layer.decoder ? "decoder_self" : "encoder_self";
   map.at("attention/weights").attributes["kind"] = std::string(kind);
   map.groups.at("attention").attributes["model_layer"] = layer.path;

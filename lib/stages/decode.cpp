@@ -328,9 +328,13 @@ class TranslateJob final : public Job {
   }
 
  private:
-  /// Whether the frames in which sentences come show nowhere.
+  /// Whether the frames in which sentences come show nowhere, not even in the last bits of a score.
   bool gives_lines_alone() const {
-    return !alone_ && lines_ && !tensors_ && !targets_ && !lists_ && !aligner_ && !attention_ && !lens_ &&
+    const auto apart = [](const LoadedModel& loaded) {
+      return loaded.model->needed_decoder().sizes().rows_apart;
+    };
+    return !alone_ && apart(loaded_) && std::ranges::all_of(others_, apart, &Other::loaded) && lines_ &&
+           !tensors_ && !targets_ && !lists_ && !aligner_ && !attention_ && !lens_ &&
            paths_.saliency.empty() && !inspection_.traces() && !inspection_.edits();
   }
   std::int64_t sentences_read() const override {
@@ -542,13 +546,13 @@ class TranslateJob final : public Job {
     if (prefixes_) prefixes_->expect_end();
     if (aligner_) aligner_->finish();
     Job::finish();
-    if (options_.op_times) note_op_times(op_times_);
     if (attention_) attention_->finish();
     if (saliency_) saliency_->finish();
     if (lens_) lens_->finish();
     if (cut_ > 0)
       logging::note(
           concat(cut_, cut_ == 1 ? " sentence was" : " sentences were", " cut at the maximal length"));
+    if (options_.op_times) note_op_times(op_times_);
   }
 
   Results search() {

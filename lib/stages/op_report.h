@@ -5,7 +5,8 @@
 
 namespace heed {
 
-/// A line for each operation, down to a hundredth of the time, beside what one thread of the machine reaches.
+/// A line for each operation, down to a hundredth of the time, beside what one thread of the machine reaches, if there is memory
+/// to measure that.
 void note_op_times(const OpTimes& times);
 
 }  // namespace heed

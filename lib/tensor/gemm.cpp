@@ -18,7 +18,6 @@
 #include "tensor/kernels.h"
 #include "tensor/kernels_in_use.h"
 #include "tensor/product_count.h"
-#include "tensor/simd_level.h"
 
 namespace heed {
 namespace {
@@ -38,8 +37,22 @@ bool is_from(const char* vendor) {
   return __get_cpuid(0, &eax, &name[0], &name[2], &name[1]) &&
          std::string(reinterpret_cast<const char*>(name), sizeof name) == vendor;
 }
+// What BLIS's kernels need: less than our own ask for (simd_level.cpp).
+bool has_avx2() {
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+}
+bool has_avx512() {
+  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
+}
 #else
 bool is_from(const char*) {
+  return false;
+}
+bool has_avx2() {
+  return false;
+}
+bool has_avx512() {
   return false;
 }
 #endif
@@ -80,8 +93,8 @@ struct KernelTable {
     // BLIS 0.9 treats processors newer than itself, such as Zen 5, as having no SIMD, and does not detect
     // AVX-512 on most Intel processors.
     const bool unknown = bli_arch_query_id() == BLIS_ARCH_GENERIC;
-    cntx_t* haswell = simd_level() >= SimdLevel::avx2 ? bli_gks_lookup_nat_cntx(BLIS_ARCH_HASWELL) : nullptr;
-    cntx_t* skx = simd_level() == SimdLevel::avx512 ? bli_gks_lookup_nat_cntx(BLIS_ARCH_SKX) : nullptr;
+    cntx_t* haswell = has_avx2() ? bli_gks_lookup_nat_cntx(BLIS_ARCH_HASWELL) : nullptr;
+    cntx_t* skx = has_avx512() ? bli_gks_lookup_nat_cntx(BLIS_ARCH_SKX) : nullptr;
     if (haswell && skx && (unknown || is_from("GenuineIntel"))) {
       processor = Processor::avx512;
       unpacked = {haswell, true};

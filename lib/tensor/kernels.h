@@ -179,8 +179,8 @@ inline std::int64_t transposed_width(std::int64_t m) {
 /// y [d, transposed_width(m)] = k^T with zeros after each row; k [m, d].
 template <class T>
 void transposed_keys(Matrix<const T> k, T* y);
-/// All heads of one query, each as attend_forward computes it, to the bit: q [n_heads * d_k], keys as transposed_keys
-/// [n_kv_heads * d_k, ..] has them, values [m, n_kv_heads * d_v]; context [n_heads * d_v].
+/// All heads of one of n queries, each as attend_forward computes it, to the bit where attention_keeps_weights(n, m). q
+/// [n_heads * d_k], keys as transposed_keys has them, values [m, n_kv_heads * d_v]; context [n_heads * d_v].
 template <class T>
 void attend_query(std::span<const T> q, const T* keys_transposed, Matrix<const T> values,
                   std::int64_t n_heads, std::int64_t n_kv_heads, T scale, T* context);

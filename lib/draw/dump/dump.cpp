@@ -26,7 +26,8 @@ void apply_shorthands(DumpOptions& options) {
   if (path.ends_with(".safetensors")) options.safetensors = true;
   for (const char* picture : {".bmp", ".gif", ".jpg", ".jpeg", ".webp", ".eps"}) {
     if (path.ends_with(picture))
-      fail<UsageError>("-o ", escaped(path), ": wanted .png, .svg, .pdf, .html, .tsv, .json, .npy or .h5");
+      fail<UsageError>("-o ", escaped(path),
+                       ": wanted .png, .svg, .pdf, .html, .tsv, .json, .npy, .h5 or .safetensors");
   }
 }
 

@@ -33,12 +33,6 @@ std::string shape_of(const Tensor& tensor) {
   return text + "]";
 }
 
-/// The score function of a group's title, "Attention (additive)"; empty: it does not say.
-std::string score_of(const std::string& title) {
-  const std::size_t begin = title.find('('), end = title.find(')');
-  return begin < end && end != title.npos ? title.substr(begin + 1, end - begin - 1) : "";
-}
-
 }  // namespace
 
 Graph multi_head_graph(const ModelShapes& model, const std::string& scope) {
@@ -83,10 +77,14 @@ Graph steps_graph(const TensorMap& map, const std::string& name) {
         escaped(group), "/scores");
   }
   const auto stated = map.groups.find(group);
-  const std::string score = score_of(stated == map.groups.end() ? "" : stated->second.title);
-  const bool is_scaled = score.empty() || score == "scaled-dot";
+  // Empty: it does not say which.
+  const std::string score =
+      stated == map.groups.end() ? "" : text_attribute(stated->second.attributes, "score");
+  const bool is_scaled = score == "scaled-dot";
   Graph graph;
-  graph.title = is_scaled ? "Scaled dot-product attention" : concat("Attention (", score, ")");
+  graph.title = is_scaled       ? "Scaled dot-product attention"
+                : score.empty() ? "Attention"
+                                : concat("Attention (", score, ")");
   graph.subtitle = group + ", of each sentence and layer";
   const auto shape = [&](const std::string& tensor) {
     const Tensor* found = map.find(in_group(group, tensor));
@@ -107,8 +105,10 @@ Graph steps_graph(const TensorMap& map, const std::string& name) {
   }
   const std::string by_keys = shape_of(*scores);
   const bool is_product = is_scaled || score == "dot";
-  auto node = graph.add(is_product ? "matmul: Q K\u1d40" : "score: " + score, Kind::attention, {by_keys},
-                        {vectors[0], vectors[1]});
+  auto node = graph.add(is_product      ? "matmul: Q K\u1d40"
+                        : score.empty() ? "score"
+                                        : "score: " + score,
+                        Kind::attention, {by_keys}, {vectors[0], vectors[1]});
   if (is_scaled) node = graph.add("scale: / \u221ad_k", Kind::other, {}, {node});
   for (const auto& [tensor, title] : {std::pair("capped", "cap: c tanh(score / c)"),
                                       {"biased", "add the bias"},
