@@ -124,27 +124,31 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(weights_that_nobody_wants_change_no_bit, T, Floats
   }
 }
 
-// All heads of one query: each as if it were alone.
+// All heads of one query: each as if it were alone, or one of several.
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_query_attends_with_all_heads_at_once, T, Floats) {
   const Index n_heads = 6;
   for (const Index d_k : {8, 16, 20, 32, 64}) {
     for (const Index d_v : {16, 17, 32, 64}) {
       for (const Index m : {1, 5, 16, 17, 40}) {
         for (const Index n_kv_heads : {6, 2}) {
-          BothMatrix<T> q(1, n_heads * d_k, 1), k(m, n_kv_heads * d_k, 2, 1, 5),
+          const Index n = m == 40 ? 3 : 1;
+          BothMatrix<T> q(n, n_heads * d_k, 1), k(m, n_kv_heads * d_k, 2, 1, 5),
               v(m, n_kv_heads * d_v, 3, 1, 1);
           const Index width = transposed_width(m), shared = n_heads / n_kv_heads;
-          std::vector<T> transposed(n_kv_heads * d_k * width), context(n_heads * d_v), wanted(n_heads * d_v);
+          std::vector<T> transposed(n_kv_heads * d_k * width), context(n * n_heads * d_v),
+              wanted(context.size());
           transposed_keys<T>(k.in(), transposed.data());
-          attend_query<T>(row_span(q.in(), 0), transposed.data(), v.in(), n_heads, n_kv_heads, T{0.25},
-                          context.data());
+          for (Index i = 0; i < n; ++i)
+            attend_query<T>(row_span(q.in(), i), transposed.data(), v.in(), n_heads, n_kv_heads, T{0.25},
+                            &context[i * n_heads * d_v]);
           for (Index h = 0; h < n_heads; ++h) {
             AttentionHead<T> head;
             head.q = q.in().columns(h * d_k, d_k);
             head.k = k.in().columns(h / shared * d_k, d_k);
             head.v = v.in().columns(h / shared * d_v, d_v);
             head.scale = T{0.25};
-            attend_forward<T>(head, nullptr, nullptr, {wanted.data() + h * d_v, 1, d_v});
+            attend_forward<T>(head, nullptr, nullptr,
+                              Matrix<T>(wanted.data() + h * d_v, n, d_v, n_heads * d_v));
           }
           BOOST_REQUIRE(context == wanted);
         }
