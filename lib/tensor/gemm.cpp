@@ -18,6 +18,7 @@
 #include "tensor/kernels.h"
 #include "tensor/kernels_in_use.h"
 #include "tensor/product_count.h"
+#include "tensor/simd_level.h"
 
 namespace heed {
 namespace {
