@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "base/error.h"
-#include "io/superblock.h"
 #include "base/number.h"
+#include "io/superblock.h"
 
 namespace heed::io {
 namespace {
