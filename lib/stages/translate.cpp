@@ -30,17 +30,17 @@ namespace {
 /// The default number of new tokens after a prompt.
 constexpr std::int64_t kUsualContinuation = 50;
 
-using Sentences = std::vector<std::int64_t>;
+using SentenceNumbers = std::vector<std::int64_t>;
 
 /// The sentences that are searched, in groups that share their steps: an empty source has nothing to translate, an
 /// empty prompt can be continued. Where groups change no bit there is one for each thread, of sentences of all lengths
 /// alike, so that steps have many rows and threads end together; with more than `at_once` for each thread, groups are
 /// of equal lengths, the longest first, so that steps have many rows to the end. Else they are the shards.
-std::vector<Sentences> searched(Ensemble ensemble, std::int64_t empty_source, std::int64_t at_once,
-                                int threads) {
+std::vector<SentenceNumbers> searched(Ensemble ensemble, std::int64_t empty_source, std::int64_t at_once,
+                                      int threads) {
   const Model<float>& model = *ensemble.front().model;
   const Packing& rows = ensemble.front().input->rows;
-  Sentences all = SentenceRange{0, rows.sentences()}.numbers();
+  SentenceNumbers all = SentenceRange{0, rows.sentences()}.numbers();
   if (model.encoder) std::erase_if(all, [&](std::int64_t s) { return rows.length(s) <= empty_source; });
   const bool apart = std::ranges::all_of(
       ensemble, [](const Member& member) { return member.model->needed_decoder().sizes().rows_apart; });
@@ -48,7 +48,9 @@ std::vector<Sentences> searched(Ensemble ensemble, std::int64_t empty_source, st
   const std::int64_t for_threads = std::min<std::int64_t>(shards, threads),
                      limited = at_once > 0 ? (std::ssize(all) + at_once - 1) / at_once : 0;
   const bool by_length = apart && limited > for_threads;
-  std::vector<Sentences> groups(static_cast<std::size_t>(by_length ? limited : apart ? for_threads : shards));
+  std::vector<SentenceNumbers> groups(static_cast<std::size_t>(by_length ? limited
+                                                               : apart   ? for_threads
+                                                                         : shards));
   if (apart) std::ranges::stable_sort(all, std::greater<>(), [&](std::int64_t s) { return rows.length(s); });
   for (std::size_t i = 0; i < all.size(); ++i) {
     const std::size_t group = by_length ? i * groups.size() / all.size()
@@ -56,7 +58,7 @@ std::vector<Sentences> searched(Ensemble ensemble, std::int64_t empty_source, st
                                         : static_cast<std::size_t>(all[i] / kShardSentences);
     groups[group].push_back(all[i]);
   }
-  std::erase_if(groups, [](const Sentences& group) { return group.empty(); });
+  std::erase_if(groups, [](const SentenceNumbers& group) { return group.empty(); });
   return groups;
 }
 
@@ -117,7 +119,7 @@ double log_sum(double a, double b) {
 /// The steps of all models of an ensemble for some of the sentences.
 class JointSteps {
  public:
-  JointSteps(Ensemble ensemble, const Sentences& sentences, Inspection* inspection,
+  JointSteps(Ensemble ensemble, const SentenceNumbers& sentences, Inspection* inspection,
              const std::vector<SampleStream>& streams, OpTimes* times) {
     for (const Member& member : ensemble)
       parts_.push_back(
@@ -147,7 +149,7 @@ class JointSteps {
 
  private:
   struct Part {
-    Part(const Member& member, const Sentences& sentences, Inspection* inspection,
+    Part(const Member& member, const SentenceNumbers& sentences, Inspection* inspection,
          const std::vector<SampleStream>& streams, OpTimes* times)
         : chosen(*member.input, sentences),
           pass(*member.model, inspection, sentences),
@@ -191,10 +193,11 @@ Results translate(Ensemble ensemble, const TranslateOptions& options, int thread
   const Hypothesis empty{{model.target_special.eos}, {0.0f}, 0.0, true, {}};
   for (auto& hypotheses : result) hypotheses = {empty};
   const std::vector<std::int64_t> limits = length_limits(ensemble, options);
-  const std::vector<Sentences> groups = searched(ensemble, options.empty_source, options.at_once, threads);
+  const std::vector<SentenceNumbers> groups =
+      searched(ensemble, options.empty_source, options.at_once, threads);
   std::mutex times_mutex;
   parallel_for(std::ssize(groups), threads, [&](std::int64_t group) {
-    const Sentences& sentences = groups[static_cast<std::size_t>(group)];
+    const SentenceNumbers& sentences = groups[static_cast<std::size_t>(group)];
     std::vector<std::int64_t> max_lengths;
     for (std::int64_t s : sentences) max_lengths.push_back(limits[static_cast<std::size_t>(s)]);
     SampleOptions sampling = options.sample;
