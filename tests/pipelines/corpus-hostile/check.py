@@ -43,7 +43,7 @@ def stored():
 def sweep():
     values, rest, metadata = stored()
     rng = random.Random(1)
-    places = metadata[:: max(1, len(metadata) // 150)]
+    places = metadata[:: max(1, len(metadata) // int(os.environ.get("PLACES", "150")))]
     places += [rng.randrange(a, b) for a, b in values for _ in range(10)]
     places += [rng.randrange(a, b) for a, b in rest for _ in range(3)] + [b - 1 - i for _, b in rest for i in range(4)]
     refused = 0
