@@ -176,16 +176,6 @@ Index block_queries(Index n, Index m, Index matrices) {
   return std::min(n, std::clamp(cache / (matrices * m) / 12 * 12, least, most));
 }
 
-/// Calls body(first, count) for the queries in blocks of about equal size, none larger than `most`.
-template <class Body>
-HWY_INLINE void each_block(Index n, Index most, const Body& body) {
-  const Index blocks = (n + most - 1) / most;
-  for (Index block = 0; block < blocks; ++block) {
-    const Index first = n * block / blocks;
-    body(first, n * (block + 1) / blocks - first);
-  }
-}
-
 /// a times the first a.cols rows of b: one panel after the other, for a panel's rows lie one after the other.
 template <class T>
 HWY_INLINE void multiply_first_rows(Matrix<const T> a, const PackedMatrix<T>& b, bool accumulate,

@@ -275,16 +275,6 @@ void multiply_packed_add(Matrix<const T> a, const PackedMatrix<T>& b, Matrix<T> 
   multiply_panels(PackedProduct<T>{a, b, c}, Scaled<T, Ahead<T>>{T{1}, true});
 }
 
-/// Calls body(first, count) for parts of 0..n of about equal size, none larger than `most`.
-template <class Body>
-HWY_INLINE void each_block(Index n, Index most, const Body& body) {
-  const Index blocks = (n + most - 1) / most;
-  for (Index block = 0; block < blocks; ++block) {
-    const Index first = n * block / blocks;
-    body(first, n * (block + 1) / blocks - first);
-  }
-}
-
 template <class T>
 void pack_panels(Matrix<const T> matrix, T* to) {
   constexpr Index width = kPanelColumns<T>;

@@ -13,6 +13,16 @@
 HWY_BEFORE_NAMESPACE();
 namespace heed::HWY_NAMESPACE {
 
+/// Calls body(first, count) for parts of 0..n of about equal size, none larger than `most`.
+template <class Body>
+HWY_INLINE void each_block(Index n, Index most, const Body& body) {
+  const Index blocks = (n + most - 1) / most;
+  for (Index block = 0; block < blocks; ++block) {
+    const Index first = n * block / blocks;
+    body(first, n * (block + 1) / blocks - first);
+  }
+}
+
 /// c = alpha a b, or c += alpha a b. a may have any strides; b and c have col_stride 1.
 template <class T>
 struct SmallProduct {
