@@ -14,6 +14,12 @@ class Packing {
   explicit Packing(std::span<const std::int32_t> lengths) {
     for (std::int32_t n : lengths) append(n);
   }
+  /// Sentences of one length.
+  static Packing uniform(std::int64_t sentences, std::int64_t length) {
+    Packing packing;
+    for (std::int64_t s = 0; s < sentences; ++s) packing.append(length);
+    return packing;
+  }
   void append(std::int64_t length) { offsets_.push_back(offsets_.back() + length); }
 
   std::int64_t sentences() const { return static_cast<std::int64_t>(offsets_.size()) - 1; }

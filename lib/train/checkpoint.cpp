@@ -39,8 +39,8 @@ void visit_numbers(State& state, Visit&& visit) {
   visit("seconds", state.seconds);
 }
 
-std::string moment_prefix(const Moments& moments, const char* which) {
-  return "checkpoint/" + moments.optimizer + "/" + which + "/";
+std::string moment_prefix(const std::string& name) {
+  return "checkpoint/" + name + "/";
 }
 
 Tensor strings(std::vector<std::string> values, const char* dim) {
@@ -190,19 +190,19 @@ void keep_previous(const RunFiles& files) {
 
 }  // namespace
 
-void add_checkpoint(const TrainState& state, const Moments& moments, const Identity& identity,
-                    const Model<float>& model, TensorMap& map) {
+void add_checkpoint(const TrainState& state, const Identity& identity, TensorMap& map) {
   add_identity(identity, map);
   visit_numbers(state, [&](const char* name, const auto& number) {
     using Number = std::remove_cvref_t<decltype(number)>;
     map.add(state_path + name, Tensor::of<Number>({number}, {1}, {"one"}));
   });
   add_snapshots(state, map);
-  if (!moments.first.empty()) {
-    model.parameters.to_map(moments.first, moment_prefix(moments, "first"), map);
-    model.parameters.to_map(moments.second, moment_prefix(moments, "second"), map);
-  }
   if (!state.metrics.empty()) metrics_to_map(state.metrics, metrics_prefix, true, map);
+}
+
+void add_moment(const std::string& name, std::span<const float> moment, const Model<float>& model,
+                TensorMap& map) {
+  model.parameters.to_map(moment, moment_prefix(name), map);
 }
 
 std::string packed(const TrainState& state) {
@@ -248,20 +248,25 @@ void save_checkpoint(const RunFiles& files, const TensorMap& map) {
   io::write_map(files.checkpoint, map);
 }
 
-void load_checkpoint(const std::string& path, const Identity& identity, TrainState& state, Moments& moments,
-                     Model<float>& model) {
-  const TensorMap map = io::read_map(path);
+TensorMap load_checkpoint(const std::string& path, const Identity& identity, TrainState& state,
+                          Model<float>& model) {
+  TensorMap map = io::read_map(path);
   try {
     check_identity(path, read_identity(map), identity);
     read_state(map, state);
-    ParameterSet<float>& parameters = model.parameters;
-    parameters.from_map(map, parameter_prefix, parameters.values());
-    if (!moments.first.empty()) {
-      parameters.from_map(map, moment_prefix(moments, "first"), moments.first);
-      parameters.from_map(map, moment_prefix(moments, "second"), moments.second);
-    }
+    model.parameters.from_map(map, parameter_prefix, model.parameters.values());
   } catch (const OtherRunError&) {
     throw;
+  } catch (const Error& error) {
+    fail(escaped(path), ": ", error.what());
+  }
+  return map;
+}
+
+void read_moment(const std::string& path, const TensorMap& checkpoint, const std::string& name,
+                 const Model<float>& model, std::span<float> moment) {
+  try {
+    model.parameters.from_map(checkpoint, moment_prefix(name), moment);
   } catch (const Error& error) {
     fail(escaped(path), ": ", error.what());
   }

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,7 +19,6 @@
 #include "models/model.h"
 #include "tensor/tensor_map.h"
 #include "train/metrics.h"
-#include "train/optimizer.h"
 #include "train/run_files.h"
 
 namespace heed {
@@ -56,9 +56,11 @@ struct IdentityField {
 };
 using Identity = std::vector<IdentityField>;
 
-/// The checkpoint's content besides the model (model_map), added to `map`.
-void add_checkpoint(const TrainState& state, const Moments& moments, const Identity& identity,
-                    const Model<float>& model, TensorMap& map);
+/// The checkpoint's content besides the model (model_map) and the moments, added to `map`.
+void add_checkpoint(const TrainState& state, const Identity& identity, TensorMap& map);
+/// A moment of all parameters: `name` is <optimizer>/first or <optimizer>/second.
+void add_moment(const std::string& name, std::span<const float> moment, const Model<float>& model,
+                TensorMap& map);
 
 /// Writes `map` to files.checkpoint; the one that was there becomes files.previous_checkpoint. Once there is
 /// a checkpoint, a whole one exists at every moment.
@@ -74,9 +76,12 @@ class OtherRunError : public Error {
   using Error::Error;
 };
 
-/// Reads a checkpoint back into state, moments (of all parameters) and the model's parameters. Throws Error when it is damaged,
-/// and OtherRunError when its identity is not `identity`, naming the field and both values.
-void load_checkpoint(const std::string& path, const Identity& identity, TrainState& state, Moments& moments,
-                     Model<float>& model);
+/// Reads a checkpoint back into state and the model's parameters. Returns all of it, for read_moment(). Throws Error when it
+/// is damaged, and OtherRunError when its identity is not `identity`, naming the field and both values.
+TensorMap load_checkpoint(const std::string& path, const Identity& identity, TrainState& state,
+                          Model<float>& model);
+/// The inverse of add_moment(), of the checkpoint `path`. Throws Error when it is damaged.
+void read_moment(const std::string& path, const TensorMap& checkpoint, const std::string& name,
+                 const Model<float>& model, std::span<float> moment);
 
 }  // namespace heed

@@ -24,21 +24,10 @@ class LocalExchange final : public Exchange {
   const std::string host_ = "this machine";
 };
 
-/// The other ranks, each rank's next one first, so that not all send to the same one at a time.
-std::vector<int> others(const Exchange& exchange) {
-  std::vector<int> ranks;
-  for (int k = 1; k < exchange.size(); ++k) ranks.push_back((exchange.rank() + k) % exchange.size());
-  return ranks;
-}
-
 template <class Bytes>
 Bytes part(Bytes all, const Cuts& cuts, std::size_t width, int rank) {
   const auto r = static_cast<std::size_t>(rank);
   return all.subspan(cuts[r] * width, (cuts[r + 1] - cuts[r]) * width);
-}
-
-void copy_bytes(std::span<const std::byte> from, std::span<std::byte> to) {
-  std::copy(from.begin(), from.end(), to.begin());
 }
 
 /// Words, which may hold any byte, as one text, and back.
@@ -75,6 +64,12 @@ std::string name_of(const Exchange& exchange, int rank) {
   return concat(rank, " on ", exchange.host(rank));
 }
 
+std::vector<int> others(const Exchange& exchange) {
+  std::vector<int> ranks;
+  for (int k = 1; k < exchange.size(); ++k) ranks.push_back((exchange.rank() + k) % exchange.size());
+  return ranks;
+}
+
 void all_gather_bytes(Exchange& exchange, std::span<std::byte> all, const Cuts& cuts, std::size_t width) {
   std::vector<Exchange::Outgoing> send;
   std::vector<Exchange::Incoming> receive;
@@ -83,30 +78,6 @@ void all_gather_bytes(Exchange& exchange, std::span<std::byte> all, const Cuts& 
     receive.push_back({rank, part(all, cuts, width, rank)});
   }
   exchange.transfer(send, receive);
-}
-
-void gather_bytes(Exchange& exchange, std::span<const std::byte> own, std::span<std::byte> all,
-                  const Cuts& cuts, std::size_t width) {
-  if (exchange.rank() > 0) {
-    const Exchange::Outgoing send{0, own};
-    return exchange.transfer({&send, 1}, {});
-  }
-  copy_bytes(own, part(all, cuts, width, 0));
-  std::vector<Exchange::Incoming> receive;
-  for (const int rank : others(exchange)) receive.push_back({rank, part(all, cuts, width, rank)});
-  exchange.transfer({}, receive);
-}
-
-void scatter_bytes(Exchange& exchange, std::span<const std::byte> all, std::span<std::byte> own,
-                   const Cuts& cuts, std::size_t width) {
-  if (exchange.rank() > 0) {
-    const Exchange::Incoming receive{0, own};
-    return exchange.transfer({}, {&receive, 1});
-  }
-  std::vector<Exchange::Outgoing> send;
-  for (const int rank : others(exchange)) send.push_back({rank, part(all, cuts, width, rank)});
-  exchange.transfer(send, {});
-  copy_bytes(part(all, cuts, width, 0), own);
 }
 
 /// Rank 0 sends each byte once, and the ranks pass on what they got.

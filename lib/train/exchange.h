@@ -51,6 +51,9 @@ Exchange& alone();
 /// "3 on n07"
 std::string name_of(const Exchange& exchange, int rank);
 
+/// The other ranks, each rank's next one first, so that not all send to the same one at a time.
+std::vector<int> others(const Exchange& exchange);
+
 /// Rank r has the elements from cuts[r] to cuts[r + 1].
 using Cuts = std::vector<std::size_t>;
 
@@ -59,26 +62,12 @@ concept Sendable = std::is_trivially_copyable_v<T>;
 
 // What the templates below do, in bytes: elements of `width`.
 void all_gather_bytes(Exchange& exchange, std::span<std::byte> all, const Cuts& cuts, std::size_t width);
-void gather_bytes(Exchange& exchange, std::span<const std::byte> own, std::span<std::byte> all,
-                  const Cuts& cuts, std::size_t width);
-void scatter_bytes(Exchange& exchange, std::span<const std::byte> all, std::span<std::byte> own,
-                   const Cuts& cuts, std::size_t width);
 void broadcast_bytes(Exchange& exchange, std::span<std::byte> all);
 
 /// Each rank's part of `all` goes to every other rank.
 template <Sendable T>
 void all_gather(Exchange& exchange, std::span<T> all, const Cuts& cuts) {
   all_gather_bytes(exchange, std::as_writable_bytes(all), cuts, sizeof(T));
-}
-/// Every rank's `own` becomes its part of rank 0's `all`.
-template <Sendable T>
-void gather(Exchange& exchange, std::span<const T> own, std::span<T> all, const Cuts& cuts) {
-  gather_bytes(exchange, std::as_bytes(own), std::as_writable_bytes(all), cuts, sizeof(T));
-}
-/// The inverse.
-template <Sendable T>
-void scatter(Exchange& exchange, std::span<const T> all, std::span<T> own, const Cuts& cuts) {
-  scatter_bytes(exchange, std::as_bytes(all), std::as_writable_bytes(own), cuts, sizeof(T));
 }
 /// Rank 0's values replace those of the others.
 template <Sendable T>

@@ -90,8 +90,7 @@ IdentityField sum_identity(std::int64_t shards) {
   return {"sum", "tree", shards <= 3,
           concat("the gradients of ", shards,
                  " shards were summed from left to right then, now by a tree, so the run cannot go on to the "
-                 "bit: go on "
-                 "with the version that began it, or with --init-from the model in this file")};
+                 "bit: go on with the version that began it, or with --init-from the model in this file")};
 }
 
 std::int64_t predictions(const Objective& objective, const Corpus& corpus, const Batch& batch) {
@@ -117,7 +116,7 @@ Gradients::Gradients(const Model<float>& model, const Objective& objective, cons
       label_smoothing_(config.label_smoothing),
       mean_over_(kMeansOver(config.mean_over)),
       exchange_(exchange),
-      sum_(model.parameters.values().size(), threads, exchange),
+      sum_(Layout(model.parameters), threads, exchange),
       times_ops_(times_ops) {}
 
 CrossEntropySums Gradients::compute_shard(const Batch& batch, std::int64_t shard, std::int64_t step,
@@ -180,7 +179,7 @@ void Gradients::exchange_record(std::uint64_t batch, std::int64_t step, std::vec
   constexpr std::size_t head = 3, per_shard = 3;  // words
   const int ranks = exchange_.size();
   const auto shards = static_cast<std::int64_t>(parts.size());
-  const Cuts slices = slice_cuts(sum_.sum().size(), ranks);
+  const Cuts& slices = sum_.slices().cuts();
   Cuts cuts{0};
   for (int rank = 0; rank < ranks; ++rank) {
     const ShardRange block = block_of(shards, rank, ranks);

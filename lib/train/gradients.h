@@ -52,9 +52,11 @@ class Gradients {
 
   /// How many predictions the loss of compute()'s batch is a sum of.
   std::int64_t predictions() const { return predictions_; }
-  /// Sum over the shards, of this rank's slice (slice_cuts); elsewhere zero. Valid after compute(). The optimizer's
+  /// Sum over the shards, of this rank's slice; elsewhere zero. Valid after compute(). The optimizer's
   /// apply() sets it to zero again.
   std::span<float> flat() { return sum_.sum(); }
+  /// Of this and of all that has the parameters' layout.
+  Slices& slices() { return sum_.slices(); }
   /// Of the whole gradient.
   double norm() const { return norm_; }
   /// Where NaN or infinity first appeared in the update that compute() just did: a parameter, a named value of

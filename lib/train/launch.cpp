@@ -81,8 +81,7 @@ std::shared_ptr<Exchange> join_ranks(double timeout) {
     fail(described(*launch), ", but MPI knows of ", exchange->size(),
          exchange->size() == 1 ? " rank" : " ranks",
          ": the launcher and this MPI do not understand each other; with srun give --mpi=pmix (srun "
-         "--mpi=list "
-         "shows what there is); --exchange none trains alone");
+         "--mpi=list shows what there is); --exchange none trains alone");
   return exchange;
 }
 

@@ -23,9 +23,6 @@ ShardRange sibling(ShardRange node, std::int64_t shards) {
   }
 }
 
-/// Memory for what arrives from other ranks, at least a range of each node.
-constexpr std::size_t kArrivingBytes = std::size_t{16} << 20;
-
 void add_nodes(ShardRange node, ShardRange block, std::vector<ShardRange>& nodes) {
   if (node.end <= block.first || block.end <= node.first) return;
   if (block.first <= node.first && node.end <= block.end) {
@@ -62,6 +59,11 @@ void add_and_clear(std::span<float> part, std::span<float> sum) {
   fill<float>(part, 0.0f);
 }
 
+void move_and_clear(std::span<float> from, std::span<float> to) {
+  std::ranges::copy(from, to.begin());
+  fill<float>(from, 0.0f);
+}
+
 }  // namespace
 
 std::pair<ShardRange, ShardRange> halves(ShardRange node) {
@@ -82,21 +84,18 @@ std::vector<ShardRange> nodes_within(ShardRange block, std::int64_t shards) {
   return nodes;
 }
 
-Cuts slice_cuts(std::size_t size, int ranks) {
-  Cuts cuts = even_cuts(static_cast<std::size_t>(range_count(static_cast<std::int64_t>(size))), ranks);
-  for (std::size_t& cut : cuts) cut = std::min(cut * static_cast<std::size_t>(range_size), size);
-  return cuts;
-}
-
 double norm_of(std::span<const double> squares) {
   double total = 0;
   for (const double s : squares) total += s;
   return std::sqrt(total);
 }
 
-ShardSum::ShardSum(std::size_t size, int threads, Exchange& exchange)
-    : size_(size), threads_(threads), exchange_(exchange), cuts_(slice_cuts(size, exchange.size())) {
-  sum_ = &buffers_.emplace_back(size);
+ShardSum::ShardSum(Layout layout, int threads, Exchange& exchange, std::size_t round_bytes)
+    : size_(layout.size()),
+      threads_(threads),
+      exchange_(exchange),
+      slices_(std::move(layout), threads, exchange, round_bytes) {
+  sum_ = &buffers_.emplace_back(size_);
 }
 
 void ShardSum::begin(std::int64_t shards) {
@@ -182,10 +181,10 @@ ShardSum::Buffer* ShardSum::plan(ShardRange node, Additions& additions) {
   return sum;
 }
 
-void ShardSum::merge(const Additions& additions, Piece piece) {
+void ShardSum::merge(const Additions& additions, Stretch stretch) {
   for (const auto& [part, sum] : additions)
-    add_and_clear(std::span(*part).subspan(piece.first, piece.count),
-                  std::span(*sum).subspan(piece.first, piece.count));
+    add_and_clear(std::span(*part).subspan(stretch.first, stretch.count),
+                  std::span(*sum).subspan(stretch.first, stretch.count));
 }
 
 const std::vector<double>& ShardSum::finish() {
@@ -206,80 +205,81 @@ const std::vector<double>& ShardSum::finish() {
   return squares_;
 }
 
-/// A piece of every slice at a time, so that what arrives takes little memory.
+/// A piece of every slice at a time, so that what travels takes little memory.
 void ShardSum::reduce(const Additions& local) {
-  const auto ranks = static_cast<std::size_t>(exchange_.size()),
-             me = static_cast<std::size_t>(exchange_.rank());
+  const int me = exchange_.rank(), ranks = exchange_.size();
+  const auto range = static_cast<std::size_t>(range_size);
   std::vector<ShardRange> leaves;
-  std::vector<std::size_t> owners;
-  for (std::size_t rank = 0; rank < ranks; ++rank) {
-    const ShardRange block = block_of(shards_, static_cast<int>(rank), exchange_.size());
-    for (const ShardRange node : nodes_within(block, shards_)) {
-      leaves.push_back(node);
-      owners.push_back(rank);
-    }
+  std::vector<int> owners;
+  std::size_t most = 0;  // leaves of a rank
+  for (int rank = 0; rank < ranks; ++rank) {
+    const std::vector<ShardRange> nodes = nodes_within(block_of(shards_, rank, ranks), shards_);
+    leaves.insert(leaves.end(), nodes.begin(), nodes.end());
+    owners.insert(owners.end(), nodes.size(), rank);
+    most = std::max(most, nodes.size());
   }
   std::vector<std::pair<std::size_t, std::size_t>> additions;
   plan_leaves({0, shards_}, leaves, additions);
 
-  std::size_t longest = 0;
-  for (std::size_t rank = 0; rank < ranks; ++rank) longest = std::max(longest, cuts_[rank + 1] - cuts_[rank]);
-  const std::size_t remote = leaves.size() - own_.size(), range = static_cast<std::size_t>(range_size);
-  const std::size_t ranges = std::clamp<std::size_t>(kArrivingBytes / (remote * range * sizeof(float)), 1,
-                                                     std::max<std::size_t>((longest + range - 1) / range, 1));
-  const std::size_t step = ranges * range;
-  arrived_.resize(remote * std::min(step, longest));
-  squares_.assign((cuts_[me + 1] - cuts_[me] + range - 1) / range, 0);
-
-  for (std::size_t done = 0; done < longest; done += step) {
-    std::vector<Piece> pieces, in_ranges;  // of each rank's slice
-    for (std::size_t rank = 0; rank < ranks; ++rank) {
-      const std::size_t first = std::min(cuts_[rank] + done, cuts_[rank + 1]);
-      pieces.push_back({first, std::min(step, cuts_[rank + 1] - first)});
-      for (std::size_t at = 0; at < pieces.back().count; at += range)
-        in_ranges.push_back({first + at, std::min(range, pieces.back().count - at)});
+  const Layout& layout = slices_.layout();
+  const Stretch slice = slices_.of(me);
+  squares_.assign((slice.count + range - 1) / range, 0);
+  for (const Slices::Round& round : slices_.rounds(static_cast<std::size_t>(ranks - 1) * most)) {
+    const auto numbers_of = [&](int rank) { return round.numbers[static_cast<std::size_t>(rank)]; };
+    const std::size_t mine = numbers_of(me);
+    std::vector<std::size_t> place(static_cast<std::size_t>(ranks));  // of what each rank is sent
+    std::size_t sent = 0;
+    for (const int rank : others(exchange_)) {
+      place[static_cast<std::size_t>(rank)] = sent;
+      sent += own_.size() * numbers_of(rank);
     }
-    const auto for_all_ranges = [&](const std::function<void(Piece)>& task) {
-      parallel_for(static_cast<std::int64_t>(in_ranges.size()), threads_,
-                   [&](std::int64_t i) { task(in_ranges[static_cast<std::size_t>(i)]); });
-    };
-    for_all_ranges([&](Piece piece) { merge(local, piece); });
+    const std::span<float> out = slices_.outgoing(sent),
+                           in = slices_.incoming((leaves.size() - own_.size()) * mine);
 
-    const Piece mine = pieces[me];
-    std::vector<Exchange::Incoming> receive;
-    std::vector<float*> values;  // of each leaf, my piece
-    std::size_t place = 0, kept = 0;
-    for (const std::size_t owner : owners) {
-      if (owner == me) {
-        values.push_back(own_[kept++]->data() + mine.first);
-        continue;
+    slices_.for_parts(round, [&](const Slices::Part& part) {
+      merge(local, part);
+      if (part.rank == me) return;
+      std::size_t at = place[static_cast<std::size_t>(part.rank)] + part.at;
+      for (Buffer* const node : own_) {
+        std::size_t next = at;
+        layout.for_runs(part, [&](Stretch run) {
+          move_and_clear(std::span(*node).subspan(run.first, run.count), out.subspan(next, run.count));
+          next += run.count;
+        });
+        at += numbers_of(part.rank);
       }
-      const std::span<float> part = std::span(arrived_).subspan(place, mine.count);
-      place += mine.count;
-      values.push_back(part.data());
-      receive.push_back({static_cast<int>(owner), std::as_writable_bytes(part)});
-    }
+    });
+
     std::vector<Exchange::Outgoing> send;
-    for (std::size_t k = 1; k < ranks; ++k) {
-      const std::size_t rank = (me + k) % ranks;
-      for (Buffer* const node : own_)
-        send.push_back({static_cast<int>(rank),
-                        std::as_bytes(std::span(*node).subspan(pieces[rank].first, pieces[rank].count))});
+    for (const int rank : others(exchange_)) {
+      for (std::size_t node = 0; node < own_.size(); ++node)
+        send.push_back(
+            {rank, std::as_bytes(out.subspan(place[static_cast<std::size_t>(rank)] + node * numbers_of(rank),
+                                             numbers_of(rank)))});
+    }
+    std::vector<Exchange::Incoming> receive;
+    for (const int owner : owners) {
+      if (owner != me)
+        receive.push_back({owner, std::as_writable_bytes(in.subspan(receive.size() * mine, mine))});
     }
     exchange_.transfer(send, receive);
 
-    for_all_ranges([&](Piece piece) {
-      if (piece.first < mine.first || mine.first + mine.count <= piece.first) {  // was sent
-        for (Buffer* const node : own_) fill<float>(std::span(*node).subspan(piece.first, piece.count), 0.0f);
-        return;
-      }
-      const auto of = [&](std::size_t leaf) {
-        return std::span(values[leaf] + (piece.first - mine.first), piece.count);
-      };
-      for (const auto& [part, sum] : additions) add_and_clear(of(part), of(sum));
-      const std::span<float> sum = std::span(*sum_).subspan(piece.first, piece.count);
-      if (owners.front() != me) std::ranges::copy(of(0), sum.begin());
-      squares_[(piece.first - cuts_[me]) / range] = squared_norm<float>(sum);
+    slices_.for_parts(round, [&](const Slices::Part& part) {
+      if (part.rank != me) return;
+      std::size_t at = part.at;
+      std::vector<std::span<float>> values(leaves.size());
+      layout.for_runs(part, [&](Stretch run) {
+        std::size_t kept = 0, arrived = 0;
+        for (std::size_t leaf = 0; leaf < leaves.size(); ++leaf)
+          values[leaf] = owners[leaf] == me ? std::span(*own_[kept++]).subspan(run.first, run.count)
+                                            : in.subspan(arrived++ * mine + at, run.count);
+        for (const auto& [from, to] : additions) add_and_clear(values[from], values[to]);
+        if (owners.front() != me)
+          std::ranges::copy(values.front(), std::span(*sum_).subspan(run.first).begin());
+        at += run.count;
+      });
+      squares_[(part.first - slice.first) / range] =
+          squared_norm<float>(std::span(*sum_).subspan(part.first, part.count));
     });
   }
 }

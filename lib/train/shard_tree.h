@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-#include "train/exchange.h"
+#include "train/slices.h"
 
 namespace heed {
 
@@ -36,16 +36,14 @@ std::pair<ShardRange, ShardRange> halves(ShardRange node);
 ShardRange block_of(std::int64_t shards, int rank, int ranks);
 /// The largest nodes of the tree over `shards` that lie within `block`, in order.
 std::vector<ShardRange> nodes_within(ShardRange block, std::int64_t shards);
-/// Where ranks cut a buffer of `size` elements into slices of whole ranges (train/ranges.h).
-Cuts slice_cuts(std::size_t size, int ranks);
-
 /// Square root of the sum of squares, in their order.
 double norm_of(std::span<const double> squares);
 
 class ShardSum {
  public:
-  /// Of `size` elements. `exchange` must outlive this.
-  ShardSum(std::size_t size, int threads, Exchange& exchange = alone());
+  /// Of buffers of this layout. `exchange` must outlive this.
+  ShardSum(Layout layout, int threads, Exchange& exchange = alone(),
+           std::size_t round_bytes = Slices::kRoundBytes);
 
   /// Calls compute(shard, zeros to add to) for every shard of this rank, on several threads. At most threads +
   /// ceil(log2 shards) buffers are alive (of ranks whose shards are no node of the tree one or two more): a thread waits
@@ -56,16 +54,14 @@ class ShardSum {
   /// The sum, valid after finish() within this rank's slice. To be zero again at the next add(), as it is outside.
   std::span<float> sum() { return *sum_; }
 
+  Slices& slices() { return slices_; }
+
   /// How many there were at most.
   std::int64_t buffers() const { return static_cast<std::int64_t>(buffers_.size()); }
 
  private:
   using Buffer = std::vector<float>;
   using Additions = std::vector<std::pair<Buffer*, Buffer*>>;  ///< to each second the first is added
-  /// Some elements of the buffers.
-  struct Piece {
-    std::size_t first, count;
-  };
 
   void begin(std::int64_t shards);
   Buffer* open(std::int64_t shard);
@@ -73,16 +69,15 @@ class ShardSum {
   void fail();
   Buffer* plan(ShardRange node, Additions& additions);
   void reduce(const Additions& local);
-  void merge(const Additions& additions, Piece piece);
+  void merge(const Additions& additions, Stretch stretch);
 
   std::size_t size_;
   int threads_;
   Exchange& exchange_;
-  const Cuts cuts_;             ///< of the slices
+  Slices slices_;
   std::deque<Buffer> buffers_;  ///< zero unless in use
   Buffer* sum_;
-  std::vector<Buffer*> own_;    ///< what this rank adds to the tree, in finish()
-  std::vector<float> arrived_;  ///< what the others do, a piece of each node
+  std::vector<Buffer*> own_;  ///< what this rank adds to the tree, in finish()
   std::vector<double> squares_;
   // Of one sum, guarded by mutex_:
   std::mutex mutex_;

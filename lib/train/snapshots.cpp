@@ -2,16 +2,12 @@
 
 #include <filesystem>
 
-#include "io/frame_stream.h"
-#include "io/provenance.h"
 #include "models/model_file.h"
 
 namespace heed {
 
 Snapshot SnapshotStore::save(const std::string& name, std::int64_t epoch) const {
-  const TensorMap map = model_map(model_, vocabularies_, {});
-  io::write_map(folder_ + "/" + name, map);
-  return {name, std::get<std::string>(map.attributes.at(io::kModelDigest)), epoch};
+  return {name, save_model(folder_ + "/" + name, model_, vocabularies_, {}), epoch};
 }
 
 std::vector<float> SnapshotStore::load(const Snapshot& snapshot) const {

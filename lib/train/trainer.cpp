@@ -10,7 +10,6 @@
 #include "base/digest.h"
 #include "base/error.h"
 #include "io/atomic_file.h"
-#include "io/frame_stream.h"
 #include "models/model_file.h"
 #include "tensor/kernels_in_use.h"
 #include "train/ranges.h"
@@ -57,12 +56,12 @@ Trainer::Trainer(Model<float>& model, const Corpus& training, const Corpus& vali
       setup_(std::move(setup)),
       config_(setup_.config),
       exchange_(*setup_.exchange),
-      slices_(slice_cuts(model.parameters.values().size(), exchange_.size())),
       files_(setup_.output),
       objective_(model, config_.r_drop),
       gradients_(model, objective_, training, setup_.threads, setup_.seed, config_, setup_.times_ops,
                  exchange_),
-      optimizer_(config_, slice(model.parameters.values()).size(), setup_.threads),
+      slices_(gradients_.slices()),
+      optimizer_(config_, slices_.of(exchange_.rank()).count, setup_.threads),
       validates_(validation.size() > 0),
       validator_(model, objective_, validation,
                  std::max<std::int64_t>(1, config_.batch_tokens / config_.shards), setup_.threads, exchange_),
@@ -77,30 +76,34 @@ Trainer::Trainer(Model<float>& model, const Corpus& training, const Corpus& vali
   start_epoch();
 }
 
-/// The part that this rank owns.
-std::span<float> Trainer::slice(std::span<float> all) const {
-  const auto me = static_cast<std::size_t>(exchange_.rank());
-  return all.subspan(slices_[me], slices_[me + 1] - slices_[me]);
+/// Calls visit(name, of this rank's slice, room for all) for each of the optimizer's moments. Only rank 0 of several has room
+/// for all, and for one at a time, so that it needs no more memory than a process that trains alone.
+void Trainer::for_moments(
+    const std::function<void(const std::string& name, std::span<float> own, std::span<float> all)>& visit) {
+  if (!optimizer_.remembers()) return;
+  Moments& moments = optimizer_.moments();
+  std::vector<float> whole(exchange_.size() > 1 && first() ? slices_.layout().size() : 0);
+  for (auto [which, own] :
+       {std::pair("first", std::span(moments.first)), {"second", std::span(moments.second)}})
+    visit(moments.optimizer + "/" + which, own, exchange_.size() == 1 ? own : std::span(whole));
 }
 
-/// Room for the moments of all parameters, on rank 0.
-Moments Trainer::whole_moments() const {
-  Moments whole{config_.optimizer, {}, {}};
-  if (first() && optimizer_.remembers()) {
-    whole.first.resize(slices_.back());
-    whole.second.resize(slices_.back());
-  }
-  return whole;
+/// On rank 0 the moments of all ranks, as a checkpoint has them.
+TensorMap Trainer::gathered_moments() {
+  TensorMap map;
+  for_moments([&](const std::string& name, std::span<const float> own, std::span<float> all) {
+    slices_.gather(own, all);
+    if (first()) add_moment(name, all, model_, map);
+  });
+  return map;
 }
 
-/// Those of all ranks, on rank 0.
-Moments Trainer::gathered_moments() const {
-  Moments whole = whole_moments();
-  if (optimizer_.remembers()) {
-    gather<float>(exchange_, optimizer_.moments().first, whole.first, slices_);
-    gather<float>(exchange_, optimizer_.moments().second, whole.second, slices_);
-  }
-  return whole;
+/// The inverse.
+void Trainer::scatter_moments(const std::string& checkpoint, const TensorMap& map) {
+  for_moments([&](const std::string& name, std::span<float> own, std::span<float> all) {
+    if (first()) read_moment(checkpoint, map, name, model_, all);
+    slices_.scatter(all, own);
+  });
 }
 
 /// Each rank copied what the owners of the slices computed: has it arrived?
@@ -147,17 +150,12 @@ void Trainer::resume_previous() {
 }
 
 void Trainer::load(const std::string& checkpoint) {
-  if (exchange_.size() == 1) {
-    load_checkpoint(checkpoint, setup_.identity, state_, optimizer_.moments(), model_);
-  } else {
-    Moments moments = whole_moments();
-    if (first()) load_checkpoint(checkpoint, setup_.identity, state_, moments, model_);
+  {
+    TensorMap map;
+    if (first()) map = load_checkpoint(checkpoint, setup_.identity, state_, model_);
     state_ = unpacked(broadcast(exchange_, packed(state_)));
     broadcast(exchange_, model_.parameters.values());
-    if (optimizer_.remembers()) {
-      scatter<float>(exchange_, moments.first, optimizer_.moments().first, slices_);
-      scatter<float>(exchange_, moments.second, optimizer_.moments().second, slices_);
-    }
+    scatter_moments(checkpoint, map);
   }
   exchange_.step = state_.step;
   start_epoch();
@@ -252,8 +250,8 @@ void Trainer::update(const std::atomic<bool>& stop) {
   if (!std::isfinite(sums.loss) || !std::isfinite(gradients_.norm())) fail_diverged(sums.loss, rate);
   const auto update_start = Clock::now();
   const std::span<float> parameters = model_.parameters.values();
-  optimizer_.apply(step, rate, gradients_.norm(), slice(gradients_.flat()), slice(parameters));
-  all_gather(exchange_, parameters, slices_);
+  optimizer_.apply(step, rate, gradients_.norm(), slices_.own(gradients_.flat()), slices_.own(parameters));
+  slices_.all_gather(parameters);
 
   state_.step = exchange_.step = step;
   ++state_.position;
@@ -401,20 +399,17 @@ TensorMap Trainer::final_record(const std::string& ended_by, const Scores& score
 
 void Trainer::save() {
   expect_equal_parameters();
-  if (exchange_.size() == 1) {
-    write_checkpoint(optimizer_.moments());
-  } else {
-    const Moments moments = gathered_moments();
-    if (first()) write_checkpoint(moments);
-  }
+  TensorMap moments = gathered_moments();
+  if (first()) write_checkpoint(std::move(moments));
   saved_step_ = state_.step;
   saved_at_ = Clock::now();
   logging::verbose(concat("saved ", files_.checkpoint, " after update ", state_.step));
 }
 
-void Trainer::write_checkpoint(const Moments& moments) {
+void Trainer::write_checkpoint(TensorMap moments) {
   TensorMap map = model_map(model_, setup_.vocabularies, record());
-  add_checkpoint(state_, moments, setup_.identity, model_, map);
+  add_checkpoint(state_, setup_.identity, map);
+  map.merge(std::move(moments));
   save_checkpoint(files_, map);
   // The checkpoint before this one stays usable, so its snapshots stay, too.
   std::set<std::string> needed = names_needed(state_);
@@ -452,10 +447,9 @@ bool Trainer::write_result(const std::atomic<bool>& stop) {
   broadcast(exchange_, model_.parameters.values());
   const std::optional<Scores> scores = evaluate(stop);
   if (!scores) return false;
-  if (first()) {
-    io::write_map(files_.model, model_map(model_, setup_.vocabularies, final_record(ended_by, *scores)),
-                  {{}, setup_.scales});
-  }
+  if (first())
+    save_model(files_.model, model_, setup_.vocabularies, final_record(ended_by, *scores),
+               {{}, setup_.scales});
   logging::note(concat("saved ", files_.model, " after ", state_.step, " updates, ended by ", ended_by,
                        validates_ ? ": " + describe(*scores) : ""));
   return true;

@@ -81,9 +81,10 @@ class Trainer {
 
   bool first() const { return exchange_.rank() == 0; }
   void load(const std::string& checkpoint);
-  std::span<float> slice(std::span<float> all) const;
-  Moments whole_moments() const;
-  Moments gathered_moments() const;
+  void for_moments(
+      const std::function<void(const std::string& name, std::span<float> own, std::span<float> all)>& visit);
+  TensorMap gathered_moments();
+  void scatter_moments(const std::string& checkpoint, const TensorMap& map);
   void expect_equal_parameters();
   /// The option that ends the run here, with its value; empty: none does.
   std::string limit() const;
@@ -105,7 +106,7 @@ class Trainer {
   TensorMap record() const;
   TensorMap final_record(const std::string& ended_by, const Scores& scores) const;
   void save();
-  void write_checkpoint(const Moments& moments);
+  void write_checkpoint(TensorMap moments);
   void write_metrics() const;
   bool write_result(const std::atomic<bool>& stop);
   std::vector<float> result_parameters(bool last_is_new, bool last_is_best) const;
@@ -118,11 +119,11 @@ class Trainer {
   TrainSetup setup_;
   const TrainConfig& config_;
   Exchange& exchange_;
-  const Cuts slices_;  ///< of the parameters
   RunFiles files_;
   std::optional<RunLock> lock_;  ///< rank 0 has it
   Objective objective_;
   Gradients gradients_;
+  Slices& slices_;
   Optimizer optimizer_;
   const bool validates_;  ///< without text for it, the newest parameters are the best
   Validator validator_;

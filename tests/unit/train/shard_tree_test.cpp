@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "support/spread_layout.h"
 #include "support/thread_exchange.h"
 #include "train/ranges.h"
 
@@ -60,7 +61,7 @@ BOOST_AUTO_TEST_CASE(is_the_recursive_sum_for_any_number_of_threads_in_few_buffe
     other_than_in_order += in_order != wanted;
     double norm = -1;
     for (const int threads : {1, 2, 4}) {
-      ShardSum sum(size, threads);
+      ShardSum sum(Layout(size), threads);
       for (int repetition = 0; repetition < 2; ++repetition) {
         std::atomic<std::int64_t> begun{0};
         sum.add(shards, [&](std::int64_t shard, float* to) {
@@ -89,7 +90,7 @@ BOOST_AUTO_TEST_CASE(is_the_recursive_sum_for_any_number_of_threads_in_few_buffe
 
 BOOST_AUTO_TEST_CASE(a_failed_shard_ends_the_sum_and_the_next_begins_with_zeros) {
   for (const int threads : {1, 4}) {
-    ShardSum sum(size, threads);
+    ShardSum sum(Layout(size), threads);
     auto one = [](float* to) { to[0] += 1; };
     BOOST_CHECK_THROW(sum.add(40,
                               [&](std::int64_t shard, float* to) {
@@ -126,32 +127,34 @@ BOOST_AUTO_TEST_CASE(ranks_have_all_shards_in_few_whole_nodes) {
 }
 
 BOOST_AUTO_TEST_CASE(ranks_own_slices_of_the_sum_on_one_rank) {
-  constexpr std::size_t elements = 7 * range_size + 5;  // 8 ranges
-  auto values = [](std::int64_t shard, float* to) {
+  const Layout layout = spread_layout();  // 8 ranges
+  auto values = [&](std::int64_t shard, float* to) {
     std::minstd_rand random(static_cast<unsigned>(shard + 1));
-    for (std::size_t i = 0; i < elements; ++i) to[i] += static_cast<float>(random()) * 1e-9f - 1;
+    layout.for_runs({0, layout.size()}, [&](Stretch run) {
+      for (std::size_t i = run.first; i < run.end(); ++i) to[i] += static_cast<float>(random()) * 1e-9f - 1;
+    });
   };
   for (const std::int64_t shards : {1, 2, 3, 5, 8, 13}) {
-    ShardSum whole(elements, 1);
+    ShardSum whole(layout, 1);
     whole.add(shards, values);
     const std::vector<double> squares = whole.finish();
     for (const int ranks : {1, 2, 3, 5, 8, 11}) {
       if (ranks > shards) continue;
-      const Cuts cuts = slice_cuts(elements, ranks);
       run_ranks(ranks, [&](Exchange& exchange) {
-        ShardSum sum(elements, 2, exchange);
+        ShardSum sum(layout, 2, exchange, shards % 2 == 0 ? 1 : Slices::kRoundBytes);
         for (int repetition = 0; repetition < 2; ++repetition) {
           sum.add(shards, values);
           const std::vector<double> own = sum.finish();
-          const auto me = static_cast<std::size_t>(exchange.rank());
-          const std::size_t first_range = cuts[me] / range_size;
-          for (std::size_t i = 0; i < elements; ++i) {
-            const bool is_own = cuts[me] <= i && i < cuts[me + 1];
+          const Stretch slice = sum.slices().of(exchange.rank());
+          for (std::size_t i = 0; i < layout.size(); ++i) {
+            const bool is_own = slice.first <= i && i < slice.end();
             const float wanted = is_own ? whole.sum()[i] : 0;
-            if (sum.sum()[i] != wanted) throw std::logic_error(concat("element ", i, " of rank ", me));
+            if (sum.sum()[i] != wanted)
+              throw std::logic_error(concat("element ", i, " of rank ", exchange.rank()));
           }
-          if (!std::equal(own.begin(), own.end(), squares.begin() + static_cast<std::ptrdiff_t>(first_range)))
-            throw std::logic_error(concat("squares of rank ", me));
+          if (!std::equal(own.begin(), own.end(),
+                          squares.begin() + static_cast<std::ptrdiff_t>(slice.first / range_size)))
+            throw std::logic_error(concat("squares of rank ", exchange.rank()));
           std::ranges::fill(sum.sum(), 0.0f);
         }
         const ShardRange block = block_of(shards, exchange.rank(), ranks);
@@ -160,6 +163,25 @@ BOOST_AUTO_TEST_CASE(ranks_own_slices_of_the_sum_on_one_rank) {
       });
     }
   }
+}
+
+/// Of 8 shards the first of 3 ranks has one node, the others have two: all must cut their slices into the same pieces.
+BOOST_AUTO_TEST_CASE(ranks_with_other_numbers_of_nodes_send_pieces_of_one_size) {
+  constexpr std::size_t elements = 30 * range_size, round_bytes = 4 << 20;  // pieces of 8 of 10 ranges
+  const auto values = [](std::int64_t shard, float* to) {
+    for (std::size_t i = 0; i < elements; ++i)
+      to[i] += static_cast<float>(shard + static_cast<std::int64_t>(i % 7));
+  };
+  run_ranks(3, [&](Exchange& exchange) {
+    ShardSum sum(Layout(elements), 1, exchange, round_bytes);
+    sum.add(8, values);
+    sum.finish();
+    const Stretch slice = sum.slices().of(exchange.rank());
+    for (std::size_t i = slice.first; i < slice.end(); ++i) {
+      if (sum.sum()[i] != static_cast<float>(28 + 8 * (i % 7)))
+        throw std::logic_error(concat("element ", i, " of rank ", exchange.rank()));
+    }
+  });
 }
 
 BOOST_AUTO_TEST_SUITE_END()
