@@ -45,6 +45,8 @@ struct InspectionConfig {
     tool.option("--noise NAME[@HEAD]=DEVIATION", edits.noise, "add normal noise to a value");
   }
   bool active() const { return !trace.empty() || !edits.empty(); }
+  /// Whether all of the model is computed with, whatever the tool: a pass through it tells the names of its values.
+  bool needs_names() const { return list || active(); }
   /// Throws UsageError when the trace goes where the output goes, or what is kept of it (empty: nothing).
   void check(const std::string& output, const std::string& keep) const;
 };

@@ -37,12 +37,11 @@ class Sentence {
     Tape<float>& tape = *pass.tape;
     tape.set_with_gradients(!gradients.empty());
     std::vector<float> copies;
-    Packing rows;
+    const Packing rows = Packing::uniform(count, length_);
     PackedTokens read, wanted;
     std::vector<RowOf> last;  // of each copy: the state that gives y_t
     for (std::int64_t t = first; t < first + count; ++t) {
       copies.insert(copies.end(), x.begin(), x.end());
-      rows.append(length_);
       read.append(std::span(target_).first(static_cast<std::size_t>(t + 1)));
       wanted.append(std::span(target_).subspan(static_cast<std::size_t>(t), 1));
       last.push_back({0, read.rows.rows() - 1});

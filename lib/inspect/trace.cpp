@@ -10,13 +10,6 @@ namespace heed {
 
 namespace {
 
-/// A row for each sentence.
-Packing ones(std::int64_t sentences) {
-  Packing rows;
-  for (std::int64_t s = 0; s < sentences; ++s) rows.append(1);
-  return rows;
-}
-
 Packing packing(const TraceFrame::Sides& sides, Rows of) {
   switch (of) {
     case Rows::source:
@@ -28,7 +21,7 @@ Packing packing(const TraceFrame::Sides& sides, Rows of) {
     case Rows::one:
       break;
   }
-  return ones(sides.source.sentences());
+  return Packing::uniform(sides.source.sentences(), 1);
 }
 
 /// The pieces that rows stand for; none when nothing is known of them.

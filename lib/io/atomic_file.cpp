@@ -50,6 +50,8 @@ AtomicFile::AtomicFile(const std::string& path) : name_(escaped(path)) {
   if (stat(target_.c_str(), &info) == 0) {
     if (S_ISDIR(info.st_mode)) fail(name_, ": cannot write: is a directory");
     if (!S_ISREG(info.st_mode)) fail(name_, ": cannot write: not a regular file");
+  } else if (errno == ENAMETOOLONG) {
+    fail_errno(name_, "cannot write");  // now, not when the work is done: the temporary name would fit
   }
   remove_leftovers();
   create_temporary();

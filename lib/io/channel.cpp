@@ -13,7 +13,7 @@ constexpr std::int64_t kMost = std::int64_t{1} << 42;  // elements of a list: mo
 
 }  // namespace
 
-Channel::Channel(int socket) : socket_(socket) {
+Channel::Channel(int socket) : socket_(socket), in_(kBuffer) {
   out_.reserve(kBuffer);  // an error is sent when there may be no memory left
 }
 
@@ -42,16 +42,15 @@ void Channel::send_all(const char* bytes, std::size_t count) {
 void Channel::get_bytes(void* bytes, std::size_t count) {
   char* to = static_cast<char*>(bytes);
   while (true) {
-    const std::size_t ready = std::min(count, in_.size() - read_);
+    const std::size_t ready = std::min(count, filled_ - read_);
     to = std::copy_n(in_.data() + read_, ready, to);
     read_ += ready;
     count -= ready;
     if (count == 0) return;
     // A long list goes straight to its place.
     const bool direct = count >= kBuffer;
-    if (!direct) in_.resize(kBuffer);
     const ssize_t got = recv(socket_, direct ? to : in_.data(), direct ? count : kBuffer, 0);
-    if (!direct) read_ = 0, in_.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+    if (!direct) read_ = 0, filled_ = got > 0 ? static_cast<std::size_t>(got) : 0;
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) throw Closed();
     if (direct) to += got, count -= static_cast<std::size_t>(got);

@@ -92,7 +92,7 @@ class Channel {
 
   int socket_;
   std::vector<char> out_, in_;
-  std::size_t read_ = 0;  ///< of in_
+  std::size_t read_ = 0, filled_ = 0;  ///< of in_
 };
 
 }  // namespace heed::io

@@ -32,7 +32,7 @@
 namespace heed::io {
 namespace {
 
-enum Wanted : std::int64_t { next_frame, whole_map, layout_only };
+enum Wanted : std::int64_t { next_frame, whole_map, part_of_map, layout_only };
 enum Answer : std::int64_t { tensor, complete, at_end, error, usage_error, out_of_memory };
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -40,8 +40,9 @@ constexpr bool kLimitsMemory = false;  // the sanitizer reserves terabytes
 #else
 constexpr bool kLimitsMemory = true;
 #endif
-// A backstop beyond ByteBudget: memory that HDF5 takes by itself, and processor time of a file or frame.
-constexpr std::uint64_t kFreeBytes = std::uint64_t{192} << 20, kTimesStored = 72;
+// A backstop beyond ByteBudget: memory that HDF5 takes by itself, and processor time of a file or frame. Of a chunk there may be
+// three copies (inflated, unshuffled, as a tensor), each of 64 times what is stored.
+constexpr std::uint64_t kFreeBytes = std::uint64_t{64} << 20, kTimesStored = 3 * 64 + 8;
 constexpr std::uint64_t kFreeSeconds = 3, kBytesPerSecond = 4 << 20;
 
 // ---- in the reading process ----
@@ -61,9 +62,12 @@ class Limit {
   rlimit given_{RLIM_INFINITY, RLIM_INFINITY};
 };
 
-std::uint64_t address_space() {
+/// Memory that this process can write to, of which RLIMIT_DATA is the limit. What malloc only reserves, 64 MiB and more for a
+/// thread, does not count.
+std::uint64_t writable_bytes() {
+  std::ifstream sizes("/proc/self/statm");
   std::uint64_t pages = 0;
-  std::ifstream("/proc/self/statm") >> pages;
+  for (int column = 1; column <= 6; ++column) sizes >> pages;
   return pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
@@ -77,11 +81,11 @@ class Limits {
     seconds_.set(static_cast<std::uint64_t>(used.ru_utime.tv_sec + used.ru_stime.tv_sec) + kFreeSeconds +
                  stored / kBytesPerSecond);
     if (kLimitsMemory && stored < (UINT64_MAX >> 8))
-      memory_.set(address_space() + kFreeBytes + kTimesStored * stored);
+      memory_.set(writable_bytes() + kFreeBytes + kTimesStored * stored);
   }
 
  private:
-  Limit memory_{RLIMIT_AS}, seconds_{RLIMIT_CPU};
+  Limit memory_{RLIMIT_DATA}, seconds_{RLIMIT_CPU};
 };
 
 /// Keeps only the socket and the input: other ends of pipes must close when the tool closes them, and what a
@@ -118,12 +122,16 @@ void serve(Channel& channel, int socket, const std::string& path, const ReadOpti
   while (true) {
     std::int64_t wanted = 0;
     channel.get(wanted);
+    std::vector<std::string> only;
+    channel.get(only);
     TensorMap about;
     bool found = true;
     if (wanted == next_frame)
       found = input.next(about, send);
     else if (wanted == whole_map)
-      input.whole(about, send);
+      input.whole(only, about, send);
+    else if (wanted == part_of_map)
+      input.part(only, about, send);
     else
       input.layout(about, send);
     channel.put(std::int64_t{found ? complete : at_end});
@@ -197,7 +205,7 @@ struct OpenPath {
   std::optional<Channel> channel;
 
   OpenPath(const std::string& path, const ReadOptions& options);
-  bool ask(Wanted wanted, TensorMap& map);
+  bool ask(Wanted wanted, TensorMap& map, const std::vector<std::string>& only = {});
   Answer receive(TensorMap& map);
   [[noreturn]] void fail_closed();
 };
@@ -264,10 +272,10 @@ Answer OpenPath::receive(TensorMap& map) {
   }
 }
 
-bool OpenPath::ask(Wanted wanted, TensorMap& map) {
+bool OpenPath::ask(Wanted wanted, TensorMap& map, const std::vector<std::string>& only) {
   map = TensorMap();
   try {
-    channel->put(std::int64_t{wanted});
+    channel->put(std::int64_t{wanted}), channel->put(only);
     channel->flush();
     if (receive(map) == at_end) return false;
     channel->get(begins), channel->get(map.groups), channel->get(map.attributes);
@@ -305,8 +313,8 @@ class Sequence {
     const std::int64_t begin = first_sentence_of(frame.attributes, name);
     const bool is_first = name_.empty();
     if (!is_first) {
-      expect_alike(frame.attributes, name);
       expect_place(begin, name);
+      expect_alike(frame.attributes, name, begin > 0);
     }
     if (std::exchange(begins_, false) && begin > 0) has_parts_ = true;
     end_ = begin + count;
@@ -337,21 +345,21 @@ class Sequence {
                         : ": is a part there twice or in another place?");
     if (begins_ && begin > 0 && has_texts_)
       fail(name, ": begins with sentence ", begin,
-           " of its text, but before it stand files that begin with sentence 0: "
-           "is a part there twice?");
+           " of its text, but before it stand files that begin with sentence 0: is a part there twice?");
     has_texts_ = has_texts_ || is_text;
   }
 
   /// Frames of other programs lack these attributes.
-  void expect_alike(const Attributes& root, const std::string& name) {
+  void expect_alike(const Attributes& root, const std::string& name, bool is_part) {
     for (const auto& [which, before] : seen_) {
       const std::string* now = text_of(root, which);
       if (!now || *now == before) continue;
       if (which == "history") {
-        // Names of files and options that change nothing are other commands, too.
-        if (!std::exchange(has_warned_, true))
-          logging::warn(concat(name, ": made by other commands than ", name_,
-                               " before it: ", other_line(*now, before), ", not ", other_line(before, *now)));
+        const std::string what =
+            concat(name, ": made by other commands than ", name_, " before it: ", other_line(*now, before),
+                   ", not ", other_line(before, *now));
+        if (is_part) fail(what, ": make all parts of a text with the same options");
+        if (!std::exchange(has_warned_, true)) logging::warn(what);
         continue;
       }
       fail(name, ": made with another ", which == kModelDigest ? "model" : "vocabulary", " than ", name_,
@@ -435,9 +443,15 @@ bool FrameReader::next(TensorMap& frame) {
   return false;
 }
 
-TensorMap FrameReader::whole() {
+TensorMap FrameReader::part(const std::vector<std::string>& only) {
+  TensorMap map;
+  impl_->file->ask(part_of_map, map, only);
+  return map;
+}
+
+TensorMap FrameReader::whole(const std::vector<std::string>& only) {
   TensorMap map, more;
-  impl_->file->ask(whole_map, map);
+  impl_->file->ask(whole_map, map, only);
   while (impl_->open_next())
     if (impl_->file->ask(next_frame, more)) fail(name(), ": a further file where one map was expected");
   return map;

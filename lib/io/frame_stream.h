@@ -8,7 +8,8 @@
 //   file.h5       a file, read batch by batch along the dimension `sentence`; made by heed or another program
 //   fifo, <(...)  like any other pipe
 // Several paths are one input, as are streams and files joined by cat: parts of one text in their order, or texts of
-// their own that begin at sentence 0 each, all of one model and vocabulary; a warning where other commands made them.
+// their own that begin at sentence 0 each, all of one model and vocabulary. Parts must have been made by the same commands;
+// texts of their own get a warning where they were not.
 // Output paths:
 //   -             stdout. In a pipe each frame is sent at once, and finish() sends an empty one with
 //                 `stream_end`. Never to a terminal. If stdout is redirected to a file (`> file`), the frames
@@ -41,10 +42,14 @@ class FrameReader {
 
   /// The next frame: at most `batch` sentences, padded no wider than their longest. Tensors without a
   /// dimension `sentence` come with every frame. False after the last one. Throws Error when the frame does not go on
-  /// where the one before it ended, or was made by another model or vocabulary.
+  /// where the one before it ended, or was made by another model or vocabulary, or, a part of one text, by other commands.
   bool next(TensorMap& frame);
-  /// The rest of the input as one map, untrimmed. Throws Error when a stream has several frames.
-  TensorMap whole();
+  /// The rest of the input as one map, untrimmed; of HDF5, unless `only` is empty, the tensors at or below these paths, whatever
+  /// the options say. Throws Error when a stream has several frames.
+  TensorMap whole(const std::vector<std::string>& only = {});
+  /// Likewise before the rest is read: whoever reads a model learns from its config which parameters are wanted. Arrays
+  /// of other programs have no such part: nothing.
+  TensorMap part(const std::vector<std::string>& only);
   /// Of a file: where the values of its datasets of one dimension lie that are integers in checksummed chunks of 2 or 4 bytes
   /// a value, for who maps them (io/columns.h). i64 (chunk), addresses; attributes size, chunk, item_bytes.
   TensorMap layout();

@@ -128,7 +128,9 @@ struct Collector {
 void read_one(hid_t object, const char* name, Collector& into) {
   // The labels lie in a heap without checksums: read only where nothing better is there.
   if (into.has_dims && std::strcmp(name, "DIMENSION_LABELS") == 0) return;
-  const std::string where = concat(into.owner, " attribute ", escaped(name));
+  // References, which are no attributes here: of scales to what they are of, and back.
+  if (std::strcmp(name, "DIMENSION_LIST") == 0 || std::strcmp(name, "REFERENCE_LIST") == 0) return;
+  const std::string where = into.owner + " attribute " + escaped(name);
   Handle attribute = own(H5Aopen(object, name, H5P_DEFAULT), H5Aclose, where, ": cannot open");
   Handle type = own(H5Aget_type(attribute), H5Tclose, where, ": cannot read its type");
   Handle space = own(H5Aget_space(attribute), H5Sclose, where, ": cannot read its shape");

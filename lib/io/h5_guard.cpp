@@ -270,6 +270,7 @@ CheckedDataset open_checked(Handle object, const std::string& where, const ByteB
 }
 
 void for_each_object(hid_t group, const std::string& where,
+                     const std::function<bool(const std::string&)>& wanted,
                      const std::function<void(const std::string&, H5I_type_t, Handle)>& visit) {
   Links links;
   hsize_t at = 0;
@@ -277,6 +278,7 @@ void for_each_object(hid_t group, const std::string& where,
   if (!links.error.empty()) fail(where, links.error);
   require(result, where, ": cannot list the group");
   for (const std::string& name : links.names) {
+    if (!wanted(name)) continue;
     Handle object =
         own(H5Oopen(group, name.c_str(), H5P_DEFAULT), H5Oclose, where, "/", escaped(name), ": cannot open");
     const H5I_type_t kind = H5Iget_type(object);

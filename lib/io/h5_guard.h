@@ -54,9 +54,9 @@ struct CheckedDataset {
 /// Checks a dataset before anything is read of it. `where` is for messages.
 CheckedDataset open_checked(Handle dataset, const std::string& where, const ByteBudget& budget);
 
-/// Calls `visit(name, kind, object)` for each object of `group` in the order of names; hard links only.
+/// Calls `visit(name, kind, object)` for each object of `group` that is `wanted`, in the order of names; hard links only.
 void for_each_object(
-    hid_t group, const std::string& where,
+    hid_t group, const std::string& where, const std::function<bool(const std::string& name)>& wanted,
     const std::function<void(const std::string& name, H5I_type_t kind, Handle object)>& visit);
 
 }  // namespace heed::io

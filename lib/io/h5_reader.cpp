@@ -17,6 +17,7 @@ constexpr int kMaxDepth = 32;
 constexpr std::size_t kMaxObjects = 65536;
 constexpr std::uint64_t kMostMappedChunk = std::uint64_t{1} << 26, kFletcherBytes = 4;
 constexpr std::int64_t kCheckedAtOnce = 4096;  // rows of strings
+constexpr std::string_view kTitle = "title";   // of a group that is a plot
 
 /// Takes an attribute out of the map: a list of strings, of which a single string is one; empty: no such.
 std::vector<std::string> take_list(Attributes& attributes, const std::string& name) {
@@ -44,6 +45,22 @@ void drop_plumbing(Attributes& attributes) {
                            "_Netcdf4Dimid", "_Netcdf4Coordinates", "_NCProperties", "coordinates", "dims"}) {
     attributes.erase(name);
   }
+}
+
+/// ReadOptions::wants for places in order, of which a model has thousands: the path or a group around it is one of them.
+bool is_wanted(const std::vector<std::string>& only, const std::string& path) {
+  if (only.empty()) return true;
+  for (std::size_t end = path.find('/'); end != std::string::npos; end = path.find('/', end + 1))
+    if (std::ranges::binary_search(only, std::string_view(path).substr(0, end))) return true;
+  return std::ranges::binary_search(only, path);
+}
+
+/// Whether the object is wanted, or something within it; likewise.
+bool leads_to_wanted(const std::vector<std::string>& only, const std::string& path) {
+  if (is_wanted(only, path)) return true;
+  const std::string inner = path + '/';
+  const auto next = std::ranges::lower_bound(only, inner);
+  return next != only.end() && next->starts_with(inner);
 }
 
 /// Memory for variable-length strings while HDF5 reads them. Many references to one long string expand a
@@ -182,10 +199,23 @@ std::string name_of_scale(hid_t dataset, const hvl_t& list) {
 
 MapReader::MapReader(Handle file, std::uint64_t stored, const ReadOptions& options, std::string name)
     : file_(std::move(file)), name_(std::move(name)), options_(options), budget_(stored) {
-  Handle root = own(H5Gopen2(file_, "/", H5P_DEFAULT), H5Gclose, name_, ": cannot open the root group");
+  std::ranges::sort(options_.only);
+  const Handle root = open_root();
   read_root(root);
-  walk(root, "", 0);
-  finish_catalogue();
+  list(root);
+}
+
+Handle MapReader::open_root() const {
+  return own(H5Gopen2(file_, "/", H5P_DEFAULT), H5Gclose, name_, ": cannot open the root group");
+}
+
+void MapReader::narrow(const std::vector<std::string>& only) {
+  options_.only = only;
+  std::ranges::sort(options_.only);
+  groups_.clear(), signal_axes_.clear(), entries_.clear(), untrimmed_.clear();
+  objects_ = 0;
+  sentences_ = -1;
+  list(open_root());
 }
 
 bool MapReader::is_heed() const {
@@ -205,16 +235,23 @@ void MapReader::read_root(hid_t root) {
   drop_plumbing(attributes_);
 }
 
+void MapReader::list(hid_t root) {
+  walk(root, "", 0);
+  finish_catalogue();
+}
+
 void MapReader::walk(hid_t group, const std::string& path, int depth) {
   if (depth > kMaxDepth) fail(where(path), ": groups nested deeper than ", kMaxDepth);
   if (!path.empty()) read_group(group, path);
-  for_each_object(group, path.empty() ? name_ + ":" : where(path),
-                  [&](const std::string& name, H5I_type_t kind, Handle object) {
-                    if (++objects_ > kMaxObjects) fail(name_, ": more than ", kMaxObjects, " objects");
-                    const std::string inner = path.empty() ? name : path + "/" + name;
-                    if (kind == H5I_GROUP) walk(object, inner, depth + 1);
-                    if (kind == H5I_DATASET) add_dataset(inner, path, std::move(object));
-                  });
+  const auto inner = [&](const std::string& name) { return path.empty() ? name : path + "/" + name; };
+  for_each_object(
+      group, path.empty() ? name_ + ":" : where(path),
+      [&](const std::string& name) { return name == kTitle || leads_to_wanted(options_.only, inner(name)); },
+      [&](const std::string& name, H5I_type_t kind, Handle object) {
+        if (++objects_ > kMaxObjects) fail(name_, ": more than ", kMaxObjects, " objects");
+        if (kind == H5I_GROUP) walk(object, inner(name), depth + 1);
+        if (kind == H5I_DATASET) add_dataset(inner(name), path, std::move(object));
+      });
 }
 
 void MapReader::read_group(hid_t group, const std::string& path) {
@@ -236,11 +273,10 @@ void MapReader::add_dataset(const std::string& path, const std::string& group_pa
   entry.attributes = read_attributes(object, where(path));
   // Of ours, a scale that is a tensor has named dimensions.
   if (take_text(entry.attributes, "CLASS") == "DIMENSION_SCALE" && !entry.attributes.contains("dims")) return;
-  const bool is_title =
-      leaf_of(path) == "title" && !group_path.empty() && !groups_[group_path].signal.empty();
-  if (!is_title && !options_.wants(path)) return;
+  const bool is_title = leaf_of(path) == kTitle && !group_path.empty() && !groups_[group_path].signal.empty();
+  if (!is_title && !is_wanted(options_.only, path)) return;
   H5O_info_t info;
-  require(H5Oget_info(object, &info), where(path), ": cannot find it");
+  require(H5Oget_info2(object, &info, H5O_INFO_BASIC), where(path), ": cannot find it");
   entry.address = info.addr;
   entry.dataset = open_checked(std::move(object), where(path), budget_);
   if (is_heed() && entry.dataset.dtype == DType::string)
@@ -356,8 +392,8 @@ void MapReader::check_strings(Entry& entry) {
 void MapReader::expect_checksum(const Entry& entry, std::uint64_t sum) const {
   if (static_cast<std::uint64_t>(*entry.checksum) == sum) return;
   fail(where(entry.path),
-       ": its strings do not fit their checksum: damaged, or changed by another program, "
-       "which should have deleted the attribute ",
+       ": its strings do not fit their checksum: damaged, or changed by another program, which should have "
+       "deleted the attribute ",
        kChecksum, " of the dataset");
 }
 

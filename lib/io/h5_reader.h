@@ -22,8 +22,10 @@ using TensorSink = std::function<void(const std::string&, Tensor)>;
 
 class MapReader {
  public:
-  /// Validates and lists everything in `file`, which is `stored` bytes long; reads no values yet.
+  /// Validates and lists what is wanted of `file`, which is `stored` bytes long; reads no values yet.
   MapReader(Handle file, std::uint64_t stored, const ReadOptions& options, std::string name);
+  /// Lists the tensors at or below these paths instead.
+  void narrow(const std::vector<std::string>& only);
 
   /// The next batch: of tensors with a dimension `sentence` its part, trimmed to its longest sentence; all
   /// others whole. The tensors go to `sink`, groups and root attributes into `about`. False at the end; a
@@ -53,7 +55,9 @@ class MapReader {
   };
   using Window = std::vector<std::pair<std::int64_t, std::int64_t>>;  ///< start and count per axis
 
+  Handle open_root() const;
   void read_root(hid_t root);
+  void list(hid_t root);
   void walk(hid_t group, const std::string& path, int depth);
   void add_dataset(const std::string& path, const std::string& group_path, Handle object);
   void read_group(hid_t group, const std::string& path);

@@ -154,14 +154,21 @@ bool Input::next(TensorMap& about, const TensorSink& sink) {
   }
 }
 
-void Input::whole(TensorMap& about, const TensorSink& sink) {
+void Input::part(const std::vector<std::string>& only, TensorMap& about, const TensorSink& sink) {
+  if (arrays_ || rows_) return;
+  if (!map_ && !next_image()) fail(name_, ": no further frame to read");
+  if (rows_) return;
+  if (!only.empty()) map_->narrow(only);
+  map_->whole(about, sink);
+}
+
+void Input::whole(const std::vector<std::string>& only, TensorMap& about, const TensorSink& sink) {
   if (arrays_) {
     next_arrays(sink);
     return;
   }
-  if (!map_ && !next_image()) fail(name_, ": no further frame to read");
+  part(only, about, sink);
   if (next_rows(sink)) return;
-  map_->whole(about, sink);
   TensorMap more;
   while (!is_file_ && next_image()) {
     if (map_->next_batch(more, [](const std::string&, Tensor) {}))

@@ -26,7 +26,8 @@ class Input {
   /// As FrameReader's functions. The tensors go to `sink`, one at a time, so that no more than one is held;
   /// `about` gets the groups and the root attributes.
   bool next(TensorMap& about, const TensorSink& sink);
-  void whole(TensorMap& about, const TensorSink& sink);
+  void whole(const std::vector<std::string>& only, TensorMap& about, const TensorSink& sink);
+  void part(const std::vector<std::string>& only, TensorMap& about, const TensorSink& sink);
   void layout(TensorMap& about, const TensorSink& sink);
 
   int descriptor() const { return input_.get(); }

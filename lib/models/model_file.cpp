@@ -1,5 +1,9 @@
 #include "models/model_file.h"
 
+#include <algorithm>
+#include <set>
+#include <string_view>
+
 #include "base/digest.h"
 #include "base/error.h"
 #include "io/frame_stream.h"
@@ -11,6 +15,7 @@ namespace heed {
 namespace {
 
 constexpr const char* config_path = "model/config";
+constexpr const char* digests_path = "model/digests";
 constexpr const char* classes_path = "model/classes";
 constexpr const char* origin_path = "model/origin";
 
@@ -25,7 +30,8 @@ std::string digest_of(const Tensor& tensor) {
       return digest_of(tensor.values<std::uint8_t>());
     case DType::string: {
       std::string all;
-      for (const std::string& text : tensor.values<std::string>()) all += concat(text.size(), ':', text);
+      for (const std::string& text : tensor.values<std::string>())
+        all.append(std::to_string(text.size())).append(":").append(text);
       return sha256_hex(all);
     }
     default:
@@ -40,17 +46,37 @@ std::string digest_of(Matrix<const float> m) {
   return sha.hex();
 }
 
-/// Over names, shapes and values of the parameters in `flat` and of the vocabularies, in a fixed order.
-std::string digest_of(const std::string& config, const ParameterSet<float>& parameters,
-                      std::span<const float> flat, const TensorMap& vocabularies) {
-  std::string all = config;
+/// content_digests, of the parameters in `flat`.
+std::string digests_of(const ParameterSet<float>& parameters, std::span<const float> flat,
+                       const TensorMap& vocabularies) {
+  std::string lines;
   auto add = [&](const std::string& path, const Shape& shape, const std::string& digest) {
-    all += concat('\n', path, ' ', to_string(shape), ' ', digest);
+    if (!lines.empty()) lines += '\n';
+    lines.append(path + ' ').append(to_string(shape) + ' ').append(digest);
   };
   for (const Parameter& p : parameters.list())
     add(parameter_prefix + p.name, p.shape, digest_of(p.in(flat.data())));
   for (const auto& [path, tensor] : vocabularies.tensors()) add(path, tensor.shape(), digest_of(tensor));
-  return sha256_hex(all);
+  return lines;
+}
+
+std::vector<std::string_view> lines_in(std::string_view text) {
+  std::vector<std::string_view> lines;
+  for (std::size_t at = 0, end = 0; at < text.size(); at = end + 1) {
+    end = std::min(text.find('\n', at), text.size());
+    lines.push_back(text.substr(at, end - at));
+  }
+  return lines;
+}
+
+/// Throws Error when a line of `computed` is not among those of `stated`.
+void expect_stated(const std::string& path, const std::string& stated, const std::string& computed) {
+  const std::vector<std::string_view> all = lines_in(stated);
+  const std::set<std::string_view> known(all.begin(), all.end());
+  for (const std::string_view line : lines_in(computed))
+    if (!known.contains(line))
+      fail(escaped(path), ":/", escaped(line.substr(0, line.find(' '))), ": its content is not that of /",
+           digests_path, ": was it edited? Remove the attribute model_digest to use it as it is");
 }
 
 const std::string& only_text(const std::string& path, const TensorMap& map, const char* name) {
@@ -109,25 +135,37 @@ TensorMap provenance_map(const std::string& provenance) {
   return map;
 }
 
+std::string content_digests(const Model<float>& model, const TensorMap& vocabularies) {
+  return digests_of(model.parameters, model.parameters.values(), vocabularies);
+}
+
+std::string model_digest(const std::string& config, const std::string& digests) {
+  return sha256_hex(config + '\n' + digests);
+}
+
 std::string model_digest(const std::string& config, const Model<float>& model,
                          const TensorMap& vocabularies) {
-  return digest_of(config, model.parameters, model.parameters.values(), vocabularies);
+  return model_digest(config, content_digests(model, vocabularies));
 }
 
 TensorMap model_map(const Model<float>& model, const TensorMap& vocabularies, const TensorMap& training) {
   TensorMap map;
   map.add(config_path, Tensor::of<std::string>({model.config_json}, {1}, {"one"}));
+  const std::string digests = content_digests(model, vocabularies);
+  map.add(digests_path, Tensor::of<std::string>({digests}, {1}, {"one"}));
   model.parameters.to_map(model.parameters.values(), parameter_prefix, map);
   map.merge(vocabularies);
   map.merge(training);
   map.groups["model"].attributes["architecture"] = model.architecture;
-  map.attributes[io::kModelDigest] = model_digest(model.config_json, model, vocabularies);
+  map.attributes[io::kModelDigest] = model_digest(model.config_json, digests);
   return map;
 }
 
-void save_model(const std::string& path, const Model<float>& model, const TensorMap& vocabularies,
-                const TensorMap& training) {
-  io::write_map(path, model_map(model, vocabularies, training));
+std::string save_model(const std::string& path, const Model<float>& model, const TensorMap& vocabularies,
+                       const TensorMap& training, const io::WriteOptions& options) {
+  const TensorMap map = model_map(model, vocabularies, training);
+  io::write_map(path, map, options);
+  return std::get<std::string>(map.attributes.at(io::kModelDigest));
 }
 
 TensorMap texts_of(const LoadedModel& loaded) {
@@ -161,38 +199,80 @@ void set_vocabularies(Model<float>& model, const text::Tokenizer& source, const 
   if (alone && target.ends_sentences() && around.size() > 1 && around.front() == target.special().bos)
     fail(escaped(path), ": the tokenizer puts both ", escaped(target.piece(target.special().bos)), " and ",
          escaped(target.piece(target.special().eos)),
-         " around a text, wanted at most one of them for a decoder alone: leave out the end, "
-         "as add_eos_token false does");
+         " around a text, wanted at most one of them for a decoder alone: leave out the end, as "
+         "add_eos_token false does");
   if (model.documents) find_ends(*model.documents, source, path);
   model.source_special = source.special();
   model.target_special = target.special();
   model.reads_as_given = alone && !target.ends_sentences();
 }
 
-void complete(LoadedModel& loaded, const std::string& path, const std::string& config) {
+void complete(LoadedModel& loaded, const std::string& path, const std::string& config,
+              const std::string& stated) {
   Model<float>& model = *loaded.model;
   for (const Side side : {Side::source, Side::target})
     if (model.has(side))
       check_vocabulary(path, name_of(side), model.sizes(side).vocab_size, loaded.tokenizer(side).size());
   set_vocabularies(model, loaded.source, loaded.target, path);
-  loaded.digest = model_digest(config, model, texts_of(loaded));
+  const std::string digests = content_digests(model, texts_of(loaded));
+  if (!stated.empty()) expect_stated(path, stated, digests);
+  loaded.digest = model_digest(config, stated.empty() ? digests : stated);
 }
+
+namespace {
+
+const std::vector<std::string> kVocabularies{"vocabulary", "model/vocabulary", "model/source_vocabulary",
+                                             "model/target_vocabulary"};
+
+/// By its name. Should heed be wrong here, ParameterSet::leave_out says so.
+bool is_needed(const std::string& parameter, Needed needed, const Model<float>& model) {
+  if (!model.encoder || !model.decoder) return true;
+  const bool of_encoder = parameter.starts_with("encoder/"), of_decoder = parameter.starts_with("decoder/"),
+             of_layer = parameter.find("/layer_") != std::string::npos,
+             is_table = parameter.ends_with("embedding/weight");
+  switch (needed) {
+    case Needed::everything:
+      return true;
+    case Needed::source_embedding:
+      return !of_decoder && !of_layer;
+    case Needed::target_embedding:
+      return !of_encoder && !of_layer;
+    case Needed::encoder:
+      return !of_decoder && !is_table;
+    case Needed::decoder:
+      return !of_encoder || (!of_layer && !is_table);  // it may begin with the encoder's summary (cho)
+  }
+  return true;
+}
+
+}  // namespace
 
 text::Tokenizer load_tokenizer(const std::string& path, Side side) {
   if (foreign::is_foreign_model(path)) return foreign::load_tokenizer(path, side);
-  const io::ReadOptions only{
-      .only = {"vocabulary", "model/vocabulary", "model/source_vocabulary", "model/target_vocabulary"}};
-  return text::Tokenizer::of_side(io::read_map(path, only), name_of(side));
+  return text::Tokenizer::of_side(io::read_map(path, {.only = kVocabularies}), name_of(side));
 }
 
-LoadedModel load_model(const std::string& path) {
+LoadedModel load_model(const std::string& path, Needed needed) {
   if (foreign::is_foreign_model(path)) return foreign::load(path);
-  const TensorMap map = io::read_map(path);
+  std::vector<std::string> about{config_path, digests_path, classes_path, origin_path};
+  about.insert(about.end(), kVocabularies.begin(), kVocabularies.end());
+  io::FrameReader reader(path, {.only = about});
+  const TensorMap map = reader.part({});
   const std::string& config = stated_config(path, map);
   try {
     std::unique_ptr<Model<float>> model = make_model<float>(config);
     ParameterSet<float>& parameters = model->parameters;
-    parameters.from_map(map, parameter_prefix, parameters.values());
+    std::string digests;
+    std::vector<std::string> wanted{"model/parameters"};
+    // Without a digest of the whole, those of the parts are not known to be right.
+    if (needed != Needed::everything && map.contains(digests_path) &&
+        map.attributes.contains(io::kModelDigest)) {
+      digests = only_text(path, map, digests_path);
+      parameters.leave_out([&](const std::string& name) { return !is_needed(name, needed, *model); });
+      wanted = {config_path};  // not none, which would be all
+      for (const Parameter& p : parameters.list()) wanted.push_back(parameter_prefix + p.name);
+    }
+    parameters.from_map(reader.whole(wanted), parameter_prefix, parameters.values());
     auto [source, target] = text::Tokenizer::of_both_sides(map);
     LoadedModel loaded{std::move(model), std::move(source), std::move(target), {}, {}, {}, {}};
     if (loaded.model->classes) {
@@ -202,21 +282,21 @@ LoadedModel load_model(const std::string& path) {
     }
     if (map.contains(origin_path)) loaded.origin = only_text(path, map, origin_path);
     if (const std::string* history = io::text_of(map.attributes, "history")) loaded.history = *history;
-    complete(loaded, path, config);
+    complete(loaded, path, config, digests);
     check_digest(path, map, loaded.digest);
     return loaded;
   } catch (const Error& error) {
     const std::string message = error.what();
-    if (message.starts_with(escaped(path))) throw;
+    if (message.starts_with(escaped(path)) || message.starts_with(reader.name())) throw;
     fail(escaped(path), ": ", message);
   }
 }
 
 void load_parameters(const std::string& path, const std::string& digest, const Model<float>& model,
                      const TensorMap& vocabularies, std::span<float> flat) {
-  const TensorMap map = io::read_map(path);
+  const TensorMap map = io::read_map(path, {.only = {config_path, "model/parameters"}});
   model.parameters.from_map(map, parameter_prefix, flat);
-  if (digest_of(stated_config(path, map), model.parameters, flat, vocabularies) != digest) {
+  if (model_digest(stated_config(path, map), digests_of(model.parameters, flat, vocabularies)) != digest) {
     fail(escaped(path), ": not the model that this run saved there: was it replaced or edited?");
   }
 }

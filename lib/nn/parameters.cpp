@@ -52,9 +52,38 @@ void ParameterSet<T>::append(Parameter p) {
     place = next;
   }
   places_[static_cast<std::size_t>(place)].parameter = static_cast<std::int32_t>(list_.size());
-  const std::int64_t end = p.offset + (p.rows - 1) * p.row_stride + p.cols;
-  size_ = std::max(size_, (end + kAlignment - 1) / kAlignment * kAlignment);
+  size_ = std::max(size_, end_of(p));
   list_.push_back(std::move(p));
+}
+
+/// Where what comes after it may begin.
+template <class T>
+std::int64_t ParameterSet<T>::end_of(const Parameter& p) {
+  const std::int64_t end = p.offset + (p.rows - 1) * p.row_stride + p.cols;
+  return (end + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+template <class T>
+void ParameterSet<T>::leave_out(const std::function<bool(const std::string& name)>& unneeded) {
+  std::vector<std::int32_t> numbers(list_.size(), kLeftOut);  // by those before
+  std::vector<Parameter> kept;
+  index_.clear();
+  size_ = 0;
+  std::int64_t end = 0, shift = 0;  // of stacked parameters, which lie within each other, one
+  for (std::size_t i = 0; i < list_.size(); ++i) {
+    Parameter& p = list_[i];
+    if (unneeded(p.name)) continue;
+    if (p.offset >= end) shift = p.offset - size_;
+    end = std::max(end, end_of(p));
+    p.offset -= shift;
+    size_ = std::max(size_, end_of(p));
+    numbers[i] = static_cast<std::int32_t>(kept.size());
+    index_.emplace(p.name, kept.size());
+    kept.push_back(std::move(p));
+  }
+  list_ = std::move(kept);
+  for (Place& place : places_)
+    if (place.parameter >= 0) place.parameter = numbers[static_cast<std::size_t>(place.parameter)];
 }
 
 template <class T>
@@ -124,6 +153,9 @@ template <class T>
 const Parameter* ParameterSet<T>::parameter_at(std::int32_t place) const {
   const std::int32_t number =
       place == kNowhere ? kNowhere : places_[static_cast<std::size_t>(place)].parameter;
+  if (number == kLeftOut)
+    fail("the parameter ", path_of(place),
+         " is needed, but was left out when the model was read: a defect of heed");
   return number == kNowhere ? nullptr : &list_[static_cast<std::size_t>(number)];
 }
 
@@ -169,28 +201,31 @@ std::int64_t ParameterSet<T>::count() const {
 
 template <class T>
 void ParameterSet<T>::initialize(std::uint64_t seed) {
-  for (const Parameter& p : list_) {
-    Random random(seed, hash(p.name));
-    auto draw = [&]() -> double {
-      switch (p.init.kind) {
-        case Init::Kind::zeros:
-          return 0;
-        case Init::Kind::ones:
-          return 1;
-        case Init::Kind::uniform:
-          return p.init.size * (2 * random.uniform() - 1);
-        case Init::Kind::normal:
-        case Init::Kind::orthogonal:
-          return p.init.size * random.normal();
-      }
-      return 0;
-    };
-    Matrix<T> m = p.in(values().data());
-    for (std::int64_t i = 0; i < m.rows; ++i) {
-      for (std::int64_t j = 0; j < m.cols; ++j) m(i, j) = static_cast<T>(draw());
+  for (const Parameter& p : list_) initialize(p, seed);
+}
+
+template <class T>
+void ParameterSet<T>::initialize(const Parameter& p, std::uint64_t seed) {
+  Random random(seed, hash(p.name));
+  auto draw = [&]() -> double {
+    switch (p.init.kind) {
+      case Init::Kind::zeros:
+        return 0;
+      case Init::Kind::ones:
+        return 1;
+      case Init::Kind::uniform:
+        return p.init.size * (2 * random.uniform() - 1);
+      case Init::Kind::normal:
+      case Init::Kind::orthogonal:
+        return p.init.size * random.normal();
     }
-    if (p.init.kind == Init::Kind::orthogonal) orthonormalize(m.rows <= m.cols ? m : m.t());
+    return 0;
+  };
+  Matrix<T> m = p.in(values().data());
+  for (std::int64_t i = 0; i < m.rows; ++i) {
+    for (std::int64_t j = 0; j < m.cols; ++j) m(i, j) = static_cast<T>(draw());
   }
+  if (p.init.kind == Init::Kind::orthogonal) orthonormalize(m.rows <= m.cols ? m : m.t());
 }
 
 template <class T>

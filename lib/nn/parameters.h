@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -67,6 +68,11 @@ class ParameterSet {
   void add_stacked(const std::string& scope, const std::vector<std::string>& parts, std::int64_t d_in,
                    std::int64_t d_out, Init weight, std::optional<Init> bias);
 
+  /// Makes the set one of the others only, before it has values: who computes with a part of a model needs no memory for the
+  /// rest. A place whose parameter was left out is an error when that is asked for, as no computation may go on as if the model had
+  /// no such parameter; find() and contains() know the others only.
+  void leave_out(const std::function<bool(const std::string& name)>& unneeded);
+
   const std::vector<Parameter>& list() const { return list_; }
   /// Throws Error when there is no such parameter.
   const Parameter& find(const std::string& name) const;
@@ -97,6 +103,8 @@ class ParameterSet {
 
   /// Draws all parameters again; the result depends on the seed and the parameter's name only.
   void initialize(std::uint64_t seed);
+  /// Draws only this one of them.
+  void initialize(const Parameter& p, std::uint64_t seed);
 
   /// Dense float32 tensors <prefix><name> from a flat buffer of this layout (parameters, moments, averages).
   void to_map(std::span<const T> flat, const std::string& prefix, TensorMap& map) const;
@@ -111,7 +119,10 @@ class ParameterSet {
     std::int32_t parameter = kNowhere;
   };
 
+  static constexpr std::int32_t kLeftOut = -2;  ///< of a place's parameter
+
   void append(Parameter p);
+  static std::int64_t end_of(const Parameter& p);
 
   std::vector<Place> places_{1};
   std::vector<Parameter> list_;

@@ -55,8 +55,7 @@ void Scope<T>::inspect_in_place(const std::string& path, Matrix<T> value, const 
 
 template <class T>
 Var<T> Scope<T>::inspect_sentences(const std::string& path, Var<T> v) const {
-  Packing ones;
-  for (std::int64_t s = 0; s < v.rows(); ++s) ones.append(1);
+  const Packing ones = Packing::uniform(v.rows(), 1);
   return inspect(path, v, places_of(ones), {&ones, 1});
 }
 

@@ -129,6 +129,15 @@ def string_beyond_its_heap(f):
     return "/x", "damaged"
 
 
+def string_that_claims_100_megabytes(f):
+    """HDF5 1.10 fills as many bytes with zeros before it looks whether the string has them."""
+    f.create_dataset("x", (2,), h5py.string_dtype(), chunks=(2,))
+    f["x"][0] = "s"
+    references = f["x"].id.read_direct_chunk((0,))[1]
+    f["x"].id.write_direct_chunk((0,), (100 << 20).to_bytes(4, "little") + references[4:])
+    return "/x", "strings"
+
+
 def damage(data):
     """The size of a string, 8 bytes before it, becomes huge."""
     at = data.index(b"needle") - 8

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -14,6 +15,7 @@
 #include "io/foreign/picture.h"
 #include "io/foreign/safetensors.h"
 #include "io/foreign/torch_file.h"
+#include "io/superblock.h"
 
 namespace heed::io {
 namespace {
@@ -53,7 +55,8 @@ Open format_of(std::string_view head) {
   if (head.starts_with("PK\x03\x04") || head.starts_with("PK\x05\x06")) return open_zip;
   if (head.starts_with("\x89PNG\r\n\x1a\n")) return open_png;
   if (head.starts_with("\xff\xd8\xff")) return open_jpeg;
-  if (head.size() == 9 && head[8] == '{' && !head.starts_with("\x89HDF") && !is_text(head))
+  if (head.size() == 9 && head[8] == '{' && !looks_like_hdf5(std::as_bytes(std::span(head))) &&
+      !is_text(head))
     return open_safetensors;
   return nullptr;
 }

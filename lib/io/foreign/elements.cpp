@@ -110,10 +110,6 @@ std::uint32_t rounded_shift(std::uint32_t bits, int drop) {
 
 }  // namespace
 
-std::span<const ElementKind> element_kinds() {
-  return kKinds;
-}
-
 const ElementKind* element_kind_of_safetensors(std::string_view dtype) {
   return find_kind(&ElementKind::safetensors, dtype);
 }

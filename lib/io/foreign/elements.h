@@ -19,8 +19,7 @@ struct ElementKind {
   Tensor (*read)(const Shape& shape, bool swapped, const NextBytes& next, const std::string& where);
 };
 
-/// All that are known. Those of heed's own types come first.
-std::span<const ElementKind> element_kinds();
+/// Null when it is not known.
 const ElementKind* element_kind_of_safetensors(std::string_view dtype);
 const ElementKind* element_kind_of_numpy(std::string_view code);
 

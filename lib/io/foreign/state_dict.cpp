@@ -241,15 +241,15 @@ class Machine {
     tensor.shape = sizes_of(items[2]);
     const Shape strides = sizes_of(items[3]);
     if (strides.size() != tensor.shape.size()) refuse("has a tensor whose strides do not fit its shape");
-    // Row-major: each step is the number of values behind it.
+    // Row-major: the stride of an axis is the number of values in those after it.
     std::uint64_t bits = 0;
     if (!count_bits(tensor.shape, 8, bits)) refuse("has a tensor that is larger than its storage");
     const std::int64_t count = element_count(tensor.shape);
-    std::int64_t behind = 1;
+    std::int64_t stride = 1;
     for (std::size_t axis = strides.size(); axis-- > 0 && count > 0;) {
-      if (tensor.shape[axis] > 1 && strides[axis] != behind)
+      if (tensor.shape[axis] > 1 && strides[axis] != stride)
         refuse("has a tensor that is not stored row by row: save it after .contiguous()");
-      behind *= tensor.shape[axis];
+      stride *= tensor.shape[axis];
     }
     if (count > tensor.elements) refuse("has a tensor that is larger than its storage");
     if (tensor.offset > tensor.elements - count) refuse("has a tensor that is larger than its storage");

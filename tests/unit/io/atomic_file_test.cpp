@@ -8,10 +8,12 @@
 
 #include "base/cleanup.h"
 #include "samples.h"
+#include "support/error_of.h"
 
 using namespace heed;
 using namespace heed::io;
 using namespace heed::io::test;
+using heed::test::error_of;
 
 BOOST_AUTO_TEST_CASE(bytes_arrive_whole) {
   TemporaryFolder folder;
@@ -33,6 +35,13 @@ BOOST_AUTO_TEST_CASE(nothing_changes_without_commit) {
   }
   BOOST_CHECK_EQUAL(bytes_of(folder / "x"), "old");
   BOOST_CHECK_EQUAL(folder.files().size(), 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_name_that_is_too_long_is_refused_before_the_work) {
+  TemporaryFolder folder;
+  BOOST_CHECK_NO_THROW(AtomicFile(folder / std::string(255, 'x')));
+  BOOST_CHECK(error_of([&] { AtomicFile(folder / std::string(256, 'x')); }).ends_with("File name too long"));
+  BOOST_CHECK_EQUAL(folder.files().size(), 0);
 }
 
 BOOST_AUTO_TEST_CASE(a_signal_removes_the_temporary_file) {

@@ -1,9 +1,13 @@
 #include "models/model_file.h"
 #include "train/metrics.h"
 
+#include <fstream>
+#include <iterator>
 #include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/digest.h"
 #include "base/error.h"
 #include "io/frame_stream.h"
 #include "io/provenance.h"
@@ -171,6 +175,118 @@ BOOST_AUTO_TEST_CASE(numbers_of_a_config_are_checked_before_anything_is_made_of_
     }
   }
   BOOST_TEST(tried > 100u);
+}
+
+namespace {
+
+/// Changes a byte of the values of a parameter where they lie in the file.
+void damage(const std::string& path, const Model<float>& model, const std::string& parameter) {
+  const Matrix<const float> m = model.parameters.view(parameter);
+  const std::string values(reinterpret_cast<const char*>(m.row(0)), static_cast<std::size_t>(m.cols) * 4);
+  std::ifstream in(path, std::ios::binary);
+  std::string bytes(std::istreambuf_iterator<char>(in), {});
+  const std::size_t at = bytes.find(values);
+  BOOST_REQUIRE(at != bytes.npos);
+  bytes[at + 5] = static_cast<char>(bytes[at + 5] ^ 1);
+  std::ofstream(path, std::ios::binary) << bytes;
+}
+
+/// What of a model each tool reads.
+const std::map<Needed, const char*> kParts{{Needed::source_embedding, "encoder/embedding/weight"},
+                                           {Needed::target_embedding, "decoder/embedding/weight"},
+                                           {Needed::encoder, "encoder/layer_0/feed_forward/inner/weight"},
+                                           {Needed::decoder, "decoder/layer_1/feed_forward/outer/weight"}};
+
+bool loads(const std::string& path, Needed needed) {
+  try {
+    load_model(path, needed);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(a_part_is_what_it_is_in_the_whole) {
+  const TemporaryFolder folder;
+  const TensorMap map = saved_model(folder);
+  const LoadedModel whole = load_model(folder / "m.h5");
+  for (const auto& [needed, name] : kParts) {
+    const LoadedModel part = load_model(folder / "m.h5", needed);
+    BOOST_TEST(part.digest == whole.digest);
+    const ParameterSet<float>& read = part.model->parameters;
+    for (const Parameter& p : read.list()) {
+      const Matrix<const float> now = read.view(p.name),
+                                before = std::as_const(whole.model->parameters).view(p.name);
+      for (std::int64_t i = 0; i < now.rows; ++i)
+        BOOST_TEST(std::equal(now.row(i), now.row(i) + now.cols, before.row(i)));
+    }
+    BOOST_TEST(read.contains(name));
+    BOOST_TEST(read.values().size() < std::as_const(whole.model->parameters).values().size() * 3 / 4);
+  }
+  // The text of which the model's digest is one says so by itself.
+  const auto text = [&](const char* path) { return map.at(path).values<std::string>()[0]; };
+  BOOST_TEST(sha256_hex(text("model/config") + "\n" + text("model/digests")) == whole.digest);
+}
+
+BOOST_AUTO_TEST_CASE(what_was_left_out_cannot_be_used) {
+  const TemporaryFolder folder;
+  saved_model(folder);
+  const LoadedModel part = load_model(folder / "m.h5", Needed::encoder);
+  Tape<float> tape;
+  Pass<float> pass(tape, part.model->parameters);
+  const std::vector<std::int32_t> length{3};
+  const PackedTokens tokens{{4, 5, 6}, Packing(length)};
+  const auto names_it = [](const Error& e) {
+    return std::string(e.what()).find("embedding/weight") != std::string::npos;
+  };
+  BOOST_CHECK_EXCEPTION(part.model->embed(pass, Side::source, tokens), Error, names_it);
+}
+
+BOOST_AUTO_TEST_CASE(damage_stops_the_tools_that_read_there) {
+  const TemporaryFolder folder;
+  for (const auto& [damaged, name] : kParts) {
+    saved_model(folder);
+    damage(folder / "m.h5", *load_model(folder / "m.h5").model, name);
+    BOOST_TEST(!loads(folder / "m.h5", Needed::everything));
+    for (const auto& [needed, other] : kParts) {
+      // The decoder's embeddings are its output layer, too.
+      const bool reads =
+          needed == damaged || (needed == Needed::decoder && damaged == Needed::target_embedding);
+      BOOST_TEST(loads(folder / "m.h5", needed) == !reads);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(digests_of_parts_are_believed_only_with_that_of_the_whole) {
+  const TemporaryFolder folder;
+  const std::string weight = kParts.at(Needed::encoder);
+  const TensorMap good = saved_model(folder);
+  const std::string digest = load_model(folder / "m.h5").digest;
+
+  TensorMap map = good;  // edited, with sound checksums
+  map.at(parameter_prefix + weight).values<float>()[5] += 1;
+  io::write_map(folder / "edited.h5", map);
+  BOOST_TEST(!loads(folder / "edited.h5", Needed::encoder));
+  std::string& lines = map.at("model/digests").values<std::string>()[0];
+  const std::size_t at = lines.find(weight);
+  lines[lines.find('\n', at) - 1] ^= 1;
+  io::write_map(folder / "edited.h5", map);
+  for (const Needed needed : {Needed::encoder, Needed::decoder})
+    BOOST_TEST(!loads(folder / "edited.h5", needed));
+  map.attributes.erase(io::kModelDigest);  // on purpose: all is read again
+  io::write_map(folder / "edited.h5", map);
+  const LoadedModel edited = load_model(folder / "edited.h5", Needed::decoder);
+  BOOST_TEST(edited.model->parameters.contains(weight));
+  BOOST_TEST(edited.digest != digest);
+
+  map = good;  // as heed wrote models before
+  map.erase("model/digests");
+  io::write_map(folder / "older.h5", map);
+  const LoadedModel older = load_model(folder / "older.h5", Needed::decoder);
+  BOOST_TEST(older.model->parameters.contains(weight));
+  BOOST_TEST(older.digest == digest);
 }
 
 BOOST_AUTO_TEST_CASE(a_vocabulary_of_another_size_is_refused) {
