@@ -92,7 +92,7 @@ void declare(cli::Tool& tool, TrainCommand& o) {
   tool.option(
       "--init-from MODEL", o.job.init,
       "start from this model, its parameters and vocabularies: fine-tuning; a model file, or a folder of "
-      "another program's model");
+      "another program's model. With --labels it gets a new head, unless it tells these classes already");
   tool.option(
       "--import FOLDER", o.import.from,
       "make a model file of another program's model, a folder with config.json and model.safetensors, "
@@ -130,13 +130,15 @@ void declare(cli::Tool& tool, TrainCommand& o) {
       "transformer-tiny -o model.h5 --resume");
   tool.example(
       "mpirun -n 4 --bind-to none train --threads 16 --shards 64 --source a.en --target a.fr --valid-source "
-      "b.en "
-      "--valid-target b.fr --vocab v.h5 -o model.h5");
+      "b.en --valid-target b.fr --vocab v.h5 -o model.h5");
   tool.example(
       "train --corpus pairs.h5 --valid-source b.en --valid-target b.fr --vocab v.h5 --preset "
       "transformer-tiny -o model.h5");
   tool.example("train --import gpt2/ -o gpt2.h5");
   tool.example("train --init-from gpt2/ --target a.en --valid-target b.en -o mine.h5");
+  tool.example(
+      "train --init-from bert/ --source a.en --labels a.labels --valid-source b.en --valid-labels b.labels "
+      "-o classifier.h5");
   tool.example("train --preset gpt-tiny --target a.en --valid-target b.en --vocab v.h5 -o gpt.h5");
   tool.example(
       "train --preset vit-tiny --source a.npy --labels a.labels --valid-source b.npy --valid-labels b.labels "

@@ -69,8 +69,8 @@ Var<T> side_by_side(Var<T> a, Var<T> b) {
   copy_rows<T>(b.value(), tape.mutable_value(y).columns(d, k));
   tape.on_backward(y, [=, &tape] {
     const Matrix<const T> d_y = tape.gradient(y);
-    if (tape.wants_gradient(a)) add_rows<T>(d_y.columns(0, d), tape.gradient(a));
-    if (tape.wants_gradient(b)) add_rows<T>(d_y.columns(d, k), tape.gradient(b));
+    tape.add_gradient(a, d_y.columns(0, d));
+    tape.add_gradient(b, d_y.columns(d, k));
   });
   return y;
 }
@@ -122,6 +122,45 @@ Var<T> scale_rows(Var<T> x, Var<T> s) {
 }
 
 template <class T>
+Var<T> running_mean(Var<T> x, Var<T> f, const Packing& rows, Var<T> start) {
+  expect_same_shape("running_mean", x, f);
+  if (start.rows() != rows.sentences() || start.cols() != x.cols() || x.rows() != rows.rows())
+    fail("running_mean: [", x.rows(), ", ", x.cols(), "] in ", rows.sentences(), " sequences of ",
+         rows.rows(), " rows, and a start of [", start.rows(), ", ", start.cols(), "]");
+  Tape<T>& tape = x.tape();
+  Var<T> y = tape.result(x.rows(), x.cols());
+  const Matrix<T> out = tape.mutable_value(y);
+  const Matrix<const T> in = x.value(), share = f.value(), first = start.value();
+  for (std::int64_t s = 0; s < rows.sentences(); ++s) {
+    const T* before = first.row(s);
+    for (std::int64_t t = rows.offset(s); t < rows.offset(s + 1); before = out.row(t++))
+      for (std::int64_t j = 0; j < out.cols; ++j)
+        out(t, j) = share(t, j) * before[j] + (1 - share(t, j)) * in(t, j);
+  }
+  tape.on_backward(y, [=, &rows, &tape] {
+    const Matrix<const T> d_y = tape.gradient(y), was = y.value();
+    const Matrix<T> d_x = tape.gradient(x), d_f = tape.gradient(f);
+    std::vector<T> carried(static_cast<std::size_t>(d_y.cols));  // d y_t, of all that comes after it
+    for (std::int64_t s = 0; s < rows.sentences(); ++s) {
+      std::ranges::fill(carried, T{0});
+      for (std::int64_t t = rows.offset(s + 1) - 1; t >= rows.offset(s); --t) {
+        const T* before = t > rows.offset(s) ? was.row(t - 1) : first.row(s);
+        for (std::int64_t j = 0; j < d_y.cols; ++j) {
+          T& d = carried[static_cast<std::size_t>(j)];
+          d += d_y(t, j);
+          d_x(t, j) += (1 - share(t, j)) * d;
+          d_f(t, j) += (before[j] - in(t, j)) * d;
+          d *= share(t, j);
+        }
+      }
+      if (tape.wants_gradient(start))
+        add_to<T>(std::span<const T>(carried), row_span(tape.gradient(start), s));
+    }
+  });
+  return y;
+}
+
+template <class T>
 StepLinear<T>::StepLinear(Var<T> weight, std::int64_t rows, Var<T> bias)
     : weight_(weight),
       bias_(bias),
@@ -165,7 +204,7 @@ Var<T> StepLinear<T>::operator()(Var<T> x, Var<T> onto) {
   tape.on_backward(y, [=, all = rows_, &tape] {
     const Matrix<const T> d_y = tape.gradient(y);
     all->product.end_forward();
-    if (tape.wants_gradient(onto)) add_rows<T>(d_y, tape.gradient(onto));
+    tape.add_gradient(onto, d_y);
     if (tape.wants_gradient(x)) {
       T beta;
       const Matrix<T> d_x = tape.gradient(x, beta);
@@ -182,19 +221,6 @@ CellSteps<T>::CellSteps(const CellParameters<T>& parameters, std::int64_t rows)
 }
 
 namespace {
-
-/// gradient(v) += d, where v may be none.
-template <class T>
-void add_rows_gradient(Tape<T>& tape, Var<T> v, Matrix<const T> d) {
-  if (!tape.wants_gradient(v)) return;
-  T beta;
-  const Matrix<T> d_v = tape.gradient(v, beta);
-  if (beta == T{0}) {
-    copy_rows<T>(d, d_v);
-  } else {
-    add_rows<T>(d, d_v);
-  }
-}
 
 template <class T>
 Matrix<const T> value_or_none(Var<T> v) {
@@ -213,9 +239,9 @@ Var<T> CellSteps<T>::operator()(Var<T> x, Var<T> state, Var<T> extra, const Cell
     const Matrix<T> d_state = tape.gradient(y);  // not needed again
     run->backward(step, state.value(), y.value(), d_state);
     tape.gradient(end);
-    add_rows_gradient<T>(tape, x, run->d_x(step));
-    add_rows_gradient<T>(tape, extra, run->d_extra(step));
-    add_rows_gradient<T>(tape, state, d_state);
+    tape.add_gradient(x, run->d_x(step));
+    tape.add_gradient(extra, run->d_extra(step));
+    tape.add_gradient(state, d_state);
   });
   return y;
 }
@@ -257,12 +283,12 @@ Var<T> cell_layer(const CellParameters<T>& parameters, Var<T> x, std::span<const
       if (t > 0) {
         add_rows<T>(d_state, of_step(d_y, t - 1).row_range(0, d_state.rows));
       } else {
-        add_rows_gradient<T>(tape, start, d_state);
+        tape.add_gradient(start, d_state);
       }
     }
     run->finish();
-    add_rows_gradient<T>(tape, x, run->d_x());
-    add_rows_gradient<T>(tape, extra, run->d_extra());
+    tape.add_gradient(x, run->d_x());
+    tape.add_gradient(extra, run->d_extra());
   });
   return y;
 }
@@ -273,6 +299,7 @@ HEED_INSTANTIATE(maxout)
 HEED_INSTANTIATE_CLASS(CellSteps)
 HEED_INSTANTIATE(cell_layer)
 HEED_INSTANTIATE(scale_rows)
+HEED_INSTANTIATE(running_mean)
 HEED_INSTANTIATE_CLASS(StepLinear)
 
 }  // namespace heed

@@ -25,20 +25,15 @@ void expect_dense(const char* op, Var<T> x) {
 
 /// gradient(x) += dropout(d).
 template <class T>
-void add_gradient(Tape<T>& tape, Var<T> x, Matrix<const T> d, const Dropout& drop = {}) {
+void add_dropped_gradient(Tape<T>& tape, Var<T> x, Matrix<const T> d, const Dropout& drop) {
+  if (!drop.active()) return tape.add_gradient(x, d);
   if (!tape.wants_gradient(x)) return;
   T beta;
   Matrix<T> d_x = tape.gradient(x, beta);
   if (beta == T{0}) {
-    if (drop.active()) {
-      dropout<T>(drop, all(d), all(d_x));
-    } else {
-      std::copy_n(d.data, d.size(), d_x.data);
-    }
-  } else if (drop.active()) {
-    dropout_add<T>(drop, all(d), all(d_x));
+    dropout<T>(drop, all(d), all(d_x));
   } else {
-    add_to<T>(all(d), all(d_x));
+    dropout_add<T>(drop, all(d), all(d_x));
   }
 }
 
@@ -67,8 +62,8 @@ Var<T> add_dropped(Var<T> x, Var<T> sub, const Dropout& drop) {
   }
   tape.on_backward(y, [=, &tape] {
     Matrix<const T> d_y = tape.gradient(y);
-    add_gradient(tape, x, d_y);
-    add_gradient(tape, sub, d_y, drop);
+    tape.add_gradient(x, d_y);
+    add_dropped_gradient(tape, sub, d_y, drop);
   });
   return y;
 }
@@ -99,7 +94,7 @@ Var<T> scaled(Var<T> x, T factor) {
   tape.on_backward(y, [=, &tape] {
     const Matrix<T> d_y = tape.gradient(y);
     scale_by<T>(factor, all(d_y));  // d_y is not needed again
-    add_gradient(tape, x, Matrix<const T>(d_y));
+    tape.add_gradient(x, d_y);
   });
   return y;
 }
@@ -200,8 +195,8 @@ SumAndNorm<T> add_layer_norm(Var<T> x, Var<T> sub, const Dropout& drop, Var<T> g
     Matrix<T> d_y = tape.gradient(y);
     layer_norm_backward<T>(sum.value(), mean, rstd, {gamma.value().data, width}, d_y, d_y, {d_gamma, width},
                            {d_beta, width});
-    add_gradient(tape, x, Matrix<const T>(d_y));
-    if (sub) add_gradient(tape, sub, Matrix<const T>(d_y), drop);
+    tape.add_gradient(x, d_y);
+    add_dropped_gradient<T>(tape, sub, d_y, drop);
   });
   return result;
 }

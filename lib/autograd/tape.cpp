@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "autograd/op_times.h"
+#include "tensor/kernels.h"
 
 namespace heed {
 
@@ -88,6 +89,18 @@ Matrix<T> Tape<T>::gradient(Var<T> v, T& beta) {
   beta = n.touched ? T{1} : T{0};
   n.touched = true;
   return n.gradient;
+}
+
+template <class T>
+void Tape<T>::add_gradient(Var<T> v, Matrix<const T> d) {
+  if (!wants_gradient(v)) return;
+  T beta;
+  const Matrix<T> g = gradient(v, beta);
+  if (beta == T{0}) {
+    copy_rows<T>(d, g);
+  } else {
+    add_rows<T>(d, g);
+  }
 }
 
 template <class T>

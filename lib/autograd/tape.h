@@ -106,6 +106,8 @@ class Tape {
   Matrix<T> gradient(Var<T> v);
   /// The gradient and, in `beta`, 0 when nothing was added yet (overwrite it) or 1 (add to it): for gemm.
   Matrix<T> gradient(Var<T> v, T& beta);
+  /// gradient(v) += d, unless v is none or wants no gradient. Both may be slices.
+  void add_gradient(Var<T> v, Matrix<const T> d);
   /// False when nothing was added: the value did not take part in the loss.
   bool has_gradient(Var<T> v) const;
 

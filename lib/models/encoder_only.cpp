@@ -9,6 +9,30 @@ EncoderOnlyConfig::EncoderOnlyConfig() {
   positions = "learned";
 }
 
+void EncoderOnlyConfig::classify(std::int64_t classes, const std::string& how) {
+  if (!how.empty() && kPoolings(how) == Pooling::none)
+    fail<UsageError>(
+        "pooling = none classifies each token, and labels are of sentences: wanted first, mean or attention");
+  const EncoderOnlyConfig plain;
+  const bool had_head = n_classes > 0 && kPoolings(pooling) != Pooling::none;
+  const std::string was = pooling;
+  if (!how.empty())
+    pooling = how;
+  else if (kPoolings(pooling) == Pooling::none)
+    pooling = "first";
+  if (!had_head || pooling != was) pooler = kPoolings(pooling) == Pooling::first && !reads_images();
+  n_classes = classes;
+  problem_type = plain.problem_type;
+  // Of other heads.
+  masked_words = plain.masked_words;
+  word_transform = plain.word_transform;
+  output_bias = plain.output_bias;
+  logit_scale = plain.logit_scale;
+  normalised = plain.normalised;
+  dense_width = plain.dense_width;
+  dense_activation = plain.dense_activation;
+}
+
 void EncoderOnlyConfig::check() const {
   check_options();
   check_images();
@@ -46,8 +70,7 @@ void EncoderOnlyConfig::check_images() const {
       position_offset > 0 || (n_classes == 0 && masked_words))
     fail<UsageError>(
         "a model of images has no words: wanted source_vocab_size = 1, n_token_types = 0, embedding_norm = "
-        "false, positions = "
-        "learned, position_offset = 0, and classes or masked_words = false");
+        "false, positions = learned, position_offset = 0, and classes or masked_words = false");
 }
 
 template <class T>
@@ -65,11 +88,14 @@ std::unique_ptr<Model<T>> build(const EncoderOnlyConfig& config) {
   stack.n_token_types = config.n_token_types;
   declare_stack(p, stack);
   model->encoder = std::make_unique<TransformerEncoder<T>>(stack);
+  model->pooler = kActivations(config.pooler_activation);
   if (config.n_classes == 0) {
     if (config.pooler) declare_pooler(p, config.d_model);
     if (!config.masked_words) {
-      model->sentences = {kPoolings(config.pooling), config.normalised, false, config.dense_width,
-                          kActivations(config.dense_activation)};
+      model->sentences = {.pooling = kPoolings(config.pooling),
+                          .normalised = config.normalised,
+                          .dense_width = config.dense_width,
+                          .dense_activation = kActivations(config.dense_activation)};
       model->sentences->declare(p, config.d_model);
       return model;
     }
@@ -82,7 +108,7 @@ std::unique_ptr<Model<T>> build(const EncoderOnlyConfig& config) {
   }
   model->n_classes = config.n_classes;
   model->classes = ClassesHead{.pooling = kPoolings(config.pooling),
-                               .pooler = config.pooler,
+                               .pooler = config.pooler ? std::optional(model->pooler) : std::nullopt,
                                .problem = kProblemTypes(config.problem_type)};
   model->classes->declare(p, config.d_model, config.n_classes);
   return model;

@@ -26,6 +26,7 @@ struct EncoderOnlyConfig : TransformerOptions, ImageOptions {
   std::int64_t n_token_types = 0;
   bool word_transform = false;
   bool pooler = false;
+  std::string pooler_activation = "tanh";
   bool masked_words = true;
   bool normalised = false;
   std::string problem_type = "single_label";
@@ -41,10 +42,10 @@ struct EncoderOnlyConfig : TransformerOptions, ImageOptions {
     size_fields(self, field);
     field("n_classes", self.n_classes, "classes of a classifier; 0: the model fills in masked words",
           between(0, 1'000'000));
-    field("pooling", self.pooling,
-          "how the states of a sentence become one vector, which is classified; none: "
-          "each token is classified",
-          kPoolings.words);
+    field(
+        "pooling", self.pooling,
+        "how the states of a sentence become one vector, which is classified; none: each token is classified",
+        kPoolings.words);
     practice_fields(self, field);
     layer_fields(self, field);
     auto optional = [&](const char* name, auto& value, const char* help, auto... valid) {
@@ -55,7 +56,7 @@ struct EncoderOnlyConfig : TransformerOptions, ImageOptions {
         "segments that a sentence may consist of, each with a vector that is added to its tokens; 0: none",
         between(0, 65'536));
     optional("word_transform", self.word_transform, "a layer between states and scores of words, as in BERT");
-    optional("pooler", self.pooler, "a layer of tanh on what is classified, as in BERT");
+    optional("pooler", self.pooler, "a layer on what is classified, as in BERT");
     optional("masked_words", self.masked_words,
              "without classes: scores of words; false: vectors of sentences (encode --pool)");
     image_fields(self, field);
@@ -66,6 +67,8 @@ struct EncoderOnlyConfig : TransformerOptions, ImageOptions {
     optional("dense_width", self.dense_width,
              "width of a last layer that vectors of sentences pass through; 0: none", between(0, 1'000'000));
     optional("dense_activation", self.dense_activation, "its activation", kDenseActivations);
+    optional("pooler_activation", self.pooler_activation, "of the pooler; relu: as in DistilBERT",
+             std::vector<std::string>{"tanh", "relu"});
   }
 
   ImagePatches patches() const {
@@ -73,6 +76,9 @@ struct EncoderOnlyConfig : TransformerOptions, ImageOptions {
     images.dropout = embedding_dropout < 0 ? dropout : embedding_dropout;
     return images;
   }
+  /// Makes it the config of a classifier of sentences or images by the same states, with these classes. `how`: its pooling; "": as it
+  /// is, where each token was classified as in BERT. Where it had no such head, or `how` is another, the first state of a sentence gets a pooler.
+  void classify(std::int64_t classes, const std::string& how = {});
   /// Throws UsageError naming the field and what it must be.
   void check() const;
 

@@ -68,7 +68,7 @@ std::unique_ptr<Model<T>> build(const HanConfig& config) {
   model->encoder = std::make_unique<HanEncoder<T>>(config);
   model->documents = Documents{config.ends(), {}, SpecialIds::kAbsent, config.encoder(), config.dropout};
   model->n_classes = config.n_classes;
-  model->classes = ClassesHead{Pooling::attention, false, "sentence_attention"};
+  model->classes = ClassesHead{.pooling = Pooling::attention, .attention = "sentence_attention"};
   model->classes->declare(p, d, config.n_classes);
   return model;
 }

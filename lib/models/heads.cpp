@@ -51,9 +51,9 @@ void declare_pooler(ParameterSet<T>& parameters, std::int64_t d) {
 }
 
 template <class T>
-Var<T> pooler_of(Pass<T>& pass, Var<T> v) {
+Var<T> pooler_of(Pass<T>& pass, Var<T> v, Activation f) {
   const Scope<T> scope = Scope<T>(pass) / "encoder" / "pooler";
-  return linear(v, scope.parameter("weight"), scope.parameter("bias"), Activation::tanh);
+  return linear(v, scope.parameter("weight"), scope.parameter("bias"), f);
 }
 
 template <class T>
@@ -102,7 +102,7 @@ void SentenceVectors::declare(ParameterSet<T>& parameters, std::int64_t d) const
 template <class T>
 std::vector<T> SentenceVectors::of(Pass<T>& pass, Var<T> states, const Packing& rows) const {
   Var<T> v = pooling == Pooling::first ? first_states(states, rows) : sentence_means(states, rows);
-  if (pooler) v = pooler_of(pass, v);
+  if (pooler) v = pooler_of(pass, v, *pooler);
   if (dense_width > 0) {
     const Scope<T> dense = Scope<T>(pass) / "sentences" / "dense";
     v = linear(v, dense.parameter("weight"), dense.parameter("bias"), dense_activation);
@@ -132,8 +132,7 @@ Var<T> ClassesHead::pooled(Pass<T>& pass, Var<T> states, const Packing& rows) co
   std::vector<std::int64_t> sentences(static_cast<std::size_t>(rows.sentences()));
   std::iota(sentences.begin(), sentences.end(), 0);
   const StepKeys keys{sentences, &rows};
-  Packing ones;
-  for (std::size_t s = 0; s < sentences.size(); ++s) ones.append(1);
+  const Packing ones = Packing::uniform(rows.sentences(), 1);
   return pool(Scope<T>(pass) / attention, states, {sentences, 0, &ones, {}}, keys, keys);
 }
 
@@ -143,7 +142,7 @@ Var<T> ClassesHead::logits(Pass<T>& pass, Var<T> states, const Packing& rows) co
   Var<T> v = states;
   if (!of_tokens()) {
     v = pooled(pass, states, rows);
-    if (pooler) v = pooler_of(pass, v);
+    if (pooler) v = pooler_of(pass, v, *pooler);
     v = scope.name_sentences("pooled", v);
   }
   return linear(v, scope.parameter("weight"), scope.parameter("bias"));
@@ -160,7 +159,7 @@ Var<T> ClassesHead::logits(Pass<T>& pass, Var<T> states, const Packing& rows) co
   template void declare_pooler(ParameterSet<T>&, std::int64_t);                                         \
   template void SentenceVectors::declare(ParameterSet<T>&, std::int64_t) const;                         \
   template std::vector<T> SentenceVectors::of(Pass<T>&, Var<T>, const Packing&) const;                  \
-  template Var<T> pooler_of(Pass<T>&, Var<T>);                                                          \
+  template Var<T> pooler_of(Pass<T>&, Var<T>, Activation);                                              \
   template Var<T> first_states(Var<T>, const Packing&);                                                 \
   template void ClassesHead::declare(ParameterSet<T>&, std::int64_t, std::int64_t) const;               \
   template Var<T> ClassesHead::logits(Pass<T>&, Var<T>, const Packing&) const;

@@ -65,14 +65,15 @@ inline const Choice<ProblemType> kProblemTypes{"problem_type", {"single_label", 
 
 /// Classes of whole sentences: pooled states [sentences, d] W + b -> [sentences, classes]; without pooling those of each token.
 /// Pooling by attention is that of nn/attention/pooling.h. Parameters: classes/weight [d, classes], classes/bias; those of the attention. With a pooler
-/// (BERT) it is tanh(v W + b) that is classified, by the parameters encoder/pooler/{weight [d, d], bias}. Named values: those of the
+/// it is f(v W + b) that is classified, f being tanh in BERT and ReLU in DistilBERT, by the parameters encoder/pooler/{weight [d, d], bias}. Named values: those of the
 /// attention; classes/pooled, what is classified, one row a sentence (without pooling there is none).
 struct ClassesHead {
   Pooling pooling = Pooling::mean;
-  bool pooler = false;
+  std::optional<Activation> pooler{};           ///< f; none: there is no such layer
   std::string attention = "classes/attention";  ///< its scope
   ProblemType problem = ProblemType::single_label;
 
+  bool operator==(const ClassesHead&) const = default;
   bool of_tokens() const { return pooling == Pooling::none; }
   template <class T>
   void declare(ParameterSet<T>& parameters, std::int64_t d, std::int64_t classes) const;
@@ -88,10 +89,10 @@ struct ClassesHead {
 /// What turns the states of a sentence into one vector, without gradient: pooling, by choice the pooler or a layer f(v W + b),
 /// sentence-transformers' Dense, of the parameters sentences/dense/{weight [d, dense_width], bias}.
 struct SentenceVectors {
-  Pooling pooling = Pooling::mean;  ///< mean or first
-  bool normalised = false;          ///< to length 1
-  bool pooler = false;              ///< after encoder/pooler
-  std::int64_t dense_width = 0;     ///< 0: no such layer
+  Pooling pooling = Pooling::mean;     ///< mean or first
+  bool normalised = false;             ///< to length 1
+  std::optional<Activation> pooler{};  ///< after encoder/pooler
+  std::int64_t dense_width = 0;        ///< 0: no such layer
   Activation dense_activation = Activation::tanh;
 
   template <class T>
@@ -106,9 +107,9 @@ struct SentenceVectors {
 /// encoder/pooler.
 template <class T>
 void declare_pooler(ParameterSet<T>& parameters, std::int64_t d);
-/// tanh(v W + b), v [sentences, d] -> [sentences, d].
+/// f(v W + b), v [sentences, d] -> [sentences, d].
 template <class T>
-Var<T> pooler_of(Pass<T>& pass, Var<T> v);
+Var<T> pooler_of(Pass<T>& pass, Var<T> v, Activation f);
 /// The first state of each sentence [sentences, d].
 template <class T>
 Var<T> first_states(Var<T> states, const Packing& rows);

@@ -61,7 +61,8 @@ struct LuongConfig : RecurrentOptions {
           kWindows.words);
     field("window", self.window, "D of local attention, whose window is 2 D + 1 positions", up_to(1'000'000));
     practice_fields(self, field);
-    field("output_dropout", self.output_dropout, "dropout on the attentional state", share());
+    field("output_dropout", self.output_dropout, "dropout on the attentional state", share()).of_training =
+        true;
   }
 
   /// A layer of the decoder, as wide as the encoder's states.

@@ -36,6 +36,7 @@ struct Model {
   std::int64_t n_classes = 0;
   std::optional<ImagePatches> images;         ///< an encoder that reads these, and no words
   std::optional<SentenceVectors> sentences;   ///< of the encoder's states
+  Activation pooler = Activation::tanh;       ///< f of encoder/pooler, where there is that layer
   SpecialIds source_special, target_special;  ///< of the vocabularies
   /// Of a decoder alone: /tokens are what it reads, as in GPT-2. Else they are what it produces, with eos, and it reads bos and
   /// all but the last (text::Tokenizer::ends_sentences).

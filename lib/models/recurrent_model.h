@@ -70,8 +70,9 @@ struct RecurrentOptions {
     field("layer_norm", self.layer_norm, "layer normalisation of the gates' sums");
     field("learned_start", self.learned_start, "learn the encoder's initial states instead of zeros");
     field("recurrent_dropout", self.recurrent_dropout,
-          "dropout on the states that the gates read, one mask for each sentence", share());
-    field("dropout", self.dropout, "dropout after each layer or sublayer", share());
+          "dropout on the states that the gates read, one mask for each sentence", share())
+        .of_training = true;
+    field("dropout", self.dropout, "dropout after each layer or sublayer", share()).of_training = true;
   }
 
   /// A layer that starts from given states.

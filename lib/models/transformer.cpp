@@ -12,6 +12,11 @@ void TransformerConfig::check() const {
                      " source and ", target_vocab_size,
                      " target entries: use --tied decoder, or a joint vocabulary");
   }
+  const Positions scheme = kPositions(positions);
+  if (kDecoderPasts(decoder_past) == DecoderPast::ssru && scheme != Positions::none && !are_added(scheme))
+    fail<UsageError>("positions = ", positions,
+                     " are in the scores of self-attention, and decoder_past = ", decoder_past,
+                     " leaves the decoder none: wanted positions that are added, or none");
 }
 
 template <class T>
@@ -31,6 +36,7 @@ std::unique_ptr<Model<T>> build(const TransformerConfig& config) {
       StackSettings::decoder(config, config.n_decoder_layers, config.target_vocab_size, target_table, true);
   if (config.decoder_d_ff > 0) decoder.d_ff = config.decoder_d_ff;
   decoder.zero_start = kDecoderStarts(config.decoder_start) == DecoderStart::zero;
+  decoder.recurrent = kDecoderPasts(config.decoder_past) == DecoderPast::ssru;
   declare_stack(p, encoder);
   declare_stack(p, decoder);
   model->encoder = std::make_unique<TransformerEncoder<T>>(encoder);

@@ -14,6 +14,10 @@ namespace heed {
 enum class DecoderStart { bos, zero };
 inline const Choice<DecoderStart> kDecoderStarts{"decoder_start", {"bos", "zero"}};
 
+/// What a decoder's layers read of the past by.
+enum class DecoderPast { attention, ssru };
+inline const Choice<DecoderPast> kDecoderPasts{"decoder_past", {"attention", "ssru"}};
+
 struct TransformerConfig : TransformerOptions {
   static constexpr const char* kArchitecture = "transformer";
 
@@ -24,6 +28,7 @@ struct TransformerConfig : TransformerOptions {
   std::string tied = "all";
   std::int64_t decoder_d_ff = 0;
   std::string decoder_start = "bos";
+  std::string decoder_past = "attention";
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& field) {
@@ -41,6 +46,10 @@ struct TransformerConfig : TransformerOptions {
         .optional = true;
     field("decoder_start", self.decoder_start, "what the decoder reads first: bos, or a vector of zeros",
           kDecoderStarts.words)
+        .optional = true;
+    field("decoder_past", self.decoder_past,
+          "what the decoder's layers read of the past by: self-attention, or Marian's recurrent unit",
+          kDecoderPasts.words)
         .optional = true;
   }
 

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/instantiate.h"
 #include "base/sentence_error.h"
+#include "nn/simple_recurrence.h"
 #include "tensor/kernels.h"
 
 namespace heed {
@@ -90,8 +91,8 @@ StackSettings settings_of(const TransformerOptions& o) {
 
 PartSizes sizes_of(const StackSettings& s) {
   const std::int64_t d_head = s.heads.head_width(s.d_model);
-  return {s.vocab_size,    s.n_layers,       s.d_model, s.d_model,         s.max_length,
-          s.heads.n_heads, {d_head, d_head}, true,      s.heads.n_kv_heads};
+  return {s.vocab_size,    s.n_layers,       s.d_model,    s.d_model,         s.max_length,
+          s.heads.n_heads, {d_head, d_head}, !s.recurrent, s.heads.n_kv_heads};
 }
 
 /// A sublayer with its residual connection and layer normalisation (section 3.1; dropout on the sublayer's
@@ -133,14 +134,17 @@ struct LayerInput {
   const Packing* groups = nullptr;  ///< of cross-attention; null: none
   const Packing* memory_rows = nullptr;
   KeysAndValues<T> memory;
+  Var<T>* cell = nullptr;  ///< of the recurrence that stands for self-attention: its state, which goes on
 };
 
-/// Section 3.1: self-attention, of a decoder attention over the encoder's output, the feed-forward network.
+/// Section 3.1: self-attention (or a recurrence), of a decoder attention over the encoder's output, the feed-forward network.
 /// [rows, d] -> [rows, d].
 template <class T>
 Var<T> transformer_layer(const Scope<T>& layer, Var<T> x, const Packing& rows, const StackSettings& settings,
                          const LayerInput<T>& input) {
-  x = residual(layer, "self_attention", x, rows, settings, [&](const Scope<T>& scope, Var<T> y) {
+  const char* first = settings.recurrent ? "recurrence" : "self_attention";
+  x = residual(layer, first, x, rows, settings, [&](const Scope<T>& scope, Var<T> y) {
+    if (settings.recurrent) return simple_recurrence(scope, y, rows, *input.cell);
     return self_attention(scope, y, rows, settings.causal, settings.heads, input.positions, input.past);
   });
   if (input.groups) {
@@ -224,8 +228,11 @@ void declare_stack(ParameterSet<T>& parameters, const StackSettings& s) {
   if (s.embedding_norm) norm(s.name + "/embedding_norm");
   for (std::int64_t i = 0; i < s.n_layers; ++i) {
     const std::string layer = s.name + "/layer_" + std::to_string(i);
-    add_self_attention(parameters, layer + "/self_attention", s.d_model, s.heads);
-    layer_norm(layer + "/self_attention_norm");
+    if (s.recurrent)
+      add_simple_recurrence(parameters, layer + "/recurrence", s.d_model);
+    else
+      add_self_attention(parameters, layer + "/self_attention", s.d_model, s.heads);
+    layer_norm(layer + (s.recurrent ? "/recurrence_norm" : "/self_attention_norm"));
     if (s.reads_memory) {
       add_cross_attention(parameters, layer + "/cross_attention", s.d_model, s.heads);
       layer_norm(layer + "/cross_attention_norm");
@@ -248,14 +255,18 @@ bool TransformerStack<T>::has_sinusoids() const {
   return are_added(settings_.heads.positions) && settings_.heads.positions != Positions::learned;
 }
 
-/// Computed when first needed: many tools embed on one side, or none.
+/// Of at least the first `count` positions. Computed when first needed: many tools embed on one side, or none, and sentences are
+/// mostly short.
 template <class T>
-std::span<const T> TransformerStack<T>::sinusoids() const {
+Matrix<const T> TransformerStack<T>::sinusoids(std::int64_t count) const {
+  constexpr std::int64_t few = 64;
   const StackSettings& s = settings_;
-  std::call_once(need_sinusoids_, [&] {
-    sinusoids_ = sinusoidal_positions<T>(s.position_offset + s.max_length, s.d_model, s.heads.positions);
-  });
-  return sinusoids_;
+  const std::int64_t all = s.position_offset + s.max_length,
+                     positions = count <= few ? std::min(few, all) : all;
+  Sinusoids& table = positions <= few ? first_sinusoids_ : sinusoids_;
+  std::call_once(table.needed,
+                 [&] { table.values = sinusoidal_positions<T>(positions, s.d_model, s.heads.positions); });
+  return {table.values.data(), positions, s.d_model};
 }
 
 namespace {
@@ -266,7 +277,7 @@ std::vector<std::int32_t> types_of(const PackedTokens& tokens, std::int64_t n_ty
   for (std::int64_t s = 0; s < tokens.rows.sentences(); ++s) {
     for (std::int64_t i = 0; i < tokens.rows.length(s); ++i) {
       const std::int32_t type = tokens.types[static_cast<std::size_t>(tokens.rows.offset(s) + i)];
-      if (type < 0 || type >= std::max<std::int64_t>(n_types, 1))
+      if (type < 0 || type >= n_types)
         throw SentenceError(s, concat("token ", i, " is of type ", type, ", and the model knows ", n_types,
                                       " types of tokens, counted from 0"));
     }
@@ -297,16 +308,16 @@ Var<T> TransformerStack<T>::embed(Pass<T>& pass, const PackedTokens& tokens,
   Var<T> positions;
   if (s.heads.positions == Positions::learned) positions = stack.parameter("positions/weight");
   if (has_sinusoids())
-    positions = pass.tape->constant({sinusoids().data(), s.position_offset + s.max_length, s.d_model});
-  const std::vector<std::int32_t> types = types_of(tokens, s.n_token_types);
+    positions = pass.tape->constant(sinusoids(at.empty() ? 0 : 1 + *std::ranges::max_element(at)));
   Arena& arena = pass.tape->arena();
   const Dropout drop = stack.dropout(s.embedding_dropout);
   Var<T> x = embedding(root.parameter(s.embedding_table), arena.keep<std::int32_t>(ids),
                        static_cast<T>(s.embedding_scale), positions, arena.keep<std::int32_t>(at),
                        s.embedding_norm || s.n_token_types > 0 ? Dropout{} : drop);
-  if (s.n_token_types > 0) {
+  if (s.n_token_types > 0) {  // where there are none, as in DistilBERT, those of a pair are not read
     const Var<T> type =
-        embedding(stack.parameter("token_types/weight"), arena.keep<std::int32_t>(types), T{1}, Var<T>(), {});
+        embedding(stack.parameter("token_types/weight"),
+                  arena.keep<std::int32_t>(types_of(tokens, s.n_token_types)), T{1}, Var<T>(), {});
     x = add_dropped(x, type, Dropout{});
     if (!s.embedding_norm) x = drop_out(x, drop);
   }
@@ -377,13 +388,18 @@ Var<T> TransformerDecoder<T>::embed(Pass<T>& pass, const PackedTokens& tokens, c
   return stack_.embed(pass, tokens, at.lengths);
 }
 
-/// The state's memory: keys and values of layer after layer.
+/// The state's memory: keys and values of layer after layer; its rows: of recurrent layers the cells.
 template <class T>
 DecoderState<T> TransformerDecoder<T>::start(Pass<T>& pass, std::int64_t sentences,
                                              const Encoded<T>* memory) const {
   const StackSettings& s = stack_.settings();
   DecoderState<T> state(sentences);
   state.caches.resize(static_cast<std::size_t>(s.n_layers));
+  if (s.recurrent) {
+    const Matrix<T> zeros = pass.tape->arena().template matrix<T>(sentences, s.d_model);
+    std::fill_n(zeros.data, zeros.size(), T{0});
+    state.rows.assign(static_cast<std::size_t>(s.n_layers), pass.tape->constant(zeros));
+  }
   if (!s.reads_memory) return state;
   if (!memory) fail("the decoder reads an encoder's output, and there is none");
   state.memory_rows = memory->rows;
@@ -411,6 +427,7 @@ Decoded<T> TransformerDecoder<T>::read(Pass<T>& pass, DecoderState<T>& state, Va
   Var<T> x = embedded;
   for (std::int64_t i = 0; i < s.n_layers; ++i) {
     const auto layer = static_cast<std::size_t>(i);
+    if (s.recurrent) input.cell = &state.rows[layer];
     if (state.keeps_past) input.past = {&state.caches[layer], &state.past, state.appended()};
     if (s.reads_memory) {
       input.memory_rows = state.memory_rows;

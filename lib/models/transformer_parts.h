@@ -9,7 +9,8 @@
 // <s>/positions/weight [position_offset + max_length, d] when positions are learned; <s>/relative_bias/weight
 // [relative_buckets, n_heads], of all layers, with positions = relative_buckets; <s>/embedding_norm by choice;
 // <s>/layer_<i>/{self_attention, self_attention_norm, feed_forward, feed_forward_norm}, of a decoder that reads a
-// memory also cross_attention, cross_attention_norm; no norms when norm = none; <s>/final_norm for pre-norm, or by
+// memory also cross_attention, cross_attention_norm; in place of a decoder's self_attention, by choice, recurrence (nn/simple_recurrence.h)
+// and recurrence_norm; no norms when norm = none; <s>/final_norm for pre-norm, or by
 // choice. A norm has gamma [d] and, unless norm_kind = rms, beta [d].
 // Named values: <s>/embedded, those of the layers under the parameters' paths (nn/attention/multi_head_attention.h,
 // nn/feed_forward.h; of a norm sum and output), <s>/layer_<i>/output, <s>/output.
@@ -145,11 +146,14 @@ struct TransformerOptions {
   }
   template <class Self, class Visit>
   static void practice_fields(Self& self, Visit&& field) {
-    field("dropout", self.dropout, "dropout after each layer or sublayer", share());
+    field("dropout", self.dropout, "dropout after each layer or sublayer", share()).of_training = true;
     field("embedding_dropout", self.embedding_dropout, "dropout on the embeddings; -1: same as dropout",
-          from_below(-1, 1));
-    field("attention_dropout", self.attention_dropout, "dropout on the attention weights", share());
-    field("activation_dropout", self.activation_dropout, "dropout after the activation", share());
+          from_below(-1, 1))
+        .of_training = true;
+    field("attention_dropout", self.attention_dropout, "dropout on the attention weights", share())
+        .of_training = true;
+    field("activation_dropout", self.activation_dropout, "dropout after the activation", share())
+        .of_training = true;
     field("norm_epsilon", self.norm_epsilon, "epsilon inside the root of layer normalisation", at_least(0));
   }
   /// Throws UsageError naming the field and what it must be.
@@ -168,6 +172,7 @@ struct StackSettings {
   FeedForwardSettings feed_forward;
   bool causal = false;        ///< self-attention attends to the past only
   bool reads_memory = false;  ///< has cross-attention
+  bool recurrent = false;     ///< its layers begin with a recurrence in place of self-attention
   bool zero_start = false;    ///< the token at position 0 has a zero embedding, whatever it is
   Norm norm = Norm::post;
   NormSettings norms;
@@ -218,12 +223,15 @@ class TransformerStack {
 
  private:
   bool has_sinusoids() const;
-  std::span<const T> sinusoids() const;
+  Matrix<const T> sinusoids(std::int64_t count) const;
 
   StackSettings settings_;
-  mutable std::once_flag need_sinusoids_;
-  mutable std::vector<T> sinusoids_;  ///< [position_offset + max_length, d_model], once something is embedded
-  std::vector<T> turns_;              ///< rotary_turns [max_length, d_head] or empty
+  struct Sinusoids {
+    std::once_flag needed;
+    std::vector<T> values;  ///< [positions, d_model], once something is embedded
+  };
+  mutable Sinusoids first_sinusoids_, sinusoids_;  ///< of few positions, and of position_offset + max_length
+  std::vector<T> turns_;                           ///< rotary_turns [max_length, d_head] or empty
 };
 
 template <class T>

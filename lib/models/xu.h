@@ -64,15 +64,20 @@ struct XuConfig : RecurrentOptions, ImageOptions {
     field("d_align", self.d_align, "inner width of the attention's score network", up_to(65'536));
     cell_field(self, field);
     field("attend_to", self.attend_to,
-          "hard attention to one drawn position, or soft attention, the weighted mean", kAttendedTo.words);
+          "hard attention to one drawn position, or soft attention, the weighted mean", kAttendedTo.words)
+        .of_training = true;
     field("context_gate", self.context_gate, "scale the context by a gate computed from the previous state");
     field("doubly_stochastic", self.doubly_stochastic,
-          "weight of the penalty on positions whose attention over all steps is not 1", at_least(0));
+          "weight of the penalty on positions whose attention over all steps is not 1", at_least(0))
+        .of_training = true;
     field("reinforce", self.reinforce,
-          "hard attention: weight of the REINFORCE gradient of the drawn positions", at_least(0));
-    field("entropy", self.entropy, "hard attention: weight of the entropy bonus", at_least(0));
+          "hard attention: weight of the REINFORCE gradient of the drawn positions", at_least(0))
+        .of_training = true;
+    field("entropy", self.entropy, "hard attention: weight of the entropy bonus", at_least(0)).of_training =
+        true;
     field("expected_share", self.expected_share,
-          "hard attention: share of sentences trained with soft attention instead", between(0, 1));
+          "hard attention: share of sentences trained with soft attention instead", between(0, 1))
+        .of_training = true;
     practice_fields(self, field);
     image_fields(self, field);
   }

@@ -5,9 +5,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/log.h"
-#include "io/frame_stream.h"
 #include "io/provenance.h"
 #include "models/foreign/import.h"
+#include "models/model_file.h"
 #include "stages/self_test.h"
 
 namespace heed {
@@ -52,7 +52,7 @@ void ImportCommand::run() const {
   }
   TensorMap about = origin_map(origin.dump());
   io::add_history(about.attributes, command);
-  io::write_map(output, model_map(*loaded.model, texts_of(loaded), about), {{}, scales});
+  save_model(output, *loaded.model, texts_of(loaded), about, {{}, scales});
   logging::note(concat("imported a ", origin.value("kind", ""), " of ", loaded.model->parameters.count(),
                        " parameters and ", (loaded.model->encoder ? loaded.source : loaded.target).size(),
                        " pieces"));

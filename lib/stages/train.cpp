@@ -22,6 +22,7 @@
 #include "text/tokenizer.h"
 #include "text/unknown_pieces.h"
 #include "train/corpus.h"
+#include "train/fine_tuning.h"
 #include "train/launch.h"
 #include "train/presets.h"
 #include "train/valid_bleu.h"
@@ -130,9 +131,13 @@ struct Ingredients {
     };
     CorpusLines text = job.pairs ? CorpusLines("", "", "") : read(job.training);
     classes = classes_of(text.labels);
-    model = job.initial
-                ? std::move(job.initial->model)
-                : job.make_model({source.size(), target.size(), static_cast<std::int64_t>(classes.size())});
+    model = job.make_model({source.size(), target.size(), static_cast<std::int64_t>(classes.size())});
+    if (job.initial) {
+      const std::string head = start_from(*job.initial, model, classes, job.seed);
+      if (!head.empty()) logging::note("head: " + head);
+    } else {
+      model->parameters.initialize(job.seed);
+    }
     check_decoder_vocabulary(*model, target, job.target_vocab);
     set_vocabularies(*model, source, target, job.target_vocab);
     show(job.training, text);
@@ -144,7 +149,6 @@ struct Ingredients {
       show(job.validation, held_out);
       validation = encoded("validation text", held_out, source, target, *model, classes);
     }
-    if (!job.initial) model->parameters.initialize(job.seed);
   }
 
   Attributes history;  ///< of vocabularies, a model to start from, and this run
@@ -373,8 +377,9 @@ void check_files(const IsGiven& given, TrainCommand& o, const std::string& archi
   };
   check("source", reads_source, false, o.job.training.source, o.job.validation.source);
   check("target", reads_target, false, o.job.training.target, o.job.validation.target);
-  check("labels", classes, !o.job.images && classes && classes->range.holds(0), o.job.training.labels,
-        o.job.validation.labels);
+  const bool fills_in = !o.job.initial || (o.job.initial->model->words && !o.job.initial->model->classes);
+  check("labels", classes, !o.job.images && classes && classes->range.holds(0) && fills_in,
+        o.job.training.labels, o.job.validation.labels);
   for (const char* option : {"vocab", "source-vocab", "target-vocab"}) {
     if (!has_words && given(option))
       fail<UsageError>("--", option, ": images have no words, and classes are named by the labels");
@@ -451,25 +456,52 @@ void overlay_given(const IsGiven& given, TrainCommand& o) {
     o.job.config.max_epochs = 0;
 }
 
-/// --init-from: the model is what it is. The recipe is that of a preset if one is given, else TrainConfig's at a low constant rate; the
-/// options given are on top.
+/// Fields of a classifier of which a new head may have other values.
+bool is_of_head(const std::string& field) {
+  return field == "pooling" || field == "pooler";
+}
+
+/// The config of a model to start from as that of a classifier; no classes: as it is.
+template <class Config>
+void set_classes(Config& config, const Config& asked, const IsGiven& given, std::int64_t classes) {
+  if (classes == 0) return;
+  if constexpr (requires { config.classify(classes); }) {
+    config.classify(classes, given("pooling") ? asked.pooling : "");
+    if (given("pooler")) config.pooler = asked.pooler;
+  } else {
+    set_size(fields_of(config), "n_classes", classes);
+  }
+}
+
+/// --init-from: the body of the model is what it is, and with --labels it may get another head (train/fine_tuning.h). The recipe is that
+/// of a preset if one is given, else TrainConfig's at a low constant rate; the options given are on top.
 void configure_from_model(const IsGiven& given, TrainCommand& o) {
   if (given("vocab") || given("source-vocab") || given("target-vocab"))
     fail<UsageError>("--vocab: --init-from ", escaped(o.job.init), " brings its own vocabulary");
-  for (const Field& field : o.model_fields())
-    if (given(field.name)) fail<UsageError>("--init-from ", escaped(o.job.init), " decides ", field.name);
-  if (!o.job.training.labels.empty() || !o.job.validation.labels.empty())
-    fail<UsageError>(
-        "--labels: --init-from goes on with what a model was trained for, which is no classes here");
   o.job.initial = std::make_shared<LoadedModel>(load_model(o.job.init));
   const std::string& architecture = o.job.initial->model->architecture;
-  if (o.job.initial->model->classes)
-    fail<UsageError>("--init-from ", escaped(o.job.init), ": is a classifier");
   o.job.images = o.job.initial->model->images.has_value();
   o.job.source_vocab = o.job.target_vocab = o.vocab = o.job.init;
   with_architecture(architecture, [&](const auto& known) {
-    typename std::decay_t<decltype(known)>::Config config;
+    using Config = typename std::decay_t<decltype(known)>::Config;
+    Config config;
     check_files(given, o, architecture, fields_of(config));
+    from_json(o.job.initial->model->config_json, fields_of(config));
+    const std::vector<Field> own = fields_of(config);
+    for (const Field& field : o.model_fields()) {
+      const Field* same = find_field(own, field.name);
+      if (given(field.name) &&
+          !(same && (same->of_training || (is_of_head(field.name) && !o.job.training.labels.empty()))))
+        fail<UsageError>("--init-from ", escaped(o.job.init), " decides ", field.name,
+                         same && is_of_head(field.name) ? ", unless there are --labels" : "");
+    }
+    overlay(o.model_fields(), own, [&](const std::string& name) { return given(name) && !is_of_head(name); });
+    Config asked;
+    overlay(o.model_fields(), fields_of(asked), given);
+    o.job.make_model = [=](const DataSizes& sizes) mutable {
+      set_classes(config, asked, given, sizes.classes);
+      return build<float>(config);
+    };
   });
   if (given("preset")) {
     from_json(find_preset(o.preset).training, fields_of(o.job.config));

@@ -84,8 +84,7 @@ Objective::Objective(const Model<float>& model, double consistency)
   if (kind_ == Kind::masked_words && model.source_special.mask == SpecialIds::kAbsent) {
     fail<UsageError>(
         "the vocabulary has no <mask>, and without --labels the model learns to fill in masks: tokenize "
-        "--train "
-        "--special mask gives it one");
+        "--train --special mask gives it one");
   }
 }
 

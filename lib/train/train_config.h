@@ -63,8 +63,7 @@ struct TrainConfig {
           share());
     field("unigram_alpha", self.unigram_alpha,
           "of a vocabulary of type unigram: draw the pieces of each line anew in each epoch, with "
-          "probabilities to "
-          "this power (Kudo 2018: 0.2); 0: take the likeliest",
+          "probabilities to this power (Kudo 2018: 0.2); 0: take the likeliest",
           at_least(0));
     field("r_drop", self.r_drop,
           "read each target twice, with dropout of its own, and let the predictions agree: weight of their "

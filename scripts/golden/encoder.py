@@ -18,11 +18,19 @@ VARIANTS = {
     "encoder_roberta": dict(norm="post", positions="learned", position_offset=2, n_classes=0, activation="gelu",
                             embedding_norm=True, embedding_scale="1", norm_epsilon=1e-12, output_bias=True,
                             logit_scale=3.0, **SIZES),
+    # A classifier as BERT is fine-tuned, and DistilBERT (Sanh et al. 2019).
+    "encoder_pooler": dict(norm="post", positions="learned", n_classes=5, pooling="first", pooler=True, activation="gelu",
+                           embedding_norm=True, embedding_scale="1", norm_epsilon=1e-12, **SIZES),
+    "encoder_distil": dict(norm="post", positions="learned", n_classes=3, pooling="first", pooler=True,
+                           pooler_activation="relu", activation="gelu", embedding_norm=True, embedding_scale="1",
+                           norm_epsilon=1e-12, **SIZES),
 }
 MUTATIONS = {
     "encoder_roberta": [dict(position_offset=0), dict(activation="gelu_tanh"), dict(activation="gelu_sigmoid"),
                         dict(embedding_norm=False), dict(embedding_scale="sqrt_d"), dict(norm_epsilon=1e-2),
                         dict(output_bias=False), dict(logit_scale=1.0), dict(final_norm="no", norm="pre")],
+    "encoder_pooler": [dict(pooler=False), dict(pooler_activation="relu"), dict(pooling="mean")],
+    "encoder_distil": [dict(pooler=False), dict(pooler_activation="tanh"), dict(pooling="mean")],
 }
 
 
@@ -59,7 +67,13 @@ class Encoder(transformer.Transformer):
 
     def classify(self, states):
         with self.scope("classes"):
-            pooled = self.name("pooled", self.pool(states))
+            pooled = self.pool(states)
+        if self.option("pooler"):
+            f = {"tanh": torch.tanh, "relu": torch.relu}[self.option("pooler_activation", "tanh")]
+            with self.scope("encoder"):
+                pooled = f(self.linear("pooler", pooled))
+        with self.scope("classes"):
+            self.name("pooled", pooled)
             return pooled @ self.parameter("weight") + self.parameter("bias")
 
     def forward(self, text):
@@ -78,6 +92,8 @@ def shapes_of(config):
         shapes["masked_word/bias"] = (config["source_vocab_size"],)
     if classes:
         shapes |= {"classes/weight": (d, classes), "classes/bias": (classes,)}
+    if config.get("pooler"):
+        shapes |= {"encoder/pooler/weight": (d, d), "encoder/pooler/bias": (d,)}
     if config.get("pooling") == "attention":
         shapes |= {"classes/attention/query/weight": (d, d), "classes/attention/query/bias": (d,),
                    "classes/attention/score/weight": (d,)}

@@ -33,6 +33,10 @@ VARIANTS = {
         norm="pre", tied="none", positions="sinusoidal_t2t", d_model=8, d_ff=14, n_heads=2, n_encoder_layers=1,
         n_decoder_layers=2, source_vocab_size=13, target_vocab_size=17, activation="gelu_sigmoid", final_norm="no",
         norm_epsilon=1e-6, position_offset=1, n_kv_heads=1),
+    # Marian's decoder with a recurrence in place of self-attention: Kim et al. 2019.
+    "transformer_ssru": dict(
+        norm="post", tied="decoder", positions="sinusoidal_t2t", d_model=12, d_ff=14, n_heads=3, n_encoder_layers=1,
+        n_decoder_layers=2, source_vocab_size=19, target_vocab_size=17, decoder_past="ssru"),
 }
 # For each of the variants with options what would be wrong with them, as other values of the config; "wrong": of things
 # that no option offers.
@@ -45,6 +49,7 @@ MUTATIONS = {
                            dict(output_bias=False), dict(final_norm="no")],
     "transformer_t2t": [dict(positions="sinusoidal_halves"), dict(activation="gelu"), dict(position_offset=0),
                         dict(norm_epsilon=1e-1)],
+    "transformer_ssru": [dict(wrong="gate turned round"), dict(wrong="no ReLU"), dict(wrong="first cell as it comes")],
 }
 
 
@@ -139,6 +144,18 @@ class Transformer(Model):
         self.name("context", context)
         return self.name("output", self.linear("output", context))
 
+    def recurrence(self, x):
+        """Kim et al. 2019, in place of a decoder's self-attention."""
+        candidate = self.name("candidate", self.linear("candidate", x))
+        forget = self.name("forget", torch.sigmoid(self.linear("forget", x)))
+        kept = 1 - forget if self.option("wrong") == "gate turned round" else forget
+        cells, cell = [], candidate[0] if self.option("wrong") == "first cell as it comes" else torch.zeros_like(x[0])
+        for f, new in zip(kept, candidate):
+            cell = f * cell + (1 - f) * new
+            cells.append(cell)
+        cells = torch.stack(cells)
+        return self.name("output", cells if self.option("wrong") == "no ReLU" else torch.relu(cells))
+
     def feed_forward(self, x):
         name = self.option("activation", "relu")
         inner = self.linear("inner", x)
@@ -178,8 +195,11 @@ class Transformer(Model):
         with self.scope(side):
             for i in range(self.config[f"n_{side}_layers"]):
                 with self.scope(f"layer_{i}"):
-                    x = self.sublayer("self_attention", x,
-                                      lambda y: self.multi_head(y, y, causal=side == "decoder"))
+                    if side == "decoder" and self.option("decoder_past") == "ssru":
+                        x = self.sublayer("recurrence", x, self.recurrence)
+                    else:
+                        x = self.sublayer("self_attention", x,
+                                          lambda y: self.multi_head(y, y, causal=side == "decoder"))
                     if memory is not None:
                         x = self.sublayer("cross_attention", x,
                                           lambda y: self.multi_head(y, memory, causal=False, is_self=False))
@@ -230,7 +250,13 @@ def stack_shapes(config, side, vocab_size, attentions):
         add_norm(side + "/embedding_norm")
     for i in range(config[f"n_{side}_layers"]):
         path = f"{side}/layer_{i}"
+        if "recurrence" in attentions:
+            shapes[f"{path}/recurrence/candidate/weight"] = (d, d)
+            add_linear(f"{path}/recurrence/forget", d, d)
+            add_norm(path + "/recurrence_norm")
         for name in attentions:
+            if name == "recurrence":
+                continue
             add_linear(f"{path}/{name}/query", d, n_heads * d_head, biases != "none")
             add_linear(f"{path}/{name}/key", d, n_kv * d_head, biases != "none")
             add_linear(f"{path}/{name}/value", d, n_kv * d_head, biases != "none")
@@ -253,7 +279,8 @@ def shapes_of(config):
     one_table = config["tied"] == "all"
     shapes = {"embedding/weight": (source_size, d)} if one_table else {}
     shapes |= stack_shapes(config, "encoder", None if one_table else source_size, ["self_attention"])
-    shapes |= stack_shapes(config, "decoder", None if one_table else target_size, ["self_attention", "cross_attention"])
+    past = "recurrence" if config.get("decoder_past") == "ssru" else "self_attention"
+    shapes |= stack_shapes(config, "decoder", None if one_table else target_size, [past, "cross_attention"])
     if config["tied"] == "none":
         shapes["decoder/output/weight"] = (d, target_size)
     if config.get("output_bias"):

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "io/frame_stream.h"
+#include "tensor/kernels.h"
 #include "tensor/matrix.h"
 #include "tensor/tensor_map.h"
 
@@ -51,6 +52,17 @@ std::vector<T> elements(Matrix<const T> m) {
     for (std::int64_t j = 0; j < m.cols; ++j) values.push_back(m(i, j));
   }
   return values;
+}
+
+/// Step `t`, counted from 1, of Adam with 0.9 for beta1.
+inline AdamStep adam_step(double learning_rate, double beta2, double eps, std::size_t t) {
+  AdamStep step;
+  step.beta1 = 0.9;
+  step.beta2 = beta2;
+  step.eps = eps;
+  step.step_size = learning_rate / (1 - std::pow(step.beta1, t));
+  step.v_scale = 1 / (1 - std::pow(step.beta2, t));
+  return step;
 }
 
 /// Compares tensors with golden ones, and counts; comparing nothing is a failure.

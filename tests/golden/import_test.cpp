@@ -8,49 +8,11 @@
 #include "io/foreign/safetensors.h"
 #include "models/foreign/import.h"
 #include "stages/self_test.h"
+#include "support/imported_models.h"
 #include "support/temporary_folder.h"
 
 namespace heed::golden {
 namespace {
-
-const std::vector<std::string> kCases{"bert-masked",
-                                      "bert-classes",
-                                      "bert-gamma-beta",
-                                      "bert-sentence",
-                                      "bert-dense",
-                                      "bert-tokens",
-                                      "roberta-masked",
-                                      "roberta-classes",
-                                      "roberta-regression",
-                                      "roberta-several",
-                                      "roberta-tokens",
-                                      "vit",
-                                      "vit-no-bias",
-                                      "gpt2",
-                                      "gpt2-bare",
-                                      "llama",
-                                      "llama-tied",
-                                      "llama-3",
-                                      "llama-linear",
-                                      "llama-yarn",
-                                      "llama-bf16",
-                                      "llama-shards",
-                                      "mistral",
-                                      "qwen2",
-                                      "qwen3",
-                                      "marian",
-                                      "marian-untied",
-                                      "marian-gelu",
-                                      "t5",
-                                      "t5-gated",
-                                      "t5-long",
-                                      "marian-npz-post",
-                                      "marian-npz-pre",
-                                      "marian-npz-new",
-                                      "sockeye",
-                                      "sockeye-gated",
-                                      "sockeye-untied",
-                                      "sockeye-half"};
 
 std::string folder_of(const std::string& name) {
   return std::string(HEED_TESTDATA) + "/import/" + name;
@@ -58,7 +20,7 @@ std::string folder_of(const std::string& name) {
 
 BOOST_AUTO_TEST_SUITE(imported_models)
 
-BOOST_DATA_TEST_CASE(agree_with_transformers, boost::unit_test::data::make(kCases), name) {
+BOOST_DATA_TEST_CASE(agree_with_transformers, boost::unit_test::data::make(test::imported_models()), name) {
   const LoadedModel loaded = load_model(folder_of(name));
   const auto expected = io::ArrayFile::open(folder_of(name) + "/expect.safetensors");
   const std::vector<StageResult> results = self_test(loaded, *expected);

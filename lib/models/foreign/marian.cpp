@@ -204,6 +204,7 @@ std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::stri
   require.want("norm_epsilon", config.norm_epsilon, {1e-5});
   require.want<std::string>("score_scale", config.score_scale, {"1/sqrt_d_head"});
   require.want<std::string>("decoder_start", config.decoder_start, {"bos"});
+  require.want<std::string>("decoder_past", config.decoder_past, {"attention"});
   require.want("embedding_norm", config.embedding_norm, {false});
   require.want<std::int64_t>("position_offset", config.position_offset, {0});
   const std::string activation = require.word("activation", config.activation,

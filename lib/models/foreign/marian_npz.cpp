@@ -134,7 +134,13 @@ TransformerConfig config_of(const Source& source, ConfigFields& fields, Tables& 
   config.dropout = fields.real("transformer-dropout", 0.1);
 
   fields.expect("right-left", {false});
-  fields.expect("transformer-decoder-autoreg", {"self-attention"});
+  config.decoder_past = fields.choice("transformer-decoder-autoreg", "self-attention",
+                                      {{"self-attention", "attention"}, {"rnn", "ssru"}});
+  if (config.decoder_past == "ssru") {
+    fields.expect("dec-cell", {"ssru"});
+    if (!fields.has("dec-cell")) fields.refuse("dec-cell", "ssru, the unit of a decoder that is an rnn");
+    fields.expect("layer-normalization", {false});
+  }
   for (const char* name : {"ulr", "transformer-no-projection", "transformer-rnn-projection",
                            "transformer-pool", "lemma-dependency", "transformer-no-bias",
                            "transformer-no-affine", "transformer-disable-position-embeddings"})
@@ -150,6 +156,7 @@ TransformerConfig config_of(const Source& source, ConfigFields& fields, Tables& 
                          "dec-cell-base-depth",
                          "dec-cell-high-depth",
                          "dim-rnn",
+                         "dropout-rnn",
                          "enc-cell",
                          "enc-cell-depth",
                          "enc-type",
@@ -203,12 +210,21 @@ Mappings mappings_of(const TransformerConfig& config, const Tables& tables) {
     }
     norm(theirs + "_Wo", ours + "_norm", pre);
   };
+  const auto recurrence = [&](const std::string& theirs, const std::string& ours) {
+    map.same(theirs + "_W", {d, d}, ours + "/candidate/weight");
+    map.same(theirs + "_Wf", {d, d}, ours + "/forget/weight");
+    map.same(theirs + "_bf", {1, d}, ours + "/forget/bias");
+    norm(pre ? theirs : theirs + "_ffn", ours + "_norm", pre);
+  };
   const auto stack = [&](const std::string& name, std::int64_t n_layers, std::int64_t d_ff) {
     if (tables.learned_positions) map.same("Wpos", {config.max_length, d}, name + "/positions/weight");
     if (config.embedding_norm) norm(name + "_emb", name + "/embedding_norm", true);
     for (std::int64_t i = 0; i < n_layers; ++i) {
       const std::string theirs = concat(name, "_l", i + 1, '_'), ours = concat(name, "/layer_", i, '/');
-      attention(theirs + "self", ours + "self_attention");
+      if (name == "decoder" && config.decoder_past == "ssru")
+        recurrence(theirs + "rnn", ours + "recurrence");
+      else
+        attention(theirs + "self", ours + "self_attention");
       if (name == "decoder") attention(theirs + "context", ours + "cross_attention");
       for (const auto& [number, part, in, out] : {std::tuple(1, "inner", d, d_ff), {2, "outer", d_ff, d}}) {
         map.same(concat(theirs, "ffn_W", number), {in, out}, concat(ours, "feed_forward/", part, "/weight"));
@@ -376,7 +392,8 @@ std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::stri
   if (loaded.model->architecture != TransformerConfig::kArchitecture) return std::nullopt;
   TransformerConfig config;
   from_json(loaded.model->config_json, fields_of(config));
-  const bool learned = config.positions == "learned", pre = config.norm == "pre";
+  const bool learned = config.positions == "learned", pre = config.norm == "pre",
+             recurrent = config.decoder_past == "ssru";
   Requirements require(reasons);
   require.want<std::string>("positions", config.positions, {"sinusoidal_t2t", "learned"});
   require.want<std::string>("norm", config.norm, {"pre", "post"});
@@ -423,7 +440,8 @@ std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::stri
                           {"transformer-postprocess-emb", config.embedding_norm ? "nd" : "d"},
                           {"transformer-postprocess-top", top ? "n" : ""},
                           {"transformer-train-position-embeddings", learned},
-                          {"transformer-decoder-autoreg", "self-attention"},
+                          {"transformer-decoder-autoreg", recurrent ? "rnn" : "self-attention"},
+                          {"dec-cell", recurrent ? "ssru" : "gru"},
                           {"transformer-dropout", config.dropout},
                           {"tied-embeddings", config.tied == "decoder"},
                           {"tied-embeddings-all", all},

@@ -33,6 +33,7 @@ bool recognises(const Source& source) {
 /// What the stacks are made of, which must be the same for both but for layers and inner widths.
 struct Stack {
   std::int64_t n_layers = 0, d_ff = 0, source_length = 0, target_length = 0;
+  std::string past;   ///< of the decoder, though both state it
   std::string shape;  ///< all else that counts, for comparison
 };
 
@@ -60,7 +61,8 @@ Stack read_stack(ConfigFields& fields, TransformerConfig& config) {
   config.dropout = fields.real("dropout_prepost", 0.1);
   config.attention_dropout = fields.real("dropout_attention", 0.1);
   config.activation_dropout = fields.real("dropout_act", 0.1);
-  fields.expect("decoder_type", {"transformer"});
+  stack.past = fields.choice("decoder_type", "transformer",
+                             {{"transformer", "attention"}, {"ssru_transformer", "ssru"}});
   fields.expect("use_lhuc", {false});
   fields.expect("depth_key_value", {0, config.d_model});
   fields.without_effect({"block_prepended_cross_attention"});  // of texts with a prefix that is marked as one
@@ -84,6 +86,8 @@ TransformerConfig config_of(ConfigFields& fields, std::vector<std::string>& note
   TransformerConfig config;
   ConfigFields of_encoder = fields.object("config_encoder"), of_decoder = fields.object("config_decoder");
   const Stack encoder = read_stack(of_encoder, config), decoder = read_stack(of_decoder, config);
+  if (encoder.past == "ssru" && decoder.past != "ssru")
+    of_encoder.refuse("decoder_type", "transformer, as in config_decoder");
   fields.merge(of_encoder);
   fields.merge(of_decoder);
   if (encoder.shape != decoder.shape)
@@ -91,6 +95,7 @@ TransformerConfig config_of(ConfigFields& fields, std::vector<std::string>& note
   config.n_encoder_layers = encoder.n_layers;
   config.n_decoder_layers = decoder.n_layers;
   config.d_ff = encoder.d_ff;
+  config.decoder_past = decoder.past;
   config.decoder_d_ff = decoder.d_ff == encoder.d_ff ? 0 : decoder.d_ff;
   config.max_length = std::max(encoder.source_length, decoder.target_length);
   if (encoder.source_length != decoder.target_length) {
@@ -162,13 +167,21 @@ Mappings mappings_of(const TransformerConfig& config) {
     map.linear(concat(layer, theirs, ".ff_out"), ours + "/output", d, d, false);
     norm(layer, theirs, ours);
   };
+  const auto recurrence = [&](const std::string& layer, const std::string& ours) {
+    map.linear(layer + "autoregr_layer.forget_gate", ours + "/forget", d, d);
+    map.linear(layer + "autoregr_layer.linear", ours + "/candidate", d, d, false);
+    norm(layer, "autoregr_layer", ours);
+  };
   const auto stack = [&](const std::string& name, std::int64_t n_layers, std::int64_t d_ff) {
     if (config.positions == "learned")
       map.same(name + ".pos_embedding.weight", {config.max_length, d}, name + "/positions/weight");
     for (std::int64_t i = 0; i < n_layers; ++i) {
       const std::string theirs = concat(name, ".layers.", i, '.'), ours = concat(name, "/layer_", i, '/');
-      self_attention(theirs, name == "encoder" ? "self_attention" : "autoregr_layer",
-                     ours + "self_attention");
+      if (name == "decoder" && config.decoder_past == "ssru")
+        recurrence(theirs, ours + "recurrence");
+      else
+        self_attention(theirs, name == "encoder" ? "self_attention" : "autoregr_layer",
+                       ours + "self_attention");
       if (name == "decoder") {
         const std::string cross = ours + "cross_attention";
         map.linear(theirs + "enc_attention.ff_q", cross + "/query", d, d, false);

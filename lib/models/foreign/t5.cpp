@@ -154,6 +154,7 @@ std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::stri
   require.want<std::string>("score_scale", config.score_scale, {"1"});
   require.want<std::string>("embedding_scale", config.embedding_scale, {"1"});
   require.want<std::string>("decoder_start", config.decoder_start, {"bos"});
+  require.want<std::string>("decoder_past", config.decoder_past, {"attention"});
   require.want<std::string>("tied", config.tied, {"all", "none"});
   require.want("logit_scale", config.logit_scale, {1.0, scale});
   require.want("residual", config.residual, {true});

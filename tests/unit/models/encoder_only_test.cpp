@@ -149,7 +149,8 @@ BOOST_AUTO_TEST_CASE(types_of_tokens) {
     return e.sentence == 2 && std::string(e.what()).find("token 0 is of type 2") != std::string::npos;
   });
   other.types[7] = 1;
-  BOOST_CHECK_THROW(predictions(Drawn<double>(small(), 3), other), SentenceError);
+  const Drawn<double> untyped(small(), 3);  // as DistilBERT, which reads pairs without them
+  BOOST_CHECK_EQUAL(difference(predictions(untyped, other), predictions(untyped, kSource)), 0);
 }
 
 BOOST_AUTO_TEST_CASE(sentences_of_a_batch_do_not_touch_each_other) {

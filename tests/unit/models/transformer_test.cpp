@@ -57,6 +57,27 @@ BOOST_AUTO_TEST_CASE(gradients_without_norm_or_residual) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(a_recurrence_stands_for_self_attention) {
+  for (const char* norm : {"post", "pre"}) {
+    TransformerConfig config = small(norm, "sinusoidal_t2t", "decoder");
+    config.decoder_past = "ssru";
+    Drawn<double> model(config, 3);
+    open_relus(model, 1);
+    check_gradients(model, "key/bias");
+    check_step_by_step(model);
+    check_edits(model);
+    check_sentences_apart(model);
+    check_future_unseen(model, tokens({{5, 7, 4, 10, 3}}));
+    check_json(*build<float>(config));
+    BOOST_TEST(!model.parameters.contains("decoder/layer_0/self_attention/query/weight"));
+    BOOST_TEST(model.parameters.contains("encoder/layer_0/self_attention/query/weight"));
+    for (const char* positions : {"rotary", "relative_buckets", "alibi"}) {
+      config.positions = positions;
+      BOOST_CHECK_THROW(build<float>(config), UsageError);
+    }
+  }
+}
+
 BOOST_AUTO_TEST_CASE(only_the_residual_carries_words_past_silent_sublayers) {  // P32
   for (bool residual : {true, false}) {
     TransformerConfig config = small("none", "none", "none");

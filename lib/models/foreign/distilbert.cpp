@@ -1,0 +1,158 @@
+// DistilBERT (Sanh, Debut, Chaumond, Wolf 2019) as transformers writes it: https://github.com/huggingface/transformers,
+// src/transformers/models/distilbert; with the heads of BERT (bert.cpp), whose layers it has. It has no token types, and a pooler only
+// under classes of sentences, whose activation is the ReLU.
+#include "models/config_json.h"
+#include "models/encoder_only.h"
+#include "models/foreign/encoder_heads.h"
+#include "models/foreign/families.h"
+#include "models/foreign/sentence_modules.h"
+#include "models/model_file.h"
+
+namespace heed::foreign {
+namespace {
+
+constexpr const char* kModelType = "distilbert";
+constexpr const char* kClassName = "DistilBert";
+constexpr const char* kBody = "distilbert.";
+constexpr double kNormEpsilon = 1e-12;  // no field states it
+
+bool recognises(const Source& source) {
+  return source.model_type() == kModelType;
+}
+
+EncoderHeads heads_of(const Source& source, ConfigFields& fields) {
+  EncoderHeads heads;
+  heads.of_sentences = !source.file("modules.json").empty();
+  if (heads.of_sentences) return heads;
+  heads.of_tokens = fields.get("architectures") == Json::array({token_classifier(kClassName)});
+  heads.classes = heads.of_tokens || source.has("classifier.weight");
+  heads.pooler = heads.classes && !heads.of_tokens;
+  heads.words = !heads.classes && source.has("vocab_projector.bias");
+  return heads;
+}
+
+EncoderOnlyConfig config_of(ConfigFields& fields, const EncoderHeads& heads) {
+  EncoderOnlyConfig config;
+  config.source_vocab_size = fields.number("vocab_size", 30522);
+  config.d_model = fields.number("dim", 768);
+  config.n_encoder_layers = fields.number("n_layers", 6);
+  config.n_heads = fields.number("n_heads", 12);
+  config.d_ff = fields.number("hidden_dim", 3072);
+  config.activation = fields.choice("activation", "gelu", kBertActivations);
+  config.dropout = fields.real("dropout", 0.1);
+  config.attention_dropout = fields.real("attention_dropout", 0.1);
+  config.max_length = fields.number("max_position_embeddings", 512);
+  config.norm_epsilon = kNormEpsilon;
+  config.embedding_norm = true;
+  config.embedding_scale = "1";
+  config.pooling = heads.of_tokens ? "none" : "first";
+  config.pooler = heads.pooler;
+  config.pooler_activation = "relu";
+  config.masked_words = heads.words || heads.classes;
+  config.word_transform = config.output_bias = heads.words;
+  if (heads.classes) read_classes(fields, config);
+  if (heads.of_tokens) config.problem_type = "single_label";  // of a token, whatever is said of sentences
+  expect_architectures(fields, kClassName);
+  fields.expect("is_decoder", {false});
+  fields.expect("is_encoder_decoder", {false});
+  fields.expect("tie_word_embeddings", {true});
+  fields.expect("tie_weights_", {true});
+  // Tables of sinusoids are in the weights like learned ones.
+  fields.without_effect({"sinusoidal_pos_embds", "seq_classif_dropout", "qa_dropout", "output_past"});
+  return config;
+}
+
+/// `root`: the prefix of all but the heads.
+Mappings mappings_of(const EncoderOnlyConfig& config, const EncoderHeads& heads, const std::string& root) {
+  Mappings map;
+  if (!root.empty()) map.optional_prefix(root);
+  const std::string table = root + "embeddings.word_embeddings.weight";
+  const std::int64_t d = config.d_model, d_ff = config.d_ff;
+  map.same(table, {config.source_vocab_size, d}, "encoder/embedding/weight");
+  map.same(root + "embeddings.position_embeddings.weight", {config.max_length, d},
+           "encoder/positions/weight");
+  map.norm(root + "embeddings.LayerNorm", "encoder/embedding_norm", d);
+  for (std::int64_t i = 0; i < config.n_encoder_layers; ++i) {
+    const std::string theirs = concat(root, "transformer.layer.", i, '.'),
+                      ours = concat("encoder/layer_", i, '/');
+    for (const auto& [part, name] :
+         {std::pair("query", "q"), {"key", "k"}, {"value", "v"}, {"output", "out"}})
+      map.linear(concat(theirs, "attention.", name, "_lin"), concat(ours, "self_attention/", part), d, d);
+    map.norm(theirs + "sa_layer_norm", ours + "self_attention_norm", d);
+    map.linear(theirs + "ffn.lin1", ours + "feed_forward/inner", d, d_ff);
+    map.linear(theirs + "ffn.lin2", ours + "feed_forward/outer", d_ff, d);
+    map.norm(theirs + "output_layer_norm", ours + "feed_forward_norm", d);
+  }
+  if (heads.pooler) map.linear("pre_classifier", "encoder/pooler", d, d);
+  if (heads.classes) map.linear("classifier", "classes", d, config.n_classes);
+  if (heads.words) {
+    map.linear("vocab_transform", "masked_word/inner", d, d);
+    map.norm("vocab_layer_norm", "masked_word/norm", d);
+    map.same("vocab_projector.bias", {config.source_vocab_size}, "masked_word/bias");
+    map.copy("vocab_projector.weight", table);
+  }
+  if (!heads.dense.empty()) map.linear(heads.dense + "/linear", "sentences/dense", d, config.dense_width);
+  if (heads.of_sentences) map.ignore("vocab_*", "vectors of sentences do not need it");
+  map.ignore("*embeddings.position_ids", "0, 1, 2, ...");
+  return map;
+}
+
+ForeignModel describe(const Source& source) {
+  ConfigFields fields = source.config();
+  EncoderHeads heads = heads_of(source, fields);
+  SpecialIds special = kNoSpecialIds;
+  special.bos = fields.id("bos_token_id");
+  special.eos = fields.id("eos_token_id");
+  special.pad = fields.id("pad_token_id", 0);
+  EncoderOnlyConfig config = config_of(fields, heads);
+  fields.without_effect_in_any_model();
+  ForeignModel found;
+  if (heads.classes) found.classes = class_names(fields, config.n_classes);
+  fields.finish();
+  if (heads.of_sentences) heads.dense = read_modules(source, config, found.notes);
+  check_config(config);
+  found.kind = "DistilBERT";
+  found.config_json = to_json(config);
+  found.mappings = mappings_of(config, heads, kBody);
+  found.source = tokenizer_of(source, config.source_vocab_size, special, found.notes);
+  found.formulas = {{"activation", config.activation}, {"norm_epsilon", concat(config.norm_epsilon)}};
+  return found;
+}
+
+std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::string>& reasons) {
+  if (loaded.model->architecture != EncoderOnlyConfig::kArchitecture || loaded.model->images)
+    return std::nullopt;
+  EncoderOnlyConfig config;
+  from_json(loaded.model->config_json, fields_of(config));
+  if (config.n_token_types > 0 || config.position_offset > 0) return std::nullopt;  // BERT, RoBERTa
+  const EncoderHeads heads = EncoderHeads::of(config);
+  Requirements require(reasons);
+  want_encoder(require, config, heads, "relu");
+  require.want("norm_epsilon", config.norm_epsilon, {kNormEpsilon});
+  if (!heads.classes) require.want("pooler", config.pooler, {false});
+  const std::string activation = require.word("activation", config.activation, kExportedActivations);
+  if (!reasons.empty()) return std::nullopt;
+  Exported out;
+  out.mappings = mappings_of(config, heads, heads.of_sentences ? "" : kBody);
+  out.config = {{"architectures", {heads.class_of(kClassName)}},
+                {"model_type", kModelType},
+                {"vocab_size", config.source_vocab_size},
+                {"dim", config.d_model},
+                {"n_layers", config.n_encoder_layers},
+                {"n_heads", config.n_heads},
+                {"hidden_dim", config.d_ff},
+                {"activation", activation},
+                {"dropout", config.dropout},
+                {"attention_dropout", config.attention_dropout},
+                {"max_position_embeddings", config.max_length}};
+  state_decoder_ids(loaded.source.special(), out.config);
+  if (heads.classes) state_classes(loaded, config, out.config);
+  if (heads.of_sentences) add_modules(config, out);
+  return out;
+}
+
+}  // namespace
+
+const Family kDistilBert{"distilbert", recognises, describe, express};
+
+}  // namespace heed::foreign

@@ -1,0 +1,56 @@
+#include "models/foreign/encoder_heads.h"
+
+#include "models/foreign/sentence_modules.h"
+
+namespace heed::foreign {
+
+EncoderHeads EncoderHeads::of(const EncoderOnlyConfig& config) {
+  EncoderHeads heads;
+  heads.classes = config.n_classes > 0;
+  heads.of_tokens = heads.classes && config.pooling == "none";
+  heads.words = !heads.classes && config.masked_words;
+  heads.of_sentences = !heads.classes && !config.masked_words;
+  heads.pooler = config.pooler;
+  if (config.dense_width > 0) heads.dense = kDenseFolder;
+  return heads;
+}
+
+std::string EncoderHeads::class_of(const std::string& name) const {
+  return of_tokens ? token_classifier(name)
+         : classes ? name + "ForSequenceClassification"
+         : words   ? name + "ForMaskedLM"
+                   : name + "Model";
+}
+
+std::string token_classifier(const std::string& name) {
+  return name + "ForTokenClassification";
+}
+
+void expect_architectures(ConfigFields& fields, const std::string& name) {
+  fields.expect("architectures",
+                {Json::array({name + "Model"}), Json::array({name + "ForMaskedLM"}),
+                 Json::array({name + "ForPreTraining"}), Json::array({name + "ForSequenceClassification"}),
+                 Json::array({token_classifier(name)})});
+}
+
+void want_encoder(Requirements& require, const EncoderOnlyConfig& config, const EncoderHeads& heads,
+                  const std::string& pooler_activation) {
+  require.want<std::string>("positions", config.positions, {"learned"});
+  require.want<std::string>("norm", config.norm, {"post"});
+  require.want_classic_layers(config);
+  require.want<std::string>("final_norm", config.final_norm, {"by_norm", "no"});
+  require.want<std::string>("embedding_scale", config.embedding_scale, {"1"});
+  require.want<std::string>("score_scale", config.score_scale, {"1/sqrt_d_head"});
+  require.want("embedding_norm", config.embedding_norm, {true});
+  if (heads.words) {
+    require.want("word_transform", config.word_transform, {true});
+    require.want("output_bias", config.output_bias, {true});
+  }
+  if (heads.classes && !heads.of_tokens) {
+    require.want("pooler", config.pooler, {true});
+    require.want<std::string>("pooler_activation", config.pooler_activation, {pooler_activation});
+    require.want<std::string>("pooling", config.pooling, {"first"});
+  }
+}
+
+}  // namespace heed::foreign

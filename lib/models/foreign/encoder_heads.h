@@ -1,0 +1,34 @@
+// What transformers puts on top of BERT and its kin, and what their layers have in common.
+#pragma once
+
+#include <string>
+
+#include "models/encoder_only.h"
+#include "models/foreign/family.h"
+
+namespace heed::foreign {
+
+/// Which heads the weights have; none: states alone.
+struct EncoderHeads {
+  bool words = false;         ///< masked words
+  bool classes = false;       ///< of sentences or tokens
+  bool of_tokens = false;     ///< the classes are of tokens
+  bool of_sentences = false;  ///< a folder of sentence-transformers (sentence_modules.h)
+  bool pooler = false;
+  std::string dense{};  ///< the folder of the layer on vectors of sentences; empty: none
+
+  /// Those of a model to export.
+  static EncoderHeads of(const EncoderOnlyConfig& config);
+  /// "BertForMaskedLM" of "Bert".
+  std::string class_of(const std::string& name) const;
+};
+
+/// "BertForTokenClassification" of "Bert".
+std::string token_classifier(const std::string& name);
+/// The classes of `name` that are read, as the field `architectures` has them.
+void expect_architectures(ConfigFields& fields, const std::string& name);
+/// The layers that all have, and what is wanted of the config for these heads.
+void want_encoder(Requirements& require, const EncoderOnlyConfig& config, const EncoderHeads& heads,
+                  const std::string& pooler_activation);
+
+}  // namespace heed::foreign

@@ -1,0 +1,181 @@
+// What a few updates make of classifiers of other programs (scripts/import-goldens-tuned), and of models that get a new head.
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include "golden/comparison.h"
+#include "io/foreign/array_file.h"
+#include "models/config_json.h"
+#include "models/encoder_only.h"
+#include "models/model_file.h"
+#include "train/fine_tuning.h"
+
+namespace heed::golden {
+namespace {
+
+std::string folder_of(const std::string& name) {
+  return std::string(HEED_TESTDATA) + "/import/" + name;
+}
+
+TensorMap read_arrays(const std::string& path) {
+  const auto file = io::ArrayFile::open(path);
+  TensorMap map;
+  for (std::size_t i = 0; i < file->arrays().size(); ++i) map.add(file->arrays()[i].name, file->read(i));
+  return map;
+}
+
+std::vector<std::int32_t> whole_numbers(const Tensor& tensor) {
+  const auto values = tensor.values<std::int64_t>();
+  return {values.begin(), values.end()};
+}
+
+/// A classifier, what it reads, and what its parameters' gradients are.
+struct Learner {
+  explicit Learner(const std::string& name) : loaded(load_model(folder_of(name))), model(*loaded.model) {
+    const TensorMap given = read_arrays(folder_of(name) + "/expect.safetensors");
+    gradients.resize(model.parameters.values().size());
+    if (model.images) {
+      pixels = numbers<float>(given.at("pixels"));
+      for (std::int64_t i = 0; i < given.at("pixels").shape()[0]; ++i)
+        tokens.rows.append(model.images->rows());
+      return;
+    }
+    const auto ids = whole_numbers(given.at("ids")), mask = whole_numbers(given.at("mask"));
+    const auto width = static_cast<std::size_t>(given.at("ids").shape()[1]);
+    for (std::size_t row = 0; row < ids.size(); row += width) {
+      std::vector<std::int32_t> sentence;
+      for (std::size_t i = row; i < row + width; ++i)
+        if (mask[i] != 0) sentence.push_back(ids[i]);
+      tokens.append(sentence);
+      if (!given.contains("types")) continue;
+      const auto types = whole_numbers(given.at("types"));
+      for (std::size_t i = row; i < row + width; ++i)
+        if (mask[i] != 0) tokens.types.push_back(types[i]);
+    }
+  }
+
+  Encoded<float> encode(Pass<float>& pass) const {
+    return model.images
+               ? model.encode(pass, model.images->embed<float>(pass, pixels, tokens.rows), tokens.rows)
+               : model.encode(pass, tokens);
+  }
+  std::vector<float> logits() {
+    tape.reset();
+    tape.set_with_gradients(false);
+    Pass<float> pass(tape, model.parameters);
+    return elements<float>(model.class_logits(pass, encode(pass)).value());
+  }
+  /// The mean cross-entropy; fills `gradients`.
+  double loss(const std::vector<std::int32_t>& labels) {
+    std::ranges::fill(gradients, 0.0f);
+    tape.reset();
+    tape.set_with_gradients(true);
+    Pass<float> pass(tape, model.parameters);
+    pass.gradients = gradients.data();
+    const double n = static_cast<double>(labels.size());
+    const double sum = model.class_loss(pass, encode(pass), labels, 0, static_cast<float>(1 / n)).loss;
+    tape.backward();
+    return sum / n;
+  }
+
+  LoadedModel loaded;
+  Model<float>& model;
+  PackedTokens tokens;
+  std::vector<float> pixels, gradients;
+  Tape<float> tape;
+};
+
+const std::vector<std::string> kClassifiers{"bert-classes", "roberta-classes", "distilbert-classes", "vit"};
+
+BOOST_AUTO_TEST_SUITE(fine_tuning)
+
+BOOST_DATA_TEST_CASE(goes_as_in_transformers, boost::unit_test::data::make(kClassifiers), name) {
+  Learner learner(name);
+  const TensorMap tuned = read_arrays(folder_of(name) + "/tuned.safetensors");
+  const std::vector<std::int32_t> labels = whole_numbers(tuned.at("labels"));
+  const double rate = numbers<double>(tuned.at("learning_rate")).at(0);
+  std::vector<float> m(learner.gradients.size()), v(learner.gradients.size());
+  std::vector<double> losses;
+  for (std::int64_t t = 1; t <= tuned.at("loss").size(); ++t) {
+    losses.push_back(learner.loss(labels));
+    adam_update<float>(adam_step(rate, 0.999, 1e-8, static_cast<std::size_t>(t)),
+                       learner.model.parameters.values(), learner.gradients, m, v);
+  }
+  Comparison comparison = Comparison::of<float>(name + ", fine-tuned");
+  comparison.check("loss", losses, tuned.at("loss"), kTrainingTolerance<float>);
+  comparison.check("logits", learner.logits(), tuned.at("logits"), kTrainingTolerance<float>);
+}
+
+/// The model of `name` with a head for `classes`, and what is said of it.
+struct Started {
+  Started(const std::string& name, std::vector<std::string> classes, const std::string& pooling = "")
+      : initial(load_model(folder_of(name))),
+        original(load_model(folder_of(name))),
+        classes(std::move(classes)) {
+    EncoderOnlyConfig config;
+    from_json(initial.model->config_json, fields_of(config));
+    config.classify(static_cast<std::int64_t>(this->classes.size()), pooling);
+    model = build<float>(config);
+    said = start_from(initial, model, this->classes, 7);
+  }
+  bool keeps(const std::string& parameter) const {
+    return elements<float>(std::as_const(model->parameters).view(parameter)) ==
+           elements<float>(std::as_const(original.model->parameters).view(parameter));
+  }
+
+  LoadedModel initial, original;
+  std::vector<std::string> classes;
+  std::unique_ptr<Model<float>> model;
+  std::string said;
+};
+
+BOOST_AUTO_TEST_CASE(a_new_head_leaves_the_body_as_it_is) {
+  for (const char* name :
+       {"bert-masked", "roberta-masked", "distilbert-masked", "bert-sentence", "bert-tokens"}) {
+    const Started started(name, {"bad", "good"});
+    std::int64_t taken = 0;
+    for (const Parameter& p : started.model->parameters.list()) {
+      if (p.name.starts_with("classes/") || !started.original.model->parameters.contains(p.name)) continue;
+      BOOST_CHECK_MESSAGE(started.keeps(p.name), name << ": " << p.name << " was changed");
+      ++taken;
+    }
+    BOOST_TEST(taken > 20);
+    const auto drawn = elements<float>(std::as_const(started.model->parameters).view("classes/weight"));
+    BOOST_TEST(std::ranges::count(drawn, 0.0f) == 0);
+    BOOST_TEST(started.said.starts_with("new, 2 classes (from --labels)"));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(pools_as_the_model_does) {
+  const auto head = [](const std::string& name, const std::string& how = "") {
+    return *Started(name, {"bad", "good"}, how).model->classes;
+  };
+  BOOST_TEST(
+      (head("bert-masked").pooling == Pooling::first && head("bert-masked").pooler == Activation::tanh));
+  BOOST_TEST((head("distilbert-masked").pooler == Activation::relu));
+  BOOST_TEST((head("bert-sentence").pooling == Pooling::mean && !head("bert-sentence").pooler));
+  BOOST_TEST((head("bert-sentence", "first").pooler == Activation::tanh));
+  BOOST_TEST((head("bert-masked", "attention").pooling == Pooling::attention &&
+              !head("bert-masked", "mean").pooler));
+  BOOST_TEST(
+      (head("bert-tokens").pooling == Pooling::first && head("bert-tokens").pooler == Activation::tanh));
+  BOOST_TEST((head("roberta-several").problem == ProblemType::single_label));
+  BOOST_TEST((head("vit").pooling == Pooling::first && !head("vit").pooler));
+}
+
+BOOST_AUTO_TEST_CASE(the_same_classes_keep_their_head_and_order) {
+  const Started same("bert-classes", {"LABEL_2", "LABEL_0", "LABEL_1"});
+  BOOST_TEST(same.said == "the model's, 3 classes");
+  BOOST_TEST((same.classes == std::vector<std::string>{"LABEL_0", "LABEL_1", "LABEL_2"}));
+  BOOST_TEST((same.keeps("classes/weight") && same.keeps("encoder/pooler/weight")));
+  const Started others("bert-classes", {"a", "b", "c"});  // as many
+  BOOST_TEST((!others.keeps("classes/weight") && others.keeps("encoder/pooler/weight")));
+  const Started pooled("bert-classes", {"LABEL_0", "LABEL_1", "LABEL_2"}, "mean");
+  BOOST_TEST(!pooled.keeps("classes/weight"));
+  BOOST_TEST(pooled.said ==
+             "new, 3 classes (from --labels), pooling = mean; drawn: classes; left out: encoder/pooler");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace heed::golden
