@@ -68,12 +68,15 @@ int main(int argc, char** argv) {
                     "attention layer of the model, such as encoder/layer_0/self_attention");
         tool.option("--target FILE", paths.target,
                     "the translations that a decoder layer is to read, a line each");
+        tool.beside_input({"target"});
         tool.bind(config);
         inspect.declare(tool);
+        tool.place({"trace"});
         tool.option("--batch", paths.batch, "sentences per frame when INPUT is a file", up_to(1'000'000));
-        tool.option("--bench", bench,
-                    "write how long it takes, projections included, and how long dot takes on the tensors as "
-                    "they are, without any, instead of the tensors");
+        tool.option(
+            "--bench", bench,
+            "instead of the tensors, write how long their attention takes, with its projections, and how "
+            "long dot takes without any");
         tool.option("--grid", grid,
                     "with --bench: drawn tensors, n = m = 16 .. 1024, d = 64 .. 512; by default of additive");
         tool.describe(kDescription + score_function_help());

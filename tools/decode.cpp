@@ -27,9 +27,9 @@ int main(int argc, char** argv) {
             "mean of theirs: A made the input, the others read its /tokens");
         tool.option(
             "--force FILE", paths.force,
-            "score these translations, or continuations of prompts, instead, a line for each "
-            "sentence; of a language model `input` scores the input itself; with --n-best N the "
-            "lines are those of an n-best list, of which the N best are written with their new scores");
+            "score these translations, or continuations of prompts, instead, a line for each sentence; of a "
+            "language model `input` scores the input itself; with --n-best N the lines are those of an "
+            "n-best list, of which the N best are written with their new scores");
         tool.option("--prefix FILE", paths.prefix,
                     "what each translation begins with, a line for each sentence, whole words; their "
                     "log-probabilities count in the score; of an empty sentence nothing is read");
@@ -40,6 +40,7 @@ int main(int argc, char** argv) {
         tool.option("--align-gold FILE", paths.align_gold,
                     "gold links, a line for each sentence (0-0 1-2 2p1), for --align-head best");
         tool.place({"attention", "saliency", "lens", "trace"});
+        tool.beside_input({"force", "prefix", "align-gold"});
         tool.bind(config);
         inspect.values.declare(tool, true);
         tool.option("--saliency FILE", paths.saliency,
@@ -53,9 +54,8 @@ int main(int argc, char** argv) {
             "--all-layers");
         tool.describe(
             "--trace, --saliency and --lens are of the given translation (--force) or of the best one found, "
-            "in a "
-            "pass of its own that reads it word by word; --patch and the like act in the search too, as far "
-            "as the patch is long.\n"
+            "in a pass of its own that reads it word by word; --patch and the like act in the search too, as "
+            "far as the patch is long.\n"
             "\n"
             "With hard attention (xu) the decoder attends to the most likely source word in each step. "
             "Scores, also those of --force, are then log p(translation | these words), not the "
@@ -64,18 +64,14 @@ int main(int argc, char** argv) {
             "--align and --trace show what was drawn, --saliency the most likely.\n"
             "\n"
             "An imported model is searched as its folder says: its beam, length penalty and maximal length "
-            "are the "
-            "defaults. Where it says so, as those of Marian do, the scores of a search are among the words "
-            "that may "
-            "be produced; those of --force are always among all words.\n"
+            "are the defaults. Where it says so, as those of Marian do, the scores of a search are among the "
+            "words that may be produced; those of --force are always among all words.\n"
             "\n"
             "--precision is of every product with the model's weights (a Transformer's; recurrent layers are "
             "float32 only): int8 rounds each column of them and each row multiplied by it to 255 steps, "
-            "bfloat16 "
-            "both to 8 bits of mantissa. Give encode the same. Batch and threads change no bit of it. int8 "
-            "wants "
-            "a processor with AVX-512 VNNI, bfloat16 one with AVX-512 BF16: others are slower than in "
-            "float32.");
+            "bfloat16 both to 8 bits of mantissa. Give encode the same. Batch and threads change no bit of "
+            "it. int8 wants a processor with AVX-512 VNNI, bfloat16 one with AVX-512 BF16: others are slower "
+            "than in float32.");
         tool.example(
             "tokenize -m model.h5 < a.en | embed -m model.h5 | encode -m model.h5 | decode -m model.h5 > "
             "a.fr");

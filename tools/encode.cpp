@@ -21,8 +21,7 @@ int main(int argc, char** argv) {
     tool.option("--all-layers", options.all_layers, "keep the output of every layer");
     tool.option("--pool HOW", options.pool,
                 "also make one vector of each sentence, /sentences: the mean of its states, the first, that "
-                "after the "
-                "model's pooler, or what the model was made for",
+                "after the model's pooler, or what the model was made for",
                 cli::one_of(kSentencePools));
     tool.option("--normalize", options.normalise, "divide these vectors by their length");
     tool.option("--batch", files.batch, "sentences per frame when INPUT is a file", up_to(1'000'000));

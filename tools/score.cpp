@@ -8,8 +8,7 @@ int main(int argc, char** argv) {
   return heed::cli::run_tool(
       "score",
       "Compare translations with references (BLEU, chrF and TER, equal to sacreBLEU), alignments or labels "
-      "with "
-      "gold ones, or compute the perplexity of a text.",
+      "with gold ones, or compute the perplexity of a text.",
       argc, argv, [&](heed::cli::Tool& tool) {
         tool.input(command.hypothesis,
                    "the translation, one sentence a line; or links, labels, log-probabilities");

@@ -20,8 +20,7 @@ int main(int argc, char** argv) {
         tool.option("--vocab FILE", command.vocabulary, "use this vocabulary instead of a model's");
         tool.option("--pair FILE", command.pair,
                     "put each line together with that of this file, as question and text, for models that "
-                    "tell the two "
-                    "apart (/tokens/types)");
+                    "tell the two apart (/tokens/types)");
         tool.option("--side SIDE", command.side,
                     "the side of the text, which selects the vocabulary of a model with two",
                     heed::cli::one_of({"source", "target"}));
@@ -46,20 +45,17 @@ int main(int argc, char** argv) {
         tool.option("--pieces", command.pieces, "write pieces as text (with --detokenize: read them)");
         tool.list("--pairs SOURCE TARGET", command.pairs,
                   "write both texts, line n of which belong together, as a corpus for train --corpus, into "
-                  "the file of "
-                  "-o, in constant memory");
+                  "the file of -o, in constant memory");
         tool.option("--target-vocab FILE", command.target_vocabulary,
                     "with --pairs: of the target, where it is another");
         tool.list("--parts FILE", command.parts,
                   "with --pairs: what was made of parts of the texts (--first-sentence), in their order: the "
-                  "texts are "
-                  "read, but not split into pieces again");
+                  "texts are read, but not split into pieces again");
         tool.place({"parts"});
         tool.list("--train CORPUS", command.corpora, "learn a vocabulary from these texts");
         tool.list("--count CORPUS", counted_texts,
                   "count the words of these texts, parts of one, for --train-counts, with the options of the "
-                  "vocabulary "
-                  "(not of type unigram)");
+                  "vocabulary (not of type unigram)");
         tool.list("--train-counts FILE", command.counted,
                   "learn a vocabulary from what --count wrote of all parts: the same as from the whole text");
         tool.place({"train", "train-counts", "count"});
@@ -67,11 +63,9 @@ int main(int argc, char** argv) {
         tool.option("--bpe-codes FILE", command.codes, "use the merges in this file of subword-nmt");
         tool.list("--import-vocab FILE", command.word_lists,
                   "make a vocabulary from word lists, with --bpe-codes from subword-nmt's vocabulary files, "
-                  "or from another "
-                  "program's tokenizer, byte-level BPE, WordPiece or SentencePiece: tokenizer.json, "
-                  "vocab.json beside "
-                  "merges.txt, vocab.txt of "
-                  "BERT, a model of SentencePiece, or their folder (--side where it has two)");
+                  "or from another program's tokenizer, byte-level BPE, WordPiece or SentencePiece: "
+                  "tokenizer.json, vocab.json beside merges.txt, vocab.txt of BERT, a model of "
+                  "SentencePiece, or their folder (--side where it has two)");
         tool.option("--export-spm", command.export_spm,
                     "write the vocabulary of --vocab or -m as SentencePiece's own file; it splits text in "
                     "NFC as here");

@@ -68,7 +68,7 @@ std::optional<std::string> from_base64(const std::string& text) {
                       reinterpret_cast<const unsigned char*>(text.data()), static_cast<int>(text.size()));
   if (size < 0) return std::nullopt;
   bytes.resize(bytes.size() - padding);
-  // What that takes besides: white space, bits behind the end.
+  // What that takes besides: white space, bits after the end.
   return base64(bytes) == text ? std::optional(std::move(bytes)) : std::nullopt;
 }
 

@@ -36,6 +36,8 @@ struct Field {
   /// A field that not all models of this architecture state: where it is not stated it has its default, and at its
   /// default it is not stated, so that a model without it keeps its config and digest.
   bool optional = false;
+  /// Fine-tuning may give it another value: what the parameters mean does not depend on it.
+  bool of_training = false;
 };
 
 /// The fields of `config` in the order listed. The pointers refer to members of `config`.

@@ -4,9 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <mutex>
-#include <string_view>
 
 #include "base/error.h"
 
@@ -57,12 +55,6 @@ void warn(const std::string& text) {
 
 void verbose(const std::string& text) {
   if (settings.level == Level::verbose) message(text);
-}
-
-bool colour(int fd) {
-  const char* no_color = std::getenv("NO_COLOR");
-  const char* term = std::getenv("TERM");
-  return !(no_color && *no_color) && term && std::string_view(term) != "dumb" && isatty(fd);
 }
 
 Progress::Progress(std::string what, std::int64_t total, Clock::duration interval, double limit)

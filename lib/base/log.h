@@ -28,10 +28,6 @@ void warn(const std::string& text);
 /// Like note, but only when verbose.
 void verbose(const std::string& text);
 
-/// Whether to write colours to `fd` (1 or 2): it is a terminal, TERM is not dumb and NO_COLOR is
-/// unset or empty.
-bool colour(int fd);
-
 /// Progress of a long computation: on a terminal (or with --progress always) one line that is redrawn,
 /// elsewhere a line every `interval`; nothing when quiet or with --progress never.
 class Progress {

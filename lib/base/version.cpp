@@ -6,4 +6,9 @@ const char* version() {
   return HEED_VERSION;
 }
 
+std::span<const char* const> tools() {
+  static constexpr const char* kNames[] = {HEED_TOOLS};
+  return kNames;
+}
+
 }  // namespace heed

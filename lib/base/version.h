@@ -1,9 +1,13 @@
-// The version of heed, set in CMakeLists.txt.
+// What CMakeLists.txt knows of this build.
 #pragma once
+
+#include <span>
 
 namespace heed {
 
 /// "0.1.0"
 const char* version();
+/// The names of heed's programs, in order.
+std::span<const char* const> tools();
 
 }  // namespace heed

@@ -87,12 +87,9 @@ std::string shell_quoted(const std::vector<std::string>& words) {
 
 namespace {
 
-constexpr const char* kTools[] = {"attend", "decode",   "embed", "encode",
-                                  "score",  "tokenize", "train", "viz-dump"};
-
 [[noreturn]] void refuse_section(const std::string& section) {
   std::string near;
-  for (const char* known : kTools)
+  for (const char* known : tools())
     if (edit_distance(section, known) <= 2) near = known;
   fail<UsageError>("--config: section [", escaped(section), "] is of no tool",
                    near.empty() ? ", wanted [decode] and the like" : "; did you mean [" + near + "]?");
@@ -102,7 +99,7 @@ constexpr const char* kTools[] = {"attend", "decode",   "embed", "encode",
 std::string section_of(const CLI::ConfigItem& item, const std::string& tool) {
   if (item.parents.empty()) return "";
   const std::string section = joined(item.parents, ".");
-  if (section != tool && std::ranges::count(kTools, section) == 0) refuse_section(section);
+  if (section != tool && std::ranges::count(tools(), section) == 0) refuse_section(section);
   return section;
 }
 

@@ -25,6 +25,7 @@ struct Tool::Parser {
   Common common;
   std::vector<std::string> words;                  ///< the command as typed, the tool's name first
   std::set<std::string> places{"output", "keep"};  ///< options that say where, not what
+  std::set<std::string> beside_input;              ///< options whose files go with INPUT, line by line
   std::string* history = nullptr;                  ///< gets the command before the work; null: none
   std::string description;
   std::vector<std::string> examples;

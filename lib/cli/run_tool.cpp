@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <iostream>
 #include <new>
 
@@ -90,6 +91,8 @@ int status_of(Work&& work) {
     std::fprintf(stderr, "%s: out of memory; smaller batches or fewer threads need less\n",
                  logging::program().c_str());
     return 1;
+  } catch (const std::filesystem::filesystem_error& error) {
+    return report(concat(escaped(error.path1().string()), ": ", error.code().message()), 1);
   } catch (const std::ios_base::failure&) {
     return report(concat("<stdout>: cannot write: ", std::strerror(errno ? errno : EIO)), 1);
   } catch (const std::exception& error) {

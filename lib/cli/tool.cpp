@@ -223,6 +223,10 @@ void Tool::place(std::initializer_list<const char*> options) {
   parser_.places.insert(options.begin(), options.end());
 }
 
+void Tool::beside_input(std::initializer_list<const char*> options) {
+  parser_.beside_input.insert(options.begin(), options.end());
+}
+
 namespace {
 
 bool starts_with_dash(const std::string& word) {
@@ -252,6 +256,9 @@ std::string Tool::result_command(const std::vector<std::string>& others) const {
       if (option->get_expected_max() == 0) {  // a flag
         const bool negated = value == "false";
         if (!negated || option->check_lname("no-" + name)) words.push_back((negated ? "--no-" : "--") + name);
+      } else if (parser_.beside_input.contains(name) &&
+                 !(name == "force" && value == "input")) {  // that word is no file
+        words.insert(words.end(), {"--" + name, "FILE"});
       } else if (starts_with_dash(value)) {
         words.push_back("--" + name + "=" + value);
       } else {

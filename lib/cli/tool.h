@@ -94,6 +94,9 @@ class Tool {
   /// These options, named without --, say where something goes or comes from, not what it is: result_command() leaves them
   /// out, as it does --output, --keep and what every tool has.
   void place(std::initializer_list<const char*> options);
+  /// The files of these options have a line for each sentence of INPUT: result_command() says FILE instead of their names,
+  /// which may be other ones for each part of a text.
+  void beside_input(std::initializer_list<const char*> options);
   /// -m, --model, or the environment variable HEED_MODEL.
   void model(std::string& path, Need need = Need::required);
   /// Likewise of a tool that takes several, -m a.h5 -m b.h5, and needs one; `help` says what it makes of them.

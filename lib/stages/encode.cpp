@@ -142,8 +142,8 @@ std::vector<std::string> output_names(std::int64_t layers) {
 SentenceVectors sentence_vectors(const Model<float>& model, const EncodeOptions& options) {
   enum class How { model, mean, first, pooler };
   const How how = chosen<How>("--pool", kSentencePools, options.pool);
-  SentenceVectors vectors{how == How::mean ? Pooling::mean : Pooling::first, options.normalise,
-                          how == How::pooler};
+  SentenceVectors vectors{how == How::mean ? Pooling::mean : Pooling::first, options.normalise};
+  if (how == How::pooler) vectors.pooler = model.pooler;
   if (how == How::pooler && !model.parameters.contains("encoder/pooler/weight"))
     fail<UsageError>("--pool pooler: the model has no encoder/pooler");
   if (how != How::model) return vectors;
@@ -243,11 +243,14 @@ void run_embed(const EmbedOptions& options, const InspectionConfig& inspect, std
   if (options.positions_only > 0) return write_positions(options);
   if (options.model.empty()) fail<UsageError>("--model is needed (or HEED_MODEL)");
   inspect.check(options.output, options.keep);
-  const LoadedModel loaded = load_model(options.model);
+  std::optional<Side> side;
+  if (!options.side.empty()) side = chosen<Side>("--side", kSides, options.side);
+  Needed needed = side == Side::target ? Needed::target_embedding : Needed::source_embedding;
+  if (inspect.needs_names()) needed = Needed::everything;
+  const LoadedModel loaded = load_model(options.model, needed);
   Stages stages;
   stages.embed = true;
-  stages.side = loaded.model->encoder ? Side::source : Side::target;
-  if (!options.side.empty()) stages.side = chosen<Side>("--side", kSides, options.side);
+  stages.side = side.value_or(loaded.model->encoder ? Side::source : Side::target);
   if (!options.pixels.empty() && !loaded.model->images)
     fail<UsageError>("--pixels: the model reads words, not images");
   if (!options.pixels.empty() && !inspect.list)
@@ -285,7 +288,8 @@ void run_encode(const StageFiles& files, const std::string& layers, EncodeOption
   if (options.normalise && options.pool.empty()) fail<UsageError>("--normalize goes with --pool");
   options.wanted = values_wanted(files.allow_nonfinite);
   inspect.check(files.output, files.keep);
-  const LoadedModel loaded = load_model(files.model);
+  const LoadedModel loaded =
+      load_model(files.model, inspect.needs_names() ? Needed::everything : Needed::encoder);
   loaded.model->set_precision(chosen<Precision>("--precision", kPrecisions, options.precision));
   run_stage(
       files, inspect, loaded, encoder_stages(*loaded.model, options), seed,

@@ -24,7 +24,7 @@ struct EncodeOptions {
   bool normalise = false;  ///< divides them by their length
   std::string precision = kPrecisions.front();
 };
-/// model: as the model was made for; pooler: tanh(first state W + b) by encoder/pooler.
+/// model: as the model was made for; pooler: f(first state W + b) by encoder/pooler.
 inline const std::vector<std::string> kSentencePools{"model", "mean", "first", "pooler"};
 
 /// Adds /encoder: states f32 (sentence, layer, position, dim), mask, length. Reads /embeddings or, when

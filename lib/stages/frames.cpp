@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iostream>
+#include <string_view>
 
 #include "base/paths.h"
 #include "base/sentence_error.h"
@@ -58,7 +59,8 @@ void for_each_frame(io::FrameReader& reader, const Claim& claim, const std::func
       } catch (const SentenceError&) {
         throw;
       } catch (const Error& e) {
-        fail(reader.name(), ":", e.what());
+        const bool names_tensor = std::string_view(e.what()).starts_with('/');
+        fail(reader.name(), names_tensor ? ":" : ": ", e.what());
       }
       write(frame);
     } catch (const SentenceError& e) {

@@ -150,8 +150,7 @@ TensorMap logit_lens(const LoadedModel& loaded, const PackedStates& input, const
             last ? given.states.value() : pass.recorded().at(output_of(layer)).matrix();
         InferencePass words(model);  // of its own, as logits are large
         const Var<float> states = words.tape->constant({all.row(given.rows.offset(i)), length, all.cols});
-        Packing row;
-        row.append(length);
+        const Packing row = Packing::uniform(1, length);
         table.read(s, layer, words, last ? states : model.decoder->finish(words, states, row));
       }
     }
@@ -187,8 +186,7 @@ TensorMap encoder_lens(const LoadedModel& loaded, const TensorMap& frame, const 
     for_each_shard(shape[0], threads, [&](SentenceRange range) {
       for (const std::int64_t s : range.numbers()) {
         InferencePass pass(model);
-        Packing row;
-        row.append(rows.length(s));
+        const Packing row = Packing::uniform(1, rows.length(s));
         const Var<float> output =
             pass.tape->constant({values.data() + rows.offset(s) * shape[3], rows.length(s), shape[3]});
         // No layer more: only what follows the last one, which has it already.

@@ -146,7 +146,7 @@ class Test {
       logits_ = model_.words->logits(pass_, final_).value();
     }
     if (model_.parameters.contains("encoder/pooler/weight"))
-      pooled_ = SentenceVectors{Pooling::first, false, true}.of(pass_, final_, *rows_);
+      pooled_ = SentenceVectors{Pooling::first, false, model_.pooler}.of(pass_, final_, *rows_);
     if (model_.sentences) sentences_ = model_.sentences->of(pass_, final_, *rows_);
   }
 

@@ -156,6 +156,10 @@ void TokenizeCommand::run() const {
     fail<UsageError>("--train-counts excludes --train, --count, --import-vocab and --bpe-codes");
   if (count && !codes.empty())
     fail<UsageError>("--count counts for --train-counts, which learns merges: it excludes --bpe-codes");
+  if (training.min_word_count > 1 && (count || !codes.empty() || !word_lists.empty()))
+    fail<UsageError>(
+        "--min-word-count is of words that merges are learned from: it excludes --count (--train-counts "
+        "takes it), --bpe-codes and --import-vocab");
   if ((count || !counted.empty()) && training.sample_lines > 0)
     fail<UsageError>("--sample-lines takes lines of --train: counts are of all lines");
   if ((makes_vocabulary || export_spm || detokenize || pieces) && !keep.empty())
@@ -164,8 +168,7 @@ void TokenizeCommand::run() const {
   if (first_sentence > 0 && (makes_vocabulary || export_spm || detokenize || pieces))
     fail<UsageError>(
         "--first-sentence numbers /tokens: it excludes --train, --import-vocab, --export-spm, --detokenize "
-        "and "
-        "--pieces");
+        "and --pieces");
   if (export_spm && (!pair.empty() || makes_vocabulary || detokenize || pieces || flush))
     fail<UsageError>("--export-spm writes the vocabulary of --vocab or -m: it reads no text");
   if (pairs.empty() && (!parts.empty() || !target_vocabulary.empty()))
@@ -250,8 +253,10 @@ Tokenizer TokenizeCommand::learned() const {
       LineReader lines(path, false, LineReader::kMostBytes, text::ByteOrderMark::keep);
       counts.read([&](std::string& line) { return lines.next(line); }, escaped(path));
     }
-    Tokenizer made = Tokenizer::train(counts, training);
-    logging::note(concat("learned ", made.size(), " pieces from ", counts.counts().size(), " counted ones"));
+    counts.leave_out_rare_words();
+    const std::size_t counted_pieces = counts.counts().size();
+    Tokenizer made = Tokenizer::train(std::move(counts), training);
+    logging::note(concat("learned ", made.size(), " pieces from ", counted_pieces, " counted ones"));
     return made;
   }
   CountedLines lines(corpora, replace, max_line);

@@ -100,8 +100,4 @@ BOOST_AUTO_TEST_CASE(bars_and_durations) {
   BOOST_CHECK_EQUAL(logging::duration(3729), "1:02:09 h");
 }
 
-BOOST_AUTO_TEST_CASE(no_colour_without_a_terminal) {
-  BOOST_CHECK_EQUAL(stderr_of([] { std::fputs(logging::colour(2) ? "colour" : "plain", stderr); }), "plain");
-}
-
 BOOST_AUTO_TEST_SUITE_END()

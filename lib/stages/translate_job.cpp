@@ -1,0 +1,401 @@
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "base/log.h"
+#include "base/paths.h"
+#include "base/sentence_error.h"
+#include "inspect/alignment.h"
+#include "models/shards.h"
+#include "stages/decode_job.h"
+#include "stages/ensemble.h"
+#include "stages/frames.h"
+#include "stages/lens.h"
+#include "stages/nbest_lists.h"
+#include "stages/op_report.h"
+#include "stages/translate.h"
+#include "tensor/kernels.h"
+
+namespace heed {
+namespace {
+
+/// What --force takes for the input itself.
+constexpr const char* kWholeText = "input";
+
+/// Translations of lists that are scored at once, each beside a copy of what its sentence's encoder said: whole shards, so
+/// that the scores do not depend on it.
+constexpr std::size_t kListSlice = 16 * kShardSentences;
+
+/// Sentences of a file from which those are taken together that are of about equal length.
+constexpr std::int64_t kWindow = 256;
+
+class TranslateJob final : public DecodeJob {
+ public:
+  TranslateJob(const DecodeRequest& request, LoadedModel loaded, const SearchSettings& usual)
+      : DecodeJob(request, std::move(loaded)) {
+    set_options(usual);
+    check_options();
+    open_given();
+    if (paths_.models.size() > 1) load_others();
+    open_outputs();
+    if (gives_lines_alone()) options_.at_once = config_.batch;
+  }
+
+ private:
+  void set_options(const SearchSettings& usual) {
+    options_.beam = {config_.beam, config_.n_best, config_.length_penalty, {}};
+    options_.beam.stop = usual.seeks_best ? StopRule::kBest : StopRule::kFilled;
+    options_.beam.forced_eos = usual.forced_eos;
+    options_.beam.renormalized = usual.renormalized;
+    options_.beam.more_ends = more_ends(usual);
+    options_.length_factor = usual.length_factor;
+    options_.sampling = config_.sample;
+    options_.sample = {
+        config_.n_best, config_.temperature, config_.top_k, config_.top_p, request_.seed, {}, {}};
+    options_.max_length = config_.max_length;
+    if (request_.inspect.times_ops) options_.op_times = &op_times_;
+    options_.empty_source = loaded_.model->images ? 0 : std::ssize(loaded_.source.sentence(""));
+  }
+
+  /// Throws UsageError when one of what was asked for does not go with another, or with this model.
+  void check_options() {
+    if (!paths_.force.empty() && config_.sample)
+      fail<UsageError>("--force scores what is given: it cannot be combined with --sample");
+    if (paths_.force.empty() && !config_.sample) check_search();
+    if (paths_.force.empty()) inspection_.expect_search();
+    if (config_.align && (format_ == Format::h5 || config_.n_best > 1)) {
+      fail<UsageError>(
+          "--align writes a line for each sentence: it cannot be combined with --format h5 or --n-best");
+    }
+    const std::string& architecture = loaded_.model->architecture;
+    const DecoderSizes& decoder = loaded_.model->needed_decoder().sizes();
+    if ((config_.align || !paths_.attention.empty()) && !decoder.cross_attends() && !decoder.self_attends) {
+      fail<UsageError>(config_.align ? "--align" : "--attention", ": a ", architecture,
+                       " has no attention: its decoder reads the encoder's last states only");
+    }
+    if (config_.align && !decoder.cross_attends())
+      fail<UsageError>("--align: a ", architecture, " has no source to align with");
+    if (whole_text_ && !alone_)
+      fail<UsageError>("--force ", kWholeText, ": scores the input of a language model; this is a ",
+                       architecture);
+    if (gives_lists_) check_lists();
+    if (!paths_.prefix.empty() && alone_)
+      fail<UsageError>("--prefix: a ", architecture,
+                       " continues its input: put there what the text is to begin with");
+    if (const DecodeConfig unset;
+        !config_.align && (config_.align_layer != unset.align_layer ||
+                           config_.align_head != unset.align_head || !paths_.align_gold.empty()))
+      fail<UsageError>("--align-layer, --align-head and --align-gold need --align");
+    if (!paths_.saliency.empty() && alone_)
+      fail<UsageError>("--saliency: a ", architecture,
+                       " has no source words; of its earlier words there are no gradients yet");
+    if (!paths_.saliency.empty() && loaded_.model->images)
+      fail<UsageError>("--saliency: the model reads images, and of their places there are no gradients yet");
+    if (!paths_.lens.empty()) expect_lens(*loaded_.model);
+  }
+
+  /// The texts that are scored or continued.
+  void open_given() {
+    if (gives_lists_)
+      lists_.emplace(paths_.force, loaded_.target);
+    else if (!paths_.force.empty() && !whole_text_)
+      targets_.emplace(paths_.force, loaded_.target);
+    if (!paths_.prefix.empty()) prefixes_.emplace(paths_.prefix, loaded_.target, Targets::Are::beginnings);
+  }
+
+  void open_outputs() {
+    open_output();
+    if (config_.align)
+      aligner_.emplace(head_choice(config_.align_layer, config_.align_head, paths_.align_gold), *lines_);
+    if (!paths_.attention.empty()) attention_.emplace(paths_.attention, paths_.write);
+    if (!paths_.lens.empty()) lens_.emplace(paths_.lens, paths_.write);
+    if (!paths_.saliency.empty())
+      saliency_.emplace(request_.inspect.saliency, paths_.saliency, paths_.write, loaded_, threads_);
+  }
+
+  /// Whether the frames in which sentences come show nowhere, not even in the last bits of a score.
+  bool gives_lines_alone() const {
+    return !alone_ && models_.rows_apart() && lines_ && !tensors_ && !targets_ && !lists_ && !aligner_ &&
+           !attention_ && !lens_ && paths_.saliency.empty() && !inspection_.traces() && !inspection_.edits();
+  }
+  std::int64_t sentences_read() const override {
+    return options_.at_once > 0 ? std::max(options_.at_once, kWindow) : config_.batch;
+  }
+
+  void check_search() const {
+    if (!request_.given("beam") && config_.n_best > config_.beam)
+      fail<UsageError>("--n-best ", config_.n_best, ": this model is searched with a beam of ", config_.beam,
+                       " unless --beam says otherwise: give --beam ", config_.n_best, " too");
+    config_.check_search();
+  }
+
+  /// The options that show one translation by one model.
+  static constexpr std::initializer_list<const char*> kShowing{"attention", "saliency", "lens", "align"};
+
+  void check_lists() const {
+    request_.refuse(
+        kShowing,
+        " cannot be combined with --force LIST --n-best, which scores many translations of a sentence");
+    if (whole_text_) fail<UsageError>("--force ", kWholeText, " cannot be combined with --n-best");
+    if (inspection_.traces() || inspection_.edits())
+      fail<UsageError>("--trace, --patch and the like cannot be combined with --force LIST --n-best");
+    if (alone_)
+      fail<UsageError>("--force LIST --n-best: scores translations; this is a ", loaded_.model->architecture);
+  }
+
+  /// The other models of an ensemble.
+  void load_others() {
+    request_.refuse(kShowing, ": shows what one model does; give one -m");
+    if (inspection_.traces() || inspection_.edits())
+      fail<UsageError>("--trace, --patch and the like observe one model; give one -m");
+    for (const std::string& path : std::span(paths_.models).subspan(1))
+      models_.add(path, request_.model(), precision_of(config_));
+  }
+
+  /// A frame that an earlier run kept by --attention has nothing to decode.
+  void check(const TensorMap& frame, const std::string& name) override {
+    is_kept_ = frame.contains("cross_attention/weights") && !frame.contains("encoder/states");
+    if (is_kept_ && (!aligner_ || targets_ || prefixes_ || models_.size() > 1 || attention_ || saliency_ ||
+                     lens_ || tensors_ || config_.sample || inspection_.traces() || inspection_.edits()))
+      fail(name, ": holds stored attention, not /encoder: only --align and viz-dump read it");
+    if (is_kept_ && loaded_.model->images)
+      fail(name, ": attention over images cannot be aligned from a kept file: give /encoder to --align");
+    if (is_kept_)
+      request_.refuse({"beam", "length-penalty", "max-length", "precision"}, ": ", name,
+                      " holds stored attention, for which nothing is computed");
+  }
+
+  void read(const TensorMap& frame) override {
+    if (is_kept_) {
+      words_ = word_numbers(frame, loaded_.source, loaded_.target, options_.beam.more_ends);
+      return;
+    }
+    memory_ = decoder_input(frame, *loaded_.model, wanted_);
+    models_.read(frame, memory_.rows, wanted_, threads_);
+    source_.clear();
+    prompts_.clear();
+    if (aligner_ || whole_text_ || ((attention_ || alone_) && frame.contains("tokens/ids"))) {
+      source_ = loaded_.model->images ? places()
+                                      : text::sentence_ids(frame, alone_ ? loaded_.target : loaded_.source);
+      expect_lengths(source_, memory_.rows);
+    }
+    if (whole_text_) texts_ = produced_texts();
+    if (!alone_ || whole_text_) return;
+    prompts_ = source_;
+    for (Ids& ids : prompts_) {
+      const bool ends = !loaded_.model->reads_as_given && !ids.empty();  // else eos is read like any other
+      if (ends && ids.back() == loaded_.target.special().eos) ids.pop_back();
+    }
+    expect_prompts();
+  }
+
+  /// What stands for the words of images: each place is one.
+  std::vector<Ids> places() const {
+    std::vector<Ids> images;
+    for (std::int64_t s = 0; s < memory_.rows.sentences(); ++s)
+      images.emplace_back(static_cast<std::size_t>(memory_.rows.length(s)), 0);
+    return images;
+  }
+
+  /// What is shown of a language model's decoding begins with the prompt.
+  void expect_prompts() const {
+    const char* option = attention_                        ? "--attention"
+                         : lens_                           ? "--lens"
+                         : inspection_.traces()            ? "--trace"
+                         : targets_ && inspection_.edits() ? "--force with edits"
+                                                           : nullptr;
+    if (!option) return;
+    if (std::cmp_not_equal(prompts_.size(), memory_.rows.sentences()))
+      fail("/tokens: is missing, and ", option,
+           " shows the prompts too: decode the frames of embed, which keep it");
+    for (std::size_t s = 0; s < prompts_.size(); ++s) {
+      // Where a text ends with eos, what is read begins with bos.
+      const std::size_t read = prompts_[s].size() + !loaded_.model->reads_as_given;
+      if (std::cmp_not_equal(read, memory_.rows.length(static_cast<std::int64_t>(s))))
+        throw SentenceError(static_cast<std::int64_t>(s),
+                            concat(option, ": /tokens do not end with eos, as those of tokenize do"));
+    }
+  }
+
+  /// What a language model produces of the input itself.
+  std::vector<Ids> produced_texts() const {
+    std::vector<Ids> texts = source_;
+    if (!loaded_.model->reads_as_given) return texts;
+    for (std::size_t s = 0; s < texts.size(); ++s) {
+      if (texts[s].size() < 2)
+        throw SentenceError(static_cast<std::int64_t>(s),
+                            "a text of one token: the first is given, so nothing is left to score");
+      texts[s].erase(texts[s].begin());
+    }
+    return texts;
+  }
+
+  void write(const TensorMap& frame) override {
+    if (is_kept_) return aligner_->add(frame.at("cross_attention/weights"), words_);
+    inspection_.begin(frame, memory_.rows);
+    const Results results = search();
+    inspection_.end(frame);
+    if (wanted_ == Values::finite) expect_finite(results);
+    for (const auto& list : results) {
+      for (const Hypothesis& h : list) cut_ += !h.finished;
+    }
+    TensorMap attention;
+    if (attention_ || aligner_)
+      attention = decoder_attention(*loaded_.model, memory_, results, threads_, &inspection_, whole_text_);
+    if (aligner_) {
+      aligner_->add(attention.at("cross_attention/weights"), words_of(results));
+    } else if (lines_) {
+      lines_->write(targets_ || whole_text_
+                        ? scored_text(results, loaded_.target)
+                        : translated_text(results, prompts_, sentences_, config_.n_best > 1, loaded_.target));
+    }
+    if (tensors_) {
+      TensorMap out = frame;
+      out.merge(hypothesis_map(results, prompts_, loaded_.target));
+      tensors_->write(out);
+    }
+    if (saliency_) saliency_->write(frame, memory_, best_ids(results));
+    if (lens_) {
+      TensorMap lens = logit_lens(loaded_, memory_, results, prompts_, threads_, &inspection_, whole_text_);
+      lens.attributes = frame.attributes;
+      lens_->write(lens);
+    }
+    if (attention_) {
+      attention.attributes = frame.attributes;
+      label_decoder_attention(attention, results, prompts_, source_, loaded_, whole_text_);
+      attention_->write(attention);
+    }
+    sentences_ += memory_.rows.sentences();
+  }
+
+  void finish() override {
+    if (targets_) targets_->expect_end();
+    if (lists_) lists_->expect_end();
+    if (prefixes_) prefixes_->expect_end();
+    if (aligner_) aligner_->finish();
+    DecodeJob::finish();
+    if (attention_) attention_->finish();
+    if (saliency_) saliency_->finish();
+    if (lens_) lens_->finish();
+    if (cut_ > 0)
+      logging::note(
+          concat(cut_, cut_ == 1 ? " sentence was" : " sentences were", " cut at the maximal length"));
+    if (options_.op_times) note_op_times(op_times_);
+  }
+
+  Results search() {
+    if (whole_text_) return forced(texts_);
+    if (targets_) return forced(targets_->next(memory_.rows.sentences()));
+    if (lists_) return ranked(lists_->next(sentences_, memory_.rows.sentences()));
+    options_.first_sentence = static_cast<std::uint64_t>(sentences_);
+    if (prefixes_) options_.prefixes = prefixes_->next(memory_.rows.sentences());
+    Results results = translate(models_.members(memory_), options_, threads_, &inspection_);
+    std::vector<SampleStream> draws;  // of the best, when sampled
+    for (std::size_t s = 0; s < results.size() && config_.sample; ++s)
+      draws.push_back(results[s].front().drawn.value_or(SampleStream{}));
+    if (inspection_.traces()) forced(best_ids(results), draws);
+    return results;
+  }
+
+  static void expect_finite(const Results& results) {
+    for (std::size_t s = 0; s < results.size(); ++s) {
+      for (const Hypothesis& h : results[s]) {
+        if (!std::isfinite(h.score) || !all_finite<float>(h.token_log_probability))
+          throw SentenceError(static_cast<std::int64_t>(s),
+                              "the score of its translation is not finite: are its states too large? "
+                              "(--allow-nonfinite lets it pass)");
+      }
+    }
+  }
+
+  Results forced(const std::vector<Ids>& targets, const std::vector<SampleStream>& sampled = {}) {
+    std::vector<Ids> produced = targets;  // or, of a model that reads them as they are, what is read
+    for (std::size_t s = 0; s < produced.size(); ++s) {
+      produced[s] = after_prompt(prompts_, s, targets[s]);
+      if (loaded_.model->reads_as_given && whole_text_) produced[s] = source_[s];
+      if (loaded_.model->reads_as_given) produced[s].pop_back();
+    }
+    if (targets_) inspection_.expect_targets(produced);
+    inspection_.start_trace(produced);
+    return force(models_.members(memory_), targets, config_.length_penalty, threads_, &inspection_, sampled,
+                 whole_text_);
+  }
+
+  /// The translations of each sentence with their scores, best first.
+  Results ranked(const std::vector<std::vector<Ids>>& lists) const {
+    std::vector<std::int64_t> sentences;  // each once for each of its translations
+    std::vector<Ids> targets;
+    for (std::size_t s = 0; s < lists.size(); ++s) {
+      sentences.insert(sentences.end(), lists[s].size(), static_cast<std::int64_t>(s));
+      targets.insert(targets.end(), lists[s].begin(), lists[s].end());
+    }
+    Results results(lists.size());
+    for (std::size_t first = 0; first < targets.size(); first += kListSlice) {
+      const std::size_t count = std::min(kListSlice, targets.size() - first);
+      const auto sources = std::span(sentences).subspan(first, count);
+      const auto part = std::span(targets).subspan(first, count);
+      std::vector<PackedStates> memories;
+      for (const Member& member : models_.members(memory_))
+        memories.push_back(selected(*member.input, sources));
+      renumbering([&](std::int64_t i) { return sources[static_cast<std::size_t>(i)]; },
+                  [&] {
+                    Results scored = force(models_.members(memories), {part.begin(), part.end()},
+                                           config_.length_penalty, threads_);
+                    for (std::size_t i = 0; i < count; ++i)
+                      results[static_cast<std::size_t>(sources[i])].push_back(std::move(scored[i].front()));
+                  });
+    }
+    for (auto& list : results) {
+      std::ranges::stable_sort(list, std::ranges::greater(), &Hypothesis::score);
+      if (std::cmp_greater(list.size(), config_.n_best))
+        list.resize(static_cast<std::size_t>(config_.n_best));
+    }
+    return results;
+  }
+
+  static std::vector<Ids> best_ids(const Results& results) {
+    std::vector<Ids> best;
+    for (const auto& list : results) best.push_back(list.front().ids);
+    return best;
+  }
+
+  std::vector<WordNumbers> words_of(const Results& results) const {
+    std::vector<WordNumbers> words;
+    for (std::size_t s = 0; s < results.size(); ++s)
+      words.push_back(word_numbers(loaded_.source, source_[s], loaded_.target, results[s].front().ids,
+                                   options_.beam.more_ends));
+    return words;
+  }
+
+  ModelEnsemble models_{loaded_};
+  const bool alone_ = !loaded_.model->encoder;
+  const bool whole_text_ = paths_.force == kWholeText;  ///< the input itself is scored
+  const bool gives_lists_ = !paths_.force.empty() && request_.given("n-best");  ///< n-best lists are scored
+  TranslateOptions options_;
+  OpTimes op_times_;
+  std::optional<Targets> targets_, prefixes_;
+  std::optional<NBestLists> lists_;
+  std::optional<Aligner> aligner_;
+  std::optional<io::FrameWriter> attention_;
+  std::optional<SaliencyWriter> saliency_;
+  std::optional<io::FrameWriter> lens_;
+  // Of the frame:
+  bool is_kept_ = false;            ///< attention that was kept
+  std::vector<WordNumbers> words_;  ///< of that
+  PackedStates memory_;             ///< what the decoder continues from
+  std::vector<Ids> source_;         ///< when they are needed and /tokens is there
+  std::vector<Ids> prompts_;        ///< of a language model: without the final eos
+  std::vector<Ids> texts_;          ///< with --force text: what of source_ it produces
+  std::int64_t cut_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<DecodeJob> translate_job(const DecodeRequest& request, LoadedModel loaded,
+                                         const SearchSettings& usual) {
+  return std::make_unique<TranslateJob>(request, std::move(loaded), usual);
+}
+
+}  // namespace heed
