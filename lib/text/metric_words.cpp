@@ -32,7 +32,7 @@ std::vector<std::string_view> bytes(std::string_view text) {
   return list;
 }
 
-/// Where a space goes beside a pair of units: before the first, between the two, behind the second.
+/// Where a space goes beside a pair of units: before the first, between the two, after the second.
 enum class Space { around_first, around_second };
 
 /// Puts spaces into every non-overlapping pair of adjacent units for which `matches` holds, from left to right.
@@ -106,7 +106,7 @@ std::string split_punctuation(std::string_view line) {
   return apart;
 }
 
-/// Periods and commas stand alone unless between digits, dashes when behind a digit.
+/// Periods and commas stand alone unless between digits, dashes after a digit.
 std::string split_around_numbers(std::string_view line) {
   std::string text = space_pairs(
       bytes(line), Space::around_second,

@@ -12,6 +12,9 @@ PieceCounts::PieceCounts(const TrainOptions& options) : options_(options), speci
   if (options.type == "unigram")
     fail<UsageError>(
         "--type unigram is learned from lines, not from counts of words: --sample-lines takes some of them");
+  if (options.type != "bpe" && options.min_word_count > 1)
+    fail<UsageError>("--min-word-count is of words that type bpe learns merges from: type ", options.type,
+                     " has --min-frequency");
 }
 
 std::string PieceCounts::head() const {
@@ -55,6 +58,12 @@ void PieceCounts::read(const LineSource& next_line, const std::string& name) {
         __builtin_add_overflow(bytes_, occurring, &bytes_) || bytes_ > kMostBytes)
       fail(name, ":", number, ": the pieces so far would be a text of more than ", kMostBytes, " bytes");
   }
+}
+
+void PieceCounts::leave_out_rare_words() {
+  const auto is_rare = [&](const auto& entry) { return entry.second < options_.min_word_count; };
+  if (options_.type != "bpe" || std::erase_if(counts_, is_rare) == 0 || !counts_.empty()) return;
+  fail("--min-word-count ", options_.min_word_count, ": no word occurs so often");
 }
 
 void PieceCounts::write(const std::function<void(const std::string& line)>& line) const {

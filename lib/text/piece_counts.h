@@ -28,7 +28,12 @@ class PieceCounts {
   /// Lines in the order of their bytes: what is counted how, then "piece<TAB>count" each.
   void write(const std::function<void(const std::string& line)>& line) const;
 
-  const WordCounts& counts() const { return counts_; }
+  /// Of type bpe: leaves out the words that occur less often than options.min_word_count, once all parts are counted. Throws
+  /// Error when none is left.
+  void leave_out_rare_words();
+
+  const WordCounts& counts() const& { return counts_; }
+  WordCounts counts() && { return std::move(counts_); }
 
  private:
   std::string head() const;

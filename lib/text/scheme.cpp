@@ -185,8 +185,7 @@ class SubwordScheme : public Scheme {
 std::vector<std::int32_t> Scheme::draw(const std::string&, PieceDraw&) const {
   fail<UsageError>(
       "--bpe-dropout, --unigram-alpha: the vocabulary knows one way to split a text; tokenize --train --type "
-      "bpe or unigram "
-      "makes one that knows several");
+      "bpe or unigram makes one that knows several");
 }
 
 void check_frame(const SentenceFrame& frame, const Vocabulary& vocabulary, const std::string& where) {

@@ -264,19 +264,19 @@ std::string train_sentencepiece(sentencepiece::SentenceIterator& iterator, const
 
 }  // namespace
 
-/// Every word is given as a line, behind which the trainer puts it together with the space that it puts before lines. So a
-/// space without a word has to come before one, or another space.
+/// Every word is a line to the trainer, which puts a space before each. So a space without a word has to come before one, or
+/// before another space.
 std::string train_sentencepiece_bpe(const WordCounts& words, std::int64_t vocab_size,
                                     const Vocabulary& special) {
   std::vector<std::pair<std::string_view, std::int64_t>> lines = in_order(words);
-  std::string behind_a_space;
+  std::string after_a_space;
   if (!lines.empty() && lines.front().first.empty()) {
     std::int64_t spaces = lines.front().second;
     lines.erase(lines.begin());
     if (spaces % 2 == 1 && !lines.empty()) {
-      behind_a_space = concat(" ", lines.front().first);
+      after_a_space = concat(" ", lines.front().first);
       if (--lines.front().second == 0) lines.erase(lines.begin());
-      lines.emplace_back(behind_a_space, 1);
+      lines.emplace_back(after_a_space, 1);
       --spaces;
     } else if (spaces % 2 == 1 && spaces > 1) {
       lines.emplace_back("  ", 1);

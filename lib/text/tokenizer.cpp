@@ -225,6 +225,8 @@ Tokenizer::Tokenizer(std::string type, bool pretokenized, SchemePtr scheme)
 Tokenizer Tokenizer::train(const LineSource& next_line, const TrainOptions& options) {
   expect_room(options);
   const Kind kind = kind_of(options.type);
+  if (kind == Kind::unigram && options.min_word_count > 1)
+    fail<UsageError>("--min-word-count: type unigram is learned from lines, not from counts of words");
   if (kind == Kind::unigram && options.pretokenized)
     fail<UsageError>("unigram does not know pre-tokenized text: use bpe");
   if (kind != Kind::unigram) {
@@ -233,7 +235,7 @@ Tokenizer Tokenizer::train(const LineSource& next_line, const TrainOptions& opti
                        " is learned from counts, which take all lines");
     PieceCounts counts(options);
     for (std::string line; next_line(line);) counts.add(line);
-    return train(counts, options);
+    return train(std::move(counts), options);
   }
   const Vocabulary special(options.special);
   std::string model =
@@ -242,8 +244,9 @@ Tokenizer Tokenizer::train(const LineSource& next_line, const TrainOptions& opti
                    make_sentencepiece_scheme(std::move(model), options.type, special.special()));
 }
 
-Tokenizer Tokenizer::train(const PieceCounts& counts, const TrainOptions& options) {
+Tokenizer Tokenizer::train(PieceCounts counts, const TrainOptions& options) {
   expect_room(options);
+  counts.leave_out_rare_words();
   Vocabulary special(options.special);
   SchemePtr scheme;
   switch (kind_of(options.type)) {
@@ -257,7 +260,7 @@ Tokenizer Tokenizer::train(const PieceCounts& counts, const TrainOptions& option
       break;
     default:
       scheme = options.pretokenized
-                   ? train_pretokenized_bpe(counts.counts(), options)
+                   ? train_pretokenized_bpe(std::move(counts).counts(), options)
                    : make_sentencepiece_scheme(
                          train_sentencepiece_bpe(counts.counts(), options.vocab_size, special), options.type,
                          special.special());
@@ -475,7 +478,9 @@ std::pair<Tokenizer, Tokenizer> Tokenizer::of_both_sides(const TensorMap& map) {
 
 std::string Tokenizer::compute_digest() const {
   std::string bytes;
-  auto append = [&](std::string_view part) { bytes += concat(part.size(), ':', part); };
+  auto append = [&](std::string_view part) {
+    bytes.append(std::to_string(part.size())).append(":").append(part);
+  };
   append(type_);
   append(pretokenized_ ? "none" : "nfc");
   for (const std::string& piece : vocabulary().pieces()) append(piece);

@@ -49,6 +49,7 @@ struct TrainOptions {
   std::int64_t vocab_size = 8000;
   std::int64_t merges = 0;
   std::int64_t min_frequency = 1;
+  std::int64_t min_word_count = 1;
   std::string special;
   std::int64_t sample_lines = 0;
   std::uint64_t seed = 1;  ///< of the sample
@@ -65,13 +66,16 @@ struct TrainOptions {
           between(0, 10'000'000));
     field("min_frequency", self.min_frequency, "leave out words, characters or segments that are rarer",
           between(0, 1'000'000'000));
+    field("min_word_count", self.min_word_count,
+          "bpe: learn from the words that occur so often; 2 leaves out about half the words of a large text, "
+          "and the counts of their pairs and characters, which then take no memory while merges are learned",
+          between(1, 1'000'000'000));
     field("special", self.special,
           "give the vocabulary these special pieces too, a list of cls, sep and mask with commas; text names "
           "the mask: <mask>");
     field("sample_lines", self.sample_lines,
           "unigram: learn from so many lines, drawn by --seed from their numbers in the whole text (0: from "
-          "all); 1 to 10 "
-          "million serve",
+          "all); 1 to 10 million serve",
           between(0, 1'000'000'000));
   }
 };
@@ -89,7 +93,7 @@ class Tokenizer {
   /// takes every segment of the text into its vocabulary, as subword-nmt does.
   static Tokenizer train(const LineSource& next_line, const TrainOptions& options);
   /// The same from what was counted of the text with these options, which are not of type unigram.
-  static Tokenizer train(const PieceCounts& counts, const TrainOptions& options);
+  static Tokenizer train(PieceCounts counts, const TrainOptions& options);
 
   /// A tokenizer of another program.
   static Tokenizer from_foreign(const ForeignTokenizer& foreign);

@@ -176,8 +176,7 @@ OrderedJson word_unigram_json(const Tokenizer& tokenizer, const OrderedJson& set
   for (int id = 0; id < processor->GetPieceSize(); ++id)
     if (processor->IsControl(id) || processor->IsUnknown(id)) special.insert(id);
   const auto used = std::min<std::int64_t>(tokenizer.size(), tokenizer.special().first_unused);
-  for (std::int64_t id = processor->GetPieceSize(); id < used;
-       ++id)  // those behind the model's are added tokens
+  for (std::int64_t id = processor->GetPieceSize(); id < used; ++id)  // after the model's: added tokens
     special.insert(static_cast<std::int32_t>(id));
   return {
       {"version", "1.0"},
