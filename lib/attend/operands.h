@@ -137,14 +137,10 @@ class HeadRows {
 
   /// Where each sentence's rows end: by the lengths beside the operand, unless they are ignored.
   Packing lengths(bool ignored, std::int64_t sentences) const {
-    Packing packing;
-    if (operand->length && !ignored && !shared) {
-      packing = packing_of(operand->length_name, *operand->length, rows);
-      if (packing.sentences() != sentences)
-        fail("/", operand->length_name, ": ", packing.sentences(), " lengths for ", sentences, " sentences");
-      return packing;
-    }
-    for (std::int64_t s = 0; s < sentences; ++s) packing.append(rows);
+    if (!operand->length || ignored || shared) return Packing::uniform(sentences, rows);
+    Packing packing = packing_of(operand->length_name, *operand->length, rows);
+    if (packing.sentences() != sentences)
+      fail("/", operand->length_name, ": ", packing.sentences(), " lengths for ", sentences, " sentences");
     return packing;
   }
 

@@ -156,11 +156,7 @@ struct AttendSetup {
 
   /// How many past keys come before those of each sentence; checks that past keys and values fit the others.
   Packing past_rows(const AttendOperands& operands, bool ignore_lengths) const {
-    Packing past;
-    if (!operands.past_key) {
-      for (std::int64_t s = 0; s < sentences; ++s) past.append(0);
-      return past;
-    }
+    if (!operands.past_key) return Packing::uniform(sentences, 0);
     const HeadRows<T> earlier_keys(*operands.past_key), earlier_values(*operands.past_value);
     expect_size(*operands.past_value, "rows", earlier_values.rows, earlier_keys.rows, *operands.past_key);
     for (const auto& [earlier, rows] : {std::pair{&earlier_keys, &key}, std::pair{&earlier_values, &value}}) {
@@ -171,7 +167,7 @@ struct AttendSetup {
       expect_size(*earlier->operand, "columns", earlier->cols,
                   rows->head_dim() * (earlier->by_head ? 1 : kv_heads), *rows->operand);
     }
-    past = earlier_keys.lengths(ignore_lengths, sentences);
+    Packing past = earlier_keys.lengths(ignore_lengths, sentences);
     const Packing of_values = earlier_values.lengths(ignore_lengths, sentences);
     for (std::int64_t s = 0; s < sentences; ++s) {
       if (past.length(s) != of_values.length(s))

@@ -92,11 +92,8 @@ HWY_INLINE void product_rows(const SmallProduct<T>& p, Index i, Index rows, Inde
 template <int columns, class T, class Part>
 HWY_NOINLINE void product_panel(const SmallProduct<T>& p, Index j, const Part& last) {
   constexpr int most = columns > 2 ? 3 : kProductRows;
-  const Index blocks = (p.c.rows + most - 1) / most;
-  for (Index block = 0; block < blocks; ++block) {
-    const Index i = p.c.rows * block / blocks;
-    product_rows<columns, most>(p, i, p.c.rows * (block + 1) / blocks - i, j, last);
-  }
+  each_block(p.c.rows, most,
+             [&](Index i, Index rows) HWY_ATTR { product_rows<columns, most>(p, i, rows, j, last); });
 }
 
 template <class T>

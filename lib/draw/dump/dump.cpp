@@ -31,34 +31,33 @@ void apply_shorthands(DumpOptions& options) {
   }
 }
 
-constexpr unsigned kMaps = kMap | kTableMap, kCharts = kCurves | kBars,
-                   kNumbers = kText | kStats | kNpy | kTop | kHistogram,
-                   kSlices = kNumbers | kMap | kTopBars | kArcs | kOver,
-                   kPictures = kMaps | kCharts | kTopBars | kPage | kArcs | kHistogram | kOver;
+constexpr unsigned kTakesTableMap = kTitle | kRange | kQuantity | kColormap | kValues;
 
 /// The forms that exclude each other.
 std::vector<Form> given_forms(const DumpOptions& options) {
   std::vector<Form> forms;
   for (Form form : kForms) {
     if (!(options.*form.given)) continue;
-    if (form.kind == kMap && options.table) form.option = "--table", form.kind = kTableMap;
-    if (form.kind == kBars && options.top > 0) form.kind = kTopBars;
+    if (form.dump == dump_figure && options.table) form.option = "--table", form.takes = kTakesTableMap;
+    if (form.dump == dump_bars && options.top > 0) form.takes = kTakesSlice | kTitle | kRange;
     forms.push_back(form);
   }
-  if (!options.html.empty()) forms.push_back({"--html", nullptr, kPage, "", dump_page});
-  if (!options.over.empty()) forms.push_back({"--over", nullptr, kOver, "", dump_over, true});
+  if (!options.html.empty())
+    forms.push_back({"--html", nullptr, kTakesMap & ~(kWords | kValues), "", dump_page});
+  if (!options.over.empty())
+    forms.push_back({"--over", nullptr, kTakesSlice | kTitle | kRange, "", dump_over, true});
   if (options.top > 0 && !options.bars && !options.arcs)
-    forms.push_back({"--top", nullptr, kTop, "", dump_top, false, true});
+    forms.push_back({"--top", nullptr, kTakesSlice, "", dump_top, false, true});
   return forms;
 }
 
 /// What is written when no form is given.
 Form plain_form(const DumpOptions& o) {
-  if (o.list) return {"--list", nullptr, kList, "", dump_list};
-  if (wants_pictures(o))
-    return {o.table ? "--table" : "a heat map", nullptr, o.table ? kTableMap : kMap, "", dump_figure};
-  if (o.tsv || o.json) return {o.tsv ? "--tsv" : "--json", nullptr, kText, "", dump_table};
-  return {"--list", nullptr, kList, "", dump_list};
+  if (!o.list && wants_pictures(o))
+    return {o.table ? "--table" : "a heat map", nullptr, o.table ? kTakesTableMap : kTakesMap, "",
+            dump_figure};
+  if (!o.list && (o.tsv || o.json)) return {o.tsv ? "--tsv" : "--json", nullptr, kTakesSlice, "", dump_table};
+  return {"--list", nullptr, kTakesSlice & ~kWords, "", dump_list};
 }
 
 /// An option that changes nothing is a mistake: of the option, or of the form.
@@ -68,38 +67,38 @@ void refuse_unused(const DumpOptions& o, const Form& form) {
   const struct {
     const char* name;
     bool given;
-    unsigned used_by;
+    Takes as;
     const char* wants;
   } options[] = {
-      {"--name", !o.name.empty(), ~0u & ~(kTableMap | kDocument), "a tensor"},
-      {"--sentence", !o.sentence.empty(), kSlices | kPage | kList | kDocument, "a slice of a tensor"},
-      {"--layer", !o.layer.empty(), kSlices | kPage | kList, "a slice of a tensor"},
-      {"--head", !o.head.empty(), kSlices | kPage | kList, "a slice of a tensor"},
-      {"--slice", !o.slices.empty(), kSlices | kPage | kList, "a slice of a tensor"},
-      {"--words", o.words, kSlices | kDocument, "a slice of a tensor"},
-      {"--title", !o.figure.title.empty(), kPictures | kGraph | kDocument, "a picture"},
-      {"--quantity", !o.figure.quantity.empty(), kTableMap, "--table"},
-      {"--range", !o.figure.range.empty(), kPictures, "a picture with a scale"},
-      {"--colormap", o.figure.colormap != unset.figure.colormap, kMaps | kPage, "a heat map"},
-      {"--values", o.figure.write_values, kMaps | kBars, "a heat map, or bars of a table"},
-      {"--columns", o.columns, kArcs, "--arcs"},
-      {"--pin", !o.pins.empty(), kArcs, "--arcs"},
-      {"--threshold", o.threshold != unset.threshold, kArcs, "--arcs"},
-      {"--bins", o.bins != unset.bins, kHistogram, "--histogram"},
-      {"--dtype", o.dtype != unset.dtype, kSafetensors, "a safetensors file"},
-      {"--x", !chart.x.empty(), kCharts, "--curves or --bars"},
-      {"--y", !chart.y.empty(), kCharts, "--curves or --bars"},
-      {"--overlay", !chart.overlays.empty(), kCharts, "--curves or --bars"},
-      {"--label", !chart.labels.empty(), kCharts, "--curves or --bars"},
-      {"--x-title", !chart.x_title.empty(), kCharts, "--curves or --bars"},
-      {"--y-title", !chart.y_title.empty(), kCharts, "--curves or --bars"},
-      {"--log-x", chart.log_x, kCharts, "--curves"},
-      {"--log-y", chart.log_y, kCharts, "--curves"},
-      {"--size", !chart.size.empty(), kCharts, "--curves or --bars"},
-      {"--follow", o.follow, kCharts, "--curves or --bars of a table"},
+      {"--name", !o.name.empty(), kName, "a tensor"},
+      {"--sentence", !o.sentence.empty(), kSentence, "a slice of a tensor"},
+      {"--layer", !o.layer.empty(), kSlice, "a slice of a tensor"},
+      {"--head", !o.head.empty(), kSlice, "a slice of a tensor"},
+      {"--slice", !o.slices.empty(), kSlice, "a slice of a tensor"},
+      {"--words", o.words, kWords, "a slice of a tensor"},
+      {"--title", !o.figure.title.empty(), kTitle, "a picture"},
+      {"--quantity", !o.figure.quantity.empty(), kQuantity, "--table"},
+      {"--range", !o.figure.range.empty(), kRange, "a picture with a scale"},
+      {"--colormap", o.figure.colormap != unset.figure.colormap, kColormap, "a heat map"},
+      {"--values", o.figure.write_values, kValues, "a heat map, or bars of a table"},
+      {"--columns", o.columns, kPins, "--arcs"},
+      {"--pin", !o.pins.empty(), kPins, "--arcs"},
+      {"--threshold", o.threshold != unset.threshold, kPins, "--arcs"},
+      {"--bins", o.bins != unset.bins, kBins, "--histogram"},
+      {"--dtype", o.dtype != unset.dtype, kDtype, "a safetensors file"},
+      {"--x", !chart.x.empty(), kAxes, "--curves or --bars"},
+      {"--y", !chart.y.empty(), kAxes, "--curves or --bars"},
+      {"--overlay", !chart.overlays.empty(), kAxes, "--curves or --bars"},
+      {"--label", !chart.labels.empty(), kAxes, "--curves or --bars"},
+      {"--x-title", !chart.x_title.empty(), kAxes, "--curves or --bars"},
+      {"--y-title", !chart.y_title.empty(), kAxes, "--curves or --bars"},
+      {"--log-x", chart.log_x, kAxes, "--curves"},
+      {"--log-y", chart.log_y, kAxes, "--curves"},
+      {"--size", !chart.size.empty(), kAxes, "--curves or --bars"},
+      {"--follow", o.follow, kAxes, "--curves or --bars of a table"},
   };
   for (const auto& option : options) {
-    if (option.given && !(option.used_by & form.kind))
+    if (option.given && !(option.as & form.takes))
       fail<UsageError>(option.name, " has no meaning for ", form.option, ": it wants ", option.wants);
   }
 }

@@ -1,5 +1,5 @@
 // The forms of viz-dump's output, one function each, of which dump() calls one; and what they share. A new
-// form is its function, a line in kForms and a field of DumpOptions.
+// form is its function, declared here, in a file of its own; a line in kForms; and a field of DumpOptions.
 #pragma once
 
 #include <functional>
@@ -32,63 +32,61 @@ void dump_npy(const DumpOptions& options);          ///< --npy
 void dump_safetensors(const DumpOptions& options);  ///< --safetensors
 void dump_h5(const DumpOptions& options);           ///< --h5
 
-/// What a form shows: other options have a meaning for some kinds only.
-enum FormKind : unsigned {
-  kList = 1u << 0,
-  kText = 1u << 1,  ///< --tsv, --json
-  kMap = 1u << 2,
-  kTableMap = 1u << 3,  ///< a heat map with --table
-  kCurves = 1u << 4,
-  kBars = 1u << 5,
-  kTopBars = 1u << 6,
-  kPage = 1u << 7,
-  kArcs = 1u << 8,
-  kGraph = 1u << 9,
-  kHistogram = 1u << 10,
-  kStats = 1u << 11,
-  kNpy = 1u << 12,
-  kTop = 1u << 13,
-  kSafetensors = 1u << 14,
-  kDocument = 1u << 15,
-  kOver = 1u << 16,
-  kHdf5 = 1u << 17,
+/// The options beside --png, --tsv and the like that say something to a form: others are refused.
+enum Takes : unsigned {
+  kName = 1u << 0,
+  kSentence = 1u << 1,
+  kSlice = 1u << 2,  ///< --layer, --head, --slice
+  kWords = 1u << 3,
+  kTitle = 1u << 4,
+  kRange = 1u << 5,
+  kQuantity = 1u << 6,
+  kColormap = 1u << 7,
+  kValues = 1u << 8,
+  kPins = 1u << 9,  ///< --columns, --pin, --threshold
+  kBins = 1u << 10,
+  kDtype = 1u << 11,
+  kAxes = 1u << 12,  ///< of charts
 };
+inline constexpr unsigned kTakesSlice = kName | kSentence | kSlice | kWords,
+                          kTakesMap = kTakesSlice | kTitle | kRange | kColormap | kValues;
+
 /// A form that an option of its own asks for; two exclude each other.
 struct Form {
   const char* option;
   bool DumpOptions::*given;
-  FormKind kind;
+  unsigned takes;
   const char* help;
   void (*dump)(const DumpOptions&);
   bool is_picture = false, is_tsv = false, is_json = false;  ///< goes with --png and others, --tsv, --json
 };
 inline constexpr Form kForms[] = {
-    {"--heatmap", &DumpOptions::heatmap, kMap, "a slice as a heat map in the terminal", dump_figure, true},
-    {"--stats", &DumpOptions::stats, kStats, "mean, deviation, norm and quantiles of a slice", dump_stats,
-     false, true, true},
-    {"--histogram", &DumpOptions::histogram, kHistogram,
+    {"--heatmap", &DumpOptions::heatmap, kTakesMap, "a slice as a heat map in the terminal", dump_figure,
+     true},
+    {"--stats", &DumpOptions::stats, kTakesSlice, "mean, deviation, norm and quantiles of a slice",
+     dump_stats, false, true, true},
+    {"--histogram", &DumpOptions::histogram, kTakesSlice | kTitle | kRange | kBins,
      "a histogram of a slice, or of every tensor of a group (with --tsv: counts)", dump_histogram, true,
      true},
-    {"--npy", &DumpOptions::npy, kNpy, "a slice as an array for numpy.load", dump_npy},
-    {"--safetensors", &DumpOptions::safetensors, kSafetensors,
+    {"--npy", &DumpOptions::npy, kTakesSlice, "a slice as an array for numpy.load", dump_npy},
+    {"--safetensors", &DumpOptions::safetensors, kName | kDtype,
      "all tensors of numbers, or those of --name, as a safetensors file", dump_safetensors},
-    {"--h5", &DumpOptions::h5, kHdf5,
+    {"--h5", &DumpOptions::h5, kName,
      "all tensors, or those of --name, as one HDF5 file with the history that they have: parts of a text "
-     "become what one "
-     "run over the whole writes",
+     "become what one run over the whole writes",
      dump_h5},
-    {"--arcs", &DumpOptions::arcs, kArcs, "attention weights as arcs between words", dump_arcs, true},
-    {"--document", &DumpOptions::document, kDocument,
+    {"--arcs", &DumpOptions::arcs, kTakesSlice | kTitle | kRange | kPins,
+     "attention weights as arcs between words", dump_arcs, true},
+    {"--document", &DumpOptions::document, kSentence | kWords | kTitle,
      "a document with the attention to its sentences and to their words (decode --attention, or a trace)",
      dump_document, true},
-    {"--graph", &DumpOptions::graph, kGraph,
+    {"--graph", &DumpOptions::graph, kName | kTitle,
      "the computation graph of a model, of one layer (--name encoder/layer_0), or of `attend --steps`; as "
-     "text in "
-     "the DOT language",
+     "text in the DOT language",
      dump_graph, true},
-    {"--curves", &DumpOptions::curves, kCurves,
+    {"--curves", &DumpOptions::curves, kName | kTitle | kRange | kAxes,
      "columns of a table (tab-separated text, or the vectors of an HDF5 group) as curves", dump_chart, true},
-    {"--bars", &DumpOptions::bars, kBars,
+    {"--bars", &DumpOptions::bars, kName | kTitle | kRange | kValues | kAxes,
      "columns of a table as bars, grouped by its first column; with --top: the greatest values", dump_bars,
      true}};
 
@@ -126,6 +124,12 @@ Gathered gather(const DumpOptions& options);
 
 bool wants_pictures(const DumpOptions& options);
 bool is_picture(const std::string& path);
+
+/// The heat map of what is selected, brought down to what a picture can show.
+Heatmap chosen_heatmap(const DumpOptions& options);
+/// Writes the pictures that are asked for; `text` when there are none, or with --heatmap.
+void write_drawing(const DumpOptions& options, const std::function<std::string(PictureFormat)>& picture,
+                   const std::function<std::string(const Terminal&)>& text);
 
 /// Writes a whole file; - is stdout.
 void write_text(const std::string& path, const std::string& text);

@@ -39,15 +39,7 @@ void write_pictures(const DumpOptions& options, const std::function<std::string(
   }
 }
 
-/// Writes them; text when there are none, or with --heatmap.
-void write_drawing(const DumpOptions& options, const std::function<std::string(PictureFormat)>& picture,
-                   const std::function<std::string(const Terminal&)>& text) {
-  write_pictures(options, picture);
-  if (wants_pictures(options) && !options.heatmap) return;
-  write_text(is_picture(options.output) ? "-" : options.output, text(detect_terminal(options.color)));
-}
-
-/// The same of something that `draw` makes a picture of.
+/// write_drawing() of something that `draw` makes a picture of.
 template <class Drawn>
 void write_drawing(const DumpOptions& options, const Drawn& drawn,
                    std::string (*draw)(const Drawn&, PictureFormat)) {
@@ -65,14 +57,6 @@ std::optional<Range> range_of(const DumpOptions& options) {
 void visit_for_picture(const DumpOptions& options, const VisitSlice& visit) {
   io::FrameReader reader = open_input(options);
   visit_single(options, reader, complete_for_picture, "a picture", visit);
-}
-
-Heatmap chosen_heatmap(const DumpOptions& options) {
-  Heatmap map;
-  visit_for_picture(options, [&](const TensorMap& frame, const Slice& slice, std::int64_t) {
-    map = heatmap_of(frame, slice, options.figure);
-  });
-  return map;
 }
 
 /// The rows that --pin means, by word or position.
@@ -222,6 +206,21 @@ Slice weights_slice(const TensorMap& frame, const std::string& path, std::int64_
 }
 
 }  // namespace
+
+void write_drawing(const DumpOptions& options, const std::function<std::string(PictureFormat)>& picture,
+                   const std::function<std::string(const Terminal&)>& text) {
+  write_pictures(options, picture);
+  if (wants_pictures(options) && !options.heatmap) return;
+  write_text(is_picture(options.output) ? "-" : options.output, text(detect_terminal(options.color)));
+}
+
+Heatmap chosen_heatmap(const DumpOptions& options) {
+  Heatmap map;
+  visit_for_picture(options, [&](const TensorMap& frame, const Slice& slice, std::int64_t) {
+    map = heatmap_of(frame, slice, options.figure);
+  });
+  return map;
+}
 
 void dump_figure(const DumpOptions& options) {
   const Heatmap figure = options.table ? heatmap_of_table(read_columns(options.input(), ""), options.figure)

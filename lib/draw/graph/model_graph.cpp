@@ -17,8 +17,13 @@ const Tensor* find_parameter(const TensorMap& map, const std::string& name) {
   return name.empty() ? nullptr : map.find("model/parameters/" + name);
 }
 
+/// Whether a recurrence stands for the self-attention of a layer.
+bool is_recurrent(const ModelShapes& model, const std::string& layer) {
+  return model.has(layer + "/recurrence/forget/weight");
+}
+
 bool has_stack(const ModelShapes& model, const std::string& side) {
-  return model.has(side + "/layer_0/self_attention/query/weight");
+  return model.has(side + "/layer_0/self_attention/query/weight") || is_recurrent(model, side + "/layer_0");
 }
 
 bool act_within_attention(const std::string& positions) {
@@ -72,7 +77,12 @@ class Stack {
 
   /// The layer at `scope`; returns the node of its cross-attention, if it has one.
   std::optional<std::size_t> layer(const std::string& scope) {
-    attention(scope + "/self_attention", side_ == "decoder" ? "masked self-attention" : "self-attention");
+    if (is_recurrent(model_, scope)) {
+      const std::string shape = model_.shape(scope + "/recurrence/forget/weight");
+      sublayer("recurrence", Kind::linear, {"candidate, forget gate:", shape, "ReLU of the cell"});
+    } else {
+      attention(scope + "/self_attention", side_ == "decoder" ? "masked self-attention" : "self-attention");
+    }
     std::optional<std::size_t> cross;
     if (model_.has(scope + "/cross_attention/query/weight"))
       cross = attention(scope + "/cross_attention", "cross-attention");
@@ -188,7 +198,8 @@ Graph transformer_layer(const ModelShapes& model, const std::string& scope) {
 
 Graph part_of_model(const ModelShapes& model, const std::string& scope) {
   if (scope.ends_with("attention")) return multi_head_graph(model, scope);
-  if (model.has(scope + "/self_attention/query/weight")) return transformer_layer(model, scope);
+  if (model.has(scope + "/self_attention/query/weight") || is_recurrent(model, scope))
+    return transformer_layer(model, scope);
   if (const std::string layer = recurrent_scope(model, scope); !layer.empty())
     return cell_graph(model, layer);
   fail("no graph of /", escaped(scope),

@@ -7,9 +7,12 @@
 #include <pango/pangocairo.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <memory>
 #include <numbers>
+#include <span>
+#include <string_view>
 #include <system_error>
 #include <thread>
 
@@ -39,7 +42,12 @@ using Layout = std::unique_ptr<PangoLayout, Releaser<g_object_unref>>;
 using Font = std::unique_ptr<PangoFontDescription, Releaser<pango_font_description_free>>;
 using FontOptions = std::unique_ptr<cairo_font_options_t, Releaser<cairo_font_options_destroy>>;
 
+/// Whether Pango draws boxes for letters, because a font could not be loaded; it only tells its log.
+std::atomic<bool> has_lost_font = false;
+
 void check(cairo_status_t status) {
+  if (has_lost_font.exchange(false))
+    fail("drawing failed: Pango could not load a font: out of memory, or a font file that cannot be read?");
   if (status != CAIRO_STATUS_SUCCESS) fail("drawing failed: ", cairo_status_to_string(status));
 }
 
@@ -88,6 +96,20 @@ void note_end(const char* domain, GLogLevelFlags level, const char* message, voi
   exhausted = true;  // and lib/cli says so when GLib has ended the process
 }
 
+/// Pango's words come here; what belongs to a lost font is left out, as check() says it in a line.
+GLogWriterOutput hear_pango(GLogLevelFlags level, const GLogField* fields, gsize count, void* data) {
+  bool is_of_font = false;
+  for (const GLogField& field : std::span(fields, count)) {
+    if (std::string_view(field.key) != "MESSAGE" || field.length >= 0) continue;
+    const std::string_view message(static_cast<const char*>(field.value));
+    if (message.find("expect ugly output") != message.npos) has_lost_font = is_of_font = true;
+    if (message.find("font_face status is") != message.npos ||
+        message.find("scaled_font status is") != message.npos)
+      is_of_font = true;  // what Pango adds to it
+  }
+  return is_of_font ? G_LOG_WRITER_HANDLED : g_log_writer_default(level, fields, count, data);
+}
+
 /// Pango needs a thread, and GLib ends the process when it gets none, or no memory; and it waits for ever for
 /// fonts that fontconfig has no memory to list.
 void prepare_pango() {
@@ -95,6 +117,7 @@ void prepare_pango() {
     fragile_libraries =
         "the drawing libraries (Pango, fontconfig)";  // to the end: Pango has threads of its own
     g_log_set_default_handler(note_end, nullptr);
+    g_log_set_writer_func(hear_pango, nullptr, nullptr);
     try {
       std::jthread([] {});
     } catch (const std::system_error& error) {

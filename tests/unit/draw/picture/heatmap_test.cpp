@@ -1,6 +1,7 @@
 #include "draw/picture/heatmap.h"
 
 #include <cairo.h>
+#include <glib.h>
 
 #include <boost/test/unit_test.hpp>
 #include <cmath>
@@ -169,6 +170,15 @@ BOOST_AUTO_TEST_CASE(equal_maps_give_equal_bytes) {
     BOOST_TEST((once == twice));
   }
   BOOST_TEST(draw_heatmap(map, PictureFormat::pdf).starts_with("%PDF-"));
+}
+
+/// What Pango says when it has no memory for a font; it draws boxes then and reports success.
+BOOST_AUTO_TEST_CASE(a_font_that_could_not_be_loaded_is_an_error) {
+  const std::string sound = draw_heatmap(matrix(1, 1), PictureFormat::png);
+  g_log_structured("Pango", G_LOG_LEVEL_WARNING, "MESSAGE",
+                   "failed to create cairo scaled font, expect ugly output. the offending font is 'X'");
+  BOOST_CHECK_THROW(draw_heatmap(matrix(1, 1), PictureFormat::png), Error);
+  BOOST_TEST((draw_heatmap(matrix(1, 1), PictureFormat::png) == sound));
 }
 
 BOOST_AUTO_TEST_CASE(labels_widen_the_picture) {
