@@ -52,14 +52,27 @@ void say(std::initializer_list<const char*> parts) {
   }
 }
 
-[[noreturn]] void end_exhausted() {
+/// One line and status 1; of several threads that come here, the first speaks, and ends at once where it comes again.
+[[noreturn]] void end_saying(std::initializer_list<const char*> parts) {
+  static std::atomic<pid_t> speaker = 0;
+  pid_t other = 0;
+  const pid_t self = gettid();
+  while (!speaker.compare_exchange_strong(other, self)) {
+    if (other == self) _exit(1);
+    other = 0;
+    pause();
+  }
   unlink_temporaries();
-  if (const char* libraries = fragile_libraries)
-    say({logging::program().c_str(), ": ended by ", libraries, ", as when memory or threads run out\n"});
-  else
-    say({logging::program().c_str(),
-         ": out of memory or threads; smaller batches or fewer threads need less\n"});
+  say({logging::program().c_str(), ": "});
+  say(parts);
+  say({"\n"});
   _exit(1);
+}
+
+[[noreturn]] void end_exhausted() {
+  if (const char* libraries = fragile_libraries)
+    end_saying({"ended by ", libraries, ", as when memory or threads run out"});
+  end_saying({"out of memory or threads; smaller batches or fewer threads need less"});
 }
 
 /// Not the process that reads a file, which its parent explains.
@@ -70,10 +83,7 @@ bool is_tool() {
 /// A failed allocation leaves ENOMEM, and what makes a library give up comes right after it.
 void handle_crash(int signal_number) {
   if (const char* file = mapped_file; file && signal_number == SIGBUS && is_tool()) {
-    unlink_temporaries();
-    say({logging::program().c_str(), ": ", file,
-         ": cannot be read any more: was it cut short, or written over, meanwhile?\n"});
-    _exit(1);
+    end_saying({file, ": cannot be read any more: was it cut short, or written over, meanwhile?"});
   }
   if (is_tool() && (exhausted || errno == ENOMEM || fragile_libraries)) end_exhausted();
   std::signal(signal_number, SIG_DFL);
@@ -123,6 +133,10 @@ void install_last_resort() {
     sigaction(signal_number, &action, nullptr);
   }
 #endif
+}
+
+void end_without_memory() {
+  if (!has_ended && is_tool()) end_saying({kOutOfMemory});
 }
 
 void expect_exit() {

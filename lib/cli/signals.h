@@ -15,6 +15,9 @@ void install_signal_handlers();
 /// status 1, as those errors end that reach run_tool. A crash for another reason stays one, unless an allocation
 /// has failed before or a library is in use that is known for it (base/exhausted.h).
 void install_last_resort();
+/// Ends the process with one line and status 1, unless its work is done or it is one that reads a file for a tool.
+void end_without_memory();
+inline constexpr char kOutOfMemory[] = "out of memory; smaller batches or fewer threads need less";
 /// From now on the process may end: the tool has done its work or said why not.
 void expect_exit();
 

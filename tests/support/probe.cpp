@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdint>
+#include <cstdlib>
 #include <fstream>
 #include <iostream>
 #include <new>
@@ -31,10 +33,21 @@ struct SizeConfig {
   }
 };
 
+/// As a library of C does that would go on without.
+void fail_to_allocate() {
+#if defined(__SANITIZE_ADDRESS__)  // whose allocator ends the process in words of its own
+  throw std::bad_alloc();
+#else
+  void* volatile made = std::malloc(PTRDIFF_MAX);  // volatile: else the compiler leaves it out
+  std::free(made);
+#endif
+}
+
 [[noreturn]] void fail_like(const std::string& kind) {
   if (kind == "usage") fail<UsageError>("that cannot be");
   if (kind == "diverged") fail<DivergedError>("step 7: loss is nan");
   if (kind == "memory") throw std::bad_alloc();
+  if (kind == "allocation") fail_to_allocate();
   if (kind == "other") throw 42;
   fail("in.h5:/tokens/\x1b[31mids: first line\nsecond line");
 }
@@ -65,7 +78,7 @@ int main(int argc, char** argv) {
     tool.bind(config);
     tool.option("-n,--count K", count, "printed", cli::between(1, 9));
     tool.option("--fail", failure, "end with this error",
-                cli::one_of({"data", "usage", "diverged", "memory", "other"}));
+                cli::one_of({"data", "usage", "diverged", "memory", "allocation", "other"}));
     tool.option("--sleep S", seconds, "seconds to wait", cli::at_least(0));
     tool.option("--temporary FILE", temporary, "write and register this file");
     tool.option("--stoppable", stoppable, "stop gently at the first signal");
