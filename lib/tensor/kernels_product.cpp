@@ -22,33 +22,6 @@ namespace {
 /// From this many rows on it pays to copy the panel of b that they share side by side.
 inline constexpr Index kManyRows = 2 * kProductRows;
 
-template <int columns, class T>
-HWY_INLINE void copy_panel(Matrix<const T> b, Index j, T* panel) {
-  constexpr Index width = columns * kLanes<T>;
-  for (Index l = 0; l < b.rows; ++l, panel += width) {
-#pragma GCC unroll 16
-    for (Index v = 0; v < width; v += kLanes<T>)
-      hn::StoreU(hn::LoadU(Tag<T>(), b.row(l) + j + v), Tag<T>(), panel + v);
-  }
-}
-
-/// All whole panels of `columns` vectors from column j on; returns the column after them.
-template <int columns, class T>
-HWY_INLINE Index multiply_panels(const SmallProduct<T>& p, Index j) {
-  static thread_local std::vector<T> panel;
-  constexpr Index width = columns * kLanes<T>;
-  SmallProduct<T> part = p;
-  for (; j + width <= p.c.cols; j += width) {
-    if (p.c.rows >= kManyRows) {
-      panel.resize(static_cast<std::size_t>(p.b.rows * width));
-      copy_panel<columns>(p.b, j, panel.data());
-      part.b = Matrix<const T>(panel.data() - j, p.b.rows, width, width);
-    }
-    product_panel<columns>(part, j, Whole<T>());
-  }
-  return j;
-}
-
 }  // namespace
 
 // Every element is a sum in the order of b's rows, in whatever tile it lies.
@@ -56,8 +29,9 @@ template <class T>
 void multiply_rows(Matrix<const T> a, Matrix<const T> b, bool accumulate, Matrix<T> c) {
   const SmallProduct<T> p{a, b, c, 1, accumulate};
   Index j = 0;
-  if (c.rows <= 3) j = multiply_panels<8>(p, j);  // few rows: more columns at once hide the latency of sums
-  j = multiply_panels<2>(p, j);
+  if (c.rows <= 3)
+    j = product_panels<8>(p, j, kManyRows);  // few rows: more columns at once hide the latency of sums
+  j = product_panels<2>(p, j, kManyRows);
   for (; j < c.cols; j += kLanes<T>) product_panel<1>(p, j, First<T>{std::min(kLanes<T>, c.cols - j)});
 }
 
@@ -69,8 +43,12 @@ inline constexpr int kPackedRows = 12;
 #else
 inline constexpr int kPackedRows = 6;
 #endif
-/// Of so few rows, more columns are computed at once, which hides the latency of their sums.
+/// Of so few rows, 8 vectors of columns are computed at once, which hides the latency of their sums.
+#if HWY_TARGET == HWY_AVX3
 inline constexpr int kFewRows = 3;
+#else
+inline constexpr int kFewRows = 1;
+#endif
 
 template <class T>
 struct PackedProduct {
@@ -224,6 +202,8 @@ HWY_INLINE void multiply_panels(const PackedProduct<T>& p, const End& ending) {
   Index j = 0;
   if (p.c.rows <= kFewRows)
     for (; j + 8 * kLanes<T> <= end; j += 8 * kLanes<T>) packed_columns<8, kFewRows>(p, j, ending);
+  else if (p.c.rows == 2)
+    for (; j + 4 * kLanes<T> <= end; j += 4 * kLanes<T>) packed_columns<4, 2>(p, j, ending);
   for (; j < p.c.cols; j += 2 * kLanes<T>) packed_columns<2, kPackedRows>(p, j, ending);
 }
 

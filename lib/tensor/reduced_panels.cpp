@@ -4,13 +4,12 @@
 #include "tensor/reduced_panels.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <limits>
 #include <vector>
 
-#include "base/bfloat16.h"
 #include "base/error.h"
+#include "tensor/reduced_product.h"
 #include "tensor/simd_level.h"
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -24,84 +23,6 @@ using Index = std::int64_t;
 
 /// Rows of a that are reduced before they are multiplied, together: they stay in the cache.
 constexpr Index kRows = 96;
-
-/// How numbers become int8: the nearest integer to x * inverse, each then standing for itself times scale.
-struct Steps {
-  float inverse, scale;
-
-  /// `most`: the largest magnitude; infinite or NaN when there is no such.
-  explicit Steps(float most) {
-    constexpr float largest = std::numeric_limits<float>::max();
-    inverse = most > 0 ? std::min(127 / most, largest) : 0;
-    scale = std::isfinite(most) ? most / 127 : std::numeric_limits<float>::quiet_NaN();
-  }
-  std::int32_t operator()(float x) const { return static_cast<std::int32_t>(std::nearbyint(x * inverse)); }
-};
-
-/// Rows of a as the kernels read them.
-struct ReducedRows {
-  const std::byte* data = nullptr;
-  Index stride = 0;               ///< bytes from row to row, 4 for each group
-  const float* scales = nullptr;  ///< of int8, of each row
-
-  const std::byte* row(Index i) const { return data + i * stride; }
-};
-
-struct ReducedProduct {
-  ReducedRows a;
-  const ReducedPanels& b;
-  std::span<const float> bias;
-  bool relu;
-  Matrix<float> c;
-};
-
-// ---- any processor: the definition ------------------------------------------------------------------------
-
-/// x [n] -> the bytes of its groups, the last filled up; returns the scale.
-float reduce_row(const float* x, Index n, Precision precision, Index groups, std::byte* to) {
-  if (precision == Precision::bfloat16) {
-    for (Index i = 0; i < 2 * groups; ++i) {
-      const std::uint16_t value = to_bfloat16(i < n ? x[i] : 0);
-      std::memcpy(to + 2 * i, &value, sizeof value);
-    }
-    return 1;
-  }
-  float most = 0;
-  for (Index i = 0; i < n; ++i) most = std::isfinite(x[i]) ? std::max(most, std::abs(x[i])) : INFINITY;
-  const Steps steps(most);
-  for (Index i = 0; i < 4 * groups; ++i)
-    to[i] = static_cast<std::byte>(i < n && std::isfinite(most) ? steps(x[i]) + 128 : 128);
-  return steps.scale;
-}
-
-/// An element of c before f.
-float element(const ReducedProduct& p, Index i, Index j) {
-  const float bias = p.bias.empty() ? 0 : p.bias[static_cast<std::size_t>(j)];
-  const std::byte* a = p.a.row(i);
-  const std::byte* b = p.b.panels + j / ReducedPanels::kColumns * p.b.groups * ReducedPanels::kGroupBytes +
-                       j % ReducedPanels::kColumns * 4;
-  if (p.b.precision == Precision::bfloat16) {
-    float sum = 0;
-    for (Index g = 0; g < p.b.groups; ++g, a += 4, b += ReducedPanels::kGroupBytes) {
-      std::uint16_t x[2], y[2];
-      std::memcpy(x, a, sizeof x), std::memcpy(y, b, sizeof y);
-      for (int k = 0; k < 2; ++k) sum += from_bfloat16(x[k]) * from_bfloat16(y[k]);
-    }
-    return sum + bias;
-  }
-  std::int32_t sum = p.b.corrections[j];
-  for (Index g = 0; g < p.b.groups; ++g, a += 4, b += ReducedPanels::kGroupBytes)
-    for (int k = 0; k < 4; ++k) sum += static_cast<std::int32_t>(a[k]) * static_cast<std::int8_t>(b[k]);
-  return std::fma(static_cast<float>(sum), p.a.scales[i] * p.b.scales[j], bias);
-}
-
-void multiply_anywhere(const ReducedProduct& p) {
-  for (Index i = 0; i < p.c.rows; ++i)
-    for (Index j = 0; j < p.c.cols; ++j) {
-      const float y = element(p, i, j);
-      p.c(i, j) = p.relu && y < 0 ? 0 : y;
-    }
-}
 
 #if defined(__x86_64__)
 // ---- AVX-512 with its instructions for int8 (VNNI) or bfloat16 --------------------------------------------
@@ -246,29 +167,16 @@ void multiply_avx512(const ReducedProduct& p) {
 
 // ---- which of them ----------------------------------------------------------------------------------------
 
-struct Kernels {
-  float (*reduce_row)(const float* x, Index n, Index groups, std::byte* to);
-  void (*multiply)(const ReducedProduct&);
-};
-
-Kernels kernels_of(Precision precision) {
-  const bool int8 = precision == Precision::int8;
+ReducedKernels kernels_of(Precision precision) {
 #if defined(__x86_64__)
   if (simd_level() == SimdLevel::avx512) {
+    const bool int8 = precision == Precision::int8;
     if (int8 && __builtin_cpu_supports("avx512vnni")) return {Int8::reduce_row, multiply_avx512<Int8>};
     if (!int8 && __builtin_cpu_supports("avx512bf16"))
       return {Bfloat16::reduce_row, multiply_avx512<Bfloat16>};
   }
 #endif
-  if (int8)
-    return {[](const float* x, Index n, Index groups, std::byte* to) {
-              return reduce_row(x, n, Precision::int8, groups, to);
-            },
-            multiply_anywhere};
-  return {[](const float* x, Index n, Index groups, std::byte* to) {
-            return reduce_row(x, n, Precision::bfloat16, groups, to);
-          },
-          multiply_anywhere};
+  return common_reduced_kernels(precision);
 }
 
 }  // namespace
@@ -288,7 +196,7 @@ ReducedPanels reduce(Matrix<const float> weight, Precision precision, Arena& are
   float* const scales = int8 ? arena.allocate<float>(cols) : nullptr;
   std::int32_t* const corrections = int8 ? arena.allocate<std::int32_t>(cols) : nullptr;
   if (int8) std::fill_n(scales, cols, 0.0f), std::fill_n(corrections, cols, 0);
-  const Kernels kernels = kernels_of(precision);
+  const ReducedKernels kernels = kernels_of(precision);
   std::vector<float> column(static_cast<std::size_t>(weight.rows));
   std::vector<std::uint32_t> reduced(static_cast<std::size_t>(result.groups));
   for (Index j = 0; j < weight.cols; ++j) {
@@ -318,7 +226,7 @@ void multiply_reduced(Matrix<const float> a, const ReducedPanels& b, std::span<c
                       Activation f, Matrix<float> c) {
   static thread_local std::vector<std::byte> bytes;
   static thread_local std::vector<float> scales, dense;
-  const Kernels kernels = kernels_of(b.precision);
+  const ReducedKernels kernels = kernels_of(b.precision);
   const bool apart = f != Activation::none && f != Activation::relu;
   for (Index first = 0; first < a.rows; first += kRows) {
     const Index rows = std::min(kRows, a.rows - first), stride = 4 * b.groups;

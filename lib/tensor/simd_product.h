@@ -7,6 +7,8 @@
 #define HEED_TENSOR_SIMD_PRODUCT_H
 #endif
 
+#include <vector>
+
 #include "tensor/product_count.h"
 #include "tensor/simd.h"
 
@@ -96,12 +98,49 @@ HWY_NOINLINE void product_panel(const SmallProduct<T>& p, Index j, const Part& l
              [&](Index i, Index rows) HWY_ATTR { product_rows<columns, most>(p, i, rows, j, last); });
 }
 
+template <int columns, class T>
+HWY_INLINE void copy_panel(Matrix<const T> b, Index j, T* panel) {
+  constexpr Index width = columns * kLanes<T>;
+  for (Index l = 0; l < b.rows; ++l, panel += width) {
+#pragma GCC unroll 16
+    for (Index v = 0; v < width; v += kLanes<T>)
+      hn::StoreU(hn::LoadU(Tag<T>(), b.row(l) + j + v), Tag<T>(), panel + v);
+  }
+}
+
+/// All whole panels of `columns` vectors from column j on; returns the column after them. From `many` rows on the panel of b
+/// that they share is copied side by side: rows that lie apart by a power of two are in the same few lines of the cache.
+template <int columns, class T>
+HWY_INLINE Index product_panels(const SmallProduct<T>& p, Index j, Index many) {
+  constexpr Index width = columns * kLanes<T>;
+  if (p.c.rows < many) {
+    for (; j + width <= p.c.cols; j += width) product_panel<columns>(p, j, Whole<T>());
+    return j;
+  }
+  static thread_local std::vector<T> panel;
+  panel.resize(static_cast<std::size_t>(p.b.rows * width));
+  SmallProduct<T> part = p;
+  for (; j + width <= p.c.cols; j += width) {
+    copy_panel<columns>(p.b, j, panel.data());
+    part.b = Matrix<const T>(panel.data() - j, p.b.rows, width, width);
+    product_panel<columns>(part, j, Whole<T>());
+  }
+  return j;
+}
+
+/// Of products that small, copying a panel pays from so many rows on: measured with AVX2. With AVX-512, whose panels would have
+/// to be aligned, it is not measured, and nothing is copied.
+#if HWY_TARGET == HWY_AVX3
+inline constexpr Index kManySmallRows = INT64_MAX;
+#else
+inline constexpr Index kManySmallRows = 32;
+#endif
+
 template <class T>
 HWY_INLINE void multiply_small(const SmallProduct<T>& p) {
   count_product(p.c.rows, p.c.cols, p.a.cols);
   constexpr Index width = kLanes<T>;
-  Index j = 0;
-  for (; j + 2 * width <= p.c.cols; j += 2 * width) product_panel<2>(p, j, Whole<T>());
+  Index j = product_panels<2>(p, 0, kManySmallRows);
   const Index rest = p.c.cols - j;
   if (rest > width)
     product_panel<2>(p, j, First<T>{rest - width});

@@ -84,7 +84,7 @@ BOOST_AUTO_TEST_SUITE(reduced_panels)
 /// Sizes on both sides of every tile, panel and group.
 BOOST_AUTO_TEST_CASE(int8_is_the_naive_twin_to_the_bit_and_bfloat16_nearly) {
   int turn = 0;
-  for (const std::int64_t m : {1, 2, 3, 4, 11, 12, 13, 30, 97}) {
+  for (const std::int64_t m : {1, 2, 3, 4, 5, 11, 12, 13, 30, 97}) {
     for (const std::int64_t n : {1, 15, 16, 17, 32, 33, 128, 130}) {
       for (const std::int64_t k : {1, 3, 16, 37}) {
         ++turn;
@@ -133,6 +133,36 @@ BOOST_AUTO_TEST_CASE(int8_is_the_naive_twin_to_the_bit_and_bfloat16_nearly) {
           BOOST_TEST(too_far == 0);
         }
       }
+    }
+  }
+}
+
+/// Where all numbers are the largest of their row or column, two products do not fit 16 bits if one factor is taken as
+/// unsigned, and four in a row do not if both are signed.
+BOOST_AUTO_TEST_CASE(the_largest_products_of_int8_are_added_exactly) {
+  for (const std::int64_t m : {1, 5, 6}) {
+    for (const std::int64_t k : {4, 37, 512}) {
+      const std::int64_t n = 70;
+      std::vector<float> a(static_cast<std::size_t>(m * k)), b(static_cast<std::size_t>(k * n));
+      const auto sign_a = [](std::int64_t i, std::int64_t l) { return i % 3 == 2 && l % 3 == 0 ? -1 : 1; };
+      const auto sign_b = [](std::int64_t l, std::int64_t j) {
+        return j % 2 || (j % 5 == 4 && l % 2) ? -1 : 1;
+      };
+      for (std::int64_t l = 0; l < k; ++l) {
+        for (std::int64_t i = 0; i < m; ++i) a[static_cast<std::size_t>(i * k + l)] = 127.0f * sign_a(i, l);
+        for (std::int64_t j = 0; j < n; ++j) b[static_cast<std::size_t>(l * n + j)] = 127.0f * sign_b(l, j);
+      }
+      const Reduced weight(Matrix<const float>(b.data(), k, n), Precision::int8);
+      const std::vector<float> c = product(Matrix<const float>(a.data(), m, k), weight.matrix);
+      std::int64_t wrong = 0;
+      for (std::int64_t i = 0; i < m; ++i) {
+        for (std::int64_t j = 0; j < n; ++j) {
+          long sum = 0;
+          for (std::int64_t l = 0; l < k; ++l) sum += 127 * 127 * sign_a(i, l) * sign_b(l, j);
+          wrong += c[static_cast<std::size_t>(i * n + j)] != static_cast<float>(sum);
+        }
+      }
+      BOOST_TEST(wrong == 0, "m " << m << " k " << k << ": " << wrong << " wrong");
     }
   }
 }

@@ -1,0 +1,318 @@
+// Products with weights in bfloat16 and int8 on processors without instructions of their own for them (reduced_panels.cpp
+// has those of AVX-512). int8: pmaddubsw multiplies unsigned bytes by signed ones and adds two products in 16 bits, which
+// they must fit. So it gets the magnitude of one factor, at most 127, and the other with the sign of both: 2 * 127 * 127
+// fits. bfloat16: the upper halves of float32, spread and multiplied as such.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "tensor/kernels_reduced.cpp"
+#include "tensor/simd_dispatch.h"
+// AVX-512 without such instructions of its own takes AVX2's kernels, which are tested on every processor that has it.
+#undef HWY_DISABLED_TARGETS
+#define HWY_DISABLED_TARGETS \
+  (HWY_SSSE3 | HWY_AVX3 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
+// Must come before the SIMD headers.
+#include "hwy/foreach_target.h"
+#include "tensor/simd_activation.h"
+#include "tensor/simd_product.h"
+
+#include <cmath>
+#include <cstring>
+#include <vector>
+
+#include "base/bfloat16.h"
+#include "tensor/reduced_product.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace heed::HWY_NAMESPACE {
+namespace {
+
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_SSE4
+
+using Words = Vec<std::uint32_t>;  ///< a lane: a group of one row of a, or of one column of b
+
+/// Two words for each.
+struct Spread {
+  Words first, second;
+};
+
+HWY_INLINE Words sign_bits(Words four) {
+  return hn::Xor(four, set(std::uint32_t{0x80808080}));
+}
+
+struct Int8 {
+  using Sum = Vec<std::int32_t>;
+  using Weights = Words;
+  static constexpr int kRows = 4;  ///< of a tile of two vectors
+
+  static HWY_INLINE Sum start() { return set(std::int32_t{0}); }
+  /// Of a row of a: the four numbers and their magnitudes.
+  static HWY_INLINE Spread spread(Words four) {
+    const hn::Repartition<std::int8_t, Tag<std::uint32_t>> bytes;
+    const Words number = sign_bits(four);
+    return {number, hn::BitCast(Tag<std::uint32_t>(), hn::Abs(hn::BitCast(bytes, number)))};
+  }
+  static HWY_INLINE Weights weights(Words four) { return four; }
+  static HWY_INLINE Sum add(Sum sum, const Spread& a, Weights b) {
+#if HWY_TARGET == HWY_AVX2
+    const __m256i pairs = _mm256_maddubs_epi16(a.second.raw, _mm256_sign_epi8(b.raw, a.first.raw));
+    return sum + Sum{_mm256_madd_epi16(pairs, _mm256_set1_epi16(1))};
+#else
+    const __m128i pairs = _mm_maddubs_epi16(a.second.raw, _mm_sign_epi8(b.raw, a.first.raw));
+    return sum + Sum{_mm_madd_epi16(pairs, _mm_set1_epi16(1))};
+#endif
+  }
+  /// sum * scale + bias, rounded once.
+  static HWY_INLINE Vec<float> value(Sum sum, const ReducedProduct& p, Index i, Index j, Vec<float> bias) {
+    const Tag<float> tag;
+    const Vec<float> x = hn::ConvertTo(tag, sum), scale = set(p.a.scales[i]) * hn::LoadU(tag, p.b.scales + j);
+#if HWY_TARGET == HWY_AVX2
+    return hn::MulAdd(x, scale, bias);
+#else  // has no such instruction
+    float factors[2][kLanes<float>], y[kLanes<float>];
+    hn::StoreU(x, tag, factors[0]), hn::StoreU(scale, tag, factors[1]), hn::StoreU(bias, tag, y);
+    for (Index lane = 0; lane < kLanes<float>; ++lane)
+      y[lane] = std::fma(factors[0][lane], factors[1][lane], y[lane]);
+    return hn::LoadU(tag, y);
+#endif
+  }
+  static float reduce_row(const float* x, Index n, Index groups, std::byte* to) {
+    const Vec<float> largest = set(std::numeric_limits<float>::max());
+    Vec<float> most = set(0.0f);
+    bool odd = false;
+    for_vectors<float>(n, [&](Index i, auto part) HWY_ATTR {
+      const Vec<float> size = hn::Abs(part.load(x + i));
+      odd |= !hn::AllTrue(Tag<float>(), size <= largest);
+      most = hn::Max(most, size);
+    });
+    const Steps steps(odd ? std::numeric_limits<float>::infinity() : max_of_lanes<float>(most));
+    const Vec<float> inverse = set(steps.inverse);
+    const hn::Rebind<std::uint8_t, Tag<float>> bytes;
+    for_vectors<float>(n, [&](Index i, auto part) HWY_ATTR {
+      const auto y = hn::NearestInt(part.load(x + i) * inverse) + set(std::int32_t{128});
+      std::uint8_t values[kLanes<float>];
+      hn::StoreU(hn::DemoteTo(bytes, y), bytes, values);
+      std::memcpy(to + i, values, static_cast<std::size_t>(std::min(n - i, kLanes<float>)));
+    });
+    std::fill(to + n, to + 4 * groups, std::byte{128});
+    return steps.scale;
+  }
+};
+
+struct Bfloat16 {
+  using Sum = Vec<float>;
+  using Weights = Spread;
+  static constexpr int kRows = 5;
+
+  static HWY_INLINE Sum start() { return set(0.0f); }
+  /// The two numbers as float32.
+  static HWY_INLINE Spread spread(Words two) {
+    return {hn::ShiftLeft<16>(two), hn::And(two, set(std::uint32_t{0xffff0000}))};
+  }
+  static HWY_INLINE Weights weights(Words two) { return spread(two); }
+  static HWY_INLINE Sum add(Sum sum, const Spread& a, const Weights& b) {
+    const Tag<float> floats;
+    sum = hn::MulAdd(hn::BitCast(floats, a.first), hn::BitCast(floats, b.first), sum);
+    return hn::MulAdd(hn::BitCast(floats, a.second), hn::BitCast(floats, b.second), sum);
+  }
+  static HWY_INLINE Vec<float> value(Sum sum, const ReducedProduct&, Index, Index, Vec<float> bias) {
+    return sum + bias;
+  }
+  /// to_bfloat16 of each.
+  static float reduce_row(const float* x, Index n, Index groups, std::byte* to) {
+    const Tag<std::uint32_t> words;
+    for_vectors<float>(n, [&](Index i, auto part) HWY_ATTR {
+      const Vec<float> y = part.load(x + i);
+      const Words bits = hn::BitCast(words, y), high = hn::ShiftRight<16>(bits);
+      const Words odd = hn::And(high, set(std::uint32_t{1}));
+      const Words nearest = hn::ShiftRight<16>(bits + odd + set(std::uint32_t{0x7fff}));
+      const Words value = hn::IfThenElse(hn::RebindMask(words, hn::IsNaN(y)),
+                                         hn::Or(high, set(std::uint32_t{0x40})), nearest);
+      std::uint16_t values[kLanes<float>];
+      const hn::Rebind<std::uint16_t, Tag<float>> halves;
+      hn::StoreU(hn::DemoteTo(halves, hn::BitCast(Tag<std::int32_t>(), value)), halves, values);
+      std::memcpy(to + 2 * i, values, 2 * static_cast<std::size_t>(std::min(n - i, kLanes<float>)));
+    });
+    std::fill(to + 2 * n, to + 4 * groups, std::byte{0});
+    return 1;
+  }
+};
+
+/// Rows of a, spread for the tiles: both words of a group, then those of the next.
+class SpreadRows {
+ public:
+  template <class Kind>
+  static SpreadRows of(const ReducedProduct& p, Kind) {
+    static thread_local std::vector<std::uint32_t> memory;
+    constexpr Index lanes = kLanes<std::uint32_t>;
+    const Index stride = 2 * ((p.b.groups + lanes - 1) / lanes * lanes);
+    const auto size = static_cast<std::size_t>(p.c.rows * stride);
+    if (memory.size() < size) memory.resize(size);
+    for (Index i = 0; i < p.c.rows; ++i) {
+      const auto* from = reinterpret_cast<const std::uint32_t*>(p.a.row(i));
+      std::uint32_t* to = memory.data() + i * stride;
+      for_vectors<std::uint32_t>(p.b.groups, [&](Index g, auto part) HWY_ATTR {
+        const Spread both = Kind::spread(part.load(from + g));
+        hn::StoreInterleaved2(both.first, both.second, Tag<std::uint32_t>(), to + 2 * g);
+      });
+    }
+    return SpreadRows(memory.data(), stride);
+  }
+  const std::uint32_t* row(Index i) const { return data_ + i * stride_; }
+
+ private:
+  SpreadRows(const std::uint32_t* data, Index stride) : data_(data), stride_(stride) {}
+  const std::uint32_t* data_;
+  Index stride_;
+};
+
+/// `rows` rows of c from row i on, `vectors` vectors of columns from column j on, which may lie in several panels.
+template <class Kind, int rows, int vectors>
+HWY_INLINE void tile(const ReducedProduct& p, const SpreadRows& spread, Index i, Index j) {
+  constexpr Index panel = ReducedPanels::kColumns, lanes = kLanes<float>;
+  const Tag<std::uint32_t> words;
+  const std::uint32_t *a[rows], *b[vectors];
+  typename Kind::Sum sum[rows][vectors];
+#pragma GCC unroll 16
+  for (int r = 0; r < rows; ++r) {
+    a[r] = spread.row(i + r);
+#pragma GCC unroll 16
+    for (int v = 0; v < vectors; ++v) sum[r][v] = Kind::start();
+  }
+#pragma GCC unroll 16
+  for (int v = 0; v < vectors; ++v) {
+    const Index column = j + v * lanes;
+    b[v] = reinterpret_cast<const std::uint32_t*>(p.b.panels) + column / panel * panel * p.b.groups +
+           column % panel;
+  }
+  for (Index g = 0; g < p.b.groups; ++g) {
+    typename Kind::Weights weights[vectors];
+#pragma GCC unroll 16
+    for (int v = 0; v < vectors; ++v) weights[v] = Kind::weights(hn::LoadU(words, b[v] + g * panel));
+#pragma GCC unroll 16
+    for (int r = 0; r < rows; ++r) {
+      const Spread factor{set(a[r][2 * g]), set(a[r][2 * g + 1])};
+#pragma GCC unroll 16
+      for (int v = 0; v < vectors; ++v) sum[r][v] = Kind::add(sum[r][v], factor, weights[v]);
+    }
+  }
+#pragma GCC unroll 16
+  for (int v = 0; v < vectors; ++v) {
+    const Index column = j + v * lanes, left = p.c.cols - column;
+    if (left <= 0) break;
+    auto finish = [&](auto part) HWY_ATTR {
+      const Vec<float> bias = p.bias.empty() ? set(0.0f) : part.load(p.bias.data() + column);
+#pragma GCC unroll 16
+      for (int r = 0; r < rows; ++r) {
+        const Vec<float> y = Kind::value(sum[r][v], p, i + r, column, bias);
+        part.store(p.relu ? Relu<float>::value(y) : y, p.c.row(i + r) + column);
+      }
+    };
+    if (left >= lanes)
+      finish(Whole<float>());
+    else
+      finish(First<float>{left});
+  }
+}
+
+/// The tile whatever its height, up to `most`.
+template <class Kind, int vectors, int most>
+HWY_INLINE void tile_of(const ReducedProduct& p, const SpreadRows& spread, Index i, Index rows, Index j) {
+  if constexpr (most > 1) {
+    if (rows < most) return tile_of<Kind, vectors, most - 1>(p, spread, i, rows, j);
+  }
+  tile<Kind, most, vectors>(p, spread, i, j);
+}
+
+/// All rows of `vectors` vectors from column j on.
+template <class Kind, int vectors, int most>
+HWY_NOINLINE void columns(const ReducedProduct& p, const SpreadRows& spread, Index j) {
+  each_block(p.c.rows, most,
+             [&](Index i, Index rows) HWY_ATTR { tile_of<Kind, vectors, most>(p, spread, i, rows, j); });
+}
+
+template <class Kind>
+void multiply(const ReducedProduct& p) {
+  constexpr Index panel = ReducedPanels::kColumns, lanes = kLanes<float>;
+  const Index end = (p.c.cols + panel - 1) / panel * panel;  // panels are filled up
+  const SpreadRows spread = SpreadRows::of(p, Kind());
+  Index j = 0;
+  if (p.c.rows == 1)  // more columns at once hide the latency of their sums
+    for (; j + 8 * lanes <= end; j += 8 * lanes) columns<Kind, 8, 1>(p, spread, j);
+  for (; j < end; j += 2 * lanes) columns<Kind, 2, Kind::kRows>(p, spread, j);
+}
+
+#else
+// ---- any processor: the definition ----
+
+struct Int8 {
+  static float reduce_row(const float* x, Index n, Index groups, std::byte* to) {
+    float most = 0;
+    for (Index i = 0; i < n; ++i) most = std::isfinite(x[i]) ? std::max(most, std::abs(x[i])) : INFINITY;
+    const Steps steps(most);
+    for (Index i = 0; i < 4 * groups; ++i)
+      to[i] = static_cast<std::byte>(i < n && std::isfinite(most) ? steps(x[i]) + 128 : 128);
+    return steps.scale;
+  }
+  static float element(const ReducedProduct& p, Index i, Index j, const std::byte* b, float bias) {
+    const std::byte* a = p.a.row(i);
+    std::int32_t sum = p.b.corrections[j];
+    for (Index g = 0; g < p.b.groups; ++g, a += 4, b += ReducedPanels::kGroupBytes)
+      for (int k = 0; k < 4; ++k) sum += static_cast<std::int32_t>(a[k]) * static_cast<std::int8_t>(b[k]);
+    return std::fma(static_cast<float>(sum), p.a.scales[i] * p.b.scales[j], bias);
+  }
+};
+
+struct Bfloat16 {
+  static float reduce_row(const float* x, Index n, Index groups, std::byte* to) {
+    for (Index i = 0; i < 2 * groups; ++i) {
+      const std::uint16_t value = to_bfloat16(i < n ? x[i] : 0);
+      std::memcpy(to + 2 * i, &value, sizeof value);
+    }
+    return 1;
+  }
+  static float element(const ReducedProduct& p, Index i, Index, const std::byte* b, float bias) {
+    const std::byte* a = p.a.row(i);
+    float sum = 0;
+    for (Index g = 0; g < p.b.groups; ++g, a += 4, b += ReducedPanels::kGroupBytes) {
+      std::uint16_t x[2], y[2];
+      std::memcpy(x, a, sizeof x), std::memcpy(y, b, sizeof y);
+      for (int k = 0; k < 2; ++k) sum += from_bfloat16(x[k]) * from_bfloat16(y[k]);
+    }
+    return sum + bias;
+  }
+};
+
+template <class Kind>
+void multiply(const ReducedProduct& p) {
+  constexpr Index panel = ReducedPanels::kColumns;
+  for (Index i = 0; i < p.c.rows; ++i)
+    for (Index j = 0; j < p.c.cols; ++j) {
+      const std::byte* b = p.b.panels + j / panel * p.b.groups * ReducedPanels::kGroupBytes + j % panel * 4;
+      const float bias = p.bias.empty() ? 0 : p.bias[static_cast<std::size_t>(j)];
+      const float y = Kind::element(p, i, j, b, bias);
+      p.c(i, j) = p.relu && y < 0 ? 0 : y;
+    }
+}
+
+#endif
+
+}  // namespace
+
+ReducedKernels reduced_kernels(Precision precision) {
+  if (precision == Precision::int8) return {Int8::reduce_row, multiply<Int8>};
+  return {Bfloat16::reduce_row, multiply<Bfloat16>};
+}
+
+}  // namespace heed::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace heed {
+
+HEED_VERSIONS(reduced_kernels)
+
+ReducedKernels common_reduced_kernels(Precision precision) {
+  return reduced_kernels_versions.best()(precision);
+}
+
+}  // namespace heed
+#endif

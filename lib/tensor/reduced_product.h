@@ -1,0 +1,57 @@
+// What the kernels of products with weights in bfloat16 and int8 share: reduced_panels.cpp, which has those of AVX-512, and
+// kernels_reduced.cpp, which has those of other processors.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+
+#include "tensor/matrix.h"
+#include "tensor/reduced_panels.h"
+
+namespace heed {
+
+/// How numbers become int8: the nearest integer to x * inverse, each then standing for itself times scale.
+struct Steps {
+  float inverse, scale;
+
+  /// `most`: the largest magnitude; infinite or NaN when there is no such.
+  explicit Steps(float most) {
+    constexpr float largest = std::numeric_limits<float>::max();
+    inverse = most > 0 ? std::min(127 / most, largest) : 0;
+    scale = std::isfinite(most) ? most / 127 : std::numeric_limits<float>::quiet_NaN();
+  }
+  std::int32_t operator()(float x) const { return static_cast<std::int32_t>(std::nearbyint(x * inverse)); }
+};
+
+/// Rows of a in the precision of the weights: two bfloat16 or four int8 a group, int8 as unsigned bytes, 128 larger.
+struct ReducedRows {
+  const std::byte* data = nullptr;
+  std::int64_t stride = 0;        ///< bytes from row to row, 4 for each group
+  const float* scales = nullptr;  ///< of int8, of each row
+
+  const std::byte* row(std::int64_t i) const { return data + i * stride; }
+};
+
+/// c = a b + bias, or the positive part of it.
+struct ReducedProduct {
+  ReducedRows a;
+  const ReducedPanels& b;
+  std::span<const float> bias;  ///< may be empty
+  bool relu;
+  Matrix<float> c;
+};
+
+struct ReducedKernels {
+  /// x [n] -> the bytes of its groups, the last filled up; returns the scale.
+  float (*reduce_row)(const float* x, std::int64_t n, std::int64_t groups, std::byte* to);
+  void (*multiply)(const ReducedProduct&);
+};
+
+/// For processors without instructions of their own for such products: by SSE4 or AVX2, or plain loops.
+ReducedKernels common_reduced_kernels(Precision precision);
+
+}  // namespace heed
