@@ -18,6 +18,9 @@ std::string hex(unsigned char byte) {
 }  // namespace
 
 std::string escaped(std::string_view bytes, std::size_t max) {
+  // As nearly all names are; they are asked for before anybody knows whether a message needs them.
+  if (bytes.size() <= max && std::ranges::all_of(bytes, [](char c) { return c >= 0x20 && c < 0x7f; }))
+    return std::string(bytes);
   std::string out;
   std::size_t length = 0;
   for (std::size_t i = 0; i < bytes.size(); i += std::max<std::size_t>(length, 1)) {

@@ -13,7 +13,7 @@ constexpr std::int64_t kMost = std::int64_t{1} << 42;  // elements of a list: mo
 
 }  // namespace
 
-Channel::Channel(int socket) : socket_(socket), in_(kBuffer) {
+Channel::Channel(int socket) : socket_(socket), in_(std::make_unique_for_overwrite<char[]>(kBuffer)) {
   out_.reserve(kBuffer);  // an error is sent when there may be no memory left
 }
 
@@ -43,13 +43,13 @@ void Channel::get_bytes(void* bytes, std::size_t count) {
   char* to = static_cast<char*>(bytes);
   while (true) {
     const std::size_t ready = std::min(count, filled_ - read_);
-    to = std::copy_n(in_.data() + read_, ready, to);
+    to = std::copy_n(in_.get() + read_, ready, to);
     read_ += ready;
     count -= ready;
     if (count == 0) return;
     // A long list goes straight to its place.
     const bool direct = count >= kBuffer;
-    const ssize_t got = recv(socket_, direct ? to : in_.data(), direct ? count : kBuffer, 0);
+    const ssize_t got = recv(socket_, direct ? to : in_.get(), direct ? count : kBuffer, 0);
     if (!direct) read_ = 0, filled_ = got > 0 ? static_cast<std::size_t>(got) : 0;
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) throw Closed();
@@ -84,14 +84,20 @@ void Channel::put(const Tensor& tensor) {
   });
 }
 
-void Channel::get(Tensor& tensor) {
+DType Channel::get_dtype() {
   std::int64_t dtype = 0;
+  get(dtype);
+  if (dtype < 0 || dtype > static_cast<std::int64_t>(DType::string)) throw Closed();
+  return static_cast<DType>(dtype);
+}
+
+void Channel::get(Tensor& tensor) {
+  const DType dtype = get_dtype();
   Shape shape;
   std::vector<std::string> dims;
   Attributes attributes;
-  get(dtype), get(shape), get(dims), get(attributes);
-  if (dtype < 0 || dtype > static_cast<std::int64_t>(DType::string)) throw Closed();
-  with_type(static_cast<DType>(dtype), [&]<class T>(T) {
+  get(shape), get(dims), get(attributes);
+  with_type(dtype, [&]<class T>(T) {
     const std::int64_t count = element_count(shape);
     if (count < 0 || count > kMost) throw Closed();
     std::vector<T> values(static_cast<std::size_t>(count));
@@ -102,6 +108,17 @@ void Channel::get(Tensor& tensor) {
     tensor = Tensor::of<T>(std::move(values), std::move(shape), std::move(dims));
   });
   tensor.attributes = std::move(attributes);
+}
+
+void Channel::put(const ChunkedTensor& tensor) {
+  put(static_cast<std::int64_t>(tensor.dtype)), put(tensor.shape), put(tensor.dims), put(tensor.attributes);
+  put(tensor.chunk_values), put(tensor.addresses);
+}
+
+void Channel::get(ChunkedTensor& tensor) {
+  tensor.dtype = get_dtype();
+  get(tensor.shape), get(tensor.dims), get(tensor.attributes);
+  get(tensor.chunk_values), get(tensor.addresses);
 }
 
 }  // namespace heed::io

@@ -4,11 +4,13 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "io/chunked_tensor.h"
 #include "tensor/tensor_map.h"
 
 namespace heed::io {
@@ -47,6 +49,7 @@ class Channel {
   }
   void put(const Group& group);
   void put(const Tensor& tensor);
+  void put(const ChunkedTensor& tensor);
 
   void get(std::int64_t& number) { get_bytes(&number, sizeof number); }
   void get(double& number) { get_bytes(&number, sizeof number); }
@@ -74,6 +77,7 @@ class Channel {
   }
   void get(Group& group);
   void get(Tensor& tensor);
+  void get(ChunkedTensor& tensor);
 
  private:
   template <class List>
@@ -87,12 +91,14 @@ class Channel {
     get_bytes(list.data(), list.size() * sizeof(*list.data()));
   }
   std::int64_t get_count();
+  DType get_dtype();
 
   void send_all(const char* bytes, std::size_t count);
 
   int socket_;
-  std::vector<char> out_, in_;
-  std::size_t read_ = 0, filled_ = 0;  ///< of in_
+  std::vector<char> out_;
+  std::unique_ptr<char[]> in_;  ///< no more of it is ever touched than what comes at once
+  std::size_t read_ = 0, filled_ = 0;
 };
 
 }  // namespace heed::io

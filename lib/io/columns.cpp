@@ -13,6 +13,7 @@
 #include "base/mapped.h"
 #include "base/paths.h"
 #include "io/atomic_file.h"
+#include "io/fletcher32.h"
 #include "io/frame_stream.h"
 #include "io/h5_attributes.h"
 #include "io/h5_file.h"
@@ -23,30 +24,8 @@ namespace heed::io {
 namespace {
 
 constexpr std::int64_t kChunkBytes = std::int64_t{1} << 20;
-constexpr std::size_t kChecksumBytes = 4;
 
 }  // namespace
-
-// HDF5 file format specification, IV.A.2.l; the sums are kept below 2^16 as H5_checksum_fletcher32 keeps them, for which 65535
-// and 0 are not the same.
-std::uint32_t fletcher32(std::span<const std::byte> bytes) {
-  constexpr std::size_t most_words = 360;  // until a sum of sums could overflow
-  std::uint32_t sum = 0, sums = 0;
-  const auto* at = reinterpret_cast<const unsigned char*>(bytes.data());
-  const auto fold = [](std::uint32_t s) { return (s & 0xFFFF) + (s >> 16); };
-  for (std::size_t words = bytes.size() / 2; words > 0;) {
-    const std::size_t some = std::min(words, most_words);
-    words -= some;
-    for (std::size_t i = 0; i < some; ++i, at += 2)
-      sums += sum += static_cast<std::uint32_t>(at[0] << 8 | at[1]);
-    sum = fold(sum), sums = fold(sums);
-  }
-  if (bytes.size() % 2 == 1) {
-    sums += sum += static_cast<std::uint32_t>(*at) << 8;
-    sum = fold(sum), sums = fold(sums);
-  }
-  return fold(sums) << 16 | fold(sum);
-}
 
 // ---- writing ----
 
@@ -155,13 +134,10 @@ struct Column::Storage {
   std::span<const std::byte> bytes_of(std::int64_t number) {
     const auto index = static_cast<std::size_t>(number);
     const auto count = static_cast<std::size_t>(chunk * item_bytes);
-    const auto stored = file.subspan(static_cast<std::size_t>(addresses[index]), count + kChecksumBytes);
+    const auto stored = file.subspan(static_cast<std::size_t>(addresses[index]), count + kFletcherBytes);
     const std::span<const std::byte> bytes = stored.first(count);
     if (!checked[index].load(std::memory_order_relaxed)) {
-      std::uint32_t sum = 0;
-      for (std::size_t i = kChecksumBytes; i-- > 0;)
-        sum = sum << 8 | static_cast<std::uint32_t>(stored[count + i]);
-      if (sum != fletcher32(bytes))
+      if (!fits_fletcher32(bytes, stored.last<kFletcherBytes>()))
         fail(where, ": values ", number * chunk, " to ", std::min((number + 1) * chunk, size) - 1,
              " do not fit their checksum: damaged");
       checked[index].store(true, std::memory_order_relaxed);
@@ -228,7 +204,7 @@ MappedColumns::MappedColumns(const std::string& path) : name_(escaped(path)) {
                                                           number_of(addresses.attributes, "item_bytes"),
                                                           std::vector<std::atomic<bool>>(values.size())});
     const std::int64_t bytes =
-        storage->chunk * storage->item_bytes + static_cast<std::int64_t>(kChecksumBytes);
+        storage->chunk * storage->item_bytes + static_cast<std::int64_t>(kFletcherBytes);
     for (const std::int64_t address : storage->addresses)
       if (address < 0 || address > info.st_size - bytes)
         fail(storage->where, ": lies beyond the end of the file: cut short, or changed while it was opened");

@@ -74,7 +74,4 @@ class MappedColumns {
   std::vector<std::pair<std::string, Column>> columns_;
 };
 
-/// Fletcher-32 as HDF5 computes it: of big-endian words of 16 bits.
-std::uint32_t fletcher32(std::span<const std::byte> bytes);
-
 }  // namespace heed::io

@@ -1,6 +1,7 @@
 // Every file is read by a process of its own. HDF5 1.10 can be made to crash, to run for ever or to take all
 // memory by a file whose structure lies; here that ends in an error of the tool that reads. The process is
-// asked for the next frame or the whole map, and answers with tensors, then with groups and root attributes.
+// asked for the next frame or the whole map, and answers with tensors, then with groups and root attributes. Of a whole file it
+// only says where those values lie that are stored as they are in memory; the tool fetches them (chunked_tensor.h).
 
 #include <fcntl.h>
 #include <sys/prctl.h>
@@ -33,7 +34,7 @@ namespace heed::io {
 namespace {
 
 enum Wanted : std::int64_t { next_frame, whole_map, part_of_map, layout_only };
-enum Answer : std::int64_t { tensor, complete, at_end, error, usage_error, out_of_memory };
+enum Answer : std::int64_t { tensor, chunked_tensor, complete, at_end, error, usage_error, out_of_memory };
 
 #if defined(__SANITIZE_ADDRESS__)
 constexpr bool kLimitsMemory = false;  // the sanitizer reserves terabytes
@@ -103,13 +104,14 @@ void drop_descriptors(int socket, int input) {
   close_between(std::max(high + 1, 3), ~0U >> 1);
 }
 
-void serve(Channel& channel, int socket, const std::string& path, const ReadOptions& options) {
+void serve(Channel& channel, int socket, const std::string& path, Descriptor file,
+           const ReadOptions& options) {
   const Limits limits;
   bool dropped = false;
   auto drop = [&](int descriptor) {
     if (!std::exchange(dropped, true)) drop_descriptors(socket, descriptor);
   };
-  Input input(path, options, [&](int descriptor, std::uint64_t stored) {
+  Input input(path, std::move(file), options, [&](int descriptor, std::uint64_t stored) {
     drop(descriptor);
     limits.set(stored);
   });
@@ -118,6 +120,9 @@ void serve(Channel& channel, int socket, const std::string& path, const ReadOpti
   channel.flush();
   auto send = [&](const std::string& name, Tensor values) {
     channel.put(std::int64_t{tensor}), channel.put(name), channel.put(values);
+  };
+  auto send_place = [&](const std::string& name, const ChunkedTensor& values) {
+    channel.put(std::int64_t{chunked_tensor}), channel.put(name), channel.put(values);
   };
   while (true) {
     std::int64_t wanted = 0;
@@ -129,9 +134,9 @@ void serve(Channel& channel, int socket, const std::string& path, const ReadOpti
     if (wanted == next_frame)
       found = input.next(about, send);
     else if (wanted == whole_map)
-      input.whole(only, about, send);
+      input.whole(only, about, send, send_place);
     else if (wanted == part_of_map)
-      input.part(only, about, send);
+      input.part(only, about, send, send_place);
     else
       input.layout(about, send);
     channel.put(std::int64_t{found ? complete : at_end});
@@ -141,14 +146,15 @@ void serve(Channel& channel, int socket, const std::string& path, const ReadOpti
   }
 }
 
-[[noreturn]] void run_reading_process(int socket, const std::string& path, const ReadOptions& options) {
+[[noreturn]] void run_reading_process(int socket, const std::string& path, Descriptor file,
+                                      const ReadOptions& options) {
   // The tool decides when to stop, and its end is ours.
   for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) std::signal(signal, SIG_IGN);
   Limit(RLIMIT_CORE).set(0);
   Channel channel(socket);
   try {
     try {
-      serve(channel, socket, path, options);
+      serve(channel, socket, path, std::move(file), options);
     } catch (const UsageError& e) {
       channel.put(std::int64_t{usage_error}), channel.put(std::string(e.what()));
     } catch (const std::bad_alloc&) {
@@ -171,7 +177,8 @@ namespace {
 /// A process of ours, killed with its owner.
 class Process {
  public:
-  ~Process() {
+  ~Process() { stop(); }
+  void stop() {
     if (id > 0) kill(id, SIGKILL);
     wait();
   }
@@ -195,18 +202,29 @@ std::string name_of(const std::string& path) {
   return path == "-" ? "<stdin>" : escaped(path);
 }
 
+/// Where a file is on its disk, to see one that is named twice; nothing of a pipe.
+std::optional<std::pair<dev_t, ino_t>> place_of(const std::string& path) {
+  struct stat info;
+  if (path == "-" || stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return std::nullopt;
+  return std::pair(info.st_dev, info.st_ino);
+}
+
 /// One path, and the process that reads it.
 struct OpenPath {
   std::string name;
   std::int64_t sentences = 0;
   std::int64_t begins = 0;  ///< whether the last frame is the first of its stream or file
   Process process;
-  Descriptor socket;
+  Descriptor socket, file;  ///< the file if it is one and not a pipe, the same as the process reads
   std::optional<Channel> channel;
 
   OpenPath(const std::string& path, const ReadOptions& options);
-  bool ask(Wanted wanted, TensorMap& map, const std::vector<std::string>& only = {});
-  Answer receive(TensorMap& map);
+  bool ask(Wanted wanted, TensorMap& map, const std::vector<std::string>& only = {}) {
+    return ask(wanted, map, only, [&](const std::string& name, Tensor t) { map.add(name, std::move(t)); });
+  }
+  bool ask(Wanted wanted, TensorMap& map, const std::vector<std::string>& only, const TensorSink& sink);
+  Answer receive(const TensorSink& sink);
+  Tensor fetch_next(const std::string& path);
   [[noreturn]] void fail_closed();
 };
 
@@ -219,6 +237,10 @@ OpenPath::OpenPath(const std::string& path, const ReadOptions& options) : name(n
   socket = Descriptor(ends[0]);
   channel.emplace(ends[0]);
   Descriptor other(ends[1]);
+  if (path == "-")
+    file = Descriptor(STDIN_FILENO, false);
+  else if (place_of(path))
+    file = open_for_reading(path);
   const pid_t tool = getpid();
   const bool is_main_thread = gettid() == tool;
   process.id = fork();
@@ -227,11 +249,10 @@ OpenPath::OpenPath(const std::string& path, const ReadOptions& options) : name(n
     // It is the thread that has to live on, and only the main one lives as long as the tool.
     if (is_main_thread) prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != tool) _exit(0);
-    run_reading_process(other.get(), path, options);
+    run_reading_process(other.get(), path, std::move(file), options);
   }
   other = Descriptor();  // so that the process's death is an end
-  TensorMap nothing;
-  receive(nothing);
+  receive([](const std::string&, const Tensor&) { throw Channel::Closed(); });
   try {
     channel->get(sentences);
   } catch (const Channel::Closed&) {
@@ -249,9 +270,8 @@ void OpenPath::fail_closed() {
        signal ? concat(" (", strsignal(signal), ")") : "");
 }
 
-/// Adds to `map` what is sent, up to the answer's end.
-Answer OpenPath::receive(TensorMap& map) {
-  if (!process.is_running()) fail(name, ": cannot be read on after an error");
+/// Gives `sink` what is sent, up to the answer's end.
+Answer OpenPath::receive(const TensorSink& sink) {
   try {
     while (true) {
       std::int64_t answer = 0;
@@ -259,25 +279,47 @@ Answer OpenPath::receive(TensorMap& map) {
       if (answer == complete || answer == at_end) return static_cast<Answer>(answer);
       std::string text;
       if (answer != out_of_memory) channel->get(text);
+      if (answer == chunked_tensor) {
+        sink(text, fetch_next(text));
+        continue;
+      }
       if (answer != tensor) process.wait();  // it ends after an error
       if (answer == out_of_memory) fail(name, ": reading it needs more memory than is plausible or allowed");
       if (answer == usage_error) fail<UsageError>(text);
       if (answer != tensor) fail(text);
       Tensor values;
       channel->get(values);
-      map.add(text, std::move(values));
+      sink(text, std::move(values));
     }
   } catch (const Channel::Closed&) {
     fail_closed();
+  } catch (...) {
+    process.stop();  // what it sends still is no answer to a further question
+    throw;
   }
 }
 
-bool OpenPath::ask(Wanted wanted, TensorMap& map, const std::vector<std::string>& only) {
+/// The values of which the process says where they lie, should that be possible.
+Tensor OpenPath::fetch_next(const std::string& path) {
+  ChunkedTensor stored;
+  channel->get(stored);
+  const std::string where = concat(name, ":/", escaped(path));
+  struct stat info;
+  if (fstat(file.get(), &info) != 0) fail_errno(where, "cannot read its values");
+  if (!is_possible(stored, static_cast<std::uint64_t>(info.st_size)))
+    fail(where, ": its values cannot lie in a file of ", info.st_size,
+         " bytes: damaged, or cut short while it was read");
+  return fetch(std::move(stored), file.get(), where);
+}
+
+bool OpenPath::ask(Wanted wanted, TensorMap& map, const std::vector<std::string>& only,
+                   const TensorSink& sink) {
   map = TensorMap();
+  if (!process.is_running()) fail(name, ": cannot be read on after an error");
   try {
     channel->put(std::int64_t{wanted}), channel->put(only);
     channel->flush();
-    if (receive(map) == at_end) return false;
+    if (receive(sink) == at_end) return false;
     channel->get(begins), channel->get(map.groups), channel->get(map.attributes);
     return true;
   } catch (const Channel::Closed&) {
@@ -376,13 +418,6 @@ class Sequence {
   bool has_warned_ = false;
 };
 
-/// Where a file is on its disk, to see one that is named twice; nothing of a pipe.
-std::optional<std::pair<dev_t, ino_t>> place_of(const std::string& path) {
-  struct stat info;
-  if (path == "-" || stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return std::nullopt;
-  return std::pair(info.st_dev, info.st_ino);
-}
-
 }  // namespace
 
 struct FrameReader::Impl {
@@ -399,6 +434,12 @@ struct FrameReader::Impl {
     name = name_of(paths[++at]);  // should it not open
     file.emplace(paths[at], options);
     return true;
+  }
+
+  void expect_end() {
+    TensorMap more;
+    while (open_next())
+      if (file->ask(next_frame, more)) fail(name, ": a further file where one map was expected");
   }
 };
 
@@ -450,11 +491,16 @@ TensorMap FrameReader::part(const std::vector<std::string>& only) {
 }
 
 TensorMap FrameReader::whole(const std::vector<std::string>& only) {
-  TensorMap map, more;
+  TensorMap map;
   impl_->file->ask(whole_map, map, only);
-  while (impl_->open_next())
-    if (impl_->file->ask(next_frame, more)) fail(name(), ": a further file where one map was expected");
+  impl_->expect_end();
   return map;
+}
+
+void FrameReader::whole(const std::vector<std::string>& only, const TensorSink& sink) {
+  TensorMap about;
+  impl_->file->ask(whole_map, about, only, sink);
+  impl_->expect_end();
 }
 
 TensorMap FrameReader::layout() {

@@ -21,6 +21,7 @@
 // Memory is bounded by the size of a frame, not of the corpus.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -47,6 +48,9 @@ class FrameReader {
   /// The rest of the input as one map, untrimmed; of HDF5, unless `only` is empty, the tensors at or below these paths, whatever
   /// the options say. Throws Error when a stream has several frames.
   TensorMap whole(const std::vector<std::string>& only = {});
+  /// Likewise, but each tensor goes to `sink` when it has come, so that no more than one is held.
+  void whole(const std::vector<std::string>& only,
+             const std::function<void(const std::string& path, Tensor tensor)>& sink);
   /// Likewise before the rest is read: whoever reads a model learns from its config which parameters are wanted. Arrays
   /// of other programs have no such part: nothing.
   TensorMap part(const std::vector<std::string>& only);

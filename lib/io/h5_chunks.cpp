@@ -6,10 +6,10 @@
 #include <array>
 #include <vector>
 
+#include "io/fletcher32.h"
+
 namespace heed::io {
 namespace {
-
-constexpr std::size_t kChecksumBytes = 4;  // that fletcher32 puts after a chunk
 
 /// Bytes that zlib's stream decodes to, but no more than `most` + 1; 0 when it is damaged.
 std::uint64_t inflated_size(std::span<unsigned char> bytes, std::uint64_t most) {
@@ -54,13 +54,13 @@ struct Pipeline {
         const auto before = filters.begin() + static_cast<std::ptrdiff_t>(i);
         const auto checksum = std::find(filters.begin(), before, H5Z_FILTER_FLETCHER32);
         const bool has_one = checksum != before && !(skipped >> (checksum - filters.begin()) & 1);
-        const std::uint64_t extra = has_one ? kChecksumBytes : 0;
+        const std::uint64_t extra = has_one ? kFletcherBytes : 0;
         const std::uint64_t size = inflated_size(bytes, chunk_bytes + extra);
         return size < extra ? 0 : size - extra;
       }
       if (filters[i] != H5Z_FILTER_FLETCHER32) continue;
-      if (bytes.size() < kChecksumBytes) return 0;
-      bytes = bytes.first(bytes.size() - kChecksumBytes);
+      if (bytes.size() < kFletcherBytes) return 0;
+      bytes = bytes.first(bytes.size() - kFletcherBytes);
     }
     return bytes.size();
   }

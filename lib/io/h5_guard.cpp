@@ -169,20 +169,18 @@ void set_type(CheckedDataset& dataset, const std::string& where) {
 }
 
 /// HDF5 decompresses whole chunks, so a whole chunk must fit the budget, not only the selected part.
-void check_chunk(hid_t plist, const CheckedDataset& dataset, const std::string& where,
-                 const ByteBudget& budget) {
+void check_chunk(hid_t plist, CheckedDataset& dataset, const std::string& where, const ByteBudget& budget) {
   if (H5Pget_layout(plist) != H5D_CHUNKED) return;
   hsize_t size[H5S_MAX_RANK];
   const int rank = H5Pget_chunk(plist, H5S_MAX_RANK, size);
   if (rank != static_cast<int>(dataset.shape.size())) fail(where, ": its chunks have ", rank, " dimensions");
-  Shape chunk;
   for (int i = 0; i < rank; ++i) {
     if (size[i] == 0 || size[i] > INT64_MAX) fail(where, ": a chunk of ", size[i], " elements");
-    chunk.push_back(static_cast<std::int64_t>(size[i]));
+    dataset.chunk.push_back(static_cast<std::int64_t>(size[i]));
   }
   ByteBudget room = budget;
   std::int64_t bytes;
-  if (__builtin_mul_overflow(element_count(chunk), dataset.item_bytes, &bytes)) bytes = INT64_MAX;
+  if (__builtin_mul_overflow(element_count(dataset.chunk), dataset.item_bytes, &bytes)) bytes = INT64_MAX;
   room.take(bytes, where + ": one chunk");
 }
 

@@ -49,6 +49,7 @@ struct CheckedDataset {
   bool is_bool = false;     ///< an enumeration FALSE, TRUE: read as uint8
   bool is_fixed_string = false;
   std::vector<H5Z_filter_t> filters = {};  ///< in the order in which they were applied
+  Shape chunk = {};                        ///< empty: not in chunks
 };
 
 /// Checks a dataset before anything is read of it. `where` is for messages.

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 
+#include "io/fletcher32.h"
 #include "io/h5_attributes.h"
 #include "io/h5_chunks.h"
 #include "io/layout.h"
@@ -15,7 +16,6 @@ namespace {
 
 constexpr int kMaxDepth = 32;
 constexpr std::size_t kMaxObjects = 65536;
-constexpr std::uint64_t kMostMappedChunk = std::uint64_t{1} << 26, kFletcherBytes = 4;
 constexpr std::int64_t kCheckedAtOnce = 4096;  // rows of strings
 constexpr std::string_view kTitle = "title";   // of a group that is a plot
 
@@ -477,10 +477,63 @@ bool MapReader::next_batch(TensorMap& about, const TensorSink& sink) {
   return true;
 }
 
-void MapReader::whole(TensorMap& about, const TensorSink& sink) {
+namespace {
+
+/// In which nothing but its checksum was done to a chunk.
+bool has_plain_chunks(const CheckedDataset& dataset) {
+  return !dataset.chunk.empty() && dataset.filters == std::vector<H5Z_filter_t>{H5Z_FILTER_FLETCHER32};
+}
+
+/// Where the chunk at `at` lies, if it was written, in so many bytes and a checksum.
+std::optional<std::int64_t> address_of_chunk(const CheckedDataset& dataset, const std::vector<hsize_t>& at,
+                                             std::uint64_t bytes, const std::string& where) {
+  unsigned mask = 0;
+  haddr_t address = HADDR_UNDEF;
+  hsize_t stored = 0;
+  require(H5Dget_chunk_info_by_coord(dataset.id, at.data(), &mask, &address, &stored), where,
+          ": cannot find a chunk");
+  if (address > INT64_MAX || mask != 0 || stored != bytes + kFletcherBytes) return std::nullopt;
+  return static_cast<std::int64_t>(address);
+}
+
+}  // namespace
+
+/// Nothing for values that HDF5 has to convert, inflate, fill in or gather.
+std::optional<ChunkedTensor> MapReader::find_stored(const Entry& entry) {
+  const CheckedDataset& dataset = entry.dataset;
+  if (dataset.dtype == DType::string || dataset.is_bool || !has_plain_chunks(dataset) ||
+      element_count(dataset.shape) == 0)
+    return std::nullopt;
+  const std::string place = where(entry.path);
+  Handle type = own(H5Dget_type(dataset.id), H5Tclose, place, ": cannot read its type");
+  if (H5Tequal(type, element_type(dataset.dtype).in_file) <= 0) return std::nullopt;
+  for (std::size_t i = 1; i < dataset.chunk.size(); ++i)
+    if (dataset.chunk[i] != dataset.shape[i]) return std::nullopt;
+  // A chunk beyond the dataset would be more to read than the budget has; and HDF5 looks through all chunks for each.
+  constexpr std::int64_t most_chunks = 4096;
+  if (dataset.chunk[0] > dataset.shape[0] || (dataset.shape[0] - 1) / dataset.chunk[0] >= most_chunks)
+    return std::nullopt;
+  const std::int64_t values = element_count(dataset.chunk);  // whose bytes the budget has, so no overflow
+  const std::uint64_t bytes = static_cast<std::uint64_t>(values * dataset.item_bytes);
+  if (bytes > kMostFetchedChunk) return std::nullopt;
+  ChunkedTensor stored{dataset.dtype, dataset.shape, entry.dims, entry.attributes, values, {}};
+  std::vector<hsize_t> at(dataset.chunk.size(), 0);
+  for (; std::cmp_less(at[0], dataset.shape[0]); at[0] += static_cast<hsize_t>(dataset.chunk[0])) {
+    const auto address = address_of_chunk(dataset, at, bytes, place);
+    if (!address) return std::nullopt;
+    stored.addresses.push_back(*address);
+  }
+  budget_.take(element_count(dataset.shape) * dataset.item_bytes, place);
+  return stored;
+}
+
+void MapReader::whole(TensorMap& about, const TensorSink& sink, const ChunkedSink& stored) {
   budget_.reset();
   for (Entry& entry : entries_) {
-    sink(entry.path, read(entry, whole_window(entry)));
+    if (auto found = stored ? find_stored(entry) : std::nullopt)
+      stored(entry.path, std::move(*found));
+    else
+      sink(entry.path, read(entry, whole_window(entry)));
     entry.dataset.id = Handle();  // frees the chunks that HDF5 keeps for a further read
   }
   describe(about);
@@ -491,7 +544,7 @@ namespace {
 /// Bytes of a value of the dataset, if it can be mapped; 0: it cannot.
 std::int64_t mappable_bytes(const CheckedDataset& dataset, const std::string& where) {
   if (dataset.shape.size() != 1 || dataset.dtype != DType::i32) return 0;
-  if (dataset.filters != std::vector<H5Z_filter_t>{H5Z_FILTER_FLETCHER32}) return 0;
+  if (!has_plain_chunks(dataset)) return 0;
   Handle type = own(H5Dget_type(dataset.id), H5Tclose, where, ": cannot read its type");
   return H5Tequal(type, H5T_STD_I32LE) > 0 ? 4 : H5Tequal(type, H5T_STD_U16LE) > 0 ? 2 : 0;
 }
@@ -504,21 +557,15 @@ void MapReader::layout(TensorMap& about, const TensorSink& sink) {
     const CheckedDataset& dataset = entry.dataset;
     const std::int64_t bytes = mappable_bytes(dataset, place);
     if (bytes == 0) continue;
-    Handle plist = own(H5Dget_create_plist(dataset.id), H5Pclose, place, ": cannot read its storage");
-    hsize_t chunk = 0;
-    require(H5Pget_chunk(plist, 1, &chunk), place, ": cannot read its chunks");
+    const auto chunk = static_cast<hsize_t>(dataset.chunk[0]);
     const std::uint64_t chunk_bytes = chunk * static_cast<std::uint64_t>(bytes);
-    if (chunk_bytes > kMostMappedChunk) fail(place, ": chunks of ", chunk_bytes, " bytes");
+    if (chunk_bytes > kMostFetchedChunk) fail(place, ": chunks of ", chunk_bytes, " bytes");
     std::vector<std::int64_t> addresses;
     for (hsize_t at = 0; at < static_cast<hsize_t>(dataset.shape[0]); at += chunk) {
-      unsigned mask = 0;
-      haddr_t address = HADDR_UNDEF;
-      hsize_t stored = 0;
-      require(H5Dget_chunk_info_by_coord(dataset.id, &at, &mask, &address, &stored), place,
-              ": cannot find a chunk");
-      if (address > INT64_MAX || mask != 0 || stored != chunk_bytes + kFletcherBytes)
+      const auto address = address_of_chunk(dataset, {at}, chunk_bytes, place);
+      if (!address)
         fail(place, ": the chunk of value ", at, " was never written, or is no chunk with a checksum");
-      addresses.push_back(static_cast<std::int64_t>(address));
+      addresses.push_back(*address);
     }
     const auto count = std::ssize(addresses);
     Tensor tensor = Tensor::of<std::int64_t>(std::move(addresses), {count}, {"chunk"});

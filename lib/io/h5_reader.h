@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "io/chunked_tensor.h"
 #include "io/h5_guard.h"
 #include "io/options.h"
 #include "tensor/tensor_map.h"
@@ -19,6 +20,8 @@ namespace heed::io {
 
 /// Takes a tensor and its path.
 using TensorSink = std::function<void(const std::string&, Tensor)>;
+/// Takes one that can be fetched from the file instead.
+using ChunkedSink = std::function<void(const std::string&, ChunkedTensor)>;
 
 class MapReader {
  public:
@@ -31,8 +34,8 @@ class MapReader {
   /// others whole. The tensors go to `sink`, groups and root attributes into `about`. False at the end; a
   /// file without sentences is one batch.
   bool next_batch(TensorMap& about, const TensorSink& sink);
-  /// Everything, untrimmed.
-  void whole(TensorMap& about, const TensorSink& sink);
+  /// Everything, untrimmed; unless `stored` is empty, it gets what needs no HDF5 to be read.
+  void whole(TensorMap& about, const TensorSink& sink, const ChunkedSink& stored);
 
   /// As FrameReader::layout().
   void layout(TensorMap& about, const TensorSink& sink);
@@ -66,6 +69,7 @@ class MapReader {
   void finish_catalogue();
   Tensor read(Entry& entry, const Window& window);
   Tensor read_values(const Entry& entry, const Window& window);
+  std::optional<ChunkedTensor> find_stored(const Entry& entry);
   void check_strings(Entry& entry);
   void expect_checksum(const Entry& entry, std::uint64_t sum) const;
   Window whole_window(const Entry& entry) const;

@@ -15,17 +15,20 @@
 
 namespace heed::io {
 
-Input::Input(const std::string& path, ReadOptions options, Before before)
+Input::Input(const std::string& path, Descriptor open, ReadOptions options, Before before)
     : options_(std::move(options)), before_(std::move(before)) {
   reserve_standard_streams();
   name_ = path == "-" ? "<stdin>" : escaped(path);
   if (is_array_file(path)) {
+    open = Descriptor();  // it opens its files itself
     if (path == "-") input_ = Descriptor(STDIN_FILENO, false);
     before_(input_.get(), kNotHdf5);
     arrays_ = ArrayFile::open(path);
     return;
   }
-  input_ = path == "-" ? Descriptor(STDIN_FILENO, false) : open_for_reading(path);
+  input_ = open.get() >= 0 ? std::move(open)
+           : path == "-"   ? Descriptor(STDIN_FILENO, false)
+                           : open_for_reading(path);
   if (isatty(input_.get())) {
     fail<UsageError>(name_, " is a terminal: give an input file or pipe tensors in");
   }
@@ -154,20 +157,22 @@ bool Input::next(TensorMap& about, const TensorSink& sink) {
   }
 }
 
-void Input::part(const std::vector<std::string>& only, TensorMap& about, const TensorSink& sink) {
+void Input::part(const std::vector<std::string>& only, TensorMap& about, const TensorSink& sink,
+                 const ChunkedSink& stored) {
   if (arrays_ || rows_) return;
   if (!map_ && !next_image()) fail(name_, ": no further frame to read");
   if (rows_) return;
   if (!only.empty()) map_->narrow(only);
-  map_->whole(about, sink);
+  map_->whole(about, sink, is_file_ ? stored : ChunkedSink());
 }
 
-void Input::whole(const std::vector<std::string>& only, TensorMap& about, const TensorSink& sink) {
+void Input::whole(const std::vector<std::string>& only, TensorMap& about, const TensorSink& sink,
+                  const ChunkedSink& stored) {
   if (arrays_) {
     next_arrays(sink);
     return;
   }
-  part(only, about, sink);
+  part(only, about, sink, stored);
   if (next_rows(sink)) return;
   TensorMap more;
   while (!is_file_ && next_image()) {

@@ -17,17 +17,19 @@ namespace heed::io {
 class Input {
  public:
   static constexpr std::uint64_t kNotHdf5 = UINT64_MAX;
-  /// As FrameReader's constructor. `before` is called with the descriptor and the size of the file or frame
+  /// As FrameReader's constructor; `open`: of `path`, if it is open already. `before` is called with the descriptor and the size of the file or frame
   /// that HDF5 reads next, or with kNotHdf5 before a frame's bytes are received and before files without HDF5 are
   /// opened (of a path, descriptor -1).
   using Before = std::function<void(int, std::uint64_t)>;
-  Input(const std::string& path, ReadOptions options, Before before);
+  Input(const std::string& path, Descriptor open, ReadOptions options, Before before);
 
-  /// As FrameReader's functions. The tensors go to `sink`, one at a time, so that no more than one is held;
-  /// `about` gets the groups and the root attributes.
+  /// As FrameReader's functions. The tensors go to `sink`, one at a time, so that no more than one is held, and those of a file that
+  /// can be fetched from it to `stored`; `about` gets the groups and the root attributes.
   bool next(TensorMap& about, const TensorSink& sink);
-  void whole(const std::vector<std::string>& only, TensorMap& about, const TensorSink& sink);
-  void part(const std::vector<std::string>& only, TensorMap& about, const TensorSink& sink);
+  void whole(const std::vector<std::string>& only, TensorMap& about, const TensorSink& sink,
+             const ChunkedSink& stored);
+  void part(const std::vector<std::string>& only, TensorMap& about, const TensorSink& sink,
+            const ChunkedSink& stored);
   void layout(TensorMap& about, const TensorSink& sink);
 
   int descriptor() const { return input_.get(); }

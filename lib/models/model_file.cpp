@@ -9,6 +9,7 @@
 #include "io/frame_stream.h"
 #include "io/provenance.h"
 #include "models/foreign/import.h"
+#include "nn/parameter_filling.h"
 
 namespace heed {
 
@@ -272,7 +273,11 @@ LoadedModel load_model(const std::string& path, Needed needed) {
       wanted = {config_path};  // not none, which would be all
       for (const Parameter& p : parameters.list()) wanted.push_back(parameter_prefix + p.name);
     }
-    parameters.from_map(reader.whole(wanted), parameter_prefix, parameters.values());
+    ParameterFilling<float> filling(parameters, parameter_prefix, parameters.values());
+    reader.whole(wanted, [&](const std::string& name, const Tensor& tensor) {
+      if (name.starts_with(parameter_prefix)) filling.add(name, tensor);
+    });
+    filling.finish();
     auto [source, target] = text::Tokenizer::of_both_sides(map);
     LoadedModel loaded{std::move(model), std::move(source), std::move(target), {}, {}, {}, {}};
     if (loaded.model->classes) {

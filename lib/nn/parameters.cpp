@@ -5,6 +5,7 @@
 
 #include "base/digest.h"
 #include "base/error.h"
+#include "nn/parameter_filling.h"
 #include "tensor/philox.h"
 
 namespace heed {
@@ -182,6 +183,8 @@ Parameter ParameterSet<T>::stacked(std::int32_t place, const std::vector<std::st
 
 template <class T>
 std::span<T> ParameterSet<T>::values() {
+  if (size_ < std::ssize(values_))
+    values_ = {values_.begin(), values_.begin() + size_};  // what follows must be zeros
   values_.resize(static_cast<std::size_t>(size_));
   return values_;
 }
@@ -244,32 +247,52 @@ void ParameterSet<T>::to_map(std::span<const T> flat, const std::string& prefix,
 
 template <class T>
 void ParameterSet<T>::from_map(const TensorMap& map, const std::string& prefix, std::span<T> flat) const {
-  auto fill = [&](const Parameter& p, auto source) {
-    Matrix<T> m = p.in(flat.data());
+  ParameterFilling<T> filling(*this, prefix, flat);
+  for (const Parameter& p : list_) filling.add(prefix + p.name, map.at(prefix + p.name));
+  for (const auto& [path, tensor] : map.tensors())
+    if (path.starts_with(prefix) && !contains(path.substr(prefix.size()))) filling.add(path, tensor);
+}
+
+template <class T>
+ParameterFilling<T>::ParameterFilling(const ParameterSet<T>& parameters, std::string prefix,
+                                      std::span<T> flat)
+    : parameters_(parameters),
+      prefix_(std::move(prefix)),
+      flat_(flat),
+      is_filled_(parameters.list().size(), false) {}
+
+template <class T>
+void ParameterFilling<T>::add(const std::string& path, const Tensor& tensor) {
+  if (!path.starts_with(prefix_) || !parameters_.contains(path.substr(prefix_.size())))
+    fail("/", path, ": no parameter of this model: is the config that of another?");
+  const Parameter& p = parameters_.find(path.substr(prefix_.size()));
+  expect_shape("/" + path, tensor.shape(), p.shape);
+  const auto fill = [&](auto source) {
+    Matrix<T> m = p.in(flat_.data());
     for (std::int64_t i = 0; i < m.rows; ++i) {
       const auto* from = &source[static_cast<std::size_t>(i * m.cols)];
       std::copy_n(from, m.cols, m.row(i));
       const T* odd = std::find_if_not(m.row(i), m.row(i) + m.cols, [](T x) { return std::isfinite(x); });
       if (odd != m.row(i) + m.cols)
-        fail("/", prefix, p.name, ": element ", i * m.cols + (odd - m.row(i)), " is ", *odd);
+        fail("/", path, ": element ", i * m.cols + (odd - m.row(i)), " is ", *odd);
     }
   };
-  for (const Parameter& p : list_) {
-    const Tensor& t = map.at(prefix + p.name);
-    expect_shape("/" + prefix + p.name, t.shape(), p.shape);
-    if (t.dtype() == DType::f64) {
-      fill(p, t.values<double>());
-    } else {
-      fill(p, t.values<float>());
-    }
-  }
-  for (const auto& [path, tensor] : map.tensors()) {
-    if (path.starts_with(prefix) && !contains(path.substr(prefix.size())))
-      fail("/", path, ": no parameter of this model: is the config that of another?");
-  }
+  if (tensor.dtype() == DType::f64)
+    fill(tensor.values<double>());
+  else
+    fill(tensor.values<float>());
+  is_filled_[static_cast<std::size_t>(&p - parameters_.list().data())] = true;
+}
+
+template <class T>
+void ParameterFilling<T>::finish() const {
+  for (std::size_t i = 0; i < is_filled_.size(); ++i)
+    if (!is_filled_[i]) fail("/", prefix_, parameters_.list()[i].name, " is missing");
 }
 
 template class ParameterSet<float>;
 template class ParameterSet<double>;
+template class ParameterFilling<float>;
+template class ParameterFilling<double>;
 
 }  // namespace heed

@@ -5,7 +5,9 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdlib>
 #include <functional>
+#include <new>
 #include <optional>
 #include <span>
 #include <string>
@@ -46,6 +48,26 @@ struct Parameter {
   Matrix<T> in(T* flat) const {
     return {flat + offset, rows, cols, row_stride};
   }
+};
+
+/// Makes a vector's new elements zeros that take no memory before they are written. The vector must not grow within what it
+/// has allocated once it has shrunk.
+template <class T>
+struct ZeroPages {
+  using value_type = T;
+
+  ZeroPages() = default;
+  template <class U>
+  explicit(false) ZeroPages(const ZeroPages<U>&) {}
+  T* allocate(std::size_t count) {
+    void* zeros = std::calloc(count, sizeof(T));
+    if (!zeros) throw std::bad_alloc();
+    return static_cast<T*>(zeros);
+  }
+  void deallocate(T* p, std::size_t) { std::free(p); }
+  template <class U>
+  void construct(U*) {}  // they are zeros
+  bool operator==(const ZeroPages&) const = default;
 };
 
 /// One of several linear layers that read the same input.
@@ -128,7 +150,7 @@ class ParameterSet {
   std::vector<Parameter> list_;
   std::unordered_map<std::string, std::size_t> index_;
   std::int64_t size_ = 0;  ///< of `values_`
-  std::vector<T> values_;
+  std::vector<T, ZeroPages<T>> values_;
 };
 
 extern template class ParameterSet<float>;

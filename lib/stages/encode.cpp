@@ -241,7 +241,7 @@ void run_embed(const EmbedOptions& options, const InspectionConfig& inspect, std
       if (given(option)) fail<UsageError>("--", option, " cannot be combined with --pixels");
   }
   if (options.positions_only > 0) return write_positions(options);
-  if (options.model.empty()) fail<UsageError>("--model is needed (or HEED_MODEL)");
+  if (options.model.empty()) fail<UsageError>("no model: give -m FILE or set HEED_MODEL");
   inspect.check(options.output, options.keep);
   std::optional<Side> side;
   if (!options.side.empty()) side = chosen<Side>("--side", kSides, options.side);

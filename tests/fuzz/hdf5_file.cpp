@@ -1,8 +1,10 @@
-// Fuzzes what the reading process of io::FrameReader does with an HDF5 file or a stream of them. The library itself can be
+// Fuzzes what io::FrameReader does, in the reading process and after it, with an HDF5 file or a stream of them. The library itself can be
 // made to crash, which costs only that process; a crash in heed's own code is a defect, and scripts/torture tells them apart by
 // the first frame of the report that names a library.
 #include "base/error.h"
 #include "fuzz/input.h"
+#include "io/byte_stream.h"
+#include "io/chunked_tensor.h"
 #include "io/h5_file.h"
 #include "io/h5_handle.h"
 #include "io/input.h"
@@ -21,11 +23,21 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
     if (tensor.size() != element_count(tensor.shape())) std::abort();
     values += tensor.size();
   };
+  const auto open = [&] { return io::Input(file.path(), io::Descriptor(), {}, [](int, std::uint64_t) {}); };
+  TensorMap about;
   try {
-    io::Input input(file.path(), {}, [](int, std::uint64_t) {});
-    TensorMap about;
+    io::Input input = open();
     while (input.next(about, sink)) {
     }
+  } catch (const Error&) {
+  } catch (const std::bad_alloc&) {
+  }
+  try {  // and what the tool then fetches itself
+    const io::Descriptor bytes_of = io::open_for_reading(file.path());
+    io::Input input = open();
+    input.whole({}, about, sink, [&](const std::string& name, io::ChunkedTensor found) {
+      if (io::is_possible(found, size)) sink(name, io::fetch(std::move(found), bytes_of.get(), name));
+    });
   } catch (const Error&) {
   } catch (const std::bad_alloc&) {
   }

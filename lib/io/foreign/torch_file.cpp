@@ -18,7 +18,7 @@ constexpr std::string_view kPickle = "/data.pkl";
 /// small file that fills the memory.
 constexpr std::uint64_t kMostShared = 8;
 
-std::string text_of(const SeekableFile& file, const ZipMember& member, std::size_t most) {
+std::string content_of(const SeekableFile& file, const ZipMember& member, std::size_t most) {
   const std::string where = concat(file.name(), ":/", escaped(member.name));
   if (member.size > most) fail(where, ": ", member.size, " bytes, wanted at most ", most);
   ZipReader reader(file, member);
@@ -36,9 +36,9 @@ class TorchFile : public ArrayFile {
     if (pickle == members_.end()) fail(file_.name(), ": no checkpoint of PyTorch: data.pkl is missing");
     for (const ZipMember& member : members_) by_name_[member.name] = &member;
     prefix_ = pickle->name.substr(0, pickle->name.size() - kPickle.size());
-    if (const ZipMember* order = find("/byteorder"); order && text_of(file_, *order, 16) != "little")
+    if (const ZipMember* order = find("/byteorder"); order && content_of(file_, *order, 16) != "little")
       fail(file_.name(), ": its values are not little endian");
-    tensors_ = read_state_dict(text_of(file_, *pickle, kMostPickleBytes),
+    tensors_ = read_state_dict(content_of(file_, *pickle, kMostPickleBytes),
                                concat(file_.name(), ":/", escaped(pickle->name)));
     std::uint64_t of_tensors = 0, of_storages = 0;  // bytes
     std::unordered_set<const ZipMember*> seen;

@@ -1,8 +1,11 @@
 // Parameters by name and by place, and the scopes that go down to them.
 #include "nn/parameters.h"
+#include "nn/parameter_filling.h"
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <string>
+#include <utility>
 
 #include "base/error.h"
 #include "nn/scope.h"
@@ -93,6 +96,37 @@ BOOST_AUTO_TEST_CASE(stacked_parts_are_one_matrix) {
                         says("the model has no parameter encoder/layer_0/attention/value/weight"));
   BOOST_CHECK_EXCEPTION(set.stacked(set.kNowhere, {"query", "key"}, "weight"), Error,
                         says("the model has no parameters in the scope of the stacked query/weight"));
+}
+
+BOOST_AUTO_TEST_CASE(tensors_that_come_one_at_a_time_fill_the_parameters) {
+  const std::string prefix = "model/parameters/";
+  ParameterSet<float> drawn = parameters(), filled = parameters();
+  drawn.initialize(3);
+  TensorMap map;
+  drawn.to_map(std::as_const(drawn).values(), prefix, map);
+  ParameterFilling<float> filling(filled, prefix, filled.values());
+  for (const auto& [path, tensor] : map.tensors()) {
+    BOOST_CHECK_EXCEPTION(filling.finish(), Error,
+                          [](const Error& e) { return std::string(e.what()).ends_with(" is missing"); });
+    filling.add(path, tensor);
+  }
+  filling.finish();
+  BOOST_TEST(std::ranges::equal(filled.values(), drawn.values()));
+  BOOST_CHECK_EXCEPTION(
+      filling.add(prefix + "table/bias", Tensor::of<float>({1}, {1})), Error,
+      says("/model/parameters/table/bias: no parameter of this model: is the config that of another?"));
+}
+
+BOOST_AUTO_TEST_CASE(new_values_are_zeros) {
+  ParameterSet<float> set;
+  for (const char* name : {"one", "two", "three"}) {  // also where there were values before
+    set.add(name, {37, 100}, Init::ones());
+    const std::span<float> values = set.values();
+    const auto wanted = [&](float x) { return x == 0 || x == 1; };
+    BOOST_TEST(std::ranges::all_of(values, wanted));
+    BOOST_TEST(std::ranges::count(set.view(name).data, set.view(name).data + 100, 0.0f) == 100);
+    set.initialize(1);
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,78 @@
+#include "io/chunked_tensor.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <span>
+#include <type_traits>
+
+#include "base/error.h"
+#include "io/byte_stream.h"
+#include "io/fletcher32.h"
+
+namespace heed::io {
+
+namespace {
+
+std::uint64_t bytes_of(DType dtype) {
+  return with_type(dtype, []<class T>(T) { return std::uint64_t{sizeof(T)}; });
+}
+
+void read_at(int file, std::uint64_t at, std::span<std::byte> into, const std::string& where) {
+  while (!into.empty()) {
+    const ssize_t got = pread(file, into.data(), into.size(), static_cast<off_t>(at));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) fail_errno(where, "cannot read its values");
+    if (got == 0) fail(where, ": lies beyond the end of the file: cut short while it was read");
+    at += static_cast<std::uint64_t>(got);
+    into = into.subspan(static_cast<std::size_t>(got));
+  }
+}
+
+}  // namespace
+
+bool is_possible(const ChunkedTensor& stored, std::uint64_t file_size) {
+  if (stored.dtype >= DType::string || stored.chunk_values <= 0) return false;
+  if (static_cast<std::uint64_t>(stored.chunk_values) > kMostFetchedChunk / bytes_of(stored.dtype))
+    return false;
+  std::int64_t values = 1;
+  for (const std::int64_t size : stored.shape)
+    if (size <= 0 || __builtin_mul_overflow(values, size, &values)) return false;
+  if (stored.chunk_values > values) return false;
+  const std::uint64_t chunk_bytes =
+      static_cast<std::uint64_t>(stored.chunk_values) * bytes_of(stored.dtype) + kFletcherBytes;
+  return (values - 1) / stored.chunk_values + 1 == std::ssize(stored.addresses) && chunk_bytes <= file_size &&
+         stored.addresses.size() <= file_size / chunk_bytes &&
+         std::ranges::all_of(stored.addresses, [&](std::int64_t address) {
+           return address >= 0 && static_cast<std::uint64_t>(address) <= file_size - chunk_bytes;
+         });
+}
+
+Tensor fetch(ChunkedTensor stored, int file, const std::string& where) {
+  Tensor tensor = with_type(stored.dtype, [&]<class T>(T) -> Tensor {
+    if constexpr (std::is_arithmetic_v<T>) {
+      const auto count = static_cast<std::size_t>(element_count(stored.shape)),
+                 chunk = static_cast<std::size_t>(stored.chunk_values);
+      std::vector<T> values(stored.addresses.size() * chunk);
+      for (std::size_t i = 0; i < stored.addresses.size(); ++i) {
+        const auto address = static_cast<std::uint64_t>(stored.addresses[i]);
+        const auto bytes = std::as_writable_bytes(std::span(values).subspan(i * chunk, chunk));
+        std::array<std::byte, kFletcherBytes> sum;
+        read_at(file, address, bytes, where);
+        read_at(file, address + bytes.size(), sum, where);
+        if (!fits_fletcher32(bytes, sum))
+          fail(where, ": values ", i * chunk, " to ", std::min((i + 1) * chunk, count) - 1,
+               " do not fit their checksum: damaged");
+      }
+      values.resize(count);
+      return Tensor::of<T>(std::move(values), std::move(stored.shape), std::move(stored.dims));
+    }
+    fail(where, ": strings lie elsewhere");
+  });
+  tensor.attributes = std::move(stored.attributes);
+  return tensor;
+}
+
+}  // namespace heed::io

@@ -1,0 +1,149 @@
+// Values that a tool fetches from a file itself: they are those that were written, their checksums are HDF5's, and what cannot be is
+// not believed.
+#include "io/chunked_tensor.h"
+
+#include <fcntl.h>
+
+#include <random>
+
+#include "io/byte_stream.h"
+#include "io/fletcher32.h"
+#include "io/frame_stream.h"
+#include "samples.h"
+#include "support/error_of.h"
+
+using namespace heed;
+using namespace heed::io;
+using namespace heed::io::test;
+
+namespace {
+
+/// Small numbers of any type, among them runs of `fill`.
+template <class T>
+Tensor noise(Shape shape, std::mt19937& random, int fill) {
+  std::vector<T> values(static_cast<std::size_t>(element_count(shape)));
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] = static_cast<T>(i / 1000 % 3 == 2 ? fill : static_cast<int>(random() % 250));
+  return Tensor::of<T>(std::move(values), std::move(shape));
+}
+
+ChunkedTensor two_chunks() {
+  return {DType::f32, {3, 5}, {"input", "output"}, {}, 10, {100, 200}};
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(chunked_tensor)
+
+// HDF5 wrote the sums; the reader has it fetch those of files, not those of pipes.
+BOOST_AUTO_TEST_CASE(values_in_chunks_are_those_that_were_written) {
+  TemporaryFolder folder;
+  std::mt19937 random(1);
+  for (const int fill : {0, -1}) {
+    TensorMap map;
+    map.add("model/a", noise<float>({701, 1003}, random, fill));  // of three chunks, the last padded
+    map.add("model/b", noise<double>({8, 64, 33}, random, fill));
+    map.add("model/c", noise<std::int32_t>({262145}, random, fill));
+    map.add("model/d", noise<std::int64_t>({1, 600}, random, fill));
+    map.add("model/e", noise<std::uint8_t>({4097}, random, fill));  // an odd number of bytes
+    map.add("model/f", noise<float>({1, 300001}, random, fill));    // its chunks split rows: left to HDF5
+    map.at("model/a").attributes["long_name"] = "a";
+    const std::string path = folder / "x.h5";
+    write_map(path, map);
+    std::vector<std::string> came;
+    FrameReader(path).whole({}, [&](const std::string& name, const Tensor& tensor) {
+      came.push_back(name);
+      const Tensor& written = map.at(name);
+      BOOST_REQUIRE(tensor.dtype() == written.dtype() && tensor.shape() == written.shape());
+      BOOST_TEST((tensor.attributes == written.attributes));
+      with_type(tensor.dtype(), [&]<class T>(T) {
+        BOOST_TEST(std::ranges::equal(tensor.values<T>(), written.values<T>()), name << " differs");
+      });
+    });
+    BOOST_TEST(came.size() == 6);
+    BOOST_TEST(read_map(path).tensors().size() == 6);
+  }
+}
+
+// Of word after word, as the format's specification has it.
+BOOST_AUTO_TEST_CASE(fletcher32_is_that_of_the_specification) {
+  std::mt19937 random(2);
+  for (std::size_t size : {0, 1, 2, 3, 15, 16, 17, 719, 720, 721, 5759, 5760, 5761, 5762, 30001}) {
+    for (const int mode : {0, 1, 2, 3}) {
+      std::vector<std::byte> bytes(size);
+      for (std::byte& b : bytes)
+        b = std::byte(mode == 0 ? 0 : mode == 1 ? 0xFF : mode == 2 ? random() % 256 : random() % 100 == 0);
+      std::uint64_t sum = 0, sums = 0;
+      const auto step = [](std::uint64_t s) { return s > 0xFFFF ? s - 0xFFFF : s; };  // 65535 stays
+      for (std::size_t i = 0; i < size; i += 2) {
+        const auto high = std::to_integer<std::uint64_t>(bytes[i]),
+                   low = i + 1 < size ? std::to_integer<std::uint64_t>(bytes[i + 1]) : 0;
+        sum = step(sum + (high << 8 | low));
+        sums = step(sums + sum);
+      }
+      BOOST_TEST(fletcher32(bytes) == (sums << 16 | sum), size << " bytes, mode " << mode);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_changed_value_is_refused) {
+  TemporaryFolder folder;
+  std::mt19937 random(3);
+  TensorMap map;
+  map.add("model/a", noise<float>({701, 1003}, random, 7));
+  const std::string path = folder / "x.h5";
+  write_map(path, map);
+  std::string bytes = bytes_of(path);
+  bytes[bytes.size() / 2] ^= 4;
+  put_bytes(path, bytes);
+  FrameReader reader(path);
+  const std::string error = heed::test::error_of([&] { reader.whole(); });
+  BOOST_TEST(error.find("x.h5:/model/a: values ") != std::string::npos, error);
+  BOOST_TEST(error.ends_with(" do not fit their checksum: damaged"), error);
+  // What the process had still to say is gone.
+  BOOST_TEST(
+      heed::test::error_of([&] { reader.whole(); }).ends_with("x.h5: cannot be read on after an error"));
+}
+
+BOOST_AUTO_TEST_CASE(what_a_file_cannot_have_is_not_believed) {
+  constexpr std::uint64_t size = 300;
+  BOOST_TEST(is_possible(two_chunks(), size));
+  BOOST_TEST(!is_possible(two_chunks(), 243));  // the second ends at 244
+  const auto wrong = [&](auto change) {
+    ChunkedTensor stored = two_chunks();
+    change(stored);
+    return !is_possible(stored, size);
+  };
+  BOOST_TEST(wrong([](ChunkedTensor& s) { s.dtype = DType::string; }));
+  BOOST_TEST(wrong([](ChunkedTensor& s) { s.chunk_values = 0; }));
+  BOOST_TEST(wrong([](ChunkedTensor& s) { s.chunk_values = -10; }));
+  BOOST_TEST(wrong([](ChunkedTensor& s) { s.chunk_values = INT64_MAX; }));
+  BOOST_TEST(wrong([](ChunkedTensor& s) { s.addresses[0] = -1; }));
+  BOOST_TEST(wrong([](ChunkedTensor& s) { s.addresses[1] = INT64_MAX; }));
+  BOOST_TEST(wrong([](ChunkedTensor& s) { s.addresses.pop_back(); }));
+  BOOST_TEST(wrong([](ChunkedTensor& s) { s.addresses.push_back(0); }));
+  BOOST_TEST(wrong([](ChunkedTensor& s) { s.shape = {0, 5}; }));
+  BOOST_TEST(wrong([](ChunkedTensor& s) { s.shape = {-3, -5}; }));
+  BOOST_TEST(wrong([](ChunkedTensor& s) { s.shape = {INT64_MAX, 2}; }));
+  BOOST_TEST(wrong([](ChunkedTensor& s) {  // a chunk of more than all values
+    s.shape = {1, 5};
+    s.addresses.pop_back();
+  }));
+  // Many chunks at one place would make much of a small file.
+  BOOST_TEST(wrong([](ChunkedTensor& s) {
+    s.shape = {100, 5};
+    s.addresses.assign(50, 0);
+  }));
+}
+
+// Should it be cut while a tool reads it.
+BOOST_AUTO_TEST_CASE(a_file_that_became_shorter_is_an_error) {
+  TemporaryFolder folder;
+  const std::string path = folder / "short";
+  put_bytes(path, std::string(150, '\0'));
+  const Descriptor file = open_for_reading(path);
+  const std::string error = heed::test::error_of([&] { fetch(two_chunks(), file.get(), "short:/a"); });
+  BOOST_TEST(error == "short:/a: lies beyond the end of the file: cut short while it was read");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
