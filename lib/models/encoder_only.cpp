@@ -51,6 +51,8 @@ void EncoderOnlyConfig::check() const {
 
 void EncoderOnlyConfig::check_classes() const {
   const bool single = kProblemTypes(problem_type) == ProblemType::single_label;
+  if (classifier_dropout < 0 && classifier_dropout != -1)
+    fail<UsageError>("classifier_dropout is ", classifier_dropout, ", wanted -1, or ", to_string(share()));
   if (n_classes == 1 && single) fail<UsageError>("n_classes is 1, wanted at least 2");
   if (n_classes == 0 && !single) fail<UsageError>("problem_type = ", problem_type, " goes with classes");
   if (kPoolings(pooling) != Pooling::none) return;
@@ -109,7 +111,9 @@ std::unique_ptr<Model<T>> build(const EncoderOnlyConfig& config) {
   model->n_classes = config.n_classes;
   model->classes = ClassesHead{.pooling = kPoolings(config.pooling),
                                .pooler = config.pooler ? std::optional(model->pooler) : std::nullopt,
-                               .problem = kProblemTypes(config.problem_type)};
+                               .problem = kProblemTypes(config.problem_type),
+                               .dropout = config.head_dropout(),
+                               .pooler_dropout = config.pooler_dropout ? config.head_dropout() : 0};
   model->classes->declare(p, config.d_model, config.n_classes);
   return model;
 }

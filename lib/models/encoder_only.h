@@ -32,6 +32,8 @@ struct EncoderOnlyConfig : TransformerOptions, ImageOptions {
   std::string problem_type = "single_label";
   std::int64_t dense_width = 0;
   std::string dense_activation = "tanh";
+  double classifier_dropout = 0;
+  bool pooler_dropout = false;
 
   EncoderOnlyConfig();
 
@@ -69,6 +71,14 @@ struct EncoderOnlyConfig : TransformerOptions, ImageOptions {
     optional("dense_activation", self.dense_activation, "its activation", kDenseActivations);
     optional("pooler_activation", self.pooler_activation, "of the pooler; relu: as in DistilBERT",
              std::vector<std::string>{"tanh", "relu"});
+    auto of_training = [&](const char* name, auto& value, const char* help, auto... valid) {
+      auto& added = field(name, value, help, valid...);
+      added.optional = added.of_training = true;
+    };
+    of_training("classifier_dropout", self.classifier_dropout,
+                "dropout on what is classified; -1: same as dropout, as in BERT", from_below(-1, 1));
+    of_training("pooler_dropout", self.pooler_dropout,
+                "the same on what the pooler of a classifier reads, as in RoBERTa");
   }
 
   ImagePatches patches() const {
@@ -76,6 +86,7 @@ struct EncoderOnlyConfig : TransformerOptions, ImageOptions {
     images.dropout = embedding_dropout < 0 ? dropout : embedding_dropout;
     return images;
   }
+  double head_dropout() const { return classifier_dropout < 0 ? dropout : classifier_dropout; }
   /// Makes it the config of a classifier of sentences or images by the same states, with these classes. `how`: its pooling; "": as it
   /// is, where each token was classified as in BERT. Where it had no such head, or `how` is another, the first state of a sentence gets a pooler.
   void classify(std::int64_t classes, const std::string& how = {});

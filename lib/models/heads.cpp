@@ -142,10 +142,10 @@ Var<T> ClassesHead::logits(Pass<T>& pass, Var<T> states, const Packing& rows) co
   Var<T> v = states;
   if (!of_tokens()) {
     v = pooled(pass, states, rows);
-    if (pooler) v = pooler_of(pass, v, *pooler);
+    if (pooler) v = pooler_of(pass, drop_out(v, scope.dropout(pooler_dropout)), *pooler);
     v = scope.name_sentences("pooled", v);
   }
-  return linear(v, scope.parameter("weight"), scope.parameter("bias"));
+  return linear(drop_out(v, scope.dropout(dropout)), scope.parameter("weight"), scope.parameter("bias"));
 }
 
 #define HEED_INSTANTIATE_HEADS(T)                                                                       \

@@ -66,14 +66,20 @@ inline const Choice<ProblemType> kProblemTypes{"problem_type", {"single_label", 
 /// Classes of whole sentences: pooled states [sentences, d] W + b -> [sentences, classes]; without pooling those of each token.
 /// Pooling by attention is that of nn/attention/pooling.h. Parameters: classes/weight [d, classes], classes/bias; those of the attention. With a pooler
 /// it is f(v W + b) that is classified, f being tanh in BERT and ReLU in DistilBERT, by the parameters encoder/pooler/{weight [d, d], bias}. Named values: those of the
-/// attention; classes/pooled, what is classified, one row a sentence (without pooling there is none).
+/// attention; classes/pooled, what is classified, before dropout, one row a sentence (without pooling there is none).
 struct ClassesHead {
   Pooling pooling = Pooling::mean;
   std::optional<Activation> pooler{};           ///< f; none: there is no such layer
   std::string attention = "classes/attention";  ///< its scope
   ProblemType problem = ProblemType::single_label;
+  double dropout = 0;         ///< on what is classified
+  double pooler_dropout = 0;  ///< on what the pooler reads
 
-  bool operator==(const ClassesHead&) const = default;
+  /// Whether the same parameters tell the same in both; dropout may be another.
+  bool tells_like(const ClassesHead& other) const {
+    return pooling == other.pooling && pooler == other.pooler && attention == other.attention &&
+           problem == other.problem;
+  }
   bool of_tokens() const { return pooling == Pooling::none; }
   template <class T>
   void declare(ParameterSet<T>& parameters, std::int64_t d, std::int64_t classes) const;

@@ -32,8 +32,8 @@ std::string word_of(Pooling pooling) {
 
 std::string start_from(LoadedModel& initial, std::unique_ptr<Model<float>>& model,
                        std::vector<std::string>& classes, std::uint64_t seed) {
-  const bool keeps_head =
-      classes.empty() || (are_the_same(classes, initial.classes) && model->classes == initial.model->classes);
+  const bool keeps_head = classes.empty() || (are_the_same(classes, initial.classes) &&
+                                              model->classes->tells_like(*initial.model->classes));
   if (keeps_head) classes = initial.classes;
   const std::unique_ptr<Model<float>> source = std::move(initial.model);
   const ParameterSet<float>& from = source->parameters;

@@ -1,6 +1,9 @@
 // What a few updates make of classifiers of other programs (scripts/import-goldens-tuned), and of models that get a new head.
+#include <algorithm>
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <optional>
 
 #include "golden/comparison.h"
 #include "io/foreign/array_file.h"
@@ -105,15 +108,50 @@ BOOST_DATA_TEST_CASE(goes_as_in_transformers, boost::unit_test::data::make(kClas
   comparison.check("logits", learner.logits(), tuned.at("logits"), kTrainingTolerance<float>);
 }
 
+/// Dropout has the same places and sizes in the head: logits deviate alike over many drawings, of which the golden has 30,000.
+BOOST_DATA_TEST_CASE(a_head_drops_out_as_in_transformers, boost::unit_test::data::make(kClassifiers), name) {
+  Learner learner(name);
+  const std::vector<double> expected =
+      numbers<double>(read_arrays(folder_of(name) + "/tuned.safetensors").at("head_deviation"));
+  Tape<float> tape, once;
+  Pass<float> still(once, learner.model.parameters);
+  const Encoded<float> encoded = learner.encode(still);
+  constexpr int kDrawings = 6'000;
+  std::vector<double> sums(expected.size()), squares(expected.size());
+  for (int i = 0; i < kDrawings; ++i) {
+    tape.reset();
+    Pass<float> pass(tape, learner.model.parameters);
+    pass.training = true;
+    pass.seed = 5;
+    pass.step = static_cast<std::uint64_t>(i);
+    const Encoded<float> again{tape.constant(encoded.states.value()), encoded.rows, {}};
+    const std::vector<float> logits = elements<float>(learner.model.class_logits(pass, again).value());
+    for (std::size_t k = 0; k < expected.size(); ++k) {
+      sums[k] += logits[k];
+      squares[k] += static_cast<double>(logits[k]) * logits[k];
+    }
+  }
+  for (std::size_t k = 0; k < expected.size(); ++k) {
+    const double mean = sums[k] / kDrawings,
+                 deviation =
+                     std::sqrt(std::max(squares[k] / kDrawings - mean * mean, 0.0));  // may round below 0
+    BOOST_CHECK_MESSAGE(
+        std::abs(deviation - expected[k]) <= 0.06 * expected[k] + 1e-6,
+        name << ": logit " << k << " deviates by " << deviation << ", wanted " << expected[k]);
+  }
+}
+
 /// The model of `name` with a head for `classes`, and what is said of it.
 struct Started {
-  Started(const std::string& name, std::vector<std::string> classes, const std::string& pooling = "")
+  Started(const std::string& name, std::vector<std::string> classes, const std::string& pooling = "",
+          std::optional<double> dropout = {})
       : initial(load_model(folder_of(name))),
         original(load_model(folder_of(name))),
         classes(std::move(classes)) {
     EncoderOnlyConfig config;
     from_json(initial.model->config_json, fields_of(config));
     config.classify(static_cast<std::int64_t>(this->classes.size()), pooling);
+    config.classifier_dropout = dropout.value_or(config.classifier_dropout);
     model = build<float>(config);
     said = start_from(initial, model, this->classes, 7);
   }
@@ -162,6 +200,17 @@ BOOST_AUTO_TEST_CASE(pools_as_the_model_does) {
   BOOST_TEST((head("vit").pooling == Pooling::first && !head("vit").pooler));
 }
 
+BOOST_AUTO_TEST_CASE(a_new_head_drops_out_as_that_of_its_kind) {
+  const auto dropouts = [](const std::string& name) {
+    const ClassesHead head = *Started(name, {"bad", "good"}).model->classes;
+    return std::pair(head.dropout, head.pooler_dropout);
+  };
+  BOOST_TEST((dropouts("bert-masked") == std::pair(0.1, 0.0)));  // hidden_dropout_prob
+  BOOST_TEST((dropouts("roberta-masked") == std::pair(0.1, 0.1)));
+  BOOST_TEST((dropouts("distilbert-masked") == std::pair(0.2, 0.0)));  // seq_classif_dropout
+  BOOST_TEST((dropouts("vit") == std::pair(0.0, 0.0)));
+}
+
 BOOST_AUTO_TEST_CASE(the_same_classes_keep_their_head_and_order) {
   const Started same("bert-classes", {"LABEL_2", "LABEL_0", "LABEL_1"});
   BOOST_TEST(same.said == "the model's, 3 classes");
@@ -169,6 +218,9 @@ BOOST_AUTO_TEST_CASE(the_same_classes_keep_their_head_and_order) {
   BOOST_TEST((same.keeps("classes/weight") && same.keeps("encoder/pooler/weight")));
   const Started others("bert-classes", {"a", "b", "c"});  // as many
   BOOST_TEST((!others.keeps("classes/weight") && others.keeps("encoder/pooler/weight")));
+  Started other_dropout("bert-classes", {"LABEL_0", "LABEL_1", "LABEL_2"}, "", 0.5);
+  BOOST_TEST(
+      (other_dropout.said == "the model's, 3 classes" && other_dropout.model->classes->dropout == 0.5));
   const Started pooled("bert-classes", {"LABEL_0", "LABEL_1", "LABEL_2"}, "mean");
   BOOST_TEST(!pooled.keeps("classes/weight"));
   BOOST_TEST(pooled.said ==

@@ -70,23 +70,15 @@ EncoderOnlyConfig config_of(ConfigFields& fields, const Kind& kind, const Encode
   config.max_length = fields.number("max_position_embeddings", 512) - config.position_offset;
   if (config.max_length < 1)
     fields.refuse("max_position_embeddings", concat("more than ", config.position_offset));
-  config.embedding_norm = true;
-  config.embedding_scale = "1";
-  config.pooling = heads.of_tokens ? "none" : "first";
   config.pooler = (heads.pooler || heads.classes) && !heads.of_tokens;
-  config.masked_words = heads.words || heads.classes;
-  config.word_transform = config.output_bias = heads.words;
-  if (heads.classes) read_classes(fields, config);
-  if (heads.of_tokens) config.problem_type = "single_label";  // of a token, whatever is said of sentences
-  expect_architectures(fields, kind.class_name);
+  config.classifier_dropout = fields.real("classifier_dropout", -1);
+  config.pooler_dropout = kind.is_roberta;
+  read_heads(fields, heads, kind.class_name, config);
   fields.expect("position_embedding_type", {"absolute"});
-  fields.expect("is_decoder", {false});
   fields.expect("add_cross_attention", {false});
-  fields.expect("is_encoder_decoder", {false});
-  fields.expect("tie_word_embeddings", {true});
-  fields.without_effect({"classifier_dropout", "tie_encoder_decoder", "cross_attention_hidden_size",
-                         "directionality", "pooler_fc_size", "pooler_num_attention_heads",
-                         "pooler_num_fc_layers", "pooler_size_per_head", "pooler_type"});
+  fields.without_effect({"tie_encoder_decoder", "cross_attention_hidden_size", "directionality",
+                         "pooler_fc_size", "pooler_num_attention_heads", "pooler_num_fc_layers",
+                         "pooler_size_per_head", "pooler_type"});
   return config;
 }
 
@@ -203,9 +195,8 @@ std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::stri
                 {"max_position_embeddings", config.position_offset + config.max_length},
                 {"type_vocab_size", config.n_token_types},
                 {"layer_norm_eps", config.norm_epsilon}};
-  state_decoder_ids(special, out.config);
-  if (heads.classes) state_classes(loaded, config, out.config);
-  if (heads.of_sentences) add_modules(config, out);
+  if (config.classifier_dropout >= 0) out.config["classifier_dropout"] = config.classifier_dropout;
+  finish_encoder(loaded, config, heads, out);
   return out;
 }
 

@@ -43,22 +43,13 @@ EncoderOnlyConfig config_of(ConfigFields& fields, const EncoderHeads& heads) {
   config.attention_dropout = fields.real("attention_dropout", 0.1);
   config.max_length = fields.number("max_position_embeddings", 512);
   config.norm_epsilon = kNormEpsilon;
-  config.embedding_norm = true;
-  config.embedding_scale = "1";
-  config.pooling = heads.of_tokens ? "none" : "first";
   config.pooler = heads.pooler;
   config.pooler_activation = "relu";
-  config.masked_words = heads.words || heads.classes;
-  config.word_transform = config.output_bias = heads.words;
-  if (heads.classes) read_classes(fields, config);
-  if (heads.of_tokens) config.problem_type = "single_label";  // of a token, whatever is said of sentences
-  expect_architectures(fields, kClassName);
-  fields.expect("is_decoder", {false});
-  fields.expect("is_encoder_decoder", {false});
-  fields.expect("tie_word_embeddings", {true});
+  config.classifier_dropout = fields.real("seq_classif_dropout", 0.2);
+  read_heads(fields, heads, kClassName, config);
   fields.expect("tie_weights_", {true});
   // Tables of sinusoids are in the weights like learned ones.
-  fields.without_effect({"sinusoidal_pos_embds", "seq_classif_dropout", "qa_dropout", "output_past"});
+  fields.without_effect({"sinusoidal_pos_embds", "qa_dropout", "output_past"});
   return config;
 }
 
@@ -144,10 +135,9 @@ std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::stri
                 {"activation", activation},
                 {"dropout", config.dropout},
                 {"attention_dropout", config.attention_dropout},
+                {"seq_classif_dropout", config.head_dropout()},
                 {"max_position_embeddings", config.max_length}};
-  state_decoder_ids(loaded.source.special(), out.config);
-  if (heads.classes) state_classes(loaded, config, out.config);
-  if (heads.of_sentences) add_modules(config, out);
+  finish_encoder(loaded, config, heads, out);
   return out;
 }
 

@@ -1,6 +1,7 @@
 #include "models/foreign/encoder_heads.h"
 
 #include "models/foreign/sentence_modules.h"
+#include "models/model_file.h"
 
 namespace heed::foreign {
 
@@ -26,11 +27,22 @@ std::string token_classifier(const std::string& name) {
   return name + "ForTokenClassification";
 }
 
-void expect_architectures(ConfigFields& fields, const std::string& name) {
+void read_heads(ConfigFields& fields, const EncoderHeads& heads, const std::string& name,
+                EncoderOnlyConfig& config) {
+  config.embedding_norm = true;
+  config.embedding_scale = "1";
+  config.pooling = heads.of_tokens ? "none" : "first";
+  config.masked_words = heads.words || heads.classes;
+  config.word_transform = config.output_bias = heads.words;
+  if (heads.classes) read_classes(fields, config);
+  if (heads.of_tokens) config.problem_type = "single_label";  // of a token, whatever is said of sentences
   fields.expect("architectures",
                 {Json::array({name + "Model"}), Json::array({name + "ForMaskedLM"}),
                  Json::array({name + "ForPreTraining"}), Json::array({name + "ForSequenceClassification"}),
                  Json::array({token_classifier(name)})});
+  fields.expect("is_decoder", {false});
+  fields.expect("is_encoder_decoder", {false});
+  fields.expect("tie_word_embeddings", {true});
 }
 
 void want_encoder(Requirements& require, const EncoderOnlyConfig& config, const EncoderHeads& heads,
@@ -51,6 +63,13 @@ void want_encoder(Requirements& require, const EncoderOnlyConfig& config, const 
     require.want<std::string>("pooler_activation", config.pooler_activation, {pooler_activation});
     require.want<std::string>("pooling", config.pooling, {"first"});
   }
+}
+
+void finish_encoder(const LoadedModel& loaded, const EncoderOnlyConfig& config, const EncoderHeads& heads,
+                    Exported& out) {
+  state_decoder_ids(loaded.source.special(), out.config);
+  if (heads.classes) state_classes(loaded, config, out.config);
+  if (heads.of_sentences) add_modules(config, out);
 }
 
 }  // namespace heed::foreign

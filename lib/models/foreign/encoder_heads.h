@@ -25,10 +25,14 @@ struct EncoderHeads {
 
 /// "BertForTokenClassification" of "Bert".
 std::string token_classifier(const std::string& name);
-/// The classes of `name` that are read, as the field `architectures` has them.
-void expect_architectures(ConfigFields& fields, const std::string& name);
+/// What these heads say of the config, of which the layers are known; `name`: as transformers' classes begin.
+void read_heads(ConfigFields& fields, const EncoderHeads& heads, const std::string& name,
+                EncoderOnlyConfig& config);
 /// The layers that all have, and what is wanted of the config for these heads.
 void want_encoder(Requirements& require, const EncoderOnlyConfig& config, const EncoderHeads& heads,
                   const std::string& pooler_activation);
+/// What an export ends in: special ids, names of classes, and what makes vectors of sentences.
+void finish_encoder(const LoadedModel& loaded, const EncoderOnlyConfig& config, const EncoderHeads& heads,
+                    Exported& out);
 
 }  // namespace heed::foreign

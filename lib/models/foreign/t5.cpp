@@ -145,6 +145,8 @@ std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::stri
   from_json(loaded.model->config_json, fields_of(config));
   const SpecialIds& special = loaded.target.special();
   const double scale = std::pow(static_cast<double>(config.d_model), -0.5);
+  // A factor of the embeddings is put into the table, which also makes the scores of words: these are divided by it again.
+  const bool scales_embeddings = config.tied == "all" && config.embedding_scale == "sqrt_d";
   Requirements require(reasons);
   require.want<std::string>("positions", config.positions, {"relative_buckets"});
   require.want<std::string>("norm", config.norm, {"pre"});
@@ -152,11 +154,14 @@ std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::stri
   require.want<std::string>("final_norm", config.final_norm, {"by_norm", "yes"});
   require.want<std::string>("attention_bias", config.attention_bias, {"none"});
   require.want<std::string>("score_scale", config.score_scale, {"1"});
-  require.want<std::string>("embedding_scale", config.embedding_scale, {"1"});
   require.want<std::string>("decoder_start", config.decoder_start, {"bos"});
   require.want<std::string>("decoder_past", config.decoder_past, {"attention"});
   require.want<std::string>("tied", config.tied, {"all", "none"});
-  require.want("logit_scale", config.logit_scale, {1.0, scale});
+  if (!scales_embeddings) require.want<std::string>("embedding_scale", config.embedding_scale, {"1"});
+  if (scales_embeddings)
+    require.want("logit_scale", config.logit_scale, {1.0});
+  else
+    require.want("logit_scale", config.logit_scale, {1.0, scale});
   require.want("residual", config.residual, {true});
   require.want("embedding_norm", config.embedding_norm, {false});
   require.want("feed_forward_bias", config.feed_forward_bias, {false});
@@ -184,6 +189,7 @@ std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::stri
   if (config.d_head == 0) config.d_head = config.d_model / config.n_heads;
   Exported out;
   out.mappings = mappings_of(config);
+  if (scales_embeddings) out.factors[kShared] = std::sqrt(static_cast<float>(config.d_model));
   out.config = {{"architectures", {"T5ForConditionalGeneration"}},
                 {"model_type", "t5"},
                 {"vocab_size", config.source_vocab_size},
@@ -199,7 +205,7 @@ std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::stri
                 {"layer_norm_epsilon", config.norm_epsilon},
                 {"dropout_rate", config.dropout},
                 {"tie_word_embeddings", config.tied == "all"},
-                {"scale_decoder_outputs", config.logit_scale != 1},
+                {"scale_decoder_outputs", scales_embeddings || config.logit_scale != 1},
                 {"is_encoder_decoder", true},
                 {"decoder_start_token_id", special.bos}};
   state_decoder_ids(special, out.config);

@@ -486,7 +486,7 @@ BOOST_AUTO_TEST_CASE(leave_the_length_to_marian_unless_it_is_known) {
   BOOST_CHECK_EQUAL(search_settings_of(load_model(temporary / "own").origin).value().length_factor, 3);
 }
 
-/// What our presets train has a factor of the embeddings, which GPT-2 and Llama have not, and interleaved sinusoids, which
+/// What our presets train has a factor of the embeddings, which GPT-2, Llama and T5 have not, and interleaved sinusoids, which
 /// Marian has not.
 BOOST_DATA_TEST_CASE(
     are_made_of_our_own,
@@ -500,7 +500,11 @@ BOOST_DATA_TEST_CASE(
                              "n_decoder_layers": 2, "d_model": 12, "d_ff": 8, "n_heads": 2, "max_length": 9})",
         R"({"architecture": "transformer", "source_vocab_size": 20, "target_vocab_size": 20, "n_encoder_layers": 1,
                              "n_decoder_layers": 1, "d_model": 12, "d_ff": 8, "n_heads": 2, "max_length": 9,
-                             "tied": "none", "output_bias": true, "decoder_d_ff": 10, "activation": "gelu"})"}),
+                             "tied": "none", "output_bias": true, "decoder_d_ff": 10, "activation": "gelu"})",
+        R"({"architecture": "transformer", "source_vocab_size": 20, "target_vocab_size": 20, "n_encoder_layers": 1,
+                             "n_decoder_layers": 1, "d_model": 12, "d_ff": 8, "n_heads": 2, "max_length": 9, "norm": "pre",
+                             "norm_kind": "rms", "positions": "relative_buckets", "activation": "gelu_tanh", "gated": true,
+                             "attention_bias": "none", "feed_forward_bias": false, "score_scale": "1"})"}),
     config) {
   const TemporaryFolder temporary;
   const text::Tokenizer ids = text::Tokenizer::of_ids(20, {-1, -1, 0, 0, -1, -1, -1});
