@@ -18,7 +18,7 @@ constexpr double kGap = 26;  // between steps
 constexpr Rgb kTrack{0xee, 0xee, 0xee};
 constexpr TextStyle kCaption{10.5, {0x22, 0x22, 0x22}, true};
 constexpr TextStyle kLabel{10.5, {0x22, 0x22, 0x22}};
-constexpr TextStyle kValue{9.5, {0x55, 0x55, 0x55}};
+constexpr TextStyle kBarValue{9.5, {0x55, 0x55, 0x55}};
 
 struct Plan {
   std::size_t across = 1, lines = 0;
@@ -54,7 +54,7 @@ Plan plan_of(const TopBars& bars) {
     plan.lines = std::max(plan.lines, step.bars.size());
     for (const auto& bar : step.bars) {
       plan.label = std::max(plan.label, text_width(printable(bar.label, 20), kLabel));
-      plan.value = std::max(plan.value, text_width(value_text(bars, bar.value), kValue));
+      plan.value = std::max(plan.value, text_width(value_text(bars, bar.value), kBarValue));
     }
   }
   plan.step_width = std::max(plan.label + 8 + kBar + 6 + plan.value, caption);
@@ -82,7 +82,7 @@ void draw_step(const TopBars& bars, const Plan& plan, const TopBars::Step& step,
     painter.text(printable(step.bars[i].label, 20), plan.label, y, kLabel, Anchor::end);
     painter.fill({left, y - 5, kBar, 10}, kTrack);
     painter.fill({left, y - 5, kBar * share(bars, step.bars[i].value), 10}, series_color(0));
-    painter.text(value_text(bars, step.bars[i].value), left + kBar + 6, y, kValue);
+    painter.text(value_text(bars, step.bars[i].value), left + kBar + 6, y, kBarValue);
   }
 }
 

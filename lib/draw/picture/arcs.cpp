@@ -12,24 +12,24 @@
 namespace heed::draw {
 namespace {
 
-constexpr std::int64_t kMostWords = 512;
+constexpr std::int64_t kMostArcWords = 512;
 constexpr double kRow = 19;        // height of a word in a column
 constexpr double kFan = 190;       // between the columns
 constexpr double kWordGap = 13;    // between words in a line
 constexpr double kNarrowest = 20;  // a word in a line
 constexpr double kThickest = 6;
-constexpr TextStyle kWord{12, {0x22, 0x22, 0x22}};
+constexpr TextStyle kArcWord{12, {0x22, 0x22, 0x22}};
 constexpr TextStyle kFaint{12, {0x9a, 0x9a, 0x9a}};
-constexpr TextStyle kTick{9.5, {0x44, 0x44, 0x44}};
+constexpr TextStyle kWeight{9.5, {0x44, 0x44, 0x44}};
 
-constexpr std::size_t kLongest = 24;  // characters of a word
+constexpr std::size_t kLongestArcWord = 24;  // characters of a word
 
 std::string row_word(const Arcs& arcs, std::int64_t row) {
-  return arcs.map.row_name(row, kLongest);
+  return arcs.map.row_name(row, kLongestArcWord);
 }
 
 std::string column_word(const Arcs& arcs, std::int64_t column) {
-  return arcs.map.column_name(column, kLongest);
+  return arcs.map.column_name(column, kLongestArcWord);
 }
 
 bool is_drawn(const Arcs& arcs, std::int64_t row) {
@@ -56,7 +56,7 @@ double rise(double from, double to) {
 void place_in_line(const Arcs& arcs, double top, ArcsLayout& layout) {
   double x = kMargin;
   for (std::int64_t i = 0; i < arcs.map.rows; ++i) {
-    const double width = std::max(text_width(row_word(arcs, i), kWord), kNarrowest);
+    const double width = std::max(text_width(row_word(arcs, i), kArcWord), kNarrowest);
     layout.columns.push_back({x + width / 2, 0});
     x += width + kWordGap;
   }
@@ -76,10 +76,10 @@ void place_in_columns(const Arcs& arcs, double top, ArcsLayout& layout) {
   double left = text_width(printable(arcs.map.row_axis), kSubtitle);
   double right = text_width(printable(arcs.map.column_axis), kSubtitle);
   for (std::int64_t i = 0; i < arcs.map.rows; ++i) {
-    left = std::max(left, text_width(row_word(arcs, i), kWord));
+    left = std::max(left, text_width(row_word(arcs, i), kArcWord));
   }
   for (std::int64_t i = 0; i < arcs.map.columns; ++i) {
-    right = std::max(right, text_width(column_word(arcs, i), kWord));
+    right = std::max(right, text_width(column_word(arcs, i), kArcWord));
   }
   const double words_top = top + 20;
   const auto most = std::max(arcs.map.rows, arcs.map.columns);
@@ -141,7 +141,7 @@ void draw_words(const Arcs& arcs, const ArcsLayout& layout, const Point& shift, 
   const auto shifted = [&](const Point& point) { return Point{point.x + shift.x, point.y + shift.y}; };
   for (std::int64_t i = 0; i < arcs.map.rows; ++i) {
     const Point at = shifted(layout.rows[static_cast<std::size_t>(i)]);
-    TextStyle style = arcs.in_line || is_drawn(arcs, i) ? kWord : kFaint;
+    TextStyle style = arcs.in_line || is_drawn(arcs, i) ? kArcWord : kFaint;
     style.bold = !arcs.pinned.empty() && is_drawn(arcs, i);
     painter.text(row_word(arcs, i), at.x - (arcs.in_line ? 0 : 8), at.y, style,
                  arcs.in_line ? Anchor::middle : Anchor::end);
@@ -149,7 +149,7 @@ void draw_words(const Arcs& arcs, const ArcsLayout& layout, const Point& shift, 
   if (arcs.in_line) return;
   for (std::int64_t i = 0; i < arcs.map.columns; ++i) {
     const Point at = shifted(layout.columns[static_cast<std::size_t>(i)]);
-    painter.text(column_word(arcs, i), at.x + 8, at.y, kWord);
+    painter.text(column_word(arcs, i), at.x + 8, at.y, kArcWord);
   }
   const double y = std::min(layout.rows.front().y, layout.columns.front().y) + shift.y - 22;
   painter.text(printable(arcs.map.row_axis), layout.rows.front().x + shift.x - 8, y, kSubtitle, Anchor::end);
@@ -173,7 +173,7 @@ Point draw_legend(const Arcs& arcs, Point at, Painter* painter) {
     const double weight = share * arcs.map.range.high;
     if (painter) painter->polyline({{x, at.y}, {x + 24, at.y}}, stroke_of(arcs, 0, weight));
     x += 29;
-    text(rounded(weight, 2), kTick);
+    text(rounded(weight, 2), kWeight);
     x += 13;
   }
   text(printable(arcs.map.quantity, 60), kSubtitle);
@@ -187,7 +187,7 @@ Point draw_legend(const Arcs& arcs, Point at, Painter* painter) {
   for (std::size_t i = 0; colours && i < arcs.map.panels.size(); ++i) {
     if (painter) painter->fill({x, at.y - 4, 9, 9}, series_color(i));
     x += 13;
-    text(printable(arcs.map.panels[i].caption, 24), kTick);
+    text(printable(arcs.map.panels[i].caption, 24), kWeight);
     x += 10;
   }
   return {right, at.y};
@@ -195,9 +195,9 @@ Point draw_legend(const Arcs& arcs, Point at, Painter* painter) {
 
 void check_arcs(const Arcs& arcs) {
   check(arcs.map);
-  if (std::max(arcs.map.rows, arcs.map.columns) > kMostWords) {
+  if (std::max(arcs.map.rows, arcs.map.columns) > kMostArcWords) {
     fail("arcs between ", arcs.map.rows, " and ", arcs.map.columns, " words are too many (at most ",
-         kMostWords, "): draw a part, for example --slice query=0:40");
+         kMostArcWords, "): draw a part, for example --slice query=0:40");
   }
   if (arcs.in_line && arcs.map.rows != arcs.map.columns) {
     fail("one line of words needs as many queries as keys, got ", arcs.map.rows, " and ", arcs.map.columns);

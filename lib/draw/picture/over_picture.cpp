@@ -11,7 +11,7 @@ namespace heed::draw {
 namespace {
 
 constexpr int kMostSide = 384;  // pixels of a map: more are not seen
-constexpr double kMapWidth = 96, kMostMapHeight = 3 * kMapWidth, kGap = 14, kCaptionHeight = 16;
+constexpr double kMapWidth = 96, kMostMapHeight = 3 * kMapWidth, kMapGap = 14, kCaptionHeight = 16;
 constexpr std::size_t kMapsAcross = 6, kMostMaps = 200;
 constexpr double kPalest = 0.12;  // of a place without any weight
 constexpr TextStyle kCaption{10};
@@ -110,9 +110,9 @@ std::string draw_over_picture(const OverPicture& drawn, PictureFormat format) {
   const std::size_t maps = drawn.queries.size() + 1, across = std::min(maps, kMapsAcross),
                     down = (maps + across - 1) / across;
   const Size heading = heading_size(drawn.title, drawn.subtitle);
-  const double step_x = kMapWidth + kGap, step_y = height + kCaptionHeight + kGap;
-  const Size size{2 * kMargin + std::max(static_cast<double>(across) * step_x - kGap, heading.width),
-                  2 * kMargin + heading.height + static_cast<double>(down) * step_y - kGap};
+  const double step_x = kMapWidth + kMapGap, step_y = height + kCaptionHeight + kMapGap;
+  const Size size{2 * kMargin + std::max(static_cast<double>(across) * step_x - kMapGap, heading.width),
+                  2 * kMargin + heading.height + static_cast<double>(down) * step_y - kMapGap};
   return paint(format, size, [&](Painter& painter) {
     draw_heading(drawn.title, drawn.subtitle, kMargin, painter);
     for (std::size_t i = 0; i < maps; ++i) {

@@ -15,7 +15,7 @@ bool is_chosen(const std::vector<Selection>& selections, const std::string& dim,
                      [&](const Selection& c) { return c.dim == dim || c.dim == std::to_string(axis); });
 }
 
-constexpr std::int64_t kMostWords = 40;         // in either direction, that cells have room for
+constexpr std::int64_t kMostCellWords = 40;         // in either direction, that cells have room for
 constexpr std::int64_t kMostWrittenCells = 20;  // per axis
 
 /// The axes of cross-attention say which side is the output and which the input.
@@ -124,7 +124,7 @@ Heatmap heatmap_of(const TensorMap& map, const Slice& slice, const FigureOptions
   figure.subtitle = subtitle_of(slice);
   if (figure.subtitle == figure.title) figure.subtitle.clear();
   figure.quantity = quantity_of(map, slice);
-  if (rank == 2 && std::max(figure.rows, figure.columns) <= kMostWords) figure.words = slice.words;
+  if (rank == 2 && std::max(figure.rows, figure.columns) <= kMostCellWords) figure.words = slice.words;
   figure.write_values = options.write_values || (rank == 2 && holds_integers(slice.values) &&
                                                  std::max(figure.rows, figure.columns) <= kMostWrittenCells);
   return figure;
