@@ -29,8 +29,7 @@ template <class T>
 void multiply_rows(Matrix<const T> a, Matrix<const T> b, bool accumulate, Matrix<T> c) {
   const SmallProduct<T> p{a, b, c, 1, accumulate};
   Index j = 0;
-  if (c.rows <= 3)
-    j = product_panels<8>(p, j, kManyRows);  // few rows: more columns at once hide the latency of sums
+  if (c.rows <= 3) j = product_panels<8>(p, j);  // few rows: more columns at once hide the latency of sums
   j = product_panels<2>(p, j, kManyRows);
   for (; j < c.cols; j += kLanes<T>) product_panel<1>(p, j, First<T>{std::min(kLanes<T>, c.cols - j)});
 }

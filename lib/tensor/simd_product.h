@@ -108,15 +108,20 @@ HWY_INLINE void copy_panel(Matrix<const T> b, Index j, T* panel) {
   }
 }
 
-/// All whole panels of `columns` vectors from column j on; returns the column after them. From `many` rows on the panel of b
-/// that they share is copied side by side: rows that lie apart by a power of two are in the same few lines of the cache.
+/// All whole panels of `columns` vectors from column j on; returns the column after them.
+template <int columns, class T>
+HWY_INLINE Index product_panels(const SmallProduct<T>& p, Index j) {
+  constexpr Index width = columns * kLanes<T>;
+  for (; j + width <= p.c.cols; j += width) product_panel<columns>(p, j, Whole<T>());
+  return j;
+}
+
+/// Likewise, but from `many` rows on the panel of b that they share is copied side by side: rows that lie apart by a power of
+/// two are in the same few lines of the cache.
 template <int columns, class T>
 HWY_INLINE Index product_panels(const SmallProduct<T>& p, Index j, Index many) {
+  if (p.c.rows < many) return product_panels<columns>(p, j);
   constexpr Index width = columns * kLanes<T>;
-  if (p.c.rows < many) {
-    for (; j + width <= p.c.cols; j += width) product_panel<columns>(p, j, Whole<T>());
-    return j;
-  }
   static thread_local std::vector<T> panel;
   panel.resize(static_cast<std::size_t>(p.b.rows * width));
   SmallProduct<T> part = p;
