@@ -182,8 +182,8 @@ void draw_y_axis(const Chart& chart, const ChartLayout& layout, Painter& painter
     painter.line(plot.x, y, plot.x + plot.width, y, kGrid, 0.75);
     painter.text(tick.text, plot.x - 7, y, kTick, Anchor::end);
   }
-  painter.text(printable(chart.y_title, 60), plot.x - widest_tick(ticks) - 18, plot.y + plot.height / 2, kAxis,
-               Anchor::middle, 90);
+  painter.text(printable(chart.y_title, 60), plot.x - widest_tick(ticks) - 18, plot.y + plot.height / 2,
+               kAxis, Anchor::middle, 90);
 }
 
 void draw_x_axis(const Chart& chart, const ChartLayout& layout, Painter& painter) {
@@ -301,7 +301,8 @@ ChartLayout lay_out(const Chart& chart) {
   if (!chart.is_bars()) layout.x = x_scale(chart);
   const double bars = static_cast<double>(chart.groups.size() * chart.series.size());
   const double width = std::max(chart.plot.width, bars * (chart.write_values ? 20 : 6));
-  const double left = std::ceil(kMargin + (chart.y_title.empty() ? 0 : 20) + widest_tick(layout.y.ticks()) + 8);
+  const double left =
+      std::ceil(kMargin + (chart.y_title.empty() ? 0 : 20) + widest_tick(layout.y.ticks()) + 8);
   const double top = kMargin + heading_size(chart.title, chart.subtitle).height;
   place_legend(chart, left, top, width, layout);
   const double legend = layout.legend.empty() ? 0 : layout.legend.back().y + kLegendRow / 2 - top + 4;

@@ -15,7 +15,7 @@ bool is_chosen(const std::vector<Selection>& selections, const std::string& dim,
                      [&](const Selection& c) { return c.dim == dim || c.dim == std::to_string(axis); });
 }
 
-constexpr std::int64_t kMostCellWords = 40;         // in either direction, that cells have room for
+constexpr std::int64_t kMostCellWords = 40;     // in either direction, that cells have room for
 constexpr std::int64_t kMostWrittenCells = 20;  // per axis
 
 /// The axes of cross-attention say which side is the output and which the input.
