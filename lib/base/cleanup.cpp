@@ -14,7 +14,7 @@ struct Slot {
   std::atomic<int> state{empty};
   char path[4096];
 };
-Slot table[32];
+constinit Slot table[32] = {};  // zeros from the start: no page of it is touched before it is used
 static_assert(std::atomic<int>::is_always_lock_free);
 
 }  // namespace

@@ -1,9 +1,6 @@
-#include <malloc.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -12,6 +9,7 @@
 #include <new>
 
 #include "base/error.h"
+#include "base/heap.h"
 #include "cli/parser.h"
 #include "cli/signals.h"
 #include "io/byte_stream.h"
@@ -99,23 +97,6 @@ int status_of(Work&& work) {
   } catch (...) {
     return report("unknown failure", 1);
   }
-}
-
-/// Frames of about equal size follow each other: memory that one frees serves the next, and is not given back
-/// to the system to be asked for again page by page. The first of it comes in huge pages where the system has them, which
-/// a model fills in less than half the time; what is beyond is taken as it is needed.
-void keep_freed_memory() {
-  mallopt(M_MMAP_THRESHOLD, 32 << 20);  // the most that glibc accepts
-  mallopt(M_TRIM_THRESHOLD, 128 << 20);
-  constexpr std::uintptr_t huge = 2 << 20, first = 32 << 20, further = 1 << 20;
-  const auto begin = reinterpret_cast<std::uintptr_t>(sbrk(0));
-  mallopt(M_TOP_PAD, first);
-  void* volatile grown = std::malloc(huge);  // volatile: else the compiler leaves both out
-  std::free(grown);
-  mallopt(M_TOP_PAD, further);
-  const auto end = reinterpret_cast<std::uintptr_t>(sbrk(0));
-  const std::uintptr_t from = (begin + huge - 1) / huge * huge;
-  if (end > from) madvise(reinterpret_cast<void*>(from), end - from, MADV_HUGEPAGE);
 }
 
 }  // namespace

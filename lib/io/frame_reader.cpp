@@ -21,6 +21,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/heap.h"
 #include "base/log.h"
 #include "io/channel.h"
 #include "io/frame_stream.h"
@@ -127,12 +128,14 @@ void serve(Channel& channel, int socket, const std::string& path, Descriptor fil
   while (true) {
     std::int64_t wanted = 0;
     channel.get(wanted);
+    std::int64_t batch = 0;
+    channel.get(batch);
     std::vector<std::string> only;
     channel.get(only);
     TensorMap about;
     bool found = true;
     if (wanted == next_frame)
-      found = input.next(about, send);
+      found = input.next(batch, about, send);
     else if (wanted == whole_map)
       input.whole(only, about, send, send_place);
     else if (wanted == part_of_map)
@@ -212,13 +215,16 @@ std::optional<std::pair<dev_t, ino_t>> place_of(const std::string& path) {
 /// One path, and the process that reads it.
 struct OpenPath {
   std::string name;
-  std::int64_t sentences = 0;
+  std::int64_t batch;       ///< of the next frame
   std::int64_t begins = 0;  ///< whether the last frame is the first of its stream or file
   Process process;
   Descriptor socket, file;  ///< the file if it is one and not a pipe, the same as the process reads
   std::optional<Channel> channel;
+  HeapMemory touched_pages;  ///< held since the fork
 
   OpenPath(const std::string& path, const ReadOptions& options);
+  /// Waits until the process has opened the path; throws what it says of it.
+  void await_open();
   bool ask(Wanted wanted, TensorMap& map, const std::vector<std::string>& only = {}) {
     return ask(wanted, map, only, [&](const std::string& name, Tensor t) { map.add(name, std::move(t)); });
   }
@@ -226,9 +232,15 @@ struct OpenPath {
   Answer receive(const TensorSink& sink);
   Tensor fetch_next(const std::string& path);
   [[noreturn]] void fail_closed();
+  std::int64_t count_sentences() { return await_open(), sentences; }
+
+ private:
+  bool is_open = false;
+  std::int64_t sentences = 0;
 };
 
-OpenPath::OpenPath(const std::string& path, const ReadOptions& options) : name(name_of(path)) {
+OpenPath::OpenPath(const std::string& path, const ReadOptions& options)
+    : name(name_of(path)), batch(options.batch) {
   reserve_standard_streams();
   start_hdf5();
   register_driver();
@@ -243,6 +255,7 @@ OpenPath::OpenPath(const std::string& path, const ReadOptions& options) : name(n
     file = open_for_reading(path);
   const pid_t tool = getpid();
   const bool is_main_thread = gettid() == tool;
+  touched_pages = take_touched_pages();
   process.id = fork();
   if (process.id < 0) fail_errno(name, "cannot start the process that reads it");
   if (process.id == 0) {
@@ -251,7 +264,11 @@ OpenPath::OpenPath(const std::string& path, const ReadOptions& options) : name(n
     if (getppid() != tool) _exit(0);
     run_reading_process(other.get(), path, std::move(file), options);
   }
-  other = Descriptor();  // so that the process's death is an end
+  // Its end of the socket closes here, so that the process's death is an end.
+}
+
+void OpenPath::await_open() {
+  if (std::exchange(is_open, true)) return;
   receive([](const std::string&, const Tensor&) { throw Channel::Closed(); });
   try {
     channel->get(sentences);
@@ -314,10 +331,11 @@ Tensor OpenPath::fetch_next(const std::string& path) {
 
 bool OpenPath::ask(Wanted wanted, TensorMap& map, const std::vector<std::string>& only,
                    const TensorSink& sink) {
+  await_open();
   map = TensorMap();
   if (!process.is_running()) fail(name, ": cannot be read on after an error");
   try {
-    channel->put(std::int64_t{wanted}), channel->put(only);
+    channel->put(std::int64_t{wanted}), channel->put(batch), channel->put(only);
     channel->flush();
     if (receive(sink) == at_end) return false;
     channel->get(begins), channel->get(map.groups), channel->get(map.attributes);
@@ -447,7 +465,11 @@ FrameReader::FrameReader(const std::string& path, ReadOptions options)
     : FrameReader(std::vector{path}, std::move(options)) {}
 
 FrameReader::FrameReader(const std::vector<std::string>& paths, ReadOptions options)
-    : impl_(new Impl{.paths = paths, .options = std::move(options), .name = {}, .file = {}}) {
+    : FrameReader(begin(paths, std::move(options))) {
+  impl_->file->await_open();
+}
+
+FrameReader FrameReader::begin(const std::vector<std::string>& paths, ReadOptions options) {
   // A misspelt name is an error now, not after the files before it.
   for (const std::string& path : paths)
     if (path != "-" && access(path.c_str(), R_OK) != 0) fail_errno(escaped(path), "cannot read");
@@ -458,9 +480,13 @@ FrameReader::FrameReader(const std::vector<std::string>& paths, ReadOptions opti
     const auto [before, is_new] = places.emplace(*place, path);
     if (!is_new) fail(escaped(path), ": is given twice, as ", escaped(before->second), " before");
   }
-  impl_->name = name_of(paths.front());
-  impl_->file.emplace(paths.front(), impl_->options);
+  FrameReader reader(std::unique_ptr<Impl>(
+      new Impl{.paths = paths, .options = std::move(options), .name = name_of(paths.front()), .file = {}}));
+  reader.impl_->file.emplace(paths.front(), reader.impl_->options);
+  return reader;
 }
+
+FrameReader::FrameReader(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 FrameReader::~FrameReader() = default;
 FrameReader::FrameReader(FrameReader&&) noexcept = default;
@@ -470,8 +496,13 @@ const std::string& FrameReader::name() const {
   return impl_->name;
 }
 
+void FrameReader::set_batch(std::int64_t sentences) {
+  impl_->options.batch = impl_->file->batch = sentences;
+}
+
 std::int64_t FrameReader::sentences() const {
-  return impl_->paths.size() == 1 ? impl_->file->sentences : 0;
+  const std::int64_t of_file = impl_->file->count_sentences();
+  return impl_->paths.size() == 1 ? of_file : 0;
 }
 
 bool FrameReader::next(TensorMap& frame) {

@@ -451,13 +451,13 @@ void MapReader::describe(TensorMap& about) const {
   about.attributes = attributes_;
 }
 
-bool MapReader::next_batch(TensorMap& about, const TensorSink& sink) {
+bool MapReader::next_batch(std::int64_t batch, TensorMap& about, const TensorSink& sink) {
   if (started_ && at_ >= sentences_) return false;
   if (!started_ && entries_.empty()) return false;
   started_ = true;
   budget_.reset();
   const std::int64_t count =
-      std::min(std::max<std::int64_t>(options_.batch, 1), std::max<std::int64_t>(sentences_ - at_, 0));
+      std::min(std::max<std::int64_t>(batch, 1), std::max<std::int64_t>(sentences_ - at_, 0));
   read_lengths(at_, count);
   for (Entry& entry : entries_) {
     Window window = whole_window(entry);

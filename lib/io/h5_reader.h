@@ -30,10 +30,10 @@ class MapReader {
   /// Lists the tensors at or below these paths instead.
   void narrow(const std::vector<std::string>& only);
 
-  /// The next batch: of tensors with a dimension `sentence` its part, trimmed to its longest sentence; all
+  /// The next batch of so many sentences: of tensors with a dimension `sentence` its part, trimmed to its longest sentence; all
   /// others whole. The tensors go to `sink`, groups and root attributes into `about`. False at the end; a
   /// file without sentences is one batch.
-  bool next_batch(TensorMap& about, const TensorSink& sink);
+  bool next_batch(std::int64_t batch, TensorMap& about, const TensorSink& sink);
   /// Everything, untrimmed; unless `stored` is empty, it gets what needs no HDF5 to be read.
   void whole(TensorMap& about, const TensorSink& sink, const ChunkedSink& stored);
 

@@ -143,12 +143,12 @@ bool Input::next_rows(const TensorSink& sink) {
   return true;
 }
 
-bool Input::next(TensorMap& about, const TensorSink& sink) {
+bool Input::next(std::int64_t batch, TensorMap& about, const TensorSink& sink) {
   begins_ = false;
   if (arrays_) return next_arrays(sink);
   while (true) {
     if (is_file_) before_(input_.get(), file_size_);
-    if (map_ && map_->next_batch(about, sink)) {
+    if (map_ && map_->next_batch(batch, about, sink)) {
       begins_ = std::exchange(awaits_first_, false);
       return true;
     }
@@ -176,7 +176,7 @@ void Input::whole(const std::vector<std::string>& only, TensorMap& about, const 
   if (next_rows(sink)) return;
   TensorMap more;
   while (!is_file_ && next_image()) {
-    if (map_->next_batch(more, [](const std::string&, Tensor) {}))
+    if (map_->next_batch(1, more, [](const std::string&, Tensor) {}))
       fail(name_, ": a stream of several frames where one map was expected: save it with -o first");
   }
 }

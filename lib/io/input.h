@@ -25,7 +25,7 @@ class Input {
 
   /// As FrameReader's functions. The tensors go to `sink`, one at a time, so that no more than one is held, and those of a file that
   /// can be fetched from it to `stored`; `about` gets the groups and the root attributes.
-  bool next(TensorMap& about, const TensorSink& sink);
+  bool next(std::int64_t batch, TensorMap& about, const TensorSink& sink);
   void whole(const std::vector<std::string>& only, TensorMap& about, const TensorSink& sink,
              const ChunkedSink& stored);
   void part(const std::vector<std::string>& only, TensorMap& about, const TensorSink& sink,

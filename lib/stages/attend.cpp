@@ -23,6 +23,7 @@ std::int64_t texts_in(const std::string& source, const TensorMap& frame) {
 
 void attend_with_model(const AttendConfig& config, const AttendPaths& paths, const InspectionConfig& inspect,
                        int threads) {
+  std::optional<io::FrameReader> input = begin_reading(paths, inspect);
   const LoadedModel loaded = load_model(paths.model);
   const AttentionLayer layer = attention_layer(*loaded.model, paths.layer);
   const bool reads_target = layer.decoder && loaded.model->encoder;
@@ -37,7 +38,7 @@ void attend_with_model(const AttendConfig& config, const AttendPaths& paths, con
   }
   std::vector<std::vector<std::int32_t>> given;
   run_stage(
-      paths, inspect, loaded, stages_of(layer), static_cast<std::uint64_t>(paths.seed),
+      std::move(input), paths, inspect, loaded, stages_of(layer), static_cast<std::uint64_t>(paths.seed),
       [&](TensorMap& frame, const std::string& name) {
         if (!layer.decoder || !frame.contains("encoder/states")) expect_stage(frame, name, "embeddings");
         claim_for_model(frame, name, loaded, paths.model);

@@ -62,6 +62,7 @@ void run_decode(const DecodeConfig& asked, const DecodePaths& paths, const Decod
   check_options(request);
   check_outputs(paths, inspect.values);
   const bool needs_encoder = !paths.saliency.empty() || inspect.values.needs_names();
+  io::FrameReader input = io::FrameReader::begin(paths.input);
   LoadedModel loaded = load_model(request.model(), needs_encoder ? Needed::everything : Needed::decoder);
   const Precision precision = precision_of(config);
   if (precision != Precision::float32 && !paths.saliency.empty())
@@ -75,7 +76,7 @@ void run_decode(const DecodeConfig& asked, const DecodePaths& paths, const Decod
   const auto job = loaded.model->decoder
                        ? translate_job(request, std::move(loaded), usual.value_or(SearchSettings{}))
                        : predict_job(request, std::move(loaded));
-  job->run();
+  job->run(std::move(input));
 }
 
 }  // namespace heed

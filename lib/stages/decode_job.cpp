@@ -24,10 +24,10 @@ DecodeJob::DecodeJob(const DecodeRequest& request, LoadedModel loaded)
       inspection_(request.inspect.values, loaded_, decoder_stages(*loaded_.model), paths_.write,
                   request.seed) {}
 
-void DecodeJob::run() {
-  io::FrameReader reader(paths_.input, {.batch = sentences_read()});
+void DecodeJob::run(io::FrameReader input) {
+  input.set_batch(sentences_read());
   for_each_frame(
-      reader,
+      input,
       [&](TensorMap& frame, const std::string& name) {
         if (!std::exchange(has_begun_, true)) sentences_ = io::first_sentence_of(frame.attributes, name);
         expect_stage(frame, name, loaded_.model->encoder ? "encoder" : "embeddings");

@@ -40,7 +40,7 @@ class DecodeJob {
   DecodeJob(const DecodeRequest& request, LoadedModel loaded);
   virtual ~DecodeJob() = default;
 
-  void run();
+  void run(io::FrameReader input);
 
  protected:
   enum class Format { text, h5 };

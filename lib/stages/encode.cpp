@@ -247,6 +247,8 @@ void run_embed(const EmbedOptions& options, const InspectionConfig& inspect, std
   if (!options.side.empty()) side = chosen<Side>("--side", kSides, options.side);
   Needed needed = side == Side::target ? Needed::target_embedding : Needed::source_embedding;
   if (inspect.needs_names()) needed = Needed::everything;
+  std::optional<io::FrameReader> input;
+  if (options.pixels.empty()) input = begin_reading(options, inspect);
   const LoadedModel loaded = load_model(options.model, needed);
   Stages stages;
   stages.embed = true;
@@ -256,7 +258,7 @@ void run_embed(const EmbedOptions& options, const InspectionConfig& inspect, std
   if (!options.pixels.empty() && !inspect.list)
     return run_embed_images(options, inspect, loaded, stages, seed);
   run_stage(
-      options, inspect, loaded, stages, seed,
+      std::move(input), options, inspect, loaded, stages, seed,
       [&](TensorMap& frame, const std::string& name) {
         expect_stage(frame, name, "tokens");
         io::expect_digest(frame, name, io::kVocabularyDigest, loaded.tokenizer(stages.side).digest(),
@@ -288,11 +290,12 @@ void run_encode(const StageFiles& files, const std::string& layers, EncodeOption
   if (options.normalise && options.pool.empty()) fail<UsageError>("--normalize goes with --pool");
   options.wanted = values_wanted(files.allow_nonfinite);
   inspect.check(files.output, files.keep);
+  std::optional<io::FrameReader> input = begin_reading(files, inspect);
   const LoadedModel loaded =
       load_model(files.model, inspect.needs_names() ? Needed::everything : Needed::encoder);
   loaded.model->set_precision(chosen<Precision>("--precision", kPrecisions, options.precision));
   run_stage(
-      files, inspect, loaded, encoder_stages(*loaded.model, options), seed,
+      std::move(input), files, inspect, loaded, encoder_stages(*loaded.model, options), seed,
       [&](TensorMap& frame, const std::string& name) {
         expect_stage(frame, name, options.first == 0 ? "embeddings" : "encoder");
         claim_for_model(frame, name, loaded, files.model);

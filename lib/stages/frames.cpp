@@ -72,8 +72,13 @@ void for_each_frame(io::FrameReader& reader, const Claim& claim, const std::func
   progress.finish();
 }
 
-void run_stage(const StageFiles& files, const InspectionConfig& inspect, const LoadedModel& loaded,
-               const Stages& stages, std::uint64_t seed, const Claim& claim,
+std::optional<io::FrameReader> begin_reading(const StageFiles& files, const InspectionConfig& inspect) {
+  if (inspect.list) return std::nullopt;
+  return io::FrameReader::begin(files.input, {.batch = files.batch});
+}
+
+void run_stage(std::optional<io::FrameReader> input, const StageFiles& files, const InspectionConfig& inspect,
+               const LoadedModel& loaded, const Stages& stages, std::uint64_t seed, const Claim& claim,
                const std::function<void(TensorMap&, Inspection&)>& stage,
                const std::function<void()>& at_end) {
   if (inspect.list) {
@@ -81,10 +86,10 @@ void run_stage(const StageFiles& files, const InspectionConfig& inspect, const L
     return;
   }
   Inspection inspection(inspect, loaded, stages, files.write, seed);
-  io::FrameReader reader(files.input, {.batch = files.batch});
+  (void)input->sentences();  // an input that cannot be read makes no output
   io::FrameWriter writer(files.output, files.write, files.keep);
   for_each_frame(
-      reader, claim, [&](TensorMap& frame) { stage(frame, inspection); },
+      *input, claim, [&](TensorMap& frame) { stage(frame, inspection); },
       [&](const TensorMap& frame) { writer.write(frame); });
   if (at_end) at_end();
   inspection.finish();

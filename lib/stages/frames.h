@@ -57,11 +57,14 @@ struct StageFiles {
   bool allow_nonfinite = false;
 };
 
-/// The same from input to output, which gets the frames as `stage` leaves them. `inspect` says what of the
+/// The process that reads the input, begun before the model is read. Nothing when `inspect` only lists names.
+std::optional<io::FrameReader> begin_reading(const StageFiles& files, const InspectionConfig& inspect);
+
+/// The same from `input` to output, which gets the frames as `stage` leaves them. `inspect` says what of the
 /// stage to record and edit; with its `list` that is printed instead. `at_end` may still throw: the output is
 /// put in place after it.
-void run_stage(const StageFiles& files, const InspectionConfig& inspect, const LoadedModel& loaded,
-               const Stages& stages, std::uint64_t seed, const Claim& claim,
+void run_stage(std::optional<io::FrameReader> input, const StageFiles& files, const InspectionConfig& inspect,
+               const LoadedModel& loaded, const Stages& stages, std::uint64_t seed, const Claim& claim,
                const std::function<void(TensorMap&, Inspection&)>& stage,
                const std::function<void()>& at_end = {});
 

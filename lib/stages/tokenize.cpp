@@ -162,6 +162,9 @@ void TokenizeCommand::run() const {
         "takes it), --bpe-codes and --import-vocab");
   if ((count || !counted.empty()) && training.sample_lines > 0)
     fail<UsageError>("--sample-lines takes lines of --train: counts are of all lines");
+  if (makes_vocabulary && !vocabulary.empty())
+    fail<UsageError>(
+        "--vocab FILE is a vocabulary to use, where --train and the like make one; its size is --vocab-size");
   if ((makes_vocabulary || export_spm || detokenize || pieces) && !keep.empty())
     fail<UsageError>(
         "--keep keeps /tokens: it excludes --train, --import-vocab, --export-spm, --detokenize and --pieces");

@@ -173,6 +173,28 @@ BOOST_AUTO_TEST_CASE(several_paths_are_one_input) {
       {"none.h5", "No such file"});
 }
 
+BOOST_AUTO_TEST_CASE(an_input_that_was_begun_says_what_is_wrong_when_it_is_asked) {
+  const TemporaryFolder folder;
+  put_bytes(folder / "text",
+            "no HDF5 data, and longer than what says how long an image is, which is 48 bytes");
+  FrameReader reader = FrameReader::begin({folder / "text"});
+  TensorMap frame;
+  BOOST_CHECK_THROW(reader.next(frame), Error);
+  BOOST_CHECK_THROW(FrameReader({folder / "text"}), Error);
+  BOOST_CHECK_THROW(FrameReader::begin({folder / "missing"}), Error);
+}
+
+BOOST_AUTO_TEST_CASE(the_batch_can_be_chosen_when_the_input_is_open) {
+  const TemporaryFolder folder;
+  write_map(folder / "seven.h5", sentences(0, 7, 3));
+  FrameReader reader = FrameReader::begin({folder / "seven.h5"}, {.batch = 1});
+  BOOST_TEST(reader.sentences() == 7);
+  std::vector<std::int64_t> counts;
+  reader.set_batch(3);
+  for (TensorMap frame; reader.next(frame);) counts.push_back(frame.at("encoder/length").size());
+  BOOST_TEST(counts == (std::vector<std::int64_t>{3, 3, 1}), boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_CASE(rows_of_numbers_are_an_array) {
   TemporaryFolder folder;
   const auto read = [&](const std::string& text) {
