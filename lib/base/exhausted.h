@@ -13,7 +13,8 @@ inline std::atomic<const char*> fragile_libraries{nullptr};
 // A signal handler reads both.
 static_assert(std::atomic<bool>::is_always_lock_free && std::atomic<const char*>::is_always_lock_free);
 
-/// For as long as such libraries are called.
+/// For as long as such libraries are called. Where an allocation fails the tool has ended before they crash (lib/cli/executable);
+/// what is left is a stack that cannot grow, which is a crash like any other.
 class Fragile {
  public:
   explicit Fragile(const char* libraries) : before_(fragile_libraries.exchange(libraries)) {}

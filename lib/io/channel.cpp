@@ -9,7 +9,7 @@ namespace heed::io {
 namespace {
 
 constexpr std::size_t kBuffer = std::size_t{1} << 17;
-constexpr std::int64_t kMost = std::int64_t{1} << 42;  // elements of a list: more is nonsense
+constexpr std::int64_t kMost = std::int64_t{1} << 42;  // elements of a list
 
 }  // namespace
 
@@ -41,6 +41,8 @@ void Channel::send_all(const char* bytes, std::size_t count) {
 
 void Channel::get_bytes(void* bytes, std::size_t count) {
   char* to = static_cast<char*>(bytes);
+  if (count > allowed_) throw Closed();
+  allowed_ -= count;
   while (true) {
     const std::size_t ready = std::min(count, filled_ - read_);
     to = std::copy_n(in_.get() + read_, ready, to);
@@ -57,11 +59,15 @@ void Channel::get_bytes(void* bytes, std::size_t count) {
   }
 }
 
-std::int64_t Channel::get_count() {
+void Channel::expect_room(std::int64_t count, std::size_t item_bytes) const {
+  if (count < 0 || count > kMost || static_cast<std::uint64_t>(count) > allowed_ / item_bytes) throw Closed();
+}
+
+std::size_t Channel::get_count(std::size_t item_bytes) {
   std::int64_t count = 0;
   get(count);
-  if (count < 0 || count > kMost) throw Closed();
-  return count;
+  expect_room(count, item_bytes);
+  return static_cast<std::size_t>(count);
 }
 
 void Channel::put(const Group& group) {
@@ -99,7 +105,7 @@ void Channel::get(Tensor& tensor) {
   get(shape), get(dims), get(attributes);
   with_type(dtype, [&]<class T>(T) {
     const std::int64_t count = element_count(shape);
-    if (count < 0 || count > kMost) throw Closed();
+    expect_room(count, sizeof(T));
     std::vector<T> values(static_cast<std::size_t>(count));
     if constexpr (std::is_same_v<T, std::string>)
       for (std::string& text : values) get(text);

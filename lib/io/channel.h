@@ -23,6 +23,9 @@ class Channel {
 
   explicit Channel(int socket);
 
+  /// How many bytes may come until the next call: more, or a list that would need more memory, is nonsense. At first any number.
+  void allow(std::uint64_t bytes) { allowed_ = bytes; }
+
   void put_bytes(const void* bytes, std::size_t count);
   void get_bytes(void* bytes, std::size_t count);
   void flush();
@@ -58,11 +61,11 @@ class Channel {
   void get(std::vector<T>& list) {
     if constexpr (std::is_arithmetic_v<T>) return get_plain(list);
     if constexpr (!std::is_arithmetic_v<T>)
-      for (std::int64_t left = get_count(); left > 0; --left) get(list.emplace_back());
+      for (std::size_t left = get_count(1); left > 0; --left) get(list.emplace_back());
   }
   template <class T>
   void get(std::map<std::string, T>& map) {
-    for (std::int64_t left = get_count(); left > 0; --left) {
+    for (std::size_t left = get_count(1); left > 0; --left) {
       std::string name;
       get(name);
       get(map[name]);
@@ -87,15 +90,17 @@ class Channel {
   }
   template <class List>
   void get_plain(List& list) {
-    list.resize(static_cast<std::size_t>(get_count()));
+    list.resize(get_count(sizeof(*list.data())));
     get_bytes(list.data(), list.size() * sizeof(*list.data()));
   }
-  std::int64_t get_count();
+  std::size_t get_count(std::size_t item_bytes);
+  void expect_room(std::int64_t count, std::size_t item_bytes) const;
   DType get_dtype();
 
   void send_all(const char* bytes, std::size_t count);
 
   int socket_;
+  std::uint64_t allowed_ = UINT64_MAX;
   std::vector<char> out_;
   std::unique_ptr<char[]> in_;  ///< no more of it is ever touched than what comes at once
   std::size_t read_ = 0, filled_ = 0;

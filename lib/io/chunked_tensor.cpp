@@ -33,21 +33,31 @@ void read_at(int file, std::uint64_t at, std::span<std::byte> into, const std::s
 
 }  // namespace
 
+bool are_possible(std::int64_t values, std::int64_t chunk_values, std::uint64_t item_bytes,
+                  std::span<const std::int64_t> addresses, std::uint64_t file_size) {
+  if (values < 0 || chunk_values <= 0) return false;
+  if (static_cast<std::uint64_t>(chunk_values) > kMostFetchedChunk / item_bytes) return false;
+  const std::uint64_t chunk_bytes = static_cast<std::uint64_t>(chunk_values) * item_bytes + kFletcherBytes;
+  return values / chunk_values + (values % chunk_values != 0) == std::ssize(addresses) &&
+         addresses.size() <= file_size / chunk_bytes &&
+         std::ranges::all_of(addresses, [&](std::int64_t address) {
+           return address >= 0 && static_cast<std::uint64_t>(address) <= file_size - chunk_bytes;
+         });
+}
+
 bool is_possible(const ChunkedTensor& stored, std::uint64_t file_size) {
-  if (stored.dtype >= DType::string || stored.chunk_values <= 0) return false;
-  if (static_cast<std::uint64_t>(stored.chunk_values) > kMostFetchedChunk / bytes_of(stored.dtype))
-    return false;
+  if (stored.dtype >= DType::string) return false;
   std::int64_t values = 1;
   for (const std::int64_t size : stored.shape)
     if (size <= 0 || __builtin_mul_overflow(values, size, &values)) return false;
-  if (stored.chunk_values > values) return false;
-  const std::uint64_t chunk_bytes =
+  return stored.chunk_values <= values &&
+         are_possible(values, stored.chunk_values, bytes_of(stored.dtype), stored.addresses, file_size);
+}
+
+std::uint64_t stored_bytes(const ChunkedTensor& stored) {
+  const std::uint64_t chunk =
       static_cast<std::uint64_t>(stored.chunk_values) * bytes_of(stored.dtype) + kFletcherBytes;
-  return (values - 1) / stored.chunk_values + 1 == std::ssize(stored.addresses) && chunk_bytes <= file_size &&
-         stored.addresses.size() <= file_size / chunk_bytes &&
-         std::ranges::all_of(stored.addresses, [&](std::int64_t address) {
-           return address >= 0 && static_cast<std::uint64_t>(address) <= file_size - chunk_bytes;
-         });
+  return stored.addresses.size() * chunk;
 }
 
 Tensor fetch(ChunkedTensor stored, int file, const std::string& where) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -24,8 +25,14 @@ struct ChunkedTensor {
 /// A chunk of more bytes is left to HDF5.
 inline constexpr std::uint64_t kMostFetchedChunk = std::uint64_t{1} << 26;
 
-/// Whether a file of that size can have it. What is not so comes from a process that a damaged file has misled.
+/// Whether a file of that size can have so many values at these places, in chunks of `chunk_values`, each with its Fletcher-32.
+/// What is not so comes from a process that a damaged file has misled.
+bool are_possible(std::int64_t values, std::int64_t chunk_values, std::uint64_t item_bytes,
+                  std::span<const std::int64_t> addresses, std::uint64_t file_size);
+/// Likewise of a tensor.
 bool is_possible(const ChunkedTensor& stored, std::uint64_t file_size);
+/// Bytes of its chunks and their checksums in the file.
+std::uint64_t stored_bytes(const ChunkedTensor& stored);
 
 /// Reads it from the file of a descriptor, wherever that stands; it must be possible. Throws Error, which begins with `where`,
 /// when values do not fit their checksum, or the file has become shorter.

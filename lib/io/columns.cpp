@@ -13,6 +13,7 @@
 #include "base/mapped.h"
 #include "base/paths.h"
 #include "io/atomic_file.h"
+#include "io/chunked_tensor.h"
 #include "io/fletcher32.h"
 #include "io/frame_stream.h"
 #include "io/h5_attributes.h"
@@ -203,11 +204,10 @@ MappedColumns::MappedColumns(const std::string& path) : name_(escaped(path)) {
                                                           number_of(addresses.attributes, "chunk"),
                                                           number_of(addresses.attributes, "item_bytes"),
                                                           std::vector<std::atomic<bool>>(values.size())});
-    const std::int64_t bytes =
-        storage->chunk * storage->item_bytes + static_cast<std::int64_t>(kFletcherBytes);
-    for (const std::int64_t address : storage->addresses)
-      if (address < 0 || address > info.st_size - bytes)
-        fail(storage->where, ": lies beyond the end of the file: cut short, or changed while it was opened");
+    if ((storage->item_bytes != 2 && storage->item_bytes != 4) ||
+        !are_possible(storage->size, storage->chunk, static_cast<std::uint64_t>(storage->item_bytes),
+                      storage->addresses, size_))
+      fail(storage->where, ": lies beyond the end of the file: cut short, or changed while it was opened");
     columns_.emplace_back(column, Column(std::move(storage)));
   }
   about_.tensors().clear();

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -26,10 +27,12 @@
 #include "io/channel.h"
 #include "io/frame_stream.h"
 #include "io/h5_file.h"
+#include "io/h5_guard.h"
 #include "io/h5_handle.h"
 #include "io/input.h"
 #include "io/layout.h"
 #include "io/provenance.h"
+#include "io/superblock.h"
 
 namespace heed::io {
 namespace {
@@ -220,7 +223,8 @@ struct OpenPath {
   Process process;
   Descriptor socket, file;  ///< the file if it is one and not a pipe, the same as the process reads
   std::optional<Channel> channel;
-  HeapMemory touched_pages;  ///< held since the fork
+  HeapMemory touched_pages;   ///< held since the fork
+  std::uint64_t fetched = 0;  ///< bytes of the file, for the present answer
 
   OpenPath(const std::string& path, const ReadOptions& options);
   /// Waits until the process has opened the path; throws what it says of it.
@@ -229,6 +233,7 @@ struct OpenPath {
     return ask(wanted, map, only, [&](const std::string& name, Tensor t) { map.add(name, std::move(t)); });
   }
   bool ask(Wanted wanted, TensorMap& map, const std::vector<std::string>& only, const TensorSink& sink);
+  std::uint64_t most_in_answer() const;
   Answer receive(const TensorSink& sink);
   Tensor fetch_next(const std::string& path);
   [[noreturn]] void fail_closed();
@@ -287,8 +292,21 @@ void OpenPath::fail_closed() {
        signal ? concat(" (", strsignal(signal), ")") : "");
 }
 
+/// Bytes that an answer can have, so that a process that a hostile file has misled makes little of a small one: what ByteBudget
+/// allows, with names and attributes. How large a frame of a pipe is, or an array of another program, only that process knows.
+std::uint64_t OpenPath::most_in_answer() const {
+  struct stat info;
+  std::array<std::byte, 8> head;
+  if (file.get() < 0 || fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode)) return UINT64_MAX;
+  if (pread(file.get(), head.data(), head.size(), 0) != std::ssize(head) || !looks_like_hdf5(head))
+    return UINT64_MAX;
+  return kFreeBytes + static_cast<std::uint64_t>(ByteBudget(static_cast<std::uint64_t>(info.st_size)).left());
+}
+
 /// Gives `sink` what is sent, up to the answer's end.
 Answer OpenPath::receive(const TensorSink& sink) {
+  channel->allow(most_in_answer());
+  fetched = 0;
   try {
     while (true) {
       std::int64_t answer = 0;
@@ -316,15 +334,16 @@ Answer OpenPath::receive(const TensorSink& sink) {
   }
 }
 
-/// The values of which the process says where they lie, should that be possible.
+/// The values of which the process says where they lie, should that be possible beside those before.
 Tensor OpenPath::fetch_next(const std::string& path) {
   ChunkedTensor stored;
   channel->get(stored);
   const std::string where = concat(name, ":/", escaped(path));
   struct stat info;
   if (fstat(file.get(), &info) != 0) fail_errno(where, "cannot read its values");
-  if (!is_possible(stored, static_cast<std::uint64_t>(info.st_size)))
-    fail(where, ": its values cannot lie in a file of ", info.st_size,
+  const auto size = static_cast<std::uint64_t>(info.st_size);
+  if (!is_possible(stored, size) || (fetched += stored_bytes(stored)) > size)
+    fail(where, ": its values cannot lie in a file of ", size,
          " bytes: damaged, or cut short while it was read");
   return fetch(std::move(stored), file.get(), where);
 }

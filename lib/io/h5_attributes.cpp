@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <exception>
 #include <span>
 #include <vector>
 
@@ -122,7 +123,7 @@ struct Collector {
   Attributes attributes;
   const std::string& owner;
   bool has_dims = false;
-  std::string error;
+  std::exception_ptr error;
 };
 
 void read_one(hid_t object, const char* name, Collector& into) {
@@ -148,14 +149,14 @@ void read_one(hid_t object, const char* name, Collector& into) {
     read_number(opened, into.attributes, name);
 }
 
-/// Exceptions must not travel through C code, so the first one is kept as text.
+/// Exceptions must not travel through C code, so the first one is kept.
 herr_t visit(hid_t object, const char* name, const H5A_info_t*, void* data) {
   auto& into = *static_cast<Collector*>(data);
   try {
     read_one(object, name, into);
     return 0;
-  } catch (const std::exception& e) {
-    into.error = e.what();
+  } catch (...) {
+    into.error = std::current_exception();
     return 1;
   }
 }
@@ -176,7 +177,7 @@ Attributes read_attributes(hid_t object, const std::string& owner) {
   Collector into{{}, owner, H5Aexists(object, "dims") > 0, {}};
   hsize_t at = 0;
   const herr_t result = H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_NATIVE, &at, visit, &into);
-  if (!into.error.empty()) fail(into.error);
+  if (into.error) std::rethrow_exception(into.error);
   require(result, owner, ": cannot read its attributes");
   return std::move(into.attributes);
 }

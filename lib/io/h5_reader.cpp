@@ -198,7 +198,7 @@ std::string name_of_scale(hid_t dataset, const hvl_t& list) {
 }  // namespace
 
 MapReader::MapReader(Handle file, std::uint64_t stored, const ReadOptions& options, std::string name)
-    : file_(std::move(file)), name_(std::move(name)), options_(options), budget_(stored) {
+    : file_(std::move(file)), stored_(stored), name_(std::move(name)), options_(options), budget_(stored) {
   std::ranges::sort(options_.only);
   const Handle root = open_root();
   read_root(root);
@@ -498,8 +498,8 @@ std::optional<std::int64_t> address_of_chunk(const CheckedDataset& dataset, cons
 
 }  // namespace
 
-/// Nothing for values that HDF5 has to convert, inflate, fill in or gather.
-std::optional<ChunkedTensor> MapReader::find_stored(const Entry& entry) {
+/// Nothing for values that HDF5 has to convert, inflate, fill in or gather, nor for more than the file's `unfetched` bytes.
+std::optional<ChunkedTensor> MapReader::find_stored(const Entry& entry, std::uint64_t& unfetched) {
   const CheckedDataset& dataset = entry.dataset;
   if (dataset.dtype == DType::string || dataset.is_bool || !has_plain_chunks(dataset) ||
       element_count(dataset.shape) == 0)
@@ -523,14 +523,17 @@ std::optional<ChunkedTensor> MapReader::find_stored(const Entry& entry) {
     if (!address) return std::nullopt;
     stored.addresses.push_back(*address);
   }
+  if (stored_bytes(stored) > unfetched) return std::nullopt;  // a dataset of several names
+  unfetched -= stored_bytes(stored);
   budget_.take(element_count(dataset.shape) * dataset.item_bytes, place);
   return stored;
 }
 
 void MapReader::whole(TensorMap& about, const TensorSink& sink, const ChunkedSink& stored) {
   budget_.reset();
+  std::uint64_t unfetched = stored_;
   for (Entry& entry : entries_) {
-    if (auto found = stored ? find_stored(entry) : std::nullopt)
+    if (auto found = stored ? find_stored(entry, unfetched) : std::nullopt)
       stored(entry.path, std::move(*found));
     else
       sink(entry.path, read(entry, whole_window(entry)));

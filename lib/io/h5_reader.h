@@ -69,7 +69,7 @@ class MapReader {
   void finish_catalogue();
   Tensor read(Entry& entry, const Window& window);
   Tensor read_values(const Entry& entry, const Window& window);
-  std::optional<ChunkedTensor> find_stored(const Entry& entry);
+  std::optional<ChunkedTensor> find_stored(const Entry& entry, std::uint64_t& unfetched);
   void check_strings(Entry& entry);
   void expect_checksum(const Entry& entry, std::uint64_t sum) const;
   Window whole_window(const Entry& entry) const;
@@ -78,6 +78,7 @@ class MapReader {
   std::string where(const std::string& path) const { return name_ + ":/" + escaped(path); }
 
   Handle file_;
+  std::uint64_t stored_;  ///< bytes of the file
   std::string name_;
   ReadOptions options_;
   ByteBudget budget_;

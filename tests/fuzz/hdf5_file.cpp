@@ -35,7 +35,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   try {  // and what the tool then fetches itself
     const io::Descriptor bytes_of = io::open_for_reading(file.path());
     io::Input input = open();
+    std::uint64_t fetched = 0;
     input.whole({}, about, sink, [&](const std::string& name, io::ChunkedTensor found) {
+      if ((fetched += io::stored_bytes(found)) > size) std::abort();
       if (io::is_possible(found, size)) sink(name, io::fetch(std::move(found), bytes_of.get(), name));
     });
   } catch (const Error&) {

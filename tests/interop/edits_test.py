@@ -1,5 +1,6 @@
 """Files made or edited by other programs come in: h5py, xarray, pipes of foreign files, other element types."""
 import io
+import os
 
 from support import TensorsTest, main, require, text
 
@@ -54,6 +55,18 @@ class Edits(TensorsTest):
                 h5py.Dataset(h5py.h5d.create(f.id, first.encode(), kind, space, dcpl=plist))[...] = values
         with self.copied(path) as f:
             for name in "set_fletcher32", "set_deflate":
+                numpy.testing.assert_array_equal(f[name][()], values)
+
+    def test_a_dataset_of_several_names(self):
+        values = numpy.arange(3000, dtype="f4").reshape(30, 100)
+        path = self.path("names.h5")
+        with h5py.File(path, "w", libver="v110") as f:
+            f.create_dataset("first", data=values, chunks=(10, 100), fletcher32=True)
+            f["second"] = f["third"] = f["first"]  # together more than the file, and no reason to refuse it
+        self.assertLess(os.path.getsize(path), 2 * values.nbytes)
+        self.tensors("whole", path, self.path("copy.h5"))
+        with h5py.File(self.path("copy.h5"), "r") as f:
+            for name in "first", "second", "third":
                 numpy.testing.assert_array_equal(f[name][()], values)
 
     def test_element_types(self):

@@ -3,6 +3,7 @@
 //   tensors model FILE             a small model file
 //   tensors stream FRAMES OUT      so many frames of 64 sentences of encoder states (64 x 32 x 128 floats)
 //   tensors copy IN OUT            frame by frame, as every tool does
+//   tensors whole IN OUT           at once, as models are read
 //   tensors drain IN               reads all frames; prints their number, the sentences and the peak memory
 //   in KiB
 #include <sys/resource.h>
@@ -128,6 +129,8 @@ int run(const std::vector<std::string>& args) {
     write_stream(std::stoll(args[1]), args[2]);
   else if (verb == "copy" && args.size() == 3)
     copy(args[1], args[2]);
+  else if (verb == "whole" && args.size() == 3)
+    io::write_map(args[2], io::read_map(args[1]));
   else if (verb == "drain" && args.size() == 2)
     drain(args[1]);
   else

@@ -127,6 +127,14 @@ BOOST_AUTO_TEST_CASE(new_values_are_zeros) {
     BOOST_TEST(std::ranges::count(set.view(name).data, set.view(name).data + 100, 0.0f) == 100);
     set.initialize(1);
   }
+  // Where there were values of parameters that were left out, too.
+  set.leave_out([](const std::string& name) { return name != "one"; });
+  const auto kept = std::ssize(set.values());
+  set.add("four", {37, 100}, Init::ones());
+  const std::span<float> values = set.values();
+  BOOST_TEST(std::ssize(values) > kept);
+  BOOST_TEST(std::ranges::count(values.subspan(static_cast<std::size_t>(kept)), 0.0f) ==
+             std::ssize(values) - kept);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

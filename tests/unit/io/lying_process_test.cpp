@@ -1,0 +1,191 @@
+// A process that reads a file for a tool and lies, as one may that a hostile file has taken over: it can make the tool neither
+// fetch more than the file has, nor take more memory than a file of that size is worth, nor look beyond what it said.
+#include <dlfcn.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <functional>
+#include <limits>
+
+#include "io/channel.h"
+#include "io/columns.h"
+#include "io/frame_stream.h"
+#include "samples.h"
+#include "support/error_of.h"
+
+using namespace heed;
+using namespace heed::io;
+using namespace heed::io::test;
+
+namespace {
+
+constexpr std::int64_t kTensor = 0, kPlaces = 1, kComplete = 2;  // what answers begin with (frame_reader.cpp)
+
+/// What the processes say that begin while one of these is there, after they have said that they have opened the file.
+class Lie {
+ public:
+  explicit Lie(std::function<void(Channel&)> words) { words_ = std::move(words); }
+  Lie(const Lie&) = delete;
+  ~Lie() { words_ = nullptr; }
+  static bool is_wanted() { return static_cast<bool>(words_); }
+  [[noreturn]] static void tell() {
+    int socket = -1, domain = 0;  // of the two ends that it has the second is its own
+    for (int fd = 3; fd < 1024; ++fd)
+      if (socklen_t size = sizeof domain;
+          getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) == 0 && domain == AF_UNIX)
+        socket = fd;
+    Channel channel(socket);
+    try {
+      channel.put(kComplete), channel.put(std::int64_t{0}), channel.flush();
+      std::int64_t wanted;
+      std::vector<std::string> only;
+      channel.get(wanted), channel.get(only);
+      words_(channel);
+      channel.flush();
+    } catch (const Channel::Closed&) {
+    }
+    _exit(0);
+  }
+
+ private:
+  static inline std::function<void(Channel&)> words_;
+};
+
+/// What begins as HDF5 does and has zeros else, whose Fletcher-32 are zeros.
+std::string zeros(const TemporaryFolder& folder, std::size_t size) {
+  const std::string path = folder / "zeros.h5";
+  put_bytes(path, "\x89HDF\r\n\x1a\n" + std::string(size - 8, '\0'));
+  return path;
+}
+
+constexpr std::int64_t kValues = 200'000;
+constexpr std::size_t kFileBytes = 1 << 20;  // more than 200,000 values of 4 bytes, less than twice as many
+
+void end_answer(Channel& channel) {
+  channel.put(kComplete), channel.put(std::int64_t{1});
+  channel.put(std::map<std::string, Group>()), channel.put(Attributes());
+}
+
+void put_addresses(Channel& channel, std::vector<std::int64_t> addresses, Attributes attributes) {
+  const std::int64_t count = std::ssize(addresses);
+  Tensor tensor = Tensor::of<std::int64_t>(std::move(addresses), {count}, {"chunk"});
+  tensor.attributes = std::move(attributes);
+  channel.put(kTensor), channel.put(std::string("corpus/source/ids")), channel.put(tensor);
+  end_answer(channel);
+}
+
+}  // namespace
+
+/// The reader's own, in the process that it makes.
+extern "C" pid_t fork() {
+  static const auto usual = reinterpret_cast<pid_t (*)()>(dlsym(RTLD_NEXT, "fork"));
+  const pid_t process = usual();
+  if (process == 0 && Lie::is_wanted()) Lie::tell();
+  return process;
+}
+
+BOOST_AUTO_TEST_SUITE(lying_process)
+
+// So that the refusals below are for what is wrong in them.
+BOOST_AUTO_TEST_CASE(what_could_be_true_is_believed) {
+  TemporaryFolder folder;
+  const std::string path = zeros(folder, kFileBytes);
+  {
+    const Lie lie([](Channel& channel) {
+      channel.put(kPlaces), channel.put(std::string("model/a"));
+      channel.put(ChunkedTensor{DType::f32, {kValues}, {}, {}, kValues, {100}});
+      channel.put(kTensor), channel.put(std::string("model/b"));
+      channel.put(Tensor::of<float>(std::vector<float>(kValues, 1.0f), {kValues}));
+      end_answer(channel);
+    });
+    const TensorMap map = FrameReader(path).whole();
+    BOOST_TEST(map.at("model/a").size() == kValues);
+    BOOST_TEST(map.at("model/b").size() == kValues);
+  }
+  const Lie lie([](Channel& channel) {
+    put_addresses(
+        channel, {100, 100},
+        {{"size", std::int64_t{1500}}, {"chunk", std::int64_t{1000}}, {"item_bytes", std::int64_t{4}}});
+  });
+  BOOST_TEST(MappedColumns(path).at("corpus/source/ids").size() == 1500);
+}
+
+BOOST_AUTO_TEST_CASE(places_that_together_are_more_than_the_file_are_refused) {
+  TemporaryFolder folder;
+  const std::string path = zeros(folder, kFileBytes);
+  const Lie lie([](Channel& channel) {
+    for (int i = 0; i < 1000; ++i) {
+      channel.put(kPlaces), channel.put("model/" + std::to_string(i));
+      channel.put(ChunkedTensor{DType::f32, {kValues}, {}, {}, kValues, {100}});
+    }
+    end_answer(channel);
+  });
+  std::int64_t came = 0;
+  FrameReader reader(path);
+  check_fails(
+      [&] { reader.whole({}, [&](const std::string&, const Tensor& tensor) { came += tensor.size(); }); },
+      {"zeros.h5:/model/1: its values cannot lie in a file of 1048576 bytes"});
+  BOOST_TEST(came == kValues);
+}
+
+BOOST_AUTO_TEST_CASE(more_than_a_file_of_that_size_is_worth_is_refused) {
+  TemporaryFolder folder;
+  const std::string path = zeros(folder, kFileBytes);
+  const std::string damaged = "zeros.h5: damaged HDF5 data";
+  {
+    const Lie lie([](Channel& channel) {  // 4 TiB, none of which come
+      channel.put(kTensor), channel.put(std::string("model/a")), channel.put(std::int64_t{0});
+      channel.put(Shape{std::int64_t{1} << 40}), channel.put(std::vector<std::string>()),
+          channel.put(Attributes());
+    });
+    check_fails([&] { FrameReader(path).whole(); }, {damaged});
+  }
+  {
+    const Lie lie([](Channel& channel) {
+      channel.put(kTensor), channel.put(std::int64_t{1} << 41);  // a name
+    });
+    check_fails([&] { FrameReader(path).whole(); }, {damaged});
+  }
+  std::int64_t came = 0;
+  const auto take = [&](const std::string&, const Tensor& tensor) { came += 4 * tensor.size(); };
+  const Lie lie([](Channel& channel) {  // many that could each be true
+    const Tensor tensor = Tensor::of<float>(std::vector<float>(kValues), {kValues});
+    for (int i = 0; i < 1000; ++i)
+      channel.put(kTensor), channel.put("model/" + std::to_string(i)), channel.put(tensor);
+    end_answer(channel);
+  });
+  check_fails([&] { FrameReader(path).whole({}, take); }, {damaged});
+  BOOST_TEST(came < std::int64_t{150} << 20);  // 64 times the file, and 80 MiB
+}
+
+BOOST_AUTO_TEST_CASE(columns_that_a_file_cannot_have_are_refused) {
+  TemporaryFolder folder;
+  const std::string path = zeros(folder, kFileBytes);
+  const auto refused = [&](std::int64_t size, std::int64_t chunk, std::int64_t item_bytes,
+                           std::int64_t second = 100) {
+    const Lie lie([=](Channel& channel) {
+      put_addresses(channel, {100, second}, {{"size", size}, {"chunk", chunk}, {"item_bytes", item_bytes}});
+    });
+    const std::string error = heed::test::error_of([&] {
+      std::vector<std::int32_t> last(1);
+      MappedColumns(path).at("corpus/source/ids").read(size - 1, last);
+    });
+    return error.find("zeros.h5:/corpus/source/ids: lies beyond the end of the file") != std::string::npos;
+  };
+  BOOST_TEST(!refused(1500, 1000, 4));
+  BOOST_TEST(refused(1500, 0, 4));
+  BOOST_TEST(refused(1500, -1000, 4));
+  BOOST_TEST(refused(2001, 1000, 4));  // of three chunks
+  BOOST_TEST(refused(1000, 1000, 4));
+  BOOST_TEST(refused(-1, 1000, 4));
+  BOOST_TEST(refused(1500, 1000, 0));
+  BOOST_TEST(refused(1500, 1000, 3));
+  BOOST_TEST(
+      refused(std::numeric_limits<std::int64_t>::max(), std::numeric_limits<std::int64_t>::max() / 2 + 1, 4));
+  constexpr std::int64_t last = kFileBytes - 4 * 1000 - 4;
+  BOOST_TEST(!refused(1500, 1000, 4, last));
+  BOOST_TEST(refused(1500, 1000, 4, last + 1));
+  BOOST_TEST(refused(1500, 1000, 4, -1));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
