@@ -4,6 +4,7 @@
 #include "autograd/ops.h"
 #include "base/error.h"
 #include "base/instantiate.h"
+#include "tensor/packed_weights.h"
 
 namespace heed {
 
@@ -143,6 +144,24 @@ Var<T> drop_out(Var<T> x, const Dropout& drop) {
   return y;
 }
 
+namespace {
+
+/// Calls gather(rows, numbers) with the columns `ids` as rows, and what stands for `ids` among them.
+template <class T, class Gather>
+void gather_columns(const PackedMatrix<T>& packed, std::span<const std::int32_t> ids, Arena& arena,
+                    const Gather& gather) {
+  const Matrix<T> rows = arena.matrix<T>(static_cast<std::int64_t>(ids.size()), packed.rows);
+  std::vector<std::int32_t> numbers(ids.size(), kNoRow);
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (ids[i] == kNoRow) continue;
+    numbers[i] = static_cast<std::int32_t>(i);
+    for (std::int64_t j = 0; j < packed.rows; ++j) rows(numbers[i], j) = packed(j, ids[i]);
+  }
+  gather(rows, numbers);
+}
+
+}  // namespace
+
 template <class T>
 Var<T> embedding(Var<T> table, std::span<const std::int32_t> ids, T scale, Var<T> positions,
                  std::span<const std::int32_t> position, const Dropout& drop) {
@@ -157,7 +176,14 @@ Var<T> embedding(Var<T> table, std::span<const std::int32_t> ids, T scale, Var<T
   }
   Var<T> y = tape.result(static_cast<std::int64_t>(ids.size()), table.cols());
   Matrix<T> out = tape.mutable_value(y);
-  gather_rows<T>(table.value(), ids, scale, positions ? positions.value() : Matrix<const T>(), position, out);
+  const auto gather = [&](Matrix<const T> from, std::span<const std::int32_t> rows) {
+    gather_rows<T>(from, rows, scale, positions ? positions.value() : Matrix<const T>(), position, out);
+  };
+  const PackedWeights<T>* weights = tape.packed_weights();
+  if (const PackedMatrix<T>* held = weights ? weights->in_place_of(table.value().t()) : nullptr)
+    gather_columns(*held, ids, tape.arena(), gather);
+  else
+    gather(table.value(), ids);
   if (drop.active()) dropout<T>(drop, all(Matrix<const T>(out)), all(out));
   tape.on_backward(y, [=, &tape] {
     Matrix<T> d_y = tape.gradient(y);

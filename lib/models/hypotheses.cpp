@@ -66,6 +66,7 @@ Logits<T> Hypotheses<T>::read(Matrix<const T> embedded, const Packing& rows) {
 template <class T>
 Logits<T> Hypotheses<T>::read(const PackedTokens& texts) {
   Tape<T> tape;
+  tape.set_packed_weights(start_.packed_weights());
   Pass<T> pass = pass_;
   pass.tape = &tape;
   return read(model_.decoder->embed(pass, texts, state_.continuation()).value(), texts.rows);

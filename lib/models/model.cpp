@@ -45,14 +45,17 @@ const WordsHead& Model<T>::needed_words() const {
 }
 
 template <class T>
-void Model<T>::set_precision(Precision precision) {
-  reduced.reset();
-  if (precision == Precision::float32) return;
+void Model<T>::set_precision(Precision precision, Unpacked unpacked) {
+  packed.reset();
+  if (precision == Precision::float32 && unpacked == Unpacked::kept) return;
   auto is_recurrent = [](const auto& part) { return part && !part->sizes().self_attends; };
   if (is_recurrent(encoder) || is_recurrent(decoder))
     fail<UsageError>("the model is of architecture ", architecture,
                      ", whose recurrent layers are computed in ", "float32 only");
-  reduced = std::make_unique<PackedWeights<T>>(std::as_const(parameters).values(), precision);
+  packed = std::make_unique<PackedWeights<T>>(parameters.values(), precision, unpacked);
+  // Before any thread reads its rows while another packs it.
+  if (unpacked == Unpacked::released && precision == Precision::float32 && words && words->tied)
+    packed->find(parameters.view(words->weight).t());
 }
 
 template <class T>

@@ -28,8 +28,8 @@ struct Model {
   ParameterSet<T> parameters;
   std::unique_ptr<Encoder<T>> encoder;  ///< or none
   std::unique_ptr<Decoder<T>> decoder;  ///< or none
-  /// Of less precision than the parameters: what passes without gradients multiply by. Usually none.
-  std::unique_ptr<const PackedWeights<T>> reduced;
+  /// What passes without gradients multiply by, of less precision than the parameters or in their place. Usually none.
+  std::unique_ptr<const PackedWeights<T>> packed;
   std::optional<WordsHead> words;      ///< of the decoder's states, or of an encoder's alone
   std::optional<ClassesHead> classes;  ///< of the encoder's states
   std::optional<Documents> documents;  ///< between the two, of a model that reads lines as documents
@@ -56,9 +56,10 @@ struct Model {
   const Decoder<T>& needed_decoder() const;
   const WordsHead& needed_words() const;
 
-  /// From now on passes without gradients multiply by the parameters, which are complete, in this precision. Throws
-  /// UsageError unless it is float32 or all layers are a Transformer's.
-  void set_precision(Precision precision);
+  /// From now on passes without gradients multiply by the parameters, which are complete, in this precision. Released: there
+  /// will be no other passes, and what they multiply by is held once, as products read it. Throws UsageError unless it is
+  /// float32, kept, or all layers are a Transformer's.
+  void set_precision(Precision precision, Unpacked unpacked = Unpacked::kept);
 
   /// Embeddings of whole sentences.
   Var<T> embed(Pass<T>& pass, Side side, const PackedTokens& tokens) const;

@@ -50,7 +50,7 @@ inline Packing slice(const Packing& rows, SentenceRange range) {
 struct InferencePass : Pass<float> {
   explicit InferencePass(const Model<float>& model, Recorder<float>* values = nullptr) {
     tape = &own_tape;
-    own_tape.set_packed_weights(model.reduced.get());
+    own_tape.set_packed_weights(model.packed.get());
     parameters = &model.parameters;
     recorder = values;
   }

@@ -293,7 +293,9 @@ void run_encode(const StageFiles& files, const std::string& layers, EncodeOption
   std::optional<io::FrameReader> input = begin_reading(files, inspect);
   const LoadedModel loaded =
       load_model(files.model, inspect.needs_names() ? Needed::everything : Needed::encoder);
-  loaded.model->set_precision(chosen<Precision>("--precision", kPrecisions, options.precision));
+  const auto precision = chosen<Precision>("--precision", kPrecisions, options.precision);
+  loaded.model->set_precision(precision,
+                              precision == Precision::float32 ? Unpacked::kept : Unpacked::released);
   run_stage(
       std::move(input), files, inspect, loaded, encoder_stages(*loaded.model, options), seed,
       [&](TensorMap& frame, const std::string& name) {

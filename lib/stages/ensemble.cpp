@@ -27,7 +27,7 @@ void naming(const std::string& model, const Work& work) {
 
 /// What the model's steps multiply by, from its parameters `exact`.
 const PackedWeights<float>& weights_of(const LoadedModel& loaded, const PackedWeights<float>& exact) {
-  return loaded.model->reduced ? *loaded.model->reduced : exact;
+  return loaded.model->packed ? *loaded.model->packed : exact;
 }
 
 /// Throws UsageError unless it translates text.

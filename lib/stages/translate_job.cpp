@@ -41,6 +41,8 @@ class TranslateJob final : public DecodeJob {
     if (paths_.models.size() > 1) load_others();
     open_outputs();
     if (gives_lines_alone()) options_.at_once = config_.batch;
+    if (only_searches() && models_.size() == 1 && models_.rows_apart())
+      loaded_.model->set_precision(precision_of(config_), Unpacked::released);
   }
 
  private:
@@ -115,10 +117,14 @@ class TranslateJob final : public DecodeJob {
       saliency_.emplace(request_.inspect.saliency, paths_.saliency, paths_.write, loaded_, threads_);
   }
 
+  /// Whether nothing is computed but the search.
+  bool only_searches() const {
+    return paths_.force.empty() && !aligner_ && !attention_ && !lens_ && paths_.saliency.empty() &&
+           !inspection_.traces();
+  }
   /// Whether the frames in which sentences come show nowhere, not even in the last bits of a score.
   bool gives_lines_alone() const {
-    return !alone_ && models_.rows_apart() && lines_ && !tensors_ && !targets_ && !lists_ && !aligner_ &&
-           !attention_ && !lens_ && paths_.saliency.empty() && !inspection_.traces() && !inspection_.edits();
+    return only_searches() && !alone_ && models_.rows_apart() && lines_ && !tensors_ && !inspection_.edits();
   }
   std::int64_t sentences_read() const override {
     return options_.at_once > 0 ? std::max(options_.at_once, kWindow) : config_.batch;

@@ -1,15 +1,43 @@
 #include "tensor/packed_weights.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <functional>
 
+#include "base/error.h"
+
 namespace heed {
+
+namespace {
+
+/// Columns of a transposed matrix that are packed before their memory goes back.
+template <class T>
+inline constexpr std::int64_t kReleasedColumns = 64 * kPanelColumns<T>;
+
+/// Gives the pages within back to the system. If it does not take them, nothing is lost.
+void release_pages(void* begin, void* end) {
+  const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  const std::uintptr_t first = (reinterpret_cast<std::uintptr_t>(begin) + page - 1) / page * page,
+                       last = reinterpret_cast<std::uintptr_t>(end) / page * page;
+  if (first < last) madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
+}
+
+/// From its first element to its last.
+template <class T>
+std::span<const T> extent(Matrix<const T> m) {
+  return {m.data, static_cast<std::size_t>((m.rows - 1) * m.row_stride + (m.cols - 1) * m.col_stride + 1)};
+}
+
+}  // namespace
 
 template <class T>
 const PackedMatrix<T>* PackedWeights<T>::find(Matrix<const T> weight) const {
   if (std::less<>()(weight.data, parameters_.data()) ||
       !std::less<>()(weight.data, parameters_.data() + parameters_.size()))
     return nullptr;
-  const Key key{weight.data, weight.rows, weight.cols, weight.row_stride};
+  const Key key = key_of(weight);
   const std::lock_guard guard(mutex_);
   const auto found = packed_.find(key);
   if (found != packed_.end()) return &found->second;
@@ -17,12 +45,45 @@ const PackedMatrix<T>* PackedWeights<T>::find(Matrix<const T> weight) const {
 }
 
 template <class T>
+const PackedMatrix<T>* PackedWeights<T>::in_place_of(Matrix<const T> weight) const {
+  if (!released_) return nullptr;
+  const std::lock_guard guard(mutex_);
+  const auto found = packed_.find(key_of(weight));
+  return found != packed_.end() && found->second.panels ? &found->second : nullptr;
+}
+
+template <class T>
 PackedMatrix<T> PackedWeights<T>::packed(Matrix<const T> weight) const {
+  const std::span<const T> wanted = extent(weight);
+  for (const std::span<const T> gone : gone_)
+    if (wanted.data() < gone.data() + gone.size() && gone.data() < wanted.data() + wanted.size())
+      fail("weights are needed in two forms, but were to be held in one: a defect of heed");
   if constexpr (std::is_same_v<T, float>) {
-    if (precision_ != Precision::float32)
-      return {nullptr, weight.rows, weight.cols, reduce(weight, precision_, arena_)};
+    if (precision_ != Precision::float32) {
+      const ReducedPanels reduced = reduce(weight, precision_, arena_);
+      if (weight.col_stride == 1) release(weight);
+      return {nullptr, weight.rows, weight.cols, reduced};
+    }
   }
-  return pack(weight, arena_.allocate<T>(packed_size<T>(weight.rows, weight.cols)));
+  T* const to = arena_.allocate<T>(packed_size<T>(weight.rows, weight.cols));
+  // The columns of a transposed matrix lie one after the other, so that they need not all be there twice.
+  const std::int64_t step = weight.col_stride == 1 ? weight.cols : kReleasedColumns<T>;
+  for (std::int64_t j = 0; j < weight.cols; j += step) {
+    const Matrix<const T> part = weight.columns(j, std::min(step, weight.cols - j));
+    pack(part, to + j * weight.rows);
+    release(part);
+  }
+  return {to, weight.rows, weight.cols};
+}
+
+template <class T>
+void PackedWeights<T>::release(Matrix<const T> weight) const {
+  const Matrix<const T> rows = weight.col_stride == 1 ? weight : weight.t();
+  if (!released_ || rows.row_stride != spread_stride(rows.cols)) return;  // others may lie between the rows
+  const std::span<const T> all = extent(rows);
+  T* const first = released_ + (all.data() - parameters_.data());
+  release_pages(first, first + all.size());
+  gone_.push_back(all);
 }
 
 template class PackedWeights<float>;

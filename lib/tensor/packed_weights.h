@@ -7,6 +7,7 @@
 #include <mutex>
 #include <span>
 #include <tuple>
+#include <vector>
 
 #include "tensor/arena.h"
 #include "tensor/kernels.h"
@@ -27,6 +28,10 @@ struct PackedMatrix {
   std::int64_t rows = 0, cols = 0;
   ReducedPanels reduced = {};
 
+  /// An element of the panels.
+  T operator()(std::int64_t row, std::int64_t col) const {
+    return panels[(col / kPanelColumns<T> * rows + row) * kPanelColumns<T> + col % kPanelColumns<T>];
+  }
   /// Some of its columns; `first` is a multiple of kPanelColumns.
   PackedMatrix columns(std::int64_t first, std::int64_t count) const {
     return {panels ? panels + first * rows : nullptr, rows, count, reduced.columns(first)};
@@ -42,6 +47,9 @@ std::int64_t packed_size(std::int64_t rows, std::int64_t cols) {
 template <class T>
 PackedMatrix<T> pack(Matrix<const T> matrix, T* to);
 
+/// What becomes of the values that have a packed form.
+enum class Unpacked { kept, released };
+
 /// Packed forms of the parameters in a flat buffer, each made when it is first asked for. The buffer must outlive this
 /// and not change meanwhile. Any number of threads may ask. Only float has less precision than its own.
 template <class T>
@@ -49,22 +57,37 @@ class PackedWeights {
  public:
   explicit PackedWeights(std::span<const T> parameters, Precision precision = Precision::float32)
       : parameters_(parameters), precision_(precision) {}
+  /// Released: what is packed gives its own memory back, in whole pages, which are zeros from then on. A matrix can have
+  /// one packed form then: asking for another one of the same values throws Error. Of less precision, transposed
+  /// matrices keep theirs: they are tables of embeddings, whose rows are read exactly.
+  PackedWeights(std::span<T> parameters, Precision precision, Unpacked unpacked)
+      : parameters_(parameters),
+        precision_(precision),
+        released_(unpacked == Unpacked::released ? parameters.data() : nullptr) {}
   PackedWeights(const PackedWeights&) = delete;
   PackedWeights& operator=(const PackedWeights&) = delete;
 
   /// Null when the matrix is no part of the buffer.
   const PackedMatrix<T>* find(Matrix<const T> weight) const;
+  /// Its panels, where they hold the only copy of its values; else null.
+  const PackedMatrix<T>* in_place_of(Matrix<const T> weight) const;
 
  private:
   using Key = std::tuple<const T*, std::int64_t, std::int64_t, std::int64_t>;
 
+  static Key key_of(Matrix<const T> weight) {
+    return {weight.data, weight.rows, weight.cols, weight.row_stride};
+  }
   PackedMatrix<T> packed(Matrix<const T> weight) const;
+  void release(Matrix<const T> weight) const;
 
   std::span<const T> parameters_;
   Precision precision_;
+  T* released_ = nullptr;  ///< `parameters_`, unless they are kept
   mutable std::mutex mutex_;
   mutable Arena arena_;
   mutable std::map<Key, PackedMatrix<T>> packed_;
+  mutable std::vector<std::span<const T>> gone_;  ///< what was released
 };
 
 /// c = f(a b + bias); bias may be empty. a may have any strides. The bits of a row of c depend on that row of a alone,

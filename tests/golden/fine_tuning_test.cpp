@@ -211,6 +211,14 @@ BOOST_AUTO_TEST_CASE(a_new_head_drops_out_as_that_of_its_kind) {
   BOOST_TEST((dropouts("vit") == std::pair(0.0, 0.0)));
 }
 
+BOOST_AUTO_TEST_CASE(classes_of_tokens_drop_out_as_those_of_their_kind) {
+  const auto dropout = [](const std::string& name) {
+    return load_model(folder_of(name)).model->classes->dropout;
+  };
+  BOOST_TEST(dropout("bert-tokens") == 0.1);        // hidden_dropout_prob
+  BOOST_TEST(dropout("distilbert-tokens") == 0.1);  // dropout, not seq_classif_dropout
+}
+
 BOOST_AUTO_TEST_CASE(the_same_classes_keep_their_head_and_order) {
   const Started same("bert-classes", {"LABEL_2", "LABEL_0", "LABEL_1"});
   BOOST_TEST(same.said == "the model's, 3 classes");

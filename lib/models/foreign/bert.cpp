@@ -8,7 +8,6 @@
 #include "models/encoder_only.h"
 #include "models/foreign/encoder_heads.h"
 #include "models/foreign/families.h"
-#include "models/foreign/sentence_modules.h"
 #include "models/model_file.h"
 
 namespace heed::foreign {
@@ -143,25 +142,18 @@ Mappings mappings_of(const EncoderOnlyConfig& config, const Kind& kind, const En
 ForeignModel describe(const Source& source) {
   const Kind& kind = *kind_of(source.model_type());
   ConfigFields fields = source.config();
-  EncoderHeads heads = heads_of(source, fields, kind);
+  const EncoderHeads heads = heads_of(source, fields, kind);
   SpecialIds special = kNoSpecialIds;
   special.bos = fields.id("bos_token_id", kind.bos);
   special.eos = fields.id("eos_token_id", kind.eos);
   special.pad = fields.id("pad_token_id", kind.pad);
-  EncoderOnlyConfig config = config_of(fields, kind, heads, special.pad);
-  fields.without_effect_in_any_model();
-  ForeignModel found;
-  if (heads.classes) found.classes = class_names(fields, config.n_classes);
-  fields.finish();
-  if (heads.of_sentences) heads.dense = read_modules(source, config, found.notes);
-  check_config(config);
+  const EncoderOnlyConfig config = config_of(fields, kind, heads, special.pad);
+  ForeignModel found = finish_encoder(source, fields, config, heads, special,
+                                      [&](const EncoderOnlyConfig& whole, const EncoderHeads& all) {
+                                        return mappings_of(whole, kind, all, kind.prefix);
+                                      });
   found.kind = kind.name;
-  found.config_json = to_json(config);
-  found.mappings = mappings_of(config, kind, heads, kind.prefix);
-  found.source = tokenizer_of(source, config.source_vocab_size, special, found.notes);
-  found.formulas = {{"activation", config.activation},
-                    {"norm_epsilon", concat(config.norm_epsilon)},
-                    {"first_position", std::to_string(config.position_offset)}};
+  found.formulas.emplace_back("first_position", std::to_string(config.position_offset));
   return found;
 }
 
@@ -196,7 +188,7 @@ std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::stri
                 {"type_vocab_size", config.n_token_types},
                 {"layer_norm_eps", config.norm_epsilon}};
   if (config.classifier_dropout >= 0) out.config["classifier_dropout"] = config.classifier_dropout;
-  finish_encoder(loaded, config, heads, out);
+  finish_encoder(loaded, config, heads, kind.is_roberta, out);
   return out;
 }
 

@@ -5,7 +5,6 @@
 #include "models/encoder_only.h"
 #include "models/foreign/encoder_heads.h"
 #include "models/foreign/families.h"
-#include "models/foreign/sentence_modules.h"
 #include "models/model_file.h"
 
 namespace heed::foreign {
@@ -45,7 +44,9 @@ EncoderOnlyConfig config_of(ConfigFields& fields, const EncoderHeads& heads) {
   config.norm_epsilon = kNormEpsilon;
   config.pooler = heads.pooler;
   config.pooler_activation = "relu";
-  config.classifier_dropout = fields.real("seq_classif_dropout", 0.2);
+  // Of classes of sentences; what is said of tokens has the dropout of the layers.
+  const double of_sentences = fields.real("seq_classif_dropout", 0.2);
+  config.classifier_dropout = heads.of_tokens ? -1 : of_sentences;
   read_heads(fields, heads, kClassName, config);
   fields.expect("tie_weights_", {true});
   // Tables of sinusoids are in the weights like learned ones.
@@ -90,23 +91,16 @@ Mappings mappings_of(const EncoderOnlyConfig& config, const EncoderHeads& heads,
 
 ForeignModel describe(const Source& source) {
   ConfigFields fields = source.config();
-  EncoderHeads heads = heads_of(source, fields);
+  const EncoderHeads heads = heads_of(source, fields);
   SpecialIds special = kNoSpecialIds;
   special.bos = fields.id("bos_token_id");
   special.eos = fields.id("eos_token_id");
   special.pad = fields.id("pad_token_id", 0);
-  EncoderOnlyConfig config = config_of(fields, heads);
-  fields.without_effect_in_any_model();
-  ForeignModel found;
-  if (heads.classes) found.classes = class_names(fields, config.n_classes);
-  fields.finish();
-  if (heads.of_sentences) heads.dense = read_modules(source, config, found.notes);
-  check_config(config);
+  ForeignModel found = finish_encoder(source, fields, config_of(fields, heads), heads, special,
+                                      [](const EncoderOnlyConfig& config, const EncoderHeads& all) {
+                                        return mappings_of(config, all, kBody);
+                                      });
   found.kind = "DistilBERT";
-  found.config_json = to_json(config);
-  found.mappings = mappings_of(config, heads, kBody);
-  found.source = tokenizer_of(source, config.source_vocab_size, special, found.notes);
-  found.formulas = {{"activation", config.activation}, {"norm_epsilon", concat(config.norm_epsilon)}};
   return found;
 }
 
@@ -135,9 +129,9 @@ std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::stri
                 {"activation", activation},
                 {"dropout", config.dropout},
                 {"attention_dropout", config.attention_dropout},
-                {"seq_classif_dropout", config.head_dropout()},
                 {"max_position_embeddings", config.max_length}};
-  finish_encoder(loaded, config, heads, out);
+  if (!heads.of_tokens) out.config["seq_classif_dropout"] = config.head_dropout();
+  finish_encoder(loaded, config, heads, false, out);
   return out;
 }
 

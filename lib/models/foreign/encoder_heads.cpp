@@ -1,5 +1,7 @@
 #include "models/foreign/encoder_heads.h"
 
+#include "base/log.h"
+#include "models/config_json.h"
 #include "models/foreign/sentence_modules.h"
 #include "models/model_file.h"
 
@@ -45,6 +47,23 @@ void read_heads(ConfigFields& fields, const EncoderHeads& heads, const std::stri
   fields.expect("tie_word_embeddings", {true});
 }
 
+ForeignModel finish_encoder(
+    const Source& source, ConfigFields& fields, EncoderOnlyConfig config, EncoderHeads heads,
+    const SpecialIds& special,
+    const std::function<Mappings(const EncoderOnlyConfig&, const EncoderHeads&)>& mappings) {
+  ForeignModel found;
+  fields.without_effect_in_any_model();
+  if (heads.classes) found.classes = class_names(fields, config.n_classes);
+  fields.finish();
+  if (heads.of_sentences) heads.dense = read_modules(source, config, found.notes);
+  check_config(config);
+  found.config_json = to_json(config);
+  found.mappings = mappings(config, heads);
+  found.source = tokenizer_of(source, config.source_vocab_size, special, found.notes);
+  found.formulas = {{"activation", config.activation}, {"norm_epsilon", concat(config.norm_epsilon)}};
+  return found;
+}
+
 void want_encoder(Requirements& require, const EncoderOnlyConfig& config, const EncoderHeads& heads,
                   const std::string& pooler_activation) {
   require.want<std::string>("positions", config.positions, {"learned"});
@@ -66,7 +85,10 @@ void want_encoder(Requirements& require, const EncoderOnlyConfig& config, const 
 }
 
 void finish_encoder(const LoadedModel& loaded, const EncoderOnlyConfig& config, const EncoderHeads& heads,
-                    Exported& out) {
+                    bool pooler_dropout, Exported& out) {
+  if (heads.classes && config.pooler && config.pooler_dropout != pooler_dropout)
+    logging::note(concat("pooler_dropout is not exported: no field of config.json says so, and this kind ",
+                         pooler_dropout ? "always" : "never", " has it"));
   state_decoder_ids(loaded.source.special(), out.config);
   if (heads.classes) state_classes(loaded, config, out.config);
   if (heads.of_sentences) add_modules(config, out);

@@ -1,6 +1,7 @@
 // What transformers puts on top of BERT and its kin, and what their layers have in common.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "models/encoder_only.h"
@@ -28,11 +29,18 @@ std::string token_classifier(const std::string& name);
 /// What these heads say of the config, of which the layers are known; `name`: as transformers' classes begin.
 void read_heads(ConfigFields& fields, const EncoderHeads& heads, const std::string& name,
                 EncoderOnlyConfig& config);
+/// The model, of which all fields but those of classes and those without effect have been read; `mappings`: of the config and the
+/// heads, when the folder's other files have completed them.
+ForeignModel finish_encoder(
+    const Source& source, ConfigFields& fields, EncoderOnlyConfig config, EncoderHeads heads,
+    const SpecialIds& special,
+    const std::function<Mappings(const EncoderOnlyConfig&, const EncoderHeads&)>& mappings);
 /// The layers that all have, and what is wanted of the config for these heads.
 void want_encoder(Requirements& require, const EncoderOnlyConfig& config, const EncoderHeads& heads,
                   const std::string& pooler_activation);
-/// What an export ends in: special ids, names of classes, and what makes vectors of sentences.
+/// What an export ends in: special ids, names of classes, and what makes vectors of sentences. `pooler_dropout`: whether
+/// what the pooler reads has dropout there in training; no field says so, so another choice is lost, which a note says.
 void finish_encoder(const LoadedModel& loaded, const EncoderOnlyConfig& config, const EncoderHeads& heads,
-                    Exported& out);
+                    bool pooler_dropout, Exported& out);
 
 }  // namespace heed::foreign

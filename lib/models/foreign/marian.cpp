@@ -32,9 +32,8 @@ TransformerConfig config_of(ConfigFields& fields) {
   config.n_encoder_layers = fields.number("encoder_layers", 12);
   config.n_decoder_layers = fields.number("decoder_layers", 12);
   config.n_heads = fields.number("encoder_attention_heads", 16);
-  fields.expect("decoder_attention_heads", {config.n_heads});
-  if (!fields.has("decoder_attention_heads") && config.n_heads != 16)
-    fields.refuse("decoder_attention_heads", "it");
+  if (fields.number("decoder_attention_heads", 16) != config.n_heads)
+    fields.refuse("decoder_attention_heads", std::to_string(config.n_heads));
   config.d_ff = fields.number("encoder_ffn_dim", 4096);
   config.decoder_d_ff = fields.number("decoder_ffn_dim", 4096);
   if (config.decoder_d_ff == config.d_ff) config.decoder_d_ff = 0;

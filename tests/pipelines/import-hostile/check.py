@@ -135,6 +135,11 @@ def template(**changed):
     return tokenizer("post_processor", {**TEMPLATE, **changed})
 
 
+# What heed has not of Marian's.
+MARIANS_OWN = {b"right-left": b"true", b"ulr": b"true", b"transformer-no-projection": b"true", b"transformer-tied-layers": b"[1, 1]",
+               b"transformer-ffn-depth": b"3", b"lemma-dim-emb": b"8", b"factors-dim-emb": b"8", b"transformer-preprocess": b"h",
+               b"transformer-postprocess": b"dah", b"transformer-decoder-autoreg": b"average-attention", b"input-types": b"[sequence, class]"}
+
 # name: base, what is wrong, words of the message
 CASES = {
     # config.json
@@ -185,6 +190,20 @@ CASES = {
     "t5-buckets-many": ("t5", config("relative_attention_num_buckets", 2**31 - 1), ["relative_buckets"]),
     "vit-patch-0": ("vit", config("patch_size", 0), ["config.json", "image_size"]),
     "vit-heads-0": ("vit", config("num_attention_heads", 0), ["n_heads"]),
+    # all that is not supported, in one message
+    "bert-misfits": ("bert", change("config.json", lambda c: c.update(is_decoder=True, add_cross_attention=True, position_embedding_type="relative_key")),
+                     ["is_decoder is true", "add_cross_attention is true", 'position_embedding_type is "relative_key"']),
+    "gpt2-misfits": ("gpt2", change("config.json", lambda c: c.update(scale_attn_by_inverse_layer_idx=True, add_cross_attention=True)),
+                     ["scale_attn_by_inverse_layer_idx is true", "add_cross_attention is true"]),
+    "llama-misfits": ("llama", change("config.json", lambda c: c.update(pretraining_tp=2, hidden_act="mish",
+                                                                        rope_parameters={"rope_type": "dynamic", "rope_theta": 1e4, "factor": 2})),
+                      ["pretraining_tp is 2", 'hidden_act is "mish"', 'rope_type is "dynamic"']),
+    "marian-misfits": ("marian", change("config.json", lambda c: c.update(static_position_embeddings=False, normalize_before=True, add_final_layer_norm=True,
+                                                                          normalize_embedding=True)),
+                       ["static_position_embeddings is false", "normalize_before is true", "add_final_layer_norm is true", "normalize_embedding is true"]),
+    "npz-misfits": ("npz", yaml(lambda text: b"\n".join(line for line in text.rstrip(b"\0\n").split(b"\n") if line.split(b":")[0] not in MARIANS_OWN)
+                                + b"".join(b"\n%s: %s" % setting for setting in MARIANS_OWN.items())),
+                    [f"{name.decode()} is " for name in MARIANS_OWN]),
     # generation_config.json
     "generation-array": ("marian", put("generation_config.json", "[]"), ["generation_config.json", "no JSON object"]),
     "generation-deep": ("marian", put("generation_config.json", DEEP), ["generation_config.json", "nested deeper"]),

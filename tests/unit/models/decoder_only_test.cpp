@@ -1,6 +1,8 @@
 #include "models/decoder_only.h"
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -83,7 +85,8 @@ class HeadEdit final : public Editor<T> {
 template <class T>
 std::vector<T> logits_after(const Model<T>& model, const std::vector<std::vector<std::int32_t>>& texts,
                             const std::vector<std::size_t>& cuts, const Editor<T>* editor) {
-  const PackedWeights<T> weights(model.parameters.values());
+  const PackedWeights<T> exact(model.parameters.values());
+  const PackedWeights<T>& weights = model.packed ? *model.packed : exact;
   Hypotheses<T> hypotheses(model, weights, static_cast<std::int64_t>(texts.size()), nullptr, editor);
   Matrix<const T> last;
   std::size_t begin = 0;
@@ -124,6 +127,20 @@ void check_parts(const DecoderOnlyConfig& config) {
   }
 }
 
+/// A search by weights that are held once, as products read them, gives the bits of one that keeps the parameters.
+template <class T>
+void check_held_once(DecoderOnlyConfig config, const std::string& tied) {
+  config.tied = tied;
+  Drawn<T> model(config, 5);
+  const auto texts = prompts(3, 7);
+  const std::vector<T> before = logits_after<T>(model, texts, {1, 3}, nullptr);
+  model.set_precision(Precision::float32, Unpacked::released);
+  for (int time = 0; time < 2; ++time) BOOST_TEST((before == logits_after<T>(model, texts, {1, 3}, nullptr)));
+  const auto values = std::as_const(model.parameters).values();
+  BOOST_TEST(static_cast<double>(std::ranges::count(values, T{0})) >
+             0.7 * static_cast<double>(values.size()));
+}
+
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(decoder_only)
@@ -162,6 +179,16 @@ BOOST_AUTO_TEST_CASE(a_text_in_parts_gives_the_same_bits) {
         with(modern(), "alibi", 4)}) {
     check_parts<float>(config);
     check_parts<double>(config);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(weights_may_be_held_once) {
+  for (const std::string tied : {"decoder", "none"}) {
+    for (const DecoderOnlyConfig& config :
+         {realistic(), modern(), with(realistic(), "relative_buckets", 0)}) {
+      check_held_once<float>(config, tied);
+      check_held_once<double>(config, tied);
+    }
   }
 }
 

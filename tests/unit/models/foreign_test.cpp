@@ -250,6 +250,40 @@ BOOST_DATA_TEST_CASE(refuse_what_is_not_understood, boost::unit_test::data::make
   }
 }
 
+/// A setting that is not stated is what it is in transformers (scripts/import-goldens): stating that changes nothing, be it the
+/// model or what is wrong with it.
+BOOST_AUTO_TEST_CASE(take_what_is_not_stated_as_transformers_does) {
+  const Json defaults = foreign::read_json_object(std::string(HEED_TESTDATA) + "/import-defaults.json");
+  std::size_t compared = 0;
+  for (const char* name : {"bert-masked", "roberta-classes", "distilbert-classes", "distilbert-tokens", "vit",
+                           "gpt2", "llama", "mistral", "qwen2", "qwen3", "marian", "t5"}) {
+    const TemporaryFolder temporary;
+    Folder folder(name);
+    const Json own = folder.config;
+    const auto outcome = [&] {
+      folder.write(temporary / "m");
+      try {
+        return load_model(temporary / "m").model->config_json;
+      } catch (const Error& error) {
+        return std::string(error.what());
+      }
+    };
+    for (const auto& [field, value] : defaults.at(own.at("model_type").get<std::string>()).items()) {
+      folder.config = own;
+      folder.config[field] = value;
+      const std::string stated = outcome();
+      folder.config.erase(field);
+      std::string missing = outcome();
+      const std::string said = field + " is missing";
+      if (const std::size_t at = missing.find(said); at != std::string::npos)
+        missing.replace(at, said.size(), concat(field, " is ", value.dump()));
+      BOOST_TEST_CONTEXT(name << " without " << field) BOOST_TEST(missing == stated);
+      ++compared;
+    }
+  }
+  BOOST_TEST(compared > 200);
+}
+
 /// What Sockeye has besides and heed has not, each by its name.
 BOOST_AUTO_TEST_CASE(refuse_other_kinds_of_sockeye) {
   const TemporaryFolder temporary;

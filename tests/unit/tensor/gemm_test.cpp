@@ -1,5 +1,8 @@
 #include "tensor/gemm.h"
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <boost/mpl/list.hpp>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
@@ -231,6 +234,41 @@ BOOST_AUTO_TEST_CASE(weights_are_packed_once_and_only_those_of_the_model) {
   BOOST_TEST(weights.find(w.t()) != packed);
   BOOST_TEST(!weights.find(Matrix<const float>(other.data(), 10, 40)));
   BOOST_TEST(!weights.find(Matrix<const float>(parameters.data() + 600, 0, 40)));
+}
+
+BOOST_AUTO_TEST_CASE(packed_weights_stand_in_place_of_their_values) {
+  const std::int64_t size = 64 * 300 + 3000 * 48 + 200 * 512;
+  std::vector<float> values(static_cast<std::size_t>(size));
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(1 + i % 977);
+  const std::vector<float> before = values;
+  const PackedWeights<float> kept(before),
+      weights(std::span<float>{values}, Precision::float32, Unpacked::released);
+  const Matrix<float> weight(values.data(), 64, 300), table(weight.row(64), 3000, 48),
+      part(table.row(3000), 200, 128, 512);  // beside others
+  auto zeros = [&](const Matrix<float>& m, std::int64_t rows) {
+    return std::count(m.data, m.data + rows * m.row_stride, 0.0f);
+  };
+  for (const Matrix<const float> m : {weight, table.t(), part}) {
+    const Matrix<const float> same(before.data() + (m.data - values.data()), m.rows, m.cols, m.row_stride,
+                                   m.col_stride);
+    BOOST_TEST(!weights.in_place_of(m));
+    const PackedMatrix<float>* packed = weights.find(m);
+    BOOST_TEST(weights.in_place_of(m) == packed);
+    BOOST_TEST((kept.find(same) && !kept.in_place_of(same)));
+    bool equal = true;
+    for (std::int64_t i = 0; i < m.rows; ++i)
+      for (std::int64_t j = 0; j < m.cols; ++j) equal = equal && (*packed)(i, j) == same(i, j);
+    BOOST_TEST(equal);
+  }
+  const std::int64_t two_pages = 2 * sysconf(_SC_PAGESIZE) / static_cast<std::int64_t>(sizeof(float));
+  BOOST_TEST(zeros(weight, 64) > 64 * 300 - two_pages);
+  BOOST_TEST(zeros(table, 3000) > 3000 * 48 - 2 * two_pages * (1 + 3000 / 2048));
+  BOOST_TEST(zeros(part, 200) == 0);
+  const std::vector<Matrix<const float>> others{weight.t(), weight.columns(0, 32), table};
+  for (const Matrix<const float>& m : others)
+    BOOST_CHECK_EXCEPTION(weights.find(m), Error, [](const Error& e) {
+      return std::string(e.what()).find("were to be held in one") != std::string::npos;
+    });
 }
 
 BOOST_AUTO_TEST_CASE(packed_shapes_that_do_not_fit) {

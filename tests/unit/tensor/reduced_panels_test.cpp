@@ -2,6 +2,7 @@
 // make of odd rows. The kernels of lesser processors must pass too (HEED_TEST_SIMD).
 #include "tensor/reduced_panels.h"
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <cstdlib>
@@ -254,6 +255,18 @@ BOOST_AUTO_TEST_CASE(weights_are_reduced_once) {
     BOOST_TEST(packed->panels == nullptr);
     BOOST_TEST((packed->reduced.precision == precision));
     BOOST_TEST(weights.find(w) == packed);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(reduced_weights_stand_in_place_of_their_values_but_for_tables) {
+  for (const Precision precision : kReduced) {
+    std::vector<float> values(2 * 64 * 300, 1);
+    const PackedWeights<float> weights(std::span<float>{values}, precision, Unpacked::released);
+    const Matrix<float> weight(values.data(), 64, 300), table(weight.row(64), 300, 64);
+    BOOST_TEST((weights.find(weight) && weights.find(table.t())));
+    BOOST_TEST(std::count(values.begin(), values.begin() + 64 * 300, 0.0f) > 10'000);
+    BOOST_TEST(std::count(table.data, table.row(300), 1.0f) == 300 * 64);
+    BOOST_TEST((!weights.in_place_of(weight) && !weights.in_place_of(table.t())));
   }
 }
 
