@@ -79,7 +79,8 @@ int main(int argc, char** argv) {
     tool.option("--threshold X", options.threshold,
                 "smallest weight drawn as an arc; below 0: 1/20 of the scale");
     tool.option("--bins N", options.bins, "number of bins of a histogram", cli::between(1, 2000));
-    tool.option("--x COLUMN", options.chart.x, "column on the x axis of a chart (default: the first)");
+    tool.option("--x COLUMN", options.chart.x,
+                "column on the x axis of a chart (default: the first; of curves step, if there is one)");
     tool.option("--y COLUMN", options.chart.y, "column to draw (default: losses, else all); repeatable");
     tool.option("--overlay FILE", options.chart.overlays, "another table in the same chart; repeatable");
     tool.option("--label TEXT", options.chart.labels,

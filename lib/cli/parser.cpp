@@ -29,6 +29,7 @@ constexpr std::pair<std::string_view, const char*> kSynonyms[] = {{"--alpha", "-
                                                                   {"--confidence", "--bootstrap 1000"},
                                                                   {"--dropout-rate", "--dropout"},
                                                                   {"--epochs", "--max-epochs"},
+                                                                  {"--format", "--output"},
                                                                   {"--greedy", "--beam 1"},
                                                                   {"--heads", "--n-heads"},
                                                                   {"--hidden", "--d-model"},
@@ -59,6 +60,7 @@ constexpr std::pair<std::string_view, const char*> kSynonyms[] = {{"--alpha", "-
                                                                   {"--tok", "--tokenize"},
                                                                   {"--train", "--source"},
                                                                   {"--updates", "--max-updates"},
+                                                                  {"--valid-freq", "--validate-every"},
                                                                   {"--vocab-size", "--vocab"},
                                                                   {"--warmup-steps", "--warmup"},
                                                                   {"--workers", "--threads"}};

@@ -69,7 +69,7 @@ std::string draw_on_terminal(const Chart& chart, const Terminal& terminal);
 void check(const Chart& chart);
 
 struct ChartOptions {
-  std::string x;                      ///< column; empty: the first
+  std::string x;                      ///< column; empty: of curves `step`, if there is one, else the first
   std::vector<std::string> y;         ///< columns; empty: those of losses for curves, else every numeric one
   std::vector<std::string> overlays;  ///< further tables
   std::vector<std::string> labels;    ///< names of the tables, INPUT first; else those of the files

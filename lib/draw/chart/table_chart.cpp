@@ -125,11 +125,21 @@ std::vector<double> in_order_of(const std::vector<std::string>& groups, const Co
   return ordered;
 }
 
+/// What curves run along: `step` where all have it, for an epoch may have several rows; else the first column.
+std::string running_column(const std::vector<ColumnTable>& tables, const ChartOptions& options) {
+  auto has_steps = [](const ColumnTable& table) {
+    const Column* steps = table.find("step");
+    return steps && steps->is_numeric;
+  };
+  const bool is_drawn = std::ranges::find(options.y, "step") != options.y.end();
+  return !is_drawn && std::ranges::all_of(tables, has_steps) ? "step" : tables.front().columns.front().name;
+}
+
 }  // namespace
 
 Chart curves_of(const std::vector<ColumnTable>& tables, const ChartOptions& options) {
   Chart chart = empty_chart(tables, options);
-  const std::string x = options.x.empty() ? tables.front().columns.front().name : options.x;
+  const std::string x = options.x.empty() ? running_column(tables, options) : options.x;
   const auto columns = y_columns(tables.front(), x, options, true);
   for (std::size_t t = 0; t < tables.size(); ++t) {
     for (std::size_t c = 0; c < columns.size(); ++c) {

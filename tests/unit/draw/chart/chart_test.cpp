@@ -162,6 +162,9 @@ BOOST_AUTO_TEST_CASE(tables_become_series) {
   BOOST_TEST(std::isnan(both.series[0].y[0]));  // -1: no BLEU was computed
   options.y = {"nothing"};
   BOOST_CHECK_THROW(curves_of({one}, options), Error);
+  const ColumnTable twice =
+      table_of("epoch\tstep\tvalid_loss\n0\t5\t6\n0\t10\t5\n");  // validated twice in an epoch
+  BOOST_TEST((curves_of({twice}, {}).series[0].x == std::vector<double>{5, 10}));
 }
 
 BOOST_AUTO_TEST_CASE(bars_of_two_tables_meet_by_name) {
