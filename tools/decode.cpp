@@ -71,10 +71,8 @@ int main(int argc, char** argv) {
             "float32 only): int8 rounds each column of them and each row multiplied by it to 255 steps, "
             "bfloat16 both to 8 bits of mantissa. Give encode the same. Batch and threads change no bit of "
             "it. int8 is fastest with AVX-512 VNNI and faster than float32 with AVX2, too; bfloat16 gains "
-            "with "
-            "AVX-512 BF16, and elsewhere at most for a few rows at once; without AVX2 and SSE4 both are far "
-            "slower "
-            "than float32.");
+            "with AVX-512 BF16, and elsewhere at most for a few rows at once; where there is neither AVX2 "
+            "nor SSE4 both are far slower than float32.");
         tool.example(
             "tokenize -m model.h5 < a.en | embed -m model.h5 | encode -m model.h5 | decode -m model.h5 > "
             "a.fr");

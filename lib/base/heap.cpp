@@ -42,10 +42,11 @@ void keep_freed_memory() {
   mallopt(M_TRIM_THRESHOLD, 128 << 20);
   constexpr int first = 32 << 20, further = 1 << 20;
   mallopt(M_TOP_PAD, first);
-  const std::uintptr_t from = next_of_heap().page;  // the heap grows by it
+  const auto [memory, from] = next_of_heap();  // the heap grows by it
   mallopt(M_TOP_PAD, further);
   const auto end = reinterpret_cast<std::uintptr_t>(sbrk(0));
-  if (end <= from || madvise(reinterpret_cast<void*>(from), end - from, MADV_HUGEPAGE) != 0) return;
+  if (memory == 0 || end <= from || madvise(reinterpret_cast<void*>(from), end - from, MADV_HUGEPAGE) != 0)
+    return;
   end_of_huge_pages = end;
 }
 

@@ -16,7 +16,7 @@ using HeapMemory = std::unique_ptr<void, Free>;
 /// a model fills in less than half the time; what is beyond is taken as it is needed.
 void keep_freed_memory();
 
-/// Takes the heap's next memory up to a huge page that nothing has touched, if there is one soon, for as long as it is held.
+/// Takes the heap's next memory up to a huge page that nothing has touched, if one follows within 6 MiB, for as long as it is held.
 /// Before a fork, so that what either process allocates then comes from pages of its own: those that both have are copied by
 /// whoever writes to them, huge ones 4 KiB at a time.
 HeapMemory take_touched_pages();

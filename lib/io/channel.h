@@ -61,11 +61,11 @@ class Channel {
   void get(std::vector<T>& list) {
     if constexpr (std::is_arithmetic_v<T>) return get_plain(list);
     if constexpr (!std::is_arithmetic_v<T>)
-      for (std::size_t left = get_count(1); left > 0; --left) get(list.emplace_back());
+      for (std::size_t left = get_count(sizeof(T)); left > 0; --left) get(list.emplace_back());
   }
   template <class T>
   void get(std::map<std::string, T>& map) {
-    for (std::size_t left = get_count(1); left > 0; --left) {
+    for (std::size_t left = get_count(sizeof(std::pair<const std::string, T>)); left > 0; --left) {
       std::string name;
       get(name);
       get(map[name]);

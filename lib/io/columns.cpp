@@ -179,8 +179,11 @@ void Column::read(std::int64_t first, std::span<std::int32_t> values) const {
 
 namespace {
 
+/// -1, which is none of them, where it is missing or of another type.
 std::int64_t number_of(const Attributes& attributes, const char* name) {
-  return std::get<std::int64_t>(attributes.at(name));
+  const auto found = attributes.find(name);
+  const auto* number = found == attributes.end() ? nullptr : std::get_if<std::int64_t>(&found->second);
+  return number ? *number : -1;
 }
 
 }  // namespace

@@ -292,7 +292,7 @@ void OpenPath::fail_closed() {
        signal ? concat(" (", strsignal(signal), ")") : "");
 }
 
-/// Bytes that an answer can have, so that a process that a hostile file has misled makes little of a small one: what ByteBudget
+/// Bytes that an answer can have, so that a small hostile file that has misled the process cannot make the tool take much: what ByteBudget
 /// allows, with names and attributes. How large a frame of a pipe is, or an array of another program, only that process knows.
 std::uint64_t OpenPath::most_in_answer() const {
   struct stat info;

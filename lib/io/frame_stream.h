@@ -37,7 +37,7 @@ class FrameReader {
   explicit FrameReader(const std::string& path, ReadOptions options = {});
   /// The frames of all of them, one path after the other.
   explicit FrameReader(const std::vector<std::string>& paths, ReadOptions options = {});
-  /// Likewise, but does not wait until the first path is open: what is wrong with it comes with the first question. For who is
+  /// Likewise, but does not wait until the first path is open: what is wrong with it comes with the first question. For a caller
   /// about to take much memory, such as a model's: the less the process that reads shares with this one, the less is copied.
   static FrameReader begin(const std::vector<std::string>& paths, ReadOptions options = {});
   ~FrameReader();
@@ -60,7 +60,7 @@ class FrameReader {
   /// Of a file: where the values of its datasets of one dimension lie that are integers in checksummed chunks of 2 or 4 bytes
   /// a value, for who maps them (io/columns.h). i64 (chunk), addresses; attributes size, chunk, item_bytes.
   TensorMap layout();
-  /// Of the frames to come: at most so many sentences.
+  /// From now on a frame has at most so many sentences.
   void set_batch(std::int64_t sentences);
   /// For messages: the path that the last frame came from, or "<stdin>".
   const std::string& name() const;

@@ -49,9 +49,9 @@ void Model<T>::set_precision(Precision precision, Unpacked unpacked) {
   packed.reset();
   if (precision == Precision::float32 && unpacked == Unpacked::kept) return;
   auto is_recurrent = [](const auto& part) { return part && !part->sizes().self_attends; };
-  if (is_recurrent(encoder) || is_recurrent(decoder))
+  if (precision != Precision::float32 && (is_recurrent(encoder) || is_recurrent(decoder)))
     fail<UsageError>("the model is of architecture ", architecture,
-                     ", whose recurrent layers are computed in ", "float32 only");
+                     ", whose recurrent layers are computed in float32 only");
   packed = std::make_unique<PackedWeights<T>>(parameters.values(), precision, unpacked);
   // Before any thread reads its rows while another packs it.
   if (unpacked == Unpacked::released && precision == Precision::float32 && words && words->tied)

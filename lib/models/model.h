@@ -57,8 +57,8 @@ struct Model {
   const WordsHead& needed_words() const;
 
   /// From now on passes without gradients multiply by the parameters, which are complete, in this precision. Released: there
-  /// will be no other passes, and what they multiply by is held once, as products read it. Throws UsageError unless it is
-  /// float32, kept, or all layers are a Transformer's.
+  /// will be no other passes, and what they multiply by is held once, as products read it. Throws UsageError
+  /// unless it is float32, or all layers are a Transformer's.
   void set_precision(Precision precision, Unpacked unpacked = Unpacked::kept);
 
   /// Embeddings of whole sentences.

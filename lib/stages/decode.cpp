@@ -61,13 +61,13 @@ void run_decode(const DecodeConfig& asked, const DecodePaths& paths, const Decod
   const DecodeRequest request{config, paths, inspect, seed, threads, given};
   check_options(request);
   check_outputs(paths, inspect.values);
-  const bool needs_encoder = !paths.saliency.empty() || inspect.values.needs_names();
-  io::FrameReader input = io::FrameReader::begin(paths.input);
-  LoadedModel loaded = load_model(request.model(), needs_encoder ? Needed::everything : Needed::decoder);
   const Precision precision = precision_of(config);
   if (precision != Precision::float32 && !paths.saliency.empty())
     fail<UsageError>("--saliency cannot be combined with --precision ", config.precision,
                      ": rounded products have no gradients");
+  const bool needs_encoder = !paths.saliency.empty() || inspect.values.needs_names();
+  io::FrameReader input = io::FrameReader::begin(paths.input);
+  LoadedModel loaded = load_model(request.model(), needs_encoder ? Needed::everything : Needed::decoder);
   loaded.model->set_precision(precision);
   std::optional<SearchSettings> usual = search_settings_of(loaded.origin);
   if (usual) {

@@ -27,6 +27,7 @@ void release_pages(void* begin, void* end) {
 /// From its first element to its last.
 template <class T>
 std::span<const T> extent(Matrix<const T> m) {
+  if (m.rows == 0 || m.cols == 0) return {m.data, 0};
   return {m.data, static_cast<std::size_t>((m.rows - 1) * m.row_stride + (m.cols - 1) * m.col_stride + 1)};
 }
 
@@ -49,15 +50,22 @@ const PackedMatrix<T>* PackedWeights<T>::in_place_of(Matrix<const T> weight) con
   if (!released_) return nullptr;
   const std::lock_guard guard(mutex_);
   const auto found = packed_.find(key_of(weight));
-  return found != packed_.end() && found->second.panels ? &found->second : nullptr;
+  if (found != packed_.end() && found->second.panels) return &found->second;
+  expect_there(weight);
+  return nullptr;
 }
 
 template <class T>
-PackedMatrix<T> PackedWeights<T>::packed(Matrix<const T> weight) const {
+void PackedWeights<T>::expect_there(Matrix<const T> weight) const {
   const std::span<const T> wanted = extent(weight);
   for (const std::span<const T> gone : gone_)
     if (wanted.data() < gone.data() + gone.size() && gone.data() < wanted.data() + wanted.size())
       fail("weights are needed in two forms, but were to be held in one: a defect of heed");
+}
+
+template <class T>
+PackedMatrix<T> PackedWeights<T>::packed(Matrix<const T> weight) const {
+  expect_there(weight);
   if constexpr (std::is_same_v<T, float>) {
     if (precision_ != Precision::float32) {
       const ReducedPanels reduced = reduce(weight, precision_, arena_);

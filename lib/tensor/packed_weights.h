@@ -28,7 +28,7 @@ struct PackedMatrix {
   std::int64_t rows = 0, cols = 0;
   ReducedPanels reduced = {};
 
-  /// An element of the panels.
+  /// An element, of panels that are not reduced.
   T operator()(std::int64_t row, std::int64_t col) const {
     return panels[(col / kPanelColumns<T> * rows + row) * kPanelColumns<T> + col % kPanelColumns<T>];
   }
@@ -57,9 +57,9 @@ class PackedWeights {
  public:
   explicit PackedWeights(std::span<const T> parameters, Precision precision = Precision::float32)
       : parameters_(parameters), precision_(precision) {}
-  /// Released: what is packed gives its own memory back, in whole pages, which are zeros from then on. A matrix can have
-  /// one packed form then: asking for another one of the same values throws Error. Of less precision, transposed
-  /// matrices keep theirs: they are tables of embeddings, whose rows are read exactly.
+  /// Released: what is packed gives its own memory back, in whole pages, which are zeros from then on. A matrix whose
+  /// rows lie together can have one packed form then: asking for another one of the same values throws Error. Of less
+  /// precision, transposed matrices keep theirs: they are tables of embeddings, whose rows are read exactly.
   PackedWeights(std::span<T> parameters, Precision precision, Unpacked unpacked)
       : parameters_(parameters),
         precision_(precision),
@@ -69,7 +69,8 @@ class PackedWeights {
 
   /// Null when the matrix is no part of the buffer.
   const PackedMatrix<T>* find(Matrix<const T> weight) const;
-  /// Its panels, where they hold the only copy of its values; else null.
+  /// Its panels, if it was packed and its values may have been released, so that they are the ones to read; else null. Throws Error
+  /// where values of it were released for another matrix.
   const PackedMatrix<T>* in_place_of(Matrix<const T> weight) const;
 
  private:
@@ -79,6 +80,8 @@ class PackedWeights {
     return {weight.data, weight.rows, weight.cols, weight.row_stride};
   }
   PackedMatrix<T> packed(Matrix<const T> weight) const;
+  /// Throws Error if any of it was released.
+  void expect_there(Matrix<const T> weight) const;
   void release(Matrix<const T> weight) const;
 
   std::span<const T> parameters_;

@@ -27,7 +27,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   TensorMap about;
   try {
     io::Input input = open();
-    while (input.next(about, sink)) {
+    while (input.next(io::ReadOptions().batch, about, sink)) {
     }
   } catch (const Error&) {
   } catch (const std::bad_alloc&) {

@@ -102,15 +102,18 @@ void read_positions(ConfigFields& fields, DecoderOnlyConfig& config) {
 std::int64_t window_of(ConfigFields& fields, const Kind& kind, const DecoderOnlyConfig& config) {
   std::int64_t window =
       fields.number("sliding_window", fields.states_null("sliding_window") ? 0 : kind.window);
+  const Json& types = fields.get("layer_types");
   if (is_kind(kind, "qwen2") || is_kind(kind, "qwen3")) {
     const std::int64_t full = fields.number("max_window_layers", 28);
     if (!fields.flag("use_sliding_window", false)) window = 0;
-    if (full >= config.n_decoder_layers) window = 0;
-    if (window > 0 && full > 0 && window < config.max_length)
-      fields.refuse("max_window_layers",
-                    "0, or as many as there are layers: all layers have one window here");
+    if (types.is_null()) {  // which it stands for
+      if (full >= config.n_decoder_layers) window = 0;
+      if (window > 0 && full > 0 && window < config.max_length)
+        fields.refuse("max_window_layers",
+                      "0, or as many as there are layers: all layers have one window here");
+    }
   }
-  if (const Json& types = fields.get("layer_types"); types.is_array()) {
+  if (types.is_array()) {
     const auto all = [&](const char* type) {
       return std::ranges::count(types, Json(type)) == std::ssize(types);
     };

@@ -37,9 +37,9 @@ class Lie {
     Channel channel(socket);
     try {
       channel.put(kComplete), channel.put(std::int64_t{0}), channel.flush();
-      std::int64_t wanted;
+      std::int64_t wanted, batch;
       std::vector<std::string> only;
-      channel.get(wanted), channel.get(only);
+      channel.get(wanted), channel.get(batch), channel.get(only);
       words_(channel);
       channel.flush();
     } catch (const Channel::Closed&) {
@@ -182,6 +182,11 @@ BOOST_AUTO_TEST_CASE(columns_that_a_file_cannot_have_are_refused) {
   BOOST_TEST(refused(1500, 1000, 3));
   BOOST_TEST(
       refused(std::numeric_limits<std::int64_t>::max(), std::numeric_limits<std::int64_t>::max() / 2 + 1, 4));
+  {
+    const Lie lie([](Channel& channel) { put_addresses(channel, {100}, {{"size", std::int64_t{1000}}}); });
+    check_fails([&] { MappedColumns{path}; },
+                {"zeros.h5:/corpus/source/ids: lies beyond the end of the file"});
+  }
   constexpr std::int64_t last = kFileBytes - 4 * 1000 - 4;
   BOOST_TEST(!refused(1500, 1000, 4, last));
   BOOST_TEST(refused(1500, 1000, 4, last + 1));

@@ -263,7 +263,7 @@ BOOST_AUTO_TEST_CASE(take_what_is_not_stated_as_transformers_does) {
     const auto outcome = [&] {
       folder.write(temporary / "m");
       try {
-        return load_model(temporary / "m").model->config_json;
+        return load_model(temporary / "m").digest;
       } catch (const Error& error) {
         return std::string(error.what());
       }
@@ -282,6 +282,38 @@ BOOST_AUTO_TEST_CASE(take_what_is_not_stated_as_transformers_does) {
     }
   }
   BOOST_TEST(compared > 200);
+}
+
+/// As Qwen2Config and Qwen3Config of transformers read it: `max_window_layers` counts only without `layer_types`.
+BOOST_AUTO_TEST_CASE(read_the_window_of_qwen) {
+  const Json slides = Json::array({"sliding_attention"}), looks_at_all = Json::array({"full_attention"});
+  for (const char* name : {"qwen2", "qwen3"}) {
+    const TemporaryFolder temporary;
+    Folder folder(name);
+    folder.config["max_position_embeddings"] = 8192;
+    const auto window = [&](const Json& use, const Json& window, const Json& full, const Json& types) {
+      folder.config["use_sliding_window"] = use;
+      for (const auto& [field, value] :
+           {std::pair{"sliding_window", window}, std::pair{"max_window_layers", full},
+            std::pair{"layer_types", types}})
+        if (value.is_null())
+          folder.config.erase(field);
+        else
+          folder.config[field] = value;
+      folder.write(temporary / "m");
+      const std::string config = load_model(temporary / "m").model->config_json;
+      return Json::parse(config).at("sliding_window").get<std::int64_t>();
+    };
+    BOOST_TEST_CONTEXT(name) {
+      BOOST_TEST(window(true, 4, 0, nullptr) == 4);
+      BOOST_TEST(window(true, nullptr, 0, nullptr) == 4096);
+      BOOST_TEST(window(true, 4, 1, nullptr) == 0);
+      BOOST_TEST(window(true, 4, nullptr, nullptr) == 0);
+      BOOST_TEST(window(true, 4, nullptr, slides) == 4);
+      BOOST_TEST(window(true, 4, 0, looks_at_all) == 0);
+      BOOST_TEST(window(false, 4, 0, nullptr) == 0);
+    }
+  }
 }
 
 /// What Sockeye has besides and heed has not, each by its name.

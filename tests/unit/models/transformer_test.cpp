@@ -1,7 +1,9 @@
 #include "models/transformer.h"
 
+#include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -31,6 +33,27 @@ TransformerConfig small(const std::string& norm, const std::string& positions, c
   return c;
 }
 
+/// The logits of two steps of a search, of weights that are held once, as products read them, or beside the parameters.
+std::vector<float> searched(const TransformerConfig& config, Precision precision, Unpacked unpacked) {
+  Drawn<float> model(config, 5);
+  Tape<float> tape;
+  Pass<float> pass(tape, model.parameters);
+  const Encoded<float> memory = model.encode(pass, kSource);
+  const PackedWeights<float> exact(std::as_const(model.parameters).values());
+  model.set_precision(precision, unpacked);
+  Hypotheses<float> hypotheses(model, model.packed ? *model.packed : exact, 3, &memory);
+  std::vector<float> all;
+  for (const std::vector<std::int32_t>& words : {std::vector{1, 1, 1}, std::vector{4, 299, 7}}) {
+    const Matrix<const float> logits = hypotheses.read(words, std::vector<std::int64_t>{0, 1, 2}).all();
+    all.insert(all.end(), logits.data, logits.data + logits.size());
+  }
+  if (unpacked == Unpacked::released) {
+    const auto values = std::as_const(model.parameters).values();
+    BOOST_TEST(std::ranges::count(values, 0.0f) > std::ssize(values) / 5);
+  }
+  return all;
+}
+
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(transformer)
@@ -54,6 +77,25 @@ BOOST_AUTO_TEST_CASE(gradients_without_norm_or_residual) {
     check_step_by_step(model);
     open_relus(model, 1);  // words hardly differ here
     check_gradients(model, "key/bias");
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_search_may_hold_weights_once) {
+  TransformerConfig config = small("post", "sinusoidal", "all");
+  config.source_vocab_size = config.target_vocab_size = 300;
+  config.d_model = 64;
+  config.d_ff = 200;
+  for (const char* tied : {"all", "decoder", "none"}) {
+    for (const char* past : {"attention", "ssru"}) {
+      config.tied = tied;
+      config.decoder_past = past;
+      for (const Precision precision : {Precision::float32, Precision::bfloat16, Precision::int8}) {
+        if (precision != Precision::float32 && config.decoder_past == "ssru") continue;
+        BOOST_TEST_CONTEXT(tied << ", " << past << ", " << static_cast<int>(precision))
+        BOOST_TEST(
+            (searched(config, precision, Unpacked::released) == searched(config, precision, Unpacked::kept)));
+      }
+    }
   }
 }
 
