@@ -81,7 +81,7 @@ bool is_tool() {
 }
 
 /// A failed allocation leaves ENOMEM, and what makes a library give up comes right after it.
-void handle_crash(int signal_number) {
+[[maybe_unused]] void handle_crash(int signal_number) {
   if (const char* file = mapped_file; file && signal_number == SIGBUS && is_tool()) {
     end_saying({file, ": cannot be read any more: was it cut short, or written over, meanwhile?"});
   }
