@@ -302,7 +302,7 @@ BOOST_AUTO_TEST_CASE(read_the_window_of_qwen) {
           folder.config[field] = value;
       folder.write(temporary / "m");
       const std::string config = load_model(temporary / "m").model->config_json;
-      return Json::parse(config).at("sliding_window").get<std::int64_t>();
+      return Json::parse(config).value("sliding_window", std::int64_t{0});  // left out where there is none
     };
     BOOST_TEST_CONTEXT(name) {
       BOOST_TEST(window(true, 4, 0, nullptr) == 4);
