@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "golden/comparison.h"
-#include "io/foreign/array_file.h"
+#include "golden/imports.h"
 #include "models/config_json.h"
 #include "models/encoder_only.h"
 #include "models/model_file.h"
@@ -14,22 +14,6 @@
 
 namespace heed::golden {
 namespace {
-
-std::string folder_of(const std::string& name) {
-  return std::string(HEED_TESTDATA) + "/import/" + name;
-}
-
-TensorMap read_arrays(const std::string& path) {
-  const auto file = io::ArrayFile::open(path);
-  TensorMap map;
-  for (std::size_t i = 0; i < file->arrays().size(); ++i) map.add(file->arrays()[i].name, file->read(i));
-  return map;
-}
-
-std::vector<std::int32_t> whole_numbers(const Tensor& tensor) {
-  const auto values = tensor.values<std::int64_t>();
-  return {values.begin(), values.end()};
-}
 
 /// A classifier, what it reads, and what its parameters' gradients are.
 struct Learner {
@@ -42,18 +26,7 @@ struct Learner {
         tokens.rows.append(model.images->rows());
       return;
     }
-    const auto ids = whole_numbers(given.at("ids")), mask = whole_numbers(given.at("mask"));
-    const auto width = static_cast<std::size_t>(given.at("ids").shape()[1]);
-    for (std::size_t row = 0; row < ids.size(); row += width) {
-      std::vector<std::int32_t> sentence;
-      for (std::size_t i = row; i < row + width; ++i)
-        if (mask[i] != 0) sentence.push_back(ids[i]);
-      tokens.append(sentence);
-      if (!given.contains("types")) continue;
-      const auto types = whole_numbers(given.at("types"));
-      for (std::size_t i = row; i < row + width; ++i)
-        if (mask[i] != 0) tokens.types.push_back(types[i]);
-    }
+    tokens = read_tokens(given);
   }
 
   Encoded<float> encode(Pass<float>& pass) const {

@@ -5,6 +5,7 @@
 #include <boost/test/unit_test.hpp>
 #include <iostream>
 
+#include "golden/imports.h"
 #include "io/foreign/safetensors.h"
 #include "models/foreign/import.h"
 #include "stages/self_test.h"
@@ -13,10 +14,6 @@
 
 namespace heed::golden {
 namespace {
-
-std::string folder_of(const std::string& name) {
-  return std::string(HEED_TESTDATA) + "/import/" + name;
-}
 
 BOOST_AUTO_TEST_SUITE(imported_models)
 
@@ -84,10 +81,7 @@ const std::vector<Wrong> kWrong{
 /// No file of expectations makes a model pass that was not compared.
 BOOST_DATA_TEST_CASE(are_not_passed_by_wrong_expectations, boost::unit_test::data::make(kWrong), wrong) {
   const std::string path = folder_of(wrong.model);
-  const auto expected = io::ArrayFile::open(path + "/expect.safetensors");
-  TensorMap map;
-  for (std::size_t i = 0; i < expected->arrays().size(); ++i)
-    map.add(expected->arrays()[i].name, expected->read(i));
+  TensorMap map = read_arrays(path + "/expect.safetensors");
   wrong.change(map);
   const test::TemporaryFolder folder;
   io::write_safetensors(folder / "expect.safetensors", map);
