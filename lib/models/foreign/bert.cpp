@@ -11,6 +11,7 @@
 #include "models/model_file.h"
 
 namespace heed::foreign {
+namespace bert {
 namespace {
 
 /// What the two differ in.
@@ -193,7 +194,8 @@ std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::stri
 }
 
 }  // namespace
+}  // namespace bert
 
-const Family kBert{"bert, roberta", recognises, describe, express};
+const Family kBert{"bert, roberta", bert::recognises, bert::describe, bert::express};
 
 }  // namespace heed::foreign

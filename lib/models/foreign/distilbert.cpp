@@ -8,6 +8,7 @@
 #include "models/model_file.h"
 
 namespace heed::foreign {
+namespace distilbert {
 namespace {
 
 constexpr const char* kModelType = "distilbert";
@@ -136,7 +137,8 @@ std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::stri
 }
 
 }  // namespace
+}  // namespace distilbert
 
-const Family kDistilBert{"distilbert", recognises, describe, express};
+const Family kDistilBert{"distilbert", distilbert::recognises, distilbert::describe, distilbert::express};
 
 }  // namespace heed::foreign

@@ -9,6 +9,7 @@
 #include "models/model_file.h"
 
 namespace heed::foreign {
+namespace gpt2 {
 namespace {
 
 constexpr const char* kPrefix = "transformer.";
@@ -156,7 +157,8 @@ std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::stri
 }
 
 }  // namespace
+}  // namespace gpt2
 
-const Family kGpt2{"gpt2", recognises, describe, express};
+const Family kGpt2{"gpt2", gpt2::recognises, gpt2::describe, gpt2::express};
 
 }  // namespace heed::foreign

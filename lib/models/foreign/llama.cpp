@@ -13,6 +13,7 @@
 #include "models/model_file.h"
 
 namespace heed::foreign {
+namespace llama {
 namespace {
 
 /// What one of the family has where the config does not say it.
@@ -311,7 +312,8 @@ std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::stri
 }
 
 }  // namespace
+}  // namespace llama
 
-const Family kLlama{"llama, mistral, qwen2, qwen3", recognises, describe, express};
+const Family kLlama{"llama, mistral, qwen2, qwen3", llama::recognises, llama::describe, llama::express};
 
 }  // namespace heed::foreign

@@ -12,6 +12,7 @@
 #include "models/transformer.h"
 
 namespace heed::foreign {
+namespace marian {
 namespace {
 
 constexpr const char* kShared = "model.shared.weight";
@@ -261,7 +262,8 @@ std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::stri
 }
 
 }  // namespace
+}  // namespace marian
 
-const Family kMarian{"marian", recognises, describe, express};
+const Family kMarian{"marian", marian::recognises, marian::describe, marian::express};
 
 }  // namespace heed::foreign

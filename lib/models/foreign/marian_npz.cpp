@@ -17,6 +17,7 @@
 #include "text/foreign_sentencepiece.h"
 
 namespace heed::foreign {
+namespace marian_npz {
 namespace {
 
 constexpr const char* kSettings = "special:model.yml";
@@ -457,7 +458,8 @@ std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::stri
 }
 
 }  // namespace
+}  // namespace marian_npz
 
-const Family kMarianNpz{"marian .npz", recognises, describe, express};
+const Family kMarianNpz{"marian .npz", marian_npz::recognises, marian_npz::describe, marian_npz::express};
 
 }  // namespace heed::foreign

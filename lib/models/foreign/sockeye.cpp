@@ -14,6 +14,7 @@
 #include "text/foreign_sentencepiece.h"
 
 namespace heed::foreign {
+namespace sockeye {
 namespace {
 
 constexpr const char* kSettings = "config";
@@ -266,7 +267,8 @@ ForeignModel describe(const Source& source) {
 }
 
 }  // namespace
+}  // namespace sockeye
 
-const Family kSockeye{"Sockeye", recognises, describe};
+const Family kSockeye{"Sockeye", sockeye::recognises, sockeye::describe};
 
 }  // namespace heed::foreign

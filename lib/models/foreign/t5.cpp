@@ -14,6 +14,7 @@
 #include "text/foreign_sentencepiece.h"
 
 namespace heed::foreign {
+namespace t5 {
 namespace {
 
 constexpr const char* kShared = "shared.weight";
@@ -226,7 +227,8 @@ std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::stri
 }
 
 }  // namespace
+}  // namespace t5
 
-const Family kT5{"t5", recognises, describe, express};
+const Family kT5{"t5", t5::recognises, t5::describe, t5::express};
 
 }  // namespace heed::foreign

@@ -11,6 +11,7 @@
 #include "models/model_file.h"
 
 namespace heed::foreign {
+namespace vit {
 namespace {
 
 constexpr const char* kPrefix = "vit.";
@@ -210,7 +211,8 @@ std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::stri
 }
 
 }  // namespace
+}  // namespace vit
 
-const Family kVit{"vit", recognises, describe, express};
+const Family kVit{"vit", vit::recognises, vit::describe, vit::express};
 
 }  // namespace heed::foreign
