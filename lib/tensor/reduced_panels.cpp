@@ -27,8 +27,14 @@ constexpr Index kRows = 96;
 #if defined(__x86_64__)
 // ---- AVX-512 with its instructions for int8 (VNNI) or bfloat16 --------------------------------------------
 // Highway 1.0 has neither. Both kinds are compiled together; bfloat16 instructions stand only where they are written.
+#if defined(__clang__)
+// clang-format off
+#pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx512bf16"))), apply_to = function)
+// clang-format on
+#else
 #pragma GCC push_options
 #pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx512bf16")
+#endif
 
 constexpr Index kLanes = 16;
 #define HEED_INLINE __attribute__((always_inline)) inline
@@ -162,7 +168,11 @@ void multiply_avx512(const ReducedProduct& p) {
 }
 
 #undef HEED_INLINE
+#if defined(__clang__)
+#pragma clang attribute pop
+#else
 #pragma GCC pop_options
+#endif
 #endif
 
 // ---- which of them ----------------------------------------------------------------------------------------

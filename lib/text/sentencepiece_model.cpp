@@ -6,6 +6,8 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <exception>
+#include <new>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -204,8 +206,19 @@ std::unique_ptr<sentencepiece::SentencePieceProcessor> load_sentencepiece(const 
       for (const std::string_view map : needed_fields(spec, kCharsmap))
         if (!is_sound_charsmap(map)) fail(name, ": its table of normalisations is damaged");
   auto processor = std::make_unique<sentencepiece::SentencePieceProcessor>();
-  auto status = processor->LoadFromSerializedProto(model);
-  if (!status.ok()) fail(name, ": no SentencePiece model: ", escaped(status.ToString(), 200));
+  const auto refuse = [&](const std::string& why) {
+    fail(name, ": no SentencePiece model: ", escaped(why, 200));
+  };
+  try {
+    const auto status = processor->LoadFromSerializedProto(model);
+    if (!status.ok()) refuse(status.ToString());
+  } catch (const Error&) {
+    throw;
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& thrown) {  // by its trie, when a piece begins with NUL
+    refuse(thrown.what());
+  }
   for (int id = 0; id < processor->GetPieceSize(); ++id)
     if (!std::isfinite(processor->GetScore(id)))
       fail(name, ": piece ", id, " has the score ", processor->GetScore(id), ": damaged?");

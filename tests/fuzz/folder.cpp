@@ -58,7 +58,7 @@ void link_weights(const fs::path& from, const fs::path& to) {
   for (const auto& entry : fs::directory_iterator(from, ignored)) {
     const fs::path name = entry.path().filename();
     if (name.extension() == ".npz" || name == "params.best" ||
-        (name.extension() == ".safetensors" && name != "expect.safetensors"))
+        (name.extension() == ".safetensors" && !name.string().starts_with("expect")))
       fs::create_symlink(entry.path(), to / name, ignored);
   }
 }
@@ -76,6 +76,7 @@ void write(const fs::path& folder, std::string_view file) {
   }
   std::error_code ignored;
   fs::create_directories((folder / path).parent_path(), ignored);
+  fs::remove(folder / path, ignored);  // a link to sound weights, which would be written through
   std::ofstream(folder / path, std::ios::binary) << content;
 }
 

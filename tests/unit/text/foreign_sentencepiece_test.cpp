@@ -218,6 +218,12 @@ BOOST_AUTO_TEST_CASE(damaged_models_are_refused) {
     const std::string message = error_of([&] { read(folder.path()); });
     BOOST_TEST(message.find("damaged") != std::string::npos, message);
   }
+  std::string unnamed = whole;  // the library's trie throws
+  const std::size_t piece = whole.find("\xE2\x96\x81the");
+  BOOST_REQUIRE(piece != whole.npos);
+  unnamed[piece] = '\0';
+  put(folder / "spiece.model", unnamed);
+  BOOST_TEST(error_of([&] { read(folder.path()); }).find("no SentencePiece model") != std::string::npos);
   std::string endless = whole;
   endless.replace(5 + static_cast<std::size_t>(whole[3]), 4,
                   std::string("\x00\x00\xC0\x7F", 4));  // the first score: NaN
