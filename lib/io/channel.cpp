@@ -41,7 +41,7 @@ void Channel::send_all(const char* bytes, std::size_t count) {
 
 void Channel::get_bytes(void* bytes, std::size_t count) {
   char* to = static_cast<char*>(bytes);
-  if (count > allowed_) throw Closed();
+  if (count > allowed_) throw Closed{.is_nonsense = true};
   allowed_ -= count;
   while (true) {
     const std::size_t ready = std::min(count, filled_ - read_);
@@ -60,7 +60,8 @@ void Channel::get_bytes(void* bytes, std::size_t count) {
 }
 
 void Channel::expect_room(std::int64_t count, std::size_t item_bytes) const {
-  if (count < 0 || count > kMost || static_cast<std::uint64_t>(count) > allowed_ / item_bytes) throw Closed();
+  if (count < 0 || count > kMost || static_cast<std::uint64_t>(count) > allowed_ / item_bytes)
+    throw Closed{.is_nonsense = true};
 }
 
 std::size_t Channel::get_count(std::size_t item_bytes) {
@@ -93,7 +94,7 @@ void Channel::put(const Tensor& tensor) {
 DType Channel::get_dtype() {
   std::int64_t dtype = 0;
   get(dtype);
-  if (dtype < 0 || dtype > static_cast<std::int64_t>(DType::string)) throw Closed();
+  if (dtype < 0 || dtype > static_cast<std::int64_t>(DType::string)) throw Closed{.is_nonsense = true};
   return static_cast<DType>(dtype);
 }
 

@@ -19,7 +19,9 @@ namespace heed::io {
 class Channel {
  public:
   /// Thrown when the other end is gone, or sends nonsense.
-  struct Closed {};
+  struct Closed {
+    bool is_nonsense = false;
+  };
 
   explicit Channel(int socket);
 
@@ -76,7 +78,7 @@ class Channel {
     std::int64_t index = 0, at = 0;
     get(index);
     ((index == at++ ? get(value.template emplace<T>()) : void()), ...);
-    if (index < 0 || index >= at) throw Closed();
+    if (index < 0 || index >= at) throw Closed{.is_nonsense = true};
   }
   void get(Group& group);
   void get(Tensor& tensor);

@@ -236,7 +236,7 @@ struct OpenPath {
   std::uint64_t most_in_answer() const;
   Answer receive(const TensorSink& sink);
   Tensor fetch_next(const std::string& path);
-  [[noreturn]] void fail_closed();
+  [[noreturn]] void fail_closed(const Channel::Closed& why);
   std::int64_t count_sentences() { return await_open(), sentences; }
 
  private:
@@ -274,16 +274,22 @@ OpenPath::OpenPath(const std::string& path, const ReadOptions& options)
 
 void OpenPath::await_open() {
   if (std::exchange(is_open, true)) return;
-  receive([](const std::string&, const Tensor&) { throw Channel::Closed(); });
+  receive([](const std::string&, const Tensor&) { throw Channel::Closed{.is_nonsense = true}; });
   try {
     channel->get(sentences);
-  } catch (const Channel::Closed&) {
-    fail_closed();
+  } catch (const Channel::Closed& why) {
+    fail_closed(why);
   }
 }
 
-void OpenPath::fail_closed() {
-  shutdown(socket.get(), SHUT_RDWR);  // should it still be there and send nonsense
+void OpenPath::fail_closed(const Channel::Closed& why) {
+  if (why.is_nonsense) {
+    process.stop();
+    fail(name,
+         ": damaged HDF5 data: what the HDF5 library read of it cannot be: too much for its size, or no "
+         "tensor");
+  }
+  shutdown(socket.get(), SHUT_RDWR);  // should it still be there, and wait for a question
   const int status = process.wait();
   const int signal = status >= 0 && WIFSIGNALED(status) ? WTERMSIG(status) : 0;
   if (signal == SIGXCPU) fail(name, ": takes too long to read: damaged, or made to harm");
@@ -312,13 +318,14 @@ Answer OpenPath::receive(const TensorSink& sink) {
       std::int64_t answer = 0;
       channel->get(answer);
       if (answer == complete || answer == at_end) return static_cast<Answer>(answer);
+      if (answer < tensor || answer > out_of_memory) throw Channel::Closed{.is_nonsense = true};
       std::string text;
       if (answer != out_of_memory) channel->get(text);
       if (answer == chunked_tensor) {
         sink(text, fetch_next(text));
         continue;
       }
-      if (answer != tensor) process.wait();  // it ends after an error
+      if (answer != tensor) process.stop();  // it ends after an error
       if (answer == out_of_memory) fail(name, ": reading it needs more memory than is plausible or allowed");
       if (answer == usage_error) fail<UsageError>(text);
       if (answer != tensor) fail(text);
@@ -326,8 +333,8 @@ Answer OpenPath::receive(const TensorSink& sink) {
       channel->get(values);
       sink(text, std::move(values));
     }
-  } catch (const Channel::Closed&) {
-    fail_closed();
+  } catch (const Channel::Closed& why) {
+    fail_closed(why);
   } catch (...) {
     process.stop();  // what it sends still is no answer to a further question
     throw;
@@ -359,8 +366,8 @@ bool OpenPath::ask(Wanted wanted, TensorMap& map, const std::vector<std::string>
     if (receive(sink) == at_end) return false;
     channel->get(begins), channel->get(map.groups), channel->get(map.attributes);
     return true;
-  } catch (const Channel::Closed&) {
-    fail_closed();
+  } catch (const Channel::Closed& why) {
+    fail_closed(why);
   }
 }
 

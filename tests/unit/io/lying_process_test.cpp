@@ -28,6 +28,12 @@ class Lie {
   Lie(const Lie&) = delete;
   ~Lie() { words_ = nullptr; }
   static bool is_wanted() { return static_cast<bool>(words_); }
+  /// Takes a question.
+  static void hear(Channel& channel) {
+    std::int64_t wanted, batch;
+    std::vector<std::string> only;
+    channel.get(wanted), channel.get(batch), channel.get(only);
+  }
   [[noreturn]] static void tell() {
     int socket = -1, domain = 0;  // of the two ends that it has the second is its own
     for (int fd = 3; fd < 1024; ++fd)
@@ -37,9 +43,7 @@ class Lie {
     Channel channel(socket);
     try {
       channel.put(kComplete), channel.put(std::int64_t{0}), channel.flush();
-      std::int64_t wanted, batch;
-      std::vector<std::string> only;
-      channel.get(wanted), channel.get(batch), channel.get(only);
+      hear(channel);
       words_(channel);
       channel.flush();
     } catch (const Channel::Closed&) {
@@ -110,6 +114,25 @@ BOOST_AUTO_TEST_CASE(what_could_be_true_is_believed) {
   BOOST_TEST(MappedColumns(path).at("corpus/source/ids").size() == 1500);
 }
 
+// Each answer may have what a file of that size is worth, however much those before had.
+BOOST_AUTO_TEST_CASE(every_answer_begins_anew) {
+  TemporaryFolder folder;
+  const Lie lie([](Channel& channel) {
+    const Tensor tensor = Tensor::of<float>(std::vector<float>(kValues), {kValues});
+    for (int answer = 0; answer < 2; ++answer) {
+      if (answer > 0) Lie::hear(channel);
+      channel.put(kPlaces), channel.put(std::string("model/a"));
+      channel.put(ChunkedTensor{DType::f32, {kValues}, {}, {}, kValues, {100}});
+      for (int i = 0; i < 120; ++i)
+        channel.put(kTensor), channel.put("model/" + std::to_string(i)), channel.put(tensor);
+      end_answer(channel);
+      channel.flush();
+    }
+  });
+  FrameReader reader(zeros(folder, kFileBytes));
+  for (int answer = 0; answer < 2; ++answer) BOOST_TEST(reader.part({}).at("model/119").size() == kValues);
+}
+
 BOOST_AUTO_TEST_CASE(places_that_together_are_more_than_the_file_are_refused) {
   TemporaryFolder folder;
   const std::string path = zeros(folder, kFileBytes);
@@ -131,7 +154,7 @@ BOOST_AUTO_TEST_CASE(places_that_together_are_more_than_the_file_are_refused) {
 BOOST_AUTO_TEST_CASE(more_than_a_file_of_that_size_is_worth_is_refused) {
   TemporaryFolder folder;
   const std::string path = zeros(folder, kFileBytes);
-  const std::string damaged = "zeros.h5: damaged HDF5 data";
+  const std::string damaged = "zeros.h5: damaged HDF5 data: what the HDF5 library read of it cannot be";
   {
     const Lie lie([](Channel& channel) {  // 4 TiB, none of which come
       channel.put(kTensor), channel.put(std::string("model/a")), channel.put(std::int64_t{0});
@@ -143,6 +166,13 @@ BOOST_AUTO_TEST_CASE(more_than_a_file_of_that_size_is_worth_is_refused) {
   {
     const Lie lie([](Channel& channel) {
       channel.put(kTensor), channel.put(std::int64_t{1} << 41);  // a name
+    });
+    check_fails([&] { FrameReader(path).whole(); }, {damaged});
+  }
+  {
+    const Lie lie([](Channel& channel) {  // no kind of answer, and nobody who ends
+      channel.put(std::int64_t{99}), channel.flush();
+      Lie::hear(channel);
     });
     check_fails([&] { FrameReader(path).whole(); }, {damaged});
   }
