@@ -41,6 +41,10 @@ int main(int argc, char** argv) {
         tool.option("--max-line BYTES", command.max_line, "reject lines of text that are longer",
                     heed::between(1, 1 << 28));
         tool.option("--replace", command.replace, "replace bytes that are not UTF-8 by U+FFFD");
+        tool.option(
+            "--special-tokens", command.special_tokens,
+            "text spells special tokens, such as <|im_start|> or [SEP] (byte-level BPE and WordPiece): for "
+            "prompts of chat models; the same text from strangers can then pretend to be a turn");
         tool.option("--detokenize", command.detokenize, "convert pieces to text");
         tool.option("--pieces", command.pieces, "write pieces as text (with --detokenize: read them)");
         tool.list("--pairs SOURCE TARGET", command.pairs,

@@ -172,6 +172,11 @@ void TokenizeCommand::run() const {
     fail<UsageError>(
         "--first-sentence numbers /tokens: it excludes --train, --import-vocab, --export-spm, --detokenize "
         "and --pieces");
+  if (special_tokens && (makes_vocabulary || !codes.empty() || export_spm || detokenize))
+    fail<UsageError>(
+        "--special-tokens is of text that a foreign model's vocabulary splits: it excludes --train, "
+        "--import-vocab, "
+        "--bpe-codes, --export-spm and --detokenize");
   if (export_spm && (!pair.empty() || makes_vocabulary || detokenize || pieces || flush))
     fail<UsageError>("--export-spm writes the vocabulary of --vocab or -m: it reads no text");
   if (pairs.empty() && (!parts.empty() || !target_vocabulary.empty()))
@@ -296,13 +301,16 @@ Tokenizer TokenizeCommand::tokenizer(const std::string& for_side) const {
   if (!codes.empty() && vocabulary.empty()) return Tokenizer::from_codes(read_codes(codes));
   if (!codes.empty()) fail<UsageError>("--vocab already has its merges: leave out --bpe-codes");
   if (path.empty()) fail<UsageError>("no vocabulary: give --vocab FILE, -m MODEL or set HEED_MODEL");
-  try {
-    return load_tokenizer(
-        path, chosen<Side>("--side", {"source", "target"}, for_side.empty() ? "source" : for_side));
-  } catch (const Error& error) {
-    std::string text = error.what();
-    fail(text.starts_with(escaped(path)) ? "" : escaped(path) + ":", text);
-  }
+  const Tokenizer loaded = [&] {
+    try {
+      return load_tokenizer(
+          path, chosen<Side>("--side", {"source", "target"}, for_side.empty() ? "source" : for_side));
+    } catch (const Error& error) {
+      std::string text = error.what();
+      fail(text.starts_with(escaped(path)) ? "" : escaped(path) + ":", text);
+    }
+  }();
+  return special_tokens ? loaded.spelling_special_tokens() : loaded;
 }
 
 void TokenizeCommand::write_tokens() const {

@@ -36,7 +36,8 @@ struct TokenizeCommand {
   text::TrainOptions training;
 
   bool detokenize = false;
-  bool pieces = false;  ///< pieces as text instead of ids
+  bool pieces = false;          ///< pieces as text instead of ids
+  bool special_tokens = false;  ///< text spells them
   bool replace = false;
   std::int64_t first_sentence = 0;  ///< lines of the text before the input
   std::int64_t batch = 64;          ///< lines per frame

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/error.h"
 #include "text/unicode.h"
@@ -44,7 +45,17 @@ std::string_view before(std::string_view text, std::size_t at) {
 
 }  // namespace
 
-AddedTokens::AddedTokens(std::vector<AddedToken> list, const Vocabulary& vocabulary, const std::string& where)
+std::vector<AddedToken> special_pieces(const Vocabulary& vocabulary) {
+  std::set<std::int32_t> ids;  // in GPT-2 one is both bos and eos
+  for (const SpecialName& each : kSpecialNames)
+    if (const std::int32_t id = vocabulary.special().*each.id; id != SpecialIds::kAbsent) ids.insert(id);
+  std::vector<AddedToken> list;
+  for (const std::int32_t id : ids) list.push_back({.id = id});
+  return list;
+}
+
+AddedTokens::AddedTokens(std::vector<AddedToken> list, const Vocabulary& vocabulary, const std::string& where,
+                         bool spells_special)
     : list_(std::move(list)) {
   for (std::size_t i = 0; i < list_.size(); ++i) {
     const std::int32_t id = list_[i].id;
@@ -53,7 +64,7 @@ AddedTokens::AddedTokens(std::vector<AddedToken> list, const Vocabulary& vocabul
     texts_.push_back(vocabulary.piece(id));
     if (texts_.back().size() > kLongest)
       fail(where, ": the token \"", escaped(texts_.back()), "\" is longer than ", kLongest, " bytes");
-    if (vocabulary.special().contains(id)) continue;
+    if (!spells_special && vocabulary.special().contains(id)) continue;
     if (list_[i].normalized)
       normalized_.push_back(i);
     else

@@ -1,6 +1,7 @@
 // Tokens that a user added to another program's tokenizer and that are not special ("<tool_call>"): text that reads like one is
 // that one. They are cut from it before it goes through anything else, as the library tokenizers
-// (https://github.com/huggingface/tokenizers, AddedVocabulary) does: the leftmost first, of those the longest.
+// (https://github.com/huggingface/tokenizers, AddedVocabulary) does: the leftmost first, of those the longest. Special ones
+// ("<|im_start|>") are cut from it likewise for those who ask for it.
 #pragma once
 
 #include <cstdint>
@@ -23,12 +24,16 @@ struct AddedToken {
   bool normalized = false;   ///< is looked for in normalised text, where no other was found
 };
 
+/// The special pieces of a vocabulary, each once.
+std::vector<AddedToken> special_pieces(const Vocabulary& vocabulary);
+
 class AddedTokens {
  public:
   AddedTokens() = default;
-  /// Text cannot spell those that the vocabulary holds for special. Throws Error, which begins with `where`, when an id is not the
-  /// vocabulary's, or a token is longer than any that people write.
-  AddedTokens(std::vector<AddedToken> list, const Vocabulary& vocabulary, const std::string& where);
+  /// Text cannot spell those that the vocabulary holds for special, unless `spells_special`. Throws Error, which begins with `where`,
+  /// when an id is not the vocabulary's, or a token is longer than any that people write.
+  AddedTokens(std::vector<AddedToken> list, const Vocabulary& vocabulary, const std::string& where,
+              bool spells_special = false);
 
   bool empty() const { return list_.empty(); }
   const std::vector<AddedToken>& list() const { return list_; }

@@ -200,6 +200,16 @@ class ByteBpeScheme : public Scheme {
   const SentenceFrame* frame() const override { return &options_.frame; }
   const AddedTokens* added() const override { return options_.added.empty() ? nullptr : &options_.added; }
 
+  std::vector<AddedToken> special_tokens() const override {
+    std::vector<AddedToken> list = options_.added.list();
+    std::set<std::int32_t> others;
+    for (const AddedToken& each : list) others.insert(each.id);
+    for (const std::int32_t id : pieces_without_merge(vocabulary(), merges()))
+      if (!others.contains(id) && !is_whole_word(id))
+        list.push_back({.id = id, .lstrip = options_.mask_strips && id == vocabulary().special().mask});
+    return list;
+  }
+
   std::vector<std::string> merges() const override {
     std::vector<std::string> lines;
     for (const auto& [left, right] : merges_) lines.push_back(left + ' ' + right);
@@ -242,6 +252,12 @@ class ByteBpeScheme : public Scheme {
       fail("vocabulary: ", what, " \"", escaped(piece),
            "\" is not among its pieces: is it one of byte-level BPE?");
     return vocabulary().id(piece);
+  }
+
+  /// Whether text has the piece although no merge makes it.
+  bool is_whole_word(std::int32_t id) const {
+    return options_.ignore_merges && !vocabulary().special().contains(id) &&
+           split_words(bytes_[static_cast<std::size_t>(id)], options_.pattern).size() == 1;
   }
 
   bool append_whole(std::string_view word, std::vector<std::int32_t>& ids) const {
@@ -310,6 +326,24 @@ SplitPattern pattern_of_expression(const std::string& expression) {
 
 std::vector<std::string_view> split_words(std::string_view text, SplitPattern pattern) {
   return Scanner(text, pattern).words(text);
+}
+
+std::set<std::int32_t> pieces_without_merge(const Vocabulary& vocabulary,
+                                            const std::vector<std::string>& merges) {
+  std::set<std::string> made;
+  for (std::string merge : merges) {
+    merge.erase(merge.find(' '), 1);
+    made.insert(merge);
+  }
+  std::set<std::int32_t> ids;
+  for (const AddedToken& each : special_pieces(vocabulary)) ids.insert(each.id);
+  const auto used = std::min<std::int64_t>(vocabulary.size(), vocabulary.special().first_unused);
+  for (std::int32_t id = 0; id < used; ++id) {
+    const std::string& piece = vocabulary.piece(id);
+    const bool is_byte = piece.size() == 1 || (piece.size() == 2 && (piece[0] & 0xE0) == 0xC0);
+    if (!is_byte && !made.contains(piece)) ids.insert(id);
+  }
+  return ids;
 }
 
 SchemePtr make_byte_bpe_scheme(Vocabulary vocabulary, std::vector<Merge> merges, ByteBpeOptions options) {

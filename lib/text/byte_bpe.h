@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,6 +48,10 @@ SchemePtr make_byte_bpe_scheme(Vocabulary vocabulary, std::vector<Merge> merges,
 /// The same from what Scheme::merges() and Scheme::settings() gave. `name` is for messages.
 SchemePtr make_byte_bpe_scheme(Vocabulary vocabulary, const std::vector<std::string>& merges,
                                const std::string& settings, const std::string& name);
+
+/// Ids of the special pieces, and of those of more than a byte that no merge ("a b") makes: tokens that were added.
+std::set<std::int32_t> pieces_without_merge(const Vocabulary& vocabulary,
+                                            const std::vector<std::string>& merges);
 
 /// "a b" as a merge, of which there must be two parts.
 Merge parse_merge(const std::string& line, const std::string& name);

@@ -7,8 +7,9 @@
 // type of model, normalizer, pre-tokenizer, post-processor or decoder, any other pattern and any unknown field is an error that
 // names it. The settings truncation and padding are those of a call, not of the tokenizer, and are left to tokenize.
 //
-// Text cannot spell special tokens, but for the mask; the library's text can, unless it is told otherwise. Added tokens that are
-// not special (text/added_tokens.h) it can, in byte-level BPE; elsewhere they are an error.
+// Text cannot spell special tokens, but for the mask, unless it is told to (Tokenizer::spelling_special_tokens()); the library's text
+// can, unless it is told otherwise. Added tokens that are not special (text/added_tokens.h) it can, in byte-level BPE; elsewhere
+// they are an error.
 #pragma once
 
 #include <string>

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "text/added_tokens.h"
 #include "text/unicode.h"
 
 namespace heed::text {
@@ -181,6 +182,10 @@ class SubwordScheme : public Scheme {
 };
 
 }  // namespace
+
+std::vector<AddedToken> Scheme::special_tokens() const {
+  return {};
+}
 
 std::vector<std::int32_t> Scheme::draw(const std::string&, PieceDraw&) const {
   fail<UsageError>(

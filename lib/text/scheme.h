@@ -41,6 +41,7 @@ SentenceFrame frame_of_settings(const nlohmann::json& settings, const Vocabulary
                                 const std::string& where);
 
 class AddedTokens;
+struct AddedToken;
 
 class Scheme {
  public:
@@ -59,6 +60,8 @@ class Scheme {
   virtual const SentenceFrame* frame() const { return nullptr; }
   /// What is cut from text before it is normalised and encoded; null: nothing.
   virtual const AddedTokens* added() const { return nullptr; }
+  /// The same with the special ones, which text spells only where it is asked for; empty where it never does.
+  virtual std::vector<AddedToken> special_tokens() const;
 
   // What a vocabulary file holds beside the pieces; empty where a scheme has none.
   virtual std::vector<std::string> merges() const { return {}; }

@@ -341,8 +341,19 @@ std::vector<std::int32_t> Tokenizer::encode(const std::string& line, PieceDraw* 
   const auto encoded = [&](const std::string& text) {
     return draw ? scheme_->draw(text, *draw) : scheme_->encode(text);
   };
-  if (const AddedTokens* added = scheme_->added()) return added->encode(line, normalized, encoded);
+  if (const AddedTokens* added = spelled_ ? spelled_.get() : scheme_->added())
+    return added->encode(line, normalized, encoded);
   return encoded(normalized(line));
+}
+
+Tokenizer Tokenizer::spelling_special_tokens() const {
+  std::vector<AddedToken> tokens = scheme_->special_tokens();
+  if (tokens.empty())
+    fail<UsageError>("--special-tokens: text of a vocabulary of type ", type_,
+                     " spells no special tokens; that of byte-level BPE and WordPiece does");
+  Tokenizer other = *this;
+  other.spelled_ = std::make_shared<const AddedTokens>(std::move(tokens), vocabulary(), "vocabulary", true);
+  return other;
 }
 
 std::vector<std::int32_t> Tokenizer::with_eos(const std::string& line, PieceDraw* draw) const {

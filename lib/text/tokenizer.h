@@ -31,6 +31,7 @@
 
 namespace heed::text {
 
+class AddedTokens;
 class Scheme;
 struct SentenceFrame;
 struct ForeignTokenizer;
@@ -134,6 +135,10 @@ class Tokenizer {
   /// Error on an id that is not in the vocabulary.
   std::string decode(std::span<const std::int32_t> ids) const;
 
+  /// The same, but text spells special tokens too ("<|im_start|>", "[SEP]"), as it does in other programs. Throws UsageError of a
+  /// type whose text spells none.
+  Tokenizer spelling_special_tokens() const;
+
   const Vocabulary& vocabulary() const;
   const SpecialIds& special() const { return vocabulary().special(); }
   std::int64_t size() const { return vocabulary().size(); }
@@ -170,6 +175,7 @@ class Tokenizer {
   std::string type_;
   bool pretokenized_;
   std::shared_ptr<const Scheme> scheme_;
+  std::shared_ptr<const AddedTokens> spelled_;  ///< instead of those of the scheme; null: those
   std::string digest_;
 };
 

@@ -5,6 +5,7 @@
 
 #include "base/choice.h"
 #include "base/digest.h"
+#include "text/added_tokens.h"
 #include "text/byte_bpe.h"
 #include "text/foreign_tokenizer.h"
 #include "text/sentencepiece_model.h"
@@ -80,28 +81,15 @@ OrderedJson added_tokens(const Tokenizer& tokenizer, const OrderedJson& settings
 
 std::set<std::int32_t> special_of(const Tokenizer& tokenizer) {
   std::set<std::int32_t> ids;
-  for (const SpecialName& each : kSpecialNames)
-    if (const std::int32_t id = tokenizer.special().*each.id; id != SpecialIds::kAbsent) ids.insert(id);
+  for (const AddedToken& each : special_pieces(tokenizer.vocabulary())) ids.insert(each.id);
   return ids;
 }
 
 OrderedJson byte_bpe_json(const Tokenizer& tokenizer, const OrderedJson& settings,
                           const std::vector<std::string>& merges) {
-  // A piece that no merge makes, and that is more than a byte, is a token that was added.
-  std::set<std::string> made;
-  for (std::string merge : merges) {
-    merge.erase(merge.find(' '), 1);
-    made.insert(merge);
-  }
-  std::set<std::int32_t> added = special_of(tokenizer);
+  std::set<std::int32_t> added = pieces_without_merge(tokenizer.vocabulary(), merges);
   if (settings.contains("added"))
     for (const OrderedJson& each : settings["added"]) added.insert(each.at("id").get<std::int32_t>());
-  const auto used = std::min<std::int64_t>(tokenizer.size(), tokenizer.special().first_unused);
-  for (std::int64_t id = 0; id < used; ++id) {
-    const std::string& piece = tokenizer.piece(static_cast<std::int32_t>(id));
-    const bool is_byte = piece.size() == 1 || (piece.size() == 2 && (piece[0] & 0xE0) == 0xC0);
-    if (!is_byte && !made.contains(piece)) added.insert(static_cast<std::int32_t>(id));
-  }
   const auto pattern =
       chosen<SplitPattern>("pattern", kSplitPatterns, settings.at("pattern").get<std::string>());
   const bool prefix_space = settings.at("prefix_space"), is_gpt2 = pattern == SplitPattern::gpt2;

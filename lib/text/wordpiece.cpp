@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/utf8.h"
+#include "text/added_tokens.h"
 #include "text/unicode.h"
 
 namespace heed::text {
@@ -93,6 +94,7 @@ class WordPieceScheme : public Scheme {
   }
 
   const SentenceFrame* frame() const override { return &options_.frame; }
+  std::vector<AddedToken> special_tokens() const override { return special_pieces(vocabulary()); }
 
   std::string settings() const override {
     nlohmann::json settings{{"clean", options_.clean},
