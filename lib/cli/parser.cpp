@@ -18,6 +18,7 @@ const std::vector<std::string> kWhen{"auto", "always", "never"};  // as logging:
 
 /// What other programs call an option; of several meanings the tool's own is taken.
 constexpr std::pair<std::string_view, const char*> kSynonyms[] = {{"--alpha", "--length-penalty"},
+                                                                  {"--amp", "--precision bfloat16"},
                                                                   {"--arch", "--preset"},
                                                                   {"--architecture", "--preset"},
                                                                   {"--batch-size", "--batch-tokens"},
@@ -25,21 +26,29 @@ constexpr std::pair<std::string_view, const char*> kSynonyms[] = {{"--alpha", "-
                                                                   {"--beam-size", "--beam"},
                                                                   {"--beam-width", "--beam"},
                                                                   {"--beams", "--beam"},
+                                                                  {"--bf16", "--precision bfloat16"},
+                                                                  {"--bf16", "--dtype bf16"},
                                                                   {"--causal", "--mask causal"},
+                                                                  {"--compute-type", "--precision"},
                                                                   {"--confidence", "--bootstrap 1000"},
                                                                   {"--dropout-rate", "--dropout"},
+                                                                  {"--dtype", "--precision"},
                                                                   {"--epochs", "--max-epochs"},
                                                                   {"--format", "--output"},
+                                                                  {"--fp16", "--precision bfloat16"},
+                                                                  {"--fp16", "--dtype f16"},
                                                                   {"--greedy", "--beam 1"},
                                                                   {"--heads", "--n-heads"},
                                                                   {"--hidden", "--d-model"},
                                                                   {"--hidden-size", "--d-model"},
+                                                                  {"--int8", "--precision int8"},
                                                                   {"--jobs", "--threads"},
                                                                   {"--lc", "--lowercase"},
                                                                   {"--lr", "--learning-rate"},
                                                                   {"--max-len", "--max-length"},
                                                                   {"--max-new-tokens", "--max-length"},
                                                                   {"--max-steps", "--max-updates"},
+                                                                  {"--mixed-precision", "--precision"},
                                                                   {"--model", "--preset"},
                                                                   {"--model-type", "--type"},
                                                                   {"--nbest", "--n-best"},
@@ -65,6 +74,8 @@ constexpr std::pair<std::string_view, const char*> kSynonyms[] = {{"--alpha", "-
                                                                   {"--warmup-steps", "--warmup"},
                                                                   {"--workers", "--threads"}};
 constexpr std::string_view kInput[] = {"-i", "--in", "--input"};
+constexpr std::string_view kPrecision[] = {"--amp",  "--bf16", "--compute-type",    "--dtype",
+                                           "--fp16", "--int8", "--mixed-precision", "--precision"};
 constexpr std::string_view kGpu[] = {"--gpu", "--gpus", "--cuda", "--device", "--devices"};
 
 bool is_plain(std::string_view word) {
@@ -234,8 +245,14 @@ void Tool::Parser::explain(const CLI::ParseError& error) const {
   for (const std::string& word : app.remaining()) {
     if (word.size() < 2 || word[0] != '-' || word == "--") continue;
     std::string name = word.substr(0, word.find('='));
+    std::string dashed = name;
+    std::ranges::replace(dashed, '_', '-');
     if (std::ranges::find(kGpu, name) != std::end(kGpu))
       fail<UsageError>("unknown option ", name, ": heed runs on CPUs; --threads N says on how many cores");
+    if ((app.get_name() == "train" || app.get_name() == "embed") &&
+        std::ranges::find(kPrecision, dashed) != std::end(kPrecision))
+      fail<UsageError>("unknown option ", name, ": ", app.get_name(),
+                       " computes in float32; encode and decode have --precision");
     if (reads_stdin && std::ranges::find(kInput, name) != std::end(kInput))
       fail<UsageError>("unknown option ", name, ": the input is an argument: ", app.get_name(), " FILE");
     std::string near = nearest_option(name);

@@ -41,6 +41,10 @@ bool is_text(std::string_view bytes) {
 
 std::string guess(std::string_view bytes) {
   static constexpr std::pair<std::string_view, const char*> known[] = {
+      {std::string_view("GGUF\3\0\0", 7),
+       "a model of llama.cpp (GGUF): use the folder of safetensors that it was made from"},
+      {std::string_view("\1\0\0\0\0\0\0", 8),
+       "a binary model of Marian: use the model.npz that it was made from"},
       {"\x1f\x8b", "gzip data: decompress it first"},
       {"\x89PNG", "a PNG picture"},
       {"%PDF", "a PDF document"},

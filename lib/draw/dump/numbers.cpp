@@ -106,8 +106,10 @@ Tensor chosen_tensor(const DumpOptions& options) {
 
 void dump_list(const DumpOptions& options) {
   if (!selections_of(options).empty()) {
-    fail<UsageError>(
-        "--list is of whole tensors: use a slice with --tsv, --heatmap, --stats or another form");
+    fail<UsageError>(options.list
+                         ? "--list is of whole tensors: leave it out for a slice"
+                         : "without --heatmap, --tsv, --stats, -o FILE.png or the like whole tensors are "
+                           "listed: say what to make of the slice");
   }
   io::TextWriter output(options.output);
   const bool shows_card = !options.list && !options.tsv && !options.json && options.name.empty();

@@ -37,9 +37,9 @@ std::string field(const Json& object, const char* name) {
   return object.is_object() && object.contains(name) ? shown(object[name]) : "";
 }
 
-/// What is off needs no word.
+/// What is off, or as another setting says (-1), needs no word.
 bool is_off(const Json& value) {
-  return value.is_null() || value == false || value == 0 || value == "" || value == "none";
+  return value.is_null() || value == false || value == 0 || value == -1 || value == "" || value == "none";
 }
 
 class Card {

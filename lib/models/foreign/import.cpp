@@ -4,6 +4,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -23,6 +24,25 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kLongestCompared = 200;
 
+/// "; it has A, B": some names of a folder, none of a file.
+std::string files_of(const fs::path& folder) {
+  constexpr std::size_t most = 6;
+  constexpr int most_read = 1000;
+  std::error_code ignored;
+  std::set<std::string> names;
+  bool has_more = false;
+  int read = 0;
+  for (fs::directory_iterator at(folder, ignored), end; at != end && read < most_read;
+       at.increment(ignored), ++read) {
+    const std::string name = at->path().filename().string();
+    if (name.starts_with('.')) continue;
+    names.insert(escaped(name));
+    if (names.size() > most) names.erase(std::prev(names.end())), has_more = true;
+  }
+  return names.empty() ? ""
+                       : concat("; it has ", joined({names.begin(), names.end()}), has_more ? ", ..." : "");
+}
+
 const Family& family_of(const Source& source) {
   std::vector<std::string> names;
   for (const Family& family : families()) {
@@ -36,7 +56,7 @@ const Family& family_of(const Source& source) {
   if (source.has_weights()) source.weights();  // which may be damaged
   fail(escaped(source.path()),
        ": no model in this folder, wanted config.json and model.safetensors of one of ", joined(names),
-       ", or a model file of heed");
+       ", or a model file of heed", files_of(source.path()));
 }
 
 /// A table of positions is made for the settings, whatever the weights are: settings that lie cost an error, no memory.

@@ -216,6 +216,8 @@ BOOST_AUTO_TEST_CASE(rows_of_numbers_are_an_array) {
   check_fails([&] { read("# nothing\n"); }, {"no numbers"});
   check_fails([&] { read("the cat\n"); }, {"looks like text, but not rows of numbers; wanted tensors"});
   check_fails([&] { read("inf cat\n"); }, {"looks like text"});
+  check_fails([&] { read(std::string("GGUF\3\0\0\0\5", 9)); }, {"a model of llama.cpp (GGUF)"});
+  check_fails([&] { read(std::string("\1\0\0\0\0\0\0\0\5\0", 10)); }, {"a binary model of Marian"});
 }
 
 BOOST_AUTO_TEST_CASE(one_map_where_one_is_expected) {

@@ -119,6 +119,13 @@ const std::vector<Mutation> kMutations{
        f.config["rope_parameters"] = {{"rope_type", "longrope"}, {"factor", 2}, {"rope_theta", 10000}};
      },
      {"rope_type is \"longrope\", wanted default, linear, llama3 or yarn"}},
+    {"a part of each head that turns",
+     "llama",
+     [](Folder& f) {
+       f.config["rope_parameters"] = {
+           {"rope_type", "default"}, {"rope_theta", 10000}, {"partial_rotary_factor", 0.5}};
+     },
+     {"partial_rotary_factor is 0.5"}},
     {"two opinions on the rotation",
      "llama",
      [](Folder& f) {
