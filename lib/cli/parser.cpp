@@ -74,9 +74,15 @@ constexpr std::pair<std::string_view, const char*> kSynonyms[] = {{"--alpha", "-
                                                                   {"--warmup-steps", "--warmup"},
                                                                   {"--workers", "--threads"}};
 constexpr std::string_view kInput[] = {"-i", "--in", "--input"};
-constexpr std::string_view kPrecision[] = {"--amp",  "--bf16", "--compute-type",    "--dtype",
-                                           "--fp16", "--int8", "--mixed-precision", "--precision"};
 constexpr std::string_view kGpu[] = {"--gpu", "--gpus", "--cuda", "--device", "--devices"};
+
+/// Whether --precision is meant, by whatever name.
+bool is_precision(std::string name) {
+  std::ranges::replace(name, '_', '-');
+  return name == "--precision" || std::ranges::any_of(kSynonyms, [&](const auto& synonym) {
+           return synonym.first == name && std::string_view(synonym.second).starts_with("--precision");
+         });
+}
 
 bool is_plain(std::string_view word) {
   for (unsigned char c : word) {
@@ -245,12 +251,9 @@ void Tool::Parser::explain(const CLI::ParseError& error) const {
   for (const std::string& word : app.remaining()) {
     if (word.size() < 2 || word[0] != '-' || word == "--") continue;
     std::string name = word.substr(0, word.find('='));
-    std::string dashed = name;
-    std::ranges::replace(dashed, '_', '-');
     if (std::ranges::find(kGpu, name) != std::end(kGpu))
       fail<UsageError>("unknown option ", name, ": heed runs on CPUs; --threads N says on how many cores");
-    if ((app.get_name() == "train" || app.get_name() == "embed") &&
-        std::ranges::find(kPrecision, dashed) != std::end(kPrecision))
+    if ((app.get_name() == "train" || app.get_name() == "embed") && is_precision(name))
       fail<UsageError>("unknown option ", name, ": ", app.get_name(),
                        " computes in float32; encode and decode have --precision");
     if (reads_stdin && std::ranges::find(kInput, name) != std::end(kInput))
