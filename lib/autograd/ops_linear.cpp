@@ -38,7 +38,7 @@ Var<T> linear(Var<T> x, Var<T> weight, Var<T> bias, Activation f, const Dropout&
   const bool plain = f == Activation::none && !drop.active();
   if (drop.active() || !multiply_packed<T>(tape, x.value(), weight.value(), row_of(bias), f, out)) {
     if (plain && bias) broadcast_row<T>(row_of(bias), out);
-    gemm<T>(1, x.value(), weight.value(), plain && bias ? 1 : 0, out);
+    gemm<T>(tape.precision(), x.value(), weight.value(), plain && bias ? 1 : 0, out);
     if (!plain) bias_activation_dropout<T>(row_of(bias), f, drop, out);
   }
   tape.on_backward(y, [=, &tape] {
@@ -50,11 +50,11 @@ Var<T> linear(Var<T> x, Var<T> weight, Var<T> bias, Activation f, const Dropout&
     T beta;
     if (tape.wants_gradient(weight)) {
       Matrix<T> d_weight = tape.gradient(weight, beta);
-      gemm<T>(1, x.value().t(), d_y, beta, d_weight);
+      gemm<T>(tape.precision(), x.value().t(), d_y, beta, d_weight);
     }
     if (tape.wants_gradient(x)) {
       Matrix<T> d_x = tape.gradient(x, beta);
-      gemm<T>(1, d_y, weight.value().t(), beta, d_x);
+      gemm<T>(tape.precision(), d_y, weight.value().t(), beta, d_x);
     }
   });
   return y;
@@ -68,7 +68,7 @@ Var<T> logits_of(Var<T> x, Var<T> weight, bool tied, Var<T> bias) {
   const Matrix<T> out = tape.mutable_value(y);
   if (!multiply_packed<T>(tape, x.value(), w, row_of(bias), Activation::none, out)) {
     if (bias) broadcast_row<T>(row_of(bias), out);
-    gemm<T>(1, x.value(), w, bias ? 1 : 0, out);
+    gemm<T>(tape.precision(), x.value(), w, bias ? 1 : 0, out);
   }
   return tape.without_backward(y);
 }

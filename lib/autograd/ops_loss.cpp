@@ -98,7 +98,7 @@ CrossEntropySums projected_loss(Var<T> states, Var<T> weight, bool tied,
     block_targets.clear();
     for (std::int64_t part = 0; part < parts; ++part) {
       const std::int64_t from = part * part_rows + first;
-      gemm<T>(1, states.value().row_range(from, count), w, bias ? 1 : 0,
+      gemm<T>(tape.precision(), states.value().row_range(from, count), w, bias ? 1 : 0,
               logits.row_range(part * count, count));
       block_targets.insert(block_targets.end(), targets.begin() + from, targets.begin() + from + count);
     }
@@ -114,8 +114,9 @@ CrossEntropySums projected_loss(Var<T> states, Var<T> weight, bool tied,
     for (std::int64_t part = 0; part < parts; ++part) {
       const std::int64_t from = part * part_rows + first;
       const Matrix<T> own = logits.row_range(part * count, count);
-      gemm<T>(1, own, w.t(), states_beta, d_states.row_range(from, count));
-      if (d_weight.data) gemm<T>(1, states.value().row_range(from, count).t(), own, 1, d_weight);
+      gemm<T>(tape.precision(), own, w.t(), states_beta, d_states.row_range(from, count));
+      if (d_weight.data)
+        gemm<T>(tape.precision(), states.value().row_range(from, count).t(), own, 1, d_weight);
     }
     if (!d_bias.empty()) sum_rows<T>(logits, d_bias);
   }

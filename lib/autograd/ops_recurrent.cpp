@@ -178,7 +178,7 @@ StepLinear<T>::StepLinear(Var<T> weight, std::int64_t rows, Var<T> bias)
     if (!tape.wants_gradient(w)) return;
     T beta;
     const Matrix<T> d_w = tape.gradient(w, beta);
-    gemm<T>(1, x.t(), d_y, beta, d_w);
+    gemm<T>(tape.precision(), x.t(), d_y, beta, d_w);
   });
 }
 

@@ -220,7 +220,7 @@ void CellRun<T>::finish() {
   const Matrix<T> d_u = tape_->gradient(u, beta);
   auto add_product = [&](GateRange gates, Matrix<T> input) {
     const Matrix<const T> d_products = columns(d_products_, gates).row_range(0, used_);
-    gemm<T>(1, input.row_range(0, used_).t(), d_products, beta, columns(d_u, gates));
+    gemm<T>(tape_->precision(), input.row_range(0, used_).t(), d_products, beta, columns(d_u, gates));
   };
   add_product(early(), h_);
   if (cell_.reads_kept.count > 0) add_product(cell_.reads_kept, kept_);

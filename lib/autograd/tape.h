@@ -13,6 +13,7 @@
 
 #include "tensor/arena.h"
 #include "tensor/matrix.h"
+#include "tensor/precision.h"
 
 namespace heed {
 
@@ -67,6 +68,11 @@ class Tape {
   /// whatever is fastest for many.
   const PackedWeights<T>* packed_weights() const { return packed_weights_; }
   void set_packed_weights(const PackedWeights<T>* weights) { packed_weights_ = weights; }
+
+  /// What products with parameters are computed in, forward and backward; float32 (the default) or, of a tape of floats,
+  /// bfloat16. Steps of a recurrence and products within attention are float32 always.
+  Precision precision() const { return precision_; }
+  void set_precision(Precision precision) { precision_ = precision; }
 
   /// Given: every operation that on_backward() or without_backward() hears of adds its time to these; the clock is
   /// started by their owner.
@@ -154,6 +160,7 @@ class Tape {
   std::vector<Step> steps_;
   std::vector<std::shared_ptr<const void>> owned_;
   bool with_gradients_ = false;
+  Precision precision_ = Precision::float32;
   const PackedWeights<T>* packed_weights_ = nullptr;
   OpTimes* op_times_ = nullptr;
 };

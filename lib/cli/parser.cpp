@@ -253,9 +253,9 @@ void Tool::Parser::explain(const CLI::ParseError& error) const {
     std::string name = word.substr(0, word.find('='));
     if (std::ranges::find(kGpu, name) != std::end(kGpu))
       fail<UsageError>("unknown option ", name, ": heed runs on CPUs; --threads N says on how many cores");
-    if ((app.get_name() == "train" || app.get_name() == "embed") && is_precision(name))
-      fail<UsageError>("unknown option ", name, ": ", app.get_name(),
-                       " computes in float32; encode and decode have --precision");
+    if (app.get_name() == "embed" && is_precision(name))
+      fail<UsageError>("unknown option ", name,
+                       ": embed computes in float32; encode, decode and train have --precision");
     if (reads_stdin && std::ranges::find(kInput, name) != std::end(kInput))
       fail<UsageError>("unknown option ", name, ": the input is an argument: ", app.get_name(), " FILE");
     std::string near = nearest_option(name);

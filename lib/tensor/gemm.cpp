@@ -15,6 +15,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "tensor/bfloat16_product.h"
 #include "tensor/kernels.h"
 #include "tensor/kernels_in_use.h"
 #include "tensor/product_count.h"
@@ -221,6 +222,22 @@ void gemm(std::type_identity_t<T> alpha, Matrix<const std::type_identity_t<T>> a
 
 template void gemm<float>(float, Matrix<const float>, Matrix<const float>, float, Matrix<float>);
 template void gemm<double>(double, Matrix<const double>, Matrix<const double>, double, Matrix<double>);
+
+template <class T>
+void gemm(Precision precision, Matrix<const std::type_identity_t<T>> a,
+          Matrix<const std::type_identity_t<T>> b, std::type_identity_t<T> beta, Matrix<T> c) {
+  if constexpr (std::is_same_v<T, float>) {
+    constexpr std::int64_t few = 16;
+    if (precision == Precision::bfloat16 && std::min({c.rows, c.cols, a.cols}) >= few) {
+      expect_product(a, b, c);
+      return multiply_bfloat16(a, b, beta != 0, c);
+    }
+  }
+  gemm<T>(1, a, b, beta, c);
+}
+
+template void gemm<float>(Precision, Matrix<const float>, Matrix<const float>, float, Matrix<float>);
+template void gemm<double>(Precision, Matrix<const double>, Matrix<const double>, double, Matrix<double>);
 
 std::string kernels_in_use() {
   constexpr const char* kLevels[] = {"no SIMD", "SSE4", "AVX2", "AVX-512"};

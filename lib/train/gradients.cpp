@@ -115,6 +115,7 @@ Gradients::Gradients(const Model<float>& model, const Objective& objective, cons
       seed_(seed),
       label_smoothing_(config.label_smoothing),
       mean_over_(kMeansOver(config.mean_over)),
+      precision_(kTrainPrecisions(config.precision)),
       exchange_(exchange),
       sum_(Layout(model.parameters), threads, exchange),
       times_ops_(times_ops) {}
@@ -126,6 +127,7 @@ CrossEntropySums Gradients::compute_shard(const Batch& batch, std::int64_t shard
   const TapePool::Lease lease = tapes_.lease();
   Tape<float>& tape = *lease;
   tape.set_with_gradients(true);
+  tape.set_precision(precision_);
   OpTimes times;
   times.start();
   tape.set_op_times(times_ops_ ? &times : nullptr);

@@ -81,6 +81,7 @@ class Gradients {
   std::uint64_t seed_;
   double label_smoothing_;
   MeanOver mean_over_;
+  Precision precision_;
   TapePool tapes_;
   Exchange& exchange_;
   ShardSum sum_;  ///< in the parameters' layout

@@ -30,6 +30,7 @@ class TapePool {
     std::unique_ptr<Tape<float>> tape = take();
     tape->reset();
     tape->set_with_gradients(false);
+    tape->set_precision(Precision::float32);
     return {*this, std::move(tape)};
   }
 

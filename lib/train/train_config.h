@@ -7,6 +7,7 @@
 
 #include "base/choice.h"
 #include "base/range.h"
+#include "tensor/precision.h"
 
 namespace heed {
 
@@ -17,6 +18,7 @@ inline const Choice<Method> kMethods{"optimizer", {"adam", "adadelta", "sgd"}};
 enum class Schedule { noam, inverse_sqrt, constant, plateau, halving };
 inline const Choice<Schedule> kSchedules{"schedule",
                                          {"noam", "inverse-sqrt", "constant", "plateau", "halving"}};
+inline const Choice<Precision> kTrainPrecisions{"precision", {"float32", "bfloat16"}};
 enum class StopOn { loss, bleu };
 inline const Choice<StopOn> kStopOn{"stop_on", {"loss", "bleu"}};
 
@@ -28,6 +30,7 @@ struct TrainConfig {
   double label_smoothing = 0.1;
   double bpe_dropout = 0, unigram_alpha = 0, r_drop = 0;
   std::string mean_over = "tokens";
+  std::string precision = "float32";
   std::string optimizer = "adam";
   double beta1 = 0.9, beta2 = 0.98, eps = 1e-8;
   double weight_decay = 0;
@@ -71,6 +74,11 @@ struct TrainConfig {
           at_least(0));
     field("mean_over", self.mean_over, "what the loss, and so the gradient, is averaged over",
           kMeansOver.words);
+    field("precision", self.precision,
+          "of the products with parameters, forward and backward: bfloat16 rounds their factors; sums, "
+          "parameters, "
+          "optimizer, norms, attention and steps of a recurrence stay float32",
+          kTrainPrecisions.words);
     field("optimizer", self.optimizer, "the optimizer", kMethods.words);
     field("beta1", self.beta1, "Adam: decay of the mean gradient", share());
     field("beta2", self.beta2, "Adam, Adadelta: decay of the mean squared gradient (rho)", share());

@@ -9,23 +9,32 @@ LOSS_ROWS = 512  # logits that exist at a time
 
 
 class ProjectedCrossEntropy(torch.autograd.Function):
-    """Mean label-smoothed cross-entropy of softmax(h W^T), its gradients taken block by block on the way forward."""
+    """Mean label-smoothed cross-entropy of softmax(h W^T), its gradients taken block by block on the way forward. Products are
+    in bfloat16 where autocast is on."""
 
     @staticmethod
     def forward(ctx, h, weight, targets):
-        n, classes = h.shape[0], weight.shape[0]
-        d_h, d_weight = torch.empty_like(h), torch.zeros_like(weight)
-        row, loss, low = torch.arange(LOSS_ROWS), 0.0, LABEL_SMOOTHING / classes
-        for first in range(0, n, LOSS_ROWS):
-            x, y = h[first:first + LOSS_ROWS], targets[first:first + LOSS_ROWS]
-            z = torch.mm(x, weight.t())
-            top, total, right = z.amax(1, keepdim=True), z.sum(1), z.gather(1, y[:, None])[:, 0]
-            norm = z.sub_(top).exp_().sum(1, keepdim=True)
-            loss += float((top[:, 0] + norm[:, 0].log() - (1 - LABEL_SMOOTHING) * right - low * total).sum())
-            z.mul_(1 / (n * norm)).sub_(low / n)
-            z[row[:len(y)], y] -= (1 - LABEL_SMOOTHING) / n
-            torch.mm(z, weight, out=d_h[first:first + LOSS_ROWS])
-            d_weight.addmm_(z.t(), x)
+        reduced = torch.is_autocast_enabled("cpu")
+        with torch.autocast("cpu", enabled=False):
+            n, classes = h.shape[0], weight.shape[0]
+            d_h, d_weight = torch.empty_like(h), torch.zeros_like(weight)
+            w = weight.bfloat16() if reduced else weight
+            row, loss, low = torch.arange(LOSS_ROWS), 0.0, LABEL_SMOOTHING / classes
+            for first in range(0, n, LOSS_ROWS):
+                x, y = h[first:first + LOSS_ROWS].to(w.dtype), targets[first:first + LOSS_ROWS]
+                z = torch.mm(x, w.t()).float()
+                top, total, right = z.amax(1, keepdim=True), z.sum(1), z.gather(1, y[:, None])[:, 0]
+                norm = z.sub_(top).exp_().sum(1, keepdim=True)
+                loss += float((top[:, 0] + norm[:, 0].log() - (1 - LABEL_SMOOTHING) * right - low * total).sum())
+                z.mul_(1 / (n * norm)).sub_(low / n)
+                z[row[:len(y)], y] -= (1 - LABEL_SMOOTHING) / n
+                if reduced:
+                    z = z.bfloat16()
+                    d_h[first:first + LOSS_ROWS] = torch.mm(z, w)
+                    d_weight += torch.mm(z.t(), x)
+                else:
+                    torch.mm(z, w, out=d_h[first:first + LOSS_ROWS])
+                    d_weight.addmm_(z.t(), x)
         ctx.save_for_backward(d_h, d_weight)
         return torch.tensor(loss / n)
 

@@ -30,7 +30,8 @@ using Clock = std::chrono::steady_clock;
 using Json = nlohmann::ordered_json;
 
 struct Options {
-  std::string source, target, vocab, model = "transformer-tiny", dropout = "all", workload;
+  std::string source, target, vocab, model = "transformer-tiny", dropout = "all", workload,
+                                     precision = "float32";
   std::int64_t batch_tokens = 0, shards = 0, warmup = 2, steps = 10;
   bool gemm = false;
 };
@@ -43,6 +44,8 @@ void declare(cli::Tool& tool, Options& o) {
               cli::one_of(workload_names()));
   tool.option("--dropout", o.dropout, "dropout everywhere at the preset's rate, or where the preset has it",
               cli::one_of({"all", "preset"}));
+  tool.option("--precision", o.precision, "of the products with parameters",
+              cli::one_of(kTrainPrecisions.words));
   tool.option("--batch-tokens", o.batch_tokens,
               "target tokens per update, at most; 0: the model's own number", cli::at_least(0));
   tool.option("--shards", o.shards, "parts of a batch; 0: the model's own number", cli::at_least(0));
@@ -110,6 +113,7 @@ Job make_job(const Options& o, std::int64_t vocab_size) {
   });
   from_json(workload.training, fields_of(job.recipe));
   if (o.batch_tokens > 0) job.recipe.batch_tokens = o.batch_tokens;
+  job.recipe.precision = o.precision;
   if (o.shards > 0) job.recipe.shards = o.shards;
   return job;
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """The PyTorch twin of train_step: the same model on the same batches, as fast as PyTorch gets.
 
-  train_step_torch.py --config CONFIG.json --batches FILE [--threads N] [--warmup N] [--steps N]
+  train_step_torch.py --config CONFIG.json --batches FILE [--threads N] [--warmup N] [--steps N] [--precision WORD]
 
 CONFIG is a heed model's config. FILE holds a sentence pair a line, source ids TAB target ids with their final eos, and
 an empty line after each batch. Prints one line of JSON.
@@ -53,6 +53,7 @@ def main():
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--warmup", type=int, default=2)
     parser.add_argument("--steps", type=int, default=10)
+    parser.add_argument("--precision", choices=["float32", "bfloat16"], default="float32", help="bfloat16: by autocast")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     torch.manual_seed(1)
@@ -69,7 +70,8 @@ def main():
     for step in range(options.warmup + options.steps):
         source, target_in, target, tokens = batches[step % len(batches)]
         start, processor_start = time.perf_counter(), time.process_time()
-        loss = model(source, target_in, target)
+        with torch.autocast("cpu", torch.bfloat16, enabled=options.precision == "bfloat16"):
+            loss = model(source, target_in, target)
         loss.backward()
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)

@@ -22,6 +22,13 @@ namespace {
 
 using Floats = boost::mpl::list<float, double>;
 
+/// The nearest number of 8 bits of mantissa; of two the even one.
+float to_bfloat16(float x) {
+  if (x == 0) return 0;
+  const double step = std::exp2(std::ilogb(x) - 7);
+  return static_cast<float>(std::nearbyint(x / step) * step);
+}
+
 /// A matrix of normal numbers whose rows (or columns, when `transposed`) lie `gap` elements apart.
 template <class T>
 struct Factor {
@@ -38,16 +45,19 @@ struct Factor {
   }
 };
 
-/// `multiply`: gemm, or what computes the same.
+/// `multiply`: gemm, or what computes the same. `bfloat16`: of factors that are such numbers.
 template <class T, class Multiply>
 void check_product(std::int64_t m, std::int64_t n, std::int64_t k, bool a_transposed, bool b_transposed,
-                   bool c_transposed, double beta, int gap, Multiply&& multiply) {
-  const Factor<T> a(m, k, a_transposed, gap, 1), b(k, n, b_transposed, 2 * gap, 2);
+                   bool c_transposed, double beta, int gap, Multiply&& multiply, T alpha = T{0.75},
+                   bool bfloat16 = false) {
+  Factor<T> a(m, k, a_transposed, gap, 1), b(k, n, b_transposed, 2 * gap, 2);
+  if (bfloat16)
+    for (Factor<T>* factor : {&a, &b})
+      for (T& x : factor->storage) x = to_bfloat16(static_cast<float>(x));
   Factor<T> c(m, n, c_transposed, gap, 3);
   if (beta == 0) c.view(0, 0) = std::numeric_limits<T>::quiet_NaN();
   const std::vector<T> before = c.storage;
   const Matrix<const T> old(before.data(), m, n, c.view.row_stride, c.view.col_stride);
-  const T alpha = T{0.75};
   multiply(alpha, Matrix<const T>(a.view), Matrix<const T>(b.view), static_cast<T>(beta), c.view);
   double worst = 0;
   for (std::int64_t i = 0; i < m; ++i) {
@@ -122,6 +132,45 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(tall_products_in_blocks_equal_three_loops, T, Floa
   for (const int transposed : {0, 1, 2, 3})
     check_product<T>(1030, 33, 20, transposed & 1, transposed & 2, false, 1, 3,
                      [](T alpha, auto a, auto b, T, auto c) { multiply_blocks<T>(alpha, a, b, true, c); });
+}
+
+/// Sizes on both sides of every tile, panel and block; in both layouts of each factor and of the result.
+BOOST_AUTO_TEST_CASE(products_of_bfloat16_are_those_of_the_numbers_rounded) {
+  for (const std::int64_t m : {16, 47, 49, 120, 800}) {
+    for (const std::int64_t n : {16, 31, 33, 70}) {
+      for (const std::int64_t k : {16, 37, 63, 256, 259, 515}) {
+        for (const int layout : {0, 1, 2, 3}) {
+          check_product<float>(
+              m, n, k, layout & 1, layout & 2, (m + k) % 3 == 0, n % 2, 3,
+              [](float, auto a, auto b, float beta, auto c) {
+                gemm<float>(Precision::bfloat16, a, b, beta, c);
+              },
+              1, true);
+        }
+      }
+    }
+  }
+  // By the identity each number is rounded as it should be, halves to even, from either side.
+  constexpr std::int64_t rows = 64, n = 48;
+  Factor<float> x(rows, n, false, 0, 7), one(n, n, false, 0, 8), c(rows, n, false, 0, 9),
+      c_t(n, rows, false, 0, 9);
+  for (std::int64_t i = 0; i < n; ++i)
+    for (std::int64_t j = 0; j < n; ++j) one.view(i, j) = i == j;
+  for (std::int64_t j = 0; j < n; ++j) x.view(0, j) = 1 + static_cast<float>(j) / 256;  // every second a half
+  gemm<float>(Precision::bfloat16, x.view, one.view, 0, c.view);
+  gemm<float>(Precision::bfloat16, one.view, x.view.t(), 0, c_t.view);
+  std::int64_t others = 0;
+  for (std::int64_t i = 0; i < rows; ++i)
+    for (std::int64_t j = 0; j < n; ++j)
+      others += c.view(i, j) != to_bfloat16(x.view(i, j)) || c_t.view(j, i) != to_bfloat16(x.view(i, j));
+  BOOST_TEST(others == 0);
+  x.view(3, 5) = std::numeric_limits<float>::quiet_NaN();
+  x.view(4, 5) = std::numeric_limits<float>::infinity();
+  gemm<float>(Precision::bfloat16, x.view, one.view, 0, c.view);
+  BOOST_TEST(std::isnan(c.view(3, 5)));
+  BOOST_TEST(!std::isfinite(c.view(4, 5)));
+  const Matrix<float> narrow(c.storage.data(), rows, n - 1);
+  BOOST_CHECK_THROW(gemm<float>(Precision::bfloat16, x.view, one.view, 0, narrow), Error);
 }
 
 /// Of a step of a recurrence and back: c = a w, c += a w, and the same by w^T, laid out once or not.

@@ -35,13 +35,14 @@ inline Corpus reversing_corpus(std::int64_t count, std::uint64_t seed) {
   return corpus;
 }
 
-inline std::unique_ptr<Model<float>> small_transformer(std::uint64_t seed = 3, double dropout = 0.2) {
+inline std::unique_ptr<Model<float>> small_transformer(std::uint64_t seed = 3, double dropout = 0.2,
+                                                       std::int64_t d_model = 12) {
   TransformerConfig config;
   config.source_vocab_size = source_size;
   config.target_vocab_size = target_size;
   config.n_encoder_layers = 1;
   config.n_decoder_layers = 2;
-  config.d_model = 12;
+  config.d_model = d_model;
   config.d_ff = 20;
   config.n_heads = 3;
   config.max_length = 32;

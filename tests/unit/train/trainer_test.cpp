@@ -69,6 +69,40 @@ BOOST_AUTO_TEST_CASE(the_mean_is_over_tokens_or_sentences) {
              boost::test_tools::tolerance(1e-5));
 }
 
+/// Where products round their factors, loss and gradient are those of float32 but for that, and no thread changes a bit.
+BOOST_AUTO_TEST_CASE(bfloat16_rounds_the_factors_of_products) {
+  const Corpus corpus = reversing_corpus(60, 3);
+  const auto model = small_transformer(3, 0, 24);
+  const Batch batch = make_batches(corpus, 1000, 2, 1, 0)[0];
+  struct Result {
+    double loss;
+    std::vector<float> gradient;
+  };
+  auto compute = [&](const std::string& precision, int threads) {
+    TrainConfig config;
+    config.precision = precision;
+    Gradients gradients(*model, Objective(*model), corpus, threads, 1, config);
+    const double loss = gradients.compute(batch, 1).loss;
+    const std::span<const float> flat = gradients.flat();
+    return Result{loss, {flat.begin(), flat.end()}};
+  };
+  const Result exact = compute("float32", 1), rounded = compute("bfloat16", 1),
+               again = compute("bfloat16", 2);
+  BOOST_TEST(rounded.loss != exact.loss);
+  BOOST_TEST(rounded.loss == exact.loss, boost::test_tools::tolerance(1e-3));
+  double square = 0, difference = 0;
+  for (std::size_t i = 0; i < exact.gradient.size(); ++i) {
+    square += exact.gradient[i] * double{exact.gradient[i]};
+    difference += std::pow(double{rounded.gradient[i]} - exact.gradient[i], 2);
+  }
+  BOOST_TEST(std::sqrt(difference / square) <
+             0.05);  // each factor is off by up to 0.004 of itself, and sums cancel
+  BOOST_TEST(difference > 0);
+  BOOST_TEST(again.loss == rounded.loss);
+  BOOST_TEST((again.gradient == rounded.gradient));
+  BOOST_CHECK_THROW(compute("int8", 1), UsageError);
+}
+
 BOOST_AUTO_TEST_CASE(seed_and_shards_belong_to_the_run) {
   const TemporaryFolder folder;
   train_small(folder / "a.h5", as_it_is);

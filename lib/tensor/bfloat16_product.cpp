@@ -1,0 +1,225 @@
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // of GCC 12's own intrinsics (its bug 105593)
+#endif
+#include "tensor/bfloat16_product.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <vector>
+
+#include "tensor/gemm.h"
+#include "tensor/product_count.h"
+#include "tensor/simd_level.h"
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace heed {
+
+namespace {
+
+using Index = std::int64_t;
+
+#if defined(__x86_64__)
+// ---- AVX-512 with its instruction for pairs of bfloat16 -----------------------------------------------------
+#if defined(__clang__)
+// clang-format off
+#pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16"))), apply_to = function)
+// clang-format on
+#else
+#pragma GCC push_options
+#pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16")
+#endif
+
+#define HEED_INLINE __attribute__((always_inline)) inline
+
+constexpr Index kLanes = 16;
+/// A tile of c: 24 sums, two vectors of b and one of a fit the 32 registers.
+constexpr int kTileRows = 12, kTileVectors = 2;
+/// Both factors lie in panels of so many rows of a and columns of b: of each group of two steps along k, the pair of every
+/// row or column in turn. A panel of a is a whole number of vectors and of tiles.
+constexpr Index kPanelRows = 48, kPanelColumns = kTileVectors * kLanes;
+/// Steps along k at a time: a panel of b, 16 KiB, stays in the first-level cache,
+constexpr Index kDepth = 256;
+/// and so many rows of a in the second.
+constexpr Index kBlockRows = 16 * kPanelRows;
+
+HEED_INLINE __mmask16 first_lanes(Index count) {
+  return static_cast<__mmask16>(count >= kLanes ? 0xFFFF : (1u << std::max<Index>(count, 0)) - 1);
+}
+
+/// Of 16 columns of `from` the pairs of rows 2 g and 2 g + 1, where rows follow one another in memory.
+HEED_INLINE __m512i pair_rows(const Matrix<const float>& from, Index row, Index column) {
+  const __mmask16 there = first_lanes(from.cols - column);
+  const auto half = [&](Index i) {
+    const __m512 x = i < from.rows ? _mm512_maskz_loadu_ps(there, from.row(i) + column) : _mm512_setzero_ps();
+    return _mm512_cvtepu16_epi32((__m256i)_mm512_cvtneps_pbh(x));
+  };
+  return _mm512_or_si512(half(row), _mm512_slli_epi32(half(row + 1), 16));
+}
+
+/// 16 vectors of 16 elements of 4 bytes: rows become columns.
+HEED_INLINE void transpose_16(__m512i (&x)[16]) {
+  __m512i y[16];
+#pragma GCC unroll 8
+  for (int i = 0; i < 16; i += 2) {
+    y[i] = _mm512_unpacklo_epi32(x[i], x[i + 1]);
+    y[i + 1] = _mm512_unpackhi_epi32(x[i], x[i + 1]);
+  }
+#pragma GCC unroll 4
+  for (int i = 0; i < 16; i += 4) {  // now x[i + j] has column j of each quarter, of four rows
+    x[i] = _mm512_unpacklo_epi64(y[i], y[i + 2]);
+    x[i + 1] = _mm512_unpackhi_epi64(y[i], y[i + 2]);
+    x[i + 2] = _mm512_unpacklo_epi64(y[i + 1], y[i + 3]);
+    x[i + 3] = _mm512_unpackhi_epi64(y[i + 1], y[i + 3]);
+  }
+#pragma GCC unroll 4
+  for (int j = 0; j < 4; ++j) {
+    const __m512i low = _mm512_shuffle_i32x4(x[j], x[4 + j], 0x88),
+                  high = _mm512_shuffle_i32x4(x[j], x[4 + j], 0xDD);
+    const __m512i low_below = _mm512_shuffle_i32x4(x[8 + j], x[12 + j], 0x88),
+                  high_below = _mm512_shuffle_i32x4(x[8 + j], x[12 + j], 0xDD);
+    y[j] = _mm512_shuffle_i32x4(low, low_below, 0x88);
+    y[8 + j] = _mm512_shuffle_i32x4(low, low_below, 0xDD);
+    y[4 + j] = _mm512_shuffle_i32x4(high, high_below, 0x88);
+    y[12 + j] = _mm512_shuffle_i32x4(high, high_below, 0xDD);
+  }
+#pragma GCC unroll 16
+  for (int i = 0; i < 16; ++i) x[i] = y[i];
+}
+
+/// The panel of `from` [k, at most width], filled up with zeros: pairs of rows, `width` a group.
+template <Index width>
+void pack(Matrix<const float> from, std::uint32_t* panel) {
+  const Index groups = (from.rows + 1) / 2;
+  if (from.row_stride == 1 && from.col_stride != 1) {  // pairs follow one another in memory
+    for (Index column = 0; column < width; column += kLanes) {
+      for (Index group = 0; group < groups; group += kLanes) {
+        const __mmask16 low = first_lanes(from.rows - 2 * group),
+                        high = first_lanes(from.rows - 2 * group - kLanes);
+        __m512i x[16];
+#pragma GCC unroll 16
+        for (Index j = 0; j < kLanes; ++j) {
+          if (column + j >= from.cols) {
+            x[j] = _mm512_setzero_si512();
+            continue;
+          }
+          const float* const at = from.data + (column + j) * from.col_stride + 2 * group;
+          x[j] = (__m512i)_mm512_cvtne2ps_pbh(_mm512_maskz_loadu_ps(high, at + kLanes),
+                                              _mm512_maskz_loadu_ps(low, at));
+        }
+        transpose_16(x);
+        const Index count = std::min(kLanes, groups - group);
+        for (Index g = 0; g < count; ++g) _mm512_storeu_si512(panel + (group + g) * width + column, x[g]);
+      }
+    }
+    return;
+  }
+  for (Index group = 0; group < groups; ++group)
+#pragma GCC unroll 4
+    for (Index column = 0; column < width; column += kLanes)
+      _mm512_storeu_si512(panel + group * width + column, pair_rows(from, 2 * group, column));
+}
+
+/// Rows and columns of c of a tile, those that are there, from the panels' groups.
+HEED_INLINE void tile(const std::uint32_t* a, const std::uint32_t* b, Index groups, bool accumulate,
+                      Matrix<float> c) {
+  __m512 sum[kTileRows][kTileVectors];
+#pragma GCC unroll 16
+  for (int r = 0; r < kTileRows; ++r)
+#pragma GCC unroll 2
+    for (int v = 0; v < kTileVectors; ++v) sum[r][v] = _mm512_setzero_ps();
+  for (Index g = 0; g < groups; ++g, a += kPanelRows, b += kPanelColumns) {
+    __m512i b_group[kTileVectors];
+#pragma GCC unroll 2
+    for (int v = 0; v < kTileVectors; ++v) b_group[v] = _mm512_loadu_si512(b + v * kLanes);
+#pragma GCC unroll 16
+    for (int r = 0; r < kTileRows; ++r) {
+      const __m512i a_group = _mm512_set1_epi32(static_cast<int>(a[r]));
+#pragma GCC unroll 2
+      for (int v = 0; v < kTileVectors; ++v)
+        sum[r][v] = _mm512_dpbf16_ps(sum[r][v], (__m512bh)a_group, (__m512bh)b_group[v]);
+    }
+  }
+#pragma GCC unroll 16
+  for (int r = 0; r < kTileRows; ++r) {
+    if (r >= c.rows) break;
+#pragma GCC unroll 2
+    for (int v = 0; v < kTileVectors; ++v) {
+      const __mmask16 there = first_lanes(c.cols - v * kLanes);
+      float* const at = c.row(r) + v * kLanes;
+      if (accumulate) sum[r][v] = _mm512_add_ps(sum[r][v], _mm512_maskz_loadu_ps(there, at));
+      _mm512_mask_storeu_ps(at, there, sum[r][v]);
+    }
+  }
+}
+
+/// c has rows of stride 1.
+void multiply_avx512(Matrix<const float> a, Matrix<const float> b, bool accumulate, Matrix<float> c) {
+  static thread_local std::vector<std::uint32_t> a_panels, b_panel(kDepth / 2 * kPanelColumns);
+  const Index most = std::min(kBlockRows, (c.rows + kPanelRows - 1) / kPanelRows * kPanelRows);
+  a_panels.resize(std::max(a_panels.size(), static_cast<std::size_t>(kDepth / 2 * most)));
+  for (Index k = 0; k < a.cols; k += kDepth) {
+    const Index depth = std::min(kDepth, a.cols - k), groups = (depth + 1) / 2;
+    for (Index i = 0; i < c.rows; i += kBlockRows) {
+      const Index rows = std::min(kBlockRows, c.rows - i);
+      for (Index r = 0; r < rows; r += kPanelRows)
+        pack<kPanelRows>(a.row_range(i + r, std::min(kPanelRows, rows - r)).columns(k, depth).t(),
+                         a_panels.data() + r * groups);
+      for (Index j = 0; j < c.cols; j += kPanelColumns) {
+        const Index cols = std::min(kPanelColumns, c.cols - j);
+        pack<kPanelColumns>(b.row_range(k, depth).columns(j, cols), b_panel.data());
+        for (Index r = 0; r < rows; r += kTileRows)
+          tile(a_panels.data() + r / kPanelRows * kPanelRows * groups + r % kPanelRows, b_panel.data(),
+               groups, accumulate || k > 0,
+               c.row_range(i + r, std::min<Index>(kTileRows, rows - r)).columns(j, cols));
+      }
+    }
+  }
+}
+
+#undef HEED_INLINE
+#if defined(__clang__)
+#pragma clang attribute pop
+#else
+#pragma GCC pop_options
+#endif
+#endif
+
+// ---- other processors -----------------------------------------------------------------------------------------
+
+/// The nearest bfloat16, of two as near the even one; NaN and infinity stay what they are.
+float rounded(float x) {
+  const auto bits = std::bit_cast<std::uint32_t>(x);
+  if ((bits & 0x7F800000) == 0x7F800000)
+    return std::bit_cast<float>((bits & 0xFFFF0000) | (bits & 0xFFFF ? 0x400000u : 0u));
+  return std::bit_cast<float>((bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000);
+}
+
+/// A dense copy whose rows or columns follow one another as those of x do.
+Matrix<const float> rounded(Matrix<const float> x, std::vector<float>& storage) {
+  const bool transposed = x.col_stride != 1;
+  if (transposed) x = x.t();
+  storage.resize(static_cast<std::size_t>(x.size()));
+  const Matrix<float> copy(storage.data(), x.rows, x.cols);
+  for (Index i = 0; i < x.rows; ++i)
+    for (Index j = 0; j < x.cols; ++j) copy(i, j) = rounded(x(i, j));
+  return transposed ? copy.t() : copy;
+}
+
+}  // namespace
+
+void multiply_bfloat16(Matrix<const float> a, Matrix<const float> b, bool accumulate, Matrix<float> c) {
+#if defined(__x86_64__)
+  if (simd_level() == SimdLevel::avx512 && __builtin_cpu_supports("avx512bf16")) {
+    count_product(c.rows, c.cols, a.cols);
+    if (c.col_stride != 1) return multiply_avx512(b.t(), a.t(), accumulate, c.t());
+    return multiply_avx512(a, b, accumulate, c);
+  }
+#endif
+  static thread_local std::vector<float> a_copy, b_copy;
+  gemm<float>(1, rounded(a, a_copy), rounded(b, b_copy), accumulate ? 1 : 0, c);
+}
+
+}  // namespace heed
