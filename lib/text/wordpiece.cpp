@@ -15,7 +15,31 @@
 namespace heed::text {
 namespace {
 
+/// The general category as of Unicode 8, by which the library tokenizers clean text, split at punctuation and strip accents
+/// to this day; right for the categories that this asks for: marks, punctuation, control. scripts/check-tokenizers compares
+/// all characters.
 utf8proc_category_t category(char32_t c) {
+  // Ranges that hold all such characters that Unicode 9 to 14 added, and none that were there before.
+  constexpr std::pair<char32_t, char32_t> later[] = {
+      {0x61D, 0x61D},     {0x7FD, 0x7FD},     {0x890, 0x8E2},     {0x9FD, 0x9FE},     {0xA76, 0xA76},
+      {0xAFA, 0xAFF},     {0xB55, 0xB55},     {0xC04, 0xC3C},     {0xC77, 0xC77},     {0xC84, 0xC84},
+      {0xD00, 0xD00},     {0xD3B, 0xD3C},     {0xD81, 0xD81},     {0xEBA, 0xEBA},     {0x180F, 0x1886},
+      {0x1ABF, 0x1ACE},   {0x1B7D, 0x1B7E},   {0x1DF6, 0x1DFB},   {0x2E43, 0x2E5D},   {0xA82C, 0xA82C},
+      {0xA8C5, 0xA8C5},   {0xA8FF, 0xA8FF},   {0xA9BD, 0xA9BD},   {0x10D24, 0x10F89}, {0x11070, 0x11074},
+      {0x110C2, 0x110CD}, {0x111C9, 0x111C9}, {0x111CF, 0x111CF}, {0x1123E, 0x1123E}, {0x1133B, 0x1133B},
+      {0x11438, 0x1145E}, {0x11660, 0x1166C}, {0x116B9, 0x116B9}, {0x1182F, 0x11FFF}, {0x12FF1, 0x13438},
+      {0x16E97, 0x16F4F}, {0x16FE2, 0x16FE4}, {0x1CF00, 0x1CF46}, {0x1E000, 0x1E2EF}, {0x1E944, 0x1E95F}};
+  switch (c) {  // what was of another kind then
+    case 0x1734:
+      return UTF8PROC_CATEGORY_MN;
+    case 0x166D:
+    case 0x111C9:
+      return UTF8PROC_CATEGORY_PO;
+    default:
+      break;
+  }
+  const auto after = std::ranges::upper_bound(later, c, {}, &std::pair<char32_t, char32_t>::first);
+  if (after != std::begin(later) && c <= std::prev(after)->second) return UTF8PROC_CATEGORY_CN;
   return utf8proc_category(static_cast<utf8proc_int32_t>(c));
 }
 

@@ -60,7 +60,7 @@ EncoderOnlyConfig config_of(ConfigFields& fields, const Kind& kind, const Encode
   config.n_encoder_layers = fields.number("num_hidden_layers", 12);
   config.n_heads = fields.number("num_attention_heads", 12);
   config.d_ff = fields.number("intermediate_size", 3072);
-  config.activation = fields.choice("hidden_act", "gelu", kBertActivations);
+  config.activation = fields.choice("hidden_act", "gelu", kActivations);
   config.dropout = fields.real("hidden_dropout_prob", 0.1);
   config.attention_dropout = fields.real("attention_probs_dropout_prob", 0.1);
   config.n_token_types = fields.number("type_vocab_size", 2);

@@ -38,7 +38,7 @@ EncoderOnlyConfig config_of(ConfigFields& fields, const EncoderHeads& heads) {
   config.n_encoder_layers = fields.number("n_layers", 6);
   config.n_heads = fields.number("n_heads", 12);
   config.d_ff = fields.number("hidden_dim", 3072);
-  config.activation = fields.choice("activation", "gelu", kBertActivations);
+  config.activation = fields.choice("activation", "gelu", kActivations);
   config.dropout = fields.real("dropout", 0.1);
   config.attention_dropout = fields.real("attention_dropout", 0.1);
   config.max_length = fields.number("max_position_embeddings", 512);

@@ -50,6 +50,7 @@ class Source {
   const std::set<std::string>& files() const { return files_; }
   /// config.json's model_type; empty when there is none.
   const std::string& model_type() const { return model_type_; }
+  bool has_config() const { return !config_.is_null(); }
   /// All fields of config.json.
   ConfigFields config() const;
   /// Whether there is a file that looks like weights.
@@ -179,10 +180,11 @@ inline constexpr std::initializer_list<std::pair<const char*, const char*>> kPro
     {"multi_label_classification", "multi_label"},
     {"regression", "regression"}};
 
-/// What BERT and ViT call activations, and heed.
-inline constexpr std::initializer_list<std::pair<const char*, const char*>> kBertActivations{
+/// What transformers calls activations, and heed. Its three approximations by tanh are one formula.
+inline constexpr std::initializer_list<std::pair<const char*, const char*>> kActivations{
     {"gelu", "gelu"},
     {"gelu_new", "gelu_tanh"},
+    {"gelu_fast", "gelu_tanh"},
     {"gelu_pytorch_tanh", "gelu_tanh"},
     {"quick_gelu", "gelu_sigmoid"},
     {"relu", "relu"},

@@ -26,15 +26,7 @@ DecoderOnlyConfig config_of(ConfigFields& fields) {
   config.n_decoder_layers = fields.number("n_layer", 12);
   config.n_heads = fields.number("n_head", 12);
   config.d_ff = fields.number("n_inner", 4 * config.d_model);
-  config.activation = fields.choice("activation_function", "gelu_new",
-                                    {{"gelu_new", "gelu_tanh"},
-                                     {"gelu_pytorch_tanh", "gelu_tanh"},
-                                     {"gelu_fast", "gelu_tanh"},
-                                     {"gelu", "gelu"},
-                                     {"quick_gelu", "gelu_sigmoid"},
-                                     {"relu", "relu"},
-                                     {"silu", "silu"},
-                                     {"swish", "silu"}});
+  config.activation = fields.choice("activation_function", "gelu_new", kActivations);
   config.norm_epsilon = fields.real("layer_norm_epsilon", 1e-5);
   config.embedding_scale = "1";
   config.dropout = fields.real("resid_pdrop", 0.1);

@@ -49,10 +49,14 @@ const Family& family_of(const Source& source) {
     if (family.recognises(source)) return family;
     names.emplace_back(family.name);
   }
-  const std::string& type = source.model_type();
-  if (!type.empty())
-    fail(escaped(source.path()), "/config.json: model_type is \"", escaped(type), "\", wanted one of ",
-         joined(names));
+  if (source.has_config()) {
+    ConfigFields fields = source.config();
+    const Json type = fields.get("model_type"), architectures = fields.get("architectures");
+    const auto shown = [](const Json& json) { return escaped(json.dump()); };
+    fail(escaped(source.path()), "/config.json: model_type is ", type.is_null() ? "missing" : shown(type),
+         architectures.is_null() ? "" : "; architectures is " + shown(architectures),
+         ": wanted a model of one of ", joined(names));
+  }
   if (source.has_weights()) source.weights();  // which may be damaged
   fail(escaped(source.path()),
        ": no model in this folder, wanted config.json and model.safetensors of one of ", joined(names),

@@ -140,13 +140,7 @@ DecoderOnlyConfig config_of(ConfigFields& fields, const Kind& kind) {
   if (config.d_head * config.n_heads == config.d_model) config.d_head = 0;
   if (config.n_kv_heads == config.n_heads) config.n_kv_heads = 0;
   config.max_length = fields.number("max_position_embeddings", kind.max_length);
-  config.activation = fields.choice("hidden_act", "silu",
-                                    {{"silu", "silu"},
-                                     {"swish", "silu"},
-                                     {"gelu", "gelu"},
-                                     {"gelu_new", "gelu_tanh"},
-                                     {"gelu_pytorch_tanh", "gelu_tanh"},
-                                     {"relu", "relu"}});
+  config.activation = fields.choice("hidden_act", "silu", kActivations);
   config.gated = true;
   config.norm_kind = "rms";
   config.norm_epsilon = fields.real("rms_norm_eps", 1e-6);

@@ -39,13 +39,7 @@ TransformerConfig config_of(ConfigFields& fields) {
   config.decoder_d_ff = fields.number("decoder_ffn_dim", 4096);
   if (config.decoder_d_ff == config.d_ff) config.decoder_d_ff = 0;
   config.max_length = fields.number("max_position_embeddings", 1024);
-  config.activation = fields.choice("activation_function", "gelu",
-                                    {{"gelu", "gelu"},
-                                     {"swish", "silu"},
-                                     {"silu", "silu"},
-                                     {"relu", "relu"},
-                                     {"gelu_new", "gelu_tanh"},
-                                     {"quick_gelu", "gelu_sigmoid"}});
+  config.activation = fields.choice("activation_function", "gelu", kActivations);
   config.embedding_scale = fields.flag("scale_embedding", false) ? "sqrt_d" : "1";
   config.positions = "sinusoidal_halves";
   config.norm_epsilon = 1e-5;

@@ -30,7 +30,7 @@ EncoderOnlyConfig config_of(ConfigFields& fields, bool classifies, bool has_pool
   config.image_size = fields.number("image_size", 224);
   config.patch_size = fields.number("patch_size", 16);
   config.n_channels = fields.number("num_channels", 3);
-  config.activation = fields.choice("hidden_act", "gelu", kBertActivations);
+  config.activation = fields.choice("hidden_act", "gelu", kActivations);
   config.dropout = fields.real("hidden_dropout_prob", 0.0);
   config.attention_dropout = fields.real("attention_probs_dropout_prob", 0.0);
   config.norm_epsilon = fields.real("layer_norm_eps", 1e-12);

@@ -83,7 +83,14 @@ const std::vector<Mutation> kMutations{
      [](Folder& f) { f.tensors.erase("pre_classifier.weight"); },
      {"pre_classifier.weight", "missing"}},
     {"another type", "gpt2", [](Folder& f) { f.config["model_type"] = "gemma"; }, {"gemma", "gpt2", "llama"}},
-    {"no type", "gpt2", [](Folder& f) { f.config.erase("model_type"); }, {"no model", "gpt2"}},
+    {"no type",
+     "gpt2",
+     [](Folder& f) { f.config.erase("model_type"); },
+     {"/config.json: model_type is missing; architectures is [\"GPT2LMHeadModel\"]", "gpt2, llama"}},
+    {"a type that is no word",
+     "gpt2",
+     [](Folder& f) { f.config["model_type"] = 3; },
+     {"/config.json: model_type is 3; architectures is", "wanted a model of one of bert"}},
     {"several settings at once",
      "gpt2",
      [](Folder& f) {
@@ -91,8 +98,8 @@ const std::vector<Mutation> kMutations{
        f.config["add_cross_attention"] = true;
        f.config["new_thing"] = 3;
      },
-     {"activation_function is \"mish\", wanted gelu_new", "add_cross_attention is true, wanted false",
-      "new_thing = 3", "--ignore-field"}},
+     {"activation_function is \"mish\", wanted gelu, gelu_new, gelu_fast",
+      "add_cross_attention is true, wanted false", "new_thing = 3", "--ignore-field"}},
     {"a number that is a word",
      "llama",
      [](Folder& f) { f.config["hidden_size"] = "32"; },
@@ -289,6 +296,34 @@ BOOST_AUTO_TEST_CASE(take_what_is_not_stated_as_transformers_does) {
     }
   }
   BOOST_TEST(compared > 200);
+}
+
+/// Each name that transformers has for a formula of heed's, in every family that states one.
+BOOST_AUTO_TEST_CASE(know_the_same_activations) {
+  constexpr std::pair<const char*, const char*> names[] = {{"gelu", "gelu"},
+                                                           {"gelu_new", "gelu_tanh"},
+                                                           {"gelu_fast", "gelu_tanh"},
+                                                           {"gelu_pytorch_tanh", "gelu_tanh"},
+                                                           {"quick_gelu", "gelu_sigmoid"},
+                                                           {"relu", "relu"},
+                                                           {"silu", "silu"},
+                                                           {"swish", "silu"}};
+  for (const auto& [model, field] : {std::pair{"bert-masked", "hidden_act"},
+                                     {"roberta-classes", "hidden_act"},
+                                     {"distilbert-masked", "activation"},
+                                     {"vit", "hidden_act"},
+                                     {"gpt2", "activation_function"},
+                                     {"llama", "hidden_act"},
+                                     {"marian", "activation_function"}}) {
+    for (const auto& [theirs, ours] : names) {
+      const TemporaryFolder temporary;
+      Folder folder(model);
+      folder.config[field] = theirs;
+      folder.write(temporary / "m");
+      const Json config = Json::parse(load_model(temporary / "m").model->config_json);
+      BOOST_TEST(config.value("activation", "relu") == ours, model << ", " << theirs);
+    }
+  }
 }
 
 /// As Qwen2Config and Qwen3Config of transformers read it: `max_window_layers` counts only without `layer_types`.
