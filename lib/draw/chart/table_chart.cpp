@@ -20,9 +20,14 @@ const Column& numeric(const ColumnTable& table, const std::string& name) {
 
 std::vector<double> values_of(const ColumnTable& table, const std::string& name) {
   std::vector<double> values = numeric(table, name).values;
-  // `train` writes -1 where it computed no BLEU (train/metrics.h).
-  if (name == "valid_bleu") std::replace(values.begin(), values.end(), -1.0, double{NAN});
+  // `train` writes -1 where it validated nothing (train/metrics.h).
+  if (name.starts_with("valid_")) std::replace(values.begin(), values.end(), -1.0, double{NAN});
   return values;
+}
+
+/// Whether there is anything to draw.
+bool has_values(const ColumnTable& table, const std::string& name) {
+  return std::ranges::any_of(values_of(table, name), [](double x) { return !std::isnan(x); });
 }
 
 /// "run/a.metrics.tsv" is called "a".
@@ -56,7 +61,8 @@ std::vector<std::string> columns_ending(const ColumnTable& table, const std::str
                                         const std::string& end) {
   std::vector<std::string> names;
   for (const Column& column : table.columns) {
-    if (column.is_numeric && column.name != x && column.name.ends_with(end)) names.push_back(column.name);
+    if (column.is_numeric && column.name != x && column.name.ends_with(end) && has_values(table, column.name))
+      names.push_back(column.name);
   }
   return names;
 }
