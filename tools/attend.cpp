@@ -70,6 +70,7 @@ int main(int argc, char** argv) {
                     "the translations that a decoder layer is to read, a line each");
         tool.beside_input({"target"});
         tool.bind(config);
+        tool.joined({"mask"});
         inspect.declare(tool);
         tool.place({"trace"});
         tool.option("--batch", paths.batch, "sentences per frame when INPUT is a file", up_to(1'000'000));

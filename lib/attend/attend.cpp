@@ -79,7 +79,10 @@ class AttendPass {
                           group.rows("output", {task.sentence, 0}, first, count));
       });
     }
-    return group.take("Attention (" + config_.score + ")", config_.score);
+    Attributes settings{{"score", config_.score}};
+    if (config_.score_scale > 0) settings["score_scale"] = config_.score_scale;
+    if (config_.rotary > 0) settings["rotary"] = config_.rotary;
+    return group.take("Attention (" + config_.score + ")", std::move(settings));
   }
 
  private:

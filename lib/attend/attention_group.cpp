@@ -105,13 +105,13 @@ Matrix<T> AttentionGroup<T>::rows(const std::string& name, const Shape& prefix, 
 }
 
 template <class T>
-TensorMap AttentionGroup<T>::take(const std::string& title, const std::string& score) {
+TensorMap AttentionGroup<T>::take(const std::string& title, Attributes settings) {
   TensorMap map;
   for (const std::string& name : names_) map.add("attention/" + name, std::move(tensors_.at(name)));
   map.add("attention/query_length", lengths_of(sizes_.queries));
   map.add("attention/key_length", lengths_of(sizes_.keys));
   if (has("weights")) map.at("attention/weights").attributes["interpretation"] = std::string("image");
-  map.groups["attention"] = {"weights", title, {"0", "0", "0", ".", "."}, {{"score", score}}};
+  map.groups["attention"] = {"weights", title, {"0", "0", "0", ".", "."}, std::move(settings)};
   return map;
 }
 

@@ -56,8 +56,8 @@ class AttentionGroup {
   /// The rows of the last two dimensions after `prefix`, all columns; data is null when the group does not
   /// have that tensor.
   Matrix<T> rows(const std::string& name, const Shape& prefix, std::int64_t first, std::int64_t count);
-  /// The finished group, under the title; its attribute `score` names the score function.
-  TensorMap take(const std::string& title, const std::string& score);
+  /// The finished group, under the title, with its settings as attributes: `score` names the score function.
+  TensorMap take(const std::string& title, Attributes settings);
 
  private:
   AttentionSizes sizes_;

@@ -90,11 +90,13 @@ struct AttendConfig {
     field("bias", self.bias,
           "tensor added to the scores: FILE:PATH of [n, m], [heads, n, m] or [batch, heads, n, m]; sizes of "
           "1 are repeated, -inf hides a key");
-    field("mask", self.mask,
-          "none, causal, causal-start, band=L:R (keys from L before a query to R after it, either of which "
-          "may be negative), lengths, a tensor of zeros and ones, given as for --query, or several joined by "
-          "commas, which a key must all pass; lengths count, when the tensors have them, unless none is "
-          "given; FILE has no comma in its name");
+    field(
+        "mask", self.mask,
+        "none, causal, causal-start, band=L:R (keys from L before a query to R after it, either of which "
+        "may be negative), lengths, a tensor of zeros and ones, given as for --query, or several, with "
+        "commas or "
+        "--mask again, which a key must all pass; lengths count, when the tensors have them, unless none is "
+        "given; FILE has no comma in its name");
     field("local", self.local,
           "attend around one position only: query t around key t, or around a predicted one", kLocalWindows);
     field("window", self.window, "of --local: this many keys to each side", up_to(1'000'000));

@@ -223,6 +223,13 @@ void Tool::place(std::initializer_list<const char*> options) {
   parser_.places.insert(options.begin(), options.end());
 }
 
+void Tool::joined(std::initializer_list<const char*> options) {
+  for (const char* name : options)
+    parser_.app.get_option(concat("--", name))
+        ->multi_option_policy(CLI::MultiOptionPolicy::Join)
+        ->delimiter(',');
+}
+
 void Tool::beside_input(std::initializer_list<const char*> options) {
   parser_.beside_input.insert(options.begin(), options.end());
 }

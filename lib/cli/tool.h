@@ -97,6 +97,8 @@ class Tool {
   /// The files of these options have a line for each sentence of INPUT: result_command() says FILE instead of their names,
   /// which may be other ones for each part of a text.
   void beside_input(std::initializer_list<const char*> options);
+  /// These options, of text, are lists: given several times, all of it counts, with commas between.
+  void joined(std::initializer_list<const char*> options);
   /// -m, --model, or the environment variable HEED_MODEL.
   void model(std::string& path, Need need = Need::required);
   /// Likewise of a tool that takes several, -m a.h5 -m b.h5, and needs one; `help` says what it makes of them.

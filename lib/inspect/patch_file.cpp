@@ -6,6 +6,7 @@
 
 #include "base/paths.h"
 #include "io/finite.h"
+#include "io/foreign/array_file.h"
 
 namespace heed {
 
@@ -36,6 +37,10 @@ PatchFile::PatchFile(const std::string& file, std::string dataset, const NamedVa
       head_is_fixed_(head_is_fixed),
       dataset_(dataset.empty() ? value.name + "/values" : without_root(dataset)) {
   if (file == "-") fail<UsageError>("--patch ", value.name, ": - is the input; name a file");
+  if (dataset.empty() && io::is_array_file(file)) {  // .npy has one array, with a name of its own
+    const auto arrays = io::ArrayFile::open(file);
+    if (arrays->arrays().size() == 1) dataset_ = arrays->arrays().front().name;
+  }
   io::ReadOptions options{.batch = 1, .only = {dataset_}};
   const std::string group = parent_of(dataset_);
   for (const char* length : {"length", "query_length", "key_length"})

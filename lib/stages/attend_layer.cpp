@@ -180,7 +180,7 @@ void attend_layer(const Model<float>& model, const AttentionLayer& layer, bool s
     keep(pass.recorded(), layer.path, sizes, range, group);
   });
   if (inspection) inspection->end(frame);
-  TensorMap map = group.take("Attention of " + layer.path, score_of(model, part));
+  TensorMap map = group.take("Attention of " + layer.path, {{"score", score_of(model, part)}});
   const char* kind = layer.cross ? "cross" : layer.decoder ? "decoder_self" : "encoder_self";
   map.at("attention/weights").attributes["kind"] = std::string(kind);
   map.groups.at("attention").attributes["model_layer"] = layer.path;

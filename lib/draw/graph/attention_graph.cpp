@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "draw/graph/model_graph.h"
+#include "draw/print/printable.h"
 #include "draw/select/tensors.h"
 
 namespace heed::draw {
@@ -11,12 +12,26 @@ namespace {
 
 using Kind = Graph::Kind;
 
-/// Scaled dot-product attention of queries, keys and values (Vaswani et al. 2017, figure 2).
-std::size_t add_dot_product(Graph& graph, const std::vector<std::size_t>& inputs, const std::string& scores,
+/// Dot-product attention of queries, keys and values (Vaswani et al. 2017, figure 2), with the scale and the bias of the model's
+/// self-attention or, where they differ, of its cross-attention.
+std::size_t add_dot_product(Graph& graph, const ModelShapes& model, const std::string& scope, bool cross,
+                            const std::vector<std::size_t>& inputs, const std::string& scores,
                             const std::string& context) {
-  const auto product = graph.add("matmul: Q K\u1d40", Kind::attention, {scores}, {inputs[0], inputs[1]});
-  const auto scale = graph.add("scale: / \u221ad_k", Kind::other, {}, {product});
-  const auto mask = graph.add("mask: -\u221e for hidden keys", Kind::other, {}, {scale});
+  auto node = graph.add("matmul: Q K\u1d40", Kind::attention, {scores}, {inputs[0], inputs[1]});
+  if (model.text("score_scale") != "1") node = graph.add("scale: / \u221ad_k", Kind::other, {}, {node});
+  const std::string positions = cross ? "" : model.text("positions");
+  if (positions == "relative_buckets") {
+    // The layers of a stack share the table of its first.
+    const std::string table = scope.substr(0, scope.find('/')) + "/relative_bias/weight";
+    node = graph.add("add the bias of the distance", Kind::other, {model.shape(table)}, {node});
+  } else if (positions == "alibi") {
+    node = graph.add("subtract slope \u00d7 distance", Kind::other, {"a slope for each head"}, {node});
+  }
+  const std::string window = cross ? "" : model.text("sliding_window");
+  const bool slides = !window.empty() && window != "0";
+  const auto mask =
+      graph.add("mask: -\u221e for hidden keys", Kind::other,
+                slides ? std::vector{window + " positions are seen"} : std::vector<std::string>{}, {node});
   const auto softmax = graph.add("softmax over the keys", Kind::other, {scores}, {mask});
   return graph.add("matmul: weights V", Kind::attention, {context}, {softmax, inputs[2]});
 }
@@ -58,8 +73,9 @@ Graph multi_head_graph(const ModelShapes& model, const std::string& scope) {
       node = graph.add("rotate", Kind::other, {"by position"}, {node});
     projected.push_back(node);
   }
-  const auto context = add_dot_product(graph, projected, concat("[head ", heads, ", query, key]"),
-                                       concat("[head ", heads, ", query, d_k]"));
+  const auto context =
+      add_dot_product(graph, model, scope, cross, projected, concat("[head ", heads, ", query, key]"),
+                      concat("[head ", heads, ", query, d_k]"));
   const std::string side_by_side = concat("[position, ", model.size(scope + "/output/weight", 0), "]");
   const auto concatenated = graph.add("concatenate heads", Kind::other, {side_by_side}, {context});
   graph.add("linear: output", Kind::linear, {model.shape(scope + "/output/weight")}, {concatenated});
@@ -81,6 +97,15 @@ Graph steps_graph(const TensorMap& map, const std::string& name) {
   const std::string score =
       stated == map.groups.end() ? "" : text_attribute(stated->second.attributes, "score");
   const bool is_scaled = score == "scaled-dot";
+  const auto setting = [&](const char* attribute) {  // 0: it was left as it is
+    if (stated == map.groups.end()) return 0.0;
+    const auto found = stated->second.attributes.find(attribute);
+    const double* number =
+        found == stated->second.attributes.end() ? nullptr : std::get_if<double>(&found->second);
+    return number ? *number : 0.0;
+  };
+  const double factor = setting("score_scale");
+  const bool is_turned = setting("rotary") > 0;
   Graph graph;
   graph.title = is_scaled       ? "Scaled dot-product attention"
                 : score.empty() ? "Attention"
@@ -102,6 +127,8 @@ Graph steps_graph(const TensorMap& map, const std::string& name) {
     if (is_projected)
       vectors.back() = graph.add(concat("linear: ", role, letter), Kind::linear,
                                  {"W " + shape(weight), shape(vector)}, {vectors.back()});
+    if (is_turned && vectors.size() < 3)
+      vectors.back() = graph.add("rotate", Kind::other, {"by position"}, {vectors.back()});
   }
   const std::string by_keys = shape_of(*scores);
   const bool is_product = is_scaled || score == "dot";
@@ -109,7 +136,10 @@ Graph steps_graph(const TensorMap& map, const std::string& name) {
                         : score.empty() ? "score"
                                         : "score: " + score,
                         Kind::attention, {by_keys}, {vectors[0], vectors[1]});
-  if (is_scaled) node = graph.add("scale: / \u221ad_k", Kind::other, {}, {node});
+  if (factor > 0)
+    node = graph.add("scale: \u00d7 " + shortest(factor), Kind::other, {}, {node});
+  else if (is_scaled)
+    node = graph.add("scale: / \u221ad_k", Kind::other, {}, {node});
   for (const auto& [tensor, title] : {std::pair("capped", "cap: c tanh(score / c)"),
                                       {"biased", "add the bias"},
                                       {"tempered", "divide by the temperature"}})
