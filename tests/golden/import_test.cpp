@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
+#include <cstdlib>
 #include <iostream>
 
 #include "golden/imports.h"
@@ -33,9 +34,14 @@ BOOST_DATA_TEST_CASE(agree_with_transformers, boost::unit_test::data::make(test:
   for (const std::string& stage : wanted)
     BOOST_CHECK_MESSAGE(std::ranges::count(results, stage, &StageResult::stage) == 1,
                         name << " has no " << stage);
-  for (const StageResult& each : results)
+  const bool every_stage = std::getenv("HEED_PARITY") != nullptr;  // for scripts/parity-table
+  for (const StageResult& each : results) {
+    if (every_stage)
+      std::cout << "parity\t" << name << '\t' << each.stage << '\t' << each.difference << '\t' << each.allowed
+                << '\n';
     BOOST_CHECK_MESSAGE(each.passed(), name << ", " << each.stage << ": difference " << each.difference
                                             << ", allowed " << each.allowed << ' ' << each.problem);
+  }
   std::cout << name << ": " << summary_of(results) << "\n";
 }
 
