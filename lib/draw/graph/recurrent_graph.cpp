@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "draw/graph/model_graph.h"
+#include "draw/print/printable.h"
 
 namespace heed::draw {
 namespace {
@@ -145,6 +146,9 @@ struct Score {
 /// Stacked layers; the decoder attends with its current state, input feeding (Luong et al. 2015).
 Graph luong_graph(const ModelShapes& model) {
   const std::string layers = model.text("n_layers"), score = model.text("score");
+  const auto depth = parse_number<std::int64_t>(layers);
+  if (!depth || *depth < 1)
+    fail("/model/config: n_layers is '", escaped(layers), "', wanted the number of layers, 1 or more");
   const bool both = model.flag("bidirectional", false);
   Graph graph;
   graph.title = "Luong: attention after the recurrence";
@@ -157,7 +161,7 @@ Graph luong_graph(const ModelShapes& model) {
                                {"s_0: the encoder's last states"}, {embedded});
   add_plate(graph, state, layers);
 
-  const std::string align = concat("decoder/layer_", std::stoll(layers) - 1, "/cross_attention/");
+  const std::string align = concat("decoder/layer_", *depth - 1, "/cross_attention/");
   const Score scores[] = {{"dot", "= s_i\u00b7h_j", {}},
                           {"general", "= s_i\u00b7W h_j", {{"W ", "score"}}},
                           {"location", "= W s_i", {{"W ", "score"}}},
