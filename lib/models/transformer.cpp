@@ -12,8 +12,9 @@ void TransformerConfig::check() const {
                      " source and ", target_vocab_size,
                      " target entries: use --tied decoder, or a joint vocabulary");
   }
-  const Positions scheme = kPositions(positions);
-  if (kDecoderPasts(decoder_past) == DecoderPast::ssru && scheme != Positions::none && !are_added(scheme))
+  const ActsOn acts = acts_on(kPositions(positions));
+  if (kDecoderPasts(decoder_past) == DecoderPast::ssru && acts != ActsOn::nothing &&
+      acts != ActsOn::embeddings)
     fail<UsageError>("positions = ", positions,
                      " are in the scores of self-attention, and decoder_past = ", decoder_past,
                      " leaves the decoder none: wanted positions that are added, or none");

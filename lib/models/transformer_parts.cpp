@@ -17,34 +17,9 @@ void TransformerOptions::check_options() const {
     fail<UsageError>("d_model = ", d_model, " is not a multiple of n_heads = ", n_heads);
   if (n_kv_heads > 0 && n_heads % n_kv_heads)
     fail<UsageError>("n_heads = ", n_heads, " is not a multiple of n_kv_heads = ", n_kv_heads);
-  check_positions();
+  check_positions(d_model, d_head > 0 ? d_head : d_model / n_heads);
   if (embedding_dropout < 0 && embedding_dropout != -1)
     fail<UsageError>("embedding_dropout is ", embedding_dropout, ", wanted -1, or ", to_string(share()));
-}
-
-void TransformerOptions::check_positions() const {
-  const Positions scheme = kPositions(positions);
-  const std::int64_t width = d_head > 0 ? d_head : d_model / n_heads;
-  if (scheme == Positions::rotary && width % 2)
-    fail<UsageError>("positions = rotary turns pairs of features, but a head is ", width,
-                     " wide: wanted an even d_head");
-  if ((scheme == Positions::sinusoidal_halves && d_model % 2) ||
-      (scheme == Positions::sinusoidal_t2t && (d_model % 2 || d_model < 4)))
-    fail<UsageError>("positions = ", positions, " needs an even d_model of at least 4, got ", d_model);
-  const RotaryScaling scaling = kRotaryScalings(rope_scaling);
-  if ((scaling == RotaryScaling::llama3 || scaling == RotaryScaling::yarn) &&
-      rope_high_freq_factor <= rope_low_freq_factor) {
-    fail<UsageError>("rope_high_freq_factor = ", rope_high_freq_factor,
-                     " must be above rope_low_freq_factor = ", rope_low_freq_factor);
-  }
-  if (scheme == Positions::relative_buckets &&
-      (relative_buckets % 2 || relative_max_distance <= relative_buckets / 2)) {
-    fail<UsageError>("relative_buckets = ", relative_buckets,
-                     " must be even, and relative_max_distance = ", relative_max_distance,
-                     " above half of it");
-  }
-  if (position_offset > 0 && !are_added(scheme))
-    fail<UsageError>("position_offset shifts a table of positions, and positions = ", positions, " has none");
 }
 
 namespace {
@@ -56,7 +31,6 @@ StackSettings settings_of(const TransformerOptions& o) {
   s.max_length = o.max_length;
   s.heads.n_heads = o.n_heads;
   s.heads.dropout = o.attention_dropout;
-  s.heads.positions = kPositions(o.positions);
   s.heads.n_kv_heads = o.n_kv_heads;
   s.heads.d_head = o.d_head;
   s.heads.qk_norm = o.qk_norm;
@@ -76,16 +50,7 @@ StackSettings settings_of(const TransformerOptions& o) {
   s.residual = o.residual;
   s.dropout = o.dropout;
   s.embedding_dropout = o.embedding_dropout < 0 ? o.dropout : o.embedding_dropout;
-  s.position_offset = o.position_offset;
-  s.rotary = {o.rope_base,
-              kRotaryScalings(o.rope_scaling),
-              o.rope_factor,
-              o.rope_low_freq_factor,
-              o.rope_high_freq_factor,
-              o.rope_original_length,
-              o.rope_attention_factor};
-  s.relative_buckets = o.relative_buckets;
-  s.relative_max_distance = o.relative_max_distance;
+  s.positions = {o, o.d_model, o.n_heads, s.heads.head_width(o.d_model), o.max_length};
   return s;
 }
 
@@ -184,7 +149,7 @@ StackSettings StackSettings::decoder(const TransformerOptions& options, std::int
                                      bool reads_memory) {
   StackSettings s = encoder(options, n_layers, vocab_size, embedding_table);
   s.name = "decoder";
-  s.causal = true;
+  s.causal = s.positions.causal = true;
   s.reads_memory = reads_memory;
   return s;
 }
@@ -217,12 +182,7 @@ void declare_stack(ParameterSet<T>& parameters, const StackSettings& s) {
   auto layer_norm = [&](const std::string& scope) {
     if (s.norm != Norm::none) norm(scope);
   };
-  if (s.heads.positions == Positions::learned)
-    declare_table(parameters, s.name + "/positions/weight", s.position_offset + s.max_length, s.d_model);
-  if (s.heads.positions == Positions::relative_buckets) {
-    parameters.add(s.name + "/relative_bias/weight", {s.relative_buckets, s.heads.n_heads},
-                   Init::normal(1 / std::sqrt(static_cast<double>(s.d_model))));
-  }
+  add_positions(parameters, s.name, s.positions);
   if (s.n_token_types > 0)
     declare_table(parameters, s.name + "/token_types/weight", s.n_token_types, s.d_model);
   if (s.embedding_norm) norm(s.name + "/embedding_norm");
@@ -244,30 +204,8 @@ void declare_stack(ParameterSet<T>& parameters, const StackSettings& s) {
 }
 
 template <class T>
-TransformerStack<T>::TransformerStack(const StackSettings& settings) : settings_(settings) {
-  const StackSettings& s = settings_;
-  if (s.heads.positions == Positions::rotary)
-    turns_ = rotary_turns<T>(s.max_length, s.heads.head_width(s.d_model), s.rotary);
-}
-
-template <class T>
-bool TransformerStack<T>::has_sinusoids() const {
-  return are_added(settings_.heads.positions) && settings_.heads.positions != Positions::learned;
-}
-
-/// Of at least the first `count` positions. Computed when first needed: many tools embed on one side, or none, and sentences are
-/// mostly short.
-template <class T>
-Matrix<const T> TransformerStack<T>::sinusoids(std::int64_t count) const {
-  constexpr std::int64_t few = 64;
-  const StackSettings& s = settings_;
-  const std::int64_t all = s.position_offset + s.max_length,
-                     positions = count <= few ? std::min(few, all) : all;
-  Sinusoids& table = positions <= few ? first_sinusoids_ : sinusoids_;
-  std::call_once(table.needed,
-                 [&] { table.values = sinusoidal_positions<T>(positions, s.d_model, s.heads.positions); });
-  return {table.values.data(), positions, s.d_model};
-}
+TransformerStack<T>::TransformerStack(const StackSettings& settings)
+    : settings_(settings), positions_(settings.positions) {}
 
 namespace {
 
@@ -302,18 +240,14 @@ Var<T> TransformerStack<T>::embed(Pass<T>& pass, const PackedTokens& tokens,
   for (std::int64_t i = 0; s.zero_start && i < tokens.rows.sentences(); ++i)
     if (tokens.rows.length(i) > 0 && (first.empty() || first[static_cast<std::size_t>(i)] == 0))
       ids[static_cast<std::size_t>(tokens.rows.offset(i))] = kNoRow;
-  std::vector<std::int32_t> at = positions_of(tokens.rows, first);
-  for (std::int32_t& position : at) position += static_cast<std::int32_t>(s.position_offset);
   const Scope<T> root(pass), stack = root / s.name;
-  Var<T> positions;
-  if (s.heads.positions == Positions::learned) positions = stack.parameter("positions/weight");
-  if (has_sinusoids())
-    positions = pass.tape->constant(sinusoids(at.empty() ? 0 : 1 + *std::ranges::max_element(at)));
+  const AddedPositions<T> positions = positions_.added(stack, tokens.rows, first);
   Arena& arena = pass.tape->arena();
   const Dropout drop = stack.dropout(s.embedding_dropout);
-  Var<T> x = embedding(root.parameter(s.embedding_table), arena.keep<std::int32_t>(ids),
-                       static_cast<T>(s.embedding_scale), positions, arena.keep<std::int32_t>(at),
-                       s.embedding_norm || s.n_token_types > 0 ? Dropout{} : drop);
+  Var<T> x =
+      embedding(root.parameter(s.embedding_table), arena.keep<std::int32_t>(ids),
+                static_cast<T>(s.embedding_scale), positions.table, arena.keep<std::int32_t>(positions.at),
+                s.embedding_norm || s.n_token_types > 0 ? Dropout{} : drop);
   if (s.n_token_types > 0) {  // where there are none, as in DistilBERT, those of a pair are not read
     const Var<T> type =
         embedding(stack.parameter("token_types/weight"),
@@ -323,28 +257,6 @@ Var<T> TransformerStack<T>::embed(Pass<T>& pass, const PackedTokens& tokens,
   }
   if (s.embedding_norm) x = drop_out(normalise(stack / "embedding_norm", x, s.norms), drop);
   return stack.name("embedded", x, tokens.rows);
-}
-
-template <class T>
-AttentionPositions<T> TransformerStack<T>::attention_positions(Pass<T>& pass, std::int64_t longest) const {
-  const StackSettings& s = settings_;
-  AttentionPositions<T> positions;
-  if (!turns_.empty())
-    positions.turns = Matrix<const T>(turns_.data(), s.max_length, s.heads.head_width(s.d_model));
-  const std::int64_t reach = std::max<std::int64_t>(longest, 1) - 1;
-  if (s.heads.positions == Positions::relative_buckets) {
-    std::vector<std::int32_t> buckets;
-    for (std::int64_t r = -reach; r <= reach; ++r)
-      buckets.push_back(relative_bucket(r, s.causal, s.relative_buckets, s.relative_max_distance));
-    const Scope<T> scope = Scope<T>(pass) / s.name / "relative_bias";
-    positions.bias = embedding(scope.parameter("weight"),
-                               pass.tape->arena().template keep<std::int32_t>(buckets), T{1}, Var<T>(), {});
-  }
-  if (s.heads.positions == Positions::alibi) {
-    const std::vector<T>& bias = pass.tape->own(alibi_bias<T>(reach, s.heads.n_heads));
-    positions.bias = pass.tape->constant({bias.data(), 2 * reach + 1, s.heads.n_heads});
-  }
-  return positions;
 }
 
 template <class T>
@@ -370,7 +282,7 @@ Encoded<T> TransformerEncoder<T>::encode(Pass<T>& pass, const Encoded<T>& input,
   this->expect_layers(first, last);
   const Scope<T> encoder = Scope<T>(pass) / s.name;
   LayerInput<T> layer;
-  layer.positions = stack_.attention_positions(pass, input.rows->longest());
+  layer.positions = stack_.positions().within_attention(encoder, input.rows->longest());
   Var<T> x = input.states;
   for (std::int64_t i = first; i < last; ++i)
     x = transformer_layer(layer_scope(encoder, i), x, *input.rows, s, layer);
@@ -422,7 +334,7 @@ Decoded<T> TransformerDecoder<T>::read(Pass<T>& pass, DecoderState<T>& state, Va
   std::int64_t longest = 0;
   for (std::int64_t i = 0; i < rows.sentences(); ++i)
     longest = std::max(longest, state.lengths()[static_cast<std::size_t>(i)] + rows.length(i));
-  input.positions = stack_.attention_positions(pass, longest);
+  input.positions = stack_.positions().within_attention(decoder, longest);
   if (s.reads_memory) input.groups = &pass.tape->own(state.groups(rows));
   Var<T> x = embedded;
   for (std::int64_t i = 0; i < s.n_layers; ++i) {

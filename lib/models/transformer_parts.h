@@ -6,8 +6,7 @@
 // rows = packed tokens.
 //
 // Parameters of a stack <s>: <s>/embedding/weight [V, d], or embedding/weight of both sides;
-// <s>/positions/weight [position_offset + max_length, d] when positions are learned; <s>/relative_bias/weight
-// [relative_buckets, n_heads], of all layers, with positions = relative_buckets; <s>/embedding_norm by choice;
+// those of positions (nn/positional_encoding.h); <s>/embedding_norm by choice;
 // <s>/layer_<i>/{self_attention, self_attention_norm, feed_forward, feed_forward_norm}, of a decoder that reads a
 // memory also cross_attention, cross_attention_norm; in place of a decoder's self_attention, by choice, recurrence (nn/simple_recurrence.h)
 // and recurrence_norm; no norms when norm = none; <s>/final_norm for pre-norm, or by
@@ -16,7 +15,6 @@
 // nn/feed_forward.h; of a norm sum and output), <s>/layer_<i>/output, <s>/output.
 #pragma once
 
-#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
@@ -46,14 +44,13 @@ enum class ScoreScale { by_sqrt_d_head, one };
 inline const Choice<ScoreScale> kScoreScales{"score_scale", {"1/sqrt_d_head", "1"}};
 
 /// The config fields that all Transformers share.
-struct TransformerOptions {
+struct TransformerOptions : PositionOptions {
   std::int64_t d_model = 512;
   std::int64_t d_ff = 2048;
   std::int64_t n_heads = 8;
   std::int64_t max_length = 1024;
   std::string norm = "post";
   bool residual = true;
-  std::string positions = "sinusoidal";
   double dropout = 0.1;
   double embedding_dropout = -1;
   double attention_dropout = 0;
@@ -73,16 +70,6 @@ struct TransformerOptions {
   std::string score_scale = "1/sqrt_d_head";
   std::string attention_bias = "all";
   std::int64_t sliding_window = 0;
-  std::int64_t position_offset = 0;
-  double rope_base = 10'000;
-  std::string rope_scaling = "none";
-  double rope_factor = 1;
-  double rope_low_freq_factor = 1;
-  double rope_high_freq_factor = 4;
-  std::int64_t rope_original_length = 8192;
-  double rope_attention_factor = 1;
-  std::int64_t relative_buckets = 32;
-  std::int64_t relative_max_distance = 128;
   bool output_bias = false;
   double logit_scale = 1;
 
@@ -96,8 +83,7 @@ struct TransformerOptions {
     field("norm", self.norm, "layer normalisation after each sublayer (the paper), before, or not at all",
           kNorms.words);
     field("residual", self.residual, "add each sublayer's input to its output");
-    field("positions", self.positions, "position vectors, or how attention knows positions",
-          kPositions.words);
+    position_scheme(self, field);
   }
   /// Of the layers: what they compute, besides the above.
   template <class Self, class Visit>
@@ -123,24 +109,7 @@ struct TransformerOptions {
              kAttentionBiases.words);
     optional("sliding_window", self.sliding_window, "last positions that causal self-attention sees; 0: all",
              between(0, 1'000'000));
-    optional("position_offset", self.position_offset, "row of the first token in the table of positions",
-             between(0, 1'000'000));
-    optional("rope_base", self.rope_base, "rotary positions: base of the wave lengths", above(1));
-    optional("rope_scaling", self.rope_scaling, "rotary positions: what lengthens the waves",
-             kRotaryScalings.words);
-    optional("rope_factor", self.rope_factor, "by how much", at_least(1));
-    optional("rope_low_freq_factor", self.rope_low_freq_factor,
-             "llama3, yarn: waves that fit less often into the original length are lengthened in full",
-             above(0));
-    optional("rope_high_freq_factor", self.rope_high_freq_factor,
-             "llama3, yarn: waves that fit more often into the original length stay as they are", above(0));
-    optional("rope_original_length", self.rope_original_length, "llama3, yarn: original length",
-             up_to(10'000'000));
-    optional("rope_attention_factor", self.rope_attention_factor,
-             "rotary positions: factor of queries and keys", above(0));
-    optional("relative_buckets", self.relative_buckets, "relative_buckets: of distances", between(4, 65'536));
-    optional("relative_max_distance", self.relative_max_distance,
-             "relative_buckets: farther positions share a bucket", up_to(1'000'000));
+    position_settings(self, optional);
     optional("output_bias", self.output_bias, "add a bias to the scores of words");
     optional("logit_scale", self.logit_scale, "factor of the scores of words, before the bias", above(0));
   }
@@ -158,9 +127,6 @@ struct TransformerOptions {
   }
   /// Throws UsageError naming the field and what it must be.
   void check_options() const;
-
- private:
-  void check_positions() const;
 };
 
 /// What a stack computes, parsed.
@@ -180,10 +146,8 @@ struct StackSettings {
   bool residual = true;
   double embedding_scale = 1;
   double dropout = 0, embedding_dropout = 0;
-  std::int64_t position_offset = 0;
+  PositionSettings positions;
   std::int64_t n_token_types = 0;
-  RotarySettings rotary;
-  std::int64_t relative_buckets = 0, relative_max_distance = 0;
 
   static StackSettings encoder(const TransformerOptions& options, std::int64_t n_layers,
                                std::int64_t vocab_size, const std::string& embedding_table);
@@ -215,23 +179,13 @@ class TransformerStack {
   /// sqrt(d) E + positions (section 3.4), by choice without the factor, with a vector for the token's type (BERT), and
   /// normalised; token j of sequence i stands at position first[i] + j, from 0 where `first` is empty.
   Var<T> embed(Pass<T>& pass, const PackedTokens& tokens, std::span<const std::int64_t> first) const;
-  /// What the self-attentions of all layers share in a pass whose longest sequence, with what it continues, is of
-  /// `longest` tokens.
-  AttentionPositions<T> attention_positions(Pass<T>& pass, std::int64_t longest) const;
+  const PositionalEncoding<T>& positions() const { return positions_; }
   /// The final norm, if there is one; names the output.
   Var<T> finish(Pass<T>& pass, Var<T> x, const Packing& rows) const;
 
  private:
-  bool has_sinusoids() const;
-  Matrix<const T> sinusoids(std::int64_t count) const;
-
   StackSettings settings_;
-  struct Sinusoids {
-    std::once_flag needed;
-    std::vector<T> values;  ///< [positions, d_model], once something is embedded
-  };
-  mutable Sinusoids first_sinusoids_, sinusoids_;  ///< of few positions, and of position_offset + max_length
-  std::vector<T> turns_;                           ///< rotary_turns [max_length, d_head] or empty
+  PositionalEncoding<T> positions_;
 };
 
 template <class T>

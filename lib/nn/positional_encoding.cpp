@@ -5,6 +5,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "autograd/ops.h"
+#include "base/error.h"
 #include "base/instantiate.h"
 #include "base/shape.h"
 
@@ -103,9 +105,131 @@ std::vector<T> alibi_bias(std::int64_t reach, std::int64_t n_heads) {
   return bias;
 }
 
+void PositionOptions::check_positions(std::int64_t d_model, std::int64_t d_head) const {
+  const Positions scheme = kPositions(positions);
+  if (acts_on(scheme) == ActsOn::queries_and_keys && d_head % 2)
+    fail<UsageError>("positions = ", positions, " turns pairs of features, but a head is ", d_head,
+                     " wide: wanted an even d_head");
+  if ((scheme == Positions::sinusoidal_halves && d_model % 2) ||
+      (scheme == Positions::sinusoidal_t2t && (d_model % 2 || d_model < 4)))
+    fail<UsageError>("positions = ", positions, " needs an even d_model of at least 4, got ", d_model);
+  const RotaryScaling scaling = kRotaryScalings(rope_scaling);
+  if ((scaling == RotaryScaling::llama3 || scaling == RotaryScaling::yarn) &&
+      rope_high_freq_factor <= rope_low_freq_factor) {
+    fail<UsageError>("rope_high_freq_factor = ", rope_high_freq_factor,
+                     " must be above rope_low_freq_factor = ", rope_low_freq_factor);
+  }
+  if (scheme == Positions::relative_buckets &&
+      (relative_buckets % 2 || relative_max_distance <= relative_buckets / 2)) {
+    fail<UsageError>("relative_buckets = ", relative_buckets,
+                     " must be even, and relative_max_distance = ", relative_max_distance,
+                     " above half of it");
+  }
+  if (position_offset > 0 && acts_on(scheme) != ActsOn::embeddings)
+    fail<UsageError>("position_offset shifts a table of positions, and positions = ", positions, " has none");
+}
+
+PositionSettings::PositionSettings(const PositionOptions& o, std::int64_t width, std::int64_t heads,
+                                   std::int64_t head_width, std::int64_t longest)
+    : scheme(kPositions(o.positions)),
+      d_model(width),
+      n_heads(heads),
+      d_head(head_width),
+      max_length(longest),
+      offset(o.position_offset),
+      rotary{o.rope_base,
+             kRotaryScalings(o.rope_scaling),
+             o.rope_factor,
+             o.rope_low_freq_factor,
+             o.rope_high_freq_factor,
+             o.rope_original_length,
+             o.rope_attention_factor},
+      relative_buckets(o.relative_buckets),
+      relative_max_distance(o.relative_max_distance) {}
+
+std::int64_t PositionSettings::computed_width() const {
+  switch (acts_on(scheme)) {
+    case ActsOn::embeddings:
+      return scheme == Positions::learned ? 0 : d_model;
+    case ActsOn::queries_and_keys:
+      return d_head;
+    case ActsOn::scores:
+    case ActsOn::nothing:
+      break;
+  }
+  return 0;
+}
+
+template <class T>
+void add_positions(ParameterSet<T>& parameters, const std::string& stack, const PositionSettings& s) {
+  const Init init = Init::normal(1 / std::sqrt(static_cast<double>(s.d_model)));
+  if (s.scheme == Positions::learned)
+    parameters.add(stack + "/positions/weight", {s.offset + s.max_length, s.d_model}, init);
+  if (s.scheme == Positions::relative_buckets)
+    parameters.add(stack + "/relative_bias/weight", {s.relative_buckets, s.n_heads}, init);
+}
+
+template <class T>
+PositionalEncoding<T>::PositionalEncoding(const PositionSettings& settings) : settings_(settings) {
+  if (settings_.scheme == Positions::rotary)
+    turns_ = rotary_turns<T>(settings_.max_length, settings_.d_head, settings_.rotary);
+}
+
+/// Of at least the first `count` positions. Computed when first needed: many tools embed on one side, or none, and
+/// sentences are mostly short.
+template <class T>
+Matrix<const T> PositionalEncoding<T>::computed_table(std::int64_t count) const {
+  constexpr std::int64_t few = 64;
+  const PositionSettings& s = settings_;
+  const std::int64_t all = s.offset + s.max_length, positions = count <= few ? std::min(few, all) : all;
+  Table& table = positions <= few ? few_ : all_;
+  std::call_once(table.needed,
+                 [&] { table.values = sinusoidal_positions<T>(positions, s.d_model, s.scheme); });
+  return {table.values.data(), positions, s.d_model};
+}
+
+template <class T>
+AddedPositions<T> PositionalEncoding<T>::added(const Scope<T>& stack, const Packing& rows,
+                                               std::span<const std::int64_t> first) const {
+  const PositionSettings& s = settings_;
+  if (acts_on(s.scheme) != ActsOn::embeddings) return {};
+  AddedPositions<T> added{{}, positions_of(rows, first)};
+  for (std::int32_t& position : added.at) position += static_cast<std::int32_t>(s.offset);
+  if (s.scheme == Positions::learned) {
+    added.table = stack.parameter("positions/weight");
+  } else {
+    const std::int64_t count = added.at.empty() ? 0 : 1 + *std::ranges::max_element(added.at);
+    added.table = stack.tape().constant(computed_table(count));
+  }
+  return added;
+}
+
+template <class T>
+AttentionPositions<T> PositionalEncoding<T>::within_attention(const Scope<T>& stack,
+                                                              std::int64_t longest) const {
+  const PositionSettings& s = settings_;
+  AttentionPositions<T> positions;
+  if (!turns_.empty()) positions.turns = Matrix<const T>(turns_.data(), s.max_length, s.d_head);
+  const std::int64_t reach = std::max<std::int64_t>(longest, 1) - 1;
+  if (s.scheme == Positions::relative_buckets) {
+    std::vector<std::int32_t> buckets;
+    for (std::int64_t r = -reach; r <= reach; ++r)
+      buckets.push_back(relative_bucket(r, s.causal, s.relative_buckets, s.relative_max_distance));
+    positions.bias = embedding((stack / "relative_bias").parameter("weight"),
+                               stack.tape().arena().template keep<std::int32_t>(buckets), T{1}, Var<T>(), {});
+  }
+  if (s.scheme == Positions::alibi) {
+    const std::vector<T>& bias = stack.tape().own(alibi_bias<T>(reach, s.n_heads));
+    positions.bias = stack.tape().constant({bias.data(), 2 * reach + 1, s.n_heads});
+  }
+  return positions;
+}
+
 template std::vector<float> sinusoidal_positions(std::int64_t, std::int64_t, Positions);
 template std::vector<double> sinusoidal_positions(std::int64_t, std::int64_t, Positions);
 HEED_INSTANTIATE(rotary_turns)
 HEED_INSTANTIATE(alibi_bias)
+HEED_INSTANTIATE(add_positions)
+HEED_INSTANTIATE_CLASS(PositionalEncoding)
 
 }  // namespace heed

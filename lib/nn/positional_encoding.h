@@ -1,47 +1,64 @@
-// How a Transformer learns where its tokens stand.
+// How a Transformer learns where its tokens stand. A scheme is defined in this file and its source alone: its line in
+// HEED_POSITIONS, its settings in PositionOptions, and in positional_encoding.cpp what it checks, its parameters and its
+// numbers. Models, options and help texts take it from there.
 #pragma once
 
 #include <cstdint>
+#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/choice.h"
+#include "base/range.h"
+#include "nn/scope.h"
 #include "tensor/matrix.h"
 #include "tensor/packing.h"
 
 namespace heed {
 
-/// Position p, feature j of d:
+/// What a scheme changes: it adds rows of a table to the embeddings, turns queries and keys of self-attention, or
+/// adds to the scores of self-attention (nn/attention/multi_head_attention.h).
+enum class ActsOn : std::uint8_t { nothing, embeddings, queries_and_keys, scores };
+
+/// All schemes, in the order in which --positions names them, and what each acts on. Position p, feature j of d:
 ///   sinusoidal         sin(p / 10000^(2k/d)) for j = 2k, cos of the same angle for j = 2k + 1 (Vaswani et al. 2017,
 ///                      section 3.5)
-///   sinusoidal_halves  the same numbers, all sines first: j = k and j = k + d/2 (fairseq, Marian in transformers)
+///   learned            a table of parameters
+///   sinusoidal_halves  the numbers of sinusoidal, all sines first: j = k and j = k + d/2 (fairseq, Marian in
+///                      transformers)
 ///   sinusoidal_t2t     likewise, with p / 10000^(k/(d/2 - 1)) (tensor2tensor, Marian, OpenNMT)
-///   learned            a table
-/// are added to the embeddings. What acts within self-attention instead
-/// (nn/attention/multi_head_attention.h):
 ///   rotary             queries and keys turned by angles that grow with p (Su et al. 2021)
 ///   relative_buckets   a learned number for each head and range of distances, added to the scores (Raffel et al. 2020,
 ///                      section 2.1)
 ///   alibi              the distance times a fixed slope of each head, subtracted from the scores (Press et al. 2022)
-enum class Positions : std::uint8_t {
-  sinusoidal,
-  learned,
-  none,
-  sinusoidal_halves,
-  sinusoidal_t2t,
-  rotary,
-  relative_buckets,
-  alibi
-};
-inline const Choice<Positions> kPositions{"positions",
-                                          {"sinusoidal", "learned", "none", "sinusoidal_halves",
-                                           "sinusoidal_t2t", "rotary", "relative_buckets", "alibi"}};
+/// Drawings know a model by its file alone and go by the beginning of the word: sinusoidal and learned are added to the
+/// embeddings, rotary turns queries and keys, any other word belongs to the scores.
+#define HEED_POSITIONS(X)          \
+  X(sinusoidal, embeddings)        \
+  X(learned, embeddings)           \
+  X(none, nothing)                 \
+  X(sinusoidal_halves, embeddings) \
+  X(sinusoidal_t2t, embeddings)    \
+  X(rotary, queries_and_keys)      \
+  X(relative_buckets, scores)      \
+  X(alibi, scores)
 
-/// Whether positions are a table that is added to the embeddings.
-constexpr bool are_added(Positions scheme) {
-  return scheme == Positions::learned || scheme == Positions::sinusoidal ||
-         scheme == Positions::sinusoidal_halves || scheme == Positions::sinusoidal_t2t;
+enum class Positions : std::uint8_t {
+#define HEED_ENUMERATOR(word, acts) word,
+  HEED_POSITIONS(HEED_ENUMERATOR)
+#undef HEED_ENUMERATOR
+};
+
+#define HEED_WORD(word, acts) #word,
+inline const Choice<Positions> kPositions{"positions", {HEED_POSITIONS(HEED_WORD)}};
+#undef HEED_WORD
+
+constexpr ActsOn acts_on(Positions scheme) {
+#define HEED_ACTS_ON(word, acts) ActsOn::acts,
+  constexpr ActsOn all[] = {HEED_POSITIONS(HEED_ACTS_ON)};
+#undef HEED_ACTS_ON
+  return all[static_cast<std::size_t>(scheme)];
 }
 
 /// [positions, d] of one of the three sinusoidal schemes, row-major; computed in double, then rounded.
@@ -95,5 +112,115 @@ inline std::vector<std::int32_t> positions_of(const Packing& rows, std::span<con
   }
   return positions;
 }
+
+/// The config fields of positions, of all Transformers.
+struct PositionOptions {
+  std::string positions = "sinusoidal";
+  // Those below came later: they are optional fields of configs.
+  std::int64_t position_offset = 0;
+  double rope_base = 10'000;
+  std::string rope_scaling = "none";
+  double rope_factor = 1;
+  double rope_low_freq_factor = 1;
+  double rope_high_freq_factor = 4;
+  std::int64_t rope_original_length = 8192;
+  double rope_attention_factor = 1;
+  std::int64_t relative_buckets = 32;
+  std::int64_t relative_max_distance = 128;
+
+  template <class Self, class Visit>
+  static void position_scheme(Self& self, Visit&& field) {
+    field("positions", self.positions, "position vectors, or how attention knows positions",
+          kPositions.words);
+  }
+  /// `optional`: visits a field that configs may leave out.
+  template <class Self, class Visit>
+  static void position_settings(Self& self, Visit&& optional) {
+    optional("position_offset", self.position_offset, "row of the first token in the table of positions",
+             between(0, 1'000'000));
+    optional("rope_base", self.rope_base, "rotary positions: base of the wave lengths", above(1));
+    optional("rope_scaling", self.rope_scaling, "rotary positions: what lengthens the waves",
+             kRotaryScalings.words);
+    optional("rope_factor", self.rope_factor, "by how much", at_least(1));
+    optional("rope_low_freq_factor", self.rope_low_freq_factor,
+             "llama3, yarn: waves that fit less often into the original length are lengthened in full",
+             above(0));
+    optional("rope_high_freq_factor", self.rope_high_freq_factor,
+             "llama3, yarn: waves that fit more often into the original length stay as they are", above(0));
+    optional("rope_original_length", self.rope_original_length, "llama3, yarn: original length",
+             up_to(10'000'000));
+    optional("rope_attention_factor", self.rope_attention_factor,
+             "rotary positions: factor of queries and keys", above(0));
+    optional("relative_buckets", self.relative_buckets, "relative_buckets: of distances", between(4, 65'536));
+    optional("relative_max_distance", self.relative_max_distance,
+             "relative_buckets: farther positions share a bucket", up_to(1'000'000));
+  }
+  /// Throws UsageError naming the field and what it must be.
+  void check_positions(std::int64_t d_model, std::int64_t d_head) const;
+};
+
+/// The positions of one stack, parsed.
+struct PositionSettings {
+  Positions scheme = Positions::none;
+  std::int64_t d_model = 0, n_heads = 0, d_head = 0;
+  std::int64_t max_length = 0;  ///< longest sentence in tokens
+  std::int64_t offset = 0;      ///< row of the first token in the table
+  bool causal = false;          ///< self-attention attends to the past only
+  RotarySettings rotary;
+  std::int64_t relative_buckets = 0, relative_max_distance = 0;
+
+  PositionSettings() = default;
+  PositionSettings(const PositionOptions& options, std::int64_t d_model, std::int64_t n_heads,
+                   std::int64_t d_head, std::int64_t max_length);
+  /// Numbers per position of the table that the scheme computes ahead; 0: none.
+  std::int64_t computed_width() const;
+};
+
+/// Adds the parameters of positions, by scheme: <stack>/positions/weight [offset + max_length, d_model] (learned),
+/// <stack>/relative_bias/weight [relative_buckets, n_heads] (relative_buckets).
+template <class T>
+void add_positions(ParameterSet<T>& parameters, const std::string& stack, const PositionSettings& settings);
+
+/// What is added to the embeddings of tokens: of token i row at[i] of the table, or none.
+template <class T>
+struct AddedPositions {
+  Var<T> table;  ///< [positions, d_model]
+  std::vector<std::int32_t> at;
+};
+
+/// What tells a self-attention where its rows stand; nothing when positions are part of the embeddings.
+template <class T>
+struct AttentionPositions {
+  Matrix<const T> turns;  ///< rotary_turns [positions, d_head], or no data; must outlive the pass
+  Var<T> bias;            ///< [2 reach + 1, n_heads] as attention() takes it, or none
+};
+
+/// The positions of one stack. Whole sentences, single words and prompts agree, as all ask the same tables.
+template <class T>
+class PositionalEncoding {
+ public:
+  explicit PositionalEncoding(const PositionSettings& settings);
+
+  /// For packed tokens; token j of sequence i stands at position first[i] + j, from 0 where `first` is empty.
+  AddedPositions<T> added(const Scope<T>& stack, const Packing& rows,
+                          std::span<const std::int64_t> first) const;
+  /// What the self-attentions of all layers share in a pass whose longest sequence, with what it continues, has
+  /// `longest` tokens.
+  AttentionPositions<T> within_attention(const Scope<T>& stack, std::int64_t longest) const;
+
+ private:
+  Matrix<const T> computed_table(std::int64_t count) const;
+
+  PositionSettings settings_;
+  struct Table {
+    std::once_flag needed;
+    std::vector<T> values;  ///< [positions, d_model], once something is embedded
+  };
+  mutable Table few_, all_;  ///< of the first few positions, and of offset + max_length
+  std::vector<T> turns_;     ///< [max_length, d_head] or empty
+};
+
+extern template class PositionalEncoding<float>;
+extern template class PositionalEncoding<double>;
 
 }  // namespace heed

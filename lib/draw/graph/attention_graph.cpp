@@ -69,7 +69,7 @@ Graph multi_head_graph(const ModelShapes& model, const std::string& scope) {
         graph.add("linear: " + name, Kind::linear, {model.shape(scope + "/" + name + "/weight")}, {input});
     if (model.has(scope + "/" + name + "_norm/gamma"))
       node = graph.add("RMS norm", Kind::norm, {"of each head"}, {node});
-    if (name != "value" && !cross && model.text("positions") == "rotary")
+    if (name != "value" && !cross && model.text("positions").starts_with("rotary"))
       node = graph.add("rotate", Kind::other, {"by position"}, {node});
     projected.push_back(node);
   }

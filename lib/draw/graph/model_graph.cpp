@@ -26,8 +26,12 @@ bool has_stack(const ModelShapes& model, const std::string& side) {
   return model.has(side + "/layer_0/self_attention/query/weight") || is_recurrent(model, side + "/layer_0");
 }
 
+/// Positions are told apart by the beginning of their word (nn/positional_encoding.h).
+bool are_added(const std::string& positions) {
+  return positions == "learned" || positions.starts_with("sinusoidal");
+}
 bool act_within_attention(const std::string& positions) {
-  return positions == "rotary" || positions == "relative_buckets" || positions == "alibi";
+  return !positions.empty() && positions != "none" && !are_added(positions);
 }
 
 }  // namespace
@@ -70,8 +74,7 @@ class Stack {
         Kind::data, {"[position]"});
     put("embedding", Kind::linear, {model_.shape(side_ + "/embedding/weight", "encoder/embedding/weight")});
     const std::string positions = model_.text("positions");
-    if (positions != "none" && !act_within_attention(positions))
-      put("add positions", Kind::other, {positions});
+    if (are_added(positions)) put("add positions", Kind::other, {positions});
     if (model_.has(side_ + "/embedding_norm/gamma")) norm();
   }
 

@@ -69,12 +69,11 @@ constexpr std::int64_t kLargestTable = std::int64_t{1} << 28;
 template <class Config>
 void check_positions(const Config& config) {
   if constexpr (std::is_base_of_v<TransformerOptions, Config>) {
-    const std::int64_t d_head = config.d_head > 0 ? config.d_head : config.d_model / config.n_heads,
-                       width = config.positions == "rotary"                 ? d_head
-                               : config.positions.starts_with("sinusoidal") ? config.d_model
-                                                                            : 1;
-    if (config.max_length > kLargestTable / std::max<std::int64_t>(width, 1))
-      fail("max_length is ", config.max_length, ": a table of so many positions of ", width,
+    const std::int64_t d_head = config.d_head > 0 ? config.d_head : config.d_model / config.n_heads;
+    const PositionSettings positions(config, config.d_model, config.n_heads, d_head, config.max_length);
+    const std::int64_t width = std::max<std::int64_t>(positions.computed_width(), 1);
+    if (config.max_length > kLargestTable / width)
+      fail("max_length is ", config.max_length, ": a table of that many positions of ", width,
            " numbers is too large");
   }
 }

@@ -24,15 +24,14 @@ inline const Choice<AttentionBias> kAttentionBiases{"attention_bias", {"all", "q
 
 struct HeadConfig {
   std::int64_t n_heads = 1;
-  double dropout = 0;  ///< on the attention weights
-  Positions positions = Positions::none;
+  double dropout = 0;           ///< on the attention weights
   std::int64_t n_kv_heads = 0;  ///< divides n_heads; 0: n_heads
   std::int64_t d_head = 0;      ///< 0: d_model / n_heads
   bool qk_norm = false;
   double norm_epsilon = 1e-5;  ///< of qk_norm
   bool scaled = true;          ///< scores are divided by sqrt(d_head)
   AttentionBias bias = AttentionBias::all;
-  std::int64_t window = 0;  ///< causal self-attention sees so many last positions; 0: all
+  std::int64_t window = 0;  ///< causal self-attention sees this many last positions; 0: all
 
   bool biased_inputs() const { return bias == AttentionBias::all || bias == AttentionBias::qkv; }
   bool biased_output() const { return bias == AttentionBias::all || bias == AttentionBias::output; }
@@ -48,13 +47,6 @@ void add_self_attention(ParameterSet<T>& parameters, const std::string& scope, s
 template <class T>
 void add_cross_attention(ParameterSet<T>& parameters, const std::string& scope, std::int64_t d_model,
                          const HeadConfig& config);
-
-/// What tells a self-attention where its rows stand; nothing when positions are part of the embeddings.
-template <class T>
-struct AttentionPositions {
-  Matrix<const T> turns;  ///< rotary_turns [positions, d_head], or no data; must outlive the pass
-  Var<T> bias;            ///< [2 reach + 1, n_heads] as attention() takes it, or none
-};
 
 /// x attends to itself: [rows, d] -> [rows, d]. `rows` must outlive the pass. With a `past`, x continues
 /// from the keys and values kept there, and its own are appended (causal, without gradients).
