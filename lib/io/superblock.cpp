@@ -45,6 +45,9 @@ std::string guess(std::string_view bytes) {
        "a model of llama.cpp (GGUF): use the folder of safetensors that it was made from"},
       {std::string_view("\1\0\0\0\0\0\0", 8),
        "a binary model of Marian: use the model.npz that it was made from"},
+      // Its first piece is "<unk>", "<pad>" or the like.
+      {std::string_view("\n\x0e\n\5<", 5),
+       "a SentencePiece model: tokenize --import-vocab makes a vocabulary of it"},
       {"\x1f\x8b", "gzip data: decompress it first"},
       {"\x89PNG", "a PNG picture"},
       {"%PDF", "a PDF document"},

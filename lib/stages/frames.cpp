@@ -8,6 +8,7 @@
 #include "base/paths.h"
 #include "base/sentence_error.h"
 #include "io/provenance.h"
+#include "stages/nbest_lists.h"
 
 namespace heed {
 
@@ -131,6 +132,10 @@ std::vector<std::vector<std::int32_t>> Targets::next(std::int64_t count) {
   for (std::string line; std::ssize(ids) < count;) {
     if (!lines_.next(line))
       fail(lines_.name(), ": has ", lines_.line_number(), " lines, the input has more sentences");
+    if (std::int64_t number = 0; is_first_ && end_of_number(line, number) != std::string::npos)
+      fail(lines_.name(), ":1: ", escaped(line),
+           " is a line of an n-best list: give --n-best with decode --force, or the texts alone");
+    is_first_ = false;
     ids.push_back(are_ == Are::whole ? tokenizer_.with_eos(line) : tokenizer_.encode(line));
     unknown_.add(line, ids.back());
   }

@@ -92,6 +92,7 @@ class Targets {
   const text::Tokenizer& tokenizer_;
   text::UnknownPieces unknown_;
   Are are_;
+  bool is_first_ = true;  ///< line
 };
 
 }  // namespace heed

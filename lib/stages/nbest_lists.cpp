@@ -14,20 +14,26 @@ constexpr std::string_view kBar = " ||| ";
 
 }  // namespace
 
+std::size_t end_of_number(const std::string& line, std::int64_t& number) {
+  const std::size_t bar = line.find(kBar);
+  if (bar == std::string::npos) return bar;
+  const char* const stop = line.data() + bar;
+  const auto [end, error] = std::from_chars(line.data(), stop, number);
+  return error == std::errc() && end == stop ? bar + kBar.size() : std::string::npos;
+}
+
 bool NBestLists::advance() {
   std::string line;
   is_read_ = lines_.next(line);
   if (!is_read_) return false;
-  const std::size_t bar = line.find(kBar);
-  const std::string_view number = std::string_view(line).substr(0, bar);
-  const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), number_);
-  if (bar == std::string::npos || error != std::errc() || end != number.data() + number.size())
+  const std::size_t start = end_of_number(line, number_);
+  if (start == std::string::npos)
     fail(lines_.name(), ":", lines_.line_number(), ": ", escaped(line),
          " is no line of an n-best list, wanted \"0 ||| translation\"");
   if (number_ < sentence_)
     fail(lines_.name(), ":", lines_.line_number(), ": is of sentence ", number_, " after one of sentence ",
          sentence_, ": the list must be in the order of the sentences, from 0");
-  line.erase(0, bar + kBar.size());
+  line.erase(0, start);
   translation_ = line.substr(0, line.find(kBar));
   return true;
 }

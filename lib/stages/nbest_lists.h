@@ -12,6 +12,9 @@
 
 namespace heed {
 
+/// Where "12 ||| " ends that such a line begins with; npos: it is none.
+std::size_t end_of_number(const std::string& line, std::int64_t& number);
+
 class NBestLists {
  public:
   NBestLists(const std::string& path, const text::Tokenizer& tokenizer)
