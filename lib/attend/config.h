@@ -112,7 +112,7 @@ struct AttendConfig {
   /// Throws UsageError naming the option and what it must be.
   void check() const;
 
-  /// Of qkv_order, when there is one.
+  /// The parsed qkv_order, if given.
   QkvOrder order() const { return chosen<QkvOrder>("--qkv-order", kQkvOrders, qkv_order); }
   Window window_kind() const { return local.empty() ? Window::global : kWindows(local); }
   HardChoice hard_choice() const {
@@ -129,11 +129,11 @@ struct MaskWords {
     std::int64_t before = 0, after = 0;
   };
   std::optional<Band> band;
-  bool lengths = false;  ///< there must be lengths
+  bool lengths = false;  ///< keys beyond the given lengths are hidden; lengths must be present
   bool ignore_lengths = false;
   std::vector<std::string> tensors;  ///< FILE:PATH, FILE or /PATH
 };
-/// Throws UsageError on a word that is none.
+/// Throws UsageError on an unknown word.
 MaskWords mask_words(const std::string& mask);
 
 }  // namespace heed

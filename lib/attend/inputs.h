@@ -1,5 +1,5 @@
-// Where attention without a model finds its tensors: inside INPUT or in files of their own, read side by
-// side, frame by frame.
+// Where attention without a model finds its tensors: in INPUT or in separate files, read in step, frame by
+// frame.
 #pragma once
 
 #include <memory>
@@ -11,8 +11,8 @@
 
 namespace heed {
 
-/// "FILE:PATH", "FILE" of one array (one that exists and whose name has a suffix, or begins with / or .), or, inside INPUT,
-/// "PATH".
+/// "FILE:PATH"; "FILE" with a single array (an existing file whose name has a suffix, or begins with / or .);
+/// or "PATH" within INPUT.
 struct TensorAddress {
   std::string file;  ///< empty: INPUT
   std::string path;  ///< without a leading slash; empty: the only array of `file`
@@ -22,19 +22,19 @@ TensorAddress tensor_address(const std::string& option, const std::string& text)
 
 class AttendInputs {
  public:
-  /// Opens INPUT, if it holds any of the tensors, and the files that config names; `batch` sentences at a
-  /// time.
+  /// Opens INPUT, if it holds any of the tensors, and the files named in the config; reads `batch` sentences
+  /// at a time.
   AttendInputs(const AttendConfig& config, const std::vector<std::string>& input, std::int64_t batch);
 
-  /// Sentences of the queries' file; 0: not known.
+  /// Number of sentences in the file of the queries; 0: unknown.
   std::int64_t sentences() const { return sources_[query_.source].reader->sentences(); }
-  /// The next frame of every source; false at the end. A source whose tensors have rank 2 serves all frames.
-  /// Throws Error when one source ends before another. The operands point into the sources until the next
-  /// call.
+  /// Reads the next frame of every source; false at the end. A source whose tensors have rank 2 is used for
+  /// all frames. Throws Error if one source ends before another. The operands point into the sources until
+  /// the next call.
   bool next(AttendOperands& operands);
-  /// What INPUT holds, to be passed on; empty when INPUT is not read. The operands are gone afterwards.
+  /// The rest of INPUT, to be passed on; empty if INPUT is not read. Invalidates the operands.
   TensorMap take_rest();
-  /// Whether these tensors belong to the sentences of INPUT's /tokens.
+  /// Whether the tensor has one element per sentence of INPUT's /tokens.
   bool query_has_tokens() const { return has_tokens(query_); }
   bool key_has_tokens() const { return has_tokens(key_) && !past_key_; }
 
@@ -43,7 +43,7 @@ class AttendInputs {
     std::vector<std::string> paths;
     std::unique_ptr<io::FrameReader> reader;
     TensorMap frame;
-    bool shared = true;  ///< no tensor of it belongs to single sentences
+    bool shared = true;  ///< none of its tensors has a dimension for sentences
     std::int64_t frames = 0;
   };
   struct Place {

@@ -9,8 +9,8 @@
 
 namespace heed {
 
-/// A tensor handed in (f32 or f64, [n, d], [batch, n, d] or, head by head, [batch, heads, n, head_dim]; a
-/// dimension `layer` of size 1 may follow batch) and what messages call it ("memory.h5:/keys").
+/// An input tensor (f32 or f64, [n, d], [batch, n, d] or, with separate heads, [batch, heads, n, head_dim]; a
+/// dimension `layer` of size 1 may follow batch) and its name in messages ("memory.h5:/keys").
 struct Operand {
   std::string name;
   const Tensor* tensor = nullptr;
@@ -31,7 +31,7 @@ inline Shape without_layer(const Tensor& tensor) {
   return shape;
 }
 
-/// An operand's rows of T. The operand must outlive it, unless the rows were projected.
+/// An operand as rows of T. The operand must outlive it, unless the rows were projected.
 template <class T>
 class HeadRows {
  public:
@@ -70,10 +70,10 @@ class HeadRows {
   std::int64_t rows = 0;  ///< of each sentence, padding included
   std::int64_t cols = 0;  ///< of each head when `by_head`, of all heads otherwise
   bool shared = false;    ///< rank 2: one for all sentences
-  bool by_head = false;   ///< the heads are a dimension of their own; otherwise they lie side by side
+  bool by_head = false;   ///< the heads are a separate dimension; otherwise they lie side by side
   const Operand* operand;
 
-  /// Takes the heads apart; throws UsageError unless they divide the width.
+  /// Splits the columns into heads; throws UsageError if their number does not divide the width.
   void split(std::int64_t n_heads, const char* option) {
     if (by_head && heads != n_heads) {
       fail<UsageError>(option, ": got ", n_heads, ", but ", operand->name, " ",
@@ -91,11 +91,11 @@ class HeadRows {
     if (by_head) return {data_ + ((shared ? 0 : sentence) * heads + h) * rows * cols, count, cols};
     return all(sentence, count).columns(h * head_dim(), head_dim());
   }
-  /// The first `count` rows with the heads side by side; not of tensors by head.
+  /// The first `count` rows with the heads side by side; not for tensors with separate heads.
   Matrix<const T> all(std::int64_t sentence, std::int64_t count) const {
     return {data_ + (shared ? 0 : sentence) * rows * cols, count, cols};
   }
-  /// New rows [batch, rows, width] in the place of the old.
+  /// Replaces the rows by [batch, rows, width].
   void replace(std::vector<T> values, std::int64_t width) {
     values_ = std::move(values);
     data_ = values_.data();
@@ -103,8 +103,8 @@ class HeadRows {
     projected_ = true;
   }
 
-  /// Head after head, each [rows, head_dim], the heads being a dimension of their own then: compute(sentence, from, to) fills `to`,
-  /// which is zero.
+  /// Replaces the rows, head by head, each [rows, head_dim], which makes the heads a separate dimension:
+  /// compute(sentence, from, to) fills `to`, initially zero.
   template <class Compute>
   void transform(const Compute& compute) {
     const std::int64_t width = head_dim(), block = rows * width;
@@ -116,8 +116,8 @@ class HeadRows {
     take_heads(std::move(values), rows, width);
   }
 
-  /// Puts the rows of `earlier` before these, in each sentence as many as `before` says; padding follows all of them. These
-  /// are split into heads.
+  /// Prepends the rows of `earlier` in each sentence, as many as `before` says; padding follows all of them.
+  /// The heads of these rows are already split.
   void prepend(const HeadRows& earlier, const Packing& before) {
     const std::int64_t width = head_dim(), all_rows = earlier.rows + rows, sentences = before.sentences();
     std::vector<T> values(static_cast<std::size_t>(sentences * heads * all_rows * width));
@@ -135,7 +135,7 @@ class HeadRows {
     take_heads(std::move(values), all_rows, width);
   }
 
-  /// Where each sentence's rows end: by the lengths beside the operand, unless they are ignored.
+  /// The length of each sentence, from the lengths beside the operand unless they are ignored.
   Packing lengths(bool ignored, std::int64_t sentences) const {
     if (!operand->length || ignored || shared) return Packing::uniform(sentences, rows);
     Packing packing = packing_of(operand->length_name, *operand->length, rows);
@@ -153,7 +153,7 @@ class HeadRows {
     by_head = true;
   }
 
-  std::vector<T> values_;  ///< when the file holds another type, or after replace
+  std::vector<T> values_;  ///< if the file holds another type, or after replace
   const T* data_ = nullptr;
   bool projected_ = false;
 };

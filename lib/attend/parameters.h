@@ -1,9 +1,9 @@
-// The parameters of attention without a model: projections and the score's own
-// (nn/attention/score_function.h), from --parameters or drawn. In the file's group stand, each where it is
+// The parameters of attention without a model: projections and those of the score function
+// (nn/attention/score_function.h), from --parameters or drawn at random. The file's group holds, as far as
 // needed,
-//   query/weight [d_q, heads d], key/weight [d_k, kv_heads d], value/weight [d_v, kv_heads d'], or, for all
-//   three, qkv/weight side by side (--qkv-order); output/weight [heads d', d_out]; a bias [width] beside
-//   each; score/weight, concat/{weight, bias}, position/query/weight, position/score/weight.
+//   query/weight [d_q, heads d], key/weight [d_k, kv_heads d], value/weight [d_v, kv_heads d'], or all three
+//   stacked as qkv/weight (--qkv-order); output/weight [heads d', d_out]; a bias [width] beside each;
+//   score/weight, concat/{weight, bias}, position/query/weight, position/score/weight.
 #pragma once
 
 #include <algorithm>
@@ -19,30 +19,30 @@
 namespace heed {
 
 struct AttendParameters {
-  std::string name;   ///< what messages call them: "w.h5:/", or "drawn"
-  TensorMap tensors;  ///< float32 or float64, [d_in, d_out], qkv taken apart
-  std::string drawn;  ///< what was drawn, in words; empty: nothing
+  std::string name;   ///< for messages: "w.h5:/", or "drawn"
+  TensorMap tensors;  ///< float32 or float64, [d_in, d_out], with qkv split
+  std::string drawn;  ///< what was drawn, for a message; empty: nothing
 
   bool has(const std::string& path) const { return tensors.contains(path); }
 };
 
-/// Reads config.parameters: turned when --out-in, taken apart when stacked. Throws Error on what is no
-/// parameter, has the wrong type or rank, or is not finite; UsageError when qkv/weight comes without
+/// Reads config.parameters: transposes them for --out-in, splits stacked ones. Throws Error on an unknown
+/// parameter, a wrong type or rank, or a value that is not finite; UsageError on qkv/weight without
 /// --qkv-order.
 AttendParameters read_parameters(const AttendConfig& config);
 
-/// Widths of the queries and keys as given, all heads together, and the number of keys.
+/// Widths of the input queries and keys, all heads together, and the number of keys.
 struct DrawSizes {
   std::int64_t d_q = 0, d_k = 0, keys = 0;
   std::int64_t heads = 1, kv_heads = 1;
-  bool by_head = false;  ///< the heads are a dimension of their own: no projections
+  bool by_head = false;  ///< the heads are a separate dimension: no projections
 };
-/// Draws what the score and the window need and `parameters` lacks, from the seed alone: a parameter does not
-/// change when others are drawn beside it. Nothing is drawn beside --parameters.
+/// Draws the parameters of the score and the window that `parameters` lacks. Each depends on the seed and its
+/// own name alone. With --parameters nothing is drawn.
 void draw_parameters(const AttendConfig& config, const DrawSizes& sizes, std::int64_t seed,
                      AttendParameters& parameters);
 
-/// A parameter as T. rank 1 is one row. Empty when there is none.
+/// A parameter as T; a vector is a matrix of one row. Empty if there is none.
 template <class T>
 struct Weight {
   std::vector<T> values;
@@ -50,7 +50,8 @@ struct Weight {
   bool by_head = false;
   std::string name;  ///< "w.h5:/score/weight", for messages
 
-  /// `rank` is that for one head; one more means that the head comes first, of which there must be `heads`.
+  /// `rank` is the rank for one head; with one more dimension the head comes first and must have size
+  /// `heads`.
   Weight(const AttendParameters& parameters, const std::string& path, std::size_t rank, std::int64_t heads)
       : name(parameters.name + path) {
     const Tensor* tensor = parameters.tensors.find(path);
@@ -68,12 +69,12 @@ struct Weight {
     });
   }
   explicit operator bool() const { return !values.empty(); }
-  /// The matrix (a row, for rank 1) of a head.
+  /// The matrix (for a vector, a row) of a head.
   Matrix<const T> head(std::int64_t h) const {
     const std::int64_t rows = shape.size() == 1 ? 1 : shape[0];
     return {values.data() + (by_head ? h * rows * shape.back() : 0), rows, shape.back()};
   }
-  /// Throws Error unless the shape of one head is `wanted`; -1 fits any size.
+  /// Throws Error unless the shape for one head is `wanted`; -1 matches any size.
   void expect(const Shape& wanted, const std::string& because) const {
     const auto fits = [](std::int64_t want, std::int64_t size) { return want == -1 || want == size; };
     if (std::ranges::equal(wanted, shape, fits)) return;

@@ -13,11 +13,11 @@ struct RowRange {
   std::int64_t first = 0, count = 0;
 };
 
-/// A score function's own parameters.
+/// The parameters of a score function.
 template <class T>
 class ScoreParameters {
  public:
-  /// Throws Error when one is missing, UsageError when there is one that the score has no use for.
+  /// Throws Error if one is missing, UsageError if there is one that the score does not use.
   ScoreParameters(const ScoreFunction& score, const AttendParameters& parameters, std::int64_t heads)
       : score_(score) {
     for (const ScoreParameter& p : score.parameters) {
@@ -37,8 +37,8 @@ class ScoreParameters {
 
   const ScoreFunction& score() const { return score_; }
 
-  /// Throws Error unless the widths of one head fit the parameters; `query` and `key` are what messages call
-  /// them.
+  /// Throws Error unless the widths of one head fit the parameters; `query` and `key` are their names in
+  /// messages.
   void expect_widths(const std::string& query, std::int64_t d_q, const std::string& key, std::int64_t d_k,
                      std::int64_t keys) const {
     const std::string q = concat(query, " with ", d_q, " columns a head"),
@@ -49,7 +49,7 @@ class ScoreParameters {
            score_.projected ? ": query/weight and key/weight bring both to one width" : "");
     }
     ScoreSizes sizes{d_q, d_k, score_.projected ? d_q : -1, -1};
-    const char* wide = nullptr;  // the parameter that settled the hidden width
+    const char* wide = nullptr;  // the parameter that determined the hidden width
     for (std::size_t i = 0; i < weights_.size(); ++i) {
       const Weight<T>& weight = weights_[i];
       const ScoreParameter& p = score_.parameters[i];
@@ -67,7 +67,7 @@ class ScoreParameters {
     }
   }
 
-  /// The matrix of a head (a row, for vectors); no data when `name` is null or absent.
+  /// The matrix (for a vector, a row) of a head; no data if `name` is null or absent.
   Matrix<const T> head(const char* name, std::int64_t head) const {
     for (std::size_t i = 0; name && i < weights_.size(); ++i) {
       if (std::string(score_.parameters[i].name) == name && weights_[i]) return weights_[i].head(head);
@@ -80,7 +80,7 @@ class ScoreParameters {
   std::vector<Weight<T>> weights_;  ///< of score_.parameters
 };
 
-/// Scores of one head. What can be computed row by row is prepared first, in any order and on any thread.
+/// Scores of one head. Per-row computations are prepared first, in any order and on any thread.
 template <class T>
 class HeadScores {
  public:
@@ -93,9 +93,9 @@ class HeadScores {
 
   void prepare_queries(RowRange rows) { q_.prepare(*score_, rows); }
   void prepare_keys(RowRange rows) { k_.prepare(*score_, rows); }
-  /// e [queries, keys] of prepared rows.
+  /// e [queries, keys] for prepared rows.
   void compute(RowRange queries, RowRange keys, Matrix<T> e) const { compute(*score_, queries, keys, e); }
-  /// The same by another score function, over what this one compares.
+  /// The scores of another score function over the same queries and keys.
   void compute(const ScoreFunction& score, RowRange queries, RowRange keys, Matrix<T> e) const {
     score.kernels<T>().forward({q_.rows(queries), k_.rows(keys), weight_, keys.first}, e);
   }
@@ -105,7 +105,7 @@ class HeadScores {
   struct Side {
     Matrix<const T> given;
     Matrix<const T> map, bias;                      ///< no data: none
-    std::vector<T> mapped_values, prepared_values;  ///< given map + bias, and what the score makes of that
+    std::vector<T> mapped_values, prepared_values;  ///< rows mapped by map + bias, and what the score precomputes from them
     Matrix<T> mapped, prepared;
 
     Side(const ScoreParameters<T>& parameters, const ScoreMap& how, std::int64_t head, Matrix<const T> rows,

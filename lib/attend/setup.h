@@ -1,5 +1,5 @@
-// What one run of attention without a model (attend.h) computes with: the operands as rows, checked against
-// one another and projected, and what modifies their scores. Internal to attend.cpp.
+// The state of one run of attention without a model (attend.h): the operands as rows, checked against one
+// another and projected, and everything that modifies their scores. Internal to attend.cpp.
 #pragma once
 
 #include <functional>
@@ -18,14 +18,14 @@
 
 namespace heed {
 
-/// Some queries of one head of one sentence. Tasks are cut by the sizes alone, and shared out among threads,
-/// so their number changes no bit.
+/// Some queries of one head of one sentence. The division into tasks depends on the sizes alone, so the
+/// number of threads changes no bit.
 struct Task {
   std::int64_t sentence = 0, head = 0;
   RowRange rows;
 };
 
-inline constexpr std::int64_t kBlockRows = 128;  ///< of a projection's task
+inline constexpr std::int64_t kBlockRows = 128;  ///< rows of a projection task
 
 inline std::vector<Task> cut(const Packing& rows, std::int64_t heads, std::int64_t block) {
   std::vector<Task> tasks;
@@ -55,13 +55,13 @@ struct AttendSetup {
   HeadRows<T> query, key, value;
   std::int64_t sentences = 1, heads = 1, kv_heads = 1;
   Packing queries, keys;
-  std::vector<double> positions;  ///< p_t of packed queries, for local-p
+  std::vector<double> positions;  ///< p_t of all packed queries, for local-p
   std::optional<ScoreParameters<T>> score_parameters;
   std::optional<Projection<T>> output;
   std::optional<Visibility> visibility;
   std::optional<Overlay<T>> bias;
 
-  /// Draws parameters when there are none yet, checks that everything fits together, and projects.
+  /// Draws missing parameters, checks that everything fits together, and projects.
   AttendSetup(const AttendConfig& config, const AttendOperands& operands, AttendParameters& parameters,
               int threads, std::int64_t seed)
       : config(config),
@@ -118,7 +118,7 @@ struct AttendSetup {
   std::int64_t kv_head(std::int64_t h) const { return h / (heads / kv_heads); }
 
  private:
-  /// Rotary positions: the last query stands where the last key does, which `past` others precede.
+  /// Rotary positions: the last query has the position of the last key, which `past` others precede.
   void turn(const Packing& past) {
     if (config.rotary == 0) return;
     expect_factor("--rotary", config.rotary);
@@ -154,7 +154,7 @@ struct AttendSetup {
     turned(key, keys, [&](std::int64_t s) { return past.length(s); });
   }
 
-  /// How many past keys come before those of each sentence; checks that past keys and values fit the others.
+  /// The number of past keys of each sentence; checks that past keys and values fit the others.
   Packing past_rows(const AttendOperands& operands, bool ignore_lengths) const {
     if (!operands.past_key) return Packing::uniform(sentences, 0);
     const HeadRows<T> earlier_keys(*operands.past_key), earlier_values(*operands.past_value);
@@ -185,7 +185,8 @@ struct AttendSetup {
     keys = longer;
   }
 
-  /// Scores are multiplied by such a number and by its reciprocal: throws UsageError unless T holds both.
+  /// Scores are multiplied by such a number and by its reciprocal: throws UsageError unless both are
+  /// representable in T.
   static void expect_factor(const char* option, double value) {
     if (std::isnormal(static_cast<T>(value)) && std::isnormal(static_cast<T>(1 / value))) return;
     const double least = std::numeric_limits<T>::min();
@@ -202,7 +203,7 @@ struct AttendSetup {
          to_string(origin.tensor->shape()));
   }
 
-  /// The parameters are wanted for whole rows.
+  /// Throws Error unless the parameter applies to whole rows.
   static void expect_rows_for(const Weight<T>& weight, const HeadRows<T>& rows) {
     if (rows.by_head)
       fail(describe(*rows.operand), ", wanted [n, d] or [batch, n, d], which ", weight.name, " projects");

@@ -1,4 +1,4 @@
-// What modifies the scores: --bias, and the keys that a query may attend to (--mask).
+// Modifiers of the scores: --bias, and the keys that a query may attend to (--mask).
 #pragma once
 
 #include <algorithm>
@@ -19,19 +19,19 @@ struct ScoreShape {
   std::int64_t batch = 1, heads = 1, queries = 0, keys = 0;
 };
 
-/// Where a row of scores belongs.
+/// Identifies a row of scores.
 struct ScoreRow {
   std::int64_t sentence = 0, head = 0, query = 0;
   std::int64_t first_key = 0;
   std::int64_t n = 0, m = 0;  ///< real queries and keys of the sentence
 };
 
-/// A tensor over the scores, as V, whose missing dimensions and sizes of 1 are repeated.
+/// A tensor over the scores as V, with missing dimensions and sizes of 1 broadcast.
 template <class V>
 class Overlay {
  public:
-  /// `third`: what the first of three dimensions without names is, "batch" or "heads". Throws Error, naming
-  /// the operand, when the shape does not fit.
+  /// `third`: the meaning of the first of three unnamed dimensions, "batch" or "heads". Throws Error, naming
+  /// the operand, if the shape does not fit.
   Overlay(const Operand& operand, const ScoreShape& scores, const std::string& third) {
     const Tensor& tensor = *operand.tensor;
     const Shape shape = without_layer(tensor);
@@ -39,7 +39,7 @@ class Overlay {
     if (rank < 1 || rank > 4)
       fail(describe(operand), ", wanted [n, m], [", third, ", n, m] or [batch, heads, n, m]");
     const std::string first = tensor.dims().empty() ? "" : tensor.dims()[0];
-    // Which of (batch, heads, n, m) the tensor has.
+    // The dimensions of (batch, heads, n, m) that the tensor has.
     std::vector<std::size_t> axes;
     if (rank == 2 && first == "sentence") {
       axes = {0, 3};
@@ -62,7 +62,7 @@ class Overlay {
 
   std::vector<V> values;
 
-  /// Calls use(value, score) for the `count` scores of a row.
+  /// Calls use(value, score) for each of the `count` scores of a row.
   template <class T, class Use>
   void for_row(const ScoreRow& row, std::int64_t count, T* scores, const Use& use) const {
     const V* from = values.data() + row.sentence * strides_[0] + row.head * strides_[1] +
@@ -74,8 +74,8 @@ class Overlay {
   std::int64_t strides_[4] = {0, 0, 0, 0};
 };
 
-/// The masks: numbers that are 0 or 1 (1 = attend): [m], [n, m], (sentence, key), [batch, n, m] or [batch,
-/// heads, n, m].
+/// The masks: tensors of 0 and 1 (1 = attend): [m], [n, m], (sentence, key), [batch, n, m] or [batch, heads,
+/// n, m].
 class Visibility {
  public:
   Visibility(const MaskWords& words, const std::vector<Operand>& masks, const ScoreShape& scores)

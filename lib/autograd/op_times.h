@@ -1,4 +1,4 @@
-// Where the time of passes goes, by operation.
+// The time of passes by operation.
 #pragma once
 
 #include <chrono>
@@ -20,18 +20,19 @@ class OpTimes {
     std::int64_t calls = 0;
   };
 
-  /// A pass begins, or what comes next belongs to no operation.
+  /// Marks the start of a pass, or of time that belongs to no operation.
   void start();
-  /// What was computed since start() or the last end() was this operation's; `function` as std::source_location has it.
+  /// Attributes the time since start() or the last end() to this operation; `function` as in
+  /// std::source_location.
   void end(const char* function, bool backward, double bytes);
   void add(const OpTimes& other);
-  /// The longest first.
+  /// Sorted by time, longest first.
   std::vector<Row> rows() const;
 
  private:
   std::map<std::pair<const char*, bool>, Row> rows_;
   std::chrono::steady_clock::time_point since_;
-  double flops_ = 0;  ///< the thread's at that time
+  double flops_ = 0;  ///< the thread's counter at that time
 };
 
 }  // namespace heed

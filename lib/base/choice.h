@@ -1,4 +1,4 @@
-// A setting that is one of a few words: in configs and options the word, in computations an enumerator.
+// A setting that is one of a few words: a word in configs and options, an enumerator in computations.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace heed {
 
-/// `word` as an enumerator: `words` are those of the enumerators, in their order from 0. Throws UsageError
+/// `word` as an enumerator; `words` lists the words of the enumerators in order, from 0. Throws UsageError
 /// naming `setting` on any other word.
 template <class Enum>
 Enum chosen(const std::string& setting, const std::vector<std::string>& words, const std::string& word) {
@@ -19,7 +19,7 @@ Enum chosen(const std::string& setting, const std::vector<std::string>& words, c
   return static_cast<Enum>(found - words.begin());
 }
 
-/// The same, of a setting that is read in several places.
+/// A setting with its words, for settings that are parsed in several places.
 template <class Enum>
 struct Choice {
   const char* setting;

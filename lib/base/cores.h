@@ -1,9 +1,10 @@
-// How many threads can run at a time.
+// The number of threads that can run at the same time.
 #pragma once
 
 namespace heed {
 
-/// The processors that this process may use: those that it is bound to (taskset, mpirun, cgroups' sets), else all.
+/// The processors that this process may use: those it is bound to (taskset, mpirun, cgroup cpusets),
+/// otherwise all.
 int usable_cores();
 
 }  // namespace heed

@@ -29,15 +29,15 @@ std::string sha256_hex(std::string_view bytes);
 
 /// `bytes` in base64 with padding (RFC 4648, section 4), for HTML pages: "heed" becomes "aGVlZA==".
 std::string base64(std::string_view bytes);
-/// The inverse; nothing when it is none.
+/// Decodes base64; nothing if `text` is not valid base64.
 std::optional<std::string> from_base64(const std::string& text);
 
-/// FNV-1a, 64 bits: the hash before anything was hashed, and after one more step.
+/// FNV-1a, 64 bits: the initial hash, and the hash after one more step.
 inline constexpr std::uint64_t kHashStart = 14695981039346656037ull;
 inline std::uint64_t hash_step(std::uint64_t h, std::uint64_t value) {
   return (h ^ value) * 1099511628211ull;
 }
-/// Of the bytes of `text`. Gives a parameter a Philox stream that depends on its name only.
+/// Hashes the bytes of `text`. Gives a parameter a Philox stream that depends only on its name.
 inline std::uint64_t hash(std::string_view text, std::uint64_t h = kHashStart) {
   for (unsigned char c : text) h = hash_step(h, c);
   return h;

@@ -1,4 +1,4 @@
-// How far a name is from another: for messages that say which one was probably meant.
+// Edit distance, for messages that suggest which name was probably meant.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 
 namespace heed {
 
-/// Levenshtein distance in bytes; takes time by the product of the lengths.
+/// Levenshtein distance in bytes; time is proportional to the product of the lengths.
 std::size_t edit_distance(const std::string& a, const std::string& b);
 
 }  // namespace heed

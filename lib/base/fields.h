@@ -10,9 +10,9 @@
 //     }
 //   };
 //
-// lib/cli turns the list into options (--d-model, --norm) while models/config_json turns it into JSON.
-// Field types: bool, std::int64_t, double, std::string. The optional last argument says what is valid: a list of
-// strings, a Range of numbers. lib/cli checks it as options are read, check_ranges what came from elsewhere.
+// lib/cli turns the list into options (--d-model, --norm), models/config_json into JSON. Field types: bool,
+// std::int64_t, double, std::string. The optional last argument restricts the values: a list of strings, or a
+// Range of numbers. lib/cli checks options as they are read; check_ranges checks values from elsewhere.
 #pragma once
 
 #include <algorithm>
@@ -33,10 +33,10 @@ struct Field {
   std::string help;
   std::vector<std::string> choices;  ///< valid strings; empty: any
   Range range;                       ///< valid numbers
-  /// A field that not all models of this architecture state: where it is not stated it has its default, and at its
-  /// default it is not stated, so that a model without it keeps its config and digest.
+  /// A field that is omitted from the JSON at its default, and has its default if omitted; so configs and
+  /// digests of models made before the field existed stay valid.
   bool optional = false;
-  /// Fine-tuning may give it another value: what the parameters mean does not depend on it.
+  /// Fine-tuning may change it: the parameters keep their meaning.
   bool of_training = false;
 };
 
@@ -69,7 +69,7 @@ inline const Field* find_field(const std::vector<Field>& fields, const std::stri
   return found == fields.end() ? nullptr : &*found;
 }
 
-/// Gives the fields of `to` the values of those of the same name in `from`, of which given(name) holds.
+/// Copies the fields of `from` for which given(name) holds to the fields of the same name in `to`.
 template <class Given>
 void overlay(const std::vector<Field>& from, const std::vector<Field>& to, const Given& given) {
   for (const Field& field : from) {

@@ -1,4 +1,4 @@
-// Patterns for the paths of values and tensors, level by level, as shells and git have them:
+// Patterns for the paths of values and tensors, matched level by level, as in shells and git:
 //   encoder/layer_*/output   * and ? and [...] stay within a level
 //   encoder/**/weights       ** stands for any number of levels, also none
 #pragma once

@@ -1,4 +1,4 @@
-// The heap's pages: the system gives 2 MiB at once for the time of about a hundred of 4 KiB.
+// The heap's pages: the system provides 2 MiB at once in the time of about a hundred pages of 4 KiB.
 #pragma once
 
 #include <cstdlib>
@@ -11,14 +11,14 @@ struct Free {
 };
 using HeapMemory = std::unique_ptr<void, Free>;
 
-/// Frames of about equal size follow each other: memory that one frees serves the next, and is not given back
-/// to the system to be asked for again page by page. The first of it comes in huge pages where the system has them, which
-/// a model fills in less than half the time; what is beyond is taken as it is needed.
+/// Frames have similar sizes: memory freed by one is kept for the next instead of being returned to the
+/// system and requested again page by page. The first part of it uses huge pages where available, which
+/// halves the time to fill it with a model; the rest is taken as needed.
 void keep_freed_memory();
 
-/// Takes the heap's next memory up to a huge page that nothing has touched, if one follows within 6 MiB, for as long as it is held.
-/// Before a fork, so that what either process allocates then comes from pages of its own: those that both have are copied by
-/// whoever writes to them, huge ones 4 KiB at a time.
+/// Reserves, for its lifetime, the heap's memory up to the next untouched huge page, if one follows within 6
+/// MiB. Call it before a fork, so that later allocations of either process use pages of its own: shared pages
+/// are copied by the process that writes to them, huge ones 4 KiB at a time.
 HeapMemory take_touched_pages();
 
 }  // namespace heed

@@ -1,4 +1,4 @@
-// Templates over the type of numbers are compiled once for float and once for double, in their source.
+// Templates over the number type are instantiated once for float and once for double, in their source file.
 #pragma once
 
 #define HEED_INSTANTIATE(function)                    \

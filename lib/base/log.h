@@ -11,14 +11,14 @@ enum class Level { quiet, normal, verbose };
 enum class When { automatic, always, never };
 
 struct Settings {
-  std::string program = "heed";     ///< stands before each message
+  std::string program = "heed";     ///< prefix of each message
   Level level = Level::normal;      ///< quiet: errors and warnings only
   When progress = When::automatic;  ///< automatic: a bar on a terminal, else an occasional line
 };
 
-/// Called by run_tool, and again by a process that learns that it is one of several.
+/// Called by run_tool, and again by a process that learns that it is one of several ranks.
 void configure(Settings settings);
-/// What stands before each message.
+/// The prefix of each message.
 const std::string& program();
 
 /// "train: saved model.h5", unless quiet. Control characters are escaped, so a message is always one line.
@@ -34,7 +34,7 @@ class Progress {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// `total` in the same unit as `done`; 0 when unknown. `limit`: seconds after which it ends at the latest; 0: none.
+  /// `total` in the unit of `done`; 0: unknown. `limit`: time limit in seconds, for the estimate; 0: none.
   Progress(std::string what, std::int64_t total, Clock::duration interval = std::chrono::seconds(30),
            double limit = 0);
   ~Progress();

@@ -1,4 +1,4 @@
-// Numbers as people read them.
+// Formatting and parsing of numbers.
 #pragma once
 
 #include <charconv>
@@ -12,7 +12,7 @@
 
 namespace heed {
 
-/// With so many digits after the point.
+/// With this many digits after the decimal point.
 inline std::string fixed(double value, std::int64_t digits) {
   char text[400];  // the largest double has 309 digits before the point
   std::snprintf(text, sizeof text, "%.*f", static_cast<int>(digits), value);
@@ -23,7 +23,7 @@ inline std::string_view without_plus(std::string_view text) {
   return text.substr(text.starts_with('+') && !text.starts_with("+-") ? 1 : 0);
 }
 
-/// Reads the whole of `text` as a number, independent of the locale; false when it is none.
+/// Parses the whole of `text` as a number, independent of the locale; false if it is not one.
 template <class Number>
 bool parse(std::string_view text, Number& number) {
   const char* end = text.data() + text.size();
@@ -31,7 +31,7 @@ bool parse(std::string_view text, Number& number) {
   return error == std::errc() && stop == end;
 }
 
-/// An option's value as a number, which may begin with +. Throws UsageError "--beam: got 'x', wanted an
+/// Parses an option's value, with an optional leading +. Throws UsageError "--beam: got 'x', wanted an
 /// integer".
 inline std::int64_t to_integer(const std::string& option, const std::string& text) {
   std::int64_t number = 0;

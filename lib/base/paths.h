@@ -20,7 +20,7 @@ inline std::string leaf_of(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-/// Without the slashes that a user may put in front.
+/// Removes the leading slashes that a user may have typed.
 inline std::string without_root(const std::string& path) {
   return path.substr(std::min(path.find_first_not_of('/'), path.size()));
 }

@@ -1,4 +1,4 @@
-// Bad data in one sentence of several that are worked on together.
+// Bad data in one of several sentences that are processed together.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,13 @@ namespace heed {
 
 class SentenceError : public Error {
  public:
-  /// `sentence` counts from 0 within what the thrower was given: a shard, a frame.
+  /// `sentence` counts from 0 within the thrower's unit: a shard, a frame.
   SentenceError(std::int64_t sentence, const std::string& problem) : Error(problem), sentence(sentence) {}
 
   std::int64_t sentence;
 };
 
-/// work(), whose sentence i is number_of(i) to the caller.
+/// Runs work(), renumbering the sentence i of a SentenceError to the caller's number_of(i).
 template <class Number, class Work>
 void renumbering(const Number& number_of, const Work& work) {
   try {

@@ -13,18 +13,18 @@ struct SpecialIds {
 
   std::int32_t pad = 0;         ///< fills rows up to the longest sentence
   std::int32_t unk = 1;         ///< stands for text that has no piece
-  std::int32_t bos = 2;         ///< what a decoder reads first
+  std::int32_t bos = 2;         ///< the first token that a decoder reads
   std::int32_t eos = 3;         ///< ends a sentence
   std::int32_t cls = kAbsent;   ///< its state stands for the whole text
   std::int32_t sep = kAbsent;   ///< separates two texts
   std::int32_t mask = kAbsent;  ///< hides a piece that is to be predicted
-  /// From this id on there are rows of a model's tables, but no pieces of text.
+  /// Rows of a model's tables from this id on have no piece of text.
   std::int32_t first_unused = INT32_MAX;
   bool produces_unk = true;  ///< whether a decoder may produce unk
 
   constexpr bool contains(std::int32_t id) const;
-  /// Whether a decoder may produce it: not what only begins or fills sentences, nor what is no piece. An id that also
-  /// ends sentences may be: in GPT-2 one id is both bos and eos.
+  /// Whether a decoder may produce the id: not ids that only begin or fill sentences, nor rows without a
+  /// piece. An id that also ends sentences may be produced: in GPT-2 one id is both bos and eos.
   constexpr bool produced(std::int32_t id) const {
     return id == eos || (id != pad && id != bos && id < first_unused && (produces_unk || id != unk));
   }
@@ -45,13 +45,13 @@ inline constexpr SpecialName kSpecialNames[] = {
     {"mask", "<mask>", &SpecialIds::mask},
 };
 
-/// Whether `id` is one of these.
+/// Whether `id` is one of the special ids.
 constexpr bool SpecialIds::contains(std::int32_t id) const {
   return id != kAbsent && std::any_of(std::begin(kSpecialNames), std::end(kSpecialNames),
                                       [&](const SpecialName& special) { return this->*special.id == id; });
 }
 
-/// The ids of a vocabulary that does not say otherwise.
+/// The ids of a vocabulary that does not state others.
 inline constexpr SpecialIds kDefaultSpecialIds;
 
 }  // namespace heed

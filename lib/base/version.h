@@ -1,4 +1,4 @@
-// What CMakeLists.txt knows of this build.
+// Build information from CMakeLists.txt.
 #pragma once
 
 #include <span>
