@@ -105,7 +105,7 @@ class HeadScores {
   struct Side {
     Matrix<const T> given;
     Matrix<const T> map, bias;                      ///< no data: none
-    std::vector<T> mapped_values, prepared_values;  ///< rows mapped by map + bias, and what the score precomputes from them
+    std::vector<T> mapped_values, prepared_values;  ///< rows after map and bias, and their precomputation
     Matrix<T> mapped, prepared;
 
     Side(const ScoreParameters<T>& parameters, const ScoreMap& how, std::int64_t head, Matrix<const T> rows,

@@ -7,7 +7,7 @@
 
 namespace heed {
 
-/// Whether the text has a character of patterns.
+/// Whether the text contains a wildcard.
 bool is_glob(const std::string& text);
 
 /// Throws UsageError when ** is not a level by itself.

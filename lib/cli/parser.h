@@ -12,7 +12,7 @@
 
 namespace heed::cli {
 
-/// Their heading in --help.
+/// The heading of these options in --help.
 inline constexpr char kCommonOptions[] = "Common options";
 
 struct Tool::Parser {
@@ -24,16 +24,16 @@ struct Tool::Parser {
   CLI::App app;
   Common common;
   std::vector<std::string> words;                  ///< the command as typed, the tool's name first
-  std::set<std::string> places{"output", "keep"};  ///< options that say where, not what
-  std::set<std::string> beside_input;              ///< options whose files go with INPUT, line by line
-  std::string* history = nullptr;                  ///< gets the command before the work; null: none
+  std::set<std::string> places{"output", "keep"};  ///< options for locations, which do not affect the result
+  std::set<std::string> beside_input;              ///< options whose files correspond to INPUT line by line
+  std::string* history = nullptr;                  ///< receives the command before the work begins; null: none
   std::string description;
   std::vector<std::string> examples;
   std::set<std::string> bound;                                     ///< names of config fields
   std::map<const CLI::Option*, std::vector<std::string>> choices;  ///< allowed words, for completion
-  std::function<bool()> reads_stdin;             ///< whether INPUT is stdin; null: the tool has none
-  std::vector<std::string> input_not_read_with;  ///< options with which the tool reads no INPUT
-  std::function<bool()> lacks_model;             ///< of a tool that needs one
+  std::function<bool()> reads_stdin;             ///< whether INPUT is stdin; null: the tool has no INPUT
+  std::vector<std::string> input_not_read_with;  ///< options with which the tool does not read INPUT
+  std::function<bool()> lacks_model;             ///< whether a required model is missing
   std::function<void()> work;
 
  private:
@@ -48,8 +48,8 @@ struct Tool::Parser {
 /// Thrown by the hidden option --print-completion.
 struct PrintCompletion {};
 
-/// Reads --config: TOML of a size that people write. Keys before any section are for whoever reads the file, those of
-/// [decode] for decode alone, where they come first.
+/// Reads --config: TOML of a reasonable size. Keys before any section apply to every tool that reads the
+/// file, those in [decode] to decode alone, and they take precedence.
 class ConfigReader : public CLI::ConfigTOML {
  public:
   explicit ConfigReader(std::string tool) : tool_(std::move(tool)) {}
@@ -59,7 +59,7 @@ class ConfigReader : public CLI::ConfigTOML {
   std::string tool_;
 };
 
-/// Lays out --help so that help2man understands it.
+/// Formats --help so that help2man understands it.
 class HelpFormatter : public CLI::Formatter {
  public:
   explicit HelpFormatter(const Tool::Parser& parser) : parser_(parser) {}
@@ -70,7 +70,7 @@ class HelpFormatter : public CLI::Formatter {
   const Tool::Parser& parser_;
 };
 
-/// "-o, --output", "--tied, --no-tied"; for a positional its name.
+/// "-o, --output", "--tied, --no-tied"; for a positional argument its name.
 std::string option_names(const CLI::Option& option);
 
 /// A bash script that completes the tool's options and their values.

@@ -18,7 +18,7 @@ struct Rule {
   Rule(Range numbers) : range(numbers) {}
 
   Range range;                       ///< of numbers
-  std::vector<std::string> choices;  ///< for words: those allowed; empty: any
+  std::vector<std::string> choices;  ///< allowed words; empty: any
 };
 
 /// One of these words.

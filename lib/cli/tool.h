@@ -49,37 +49,37 @@ class Tool {
  public:
   using Value = std::variant<bool*, std::int64_t*, double*, std::string*, std::vector<std::string>*>;
 
-  /// One option. `names` as in "-b,--beam" or "--beam"; the variable's value is the default; a bool is a
-  /// flag. A vector takes one value each time the option is given.
+  /// Declares an option. `names` as in "-b,--beam" or "--beam"; the variable's value is the default; a bool
+  /// is a flag. A vector takes one value each time the option is given.
   template <class T>
   void option(const std::string& names, T& value, const std::string& help, Rule rule = {}) {
     add_option(names, Value(&value), help, std::move(rule));
   }
   /// An option that takes all words up to the next option: --train a.en b.en -o vocabulary.h5
   void list(const std::string& names, std::vector<std::string>& values, const std::string& help);
-  /// One option per field of a config struct (base/fields.h), except for names already bound:
+  /// Declares one option per field of a config struct (base/fields.h), except for names already bound:
   /// d_model becomes --d-model.
   template <class Config>
   void bind(Config& config) {
     bind_fields(fields_of(config), Defaults::shown);
   }
-  /// Likewise of fields whose defaults come from elsewhere, such as a preset: --help shows none, and a flag can
-  /// be given as --tied and --no-tied.
+  /// Declares options for fields whose defaults come from elsewhere, such as a preset: --help shows no
+  /// default, and a flag can be given as --tied or --no-tied.
   void bind_over_preset(const std::vector<Field>& fields) { bind_fields(fields, Defaults::elsewhere); }
-  /// Options declared after this stand under that heading of --help; under "" they are hidden.
+  /// Options declared after this appear under that heading of --help; under "" they are hidden.
   void heading(const std::string& text);
   /// Whether the option was given on the command line, in --config FILE or by its environment variable.
   /// `name` is a field or a long option: "d_model", "d-model" and "--d-model" are the same.
   bool given(const std::string& name) const;
 
-  /// Throws UsageError when an option was given that is neither `with`, nor one of `others`, nor of every tool: it would change
-  /// nothing. Call it in on_run.
+  /// Throws UsageError if an option was given that is neither `with`, nor one of `others`, nor common to all
+  /// tools, because it would have no effect. Call it in on_run.
   void allow_only(const std::string& with, std::initializer_list<const char*> others) const;
 
-  /// The positional INPUT; "-", the default, is stdin. When stdin is a terminal, a hint says that the tool
-  /// waits for it, unless one of the options `not_read_with` is given, with which any other INPUT is refused.
+  /// The positional INPUT; "-", the default, is stdin. If stdin is a terminal, a hint says that the tool
+  /// waits for input, unless one of the options `not_read_with` is given; with these, an INPUT is refused.
   void input(std::string& path, const std::string& help, std::vector<std::string> not_read_with = {});
-  /// The same of any number of files, which are one input.
+  /// Any number of INPUT files, read as one input.
   void inputs(std::vector<std::string>& paths, const std::string& help,
               std::vector<std::string> not_read_with = {});
   /// A further positional, after INPUT.
@@ -89,22 +89,23 @@ class Tool {
   void output(std::string& path, const std::string& help = "where to write; - is stdout");
   /// --no-scales, for tools that write tensors; before on_run, `write` also gets result_command().
   void tensors(io::WriteOptions& write);
-  /// --keep, for tools whose tensors pass on.
+  /// --keep, for tools that pass tensors on.
   void keep(std::string& path);
-  /// These options, named without --, say where something goes or comes from, not what it is: result_command() leaves them
-  /// out, as it does --output, --keep and what every tool has.
+  /// These options, named without --, are locations that do not affect the result: result_command() omits
+  /// them, as it does --output, --keep and the common options.
   void place(std::initializer_list<const char*> options);
-  /// The files of these options have a line for each sentence of INPUT: result_command() says FILE instead of their names,
-  /// which may be other ones for each part of a text.
+  /// The files of these options have a line for each sentence of INPUT: result_command() writes FILE for
+  /// their names, which may differ for each part of a text.
   void beside_input(std::initializer_list<const char*> options);
-  /// These options, of text, are lists: given several times, all of it counts, with commas between.
+  /// These text options are lists: the values of repeated options are joined by commas.
   void joined(std::initializer_list<const char*> options);
   /// -m, --model, or the environment variable HEED_MODEL.
   void model(std::string& path, Need need = Need::required);
-  /// Likewise of a tool that takes several, -m a.h5 -m b.h5, and needs one; `help` says what it makes of them.
+  /// -m, --model for a tool that accepts several, -m a.h5 -m b.h5, and needs at least one; `help` says how it
+  /// combines them.
   void models(std::vector<std::string>& paths, const std::string& help);
 
-  /// A working command line, shown at the end of --help; give two.
+  /// An example command line, shown at the end of --help; give two.
   void example(const std::string& command);
   /// A longer explanation, shown in --help before the options; lines that begin with spaces stay indented.
   void describe(const std::string& text);
@@ -112,13 +113,13 @@ class Tool {
   void on_run(std::function<void()> work);
 
   const Common& common() const;
-  /// The command for a file's history, quoted for the shell: "decode --beam 5". It has the options that were given, on the
-  /// command line or by --config, in the order of --help, without INPUT, the model where it is one, place(), `others` and what no
-  /// tool's result depends on (--threads, --quiet, ...): equal results have equal commands.
+  /// The command for a file's history, quoted for the shell: "decode --beam 5". It lists the options given on
+  /// the command line or by --config, in the order of --help, without INPUT, a single model, place(), `others`
+  /// and options that no tool's result depends on (--threads, --quiet, ...): equal results have equal commands.
   std::string result_command(const std::vector<std::string>& others = {}) const;
 
-  /// Makes the first SIGINT, SIGTERM, SIGHUP or SIGUSR1 only set this flag; a second one ends the program at once.
-  /// After on_run has returned, the program ends by that signal (status 128 + n). Call it in on_run.
+  /// Makes the first SIGINT, SIGTERM, SIGHUP or SIGUSR1 only set this flag; a second one ends the program at
+  /// once. After on_run has returned, the program ends by that signal (status 128 + n). Call it in on_run.
   std::atomic<bool>& stop_flag();
 
   struct Parser;  ///< CLI11 and the option list (cli/parser.h)
@@ -134,11 +135,12 @@ class Tool {
   Parser& parser_;
 };
 
-/// Parses the command line, runs the tool and returns its exit status: 0 done, 1 data, I/O or memory, 2
-/// usage, 3 diverged; a signal ends the process as that signal. Errors are one line on stderr: "decode: ...".
+/// Parses the command line, runs the tool and returns its exit status: 0 success, 1 data, I/O or memory, 2
+/// usage, 3 diverged; after a signal the process ends by that signal. Errors are one line on stderr: "decode:
+/// ...".
 int run_tool(const char* name, const char* purpose, int argc, char** argv,
              const std::function<void(Tool&)>& setup);
-/// `setup` is referred to: a copy of what it captures might already fail for want of memory.
+/// Passes `setup` by reference: copying its captures could fail for lack of memory.
 template <class Setup>
 int run_tool(const char* name, const char* purpose, int argc, char** argv, const Setup& setup) {
   return run_tool(name, purpose, argc, argv, std::function<void(Tool&)>(std::cref(setup)));

@@ -22,8 +22,8 @@ namespace heed {
 using StepFunction =
     std::function<Logits<float>(std::span<const std::int32_t> tokens, std::span<const std::int64_t> parents)>;
 
-/// The default length at which a translation is cut: twice the source's and 20 more, within the model's
-/// limit (0: none).
+/// The default maximal length of a translation: twice the source's length plus 20, within the model's limit
+/// (0: none).
 inline std::int64_t usual_max_length(std::int64_t source_length, std::int64_t model_limit) {
   const std::int64_t length = 2 * source_length + 20;
   return model_limit > 0 ? std::min(length, model_limit) : length;
@@ -33,31 +33,33 @@ inline std::int64_t usual_max_length(std::int64_t source_length, std::int64_t mo
 inline constexpr std::int64_t kWidestBeam = 1000;
 
 struct Hypothesis {
-  std::vector<std::int32_t> ids;  ///< with the final eos, or other end, unless cut without a forced one
+  std::vector<std::int32_t> ids;  ///< with the final eos or other end, unless truncated without a forced one
   std::vector<float> token_log_probability;  ///< log p(ids[i] | earlier ids)
   double score = 0;                          ///< sum of the above / length^length_penalty
-  bool finished = false;                     ///< false: cut at the maximal length, by a forced eos too
-  std::optional<SampleStream> drawn;         ///< with these random numbers; none: searched for, or given
-  bool ends_otherwise = false;               ///< the last id is an end that is not eos, and no text
+  bool finished = false;                     ///< false: truncated at the maximal length, even by a forced eos
+  std::optional<SampleStream> drawn;         ///< the random numbers it was sampled with; none: not sampled
+  bool ends_otherwise = false;               ///< the last id is an end other than eos, and not part of the text
 };
 
-/// When the search for a sentence is over before its maximal length. kFilled: `beam` hypotheses have ended. kBest: `beam` have,
-/// and the best that is open, its score taken at its present length, is no better than the worst of the best `beam` of them;
-/// then those cut at the maximal length compete with them (transformers' generate with early_stopping = False).
+/// When the search for a sentence ends before its maximal length. kFilled: `beam` hypotheses have ended.
+/// kBest: `beam` have, and the best open one, scored at its present length, is no better than the worst of
+/// the best `beam` of them; then those truncated at the maximal length compete with them (transformers'
+/// generate with early_stopping = False).
 enum class StopRule { kFilled, kBest };
 
 struct BeamOptions {
   std::int64_t beam = 1;      ///< 1: greedy
   std::int64_t n_best = 1;    ///< at most beam
   double length_penalty = 1;  ///< exponent of the length (eos counted) that divides the score; 0: none
-  SpecialIds special;         ///< only what produced() says is produced
-  StopRule stop = StopRule::kFilled;  ///< of a beam of 1 always kFilled
-  /// The last token that the maximal length allows is eos, with probability 1; it ranks as an end of its own.
+  SpecialIds special;         ///< only ids for which produced() holds are produced
+  StopRule stop = StopRule::kFilled;  ///< always kFilled for a beam of 1
+  /// The last token that the maximal length allows is eos, with probability 1; it is ranked like an ended
+  /// hypothesis.
   bool forced_eos = false;
-  bool renormalized = false;  ///< probabilities are those among the words that may be produced
+  bool renormalized = false;  ///< normalise probabilities over the words that may be produced
   /// Ids that end a hypothesis as eos does; they may be produced.
   std::vector<std::int32_t> more_ends{};
-  /// What the hypotheses of each sentence begin with, shorter than its maximal length; empty: anything.
+  /// Forced beginnings of the hypotheses of each sentence, shorter than its maximal length; empty: none.
   std::vector<std::vector<std::int32_t>> prefixes{};
 };
 
@@ -79,10 +81,11 @@ struct SampleOptions {
   std::vector<std::uint64_t> sentences;
   SpecialIds special;
   std::vector<std::int32_t> more_ends{};              ///< as in BeamOptions
-  std::vector<std::vector<std::int32_t>> prefixes{};  ///< likewise
+  std::vector<std::vector<std::int32_t>> prefixes{};  ///< as in BeamOptions
 };
 
-/// The token of its prefix that a hypothesis of `sentence` goes on with after `length` others; none: it is free.
+/// The token of its forced prefix with which a hypothesis of `sentence` continues after `length` tokens;
+/// none: it is free.
 template <class Options>
 std::optional<std::int32_t> given_next(const Options& options, std::size_t sentence, std::size_t length) {
   if (options.prefixes.empty() || length >= options.prefixes[sentence].size()) return std::nullopt;

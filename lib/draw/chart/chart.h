@@ -26,14 +26,14 @@ struct Chart {
   std::vector<std::string> groups;  ///< of bars, left to right; empty: curves
   std::vector<Series> series;
   bool is_histogram = false;          ///< a series has a y between each x and the next
-  bool log_x = false, log_y = false;  ///< curves only; values not above 0 are gaps
-  std::optional<Range> y_range;       ///< else what the values need, from 0 for bars
+  bool log_x = false, log_y = false;  ///< curves only; values that are not positive are gaps
+  std::optional<Range> y_range;       ///< default: the range of the values, from 0 for bars
   Size plot{430, 260};                ///< of the area inside the axes, in points
   bool write_values = false;          ///< write each number over its bar
   bool is_bars() const { return !groups.empty(); }
 };
 
-/// A scale of values, from 0 at its low end to 1.
+/// A scale of values, from 0 at its lower end to 1.
 struct ChartScale {
   Range range;
   bool log = false;
@@ -44,7 +44,7 @@ struct ChartScale {
 ChartScale x_scale(const Chart& chart);  ///< of curves
 ChartScale y_scale(const Chart& chart);
 
-/// The layout of the picture, in points.
+/// -
 struct ChartLayout {
   Size size;
   Rect plot;
@@ -59,28 +59,27 @@ ChartLayout lay_out(const Chart& chart);
 
 /// The bytes of the picture. Throws Error when no value can be shown.
 std::string draw_chart(const Chart& chart, PictureFormat format);
-/// Small charts in a grid, `across` per row.
+/// Several small charts in a grid, `across` per row.
 std::string draw_charts(const std::vector<Chart>& charts, std::size_t across, PictureFormat format);
-/// The chart as lines of text, no wider than the terminal: curves of dots (letters without colour), bars
-/// lying on their side.
+/// The chart as lines of text, no wider than the terminal: curves of dots (letters if there are no colours),
+/// horizontal bars.
 std::string draw_on_terminal(const Chart& chart, const Terminal& terminal);
 
 /// Throws Error unless there is a value to show and the sizes fit each other.
 void check(const Chart& chart);
 
 struct ChartOptions {
-  std::string x;                      ///< column; empty: of curves `step`, if there is one, else the first
-  std::vector<std::string> y;         ///< columns; empty: those of losses for curves, else every numeric one
+  std::string x;                      ///< column; empty: for curves `step` if there is one, otherwise the first
+  std::vector<std::string> y;         ///< columns; empty: for curves the losses, otherwise every numeric one
   std::vector<std::string> overlays;  ///< further tables
-  std::vector<std::string> labels;    ///< names of the tables, INPUT first; else those of the files
+  std::vector<std::string> labels;    ///< names of the tables, INPUT first; default: the names of the files
   std::string x_title, y_title;
   bool log_x = false, log_y = false;
   std::string size;  ///< of the plot in points, "430x260"
 };
 
-/// The tables in one chart: each column a series, or each table's column when there are several tables.
-/// Bars of several tables stand side by side where their names agree. Throws Error for columns that are
-/// missing or hold text.
+/// The tables in one chart: each column is a series, or with several tables each table's column. Bars of
+/// several tables are grouped by name. Throws Error for columns that are missing or hold text.
 Chart curves_of(const std::vector<ColumnTable>& tables, const ChartOptions& options);
 Chart bars_of(const std::vector<ColumnTable>& tables, const ChartOptions& options);
 

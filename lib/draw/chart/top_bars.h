@@ -1,5 +1,4 @@
-// The greatest values at every place of a slice as bars, such as the likeliest words at every step of a
-// decoder.
+// The top values at every position of a slice as bars, such as the most likely words at every decoder step.
 #pragma once
 
 #include <string>
@@ -25,13 +24,13 @@ struct TopBars {
   std::string title, subtitle;
   std::string quantity;  ///< what the bars measure
   std::vector<Step> steps;
-  Range range;  ///< the values of an empty and of a full bar
+  Range range;  ///< the values of an empty and a full bar
 };
 
-/// The `count` greatest values along the last dimension at each place along the others.
+/// The `count` largest values along the last dimension at each position of the others.
 TopBars top_bars_of(const Slice& slice, std::int64_t count);
 
-/// Throws Error when there is no step, or more than 400.
+/// Throws Error if there is no step, or more than 400.
 std::string draw_top_bars(const TopBars& bars, PictureFormat format);
 std::string draw_on_terminal(const TopBars& bars, const Terminal& terminal);
 

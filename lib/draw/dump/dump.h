@@ -12,8 +12,8 @@
 namespace heed::draw {
 
 struct DumpOptions {
-  std::vector<std::string> inputs{"-"};  ///< one after the other
-  /// Of a form that shows one file: throws UsageError when there are several.
+  std::vector<std::string> inputs{"-"};  ///< read one after the other
+  /// For a form that shows one file: throws UsageError if there are several.
   const std::string& input() const;
   std::string output =
       "-";  ///< a suffix .png, .svg, .pdf, .html, .tsv, .json, .npy, .safetensors or .h5 selects the form
@@ -23,30 +23,29 @@ struct DumpOptions {
   std::string sentence, layer, head;  ///< shorthands for --slice sentence=..., layer=..., head=...
   std::vector<std::string> slices;
 
-  // The form; a listing by default. --list combines with --tsv or --json, pictures with a form and each
-  // other.
+  // The form; default: a listing. --list combines with --tsv or --json, pictures with a form and each other.
   bool list = false, tsv = false, json = false, heatmap = false;
   bool npy = false, safetensors = false, h5 = false, stats = false, histogram = false;
   std::string dtype = "f32";  ///< how a safetensors file holds float32: f32, f16 or bf16
   bool curves = false,
-       bars = false;   ///< of a table (select/column_table.h); bars with `top`: of the greatest values
+       bars = false;   ///< of a table (select/column_table.h); with `top`: of the largest values
   bool table = false;  ///< the input of the heat map is a table
   bool arcs = false;
   bool document = false;          ///< the words of a document, shaded by the attention to them
-  bool graph = false;             ///< of a model file, or of the steps of an attention; as text: DOT
-  std::int64_t top = 0;           ///< greatest values along the last dimension, or arcs per query; 0: all
+  bool graph = false;             ///< of a model file, or of the steps of an attention; DOT if written as text
+  std::int64_t top = 0;           ///< largest values along the last dimension, or arcs per query; 0: all
   std::int64_t bins = 40;         ///< of a histogram
   bool words = false;             ///< pieces merged into words (select/merge_words.h)
-  bool columns = false;           ///< arcs from a column of words to a column
-  double threshold = -1;          ///< smallest weight drawn as an arc; below 0: a twentieth of the scale
+  bool columns = false;           ///< arcs between two columns of words
+  double threshold = -1;          ///< smallest weight drawn as an arc; negative: a twentieth of the scale
   std::vector<std::string> pins;  ///< arcs of these queries only
-  std::string over;               ///< a heat map drawn over this picture, row by row
+  std::string over;               ///< draw a heat map over this picture, row by row
   std::string png, svg, pdf;
   std::string html;  ///< an interactive page of the selected sentences, or of all
   FigureOptions figure;
   ChartOptions chart;
   bool follow = false;                                ///< redraw the curves as their table grows
-  std::function<bool()> stop = [] { return false; };  ///< asks --follow to end
+  std::function<bool()> stop = [] { return false; };  ///< ends --follow
   std::string color = "auto";                         ///< on the terminal: auto, always, never
 };
 

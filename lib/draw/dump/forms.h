@@ -1,5 +1,6 @@
-// The forms of viz-dump's output, one function each, of which dump() calls one; and what they share. A new
-// form is its function, declared here, in a file of its own; a line in kForms; and a field of DumpOptions.
+// The forms of viz-dump's output, one function each, called by dump(), and their common helpers. To add a
+// form: declare its function here, define it in a file of its own, and add a line to kForms and a field to
+// DumpOptions.
 #pragma once
 
 #include <functional>
@@ -32,7 +33,7 @@ void dump_npy(const DumpOptions& options);          ///< --npy
 void dump_safetensors(const DumpOptions& options);  ///< --safetensors
 void dump_h5(const DumpOptions& options);           ///< --h5
 
-/// The options beside --png, --tsv and the like that say something to a form: others are refused.
+/// The options, beside --png, --tsv and the like, that a form uses: others are refused.
 enum Takes : unsigned {
   kName = 1u << 0,
   kSentence = 1u << 1,
@@ -51,14 +52,14 @@ enum Takes : unsigned {
 inline constexpr unsigned kTakesSlice = kName | kSentence | kSlice | kWords,
                           kTakesMap = kTakesSlice | kTitle | kRange | kColormap | kValues;
 
-/// A form that an option of its own asks for; two exclude each other.
+/// A form with an option of its own; two exclude each other.
 struct Form {
   const char* option;
   bool DumpOptions::*given;
   unsigned takes;
   const char* help;
   void (*dump)(const DumpOptions&);
-  bool is_picture = false, is_tsv = false, is_json = false;  ///< goes with --png and others, --tsv, --json
+  bool is_picture = false, is_tsv = false, is_json = false;  ///< combines with --png and others, --tsv, --json
 };
 inline constexpr Form kForms[] = {
     {"--heatmap", &DumpOptions::heatmap, kTakesMap, "a slice as a heat map in the terminal", dump_figure,
@@ -94,28 +95,28 @@ inline constexpr Form kForms[] = {
 std::vector<Selection> selections_of(const DumpOptions& options);
 bool is_one_sentence(const std::vector<Selection>& selections);
 
-/// A CompleteSelections that adds none: every other dimension is kept whole.
+/// A CompleteSelections that adds none: all other dimensions are kept whole.
 void keep_all(const TensorMap& frame, const std::string& path, std::vector<Selection>& selections);
 
-/// visit_slices() of what the options select, with pieces merged into words if they say so.
+/// visit_slices() of the selected part, with pieces merged into words if the options say so.
 void visit_chosen(const DumpOptions& options, io::FrameReader& reader, const CompleteSelections& complete,
                   const VisitSlice& visit);
-/// The same for a form (`what`) that shows one sentence: throws UsageError when several are selected.
+/// visit_chosen() for a form (`what`) that shows one sentence: throws UsageError if several are selected.
 void visit_single(const DumpOptions& options, io::FrameReader& reader, const CompleteSelections& complete,
                   const std::string& what, const VisitSlice& visit);
 
-/// Whether a tensor's path is among those that a form shows.
+/// Whether a form shows the tensor at a path.
 using IsMeant = std::function<bool(const std::string& path)>;
-/// The paths that --name means for a form that shows several tensors: those that contain it as whole components, or
-/// match the glob; all without it.
+/// The paths selected by --name for a form that shows several tensors: those that contain it as whole
+/// components, or match the glob; without --name all.
 IsMeant meant_by(const std::string& name);
 
-/// The input; of another program's arrays, which may be very large, only the one that --name means.
+/// The input; from another program's arrays, which may be very large, only the one that --name selects.
 io::FrameReader open_input(const DumpOptions& options);
-/// The input as one map; of another program's arrays only those that are meant.
+/// The input as one map; from another program's arrays only the selected ones.
 TensorMap read_meant(const std::string& input, const IsMeant& is_meant);
 
-/// The name of a tensor and the values of all slices that are chosen of it.
+/// The name of a tensor and the values of all its selected slices.
 struct Gathered {
   std::string name;
   std::vector<double> values;
@@ -125,9 +126,9 @@ Gathered gather(const DumpOptions& options);
 bool wants_pictures(const DumpOptions& options);
 bool is_picture(const std::string& path);
 
-/// The heat map of what is selected, brought down to what a picture can show.
+/// The heat map of the selection, reduced to a size that a picture can show.
 Heatmap chosen_heatmap(const DumpOptions& options);
-/// Writes the pictures that are asked for; `text` when there are none, or with --heatmap.
+/// Writes the requested pictures; writes `text` if there are none, or with --heatmap.
 void write_drawing(const DumpOptions& options, const std::function<std::string(PictureFormat)>& picture,
                    const std::function<std::string(const Terminal&)>& text);
 

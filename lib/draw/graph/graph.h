@@ -1,5 +1,5 @@
-// Graphs of computations: a box for each value and operation, arrows for what flows where, from the bottom
-// up as papers draw models.
+// Graphs of computations: a box for each value and operation, arrows for the data flow, drawn bottom-up as in
+// papers.
 #pragma once
 
 #include <cstddef>
@@ -37,16 +37,16 @@ struct Graph {
   std::vector<Edge> edges;
   std::vector<Plate> plates;
   std::vector<std::size_t>
-      inputs;  ///< nodes that stand side by side at the bottom; others where their use puts them
+      inputs;  ///< nodes placed side by side at the bottom; others are placed by their use
 
   /// Adds a node computed from the nodes `from`, the main one first; returns its number. Empty lines are
-  /// left out.
+  /// dropped.
   std::size_t add(const std::string& title, Kind kind, std::vector<std::string> lines = {},
                   const std::vector<std::size_t>& from = {});
   void connect(std::size_t from, std::size_t to, Flow flow = Flow::forward);
 };
 
-/// Where the parts of a graph's picture lie: layered layout by Graphviz's dot engine.
+/// The coordinates of a graph's picture: layered layout by Graphviz's dot engine.
 struct GraphLayout {
   /// Bézier pieces: a start point, then three points (two control points and an end) per piece.
   struct Curve {
@@ -67,7 +67,7 @@ GraphLayout lay_out(const Graph& graph, const std::vector<Size>& boxes);
 /// The picture. Throws Error for a graph without nodes.
 std::string draw_graph(const Graph& graph, PictureFormat format);
 
-/// The graph in the DOT language, which is also what the layout is computed from.
+/// The graph in the DOT language, which is also the input of the layout.
 std::string dot(const Graph& graph);
 
 }  // namespace heed::draw

@@ -1,4 +1,4 @@
-// Graphs of models and of their parts, with the shapes in their files.
+// Graphs of models and of their parts, with shapes from the model file.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -23,8 +23,8 @@ class ModelShapes {
   explicit ModelShapes(const TensorMap& map);
 
   bool has(const std::string& parameter) const;
-  /// "128 × 256"; the shape of `otherwise` when the model has no such parameter because the two are tied; ""
-  /// when it has neither.
+  /// "128 × 256"; the shape of `otherwise` if the model lacks the parameter because the two are tied; "" if
+  /// it has neither.
   std::string shape(const std::string& parameter, const std::string& otherwise = "") const;
   std::int64_t size(const std::string& parameter, std::size_t axis) const;  ///< 0 without such an axis
   /// A field of the configuration as text, "" when there is none.
@@ -36,14 +36,15 @@ class ModelShapes {
   nlohmann::json config_;
 };
 
-/// The places of the images that a model's encoder reads, or features of them; returns the node of what the first layer reads.
+/// Adds nodes for the places of an image, or features of them, that an encoder reads; returns the input node
+/// of the first layer.
 std::size_t add_places(Graph& graph, const ModelShapes& model);
 
-/// The recurrent model of that architecture, at one step of its decoder if it has one; none for other architectures.
+/// The graph of a recurrent model at one decoder step, if it has a decoder; none for other architectures.
 std::optional<Graph> recurrent_graph(const ModelShapes& model, const std::string& architecture);
 
-/// The recurrent layer at `scope` or directly below it; of a bidirectional layer the forward one. "" when
-/// there is none.
+/// The recurrent layer at `scope` or directly below it; the forward one of a bidirectional layer. "" if there
+/// is none.
 std::string recurrent_scope(const ModelShapes& model, const std::string& scope);
 
 /// One step of the recurrent layer at `scope`, operation by operation (the equations of nn/recurrent.h).

@@ -20,10 +20,10 @@ struct PageTensors {
   std::vector<std::string> stages;  ///< paths of the group's tensors along query or key
 };
 
-/// With a `name` (find_tensor), that tensor and its stages. Otherwise one entry for each group whose
-/// signal, or whose tensor `weights`, ends in the dimensions query and key; without such a group, the
-/// default of find_tensor. weighted_values are left out where weights and values are present: the page
-/// multiplies them. Throws Error when there is nothing that a page can show.
+/// With a `name` (find_tensor), that tensor and its stages. Otherwise one entry for each group whose signal,
+/// or whose tensor `weights`, ends in the dimensions query and key; without such a group, the default of
+/// find_tensor. weighted_values are omitted if weights and values are present, because the page multiplies
+/// them. Throws Error if nothing can be shown.
 std::vector<PageTensors> page_tensors_of(const TensorMap& map, const std::string& name);
 
 /// The JSON:
@@ -36,11 +36,11 @@ std::vector<PageTensors> page_tensors_of(const TensorMap& map, const std::string
 /// dimension.
 class PageData {
  public:
-  /// `limit`: most bytes of all data; `input`: the file's name in messages.
+  /// `limit`: maximal bytes of all data; `input`: the file's name in messages.
   PageData(std::string input, std::size_t limit) : input_(std::move(input)), limit_(limit) {}
 
-  /// Adds a sentence of `frame` (or all of the tensors, when they have no sentences). Throws UsageError that
-  /// says what to choose when the limit is exceeded.
+  /// Adds a sentence of `frame` (or the whole tensors, if they have no sentences). Throws UsageError that
+  /// suggests a selection if the limit is exceeded.
   void add(const TensorMap& frame, const PageTensors& part, SentenceAt at,
            const std::vector<Selection>& selections);
 

@@ -17,7 +17,7 @@ struct Rgb {
 
 /// Perceived brightness between 0 (black) and 1 (white).
 double luminance(Rgb color);
-/// The colour of text on `background`: near black or white.
+/// A readable colour for text on `background`: near black or white.
 Rgb ink_on(Rgb background);
 
 class Colormap {
@@ -28,7 +28,7 @@ class Colormap {
 
   /// The colour at `t`, cut to [0, 1]. NaN gets missing().
   Rgb at(double t) const;
-  /// A gray outside every map, for NaN.
+  /// The gray for NaN, outside every map.
   static Rgb missing() { return {0xd5, 0xd5, 0xd5}; }
 
  private:
@@ -38,7 +38,7 @@ class Colormap {
   std::vector<Rgb> table_;
 };
 
-/// Colours of series that colour-blind readers can tell apart, of different brightness; they repeat.
+/// Colours of series, distinguishable by colour-blind readers and of different brightness; they repeat.
 Rgb series_color(std::size_t number);
 
 }  // namespace heed::draw

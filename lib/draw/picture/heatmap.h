@@ -1,5 +1,5 @@
-// Heat maps as pictures: one colour per number, row 0 at the top, labelled rows and columns, a colour bar. Of
-// attention, rows are output words (queries) and columns input words (keys), as in Bahdanau et al. 2015.
+// Heat maps as pictures: one colour per number, row 0 at the top, labelled rows and columns, a colour bar.
+// For attention, rows are output words (queries) and columns input words (keys), as in Bahdanau et al. 2015.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace heed::draw {
 
-/// One matrix of a heat map; several share labels and scale, for instance one per head.
+/// One matrix of a heat map; several, for instance one per head, share labels and scale.
 struct Panel {
   std::string caption;         ///< may be empty
   std::vector<double> values;  ///< [rows, columns]
@@ -26,11 +26,11 @@ struct Heatmap {
   std::int64_t first_row = 0, first_column = 0;        ///< the position of row 0 and column 0
   std::string row_axis, column_axis;                   ///< "query", "key"
   std::string title, subtitle;
-  std::string quantity;  ///< what the colours measure, beside the colour bar
+  std::string quantity;  ///< what the colours measure, printed beside the colour bar
   Range range;
   const Colormap* colors = &Colormap::named("viridis");
   bool write_values = false;       ///< print each number in its cell
-  std::vector<std::string> words;  ///< of the only map: printed in its cells instead; or empty
+  std::vector<std::string> words;  ///< printed in the cells of the only map; may be empty
 
   double value(std::size_t panel, std::int64_t row, std::int64_t column) const {
     return panels[panel].values[static_cast<std::size_t>(row * columns + column)];
@@ -57,14 +57,15 @@ struct HeatmapLayout {
 
 HeatmapLayout lay_out(const Heatmap& map);
 
-/// How many words the picture has room for: "1 in 9 of the 300 words of key"; empty: all.
+/// How many labels the picture has room for: "1 in 9 of the 300 words of key"; empty: all.
 std::string missing_labels(const Heatmap& map);
 
-/// The picture. Several maps have labels each, the maps of a grid along its edges. Labels may be any bytes. Throws Error as check() does.
+/// The picture. Several maps have labels each; the maps of a grid have labels along its edges. Labels may be
+/// any bytes. Throws Error as check() does.
 std::string draw_heatmap(const Heatmap& map, PictureFormat format);
 
-/// Throws Error when there is no cell, more than 4096 rows or columns, or when the numbers of values and
-/// labels do not match the numbers of rows and columns.
+/// Throws Error if there is no cell, if there are more than 4096 rows or columns, or if the numbers of values
+/// and labels do not match the numbers of rows and columns.
 void check(const Heatmap& map);
 
 }  // namespace heed::draw

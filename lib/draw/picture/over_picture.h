@@ -1,5 +1,5 @@
-// Attention to the places of an image, drawn over it, as in Xu et al. 2015, figure 3: the image by itself, then one for each
-// query, such as a word of a caption, in which a place is the paler the less is attended to it.
+// Attention to the places of an image, drawn over it as in Xu et al. 2015, figure 3: the image by itself,
+// then one copy for each query, such as a word of a caption, in which places with less attention are paler.
 #pragma once
 
 #include <cstdint>
@@ -12,20 +12,21 @@
 namespace heed::draw {
 
 struct OverPicture {
-  std::int64_t height = 0, width = 0;  ///< of the image, brought down to at most 384 a side
+  std::int64_t height = 0, width = 0;  ///< of the image, scaled down to at most 384 a side
   std::vector<Rgb> pixels;             ///< row after row
   std::int64_t side = 0;               ///< side * side places, row after row
   std::vector<Panel> queries;          ///< weights of the places
   std::string title, subtitle;
   Range range;
 
-  /// The image as a query sees it.
+  /// The image shaded by a query's attention.
   std::vector<Rgb> seen_by(std::size_t query) const;
 };
 
-/// Each row of the only panel of `map` over image `index` of `image`: uint8 (channel, row, column) with 1 or 3 channels, or
-/// with a first dimension of images. A first column besides those of a square of places is a class token and left out.
-/// Throws Error when the columns are no such places, or the image is none.
+/// Draws each row of the only panel of `map` over image `index` of `image`: uint8 (channel, row, column) with
+/// 1 or 3 channels, optionally with a first dimension of images. If there is one more column than a square
+/// number of places, the first is a class token and is dropped. Throws Error if the columns are not places of
+/// an image, or `image` is not one.
 OverPicture over_picture(const Heatmap& map, const Tensor& image, std::int64_t index);
 
 std::string draw_over_picture(const OverPicture& drawn, PictureFormat format);

@@ -42,7 +42,7 @@ struct TextStyle {
   bool bold = false;
 };
 
-/// Which part of a text sits at the given x.
+/// Which point of a text is placed at the given x.
 enum class Anchor { start, middle, end };
 
 /// Width of `text` in points, the same in every format.
@@ -68,8 +68,8 @@ class Painter {
             Anchor anchor = Anchor::start, double degrees = 0);
   /// A vertical gradient, the first colour on top.
   void gradient(const Rect& rect, const std::vector<Rgb>& colors);
-  /// `colors` (row-major, `columns` to a row) spread over `rect`, each a sharp rectangle; one image in SVG
-  /// and PDF, of about `most_pixels` a side where the colors are fewer.
+  /// `colors` (row-major, `columns` per row) spread over `rect`, each a sharp rectangle; a single image in
+  /// SVG and PDF, enlarged to about `most_pixels` a side if there are fewer colors.
   void image(const Rect& rect, std::int64_t columns, const std::vector<Rgb>& colors, int most_pixels = 2048);
 
  private:
@@ -77,25 +77,25 @@ class Painter {
   explicit Painter(_cairo* cairo) : cairo_(cairo) {}
 
   _cairo* const cairo_;
-  std::string svg_texts_;   ///< what SVG carries beside the outlines of letters
-  std::string unreadable_;  ///< the first text with characters that no font has
+  std::string svg_texts_;   ///< the text that SVG stores beside the outlines of letters
+  std::string unreadable_;  ///< the first text with characters missing from all fonts
 };
 
 // The margin, title and subtitle that all pictures share.
 inline constexpr double kMargin = 20;
 inline constexpr TextStyle kSubtitle{10, {0x6b, 0x6b, 0x6b}};
 
-/// The room that a title and a subtitle take, each of which may be empty.
+/// The space for a title and a subtitle, each of which may be empty.
 Size heading_size(const std::string& title, const std::string& subtitle);
 
-/// Draws them from `left` on, below the upper margin.
+/// Draws title and subtitle at x = `left`, below the upper margin.
 void draw_heading(const std::string& title, const std::string& subtitle, double left, Painter& painter);
 
-/// The bytes of a picture of that size on white, drawn by `draw`. A PNG has pixel_scale() pixels to the
-/// point. Throws Error when the picture would be unreasonably large.
+/// The bytes of a picture of that size on white, drawn by `draw`. A PNG has pixel_scale() pixels per point.
+/// Throws Error if the picture would be unreasonably large.
 std::string paint(PictureFormat format, Size size, const std::function<void(Painter&)>& draw);
 
-/// Two pixels to the point for sharp text; one when the picture is large.
+/// Two pixels per point for sharp text; one if the picture is large.
 int pixel_scale(Size size);
 
 }  // namespace heed::draw

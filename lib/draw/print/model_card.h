@@ -1,4 +1,5 @@
-// What a model file says of itself, on one screen: architecture, sizes, vocabularies, recipe, data, scores, origin.
+// The information in a model file on one screen: architecture, sizes, vocabularies, recipe, data, scores,
+// origin.
 #pragma once
 
 #include <string>
@@ -10,8 +11,9 @@ namespace heed::draw {
 /// Whether the map is that of a model file or a checkpoint.
 bool is_model(const TensorMap& map);
 
-/// Lines are broken between parts so as not to exceed `width` columns. Of a file without provenance (from before there was one, or imported) what there is.
-/// `name` is the file's. Throws Error, naming it, when what should be JSON is not.
+/// Lines are wrapped at `width` columns. If the file has no provenance (an early version, or an imported
+/// model), shows what there is. `name` is the file's name. Throws Error, naming it, if a JSON text is
+/// invalid.
 std::string model_card(const TensorMap& map, const std::string& name, int width);
 
 }  // namespace heed::draw

@@ -1,4 +1,4 @@
-// Text and numbers for readers. Labels come from untrusted files: they may hold control characters, escape
+// Text and numbers for display. Labels come from untrusted files: they may contain control characters, escape
 // sequences, right-to-left text, combining marks and wide characters. Everything that is shown passes through
 // here.
 #pragma once
@@ -12,9 +12,9 @@
 
 namespace heed::draw {
 
-/// `bytes` as valid UTF-8 that cannot steer a terminal or reorder its surroundings: control characters become
-/// their pictures (U+2400...), direction overrides and invalid bytes U+FFFD. Cut with an ellipsis to `max`
-/// graphemes.
+/// `bytes` as valid UTF-8 that cannot control a terminal or reorder its surroundings: control characters
+/// become their pictures (U+2400...), direction overrides and invalid bytes U+FFFD. Truncated to `max`
+/// graphemes with an ellipsis.
 std::string printable(std::string_view bytes, std::size_t max = 48);
 
 /// The characters of a text with their combining marks. `text` must be valid UTF-8.
@@ -23,7 +23,7 @@ std::vector<std::string> graphemes(std::string_view text);
 /// Columns of `text` on a terminal: CJK two, combining marks none, vowel signs of Indic scripts one.
 int display_width(std::string_view text);
 
-/// `text` in exactly `width` columns: cut with an ellipsis, or padded on the left or right.
+/// `text` in exactly `width` columns: truncated with an ellipsis, or padded on the left or right.
 std::string fit(std::string_view text, int width, bool pad_left = false);
 
 /// `bytes` for a field of a TSV file: tab, newline, backslash and control characters as \t, \n, \\ and \x1b.
@@ -33,7 +33,7 @@ std::string tsv_field(std::string_view bytes);
 std::string shortest(float value);
 std::string shortest(double value);
 
-/// The number that the whole of `text` is, if it is one.
+/// Parses the whole of `text` as a number.
 template <class Number>
 std::optional<Number> parse_number(std::string_view text) {
   Number number{};
@@ -41,10 +41,10 @@ std::optional<Number> parse_number(std::string_view text) {
   const bool is_whole = !text.empty() && error == std::errc() && end == text.data() + text.size();
   return is_whole ? std::optional(number) : std::nullopt;
 }
-/// Two numbers around a separator, "430x260".
+/// Two numbers with a separator, "430x260".
 std::optional<std::pair<double, double>> parse_pair(std::string_view text, char separator);
 
-/// A number for a reader: about `digits` significant digits, no exponent where it can be avoided.
+/// A number for display: about `digits` significant digits, no exponent where it can be avoided.
 std::string rounded(double value, int digits = 4);
 
 }  // namespace heed::draw

@@ -1,4 +1,4 @@
-// Slices for other programs: TSV, JSON, arrays for NumPy.
+// Slices in formats for other programs: TSV, JSON, NumPy arrays.
 #pragma once
 
 #include <cstdint>
@@ -36,8 +36,8 @@ class TsvLines {
   std::vector<bool> labelled_;
 };
 
-/// The same of the `count` greatest values along the last dimension: the positions and labels of their place,
-/// rank, position, label and value.
+/// Lines of the `count` largest values along the last dimension: positions and labels of their place, rank,
+/// position, label and value.
 class StrongestLines {
  public:
   explicit StrongestLines(std::int64_t count) : count_(count) {}

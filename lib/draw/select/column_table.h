@@ -10,7 +10,7 @@ struct Column {
   std::string name;
   std::vector<std::string> texts;  ///< one per row
   std::vector<double> values;      ///< the texts as numbers; NaN where a cell is empty, "-" or "nan"
-  bool is_numeric = false;         ///< every cell is a number or missing, and one is a number
+  bool is_numeric = false;         ///< every cell is a number or missing, and at least one is a number
 };
 
 struct ColumnTable {
@@ -23,10 +23,10 @@ struct ColumnTable {
   const Column& at(const std::string& column) const;
 };
 
-/// Reads a table. An HDF5 file gives the vectors of one length in `group` (empty: model/training, or the only
-/// group that has several such vectors). Anything else is text: a line of names, then a line per row, fields
-/// separated by tabs; lines that begin with # are skipped. "-", which is stdin, and pipes are always text. Throws Error that
-/// names file and line.
+/// Reads a table. From an HDF5 file it takes the vectors of equal length in `group` (empty: model/training,
+/// or the only group with several such vectors). Any other file is text: a line of names, then a line per
+/// row, fields separated by tabs; lines that begin with # are skipped. "-", which is stdin, and pipes are
+/// always text. Throws Error naming file and line.
 ColumnTable read_columns(const std::string& path, const std::string& group);
 
 }  // namespace heed::draw

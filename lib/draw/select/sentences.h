@@ -1,5 +1,5 @@
-// The sentences of a stream of frames, and slices of them. Sentences are numbered through the whole stream;
-// only one frame is in memory.
+// The sentences of a stream of frames, and slices of them. Sentences are numbered across the stream; only one
+// frame is in memory.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace heed::draw {
 
-/// The number of a sentence in its frame and in the stream; -1, -1 for a tensor without sentences.
+/// The index of a sentence in its frame and in the stream; -1, -1 for a tensor without sentences.
 struct SentenceAt {
   std::int64_t in_frame = -1;
   std::int64_t in_stream = -1;
@@ -21,7 +21,7 @@ struct SentenceAt {
 /// Called with the first frame; returns the path of the tensor whose sentences are visited. May add
 /// selections.
 using FindTensor = std::function<std::string(const TensorMap& frame, std::vector<Selection>& selections)>;
-/// `selections` are those of the other dimensions.
+/// Called for each sentence; `selections` are those of the other dimensions.
 using VisitSentence =
     std::function<void(const TensorMap& frame, SentenceAt at, const std::vector<Selection>& selections)>;
 
@@ -36,8 +36,8 @@ using CompleteSelections =
     std::function<void(const TensorMap& frame, const std::string& path, std::vector<Selection>&)>;
 
 /// Calls `visit` with one slice per selected sentence (all, unless `selections` has an index or a range), or
-/// with a single slice when the tensor has no sentences. Reads a pipe to its end, so that a producer that
-/// fails later is noticed. Throws Error when there is no such tensor, dimension or sentence.
+/// with a single slice if the tensor has no sentences. Reads a pipe to its end, so that a later failure of
+/// the producer is noticed. Throws Error if there is no such tensor, dimension or sentence.
 void visit_slices(io::FrameReader& reader, const std::string& name, std::vector<Selection> selections,
                   const CompleteSelections& complete, const VisitSlice& visit);
 

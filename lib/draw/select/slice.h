@@ -10,7 +10,7 @@
 
 namespace heed::draw {
 
-/// What is taken along one dimension.
+/// The selection along one dimension.
 struct Selection {
   enum class Kind { index, range, mean, max, all, label };
   std::string dim;  ///< name, or the number of the dimension
@@ -22,7 +22,7 @@ struct Selection {
 };
 
 /// `text` is "3", "-1", "2:5", "2:", ":5", "mean", "max" or "all"; any other text is a label. A leading "="
-/// makes a label of anything: "=3". Throws UsageError for an empty text.
+/// marks a label: "=3". Throws UsageError for an empty text.
 Selection parse_selection(const std::string& dim, const std::string& text);
 /// "head=3"; throws UsageError.
 Selection parse_selection(const std::string& text);
@@ -32,7 +32,7 @@ struct Axis {
   std::string name;
   std::int64_t first = 0;           ///< position of its first element in the tensor
   std::vector<std::string> labels;  ///< one per element, or none
-  /// "golden", or the position where there are no labels.
+  /// "golden", or the position if there are no labels.
   std::string name_at(std::int64_t index) const;
 };
 
@@ -41,19 +41,20 @@ struct Slice {
   Tensor values;     ///< its dims are the names of `axes`
   std::vector<Axis> axes;
   std::vector<std::string> chosen;  ///< the selections as text: "sentence 3", "head mean"
-  /// A word for each value: of the text in the same group that the tensor's attribute `cell_text` names; or empty.
+  /// A word for each value, from the text in the same group that the tensor's attribute `cell_text` names; or
+  /// empty.
   std::vector<std::string> words{};
 };
 
-/// Applies `selections` to the tensor at `path`: sentence and rank first, then padding is removed, then the
-/// other indices and ranges, means and maxima last.
+/// Applies `selections` to the tensor at `path`: first sentence and rank, then padding is removed, then other
+/// indices and ranges are applied, and finally means and maxima.
 ///
-/// Padding ends at the greatest length among what is kept, which the group's tensor DIM_length says
+/// Padding is cut after the greatest length among the selected sentences, from the group's tensor DIM_length
 /// (query_length), or `length` for position. Labels come from the group's text tensor DIM_token or DIM_label
-/// (query_token, truth_label), for position from `token`, for choice from `piece`. Only positions of /tokens,
+/// (query_token, truth_label), for position from `token`, for choice from `piece`. Positions of /tokens,
 /// /embeddings and /encoder are those of the source: without a `token` they are labelled with its pieces in
-/// /tokens, or its words if there are as many. Labels that differ along another kept dimension are not used.
-/// Throws Error that lists dimensions and sizes when a selection does not fit.
+/// /tokens, or with its words if their number fits. Labels that differ along another selected dimension are
+/// not used. Throws Error listing dimensions and sizes if a selection does not fit.
 Slice take_slice(const TensorMap& map, const std::string& path, const std::vector<Selection>& selections);
 
 /// The values of a slice as doubles. Throws Error for text.

@@ -1,5 +1,5 @@
-// Statistics and histograms of values, and the greatest of them: the keys that a query attends to most, the
-// likeliest next words.
+// Statistics and histograms of values, and the largest values: the keys that a query attends to most, the
+// most likely next words.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace heed::draw {
 
 struct Statistics {
   std::int64_t count = 0, nan = 0, infinite = 0, zero = 0;
-  // Of the finite values; NaN when there is none. Quantiles are interpolated as by numpy.quantile.
+  // Over the finite values; NaN if there are none. Quantiles are interpolated as in numpy.quantile.
   double mean = 0, deviation = 0, norm = 0;  ///< deviation: of the population; norm: L2
   double min = 0, lower_quartile = 0, median = 0, upper_quartile = 0, max = 0;
 };
@@ -22,7 +22,7 @@ struct Statistics {
 Statistics statistics(std::vector<double> values);
 /// A line "name <tab> value" each, after a line of names.
 std::string statistics_tsv(const Statistics& statistics);
-/// The same as one JSON object; NaN is null.
+/// As one JSON object; NaN is null.
 std::string statistics_json(const Statistics& statistics);
 
 struct Histogram {
@@ -31,20 +31,20 @@ struct Histogram {
   double edge(std::size_t bin) const;
 };
 
-/// Counts the finite values in `range` (empty: from the least to the greatest of them). Throws Error when
-/// there is no finite value.
+/// Counts the finite values in `range` (empty: from the smallest to the largest of them). Throws Error if
+/// there is none.
 Histogram histogram(const std::vector<double>& values, std::int64_t bins, const std::optional<Range>& range);
 /// Lines "low <tab> high <tab> count" after a line of names.
 std::string histogram_tsv(const Histogram& histogram);
 
-/// The greatest values along the last dimension of a slice at one place along the others.
+/// The largest values along the last dimension of a slice at one place along the others.
 struct Strongest {
   std::vector<std::int64_t> place;  ///< along all axes but the last
   struct Entry {
     std::int64_t index;  ///< along the last axis
     double value;
   };
-  std::vector<Entry> entries;  ///< greatest first, the lower index first among equals; without NaN
+  std::vector<Entry> entries;  ///< largest first, ties by the lower index; without NaN
 };
 
 /// Throws Error for text and for a slice without dimensions.

@@ -1,4 +1,4 @@
-// Finds the tensor that a user names; element access for tensors whose type is known only at run time.
+// Finds the tensor that a user names; accesses elements whose type is known only at run time.
 #pragma once
 
 #include <cstdint>
@@ -18,17 +18,17 @@ std::string group_of(const std::string& path);
 std::string leaf_of(const std::string& path);
 /// The path of `name` in `group`.
 std::string in_group(const std::string& group, const std::string& name);
-/// A name as users write it, without its leading slash.
+/// A name as typed by users, without its leading slash.
 std::string path_of(const std::string& name);
 
-/// How viewers present `group`; a Group without entries when the map does not say.
+/// How viewers present `group`; a Group without entries if the map does not say.
 const Group& info_of(const TensorMap& map, const std::string& group);
 /// The index that the group's default_slice names along an axis of its signal.
 std::optional<std::int64_t> default_index(const Group& group, std::size_t axis);
-/// "" when there is none.
+/// The attribute's text; "" if there is none.
 std::string text_attribute(const Attributes& attributes, const std::string& name);
 
-/// Whether the glob (base/glob.h) matches the tensor's path, or a group that it is in.
+/// Whether the glob (base/glob.h) matches the tensor's path, or one of its groups.
 bool glob_means(const std::string& glob, const std::string& path);
 
 /// The path of the tensor `name`. A name is a path, with or without leading slash, or the end of one, or a glob; the
@@ -57,9 +57,9 @@ auto visit_values(const Tensor& tensor, Work&& work) {
   fail("a tensor of unknown type");
 }
 
-/// The names of the dimensions; "dim_0" and so on where a name is missing or not unique.
+/// The names of the dimensions; "dim_0" etc. if a name is missing or not unique.
 std::vector<std::string> dims_of(const Tensor& tensor);
-/// The axis of that name among `dims`.
+/// The axis with that name in `dims`.
 std::optional<std::size_t> axis_named(const std::vector<std::string>& dims, const std::string& name);
 
 bool holds_integers(const Tensor& tensor);
@@ -72,15 +72,15 @@ struct Part {
   std::int64_t first = 0, count = 1;
 };
 enum class Reduction { sum, mean, max };
-/// One value, as double, for each part of `axis`. NaN wins.
+/// Reduces each part of `axis` to one value, as double. NaN propagates.
 Tensor reduce(const Tensor& tensor, std::size_t axis, const std::vector<Part>& parts, Reduction reduction);
 
 // The results of the following have no dimension names.
 
-/// Elements [first, first + count) along `axis`, which stays.
+/// Elements [first, first + count) along `axis`, which is kept.
 Tensor take_range(const Tensor& tensor, std::size_t axis, std::int64_t first, std::int64_t count);
 
-/// `tensor` without `axis`, which must have one element.
+/// Removes `axis`, which must have one element.
 Tensor drop_axis(const Tensor& tensor, std::size_t axis);
 
 }  // namespace heed::draw

@@ -1,4 +1,4 @@
-// Ranges of values, and round numbers inside them for axes and colour bars.
+// Ranges of values, and round numbers within them for axes and colour bars.
 #pragma once
 
 #include <string>
@@ -9,14 +9,14 @@ namespace heed::draw {
 /// The interval of values that a colour map spans.
 struct Range {
   double low = 0, high = 1;
-  /// From the least to the greatest finite value; low > high when there is none.
+  /// From the smallest to the largest finite value; low > high if there is none.
   static Range around(const std::vector<double>& values);
-  /// Where `value` lies: 0 at low, 1 at high; infinities at the ends, NaN stays NaN.
+  /// The relative position of `value`: 0 at low, 1 at high; infinities at the ends, NaN stays NaN.
   double position(double value) const;
 };
 
-/// A range for the finite `values`: probabilities from 0 (to 1 when they come near it), values of both signs
-/// symmetric around 0, otherwise from minimum to maximum.
+/// A range for the finite `values`: probabilities from 0 (to 1 if they come close to it), values of both
+/// signs symmetric around 0, otherwise from minimum to maximum.
 Range natural_range(const std::vector<double>& values);
 
 /// "lo:hi" as a range; throws UsageError.
@@ -27,17 +27,17 @@ struct Tick {
   std::string text;
 };
 
-/// The least of 1, 2, 5, 10, 20, ... (or their tenths, hundredths, ...) that is at least `step`.
+/// The smallest of 1, 2, 5, 10, 20, ... (or their tenths, hundredths, ...) that is at least `step`.
 double round_step(double step);
 
-/// About `wanted` round values inside `range`, ascending; its two ends when it contains no round value.
+/// About `wanted` round values within `range`, ascending; its two ends if it contains no round value.
 std::vector<Tick> ticks_of(const Range& range, int wanted = 5);
 
-/// Powers of ten inside `range`, which is above 0; also 2 and 5 times those when they are fewer than three;
-/// ticks_of() when none of these lies inside twice.
+/// Powers of ten within `range`, which must be positive; also 2 and 5 times those if there are fewer than
+/// three; ticks_of() if fewer than two of these lie within it.
 std::vector<Tick> log_ticks_of(const Range& range);
 
-/// The least range with round ends that contains `range`; one of no length is widened first.
+/// The smallest range with round ends that contains `range`; an empty one is widened first.
 Range round_range(const Range& range, int wanted = 5);
 
 }  // namespace heed::draw
