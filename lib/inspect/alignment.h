@@ -1,5 +1,4 @@
-// Word alignments from attention, in the format of Pharaoh: "0-0 1-2 2-1", source word - target word, both
-// from 0.
+// Word alignments from attention, in Pharaoh format: "0-0 1-2 2-1", source word - target word, both from 0.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +14,14 @@
 
 namespace heed {
 
-/// Of one sentence: for each piece the number of its word; a final </s>, or another end, left out (Tokenizer::word_of).
+/// For one sentence: the word number of each piece, without the final </s> or other end (Tokenizer::word_of).
 struct WordNumbers {
   std::vector<std::int32_t> source, target;
 };
 
-/// The words of the pieces, and those of attention that was kept: of the best-ranked translations, by
-/// /cross_attention/query_token and key_token. Throws Error when these labels are not there or do not fit. `more_ends`:
-/// ids that end a translation as </s> does (BeamOptions).
+/// The word numbers of the pieces, and of stored attention: those of the best-ranked translations, by
+/// /cross_attention/query_token and key_token. Throws Error if these labels are missing or do not fit.
+/// `more_ends`: ids that end a translation like </s> (BeamOptions).
 WordNumbers word_numbers(const text::Tokenizer& source, const std::vector<std::int32_t>& source_ids,
                          const text::Tokenizer& target, const std::vector<std::int32_t>& target_ids,
                          const std::vector<std::int32_t>& more_ends);
@@ -30,30 +29,30 @@ std::vector<WordNumbers> word_numbers(const TensorMap& attention, const text::To
                                       const text::Tokenizer& target,
                                       const std::vector<std::int32_t>& more_ends);
 
-/// The heads that links are read from.
+/// The heads from which links are read.
 struct HeadChoice {
-  std::int64_t layer = -1;  ///< -1: the penultimate one; for the best head every one
-  std::int64_t head = -1;   ///< -1: the mean of the layer's
-  std::string gold;  ///< file of gold links, a line for each sentence, by which the best head is chosen
+  std::int64_t layer = -1;  ///< -1: the penultimate layer; for the best head all layers
+  std::int64_t head = -1;   ///< -1: the mean over the layer's heads
+  std::string gold;  ///< file of gold links, a line per sentence, used to choose the best head
 };
 
-/// `head`: "mean", "best" (by the gold links) or a number. Throws UsageError when the choice is not one.
+/// `head`: "mean", "best" (by the gold links) or a number. Throws UsageError on an invalid choice.
 HeadChoice head_choice(std::int64_t layer, const std::string& head, const std::string& gold);
 
 /// The links of each sentence, one line each: every target piece is linked to the source piece with the
-/// largest weight, or to none when no word has any weight, and pieces stand for their words. `weights` f32
+/// largest weight, or to none if all weights are zero, and pieces stand for their words. `weights` f32
 /// (sentence, [rank,] layer, head, query, key) as in /cross_attention; `head` -1: the layer's mean. Throws
-/// UsageError when there is no such layer or head.
+/// UsageError if there is no such layer or head.
 std::vector<std::string> pharaoh_links(const Tensor& weights, std::int64_t layer, std::int64_t head,
                                        const std::vector<WordNumbers>& words);
 
-/// Writes the links of frame after frame; those of the best head only at the end, when it is known.
+/// Writes the links frame by frame; for the best head only at the end, when it is known.
 class Aligner {
  public:
   Aligner(const HeadChoice& choice, io::TextWriter& lines);
 
   void add(const Tensor& weights, const std::vector<WordNumbers>& words);
-  /// Throws Error when the gold links are of another text.
+  /// Throws Error if the gold links belong to another text.
   void finish();
 
  private:

@@ -1,13 +1,13 @@
 // Edits of named values while a model runs, as the command line states them:
-//   --patch NAME=FILE[:DATASET][@SENTENCE[,POSITION[,HEAD]]]   take it from a file (inspect/patch_file.h)
+//   --patch NAME=FILE[:DATASET][@SENTENCE[,POSITION[,HEAD]]]   replace it from a file (inspect/patch_file.h)
 //   --scale NAME[@...]=X          multiply it
-//   --ablate NAME[@...]           zeros
-//   --ablate-mean NAME[@...]      its mean over the positions of the sentence
+//   --ablate NAME[@...]           set it to zero
+//   --ablate-mean NAME[@...]      replace it by its mean over the positions of the sentence
 //   --noise NAME[@...]=DEVIATION  add normal noise, the same for equal seeds
-// NAME may be a glob (base/glob.h), as in --trace-filter: then all values that it matches are edited but logits and
-// probabilities, a patch taking each from its own dataset.
-// @HEAD is one head and @SENTENCE,POSITION,HEAD any of them, * standing for all. Sentences are counted
-// over the whole input; the position of attention is that of the query.
+// NAME may be a glob (base/glob.h), as in --trace-filter: then all matching values except logits and
+// probabilities are edited, and a patch takes each from its own dataset. @HEAD selects one head,
+// @SENTENCE,POSITION,HEAD any subset, with * for all. Sentences are counted over the whole input; the
+// position of attention is that of the query.
 #pragma once
 
 #include <atomic>
@@ -43,36 +43,36 @@ struct Edit {
   RowSelection chosen;
   double number = 0;                ///< factor or deviation
   std::shared_ptr<PatchFile> file;  ///< of a patch
-  /// Applied somewhere.
+  /// Whether it was applied anywhere.
   std::shared_ptr<std::atomic<bool>> done = std::make_shared<std::atomic<bool>>(false);
 };
 
 class Edits {
  public:
   /// Opens the files. Throws UsageError on names that are not in `values` or cannot be edited, on edits that
-  /// overlap and on text that is not an edit.
+  /// overlap, and on text that is not an edit.
   Edits(const EditConfig& config, const std::vector<NamedValue>& values, std::uint64_t seed);
 
   bool empty() const { return edits_.empty(); }
-  /// A search follows: what lies after the end of a patch stays as it is, because the length of a
-  /// hypothesis is not known yet.
-  /// Throws UsageError on a mean over positions of the target, which are still to come.
+  /// Prepares for a search: positions beyond the end of a patch stay unchanged, because the length of a
+  /// hypothesis is not known yet. Throws UsageError on a mean over positions of the target, which are still
+  /// to come.
   void expect_search();
   bool searches() const { return searches_; }
-  /// So many sentences of the text stand before the input, a part of it: noise is that of the whole text.
+  /// The number of sentences before the input, which is part of a text: noise is that of the whole text.
   void count_from(std::int64_t sentences_before) { before_ = sentences_before; }
-  /// Advances to the next `sentences` sentences of the input; reads what patches hold for them.
+  /// Advances to the next `sentences` sentences of the input; reads their part of the patches.
   void next_frame(std::int64_t sentences);
-  /// Throws Error unless what patches hold for the frame's whole sentences is as long as `rows`, those of the
-  /// source, of given translations or of documents' sentences.
+  /// Throws Error unless patches of whole sentences are as long as `rows`, the rows of the source, of given
+  /// translations or of documents' sentences.
   void expect_lengths(const Packing& rows, Rows of) const;
-  /// Throws Error when an edit changed nothing: its sentence or its position was not in the input. Says how many
-  /// values each glob changed.
+  /// Throws Error if an edit changed nothing because its sentence or position was not in the input. Reports
+  /// how many values each glob changed.
   void expect_used() const;
 
   const std::vector<Edit>& list() const { return edits_; }
   std::int64_t first_sentence() const { return first_; }
-  /// In the text, of a sentence of the frame.
+  /// The number in the whole text of a sentence of the frame.
   std::int64_t number_of(std::int64_t sentence) const { return before_ + first_ + sentence; }
   std::uint64_t seed() const { return seed_; }
 
@@ -81,7 +81,7 @@ class Edits {
            const std::vector<NamedValue>& values);
   void add(Edit edit, const NamedValue& value);
 
-  /// An edit as typed, which is one for each value that it means.
+  /// An edit as typed, which may expand to several values.
   struct Typed {
     std::string text;
     bool glob = false;
@@ -89,10 +89,10 @@ class Edits {
   };
   std::vector<Typed> typed_;
   std::vector<Edit> edits_;
-  std::vector<NamedValue> named_;  ///< of each edit
+  std::vector<NamedValue> named_;  ///< the value of each edit
   std::uint64_t seed_;
   std::int64_t before_ = 0;            ///< sentences of the text before the input
-  std::int64_t first_ = 0, next_ = 0;  ///< sentences of the frame
+  std::int64_t first_ = 0, next_ = 0;  ///< range of sentences of the frame
   bool searches_ = false;
 };
 

@@ -1,5 +1,5 @@
-// What --trace, --patch and their like make of a tool's passes: for each frame, values of its passes are
-// recorded and edited, and the trace is written.
+// Applies --trace, --patch and the other edits to a tool's passes: for each frame, values are recorded and
+// edited, and the trace is written.
 #pragma once
 
 #include <memory>
@@ -22,7 +22,7 @@ struct InspectionConfig {
   bool list = false;  ///< print the names and do nothing else
   EditConfig edits;
 
-  /// As options of a tool (lib/cli).
+  /// Declares the options of a tool (lib/cli).
   template <class Tool>
   void declare(Tool& tool, bool with_top = false) {
     tool.option("--trace FILE", trace, "store every named value of the pass in this file");
@@ -45,9 +45,10 @@ struct InspectionConfig {
     tool.option("--noise NAME[@HEAD]=DEVIATION", edits.noise, "add normal noise to a value");
   }
   bool active() const { return !trace.empty() || !edits.empty(); }
-  /// Whether all of the model is computed with, whatever the tool: a pass through it tells the names of its values.
+  /// Whether the whole model must run, whatever the tool: a pass through it determines the names of its
+  /// values.
   bool needs_names() const { return list || active(); }
-  /// Throws UsageError when the trace goes where the output goes, or what is kept of it (empty: nothing).
+  /// Throws UsageError if the trace would overwrite the output or the file `keep` (empty: none).
   void check(const std::string& output, const std::string& keep) const;
 };
 
@@ -61,22 +62,22 @@ class Inspection {
   bool edits() const { return !edits_.empty(); }
   void expect_search() { edits_.expect_search(); }
 
-  /// The next frame of the input, whose sentences have these rows on that side.
+  /// Begins the next frame of the input, whose sentences have these rows on that side.
   void begin(const TensorMap& frame, const Packing& rows, Side side = Side::source);
-  /// Checks that patches are as long as these given translations. Throws Error.
+  /// Throws Error unless patches are as long as these given translations.
   void expect_targets(const std::vector<std::vector<std::int32_t>>& targets) const;
-  /// From now on passes are traced; `targets`: what the decoder produces.
+  /// From now on passes are traced; `targets`: the tokens that the decoder produces.
   void start_trace(const std::vector<std::vector<std::int32_t>>& targets = {});
   /// Writes the frame's trace.
   void end(const TensorMap& frame);
-  /// Throws Error when an edit's sentence was not in the input.
+  /// Throws Error if an edit's sentence was not in the input.
   void finish();
 
  private:
   friend class InspectedPass;
 
   const LoadedModel& loaded_;
-  std::vector<NamedValue> values_;  ///< that can be recorded and edited
+  std::vector<NamedValue> values_;  ///< the values that can be recorded and edited
   Edits edits_;
   bool has_begun_ = false;
   std::optional<TraceWriter> trace_;
@@ -89,7 +90,7 @@ class InspectedPass : public InferencePass {
  public:
   InspectedPass(const Model<float>& model, Inspection* inspection, std::vector<std::int64_t> sentences,
                 Recording<float>::Wanted also = {});
-  /// Hands what was traced on to the frame's trace.
+  /// Adds the recorded values to the frame's trace.
   void keep();
   const Recording<float>& recorded() const { return recording_; }
 

@@ -1,8 +1,8 @@
-// The tensor that a patch takes values from. Its dimensions are those of the value as a trace holds it,
-// (sentence, [head,] position, dim) or (sentence, head, query, key). The sentence may be left out, or be one:
-// then it serves every sentence; the position may be left out: then it serves every position; and so may a
-// head that the patch names. A trace, or anything with named dimensions, is read sentence by sentence beside
-// the input; unnamed dimensions (h5py) are identified by their number.
+// The tensor from which a patch takes values. Its dimensions are those of the value in a trace, (sentence,
+// [head,] position, dim) or (sentence, head, query, key). The sentence dimension may be missing or have size
+// 1: then it applies to every sentence; the position may be missing: then it applies to every position; and
+// so may the head if the patch names one. A trace, or anything with named dimensions, is read sentence by
+// sentence in step with the input; unnamed dimensions (h5py) are identified by order.
 #pragma once
 
 #include <deque>
@@ -25,25 +25,27 @@ class PatchError : public Error {
 
 class PatchFile {
  public:
-  /// `dataset` empty: the value's own in a trace, /NAME/values. `head_is_fixed`: the patch names a head.
+  /// `dataset` empty: the value's own dataset in a trace, /NAME/values. `head_is_fixed`: the patch names a
+  /// head.
   PatchFile(const std::string& file, std::string dataset, const NamedValue& value, bool head_is_fixed);
 
   /// Advances to sentences first .. first + count - 1 of the input.
   void next_frame(std::int64_t first, std::int64_t count);
-  /// `width` elements of the last dimension for a row of the frame's sentence `sentence`. Throws Error,
-  /// naming file, dataset and shapes, when the tensor has no such sentence or row, or another width.
+  /// `width` elements of the last dimension for one row of the frame's sentence `sentence`. Throws Error,
+  /// naming file, dataset and shapes, if the tensor has no such sentence or row, or another width.
   std::span<const float> row(std::int64_t sentence, std::int64_t head, std::int64_t position,
                              std::int64_t width) const;
-  /// Whether the tensor, when it has positions, has this one for the frame's sentence.
+  /// Whether the tensor has this position for the frame's sentence, or has no positions.
   bool reaches(std::int64_t sentence, std::int64_t position) const;
-  /// Throws Error unless the tensor, when it has positions, has as many as the frame's sentence.
+  /// Throws Error unless the tensor has this number of positions for the frame's sentence, or has no
+  /// positions.
   void expect_positions(std::int64_t sentence, std::int64_t count) const;
 
  private:
   bool read_ahead();
-  /// One tensor with all sentences side by side: the shorter ones end in padding.
+  /// Whether it is one tensor with all sentences, in which the shorter ones are padded.
   bool pads() const;
-  /// How many positions, or queries, it has for a sentence of the frame; -1: it serves every position.
+  /// The number of positions, or queries, for a sentence of the frame; -1: it applies to every position.
   std::int64_t positions(std::int64_t sentence) const;
   void settle_axes(const Tensor& tensor);
   const Tensor& tensor_of(std::int64_t sentence) const;
@@ -53,12 +55,12 @@ class PatchFile {
   bool head_is_fixed_;
   std::string dataset_;
   std::unique_ptr<io::FrameReader> reader_;
-  std::vector<std::string> axes_;  ///< of the tensor, as the value calls them
-  bool streamed_ = false;          ///< a tensor for each sentence of the input; else one for all
-  std::deque<Tensor> ahead_;       ///< read, but not yet of this frame; or the one for all
-  std::vector<Tensor> tensors_;    ///< of the frame's sentences
+  std::vector<std::string> axes_;  ///< of the tensor, by the value's names
+  bool streamed_ = false;          ///< one tensor per sentence of the input; otherwise one for all
+  std::deque<Tensor> ahead_;       ///< read ahead of the current frame; or the one for all
+  std::vector<Tensor> tensors_;    ///< for the frame's sentences
   std::int64_t first_ = 0;         ///< the frame's first sentence
-  std::int64_t taken_ = 0;         ///< sentences taken from the stream
+  std::int64_t taken_ = 0;         ///< sentences read from the stream
 };
 
 }  // namespace heed

@@ -1,11 +1,11 @@
-// How much each source word's embedding matters for each word of a translation:
+// The contribution of each source word's embedding to each word of a translation:
 //   gradient-x-input   s_tj = x_j . d log p(y_t) / d x_j                (Simonyan, Vedaldi, Zisserman 2014)
 //   integrated         s_tj = (x_j - b_j) . mean over a of d log p(y_t) / d x_j at b + a (x - b)
-// with x_j the embedding that the encoder reads, b a baseline (Sundararajan, Taly, Yan: Axiomatic attribution
+// with x_j the embedding read by the encoder and b a baseline (Sundararajan, Taly, Yan: Axiomatic attribution
 // for deep networks, 2017, eq. 1, by the midpoints of `steps` intervals). Integrated gradients are complete:
-// the sum over j is log p(y_t) of x less that of b; what it misses of that is kept as `gap`. The way from
-// zeros leads past where layer normalisation divides by nearly nothing: with 64 steps a pre-norm Transformer
-// of 121 updates misses 6.3 there, and 0.017 on the way from the unknown word.
+// the sum over j is log p(y_t) at x minus that at b; the numerical error of this is kept as `gap`. The path
+// from a zero baseline passes points where layer normalisation divides by nearly zero: with 64 steps, a
+// pre-norm Transformer after 121 updates has a gap of 6.3 from zeros, and of 0.017 from the unknown word.
 #pragma once
 
 #include <string>
@@ -44,23 +44,22 @@ struct SaliencyConfig {
 };
 
 /// The group /saliency: scores f32 (sentence, query, key), query being the target, query_length, key_length;
-/// integrated also gap f32 (sentence, query). `embeddings`: what the encoder reads; `targets`: ids with final
-/// eos.
+/// for integrated also gap f32 (sentence, query). `embeddings`: the encoder's input; `targets`: ids with
+/// final eos.
 TensorMap saliency(const Model<float>& model, const SaliencyConfig& config, const PackedStates& embeddings,
                    const std::vector<std::vector<std::int32_t>>& targets, int threads);
 
-/// Saliency of frames, written to a file of its own.
+/// Writes the saliency of frames to a file.
 class SaliencyWriter {
  public:
   SaliencyWriter(const SaliencyConfig& config, const std::string& path, const io::WriteOptions& write,
                  const LoadedModel& loaded, int threads);
 
-  /// Of a frame with /embeddings, from which `memory` was encoded; `targets`: ids with final eos. Throws
-  /// Error when the embeddings are missing or give another memory: the way of the gradients leads through the
-  /// encoder.
+  /// For a frame with /embeddings, from which `memory` was encoded; `targets`: ids with final eos. Throws
+  /// Error if the embeddings are missing or give another memory: gradients pass through the encoder.
   void write(const TensorMap& frame, const PackedStates& memory,
              const std::vector<std::vector<std::int32_t>>& targets);
-  /// Says how complete integrated gradients were.
+  /// Reports the completeness of integrated gradients.
   void finish();
 
  private:

@@ -1,15 +1,13 @@
 // Traces: every named value of a pass in a file. A value NAME is the group /NAME of the file:
-//   values       f32 (sentence, position, dim); of several heads (sentence, head, position,
-//                dim); of attention
-//                (sentence, head, query, key); of logits and probabilities (sentence, position, word)
-//   length       i32 (sentence); of attention query_length and key_length
-//   token        str (sentence, position), when the tokens are known; of attention query_token and key_token. Positions that are
-//                the sentences of a document have none.
-//                Decoder position i is the step that produces token i; the keys of its self-attention are the
-//                tokens read.
-//   word_token   str (word), of logits and probabilities
-// With `top`, logits and probabilities keep the most likely words only: values (sentence, position, choice),
-// best first, with id i32 and piece str.
+//   values       f32 (sentence, position, dim); with several heads (sentence, head, position, dim); attention
+//                (sentence, head, query, key); logits and probabilities (sentence, position, word)
+//   length       i32 (sentence); for attention query_length and key_length
+//   token        str (sentence, position), if the tokens are known; for attention query_token and key_token.
+//                Positions that are the sentences of a document have none. Decoder position i is the step that
+//                produces token i; the keys of its self-attention are the tokens read.
+//   word_token   str (word), for logits and probabilities
+// With `top`, only the most likely words of logits and probabilities are kept: values (sentence, position,
+// choice), best first, with id i32 and piece str.
 #pragma once
 
 #include <string>
@@ -26,17 +24,17 @@ namespace heed {
 class TraceFrame {
  public:
   struct Sides {
-    Packing source, target;               ///< of all sentences of the frame; target empty: nothing is decoded
+    Packing source, target;               ///< of all sentences of the frame; target empty: there is no decoder
     Pieces source_tokens, target_tokens;  ///< may be empty
     const text::Tokenizer* target_tokenizer = nullptr;
     bool reads_as_given = false;  ///< Model::reads_as_given
-    Packing segments{};           ///< the sentences of documents; empty: there are none
+    Packing segments{};           ///< the sentences of documents; empty: none
   };
 
   TraceFrame(const std::vector<NamedValue>& wanted, Sides sides, std::int64_t top);
   bool wants(const std::string& name) const;
-  /// Sentence i of the recording is sentence sentences[i] of the frame. From any thread. Throws Error when a
-  /// value is larger than the sides say.
+  /// Adds a recording whose sentence i is sentence sentences[i]. Thread-safe. Throws Error if a value is
+  /// larger than the sides allow.
   void add(const Recording<float>& recording, const std::vector<std::int64_t>& sentences);
   TensorMap take();
 
@@ -57,12 +55,12 @@ class TraceFrame {
 /// A trace file being written.
 class TraceWriter {
  public:
-  /// `filters`: as in matching(); none: all.
+  /// `filters`: as in matching(); empty: all values.
   TraceWriter(const std::string& path, const io::WriteOptions& write, const std::vector<NamedValue>& values,
               const std::vector<std::string>& filters, std::int64_t top);
 
   TraceFrame begin(TraceFrame::Sides sides) const { return {values_, std::move(sides), top_}; }
-  /// `attributes`: of the frame that was traced.
+  /// `attributes`: those of the traced frame.
   void write(TraceFrame& frame, const Attributes& attributes);
   void finish() { writer_.finish(); }
 

@@ -1,4 +1,4 @@
-// Which values a stage of a model names, and their dimensions, determined without any data.
+// The named values of a stage of a model with their dimensions, determined without any data.
 #pragma once
 
 #include <string>
@@ -8,29 +8,30 @@
 
 namespace heed {
 
-/// What the rows of a value are: positions of a side; the sentences of a document (models/documents.h); or one for each sentence.
+/// The meaning of a value's rows: positions of a side; the sentences of a document (models/documents.h); or
+/// one per sentence.
 enum class Rows { source, target, segments, one };
 
 /// A named value as traces hold it (inspect/trace.h).
 struct NamedValue {
   std::string name;
   bool attention = false;      ///< scores or weights: (sentence, head, query, key)
-  std::int64_t n_heads = 1;    ///< more than one: (sentence, head, position, dim)
-  std::int64_t cols = 0;       ///< of one head; of attention 0
-  Rows rows = Rows::target;    ///< what its rows (attention: its queries) are
-  Rows keys = Rows::target;    ///< of attention
+  std::int64_t n_heads = 1;    ///< if more than one: (sentence, head, position, dim)
+  std::int64_t cols = 0;       ///< of one head; 0 for attention
+  Rows rows = Rows::target;    ///< meaning of the rows (for attention, of the queries)
+  Rows keys = Rows::target;    ///< meaning of the keys, for attention
   bool of_vocabulary = false;  ///< logits and probabilities: computed last, nothing reads them
-  bool by_steps = false;       ///< a recurrence computes it, row after row
+  bool by_steps = false;       ///< computed by a recurrence, row by row
 
   std::vector<std::string> dims() const;
   /// "encoder/layer_0/self_attention/weights [sentence, head 4, query source, key source]"
   std::string text() const;
 };
 
-/// What a pass computes.
+/// The part of a model that a pass computes.
 struct Stages {
   bool embed = false;
-  Side side = Side::source;          ///< of embed
+  Side side = Side::source;          ///< for embed
   std::int64_t first = 0, last = 0;  ///< encoder layers first .. last-1
   bool decode = false, logits = false;
   bool classify = false;  ///< the classes head on the encoder's states
@@ -38,15 +39,15 @@ struct Stages {
 
 std::vector<NamedValue> value_names(const Model<float>& model, const Stages& stages);
 
-/// The values that some glob (base/glob.h) matches; without globs all. Throws UsageError, naming the option,
-/// when one matches nothing.
+/// The values matched by any of the globs (base/glob.h); without globs all. Throws UsageError, naming the
+/// option, if a glob matches nothing.
 std::vector<NamedValue> matching(const std::vector<NamedValue>& values, const std::vector<std::string>& globs,
                                  const char* option);
 
-/// Says with --verbose what was matched: "--scale encoder/**=2: encoder/layer_0/output, ...".
+/// With --verbose, reports the matches: "--scale encoder/**=2: encoder/layer_0/output, ...".
 void report_matches(const std::string& what, const std::vector<NamedValue>& values);
 
-/// The names most like `name`, for messages.
+/// The names most similar to `name`, for messages.
 std::string near_names(const std::vector<NamedValue>& values, const std::string& name);
 
 }  // namespace heed

@@ -1,6 +1,6 @@
 // Atomic output files: the bytes go to a temporary file in the target's folder, which is synced and renamed
-// to the target only after everything has succeeded. Until then the target is unchanged, so that it may be
-// the input of the same command.
+// to the target only after everything has succeeded. Until then the target is unchanged, so it may be the
+// input of the same command.
 #pragma once
 
 #include <string>
@@ -12,10 +12,9 @@ namespace heed::io {
 
 class AtomicFile {
  public:
-  /// Creates the temporary file. Throws Error at once, before any long computation, when the folder is
-  /// missing or not writable, or the target is a folder, a dangling link or another non-regular file.
-  /// Symbolic links are followed. The mode of an existing target is kept; its other hard links keep
-  /// the old content.
+  /// Creates the temporary file. Throws Error at once, before any long computation, if the folder is missing
+  /// or not writable, or if the target is a folder, a dangling link or another non-regular file. Symbolic
+  /// links are followed. The mode of an existing target is kept; its other hard links keep the old content.
   explicit AtomicFile(const std::string& path);
   /// Removes the temporary file unless commit() succeeded.
   ~AtomicFile();

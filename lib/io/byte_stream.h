@@ -1,4 +1,4 @@
-// File descriptors: reads and writes that complete in spite of short transfers, with readable errors.
+// File descriptors: reads and writes that handle short transfers, with readable errors.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ class Descriptor {
   Descriptor(Descriptor&& other) noexcept;
   Descriptor& operator=(Descriptor&& other) noexcept;
   int get() const { return fd_; }
-  /// Closes; throws Error naming `what` when the system reports a late write error.
+  /// Closes; throws Error naming `what` if the system reports a late write error.
   void close(const std::string& what);
 
  private:

@@ -1,5 +1,5 @@
-// Values as bytes between a process and the one that reads files for it. Both run the same program, so there
-// are neither versions nor byte orders. Internal to lib/io.
+// Values as bytes between a tool and the process that reads files for it. Both run the same program, so there
+// are no versions and no byte orders. Internal to lib/io.
 #pragma once
 
 #include <cstdint>
@@ -15,17 +15,18 @@
 
 namespace heed::io {
 
-/// One end of a socket, which somebody else owns. What is put is sent by flush() at the latest.
+/// One end of a socket, not owned. Output is buffered until flush().
 class Channel {
  public:
-  /// Thrown when the other end is gone, or sends nonsense.
+  /// Thrown if the other end is gone or sends invalid data.
   struct Closed {
     bool is_nonsense = false;
   };
 
   explicit Channel(int socket);
 
-  /// How many bytes may come until the next call: more, or a list that would need more memory, is nonsense. At first any number.
+  /// The maximal number of bytes until the next call: more, or a list that would need more memory, is
+  /// invalid. Initially unlimited.
   void allow(std::uint64_t bytes) { allowed_ = bytes; }
 
   void put_bytes(const void* bytes, std::size_t count);
@@ -104,7 +105,7 @@ class Channel {
   int socket_;
   std::uint64_t allowed_ = UINT64_MAX;
   std::vector<char> out_;
-  std::unique_ptr<char[]> in_;  ///< no more of it is ever touched than what comes at once
+  std::unique_ptr<char[]> in_;  ///< never touched beyond the bytes received at once
   std::size_t read_ = 0, filled_ = 0;
 };
 

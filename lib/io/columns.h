@@ -1,7 +1,7 @@
-// Files of long columns of integers, such as a corpus: written as they come, in constant memory, and read where they lie. A
-// column is an HDF5 dataset of one dimension in chunks of 1 MiB, each with its Fletcher-32, as any HDF5 library reads it. Here
-// the file is mapped, read-only, so that all processes of a machine share one copy, and a chunk is checked when it is touched
-// first.
+// Files of long integer columns, such as a corpus: written incrementally in constant memory, and read by
+// mapping. A column is a one-dimensional HDF5 dataset in chunks of 1 MiB, each with its Fletcher-32, readable
+// by any HDF5 library. Here the file is mapped read-only, so all processes of a machine share one copy, and a
+// chunk is verified when it is first used.
 #pragma once
 
 #include <cstdint>
@@ -17,17 +17,18 @@ namespace heed::io {
 
 class ColumnWriter {
  public:
-  /// Puts the file `path` in place when it is finished. Throws Error when it cannot be written.
+  /// Puts the file `path` in place when finished. Throws Error if it cannot be written.
   ColumnWriter(const std::string& path, WriteOptions options);
   ~ColumnWriter();
   ColumnWriter(ColumnWriter&&) noexcept;
   ColumnWriter& operator=(ColumnWriter&&) noexcept;
 
-  /// A new column: `path` with its group, such as "corpus/source/ids"; u16 or, if `wide`, i32; the name of its dimension.
+  /// Begins a column: `path` with its group, such as "corpus/source/ids"; u16 or, if `wide`, i32; `dim` names
+  /// its dimension.
   void add(const std::string& path, bool wide, const std::string& dim);
-  /// Throws Error when a value does not fit the column.
+  /// Throws Error if a value does not fit the column's type.
   void append(const std::string& path, std::span<const std::int32_t> values);
-  /// `root`: attributes of the file; `about`: those of the group.
+  /// `root`: attributes of the file; `about`: attributes of the group.
   void finish(const Attributes& root, const std::string& group, const Attributes& about);
 
  private:
@@ -35,7 +36,7 @@ class ColumnWriter {
   std::unique_ptr<Impl> impl_;
 };
 
-/// A column of a mapped file. May be read by several threads.
+/// A column of a mapped file. Thread-safe.
 class Column {
  public:
   struct Storage;
@@ -43,7 +44,7 @@ class Column {
   Column(Column&&) noexcept;
   ~Column();
   std::int64_t size() const;
-  /// Values from number `first` on. Throws Error when what is stored there does not fit its checksum.
+  /// Reads values from index `first` on. Throws Error if the stored values do not match their checksum.
   void read(std::int64_t first, std::span<std::int32_t> values) const;
 
  private:
@@ -58,9 +59,9 @@ class MappedColumns {
   MappedColumns(const MappedColumns&) = delete;
   MappedColumns& operator=(const MappedColumns&) = delete;
 
-  /// Throws Error when there is none of that path.
+  /// Throws Error if there is no such column.
   const Column& at(const std::string& path) const;
-  /// Of the file, and of a group; none when there is no such group.
+  /// The attributes of the file, and of a group; empty if there is no such group.
   const Attributes& root() const { return about_.attributes; }
   Attributes group(const std::string& path) const;
   /// For messages.

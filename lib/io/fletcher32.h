@@ -7,12 +7,12 @@
 
 namespace heed::io {
 
-/// Bytes that it takes after a chunk, little-endian.
+/// Size of the checksum after a chunk, little-endian.
 inline constexpr std::size_t kFletcherBytes = 4;
 
-/// Fletcher-32 as HDF5 computes it: of big-endian words of 16 bits.
+/// Fletcher-32 as computed by HDF5: over big-endian 16-bit words.
 std::uint32_t fletcher32(std::span<const std::byte> bytes);
-/// Whether it is the number that is stored as `sum`.
+/// Whether the checksum equals the stored `sum`.
 bool fits_fletcher32(std::span<const std::byte> bytes, std::span<const std::byte, kFletcherBytes> sum);
 
 }  // namespace heed::io

@@ -9,10 +9,10 @@
 namespace heed::io {
 
 /// Creates an attribute of `object`: strings are variable-length UTF-8, lists one-dimensional. Throws Error,
-/// naming `owner`, when it exceeds HDF5's 64 KiB per attribute: store long text as a dataset.
+/// naming `owner`, if it exceeds HDF5's 64 KiB per attribute: store long text as a dataset.
 void write_attribute(hid_t object, const std::string& name, const Attribute& value, const std::string& owner);
 
-/// All attributes of `object` that a TensorMap can hold: strings, numbers (one-element arrays count as
+/// Reads all attributes of `object` that a TensorMap can hold: strings, numbers (one-element arrays count as
 /// scalars) and lists of strings. References, compounds and arrays of numbers are skipped. Throws Error,
 /// naming `owner`, for attributes of excessive number or size.
 Attributes read_attributes(hid_t object, const std::string& owner);

@@ -1,5 +1,5 @@
-// Whether the chunks of a dataset hold as many bytes as they should. HDF5 1.10 does not ask: it reads past the
-// end of what a filter gave it. Internal to lib/io.
+// Checks that the chunks of a dataset decode to the right size. HDF5 1.10 does not: it reads past the end of
+// a filter's output. Internal to lib/io.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace heed::io {
 
-/// Throws Error when a deflated chunk decodes to another size than a chunk's. Reads all chunks; does nothing
-/// for a dataset that is not deflated, as ours are not.
+/// Throws Error if a deflated chunk decodes to a size other than a chunk's. Reads all chunks; does nothing
+/// for a dataset that is not deflated, such as ours.
 void expect_whole_chunks(const CheckedDataset& dataset, const std::string& where);
 
 }  // namespace heed::io

@@ -1,7 +1,7 @@
-// HDF5 files through a driver of our own: an image in memory, or a file through a descriptor that is already
-// open (so stdin works, no name is opened twice and no lock is taken). It checks the heaps of strings of
-// foreign files as they are read, because HDF5 1.10 trusts the sizes in them, and it remembers the first
-// write that failed, which HDF5 may report to nobody when its caches are flushed. Internal to lib/io.
+// HDF5 files through our own driver: an image in memory, or a file through an already open descriptor (so
+// stdin works, no name is opened twice and no lock is taken). It checks the string heaps of foreign files as
+// they are read, because HDF5 1.10 trusts the sizes in them, and it remembers the first failed write, which
+// HDF5 may not report when it flushes its caches. Internal to lib/io.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +16,8 @@
 
 namespace heed::io {
 
-/// Makes the driver known to HDF5, before the first file at the latest. A process that forks must have done so: a child that is
-/// forked while another thread does it would wait for that thread, which it does not have.
+/// Registers the driver with HDF5, before the first file is opened. A process must do so before it forks: a
+/// child forked while another thread registers would wait forever for that thread.
 void register_driver();
 
 /// Opens an image for reading. `bytes` must remain valid and unchanged until the file is closed. Throws
@@ -27,7 +27,7 @@ Handle open_hdf5(std::span<const std::byte> bytes, const std::string& name);
 /// Opens the file of descriptor `fd`, `size` bytes long, which must stay open until the file is closed.
 Handle open_hdf5(int fd, std::uint64_t size, const std::string& name);
 
-/// A file that is being written. Its metadata are HDF5 1.10's, in which every structure has a checksum.
+/// A file being written. Its metadata are in HDF5 1.10's format, in which every structure has a checksum.
 class NewFile {
  public:
   /// An image in memory. `name` is for messages.
@@ -38,9 +38,9 @@ class NewFile {
   NewFile& operator=(const NewFile&) = delete;
 
   hid_t id() const { return file_; }
-  /// Writes everything and closes the file. Throws Error when any write has failed.
+  /// Writes everything and closes the file. Throws Error if any write has failed.
   void close();
-  /// The image, once it is closed.
+  /// The image, after close().
   std::vector<std::byte> take_image() { return std::move(image_); }
 
   struct Bytes;  ///< what the driver reads and writes
@@ -55,7 +55,7 @@ class NewFile {
   Handle file_;
 };
 
-/// False when `block` is a global heap collection with objects beyond its end. True for blocks of any other
+/// False if `block` is a global heap collection with objects beyond its end. True for blocks of any other
 /// kind, and for the beginning of a longer collection.
 bool is_sound_heap(std::span<const std::byte> block);
 

@@ -18,15 +18,15 @@
 
 namespace heed::io {
 
-/// Counts decoded bytes against the most that the stored size plausibly decompresses to (64:1) and against the
-/// memory of the machine.
+/// Limits the number of decoded bytes to the most that the stored size plausibly decompresses to (64:1) and
+/// to the memory of the machine.
 class ByteBudget {
  public:
   /// `stored`: size of the file or image in bytes.
   explicit ByteBudget(std::uint64_t stored);
-  /// Throws Error "<what>: needs ... bytes" when `bytes` more go beyond the budget.
+  /// Throws Error "<what>: needs ... bytes" if `bytes` more would exceed the budget.
   void take(std::int64_t bytes, const std::string& what);
-  /// The text of variable-length strings is stored uncompressed, so it cannot exceed the size of the file.
+  /// Variable-length strings are stored uncompressed, so their text cannot exceed the size of the file.
   void take_text(std::int64_t bytes, const std::string& what);
   void reset() { used_ = text_used_ = 0; }
   std::int64_t left() const { return most_ - used_; }
@@ -45,17 +45,18 @@ struct CheckedDataset {
   Handle id;
   Shape shape;
   DType dtype;
-  std::int64_t item_bytes;  ///< decoded, per element; of strings without their text
+  std::int64_t item_bytes;  ///< decoded, per element; for strings without their text
   bool is_bool = false;     ///< an enumeration FALSE, TRUE: read as uint8
   bool is_fixed_string = false;
   std::vector<H5Z_filter_t> filters = {};  ///< in the order in which they were applied
-  Shape chunk = {};                        ///< empty: not in chunks
+  Shape chunk = {};                        ///< empty: not chunked
 };
 
-/// Checks a dataset before anything is read of it. `where` is for messages.
+/// Validates a dataset before anything is read from it. `where` is for messages.
 CheckedDataset open_checked(Handle dataset, const std::string& where, const ByteBudget& budget);
 
-/// Calls `visit(name, kind, object)` for each object of `group` that is `wanted`, in the order of names; hard links only.
+/// Calls `visit(name, kind, object)` for each object of `group` for which `wanted` holds, in the order of
+/// names; hard links only.
 void for_each_object(
     hid_t group, const std::string& where, const std::function<bool(const std::string& name)>& wanted,
     const std::function<void(const std::string& name, H5I_type_t kind, Handle object)>& visit);

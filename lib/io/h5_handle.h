@@ -18,10 +18,10 @@ namespace heed::io {
 /// the library crashes if the disk is full. Call it before any other HDF5 function.
 void start_hdf5();
 
-/// HDF5's description of its last failure; the system's ("No space left on device") if there is one.
+/// HDF5's description of its last failure, or the system's ("No space left on device") if there is one.
 std::string hdf5_reason();
 
-/// Owns one identifier of any kind. Closing writes what HDF5 still keeps, so a failure of a destructor is
+/// Owns one identifier of any kind. Closing writes what HDF5 still buffers, so a failure in a destructor is
 /// remembered until a file is completed.
 class Handle {
  public:
@@ -45,7 +45,7 @@ class Handle {
     return id < 0 || close_(id) >= 0;
   }
 
-  /// Whether any destructor of this process has failed to close what was still open.
+  /// Whether any destructor of this process has failed to close an identifier.
   static bool has_lost() { return lost_; }
 
  private:
@@ -71,20 +71,21 @@ void require(long long result, const What&... what) {
   if (result < 0) fail(what..., ": ", hdf5_reason());
 }
 
-/// UTF-8 strings of variable length, as viewers like those of datasets: xarray with netCDF-C 4.9.0 crashes
-/// on others.
+/// Variable-length UTF-8 strings, which viewers require for datasets: xarray with netCDF-C 4.9.0 crashes on
+/// others.
 Handle string_type();
-/// UTF-8 strings of at most `bytes` bytes, padded with NUL: those of attributes, which lie in object headers.
+/// UTF-8 strings of at most `bytes` bytes, padded with NUL, for attributes, which lie in object headers.
 Handle string_type(std::size_t bytes);
 
-/// What HDF5 calls an element type in our files and in memory (for strings none), and its size there.
+/// HDF5's element type in our files and in memory (none for strings), and its size in memory.
 struct ElementType {
   hid_t in_file, in_memory;
   std::int64_t bytes;
 };
 ElementType element_type(DType dtype);
 
-/// The group `path` of `file`, and those above it, made where `groups` has none yet; in it they stay open. `name`: of the file.
+/// The group `path` of `file`, creating it and its parents if they are not yet in `groups`, where they stay
+/// open. `name`: the file's, for messages.
 hid_t group_of(std::map<std::string, Handle>& groups, hid_t file, const std::string& path,
                const std::string& name);
 

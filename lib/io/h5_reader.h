@@ -18,26 +18,26 @@
 
 namespace heed::io {
 
-/// Takes a tensor and its path.
+/// Receives a tensor and its path.
 using TensorSink = std::function<void(const std::string&, Tensor)>;
-/// Takes one that can be fetched from the file instead.
+/// Receives a tensor that can be read directly from the file instead.
 using ChunkedSink = std::function<void(const std::string&, ChunkedTensor)>;
 
 class MapReader {
  public:
-  /// Validates and lists what is wanted of `file`, which is `stored` bytes long; reads no values yet.
+  /// Validates `file`, which is `stored` bytes long, and lists the wanted tensors; reads no values yet.
   MapReader(Handle file, std::uint64_t stored, const ReadOptions& options, std::string name);
-  /// Lists the tensors at or below these paths instead.
+  /// Restricts the list to the tensors at or below these paths.
   void narrow(const std::vector<std::string>& only);
 
-  /// The next batch of so many sentences: of tensors with a dimension `sentence` its part, trimmed to its longest sentence; all
-  /// others whole. The tensors go to `sink`, groups and root attributes into `about`. False at the end; a
-  /// file without sentences is one batch.
+  /// Reads the next batch of sentences: from tensors with a dimension `sentence` the batch's part, trimmed to
+  /// its longest sentence; all others whole. The tensors go to `sink`, groups and root attributes to `about`.
+  /// False at the end; a file without sentences is a single batch.
   bool next_batch(std::int64_t batch, TensorMap& about, const TensorSink& sink);
-  /// Everything, untrimmed; unless `stored` is empty, it gets what needs no HDF5 to be read.
+  /// Reads everything, untrimmed; tensors that can be read without HDF5 go to `stored`, unless it is empty.
   void whole(TensorMap& about, const TensorSink& sink, const ChunkedSink& stored);
 
-  /// As FrameReader::layout().
+  /// See FrameReader::layout().
   void layout(TensorMap& about, const TensorSink& sink);
 
   bool is_heed() const;  ///< has the attribute `format`
@@ -48,13 +48,13 @@ class MapReader {
  private:
   struct Entry {
     std::string path;
-    haddr_t address;  ///< of its header, which grows from one dataset to the next
+    haddr_t address;  ///< of its header; increases from one dataset to the next
     CheckedDataset dataset;
     std::vector<std::string> dims;
     Attributes attributes;
     std::ptrdiff_t sentence_axis = -1;
     bool has_whole_chunks = false;         ///< known, or checked
-    std::optional<std::int64_t> checksum;  ///< of strings, until they have been checked
+    std::optional<std::int64_t> checksum;  ///< of strings, until they have been verified
   };
   using Window = std::vector<std::pair<std::int64_t, std::int64_t>>;  ///< start and count per axis
 
@@ -78,7 +78,7 @@ class MapReader {
   std::string where(const std::string& path) const { return name_ + ":/" + escaped(path); }
 
   Handle file_;
-  std::uint64_t stored_;  ///< bytes of the file
+  std::uint64_t stored_;  ///< size of the file in bytes
   std::string name_;
   ReadOptions options_;
   ByteBudget budget_;
@@ -92,8 +92,8 @@ class MapReader {
   bool started_ = false;
   bool begins_stream_ = false, ends_stream_ = false;
   std::set<std::string>
-      untrimmed_;  ///< "<group>/<dim>" that a tensor without sentences has too: keeps its size
-  std::map<std::string, std::int64_t> longest_;  ///< by "<group>/<dim>", of the present batch
+      untrimmed_;  ///< "<group>/<dim>" shared with a tensor without sentences: not trimmed
+  std::map<std::string, std::int64_t> longest_;  ///< by "<group>/<dim>", in the current batch
 };
 
 }  // namespace heed::io

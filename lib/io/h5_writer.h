@@ -2,9 +2,10 @@
 //   - every group with a signal is NXdata (NX_class, signal, axes, default_slice, dataset `title`), the root
 //     NXroot;
 //   - every named dimension has an int32 dataset 0..n-1 of its name in the group, attached as dimension scale
-//     (of parameters one for each size, input_64, in the group of all of them; a tensor of that name is the scale itself);
-//   - every byte that matters has a checksum: HDF5's metadata their own, values fletcher32 by chunks; what is
-//     small lies compact in its object header; strings have one as an attribute (layout.h);
+//     (for parameters one per size, input_64, in the group of all parameters; a tensor of that name is the scale
+//     itself);
+//   - every byte that matters has a checksum: HDF5's metadata their own, values fletcher32 per chunk; small
+//     datasets lie compact in their object header; strings have a checksum as attribute (layout.h);
 //   - padding is zero, never a _FillValue;
 //   - objects have no timestamps, so equal maps give equal bytes.
 // Internal to lib/io.
@@ -31,11 +32,11 @@ class MapWriter {
   MapWriter(hid_t file, Storage storage, WriteOptions options, std::string name);
 
   /// The first map determines the layout. Later ones (Storage::file only) must hold the same tensors: those
-  /// with a dimension `sentence` are appended along it and extended along position, query, key and rank when
-  /// wider than before; those without must equal the first ones.
+  /// with a dimension `sentence` are appended along it and extended along position, query, key and rank if
+  /// wider than before; the others must equal the first ones.
   void append(const TensorMap& map);
 
-  /// Adds the dimension scales, and the marks of a stream's first and last frame.
+  /// Adds the dimension scales, and marks the first and last frame of a stream.
   void finish(InStream place);
   bool has_started() const { return started_; }
 
@@ -49,7 +50,7 @@ class MapWriter {
     std::uint64_t checksum = 0;  ///< of strings
     std::string digest;          ///< of the values when there is no dimension `sentence`
   };
-  /// A dimension of a group: its present size and its scale.
+  /// A dimension of a group: its current size and its scale.
   struct Dimension {
     std::int64_t size = 0;
     Handle scale;

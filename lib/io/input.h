@@ -1,5 +1,5 @@
-// A file or stream of tensor maps, read within this process: what FrameReader's process of its own does.
-// Internal to lib/io.
+// A file or stream of tensor maps, read within this process: the implementation behind FrameReader, run by
+// its reading process. Internal to lib/io.
 #pragma once
 
 #include <functional>
@@ -17,14 +17,14 @@ namespace heed::io {
 class Input {
  public:
   static constexpr std::uint64_t kNotHdf5 = UINT64_MAX;
-  /// As FrameReader's constructor; `open`: of `path`, if it is open already. `before` is called with the descriptor and the size of the file or frame
-  /// that HDF5 reads next, or with kNotHdf5 before a frame's bytes are received and before files without HDF5 are
-  /// opened (of a path, descriptor -1).
+  /// As FrameReader's constructor; `open`: the descriptor of `path`, if already open. `before` is called with
+  /// the descriptor and the size of the file or frame that HDF5 reads next, or with kNotHdf5 before a frame's
+  /// bytes are received and before files other than HDF5 are opened (for a path, descriptor -1).
   using Before = std::function<void(int, std::uint64_t)>;
   Input(const std::string& path, Descriptor open, ReadOptions options, Before before);
 
-  /// As FrameReader's functions. The tensors go to `sink`, one at a time, so that no more than one is held, and those of a file that
-  /// can be fetched from it to `stored`; `about` gets the groups and the root attributes.
+  /// As FrameReader's functions. The tensors go to `sink` one at a time, and tensors that can be read
+  /// directly from the file to `stored`; `about` receives the groups and the root attributes.
   bool next(std::int64_t batch, TensorMap& about, const TensorSink& sink);
   void whole(const std::vector<std::string>& only, TensorMap& about, const TensorSink& sink,
              const ChunkedSink& stored);
@@ -33,9 +33,9 @@ class Input {
   void layout(TensorMap& about, const TensorSink& sink);
 
   int descriptor() const { return input_.get(); }
-  /// Whether what next() gave is the first frame of a stream or file.
+  /// Whether the last result of next() was the first frame of a stream or file.
   bool begins() const { return begins_; }
-  /// Of a file; 0: not known.
+  /// For a file; 0: unknown.
   std::int64_t sentences() const { return is_file_ ? map_->sentences() : 0; }
 
  private:
@@ -51,13 +51,13 @@ class Input {
   Before before_;
   Descriptor input_;
   std::unique_ptr<ArrayFile> arrays_;  ///< of another program's file; then nothing below is used
-  std::vector<std::byte> image_;       ///< the present frame of a stream
-  std::optional<Tensor> rows_;         ///< numbers that came as text
-  std::optional<MapReader> map_;       ///< the file, or the present image of the stream
+  std::vector<std::byte> image_;       ///< the current frame of a stream
+  std::optional<Tensor> rows_;         ///< numbers read as text
+  std::optional<MapReader> map_;       ///< the file, or the current image of the stream
   std::uint64_t file_size_ = 0;
   bool is_file_ = false;
   bool begins_ = false;
-  bool awaits_first_ = true;  ///< nothing of the present file or stream was given
+  bool awaits_first_ = true;  ///< nothing of the current file or stream has been returned
   bool at_end_ = false;       ///< the arrays were read, or the last image ended a stream
   std::int64_t images_ = 0;
 };

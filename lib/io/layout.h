@@ -22,36 +22,39 @@ inline bool is_padded_dim(std::string_view dim) {
   return dim == "position" || dim == "query" || dim == "key" || dim == "rank";
 }
 
-/// How much of strings HDF5 converts at once. By itself it fills a mebibyte with zeros for every dataset.
+/// The amount of string data that HDF5 converts at once. Its default fills a mebibyte with zeros for every
+/// dataset.
 inline constexpr std::size_t kConversionBytes = 1 << 14;
 
 /// The tensor of the same group that holds the used lengths of a padded dimension.
 inline constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kLengthOfDim{
     {{"position", "length"}, {"query", "query_length"}, {"key", "key_length"}}};
 
-/// Where in its stream a frame stands: the root attributes stream_begin and stream_end. A file is a stream of one frame.
+/// A frame's position in its stream: the root attributes stream_begin and stream_end. A file is a stream of
+/// one frame.
 struct InStream {
   bool is_first = false, is_last = false;
 };
 
-/// The attribute of a dataset of strings that covers them, as the heap in which HDF5 keeps them has no
-/// checksum: the sum of a hash of each string and its place (FNV-1a, then MurmurHash3's finalizer). Empty strings count nothing, so a dataset that
-/// grows keeps its sum.
+/// The attribute with the checksum of a string dataset, because the heap in which HDF5 stores strings has
+/// none: the sum of a hash of each string and its place (FNV-1a, then MurmurHash3's finalizer). Empty strings
+/// contribute nothing, so a dataset that grows keeps its sum.
 inline constexpr std::string_view kChecksum = "checksum";
-/// Of `text`, row-major of `shape`, which lies at `start` in its dataset.
+/// The checksum of `text`, row-major of `shape`, which lies at `start` in its dataset.
 std::uint64_t checksum_of(std::span<const std::string> text, const Shape& shape,
                           const std::vector<std::int64_t>& start);
 
-/// SHA-256 of all values, to see that a tensor has stayed the same.
+/// SHA-256 of all values, to verify that a tensor has not changed.
 std::string digest_of(const Tensor& tensor);
 
-/// Whether `path` belongs to a model or its training: what has no sentences.
+/// Whether `path` belongs to a model or its training, which have no sentences.
 inline bool is_model_path(const std::string& path) {
   return path.starts_with("model/") || path.starts_with("checkpoint/");
 }
 
-/// The group of all parameters, or of what a checkpoint keeps of each ("checkpoint/adam/first"), that `path` lies in; ""
-/// for other tensors. Their layers differ in size, so such a group has the dimension scales of all, named by size.
+/// The group of all parameters, or of a checkpoint's values for each of them ("checkpoint/adam/first"), that
+/// contains `path`; "" for other tensors. Layers differ in size, so such a group has the dimension scales of
+/// all, named by size.
 inline std::string parameters_group(const std::string& path) {
   const std::size_t levels = path.starts_with("model/parameters/") ? 2
                              : path.starts_with("checkpoint/")     ? 3

@@ -1,4 +1,4 @@
-// How large a picture may be, in a file or in an array.
+// The largest picture accepted, in a file or an array.
 #pragma once
 
 #include <cstdint>

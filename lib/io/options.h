@@ -14,10 +14,10 @@ inline bool is_at_or_below(const std::string& path, const std::string& place) {
 }
 
 struct ReadOptions {
-  std::int64_t batch = 64;  ///< at most so many sentences per frame
+  std::int64_t batch = 64;  ///< maximal number of sentences per frame
   /// Read only tensors at or below these paths ("model/vocabulary"); empty: all.
   std::vector<std::string> only = {};
-  bool as_stored = false;  ///< tensors in the order in which they were written, rather than by name
+  bool as_stored = false;  ///< tensors in the order in which they were written instead of by name
 
   bool wants(const std::string& path) const {
     return only.empty() ||

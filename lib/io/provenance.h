@@ -4,7 +4,7 @@
 //                       bytes
 //   model_digest        SHA-256 of the model that computed the tensors
 //   vocabulary_digest   SHA-256 of the vocabulary of the ids
-//   first_sentence      number of the first sentence in the text that this is a part of; absent: 0
+//   first_sentence      number of the first sentence within the whole text; absent: 0
 #pragma once
 
 #include <cstdint>
@@ -21,27 +21,28 @@ inline constexpr const char* kFirstSentence = "first_sentence";
 /// More sentences than any text has.
 inline constexpr std::int64_t kMostSentences = 1'000'000'000'000;
 
-/// The attribute of that name; null when there is none or it is no string.
+/// The string attribute with that name; null if there is none.
 const std::string* text_of(const Attributes& attributes, const std::string& name);
 
-/// The root attributes of a file of heed that `command` writes: these, with format, version, creator and history.
+/// The root attributes of a heed file written by `command`: `root` with format, version, creator and history.
 Attributes stamped(Attributes root, const std::string& command);
 
 /// Appends `command` to `history` as its last line, unless it is empty.
 void add_history(Attributes& root, const std::string& command);
 
-/// Throws Error when `frame` (read from `source`) was made with another model or vocabulary: `which` is
-/// kModelDigest or kVocabularyDigest, `wanted` the digest of the one in use, which is called `owner`. Frames
-/// without the attribute (made by other programs) pass.
+/// Throws Error if `frame` (read from `source`) was made with another model or vocabulary: `which` is
+/// kModelDigest or kVocabularyDigest, `wanted` the digest in use, which belongs to `owner`. Frames without
+/// the attribute (made by other programs) pass.
 void expect_digest(const TensorMap& frame, const std::string& source, const char* which,
                    const std::string& wanted, const std::string& owner);
 
-/// The attribute first_sentence. `source` is for messages: throws Error when it is no such number.
+/// The attribute first_sentence. Throws Error, naming `source`, if it is not a valid number.
 std::int64_t first_sentence_of(const Attributes& root, const std::string& source);
-/// Sets it; of 0, removes it, so that a text in parts begins as one in a piece does.
+/// Sets first_sentence; removes it for 0, so that the first part of a text begins like the whole text.
 void set_first_sentence(Attributes& root, std::int64_t number);
 
-/// Throws Error when the map has a newer format version than this program. Maps of other programs pass.
+/// Throws Error if the map has a newer format version than this program supports. Maps of other programs
+/// pass.
 void expect_known_format(const Attributes& root, const std::string& source);
 
 }  // namespace heed::io

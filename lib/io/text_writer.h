@@ -1,5 +1,5 @@
-// Text output of a tool: "-" is stdout; pipes and devices are written at once, files are put
-// in place atomically.
+// Text output of a tool: "-" is stdout; pipes and devices are written at once, files are put in place
+// atomically.
 #pragma once
 
 #include <memory>
@@ -17,12 +17,12 @@ class TextWriter {
   explicit TextWriter(const std::string& path);
   /// Writes all of `text`, unbuffered.
   void write(std::string_view text);
-  /// Puts a file in place, or closes the stream. Without it no file is created.
+  /// Puts a file in place, or closes the stream. Without finish() no file is created.
   void finish();
 
  private:
   std::string name_;
-  std::unique_ptr<AtomicFile> file_;  ///< null: stream_ takes the text
+  std::unique_ptr<AtomicFile> file_;  ///< null: the text goes to stream_
   Descriptor stream_;
 };
 

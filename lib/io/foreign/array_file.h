@@ -1,12 +1,13 @@
-// Files of arrays that other programs write, read without HDF5:
+// Files of arrays written by other programs, read without HDF5:
 //   safetensors    a file, or a folder with model.safetensors or with shards and model.safetensors.index.json
 //   .npy, .npz     NumPy's, stored or deflated
-//   .pt, .bin      PyTorch's, of a flat dict of tensors; nothing of its pickle is run
+//   .pt, .bin      PyTorch's, with a flat dict of tensors; the pickle is not executed
 //   PNG, JPEG      pictures, arrays of pixels
-// They are recognised by their content. Opening reads and checks headers only: it takes time and memory by the
-// number of arrays, not by their size. Nothing is allocated for a size before the file was seen to be large enough
-// for it, so a file that lies costs an error and no memory. safetensors.cpp, zip_file.cpp, npy.cpp, state_dict.cpp and picture.h say what is
-// accepted, elements.cpp which types, lib/io/README.md all of it for users.
+// They are recognised by their content. Opening reads and checks headers only: time and memory depend on the
+// number of arrays, not on their size. Nothing is allocated for a size before the file is known to be large
+// enough for it, so an invalid file costs an error and no memory. safetensors.cpp, zip_file.cpp, npy.cpp,
+// state_dict.cpp and picture.h describe what is accepted, elements.cpp the types, lib/io/README.md everything
+// for users.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +20,7 @@
 
 namespace heed::io {
 
-/// What the header says about an array.
+/// The header's information about an array.
 struct ArrayInfo {
   std::string name;
   std::string
@@ -29,17 +30,18 @@ struct ArrayInfo {
 
 class ArrayFile {
  public:
-  /// Throws Error when `path` (- is stdin, redirected from a file) is none of the formats above, or damaged.
+  /// Throws Error if `path` (- is stdin, redirected from a file) has none of the formats above, or is
+  /// damaged.
   static std::unique_ptr<ArrayFile> open(const std::string& path);
   virtual ~ArrayFile() = default;
 
   /// In the order of the file.
   const std::vector<ArrayInfo>& arrays() const { return arrays_; }
-  /// What safetensors' __metadata__ says; of shards that of the first.
+  /// safetensors' __metadata__; for shards that of the first.
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
 
-  /// Reads one array, nothing else. Half precision becomes float32, small and unsigned integers the narrowest
-  /// type that holds them all, a bool uint8 with the attribute dtype="bool"; no dimension has a name, but
+  /// Reads one array only. Half precision becomes float32, small and unsigned integers the narrowest type
+  /// that holds them all, a bool uint8 with the attribute dtype="bool"; dimensions have no names, except
   /// those of a picture. Throws Error for other types.
   virtual Tensor read(std::size_t index) const = 0;
 
@@ -48,7 +50,7 @@ class ArrayFile {
   std::map<std::string, std::string> metadata_;
 };
 
-/// Whether the content of `path` is one of the formats above, or - is such a file; false for what cannot be read.
+/// Whether `path`, or for - stdin, has one of the formats above; false if it cannot be read.
 bool is_array_file(const std::string& path);
 
 }  // namespace heed::io

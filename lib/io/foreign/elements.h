@@ -1,4 +1,4 @@
-// Elements of arrays as files of other programs store them. Internal to lib/io.
+// Array elements as stored in files of other programs. Internal to lib/io.
 #pragma once
 
 #include <span>
@@ -12,22 +12,22 @@ namespace heed::io {
 
 struct ElementKind {
   const char* name;         ///< "bfloat16"
-  const char* safetensors;  ///< "BF16"; empty: it has none
-  const char* numpy;        ///< "f2": the type string without the byte order; empty: it has none
+  const char* safetensors;  ///< "BF16"; empty: not in that format
+  const char* numpy;        ///< "f2": the type string without byte order; empty: not in that format
   int bits;
-  /// Reads that many elements of the shape; null: no tensor can hold them.
+  /// Reads the elements of the shape; null: no tensor type can hold them.
   Tensor (*read)(const Shape& shape, bool swapped, const NextBytes& next, const std::string& where);
 };
 
-/// Null when it is not known.
+/// Null if the type is unknown.
 const ElementKind* element_kind_of_safetensors(std::string_view dtype);
 const ElementKind* element_kind_of_numpy(std::string_view code);
 
 /// `count` elements in bits; false when that is more than 2^63.
 bool count_bits(const Shape& shape, int bits, std::uint64_t& total);
 
-/// The tensor whose elements `next` gives in row-major order. `swapped`: they are big endian. Throws Error naming `where`
-/// when no tensor can hold them.
+/// Builds the tensor from the elements that `next` yields in row-major order. `swapped`: they are big-endian.
+/// Throws Error naming `where` if no tensor type can hold them.
 Tensor read_elements(const ElementKind& kind, const Shape& shape, bool swapped, const NextBytes& next,
                      const std::string& where);
 

@@ -1,4 +1,4 @@
-// NumPy's files as they are written: little endian, row-major, version 1.0 of the header (npy.h).
+// Writes NumPy's files: little-endian, row-major, header version 1.0 (npy.h).
 #pragma once
 
 #include <string>
@@ -10,18 +10,19 @@
 
 namespace heed::io {
 
-/// "<f4": the type of elements.
+/// "<f4": the type string of the elements.
 template <class T>
 std::string npy_type() {
   const char kind = std::is_floating_point_v<T> ? 'f' : std::is_signed_v<T> ? 'i' : 'u';
   return concat(sizeof(T) == 1 ? '|' : '<', kind, sizeof(T));
 }
 
-/// What is before the values in a file of them.
+/// The header before the values of a file.
 std::string npy_header(const std::string& type, const Shape& shape);
 
-/// Writes the tensors of `map` to an archive, NAME.npy each in their order, stored and without dates, so that equal maps give equal bytes;
-/// whole or not at all. Throws Error for a tensor of text, and for more than the 4 GB that such an archive holds.
+/// Writes the tensors of `map` to an archive atomically, each as NAME.npy in their order, stored and without
+/// dates, so that equal maps give equal bytes. Throws Error for a tensor of text, and beyond the 4 GB that such
+/// an archive holds.
 void write_npz(const std::string& path, const TensorMap& map);
 
 }  // namespace heed::io

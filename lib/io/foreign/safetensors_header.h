@@ -15,7 +15,7 @@ struct StoredTensor {
   std::string name;
   const ElementKind* kind = nullptr;
   Shape shape;
-  std::uint64_t begin = 0, end = 0;  ///< in the file
+  std::uint64_t begin = 0, end = 0;  ///< byte range in the file
 };
 
 struct SafetensorsHeader {
@@ -23,10 +23,10 @@ struct SafetensorsHeader {
   std::map<std::string, std::string> metadata;
 };
 
-/// Throws Error when anything about it is not sound.
+/// Throws Error if anything in it is invalid.
 SafetensorsHeader read_safetensors_header(const SeekableFile& file);
 
-/// The name of each tensor and of its shard.
+/// Maps the name of each tensor to its shard.
 std::map<std::string, std::string> read_safetensors_index(const SeekableFile& file);
 
 }  // namespace heed::io

@@ -1,4 +1,4 @@
-// A file that is read at any place. Internal to lib/io.
+// A file with random access. Internal to lib/io.
 #pragma once
 
 #include <cstddef>
@@ -11,17 +11,17 @@
 
 namespace heed::io {
 
-/// Fills the span with the next bytes of something that is read from its start to its end.
+/// Fills the span with the next bytes of a sequential source.
 using NextBytes = std::function<void(std::span<std::byte>)>;
 
 class SeekableFile {
  public:
-  /// `path` - is stdin. Throws Error when it cannot be read or is no regular file.
+  /// `path` - is stdin. Throws Error if it cannot be read or is not a regular file.
   explicit SeekableFile(const std::string& path);
 
-  /// Fills `bytes` from the offset `at`. Throws Error when the file ends before.
+  /// Fills `bytes` from offset `at`. Throws Error if the file ends before.
   void read_at(std::uint64_t at, std::span<std::byte> bytes) const;
-  /// The bytes from `at` on.
+  /// A sequential source of the bytes from `at` on.
   NextBytes from(std::uint64_t at) const;
 
   std::uint64_t size() const { return size_; }

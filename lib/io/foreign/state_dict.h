@@ -1,6 +1,7 @@
-// A PyTorch state dict as torch.save pickles it: names and tensors whose values lie in storages apart. Pickles are programs; this
-// one is not run. The few opcodes (https://docs.python.org/3/library/pickletools.html) and names of a flat dict of tensors are read as
-// a table, of bounded size, and anything else is an error that names it. Internal to lib/io.
+// A PyTorch state dict as pickled by torch.save: names and tensors whose values are in separate storages.
+// Pickles are programs; this one is not executed. The few opcodes
+// (https://docs.python.org/3/library/pickletools.html) and names of a flat dict of tensors are read as a
+// table of bounded size; anything else is an error that names it. Internal to lib/io.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,7 @@ namespace heed::io {
 
 struct PickledTensor {
   std::string name;
-  std::shared_ptr<const std::string> storage;  ///< its key: several tensors may share one
+  std::shared_ptr<const std::string> storage;  ///< its key; several tensors may share a storage
   const char* type = "";                       ///< of the storage, as safetensors has it: "F32"
   std::int64_t elements = 0;                   ///< of the storage
   std::int64_t offset = 0;                     ///< of the first value, in elements
@@ -25,7 +26,7 @@ struct PickledTensor {
 /// Larger than the pickle of any state dict.
 inline constexpr std::size_t kMostPickleBytes = 4 << 20;
 
-/// Throws Error, which begins with `where`.
+/// Throws Error beginning with `where`.
 std::vector<PickledTensor> read_state_dict(std::string_view pickle, const std::string& where);
 
 }  // namespace heed::io

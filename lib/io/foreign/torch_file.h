@@ -1,5 +1,6 @@
-// Checkpoints of PyTorch as torch.save writes them since 1.6, of a flat dict of tensors: a zip archive of PREFIX/data.pkl, which
-// names the tensors (state_dict.h), and PREFIX/data/KEY, the values of each storage. Stored, little endian.
+// PyTorch checkpoints as written by torch.save since 1.6, with a flat dict of tensors: a zip archive of
+// PREFIX/data.pkl, which describes the tensors (state_dict.h), and PREFIX/data/KEY, the values of each
+// storage. Stored, little-endian.
 #pragma once
 
 #include <memory>
@@ -12,7 +13,7 @@ namespace heed::io {
 
 /// Whether an archive has such members, and none of NumPy's.
 bool is_torch_archive(const std::vector<ZipMember>& members);
-/// The tensors, in the order of the dict, of an archive with these members. Throws Error when it is not sound.
+/// The tensors, in the order of the dict, of an archive with these members. Throws Error if it is invalid.
 std::unique_ptr<ArrayFile> open_torch(SeekableFile file, std::vector<ZipMember> members);
 
 }  // namespace heed::io

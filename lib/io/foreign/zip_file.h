@@ -1,7 +1,8 @@
-// Zip archives as NumPy writes them (.npz), by PKWARE's APPNOTE 6.3: one disk, members stored or deflated, zip64
-// sizes. The directory at the end of the file is checked against each member's own header before anything is read of it: names, methods,
-// sizes and checksums agree, members lie within the file and apart, and none claims to be larger than deflate can
-// make it. Members that are encrypted or packed by another method are refused when they are read. Internal to lib/io.
+// Zip archives as written by NumPy (.npz), by PKWARE's APPNOTE 6.3: one disk, members stored or deflated,
+// zip64 sizes. The directory at the end of the file is checked against each member's own header before
+// anything is read: names, methods, sizes and checksums agree, members lie within the file and do not
+// overlap, and none claims to be larger than deflate allows. Members that are encrypted or packed by another
+// method are refused when read. Internal to lib/io.
 #pragma once
 
 #include <cstdint>
@@ -15,27 +16,28 @@ namespace heed::io {
 
 struct ZipMember {
   std::string name;
-  std::uint64_t begin = 0;   ///< of its bytes, in the file
+  std::uint64_t begin = 0;   ///< offset of its bytes in the file
   std::uint64_t packed = 0;  ///< number of bytes in the file
   std::uint64_t size = 0;    ///< unpacked
   std::uint32_t crc = 0;     ///< CRC-32 of the unpacked bytes
   bool deflated = false;
-  std::string unreadable;  ///< why its bytes cannot be read; empty: they can
+  std::string unreadable;  ///< why it cannot be read; empty: it can
 };
 
-/// Throws Error when the archive is not sound.
+/// Throws Error if the archive is invalid.
 std::vector<ZipMember> read_zip_directory(const SeekableFile& file);
 
-/// The unpacked bytes of a member, from its start to its end.
+/// The unpacked bytes of a member, read sequentially.
 class ZipReader {
  public:
-  /// `file` and `member` must outlive the reader. Throws Error when the member is not readable.
+  /// `file` and `member` must outlive the reader. Throws Error if the member is not readable.
   ZipReader(const SeekableFile& file, const ZipMember& member);
   ~ZipReader();
   ZipReader(const ZipReader&) = delete;
   ZipReader& operator=(const ZipReader&) = delete;
 
-  /// Fills `bytes` with the next ones; throws Error when fewer are left, and at the end when the checksum is another.
+  /// Fills `bytes` with the next bytes; throws Error if fewer are left, and at the end if the checksum
+  /// differs.
   void read(std::span<std::byte> bytes);
 
  private:
