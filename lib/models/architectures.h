@@ -1,4 +1,4 @@
-// All architectures there are: what make_model and train choose from.
+// The list of architectures, used by make_model and train.
 #pragma once
 
 #include <string>
@@ -17,8 +17,8 @@
 
 namespace heed {
 
-/// One whose config is that: config.kArchitecture is the "architecture" in the model's JSON, build<T>(config)
-/// makes the model.
+/// The architecture with this config: config.kArchitecture is the "architecture" in the model's JSON,
+/// build<T>(config) makes the model.
 template <class ConfigOf>
 struct Architecture {
   using Config = ConfigOf;
@@ -30,7 +30,7 @@ inline constexpr std::tuple<Architecture<TransformerConfig>, Architecture<Bahdan
                             Architecture<EncoderOnlyConfig>, Architecture<HanConfig>>
     kArchitectures;
 
-/// Calls visit(architecture) for the one of that name. Throws Error that lists all when there is none.
+/// Calls visit(architecture) for the one of that name. Throws Error listing all if there is none.
 template <class Visit>
 void with_architecture(const std::string& name, Visit&& visit) {
   bool found = false;

@@ -1,9 +1,8 @@
-// A decoder alone: a causal language model, p(y) = prod_t p(y_t | y_1 .. y_(t-1)), as in Radford,
-// Narasimhan, Salimans, Sutskever: Improving language understanding by generative pre-training, 2018. The
-// decoder of models/transformer_parts.h without cross-attention, pre-norm and with learned positions by
-// default (Radford et al.: Language models are unsupervised multitask learners, 2019). Parameters:
-// decoder/embedding/weight [V, d], untied also decoder/output/weight [d, V], by choice decoder/output/bias [V]; those of the
-// stack.
+// A decoder alone: a causal language model, p(y) = prod_t p(y_t | y_1 .. y_(t-1)), as in Radford, Narasimhan,
+// Salimans, Sutskever: Improving language understanding by generative pre-training, 2018. It is the decoder
+// of models/transformer_parts.h without cross-attention, by default pre-norm with learned positions (Radford
+// et al.: Language models are unsupervised multitask learners, 2019). Parameters: decoder/embedding/weight
+// [V, d]; if untied decoder/output/weight [d, V]; optionally decoder/output/bias [V]; those of the stack.
 #pragma once
 
 #include <memory>
@@ -33,7 +32,7 @@ struct DecoderOnlyConfig : TransformerOptions {
     layer_fields(self, field);
   }
 
-  /// Throws UsageError naming the field and what it must be.
+  /// Throws UsageError naming the field and its valid values.
   void check() const;
 };
 

@@ -1,12 +1,15 @@
-// Documents: lines of several sentences, which a model reads word by word and then sentence by sentence (models/han.h). In
-// the words of the tensors a document is a sentence of a frame, and its sentences are that sentence's segments.
+// Documents: lines of several sentences, which a model reads word by word and then sentence by sentence
+// (models/han.h). In the tensors, a document is a sentence of a frame, and its own sentences are the segments
+// of that sentence.
 //
-// What the word encoder makes of a document becomes a vector of each of its sentences, and a recurrent layer reads these in
-// both directions: Yang et al. 2016, section 2.2 (word attention, sentence encoder).
-// Parameters: word_attention (nn/attention/pooling.h); sentence_encoder/{forward, backward} (nn/recurrent.h).
-// Named values: word_attention/{scores, weights}, a query for each sentence, a key for each word of the document, those of
-// other sentences with score -infinity and weight 0; word_attention/context s_i and sentence_encoder/output h_i, a row for
-// each sentence; below sentence_encoder/{forward, backward} those of the layer.
+// The word encoder's states of a document are pooled into a vector for each of its sentences, and a recurrent
+// layer reads these vectors in both directions: Yang et al. 2016, section 2.2 (word attention, sentence
+// encoder). Parameters: word_attention (nn/attention/pooling.h); sentence_encoder/{forward, backward}
+// (nn/recurrent.h).
+// Named values: word_attention/{scores, weights}, one query per sentence and one key per word of the
+// document, where words of other sentences have score -infinity and weight 0; word_attention/context s_i and
+// sentence_encoder/output h_i, one row per sentence; below sentence_encoder/{forward, backward} those of the
+// layer.
 #pragma once
 
 #include <cstdint>
@@ -21,15 +24,15 @@ namespace heed {
 
 struct Documents {
   std::vector<std::string> ends;      ///< pieces that end a sentence
-  std::vector<std::int32_t> end_ids;  ///< their ids, which the vocabulary says
+  std::vector<std::int32_t> end_ids;  ///< their ids in the vocabulary
   std::int32_t eos = SpecialIds::kAbsent;
-  RecurrentSizes layer;  ///< of the sentence encoder, in one direction
-  double dropout = 0;    ///< on what the sentence encoder makes
+  RecurrentSizes layer;  ///< the sentence encoder, in one direction
+  double dropout = 0;    ///< on the output of the sentence encoder
 
-  /// Sentences end after the last of one or several such pieces in a row; words at the end that none follows are a
-  /// sentence too, but eos belongs to the one before.
+  /// A sentence ends after the last of one or several such pieces in a row; words after the last end form a
+  /// sentence too, except eos, which belongs to the sentence before it.
   Segments segments(const PackedTokens& documents) const;
-  /// Of words, states [words, d] of `words`, which knows its segments, a state for each sentence [sentences, d].
+  /// Maps the states [words, d] of `words`, with its segments, to one state per sentence [sentences, d].
   template <class T>
   Encoded<T> read(Pass<T>& pass, const Encoded<T>& words) const;
 };

@@ -1,9 +1,10 @@
 // An encoder alone, as in Devlin, Chang, Lee, Toutanova: BERT, 2019: the encoder of
 // models/transformer_parts.h with learned positions, trained to fill in masked words (a words head tied to
-// the embeddings), or to classify sentences (models/heads.h). Parameters: encoder/embedding/weight [V, d]; by choice
-// encoder/token_types/weight [n_token_types, d]; those of the stack; by choice masked_word/bias [V], masked_word/inner and
-// masked_word/norm (WordTransform), encoder/pooler, sentences/dense (SentenceVectors); of a classifier those of the classes. One that reads images
-// (models/image_patches.h), or features of them, has no words: source_vocab_size is 1 and there is no table of embeddings.
+// the embeddings), or to classify sentences (models/heads.h). Parameters: encoder/embedding/weight [V, d];
+// optionally encoder/token_types/weight [n_token_types, d]; those of the stack; optionally masked_word/bias
+// [V], masked_word/inner and masked_word/norm (WordTransform), encoder/pooler, sentences/dense
+// (SentenceVectors); those of the classes head, if any. A model of images (models/image_patches.h) or image
+// features has no words: source_vocab_size is 1 and there is no embedding table.
 #pragma once
 
 #include <memory>
@@ -87,10 +88,11 @@ struct EncoderOnlyConfig : TransformerOptions, ImageOptions {
     return images;
   }
   double head_dropout() const { return classifier_dropout < 0 ? dropout : classifier_dropout; }
-  /// Makes it the config of a classifier of sentences or images by the same states, with these classes. `how`: its pooling; "": as it
-  /// is, where each token was classified as in BERT. Where it had no such head, or `how` is another, the first state of a sentence gets a pooler.
+  /// Makes it the config of a classifier of sentences or images with the same encoder and these classes. `how`:
+  /// the pooling; "": unchanged, or as in BERT if it classified each token. If there was no such head, or `how`
+  /// changes the pooling, the first state of a sentence gets a pooler.
   void classify(std::int64_t classes, const std::string& how = {});
-  /// Throws UsageError naming the field and what it must be.
+  /// Throws UsageError naming the field and its valid values.
   void check() const;
 
  private:

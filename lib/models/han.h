@@ -1,8 +1,9 @@
-// Hierarchical attention networks: Yang, Yang, Dyer, He, Smola, Hovy: Hierarchical attention networks for document
-// classification, NAACL 2016. A recurrent layer reads the words of each sentence in both directions, attention makes a vector of
-// them; another layer reads the sentences of the document, and attention makes the vector that is classified (eq. 1-11).
-// A line is a document. Its sentences end by pieces that the config names, which any tokenized text has: a separator, such
-// as a tab, would have to be put into texts first, and tokenizers take it for a space.
+// Hierarchical attention networks: Yang, Yang, Dyer, He, Smola, Hovy: Hierarchical attention networks for
+// document classification, NAACL 2016. A recurrent layer reads the words of each sentence in both directions,
+// attention pools them into a vector; another layer reads the sentence vectors of the document, and attention
+// pools these into the vector that is classified (eq. 1-11). A line is a document. Its sentences end with
+// pieces named in the config, which any tokenized text has; a separator such as a tab would have to be
+// inserted into texts first, and tokenizers treat it as a space.
 //
 // Parameters: encoder/embedding/weight [V, m]; encoder/layer_0/{forward, backward}: the word encoder (nn/recurrent.h), n in
 // each direction; those of models/documents.h; sentence_attention (nn/attention/pooling.h); classes/weight [2 n, classes],
@@ -44,9 +45,9 @@ struct HanConfig : RecurrentOptions {
   EncoderSizes encoder_sizes() const {
     return {recurrent_part(source_vocab_size, 1, d_embedding, 2 * d_hidden), {}};
   }
-  /// The pieces that sentence_ends names.
+  /// The pieces named by sentence_ends.
   std::vector<std::string> ends() const;
-  /// Throws UsageError naming the field and what it must be.
+  /// Throws UsageError naming the field and its valid values.
   void check() const;
 };
 

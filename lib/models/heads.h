@@ -1,4 +1,4 @@
-// What a model's states are read for: words, or classes.
+// Heads: what maps a model's states to words or classes.
 #pragma once
 
 #include <cstdint>
@@ -36,46 +36,49 @@ struct WordsHead {
   bool tied = false;
   std::string bias{};  ///< path of the parameter b [V]; empty: none
   double logit_scale = 1;
-  std::optional<WordTransform> transform{};  ///< of the states, first
+  std::optional<WordTransform> transform{};  ///< applied to the states first
 
-  /// Without gradient.
+  /// Without gradients.
   template <class T>
   Var<T> logits(Pass<T>& pass, Var<T> states) const;
-  /// Likewise by the packed weights of the pass's tape, which has some: what search needs.
+  /// By the packed weights of the pass's tape, which must have some: for search.
   template <class T>
   Logits<T> next_words(Pass<T>& pass, Var<T> states) const;
-  /// Label-smoothed cross-entropy of `targets` given states, times `scale`, put on the tape when it takes
+  /// Adds the label-smoothed cross-entropy of `targets` given states, times `scale`, to the tape if it takes
   /// gradients. `nll`, unless null, receives -log p of each target.
   template <class T>
   CrossEntropySums loss(Pass<T>& pass, Var<T> states, std::span<const std::int32_t> targets, double smoothing,
                         T scale, std::vector<double>* nll = nullptr) const;
-  /// Likewise of two readings, one after the other, that are to agree (consistent_cross_entropy).
+  /// The loss of two passes over the same targets, one after the other, that are to agree
+  /// (consistent_cross_entropy).
   template <class T>
   CrossEntropySums consistent_loss(Pass<T>& pass, Var<T> states, std::span<const std::int32_t> targets,
                                    double smoothing, double consistency, T scale) const;
 };
 
-/// How the states of a sentence become one vector; none: each state is one by itself.
+/// How the states of a sentence become one vector; none: each state is classified.
 enum class Pooling { first, mean, attention, none };
 inline const Choice<Pooling> kPoolings{"pooling", {"first", "mean", "attention", "none"}};
 
-/// What the scores of classes are: of one class among all, softmax; of each class by itself, sigmoid; numbers.
+/// The meaning of class scores: softmax over all classes; sigmoid for each class; numbers.
 enum class ProblemType { single_label, multi_label, regression };
 inline const Choice<ProblemType> kProblemTypes{"problem_type", {"single_label", "multi_label", "regression"}};
 
-/// Classes of whole sentences: pooled states [sentences, d] W + b -> [sentences, classes]; without pooling those of each token.
-/// Pooling by attention is that of nn/attention/pooling.h. Parameters: classes/weight [d, classes], classes/bias; those of the attention. With a pooler
-/// it is f(v W + b) that is classified, f being tanh in BERT and ReLU in DistilBERT, by the parameters encoder/pooler/{weight [d, d], bias}. Named values: those of the
-/// attention; classes/pooled, what is classified, before dropout, one row a sentence (without pooling there is none).
+/// Classification of whole sentences: pooled states [sentences, d] W + b -> [sentences, classes]; without
+/// pooling, of each token. Pooling by attention is that of nn/attention/pooling.h. Parameters: classes/weight
+/// [d, classes], classes/bias; those of the attention. With a pooler the classified vector is f(v W + b),
+/// where f is tanh in BERT and ReLU in DistilBERT, with the parameters encoder/pooler/{weight [d, d], bias}.
+/// Named values: those of the attention; classes/pooled, the classified vector before dropout, one row per
+/// sentence (none without pooling).
 struct ClassesHead {
   Pooling pooling = Pooling::mean;
-  std::optional<Activation> pooler{};           ///< f; none: there is no such layer
+  std::optional<Activation> pooler{};           ///< f; none: no pooler
   std::string attention = "classes/attention";  ///< its scope
   ProblemType problem = ProblemType::single_label;
-  double dropout = 0;         ///< on what is classified
-  double pooler_dropout = 0;  ///< on what the pooler reads
+  double dropout = 0;         ///< on the classified vector
+  double pooler_dropout = 0;  ///< on the pooler's input
 
-  /// Whether the same parameters tell the same in both; dropout may be another.
+  /// Whether the same parameters compute the same in both; dropout may differ.
   bool tells_like(const ClassesHead& other) const {
     return pooling == other.pooling && pooler == other.pooler && attention == other.attention &&
            problem == other.problem;
@@ -92,25 +95,26 @@ struct ClassesHead {
   Var<T> pooled(Pass<T>& pass, Var<T> states, const Packing& rows) const;
 };
 
-/// What turns the states of a sentence into one vector, without gradient: pooling, by choice the pooler or a layer f(v W + b),
-/// sentence-transformers' Dense, of the parameters sentences/dense/{weight [d, dense_width], bias}.
+/// Maps the states of a sentence to one vector, without gradients: pooling, optionally the pooler or a layer
+/// f(v W + b), sentence-transformers' Dense, with the parameters sentences/dense/{weight [d, dense_width],
+/// bias}.
 struct SentenceVectors {
   Pooling pooling = Pooling::mean;     ///< mean or first
   bool normalised = false;             ///< to length 1
-  std::optional<Activation> pooler{};  ///< after encoder/pooler
+  std::optional<Activation> pooler{};  ///< applied by encoder/pooler
   std::int64_t dense_width = 0;        ///< 0: no such layer
   Activation dense_activation = Activation::tanh;
 
   template <class T>
   void declare(ParameterSet<T>& parameters, std::int64_t d) const;
-  /// Of the vectors of states [rows, d].
+  /// The width of the vectors from states [rows, d].
   std::int64_t width(std::int64_t d) const { return dense_width > 0 ? dense_width : d; }
   /// states [rows, d] -> [sentences, width], one row after the other.
   template <class T>
   std::vector<T> of(Pass<T>& pass, Var<T> states, const Packing& rows) const;
 };
 
-/// encoder/pooler.
+/// Applies encoder/pooler.
 template <class T>
 void declare_pooler(ParameterSet<T>& parameters, std::int64_t d);
 /// f(v W + b), v [sentences, d] -> [sentences, d].

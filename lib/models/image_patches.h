@@ -1,8 +1,9 @@
-// What an encoder of images reads (Dosovitskiy et al.: An image is worth 16x16 words, ICLR 2021, eq. 1): the image cut into
-// patches, row after row, each projected; before them a class token, if the encoder has one; positions added to all.
+// The input of an encoder of images (Dosovitskiy et al.: An image is worth 16x16 words, ICLR 2021, eq. 1):
+// the image is cut into patches, row by row, each projected; preceded by a class token, if the encoder has
+// one; positions are added to all.
 //   x_0 = [c; p_1 W + b; ...; p_P W + b] + E_pos,   p_i the patch's values, channel by channel, row by row.
-// Instead of patches p_i may be features of P places that another program found, such as the 14 * 14 places of a
-// convolutional network's last map (Xu et al. 2015, section 3.1.1).
+// Instead of patches, p_i may be features of P places computed by another program, such as the 14 * 14 places
+// of a convolutional network's last map (Xu et al. 2015, section 3.1.1).
 // Parameters: encoder/class_token [d], encoder/patches/{weight [values of a patch, d], bias}; encoder/positions/weight [rows, d].
 #pragma once
 
@@ -16,7 +17,8 @@
 
 namespace heed {
 
-/// The fields of configs of models that read images, or features of them; all optional, for by default a model reads words.
+/// The config fields of models that read images, or features of them; all optional, because by default a
+/// model reads words.
 struct ImageOptions {
   std::int64_t image_size = 0;
   std::int64_t feature_places = 0;
@@ -52,10 +54,11 @@ struct ImagePatches {
   std::int64_t patch_size = 0, channels = 0;
   double dropout = 0;
   bool class_token = true;
-  std::vector<double> mean, deviation;  ///< of each channel, of pictures whose values are from 0 to 1
+  std::vector<double> mean, deviation;  ///< of each channel, for pictures with values from 0 to 1
   std::int64_t feature_places = 0, feature_width = 0;
 
-  /// Of options that read images. Throws UsageError naming the field when they make no patches, or too large an image.
+  /// Parses options of a model that reads images. Throws UsageError naming the field if they give no patches,
+  /// or too large an image.
   static ImagePatches of(const ImageOptions& options);
 
   bool reads_features() const { return image_size == 0; }
@@ -65,12 +68,12 @@ struct ImagePatches {
   std::int64_t patch_values() const {
     return reads_features() ? feature_width : channels * patch_size * patch_size;
   }
-  /// Of an image.
+  /// Number of values of an image.
   std::int64_t values() const { return patches() * patch_values(); }
-  /// What the encoder makes of an image.
+  /// Number of rows that the encoder makes of an image.
   std::int64_t rows() const { return patches() + class_token; }
 
-  /// All but the positions.
+  /// Declares all parameters except the positions.
   template <class T>
   void declare(ParameterSet<T>& parameters, std::int64_t d) const;
   /// pixels [images, channels, image_size, image_size], or features [images, places, width] -> [images * rows(), d];

@@ -79,9 +79,9 @@ struct LuongConfig : RecurrentOptions {
     return attending_decoder(recurrent_part(target_vocab_size, n_layers, d_embedding, k),
                              {attends().score->compares_inside() ? d_align : k, k});
   }
-  /// Sections 3.1 and 3.2.
+  /// The attention of sections 3.1 and 3.2.
   AttentionConfig attends() const { return {&score_function(score), kWindows(attention), window}; }
-  /// Throws UsageError naming the field and what it must be.
+  /// Throws UsageError naming the field and its valid values.
   void check() const;
 };
 

@@ -1,5 +1,5 @@
-// A model: its parameters and the parts that it has. What it can do follows from them; a function that
-// needs a missing part names it in its error.
+// A model: its parameters and its parts. Its abilities follow from them; a function that needs a missing part
+// names it in its error.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace heed {
 
-/// The side of a text: what an encoder reads, or what a decoder reads and writes.
+/// The sides of a model: the text read by the encoder, and the text read and written by the decoder.
 enum class Side { source, target };
 /// "source", "target"
 std::string name_of(Side side);
@@ -28,37 +28,38 @@ struct Model {
   ParameterSet<T> parameters;
   std::unique_ptr<Encoder<T>> encoder;  ///< or none
   std::unique_ptr<Decoder<T>> decoder;  ///< or none
-  /// What passes without gradients multiply by, of less precision than the parameters or in their place. Usually none.
+  /// Weights used by passes without gradients, in lower precision than the parameters or in their place.
+  /// Usually none.
   std::unique_ptr<const PackedWeights<T>> packed;
-  std::optional<WordsHead> words;      ///< of the decoder's states, or of an encoder's alone
-  std::optional<ClassesHead> classes;  ///< of the encoder's states
-  std::optional<Documents> documents;  ///< between the two, of a model that reads lines as documents
+  std::optional<WordsHead> words;      ///< on the decoder's states, or on an encoder's if it is alone
+  std::optional<ClassesHead> classes;  ///< on the encoder's states
+  std::optional<Documents> documents;  ///< between encoder and head, in a model that reads lines as documents
   std::int64_t n_classes = 0;
-  std::optional<ImagePatches> images;         ///< an encoder that reads these, and no words
-  std::optional<SentenceVectors> sentences;   ///< of the encoder's states
-  Activation pooler = Activation::tanh;       ///< f of encoder/pooler, where there is that layer
+  std::optional<ImagePatches> images;         ///< an encoder that reads images instead of words
+  std::optional<SentenceVectors> sentences;   ///< from the encoder's states
+  Activation pooler = Activation::tanh;       ///< f of encoder/pooler, if there is that layer
   SpecialIds source_special, target_special;  ///< of the vocabularies
-  /// Of a decoder alone: /tokens are what it reads, as in GPT-2. Else they are what it produces, with eos, and it reads bos and
-  /// all but the last (text::Tokenizer::ends_sentences).
+  /// For a decoder alone: it reads /tokens as given, as in GPT-2. Otherwise /tokens are its output, with eos,
+  /// and it reads bos and all but the last (text::Tokenizer::ends_sentences).
   bool reads_as_given = false;
 
-  /// The target's as search takes them. What reads its prompt as it is may also produce bos, which then is a piece like others
-  /// (transformers does the same).
+  /// The target's special ids for a search. A model that reads its prompt as given may also produce bos, as
+  /// in transformers.
   SpecialIds searched() const {
     SpecialIds special = target_special;
     if (reads_as_given) special.bos = SpecialIds::kAbsent;
     return special;
   }
   bool has(Side side) const { return side == Side::source ? encoder != nullptr : decoder != nullptr; }
-  /// The part of that side. Throws UsageError when there is none.
+  /// The sizes of the part on that side. Throws UsageError if there is none.
   const PartSizes& sizes(Side side) const;
   const Encoder<T>& needed_encoder() const;
   const Decoder<T>& needed_decoder() const;
   const WordsHead& needed_words() const;
 
-  /// From now on passes without gradients multiply by the parameters, which are complete, in this precision. Released: there
-  /// will be no other passes, and what they multiply by is held once, as products read it. Throws UsageError
-  /// unless it is float32, or all layers are a Transformer's.
+  /// From now on passes without gradients use the complete parameters in this precision. Released: there will
+  /// be no other passes, so only the packed form is kept. Throws UsageError for a precision other than
+  /// float32 unless all layers are a Transformer's.
   void set_precision(Precision precision, Unpacked unpacked = Unpacked::kept);
 
   /// Embeddings of whole sentences.
@@ -67,25 +68,26 @@ struct Model {
   Encoded<T> encode(Pass<T>& pass, const PackedTokens& tokens) const;
   /// All encoder layers on embeddings.
   Encoded<T> encode(Pass<T>& pass, Var<T> embedded, const Packing& rows) const;
-  /// Scores of the classes, before the softmax, of each sentence that was encoded [sentences, classes], or of each token
+  /// Class scores before the softmax, for each encoded sentence [sentences, classes], or for each token
   /// (ClassesHead::of_tokens).
   Var<T> class_logits(Pass<T>& pass, const Encoded<T>& encoded) const;
-  /// The cross-entropy of a label for each, as in WordsHead::loss.
+  /// The cross-entropy of one label for each row of scores; see WordsHead::loss.
   CrossEntropySums class_loss(Pass<T>& pass, const Encoded<T>& encoded, std::span<const std::int32_t> labels,
                               double smoothing, T scale) const;
-  /// What the decoder reads to produce these: every sentence shifted right after bos. Throws Error when one
-  /// is empty.
+  /// The decoder's input for producing these sentences: each shifted right after bos. Throws Error if one is
+  /// empty.
   PackedTokens shifted_right(const PackedTokens& target) const;
-  /// What a decoder alone reads of sentences as /tokens has them. Throws Error when one is empty.
+  /// A lone decoder's input for sentences as in /tokens. Throws Error if one is empty.
   PackedTokens read_alone(const PackedTokens& sentences) const;
   /// Teacher forcing: the decoder reads whole sentences, shifted right, onto the empty state. `memory`:
   /// null for a model without an encoder. `streams`: DecoderState::streams.
   Decoded<T> decode(Pass<T>& pass, const Encoded<T>* memory, const PackedTokens& target,
                     const std::vector<SampleStream>& streams = {}) const;
-  /// Likewise of what it reads, as embeddings.
+  /// Teacher forcing with the decoder's input given as embeddings.
   Decoded<T> decode(Pass<T>& pass, const Encoded<T>* memory, Var<T> embedded, const Packing& rows,
                     const std::vector<SampleStream>& streams = {}) const;
-  /// The cross-entropy of `target` given what decode() read, and in training what the decoder adds to it.
+  /// The cross-entropy of `target` given the output of decode(), and in training the decoder's additional
+  /// loss.
   CrossEntropySums loss(Pass<T>& pass, const Decoded<T>& decoded, const PackedTokens& target,
                         double smoothing, T scale, double baseline = 0) const;
 };

@@ -5,14 +5,16 @@
 //   model/vocabulary/...         the tokenizer of both sides, or model/source_vocabulary/... and
 //                                model/target_vocabulary/...
 //   model/classes                str(class), the names of a classifier's classes
-//   model/training/...           what was measured while training; optional
-//   model/origin                 JSON, str(1): what program's model it was (models/foreign); optional
-//   model/provenance             JSON, str(1): what it was trained by, on and for how long; optional
-// Root attributes model_digest: SHA-256 over config, parameters and vocabularies; history: the commands that made it.
+//   model/training/...           metrics of the training; optional
+//   model/origin                 JSON, str(1): the foreign model it was imported from (models/foreign); optional
+//   model/provenance             JSON, str(1): how, on what and for how long it was trained; optional
+// Root attributes model_digest: SHA-256 over config, parameters and vocabularies; history: the commands that
+// made it.
 //
-// A tool that computes with a part of a model reads that part only; all with --trace, edits or --saliency, which name any, and
-// of the further models of an ensemble. Its digest is still known, and what was read still
-// checked against it: it is the digest of the config and of /model/digests, which has the digest of each parameter.
+// A tool reads only the part of a model that it computes with; everything with --trace, edits or --saliency,
+// which may name any value, and for further models of an ensemble. The digest of the whole model is still
+// known, and the part read is verified: it is the digest of the config and of /model/digests, which has the
+// digest of each parameter.
 #pragma once
 
 #include <memory>
@@ -32,42 +34,43 @@ inline constexpr const char* parameter_prefix = "model/parameters/";
 struct LoadedModel {
   std::unique_ptr<Model<float>> model;
   text::Tokenizer source, target;
-  std::vector<std::string> classes;  ///< their names, of a classifier
+  std::vector<std::string> classes;  ///< names of a classifier's classes
   std::string digest;
-  std::string origin;   ///< JSON: what it was imported from; empty: it was trained here
-  std::string history;  ///< the commands that made it, a line each
+  std::string origin;   ///< JSON: where it was imported from; empty: trained by heed
+  std::string history;  ///< the commands that made it, one per line
 
   const text::Tokenizer& tokenizer(Side side) const { return side == Side::source ? source : target; }
 };
 
-/// What a tool computes with; of a model that has an encoder or a decoder alone, everything.
+/// The part of a model that a tool computes with; for an encoder or decoder alone, everything.
 enum class Needed {
   everything,
   source_embedding,  ///< the embeddings of whole sentences, with positions and norms
   target_embedding,
   encoder,  ///< on embeddings
-  decoder,  ///< on the encoder's states
+  decoder,  ///< reads the encoder's states
 };
 
-/// The vocabularies as they stand in a model file.
+/// The vocabularies in the form of a model file.
 TensorMap vocabulary_map(const text::Tokenizer& source, const text::Tokenizer& target);
 
-/// The names of a classifier's classes, which stand beside its vocabularies.
+/// The names of a classifier's classes, in the form of a model file.
 TensorMap classes_map(const std::vector<std::string>& classes);
 
-/// Where an imported model comes from, as its file says it.
+/// The origin of an imported model, in the form of a model file.
 TensorMap origin_map(const std::string& origin);
 
-/// How a model was trained, as its file says it.
+/// The provenance of a trained model, in the form of a model file.
 TensorMap provenance_map(const std::string& provenance);
 
-/// A model file's content. `vocabularies` is a vocabulary_map (a map without tensors: a model without text),
-/// `training` what was measured while training, under model/training/, and the maps above; its root attribute history becomes the model's.
+/// The content of a model file. `vocabularies` is a vocabulary_map (without tensors: a model without text)
+/// with the maps above; its root attribute history becomes the model's; `training`: the metrics under
+/// model/training/.
 TensorMap model_map(const Model<float>& model, const TensorMap& vocabularies, const TensorMap& training);
 /// A line for each parameter and tensor of the vocabularies, in a fixed order: path, shape, SHA-256 of the values.
 std::string content_digests(const Model<float>& model, const TensorMap& vocabularies);
-/// The digest that model_map gives. `config` is the JSON as the file states it: a file from before a field
-/// existed keeps its digest.
+/// The digest in model_map. `config` is the JSON as stated in the file, so a file from before a field existed
+/// keeps its digest.
 std::string model_digest(const std::string& config, const std::string& digests);
 std::string model_digest(const std::string& config, const Model<float>& model, const TensorMap& vocabularies);
 
@@ -75,27 +78,28 @@ std::string model_digest(const std::string& config, const Model<float>& model, c
 std::string save_model(const std::string& path, const Model<float>& model, const TensorMap& vocabularies,
                        const TensorMap& training, const io::WriteOptions& options = {});
 
-/// Reads a model file, a checkpoint, or a model of another program (models/foreign/import.h), which is as if it had been made a
-/// model file. Throws Error on a file that is no model, an unknown architecture, a
-/// missing, misshapen or non-finite parameter, a vocabulary of another size, and content that does not fit
-/// its digest. Parameters that are not `needed` are left out (ParameterSet::leave_out) where the file has digests of each.
+/// Reads a model file, a checkpoint, or a model of another program (models/foreign/import.h), which is
+/// treated like a model file made from it. Throws Error on a file that is not a model, an unknown
+/// architecture, a missing, misshapen or non-finite parameter, a vocabulary of another size, and content that
+/// does not match its digest. Parameters that are not `needed` are left out (ParameterSet::leave_out) if the
+/// file has a digest of each.
 LoadedModel load_model(const std::string& path, Needed needed = Needed::everything);
-/// Only the vocabulary of a side, of a model or of a vocabulary file.
+/// Reads only the vocabulary of a side, from a model or a vocabulary file.
 text::Tokenizer load_tokenizer(const std::string& path, Side side);
-/// Checks that the vocabularies fit the model, and completes it: special ids and digest. `path` is for messages, `config` as
-/// in model_digest; `stated`: content_digests of all the model where parameters were left out; throws Error when those of what is
-/// there are not among them.
+/// Checks that the vocabularies fit the model, and completes it: special ids and digest. `path` is for
+/// messages, `config` as in model_digest; `stated`: content_digests of the whole model if parameters were
+/// left out; throws Error if those of the loaded content are not among them.
 void complete(LoadedModel& loaded, const std::string& path, const std::string& config,
               const std::string& stated = {});
-/// Tells a model its vocabularies: the special ids, whether it reads text as given, and what ends the sentences of documents.
-/// Throws Error, which begins with `path`, when a decoder alone is to read text between bos and eos: that is neither what it
-/// reads nor what it produces; and when no piece ends a sentence of a document.
+/// Gives a model its vocabularies: the special ids, whether it reads text as given, and the ends of sentences
+/// in documents. Throws Error beginning with `path` if a decoder alone would read text between bos and eos,
+/// which is neither its input nor its output; and if no piece ends a sentence of a document.
 void set_vocabularies(Model<float>& model, const text::Tokenizer& source, const text::Tokenizer& target,
                       const std::string& path);
-/// The vocabularies as they stand in its file, with the names of classes.
+/// The vocabularies and names of classes in the form of a model file.
 TensorMap texts_of(const LoadedModel& loaded);
 
-/// Only the parameters, of a model like `model`, into `flat`; throws Error unless the file's digest is
+/// Reads only the parameters, for a model like `model`, into `flat`; throws Error unless the file's digest is
 /// `digest`.
 void load_parameters(const std::string& path, const std::string& digest, const Model<float>& model,
                      const TensorMap& vocabularies, std::span<float> flat);

@@ -21,14 +21,14 @@ template <class T>
 struct Encoded {
   Var<T> states;                  ///< [rows, d_model]; before layer 0 the embeddings [rows, d_embedding]
   const Packing* rows = nullptr;  ///< must outlive the pass
-  /// The last states of each recurrent layer so far [sentences, FinalWidths h + c]; empty in a Transformer.
+  /// The final states of each recurrent layer so far [sentences, FinalWidths h + c]; empty in a Transformer.
   std::vector<Var<T>> final_states;
-  /// Of documents (models/documents.h): which rows are a segment; must outlive the pass.
+  /// For documents (models/documents.h): the rows of each segment; must outlive the pass.
   const Segments* segments = nullptr;
 };
 
-/// Widths of a recurrent layer's last hidden state h and, in an LSTM, memory cell c; of a bidirectional layer
-/// both directions side by side. Zero: the encoder passes on none.
+/// Widths of a recurrent layer's final hidden state h and, in an LSTM, memory cell c; for a bidirectional
+/// layer both directions side by side. Zero: the encoder has none.
 struct FinalWidths {
   std::int64_t h = 0, c = 0;
 };
@@ -38,13 +38,13 @@ struct HeadWidths {
   std::int64_t key = 0, value = 0;
 };
 
-/// The sizes that both kinds of parts have.
+/// The sizes common to encoders and decoders.
 struct PartSizes {
   std::int64_t vocab_size = 0, n_layers = 0;
   std::int64_t d_embedding = 0;  ///< width of the embeddings
   std::int64_t d_model = 0;      ///< width of the states
   std::int64_t max_length = 0;   ///< longest sentence in tokens; 0: unlimited
-  std::int64_t n_heads = 0;      ///< of its attentions; 0: it has none
+  std::int64_t n_heads = 0;      ///< of its attentions; 0: it has no attention
   HeadWidths heads;
   bool self_attends = false;    ///< every layer has a self_attention
   std::int64_t n_kv_heads = 0;  ///< heads of keys and values, each for a group of the others; 0: n_heads
@@ -55,13 +55,13 @@ struct EncoderSizes : PartSizes {
 };
 
 struct DecoderSizes : PartSizes {
-  bool reads_memory = false;  ///< it cannot start without an encoder's output
-  /// The layers from here on have a cross_attention; n_layers: none has.
+  bool reads_memory = false;  ///< needs an encoder's output to start
+  /// Layers from this one on have a cross_attention; n_layers: none has.
   std::int64_t first_attending_layer = 0;
   /// Hard attention: a step reads one position, whose choice has no gradient.
   bool picks_positions = false;
-  /// To the bit, what it reads onto a hypothesis by packed weights does not depend on the others: a search may group
-  /// sentences as it likes.
+  /// With packed weights, reading onto a hypothesis gives the same bits whatever the other hypotheses, so a
+  /// search may group sentences freely.
   bool rows_apart = false;
 
   bool cross_attends() const { return reads_memory && first_attending_layer < n_layers; }
@@ -74,11 +74,11 @@ class Encoder {
   virtual ~Encoder() = default;
   const EncoderSizes& sizes() const { return sizes_; }
 
-  /// What the first layer reads: token embeddings, in the Transformer scaled and with positions [rows,
+  /// The input of the first layer: token embeddings, in the Transformer scaled and with positions [rows,
   /// d_embedding].
   virtual Var<T> embed(Pass<T>& pass, const PackedTokens& tokens) const = 0;
-  /// Layers first .. last-1 on what the layers before them passed on. The output of the last layer (with the
-  /// final layer norm of pre-norm models) is the memory.
+  /// Layers first .. last-1 applied to the output of the layers before. The output of the last layer (with
+  /// the final layer norm of pre-norm models) is the memory.
   virtual Encoded<T> encode(Pass<T>& pass, const Encoded<T>& input, std::int64_t first,
                             std::int64_t last) const = 0;
 
@@ -95,10 +95,10 @@ class Encoder {
 /// The result of a read.
 template <class T>
 struct Decoded {
-  Var<T> states;  ///< of every token that was read, before the output projection
-  /// In training: what the decoder wants in the loss besides the cross-entropy. Gets -log p of each target
-  /// row, the running mean of log p(target token) in the updates before, and the loss's scale; puts scale
-  /// times its derivatives on the tape and returns its value, unscaled. Empty: nothing.
+  Var<T> states;  ///< of every token read, before the output projection
+  /// In training: the decoder's loss in addition to the cross-entropy. Receives -log p of each target row, the
+  /// running mean of log p(target token) over earlier updates, and the loss's scale; adds scale times its
+  /// derivatives to the tape and returns its value, unscaled. Empty: none.
   std::function<double(std::span<const double> nll, double baseline, double scale)> extra_loss;
 };
 
@@ -109,29 +109,29 @@ class Decoder {
   virtual ~Decoder() = default;
   const DecoderSizes& sizes() const { return sizes_; }
 
-  /// What the first layer reads [rows, d_embedding]: sequence i of `tokens` continues hypothesis i of a
+  /// The input of the first layer [rows, d_embedding]: sequence i of `tokens` continues hypothesis i of a
   /// state.
   virtual Var<T> embed(Pass<T>& pass, const PackedTokens& tokens, const Continuation& at) const = 0;
-  /// The state of an empty hypothesis for each of `sentences` sentences. `memory`: what the encoder made of
-  /// them; null for a decoder that reads none.
+  /// The state of an empty hypothesis for each of `sentences` sentences. `memory`: the encoder's output; null
+  /// for a decoder that reads none.
   virtual DecoderState<T> start(Pass<T>& pass, std::int64_t sentences, const Encoded<T>* memory) const = 0;
-  /// Reads embeddings (of embed) of any number of tokens for each hypothesis onto the state. `rows` must
-  /// outlive the pass, the state too where gradients are taken.
+  /// Reads embeddings (from embed) of any number of tokens for each hypothesis onto the state. `rows` must
+  /// outlive the pass, and so must the state if gradients are taken.
   virtual Decoded<T> read(Pass<T>& pass, DecoderState<T>& state, Var<T> embedded,
                           const Packing& rows) const = 0;
-  /// What becomes of the last layer's output before it gives words: the final norm, where there is one.
+  /// Maps the last layer's output to the states read by the words head: the final norm, if there is one.
   virtual Var<T> finish(Pass<T>&, Var<T> output, const Packing&) const { return output; }
 
  private:
   DecoderSizes sizes_;
 };
 
-/// During its lifetime, values named in the pass belong to rows that continue from `at`.
+/// For its lifetime, values named in the pass belong to rows that continue from `at`.
 template <class T>
 class Reading {
  public:
   Reading(Pass<T>& pass, const Continuation& at) : pass_(pass), at_(at) { pass.continuation = &at_; }
-  /// A read of these rows onto the state, which ends with this object.
+  /// Reads these rows onto the state; the read ends with this object.
   Reading(Pass<T>& pass, DecoderState<T>& state, const Packing& rows) : Reading(pass, state.continuation()) {
     state_ = &state;
     rows_ = &rows;

@@ -1,5 +1,5 @@
-// What all recurrent translation models share: the fields of their configs, word embeddings of both sides, a
-// softmax layer without bias, initial values, and the recurrence of a decoder that attends at every step.
+// The common part of all recurrent translation models: config fields, word embeddings of both sides, an
+// output layer without bias, initial values, and the recurrence of a decoder that attends at every step.
 // Parameters: encoder/embedding/weight [V_x, d_embedding], decoder/embedding/weight [V_y, d_embedding],
 // decoder/output/weight [d_out, V_y].
 #pragma once
@@ -23,7 +23,7 @@ namespace heed {
 enum class InitialValues { paper, xavier };
 inline const Choice<InitialValues> kInitialValues{"init", {"paper", "xavier"}};
 
-/// The fields that every recurrent model's config has, those of its layers (nn/recurrent.h) among them.
+/// The config fields of every recurrent model, including those of its layers (nn/recurrent.h).
 struct RecurrentOptions {
   std::int64_t source_vocab_size = 0;
   std::int64_t target_vocab_size = 0;
@@ -40,7 +40,7 @@ struct RecurrentOptions {
   RecurrentOptions(std::int64_t embedding_width, const char* usual_cell)
       : d_embedding(embedding_width), cell(usual_cell) {}
 
-  /// The fields that the config of a pair begins with.
+  /// The first fields in the config of an encoder-decoder pair.
   template <class Self, class Visit>
   static void size_fields(Self& self, Visit&& field) {
     source_field(self, field);
@@ -60,7 +60,7 @@ struct RecurrentOptions {
   static void cell_field(Self& self, Visit&& field) {
     field("cell", self.cell, "recurrent cell (of cho that of the encoder)", cell_names());
   }
-  /// Those near their end: initial values, the options of the layers and dropout.
+  /// The last fields: initial values, the options of the layers and dropout.
   template <class Self, class Visit>
   static void practice_fields(Self& self, Visit&& field) {
     field("init", self.init, "initial parameters: as in the paper, or uniform by width (Glorot)",
@@ -75,28 +75,27 @@ struct RecurrentOptions {
     field("dropout", self.dropout, "dropout after each layer or sublayer", share()).of_training = true;
   }
 
-  /// A layer that starts from given states.
+  /// A layer with given initial states.
   RecurrentSizes layer(const std::string& cell_name, std::int64_t width) const {
     return {cell_name, width, peepholes, layer_norm, false, recurrent_dropout};
   }
-  /// A layer of the encoder, in one direction: it starts by itself.
+  /// A layer of the encoder, in one direction, with its own initial state.
   RecurrentSizes encoder() const {
     return {cell, d_hidden, peepholes, layer_norm, learned_start, recurrent_dropout};
   }
 };
 
-/// Deviation of the word embeddings' initial values beside Glorot's matrices: wide enough that states, and so
-/// scores and logits, do not start next to zero. With 0.1 Luong's system learns an epoch later.
+/// Deviation of the word embeddings' initial values beside Glorot's matrices: large enough that states, and
+/// hence scores and logits, do not start near zero. With 0.1 Luong's system learns an epoch later.
 inline constexpr double kWordDeviation = 1;
 
-/// Declares the parameters of a recurrent model with the initial values that its config asks for: everything
-/// drawn as the paper draws it, or matrices uniform by width (Glorot), recurrent ones orthogonal and biases
-/// zero.
+/// Declares the parameters of a recurrent model with the initial values that its config asks for: either all
+/// as in the paper, or matrices uniform by width (Glorot), recurrent ones orthogonal and biases zero.
 template <class T>
 class Declaration {
  public:
-  /// `paper`: how the paper draws matrices; what it draws uniform includes biases and recurrent matrices, what
-  /// it draws from a normal distribution does not. `word_deviation`: of embeddings beside Glorot's matrices.
+  /// `paper`: the paper's distribution of matrices; if uniform, it includes biases and recurrent matrices, if
+  /// normal it does not. `word_deviation`: of embeddings beside Glorot's matrices.
   Declaration(ParameterSet<T>& parameters, const RecurrentOptions& options, Init paper,
               double word_deviation = kWordDeviation)
       : parameters_(parameters),
@@ -159,12 +158,12 @@ class Declaration {
   Init words_;
 };
 
-/// What encode() passes on of a unidirectional layer.
+/// The final states that encode() returns for a unidirectional layer.
 inline FinalWidths final_widths_of(const RecurrentSizes& layer) {
   return {layer.d_hidden, layer.state_width() - layer.d_hidden};
 }
 
-/// Names what a layer passes to the decoder: final_h and, of an LSTM, final_c [sentences, ...].
+/// Names the final states of a layer: final_h and, for an LSTM, final_c [sentences, ...].
 template <class T>
 Var<T> name_final(const Scope<T>& layer, FinalWidths widths, Var<T> state) {
   if (!layer.inspected("final_h") && !layer.inspected("final_c")) return state;
@@ -174,15 +173,15 @@ Var<T> name_final(const Scope<T>& layer, FinalWidths widths, Var<T> state) {
   return side_by_side(h, layer.name_sentences("final_c", tape.columns(state, widths.h, widths.c)));
 }
 
-/// The sizes that a recurrent part states: unlimited sentences, no self-attention.
+/// The sizes of a recurrent part: unlimited sentence length, no self-attention.
 PartSizes recurrent_part(std::int64_t vocab_size, std::int64_t n_layers, std::int64_t d_embedding,
                          std::int64_t d_model);
-/// Of a decoder whose top layer attends to the memory, with one head.
+/// The sizes of a decoder whose top layer attends to the memory, with one head.
 DecoderSizes attending_decoder(const PartSizes& part, HeadWidths head);
-/// Of a decoder that reads the encoder's last states only.
+/// The sizes of a decoder that reads only the encoder's final states.
 DecoderSizes fixed_vector_decoder(const PartSizes& part);
 
-/// What a state keeps of an attention's memory.
+/// The parts of a state that belong to an attention's memory.
 template <class T>
 void keep_memory(const AttentionMemory<T>& source, DecoderState<T>& state) {
   state.memory = {source.value, source.key};
@@ -193,13 +192,13 @@ AttentionMemory<T> kept_memory(const DecoderState<T>& state) {
   return {state.memory[0], state.memory[1], state.memory_rows};
 }
 
-/// <part>/layer_<l>/cross_attention of the decoder.
+/// The scope <part>/layer_<l>/cross_attention of the decoder.
 template <class T>
 Scope<T> cross_attention_scope(Pass<T>& pass, std::int64_t layer) {
   return layer_scope(Scope<T>(pass) / "decoder", layer) / "cross_attention";
 }
 
-/// s_0 = tanh(x W + b) of decoder/initial, one row for each sentence; named.
+/// s_0 = tanh(x W + b) of decoder/initial, one row per sentence; named.
 template <class T>
 Var<T> initial_state(Pass<T>& pass, Var<T> x) {
   const Scope<T> scope = Scope<T>(pass) / "decoder" / "initial";
@@ -207,7 +206,7 @@ Var<T> initial_state(Pass<T>& pass, Var<T> x) {
       "output", linear(x, scope.parameter("weight"), scope.parameter("bias"), Activation::tanh));
 }
 
-/// Both directions of a layer over whole packed sentences: h side by side, and the last states of both, h
+/// Both directions of a layer over whole packed sentences: h side by side, and the final states of both, h
 /// before c.
 template <class T>
 RecurrentOutput<T> bidirectional(const Scope<T>& layer, const RecurrentSizes& sizes, Var<T> x,
@@ -216,26 +215,27 @@ RecurrentOutput<T> bidirectional(const Scope<T>& layer, const RecurrentSizes& si
 /// One step of a decoder's recurrence.
 template <class T>
 struct DecoderStep {
-  std::vector<Var<T>> states;   ///< what the next step starts from
-  std::vector<Var<T>> outputs;  ///< what the decoder computes its states from, for all steps at once
+  std::vector<Var<T>> states;   ///< the next step starts from these
+  std::vector<Var<T>> outputs;  ///< inputs of the decoder's states, which are computed for all steps at once
 };
-/// step(input of the gates, states before, what the rows are), where the state's rows come before the first.
+/// step(input of the gates, previous states, what the rows are); the state's rows precede those of the first
+/// step.
 template <class T>
 using StateStep =
     std::function<DecoderStep<T>(Var<T> input, const std::vector<Var<T>>& before, const StepRows& rows)>;
 
 /// Reads packed rows onto the state step by step: `input` [rows, ...] is in time order. Returns the outputs
-/// of all rows, packed; the state's rows become those after each sequence's last step, when its past is kept.
+/// of all rows, packed; the state's rows become those after each sequence's last step, if its past is kept.
 template <class T>
 std::vector<Var<T>> read_step_by_step(DecoderState<T>& state, const StepOrder& order, const Packing& rows,
                                       Var<T> input, const StateStep<T>& step);
 
-/// A recurrent layer whose gates also read a context that the state before chose: a step of Bahdanau's and
+/// A recurrent layer whose gates also read a context chosen by the previous state: a step of Bahdanau's and
 /// Xu's decoders. Parameters: <layer>/state with state/context, <layer>/cross_attention.
 template <class T>
 class AttendingLayer {
  public:
-  /// `rows`: how many rows all steps together have.
+  /// `rows`: the number of rows of all steps together.
   AttendingLayer(const Scope<T>& layer, const RecurrentSizes& sizes, const AttentionConfig& attends,
                  const AttentionMemory<T>& source, std::int64_t rows)
       : layer_(layer),
@@ -247,7 +247,7 @@ class AttendingLayer {
     typename StepAttention<T>::Step attended;
     Var<T> state;
   };
-  /// `input` from the words; `sampled` as in StepAttention.
+  /// `input` comes from the words; `sampled` as in StepAttention.
   Step operator()(Var<T> input, Var<T> before, const StepRows& rows,
                   const std::vector<SampleStream>& sampled = {}) {
     const AtStep<T> at_step(layer_.pass(), rows);
@@ -280,7 +280,7 @@ class RecurrentEncoder : public Encoder<T> {
   ConfigOf config_;
 };
 
-/// Likewise with decoder_sizes().
+/// Requires d_embedding, dropout and decoder_sizes() of the config.
 template <class T, class ConfigOf>
 class RecurrentDecoder : public Decoder<T> {
  public:
@@ -294,7 +294,7 @@ class RecurrentDecoder : public Decoder<T> {
   ConfigOf config_;
 };
 
-/// A model of these two parts, whose parameters `declare` adds.
+/// A model of these two parts; `declare` adds their parameters.
 template <class T, template <class> class EncoderOf, template <class> class DecoderOf, class Config>
 std::unique_ptr<Model<T>> recurrent_pair(const Config& config,
                                          void (*declare)(ParameterSet<T>&, const Config&)) {

@@ -1,5 +1,5 @@
-// How the program that a model comes from searches with it: what decode does unless it is told otherwise. It stands in the
-// model's origin (model_file.h), as no number that the model computes depends on it.
+// The search settings of the program that a model comes from: the defaults of decode. They are in the model's
+// origin (model_file.h), because no number that the model computes depends on them.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace heed {
 struct SearchSettings {
   static constexpr const char* kArchitecture = "search";
 
-  // As heed searches with its own models.
+  // Defaults for heed's own models.
   std::int64_t beam = 5;
   double length_penalty = 1;
   std::int64_t max_length = 0;
@@ -24,7 +24,7 @@ struct SearchSettings {
   bool renormalized = false;
   std::string more_ends;
 
-  /// Names of decode's options where it has them.
+  /// Named like decode's options, where it has them.
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& field) {
     field("beam", self.beam, "hypotheses kept per sentence", up_to(1000));
@@ -40,9 +40,9 @@ struct SearchSettings {
   }
 };
 
-/// Those that an origin states under "search", if it does. Throws Error on damaged ones.
+/// The settings that an origin states under "search", if any. Throws Error if they are damaged.
 std::optional<SearchSettings> search_settings_of(const std::string& origin);
-/// Their ids. Throws Error when they are none.
+/// The parsed more_ends. Throws Error if they are not ids.
 std::vector<std::int32_t> more_ends(const SearchSettings& settings);
 
 }  // namespace heed

@@ -25,8 +25,8 @@ struct SentenceRange {
 
 inline constexpr std::int64_t kShardSentences = 16;
 
-/// Calls work(range) for all shards of `sentences`, on up to `threads` threads. A SentenceError counts from the
-/// range's first and leaves here counted from the frame's.
+/// Calls work(range) for all shards of `sentences`, on up to `threads` threads. The sentence of a
+/// SentenceError is converted from the range's numbering to the frame's.
 inline void for_each_shard(std::int64_t sentences, int threads,
                            const std::function<void(SentenceRange)>& work) {
   const std::int64_t shards = (sentences + kShardSentences - 1) / kShardSentences;
@@ -39,7 +39,7 @@ inline void for_each_shard(std::int64_t sentences, int threads,
   });
 }
 
-/// The packing of some sentences of `rows`.
+/// The packing of a range of sentences of `rows`.
 inline Packing slice(const Packing& rows, SentenceRange range) {
   Packing part;
   for (std::int64_t i = 0; i < range.count; ++i) part.append(rows.length(range.first + i));

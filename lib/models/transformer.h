@@ -1,6 +1,6 @@
 // The Transformer encoder-decoder of Vaswani et al. 2017 (models/transformer_parts.h). Parameters:
-// embedding/weight [V, d] (tied = all) or encoder/embedding/weight, decoder/embedding/weight and, untied,
-// decoder/output/weight [d, V], by choice decoder/output/bias [V]; those of the two stacks.
+// embedding/weight [V, d] (tied = all) or encoder/embedding/weight and decoder/embedding/weight; if untied
+// decoder/output/weight [d, V]; optionally decoder/output/bias [V]; those of the two stacks.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@ namespace heed {
 enum class DecoderStart { bos, zero };
 inline const Choice<DecoderStart> kDecoderStarts{"decoder_start", {"bos", "zero"}};
 
-/// What a decoder's layers read of the past by.
+/// How a decoder's layers read the past.
 enum class DecoderPast { attention, ssru };
 inline const Choice<DecoderPast> kDecoderPasts{"decoder_past", {"attention", "ssru"}};
 
@@ -53,7 +53,7 @@ struct TransformerConfig : TransformerOptions {
         .optional = true;
   }
 
-  /// Throws UsageError naming the field and what it must be.
+  /// Throws UsageError naming the field and its valid values.
   void check() const;
 };
 

@@ -1,16 +1,16 @@
 // The two stacks of the Transformer (Vaswani, Shazeer, Parmar, Uszkoreit, Jones, Gomez, Kaiser, Polosukhin:
 // Attention is all you need, 2017), as parts of a model: a pair has both, GPT-like models the decoder,
-// BERT-like ones the encoder. Post-norm, LayerNorm(x + Sublayer(x)), as in the paper; pre-norm, x +
-// Sublayer(LayerNorm(x)) with a final norm, by choice. For ablations the norm or the residual x + can be
-// left out. Further choices make the layers of later models: BERT, GPT-2, T5, Llama, Qwen. Notation: d = d_model,
-// rows = packed tokens.
+// BERT-like ones the encoder. Post-norm, LayerNorm(x + Sublayer(x)), as in the paper; optionally pre-norm, x
+// + Sublayer(LayerNorm(x)) with a final norm. For ablations the norm or the residual x + can be omitted.
+// Further options give the layers of later models: BERT, GPT-2, T5, Llama, Qwen. Notation: d = d_model, rows
+// = packed tokens.
 //
-// Parameters of a stack <s>: <s>/embedding/weight [V, d], or embedding/weight of both sides;
-// those of positions (nn/positional_encoding.h); <s>/embedding_norm by choice;
-// <s>/layer_<i>/{self_attention, self_attention_norm, feed_forward, feed_forward_norm}, of a decoder that reads a
-// memory also cross_attention, cross_attention_norm; in place of a decoder's self_attention, by choice, recurrence (nn/simple_recurrence.h)
-// and recurrence_norm; no norms when norm = none; <s>/final_norm for pre-norm, or by
-// choice. A norm has gamma [d] and, unless norm_kind = rms, beta [d].
+// Parameters of a stack <s>: <s>/embedding/weight [V, d], or embedding/weight of both sides; those of
+// positions (nn/positional_encoding.h); optionally <s>/embedding_norm; <s>/layer_<i>/{self_attention,
+// self_attention_norm, feed_forward, feed_forward_norm}; in a decoder that reads a memory also
+// cross_attention, cross_attention_norm; optionally, in place of a decoder's self_attention, recurrence
+// (nn/simple_recurrence.h) and recurrence_norm; no norms if norm = none; <s>/final_norm for pre-norm, or by
+// final_norm. A norm has gamma [d] and, unless norm_kind = rms, beta [d].
 // Named values: <s>/embedded, those of the layers under the parameters' paths (nn/attention/multi_head_attention.h,
 // nn/feed_forward.h; of a norm sum and output), <s>/layer_<i>/output, <s>/output.
 #pragma once
@@ -31,13 +31,13 @@ namespace heed {
 
 enum class Norm { post, pre, none };
 inline const Choice<Norm> kNorms{"norm", {"post", "pre", "none"}};
-/// Which embedding tables and output matrices are one.
+/// Which embedding tables and output matrices are shared.
 enum class Tied { all, decoder, none };
 inline const Choice<Tied> kTied{"tied", {"all", "decoder", "none"}};
-/// Whether a stack ends in a norm; by_norm: when its sublayers begin with one (norm = pre).
+/// Whether a stack ends in a norm; by_norm: if its sublayers begin with one (norm = pre).
 enum class FinalNorm { by_norm, yes, no };
 inline const Choice<FinalNorm> kFinalNorms{"final_norm", {"by_norm", "yes", "no"}};
-/// What embeddings are multiplied by, and scores divided by.
+/// The factor of the embeddings.
 enum class EmbeddingScale { sqrt_d, one };
 inline const Choice<EmbeddingScale> kEmbeddingScales{"embedding_scale", {"sqrt_d", "1"}};
 enum class ScoreScale { by_sqrt_d_head, one };
@@ -56,7 +56,7 @@ struct TransformerOptions : PositionOptions {
   double attention_dropout = 0;
   double activation_dropout = 0;
   double norm_epsilon = 1e-5;
-  // Those below came later: they are optional fields of configs.
+  // Later additions: optional config fields.
   std::string activation = "relu";
   bool gated = false;
   bool feed_forward_bias = true;
@@ -85,7 +85,7 @@ struct TransformerOptions : PositionOptions {
     field("residual", self.residual, "add each sublayer's input to its output");
     position_scheme(self, field);
   }
-  /// Of the layers: what they compute, besides the above.
+  /// Fields of the layers: further choices of what they compute.
   template <class Self, class Visit>
   static void layer_fields(Self& self, Visit&& field) {
     auto optional = [&](const char* name, auto& value, const char* help, auto... valid) {
@@ -125,21 +125,21 @@ struct TransformerOptions : PositionOptions {
         .of_training = true;
     field("norm_epsilon", self.norm_epsilon, "epsilon inside the root of layer normalisation", at_least(0));
   }
-  /// Throws UsageError naming the field and what it must be.
+  /// Throws UsageError naming the field and its valid values.
   void check_options() const;
 };
 
-/// What a stack computes, parsed.
+/// The settings of a stack, parsed.
 struct StackSettings {
-  std::string name;             ///< of its scope: "encoder" or "decoder"
+  std::string name;             ///< its scope: "encoder" or "decoder"
   std::string embedding_table;  ///< path of the parameter
   std::int64_t vocab_size = 0, n_layers = 0, d_model = 0, d_ff = 0, max_length = 0;
   HeadConfig heads;
   FeedForwardSettings feed_forward;
-  bool causal = false;        ///< self-attention attends to the past only
+  bool causal = false;        ///< self-attention sees only the past
   bool reads_memory = false;  ///< has cross-attention
-  bool recurrent = false;     ///< its layers begin with a recurrence in place of self-attention
-  bool zero_start = false;    ///< the token at position 0 has a zero embedding, whatever it is
+  bool recurrent = false;     ///< layers begin with a recurrence in place of self-attention
+  bool zero_start = false;    ///< the token at position 0 has a zero embedding
   Norm norm = Norm::post;
   NormSettings norms;
   bool final_norm = false, embedding_norm = false;
@@ -156,28 +156,29 @@ struct StackSettings {
                                bool reads_memory);
 };
 
-/// Adds the parameters of positions and layers.
+/// Declares the parameters of positions and layers.
 template <class T>
 void declare_stack(ParameterSet<T>& parameters, const StackSettings& settings);
-/// An embedding table [rows, d]: deviation 1 / sqrt(d), which the scaling of embeddings makes 1.
+/// Declares an embedding table [rows, d]: deviation 1 / sqrt(d), so that the scaled embeddings have deviation
+/// 1.
 template <class T>
 void declare_table(ParameterSet<T>& parameters, const std::string& path, std::int64_t rows, std::int64_t d);
 
-/// Adds <scope>/weight [d, V], unless the words' scores come from the table of embeddings, and by choice
-/// <scope>/bias [V]; says which.
+/// Declares <scope>/weight [d, V], unless the output is tied to the embedding table, and optionally
+/// <scope>/bias [V]; returns the head with their paths.
 template <class T>
 WordsHead declare_words(ParameterSet<T>& parameters, Tied tied, const std::string& table,
                         const TransformerOptions& options, std::int64_t words, const std::string& scope);
 
-/// What both stacks have in common.
+/// The common part of both stacks.
 template <class T>
 class TransformerStack {
  public:
   explicit TransformerStack(const StackSettings& settings);
   const StackSettings& settings() const { return settings_; }
 
-  /// sqrt(d) E + positions (section 3.4), by choice without the factor, with a vector for the token's type (BERT), and
-  /// normalised; token j of sequence i stands at position first[i] + j, from 0 where `first` is empty.
+  /// sqrt(d) E + positions (section 3.4), optionally without the factor, with a vector for the token's type
+  /// (BERT), and normalised; token j of sequence i has position first[i] + j, or j if `first` is empty.
   Var<T> embed(Pass<T>& pass, const PackedTokens& tokens, std::span<const std::int64_t> first) const;
   const PositionalEncoding<T>& positions() const { return positions_; }
   /// The final norm, if there is one; names the output.

@@ -1,22 +1,22 @@
-// Show, attend and tell (Xu, Ba, Kiros, Cho, Courville, Salakhutdinov, Zemel, Bengio, ICML 2015), of images and of text. Of
-// an image the annotations a_i are of its places, L of them: patches, or features of another program's network
-// (models/image_patches.h, without a class token),
+// Show, attend and tell (Xu, Ba, Kiros, Cho, Courville, Salakhutdinov, Zemel, Bengio, ICML 2015), for images
+// and for text. For an image, the annotations a_i belong to its L places: patches, or features from another
+// program's network (models/image_patches.h, without a class token),
 //   a_i = relu(relu(p_i W + b + e_i) W_a + b_a),
-// e_i telling the places apart, as the paper's do not. Of text they are the states of a bidirectional recurrent encoder, one
-// for each source word. Everything after them is the paper's. An LSTM decoder whose gates read the word before,
-// its state before and a context z_t (eq. 1-3); e_ti = f_att(a_i, h_(t-1)), alpha_t = softmax(e_t) (eq. 4,
-// 5); h_0 and c_0 from the mean annotation by two networks; p(y_t) = softmax(L_o (E y_(t-1) + L_h h_t + L_z
-// z_t)) (eq. 7). f_att is Bahdanau's network with a bias.
+// where e_i, which the paper does not have, distinguishes the places. For text, they are the states of a
+// bidirectional recurrent encoder, one per source word. The decoder follows the paper: an LSTM whose gates
+// read the previous word, its previous state and a context z_t (eq. 1-3); e_ti = f_att(a_i, h_(t-1)), alpha_t
+// = softmax(e_t) (eq. 4, 5); h_0 and c_0 from the mean annotation by two networks; p(y_t) = softmax(L_o (E
+// y_(t-1) + L_h h_t + L_z z_t)) (eq. 7). f_att is Bahdanau's network with a bias.
 //
 //   soft  z_t = beta_t sum_i alpha_ti a_i, beta_t = sigmoid(f_beta(h_(t-1))) with `context_gate` (section
 //         4.2.1); the loss of a sentence gets doubly_stochastic * sum_i (1 - sum_t alpha_ti)^2 (eq. 14)
 //   hard  z_t = beta_t a_(s_t), s_t drawn from alpha_t in training; the derivatives of log p(s) are weighted
 //         by how much better the translation became than expected (REINFORCE, section 4.1, eq. 11):
 //           d L = -d log p(y | s) - reinforce (log p(y | s) - b) d log p(s) - entropy d H[s],
-//         b the moving average of log p(y) in the updates before. With the probability expected_share a
-//         sentence keeps the expectation of soft attention instead. The moving average is kept per target
-//         word, and the b of a sentence is as many times that as it has words: batches are of sentences of
-//         like length, so one number would fit none. Outside training s_t is the most likely position, in a
+//         b the moving average of log p(y) over earlier updates. With probability expected_share a sentence uses
+//         the expectation of soft attention instead. The moving average is kept per target word, and the b of a
+//         sentence is this average times its number of words: batches contain sentences of similar length, so a
+//         single number per sentence would fit no batch. Outside training s_t is the most likely position, in a
 //         search as in a forced pass, whose score is log p(y | that s), not log p(y); in a sampled translation
 //         (DecoderState::streams) it is drawn from alpha_t, and its score is log p(y | s drawn).
 //
@@ -81,9 +81,9 @@ struct XuConfig : RecurrentOptions, ImageOptions {
     practice_fields(self, field);
     image_fields(self, field);
   }
-  /// Throws UsageError when the fields of images do not fit each other.
+  /// Throws UsageError if the fields of images contradict each other.
   void check() const;
-  /// Of a model that reads images.
+  /// For a model that reads images.
   ImagePatches patches() const {
     ImagePatches images = ImagePatches::of(*this);
     images.class_token = false;
@@ -92,7 +92,7 @@ struct XuConfig : RecurrentOptions, ImageOptions {
   }
 
   bool hard() const { return kAttendedTo(attend_to) == AttendedTo::drawn; }
-  /// Eq. 4 and 5, and section 4.
+  /// The attention of eq. 4 and 5, and section 4.
   AttentionConfig attends() const {
     AttentionConfig attends{&score_function("additive")};
     attends.hard = hard();

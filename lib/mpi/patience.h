@@ -1,4 +1,4 @@
-// How long a rank waits for the others before it takes one of them for lost.
+// How long a rank waits for the others before it considers one of them lost.
 #pragma once
 
 #include <algorithm>
@@ -15,14 +15,14 @@ class Patience {
 
   /// A transfer begins, after `step` updates.
   void begin(Clock::time_point now, std::int64_t step) {
-    // Not what lies within an update or between two of them, such as the reading of texts or a checkpoint.
+    // Exclude time within an update or spent otherwise between two, such as reading texts or a checkpoint.
     if (step == step_ + 1) longest_ = std::max(longest_, now - began_);
     began_ = now;
     step_ = step;
   }
 
   Clock::time_point began() const { return began_; }
-  /// Ten updates, and no less than was asked for.
+  /// Ten times the longest update, but at least the requested time.
   Clock::duration length() const { return std::max(least_, 10 * longest_); }
 
  private:

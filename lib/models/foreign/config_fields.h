@@ -1,6 +1,7 @@
-// The settings of another program's model, config.json, read so that none goes unnoticed: each field is read, or is known
-// to have no effect on what the model computes, or is a reason not to import it. Reasons are collected, so that one
-// message names them all. A field that is missing, or null, has the default of the class that wrote the file.
+// The settings of another program's model, config.json, read so that none is overlooked: each field is either
+// read, known to have no effect on what the model computes, or a reason not to import it. Reasons are
+// collected, so that one message names them all. A field that is missing or null has the default of the class
+// that wrote the file.
 #pragma once
 
 #include <cstdint>
@@ -19,78 +20,80 @@ namespace heed::foreign {
 
 using Json = nlohmann::json;
 
-/// An option of the import names what is not there.
+/// An option of the import names something that is not there.
 class OptionError : public UsageError {
  public:
   using UsageError::UsageError;
 };
 
-/// Reasons in one message, not more than these.
+/// The maximal number of reasons in one message.
 inline constexpr std::size_t kMostListed = 20;
 std::string listed(const std::vector<std::string>& reasons);
 
-/// The JSON of a file. Throws Error when it is none, or nested too deeply.
+/// The JSON of a file. Throws Error if it is invalid or nested too deeply.
 Json read_json(const std::string& path);
-/// Likewise an object.
+/// The JSON object of a file. Throws Error as read_json does.
 Json read_json_object(const std::string& path);
 
 class ConfigFields {
  public:
-  /// `where` is the file, for messages. `ignored` fields count as missing; they are named as messages name them.
+  /// `where` is the file, for messages. `ignored` fields, named as in messages, count as missing.
   ConfigFields(Json json, std::string where, const std::vector<std::string>& ignored = {});
 
-  /// Whether it is stated, and not null.
+  /// Whether the field is stated and not null.
   bool has(const std::string& name) const;
-  /// Whether it is stated to be null, which for some fields is not their default.
+  /// Whether the field is stated to be null, which for some fields is not their default.
   bool states_null(const std::string& name) const { return json_.contains(name) && json_.at(name).is_null(); }
-  /// null when it is missing. The caller checks what it is.
+  /// null if missing. The caller checks the type.
   const Json& get(const std::string& name);
 
-  // A value of the wrong kind is a reason; the default stands in for it. Without a default the field must be there.
-  /// An integer, not negative.
+  // A value of the wrong type is a reason; the default replaces it. Without a default the field is required.
+  /// A non-negative integer.
   std::int64_t number(const std::string& name, std::optional<std::int64_t> otherwise = {});
   double real(const std::string& name, std::optional<double> otherwise = {});
   bool flag(const std::string& name, std::optional<bool> otherwise = {});
   std::string word(const std::string& name, std::optional<std::string> otherwise = {});
-  /// An id, or the first of a list of ids; SpecialIds::kAbsent when there is none.
+  /// An id, or the first of a list of ids; SpecialIds::kAbsent if there is none.
   std::int32_t id(const std::string& name, std::optional<std::int32_t> otherwise = {});
-  /// What heed calls one of their words: {{"gelu_new", "gelu_tanh"}, ...}. `otherwise` is theirs.
+  /// heed's word for one of theirs: {{"gelu_new", "gelu_tanh"}, ...}. `otherwise` is their word for the
+  /// default.
   std::string choice(const std::string& name, const std::string& otherwise,
                      std::initializer_list<std::pair<const char*, const char*>> words);
 
-  /// Anything but these values is a reason; a missing field is none.
+  /// Any other value is a reason; a missing field is not.
   void expect(const std::string& name, std::initializer_list<Json> supported);
-  /// They say nothing about what the model computes.
+  /// Fields that do not affect what the model computes.
   void without_effect(std::initializer_list<const char*> names);
-  /// Likewise those that any model may have: file formats, training, settings of a call.
+  /// Fields of any model that do not affect what it computes: file formats, training, settings of a call.
   void without_effect_in_any_model();
-  /// A reason: the field's value is not what is wanted.
+  /// Adds a reason: the field's value is not the wanted one.
   void refuse(const std::string& name, const std::string& wanted);
-  /// A reason in its own words.
+  /// Adds a reason in its own words.
   void refuse(const std::string& reason);
 
-  /// An object in a field, an empty one when it is missing. Its reasons must be given back by merge().
+  /// The object in a field, empty if missing. Give its reasons back with merge().
   ConfigFields object(const std::string& name);
-  /// Likewise the fields of another file, which messages name "file/field".
+  /// The fields of another file, which messages name "file/field".
   ConfigFields beside(const std::string& file, Json json) const;
   void merge(const ConfigFields& object);
 
   const std::string& where() const { return where_; }
-  /// Throws Error with all reasons, unknown fields among them, and OptionError when an ignored field was nowhere.
+  /// Throws Error with all reasons, including unknown fields, and OptionError if an ignored field was not
+  /// found anywhere.
   void finish() const;
 
  private:
   ConfigFields within(Json json, const std::string& prefix) const;
   void leave_out_ignored();
   const Json* find(const std::string& name);
-  /// Fields that nothing asked for.
+  /// Fields that were never read.
   std::vector<std::string> unknown() const;
 
   Json json_;
   std::string where_, prefix_;
   std::set<std::string> known_;
   std::vector<std::string> reasons_;
-  std::shared_ptr<std::set<std::string>> ignored_;  ///< those not seen yet, in this object or those in it
+  std::shared_ptr<std::set<std::string>> ignored_;  ///< not found yet, in this object or nested ones
 };
 
 }  // namespace heed::foreign

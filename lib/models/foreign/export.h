@@ -1,6 +1,6 @@
-// A model as the folder of another program: config.json, model.safetensors and, where it can be expressed, tokenizer.json; or one of Marian's
-// own, model.npz and decoder.yml. The tensors
-// are those of the family's mapping, read backwards, so that what was imported is written as it was.
+// Writes a model as the folder of another program: config.json, model.safetensors and, where it can be
+// expressed, tokenizer.json; or in Marian's own format, model.npz and decoder.yml. The tensors follow the
+// family's mapping in reverse, so an imported model is written back unchanged.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace heed::foreign {
 
-/// Writes into `folder`, which is made; throws Error with every family's reasons when none of them has such a model, and when
-/// there are files already. Returns what was written: "a gpt2 of 148 tensors".
+/// Creates `folder`; throws Error with every family's reasons if none of them has such a model, and if there
+/// are files already. Returns a description: "a gpt2 of 148 tensors".
 std::string export_model(const LoadedModel& loaded, const std::string& folder,
                          io::FloatsAs floats = io::FloatsAs::float32);
 

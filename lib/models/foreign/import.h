@@ -1,9 +1,10 @@
-// Models of other programs as models of heed: recognised by their content, checked whole before any of it is used.
+// Models of other programs as heed models: recognised by their content, and checked completely before any of
+// it is used.
 //   - every setting is understood, or the import fails with all reasons (config_fields.h);
-//   - every tensor of the weights is mapped, or known to be without effect, or named by the user; every parameter is
+//   - every tensor of the weights is mapped, known to have no effect, or ignored by the user; every parameter is
 //     filled exactly once (mapping.h); shapes, types and finiteness are checked;
 //   - the vocabulary has a piece for each row, with the source's ids (family.h).
-// Weights are read one tensor at a time: memory is the model's, and the largest tensor's.
+// Weights are read one tensor at a time: memory holds the model and the largest tensor.
 #pragma once
 
 #include <string>
@@ -17,20 +18,21 @@ namespace heed::foreign {
 /// Whether `path` is a folder with config.json or weights, or a file that a family recognises.
 bool is_foreign_model(const std::string& path);
 
-/// A line of the report: what a tensor of the weights became.
+/// A line of the report: what became of a tensor of the weights.
 struct ReportLine {
   std::string source, type;
   Shape source_shape;
-  std::string transform, parameter;  ///< for a tensor that is left out the reason, and ""
+  std::string transform, parameter;  ///< for an ignored tensor the reason, and ""
   Shape shape;
 };
 
-/// The mapping, checked against names and shapes of the weights; no value is read but those of tied copies.
+/// The mapping, checked against names and shapes of the weights; values are read only to compare tied copies.
 std::vector<ReportLine> report(const std::string& path, const ImportOptions& options = {});
 
-/// The model. Throws Error on anything that is not understood, OptionError where `options` name what is not there.
+/// Loads the model. Throws Error on anything not understood, OptionError if `options` name something that is
+/// not there.
 LoadedModel load(const std::string& path, const ImportOptions& options = {});
-/// Only the vocabulary of a side; no weights are read.
+/// Loads only the vocabulary of a side, without weights.
 text::Tokenizer load_tokenizer(const std::string& path, Side side);
 
 }  // namespace heed::foreign

@@ -1,6 +1,6 @@
-// Which tensor of another program's model is which parameter. A family of models lists all of them for the sizes of a
-// model, by loops, with the shape that each must have; import reads the list from left to right and export from right
-// to left, so nothing in it may lose anything.
+// The mapping of another program's tensors to parameters. A family lists the mapping for the sizes of a
+// model, by loops, with the shape of each tensor; import reads the list from left to right and export from
+// right to left, so no mapping may lose information.
 #pragma once
 
 #include <cstdint>
@@ -19,45 +19,46 @@ struct Slice {
   std::int64_t begin = 0, end = 0;
 };
 
-/// A tensor that is a parameter, or has it in it. It is seen as a matrix: [n, ...] as n rows of all the rest, a vector as one
-/// row. Of that, `slices` of `axis`, side by side, are the parameter, or its transpose. Without slices all of it is;
-/// then, untransposed, only the number of values must agree ([1, n] fills [n]).
+/// A tensor that contains a parameter. It is viewed as a matrix: [n, ...] has n rows, a vector has one row.
+/// The parameter is the concatenation of `slices` along `axis`, or its transpose. Without slices the
+/// parameter is the whole tensor; then, untransposed, only the number of values must agree ([1, n] fills
+/// [n]).
 struct Mapping {
   std::string source;
-  Shape shape;  ///< of the source
+  Shape shape;  ///< of the source tensor
   std::string parameter;
   bool transposed = false;
   int axis = 0;               ///< 0: slices of rows, 1: of columns
-  std::vector<Slice> slices;  ///< empty: everything
+  std::vector<Slice> slices;  ///< empty: the whole tensor
 
   /// "as is", "transposed", "columns 0:32", "rows 0:8 16:24, transposed"
   std::string transform() const;
-  /// The parameter from the source's values. Both have the shapes that were checked before.
+  /// Fills the parameter from the source's values. The shapes have been checked.
   void fill(std::span<const float> source, Matrix<float> parameter) const;
-  /// The inverse: puts the parameter where it belongs among the source's values.
+  /// The inverse: writes the parameter to its place in the source's values.
   void put_back(Matrix<const float> parameter, std::span<float> source) const;
 };
 
 class Mappings {
  public:
   void add(Mapping mapping) { list_.push_back(std::move(mapping)); }
-  /// The tensor as it is.
+  /// The tensor unchanged.
   void same(const std::string& source, Shape shape, const std::string& parameter);
-  /// [out, in], which is [in, out] here.
+  /// [out, in] there, [in, out] here.
   void transposed(const std::string& source, Shape shape, const std::string& parameter);
   /// <source>.weight [d_out, d_in], .bias [d_out]  ->  <scope>/weight [d_in, d_out], /bias.
   void linear(const std::string& source, const std::string& scope, std::int64_t d_in, std::int64_t d_out,
               bool bias = true);
   /// <source>.weight, .bias  ->  <scope>/gamma, /beta.
   void norm(const std::string& source, const std::string& scope, std::int64_t d, bool beta = true);
-  /// A second copy of `original`, which a file may have or not. Where the two differ, import is an error: a family that
-  /// can do without the tie asks SourceTensors::tied first.
+  /// A second copy of `original`, which a file may or may not have. If the two differ, import fails: a family
+  /// that can do without the tie asks SourceTensors::tied first.
   void copy(const std::string& source, const std::string& original) { copies_.push_back({source, original}); }
-  /// Tensors whose names match the glob are left out.
+  /// Ignores tensors whose names match the glob.
   void ignore(const std::string& glob, const std::string& reason) { ignored_.push_back({glob, reason}); }
-  /// A file's names may all be without this ("transformer."), where the list has it.
+  /// The names in a file may all lack this prefix ("transformer."), which the list has.
   void optional_prefix(const std::string& prefix) { prefixes_.push_back(prefix); }
-  /// Names that end in `usual` may in a file all end in `other` (".LayerNorm.weight", ".LayerNorm.gamma").
+  /// Names that end in `usual` may all end in `other` in a file (".LayerNorm.weight", ".LayerNorm.gamma").
   void other_ending(const std::string& usual, const std::string& other) {
     endings_.push_back({usual, other});
   }

@@ -1,6 +1,6 @@
-// Folders of sentence-transformers (https://github.com/huggingface/sentence-transformers): a model of transformers, BERT for example,
-// beside a modules.json that says what vector is made of the states of a sentence: pooling, and by choice a layer
-// (Dense) and normalisation.
+// Folders of sentence-transformers (https://github.com/huggingface/sentence-transformers): a transformers
+// model, for example BERT, with a modules.json that defines the embedding of a sentence: pooling, and
+// optionally a layer (Dense) and normalisation.
 #pragma once
 
 #include <string>
@@ -10,13 +10,13 @@
 
 namespace heed::foreign {
 
-/// The layer's folder in an export.
+/// The folder of the Dense layer in an export.
 inline constexpr const char* kDenseFolder = "2_Dense";
 
-/// Reads them into the config of the encoder. Returns the folder of the layer, whose weights have joined the source's; empty where there
-/// is none. Throws Error on modules that are not supported.
+/// Reads the modules into the config of the encoder. Returns the folder of the Dense layer, whose weights
+/// have been added to the source's; empty if there is none. Throws Error on modules that are not supported.
 std::string read_modules(const Source& source, EncoderOnlyConfig& config, std::vector<std::string>& notes);
-/// The same way back: files of the folder.
+/// The inverse: adds the files to the export.
 void add_modules(const EncoderOnlyConfig& config, Exported& out);
 
 }  // namespace heed::foreign
