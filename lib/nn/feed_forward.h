@@ -1,8 +1,10 @@
-// Position-wise feed-forward network (Vaswani et al. 2017, eq. 2): f(x W_1 + b_1) W_2 + b_2, the same at every
-// position, f being the ReLU in the paper; gated (Dauphin et al. 2017; Shazeer: GLU variants improve Transformer, 2020):
+// Position-wise feed-forward network (Vaswani et al. 2017, eq. 2): f(x W_1 + b_1) W_2 + b_2, the same at
+// every position, where f is the ReLU in the paper; or gated (Dauphin et al. 2017; Shazeer: GLU variants
+// improve Transformer, 2020):
 //   (f(x W_g + b_g) * (x W_1 + b_1)) W_2 + b_2.
-// Parameters: inner/{weight [d, d_ff], bias}, outer/{weight [d_ff, d], bias}, gated also gate/{weight [d, d_ff], bias};
-// biases by choice. Named values: inner, what outer reads; output; gated also gate, f(x W_g + b_g).
+// Parameters: inner/{weight [d, d_ff], bias}, outer/{weight [d_ff, d], bias}, if gated also gate/{weight [d,
+// d_ff], bias}; biases are optional. Named values: inner, the input of outer; output; if gated also gate, f(x
+// W_g + b_g).
 #pragma once
 
 #include <string>
@@ -13,7 +15,7 @@
 
 namespace heed {
 
-/// Words of the enumerators of kernels.h, in their order; then those that are offered here.
+/// The words of the enumerators in kernels.h, in their order, followed by those offered here.
 inline const Choice<Activation> kActivations{
     "activation", {"none", "relu", "tanh", "sigmoid", "gelu", "gelu_tanh", "gelu_sigmoid", "silu"}};
 inline const std::vector<std::string> kFeedForwardActivations{"relu", "gelu", "gelu_tanh", "gelu_sigmoid",
@@ -23,7 +25,7 @@ struct FeedForwardSettings {
   Activation activation = Activation::relu;
   bool gated = false;
   bool bias = true;
-  double dropout = 0;  ///< on what outer reads
+  double dropout = 0;  ///< on the input of outer
 };
 
 template <class T>

@@ -1,6 +1,5 @@
-// Recording the values of a forward pass, and editing them, by name. Naming is part of computing
-// (Scope::name), so that what is recorded cannot drift from what is computed. Off, it costs a test for a
-// null pointer.
+// Recording and editing the values of a forward pass by name. A value is named where it is computed
+// (Scope::name), so a record always shows what was computed. When off, it costs a null pointer test.
 #pragma once
 
 #include <cstdint>
@@ -13,30 +12,30 @@
 
 namespace heed {
 
-/// What a row belongs to: a sentence of the pass, counted from 0, and the position in it.
+/// The place of a row: a sentence of the pass, counted from 0, and the position in it.
 struct Place {
   std::int64_t sentence = 0, position = 0;
 };
 
-/// All rows of a packing, in order.
+/// The places of all rows of a packing, in order.
 std::vector<Place> places_of(const Packing& rows);
 
-/// The rows of a value that one step of a recurrence computes.
+/// The rows of a value computed by one step of a recurrence.
 struct StepRows {
-  std::span<const std::int64_t> sentences;  ///< of each row
+  std::span<const std::int64_t> sentences;  ///< sentence of each row
   std::int64_t step = 0;
   const Packing* rows = nullptr;        ///< of all steps together
-  std::span<const std::int64_t> steps;  ///< the position of each row, when they are not all at `step`
+  std::span<const std::int64_t> steps;  ///< position of each row, if they are not all at `step`
 
   std::int64_t step_of(std::size_t row) const { return steps.empty() ? step : steps[row]; }
   std::vector<Place> places() const;
 };
 
-/// Sequences that continue sentences of which a decoder has read the beginning: sequence i of a pass is
-/// part of sentence sentences[i] and begins after its first `lengths[i]` tokens.
+/// Sequences that continue sentences partly read by a decoder: sequence i of a pass belongs to sentence
+/// sentences[i] and begins after its first `lengths[i]` tokens.
 struct Continuation {
   std::span<const std::int64_t> sentences, lengths;
-  const Packing* whole = nullptr;  ///< the rows of those sentences, where the pass has all of them
+  const Packing* whole = nullptr;  ///< the rows of those sentences, if the pass has all of them
 
   Place operator()(const Place& at) const {
     const auto i = static_cast<std::size_t>(at.sentence);
@@ -44,9 +43,9 @@ struct Continuation {
   }
 };
 
-/// What kind of rows a named value has.
+/// The rows of a named value.
 struct RowKind {
-  const Packing* rows = nullptr;  ///< all rows that bear the name
+  const Packing* rows = nullptr;  ///< all rows with that name
   std::int64_t n_heads = 1;       ///< side by side in a row
 };
 
@@ -56,12 +55,12 @@ struct AttentionKind {
   std::int64_t n_heads = 1;
 };
 
-/// Records named values. Those of a recurrence arrive step by step.
+/// Records named values. Values of a recurrence arrive step by step.
 template <class T>
 class Recorder {
  public:
   virtual ~Recorder() = default;
-  /// False: the value is not wanted, and is not passed in.
+  /// If false, the value is not wanted and not passed to record().
   virtual bool wants(const std::string& name) const = 0;
   /// Row i of `value` belongs to places[i].
   virtual void record(const std::string& name, Matrix<const T> value, std::span<const Place> places,
@@ -70,7 +69,8 @@ class Recorder {
                                 std::int64_t head, const AttentionKind& kind) = 0;
 };
 
-/// Edits named values before anything is computed from them. One object serves several passes at once.
+/// Edits named values before anything is computed from them. One object serves several passes at the same
+/// time.
 template <class T>
 class Editor {
  public:

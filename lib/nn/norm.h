@@ -1,5 +1,5 @@
-// The normalisation of a layer's states. layer: mean and variance (Ba et al. 2016), parameters gamma and beta [d];
-// rms: the root mean square alone (Zhang, Sennrich 2019), parameter gamma [d].
+// Normalisation of a layer's states. layer: by mean and variance (Ba et al. 2016), parameters gamma and beta
+// [d]; rms: by the root mean square alone (Zhang, Sennrich 2019), parameter gamma [d].
 #pragma once
 
 #include <string>
@@ -24,7 +24,7 @@ void add_norm(ParameterSet<T>& parameters, const std::string& scope, std::int64_
   if (kind == NormKind::layer) parameters.add(scope + "/beta", {d}, Init::zeros());
 }
 
-/// [rows, d] -> [rows, d] by the parameters of `scope`.
+/// [rows, d] -> [rows, d] with the parameters of `scope`.
 template <class T>
 Var<T> normalise(const Scope<T>& scope, Var<T> x, const NormSettings& settings) {
   const T eps = static_cast<T>(settings.epsilon);
@@ -33,7 +33,7 @@ Var<T> normalise(const Scope<T>& scope, Var<T> x, const NormSettings& settings) 
       .output;
 }
 
-/// x + dropout(sub) and its normalisation, in one operation where there is one.
+/// x + dropout(sub) and its normalisation, as one operation if there is one.
 template <class T>
 SumAndNorm<T> add_and_normalise(const Scope<T>& scope, Var<T> x, Var<T> sub, const Dropout& drop,
                                 const NormSettings& settings) {

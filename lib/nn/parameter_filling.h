@@ -1,4 +1,5 @@
-// Fills a flat buffer of parameters with tensors that come one at a time, so that no more than one is held beside it.
+// Fills a flat buffer of parameters with tensors that arrive one at a time, so that only one is held besides
+// it.
 #pragma once
 
 #include <span>
@@ -12,19 +13,19 @@ namespace heed {
 template <class T>
 class ParameterFilling {
  public:
-  /// `flat` has the layout of `parameters`; both must outlive this. A tensor is called <prefix><name>.
+  /// `flat` has the layout of `parameters`; both must outlive this. A tensor is named <prefix><name>.
   ParameterFilling(const ParameterSet<T>& parameters, std::string prefix, std::span<T> flat);
 
-  /// Of float32 or float64. Throws Error on one that is unknown, misshapen or not finite.
+  /// Accepts float32 or float64. Throws Error if the tensor is unknown, misshapen or not finite.
   void add(const std::string& path, const Tensor& tensor);
-  /// Throws Error when one has not come.
+  /// Throws Error if a tensor is missing.
   void finish() const;
 
  private:
   const ParameterSet<T>& parameters_;
   std::string prefix_;
   std::span<T> flat_;
-  std::vector<bool> is_filled_;  ///< by their place in the list
+  std::vector<bool> is_filled_;  ///< by index in the list
 };
 
 extern template class ParameterFilling<float>;

@@ -36,7 +36,7 @@ struct Init {
   static Init xavier(std::int64_t d_in, std::int64_t d_out, double gain = 1);
 };
 
-/// Where one parameter lies in the flat buffer. A vector (bias) is one row.
+/// The place of one parameter in the flat buffer. A vector (bias) is one row.
 struct Parameter {
   std::string name;
   Shape shape;  ///< as stored in files: [d_in, d_out] or [d]
@@ -50,8 +50,8 @@ struct Parameter {
   }
 };
 
-/// Makes a vector's new elements zeros that take no memory before they are written. The vector must not grow within what it
-/// has allocated once it has shrunk.
+/// Value-initialises a vector's new elements to zeros that take no memory until written. After shrinking, the
+/// vector must not grow again within its allocation.
 template <class T>
 struct ZeroPages {
   using value_type = T;
@@ -66,7 +66,7 @@ struct ZeroPages {
   }
   void deallocate(T* p, std::size_t) { std::free(p); }
   template <class U>
-  void construct(U*) {}  // they are zeros
+  void construct(U*) {}  // the memory is already zero
   bool operator==(const ZeroPages&) const = default;
 };
 
@@ -82,50 +82,51 @@ class ParameterSet {
  public:
   void add(const std::string& name, Shape shape, Init init);
   /// Linear layers that read the same input: <scope>/<part>/weight [d_in, d_out] and, with a `bias`,
-  /// <scope>/<part>/bias [d_out] for each part, laid side by side in memory so that one product serves them all (see
+  /// <scope>/<part>/bias [d_out] for each part, stored side by side so that one product serves them all (see
   /// stacked()).
   void add_stacked(const std::string& scope, const std::vector<StackedPart>& parts, std::int64_t d_in,
                    std::optional<Init> bias);
-  /// Likewise parts of one width.
+  /// Parts of equal width.
   void add_stacked(const std::string& scope, const std::vector<std::string>& parts, std::int64_t d_in,
                    std::int64_t d_out, Init weight, std::optional<Init> bias);
 
-  /// Makes the set one of the others only, before it has values: who computes with a part of a model needs no memory for the
-  /// rest. A place whose parameter was left out is an error when that is asked for, as no computation may go on as if the model had
-  /// no such parameter; find() and contains() know the others only.
+  /// Removes the unneeded parameters, before the set has values: a tool that computes with part of a model
+  /// needs no memory for the rest. Asking for a parameter that was left out by place is an error, so no
+  /// computation can go on as if the model had none; find() and contains() know only the others.
   void leave_out(const std::function<bool(const std::string& name)>& unneeded);
 
   const std::vector<Parameter>& list() const { return list_; }
-  /// Throws Error when there is no such parameter.
+  /// Throws Error if there is no such parameter.
   const Parameter& find(const std::string& name) const;
   bool contains(const std::string& name) const { return index_.count(name) != 0; }
 
-  /// Names are a tree of words: a place is a path that all or some names begin with, by its number; 0 is the empty path, and
-  /// kNowhere is below every place that has nothing of that name. To go down it takes neither memory nor a hash.
+  /// Names form a tree of words: a place is the number of a path that is a prefix of some names; 0 is the
+  /// empty path, and kNowhere is returned below a place that has no such word. Descending takes neither
+  /// memory nor a hash.
   static constexpr std::int32_t kNowhere = -1;
   std::int32_t below(std::int32_t place, std::string_view name) const;
   const std::string& path_of(std::int32_t place) const {
     return places_[static_cast<std::size_t>(place)].path;
   }
-  /// Null when a place is only the beginning of names.
+  /// Null if a place is only a prefix of names.
   const Parameter* parameter_at(std::int32_t place) const;
-  /// The parameters <place>/<part>/<field> of adjacent stacked parts seen as one matrix, without a name and shape. Throws Error
-  /// when there is one missing.
+  /// The parameters <place>/<part>/<field> of adjacent stacked parts viewed as one matrix, without a name and
+  /// shape. Throws Error if one is missing.
   Parameter stacked(std::int32_t place, const std::vector<std::string>& parts, std::string_view field) const;
 
-  /// The flat buffer, 16-element aligned pieces; the few elements between pieces and rows stay zero. It is
-  /// made, of zeros, when it is first asked for, so that adding parameters moves none.
+  /// The flat buffer; its pieces are aligned to 16 elements, and the few elements between pieces and rows
+  /// stay zero. It is allocated, zeroed, when first requested, so adding parameters moves none.
   std::span<T> values();
-  /// Throws Error if it was not made.
+  /// Throws Error if the buffer has not been allocated.
   std::span<const T> values() const;
   Matrix<T> view(const std::string& name) { return find(name).in(values().data()); }
   Matrix<const T> view(const std::string& name) const { return find(name).in(values().data()); }
   /// Number of trainable numbers, without the elements between pieces.
   std::int64_t count() const;
 
-  /// Draws all parameters again; the result depends on the seed and the parameter's name only.
+  /// Draws all parameters again; each depends only on the seed and its name.
   void initialize(std::uint64_t seed);
-  /// Draws only this one of them.
+  /// Draws only this parameter.
   void initialize(const Parameter& p, std::uint64_t seed);
 
   /// Dense float32 tensors <prefix><name> from a flat buffer of this layout (parameters, moments, averages).
@@ -136,12 +137,12 @@ class ParameterSet {
  private:
   struct Place {
     std::string path;
-    std::size_t word = 0;             ///< where the last word of the path begins
-    std::vector<std::int32_t> below;  ///< the places one word further
+    std::size_t word = 0;             ///< offset of the last word in the path
+    std::vector<std::int32_t> below;  ///< the places one word below
     std::int32_t parameter = kNowhere;
   };
 
-  static constexpr std::int32_t kLeftOut = -2;  ///< of a place's parameter
+  static constexpr std::int32_t kLeftOut = -2;  ///< the parameter of a place was left out
 
   void append(Parameter p);
   static std::int64_t end_of(const Parameter& p);
@@ -149,7 +150,7 @@ class ParameterSet {
   std::vector<Place> places_{1};
   std::vector<Parameter> list_;
   std::unordered_map<std::string, std::size_t> index_;
-  std::int64_t size_ = 0;  ///< of `values_`
+  std::int64_t size_ = 0;  ///< size of `values_`
   std::vector<T, ZeroPages<T>> values_;
 };
 

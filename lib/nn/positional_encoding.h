@@ -1,6 +1,6 @@
-// How a Transformer learns where its tokens stand. A scheme is defined in this file and its source alone: its line in
-// HEED_POSITIONS, its settings in PositionOptions, and in positional_encoding.cpp what it checks, its parameters and its
-// numbers. Models, options and help texts take it from there.
+// Positional encodings of Transformers. A scheme is defined in this file and its source alone: its line in
+// HEED_POSITIONS, its settings in PositionOptions, and in positional_encoding.cpp its checks, parameters and
+// values. Models, options and help texts take it from there.
 #pragma once
 
 #include <cstdint>
@@ -17,23 +17,23 @@
 
 namespace heed {
 
-/// What a scheme changes: it adds rows of a table to the embeddings, turns queries and keys of self-attention, or
-/// adds to the scores of self-attention (nn/attention/multi_head_attention.h).
+/// What a scheme changes: it adds rows of a table to the embeddings, rotates queries and keys of
+/// self-attention, or adds to the scores of self-attention (nn/attention/multi_head_attention.h).
 enum class ActsOn : std::uint8_t { nothing, embeddings, queries_and_keys, scores };
 
-/// All schemes, in the order in which --positions names them, and what each acts on. Position p, feature j of d:
+/// All schemes in the order of --positions, and what each acts on. Position p, feature j of d:
 ///   sinusoidal         sin(p / 10000^(2k/d)) for j = 2k, cos of the same angle for j = 2k + 1 (Vaswani et al. 2017,
 ///                      section 3.5)
 ///   learned            a table of parameters
-///   sinusoidal_halves  the numbers of sinusoidal, all sines first: j = k and j = k + d/2 (fairseq, Marian in
+///   sinusoidal_halves  the values of sinusoidal, all sines first: j = k and j = k + d/2 (fairseq, Marian in
 ///                      transformers)
-///   sinusoidal_t2t     likewise, with p / 10000^(k/(d/2 - 1)) (tensor2tensor, Marian, OpenNMT)
-///   rotary             queries and keys turned by angles that grow with p (Su et al. 2021)
-///   relative_buckets   a learned number for each head and range of distances, added to the scores (Raffel et al. 2020,
-///                      section 2.1)
+///   sinusoidal_t2t     all sines first, with p / 10000^(k/(d/2 - 1)) (tensor2tensor, Marian, OpenNMT)
+///   rotary             queries and keys rotated by angles proportional to p (Su et al. 2021)
+///   relative_buckets   a learned number for each head and range of distances, added to the scores (Raffel et al.
+///                      2020, section 2.1)
 ///   alibi              the distance times a fixed slope of each head, subtracted from the scores (Press et al. 2022)
-/// Drawings know a model by its file alone and go by the beginning of the word: sinusoidal and learned are added to the
-/// embeddings, rotary turns queries and keys, any other word belongs to the scores.
+/// Drawings know a model only by its file and use the beginning of the word: sinusoidal and learned are added
+/// to the embeddings, rotary rotates queries and keys, any other word belongs to the scores.
 #define HEED_POSITIONS(X)          \
   X(sinusoidal, embeddings)        \
   X(learned, embeddings)           \
@@ -66,17 +66,19 @@ template <class T>
 std::vector<T> sinusoidal_positions(std::int64_t positions, std::int64_t d,
                                     Positions scheme = Positions::sinusoidal);
 
-/// What lengthens the wave lengths of rotary positions, so that a model trained on short texts reads longer ones.
+/// Lengthens the wavelengths of rotary positions, so that a model trained on short texts can read longer
+/// ones.
 enum class RotaryScaling { none, linear, llama3, yarn };
 inline const Choice<RotaryScaling> kRotaryScalings{"rope_scaling", {"none", "linear", "llama3", "yarn"}};
 
-/// Frequency of pair i of d_head / 2: f = base^(-2i/d_head), the angle of position p being p f. With scaling
+/// Frequency of pair i of d_head / 2: f = base^(-2i/d_head); the angle of position p is p f. With scaling
 ///   linear   f / factor
-///   llama3   (Llama 3.1) with wave length w = 2 pi / f and s = (original_length / w - low) / (high - low):
+///   llama3   (Llama 3.1) with wavelength w = 2 pi / f and s = (original_length / w - low) / (high - low):
 ///            f where s > 1, f / factor where s < 0, and (1 - s) f / factor + s f between.
-///   yarn     (Peng et al.: YaRN, 2023, section 3.2, as in transformers) with pair(r) = d_head ln(original_length / (2 pi r)) / (2 ln base), the
-///            pair whose wave fits r times, s falls from 1 at floor(pair(high)) to 0 at ceil(pair(low)): (1 - s) f / factor + s f;
-///            cosines and sines times attention_factor, in the paper 0.1 ln(factor) + 1.
+///   yarn     (Peng et al.: YaRN, 2023, section 3.2, as in transformers) let pair(r) = d_head ln(original_length /
+///            (2 pi r)) / (2 ln base), the pair whose wave fits r times into the original length; s falls from 1 at
+///            floor(pair(high)) to 0 at ceil(pair(low)): (1 - s) f / factor + s f; cosines and sines are multiplied
+///            by attention_factor, in the paper 0.1 ln(factor) + 1.
 struct RotarySettings {
   double base = 10'000;
   RotaryScaling scaling = RotaryScaling::none;
@@ -85,23 +87,25 @@ struct RotarySettings {
   double attention_factor = 1;
 };
 
-/// [positions, d_head]: of each position the cosines of its d_head / 2 angles, then their sines. Frequencies and
-/// angles are rounded to T, as in the programs that make such models, whose far positions depend on that.
+/// [positions, d_head]: for each position the cosines of its d_head / 2 angles, then their sines. Frequencies
+/// and angles are rounded to T, as in the programs that such models come from, whose distant positions depend
+/// on it.
 template <class T>
 std::vector<T> rotary_turns(std::int64_t positions, std::int64_t d_head, const RotarySettings& settings);
 
 /// The bucket of a key at `distance` = its position minus the query's. Half of the buckets are for single
-/// distances, the others for ranges that grow up to `farthest`, from where on all are one (Raffel et al. 2020,
-/// section 2.1). Causal attention has them all for keys before the query, any other half for each side.
+/// distances, the others for ranges that grow up to `farthest`, beyond which all distances share one (Raffel
+/// et al. 2020, section 2.1). Causal attention uses all buckets for keys before the query; otherwise each
+/// side gets half of them.
 std::int32_t relative_bucket(std::int64_t distance, bool causal, std::int64_t buckets, std::int64_t farthest);
 
 /// Bias of ALiBi, [2 reach + 1, n_heads]: row reach + r is -slope |r|. Slopes are a geometric sequence from
-/// 2^(-8/n_heads) on, for numbers of heads that are no power of two that of the next lower one with every other one of
-/// the next higher one (Press, Smith, Lewis 2022, section 3 and their code).
+/// 2^(-8/n_heads) on; if the number of heads is not a power of two, the sequence of the next lower power
+/// followed by every other slope of the next higher one (Press, Smith, Lewis 2022, section 3 and their code).
 template <class T>
 std::vector<T> alibi_bias(std::int64_t reach, std::int64_t n_heads);
 
-/// 0, 1, ..., length - 1 for each sentence in turn, or from first[i] on for sentence i.
+/// 0, 1, ..., length - 1 for each sentence in turn; starting at first[i] for sentence i if given.
 inline std::vector<std::int32_t> positions_of(const Packing& rows, std::span<const std::int64_t> first = {}) {
   std::vector<std::int32_t> positions;
   positions.reserve(static_cast<std::size_t>(rows.rows()));
@@ -113,10 +117,10 @@ inline std::vector<std::int32_t> positions_of(const Packing& rows, std::span<con
   return positions;
 }
 
-/// The config fields of positions, of all Transformers.
+/// The config fields of positional encodings, for all Transformers.
 struct PositionOptions {
   std::string positions = "sinusoidal";
-  // Those below came later: they are optional fields of configs.
+  // Later additions: optional config fields.
   std::int64_t position_offset = 0;
   double rope_base = 10'000;
   std::string rope_scaling = "none";
@@ -133,7 +137,7 @@ struct PositionOptions {
     field("positions", self.positions, "position vectors, or how attention knows positions",
           kPositions.words);
   }
-  /// `optional`: visits a field that configs may leave out.
+  /// `optional`: visits a field that configs may omit.
   template <class Self, class Visit>
   static void position_settings(Self& self, Visit&& optional) {
     optional("position_offset", self.position_offset, "row of the first token in the table of positions",
@@ -155,57 +159,58 @@ struct PositionOptions {
     optional("relative_max_distance", self.relative_max_distance,
              "relative_buckets: farther positions share a bucket", up_to(1'000'000));
   }
-  /// Throws UsageError naming the field and what it must be.
+  /// Throws UsageError naming the field and its valid values.
   void check_positions(std::int64_t d_model, std::int64_t d_head) const;
 };
 
-/// The positions of one stack, parsed.
+/// The positional encoding of one stack, parsed.
 struct PositionSettings {
   Positions scheme = Positions::none;
   std::int64_t d_model = 0, n_heads = 0, d_head = 0;
   std::int64_t max_length = 0;  ///< longest sentence in tokens
   std::int64_t offset = 0;      ///< row of the first token in the table
-  bool causal = false;          ///< self-attention attends to the past only
+  bool causal = false;          ///< self-attention sees only the past
   RotarySettings rotary;
   std::int64_t relative_buckets = 0, relative_max_distance = 0;
 
   PositionSettings() = default;
   PositionSettings(const PositionOptions& options, std::int64_t d_model, std::int64_t n_heads,
                    std::int64_t d_head, std::int64_t max_length);
-  /// Numbers per position of the table that the scheme computes ahead; 0: none.
+  /// Columns of the precomputed table of the scheme; 0: none.
   std::int64_t computed_width() const;
 };
 
-/// Adds the parameters of positions, by scheme: <stack>/positions/weight [offset + max_length, d_model] (learned),
+/// Declares the parameters of the scheme: <stack>/positions/weight [offset + max_length, d_model] (learned),
 /// <stack>/relative_bias/weight [relative_buckets, n_heads] (relative_buckets).
 template <class T>
 void add_positions(ParameterSet<T>& parameters, const std::string& stack, const PositionSettings& settings);
 
-/// What is added to the embeddings of tokens: of token i row at[i] of the table, or none.
+/// Added to the embeddings of tokens: row at[i] of the table for token i, or none.
 template <class T>
 struct AddedPositions {
   Var<T> table;  ///< [positions, d_model]
   std::vector<std::int32_t> at;
 };
 
-/// What tells a self-attention where its rows stand; nothing when positions are part of the embeddings.
+/// Gives a self-attention the positions of its rows; empty if positions are part of the embeddings.
 template <class T>
 struct AttentionPositions {
   Matrix<const T> turns;  ///< rotary_turns [positions, d_head], or no data; must outlive the pass
   Var<T> bias;            ///< [2 reach + 1, n_heads] as attention() takes it, or none
 };
 
-/// The positions of one stack. Whole sentences, single words and prompts agree, as all ask the same tables.
+/// The positional encoding of one stack. Whole sentences, single words and prompts agree because all use the
+/// same tables.
 template <class T>
 class PositionalEncoding {
  public:
   explicit PositionalEncoding(const PositionSettings& settings);
 
-  /// For packed tokens; token j of sequence i stands at position first[i] + j, from 0 where `first` is empty.
+  /// For packed tokens; token j of sequence i has position first[i] + j, or j if `first` is empty.
   AddedPositions<T> added(const Scope<T>& stack, const Packing& rows,
                           std::span<const std::int64_t> first) const;
-  /// What the self-attentions of all layers share in a pass whose longest sequence, with what it continues, has
-  /// `longest` tokens.
+  /// Shared by the self-attentions of all layers in a pass whose longest sequence, including what it
+  /// continues, has `longest` tokens.
   AttentionPositions<T> within_attention(const Scope<T>& stack, std::int64_t longest) const;
 
  private:
@@ -214,9 +219,9 @@ class PositionalEncoding {
   PositionSettings settings_;
   struct Table {
     std::once_flag needed;
-    std::vector<T> values;  ///< [positions, d_model], once something is embedded
+    std::vector<T> values;  ///< [positions, d_model], once something has been embedded
   };
-  mutable Table few_, all_;  ///< of the first few positions, and of offset + max_length
+  mutable Table few_, all_;  ///< of the first few positions, and of all offset + max_length
   std::vector<T> turns_;     ///< [max_length, d_head] or empty
 };
 

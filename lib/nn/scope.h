@@ -1,5 +1,5 @@
-// What a layer needs to compute itself: the tape, the parameters under its own path, dropout, and the naming
-// of values. Scopes read like HDF5 paths: scope / "encoder" / "layer_0" / "self_attention".
+// What a layer needs: the tape, the parameters under its own path, dropout, and named values. Scopes read
+// like HDF5 paths: scope / "encoder" / "layer_0" / "self_attention".
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace heed {
 
-/// One pass of one shard: shared by all scopes of the pass.
+/// One pass of one shard, shared by all scopes of the pass.
 template <class T>
 struct Pass {
   Pass() = default;
@@ -31,14 +31,14 @@ struct Pass {
   std::uint64_t seed = 0;
   std::uint64_t step = 0;  ///< update number; with shard it selects the random numbers
   std::uint64_t shard = 0;
-  std::uint64_t draws = 0;  ///< streams of random numbers used so far in this pass
+  std::uint64_t draws = 0;  ///< number of random streams used so far in this pass
   Recorder<T>* recorder = nullptr;
   const Editor<T>* editor = nullptr;
-  const StepRows* at_step = nullptr;           ///< while a step is computed (AtStep): what its rows are
+  const StepRows* at_step = nullptr;           ///< while a step is computed (AtStep): its rows
   const Continuation* continuation = nullptr;  ///< while a decoder reads: what its sequences continue
 };
 
-/// During its lifetime, values named in the pass are the rows of one step.
+/// For its lifetime, values named in the pass are the rows of one step.
 template <class T>
 class AtStep {
  public:
@@ -75,7 +75,7 @@ class Scope {
   /// The parameter <path>/<name> as a leaf of the tape.
   Var<T> parameter(std::string_view name) const {
     const Parameter* found = pass_->parameters->parameter_at(below(name));
-    return leaf(found ? *found : pass_->parameters->find(join(name)));  // which throws
+    return leaf(found ? *found : pass_->parameters->find(join(name)));  // throws
   }
   /// Adjacent stacked parts' parameters as one leaf (ParameterSet::stacked).
   Var<T> stacked(const std::vector<std::string>& parts, std::string_view field) const {
@@ -85,23 +85,22 @@ class Scope {
   Dropout dropout(double p) const {
     return make_dropout(pass_->training ? p : 0.0, pass_->seed, next_stream());
   }
-  /// Random numbers of this pass, others at each call.
+  /// Random numbers of this pass, different at each call.
   Random random() const { return Random(pass_->seed, next_stream()); }
-  /// Names a value, so that it can be recorded and edited. Returns the value to compute with, which an edit
-  /// of that name has changed. `rows` are all rows of that name, unless a step says otherwise; `n_heads`
-  /// lie side by side.
+  /// Names a value, so that it can be recorded and edited. Returns the value to compute with, after edits.
+  /// `rows` are all rows with that name, unless a step is active; `n_heads` lie side by side.
   Var<T> name(const std::string& name, Var<T> v, const Packing& rows, std::int64_t n_heads = 1) const {
     return inspected(name) ? inspect(join(name), v, {&rows, n_heads}) : v;
   }
-  /// Likewise the rows of a step, of which the step alone knows how many there are.
+  /// Names the rows of a step; only the step knows their number.
   Var<T> name(const std::string& name, Var<T> v) const {
     return inspected(name) ? inspect(join(name), v, {nullptr, 1}) : v;
   }
-  /// Likewise a row for each sentence.
+  /// Names one row per sentence.
   Var<T> name_sentences(const std::string& name, Var<T> v) const {
     return inspected(name) ? inspect_sentences(join(name), v) : v;
   }
-  /// Likewise rows that the operation computing them hands out to be edited in place.
+  /// Names rows that the operation computing them passes on to be edited in place.
   void name_in_place(const std::string& name, Matrix<T> value, const StepRows& rows) const {
     if (inspected(name)) inspect_in_place(join(name), value, rows);
   }
@@ -109,12 +108,12 @@ class Scope {
   Var<T> name_attention(const std::string& name, Var<T> v, const Packing& keys) const {
     return inspected(name) ? inspect_attention(join(name), v, keys) : v;
   }
-  /// Scores or weights of all sentences and heads: for each sentence its [n_heads, n_queries, n_keys] block,
-  /// one after the other, dense. They have been edited inside the operation, by attention_edit().
+  /// Scores or weights of all sentences and heads: each sentence's [n_heads, n_queries, n_keys] block, one
+  /// after the other, dense. They have already been edited inside the operation, by attention_edit().
   void name_attention(const std::string& name, std::span<const T> blocks, const AttentionKind& kind) const;
-  /// What changes position_bias, scores and weights of this scope inside the operation that computes them; none when they
-  /// are not edited. `rows`: of the queries; the operation may count them by other sentences, in the same
-  /// order.
+  /// The edits of position_bias, scores and weights of this scope, applied inside the operation that computes
+  /// them; none if they are not edited. `rows`: the queries; the operation may group them into other
+  /// sentences, in the same order.
   std::optional<AttentionEdit<T>> attention_edit(const Packing& rows) const;
   bool wants(const std::string& name) const { return pass_->recorder && pass_->recorder->wants(join(name)); }
   bool edits(const std::string& name) const { return pass_->editor && pass_->editor->edits(join(name)); }
@@ -140,7 +139,7 @@ class Scope {
     return pass_->tape->leaf(p.in(pass_->parameters->values().data()), gradient);
   }
 
-  /// Where rows of this pass belong in whole sentences.
+  /// The places, in whole sentences, of rows of this pass.
   std::vector<Place> in_sentences(std::vector<Place> places) const;
   void inspect_in_place(const std::string& path, Matrix<T> value, const StepRows& rows) const;
   Var<T> inspect(const std::string& path, Var<T> v, RowKind kind) const;
@@ -149,7 +148,7 @@ class Scope {
   Var<T> inspect_attention(const std::string& path, Var<T> v, const Packing& keys) const;
 
   Pass<T>* pass_;
-  std::int32_t place_;  ///< among the parameters; kNowhere: none has a name below the path
+  std::int32_t place_;  ///< among the parameters; kNowhere: no name begins with the path
   std::string path_;    ///< without such a place
 };
 

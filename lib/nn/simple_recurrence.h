@@ -1,11 +1,13 @@
-// The simpler simple recurrent unit, SSRU (Kim, Junczys-Dowmunt, Hassan, Aji, Heafield, Grundkiewicz, Bogoychev: From research to
-// production and back: ludicrously fast neural machine translation, WNGT 2019, section 3.1), which stands for the self-attention of a
-// decoder: what is read of the past is one vector, however long the past is.
+// The simpler simple recurrent unit, SSRU (Kim, Junczys-Dowmunt, Hassan, Aji, Heafield, Grundkiewicz,
+// Bogoychev: From research to production and back: ludicrously fast neural machine translation, WNGT 2019,
+// section 3.1), which replaces the self-attention of a decoder: the past is summarised by one vector,
+// whatever its length.
 //   f_t = sigmoid(x_t W_f + b_f)
 //   c_t = f_t * c_(t-1) + (1 - f_t) * x_t W
 //   o_t = ReLU(c_t)
-// Parameters under the scope: candidate/weight W [d, d], forget/{weight W_f [d, d], bias b_f}. Named values: candidate x W, forget f,
-// output o; c is not among them: a sentence is read at once, so that an edit of c_t could not reach c_(t+1).
+// Parameters under the scope: candidate/weight W [d, d], forget/{weight W_f [d, d], bias b_f}. Named values:
+// candidate x W, forget f, output o; c is not named: a sentence is read at once, so an edit of c_t could not
+// affect c_(t+1).
 #pragma once
 
 #include "autograd/ops.h"
@@ -21,7 +23,8 @@ void add_simple_recurrence(ParameterSet<T>& parameters, const std::string& scope
   parameters.add(scope + "/forget/bias", {d}, Init::zeros());
 }
 
-/// x [rows, d] -> [rows, d]. `cell` [sequences, d]: c before the first row of each sequence; it becomes that after the last.
+/// x [rows, d] -> [rows, d]. `cell` [sequences, d]: c before the first row of each sequence, replaced by c
+/// after the last.
 template <class T>
 Var<T> simple_recurrence(const Scope<T>& scope, Var<T> x, const Packing& rows, Var<T>& cell) {
   const Var<T> candidate =

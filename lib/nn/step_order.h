@@ -24,25 +24,25 @@ class StepOrder {
   std::int64_t steps() const { return static_cast<std::int64_t>(first_.size()) - 1; }
   std::int64_t rows() const { return first_.back(); }
   std::int64_t active(std::int64_t step) const { return first(step + 1) - first(step); }
-  /// Where step `step` begins in time order.
+  /// The first row of step `step` in time order.
   std::int64_t first(std::int64_t step) const { return first_[static_cast<std::size_t>(step)]; }
   /// first(0) .. first(steps()).
   std::span<const std::int64_t> firsts() const { return first_; }
-  /// The packed sequence that row `rank` of every step belongs to.
+  /// The packed sequence of row `rank` of every step.
   std::int64_t sequence(std::int64_t rank) const { return sentences_[static_cast<std::size_t>(rank)]; }
-  /// The sentences of a step's rows.
+  /// The sentence of each row of a step.
   std::span<const std::int64_t> sentences(std::int64_t step) const { return of_step(all_sentences_, step); }
 
   /// What the rows of a step are; `rows` is the packing that this order was made from.
   StepRows rows_of(std::int64_t step, const Packing& rows) const {
     return {sentences(step), step, whole_ ? whole_ : &rows, of_step(all_positions_, step)};
   }
-  /// What the rows of all steps are, in time order.
+  /// Describes the rows of all steps, in time order.
   StepRows rows_of_all(const Packing& rows) const {
     return {all_sentences_, 0, whole_ ? whole_ : &rows, all_positions_};
   }
 
-  /// What select_rows takes: packed rows into time order.
+  /// Arguments of select_rows: packed rows into time order.
   std::vector<RowOf> to_time_order() const;
   /// From a matrix for each step (part = step) to packed rows.
   std::vector<RowOf> to_packed() const;
@@ -60,11 +60,11 @@ class StepOrder {
     return std::span(all).subspan(static_cast<std::size_t>(first(step)),
                                   static_cast<std::size_t>(active(step)));
   }
-  /// Where in its sequence of the packing a step is.
+  /// The position of a step in its sequence of the packing.
   std::int64_t position(std::int64_t step, std::int64_t sequence) const {
     return direction_ == Direction::forward ? step : rows_.length(sequence) - 1 - step;
   }
-  /// The packed row that sentence number `rank` of the order has at `step`.
+  /// The packed row at `step` of sentence number `rank` in the order.
   std::int64_t packed_row(std::int64_t step, std::int64_t rank) const {
     return rows_.offset(sequence(rank)) + position(step, sequence(rank));
   }
@@ -73,7 +73,8 @@ class StepOrder {
   Direction direction_;
   std::vector<std::int64_t> sentences_;  ///< of the packing, longest first
   std::vector<std::int64_t> first_{0};
-  /// Of each row in time order: its sentence, and its position therein; those that the packing's continue.
+  /// For each row in time order: its sentence, and its position in it; those continued by the packing's
+  /// sequences.
   std::vector<std::int64_t> all_sentences_, all_positions_;
   const Packing* whole_;  ///< the rows of those sentences, or none
 };

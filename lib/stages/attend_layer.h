@@ -1,4 +1,4 @@
-// What one attention layer of a model computes on given sentences.
+// Attention of one layer of a model on given sentences.
 #pragma once
 
 #include <string>
@@ -19,23 +19,23 @@ struct AttentionLayer {
   bool decoder = false, cross = false;
 };
 
-/// Throws UsageError that lists the model's layers when `path` is not one of them.
+/// Throws UsageError listing the model's layers if `path` is not one of them.
 AttentionLayer attention_layer(const Model<float>& model, std::string path);
 
 /// Puts the layer's /attention (attention_group.h) into the frame: scores, weights, context and, with
-/// `steps`, query_vector, key_vector, value_vector, head_context and what only some layers have: products and
-/// output of scaled dot-product attention, position of local-p, probabilities where weights are made from
-/// them. An encoder layer reads /embeddings. A decoder layer reads /encoder, or runs the encoder over
-/// /embeddings, and `targets` (ids with eos, one a sentence), which the decoder reads shifted right; query i
-/// is the step that produces token i. `inspection` is of the layer's stack, if given.
+/// `steps`, query_vector, key_vector, value_vector, head_context and values that only some layers have:
+/// products and output of scaled dot-product attention, position of local-p, probabilities if the weights
+/// differ from them. An encoder layer reads /embeddings. A decoder layer reads /encoder, or runs the encoder
+/// over /embeddings, and `targets` (ids with eos, one list per sentence), which the decoder reads shifted
+/// right; query i is the step that produces token i. `inspection`, if given, belongs to the layer's stack.
 void attend_layer(const Model<float>& model, const AttentionLayer& layer, bool steps,
                   const std::vector<std::vector<std::int32_t>>& targets, int threads, TensorMap& frame,
                   Inspection* inspection = nullptr, Values wanted = Values::finite);
-/// What of the model an inspection covers: the layer's stack, of the encoder up to the layer.
+/// The part of the model that an inspection covers: the layer's stack, for an encoder up to the layer.
 Stages stages_of(const AttentionLayer& layer);
 
-/// Adds query_token and key_token to the frame's /attention: the source's from /tokens, if it is there, the
-/// target's from `targets`.
+/// Adds query_token and key_token to the frame's /attention: for the source from /tokens, if present, for the
+/// target from `targets`.
 void label_layer(const AttentionLayer& layer, const LoadedModel& loaded,
                  const std::vector<std::vector<std::int32_t>>& targets, TensorMap& frame);
 

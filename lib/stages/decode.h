@@ -1,4 +1,4 @@
-// What `decode` does: reads the input of a model's last part, translates, continues, classifies or scores,
+// The work of `decode`: reads the input of a model's last part, translates, continues, classifies or scores,
 // and writes text, tensors and attention.
 #pragma once
 
@@ -72,39 +72,39 @@ struct DecodeConfig {
     field("allow_nonfinite", self.allow_nonfinite, kAllowNonfinite);
     field("precision", self.precision, kPrecisionHelp, kPrecisions);
   }
-  /// Throws UsageError when a search cannot give as many results as it is asked for.
+  /// Throws UsageError if more results are requested than a search can give.
   void check_search() const;
 };
 
 struct DecodePaths {
-  std::vector<std::string> input{"-"};  ///< one after the other
+  std::vector<std::string> input{"-"};  ///< read one after the other
   std::string output = "-";
-  std::vector<std::string> models;  ///< the first reads the input, others its /tokens
+  std::vector<std::string> models;  ///< the first reads the input, the others its /tokens
   std::string keep;        ///< a file for the tensors of --format h5, whatever is written; empty: none
   std::string force;       ///< translations to score instead of searching; empty: search
-  std::string prefix;      ///< what translations begin with; empty: anything
-  std::string attention;   ///< where the attention goes; empty: nowhere
-  std::string saliency;    ///< likewise
-  std::string lens;        ///< likewise what each layer would say
-  std::string align_gold;  ///< links by which the best head is chosen
-  io::WriteOptions write;  ///< of every file that is written
+  std::string prefix;      ///< forced beginnings of translations; empty: none
+  std::string attention;   ///< output of the attention; empty: none
+  std::string saliency;    ///< output of the saliency; empty: none
+  std::string lens;        ///< output of the logit lens; empty: none
+  std::string align_gold;  ///< gold links, by which the best head is chosen
+  io::WriteOptions write;  ///< for every written file
 };
 
-/// What of the decoding is recorded, edited and attributed.
+/// What to record, edit and attribute while decoding.
 struct DecodeInspection {
   InspectionConfig values;
   SaliencyConfig saliency;
-  bool times_ops = false;  ///< say at the end where the searches spent their time, by operation
+  bool times_ops = false;  ///< report at the end the time of the searches by operation
 };
 
-/// Of an encoder alone: prediction_text or prediction_map (stages/predict.h). Otherwise, with --align: "0-0
-/// 1-2 2-1" for each sentence; else translated_text, scored_text or hypothesis_map (stages/results.h).
-/// Saliency and traces are of the given or else of the best translation. `inspect` applies to the forced
-/// pass over the given or the best found translation; edits act in the search as well. `given` says which
-/// options were: those that would change nothing are refused.
+/// For an encoder alone, writes prediction_text or prediction_map (stages/predict.h); with --align, a line
+/// "0-0 1-2 2-1" per sentence; otherwise translated_text, scored_text or hypothesis_map (stages/results.h).
+/// Saliency and traces belong to the given or the best translation. `inspect` applies to the forced pass over
+/// that translation; edits also act in the search. `given` tells which options were given: those without
+/// effect are refused.
 void run_decode(const DecodeConfig& config, const DecodePaths& paths, const DecodeInspection& inspect,
                 std::uint64_t seed, int threads, const std::function<bool(const std::string& option)>& given);
-/// What such a pass computes.
+/// What a decoding pass computes.
 Stages decoder_stages(const Model<float>& model);
 
 }  // namespace heed

@@ -1,4 +1,4 @@
-// What `decode` does with each frame, whatever the model's last part is: a job reads frames and writes lines or tensors.
+// What `decode` does with each frame, for any kind of model: a job reads frames and writes lines or tensors.
 #pragma once
 
 #include <functional>
@@ -14,7 +14,7 @@
 
 namespace heed {
 
-/// What a run is asked for.
+/// The request of a run.
 struct DecodeRequest {
   const DecodeConfig& config;
   const DecodePaths& paths;
@@ -24,7 +24,7 @@ struct DecodeRequest {
   const std::function<bool(const std::string& option)>& given;
   const std::string& model() const { return paths.models.front(); }
 
-  /// Throws UsageError, with the reason, when one of the options was given.
+  /// Throws UsageError, with the reason, if one of the options was given.
   template <class... Why>
   void refuse(std::initializer_list<const char*> options, const Why&... why) const {
     for (const char* option : options) {
@@ -33,10 +33,10 @@ struct DecodeRequest {
   }
 };
 
-/// Frames come in, lines or tensors go out.
+/// Reads frames, writes lines or tensors.
 class DecodeJob {
  public:
-  /// What is asked for must outlive the job.
+  /// The request must outlive the job.
   DecodeJob(const DecodeRequest& request, LoadedModel loaded);
   virtual ~DecodeJob() = default;
 
@@ -46,10 +46,10 @@ class DecodeJob {
   enum class Format { text, h5 };
 
   void open_output();
-  /// Sentences that are read together from a file.
+  /// Number of sentences read together from a file.
   virtual std::int64_t sentences_read() const { return config_.batch; }
   virtual void check(const TensorMap&, const std::string&) {}
-  /// Errors in here get the input's name in front.
+  /// Errors thrown here get the input's name as prefix.
   virtual void read(const TensorMap& frame) = 0;
   virtual void write(const TensorMap& frame) = 0;
   virtual void finish();
@@ -68,15 +68,16 @@ class DecodeJob {
   std::int64_t sentences_ = 0;  ///< of the text before the frame
 };
 
-/// Of the option --precision.
+/// The parsed option --precision.
 Precision precision_of(const DecodeConfig& config);
 
-/// Throws Error unless `tokens` are what these rows are of.
+/// Throws Error unless `tokens` match these rows.
 void expect_lengths(const std::vector<Ids>& tokens, const Packing& rows);
 
 /// An encoder alone: classes or masked words.
 std::unique_ptr<DecodeJob> predict_job(const DecodeRequest& request, LoadedModel loaded);
-/// A decoder, alone or of a pair: translations, continuations, and scores of given ones. `usual`: how the model is searched.
+/// A decoder, alone or in a pair: translations, continuations, and scores of given ones. `usual`: the model's
+/// search settings.
 std::unique_ptr<DecodeJob> translate_job(const DecodeRequest& request, LoadedModel loaded,
                                          const SearchSettings& usual);
 

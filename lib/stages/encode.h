@@ -8,8 +8,8 @@
 
 namespace heed {
 
-/// Adds /embeddings: values f32 (sentence, position, dim), length. `inspection` records and edits its
-/// values, if given.
+/// Adds /embeddings: values f32 (sentence, position, dim), length. `inspection`, if given, records and edits
+/// its values.
 void embed_frame(const Model<float>& model, Side side, TensorMap& frame, Inspection* inspection = nullptr);
 
 /// /embeddings of images.
@@ -17,22 +17,23 @@ TensorMap embed_images(const Model<float>& model, const Pictures& pictures, Insp
 
 struct EncodeOptions {
   std::int64_t first = 0;   ///< first layer to run
-  std::int64_t last = -1;   ///< end of the range: the last one + 1; -1: all
-  bool all_layers = false;  ///< keep the output of every layer that ran, not only of the last
+  std::int64_t last = -1;   ///< end of the range: last layer + 1; -1: all
+  bool all_layers = false;  ///< keep the output of every layer that ran, not only the last
   Values wanted = Values::finite;
-  std::string pool;        ///< one of kSentencePools; empty: no vectors of sentences
-  bool normalise = false;  ///< divides them by their length
+  std::string pool;        ///< one of kSentencePools; empty: no sentence embeddings
+  bool normalise = false;  ///< scale them to length 1
   std::string precision = kPrecisions.front();
 };
-/// model: as the model was made for; pooler: f(first state W + b) by encoder/pooler.
+/// model: the model's own pooling; pooler: f(first state W + b) by encoder/pooler.
 inline const std::vector<std::string> kSentencePools{"model", "mean", "first", "pooler"};
 
-/// Adds /encoder: states f32 (sentence, layer, position, dim), mask, length. Reads /embeddings or, when
-/// options.first > 0, the last layer of the /encoder group that an earlier run left. With options.pool also
-/// /sentences: values f32 (sentence, dim), of the last layer.
+/// Adds /encoder: states f32 (sentence, layer, position, dim), mask, length. Reads /embeddings or, if
+/// options.first > 0, the last layer of the /encoder group left by an earlier run. With options.pool also
+/// /sentences: values f32 (sentence, dim), from the last layer.
 void encode_frame(const Model<float>& model, const EncodeOptions& options, int threads, TensorMap& frame,
                   Inspection* inspection = nullptr);
-/// The layers that run. Throws UsageError when the encoder has no such range, or it leaves out the layer to pool.
+/// The layers that run. Throws UsageError if the encoder has no such range, or if it excludes the layer to
+/// pool.
 Stages encoder_stages(const Model<float>& model, const EncodeOptions& options);
 
 inline const std::vector<std::string> kSides{"source", "target"};
@@ -40,14 +41,14 @@ inline const std::vector<std::string> kSides{"source", "target"};
 struct EmbedOptions : StageFiles {
   std::vector<std::string> pixels;  ///< files of images (models/pictures.h) instead of tokens
   std::string side;                 ///< "source" or "target"; empty: that of the model's first part
-  std::int64_t positions_only = 0;  ///< so many position vectors, and nothing else
+  std::int64_t positions_only = 0;  ///< number of position vectors to write instead; 0: none
   std::int64_t d_model = 512;       ///< their width
 };
-/// What the tool embed does. `given` says which options were: those that would change nothing are refused.
+/// Runs the tool embed. `given` tells which options were given: those without effect are refused.
 void run_embed(const EmbedOptions& options, const InspectionConfig& inspect, std::uint64_t seed,
                const std::function<bool(const std::string& option)>& given);
 
-/// What the tool encode does; `layers` is "A:B", "A:", ":B", or ":" for all, of which it sets first and last.
+/// Runs the tool encode; `layers` is "A:B", "A:", ":B", or ":" for all, and sets first and last.
 void run_encode(const StageFiles& files, const std::string& layers, EncodeOptions options,
                 const InspectionConfig& inspect, std::uint64_t seed, int threads);
 

@@ -1,5 +1,5 @@
-// Models that search together. Frames hold what the first one's encoder says; the others read their /tokens themselves, so all
-// have the same vocabularies.
+// Ensembles of models that search together. Frames hold the output of the first model's encoder; the others
+// read their /tokens themselves, so all must have the same vocabularies.
 #pragma once
 
 #include <memory>
@@ -17,24 +17,25 @@ namespace heed {
 
 class ModelEnsemble {
  public:
-  /// Alone at first. `first` must outlive this.
+  /// Initially `first` alone, which must outlive this.
   explicit ModelEnsemble(const LoadedModel& first);
 
-  /// Reads another model, which computes at this precision. Throws UsageError when one of them is of a kind that cannot
-  /// search with others, Error when its vocabularies are not the first one's (that from `first_path`).
+  /// Adds another model, which computes at this precision. Throws UsageError if one of them is of a kind that
+  /// cannot be part of an ensemble, Error if its vocabularies differ from those of the first (from
+  /// `first_path`).
   void add(const std::string& path, const std::string& first_path, Precision precision);
   std::size_t size() const { return 1 + others_.size(); }
 
-  /// Whether in every model rows do not depend on those beside them.
+  /// Whether in every model rows do not depend on one another.
   bool rows_apart() const;
 
-  /// What the decoders of the others continue from, of the frame whose sentences have these `rows` for the first.
-  /// Throws Error when /tokens is missing or of other lengths.
+  /// Computes what the other models' decoders continue from, for the frame whose sentences have these `rows`
+  /// in the first model. Throws Error if /tokens is missing or has other lengths.
   void read(const TensorMap& frame, const Packing& rows, Values wanted, int threads);
 
   /// All models on that frame; `memory` is the first one's.
   std::vector<Member> members(const PackedStates& memory) const;
-  /// The same on what `memories`, one of each model, hold.
+  /// All models on `memories`, one of each model.
   std::vector<Member> members(std::span<const PackedStates> memories) const;
 
  private:
@@ -44,7 +45,7 @@ class ModelEnsemble {
     LoadedModel loaded;
     std::string path;
     PackedWeights<float> weights{loaded.model->parameters.values()};  ///< in float32
-    PackedStates memory{};                                            ///< of the frame
+    PackedStates memory{};                                            ///< of the current frame
   };
 
   const LoadedModel& first_;

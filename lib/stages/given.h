@@ -1,5 +1,5 @@
-// Given words after what a decoder continues from, read in one pass (teacher forcing): of a hypothesis that was found, or
-// of a translation whose words are scored.
+// Teacher forcing: given words after a decoder's input, read in one pass, for the words of a found hypothesis
+// or of a translation to be scored.
 #pragma once
 
 #include <vector>
@@ -10,19 +10,19 @@
 
 namespace heed {
 
-/// What a decoder read to produce given targets: its states, and which of them.
+/// The decoder's input for producing given targets: its states, and which of them produce tokens.
 struct Given {
-  Packing rows;             ///< all that was read
-  std::vector<RowOf> last;  ///< the rows that give the targets' tokens, one after the other
-  Var<float> states;        ///< of rows
+  Packing rows;             ///< all rows read
+  std::vector<RowOf> last;  ///< the rows that produce the targets' tokens, one after the other
+  Var<float> states;        ///< of `rows`
 };
 
-/// `targets`: ids with final eos, which follow their prompts; with `whole_text` the prompts are all that is read. `sampled`: the
-/// draws by which each target was sampled; empty: none was.
+/// `targets`: ids with final eos, which follow their prompts; with `whole_text` only the prompts are read.
+/// `sampled`: the random numbers that each target was sampled with; empty: none was sampled.
 Given read_given(InferencePass& pass, const Model<float>& model, const Encoded<float>& input,
                  const PackedTokens& targets, const std::vector<SampleStream>& sampled, bool whole_text);
 
-/// What a decoder alone reads, embeddings of a file and of what it goes on with, under the name that they have elsewhere.
+/// The input of a decoder alone, embeddings from a file and of the continuation, under their usual name.
 Var<float> named_embeddings(Pass<float>& pass, Var<float> embedded, const Packing& rows);
 
 }  // namespace heed

@@ -1,4 +1,5 @@
-// train --import: another program's model (models/foreign/import.h) as a model file, or as a list of its tensors.
+// train --import: imports another program's model (models/foreign/import.h) as a model file, or lists its
+// tensors.
 #pragma once
 
 #include <string>
@@ -8,16 +9,17 @@
 namespace heed {
 
 struct ImportCommand {
-  std::string from;    ///< the folder or file; empty: nothing is to be imported
-  std::string expect;  ///< what the model must give (stages/self_test.h); empty: it is not verified
+  std::string from;    ///< the folder or file; empty: nothing to import
+  std::string expect;  ///< expected results (stages/self_test.h); empty: not verified
   std::string output;
   std::string command;  ///< for the model's history
-  bool list = false;    ///< only print what becomes of each tensor
+  bool list = false;    ///< only print the mapping of each tensor
   bool overwrite = false;
   bool scales = true;  ///< io::WriteOptions
   foreign::ImportOptions options;
 
-  /// Throws Error when it cannot be imported, or does not give what is expected; then nothing is written.
+  /// Throws Error if the model cannot be imported, or does not give the expected results; then nothing is
+  /// written.
   void run() const;
 };
 

@@ -1,5 +1,6 @@
-// Lists of translations to be scored, as `decode --n-best` and Moses write them: a line "sentence ||| translation" each,
-// with anything after another " ||| "; sentences are counted from 0, in a part of a text as in the whole, and stand in their order.
+// N-best lists to be rescored, as written by `decode --n-best` and Moses: a line "sentence ||| translation"
+// each, optionally followed by " ||| " and anything; sentences are counted from 0, in part of a text as in
+// the whole, and are in order.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,7 @@
 
 namespace heed {
 
-/// Where "12 ||| " ends that such a line begins with; npos: it is none.
+/// The end of the "12 ||| " that such a line begins with; npos: it does not.
 std::size_t end_of_number(const std::string& line, std::int64_t& number);
 
 class NBestLists {
@@ -20,10 +21,12 @@ class NBestLists {
   NBestLists(const std::string& path, const text::Tokenizer& tokenizer)
       : lines_(path), tokenizer_(tokenizer), unknown_(tokenizer) {}
 
-  /// The translations of `count` sentences from number `first`, which follows those of the call before, as ids with a final eos. Throws Error on a line that is none of such a list,
+  /// The translations of `count` sentences from number `first`, which follows the previous call's, as ids
+  /// with a final eos. Throws Error on an invalid line, and if a sentence has no translation, or more than
+  /// kWidestBeam.
   /// and when a sentence has no translation, or more than kWidestBeam.
   std::vector<std::vector<Ids>> next(std::int64_t first, std::int64_t count);
-  /// Throws Error when lines are left. Says so when the vocabulary hardly knows the text.
+  /// Throws Error if lines are left. Warns if the text is mostly unknown to the vocabulary.
   void expect_end();
 
  private:
@@ -33,8 +36,8 @@ class NBestLists {
   text::LineReader lines_;
   const text::Tokenizer& tokenizer_;
   text::UnknownPieces unknown_;
-  std::int64_t sentence_ = 0;  ///< the next
-  bool is_read_ = false;       ///< a line, which waits for its sentence
+  std::int64_t sentence_ = 0;  ///< number of the next sentence
+  bool is_read_ = false;       ///< a line has been read ahead
   std::int64_t number_ = 0;
   std::string translation_;
 };

@@ -1,4 +1,4 @@
-// What `decode` makes of hypotheses: lines of text, tensors, and the labels of attention.
+// The output of `decode` from hypotheses: lines of text, tensors, and labels of attention.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ using Ids = std::vector<std::int32_t>;
 /// The hypotheses of each sentence, best first.
 using Results = std::vector<std::vector<Hypothesis>>;
 
-/// Tensors (sentence, [rank,] ...), with a rank only where some sentence has several hypotheses.
+/// Tensors (sentence, [rank,] ...); there is a rank only if some sentence has several hypotheses.
 struct Ranked {
   std::int64_t sentences, ranks;
 
@@ -35,15 +35,15 @@ struct Ranked {
   }
 };
 
-/// Ids after those of a prompt; without prompts as they are.
+/// The ids after those of a prompt; unchanged without prompts.
 Ids after_prompt(const std::vector<Ids>& prompts, std::size_t sentence, const Ids& ids);
 
-/// One line for each sentence, or for each of its n best translations: "sentence ||| translation ||| score"; a
-/// prompt comes before what continues it.
+/// One line per sentence, or per n-best translation: "sentence ||| translation ||| score"; a prompt precedes
+/// its continuation.
 std::string translated_text(const Results& hypotheses, const std::vector<Ids>& prompts,
                             std::int64_t first_sentence, bool n_best, const text::Tokenizer& tokenizer);
 
-/// One line for each sentence: "score<TAB>piece:log-probability piece:log-probability ...".
+/// One line per sentence: "score<TAB>piece:log-probability piece:log-probability ...".
 std::string scored_text(const Results& hypotheses, const text::Tokenizer& tokenizer);
 
 /// /hypotheses: score f32 (sentence, rank), ids i32 (sentence, rank, position), length i32 (sentence, rank),
@@ -51,14 +51,14 @@ std::string scored_text(const Results& hypotheses, const text::Tokenizer& tokeni
 TensorMap hypothesis_map(const Results& hypotheses, const std::vector<Ids>& prompts,
                          const text::Tokenizer& tokenizer);
 
-/// Adds the group NAME of attention that is kept: weights (sentence, [rank,] layer, head, query, key) of that kind, query_length and
-/// key_length.
+/// Adds the attention group NAME: weights (sentence, [rank,] layer, head, query, key) of that kind,
+/// query_length and key_length.
 void add_attention(TensorMap& map, const std::string& name, const std::string& kind, const std::string& title,
                    Tensor weights, Tensor query_length, Tensor key_length);
 
-/// Labels the axes of what decoder_attention (stages/translate.h) gave with pieces: query_token and key_token
-/// str (sentence, [rank,] query or key). `source`: ids of the source, or with `whole_text`
-/// of the texts; empty: not known.
+/// Labels the axes of decoder_attention's result (stages/translate.h) with pieces: query_token and key_token
+/// str (sentence, [rank,] query or key). `source`: ids of the source, or with `whole_text` of the texts;
+/// empty: unknown.
 void label_decoder_attention(TensorMap& attention, const Results& hypotheses, const std::vector<Ids>& prompts,
                              const std::vector<Ids>& source, const LoadedModel& loaded, bool whole_text);
 

@@ -1,4 +1,4 @@
-// What the tool score writes.
+// The output of the tool score.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,9 @@ struct ScoreResult {
   std::string name;
   double score = 0;
   std::string signature = {}, details = {};
-  std::vector<std::pair<std::string, double>> numbers = {};  ///< further ones, for JSON
+  std::vector<std::pair<std::string, double>> numbers = {};  ///< additional values, for JSON
   std::vector<text::LabelScore> labels = {};
-  std::optional<text::Interval> interval = {};  ///< of bootstrap resampling
+  std::optional<text::Interval> interval = {};  ///< from bootstrap resampling
   std::optional<double> p_value = {};           ///< that the first system's score differs by chance
 };
 
@@ -32,11 +32,11 @@ struct ScoreReport {
   bool score_only = false;
   std::int64_t width = 2;  ///< decimal places of scores
 
-  /// A line for each result, and a table of its labels; or JSON with the keys of sacreBLEU's.
+  /// A line for each result, and a table of its labels; or JSON with sacreBLEU's keys.
   std::string of_text(const std::vector<ScoreResult>& results) const;
-  /// A line: of a sentence.
+  /// The line of a sentence.
   std::string of_sentence(const std::vector<ScoreResult>& results) const;
-  /// A table, tab-separated: a line for each system, under a heading, and then the signatures after "# ".
+  /// A tab-separated table: a line for each system under a heading, followed by the signatures after "# ".
   std::string of_systems(const std::vector<SystemScores>& systems) const;
 
  private:

@@ -1,13 +1,13 @@
-// A model against what another program computed with it, stage by stage. The other program's tensors are a file of arrays
-// (io/foreign/array_file.h), as scripts/import-goldens writes them for models of transformers:
-//   ids, mask [sentence, position], by choice types         what goes in; mask 1: a token, 0: padding
-//   pixels [image, channel, row, column]                     or this, of a model that reads images
-//   target_ids, target_mask                                  of a pair: what its decoder produces
+// Compares a model with another program's results, stage by stage. The other program's tensors are a file of
+// arrays (io/foreign/array_file.h), as written by scripts/import-goldens for models of transformers:
+//   ids, mask [sentence, position], optionally types         the input; mask 1: a token, 0: padding
+//   pixels [image, channel, row, column]                     the input of a model that reads images
+//   target_ids, target_mask                                  for a pair: what its decoder produces
 //   PART.embeddings, PART.hidden.N, PART.states, PART.attention.N, decoder.cross.N     PART is encoder or decoder
-//   sentence [sentence, d]                                   the vector of a sentence, of models that were made for it
+//   sentence [sentence, d]                                   sentence embeddings, of models made for them
 //   pooled, logits                                           [sentence, ...], or for each token
-//   generated, beam [sentence, n]                            greedy search and a beam of 4, cut at n tokens; -1 after its end
-//   scores [sentence]                                        of the beam's best
+//   generated, beam [sentence, n]                            greedy search and a beam of 4, cut at n tokens, padded by -1
+//   scores [sentence]                                        of the best hypothesis of the beam
 // Rows of padding are not compared.
 #pragma once
 
@@ -21,18 +21,18 @@ namespace heed {
 
 struct StageResult {
   std::string stage;
-  double difference = 0;  ///< the largest; of `generated` and `beam` the number of ids that differ
+  double difference = 0;  ///< the largest; for `generated` and `beam` the number of differing ids
   double allowed = 0;     ///< 1e-5 of the stage's largest value, or of 1
-  std::string problem;    ///< why it could not be compared; empty: it was
+  std::string problem;    ///< why it could not be compared; empty: it was compared
 
   bool passed() const { return problem.empty() && difference <= allowed; }
 };
 
-/// One result for each of the file's stages, in its order. Throws Error when the file lacks what goes in, or that does not fit
-/// the model.
+/// One result for each of the file's stages, in its order. Throws Error if the file lacks the input, or if it
+/// does not fit the model.
 std::vector<StageResult> self_test(const LoadedModel& loaded, const io::ArrayFile& expected);
 
-/// "passed, 9 stages, largest difference 2.1e-06 in logits", or "failed: ..." with all that do not pass.
+/// "passed, 9 stages, largest difference 2.1e-06 in logits", or "failed: ..." with all failures.
 std::string summary_of(const std::vector<StageResult>& results);
 
 }  // namespace heed

@@ -11,22 +11,22 @@
 namespace heed {
 
 struct TokenizeCommand {
-  std::vector<std::string> input{"-"};  ///< one after the other
+  std::vector<std::string> input{"-"};  ///< read one after the other
   std::string output = "-";
-  std::string keep;        ///< a file that the tensors are gathered in, too; empty: none
+  std::string keep;        ///< a file that also gathers the tensors; empty: none
   io::WriteOptions write;  ///< of the tensors
 
   std::string model;        ///< a model file, whose vocabulary is used
   std::string vocabulary;   ///< a vocabulary file; takes precedence over `model`
-  std::string pair;         ///< a text whose lines are the second half of sentences; empty: none
-  std::string side;         ///< source or target; empty: as the input states, else source
+  std::string pair;         ///< a text whose lines are the second segment of each sentence; empty: none
+  std::string side;         ///< source or target; empty: as stated by the input, otherwise source
   std::string codes;        ///< subword-nmt codes
   bool export_spm = false;  ///< write the vocabulary as a model of SentencePiece
 
   std::vector<std::string> pairs;  ///< source and target text of a corpus file; empty: none
   std::string texts;               ///< the options of train that name them
-  std::string target_vocabulary;   ///< of its target; empty: `vocabulary` or that of the model
-  std::vector<std::string> parts;  ///< corpus files of parts of it
+  std::string target_vocabulary;   ///< vocabulary of its target; empty: `vocabulary` or that of the model
+  std::vector<std::string> parts;  ///< corpus files of its parts
 
   std::vector<std::string> corpora;     ///< texts to learn from
   bool count = false;                   ///< count the words of `corpora` instead
@@ -37,12 +37,12 @@ struct TokenizeCommand {
 
   bool detokenize = false;
   bool pieces = false;          ///< pieces as text instead of ids
-  bool special_tokens = false;  ///< text spells them
+  bool special_tokens = false;  ///< text may spell special tokens
   bool replace = false;
   std::int64_t first_sentence = 0;  ///< lines of the text before the input
   std::int64_t batch = 64;          ///< lines per frame
   bool flush = false;               ///< a frame of fewer lines rather than waiting for more
-  std::int64_t max_length = 0;      ///< maximal number of pieces of a sentence, eos included; 0: any
+  std::int64_t max_length = 0;      ///< maximal number of pieces of a sentence, eos included; 0: unlimited
   bool truncate = false;
   std::int64_t max_line = 1 << 20;  ///< maximal number of bytes of a line
 

@@ -1,5 +1,5 @@
-// What attention weights add to the loss besides the cross-entropy of the words (Xu et al. 2015): values and
-// derivatives, over the weights of all steps of a decoder.
+// The contribution of attention weights to the loss besides the cross-entropy of the words (Xu et al. 2015):
+// values and derivatives, over the weights of all decoder steps.
 #pragma once
 
 #include <span>
@@ -10,12 +10,12 @@
 
 namespace heed {
 
-/// The weights that a decoder's steps computed: alpha[t] [n, longest source] has a row for each sentence that
-/// `order` has at step t.
+/// The weights of a decoder's steps: alpha[t] [n, longest source] has a row for each sentence that is active
+/// at step t in `order`.
 template <class T>
 struct StepWeights {
   std::vector<Var<T>> alpha;
-  std::vector<std::vector<std::int64_t>> chosen;  ///< the positions drawn, or kExpected; empty: none are
+  std::vector<std::vector<std::int64_t>> chosen;  ///< the sampled positions, or kExpected; empty: none
   StepOrder order;
   Packing queries, keys;
 };

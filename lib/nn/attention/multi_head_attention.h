@@ -1,13 +1,13 @@
 // Multi-head attention (Vaswani et al. 2017, section 3.2.2):
 //   head_i = softmax(Q W_q^i (X' W_k^j)^T / sqrt(d_head)) X' W_v^j
 //   output = Concat(head_1 .. head_h) W_o
-// where j = i, or with fewer heads of keys and values j = floor(i / (n_heads / n_kv_heads)) (grouped-query attention:
-// Ainslie et al. 2023). Parameters under the scope: query, key, value, output, each with weight and, by choice, bias;
-// query [d, n_heads d_head], key and value [d, n_kv_heads d_head], output [n_heads d_head, d]; head i owns columns
-// i*d_head .. (i+1)*d_head - 1. With qk_norm also query_norm/gamma and key_norm/gamma [d_head]: queries and keys are
-// divided by their root mean square, head by head (Qwen3). Named values: query, key, value as projected, then, where
-// there are such, normed_query, normed_key and rotated_query, rotated_key, the last of which are compared;
-// position_bias, scores, weights, context (heads side by side), output.
+// where j = i, or with fewer key-value heads j = floor(i / (n_heads / n_kv_heads)) (grouped-query attention:
+// Ainslie et al. 2023). Parameters under the scope: query, key, value, output, each with weight and
+// optionally bias; query [d, n_heads d_head], key and value [d, n_kv_heads d_head], output [n_heads d_head,
+// d]; head i owns columns i*d_head .. (i+1)*d_head - 1. With qk_norm also query_norm/gamma and key_norm/gamma
+// [d_head]: queries and keys are divided by their root mean square, head by head (Qwen3). Named values: the
+// projections query, key, value; then, if enabled, normed_query, normed_key and rotated_query, rotated_key
+// (the last of these are compared); position_bias, scores, weights, context (heads side by side), output.
 #pragma once
 
 #include <string>
@@ -18,7 +18,7 @@
 
 namespace heed {
 
-/// Which of its projections have a bias: all, those of query, key and value, or that of the output.
+/// Which projections have a bias: all, those of query, key and value, or that of the output.
 enum class AttentionBias { all, qkv, none, output };
 inline const Choice<AttentionBias> kAttentionBiases{"attention_bias", {"all", "qkv", "none", "output"}};
 
@@ -39,7 +39,7 @@ struct HeadConfig {
   std::int64_t head_width(std::int64_t d_model) const { return d_head > 0 ? d_head : d_model / n_heads; }
 };
 
-/// Adds the parameters of one attention. Self-attention lays query, key and value side by side,
+/// Declares the parameters of one attention. Self-attention stores query, key and value side by side,
 /// cross-attention key and value, so that each input takes one product.
 template <class T>
 void add_self_attention(ParameterSet<T>& parameters, const std::string& scope, std::int64_t d_model,
@@ -48,15 +48,15 @@ template <class T>
 void add_cross_attention(ParameterSet<T>& parameters, const std::string& scope, std::int64_t d_model,
                          const HeadConfig& config);
 
-/// x attends to itself: [rows, d] -> [rows, d]. `rows` must outlive the pass. With a `past`, x continues
-/// from the keys and values kept there, and its own are appended (causal, without gradients).
+/// Self-attention of x: [rows, d] -> [rows, d]. `rows` must outlive the pass. With a `past`, x attends to the
+/// keys and values kept there as well, and its own are appended (causal, without gradients).
 template <class T>
 Var<T> self_attention(const Scope<T>& scope, Var<T> x, const Packing& rows, bool causal,
                       const HeadConfig& config, const AttentionPositions<T>& positions = {},
                       const Past<T>& past = {});
 
-/// What a cross-attention makes of the memory, the same for all queries: [memory rows, n_kv_heads d_head] each, and
-/// without gradients the keys transposed.
+/// Computed once from the memory for all queries of a cross-attention: [memory rows, n_kv_heads d_head] each,
+/// and without gradients the transposed keys.
 template <class T>
 struct KeysAndValues {
   Var<T> key, value, key_transposed;
@@ -65,8 +65,8 @@ template <class T>
 KeysAndValues<T> memory_keys(const Scope<T>& scope, Var<T> memory, const Packing& rows,
                              const HeadConfig& config);
 
-/// x [rows, d] attends to the memory -> [rows, d]. `groups`: the same rows, a group for each sentence of the
-/// memory. All packings must outlive the pass.
+/// Cross-attention of x [rows, d] to the memory -> [rows, d]. `groups`: the same rows, grouped by sentence of
+/// the memory. All packings must outlive the pass.
 template <class T>
 Var<T> cross_attention(const Scope<T>& scope, Var<T> x, const Packing& rows, const Packing& groups,
                        const KeysAndValues<T>& memory, const Packing& memory_rows, const HeadConfig& config);

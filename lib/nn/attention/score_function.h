@@ -39,16 +39,16 @@ struct ScoreParameter {
   Shape shape_of(const ScoreSizes& sizes) const;
 };
 
-/// A linear map x W + b ahead of the comparison. W is a parameter, its transpose, or the rows of it that
-/// belong to the query (the first) or to the key (the last d_k).
+/// A linear map x W + b applied before the comparison. W is a parameter, its transpose, or those of its rows
+/// that belong to the query (the first) or to the key (the last d_k).
 struct ScoreMap {
   enum class Part : std::uint8_t { whole, transposed, query_rows, key_rows };
-  const char* weight = nullptr;  ///< none: x is compared as it is
+  const char* weight = nullptr;  ///< none: x is compared unchanged
   Part part = Part::whole;
   const char* bias = nullptr;  ///< may be absent
 
   explicit operator bool() const { return weight != nullptr; }
-  /// Which rows of a parameter with `rows` of them are W's.
+  /// The first row of W in a parameter with `rows` rows.
   std::int64_t first(std::int64_t rows, std::int64_t d_k) const {
     return part == Part::key_rows ? rows - d_k : 0;
   }
@@ -57,28 +57,28 @@ struct ScoreMap {
   }
 };
 
-/// Queries and keys to compare, each with all others.
+/// Queries and keys, each query compared with all keys.
 template <class T>
 struct ScoreBlock {
   ScoreSide<T> q, k;           ///< [n, w], [m, w]
   Matrix<const T> weight;      ///< ScoreFunction::weight, if any
   std::int64_t first_key = 0;  ///< position of the first key in its sentence
 };
-/// Where derivatives are added.
+/// Buffers to which derivatives are added.
 template <class T>
 struct ScoreGradients {
   Matrix<T> q, k, weight;
 };
 
-/// A score function's arithmetic in T. Equal rows give equal scores however they are cut into blocks of one
-/// query each.
+/// A score function's arithmetic in T. Equal rows give equal scores, however the queries are divided into
+/// blocks.
 template <class T>
 struct ScoreKernels {
   /// e [n, m] = score(q, k).
   void (*forward)(const ScoreBlock<T>& at, Matrix<T> e);
   /// Adds d_e times the derivatives of e.
   void (*backward)(const ScoreBlock<T>& at, Matrix<const T> d_e, const ScoreGradients<T>& gradients);
-  /// What is computed of a query or key once, ahead of all comparisons: prepared [rows, prepared width].
+  /// Computed once for each query or key, before all comparisons: prepared [rows, prepared width].
   void (*prepare)(Matrix<const T> x, Matrix<T> prepared) = nullptr;
 };
 
@@ -86,13 +86,13 @@ struct ScoreFunction {
   std::string name;
   std::string formula;  ///< in the letters of the parameters
   std::vector<ScoreParameter> parameters{};
-  /// Queries and keys meet in a space of their own: in models they come through query/weight [d_q, a] (with
-  /// query/bias [a], if there is one) and key/weight [d_k, a].
+  /// Queries and keys are compared in a common space: in models they are projected by query/weight [d_q, a]
+  /// (with query/bias [a], if any) and key/weight [d_k, a].
   bool projected = false;
   ScoreMap query{}, key{};
-  const char* weight = nullptr;  ///< the parameter that the comparison reads
+  const char* weight = nullptr;  ///< the parameter used in the comparison
   std::int64_t (*prepared_width)(std::int64_t w) =
-      nullptr;  ///< of a row as wide as w; none: nothing is prepared
+      nullptr;  ///< for a row as wide as w; none: nothing is prepared
   ScoreKernels<float> in_float{};
   ScoreKernels<double> in_double{};
 
@@ -104,13 +104,13 @@ struct ScoreFunction {
       return in_double;
     }
   }
-  /// What is compared is a wide, not d_q.
+  /// The compared vectors have width a, not d_q.
   bool compares_inside() const { return projected || query; }
-  /// Scores belong to positions, of which it knows a fixed number.
+  /// Scores belong to positions, whose number is fixed.
   bool knows_positions() const;
 };
 
-/// Those of score_list.h, in its order.
+/// The functions of score_list.h, in its order.
 const std::vector<ScoreFunction>& score_functions();
 /// "dot", "scaled-dot", ...
 std::vector<std::string> score_function_names();

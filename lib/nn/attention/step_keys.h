@@ -1,4 +1,4 @@
-// Which keys each query of a recurrent decoder's step attends to; shared by the ops of attention.
+// The keys that each query of a recurrent decoder's step attends to; shared by the attention operations.
 #pragma once
 
 #include <algorithm>
@@ -11,14 +11,14 @@
 
 namespace heed {
 
-/// Some adjacent keys of a sentence.
+/// A range of adjacent keys of a sentence.
 struct KeyWindow {
   std::int64_t first = 0, count = 0;
 };
 
-/// Whose keys each query row attends to: row i those of sentence sentences[i], which are the rows
-/// keys.offset(sentence) .. of the key or memory matrix; of these only windows[i], unless there are no
-/// windows. `keys` must outlive the tape's pass.
+/// The keys of each query row: row i attends to those of sentence sentences[i], which are the rows
+/// keys.offset(sentence) .. of the key or memory matrix; if there are windows, only to those in windows[i].
+/// `keys` must outlive the tape's pass.
 struct StepKeys {
   std::span<const std::int64_t> sentences;
   const Packing* keys = nullptr;
@@ -45,7 +45,7 @@ struct StepKeys {
   std::int64_t queries() const { return static_cast<std::int64_t>(sentences.size()); }
 };
 
-/// Calls visit(i, its keys) for each query that has a key.
+/// Calls visit(i, its keys) for each query that has at least one key.
 template <class Visit>
 void each_query(const StepKeys& at, Visit&& visit) {
   for (std::int64_t i = 0; i < at.queries(); ++i) {
@@ -54,7 +54,7 @@ void each_query(const StepKeys& at, Visit&& visit) {
   }
 }
 
-/// A copy of `at` that lives as long as the pass.
+/// A copy of `at` that lives until the end of the pass.
 template <class T>
 StepKeys keep(Tape<T>& tape, const StepKeys& at) {
   return {tape.arena().keep(at.sentences), at.keys, tape.arena().keep(at.windows)};

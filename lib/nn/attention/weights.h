@@ -1,6 +1,6 @@
-// The differentiable operations of attention, in order: scores, softmax, weighted sum. Rules as in
-// autograd/ops.h. Scores and weights are matrices [n, longest sentence]; where a query has no key, scores
-// are -infinity and weights 0.
+// The differentiable operations of attention, in order: scores, softmax, weighted sum. Conventions as in
+// autograd/ops.h. Scores and weights are matrices [n, longest sentence]; for keys that a query does not
+// attend to, scores are -infinity and weights 0.
 #pragma once
 
 #include "autograd/tape.h"
@@ -9,7 +9,7 @@
 
 namespace heed {
 
-/// The keys of a memory [key rows, w], with what the score computes of each of them once.
+/// The keys of a memory [key rows, w], with what the score precomputes for each of them.
 template <class T>
 struct ComparedKeys {
   Var<T> k;
@@ -18,9 +18,9 @@ struct ComparedKeys {
 template <class T>
 ComparedKeys<T> compare_with(const ScoreFunction& score, Var<T> k);
 
-/// e_ij = score(q_i, k_j) for the keys j that query i attends to: q [n, w]; `weight` is the parameter that
-/// the score's comparison reads, a vector as [1, a]; none when there is none. Throws Error when there are
-/// not as many rows as `at` says.
+/// e_ij = score(q_i, k_j) for the keys j that query i attends to: q [n, w]; `weight` is the parameter used in
+/// the comparison, a vector as [1, a]; none if there is none. Throws Error unless the numbers of rows are
+/// those of `at`.
 template <class T>
 Var<T> attention_scores(const ScoreFunction& score, Var<T> q, const ComparedKeys<T>& keys, Var<T> weight,
                         const StepKeys& at);

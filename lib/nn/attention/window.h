@@ -1,5 +1,5 @@
-// Local attention (Luong, Pham, Manning 2015, section 3.2): a query attends to the keys within D of one
-// position only, and the softmax runs over these. Positions count from 0; S is the number of keys.
+// Local attention (Luong, Pham, Manning 2015, section 3.2): a query attends only to the keys within D of one
+// position, and the softmax runs over these. Positions count from 0; S is the number of keys.
 //   local-m  p_t = t: query t attends around key t
 //   local-p  p_t = S sigmoid(v_p^T tanh(W_p q_t)), eq. 9; after the softmax the weights are multiplied by
 //            exp(-(s - p_t)^2 / (2 (D / 2)^2)), eq. 10, and not normalised again. Parameters:
@@ -19,7 +19,7 @@ namespace heed {
 enum class Window : std::uint8_t { global, local_m, local_p };
 inline const Choice<Window> kWindows{"attention", {"global", "local-m", "local-p"}};
 
-/// The keys s of 0 .. keys-1 with p - d <= s <= p + d; none when p lies further outside.
+/// The keys s of 0 .. keys-1 with p - d <= s <= p + d; none if p is too far outside.
 KeyWindow window_around(double p, std::int64_t d, std::int64_t keys);
 
 /// Eq. 10: exp(-(s - p)^2 / (2 (d / 2)^2)).
