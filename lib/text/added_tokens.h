@@ -1,7 +1,7 @@
-// Tokens that a user added to another program's tokenizer and that are not special ("<tool_call>"): text that reads like one is
-// that one. They are cut from it before it goes through anything else, as the library tokenizers
-// (https://github.com/huggingface/tokenizers, AddedVocabulary) does: the leftmost first, of those the longest. Special ones
-// ("<|im_start|>") are cut from it likewise for those who ask for it.
+// Non-special tokens added to another program's tokenizer by its user ("<tool_call>"): text that reads like
+// one becomes that token. They are cut from the text before any other processing, as the Hugging Face library
+// tokenizers does (https://github.com/huggingface/tokenizers, AddedVocabulary): the leftmost first, the
+// longest of those. Special tokens ("<|im_start|>") are cut from it in the same way on request.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct AddedToken {
   bool single_word = false;  ///< not inside a word
   bool lstrip = false;       ///< takes the white space before it
   bool rstrip = false;       ///< takes the white space after it
-  bool normalized = false;   ///< is looked for in normalised text, where no other was found
+  bool normalized = false;   ///< searched in normalised text, after the others
 };
 
 /// The special pieces of a vocabulary, each once.
@@ -30,8 +30,8 @@ std::vector<AddedToken> special_pieces(const Vocabulary& vocabulary);
 class AddedTokens {
  public:
   AddedTokens() = default;
-  /// Text cannot spell those that the vocabulary holds for special, unless `spells_special`. Throws Error, which begins with `where`,
-  /// when an id is not the vocabulary's, or a token is longer than any that people write.
+  /// Text cannot spell the vocabulary's special tokens, unless `spells_special`. Throws Error beginning with
+  /// `where` if an id is not in the vocabulary, or a token is unreasonably long.
   AddedTokens(std::vector<AddedToken> list, const Vocabulary& vocabulary, const std::string& where,
               bool spells_special = false);
 
@@ -40,21 +40,21 @@ class AddedTokens {
 
   using Normalize = std::function<std::string(const std::string& text)>;
   using Encode = std::function<std::vector<std::int32_t>(const std::string& text)>;
-  /// The ids of a line of which `encode` does the normalised text that is no token.
+  /// The ids of a line; `encode` handles the normalised text between the tokens.
   std::vector<std::int32_t> encode(const std::string& line, const Normalize& normalize,
                                    const Encode& encode) const;
 
-  /// As a scheme's settings have them, under "added"; nothing when there are none.
+  /// Writes them to a scheme's settings under "added"; nothing if there are none.
   void add_to(nlohmann::json& settings) const;
-  /// The inverse. Throws Error also when they are damaged.
+  /// The inverse. Also throws Error if the settings are damaged.
   static AddedTokens of_settings(const nlohmann::json& settings, const Vocabulary& vocabulary,
                                  const std::string& where);
 
  private:
-  /// Those that are looked for at a time.
+  /// Tokens that are searched together.
   struct Set {
-    std::unordered_map<std::string, std::size_t> tokens;  ///< of the list, by their text
-    std::vector<std::size_t> lengths;                     ///< of the texts, the longest first
+    std::unordered_map<std::string, std::size_t> tokens;  ///< index in the list by text
+    std::vector<std::size_t> lengths;                     ///< of the texts, longest first
   };
   void add(Set& set, const std::string& text, std::size_t token) const;
   /// Calls found(id) and between(text), in the order of the text.
@@ -62,7 +62,7 @@ class AddedTokens {
            const std::function<void(const std::string&)>& between) const;
 
   std::vector<AddedToken> list_;
-  std::vector<std::string> texts_;  ///< of the list
+  std::vector<std::string> texts_;  ///< texts of the list
   std::vector<std::size_t> normalized_;
   Set plain_;
 };

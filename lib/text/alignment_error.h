@@ -18,7 +18,7 @@ namespace heed::text {
 using Links = std::map<std::pair<std::int64_t, std::int64_t>, bool>;
 
 /// The links of one sentence in Pharaoh format, separated by blanks: 3-4 is sure, 3p4 and 3?4 are possible.
-/// Throws Error that begins with `where`.
+/// Throws Error beginning with `where`.
 Links parse_links(std::string_view line, const std::string& where);
 
 struct AlignmentScore {
@@ -29,11 +29,11 @@ struct AlignmentScore {
 
 class AlignmentError {
  public:
-  /// Adds one sentence. Whether those of `links` are sure is ignored.
+  /// Adds one sentence. The sure marks of `links` are ignored.
   void add(const Links& links, const Links& gold);
   /// Whether there is neither a link nor a sure gold link.
   bool empty() const { return links_ + sure_ == 0; }
-  /// Throws Error when it is empty.
+  /// Throws Error if nothing was added.
   AlignmentScore score() const;
 
  private:

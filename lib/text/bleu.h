@@ -44,7 +44,8 @@ class Bleu : public Metric {
  public:
   /// Throws UsageError on a wrong setting, Error when the SentencePiece model cannot be read.
   explicit Bleu(BleuOptions options = {});
-  /// Length of the hypothesis, of the reference, and for each order the right n-grams and all.
+  /// Length of the hypothesis and of the reference, and for each order the number of matching n-grams and of
+  /// all.
   Statistics compare(const std::string& hypothesis, std::span<const std::string> references) const override;
   MetricScore score(std::span<const double> sum) const override;
   std::string name() const override { return "BLEU"; }

@@ -1,7 +1,8 @@
-// Bootstrap resampling of a text's score, and of the difference of two. Koehn 2004, "Statistical Significance Tests
-// for Machine Translation Evaluation": how the score varies over texts of as many sentences, drawn from this one
-// with repetition, is how it would vary over further texts of the kind. The intervals and p-values are sacreBLEU's,
-// and so are the samples: NumPy's, of the same seed (sacreBLEU's is 12345).
+// Bootstrap resampling of a text's score, and of the difference of two scores. Koehn 2004, "Statistical
+// Significance Tests for Machine Translation Evaluation": the variation of the score over texts of the same
+// number of sentences, drawn from this one with replacement, estimates its variation over further texts of
+// the same kind. The intervals and p-values equal sacreBLEU's, and so do the samples, which are NumPy's with
+// the same seed (sacreBLEU's is 12345).
 #pragma once
 
 #include <cstdint>
@@ -28,19 +29,19 @@ class SentenceSamples {
   std::vector<std::uint32_t> sample_;
 };
 
-/// The scores of all samples of a text: of sums of the statistics of its sentences.
+/// The scores of all samples of a text, each from the summed statistics of its sentences.
 std::vector<double> resampled_scores(const Metric& metric, const std::vector<Statistics>& sentences,
                                      const Resampling& resampling);
 
-/// 95 % of the scores are between mean - half_width and mean + half_width, were they symmetrical: half_width is half
-/// the distance of the 2.5th and the 97.5th percentile.
+/// 95 % of the scores lie between mean - half_width and mean + half_width if they are symmetrical: half_width
+/// is half the distance of the 2.5th and the 97.5th percentile.
 struct Interval {
   double mean = 0, half_width = 0;
 };
 Interval interval_of(std::vector<double> scores);
 
-/// The probability that a difference as large as `difference` of the scores of two systems comes by chance, from
-/// their scores for the same samples. As in sacreBLEU, equal systems get the least there is, 1 / (samples + 1).
+/// The probability that a difference of the scores of two systems as large as `difference` arises by chance,
+/// from their scores on the same samples. As in sacreBLEU, equal systems get the minimum, 1 / (samples + 1).
 double p_value(const std::vector<double>& baseline, const std::vector<double>& system, double difference);
 
 }  // namespace heed::text

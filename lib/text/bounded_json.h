@@ -1,5 +1,6 @@
-// JSON of files that anybody may have written: without a limit on its nesting, whoever walks over it would exhaust
-// the stack, and without one on its values a small file would exhaust the memory, as "[]," is 20 times its size there.
+// Bounded parsing of untrusted JSON: without a limit on nesting, traversal would exhaust the stack; without a
+// limit on the number of values, a small file would exhaust the memory, as "[]," takes 20 times its size
+// there.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +10,11 @@
 namespace heed::text {
 
 inline constexpr int kMostJsonLevels = 64;
-/// Of settings, and of tokenizers: more than any has.
+/// Limits for settings and for tokenizers, above any real file.
 inline constexpr std::int64_t kMostSettings = 100'000, kMostTokenizerValues = 5'000'000;
 
-/// The JSON of a text; a discarded value when it is none. Throws Error, which begins with `where`, when objects and
-/// arrays are nested deeper than kMostJsonLevels, or there are more than `most` of them, names and other values.
+/// The JSON of a text; a discarded value if it is invalid. Throws Error beginning with `where` if objects and
+/// arrays are nested deeper than kMostJsonLevels, or there are more than `most` names and other values.
 nlohmann::json parse_bounded_json(const std::string& text, const std::string& where,
                                   std::int64_t most = kMostSettings);
 

@@ -1,4 +1,4 @@
-// Byte-pair encoding of pre-tokenized text, equal to the program subword-nmt of published recipes.
+// Byte-pair encoding of pre-tokenized text, equal to the program subword-nmt used in published recipes.
 // Sennrich, Haddow, Birch 2016, "Neural Machine Translation of Rare Words with Subword Units", section 3.2.
 // A word starts as its characters, the last one marked "</w>"; merges are applied in the order of learning.
 #pragma once
@@ -26,9 +26,9 @@ using WordCounts = std::unordered_map<std::string, std::int64_t, WordHash, std::
 /// More than any word of any text.
 inline constexpr std::int64_t kMostOccurrences = std::int64_t{1} << 53;
 
-/// The entry of a word, which is there from now on.
+/// The entry of a word, created if missing.
 WordCounts::iterator find_or_add(WordCounts& counts, std::string_view word);
-/// In byte order, which is code point order. `counts` must outlive it.
+/// In byte order, which is code point order. `counts` must outlive the result.
 std::vector<std::pair<std::string_view, std::int64_t>> in_order(const WordCounts& counts);
 
 /// Adds the words of `line`, separated by spaces.
@@ -52,7 +52,7 @@ class BpeCodes {
 
   /// The segments of a word, in order; together they spell it.
   std::vector<std::string> segment(std::string_view word) const;
-  /// Likewise with merges left out (text/drawn_pieces.h).
+  /// Segments with merges left out at random (text/drawn_pieces.h).
   std::vector<std::string> segment(std::string_view word, double dropout, Random& random) const;
   /// The two parts from which a segment was merged; both empty for a character. `final`: the segment is the
   /// last of its word.

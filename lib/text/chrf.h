@@ -34,8 +34,8 @@ class Chrf : public Metric {
  public:
   /// Throws UsageError on a wrong setting.
   explicit Chrf(ChrfOptions options = {});
-  /// For each order, of characters then of words, the n-grams of the hypothesis, of the reference and of both;
-  /// of several references that with the best F-score counts.
+  /// For each order, of characters and then of words, the number of n-grams of the hypothesis, of the
+  /// reference and of both; of several references the one with the best F-score counts.
   Statistics compare(const std::string& hypothesis, std::span<const std::string> references) const override;
   MetricScore score(std::span<const double> sum) const override { return {f_score(sum)}; }
   std::string name() const override;

@@ -1,8 +1,8 @@
-// Confusion of labels: how often text with one label was given another, and the scores that follow.
-// With the counts C[truth, prediction] of a label l: precision = C[l, l] / sum_t C[t, l],
-// recall = C[l, l] / sum_p C[l, p], F1 = 2 C[l, l] / (sum_t C[t, l] + sum_p C[l, p]); a quotient with
-// denominator 0 is 0. Accuracy is the share of equal labels; macro-F1 is the mean F1 of all labels that occur
-// as truth or prediction (as scikit-learn's f1_score with average="macro").
+// Confusion of labels: counts of predicted labels for each true label, and the resulting scores. With the
+// counts C[truth, prediction], a label l has precision = C[l, l] / sum_t C[t, l], recall = C[l, l] / sum_p
+// C[l, p], F1 = 2 C[l, l] / (sum_t C[t, l] + sum_p C[l, p]); a quotient with denominator 0 is 0. Accuracy is
+// the share of equal labels; macro-F1 is the mean F1 of all labels that occur as truth or prediction (as in
+// scikit-learn's f1_score with average="macro").
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace heed::text {
 struct LabelScore {
   std::string label;
   double precision = 0, recall = 0, f1 = 0;  ///< percent
-  std::int64_t count = 0;                    ///< lines whose true label it is
+  std::int64_t count = 0;                    ///< lines with this true label
 };
 
 struct ConfusionScore {
@@ -30,7 +30,7 @@ class Confusion {
   void add(const std::string& truth, const std::string& prediction);
   /// The labels that occur as truth or prediction, in byte order.
   std::vector<std::string> labels() const;
-  /// By place in labels(): [truth, prediction], row-major.
+  /// By index in labels(): [truth, prediction], row-major.
   std::vector<std::int32_t> counts() const;
   ConfusionScore score() const;
 

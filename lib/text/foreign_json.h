@@ -1,4 +1,4 @@
-// JSON files beside the weights of other programs' models, of which nothing is left unread by oversight.
+// JSON files beside the weights of other programs' models, read so that no field is overlooked.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +16,14 @@ namespace heed::text {
 inline constexpr std::uintmax_t kMostFileBytes = std::uintmax_t{1} << 28;
 inline constexpr std::size_t kMostPieces = 10'000'000;
 
-/// Throws Error when a file cannot be read, or has more than `most` bytes.
+/// Throws Error if a file cannot be read, or has more than `most` bytes.
 void expect_foreign_file(const std::string& path, std::uintmax_t most = kMostFileBytes);
 /// The content of such a file.
 std::string read_foreign_file(const std::string& path, std::uintmax_t most = kMostFileBytes);
-/// An object. Throws Error naming the file.
+/// The JSON object in a file. Throws Error naming the file.
 nlohmann::json read_foreign_json(const std::string& path);
 
-/// Calls make(), whose errors are about `path`.
+/// Calls make(), attributing its errors to `path`.
 template <class Make>
 auto about_file(const std::string& path, const Make& make) {
   try {
@@ -34,7 +34,7 @@ auto about_file(const std::string& path, const Make& make) {
   }
 }
 
-/// Whether it is the id of a piece.
+/// Whether the value is a valid id of a piece.
 bool is_id(const nlohmann::json& value);
 
 /// An object of the JSON, of which each field must be asked for: finish() names those that were not.
@@ -43,12 +43,12 @@ class Object {
   Object(const nlohmann::json& json, std::string where);
 
   const nlohmann::json& at(const std::string& name);
-  /// null when it is missing.
+  /// null if missing.
   const nlohmann::json& get(const std::string& name);
   bool flag(const std::string& name, bool otherwise);
   std::string text(const std::string& name);
   std::int32_t id(const std::string& name);
-  /// Refuses all but these values.
+  /// Refuses all other values.
   void expect(const std::string& name, std::initializer_list<nlohmann::json> values);
   void ignore(std::initializer_list<const char*> names);
   void finish() const;
@@ -62,10 +62,10 @@ class Object {
   std::vector<std::string> known_;
 };
 
-/// Pieces by id, of which none may be missing.
+/// Pieces by id, without gaps.
 class PieceList {
  public:
-  /// Of at most `most` entries, so that a single large id is not answered with memory for all below it.
+  /// At most `most` entries, so that a single large id does not allocate memory for all below it.
   PieceList(std::string where, std::size_t most) : where_(std::move(where)), most_(most) {}
 
   void add(std::int32_t id, const std::string& piece);
@@ -76,7 +76,7 @@ class PieceList {
   const std::string& where() const { return where_; }
 
   Vocabulary vocabulary(const SpecialIds& special) &&;
-  /// With special ids by the names that models give these pieces.
+  /// Special ids are found by the pieces that models use for them.
   Vocabulary vocabulary(const std::vector<std::int32_t>& special) &&;
 
  private:

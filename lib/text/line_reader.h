@@ -1,11 +1,11 @@
-// Text files, line by line, one file after the other and in constant memory. What a pipe holds is read at once,
-// without waiting for more. A line
+// Text files, read line by line, one file after the other and in constant memory. Data in a pipe is read as
+// soon as it arrives. A line
 //  - ends with LF or CR LF, which the last line may lack; a CR elsewhere is an ordinary character;
 //  - is valid UTF-8 without NUL: anything else is an Error naming file, line and byte, or becomes U+FFFD on
 //    request;
-//  - is no longer than it may be: else an Error naming file, line and length.
+//  - is at most as long as allowed: otherwise an Error naming file, line and length.
 // A byte order mark at the start of the file is dropped, unless it is to be kept; elsewhere it is an ordinary
-// character. No line is skipped or split, so that lines and sentences correspond.
+// character. No line is skipped or split, so lines and sentences correspond.
 #pragma once
 
 #include <cstdint>
@@ -33,14 +33,14 @@ class LineReader {
   /// Reads the next line, without its end, into `line`. False at the end of the text. Throws Error.
   bool next(std::string& line);
 
-  /// Whether next() has something to read without waiting for it: a line, the beginning of one, or the end.
+  /// Whether next() can return without waiting: a line, the beginning of one, or the end is available.
   bool has_arrived() const;
 
-  /// So many lines of the text stand before the first file, which is a part of it: they count as lines of that file.
+  /// The number of lines in the text before the first file: they are included in line numbers of that file.
   void count_from(std::int64_t lines_before) { lines_before_ = lines_before; }
   /// Number of the line last read, from 1, in its file.
   std::int64_t line_number() const { return line_number_ + (at_ == 0 ? lines_before_ : 0); }
-  /// Lines read, of all files.
+  /// Number of lines read, from all files.
   std::int64_t lines() const { return lines_; }
   /// The path, or "<stdin>".
   const std::string& name() const { return name_; }
@@ -54,7 +54,7 @@ class LineReader {
   void clean(std::string& line) const;
 
   std::vector<std::string> paths_;
-  std::size_t at_ = 0;  ///< of the path that is open
+  std::size_t at_ = 0;  ///< index of the open path
   std::string name_;
   bool replace_;
   std::int64_t max_bytes_;

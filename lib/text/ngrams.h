@@ -12,7 +12,8 @@ namespace heed::text {
 /// Occurrences of each n-gram.
 using NgramCounts = std::unordered_map<std::string_view, std::int64_t>;
 
-/// The n-grams of `units`, which follow one another in one text, alike separated: an n-gram is a piece of it.
+/// The n-grams of `units`, which are consecutive in one text with uniform separators, so that an n-gram is a
+/// substring of it.
 inline NgramCounts ngrams(const std::vector<std::string_view>& units, std::size_t n) {
   NgramCounts counts;
   for (std::size_t i = 0; i + n <= units.size(); ++i) {
@@ -29,7 +30,7 @@ inline std::int64_t total(const NgramCounts& counts) {
   return sum;
 }
 
-/// The n-grams that both have.
+/// Number of n-grams common to both.
 inline std::int64_t common(const NgramCounts& a, const NgramCounts& b) {
   std::int64_t sum = 0;
   for (const auto& [ngram, count] : a) {

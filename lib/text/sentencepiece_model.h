@@ -1,5 +1,5 @@
-// Serialized models of SentencePiece, which anybody may have written. The library believes what a model says of its trie of
-// normalisations and of its scores, so that a damaged one could make it read beyond its memory: those are checked here first.
+// Serialized SentencePiece models, which are untrusted. The library trusts a model's normalisation trie and
+// its scores, so a damaged model could make it read beyond its memory: these are checked here first.
 #pragma once
 
 #include <sentencepiece_processor.h>
@@ -13,24 +13,24 @@
 
 namespace heed::text {
 
-/// Throws Error, which begins with `name`, unless it is a model that can be run.
+/// Throws Error beginning with `name` unless the model can be run safely.
 std::unique_ptr<sentencepiece::SentencePieceProcessor> load_sentencepiece(const std::string& model,
                                                                           const std::string& name);
 
-/// A serialized Unigram model of pieces with scores (log probabilities) and a table of normalisations, which may be
-/// empty. Special pieces are those that text cannot spell, one of them `unk`.
+/// Serializes a Unigram model from pieces with scores (log probabilities) and a table of normalisations,
+/// which may be empty. Special pieces are those that text cannot spell; one of them is `unk`.
 std::string unigram_model(const std::vector<std::string>& pieces, const std::vector<float>& scores,
                           const std::vector<bool>& special, std::int32_t unk,
                           const std::string& normalisations);
 
-/// The table of normalisations of a model that load_sentencepiece() took; may be empty.
+/// The normalisation table of a model loaded by load_sentencepiece(); may be empty.
 std::string_view normalisation_table(std::string_view model);
 
-/// What such a table has in place of text.
+/// Lookups in such a table.
 class Normalisations {
  public:
   explicit Normalisations(std::string_view table);
-  /// For the shortest beginning of `text` that has one; nothing when none has.
+  /// The replacement for the shortest prefix of `text` that has one; nothing if none has.
   std::optional<std::string_view> find(std::string_view text) const;
 
  private:
@@ -38,7 +38,7 @@ class Normalisations {
   std::string texts_;
 };
 
-/// The model without the note of the form in which its text was given, which is nothing of the model.
+/// The model without the note of the input format of its training text, which is irrelevant to it.
 std::string without_input_format(std::string_view model);
 
 /// The byte of the piece "<0xE2>".

@@ -1,8 +1,8 @@
 // Translation edit rate, equal to sacreBLEU to every printed digit.
 // Snover et al. 2006, "A Study of Translation Edit Rate with Targeted Human Annotation", section 3:
 //   TER = edits / words of the reference (the mean of several),
-// where an edit inserts, deletes or replaces a word, or shifts a run of words. The fewest edits with shifts are hard
-// to find: shifts are chosen greedily, by tercom's rules and within its limits.
+// where an edit inserts, deletes or replaces a word, or shifts a run of words. Finding the fewest edits with
+// shifts is hard: shifts are chosen greedily, by tercom's rules and within its limits.
 #pragma once
 
 #include <string>
@@ -30,7 +30,7 @@ struct TerOptions {
 class Ter : public Metric {
  public:
   explicit Ter(TerOptions options = {}) : options_(options) {}
-  /// The edits towards the nearest reference, and the mean number of words of the references.
+  /// The number of edits to the nearest reference, and the mean number of words of the references.
   Statistics compare(const std::string& hypothesis, std::span<const std::string> references) const override;
   MetricScore score(std::span<const double> sum) const override;
   std::string name() const override { return "TER"; }

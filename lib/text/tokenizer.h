@@ -8,12 +8,14 @@
 //  bpe, pretokenized     subword-nmt segments of words     the words of x, separated by single spaces
 //  byte_bpe              of GPT-2, Llama 3, Qwen2 (text/byte_bpe.h), imported (text/foreign_tokenizer.h)
 //                                                          x; nothing is unknown
-//  sentencepiece         of Marian, T5, Llama 1 and 2, imported (text/foreign_sentencepiece.h); word_unigram: T5's by tokenizer.json
-//                                                          x as the model's own normaliser has it
+//  sentencepiece         of Marian, T5, Llama 1 and 2, imported (text/foreign_sentencepiece.h); word_unigram: T5's
+//                        by tokenizer.json
+//                                                          x after the model's own normaliser
 //
-// Text is normalised to NFC first, except pre-tokenized text and that of imported tokenizers that do not say so, which is left unchanged. Text cannot spell a
-// special piece but the mask, if the vocabulary has one. Sentences have no bos; sentence() adds cls, if the
-// vocabulary has it, and eos. Empty text is an empty sentence.
+// Text is normalised to NFC first, except pre-tokenized text and text for imported tokenizers that do not
+// require it, which is left unchanged. Text cannot spell a special piece except the mask, if the vocabulary
+// has one. Sentences have no bos; sentence() adds cls, if the vocabulary has it, and eos. Empty text is an
+// empty sentence.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +43,7 @@ class PieceCounts;
 using LineSource = std::function<bool(std::string& line)>;
 
 inline const std::vector<std::string> kPieceTypes{"bpe", "unigram", "word", "char"};
-/// Not learned here, but imported.
+/// Imported only, not learned here.
 inline constexpr char kByteBpeType[] = "byte_bpe";
 
 struct TrainOptions {
@@ -93,7 +95,7 @@ class Tokenizer {
   /// Learns a tokenizer from text. Pre-tokenized bpe makes `merges` merges (vocab_size of them when 0) and
   /// takes every segment of the text into its vocabulary, as subword-nmt does.
   static Tokenizer train(const LineSource& next_line, const TrainOptions& options);
-  /// The same from what was counted of the text with these options, which are not of type unigram.
+  /// Learns from counts of the text made with these options, which are not of type unigram.
   static Tokenizer train(PieceCounts counts, const TrainOptions& options);
 
   /// A tokenizer of another program.
@@ -110,33 +112,34 @@ class Tokenizer {
   /// subword-nmt codes with all symbols of the merges as vocabulary.
   static Tokenizer from_codes(BpeCodes codes);
 
-  /// The pieces "0", "1", ... of a model whose tokenizer is not known: text is ids between spaces, with nothing around it.
+  /// The pieces "0", "1", ... for a model whose tokenizer is unknown: text is ids between spaces, with
+  /// nothing around it.
   static Tokenizer of_ids(std::int64_t size, const SpecialIds& special);
-  /// The same with these special ids and `size` pieces, of which those that were not there are called "<unused_0>", ...
-  /// and stand for no text. Throws Error when it has more.
+  /// This tokenizer with other special ids and `size` pieces; missing ones are named "<unused_0>", ... and
+  /// represent no text. Throws Error if it has more.
   Tokenizer fitted(std::int64_t size, const SpecialIds& special) const;
 
-  /// The ids of a line of valid UTF-8, without cls, bos and eos. `draw`, unless null: other pieces of the same text. Throws
-  /// UsageError when the vocabulary has no such pieces.
+  /// The ids of a line of valid UTF-8, without cls, bos and eos. `draw`, unless null: a sampled segmentation.
+  /// Throws UsageError if the vocabulary does not support that.
   std::vector<std::int32_t> encode(const std::string& line, PieceDraw* draw = nullptr) const;
-  /// The ids of a line as in /tokens: cls, encode(line), eos; without the special pieces that are absent.
+  /// The ids of a line as in /tokens: cls, encode(line), eos; absent special pieces are omitted.
   std::vector<std::int32_t> sentence(const std::string& line, PieceDraw* draw = nullptr) const;
-  /// Two lines as one sentence, such as a question and a text: cls, encode(line), sep, encode(other), eos, or as the
-  /// tokenizer's own program puts them together; cut to `most` ids (0: not at all), of the longer line first. Throws Error
-  /// when the vocabulary has nothing to put between them.
+  /// Two lines as one sentence, such as a question and a text: cls, encode(line), sep, encode(other), eos, or
+  /// as combined by the tokenizer's own program; cut to `most` ids (0: not at all), from the longer line
+  /// first. Throws Error if the vocabulary has no separator.
   TypedIds pair(const std::string& line, const std::string& other, std::size_t most = 0) const;
-  /// The same without cls: what a decoder produces.
+  /// sentence() without cls: the output of a decoder.
   std::vector<std::int32_t> with_eos(const std::string& line, PieceDraw* draw = nullptr) const;
-  /// Whether sentence() ends with eos. What does not, as in GPT-2, is text that a decoder reads as it is.
+  /// Whether sentence() ends with eos. If not, as in GPT-2, a decoder reads text as given.
   bool ends_sentences() const;
-  /// Cuts what sentence() gave to `most` ids; what it puts after a sentence stays.
+  /// Cuts the result of sentence() to `most` ids, keeping those that it puts after a sentence.
   void truncate(std::vector<std::int32_t>& ids, std::size_t most) const;
   /// The text of a sentence: special pieces are skipped, except unk and mask ("<unk>", "<mask>"). Throws
   /// Error on an id that is not in the vocabulary.
   std::string decode(std::span<const std::int32_t> ids) const;
 
-  /// The same, but text spells special tokens too ("<|im_start|>", "[SEP]"), as it does in other programs. Throws UsageError of a
-  /// type whose text spells none.
+  /// A tokenizer whose text also spells special tokens ("<|im_start|>", "[SEP]"), as in other programs.
+  /// Throws UsageError if the type does not support that.
   Tokenizer spelling_special_tokens() const;
 
   const Vocabulary& vocabulary() const;
@@ -144,16 +147,15 @@ class Tokenizer {
   std::int64_t size() const { return vocabulary().size(); }
   const std::string& piece(std::int32_t id) const { return vocabulary().piece(id); }
   std::vector<std::string> pieces(std::span<const std::int32_t> ids) const;
-  /// For each piece the number of its word, from 0. A special piece other than unk and mask is a word
-  /// of its own.
+  /// The word number of each piece, from 0. A special piece other than unk and mask is a word of its own.
   std::vector<std::int32_t> word_of(std::span<const std::int32_t> ids) const;
 
   const std::string& type() const { return type_; }
   bool pretokenized() const { return pretokenized_; }
 
   /// Tensors <prefix>/piece str(id), <prefix>/config JSON str(1), and <prefix>/merges str(merge) or
-  /// <prefix>/sentencepiece u8(byte) where the type has them. The config names special ids other than
-  /// the default ones.
+  /// <prefix>/sentencepiece u8(byte) if the type has them. The config states special ids other than the
+  /// default ones.
   TensorMap to_map(const std::string& prefix = "vocabulary") const;
   static Tokenizer from_map(const TensorMap& map, const std::string& prefix = "vocabulary");
   /// The tokenizer of one side ("source" or "target") of a model file, or of a vocabulary file.
@@ -165,17 +167,17 @@ class Tokenizer {
   const std::string& digest() const { return digest_; }
 
  private:
-  /// What stands around sentences.
+  /// The special ids around sentences.
   SentenceFrame frame() const;
   Tokenizer(std::string type, bool pretokenized, std::shared_ptr<const Scheme> scheme);
   std::string compute_digest() const;
-  /// Whether the piece stands for no text.
+  /// Whether the piece represents no text.
   bool is_mark(std::int32_t id) const;
 
   std::string type_;
   bool pretokenized_;
   std::shared_ptr<const Scheme> scheme_;
-  std::shared_ptr<const AddedTokens> spelled_;  ///< instead of those of the scheme; null: those
+  std::shared_ptr<const AddedTokens> spelled_;  ///< replaces those of the scheme; null: those
   std::string digest_;
 };
 

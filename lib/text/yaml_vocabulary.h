@@ -1,7 +1,9 @@
-// Vocabularies as Marian writes them, vocab.yml: a piece and its id on each line, "piece": 7, or, of a long piece, on two:
+// Vocabularies as written by Marian, vocab.yml: a piece and its id on each line, "piece": 7, or for a long
+// piece on two lines:
 //   ? "piece"
 //   : 7
-// Pieces are plain, or in quotes as in YAML. Read line by line, as other readers of YAML stumble over such pieces as ": ".
+// Pieces are plain, or quoted as in YAML. Read line by line, because general YAML readers fail on pieces such
+// as ": ".
 #pragma once
 
 #include <cstdint>

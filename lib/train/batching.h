@@ -1,5 +1,5 @@
-// Which sentences make an update, and in which order. Everything is a function of the corpus, the seed and
-// the epoch, so a resumed run finds its place again by two numbers.
+// Selection and order of the sentences of each update. Everything is a function of the corpus, the seed and
+// the epoch, so a resumed run continues from two numbers.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,15 @@ namespace heed {
 /// and sentences of similar length; a shard may be empty.
 struct Batch {
   std::vector<std::vector<std::int64_t>> shards;  ///< indices of sentences
-  std::int64_t tokens = 0;                        ///< of all shards, of the side that is learned, eos counted
+  std::int64_t tokens = 0;                        ///< of all shards, on the side that is learned, eos counted
 };
 
-/// The batches of an epoch: an order of sentences, 4 bytes each, and where it is cut; their shards are cut when one is asked for.
+/// The batches of an epoch: an order of sentences, 4 bytes each, and its division; shards are computed on
+/// request.
 class Batches {
  public:
   Batches() = default;
-  /// `order` of sentences of `corpus`, which must outlive this, cut into batches of at most `batch_tokens`.
+  /// Divides `order`, sentences of `corpus`, which must outlive this, into batches of at most `batch_tokens`.
   Batches(const Corpus& corpus, std::vector<std::uint32_t> order, std::int64_t batch_tokens,
           std::int64_t shards);
   void shuffle(Random& random);
@@ -30,7 +31,7 @@ class Batches {
   Batch operator[](std::size_t i) const;
   std::int64_t tokens(std::size_t i) const { return cuts_[i].tokens; }
 
-  /// To go through all of them.
+  /// Iterates over all batches.
   class Iterator {
    public:
     Iterator(const Batches& batches, std::size_t at) : batches_(&batches), at_(at) {}
@@ -50,7 +51,7 @@ class Batches {
 
  private:
   struct Cut {
-    std::uint32_t begin, end;  ///< of order_
+    std::uint32_t begin, end;  ///< range of order_
     std::int64_t tokens;
   };
   const Corpus* corpus_ = nullptr;
@@ -65,7 +66,7 @@ class Batches {
 Batches make_batches(const Corpus& corpus, std::int64_t batch_tokens, std::int64_t shards, std::uint64_t seed,
                      std::int64_t epoch);
 
-/// Batches for validation: in order of length, the same each time, one shard each.
+/// Batches for validation: ordered by length, the same each time, one shard each.
 std::vector<Batch> make_validation_batches(const Corpus& corpus, std::int64_t batch_tokens);
 
 }  // namespace heed

@@ -1,4 +1,4 @@
-// A model that starts from another one: what the two have in common is taken, a new head is drawn.
+// Fine-tuning: a model that starts from another one takes the common parameters and gets a new head.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,12 @@
 
 namespace heed {
 
-/// Gives `model`, whose config is that of `initial` but for its head, the parameters of `initial`, which loses its own. What that has none
-/// for is drawn by the seed; so is what tells the classes unless they are those of `initial`, pooled as there. `classes`: the names of
-/// those to learn, none for other models; they get the order in which `initial` has them where they are its own. Returns
-/// what became of the head, for users: "new, 2 classes (from --labels), pooling = first; drawn: classes; left out: masked_word"; empty
-/// where there are no classes.
+/// Moves the parameters of `initial` to `model`, whose config is that of `initial` except for its head.
+/// Parameters that `initial` lacks are drawn by the seed, and so are those of the classes head unless its
+/// classes and pooling are those of `initial`. `classes`: names of the classes to learn, empty for other
+/// models; they get the order of `initial` if they are the same. Returns a description of the head for users:
+/// "new, 2 classes (from --labels), pooling = first; drawn: classes; left out: masked_word"; empty if there
+/// are no classes.
 std::string start_from(LoadedModel& initial, std::unique_ptr<Model<float>>& model,
                        std::vector<std::string>& classes, std::uint64_t seed);
 

@@ -1,5 +1,5 @@
-// The gradient of one batch: each logical shard on its own tape, and the shards summed by a fixed binary tree. The numbers
-// of threads and ranks decide only where a shard is computed, and change no bit.
+// The gradient of one batch: each logical shard on its own tape, summed by a fixed binary tree. The numbers
+// of threads and ranks only determine where a shard is computed, and change no bit.
 #pragma once
 
 #include <cstdint>
@@ -26,13 +26,13 @@ struct PhaseSeconds {
   double update = 0;  ///< optimizer
 };
 
-/// What a rank wants of the run. What one wants, all do after the same update.
+/// Requests of a rank. A request of any rank is executed by all after the same update.
 struct Wishes {
   bool stop = false;        ///< save and end
-  bool time_is_up = false;  ///< of rank 0, whose clock is that of the run
-  bool checkpoint = false;  ///< likewise
+  bool time_is_up = false;  ///< of rank 0, whose clock counts
+  bool checkpoint = false;  ///< save
 };
-/// What any rank wants.
+/// Combines the requests of all ranks.
 Wishes agree(Exchange& exchange, Wishes own);
 
 class Gradients {
@@ -42,36 +42,37 @@ class Gradients {
             std::uint64_t seed, const TrainConfig& config, bool times_ops = false,
             Exchange& exchange = alone());
 
-  /// Computes the gradient of the mean loss over what is predicted, or sentences (config.mean_over), of
-  /// `batch`, dropout as in update `step`. `baseline`: as Decoded::extra_loss takes it. `own_wishes` is asked when the
-  /// shards are done. Throws Error, on all ranks alike, when they are not at the same batch.
+  /// Computes the gradient of the mean loss over predictions, or sentences (config.mean_over), of `batch`,
+  /// with the dropout of update `step`. `baseline`: as in Decoded::extra_loss. `own_wishes` is called when
+  /// the shards are done. Throws Error, on all ranks alike, if they are not at the same batch.
   CrossEntropySums compute(const Batch& batch, std::int64_t step, double baseline = 0,
                            const std::function<Wishes()>& own_wishes = {});
-  /// Of all ranks in that update.
+  /// The requests of all ranks in that update.
   const Wishes& wishes() const { return wishes_; }
 
-  /// How many predictions the loss of compute()'s batch is a sum of.
+  /// The number of predictions in the loss of compute()'s batch.
   std::int64_t predictions() const { return predictions_; }
-  /// Sum over the shards, of this rank's slice; elsewhere zero. Valid after compute(). The optimizer's
-  /// apply() sets it to zero again.
+  /// The sum over the shards, within this rank's slice; zero elsewhere. Valid after compute(). The
+  /// optimizer's apply() resets it to zero.
   std::span<float> flat() { return sum_.sum(); }
-  /// Of this and of all that has the parameters' layout.
+  /// The slices of this and of all buffers with the parameters' layout.
   Slices& slices() { return sum_.slices(); }
-  /// Of the whole gradient.
+  /// The norm of the whole gradient.
   double norm() const { return norm_; }
-  /// Where NaN or infinity first appeared in the update that compute() just did: a parameter, a named value of
-  /// the forward pass, which is repeated for this, or a parameter's gradient; empty: nowhere. The same on all ranks.
+  /// Where NaN or infinity first appeared in the last compute(): a parameter, a named value of the forward
+  /// pass, which is repeated for this, or a parameter's gradient; empty: nowhere. The same on all ranks.
   std::string first_not_finite(const Batch& batch, std::int64_t step);
 
   const PhaseSeconds& seconds() const { return seconds_; }
-  /// Of forward and backward, over all threads; without `times_ops` empty.
+  /// Of forward and backward, over all threads; empty without `times_ops`.
   const OpTimes& op_times() const { return op_times_; }
 
  private:
   /// Adds the shard's gradient to `gradient`.
   CrossEntropySums compute_shard(const Batch& batch, std::int64_t shard, std::int64_t step, float* gradient,
                                  Recorder<float>* recorder = nullptr);
-  /// Tells all ranks this one's wishes, `parts` of its shards and squares of its slice, and learns theirs.
+  /// Sends all ranks this one's requests, the loss `parts` of its shards and the squares of its slice, and
+  /// receives theirs.
   void exchange_record(std::uint64_t batch, std::int64_t step, std::vector<CrossEntropySums>& parts,
                        std::span<const double> squares);
 
@@ -86,7 +87,7 @@ class Gradients {
   Exchange& exchange_;
   ShardSum sum_;  ///< in the parameters' layout
   double norm_ = 0, baseline_ = 0;
-  std::int64_t predictions_ = 0;  ///< of the batch
+  std::int64_t predictions_ = 0;  ///< in the batch
   Wishes wishes_;
   PhaseSeconds seconds_;
   const bool times_ops_;
@@ -94,16 +95,16 @@ class Gradients {
   OpTimes op_times_;
 };
 
-/// What a checkpoint says of how the shards are summed: those of versions that summed them from left to right say
-/// nothing, which is the same for up to three.
+/// A checkpoint's statement of how shards are summed: versions that summed them from left to right have none,
+/// which is the same for up to three shards.
 IdentityField sum_identity(std::int64_t shards);
 
-/// A digest of what this process computes of all shards, forward and backward, with the model's parameters as they are:
+/// A digest of this process's results for all shards, forward and backward, with the current parameters:
 /// other processors and libraries may have another.
 std::string arithmetic_digest(const Model<float>& model, const Objective& objective, const Corpus& corpus,
                               const Batch& batch, int threads, std::uint64_t seed, const TrainConfig& config);
 
-/// How many predictions the loss of a batch is a sum of.
+/// The number of predictions in the loss of a batch.
 std::int64_t predictions(const Objective& objective, const Corpus& corpus, const Batch& batch);
 
 void add(const CrossEntropySums& part, CrossEntropySums& total);

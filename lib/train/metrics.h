@@ -1,5 +1,5 @@
-// What was measured while training, a row per validation. Numbers that repeat exactly go into the model file;
-// wall-clock times go into the table MODEL.metrics.tsv only, so that equal runs give equal model files.
+// Metrics of a training run, one row per validation. Reproducible values go into the model file; wall-clock
+// times go only into the table MODEL.metrics.tsv, so that equal runs give equal model files.
 #pragma once
 
 #include <cstdint>
@@ -26,9 +26,9 @@ using Metrics = std::vector<MetricsRow>;
 /// <prefix>step, <prefix>epoch (int64), <prefix>train_loss, ... (float64), each (step), shown by viewers as
 /// the curves of both losses; wall-clock times only on request. `prefix`: a group and a slash.
 void metrics_to_map(const Metrics& metrics, const std::string& prefix, bool with_clock, TensorMap& map);
-/// What a model file keeps of them, under model/training/; empty when there are none.
+/// The metrics in a model file, under model/training/; empty if there are none.
 TensorMap model_metrics(const Metrics& metrics);
-/// The inverse of metrics_to_map; throws Error when a column is missing or of another length.
+/// The inverse of metrics_to_map; throws Error if a column is missing or has another length.
 Metrics metrics_from_map(const TensorMap& map, const std::string& prefix);
 
 /// A table with a header line, columns separated by tabs; the same in every locale.

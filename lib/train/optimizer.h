@@ -1,5 +1,4 @@
-// How a gradient changes the parameters: Adam (Kingma, Ba 2015), Adadelta (Zeiler 2012) or
-// plain gradient descent, over flat buffers.
+// Optimizers: Adam (Kingma, Ba 2015), Adadelta (Zeiler 2012) or plain gradient descent, over flat buffers.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +10,8 @@
 
 namespace heed {
 
-/// What an optimizer remembers, in the layout of its parameters; empty for sgd. adam: running means of the gradient
-/// and of its square; adadelta: of the squares of the moves and of the gradient.
+/// The state of an optimizer, in the layout of its parameters; empty for sgd. adam: running means of the
+/// gradient and of its square; adadelta: of the squares of the moves and of the gradient.
 struct Moments {
   std::string optimizer;
   std::vector<float> first, second;
@@ -20,11 +19,11 @@ struct Moments {
 
 class Optimizer {
  public:
-  /// Of so many parameters: all, or a rank's slice of whole ranges.
+  /// The number of parameters: all, or a rank's slice of whole ranges.
   Optimizer(const TrainConfig& config, std::size_t parameters, int threads);
 
-  /// Update `step` (from 1) with a gradient, all of which has norm `norm`, scaled down to config.clip when it is longer.
-  /// Leaves `gradient` at zero.
+  /// Update `step` (from 1) with a gradient, scaled down to config.clip if its total `norm` is larger. Leaves
+  /// `gradient` at zero.
   void apply(std::int64_t step, double rate, double norm, std::span<float> gradient,
              std::span<float> parameters);
 

@@ -1,5 +1,5 @@
-// Named recipes: an architecture with values for some fields of its config and of TrainConfig. Options of the
-// command line override them.
+// Named recipes: an architecture with values for some fields of its config and of TrainConfig. Command line
+// options override them.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ struct Preset {
   const char* training;  ///< fields of TrainConfig, JSON
 };
 
-/// Throws UsageError listing the presets when there is none of that name.
+/// Throws UsageError listing the presets if there is none of that name.
 const Preset& find_preset(const std::string& name);
 std::vector<std::string> preset_names();
 /// A line for each preset: architecture, sizes, parameters for vocabularies of 8,000 pieces, and the recipe.

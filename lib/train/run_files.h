@@ -1,11 +1,11 @@
 // The files of one training run, all named after the model that it makes, and the lock that keeps a second
 // trainer away from them:
 //   MODEL                      the result, written at the end
-//   MODEL.checkpoint           all that --resume needs; MODEL.checkpoint.previous is the one before
-//   MODEL.epochs/epoch_0017.h5 the model after an epoch, as long as the result may need it
-//   MODEL.metrics.tsv          a row per validation
+//   MODEL.checkpoint           everything that --resume needs; MODEL.checkpoint.previous is the one before
+//   MODEL.epochs/epoch_0017.h5 the model after an epoch, while the result may need it
+//   MODEL.metrics.tsv          one row per validation
 //   MODEL.lock                 held while training
-// MODEL.checkpoint.previous.new exists for a moment only; a run that is killed then leaves it to the next one.
+// MODEL.checkpoint.previous.new exists only briefly; a killed run leaves it to the next one.
 #pragma once
 
 #include <string>
@@ -22,19 +22,19 @@ struct RunFiles {
         metrics(model_path + ".metrics.tsv"),
         lock(model_path + ".lock") {}
 
-  /// Throws Error when a file system could not hold a file of that name, however well it takes the model's.
+  /// Throws Error if the file system allows the model's name but not the longer names of the other files.
   void expect_names_fit() const;
 
   std::string model, checkpoint, previous_checkpoint, next_previous, snapshot_folder, metrics, lock;
 };
 
-/// Held from construction to destruction; released by the system when the process dies, so a stale file is no
+/// Held from construction to destruction; the system releases it when the process dies, so a stale file is no
 /// obstacle.
 class RunLock {
  public:
-  /// Takes the lock, makes the snapshot folder, and removes what a killed run
-  /// left half done, and checks that every file of the run can be written. Throws
-  /// Error naming path and cause, or the other trainer's process id.
+  /// Takes the lock, creates the snapshot folder, removes what a killed run left unfinished, and checks that
+  /// every file of the run can be written. Throws Error naming path and cause, or the other trainer's process
+  /// id.
   explicit RunLock(const RunFiles& files);
   ~RunLock();
   RunLock(const RunLock&) = delete;

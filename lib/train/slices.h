@@ -1,5 +1,5 @@
-// The slices of a model's parameters that ranks own, and how values in the parameters' layout travel between them: a
-// piece of every slice at a time, so that it takes little memory, and without what lies between rows.
+// The slices of a model's parameters owned by ranks, and their transfer: a piece of every slice at a time, so
+// that it takes little memory, and without the padding between rows.
 #pragma once
 
 #include <algorithm>
@@ -20,17 +20,17 @@ struct Stretch {
   std::size_t end() const { return first + count; }
 };
 
-/// Which elements of a flat buffer hold numbers. The others align rows or keep them from evicting one another
-/// (spread_stride), and are zero.
+/// The elements of a flat buffer that hold numbers. The others are padding that aligns rows or keeps them
+/// from evicting one another (spread_stride), and are zero.
 class Layout {
  public:
-  /// All of them.
+  /// All elements hold numbers.
   explicit Layout(std::size_t size);
   explicit Layout(const ParameterSet<float>& parameters);
 
-  /// Of the buffer.
+  /// Size of the buffer.
   std::size_t size() const { return size_; }
-  /// How many numbers a stretch has.
+  /// Number of numbers in a stretch.
   std::size_t numbers_in(Stretch stretch) const;
   /// Calls visit(run) for each run of numbers in a stretch, in order.
   template <class Visit>
@@ -56,13 +56,14 @@ class Layout {
   std::vector<Run> runs_;
 };
 
-/// Where ranks cut a buffer of `size` elements into slices of whole ranges (train/ranges.h).
+/// The boundaries of the ranks' slices of a buffer of `size` elements, at multiples of a range
+/// (train/ranges.h).
 Cuts slice_cuts(std::size_t size, int ranks);
 
 class Slices {
  public:
-  /// Memory for what is sent in a round, and for what arrives in it. With 16 MiB, two hosts at 1 Gbit/s took half as long
-  /// again.
+  /// Memory for the data sent in a round, and for the data received in it. With 16 MiB, two hosts at 1 Gbit/s
+  /// took half as long again.
   static constexpr std::size_t kRoundBytes = std::size_t{64} << 20;
 
   /// `exchange` must outlive this.
@@ -77,35 +78,37 @@ class Slices {
     return whole.subspan(of(exchange_.rank()).first, of(exchange_.rank()).count);
   }
 
-  /// Each rank's slice of `whole` goes to every other rank.
+  /// Each rank's slice of `whole` is sent to every other rank.
   void all_gather(std::span<float> whole);
-  /// Every rank's slice becomes that of rank 0's `whole`, which others do not have. Alone, they may be one.
+  /// Gathers every rank's slice into rank 0's `whole`, which other ranks do not have. With a single rank both
+  /// may be the same buffer.
   void gather(std::span<const float> own, std::span<float> whole);
-  /// The inverse.
+  /// The inverse of gather.
   void scatter(std::span<const float> whole, std::span<float> own);
 
-  // For what travels otherwise.
+  // For other kinds of transfer.
 
-  /// Some elements of a piece.
+  /// A range of elements within a piece.
   struct Part : Stretch {
-    int rank;        ///< in whose slice it lies
-    std::size_t at;  ///< numbers in the piece before it
+    int rank;        ///< the owner of the slice
+    std::size_t at;  ///< number of numbers in the piece before it
   };
   /// A piece of each slice, empty where a slice has ended.
   struct Round {
-    std::vector<std::size_t> numbers;  ///< in that of each rank
-    std::vector<Part> parts;           ///< all pieces in ranges
+    std::vector<std::size_t> numbers;  ///< number in the piece of each rank
+    std::vector<Part> parts;           ///< all pieces, divided into ranges
   };
-  /// The slices in pieces, of which `copies` fit into a round or that are single ranges; the same on all ranks.
+  /// The slices in pieces, so that `copies` of them fit into a round, or single ranges; the same on all
+  /// ranks.
   std::vector<Round> rounds(std::size_t copies) const;
   /// Calls task(part) for all parts of a round, on several threads.
   void for_parts(const Round& round, const std::function<void(const Part&)>& task) const;
-  /// Room for so many numbers, of any value, valid until the next call.
+  /// A buffer for this number of numbers, uninitialised, valid until the next call.
   std::span<float> outgoing(std::size_t numbers);
   std::span<float> incoming(std::size_t numbers);
 
  private:
-  /// Whose slice goes to, or comes from, which rank.
+  /// The destination or origin of a slice.
   struct Route {
     int rank, slice;
   };

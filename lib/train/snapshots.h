@@ -1,5 +1,5 @@
-// Models after single epochs, kept as files while the result may need them: the last ones for averaging, the
-// best one by validation.
+// Models after single epochs, stored as files while the result may need them: the last ones for averaging,
+// the best one by validation.
 #pragma once
 
 #include <set>
@@ -20,9 +20,9 @@ class SnapshotStore {
 
   /// Writes the model as it is now under `name`.
   Snapshot save(const std::string& name, std::int64_t epoch) const;
-  /// The parameters of a snapshot; throws Error when the file is not the one that was saved.
+  /// The parameters of a snapshot; throws Error if the file is not the one that was saved.
   std::vector<float> load(const Snapshot& snapshot) const;
-  /// Removes the snapshots that are not in `needed`, those of earlier runs included.
+  /// Removes the snapshots that are not in `needed`, including those of earlier runs.
   void keep_only(const std::set<std::string>& needed) const;
 
  private:
@@ -34,7 +34,7 @@ class SnapshotStore {
 /// The names of the snapshots that `state` needs.
 std::set<std::string> names_needed(const TrainState& state);
 
-/// Mean of parameter vectors, added up one by one in double precision.
+/// Mean of parameter vectors, accumulated one by one in double precision.
 class ParameterMean {
  public:
   void add(std::span<const float> parameters);

@@ -1,5 +1,5 @@
-// Tapes for tasks that run on several threads: as many as run at a time, so memory does not grow with the
-// number of shards.
+// Tapes for tasks that run on several threads: as many as run at the same time, so memory does not grow with
+// the number of shards.
 #pragma once
 
 #include <memory>

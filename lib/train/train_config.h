@@ -117,8 +117,8 @@ struct TrainConfig {
 /// Throws UsageError naming the option that is out of range.
 void check(const TrainConfig& config);
 
-/// Whether a field must be the same when a run is resumed: all but those that say when to stop, save and
-/// log.
+/// Whether a field must be the same when a run is resumed: all except those that determine when to stop, save
+/// and log.
 bool part_of_identity(const std::string& train_field);
 
 }  // namespace heed

@@ -1,8 +1,8 @@
 // The training loop: updates, validations, early stopping, snapshots, checkpoints. It knows no architecture,
 // no tokenizer and no command line; those come in through Model and TrainSetup.
 //
-// Several ranks (train/exchange.h) run a Trainer each, in step: every rank computes its shards of a batch and the update of
-// its slice of the parameters, all validate, and rank 0 alone reads and writes files.
+// With several ranks (train/exchange.h), each runs a Trainer in step: every rank computes its shards of a
+// batch and the update of its slice of the parameters, all validate, and rank 0 alone reads and writes files.
 #pragma once
 
 #include <atomic>
@@ -27,7 +27,7 @@
 
 namespace heed {
 
-/// BLEU of the model as it is now on the validation text; nothing when `stop` was raised meanwhile.
+/// BLEU of the current model on the validation text; nothing if `stop` was raised meanwhile.
 using BleuScorer = std::function<std::optional<double>(const std::atomic<bool>& stop)>;
 
 struct TrainSetup {
@@ -36,15 +36,16 @@ struct TrainSetup {
   int threads = 1;
   bool times_ops = false;  ///< for op_times()
   Exchange* exchange = &alone();
-  std::string output;      ///< the model file; the run's other files are named after it; of rank 0 only
+  std::string output;      ///< the model file, which the run's other files are named after; rank 0 only
   bool scales = true;      ///< of the model file: io::WriteOptions
-  Identity identity;       ///< what a checkpoint must agree with
+  Identity identity;       ///< must agree with a checkpoint's
   TensorMap vocabularies;  ///< vocabulary_map, and the names of classes
-  TensorMap origin;        ///< origin_map of a model that was another program's
+  TensorMap origin;        ///< origin_map of an imported model
   Attributes history;      ///< root attribute history of the model files
   std::string provenance;  ///< JSON: what is known of the run before it begins
   BleuScorer bleu;         ///< used with config.valid_bleu
-  /// Called before each epoch, numbered from 0, may draw other pieces of the training text, the same for the same epoch; null: they stay.
+  /// Called before each epoch, numbered from 0; may resample the segmentation of the training text, the same
+  /// for the same epoch; null: no change.
   std::function<void(std::int64_t epoch)> redraw;
 };
 
@@ -56,17 +57,17 @@ class Trainer {
   /// there is none. Checks that all files can be written.
   Trainer(Model<float>& model, const Corpus& training, const Corpus& validation, TrainSetup setup);
 
-  /// Continues from the checkpoint. False when there is none.
+  /// Continues from the checkpoint. False if there is none.
   bool resume();
-  /// Continues from the checkpoint before it, when the newest is damaged.
+  /// Continues from the previous checkpoint if the newest is damaged.
   void resume_previous();
 
-  /// Throws Error, on all ranks alike, when one computes other bits of the next batch than rank 0.
+  /// Throws Error, on all ranks alike, if one computes other bits for the next batch than rank 0.
   void expect_same_arithmetic();
 
-  /// Trains until a limit is reached, then leaves the result in the model and in the model file. When `stop`
-  /// is raised, on any rank, saves a checkpoint after the present update and returns `stopped`. Throws DivergedError on
-  /// NaN.
+  /// Trains until a limit is reached, then stores the result in the model and in the model file. If `stop` is
+  /// raised, on any rank, saves a checkpoint after the current update and returns `stopped`. Throws
+  /// DivergedError on NaN.
   Outcome run(const std::atomic<bool>& stop);
 
   const TrainState& state() const { return state_; }
@@ -125,13 +126,13 @@ class Trainer {
   Gradients gradients_;
   Slices& slices_;
   Optimizer optimizer_;
-  const bool validates_;  ///< without text for it, the newest parameters are the best
+  const bool validates_;  ///< without validation text, the newest parameters are the best
   Validator validator_;
   SnapshotStore snapshots_;
-  Batches batches_;  ///< of the present epoch
+  Batches batches_;  ///< of the current epoch
   TrainState state_;
-  Wishes wishes_;                      ///< of all ranks, as they were in the last update or validation
-  std::set<std::string> saved_names_;  ///< snapshots that the newest checkpoint needs
+  Wishes wishes_;                      ///< of all ranks, from the last update or validation
+  std::set<std::string> saved_names_;  ///< snapshots needed by the newest checkpoint
   std::int64_t saved_step_ = -1;
   std::chrono::steady_clock::time_point started_, saved_at_;
   std::optional<logging::Progress> progress_;

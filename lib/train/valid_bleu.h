@@ -1,5 +1,5 @@
-// BLEU of a model on the validation text: greedy translations, detokenised, against the lines of the file as
-// they are (no tokenisation by the score).
+// BLEU of a model on the validation text: greedy translations, detokenised, against the unchanged lines of
+// the file (the score does not tokenize them).
 #pragma once
 
 #include "models/model.h"
@@ -9,7 +9,7 @@
 
 namespace heed {
 
-/// Everything referred to must outlive the scorer. The ranks share out the text.
+/// All arguments must outlive the scorer. The ranks divide the text.
 BleuScorer make_bleu_scorer(const Model<float>& model, const Corpus& validation,
                             const text::Tokenizer& target, int threads, Exchange& exchange = alone());
 

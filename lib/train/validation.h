@@ -1,4 +1,4 @@
-// How good a model is on text that it does not learn from.
+// The quality of a model on held-out text.
 #pragma once
 
 #include <atomic>
@@ -15,8 +15,8 @@
 namespace heed {
 
 struct ValidationScore {
-  double loss = 0;      ///< -log p, natural, mean over what is predicted; no smoothing, no dropout
-  double accuracy = 0;  ///< share of predictions whose most likely choice is right
+  double loss = 0;      ///< -log p, natural, mean over predictions; no smoothing, no dropout
+  double accuracy = 0;  ///< share of predictions whose most likely choice is correct
 };
 
 class Validator {
@@ -25,8 +25,8 @@ class Validator {
   Validator(const Model<float>& model, const Objective& objective, const Corpus& corpus,
             std::int64_t batch_tokens, int threads, Exchange& exchange = alone());
 
-  /// Nothing when `stop` was raised meanwhile, on any rank. The batches are shared out; the sums run in a fixed order,
-  /// whatever the number of threads and ranks.
+  /// Nothing if `stop` was raised meanwhile, on any rank. The batches are divided among the ranks; the sums
+  /// have a fixed order, independent of the number of threads and ranks.
   std::optional<ValidationScore> run(const std::atomic<bool>& stop);
 
  private:
@@ -36,7 +36,7 @@ class Validator {
   const Objective objective_;
   const Corpus& corpus_;
   std::vector<Batch> batches_;
-  std::int64_t predictions_ = 0;  ///< in all of them
+  std::int64_t predictions_ = 0;  ///< in all batches
   int threads_;
   Exchange& exchange_;
   TapePool tapes_;
