@@ -41,7 +41,8 @@ Var<T> activate(Activation f, Var<T> x);
 template <class T>
 Var<T> drop_out(Var<T> x, const Dropout& drop);
 
-/// dropout(scale * table[ids[i]] + positions[position[i]]): table [V, d] (kNoRow: zeros), positions [max_length, d] or none
+/// dropout(scale * table[ids[i]] + positions[position[i]]): table [V, d] (kNoRow: zeros), positions
+/// [max_length, d] or none
 /// -> [n, d].
 template <class T>
 Var<T> embedding(Var<T> table, std::span<const std::int32_t> ids, T scale, Var<T> positions,
@@ -57,13 +58,13 @@ struct SumAndNorm {
 template <class T>
 SumAndNorm<T> add_layer_norm(Var<T> x, Var<T> sub, const Dropout& drop, Var<T> gamma, Var<T> beta, T eps);
 
-/// Root mean square normalisation of every run of d columns of x [n, k d] by itself (kernels.h, rms_norm); gamma [1, d].
-/// x may be some columns of a matrix.
+/// Root mean square normalisation of every run of d columns of x [n, k d] by itself (kernels.h, rms_norm);
+/// gamma [1, d]. x may be some columns of a matrix.
 template <class T>
 Var<T> rms_norm(Var<T> x, Var<T> gamma, T eps);
 
-/// Rotary positions: turns every head of row i of x [n, heads * d] by the angles of position[i] (kernels.h, rotate_rows).
-/// turns [positions, d]. x may be some columns of a matrix.
+/// Rotary positions: turns every head of row i of x [n, heads * d] by the angles of position[i] (kernels.h,
+/// rotate_rows). turns [positions, d]. x may be some columns of a matrix.
 template <class T>
 Var<T> rotate(Var<T> x, Matrix<const T> turns, std::span<const std::int32_t> position);
 
@@ -131,9 +132,10 @@ CrossEntropySums projected_cross_entropy(Var<T> states, Var<T> weight, bool tied
                                          std::span<const std::int32_t> targets, double smoothing, T scale,
                                          std::vector<double>* nll = nullptr, Var<T> bias = {});
 
-/// Likewise for R-Drop (Liang et al. 2021, equations 1-4), without nll: row i and row i + n/2 are two readings of the same words,
-/// dropout apart, and their distributions p and q are to agree. The loss is the paper's in full: the sum over both readings, to
-/// which each pair adds consistency / 2 * (KL(p||q) + KL(q||p)).
+/// Likewise for R-Drop (Liang et al. 2021, equations 1-4), without nll: row i and row i + n/2 are two
+/// readings of the same words, dropout apart, and their distributions p and q are to agree. The loss is the
+/// paper's in full: the sum over both readings, to which each pair adds consistency / 2 * (KL(p||q) +
+/// KL(q||p)).
 template <class T>
 CrossEntropySums consistent_cross_entropy(Var<T> states, Var<T> weight, bool tied,
                                           std::span<const std::int32_t> targets, double smoothing,

@@ -35,8 +35,8 @@ Var<T> maxout(Var<T> x);
 template <class T>
 Var<T> scale_rows(Var<T> x, Var<T> s);
 
-/// y_t = f_t y_(t-1) + (1 - f_t) x_t along the rows of each sequence: x, f [rows, d], start [sequences, d], which stands before the
-/// first of each -> [rows, d]. `rows` must outlive the pass.
+/// y_t = f_t y_(t-1) + (1 - f_t) x_t along the rows of each sequence: x, f [rows, d], start [sequences, d],
+/// which stands before the first of each -> [rows, d]. `rows` must outlive the pass.
 template <class T>
 Var<T> running_mean(Var<T> x, Var<T> f, const Packing& rows, Var<T> start);
 

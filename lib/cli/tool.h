@@ -114,8 +114,9 @@ class Tool {
 
   const Common& common() const;
   /// The command for a file's history, quoted for the shell: "decode --beam 5". It lists the options given on
-  /// the command line or by --config, in the order of --help, without INPUT, a single model, place(), `others`
-  /// and options that no tool's result depends on (--threads, --quiet, ...): equal results have equal commands.
+  /// the command line or by --config, in the order of --help, without INPUT, a single model, place(),
+  /// `others` and options that no tool's result depends on (--threads, --quiet, ...): equal results have
+  /// equal commands.
   std::string result_command(const std::vector<std::string>& others = {}) const;
 
   /// Makes the first SIGINT, SIGTERM, SIGHUP or SIGUSR1 only set this flag; a second one ends the program at

@@ -3,8 +3,8 @@
 //                (sentence, head, query, key); logits and probabilities (sentence, position, word)
 //   length       i32 (sentence); for attention query_length and key_length
 //   token        str (sentence, position), if the tokens are known; for attention query_token and key_token.
-//                Positions that are the sentences of a document have none. Decoder position i is the step that
-//                produces token i; the keys of its self-attention are the tokens read.
+//                Positions that are the sentences of a document have none. Decoder position i is the
+//                step that produces token i; the keys of its self-attention are the tokens read.
 //   word_token   str (word), for logits and probabilities
 // With `top`, only the most likely words of logits and probabilities are kept: values (sentence, position,
 // choice), best first, with id i32 and piece str.

@@ -2,8 +2,8 @@
 //   - every group with a signal is NXdata (NX_class, signal, axes, default_slice, dataset `title`), the root
 //     NXroot;
 //   - every named dimension has an int32 dataset 0..n-1 of its name in the group, attached as dimension scale
-//     (for parameters one per size, input_64, in the group of all parameters; a tensor of that name is the scale
-//     itself);
+//     (for parameters one per size, input_64, in the group of all parameters; a tensor of that name is
+//     the scale itself);
 //   - every byte that matters has a checksum: HDF5's metadata their own, values fletcher32 per chunk; small
 //     datasets lie compact in their object header; strings have a checksum as attribute (layout.h);
 //   - padding is zero, never a _FillValue;

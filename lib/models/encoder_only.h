@@ -88,9 +88,9 @@ struct EncoderOnlyConfig : TransformerOptions, ImageOptions {
     return images;
   }
   double head_dropout() const { return classifier_dropout < 0 ? dropout : classifier_dropout; }
-  /// Makes it the config of a classifier of sentences or images with the same encoder and these classes. `how`:
-  /// the pooling; "": unchanged, or as in BERT if it classified each token. If there was no such head, or `how`
-  /// changes the pooling, the first state of a sentence gets a pooler.
+  /// Makes it the config of a classifier of sentences or images with the same encoder and these classes.
+  /// `how`: the pooling; "": unchanged, or as in BERT if it classified each token. If there was no such head,
+  /// or `how` changes the pooling, the first state of a sentence gets a pooler.
   void classify(std::int64_t classes, const std::string& how = {});
   /// Throws UsageError naming the field and its valid values.
   void check() const;

@@ -5,11 +5,12 @@
 // pieces named in the config, which any tokenized text has; a separator such as a tab would have to be
 // inserted into texts first, and tokenizers treat it as a space.
 //
-// Parameters: encoder/embedding/weight [V, m]; encoder/layer_0/{forward, backward}: the word encoder (nn/recurrent.h), n in
-// each direction; those of models/documents.h; sentence_attention (nn/attention/pooling.h); classes/weight [2 n, classes],
-// classes/bias. m = d_embedding, n = d_hidden.
-// Named values: encoder/embedded, those of the word encoder, encoder/layer_0/output and encoder/output h_it [words, 2 n]; those of
-// models/documents.h; sentence_attention/{scores, weights}, a key for each sentence; classes/pooled v [documents, 2 n].
+// Parameters: encoder/embedding/weight [V, m]; encoder/layer_0/{forward, backward}: the word encoder
+// (nn/recurrent.h), n in each direction; those of models/documents.h; sentence_attention
+// (nn/attention/pooling.h); classes/weight [2 n, classes], classes/bias. m = d_embedding, n = d_hidden.
+// Named values: encoder/embedded, those of the word encoder, encoder/layer_0/output and encoder/output h_it
+// [words, 2 n]; those of models/documents.h; sentence_attention/{scores, weights}, a key for each sentence;
+// classes/pooled v [documents, 2 n].
 #pragma once
 
 #include <memory>

@@ -16,8 +16,8 @@
 
 namespace heed {
 
-/// A layer between states and scores of words, as in BERT: LayerNorm(f(x W + b)). Parameters: <scope>/inner/{weight [d, d],
-/// bias}, <scope>/norm/{gamma, beta}.
+/// A layer between states and scores of words, as in BERT: LayerNorm(f(x W + b)). Parameters:
+/// <scope>/inner/{weight [d, d], bias}, <scope>/norm/{gamma, beta}.
 struct WordTransform {
   std::string scope;
   Activation activation = Activation::gelu;

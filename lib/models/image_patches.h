@@ -4,7 +4,8 @@
 //   x_0 = [c; p_1 W + b; ...; p_P W + b] + E_pos,   p_i the patch's values, channel by channel, row by row.
 // Instead of patches, p_i may be features of P places computed by another program, such as the 14 * 14 places
 // of a convolutional network's last map (Xu et al. 2015, section 3.1.1).
-// Parameters: encoder/class_token [d], encoder/patches/{weight [values of a patch, d], bias}; encoder/positions/weight [rows, d].
+// Parameters: encoder/class_token [d], encoder/patches/{weight [values of a patch, d], bias};
+// encoder/positions/weight [rows, d].
 #pragma once
 
 #include <cstdint>
@@ -76,8 +77,8 @@ struct ImagePatches {
   /// Declares all parameters except the positions.
   template <class T>
   void declare(ParameterSet<T>& parameters, std::int64_t d) const;
-  /// pixels [images, channels, image_size, image_size], or features [images, places, width] -> [images * rows(), d];
-  /// `rows`: rows() of each image. Named value: encoder/embedded.
+  /// pixels [images, channels, image_size, image_size], or features [images, places, width] -> [images *
+  /// rows(), d]; `rows`: rows() of each image. Named value: encoder/embedded.
   template <class T>
   Var<T> embed(Pass<T>& pass, std::span<const T> pixels, const Packing& rows) const;
 

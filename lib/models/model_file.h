@@ -6,7 +6,8 @@
 //                                model/target_vocabulary/...
 //   model/classes                str(class), the names of a classifier's classes
 //   model/training/...           metrics of the training; optional
-//   model/origin                 JSON, str(1): the foreign model it was imported from (models/foreign); optional
+//   model/origin                 JSON, str(1): the foreign model it was imported from (models/foreign);
+//                                optional
 //   model/provenance             JSON, str(1): how, on what and for how long it was trained; optional
 // Root attributes model_digest: SHA-256 over config, parameters and vocabularies; history: the commands that
 // made it.
@@ -67,7 +68,8 @@ TensorMap provenance_map(const std::string& provenance);
 /// with the maps above; its root attribute history becomes the model's; `training`: the metrics under
 /// model/training/.
 TensorMap model_map(const Model<float>& model, const TensorMap& vocabularies, const TensorMap& training);
-/// A line for each parameter and tensor of the vocabularies, in a fixed order: path, shape, SHA-256 of the values.
+/// A line for each parameter and tensor of the vocabularies, in a fixed order: path, shape, SHA-256 of the
+/// values.
 std::string content_digests(const Model<float>& model, const TensorMap& vocabularies);
 /// The digest in model_map. `config` is the JSON as stated in the file, so a file from before a field existed
 /// keeps its digest.

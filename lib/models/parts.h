@@ -96,8 +96,8 @@ class Encoder {
 template <class T>
 struct Decoded {
   Var<T> states;  ///< of every token read, before the output projection
-  /// In training: the decoder's loss in addition to the cross-entropy. Receives -log p of each target row, the
-  /// running mean of log p(target token) over earlier updates, and the loss's scale; adds scale times its
+  /// In training: the decoder's loss in addition to the cross-entropy. Receives -log p of each target row,
+  /// the running mean of log p(target token) over earlier updates, and the loss's scale; adds scale times its
   /// derivatives to the tape and returns its value, unscaled. Empty: none.
   std::function<double(std::span<const double> nll, double baseline, double scale)> extra_loss;
 };

@@ -11,8 +11,9 @@
 // cross_attention, cross_attention_norm; optionally, in place of a decoder's self_attention, recurrence
 // (nn/simple_recurrence.h) and recurrence_norm; no norms if norm = none; <s>/final_norm for pre-norm, or by
 // final_norm. A norm has gamma [d] and, unless norm_kind = rms, beta [d].
-// Named values: <s>/embedded, those of the layers under the parameters' paths (nn/attention/multi_head_attention.h,
-// nn/feed_forward.h; of a norm sum and output), <s>/layer_<i>/output, <s>/output.
+// Named values: <s>/embedded, those of the layers under the parameters' paths
+// (nn/attention/multi_head_attention.h, nn/feed_forward.h; of a norm sum and output), <s>/layer_<i>/output,
+// <s>/output.
 #pragma once
 
 #include <span>

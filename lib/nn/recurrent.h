@@ -11,7 +11,8 @@
 //                    Gers, Schraudolph, Schmidhuber 2002
 //   layer_norm       LN(W x) and LN(U h') instead of W x and U h', each with its own gain and, after it, the
 //                    layer's biases; other inputs of the gates are added unchanged. LN runs over all gates
-//                    of a row together; in both GRUs over z and r, and separately over the candidate (there over
+//                    of a row together; in both GRUs over z and r, and separately over the candidate (there
+//                    over
 //                    U (r * h') or U h'). lstm: h = o * tanh(LN(c)), with gain and bias. Epsilon 1e-5.
 //                    Ba, Kiros, Hinton: Layer normalization, 2016, supplement, eq. 20-22 and 27-29
 //   dropout          on h' where U reads it, one mask for all steps of a sentence; the rest of the cell reads
@@ -23,8 +24,9 @@
 // recurrent/candidate/bias. With options: peephole/{input, forget, output}/weight p [d_hidden],
 // {input_norm, recurrent_norm}/gamma [gates * d_hidden], cell_norm/{gamma, beta} [d_hidden], start [state
 // width]. The state of a sequence is a row: h, and for lstm h and c side by side. Named values: the gates, by
-// their names, hidden (h) and, of lstm, cell (c); start, the state before the first step of a layer that is given none; with
-// layer_norm input_norm/<gate>, LN(W x) with the biases, recurrent_norm/<gate>, LN(U h'), and of lstm cell_norm/output.
+// their names, hidden (h) and, of lstm, cell (c); start, the state before the first step of a layer that is
+// given none; with layer_norm input_norm/<gate>, LN(W x) with the biases, recurrent_norm/<gate>, LN(U h'),
+// and of lstm cell_norm/output.
 #pragma once
 
 #include <string>

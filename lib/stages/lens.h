@@ -2,7 +2,8 @@
 // of its layers were the last, that is, the layer's output through the final norm and the output matrix, as
 // probabilities. The group /lens:
 //   probability       f32 (sentence, layer, position)  of the token that was produced at that position
-//   rank              i32 (sentence, layer, position)  rank of that token, the most likely being 1; 0 after the end
+//   rank              i32 (sentence, layer, position)  rank of that token, the most likely being 1; 0 after
+//                     the end
 //   best_piece        str (sentence, layer, position)  the most likely token
 //   best_probability  f32 (sentence, layer, position)
 //   length            i32 (sentence)

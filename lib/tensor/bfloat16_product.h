@@ -1,14 +1,16 @@
-// Products of two matrices that both change from call to call, as training has them, in bfloat16. Only gemm.cpp, the door
-// to products, and the tests include this; weights that stay as they are are laid out once (reduced_panels.h).
+// Products of two matrices that both change from call to call, as training has them, in bfloat16. Only
+// gemm.cpp, the door to products, and the tests include this; weights that stay as they are are laid out once
+// (reduced_panels.h).
 #pragma once
 
 #include "tensor/matrix.h"
 
 namespace heed {
 
-/// c = a b, or c += a b, with the elements of a [m, k] and b [k, n] rounded to the nearest bfloat16 (8 bits of mantissa)
-/// and their products added up in float32. a and b may have any strides, c [m, n] must have rows or columns of stride 1.
-/// The bits depend on the processor (it has instructions for pairs of bfloat16, or it has not), not on threads.
+/// c = a b, or c += a b, with the elements of a [m, k] and b [k, n] rounded to the nearest bfloat16 (8 bits
+/// of mantissa) and their products added up in float32. a and b may have any strides, c [m, n] must have rows
+/// or columns of stride 1. The bits depend on the processor (it has instructions for pairs of bfloat16, or it
+/// has not), not on threads.
 void multiply_bfloat16(Matrix<const float> a, Matrix<const float> b, bool accumulate, Matrix<float> c);
 
 }  // namespace heed

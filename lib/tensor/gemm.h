@@ -14,8 +14,9 @@ template <class T>
 void gemm(std::type_identity_t<T> alpha, Matrix<const std::type_identity_t<T>> a,
           Matrix<const std::type_identity_t<T>> b, std::type_identity_t<T> beta, Matrix<T> c);
 
-/// c = a b + beta c in this precision, float32 or bfloat16; beta is 0 or 1. bfloat16: both factors are rounded to it, sums are
-/// float32; products of few rows, columns or summands, which gain nothing, stay float32. double knows no other precision.
+/// c = a b + beta c in this precision, float32 or bfloat16; beta is 0 or 1. bfloat16: both factors are
+/// rounded to it, sums are float32; products of few rows, columns or summands, which gain nothing, stay
+/// float32. double knows no other precision.
 template <class T>
 void gemm(Precision precision, Matrix<const std::type_identity_t<T>> a,
           Matrix<const std::type_identity_t<T>> b, std::type_identity_t<T> beta, Matrix<T> c);

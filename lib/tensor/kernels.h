@@ -162,8 +162,8 @@ struct RowEdit {
 /// again, some queries at a time, as attend_forward does, so that memory grows with n + m (the idea of Dao et al. 2022,
 /// FlashAttention, with whole rows: every softmax sees all its scores at once).
 bool attention_keeps_weights(std::int64_t n, std::int64_t m);
-/// weights [n, m] dense: after softmax, before dropout. scores [n, m]: scaled scores with bias, before mask and softmax.
-/// Either is written when not null.
+/// weights [n, m] dense: after softmax, before dropout. scores [n, m]: scaled scores with bias, before mask
+/// and softmax. Either is written when not null.
 template <class T>
 void attend_forward(const AttentionHead<T>& head, T* scores, T* weights, Matrix<T> context,
                     const RowEdit<T>* edit = nullptr);

@@ -11,8 +11,8 @@
 
 namespace heed {
 
-/// Logits [n, vocabulary], at hand or a product of states [n, d] and weights, with a bias or none, of which no more is computed than is asked
-/// for. What it was made of must outlive it.
+/// Logits [n, vocabulary], at hand or a product of states [n, d] and weights, with a bias or none, of which
+/// no more is computed than is asked for. What it was made of must outlive it.
 template <class T>
 class Logits {
  public:

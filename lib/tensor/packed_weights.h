@@ -69,8 +69,8 @@ class PackedWeights {
 
   /// Null when the matrix is no part of the buffer.
   const PackedMatrix<T>* find(Matrix<const T> weight) const;
-  /// Its panels, if it was packed and its values may have been released, so that they are the ones to read; else null. Throws Error
-  /// where values of it were released for another matrix.
+  /// Its panels, if it was packed and its values may have been released, so that they are the ones to read;
+  /// else null. Throws Error where values of it were released for another matrix.
   const PackedMatrix<T>* in_place_of(Matrix<const T> weight) const;
 
  private:

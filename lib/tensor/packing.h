@@ -37,8 +37,9 @@ class Packing {
   std::vector<std::int64_t> offsets_{0};
 };
 
-/// Sentences in segments: a document is a line of text, and so a sentence of a frame, whose segments are its sentences. Segment
-/// i of all has rows.length(i) rows; sentence s has the next of_sentence.length(s) of them.
+/// Sentences in segments: a document is a line of text, and so a sentence of a frame, whose segments are its
+/// sentences. Segment i of all has rows.length(i) rows; sentence s has the next of_sentence.length(s) of
+/// them.
 struct Segments {
   Packing rows, of_sentence;
 };

@@ -6,8 +6,9 @@
 
 namespace heed {
 
-/// float32: as the weights are. bfloat16: weights and rows rounded to 8 bits of mantissa. int8: each column of the weights and
-/// each row multiplied by it in 255 steps of its own, from minus its largest magnitude to that.
+/// float32: as the weights are. bfloat16: weights and rows rounded to 8 bits of mantissa. int8: each column
+/// of the weights and each row multiplied by it in 255 steps of its own, from minus its largest magnitude to
+/// that.
 enum class Precision { float32, bfloat16, int8 };
 inline const std::vector<std::string> kPrecisions{"float32", "bfloat16", "int8"};
 

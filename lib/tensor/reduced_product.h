@@ -1,5 +1,5 @@
-// What the kernels of products with weights in bfloat16 and int8 share: reduced_panels.cpp, which has those of AVX-512, and
-// kernels_reduced.cpp, which has those of other processors.
+// What the kernels of products with weights in bfloat16 and int8 share: reduced_panels.cpp, which has those
+// of AVX-512, and kernels_reduced.cpp, which has those of other processors.
 #pragma once
 
 #include <algorithm>

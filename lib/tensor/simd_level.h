@@ -1,5 +1,6 @@
-// Which instruction set the kernels run on. Highway's own library would answer that, too, but it measures the processor's
-// timer whenever it is loaded, which takes longer than all else that a tool does before it reads: of Highway only headers are used.
+// Which instruction set the kernels run on. Highway's own library would answer that, too, but it measures the
+// processor's timer whenever it is loaded, which takes longer than all else that a tool does before it reads:
+// of Highway only headers are used.
 #pragma once
 
 namespace heed {

@@ -116,8 +116,8 @@ HWY_INLINE Index product_panels(const SmallProduct<T>& p, Index j) {
   return j;
 }
 
-/// Likewise, but from `many` rows on the panel of b that they share is copied side by side: rows that lie apart by a power of
-/// two are in the same few lines of the cache.
+/// Likewise, but from `many` rows on the panel of b that they share is copied side by side: rows that lie
+/// apart by a power of two are in the same few lines of the cache.
 template <int columns, class T>
 HWY_INLINE Index product_panels(const SmallProduct<T>& p, Index j, Index many) {
   if (p.c.rows < many) return product_panels<columns>(p, j);
@@ -133,8 +133,8 @@ HWY_INLINE Index product_panels(const SmallProduct<T>& p, Index j, Index many) {
   return j;
 }
 
-/// Of products that small, copying a panel pays from so many rows on: measured with AVX2. With AVX-512, whose panels would have
-/// to be aligned, it is not measured, and nothing is copied.
+/// Of products that small, copying a panel pays from so many rows on: measured with AVX2. With AVX-512, whose
+/// panels would have to be aligned, it is not measured, and nothing is copied.
 #if HWY_TARGET == HWY_AVX3
 inline constexpr Index kManySmallRows = INT64_MAX;
 #else
@@ -162,8 +162,8 @@ HWY_INLINE void transpose_square(Vec<T> (&)[1]) {}
 
 #else
 
-/// Of every 2 * `stride` lanes: a keeps the first half of its own and gets that of b, which keeps its second half and gets
-/// that of a.
+/// Of every 2 * `stride` lanes: a keeps the first half of its own and gets that of b, which keeps its second
+/// half and gets that of a.
 template <class T, Index stride>
 HWY_INLINE void exchange_runs(Vec<T>& a, Vec<T>& b) {
   const Tag<T> tag;
@@ -197,8 +197,8 @@ HWY_INLINE void transpose_square(Vec<T> (&rows)[kLanes<T>]) {
 
 #endif
 
-/// to [d, m] = from^T, rows padded with zeros to whole vectors. In squares of vectors: column by column it would take as
-/// long as the product that follows.
+/// to [d, m] = from^T, rows padded with zeros to whole vectors. In squares of vectors: column by column it
+/// would take as long as the product that follows.
 template <class T>
 HWY_INLINE void transpose(Matrix<const T> from, Matrix<T> to) {
   constexpr Index side = kLanes<T>;

@@ -5,7 +5,8 @@
 // Pieces are written with one character per byte: the printable ones of Latin-1 represent themselves, the
 // others are mapped in order to U+0100 and up, so a space is "Ġ". No text is unknown.
 //
-// The patterns are hand-written scanners over Unicode's categories (those of utf8proc). White space is Unicode's.
+// The patterns are hand-written scanners over Unicode's categories (those of utf8proc). White space is
+// Unicode's.
 #pragma once
 
 #include <cstdint>

@@ -2,7 +2,8 @@
 //   tokenizer.json              of the library tokenizers (https://github.com/huggingface/tokenizers):
 //                               byte-level BPE, WordPiece, T5's Unigram
 //   vocab.json and merges.txt   of GPT-2 and its successors
-//   SentencePiece models        of Marian, T5, Llama (text/foreign_sentencepiece.h); they take precedence over a
+//   SentencePiece models        of Marian, T5, Llama (text/foreign_sentencepiece.h); they take precedence
+//   over a
 //                               tokenizer.json beside them
 //   vocab.txt                   of BERT, beside tokenizer_config.json, which states whether case counts
 //                               (do_lower_case)

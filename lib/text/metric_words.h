@@ -14,7 +14,8 @@ inline const std::vector<std::string> kBleuTokenizations{"13a",  "intl", "zh",  
 
 /// Splits a line into words in one of these ways:
 ///   13a   as mteval-v13a, the tokenisation of WMT
-///   intl  as mteval-v14: Unicode punctuation and symbols are separate words, except punctuation between digits
+///   intl  as mteval-v14: Unicode punctuation and symbols are separate words, except punctuation between
+///         digits
 ///   zh    Chinese characters are separate words, the rest is as 13a
 ///   ja-mecab  Japanese words by MeCab with IPA's dictionary
 ///   char  characters
@@ -27,7 +28,8 @@ class MetricWords {
   MetricWords(const std::string& tokenization, const std::string& spm_model);
   /// The words, joined by single spaces.
   std::string of(const std::string& line) const { return split_(line); }
-  /// For signatures: "13a"; "spm-" and the first digits of the model's SHA-256; "ja-mecab-" and Mecab::name().
+  /// For signatures: "13a"; "spm-" and the first digits of the model's SHA-256; "ja-mecab-" and
+  /// Mecab::name().
   const std::string& name() const { return name_; }
 
  private:

@@ -8,7 +8,8 @@
 //  bpe, pretokenized     subword-nmt segments of words     the words of x, separated by single spaces
 //  byte_bpe              of GPT-2, Llama 3, Qwen2 (text/byte_bpe.h), imported (text/foreign_tokenizer.h)
 //                                                          x; nothing is unknown
-//  sentencepiece         of Marian, T5, Llama 1 and 2, imported (text/foreign_sentencepiece.h); word_unigram: T5's
+//  sentencepiece         of Marian, T5, Llama 1 and 2, imported (text/foreign_sentencepiece.h); word_unigram:
+//                        T5's
 //                        by tokenizer.json
 //                                                          x after the model's own normaliser
 //

@@ -23,7 +23,8 @@ std::string nfc(const std::string& text);
 /// The characters of valid UTF-8, as views into `text`.
 std::vector<std::string_view> characters(std::string_view text);
 
-/// The grapheme clusters of valid UTF-8, what a reader takes for one character (UAX 29), as views into `text`.
+/// The grapheme clusters of valid UTF-8, what a reader takes for one character (UAX 29), as views into
+/// `text`.
 std::vector<std::string_view> graphemes(std::string_view text);
 
 /// The code point of one character as `characters` returns it.

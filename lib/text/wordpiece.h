@@ -3,8 +3,8 @@
 // al. 2019, "BERT", section 3, and the tokenizer published with it. A word with too many characters, or with
 // a remainder that no piece matches, is unknown as a whole.
 //
-// Cleaning, in this order: control, format and private characters go, white space becomes spaces; Chinese characters get
-// spaces around them; NFD, and non-spacing marks go; lower case, character by character.
+// Cleaning, in this order: control, format and private characters go, white space becomes spaces; Chinese
+// characters get spaces around them; NFD, and non-spacing marks go; lower case, character by character.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// Charts: curves over a number, grouped bars over names, histograms; which columns of tables become curves or bars.
+// Charts: curves over a number, grouped bars over names, histograms; which columns of tables become curves or
+// bars.
 #pragma once
 
 #include <optional>

@@ -31,10 +31,10 @@ std::string text_attribute(const Attributes& attributes, const std::string& name
 /// Whether the glob (base/glob.h) matches the tensor's path, or one of its groups.
 bool glob_means(const std::string& glob, const std::string& path);
 
-/// The path of the tensor `name`. A name is a path, with or without leading slash, or the end of one, or a glob; the
-/// name of a group means its signal (NeXus: the group's main dataset). An empty name means the signal of
-/// the root's default group, else of the only group that has one, else the only tensor (of numbers). Throws
-/// Error that lists the tensors when none or several fit.
+/// The path of the tensor `name`. A name is a path, with or without leading slash, or the end of one, or a
+/// glob; the name of a group means its signal (NeXus: the group's main dataset). An empty name means the
+/// signal of the root's default group, else of the only group that has one, else the only tensor (of
+/// numbers). Throws Error that lists the tensors when none or several fit.
 std::string find_tensor(const TensorMap& map, const std::string& name);
 
 /// Calls `work` with a span of the elements in their own type and returns its result.

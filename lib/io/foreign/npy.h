@@ -1,4 +1,5 @@
-// NumPy's files (https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html): .npy, one array after a header
+// NumPy's files (https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html): .npy, one array
+// after a header
 //   \x93NUMPY, version, length of the rest, {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }
 // and .npz, a zip archive of them. The header is read by a scanner that accepts these three entries and
 // nothing else of Python. The array's bytes must fill the file, or the archive's member, exactly. Arrays of

@@ -21,8 +21,8 @@ std::string npy_type() {
 std::string npy_header(const std::string& type, const Shape& shape);
 
 /// Writes the tensors of `map` to an archive atomically, each as NAME.npy in their order, stored and without
-/// dates, so that equal maps give equal bytes. Throws Error for a tensor of text, and beyond the 4 GB that such
-/// an archive holds.
+/// dates, so that equal maps give equal bytes. Throws Error for a tensor of text, and beyond the 4 GB that
+/// such an archive holds.
 void write_npz(const std::string& path, const TensorMap& map);
 
 }  // namespace heed::io

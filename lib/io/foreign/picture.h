@@ -1,4 +1,5 @@
-// Pictures as arrays: PNG (libpng, ISO/IEC 15948) and JPEG (libjpeg-turbo, ITU-T T.81). A file gives one array,
+// Pictures as arrays: PNG (libpng, ISO/IEC 15948) and JPEG (libjpeg-turbo, ITU-T T.81). A file gives one
+// array,
 //   pixels   uint8 (channel, row, column): one channel, grey, or red, green and blue; 0 to 255
 // Palettes are resolved; 16 bits are reduced to 8, and fewer are scaled to 0 to 255; a fully opaque alpha
 // channel is dropped; gamma and color profiles change no value. Refused: transparent pixels, whose background

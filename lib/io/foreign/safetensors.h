@@ -1,4 +1,5 @@
-// safetensors (https://github.com/huggingface/safetensors): 8 bytes with the length N of the header, N bytes of JSON
+// safetensors (https://github.com/huggingface/safetensors): 8 bytes with the length N of the header, N bytes
+// of JSON
 //   {"name": {"dtype": "F32", "shape": [2, 3], "data_offsets": [begin, end]}, ..., "__metadata__": {"key": "text"}}
 // and the values, little-endian, row-major, one tensor right after the other, to the end of the file; offsets
 // count from the end of the header. A model in several files (shards) has model.safetensors.index.json beside

@@ -1,8 +1,8 @@
 // Models of other programs as heed models: recognised by their content, and checked completely before any of
 // it is used.
 //   - every setting is understood, or the import fails with all reasons (config_fields.h);
-//   - every tensor of the weights is mapped, known to have no effect, or ignored by the user; every parameter is
-//     filled exactly once (mapping.h); shapes, types and finiteness are checked;
+//   - every tensor of the weights is mapped, known to have no effect, or ignored by the user; every
+//     parameter is filled exactly once (mapping.h); shapes, types and finiteness are checked;
 //   - the vocabulary has a piece for each row, with the source's ids (family.h).
 // Weights are read one tensor at a time: memory holds the model and the largest tensor.
 #pragma once
