@@ -16,36 +16,33 @@ std::string option_name(std::string field) {
 }
 
 const std::string kDescription =
-    "With --layer, what that layer of the model computes. Without, attention over the tensors themselves: "
-    "scores, bent by --softcap, plus --bias, divided by --temperature, -infinity where --mask hides a key, "
-    "softmax. Head h of the query reads head h / (heads / kv-heads) of key and value. With n queries and m "
-    "keys, mask causal lets query i attend to keys up to i + m - n, so that the last attends to all; "
-    "causal-start to keys up to i. Outside the window of --local nothing is computed: scores are -infinity "
-    "there.\n"
-    "\n"
-    "What --parameters may hold (a: width of a query's head, or inside the score; c: of a value's head; q, "
-    "k: of the query's and the key's head as they reach the score; a head may come first in the shapes of "
-    "the score):\n"
-    "  query/weight [d_q, heads a], key/weight [d_k, kv-heads a], value/weight [d_v, kv-heads c], or "
-    "qkv/weight, these side by side; output/weight [heads c, d_out]; beside each a bias [width]\n"
-    "  --local local-p: position/query/weight [d_q, a], position/score/weight [a]\n";
+    "With --layer, the attention that this layer of the model computes. Without, attention over the given "
+    "tensors: scores, capped by --softcap, plus --bias, divided by --temperature, -infinity where --mask "
+    "hides a key, softmax. Head h of the query uses head h / (heads / kv-heads) of key and value. With n "
+    "queries and m keys, mask causal lets query i attend to keys up to i + m - n, so that the last attends "
+    "to all; causal-start to keys up to i. Outside the window of --local nothing is computed: scores are "
+    "-infinity there.\n\nContents of --parameters (a: width of a query head, or of the score's inner "
+    "network; c: of a value head; q, k: of the query and key head as the score receives them; parameters of "
+    "the score may have the head as first dimension):\n  query/weight [d_q, heads a], key/weight [d_k, "
+    "kv-heads a], value/weight [d_v, kv-heads c], or qkv/weight with all three side by side; output/weight "
+    "[heads c, d_out]; each with an optional bias [width]\n  --local local-p: position/query/weight [d_q, "
+    "a], position/score/weight [a]\n";
 
 /// Options of attention without a model change nothing in a model's layer: refuse them.
 void check_options(const cli::Tool& tool, const AttendPaths& paths, bool grid) {
   if (paths.layer.empty()) {
     if (grid && (tool.given("query") || tool.given("parameters") || tool.given("bias")))
-      fail<UsageError>("--grid draws its own tensors: --query, --parameters and --bias do not apply");
+      fail<UsageError>("--grid uses random tensors: --query, --parameters and --bias do not apply");
     if (tool.given("target")) fail<UsageError>("--target goes with --layer decoder/...");
     if (tool.given("window") && !tool.given("local")) fail<UsageError>("--window goes with --local");
     return;
   }
-  if (tool.given("bench") || grid) fail<UsageError>("--bench times attention without --layer");
+  if (tool.given("bench") || grid) fail<UsageError>("--bench does not work with --layer");
   if (paths.model.empty()) fail<UsageError>("--layer needs --model (or HEED_MODEL)");
   AttendConfig fields;
   for (const Field& field : fields_of(fields)) {
     if (field.name != "steps" && field.name != "allow_nonfinite" && tool.given(field.name))
-      fail<UsageError>("--layer computes what the model computes: --", option_name(field.name),
-                       " does not apply");
+      fail<UsageError>("--layer uses the model's settings: --", option_name(field.name), " does not apply");
   }
 }
 
@@ -65,21 +62,21 @@ int main(int argc, char** argv) {
         tool.keep(paths.keep);
         tool.model(paths.model, cli::Need::optional);
         tool.option("--layer PATH", paths.layer,
-                    "attention layer of the model, such as encoder/layer_0/self_attention");
+                    "attention layer of the model, for example encoder/layer_0/self_attention");
         tool.option("--target FILE", paths.target,
-                    "the translations that a decoder layer is to read, a line each");
+                    "translations to be read by a decoder layer, one per line");
         tool.beside_input({"target"});
         tool.bind(config);
         tool.joined({"mask"});
         inspect.declare(tool);
         tool.place({"trace"});
         tool.option("--batch", paths.batch, "sentences per frame when INPUT is a file", up_to(1'000'000));
+        tool.option("--bench", bench,
+                    "instead of the results, write the time of the attention, including its projections, and "
+                    "of dot attention without projections");
         tool.option(
-            "--bench", bench,
-            "instead of the tensors, write how long their attention takes, with its projections, and how "
-            "long dot takes without any");
-        tool.option("--grid", grid,
-                    "with --bench: drawn tensors, n = m = 16 .. 1024, d = 64 .. 512; by default of additive");
+            "--grid", grid,
+            "with --bench: random tensors, n = m = 16 .. 1024, d = 64 .. 512; the default score is additive");
         tool.describe(kDescription + score_function_help());
         tool.example(
             "tokenize -m model.h5 < one.en | embed -m model.h5 | attend -m model.h5 --layer "
@@ -93,7 +90,7 @@ int main(int argc, char** argv) {
           if (grid && !bench) fail<UsageError>("--grid goes with --bench");
           check_options(tool, paths, grid);
           if ((paths.layer.empty() || bench) && (inspect.active() || inspect.list))
-            fail<UsageError>("--trace, --patch and the like observe a model: they go with --layer");
+            fail<UsageError>("--trace, --patch and other edits apply to a model: they need --layer");
           paths.seed = tool.common().seed;
           const int threads = static_cast<int>(tool.common().threads);
           if (grid) {

@@ -16,63 +16,55 @@ int main(int argc, char** argv) {
       [&](cli::Tool& tool) {
         tool.inputs(
             paths.input,
-            "frames of encode; of a language model those of embed; with --align also stored attention",
+            "frames from encode, or for a language model from embed; with --align also stored attention",
             {"--trace-list"});
         tool.output(paths.output);
         tool.tensors(paths.write);
         tool.keep(paths.keep);
-        tool.models(
-            paths.models,
-            "the model; of several, -m A -m B, which read the same pieces, a word's probability is the "
-            "mean of theirs: A made the input, the others read its /tokens");
-        tool.option(
-            "--force FILE", paths.force,
-            "score these translations, or continuations of prompts, instead, a line for each sentence; of a "
-            "language model `input` scores the input itself; with --n-best N the lines are those of an "
-            "n-best list, of which the N best are written with their new scores");
+        tool.models(paths.models,
+                    "the model; with several (-m A -m B), which must share vocabularies, a word's "
+                    "probability is the mean of theirs: the input comes from A, the others read its /tokens");
+        tool.option("--force FILE", paths.force,
+                    "score these translations, or continuations of prompts, instead of searching, one line "
+                    "per sentence; for a language model `input` scores the input itself; with --n-best N the "
+                    "file is an n-best list, and the N best are written with their new scores");
         tool.option("--prefix FILE", paths.prefix,
-                    "what each translation begins with, a line for each sentence, whole words; their "
-                    "log-probabilities count in the score; of an empty sentence nothing is read");
-        tool.option(
-            "--attention FILE", paths.attention,
-            "also write the attention of every layer and head, or to the sentences and words of documents, "
-            "to this file");
+                    "force each translation to begin with the words on its line; their log-probabilities "
+                    "count in the score; for an empty sentence the line is ignored");
+        tool.option("--attention FILE", paths.attention,
+                    "also write the attention of every layer and head, or of documents to their sentences "
+                    "and words, to this file");
         tool.option("--align-gold FILE", paths.align_gold,
-                    "gold links, a line for each sentence (0-0 1-2 2p1), for --align-head best");
+                    "gold links, one line per sentence (0-0 1-2 2p1), for --align-head best");
         tool.place({"attention", "saliency", "lens", "trace"});
         tool.beside_input({"force", "prefix", "align-gold"});
         tool.bind(config);
         inspect.values.declare(tool, true);
         tool.option("--saliency FILE", paths.saliency,
                     "also write the contribution of each source word to each target word; needs /embeddings; "
-                    "with hard attention (xu) by way of the most likely word only");
+                    "with hard attention (xu) through the most likely word only");
         tool.bind(inspect.saliency);
-        tool.option(
-            "--lens FILE", paths.lens,
-            "also write what each layer would say if it were the last (the logit lens): probability and rank "
-            "of every token, and the most likely one; of an encoder that fills in masked words after encode "
-            "--all-layers");
+        tool.option("--lens FILE", paths.lens,
+                    "also write the prediction of each layer as if it were the last (the logit lens): "
+                    "probability and rank of every token, and the most likely one; for an encoder that fills "
+                    "in masked words this needs encode --all-layers");
         tool.describe(
-            "--trace, --saliency and --lens are of the given translation (--force) or of the best one found, "
-            "in a pass of its own that reads it word by word; --patch and the like act in the search too, as "
-            "far as the patch is long.\n"
-            "\n"
-            "With hard attention (xu) the decoder attends to the most likely source word in each step. "
-            "Scores, also those of --force, are then log p(translation | these words), not the "
-            "log-probability over all words that it could attend to. --sample draws the word from the same "
-            "seed: from the attention as it is, whatever --temperature, --top-k and --top-p; --attention, "
-            "--align and --trace show what was drawn, --saliency the most likely.\n"
-            "\n"
-            "An imported model is searched as its folder says: its beam, length penalty and maximal length "
-            "are the defaults. Where it says so, as those of Marian do, the scores of a search are among the "
-            "words that may be produced; those of --force are always among all words.\n"
-            "\n"
-            "--precision is of every product with the model's weights (a Transformer's; recurrent layers are "
-            "float32 only): int8 rounds each column of them and each row multiplied by it to 255 steps, "
-            "bfloat16 both to 8 bits of mantissa. Give encode the same. Batch and threads change no bit of "
-            "it. int8 is fastest with AVX-512 VNNI and faster than float32 with AVX2, too; bfloat16 gains "
-            "with AVX-512 BF16, and elsewhere at most for a few rows at once; where there is neither AVX2 "
-            "nor SSE4 both are far slower than float32.");
+            "--trace, --saliency and --lens apply to the given translation (--force) or to the best one "
+            "found, in a separate pass that reads it word by word; --patch and the other edits also act in "
+            "the search, up to the length of the patch.\n\nWith hard attention (xu) the decoder attends to "
+            "the most likely source word in each step. Scores, including those of --force, are then log "
+            "p(translation | these words), not the log-probability over all words that it could attend to. "
+            "--sample also draws that word, with the same seed, from the attention weights, independent of "
+            "--temperature, --top-k and --top-p; --attention, --align and --trace show the word drawn, "
+            "--saliency the most likely one.\n\nFor an imported model the beam, length penalty and maximal "
+            "length stated in its folder are the defaults. If it says so, as Marian models do, the scores of "
+            "a search are normalised over the words that may be produced; those of --force are always over "
+            "all words.\n\n--precision applies to every product with the model's weights (of a Transformer; "
+            "recurrent layers are float32 only): int8 quantises each weight column and each row multiplied "
+            "by it to 255 steps, bfloat16 rounds both to 8 bits of mantissa. Use the same for encode. Batch "
+            "size and threads change no bit of the result. int8 is fastest with AVX-512 VNNI and also faster "
+            "than float32 with AVX2; bfloat16 is faster with AVX-512 BF16, and elsewhere at most for a few "
+            "rows at a time; without AVX2 and SSE4 both are far slower than float32.");
         tool.example(
             "tokenize -m model.h5 < a.en | embed -m model.h5 | encode -m model.h5 | decode -m model.h5 > "
             "a.fr");

@@ -11,22 +11,22 @@ int main(int argc, char** argv) {
   return cli::run_tool(
       "embed", "Turn token ids, or pictures, into embeddings with positions.", argc, argv,
       [&](cli::Tool& tool) {
-        tool.inputs(options.input, "tokens: frames of tokenize",
+        tool.inputs(options.input, "tokens: frames from tokenize",
                     {"--positions-only", "--trace-list", "--pixels"});
         tool.output(options.output);
         tool.tensors(options.write);
         tool.keep(options.keep);
         tool.model(options.model, cli::Need::optional);
         tool.list("--pixels FILE", options.pixels,
-                  "of a model that reads images: these, pictures (PNG, JPEG), files of arrays, or lists of "
-                  "either, a path on each line; f32 (image, channel, row, column) are already scaled");
+                  "for a model that reads images: pictures (PNG, JPEG), files of arrays, or lists of either, "
+                  "one path per line; f32 (image, channel, row, column) are taken as already scaled");
         tool.option("--side", side,
-                    "whose embeddings and vocabulary; of a language model always the target's",
+                    "side whose embeddings and vocabulary are used; for a language model always the target",
                     cli::one_of(kSides));
         tool.option("--batch", options.batch, "sentences per frame when INPUT is a file", up_to(1'000'000));
         tool.option("--positions-only", options.positions_only,
-                    "write the first N sinusoidal position vectors and exit", between(0, 1'000'000));
-        tool.option("--d-model", options.d_model, "their width", up_to(65'536));
+                    "write the first N sinusoidal position vectors instead", between(0, 1'000'000));
+        tool.option("--d-model", options.d_model, "width of the position vectors", up_to(65'536));
         inspect.declare(tool);
         tool.place({"pixels", "trace"});
         tool.example("tokenize -m model.h5 < article.en | embed -m model.h5 -o embeddings.h5");

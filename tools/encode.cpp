@@ -11,19 +11,19 @@ int main(int argc, char** argv) {
   EncodeOptions options;
   InspectionConfig inspect;
   return cli::run_tool("encode", "Run the encoder over embeddings.", argc, argv, [&](cli::Tool& tool) {
-    tool.inputs(files.input, "embeddings: frames of embed", {"--trace-list"});
+    tool.inputs(files.input, "embeddings: frames from embed", {"--trace-list"});
     tool.output(files.output);
     tool.tensors(files.write);
     tool.keep(files.keep);
     tool.model(files.model);
     tool.option("--layers FIRST:END", layers,
-                "run layers FIRST to END - 1 only; a later range continues from /encoder");
+                "run only layers FIRST to END - 1; a later range continues from /encoder");
     tool.option("--all-layers", options.all_layers, "keep the output of every layer");
     tool.option("--pool HOW", options.pool,
-                "also make one vector of each sentence, /sentences: the mean of its states, the first, that "
-                "after the model's pooler, or what the model was made for",
+                "also write an embedding of each sentence, /sentences: the mean of its states, the first "
+                "state, the first after the model's pooler, or the model's own pooling",
                 cli::one_of(kSentencePools));
-    tool.option("--normalize", options.normalise, "divide these vectors by their length");
+    tool.option("--normalize", options.normalise, "scale the sentence embeddings to length 1");
     tool.option("--batch", files.batch, "sentences per frame when INPUT is a file", up_to(1'000'000));
     tool.option("--allow-nonfinite", files.allow_nonfinite, kAllowNonfinite);
     tool.option("--precision WORD", options.precision, kPrecisionHelp, cli::one_of(kPrecisions));

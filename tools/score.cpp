@@ -11,40 +11,38 @@ int main(int argc, char** argv) {
       "with gold ones, or compute the perplexity of a text.",
       argc, argv, [&](heed::cli::Tool& tool) {
         tool.input(command.hypothesis,
-                   "the translation, one sentence a line; or links, labels, log-probabilities");
+                   "the translation, one sentence per line; or links, labels, log-probabilities");
         tool.argument("REFERENCE", reference, "the reference translation, instead of --reference",
                       heed::cli::Need::optional);
         tool.output(command.output);
         tool.tensors(command.write);
         tool.option("-r,--reference FILE", command.references, "a reference translation; repeat for several");
         tool.list("--systems FILE", command.systems,
-                  "further translations: a table of their scores and INPUT's, the baseline");
+                  "further translations: writes a table of their scores and those of INPUT, the baseline");
         tool.option("--alignments GOLD", command.alignments,
-                    "compare INPUT, links as `decode --align` prints them, with these: error rate, "
-                    "precision, recall; 0-0 is a sure link, 0p0 or 0?0 a possible one, words counted from 0");
+                    "compare INPUT, links as written by `decode --align`, with these: error rate, precision, "
+                    "recall; 0-0 is a sure link, 0p0 or 0?0 a possible one, words counted from 0");
         tool.option("--perplexity", command.perplexity,
-                    "compute the perplexity of INPUT, lines as `decode --force` prints them: of all pieces, "
+                    "compute the perplexity of INPUT, lines as written by `decode --force`: over all pieces, "
                     "without </s>, and per word");
-        tool.option(
-            "--labels TRUTH", command.labels,
-            "compare INPUT, a label a line (text after a tab is ignored), with these: accuracy, macro-F1, "
-            "precision and recall of each; an OUTPUT *.h5 gets the confusion matrix, stdout the report");
+        tool.option("--labels TRUTH", command.labels,
+                    "compare INPUT, one label per line (text after a tab is ignored), with these: accuracy, "
+                    "macro-F1, precision and recall of each; if OUTPUT is *.h5 it gets the confusion matrix, "
+                    "and stdout the report");
         tool.option("--metric NAME", command.metric, "what to compute", heed::cli::one_of(heed::kMetrics));
-        tool.option(
-            "--sentence-level", command.sentence_level,
-            "a line for each sentence: its BLEU (of the orders it has), chrF, TER, alignment error rate or "
-            "perplexity");
-        tool.option(
-            "--bootstrap N", command.resampling.samples,
-            "draw N samples of the sentences (1000 is usual): the mean score and its 95 % interval, and of "
-            "--systems the p-value of the difference from INPUT; with --seed 12345 the samples are "
-            "sacreBLEU's",
-            heed::cli::between(0, 1'000'000));
+        tool.option("--sentence-level", command.sentence_level,
+                    "one line per sentence: its BLEU (over the n-gram orders it has), chrF, TER, alignment "
+                    "error rate or perplexity");
+        tool.option("--bootstrap N", command.resampling.samples,
+                    "draw N bootstrap samples of the sentences (1000 is usual): the mean score and its 95 % "
+                    "interval, and for --systems the p-value of the difference from INPUT; with --seed 12345 "
+                    "the samples equal sacreBLEU's",
+                    heed::cli::between(0, 1'000'000));
         tool.bind(command.bleu);
         tool.bind(command.chrf);
         tool.bind(command.ter);
         tool.option("--json", command.report.json, "write JSON, as sacreBLEU does");
-        tool.option("--score-only", command.report.score_only, "write the number alone");
+        tool.option("--score-only", command.report.score_only, "write only the number");
         tool.option("--width N", command.report.width, "decimal places of the score",
                     heed::cli::between(0, 15));
         tool.example("decode encoded.h5 | score --reference test.fr");

@@ -11,7 +11,7 @@ int main(int argc, char** argv) {
   return heed::cli::run_tool(
       "tokenize", "Split text into the pieces of a vocabulary, join pieces to text, or learn a vocabulary.",
       argc, argv, [&](heed::cli::Tool& tool) {
-        tool.inputs(command.input, "text, one sentence a line; with --detokenize: /tokens or /hypotheses",
+        tool.inputs(command.input, "text, one sentence per line; with --detokenize: /tokens or /hypotheses",
                     {"--train", "--count", "--train-counts", "--import-vocab", "--export-spm", "--pairs"});
         tool.output(command.output);
         tool.tensors(command.write);
@@ -19,62 +19,60 @@ int main(int argc, char** argv) {
         tool.model(command.model, heed::cli::Need::optional);
         tool.option("--vocab FILE", command.vocabulary, "use this vocabulary instead of a model's");
         tool.option("--pair FILE", command.pair,
-                    "put each line together with that of this file, as question and text, for models that "
-                    "tell the two apart (/tokens/types)");
+                    "combine each line with that of this file, as question and text, for models with token "
+                    "types (/tokens/types)");
         tool.option("--side SIDE", command.side,
-                    "the side of the text, which selects the vocabulary of a model with two",
+                    "side of the text, which selects the vocabulary of a model with two",
                     heed::cli::one_of({"source", "target"}));
-        tool.option(
-            "--first-sentence N", command.first_sentence,
-            "the text is part of another, of which so many lines stand before it: sentences, and lines in "
-            "messages, are counted on from there",
-            heed::between(0, heed::io::kMostSentences));
+        tool.option("--first-sentence N", command.first_sentence,
+                    "the input is part of a text and follows N of its lines: sentences, and lines in "
+                    "messages, are numbered from there",
+                    heed::between(0, heed::io::kMostSentences));
         tool.place({"vocab", "pair", "first-sentence"});
         tool.option("--batch N", command.batch, "sentences per frame", heed::up_to(1'000'000));
         tool.option("--flush", command.flush,
-                    "send what has arrived instead of waiting for --batch sentences: for a terminal, tail -f "
-                    "or a program that writes a line and reads the answer");
+                    "send the lines that have arrived instead of waiting for --batch sentences: for a "
+                    "terminal, tail -f, or a program that writes a line and reads the answer");
         tool.option("--max-length N", command.max_length,
-                    "reject sentences of more pieces, </s> included (0: no limit)",
+                    "reject sentences with more pieces, </s> included (0: no limit)",
                     heed::between(0, 1'000'000'000));
         tool.option("--truncate", command.truncate, "truncate sentences longer than --max-length instead");
         tool.option("--max-line BYTES", command.max_line, "reject lines of text that are longer",
                     heed::between(1, 1 << 28));
         tool.option("--replace", command.replace, "replace bytes that are not UTF-8 by U+FFFD");
-        tool.option(
-            "--special-tokens", command.special_tokens,
-            "text spells special tokens, such as <|im_start|> or [SEP] (byte-level BPE and WordPiece): for "
-            "prompts of chat models; the same text from strangers can then pretend to be a turn");
+        tool.option("--special-tokens", command.special_tokens,
+                    "let text spell special tokens, such as <|im_start|> or [SEP] (byte-level BPE and "
+                    "WordPiece), for prompts of chat models; untrusted text can then pretend to be a turn");
         tool.option("--detokenize", command.detokenize, "convert pieces to text");
         tool.option("--pieces", command.pieces, "write pieces as text (with --detokenize: read them)");
-        tool.list("--pairs SOURCE TARGET", command.pairs,
-                  "write both texts, line n of which belong together, as a corpus for train --corpus, into "
-                  "the file of -o, in constant memory");
+        tool.list(
+            "--pairs SOURCE TARGET", command.pairs,
+            "write two parallel texts as a corpus for train --corpus to the file of -o, in constant memory");
         tool.option("--target-vocab FILE", command.target_vocabulary,
-                    "with --pairs: of the target, where it is another");
+                    "with --pairs: vocabulary of the target, if different");
         tool.list("--parts FILE", command.parts,
-                  "with --pairs: what was made of parts of the texts (--first-sentence), in their order: the "
-                  "texts are read, but not split into pieces again");
+                  "with --pairs: corpus files of the parts of the texts (--first-sentence), in order: the "
+                  "texts are read, but not tokenized again");
         tool.place({"parts"});
         tool.list("--train CORPUS", command.corpora, "learn a vocabulary from these texts");
         tool.list("--count CORPUS", counted_texts,
-                  "count the words of these texts, parts of one, for --train-counts, with the options of the "
-                  "vocabulary (not of type unigram)");
+                  "count the words of these texts, which may be parts of a corpus, for --train-counts; takes "
+                  "the options of the vocabulary (not of type unigram)");
         tool.list("--train-counts FILE", command.counted,
-                  "learn a vocabulary from what --count wrote of all parts: the same as from the whole text");
+                  "learn a vocabulary from the --count files of all parts: the same as from the whole text");
         tool.place({"train", "train-counts", "count"});
         tool.bind(command.training);
-        tool.option("--bpe-codes FILE", command.codes, "use the merges in this file of subword-nmt");
+        tool.option("--bpe-codes FILE", command.codes, "use the merges in this subword-nmt file");
         tool.list("--import-vocab FILE", command.word_lists,
                   "make a vocabulary from word lists, with --bpe-codes from subword-nmt's vocabulary files, "
                   "or from another program's tokenizer, byte-level BPE, WordPiece or SentencePiece: "
-                  "tokenizer.json, vocab.json beside merges.txt, vocab.txt of BERT, a model of "
-                  "SentencePiece, or their folder (--side where it has two)");
+                  "tokenizer.json, vocab.json beside merges.txt, BERT's vocab.txt, a SentencePiece model, or "
+                  "their folder (--side if it has two)");
         tool.option("--export-spm", command.export_spm,
-                    "write the vocabulary of --vocab or -m as SentencePiece's own file; it splits text in "
-                    "NFC as here");
+                    "write the vocabulary of --vocab or -m as a SentencePiece model; it splits NFC text as "
+                    "heed does");
         tool.option("--vocabulary-threshold N", command.threshold,
-                    "leave out imported pieces with a lower count; shorter pieces replace them",
+                    "omit imported pieces with a lower count; shorter pieces replace them",
                     heed::between(0, 1'000'000'000));
         tool.describe(
             "Text is UTF-8. Lines end with LF or CR LF. A byte order mark at the start of a file or pipe is "

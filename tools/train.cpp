@@ -68,60 +68,61 @@ void declare_models(cli::Tool& tool, TrainCommand& o) {
 }
 
 void declare(cli::Tool& tool, TrainCommand& o) {
-  tool.option(
-      "--source FILE", o.job.training.source,
-      "source sentences, one per line; of a model that reads images, a file of arrays, a picture, or a "
-      "list of either, a path on each line");
+  tool.option("--source FILE", o.job.training.source,
+              "source sentences, one per line; for a model that reads images, a file of arrays, a picture, "
+              "or a list of either, one path per line");
   tool.option("--target FILE", o.job.training.target,
-              "their translations, line by line; for a language model the text that it learns");
-  tool.option("--labels FILE", o.job.training.labels, "classes of the source sentences, a label per line");
-  tool.option(
-      "--corpus FILE", o.corpus,
-      "both, as tokenize --pairs made them: mapped instead of held in memory, for corpora of any size");
+              "their translations, line by line; for a language model its training text");
+  tool.option("--labels FILE", o.job.training.labels, "classes of the source sentences, one label per line");
+  tool.option("--corpus FILE", o.corpus,
+              "source and target from tokenize --pairs, memory-mapped, for corpora of any size");
   tool.place({"corpus"});
   tool.option("--valid-source FILE", o.job.validation.source, "source sentences for validation");
-  tool.option("--valid-target FILE", o.job.validation.target, "their translations, or text");
-  tool.option("--valid-labels FILE", o.job.validation.labels, "their classes");
-  tool.option("--vocab FILE", o.vocab, "vocabulary of both sides, made by tokenize --train");
+  tool.option("--valid-target FILE", o.job.validation.target, "translations, or text, for validation");
+  tool.option("--valid-labels FILE", o.job.validation.labels, "classes for validation");
+  tool.option("--vocab FILE", o.vocab, "vocabulary for both sides, made by tokenize --train");
   tool.option("--source-vocab FILE", o.job.source_vocab, "vocabulary of the source side");
   tool.option("--target-vocab FILE", o.job.target_vocab, "vocabulary of the target side");
   tool.output(o.job.output, "the model file; checkpoint and metrics of the run are written beside it");
   tool.tensors(o.job.write);
-  tool.option("--preset", o.preset, "model and recipe that the options below start from",
+  tool.option("--preset", o.preset, "model and recipe to start from; the options below override them",
               cli::one_of(preset_names()));
   tool.option(
       "--init-from MODEL", o.job.init,
-      "start from this model, its parameters and vocabularies: fine-tuning; a model file, or a folder of "
-      "another program's model. With --labels it gets a new head, unless it tells these classes already");
+      "fine-tuning: start from this model's parameters and vocabularies; a model file, or a folder of "
+      "another program's model. With --labels it gets a new head, unless it already has these classes");
+  tool.option("--import FOLDER", o.import.from,
+              "convert another program's model, a folder with config.json and model.safetensors, to a model "
+              "file instead of training");
+  tool.option("--list", o.import.list,
+              "with --import: print the mapping of tensors to parameters, and write nothing");
   tool.option(
-      "--import FOLDER", o.import.from,
-      "make a model file of another program's model, a folder with config.json and model.safetensors, "
-      "instead of training");
-  tool.option("--list", o.import.list, "with --import: print which tensor becomes what, and write nothing");
-  tool.option("--expect FILE", o.import.expect,
-              "with --import: fail unless the model gives what is in this file of arrays, stage by stage");
-  tool.list("--ignore GLOB", o.import.options.ignored_tensors, "with --import: leave out these tensors");
+      "--expect FILE", o.import.expect,
+      "with --import: fail unless the model reproduces the results in this file of arrays, stage by stage");
+  tool.list("--ignore GLOB", o.import.options.ignored_tensors, "with --import: ignore these tensors");
   tool.list("--ignore-field NAME", o.import.options.ignored_fields,
-            "with --import: do without these fields of config.json");
+            "with --import: ignore these fields of config.json");
   tool.option("--list-presets", o.list_presets, "print the presets with their sizes and recipes and exit");
   tool.option("--resume", o.job.resume, "continue from MODEL.checkpoint, exactly");
   tool.option("--resume-previous", o.job.resume_previous, "continue from the checkpoint before it");
-  tool.option("--overwrite", o.job.overwrite, "replace a model that is there already");
+  tool.option("--overwrite", o.job.overwrite, "replace an existing model");
   tool.option("--dry-run", o.dry_run, "print sizes and memory instead of training");
   tool.option("--exchange", o.exchange,
-              "train with the other ranks that mpirun or srun started, or by itself",
+              "auto: train with the other ranks started by mpirun or srun; none: train alone",
               cli::one_of({"auto", "none"}));
   tool.option("--exchange-timeout SECONDS", o.exchange_timeout,
-              "end all ranks when one hears nothing from the others for this long and for ten updates",
+              "end all ranks if one hears nothing from the others for this long, or for ten updates if that "
+              "is longer",
               between(1, 1'000'000));
   tool.option("--allow-mixed-processors", o.job.allow_mixed_processors,
-              "let ranks compute other bits: the model then depends on which rank computes what");
+              "allow ranks on different kinds of processors, which compute different bits: the model then "
+              "depends on which rank computes which shard");
   declare_models(tool, o);
   tool.heading("Training");
   tool.bind_over_preset(fields_of(o.training));
   tool.describe(
-      "The options of model and training that are not given take the preset's values; --list-presets shows "
-      "what they amount to. An option belongs to the architectures in its heading.");
+      "Options of model and training that are not given have the preset's values, which --list-presets "
+      "shows. An option belongs to the architectures in its heading.");
   tool.example(
       "train --source a.en --target a.fr --valid-source b.en --valid-target b.fr --vocab v.h5 --preset "
       "transformer-tiny -o model.h5");

@@ -29,59 +29,58 @@ int main(int argc, char** argv) {
                 "and .h5 select the form");
     tool.option(
         "--list", options.list,
-        "list all tensors with shapes and statistics (the default, but for a model, which shows a card "
-        "of what it is and how it was made); of arrays of other programs, only what their headers say");
+        "list all tensors with shapes and statistics (the default, except for a model, which shows a card "
+        "with its settings and history); for arrays of other programs, only what their headers state");
     tool.option("--tsv", options.tsv, "a slice as tab-separated values (with --list: the list)");
     tool.option("--json", options.json, "a slice as JSON, one line per sentence (with --list: the list)");
     for (const draw::Form& form : draw::kForms) tool.option(form.option, options.*form.given, form.help);
     tool.option("--top K", options.top,
-                "the K greatest values along the last dimension, as a table, or as --bars or --arcs",
+                "the K largest values along the last dimension, as a table, or with --bars or --arcs",
                 between(0, 1'000'000));
     tool.option("--table", options.table,
                 "a heat map of a table: one row per line, named by its first field");
-    tool.option("--png FILE", options.png, "a slice as a heat map in this PNG file");
-    tool.option("--svg FILE", options.svg, "the same as SVG");
-    tool.option("--pdf FILE", options.pdf, "the same as PDF");
+    tool.option("--png FILE", options.png, "write a slice as a heat map to this PNG file");
+    tool.option("--svg FILE", options.svg, "write it as SVG");
+    tool.option("--pdf FILE", options.pdf, "write it as PDF");
     tool.option("--html FILE", options.html,
-                "an interactive page of all sentences, layers and heads, and of the steps that attend "
-                "--steps recorded; works offline");
+                "write an interactive page of all sentences, layers and heads, and of the steps recorded by "
+                "attend --steps; works offline");
     tool.option("--name PATH", options.name,
                 "the tensor: its path, the end of its path, its group, or a glob (** crosses levels)");
-    tool.option("--sentence N", options.sentence, "sentence number, from 0 through the whole input");
+    tool.option("--sentence N", options.sentence, "sentence number, counted from 0 over the whole input");
     tool.option("--layer N", options.layer, "layer number (-1: the last), mean, max or all");
     tool.option("--head N", options.head,
                 "head number, mean, max, or all: one map per head (with --layer all: a grid)");
     tool.option("--slice DIM=WHICH", options.slices,
-                "the same for any dimension: INDEX, FIRST:END, LABEL, mean, max or all; repeatable");
-    tool.option(
-        "--export FOLDER", export_to,
-        "a model as a folder that transformers loads: config.json, model.safetensors and, where there "
-        "is one, tokenizer.json; a model in Marian's own form as model.npz and decoder.yml");
+                "selection along any dimension: INDEX, FIRST:END, LABEL, mean, max or all; repeatable");
+    tool.option("--export FOLDER", export_to,
+                "write a model as a folder that transformers can load: config.json, model.safetensors and, "
+                "if possible, tokenizer.json; a model in Marian's own form as model.npz and decoder.yml");
     tool.option("--dtype", options.dtype,
-                "of float32 tensors in a safetensors file; f16 and bf16 are rounded to nearest",
+                "type of float32 tensors in a safetensors file; f16 and bf16 are rounded to nearest",
                 cli::one_of({"f32", "f16", "bf16"}));
     tool.option("--title", options.figure.title, "title of the picture");
     tool.option("--quantity TEXT", options.figure.quantity,
-                "what the numbers of a table measure, beside the colour bar");
+                "what the numbers of a table measure, shown beside the colour bar");
     tool.option("--range LOW:HIGH", options.figure.range, "ends of the colour scale, or of the y axis");
     tool.option("--colormap", options.figure.colormap, "colour map",
                 cli::one_of({"auto", "viridis", "magma", "blue-red", "gray"}));
     tool.option("--values", options.figure.write_values,
-                "write each number into its cell, or above its bar (small tables of counts always do)");
+                "print each number in its cell, or above its bar (always done for small tables of counts)");
     tool.option("--words", options.words,
                 "merge pieces into words: sums over the pieces of a key, means over those of a query");
-    tool.option(
-        "--over PICTURE", options.over,
-        "attention to the places of an image drawn over it, a map for each row of the slice; PNG, JPEG, or "
-        "an array of images, of which that of the sentence is taken");
+    tool.option("--over PICTURE", options.over,
+                "draw attention to the places of an image over it, one map for each row of the slice; PNG, "
+                "JPEG, or an array of images, from which the sentence's is taken");
     tool.option("--columns", options.columns, "arcs between two columns of words instead of within one line");
-    tool.option("--pin WORD", options.pins, "only the arcs of this query, a word or position; repeatable");
+    tool.option("--pin WORD", options.pins,
+                "draw only the arcs of this query, a word or position; repeatable");
     tool.option("--threshold X", options.threshold,
-                "smallest weight drawn as an arc; below 0: 1/20 of the scale");
+                "smallest weight drawn as an arc; negative: 1/20 of the scale");
     tool.option("--bins N", options.bins, "number of bins of a histogram", cli::between(1, 2000));
     tool.option("--x COLUMN", options.chart.x,
-                "column on the x axis of a chart (default: the first; of curves step, if there is one)");
-    tool.option("--y COLUMN", options.chart.y, "column to draw (default: losses, else all); repeatable");
+                "column on the x axis of a chart (default: the first; for curves step, if there is one)");
+    tool.option("--y COLUMN", options.chart.y, "column to draw (default: losses, or else all); repeatable");
     tool.option("--overlay FILE", options.chart.overlays, "another table in the same chart; repeatable");
     tool.option("--label TEXT", options.chart.labels,
                 "name of a table in the legend, INPUT first; repeatable");
@@ -91,7 +90,7 @@ int main(int argc, char** argv) {
     tool.option("--log-y", options.chart.log_y, "logarithmic y axis");
     tool.option("--size WIDTHxHEIGHT", options.chart.size, "size of a chart inside its axes, in points");
     tool.option("--follow", options.follow,
-                "redraw the curves as INPUT grows, until the training ends or Ctrl-C");
+                "redraw the curves as INPUT grows, until training ends or Ctrl-C");
     tool.option("--color", options.color, "colours in the terminal",
                 cli::one_of({"auto", "always", "never"}));
     tool.example("tokenize < one.en | embed | attend | viz-dump --heatmap --sentence 0");

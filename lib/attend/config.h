@@ -52,61 +52,60 @@ struct AttendConfig {
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& field) {
     field("query", self.query,
-          "tensor [n, d] or [batch, n, d]: FILE:PATH, FILE of one array (.npy, or rows of numbers as text), "
-          "or /PATH inside INPUT");
+          "queries, tensor [n, d] or [batch, n, d]: FILE:PATH, FILE with one array (.npy, or rows of numbers "
+          "as text), or /PATH inside INPUT");
     field("key", self.key, "keys, tensor [m, d] or [batch, m, d]; default: the query");
     field("value", self.value, "values, tensor [m, d_v] or [batch, m, d_v]; default: the key");
     field("past_key", self.past_key,
-          "keys before the others, head by head as --steps writes key_vector: [batch, kv-heads, past, d] or "
+          "past keys, prepended to the keys, as key_vector written by --steps: [batch, kv-heads, past, d] or "
           "[past, d]");
-    field("past_value", self.past_value, "their values, likewise");
-    field("self", self.self, "the queries attend to themselves: refuses another key or value");
+    field("past_value", self.past_value, "past values, as value_vector written by --steps");
+    field("self", self.self, "self-attention: refuse another key or value");
     field("score", self.score, "score of a query and a key", score_function_names());
     field("score_scale", self.score_scale,
-          "multiply the scores by X; scaled-dot then is X q . k; 0: leave them", at_least(0));
+          "multiply the scores by X; scaled-dot then is X q . k; 0: unchanged", at_least(0));
     field("rotary", self.rotary,
-          "turn queries and keys by rotary positions of this base (Su et al. 2021: 10000), the last of both "
-          "by the same; 0: not",
+          "rotate queries and keys by rotary positions with this base (Su et al. 2021: 10000), the last "
+          "query like the last key; 0: off",
           at_least(0));
     field("parameters", self.parameters,
-          "FILE or FILE:GROUP with projections and parameters of the score, named below; without it, what "
-          "the score needs is drawn from the seed");
+          "FILE or FILE:GROUP with projections and parameters of the score, listed above; without it, "
+          "parameters of the score are random, from the seed");
     field("qkv_order", self.qkv_order,
-          "columns of qkv/weight. head-major: head after head, in each q, k, v; part-major: q of all heads, "
-          "k, v (PyTorch's in_proj_weight)",
+          "order of the columns of qkv/weight. head-major: by head, each with q, k, v; part-major: q of all "
+          "heads, then k, then v (PyTorch's in_proj_weight)",
           kQkvOrders);
-    field("out_in", self.out_in, "projections are stored [d_out, d_in], as PyTorch's Linear does");
+    field("out_in", self.out_in, "projections are stored [d_out, d_in], as in PyTorch's Linear");
     field("hidden", self.hidden,
-          "width of additive, concat and local-p networks, or positions of location, that are drawn; 0: as "
-          "many as the query is wide, or there are keys",
+          "width of random additive, concat and local-p networks, or number of positions of location; 0: the "
+          "width of the query, or the number of keys",
           between(0, 1'000'000));
     field("heads", self.heads,
-          "split the widths into N heads; tensors [batch, heads, n, d] have them already", up_to(65'536));
+          "split the widths into N heads; tensors [batch, heads, n, d] are already split", up_to(65'536));
     field("kv_heads", self.kv_heads,
-          "heads of key and value, each read by as many neighbouring heads of the query; 0: as many as heads",
+          "heads of key and value, each shared by a group of query heads; 0: as many as heads",
           between(0, 65'536));
-    field("softcap", self.softcap, "bend scores into (-X, X) by X tanh(score / X); 0: leave them",
+    field("softcap", self.softcap, "cap scores softly to (-X, X): X tanh(score / X); 0: unchanged",
           at_least(0));
     field("bias", self.bias,
           "tensor added to the scores: FILE:PATH of [n, m], [heads, n, m] or [batch, heads, n, m]; sizes of "
-          "1 are repeated, -inf hides a key");
-    field(
-        "mask", self.mask,
-        "none, causal, causal-start, band=L:R (keys from L before a query to R after it, either of which "
-        "may be negative), lengths, a tensor of zeros and ones, given as for --query, or several, with "
-        "commas or "
-        "--mask again, which a key must all pass; lengths count, when the tensors have them, unless none is "
-        "given; FILE has no comma in its name");
+          "1 are broadcast, -inf hides a key");
+    field("mask", self.mask,
+          "none, causal, causal-start, band=L:R (keys from L before a query to R after it, either of which "
+          "may be negative), lengths, a tensor of zeros and ones, given as for --query, or several of these, "
+          "separated by commas or by repeating --mask, all of which a key must pass; auto applies the "
+          "tensors' lengths, if any; FILE must not contain a comma");
     field("local", self.local,
-          "attend around one position only: query t around key t, or around a predicted one", kLocalWindows);
-    field("window", self.window, "of --local: this many keys to each side", up_to(1'000'000));
+          "attend only around one position: query t around key t, or around a predicted one", kLocalWindows);
+    field("window", self.window, "with --local: number of keys to each side", up_to(1'000'000));
     field("temperature", self.temperature,
-          "divide what the softmax reads; 0.01 is close to a lookup of the best key", above(0));
-    field("hard", self.hard, "attend to one key only: the best, or one drawn by its weight from the seed",
+          "divide the input of the softmax; 0.01 is close to selecting the best key", above(0));
+    field("hard", self.hard, "attend to a single key: the best, or one sampled by its weight, from the seed",
           kHardChoices);
-    field("allow_masked_rows", self.allow_masked_rows, "a query that may attend to no key gets zeros");
+    field("allow_masked_rows", self.allow_masked_rows,
+          "the output of a query whose keys are all masked is zero, not an error");
     field("allow_nonfinite", self.allow_nonfinite, kAllowNonfinite);
-    field("steps", self.steps, "also write every stage, head by head, and the parameters");
+    field("steps", self.steps, "also write every step, head by head, and the parameters");
   }
 
   /// Throws UsageError naming the option and what it must be.

@@ -200,10 +200,9 @@ void Tool::Parser::add_common_options() {
   app.add_flag_callback("--print-completion", [] { throw PrintCompletion(); })
       ->group("")
       ->configurable(false);
-  app.set_config(
-         "--config", "",
-         "read options from a TOML file: beam = 5; one file may serve a pipeline, with a section for each "
-         "tool: [decode]")
+  app.set_config("--config", "",
+                 "read options from a TOML file, such as beam = 5; one file may serve a pipeline, with a "
+                 "section for each tool: [decode]")
       ->group(kCommonOptions)
       ->type_name("FILE")
       ->each(refuse_device);
@@ -216,7 +215,7 @@ void Tool::Parser::add_common_options() {
   app.get_option("--threads")->envname("HEED_THREADS")->default_str("");  // help must not vary by machine
   tool.option("--seed N", common.seed, "seed of every random choice", at_least(0));
   tool.option("-q,--quiet", common.quiet, "only warnings and errors on stderr");
-  tool.option("-v,--verbose", common.verbose, "more words on stderr");
+  tool.option("-v,--verbose", common.verbose, "more messages on stderr");
   app.get_option("--quiet")->excludes("--verbose");
   tool.option("--progress WHEN", progress, "show progress", one_of(kWhen));
 }
@@ -247,7 +246,7 @@ void Tool::Parser::refuse_unread_input() {
   if (named == given.end()) return;
   for (const std::string& option : input_not_read_with)
     if (Tool(*this).given(option))
-      fail<UsageError>("INPUT ", escaped(*named), " has no meaning with ", option, ", which reads none");
+      fail<UsageError>("INPUT ", escaped(*named), " cannot be combined with ", option, ", which reads none");
 }
 
 // A misspelt option is a better explanation than the error that CLI11 reports after it.

@@ -123,13 +123,14 @@ void Tool::tensors(io::WriteOptions& write) {
   parser_.app
       .add_flag_function(
           "--no-scales", [&write](std::int64_t count) { write.scales = count == 0; },
-          "attach no dimension scales: PyTables and ViTables open no file that has them, xarray needs them")
+          "do not attach dimension scales: PyTables and ViTables cannot open files that have them, xarray "
+          "needs them")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
 }
 
 void Tool::keep(std::string& path) {
   option("--keep FILE", path,
-         "also write the tensors to this file: what a pipe passes on, as one proper HDF5 file");
+         "also write the tensors that pass through to this file, as one complete HDF5 file");
 }
 
 void Tool::heading(const std::string& text) {
@@ -175,7 +176,8 @@ void Tool::inputs(std::vector<std::string>& paths, const std::string& help,
   if (paths.empty()) paths = {"-"};
   parser_.reads_stdin = [&paths] { return std::ranges::count(paths, "-") > 0; };
   parser_.input_not_read_with = std::move(not_read_with);
-  parser_.app.add_option("INPUT", paths, help + "; - is stdin. Several are read as one, in their order")
+  parser_.app
+      .add_option("INPUT", paths, help + "; - is stdin. Several files are read as one input, in order")
       ->type_name("")
       ->configurable(false)
       ->default_str("-")

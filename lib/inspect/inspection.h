@@ -26,22 +26,21 @@ struct InspectionConfig {
   template <class Tool>
   void declare(Tool& tool, bool with_top = false) {
     tool.option("--trace FILE", trace, "store every named value of the pass in this file");
-    tool.option(
-        "--trace-filter GLOB", filters,
-        "trace only the values whose names match; * stays within a level, ** crosses them; may be given "
-        "again");
+    tool.option("--trace-filter GLOB", filters,
+                "trace only values with matching names; * stays within a level, ** crosses them; repeatable");
     if (with_top)
       tool.option("--trace-top", top, "keep only the K most likely words of logits and probabilities; 0: all",
                   between(0, 10'000'000));
-    tool.option("--trace-list", list, "print the names and dimensions of these values and exit");
+    tool.option("--trace-list", list, "print the names and dimensions of the values and exit");
     tool.option("--patch NAME=FILE[:DATASET][@SENTENCE,POSITION,HEAD]", edits.patch,
-                "take a value, or all that a glob matches, from a file, such as a trace, before anything is "
-                "computed from it");
+                "replace a value, or all that a glob matches, from a file such as a trace, before anything "
+                "is computed from it");
     tool.option("--scale NAME[@HEAD]=X", edits.scale,
                 "multiply a value, or all that a glob matches; @SENTENCE,POSITION,HEAD selects a part, * "
-                "stands for all");
+                "selects all");
     tool.option("--ablate NAME[@HEAD]", edits.ablate, "set a value to zero");
-    tool.option("--ablate-mean NAME[@HEAD]", edits.ablate_mean, "set a value to its mean over the sentence");
+    tool.option("--ablate-mean NAME[@HEAD]", edits.ablate_mean,
+                "replace a value by its mean over the sentence");
     tool.option("--noise NAME[@HEAD]=DEVIATION", edits.noise, "add normal noise to a value");
   }
   bool active() const { return !trace.empty() || !edits.empty(); }

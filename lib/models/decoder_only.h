@@ -27,7 +27,7 @@ struct DecoderOnlyConfig : TransformerOptions {
     field("target_vocab_size", self.target_vocab_size, "size of the target vocabulary", up_to(10'000'000));
     field("n_decoder_layers", self.n_decoder_layers, "decoder layers", up_to(1'000));
     size_fields(self, field);
-    field("tied", self.tied, "one matrix for words and output, or two", {"decoder", "none"});
+    field("tied", self.tied, "share one matrix for embeddings and output, or none", {"decoder", "none"});
     practice_fields(self, field);
     layer_fields(self, field);
   }

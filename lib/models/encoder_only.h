@@ -43,43 +43,40 @@ struct EncoderOnlyConfig : TransformerOptions, ImageOptions {
     field("source_vocab_size", self.source_vocab_size, "size of the source vocabulary", up_to(10'000'000));
     field("n_encoder_layers", self.n_encoder_layers, "encoder layers", up_to(1'000));
     size_fields(self, field);
-    field("n_classes", self.n_classes, "classes of a classifier; 0: the model fills in masked words",
-          between(0, 1'000'000));
-    field(
-        "pooling", self.pooling,
-        "how the states of a sentence become one vector, which is classified; none: each token is classified",
-        kPoolings.words);
+    field("n_classes", self.n_classes,
+          "number of classes of a classifier; 0: the model fills in masked words", between(0, 1'000'000));
+    field("pooling", self.pooling,
+          "how the states of a sentence are pooled for classification; none: each token is classified",
+          kPoolings.words);
     practice_fields(self, field);
     layer_fields(self, field);
     auto optional = [&](const char* name, auto& value, const char* help, auto... valid) {
       field(name, value, help, valid...).optional = true;
     };
-    optional(
-        "n_token_types", self.n_token_types,
-        "segments that a sentence may consist of, each with a vector that is added to its tokens; 0: none",
-        between(0, 65'536));
-    optional("word_transform", self.word_transform, "a layer between states and scores of words, as in BERT");
-    optional("pooler", self.pooler, "a layer on what is classified, as in BERT");
+    optional("n_token_types", self.n_token_types,
+             "number of segment embeddings, one of which is added to each token; 0: none",
+             between(0, 65'536));
+    optional("word_transform", self.word_transform, "a layer before the output scores, as in BERT");
+    optional("pooler", self.pooler, "a layer before the classifier, as in BERT");
     optional("masked_words", self.masked_words,
-             "without classes: scores of words; false: vectors of sentences (encode --pool)");
+             "without classes: predict words; false: sentence embeddings (encode --pool)");
     image_fields(self, field);
-    optional("normalised", self.normalised, "vectors of sentences are of length 1");
+    optional("normalised", self.normalised, "scale sentence embeddings to length 1");
     optional("problem_type", self.problem_type,
-             "what scores of classes are: of one class for a sentence, of several, or numbers",
-             kProblemTypes.words);
-    optional("dense_width", self.dense_width,
-             "width of a last layer that vectors of sentences pass through; 0: none", between(0, 1'000'000));
-    optional("dense_activation", self.dense_activation, "its activation", kDenseActivations);
-    optional("pooler_activation", self.pooler_activation, "of the pooler; relu: as in DistilBERT",
+             "meaning of class scores: one class per sentence, several, or numbers", kProblemTypes.words);
+    optional("dense_width", self.dense_width, "width of a final layer for sentence embeddings; 0: none",
+             between(0, 1'000'000));
+    optional("dense_activation", self.dense_activation, "activation of that layer", kDenseActivations);
+    optional("pooler_activation", self.pooler_activation, "activation of the pooler; relu: as in DistilBERT",
              std::vector<std::string>{"tanh", "relu"});
     auto of_training = [&](const char* name, auto& value, const char* help, auto... valid) {
       auto& added = field(name, value, help, valid...);
       added.optional = added.of_training = true;
     };
     of_training("classifier_dropout", self.classifier_dropout,
-                "dropout on what is classified; -1: same as dropout, as in BERT", from_below(-1, 1));
+                "dropout on the classifier's input; -1: same as dropout, as in BERT", from_below(-1, 1));
     of_training("pooler_dropout", self.pooler_dropout,
-                "the same on what the pooler of a classifier reads, as in RoBERTa");
+                "dropout on the input of a classifier's pooler, as in RoBERTa");
   }
 
   ImagePatches patches() const {

@@ -36,9 +36,9 @@ struct HanConfig : RecurrentOptions {
   static void fields(Self& self, Visit&& field) {
     source_field(self, field);
     width_fields(self, field);
-    field("n_classes", self.n_classes, "classes of a classifier", between(2, 1'000'000));
+    field("n_classes", self.n_classes, "number of classes", between(2, 1'000'000));
     field("sentence_ends", self.sentence_ends,
-          "pieces, with spaces between them, that end a sentence of a document");
+          "pieces, separated by spaces, that end a sentence of a document");
     cell_field(self, field);
     practice_fields(self, field);
   }

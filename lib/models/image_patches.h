@@ -34,18 +34,17 @@ struct ImageOptions {
     auto optional = [&](const char* name, auto& value, const char* help, auto... valid) {
       field(name, value, help, valid...).optional = true;
     };
-    optional("image_size", self.image_size, "height and width of the images that it reads; 0: it reads words",
+    optional("image_size", self.image_size, "height and width of images; 0: the model reads words",
              between(0, 65'536));
     optional("feature_places", self.feature_places,
-             "places of an image of which it reads features that another program found; 0: none",
+             "number of places of an image with features from another program; 0: none",
              between(0, 1'000'000));
-    optional("feature_width", self.feature_width, "values of such a place", up_to(1'000'000));
-    optional("patch_size", self.patch_size, "height and width of the patches of an image", up_to(65'536));
-    optional("n_channels", self.n_channels, "values of a pixel", up_to(1'000));
+    optional("feature_width", self.feature_width, "width of such a feature vector", up_to(1'000'000));
+    optional("patch_size", self.patch_size, "height and width of image patches", up_to(65'536));
+    optional("n_channels", self.n_channels, "number of channels", up_to(1'000));
     optional("image_mean", self.image_mean,
-             "what is subtracted from a picture's values, which are from 0 to 1: a number, or one for each "
-             "channel");
-    optional("image_deviation", self.image_deviation, "what they are divided by, likewise");
+             "subtracted from pixel values, which range from 0 to 1: a number, or one per channel");
+    optional("image_deviation", self.image_deviation, "divides the result: a number, or one per channel");
   }
   bool reads_images() const { return image_size > 0 || feature_places > 0; }
 };

@@ -43,9 +43,9 @@ struct LuongConfig : RecurrentOptions {
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& field) {
     size_fields(self, field);
-    field("n_layers", self.n_layers, "layers of the encoder, and as many of the decoder", up_to(1'000));
-    field("d_attentional", self.d_attentional,
-          "width of the attentional state; 0: that of the decoder's state", between(0, 65'536));
+    field("n_layers", self.n_layers, "layers of the encoder and of the decoder", up_to(1'000));
+    field("d_attentional", self.d_attentional, "width of the attentional state; 0: that of the decoder state",
+          between(0, 65'536));
     cell_field(self, field);
     field("bidirectional", self.bidirectional, "the encoder reads in both directions");
     field("reverse_source", self.reverse_source, "the encoder reads the source backwards");

@@ -58,7 +58,7 @@ struct RecurrentOptions {
   }
   template <class Self, class Visit>
   static void cell_field(Self& self, Visit&& field) {
-    field("cell", self.cell, "recurrent cell (of cho that of the encoder)", cell_names());
+    field("cell", self.cell, "recurrent cell (cho: of the encoder)", cell_names());
   }
   /// The last fields: initial values, the options of the layers and dropout.
   template <class Self, class Visit>
@@ -70,7 +70,7 @@ struct RecurrentOptions {
     field("layer_norm", self.layer_norm, "layer normalisation of the gates' sums");
     field("learned_start", self.learned_start, "learn the encoder's initial states instead of zeros");
     field("recurrent_dropout", self.recurrent_dropout,
-          "dropout on the states that the gates read, one mask for each sentence", share())
+          "dropout on the states that the gates read, one mask per sentence", share())
         .of_training = true;
     field("dropout", self.dropout, "dropout after each layer or sublayer", share()).of_training = true;
   }

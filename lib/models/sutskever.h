@@ -28,7 +28,7 @@ struct SutskeverConfig : RecurrentOptions {
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& field) {
     size_fields(self, field);
-    field("n_layers", self.n_layers, "layers of the encoder, and as many of the decoder", up_to(1'000));
+    field("n_layers", self.n_layers, "layers of the encoder and of the decoder", up_to(1'000));
     cell_field(self, field);
     field("reverse_source", self.reverse_source, "the encoder reads the source backwards");
     practice_fields(self, field);

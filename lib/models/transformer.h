@@ -37,19 +37,18 @@ struct TransformerConfig : TransformerOptions {
     field("n_encoder_layers", self.n_encoder_layers, "encoder layers", up_to(1'000));
     field("n_decoder_layers", self.n_decoder_layers, "decoder layers", up_to(1'000));
     size_fields(self, field);
-    field("tied", self.tied, "one matrix for source, target and output; for target and output; or none",
+    field("tied", self.tied, "share one matrix for source, target and output; for target and output; or none",
           {"all", "decoder", "none"});
     practice_fields(self, field);
     layer_fields(self, field);
     field("decoder_d_ff", self.decoder_d_ff, "inner width of the decoder's feed-forward networks; 0: d_ff",
           between(0, 1'000'000))
         .optional = true;
-    field("decoder_start", self.decoder_start, "what the decoder reads first: bos, or a vector of zeros",
+    field("decoder_start", self.decoder_start, "first input of the decoder: bos, or a zero vector",
           kDecoderStarts.words)
         .optional = true;
     field("decoder_past", self.decoder_past,
-          "what the decoder's layers read of the past by: self-attention, or Marian's recurrent unit",
-          kDecoderPasts.words)
+          "how decoder layers read the past: self-attention, or Marian's recurrent unit", kDecoderPasts.words)
         .optional = true;
   }
 

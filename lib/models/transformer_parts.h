@@ -81,7 +81,7 @@ struct TransformerOptions : PositionOptions {
     field("n_heads", self.n_heads, "attention heads; must divide d_model, unless d_head is given",
           up_to(65'536));
     field("max_length", self.max_length, "longest sentence in tokens", up_to(1'000'000));
-    field("norm", self.norm, "layer normalisation after each sublayer (the paper), before, or not at all",
+    field("norm", self.norm, "layer normalisation after each sublayer (as in the paper), before it, or none",
           kNorms.words);
     field("residual", self.residual, "add each sublayer's input to its output");
     position_scheme(self, field);
@@ -92,7 +92,8 @@ struct TransformerOptions : PositionOptions {
     auto optional = [&](const char* name, auto& value, const char* help, auto... valid) {
       field(name, value, help, valid...).optional = true;
     };
-    optional("activation", self.activation, "of the feed-forward network", kFeedForwardActivations);
+    optional("activation", self.activation, "activation of the feed-forward network",
+             kFeedForwardActivations);
     optional("gated", self.gated, "gate the feed-forward network: f(x W_g) * (x W_1) instead of f(x W_1)");
     optional("feed_forward_bias", self.feed_forward_bias, "biases in the feed-forward network");
     optional("norm_kind", self.norm_kind, "normalise by mean and variance, or by root mean square",
@@ -103,16 +104,16 @@ struct TransformerOptions : PositionOptions {
     optional("embedding_scale", self.embedding_scale, "factor of the embeddings", kEmbeddingScales.words);
     optional("d_head", self.d_head, "width of a head; 0: d_model / n_heads", between(0, 65'536));
     optional("n_kv_heads", self.n_kv_heads,
-             "heads of keys and values, each for a group of query heads; 0: n_heads", between(0, 65'536));
+             "key-value heads, each shared by a group of query heads; 0: n_heads", between(0, 65'536));
     optional("qk_norm", self.qk_norm, "divide queries and keys by their root mean square, head by head");
     optional("score_scale", self.score_scale, "factor of the attention scores", kScoreScales.words);
-    optional("attention_bias", self.attention_bias, "projections of attention that have biases",
+    optional("attention_bias", self.attention_bias, "attention projections with biases",
              kAttentionBiases.words);
-    optional("sliding_window", self.sliding_window, "last positions that causal self-attention sees; 0: all",
-             between(0, 1'000'000));
+    optional("sliding_window", self.sliding_window,
+             "number of last positions that causal self-attention sees; 0: all", between(0, 1'000'000));
     position_settings(self, optional);
-    optional("output_bias", self.output_bias, "add a bias to the scores of words");
-    optional("logit_scale", self.logit_scale, "factor of the scores of words, before the bias", above(0));
+    optional("output_bias", self.output_bias, "add a bias to the output scores");
+    optional("logit_scale", self.logit_scale, "factor of the output scores, before the bias", above(0));
   }
   template <class Self, class Visit>
   static void practice_fields(Self& self, Visit&& field) {

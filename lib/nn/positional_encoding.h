@@ -140,30 +140,30 @@ struct PositionOptions {
 
   template <class Self, class Visit>
   static void position_scheme(Self& self, Visit&& field) {
-    field("positions", self.positions, "position vectors, or how attention knows positions",
-          kPositions.words);
+    field("positions", self.positions, "positional encoding", kPositions.words);
   }
   /// `optional`: visits a field that configs may omit.
   template <class Self, class Visit>
   static void position_settings(Self& self, Visit&& optional) {
-    optional("position_offset", self.position_offset, "row of the first token in the table of positions",
+    optional("position_offset", self.position_offset, "row of the first token in the position table",
              between(0, 1'000'000));
-    optional("rope_base", self.rope_base, "rotary positions: base of the wave lengths", above(1));
-    optional("rope_scaling", self.rope_scaling, "rotary positions: what lengthens the waves",
+    optional("rope_base", self.rope_base, "rotary positions: base of the wavelengths", above(1));
+    optional("rope_scaling", self.rope_scaling, "rotary positions: how wavelengths are extended",
              kRotaryScalings.words);
-    optional("rope_factor", self.rope_factor, "by how much", at_least(1));
+    optional("rope_factor", self.rope_factor, "rotary positions: factor of the extension", at_least(1));
     optional("rope_low_freq_factor", self.rope_low_freq_factor,
-             "llama3, yarn: waves that fit less often into the original length are lengthened in full",
+             "llama3, yarn: waves that fit fewer times into the original length are fully extended",
              above(0));
     optional("rope_high_freq_factor", self.rope_high_freq_factor,
-             "llama3, yarn: waves that fit more often into the original length stay as they are", above(0));
+             "llama3, yarn: waves that fit more times into the original length are unchanged", above(0));
     optional("rope_original_length", self.rope_original_length, "llama3, yarn: original length",
              up_to(10'000'000));
     optional("rope_attention_factor", self.rope_attention_factor,
              "rotary positions: factor of queries and keys", above(0));
-    optional("relative_buckets", self.relative_buckets, "relative_buckets: of distances", between(4, 65'536));
+    optional("relative_buckets", self.relative_buckets, "relative_buckets: number of buckets for distances",
+             between(4, 65'536));
     optional("relative_max_distance", self.relative_max_distance,
-             "relative_buckets: farther positions share a bucket", up_to(1'000'000));
+             "relative_buckets: larger distances share a bucket", up_to(1'000'000));
   }
   /// Throws UsageError naming the field and its valid values.
   void check_positions(std::int64_t d_model, std::int64_t d_head) const;

@@ -40,35 +40,35 @@ struct DecodeConfig {
   static void fields(Self& self, Visit&& field) {
     field("format", self.format, "text lines, or /hypotheses as HDF5", kDecodeFormats);
     field("beam", self.beam,
-          "hypotheses kept per sentence; 1 is greedy. An imported model may state another default",
+          "hypotheses kept per sentence; 1 is greedy. Imported models may have another default",
           up_to(kWidestBeam));
-    field("n_best", self.n_best,
-          "results to give per sentence, best first: translations, continuations, labels, or pieces per mask",
-          up_to(kWidestBeam));
+    field(
+        "n_best", self.n_best,
+        "number of results per sentence, best first: translations, continuations, labels, or pieces per mask",
+        up_to(kWidestBeam));
     field("length_penalty", self.length_penalty,
-          "scores are divided by length^A; 0: not at all. An imported model may state another default",
+          "scores are divided by length^A; 0: no penalty. Imported models may have another default",
           between(-100, 100));
     field("max_length", self.max_length,
-          "longest result in new tokens; 0: twice the source length and 20 more, or 50 after a prompt. An "
-          "imported model may state another default",
+          "maximal number of new tokens; 0: twice the source length plus 20, or 50 after a prompt. Imported "
+          "models may have another default",
           between(0, 1'000'000));
     field("sample", self.sample, "draw from the model's distribution instead of searching");
     field("temperature", self.temperature, "divides the logits when sampling", above(0));
-    field("top_k", self.top_k, "sample among the K most likely words only; 0: all", between(0, 10'000'000));
-    field("top_p", self.top_p, "sample among the most likely words that together have probability P",
+    field("top_k", self.top_k, "sample only among the K most likely words; 0: all", between(0, 10'000'000));
+    field("top_p", self.top_p, "sample only among the most likely words that together have probability P",
           above_to(0, 1));
     field("align", self.align,
           "write word alignments (Pharaoh: source-target, from 0) instead of the translations");
     field("align_layer", self.align_layer,
-          "decoder layer that they are read from; -1: the penultimate, or any for the best head",
+          "decoder layer to read alignments from; -1: the penultimate, or for the best head all",
           between(-1, 1'000));
     field("align_head", self.align_head,
-          "mean of the layer's heads, one of them (from 0), or the best by --align-gold");
-    field(
-        "batch", self.batch,
-        "sentences per frame when INPUT is a file. Where lines alone are written, a Transformer's are taken "
-        "together by length from further ahead, and written in order",
-        up_to(1'000'000));
+          "mean over the layer's heads, a head (from 0), or best: chosen by --align-gold");
+    field("batch", self.batch,
+          "sentences per frame when INPUT is a file. If only lines are written, a Transformer reads further "
+          "ahead and groups sentences by length; the output order is unchanged",
+          up_to(1'000'000));
     field("allow_nonfinite", self.allow_nonfinite, kAllowNonfinite);
     field("precision", self.precision, kPrecisionHelp, kPrecisions);
   }

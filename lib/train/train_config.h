@@ -55,61 +55,61 @@ struct TrainConfig {
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& field) {
-    field("batch_tokens", self.batch_tokens, "target tokens per update, at most", up_to(1'000'000'000));
-    field("shards", self.shards, "parts of a batch computed side by side; part of the run's identity",
+    field("batch_tokens", self.batch_tokens, "maximal number of target tokens per update",
+          up_to(1'000'000'000));
+    field("shards", self.shards,
+          "parts of a batch that are computed in parallel; a run can only be resumed with the same number",
           up_to(1024));
     field("label_smoothing", self.label_smoothing, "share of the target probability spread over all pieces",
           share());
     field("bpe_dropout", self.bpe_dropout,
-          "of a vocabulary of type bpe: leave out each merge with this probability, anew in each epoch "
+          "for vocabularies of type bpe: skip each merge with this probability, redrawn in each epoch "
           "(Provilkov et al. 2020: 0.1)",
           share());
     field("unigram_alpha", self.unigram_alpha,
-          "of a vocabulary of type unigram: draw the pieces of each line anew in each epoch, with "
-          "probabilities to this power (Kudo 2018: 0.2); 0: take the likeliest",
+          "for vocabularies of type unigram: sample the pieces of each line in each epoch, with "
+          "probabilities to this power (Kudo 2018: 0.2); 0: take the most likely",
           at_least(0));
     field("r_drop", self.r_drop,
-          "read each target twice, with dropout of its own, and let the predictions agree: weight of their "
-          "divergence (R-Drop, Liang et al. 2021: 5); 0: read it once",
+          "run each target twice with different dropout and make the predictions agree: weight of their "
+          "divergence (R-Drop, Liang et al. 2021: 5); 0: run it once",
           at_least(0));
-    field("mean_over", self.mean_over, "what the loss, and so the gradient, is averaged over",
+    field("mean_over", self.mean_over, "what the loss, and hence the gradient, is averaged over",
           kMeansOver.words);
     field("precision", self.precision,
-          "of the products with parameters, forward and backward: bfloat16 rounds their factors; sums, "
-          "parameters, "
-          "optimizer, norms, attention and steps of a recurrence stay float32",
+          "precision of products with parameters, forward and backward: bfloat16 rounds their factors; sums, "
+          "parameters, optimizer, norms, attention and steps of a recurrence stay float32",
           kTrainPrecisions.words);
     field("optimizer", self.optimizer, "the optimizer", kMethods.words);
     field("beta1", self.beta1, "Adam: decay of the mean gradient", share());
     field("beta2", self.beta2, "Adam, Adadelta: decay of the mean squared gradient (rho)", share());
-    field("eps", self.eps, "Adam: added to the root of the mean squared gradient; Adadelta: under it",
-          above(0));
+    field("eps", self.eps,
+          "Adam: added to the root of the mean squared gradient; Adadelta: added inside the root", above(0));
     field("weight_decay", self.weight_decay, "Adam: decoupled weight decay", at_least(0));
-    field("clip", self.clip, "largest norm of the gradient; 0: no limit", at_least(0));
+    field("clip", self.clip, "clip the gradient at this norm; 0: no limit", at_least(0));
     field("schedule", self.schedule, "learning rate schedule", kSchedules.words);
     field("learning_rate", self.learning_rate, "peak of the learning rate (noam: factor)", above(0));
     field("halve_after", self.halve_after, "halving: epochs before the first halving", at_least(0));
     field("halve_every", self.halve_every, "halving: epochs from one halving to the next", above(0));
-    field("warmup", self.warmup, "updates until the learning rate reaches its peak",
-          between(0, 1'000'000'000));
-    field("validate_every", self.validate_every, "also validate every N updates; 0: after each epoch only",
+    field("warmup", self.warmup, "updates until the learning rate peaks", between(0, 1'000'000'000));
+    field("validate_every", self.validate_every, "also validate every N updates; 0: only after each epoch",
           between(0, 1'000'000'000));
     field("valid_bleu", self.valid_bleu, "translate the validation text greedily at each validation");
-    field("stop_on", self.stop_on, "what the best parameters and early stopping go by", kStopOn.words);
+    field("stop_on", self.stop_on, "criterion for the best parameters and early stopping", kStopOn.words);
     field("patience", self.patience, "stop after N validations without improvement; 0: never",
           between(0, 1'000'000'000));
     field("average", self.average,
-          "average the parameters of the last N epochs; 0: take those of the best validation",
+          "average the parameters of the last N epochs; 0: use those of the best validation",
           between(0, 1000));
     field("max_epochs", self.max_epochs,
-          "stop after N epochs; 0: no limit; ignored with --max-updates unless given itself",
+          "stop after N epochs; 0: no limit; ignored if only --max-updates is given",
           between(0, 1'000'000'000));
     field("max_updates", self.max_updates, "stop after N updates; 0: no limit", between(0, 1'000'000'000));
     field("max_minutes", self.max_minutes, "stop after this time; 0: no limit", at_least(0));
-    field("checkpoint_every", self.checkpoint_every, "save a checkpoint every N updates; 0: by time only",
+    field("checkpoint_every", self.checkpoint_every, "save a checkpoint every N updates; 0: only by time",
           between(0, 1'000'000'000));
     field("checkpoint_minutes", self.checkpoint_minutes, "minutes between two checkpoints", at_least(0));
-    field("log_every", self.log_every, "seconds between progress lines when stderr is not a terminal",
+    field("log_every", self.log_every, "seconds between progress lines if stderr is not a terminal",
           at_least(0));
   }
 };

@@ -59,7 +59,8 @@ struct Form {
   unsigned takes;
   const char* help;
   void (*dump)(const DumpOptions&);
-  bool is_picture = false, is_tsv = false, is_json = false;  ///< combines with --png and others, --tsv, --json
+  bool is_picture = false, is_tsv = false,
+       is_json = false;  ///< combines with --png and others, --tsv, --json
 };
 inline constexpr Form kForms[] = {
     {"--heatmap", &DumpOptions::heatmap, kTakesMap, "a slice as a heat map in the terminal", dump_figure,
@@ -71,10 +72,10 @@ inline constexpr Form kForms[] = {
      true},
     {"--npy", &DumpOptions::npy, kTakesSlice, "a slice as an array for numpy.load", dump_npy},
     {"--safetensors", &DumpOptions::safetensors, kName | kDtype,
-     "all tensors of numbers, or those of --name, as a safetensors file", dump_safetensors},
+     "all numeric tensors, or those selected by --name, as a safetensors file", dump_safetensors},
     {"--h5", &DumpOptions::h5, kName,
-     "all tensors, or those of --name, as one HDF5 file with the history that they have: parts of a text "
-     "become what one run over the whole writes",
+     "all tensors, or those selected by --name, as one HDF5 file with their history: joins parts of a text "
+     "into the file that a single run would write",
      dump_h5},
     {"--arcs", &DumpOptions::arcs, kTakesSlice | kTitle | kRange | kPins,
      "attention weights as arcs between words", dump_arcs, true},
@@ -88,7 +89,7 @@ inline constexpr Form kForms[] = {
     {"--curves", &DumpOptions::curves, kName | kTitle | kRange | kAxes,
      "columns of a table (tab-separated text, or the vectors of an HDF5 group) as curves", dump_chart, true},
     {"--bars", &DumpOptions::bars, kName | kTitle | kRange | kValues | kAxes,
-     "columns of a table as bars, grouped by its first column; with --top: the greatest values", dump_bars,
+     "columns of a table as bars, grouped by its first column; with --top: the largest values", dump_bars,
      true}};
 
 /// --sentence, --layer, --head and --slice.
