@@ -230,8 +230,8 @@ class AttendPass {
       if (config_.allow_masked_rows) continue;
       if (std::all_of(row, row + x.cols, [](T e) { return e == kHidden<T>; })) {
         fail(in_.query.operand->name, ": query ", task.rows.first + i, " of sentence ", task.sentence,
-             " may attend to no key (mask ", escaped(config_.mask), in_.bias ? ", bias" : "",
-             in_.window == Window::global ? "" : ", window", "): --allow-masked-rows gives it zeros");
+             " has no key to attend to (mask ", escaped(config_.mask), in_.bias ? ", bias" : "",
+             in_.window == Window::global ? "" : ", window", "): --allow-masked-rows makes its output zero");
       }
     }
   }

@@ -22,7 +22,7 @@ void AttendConfig::check() const {
                      past_key.empty() ? "--past-key" : "--past-value", " too");
   if (!past_key.empty() && (!local.empty() || score == "location"))
     fail<UsageError>(
-        "--past-key: has no meaning for ", local.empty() ? "--score location" : "--local",
+        "--past-key: does not apply to ", local.empty() ? "--score location" : "--local",
         ", which counts positions from the first key; --mask band=L:R is a window that goes with it");
   if (parameters.empty() && (out_in || !qkv_order.empty())) {
     fail<UsageError>(out_in ? "--out-in" : "--qkv-order",

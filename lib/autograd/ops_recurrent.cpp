@@ -77,7 +77,7 @@ Var<T> side_by_side(Var<T> a, Var<T> b) {
 
 template <class T>
 Var<T> maxout(Var<T> x) {
-  if (x.cols() % 2) fail("maxout: wants an even width, got ", x.cols());
+  if (x.cols() % 2) fail("maxout: needs an even width, got ", x.cols());
   Tape<T>& tape = x.tape();
   Var<T> y = tape.result(x.rows(), x.cols() / 2);
   const Matrix<const T> in = x.value();

@@ -21,7 +21,7 @@ std::span<T> all(Matrix<T> m) {
 
 template <class T>
 void expect_dense(const char* op, Var<T> x) {
-  if (!x.value().dense()) fail(op, ": wants a dense matrix, not a slice");
+  if (!x.value().dense()) fail(op, ": needs a dense matrix, not a slice");
 }
 
 /// gradient(x) += dropout(d).

@@ -129,7 +129,7 @@ namespace {
   std::string near;
   for (const char* known : tools())
     if (edit_distance(section, known) <= 2) near = known;
-  fail<UsageError>("--config: section [", escaped(section), "] is of no tool",
+  fail<UsageError>("--config: section [", escaped(section), "] does not name a tool",
                    near.empty() ? ", wanted [decode] and the like" : "; did you mean [" + near + "]?");
 }
 

@@ -160,7 +160,7 @@ void Tool::allow_only(const std::string& with, std::initializer_list<const char*
     if (option->count() == 0 || option->get_positional() || option->get_group() == kCommonOptions) continue;
     const std::string name = "--" + option->get_single_name();
     if (name != with && std::ranges::find(others, name) == others.end())
-      fail<UsageError>(name, " has no meaning for ", with);
+      fail<UsageError>(name, " does not apply to ", with);
   }
 }
 

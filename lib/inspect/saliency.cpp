@@ -196,8 +196,8 @@ SaliencyWriter::SaliencyWriter(const SaliencyConfig& config, const std::string& 
   check_ranges(config);
   if (loaded.model->needed_decoder().sizes().picks_positions)
     logging::warn(
-        "--saliency: hard attention reads one source word in each step; the gradients are those through the "
-        "most likely alone");
+        "--saliency: hard attention reads one source word per step; gradients pass only through the most "
+        "likely one");
 }
 
 PackedStates SaliencyWriter::embeddings_of(const TensorMap& frame, const PackedStates& memory) const {
@@ -205,7 +205,7 @@ PackedStates SaliencyWriter::embeddings_of(const TensorMap& frame, const PackedS
     fail("/embeddings is missing: --saliency follows the gradients through the encoder to the embeddings");
   PackedStates embeddings = read_embeddings(frame, *loaded_.model);
   if (!gives(*loaded_.model, embeddings, memory, threads_))
-    fail("/encoder/states are not what the encoder makes of /embeddings: was one of them changed?");
+    fail("/encoder/states do not match the encoder's output for /embeddings: was one of them changed?");
   return embeddings;
 }
 

@@ -42,8 +42,8 @@ void keep_top(Matrix<const float> rows, Matrix<float> values, Matrix<std::int32_
 void expect_room(const NamedValue& value, const Matrix<const float>& rows, std::int64_t most_rows,
                  std::int64_t most_cols) {
   if (rows.rows <= most_rows && rows.cols <= most_cols) return;
-  fail(value.name, ": [", rows.rows, ", ", rows.cols, "] was computed, and the trace expects at most [",
-       most_rows, ", ", most_cols, "]: does what the frame holds belong together?");
+  fail(value.name, ": [", rows.rows, ", ", rows.cols, "] was computed, but the trace expects at most [",
+       most_rows, ", ", most_cols, "]: do the frame's tensors belong together?");
 }
 
 }  // namespace

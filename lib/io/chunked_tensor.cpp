@@ -79,7 +79,7 @@ Tensor fetch(ChunkedTensor stored, int file, const std::string& where) {
       values.resize(count);
       return Tensor::of<T>(std::move(values), std::move(stored.shape), std::move(stored.dims));
     }
-    fail(where, ": strings lie elsewhere");
+    fail(where, ": strings are not stored in chunks");
   });
   tensor.attributes = std::move(stored.attributes);
   return tensor;

@@ -286,13 +286,13 @@ void OpenPath::fail_closed(const Channel::Closed& why) {
   if (why.is_nonsense) {
     process.stop();
     fail(name,
-         ": damaged HDF5 data: what the HDF5 library read of it cannot be: too much for its size, or no "
-         "tensor");
+         ": damaged HDF5 data: the HDF5 library returned impossible values: too much for the file's size, or "
+         "not a tensor");
   }
   shutdown(socket.get(), SHUT_RDWR);  // should it still be there, and wait for a question
   const int status = process.wait();
   const int signal = status >= 0 && WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-  if (signal == SIGXCPU) fail(name, ": takes too long to read: damaged, or made to harm");
+  if (signal == SIGXCPU) fail(name, ": takes too long to read: damaged or malicious");
   if (signal == SIGKILL) fail(name, ": the process that reads it was killed: too little memory?");
   fail(name, ": damaged HDF5 data: the HDF5 library crashed on it",
        signal ? concat(" (", strsignal(signal), ")") : "");
@@ -359,7 +359,7 @@ bool OpenPath::ask(Wanted wanted, TensorMap& map, const std::vector<std::string>
                    const TensorSink& sink) {
   await_open();
   map = TensorMap();
-  if (!process.is_running()) fail(name, ": cannot be read on after an error");
+  if (!process.is_running()) fail(name, ": cannot continue reading after an error");
   try {
     channel->put(std::int64_t{wanted}), channel->put(batch), channel->put(only);
     channel->flush();
@@ -427,11 +427,10 @@ class Sequence {
     if (begin != end_ && !(is_text && !has_parts_))
       fail(name, ": begins with sentence ", begin, " of its text, but ", name_,
            " before it ended with sentence ", end_ - 1,
-           begin > end_ ? ": is a part missing or in another place?"
-                        : ": is a part there twice or in another place?");
+           begin > end_ ? ": is a part missing or misplaced?" : ": is a part duplicated or misplaced?");
     if (begins_ && begin > 0 && has_texts_)
       fail(name, ": begins with sentence ", begin,
-           " of its text, but before it stand files that begin with sentence 0: is a part there twice?");
+           " of its text, but the files before it begin with sentence 0: is a part duplicated?");
     has_texts_ = has_texts_ || is_text;
   }
 

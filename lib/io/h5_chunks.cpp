@@ -90,7 +90,7 @@ void expect_whole_chunks(const CheckedDataset& dataset, const std::string& where
       if (decoded != pipeline.chunk_bytes)
         fail(where, ": a chunk decodes to ", decoded > pipeline.chunk_bytes ? "more than " : "",
              std::min(decoded, pipeline.chunk_bytes), " bytes, wanted ", pipeline.chunk_bytes,
-             ": damaged, or made to harm");
+             ": damaged or malicious");
     }
     more = false;
     for (std::size_t i = at.size(); i-- > 0;) {

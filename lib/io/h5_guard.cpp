@@ -230,7 +230,7 @@ void ByteBudget::take(std::int64_t bytes, const std::string& what) {
     return;
   }
   fail(what, ": needs ", bytes, " bytes of memory, only ", left(), " are ",
-       by_stored_ ? "plausible for a file of this size: damaged or made to harm"
+       by_stored_ ? "plausible for a file of this size: damaged or malicious"
                   : "in this machine: use smaller batches");
 }
 
@@ -263,7 +263,7 @@ CheckedDataset open_checked(Handle object, const std::string& where, const ByteB
   if (dataset.dtype != DType::string && bytes > static_cast<std::int64_t>(kSmallChange) &&
       static_cast<std::uint64_t>(bytes) / kHonestDeflateRatio > H5Dget_storage_size(dataset.id))
     fail(where, ": needs ", bytes, " bytes of memory, but only ", H5Dget_storage_size(dataset.id),
-         " bytes are stored: never written, damaged, or made to harm");
+         " bytes are stored: never written, damaged or malicious");
   return dataset;
 }
 

@@ -566,8 +566,7 @@ void MapReader::layout(TensorMap& about, const TensorSink& sink) {
     std::vector<std::int64_t> addresses;
     for (hsize_t at = 0; at < static_cast<hsize_t>(dataset.shape[0]); at += chunk) {
       const auto address = address_of_chunk(dataset, {at}, chunk_bytes, place);
-      if (!address)
-        fail(place, ": the chunk of value ", at, " was never written, or is no chunk with a checksum");
+      if (!address) fail(place, ": the chunk of value ", at, " was never written, or has no checksum");
       addresses.push_back(*address);
     }
     const auto count = std::ssize(addresses);

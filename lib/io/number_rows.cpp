@@ -77,7 +77,8 @@ Tensor parse_number_rows(std::span<const std::byte> bytes, const std::string& na
     for (std::size_t i = 0; i < fields.size(); ++i) {
       if (!parse(without_plus(fields[i]), values.emplace_back()))
         fail(name, ":", line_number, ": field ", i + 1, " is '", escaped(std::string(fields[i]), 40),
-             "', no number: wanted rows of numbers between tabs, spaces or commas, or tensors in HDF5");
+             "', not a number: wanted rows of numbers separated by tabs, spaces or commas, or tensors in "
+             "HDF5");
     }
     if (++rows == 1) columns = fields.size();
     if (fields.size() != columns)

@@ -46,7 +46,7 @@ std::int64_t first_sentence_of(const Attributes& root, const std::string& source
   if (found == root.end()) return 0;
   const auto* number = std::get_if<std::int64_t>(&found->second);
   if (!number || *number < 0 || *number > kMostSentences)
-    fail(source, ": the attribute ", kFirstSentence, " is no number from 0 to ", kMostSentences);
+    fail(source, ": the attribute ", kFirstSentence, " is not a number from 0 to ", kMostSentences);
   return *number;
 }
 

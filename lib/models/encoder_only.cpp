@@ -42,11 +42,11 @@ void EncoderOnlyConfig::check() const {
                      n_classes > 0 ? "a classifier" : "masked_words = false", " has none of");
   const bool of_sentences = n_classes == 0 && !masked_words;
   if (normalised && !of_sentences)
-    fail<UsageError>("normalised goes with masked_words = false and no classes");
+    fail<UsageError>("normalised requires masked_words = false and no classes");
   if (of_sentences && kPoolings(pooling) != Pooling::mean && kPoolings(pooling) != Pooling::first)
-    fail<UsageError>("pooling = ", pooling, " goes with classes; vectors of sentences are mean or first");
+    fail<UsageError>("pooling = ", pooling, " requires classes; sentence embeddings are mean or first");
   if (dense_width > 0 && !of_sentences)
-    fail<UsageError>("dense_width goes with masked_words = false and no classes");
+    fail<UsageError>("dense_width requires masked_words = false and no classes");
 }
 
 void EncoderOnlyConfig::check_classes() const {
@@ -54,7 +54,7 @@ void EncoderOnlyConfig::check_classes() const {
   if (classifier_dropout < 0 && classifier_dropout != -1)
     fail<UsageError>("classifier_dropout is ", classifier_dropout, ", wanted -1, or ", to_string(share()));
   if (n_classes == 1 && single) fail<UsageError>("n_classes is 1, wanted at least 2");
-  if (n_classes == 0 && !single) fail<UsageError>("problem_type = ", problem_type, " goes with classes");
+  if (n_classes == 0 && !single) fail<UsageError>("problem_type = ", problem_type, " requires classes");
   if (kPoolings(pooling) != Pooling::none) return;
   if (n_classes == 0 || !single || pooler || reads_images())
     fail<UsageError>(

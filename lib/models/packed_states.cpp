@@ -68,9 +68,10 @@ void expect_tokens_of(Side side, const TensorMap& frame, const Model<float>& mod
 std::optional<Segments> segments_of(const TensorMap& frame, const Model<float>& model, const Packing& rows) {
   if (!model.documents) return std::nullopt;
   if (!frame.contains("tokens/ids"))
-    fail("/tokens: is missing, and where the sentences of a document end is told by its pieces");
+    fail("/tokens: is missing: its pieces are needed to find the ends of a document's sentences");
   const PackedTokens tokens = tokens_of(frame, "tokens", model.sizes(Side::source).vocab_size);
-  if (!(tokens.rows == rows)) fail("/tokens: has other lengths than the states: are they of the same text?");
+  if (!(tokens.rows == rows))
+    fail("/tokens: its lengths differ from those of the states: are they of the same text?");
   return model.documents->segments(tokens);
 }
 

@@ -156,7 +156,7 @@ const Parameter* ParameterSet<T>::parameter_at(std::int32_t place) const {
       place == kNowhere ? kNowhere : places_[static_cast<std::size_t>(place)].parameter;
   if (number == kLeftOut)
     fail("the parameter ", path_of(place),
-         " is needed, but was left out when the model was read: a defect of heed");
+         " is needed, but was left out when the model was read: a bug in heed");
   return number == kNowhere ? nullptr : &list_[static_cast<std::size_t>(number)];
 }
 

@@ -32,7 +32,7 @@ void attend_with_model(const AttendConfig& config, const AttendPaths& paths, con
     if (reads_target && paths.target.empty())
       fail<UsageError>("--target is needed: ", layer.path, " reads the translation");
     if (!reads_target && !paths.target.empty())
-      fail<UsageError>("--target has no meaning for ", layer.path, ": it reads the text of the input only");
+      fail<UsageError>("--target does not apply to ", layer.path, ": it reads the text of the input only");
     inspect.check(paths.output, paths.keep);
     if (reads_target) targets.emplace(paths.target, loaded.target);
   }

@@ -123,7 +123,7 @@ Stages encoder_stages(const Model<float>& model, const EncodeOptions& options) {
                      ": the encoder has layers 0:", layers);
   }
   if (!options.pool.empty() && stages.last < layers)
-    fail<UsageError>("--pool: vectors of sentences are of the last layer's states, which --layers ",
+    fail<UsageError>("--pool: sentence embeddings are made from the last layer's states, which --layers ",
                      options.first, ":", options.last, " of 0:", layers, " leaves out");
   return stages;
 }
@@ -148,7 +148,7 @@ SentenceVectors sentence_vectors(const Model<float>& model, const EncodeOptions&
     fail<UsageError>("--pool pooler: the model has no encoder/pooler");
   if (how != How::model) return vectors;
   if (!model.sentences)
-    fail<UsageError>("--pool model: the model was not made for vectors of sentences: wanted mean or first");
+    fail<UsageError>("--pool model: the model was not made for sentence embeddings: wanted mean or first");
   vectors = *model.sentences;
   vectors.normalised = vectors.normalised || options.normalise;
   return vectors;

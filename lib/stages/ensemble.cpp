@@ -34,7 +34,7 @@ const PackedWeights<float>& weights_of(const LoadedModel& loaded, const PackedWe
 void expect_translates_text(const Model<float>& model, const std::string& path) {
   if (!model.encoder || !model.decoder || model.images || model.documents)
     fail<UsageError>(escaped(path), ": is of architecture ", model.architecture,
-                     ": only models that translate text search together");
+                     ": only models that translate text can form an ensemble");
 }
 
 }  // namespace
@@ -50,7 +50,7 @@ void ModelEnsemble::add(const std::string& path, const std::string& first_path, 
   const bool source = other.source.digest() == first_.source.digest();
   if (!source || other.target.digest() != first_.target.digest())
     fail(escaped(path), ": has another ", source ? "target" : "source", " vocabulary than ",
-         escaped(first_path), ": models that search together were trained with the same vocabularies");
+         escaped(first_path), ": the models of an ensemble must have the same vocabularies");
 }
 
 bool ModelEnsemble::rows_apart() const {
@@ -63,8 +63,7 @@ bool ModelEnsemble::rows_apart() const {
 
 void ModelEnsemble::read(const TensorMap& frame, const Packing& rows, Values wanted, int threads) {
   for (const auto& other : others_) {
-    if (!frame.contains("tokens/ids"))
-      fail("/tokens: is missing, and the second model and those after it read it");
+    if (!frame.contains("tokens/ids")) fail("/tokens: is missing, but the second and further models read it");
     TensorMap own;
     for (const auto& [name, tensor] : frame.tensors())
       if (name.starts_with("tokens/")) own.add(name, tensor);
@@ -79,7 +78,7 @@ void ModelEnsemble::read(const TensorMap& frame, const Packing& rows, Values wan
       other->memory = memory_of(own, model, wanted);
     });
     if (!(other->memory.rows == rows))
-      fail("/tokens: has other lengths than /encoder: are they of the same text?");
+      fail("/tokens: its lengths differ from those of /encoder: are they of the same text?");
   }
 }
 

@@ -134,7 +134,7 @@ std::vector<std::vector<std::int32_t>> Targets::next(std::int64_t count) {
       fail(lines_.name(), ": has ", lines_.line_number(), " lines, the input has more sentences");
     if (std::int64_t number = 0; is_first_ && end_of_number(line, number) != std::string::npos)
       fail(lines_.name(), ":1: ", escaped(line),
-           " is a line of an n-best list: give --n-best with decode --force, or the texts alone");
+           " is a line of an n-best list: give --n-best with decode --force, or texts only");
     is_first_ = false;
     ids.push_back(are_ == Are::whole ? tokenizer_.with_eos(line) : tokenizer_.encode(line));
     unknown_.add(line, ids.back());

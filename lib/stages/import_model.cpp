@@ -32,7 +32,7 @@ void ImportCommand::run() const {
   }
   if (output.empty() || output == "-") fail<UsageError>("-o: wanted a file for the imported model");
   if (!overwrite && std::filesystem::exists(output))
-    fail<UsageError>("-o ", escaped(output), ": is there already; --overwrite replaces it");
+    fail<UsageError>("-o ", escaped(output), ": already exists; --overwrite replaces it");
   foreign::ImportOptions spoken = options;
   spoken.says_notes = spoken.states_files = true;
   const LoadedModel loaded = foreign::load(from, spoken);

@@ -14,7 +14,7 @@ namespace heed {
 void expect_lens(const Model<float>& model) {
   if (model.needed_decoder().sizes().self_attends) return;
   fail<UsageError>("--lens: the layers of a ", model.architecture,
-                   " are not in the space that its words are read from: it needs a Transformer's decoder");
+                   " do not share the space of its output: only a Transformer's decoder has a lens");
 }
 
 namespace {
@@ -163,7 +163,7 @@ TensorMap logit_lens(const LoadedModel& loaded, const PackedStates& input, const
 void expect_encoder_lens(const Model<float>& model) {
   if (!model.decoder && model.words) return;
   fail<UsageError>("--lens: the model is of architecture ", model.architecture,
-                   " and fills in no masked words: there is nothing that its layers would say");
+                   " and does not fill in masked words, so its layers predict nothing");
 }
 
 TensorMap encoder_lens(const LoadedModel& loaded, const TensorMap& frame, const Packing& rows,

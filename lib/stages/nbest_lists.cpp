@@ -29,7 +29,7 @@ bool NBestLists::advance() {
   const std::size_t start = end_of_number(line, number_);
   if (start == std::string::npos)
     fail(lines_.name(), ":", lines_.line_number(), ": ", escaped(line),
-         " is no line of an n-best list, wanted \"0 ||| translation\"");
+         " is not a line of an n-best list, wanted \"0 ||| translation\"");
   if (number_ < sentence_)
     fail(lines_.name(), ":", lines_.line_number(), ": is of sentence ", number_, " after one of sentence ",
          sentence_, ": the list must be in the order of the sentences, from 0");

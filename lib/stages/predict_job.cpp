@@ -21,14 +21,14 @@ class PredictJob final : public DecodeJob {
       request.refuse({"attention"}, ": the model is of architecture ", loaded_.model->architecture,
                      ", which has no decoder and reads no documents");
     if (loaded_.model->classes && loaded_.model->classes->problem == ProblemType::regression)
-      request.refuse({"n-best"}, ": the model gives numbers, of which none is likelier");
+      request.refuse({"n-best"}, ": the model's results are numbers, which have no ranking");
     request.refuse({"force", "prefix", "saliency", "align", "sample", "beam", "length-penalty", "max-length",
                     "align-layer", "align-head", "align-gold"},
                    ": the model is of architecture ", loaded_.model->architecture, ", which has no decoder");
     if (paths_.models.size() > 1)
       fail<UsageError>("-m ", escaped(paths_.models[1]), ": the model is of architecture ",
                        loaded_.model->architecture,
-                       ", which has no decoder, and only decoders search together");
+                       ", which has no decoder, and only decoders can form an ensemble");
     if (!paths_.lens.empty()) expect_encoder_lens(*loaded_.model);
     open_output();
     if (!paths_.attention.empty()) attention_.emplace(paths_.attention, paths_.write);

@@ -158,13 +158,14 @@ void TokenizeCommand::run() const {
     fail<UsageError>("--count counts for --train-counts, which learns merges: it excludes --bpe-codes");
   if (training.min_word_count > 1 && (count || !codes.empty() || !word_lists.empty()))
     fail<UsageError>(
-        "--min-word-count is of words that merges are learned from: it excludes --count (--train-counts "
-        "takes it), --bpe-codes and --import-vocab");
+        "--min-word-count selects the words that merges are learned from: it excludes --count "
+        "(--train-counts takes it), --bpe-codes and --import-vocab");
   if ((count || !counted.empty()) && training.sample_lines > 0)
-    fail<UsageError>("--sample-lines takes lines of --train: counts are of all lines");
+    fail<UsageError>("--sample-lines samples lines of --train: counts cover all lines");
   if (makes_vocabulary && !vocabulary.empty())
     fail<UsageError>(
-        "--vocab FILE is a vocabulary to use, where --train and the like make one; its size is --vocab-size");
+        "--vocab FILE uses an existing vocabulary, but --train and the like make one; its size is set by "
+        "--vocab-size");
   if ((makes_vocabulary || export_spm || detokenize || pieces) && !keep.empty())
     fail<UsageError>(
         "--keep keeps /tokens: it excludes --train, --import-vocab, --export-spm, --detokenize and --pieces");
@@ -174,9 +175,8 @@ void TokenizeCommand::run() const {
         "and --pieces");
   if (special_tokens && (makes_vocabulary || !codes.empty() || export_spm || detokenize))
     fail<UsageError>(
-        "--special-tokens is of text that a foreign model's vocabulary splits: it excludes --train, "
-        "--import-vocab, "
-        "--bpe-codes, --export-spm and --detokenize");
+        "--special-tokens applies to text split by an imported vocabulary: it excludes --train, "
+        "--import-vocab, --bpe-codes, --export-spm and --detokenize");
   if (export_spm && (!pair.empty() || makes_vocabulary || detokenize || pieces || flush))
     fail<UsageError>("--export-spm writes the vocabulary of --vocab or -m: it reads no text");
   if (pairs.empty() && (!parts.empty() || !target_vocabulary.empty()))
@@ -318,8 +318,8 @@ void TokenizeCommand::write_tokens() const {
   LineReader reader(input, replace, max_line);
   reader.count_from(first_sentence);
   if (first_sentence % batch != 0)
-    logging::warn(concat("--first-sentence ", first_sentence, ": is no multiple of --batch ", batch,
-                         ": what is computed may differ from one run's in its last bits"));
+    logging::warn(concat("--first-sentence ", first_sentence, ": not a multiple of --batch ", batch,
+                         ": the last bits of results may differ from those of a single run"));
   io::FrameWriter writer(output, write, keep);
   SentenceMaker maker(pieces_of, *this);
   std::vector<Sentence> sentences;
@@ -398,7 +398,7 @@ void add_part(PairFileWriter& writer, PairFile& part, CorpusSide& source, Corpus
   const std::int64_t before = source.lines.line_number();
   if (part.info().first_sentence != before)
     fail(part.name(), ": begins with pair ", part.info().first_sentence, ", but ", before,
-         " stand before it: are the parts all there, once, and in their order?");
+         " stand before it: is a part missing, duplicated or out of order?");
   part.expect_vocabularies(source.tokenizer.digest(), source.tokenizer.size(), target.tokenizer.digest(),
                            target.tokenizer.size());
   source.of_part.emplace(), target.of_part.emplace();

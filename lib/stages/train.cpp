@@ -397,10 +397,10 @@ void check_files(const IsGiven& given, TrainCommand& o, const std::string& archi
     fail<UsageError>("-o: wanted a file: checkpoint and metrics are written beside it");
   }
   for (const char* option : {"--source-vocab-size", "--target-vocab-size"}) {
-    if (given(option)) fail<UsageError>(option, ": the vocabulary files decide it");
+    if (given(option)) fail<UsageError>(option, ": is determined by the vocabulary files");
   }
-  if (given("n_classes")) fail<UsageError>("--n-classes: the labels decide it");
-  if (given("problem_type")) fail<UsageError>("--problem-type: trained is one label of a sentence");
+  if (given("n_classes")) fail<UsageError>("--n-classes: is determined by the labels");
+  if (given("problem_type")) fail<UsageError>("--problem-type: only one label per sentence can be trained");
 }
 
 /// What a run without validation text cannot do.
@@ -415,7 +415,7 @@ void check_unvalidated(const IsGiven& given, const TrainingJob& job) {
     fail<UsageError>(
         "without validation text nothing ends the run: give --max-updates, --max-epochs or --max-minutes, or "
         "--valid-source and --valid-target");
-  logging::note("no validation text: no validation loss, no early stopping; the newest parameters are kept");
+  logging::note("no validation text: no validation loss, no early stopping; the last parameters are kept");
 }
 
 /// The hours that went into a model are not lost to a command given twice.
@@ -426,7 +426,7 @@ void protect_finished(const TrainingJob& job) {
   if (resumes || job.overwrite || !exists(output) || is_directory(output))
     return;  // a folder is refused later
   fail<UsageError>("-o ", escaped(job.output),
-                   ": is there already; --resume continues its run, --overwrite replaces it, and another -o "
+                   ": already exists; --resume continues its run, --overwrite replaces it, and another -o "
                    "leaves it alone");
 }
 

@@ -85,16 +85,16 @@ class TranslateJob final : public DecodeJob {
     if (gives_lists_) check_lists();
     if (!paths_.prefix.empty() && alone_)
       fail<UsageError>("--prefix: a ", architecture,
-                       " continues its input: put there what the text is to begin with");
+                       " continues its input: put the beginning of the text there");
     if (const DecodeConfig unset;
         !config_.align && (config_.align_layer != unset.align_layer ||
                            config_.align_head != unset.align_head || !paths_.align_gold.empty()))
       fail<UsageError>("--align-layer, --align-head and --align-gold need --align");
     if (!paths_.saliency.empty() && alone_)
       fail<UsageError>("--saliency: a ", architecture,
-                       " has no source words; of its earlier words there are no gradients yet");
+                       " has no source words; gradients for its earlier words are not supported");
     if (!paths_.saliency.empty() && loaded_.model->images)
-      fail<UsageError>("--saliency: the model reads images, and of their places there are no gradients yet");
+      fail<UsageError>("--saliency: the model reads images; gradients for their places are not supported");
     if (!paths_.lens.empty()) expect_lens(*loaded_.model);
   }
 
@@ -146,7 +146,7 @@ class TranslateJob final : public DecodeJob {
         " cannot be combined with --force LIST --n-best, which scores many translations of a sentence");
     if (whole_text_) fail<UsageError>("--force ", kWholeText, " cannot be combined with --n-best");
     if (inspection_.traces() || inspection_.edits())
-      fail<UsageError>("--trace, --patch and the like cannot be combined with --force LIST --n-best");
+      fail<UsageError>("--trace, --patch and other edits cannot be combined with --force LIST --n-best");
     if (alone_)
       fail<UsageError>("--force LIST --n-best: scores translations; this is a ", loaded_.model->architecture);
   }
@@ -155,7 +155,7 @@ class TranslateJob final : public DecodeJob {
   void load_others() {
     request_.refuse(kShowing, ": shows what one model does; give one -m");
     if (inspection_.traces() || inspection_.edits())
-      fail<UsageError>("--trace, --patch and the like observe one model; give one -m");
+      fail<UsageError>("--trace, --patch and other edits apply to one model; give one -m");
     for (const std::string& path : std::span(paths_.models).subspan(1))
       models_.add(path, request_.model(), precision_of(config_));
   }
@@ -215,7 +215,7 @@ class TranslateJob final : public DecodeJob {
     if (!option) return;
     if (std::cmp_not_equal(prompts_.size(), memory_.rows.sentences()))
       fail("/tokens: is missing, and ", option,
-           " shows the prompts too: decode the frames of embed, which keep it");
+           " shows the prompts too: decode frames from embed, which contain it");
     for (std::size_t s = 0; s < prompts_.size(); ++s) {
       // Where a text ends with eos, what is read begins with bos.
       const std::size_t read = prompts_[s].size() + !loaded_.model->reads_as_given;

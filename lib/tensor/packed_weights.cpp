@@ -60,7 +60,7 @@ void PackedWeights<T>::expect_there(Matrix<const T> weight) const {
   const std::span<const T> wanted = extent(weight);
   for (const std::span<const T> gone : gone_)
     if (wanted.data() < gone.data() + gone.size() && gone.data() < wanted.data() + wanted.size())
-      fail("weights are needed in two forms, but were to be held in one: a defect of heed");
+      fail("weights are needed in two forms, but were to be held in one: a bug in heed");
 }
 
 template <class T>

@@ -373,7 +373,7 @@ Merge parse_merge(const std::string& line, const std::string& name) {
   const std::size_t space = line.find(' ');
   if (space == 0 || space == std::string::npos || space + 1 == line.size() ||
       line.find(' ', space + 1) != std::string::npos)
-    fail(name, ": \"", escaped(line), "\" is no merge, wanted two pieces and a space between them");
+    fail(name, ": \"", escaped(line), "\" is not a merge, wanted two pieces separated by a space");
   return {line.substr(0, space), line.substr(space + 1)};
 }
 

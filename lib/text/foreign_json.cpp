@@ -40,7 +40,7 @@ std::string read_foreign_file(const std::string& path, std::uintmax_t most) {
 
 Json read_foreign_json(const std::string& path) {
   Json json = parse_bounded_json(read_foreign_file(path), escaped(path), kMostTokenizerValues);
-  if (!json.is_object()) fail(escaped(path), ": is no JSON object: damaged?");
+  if (!json.is_object()) fail(escaped(path), ": not a JSON object: damaged?");
   return json;
 }
 

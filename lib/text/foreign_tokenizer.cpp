@@ -61,7 +61,7 @@ struct TokenList {
 TokenList add_tokens(const Json& list, PieceList& pieces, const std::string& where) {
   TokenList added;
   if (list.is_null()) return added;
-  if (!list.is_array()) fail(where, ": is no list");
+  if (!list.is_array()) fail(where, ": not a list");
   for (const Json& each : list) {
     Object token(each, where);
     const std::int32_t id = token.id("id");
@@ -233,11 +233,11 @@ void read_decoder(const Json& json, const std::string& where) {
 }
 
 std::vector<Merge> read_merges(const Json& list, const std::string& where) {
-  if (!list.is_array()) fail(where, ": is no list");
+  if (!list.is_array()) fail(where, ": not a list");
   std::vector<Merge> merges;
   for (const Json& each : list) {
     const bool is_pair = each.is_array() && each.size() == 2 && each[0].is_string() && each[1].is_string();
-    if (!is_pair && !each.is_string()) fail(where, ": ", Object::shown(each), " is no merge");
+    if (!is_pair && !each.is_string()) fail(where, ": ", Object::shown(each), " is not a merge");
     merges.push_back(is_pair ? Merge{each[0].get<std::string>(), each[1].get<std::string>()}
                              : parse_merge(each.get<std::string>(), where));
   }

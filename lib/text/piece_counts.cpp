@@ -13,8 +13,8 @@ PieceCounts::PieceCounts(const TrainOptions& options) : options_(options), speci
     fail<UsageError>(
         "--type unigram is learned from lines, not from counts of words: --sample-lines takes some of them");
   if (options.type != "bpe" && options.min_word_count > 1)
-    fail<UsageError>("--min-word-count is of words that type bpe learns merges from: type ", options.type,
-                     " has --min-frequency");
+    fail<UsageError>("--min-word-count selects the words that type bpe learns merges from: type ",
+                     options.type, " has --min-frequency");
 }
 
 std::string PieceCounts::head() const {

@@ -189,8 +189,8 @@ std::vector<AddedToken> Scheme::special_tokens() const {
 
 std::vector<std::int32_t> Scheme::draw(const std::string&, PieceDraw&) const {
   fail<UsageError>(
-      "--bpe-dropout, --unigram-alpha: the vocabulary knows one way to split a text; tokenize --train --type "
-      "bpe or unigram makes one that knows several");
+      "--bpe-dropout, --unigram-alpha: the vocabulary has only one segmentation of a text; tokenize --train "
+      "--type bpe or unigram makes one with several");
 }
 
 void check_frame(const SentenceFrame& frame, const Vocabulary& vocabulary, const std::string& where) {

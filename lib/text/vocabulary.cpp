@@ -45,7 +45,7 @@ Vocabulary::Vocabulary(std::vector<std::string> pieces, const SpecialIds& specia
   for (std::string& piece : pieces) {
     if (piece.empty()) fail(name, ": piece ", size(), " is empty");
     if (piece.find('\n') != std::string::npos)
-      fail(name, ": piece ", size(), " is \"", escaped(piece), "\": a piece of a line has no end of line");
+      fail(name, ": piece ", size(), " is \"", escaped(piece), "\": a piece must not contain an end of line");
     auto [it, is_new] = ids_.emplace(piece, static_cast<std::int32_t>(size()));
     if (!is_new) fail(name, ": pieces ", it->second, " and ", size(), " are both \"", escaped(piece), "\"");
     pieces_.push_back(std::move(piece));

@@ -34,8 +34,8 @@ std::int32_t number_of(const std::string& label, const std::vector<std::string>&
                        std::size_t line) {
   const auto found = std::find(classes.begin(), classes.end(), label);
   if (found == classes.end())
-    fail(escaped(labels.path), ":", line + 1, ": the label ", escaped(label), " is none of the ",
-         classes.size(), " that are learned");
+    fail(escaped(labels.path), ":", line + 1, ": the label ", escaped(label), " is not one of the ",
+         classes.size(), " learned classes");
   return static_cast<std::int32_t>(found - classes.begin());
 }
 

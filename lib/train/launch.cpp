@@ -73,15 +73,15 @@ std::shared_ptr<Exchange> join_ranks(double timeout) {
                : concat(escaped(path), " is not there"));
   }
   const auto* module = static_cast<const ExchangeModule*>(dlsym(library, "heed_exchange_module"));
-  if (!module) refuse(escaped(path) + " is no module of heed");
+  if (!module) refuse(escaped(path) + " is not a heed module");
   if (std::string_view(module->version) != version())
     refuse(concat(escaped(path), " is of heed ", escaped(module->version), ", not ", version()));
   std::shared_ptr<Exchange> exchange(module->join(timeout));
   if (launch->size && *launch->size != exchange->size())
     fail(described(*launch), ", but MPI knows of ", exchange->size(),
          exchange->size() == 1 ? " rank" : " ranks",
-         ": the launcher and this MPI do not understand each other; with srun give --mpi=pmix (srun "
-         "--mpi=list shows what there is); --exchange none trains alone");
+         ": the launcher and this MPI are incompatible; with srun give --mpi=pmix (srun --mpi=list shows "
+         "what there is); --exchange none trains alone");
   return exchange;
 }
 

@@ -121,7 +121,7 @@ std::vector<std::int32_t> PairFile::ids(Side side, std::int64_t i) const {
   for (const std::int32_t id : ids)
     if (id < 0 || id >= half.vocabulary)
       fail(name(), ":/", ids_of(kSides[side == Side::target]), ": the id ", id, " in sentence ", i,
-           ", wanted one below ", half.vocabulary, ": damaged, or made to harm");
+           ", wanted one below ", half.vocabulary, ": damaged or malicious");
   return ids;
 }
 

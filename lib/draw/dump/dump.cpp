@@ -99,7 +99,7 @@ void refuse_unused(const DumpOptions& o, const Form& form) {
   };
   for (const auto& option : options) {
     if (option.given && !(option.as & form.takes))
-      fail<UsageError>(option.name, " has no meaning for ", form.option, ": it wants ", option.wants);
+      fail<UsageError>(option.name, " does not apply to ", form.option, ": it needs ", option.wants);
   }
 }
 
@@ -110,7 +110,7 @@ void check(const DumpOptions& options, const std::vector<Form>& forms) {
     fail<UsageError>("--table is for heat maps: combine it with --heatmap or a picture");
   if (forms.size() > 1) fail<UsageError>(forms[0].option, " and ", forms[1].option, " exclude each other");
   if (!options.over.empty() && !wants_pictures(options))
-    fail<UsageError>("--over draws a picture: it wants -o FILE.png, FILE.svg or FILE.pdf");
+    fail<UsageError>("--over draws a picture: it needs -o FILE.png, FILE.svg or FILE.pdf");
   if (!options.html.empty() &&
       (wants_pictures(options) || (options.output != "-" && options.output != options.html))) {
     fail<UsageError>("--html writes one page and nothing else: call viz-dump twice");

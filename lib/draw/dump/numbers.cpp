@@ -106,10 +106,9 @@ Tensor chosen_tensor(const DumpOptions& options) {
 
 void dump_list(const DumpOptions& options) {
   if (!selections_of(options).empty()) {
-    fail<UsageError>(options.list
-                         ? "--list is of whole tensors: leave it out for a slice"
-                         : "without --heatmap, --tsv, --stats, -o FILE.png or the like whole tensors are "
-                           "listed: say what to make of the slice");
+    fail<UsageError>(options.list ? "--list lists whole tensors: omit it for a slice"
+                                  : "without --heatmap, --tsv, --stats, -o FILE.png or the like, whole "
+                                    "tensors are listed: choose a form for the slice");
   }
   io::TextWriter output(options.output);
   const bool shows_card = !options.list && !options.tsv && !options.json && options.name.empty();
@@ -163,7 +162,7 @@ void dump_safetensors(const DumpOptions& options) {
   for (const std::string& path : texts) map.erase(path.substr(1));
   if (!texts.empty())
     logging::note(concat("left out, because safetensors files hold no text: ", joined(texts)));
-  if (map.tensors().empty()) fail(escaped(options.input()), ": there are no tensors of numbers in it");
+  if (map.tensors().empty()) fail(escaped(options.input()), ": contains no numeric tensors");
   io::write_safetensors(options.output, map,
                         options.dtype == "f16"    ? io::FloatsAs::float16
                         : options.dtype == "bf16" ? io::FloatsAs::bfloat16

@@ -284,7 +284,7 @@ void dump_document(const DumpOptions& options) {
 void dump_chart(const DumpOptions& options) {
   if (!options.follow) return write_drawing(options, chart_of(options), draw_chart);
   if (wants_pictures(options) || options.output != "-" || options.input() == "-") {
-    fail<UsageError>("--follow redraws a file on the terminal: it wants a file as input and no -o");
+    fail<UsageError>("--follow redraws a file on the terminal: it needs a file as input and no -o");
   }
   follow(options.input(), options.stop, [&] { return drawn_while_growing(options); });
 }

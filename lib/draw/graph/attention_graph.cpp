@@ -52,7 +52,7 @@ std::string shape_of(const Tensor& tensor) {
 
 Graph multi_head_graph(const ModelShapes& model, const std::string& scope) {
   if (!model.has(scope + "/query/weight")) fail("the model has no attention /", escaped(scope));
-  if (!model.has(scope + "/value/weight")) fail("/", escaped(scope), " is no multi-head attention");
+  if (!model.has(scope + "/value/weight")) fail("/", escaped(scope), " is not a multi-head attention");
   const bool cross = scope.find("cross") != std::string::npos;
   Graph graph;
   graph.title = scope;
@@ -88,7 +88,7 @@ Graph steps_graph(const TensorMap& map, const std::string& name) {
   const Tensor* weights = map.find(in_group(group, "weights"));
   if (!scores || !weights) {
     fail(
-        "--graph wants a model file, or the steps of an attention (attend --steps): there is neither "
+        "--graph needs a model file, or the steps of an attention (attend --steps): there is neither "
         "/model/config nor /",
         escaped(group), "/scores");
   }

@@ -25,7 +25,7 @@ class CellGraph {
     if (cell_ == "gru") gru();
     if (cell_ == "gru-reset-after") gru_reset_after();
     if (cell_ == "lstm") lstm();
-    if (graph_.nodes.empty()) fail("no graph of the cell '", escaped(cell_), "' is known");
+    if (graph_.nodes.empty()) fail("there is no graph for the cell '", escaped(cell_), "'");
     if (scope_.ends_with("/forward")) graph_.subtitle += "; the backward layer has the same form";
     return std::move(graph_);
   }

@@ -151,7 +151,7 @@ GraphLayout lay_out(const Graph& graph, const std::vector<Size>& boxes) {
   for (const Graph::Edge& edge : graph.edges) {
     Agedge_t* drawn =
         agedge(laid.get(), node_of(laid.get(), edge.from), node_of(laid.get(), edge.to), nullptr, 0);
-    if (!drawn || !ED_spl(drawn)) fail("Graphviz found no way for an arrow");
+    if (!drawn || !ED_spl(drawn)) fail("Graphviz found no route for an arrow");
     const bezier& curve = ED_spl(drawn)->list[0];
     GraphLayout::Curve& points = layout.curves.emplace_back();
     for (int i = 0; i < static_cast<int>(curve.size); ++i) points.points.push_back(place(curve.list[i]));

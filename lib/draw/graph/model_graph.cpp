@@ -205,7 +205,7 @@ Graph part_of_model(const ModelShapes& model, const std::string& scope) {
     return transformer_layer(model, scope);
   if (const std::string layer = recurrent_scope(model, scope); !layer.empty())
     return cell_graph(model, layer);
-  fail("no graph of /", escaped(scope),
+  fail("there is no graph for /", escaped(scope),
        ": wanted a layer (encoder/layer_0), or an attention of a Transformer "
        "(encoder/layer_0/self_attention)");
 }
@@ -216,7 +216,7 @@ ModelShapes::ModelShapes(const TensorMap& map) : map_(map) {
   const Tensor& config = map.at("model/config");
   if (config.dtype() != DType::string || config.size() != 1) fail("/model/config: wanted one text");
   config_ = text::parse_bounded_json(config.values<std::string>()[0], "/model/config");
-  if (!config_.is_object()) fail("/model/config is no JSON object: is this a model file?");
+  if (!config_.is_object()) fail("/model/config is not a JSON object: is this a model file?");
 }
 
 bool ModelShapes::has(const std::string& parameter) const {
@@ -256,7 +256,7 @@ Graph model_graph(const TensorMap& map, const std::string& scope) {
   if (architecture == "transformer" || architecture == "encoder" || architecture == "decoder")
     return transformer(model);
   if (const auto graph = recurrent_graph(model, architecture)) return *graph;
-  fail("no graph of the architecture '", escaped(architecture), "' is known");
+  fail("there is no graph for the architecture '", escaped(architecture), "'");
 }
 
 }  // namespace heed::draw

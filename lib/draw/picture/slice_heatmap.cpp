@@ -132,7 +132,7 @@ Heatmap heatmap_of(const TensorMap& map, const Slice& slice, const FigureOptions
 
 Heatmap heatmap_of_table(const ColumnTable& table, const FigureOptions& options) {
   if (table.columns.size() < 2 || table.rows() == 0)
-    fail(table.name, ": a heat map wants a column of names, columns of numbers, and rows");
+    fail(table.name, ": a heat map needs a column of names, columns of numbers, and rows");
   const auto rows = static_cast<std::int64_t>(table.rows()),
              columns = static_cast<std::int64_t>(table.columns.size()) - 1;
   std::vector<double> values;
@@ -142,7 +142,7 @@ Heatmap heatmap_of_table(const ColumnTable& table, const FigureOptions& options)
     for (std::size_t c = 1; c < table.columns.size(); ++c) {
       values.push_back(table.columns[c].values[r]);
       if (!std::isfinite(values.back()))
-        fail(table.name, ": row ", r + 1, ", column ", escaped(table.columns[c].name), " is no number: '",
+        fail(table.name, ": row ", r + 1, ", column ", escaped(table.columns[c].name), " is not a number: '",
              escaped(table.columns[c].texts[r]), "'");
     }
   }

@@ -147,7 +147,7 @@ bool is_model(const TensorMap& map) {
 
 std::string model_card(const TensorMap& map, const std::string& name, int width) {
   Json config = json_of(map, name, "config");
-  if (config.is_null()) fail(name, ":/model/config: is no object of JSON: is it a model of heed?");
+  if (config.is_null()) fail(name, ":/model/config: not a JSON object: is it a heed model?");
   Card card(width);
   const std::string architecture = field(config, "architecture");
   config.erase("architecture");

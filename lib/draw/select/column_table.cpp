@@ -104,7 +104,8 @@ std::map<std::string, std::vector<Column>> vectors_by_group(const TensorMap& map
 
 ColumnTable read_group(const std::string& path, const std::string& name) {
   auto groups = vectors_by_group(io::read_map(path));
-  if (groups.empty()) fail(escaped(path), ": no table: wanted a group with several vectors of one length");
+  if (groups.empty())
+    fail(escaped(path), ": not a table: wanted a group with several vectors of equal length");
   std::string group = path_of(name);
   if (group.empty()) group = groups.size() == 1 ? groups.begin()->first : kTraining;
   const auto found = groups.find(group);
@@ -112,7 +113,7 @@ ColumnTable read_group(const std::string& path, const std::string& name) {
   std::string list;
   for (const auto& [known, columns] : groups) list += concat(list.empty() ? "" : ", ", "/", escaped(known));
   fail(escaped(path), ": /", escaped(group),
-       " is no group with several vectors of one length; choose by --name among ", list);
+       " is not a group with several vectors of equal length; choose by --name among ", list);
 }
 
 }  // namespace

@@ -82,7 +82,7 @@ std::unique_ptr<ArrayFile> ArrayFile::open(const std::string& path) {
   const Found found = find_format(path);
   if (!found.open)
     fail(escaped(path),
-         ": holds neither safetensors nor arrays of NumPy or PyTorch, and is no PNG or JPEG picture");
+         ": holds neither safetensors nor arrays of NumPy or PyTorch, and is not a PNG or JPEG picture");
   return found.open(found.path);
 }
 

@@ -215,7 +215,7 @@ Tensor read_texts(const NpyHeader& header, const NextBytes& next, const std::str
     const auto end =
         std::find_if(characters.rbegin(), characters.rend(), [](std::uint32_t c) { return c != 0; });
     for (auto c = characters.begin(); c != end.base(); ++c) {
-      if (!is_character(*c)) fail(where, ": holds ", *c, ", which is no character");
+      if (!is_character(*c)) fail(where, ": holds ", *c, ", which is not a character");
       append_utf8(text, *c);
     }
   }

@@ -327,8 +327,7 @@ class JpegFile final : public PictureFile {
   explicit JpegFile(const std::string& path) : PictureFile(path) {
     const JpegDecoder decoder(bytes_);
     if (!decoder.is_sound()) damaged(decoder.message());
-    if (decoder.size().channels == 0)
-      refuse("is in the four colours of print (CMYK)", "red, green and blue, or grey");
+    if (decoder.size().channels == 0) refuse("is CMYK", "red, green and blue, or grey");
     if (const std::vector<std::byte> exif = decoder.exif(); !exif.empty()) take_exif(exif);
     accept(decoder.size(), decoder.size().values());
   }

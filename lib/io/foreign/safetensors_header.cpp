@@ -277,7 +277,7 @@ StoredTensor checked(HeaderEvents::Entry entry, std::uint64_t data, const std::s
     fail(where, ": shape ", to_string(tensor.shape), " of ", tensor.kind->name, " is too large to count");
   if (bits % 8 != 0)
     fail(where, ": shape ", to_string(tensor.shape), " of ", tensor.kind->name,
-         " is no whole number of bytes");
+         " is not a whole number of bytes");
   if (begin > end) fail(where, ": data_offsets [", begin, ", ", end, "] end before they begin");
   if (end - begin != bits / 8)
     fail(where, ": shape ", to_string(tensor.shape), " of ", tensor.kind->name, " needs ", bits / 8,

@@ -176,7 +176,7 @@ class Machine {
   /// Adds entries to the dict on the stack.
   void set(const std::vector<Value>& items) {
     if (stack_.empty() || stack_.back().kind != Kind::dict || items.size() % 2 != 0)
-      refuse("sets entries of something that is no dict");
+      refuse("sets entries of something that is not a dict");
     Dict& dict = *stack_.back().dict;
     for (std::size_t i = 0; i < items.size(); i += 2) {
       if (items[i].kind != Kind::text || items[i + 1].kind != Kind::tensor) {
@@ -199,7 +199,7 @@ class Machine {
     if (items.size() != 5 || items[0].kind != Kind::text || *items[0].text != "storage" ||
         items[1].kind != Kind::global || items[2].kind != Kind::text || items[4].kind != Kind::number ||
         items[4].number < 0)
-      refuse("has a persistent object that is no storage");
+      refuse("has a persistent object that is not a storage");
     const auto* found = std::ranges::find(kStorages, std::string_view(*items[1].text),
                                           &std::pair<std::string_view, const char*>::first);
     if (found == kStorages.end()) refuse("has a storage of the type ", escaped(*items[1].text, 100));
@@ -218,7 +218,7 @@ class Machine {
     Shape sizes;
     for (const Value& item : *tuple.items) {
       if (item.kind != Kind::number || item.number < 0)
-        refuse("has a tensor whose shape is no list of sizes");
+        refuse("has a tensor whose shape is not a list of sizes");
       sizes.push_back(item.number);
     }
     return sizes;
@@ -336,7 +336,7 @@ class Machine {
       case 'b':  // BUILD: attributes of an OrderedDict, versions of its modules
         pop();
         if (stack_.empty() || stack_.back().kind != Kind::dict)
-          refuse("sets attributes of something that is no dict");
+          refuse("sets attributes of something that is not a dict");
         return;
       default:
         refuse("has the opcode ", static_cast<unsigned>(static_cast<unsigned char>(op)),

@@ -32,7 +32,7 @@ Json read_json(const std::string& path) {
 
 Json read_json_object(const std::string& path) {
   Json json = read_json(path);
-  if (!json.is_object()) fail(escaped(path), ": is no JSON object: damaged?");
+  if (!json.is_object()) fail(escaped(path), ": not a JSON object: damaged?");
   return json;
 }
 

@@ -65,7 +65,7 @@ std::string export_model(const LoadedModel& loaded, const std::string& folder, i
   const Exported exported = expressed(loaded);
   std::error_code error;
   fs::create_directories(folder, error);
-  if (!fs::is_directory(folder)) fail(escaped(folder), ": is no folder, and could not be made one");
+  if (!fs::is_directory(folder)) fail(escaped(folder), ": not a folder, and could not be created");
   const fs::path root = folder;
   const bool is_archive = !exported.archive.empty();
   if (is_archive && floats != io::FloatsAs::float32)
@@ -76,7 +76,7 @@ std::string export_model(const LoadedModel& loaded, const std::string& folder, i
   for (const auto& [beside, tensors] : weights) names.push_back(beside + kWeights);
   for (const auto& [name, content] : exported.files) names.push_back(name);
   for (const std::string& name : names)
-    if (fs::exists(root / name)) fail(escaped((root / name).string()), ": is there already");
+    if (fs::exists(root / name)) fail(escaped((root / name).string()), ": already exists");
   for (const auto& [name, content] : exported.files) {
     fs::create_directories((root / name).parent_path(), error);
     write_text(root / name, content);

@@ -34,7 +34,7 @@ class Reader {
     for (const auto& entry : node) {
       if (!entry.first.IsScalar()) fail(where_, ": wanted names of settings");
       const std::string& name = entry.first.Scalar();
-      if (json.contains(name)) fail(where_, ": ", escaped(name), " is there twice");
+      if (json.contains(name)) fail(where_, ": ", escaped(name), " is given twice");
       json[name] = value(entry.second, level + 1);
     }
     return json;

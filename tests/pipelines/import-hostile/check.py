@@ -324,7 +324,7 @@ CASES = {
                          ["special:model.yml"]),
     "npz-yaml-long": ("npz", yaml(lambda text: text + b"#" * 2_000_000), ["special:model.yml", "bytes"]),
     "npz-yaml-bomb": ("npz", lambda files: member("special:model.yml.npy", npy(bytes(200_000_000)), zipfile.ZIP_DEFLATED)(files), ["special:model.yml", "200000000"]),
-    "npz-twice": ("npz", yaml(lambda text: text + b"type: transformer\n"), ["special:model.yml", "type is there twice"]),
+    "npz-twice": ("npz", yaml(lambda text: text + b"type: transformer\n"), ["special:model.yml", "type is given twice"]),
     "npz-recurrent": ("npz", yaml(replaced("type: transformer", "type: s2s")), ["special:model.yml", 'type is "s2s"']),
     "npz-heads-0": ("npz", yaml(replaced("transformer-heads: 4", "transformer-heads: 0")), ["n_heads"]),
     "npz-width-many": ("npz", yaml(replaced("dim-emb: 20", "dim-emb: 2000000000")), ["d_model"]),

@@ -101,8 +101,9 @@ BOOST_AUTO_TEST_CASE(a_changed_value_is_refused) {
   BOOST_TEST(error.find("x.h5:/model/a: values ") != std::string::npos, error);
   BOOST_TEST(error.ends_with(" do not fit their checksum: damaged"), error);
   // What the process had still to say is gone.
-  BOOST_TEST(
-      heed::test::error_of([&] { reader.whole(); }).ends_with("x.h5: cannot be read on after an error"));
+  BOOST_TEST(heed::test::error_of([&] {
+               reader.whole();
+             }).ends_with("x.h5: cannot continue reading after an error"));
 }
 
 BOOST_AUTO_TEST_CASE(what_a_file_cannot_have_is_not_believed) {

@@ -170,7 +170,7 @@ BOOST_AUTO_TEST_CASE(unknown_parts_are_refused) {
       {"gpt2", "/new_part", "{}", "new_part"},
       {"gpt2", "/model/merges/0", R"("a b c")", "a b c"},
       {"gpt2", "/model/merges/0", R"(["\u0120", "zz"])", "zz"},
-      {"gpt2", "/model/merges/0", "7", "is no merge"},
+      {"gpt2", "/model/merges/0", "7", "is not a merge"},
       {"gpt2", "/model/vocab/x", "-1", "wanted an id"},
       {"gpt2", "/model/vocab/x", "5", "both have the id 5"},
       {"gpt2", "/model/vocab/newpiece", "421", "no piece has the id"},

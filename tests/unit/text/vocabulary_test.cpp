@@ -58,5 +58,5 @@ BOOST_AUTO_TEST_CASE(bad_word_lists_are_refused_by_line) {
 BOOST_AUTO_TEST_CASE(a_piece_with_an_end_of_line_is_refused) {
   BOOST_TEST(error_of([] {
                return Vocabulary({"<pad>", "<unk>", "<s>", "</s>", "cat\ndog"}, kDefaultSpecialIds, "v.h5");
-             }) == "v.h5: piece 4 is \"cat\\ndog\": a piece of a line has no end of line");
+             }) == "v.h5: piece 4 is \"cat\\ndog\": a piece must not contain an end of line");
 }
