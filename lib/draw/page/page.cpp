@@ -117,11 +117,11 @@ std::string html_page(io::FrameReader& reader, const std::string& name,
   const Json data = {{"version", version()},      {"title", title}, {"file", file},
                      {"colormaps", colormaps()},  {"range", range}, {"colormap", options.colormap},
                      {"groups", payload.groups()}};
-  return filled(html_template, {{"policy-script", policy_source(html_script)},
-                                {"policy-style", policy_source(html_style)},
+  return filled(kHtmlTemplate, {{"policy-script", policy_source(kHtmlScript)},
+                                {"policy-style", policy_source(kHtmlStyle)},
                                 {"title", for_html(title.empty() ? file : title)},
-                                {"style", html_style},
-                                {"script", html_script},
+                                {"style", kHtmlStyle},
+                                {"script", kHtmlScript},
                                 {"data", for_script(data)},
                                 {"blocks", blocks}});
 }

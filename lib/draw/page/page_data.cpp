@@ -17,11 +17,11 @@ namespace {
 using Json = nlohmann::json;
 using Kind = Selection::Kind;
 
-constexpr std::size_t longest_label = 200;
+constexpr std::size_t kLongestLabel = 200;
 
 /// An attribute as the page shows it.
 std::string shown_text(const Attributes& attributes, const std::string& name) {
-  return printable(text_attribute(attributes, name), longest_label);
+  return printable(text_attribute(attributes, name), kLongestLabel);
 }
 
 /// `selections` with the names of dimensions instead of their numbers, and an index as a range of one
@@ -222,7 +222,7 @@ Json& PageData::group_for(const TensorMap& frame, const PageTensors& part,
   for (const auto& dim : dims_of(main)) sizes[dim] = size_along(main, dim);
   groups_.push_back({{"name", part.group},
                      {"path", part.main},
-                     {"title", printable(info.title, longest_label)},
+                     {"title", printable(info.title, kLongestLabel)},
                      {"kind", shown_text(main.attributes, "kind")},
                      {"model_layer", shown_text(info.attributes, "model_layer")},
                      {"main", leaf_of(part.main)},
@@ -252,7 +252,7 @@ void PageData::add_item(const TensorMap& frame, const PageTensors& part, Json& g
     for (const auto& axis : slice.axes) {
       if (axis.labels.empty() || item["labels"].contains(axis.name)) continue;
       Json& labels = item["labels"][axis.name] = Json::array();
-      for (const auto& label : axis.labels) labels.push_back(printable(label, longest_label));
+      for (const auto& label : axis.labels) labels.push_back(printable(label, kLongestLabel));
     }
   };
   add_slice(main);
