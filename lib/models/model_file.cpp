@@ -15,10 +15,10 @@ namespace heed {
 
 namespace {
 
-constexpr const char* config_path = "model/config";
-constexpr const char* digests_path = "model/digests";
-constexpr const char* classes_path = "model/classes";
-constexpr const char* origin_path = "model/origin";
+constexpr const char* kConfigPath = "model/config";
+constexpr const char* kDigestsPath = "model/digests";
+constexpr const char* kClassesPath = "model/classes";
+constexpr const char* kOriginPath = "model/origin";
 
 template <class T>
 std::string digest_of(std::span<const T> values) {
@@ -56,7 +56,7 @@ std::string digests_of(const ParameterSet<float>& parameters, std::span<const fl
     lines.append(path + ' ').append(to_string(shape) + ' ').append(digest);
   };
   for (const Parameter& p : parameters.list())
-    add(parameter_prefix + p.name, p.shape, digest_of(p.in(flat.data())));
+    add(kParameterPrefix + p.name, p.shape, digest_of(p.in(flat.data())));
   for (const auto& [path, tensor] : vocabularies.tensors()) add(path, tensor.shape(), digest_of(tensor));
   return lines;
 }
@@ -77,7 +77,7 @@ void expect_stated(const std::string& path, const std::string& stated, const std
   for (const std::string_view line : lines_in(computed))
     if (!known.contains(line))
       fail(escaped(path), ":/", escaped(line.substr(0, line.find(' '))), ": its content is not that of /",
-           digests_path, ": was it edited? Remove the attribute model_digest to use it as it is");
+           kDigestsPath, ": was it edited? Remove the attribute model_digest to use it as it is");
 }
 
 const std::string& only_text(const std::string& path, const TensorMap& map, const char* name) {
@@ -88,7 +88,7 @@ const std::string& only_text(const std::string& path, const TensorMap& map, cons
 }
 
 const std::string& stated_config(const std::string& path, const TensorMap& map) {
-  return only_text(path, map, config_path);
+  return only_text(path, map, kConfigPath);
 }
 
 void check_vocabulary(const std::string& path, const std::string& side, std::int64_t model,
@@ -119,14 +119,14 @@ TensorMap vocabulary_map(const text::Tokenizer& source, const text::Tokenizer& t
 
 TensorMap classes_map(const std::vector<std::string>& classes) {
   TensorMap map;
-  map.add(classes_path,
+  map.add(kClassesPath,
           Tensor::of<std::string>(classes, {static_cast<std::int64_t>(classes.size())}, {"class"}));
   return map;
 }
 
 TensorMap origin_map(const std::string& origin) {
   TensorMap map;
-  map.add(origin_path, Tensor::of<std::string>({origin}, {1}, {"one"}));
+  map.add(kOriginPath, Tensor::of<std::string>({origin}, {1}, {"one"}));
   return map;
 }
 
@@ -151,10 +151,10 @@ std::string model_digest(const std::string& config, const Model<float>& model,
 
 TensorMap model_map(const Model<float>& model, const TensorMap& vocabularies, const TensorMap& training) {
   TensorMap map;
-  map.add(config_path, Tensor::of<std::string>({model.config_json}, {1}, {"one"}));
+  map.add(kConfigPath, Tensor::of<std::string>({model.config_json}, {1}, {"one"}));
   const std::string digests = content_digests(model, vocabularies);
-  map.add(digests_path, Tensor::of<std::string>({digests}, {1}, {"one"}));
-  model.parameters.to_map(model.parameters.values(), parameter_prefix, map);
+  map.add(kDigestsPath, Tensor::of<std::string>({digests}, {1}, {"one"}));
+  model.parameters.to_map(model.parameters.values(), kParameterPrefix, map);
   map.merge(vocabularies);
   map.merge(training);
   map.groups["model"].attributes["architecture"] = model.architecture;
@@ -255,7 +255,7 @@ text::Tokenizer load_tokenizer(const std::string& path, Side side) {
 
 LoadedModel load_model(const std::string& path, Needed needed) {
   if (foreign::is_foreign_model(path)) return foreign::load(path);
-  std::vector<std::string> about{config_path, digests_path, classes_path, origin_path};
+  std::vector<std::string> about{kConfigPath, kDigestsPath, kClassesPath, kOriginPath};
   about.insert(about.end(), kVocabularies.begin(), kVocabularies.end());
   io::FrameReader reader(path, {.only = about});
   const TensorMap map = reader.part({});
@@ -266,26 +266,26 @@ LoadedModel load_model(const std::string& path, Needed needed) {
     std::string digests;
     std::vector<std::string> wanted{"model/parameters"};
     // Without a digest of the whole, those of the parts are not known to be right.
-    if (needed != Needed::everything && map.contains(digests_path) &&
+    if (needed != Needed::everything && map.contains(kDigestsPath) &&
         map.attributes.contains(io::kModelDigest)) {
-      digests = only_text(path, map, digests_path);
+      digests = only_text(path, map, kDigestsPath);
       parameters.leave_out([&](const std::string& name) { return !is_needed(name, needed, *model); });
-      wanted = {config_path};  // not none, which would be all
-      for (const Parameter& p : parameters.list()) wanted.push_back(parameter_prefix + p.name);
+      wanted = {kConfigPath};  // not none, which would be all
+      for (const Parameter& p : parameters.list()) wanted.push_back(kParameterPrefix + p.name);
     }
-    ParameterFilling<float> filling(parameters, parameter_prefix, parameters.values());
+    ParameterFilling<float> filling(parameters, kParameterPrefix, parameters.values());
     reader.whole(wanted, [&](const std::string& name, const Tensor& tensor) {
-      if (name.starts_with(parameter_prefix)) filling.add(name, tensor);
+      if (name.starts_with(kParameterPrefix)) filling.add(name, tensor);
     });
     filling.finish();
     auto [source, target] = text::Tokenizer::of_both_sides(map);
     LoadedModel loaded{std::move(model), std::move(source), std::move(target), {}, {}, {}, {}};
     if (loaded.model->classes) {
-      const Tensor& names = map.at(classes_path);
-      expect_shape(classes_path, names.shape(), {loaded.model->n_classes});
+      const Tensor& names = map.at(kClassesPath);
+      expect_shape(kClassesPath, names.shape(), {loaded.model->n_classes});
       loaded.classes.assign(names.values<std::string>().begin(), names.values<std::string>().end());
     }
-    if (map.contains(origin_path)) loaded.origin = only_text(path, map, origin_path);
+    if (map.contains(kOriginPath)) loaded.origin = only_text(path, map, kOriginPath);
     if (const std::string* history = io::text_of(map.attributes, "history")) loaded.history = *history;
     complete(loaded, path, config, digests);
     check_digest(path, map, loaded.digest);
@@ -299,8 +299,8 @@ LoadedModel load_model(const std::string& path, Needed needed) {
 
 void load_parameters(const std::string& path, const std::string& digest, const Model<float>& model,
                      const TensorMap& vocabularies, std::span<float> flat) {
-  const TensorMap map = io::read_map(path, {.only = {config_path, "model/parameters"}});
-  model.parameters.from_map(map, parameter_prefix, flat);
+  const TensorMap map = io::read_map(path, {.only = {kConfigPath, "model/parameters"}});
+  model.parameters.from_map(map, kParameterPrefix, flat);
   if (model_digest(stated_config(path, map), digests_of(model.parameters, flat, vocabularies)) != digest) {
     fail(escaped(path), ": not the model that this run saved there: was it replaced or edited?");
   }

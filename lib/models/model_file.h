@@ -30,7 +30,7 @@
 
 namespace heed {
 
-inline constexpr const char* parameter_prefix = "model/parameters/";
+inline constexpr const char* kParameterPrefix = "model/parameters/";
 
 struct LoadedModel {
   std::unique_ptr<Model<float>> model;

@@ -16,10 +16,10 @@ namespace heed {
 
 namespace {
 
-const std::string identity_path = "checkpoint/identity/";
-const std::string state_path = "checkpoint/state/";
-const std::string snapshot_path = "checkpoint/snapshots/";
-const std::string metrics_prefix = "checkpoint/metrics/";
+const std::string kIdentityPath = "checkpoint/identity/";
+const std::string kStatePath = "checkpoint/state/";
+const std::string kSnapshotPath = "checkpoint/snapshots/";
+const std::string kMetricsPrefix = "checkpoint/metrics/";
 
 /// Calls visit(name, member) for each number of the state.
 template <class State, class Visit>
@@ -54,8 +54,8 @@ void add_identity(const Identity& identity, TensorMap& map) {
     fields.push_back(field);
     values.push_back(value);
   }
-  map.add(identity_path + "field", strings(std::move(fields), "field"));
-  map.add(identity_path + "value", strings(std::move(values), "field"));
+  map.add(kIdentityPath + "field", strings(std::move(fields), "field"));
+  map.add(kIdentityPath + "value", strings(std::move(values), "field"));
 }
 
 /// The best one first (its name is empty when there is none), then the last epochs'.
@@ -68,15 +68,15 @@ void add_snapshots(const TrainState& state, TensorMap& map) {
     epochs.push_back(snapshot.epoch);
   }
   const auto size = static_cast<std::int64_t>(epochs.size());
-  map.add(snapshot_path + "name", strings(std::move(names), "snapshot"));
-  map.add(snapshot_path + "digest", strings(std::move(digests), "snapshot"));
-  map.add(snapshot_path + "epoch", Tensor::of<std::int64_t>(std::move(epochs), {size}, {"snapshot"}));
+  map.add(kSnapshotPath + "name", strings(std::move(names), "snapshot"));
+  map.add(kSnapshotPath + "digest", strings(std::move(digests), "snapshot"));
+  map.add(kSnapshotPath + "epoch", Tensor::of<std::int64_t>(std::move(epochs), {size}, {"snapshot"}));
 }
 
 void read_snapshots(const TensorMap& map, TrainState& state) {
-  const auto names = map.at(snapshot_path + "name").values<std::string>();
-  const auto digests = map.at(snapshot_path + "digest").values<std::string>();
-  const auto epochs = map.at(snapshot_path + "epoch").values<std::int64_t>();
+  const auto names = map.at(kSnapshotPath + "name").values<std::string>();
+  const auto digests = map.at(kSnapshotPath + "digest").values<std::string>();
+  const auto epochs = map.at(kSnapshotPath + "epoch").values<std::int64_t>();
   if (names.empty() || digests.size() != names.size() || epochs.size() != names.size()) {
     fail("checkpoint/snapshots: ", names.size(), " names, ", digests.size(), " digests, ", epochs.size(),
          " epochs");
@@ -87,8 +87,8 @@ void read_snapshots(const TensorMap& map, TrainState& state) {
 }
 
 Identity read_identity(const TensorMap& map) {
-  const auto fields = map.at(identity_path + "field").values<std::string>();
-  const auto values = map.at(identity_path + "value").values<std::string>();
+  const auto fields = map.at(kIdentityPath + "field").values<std::string>();
+  const auto values = map.at(kIdentityPath + "value").values<std::string>();
   Identity identity;
   for (std::size_t i = 0; i < std::min(fields.size(), values.size()); ++i)
     identity.push_back({fields[i], values[i]});
@@ -127,7 +127,7 @@ void check_identity(const std::string& path, const Identity& saved, const Identi
 
 void read_state(const TensorMap& map, TrainState& state) {
   visit_numbers(state, [&](const char* name, auto& number) {
-    const std::string path = state_path + name;
+    const std::string path = kStatePath + name;
     if (std::string_view(name) == "baseline" && !map.contains(path)) return;  // older than hard attention
     const Tensor& tensor = map.at(path);
     expect_shape(path, tensor.shape(), {1});
@@ -135,7 +135,7 @@ void read_state(const TensorMap& map, TrainState& state) {
   });
   read_snapshots(map, state);
   state.metrics.clear();
-  if (map.contains(metrics_prefix + "step")) state.metrics = metrics_from_map(map, metrics_prefix);
+  if (map.contains(kMetricsPrefix + "step")) state.metrics = metrics_from_map(map, kMetricsPrefix);
 }
 
 /// Appends values to bytes.
@@ -194,10 +194,10 @@ void add_checkpoint(const TrainState& state, const Identity& identity, TensorMap
   add_identity(identity, map);
   visit_numbers(state, [&](const char* name, const auto& number) {
     using Number = std::remove_cvref_t<decltype(number)>;
-    map.add(state_path + name, Tensor::of<Number>({number}, {1}, {"one"}));
+    map.add(kStatePath + name, Tensor::of<Number>({number}, {1}, {"one"}));
   });
   add_snapshots(state, map);
-  if (!state.metrics.empty()) metrics_to_map(state.metrics, metrics_prefix, true, map);
+  if (!state.metrics.empty()) metrics_to_map(state.metrics, kMetricsPrefix, true, map);
 }
 
 void add_moment(const std::string& name, std::span<const float> moment, const Model<float>& model,
@@ -254,7 +254,7 @@ TensorMap load_checkpoint(const std::string& path, const Identity& identity, Tra
   try {
     check_identity(path, read_identity(map), identity);
     read_state(map, state);
-    model.parameters.from_map(map, parameter_prefix, model.parameters.values());
+    model.parameters.from_map(map, kParameterPrefix, model.parameters.values());
   } catch (const OtherRunError&) {
     throw;
   } catch (const Error& error) {

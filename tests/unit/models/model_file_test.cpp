@@ -266,7 +266,7 @@ BOOST_AUTO_TEST_CASE(digests_of_parts_are_believed_only_with_that_of_the_whole) 
   const std::string digest = load_model(folder / "m.h5").digest;
 
   TensorMap map = good;  // edited, with sound checksums
-  map.at(parameter_prefix + weight).values<float>()[5] += 1;
+  map.at(kParameterPrefix + weight).values<float>()[5] += 1;
   io::write_map(folder / "edited.h5", map);
   BOOST_TEST(!loads(folder / "edited.h5", Needed::encoder));
   std::string& lines = map.at("model/digests").values<std::string>()[0];
