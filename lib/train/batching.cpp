@@ -12,11 +12,11 @@ namespace heed {
 namespace {
 
 /// Streams of the run's random numbers that no dropout uses (nn/scope.h counts streams from update 0 upward).
-constexpr std::uint64_t sentence_stream = 0xba7c000000000000u;
-constexpr std::uint64_t batch_stream = 0xba7d000000000000u;
+constexpr std::uint64_t kSentenceStream = 0xba7c000000000000u;
+constexpr std::uint64_t kBatchStream = 0xba7d000000000000u;
 
 /// Lengths that differ by fewer tokens than this may share a batch in any order.
-constexpr double similar_length = 3;
+constexpr double kSimilarLength = 3;
 
 std::int64_t length(const Sentences& side, std::int64_t i) {
   return side.empty() ? 0 : side.length(i);
@@ -98,9 +98,9 @@ Batch Batches::operator[](std::size_t i) const {
 
 Batches make_batches(const Corpus& corpus, std::int64_t batch_tokens, std::int64_t shards, std::uint64_t seed,
                      std::int64_t epoch) {
-  Random sentence_random(seed, sentence_stream + static_cast<std::uint64_t>(epoch));
-  Batches batches(corpus, sentences_by_length(corpus, similar_length, sentence_random), batch_tokens, shards);
-  Random batch_random(seed, batch_stream + static_cast<std::uint64_t>(epoch));
+  Random sentence_random(seed, kSentenceStream + static_cast<std::uint64_t>(epoch));
+  Batches batches(corpus, sentences_by_length(corpus, kSimilarLength, sentence_random), batch_tokens, shards);
+  Random batch_random(seed, kBatchStream + static_cast<std::uint64_t>(epoch));
   batches.shuffle(batch_random);
   return batches;
 }

@@ -15,7 +15,7 @@ struct Column {
   bool of_clock;
 };
 
-constexpr Column columns[] = {
+constexpr Column kColumns[] = {
     {"train_loss", &MetricsRow::train_loss, false},
     {"valid_loss", &MetricsRow::valid_loss, false},
     {"valid_accuracy", &MetricsRow::valid_accuracy, false},
@@ -50,7 +50,7 @@ std::span<const T> checked(const TensorMap& map, const std::string& path, std::s
 void metrics_to_map(const Metrics& metrics, const std::string& prefix, bool with_clock, TensorMap& map) {
   map.add(prefix + "step", column<std::int64_t>(metrics, &MetricsRow::step));
   map.add(prefix + "epoch", column<std::int64_t>(metrics, &MetricsRow::epoch));
-  for (const Column& c : columns) {
+  for (const Column& c : kColumns) {
     if (with_clock || !c.of_clock) map.add(prefix + c.name, column<double>(metrics, c.value));
   }
   Group& group = map.groups[prefix.substr(0, prefix.rfind('/'))];
@@ -74,7 +74,7 @@ Metrics metrics_from_map(const TensorMap& map, const std::string& prefix) {
     metrics[i].step = steps[i];
     metrics[i].epoch = epochs[i];
   }
-  for (const Column& c : columns) {
+  for (const Column& c : kColumns) {
     if (c.of_clock && !map.contains(prefix + c.name)) continue;
     const auto values = checked<double>(map, prefix + c.name, metrics.size());
     for (std::size_t i = 0; i < metrics.size(); ++i) metrics[i].*c.value = values[i];
@@ -84,11 +84,11 @@ Metrics metrics_from_map(const TensorMap& map, const std::string& prefix) {
 
 std::string metrics_to_tsv(const Metrics& metrics) {
   std::string table = "step\tepoch";
-  for (const Column& c : columns) table += concat('\t', c.name);
+  for (const Column& c : kColumns) table += concat('\t', c.name);
   table += "\tvalid_perplexity\n";
   for (const MetricsRow& row : metrics) {
     table += std::to_string(row.step) + '\t' + std::to_string(row.epoch);
-    for (const Column& c : columns) table += '\t' + number(row.*c.value);
+    for (const Column& c : kColumns) table += '\t' + number(row.*c.value);
     table += '\t' + number(row.valid_loss < 0 ? -1 : std::exp(row.valid_loss)) + '\n';
   }
   return table;

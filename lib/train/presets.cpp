@@ -13,7 +13,7 @@ namespace heed {
 
 namespace {
 
-constexpr Preset presets[] = {
+constexpr Preset kPresets[] = {
     // The model and recipe published for text-only Multi30k, 2.6 million parameters: Wu, Kong, Bi, Li, Kao:
     // Good for misconceived reasons, ACL 2021.
     {"transformer-tiny", "transformer",
@@ -141,7 +141,7 @@ constexpr Preset presets[] = {
 
 const Preset& find_preset(const std::string& name) {
   std::string known;
-  for (const Preset& preset : presets) {
+  for (const Preset& preset : kPresets) {
     if (name == preset.name) return preset;
     known += concat(known.empty() ? "" : ", ", preset.name);
   }
@@ -150,7 +150,7 @@ const Preset& find_preset(const std::string& name) {
 
 std::vector<std::string> preset_names() {
   std::vector<std::string> names;
-  for (const Preset& preset : presets) names.emplace_back(preset.name);
+  for (const Preset& preset : kPresets) names.emplace_back(preset.name);
   return names;
 }
 
@@ -211,7 +211,7 @@ Row table_row(const Preset& preset) {
 std::string preset_table() {
   std::vector<Row> rows{
       {"preset", "architecture", "layers", "width", "embedding", "heads", "parameters", "recipe"}};
-  for (const Preset& preset : presets) rows.push_back(table_row(preset));
+  for (const Preset& preset : kPresets) rows.push_back(table_row(preset));
   Row::size_type widths[std::tuple_size_v<Row>] = {};
   for (const Row& row : rows) {
     for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());

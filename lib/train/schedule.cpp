@@ -7,10 +7,10 @@ namespace heed {
 
 namespace {
 
-constexpr double rate_before_warmup = 1e-7;
+constexpr double kRateBeforeWarmup = 1e-7;
 
 double warming_up(double peak, double s, double warmup) {
-  return rate_before_warmup + (peak - rate_before_warmup) * s / warmup;
+  return kRateBeforeWarmup + (peak - kRateBeforeWarmup) * s / warmup;
 }
 
 }  // namespace

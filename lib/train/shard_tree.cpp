@@ -208,7 +208,7 @@ const std::vector<double>& ShardSum::finish() {
 /// A piece of every slice at a time, so that what travels takes little memory.
 void ShardSum::reduce(const Additions& local) {
   const int me = exchange_.rank(), ranks = exchange_.size();
-  const auto range = static_cast<std::size_t>(range_size);
+  const auto range = static_cast<std::size_t>(kRangeSize);
   std::vector<ShardRange> leaves;
   std::vector<int> owners;
   std::size_t most = 0;  // leaves of a rank

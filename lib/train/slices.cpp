@@ -92,7 +92,7 @@ std::size_t Layout::numbers_in(Stretch stretch) const {
 
 Cuts slice_cuts(std::size_t size, int ranks) {
   Cuts cuts = even_cuts(static_cast<std::size_t>(range_count(static_cast<std::int64_t>(size))), ranks);
-  for (std::size_t& cut : cuts) cut = std::min(cut * static_cast<std::size_t>(range_size), size);
+  for (std::size_t& cut : cuts) cut = std::min(cut * static_cast<std::size_t>(kRangeSize), size);
   return cuts;
 }
 
@@ -109,7 +109,7 @@ Stretch Slices::of(int rank) const {
 }
 
 std::vector<Slices::Round> Slices::rounds(std::size_t copies) const {
-  constexpr auto range = static_cast<std::size_t>(range_size);
+  constexpr auto range = static_cast<std::size_t>(kRangeSize);
   const std::size_t step = std::max<std::size_t>(round_bytes_ / (copies * range * sizeof(float)), 1) * range;
   std::vector<Round> rounds;
   for (int rank = 0; rank < exchange_.size(); ++rank) {

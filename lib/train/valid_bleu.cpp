@@ -13,7 +13,7 @@ namespace heed {
 namespace {
 
 /// Target tokens of the references in one batch of translations.
-constexpr std::int64_t tokens_per_batch = 1024;
+constexpr std::int64_t kTokensPerBatch = 1024;
 
 std::vector<TokenIds> translate(const Model<float>& model, const PackedWeights<float>& weights,
                                 const Corpus& corpus, std::span<const std::int64_t> sentences) {
@@ -42,7 +42,7 @@ std::vector<TokenIds> translate(const Model<float>& model, const PackedWeights<f
 
 BleuScorer make_bleu_scorer(const Model<float>& model, const Corpus& validation,
                             const text::Tokenizer& target, int threads, Exchange& exchange) {
-  const std::vector<Batch> batches = make_validation_batches(validation, tokens_per_batch);
+  const std::vector<Batch> batches = make_validation_batches(validation, kTokensPerBatch);
   return
       [=, &model, &validation, &target, &exchange](const std::atomic<bool>& stop) -> std::optional<double> {
         const PackedWeights<float> weights(model.parameters.values());  // as they are now

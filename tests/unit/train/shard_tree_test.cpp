@@ -17,7 +17,7 @@ using namespace heed::test;
 
 namespace {
 
-constexpr std::size_t size = range_size + 5;  // two ranges
+constexpr std::size_t size = kRangeSize + 5;  // two ranges
 
 /// What a shard adds: numbers whose sum depends on the order.
 std::vector<float> part(std::int64_t shard) {
@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(ranks_own_slices_of_the_sum_on_one_rank) {
               throw std::logic_error(concat("element ", i, " of rank ", exchange.rank()));
           }
           if (!std::equal(own.begin(), own.end(),
-                          squares.begin() + static_cast<std::ptrdiff_t>(slice.first / range_size)))
+                          squares.begin() + static_cast<std::ptrdiff_t>(slice.first / kRangeSize)))
             throw std::logic_error(concat("squares of rank ", exchange.rank()));
           std::ranges::fill(sum.sum(), 0.0f);
         }
@@ -167,7 +167,7 @@ BOOST_AUTO_TEST_CASE(ranks_own_slices_of_the_sum_on_one_rank) {
 
 /// Of 8 shards the first of 3 ranks has one node, the others have two: all must cut their slices into the same pieces.
 BOOST_AUTO_TEST_CASE(ranks_with_other_numbers_of_nodes_send_pieces_of_one_size) {
-  constexpr std::size_t elements = 30 * range_size, round_bytes = 4 << 20;  // pieces of 8 of 10 ranges
+  constexpr std::size_t elements = 30 * kRangeSize, round_bytes = 4 << 20;  // pieces of 8 of 10 ranges
   const auto values = [](std::int64_t shard, float* to) {
     for (std::size_t i = 0; i < elements; ++i)
       to[i] += static_cast<float>(shard + static_cast<std::int64_t>(i % 7));

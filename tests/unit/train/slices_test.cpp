@@ -101,7 +101,7 @@ BOOST_AUTO_TEST_CASE(slices_travel_whole_and_without_what_lies_between_rows) {
 
 BOOST_AUTO_TEST_CASE(rounds_cut_all_slices_into_pieces_of_bounded_size) {
   run_ranks(3, [](ThreadExchange& exchange) {
-    const std::size_t size = 200 * range_size + 3;
+    const std::size_t size = 200 * kRangeSize + 3;
     constexpr std::size_t round_bytes = 1 << 20;
     const Slices slices(Layout(size), 1, exchange, round_bytes);
     for (const std::size_t copies : {1, 2, 5, 10000}) {
@@ -115,7 +115,7 @@ BOOST_AUTO_TEST_CASE(rounds_cut_all_slices_into_pieces_of_bounded_size) {
             piece.count += part.count;
           }
           if (round.numbers[rank] != piece.count) throw std::logic_error("piece");
-          if (piece.count > range_size && copies * piece.count * sizeof(float) > round_bytes)
+          if (piece.count > kRangeSize && copies * piece.count * sizeof(float) > round_bytes)
             throw std::logic_error("too long");
           next[rank] = piece.end();
         }
