@@ -14,7 +14,7 @@ namespace heed {
 
 namespace {
 
-/// More terms than this (64 MB of floats) are more than anyone reads.
+/// With more terms than this (64 MB of floats) weighted_values are omitted: nobody would read them.
 constexpr std::int64_t kMostTerms = std::int64_t{1} << 24;
 constexpr std::int64_t kBlockScores = 32 * 1024;  ///< of an attention task
 
@@ -26,7 +26,7 @@ std::span<T> span_of(Matrix<T> dense) {
   return {dense.data, static_cast<std::size_t>(dense.size())};
 }
 
-/// From projected operands to the context, block by block of the queries of a head.
+/// Computes from projected operands to the context, in blocks of the queries of a head.
 template <class T>
 class AttendPass {
  public:
@@ -43,7 +43,7 @@ class AttendPass {
         {in_.sentences, in_.heads, in_.queries.longest(), in_.keys.longest(), in_.value.head_dim()});
   }
 
-  /// What there is besides scores, weights, context, output and weighted_values.
+  /// The names of the tensors besides scores, weights, context, output and weighted_values.
   std::vector<std::string> step_names() const {
     std::vector<std::string> names{"query_vector", "key_vector", "value_vector", "masked", "head_context"};
     if (&in_.score == &score_function("scaled-dot")) names.push_back("products");
@@ -55,14 +55,14 @@ class AttendPass {
     return names;
   }
 
-  /// The group with those of `names` that there are.
+  /// The group with those of `names` that exist.
   TensorMap run(std::vector<std::string> names) {
     if (!in_.output) std::erase(names, "output");
     AttentionGroup<T> group({in_.queries, in_.keys, in_.heads, in_.key.head_dim(), in_.value.head_dim(),
                              in_.query.head_dim(), in_.kv_heads, in_.output ? in_.output->width() : 0},
                             names);
     prepare_scores();
-    // A block of a window's rows is as long as one of narrow scores.
+    // A row of scores within a window counts as a narrow row.
     const std::int64_t width = in_.window == Window::global ? in_.keys.longest() : 2 * config_.window + 1;
     const std::int64_t block = std::clamp<std::int64_t>(kBlockScores / width, 1, 1024);
     run_tasks(cut(in_.queries, in_.heads, block), in_.threads,
@@ -130,7 +130,7 @@ class AttendPass {
           scores.compute(score_function("dot"), queries, keys, x);
           keep("products", block, keys, x, group);
         }
-        // The scale takes the place of scaled-dot's own.
+        // The scale replaces scaled-dot's own.
         const ScoreFunction& dot = score_function("dot");
         scores.compute(config_.score_scale > 0 && in_.score.name == "scaled-dot" ? dot : in_.score, queries,
                        keys, x);
@@ -141,7 +141,7 @@ class AttendPass {
       weighted_sum(block, keys, x, group);
     };
     if (in_.window == Window::global) return part(rows, {0, m});
-    // Outside the window nothing is computed: all scores there are what hides a key.
+    // Outside the window nothing is computed: all scores there are those of a hidden key.
     for (const char* name : {"products", "scores", "capped", "biased", "tempered", "masked"}) {
       const Matrix<T> stage = group.rows(name, {s, 0, h}, rows.first, rows.count);
       for (std::int64_t i = 0; stage.data && i < rows.count; ++i) std::fill_n(stage.row(i), m, kHidden<T>);
@@ -177,7 +177,7 @@ class AttendPass {
     hide(task, keys, x);
     keep("masked", task, keys, x, group);
     const bool predicted = in_.window == Window::local_p, hard = in_.hard != HardChoice::none;
-    // Close scores may have equal weights, so the best is sought before the softmax.
+    // Similar scores may have equal weights, so the best is found before the softmax.
     std::vector<std::int64_t> chosen;
     if (in_.hard == HardChoice::largest && !predicted) chosen = choose(task, x);
     softmax_rows(x);
@@ -206,7 +206,7 @@ class AttendPass {
     for (std::int64_t i = 0; i < x.rows; ++i) {
       in_.bias->for_row(score_row(task, i, keys), x.cols, x.row(i), [](T bias, T& score) { score += bias; });
       if (config_.allow_nonfinite) continue;
-      // -infinity is a key that the bias hides.
+      // -infinity: the bias hides the key.
       if (!std::all_of(x.row(i), x.row(i) + x.cols, [](T e) { return e < -kHidden<T>; }))
         expect_finite(x.row_range(i, 1), task.sentence, " with its bias", "scale them");
     }
@@ -236,8 +236,7 @@ class AttendPass {
     }
   }
 
-  /// The key that --hard chooses in each row, by the largest element or by drawing; the number of keys when
-  /// there is none.
+  /// The key that --hard chooses in each row, the largest or sampled; the number of keys if there is none.
   std::vector<std::int64_t> choose(const Task& task, Matrix<const T> x) const {
     std::vector<std::int64_t> chosen;
     const T nothing = in_.positions.empty() ? kHidden<T> : T{0};  // x holds scores, or the window's weights
@@ -276,7 +275,7 @@ class AttendPass {
     }
   }
 
-  /// Throws Error when a score must be finite and is not; `what` was done to it, `remedy`: what can be done.
+  /// Throws Error if a score that must be finite is not; `what` was done to it, `remedy`: advice.
   void expect_finite(Matrix<const T> scores, std::int64_t sentence, const std::string& what,
                      const char* remedy) const {
     if (config_.allow_nonfinite || all_finite(span_of(scores))) return;

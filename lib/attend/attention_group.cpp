@@ -44,12 +44,12 @@ struct Dim {
   std::int64_t size;
 };
 
-/// A size that may differ from a common one goes by the common name unless it does.
+/// A dimension with its own name if its size differs from the common one's, otherwise the common one.
 Dim either(const char* own, std::int64_t size, const Dim& common) {
   return size == 0 || size == common.size ? common : Dim{own, size};
 }
 
-/// What each of the dimensions above is here.
+/// The size of each of the dimensions above.
 std::map<std::string, Dim> dims_of(const AttentionSizes& sizes) {
   const Dim head{"head", sizes.heads}, key_dim{"key_dim", sizes.key_dim},
       context{"dim", sizes.heads * sizes.value_dim};

@@ -11,7 +11,7 @@ namespace heed {
 
 namespace {
 
-/// A name without a suffix is that of a tensor, whatever lies in the current folder.
+/// A name without a suffix is taken as a tensor's, whatever files exist.
 bool is_file_name(const std::string& path) {
   if (!path.starts_with('/') && leaf_of(path).find('.') == std::string::npos && !path.starts_with('.'))
     return false;
@@ -40,15 +40,16 @@ TensorAddress tensor_address(const std::string& option, const std::string& text)
 
 namespace {
 
-/// Where the lengths of a tensor's sentences stand: beside it, under the name that its group uses.
+/// The path of the lengths of a tensor's sentences: beside it, by the name used in its group.
 std::string length_of(const std::string& path) {
   const std::string group = parent_of(path), leaf = leaf_of(path);
   if (group != "attention") return group.empty() ? "length" : group + "/length";
   return leaf == "key_vector" || leaf == "value_vector" ? "attention/key_length" : "attention/query_length";
 }
 
-/// Of a file of another program's arrays, which may be a whole model, those that the options name and their lengths.
-/// Empty, which means all, for other files, for INPUT, which is passed on, and when one is missing.
+/// For a file of another program's arrays, which may be a whole model: the arrays named by the options, and
+/// their lengths. Empty, which means all, for other files, for INPUT, which is passed on, and if one is
+/// missing.
 std::vector<std::string> named_arrays(const std::string& file, const AttendConfig& config) {
   if (!io::is_array_file(file)) return {};
   const auto arrays = io::ArrayFile::open(file);

@@ -46,7 +46,7 @@ const std::vector<Known>& known_parameters() {
   return list;
 }
 
-/// The tensor of this shape whose element i is `from`'s element places[i].
+/// A tensor of this shape whose element i is `from`'s element places[i].
 Tensor rearranged(const Tensor& from, const std::vector<std::size_t>& places, Shape shape) {
   return with_type(from.dtype(), [&]<class T>(T) {
     const std::span<const T> values = from.values<T>();
@@ -56,7 +56,7 @@ Tensor rearranged(const Tensor& from, const std::vector<std::size_t>& places, Sh
   });
 }
 
-/// The last two dimensions change places.
+/// Swaps the last two dimensions.
 Tensor transposed(const Tensor& tensor) {
   Shape shape = tensor.shape();
   const auto rows = static_cast<std::size_t>(shape[shape.size() - 2]),
@@ -70,7 +70,7 @@ Tensor transposed(const Tensor& tensor) {
   return rearranged(tensor, places, shape);
 }
 
-/// `columns` of the last dimension, in this order.
+/// Selects `columns` of the last dimension, in this order.
 Tensor pick_columns(const Tensor& tensor, const std::vector<std::int64_t>& columns) {
   Shape shape = tensor.shape();
   std::vector<std::size_t> places;
@@ -81,7 +81,7 @@ Tensor pick_columns(const Tensor& tensor, const std::vector<std::int64_t>& colum
   return rearranged(tensor, places, shape);
 }
 
-/// Replaces qkv/{weight, bias} by those of query, key and value.
+/// Replaces qkv/{weight, bias} by separate parameters of query, key and value.
 void unstack(const AttendConfig& config, AttendParameters& parameters) {
   TensorMap& map = parameters.tensors;
   if (!map.contains("qkv/weight")) {

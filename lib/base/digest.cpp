@@ -1,7 +1,7 @@
 #include "base/digest.h"
 
-// What OpenSSL 3 calls deprecated is what can be linked without the rest of it: the functions of EVP look theirs up among all
-// algorithms, and a tool would take a millisecond longer to start.
+// The functions deprecated in OpenSSL 3 can be linked without the rest of it: EVP functions look up their
+// algorithm among all others, which would delay the start of a tool by a millisecond.
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include <openssl/evp.h>
 #include <openssl/sha.h>

@@ -18,7 +18,7 @@ std::string hex(unsigned char byte) {
 }  // namespace
 
 std::string escaped(std::string_view bytes, std::size_t max) {
-  // As nearly all names are; they are asked for before anybody knows whether a message needs them.
+  // True of nearly all names, which are escaped before it is known whether a message needs them.
   if (bytes.size() <= max && std::ranges::all_of(bytes, [](char c) { return c >= 0x20 && c < 0x7f; }))
     return std::string(bytes);
   std::string out;

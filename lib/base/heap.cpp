@@ -15,7 +15,7 @@ constexpr std::uintptr_t kPage = 4096, kHugePage = 512 * kPage;
 
 std::uintptr_t end_of_huge_pages = 0;
 
-/// Where the heap's next memory begins, and the first huge page that lies wholly within it.
+/// The address of the heap's next allocation, and the first huge page entirely beyond it.
 struct Next {
   std::uintptr_t memory, page;
 };

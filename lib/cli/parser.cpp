@@ -133,7 +133,7 @@ namespace {
                    near.empty() ? ", wanted [decode] and the like" : "; did you mean [" + near + "]?");
 }
 
-/// The tool whose section a key stands in; "": none.
+/// The tool in whose section a key is; "": none.
 std::string section_of(const CLI::ConfigItem& item, const std::string& tool) {
   if (item.parents.empty()) return "";
   const std::string section = joined(item.parents, ".");
@@ -141,7 +141,7 @@ std::string section_of(const CLI::ConfigItem& item, const std::string& tool) {
   return section;
 }
 
-/// Of sections within sections CLI11 keeps each level with all above it, and it skips keys that are many levels down.
+/// For nested sections CLI11 stores each level with all above it, and it ignores deeply nested keys.
 void refuse_nesting(const std::string& text) {
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {

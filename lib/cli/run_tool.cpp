@@ -61,7 +61,7 @@ void run(Tool::Parser& parser) {
   reraise_pending_signal();
 }
 
-/// Who did not type the name of a file should hear where it comes from.
+/// If a file name does not come from the command line, the message says where it comes from.
 std::string origin_of(const std::string& message) {
   const char* model = std::getenv("HEED_MODEL");
   if (!model || !*model || !message.starts_with(concat(escaped(model), ":"))) return "";

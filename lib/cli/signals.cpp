@@ -52,7 +52,8 @@ void say(std::initializer_list<const char*> parts) {
   }
 }
 
-/// One line and status 1; of several threads that come here, the first speaks, and ends at once where it comes again.
+/// Ends with one line and status 1; if several threads come here, the first prints, and if it comes here
+/// again, it ends at once.
 [[noreturn]] void end_saying(std::initializer_list<const char*> parts) {
   static std::atomic<pid_t> speaker = 0;
   pid_t other = 0;
@@ -75,12 +76,12 @@ void say(std::initializer_list<const char*> parts) {
   end_saying({"out of memory or threads; smaller batches or fewer threads need less"});
 }
 
-/// Not the process that reads a file, which its parent explains.
+/// Excludes the process that reads a file, whose failures its parent reports.
 bool is_tool() {
   return getpid() == tool_process;
 }
 
-/// A failed allocation leaves ENOMEM, and what makes a library give up comes right after it.
+/// A failed allocation sets ENOMEM, and the reason for which a library gives up follows immediately.
 [[maybe_unused]] void handle_crash(int signal_number) {
   if (const char* file = mapped_file; file && signal_number == SIGBUS && is_tool()) {
     end_saying({file, ": cannot be read any more: was it cut short, or written over, meanwhile?"});

@@ -108,7 +108,7 @@ class BeamSearch {
     return static_cast<float>(std::log(all / produced));
   }
 
-  /// The next token of the sentence's prefix, of which there is one hypothesis; none: it is free.
+  /// The next token of the sentence's forced prefix, while there is a single hypothesis; none: it is free.
   std::optional<std::int32_t> given(const Beam& beam) const {
     return given_next(options_, beam.sentence, beam.active.front().ids.size());
   }
@@ -206,7 +206,7 @@ class BeamSearch {
     return total / std::pow(static_cast<double>(h.ids.size()), options_.length_penalty);
   }
 
-  /// Whether the best that is open would be among the best that have ended, if it ended as it is.
+  /// Whether the best open hypothesis would be among the best ended ones if it ended now.
   bool can_improve(Beam& beam, const std::vector<Hypothesis>& active,
                    const std::vector<double>& totals) const {
     if (!seeks_best()) return false;

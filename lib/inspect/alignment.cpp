@@ -11,7 +11,7 @@ namespace heed {
 
 namespace {
 
-/// Where a layer of a sentence's first translation lies in weights (sentence, [rank,] layer, head, query,
+/// The block of a layer for a sentence's first translation in weights (sentence, [rank,] layer, head, query,
 /// key).
 struct Blocks {
   const float* values;
@@ -38,8 +38,8 @@ struct Blocks {
 };
 
 /// The key among the first `keys` with the largest weight, or sum of weights over the heads [first, last);
-/// ties go to the earlier one. None when the query attends to none of them: beyond a window's end, or at </s>
-/// alone.
+/// ties go to the earlier one. None if the query attends to none of them: beyond a window's end, or only at
+/// </s>.
 std::optional<std::int64_t> strongest_key(const Blocks& blocks, const float* layer, std::int64_t first,
                                           std::int64_t last, std::int64_t query, std::int64_t keys) {
   std::optional<std::int64_t> best;

@@ -22,7 +22,7 @@ namespace {
   fail<UsageError>(option, ": got '", escaped(text), "', wanted ", wanted);
 }
 
-/// "3", "3,0", "*,4,2": numbers from the front, -1 for *. False when it is something else.
+/// "3", "3,0", "*,4,2": leading indices, -1 for *. False if it is something else.
 bool parse_numbers(const std::string& text, std::vector<std::int64_t>& numbers) {
   std::size_t start = 0;
   while (start <= text.size()) {
@@ -279,7 +279,7 @@ void FrameEditor::change(const Edit& edit, std::span<float> row, const Place& pl
   }
 }
 
-/// Every row of a sentence becomes the mean of its rows, in whatever order they come.
+/// Replaces every row of a sentence by the mean of its rows, in whatever order they come.
 void FrameEditor::take_means(const Edit& edit, Matrix<float> value, std::span<const Place> places,
                              std::int64_t head) const {
   std::map<std::int64_t, std::vector<std::int64_t>> rows_of;

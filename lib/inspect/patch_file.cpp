@@ -84,7 +84,7 @@ void PatchFile::settle_axes(const Tensor& tensor) {
     }
     if (at == tensor.dims().size() && !axes_.empty() && axes_.back() == whole.back()) return;
   } else {
-    // The axes that may be left out go from the front, before them a position that is always the only one.
+    // Missing axes are dropped from the front, but first a position that can only be one.
     axes_ = whole;
     if (value_.rows == Rows::one && axes_.size() > tensor.shape().size()) std::erase(axes_, "position");
     for (auto axis = axes_.begin(); axis != axes_.end() && axes_.size() > tensor.shape().size();)

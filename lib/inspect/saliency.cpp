@@ -14,8 +14,7 @@ namespace heed {
 
 namespace {
 
-/// Words of a translation that are looked at in one pass, each with a copy of the sentence of its own, make
-/// up to so many rows.
+/// The number of rows of one pass: each observed word of a translation has its own copy of the sentence.
 constexpr std::int64_t kRowsAtOnce = 1024;
 
 /// One sentence and its translation.
@@ -119,7 +118,7 @@ class Sentence {
   std::vector<std::int32_t> target_;
 };
 
-/// What stands for a sentence without words.
+/// The baseline: a sentence without words.
 std::vector<float> baseline_of(const Model<float>& model, const SaliencyConfig& config, std::int64_t length) {
   if (config.from_zeros())
     return std::vector<float>(static_cast<std::size_t>(length * model.needed_encoder().sizes().d_embedding));
@@ -169,7 +168,7 @@ TensorMap saliency(const Model<float>& model, const SaliencyConfig& config, cons
 
 namespace {
 
-/// Whether the encoder makes this memory of the embeddings, but for rounding.
+/// Whether the encoder's output for the embeddings is this memory, except for rounding.
 bool gives(const Model<float>& model, const PackedStates& embeddings, const PackedStates& memory,
            int threads) {
   if (embeddings.rows != memory.rows) return false;

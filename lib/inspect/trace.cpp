@@ -24,7 +24,7 @@ Packing packing(const TraceFrame::Sides& sides, Rows of) {
   return Packing::uniform(sides.source.sentences(), 1);
 }
 
-/// The pieces that rows stand for; none when nothing is known of them.
+/// The pieces of the rows; none if they are unknown.
 Pieces tokens(const TraceFrame::Sides& sides, Rows of) {
   return of == Rows::source ? sides.source_tokens : of == Rows::target ? sides.target_tokens : Pieces();
 }
@@ -38,7 +38,7 @@ void keep_top(Matrix<const float> rows, Matrix<float> values, Matrix<std::int32_
   }
 }
 
-/// Rows that the frame has no room for do not belong to its sentences.
+/// Rows beyond the frame's size do not belong to its sentences.
 void expect_room(const NamedValue& value, const Matrix<const float>& rows, std::int64_t most_rows,
                  std::int64_t most_cols) {
   if (rows.rows <= most_rows && rows.cols <= most_cols) return;
@@ -76,7 +76,7 @@ bool TraceFrame::wants(const std::string& name) const {
   return std::any_of(values_.begin(), values_.end(), [&](const Value& v) { return v.named->name == name; });
 }
 
-// Different sentences lie apart, and the room was made before.
+// Sentences are stored separately, and the memory was allocated before.
 void TraceFrame::add(const Recording<float>& recording, const std::vector<std::int64_t>& sentences) {
   for (Value& value : values_) {
     const NamedValue& v = *value.named;

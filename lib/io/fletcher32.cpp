@@ -20,10 +20,10 @@ std::uint64_t folded(std::uint64_t sum) {
 
 }  // namespace
 
-// HDF5 file format specification, IV.A.2.l: the sum of the words, and the sum of what that was after each, both modulo 65535; a sum
-// that is a multiple of it is 0 only if all words are 0, as H5_checksum_fletcher32 has it. A block of words is summed in lanes, which
-// the compiler makes vectors of: word i of n counts n - i times in the sum of sums, and word l of round r of R, in lane l, R - r
-// times in that of its lane.
+// HDF5 file format specification, IV.A.2.l: the sum of the words, and the sum of the partial sums, both
+// modulo 65535; as in H5_checksum_fletcher32, a sum that is a multiple of 65535 is 0 only if all words are 0.
+// A block of words is summed in lanes, which the compiler vectorises: word i of n counts n - i times in the
+// second sum, and word l of round r of R, in lane l, R - r times in its lane's.
 std::uint32_t fletcher32(std::span<const std::byte> bytes) {
   std::uint64_t sum = 0, sums = 0;
   const auto word_at = [](const std::byte* at) {

@@ -1,7 +1,8 @@
-// Every file is read by a process of its own. HDF5 1.10 can be made to crash, to run for ever or to take all
-// memory by a file whose structure lies; here that ends in an error of the tool that reads. The process is
-// asked for the next frame or the whole map, and answers with tensors, then with groups and root attributes. Of a whole file it
-// only says where those values lie that are stored as they are in memory; the tool fetches them (chunked_tensor.h).
+// Every file is read by a separate process. A malicious file structure can make HDF5 1.10 crash, run forever
+// or exhaust the memory; here that becomes an error of the tool that reads. The process is asked for the next
+// frame or the whole map, and answers with tensors, then with groups and root attributes. For a whole file it
+// only sends the location of values that are stored as in memory; the tool reads them itself
+// (chunked_tensor.h).
 
 #include <fcntl.h>
 #include <sys/prctl.h>
@@ -45,14 +46,14 @@ constexpr bool kLimitsMemory = false;  // the sanitizer reserves terabytes
 #else
 constexpr bool kLimitsMemory = true;
 #endif
-// A backstop beyond ByteBudget: memory that HDF5 takes by itself, and processor time of a file or frame. Of a chunk there may be
-// three copies (inflated, unshuffled, as a tensor), each of 64 times what is stored.
+// A backstop beyond ByteBudget: memory allocated by HDF5 itself, and processor time per file or frame. A
+// chunk may exist in three copies (inflated, unshuffled, as a tensor), each 64 times its stored size.
 constexpr std::uint64_t kFreeBytes = std::uint64_t{64} << 20, kTimesStored = 3 * 64 + 8;
 constexpr std::uint64_t kFreeSeconds = 3, kBytesPerSecond = 4 << 20;
 
 // ---- in the reading process ----
 
-/// A limit of this process, which can be lowered below the one it was started with, and given back.
+/// A limit of this process, which can be lowered below its initial value and restored.
 class Limit {
  public:
   explicit Limit(__rlimit_resource_t resource) : resource_(resource) { getrlimit(resource, &given_); }
@@ -67,8 +68,8 @@ class Limit {
   rlimit given_{RLIM_INFINITY, RLIM_INFINITY};
 };
 
-/// Memory that this process can write to, of which RLIMIT_DATA is the limit. What malloc only reserves, 64 MiB and more for a
-/// thread, does not count.
+/// The writable memory of this process, which RLIMIT_DATA limits. Memory only reserved by malloc, 64 MiB and
+/// more per thread, does not count.
 std::uint64_t writable_bytes() {
   std::ifstream sizes("/proc/self/statm");
   std::uint64_t pages = 0;
@@ -93,8 +94,8 @@ class Limits {
   Limit memory_{RLIMIT_DATA}, seconds_{RLIMIT_CPU};
 };
 
-/// Keeps only the socket and the input: other ends of pipes must close when the tool closes them, and what a
-/// dying library prints is no message of ours.
+/// Keeps only the socket and the input: other ends of pipes must close when the tool closes them, and output
+/// of a dying library must not appear as a message of heed.
 void drop_descriptors(int socket, int input) {
   const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
   for (int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
@@ -154,7 +155,7 @@ void serve(Channel& channel, int socket, const std::string& path, Descriptor fil
 
 [[noreturn]] void run_reading_process(int socket, const std::string& path, Descriptor file,
                                       const ReadOptions& options) {
-  // The tool decides when to stop, and its end is ours.
+  // The tool decides when to stop, and this process ends with it.
   for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) std::signal(signal, SIG_IGN);
   Limit(RLIMIT_CORE).set(0);
   Channel channel(socket);
@@ -208,7 +209,7 @@ std::string name_of(const std::string& path) {
   return path == "-" ? "<stdin>" : escaped(path);
 }
 
-/// Where a file is on its disk, to see one that is named twice; nothing of a pipe.
+/// The identity of a file, to detect one that is named twice; nothing for a pipe.
 std::optional<std::pair<dev_t, ino_t>> place_of(const std::string& path) {
   struct stat info;
   if (path == "-" || stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return std::nullopt;
@@ -264,7 +265,7 @@ OpenPath::OpenPath(const std::string& path, const ReadOptions& options)
   process.id = fork();
   if (process.id < 0) fail_errno(name, "cannot start the process that reads it");
   if (process.id == 0) {
-    // It is the thread that has to live on, and only the main one lives as long as the tool.
+    // The signal is tied to the thread, and only the main thread lives as long as the tool.
     if (is_main_thread) prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != tool) _exit(0);
     run_reading_process(other.get(), path, std::move(file), options);
@@ -298,8 +299,9 @@ void OpenPath::fail_closed(const Channel::Closed& why) {
        signal ? concat(" (", strsignal(signal), ")") : "");
 }
 
-/// Bytes that an answer can have, so that a small hostile file that has misled the process cannot make the tool take much: what ByteBudget
-/// allows, with names and attributes. How large a frame of a pipe is, or an array of another program, only that process knows.
+/// The maximal size of an answer, so that a small hostile file that has misled the process cannot make the
+/// tool use much memory: ByteBudget's limit, plus names and attributes. For frames in pipes and arrays of
+/// other programs, only the process knows the size.
 std::uint64_t OpenPath::most_in_answer() const {
   struct stat info;
   std::array<std::byte, 8> head;
@@ -341,7 +343,8 @@ Answer OpenPath::receive(const TensorSink& sink) {
   }
 }
 
-/// The values of which the process says where they lie, should that be possible beside those before.
+/// Reads the values at the location sent by the process, if that location is possible beside the earlier
+/// ones.
 Tensor OpenPath::fetch_next(const std::string& path) {
   ChunkedTensor stored;
   channel->get(stored);
@@ -375,7 +378,7 @@ bool OpenPath::ask(Wanted wanted, TensorMap& map, const std::vector<std::string>
 
 namespace {
 
-/// The first line that `now` has and `before` has not at its place.
+/// The first line of `now` that differs from that of `before`.
 std::string other_line(std::string_view now, std::string_view before) {
   const auto line_at = [](std::string_view text, std::size_t at) {
     return text.substr(at, text.find('\n', at) - at);
@@ -388,7 +391,8 @@ std::string other_line(std::string_view now, std::string_view before) {
   return "nothing";
 }
 
-/// That frames are parts of one text in their order, or whole texts, and made alike; those without sentences are not looked at.
+/// Checks that frames are consecutive parts of one text, or whole texts, and made alike; frames without
+/// sentences are ignored.
 class Sequence {
  public:
   /// `begins`: the frame is the first of its stream or file.
@@ -421,7 +425,8 @@ class Sequence {
     return 0;
   }
 
-  /// Texts that all begin at 0 may follow each other, and parts of one text; not both, for a part may be there twice.
+  /// Texts that all begin at 0 may follow each other, and so may parts of one text; not both, because a part
+  /// may be duplicated.
   void expect_place(std::int64_t begin, const std::string& name) {
     const bool is_text = begin == 0 && end_ > 0;
     if (begin != end_ && !(is_text && !has_parts_))

@@ -120,7 +120,7 @@ class RedirectedSink : public FrameWriter::Sink {
   bool is_finished_ = false;
 };
 
-/// One destination, and a file beside it.
+/// Writes to one destination and to a file as well.
 class KeepingSink : public FrameWriter::Sink {
  public:
   KeepingSink(std::unique_ptr<FrameWriter::Sink> main, std::unique_ptr<FrameWriter::Sink> kept)

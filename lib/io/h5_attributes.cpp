@@ -62,7 +62,7 @@ struct Write {
   }
 };
 
-/// Reading: what the type and the space of an attribute promise, checked before any of it is read.
+/// Reading: the declared type and space of an attribute, checked before any of it is read.
 struct Opened {
   hid_t attribute;
   Handle type;
@@ -127,7 +127,7 @@ struct Collector {
 };
 
 void read_one(hid_t object, const char* name, Collector& into) {
-  // The labels lie in a heap without checksums: read only where nothing better is there.
+  // The labels lie in a heap without checksums: read only if nothing better is there.
   if (into.has_dims && std::strcmp(name, "DIMENSION_LABELS") == 0) return;
   // References, which are no attributes here: of scales to what they are of, and back.
   if (std::strcmp(name, "DIMENSION_LIST") == 0 || std::strcmp(name, "REFERENCE_LIST") == 0) return;

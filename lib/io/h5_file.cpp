@@ -12,7 +12,7 @@
 
 namespace heed::io {
 
-/// What a file consists of: bytes to read, an image that grows, or a descriptor. Lives in a property list, so
+/// The content of a file: bytes to read, an image that grows, or a descriptor. Lives in a property list, so
 /// it is copied as plain data.
 struct NewFile::Bytes {
   std::span<const std::byte> read_only;

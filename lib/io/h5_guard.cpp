@@ -259,7 +259,7 @@ CheckedDataset open_checked(Handle object, const std::string& where, const ByteB
     fail(where, ": shape ", to_string(dataset.shape), " is too large");
   }
   check_chunk(plist, dataset, where, budget);
-  // What was never written is read as a fill value, which costs the file nothing and the reader everything.
+  // Data never written are read as a fill value, which costs the file nothing but the reader memory.
   if (dataset.dtype != DType::string && bytes > static_cast<std::int64_t>(kSmallChange) &&
       static_cast<std::uint64_t>(bytes) / kHonestDeflateRatio > H5Dget_storage_size(dataset.id))
     fail(where, ": needs ", bytes, " bytes of memory, but only ", H5Dget_storage_size(dataset.id),

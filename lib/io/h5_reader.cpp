@@ -47,7 +47,8 @@ void drop_plumbing(Attributes& attributes) {
   }
 }
 
-/// ReadOptions::wants for places in order, of which a model has thousands: the path or a group around it is one of them.
+/// Whether `only`, which is sorted because a model has thousands of entries, contains the path or a group
+/// around it.
 bool is_wanted(const std::vector<std::string>& only, const std::string& path) {
   if (only.empty()) return true;
   for (std::size_t end = path.find('/'); end != std::string::npos; end = path.find('/', end + 1))
@@ -271,7 +272,7 @@ void MapReader::add_dataset(const std::string& path, const std::string& group_pa
   Entry entry;
   entry.path = path;
   entry.attributes = read_attributes(object, where(path));
-  // Of ours, a scale that is a tensor has named dimensions.
+  // In heed's files, a scale that is a tensor has named dimensions.
   if (take_text(entry.attributes, "CLASS") == "DIMENSION_SCALE" && !entry.attributes.contains("dims")) return;
   const bool is_title = leaf_of(path) == kTitle && !group_path.empty() && !groups_[group_path].signal.empty();
   if (!is_title && !is_wanted(options_.only, path)) return;
@@ -372,7 +373,7 @@ Tensor MapReader::read(Entry& entry, const Window& window) {
   return tensor;
 }
 
-/// Before the first part of a dataset of strings is read, all of it is: only its sum says whether it is sound.
+/// Reads a dataset of strings completely before its first part is used: only the sum over all verifies it.
 void MapReader::check_strings(Entry& entry) {
   if (!entry.checksum) return;
   const ByteBudget before = budget_;
@@ -479,12 +480,12 @@ bool MapReader::next_batch(std::int64_t batch, TensorMap& about, const TensorSin
 
 namespace {
 
-/// In which nothing but its checksum was done to a chunk.
+/// Whether chunks are stored unchanged except for their checksum.
 bool has_plain_chunks(const CheckedDataset& dataset) {
   return !dataset.chunk.empty() && dataset.filters == std::vector<H5Z_filter_t>{H5Z_FILTER_FLETCHER32};
 }
 
-/// Where the chunk at `at` lies, if it was written, in so many bytes and a checksum.
+/// The address of the chunk at `at`, if it was written, with this number of bytes and a checksum.
 std::optional<std::int64_t> address_of_chunk(const CheckedDataset& dataset, const std::vector<hsize_t>& at,
                                              std::uint64_t bytes, const std::string& where) {
   unsigned mask = 0;
@@ -498,7 +499,8 @@ std::optional<std::int64_t> address_of_chunk(const CheckedDataset& dataset, cons
 
 }  // namespace
 
-/// Nothing for values that HDF5 has to convert, inflate, fill in or gather, nor for more than the file's `unfetched` bytes.
+/// Nothing for values that HDF5 must convert, inflate, fill in or gather, nor for more than the file's
+/// `unfetched` bytes.
 std::optional<ChunkedTensor> MapReader::find_stored(const Entry& entry, std::uint64_t& unfetched) {
   const CheckedDataset& dataset = entry.dataset;
   if (dataset.dtype == DType::string || dataset.is_bool || !has_plain_chunks(dataset) ||
@@ -509,7 +511,7 @@ std::optional<ChunkedTensor> MapReader::find_stored(const Entry& entry, std::uin
   if (H5Tequal(type, element_type(dataset.dtype).in_file) <= 0) return std::nullopt;
   for (std::size_t i = 1; i < dataset.chunk.size(); ++i)
     if (dataset.chunk[i] != dataset.shape[i]) return std::nullopt;
-  // A chunk beyond the dataset would be more to read than the budget has; and HDF5 looks through all chunks for each.
+  // Chunks beyond the dataset would exceed the budget; and HDF5 scans all chunks for each lookup.
   constexpr std::int64_t most_chunks = 4096;
   if (dataset.chunk[0] > dataset.shape[0] || (dataset.shape[0] - 1) / dataset.chunk[0] >= most_chunks)
     return std::nullopt;

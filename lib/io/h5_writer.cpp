@@ -286,7 +286,7 @@ void MapWriter::write_scales() {
   }
 }
 
-/// How netCDF marks the scale of a dimension without values of its own.
+/// netCDF's mark for the scale of a dimension without values.
 std::string bare_dimension(std::int64_t size) {
   char text[80];
   std::snprintf(text, sizeof text, "This is a netCDF dimension but not a netCDF variable. %10lld",

@@ -36,8 +36,8 @@ Input::Input(const std::string& path, Descriptor open, ReadOptions options, Befo
   open_file();
 }
 
-/// A regular file that is one HDF5 image is walked in place. Anything else, also a file into which a stream
-/// of several frames was saved, is read as a stream.
+/// A regular file with a single HDF5 image is read in place. Anything else, including a file with a saved
+/// stream of several frames, is read as a stream.
 bool Input::open_as_file() {
   struct stat info;
   if (fstat(input_.get(), &info) != 0) fail_errno(name_, "cannot read");
@@ -75,7 +75,7 @@ bool Input::read_image() {
     return true;
   }
   const std::uint64_t length = image_length(image_, name_);
-  // A claim is no reason to reserve much memory; what really arrives is.
+  // Memory is reserved for data that arrive, not for a claimed length.
   image_.reserve(static_cast<std::size_t>(std::min(length, std::uint64_t{1} << 24)));
   const std::size_t rest = static_cast<std::size_t>(length) - image_.size();
   if (read_bytes(input_.get(), rest, image_, name_) < rest) {

@@ -1,7 +1,8 @@
-// Linked into each tool itself, not into the library, so that every allocation of the process comes here. Where one fails in a
-// library of C, the tool ends with one line and status 1, because few of them can do without it: fontconfig, FreeType and
-// HarfBuzz draw another picture and say nothing, HDF5 damages its heap, GLib and BLIS abort with words of their own. Ours and
-// others in C++ get their std::bad_alloc. An allocator that is preloaded serves as ever.
+// Linked into each tool itself, not into the library, so that every allocation of the process comes here. If
+// one fails in a C library, the tool ends with one line and status 1, because few of these handle it:
+// fontconfig, FreeType and HarfBuzz silently draw another picture, HDF5 corrupts its heap, GLib and BLIS
+// abort with messages of their own. C++ code, ours and that of libraries, gets its std::bad_alloc. A
+// preloaded allocator works as usual.
 #include <dlfcn.h>
 
 #include <atomic>

@@ -60,7 +60,7 @@ Form plain_form(const DumpOptions& o) {
   return {"--list", nullptr, kTakesSlice & ~kWords, "", dump_list};
 }
 
-/// An option that changes nothing is a mistake: of the option, or of the form.
+/// An option without effect is a mistake: in the option, or in the choice of the form.
 void refuse_unused(const DumpOptions& o, const Form& form) {
   const DumpOptions unset;
   const ChartOptions& chart = o.chart;
@@ -138,7 +138,7 @@ void check(const DumpOptions& options, const std::vector<Form>& forms) {
   }
 }
 
-/// Whether the input is a model file, whose picture is that of its training. A pipe can be read only once.
+/// Whether the input is a model file, which is drawn as its training curves. A pipe can be read only once.
 bool shows_model(const DumpOptions& options) {
   if (options.inputs.size() > 1 || !io::is_hdf5_file(options.input())) return false;
   TensorMap map;

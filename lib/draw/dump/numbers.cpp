@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::int64_t kMostValues = std::int64_t{1} << 27;  // 1 GiB of doubles
 
-/// Keeps the tensors that --name means.
+/// Keeps the tensors selected by --name.
 void keep_named(TensorMap& frame, const std::string& name) {
   const IsMeant is_meant = meant_by(name);
   auto& tensors = frame.tensors();
@@ -43,7 +43,7 @@ bool is_array_file(const DumpOptions& options) {
   return options.inputs.size() == 1 && io::is_array_file(options.input());
 }
 
-/// What the header of another program's file says.
+/// The listing of another program's file from its header.
 Listing listing_of(const io::ArrayFile& file, const std::string& name) {
   if (TensorMap names = names_of(file); !name.empty()) keep_named(names, name);  // fails if it means none
   Listing listing;
@@ -56,7 +56,7 @@ Listing listing_of(const io::ArrayFile& file, const std::string& name) {
   return listing;
 }
 
-/// `card`, unless null, gets a model's, so wide, instead.
+/// `card`, unless null, receives the model card, of this width, if the input is a model.
 Listing listing_of(const std::vector<std::string>& inputs, const std::string& name, std::string* card,
                    int width) {
   io::FrameReader reader(inputs);

@@ -39,7 +39,7 @@ void write_pictures(const DumpOptions& options, const std::function<std::string(
   }
 }
 
-/// write_drawing() of something that `draw` makes a picture of.
+/// write_drawing() of something that `draw` turns into a picture.
 template <class Drawn>
 void write_drawing(const DumpOptions& options, const Drawn& drawn,
                    std::string (*draw)(const Drawn&, PictureFormat)) {
@@ -53,13 +53,13 @@ std::optional<Range> range_of(const DumpOptions& options) {
   return parse_range(options.figure.range);
 }
 
-/// Visits what is selected, brought down to what a picture can show.
+/// Visits the selected slices, reduced to a size that a picture can show.
 void visit_for_picture(const DumpOptions& options, const VisitSlice& visit) {
   io::FrameReader reader = open_input(options);
   visit_single(options, reader, complete_for_picture, "a picture", visit);
 }
 
-/// The rows that --pin means, by word or position.
+/// The rows selected by --pin, by word or position.
 std::vector<std::int64_t> pinned_rows(const Heatmap& map, const std::vector<std::string>& pins) {
   std::vector<std::int64_t> rows;
   for (const auto& pin : pins) {
@@ -78,7 +78,7 @@ std::vector<std::int64_t> pinned_rows(const Heatmap& map, const std::vector<std:
 
 Arcs arcs_from(const DumpOptions& options, Heatmap map) {
   Arcs arcs;
-  // A word for itself is drawn as a ring; what differs between rows and columns needs two columns.
+  // The weight of a word on itself is drawn as a ring; if rows and columns differ, two columns are needed.
   arcs.in_line = !options.columns && map.rows == map.columns && map.row_labels == map.column_labels &&
                  map.first_row == map.first_column;
   arcs.threshold = options.threshold >= 0 ? options.threshold : 0.05 * map.range.high;
@@ -112,8 +112,8 @@ std::string drawn_while_growing(const DumpOptions& options) {
 
 // ---- histograms ----
 
-/// The numeric tensors below the group `name`, or that a glob means; of a model without a name, its parameters.
-/// Empty when the name means one tensor.
+/// The numeric tensors below the group `name`, or that match a glob; for a model without a name, its
+/// parameters. Empty if the name selects a single tensor.
 std::vector<Gathered> gather_group(const DumpOptions& options) {
   if (options.inputs.size() > 1 || options.input() == "-") return {};
   std::vector<Gathered> list;
@@ -174,7 +174,7 @@ void dump_histograms(const DumpOptions& options, const std::vector<Gathered>& gr
 
 // ---- over a picture ----
 
-/// Attention over an image has a key for each place, all of them, and a place has no word.
+/// Attention over an image has one key per place, and places have no words.
 void expect_places(const TensorMap& frame, const Slice& slice) {
   const Tensor& whole = frame.at(slice.name);
   const std::vector<std::string> dims = dims_of(whole);
@@ -188,7 +188,7 @@ void expect_places(const TensorMap& frame, const Slice& slice) {
 
 // ---- documents ----
 
-/// The weights of `attention`, as decode --attention or a trace has them.
+/// The weights of `attention`, from decode --attention or a trace.
 std::string weights_of(const TensorMap& frame, const std::string& attention, const std::string& input) {
   for (const char* place : {"/weights", "/weights/values"})
     if (frame.contains(attention + place)) return attention + place;

@@ -12,8 +12,8 @@ namespace {
 
 using Kind = Graph::Kind;
 
-/// Dot-product attention of queries, keys and values (Vaswani et al. 2017, figure 2), with the scale and the bias of the model's
-/// self-attention or, where they differ, of its cross-attention.
+/// Dot-product attention of queries, keys and values (Vaswani et al. 2017, figure 2), with the scale and the
+/// bias of the model's self-attention or, where they differ, of its cross-attention.
 std::size_t add_dot_product(Graph& graph, const ModelShapes& model, const std::string& scope, bool cross,
                             const std::vector<std::size_t>& inputs, const std::string& scores,
                             const std::string& context) {
@@ -36,7 +36,7 @@ std::size_t add_dot_product(Graph& graph, const ModelShapes& model, const std::s
   return graph.add("matmul: weights V", Kind::attention, {context}, {softmax, inputs[2]});
 }
 
-/// "[head 4, query 7, key 9]": what each sentence and layer has.
+/// "[head 4, query 7, key 9]": the shape for one sentence and layer.
 std::string shape_of(const Tensor& tensor) {
   std::string text;
   for (std::size_t i = 0; i < tensor.shape().size(); ++i) {

@@ -17,7 +17,7 @@ const Tensor* find_parameter(const TensorMap& map, const std::string& name) {
   return name.empty() ? nullptr : map.find("model/parameters/" + name);
 }
 
-/// Whether a recurrence stands for the self-attention of a layer.
+/// Whether a recurrence replaces the self-attention of a layer.
 bool is_recurrent(const ModelShapes& model, const std::string& layer) {
   return model.has(layer + "/recurrence/forget/weight");
 }
@@ -60,7 +60,7 @@ class Stack {
     return *top_;
   }
 
-  /// Of an encoder that reads images, its places (models/image_patches.h); else of pieces.
+  /// For an encoder of images, its places (models/image_patches.h); otherwise pieces.
   void embedding() {
     if (side_ == "encoder" && model_.has("encoder/patches/weight")) {
       top_ = add_places(graph_, model_);
@@ -109,7 +109,7 @@ class Stack {
     return cross;
   }
 
-  /// The states above the last layer to words.
+  /// From the states of the last layer to words.
   void words(const std::string& result) {
     std::string size = model_.text("target_vocab_size");
     if (size.empty()) size = std::to_string(model_.size(side_ + "/embedding/weight", 0));

@@ -1,4 +1,4 @@
-// Graphs of the recurrent models, those with a decoder at one step i of it. Shapes come from the model's parameters.
+// Graphs of the recurrent models; decoders are shown at one step i. Shapes come from the model's parameters.
 #include <algorithm>
 #include <cctype>
 
@@ -18,12 +18,12 @@ std::string cell_of(const ModelShapes& model, const std::string& field = "cell")
   return cell;
 }
 
-/// "2 layers of ", or nothing to say.
+/// "2 layers of ", or "" for one.
 std::string layers_of(const std::string& layers) {
   return layers == "1" ? "" : layers + " layers of ";
 }
 
-/// A plate around the node, which stands for so many layers.
+/// Adds a plate around the node, which represents this number of layers.
 void add_plate(Graph& graph, std::size_t node, const std::string& layers) {
   if (!layers.empty() && layers != "1") graph.plates.push_back({node, node + 1, "\u00d7 " + layers});
 }
@@ -88,8 +88,8 @@ AttentionNodes add_attention(Graph& graph, std::size_t states, const std::string
   return {scored, graph.add(context, Kind::attention, {}, {weights, states})};
 }
 
-/// The model that attends with its previous state: an encoder of both directions, additive scores, a readout
-/// that words are chosen by.
+/// A model that attends with its previous state: a bidirectional encoder, additive scores, a readout for the
+/// output word.
 Graph attending_graph(const ModelShapes& model, const std::string& title, const std::string& annotations,
                       const std::string& scores, const std::string& context, const std::string& state_name,
                       const std::string& readout_name, const std::string& readout_letter) {
@@ -228,7 +228,8 @@ Graph sutskever_graph(const ModelShapes& model) {
   return graph;
 }
 
-/// One level of a hierarchy: a bidirectional layer over `from`, and attention that makes one vector of its states.
+/// One level of a hierarchy: a bidirectional layer over `from`, and attention that pools its states into one
+/// vector.
 std::size_t add_level(Graph& graph, const ModelShapes& model, std::size_t from, const std::string& read,
                       const std::string& attention, const std::string& letter, const std::string& vector) {
   const std::string hidden = model.text("d_hidden");

@@ -110,7 +110,7 @@ void widen(Json& range, const Json& other) {
   range[1] = std::max(range[1].get<double>(), other[1].get<double>());
 }
 
-/// The group's default_slice: what the page shows first.
+/// The initial view of the page: the group's default_slice.
 Json start_of(const Group& info, const Tensor& main) {
   Json start = Json::object();
   const auto dims = dims_of(main);

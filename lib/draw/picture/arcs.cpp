@@ -48,7 +48,7 @@ Stroke stroke_of(const Arcs& arcs, std::size_t panel, double weight) {
 
 // ---- layout ----
 
-/// How far the arcs rise over the words: half of the longest stretch, flattened.
+/// The height of an arc over the words: half of its length, flattened.
 double rise(double from, double to) {
   return std::min(14 + std::fabs(to - from) * 0.42, 240.0);
 }
@@ -136,7 +136,7 @@ void draw_arc(const Arcs& arcs, const ArcsLayout& layout, const Arc& arc, Painte
       stroke);
 }
 
-/// Those of a drawing.
+/// Draws the words of one drawing.
 void draw_words(const Arcs& arcs, const ArcsLayout& layout, const Point& shift, Painter& painter) {
   const auto shifted = [&](const Point& point) { return Point{point.x + shift.x, point.y + shift.y}; };
   for (std::int64_t i = 0; i < arcs.map.rows; ++i) {
@@ -156,8 +156,8 @@ void draw_words(const Arcs& arcs, const ArcsLayout& layout, const Point& shift, 
   painter.text(printable(arcs.map.column_axis), layout.columns.front().x + shift.x + 8, y, kSubtitle);
 }
 
-/// Lines of some weights and what they mean, then notes, then the panels by colour; each on a line of its
-/// own. Returns the right and lower end; draws when there is a painter.
+/// Sample lines with their weights, then notes, then the colours of the panels; each on its own line. Returns
+/// the right and lower end; draws only if there is a painter.
 Point draw_legend(const Arcs& arcs, Point at, Painter* painter) {
   double x = at.x, right = at.x;
   const auto text = [&](const std::string& words, const TextStyle& style) {

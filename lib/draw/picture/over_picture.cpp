@@ -20,7 +20,8 @@ std::uint8_t faded(std::uint8_t value, double share) {
   return static_cast<std::uint8_t>(std::lround(255 - share * (255 - value)));
 }
 
-/// The side of a square of so many places, with or without a class token before them; 0: it is none.
+/// The side of a square with this number of places, with or without a class token before them; 0: not a
+/// square.
 std::int64_t side_of(std::int64_t columns) {
   for (const std::int64_t places : {columns, columns - 1}) {
     const auto side = static_cast<std::int64_t>(std::lround(std::sqrt(static_cast<double>(places))));
@@ -29,7 +30,8 @@ std::int64_t side_of(std::int64_t columns) {
   return 0;
 }
 
-/// Sets the pixels to those of image `index`, in at most kMostSide rows and columns: each the mean of what falls into it.
+/// Scales image `index` down to at most kMostSide rows and columns, each pixel the mean of the source pixels
+/// it covers.
 void set_pixels(OverPicture& drawn, const Tensor& image, std::int64_t index) {
   const Shape& shape = image.shape();
   const std::int64_t channels = shape[shape.size() - 3], rows = shape[shape.size() - 2],

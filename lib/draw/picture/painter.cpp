@@ -42,7 +42,8 @@ using Layout = std::unique_ptr<PangoLayout, Releaser<g_object_unref>>;
 using Font = std::unique_ptr<PangoFontDescription, Releaser<pango_font_description_free>>;
 using FontOptions = std::unique_ptr<cairo_font_options_t, Releaser<cairo_font_options_destroy>>;
 
-/// Whether Pango draws boxes for letters, because a font could not be loaded; it only tells its log.
+/// Whether Pango draws boxes for letters because a font could not be loaded, which it reports only in its
+/// log.
 std::atomic<bool> has_lost_font = false;
 
 void check(cairo_status_t status) {
@@ -96,7 +97,7 @@ void note_end(const char* domain, GLogLevelFlags level, const char* message, voi
   exhausted = true;  // and lib/cli says so when GLib has ended the process
 }
 
-/// Pango's words come here; what belongs to a lost font is left out, as check() says it in a line.
+/// Receives Pango's log; messages about a lost font are dropped, as check() reports it in one line.
 GLogWriterOutput hear_pango(GLogLevelFlags level, const GLogField* fields, gsize count, void* data) {
   bool is_of_font = false;
   for (const GLogField& field : std::span(fields, count)) {
@@ -110,8 +111,8 @@ GLogWriterOutput hear_pango(GLogLevelFlags level, const GLogField* fields, gsize
   return is_of_font ? G_LOG_WRITER_HANDLED : g_log_writer_default(level, fields, count, data);
 }
 
-/// Pango needs a thread, and GLib ends the process when it gets none, or no memory; and it waits for ever for
-/// fonts that fontconfig has no memory to list.
+/// Pango needs a thread, and GLib ends the process if it gets none, or no memory; and it waits forever for
+/// fonts if fontconfig has no memory to list them.
 void prepare_pango() {
   static const bool once = [] {
     fragile_libraries =
@@ -198,7 +199,7 @@ std::string xml_escaped(const std::string& text) {
   return out;
 }
 
-/// A text that cannot be seen. `at` is the start of its baseline, as cairo is turned and scaled now.
+/// An invisible text. `at` is the start of its baseline in cairo's current transformation.
 std::string svg_text(cairo_t* cairo, const std::string& text, Point at, double size, double width,
                      double degrees) {
   cairo_matrix_t now;
@@ -211,7 +212,7 @@ std::string svg_text(cairo_t* cairo, const std::string& text, Point at, double s
                 width * scale, "\"", turn, ">", xml_escaped(text), "</text>\n");
 }
 
-/// `svg` with the texts in it a second time, transparent.
+/// `svg` with the texts repeated as transparent text.
 std::string with_texts(std::string svg, const std::string& texts) {
   const std::size_t end = svg.rfind("</svg>");
   if (texts.empty() || end == std::string::npos) return svg;

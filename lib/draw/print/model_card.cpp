@@ -37,7 +37,7 @@ std::string field(const Json& object, const char* name) {
   return object.is_object() && object.contains(name) ? shown(object[name]) : "";
 }
 
-/// What is off, or as another setting says (-1), needs no word.
+/// A setting that is off, or the same as another (-1), is not shown.
 bool is_off(const Json& value) {
   return value.is_null() || value == false || value == 0 || value == -1 || value == "" || value == "none";
 }

@@ -22,7 +22,7 @@ namespace {
 
 using Open = std::unique_ptr<ArrayFile> (*)(const std::string& path);
 
-/// How to open the content and where it is; null for none of ours.
+/// How and where to open the content; null if the format is unknown.
 struct Found {
   Open open = nullptr;
   std::string path;
@@ -36,8 +36,8 @@ Found find_in_folder(const std::string& folder) {
   return {};
 }
 
-/// Whether it begins a text file. A safetensors file begins with the length of its header in 8 bytes, the last of which
-/// are 0.
+/// Whether it is the beginning of a text file. A safetensors file begins with the length of its header in 8
+/// bytes, the last of which are 0.
 bool is_text(std::string_view head) {
   return head.find('\0') == std::string_view::npos && is_utf8(head);
 }

@@ -119,7 +119,7 @@ const ElementKind* element_kind_of_numpy(std::string_view code) {
 }
 
 bool count_bits(const Shape& shape, int bits, std::uint64_t& total) {
-  // Sizes are multiplied before a zero among them makes the product small: a shape is plausible as a whole.
+  // Sizes are multiplied before a zero makes the product small: every shape must be plausible as a whole.
   std::int64_t product = bits;
   for (std::int64_t size : shape)
     if (size != 0 && __builtin_mul_overflow(product, size, &product)) return false;

@@ -131,7 +131,7 @@ void set_kind(NpyHeader& header, const std::string& where) {
   if (parsed.ec != std::errc() || parsed.ptr != descr.data() + descr.size() || header.characters < 0 ||
       header.characters > kMostCharacters)
     fail(where, ": texts of type \"", escaped(descr), "\", wanted at most ", kMostCharacters, " characters");
-  // Any number of texts without characters takes no byte of the file, but memory here.
+  // Texts without characters take no bytes of the file, but memory here.
   if (header.characters == 0 && std::ranges::count(header.shape, 0) == 0)
     fail(where, ": shape ", to_string(header.shape), " of texts of type \"", escaped(descr),
          "\", wanted at least 1 character each");
@@ -179,7 +179,7 @@ NpyHeader read_header(const NextBytes& next, std::uint64_t total, const std::str
   return header;
 }
 
-/// The same values with the last index varying fastest, from those with the first.
+/// Converts from Fortran to C order.
 Tensor transposed(const Tensor& tensor, const Shape& shape) {
   return with_type(tensor.dtype(), [&]<class T>(T) {
     const std::span<const T> from = tensor.values<T>();

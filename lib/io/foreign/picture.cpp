@@ -25,8 +25,8 @@ namespace heed::io {
 namespace {
 
 constexpr std::uint64_t kMostFileBytes = std::uint64_t{1} << 28;
-/// Of what the format stores: deflate packs at most 1032 bytes into one, and a block of 64 grey pixels of a JPEG takes a bit at
-/// least.
+/// Limits on pixels per byte of the file: deflate packs at most 1032 bytes into one, and a JPEG block of 64
+/// grey pixels takes at least one bit.
 constexpr std::uint64_t kMostStoredPerByte = 1032;
 /// Scans of a progressive JPEG; each costs the time of the whole picture, whatever its length.
 constexpr int kMostScans = 100;
@@ -71,7 +71,7 @@ class PictureFile : public ArrayFile {
   /// (row, column, channel).
   virtual std::vector<std::uint8_t> pixels() const = 0;
 
-  /// What the header says; `stored` bytes are of pixels before they are packed.
+  /// Accepts the header; `stored` is the number of bytes of unpacked pixel data.
   void accept(const PictureSize& size, std::uint64_t stored) {
     size_ = size;
     if (size.rows < 1 || size.columns < 1) damaged("it has no pixels");
@@ -83,8 +83,8 @@ class PictureFile : public ArrayFile {
     const PictureSize shown = turn_.exchanged ? PictureSize{size.channels, size.columns, size.rows} : size;
     arrays_ = {{"pixels", "uint8", shown.shape()}};
   }
-  /// How the picture is to be seen, before its size is accepted. Where that cannot be known the picture is refused rather than
-  /// read as it may not be meant.
+  /// The orientation, before the picture's size is accepted. If it cannot be determined the picture is
+  /// refused rather than read in the wrong orientation.
   void take_exif(std::span<const std::byte> exif) {
     try {
       turn_ = orientation_of(exif);
@@ -108,7 +108,8 @@ class PictureFile : public ArrayFile {
 
 // ---- PNG ----
 
-/// libpng's simplified interface, whose errors are results. What it warns of and would mend is damage, too.
+/// libpng's simplified interface, whose errors are return values. Its warnings, and whatever it would repair,
+/// count as damage.
 class PngImage {
  public:
   explicit PngImage(const std::vector<std::byte>& bytes) {
@@ -163,8 +164,8 @@ class PngFile final : public PictureFile {
   }
   int color_type() const { return std::to_integer<int>(bytes_[25]); }
 
-  /// The file up to its end mark, eXIf taken, without what does not say which values the pixels have: gamma, profiles, text. Every chunk is
-  /// seen to be what its CRC-32 says.
+  /// The file up to its end mark, after taking eXIf, without chunks that do not affect pixel values: gamma,
+  /// profiles, text. The CRC-32 of every chunk is verified.
   std::vector<std::byte> pixel_chunks() {
     constexpr std::size_t kSignature = 8, kAround = 12;  // length, type and CRC of a chunk
     const std::size_t size = bytes_.size();
@@ -220,7 +221,7 @@ struct JpegErrors {
   std::longjmp(errors->back, 1);
 }
 
-/// What libjpeg would repair is damage, but for what leaves the pixels alone.
+/// What libjpeg would repair counts as damage, except what does not affect the pixels.
 void judge_warning(j_common_ptr jpeg, int level) {
   if (level >= 0) return;  // only a trace
   switch (jpeg->err->msg_code) {
@@ -299,7 +300,7 @@ class JpegDecoder {
   bool is_sound() const { return sound_; }
   const char* message() const { return jpeg_.errors.message; }
   const PictureSize& size() const { return size_; }
-  /// Of all segments, one after the other; empty: none.
+  /// The concatenated Exif segments; empty: none.
   std::vector<std::byte> exif() const {
     constexpr std::string_view kName("Exif\0\0", 6);
     std::vector<std::byte> exif;

@@ -45,7 +45,7 @@ class Safetensors : public ArrayFile {
   std::vector<Place> places_;  ///< of arrays_
 };
 
-/// A shard is a file of the folder itself, not of any place that its name may lead to.
+/// A shard must be a file in the folder itself.
 void check_shard_name(const std::string& shard, const std::string& index) {
   if (shard.empty() || shard.find_first_of("/\\") != std::string::npos ||
       shard.find('\0') != std::string::npos || shard.find("..") != std::string::npos || shard.size() > 255)

@@ -19,8 +19,8 @@ constexpr std::size_t kMostNameBytes = 4096;
 constexpr std::size_t kMostDimensions = 64;
 constexpr int kMostDepth = 4;
 
-/// Events of the JSON parser; a class below implements those that its document may have. The DOM of the same parser
-/// would keep the last of two equal keys without a word.
+/// Events of the JSON parser; the classes below implement those that their document may have. The parser's
+/// DOM would silently keep the last of two equal keys.
 class JsonEvents : public json::json_sax_t {
  public:
   JsonEvents(const SeekableFile& file, std::string part) : where_(file.name() + ": " + std::move(part)) {}
@@ -231,7 +231,7 @@ class IndexEvents : public JsonEvents {
     return ++depth_ > 0;
   }
   bool end_array() override { return --depth_ > 0; }
-  // What else the index says (total_size, ...) is of no use here.
+  // Other fields of the index (total_size, ...) are ignored.
   bool null() override { return check_number("null"); }
   bool boolean(bool) override { return check_number("a boolean"); }
   bool number_integer(std::int64_t) override { return check_number("a number"); }

@@ -12,7 +12,7 @@ namespace heed::io {
 
 SeekableFile::SeekableFile(const std::string& path) : name_(path == "-" ? "<stdin>" : escaped(path)) {
   reserve_standard_streams();
-  // What a name in a folder stands for is not known yet: opening a FIFO must not wait for its writer.
+  // The name may be anything in a folder: opening a FIFO must not wait for its writer.
   file_ = path == "-" ? Descriptor(STDIN_FILENO, false)
                       : Descriptor(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat info;

@@ -41,7 +41,7 @@ struct Dict {
   std::string other;  ///< an entry that is no name and tensor, for a message; such entries are not kept
 };
 
-/// A value that the pickle makes. Those that it keeps share what they hold.
+/// A value on the pickle's stack. Copies share their content.
 struct Value {
   Kind kind = Kind::none;
   int levels = 0;                                   ///< of tuples
@@ -139,7 +139,7 @@ class Machine {
     stack_.erase(first, stack_.end());
     return items;
   }
-  /// What was pushed after the last mark, which goes too.
+  /// Pops the values after the last mark, and the mark.
   std::vector<Value> pop_to_mark() {
     std::size_t count = 0;
     while (count < stack_.size() && stack_[stack_.size() - 1 - count].kind != Kind::mark) ++count;
@@ -229,7 +229,8 @@ class Machine {
            (value.kind == Kind::dict && value.dict->tensors.empty() && value.dict->other.empty());
   }
 
-  /// (storage, offset, shape, strides, requires_grad, hooks), and what else changes the values, which must be nothing.
+  /// (storage, offset, shape, strides, requires_grad, hooks), and further arguments that change the values,
+  /// which must be absent.
   void push_tensor(const std::vector<Value>& items) {
     if (items.size() < 6 || items[0].kind != Kind::storage || items[1].kind != Kind::number ||
         items[1].number < 0)
@@ -269,7 +270,7 @@ class Machine {
     push_text(Kind::global, std::move(name));
   }
 
-  /// A call, of one of the two functions that a state dict needs.
+  /// A call of one of the two functions that a state dict needs.
   void reduce() {
     const Value arguments = pop(Kind::tuple), function = pop(Kind::global);
     if (*function.text == kRebuild) return push_tensor(*arguments.items);

@@ -14,8 +14,8 @@ namespace heed::io {
 namespace {
 
 constexpr std::string_view kPickle = "/data.pkl";
-/// The tensors' bytes may be so many times those of their storages. Tied embeddings have up to four names; more are a
-/// small file that fills the memory.
+/// The maximal ratio of the tensors' bytes to those of their storages. Tied embeddings have up to four names;
+/// more is a small file that would fill the memory.
 constexpr std::uint64_t kMostShared = 8;
 
 std::string content_of(const SeekableFile& file, const ZipMember& member, std::size_t most) {

@@ -67,7 +67,7 @@ bool has_zip64_end(const SeekableFile& file, std::uint64_t end) {
   return Record(bytes, file.name()).take_text(4) == "PK\x06\x07";
 }
 
-/// Zip64's own end record, which the end record at `end` leaves something to, or repeats.
+/// Zip64's own end record, to which the end record at `end` defers, or which repeats it.
 void read_zip64_end(const SeekableFile& file, std::uint64_t end, Directory& directory) {
   const std::string& name = file.name();
   constexpr std::uint64_t kRecordBytes = 56;
@@ -137,7 +137,7 @@ void take_zip64(std::span<const std::byte> extra, const std::string& where,
   }
 }
 
-/// A member's header of its own, which stands before its bytes, against its entry in the directory.
+/// Compares a member's own header, which precedes its bytes, with its entry in the directory.
 void check_local_header(const SeekableFile& file, ZipMember& member, std::uint16_t flags,
                         std::uint16_t method, const Directory& directory, const std::string& where) {
   constexpr std::uint64_t kLocalBytes = 30;
@@ -261,7 +261,7 @@ ZipReader::ZipReader(const SeekableFile& file, const ZipMember& member)
 
 ZipReader::~ZipReader() = default;
 
-/// Fills `bytes` as far as the deflated bytes go; returns how far.
+/// Inflates into `bytes` until the deflated data end; returns the number of bytes.
 std::size_t ZipReader::inflate_into(std::span<std::byte> bytes) {
   z_stream& stream = inflater_->stream;
   stream.next_out = reinterpret_cast<Bytef*>(bytes.data());

@@ -1,5 +1,6 @@
-// Debian's archive of HDF5 is compiled for programs, whose code reaches the C library's streams directly. Code of a shared
-// library cannot: there they are found through pointers of its own, by the linker's --wrap (CMakeLists.txt).
+// Debian's static HDF5 library is compiled for programs, whose code accesses the C library's streams
+// directly. Code in a shared library cannot: here they are accessed through its own pointers, by the linker's
+// --wrap (CMakeLists.txt).
 #include <cstdio>
 
 extern "C" {
