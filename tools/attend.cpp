@@ -28,7 +28,7 @@ const std::string kDescription =
     "[heads c, d_out]; each with an optional bias [width]\n  --local local-p: position/query/weight [d_q, "
     "a], position/score/weight [a]\n";
 
-/// Options of attention without a model change nothing in a model's layer: refuse them.
+/// Options of attention without a model do not affect a model's layer: refuse them.
 void check_options(const cli::Tool& tool, const AttendPaths& paths, bool grid) {
   if (paths.layer.empty()) {
     if (grid && (tool.given("query") || tool.given("parameters") || tool.given("bias")))

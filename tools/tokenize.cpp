@@ -99,7 +99,7 @@ int main(int argc, char** argv) {
             command.corpora = counted_texts;
             command.count = true;
           }
-          // Which texts, and whether they were counted in parts, is not what was computed.
+          // The names of the texts, and whether they were counted in parts, do not belong to the history.
           if (!command.corpora.empty() || !command.counted.empty())
             command.write.command.insert(std::string("tokenize").size(), " --train");
           if (command.pairs.size() == 2)

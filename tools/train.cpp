@@ -53,7 +53,7 @@ std::string heading_of(const FieldGroup& group, const TrainCommand& o) {
   return names;
 }
 
-/// Fields that the data decides; given as options they are refused with a reason (check_files).
+/// Fields determined by the data; given as options they are refused with a reason (check_files).
 const std::set<std::string> kOfTheData{"source_vocab_size", "target_vocab_size", "n_classes"};
 
 void declare_models(cli::Tool& tool, TrainCommand& o) {

@@ -6,7 +6,7 @@ namespace heed {
 
 namespace {
 
-/// What the decoder computes from c, the same at each step of a sentence.
+/// Computed by the decoder from c, the same at each step of a sentence.
 template <class T>
 struct FromSummary {
   Var<T> first_state;  ///< h'_0 [sentences, state width]

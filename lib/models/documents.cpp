@@ -46,8 +46,8 @@ Encoded<T> Documents::read(Pass<T>& pass, const Encoded<T>& words) const {
     documents.push_back(at.sentence);
     numbers.push_back(at.position);
   }
-  // Scores are [sentences, words of the longest sentence]: those of all words of its document would take the square of a long
-  // line.
+  // Scores are [sentences, words of the longest sentence]: those of all words of its document would need
+  // memory quadratic in the length of a line.
   std::vector<std::int64_t> each(documents.size());
   std::iota(each.begin(), each.end(), 0);
   const Var<T> s = (top / "word_attention")

@@ -23,7 +23,7 @@ void EncoderOnlyConfig::classify(std::int64_t classes, const std::string& how) {
   if (!had_head || pooling != was) pooler = kPoolings(pooling) == Pooling::first && !reads_images();
   n_classes = classes;
   problem_type = plain.problem_type;
-  // Of other heads.
+  // These belong to other heads.
   masked_words = plain.masked_words;
   word_transform = plain.word_transform;
   output_bias = plain.output_bias;

@@ -20,7 +20,7 @@ template <class T>
 Var<T> bias_of(Pass<T>& pass, const WordsHead& head) {
   return head.bias.empty() ? Var<T>() : Scope<T>(pass).parameter(head.bias);
 }
-/// What meets the weight.
+/// The vector multiplied by the weight.
 template <class T>
 Var<T> read_states(Pass<T>& pass, const WordsHead& head, Var<T> states) {
   if (head.transform) states = (*head.transform)(pass, states);

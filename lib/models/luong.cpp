@@ -78,7 +78,7 @@ class LuongAttention {
   StepLinear<T> w_context_, w_state_;
 };
 
-/// The step that input feeding needs.
+/// The step needed for input feeding.
 template <class T>
 class LuongSteps {
  public:
@@ -117,8 +117,8 @@ class LuongSteps {
   Var<T> input_from_below(std::size_t l, Var<T> h) {
     return config_.layer_norm ? layers_[l].input(h) : between_[l - 1](h);
   }
-  /// A layer's output: for the next layer with dropout, for the attention without, because noise in s_t
-  /// would spoil every score.
+  /// A layer's output: with dropout for the next layer, without for the attention, because noise in s_t would
+  /// affect every score.
   Var<T> up(Var<T> state, std::size_t l) const {
     const Scope<T> layer = layer_scope(decoder_, static_cast<std::int64_t>(l));
     Var<T> h = layers_[l].hidden(state);
@@ -139,7 +139,7 @@ class LuongEncoder final : public RecurrentEncoder<T, LuongConfig> {
  public:
   using RecurrentEncoder<T, LuongConfig>::RecurrentEncoder;
 
-  /// Throws Error when a source sentence is longer than the location score knows.
+  /// Throws Error if a source sentence is longer than the location score supports.
   Var<T> embed(Pass<T>& pass, const PackedTokens& tokens) const override {
     expect_known_positions(this->config_, tokens.rows);
     return RecurrentEncoder<T, LuongConfig>::embed(pass, tokens);
@@ -201,7 +201,7 @@ class LuongDecoder final : public RecurrentDecoder<T, LuongConfig> {
     return read_step_by_step<T>(state, order, rows, input, std::ref(decoder))[0];
   }
 
-  /// Without, the recurrence runs through all words before the attention acts.
+  /// Without input feeding, the recurrence runs over all words before the attention.
   Var<T> all_at_once(Pass<T>& pass, DecoderState<T>& state, const AttentionMemory<T>& source, Var<T> embedded,
                      const Packing& rows) const {
     const LuongConfig& config = this->config_;

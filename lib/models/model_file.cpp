@@ -177,7 +177,8 @@ TensorMap texts_of(const LoadedModel& loaded) {
 
 namespace {
 
-/// Tells a model of documents which of its vocabulary's pieces end a sentence; SentencePiece's may begin with a space.
+/// Gives a model of documents the vocabulary's pieces that end a sentence; SentencePiece's may begin with a
+/// space.
 void find_ends(Documents& documents, const text::Tokenizer& tokenizer, const std::string& path) {
   documents.eos = tokenizer.special().eos;
   documents.end_ids.clear();
@@ -225,7 +226,7 @@ namespace {
 const std::vector<std::string> kVocabularies{"vocabulary", "model/vocabulary", "model/source_vocabulary",
                                              "model/target_vocabulary"};
 
-/// By its name. Should heed be wrong here, ParameterSet::leave_out says so.
+/// Decided by name. If that is wrong, ParameterSet::leave_out reports it.
 bool is_needed(const std::string& parameter, Needed needed, const Model<float>& model) {
   if (!model.encoder || !model.decoder) return true;
   const bool of_encoder = parameter.starts_with("encoder/"), of_decoder = parameter.starts_with("decoder/"),
@@ -265,7 +266,7 @@ LoadedModel load_model(const std::string& path, Needed needed) {
     ParameterSet<float>& parameters = model->parameters;
     std::string digests;
     std::vector<std::string> wanted{"model/parameters"};
-    // Without a digest of the whole, those of the parts are not known to be right.
+    // Without a digest of the whole, the digests of the parts are not known to be right.
     if (needed != Needed::everything && map.contains(kDigestsPath) &&
         map.attributes.contains(io::kModelDigest)) {
       digests = only_text(path, map, kDigestsPath);

@@ -18,7 +18,7 @@ const Attribute* attribute_of(const TensorMap& frame, const std::string& group, 
   return attribute == found->second.attributes.end() ? nullptr : &attribute->second;
 }
 
-/// `last`: what the last size is of the model.
+/// `last`: meaning of the last size.
 void expect_states(const std::string& name, const Tensor& tensor, const Shape& wanted,
                    const std::string& last) {
   if (tensor.dtype() != DType::f32)

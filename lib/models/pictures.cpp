@@ -21,16 +21,16 @@ namespace {
 
 // ---- resizing ----
 
-/// Weights are integers of so many binary places: sums of 8-bit values by them fit 32 bits.
+/// Weights are fixed-point integers with this many binary places: weighted sums of 8-bit values fit 32 bits.
 constexpr int kPlaces = 22;
 
-/// What makes one pixel of a line: the pixels from `first` on, by these weights.
+/// The source pixels of one pixel: those from `first` on, with these weights.
 struct Taps {
   std::int64_t first = 0;
   std::vector<std::int32_t> weights;
 };
 
-/// A triangle around each new pixel's middle, as wide as two old pixels, or two new ones if those are larger.
+/// A triangle centred on each new pixel, as wide as two old pixels, or two new ones if those are larger.
 std::vector<Taps> taps(std::int64_t from, std::int64_t to) {
   const double scale = static_cast<double>(from) / static_cast<double>(to), reach = std::max(scale, 1.0);
   std::vector<Taps> all;
@@ -85,7 +85,7 @@ Tensor with_channels(const Tensor& picture, std::int64_t channels) {
   return Tensor::of<std::uint8_t>(std::move(to), {channels, shape[1], shape[2]});
 }
 
-/// A file whose lines name others. Whatever else it could be is recognised by its content, and a pipe is tensors.
+/// A file whose lines name others. Other formats are recognised by their content, and a pipe holds tensors.
 bool is_list(const std::string& path) {
   std::error_code none;
   return path != "-" && std::filesystem::is_regular_file(path, none) && !io::is_array_file(path) &&
@@ -151,8 +151,8 @@ Tensor resized(const Tensor& picture, std::int64_t rows, std::int64_t columns) {
   std::vector<std::uint8_t> to;
   to.reserve(static_cast<std::size_t>(channels * rows * columns));
   for (std::int64_t c = 0; c < channels; ++c) {
-    // Of the lines in their new width only those are kept that the row at hand is made of: all lines of a narrow picture may
-    // be far larger than the picture.
+    // Only those horizontally resized lines are kept that the current row needs: all lines of a narrow
+    // picture may be far larger than the picture.
     std::vector<std::uint8_t> lines;  // [any, columns], from line `begin` on
     std::int64_t begin = 0, end = 0;
     for (const Taps& tap : down) {

@@ -91,7 +91,7 @@ Var<T> residual(const Scope<T>& layer, const std::string& name, Var<T> x, const 
   return norm.name("sum", sum(output), rows);
 }
 
-/// What a layer's attentions need besides its input.
+/// The input of a layer's attentions besides the states.
 template <class T>
 struct LayerInput {
   AttentionPositions<T> positions;
@@ -102,8 +102,8 @@ struct LayerInput {
   Var<T>* cell = nullptr;  ///< of the recurrence that stands for self-attention: its state, which goes on
 };
 
-/// Section 3.1: self-attention (or a recurrence), of a decoder attention over the encoder's output, the feed-forward network.
-/// [rows, d] -> [rows, d].
+/// Section 3.1: self-attention (or a recurrence), in a decoder attention over the encoder's output, and the
+/// feed-forward network. [rows, d] -> [rows, d].
 template <class T>
 Var<T> transformer_layer(const Scope<T>& layer, Var<T> x, const Packing& rows, const StackSettings& settings,
                          const LayerInput<T>& input) {
@@ -209,7 +209,7 @@ TransformerStack<T>::TransformerStack(const StackSettings& settings)
 
 namespace {
 
-/// The types of all tokens. Throws SentenceError on one that the model does not know.
+/// The types of all tokens. Throws SentenceError on an unknown type.
 std::vector<std::int32_t> types_of(const PackedTokens& tokens, std::int64_t n_types) {
   if (tokens.types.empty()) return std::vector<std::int32_t>(tokens.ids.size());
   for (std::int64_t s = 0; s < tokens.rows.sentences(); ++s) {
@@ -300,7 +300,7 @@ Var<T> TransformerDecoder<T>::embed(Pass<T>& pass, const PackedTokens& tokens, c
   return stack_.embed(pass, tokens, at.lengths);
 }
 
-/// The state's memory: keys and values of layer after layer; its rows: of recurrent layers the cells.
+/// The state's memory: keys and values of each layer; its rows: cells of recurrent layers.
 template <class T>
 DecoderState<T> TransformerDecoder<T>::start(Pass<T>& pass, std::int64_t sentences,
                                              const Encoded<T>* memory) const {

@@ -27,7 +27,7 @@ Var<T> readout(Pass<T>& pass, Var<T> embedded, Var<T> h, Var<T> z, double dropou
   return drop_out(sum, scope.dropout(dropout));
 }
 
-/// As the authors' program draws them: deviation 0.01, orthogonal square matrices.
+/// As in the authors' program: deviation 0.01, orthogonal square matrices.
 template <class T>
 void declare(ParameterSet<T>& p, const XuConfig& c) {
   const std::int64_t m = c.d_embedding, n = c.d_hidden;
@@ -56,7 +56,7 @@ void declare(ParameterSet<T>& p, const XuConfig& c) {
   add.matrix("decoder/output/weight", m, c.target_vocab_size);
 }
 
-/// Of words, or of places of images, whose embeddings ImagePatches makes.
+/// For words, or for places of images, whose embeddings ImagePatches makes.
 template <class T>
 class XuEncoder final : public RecurrentEncoder<T, XuConfig> {
  public:
@@ -75,7 +75,7 @@ class XuEncoder final : public RecurrentEncoder<T, XuConfig> {
   Var<T> of_words(const Scope<T>& encoder, const Encoded<T>& input) const {
     const XuConfig& c = this->config_;
     const Scope<T> layer = encoder / "layer_0";
-    // In this order: it says which random numbers each direction's dropout draws.
+    // The order determines the random numbers of each direction's dropout.
     const Var<T> backward =
         recurrent(layer / "backward", c.encoder(), input.states, *input.rows, Direction::backward).h;
     const Var<T> forward =

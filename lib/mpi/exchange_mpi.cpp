@@ -1,5 +1,5 @@
-// The exchange over MPI-3, in a module of its own (heed-mpi.so), which train loads when a launcher has started it
-// (train/launch.h). MPI moves bytes here and adds up nothing, for it promises no order.
+// The exchange over MPI-3, in a separate module (heed-mpi.so), which train loads if a launcher has started it
+// (train/launch.h). MPI only moves bytes and computes no sums, because it guarantees no order.
 #include <mpi.h>
 #include <unistd.h>
 
@@ -22,7 +22,7 @@ namespace {
 using namespace heed;
 using Clock = Patience::Clock;
 
-/// MPI counts by int: what is longer travels in pieces of this size.
+/// MPI counts with int: longer messages are sent in pieces of this size.
 constexpr std::size_t kLongest = std::size_t{64} << 20;
 
 volatile std::sig_atomic_t last_status = 1;
@@ -129,7 +129,7 @@ class MpiExchange final : public Exchange {
     }
   }
 
-  // The watchdog sees what no error tells: a stopped process, a dead link.
+  // The watchdog detects what causes no error: a stopped process, a dead link.
 
   void begin() {
     const std::lock_guard lock(mutex_);
@@ -142,8 +142,8 @@ class MpiExchange final : public Exchange {
     waiting_ = false;
   }
 
-  /// To the moment: the first rank to wait is one that waits for the silent one itself, and is to say so before those that
-  /// wait for it.
+  /// Timed exactly: the first rank to wait is one that waits for the silent rank itself, and must report it
+  /// before those that wait for others.
   void watch(const std::stop_token& stop) {
     constexpr auto kIdle = std::chrono::milliseconds(200);
     std::unique_lock lock(mutex_);

@@ -57,7 +57,7 @@ void ParameterSet<T>::append(Parameter p) {
   list_.push_back(std::move(p));
 }
 
-/// Where what comes after it may begin.
+/// The next aligned offset.
 template <class T>
 std::int64_t ParameterSet<T>::end_of(const Parameter& p) {
   const std::int64_t end = p.offset + (p.rows - 1) * p.row_stride + p.cols;
@@ -238,7 +238,7 @@ void ParameterSet<T>::to_map(std::span<const T> flat, const std::string& prefix,
     dense.reserve(static_cast<std::size_t>(p.rows * p.cols));
     Matrix<const T> m = p.in(flat.data());
     for (std::int64_t i = 0; i < m.rows; ++i) dense.insert(dense.end(), m.row(i), m.row(i) + m.cols);
-    // y = x W + b: an embedding is the row that its id chooses.
+    // y = x W + b: an embedding is a row selected by its id.
     const auto dims = p.shape.size() == 1 ? std::vector<std::string>{"output"}
                                           : std::vector<std::string>{"input", "output"};
     map.add(prefix + p.name, Tensor::of<float>(std::move(dense), p.shape, dims));

@@ -175,8 +175,8 @@ PositionalEncoding<T>::PositionalEncoding(const PositionSettings& settings) : se
     turns_ = rotary_turns<T>(settings_.max_length, settings_.d_head, settings_.rotary);
 }
 
-/// Of at least the first `count` positions. Computed when first needed: many tools embed on one side, or none, and
-/// sentences are mostly short.
+/// The table for at least the first `count` positions. Computed on demand: many tools embed on one side, or
+/// none, and sentences are mostly short.
 template <class T>
 Matrix<const T> PositionalEncoding<T>::computed_table(std::int64_t count) const {
   constexpr std::int64_t few = 64;

@@ -10,7 +10,7 @@ namespace heed {
 
 namespace {
 
-/// Whether a layer of these options has a parameter of its cell.
+/// Whether a layer with these options has a parameter of its cell.
 bool has(const RecurrentSizes& sizes, const CellParameter& parameter) {
   return parameter.when == CellParameter::When::always || sizes.peepholes;
 }
@@ -33,8 +33,8 @@ CellParameters<T> cell_parameters(const Scope<T>& scope, const RecurrentSizes& s
   return p;
 }
 
-/// The observer of a layer's steps; `rows(step)` says what the rows of a step are. Empty when nothing of the
-/// cell is recorded or edited.
+/// The observer of a layer's steps; `rows(step)` describes the rows of a step. Empty if nothing of the cell
+/// is recorded or edited.
 template <class T>
 CellObserver<T> cell_observer(const Scope<T>& scope, const RecurrentSizes& sizes,
                               std::function<StepRows(std::size_t step)> rows) {
@@ -78,8 +78,9 @@ Var<T> gate_input(const Scope<T>& scope, const RecurrentSizes& sizes, Var<T> x) 
   return all;
 }
 
-/// The states before the first step of a layer that starts by itself, a row for each sequence, named start; none when
-/// they are neither recorded nor edited. Sequences that continue others are parts of a document, which is named as a whole.
+/// The initial states of a layer that is given none, one row per sequence, named start; none if they are
+/// neither recorded nor edited. Sequences that continue others are parts of a document, which is named as a
+/// whole.
 template <class T>
 Var<T> named_start(const Scope<T>& scope, const RecurrentSizes& sizes, std::int64_t sequences) {
   if (scope.pass().continuation || !scope.inspected("start")) return {};
@@ -94,7 +95,7 @@ Var<T> named_start(const Scope<T>& scope, const RecurrentSizes& sizes, std::int6
   return scope.name_sentences("start", start);
 }
 
-/// The gates' input of all steps, in time order; x is taken there while it is narrow, before the product.
+/// The gates' input of all steps, in time order; x is reordered before the product, while it is narrow.
 template <class T>
 Var<T> input_in_time(const Scope<T>& scope, const RecurrentSizes& sizes, Var<T> x, const StepOrder& order,
                      const Packing& rows) {

@@ -1,4 +1,4 @@
-// How long attention without a model takes: `attend --bench`.
+// Timing of attention without a model: `attend --bench`.
 #include <time.h>
 
 #include <algorithm>
@@ -62,9 +62,9 @@ std::vector<Times> medians(const std::vector<std::function<void()>>& calls) {
   return result;
 }
 
-/// Dot-product attention in the place of `config`: it compares the tensors as they are, without projections,
-/// in one head when their widths cannot be split into the heads asked for. None when that cannot be: the
-/// widths differ, or a mask or bias may be of the heads.
+/// Dot-product attention in place of `config`: on the tensors without projections, in one head if their
+/// widths cannot be split into the requested heads. None if that is impossible: the widths differ, or a mask
+/// or bias may belong to heads.
 std::optional<AttendConfig> plain_dot(const AttendConfig& config, const AttendOperands& operands) {
   if (operands.query.tensor->shape().back() != operands.key.tensor->shape().back()) return std::nullopt;
   AttendConfig plain = config;

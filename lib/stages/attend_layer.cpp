@@ -52,7 +52,7 @@ AttentionLayer attention_layer(const Model<float>& model, std::string path) {
 
 namespace {
 
-/// The stages of a layer besides those that all have.
+/// The stages of a layer besides those common to all.
 std::vector<std::string> own_stages(const Model<float>& model, const AttentionLayer& layer) {
   std::vector<std::string> stages;
   for (const NamedValue& value : value_names(model, stages_of(layer))) {
@@ -63,7 +63,7 @@ std::vector<std::string> own_stages(const Model<float>& model, const AttentionLa
   return stages;
 }
 
-/// The name of the function by which its attentions compare.
+/// The name of the score function of its attentions.
 std::string score_of(const Model<float>& model, const PartSizes& part) {
   const auto config = nlohmann::json::parse(model.config_json);
   if (part.self_attends) return config.value("score_scale", "") == "1" ? "dot" : "scaled-dot";
@@ -77,7 +77,7 @@ void keep(const Recording<float>& recorder, const std::string& layer, const Atte
   auto value = [&](const std::string& name) -> const Recorded<float>& {
     return recorder.at(layer + "/" + name);
   };
-  // What is compared comes after normalisation and rotation, if there are such.
+  // The compared vectors are those after normalisation and rotation, if any.
   auto compared = [&](const std::string& part) {
     for (const char* last : {"rotated_", "normed_"})
       if (recorder.has(layer + "/" + last + part)) return value(last + part).matrix();
@@ -126,7 +126,8 @@ Stages stages_of(const AttentionLayer& layer) {
 void attend_layer(const Model<float>& model, const AttentionLayer& layer, bool steps,
                   const std::vector<std::vector<std::int32_t>>& targets, int threads, TensorMap& frame,
                   Inspection* inspection, Values wanted) {
-  // A decoder alone reads the text of the input; one of a pair the targets, and the input is its source.
+  // A decoder alone reads the text of the input; one of a pair reads the targets, and the input is its
+  // source.
   const bool alone = layer.decoder && !model.encoder;
   const bool encoded = layer.decoder && !alone && frame.contains("encoder/states");
   const PackedStates input = encoded

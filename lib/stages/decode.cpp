@@ -15,7 +15,7 @@ void DecodeConfig::check_search() const {
 
 namespace {
 
-/// Throws UsageError when two outputs would go into one file.
+/// Throws UsageError if two outputs would go to the same file.
 void check_outputs(const DecodePaths& paths, const InspectionConfig& inspect) {
   const std::pair<const char*, const std::string*> outputs[] = {
       {"--output", &paths.output},     {"--keep", &paths.keep}, {"--attention", &paths.attention},

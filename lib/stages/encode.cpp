@@ -138,7 +138,7 @@ std::vector<std::string> output_names(std::int64_t layers) {
   return names;
 }
 
-/// What --pool asks for. Throws UsageError when the model has no such.
+/// The pooling selected by --pool. Throws UsageError if the model does not support it.
 SentenceVectors sentence_vectors(const Model<float>& model, const EncodeOptions& options) {
   enum class How { model, mean, first, pooler };
   const How how = chosen<How>("--pool", kSentencePools, options.pool);

@@ -10,7 +10,7 @@
 namespace heed {
 namespace {
 
-/// work(), with the model's path in front of its errors.
+/// Runs work(), prefixing its errors with the model's path.
 template <class Work>
 void naming(const std::string& model, const Work& work) {
   const auto named = [&](const Error& e) { return concat(escaped(model), ": ", e.what()); };
@@ -25,7 +25,7 @@ void naming(const std::string& model, const Work& work) {
   }
 }
 
-/// What the model's steps multiply by, from its parameters `exact`.
+/// The packed weights of the model's steps, from its parameters `exact`.
 const PackedWeights<float>& weights_of(const LoadedModel& loaded, const PackedWeights<float>& exact) {
   return loaded.model->packed ? *loaded.model->packed : exact;
 }

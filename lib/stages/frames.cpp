@@ -48,7 +48,7 @@ void for_each_frame(io::FrameReader& reader, const Claim& claim, const std::func
     if (reader.name() != name) name = reader.name(), before = 0;
     claim(frame, reader.name());
     const std::int64_t sentences = sentences_of(frame);
-    // Frames of heed have their number, which those that begin a text leave out; others are counted within their file.
+    // heed's frames state their number, except those that begin a text; others are counted within their file.
     if (io::text_of(frame.attributes, "format")) before = io::first_sentence_of(frame.attributes, name);
     try {
       try {

@@ -10,7 +10,7 @@ Var<float> named_embeddings(Pass<float>& pass, Var<float> embedded, const Packin
 
 namespace {
 
-/// Embeddings of a prompt and, after it, of all but the last of the targets' tokens.
+/// Embeddings of a prompt, followed by all but the last of the targets' tokens.
 Var<float> continued(InferencePass& pass, const Model<float>& model, const Encoded<float>& prompt,
                      const PackedTokens& targets, Packing& rows) {
   PackedTokens read;
@@ -35,7 +35,7 @@ Var<float> continued(InferencePass& pass, const Model<float>& model, const Encod
   return select_rows<float>({prompt.states, tail}, order);
 }
 
-/// As many rows of each sentence as `rows` has: all, or all but the last, which nothing is known to follow.
+/// The rows of each sentence that `rows` has: all, or all but the last, which nothing is known to follow.
 Var<float> beginnings(const Encoded<float>& input, const Packing& rows) {
   std::vector<RowOf> order;
   for (std::int64_t s = 0; s < rows.sentences(); ++s)

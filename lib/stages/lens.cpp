@@ -23,7 +23,7 @@ std::string output_of(std::int64_t layer) {
   return layer == 0 ? "decoder/embedded" : concat("decoder/layer_", layer - 1, "/output");
 }
 
-/// What the words head makes of a row.
+/// The words head's result for a row.
 struct Verdict {
   float probability, best_probability;
   std::int32_t rank, best;
@@ -42,7 +42,7 @@ Verdict read_row(std::span<const float> logits, std::int32_t produced) {
           rank, static_cast<std::int32_t>(best - logits.begin())};
 }
 
-/// What all layers say of the tokens at all positions.
+/// The predictions of all layers for the tokens at all positions.
 class Table {
  public:
   Table(const LoadedModel& loaded, const std::vector<Ids>& tokens, std::int64_t layers)
@@ -56,7 +56,8 @@ class Table {
   }
   const Packing& rows() const { return rows_; }
 
-  /// The output of a layer [length of the sentence, d], after what follows the last one. Of different places from any thread.
+  /// Adds the output of a layer [length of the sentence, d], after what follows the last layer. Thread-safe
+  /// for different places.
   void read(std::int64_t sentence, std::int64_t layer, InferencePass& pass, Var<float> states) {
     const Matrix<const float> logits = loaded_.model->needed_words().logits(pass, states).value();
     const Ids& ids = tokens_[static_cast<std::size_t>(sentence)];
@@ -144,7 +145,7 @@ TensorMap logit_lens(const LoadedModel& loaded, const PackedStates& input, const
         fail("the lens of a language model needs the prompt's /tokens: ", length, " states, ", ids.size(),
              " tokens");
       for (std::int64_t layer = 0; layer < layers; ++layer) {
-        // The last layer's is what the model says, with what was edited on the way.
+        // The last layer's prediction is the model's, including edits.
         const bool last = layer + 1 == layers;
         const Matrix<const float> all =
             last ? given.states.value() : pass.recorded().at(output_of(layer)).matrix();
@@ -189,7 +190,7 @@ TensorMap encoder_lens(const LoadedModel& loaded, const TensorMap& frame, const 
         const Packing row = Packing::uniform(1, rows.length(s));
         const Var<float> output =
             pass.tape->constant({values.data() + rows.offset(s) * shape[3], rows.length(s), shape[3]});
-        // No layer more: only what follows the last one, which has it already.
+        // Runs no layer: only what follows the last one, which has already been applied to it.
         const bool last = layer + 1 == layers;
         table.read(s, layer, pass,
                    last ? output : model.encoder->encode(pass, {output, &row, {}}, layers, layers).states);

@@ -30,7 +30,8 @@ Prediction likeliest(Matrix<const float> logits, std::int64_t row, std::int64_t 
   return p;
 }
 
-/// Each class by itself: the `count` with the largest probability sigmoid(x); of a regression the first `count` numbers.
+/// Independent classes: the `count` with the largest probability sigmoid(x); for a regression the first
+/// `count` numbers.
 Prediction by_itself(Matrix<const float> logits, std::int64_t row, std::int64_t count, ProblemType problem) {
   Prediction p;
   p.ids.resize(static_cast<std::size_t>(logits.cols));
@@ -48,7 +49,7 @@ Prediction by_itself(Matrix<const float> logits, std::int64_t row, std::int64_t 
   return p;
 }
 
-/// The `count` likeliest words that a mask may hide: no special piece but unk, and no row that is no piece.
+/// The `count` most likely words for a mask: no special piece except unk, and no row without a piece.
 Prediction likeliest_words(Matrix<const float> logits, std::int64_t row, std::int64_t count,
                            std::int64_t position, const SpecialIds& special) {
   const std::int64_t unused = std::max<std::int64_t>(logits.cols - special.first_unused, 0),
@@ -77,7 +78,7 @@ class DocumentAttention {
   static bool wants(const std::string& name) {
     return name == "word_attention/weights" || name == "sentence_attention/weights";
   }
-  /// Of documents that do not overlap from any thread.
+  /// Thread-safe for documents that do not overlap.
   void keep(const Recording<float>& recording, SentenceRange range) {
     for (std::int64_t s = 0; s < range.count; ++s) {
       copy_into(matrix_at<float>(of_words_, {range.first + s}),
@@ -168,7 +169,7 @@ std::vector<std::vector<Prediction>> predict(const LoadedModel& loaded, const Pa
 
 namespace {
 
-/// The labels of a sentence's words. Special pieces are none, but for those that stand for text.
+/// The labels of a sentence's words. Special pieces have none, except those that represent text.
 std::string word_labels(const LoadedModel& loaded, const std::vector<Prediction>& predictions,
                         const std::vector<std::int32_t>& ids) {
   const SpecialIds& special = loaded.source.special();
@@ -183,7 +184,7 @@ std::string word_labels(const LoadedModel& loaded, const std::vector<Prediction>
   return joined(labels, "\t") + "\n";
 }
 
-/// A line for each piece of a sentence, or for each of its masks, and what is likely for it.
+/// A line for each piece of a sentence, or for each of its masks, with the most likely results.
 std::string ranked_text(const LoadedModel& loaded, const std::vector<Prediction>& predictions,
                         const std::vector<std::int32_t>& tokens, std::int64_t sentence) {
   std::string out;

@@ -101,7 +101,7 @@ class PredictJob final : public DecodeJob {
   }
 
   const std::int64_t n_best_ = config_.n_best > 1 ? config_.n_best : 0;
-  /// What is predicted is of single tokens: their words, or their classes.
+  /// Whether predictions are for single tokens: their words, or their classes.
   const bool of_tokens_ = !loaded_.model->classes || loaded_.model->classes->of_tokens();
   std::optional<io::FrameWriter> attention_, lens_;
   std::vector<Ids> tokens_;

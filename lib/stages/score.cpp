@@ -109,7 +109,7 @@ ScoreResult perplexity_result(const text::PerplexityScore& score, std::int64_t w
   return result;
 }
 
-/// The label of a line: what stands before its first tab.
+/// The label of a line: the text before its first tab.
 std::string label_of(const std::string& line, const std::string& place) {
   std::string label = line.substr(0, line.find('\t'));
   if (label.empty()) fail(place, ": no label");

@@ -49,7 +49,7 @@ Json as_json(const ScoreResult& result, std::int64_t width) {
   return object;
 }
 
-/// A list of a system for each, laid out as sacreBLEU does.
+/// A list for each system, laid out as by sacreBLEU.
 Json as_json(const SystemScores& system, std::int64_t width) {
   Json object;
   object["system"] = system.name;

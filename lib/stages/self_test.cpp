@@ -18,7 +18,7 @@ namespace {
 constexpr double kTolerance = 1e-5;
 constexpr std::int64_t kBeam = 4;  ///< of the stage beam
 
-/// The arrays of the file that the test asks for.
+/// The arrays of the file that the test needs.
 class Expected {
  public:
   explicit Expected(const io::ArrayFile& file) : file_(file) {
@@ -73,7 +73,7 @@ class Expected {
   std::map<std::string, std::size_t> index_;
 };
 
-/// Takes one value into what a stage's result says.
+/// Compares one value and updates a stage's result.
 void compare(double own, double wanted, double& largest, StageResult& result) {
   if (!std::isfinite(wanted)) result.problem = concat("wants ", wanted, ", which is no result");
   const double difference = std::abs(own - wanted);
@@ -81,7 +81,7 @@ void compare(double own, double wanted, double& largest, StageResult& result) {
   largest = std::max(largest, std::abs(wanted));
 }
 
-/// What one stage gave: for each sentence a block of rows of one width; of attention one for each head.
+/// The result of one stage: for each sentence a block of rows of equal width; for attention one per head.
 struct Computed {
   std::vector<std::vector<Matrix<const float>>> blocks;  ///< [sentence][head]
   bool pooled = false;                                   ///< a row for each sentence
@@ -160,7 +160,7 @@ class Test {
     for (std::int64_t i = 0; i < expected_.shape("pixels")[0]; ++i) input_.rows.append(images.rows());
   }
 
-  /// "encoder.hidden.1" is encoder/layer_1/output; none for what this does not know.
+  /// "encoder.hidden.1" is encoder/layer_1/output; none for unknown stages.
   std::optional<Computed> computed(const std::string& stage) const {
     if (stage == "logits") {
       if (!logits_.data) return std::nullopt;
@@ -253,7 +253,7 @@ class Test {
     return result;
   }
 
-  /// What search reads: embeddings of the prompt, or the encoder's states.
+  /// The input of the search: embeddings of the prompt, or the encoder's states.
   PackedStates search_input() const {
     const Matrix<const float> values =
         model_.encoder ? encoded_->states.value() : recording_.at("decoder/embedded").matrix();
@@ -264,7 +264,7 @@ class Test {
     return input;
   }
 
-  /// Search as the source's program does it, to the length that the file has.
+  /// Searches like the source's program, to the length in the file.
   Results found(const std::string& stage) const {
     const SearchSettings usual = search_settings_of(loaded_.origin).value_or(SearchSettings{});
     TranslateOptions options;

@@ -59,8 +59,8 @@ text::BpeCodes read_codes(const std::string& path) {
   return text::BpeCodes::parse(text::read_lines(path), escaped(path));
 }
 
-/// The entries of one word list in its order; of several, with the counts of equal ones added, the
-/// most frequent first.
+/// The entries of one word list in its order; for several lists, the counts of equal entries are added, and
+/// the most frequent come first.
 std::vector<text::CountedPiece> read_word_lists(const std::vector<std::string>& paths) {
   std::vector<text::CountedPiece> all;
   std::unordered_map<std::string, std::size_t> place;
@@ -351,7 +351,7 @@ void TokenizeCommand::write_tokens() const {
 
 namespace {
 
-/// A text that is read for a corpus, and what is said of it.
+/// A text read for a corpus, and the messages about it.
 struct CorpusSide {
   LineReader lines;
   const Tokenizer& tokenizer;
@@ -393,7 +393,7 @@ bool next_pair(CorpusSide& source, CorpusSide& target) {
        " has more: line n of one must belong to line n of the other");
 }
 
-/// Takes the pieces of the next lines of both texts from a file that was made of them.
+/// Takes the pieces of the next lines of both texts from a file made from them.
 void add_part(PairFileWriter& writer, PairFile& part, CorpusSide& source, CorpusSide& target) {
   const std::int64_t before = source.lines.line_number();
   if (part.info().first_sentence != before)

@@ -31,7 +31,8 @@ namespace heed {
 
 namespace {
 
-/// That of a side; of images, which have no vocabulary, that of one id. `history` gets the commands that made it.
+/// The tokenizer of a side; for images, which have no vocabulary, one with a single id. `history` receives
+/// the commands that made it.
 text::Tokenizer tokenizer_of(const std::string& path, const char* side, Attributes& history) {
   if (path.empty()) return text::Tokenizer::of_ids(1, foreign::kNoSpecialIds);
   try {
@@ -86,7 +87,7 @@ Corpus encoded(const char* what, const CorpusLines& lines, const text::Tokenizer
   return corpus;
 }
 
-/// The same of a file of pairs, whose pieces were counted when it was made.
+/// Messages about a file of pairs, whose pieces were counted when it was made.
 Corpus mapped(const std::shared_ptr<PairFile>& pairs, const text::Tokenizer& source,
               const text::Tokenizer& target, const Model<float>& model) {
   if (!model.encoder || !model.decoder)
@@ -191,7 +192,7 @@ Identity identity_of(const TrainingJob& job, const Ingredients& in) {
   return identity;
 }
 
-/// The origin of a model that starts from `initial`: it is searched as that is, but is no longer the one that was verified.
+/// The origin of a model that starts from `initial`: it keeps its search settings, but not its verification.
 std::string fine_tuned(const LoadedModel& initial) {
   nlohmann::json origin = text::parse_bounded_json(initial.origin, "model/origin");
   if (!origin.is_object()) fail("model/origin: no object of JSON");
@@ -218,7 +219,8 @@ nlohmann::ordered_json summary_of(const Corpus& corpus) {
   return about;
 }
 
-/// What the model's file says of the run. Nothing of it depends on the clock, the machine or the number of threads.
+/// The provenance of the run for the model file. It must not depend on the clock, the machine or the number
+/// of threads.
 std::string provenance_of(const TrainingJob& job, const Ingredients& in) {
   nlohmann::ordered_json about;
   if (!job.preset.empty()) about["preset"] = job.preset;
@@ -243,8 +245,8 @@ Exchange& exchange_of(const TrainingJob& job) {
 /// Streams of random numbers that no other draws use (train/objective.cpp, train/batching.cpp, nn/scope.h).
 constexpr std::uint64_t kPiecesStream = 0xb9e0000000000000u;
 
-/// Draws other pieces of the training text for each epoch; one that would be too long for the model keeps its usual ones. Null
-/// when the job asks for none.
+/// Resamples the segmentation of the training text for each epoch; a sentence that would be too long for the
+/// model keeps its usual pieces. Null if not requested.
 std::function<void(std::int64_t epoch)> redraw_of(const TrainingJob& job, Ingredients& in) {
   const TrainConfig& config = job.config;
   if (config.bpe_dropout == 0 && config.unigram_alpha == 0) return nullptr;
@@ -286,7 +288,7 @@ std::function<void(std::int64_t epoch)> redraw_of(const TrainingJob& job, Ingred
   };
 }
 
-/// Ranks that were started with something else are told apart before the first update.
+/// Detects ranks started with different settings before the first update.
 void expect_same_run(const TrainingJob& job, const Ingredients& in) {
   if (exchange_of(job).size() == 1) return;
   std::vector<RankField> fields{{"heed", version()}};
@@ -352,7 +354,7 @@ Batch largest(const Batches& batches) {
   return batches[at];
 }
 
-/// Which texts a model learns from follows from the fields of its config.
+/// The texts that a model learns from follow from the fields of its config.
 void check_files(const IsGiven& given, TrainCommand& o, const std::string& architecture,
                  const std::vector<Field>& own) {
   const bool reads_source = find_field(own, "source_vocab_size"),
@@ -403,7 +405,7 @@ void check_files(const IsGiven& given, TrainCommand& o, const std::string& archi
   if (given("problem_type")) fail<UsageError>("--problem-type: only one label per sentence can be trained");
 }
 
-/// What a run without validation text cannot do.
+/// Refuses options that need validation text.
 void check_unvalidated(const IsGiven& given, const TrainingJob& job) {
   if (job.validates()) return;
   for (const char* option : {"--valid-bleu", "--stop-on", "--patience", "--validate-every"}) {
@@ -418,7 +420,7 @@ void check_unvalidated(const IsGiven& given, const TrainingJob& job) {
   logging::note("no validation text: no validation loss, no early stopping; the last parameters are kept");
 }
 
-/// The hours that went into a model are not lost to a command given twice.
+/// A model that took hours must not be lost to a repeated command.
 void protect_finished(const TrainingJob& job) {
   const bool resumes = job.resume || job.resume_previous;
   if (resumes && job.overwrite) fail<UsageError>("--resume and --overwrite exclude each other");
@@ -434,7 +436,7 @@ void set_size(const std::vector<Field>& fields, const char* name, std::int64_t s
   if (const Field* field = find_field(fields, name)) *std::get<std::int64_t*>(field->value) = size;
 }
 
-/// An option of another architecture would change nothing.
+/// An option of another architecture would have no effect.
 void refuse_other_models(const IsGiven& given, TrainCommand& o, const std::string& architecture,
                          const std::vector<Field>& own) {
   for (const Field& field : o.model_fields()) {
@@ -445,23 +447,24 @@ void refuse_other_models(const IsGiven& given, TrainCommand& o, const std::strin
   }
 }
 
-/// A model that has learned is not to forget it in the first updates.
+/// A trained model must not forget in the first updates.
 constexpr double kFineTuningRate = 5e-5;
 constexpr std::int64_t kFineTuningWarmup = 100;
 
-/// The options that are given, on top of a recipe. Where --max-updates says how long to train, the recipe does not.
+/// Applies the given options to a recipe. If --max-updates limits the training, the recipe's limit does not
+/// apply.
 void overlay_given(const IsGiven& given, TrainCommand& o) {
   overlay(fields_of(o.training), fields_of(o.job.config), given);
   if (o.job.config.max_updates > 0 && given("max_updates") && !given("max_epochs"))
     o.job.config.max_epochs = 0;
 }
 
-/// Fields of a classifier of which a new head may have other values.
+/// Fields of a classifier that may change with a new head.
 bool is_of_head(const std::string& field) {
   return field == "pooling" || field == "pooler";
 }
 
-/// The config of a model to start from as that of a classifier; no classes: as it is.
+/// The config of the initial model as a classifier; without classes: unchanged.
 template <class Config>
 void set_classes(Config& config, const Config& asked, const IsGiven& given, std::int64_t classes) {
   if (classes == 0) return;
@@ -473,8 +476,9 @@ void set_classes(Config& config, const Config& asked, const IsGiven& given, std:
   }
 }
 
-/// --init-from: the body of the model is what it is, and with --labels it may get another head (train/fine_tuning.h). The recipe is that
-/// of a preset if one is given, else TrainConfig's at a low constant rate; the options given are on top.
+/// --init-from: the body of the model is unchanged, and with --labels it may get another head
+/// (train/fine_tuning.h). The recipe is the preset's if one is given, otherwise TrainConfig's with a low
+/// constant learning rate; the given options override it.
 void configure_from_model(const IsGiven& given, TrainCommand& o) {
   if (given("vocab") || given("source-vocab") || given("target-vocab"))
     fail<UsageError>("--vocab: --init-from ", escaped(o.job.init), " brings its own vocabulary");
@@ -524,7 +528,7 @@ bool reads_images(const IsGiven& given, TrainCommand& o, Config config) {
   return false;
 }
 
-/// Joins the other ranks, if there are any: of them rank 0 talks to the user.
+/// Joins the other ranks, if any; only rank 0 prints messages.
 void join(TrainingJob& job, double timeout) {
   job.exchange = join_ranks(timeout);
   if (!job.exchange) return;
@@ -542,7 +546,7 @@ void join(TrainingJob& job, double timeout) {
                job.threads));
 }
 
-/// The preset's values with the options given on top.
+/// The preset's values, overridden by the given options.
 void configure(const IsGiven& given, TrainCommand& o) {
   if (!o.job.init.empty()) return configure_from_model(given, o);
   const Preset& preset = find_preset(o.preset);
@@ -586,7 +590,7 @@ std::vector<Field> TrainCommand::model_fields() {
   return all;
 }
 
-/// What is said of --source and --target is said of the file; the history names the texts that it was made of.
+/// A corpus file stands for --source and --target; the history names the texts it was made from.
 void TrainCommand::map_corpus() {
   if (!job.training.source.empty() || !job.training.target.empty() || !job.training.labels.empty())
     fail<UsageError>(

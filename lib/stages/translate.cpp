@@ -32,10 +32,11 @@ constexpr std::int64_t kUsualContinuation = 50;
 
 using SentenceNumbers = std::vector<std::int64_t>;
 
-/// The sentences that are searched, in groups that share their steps: an empty source has nothing to translate, an
-/// empty prompt can be continued. Where groups change no bit there is one for each thread, of sentences of all lengths
-/// alike, so that steps have many rows and threads end together; with more than `at_once` for each thread, groups are
-/// of equal lengths, the longest first, so that steps have many rows to the end. Else they are the shards.
+/// Groups of sentences that are searched together: an empty source has nothing to translate, an empty prompt
+/// can be continued. If grouping changes no bit there is one group per thread, with sentences of all lengths,
+/// so that steps have many rows and threads finish together; with more than `at_once` sentences per thread,
+/// groups have equal lengths, the longest first, so that steps have many rows to the end. Otherwise the
+/// groups are the shards.
 std::vector<SentenceNumbers> searched(Ensemble ensemble, std::int64_t empty_source, std::int64_t at_once,
                                       int threads) {
   const Model<float>& model = *ensemble.front().model;
@@ -81,7 +82,8 @@ std::int64_t length_limit(const Model<float>& model, const TranslateOptions& opt
   return most > 0 ? std::min(asked > 0 ? asked : kUsualContinuation, left) : std::max(asked, left);
 }
 
-/// The steps of a search by one model. After a prompt, which is read at once, the first step's bos is part of it.
+/// The steps of a search by one model. After a prompt, which is read at once, the first step's bos is part of
+/// the prompt.
 class Steps {
  public:
   Steps(const Model<float>& model, const PackedWeights<float>& weights, const Encoded<float>& input,
@@ -142,7 +144,7 @@ class JointSteps {
         }
       }
     }
-    // The sum is the mean's logits: a softmax does not see the factor between them.
+    // The sum gives the logits of the mean: a softmax ignores the factor between them.
     const auto rows = static_cast<std::int64_t>(parents.size());
     return Matrix<const float>(joint_.data(), rows, static_cast<std::int64_t>(joint_.size()) / rows);
   }
@@ -250,7 +252,7 @@ void name_outputs(InferencePass& pass, Matrix<const float> logits, std::span<con
   decoder.name("probabilities", pass.tape->constant({p.data(), logits.rows, logits.cols}), rows);
 }
 
-/// The score of a hypothesis whose tokens' log-probabilities are known.
+/// The score of a hypothesis with known log-probabilities of its tokens.
 void add_score(Hypothesis& h, double length_penalty) {
   h.score = 0;
   for (const float log_p : h.token_log_probability) h.score += log_p;

@@ -21,14 +21,14 @@
 namespace heed {
 namespace {
 
-/// What --force takes for the input itself.
+/// The argument of --force that means the input itself.
 constexpr const char* kWholeText = "input";
 
-/// Translations of lists that are scored at once, each beside a copy of what its sentence's encoder said: whole shards, so
-/// that the scores do not depend on it.
+/// The number of list translations scored at once, each with a copy of its sentence's encoder states: whole
+/// shards, so that scores do not depend on it.
 constexpr std::size_t kListSlice = 16 * kShardSentences;
 
-/// Sentences of a file from which those are taken together that are of about equal length.
+/// The number of sentences of a file from which those of similar length are searched together.
 constexpr std::int64_t kWindow = 256;
 
 class TranslateJob final : public DecodeJob {
@@ -61,7 +61,7 @@ class TranslateJob final : public DecodeJob {
     options_.empty_source = loaded_.model->images ? 0 : std::ssize(loaded_.source.sentence(""));
   }
 
-  /// Throws UsageError when one of what was asked for does not go with another, or with this model.
+  /// Throws UsageError if requested options exclude each other, or do not apply to this model.
   void check_options() {
     if (!paths_.force.empty() && config_.sample)
       fail<UsageError>("--force scores what is given: it cannot be combined with --sample");
@@ -98,7 +98,7 @@ class TranslateJob final : public DecodeJob {
     if (!paths_.lens.empty()) expect_lens(*loaded_.model);
   }
 
-  /// The texts that are scored or continued.
+  /// The texts to be scored or continued.
   void open_given() {
     if (gives_lists_)
       lists_.emplace(paths_.force, loaded_.target);
@@ -117,12 +117,12 @@ class TranslateJob final : public DecodeJob {
       saliency_.emplace(request_.inspect.saliency, paths_.saliency, paths_.write, loaded_, threads_);
   }
 
-  /// Whether nothing is computed but the search.
+  /// Whether only a search is run.
   bool only_searches() const {
     return paths_.force.empty() && !aligner_ && !attention_ && !lens_ && paths_.saliency.empty() &&
            !inspection_.traces();
   }
-  /// Whether the frames in which sentences come show nowhere, not even in the last bits of a score.
+  /// Whether the division into frames has no effect, not even on the last bits of a score.
   bool gives_lines_alone() const {
     return only_searches() && !alone_ && models_.rows_apart() && lines_ && !tensors_ && !inspection_.edits();
   }
@@ -160,7 +160,7 @@ class TranslateJob final : public DecodeJob {
       models_.add(path, request_.model(), precision_of(config_));
   }
 
-  /// A frame that an earlier run kept by --attention has nothing to decode.
+  /// A frame stored by an earlier --attention needs no decoding.
   void check(const TensorMap& frame, const std::string& name) override {
     is_kept_ = frame.contains("cross_attention/weights") && !frame.contains("encoder/states");
     if (is_kept_ && (!aligner_ || targets_ || prefixes_ || models_.size() > 1 || attention_ || saliency_ ||
@@ -197,7 +197,7 @@ class TranslateJob final : public DecodeJob {
     expect_prompts();
   }
 
-  /// What stands for the words of images: each place is one.
+  /// The labels of image places, which have no words.
   std::vector<Ids> places() const {
     std::vector<Ids> images;
     for (std::int64_t s = 0; s < memory_.rows.sentences(); ++s)
@@ -205,7 +205,7 @@ class TranslateJob final : public DecodeJob {
     return images;
   }
 
-  /// What is shown of a language model's decoding begins with the prompt.
+  /// The output about a language model's decoding begins with the prompt.
   void expect_prompts() const {
     const char* option = attention_                        ? "--attention"
                          : lens_                           ? "--lens"
@@ -225,7 +225,7 @@ class TranslateJob final : public DecodeJob {
     }
   }
 
-  /// What a language model produces of the input itself.
+  /// The tokens of the input that a language model predicts.
   std::vector<Ids> produced_texts() const {
     std::vector<Ids> texts = source_;
     if (!loaded_.model->reads_as_given) return texts;

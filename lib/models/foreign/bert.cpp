@@ -1,6 +1,7 @@
-// BERT (Devlin et al. 2019) and RoBERTa (Liu et al. 2019) as transformers writes them:
-// https://github.com/huggingface/transformers, src/transformers/models/{bert,roberta}; alone, with a head that fills in
-// masked words, or with one that classifies sentences or tokens; or in a folder of sentence-transformers (MiniLM).
+// BERT (Devlin et al. 2019) and RoBERTa (Liu et al. 2019) in transformers' format:
+// https://github.com/huggingface/transformers, src/transformers/models/{bert,roberta}; alone, with a head for
+// masked words, or with one that classifies sentences or tokens; or in a folder of sentence-transformers
+// (MiniLM).
 #include <algorithm>
 
 #include "base/error.h"
@@ -14,7 +15,7 @@ namespace heed::foreign {
 namespace bert {
 namespace {
 
-/// What the two differ in.
+/// The differences between the two.
 struct Kind {
   const char* model_type;
   const char* name;
@@ -65,7 +66,7 @@ EncoderOnlyConfig config_of(ConfigFields& fields, const Kind& kind, const Encode
   config.attention_dropout = fields.real("attention_probs_dropout_prob", 0.1);
   config.n_token_types = fields.number("type_vocab_size", 2);
   config.norm_epsilon = fields.real("layer_norm_eps", 1e-12);
-  // RoBERTa counts the positions of tokens from pad + 1.
+  // RoBERTa numbers the positions of tokens from pad + 1.
   config.position_offset = kind.is_roberta ? std::int64_t{pad} + 1 : 0;
   config.max_length = fields.number("max_position_embeddings", 512) - config.position_offset;
   if (config.max_length < 1)
@@ -87,7 +88,7 @@ Mappings mappings_of(const EncoderOnlyConfig& config, const Kind& kind, const En
                      const std::string& root) {
   Mappings map;
   if (!root.empty()) map.optional_prefix(root);
-  // Of files that TensorFlow's became.
+  // In files converted from TensorFlow.
   map.other_ending(".LayerNorm.weight", ".LayerNorm.gamma");
   map.other_ending(".LayerNorm.bias", ".LayerNorm.beta");
   const std::string table = root + "embeddings.word_embeddings.weight";

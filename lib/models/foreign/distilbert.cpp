@@ -1,6 +1,7 @@
-// DistilBERT (Sanh, Debut, Chaumond, Wolf 2019) as transformers writes it: https://github.com/huggingface/transformers,
-// src/transformers/models/distilbert; with the heads of BERT (bert.cpp), whose layers it has. It has no token types, and a pooler only
-// under classes of sentences, whose activation is the ReLU.
+// DistilBERT (Sanh, Debut, Chaumond, Wolf 2019) in transformers' format:
+// https://github.com/huggingface/transformers, src/transformers/models/distilbert; with the heads of BERT
+// (bert.cpp), whose layers it has. It has no token types, and a pooler, with ReLU, only in sentence
+// classifiers.
 #include "models/config_json.h"
 #include "models/encoder_only.h"
 #include "models/foreign/encoder_heads.h"
@@ -45,12 +46,12 @@ EncoderOnlyConfig config_of(ConfigFields& fields, const EncoderHeads& heads) {
   config.norm_epsilon = kNormEpsilon;
   config.pooler = heads.pooler;
   config.pooler_activation = "relu";
-  // Of classes of sentences; what is said of tokens has the dropout of the layers.
+  // For sentence classifiers; token classifiers use the dropout of the layers.
   const double of_sentences = fields.real("seq_classif_dropout", 0.2);
   config.classifier_dropout = heads.of_tokens ? -1 : of_sentences;
   read_heads(fields, heads, kClassName, config);
   fields.expect("tie_weights_", {true});
-  // Tables of sinusoids are in the weights like learned ones.
+  // Sinusoidal tables are stored in the weights like learned ones.
   fields.without_effect({"sinusoidal_pos_embds", "qa_dropout", "output_past"});
   return config;
 }

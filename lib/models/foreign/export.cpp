@@ -32,7 +32,7 @@ Exported expressed(const LoadedModel& loaded) {
 
 constexpr const char* kWeights = "model.safetensors";
 
-/// By their folders: a tensor "FOLDER/NAME" is NAME of one beside.
+/// Weights by folder: a tensor "FOLDER/NAME" is NAME in a subfolder.
 using Weights = std::map<std::string, TensorMap>;
 
 /// All source tensors, in their own shapes.
@@ -98,7 +98,7 @@ std::string export_model(const LoadedModel& loaded, const std::string& folder, i
   std::size_t number = 0;
   for (const auto& [beside, tensors] : weights) number += tensors.tensors().size();
   const std::string what = concat("a ", exported.config.value("model_type", ""), " of ", number, " tensors");
-  // Last what makes the folder a model.
+  // Last the file that makes the folder a model.
   if (is_archive) {
     const std::string& text = exported.settings;
     std::vector<std::uint8_t> bytes(text.begin(), text.end());

@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// As older versions of transformers save weights: a checkpoint of PyTorch.
+/// Weights as saved by older versions of transformers: a PyTorch checkpoint.
 constexpr const char* kPickledWeights = "pytorch_model.bin";
 
 /// Bit for bit, whatever the type.
@@ -57,8 +57,8 @@ class Joined final : public io::ArrayFile {
   std::unique_ptr<io::ArrayFile> first_, second_;
 };
 
-/// Ids that no row has cannot be read or produced. Configs have them: defaults of a larger vocabulary. What fills rows and also
-/// is another piece is that piece.
+/// Ids without a row cannot be read or produced. Configs contain them as defaults of a larger vocabulary. A
+/// padding id that is also another piece is that piece.
 void drop_impossible(SpecialIds& ids, std::int64_t rows, std::vector<std::string>& notes) {
   for (const SpecialName& each : kSpecialNames) {
     if (ids.*each.id < rows) continue;
@@ -212,7 +212,7 @@ std::optional<text::Tokenizer> own_vocabulary(const Source& source, std::int64_t
 
 text::Tokenizer tokenizer_of(const Source& source, std::int64_t rows, const SpecialIds& special,
                              std::vector<std::string>& notes, const std::string& side) {
-  // Before there is a piece for each row: settings that lie cost an error, no memory.
+  // Before pieces are made for the rows: wrong settings must cost an error, not memory.
   const auto has_rows = [&](const io::ArrayInfo& array) {
     return std::ranges::find(array.shape, rows) != array.shape.end() && element_count(array.shape) >= rows;
   };
@@ -288,7 +288,7 @@ std::string Requirements::word(const char* field, const std::string& value,
 void check_sinusoids(const Source& source, const std::string& name, std::int64_t rows, std::int64_t d) {
   const std::string where = concat(escaped(source.path()), ":/", name);
   const std::size_t index = *source.find(name);
-  // Before the formula's: settings that lie cost an error, no memory.
+  // Before computing the formula: wrong settings must cost an error, not memory.
   expect_shape(where, source.weights().arrays()[index].shape, {rows, d});
   const Tensor stored = source.weights().read(index);
   const auto wanted = sinusoidal_positions<float>(rows, d, Positions::sinusoidal_halves);

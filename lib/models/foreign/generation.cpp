@@ -10,8 +10,8 @@
 namespace heed::foreign {
 namespace {
 
-/// Of generation_config.json, beside those that config.json may have too: where it comes from, how long a call may take, how it
-/// draws, and how it computes the same.
+/// Fields of generation_config.json, beside those that config.json may have too: provenance, time limits of a
+/// call, sampling, and implementation choices that do not change the result.
 constexpr std::initializer_list<const char*> kOtherSettings = {"_from_model_config",
                                                                "bos_token_id",
                                                                "eos_token_id",
@@ -51,7 +51,7 @@ constexpr std::initializer_list<const char*> kOtherSettings = {"_from_model_conf
 /// More than any model has.
 constexpr std::size_t kMostEnds = 64;
 
-/// Those of generation_config.json; none when there is no such file.
+/// The fields of generation_config.json; none if there is no such file.
 Json generation_json_of(const Source& source) {
   const std::string path = source.file("generation_config.json");
   return path.empty() ? Json::object() : read_json_object(path);
@@ -131,7 +131,7 @@ SearchSettings generation_of(const Source& source, ConfigFields& config, const S
   SearchSettings settings;
   settings.beam = fields.number("num_beams", 1);
   settings.length_penalty = fields.real("length_penalty", 1);
-  // What is generated follows the start.
+  // max_length includes the start token.
   if (const std::int64_t length = fields.number("max_length", 0); length > 1)
     settings.max_length = length - 1;
   settings.max_length = fields.number("max_new_tokens", settings.max_length);

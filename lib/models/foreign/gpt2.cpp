@@ -1,6 +1,6 @@
-// GPT-2 (Radford et al. 2019) as transformers writes it: https://github.com/huggingface/transformers,
-// src/transformers/models/gpt2. Its linear layers ("Conv1D") are [in, out] as here, queries, keys and values one layer, side by
-// side.
+// GPT-2 (Radford et al. 2019) in transformers' format: https://github.com/huggingface/transformers,
+// src/transformers/models/gpt2. Its linear layers ("Conv1D") are [in, out] as here; queries, keys and values
+// are one layer, side by side.
 #include "base/error.h"
 #include "models/config_json.h"
 #include "models/decoder_only.h"

@@ -63,7 +63,8 @@ const Family& family_of(const Source& source) {
        ", or a model file of heed", files_of(source.path()));
 }
 
-/// A table of positions is made for the settings, whatever the weights are: settings that lie cost an error, no memory.
+/// A position table is made from the settings, whatever the weights are: wrong settings must cost an error,
+/// not memory.
 constexpr std::int64_t kLargestTable = std::int64_t{1} << 28;
 
 template <class Config>
@@ -78,7 +79,7 @@ void check_positions(const Config& config) {
   }
 }
 
-/// Ranges and choices of the config, before anything is made by it.
+/// Checks ranges and choices of the config before anything is made from it.
 void check_heed_config(const std::string& json) {
   with_architecture(architecture_of(json), [&](const auto& architecture) {
     typename std::decay_t<decltype(architecture)>::Config config;
@@ -88,7 +89,7 @@ void check_heed_config(const std::string& json) {
   });
 }
 
-/// The mapping beside the tensors that are there.
+/// The mapping matched with the tensors in the file.
 class Match {
  public:
   Match(const Source& source, const Mappings& mappings)
@@ -112,11 +113,11 @@ class Match {
   };
   const std::vector<PlacedCopy>& copies() const { return copies_; }
 
-  /// For each tensor that is left out why; "" for the others.
+  /// The reason for each tensor that is left out; "" for the others.
   const std::vector<std::string>& reasons() const { return reasons_; }
 
  private:
-  /// A prefix or an ending of the list may be another in the file: then in all of its names.
+  /// A prefix or an ending in the list may be different in the file, but then in all of its names.
   void choose_spelling() {
     const auto any = [&](const auto& test) {
       return std::ranges::any_of(arrays_, test, &io::ArrayInfo::name);
@@ -184,7 +185,7 @@ class Match {
         if (glob_matches(glob, name)) reasons_[i] = "ignored by --ignore";
       if (!reasons_[i].empty()) continue;
       std::string text = concat(escaped(name), ' ', to_string(arrays_[i].shape), " has no place");
-      // Only for what is shown, and of names as people write them: it takes time by their lengths.
+      // Only for messages, and for names of reasonable length: time grows with their length.
       if (problems_.size() < kMostListed && !free.empty() && name.size() < kLongestCompared)
         text += concat(" (nearest to ",
                        escaped(*std::ranges::min_element(
@@ -253,7 +254,7 @@ void check_copies(const Source& source, const Match& match) {
            ", which holds other values: weights that are not tied are not supported");
 }
 
-/// One line about what was widened or rounded.
+/// Prints one line about conversions of types.
 void note_types(const Source& source, const Match& match) {
   std::map<std::string, std::set<std::size_t>> by_type;
   for (const auto& placed : match.placed())
@@ -278,7 +279,7 @@ std::string digest_of(const std::string& path) {
   return sha.hex();
 }
 
-/// Calls use(), whose errors are about the content of `path`, not about how heed was called.
+/// Calls use(), attributing its errors to the content of `path`, not to the command line.
 template <class Use>
 auto about(const std::string& path, const Use& use) {
   try {
@@ -333,7 +334,7 @@ LoadedModel loaded_of(const Source& source) {
   Model<float>& model = *loaded.model;
   check_parameters(model.parameters, found.mappings);
   check_copies(source, match);
-  // Parts of one tensor may come one after the other: it is read once.
+  // Consecutive mappings from one tensor read it once.
   std::size_t held = SIZE_MAX;
   Tensor tensor;
   for (const auto& [index, mapping] : match.placed()) {

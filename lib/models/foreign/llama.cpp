@@ -1,7 +1,8 @@
-// Llama (Touvron et al. 2023), and what differs from it in little: Mistral has a sliding window, Qwen2 biases of queries,
-// keys and values, Qwen3 norms of queries and keys. As transformers writes them:
-// https://github.com/huggingface/transformers, src/transformers/models/{llama,mistral,qwen2,qwen3,modeling_rope_utils}.
-// Queries and keys are ordered for rotary positions whose pairs are (i, i + d_head / 2), as here.
+// Llama (Touvron et al. 2023) and close relatives: Mistral has a sliding window, Qwen2 biases of queries,
+// keys and values, Qwen3 norms of queries and keys. In transformers' format:
+// https://github.com/huggingface/transformers,
+// src/transformers/models/{llama,mistral,qwen2,qwen3,modeling_rope_utils}. Queries and keys are ordered for
+// rotary positions with pairs (i, i + d_head / 2), as here.
 #include <algorithm>
 #include <cmath>
 
@@ -16,7 +17,7 @@ namespace heed::foreign {
 namespace llama {
 namespace {
 
-/// What one of the family has where the config does not say it.
+/// The settings of a family member that the config does not state.
 struct Kind {
   const char* model_type;
   const char* name;
@@ -45,7 +46,7 @@ bool is_kind(const Kind& kind, std::string_view model_type) {
   return kind.model_type == model_type;
 }
 
-/// Those of YaRN alone. Null is their default, and so, for the two betas, is 0.
+/// The settings specific to YaRN. Null is their default, and so, for the two betas, is 0.
 void read_yarn(ConfigFields& fields, DecoderOnlyConfig& config) {
   const auto above_zero = [&](const char* name, double otherwise) {
     const double stated = fields.real(name, 0);
@@ -79,7 +80,7 @@ void read_rope(ConfigFields& fields, DecoderOnlyConfig& config) {
   fields.expect("partial_rotary_factor", {1.0, 1});
 }
 
-/// Older files say rope_theta and rope_scaling, newer ones rope_parameters; some both.
+/// Older files state rope_theta and rope_scaling, newer ones rope_parameters; some both.
 void read_positions(ConfigFields& fields, DecoderOnlyConfig& config) {
   config.positions = "rotary";
   config.rope_base = fields.real("rope_theta", 10000);
@@ -136,7 +137,7 @@ DecoderOnlyConfig config_of(ConfigFields& fields, const Kind& kind) {
   const bool as_heads = kind.n_kv_heads == 0 || fields.states_null("num_key_value_heads");
   config.n_kv_heads = fields.number("num_key_value_heads", as_heads ? config.n_heads : kind.n_kv_heads);
   config.d_head = fields.number("head_dim", kind.d_head);
-  // What other programs write out is the default here.
+  // Other programs state explicitly what is the default here.
   if (config.d_head * config.n_heads == config.d_model) config.d_head = 0;
   if (config.n_kv_heads == config.n_heads) config.n_kv_heads = 0;
   config.max_length = fields.number("max_position_embeddings", kind.max_length);

@@ -37,7 +37,7 @@ void for_each_value(const Mapping& mapping, std::int64_t rows, std::int64_t cols
                        last_row = mapping.axis == 0 ? slice.end : source.rows,
                        first_col = mapping.axis == 1 ? slice.begin : 0,
                        last_col = mapping.axis == 1 ? slice.end : source.cols;
-    // By tiles, so that a transpose reads and writes what is in the cache.
+    // By tiles, so that a transpose reads and writes within the cache.
     for (std::int64_t top = first_row; top < last_row; top += kTile) {
       for (std::int64_t left = first_col; left < last_col; left += kTile) {
         for (std::int64_t r = top; r < std::min(top + kTile, last_row); ++r) {

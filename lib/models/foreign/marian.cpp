@@ -1,7 +1,7 @@
-// Marian's models (Junczys-Dowmunt et al. 2018), OPUS-MT among them, as transformers has them:
-// https://github.com/huggingface/transformers, src/transformers/models/marian. The formulas are those of transformers, not of
-// Marian itself (marian_npz.cpp): sinusoids of frequency 10000^(-2k/d), an epsilon of 1e-5, "gelu" by the error function.
-// A layer's final_layer_norm is the norm of its feed-forward network.
+// Marian's models (Junczys-Dowmunt et al. 2018), including OPUS-MT, in transformers' format:
+// https://github.com/huggingface/transformers, src/transformers/models/marian. The formulas are those of
+// transformers, not of Marian itself (marian_npz.cpp): sinusoids of frequency 10000^(-2k/d), an epsilon of
+// 1e-5, "gelu" by the error function. A layer's final_layer_norm is the norm of its feed-forward network.
 #include <algorithm>
 
 #include "base/error.h"
@@ -59,7 +59,7 @@ TransformerConfig config_of(ConfigFields& fields) {
   return config;
 }
 
-/// Which tables are one, by the settings and by what the file has.
+/// Determines which tables are tied, from the settings and the file.
 void choose_ties(const Source& source, ConfigFields& fields, TransformerConfig& config, bool& shared,
                  std::vector<std::string>& notes) {
   shared = fields.flag("share_encoder_decoder_embeddings", true);
@@ -79,11 +79,12 @@ void check_positions(const Source& source, const TransformerConfig& config) {
     if (source.has(name)) check_sinusoids(source, name, config.max_length, config.d_model);
 }
 
-/// The features of embeddings and states, in the order of ours, by their places in theirs; empty: the same order. Layers do not
-/// mind how these are ordered, positions do.
+/// The order of heed's features of embeddings and states in the foreign model; empty: the same order. Layers
+/// are invariant to the order of features, positions are not.
 using Features = std::vector<Slice>;
 
-/// Interleaved sinusoids are those of halves, ordered otherwise: of pair k sine 2k is theirs k, cosine 2k + 1 theirs d/2 + k.
+/// Interleaved sinusoids are the sinusoids in halves in another order: for pair k, sine 2k is k there, cosine
+/// 2k + 1 is d/2 + k.
 Features features_of(const TransformerConfig& config) {
   Features features;
   if (config.positions != "sinusoidal") return features;
@@ -105,7 +106,7 @@ Mappings mappings_of(const TransformerConfig& config, bool shared) {
   const auto vector = [&](const std::string& name, const std::string& ours) {
     map.add({name, {d}, ours, false, 1, features});
   };
-  // From states, to states.
+  // From states, and to states.
   const auto reads = [&](const std::string& theirs, const std::string& ours, std::int64_t width) {
     map.add({theirs + ".weight", {width, d}, ours + "/weight", true, 1, features});
     map.same(theirs + ".bias", {width}, ours + "/bias");

@@ -1,8 +1,9 @@
-// Marian's own models (Junczys-Dowmunt et al. 2018, https://github.com/marian-nmt/marian): an .npz of weights with its settings in
-// YAML, special:model.yml, in it; beside it decoder.yml, vocabularies and the SentencePiece models that text goes through before.
-// What differs from the same weights in transformers' form (marian.cpp): sinusoids of frequency 10000^(-k/(d/2-1)), an epsilon of
-// 1e-6, a decoder that starts from a vector of zeros, and "gelu", which was x sigmoid(1.702 x) up to version 1.12.0. Layers are
-// counted from 1, matrices are [in, out] as here.
+// Marian's own models (Junczys-Dowmunt et al. 2018, https://github.com/marian-nmt/marian): an .npz of weights
+// that contains its settings in YAML, special:model.yml; beside it decoder.yml, vocabularies and the
+// SentencePiece models for preprocessing. Differences from the same weights in transformers' format
+// (marian.cpp): sinusoids of frequency 10000^(-k/(d/2-1)), an epsilon of 1e-6, a decoder that starts from a
+// zero vector, and "gelu", which was x sigmoid(1.702 x) up to version 1.12.0. Layers are counted from 1,
+// matrices are [in, out] as here.
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -62,7 +63,7 @@ bool is_after_1_12_0(const std::string& version) {
   return numbers > std::array<int, 3>{1, 12, 0};
 }
 
-/// What is not in the settings but in the shapes.
+/// Properties given by shapes rather than settings.
 struct Tables {
   std::string source, target, output;  ///< output: empty when it is a table; as Marian names them
   bool output_transposed = false, output_bias = true;
@@ -242,7 +243,7 @@ Mappings mappings_of(const TransformerConfig& config, const Tables& tables) {
   return map;
 }
 
-/// What decoder.yml says of the search; empty when there is none.
+/// The search settings in decoder.yml; empty if there is none.
 Json decoder_settings(const Source& source) {
   const std::string path = source.file(kDecoderFile);
   return path.empty() ? Json::object() : read_yaml_object(path);
@@ -266,7 +267,7 @@ SearchSettings search_of(ConfigFields& decoder, std::vector<std::string>& notes)
   for (const char* name : {"output-sampling", "force-decode", "n-best"})
     decoder.expect(name, {false, Json::array()});
   for (const char* name : {"quantize-range", "quantize-biases"}) decoder.expect(name, {0, false});
-  // Where files are, what a call prints, how much it does at a time and on what machine.
+  // Paths, messages, batching and hardware.
   decoder.without_effect({"relative-paths",
                           "models",
                           "vocabs",
@@ -319,7 +320,8 @@ SearchSettings search_of(ConfigFields& decoder, std::vector<std::string>& notes)
   return search;
 }
 
-/// A file of a list in the settings, which may be the path of another machine: its last part, beside the weights.
+/// A file from a list in the settings, possibly with a path on another machine: its last component, beside
+/// the weights.
 std::string listed_file(const Source& source, const Json& list, std::size_t number) {
   if (!list.is_array() || number >= list.size() || !list[number].is_string()) return "";
   return source.file(std::filesystem::path(list[number].get<std::string>()).filename().string());
@@ -382,7 +384,7 @@ bool are_equal(const ParameterSet<float>& parameters, const std::string& one, co
   return true;
 }
 
-/// Settings as YAML: of numbers, flags, words and lists of words JSON is.
+/// Settings as YAML: for numbers, flags, words and lists of words this is JSON.
 std::string yaml_of(const Json& settings) {
   std::string text;
   for (const auto& [name, value] : settings.items()) text += concat(name, ": ", value.dump(), "\n");

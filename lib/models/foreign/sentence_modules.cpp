@@ -8,7 +8,7 @@
 namespace heed::foreign {
 namespace {
 
-/// sentence-transformers' words, of torch.nn.
+/// sentence-transformers' names from torch.nn.
 constexpr std::initializer_list<std::pair<const char*, const char*>> kDenseWords{
     {"torch.nn.modules.activation.Tanh", "tanh"}, {"torch.nn.modules.linear.Identity", "none"},
     {"torch.nn.modules.activation.ReLU", "relu"}, {"torch.nn.modules.activation.Sigmoid", "sigmoid"},
@@ -23,7 +23,7 @@ ConfigFields config_of_module(const Source& source, const std::string& folder) {
   return ConfigFields(read_json_object(path), escaped(path));
 }
 
-/// What versions from 6 on state of a module: that it reads and writes the vector of the sentence.
+/// Stated by versions from 6 on: the module reads and writes the sentence embedding.
 void expect_of_sentences(ConfigFields& module) {
   module.expect("module_input_name", {"sentence_embedding"});
   module.expect("module_output_name", {"sentence_embedding"});

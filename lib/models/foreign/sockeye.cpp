@@ -1,7 +1,8 @@
-// Sockeye 3 (Hieber et al. 2022, https://github.com/awslabs/sockeye): a folder with its settings in YAML, `config`, its weights as
-// PyTorch saves them, `params.best`, and vocab.src.0.json and vocab.trg.0.json. Embeddings times sqrt(d), sinusoids in halves
-// or learned positions, an epsilon of 1e-6, attention without biases, and of a gated network ff1 is the gate. In the matrix that makes
-// keys and values those of head 0 come first, d_head rows each, then those of head 1, and so on.
+// Sockeye 3 (Hieber et al. 2022, https://github.com/awslabs/sockeye): a folder with its settings in YAML,
+// `config`, PyTorch weights, `params.best`, and vocab.src.0.json and vocab.trg.0.json. Embeddings times
+// sqrt(d), sinusoids in halves or learned positions, an epsilon of 1e-6, attention without biases; in a gated
+// network ff1 is the gate. The matrix for keys and values has d_head rows of keys of head 0, then its values,
+// then those of head 1, and so on.
 #include <algorithm>
 #include <array>
 #include <fstream>
@@ -31,7 +32,8 @@ bool recognises(const Source& source) {
          std::string_view(begin.data(), begin.size()) == "!ModelConfig";
 }
 
-/// What the stacks are made of, which must be the same for both but for layers and inner widths.
+/// The settings of a stack, which must be the same for both except for the numbers of layers and inner
+/// widths.
 struct Stack {
   std::int64_t n_layers = 0, d_ff = 0, source_length = 0, target_length = 0;
   std::string past;   ///< of the decoder, though both state it
@@ -72,7 +74,7 @@ Stack read_stack(ConfigFields& fields, TransformerConfig& config) {
   return stack;
 }
 
-/// The width of a side's embeddings, and nothing beside words in them.
+/// The width of a side's embeddings; refuses factors.
 void check_embedding(ConfigFields& fields, const char* name, std::int64_t rows, std::int64_t d) {
   ConfigFields embedding = fields.object(name);
   embedding.expect("vocab_size", {rows});
@@ -125,7 +127,7 @@ TransformerConfig config_of(ConfigFields& fields, std::vector<std::string>& note
   fields.expect("dtype", {"float32", "float16", "bfloat16"});
   fields.expect("lhuc", {false});
   fields.expect("neural_vocab_selection", {});
-  // The length task only bounds what is searched.
+  // The length task only limits the search.
   fields.without_effect({"config_length_task", "neural_vocab_selection_block_loss"});
   return config;
 }
@@ -205,7 +207,7 @@ Mappings mappings_of(const TransformerConfig& config) {
   return map;
 }
 
-/// Before there is a piece for each row: settings that lie cost an error, no memory.
+/// Before pieces are made for the rows: wrong settings must cost an error, not memory.
 void check_table(const Source& source, const char* name, const Shape& wanted) {
   const auto index = source.find(name);
   const std::string where = concat(escaped(source.path()), ":/", name);
@@ -224,8 +226,8 @@ text::Tokenizer read_tokenizer(const Source& source, const char* name, std::int6
   return text::Tokenizer::of_ids(rows, kSpecial);
 }
 
-/// The formula's positions are in the file too: of float32 they must be the formula's, rounded ones are taken as they are where
-/// both sides have a table of the same length.
+/// The file also contains the positions: float32 values must equal the formula's, rounded ones are used as
+/// they are if both sides have tables of the same length.
 void choose_positions(const Source& source, TransformerConfig& config, std::vector<std::string>& notes) {
   if (config.positions == "learned") return;
   bool is_rounded = false, fits = true;

@@ -1,7 +1,7 @@
-// T5 (Raffel et al. 2020) as transformers has it: https://github.com/huggingface/transformers, src/transformers/models/t5.
-// Scores are not divided by the root of the heads' width, layers have no biases, and the bias by distance is one for all layers of
-// a stack. Logits are scaled by d_model^-0.5 when the output matrix is the table of embeddings. Of a gated network wi_0 is the
-// gate.
+// T5 (Raffel et al. 2020) in transformers' format: https://github.com/huggingface/transformers,
+// src/transformers/models/t5. Scores are not divided by the root of the head width, layers have no biases,
+// and all layers of a stack share the bias by distance. Logits are scaled by d_model^-0.5 if the output is
+// tied to the embeddings. In a gated network wi_0 is the gate.
 #include <algorithm>
 #include <cmath>
 
@@ -19,7 +19,7 @@ namespace {
 
 constexpr const char* kShared = "shared.weight";
 constexpr const char* kOutput = "lm_head.weight";
-/// Any distance has a bucket: what limits a sentence is memory.
+/// Every distance has a bucket: only memory limits the length of a sentence.
 constexpr std::int64_t kNoLimit = 1'000'000;
 
 bool recognises(const Source& source) {
@@ -146,7 +146,8 @@ std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::stri
   from_json(loaded.model->config_json, fields_of(config));
   const SpecialIds& special = loaded.target.special();
   const double scale = std::pow(static_cast<double>(config.d_model), -0.5);
-  // A factor of the embeddings is put into the table, which also makes the scores of words: these are divided by it again.
+  // The embedding scale is multiplied into the table, which also computes the output scores, so these are
+  // divided by it.
   const bool scales_embeddings = config.tied == "all" && config.embedding_scale == "sqrt_d";
   Requirements require(reasons);
   require.want<std::string>("positions", config.positions, {"relative_buckets"});

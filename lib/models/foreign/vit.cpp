@@ -1,4 +1,4 @@
-// ViT (Dosovitskiy et al. 2021) as transformers writes it: https://github.com/huggingface/transformers,
+// ViT (Dosovitskiy et al. 2021) in transformers' format: https://github.com/huggingface/transformers,
 // src/transformers/models/vit; alone or as a classifier, which reads the class token.
 #include <algorithm>
 #include <charconv>
@@ -54,13 +54,13 @@ EncoderOnlyConfig config_of(ConfigFields& fields, bool classifies, bool has_pool
   return config;
 }
 
-/// The shortest word that is read as that number.
+/// The shortest text that reads back as the number.
 std::string word_of(const Json& number) {
   char text[32];
   return {text, std::to_chars(text, text + sizeof text, number.get<double>()).ptr};
 }
 
-/// Our words for the numbers that a processor has for each channel: "0.5", "0.485,0.456,0.406".
+/// heed's text for a processor's numbers per channel: "0.5", "0.485,0.456,0.406".
 std::string of_channels(ConfigFields& processor, const char* name, const std::string& otherwise) {
   const Json& numbers = processor.get(name);
   if (numbers.is_null()) return otherwise;
@@ -77,7 +77,7 @@ std::string of_channels(ConfigFields& processor, const char* name, const std::st
   return all_same ? texts.front() : joined(texts, ",");
 }
 
-/// What becomes of a picture before the model reads it: preprocessor_config.json, by default as ViTImageProcessor has it.
+/// The preprocessing of a picture: preprocessor_config.json, by default as in ViTImageProcessor.
 void read_processor(const Source& source, ConfigFields& fields, EncoderOnlyConfig& config) {
   constexpr const char* kFile = "preprocessor_config.json";
   const std::string path = source.file(kFile);

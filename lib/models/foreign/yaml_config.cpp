@@ -12,7 +12,8 @@
 namespace heed::foreign {
 namespace {
 
-/// Turns nodes into JSON. A few aliases may stand for more values than any memory holds, or for themselves.
+/// Converts nodes to JSON. A few aliases may expand to more values than fit in memory, or refer to
+/// themselves.
 class Reader {
  public:
   explicit Reader(const std::string& where) : where_(where) {}

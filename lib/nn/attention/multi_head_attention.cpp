@@ -43,8 +43,8 @@ AttentionOptions options_of(const Scope<T>& scope, std::int64_t d_head, bool cau
   return options;
 }
 
-/// Queries or keys, from their projection to what is compared: [rows, heads * d_head]. `turns`: no data where positions
-/// do not turn them.
+/// From projected queries or keys to those that are compared: [rows, heads * d_head]. `turns`: no data unless
+/// positions rotate them.
 template <class T>
 Var<T> compared(const Scope<T>& scope, const std::string& part, Var<T> x, const Packing& rows,
                 std::int64_t heads, const HeadConfig& config, Matrix<const T> turns = {}) {
@@ -86,7 +86,8 @@ Var<T> attend_and_join(const Scope<T>& scope, Var<T> q, const KeysAndValues<T>& 
   return join(scope, result.context, rows, config);
 }
 
-/// Every row over its sequence's past, which begins with what the cache holds and ends with the row itself.
+/// Every row attends over its sequence's past, which begins with the cached rows and ends with the row
+/// itself.
 template <class T>
 Var<T> attend_to_past(const Scope<T>& scope, Var<T> q, Var<T> k, Var<T> v, const Packing& rows,
                       const Past<T>& past, const HeadConfig& config, Var<T> bias) {
@@ -97,7 +98,7 @@ Var<T> attend_to_past(const Scope<T>& scope, Var<T> q, Var<T> k, Var<T> v, const
               config);
 }
 
-/// Projections of one input, and what else query and key need.
+/// Projections of one input, and further parameters of query and key.
 template <class T>
 void add_projections(ParameterSet<T>& parameters, const std::string& scope,
                      const std::vector<std::string>& parts, std::int64_t d, const HeadConfig& config) {

@@ -14,7 +14,7 @@ namespace heed {
 
 namespace {
 
-/// What the queries of `from` have for each key, for those of `to`, which see the same keys among others.
+/// Converts values over the keys of `from` to the keys of `to`, among which each query sees the same ones.
 template <class T>
 Var<T> moved(Var<T> v, const StepKeys& from, const StepKeys& to, T unseen) {
   Tape<T>& tape = v.tape();
@@ -27,7 +27,7 @@ Var<T> moved(Var<T> v, const StepKeys& from, const StepKeys& to, T unseen) {
   return y;
 }
 
-/// Names the scores or weights `v` of `at` as those of `shown`, and gives what an edit leaves of them.
+/// Names the scores or weights `v` of `at` as those of `shown`, and returns them after edits.
 template <class T>
 Var<T> named(const Scope<T>& scope, const std::string& name, Var<T> v, const StepKeys& at,
              const StepKeys& shown, T unseen) {

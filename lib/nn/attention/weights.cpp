@@ -12,7 +12,7 @@ namespace heed {
 
 namespace {
 
-/// What the score computes once of each row; lives as long as the pass.
+/// The score's precomputation for each row; lives as long as the pass.
 template <class T>
 Matrix<const T> prepared(const ScoreFunction& score, Var<T> x) {
   if (!score.prepared_width) return {};
