@@ -52,8 +52,8 @@ std::string NamedValue::text() const {
 }
 
 std::vector<NamedValue> value_names(const Model<float>& model, const Stages& stages) {
-  // Sentences of different lengths make the packings distinguishable; an image has as many rows as the model says. Those of
-  // an image of one place are named as the source, and have the same shape either way.
+  // Sentences of different lengths make the packings distinguishable; an image has as many rows as the model
+  // says. Those of an image of one place are named as the source, and have the same shape either way.
   PackedTokens source, target;
   const std::vector<std::int32_t> words{0, 0, 0};  // any ids will do
   source.append(std::span(words).first(3));

@@ -292,8 +292,8 @@ void MapReader::add_dataset(const std::string& path, const std::string& group_pa
   entries_.push_back(std::move(entry));
 }
 
-/// Our attribute first, then labels, then attached scales (netCDF, xarray), then the axes of the plot (a signal that was
-/// replaced in h5py has lost both).
+/// Our attribute first, then labels, then attached scales (netCDF, xarray), then the axes of the plot (a
+/// signal that was replaced in h5py has lost both).
 std::vector<std::string> MapReader::dims_of(const Entry& entry) const {
   const std::size_t rank = entry.dataset.shape.size();
   Attributes attributes = entry.attributes;

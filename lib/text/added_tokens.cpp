@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// In bytes; what is looked up at each place of a text is at most so long.
+/// In bytes; limits the lookup at each position of a text.
 constexpr std::size_t kLongest = 1000;
 
 /// \w of regular expressions: Alphabetic, marks, digits, connectors and joiners.
@@ -31,7 +31,7 @@ bool is_word(char32_t c) {
   }
 }
 
-/// The character that begins at `at`, or that ends there.
+/// The character that begins, or ends, at `at`.
 std::string_view after(std::string_view text, std::size_t at) {
   std::size_t end = at + 1;
   while (end < text.size() && (text[end] & 0xC0) == 0x80) ++end;

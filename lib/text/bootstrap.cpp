@@ -12,8 +12,9 @@
 namespace heed::text {
 namespace {
 
-/// The first 256 bits of numpy.random.SeedSequence(seed): O'Neill 2015, "Developing a seed_seq Alternative", with
-/// NumPy's constants, which hash the seed into a pool of four words and that into as many words as are wanted.
+/// The first 256 bits of numpy.random.SeedSequence(seed): O'Neill 2015, "Developing a seed_seq Alternative",
+/// with NumPy's constants, which hash the seed into a pool of four words and the pool into any number of
+/// words.
 std::array<std::uint64_t, 4> seed_words(std::uint64_t seed) {
   std::array<std::uint32_t, 4> pool{};
   std::uint32_t constant = 0x43b0d7e5;
@@ -78,8 +79,8 @@ std::uint32_t SentenceSamples::next32() {
 const std::vector<std::uint32_t>& SentenceSamples::next() {
   const auto n = static_cast<std::uint32_t>(sample_.size());
   if (n == 1) return sample_;  // nothing is drawn
-  // Lemire 2019, "Fast Random Integer Generation in an Interval": the high half of the product, unless its low half
-  // is one of the few that would be drawn too often.
+  // Lemire 2019, "Fast Random Integer Generation in an Interval": the high half of the product, unless its
+  // low half is one of the few that would be drawn too often.
   const std::uint32_t too_often = -n % n;
   for (std::uint32_t& drawn : sample_) {
     std::uint64_t product = 0;

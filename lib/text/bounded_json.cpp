@@ -7,8 +7,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// Counts what a text would become, and keeps nothing. A callback of the parser that makes it would do, but there that one
-/// looks through a whole list for each object in it.
+/// Counts the values of a text without building them. A callback of the building parser would work too, but
+/// that one scans a whole list for each object in it.
 class Counter final : public Json::json_sax_t {
  public:
   Counter(const std::string& where, std::int64_t most) : where_(where), most_(most) {}

@@ -30,8 +30,8 @@ Class class_of(char32_t c) {
   }
 }
 
-/// Tries a pattern's alternatives in their order at one place after the other. An end is past the characters that match, or
-/// where it began when none do.
+/// Tries a pattern's alternatives in order at one place after the other. An end is past the matching
+/// characters, or equal to the start if none match.
 class Scanner {
  public:
   Scanner(std::string_view text, SplitPattern pattern) : pattern_(pattern) {
@@ -100,8 +100,8 @@ class Scanner {
     return white_space(at);
   }
 
-  // "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
-  // with \p{N} for \p{N}{1,3} in Qwen2.
+  // "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}|
+  // ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+", with \p{N} for \p{N}{1,3} in Qwen2.
   std::size_t llama_word(std::size_t at) const {
     if (const std::size_t end = contraction(at, true); end > at) return end;
     const bool leads = !is_line_end(at) && (is(at, Class::space) || is(at, Class::other));
@@ -144,7 +144,8 @@ std::string spelled(std::string_view bytes) {
   return text;
 }
 
-/// The bytes that a piece spells; a piece with other characters, which only an added token can have, is its own text.
+/// The bytes that a piece spells; a piece with other characters, which only an added token can have, is its
+/// own text.
 std::string bytes_of(const std::string& piece) {
   std::string bytes;
   for (std::string_view character : characters(piece)) {
@@ -254,7 +255,7 @@ class ByteBpeScheme : public Scheme {
     return vocabulary().id(piece);
   }
 
-  /// Whether text has the piece although no merge makes it.
+  /// Whether the piece occurs in text although no merge makes it.
   bool is_whole_word(std::int32_t id) const {
     return options_.ignore_merges && !vocabulary().special().contains(id) &&
            split_words(bytes_[static_cast<std::size_t>(id)], options_.pattern).size() == 1;
@@ -268,7 +269,7 @@ class ByteBpeScheme : public Scheme {
     return true;
   }
 
-  /// The least rank first, of equal ones the leftmost.
+  /// The lowest rank first, of equal ones the leftmost.
   void append_merged(std::string_view word, std::vector<std::int32_t>& ids) const {
     std::vector<Symbol> symbols;
     std::priority_queue<Candidate, std::vector<Candidate>, std::greater<>> candidates;

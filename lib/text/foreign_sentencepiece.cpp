@@ -109,7 +109,7 @@ SpecialIds no_special_ids() {
   return special;
 }
 
-/// What tokenizer_config.json and added_tokens.json say besides the model, if they are there.
+/// The content of tokenizer_config.json and added_tokens.json beside the model, if they exist.
 class TokenizerConfig {
  public:
   explicit TokenizerConfig(const fs::path& folder)
@@ -141,13 +141,13 @@ class TokenizerConfig {
 
   const std::vector<std::pair<std::string, std::int32_t>>& added() const { return added_; }
   const std::string& name() const { return name_; }
-  /// Those that there are, and these.
+  /// The existing files, and these.
   std::vector<std::string> files(const std::vector<std::string>& more) const {
     std::vector<std::string> all = files_;
     all.insert(all.end(), more.begin(), more.end());
     return all;
   }
-  /// null when it is missing.
+  /// null if it is missing.
   Json value(const char* field) const { return json_.value(field, Json()); }
   bool flag(const char* field, bool otherwise) const { return Object(json_, name_).flag(field, otherwise); }
   /// The special token that is named eos_token, say.

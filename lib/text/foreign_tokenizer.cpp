@@ -36,7 +36,7 @@ std::string type_of(const Json& json, const std::string& where) {
   fail(where, ": type ", escaped(type), " is not supported, wanted ", wanted);
 }
 
-/// The members of a Sequence, or the thing itself; none of null.
+/// The members of a Sequence, or the object itself; none for null.
 std::vector<Json> members(const Json& json, const std::string& list, const std::string& where) {
   if (type_of(json, where) != "Sequence")
     return json.is_null() ? std::vector<Json>() : std::vector<Json>{json};
@@ -57,7 +57,7 @@ struct TokenList {
   bool mask_strips = false;  ///< the mask takes the white space before it
 };
 
-/// The added tokens, which the pieces get.
+/// The added tokens, which are also added to the pieces.
 TokenList add_tokens(const Json& list, PieceList& pieces, const std::string& where) {
   TokenList added;
   if (list.is_null()) return added;
@@ -166,7 +166,8 @@ std::vector<TemplateStep> template_steps(const Json& steps, const Json& tokens, 
   return list;
 }
 
-/// "A" between special tokens, and "A" and "B" likewise. A pair that is not put together like its sentences is left out.
+/// "A" between special tokens, and "A" and "B" between special tokens. A pair whose parts are framed
+/// differently is ignored.
 SentenceFrame read_template(const Json& single, const Json& both, const Json& tokens,
                             const std::string& where) {
   SentenceFrame frame;
@@ -249,7 +250,7 @@ void expect_type(Object& object, const char* wanted) {
     fail_type(type, object.where("type"), wanted);
 }
 
-/// What T5 has: at most a table, then words, each with a space in front.
+/// T5's preprocessing: at most a table, then words, each with a leading space.
 std::string read_normalisations(Object& root) {
   const Json& json = root.get("normalizer");
   const std::vector<Json> steps = members(json, "normalizers", root.where("normalizer"));
@@ -274,7 +275,7 @@ void expect_metaspace(const Json& json, const std::string& where) {
   step.finish();
 }
 
-/// Those of the model. The added tokens may have ids between theirs.
+/// The model's pieces. The ids of added tokens may lie between theirs.
 PieceList pieces_of(Object& root, Object& model) {
   const Json& vocabulary = model.at("vocab");
   PieceList pieces(model.where("vocab"), vocabulary.size() + root.get("added_tokens").size());
@@ -282,7 +283,7 @@ PieceList pieces_of(Object& root, Object& model) {
   return pieces;
 }
 
-/// With the special pieces, and with all that the frame of a sentence needs.
+/// Adds the special pieces, and those needed for the frame of a sentence.
 Vocabulary vocabulary_of(PieceList pieces, const std::vector<std::int32_t>& special,
                          const SentenceFrame& frame, const Object& root) {
   Vocabulary vocabulary = std::move(pieces).vocabulary(special);
@@ -393,7 +394,7 @@ ForeignTokenizer from_json(const Json& json, const std::string& name) {
   std::vector<Merge> merges = read_merges(model.at("merges"), model.where("merges"));
   model.finish();
   const TokenList added = add_tokens(root.get("added_tokens"), pieces, root.where("added_tokens"));
-  // A piece that is no word of the model, but might be in its text.
+  // Pieces that no merge makes, but that might occur in text.
   if (options.ignore_merges && std::ranges::any_of(added.others, &AddedToken::single_word))
     fail(root.where("added_tokens"), ": single_word beside ignore_merges is not supported");
   const bool composes = read_normalizer(root.get("normalizer"), root.where("normalizer"));
@@ -473,7 +474,7 @@ ForeignTokenizer from_word_pieces(const fs::path& vocabulary) {
           {vocabulary.string(), config_file.string()}};
 }
 
-/// The file itself, or that of the folder; empty when there is none.
+/// The file itself, or that of the folder; empty if there is none.
 fs::path file_of(const fs::path& path, const char* name) {
   std::error_code ignored;
   if (!fs::is_directory(path, ignored)) return path;

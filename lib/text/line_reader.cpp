@@ -27,7 +27,7 @@ LineReader::LineReader(const std::string& path, bool replace, std::int64_t max_b
 LineReader::LineReader(std::vector<std::string> paths, bool replace, std::int64_t max_bytes,
                        ByteOrderMark mark)
     : paths_(std::move(paths)), replace_(replace), max_bytes_(max_bytes), mark_(mark), buffer_(kBufferBytes) {
-  // A misspelt name is an error now, not after the files before it.
+  // A misspelt name is reported now, not after the files before it.
   for (const std::string& path : paths_)
     if (path != "-" && ::access(path.c_str(), R_OK) != 0)
       fail(escaped(path), ": cannot open: ", std::strerror(errno));
@@ -99,7 +99,7 @@ bool LineReader::read_raw(std::string& line) {
   return any;
 }
 
-/// Counts what is left of the line after `bytes`, so that the message says how long a line must be allowed.
+/// Counts the rest of the line after `bytes`, so that the message states the limit it would need.
 void LineReader::refuse_long(std::int64_t bytes) {
   bool ended = false;
   while (!ended && bytes <= kMostBytes && (begin_ < end_ || fill())) {

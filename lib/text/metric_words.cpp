@@ -32,10 +32,11 @@ std::vector<std::string_view> bytes(std::string_view text) {
   return list;
 }
 
-/// Where a space goes beside a pair of units: before the first, between the two, after the second.
+/// Where to insert a space in a pair of units: before the first, between the two, after the second.
 enum class Space { around_first, around_second };
 
-/// Puts spaces into every non-overlapping pair of adjacent units for which `matches` holds, from left to right.
+/// Puts spaces into every non-overlapping pair of adjacent units for which `matches` holds, from left to
+/// right.
 template <class Matches>
 std::string space_pairs(const std::vector<std::string_view>& units, Space space, Matches matches) {
   std::string out;
@@ -127,14 +128,15 @@ bool is_in(const CharacterRange (&ranges)[N], char32_t c) {
   return std::ranges::any_of(ranges, [&](const CharacterRange& r) { return c >= r.first && c <= r.last; });
 }
 
-// sacreBLEU's ranges, with its two mistakes of five hexadecimal digits: what was meant to be the ideographs from
-// U+20000 and U+2F800 are U+2001 to U+2A6D (general punctuation, symbols) and U+2F81 to U+2FA1.
+// sacreBLEU's ranges, with its two mistakes of five hexadecimal digits: what was meant to be the ideographs
+// from U+20000 and U+2F800 are U+2001 to U+2A6D (general punctuation, symbols) and U+2F81 to U+2FA1.
 constexpr CharacterRange kChinese[] = {{0x2001, 0x2A6D}, {0x2E80, 0x2FDF}, {0x2FF0, 0x303F}, {0x3100, 0x312F},
                                        {0x31A0, 0x31BF}, {0x31C0, 0x31EF}, {0x3200, 0x33FF}, {0x3400, 0x4DB5},
                                        {0x4E00, 0x9FBB}, {0xF900, 0xFA2D}, {0xFA30, 0xFA6A}, {0xFA70, 0xFAD9},
                                        {0xFE10, 0xFE1F}, {0xFE30, 0xFE4F}, {0xFF00, 0xFFEF}};
 
-// tercom's characters that stand alone; the range from U+3200 is sacreBLEU's, whose end was meant to be U+32FF.
+// tercom's characters that stand alone; the range from U+3200 is sacreBLEU's, whose end was meant to be
+// U+32FF.
 constexpr CharacterRange kAsian[] = {{0x2E80, 0x2EFF}, {0x31C0, 0x31EF}, {0x3200, 0x3F22}, {0x3300, 0x33FF},
                                      {0x3400, 0x4DBF}, {0x4E00, 0x9FFF}, {0xF900, 0xFAFF}, {0xFE30, 0xFE4F}};
 constexpr CharacterRange kAsianPunctuation[] = {{0x3001, 0x3002}, {0x3008, 0x3011}, {0x3014, 0x301F},

@@ -120,7 +120,8 @@ class SubwordScheme : public Scheme {
     return encode_words(line, [&](std::string_view word, std::vector<std::int32_t>& ids) {
       const auto before = static_cast<std::ptrdiff_t>(ids.size());
       push(codes_.segment(word, how.bpe_dropout, how.random), ids);
-      // A vocabulary of the segments of a text may lack even characters that the usual merges never leave alone.
+      // A vocabulary of the segments of a text may lack even characters that the usual merges never leave
+      // alone.
       if (std::find(ids.begin() + before, ids.end(), vocabulary().special().unk) == ids.end()) return;
       ids.resize(static_cast<std::size_t>(before));
       push(codes_.segment(word), ids);

@@ -18,14 +18,15 @@
 namespace heed::text {
 namespace {
 
-// Fields of sentencepiece_model.proto: of the model, of the trainer, of a piece and of the normalizer; and types of a piece.
+// Fields of sentencepiece_model.proto: of the model, of the trainer, of a piece and of the normalizer; and
+// types of a piece.
 constexpr std::uint32_t kPieces = 1, kTrainer = 2, kNormalizer = 3, kDenormalizer = 5;
 constexpr std::uint32_t kInputFormat = 7;
 constexpr std::uint32_t kPieceText = 1, kPieceScore = 2, kPieceType = 3;
 constexpr std::uint32_t kCharsmap = 2;
 constexpr std::uint32_t kNormalPiece = 1, kUnknownPiece = 2, kControlPiece = 3;
 
-/// Takes a number of Protocol Buffers, seven bits a byte, from the front.
+/// Reads a Protocol Buffers varint from the front.
 std::optional<std::uint64_t> take_varint(std::string_view& bytes) {
   std::uint64_t value = 0;
   for (unsigned shift = 0; shift < 64 && !bytes.empty(); shift += 7) {
@@ -56,9 +57,9 @@ void put_float(std::uint32_t field, float value, std::string& out) {
   for (int shift = 0; shift < 32; shift += 8) out += static_cast<char>(bits >> shift);
 }
 
-/// Calls visit(tag, value, whole) for each field of a message: the bytes of a value of bytes, and those of tag and value.
-/// False when this cannot tell all fields apart: the library, which skips more than a model ever has (groups), might find
-/// other values than this.
+/// Calls visit(tag, value, whole) for each field of a message: the payload of a length-delimited value, and
+/// the bytes of tag and value. False if the fields cannot be separated: the library, which skips constructs
+/// that no model has (groups), might then find other values.
 template <class Visit>
 bool each_field(std::string_view message, const Visit& visit) {
   while (!message.empty()) {
@@ -94,7 +95,8 @@ bool each_field(std::string_view message, const Visit& visit) {
   return true;
 }
 
-/// The values of the field `number` of a message, all of them of bytes; nothing when its fields cannot be told apart.
+/// The values of the field `number` of a message, all of them of bytes; nothing when its fields cannot be
+/// told apart.
 std::optional<std::vector<std::string_view>> fields_of(std::string_view message, std::uint32_t number) {
   std::vector<std::string_view> found;
   const bool is_clear = each_field(message, [&](std::uint32_t tag, std::string_view value, std::string_view) {
@@ -122,14 +124,15 @@ std::vector<std::uint32_t> units_of(std::string_view bytes) {
   return units;
 }
 
-/// The trie of a table of normalisations, a double array (darts-clone): from unit i, the unit of byte c is i ^ offset(i) ^ c,
-/// if its label is c; the value of a unit with a leaf is at i ^ offset(i). Equal endings share their units.
+/// The trie of a normalisation table, a double array (darts-clone): from unit i, the unit of byte c is i ^
+/// offset(i) ^ c, if its label is c; the value of a unit with a leaf is at i ^ offset(i). Common suffixes
+/// share their units.
 class Trie {
  public:
   explicit Trie(std::string_view bytes) : units_(units_of(bytes)), below_(units_.size(), kUnseen) {}
 
-  /// Whether every search ends, within the units, with no more leaves than the library has room for, and every value is within
-  /// `values`.
+  /// Whether every search ends within the units, with no more leaves than the library has room for, and every
+  /// value lies within `values`.
   bool is_sound(std::string_view values) {
     if (units_.empty()) return false;
     struct Open {

@@ -1,5 +1,5 @@
 // BPE and unigram segmentation of raw text by SentencePiece (Kudo and Richardson 2018). Its normalisation is
-// off (text is in NFC before), so that decoding restores every space and character.
+// disabled (text is already in NFC), so that decoding restores every space and character.
 #include <sentencepiece_trainer.h>
 
 #include <algorithm>
@@ -66,12 +66,12 @@ class LineIterator : public sentencepiece::SentenceIterator {
   std::string value_;
 };
 
-/// A line as the trainer sees it. It uses tabs internally, so they are kept from it; they are spelled in bytes.
+/// A line for the trainer. It uses tabs internally, so tabs are removed; they are spelled in bytes.
 std::string shown(const std::string& line) {
   return hide_space_symbol(replace_all(line, "\t", " "));
 }
 
-// The trainer leaves out lines that are longer, and those with its symbol for unknown characters (trainer_interface.cc).
+// The trainer skips longer lines, and lines with its symbol for unknown characters (trainer_interface.cc).
 constexpr std::size_t kMostLineBytes = 65536;
 constexpr std::string_view kUnknownSymbol = "\xE2\x96\x85";  // U+2585
 
@@ -81,7 +81,7 @@ Vocabulary vocabulary_of(const sentencepiece::SentencePieceProcessor& processor,
   return Vocabulary(std::move(pieces), special, "SentencePiece model");
 }
 
-/// By so much a character without a piece is less likely than any piece.
+/// The log-probability of a character without a piece relative to the least likely piece.
 constexpr double kUnknownPenalty = 10;
 
 class SentencePieceScheme : public Scheme {
@@ -264,8 +264,8 @@ std::string train_sentencepiece(sentencepiece::SentenceIterator& iterator, const
 
 }  // namespace
 
-/// Every word is a line to the trainer, which puts a space before each. So a space without a word has to come before one, or
-/// before another space.
+/// Every word is a line to the trainer, which prepends a space. A space without a word therefore has to come
+/// before one, or before another space.
 std::string train_sentencepiece_bpe(const WordCounts& words, std::int64_t vocab_size,
                                     const Vocabulary& special) {
   std::vector<std::pair<std::string_view, std::int64_t>> lines = in_order(words);

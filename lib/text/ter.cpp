@@ -16,13 +16,13 @@ namespace {
 using Word = std::int32_t;
 using Words = std::vector<Word>;
 
-// tercom's limits, and sacreBLEU's on the shifts that are tried for a sentence.
+// tercom's limits, and sacreBLEU's limit on the shifts tried per sentence.
 constexpr std::ptrdiff_t kMostShifted = 10, kFarthestShift = 50, kMostTried = 1000;
 constexpr std::int64_t kBeamWidth = 25;
 
 constexpr std::int32_t kUnreachable = 1 << 30;
 
-/// What was done last on the cheapest way to a cell, which is from the hypothesis to the reference.
+/// The last edit on the cheapest path to a cell, from hypothesis to reference.
 enum class Step : std::uint8_t { none, match, replace, drop, insert };
 
 struct Cell {
@@ -41,8 +41,8 @@ struct Row {
   }
 };
 
-/// The edit matrix between hypotheses of one length, which are shifts of one another, and a reference: row i is of
-/// the first i words of the hypothesis.
+/// The edit matrix between hypotheses of one length, which are shifts of one another, and a reference: row i
+/// is of the first i words of the hypothesis.
 class EditMatrix {
  public:
   EditMatrix(Words hypothesis, const Words& reference)
@@ -113,12 +113,13 @@ class EditMatrix {
   std::vector<Row> rows_;
 };
 
-/// Where the words of the reference are in the hypothesis, by the cheapest edits.
+/// The positions of the reference's words in the hypothesis, by the cheapest edits.
 struct Alignment {
-  /// For each word of the reference the place of the word that it is, or that is before where it is missing (-1:
+  /// For each word of the reference the place of the word that it is, or that is before where it is missing
+  /// (-1:
   /// before all).
   std::vector<std::ptrdiff_t> place;
-  /// Whether a word is no match; sums up to each place, so that a run has an error when its ends differ.
+  /// Prefix sums of mismatches, so that a run contains one if its ends differ.
   std::vector<std::int64_t> hypothesis_errors{0}, reference_errors{0};
 
   explicit Alignment(std::vector<Step> steps) {
@@ -220,7 +221,8 @@ class ShiftSearch {
     }
   }
 
-  /// Keeps the shift that saves most; of equal ones the longest, then the first, then that to the first target.
+  /// Keeps the shift that saves most edits; of equal ones the longest, then the first, then the one with the
+  /// first target.
   void consider(const Shift& shift) {
     const Words moved = shift.of(matrix_.hypothesis());
     // The rows before the first word that differs from both are right already.

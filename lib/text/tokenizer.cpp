@@ -82,7 +82,7 @@ SchemePtr train_pretokenized_bpe(WordCounts words, const TrainOptions& options) 
   return make_subword_scheme(std::move(vocabulary), std::move(codes));
 }
 
-/// All lines, or those whose numbers draw the least.
+/// All lines, or the sample of lines with the lowest random draws.
 std::vector<std::string> sampled_lines(const LineSource& next_line, const TrainOptions& options) {
   std::vector<std::string> lines;
   std::string line;
@@ -124,7 +124,7 @@ Tensor string_tensor(std::vector<std::string> values, const std::string& dim) {
   return Tensor::of<std::string>(std::move(values), std::move(shape), {dim});
 }
 
-/// Where the vocabulary of a side stands in a model or a vocabulary file.
+/// The path of a side's vocabulary in a model or a vocabulary file.
 std::string prefix_of_side(const TensorMap& map, const std::string& side) {
   for (const std::string& prefix :
        {"model/" + side + "_vocabulary", std::string("model/vocabulary"), std::string("vocabulary")}) {
@@ -141,7 +141,7 @@ nlohmann::json parse_config(const std::string& path, const std::string& text) {
   return config;
 }
 
-/// The special ids of a vocabulary's config; ids that it does not name are absent.
+/// The special ids in a vocabulary's config; ids that it does not name are absent.
 SpecialIds special_from(const std::string& path, const nlohmann::json& config) {
   if (!config.contains("special")) return kDefaultSpecialIds;
   const nlohmann::json& ids = config["special"];

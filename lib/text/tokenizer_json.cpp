@@ -22,7 +22,7 @@ std::vector<std::int32_t> ids_of(const OrderedJson& settings, const char* name) 
   return settings.at(name).get<std::vector<std::int32_t>>();
 }
 
-/// What stands around a sentence, and around and between a pair.
+/// The special tokens around a sentence, and around and between a pair.
 OrderedJson post_processor_of(const Tokenizer& tokenizer, const OrderedJson& settings) {
   OrderedJson tokens = OrderedJson::object();
   const int second = settings.value("second_type", 0);
@@ -48,7 +48,7 @@ OrderedJson post_processor_of(const Tokenizer& tokenizer, const OrderedJson& set
   return {{"type", "TemplateProcessing"}, {"single", single}, {"pair", pair}, {"special_tokens", tokens}};
 }
 
-/// Of all pieces that are text of their own or names of something.
+/// For all pieces that are special or added tokens.
 OrderedJson vocabulary_of(const Tokenizer& tokenizer) {
   OrderedJson vocabulary = OrderedJson::object();
   const auto used = std::min<std::int64_t>(tokenizer.size(), tokenizer.special().first_unused);

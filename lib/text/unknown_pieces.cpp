@@ -8,8 +8,8 @@
 namespace heed::text {
 namespace {
 
-/// Punctuation as words of its own, an apostrophe at the end of what it shortens: a rough tokenization, which tells whether
-/// a finer one would help.
+/// Punctuation as words of its own, an apostrophe at the end of what it shortens: a rough tokenization, which
+/// tells whether a finer one would help.
 std::string with_blanks(const std::string& line) {
   std::string text;
   for (const char c : line) {

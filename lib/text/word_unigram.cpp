@@ -14,9 +14,9 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr char kModelName[] = "Unigram model";
-/// Graphemes of so many bytes are normalised as one thing.
+/// Longer graphemes are not normalised as a unit.
 constexpr std::size_t kGraphemeBytes = 6;
-/// By so much an unknown character is less likely than any piece.
+/// The log-probability of an unknown character relative to the least likely piece.
 constexpr double kUnknownPenalty = 10;
 
 class WordUnigramScheme final : public Scheme {
@@ -97,8 +97,8 @@ class WordUnigramScheme final : public Scheme {
     double score = 0;
   };
 
-  /// The way of the greatest sum of scores through a part; among equals that whose last piece begins first. Characters
-  /// that no piece has are unknown, those side by side as one.
+  /// The path with the greatest sum of scores; of equal ones that whose last piece begins first. Characters
+  /// without a piece are unknown, adjacent ones as one.
   void encode_part(std::string_view part, std::vector<std::int32_t>& ids) const {
     struct Node {
       double total = 0;

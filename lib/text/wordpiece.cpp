@@ -15,9 +15,9 @@
 namespace heed::text {
 namespace {
 
-/// The general category as of Unicode 8, by which the library tokenizers clean text, split at punctuation and strip accents
-/// to this day; right for the categories that this asks for: marks, punctuation, control. scripts/check-tokenizers compares
-/// all characters.
+/// The general category in Unicode 8, by which the library tokenizers still clean text, split at punctuation
+/// and strip accents; correct for the categories used here: marks, punctuation, control.
+/// scripts/check-tokenizers compares all characters.
 utf8proc_category_t category(char32_t c) {
   // Ranges that hold all such characters that Unicode 9 to 15 added, and none that were there before.
   constexpr std::pair<char32_t, char32_t> later[] = {
@@ -44,7 +44,7 @@ utf8proc_category_t category(char32_t c) {
   return utf8proc_category(static_cast<utf8proc_int32_t>(c));
 }
 
-/// What cleaning drops. Tab and line ends are white space.
+/// Characters removed by cleaning. Tabs and line ends are white space.
 bool is_dropped(char32_t c) {
   if (c == '\t' || c == '\n' || c == '\r') return false;
   const utf8proc_category_t kind = category(c);
@@ -52,7 +52,8 @@ bool is_dropped(char32_t c) {
          kind == UTF8PROC_CATEGORY_CO;
 }
 
-/// The blocks that BERT's multilingual models were trained with; 2B920 is the source's, where Unicode has 2B820.
+/// The blocks that BERT's multilingual models were trained with; 2B920 is the source's, where Unicode has
+/// 2B820.
 bool is_chinese(char32_t c) {
   constexpr std::pair<char32_t, char32_t> blocks[] = {
       {0x4E00, 0x9FFF},   {0x3400, 0x4DBF},   {0x20000, 0x2A6DF}, {0x2A700, 0x2B73F},
@@ -206,7 +207,7 @@ class WordPieceScheme : public Scheme {
     }
   }
 
-  /// As the library does it, piece by piece.
+  /// As in the library, piece by piece.
   static std::string tidied(std::string piece) {
     constexpr std::pair<const char*, const char*> rules[] = {
         {" .", "."},   {" ?", "?"},           {" !", "!"},   {" ,", ","},     {" ' ", "'"},   {" n't", "n't"},

@@ -35,7 +35,7 @@ void append_utf8(std::uint32_t point, std::string& out) {
   }
 }
 
-/// The character that stands after a backslash, with its digits if it has some; takes it from the front.
+/// Parses the character after a backslash, with its digits if any, from the front.
 bool take_escape(std::string_view& text, std::string& out) {
   static constexpr std::pair<char, std::uint32_t> named[] = {
       {'0', 0},   {'a', 7},     {'b', 8},    {'t', 9},    {'\t', 9},     {'n', 10},
@@ -63,7 +63,7 @@ bool take_escape(std::string_view& text, std::string& out) {
   return false;
 }
 
-/// Takes a piece, which ends at its quote, or, when it is plain, at the end of `text`.
+/// Parses a piece, which ends at its quote or, if it is plain, at the end of `text`.
 std::optional<std::string> take_piece(std::string_view& text) {
   std::string piece;
   if (!text.starts_with('"') && !text.starts_with('\'')) {

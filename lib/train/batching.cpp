@@ -50,7 +50,7 @@ std::vector<std::uint32_t> sentences_by_length(const Corpus& corpus, double nois
   return order;
 }
 
-/// Cuts `sentences` where the running sum of their tokens passes k / n of the total.
+/// Splits `sentences` where the running sum of their tokens passes k / n of the total.
 std::vector<std::vector<std::int64_t>> split_evenly(const Corpus& corpus,
                                                     std::span<const std::uint32_t> sentences,
                                                     std::int64_t shards) {

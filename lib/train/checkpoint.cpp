@@ -58,7 +58,7 @@ void add_identity(const Identity& identity, TensorMap& map) {
   map.add(kIdentityPath + "value", strings(std::move(values), "field"));
 }
 
-/// The best one first (its name is empty when there is none), then the last epochs'.
+/// The best one first (its name is empty if there is none), then those of the last epochs.
 void add_snapshots(const TrainState& state, TensorMap& map) {
   std::vector<std::string> names{state.best.name}, digests{state.best.digest};
   std::vector<std::int64_t> epochs{state.best.epoch};
@@ -101,7 +101,7 @@ const std::string* find_value(const Identity& identity, const std::string& field
   return it == identity.end() ? nullptr : &it->value;
 }
 
-/// Digests are long: their beginning tells them apart.
+/// Digests are abbreviated: their beginning distinguishes them.
 std::string shown(const std::string& value) {
   return value.size() == 64 ? value.substr(0, 12) : escaped(value);
 }
@@ -154,7 +154,7 @@ class Writer {
   std::string bytes;
 };
 
-/// Takes them again.
+/// Reads them back.
 class Reader {
  public:
   explicit Reader(std::string_view bytes) : bytes_(bytes) {}
@@ -174,7 +174,7 @@ class Reader {
   std::string_view bytes_;
 };
 
-/// Gives the present checkpoint, if there is one, its second name.
+/// Links the current checkpoint, if there is one, to its second name.
 void keep_previous(const RunFiles& files) {
   // A second link, made aside and renamed, so that neither name is ever missing.
   const std::string& aside = files.next_previous;

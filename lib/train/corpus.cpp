@@ -55,7 +55,7 @@ Lines::Lines(const std::string& path, const Pictures& pictures)
       digest(pictures.digest()) {}
 
 std::int64_t Sentences::line(std::int64_t i) const {
-  // Before the line stand i others and as many left out as have no more than i others before them.
+  // The line is preceded by i sentences and by those skipped lines that have at most i sentences before them.
   const std::vector<std::uint32_t>& out = *left_out_;
   std::size_t low = 0, high = out.size();
   while (low < high) {

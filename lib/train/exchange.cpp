@@ -30,7 +30,7 @@ Bytes part(Bytes all, const Cuts& cuts, std::size_t width, int rank) {
   return all.subspan(cuts[r] * width, (cuts[r + 1] - cuts[r]) * width);
 }
 
-/// Words, which may hold any byte, as one text, and back.
+/// Packs strings, which may contain any byte, into one text, and back.
 std::string one_text(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) text += std::to_string(word.size()) + ':' + word;
@@ -48,7 +48,7 @@ std::vector<std::string> words_of(const std::string& text) {
   return words;
 }
 
-/// Digests and lists of options are long: their beginning tells them apart.
+/// Digests and lists of options are abbreviated: their beginning distinguishes them.
 std::string shown_value(const std::string& value) {
   return value.empty() ? "not there" : value.size() == 64 ? value.substr(0, 12) : escaped(value);
 }
@@ -80,7 +80,7 @@ void all_gather_bytes(Exchange& exchange, std::span<std::byte> all, const Cuts& 
   exchange.transfer(send, receive);
 }
 
-/// Rank 0 sends each byte once, and the ranks pass on what they got.
+/// Rank 0 sends each byte once, and the ranks forward what they received.
 void broadcast_bytes(Exchange& exchange, std::span<std::byte> all) {
   if (exchange.size() == 1) return;
   const Cuts cuts = even_cuts(all.size(), exchange.size());

@@ -55,7 +55,7 @@ std::int64_t sentences_of(const Batch& batch) {
   return static_cast<std::int64_t>(count);
 }
 
-/// Tells batches apart.
+/// Identifies a batch.
 std::uint64_t hash_of(const Batch& batch) {
   std::uint64_t h = hash_step(kHashStart, static_cast<std::uint64_t>(batch.tokens));
   for (const auto& shard : batch.shards) {
@@ -242,7 +242,7 @@ std::string Gradients::first_not_finite(const Batch& batch, std::int64_t step) {
       block_of(static_cast<std::int64_t>(batch.shards.size()), exchange_.rank(), exchange_.size());
   for (std::int64_t shard = own.first; shard < own.end && check.first.empty(); ++shard)
     compute_shard(batch, shard, step, flat().data(), &check);
-  // Ranks have consecutive shards and slices, so the first that has found something found the first.
+  // Ranks have consecutive shards and slices, so the first rank with a finding has the first one.
   for (const std::string& value : all(exchange_, check.first))
     if (!value.empty()) return value;
   for (const std::string& name : all(exchange_, gradient))

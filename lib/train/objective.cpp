@@ -127,7 +127,7 @@ Decoded<float> Objective::decode(Pass<float>& pass, const Corpus& corpus,
   return model_.decode(pass, encoded ? &*encoded : nullptr, target);
 }
 
-/// The mean over both readings, as if there was one.
+/// The mean over both readings, as if there were one.
 CrossEntropySums Objective::read_twice(Pass<float>& pass, const Corpus& corpus,
                                        std::span<const std::int64_t> sentences, double smoothing,
                                        float scale) const {

@@ -71,7 +71,7 @@ std::string PairFile::text(const Attributes& about, const char* attribute) const
   return *found;
 }
 
-/// Reads all lengths, to find every 64th sentence.
+/// Reads all lengths to find the position of every 64th sentence.
 PairFile::Half PairFile::half(const char* side) const {
   Half half{&columns_.at(ids_of(side)), &columns_.at(lengths_of(side)), {}};
   std::array<std::int32_t, kEvery> lengths;

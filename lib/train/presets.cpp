@@ -80,8 +80,8 @@ constexpr Preset kPresets[] = {
          "warmup": 0, "mean_over": "sentences", "clip": 5, "label_smoothing": 0, "batch_tokens": 3840,
          "max_epochs": 12, "valid_bleu": true})"},
     // The same for a corpus of Multi30k's size: global attention, an encoder that reads both ways. The score
-    // is concat: general is the least stable one under Adam; of four seeds on a small corpus at a rate of 0.006 two stay on
-    // the plateau before alignment forms.
+    // is concat: general is the least stable one under Adam; of four seeds on a small corpus at a rate of
+    // 0.006 two stay on the plateau before alignment forms.
     {"luong2015-small", "luong",
      R"({"d_embedding": 256, "d_hidden": 256, "d_attentional": 256, "n_layers": 1, "bidirectional": true,
          "reverse_source": false, "score": "concat", "d_align": 256, "init": "xavier", "dropout": 0.3,
@@ -94,16 +94,16 @@ constexpr Preset kPresets[] = {
      R"({"n_decoder_layers": 4, "d_model": 128, "d_ff": 512, "n_heads": 4, "max_length": 256, "dropout": 0.2})",
      R"({"learning_rate": 0.003, "schedule": "inverse-sqrt", "warmup": 400, "beta2": 0.98, "eps": 1e-8,
          "weight_decay": 0.01, "clip": 1, "label_smoothing": 0, "batch_tokens": 4096, "patience": 5})"},
-    // The same with the layers of Llama (Touvron et al. 2023; Grattafiori et al. 2024): as many parameters, d_ff being
-    // two thirds of gpt-tiny's, for a gated network has three matrices.
+    // The same with the layers of Llama (Touvron et al. 2023; Grattafiori et al. 2024): as many parameters,
+    // d_ff being two thirds of gpt-tiny's, for a gated network has three matrices.
     {"llama-tiny", "decoder",
      R"({"n_decoder_layers": 4, "d_model": 128, "d_ff": 344, "n_heads": 4, "n_kv_heads": 2, "max_length": 256,
          "norm_kind": "rms", "positions": "rotary", "activation": "silu", "gated": true,
          "attention_bias": "none", "feed_forward_bias": false, "dropout": 0.2})",
      R"({"learning_rate": 0.003, "schedule": "inverse-sqrt", "warmup": 400, "beta2": 0.98, "eps": 1e-8,
          "weight_decay": 0.01, "clip": 1, "label_smoothing": 0, "batch_tokens": 4096, "patience": 5})"},
-    // The pair of transformer-tiny with the layers of T5 1.1 (Raffel et al. 2020; Shazeer 2020), the output tied to the
-    // embeddings as in T5 1.0.
+    // The pair of transformer-tiny with the layers of T5 1.1 (Raffel et al. 2020; Shazeer 2020), the output
+    // tied to the embeddings as in T5 1.0.
     {"t5-tiny", "transformer",
      R"({"n_encoder_layers": 4, "n_decoder_layers": 4, "d_model": 128, "d_ff": 176, "n_heads": 4, "norm": "pre",
          "norm_kind": "rms", "norm_epsilon": 1e-6, "positions": "relative_buckets", "activation": "gelu_tanh",
@@ -127,8 +127,8 @@ constexpr Preset kPresets[] = {
          "pooling": "first", "dropout": 0.1})",
      R"({"learning_rate": 0.002, "schedule": "inverse-sqrt", "warmup": 200, "beta2": 0.98, "eps": 1e-8,
          "weight_decay": 0.01, "clip": 1, "label_smoothing": 0, "batch_tokens": 2176, "patience": 5, "max_epochs": 20})"},
-    // Xu et al. 2015 as meant, on pictures of that size: soft attention over 4 * 4 places. The gate of the context is left
-    // out: where it is closed, what is attended to means nothing.
+    // Xu et al. 2015 as meant, on pictures of that size: soft attention over 4 * 4 places. The gate of the
+    // context is left out: where it is closed, what is attended to means nothing.
     {"caption-small", "xu",
      R"({"source_vocab_size": 1, "d_embedding": 128, "d_hidden": 128, "d_align": 128, "init": "xavier", "attend_to": "mean",
          "context_gate": false, "image_size": 32, "patch_size": 8, "dropout": 0})",

@@ -17,7 +17,7 @@ namespace heed {
 
 namespace {
 
-/// Whether the open file is still the one that `path` names: its last owner may just have removed it.
+/// Whether the open file is still the one at `path`: its last owner may just have removed it.
 bool names_open_file(const std::string& path, int descriptor) {
   struct stat by_path {
   }, by_descriptor{};

@@ -12,7 +12,7 @@ namespace heed {
 
 namespace {
 
-/// The node that makes a node together with this one.
+/// The sibling of this node.
 ShardRange sibling(ShardRange node, std::int64_t shards) {
   ShardRange above{0, shards};
   for (;;) {
@@ -34,7 +34,7 @@ void add_nodes(ShardRange node, ShardRange block, std::vector<ShardRange>& nodes
   add_nodes(right, block, nodes);
 }
 
-/// How many nodes of a block are complete and apart at most, while its shards are added in order.
+/// The maximal number of complete, unmerged nodes of a block while its shards are added in order.
 std::int64_t most_apart(ShardRange block, std::int64_t shards) {
   std::size_t most = 0;
   for (std::int64_t end = block.first; end < block.end; ++end)
@@ -42,7 +42,7 @@ std::int64_t most_apart(ShardRange block, std::int64_t shards) {
   return static_cast<std::int64_t>(most);
 }
 
-/// Which leaf of a tree is added to which to make `node`, in order; returns where that is then.
+/// The order in which the leaves of a tree are added to make `node`; returns the position of the sum.
 std::size_t plan_leaves(ShardRange node, const std::vector<ShardRange>& leaves,
                         std::vector<std::pair<std::size_t, std::size_t>>& additions) {
   const auto leaf = std::ranges::lower_bound(leaves, node);
@@ -130,8 +130,8 @@ void ShardSum::add(std::int64_t shards, const std::function<void(std::int64_t, f
   }
 }
 
-/// Waits for the shard's turn, so that what is closed is at most a binary counter when all threads wait, and for a
-/// buffer. Null: another shard failed.
+/// Waits for the shard's turn, so that complete nodes form at most a binary counter when all threads wait,
+/// and for a buffer. Null: another shard failed.
 ShardSum::Buffer* ShardSum::open(std::int64_t shard) {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return failed_ || (opened_ == shard && (!free_.empty() || buffers() < most_)); });
@@ -144,7 +144,7 @@ ShardSum::Buffer* ShardSum::open(std::int64_t shard) {
   return buffer;
 }
 
-/// Merges the node with those beside it, as long as buffers are wanted; then finish() is faster.
+/// Merges the node with its siblings while buffers are needed; after that, finish() is faster.
 void ShardSum::close(ShardRange node, Buffer* sum) {
   std::unique_lock lock(mutex_);
   while (opened_ < block_.end) {
@@ -171,7 +171,8 @@ void ShardSum::fail() {
   changed_.notify_all();
 }
 
-/// What makes the node of those that are closed, in order: to each second the first is added. Returns where it will be.
+/// The additions, in order, that make the node from complete ones: the first of a pair is added to the
+/// second. Returns the buffer of the sum.
 ShardSum::Buffer* ShardSum::plan(ShardRange node, Additions& additions) {
   const auto closed = closed_.find(node);
   if (closed != closed_.end()) return closed->second;
@@ -205,7 +206,7 @@ const std::vector<double>& ShardSum::finish() {
   return squares_;
 }
 
-/// A piece of every slice at a time, so that what travels takes little memory.
+/// Exchanges a piece of every slice at a time, so that little memory is needed.
 void ShardSum::reduce(const Additions& local) {
   const int me = exchange_.rank(), ranks = exchange_.size();
   const auto range = static_cast<std::size_t>(kRangeSize);

@@ -13,7 +13,7 @@ void copy_numbers(std::span<const float> from, std::span<float> to) {
   if (from.data() != to.data()) std::ranges::copy(from, to.begin());
 }
 
-/// Where numbers of slices lie that travel together, each once.
+/// The places of the numbers of slices that are sent together, each once.
 class Places {
  public:
   template <class Routes>
@@ -73,7 +73,7 @@ Layout::Layout(const ParameterSet<float>& parameters) : size_(parameters.values(
   runs_.shrink_to_fit();
 }
 
-/// That which holds the element, or the next.
+/// The run that contains the element, or the next run.
 std::size_t Layout::first_run(std::size_t element) const {
   const auto run =
       std::ranges::upper_bound(runs_, element, {}, [](const Run& r) { return r.first + r.count; });

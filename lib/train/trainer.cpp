@@ -39,7 +39,7 @@ std::string numbered(const char* word, std::int64_t n, int digits) {
   return text;
 }
 
-/// The width that the schedule noam counts with.
+/// The width used by the schedule noam.
 std::int64_t width_of(const Model<float>& model) {
   return model.encoder ? model.encoder->sizes().d_model : model.decoder->sizes().d_model;
 }
@@ -76,8 +76,9 @@ Trainer::Trainer(Model<float>& model, const Corpus& training, const Corpus& vali
   start_epoch();
 }
 
-/// Calls visit(name, of this rank's slice, room for all) for each of the optimizer's moments. Only rank 0 of several has room
-/// for all, and for one at a time, so that it needs no more memory than a process that trains alone.
+/// Calls visit(name, this rank's slice, space for all) for each of the optimizer's moments. With several
+/// ranks only rank 0 has space for all, and for one moment at a time, so that it needs no more memory than a
+/// single process.
 void Trainer::for_moments(
     const std::function<void(const std::string& name, std::span<float> own, std::span<float> all)>& visit) {
   if (!optimizer_.remembers()) return;
@@ -88,7 +89,7 @@ void Trainer::for_moments(
     visit(moments.optimizer + "/" + which, own, exchange_.size() == 1 ? own : std::span(whole));
 }
 
-/// On rank 0 the moments of all ranks, as a checkpoint has them.
+/// Gathers the moments of all ranks on rank 0, as stored in a checkpoint.
 TensorMap Trainer::gathered_moments() {
   TensorMap map;
   for_moments([&](const std::string& name, std::span<const float> own, std::span<float> all) {
@@ -106,7 +107,7 @@ void Trainer::scatter_moments(const std::string& checkpoint, const TensorMap& ma
   });
 }
 
-/// Each rank copied what the owners of the slices computed: has it arrived?
+/// Checks that each rank received what the owners of the slices computed.
 void Trainer::expect_equal_parameters() {
   if (exchange_.size() == 1) return;
   const std::span<const float> values = std::as_const(model_).parameters.values();
@@ -172,7 +173,7 @@ void Trainer::expect_same_arithmetic() {
   const std::size_t next = epoch_complete() ? 0 : static_cast<std::size_t>(state_.position);
   const std::string digest =
       arithmetic_digest(model_, objective_, corpus_, batches_[next], setup_.threads, setup_.seed, config_);
-  // The first is of all shapes, the second of all that computes.
+  // The first covers all shapes, the second all computation.
   expect_same(
       exchange_,
       {{"what computes products", kernels_in_use()}, {"what the gradient of a batch comes to", digest}},
@@ -227,7 +228,7 @@ Trainer::Outcome Trainer::run(const std::atomic<bool>& stop) {
   return Outcome::finished;
 }
 
-/// What this rank wants now.
+/// This rank's current requests.
 Wishes Trainer::wishes(const std::atomic<bool>& stop) const {
   const auto over = [](Clock::time_point start, double minutes) {
     return minutes > 0 && seconds_since(start) >= 60 * minutes;
@@ -371,7 +372,7 @@ bool Trainer::checkpoint_due() const {
   return wishes_.checkpoint || (config_.checkpoint_every > 0 && state_.step % config_.checkpoint_every == 0);
 }
 
-/// What model files of this run say beside the model itself.
+/// Content of this run's model files besides the model itself.
 TensorMap Trainer::record() const {
   TensorMap map = model_metrics(state_.metrics);
   map.merge(setup_.origin);
@@ -380,7 +381,7 @@ TensorMap Trainer::record() const {
   return map;
 }
 
-/// The same of the result, with how the run went.
+/// Content of the resulting model file, including the outcome of the run.
 TensorMap Trainer::final_record(const std::string& ended_by, const Scores& scores) const {
   TensorMap map = record();
   if (setup_.provenance.empty()) return map;
@@ -411,7 +412,7 @@ void Trainer::write_checkpoint(TensorMap moments) {
   add_checkpoint(state_, setup_.identity, map);
   map.merge(std::move(moments));
   save_checkpoint(files_, map);
-  // The checkpoint before this one stays usable, so its snapshots stay, too.
+  // The previous checkpoint stays usable, so its snapshots stay, too.
   std::set<std::string> needed = names_needed(state_);
   const std::set<std::string> now = needed;
   needed.insert(saved_names_.begin(), saved_names_.end());
@@ -472,7 +473,7 @@ std::vector<float> Trainer::result_parameters(bool last_is_new, bool last_is_bes
 
 // ---- progress --------------------------------------------------------------------------------------------
 
-/// The number of the last update as far as the limits tell; 0 when they do not.
+/// The number of the last update as implied by the limits; 0 if they do not imply one.
 std::int64_t Trainer::expected_updates() const {
   std::int64_t expected = 0;
   if (config_.max_epochs > 0) {

@@ -1,5 +1,5 @@
-// attention_alone: seconds that the attention operation takes, without projections. The script `compare` sets PyTorch
-// beside it.
+// attention_alone: seconds that the attention operation takes, without projections. The script `compare` sets
+// PyTorch beside it.
 //   attention_alone BATCH HEADS LENGTH WIDTH THREADS     width of a head; prints JSON
 #include <time.h>
 
@@ -22,11 +22,12 @@ double seconds_of(clockid_t clock) {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-/// Queries, keys and values, or their gradients: [batch * length, heads * width] each, as projections lay them.
+/// Queries, keys and values, or their gradients: [batch * length, heads * width] each, as projections lay
+/// them.
 using Inputs = std::vector<float>;
 
-/// Sentences, or where there are fewer than threads the heads of each, are computed side by side, each on a tape of its
-/// own.
+/// Sentences, or where there are fewer than threads the heads of each, are computed side by side, each on a
+/// tape of its own.
 class Attention {
  public:
   Attention(std::int64_t batch, std::int64_t heads, std::int64_t length, std::int64_t width, int threads)

@@ -1,5 +1,5 @@
-// exchange_alone: seconds that ranks take to sum the gradients of an update and to gather its parameters, without a model.
-// The script `exchange` runs it.
+// exchange_alone: seconds that ranks take to sum the gradients of an update and to gather its parameters,
+// without a model. The script `exchange` runs it.
 //   mpirun -n 2 exchange_alone MEGABYTES ROUNDS     of the parameters; rank 0 prints the least of the rounds
 #include <algorithm>
 #include <chrono>

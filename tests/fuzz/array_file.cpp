@@ -1,5 +1,5 @@
-// Fuzzes a reader of arrays: any bytes are an Error or arrays of the shapes that the header says, never a crash.
-// Built once for each format (CMakeLists.txt), run by scripts/torture.
+// Fuzzes a reader of arrays: any bytes are an Error or arrays of the shapes that the header says, never a
+// crash. Built once for each format (CMakeLists.txt), run by scripts/torture.
 #include "io/foreign/array_file.h"
 
 #include <type_traits>

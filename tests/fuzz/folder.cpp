@@ -1,6 +1,7 @@
-// Fuzzes the import of other programs' models: any text files beside sound weights are an Error or a model, never a crash. An input is
-// the files of a folder, each as its name, a line feed and its content, with a byte between them that no text has. The file
-// "weights" names the folder of testdata/import whose weights are there.
+// Fuzzes the import of other programs' models: any text files beside sound weights are an Error or a model,
+// never a crash. An input is the files of a folder, each as its name, a line feed and its content, with a
+// byte between them that no text has. The file "weights" names the folder of testdata/import whose weights
+// are there.
 #include <signal.h>
 #include <unistd.h>
 

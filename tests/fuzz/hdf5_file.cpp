@@ -1,6 +1,6 @@
-// Fuzzes what io::FrameReader does, in the reading process and after it, with an HDF5 file or a stream of them. The library itself can be
-// made to crash, which costs only that process; a crash in heed's own code is a defect, and scripts/torture tells them apart by
-// the first frame of the report that names a library.
+// Fuzzes what io::FrameReader does, in the reading process and after it, with an HDF5 file or a stream of
+// them. The library itself can be made to crash, which costs only that process; a crash in heed's own code is
+// a defect, and scripts/torture tells them apart by the first frame of the report that names a library.
 #include "base/error.h"
 #include "fuzz/input.h"
 #include "io/byte_stream.h"

@@ -1,5 +1,5 @@
-// Fuzzes the reader of PyTorch's pickles, which in a checkpoint stand behind a checksum: any bytes are an Error or tensors
-// within their storages.
+// Fuzzes the reader of PyTorch's pickles, which in a checkpoint stand behind a checksum: any bytes are an
+// Error or tensors within their storages.
 #include "base/error.h"
 #include "io/foreign/state_dict.h"
 

@@ -1,5 +1,5 @@
-// Fuzzes the readers of other programs' tokenizers: any bytes are an Error or a tokenizer, which gives ids of its own for a
-// text and text for all of its ids.
+// Fuzzes the readers of other programs' tokenizers: any bytes are an Error or a tokenizer, which gives ids of
+// its own for a text and text for all of its ids.
 #include "text/tokenizer.h"
 
 #include <numeric>

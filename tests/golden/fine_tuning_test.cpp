@@ -1,4 +1,5 @@
-// What a few updates make of classifiers of other programs (scripts/import-goldens-tuned), and of models that get a new head.
+// What a few updates make of classifiers of other programs (scripts/import-goldens-tuned), and of models that
+// get a new head.
 #include <algorithm>
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
@@ -81,7 +82,8 @@ BOOST_DATA_TEST_CASE(goes_as_in_transformers, boost::unit_test::data::make(kClas
   comparison.check("logits", learner.logits(), tuned.at("logits"), kTrainingTolerance<float>);
 }
 
-/// Dropout has the same places and sizes in the head: logits deviate alike over many drawings, of which the golden has 30,000.
+/// Dropout has the same places and sizes in the head: logits deviate alike over many drawings, of which the
+/// golden has 30,000.
 BOOST_DATA_TEST_CASE(a_head_drops_out_as_in_transformers, boost::unit_test::data::make(kClassifiers), name) {
   Learner learner(name);
   const std::vector<double> expected =

@@ -1,5 +1,6 @@
-// Models of other programs in double, with the parameters that they have in float32, against what scripts/import-goldens-double
-// computed of the same in float64. What float32 hides, a constant of seven digits or one more rounding, shows here.
+// Models of other programs in double, with the parameters that they have in float32, against what
+// scripts/import-goldens-double computed of the same in float64. What float32 hides, a constant of seven
+// digits or one more rounding, shows here.
 #include <algorithm>
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
@@ -72,7 +73,8 @@ struct Import {
     return stages;
   }
 
-  /// The largest difference of a golden stage, in shares of its largest value or of 1; infinity: it is not comparable.
+  /// The largest difference of a golden stage, in shares of its largest value or of 1; infinity: it is not
+  /// comparable.
   template <class T>
   double distance(const Model<T>& of) const {
     const auto stages = last_stages(of);

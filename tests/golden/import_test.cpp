@@ -1,5 +1,6 @@
-// Models of other programs, as scripts/import-goldens saved them, against what transformers computed with them: every stage,
-// greedy search and a beam. `mutations` in each file's metadata says how far the stages move when one thing is wrong.
+// Models of other programs, as scripts/import-goldens saved them, against what transformers computed with
+// them: every stage, greedy search and a beam. `mutations` in each file's metadata says how far the stages
+// move when one thing is wrong.
 #include <algorithm>
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>

@@ -6,7 +6,8 @@
 
 namespace heed::test {
 
-/// Of 8 ranges (train/ranges.h): stacked parts, rows that lie apart and such that do not, a vector of odd length.
+/// Of 8 ranges (train/ranges.h): stacked parts, rows that lie apart and such that do not, a vector of odd
+/// length.
 inline ParameterSet<float> spread_parameters() {
   ParameterSet<float> parameters;
   parameters.add("first", {3, 5}, Init::zeros());

@@ -1,5 +1,5 @@
-// Changes every byte of HDF5 files, or every STRIDE-th, four ways, reads each changed file like a tool does, and
-// counts what came of it. Anything but a refusal or the same content is a failure.
+// Changes every byte of HDF5 files, or every STRIDE-th, four ways, reads each changed file like a tool does,
+// and counts what came of it. Anything but a refusal or the same content is a failure.
 //   sweep STRIDE[xCHANGES] FILE...     1x1: every byte once, each of the four ways at every fourth
 #include <signal.h>
 #include <sys/mman.h>

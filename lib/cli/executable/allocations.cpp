@@ -19,7 +19,8 @@
 #endif
 namespace {
 
-/// The function of that name that would have been called. To find it allocates nothing (glibc 2.34 and later).
+/// The function of that name that would have been called. To find it allocates nothing (glibc 2.34 and
+/// later).
 template <class Result, class... Arguments>
 class Next {
  public:

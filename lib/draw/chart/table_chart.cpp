@@ -131,7 +131,8 @@ std::vector<double> in_order_of(const std::vector<std::string>& groups, const Co
   return ordered;
 }
 
-/// What curves run along: `step` where all have it, for an epoch may have several rows; else the first column.
+/// What curves run along: `step` where all have it, for an epoch may have several rows; else the first
+/// column.
 std::string running_column(const std::vector<ColumnTable>& tables, const ChartOptions& options) {
   auto has_steps = [](const ColumnTable& table) {
     const Column* steps = table.find("step");

@@ -58,7 +58,8 @@ std::string shown(const Document::Word& word) {
 
 // ---- the picture ----
 
-/// Calls place(line, x, width) for each word: the line of the sentence it is in, and its box. Returns how many lines there are.
+/// Calls place(line, x, width) for each word: the line of the sentence it is in, and its box. Returns how
+/// many lines there are.
 template <class Place>
 std::size_t place_words(const Document::Sentence& sentence, Place&& place) {
   double x = 0;

@@ -253,8 +253,8 @@ struct Jpeg {
 
 constexpr int kExifMarker = JPEG_APP0 + 1;
 
-/// False, with errors.message, when the header is damaged; size.channels is 0 for colours that are not supported. The state
-/// must be destroyed in any case.
+/// False, with errors.message, when the header is damaged; size.channels is 0 for colours that are not
+/// supported. The state must be destroyed in any case.
 bool read_jpeg_header(Jpeg& jpeg, const std::byte* bytes, std::size_t count, PictureSize& size) {
   std::memset(&jpeg, 0, sizeof jpeg);
   jpeg.state.err = jpeg_std_error(&jpeg.errors.manager);
@@ -274,7 +274,8 @@ bool read_jpeg_header(Jpeg& jpeg, const std::byte* bytes, std::size_t count, Pic
   return true;
 }
 
-/// All rows after the header was read; `pixels` has room for them. False, with errors.message, when they are damaged.
+/// All rows after the header was read; `pixels` has room for them. False, with errors.message, when they are
+/// damaged.
 bool read_jpeg_rows(Jpeg& jpeg, std::uint8_t* pixels, std::size_t row_bytes) {
   if (setjmp(jpeg.errors.back)) return false;
   jpeg.errors.in_scans = true;

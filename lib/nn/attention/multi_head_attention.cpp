@@ -103,8 +103,8 @@ template <class T>
 void add_projections(ParameterSet<T>& parameters, const std::string& scope,
                      const std::vector<std::string>& parts, std::int64_t d, const HeadConfig& config) {
   const Widths width(config, d);
-  // fairseq's choice, with which the published Multi30k figures were reached: query, key and value start smaller.
-  // Scores that nothing divides by sqrt(d_head) start that much smaller, by their queries, as in T5.
+  // fairseq's choice, with which the published Multi30k figures were reached: query, key and value start
+  // smaller. Scores that nothing divides by sqrt(d_head) start that much smaller, by their queries, as in T5.
   const double small = 1 / std::sqrt(2.0);
   const double undivided = config.scaled ? 1 : scaled_dot_factor(width.d_head);
   std::vector<StackedPart> stacked;

@@ -281,7 +281,8 @@ BOOST_AUTO_TEST_CASE(attention_to_transposed_keys_is_of_each_sentence_alone) {
   }
 }
 
-// Of a long sentence the backward pass computes the weights again; of a short one in the same pass they are kept.
+// Of a long sentence the backward pass computes the weights again; of a short one in the same pass they are
+// kept.
 BOOST_AUTO_TEST_CASE(long_sentences_have_their_gradients) {
   const std::vector<std::int32_t> lengths{130, 3};
   const Packing rows{std::span(lengths)};

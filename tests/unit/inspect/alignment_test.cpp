@@ -27,7 +27,8 @@ BOOST_AUTO_TEST_CASE(each_target_piece_links_the_words_of_its_strongest_source_p
 }
 
 BOOST_AUTO_TEST_CASE(a_word_that_attends_to_no_source_word_is_linked_to_none) {
-  // 1 sentence, 1 layer, 1 head: the first query attends to </s> alone, the second to key 1, the third to nothing.
+  // 1 sentence, 1 layer, 1 head: the first query attends to </s> alone, the second to key 1, the third to
+  // nothing.
   const Tensor weights = Tensor::of<float>({0, 0, 1, 0, 1, 0, 0, 0, 0}, {1, 1, 1, 3, 3});
   BOOST_CHECK_EQUAL(pharaoh_links(weights, 0, -1, {{{0, 1}, {0, 1, 2}}}).at(0), "1-1");
 }

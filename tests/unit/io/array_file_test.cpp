@@ -1,5 +1,5 @@
-// Files of other programs' arrays. What is read here was written out by hand, byte for byte; hostile files are in
-// tests/interop/foreign_test.py.
+// Files of other programs' arrays. What is read here was written out by hand, byte for byte; hostile files
+// are in tests/interop/foreign_test.py.
 #include "io/foreign/array_file.h"
 
 #include <sys/stat.h>

@@ -1,5 +1,5 @@
-// Values that a tool fetches from a file itself: they are those that were written, their checksums are HDF5's, and what cannot be is
-// not believed.
+// Values that a tool fetches from a file itself: they are those that were written, their checksums are
+// HDF5's, and what cannot be is not believed.
 #include "io/chunked_tensor.h"
 
 #include <fcntl.h>

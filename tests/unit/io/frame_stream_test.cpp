@@ -22,8 +22,8 @@ std::string image_of(const TensorMap& map, bool is_last, bool is_first = false) 
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-/// Writes into a pipe at the same time: a process, because a thread may hold the lock of AddressSanitizer's allocator at
-/// the moment when a reader forks, and its child then waits for ever.
+/// Writes into a pipe at the same time: a process, because a thread may hold the lock of AddressSanitizer's
+/// allocator at the moment when a reader forks, and its child then waits for ever.
 class Producer {
  public:
   template <class Write>

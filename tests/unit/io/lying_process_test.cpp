@@ -1,5 +1,6 @@
-// A process that reads a file for a tool and lies, as one may that a hostile file has taken over: it can make the tool neither
-// fetch more than the file has, nor take more memory than a file of that size is worth, nor look beyond what it said.
+// A process that reads a file for a tool and lies, as one may that a hostile file has taken over: it can make
+// the tool neither fetch more than the file has, nor take more memory than a file of that size is worth, nor
+// look beyond what it said.
 #include <dlfcn.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -21,7 +22,8 @@ namespace {
 
 constexpr std::int64_t kTensor = 0, kPlaces = 1, kComplete = 2;  // what answers begin with (frame_reader.cpp)
 
-/// What the processes say that begin while one of these is there, after they have said that they have opened the file.
+/// What the processes say that begin while one of these is there, after they have said that they have opened
+/// the file.
 class Lie {
  public:
   explicit Lie(std::function<void(Channel&)> words) { words_ = std::move(words); }

@@ -81,7 +81,8 @@ class HeadEdit final : public Editor<T> {
   void edit_attention(const std::string&, std::span<T>, const Place&, std::int64_t) const override {}
 };
 
-/// The logits after each of `texts`, all of one length, which are read in parts: at each of `cuts` a new one begins.
+/// The logits after each of `texts`, all of one length, which are read in parts: at each of `cuts` a new one
+/// begins.
 template <class T>
 std::vector<T> logits_after(const Model<T>& model, const std::vector<std::vector<std::int32_t>>& texts,
                             const std::vector<std::size_t>& cuts, const Editor<T>* editor) {
@@ -127,7 +128,8 @@ void check_parts(const DecoderOnlyConfig& config) {
   }
 }
 
-/// A search by weights that are held once, as products read them, gives the bits of one that keeps the parameters.
+/// A search by weights that are held once, as products read them, gives the bits of one that keeps the
+/// parameters.
 template <class T>
 void check_held_once(DecoderOnlyConfig config, const std::string& tied) {
   config.tied = tied;

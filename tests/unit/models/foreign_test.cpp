@@ -1,4 +1,5 @@
-// Folders of other programs' models: each with one thing wrong is refused, by a message that says which and why.
+// Folders of other programs' models: each with one thing wrong is refused, by a message that says which and
+// why.
 #include "models/foreign/import.h"
 
 #include <algorithm>
@@ -264,8 +265,8 @@ BOOST_DATA_TEST_CASE(refuse_what_is_not_understood, boost::unit_test::data::make
   }
 }
 
-/// A setting that is not stated is what it is in transformers (scripts/import-goldens): stating that changes nothing, be it the
-/// model or what is wrong with it.
+/// A setting that is not stated is what it is in transformers (scripts/import-goldens): stating that changes
+/// nothing, be it the model or what is wrong with it.
 BOOST_AUTO_TEST_CASE(take_what_is_not_stated_as_transformers_does) {
   const Json defaults = foreign::read_json_object(std::string(HEED_TESTDATA) + "/import-defaults.json");
   std::size_t compared = 0;
@@ -326,7 +327,8 @@ BOOST_AUTO_TEST_CASE(know_the_same_activations) {
   }
 }
 
-/// As Qwen2Config and Qwen3Config of transformers read it: `max_window_layers` counts only without `layer_types`.
+/// As Qwen2Config and Qwen3Config of transformers read it: `max_window_layers` counts only without
+/// `layer_types`.
 BOOST_AUTO_TEST_CASE(read_the_window_of_qwen) {
   const Json slides = Json::array({"sliding_attention"}), looks_at_all = Json::array({"full_attention"});
   for (const char* name : {"qwen2", "qwen3"}) {
@@ -537,8 +539,8 @@ BOOST_AUTO_TEST_CASE(know_rows_that_no_piece_has) {
 /// Of these the file has tensors that the model does not keep, or is a part of one.
 const std::vector<std::string> kOtherTensors{"gpt2-bare", "bert-gamma-beta"};
 
-/// Those whose files come back: Sockeye's format is not written, and what was in bfloat16 or in several files becomes one file
-/// in float32.
+/// Those whose files come back: Sockeye's format is not written, and what was in bfloat16 or in several files
+/// becomes one file in float32.
 std::vector<std::string> exported_models() {
   std::vector<std::string> names = imported_models();
   std::erase_if(names, [](const std::string& name) {
@@ -594,8 +596,8 @@ BOOST_AUTO_TEST_CASE(leave_the_length_to_marian_unless_it_is_known) {
   BOOST_CHECK_EQUAL(search_settings_of(load_model(temporary / "own").origin).value().length_factor, 3);
 }
 
-/// What our presets train has a factor of the embeddings, which GPT-2, Llama and T5 have not, and interleaved sinusoids, which
-/// Marian has not.
+/// What our presets train has a factor of the embeddings, which GPT-2, Llama and T5 have not, and interleaved
+/// sinusoids, which Marian has not.
 BOOST_DATA_TEST_CASE(
     are_made_of_our_own,
     boost::unit_test::data::make(std::vector<std::string>{

@@ -90,7 +90,8 @@ BOOST_AUTO_TEST_CASE(documents_of_a_batch_do_not_touch_each_other) {
   BOOST_CHECK_LE(difference(model.scores(kDocuments), alone), 1e-12);
 }
 
-// The word encoder and the attention to words see a sentence alone: its vector is the same wherever it stands.
+// The word encoder and the attention to words see a sentence alone: its vector is the same wherever it
+// stands.
 BOOST_AUTO_TEST_CASE(vectors_of_sentences_depend_on_their_words_alone) {
   const Han model;
   const auto vectors = [&](const PackedTokens& source) {

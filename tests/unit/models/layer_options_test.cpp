@@ -1,5 +1,5 @@
-// The choices that make the layers of later models (models/transformer_parts.h, TransformerOptions::layer_fields), in
-// all architectures that have such layers.
+// The choices that make the layers of later models (models/transformer_parts.h,
+// TransformerOptions::layer_fields), in all architectures that have such layers.
 #include <boost/test/unit_test.hpp>
 #include <functional>
 #include <string>

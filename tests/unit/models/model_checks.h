@@ -1,5 +1,5 @@
-// What every model that decodes must keep, on three short sentence pairs of vocabularies of at least 11. A decoder alone
-// goes without the source.
+// What every model that decodes must keep, on three short sentence pairs of vocabularies of at least 11. A
+// decoder alone goes without the source.
 #pragma once
 
 #include <algorithm>
@@ -73,8 +73,8 @@ inline void open_relus(Model<double>& model, double bias) {
   }
 }
 
-/// All parameters but those named ...`without`, whose true gradient is zero. `objective`: half of the loss, whose
-/// derivatives are put on the tape.
+/// All parameters but those named ...`without`, whose true gradient is zero. `objective`: half of the loss,
+/// whose derivatives are put on the tape.
 inline void check_gradients(Model<double>& model, const std::string& without,
                             const std::function<double(Pass<double>&)>& objective) {
   std::vector<double> gradients(model.parameters.values().size());
@@ -152,8 +152,8 @@ inline void check_json(const Model<float>& model) {
   BOOST_CHECK_EQUAL(copy->parameters.count(), model.parameters.count());
 }
 
-/// Reading word by word gives the logits of reading whole sentences, with two copies of every hypothesis in changing order and
-/// sentences dropped when their target ends.
+/// Reading word by word gives the logits of reading whole sentences, with two copies of every hypothesis in
+/// changing order and sentences dropped when their target ends.
 inline void check_step_by_step(const Model<double>& model, const Editor<double>* editor = nullptr) {
   const std::vector<double> whole = logits<double>(model, kSource, kTarget, nullptr, editor);
   Tape<double> tape;

@@ -1,4 +1,5 @@
-// Pictures against Pillow and transformers (scripts/make-golden-pictures), and what becomes of files of images.
+// Pictures against Pillow and transformers (scripts/make-golden-pictures), and what becomes of files of
+// images.
 #include "models/pictures.h"
 
 #include <boost/test/unit_test.hpp>

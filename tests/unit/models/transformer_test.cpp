@@ -33,7 +33,8 @@ TransformerConfig small(const std::string& norm, const std::string& positions, c
   return c;
 }
 
-/// The logits of two steps of a search, of weights that are held once, as products read them, or beside the parameters.
+/// The logits of two steps of a search, of weights that are held once, as products read them, or beside the
+/// parameters.
 std::vector<float> searched(const TransformerConfig& config, Precision precision, Unpacked unpacked) {
   Drawn<float> model(config, 5);
   Tape<float> tape;

@@ -1,4 +1,5 @@
-// Claims (scripts/claim_experiments/README.md) about the parts of the Transformer block, on the library's own parts.
+// Claims (scripts/claim_experiments/README.md) about the parts of the Transformer block, on the library's own
+// parts.
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
 #include <cmath>

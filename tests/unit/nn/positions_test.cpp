@@ -41,7 +41,8 @@ BOOST_AUTO_TEST_CASE(slopes_are_those_of_the_paper) {
   for (std::size_t h = 0; h < 6; ++h) BOOST_TEST(of_six[h] == -2 * six[h]);
 }
 
-// Bands of wave lengths of Llama 3.1: base 500,000, factor 8, low 1, high 4, original length 8,192; of YaRN with the same.
+// Bands of wave lengths of Llama 3.1: base 500,000, factor 8, low 1, high 4, original length 8,192; of YaRN
+// with the same.
 BOOST_AUTO_TEST_CASE(rotary_waves_are_lengthened) {
   RotarySettings plain{.base = 500'000}, linear = plain, llama3 = plain, yarn = plain;
   linear.scaling = RotaryScaling::linear;
@@ -80,7 +81,8 @@ BOOST_AUTO_TEST_CASE(rotary_waves_are_lengthened) {
   BOOST_TEST(kept > 20);
   BOOST_TEST(divided > 20);
   BOOST_TEST(between > 3);
-  // The last that llama3 keeps and the first that it divides: YaRN's ramp goes by pairs from one to the other.
+  // The last that llama3 keeps and the first that it divides: YaRN's ramp goes by pairs from one to the
+  // other.
   for (int i = 0; i < kept + between + divided; ++i) {
     const double s = std::clamp((kept + between - i) / (between + 1.0), 0.0, 1.0);
     const auto pair = static_cast<std::size_t>(i);

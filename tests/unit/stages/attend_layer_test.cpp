@@ -214,7 +214,8 @@ BOOST_AUTO_TEST_CASE(decoder_self_attention_is_causal) {  // P14
   BOOST_CHECK_EQUAL(positive, 3 * 5 * (1 + 3 + 6 + 10));  // the triangles of five sentences of each length
 }
 
-/// Though its tokenizer puts no end after a text: what a decoder of a pair reads is shifted right all the same.
+/// Though its tokenizer puts no end after a text: what a decoder of a pair reads is shifted right all the
+/// same.
 BOOST_AUTO_TEST_CASE(keys_of_a_pairs_decoder_are_what_it_reads) {
   const LoadedModel loaded = load_model(std::string(HEED_TESTDATA) + "/import/t5");
   BOOST_REQUIRE(!loaded.target.ends_sentences());

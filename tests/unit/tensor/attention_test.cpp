@@ -265,8 +265,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(cached_keys_and_values_give_the_same_context, T, F
   }
 }
 
-/// All heads at once: each as if it were alone, over rows of the cache in any order, with keys and values of its own or
-/// shared ones.
+/// All heads at once: each as if it were alone, over rows of the cache in any order, with keys and values of
+/// its own or shared ones.
 BOOST_AUTO_TEST_CASE_TEMPLATE(cached_heads_are_attended_to_at_once, T, Floats) {
   for (const Index n_kv_heads : {6, 2, 1}) {
     const Index n_heads = 6, shared = n_heads / n_kv_heads, d_k = 20, d_v = 17, kept = 30;

@@ -240,8 +240,8 @@ BOOST_AUTO_TEST_CASE(threads_and_repetitions_give_equal_bits) {
   for (const auto& c : got) BOOST_CHECK(c == wanted);
 }
 
-/// c = f(a b + bias) by packed weights has the bits of multiply_rows and the operations after it, whatever the rows
-/// beside each; sizes on both sides of every tile and panel.
+/// c = f(a b + bias) by packed weights has the bits of multiply_rows and the operations after it, whatever
+/// the rows beside each; sizes on both sides of every tile and panel.
 BOOST_AUTO_TEST_CASE_TEMPLATE(packed_weights_give_the_same_products, T, Floats) {
   for (const std::int64_t m : {1, 2, 3, 4, 6, 7, 12, 13, 30}) {
     for (const std::int64_t n : {1, 15, 16, 31, 32, 33, 128, 130, 300}) {

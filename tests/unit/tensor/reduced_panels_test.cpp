@@ -1,5 +1,5 @@
-// Products with weights in bfloat16 and int8 against naive twins, their error against exact products, and what they
-// make of odd rows. The kernels of lesser processors must pass too (HEED_TEST_SIMD).
+// Products with weights in bfloat16 and int8 against naive twins, their error against exact products, and
+// what they make of odd rows. The kernels of lesser processors must pass too (HEED_TEST_SIMD).
 #include "tensor/reduced_panels.h"
 
 #include <algorithm>
@@ -138,8 +138,8 @@ BOOST_AUTO_TEST_CASE(int8_is_the_naive_twin_to_the_bit_and_bfloat16_nearly) {
   }
 }
 
-/// Where all numbers are the largest of their row or column, two products do not fit 16 bits if one factor is taken as
-/// unsigned, and four in a row do not if both are signed.
+/// Where all numbers are the largest of their row or column, two products do not fit 16 bits if one factor is
+/// taken as unsigned, and four in a row do not if both are signed.
 BOOST_AUTO_TEST_CASE(the_largest_products_of_int8_are_added_exactly) {
   for (const std::int64_t m : {1, 5, 6}) {
     for (const std::int64_t k : {4, 37, 512}) {

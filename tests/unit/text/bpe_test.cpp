@@ -56,7 +56,8 @@ BOOST_AUTO_TEST_CASE(segments_as_subword_nmt) {
 
 namespace {
 
-/// The merges applied one after the other, each wherever it fits: what segment() does without its bookkeeping.
+/// The merges applied one after the other, each wherever it fits: what segment() does without its
+/// bookkeeping.
 Lines segmented_slowly(const Lines& merges, std::string_view word) {
   Lines parts;
   for (std::string_view c : characters(word)) parts.emplace_back(c);

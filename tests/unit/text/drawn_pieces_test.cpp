@@ -34,7 +34,8 @@ void check_frequencies(const std::map<Pieces, double>& probability, const std::m
   }
 }
 
-/// What follows from the parts by BPE-dropout, with its probabilities: every set of merges that may be left out, in turn.
+/// What follows from the parts by BPE-dropout, with its probabilities: every set of merges that may be left
+/// out, in turn.
 void add_merged(const Pieces& parts, const MergeRank& rank, double dropout, double p,
                 std::map<Pieces, double>& all) {
   std::vector<std::pair<double, std::size_t>> fit;
@@ -157,7 +158,8 @@ BOOST_AUTO_TEST_CASE(vocabularies_draw_other_pieces_of_the_same_text) {
   }
 }
 
-/// Of what is drawn only the segments that the vocabulary lacks are split further; a word whose characters it lacks has its usual ones.
+/// Of what is drawn only the segments that the vocabulary lacks are split further; a word whose characters it
+/// lacks has its usual ones.
 BOOST_AUTO_TEST_CASE(missing_segments_are_split) {
   const BpeCodes codes({{"b", "c"}, {"a", "b"}, {"a", "bc"}, {"c", "d</w>"}, {"abc", "d</w>"}});
   const std::map<std::string, double> ranks{{"b c", 0}, {"a b", 1}, {"a bc", 2}, {"c d", 3}, {"abc d", 4}};

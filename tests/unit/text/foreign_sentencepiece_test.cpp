@@ -178,8 +178,8 @@ BOOST_AUTO_TEST_CASE(what_is_not_understood_is_named) {
   BOOST_TEST(error_of_changed("t5", "tokenizer_config.json", R"({"extra_ids": 3})") == "no error");
 }
 
-/// Changed bytes end in an error or in another tokenizer, never beyond the model: its trie of normalisations and its scores
-/// are checked. Run under sanitizers, this finds reads out of bounds.
+/// Changed bytes end in an error or in another tokenizer, never beyond the model: its trie of normalisations
+/// and its scores are checked. Run under sanitizers, this finds reads out of bounds.
 BOOST_AUTO_TEST_CASE(damaged_models_are_refused) {
   const std::string whole = bytes_of(kFolder + "t5/spiece.model");
   const std::size_t charsmap = whole.rfind("nmt_nfkc") + 20;  // the trie begins nearby
@@ -203,8 +203,8 @@ BOOST_AUTO_TEST_CASE(damaged_models_are_refused) {
     }
   }
   BOOST_TEST(refused > 10);
-  // A damaged trie is found wherever the library finds it: after a group, which it skips, and under a tag of more bits than it
-  // takes.
+  // A damaged trie is found wherever the library finds it: after a group, which it skips, and under a tag of
+  // more bits than it takes.
   const std::size_t spec = whole.rfind("nmt_nfkc") - 2, tag = spec - 4;  // the size has three bytes
   BOOST_REQUIRE_EQUAL(whole[tag], '\x1A');
   std::string bad_trie = whole;

@@ -1,5 +1,5 @@
-// BLEU, chrF and TER beside sacreBLEU: testdata/score/sacrebleu.json (scripts/make-score-values) and the values of
-// sacreBLEU's own tests.
+// BLEU, chrF and TER beside sacreBLEU: testdata/score/sacrebleu.json (scripts/make-score-values) and the
+// values of sacreBLEU's own tests.
 #include <dlfcn.h>
 
 #include <boost/test/unit_test.hpp>

@@ -337,7 +337,8 @@ BOOST_AUTO_TEST_CASE(what_several_ranks_find_wrong_the_first_of_them_says) {
   BOOST_CHECK_THROW(together(alone(), [] { fail("no"); }), Error);
 }
 
-/// A long reading of texts, a checkpoint or a resumed run's number of updates makes the watchdog wait no longer.
+/// A long reading of texts, a checkpoint or a resumed run's number of updates makes the watchdog wait no
+/// longer.
 BOOST_AUTO_TEST_CASE(patience_grows_with_updates_alone) {
   using std::chrono::seconds;
   const Patience::Clock::time_point start{};

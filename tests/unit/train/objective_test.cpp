@@ -136,7 +136,8 @@ BOOST_AUTO_TEST_CASE(masks_need_a_mask) {
   BOOST_CHECK_THROW(Objective{*model}, UsageError);
 }
 
-// From the logits of both readings: loss, agreement and hits by their definitions, and the gradient along itself.
+// From the logits of both readings: loss, agreement and hits by their definitions, and the gradient along
+// itself.
 BOOST_AUTO_TEST_CASE(two_readings_count_as_one) {
   DecoderOnlyConfig config;
   config.target_vocab_size = kWords;

@@ -165,7 +165,8 @@ BOOST_AUTO_TEST_CASE(ranks_own_slices_of_the_sum_on_one_rank) {
   }
 }
 
-/// Of 8 shards the first of 3 ranks has one node, the others have two: all must cut their slices into the same pieces.
+/// Of 8 shards the first of 3 ranks has one node, the others have two: all must cut their slices into the
+/// same pieces.
 BOOST_AUTO_TEST_CASE(ranks_with_other_numbers_of_nodes_send_pieces_of_one_size) {
   constexpr std::size_t elements = 30 * kRangeSize, round_bytes = 4 << 20;  // pieces of 8 of 10 ranges
   const auto values = [](std::int64_t shard, float* to) {

@@ -69,7 +69,8 @@ BOOST_AUTO_TEST_CASE(the_mean_is_over_tokens_or_sentences) {
              boost::test_tools::tolerance(1e-5));
 }
 
-/// Where products round their factors, loss and gradient are those of float32 but for that, and no thread changes a bit.
+/// Where products round their factors, loss and gradient are those of float32 but for that, and no thread
+/// changes a bit.
 BOOST_AUTO_TEST_CASE(bfloat16_rounds_the_factors_of_products) {
   const Corpus corpus = reversing_corpus(60, 3);
   const auto model = small_transformer(3, 0, 24);
