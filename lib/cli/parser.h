@@ -26,7 +26,7 @@ struct Tool::Parser {
   std::vector<std::string> words;                  ///< the command as typed, the tool's name first
   std::set<std::string> places{"output", "keep"};  ///< options for locations, which do not affect the result
   std::set<std::string> beside_input;              ///< options whose files correspond to INPUT line by line
-  std::string* history = nullptr;                  ///< receives the command before the work begins; null: none
+  std::string* history = nullptr;  ///< receives the command before the work begins; null: none
   std::string description;
   std::vector<std::string> examples;
   std::set<std::string> bound;                                     ///< names of config fields

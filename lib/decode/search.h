@@ -38,7 +38,7 @@ struct Hypothesis {
   double score = 0;                          ///< sum of the above / length^length_penalty
   bool finished = false;                     ///< false: truncated at the maximal length, even by a forced eos
   std::optional<SampleStream> drawn;         ///< the random numbers it was sampled with; none: not sampled
-  bool ends_otherwise = false;               ///< the last id is an end other than eos, and not part of the text
+  bool ends_otherwise = false;  ///< the last id is an end other than eos, and not part of the text
 };
 
 /// When the search for a sentence ends before its maximal length. kFilled: `beam` hypotheses have ended.

@@ -33,7 +33,7 @@ std::vector<WordNumbers> word_numbers(const TensorMap& attention, const text::To
 struct HeadChoice {
   std::int64_t layer = -1;  ///< -1: the penultimate layer; for the best head all layers
   std::int64_t head = -1;   ///< -1: the mean over the layer's heads
-  std::string gold;  ///< file of gold links, a line per sentence, used to choose the best head
+  std::string gold;         ///< file of gold links, a line per sentence, used to choose the best head
 };
 
 /// `head`: "mean", "best" (by the gold links) or a number. Throws UsageError on an invalid choice.

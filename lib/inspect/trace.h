@@ -24,7 +24,7 @@ namespace heed {
 class TraceFrame {
  public:
   struct Sides {
-    Packing source, target;               ///< of all sentences of the frame; target empty: there is no decoder
+    Packing source, target;  ///< of all sentences of the frame; target empty: there is no decoder
     Pieces source_tokens, target_tokens;  ///< may be empty
     const text::Tokenizer* target_tokenizer = nullptr;
     bool reads_as_given = false;  ///< Model::reads_as_given

@@ -91,8 +91,7 @@ class MapReader {
   std::int64_t at_ = 0;
   bool started_ = false;
   bool begins_stream_ = false, ends_stream_ = false;
-  std::set<std::string>
-      untrimmed_;  ///< "<group>/<dim>" shared with a tensor without sentences: not trimmed
+  std::set<std::string> untrimmed_;  ///< "<group>/<dim>" shared with a tensor without sentences: not trimmed
   std::map<std::string, std::int64_t> longest_;  ///< by "<group>/<dim>", in the current batch
 };
 

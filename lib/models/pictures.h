@@ -64,10 +64,9 @@ class PictureReader {
   std::vector<File> files_;
   ImagePatches images_;
   std::size_t next_ = 0;
-  std::optional<Tensor> array_;  ///< of the current file
-  std::optional<bool>
-      reads_bytes_;        ///< whether files have pictures or scaled values; known after the first
-  std::int64_t used_ = 0;  ///< number of its images already returned
+  std::optional<Tensor> array_;      ///< of the current file
+  std::optional<bool> reads_bytes_;  ///< whether files have pictures or scaled values; known after the first
+  std::int64_t used_ = 0;            ///< number of its images already returned
 };
 
 /// All images of a file.

@@ -13,10 +13,9 @@
 namespace heed {
 
 struct Prediction {
-  std::int64_t position = 0;  ///< of a masked word or of a token; 0 for a sentence's class
-  std::vector<std::int32_t>
-      ids;                   ///< classes or pieces, most likely first; for a regression in their order
-  std::vector<float> score;  ///< log-probability of each; for a regression the number itself
+  std::int64_t position = 0;      ///< of a masked word or of a token; 0 for a sentence's class
+  std::vector<std::int32_t> ids;  ///< classes or pieces, most likely first; for a regression in their order
+  std::vector<float> score;       ///< log-probability of each; for a regression the number itself
 };
 
 /// For each sentence of /encoder: the `n_best` most likely classes of the sentence or of each token, or the

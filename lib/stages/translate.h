@@ -27,8 +27,7 @@ struct Member {
 using Ensemble = std::span<const Member>;
 
 struct TranslateOptions {
-  BeamOptions
-      beam;  ///< special ids, and those of `sample`, are the model's; more_ends apply to `sample` too
+  BeamOptions beam;  ///< special ids, and those of `sample`, are the model's; more_ends apply to `sample` too
   bool sampling = false;
   SampleOptions sample;              ///< its `sentences` are filled in
   std::uint64_t first_sentence = 0;  ///< number of the frame's first sentence in the whole input
@@ -38,8 +37,8 @@ struct TranslateOptions {
   std::vector<Ids> prefixes;
   double length_factor = 0;       ///< maximal length as a multiple of the source length instead; 0: unused
   std::int64_t empty_source = 1;  ///< number of tokens of a source without text: those around every sentence
-  std::int64_t at_once = 0;  ///< search at most this many sentences of similar length together; 0: all
-  OpTimes* op_times = nullptr;  ///< unless null, receives the time of the searches
+  std::int64_t at_once = 0;       ///< search at most this many sentences of similar length together; 0: all
+  OpTimes* op_times = nullptr;    ///< unless null, receives the time of the searches
 };
 
 /// The decoder's input, read from a frame. Throws Error as read_encoder_states does.

@@ -24,8 +24,9 @@ namespace heed::text {
 /// The special ids that another program's tokenizer puts around a sentence.
 struct SentenceFrame {
   std::vector<std::int32_t> before, after;
-  std::vector<std::int32_t> between{};  ///< between the two sentences of a pair; empty: pairs are not supported
-  std::int32_t second_type = 0;         ///< type of the second sentence's tokens, and of those after it
+  std::vector<std::int32_t>
+      between{};                 ///< between the two sentences of a pair; empty: pairs are not supported
+  std::int32_t second_type = 0;  ///< type of the second sentence's tokens, and of those after it
 };
 
 /// More than any tokenizer puts on one side of a sentence.

@@ -57,9 +57,8 @@ struct Corpus {
   /// Each sentence with its final eos; empty: no such side. If sources are images, an id 0 for each of their
   /// rows.
   Sentences source, target;
-  Pictures pictures;  ///< the sources, if they are images
-  std::vector<std::int64_t>
-      line_of;  ///< of each sentence held in memory, from 0; of an image its index
+  Pictures pictures;                   ///< the sources, if they are images
+  std::vector<std::int64_t> line_of;   ///< of each sentence held in memory, from 0; of an image its index
   std::vector<std::int32_t> labels;    ///< class of each source; empty: none
   std::vector<std::string> reference;  ///< the target lines of the pairs kept, as in the file
   std::string source_digest, target_digest, label_digest;  ///< SHA-256 of the lines read; empty: none

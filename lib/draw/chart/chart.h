@@ -70,8 +70,8 @@ std::string draw_on_terminal(const Chart& chart, const Terminal& terminal);
 void check(const Chart& chart);
 
 struct ChartOptions {
-  std::string x;                      ///< column; empty: for curves `step` if there is one, otherwise the first
-  std::vector<std::string> y;         ///< columns; empty: for curves the losses, otherwise every numeric one
+  std::string x;               ///< column; empty: for curves `step` if there is one, otherwise the first
+  std::vector<std::string> y;  ///< columns; empty: for curves the losses, otherwise every numeric one
   std::vector<std::string> overlays;  ///< further tables
   std::vector<std::string> labels;    ///< names of the tables, INPUT first; default: the names of the files
   std::string x_title, y_title;

@@ -31,13 +31,13 @@ struct DumpOptions {
        bars = false;   ///< of a table (select/column_table.h); with `top`: of the largest values
   bool table = false;  ///< the input of the heat map is a table
   bool arcs = false;
-  bool document = false;          ///< the words of a document, shaded by the attention to them
-  bool graph = false;             ///< of a model file, or of the steps of an attention; DOT if written as text
-  std::int64_t top = 0;           ///< largest values along the last dimension, or arcs per query; 0: all
-  std::int64_t bins = 40;         ///< of a histogram
-  bool words = false;             ///< pieces merged into words (select/merge_words.h)
-  bool columns = false;           ///< arcs between two columns of words
-  double threshold = -1;          ///< smallest weight drawn as an arc; negative: a twentieth of the scale
+  bool document = false;   ///< the words of a document, shaded by the attention to them
+  bool graph = false;      ///< of a model file, or of the steps of an attention; DOT if written as text
+  std::int64_t top = 0;    ///< largest values along the last dimension, or arcs per query; 0: all
+  std::int64_t bins = 40;  ///< of a histogram
+  bool words = false;      ///< pieces merged into words (select/merge_words.h)
+  bool columns = false;    ///< arcs between two columns of words
+  double threshold = -1;   ///< smallest weight drawn as an arc; negative: a twentieth of the scale
   std::vector<std::string> pins;  ///< arcs of these queries only
   std::string over;               ///< draw a heat map over this picture, row by row
   std::string png, svg, pdf;

@@ -41,8 +41,8 @@ std::vector<Arc> arcs_of(const Arcs& arcs);
 struct ArcsLayout {
   Size size;
   std::vector<Point> rows,
-      columns;        ///< x where the arcs begin at queries and end at keys, in the first drawing
-  double line_y = 0;  ///< vertical middle of its line of words
+      columns;                  ///< x where the arcs begin at queries and end at keys, in the first drawing
+  double line_y = 0;            ///< vertical middle of its line of words
   std::vector<Point> drawings;  ///< offset of each panel's drawing from the first
   double caption_y = 0;         ///< of the first drawing
   Point legend;
