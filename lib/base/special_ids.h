@@ -12,10 +12,10 @@ struct SpecialIds {
   static constexpr std::int32_t kAbsent = -1;
 
   std::int32_t pad = 0;         ///< fills rows up to the longest sentence
-  std::int32_t unk = 1;         ///< stands for text that has no piece
+  std::int32_t unk = 1;         ///< replaces text that has no piece
   std::int32_t bos = 2;         ///< the first token that a decoder reads
   std::int32_t eos = 3;         ///< ends a sentence
-  std::int32_t cls = kAbsent;   ///< its state stands for the whole text
+  std::int32_t cls = kAbsent;   ///< its state represents the whole text
   std::int32_t sep = kAbsent;   ///< separates two texts
   std::int32_t mask = kAbsent;  ///< hides a piece that is to be predicted
   /// Rows of a model's tables from this id on have no piece of text.

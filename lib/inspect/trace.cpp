@@ -139,7 +139,7 @@ void TraceFrame::label(TensorMap& map, const Value& value) const {
     if (!of_keys.empty()) map.add(group + "key_token", token_labels(of_keys, "key", keys.longest()));
     return;
   }
-  if (v.rows == Rows::one) return;  // no piece stands for it
+  if (v.rows == Rows::one) return;  // a state of the whole sentence: it has no piece
   map.add(group + "length", lengths_of(rows));
   if (!of_rows.empty()) map.add(group + "token", token_labels(of_rows, "position", rows.longest()));
   if (v.of_vocabulary && value.id.size() == 0) map.add(group + "word_token", words(v.cols));

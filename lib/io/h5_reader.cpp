@@ -19,7 +19,8 @@ constexpr std::size_t kMaxObjects = 65536;
 constexpr std::int64_t kCheckedAtOnce = 4096;  // rows of strings
 constexpr std::string_view kTitle = "title";   // of a group that is a plot
 
-/// Takes an attribute out of the map: a list of strings, of which a single string is one; empty: no such.
+/// Removes an attribute from the map and returns it as a list of strings; a single string is a list of one, a missing
+/// attribute an empty list.
 std::vector<std::string> take_list(Attributes& attributes, const std::string& name) {
   const auto taken = attributes.extract(name);
   if (taken.empty()) return {};
@@ -56,7 +57,7 @@ bool is_wanted(const std::vector<std::string>& only, const std::string& path) {
   return std::ranges::binary_search(only, path);
 }
 
-/// Whether the object is wanted, or something within it; likewise.
+/// Whether the object at `path` is wanted or contains one that is.
 bool leads_to_wanted(const std::vector<std::string>& only, const std::string& path) {
   if (is_wanted(only, path)) return true;
   const std::string inner = path + '/';

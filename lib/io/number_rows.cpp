@@ -19,7 +19,7 @@ std::string_view without_mark(std::span<const std::byte> bytes) {
   return text;
 }
 
-/// Removes and returns what stands before `stop`, and that itself.
+/// Removes the text up to and including `stop` and returns the part before `stop`.
 std::string_view take_until(std::string_view& text, char stop) {
   const std::size_t end = std::min(text.find(stop), text.size());
   const std::string_view taken = text.substr(0, end);

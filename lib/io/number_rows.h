@@ -1,5 +1,5 @@
-// Tables of numbers as typed by people and printed by other programs: wherever a tool reads tensors, such
-// text is one tensor. Internal to lib/io.
+// Tables of numbers, typed by hand or printed by other programs: every tool that reads tensors accepts them as
+// one tensor. Internal to lib/io.
 #pragma once
 
 #include <cstddef>

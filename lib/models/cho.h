@@ -1,5 +1,5 @@
 // The RNN encoder-decoder of Cho et al. (Learning phrase representations using RNN encoder-decoder for
-// statistical machine translation, EMNLP 2014), as appendix A has it: a recurrent layer with the paper's
+// statistical machine translation, EMNLP 2014), as in appendix A: a recurrent layer with the paper's
 // gated unit reads the source, c = tanh(V h_N) summarises it, and c enters the decoder at every step: its
 // first state h'_0 = tanh(V' c), all its gates, and its output,
 //   z' = s(W'_z e + U'_z h' + C_z c),   r' = s(W'_r e + U'_r h' + C_r c),

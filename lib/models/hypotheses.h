@@ -16,7 +16,7 @@ namespace heed {
 template <class T>
 class Hypotheses {
  public:
-  /// One empty hypothesis for each of `sentences` sentences, with `memory` as Decoder::start has it.
+  /// One empty hypothesis for each of `sentences` sentences, with `memory` as in Decoder::start.
   /// `weights` of the model, `memory` and its tape, and `editor` and `times`, or none, must outlive this. `streams`: of each
   /// sentence that is sampled the stream of its first translation, those of the others follow; empty: nothing is drawn.
   /// `times` receives where the time goes; what passes between two reads is called search, the words' logits included

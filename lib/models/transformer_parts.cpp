@@ -99,7 +99,8 @@ struct LayerInput {
   const Packing* groups = nullptr;  ///< of cross-attention; null: none
   const Packing* memory_rows = nullptr;
   KeysAndValues<T> memory;
-  Var<T>* cell = nullptr;  ///< of the recurrence that stands for self-attention: its state, which goes on
+  Var<T>* cell =
+      nullptr;  ///< state of the recurrence that replaces self-attention, carried from step to step
 };
 
 /// Section 3.1: self-attention (or a recurrence), in a decoder attention over the encoder's output, and the

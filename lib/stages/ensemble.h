@@ -49,7 +49,7 @@ class ModelEnsemble {
   };
 
   const LoadedModel& first_;
-  PackedWeights<float> weights_;  ///< likewise
+  PackedWeights<float> weights_;  ///< of the first, in float32
   std::vector<std::unique_ptr<Other>> others_;
 };
 

@@ -518,7 +518,7 @@ void configure_from_model(const IsGiven& given, TrainCommand& o) {
   overlay_given(given, o);
 }
 
-/// Whether the sources of such a model are images.
+/// Whether a model with this configuration reads images.
 template <class Config>
 bool reads_images(const IsGiven& given, TrainCommand& o, Config config) {
   if constexpr (std::is_base_of_v<ImageOptions, Config>) {
@@ -590,7 +590,7 @@ std::vector<Field> TrainCommand::model_fields() {
   return all;
 }
 
-/// A corpus file stands for --source and --target; the history names the texts it was made from.
+/// A corpus file replaces --source and --target; the history names the texts it was made from.
 void TrainCommand::map_corpus() {
   if (!job.training.source.empty() || !job.training.target.empty() || !job.training.labels.empty())
     fail<UsageError>(

@@ -113,7 +113,7 @@ class BpeCodes::Word {
     for (std::size_t i = 0; i < parts_.size(); ++i) note(i);
   }
 
-  /// Applies the merge learned first wherever it fits, as long as one does.
+  /// Repeatedly applies, of the merges that match, the one learned first, until none matches.
   std::vector<Part> merged() {
     while (!waiting_.empty()) {
       const std::int32_t rank = waiting_.top().first;

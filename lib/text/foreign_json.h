@@ -18,7 +18,7 @@ inline constexpr std::size_t kMostPieces = 10'000'000;
 
 /// Throws Error if a file cannot be read, or has more than `most` bytes.
 void expect_foreign_file(const std::string& path, std::uintmax_t most = kMostFileBytes);
-/// The content of such a file.
+/// The content of a file; throws like expect_foreign_file.
 std::string read_foreign_file(const std::string& path, std::uintmax_t most = kMostFileBytes);
 /// The JSON object in a file. Throws Error naming the file.
 nlohmann::json read_foreign_json(const std::string& path);

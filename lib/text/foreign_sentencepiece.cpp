@@ -47,7 +47,7 @@ class ForeignSentencePieceScheme final : public Scheme {
       ids.push_back(id_of(language));
       text.remove_prefix(language.size());
     }
-    // Text of which the model has no piece may be a piece of the list.
+    // Text without a piece in the model may be a piece of the list.
     std::vector<std::string> pieces;
     const auto status = processor_->Encode({text.data(), text.size()}, &pieces);
     if (!status.ok()) fail("SentencePiece: ", escaped(status.ToString(), 200));
@@ -178,7 +178,7 @@ PieceList pieces_of(const sentencepiece::SentencePieceProcessor& model, const st
   return pieces;
 }
 
-/// The last of the files is that of the model.
+/// The tokenizer; the last of `files` is the model's file.
 ForeignTokenizer made(Vocabulary vocabulary, std::string model, ForeignSentencePieceOptions options,
                       std::vector<std::string> files) {
   SchemePtr scheme = about_file(files.back(), [&] {

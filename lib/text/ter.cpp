@@ -55,7 +55,7 @@ class EditMatrix {
   std::int32_t distance() const { return rows_.back().at(std::ssize(reference_)).cost; }
   const Words& hypothesis() const { return hypothesis_; }
 
-  /// Computes it anew for another order of the words, of which those before `same` are in place.
+  /// Recomputes the table for a reordered hypothesis whose first `same` words are unchanged.
   void assign(const Words& hypothesis, std::size_t same) {
     hypothesis_ = hypothesis;
     compute(same + 1);

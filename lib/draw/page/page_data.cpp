@@ -147,8 +147,7 @@ PageTensors part_around(const TensorMap& map, const std::string& main) {
   return part;
 }
 
-/// The default tensors: the attention of every group; first that of the file's default group, as in a
-/// picture.
+/// The default tensors: the attention weights of every group, those of the file's default group first.
 std::vector<std::string> attention_of(const TensorMap& map) {
   std::vector<std::string> mains;
   for (const auto& [path, tensor] : map.tensors()) {

@@ -76,7 +76,7 @@ struct AxisLabels {
   std::vector<std::string> texts;  // empty: not shown
   TextStyle style;
   double longest = 0;    // width of the longest in points
-  std::size_t step = 1;  // of words: every so many are shown
+  std::size_t step = 1;  // every step-th word is shown
 };
 
 /// Positions at round steps, at least `room` points apart.

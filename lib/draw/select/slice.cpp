@@ -248,8 +248,7 @@ class Cutter {
     return of_tokens ? words_of_text(dim) : std::vector<std::string>{};
   }
 
-  /// The words of the sentence in /tokens, when they are as many as the positions (with or without the end
-  /// mark).
+  /// The words of the sentence in /tokens, if there is one for each position (with or without the end mark).
   std::vector<std::string> words_of_text(const Dim& dim) const {
     const Tensor* text = map_.find("tokens/text");
     if (!text || text->dtype() != DType::string || dim.first != 0) return {};

@@ -10,7 +10,7 @@
 namespace heed::draw {
 namespace {
 
-/// The signal of `group`, if the map has it.
+/// The path of the signal of `group`; nullopt if the map has none.
 std::optional<std::string> signal_of(const TensorMap& map, const std::string& group) {
   const std::string& signal = info_of(map, group).signal;
   const std::string path = in_group(group, signal);

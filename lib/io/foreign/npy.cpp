@@ -143,7 +143,7 @@ std::string name_of_type(const NpyHeader& header) {
                                   : escaped(header.descr);
 }
 
-/// Reads the header of an array of which `total` bytes are there, and checks that they are all it needs.
+/// Reads the header of an array stored in `total` bytes and checks that its data fill exactly the rest.
 NpyHeader read_header(const NextBytes& next, std::uint64_t total, const std::string& where) {
   constexpr std::uint64_t kMagicBytes = 8;
   std::vector<std::byte> start(kMagicBytes);

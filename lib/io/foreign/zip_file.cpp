@@ -147,7 +147,7 @@ void check_local_header(const SeekableFile& file, ZipMember& member, std::uint16
   const Bytes fixed = bytes_at(file, header_at, kLocalBytes);
   Record record(fixed, where);
   if (record.take_text(4) != "PK\x03\x04")
-    fail(where, ": no zip member where the directory has it: damaged?");
+    fail(where, ": no zip member at the offset given in the directory: damaged?");
   record.take<std::uint16_t>();
   const auto local_flags = record.take<std::uint16_t>(), local_method = record.take<std::uint16_t>();
   record.take<std::uint32_t>();

@@ -108,7 +108,7 @@ std::int64_t window_of(ConfigFields& fields, const Kind& kind, const DecoderOnly
   if (is_kind(kind, "qwen2") || is_kind(kind, "qwen3")) {
     const std::int64_t full = fields.number("max_window_layers", 28);
     if (!fields.flag("use_sliding_window", false)) window = 0;
-    if (types.is_null()) {  // which it stands for
+    if (types.is_null()) {  // layer_types follow from max_window_layers
       if (full >= config.n_decoder_layers) window = 0;
       if (window > 0 && full > 0 && window < config.max_length)
         fields.refuse("max_window_layers",

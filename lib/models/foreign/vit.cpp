@@ -206,7 +206,7 @@ std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::stri
                        {"image_mean", loaded.model->images->mean},
                        {"image_std", loaded.model->images->deviation}};
   out.files = {{"preprocessor_config.json", processor.dump(2) + "\n"}};
-  out.has_tokenizer = true;  // of which it has none
+  out.has_tokenizer = true;  // a ViT needs none
   return out;
 }
 
