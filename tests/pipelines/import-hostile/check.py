@@ -143,11 +143,11 @@ MARIANS_OWN = {b"right-left": b"true", b"ulr": b"true", b"transformer-no-project
 # name: base, what is wrong, words of the message
 CASES = {
     # config.json
-    "config-empty": ("gpt2", put("config.json", ""), ["config.json", "no JSON object"]),
-    "config-cut": ("gpt2", binary("config.json", lambda text: text[:-5]), ["config.json", "no JSON object"]),
-    "config-array": ("gpt2", put("config.json", "[1]"), ["config.json", "no JSON object"]),
-    "config-not-utf-8": ("gpt2", put("config.json", b'{"model_type": "\xff\xfe"}'), ["config.json", "no JSON object"]),
-    "config-nul": ("gpt2", put("config.json", b'{"model_type": "gpt2"}\0'), ["config.json", "no JSON object"]),
+    "config-empty": ("gpt2", put("config.json", ""), ["config.json", "not a JSON object"]),
+    "config-cut": ("gpt2", binary("config.json", lambda text: text[:-5]), ["config.json", "not a JSON object"]),
+    "config-array": ("gpt2", put("config.json", "[1]"), ["config.json", "not a JSON object"]),
+    "config-not-utf-8": ("gpt2", put("config.json", b'{"model_type": "\xff\xfe"}'), ["config.json", "not a JSON object"]),
+    "config-nul": ("gpt2", put("config.json", b'{"model_type": "gpt2"}\0'), ["config.json", "not a JSON object"]),
     "config-deep": ("gpt2", put("config.json", DEEP), ["config.json", "nested deeper"]),
     "config-deep-object": ("gpt2", put("config.json", b'{"a":' * 100_000), ["config.json", "nested deeper"]),
     "config-many": ("gpt2", put("config.json", LIST), ["config.json", "values"]),
@@ -205,7 +205,7 @@ CASES = {
                                 + b"".join(b"\n%s: %s" % setting for setting in MARIANS_OWN.items())),
                     [f"{name.decode()} is " for name in MARIANS_OWN]),
     # generation_config.json
-    "generation-array": ("marian", put("generation_config.json", "[]"), ["generation_config.json", "no JSON object"]),
+    "generation-array": ("marian", put("generation_config.json", "[]"), ["generation_config.json", "not a JSON object"]),
     "generation-deep": ("marian", put("generation_config.json", DEEP), ["generation_config.json", "nested deeper"]),
     "generation-many": ("marian", put("generation_config.json", LIST), ["generation_config.json", "values"]),
     "generation-beam-wide": ("marian", put("generation_config.json", '{"num_beams": 1000000}'), ["beam is 1000000"]),
@@ -246,8 +246,8 @@ CASES = {
     "shards-other-file": ("llama-shards", field("model.safetensors.index.json", "weight_map", "model.norm.weight", "model-00001-of-00002.safetensors"), ["model.norm.weight"]),
     "shards-one-too-many": ("llama-shards", field("model.safetensors.index.json", "weight_map", "x", "model-00001-of-00002.safetensors"), ["index.json", '"x"']),
     # tokenizer.json
-    "tokenizer-empty": ("gpt2", put("tokenizer.json", ""), ["tokenizer.json", "no JSON object"]),
-    "tokenizer-array": ("gpt2", put("tokenizer.json", "[]"), ["tokenizer.json", "no JSON object"]),
+    "tokenizer-empty": ("gpt2", put("tokenizer.json", ""), ["tokenizer.json", "not a JSON object"]),
+    "tokenizer-array": ("gpt2", put("tokenizer.json", "[]"), ["tokenizer.json", "not a JSON object"]),
     "tokenizer-deep": ("gpt2", put("tokenizer.json", DEEP), ["tokenizer.json", "nested deeper"]),
     "tokenizer-no-model": ("gpt2", put("tokenizer.json", "{}"), ["tokenizer.json", "model is missing"]),
     "tokenizer-type": ("gpt2", tokenizer("model", "type", "WordLevel"), ["tokenizer.json", "WordLevel is not supported"]),
@@ -257,7 +257,7 @@ CASES = {
     "tokenizer-id-negative": ("gpt2", tokenizer("model", "vocab", "x", -1), ["tokenizer.json", '"x"']),
     "tokenizer-id-hole": ("gpt2", tokenizer("model", "vocab", "x", 421), ["tokenizer.json", "the id 421"]),
     "tokenizer-id-twice": ("gpt2", tokenizer("model", "vocab", "x", 7), ["tokenizer.json", "both have the id 7"]),
-    "tokenizer-merge-number": ("gpt2", tokenizer("model", "merges", [7]), ["tokenizer.json/model/merges", "no merge"]),
+    "tokenizer-merge-number": ("gpt2", tokenizer("model", "merges", [7]), ["tokenizer.json/model/merges", "is not a merge"]),
     "tokenizer-merge-three": ("gpt2", tokenizer("model", "merges", ["a b c"]), ["tokenizer.json/model/merges"]),
     "tokenizer-merge-unknown": ("gpt2", tokenizer("model", "merges", [["qqq", "zzz"]]), ["tokenizer.json", "qqq"]),
     "tokenizer-dropout": ("gpt2", tokenizer("model", "dropout", 0.1), ["tokenizer.json/model/dropout"]),
@@ -282,7 +282,7 @@ CASES = {
     "wordpiece-unknown": ("bert", tokenizer("model", "unk_token", "no such piece"), ["tokenizer.json/model/unk_token"]),
     "wordpiece-prefix": ("bert", tokenizer("decoder", "prefix", "@@"), ["tokenizer.json/decoder/prefix"]),
     # vocab.json and merges.txt, vocab.txt
-    "vocab-array": ("gpt2-files", put("vocab.json", "[]"), ["vocab.json", "no JSON object"]),
+    "vocab-array": ("gpt2-files", put("vocab.json", "[]"), ["vocab.json", "not a JSON object"]),
     "vocab-fraction": ("gpt2-files", field("vocab.json", "x", 0.5), ["vocab.json", '"x"']),
     "vocab-many": ("gpt2-files", field("vocab.json", "x", 9_999_999), ["vocab.json", "9999999"]),
     "merges-none": ("gpt2-files", drop("merges.txt"), ["merges.txt", "is missing"]),
@@ -391,7 +391,7 @@ CASES = {
     "tensor-beyond": ("sockeye", one_tensor(offset=1), ["data.pkl", "larger than its storage"]),
     "tensor-overflow": ("sockeye", one_tensor(shape=(2**62, 4), strides=(4, 1)), ["data.pkl", "larger than its storage"]),
     "tensor-offset-overflow": ("sockeye", one_tensor(offset=2**63 - 1), ["data.pkl", "larger than its storage"]),
-    "tensor-negative": ("sockeye", one_tensor(shape=(-4,)), ["data.pkl", "no list of sizes"]),
+    "tensor-negative": ("sockeye", one_tensor(shape=(-4,)), ["data.pkl", "not a list of sizes"]),
     "tensor-transposed": ("sockeye", one_tensor(shape=(2, 2), strides=(1, 2)), ["data.pkl", "row by row"]),
     "tensor-repeated": ("sockeye", one_tensor(shape=(2**40,), strides=(0,)), ["data.pkl", "row by row"]),
     "tensor-strides": ("sockeye", one_tensor(shape=(4,), strides=(4, 1)), ["data.pkl", "strides"]),
