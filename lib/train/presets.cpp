@@ -217,7 +217,8 @@ std::string preset_table() {
     for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
   }
   std::string text =
-      "Encoder + decoder; width: of a layer's output; parameters: with vocabularies of 8,000 pieces.\n";
+      "Columns give encoder + decoder; width is that of a layer's output; parameters are for vocabularies of "
+      "8,000 pieces.\n";
   for (const Row& row : rows) {
     for (std::size_t i = 0; i < row.size(); ++i) {
       const std::string padding(i + 1 < row.size() ? widths[i] - row[i].size() : 0, ' ');
