@@ -211,7 +211,7 @@ BOOST_AUTO_TEST_CASE(rows_of_numbers_are_an_array) {
   expect(read("7"), {1, 1}, {7});
   expect(frames_of("1 2\n3 inf\n", 3).at(0).at("array"), {2, 2}, {1, 2, 3, INFINITY});
   check_fails([&] { read("1 2\n3\n"); }, {"x:2: 1 number, wanted 2"});
-  check_fails([&] { read("1 2\n3 cats\n"); }, {"x:2: field 2 is 'cats', no number"});
+  check_fails([&] { read("1 2\n3 cats\n"); }, {"x:2: field 2 is 'cats', not a number"});
   check_fails([&] { read("1,,2\n"); }, {"field 2 is ''"});
   check_fails([&] { read("# nothing\n"); }, {"no numbers"});
   check_fails([&] { read("the cat\n"); }, {"looks like text, but not rows of numbers; wanted tensors"});
