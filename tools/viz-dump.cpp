@@ -7,11 +7,8 @@
 namespace {
 
 void export_folder(const std::string& model, const std::string& folder, const std::string& dtype) {
-  using heed::io::FloatsAs;
-  const FloatsAs floats = dtype == "f16"    ? FloatsAs::float16
-                          : dtype == "bf16" ? FloatsAs::bfloat16
-                                            : FloatsAs::float32;
-  heed::logging::note("exported " + heed::foreign::export_model(heed::load_model(model), folder, floats));
+  heed::logging::note(
+      "exported " + heed::foreign::export_model(heed::load_model(model), folder, heed::io::kFloatsAs(dtype)));
 }
 
 }  // namespace
@@ -58,7 +55,7 @@ int main(int argc, char** argv) {
                 "if possible, tokenizer.json; a model in Marian's own form as model.npz and decoder.yml");
     tool.option("--dtype", options.dtype,
                 "type of float32 tensors in a safetensors file; f16 and bf16 are rounded to nearest",
-                cli::one_of({"f32", "f16", "bf16"}));
+                cli::one_of(io::kFloatsAs.words));
     tool.option("--title", options.figure.title, "title of the picture");
     tool.option("--quantity TEXT", options.figure.quantity,
                 "what the numbers of a table measure, shown beside the colour bar");

@@ -321,7 +321,7 @@ TrainSetup setup_of(const TrainingJob& job, Ingredients& in) {
   setup.config.valid_bleu &= job.validates();
   if (in.model->encoder && in.model->decoder)
     setup.bleu = make_bleu_scorer(*in.model, in.validation, in.target, job.threads, exchange_of(job));
-  else if (job.config.valid_bleu || job.config.stop_on == "bleu")
+  else if (job.config.valid_bleu || kStopOn(job.config.stop_on) == StopOn::bleu)
     fail<UsageError>("--valid-bleu: a ", in.model->architecture, " makes no translations");
   return setup;
 }
@@ -411,7 +411,7 @@ void check_unvalidated(const IsGiven& given, const TrainingJob& job) {
   for (const char* option : {"--valid-bleu", "--stop-on", "--patience", "--validate-every"}) {
     if (given(option)) fail<UsageError>(option, ": needs validation text (--valid-source, --valid-target)");
   }
-  if (job.config.schedule == "plateau")
+  if (kSchedules(job.config.schedule) == Schedule::plateau)
     fail<UsageError>("--schedule plateau: needs validation text (--valid-source, --valid-target)");
   if (job.config.max_epochs == 0 && job.config.max_updates == 0 && job.config.max_minutes == 0)
     fail<UsageError>(

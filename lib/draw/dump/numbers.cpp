@@ -163,10 +163,7 @@ void dump_safetensors(const DumpOptions& options) {
   if (!texts.empty())
     logging::note(concat("left out, because safetensors files hold no text: ", joined(texts)));
   if (map.tensors().empty()) fail(escaped(options.input()), ": contains no numeric tensors");
-  io::write_safetensors(options.output, map,
-                        options.dtype == "f16"    ? io::FloatsAs::float16
-                        : options.dtype == "bf16" ? io::FloatsAs::bfloat16
-                                                  : io::FloatsAs::float32);
+  io::write_safetensors(options.output, map, io::kFloatsAs(options.dtype));
 }
 
 void dump_h5(const DumpOptions& options) {

@@ -14,6 +14,7 @@
 #include <memory>
 #include <string>
 
+#include "base/choice.h"
 #include "io/foreign/array_file.h"
 
 namespace heed::io {
@@ -25,6 +26,7 @@ std::unique_ptr<ArrayFile> open_safetensors_shards(const std::string& index);
 
 /// How floats are written: unchanged, or rounded (to nearest, ties to even) to 16 bits.
 enum class FloatsAs { float32, float16, bfloat16 };
+inline const Choice<FloatsAs> kFloatsAs{"--dtype", {"f32", "f16", "bf16"}};
 
 /// Writes the tensors of `map` to the file `path`, atomically and with the bytes of the format's own library:
 /// ordered by type, wide ones first, then by name. Equal maps give equal bytes. A u8 with the attribute
