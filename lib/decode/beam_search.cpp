@@ -19,21 +19,34 @@ struct Candidate {
   bool cuts = false;  ///< eos is forced here, where the model prefers another word
 };
 
+/// A token of hypotheses that share their beginning, which thus is never copied.
+struct Link {
+  std::int32_t id;
+  float log_probability;
+  std::int64_t before;  ///< number of the link of the token before it; -1: it is the first
+};
+
+/// A hypothesis that goes on.
+struct Open {
+  std::int64_t last = -1;  ///< its last link; -1: it is empty
+  double total = 0;        ///< its log-probability
+};
+
 /// One sentence's share of the search.
 struct Beam {
   std::size_t sentence;
   std::int64_t max_length;
-  std::vector<Hypothesis> active;
-  std::vector<double> totals;  ///< of the active ones
-  std::vector<Hypothesis> finished;
+  std::vector<Open> active{Open{}};
+  std::int64_t length = 0;  ///< of the active ones
+  std::vector<Link> links{};
+  std::vector<Hypothesis> finished{};
 };
 
 class BeamSearch {
  public:
   BeamSearch(const StepFunction& step, std::span<const std::int64_t> max_lengths, const BeamOptions& options)
       : step_(step), options_(options) {
-    for (std::int64_t length : max_lengths)
-      beams_.push_back({beams_.size(), length, {Hypothesis{}}, {0.0}, {}});
+    for (std::int64_t length : max_lengths) beams_.push_back({beams_.size(), length});
   }
 
   std::vector<std::vector<Hypothesis>> run() {
@@ -65,9 +78,12 @@ class BeamSearch {
       for (std::size_t sentence : open) {
         Beam& beam = beams_[sentence];
         const auto rows = static_cast<std::int64_t>(beam.active.size());
-        const std::vector<Candidate> candidates = given(beam) ? std::vector{continuation_of(beam, all, row)}
-                                                              : candidates_of(beam, values, ids, row);
-        if (advance(beam, candidates, row, next_parents)) still_open.push_back(sentence);
+        candidates_.clear();
+        if (given(beam))
+          candidates_.push_back(continuation_of(beam, all, row));
+        else
+          add_candidates(beam, values, ids, row);
+        if (advance(beam, row, next_parents)) still_open.push_back(sentence);
         row += rows;
       }
       open = std::move(still_open);
@@ -82,9 +98,9 @@ class BeamSearch {
   std::vector<std::int32_t> last_tokens(const std::vector<std::size_t>& open) const {
     std::vector<std::int32_t> tokens;
     for (std::size_t sentence : open) {
-      for (const Hypothesis& h : beams_[sentence].active) {
-        tokens.push_back(h.ids.empty() ? options_.special.bos : h.ids.back());
-      }
+      const Beam& beam = beams_[sentence];
+      for (const Open& h : beam.active)
+        tokens.push_back(h.last < 0 ? options_.special.bos : link(beam, h.last).id);
     }
     return tokens;
   }
@@ -110,7 +126,7 @@ class BeamSearch {
 
   /// The next token of the sentence's forced prefix, while there is a single hypothesis; none: it is free.
   std::optional<std::int32_t> given(const Beam& beam) const {
-    return given_next(options_, beam.sentence, beam.active.front().ids.size());
+    return given_next(options_, beam.sentence, static_cast<std::size_t>(beam.length));
   }
 
   Candidate continuation_of(const Beam& beam, const Matrix<const float>& logits, std::int64_t row) const {
@@ -118,26 +134,26 @@ class BeamSearch {
     auto log_p =
         static_cast<float>(log_probability({logits.row(row), static_cast<std::size_t>(logits.cols)}, id));
     if (options_.renormalized) log_p += gain_of(logits, row);
-    return {beam.totals.front() + log_p, row, id, log_p};
+    return {beam.active.front().total + log_p, row, id, log_p};
   }
 
   /// Enough to fill the beam even if each of its hypotheses ends in every way.
   std::int64_t kept_candidates() const { return (2 + std::ssize(options_.more_ends)) * options_.beam; }
 
-  /// The best continuations of the sentence, best first.
-  std::vector<Candidate> candidates_of(const Beam& beam, const Matrix<float>& values,
-                                       const Matrix<std::int32_t>& ids, std::int64_t first_row) const {
-    std::vector<Candidate> all;
+  /// The best continuations of the sentence become the candidates, best first.
+  void add_candidates(const Beam& beam, const Matrix<float>& values, const Matrix<std::int32_t>& ids,
+                      std::int64_t first_row) {
+    std::vector<Candidate>& all = candidates_;
     for (std::size_t h = 0; h < beam.active.size(); ++h) {
       const std::int64_t row = first_row + static_cast<std::int64_t>(h);
       if (options_.forced_eos && is_last(beam)) {
-        all.push_back({beam.totals[h], row, options_.special.eos, 0, !prefers_eos(ids, row)});
+        all.push_back({beam.active[h].total, row, options_.special.eos, 0, !prefers_eos(ids, row)});
         continue;
       }
       for (std::int64_t k = 0; k < values.cols; ++k) {
         const std::int32_t id = ids(row, k);
         if (!may_produce(options_, id)) continue;
-        all.push_back({beam.totals[h] + values(row, k), row, id, values(row, k)});
+        all.push_back({beam.active[h].total + values(row, k), row, id, values(row, k)});
       }
     }
     const std::size_t kept = std::min(all.size(), static_cast<std::size_t>(kept_candidates()));
@@ -147,7 +163,6 @@ class BeamSearch {
                         return a.parent != b.parent ? a.parent < b.parent : a.id < b.id;
                       });
     all.resize(kept);
-    return all;
   }
 
   /// Whether no word that may be produced is likelier than eos.
@@ -158,66 +173,73 @@ class BeamSearch {
   }
 
   /// Whether no further token fits after the next one.
-  static bool is_last(const Beam& beam) {
-    return static_cast<std::int64_t>(beam.active.front().ids.size()) + 1 >= beam.max_length;
+  static bool is_last(const Beam& beam) { return beam.length + 1 >= beam.max_length; }
+
+  static const Link& link(const Beam& beam, std::int64_t number) {
+    return beam.links[static_cast<std::size_t>(number)];
   }
 
-  /// Moves the sentence one token on; false when it is done.
-  bool advance(Beam& beam, const std::vector<Candidate>& candidates, std::int64_t first_row,
-               std::vector<std::int64_t>& parents) const {
-    std::vector<Hypothesis> active;
-    std::vector<double> totals;
-    std::vector<std::int64_t> active_parents;
+  /// Moves the sentence one token on, by the candidates; false when it is done.
+  bool advance(Beam& beam, std::int64_t first_row, std::vector<std::int64_t>& parents) {
     const bool last = is_last(beam);
-    for (std::size_t rank = 0; rank < candidates.size(); ++rank) {
-      const Candidate& c = candidates[rank];
+    const auto enough = static_cast<std::size_t>(options_.beam), passed_on = parents.size();
+    ++beam.length;
+    next_.clear();
+    for (std::size_t rank = 0; rank < candidates_.size(); ++rank) {
+      const Candidate& c = candidates_[rank];
       const bool ends = is_end(options_, c.id);
       // An ending below the beam's width would not have been kept as a continuation either.
-      if ((ends || (last && seeks_best())) && rank >= static_cast<std::size_t>(options_.beam)) continue;
-      if (!ends && active.size() == static_cast<std::size_t>(options_.beam)) continue;
-      Hypothesis h = beam.active[static_cast<std::size_t>(c.parent - first_row)];
-      h.ids.push_back(c.id);
-      h.token_log_probability.push_back(c.log_probability);
-      h.ends_otherwise = ends && c.id != options_.special.eos;
+      if ((ends || (last && seeks_best())) && rank >= enough) continue;
+      if (!ends && next_.size() == enough) continue;
+      beam.links.push_back(
+          {c.id, c.log_probability, beam.active[static_cast<std::size_t>(c.parent - first_row)].last});
+      const Open h{std::ssize(beam.links) - 1, c.total};
       if (ends) {
-        finish(beam, std::move(h), c.total, !c.cuts);
+        finish(beam, h, !c.cuts);
       } else {
-        active.push_back(std::move(h));
-        totals.push_back(c.total);
-        active_parents.push_back(c.parent);
+        next_.push_back(h);
+        parents.push_back(c.parent);
       }
     }
-    const auto enough = static_cast<std::size_t>(options_.beam);
-    if (active.empty() || (beam.finished.size() >= enough && !can_improve(beam, active, totals)))
-      return false;
-    if (last) {
-      for (std::size_t i = 0; i < active.size(); ++i) finish(beam, std::move(active[i]), totals[i], false);
-      return false;
+    const bool goes_on =
+        !next_.empty() && (beam.finished.size() < enough || can_improve(beam, next_.front()));
+    if (goes_on && !last) {
+      beam.active.swap(next_);
+      return true;
     }
-    beam.active = std::move(active);
-    beam.totals = std::move(totals);
-    parents.insert(parents.end(), active_parents.begin(), active_parents.end());
-    return true;
+    if (goes_on)
+      for (const Open& h : next_) finish(beam, h, false);
+    parents.resize(passed_on);
+    return false;
   }
 
   bool seeks_best() const { return options_.stop == StopRule::kBest && options_.beam > 1; }
 
-  double score_of(const Hypothesis& h, double total) const {
-    return total / std::pow(static_cast<double>(h.ids.size()), options_.length_penalty);
+  double score_of(const Beam& beam, const Open& h) const {
+    return h.total / std::pow(static_cast<double>(beam.length), options_.length_penalty);
   }
 
   /// Whether the best open hypothesis would be among the best ended ones if it ended now.
-  bool can_improve(Beam& beam, const std::vector<Hypothesis>& active,
-                   const std::vector<double>& totals) const {
+  bool can_improve(Beam& beam, const Open& best) const {
     if (!seeks_best()) return false;
     const auto worst = beam.finished.begin() + static_cast<std::ptrdiff_t>(options_.beam - 1);
     std::ranges::nth_element(beam.finished, worst, std::ranges::greater(), &Hypothesis::score);
-    return score_of(active.front(), totals.front()) > worst->score;
+    return score_of(beam, best) > worst->score;
   }
 
-  void finish(Beam& beam, Hypothesis h, double total, bool finished) const {
-    h.score = score_of(h, total);
+  void finish(Beam& beam, const Open& open, bool finished) const {
+    Hypothesis h;
+    const auto length = static_cast<std::size_t>(beam.length);
+    h.ids.resize(length);
+    h.token_log_probability.resize(length);
+    std::int64_t at = open.last;
+    for (std::size_t i = length; i-- > 0; at = link(beam, at).before) {
+      h.ids[i] = link(beam, at).id;
+      h.token_log_probability[i] = link(beam, at).log_probability;
+    }
+    h.score = score_of(beam, open);
     h.finished = finished;
+    h.ends_otherwise = is_end(options_, h.ids.back()) && h.ids.back() != options_.special.eos;
     beam.finished.push_back(std::move(h));
   }
 
@@ -238,6 +260,8 @@ class BeamSearch {
   const StepFunction& step_;
   const BeamOptions& options_;
   std::vector<Beam> beams_;
+  std::vector<Candidate> candidates_;  ///< of the sentence that moves on
+  std::vector<Open> next_;             ///< likewise, what goes on
   std::vector<float> best_;
   std::vector<std::int32_t> best_ids_;
 };

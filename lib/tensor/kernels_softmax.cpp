@@ -233,13 +233,14 @@ void packed_top_k(Matrix<const T> a, const PackedMatrix<T>& b, std::span<const T
                         indices.row_range(half, a.rows - half));
   }
   static thread_local std::vector<T> block;
-  block.resize(static_cast<std::size_t>(a.rows * kBlock));
+  const Index stride = spread_stride(kBlock);
+  block.resize(static_cast<std::size_t>(a.rows * stride));
   std::vector<BestOfRow<T>> rows;
   rows.reserve(static_cast<std::size_t>(a.rows));
   for (Index i = 0; i < a.rows; ++i) rows.push_back(best_of_row(values, indices, i, k));
   for (Index first = 0; first < b.cols; first += kBlock) {
     const Index count = std::min(kBlock, b.cols - first);
-    const Matrix<T> logits(block.data(), a.rows, count, kBlock);
+    const Matrix<T> logits(block.data(), a.rows, count, stride);
     const std::span<const T> part =
         bias.empty() ? bias : bias.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count));
     multiply_packed<T>(a, b.columns(first, count), part, Activation::none, logits);

@@ -1,9 +1,11 @@
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // of GCC 12's own intrinsics (its bug 105593)
+#pragma GCC diagnostic ignored "-Wuninitialized"        // likewise
 #endif
 #include "tensor/reduced_panels.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <limits>
 #include <vector>
@@ -55,21 +57,25 @@ struct Int8 {
     return _mm512_fmadd_ps(_mm512_cvtepi32_ps(sum), scale, bias);
   }
   static float reduce_row(const float* x, Index n, Index groups, std::byte* to) {
-    const __m512 largest = _mm512_set1_ps(std::numeric_limits<float>::max());
-    __m512 most = _mm512_setzero_ps();
-    __mmask16 odd = 0;
-    for (Index i = 0; i < n; i += kLanes) {
-      const __m512 size = _mm512_abs_ps(_mm512_maskz_loadu_ps(first_lanes(n - i), x + i));
-      odd |= _mm512_cmp_ps_mask(size, largest, _CMP_NLE_UQ);
-      most = _mm512_max_ps(most, size);
-    }
-    const Steps steps(odd ? std::numeric_limits<float>::infinity() : _mm512_reduce_max_ps(most));
+    // Magnitudes of floats are in the order of their bits, with infinity and NaN above all numbers.
+    const __m512i magnitude = _mm512_set1_epi32(0x7fffffff);
+    __m512i most = _mm512_setzero_si512();
+    auto take = [&](__m512 y) {
+      most = _mm512_max_epi32(most, _mm512_and_si512(_mm512_castps_si512(y), magnitude));
+    };
+    const Index whole = n - n % kLanes;  // what needs no mask is faster
+    const __m512 rest = _mm512_maskz_loadu_ps(first_lanes(n - whole), x + whole);
+    for (Index i = 0; i < whole; i += kLanes) take(_mm512_loadu_ps(x + i));
+    take(rest);
+    const Steps steps(std::bit_cast<float>(_mm512_reduce_max_epi32(most)));
     const __m512 inverse = _mm512_set1_ps(steps.inverse);
-    for (Index i = 0; i < 4 * groups; i += kLanes) {
-      const __m512 y = _mm512_mul_ps(_mm512_maskz_loadu_ps(first_lanes(n - i), x + i), inverse);
-      const __m128i bytes = _mm512_cvtsepi32_epi8(_mm512_cvtps_epi32(y));
-      _mm_mask_storeu_epi8(to + i, first_lanes(4 * groups - i), _mm_xor_si128(bytes, _mm_set1_epi8(-128)));
-    }
+    auto bytes = [&](__m512 y) {
+      const __m128i numbers = _mm512_cvtsepi32_epi8(_mm512_cvtps_epi32(_mm512_mul_ps(y, inverse)));
+      return _mm_xor_si128(numbers, _mm_set1_epi8(-128));
+    };
+    for (Index i = 0; i < whole; i += kLanes)
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(to + i), bytes(_mm512_loadu_ps(x + i)));
+    if (whole < 4 * groups) _mm_mask_storeu_epi8(to + whole, first_lanes(4 * groups - whole), bytes(rest));
     return steps.scale;
   }
 };
@@ -97,10 +103,13 @@ struct Bfloat16 {
 template <class Kind, int rows, int vectors>
 void tile(const ReducedProduct& p, Index i, Index j) {
   constexpr Index panel = ReducedPanels::kColumns;
-  const std::byte *a[rows], *b[vectors];
+  // A pointer for every third row: one for each would not fit the registers.
+  constexpr int apart = 3;
+  const Index stride = p.a.stride;
+  const std::byte *a[(rows + apart - 1) / apart], *b[vectors];
   typename Kind::Sum sum[rows][vectors];
 #pragma GCC unroll 16
-  for (int r = 0; r < rows; ++r) a[r] = p.a.row(i + r);
+  for (int r = 0; r < rows; r += apart) a[r / apart] = p.a.row(i + r);
 #pragma GCC unroll 16
   for (int v = 0; v < vectors; ++v) {
     const Index column = j + v * kLanes;
@@ -115,7 +124,7 @@ void tile(const ReducedProduct& p, Index i, Index j) {
 #pragma GCC unroll 16
     for (int r = 0; r < rows; ++r) {
       std::int32_t group;
-      std::memcpy(&group, a[r] + 4 * g, sizeof group);
+      std::memcpy(&group, a[r / apart] + r % apart * stride + 4 * g, sizeof group);
       const __m512i a_group = _mm512_set1_epi32(group);
 #pragma GCC unroll 16
       for (int v = 0; v < vectors; ++v) sum[r][v] = Kind::add(sum[r][v], a_group, b_group[v]);
