@@ -165,7 +165,7 @@ StepLinear<T>::StepLinear(Var<T> weight, std::int64_t rows, Var<T> bias)
     : weight_(weight),
       bias_(bias),
       outputs_(weight.tape().result(rows, weight.cols())),
-      rows_(std::make_shared<Rows>(weight.value(), rows)) {
+      rows_(std::make_shared<Rows>(weight, rows)) {
   Tape<T>& tape = weight.tape();
   if (!tape.with_gradients()) return;
   rows_->inputs = tape.arena().template matrix<T>(rows, weight.rows());

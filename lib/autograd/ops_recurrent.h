@@ -53,7 +53,8 @@ class StepLinear {
  private:
   /// What the steps keep for the end.
   struct Rows {
-    Rows(Matrix<const T> w, std::int64_t rows) : product(w, rows) {}
+    Rows(const Var<T>& weight, std::int64_t rows)
+        : product(weight.tape().precision(), weight.value(), rows) {}
 
     StepProduct<T> product;
     Matrix<T> inputs;  ///< [rows, d_in], with gradients only

@@ -76,8 +76,8 @@ template <class T>
 StepProduct<T>& CellRun<T>::product_of(GateRange gates) {
   for (GateProduct& known : products_)
     if (known.gates.first == gates.first && known.gates.count == gates.count) return known.product;
-  return products_.emplace_back(gates, StepProduct<T>(columns(parameters_.recurrent.value(), gates), rows_))
-      .product;
+  const Matrix<const T> u = columns(parameters_.recurrent.value(), gates);
+  return products_.emplace_back(gates, StepProduct<T>(tape_->precision(), u, rows_)).product;
 }
 
 template <class T>

@@ -70,7 +70,7 @@ class Tape {
   void set_packed_weights(const PackedWeights<T>* weights) { packed_weights_ = weights; }
 
   /// What products with parameters are computed in, forward and backward; float32 (the default) or, of a tape
-  /// of floats, bfloat16. Steps of a recurrence and products within attention are float32 always.
+  /// of floats, bfloat16. Products within attention are float32 always.
   Precision precision() const { return precision_; }
   void set_precision(Precision precision) { precision_ = precision; }
 

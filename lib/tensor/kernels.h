@@ -194,7 +194,7 @@ void attend_cached(const T* q, Matrix<const T> keys, Matrix<const T> values,
                    T* weights, T* context, const RowEdit<T>* edit = nullptr, const T* bias = nullptr,
                    std::int64_t bias_step = 0, std::int64_t hidden = 0);
 
-// ---- attention scores that are not matrix products ------------------------------------------------------
+// ---- attention of one query: scores that are not matrix products, weighted sums ----------------------------
 /// Queries or keys, with what a score computes of each row once, ahead of all comparisons.
 template <class T>
 struct ScoreSide {
@@ -217,6 +217,15 @@ void additive_factors(Matrix<const T> x, Matrix<T> factors);
 /// on its own query and key, so any partition of the rows gives the same bits.
 template <class T>
 void additive_scores(const ScoreSide<T>& q, const ScoreSide<T>& k, std::span<const T> v, Matrix<T> e);
+/// With t_ij = tanh(q_i + k_j) as there: d_v += sum_ij d_e_ij t_ij; d_e_ij v (1 - t_ij^2) is added to row i of d_q and to row
+/// j of d_k. One pass over the keys for each query.
+template <class T>
+void additive_scores_backward(const ScoreSide<T>& q, const ScoreSide<T>& k, std::span<const T> v,
+                              Matrix<const T> d_e, Matrix<T> d_q, Matrix<T> d_k, std::span<T> d_v);
+/// Of c = sum_j alpha_j m_j, m [.., d] and c [d]: d_alpha_j += d_c . m_j, d_m_j += alpha_j d_c, in one pass over the rows.
+template <class T>
+void weighted_sum_backward(std::span<const T> alpha, Matrix<const T> m, std::span<const T> d_c,
+                           std::span<T> d_alpha, Matrix<T> d_m);
 
 // ---- embeddings ------------------------------------------------------------------------------------------
 /// Instead of an id: no row, zeros. Not the -1 of an absent special piece, which is an error where a row is wanted.

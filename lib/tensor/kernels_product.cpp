@@ -334,6 +334,9 @@ template <class T>
 void multiply_packed_add(Matrix<const T> a, const PackedMatrix<T>& b, Matrix<T> c) {
   expect_packed("multiply_packed_add", a, b, c);
   count_product(c.rows, c.cols, a.cols);
+  if constexpr (std::is_same_v<T, float>) {
+    if (b.reduced.panels) return multiply_reduced_add(a, b.reduced, c);
+  }
   HEED_DISPATCH(multiply_packed_add)(a, b, c);
 }
 HEED_INSTANTIATE(multiply_packed_add)

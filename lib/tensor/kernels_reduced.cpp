@@ -60,15 +60,15 @@ struct Int8 {
     return sum + Sum{_mm_madd_epi16(pairs, _mm_set1_epi16(1))};
 #endif
   }
-  /// sum * scale + bias, rounded once.
-  static HWY_INLINE Vec<float> value(Sum sum, const ReducedProduct& p, Index i, Index j, Vec<float> bias) {
+  /// sum * scale + onto, rounded once.
+  static HWY_INLINE Vec<float> value(Sum sum, const ReducedProduct& p, Index i, Index j, Vec<float> onto) {
     const Tag<float> tag;
     const Vec<float> x = hn::ConvertTo(tag, sum), scale = set(p.a.scales[i]) * hn::LoadU(tag, p.b.scales + j);
 #if HWY_TARGET == HWY_AVX2
-    return hn::MulAdd(x, scale, bias);
+    return hn::MulAdd(x, scale, onto);
 #else  // has no such instruction
     float factors[2][kLanes<float>], y[kLanes<float>];
-    hn::StoreU(x, tag, factors[0]), hn::StoreU(scale, tag, factors[1]), hn::StoreU(bias, tag, y);
+    hn::StoreU(x, tag, factors[0]), hn::StoreU(scale, tag, factors[1]), hn::StoreU(onto, tag, y);
     for (Index lane = 0; lane < kLanes<float>; ++lane)
       y[lane] = std::fma(factors[0][lane], factors[1][lane], y[lane]);
     return hn::LoadU(tag, y);
@@ -113,8 +113,8 @@ struct Bfloat16 {
     sum = hn::MulAdd(hn::BitCast(floats, a.first), hn::BitCast(floats, b.first), sum);
     return hn::MulAdd(hn::BitCast(floats, a.second), hn::BitCast(floats, b.second), sum);
   }
-  static HWY_INLINE Vec<float> value(Sum sum, const ReducedProduct&, Index, Index, Vec<float> bias) {
-    return sum + bias;
+  static HWY_INLINE Vec<float> value(Sum sum, const ReducedProduct&, Index, Index, Vec<float> onto) {
+    return sum + onto;
   }
   /// to_bfloat16 of each.
   static float reduce_row(const float* x, Index n, Index groups, std::byte* to) {
@@ -199,10 +199,10 @@ HWY_INLINE void tile(const ReducedProduct& p, const SpreadRows& spread, Index i,
     const Index column = j + v * lanes, left = p.c.cols - column;
     if (left <= 0) break;
     auto finish = [&](auto part) HWY_ATTR {
-      const Vec<float> bias = p.bias.empty() ? set(0.0f) : part.load(p.bias.data() + column);
 #pragma GCC unroll 16
       for (int r = 0; r < rows; ++r) {
-        const Vec<float> y = Kind::value(sum[r][v], p, i + r, column, bias);
+        const Vec<float> onto = p.onto.data ? part.load(p.onto.row(i + r) + column) : set(0.0f);
+        const Vec<float> y = Kind::value(sum[r][v], p, i + r, column, onto);
         part.store(p.relu ? Relu<float>::value(y) : y, p.c.row(i + r) + column);
       }
     };
@@ -252,12 +252,12 @@ struct Int8 {
       to[i] = static_cast<std::byte>(i < n && std::isfinite(most) ? steps(x[i]) + 128 : 128);
     return steps.scale;
   }
-  static float element(const ReducedProduct& p, Index i, Index j, const std::byte* b, float bias) {
+  static float element(const ReducedProduct& p, Index i, Index j, const std::byte* b, float onto) {
     const std::byte* a = p.a.row(i);
     std::int32_t sum = p.b.corrections[j];
     for (Index g = 0; g < p.b.groups; ++g, a += 4, b += ReducedPanels::kGroupBytes)
       for (int k = 0; k < 4; ++k) sum += static_cast<std::int32_t>(a[k]) * static_cast<std::int8_t>(b[k]);
-    return std::fma(static_cast<float>(sum), p.a.scales[i] * p.b.scales[j], bias);
+    return std::fma(static_cast<float>(sum), p.a.scales[i] * p.b.scales[j], onto);
   }
 };
 
@@ -269,7 +269,7 @@ struct Bfloat16 {
     }
     return 1;
   }
-  static float element(const ReducedProduct& p, Index i, Index, const std::byte* b, float bias) {
+  static float element(const ReducedProduct& p, Index i, Index, const std::byte* b, float onto) {
     const std::byte* a = p.a.row(i);
     float sum = 0;
     for (Index g = 0; g < p.b.groups; ++g, a += 4, b += ReducedPanels::kGroupBytes) {
@@ -277,7 +277,7 @@ struct Bfloat16 {
       std::memcpy(x, a, sizeof x), std::memcpy(y, b, sizeof y);
       for (int k = 0; k < 2; ++k) sum += from_bfloat16(x[k]) * from_bfloat16(y[k]);
     }
-    return sum + bias;
+    return sum + onto;
   }
 };
 
@@ -287,8 +287,7 @@ void multiply(const ReducedProduct& p) {
   for (Index i = 0; i < p.c.rows; ++i)
     for (Index j = 0; j < p.c.cols; ++j) {
       const std::byte* b = p.b.panels + j / panel * p.b.groups * ReducedPanels::kGroupBytes + j % panel * 4;
-      const float bias = p.bias.empty() ? 0 : p.bias[static_cast<std::size_t>(j)];
-      const float y = Kind::element(p, i, j, b, bias);
+      const float y = Kind::element(p, i, j, b, p.onto.data ? p.onto(i, j) : 0);
       p.c(i, j) = p.relu && y < 0 ? 0 : y;
     }
 }

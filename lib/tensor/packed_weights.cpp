@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "base/error.h"
+#include "base/instantiate.h"
 
 namespace heed {
 
@@ -32,6 +33,16 @@ std::span<const T> extent(Matrix<const T> m) {
 }
 
 }  // namespace
+
+template <class T>
+PackedMatrix<T> lay_out(Matrix<const T> matrix, Precision precision, Arena& arena) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (precision != Precision::float32)
+      return {nullptr, matrix.rows, matrix.cols, reduce(matrix, precision, arena)};
+  }
+  return pack<T>(matrix, arena.allocate<T>(packed_size<T>(matrix.rows, matrix.cols)));
+}
+HEED_INSTANTIATE(lay_out)
 
 template <class T>
 const PackedMatrix<T>* PackedWeights<T>::find(Matrix<const T> weight) const {
@@ -68,9 +79,9 @@ PackedMatrix<T> PackedWeights<T>::packed(Matrix<const T> weight) const {
   expect_there(weight);
   if constexpr (std::is_same_v<T, float>) {
     if (precision_ != Precision::float32) {
-      const ReducedPanels reduced = reduce(weight, precision_, arena_);
+      const PackedMatrix<T> reduced = lay_out<T>(weight, precision_, arena_);
       if (weight.col_stride == 1) release(weight);
-      return {nullptr, weight.rows, weight.cols, reduced};
+      return reduced;
     }
   }
   T* const to = arena_.allocate<T>(packed_size<T>(weight.rows, weight.cols));

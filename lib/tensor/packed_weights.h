@@ -46,6 +46,9 @@ std::int64_t packed_size(std::int64_t rows, std::int64_t cols) {
 /// `to` [packed_size]; any strides.
 template <class T>
 PackedMatrix<T> pack(Matrix<const T> matrix, T* to);
+/// Likewise in the arena's memory and, of float, in this precision.
+template <class T>
+PackedMatrix<T> lay_out(Matrix<const T> matrix, Precision precision, Arena& arena);
 
 /// What becomes of the values that have a packed form.
 enum class Unpacked { kept, released };
@@ -99,7 +102,7 @@ template <class T>
 void multiply_packed(Matrix<const T> a, const PackedMatrix<T>& b, std::span<const T> bias, Activation f,
                      Matrix<T> c);
 
-/// c += a b.
+/// c += a b, likewise.
 template <class T>
 void multiply_packed_add(Matrix<const T> a, const PackedMatrix<T>& b, Matrix<T> c);
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "tensor/packed_weights.h"
 #include "tensor/reduced_product.h"
 #include "tensor/simd_level.h"
 #if defined(__x86_64__)
@@ -42,7 +43,7 @@ constexpr Index kLanes = 16;
 #define HEED_INLINE __attribute__((always_inline)) inline
 
 HEED_INLINE __mmask16 first_lanes(Index count) {
-  return static_cast<__mmask16>(count >= kLanes ? 0xFFFF : (1u << count) - 1);
+  return static_cast<__mmask16>(count >= kLanes ? 0xFFFF : (1u << std::max<Index>(count, 0)) - 1);
 }
 
 struct Int8 {
@@ -52,9 +53,9 @@ struct Int8 {
     return _mm512_loadu_si512(p.b.corrections + j);
   }
   HEED_INLINE static Sum add(Sum sum, __m512i a, __m512i b) { return _mm512_dpbusd_epi32(sum, a, b); }
-  HEED_INLINE static __m512 value(Sum sum, const ReducedProduct& p, Index i, Index j, __m512 bias) {
+  HEED_INLINE static __m512 value(Sum sum, const ReducedProduct& p, Index i, Index j, __m512 onto) {
     const __m512 scale = _mm512_mul_ps(_mm512_set1_ps(p.a.scales[i]), _mm512_loadu_ps(p.b.scales + j));
-    return _mm512_fmadd_ps(_mm512_cvtepi32_ps(sum), scale, bias);
+    return _mm512_fmadd_ps(_mm512_cvtepi32_ps(sum), scale, onto);
   }
   static float reduce_row(const float* x, Index n, Index groups, std::byte* to) {
     // Magnitudes of floats are in the order of their bits, with infinity and NaN above all numbers.
@@ -87,8 +88,8 @@ struct Bfloat16 {
   HEED_INLINE static Sum add(Sum sum, __m512i a, __m512i b) {
     return _mm512_dpbf16_ps(sum, (__m512bh)a, (__m512bh)b);
   }
-  HEED_INLINE static __m512 value(Sum sum, const ReducedProduct&, Index, Index, __m512 bias) {
-    return _mm512_add_ps(sum, bias);
+  HEED_INLINE static __m512 value(Sum sum, const ReducedProduct&, Index, Index, __m512 onto) {
+    return _mm512_add_ps(sum, onto);
   }
   static float reduce_row(const float* x, Index n, Index groups, std::byte* to) {
     for (Index i = 0; i < 2 * groups; i += kLanes) {
@@ -135,11 +136,11 @@ void tile(const ReducedProduct& p, Index i, Index j) {
     const Index column = j + v * kLanes;
     if (column >= p.c.cols) break;
     const __mmask16 there = first_lanes(p.c.cols - column);
-    const __m512 bias =
-        p.bias.empty() ? _mm512_setzero_ps() : _mm512_maskz_loadu_ps(there, p.bias.data() + column);
 #pragma GCC unroll 16
     for (int r = 0; r < rows; ++r) {
-      __m512 y = Kind::value(sum[r][v], p, i + r, column, bias);
+      const __m512 onto =
+          p.onto.data ? _mm512_maskz_loadu_ps(there, p.onto.row(i + r) + column) : _mm512_setzero_ps();
+      __m512 y = Kind::value(sum[r][v], p, i + r, column, onto);
       if (p.relu)
         y = _mm512_mask_mov_ps(y, _mm512_cmp_ps_mask(y, _mm512_setzero_ps(), _CMP_LT_OQ),
                                _mm512_setzero_ps());
@@ -198,51 +199,85 @@ ReducedKernels kernels_of(Precision precision) {
   return common_reduced_kernels(precision);
 }
 
-}  // namespace
+/// A row of x, in `dense` unless its elements follow one another in memory.
+const float* row_of(Matrix<const float> x, Index i, std::vector<float>& dense) {
+  if (x.col_stride == 1) return x.row(i);
+  dense.resize(static_cast<std::size_t>(x.cols));
+  for (Index j = 0; j < x.cols; ++j) dense[static_cast<std::size_t>(j)] = x(i, j);
+  return dense.data();
+}
 
-ReducedPanels reduce(Matrix<const float> weight, Precision precision, Arena& arena) {
-  constexpr Index panel = ReducedPanels::kColumns, most_rows = 1 << 16;  // so that sums fit 32 bits
-  if (weight.rows > most_rows)
-    fail("weights of less precision than float32: got ", weight.rows, " rows, wanted at most ", most_rows);
-  const bool int8 = precision == Precision::int8;
-  const Index group = int8 ? 4 : 2, cols = (weight.cols + panel - 1) / panel * panel;
-  ReducedPanels result;
-  result.precision = precision;
-  result.groups = (weight.rows + group - 1) / group;
-  const Index bytes = cols * 4 * result.groups;
+/// Columns of panels, the last one filled up.
+Index padded_columns(Matrix<const float> weight) {
+  return (weight.cols + ReducedPanels::kColumns - 1) / ReducedPanels::kColumns * ReducedPanels::kColumns;
+}
+
+ReducedPanels int8_panels(Matrix<const float> weight, Arena& arena) {
+  constexpr Index panel = ReducedPanels::kColumns;
+  const Index groups = (weight.rows + 3) / 4, cols = padded_columns(weight), bytes = cols * 4 * groups;
   std::byte* const to = arena.allocate<std::byte>(bytes);
   std::memset(to, 0, static_cast<std::size_t>(bytes));
-  float* const scales = int8 ? arena.allocate<float>(cols) : nullptr;
-  std::int32_t* const corrections = int8 ? arena.allocate<std::int32_t>(cols) : nullptr;
-  if (int8) std::fill_n(scales, cols, 0.0f), std::fill_n(corrections, cols, 0);
-  const ReducedKernels kernels = kernels_of(precision);
-  std::vector<float> column(static_cast<std::size_t>(weight.rows));
-  std::vector<std::uint32_t> reduced(static_cast<std::size_t>(result.groups));
+  float* const scales = arena.allocate<float>(cols);
+  std::int32_t* const corrections = arena.allocate<std::int32_t>(cols);
+  std::fill_n(scales, cols, 0.0f), std::fill_n(corrections, cols, 0);
+  const ReducedKernels kernels = kernels_of(Precision::int8);
+  std::vector<float> column;
+  std::vector<std::uint32_t> reduced(static_cast<std::size_t>(groups));
   for (Index j = 0; j < weight.cols; ++j) {
-    for (Index i = 0; i < weight.rows; ++i) column[static_cast<std::size_t>(i)] = weight(i, j);
     const std::span<std::byte> parts = std::as_writable_bytes(std::span(reduced));
-    const float scale = kernels.reduce_row(column.data(), weight.rows, result.groups, parts.data());
-    if (int8) {  // a column is signed, unlike a row
-      std::int32_t sum = 0;
-      for (const std::byte part : parts) sum += static_cast<std::int32_t>(part) - 128;
-      for (std::uint32_t& four : reduced) four ^= 0x80808080;
-      scales[j] = scale;
-      corrections[j] = -128 * sum;
-    }
-    std::byte* at = to + j / panel * result.groups * ReducedPanels::kGroupBytes + j % panel * 4;
-    for (const std::uint32_t group_bytes : reduced) {
-      std::memcpy(at, &group_bytes, sizeof group_bytes);
+    scales[j] = kernels.reduce_row(row_of(weight.t(), j, column), weight.rows, groups, parts.data());
+    std::int32_t sum = 0;
+    for (const std::byte part : parts) sum += static_cast<std::int32_t>(part) - 128;
+    corrections[j] = -128 * sum;
+    std::byte* at = to + j / panel * groups * ReducedPanels::kGroupBytes + j % panel * 4;
+    for (std::uint32_t four : reduced) {
+      four ^= 0x80808080;  // a column is signed, unlike a row
+      std::memcpy(at, &four, sizeof four);
       at += ReducedPanels::kGroupBytes;
     }
   }
-  result.panels = to;
-  result.scales = scales;
-  result.corrections = corrections;
+  return {to, groups, Precision::int8, scales, corrections};
+}
+
+/// Fast, as training lays weights out anew in every pass.
+ReducedPanels bfloat16_panels(Matrix<const float> weight, Arena& arena) {
+  constexpr Index panel = ReducedPanels::kColumns;
+  const Index groups = (weight.rows + 1) / 2, cols = padded_columns(weight);
+  auto* const panels = arena.allocate<std::uint32_t>(cols * groups);  // a pair of bfloat16 each
+  const ReducedPanels result{reinterpret_cast<std::byte*>(panels), groups, Precision::bfloat16};
+  const ReducedKernels kernels = kernels_of(Precision::bfloat16);
+  static thread_local std::vector<float> dense, pairs;
+  if (weight.row_stride == 1) {  // a column at a time; pairs change places as float32 do
+    pairs.resize(static_cast<std::size_t>(panel * groups));
+    for (Index j = 0; j < weight.cols; j += panel) {
+      const Matrix<float> part(pairs.data(), std::min(panel, weight.cols - j), groups);
+      for (Index i = 0; i < part.rows; ++i)
+        kernels.reduce_row(&weight(0, j + i), weight.rows, groups, reinterpret_cast<std::byte*>(part.row(i)));
+      pack<float>(part.t(), reinterpret_cast<float*>(panels + j * groups));
+    }
+    return result;
+  }
+  static thread_local std::vector<std::uint16_t> low, high;  // of the pairs of two rows
+  low.resize(static_cast<std::size_t>(cols)), high.resize(static_cast<std::size_t>(cols));
+  const auto reduce_row = [&](Index i, std::vector<std::uint16_t>& row) {
+    const bool there = i < weight.rows;
+    kernels.reduce_row(there ? row_of(weight, i, dense) : weight.data, there ? weight.cols : 0, cols / 2,
+                       std::as_writable_bytes(std::span(row)).data());
+  };
+  for (Index g = 0; g < groups; ++g) {
+    reduce_row(2 * g, low), reduce_row(2 * g + 1, high);
+    for (Index j = 0; j < cols; j += panel) {
+      const std::uint16_t *first = low.data() + j, *second = high.data() + j;
+      std::uint32_t* const at = panels + j * groups + g * panel;
+      for (Index i = 0; i < panel; ++i) at[i] = first[i] | std::uint32_t{second[i]} << 16;
+    }
+  }
   return result;
 }
 
-void multiply_reduced(Matrix<const float> a, const ReducedPanels& b, std::span<const float> bias,
-                      Activation f, Matrix<float> c) {
+/// c = f(a b + onto), onto as in ReducedProduct.
+void multiply(Matrix<const float> a, const ReducedPanels& b, Matrix<const float> onto, Activation f,
+              Matrix<float> c) {
   static thread_local std::vector<std::byte> bytes;
   static thread_local std::vector<float> scales, dense;
   const ReducedKernels kernels = kernels_of(b.precision);
@@ -251,20 +286,35 @@ void multiply_reduced(Matrix<const float> a, const ReducedPanels& b, std::span<c
     const Index rows = std::min(kRows, a.rows - first), stride = 4 * b.groups;
     bytes.resize(static_cast<std::size_t>(rows * stride));
     scales.resize(static_cast<std::size_t>(rows));
-    for (Index i = 0; i < rows; ++i) {
-      const float* x = a.row(first + i);
-      if (a.col_stride != 1) {
-        dense.resize(static_cast<std::size_t>(a.cols));
-        for (Index l = 0; l < a.cols; ++l) dense[static_cast<std::size_t>(l)] = a(first + i, l);
-        x = dense.data();
-      }
+    for (Index i = 0; i < rows; ++i)
       scales[static_cast<std::size_t>(i)] =
-          kernels.reduce_row(x, a.cols, b.groups, bytes.data() + i * stride);
-    }
-    const Matrix<float> part = c.row_range(first, rows);
-    kernels.multiply({{bytes.data(), stride, scales.data()}, b, bias, f == Activation::relu, part});
+          kernels.reduce_row(row_of(a, first + i, dense), a.cols, b.groups, bytes.data() + i * stride);
+    kernels.multiply({{bytes.data(), stride, scales.data()},
+                      b,
+                      onto.data ? onto.row_range(first, rows) : onto,
+                      f == Activation::relu,
+                      c.row_range(first, rows)});
   }
   if (apart) bias_activation_dropout<float>({}, f, Dropout{}, c);
+}
+
+}  // namespace
+
+ReducedPanels reduce(Matrix<const float> weight, Precision precision, Arena& arena) {
+  constexpr Index most_rows = 1 << 16;  // so that sums fit 32 bits
+  if (weight.rows > most_rows)
+    fail("weights of less precision than float32: got ", weight.rows, " rows, wanted at most ", most_rows);
+  return precision == Precision::int8 ? int8_panels(weight, arena) : bfloat16_panels(weight, arena);
+}
+
+void multiply_reduced(Matrix<const float> a, const ReducedPanels& b, std::span<const float> bias,
+                      Activation f, Matrix<float> c) {
+  multiply(a, b, bias.empty() ? Matrix<const float>() : Matrix<const float>(bias.data(), c.rows, c.cols, 0),
+           f, c);
+}
+
+void multiply_reduced_add(Matrix<const float> a, const ReducedPanels& b, Matrix<float> c) {
+  multiply(a, b, c, Activation::none, c);
 }
 
 }  // namespace heed

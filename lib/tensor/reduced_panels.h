@@ -42,5 +42,7 @@ ReducedPanels reduce(Matrix<const float> weight, Precision precision, Arena& are
 /// row of c depend on that row of a alone. int8: sums are exact, and a row of a that is not finite gives NaN.
 void multiply_reduced(Matrix<const float> a, const ReducedPanels& b, std::span<const float> bias,
                       Activation f, Matrix<float> c);
+/// c += a b, likewise.
+void multiply_reduced_add(Matrix<const float> a, const ReducedPanels& b, Matrix<float> c);
 
 }  // namespace heed

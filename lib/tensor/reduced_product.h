@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <span>
 
 #include "tensor/matrix.h"
 #include "tensor/reduced_panels.h"
@@ -36,17 +35,18 @@ struct ReducedRows {
   const std::byte* row(std::int64_t i) const { return data + i * stride; }
 };
 
-/// c = a b + bias, or the positive part of it.
+/// c = a b + onto, or the positive part of it.
 struct ReducedProduct {
   ReducedRows a;
   const ReducedPanels& b;
-  std::span<const float> bias;  ///< may be empty
+  Matrix<const float>
+      onto;  ///< a bias, a row that stands for all (row_stride 0); or c, to be added to; no data: nothing
   bool relu;
   Matrix<float> c;
 };
 
 struct ReducedKernels {
-  /// x [n] -> the bytes of its groups, the last filled up; returns the scale.
+  /// x [n] -> the bytes of `groups` groups, those after x filled up; returns the scale.
   float (*reduce_row)(const float* x, std::int64_t n, std::int64_t groups, std::byte* to);
   void (*multiply)(const ReducedProduct&);
 };

@@ -14,8 +14,10 @@ template <class T>
 class StepProduct {
  public:
   /// By w [d_in, d_out], any strides, which outlives this and does not change. `rows`: how many rows all steps together
-  /// have at most; when these are several times those of the first step, w is laid out for the products once.
-  StepProduct(Matrix<const T> w, std::int64_t rows) : w_(w), rows_(rows) {}
+  /// have at most; when these are several times those of the first step, w is laid out for the products once. `precision` as
+  /// in gemm(), but that all products by what is laid out are in it.
+  StepProduct(Precision precision, Matrix<const T> w, std::int64_t rows)
+      : precision_(precision), w_(w), rows_(rows) {}
 
   /// c = a w, or c += a w.
   void forward(Matrix<const T> a, bool accumulate, Matrix<T> c) {
@@ -33,25 +35,22 @@ class StepProduct {
  private:
   // Laying out takes as long as a few steps, of so many rows, gain.
   static constexpr std::int64_t kSteps = 4, kRows = 8;
-  struct alignas(64) Line {
-    T elements[64 / sizeof(T)];
-  };
   struct Packed {
-    std::unique_ptr<Line[]> memory;
+    std::unique_ptr<Arena> memory;
     PackedMatrix<T> matrix;
   };
 
   void multiply(Packed& packed, Matrix<const T> a, Matrix<const T> w, bool accumulate, Matrix<T> c) {
-    if (!packs_.value_or(false)) return gemm<T>(1, a, w, accumulate ? 1 : 0, c);
+    if (!packs_.value_or(false)) return gemm<T>(precision_, a, w, accumulate ? 1 : 0, c);
     if (!packed.memory) {
-      const auto bytes = static_cast<std::size_t>(packed_size<T>(w.rows, w.cols)) * sizeof(T);
-      packed.memory = std::make_unique_for_overwrite<Line[]>(bytes / sizeof(Line) + 1);
-      packed.matrix = pack<T>(w, packed.memory[0].elements);
+      packed.memory = std::make_unique<Arena>();
+      packed.matrix = lay_out<T>(w, precision_, *packed.memory);
     }
     if (accumulate) return multiply_packed_add<T>(a, packed.matrix, c);
     multiply_packed<T>(a, packed.matrix, {}, Activation::none, c);
   }
 
+  Precision precision_;
   Matrix<const T> w_;
   std::int64_t rows_;
   std::optional<bool> packs_;

@@ -77,8 +77,8 @@ struct TrainConfig {
     field("mean_over", self.mean_over, "what the loss, and hence the gradient, is averaged over",
           kMeansOver.words);
     field("precision", self.precision,
-          "precision of products with parameters, forward and backward: bfloat16 rounds their factors; sums, "
-          "parameters, optimizer, norms, attention and steps of a recurrence stay float32",
+          "precision of products with parameters, forward and backward, steps of a recurrence among them: "
+          "bfloat16 rounds their factors; sums, parameters, optimizer, norms and attention stay float32",
           kTrainPrecisions.words);
     field("optimizer", self.optimizer, "the optimizer", kMethods.words);
     field("beta1", self.beta1, "Adam: decay of the mean gradient", share());

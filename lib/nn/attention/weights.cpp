@@ -5,7 +5,6 @@
 #include <string>
 
 #include "base/instantiate.h"
-#include "tensor/gemm.h"
 #include "tensor/kernels.h"
 
 namespace heed {
@@ -105,17 +104,15 @@ Var<T> weighted_sum(Var<T> alpha, Var<T> m, const StepKeys& queries) {
   const Matrix<T> out = tape.mutable_value(y);
   std::fill_n(out.data, out.size(), T{0});  // a query may have no key
   each_query(at, [&](std::int64_t i, const StepKeys::Seen& seen) {
-    gemm<T>(1, seen.columns_of(alpha.value().row_range(i, 1)), seen.rows_of(m.value()), 0,
-            out.row_range(i, 1));
+    multiply_rows<T>(seen.columns_of(alpha.value().row_range(i, 1)), seen.rows_of(m.value()), false,
+                     out.row_range(i, 1));
   });
   tape.on_backward(y, [=, &tape] {
     const Matrix<const T> d_y = tape.gradient(y);
     const Matrix<T> d_alpha = tape.gradient(alpha), d_m = tape.gradient(m);
     each_query(at, [&](std::int64_t i, const StepKeys::Seen& seen) {
-      const Matrix<const T> weights = seen.columns_of(alpha.value().row_range(i, 1)),
-                            d_c = d_y.row_range(i, 1);
-      gemm<T>(1, d_c, seen.rows_of(m.value()).t(), 1, seen.columns_of(d_alpha.row_range(i, 1)));
-      gemm<T>(1, weights.t(), d_c, 1, seen.rows_of(d_m));
+      weighted_sum_backward<T>(row_span(seen.columns_of(alpha.value()), i), seen.rows_of(m.value()),
+                               row_span(d_y, i), row_span(seen.columns_of(d_alpha), i), seen.rows_of(d_m));
     });
   });
   return y;

@@ -82,6 +82,28 @@ float relu(float x) {
 
 BOOST_AUTO_TEST_SUITE(reduced_panels)
 
+/// What a product is added to is added as a bias is, row by row.
+BOOST_AUTO_TEST_CASE(a_product_is_added_to_the_bit) {
+  for (const Precision precision : kReduced) {
+    for (const std::int64_t m : {1, 5, 13, 97}) {
+      for (const std::int64_t n : {15, 33, 130}) {
+        const std::int64_t k = 37;
+        const Factor a(m, k, n == 33, 1), b(k, n, m == 5, 2);
+        Factor c(m, n, false, 3);
+        const Reduced weight(b.view, precision);
+        std::vector<float> wanted = c.storage;
+        for (std::int64_t i = 0; i < m; ++i) {
+          const std::vector<float> row =
+              product(a.view.row_range(i, 1), weight.matrix, row_span<const float>(c.view, i));
+          std::copy(row.begin(), row.end(), wanted.begin() + i * c.view.row_stride);
+        }
+        multiply_packed_add<float>(a.view, weight.matrix, c.view);
+        BOOST_TEST((c.storage == wanted), "m " << m << " n " << n);
+      }
+    }
+  }
+}
+
 /// Sizes on both sides of every tile, panel and group.
 BOOST_AUTO_TEST_CASE(int8_is_the_naive_twin_to_the_bit_and_bfloat16_nearly) {
   int turn = 0;

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "io/atomic_file.h"
+#include "models/bahdanau.h"
 #include "support.h"
 
 using namespace heed;
@@ -71,9 +72,8 @@ BOOST_AUTO_TEST_CASE(the_mean_is_over_tokens_or_sentences) {
 
 /// Where products round their factors, loss and gradient are those of float32 but for that, and no thread
 /// changes a bit.
-BOOST_AUTO_TEST_CASE(bfloat16_rounds_the_factors_of_products) {
+void check_bfloat16(const Model<float>& model) {
   const Corpus corpus = reversing_corpus(60, 3);
-  const auto model = small_transformer(3, 0, 24);
   const Batch batch = make_batches(corpus, 1000, 2, 1, 0)[0];
   struct Result {
     double loss;
@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(bfloat16_rounds_the_factors_of_products) {
   auto compute = [&](const std::string& precision, int threads) {
     TrainConfig config;
     config.precision = precision;
-    Gradients gradients(*model, Objective(*model), corpus, threads, 1, config);
+    Gradients gradients(model, Objective(model), corpus, threads, 1, config);
     const double loss = gradients.compute(batch, 1).loss;
     const std::span<const float> flat = gradients.flat();
     return Result{loss, {flat.begin(), flat.end()}};
@@ -102,6 +102,25 @@ BOOST_AUTO_TEST_CASE(bfloat16_rounds_the_factors_of_products) {
   BOOST_TEST(again.loss == rounded.loss);
   BOOST_TEST((again.gradient == rounded.gradient));
   BOOST_CHECK_THROW(compute("int8", 1), UsageError);
+}
+
+BOOST_AUTO_TEST_CASE(bfloat16_rounds_the_factors_of_products) {
+  check_bfloat16(*small_transformer(3, 0, 24));
+}
+
+/// The steps of its layers, too.
+BOOST_AUTO_TEST_CASE(bfloat16_rounds_the_factors_of_a_recurrent_model) {
+  BahdanauConfig config;
+  config.source_vocab_size = source_size;
+  config.target_vocab_size = target_size;
+  config.d_embedding = 20;
+  config.d_hidden = 24;
+  config.d_align = 20;
+  config.d_maxout = 16;
+  config.init = "xavier";
+  const auto model = build<float>(config);
+  model->parameters.initialize(3);
+  check_bfloat16(*model);
 }
 
 BOOST_AUTO_TEST_CASE(seed_and_shards_belong_to_the_run) {
