@@ -92,8 +92,8 @@ HEED_INLINE void transpose_16(__m512i (&x)[16]) {
   for (int i = 0; i < 16; ++i) x[i] = y[i];
 }
 
-/// Two vectors from here on are wanted soon.
-HEED_INLINE void ask_for_vectors(const float* at) {
+/// Two vectors that will be packed soon.
+HEED_INLINE void prefetch_vectors(const float* at) {
   __builtin_prefetch(at, 0, 2);
   __builtin_prefetch(at + kLanes, 0, 2);
 }
@@ -101,7 +101,7 @@ HEED_INLINE void ask_for_vectors(const float* at) {
 /// Panels of `width` columns of `from` [k, columns], filled up with zeros: pairs of rows, `width` a group.
 template <Index width>
 void pack(Matrix<const float> from, std::uint32_t* panels) {
-  constexpr bool asks = width == kPanelRows;  // Ahead has asked for the panels of b
+  constexpr bool prefetches = width == kPanelRows;  // Ahead has fetched the panels of b
   const Index groups = (from.rows + 1) / 2, end = (from.cols + width - 1) / width * width;
   const auto place = [&](Index group, Index column) {
     return panels + column / width * width * groups + group * width + column % width;
@@ -119,8 +119,8 @@ void pack(Matrix<const float> from, std::uint32_t* panels) {
             continue;
           }
           const float* const at = from.data + (column + j) * from.col_stride + 2 * group;
-          if constexpr (asks)
-            ask_for_vectors(at + std::min(kLanes, from.cols - 1 - column - j) * from.col_stride);
+          if constexpr (prefetches)
+            prefetch_vectors(at + std::min(kLanes, from.cols - 1 - column - j) * from.col_stride);
           x[j] = (__m512i)_mm512_cvtne2ps_pbh(_mm512_maskz_loadu_ps(high, at + kLanes),
                                               _mm512_maskz_loadu_ps(low, at));
         }
@@ -136,7 +136,7 @@ void pack(Matrix<const float> from, std::uint32_t* panels) {
     const float* const low = from.row(std::min(2 * group + 4, from.rows - 1));
     const float* const high = from.row(std::min(2 * group + 5, from.rows - 1));
     for (Index column = 0; column < end; column += kLanes) {
-      if constexpr (asks) {
+      if constexpr (prefetches) {
         __builtin_prefetch(low + column, 0, 2);
         __builtin_prefetch(high + column, 0, 2);
       }
@@ -145,16 +145,16 @@ void pack(Matrix<const float> from, std::uint32_t* panels) {
   }
 }
 
-/// Asks for what the next panel of b will be packed from, while this one is multiplied: its rows lie apart, and no processor
-/// guesses where.
+/// Prefetches what the next panel of b will be packed from while the current one is multiplied: its rows are far
+/// apart in memory, where the processor's own prefetchers do not follow.
 class Ahead {
  public:
   Ahead() = default;
   explicit Ahead(Matrix<const float> source) : source_(source.col_stride == 1 ? source : source.t()) {}
 
-  HEED_INLINE void ask() {
+  HEED_INLINE void prefetch() {
     if (row_ >= source_.rows) return;
-    ask_for_vectors(source_.row(row_) + column_);
+    prefetch_vectors(source_.row(row_) + column_);
     column_ += 2 * kLanes;
     if (column_ < source_.cols) return;
     column_ = 0;
@@ -181,7 +181,7 @@ HEED_INLINE void tile(const std::uint32_t* a, const std::uint32_t* b, Index grou
 #pragma GCC unroll 2
     for (int v = 0; v < kTileVectors; ++v) sum[r][v] = _mm512_setzero_ps();
   for (Index g = 0; g < groups; ++g, a += kPanelRows, b += kPanelColumns) {
-    ahead.ask();
+    ahead.prefetch();
     __m512i b_group[kTileVectors];
 #pragma GCC unroll 2
     for (int v = 0; v < kTileVectors; ++v) b_group[v] = _mm512_load_si512(b + v * kLanes);
