@@ -37,8 +37,7 @@ Var<T> linear(Var<T> x, Var<T> weight, Var<T> bias, Activation f, const Dropout&
   Matrix<T> out = tape.mutable_value(y);
   const bool plain = f == Activation::none && !drop.active();
   if (drop.active() || !multiply_packed<T>(tape, x.value(), weight.value(), row_of(bias), f, out)) {
-    if (plain && bias) broadcast_row<T>(row_of(bias), out);
-    gemm<T>(tape.precision(), x.value(), weight.value(), plain && bias ? 1 : 0, out);
+    gemm<T>(tape.precision(), x.value(), weight.value(), plain ? row_of(bias) : std::span<const T>(), out);
     if (!plain) bias_activation_dropout<T>(row_of(bias), f, drop, out);
   }
   tape.on_backward(y, [=, &tape] {
@@ -66,10 +65,8 @@ Var<T> logits_of(Var<T> x, Var<T> weight, bool tied, Var<T> bias) {
   Matrix<const T> w = tied ? weight.value().t() : weight.value();
   Var<T> y = tape.result(x.rows(), w.cols);
   const Matrix<T> out = tape.mutable_value(y);
-  if (!multiply_packed<T>(tape, x.value(), w, row_of(bias), Activation::none, out)) {
-    if (bias) broadcast_row<T>(row_of(bias), out);
-    gemm<T>(tape.precision(), x.value(), w, bias ? 1 : 0, out);
-  }
+  if (!multiply_packed<T>(tape, x.value(), w, row_of(bias), Activation::none, out))
+    gemm<T>(tape.precision(), x.value(), w, row_of(bias), out);
   return tape.without_backward(y);
 }
 

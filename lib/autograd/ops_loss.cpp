@@ -94,11 +94,10 @@ CrossEntropySums projected_loss(Var<T> states, Var<T> weight, bool tied,
   for (std::int64_t first = 0; first < part_rows; first += block_rows) {
     const std::int64_t count = std::min(block_rows, part_rows - first);
     Matrix<T> logits = block.row_range(0, parts * count);
-    if (bias) broadcast_row<T>(biases, logits);
     block_targets.clear();
     for (std::int64_t part = 0; part < parts; ++part) {
       const std::int64_t from = part * part_rows + first;
-      gemm<T>(tape.precision(), states.value().row_range(from, count), w, bias ? 1 : 0,
+      gemm<T>(tape.precision(), states.value().row_range(from, count), w, biases,
               logits.row_range(part * count, count));
       block_targets.insert(block_targets.end(), targets.begin() + from, targets.begin() + from + count);
     }

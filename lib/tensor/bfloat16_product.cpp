@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "tensor/arena.h"
 #include "tensor/gemm.h"
 #include "tensor/product_count.h"
 #include "tensor/simd_level.h"
@@ -40,10 +41,10 @@ constexpr int kTileRows = 12, kTileVectors = 2;
 /// Both factors lie in panels of so many rows of a and columns of b: of each group of two steps along k, the pair of every
 /// row or column in turn. A panel of a is a whole number of vectors and of tiles.
 constexpr Index kPanelRows = 48, kPanelColumns = kTileVectors * kLanes;
-/// Steps along k at a time: a panel of b, 16 KiB, stays in the first-level cache,
-constexpr Index kDepth = 256;
-/// and so many rows of a in the second.
-constexpr Index kBlockRows = 16 * kPanelRows;
+/// Steps along k at a time, an even number: c is read and written as often as they make up k.
+constexpr Index kDepth = 512;
+/// So many rows of a, of that depth, take half of the second-level cache.
+constexpr Index kBlockRows = 11 * kPanelRows;
 
 HEED_INLINE __mmask16 first_lanes(Index count) {
   return static_cast<__mmask16>(count >= kLanes ? 0xFFFF : (1u << std::max<Index>(count, 0)) - 1);
@@ -51,12 +52,14 @@ HEED_INLINE __mmask16 first_lanes(Index count) {
 
 /// Of 16 columns of `from` the pairs of rows 2 g and 2 g + 1, where rows follow one another in memory.
 HEED_INLINE __m512i pair_rows(const Matrix<const float>& from, Index row, Index column) {
+  alignas(64) static constexpr std::uint16_t kInTurn[32] = {0,  16, 1,  17, 2,  18, 3,  19, 4,  20, 5,
+                                                            21, 6,  22, 7,  23, 8,  24, 9,  25, 10, 26,
+                                                            11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
   const __mmask16 there = first_lanes(from.cols - column);
-  const auto half = [&](Index i) {
-    const __m512 x = i < from.rows ? _mm512_maskz_loadu_ps(there, from.row(i) + column) : _mm512_setzero_ps();
-    return _mm512_cvtepu16_epi32((__m256i)_mm512_cvtneps_pbh(x));
-  };
-  return _mm512_or_si512(half(row), _mm512_slli_epi32(half(row + 1), 16));
+  const __m512 low = _mm512_maskz_loadu_ps(there, from.row(row) + column);
+  const __m512 high =
+      row + 1 < from.rows ? _mm512_maskz_loadu_ps(there, from.row(row + 1) + column) : _mm512_setzero_ps();
+  return _mm512_permutexvar_epi16(_mm512_load_si512(kInTurn), (__m512i)_mm512_cvtne2ps_pbh(high, low));
 }
 
 /// 16 vectors of 16 elements of 4 bytes: rows become columns.
@@ -89,12 +92,22 @@ HEED_INLINE void transpose_16(__m512i (&x)[16]) {
   for (int i = 0; i < 16; ++i) x[i] = y[i];
 }
 
-/// The panel of `from` [k, at most width], filled up with zeros: pairs of rows, `width` a group.
+/// Two vectors that will be packed soon.
+HEED_INLINE void prefetch_vectors(const float* at) {
+  __builtin_prefetch(at, 0, 2);
+  __builtin_prefetch(at + kLanes, 0, 2);
+}
+
+/// Panels of `width` columns of `from` [k, columns], filled up with zeros: pairs of rows, `width` a group.
 template <Index width>
-void pack(Matrix<const float> from, std::uint32_t* panel) {
-  const Index groups = (from.rows + 1) / 2;
+void pack(Matrix<const float> from, std::uint32_t* panels) {
+  constexpr bool prefetches = width == kPanelRows;  // Ahead has fetched the panels of b
+  const Index groups = (from.rows + 1) / 2, end = (from.cols + width - 1) / width * width;
+  const auto place = [&](Index group, Index column) {
+    return panels + column / width * width * groups + group * width + column % width;
+  };
   if (from.row_stride == 1 && from.col_stride != 1) {  // pairs follow one another in memory
-    for (Index column = 0; column < width; column += kLanes) {
+    for (Index column = 0; column < end; column += kLanes) {
       for (Index group = 0; group < groups; group += kLanes) {
         const __mmask16 low = first_lanes(from.rows - 2 * group),
                         high = first_lanes(from.rows - 2 * group - kLanes);
@@ -106,34 +119,72 @@ void pack(Matrix<const float> from, std::uint32_t* panel) {
             continue;
           }
           const float* const at = from.data + (column + j) * from.col_stride + 2 * group;
+          if constexpr (prefetches)
+            prefetch_vectors(at + std::min(kLanes, from.cols - 1 - column - j) * from.col_stride);
           x[j] = (__m512i)_mm512_cvtne2ps_pbh(_mm512_maskz_loadu_ps(high, at + kLanes),
                                               _mm512_maskz_loadu_ps(low, at));
         }
         transpose_16(x);
         const Index count = std::min(kLanes, groups - group);
-        for (Index g = 0; g < count; ++g) _mm512_storeu_si512(panel + (group + g) * width + column, x[g]);
+        for (Index g = 0; g < count; ++g) _mm512_storeu_si512(place(group + g, column), x[g]);
       }
     }
     return;
   }
-  for (Index group = 0; group < groups; ++group)
-#pragma GCC unroll 4
-    for (Index column = 0; column < width; column += kLanes)
-      _mm512_storeu_si512(panel + group * width + column, pair_rows(from, 2 * group, column));
+  // Row by row of all panels, in the order of memory.
+  for (Index group = 0; group < groups; ++group) {
+    const float* const low = from.row(std::min(2 * group + 4, from.rows - 1));
+    const float* const high = from.row(std::min(2 * group + 5, from.rows - 1));
+    for (Index column = 0; column < end; column += kLanes) {
+      if constexpr (prefetches) {
+        __builtin_prefetch(low + column, 0, 2);
+        __builtin_prefetch(high + column, 0, 2);
+      }
+      _mm512_storeu_si512(place(group, column), pair_rows(from, 2 * group, column));
+    }
+  }
 }
 
-/// Rows and columns of c of a tile, those that are there, from the panels' groups.
-HEED_INLINE void tile(const std::uint32_t* a, const std::uint32_t* b, Index groups, bool accumulate,
-                      Matrix<float> c) {
+/// Prefetches what the next panel of b will be packed from while the current one is multiplied: its rows are far
+/// apart in memory, where the processor's own prefetchers do not follow.
+class Ahead {
+ public:
+  Ahead() = default;
+  explicit Ahead(Matrix<const float> source) : source_(source.col_stride == 1 ? source : source.t()) {}
+
+  HEED_INLINE void prefetch() {
+    if (row_ >= source_.rows) return;
+    prefetch_vectors(source_.row(row_) + column_);
+    column_ += 2 * kLanes;
+    if (column_ < source_.cols) return;
+    column_ = 0;
+    ++row_;
+  }
+
+ private:
+  Matrix<const float> source_;
+  Index row_ = 0, column_ = 0;
+};
+
+/// Rows and columns of c of a tile, those that are there: start, unless it has no data, plus the product of the panels' groups.
+HEED_INLINE void tile(const std::uint32_t* a, const std::uint32_t* b, Index groups, Matrix<const float> start,
+                      Matrix<float> c, Ahead& ahead) {
+#pragma GCC unroll 16
+  for (int r = 0; r < kTileRows; ++r) {
+    const float* const at = c.row(std::min<Index>(r, c.rows - 1));
+    __builtin_prefetch(at, 1, 2);
+    __builtin_prefetch(at + kLanes, 1, 2);
+  }
   __m512 sum[kTileRows][kTileVectors];
 #pragma GCC unroll 16
   for (int r = 0; r < kTileRows; ++r)
 #pragma GCC unroll 2
     for (int v = 0; v < kTileVectors; ++v) sum[r][v] = _mm512_setzero_ps();
   for (Index g = 0; g < groups; ++g, a += kPanelRows, b += kPanelColumns) {
+    ahead.prefetch();
     __m512i b_group[kTileVectors];
 #pragma GCC unroll 2
-    for (int v = 0; v < kTileVectors; ++v) b_group[v] = _mm512_loadu_si512(b + v * kLanes);
+    for (int v = 0; v < kTileVectors; ++v) b_group[v] = _mm512_load_si512(b + v * kLanes);
 #pragma GCC unroll 16
     for (int r = 0; r < kTileRows; ++r) {
       const __m512i a_group = _mm512_set1_epi32(static_cast<int>(a[r]));
@@ -149,34 +200,51 @@ HEED_INLINE void tile(const std::uint32_t* a, const std::uint32_t* b, Index grou
     for (int v = 0; v < kTileVectors; ++v) {
       const __mmask16 there = first_lanes(c.cols - v * kLanes);
       float* const at = c.row(r) + v * kLanes;
-      if (accumulate) sum[r][v] = _mm512_add_ps(sum[r][v], _mm512_maskz_loadu_ps(there, at));
+      if (start.data)
+        sum[r][v] = _mm512_add_ps(sum[r][v], _mm512_maskz_loadu_ps(there, start.row(r) + v * kLanes));
       _mm512_mask_storeu_ps(at, there, sum[r][v]);
     }
   }
 }
 
-/// c has rows of stride 1.
-void multiply_avx512(Matrix<const float> a, Matrix<const float> b, bool accumulate, Matrix<float> c) {
-  static thread_local std::vector<std::uint32_t> a_panels, b_panel(kDepth / 2 * kPanelColumns);
-  const Index most = std::min(kBlockRows, (c.rows + kPanelRows - 1) / kPanelRows * kPanelRows);
-  a_panels.resize(std::max(a_panels.size(), static_cast<std::size_t>(kDepth / 2 * most)));
-  for (Index k = 0; k < a.cols; k += kDepth) {
-    const Index depth = std::min(kDepth, a.cols - k), groups = (depth + 1) / 2;
-    for (Index i = 0; i < c.rows; i += kBlockRows) {
-      const Index rows = std::min(kBlockRows, c.rows - i);
-      for (Index r = 0; r < rows; r += kPanelRows)
-        pack<kPanelRows>(a.row_range(i + r, std::min(kPanelRows, rows - r)).columns(k, depth).t(),
-                         a_panels.data() + r * groups);
+/// Calls body(first, count) for parts of 0..n of about equal size, multiples of `unit` but for the last, none larger than
+/// `most`.
+template <class Body>
+void each_part(Index n, Index most, Index unit, const Body& body) {
+  const Index parts = (n + most - 1) / most, size = ((n + parts - 1) / parts + unit - 1) / unit * unit;
+  for (Index first = 0; first < n; first += size) body(first, std::min(size, n - first));
+}
+
+/// Rows of c and start have stride 1.
+void multiply_avx512(Matrix<const float> a, Matrix<const float> b, Matrix<const float> start,
+                     Matrix<float> c) {
+  static thread_local Arena arena;
+  arena.reset();
+  auto* const a_panels = arena.allocate<std::uint32_t>(
+      kDepth / 2 * std::min(kBlockRows, (c.rows + kPanelRows - 1) / kPanelRows * kPanelRows));
+  auto* const b_panel = arena.allocate<std::uint32_t>(kDepth / 2 * kPanelColumns);
+  each_part(a.cols, kDepth, 2, [&](Index k, Index depth) {
+    const Index groups = (depth + 1) / 2;
+    const Matrix<const float> so_far = k > 0 ? Matrix<const float>(c) : start;
+    each_part(c.rows, kBlockRows, kPanelRows, [&](Index i, Index rows) {
+      pack<kPanelRows>(a.row_range(i, rows).columns(k, depth).t(), a_panels);
+      const auto columns = [&](Index j) {
+        return b.row_range(k, depth).columns(j, std::min(kPanelColumns, c.cols - j));
+      };
       for (Index j = 0; j < c.cols; j += kPanelColumns) {
-        const Index cols = std::min(kPanelColumns, c.cols - j);
-        pack<kPanelColumns>(b.row_range(k, depth).columns(j, cols), b_panel.data());
-        for (Index r = 0; r < rows; r += kTileRows)
-          tile(a_panels.data() + r / kPanelRows * kPanelRows * groups + r % kPanelRows, b_panel.data(),
-               groups, accumulate || k > 0,
-               c.row_range(i + r, std::min<Index>(kTileRows, rows - r)).columns(j, cols));
+        const Matrix<const float> b_columns = columns(j);
+        pack<kPanelColumns>(b_columns, b_panel);
+        Ahead ahead = j + kPanelColumns < c.cols ? Ahead(columns(j + kPanelColumns)) : Ahead();
+        for (Index r = 0; r < rows; r += kTileRows) {
+          const auto of_tile = [&](auto matrix) {
+            return matrix.row_range(i + r, std::min<Index>(kTileRows, rows - r)).columns(j, b_columns.cols);
+          };
+          tile(a_panels + r / kPanelRows * kPanelRows * groups + r % kPanelRows, b_panel, groups,
+               so_far.data ? of_tile(so_far) : so_far, of_tile(c), ahead);
+        }
       }
-    }
-  }
+    });
+  });
 }
 
 #undef HEED_INLINE
@@ -210,16 +278,18 @@ Matrix<const float> rounded(Matrix<const float> x, std::vector<float>& storage) 
 
 }  // namespace
 
-void multiply_bfloat16(Matrix<const float> a, Matrix<const float> b, bool accumulate, Matrix<float> c) {
+void multiply_bfloat16(Matrix<const float> a, Matrix<const float> b, Matrix<const float> start,
+                       Matrix<float> c) {
 #if defined(__x86_64__)
   if (simd_level() == SimdLevel::avx512 && __builtin_cpu_supports("avx512bf16")) {
     count_product(c.rows, c.cols, a.cols);
-    if (c.col_stride != 1) return multiply_avx512(b.t(), a.t(), accumulate, c.t());
-    return multiply_avx512(a, b, accumulate, c);
+    if (c.col_stride != 1) return multiply_avx512(b.t(), a.t(), start.t(), c.t());
+    return multiply_avx512(a, b, start, c);
   }
 #endif
   static thread_local std::vector<float> a_copy, b_copy;
-  gemm<float>(1, rounded(a, a_copy), rounded(b, b_copy), accumulate ? 1 : 0, c);
+  if (start.data && start.data != c.data) copy_rows(start, c);
+  gemm<float>(1, rounded(a, a_copy), rounded(b, b_copy), start.data ? 1 : 0, c);
 }
 
 }  // namespace heed

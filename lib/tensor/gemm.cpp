@@ -223,21 +223,52 @@ void gemm(std::type_identity_t<T> alpha, Matrix<const std::type_identity_t<T>> a
 template void gemm<float>(float, Matrix<const float>, Matrix<const float>, float, Matrix<float>);
 template void gemm<double>(double, Matrix<const double>, Matrix<const double>, double, Matrix<double>);
 
+namespace {
+
+/// Of fewer rows, columns or summands bfloat16 gains nothing.
+template <class T>
+bool is_bfloat16(Precision precision, const Matrix<const T>& a, const Matrix<T>& c) {
+  constexpr std::int64_t few = 16;
+  return std::is_same_v<T, float> && precision == Precision::bfloat16 &&
+         std::min({c.rows, c.cols, a.cols}) >= few;
+}
+
+}  // namespace
+
 template <class T>
 void gemm(Precision precision, Matrix<const std::type_identity_t<T>> a,
           Matrix<const std::type_identity_t<T>> b, std::type_identity_t<T> beta, Matrix<T> c) {
   if constexpr (std::is_same_v<T, float>) {
-    constexpr std::int64_t few = 16;
-    if (precision == Precision::bfloat16 && std::min({c.rows, c.cols, a.cols}) >= few) {
+    if (is_bfloat16<T>(precision, a, c)) {
       expect_product(a, b, c);
-      return multiply_bfloat16(a, b, beta != 0, c);
+      return multiply_bfloat16(a, b, beta != 0 ? Matrix<const float>(c) : Matrix<const float>(), c);
     }
   }
   gemm<T>(1, a, b, beta, c);
 }
 
-template void gemm<float>(Precision, Matrix<const float>, Matrix<const float>, float, Matrix<float>);
-template void gemm<double>(Precision, Matrix<const double>, Matrix<const double>, double, Matrix<double>);
+template <class T>
+void gemm(Precision precision, Matrix<const std::type_identity_t<T>> a,
+          Matrix<const std::type_identity_t<T>> b, std::span<const std::type_identity_t<T>> row,
+          Matrix<T> c) {
+  if (!row.empty() && std::ssize(row) != c.cols)
+    fail("gemm: a row of ", row.size(), " does not fit [", c.rows, ", ", c.cols, "]");
+  if constexpr (std::is_same_v<T, float>) {
+    if (is_bfloat16<T>(precision, a, c) && c.col_stride == 1) {
+      expect_product(a, b, c);
+      return multiply_bfloat16(a, b, {row.data(), c.rows, c.cols, 0}, c);
+    }
+  }
+  if (!row.empty()) broadcast_row<T>(row, c);
+  gemm<T>(precision, a, b, row.empty() ? 0 : 1, c);
+}
+
+#define HEED_INSTANTIATE_GEMM(T)                                                    \
+  template void gemm<T>(Precision, Matrix<const T>, Matrix<const T>, T, Matrix<T>); \
+  template void gemm<T>(Precision, Matrix<const T>, Matrix<const T>, std::span<const T>, Matrix<T>);
+HEED_INSTANTIATE_GEMM(float)
+HEED_INSTANTIATE_GEMM(double)
+#undef HEED_INSTANTIATE_GEMM
 
 std::string kernels_in_use() {
   constexpr const char* kLevels[] = {"no SIMD", "SSE4", "AVX2", "AVX-512"};

@@ -1,6 +1,8 @@
 // Matrix products over BLIS. gemm.cpp is the only file that includes blis.h.
 #pragma once
 
+#include <span>
+
 #include "tensor/matrix.h"
 #include "tensor/precision.h"
 
@@ -20,5 +22,10 @@ void gemm(std::type_identity_t<T> alpha, Matrix<const std::type_identity_t<T>> a
 template <class T>
 void gemm(Precision precision, Matrix<const std::type_identity_t<T>> a,
           Matrix<const std::type_identity_t<T>> b, std::type_identity_t<T> beta, Matrix<T> c);
+
+/// Likewise c = a b plus `row` [n] in every row; an empty row is none. c has rows of stride 1.
+template <class T>
+void gemm(Precision precision, Matrix<const std::type_identity_t<T>> a,
+          Matrix<const std::type_identity_t<T>> b, std::span<const std::type_identity_t<T>> row, Matrix<T> c);
 
 }  // namespace heed

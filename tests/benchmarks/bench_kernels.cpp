@@ -63,11 +63,14 @@ std::vector<float> numbers(std::int64_t count, std::uint64_t stream) {
 }
 
 void bench_gemm() {
+  // From {1000, 2048, 512} on: of training with 1,000 tokens or 80 and d_model 512 and 128, forward, d x and d w.
   const std::int64_t shapes[][3] = {
-      {1024, 1024, 1024}, {2048, 128, 128},  {2048, 384, 128},  {2048, 512, 128},
-      {2048, 128, 512},   {256, 10000, 128}, {256, 128, 10000}, {10000, 128, 256},
-      {128, 512, 2048},   {2048, 512, 512},  {80, 10000, 128},  {80, 128, 128},
-      {16, 128, 128},     {4, 512, 512},     {1, 512, 512},     {16, 16, 32}};
+      {1024, 1024, 1024}, {2048, 128, 128},  {2048, 384, 128},  {2048, 512, 128},  {2048, 128, 512},
+      {256, 10000, 128},  {256, 128, 10000}, {10000, 128, 256}, {128, 512, 2048},  {2048, 512, 512},
+      {80, 10000, 128},   {80, 128, 128},    {16, 128, 128},    {4, 512, 512},     {1, 512, 512},
+      {16, 16, 32},       {1000, 2048, 512}, {1000, 512, 2048}, {512, 2048, 1000}, {1000, 512, 512},
+      {512, 512, 1000},   {1000, 384, 128},  {1000, 128, 384},  {128, 384, 1000},  {80, 128, 10000},
+      {128, 10000, 80}};
   for (const auto& [m, n, k] : shapes) {
     const auto a = numbers(m * k, 1), b = numbers(k * n, 2);
     std::vector<float> c(m * n);
@@ -77,8 +80,11 @@ void bench_gemm() {
       const Matrix<const float> right =
           transposed == 2 ? Matrix<const float>(b.data(), n, k).t() : Matrix<const float>(b.data(), k, n);
       const char* kinds[] = {"A B", "A' B", "A B'"};
-      report(concat("gemm ", kinds[transposed], " ", m, " ", n, " ", k), 2.0 * m * n * k, "GFLOP/s",
-             [&] { gemm(1.f, left, right, 0.f, Matrix<float>(c.data(), m, n)); });
+      for (const Precision precision : {Precision::float32, Precision::bfloat16})
+        report(concat(precision == Precision::float32 ? "gemm " : "bfloat16 ", kinds[transposed], " ", m, " ",
+                      n, " ", k),
+               2.0 * m * n * k, "GFLOP/s",
+               [&] { gemm(precision, left, right, 0.f, Matrix<float>(c.data(), m, n)); });
     }
   }
 }
