@@ -77,9 +77,9 @@ EncoderOnlyConfig config_of(ConfigFields& fields, const Kind& kind, const Encode
   read_heads(fields, heads, kind.class_name, config);
   fields.expect("position_embedding_type", {"absolute"});
   fields.expect("add_cross_attention", {false});
-  fields.without_effect({"tie_encoder_decoder", "cross_attention_hidden_size", "directionality",
-                         "pooler_fc_size", "pooler_num_attention_heads", "pooler_num_fc_layers",
-                         "pooler_size_per_head", "pooler_type"});
+  fields.without_effect(
+      "tie_encoder_decoder cross_attention_hidden_size directionality pooler_fc_size "
+      "pooler_num_attention_heads pooler_num_fc_layers pooler_size_per_head pooler_type");
   return config;
 }
 

@@ -52,7 +52,7 @@ EncoderOnlyConfig config_of(ConfigFields& fields, const EncoderHeads& heads) {
   read_heads(fields, heads, kClassName, config);
   fields.expect("tie_weights_", {true});
   // Sinusoidal tables are stored in the weights like learned ones.
-  fields.without_effect({"sinusoidal_pos_embds", "qa_dropout", "output_past"});
+  fields.without_effect("sinusoidal_pos_embds qa_dropout output_past");
   return config;
 }
 

@@ -241,8 +241,9 @@ SpecialIds decoder_ids(ConfigFields& config, std::int32_t bos, std::int32_t eos)
   special.pad = config.id("pad_token_id");
   if (special.pad == special.bos || special.pad == special.eos)
     special.pad = SpecialIds::kAbsent;  // it only says what fills rows
-  config.without_effect({"decoder_start_token_id", "forced_eos_token_id", "sep_token_id", "cls_token_id",
-                         "mask_token_id", "unk_token_id", "bad_words_ids"});
+  config.without_effect(
+      "decoder_start_token_id forced_eos_token_id sep_token_id cls_token_id mask_token_id unk_token_id "
+      "bad_words_ids");
   return special;
 }
 

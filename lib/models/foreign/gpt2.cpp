@@ -37,9 +37,10 @@ DecoderOnlyConfig config_of(ConfigFields& fields) {
   fields.expect("add_cross_attention", {false});
   fields.expect("is_decoder", {false, true});
   fields.expect("n_ctx", {config.max_length});  // of old files
-  fields.without_effect({"reorder_and_upcast_attn", "summary_type", "summary_use_proj", "summary_activation",
-                         "summary_proj_to_labels", "summary_first_dropout", "tie_word_embeddings",
-                         "tie_encoder_decoder", "cross_attention_hidden_size", "embd_pdrop"});
+  fields.without_effect(
+      "reorder_and_upcast_attn summary_type summary_use_proj summary_activation summary_proj_to_labels "
+      "summary_first_dropout tie_word_embeddings tie_encoder_decoder cross_attention_hidden_size "
+      "embd_pdrop");
   return config;
 }
 

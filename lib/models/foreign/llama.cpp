@@ -69,7 +69,7 @@ void read_rope(ConfigFields& fields, DecoderOnlyConfig& config) {
   const char* type = fields.has("rope_type") ? "rope_type" : "type";
   config.rope_scaling = fields.choice(
       type, "default", {{"default", "none"}, {"linear", "linear"}, {"llama3", "llama3"}, {"yarn", "yarn"}});
-  fields.without_effect({"rope_type", "type"});
+  fields.without_effect("rope_type type");
   if (config.rope_scaling != "none") config.rope_factor = fields.real("factor");
   if (config.rope_scaling == "llama3") {
     config.rope_low_freq_factor = fields.real("low_freq_factor");
@@ -85,7 +85,7 @@ void read_positions(ConfigFields& fields, DecoderOnlyConfig& config) {
   config.positions = "rotary";
   config.rope_base = fields.real("rope_theta", 10000);
   ConfigFields old = fields.object("rope_scaling");
-  old.without_effect({"rope_theta"});
+  old.without_effect("rope_theta");
   read_rope(old, config);
   fields.merge(old);
   if (!fields.has("rope_parameters")) return;

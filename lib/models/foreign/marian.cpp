@@ -53,9 +53,9 @@ TransformerConfig config_of(ConfigFields& fields) {
     fields.expect(name, {false});
   fields.expect("is_encoder_decoder", {true});
   fields.expect("is_decoder", {false});
-  fields.without_effect({"encoder_layerdrop", "decoder_layerdrop", "init_std", "classifier_dropout",
-                         "classif_dropout", "num_hidden_layers", "extra_pos_embeddings", "bos_token_id",
-                         "save_step", "_num_labels"});
+  fields.without_effect(
+      "encoder_layerdrop decoder_layerdrop init_std classifier_dropout classif_dropout "
+      "num_hidden_layers extra_pos_embeddings bos_token_id save_step _num_labels");
   return config;
 }
 

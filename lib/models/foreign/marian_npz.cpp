@@ -152,34 +152,14 @@ TransformerConfig config_of(const Source& source, ConfigFields& fields, Tables& 
   fields.expect("transformer-decoder-ffn-depth", {0, 2});
   for (const char* name : {"lemma-dim-emb", "factors-dim-emb"}) fields.expect(name, {0});
   fields.expect("input-types", {Json::array()});
-  fields.without_effect({"bert-train-type-embeddings",
-                         "bert-type-vocab-size",
-                         "dec-cell",
-                         "dec-cell-base-depth",
-                         "dec-cell-high-depth",
-                         "dim-rnn",
-                         "dropout-rnn",
-                         "enc-cell",
-                         "enc-cell-depth",
-                         "enc-type",
-                         "layer-normalization",
-                         "skip",
-                         "transformer-aan-activation",
-                         "transformer-aan-depth",
-                         "transformer-aan-nogate",
-                         "transformer-dim-aan",
-                         "transformer-depth-scaling",
-                         "transformer-guided-alignment-layer",
-                         "ulr-dim-emb",
-                         "ulr-trainable-transformation",
-                         "factors-combine",
-                         "transformer-dropout-attention",
-                         "transformer-dropout-ffn",
-                         "char-stride",
-                         "char-highway",
-                         "char-conv-filters-num",
-                         "char-conv-filters-widths",
-                         "original-type"});
+  fields.without_effect(
+      "bert-train-type-embeddings bert-type-vocab-size dec-cell dec-cell-base-depth dec-cell-high-depth "
+      "dim-rnn dropout-rnn enc-cell enc-cell-depth enc-type layer-normalization skip "
+      "transformer-aan-activation transformer-aan-depth transformer-aan-nogate transformer-dim-aan "
+      "transformer-depth-scaling transformer-guided-alignment-layer ulr-dim-emb "
+      "ulr-trainable-transformation factors-combine transformer-dropout-attention "
+      "transformer-dropout-ffn char-stride char-highway char-conv-filters-num char-conv-filters-widths "
+      "original-type");
   return config;
 }
 
@@ -268,55 +248,13 @@ SearchSettings search_of(ConfigFields& decoder, std::vector<std::string>& notes)
     decoder.expect(name, {false, Json::array()});
   for (const char* name : {"quantize-range", "quantize-biases"}) decoder.expect(name, {0, false});
   // Paths, messages, batching and hardware.
-  decoder.without_effect({"relative-paths",
-                          "models",
-                          "vocabs",
-                          "weights",
-                          "max-length",
-                          "max-length-crop",
-                          "allow-unk",
-                          "allow-special",
-                          "ignore-model-config",
-                          "skip-cost",
-                          "config",
-                          "input",
-                          "output",
-                          "port",
-                          "tsv",
-                          "tsv-fields",
-                          "log",
-                          "log-level",
-                          "log-time-zone",
-                          "quiet",
-                          "quiet-translation",
-                          "seed",
-                          "authors",
-                          "cite",
-                          "build-info",
-                          "version",
-                          "interpolate-env-vars",
-                          "clip-gemm",
-                          "fp16",
-                          "precision",
-                          "gemm-type",
-                          "gemm-precision",
-                          "optimize",
-                          "int8shift",
-                          "devices",
-                          "num-devices",
-                          "cpu-threads",
-                          "workspace",
-                          "mini-batch",
-                          "mini-batch-words",
-                          "maxi-batch",
-                          "maxi-batch-sort",
-                          "data-threads",
-                          "best-deep",
-                          "alignment",
-                          "word-scores",
-                          "no-spm-encode",
-                          "no-spm-decode",
-                          "stat-freq"});
+  decoder.without_effect(
+      "relative-paths models vocabs weights max-length max-length-crop allow-unk allow-special "
+      "ignore-model-config skip-cost config input output port tsv tsv-fields log log-level "
+      "log-time-zone quiet quiet-translation seed authors cite build-info version interpolate-env-vars "
+      "clip-gemm fp16 precision gemm-type gemm-precision optimize int8shift devices num-devices "
+      "cpu-threads workspace mini-batch mini-batch-words maxi-batch maxi-batch-sort data-threads "
+      "best-deep alignment word-scores no-spm-encode no-spm-decode stat-freq");
   return search;
 }
 

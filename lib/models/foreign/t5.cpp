@@ -62,8 +62,9 @@ TransformerConfig config_of(ConfigFields& fields, bool is_mt5) {
   fields.expect("is_encoder_decoder", {true});
   fields.expect("is_decoder", {false});
   // The first two follow from feed_forward_proj.
-  fields.without_effect({"dense_act_fn", "is_gated_act", "classifier_dropout", "n_positions", "output_past",
-                         "bos_token_id", "tie_encoder_decoder"});
+  fields.without_effect(
+      "dense_act_fn is_gated_act classifier_dropout n_positions output_past bos_token_id "
+      "tie_encoder_decoder");
   return config;
 }
 

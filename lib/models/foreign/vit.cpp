@@ -50,7 +50,7 @@ EncoderOnlyConfig config_of(ConfigFields& fields, bool classifies, bool has_pool
   fields.expect("architectures", {Json::array({"ViTModel"}), Json::array({"ViTForImageClassification"})});
   fields.expect("pooler_act", {"tanh"});
   fields.expect("pooler_output_size", {config.d_model});
-  fields.without_effect({"encoder_stride"});  // of pretraining
+  fields.without_effect("encoder_stride");  // of pretraining
   return config;
 }
 
@@ -100,10 +100,10 @@ void read_processor(const Source& source, ConfigFields& fields, EncoderOnlyConfi
                     deviation = of_channels(processor, "image_std", config.image_deviation);
   config.image_mean = normalises ? mean : "0";
   config.image_deviation = normalises ? deviation : "1";
-  processor.without_effect({"image_processor_type", "feature_extractor_type", "processor_class", "crop_size",
-                            "do_convert_rgb", "data_format", "input_data_format", "default_to_square",
-                            "device", "return_tensors", "disable_grouping", "pad_size", "image_seq_length",
-                            "image_token", "_processor_class", "_valid_processor_keys"});
+  processor.without_effect(
+      "image_processor_type feature_extractor_type processor_class crop_size do_convert_rgb data_format "
+      "input_data_format default_to_square device return_tensors disable_grouping pad_size "
+      "image_seq_length image_token _processor_class _valid_processor_keys");
   fields.merge(processor);
 }
 
