@@ -335,18 +335,13 @@ std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::stri
   from_json(loaded.model->config_json, fields_of(config));
   const bool learned = config.positions == "learned", pre = config.norm == "pre",
              recurrent = config.decoder_past == "ssru";
-  Requirements require(reasons);
-  require.want<std::string>("positions", config.positions, {"sinusoidal_t2t", "learned"});
-  require.want<std::string>("norm", config.norm, {"pre", "post"});
-  require.want_classic_layers(config);
-  require.want("norm_epsilon", config.norm_epsilon, {1e-6});
-  require.want<std::string>("score_scale", config.score_scale, {"1/sqrt_d_head"});
-  require.want<std::string>("decoder_start", config.decoder_start, {"zero"});
-  require.want<std::int64_t>("position_offset", config.position_offset, {0});
-  require.want<std::string>("embedding_scale", config.embedding_scale, {learned ? "1" : "sqrt_d"});
-  const std::string activation =
-      require.word("activation", config.activation,
-                   {{"relu", "relu"}, {"silu", "swish"}, {"gelu", "gelu"}, {"gelu_sigmoid", "gelu"}});
+  Requirements require(fields_of(config), reasons);
+  require.want("positions=sinusoidal_t2t|learned norm=pre|post");
+  require.want_classic_layers();
+  require.want("norm_epsilon=1e-6 score_scale=1/sqrt_d_head decoder_start=zero position_offset=0");
+  require.want("embedding_scale", {learned ? "1" : "sqrt_d"});
+  const std::string activation = require.word(
+      "activation", {{"relu", "relu"}, {"silu", "swish"}, {"gelu", "gelu"}, {"gelu_sigmoid", "gelu"}});
   if (learned && reasons.empty() &&
       !are_equal(loaded.model->parameters, "encoder/positions/weight", "decoder/positions/weight"))
     reasons.emplace_back("encoder and decoder have other tables of positions, and Marian has one");
