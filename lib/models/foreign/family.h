@@ -222,6 +222,4 @@ inline constexpr std::initializer_list<std::pair<const char*, const char*>> kExp
     {"relu", "relu"},
     {"silu", "silu"}};
 
-inline constexpr SpecialIds kNoSpecialIds{-1, -1, -1, -1, -1, -1, -1};
-
 }  // namespace heed::foreign
