@@ -8,7 +8,6 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "base/cores.h"
 #include "base/log.h"
 #include "base/parallel.h"
 #include "base/version.h"

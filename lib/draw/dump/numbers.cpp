@@ -141,14 +141,14 @@ void dump_top(const DumpOptions& options) {
 
 void dump_stats(const DumpOptions& options) {
   const Statistics all = statistics(gather(options).values);
-  write_text(options.output, options.json ? statistics_json(all) : statistics_tsv(all));
+  io::write_file(options.output, options.json ? statistics_json(all) : statistics_tsv(all));
 }
 
 void dump_npy(const DumpOptions& options) {
   if (options.output == "-" && isatty(STDOUT_FILENO) == 1) {
     fail<UsageError>("an .npy file is binary and stdout is a terminal: name a file by -o");
   }
-  write_text(options.output, npy(chosen_tensor(options)));
+  io::write_file(options.output, npy(chosen_tensor(options)));
 }
 
 void dump_safetensors(const DumpOptions& options) {
@@ -225,12 +225,6 @@ Gathered gather(const DumpOptions& options) {
     gathered.values.insert(gathered.values.end(), values.begin(), values.end());
   });
   return gathered;
-}
-
-void write_text(const std::string& path, const std::string& text) {
-  io::TextWriter output(path);
-  output.write(text);
-  output.finish();
 }
 
 }  // namespace heed::draw

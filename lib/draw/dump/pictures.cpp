@@ -18,7 +18,6 @@
 #include "draw/select/merge_words.h"
 #include "draw/select/statistics.h"
 #include "draw/select/tensors.h"
-#include "io/atomic_file.h"
 #include "io/text_writer.h"
 
 namespace heed::draw {
@@ -35,7 +34,7 @@ void write_pictures(const DumpOptions& options, const std::function<std::string(
     if (path == "-" && isatty(STDOUT_FILENO) == 1) {
       fail<UsageError>("a picture is binary and stdout is a terminal: redirect it, or use --heatmap");
     }
-    io::write_file_atomically(path, picture(format));
+    io::write_file(path, picture(format));
   }
 }
 
@@ -211,7 +210,7 @@ void write_drawing(const DumpOptions& options, const std::function<std::string(P
                    const std::function<std::string(const Terminal&)>& text) {
   write_pictures(options, picture);
   if (wants_pictures(options) && !options.heatmap) return;
-  write_text(is_picture(options.output) ? "-" : options.output, text(detect_terminal(options.color)));
+  io::write_file(is_picture(options.output) ? "-" : options.output, text(detect_terminal(options.color)));
 }
 
 Heatmap chosen_heatmap(const DumpOptions& options) {
@@ -311,7 +310,7 @@ void dump_histogram(const DumpOptions& options) {
   }
   const Gathered gathered = gather(options);
   if (!options.tsv) return write_drawing(options, histogram_of(gathered, options), draw_chart);
-  write_text(options.output, histogram_tsv(histogram(gathered.values, options.bins, range_of(options))));
+  io::write_file(options.output, histogram_tsv(histogram(gathered.values, options.bins, range_of(options))));
 }
 
 void dump_graph(const DumpOptions& options) {
