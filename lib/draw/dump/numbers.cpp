@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/glob.h"
 #include "base/log.h"
+#include "base/paths.h"
 #include "draw/dump/forms.h"
 #include "draw/print/listing.h"
 #include "draw/print/model_card.h"
@@ -28,7 +29,7 @@ void keep_named(TensorMap& frame, const std::string& name) {
   const IsMeant is_meant = meant_by(name);
   auto& tensors = frame.tensors();
   if (std::ranges::none_of(tensors, [&](const auto& tensor) { return is_meant(tensor.first); }))
-    frame.at(path_of(name));  // fails, listing what there is
+    frame.at(without_root(name));  // fails, listing what there is
   std::erase_if(tensors, [&](const auto& tensor) { return !is_meant(tensor.first); });
 }
 
@@ -186,7 +187,7 @@ void dump_h5(const DumpOptions& options) {
 }
 
 IsMeant meant_by(const std::string& name) {
-  const std::string path = path_of(name);
+  const std::string path = without_root(name);
   if (path.empty()) return [](const std::string&) { return true; };
   if (is_glob(path)) return [path](const std::string& tensor) { return glob_means(path, tensor); };
   return [path](const std::string& tensor) {

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/glob.h"
 #include "base/log.h"
+#include "base/paths.h"
 #include "draw/chart/top_bars.h"
 #include "draw/dump/forms.h"
 #include "draw/graph/model_graph.h"
@@ -116,7 +117,7 @@ std::string drawn_while_growing(const DumpOptions& options) {
 std::vector<Gathered> gather_group(const DumpOptions& options) {
   if (options.inputs.size() > 1 || options.input() == "-") return {};
   std::vector<Gathered> list;
-  std::string group = path_of(options.name);
+  std::string group = without_root(options.name);
   const auto is_in_group = [&](const std::string& path) {
     return is_glob(group) ? glob_means(group, path) : path.starts_with(group + "/");
   };
