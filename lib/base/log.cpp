@@ -88,7 +88,7 @@ bool Progress::due() {
 }
 
 std::string Progress::line(std::int64_t done, const std::string& detail) const {
-  double elapsed = std::chrono::duration<double>(Clock::now() - start_).count();
+  double elapsed = seconds_since(start_);
   std::string text = what_ + " ";
   text += total_ > 0 && bar_ ? bar(done, total_) : std::to_string(done);
   if (total_ > 0 && !bar_) text += "/" + std::to_string(total_);

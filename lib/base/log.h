@@ -61,6 +61,10 @@ class Progress {
 /// "[#####---------------] 1234/5000"; `width` is the number of marks between the brackets.
 std::string bar(std::int64_t done, std::int64_t total, int width = 20);
 
+inline double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
 /// "42 s", "3:07 min", "1:02:09 h"
 std::string duration(double seconds);
 

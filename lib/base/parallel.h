@@ -1,4 +1,4 @@
-// Data parallelism: independent tasks on a number of threads.
+// Data parallelism: independent tasks on a number of threads, and how many can run at a time.
 #pragma once
 
 #include <cstdint>
@@ -10,5 +10,9 @@ namespace heed {
 /// The assignment of tasks to threads is unspecified. If tasks throw, the exception of the one with the
 /// lowest index is rethrown.
 void parallel_for(std::int64_t count, int threads, const std::function<void(std::int64_t)>& task);
+
+/// The processors that this process may use: those it is bound to (taskset, mpirun, cgroup cpusets),
+/// otherwise all.
+int usable_cores();
 
 }  // namespace heed

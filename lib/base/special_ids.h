@@ -53,5 +53,7 @@ constexpr bool SpecialIds::contains(std::int32_t id) const {
 
 /// The ids of a vocabulary that does not state others.
 inline constexpr SpecialIds kDefaultSpecialIds;
+/// None.
+inline constexpr SpecialIds kNoSpecialIds{-1, -1, -1, -1, -1, -1, -1};
 
 }  // namespace heed

@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include "base/choice.h"
-#include "base/cores.h"
 #include "base/edit_distance.h"
+#include "base/parallel.h"
 #include "base/version.h"
 
 namespace heed::cli {

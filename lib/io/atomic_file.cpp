@@ -13,7 +13,6 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "io/text_writer.h"
 
 namespace heed::io {
 namespace {
@@ -133,12 +132,6 @@ void AtomicFile::commit() {
 bool is_special_file(const std::string& path) {
   struct stat info;
   return stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
-}
-
-void write_file_atomically(const std::string& path, std::string_view bytes) {
-  TextWriter output(path);
-  output.write(bytes);
-  output.finish();
 }
 
 }  // namespace heed::io

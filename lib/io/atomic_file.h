@@ -42,8 +42,4 @@ class AtomicFile {
 /// Whether `path` exists and cannot be replaced by rename: a pipe, a terminal, /dev/full.
 bool is_special_file(const std::string& path);
 
-/// Writes `bytes` to `path` atomically: for pictures, tables and text. "-" and special files (a pipe,
-/// /dev/stdout) are written directly.
-void write_file_atomically(const std::string& path, std::string_view bytes);
-
 }  // namespace heed::io

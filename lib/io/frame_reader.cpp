@@ -416,15 +416,6 @@ class Sequence {
  private:
   static constexpr const char* kAlike[] = {kModelDigest, kVocabularyDigest, "history"};
 
-  static std::int64_t sentences_of(const TensorMap& frame) {
-    for (const auto& [path, tensor] : frame.tensors()) {
-      const auto found = std::ranges::find(tensor.dims(), kSentenceDim);
-      if (found != tensor.dims().end())
-        return tensor.shape()[static_cast<std::size_t>(found - tensor.dims().begin())];
-    }
-    return 0;
-  }
-
   /// Texts that all begin at 0 may follow each other, and so may parts of one text; not both, because a part
   /// may be duplicated.
   void expect_place(std::int64_t begin, const std::string& name) {

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/version.h"
+#include "io/layout.h"
 
 namespace heed::io {
 
@@ -39,6 +40,15 @@ void expect_digest(const TensorMap& frame, const std::string& source, const char
   fail(source, ": made with another ", is_model ? "model" : "vocabulary", " (", which, " ",
        digest ? escaped(*digest, 12) : "not a string", ", ", owner, " has ", escaped(wanted, 12),
        "): use the same ", is_model ? "model" : "vocabulary", " in every stage");
+}
+
+std::int64_t sentences_of(const TensorMap& frame) {
+  for (const auto& [path, tensor] : frame.tensors()) {
+    const auto found = std::ranges::find(tensor.dims(), kSentenceDim);
+    if (found != tensor.dims().end())
+      return tensor.shape()[static_cast<std::size_t>(found - tensor.dims().begin())];
+  }
+  return 0;
 }
 
 std::int64_t first_sentence_of(const Attributes& root, const std::string& source) {

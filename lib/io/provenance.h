@@ -36,6 +36,9 @@ void add_history(Attributes& root, const std::string& command);
 void expect_digest(const TensorMap& frame, const std::string& source, const char* which,
                    const std::string& wanted, const std::string& owner);
 
+/// Sentences of a frame; 0 if no tensor has that dimension.
+std::int64_t sentences_of(const TensorMap& frame);
+
 /// The attribute first_sentence. Throws Error, naming `source`, if it is not a valid number.
 std::int64_t first_sentence_of(const Attributes& root, const std::string& source);
 /// Sets first_sentence; removes it for 0, so that the first part of a text begins like the whole text.

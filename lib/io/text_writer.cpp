@@ -35,4 +35,10 @@ void TextWriter::finish() {
   }
 }
 
+void write_file(const std::string& path, std::string_view bytes) {
+  TextWriter output(path);
+  output.write(bytes);
+  output.finish();
+}
+
 }  // namespace heed::io

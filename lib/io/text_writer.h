@@ -26,4 +26,7 @@ class TextWriter {
   Descriptor stream_;
 };
 
+/// Writes a whole file so: a table, text, a picture.
+void write_file(const std::string& path, std::string_view bytes);
+
 }  // namespace heed::io

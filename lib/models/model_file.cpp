@@ -9,7 +9,6 @@
 #include "io/frame_stream.h"
 #include "io/provenance.h"
 #include "models/foreign/import.h"
-#include "nn/parameter_filling.h"
 
 namespace heed {
 

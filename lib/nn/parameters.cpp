@@ -5,7 +5,6 @@
 
 #include "base/digest.h"
 #include "base/error.h"
-#include "nn/parameter_filling.h"
 #include "tensor/philox.h"
 
 namespace heed {

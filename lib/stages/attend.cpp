@@ -97,7 +97,7 @@ void attend_without_model(const AttendConfig& config, const AttendPaths& paths, 
     replace_attention(frame, std::move(group));
     labels.add(inputs, frame);
     writer.write(frame);
-    progress.add(sentences_of(frame));
+    progress.add(io::sentences_of(frame));
   }
   writer.finish();
   progress.finish();

@@ -12,19 +12,12 @@
 
 namespace heed {
 
-std::int64_t sentences_of(const TensorMap& frame) {
-  for (const auto& [name, tensor] : frame.tensors()) {
-    if (!tensor.dims().empty() && tensor.dims()[0] == "sentence") return tensor.shape()[0];
-  }
-  return 0;
-}
-
 SentenceProgress::SentenceProgress(std::int64_t total) : start_(logging::Progress::Clock::now()) {
   progress_.emplace("sentences", total);
 }
 
 std::string SentenceProgress::speed() const {
-  const double seconds = std::chrono::duration<double>(logging::Progress::Clock::now() - start_).count();
+  const double seconds = logging::seconds_since(start_);
   return concat(std::llround(static_cast<double>(done_) / std::max(seconds, 1e-3)), " sentences/s");
 }
 
@@ -35,7 +28,7 @@ void SentenceProgress::add(std::int64_t sentences) {
 
 void SentenceProgress::finish() {
   progress_.reset();
-  const double seconds = std::chrono::duration<double>(logging::Progress::Clock::now() - start_).count();
+  const double seconds = logging::seconds_since(start_);
   logging::verbose(concat(done_, " sentences in ", logging::duration(seconds), ", ", speed()));
 }
 
@@ -47,7 +40,7 @@ void for_each_frame(io::FrameReader& reader, const Claim& claim, const std::func
   for (TensorMap frame; reader.next(frame);) {
     if (reader.name() != name) name = reader.name(), before = 0;
     claim(frame, reader.name());
-    const std::int64_t sentences = sentences_of(frame);
+    const std::int64_t sentences = io::sentences_of(frame);
     // heed's frames state their number, except those that begin a text; others are counted within their file.
     if (io::text_of(frame.attributes, "format")) before = io::first_sentence_of(frame.attributes, name);
     try {

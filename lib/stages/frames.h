@@ -33,9 +33,6 @@ class SentenceProgress {
   std::optional<logging::Progress> progress_;
 };
 
-/// Sentences of a frame; 0 when no tensor has that dimension.
-std::int64_t sentences_of(const TensorMap& frame);
-
 /// Passes every remaining frame of `reader` to `claim`, to `stage`, whose errors get the input's name as
 /// prefix, and to `write`. A SentenceError of either, counted in the frame, is reported with the sentence's
 /// number in the text, from 1.

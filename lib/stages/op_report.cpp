@@ -22,8 +22,7 @@ double product_speed() {
   const Matrix<const float> in(a.data(), n, n);
   const auto start = std::chrono::steady_clock::now();
   for (int i = 0; i < repetitions; ++i) gemm<float>(1, in, in, 0, Matrix<float>(c.data(), n, n));
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-  return 2e-9 * n * n * n * repetitions / seconds.count();
+  return 2e-9 * n * n * n * repetitions / logging::seconds_since(start);
 }
 
 /// GB/s of one thread that copies memory, read and written counted.
@@ -33,8 +32,7 @@ double copy_speed() {
   std::vector<float> c(a.size());
   const auto start = std::chrono::steady_clock::now();
   for (int i = 0; i < repetitions; ++i) std::copy(a.begin(), a.end(), c.begin());
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-  return 2e-9 * repetitions * static_cast<double>(a.size() * sizeof(float)) / seconds.count();
+  return 2e-9 * repetitions * static_cast<double>(a.size() * sizeof(float)) / logging::seconds_since(start);
 }
 
 }  // namespace

@@ -213,9 +213,7 @@ void TokenizeCommand::write_spm() const {
         "--export-spm: the vocabulary is of type ", made.pretokenized() ? "pre-tokenized " : "", made.type(),
         ", which SentencePiece does not have; tokenize --train --type bpe or unigram makes one that it has");
   const auto bytes = model->values<std::uint8_t>();
-  io::TextWriter out(output);
-  out.write(std::string(bytes.begin(), bytes.end()));
-  out.finish();
+  io::write_file(output, std::string(bytes.begin(), bytes.end()));
 }
 
 namespace {

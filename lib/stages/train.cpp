@@ -8,14 +8,12 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "base/cores.h"
 #include "base/log.h"
 #include "base/parallel.h"
 #include "base/version.h"
 #include "io/frame_stream.h"
 #include "io/provenance.h"
 #include "models/config_json.h"
-#include "models/foreign/family.h"
 #include "models/model_file.h"
 #include "stages/op_report.h"
 #include "text/bounded_json.h"
@@ -34,7 +32,7 @@ namespace {
 /// The tokenizer of a side; for images, which have no vocabulary, one with a single id. `history` receives
 /// the commands that made it.
 text::Tokenizer tokenizer_of(const std::string& path, const char* side, Attributes& history) {
-  if (path.empty()) return text::Tokenizer::of_ids(1, foreign::kNoSpecialIds);
+  if (path.empty()) return text::Tokenizer::of_ids(1, kNoSpecialIds);
   try {
     const TensorMap map = io::read_map(path);
     const std::string *made_by = io::text_of(map.attributes, "history"),

@@ -217,14 +217,14 @@ class ByteBpeScheme : public Scheme {
     return lines;
   }
 
-  std::string settings() const override {
+  nlohmann::json settings() const override {
     nlohmann::json settings{{"pattern", kSplitPatterns[static_cast<std::size_t>(options_.pattern)]},
                             {"prefix_space", options_.prefix_space},
                             {"ignore_merges", options_.ignore_merges}};
     if (options_.mask_strips) settings["mask_strips"] = true;
     add_frame(settings, options_.frame);
     options_.added.add_to(settings);
-    return settings.dump();
+    return settings;
   }
 
  private:
@@ -352,19 +352,14 @@ SchemePtr make_byte_bpe_scheme(Vocabulary vocabulary, std::vector<Merge> merges,
 }
 
 SchemePtr make_byte_bpe_scheme(Vocabulary vocabulary, const std::vector<std::string>& merges,
-                               const std::string& settings, const std::string& name) {
+                               const nlohmann::json& settings, const std::string& name) {
   ByteBpeOptions options;
-  try {
-    const nlohmann::json json = nlohmann::json::parse(settings);
-    options.pattern = chosen<SplitPattern>(name + ": pattern", kSplitPatterns, json.at("pattern"));
-    json.at("prefix_space").get_to(options.prefix_space);
-    json.at("ignore_merges").get_to(options.ignore_merges);
-    options.mask_strips = json.value("mask_strips", false);
-    options.frame = frame_of_settings(json, vocabulary, name + "/config");
-    options.added = AddedTokens::of_settings(json, vocabulary, name + "/config");
-  } catch (const nlohmann::json::exception& e) {
-    fail(name, ": ", escaped(e.what(), 200));
-  }
+  options.pattern = chosen<SplitPattern>(name + ": pattern", kSplitPatterns, settings.at("pattern"));
+  settings.at("prefix_space").get_to(options.prefix_space);
+  settings.at("ignore_merges").get_to(options.ignore_merges);
+  options.mask_strips = settings.value("mask_strips", false);
+  options.frame = frame_of_settings(settings, vocabulary, name + "/config");
+  options.added = AddedTokens::of_settings(settings, vocabulary, name + "/config");
   std::vector<Merge> pairs;
   for (const std::string& line : merges) pairs.push_back(parse_merge(line, name));
   return make_byte_bpe_scheme(std::move(vocabulary), std::move(pairs), std::move(options));

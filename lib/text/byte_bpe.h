@@ -48,7 +48,7 @@ struct ByteBpeOptions {
 SchemePtr make_byte_bpe_scheme(Vocabulary vocabulary, std::vector<Merge> merges, ByteBpeOptions options);
 /// The scheme from the results of Scheme::merges() and Scheme::settings(). `name` is for messages.
 SchemePtr make_byte_bpe_scheme(Vocabulary vocabulary, const std::vector<std::string>& merges,
-                               const std::string& settings, const std::string& name);
+                               const nlohmann::json& settings, const std::string& name);
 
 /// Ids of the special pieces, and of pieces of more than one byte that no merge ("a b") makes: added tokens.
 std::set<std::int32_t> pieces_without_merge(const Vocabulary& vocabulary,

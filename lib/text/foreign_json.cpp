@@ -156,8 +156,7 @@ SpecialIds PieceList::special_ids(const std::vector<std::int32_t>& special) cons
       {"[SEP]", &SpecialIds::sep},
       {"<mask>", &SpecialIds::mask},
       {"[MASK]", &SpecialIds::mask}};
-  SpecialIds ids;
-  for (const SpecialName& each : kSpecialNames) ids.*each.id = SpecialIds::kAbsent;
+  SpecialIds ids = kNoSpecialIds;
   for (std::int32_t id : special)
     for (const auto& [name, place] : names)
       if (pieces_[static_cast<std::size_t>(id)] == name && ids.*place == SpecialIds::kAbsent) ids.*place = id;

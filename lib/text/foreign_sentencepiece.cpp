@@ -83,10 +83,10 @@ class ForeignSentencePieceScheme final : public Scheme {
 
   const SentenceFrame* frame() const override { return &options_.frame; }
   std::string_view sentencepiece() const override { return model_; }
-  std::string settings() const override {
-    return Json{
-        {"is_list", options_.is_list}, {"before", options_.frame.before}, {"after", options_.frame.after}}
-        .dump();
+  Json settings() const override {
+    Json settings{{"is_list", options_.is_list}};
+    add_frame(settings, options_.frame);
+    return settings;
   }
 
  private:
@@ -102,12 +102,6 @@ class ForeignSentencePieceScheme final : public Scheme {
   std::unique_ptr<sentencepiece::SentencePieceProcessor> processor_;
   std::vector<std::int32_t> ids_;  ///< by those of the model
 };
-
-SpecialIds no_special_ids() {
-  SpecialIds special;
-  for (const SpecialName& each : kSpecialNames) special.*each.id = SpecialIds::kAbsent;
-  return special;
-}
 
 /// The content of tokenizer_config.json and added_tokens.json beside the model, if they exist.
 class TokenizerConfig {
@@ -191,7 +185,7 @@ ForeignTokenizer made(Vocabulary vocabulary, std::string model, ForeignSentenceP
 ForeignTokenizer from_model(const std::string& path) {
   std::string model = read_foreign_file(path);
   const auto processor = load_sentencepiece(model, escaped(path));
-  SpecialIds special = no_special_ids();
+  SpecialIds special = kNoSpecialIds;
   special.unk = processor->unk_id();
   special.bos = processor->bos_id();
   special.eos = processor->eos_id();
@@ -238,7 +232,7 @@ ForeignTokenizer from_numbered_model(const fs::path& path) {
   for (std::int32_t i = 0; i < n_sentinels; ++i) pieces.add(end - 1 - i, concat("<extra_id_", i, '>'));
   for (const auto& [piece, id] : config.added()) pieces.add(id, piece);
 
-  SpecialIds special = no_special_ids();
+  SpecialIds special = kNoSpecialIds;
   special.unk = processor->unk_id();
   special.eos = pieces.find("</s>");
   if (is_llama) special.bos = pieces.find("<s>");
@@ -275,7 +269,7 @@ ForeignTokenizer marian(PieceList pieces, const std::string& list, const std::st
       if (const std::int32_t id = pieces.find(name); id != SpecialIds::kAbsent) return id;
     return SpecialIds::kAbsent;
   };
-  SpecialIds special = no_special_ids();
+  SpecialIds special = kNoSpecialIds;
   // Of vocabularies that Nematus made, too.
   special.eos = find({config.token("eos_token", "</s>"), "</s>", "eos"});
   special.unk = find({config.token("unk_token", "<unk>"), "<unk>", "UNK"});
@@ -311,17 +305,11 @@ SchemePtr make_foreign_sentencepiece_scheme(Vocabulary vocabulary, std::string m
                                                       std::move(options));
 }
 
-SchemePtr make_foreign_sentencepiece_scheme(Vocabulary vocabulary, std::string model,
-                                            const std::string& settings, const std::string& name) {
-  ForeignSentencePieceOptions options;
-  try {
-    const Json json = Json::parse(settings);
-    json.at("is_list").get_to(options.is_list);
-    options.frame = frame_of_settings(json, vocabulary, name + "/config");
-  } catch (const Json::exception& e) {
-    fail(name, ": ", escaped(e.what(), 200));
-  }
-  return make_foreign_sentencepiece_scheme(std::move(vocabulary), std::move(model), std::move(options));
+SchemePtr make_foreign_sentencepiece_scheme(Vocabulary vocabulary, std::string model, const Json& settings,
+                                            const std::string& name) {
+  SentenceFrame frame = frame_of_settings(settings, vocabulary, name + "/config");
+  return make_foreign_sentencepiece_scheme(std::move(vocabulary), std::move(model),
+                                           {settings.at("is_list").get<bool>(), std::move(frame)});
 }
 
 bool is_sentencepiece_model(const std::string& path) {

@@ -32,7 +32,7 @@ SchemePtr make_foreign_sentencepiece_scheme(Vocabulary vocabulary, std::string m
                                             ForeignSentencePieceOptions options);
 /// The scheme from the result of Scheme::settings(). `name` is for messages.
 SchemePtr make_foreign_sentencepiece_scheme(Vocabulary vocabulary, std::string model,
-                                            const std::string& settings, const std::string& name);
+                                            const nlohmann::json& settings, const std::string& name);
 
 /// Whether a file begins like a serialized model.
 bool is_sentencepiece_model(const std::string& path);

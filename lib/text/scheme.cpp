@@ -45,8 +45,10 @@ class WordScheme : public Scheme {
 
   bool begins_word(const std::string&, const std::string&) const override { return true; }
   const SentenceFrame* frame() const override { return frame_ ? &*frame_ : nullptr; }
-  std::string settings() const override {
-    return frame_ ? nlohmann::json{{"before", frame_->before}, {"after", frame_->after}}.dump() : "";
+  nlohmann::json settings() const override {
+    nlohmann::json settings;
+    if (frame_) add_frame(settings, *frame_);
+    return settings;
   }
 
  private:
@@ -186,6 +188,10 @@ class SubwordScheme : public Scheme {
 
 std::vector<AddedToken> Scheme::special_tokens() const {
   return {};
+}
+
+nlohmann::json Scheme::settings() const {
+  return nullptr;
 }
 
 std::vector<std::int32_t> Scheme::draw(const std::string&, PieceDraw&) const {

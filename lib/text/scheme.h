@@ -66,7 +66,7 @@ class Scheme {
 
   // Stored in a vocabulary file beside the pieces; empty if a scheme has none.
   virtual std::vector<std::string> merges() const { return {}; }
-  virtual std::string settings() const { return {}; }  ///< JSON
+  virtual nlohmann::json settings() const;  ///< null: it has none
   virtual std::string_view sentencepiece() const { return {}; }
 
  protected:

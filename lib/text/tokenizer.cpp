@@ -177,41 +177,40 @@ nlohmann::json as_json(const SpecialIds& special) {
 }
 
 SchemePtr scheme_from_map(const TensorMap& map, const std::string& prefix, const nlohmann::json& config) {
+  const std::string at = "/" + prefix;
   const SpecialIds special = special_from(prefix + "/config", config);
-  const Kind kind = kind_of(config["type"], "/" + prefix + "/config: ");
-  if (kind == Kind::byte_bpe || kind == Kind::wordpiece) {
-    const std::string settings = config.value("settings", nlohmann::json()).dump();
-    if (kind == Kind::wordpiece)
-      return make_wordpiece_scheme(
-          Vocabulary(strings(map, prefix + "/piece"), special, "/" + prefix + "/piece"), settings,
-          "/" + prefix);
-    return make_byte_bpe_scheme(Vocabulary(strings(map, prefix + "/piece"), special, "/" + prefix + "/piece"),
-                                strings(map, prefix + "/merges"), settings, "/" + prefix);
-  }
-  if (kind == Kind::sentencepiece || kind == Kind::word_unigram) {
+  const auto vocabulary = [&] { return Vocabulary(strings(map, prefix + "/piece"), special, at + "/piece"); };
+  const auto merges = [&] { return strings(map, prefix + "/merges"); };
+  const auto model = [&] {
     const auto bytes = map.at(prefix + "/sentencepiece").values<std::uint8_t>();
-    std::string model(bytes.begin(), bytes.end());
-    const std::string settings = config.value("settings", nlohmann::json()).dump();
-    Vocabulary vocabulary(strings(map, prefix + "/piece"), special, "/" + prefix + "/piece");
-    return kind == Kind::sentencepiece
-               ? make_foreign_sentencepiece_scheme(std::move(vocabulary), std::move(model), settings,
-                                                   "/" + prefix)
-               : make_word_unigram_scheme(std::move(vocabulary), std::move(model), settings, "/" + prefix);
+    return std::string(bytes.begin(), bytes.end());
+  };
+  const nlohmann::json settings = config.value("settings", nlohmann::json());
+  switch (kind_of(config["type"], at + "/config: ")) {
+    case Kind::word: {
+      Vocabulary pieces = vocabulary();
+      if (!config.contains("settings")) return make_word_scheme(std::move(pieces));
+      SentenceFrame frame = frame_of_settings(settings, pieces, at + "/config");
+      return make_word_scheme(std::move(pieces), std::move(frame));
+    }
+    case Kind::character:
+      return make_char_scheme(vocabulary());
+    case Kind::byte_bpe:
+      return make_byte_bpe_scheme(vocabulary(), merges(), settings, at);
+    case Kind::wordpiece:
+      return make_wordpiece_scheme(vocabulary(), settings, at);
+    case Kind::sentencepiece:
+      return make_foreign_sentencepiece_scheme(vocabulary(), model(), settings, at);
+    case Kind::word_unigram:
+      return make_word_unigram_scheme(vocabulary(), model(), settings, at);
+    case Kind::bpe:
+      if (config["pretokenized"].get<bool>())
+        return make_subword_scheme(vocabulary(), BpeCodes::parse(merges(), at + "/merges"));
+      break;
+    case Kind::unigram:
+      break;
   }
-  const bool counted = kind == Kind::word || kind == Kind::character;
-  if (!counted && !(kind == Kind::bpe && config["pretokenized"].get<bool>())) {
-    const auto bytes = map.at(prefix + "/sentencepiece").values<std::uint8_t>();
-    return make_sentencepiece_scheme(std::string(bytes.begin(), bytes.end()), config["type"], special);
-  }
-  Vocabulary vocabulary(strings(map, prefix + "/piece"), special, "/" + prefix + "/piece");
-  if (kind == Kind::word && config.contains("settings")) {
-    SentenceFrame frame = frame_of_settings(config["settings"], vocabulary, "/" + prefix + "/config");
-    return make_word_scheme(std::move(vocabulary), std::move(frame));
-  }
-  if (kind == Kind::word) return make_word_scheme(std::move(vocabulary));
-  if (kind == Kind::character) return make_char_scheme(std::move(vocabulary));
-  return make_subword_scheme(std::move(vocabulary),
-                             BpeCodes::parse(strings(map, prefix + "/merges"), "/" + prefix + "/merges"));
+  return make_sentencepiece_scheme(model(), config["type"], special);
 }
 
 }  // namespace
@@ -453,8 +452,8 @@ TensorMap Tokenizer::to_map(const std::string& prefix) const {
   nlohmann::json config{
       {"type", type_}, {"pretokenized", pretokenized_}, {"normalization", pretokenized_ ? "none" : "nfc"}};
   if (special() != kDefaultSpecialIds) config["special"] = as_json(special());
-  if (const std::string settings = scheme_->settings(); !settings.empty())
-    config["settings"] = nlohmann::json::parse(settings);
+  if (nlohmann::json settings = scheme_->settings(); !settings.is_null())
+    config["settings"] = std::move(settings);
   map.add(prefix + "/config", string_tensor({config.dump()}, "one"));
   map.add(prefix + "/piece", string_tensor(vocabulary().pieces(), "id"));
   if (std::vector<std::string> merges = scheme_->merges(); !merges.empty())
@@ -472,8 +471,12 @@ Tokenizer Tokenizer::from_map(const TensorMap& map, const std::string& prefix) {
   std::vector<std::string> text = strings(map, config_path);
   if (text.size() != 1) fail("/", config_path, ": ", text.size(), " strings, wanted 1");
   nlohmann::json config = parse_config(config_path, text[0]);
-  SchemePtr scheme = scheme_from_map(map, prefix, config);
-  return Tokenizer(config["type"], config["pretokenized"], std::move(scheme));
+  try {
+    SchemePtr scheme = scheme_from_map(map, prefix, config);
+    return Tokenizer(config["type"], config["pretokenized"], std::move(scheme));
+  } catch (const nlohmann::json::exception& e) {
+    fail("/", prefix, ": ", escaped(e.what(), 200));
+  }
 }
 
 Tokenizer Tokenizer::of_side(const TensorMap& map, const std::string& side) {
@@ -498,7 +501,7 @@ std::string Tokenizer::compute_digest() const {
   for (const std::string& line : scheme_->merges()) append(line);
   append(scheme_->sentencepiece());
   if (special() != kDefaultSpecialIds) append(as_json(special()).dump());
-  if (const std::string settings = scheme_->settings(); !settings.empty()) append(settings);
+  if (const nlohmann::json settings = scheme_->settings(); !settings.is_null()) append(settings.dump());
   return sha256_hex(bytes);
 }
 

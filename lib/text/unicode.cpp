@@ -2,10 +2,12 @@
 
 #include <utf8proc.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 
 #include "base/error.h"
+#include "base/utf8.h"
 
 namespace heed::text {
 namespace {
@@ -22,12 +24,6 @@ std::size_t decode(std::string_view bytes, char32_t& c) {
   if (used <= 0) return 0;
   c = static_cast<char32_t>(value);
   return static_cast<std::size_t>(used);
-}
-
-void append(std::string& text, char32_t c) {
-  utf8proc_uint8_t bytes[4];
-  utf8proc_ssize_t size = utf8proc_encode_char(static_cast<utf8proc_int32_t>(c), bytes);
-  text.append(reinterpret_cast<const char*>(bytes), static_cast<std::size_t>(size));
 }
 
 /// Unicode's Cased, without the few letters that have it by Other_Lowercase.
@@ -67,6 +63,16 @@ bool ends_word(const std::u32string& text, std::size_t at) {
   return after == text.size() || !is_cased(text[after]);
 }
 
+std::string normalised(const std::string& text, utf8proc_option_t form) {
+  utf8proc_uint8_t* bytes = nullptr;
+  const utf8proc_ssize_t size = utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
+                                             static_cast<utf8proc_ssize_t>(text.size()), &bytes,
+                                             static_cast<utf8proc_option_t>(UTF8PROC_STABLE | form));
+  const std::unique_ptr<utf8proc_uint8_t, decltype(&std::free)> owner(bytes, &std::free);
+  if (size < 0) fail("cannot normalise \"", escaped(text), "\": ", utf8proc_errmsg(size));
+  return {reinterpret_cast<const char*>(bytes), static_cast<std::size_t>(size)};
+}
+
 }  // namespace
 
 std::size_t find_invalid_utf8(std::string_view bytes) {
@@ -89,22 +95,18 @@ std::string replace_invalid_utf8(std::string_view bytes) {
     std::size_t bad = find_invalid_utf8(bytes);
     clean += bytes.substr(0, bad);
     if (bad == std::string_view::npos) return clean;
-    append(clean, 0xFFFD);
+    append_utf8(clean, 0xFFFD);
     bytes.remove_prefix(bad + 1);
   }
 }
 
 std::string nfc(const std::string& text) {
-  bool ascii = true;
-  for (unsigned char c : text) ascii &= c < 0x80;
-  if (ascii) return text;
-  utf8proc_uint8_t* composed = nullptr;
-  utf8proc_ssize_t size = utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
-                                       static_cast<utf8proc_ssize_t>(text.size()), &composed,
-                                       static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPOSE));
-  std::unique_ptr<utf8proc_uint8_t, decltype(&std::free)> owner(composed, &std::free);
-  if (size < 0) fail("cannot normalise \"", escaped(text), "\": ", utf8proc_errmsg(size));
-  return std::string(reinterpret_cast<const char*>(composed), static_cast<std::size_t>(size));
+  const bool ascii = std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+  return ascii ? text : normalised(text, UTF8PROC_COMPOSE);
+}
+
+std::string nfd(const std::string& text) {
+  return normalised(text, UTF8PROC_DECOMPOSE);
 }
 
 std::vector<std::string_view> graphemes(std::string_view text) {
@@ -203,11 +205,12 @@ std::string to_lower(std::string_view text) {
   std::string lower;
   for (std::size_t i = 0; i < wide.size(); ++i) {
     if (wide[i] == kCapitalSigma && ends_word(wide, i)) {
-      append(lower, kFinalSigma);
+      append_utf8(lower, kFinalSigma);
     } else if (wide[i] == kCapitalIWithDot) {
       lower += "i\xCC\x87";
     } else {
-      append(lower, static_cast<char32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(wide[i]))));
+      append_utf8(lower,
+                  static_cast<std::uint32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(wide[i]))));
     }
   }
   return lower;

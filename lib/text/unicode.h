@@ -19,6 +19,8 @@ std::string replace_invalid_utf8(std::string_view bytes);
 
 /// Canonical composition (NFC) of valid UTF-8.
 std::string nfc(const std::string& text);
+/// Canonical decomposition (NFD) of it.
+std::string nfd(const std::string& text);
 
 /// The characters of valid UTF-8, as views into `text`.
 std::vector<std::string_view> characters(std::string_view text);

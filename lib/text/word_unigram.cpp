@@ -70,10 +70,10 @@ class WordUnigramScheme final : public Scheme {
 
   const SentenceFrame* frame() const override { return &frame_; }
   std::string_view sentencepiece() const override { return model_; }
-  std::string settings() const override {
+  Json settings() const override {
     Json json;
     add_frame(json, frame_);
-    return json.dump();
+    return json;
   }
 
  private:
@@ -151,14 +151,9 @@ SchemePtr make_word_unigram_scheme(Vocabulary vocabulary, std::string model, Sen
   return std::make_shared<WordUnigramScheme>(std::move(vocabulary), std::move(model), std::move(frame));
 }
 
-SchemePtr make_word_unigram_scheme(Vocabulary vocabulary, std::string model, const std::string& settings,
+SchemePtr make_word_unigram_scheme(Vocabulary vocabulary, std::string model, const Json& settings,
                                    const std::string& name) {
-  SentenceFrame frame;
-  try {
-    frame = frame_of_settings(Json::parse(settings), vocabulary, name + "/config");
-  } catch (const Json::exception& e) {
-    fail(name, ": ", escaped(e.what(), 200));
-  }
+  SentenceFrame frame = frame_of_settings(settings, vocabulary, name + "/config");
   return make_word_unigram_scheme(std::move(vocabulary), std::move(model), std::move(frame));
 }
 

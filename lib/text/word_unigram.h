@@ -17,7 +17,7 @@ inline constexpr char kWordUnigramType[] = "word_unigram";
 /// its pieces are not the first of the vocabulary.
 SchemePtr make_word_unigram_scheme(Vocabulary vocabulary, std::string model, SentenceFrame frame);
 /// The same from what Scheme::settings() gave. `name` is for messages.
-SchemePtr make_word_unigram_scheme(Vocabulary vocabulary, std::string model, const std::string& settings,
+SchemePtr make_word_unigram_scheme(Vocabulary vocabulary, std::string model, const nlohmann::json& settings,
                                    const std::string& name);
 
 }  // namespace heed::text

@@ -3,7 +3,6 @@
 #include <utf8proc.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -13,6 +12,10 @@
 #include "text/unicode.h"
 
 namespace heed::text {
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WordPieceOptions, clean, split_chinese, strip_accents, lowercase, prefix,
+                                   longest_word, tidy)
+
 namespace {
 
 /// The general category in Unicode 8, by which the library tokenizers still clean text, split at punctuation
@@ -79,16 +82,6 @@ bool is_punctuation(char32_t c) {
   }
 }
 
-std::string nfd(const std::string& text) {
-  utf8proc_uint8_t* out = nullptr;
-  const utf8proc_ssize_t size = utf8proc_map(
-      reinterpret_cast<const utf8proc_uint8_t*>(text.data()), static_cast<utf8proc_ssize_t>(text.size()),
-      &out, static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_DECOMPOSE));
-  const std::unique_ptr<utf8proc_uint8_t, decltype(&std::free)> owner(out, std::free);
-  if (size < 0) fail("cannot decompose \"", escaped(text), "\": ", utf8proc_errmsg(size));
-  return {reinterpret_cast<const char*>(out), static_cast<std::size_t>(size)};
-}
-
 class WordPieceScheme : public Scheme {
  public:
   WordPieceScheme(Vocabulary vocabulary_, WordPieceOptions options)
@@ -122,16 +115,10 @@ class WordPieceScheme : public Scheme {
   const SentenceFrame* frame() const override { return &options_.frame; }
   std::vector<AddedToken> special_tokens() const override { return special_pieces(vocabulary()); }
 
-  std::string settings() const override {
-    nlohmann::json settings{{"clean", options_.clean},
-                            {"split_chinese", options_.split_chinese},
-                            {"strip_accents", options_.strip_accents},
-                            {"lowercase", options_.lowercase},
-                            {"prefix", options_.prefix},
-                            {"longest_word", options_.longest_word},
-                            {"tidy", options_.tidy}};
+  nlohmann::json settings() const override {
+    nlohmann::json settings = options_;
     add_frame(settings, options_.frame);
-    return settings.dump();
+    return settings;
   }
 
  private:
@@ -225,23 +212,12 @@ SchemePtr make_wordpiece_scheme(Vocabulary vocabulary, WordPieceOptions options)
   return std::make_shared<WordPieceScheme>(std::move(vocabulary), std::move(options));
 }
 
-SchemePtr make_wordpiece_scheme(Vocabulary vocabulary, const std::string& settings, const std::string& name) {
-  WordPieceOptions options;
-  try {
-    const nlohmann::json json = nlohmann::json::parse(settings);
-    json.at("clean").get_to(options.clean);
-    json.at("split_chinese").get_to(options.split_chinese);
-    json.at("strip_accents").get_to(options.strip_accents);
-    json.at("lowercase").get_to(options.lowercase);
-    json.at("prefix").get_to(options.prefix);
-    json.at("longest_word").get_to(options.longest_word);
-    if (options.longest_word < 0 || options.longest_word > kLongestWord)
-      fail(name, "/config: longest_word: wanted 0 to ", kLongestWord, ", got ", options.longest_word);
-    json.at("tidy").get_to(options.tidy);
-    options.frame = frame_of_settings(json, vocabulary, name + "/config");
-  } catch (const nlohmann::json::exception& e) {
-    fail(name, ": ", escaped(e.what(), 200));
-  }
+SchemePtr make_wordpiece_scheme(Vocabulary vocabulary, const nlohmann::json& settings,
+                                const std::string& name) {
+  auto options = settings.get<WordPieceOptions>();
+  if (options.longest_word < 0 || options.longest_word > kLongestWord)
+    fail(name, "/config: longest_word: wanted 0 to ", kLongestWord, ", got ", options.longest_word);
+  options.frame = frame_of_settings(settings, vocabulary, name + "/config");
   return make_wordpiece_scheme(std::move(vocabulary), std::move(options));
 }
 

@@ -29,6 +29,7 @@ struct WordPieceOptions {
 /// Throws Error if the vocabulary has no piece for unknown text.
 SchemePtr make_wordpiece_scheme(Vocabulary vocabulary, WordPieceOptions options);
 /// The scheme from the result of Scheme::settings(). `name` is for messages.
-SchemePtr make_wordpiece_scheme(Vocabulary vocabulary, const std::string& settings, const std::string& name);
+SchemePtr make_wordpiece_scheme(Vocabulary vocabulary, const nlohmann::json& settings,
+                                const std::string& name);
 
 }  // namespace heed::text

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/number.h"
+#include "base/utf8.h"
 
 namespace heed::text {
 namespace {
@@ -14,25 +15,6 @@ std::string_view trimmed(std::string_view text) {
   const std::size_t first = text.find_first_not_of(" \t\r");
   if (first == text.npos) return {};
   return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
-}
-
-void append_utf8(std::uint32_t point, std::string& out) {
-  const auto tail = [&](unsigned shift) { out += static_cast<char>(0x80 | (point >> shift & 0x3F)); };
-  if (point < 0x80) {
-    out += static_cast<char>(point);
-  } else if (point < 0x800) {
-    out += static_cast<char>(0xC0 | point >> 6);
-    tail(0);
-  } else if (point < 0x10000) {
-    out += static_cast<char>(0xE0 | point >> 12);
-    tail(6);
-    tail(0);
-  } else {
-    out += static_cast<char>(0xF0 | point >> 18);
-    tail(12);
-    tail(6);
-    tail(0);
-  }
 }
 
 /// Parses the character after a backslash, with its digits if any, from the front.
@@ -47,7 +29,7 @@ bool take_escape(std::string_view& text, std::string& out) {
   text.remove_prefix(1);
   for (const auto& [letter, point] : named) {
     if (letter != kind) continue;
-    append_utf8(point, out);
+    append_utf8(out, point);
     return true;
   }
   for (const auto& [letter, digits] : coded) {
@@ -55,8 +37,8 @@ bool take_escape(std::string_view& text, std::string& out) {
     std::uint32_t point = 0;
     const char* end = text.data() + digits;
     if (std::from_chars(text.data(), end, point, 16).ptr != end) return false;
-    if (point > 0x10FFFF || (point >= 0xD800 && point < 0xE000)) return false;
-    append_utf8(point, out);
+    if (!is_character(point)) return false;
+    append_utf8(out, point);
     text.remove_prefix(digits);
     return true;
   }

@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "base/digest.h"
+#include "base/log.h"
 #include "train/ranges.h"
 
 #ifdef __FAST_MATH__
@@ -16,10 +17,6 @@
 namespace heed {
 
 namespace {
-
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
 
 /// Notes the first value of a forward pass that is not finite.
 class FiniteCheck final : public Recorder<float> {
@@ -161,7 +158,7 @@ CrossEntropySums Gradients::compute(const Batch& batch, std::int64_t step, doubl
   sum_.add(static_cast<std::int64_t>(parts.size()), [&](std::int64_t shard, float* gradient) {
     parts[static_cast<std::size_t>(shard)] = compute_shard(batch, shard, step, gradient);
   });
-  seconds_.shards += seconds_since(start);
+  seconds_.shards += logging::seconds_since(start);
 
   const auto sum_start = std::chrono::steady_clock::now();
   const std::vector<double>& squares = sum_.finish();
@@ -172,7 +169,7 @@ CrossEntropySums Gradients::compute(const Batch& batch, std::int64_t step, doubl
     norm_ = norm_of(squares);
   CrossEntropySums total;
   for (const CrossEntropySums& part : parts) add(part, total);
-  seconds_.sum += seconds_since(sum_start);
+  seconds_.sum += logging::seconds_since(sum_start);
   return total;
 }
 

@@ -9,7 +9,7 @@
 
 #include "base/digest.h"
 #include "base/error.h"
-#include "io/atomic_file.h"
+#include "io/text_writer.h"
 #include "models/model_file.h"
 #include "tensor/kernels_in_use.h"
 #include "train/ranges.h"
@@ -20,10 +20,6 @@ namespace heed {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 /// A number for people: 4 significant digits.
 std::string brief(double x) {
@@ -231,7 +227,7 @@ Trainer::Outcome Trainer::run(const std::atomic<bool>& stop) {
 /// This rank's current requests.
 Wishes Trainer::wishes(const std::atomic<bool>& stop) const {
   const auto over = [](Clock::time_point start, double minutes) {
-    return minutes > 0 && seconds_since(start) >= 60 * minutes;
+    return minutes > 0 && logging::seconds_since(start) >= 60 * minutes;
   };
   return {stop, first() && over(started_, config_.max_minutes),
           first() && over(saved_at_, config_.checkpoint_minutes)};
@@ -262,9 +258,9 @@ void Trainer::update(const std::atomic<bool>& stop) {
   const std::int64_t terms = std::max<std::int64_t>(gradients_.predictions(), 1);
   state_.tokens += terms;
   state_.baseline = 0.9 * state_.baseline - 0.1 * sums.nll / static_cast<double>(terms);
-  state_.seconds += seconds_since(start);
+  state_.seconds += logging::seconds_since(start);
   seconds_ = gradients_.seconds();
-  seconds_.update += seconds_since(update_start);
+  seconds_.update += logging::seconds_since(update_start);
   show_progress(sums.loss / static_cast<double>(terms));
 }
 
@@ -421,7 +417,7 @@ void Trainer::write_checkpoint(TensorMap moments) {
 }
 
 void Trainer::write_metrics() const {
-  if (first()) io::write_file_atomically(files_.metrics, metrics_to_tsv(state_.metrics));
+  if (first()) io::write_file(files_.metrics, metrics_to_tsv(state_.metrics));
 }
 
 Trainer::Outcome Trainer::stopped() {

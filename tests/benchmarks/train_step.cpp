@@ -12,8 +12,8 @@
 
 #include "base/parallel.h"
 #include "cli/tool.h"
-#include "io/atomic_file.h"
 #include "io/frame_stream.h"
+#include "io/text_writer.h"
 #include "models/architectures.h"
 #include "models/config_json.h"
 #include "tensor/gemm.h"
@@ -148,7 +148,7 @@ void write_batches(const std::string& path, const Corpus& corpus, const std::vec
     }
     out << '\n';
   }
-  io::write_file_atomically(path, out.str());
+  io::write_file(path, out.str());
 }
 
 /// As many batches as there are updates, from the start of the epoch again when it is too short.
@@ -235,7 +235,7 @@ void run(const Options& o, const cli::Common& common) {
     return;
   }
   write_batches(o.workload, corpus, batches);
-  io::write_file_atomically(o.workload + ".json", job.model_json);
+  io::write_file(o.workload + ".json", job.model_json);
 }
 
 }  // namespace

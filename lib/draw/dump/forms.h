@@ -133,7 +133,4 @@ Heatmap chosen_heatmap(const DumpOptions& options);
 void write_drawing(const DumpOptions& options, const std::function<std::string(PictureFormat)>& picture,
                    const std::function<std::string(const Terminal&)>& text);
 
-/// Writes a whole file; - is stdout.
-void write_text(const std::string& path, const std::string& text);
-
 }  // namespace heed::draw

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/glob.h"
 #include "base/log.h"
+#include "base/paths.h"
 #include "draw/dump/forms.h"
 #include "draw/print/listing.h"
 #include "draw/print/model_card.h"
@@ -28,7 +29,7 @@ void keep_named(TensorMap& frame, const std::string& name) {
   const IsMeant is_meant = meant_by(name);
   auto& tensors = frame.tensors();
   if (std::ranges::none_of(tensors, [&](const auto& tensor) { return is_meant(tensor.first); }))
-    frame.at(path_of(name));  // fails, listing what there is
+    frame.at(without_root(name));  // fails, listing what there is
   std::erase_if(tensors, [&](const auto& tensor) { return !is_meant(tensor.first); });
 }
 
@@ -141,14 +142,14 @@ void dump_top(const DumpOptions& options) {
 
 void dump_stats(const DumpOptions& options) {
   const Statistics all = statistics(gather(options).values);
-  write_text(options.output, options.json ? statistics_json(all) : statistics_tsv(all));
+  io::write_file(options.output, options.json ? statistics_json(all) : statistics_tsv(all));
 }
 
 void dump_npy(const DumpOptions& options) {
   if (options.output == "-" && isatty(STDOUT_FILENO) == 1) {
     fail<UsageError>("an .npy file is binary and stdout is a terminal: name a file by -o");
   }
-  write_text(options.output, npy(chosen_tensor(options)));
+  io::write_file(options.output, npy(chosen_tensor(options)));
 }
 
 void dump_safetensors(const DumpOptions& options) {
@@ -183,7 +184,7 @@ void dump_h5(const DumpOptions& options) {
 }
 
 IsMeant meant_by(const std::string& name) {
-  const std::string path = path_of(name);
+  const std::string path = without_root(name);
   if (path.empty()) return [](const std::string&) { return true; };
   if (is_glob(path)) return [path](const std::string& tensor) { return glob_means(path, tensor); };
   return [path](const std::string& tensor) {
@@ -222,12 +223,6 @@ Gathered gather(const DumpOptions& options) {
     gathered.values.insert(gathered.values.end(), values.begin(), values.end());
   });
   return gathered;
-}
-
-void write_text(const std::string& path, const std::string& text) {
-  io::TextWriter output(path);
-  output.write(text);
-  output.finish();
 }
 
 }  // namespace heed::draw

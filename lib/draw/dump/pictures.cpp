@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/glob.h"
 #include "base/log.h"
+#include "base/paths.h"
 #include "draw/chart/top_bars.h"
 #include "draw/dump/forms.h"
 #include "draw/graph/model_graph.h"
@@ -18,7 +19,6 @@
 #include "draw/select/merge_words.h"
 #include "draw/select/statistics.h"
 #include "draw/select/tensors.h"
-#include "io/atomic_file.h"
 #include "io/text_writer.h"
 
 namespace heed::draw {
@@ -35,7 +35,7 @@ void write_pictures(const DumpOptions& options, const std::function<std::string(
     if (path == "-" && isatty(STDOUT_FILENO) == 1) {
       fail<UsageError>("a picture is binary and stdout is a terminal: redirect it, or use --heatmap");
     }
-    io::write_file_atomically(path, picture(format));
+    io::write_file(path, picture(format));
   }
 }
 
@@ -117,7 +117,7 @@ std::string drawn_while_growing(const DumpOptions& options) {
 std::vector<Gathered> gather_group(const DumpOptions& options) {
   if (options.inputs.size() > 1 || options.input() == "-") return {};
   std::vector<Gathered> list;
-  std::string group = path_of(options.name);
+  std::string group = without_root(options.name);
   const auto is_in_group = [&](const std::string& path) {
     return is_glob(group) ? glob_means(group, path) : path.starts_with(group + "/");
   };
@@ -211,7 +211,7 @@ void write_drawing(const DumpOptions& options, const std::function<std::string(P
                    const std::function<std::string(const Terminal&)>& text) {
   write_pictures(options, picture);
   if (wants_pictures(options) && !options.heatmap) return;
-  write_text(is_picture(options.output) ? "-" : options.output, text(detect_terminal(options.color)));
+  io::write_file(is_picture(options.output) ? "-" : options.output, text(detect_terminal(options.color)));
 }
 
 Heatmap chosen_heatmap(const DumpOptions& options) {
@@ -311,7 +311,7 @@ void dump_histogram(const DumpOptions& options) {
   }
   const Gathered gathered = gather(options);
   if (!options.tsv) return write_drawing(options, histogram_of(gathered, options), draw_chart);
-  write_text(options.output, histogram_tsv(histogram(gathered.values, options.bins, range_of(options))));
+  io::write_file(options.output, histogram_tsv(histogram(gathered.values, options.bins, range_of(options))));
 }
 
 void dump_graph(const DumpOptions& options) {

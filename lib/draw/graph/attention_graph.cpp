@@ -3,6 +3,7 @@
 #include <tuple>
 
 #include "base/error.h"
+#include "base/paths.h"
 #include "draw/graph/model_graph.h"
 #include "draw/print/printable.h"
 #include "draw/select/tensors.h"
@@ -83,7 +84,7 @@ Graph multi_head_graph(const ModelShapes& model, const std::string& scope) {
 }
 
 Graph steps_graph(const TensorMap& map, const std::string& name) {
-  const std::string group = name.empty() ? "attention" : path_of(name);
+  const std::string group = name.empty() ? "attention" : without_root(name);
   const Tensor* scores = map.find(in_group(group, "scores"));
   const Tensor* weights = map.find(in_group(group, "weights"));
   if (!scores || !weights) {

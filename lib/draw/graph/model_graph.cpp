@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/paths.h"
 #include "draw/select/tensors.h"
 #include "text/bounded_json.h"
 
@@ -251,7 +252,7 @@ bool ModelShapes::flag(const std::string& field, bool otherwise) const {
 Graph model_graph(const TensorMap& map, const std::string& scope) {
   if (!map.contains("model/config")) return steps_graph(map, scope);
   const ModelShapes model(map);
-  if (!scope.empty()) return part_of_model(model, path_of(scope));
+  if (!scope.empty()) return part_of_model(model, without_root(scope));
   const std::string architecture = model.text("architecture");
   if (architecture == "transformer" || architecture == "encoder" || architecture == "decoder")
     return transformer(model);

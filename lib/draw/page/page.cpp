@@ -5,6 +5,7 @@
 
 #include "base/digest.h"
 #include "base/error.h"
+#include "base/paths.h"
 #include "base/version.h"
 #include "draw/page/page_data.h"
 #include "draw/picture/colormap.h"

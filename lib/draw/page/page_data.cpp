@@ -6,6 +6,7 @@
 
 #include "base/digest.h"
 #include "base/error.h"
+#include "base/paths.h"
 #include "draw/picture/colormap.h"
 #include "draw/print/printable.h"
 #include "draw/select/tensors.h"
@@ -129,7 +130,7 @@ bool holds_maps(const Tensor& tensor) {
 }
 
 bool is_stage(const TensorMap& map, const PageTensors& part, const std::string& path) {
-  if (path == part.main || group_of(path) != part.group) return false;
+  if (path == part.main || parent_of(path) != part.group) return false;
   const Tensor& tensor = map.at(path);
   if (tensor.dtype() != DType::f32 && tensor.dtype() != DType::f64) return false;
   const bool is_product = path == in_group(part.group, "weighted_values") &&
@@ -139,7 +140,7 @@ bool is_stage(const TensorMap& map, const PageTensors& part, const std::string& 
 }
 
 PageTensors part_around(const TensorMap& map, const std::string& main) {
-  PageTensors part{group_of(main), main, {}};
+  PageTensors part{parent_of(main), main, {}};
   if (!holds_maps(map.at(main))) return part;
   for (const auto& [path, tensor] : map.tensors()) {
     if (is_stage(map, part, path)) part.stages.push_back(path);
@@ -151,13 +152,13 @@ PageTensors part_around(const TensorMap& map, const std::string& main) {
 std::vector<std::string> attention_of(const TensorMap& map) {
   std::vector<std::string> mains;
   for (const auto& [path, tensor] : map.tensors()) {
-    const std::string group = group_of(path);
+    const std::string group = parent_of(path);
     const std::string& signal = info_of(map, group).signal;
     const std::string main = in_group(group, signal.empty() ? "weights" : signal);
     if (path == main && holds_maps(tensor)) mains.push_back(path);
   }
-  const std::string first = path_of(text_attribute(map.attributes, "default"));
-  std::ranges::stable_partition(mains, [&](const std::string& main) { return group_of(main) == first; });
+  const std::string first = without_root(text_attribute(map.attributes, "default"));
+  std::ranges::stable_partition(mains, [&](const std::string& main) { return parent_of(main) == first; });
   return mains;
 }
 

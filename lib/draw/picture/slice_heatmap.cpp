@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "base/error.h"
+#include "base/paths.h"
 #include "draw/select/tensors.h"
 
 namespace heed::draw {
@@ -21,7 +22,7 @@ constexpr std::int64_t kMostWrittenCells = 20;  // per axis
 /// The axes of cross-attention say which side is the output and which the input.
 std::string axis_name(const TensorMap& map, const Slice& slice, const std::string& dim) {
   const bool cross = text_attribute(map.at(slice.name).attributes, "kind") == "cross" ||
-                     group_of(slice.name) == "cross_attention";
+                     parent_of(slice.name) == "cross_attention";
   if (cross && dim == "query") return "output (query)";
   if (cross && dim == "key") return "input (key)";
   return dim;
@@ -60,7 +61,7 @@ void set_panels(Heatmap& figure, const Slice& slice, const std::vector<double>& 
 
 std::string title_of(const TensorMap& map, const Slice& slice, const FigureOptions& options) {
   if (!options.title.empty()) return options.title;
-  const Group& group = info_of(map, group_of(slice.name));
+  const Group& group = info_of(map, parent_of(slice.name));
   if (!group.title.empty()) return group.title;
   const std::string long_name = text_attribute(map.at(slice.name).attributes, "long_name");
   return long_name.empty() ? slice.name : long_name;
@@ -82,8 +83,8 @@ std::string subtitle_of(const Slice& slice) {
 
 void complete_for_picture(const TensorMap& map, const std::string& path, std::vector<Selection>& selections) {
   const Tensor& tensor = map.at(path);
-  const Group& group = info_of(map, group_of(path));
-  const bool is_signal = path == in_group(group_of(path), group.signal);
+  const Group& group = info_of(map, parent_of(path));
+  const bool is_signal = path == in_group(parent_of(path), group.signal);
   const auto dims = dims_of(tensor);
   for (std::size_t axis = 0; axis < dims.size(); ++axis) {
     const bool leads = dims[axis] == "sentence" || axis + 2 < dims.size();

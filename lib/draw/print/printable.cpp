@@ -7,17 +7,13 @@
 #include <cmath>
 #include <cstdio>
 
+#include "base/utf8.h"
+
 namespace heed::draw {
 namespace {
 
 constexpr std::string_view kReplacement = "\xef\xbf\xbd";  // U+FFFD
 constexpr std::string_view kEllipsis = "\xe2\x80\xa6";     // U+2026
-
-void append(std::string& out, utf8proc_int32_t code) {
-  utf8proc_uint8_t bytes[4];
-  const auto n = utf8proc_encode_char(code, bytes);
-  out.append(reinterpret_cast<const char*>(bytes), static_cast<std::size_t>(n));
-}
 
 /// Calls `visit` with each code point of `text` and its bytes; an invalid byte is the code point -1.
 template <class Visit>
@@ -43,14 +39,14 @@ bool reorders_text(utf8proc_int32_t code) {
 
 void append_printable(std::string& out, utf8proc_int32_t code) {
   if (code >= 0 && code < 0x20) {
-    append(out, 0x2400 + code);
+    append_utf8(out, static_cast<std::uint32_t>(0x2400 + code));
   } else if (code == 0x7f) {
-    append(out, 0x2421);
+    append_utf8(out, 0x2421);
   } else if (code < 0 || (code >= 0x80 && code < 0xa0) || code == 0x2028 || code == 0x2029 ||
              reorders_text(code)) {
     out += kReplacement;
   } else {
-    append(out, code);
+    append_utf8(out, static_cast<std::uint32_t>(code));
   }
 }
 

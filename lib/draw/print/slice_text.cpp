@@ -16,8 +16,9 @@
 namespace heed::draw {
 namespace {
 
-std::string json_string(const std::string& text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+template <class Json>
+std::string text_of(const Json& json) {
+  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 template <class T>
@@ -45,7 +46,7 @@ std::vector<std::string> tsv_values(const Tensor& tensor) {
 template <class T>
 std::string json_value(const T& value) {
   if constexpr (std::is_same_v<T, std::string>) {
-    return json_string(value);
+    return text_of(nlohmann::json(value));
   } else {
     return std::isfinite(static_cast<double>(value)) ? number_text(value) : "null";
   }
@@ -65,12 +66,6 @@ void append_nested(std::string& out, std::span<const T> values, const Shape& sha
     append_nested(out, values, shape, axis + 1, place);
   }
   out += ']';
-}
-
-std::string json_list(const std::vector<std::string>& items) {
-  std::string out = "[";
-  for (const auto& item : items) out += (out.size() > 1 ? "," : "") + json_string(item);
-  return out + "]";
 }
 
 std::string label_at(const Axis& axis, std::int64_t index) {
@@ -192,21 +187,22 @@ std::string tsv(const Slice& slice) {
 }
 
 std::string json(const Slice& slice) {
-  std::string labels;
-  std::string shape;
-  for (const auto& axis : slice.axes) {
-    if (axis.labels.empty()) continue;
-    labels += concat(labels.empty() ? "" : ",", json_string(axis.name), ":", json_list(axis.labels));
-  }
-  for (std::int64_t size : slice.values.shape()) shape += (shape.empty() ? "" : ",") + std::to_string(size);
-  std::string values;
+  using Json = nlohmann::ordered_json;
+  Json about{{"name", slice.name},
+             {"dims", slice.values.dims()},
+             {"shape", slice.values.shape()},
+             {"chosen", slice.chosen},
+             {"labels", Json::object()}};
+  for (const auto& axis : slice.axes)
+    if (!axis.labels.empty()) about["labels"][axis.name] = axis.labels;
+  std::string out = text_of(about);
+  out.pop_back();  // its brace: a float has fewer digits than the library would give it as a double
+  out += ",\"values\":";
   visit_values(slice.values, [&]<class T>(std::span<const T> all) {
     std::size_t place = 0;
-    append_nested(values, all, slice.values.shape(), 0, place);
+    append_nested(out, all, slice.values.shape(), 0, place);
   });
-  return concat("{\"name\":", json_string(slice.name), ",\"dims\":", json_list(slice.values.dims()),
-                ",\"shape\":[", shape, "],\"chosen\":", json_list(slice.chosen), ",\"labels\":{", labels,
-                "},\"values\":", values, "}\n");
+  return out + "}\n";
 }
 
 std::string npy(const Tensor& tensor) {

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/error.h"
+#include "base/paths.h"
 #include "draw/print/printable.h"
 #include "draw/select/tensors.h"
 #include "io/foreign/array_file.h"
@@ -94,7 +95,7 @@ std::map<std::string, std::vector<Column>> vectors_by_group(const TensorMap& map
   std::map<std::string, std::vector<Column>> groups;
   for (const auto& [path, tensor] : map.tensors()) {
     if (tensor.shape().size() != 1 || path.starts_with("model/parameters/")) continue;
-    auto& columns = groups[group_of(path)];
+    auto& columns = groups[parent_of(path)];
     Column column = column_of(leaf_of(path), tensor);
     if (columns.empty() || columns.front().texts.size() == column.texts.size()) columns.push_back(column);
   }
@@ -106,7 +107,7 @@ ColumnTable read_group(const std::string& path, const std::string& name) {
   auto groups = vectors_by_group(io::read_map(path));
   if (groups.empty())
     fail(escaped(path), ": not a table: wanted a group with several vectors of equal length");
-  std::string group = path_of(name);
+  std::string group = without_root(name);
   if (group.empty()) group = groups.size() == 1 ? groups.begin()->first : kTraining;
   const auto found = groups.find(group);
   if (found != groups.end()) return {path, std::move(found->second)};

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "base/paths.h"
 #include "draw/print/printable.h"
 #include "draw/select/tensors.h"
 
@@ -28,7 +29,7 @@ std::string describe(const Tensor& tensor) {
 class Cutter {
  public:
   Cutter(const TensorMap& map, const std::string& path)
-      : map_(map), path_(path), group_(group_of(path)), whole_(map.at(path)) {
+      : map_(map), path_(path), group_(parent_of(path)), whole_(map.at(path)) {
     const auto names = dims_of(whole_);
     for (std::size_t i = 0; i < names.size(); ++i) {
       dims_.push_back({names[i], whole_.shape()[i], 0, whole_.shape()[i]});

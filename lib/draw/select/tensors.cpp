@@ -6,6 +6,7 @@
 
 #include "base/glob.h"
 #include "base/log.h"
+#include "base/paths.h"
 
 namespace heed::draw {
 namespace {
@@ -19,7 +20,7 @@ std::optional<std::string> signal_of(const TensorMap& map, const std::string& gr
 
 std::string default_tensor(const TensorMap& map) {
   const std::string named = text_attribute(map.attributes, "default");
-  const auto preferred = named.empty() ? std::nullopt : signal_of(map, path_of(named));
+  const auto preferred = named.empty() ? std::nullopt : signal_of(map, without_root(named));
   if (preferred) return *preferred;
   std::vector<std::string> signals, numeric;
   for (const auto& [group, info] : map.groups) {
@@ -52,21 +53,8 @@ struct Around {
 
 }  // namespace
 
-std::string group_of(const std::string& path) {
-  const auto slash = path.rfind('/');
-  return slash == std::string::npos ? "" : path.substr(0, slash);
-}
-
-std::string leaf_of(const std::string& path) {
-  return path.substr(path.rfind('/') + 1);
-}
-
 std::string in_group(const std::string& group, const std::string& name) {
   return group.empty() ? name : group + "/" + name;
-}
-
-std::string path_of(const std::string& name) {
-  return name.substr(name.starts_with('/') ? 1 : 0);
 }
 
 const Group& info_of(const TensorMap& map, const std::string& group) {
@@ -90,15 +78,15 @@ std::string text_attribute(const Attributes& attributes, const std::string& name
 }
 
 bool glob_means(const std::string& glob, const std::string& path) {
-  for (std::string part = path; !part.empty(); part = group_of(part)) {
-    if (glob_matches(path_of(glob), part)) return true;
+  for (std::string part = path; !part.empty(); part = parent_of(part)) {
+    if (glob_matches(without_root(glob), part)) return true;
   }
   return false;
 }
 
 std::string find_tensor(const TensorMap& map, const std::string& name) {
   if (name.empty()) return default_tensor(map);
-  const std::string path = path_of(name);
+  const std::string path = without_root(name);
   if (map.contains(path)) return path;
   if (const auto signal = signal_of(map, path)) return *signal;
   const bool has_glob = is_glob(path);

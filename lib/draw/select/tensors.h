@@ -12,14 +12,8 @@
 
 namespace heed::draw {
 
-/// "attention" of "attention/weights"; empty for a tensor at the root.
-std::string group_of(const std::string& path);
-/// "weights" of "attention/weights".
-std::string leaf_of(const std::string& path);
 /// The path of `name` in `group`.
 std::string in_group(const std::string& group, const std::string& name);
-/// A name as typed by users, without its leading slash.
-std::string path_of(const std::string& name);
 
 /// How viewers present `group`; a Group without entries if the map does not say.
 const Group& info_of(const TensorMap& map, const std::string& group);

@@ -34,6 +34,18 @@ const Kind* kind_of(const std::string& model_type) {
   return found == std::end(kKinds) ? nullptr : &*found;
 }
 
+std::vector<SameField> same_fields(const Kind& kind) {
+  return {{"vocab_size", "source_vocab_size", kind.vocab_size},
+          {"hidden_size", "d_model", 768},
+          {"num_hidden_layers", "n_encoder_layers", 12},
+          {"num_attention_heads", "n_heads", 12},
+          {"intermediate_size", "d_ff", 3072},
+          {"hidden_dropout_prob", "dropout", 0.1},
+          {"attention_probs_dropout_prob", "attention_dropout", 0.1},
+          {"type_vocab_size", "n_token_types", 2},
+          {"layer_norm_eps", "norm_epsilon", 1e-12}};
+}
+
 bool recognises(const Source& source) {
   return kind_of(source.model_type()) != nullptr;
 }
@@ -56,16 +68,8 @@ EncoderHeads heads_of(const Source& source, ConfigFields& fields, const Kind& ki
 EncoderOnlyConfig config_of(ConfigFields& fields, const Kind& kind, const EncoderHeads& heads,
                             std::int32_t pad) {
   EncoderOnlyConfig config;
-  config.source_vocab_size = fields.number("vocab_size", kind.vocab_size);
-  config.d_model = fields.number("hidden_size", 768);
-  config.n_encoder_layers = fields.number("num_hidden_layers", 12);
-  config.n_heads = fields.number("num_attention_heads", 12);
-  config.d_ff = fields.number("intermediate_size", 3072);
+  read_same(same_fields(kind), fields, fields_of(config));
   config.activation = fields.choice("hidden_act", "gelu", kActivations);
-  config.dropout = fields.real("hidden_dropout_prob", 0.1);
-  config.attention_dropout = fields.real("attention_probs_dropout_prob", 0.1);
-  config.n_token_types = fields.number("type_vocab_size", 2);
-  config.norm_epsilon = fields.real("layer_norm_eps", 1e-12);
   // RoBERTa numbers the positions of tokens from pad + 1.
   config.position_offset = kind.is_roberta ? std::int64_t{pad} + 1 : 0;
   config.max_length = fields.number("max_position_embeddings", 512) - config.position_offset;
@@ -77,9 +81,9 @@ EncoderOnlyConfig config_of(ConfigFields& fields, const Kind& kind, const Encode
   read_heads(fields, heads, kind.class_name, config);
   fields.expect("position_embedding_type", {"absolute"});
   fields.expect("add_cross_attention", {false});
-  fields.without_effect({"tie_encoder_decoder", "cross_attention_hidden_size", "directionality",
-                         "pooler_fc_size", "pooler_num_attention_heads", "pooler_num_fc_layers",
-                         "pooler_size_per_head", "pooler_type"});
+  fields.without_effect(
+      "tie_encoder_decoder cross_attention_hidden_size directionality pooler_fc_size "
+      "pooler_num_attention_heads pooler_num_fc_layers pooler_size_per_head pooler_type");
   return config;
 }
 
@@ -167,28 +171,19 @@ std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::stri
   const SpecialIds& special = loaded.source.special();
   const Kind& kind = kKinds[config.position_offset > 0 ? 1 : 0];
   const EncoderHeads heads = EncoderHeads::of(config);
-  Requirements require(reasons);
-  want_encoder(require, config, heads, "tanh");
+  Requirements require(fields_of(config), reasons);
+  want_encoder(require, heads, "tanh");
   if (config.n_token_types == 0) reasons.push_back("n_token_types is 0, wanted at least 1");
-  if (kind.is_roberta)
-    require.want<std::int64_t>("position_offset", config.position_offset, {special.pad + 1});
-  const std::string activation = require.word("activation", config.activation, kExportedActivations);
+  if (kind.is_roberta) require.want("position_offset", {special.pad + 1});
+  const std::string activation = require.word("activation", kExportedActivations);
   if (!reasons.empty()) return std::nullopt;
   Exported out;
   out.mappings = mappings_of(config, kind, heads, heads.of_sentences ? "" : kind.prefix);
   out.config = {{"architectures", {heads.class_of(kind.class_name)}},
                 {"model_type", kind.model_type},
-                {"vocab_size", config.source_vocab_size},
-                {"hidden_size", config.d_model},
-                {"num_hidden_layers", config.n_encoder_layers},
-                {"num_attention_heads", config.n_heads},
-                {"intermediate_size", config.d_ff},
                 {"hidden_act", activation},
-                {"hidden_dropout_prob", config.dropout},
-                {"attention_probs_dropout_prob", config.attention_dropout},
-                {"max_position_embeddings", config.position_offset + config.max_length},
-                {"type_vocab_size", config.n_token_types},
-                {"layer_norm_eps", config.norm_epsilon}};
+                {"max_position_embeddings", config.position_offset + config.max_length}};
+  state_same(same_fields(kind), fields_of(config), out.config);
   if (config.classifier_dropout >= 0) out.config["classifier_dropout"] = config.classifier_dropout;
   finish_encoder(loaded, config, heads, kind.is_roberta, out);
   return out;

@@ -6,6 +6,7 @@
 #include "base/special_ids.h"
 #include "text/bounded_json.h"
 #include "text/foreign_json.h"
+#include "text/unicode.h"
 
 namespace heed::foreign {
 namespace {
@@ -137,68 +138,26 @@ void ConfigFields::expect(const std::string& name, std::initializer_list<Json> s
   refuse(name, alternatives(known));
 }
 
-void ConfigFields::without_effect(std::initializer_list<const char*> names) {
-  known_.insert(names.begin(), names.end());
+void ConfigFields::without_effect(std::string_view names) {
+  for (const std::string_view name : text::split_any(names, " ")) known_.emplace(name);
 }
 
 void ConfigFields::without_effect_in_any_model() {
   // The file and its program.
-  without_effect({"architectures",
-                  "model_type",
-                  "auto_map",
-                  "transformers_version",
-                  "_name_or_path",
-                  "name_or_path",
-                  "_commit_hash",
-                  "dtype",
-                  "torch_dtype",
-                  "_attn_implementation",
-                  "attn_implementation",
-                  "_attn_implementation_autoset",
-                  "torchscript",
-                  "tokenizer_class",
-                  "prefix",
-                  "return_dict",
-                  "output_attentions",
-                  "output_hidden_states",
-                  "use_cache",
-                  "use_bfloat16",
-                  "tf_legacy_loss",
-                  "chunk_size_feed_forward",
-                  "gradient_checkpointing",
-                  "problem_type",
-                  "finetuning_task",
-                  "task_specific_params",
-                  "id2label",
-                  "label2id",
-                  "num_labels",
-                  "initializer_range",
-                  "initializer_factor",
-                  "pretraining_tp"});
+  without_effect(
+      "architectures model_type auto_map transformers_version _name_or_path name_or_path _commit_hash "
+      "dtype torch_dtype _attn_implementation attn_implementation _attn_implementation_autoset "
+      "torchscript tokenizer_class prefix return_dict output_attentions output_hidden_states use_cache "
+      "use_bfloat16 tf_legacy_loss chunk_size_feed_forward gradient_checkpointing problem_type "
+      "finetuning_task task_specific_params id2label label2id num_labels initializer_range "
+      "initializer_factor pretraining_tp");
   // Defaults of a call that generates text.
-  without_effect({"max_length",
-                  "min_length",
-                  "do_sample",
-                  "early_stopping",
-                  "num_beams",
-                  "num_beam_groups",
-                  "diversity_penalty",
-                  "temperature",
-                  "top_k",
-                  "top_p",
-                  "typical_p",
-                  "repetition_penalty",
-                  "length_penalty",
-                  "no_repeat_ngram_size",
-                  "encoder_no_repeat_ngram_size",
-                  "num_return_sequences",
-                  "output_scores",
-                  "return_dict_in_generate",
-                  "forced_bos_token_id",
-                  "remove_invalid_values",
-                  "exponential_decay_length_penalty",
-                  "suppress_tokens",
-                  "begin_suppress_tokens"});
+  without_effect(
+      "max_length min_length do_sample early_stopping num_beams num_beam_groups diversity_penalty "
+      "temperature top_k top_p typical_p repetition_penalty length_penalty no_repeat_ngram_size "
+      "encoder_no_repeat_ngram_size num_return_sequences output_scores return_dict_in_generate "
+      "forced_bos_token_id remove_invalid_values exponential_decay_length_penalty suppress_tokens "
+      "begin_suppress_tokens");
   expect("quantization_config", {});
   expect("pruned_heads", {Json::object()});
   expect("is_encoder_decoder", {false, true});

@@ -11,6 +11,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -62,8 +63,8 @@ class ConfigFields {
 
   /// Any other value is a reason; a missing field is not.
   void expect(const std::string& name, std::initializer_list<Json> supported);
-  /// Fields that do not affect what the model computes.
-  void without_effect(std::initializer_list<const char*> names);
+  /// Fields, with spaces between their names, that do not affect what the model computes.
+  void without_effect(std::string_view names);
   /// Fields of any model that do not affect what it computes: file formats, training, settings of a call.
   void without_effect_in_any_model();
   /// Adds a reason: the field's value is not the wanted one.

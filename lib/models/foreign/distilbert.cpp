@@ -17,6 +17,15 @@ constexpr const char* kClassName = "DistilBert";
 constexpr const char* kBody = "distilbert.";
 constexpr double kNormEpsilon = 1e-12;  // no field states it
 
+const std::vector<SameField> kSame{{"vocab_size", "source_vocab_size", 30522},
+                                   {"dim", "d_model", 768},
+                                   {"n_layers", "n_encoder_layers", 6},
+                                   {"n_heads", "n_heads", 12},
+                                   {"hidden_dim", "d_ff", 3072},
+                                   {"dropout", "dropout", 0.1},
+                                   {"attention_dropout", "attention_dropout", 0.1},
+                                   {"max_position_embeddings", "max_length", 512}};
+
 bool recognises(const Source& source) {
   return source.model_type() == kModelType;
 }
@@ -34,15 +43,8 @@ EncoderHeads heads_of(const Source& source, ConfigFields& fields) {
 
 EncoderOnlyConfig config_of(ConfigFields& fields, const EncoderHeads& heads) {
   EncoderOnlyConfig config;
-  config.source_vocab_size = fields.number("vocab_size", 30522);
-  config.d_model = fields.number("dim", 768);
-  config.n_encoder_layers = fields.number("n_layers", 6);
-  config.n_heads = fields.number("n_heads", 12);
-  config.d_ff = fields.number("hidden_dim", 3072);
+  read_same(kSame, fields, fields_of(config));
   config.activation = fields.choice("activation", "gelu", kActivations);
-  config.dropout = fields.real("dropout", 0.1);
-  config.attention_dropout = fields.real("attention_dropout", 0.1);
-  config.max_length = fields.number("max_position_embeddings", 512);
   config.norm_epsilon = kNormEpsilon;
   config.pooler = heads.pooler;
   config.pooler_activation = "relu";
@@ -52,7 +54,7 @@ EncoderOnlyConfig config_of(ConfigFields& fields, const EncoderHeads& heads) {
   read_heads(fields, heads, kClassName, config);
   fields.expect("tie_weights_", {true});
   // Sinusoidal tables are stored in the weights like learned ones.
-  fields.without_effect({"sinusoidal_pos_embds", "qa_dropout", "output_past"});
+  fields.without_effect("sinusoidal_pos_embds qa_dropout output_past");
   return config;
 }
 
@@ -113,25 +115,18 @@ std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::stri
   from_json(loaded.model->config_json, fields_of(config));
   if (config.n_token_types > 0 || config.position_offset > 0) return std::nullopt;  // BERT, RoBERTa
   const EncoderHeads heads = EncoderHeads::of(config);
-  Requirements require(reasons);
-  want_encoder(require, config, heads, "relu");
-  require.want("norm_epsilon", config.norm_epsilon, {kNormEpsilon});
-  if (!heads.classes) require.want("pooler", config.pooler, {false});
-  const std::string activation = require.word("activation", config.activation, kExportedActivations);
+  Requirements require(fields_of(config), reasons);
+  want_encoder(require, heads, "relu");
+  require.want("norm_epsilon", {kNormEpsilon});
+  if (!heads.classes) require.want("pooler=false");
+  const std::string activation = require.word("activation", kExportedActivations);
   if (!reasons.empty()) return std::nullopt;
   Exported out;
   out.mappings = mappings_of(config, heads, heads.of_sentences ? "" : kBody);
   out.config = {{"architectures", {heads.class_of(kClassName)}},
                 {"model_type", kModelType},
-                {"vocab_size", config.source_vocab_size},
-                {"dim", config.d_model},
-                {"n_layers", config.n_encoder_layers},
-                {"n_heads", config.n_heads},
-                {"hidden_dim", config.d_ff},
-                {"activation", activation},
-                {"dropout", config.dropout},
-                {"attention_dropout", config.attention_dropout},
-                {"max_position_embeddings", config.max_length}};
+                {"activation", activation}};
+  state_same(kSame, fields_of(config), out.config);
   if (!heads.of_tokens) out.config["seq_classif_dropout"] = config.head_dropout();
   finish_encoder(loaded, config, heads, false, out);
   return out;

@@ -64,24 +64,13 @@ ForeignModel finish_encoder(
   return found;
 }
 
-void want_encoder(Requirements& require, const EncoderOnlyConfig& config, const EncoderHeads& heads,
-                  const std::string& pooler_activation) {
-  require.want<std::string>("positions", config.positions, {"learned"});
-  require.want<std::string>("norm", config.norm, {"post"});
-  require.want_classic_layers(config);
-  require.want<std::string>("final_norm", config.final_norm, {"by_norm", "no"});
-  require.want<std::string>("embedding_scale", config.embedding_scale, {"1"});
-  require.want<std::string>("score_scale", config.score_scale, {"1/sqrt_d_head"});
-  require.want("embedding_norm", config.embedding_norm, {true});
-  if (heads.words) {
-    require.want("word_transform", config.word_transform, {true});
-    require.want("output_bias", config.output_bias, {true});
-  }
-  if (heads.classes && !heads.of_tokens) {
-    require.want("pooler", config.pooler, {true});
-    require.want<std::string>("pooler_activation", config.pooler_activation, {pooler_activation});
-    require.want<std::string>("pooling", config.pooling, {"first"});
-  }
+void want_encoder(Requirements& require, const EncoderHeads& heads, const char* pooler_activation) {
+  require.want("positions=learned norm=post");
+  require.want_classic_layers();
+  require.want("final_norm=by_norm|no embedding_scale=1 score_scale=1/sqrt_d_head embedding_norm=true");
+  if (heads.words) require.want("word_transform=true output_bias=true");
+  if (heads.classes && !heads.of_tokens)
+    require.want(concat("pooler=true pooler_activation=", pooler_activation, " pooling=first"));
 }
 
 void finish_encoder(const LoadedModel& loaded, const EncoderOnlyConfig& config, const EncoderHeads& heads,

@@ -53,12 +53,6 @@ Weights weights_of(const Model<float>& model, const Exported& exported) {
   return weights;
 }
 
-void write_text(const fs::path& path, const std::string& text) {
-  io::TextWriter file(path.string());
-  file.write(text);
-  file.finish();
-}
-
 }  // namespace
 
 std::string export_model(const LoadedModel& loaded, const std::string& folder, io::FloatsAs floats) {
@@ -79,7 +73,7 @@ std::string export_model(const LoadedModel& loaded, const std::string& folder, i
     if (fs::exists(root / name)) fail(escaped((root / name).string()), ": already exists");
   for (const auto& [name, content] : exported.files) {
     fs::create_directories((root / name).parent_path(), error);
-    write_text(root / name, content);
+    io::write_file((root / name).string(), content);
   }
   const text::Tokenizer& tokenizer = loaded.model->encoder ? loaded.source : loaded.target;
   if (!exported.has_tokenizer) {
@@ -92,7 +86,7 @@ std::string export_model(const LoadedModel& loaded, const std::string& folder, i
                            one_will_do ? "of type " + tokenizer.type() : "one for each side", ", is in ",
                            kOwnVocabulary, ", which only heed reads"));
     } else {
-      write_text(root / "tokenizer.json", json);
+      io::write_file((root / "tokenizer.json").string(), json);
     }
   }
   std::size_t number = 0;
@@ -117,7 +111,7 @@ std::string export_model(const LoadedModel& loaded, const std::string& folder, i
   config["dtype"] = floats == io::FloatsAs::float32   ? "float32"
                     : floats == io::FloatsAs::float16 ? "float16"
                                                       : "bfloat16";
-  write_text(root / "config.json", config.dump(2) + "\n");
+  io::write_file((root / "config.json").string(), config.dump(2) + "\n");
   return what;
 }
 

@@ -7,12 +7,15 @@
 
 #include "base/error.h"
 #include "io/frame_stream.h"
+#include "models/config_json.h"
 #include "models/decoder_only.h"
 #include "models/encoder_only.h"
+#include "models/foreign/generation.h"
 #include "models/model_file.h"
 #include "nn/positional_encoding.h"
 #include "text/foreign_sentencepiece.h"
 #include "text/foreign_tokenizer.h"
+#include "text/unicode.h"
 
 namespace heed::foreign {
 namespace {
@@ -21,6 +24,9 @@ namespace fs = std::filesystem;
 
 /// Weights as saved by older versions of transformers: a PyTorch checkpoint.
 constexpr const char* kPickledWeights = "pytorch_model.bin";
+
+/// Of a decoder alone, in the families that there are.
+constexpr const char* kWordScores = "lm_head.weight";
 
 /// Bit for bit, whatever the type.
 bool equal_bits(const Tensor& a, const Tensor& b) {
@@ -241,8 +247,9 @@ SpecialIds decoder_ids(ConfigFields& config, std::int32_t bos, std::int32_t eos)
   special.pad = config.id("pad_token_id");
   if (special.pad == special.bos || special.pad == special.eos)
     special.pad = SpecialIds::kAbsent;  // it only says what fills rows
-  config.without_effect({"decoder_start_token_id", "forced_eos_token_id", "sep_token_id", "cls_token_id",
-                         "mask_token_id", "unk_token_id", "bad_words_ids"});
+  config.without_effect(
+      "decoder_start_token_id forced_eos_token_id sep_token_id cls_token_id mask_token_id unk_token_id "
+      "bad_words_ids");
   return special;
 }
 
@@ -255,27 +262,108 @@ void state_decoder_ids(const SpecialIds& special, Json& config) {
   state("pad_token_id", special.pad);
 }
 
-bool untie_scaled(const DecoderOnlyConfig& config, const std::string& table, Exported& out) {
-  const bool scaled = config.embedding_scale != "1";
-  if (scaled) out.factors[table] = static_cast<float>(std::sqrt(static_cast<double>(config.d_model)));
-  return config.tied != "none" && !scaled;
+ForeignModel finish_decoder(const Source& source, ConfigFields& fields, DecoderOnlyConfig config,
+                            std::int32_t bos, std::int32_t eos, const std::string& table,
+                            const std::string& prefix, Mappings (*mappings)(const DecoderOnlyConfig&)) {
+  ForeignModel found;
+  const SpecialIds special = decoder_ids(fields, bos, eos);
+  if (const std::string ends =
+          more_ends_of(source, fields, special.eos, config.target_vocab_size, found.notes);
+      !ends.empty()) {
+    found.search = SearchSettings{};
+    found.search->more_ends = ends;
+  }
+  fields.finish();
+  check_config(config);
+  if (config.tied != "none" && !source.tied(kWordScores, table, prefix)) {
+    config.tied = "none";
+    found.notes.push_back(
+        concat(kWordScores, " differs from ", table.substr(prefix.size()), ": they are not tied"));
+  }
+  found.config_json = to_json(config);
+  found.mappings = mappings(config);
+  found.target = tokenizer_of(source, config.target_vocab_size, special, found.notes);
+  return found;
 }
 
-void Requirements::want_classic_layers(const TransformerOptions& options) {
-  want<std::string>("norm_kind", options.norm_kind, {"layer"});
-  want<std::string>("attention_bias", options.attention_bias, {"all"});
-  want("residual", options.residual, {true});
-  want("gated", options.gated, {false});
-  want("feed_forward_bias", options.feed_forward_bias, {true});
-  want("qk_norm", options.qk_norm, {false});
-  want("logit_scale", options.logit_scale, {1.0});
-  want<std::int64_t>("d_head", options.d_head, {0, options.d_model / options.n_heads});
-  want<std::int64_t>("n_kv_heads", options.n_kv_heads, {0, options.n_heads});
-  want<std::int64_t>("sliding_window", options.sliding_window, {0});
+void finish_decoder(const LoadedModel& loaded, const DecoderOnlyConfig& config, const std::string& table,
+                    Mappings (*mappings)(const DecoderOnlyConfig&), Exported& out) {
+  const bool has_table = config.tied != "none", is_scaled = config.embedding_scale != "1";
+  out.mappings = mappings(config);
+  if (is_scaled) out.factors[table] = static_cast<float>(std::sqrt(static_cast<double>(config.d_model)));
+  if (is_scaled && has_table)
+    out.mappings.same(kWordScores, {config.target_vocab_size, config.d_model}, "decoder/embedding/weight");
+  out.config["tie_word_embeddings"] = has_table && !is_scaled;
+  state_decoder_ids(loaded.target.special(), out.config);
+  state_ends(search_settings_of(loaded.origin).value_or(SearchSettings{}), loaded.target.special().eos,
+             out.config);
 }
 
-std::string Requirements::word(const char* field, const std::string& value,
+namespace {
+
+const Field& field_named(const std::vector<Field>& config, const std::string& name) {
+  const Field* field = find_field(config, name);
+  if (!field) fail("no field ", name, " of this config: a defect of heed");
+  return *field;
+}
+
+}  // namespace
+
+void read_same(const std::vector<SameField>& list, ConfigFields& fields, const std::vector<Field>& config) {
+  for (const auto& [theirs, ours, otherwise] : list) {
+    const auto& value = field_named(config, ours).value;
+    if (auto* number = std::get_if<std::int64_t*>(&value))
+      **number = fields.number(theirs, otherwise.get<std::int64_t>());
+    if (auto* real = std::get_if<double*>(&value)) **real = fields.real(theirs, otherwise.get<double>());
+    if (auto* flag = std::get_if<bool*>(&value)) **flag = fields.flag(theirs, otherwise.get<bool>());
+  }
+}
+
+void state_same(const std::vector<SameField>& list, const std::vector<Field>& config, Json& out) {
+  for (const SameField& same : list)
+    std::visit([&](const auto* value) { out[same.theirs] = *value; }, field_named(config, same.ours).value);
+}
+
+Json Requirements::value_of(const std::string& field) const {
+  return std::visit([](const auto* value) { return Json(*value); }, field_named(config_, field).value);
+}
+
+void Requirements::want(const std::string& field, const std::vector<Json>& values) {
+  const Json value = value_of(field);
+  if (std::ranges::find(values, value) != values.end()) return;
+  const auto shown = [](const Json& json) {
+    return json.is_string() ? json.get<std::string>() : json.dump();
+  };
+  std::vector<std::string> words;
+  for (const Json& each : values) words.push_back(shown(each));
+  reasons_.push_back(concat(field, " is ", shown(value), ", wanted ", alternatives(words)));
+}
+
+void Requirements::want(std::string_view all) {
+  for (const std::string_view each : text::split_any(all, " ")) {
+    const std::size_t end = each.find('=');
+    const std::string field(each.substr(0, end));
+    const bool is_word = value_of(field).is_string();
+    std::vector<Json> values;
+    for (const std::string_view word : text::split_any(each.substr(end + 1), "|"))
+      values.push_back(is_word ? Json(word) : Json::parse(word));
+    want(field, values);
+  }
+}
+
+void Requirements::want_classic_layers(const char* attention_biases) {
+  const std::int64_t n_heads = value_of("n_heads");
+  want("norm_kind=layer");
+  want(concat("attention_bias=", attention_biases));
+  want("residual=true gated=false feed_forward_bias=true qk_norm=false logit_scale=1.0");
+  want("d_head", {0, value_of("d_model").get<std::int64_t>() / n_heads});
+  want("n_kv_heads", {0, n_heads});
+  want("sliding_window=0");
+}
+
+std::string Requirements::word(const std::string& field,
                                std::initializer_list<std::pair<const char*, const char*>> words) {
+  const std::string value = value_of(field);
   std::vector<std::string> known;
   for (const auto& [ours, theirs] : words) {
     if (value == ours) return theirs;

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "base/error.h"
+#include "base/fields.h"
 #include "base/special_ids.h"
 #include "io/foreign/array_file.h"
 #include "models/foreign/config_fields.h"
@@ -22,7 +22,6 @@ namespace heed {
 struct LoadedModel;
 struct DecoderOnlyConfig;
 struct EncoderOnlyConfig;
-struct TransformerOptions;
 }  // namespace heed
 
 namespace heed::foreign {
@@ -145,28 +144,46 @@ text::Tokenizer fitted(const text::Tokenizer& tokenizer, std::int64_t rows, cons
 SpecialIds decoder_ids(ConfigFields& config, std::int32_t bos, std::int32_t eos);
 /// Writes those ids that are present as fields of config.json.
 void state_decoder_ids(const SpecialIds& special, Json& config);
-/// Multiplies the embedding scale, which other programs do not have, into `table`. Returns whether the model
-/// is still tied: its output scores use the table without the scale.
-bool untie_scaled(const DecoderOnlyConfig& config, const std::string& table, Exported& out);
+/// Completes the import of a decoder alone whose fields but special ids have been read. `table`: its embeddings,
+/// of which lm_head.weight may be a copy; `prefix`: of the table's name, which a file may lack; `bos` and `eos`:
+/// if config.json has none.
+ForeignModel finish_decoder(const Source& source, ConfigFields& fields, DecoderOnlyConfig config,
+                            std::int32_t bos, std::int32_t eos, const std::string& table,
+                            const std::string& prefix, Mappings (*mappings)(const DecoderOnlyConfig&));
+/// Completes its export: mappings, ties, special ids and ends. The embedding scale, which other programs do not
+/// have, is multiplied into the table; the output scores then use the table without the scale.
+void finish_decoder(const LoadedModel& loaded, const DecoderOnlyConfig& config, const std::string& table,
+                    Mappings (*mappings)(const DecoderOnlyConfig&), Exported& out);
+/// A field of config.json, and the field of heed's config that holds the same number or flag.
+struct SameField {
+  const char* theirs;
+  const char* ours;
+  Json otherwise;  ///< if theirs is missing
+};
+/// Imports and exports the fields of such a list; `config`: fields_of() the config.
+void read_same(const std::vector<SameField>& list, ConfigFields& fields, const std::vector<Field>& config);
+void state_same(const std::vector<SameField>& list, const std::vector<Field>& config, Json& out);
+
 /// The requirements of an export on the fields of a config: collects the reasons why not, field by field.
 class Requirements {
  public:
-  explicit Requirements(std::vector<std::string>& reasons) : reasons_(reasons) {}
-  template <class T>
-  void want(const char* field, const T& value, std::initializer_list<T> wanted) {
-    for (const T& each : wanted)
-      if (value == each) return;
-    std::vector<std::string> words;
-    for (const T& each : wanted) words.push_back(concat(each));
-    reasons_.push_back(concat(field, " is ", value, ", wanted ", alternatives(words)));
-  }
+  /// `config`: fields_of() the config.
+  Requirements(const std::vector<Field>& config, std::vector<std::string>& reasons)
+      : config_(config), reasons_(reasons) {}
+  /// Requires one of these values.
+  void want(const std::string& field, const std::vector<Json>& values);
+  /// The same of several fields, with spaces between them: "norm=pre final_norm=by_norm|yes".
+  void want(std::string_view all);
   /// Requires the layers that BERT, GPT-2 and Marian share, except activation, positions, norms and scales.
-  void want_classic_layers(const TransformerOptions& options);
+  void want_classic_layers(const char* attention_biases = "all");
   /// Their word for one of heed's: {{"gelu_tanh", "gelu_new"}, ...}.
-  std::string word(const char* field, const std::string& value,
+  std::string word(const std::string& field,
                    std::initializer_list<std::pair<const char*, const char*>> words);
 
  private:
+  Json value_of(const std::string& field) const;
+
+  const std::vector<Field> config_;
   std::vector<std::string>& reasons_;
 };
 /// Throws Error unless a tensor [rows, d] holds the sinusoids in halves (nn/positional_encoding.h).
@@ -204,7 +221,5 @@ inline constexpr std::initializer_list<std::pair<const char*, const char*>> kExp
     {"gelu_sigmoid", "quick_gelu"},
     {"relu", "relu"},
     {"silu", "silu"}};
-
-inline constexpr SpecialIds kNoSpecialIds{-1, -1, -1, -1, -1, -1, -1};
 
 }  // namespace heed::foreign

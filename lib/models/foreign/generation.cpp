@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <string_view>
 
 #include "base/error.h"
 #include "tensor/tensor_map.h"
@@ -12,41 +13,14 @@ namespace {
 
 /// Fields of generation_config.json, beside those that config.json may have too: provenance, time limits of a
 /// call, sampling, and implementation choices that do not change the result.
-constexpr std::initializer_list<const char*> kOtherSettings = {"_from_model_config",
-                                                               "bos_token_id",
-                                                               "eos_token_id",
-                                                               "pad_token_id",
-                                                               "decoder_start_token_id",
-                                                               "max_time",
-                                                               "stop_strings",
-                                                               "min_p",
-                                                               "top_h",
-                                                               "epsilon_cutoff",
-                                                               "eta_cutoff",
-                                                               "low_memory",
-                                                               "token_healing",
-                                                               "watermarking_config",
-                                                               "output_logits",
-                                                               "cache_implementation",
-                                                               "cache_config",
-                                                               "return_legacy_cache",
-                                                               "prefill_chunk_size",
-                                                               "compile_config",
-                                                               "disable_compile",
-                                                               "generation_kwargs",
-                                                               "custom_generate",
-                                                               "continuous_batching_config",
-                                                               "dola_layers",
-                                                               "is_assistant",
-                                                               "num_assistant_tokens",
-                                                               "num_assistant_tokens_schedule",
-                                                               "assistant_confidence_threshold",
-                                                               "assistant_early_exit",
-                                                               "assistant_lookbehind",
-                                                               "target_lookbehind",
-                                                               "prompt_lookup_num_tokens",
-                                                               "max_matching_ngram_size",
-                                                               "trust_remote_code"};
+constexpr std::string_view kOtherSettings =
+    "_from_model_config bos_token_id eos_token_id pad_token_id decoder_start_token_id max_time "
+    "stop_strings min_p top_h epsilon_cutoff eta_cutoff low_memory token_healing watermarking_config "
+    "output_logits cache_implementation cache_config return_legacy_cache prefill_chunk_size "
+    "compile_config disable_compile generation_kwargs custom_generate continuous_batching_config "
+    "dola_layers is_assistant num_assistant_tokens num_assistant_tokens_schedule "
+    "assistant_confidence_threshold assistant_early_exit assistant_lookbehind target_lookbehind "
+    "prompt_lookup_num_tokens max_matching_ngram_size trust_remote_code";
 
 /// More than any model has.
 constexpr std::size_t kMostEnds = 64;
@@ -119,7 +93,7 @@ SearchSettings generation_of(const Source& source, ConfigFields& config, const S
                              std::int64_t rows, std::vector<std::string>& notes) {
   ConfigFields apart = generation_fields(source, config);
   ConfigFields& fields = source.file("generation_config.json").empty() ? config : apart;
-  config.without_effect({"forced_eos_token_id", "bad_words_ids", "renormalize_logits", "max_new_tokens"});
+  config.without_effect("forced_eos_token_id bad_words_ids renormalize_logits max_new_tokens");
   apart.without_effect_in_any_model();
   apart.without_effect(kOtherSettings);
   if (const char* name = "decoder_start_token_id"; apart.has(name) && apart.id(name) != target.bos)

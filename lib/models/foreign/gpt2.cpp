@@ -5,7 +5,6 @@
 #include "models/config_json.h"
 #include "models/decoder_only.h"
 #include "models/foreign/families.h"
-#include "models/foreign/generation.h"
 #include "models/model_file.h"
 
 namespace heed::foreign {
@@ -13,6 +12,16 @@ namespace gpt2 {
 namespace {
 
 constexpr const char* kPrefix = "transformer.";
+constexpr const char* kTable = "transformer.wte.weight";
+
+const std::vector<SameField> kSame{{"vocab_size", "target_vocab_size", 50257},
+                                   {"n_positions", "max_length", 1024},
+                                   {"n_embd", "d_model", 768},
+                                   {"n_layer", "n_decoder_layers", 12},
+                                   {"n_head", "n_heads", 12},
+                                   {"layer_norm_epsilon", "norm_epsilon", 1e-5},
+                                   {"resid_pdrop", "dropout", 0.1},
+                                   {"attn_pdrop", "attention_dropout", 0.1}};
 
 bool recognises(const Source& source) {
   return source.model_type() == "gpt2";
@@ -20,26 +29,20 @@ bool recognises(const Source& source) {
 
 DecoderOnlyConfig config_of(ConfigFields& fields) {
   DecoderOnlyConfig config;
-  config.target_vocab_size = fields.number("vocab_size", 50257);
-  config.max_length = fields.number("n_positions", 1024);
-  config.d_model = fields.number("n_embd", 768);
-  config.n_decoder_layers = fields.number("n_layer", 12);
-  config.n_heads = fields.number("n_head", 12);
+  read_same(kSame, fields, fields_of(config));
   config.d_ff = fields.number("n_inner", 4 * config.d_model);
   config.activation = fields.choice("activation_function", "gelu_new", kActivations);
-  config.norm_epsilon = fields.real("layer_norm_epsilon", 1e-5);
   config.embedding_scale = "1";
-  config.dropout = fields.real("resid_pdrop", 0.1);
   config.embedding_dropout = fields.real("embd_pdrop", 0.1);
-  config.attention_dropout = fields.real("attn_pdrop", 0.1);
   if (!fields.flag("scale_attn_weights", true)) config.score_scale = "1";
   fields.expect("scale_attn_by_inverse_layer_idx", {false});
   fields.expect("add_cross_attention", {false});
   fields.expect("is_decoder", {false, true});
   fields.expect("n_ctx", {config.max_length});  // of old files
-  fields.without_effect({"reorder_and_upcast_attn", "summary_type", "summary_use_proj", "summary_activation",
-                         "summary_proj_to_labels", "summary_first_dropout", "tie_word_embeddings",
-                         "tie_encoder_decoder", "cross_attention_hidden_size", "embd_pdrop"});
+  fields.without_effect(
+      "reorder_and_upcast_attn summary_type summary_use_proj summary_activation summary_proj_to_labels "
+      "summary_first_dropout tie_word_embeddings tie_encoder_decoder cross_attention_hidden_size "
+      "embd_pdrop");
   return config;
 }
 
@@ -54,7 +57,7 @@ Mappings mappings_of(const DecoderOnlyConfig& config) {
     map.same(name + ".weight", {d_in, d_out}, scope + "/weight");
     map.same(name + ".bias", {d_out}, scope + "/bias");
   };
-  map.same(root + "wte.weight", {config.target_vocab_size, d}, "decoder/embedding/weight");
+  map.same(kTable, {config.target_vocab_size, d}, "decoder/embedding/weight");
   map.same(root + "wpe.weight", {config.max_length, d}, "decoder/positions/weight");
   for (std::int64_t i = 0; i < config.n_decoder_layers; ++i) {
     const std::string theirs = concat(root, "h.", i, '.'), ours = concat("decoder/layer_", i, '/');
@@ -75,7 +78,7 @@ Mappings mappings_of(const DecoderOnlyConfig& config) {
   if (config.tied == "none")
     map.transposed("lm_head.weight", {config.target_vocab_size, d}, "decoder/output/weight");
   else
-    map.copy("lm_head.weight", root + "wte.weight");
+    map.copy("lm_head.weight", kTable);
   map.ignore("*h.*.attn.bias", "the causal mask");
   map.ignore("*h.*.attn.masked_bias", "the causal mask");
   return map;
@@ -84,25 +87,9 @@ Mappings mappings_of(const DecoderOnlyConfig& config) {
 ForeignModel describe(const Source& source) {
   ConfigFields fields = source.config();
   fields.without_effect_in_any_model();
-  DecoderOnlyConfig config = config_of(fields);
-  ForeignModel found;
-  const SpecialIds special = decoder_ids(fields, 50256, 50256);
-  if (const std::string ends =
-          more_ends_of(source, fields, special.eos, config.target_vocab_size, found.notes);
-      !ends.empty()) {
-    found.search = SearchSettings{};
-    found.search->more_ends = ends;
-  }
-  fields.finish();
-  check_config(config);
+  const DecoderOnlyConfig config = config_of(fields);
+  ForeignModel found = finish_decoder(source, fields, config, 50256, 50256, kTable, kPrefix, mappings_of);
   found.kind = "GPT-2";
-  if (!source.tied("lm_head.weight", concat(kPrefix, "wte.weight"), kPrefix)) {
-    config.tied = "none";
-    found.notes.push_back("lm_head.weight differs from wte.weight: they are not tied");
-  }
-  found.config_json = to_json(config);
-  found.mappings = mappings_of(config);
-  found.target = tokenizer_of(source, config.target_vocab_size, special, found.notes);
   found.formulas = {{"activation", config.activation}, {"norm_epsilon", concat(config.norm_epsilon)}};
   return found;
 }
@@ -111,40 +98,21 @@ std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::stri
   if (loaded.model->architecture != DecoderOnlyConfig::kArchitecture) return std::nullopt;
   DecoderOnlyConfig config;
   from_json(loaded.model->config_json, fields_of(config));
-  Requirements require(reasons);
-  require.want<std::string>("positions", config.positions, {"learned"});
-  require.want<std::string>("norm", config.norm, {"pre"});
-  require.want_classic_layers(config);
-  require.want<std::string>("final_norm", config.final_norm, {"by_norm", "yes"});
-  require.want("embedding_norm", config.embedding_norm, {false});
-  require.want("output_bias", config.output_bias, {false});
-  require.want<std::int64_t>("position_offset", config.position_offset, {0});
-  const std::string activation = require.word("activation", config.activation, kExportedActivations);
+  Requirements require(fields_of(config), reasons);
+  require.want("positions=learned norm=pre");
+  require.want_classic_layers();
+  require.want("final_norm=by_norm|yes embedding_norm=false output_bias=false position_offset=0");
+  const std::string activation = require.word("activation", kExportedActivations);
   if (!reasons.empty()) return std::nullopt;
   Exported out;
-  const bool is_tied = untie_scaled(config, "transformer.wte.weight", out);
-  out.mappings = mappings_of(config);
-  if (!is_tied && config.tied == "decoder")
-    out.mappings.same("lm_head.weight", {config.target_vocab_size, config.d_model},
-                      "decoder/embedding/weight");
   out.config = {{"architectures", {"GPT2LMHeadModel"}},
                 {"model_type", "gpt2"},
-                {"vocab_size", config.target_vocab_size},
-                {"n_positions", config.max_length},
-                {"n_embd", config.d_model},
-                {"n_layer", config.n_decoder_layers},
-                {"n_head", config.n_heads},
                 {"n_inner", config.d_ff},
                 {"activation_function", activation},
-                {"layer_norm_epsilon", config.norm_epsilon},
-                {"resid_pdrop", config.dropout},
                 {"embd_pdrop", config.embedding_dropout < 0 ? config.dropout : config.embedding_dropout},
-                {"attn_pdrop", config.attention_dropout},
-                {"scale_attn_weights", config.score_scale != "1"},
-                {"tie_word_embeddings", is_tied}};
-  state_decoder_ids(loaded.target.special(), out.config);
-  state_ends(search_settings_of(loaded.origin).value_or(SearchSettings{}), loaded.target.special().eos,
-             out.config);
+                {"scale_attn_weights", config.score_scale != "1"}};
+  state_same(kSame, fields_of(config), out.config);
+  finish_decoder(loaded, config, kTable, mappings_of, out);
   return out;
 }
 

@@ -10,12 +10,14 @@
 #include "models/config_json.h"
 #include "models/decoder_only.h"
 #include "models/foreign/families.h"
-#include "models/foreign/generation.h"
 #include "models/model_file.h"
 
 namespace heed::foreign {
 namespace llama {
 namespace {
+
+constexpr const char* kPrefix = "model.";
+constexpr const char* kTable = "model.embed_tokens.weight";
 
 /// The settings of a family member that the config does not state.
 struct Kind {
@@ -36,6 +38,17 @@ constexpr Kind kKinds[] = {
 const Kind* kind_of(const std::string& model_type) {
   const auto found = std::ranges::find(kKinds, model_type, &Kind::model_type);
   return found == std::end(kKinds) ? nullptr : &*found;
+}
+
+std::vector<SameField> same_fields(const Kind& kind) {
+  return {{"vocab_size", "target_vocab_size", kind.vocab_size},
+          {"hidden_size", "d_model", kind.d_model},
+          {"intermediate_size", "d_ff", kind.d_ff},
+          {"num_hidden_layers", "n_decoder_layers", kind.n_layers},
+          {"num_attention_heads", "n_heads", kind.n_heads},
+          {"max_position_embeddings", "max_length", kind.max_length},
+          {"rms_norm_eps", "norm_epsilon", 1e-6},
+          {"attention_dropout", "attention_dropout", 0}};
 }
 
 bool recognises(const Source& source) {
@@ -69,7 +82,7 @@ void read_rope(ConfigFields& fields, DecoderOnlyConfig& config) {
   const char* type = fields.has("rope_type") ? "rope_type" : "type";
   config.rope_scaling = fields.choice(
       type, "default", {{"default", "none"}, {"linear", "linear"}, {"llama3", "llama3"}, {"yarn", "yarn"}});
-  fields.without_effect({"rope_type", "type"});
+  fields.without_effect("rope_type type");
   if (config.rope_scaling != "none") config.rope_factor = fields.real("factor");
   if (config.rope_scaling == "llama3") {
     config.rope_low_freq_factor = fields.real("low_freq_factor");
@@ -85,7 +98,7 @@ void read_positions(ConfigFields& fields, DecoderOnlyConfig& config) {
   config.positions = "rotary";
   config.rope_base = fields.real("rope_theta", 10000);
   ConfigFields old = fields.object("rope_scaling");
-  old.without_effect({"rope_theta"});
+  old.without_effect("rope_theta");
   read_rope(old, config);
   fields.merge(old);
   if (!fields.has("rope_parameters")) return;
@@ -129,26 +142,19 @@ std::int64_t window_of(ConfigFields& fields, const Kind& kind, const DecoderOnly
 
 DecoderOnlyConfig config_of(ConfigFields& fields, const Kind& kind) {
   DecoderOnlyConfig config;
-  config.target_vocab_size = fields.number("vocab_size", kind.vocab_size);
-  config.d_model = fields.number("hidden_size", kind.d_model);
-  config.d_ff = fields.number("intermediate_size", kind.d_ff);
-  config.n_decoder_layers = fields.number("num_hidden_layers", kind.n_layers);
-  config.n_heads = fields.number("num_attention_heads", kind.n_heads);
+  read_same(same_fields(kind), fields, fields_of(config));
   const bool as_heads = kind.n_kv_heads == 0 || fields.states_null("num_key_value_heads");
   config.n_kv_heads = fields.number("num_key_value_heads", as_heads ? config.n_heads : kind.n_kv_heads);
   config.d_head = fields.number("head_dim", kind.d_head);
   // Other programs state explicitly what is the default here.
   if (config.d_head * config.n_heads == config.d_model) config.d_head = 0;
   if (config.n_kv_heads == config.n_heads) config.n_kv_heads = 0;
-  config.max_length = fields.number("max_position_embeddings", kind.max_length);
   config.activation = fields.choice("hidden_act", "silu", kActivations);
   config.gated = true;
   config.norm_kind = "rms";
-  config.norm_epsilon = fields.real("rms_norm_eps", 1e-6);
   config.embedding_scale = "1";
   config.tied = fields.flag("tie_word_embeddings", false) ? "decoder" : "none";
   config.dropout = 0;
-  config.attention_dropout = fields.real("attention_dropout", 0);
   config.feed_forward_bias = false;
   config.qk_norm = is_kind(kind, "qwen3");
   config.attention_bias = is_kind(kind, "qwen2") ? "qkv" : "none";
@@ -169,14 +175,14 @@ DecoderOnlyConfig config_of(ConfigFields& fields, const Kind& kind) {
 
 Mappings mappings_of(const DecoderOnlyConfig& config) {
   Mappings map;
-  map.optional_prefix("model.");
+  map.optional_prefix(kPrefix);
   const std::int64_t d = config.d_model, d_ff = config.d_ff,
                      d_head = config.d_head > 0 ? config.d_head : d / config.n_heads,
                      queries = config.n_heads * d_head,
                      keys = (config.n_kv_heads > 0 ? config.n_kv_heads : config.n_heads) * d_head;
   const bool biases = config.attention_bias != "none", output_bias = config.attention_bias == "all",
              ff_bias = config.feed_forward_bias;
-  map.same("model.embed_tokens.weight", {config.target_vocab_size, d}, "decoder/embedding/weight");
+  map.same(kTable, {config.target_vocab_size, d}, "decoder/embedding/weight");
   for (std::int64_t i = 0; i < config.n_decoder_layers; ++i) {
     const std::string theirs = concat("model.layers.", i, '.'), ours = concat("decoder/layer_", i, '/');
     const std::string attention = ours + "self_attention/", network = ours + "feed_forward/";
@@ -198,7 +204,7 @@ Mappings mappings_of(const DecoderOnlyConfig& config) {
   if (config.tied == "none")
     map.transposed("lm_head.weight", {config.target_vocab_size, d}, "decoder/output/weight");
   else
-    map.copy("lm_head.weight", "model.embed_tokens.weight");
+    map.copy("lm_head.weight", kTable);
   map.ignore("*layers.*.self_attn.rotary_emb.inv_freq", "computed from the settings");
   return map;
 }
@@ -207,25 +213,10 @@ ForeignModel describe(const Source& source) {
   const Kind& kind = *kind_of(source.model_type());
   ConfigFields fields = source.config();
   fields.without_effect_in_any_model();
-  DecoderOnlyConfig config = config_of(fields, kind);
-  ForeignModel found;
-  const SpecialIds special = decoder_ids(fields, kind.bos, kind.eos);
-  if (const std::string ends =
-          more_ends_of(source, fields, special.eos, config.target_vocab_size, found.notes);
-      !ends.empty()) {
-    found.search = SearchSettings{};
-    found.search->more_ends = ends;
-  }
-  fields.finish();
-  check_config(config);
+  const DecoderOnlyConfig config = config_of(fields, kind);
+  ForeignModel found =
+      finish_decoder(source, fields, config, kind.bos, kind.eos, kTable, kPrefix, mappings_of);
   found.kind = kind.name;
-  if (config.tied != "none" && !source.tied("lm_head.weight", "model.embed_tokens.weight", "model.")) {
-    config.tied = "none";
-    found.notes.push_back("lm_head.weight differs from embed_tokens.weight: they are not tied");
-  }
-  found.config_json = to_json(config);
-  found.mappings = mappings_of(config);
-  found.target = tokenizer_of(source, config.target_vocab_size, special, found.notes);
   found.formulas = {{"positions", concat("rotary, pairs (i, i + d_head/2), base ", config.rope_base,
                                          ", scaling ", config.rope_scaling)},
                     {"norm_epsilon", concat(config.norm_epsilon)}};
@@ -240,47 +231,26 @@ std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::stri
                               : config.attention_bias == "qkv" ? "qwen2"
                               : config.sliding_window > 0      ? "mistral"
                                                                : "llama");
-  Requirements require(reasons);
-  require.want<std::string>("positions", config.positions, {"rotary"});
-  require.want<std::string>("norm", config.norm, {"pre"});
-  require.want<std::string>("norm_kind", config.norm_kind, {"rms"});
-  require.want<std::string>("final_norm", config.final_norm, {"by_norm", "yes"});
-  require.want<std::string>("score_scale", config.score_scale, {"1/sqrt_d_head"});
-  require.want("residual", config.residual, {true});
-  require.want("gated", config.gated, {true});
-  require.want("embedding_norm", config.embedding_norm, {false});
-  require.want("output_bias", config.output_bias, {false});
-  require.want("logit_scale", config.logit_scale, {1.0});
-  if (!is_kind(kind, "llama")) require.want("feed_forward_bias", config.feed_forward_bias, {false});
-  if (is_kind(kind, "mistral")) require.want<std::string>("attention_bias", config.attention_bias, {"none"});
-  if (is_kind(kind, "llama") || is_kind(kind, "qwen3"))
-    require.want<std::string>("attention_bias", config.attention_bias, {"none", "all"});
-  if (!is_kind(kind, "mistral")) require.want<std::int64_t>("sliding_window", config.sliding_window, {0});
+  Requirements require(fields_of(config), reasons);
+  require.want(
+      "positions=rotary norm=pre norm_kind=rms final_norm=by_norm|yes score_scale=1/sqrt_d_head "
+      "residual=true gated=true embedding_norm=false output_bias=false logit_scale=1.0");
+  if (!is_kind(kind, "llama")) require.want("feed_forward_bias=false");
+  if (is_kind(kind, "mistral")) require.want("attention_bias=none");
+  if (is_kind(kind, "llama") || is_kind(kind, "qwen3")) require.want("attention_bias=none|all");
+  if (!is_kind(kind, "mistral")) require.want("sliding_window=0");
   const std::string activation = require.word(
-      "activation", config.activation,
+      "activation",
       {{"silu", "silu"}, {"gelu", "gelu"}, {"gelu_tanh", "gelu_pytorch_tanh"}, {"relu", "relu"}});
   if (!reasons.empty()) return std::nullopt;
   Exported out;
-  const bool is_tied = untie_scaled(config, "model.embed_tokens.weight", out);
-  out.mappings = mappings_of(config);
-  if (!is_tied && config.tied == "decoder")
-    out.mappings.same("lm_head.weight", {config.target_vocab_size, config.d_model},
-                      "decoder/embedding/weight");
   out.config = {{"architectures", {concat(kind.name, "ForCausalLM")}},
                 {"model_type", kind.model_type},
-                {"vocab_size", config.target_vocab_size},
-                {"hidden_size", config.d_model},
-                {"intermediate_size", config.d_ff},
-                {"num_hidden_layers", config.n_decoder_layers},
-                {"num_attention_heads", config.n_heads},
                 {"num_key_value_heads", config.n_kv_heads > 0 ? config.n_kv_heads : config.n_heads},
                 {"head_dim", config.d_head > 0 ? config.d_head : config.d_model / config.n_heads},
-                {"max_position_embeddings", config.max_length},
                 {"hidden_act", activation},
-                {"rms_norm_eps", config.norm_epsilon},
-                {"attention_dropout", config.attention_dropout},
-                {"rope_theta", config.rope_base},
-                {"tie_word_embeddings", is_tied}};
+                {"rope_theta", config.rope_base}};
+  state_same(same_fields(kind), fields_of(config), out.config);
   Json rope;
   if (config.rope_scaling != "none")
     rope = {{"rope_type", config.rope_scaling}, {"factor", config.rope_factor}};
@@ -300,9 +270,7 @@ std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::stri
   if (is_kind(kind, "llama") || is_kind(kind, "qwen3"))
     out.config["attention_bias"] = config.attention_bias == "all";
   if (is_kind(kind, "mistral")) out.config["sliding_window"] = config.sliding_window;
-  state_decoder_ids(loaded.target.special(), out.config);
-  state_ends(search_settings_of(loaded.origin).value_or(SearchSettings{}), loaded.target.special().eos,
-             out.config);
+  finish_decoder(loaded, config, kTable, mappings_of, out);
   return out;
 }
 

@@ -21,31 +21,29 @@ constexpr const char* kTarget = "model.decoder.embed_tokens.weight";
 constexpr const char* kOutput = "lm_head.weight";
 constexpr const char* kOutputBias = "final_logits_bias";
 
+const std::vector<SameField> kSame{
+    {"vocab_size", "source_vocab_size", 58101},      {"d_model", "d_model", 1024},
+    {"encoder_layers", "n_encoder_layers", 12},      {"decoder_layers", "n_decoder_layers", 12},
+    {"encoder_attention_heads", "n_heads", 16},      {"encoder_ffn_dim", "d_ff", 4096},
+    {"max_position_embeddings", "max_length", 1024}, {"dropout", "dropout", 0.1},
+    {"attention_dropout", "attention_dropout", 0},   {"activation_dropout", "activation_dropout", 0}};
+
 bool recognises(const Source& source) {
   return source.model_type() == "marian";
 }
 
 TransformerConfig config_of(ConfigFields& fields) {
   TransformerConfig config;
-  config.source_vocab_size = fields.number("vocab_size", 58101);
+  read_same(kSame, fields, fields_of(config));
   config.target_vocab_size = fields.number("decoder_vocab_size", config.source_vocab_size);
-  config.d_model = fields.number("d_model", 1024);
-  config.n_encoder_layers = fields.number("encoder_layers", 12);
-  config.n_decoder_layers = fields.number("decoder_layers", 12);
-  config.n_heads = fields.number("encoder_attention_heads", 16);
   if (fields.number("decoder_attention_heads", 16) != config.n_heads)
     fields.refuse("decoder_attention_heads", std::to_string(config.n_heads));
-  config.d_ff = fields.number("encoder_ffn_dim", 4096);
   config.decoder_d_ff = fields.number("decoder_ffn_dim", 4096);
   if (config.decoder_d_ff == config.d_ff) config.decoder_d_ff = 0;
-  config.max_length = fields.number("max_position_embeddings", 1024);
   config.activation = fields.choice("activation_function", "gelu", kActivations);
   config.embedding_scale = fields.flag("scale_embedding", false) ? "sqrt_d" : "1";
   config.positions = "sinusoidal_halves";
   config.norm_epsilon = 1e-5;
-  config.dropout = fields.real("dropout", 0.1);
-  config.attention_dropout = fields.real("attention_dropout", 0);
-  config.activation_dropout = fields.real("activation_dropout", 0);
   // Of its forerunners: what is not so was never converted.
   fields.expect("static_position_embeddings", {true});
   for (const char* name :
@@ -53,9 +51,9 @@ TransformerConfig config_of(ConfigFields& fields) {
     fields.expect(name, {false});
   fields.expect("is_encoder_decoder", {true});
   fields.expect("is_decoder", {false});
-  fields.without_effect({"encoder_layerdrop", "decoder_layerdrop", "init_std", "classifier_dropout",
-                         "classif_dropout", "num_hidden_layers", "extra_pos_embeddings", "bos_token_id",
-                         "save_step", "_num_labels"});
+  fields.without_effect(
+      "encoder_layerdrop decoder_layerdrop init_std classifier_dropout classif_dropout "
+      "num_hidden_layers extra_pos_embeddings bos_token_id save_step _num_labels");
   return config;
 }
 
@@ -191,23 +189,17 @@ std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::stri
   TransformerConfig config;
   from_json(loaded.model->config_json, fields_of(config));
   const SpecialIds& special = loaded.target.special();
-  Requirements require(reasons);
-  require.want<std::string>("positions", config.positions, {"sinusoidal", "sinusoidal_halves"});
-  require.want<std::string>("norm", config.norm, {"post"});
-  require.want_classic_layers(config);
-  require.want<std::string>("final_norm", config.final_norm, {"by_norm", "no"});
-  require.want("norm_epsilon", config.norm_epsilon, {1e-5});
-  require.want<std::string>("score_scale", config.score_scale, {"1/sqrt_d_head"});
-  require.want<std::string>("decoder_start", config.decoder_start, {"bos"});
-  require.want<std::string>("decoder_past", config.decoder_past, {"attention"});
-  require.want("embedding_norm", config.embedding_norm, {false});
-  require.want<std::int64_t>("position_offset", config.position_offset, {0});
-  const std::string activation = require.word("activation", config.activation,
-                                              {{"relu", "relu"},
-                                               {"silu", "swish"},
-                                               {"gelu", "gelu"},
-                                               {"gelu_tanh", "gelu_new"},
-                                               {"gelu_sigmoid", "quick_gelu"}});
+  Requirements require(fields_of(config), reasons);
+  require.want("positions=sinusoidal|sinusoidal_halves norm=post");
+  require.want_classic_layers();
+  require.want(
+      "final_norm=by_norm|no norm_epsilon=1e-5 score_scale=1/sqrt_d_head decoder_start=bos "
+      "decoder_past=attention embedding_norm=false position_offset=0");
+  const std::string activation = require.word("activation", {{"relu", "relu"},
+                                                             {"silu", "swish"},
+                                                             {"gelu", "gelu"},
+                                                             {"gelu_tanh", "gelu_new"},
+                                                             {"gelu_sigmoid", "quick_gelu"}});
   if (special.bos == SpecialIds::kAbsent)
     reasons.push_back("the vocabulary has no bos, from which a decoder starts");
   if (config.positions == "sinusoidal" && config.d_model % 2) reasons.push_back("d_model is odd");
@@ -219,26 +211,17 @@ std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::stri
   const std::int64_t decoder_d_ff = config.decoder_d_ff > 0 ? config.decoder_d_ff : config.d_ff;
   out.config = {{"architectures", {"MarianMTModel"}},
                 {"model_type", "marian"},
-                {"vocab_size", config.source_vocab_size},
                 {"decoder_vocab_size", config.target_vocab_size},
-                {"d_model", config.d_model},
-                {"encoder_layers", config.n_encoder_layers},
-                {"decoder_layers", config.n_decoder_layers},
-                {"encoder_attention_heads", config.n_heads},
                 {"decoder_attention_heads", config.n_heads},
-                {"encoder_ffn_dim", config.d_ff},
                 {"decoder_ffn_dim", decoder_d_ff},
-                {"max_position_embeddings", config.max_length},
                 {"activation_function", activation},
                 {"scale_embedding", config.embedding_scale == "sqrt_d"},
-                {"dropout", config.dropout},
-                {"attention_dropout", config.attention_dropout},
-                {"activation_dropout", config.activation_dropout},
                 {"share_encoder_decoder_embeddings", shared},
                 {"tie_word_embeddings", config.tied != "none"},
                 {"is_encoder_decoder", true},
                 {"decoder_start_token_id", special.bos},
                 {"forced_eos_token_id", nullptr}};
+  state_same(kSame, fields_of(config), out.config);
   state_decoder_ids(special, out.config);
   out.config["bos_token_id"] = nullptr;
   const SearchSettings search = search_settings_of(loaded.origin).value_or(SearchSettings{});

@@ -152,34 +152,14 @@ TransformerConfig config_of(const Source& source, ConfigFields& fields, Tables& 
   fields.expect("transformer-decoder-ffn-depth", {0, 2});
   for (const char* name : {"lemma-dim-emb", "factors-dim-emb"}) fields.expect(name, {0});
   fields.expect("input-types", {Json::array()});
-  fields.without_effect({"bert-train-type-embeddings",
-                         "bert-type-vocab-size",
-                         "dec-cell",
-                         "dec-cell-base-depth",
-                         "dec-cell-high-depth",
-                         "dim-rnn",
-                         "dropout-rnn",
-                         "enc-cell",
-                         "enc-cell-depth",
-                         "enc-type",
-                         "layer-normalization",
-                         "skip",
-                         "transformer-aan-activation",
-                         "transformer-aan-depth",
-                         "transformer-aan-nogate",
-                         "transformer-dim-aan",
-                         "transformer-depth-scaling",
-                         "transformer-guided-alignment-layer",
-                         "ulr-dim-emb",
-                         "ulr-trainable-transformation",
-                         "factors-combine",
-                         "transformer-dropout-attention",
-                         "transformer-dropout-ffn",
-                         "char-stride",
-                         "char-highway",
-                         "char-conv-filters-num",
-                         "char-conv-filters-widths",
-                         "original-type"});
+  fields.without_effect(
+      "bert-train-type-embeddings bert-type-vocab-size dec-cell dec-cell-base-depth dec-cell-high-depth "
+      "dim-rnn dropout-rnn enc-cell enc-cell-depth enc-type layer-normalization skip "
+      "transformer-aan-activation transformer-aan-depth transformer-aan-nogate transformer-dim-aan "
+      "transformer-depth-scaling transformer-guided-alignment-layer ulr-dim-emb "
+      "ulr-trainable-transformation factors-combine transformer-dropout-attention "
+      "transformer-dropout-ffn char-stride char-highway char-conv-filters-num char-conv-filters-widths "
+      "original-type");
   return config;
 }
 
@@ -268,55 +248,13 @@ SearchSettings search_of(ConfigFields& decoder, std::vector<std::string>& notes)
     decoder.expect(name, {false, Json::array()});
   for (const char* name : {"quantize-range", "quantize-biases"}) decoder.expect(name, {0, false});
   // Paths, messages, batching and hardware.
-  decoder.without_effect({"relative-paths",
-                          "models",
-                          "vocabs",
-                          "weights",
-                          "max-length",
-                          "max-length-crop",
-                          "allow-unk",
-                          "allow-special",
-                          "ignore-model-config",
-                          "skip-cost",
-                          "config",
-                          "input",
-                          "output",
-                          "port",
-                          "tsv",
-                          "tsv-fields",
-                          "log",
-                          "log-level",
-                          "log-time-zone",
-                          "quiet",
-                          "quiet-translation",
-                          "seed",
-                          "authors",
-                          "cite",
-                          "build-info",
-                          "version",
-                          "interpolate-env-vars",
-                          "clip-gemm",
-                          "fp16",
-                          "precision",
-                          "gemm-type",
-                          "gemm-precision",
-                          "optimize",
-                          "int8shift",
-                          "devices",
-                          "num-devices",
-                          "cpu-threads",
-                          "workspace",
-                          "mini-batch",
-                          "mini-batch-words",
-                          "maxi-batch",
-                          "maxi-batch-sort",
-                          "data-threads",
-                          "best-deep",
-                          "alignment",
-                          "word-scores",
-                          "no-spm-encode",
-                          "no-spm-decode",
-                          "stat-freq"});
+  decoder.without_effect(
+      "relative-paths models vocabs weights max-length max-length-crop allow-unk allow-special "
+      "ignore-model-config skip-cost config input output port tsv tsv-fields log log-level "
+      "log-time-zone quiet quiet-translation seed authors cite build-info version interpolate-env-vars "
+      "clip-gemm fp16 precision gemm-type gemm-precision optimize int8shift devices num-devices "
+      "cpu-threads workspace mini-batch mini-batch-words maxi-batch maxi-batch-sort data-threads "
+      "best-deep alignment word-scores no-spm-encode no-spm-decode stat-freq");
   return search;
 }
 
@@ -397,18 +335,13 @@ std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::stri
   from_json(loaded.model->config_json, fields_of(config));
   const bool learned = config.positions == "learned", pre = config.norm == "pre",
              recurrent = config.decoder_past == "ssru";
-  Requirements require(reasons);
-  require.want<std::string>("positions", config.positions, {"sinusoidal_t2t", "learned"});
-  require.want<std::string>("norm", config.norm, {"pre", "post"});
-  require.want_classic_layers(config);
-  require.want("norm_epsilon", config.norm_epsilon, {1e-6});
-  require.want<std::string>("score_scale", config.score_scale, {"1/sqrt_d_head"});
-  require.want<std::string>("decoder_start", config.decoder_start, {"zero"});
-  require.want<std::int64_t>("position_offset", config.position_offset, {0});
-  require.want<std::string>("embedding_scale", config.embedding_scale, {learned ? "1" : "sqrt_d"});
-  const std::string activation =
-      require.word("activation", config.activation,
-                   {{"relu", "relu"}, {"silu", "swish"}, {"gelu", "gelu"}, {"gelu_sigmoid", "gelu"}});
+  Requirements require(fields_of(config), reasons);
+  require.want("positions=sinusoidal_t2t|learned norm=pre|post");
+  require.want_classic_layers();
+  require.want("norm_epsilon=1e-6 score_scale=1/sqrt_d_head decoder_start=zero position_offset=0");
+  require.want("embedding_scale", {learned ? "1" : "sqrt_d"});
+  const std::string activation = require.word(
+      "activation", {{"relu", "relu"}, {"silu", "swish"}, {"gelu", "gelu"}, {"gelu_sigmoid", "gelu"}});
   if (learned && reasons.empty() &&
       !are_equal(loaded.model->parameters, "encoder/positions/weight", "decoder/positions/weight"))
     reasons.emplace_back("encoder and decoder have other tables of positions, and Marian has one");

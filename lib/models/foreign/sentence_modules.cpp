@@ -68,7 +68,7 @@ std::string read_modules(const Source& source, EncoderOnlyConfig& config, std::v
     const bool has_files = name == "Pooling" || name == "Dense";
     if (its.find_first_of("/\\") != std::string::npos || its == ".." || (has_files && its.empty()))
       module.refuse("path", "the name of a folder");
-    module.without_effect({"idx", "name"});
+    module.without_effect("idx name");
     module.finish();
     if (name == "Normalize" && !its.empty() && !source.file(its + "/config.json").empty()) {
       ConfigFields normalize = config_of_module(source, its);
@@ -78,7 +78,7 @@ std::string read_modules(const Source& source, EncoderOnlyConfig& config, std::v
   }
   config.normalised = next == kinds.size();
   ConfigFields pooling = config_of_module(source, folder);
-  pooling.without_effect({"word_embedding_dimension", "embedding_dimension", "include_prompt"});
+  pooling.without_effect("word_embedding_dimension embedding_dimension include_prompt");
   const std::string mode = pooling.choice("pooling_mode", "mean", {{"mean", "mean"}, {"cls", "first"}});
   const bool stated = pooling.has("pooling_mode"), first = pooling.flag("pooling_mode_cls_token", false),
              mean = pooling.flag("pooling_mode_mean_tokens", !first);
@@ -98,7 +98,7 @@ std::string read_modules(const Source& source, EncoderOnlyConfig& config, std::v
   limit.expect("module_output_name", {"token_embeddings"});
   limit.expect("modality_config",
                {Json{{"text", {{"method", "forward"}, {"method_output_name", "last_hidden_state"}}}}});
-  limit.without_effect({"unpad_inputs"});  // how a batch is laid out
+  limit.without_effect("unpad_inputs");  // how a batch is laid out
   const std::int64_t longest = limit.number("max_seq_length", config.max_length);
   limit.finish();
   if (longest < config.max_length)

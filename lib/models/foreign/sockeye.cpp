@@ -68,7 +68,7 @@ Stack read_stack(ConfigFields& fields, TransformerConfig& config) {
                              {{"transformer", "attention"}, {"ssru_transformer", "ssru"}});
   fields.expect("use_lhuc", {false});
   fields.expect("depth_key_value", {0, config.d_model});
-  fields.without_effect({"block_prepended_cross_attention"});  // of texts with a prefix that is marked as one
+  fields.without_effect("block_prepended_cross_attention");  // of texts with a prefix that is marked as one
   stack.shape = concat(config.d_model, ' ', config.n_heads, ' ', config.activation, ' ', config.gated, ' ',
                        config.positions, ' ', config.norm);
   return stack;
@@ -81,7 +81,7 @@ void check_embedding(ConfigFields& fields, const char* name, std::int64_t rows, 
   embedding.expect("num_embed", {d});
   embedding.expect("num_factors", {1});
   embedding.expect("factor_configs", {});
-  embedding.without_effect({"dropout", "allow_sparse_grad"});
+  embedding.without_effect("dropout allow_sparse_grad");
   fields.merge(embedding);
 }
 
@@ -122,13 +122,13 @@ TransformerConfig config_of(ConfigFields& fields, std::vector<std::string>& note
   ConfigFields data = fields.object("config_data");
   data.expect("num_source_factors", {1});
   data.expect("num_target_factors", {1});
-  data.without_effect({"data_statistics", "max_seq_len_source", "max_seq_len_target", "eop_id"});
+  data.without_effect("data_statistics max_seq_len_source max_seq_len_target eop_id");
   fields.merge(data);
   fields.expect("dtype", {"float32", "float16", "bfloat16"});
   fields.expect("lhuc", {false});
   fields.expect("neural_vocab_selection", {});
   // The length task only limits the search.
-  fields.without_effect({"config_length_task", "neural_vocab_selection_block_loss"});
+  fields.without_effect("config_length_task neural_vocab_selection_block_loss");
   return config;
 }
 

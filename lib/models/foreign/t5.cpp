@@ -22,21 +22,28 @@ constexpr const char* kOutput = "lm_head.weight";
 /// Every distance has a bucket: only memory limits the length of a sentence.
 constexpr std::int64_t kNoLimit = 1'000'000;
 
+std::vector<SameField> same_fields(bool is_mt5) {
+  return {{"vocab_size", "source_vocab_size", is_mt5 ? 250112 : 32128},
+          {"d_model", "d_model", 512},
+          {"d_kv", "d_head", 64},
+          {"d_ff", "d_ff", is_mt5 ? 1024 : 2048},
+          {"num_layers", "n_encoder_layers", is_mt5 ? 8 : 6},
+          {"num_heads", "n_heads", is_mt5 ? 6 : 8},
+          {"relative_attention_num_buckets", "relative_buckets", 32},
+          {"relative_attention_max_distance", "relative_max_distance", 128},
+          {"layer_norm_epsilon", "norm_epsilon", 1e-6},
+          {"dropout_rate", "dropout", 0.1}};
+}
+
 bool recognises(const Source& source) {
   return source.model_type() == "t5" || source.model_type() == "mt5";
 }
 
 TransformerConfig config_of(ConfigFields& fields, bool is_mt5) {
   TransformerConfig config;
-  config.source_vocab_size = config.target_vocab_size = fields.number("vocab_size", is_mt5 ? 250112 : 32128);
-  config.d_model = fields.number("d_model", 512);
-  config.d_head = fields.number("d_kv", 64);
-  config.d_ff = fields.number("d_ff", is_mt5 ? 1024 : 2048);
-  config.n_encoder_layers = fields.number("num_layers", is_mt5 ? 8 : 6);
+  read_same(same_fields(is_mt5), fields, fields_of(config));
+  config.target_vocab_size = config.source_vocab_size;
   config.n_decoder_layers = fields.number("num_decoder_layers", config.n_encoder_layers);
-  config.n_heads = fields.number("num_heads", is_mt5 ? 6 : 8);
-  config.relative_buckets = fields.number("relative_attention_num_buckets", 32);
-  config.relative_max_distance = fields.number("relative_attention_max_distance", 128);
   config.max_length = kNoLimit;
   const std::string network = fields.choice("feed_forward_proj", is_mt5 ? "gated-gelu" : "relu",
                                             {{"relu", "relu"},
@@ -49,12 +56,10 @@ TransformerConfig config_of(ConfigFields& fields, bool is_mt5) {
   config.activation = network.substr(config.gated ? 6 : 0);
   config.norm = "pre";
   config.norm_kind = "rms";
-  config.norm_epsilon = fields.real("layer_norm_epsilon", 1e-6);
   config.positions = "relative_buckets";
   config.attention_bias = "none";
   config.feed_forward_bias = false;
   config.score_scale = config.embedding_scale = "1";
-  config.dropout = fields.real("dropout_rate", 0.1);
   const bool tied = fields.flag("tie_word_embeddings", !is_mt5);
   config.tied = tied ? "all" : "none";
   if (fields.flag("scale_decoder_outputs", tied))
@@ -62,8 +67,9 @@ TransformerConfig config_of(ConfigFields& fields, bool is_mt5) {
   fields.expect("is_encoder_decoder", {true});
   fields.expect("is_decoder", {false});
   // The first two follow from feed_forward_proj.
-  fields.without_effect({"dense_act_fn", "is_gated_act", "classifier_dropout", "n_positions", "output_past",
-                         "bos_token_id", "tie_encoder_decoder"});
+  fields.without_effect(
+      "dense_act_fn is_gated_act classifier_dropout n_positions output_past bos_token_id "
+      "tie_encoder_decoder");
   return config;
 }
 
@@ -149,35 +155,21 @@ std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::stri
   // The embedding scale is multiplied into the table, which also computes the output scores, so these are
   // divided by it.
   const bool scales_embeddings = config.tied == "all" && config.embedding_scale == "sqrt_d";
-  Requirements require(reasons);
-  require.want<std::string>("positions", config.positions, {"relative_buckets"});
-  require.want<std::string>("norm", config.norm, {"pre"});
-  require.want<std::string>("norm_kind", config.norm_kind, {"rms"});
-  require.want<std::string>("final_norm", config.final_norm, {"by_norm", "yes"});
-  require.want<std::string>("attention_bias", config.attention_bias, {"none"});
-  require.want<std::string>("score_scale", config.score_scale, {"1"});
-  require.want<std::string>("decoder_start", config.decoder_start, {"bos"});
-  require.want<std::string>("decoder_past", config.decoder_past, {"attention"});
-  require.want<std::string>("tied", config.tied, {"all", "none"});
-  if (!scales_embeddings) require.want<std::string>("embedding_scale", config.embedding_scale, {"1"});
-  if (scales_embeddings)
-    require.want("logit_scale", config.logit_scale, {1.0});
-  else
-    require.want("logit_scale", config.logit_scale, {1.0, scale});
-  require.want("residual", config.residual, {true});
-  require.want("embedding_norm", config.embedding_norm, {false});
-  require.want("feed_forward_bias", config.feed_forward_bias, {false});
-  require.want("output_bias", config.output_bias, {false});
-  require.want("qk_norm", config.qk_norm, {false});
-  require.want<std::int64_t>("n_kv_heads", config.n_kv_heads, {0, config.n_heads});
-  require.want<std::int64_t>("sliding_window", config.sliding_window, {0});
-  require.want<std::int64_t>("decoder_d_ff", config.decoder_d_ff, {0, config.d_ff});
+  Requirements require(fields_of(config), reasons);
+  require.want(
+      "positions=relative_buckets norm=pre norm_kind=rms final_norm=by_norm|yes "
+      "attention_bias=none score_scale=1 decoder_start=bos decoder_past=attention tied=all|none");
+  if (!scales_embeddings) require.want("embedding_scale=1");
+  require.want("logit_scale", scales_embeddings ? std::vector<Json>{1.0} : std::vector<Json>{1.0, scale});
+  require.want("residual=true embedding_norm=false feed_forward_bias=false output_bias=false qk_norm=false");
+  require.want("n_kv_heads", {0, config.n_heads});
+  require.want("sliding_window=0");
+  require.want("decoder_d_ff", {0, config.d_ff});
   const std::string network =
       config.gated
-          ? require.word("activation", config.activation,
+          ? require.word("activation",
                          {{"relu", "gated-relu"}, {"gelu_tanh", "gated-gelu"}, {"silu", "gated-silu"}})
-          : require.word("activation", config.activation,
-                         {{"relu", "relu"}, {"gelu", "gelu"}, {"silu", "silu"}});
+          : require.word("activation", {{"relu", "relu"}, {"gelu", "gelu"}, {"silu", "silu"}});
   if (config.tied == "none") {
     const auto view = [&](const char* path) { return loaded.model->parameters.view(path); };
     const auto a = view("encoder/embedding/weight"), b = view("decoder/embedding/weight");
@@ -194,22 +186,13 @@ std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::stri
   if (scales_embeddings) out.factors[kShared] = std::sqrt(static_cast<float>(config.d_model));
   out.config = {{"architectures", {"T5ForConditionalGeneration"}},
                 {"model_type", "t5"},
-                {"vocab_size", config.source_vocab_size},
-                {"d_model", config.d_model},
-                {"d_kv", config.d_head},
-                {"d_ff", config.d_ff},
-                {"num_layers", config.n_encoder_layers},
                 {"num_decoder_layers", config.n_decoder_layers},
-                {"num_heads", config.n_heads},
-                {"relative_attention_num_buckets", config.relative_buckets},
-                {"relative_attention_max_distance", config.relative_max_distance},
                 {"feed_forward_proj", network},
-                {"layer_norm_epsilon", config.norm_epsilon},
-                {"dropout_rate", config.dropout},
                 {"tie_word_embeddings", config.tied == "all"},
                 {"scale_decoder_outputs", scales_embeddings || config.logit_scale != 1},
                 {"is_encoder_decoder", true},
                 {"decoder_start_token_id", special.bos}};
+  state_same(same_fields(false), fields_of(config), out.config);
   state_decoder_ids(special, out.config);
   out.config["bos_token_id"] = nullptr;
   out.files.emplace_back(

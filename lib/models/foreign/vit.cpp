@@ -16,6 +16,17 @@ namespace {
 
 constexpr const char* kPrefix = "vit.";
 
+const std::vector<SameField> kSame{{"hidden_size", "d_model", 768},
+                                   {"num_hidden_layers", "n_encoder_layers", 12},
+                                   {"num_attention_heads", "n_heads", 12},
+                                   {"intermediate_size", "d_ff", 3072},
+                                   {"image_size", "image_size", 224},
+                                   {"patch_size", "patch_size", 16},
+                                   {"num_channels", "n_channels", 3},
+                                   {"hidden_dropout_prob", "dropout", 0.0},
+                                   {"attention_probs_dropout_prob", "attention_dropout", 0.0},
+                                   {"layer_norm_eps", "norm_epsilon", 1e-12}};
+
 bool recognises(const Source& source) {
   return source.model_type() == "vit";
 }
@@ -23,17 +34,8 @@ bool recognises(const Source& source) {
 EncoderOnlyConfig config_of(ConfigFields& fields, bool classifies, bool has_pooler) {
   EncoderOnlyConfig config;
   config.source_vocab_size = 1;
-  config.d_model = fields.number("hidden_size", 768);
-  config.n_encoder_layers = fields.number("num_hidden_layers", 12);
-  config.n_heads = fields.number("num_attention_heads", 12);
-  config.d_ff = fields.number("intermediate_size", 3072);
-  config.image_size = fields.number("image_size", 224);
-  config.patch_size = fields.number("patch_size", 16);
-  config.n_channels = fields.number("num_channels", 3);
+  read_same(kSame, fields, fields_of(config));
   config.activation = fields.choice("hidden_act", "gelu", kActivations);
-  config.dropout = fields.real("hidden_dropout_prob", 0.0);
-  config.attention_dropout = fields.real("attention_probs_dropout_prob", 0.0);
-  config.norm_epsilon = fields.real("layer_norm_eps", 1e-12);
   config.norm = "pre";
   if (!fields.flag("qkv_bias", true)) config.attention_bias = "output";
   config.pooling = "first";
@@ -50,7 +52,7 @@ EncoderOnlyConfig config_of(ConfigFields& fields, bool classifies, bool has_pool
   fields.expect("architectures", {Json::array({"ViTModel"}), Json::array({"ViTForImageClassification"})});
   fields.expect("pooler_act", {"tanh"});
   fields.expect("pooler_output_size", {config.d_model});
-  fields.without_effect({"encoder_stride"});  // of pretraining
+  fields.without_effect("encoder_stride");  // of pretraining
   return config;
 }
 
@@ -100,10 +102,10 @@ void read_processor(const Source& source, ConfigFields& fields, EncoderOnlyConfi
                     deviation = of_channels(processor, "image_std", config.image_deviation);
   config.image_mean = normalises ? mean : "0";
   config.image_deviation = normalises ? deviation : "1";
-  processor.without_effect({"image_processor_type", "feature_extractor_type", "processor_class", "crop_size",
-                            "do_convert_rgb", "data_format", "input_data_format", "default_to_square",
-                            "device", "return_tensors", "disable_grouping", "pad_size", "image_seq_length",
-                            "image_token", "_processor_class", "_valid_processor_keys"});
+  processor.without_effect(
+      "image_processor_type feature_extractor_type processor_class crop_size do_convert_rgb data_format "
+      "input_data_format default_to_square device return_tensors disable_grouping pad_size "
+      "image_seq_length image_token _processor_class _valid_processor_keys");
   fields.merge(processor);
 }
 
@@ -162,38 +164,23 @@ std::optional<Exported> express(const LoadedModel& loaded, std::vector<std::stri
   EncoderOnlyConfig config;
   from_json(loaded.model->config_json, fields_of(config));
   const bool classifies = config.n_classes > 0;
-  Requirements require(reasons);
+  Requirements require(fields_of(config), reasons);
   if (config.image_size == 0) reasons.emplace_back("it reads features of another program, wanted pictures");
-  require.want<std::string>("norm", config.norm, {"pre"});
-  require.want<std::string>("final_norm", config.final_norm, {"by_norm", "yes"});
-  require.want<std::string>("attention_bias", config.attention_bias, {"all", "output"});
-  TransformerOptions layers = config;
-  layers.attention_bias = "all";
-  require.want_classic_layers(layers);
-  require.want<std::string>("score_scale", config.score_scale, {"1/sqrt_d_head"});
-  require.want<std::string>("pooling", config.pooling, {"first"});
-  if (classifies) require.want("pooler", config.pooler, {false});
-  require.want("normalised", config.normalised, {false});
-  require.want<std::int64_t>("dense_width", config.dense_width, {0});
-  const std::string activation = require.word("activation", config.activation, kExportedActivations);
+  require.want("norm=pre final_norm=by_norm|yes");
+  require.want_classic_layers("all|output");
+  require.want("score_scale=1/sqrt_d_head pooling=first");
+  if (classifies) require.want("pooler=false");
+  require.want("normalised=false dense_width=0");
+  const std::string activation = require.word("activation", kExportedActivations);
   if (!reasons.empty()) return std::nullopt;
   Exported out;
   out.mappings = mappings_of(config, classifies ? kPrefix : "");
   out.config = {{"architectures", {classifies ? "ViTForImageClassification" : "ViTModel"}},
                 {"model_type", "vit"},
-                {"hidden_size", config.d_model},
-                {"num_hidden_layers", config.n_encoder_layers},
-                {"num_attention_heads", config.n_heads},
-                {"intermediate_size", config.d_ff},
-                {"image_size", config.image_size},
-                {"patch_size", config.patch_size},
-                {"num_channels", config.n_channels},
                 {"hidden_act", activation},
-                {"hidden_dropout_prob", config.dropout},
-                {"attention_probs_dropout_prob", config.attention_dropout},
-                {"layer_norm_eps", config.norm_epsilon},
                 {"qkv_bias", config.attention_bias == "all"},
                 {"pooler_output_size", config.d_model}};
+  state_same(kSame, fields_of(config), out.config);
   if (classifies) state_classes(loaded, config, out.config);
   const Json side = config.image_size;
   const Json processor{{"image_processor_type", "ViTImageProcessor"},

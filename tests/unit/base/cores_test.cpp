@@ -1,4 +1,4 @@
-#include "base/cores.h"
+#include "base/parallel.h"
 
 #include <sched.h>
 

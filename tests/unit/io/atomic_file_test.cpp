@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "base/cleanup.h"
+#include "io/text_writer.h"
 #include "samples.h"
 #include "support/error_of.h"
 
@@ -18,9 +19,9 @@ using heed::test::error_of;
 BOOST_AUTO_TEST_CASE(bytes_arrive_whole) {
   TemporaryFolder folder;
   const std::string bytes = std::string("a\0b\n", 4) + std::string(300000, 'x');
-  write_file_atomically(folder / "x", bytes);
+  write_file(folder / "x", bytes);
   BOOST_CHECK(bytes_of(folder / "x") == bytes);
-  write_file_atomically(folder / "x", "");
+  write_file(folder / "x", "");
   BOOST_CHECK(bytes_of(folder / "x").empty());
   BOOST_CHECK_EQUAL(folder.files().size(), 1);
 }
@@ -60,7 +61,7 @@ BOOST_AUTO_TEST_CASE(writers_in_one_folder_do_not_take_each_others_files_for_lef
     for (std::size_t w = 0; w < errors.size(); ++w)
       writers.emplace_back([&, w] {
         try {
-          for (int i = 0; i < 200; ++i) write_file_atomically(folder / ("x" + std::to_string(w)), "new");
+          for (int i = 0; i < 200; ++i) write_file(folder / ("x" + std::to_string(w)), "new");
         } catch (const Error& error) {
           errors[w] = error.what();
         }
@@ -71,11 +72,11 @@ BOOST_AUTO_TEST_CASE(writers_in_one_folder_do_not_take_each_others_files_for_lef
 }
 
 BOOST_AUTO_TEST_CASE(pipes_and_devices_are_written_in_place) {
-  check_fails([] { write_file_atomically("/dev/full", "x"); }, {"/dev/full", "No space left on device"});
+  check_fails([] { write_file("/dev/full", "x"); }, {"/dev/full", "No space left on device"});
   Pipe pipe;
-  write_file_atomically(pipe.write_path(), "hello");
+  write_file(pipe.write_path(), "hello");
   char text[6] = {};
   BOOST_CHECK_EQUAL(read(pipe.fd[0], text, 5), 5);
   BOOST_CHECK_EQUAL(std::string(text), "hello");
-  check_fails([] { write_file_atomically("", "x"); }, {"empty"});
+  check_fails([] { write_file("", "x"); }, {"empty"});
 }

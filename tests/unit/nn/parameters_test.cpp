@@ -1,6 +1,5 @@
 // Parameters by name and by place, and the scopes that go down to them.
 #include "nn/parameters.h"
-#include "nn/parameter_filling.h"
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
