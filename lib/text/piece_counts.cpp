@@ -8,11 +8,12 @@
 
 namespace heed::text {
 
-PieceCounts::PieceCounts(const TrainOptions& options) : options_(options), special_(options.special) {
-  if (options.type == "unigram")
+PieceCounts::PieceCounts(const TrainOptions& options)
+    : options_(options), type_(kPieceTypes(options.type)), special_(options.special) {
+  if (type_ == PieceType::unigram)
     fail<UsageError>(
         "--type unigram is learned from lines, not from counts of words: --sample-lines takes some of them");
-  if (options.type != "bpe" && options.min_word_count > 1)
+  if (type_ != PieceType::bpe && options.min_word_count > 1)
     fail<UsageError>("--min-word-count selects the words that type bpe learns merges from: type ",
                      options.type, " has --min-frequency");
 }
@@ -23,7 +24,7 @@ std::string PieceCounts::head() const {
 }
 
 void PieceCounts::add(const std::string& line) {
-  if (options_.type == "bpe") {
+  if (type_ == PieceType::bpe) {
     if (options_.pretokenized)
       count_words(line, counts_);
     else
@@ -32,7 +33,7 @@ void PieceCounts::add(const std::string& line) {
   }
   const std::string text = options_.pretokenized ? line : nfc(line);
   for (std::string& piece :
-       options_.type == "word" ? word_pieces(text, special_) : char_pieces(text, special_))
+       type_ == PieceType::word ? word_pieces(text, special_) : char_pieces(text, special_))
     ++counts_[std::move(piece)];
 }
 
@@ -62,7 +63,7 @@ void PieceCounts::read(const LineSource& next_line, const std::string& name) {
 
 void PieceCounts::leave_out_rare_words() {
   const auto is_rare = [&](const auto& entry) { return entry.second < options_.min_word_count; };
-  if (options_.type != "bpe" || std::erase_if(counts_, is_rare) == 0 || !counts_.empty()) return;
+  if (type_ != PieceType::bpe || std::erase_if(counts_, is_rare) == 0 || !counts_.empty()) return;
   fail("--min-word-count ", options_.min_word_count, ": no word occurs so often");
 }
 

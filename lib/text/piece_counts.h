@@ -40,6 +40,7 @@ class PieceCounts {
   std::string head() const;
 
   TrainOptions options_;
+  PieceType type_;
   Vocabulary special_;
   WordCounts counts_;
   std::int64_t bytes_ = 0;  ///< of the text represented by the counts read, with a space per piece

@@ -17,6 +17,7 @@
 
 #include "text/bpe.h"
 #include "text/drawn_pieces.h"
+#include "text/tokenizer.h"
 #include "text/vocabulary.h"
 
 namespace heed::text {
@@ -88,7 +89,7 @@ SchemePtr make_subword_scheme(Vocabulary vocabulary, BpeCodes codes);
 /// A serialized SentencePiece model, in which the special pieces are control symbols and the mask is a
 /// user-defined symbol; `type`: bpe or unigram. The mask replaces a piece including its space, so "a <mask>"
 /// is the piece of "a", then the mask alone.
-SchemePtr make_sentencepiece_scheme(std::string model, const std::string& type, const SpecialIds& special);
+SchemePtr make_sentencepiece_scheme(std::string model, PieceType type, const SpecialIds& special);
 
 /// The pieces of a line (or word) in these schemes, whether or not `vocabulary` has them; its special pieces
 /// are used for escaping.

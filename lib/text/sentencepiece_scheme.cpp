@@ -87,11 +87,11 @@ constexpr double kUnknownPenalty = 10;
 class SentencePieceScheme : public Scheme {
  public:
   SentencePieceScheme(std::string model, std::unique_ptr<sentencepiece::SentencePieceProcessor> processor,
-                      const std::string& type, const SpecialIds& special)
+                      PieceType type, const SpecialIds& special)
       : Scheme(vocabulary_of(*processor, special)),
         model_(std::move(model)),
         processor_(std::move(processor)),
-        merges_(type == "bpe") {
+        merges_(type == PieceType::bpe) {
     for (int id = 0; id < processor_->GetPieceSize(); ++id) {
       const std::string& piece = processor_->IdToPiece(id);
       if (processor_->IsControl(id) || processor_->IsUnknown(id) || processor_->IsByte(id) ||
@@ -297,7 +297,7 @@ std::string train_sentencepiece_unigram(const std::vector<std::string>& lines, s
                              concat(lines.size(), " lines"));
 }
 
-SchemePtr make_sentencepiece_scheme(std::string model, const std::string& type, const SpecialIds& special) {
+SchemePtr make_sentencepiece_scheme(std::string model, PieceType type, const SpecialIds& special) {
   auto processor = load_sentencepiece(model, "SentencePiece model");
   return std::make_shared<SentencePieceScheme>(std::move(model), std::move(processor), type, special);
 }

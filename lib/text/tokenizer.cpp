@@ -38,14 +38,13 @@ Vocabulary frequent_pieces(Vocabulary vocabulary, const WordCounts& counts, std:
 
 constexpr std::int64_t kNoLimit = std::numeric_limits<std::int32_t>::max();
 
-enum class Kind { bpe, unigram, word, character, byte_bpe, wordpiece, sentencepiece, word_unigram };
+/// The types in files: those of PieceType, then those that are only imported.
+enum class StoredType { bpe, unigram, word, character, byte_bpe, wordpiece, sentencepiece, word_unigram };
 
-/// `where` is for messages; of the types in files, some cannot be learned here.
-Kind kind_of(const std::string& type, const std::string& where = {}) {
-  std::vector<std::string> types = kPieceTypes;
-  if (!where.empty())
-    types.insert(types.end(), {kByteBpeType, kWordPieceType, kSentencePieceType, kWordUnigramType});
-  return chosen<Kind>(where + "type", types, type);
+StoredType stored_type(const std::string& type, const std::string& where) {
+  std::vector<std::string> types = kPieceTypes.words;
+  types.insert(types.end(), {kByteBpeType, kWordPieceType, kSentencePieceType, kWordUnigramType});
+  return chosen<StoredType>(where + "type", types, type);
 }
 
 Vocabulary segments_of_words(Vocabulary special, const BpeCodes& codes, const WordCounts& words,
@@ -186,31 +185,32 @@ SchemePtr scheme_from_map(const TensorMap& map, const std::string& prefix, const
     return std::string(bytes.begin(), bytes.end());
   };
   const nlohmann::json settings = config.value("settings", nlohmann::json());
-  switch (kind_of(config["type"], at + "/config: ")) {
-    case Kind::word: {
+  PieceType type = PieceType::bpe;
+  switch (stored_type(config["type"], at + "/config: ")) {
+    case StoredType::word: {
       Vocabulary pieces = vocabulary();
       if (!config.contains("settings")) return make_word_scheme(std::move(pieces));
       SentenceFrame frame = frame_of_settings(settings, pieces, at + "/config");
       return make_word_scheme(std::move(pieces), std::move(frame));
     }
-    case Kind::character:
+    case StoredType::character:
       return make_char_scheme(vocabulary());
-    case Kind::byte_bpe:
+    case StoredType::byte_bpe:
       return make_byte_bpe_scheme(vocabulary(), merges(), settings, at);
-    case Kind::wordpiece:
+    case StoredType::wordpiece:
       return make_wordpiece_scheme(vocabulary(), settings, at);
-    case Kind::sentencepiece:
+    case StoredType::sentencepiece:
       return make_foreign_sentencepiece_scheme(vocabulary(), model(), settings, at);
-    case Kind::word_unigram:
+    case StoredType::word_unigram:
       return make_word_unigram_scheme(vocabulary(), model(), settings, at);
-    case Kind::bpe:
+    case StoredType::bpe:
       if (config["pretokenized"].get<bool>())
         return make_subword_scheme(vocabulary(), BpeCodes::parse(merges(), at + "/merges"));
       break;
-    case Kind::unigram:
-      break;
+    case StoredType::unigram:
+      type = PieceType::unigram;
   }
-  return make_sentencepiece_scheme(model(), config["type"], special);
+  return make_sentencepiece_scheme(model(), type, special);
 }
 
 }  // namespace
@@ -223,12 +223,12 @@ Tokenizer::Tokenizer(std::string type, bool pretokenized, SchemePtr scheme)
 
 Tokenizer Tokenizer::train(const LineSource& next_line, const TrainOptions& options) {
   expect_room(options);
-  const Kind kind = kind_of(options.type);
-  if (kind == Kind::unigram && options.min_word_count > 1)
+  const PieceType type = kPieceTypes(options.type);
+  if (type == PieceType::unigram && options.min_word_count > 1)
     fail<UsageError>("--min-word-count: type unigram is learned from lines, not from counts of words");
-  if (kind == Kind::unigram && options.pretokenized)
+  if (type == PieceType::unigram && options.pretokenized)
     fail<UsageError>("unigram does not know pre-tokenized text: use bpe");
-  if (kind != Kind::unigram) {
+  if (type != PieceType::unigram) {
     if (options.sample_lines > 0)
       fail<UsageError>("--sample-lines: type ", options.type,
                        " is learned from counts, which take all lines");
@@ -239,8 +239,7 @@ Tokenizer Tokenizer::train(const LineSource& next_line, const TrainOptions& opti
   const Vocabulary special(options.special);
   std::string model =
       train_sentencepiece_unigram(sampled_lines(next_line, options), options.vocab_size, special);
-  return Tokenizer(options.type, false,
-                   make_sentencepiece_scheme(std::move(model), options.type, special.special()));
+  return Tokenizer(options.type, false, make_sentencepiece_scheme(std::move(model), type, special.special()));
 }
 
 Tokenizer Tokenizer::train(PieceCounts counts, const TrainOptions& options) {
@@ -248,12 +247,12 @@ Tokenizer Tokenizer::train(PieceCounts counts, const TrainOptions& options) {
   counts.leave_out_rare_words();
   Vocabulary special(options.special);
   SchemePtr scheme;
-  switch (kind_of(options.type)) {
-    case Kind::word:
+  switch (const PieceType type = kPieceTypes(options.type)) {
+    case PieceType::word:
       scheme = make_word_scheme(
           frequent_pieces(std::move(special), counts.counts(), options.vocab_size, options.min_frequency));
       break;
-    case Kind::character:
+    case PieceType::character:
       scheme = make_char_scheme(
           frequent_pieces(std::move(special), counts.counts(), options.vocab_size, options.min_frequency));
       break;
@@ -261,7 +260,7 @@ Tokenizer Tokenizer::train(PieceCounts counts, const TrainOptions& options) {
       scheme = options.pretokenized
                    ? train_pretokenized_bpe(std::move(counts).counts(), options)
                    : make_sentencepiece_scheme(
-                         train_sentencepiece_bpe(counts.counts(), options.vocab_size, special), options.type,
+                         train_sentencepiece_bpe(counts.counts(), options.vocab_size, special), type,
                          special.special());
   }
   return Tokenizer(options.type, options.pretokenized, std::move(scheme));

@@ -26,6 +26,7 @@
 #include <string>
 #include <vector>
 
+#include "base/choice.h"
 #include "base/range.h"
 #include "tensor/tensor_map.h"
 #include "text/bpe.h"
@@ -43,7 +44,9 @@ class PieceCounts;
 /// Provides the next line; false at the end.
 using LineSource = std::function<bool(std::string& line)>;
 
-inline const std::vector<std::string> kPieceTypes{"bpe", "unigram", "word", "char"};
+/// The types that are learned here.
+enum class PieceType { bpe, unigram, word, character };
+inline const Choice<PieceType> kPieceTypes{"type", {"bpe", "unigram", "word", "char"}};
 /// Imported only, not learned here.
 inline constexpr char kByteBpeType[] = "byte_bpe";
 
@@ -60,7 +63,7 @@ struct TrainOptions {
 
   template <class Self, class Visit>
   static void fields(Self& self, Visit&& field) {
-    field("type", self.type, "kind of pieces", kPieceTypes);
+    field("type", self.type, "kind of pieces", kPieceTypes.words);
     field("pretokenized", self.pretokenized,
           "the text is words separated by spaces and is not normalised; bpe is that of subword-nmt");
     field("vocab_size", self.vocab_size, "largest number of pieces, the special ones included",
