@@ -30,7 +30,7 @@ struct PhaseSeconds {
 struct Wishes {
   bool stop = false;        ///< save and end
   bool time_is_up = false;  ///< of rank 0, whose clock counts
-  bool checkpoint = false;  ///< save
+  bool checkpoint = false;  ///< of rank 0: save
 };
 /// Combines the requests of all ranks.
 Wishes agree(Exchange& exchange, Wishes own);
