@@ -1,11 +1,10 @@
 // Attention over tensors from anywhere, without a model. The steps, in the order of current attention
 // operators (ONNX Attention, PyTorch's flex attention):
-//   query_vector, key_vector, value_vector: q, k, v as given, or projected; q and k turned by --rotary, k and
-//   v after the past
-//                           ones; head h of the query reads head h / (heads / kv_heads) of key and value
 //   query_vector, key_vector, value_vector: q, k, v as given, or projected; q and k rotated by --rotary;
 //                           past k and v prepended; head h of the query uses head h / (heads / kv_heads) of
 //                           key and value
+//   scores = score(q, k)               nn/attention/score_function.h, times --score-scale
+//   capped = c tanh(scores / c)        --softcap
 //   biased = capped + bias             --bias
 //   tempered = biased / temperature    --temperature
 //   masked = tempered, -infinity where the query may not attend

@@ -13,7 +13,7 @@ using HeapMemory = std::unique_ptr<void, Free>;
 
 /// Frames have similar sizes: memory freed by one is kept for the next instead of being returned to the
 /// system and requested again page by page. The first part of it uses huge pages where available, which
-/// halves the time to fill it with a model; the rest is taken as needed.
+/// a model fills in less than half the time; the rest is taken as needed.
 void keep_freed_memory();
 
 /// Reserves, for its lifetime, the heap's memory up to the next untouched huge page, if one follows within 6

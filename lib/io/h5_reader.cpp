@@ -19,8 +19,8 @@ constexpr std::size_t kMaxObjects = 65536;
 constexpr std::int64_t kCheckedAtOnce = 4096;  // rows of strings
 constexpr std::string_view kTitle = "title";   // of a group that is a plot
 
-/// Removes an attribute from the map and returns it as a list of strings; a single string is a list of one, a missing
-/// attribute an empty list.
+/// Removes an attribute from the map and returns it as a list of strings; a single string is a list of one, a
+/// missing attribute an empty list.
 std::vector<std::string> take_list(Attributes& attributes, const std::string& name) {
   const auto taken = attributes.extract(name);
   if (taken.empty()) return {};

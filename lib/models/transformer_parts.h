@@ -41,6 +41,7 @@ inline const Choice<FinalNorm> kFinalNorms{"final_norm", {"by_norm", "yes", "no"
 /// The factor of the embeddings.
 enum class EmbeddingScale { sqrt_d, one };
 inline const Choice<EmbeddingScale> kEmbeddingScales{"embedding_scale", {"sqrt_d", "1"}};
+/// The factor of the scores.
 enum class ScoreScale { by_sqrt_d_head, one };
 inline const Choice<ScoreScale> kScoreScales{"score_scale", {"1/sqrt_d_head", "1"}};
 

@@ -14,16 +14,11 @@
 //         by how much better the translation became than expected (REINFORCE, section 4.1, eq. 11):
 //           d L = -d log p(y | s) - reinforce (log p(y | s) - b) d log p(s) - entropy d H[s],
 //         b the moving average of log p(y) over earlier updates. With probability expected_share a sentence
-//         uses
-//         the expectation of soft attention instead. The moving average is kept per target word, and the b of
-//         a
-//         sentence is this average times its number of words: batches contain sentences of similar length, so
-//         a
-//         single number per sentence would fit no batch. Outside training s_t is the most likely position, in
-//         a
-//         search as in a forced pass, whose score is log p(y | that s), not log p(y); in a sampled
-//         translation
-//         (DecoderState::streams) it is drawn from alpha_t, and its score is log p(y | s drawn).
+//         uses the expectation of soft attention instead. The moving average is kept per target word, and the
+//         b of a sentence is this average times its number of words: batches contain sentences of similar
+//         length, so a single number per sentence would fit no batch. Outside training s_t is the most likely
+//         position, in a search as in a forced pass, whose score is log p(y | that s), not log p(y); in a
+//         sampled translation (DecoderState::streams) it is drawn from alpha_t, and its score is log p(y | s drawn).
 //
 // Parameters: encoder/embedding/weight [V_x, m]; encoder/layer_0/{forward, backward}: recurrent layers
 // (nn/recurrent.h); of images instead encoder/patches, encoder/positions/weight e [L, m] and
@@ -32,8 +27,7 @@
 // with context/<gate>/weight [2 n, n]; decoder/layer_0/cross_attention/{query/{weight [n, n'], bias},
 // key/weight [2 n, n'], score/weight [n'], gate/{weight f_beta [n, 1], bias}}; decoder/readout/{state/weight
 // L_h [n, m], context/weight L_z [2 n, m]}; decoder/output/weight L_o [m, V_y]; m = d_embedding, n =
-// d_hidden, n' = d_align. Named values:
-// those of Bahdanau's model (models/bahdanau.h) and decoder/layer_0/cross_attention/{probabilities, gate}:
+// d_hidden, n' = d_align. Named values: those of Bahdanau's model (models/bahdanau.h) and decoder/layer_0/cross_attention/{probabilities, gate}:
 // alpha, beta. `weights` are those that make the context: alpha, or 1 at one position.
 #pragma once
 

@@ -23,16 +23,14 @@ enum class ActsOn : std::uint8_t { nothing, embeddings, queries_and_keys, scores
 
 /// All schemes in the order of --positions, and what each acts on. Position p, feature j of d:
 ///   sinusoidal         sin(p / 10000^(2k/d)) for j = 2k, cos of the same angle for j = 2k + 1 (Vaswani et
-///                      al. 2017,
-///                      section 3.5)
+///                      al. 2017, section 3.5)
 ///   learned            a table of parameters
 ///   sinusoidal_halves  the values of sinusoidal, all sines first: j = k and j = k + d/2 (fairseq, Marian in
 ///                      transformers)
 ///   sinusoidal_t2t     all sines first, with p / 10000^(k/(d/2 - 1)) (tensor2tensor, Marian, OpenNMT)
 ///   rotary             queries and keys rotated by angles proportional to p (Su et al. 2021)
 ///   relative_buckets   a learned number for each head and range of distances, added to the scores (Raffel et
-///                      al.
-///                      2020, section 2.1)
+///                      al. 2020, section 2.1)
 ///   alibi              the distance times a fixed slope of each head, subtracted from the scores (Press et
 ///                      al. 2022)
 /// Drawings know a model only by its file and use the beginning of the word: sinusoidal and learned are added
@@ -79,12 +77,10 @@ inline const Choice<RotaryScaling> kRotaryScalings{"rope_scaling", {"none", "lin
 ///   llama3   (Llama 3.1) with wavelength w = 2 pi / f and s = (original_length / w - low) / (high - low):
 ///            f where s > 1, f / factor where s < 0, and (1 - s) f / factor + s f between.
 ///   yarn     (Peng et al.: YaRN, 2023, section 3.2, as in transformers) let pair(r) = d_head
-///            ln(original_length /
-///            (2 pi r)) / (2 ln base), the pair whose wave fits r times into the original length; s falls
-///            from 1 at
-///            floor(pair(high)) to 0 at ceil(pair(low)): (1 - s) f / factor + s f; cosines and sines are
-///            multiplied
-///            by attention_factor, in the paper 0.1 ln(factor) + 1.
+///            ln(original_length / (2 pi r)) / (2 ln base), the pair whose wave fits r times into the
+///            original length; s falls from 1 at floor(pair(high)) to 0 at ceil(pair(low)):
+///            (1 - s) f / factor + s f; cosines and sines are multiplied by attention_factor, in the paper
+///            0.1 ln(factor) + 1.
 struct RotarySettings {
   double base = 10'000;
   RotaryScaling scaling = RotaryScaling::none;

@@ -12,8 +12,7 @@
 //   layer_norm       LN(W x) and LN(U h') instead of W x and U h', each with its own gain and, after it, the
 //                    layer's biases; other inputs of the gates are added unchanged. LN runs over all gates
 //                    of a row together; in both GRUs over z and r, and separately over the candidate (there
-//                    over
-//                    U (r * h') or U h'). lstm: h = o * tanh(LN(c)), with gain and bias. Epsilon 1e-5.
+//                    over U (r * h') or U h'). lstm: h = o * tanh(LN(c)), with gain and bias. Epsilon 1e-5.
 //                    Ba, Kiros, Hinton: Layer normalization, 2016, supplement, eq. 20-22 and 27-29
 //   dropout          on h' where U reads it, one mask for all steps of a sentence; the rest of the cell reads
 //                    h' without dropout. Gal, Ghahramani: A theoretically grounded application of dropout in

@@ -3,12 +3,12 @@
 //   ids, mask [sentence, position], optionally types         the input; mask 1: a token, 0: padding
 //   pixels [image, channel, row, column]                     the input of a model that reads images
 //   target_ids, target_mask                                  for a pair: what its decoder produces
-//   PART.embeddings, PART.hidden.N, PART.states, PART.attention.N, decoder.cross.N     PART is encoder or
-//   decoder
+//   PART.embeddings, PART.hidden.N, PART.states,
+//   PART.attention.N, decoder.cross.N                        PART is encoder or decoder
 //   sentence [sentence, d]                                   sentence embeddings, of models made for them
 //   pooled, logits                                           [sentence, ...], or for each token
-//   generated, beam [sentence, n]                            greedy search and a beam of 4, cut at n tokens,
-//   padded by -1
+//   generated, beam [sentence, n]                            greedy search and a beam of 4, cut at n
+//                                                            tokens, padded by -1
 //   scores [sentence]                                        of the best hypothesis of the beam
 // Rows of padding are not compared.
 #pragma once

@@ -100,8 +100,8 @@ class Scanner {
     return white_space(at);
   }
 
-  // "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}|
-  // ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+", with \p{N} for \p{N}{1,3} in Qwen2.
+  // "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|" followed by
+  // "\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+", with \p{N} for \p{N}{1,3} in Qwen2.
   std::size_t llama_word(std::size_t at) const {
     if (const std::size_t end = contraction(at, true); end > at) return end;
     const bool leads = !is_line_end(at) && (is(at, Class::space) || is(at, Class::other));

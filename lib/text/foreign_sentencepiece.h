@@ -2,9 +2,8 @@
 // and split into its pieces; each piece has the id assigned by the vocabulary, and a piece without one is
 // unknown.
 //   Marian, OPUS-MT  source.spm and target.spm split, vocab.json (with two vocabularies, target_vocab.json)
-//   or
-//                    vocab.yml assigns ids; a leading name of a language, ">>fra<<", is cut off and looked up
-//                    whole
+//                    or vocab.yml assigns ids; a leading name of a language, ">>fra<<", is cut off and
+//                    looked up whole
 //   T5               spiece.model, which assigns ids; <extra_id_0> and so on follow, in descending order
 //   Llama 1 and 2, Mistral  tokenizer.model, which assigns ids
 //   any .spm file    its own ids, as when Marian uses it for a vocabulary

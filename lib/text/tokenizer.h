@@ -9,8 +9,7 @@
 //  byte_bpe              of GPT-2, Llama 3, Qwen2 (text/byte_bpe.h), imported (text/foreign_tokenizer.h)
 //                                                          x; nothing is unknown
 //  sentencepiece         of Marian, T5, Llama 1 and 2, imported (text/foreign_sentencepiece.h); word_unigram:
-//                        T5's
-//                        by tokenizer.json
+//                        T5's by tokenizer.json
 //                                                          x after the model's own normaliser
 //
 // Text is normalised to NFC first, except pre-tokenized text and text for imported tokenizers that do not
