@@ -36,7 +36,7 @@ struct Hypothesis {
   std::vector<std::int32_t> ids;  ///< with the final eos or other end, unless truncated without a forced one
   std::vector<float> token_log_probability;  ///< log p(ids[i] | earlier ids)
   double score = 0;                          ///< sum of the above / length^length_penalty
-  bool finished = false;                     ///< false: truncated at the maximal length, even by a forced eos
+  bool finished = false;                     ///< false: cut at the maximal length, even with a forced eos
   std::optional<SampleStream> drawn;         ///< the random numbers it was sampled with; none: not sampled
   bool ends_otherwise = false;  ///< the last id is an end other than eos, and not part of the text
 };

@@ -35,8 +35,8 @@ using SentenceNumbers = std::vector<std::int64_t>;
 /// Groups of sentences that are searched together: an empty source has nothing to translate, an empty prompt
 /// can be continued. If grouping changes no bit there is one group per thread, with sentences of all lengths,
 /// so that steps have many rows and threads finish together; with more than `at_once` sentences per thread,
-/// groups have equal lengths, the longest first, so that steps have many rows to the end. Otherwise the
-/// groups are the shards.
+/// the sentences of a group have equal lengths, the longest first, so that steps have many rows to the end.
+/// Otherwise the groups are the shards.
 std::vector<SentenceNumbers> searched(Ensemble ensemble, std::int64_t empty_source, std::int64_t at_once,
                                       int threads) {
   const Model<float>& model = *ensemble.front().model;

@@ -45,7 +45,7 @@ struct ChartScale {
 ChartScale x_scale(const Chart& chart);  ///< of curves
 ChartScale y_scale(const Chart& chart);
 
-/// -
+/// The layout of the picture, in points.
 struct ChartLayout {
   Size size;
   Rect plot;
