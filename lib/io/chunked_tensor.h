@@ -27,7 +27,8 @@ struct ChunkedTensor {
 inline constexpr std::uint64_t kMostFetchedChunk = std::uint64_t{1} << 26;
 
 /// Whether a file of `file_size` bytes can hold `values` values in chunks of `chunk_values`, each with a
-/// Fletcher-32 checksum, at these addresses. If not, a damaged file misled the process that sent the addresses.
+/// Fletcher-32 checksum, at these addresses. If not, a damaged file misled the process that sent the
+/// addresses.
 bool are_possible(std::int64_t values, std::int64_t chunk_values, std::uint64_t item_bytes,
                   std::span<const std::int64_t> addresses, std::uint64_t file_size);
 /// Whether a tensor can be stored as described in a file of that size.

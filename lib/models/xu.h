@@ -18,7 +18,8 @@
 //         b of a sentence is this average times its number of words: batches contain sentences of similar
 //         length, so a single number per sentence would fit no batch. Outside training s_t is the most likely
 //         position, in a search as in a forced pass, whose score is log p(y | that s), not log p(y); in a
-//         sampled translation (DecoderState::streams) it is drawn from alpha_t, and its score is log p(y | s drawn).
+//         sampled translation (DecoderState::streams) it is drawn from alpha_t, and its score is
+//         log p(y | s drawn).
 //
 // Parameters: encoder/embedding/weight [V_x, m]; encoder/layer_0/{forward, backward}: recurrent layers
 // (nn/recurrent.h); of images instead encoder/patches, encoder/positions/weight e [L, m] and
@@ -27,8 +28,9 @@
 // with context/<gate>/weight [2 n, n]; decoder/layer_0/cross_attention/{query/{weight [n, n'], bias},
 // key/weight [2 n, n'], score/weight [n'], gate/{weight f_beta [n, 1], bias}}; decoder/readout/{state/weight
 // L_h [n, m], context/weight L_z [2 n, m]}; decoder/output/weight L_o [m, V_y]; m = d_embedding, n =
-// d_hidden, n' = d_align. Named values: those of Bahdanau's model (models/bahdanau.h) and decoder/layer_0/cross_attention/{probabilities, gate}:
-// alpha, beta. `weights` are those that make the context: alpha, or 1 at one position.
+// d_hidden, n' = d_align. Named values: those of Bahdanau's model (models/bahdanau.h) and
+// decoder/layer_0/cross_attention/{probabilities, gate}: alpha, beta. `weights` are those that make
+// the context: alpha, or 1 at one position.
 #pragma once
 
 #include <memory>
