@@ -83,7 +83,7 @@ class Targets {
 
   /// The next `count` lines. Throws Error if there are fewer.
   std::vector<std::vector<std::int32_t>> next(std::int64_t count);
-  /// Throws Error if lines are left. Warns if the text is mostly unknown to the vocabulary.
+  /// Throws Error if lines are left. Warns if much of the text is unknown to the vocabulary.
   void expect_end();
 
  private:

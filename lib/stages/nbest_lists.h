@@ -26,7 +26,7 @@ class NBestLists {
   /// kWidestBeam.
   /// and when a sentence has no translation, or more than kWidestBeam.
   std::vector<std::vector<Ids>> next(std::int64_t first, std::int64_t count);
-  /// Throws Error if lines are left. Warns if the text is mostly unknown to the vocabulary.
+  /// Throws Error if lines are left. Warns if much of the text is unknown to the vocabulary.
   void expect_end();
 
  private:

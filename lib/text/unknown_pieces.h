@@ -1,4 +1,4 @@
-// Detects text that is mostly unknown to its vocabulary: of another language, in another case, or not
+// Detects text of which much is unknown to its vocabulary: of another language, in another case, or not
 // tokenized. Models compute with it nevertheless, so every reader of text warns.
 #pragma once
 
