@@ -19,7 +19,7 @@ struct Candidate {
   bool cuts = false;  ///< eos is forced here, where the model prefers another word
 };
 
-/// A token of hypotheses that share their beginning, which thus is never copied.
+/// A token of one or more hypotheses, linked to the one before it, so that what they share is stored once.
 struct Link {
   std::int32_t id;
   float log_probability;
@@ -261,7 +261,7 @@ class BeamSearch {
   const BeamOptions& options_;
   std::vector<Beam> beams_;
   std::vector<Candidate> candidates_;  ///< of the sentence that moves on
-  std::vector<Open> next_;             ///< likewise, what goes on
+  std::vector<Open> next_;             ///< its hypotheses that go on
   std::vector<float> best_;
   std::vector<std::int32_t> best_ids_;
 };

@@ -7,7 +7,7 @@
 
 namespace heed {
 
-/// c = start + a b, with the elements of a [m, k] and b [k, n] rounded to the nearest bfloat16 (8 bits of
+/// c = start + a b, m, k, n > 0, with the elements of a [m, k] and b [k, n] rounded to the nearest bfloat16 (8 bits of
 /// mantissa) and their products added up in float32. `start` [m, n] is none (no data: zeros), c itself, or other
 /// rows, which may be one row m times over (row_stride 0). a and b may have any strides, c [m, n] must have rows
 /// or columns of stride 1, and start as c has. The bits depend on the processor (it has instructions for pairs of

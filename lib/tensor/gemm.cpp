@@ -225,12 +225,10 @@ template void gemm<double>(double, Matrix<const double>, Matrix<const double>, d
 
 namespace {
 
-/// Of fewer rows, columns or summands bfloat16 gains nothing.
 template <class T>
 bool is_bfloat16(Precision precision, const Matrix<const T>& a, const Matrix<T>& c) {
-  constexpr std::int64_t few = 16;
   return std::is_same_v<T, float> && precision == Precision::bfloat16 &&
-         std::min({c.rows, c.cols, a.cols}) >= few;
+         std::min({c.rows, c.cols, a.cols}) >= kFewestForBfloat16;
 }
 
 }  // namespace
@@ -254,9 +252,10 @@ void gemm(Precision precision, Matrix<const std::type_identity_t<T>> a,
   if (!row.empty() && std::ssize(row) != c.cols)
     fail("gemm: a row of ", row.size(), " does not fit [", c.rows, ", ", c.cols, "]");
   if constexpr (std::is_same_v<T, float>) {
-    if (is_bfloat16<T>(precision, a, c) && c.col_stride == 1) {
+    if (is_bfloat16<T>(precision, a, c)) {
       expect_product(a, b, c);
-      return multiply_bfloat16(a, b, {row.data(), c.rows, c.cols, 0}, c);
+      const Matrix<const float> start(row.data(), c.rows, c.cols, 0);
+      return multiply_bfloat16(a, b, row.empty() ? Matrix<const float>() : start, c);
     }
   }
   if (!row.empty()) broadcast_row<T>(row, c);

@@ -16,14 +16,17 @@ template <class T>
 void gemm(std::type_identity_t<T> alpha, Matrix<const std::type_identity_t<T>> a,
           Matrix<const std::type_identity_t<T>> b, std::type_identity_t<T> beta, Matrix<T> c);
 
-/// c = a b + beta c in this precision, float32 or bfloat16; beta is 0 or 1. bfloat16: both factors are
-/// rounded to it, sums are float32; products of few rows, columns or summands, which gain nothing, stay
-/// float32. double knows no other precision.
+/// Products of fewer rows, columns or summands gain nothing from bfloat16.
+inline constexpr std::int64_t kFewestForBfloat16 = 16;
+
+/// c = a b + beta c in this precision, float32 or bfloat16; beta is 0 or 1. bfloat16: both factors are rounded to
+/// it, sums are float32; products of fewer than kFewestForBfloat16 rows, columns or summands stay float32. double
+/// knows no other precision.
 template <class T>
 void gemm(Precision precision, Matrix<const std::type_identity_t<T>> a,
           Matrix<const std::type_identity_t<T>> b, std::type_identity_t<T> beta, Matrix<T> c);
 
-/// Likewise c = a b plus `row` [n] in every row; an empty row is none. c has rows of stride 1.
+/// c = a b in this precision, plus `row` [n] in every row of c, unless it is empty. The rows of c have stride 1.
 template <class T>
 void gemm(Precision precision, Matrix<const std::type_identity_t<T>> a,
           Matrix<const std::type_identity_t<T>> b, std::span<const std::type_identity_t<T>> row, Matrix<T> c);

@@ -217,8 +217,8 @@ void additive_factors(Matrix<const T> x, Matrix<T> factors);
 /// on its own query and key, so any partition of the rows gives the same bits.
 template <class T>
 void additive_scores(const ScoreSide<T>& q, const ScoreSide<T>& k, std::span<const T> v, Matrix<T> e);
-/// With t_ij = tanh(q_i + k_j) as there: d_v += sum_ij d_e_ij t_ij; d_e_ij v (1 - t_ij^2) is added to row i of d_q and to row
-/// j of d_k. One pass over the keys for each query.
+/// With t_ij = tanh(q_i + k_j) as above: d_v += sum_ij d_e_ij t_ij; d_e_ij v (1 - t_ij^2) is added to row i of
+/// d_q and to row j of d_k, which must not share memory. One pass over the keys for each query.
 template <class T>
 void additive_scores_backward(const ScoreSide<T>& q, const ScoreSide<T>& k, std::span<const T> v,
                               Matrix<const T> d_e, Matrix<T> d_q, Matrix<T> d_k, std::span<T> d_v);

@@ -46,7 +46,7 @@ std::int64_t packed_size(std::int64_t rows, std::int64_t cols) {
 /// `to` [packed_size]; any strides.
 template <class T>
 PackedMatrix<T> pack(Matrix<const T> matrix, T* to);
-/// Likewise in the arena's memory and, of float, in this precision.
+/// The same in the arena's memory and, for float, in this precision.
 template <class T>
 PackedMatrix<T> lay_out(Matrix<const T> matrix, Precision precision, Arena& arena);
 

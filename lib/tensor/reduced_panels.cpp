@@ -213,6 +213,9 @@ Index padded_columns(Matrix<const float> weight) {
 }
 
 ReducedPanels int8_panels(Matrix<const float> weight, Arena& arena) {
+  constexpr Index most_rows = 1 << 16;  // so that sums fit 32 bits
+  if (weight.rows > most_rows)
+    fail("weights in int8: got ", weight.rows, " rows, wanted at most ", most_rows);
   constexpr Index panel = ReducedPanels::kColumns;
   const Index groups = (weight.rows + 3) / 4, cols = padded_columns(weight), bytes = cols * 4 * groups;
   std::byte* const to = arena.allocate<std::byte>(bytes);
@@ -242,6 +245,7 @@ ReducedPanels int8_panels(Matrix<const float> weight, Arena& arena) {
 /// Fast, as training lays weights out anew in every pass.
 ReducedPanels bfloat16_panels(Matrix<const float> weight, Arena& arena) {
   constexpr Index panel = ReducedPanels::kColumns;
+  static_assert(panel == kPanelColumns<float>);  // pairs are packed as float
   const Index groups = (weight.rows + 1) / 2, cols = padded_columns(weight);
   auto* const panels = arena.allocate<std::uint32_t>(cols * groups);  // a pair of bfloat16 each
   const ReducedPanels result{reinterpret_cast<std::byte*>(panels), groups, Precision::bfloat16};
@@ -301,9 +305,6 @@ void multiply(Matrix<const float> a, const ReducedPanels& b, Matrix<const float>
 }  // namespace
 
 ReducedPanels reduce(Matrix<const float> weight, Precision precision, Arena& arena) {
-  constexpr Index most_rows = 1 << 16;  // so that sums fit 32 bits
-  if (weight.rows > most_rows)
-    fail("weights of less precision than float32: got ", weight.rows, " rows, wanted at most ", most_rows);
   return precision == Precision::int8 ? int8_panels(weight, arena) : bfloat16_panels(weight, arena);
 }
 

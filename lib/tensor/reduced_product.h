@@ -46,7 +46,8 @@ struct ReducedProduct {
 };
 
 struct ReducedKernels {
-  /// x [n] -> the bytes of `groups` groups, those after x filled up; returns the scale.
+  /// x [n] -> the bytes of `groups` groups, the last one of x filled up and, in bfloat16, any after it; returns
+  /// the scale.
   float (*reduce_row)(const float* x, std::int64_t n, std::int64_t groups, std::byte* to);
   void (*multiply)(const ReducedProduct&);
 };

@@ -1,6 +1,7 @@
 // The products of a recurrence: in every step a few rows times the same matrix, and back.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -14,10 +15,12 @@ template <class T>
 class StepProduct {
  public:
   /// By w [d_in, d_out], any strides, which outlives this and does not change. `rows`: how many rows all steps together
-  /// have at most; when these are several times those of the first step, w is laid out for the products once. `precision` as
-  /// in gemm(), but that all products by what is laid out are in it.
+  /// have at most; when these are several times those of the first step, w is laid out for the products once. `precision`
+  /// as in gemm(), except that products with a laid-out matrix always use it.
   StepProduct(Precision precision, Matrix<const T> w, std::int64_t rows)
-      : precision_(precision), w_(w), rows_(rows) {}
+      : precision_(std::min(w.rows, w.cols) < kFewestForBfloat16 ? Precision::float32 : precision),
+        w_(w),
+        rows_(rows) {}
 
   /// c = a w, or c += a w.
   void forward(Matrix<const T> a, bool accumulate, Matrix<T> c) {

@@ -185,7 +185,6 @@ SchemePtr scheme_from_map(const TensorMap& map, const std::string& prefix, const
     return std::string(bytes.begin(), bytes.end());
   };
   const nlohmann::json settings = config.value("settings", nlohmann::json());
-  PieceType type = PieceType::bpe;
   switch (stored_type(config["type"], at + "/config: ")) {
     case StoredType::word: {
       Vocabulary pieces = vocabulary();
@@ -206,11 +205,11 @@ SchemePtr scheme_from_map(const TensorMap& map, const std::string& prefix, const
     case StoredType::bpe:
       if (config["pretokenized"].get<bool>())
         return make_subword_scheme(vocabulary(), BpeCodes::parse(merges(), at + "/merges"));
-      break;
+      return make_sentencepiece_scheme(model(), PieceType::bpe, special);
     case StoredType::unigram:
-      type = PieceType::unigram;
+      return make_sentencepiece_scheme(model(), PieceType::unigram, special);
   }
-  return make_sentencepiece_scheme(model(), type, special);
+  __builtin_unreachable();
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ constexpr char kModelName[] = "Unigram model";
 /// Longer graphemes are not normalised as a unit.
 constexpr std::size_t kGraphemeBytes = 6;
 /// The log-probability of an unknown character relative to the least likely piece.
-constexpr double kUnknownPenalty = 10;
+constexpr double kUnknownWordPenalty = 10;
 
 class WordUnigramScheme final : public Scheme {
  public:
@@ -36,7 +36,7 @@ class WordUnigramScheme final : public Scheme {
       least = std::min(least, score);
     }
     std::ranges::sort(pieces_, {}, &Piece::text);
-    unknown_ = {"", processor->unk_id(), least - kUnknownPenalty};
+    unknown_ = {"", processor->unk_id(), least - kUnknownWordPenalty};
     if (unknown_.id != this->vocabulary().special().unk)
       fail(kModelName, ": unknown text has the piece ", unknown_.id, ", in the vocabulary ",
            this->vocabulary().special().unk);

@@ -196,7 +196,7 @@ std::string json(const Slice& slice) {
   for (const auto& axis : slice.axes)
     if (!axis.labels.empty()) about["labels"][axis.name] = axis.labels;
   std::string out = text_of(about);
-  out.pop_back();  // its brace: a float has fewer digits than the library would give it as a double
+  out.pop_back();  // the brace: the values follow; the library would print floats with the digits of doubles
   out += ",\"values\":";
   visit_values(slice.values, [&]<class T>(std::span<const T> all) {
     std::size_t place = 0;

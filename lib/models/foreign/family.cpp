@@ -314,8 +314,10 @@ void read_same(const std::vector<SameField>& list, ConfigFields& fields, const s
     const auto& value = field_named(config, ours).value;
     if (auto* number = std::get_if<std::int64_t*>(&value))
       **number = fields.number(theirs, otherwise.get<std::int64_t>());
-    if (auto* real = std::get_if<double*>(&value)) **real = fields.real(theirs, otherwise.get<double>());
-    if (auto* flag = std::get_if<bool*>(&value)) **flag = fields.flag(theirs, otherwise.get<bool>());
+    else if (auto* real = std::get_if<double*>(&value))
+      **real = fields.real(theirs, otherwise.get<double>());
+    else
+      *std::get<bool*>(value) = fields.flag(theirs, otherwise.get<bool>());
   }
 }
 

@@ -122,6 +122,17 @@ BOOST_AUTO_TEST_CASE(steps_in_bfloat16_multiply_rounded_factors) {
       d_sum[static_cast<std::size_t>(i * d + k)] = sum * (1 - value * value);
     }
   }
+  Numbers d_u_wanted(u.size()), d_w_wanted(w.size());
+  for (std::int64_t i = 0; i < rows; ++i) {
+    for (std::int64_t k = 0; k < d; ++k) {
+      for (std::int64_t j = 0; i >= n && j < d; ++j)
+        d_u_wanted[static_cast<std::size_t>(k * d + j)] +=
+            nearest(at(h_wanted, (i - n) * d + k)) * nearest(at(d_sum, i * d + j));
+      for (std::int64_t j = 0; j < out; ++j)
+        d_w_wanted[static_cast<std::size_t>(k * out + j)] +=
+            nearest(at(h_wanted, i * d + k)) * nearest(at(projection, i * out + j));
+    }
+  }
   const auto distance = [&](const auto& got, const Numbers& wanted) {
     double square = 0, difference = 0;
     for (std::size_t i = 0; i < wanted.size(); ++i) {
@@ -133,6 +144,8 @@ BOOST_AUTO_TEST_CASE(steps_in_bfloat16_multiply_rounded_factors) {
   const std::vector<float> y_got(result.value().data, result.value().data + rows * out);
   BOOST_TEST(distance(y_got, y_wanted) < 2e-4);  // 2e-3 where one factor is not rounded
   BOOST_TEST(distance(d_x, d_sum) < 2e-4);
+  BOOST_TEST(distance(d_u, d_u_wanted) < 2e-4);
+  BOOST_TEST(distance(d_w, d_w_wanted) < 2e-4);
 }
 
 BOOST_AUTO_TEST_CASE(shapes_that_do_not_fit_are_refused) {

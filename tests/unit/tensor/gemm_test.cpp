@@ -173,7 +173,7 @@ BOOST_AUTO_TEST_CASE(products_of_bfloat16_are_those_of_the_numbers_rounded) {
   BOOST_CHECK_THROW(gemm<float>(Precision::bfloat16, x.view, one.view, 0, narrow), Error);
 }
 
-/// One row m times is what the sums begin with, in every precision, of few rows and of many, and in several steps along k.
+/// A row is added to each row of the product, in every precision, of few rows and of many, and in several steps along k.
 BOOST_AUTO_TEST_CASE_TEMPLATE(a_row_is_added_to_every_row_of_a_product, T, Floats) {
   for (const Precision precision : {Precision::float32, Precision::bfloat16}) {
     for (const std::int64_t m : {1, 16, 61}) {
@@ -200,13 +200,14 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_row_is_added_to_every_row_of_a_product, T, Float
 /// ignores, what is laid out meets rounded rows.
 template <class T>
 void check_steps(Precision precision) {
-  for (const std::int64_t rows : {8, 13}) {
+  for (const std::int64_t rows : {8, 13, 24}) {
     for (const std::int64_t steps : {1, 20}) {
       const std::int64_t d = 33, n = 70;
       Factor<T> w(d, n, false, 3, 1), a(rows, d, false, 3, 2), d_c(rows, n, false, 3, 3);
       StepProduct<T> product(precision, w.view, rows * steps);
       const auto rounded = [&](Factor<T> x) {
-        if (std::is_same_v<T, float> && precision == Precision::bfloat16 && steps > 1)
+        if (std::is_same_v<T, float> && precision == Precision::bfloat16 &&
+            (steps > 1 || rows >= kFewestForBfloat16))
           for (T& element : x.storage) element = to_bfloat16(static_cast<float>(element));
         x.view.data = x.storage.data();
         return x;

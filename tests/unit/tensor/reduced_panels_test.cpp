@@ -296,12 +296,11 @@ BOOST_AUTO_TEST_CASE(reduced_weights_stand_in_place_of_their_values_but_for_tabl
 BOOST_AUTO_TEST_CASE(a_weight_whose_sums_would_not_fit_is_refused) {
   const std::vector<float> column(65'537);
   Arena arena;
-  BOOST_CHECK_EXCEPTION(
-      reduce(Matrix<const float>(column.data(), 65'537, 1), Precision::int8, arena), Error,
-      [](const Error& e) {
-        return std::string(e.what()) ==
-               "weights of less precision than float32: got 65537 rows, wanted at most 65536";
-      });
+  BOOST_CHECK_EXCEPTION(reduce(Matrix<const float>(column.data(), 65'537, 1), Precision::int8, arena), Error,
+                        [](const Error& e) {
+                          return std::string(e.what()) ==
+                                 "weights in int8: got 65537 rows, wanted at most 65536";
+                        });
 }
 
 BOOST_AUTO_TEST_SUITE_END()

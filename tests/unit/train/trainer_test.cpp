@@ -108,7 +108,6 @@ BOOST_AUTO_TEST_CASE(bfloat16_rounds_the_factors_of_products) {
   check_bfloat16(*small_transformer(3, 0, 24));
 }
 
-/// The steps of its layers, too.
 BOOST_AUTO_TEST_CASE(bfloat16_rounds_the_factors_of_a_recurrent_model) {
   BahdanauConfig config;
   config.source_vocab_size = source_size;

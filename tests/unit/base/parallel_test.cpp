@@ -6,7 +6,7 @@
 
 using namespace heed;
 
-BOOST_AUTO_TEST_SUITE(cores)
+BOOST_AUTO_TEST_SUITE(parallel)
 
 BOOST_AUTO_TEST_CASE(only_those_count_that_the_process_is_bound_to) {
   cpu_set_t all, one;
