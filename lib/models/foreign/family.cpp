@@ -25,9 +25,6 @@ namespace fs = std::filesystem;
 /// Weights as saved by older versions of transformers: a PyTorch checkpoint.
 constexpr const char* kPickledWeights = "pytorch_model.bin";
 
-/// Of a decoder alone, in the families that there are.
-constexpr const char* kWordScores = "lm_head.weight";
-
 /// Bit for bit, whatever the type.
 bool equal_bits(const Tensor& a, const Tensor& b) {
   if (a.dtype() != b.dtype() || a.shape() != b.shape() || a.dtype() == DType::string) return false;

@@ -26,6 +26,9 @@ struct EncoderOnlyConfig;
 
 namespace heed::foreign {
 
+/// Name of the output projection, which scores the words, in every family with one.
+inline constexpr char kWordScores[] = "lm_head.weight";
+
 /// Options with which the user overrides the import.
 struct ImportOptions {
   std::vector<std::string> ignored_tensors;  ///< globs

@@ -76,9 +76,9 @@ Mappings mappings_of(const DecoderOnlyConfig& config) {
   }
   map.norm(root + "ln_f", "decoder/final_norm", d);
   if (config.tied == "none")
-    map.transposed("lm_head.weight", {config.target_vocab_size, d}, "decoder/output/weight");
+    map.transposed(kWordScores, {config.target_vocab_size, d}, "decoder/output/weight");
   else
-    map.copy("lm_head.weight", kTable);
+    map.copy(kWordScores, kTable);
   map.ignore("*h.*.attn.bias", "the causal mask");
   map.ignore("*h.*.attn.masked_bias", "the causal mask");
   return map;

@@ -202,9 +202,9 @@ Mappings mappings_of(const DecoderOnlyConfig& config) {
   }
   map.norm("model.norm", "decoder/final_norm", d, false);
   if (config.tied == "none")
-    map.transposed("lm_head.weight", {config.target_vocab_size, d}, "decoder/output/weight");
+    map.transposed(kWordScores, {config.target_vocab_size, d}, "decoder/output/weight");
   else
-    map.copy("lm_head.weight", kTable);
+    map.copy(kWordScores, kTable);
   map.ignore("*layers.*.self_attn.rotary_emb.inv_freq", "computed from the settings");
   return map;
 }

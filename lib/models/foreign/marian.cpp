@@ -18,7 +18,6 @@ namespace {
 constexpr const char* kShared = "model.shared.weight";
 constexpr const char* kSource = "model.encoder.embed_tokens.weight";
 constexpr const char* kTarget = "model.decoder.embed_tokens.weight";
-constexpr const char* kOutput = "lm_head.weight";
 constexpr const char* kOutputBias = "final_logits_bias";
 
 const std::vector<SameField> kSame{
@@ -63,8 +62,8 @@ void choose_ties(const Source& source, ConfigFields& fields, TransformerConfig& 
   shared = fields.flag("share_encoder_decoder_embeddings", true);
   const bool output_tied = fields.flag("tie_word_embeddings", true);
   const char* table = shared ? kShared : kTarget;
-  if (output_tied && !source.tied(kOutput, table)) {
-    notes.push_back(concat(kOutput, " differs from ", table, ": they are not tied"));
+  if (output_tied && !source.tied(kWordScores, table)) {
+    notes.push_back(concat(kWordScores, " differs from ", table, ": they are not tied"));
     config.tied = "none";
   } else {
     config.tied = !output_tied ? "none" : shared ? "all" : "decoder";
@@ -128,9 +127,9 @@ Mappings mappings_of(const TransformerConfig& config, bool shared) {
     map.copy(kTarget, kShared);
   }
   if (config.tied == "none")
-    map.add({kOutput, {n_target, d}, "decoder/output/weight", true, 1, features});
+    map.add({kWordScores, {n_target, d}, "decoder/output/weight", true, 1, features});
   else
-    map.copy(kOutput, shared ? kShared : kTarget);
+    map.copy(kWordScores, shared ? kShared : kTarget);
   if (config.output_bias) map.same(kOutputBias, {1, n_target}, "decoder/output/bias");
   const auto attention = [&](const std::string& theirs, const std::string& ours) {
     for (const auto& [name, part] :

@@ -18,7 +18,6 @@ namespace t5 {
 namespace {
 
 constexpr const char* kShared = "shared.weight";
-constexpr const char* kOutput = "lm_head.weight";
 /// Every distance has a bucket: only memory limits the length of a sentence.
 constexpr std::int64_t kNoLimit = 1'000'000;
 
@@ -79,11 +78,11 @@ Mappings mappings_of(const TransformerConfig& config) {
                      width = config.n_heads * config.d_head;
   if (config.tied == "all") {
     map.same(kShared, {vocabulary, d}, "embedding/weight");
-    map.copy(kOutput, kShared);
+    map.copy(kWordScores, kShared);
   } else {
     for (const char* part : {"encoder", "decoder"})
       map.same(kShared, {vocabulary, d}, concat(part, "/embedding/weight"));
-    map.transposed(kOutput, {vocabulary, d}, "decoder/output/weight");
+    map.transposed(kWordScores, {vocabulary, d}, "decoder/output/weight");
   }
   const auto attention = [&](const std::string& theirs, const std::string& ours) {
     for (const auto& [name, part] : {std::pair(".q", "query"), {".k", "key"}, {".v", "value"}})
@@ -132,9 +131,9 @@ ForeignModel describe(const Source& source) {
   special.bos = fields.id("decoder_start_token_id", special.pad);
   found.search = generation_of(source, fields, special, config.target_vocab_size, found.notes);
   fields.finish();
-  if (config.tied == "all" && !source.tied(kOutput, kShared)) {
+  if (config.tied == "all" && !source.tied(kWordScores, kShared)) {
     config.tied = "none";
-    found.notes.push_back("lm_head.weight differs from shared.weight: they are not tied");
+    found.notes.push_back(concat(kWordScores, " differs from ", kShared, ": they are not tied"));
   }
   check_config(config);
   found.config_json = to_json(config);
