@@ -27,38 +27,6 @@ void append_nll(Matrix<const T> logits, std::span<const std::int32_t> targets, s
     nll.push_back(static_cast<double>(sums[i] - logits(static_cast<std::int64_t>(i), targets[i])));
 }
 
-/// Adds to `gradient`, block by block of the rows of logits, what the pairs of rows i and i + rows / 2 add to the loss.
-template <class T>
-double add_divergence(Matrix<const T> logits, double factor, Matrix<T> gradient) {
-  // J = KL(p||q) + KL(q||p) = sum (p - q)(log p - log q);
-  // dJ / d logits of p = p (log p - log q - KL(p||q)) + p - q, and likewise of q.
-  std::vector<T> sums(static_cast<std::size_t>(logits.rows));
-  log_sum_exp_rows<T>(logits, sums);
-  const std::int64_t half = logits.rows / 2;
-  double total = 0;
-  std::vector<double> p(static_cast<std::size_t>(logits.cols)), q = p, ratio = p;
-  for (std::int64_t i = 0; i < half; ++i) {
-    double p_to_q = 0, q_to_p = 0;
-    for (std::int64_t j = 0; j < logits.cols; ++j) {
-      const auto at = static_cast<std::size_t>(j);
-      const double log_p = logits(i, j) - sums[static_cast<std::size_t>(i)];
-      const double log_q = logits(i + half, j) - sums[static_cast<std::size_t>(i + half)];
-      p[at] = std::exp(log_p);
-      q[at] = std::exp(log_q);
-      ratio[at] = log_p - log_q;
-      p_to_q += p[at] * ratio[at];
-      q_to_p -= q[at] * ratio[at];
-    }
-    total += p_to_q + q_to_p;
-    for (std::int64_t j = 0; gradient.data && j < logits.cols; ++j) {
-      const auto at = static_cast<std::size_t>(j);
-      gradient(i, j) = static_cast<T>(factor * (p[at] * (ratio[at] - p_to_q) + p[at] - q[at]));
-      gradient(i + half, j) = static_cast<T>(factor * (q[at] * (-ratio[at] - q_to_p) + q[at] - p[at]));
-    }
-  }
-  return total;
-}
-
 /// Both losses. `consistency` 0: rows are no pairs.
 template <class T>
 CrossEntropySums projected_loss(Var<T> states, Var<T> weight, bool tied,
@@ -102,9 +70,18 @@ CrossEntropySums projected_loss(Var<T> states, Var<T> weight, bool tied,
       block_targets.insert(block_targets.end(), targets.begin() + from, targets.begin() + from + count);
     }
     if (nll) append_nll<T>(logits, block_targets, *nll);
-    Matrix<T> extra = divergence.data ? divergence.row_range(0, logits.rows) : Matrix<T>();
-    if (consistency > 0)
-      sums.loss += consistency / 2 * add_divergence<T>(logits, scale * consistency / 2, extra);
+    Matrix<T> extra;
+    if (consistency > 0) {
+      Matrix<T> d_first, d_second;
+      if (gradient) {
+        extra = divergence.row_range(0, logits.rows);
+        d_first = extra.row_range(0, count);
+        d_second = extra.row_range(count, count);
+      }
+      sums.loss += consistency / 2 *
+                   divergence_rows<T>(logits.row_range(0, count), logits.row_range(count, count),
+                                      scale * static_cast<T>(consistency / 2), d_first, d_second);
+    }
     cross_entropy_rows<T>(logits, block_targets, smoothing, scale, gradient, sums);
     if (!gradient) continue;
     // The block now holds d loss / d logits.

@@ -1,6 +1,7 @@
 #include "autograd/tape.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "autograd/op_times.h"
 #include "tensor/kernels.h"
@@ -137,6 +138,19 @@ void Tape<T>::reset() {
   steps_.clear();
   owned_.clear();
   arena_.reset();
+}
+
+template <class T>
+Var<T> Tape<T>::keep_only(Var<T> v, const Mark& mark) {
+  if (static_cast<std::size_t>(v.id()) < mark.nodes) return v;
+  const Matrix<const T> from = value(v);
+  nodes_.resize(mark.nodes);
+  arena_.rewind(mark.memory);
+  const Var<T> kept = result(from.rows, from.cols);
+  // Rows may overlap those before them, which have already been moved.
+  for (std::int64_t i = 0; i < from.rows; ++i)
+    std::memmove(mutable_value(kept).row(i), from.row(i), static_cast<std::size_t>(from.cols) * sizeof(T));
+  return kept;
 }
 
 template class Tape<float>;

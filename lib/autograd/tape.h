@@ -1,7 +1,7 @@
 // Reverse-mode differentiation on a dynamic tape. Computing a value appends a node and, when gradients are
 // wanted, a closure that adds the node's gradient into its inputs' gradients; backward() runs the closures in
-// reverse. Values are matrices of packed rows (tensor/matrix.h) in the tape's arena, alive until reset(). The
-// op and its backward function stand next to each other in autograd/ops_*.cpp.
+// reverse. Values are matrices of packed rows (tensor/matrix.h) in the tape's arena, alive until reset() or, without
+// gradients, keep_only(). The op and its backward function stand next to each other in autograd/ops_*.cpp.
 #pragma once
 
 #include <cstdint>
@@ -133,6 +133,16 @@ class Tape {
   Arena& arena() { return arena_; }
   /// Forgets all values; keeps the memory.
   void reset();
+
+  /// A place on the tape.
+  struct Mark {
+    Arena::Mark memory;
+    std::size_t nodes = 0;
+  };
+  Mark mark() const { return {arena_.mark(), nodes_.size()}; }
+  /// Of all values since the mark only `v` is kept, moved to where they began; the others' memory is used again. On a tape
+  /// without gradients.
+  Var<T> keep_only(Var<T> v, const Mark& mark);
 
  private:
   struct Node {

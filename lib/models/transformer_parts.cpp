@@ -210,6 +210,25 @@ TransformerStack<T>::TransformerStack(const StackSettings& settings)
 
 namespace {
 
+/// Memory that the layers of a stack use one after the other, as long as nothing but the states that leave them is needed:
+/// neither gradients, nor values that someone looks at.
+template <class T>
+class SharedMemory {
+ public:
+  explicit SharedMemory(const Pass<T>& pass)
+      : tape_(*pass.tape),
+        mark_(tape_.mark()),
+        shared_(!tape_.with_gradients() && !pass.recorder && !pass.editor) {}
+
+  /// The states, moved to the beginning.
+  Var<T> keep_only(Var<T> states) const { return shared_ ? tape_.keep_only(states, mark_) : states; }
+
+ private:
+  Tape<T>& tape_;
+  typename Tape<T>::Mark mark_;
+  bool shared_;
+};
+
 /// The types of all tokens. Throws SentenceError on an unknown type.
 std::vector<std::int32_t> types_of(const PackedTokens& tokens, std::int64_t n_types) {
   if (tokens.types.empty()) return std::vector<std::int32_t>(tokens.ids.size());
@@ -285,8 +304,9 @@ Encoded<T> TransformerEncoder<T>::encode(Pass<T>& pass, const Encoded<T>& input,
   LayerInput<T> layer;
   layer.positions = stack_.positions().within_attention(encoder, input.rows->longest());
   Var<T> x = input.states;
+  const SharedMemory<T> memory(pass);
   for (std::int64_t i = first; i < last; ++i)
-    x = transformer_layer(layer_scope(encoder, i), x, *input.rows, s, layer);
+    x = memory.keep_only(transformer_layer(layer_scope(encoder, i), x, *input.rows, s, layer));
   if (last == s.n_layers) x = stack_.finish(pass, x, *input.rows);
   return {x, input.rows, {}};
 }
@@ -338,6 +358,7 @@ Decoded<T> TransformerDecoder<T>::read(Pass<T>& pass, DecoderState<T>& state, Va
   input.positions = stack_.positions().within_attention(decoder, longest);
   if (s.reads_memory) input.groups = &pass.tape->own(state.groups(rows));
   Var<T> x = embedded;
+  const SharedMemory<T> memory(pass);
   for (std::int64_t i = 0; i < s.n_layers; ++i) {
     const auto layer = static_cast<std::size_t>(i);
     if (s.recurrent) input.cell = &state.rows[layer];
@@ -347,6 +368,7 @@ Decoded<T> TransformerDecoder<T>::read(Pass<T>& pass, DecoderState<T>& state, Va
       input.memory = {state.memory[3 * layer], state.memory[3 * layer + 1], state.memory[3 * layer + 2]};
     }
     x = transformer_layer(layer_scope(decoder, i), x, rows, s, input);
+    if (!s.recurrent) x = memory.keep_only(x);  // otherwise the cell's new state is needed as well
   }
   return {finish(pass, x, rows), {}};
 }

@@ -40,7 +40,7 @@ class TranslateJob final : public DecodeJob {
     open_given();
     if (paths_.models.size() > 1) load_others();
     open_outputs();
-    if (gives_lines_alone()) options_.at_once = config_.batch;
+    if (gives_lines_alone()) options_.at_once = sentences_at_once();
     if (only_searches() && models_.size() == 1 && models_.rows_apart())
       loaded_.model->set_precision(precision_of(config_), Unpacked::released);
   }
@@ -125,6 +125,12 @@ class TranslateJob final : public DecodeJob {
   /// Whether the division into frames has no effect, not even on the last bits of a score.
   bool gives_lines_alone() const {
     return only_searches() && !alone_ && models_.rows_apart() && lines_ && !tensors_ && !inspection_.edits();
+  }
+  /// As many as make enough hypotheses for efficient steps. Each step reads all weights, so a large model needs many; a
+  /// small one is faster with few, whose cached keys and values stay in the processor's cache.
+  std::int64_t sentences_at_once() const {
+    const std::int64_t hypotheses = std::max<std::int64_t>(32, loaded_.model->parameters.count() / 200'000);
+    return std::clamp<std::int64_t>(hypotheses / config_.beam, 1, config_.batch);
   }
   std::int64_t sentences_read() const override {
     return options_.at_once > 0 ? std::max(options_.at_once, kWindow) : config_.batch;

@@ -40,12 +40,21 @@ void Arena::reset() {
   // Several chunks leave gaps that depend on the order of sizes, so the next pass gets a single large one, with room for
   // a somewhat larger batch: what is not used takes no memory.
   if (chunks_.size() > 1) {
+    const std::size_t most = std::max(total_, most_);
     chunks_.clear();
-    add_chunk(total_ + total_ / 4);
+    add_chunk(most + most / 4);
   }
   chunk_ = 0;
   used_ = 0;
   total_ = 0;
+  most_ = 0;
+}
+
+void Arena::rewind(const Mark& mark) {
+  most_ = std::max(total_, most_);
+  chunk_ = mark.chunk;
+  used_ = mark.used;
+  total_ = mark.total;
 }
 
 void Arena::add_chunk(std::size_t size) {

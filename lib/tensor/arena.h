@@ -1,5 +1,5 @@
-// Memory of one forward and backward pass: allocation bumps a pointer; reset() releases everything at once
-// and keeps the memory for the next batch.
+// Memory of one forward and backward pass: allocation bumps a pointer; reset() releases everything at once, rewind() what
+// came after a mark. The memory is kept for what comes next.
 #pragma once
 
 #include <algorithm>
@@ -34,6 +34,15 @@ class Arena {
   }
   void reset();
 
+  /// How far the arena is filled.
+  struct Mark {
+    std::size_t chunk = 0, used = 0, total = 0;
+  };
+  Mark mark() const { return {chunk_, used_, total_}; }
+  /// Releases what was allocated since the mark, which must be of the time since reset(). Until the next allocation it can
+  /// still be read.
+  void rewind(const Mark& mark);
+
  private:
   struct Free {
     void operator()(std::byte* p) const;
@@ -48,7 +57,8 @@ class Arena {
   std::vector<Chunk> chunks_;
   std::size_t chunk_ = 0;  ///< the chunk being filled
   std::size_t used_ = 0;   ///< bytes used of it
-  std::size_t total_ = 0;  ///< bytes handed out since reset()
+  std::size_t total_ = 0;  ///< bytes handed out since reset() and not released
+  std::size_t most_ = 0;   ///< the largest total_ that was rewound
 };
 
 }  // namespace heed

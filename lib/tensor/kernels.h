@@ -129,6 +129,11 @@ template <class T>
 void cross_entropy_rows(Matrix<T> logits, std::span<const std::int32_t> targets, double smoothing, T scale,
                         bool gradient, CrossEntropySums& sums);
 
+/// The sum over rows of KL(p||q) + KL(q||p), p and q being the softmax of a row of logits x and of the same row of y,
+/// all [n, V]. Unless they are empty, d_x and d_y [n, V] become `scale` times its derivatives.
+template <class T>
+double divergence_rows(Matrix<const T> x, Matrix<const T> y, T scale, Matrix<T> d_x, Matrix<T> d_y);
+
 /// Per row, the k largest values (ties: lower column first) as log-probabilities x - logsumexp(x); indices
 /// and values [rows, k].
 template <class T>

@@ -136,6 +136,39 @@ void cross_entropy_rows(Matrix<T> logits, std::span<const std::int32_t> targets,
   }
 }
 
+template <class T>
+double divergence_rows(Matrix<const T> x, Matrix<const T> y, T scale, Matrix<T> d_x, Matrix<T> d_y) {
+  double total = 0;
+  const Vec<T> factor = set(scale), one = set(T{1});
+  for (Index i = 0; i < x.rows; ++i) {
+    const T *a = x.row(i), *b = y.row(i);
+    const Vec<T> a_sum = set(sum_row(a, x.cols).log_sum_exp()), b_sum = set(sum_row(b, x.cols).log_sum_exp());
+    Vec<T> sum_p = set(T{0}), sum_q = sum_p;
+    for_vectors<T>(x.cols, [&](Index j, auto part) HWY_ATTR {
+      const Vec<T> log_p = part.load(a + j) - a_sum, log_q = part.load(b + j) - b_sum;
+      const Vec<T> p = exp_of_negative<T>(log_p), q = exp_of_negative<T>(log_q);
+      sum_p = sum_p + part.only(p * (log_p - log_q), 0);
+      sum_q = sum_q + part.only(q * (log_q - log_p), 0);
+      if (!d_x.data) return;
+      part.store(p, d_x.row(i) + j);
+      part.store(q, d_y.row(i) + j);
+    });
+    const T p_to_q = sum_of_lanes<T>(sum_p), q_to_p = sum_of_lanes<T>(sum_q);
+    total += p_to_q + q_to_p;
+    if (!d_x.data) continue;
+    // J = KL(p||q) + KL(q||p) = sum (p - q)(log p - log q);
+    // dJ / d x = p (log p - log q - KL(p||q)) + p - q, and likewise of y.
+    const Vec<T> p_shift = one - set(p_to_q), q_shift = one - set(q_to_p);
+    for_vectors<T>(x.cols, [&](Index j, auto part) HWY_ATTR {
+      const Vec<T> p = part.load(d_x.row(i) + j), q = part.load(d_y.row(i) + j),
+                   ratio = (part.load(a + j) - a_sum) - (part.load(b + j) - b_sum);
+      part.store(factor * (p * (p_shift + ratio) - q), d_x.row(i) + j);
+      part.store(factor * (q * (q_shift - ratio) - p), d_y.row(i) + j);
+    });
+  }
+  return total;
+}
+
 namespace {
 
 /// The k best of a row so far, best first; equal values keep the order of their columns.
@@ -155,6 +188,7 @@ class TopK {
       take(x[c], first + c);
     };
     Index j = 0;
+    if (size_ == 0) open_at(value_below_k(x, n));
     for (; j < n && size_ < k_; ++j) take_one(j);
     Vec<T> largest_of_runs = set(kMinusInfinity<T>);
     for (; j + run <= n; j += run) {
@@ -163,8 +197,8 @@ class TopK {
       largest_of_runs = hn::Max(largest_of_runs, high);
       if (hn::AllFalse(Tag<T>(), high > set(values_[k_ - 1]))) continue;
       for (Index v = j; v < j + run; v += kLanes<T>) {
-        if (hn::AllFalse(Tag<T>(), all.load(x + v) > set(values_[k_ - 1]))) continue;
-        for (Index c = v; c < v + kLanes<T>; ++c) take(x[c], first + c);
+        const auto start = hn::FindFirstTrue(Tag<T>(), all.load(x + v) > set(values_[k_ - 1]));
+        for (Index c = v + start; start >= 0 && c < v + kLanes<T>; ++c) take(x[c], first + c);
       }
     }
     for (; j < n; ++j) take_one(j);
@@ -172,6 +206,28 @@ class TopK {
   }
 
  private:
+  /// A value that at least k of x exceed: just below the k-th of the largest in each lane. -infinity: none is known.
+  HWY_INLINE T value_below_k(const T* x, Index n) const {
+    if (k_ > kLanes<T> || n < kLanes<T>) return kMinusInfinity<T>;
+    const Whole<T> all;
+    Vec<T> of_lanes = all.load(x);
+    for (Index j = kLanes<T>; j + kLanes<T> <= n; j += kLanes<T>)
+      of_lanes = hn::Max(of_lanes, all.load(x + j));
+    T value = max_of_lanes<T>(of_lanes);
+    for (Index i = 1; i < k_; ++i) {
+      of_lanes = hn::IfThenElse(of_lanes == set(value), set(kMinusInfinity<T>), of_lanes);
+      value = max_of_lanes<T>(of_lanes);
+    }
+    return std::nextafter(value, kMinusInfinity<T>);
+  }
+  /// Fills the list with a value that at least k of the coming ones exceed, so that few enter it on the way.
+  void open_at(T value) {
+    if (!(value > kMinusInfinity<T>)) return;
+    std::fill_n(values_, k_, value);
+    std::fill_n(columns_, k_, 0);
+    size_ = k_;
+  }
+
   void take(T value, Index column) {
     if (size_ == k_ && !(value > values_[k_ - 1])) return;
     Index slot = size_ == k_ ? k_ - 1 : size_++;
@@ -252,6 +308,7 @@ void packed_top_k(Matrix<const T> a, const PackedMatrix<T>& b, std::span<const T
 HEED_TARGET_KERNEL(softmax_rows)
 HEED_TARGET_KERNEL(log_sum_exp_rows)
 HEED_TARGET_KERNEL(cross_entropy_rows)
+HEED_TARGET_KERNEL(divergence_rows)
 HEED_TARGET_KERNEL(log_softmax_top_k)
 HEED_TARGET_KERNEL(packed_top_k)
 
@@ -270,6 +327,9 @@ HEED_KERNEL(void, cross_entropy_rows,
             (Matrix<T> logits, std::span<const std::int32_t> targets, double smoothing, T scale,
              bool gradient, CrossEntropySums& sums),
             (logits, targets, smoothing, scale, gradient, sums))
+HEED_KERNEL(double, divergence_rows,
+            (Matrix<const T> x, Matrix<const T> y, T scale, Matrix<T> d_x, Matrix<T> d_y),
+            (x, y, scale, d_x, d_y))
 
 namespace {
 

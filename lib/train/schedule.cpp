@@ -13,14 +13,20 @@ double warming_up(double peak, double s, double warmup) {
   return kRateBeforeWarmup + (peak - kRateBeforeWarmup) * s / warmup;
 }
 
+/// The share of the run before this update.
+double done(const TrainConfig& config, double s, double epochs) {
+  const auto share = [](double of, std::int64_t all) { return all > 0 ? of / static_cast<double>(all) : 0; };
+  return std::clamp(std::max(share(epochs, config.max_epochs), share(s - 1, config.max_updates)), 0.0, 1.0);
+}
+
 }  // namespace
 
 double learning_rate(const TrainConfig& config, std::int64_t d_model, std::int64_t step, double epochs,
                      double plateau_factor) {
   const double s = static_cast<double>(std::max<std::int64_t>(step, 1));
   const double warmup = static_cast<double>(std::max<std::int64_t>(config.warmup, 1));
-  const double peak = config.learning_rate;
   const Schedule schedule = kSchedules(config.schedule);
+  const double peak = config.learning_rate * (schedule == Schedule::linear ? 1 - done(config, s, epochs) : 1);
   if (schedule == Schedule::noam) {
     const double width = 1 / std::sqrt(static_cast<double>(d_model));
     return peak * width * std::min(1 / std::sqrt(s), s / (warmup * std::sqrt(warmup)));

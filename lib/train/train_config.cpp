@@ -13,6 +13,8 @@ void check(const TrainConfig& c) {
   if (kStopOn(c.stop_on) == StopOn::bleu && !c.valid_bleu) {
     fail<UsageError>("--stop-on bleu: needs --valid-bleu, which computes it");
   }
+  if (kSchedules(c.schedule) == Schedule::linear && c.max_epochs == 0 && c.max_updates == 0)
+    fail<UsageError>("--schedule linear: needs the end of the run: give --max-epochs or --max-updates");
 }
 
 bool part_of_identity(const std::string& train_field) {

@@ -15,9 +15,9 @@ enum class MeanOver { tokens, sentences };
 inline const Choice<MeanOver> kMeansOver{"mean_over", {"tokens", "sentences"}};
 enum class Method { adam, adadelta, sgd };
 inline const Choice<Method> kMethods{"optimizer", {"adam", "adadelta", "sgd"}};
-enum class Schedule { noam, inverse_sqrt, constant, plateau, halving };
-inline const Choice<Schedule> kSchedules{"schedule",
-                                         {"noam", "inverse-sqrt", "constant", "plateau", "halving"}};
+enum class Schedule { noam, inverse_sqrt, linear, constant, plateau, halving };
+inline const Choice<Schedule> kSchedules{
+    "schedule", {"noam", "inverse-sqrt", "linear", "constant", "plateau", "halving"}};
 inline const Choice<Precision> kTrainPrecisions{"precision", {"float32", "bfloat16"}};
 enum class StopOn { loss, bleu };
 inline const Choice<StopOn> kStopOn{"stop_on", {"loss", "bleu"}};

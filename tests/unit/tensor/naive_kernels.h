@@ -206,6 +206,26 @@ void cross_entropy_rows(Matrix<T> logits, std::span<const std::int32_t> targets,
   }
 }
 template <class T>
+double divergence_rows(Matrix<const T> x, Matrix<const T> y, T scale, Matrix<T> d_x, Matrix<T> d_y) {
+  double total = 0;
+  for (Index i = 0; i < x.rows; ++i) {
+    const T x_sum = log_sum_exp(x.row(i), x.cols), y_sum = log_sum_exp(y.row(i), x.cols);
+    T p_to_q = 0, q_to_p = 0;
+    for (Index j = 0; j < x.cols; ++j) {
+      const T log_p = x(i, j) - x_sum, log_q = y(i, j) - y_sum;
+      p_to_q += std::exp(log_p) * (log_p - log_q);
+      q_to_p += std::exp(log_q) * (log_q - log_p);
+    }
+    total += p_to_q + q_to_p;
+    for (Index j = 0; j < x.cols; ++j) {
+      const T log_p = x(i, j) - x_sum, log_q = y(i, j) - y_sum, p = std::exp(log_p), q = std::exp(log_q);
+      d_x(i, j) = scale * (p * (log_p - log_q - p_to_q) + p - q);
+      d_y(i, j) = scale * (q * (log_q - log_p - q_to_p) + q - p);
+    }
+  }
+  return total;
+}
+template <class T>
 void log_softmax_top_k(Matrix<const T> x, Index k, Matrix<T> values, Matrix<std::int32_t> indices) {
   std::vector<std::int32_t> order(x.cols);
   for (Index i = 0; i < x.rows; ++i) {

@@ -124,6 +124,24 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(cross_entropy_forbids_classes_of_minus_infinity, T
   BOOST_TEST(std::abs(got.nll - wanted.nll) < 30 * std::numeric_limits<T>::epsilon());
 }
 
+BOOST_AUTO_TEST_CASE_TEMPLATE(divergence_of_two_predictions_and_its_gradient, T, Floats) {
+  for (Index cols : {1, 3, 7, 17, 130, 1500}) {
+    BothMatrix<T> x(4, cols, 2, 3, 1), y(4, cols, 3, 1, 2), d_x(4, cols, 0, 2, 1), d_y(4, cols, 0, 1, 3);
+    for (Index j = 0; j < cols; ++j) {
+      y.set(1, j, x.exact()(1, j) + 5);  // the same prediction
+      x.set(2, j, x.exact()(2, j) * 20);
+    }
+    const double alone = divergence_rows<T>(x.in(), y.in(), T(0.5), {}, {}),
+                 got = divergence_rows<T>(x.in(), y.in(), T(0.5), d_x.fast(), d_y.fast()),
+                 wanted = naive::divergence_rows<double>(x.in_exact(), y.in_exact(), 0.5, d_x.exact(),
+                                                         d_y.exact());
+    BOOST_TEST(alone == got);
+    BOOST_TEST(std::abs(got - wanted) <= 100 * std::numeric_limits<T>::epsilon() * (1 + wanted));
+    check_close(d_x, 300);
+    check_close(d_y, 300);
+  }
+}
+
 BOOST_AUTO_TEST_CASE_TEMPLATE(the_best_classes, T, Floats) {
   for (Index cols : {7, 17, 130, 1024, 5003}) {
     for (Index k : {1, 5, 7}) {

@@ -37,6 +37,23 @@ BOOST_AUTO_TEST_CASE(inverse_sqrt_rises_to_its_peak_and_falls) {
   BOOST_TEST(learning_rate(c, 128, 8000, 0, 1) == 0.0025, tolerance);
 }
 
+BOOST_AUTO_TEST_CASE(linear_falls_to_zero_at_the_limit_that_comes_first) {
+  TrainConfig c = config("linear", 0.5, 10);
+  c.max_epochs = 20;
+  const auto tolerance = boost::test_tools::tolerance(1e-12);
+  BOOST_TEST(learning_rate(c, 7, 1000, 0, 1) == 0.5);
+  BOOST_TEST(learning_rate(c, 7, 1000, 5, 1) == 0.375, tolerance);
+  BOOST_TEST(learning_rate(c, 7, 1000, 20, 1) == 0);
+  BOOST_TEST(learning_rate(c, 7, 5, 10, 1) == 1e-7 + (0.25 - 1e-7) / 2, tolerance);
+  c.max_updates = 1000;
+  BOOST_TEST(learning_rate(c, 7, 501, 5, 1) == 0.25, tolerance);
+  BOOST_TEST(learning_rate(c, 7, 251, 15, 1) == 0.125, tolerance);
+  c.max_epochs = c.max_updates = 0;
+  BOOST_CHECK_EXCEPTION(check(c), UsageError, [](const Error& e) {
+    return std::string(e.what()).starts_with("--schedule linear");
+  });
+}
+
 BOOST_AUTO_TEST_CASE(constant_and_plateau) {
   BOOST_TEST(learning_rate(config("constant", 0.25, 0), 7, 1, 0, 0.5) == 0.25);
   BOOST_TEST(learning_rate(config("constant", 0.25, 10), 7, 99, 0, 0.5) == 0.25);
