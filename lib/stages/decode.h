@@ -67,7 +67,7 @@ struct DecodeConfig {
           "mean over the layer's heads, a head (from 0), or best: chosen by --align-gold");
     field("batch", self.batch,
           "sentences per frame when INPUT is a file. If only lines are written, a Transformer reads further "
-          "ahead and groups sentences by length; the output order is unchanged",
+          "ahead and searches at most N of similar length together; the output order is unchanged",
           up_to(1'000'000));
     field("allow_nonfinite", self.allow_nonfinite, kAllowNonfinite);
     field("precision", self.precision, kPrecisionHelp, kPrecisions);
