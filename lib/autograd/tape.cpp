@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "autograd/op_times.h"
+#include "base/error.h"
 #include "tensor/kernels.h"
 
 namespace heed {
@@ -144,6 +145,8 @@ template <class T>
 Var<T> Tape<T>::keep_only(Var<T> v, const Mark& mark) {
   if (static_cast<std::size_t>(v.id()) < mark.nodes) return v;
   const Matrix<const T> from = value(v);
+  if (with_gradients_ || from.col_stride != 1)
+    fail("a tape with gradients keeps all its values, and none keeps a transposed one alone");
   nodes_.resize(mark.nodes);
   arena_.rewind(mark.memory);
   const Var<T> kept = result(from.rows, from.cols);

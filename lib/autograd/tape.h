@@ -140,8 +140,8 @@ class Tape {
     std::size_t nodes = 0;
   };
   Mark mark() const { return {arena_.mark(), nodes_.size()}; }
-  /// Of all values since the mark only `v` is kept, moved to where they began; the others' memory is used again. On a tape
-  /// without gradients.
+  /// Of all values since the mark only `v` is kept, moved to where they began; the others' memory is used again.
+  /// Throws Error if the tape takes gradients.
   Var<T> keep_only(Var<T> v, const Mark& mark);
 
  private:

@@ -210,8 +210,8 @@ TransformerStack<T>::TransformerStack(const StackSettings& settings)
 
 namespace {
 
-/// Memory that the layers of a stack use one after the other, as long as nothing but the states that leave them is needed:
-/// neither gradients, nor values that someone looks at.
+/// Memory that the layers of a stack use one after the other, as long as nothing but the states that leave them is
+/// needed: neither gradients, nor values that someone looks at.
 template <class T>
 class SharedMemory {
  public:

@@ -181,9 +181,10 @@ void encode_frame(const Model<float>& model, const EncodeOptions& options, int t
     inspection->start_trace();
   }
   const std::vector<std::string> names = model.encoder ? std::vector<std::string>{} : output_names(last);
+  Recording<float>::Wanted recorded;
+  if (!names.empty()) recorded = [&](const std::string& name) { return std::ranges::count(names, name) > 0; };
   for_each_shard(sentences, threads, [&](SentenceRange range) {
-    InspectedPass pass(model, inspection, range.numbers(),
-                       [&](const std::string& name) { return std::ranges::count(names, name) > 0; });
+    InspectedPass pass(model, inspection, range.numbers(), recorded);
     const Selection shard(input, range.numbers());
     const Packing& rows = shard.rows();
     Encoded<float> x = shard.on(pass);

@@ -1,5 +1,5 @@
-// Memory of one forward and backward pass: allocation bumps a pointer; reset() releases everything at once, rewind() what
-// came after a mark. The memory is kept for what comes next.
+// Memory of one forward and backward pass: allocation bumps a pointer; reset() releases everything at once,
+// rewind() what came after a mark. The memory is kept for what comes next.
 #pragma once
 
 #include <algorithm>
@@ -39,8 +39,8 @@ class Arena {
     std::size_t chunk = 0, used = 0, total = 0;
   };
   Mark mark() const { return {chunk_, used_, total_}; }
-  /// Releases what was allocated since the mark, which must be of the time since reset(). Until the next allocation it can
-  /// still be read.
+  /// Releases what was allocated since the mark, which must have been taken after the last reset(). Until the next
+  /// allocation it can still be read.
   void rewind(const Mark& mark);
 
  private:

@@ -206,7 +206,7 @@ class TopK {
   }
 
  private:
-  /// A value that at least k of x exceed: just below the k-th of the largest in each lane. -infinity: none is known.
+  /// A value that at least k of x exceed: just below the k-th largest of the lanes' maxima. -infinity: none is known.
   HWY_INLINE T value_below_k(const T* x, Index n) const {
     if (k_ > kLanes<T> || n < kLanes<T>) return kMinusInfinity<T>;
     const Whole<T> all;

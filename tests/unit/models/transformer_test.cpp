@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "nn/recording.h"
 #include "unit/models/model_checks.h"
 
 using namespace heed;
@@ -168,6 +169,37 @@ BOOST_AUTO_TEST_CASE(layer_ranges_compose) {
   Matrix<const double> parts =
       model.encoder->encode(pass, model.encoder->encode(pass, x, 0, 1), 1, 2).states.value();
   BOOST_CHECK(std::equal(whole.data, whole.data + whole.size(), parts.data));
+}
+
+/// Layers whose values nobody looks at share memory, and give the same bits.
+BOOST_AUTO_TEST_CASE(layers_share_memory) {
+  for (const auto& [norm, positions, past] :
+       {std::tuple{"post", "sinusoidal", "attention"}, std::tuple{"pre", "relative_buckets", "attention"},
+        std::tuple{"none", "alibi", "attention"}, std::tuple{"post", "sinusoidal", "ssru"}}) {
+    TransformerConfig config = small(norm, positions, "all");
+    config.d_model = 8;
+    config.decoder_past = past;
+    const Drawn<double> model(config, 9);
+    auto states = [&](bool watched, std::size_t& memory) {
+      Tape<double> tape;
+      Pass<double> pass(tape, model.parameters);
+      Recording<double> nothing([](const std::string&) { return false; });
+      if (watched) pass.recorder = &nothing;
+      const Encoded<double> encoded = model.encode(pass, kSource);
+      const Matrix<const double> x = encoded.states.value();
+      std::vector<double> all(x.data, x.data + x.size());
+      const Matrix<const double> y = model.decode(pass, &encoded, kTarget).states.value();
+      all.insert(all.end(), y.data, y.data + y.size());
+      memory = tape.arena().mark().total;
+      tape.reset();  // and begins anew
+      const Matrix<const double> again = model.encode(pass, kSource).states.value();
+      BOOST_TEST(std::equal(again.data, again.data + again.size(), all.data()));
+      return all;
+    };
+    std::size_t with_all = 0, shared = 0;
+    BOOST_TEST(states(true, with_all) == states(false, shared));
+    BOOST_TEST(5 * shared < 4 * with_all);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(config_travels_as_json) {
