@@ -11,7 +11,7 @@ namespace heed {
 
 namespace {
 
-/// Number of weights of all sentences and heads, or of those only that the backward pass wants.
+/// The number of weights of all sentences and heads, or only of those that the backward pass needs.
 std::int64_t block_elements(const Packing& queries, const Packing& keys, std::int64_t n_heads,
                             bool for_backward) {
   std::int64_t count = 0;
@@ -22,15 +22,15 @@ std::int64_t block_elements(const Packing& queries, const Packing& keys, std::in
   return count;
 }
 
-/// So many queries of a sentence are computed one by one, all heads of each: of more, tiles of rows are faster. The bits
-/// are the same, so that it does not matter which sentences are computed together.
+/// Up to so many queries of a sentence are computed one by one, each with all its heads; for more, tiles of rows are faster.
+/// Both ways give the same bits, so it does not matter which sentences are computed together.
 constexpr std::int64_t kFewQueries = 16;
 
 /// One sentence's head.
 struct HeadPlace {
   std::int64_t sentence, head;
-  std::int64_t offset;               ///< of its weights, where those of all heads are kept
-  std::optional<std::int64_t> kept;  ///< where those are that the backward pass wants; none: not of this head
+  std::int64_t offset;               ///< of its weights when those of all heads are stored
+  std::optional<std::int64_t> kept;  ///< where the backward pass finds its weights; none: it needs none
   Dropout drop;
 };
 
@@ -45,10 +45,10 @@ class Biases {
     for (std::int64_t h = 0; h < bias.cols; ++h)
       for (std::int64_t r = 0; r < bias.rows; ++r) values_[h * bias.rows + r] = bias(r, h);
   }
-  /// That of a key at its query's position, the others around it; null: none.
+  /// The bias of a key at its query's position, with the others around it; null: there are none.
   T* zero(std::int64_t head) const { return values_ ? values_ + head * distances_ + reach() : nullptr; }
   std::int64_t reach() const { return distances_ / 2; }
-  /// From one head to the next.
+  /// The distance from one head to the next.
   std::int64_t step() const { return distances_; }
   /// to(r, h) += what was summed up here.
   void add_to(Matrix<T> to) const {

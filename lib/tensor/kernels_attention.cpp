@@ -1,6 +1,6 @@
 // Attention of one sentence and one head. Scaled dot-product attention: Vaswani et al. 2017, eq. 1.
-// Short sentences (most are) run on small register-blocked products; long ones a block of queries at a time over packed
-// keys and values, with whole rows of scores, so that nothing but a block of them exists.
+// Short sentences, as most are, use small register-blocked products. Long ones are processed a block of queries at a time
+// over packed keys and values, so that only a block of the scores exists.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tensor/kernels_attention.cpp"
 #include "tensor/simd_dispatch.h"
@@ -31,7 +31,7 @@ class Scratch {
     const Index stride = padded(cols);
     return {array(rows * stride), rows, cols, stride};
   }
-  /// Likewise, of rows of which many are read side by side: not in the same lines of a cache.
+  /// The same for rows of which many are read side by side: spaced so that they do not compete for the same cache sets.
   Matrix<T> apart(Index rows, Index cols) {
     const Index stride = padded_apart(cols);
     return {array(rows * stride), rows, cols, stride};
@@ -91,8 +91,8 @@ HWY_INLINE void add_row(const T* x, Index n, T* y) {
       n, [&](Index j, auto part) HWY_ATTR { part.store(part.load(y + j) + part.load(x + j), y + j); });
 }
 
-/// Likewise the scores from `visible` on, up to a width of whole vectors: softmax loads such next, and loads after narrower
-/// stores would stall.
+/// Sets the scores from `visible` on to -infinity, up to `width`, a whole number of vectors. It stores whole vectors:
+/// softmax loads them next, and a load that spans several narrower stores would stall.
 template <class T>
 HWY_INLINE void hide_after(Index visible, T* scores, Index width) {
   for (Index j = visible / kLanes<T> * kLanes<T>; j < width; j += kLanes<T>) {
@@ -102,7 +102,7 @@ HWY_INLINE void hide_after(Index visible, T* scores, Index width) {
   }
 }
 
-/// Sets the scores that query i must not use to -infinity, up to `width`, beyond which its row has none.
+/// Sets the scores of the keys that query i must not see to -infinity, and those of the padding up to `width`.
 template <class T>
 HWY_INLINE void hide_keys(const AttentionHead<T>& head, Index i, T* row, Index width) {
   const Index m = head.k.rows, visible = visible_keys(head, i);
@@ -136,8 +136,8 @@ HWY_INLINE void edit_row(const RowEdit<T>* edit, EditOf<T> what, Index query, T*
   if (edit && edit->*what) (edit->*what)(query, {row, static_cast<std::size_t>(n)});
 }
 
-/// The products q k^T in p, of the queries from `first` on, become exp(scores - shift), and factor[i] what makes row i a
-/// distribution. `scores` and `edit` are of all queries, and with them p has all keys.
+/// Turns p, the products q k^T of the queries from `first` on, into exp(score - shift); factor[i] normalises row i.
+/// `scores` and `edit`, if given, are of all queries, and p must then have all keys.
 template <class T>
 HWY_INLINE void exponentiate(const AttentionHead<T>& head, Index first, Matrix<T> p, T* factor,
                              T* scores = nullptr, const RowEdit<T>* edit = nullptr) {
@@ -152,7 +152,7 @@ HWY_INLINE void exponentiate(const AttentionHead<T>& head, Index first, Matrix<T
   exponentiate_rows(p, width, factor);
 }
 
-/// Then the weights, as they are used.
+/// Turns what exponentiate() gave into the weights that are applied: normalised, edited, with dropout.
 template <class T>
 HWY_INLINE void finish_weights(const AttentionHead<T>& head, Index first, Matrix<T> p, const T* factor,
                                T* weights = nullptr, const RowEdit<T>* edit = nullptr) {
@@ -168,15 +168,16 @@ HWY_INLINE void finish_weights(const AttentionHead<T>& head, Index first, Matrix
 
 // ---- a block of queries at a time ----
 
-/// Queries of a block, so that `matrices` of their scores stay in the L2 cache. Fewer than two tiles of multiply_packed
-/// would read the keys too often.
+/// The number of queries in a block: `matrices` matrices of their scores should stay in the L2 cache, but fewer queries
+/// than two tiles of multiply_packed would read the keys too often.
 template <class T>
 Index block_queries(Index n, Index m, Index matrices) {
   constexpr Index cache = (512 << 10) / sizeof(T), least = 24, most = 96;
   return std::min(n, std::clamp(cache / (matrices * m) / 12 * 12, least, most));
 }
 
-/// a times the first a.cols rows of b: one panel after the other, for a panel's rows lie one after the other.
+/// c = a b, or c += a b to accumulate, with the first a.cols rows of b: panel by panel, as these rows are contiguous in
+/// each panel only.
 template <class T>
 HWY_INLINE void multiply_first_rows(Matrix<const T> a, const PackedMatrix<T>& b, bool accumulate,
                                     Matrix<T> c) {
@@ -248,8 +249,8 @@ void attend_forward(const AttentionHead<T>& head, T* scores, T* weights, Matrix<
 
 namespace {
 
-/// d_p, the gradient of the dropped weights of the queries from `first` on, becomes that of the unscaled products q k^T,
-/// in place:
+/// Turns d_p, the gradient of the weights after dropout of the queries from `first` on, into that of the unscaled products
+/// q k^T, in place:
 ///   d_p = d_p through dropout;  d_s = scale p (d_p - sum_j d_p p);  d_bias += d_s / scale.
 template <class T>
 HWY_INLINE void softmax_backward(const AttentionHead<T>& head, Index first, Matrix<const T> p, Matrix<T> d_p,
@@ -275,7 +276,7 @@ HWY_INLINE void softmax_backward(const AttentionHead<T>& head, Index first, Matr
   }
 }
 
-/// c += a^T b, where b has as many rows as a block; `panels` is scratch for them.
+/// c += a^T b; `panels` is scratch for b, which has as many rows as a block has queries.
 template <class T>
 HWY_INLINE void add_transposed_product(Matrix<const T> a, Matrix<const T> b, T* panels, Matrix<T> c) {
   multiply_packed_add<T>(a.t(), pack<T>(b, panels), c.row_range(0, a.cols));
@@ -345,7 +346,7 @@ void attend_backward(const AttentionHead<T>& head, const T* weights, Matrix<cons
 
 namespace {
 
-/// The products of x and y [d], to be added up; `vectors` whole ones, or 0: any d.
+/// The dot product of x and y [d] in partial sums, one per lane. `vectors`: d in whole vectors; 0: any d.
 template <Index vectors, class T>
 HWY_INLINE Vec<T> products(const T* x, const T* y, Index d) {
   Vec<T> sum = set(T{0});
@@ -361,8 +362,8 @@ HWY_INLINE Vec<T> products(const T* x, const T* y, Index d) {
   return sum;
 }
 
-/// w(h, j + i) = scale q_h key_i of every head h, `count` keys or fewer, at most a vector's; after the last, w gets just
-/// any numbers up to a whole vector.
+/// w(h, j + i) = scale q_h key_i for all heads h and up to `count` keys, at most as many as a vector has lanes. A whole
+/// vector is written: meaningless numbers follow the last key.
 template <Index vectors, Index count, class T>
 HWY_INLINE void score_keys(const T* q, const T* const* key, Index d, Index shared, T scale, Index j,
                            Matrix<T> w) {
@@ -396,7 +397,7 @@ HWY_NOINLINE void score_rows(const T* q, Matrix<const T> keys, std::span<const s
 template <class T>
 struct HeadContexts {
   Matrix<const T> weights;  ///< [n_heads, m]
-  Index d, shared;          ///< `shared` heads in a row have the same values
+  Index d, shared;          ///< `shared` consecutive heads have the same values
   T* context;
 
   Index heads() const { return weights.rows; }
@@ -404,8 +405,8 @@ struct HeadContexts {
   Index column(Index c) const { return c / d / shared * d + c % d; }
 };
 
-/// `heads` heads of `vectors` whole vectors each, from head h on: context = sum_j w_j value(j). Sums side by side hide
-/// the latency of one.
+/// context = sum_j w_j value(j) for `heads` heads from head h on, each `vectors` whole vectors wide. Interleaving their
+/// sums hides the latency of an addition.
 template <Index heads, Index vectors, class T, class Value>
 HWY_INLINE void context_tile(const HeadContexts<T>& y, Index h, const Value& value) {
   const Whole<T> all;
@@ -459,8 +460,8 @@ HWY_INLINE void weighted_values(const HeadContexts<T>& y, const Value& value) {
   }
 }
 
-/// w [heads, ..] from column j on: alpha q k of `vectors` vectors of keys and of `heads` heads, with the chains of sums of
-/// all of them side by side. The keys are transposed, `shared` heads' in a row the same.
+/// w = alpha q k for `heads` heads from head h on and `vectors` vectors of keys from key j on, with interleaved sums as
+/// above. The keys are transposed; `shared` consecutive heads have the same.
 template <Index heads, Index vectors, class T>
 HWY_INLINE void score_tile(const T* q, Matrix<const T> keys_transposed, Index d, Index shared, Index h,
                            Index j, T alpha, Matrix<T> w) {

@@ -1,11 +1,11 @@
-// Products with weights in bfloat16 and int8 on processors without instructions of their own for them (reduced_panels.cpp
-// has those of AVX-512). int8: pmaddubsw multiplies unsigned bytes by signed ones and adds two products in 16 bits, which
-// they must fit. So it gets the magnitude of one factor, at most 127, and the other with the sign of both: 2 * 127 * 127
-// fits. bfloat16: the upper halves of float32, spread and multiplied as such.
+// Products with weights in bfloat16 and int8 on processors that have no instructions for them; reduced_panels.cpp uses those
+// of AVX-512. int8: pmaddubsw multiplies unsigned bytes by signed ones and adds two products in 16 bits, which must not
+// overflow. So one operand is the magnitude of a, at most 127, and the other is b with the sign of the product:
+// 2 * 127 * 127 fits. bfloat16: the numbers are the upper halves of float32 and are multiplied as float32.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tensor/kernels_reduced.cpp"
 #include "tensor/simd_dispatch.h"
-// AVX-512 without such instructions of its own takes AVX2's kernels, which are tested on every processor that has it.
+// AVX-512 without those instructions uses AVX2's kernels, which are tested on every processor that has AVX2.
 #undef HWY_DISABLED_TARGETS
 #define HWY_DISABLED_TARGETS \
   (HWY_SSSE3 | HWY_AVX3 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
@@ -27,9 +27,10 @@ namespace {
 
 #if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_SSE4
 
-using Words = Vec<std::uint32_t>;  ///< a lane: a group of one row of a, or of one column of b
+/// A lane holds a group: the next four int8 or two bfloat16 of a row of a, or of a column of b.
+using Words = Vec<std::uint32_t>;
 
-/// Two words for each.
+/// Two words for each group.
 struct Spread {
   Words first, second;
 };
@@ -41,10 +42,10 @@ HWY_INLINE Words sign_bits(Words four) {
 struct Int8 {
   using Sum = Vec<std::int32_t>;
   using Weights = Words;
-  static constexpr int kRows = 4;  ///< of a tile of two vectors
+  static constexpr int kRows = 4;  ///< rows of a tile that is two vectors wide
 
   static HWY_INLINE Sum start() { return set(std::int32_t{0}); }
-  /// Of a row of a: the four numbers and their magnitudes.
+  /// For a row of a: the four signed numbers, and their magnitudes.
   static HWY_INLINE Spread spread(Words four) {
     const hn::Repartition<std::int8_t, Tag<std::uint32_t>> bytes;
     const Words number = sign_bits(four);
@@ -116,7 +117,7 @@ struct Bfloat16 {
   static HWY_INLINE Vec<float> value(Sum sum, const ReducedProduct&, Index, Index, Vec<float> onto) {
     return sum + onto;
   }
-  /// to_bfloat16 of each.
+  /// Rounds each number as to_bfloat16 does.
   static float reduce_row(const float* x, Index n, Index groups, std::byte* to) {
     const Tag<std::uint32_t> words;
     for_vectors<float>(n, [&](Index i, auto part) HWY_ATTR {
@@ -136,7 +137,7 @@ struct Bfloat16 {
   }
 };
 
-/// Rows of a, spread for the tiles: both words of a group, then those of the next.
+/// The rows of a with their groups spread, once for all tiles: both words of a group, then those of the next.
 class SpreadRows {
  public:
   template <class Kind>
@@ -164,7 +165,7 @@ class SpreadRows {
   Index stride_;
 };
 
-/// `rows` rows of c from row i on, `vectors` vectors of columns from column j on, which may lie in several panels.
+/// Computes `rows` rows of c from row i on and `vectors` vectors of columns from column j on, which may span panels.
 template <class Kind, int rows, int vectors>
 HWY_INLINE void tile(const ReducedProduct& p, const SpreadRows& spread, Index i, Index j) {
   constexpr Index panel = ReducedPanels::kColumns, lanes = kLanes<float>;
@@ -213,7 +214,7 @@ HWY_INLINE void tile(const ReducedProduct& p, const SpreadRows& spread, Index i,
   }
 }
 
-/// The tile whatever its height, up to `most`.
+/// The tile of `rows` rows, at most `most`.
 template <class Kind, int vectors, int most>
 HWY_INLINE void tile_of(const ReducedProduct& p, const SpreadRows& spread, Index i, Index rows, Index j) {
   if constexpr (most > 1) {
@@ -232,7 +233,7 @@ HWY_NOINLINE void columns(const ReducedProduct& p, const SpreadRows& spread, Ind
 template <class Kind>
 void multiply(const ReducedProduct& p) {
   constexpr Index panel = ReducedPanels::kColumns, lanes = kLanes<float>;
-  const Index end = (p.c.cols + panel - 1) / panel * panel;  // panels are filled up
+  const Index end = (p.c.cols + panel - 1) / panel * panel;  // panels are padded to their full width
   const SpreadRows spread = SpreadRows::of(p, Kind());
   Index j = 0;
   if (p.c.rows == 1)  // more columns at once hide the latency of their sums
