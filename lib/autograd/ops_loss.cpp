@@ -70,17 +70,15 @@ CrossEntropySums projected_loss(Var<T> states, Var<T> weight, bool tied,
       block_targets.insert(block_targets.end(), targets.begin() + from, targets.begin() + from + count);
     }
     if (nll) append_nll<T>(logits, block_targets, *nll);
-    Matrix<T> extra;
+    const Matrix<T> extra = divergence.data ? divergence.row_range(0, logits.rows) : Matrix<T>();
     if (consistency > 0) {
-      Matrix<T> d_first, d_second;
-      if (gradient) {
-        extra = divergence.row_range(0, logits.rows);
-        d_first = extra.row_range(0, count);
-        d_second = extra.row_range(count, count);
-      }
-      sums.loss += consistency / 2 *
-                   divergence_rows<T>(logits.row_range(0, count), logits.row_range(count, count),
-                                      scale * static_cast<T>(consistency / 2), d_first, d_second);
+      const auto half = [&](Matrix<T> of, std::int64_t part) {
+        return of.data ? of.row_range(part * count, count) : of;
+      };
+      sums.loss +=
+          consistency / 2 *
+          divergence_rows<T>(half(logits, 0), half(logits, 1), scale * static_cast<T>(consistency / 2),
+                             half(extra, 0), half(extra, 1));
     }
     cross_entropy_rows<T>(logits, block_targets, smoothing, scale, gradient, sums);
     if (!gradient) continue;

@@ -146,7 +146,7 @@ Var<T> Tape<T>::keep_only(Var<T> v, const Mark& mark) {
   if (static_cast<std::size_t>(v.id()) < mark.nodes) return v;
   const Matrix<const T> from = value(v);
   if (with_gradients_ || from.col_stride != 1)
-    fail("a tape with gradients keeps all its values, and none keeps a transposed one alone");
+    fail("keep_only: wanted a tape without gradients and a value whose rows are contiguous");
   nodes_.resize(mark.nodes);
   arena_.rewind(mark.memory);
   const Var<T> kept = result(from.rows, from.cols);
