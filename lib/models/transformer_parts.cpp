@@ -211,14 +211,13 @@ TransformerStack<T>::TransformerStack(const StackSettings& settings)
 namespace {
 
 /// Memory that the layers of a stack use one after the other, as long as nothing but the states that leave them is
-/// needed: neither gradients, nor values that someone looks at.
+/// needed: neither gradients, nor values that are recorded. Edits need no memory of their own: they act on a value when
+/// it is computed.
 template <class T>
 class SharedMemory {
  public:
   explicit SharedMemory(const Pass<T>& pass)
-      : tape_(*pass.tape),
-        mark_(tape_.mark()),
-        shared_(!tape_.with_gradients() && !pass.recorder && !pass.editor) {}
+      : tape_(*pass.tape), mark_(tape_.mark()), shared_(!tape_.with_gradients() && !pass.recorder) {}
 
   /// The states, moved to the beginning.
   Var<T> keep_only(Var<T> states) const { return shared_ ? tape_.keep_only(states, mark_) : states; }

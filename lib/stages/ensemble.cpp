@@ -61,6 +61,12 @@ bool ModelEnsemble::rows_apart() const {
          std::ranges::all_of(others_, [&](const auto& other) { return apart(other->loaded); });
 }
 
+std::int64_t ModelEnsemble::most_parameters() const {
+  std::int64_t most = first_.model->parameters.count();
+  for (const auto& other : others_) most = std::max(most, other->loaded.model->parameters.count());
+  return most;
+}
+
 void ModelEnsemble::read(const TensorMap& frame, const Packing& rows, Values wanted, int threads) {
   for (const auto& other : others_) {
     if (!frame.contains("tokens/ids")) fail("/tokens: is missing, but the second and further models read it");

@@ -28,6 +28,8 @@ class ModelEnsemble {
 
   /// Whether in every model rows do not depend on one another.
   bool rows_apart() const;
+  /// The number of parameters of the largest model.
+  std::int64_t most_parameters() const;
 
   /// Computes what the other models' decoders continue from, for the frame whose sentences have these `rows`
   /// in the first model. Throws Error if /tokens is missing or has other lengths.

@@ -156,6 +156,10 @@ void TokenizeCommand::run() const {
     fail<UsageError>("--train-counts excludes --train, --count, --import-vocab and --bpe-codes");
   if (count && !codes.empty())
     fail<UsageError>("--count counts for --train-counts, which learns merges: it excludes --bpe-codes");
+  if (training.merges > 0 && (training.type != "bpe" || !training.pretokenized))
+    fail<UsageError>(
+        "--merges is the number of merges of --type bpe --pretokenized, for text whose words are separated "
+        "by spaces; otherwise --vocab-size sets the number of pieces");
   if (training.min_word_count > 1 && (count || !codes.empty() || !word_lists.empty()))
     fail<UsageError>(
         "--min-word-count selects the words that merges are learned from: it excludes --count "

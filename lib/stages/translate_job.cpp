@@ -129,7 +129,7 @@ class TranslateJob final : public DecodeJob {
   /// As many as make enough hypotheses for efficient steps. Each step reads all weights, so a large model needs many; a
   /// small one is faster with few, whose cached keys and values stay in the processor's cache.
   std::int64_t sentences_at_once() const {
-    const std::int64_t hypotheses = std::max<std::int64_t>(32, loaded_.model->parameters.count() / 200'000),
+    const std::int64_t hypotheses = std::max<std::int64_t>(32, models_.most_parameters() / 200'000),
                        of_sentence = config_.sample ? config_.n_best : config_.beam;
     return std::clamp<std::int64_t>(hypotheses / of_sentence, 1, config_.batch);
   }
