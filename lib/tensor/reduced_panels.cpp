@@ -100,9 +100,22 @@ struct Bfloat16 {
   }
 };
 
+/// Prefetches the next panel while one is multiplied, a part of it with every block of rows: the weights of a large model
+/// do not fit the second-level cache. Behind the last panel there are often those of the next weights.
+struct Ahead {
+  const std::byte* from;
+  Index step;  ///< bytes for each group
+
+  HEED_INLINE void prefetch(Index g) const {
+    const auto* const at = reinterpret_cast<const char*>(from + g * step);
+    _mm_prefetch(at, _MM_HINT_T0);
+    _mm_prefetch(at + 64, _MM_HINT_T0);
+  }
+};
+
 /// `rows` rows of c from row i on, `vectors` vectors of columns from column j on, which may lie in several panels.
 template <class Kind, int rows, int vectors>
-void tile(const ReducedProduct& p, Index i, Index j) {
+void tile(const ReducedProduct& p, Index i, Index j, const Ahead& ahead) {
   constexpr Index panel = ReducedPanels::kColumns;
   // A pointer for every third row: one for each would not fit the registers.
   constexpr int apart = 3;
@@ -119,6 +132,8 @@ void tile(const ReducedProduct& p, Index i, Index j) {
     for (int r = 0; r < rows; ++r) sum[r][v] = Kind::start(p, column);
   }
   for (Index g = 0; g < p.b.groups; ++g) {
+    if constexpr (vectors == 2)
+      ahead.prefetch(g);  // four panels at once are as many streams, which the processor follows
     __m512i b_group[vectors];
 #pragma GCC unroll 16
     for (int v = 0; v < vectors; ++v) b_group[v] = _mm512_loadu_si512(b[v] + g * ReducedPanels::kGroupBytes);
@@ -151,18 +166,20 @@ void tile(const ReducedProduct& p, Index i, Index j) {
 
 /// The tile whatever its height, up to `most`.
 template <class Kind, int vectors, int most>
-HEED_INLINE void tile_of(const ReducedProduct& p, Index i, Index rows, Index j) {
+HEED_INLINE void tile_of(const ReducedProduct& p, Index i, Index rows, Index j, const Ahead& ahead) {
   if constexpr (most > 1) {
-    if (rows < most) return tile_of<Kind, vectors, most - 1>(p, i, rows, j);
+    if (rows < most) return tile_of<Kind, vectors, most - 1>(p, i, rows, j, ahead);
   }
-  tile<Kind, most, vectors>(p, i, j);
+  tile<Kind, most, vectors>(p, i, j, ahead);
 }
 
 /// All rows of `vectors` vectors from column j on, in blocks of this height.
 template <class Kind, int vectors, int most>
 HEED_INLINE void columns(const ReducedProduct& p, Index j, Index height) {
-  for (Index i = 0; i < p.c.rows; i += height)
-    tile_of<Kind, vectors, most>(p, i, std::min(height, p.c.rows - i), j);
+  const Index blocks = (p.c.rows + height - 1) / height;
+  Ahead ahead{p.b.panels + (j + vectors * kLanes) * 4 * p.b.groups, ReducedPanels::kGroupBytes / blocks};
+  for (Index i = 0; i < p.c.rows; i += height, ahead.from += p.b.groups * ahead.step)
+    tile_of<Kind, vectors, most>(p, i, std::min(height, p.c.rows - i), j, ahead);
 }
 
 template <class Kind>
