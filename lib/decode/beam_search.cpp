@@ -16,7 +16,8 @@ struct Candidate {
   std::int64_t parent;  ///< row of the step just made
   std::int32_t id;
   float log_probability;
-  bool cuts = false;  ///< eos is forced here, where the model prefers another word
+  std::int64_t rank = 0;  ///< among the words of its row: larger logits may have the same log-probability
+  bool cuts = false;      ///< eos is forced here, where the model prefers another word
 };
 
 /// A token of one or more hypotheses, linked to the one before it, so that what they share is stored once.
@@ -45,7 +46,9 @@ struct Beam {
 class BeamSearch {
  public:
   BeamSearch(const StepFunction& step, std::span<const std::int64_t> max_lengths, const BeamOptions& options)
-      : step_(step), options_(options) {
+      : step_(step),
+        options_(options),
+        scored_(options.scored || options.beam > 1 || options.renormalized || !options.prefixes.empty()) {
     for (std::int64_t length : max_lengths) beams_.push_back({beams_.size(), length});
   }
 
@@ -65,7 +68,10 @@ class BeamSearch {
       best_ids_.resize(best_.size());
       const Matrix<float> values(best_.data(), logits.rows(), width);
       const Matrix<std::int32_t> ids(best_ids_.data(), logits.rows(), width);
-      logits.top_k(width, values, ids);
+      if (scored_)
+        logits.top_k(width, values, ids);
+      else
+        logits.top_k_unscored(width, values, ids);
       const bool continues =
           std::ranges::any_of(open, [&](std::size_t s) { return given(beams_[s]).has_value(); });
       const Matrix<const float> all =
@@ -147,20 +153,20 @@ class BeamSearch {
     for (std::size_t h = 0; h < beam.active.size(); ++h) {
       const std::int64_t row = first_row + static_cast<std::int64_t>(h);
       if (options_.forced_eos && is_last(beam)) {
-        all.push_back({beam.active[h].total, row, options_.special.eos, 0, !prefers_eos(ids, row)});
+        all.push_back({beam.active[h].total, row, options_.special.eos, 0, 0, !prefers_eos(ids, row)});
         continue;
       }
       for (std::int64_t k = 0; k < values.cols; ++k) {
         const std::int32_t id = ids(row, k);
         if (!may_produce(options_, id)) continue;
-        all.push_back({beam.active[h].total + values(row, k), row, id, values(row, k)});
+        all.push_back({beam.active[h].total + values(row, k), row, id, values(row, k), k});
       }
     }
     const std::size_t kept = std::min(all.size(), static_cast<std::size_t>(kept_candidates()));
     std::partial_sort(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(kept), all.end(),
                       [](const Candidate& a, const Candidate& b) {
                         if (a.total != b.total) return a.total > b.total;
-                        return a.parent != b.parent ? a.parent < b.parent : a.id < b.id;
+                        return a.parent != b.parent ? a.parent < b.parent : a.rank < b.rank;
                       });
     all.resize(kept);
   }
@@ -259,6 +265,7 @@ class BeamSearch {
 
   const StepFunction& step_;
   const BeamOptions& options_;
+  bool scored_;
   std::vector<Beam> beams_;
   std::vector<Candidate> candidates_;  ///< of the sentence that moves on
   std::vector<Open> next_;             ///< its hypotheses that go on

@@ -56,6 +56,9 @@ struct BeamOptions {
   /// The last token that the maximal length allows is eos, with probability 1; it is ranked like an ended
   /// hypothesis.
   bool forced_eos = false;
+  /// Whether scores and log-probabilities are wanted. Without them a beam of 1 finds the same for less; they are finite
+  /// then if they would have been, and mean nothing else.
+  bool scored = true;
   bool renormalized = false;  ///< normalise probabilities over the words that may be produced
   /// Ids that end a hypothesis as eos does; they may be produced.
   std::vector<std::int32_t> more_ends{};
@@ -65,7 +68,7 @@ struct BeamOptions {
 
 /// For each sentence its n_best hypotheses, best first; sentence i gets at most max_lengths[i] tokens. A
 /// sentence ends when it has `beam` finished hypotheses, or at its maximal length. Ties go to the earlier
-/// hypothesis and the lower id. Throws UsageError on impossible options.
+/// hypothesis, then to the larger logit and the lower id. Throws UsageError on impossible options.
 std::vector<std::vector<Hypothesis>> beam_search(const StepFunction& step,
                                                  std::span<const std::int64_t> max_lengths,
                                                  const BeamOptions& options);

@@ -6,11 +6,13 @@
 #include "hwy/foreach_target.h"
 #include "tensor/simd_softmax.h"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "base/error.h"
-#include "tensor/packed_weights.h"
+#include "tensor/logits.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace heed::HWY_NAMESPACE {
@@ -244,56 +246,64 @@ class TopK {
   Index k_, size_ = 0;
 };
 
-/// A row's sum and its k best.
+/// A row's k best, and its sum, from which their log-probabilities are computed.
 template <class T>
 struct BestOfRow {
-  RowSum<T> sum;
   TopK<T> best;
+  RowSum<T> sum = {};
 
   HWY_INLINE void take(const T* x, Index count, Index first) {
     sum_block<T, false>(x, count, best.take_block(x, count, first), sum);
   }
-  /// The best values as log-probabilities.
   void finish(std::span<T> values) const {
     const T log_sum = std::log(sum.sum);
     for (T& value : values) value = (value - sum.max) - log_sum;  // large logits cancel exactly
   }
 };
 
+/// A row's k best as they are; or NaN, as their log-probabilities would be, if NaN or infinity is among its values.
 template <class T>
-BestOfRow<T> best_of_row(Matrix<T> values, Matrix<std::int32_t> indices, Index i, Index k) {
-  return {{}, {values.row(i), indices.row(i), k}};
-}
+struct BestUnscored {
+  TopK<T> best;
+  bool numbers = true;
 
-}  // namespace
-
-template <class T>
-void log_softmax_top_k(Matrix<const T> x, Index k, Matrix<T> values, Matrix<std::int32_t> indices) {
-  for (Index i = 0; i < x.rows; ++i) {
-    BestOfRow<T> row = best_of_row(values, indices, i, k);
-    for (Index first = 0; first < x.cols; first += kBlock)
-      row.take(x.row(i) + first, std::min(kBlock, x.cols - first), first);
-    row.finish(row_span(values, i).first(k));
+  HWY_INLINE void take(const T* x, Index count, Index first) {
+    best.take_block(x, count, first);
+    const Vec<T> infinity = set(std::numeric_limits<T>::infinity());
+    auto below = set(T{0}) < infinity;
+    for_vectors<T>(count, [&](Index j, auto part) HWY_ATTR {
+      below = hn::And(below, part.load(x + j) < infinity);  // false for NaN
+    });
+    numbers = numbers && hn::AllTrue(Tag<T>(), below);
   }
-}
+  void finish(std::span<T> values) const {
+    if (!numbers) std::ranges::fill(values, std::numeric_limits<T>::quiet_NaN());
+  }
+};
 
 template <class T>
-void packed_top_k(Matrix<const T> a, const PackedMatrix<T>& b, std::span<const T> bias, Index k,
-                  Matrix<T> values, Matrix<std::int32_t> indices) {
+TopK<T> top_of_row(Matrix<T> values, Matrix<std::int32_t> indices, Index i, Index k) {
+  return {values.row(i), indices.row(i), k};
+}
+
+/// Best: BestOfRow or BestUnscored.
+template <template <class> class Best, class T>
+void best_of_product(Matrix<const T> a, const PackedMatrix<T>& b, std::span<const T> bias, Index k,
+                     Matrix<T> values, Matrix<std::int32_t> indices) {
   static_assert(kBlock % kPanelColumns<T> == 0);
   constexpr Index most = 96;  // rows whose block of logits stays in the L2 cache
   if (a.rows > most) {
-    const Index half = a.rows / 2;
-    packed_top_k(a.row_range(0, half), b, bias, k, values, indices);
-    return packed_top_k(a.row_range(half, a.rows - half), b, bias, k, values.row_range(half, a.rows - half),
-                        indices.row_range(half, a.rows - half));
+    const Index half = a.rows / 2, rest = a.rows - half;
+    best_of_product<Best, T>(a.row_range(0, half), b, bias, k, values, indices);
+    return best_of_product<Best, T>(a.row_range(half, rest), b, bias, k, values.row_range(half, rest),
+                                    indices.row_range(half, rest));
   }
   static thread_local std::vector<T> block;
   const Index stride = spread_stride(kBlock);
   block.resize(static_cast<std::size_t>(a.rows * stride));
-  std::vector<BestOfRow<T>> rows;
+  std::vector<Best<T>> rows;
   rows.reserve(static_cast<std::size_t>(a.rows));
-  for (Index i = 0; i < a.rows; ++i) rows.push_back(best_of_row(values, indices, i, k));
+  for (Index i = 0; i < a.rows; ++i) rows.push_back({top_of_row(values, indices, i, k)});
   for (Index first = 0; first < b.cols; first += kBlock) {
     const Index count = std::min(kBlock, b.cols - first);
     const Matrix<T> logits(block.data(), a.rows, count, stride);
@@ -305,12 +315,37 @@ void packed_top_k(Matrix<const T> a, const PackedMatrix<T>& b, std::span<const T
   for (Index i = 0; i < a.rows; ++i) rows[i].finish(row_span(values, i).first(k));
 }
 
+}  // namespace
+
+template <class T>
+void log_softmax_top_k(Matrix<const T> x, Index k, Matrix<T> values, Matrix<std::int32_t> indices) {
+  for (Index i = 0; i < x.rows; ++i) {
+    BestOfRow<T> row{top_of_row(values, indices, i, k)};
+    for (Index first = 0; first < x.cols; first += kBlock)
+      row.take(x.row(i) + first, std::min(kBlock, x.cols - first), first);
+    row.finish(row_span(values, i).first(k));
+  }
+}
+
+template <class T>
+void packed_top_k(Matrix<const T> a, const PackedMatrix<T>& b, std::span<const T> bias, Index k,
+                  Matrix<T> values, Matrix<std::int32_t> indices) {
+  best_of_product<BestOfRow, T>(a, b, bias, k, values, indices);
+}
+
+template <class T>
+void packed_top_logits(Matrix<const T> a, const PackedMatrix<T>& b, std::span<const T> bias, Index k,
+                       Matrix<T> values, Matrix<std::int32_t> indices) {
+  best_of_product<BestUnscored, T>(a, b, bias, k, values, indices);
+}
+
 HEED_TARGET_KERNEL(softmax_rows)
 HEED_TARGET_KERNEL(log_sum_exp_rows)
 HEED_TARGET_KERNEL(cross_entropy_rows)
 HEED_TARGET_KERNEL(divergence_rows)
 HEED_TARGET_KERNEL(log_softmax_top_k)
 HEED_TARGET_KERNEL(packed_top_k)
+HEED_TARGET_KERNEL(packed_top_logits)
 
 }  // namespace heed::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -320,6 +355,7 @@ namespace heed {
 
 HEED_EXPORT_KERNEL(log_softmax_top_k)
 HEED_EXPORT_KERNEL(packed_top_k)
+HEED_EXPORT_KERNEL(packed_top_logits)
 
 HEED_KERNEL(void, softmax_rows, (Matrix<T> x), (x))
 HEED_KERNEL(void, log_sum_exp_rows, (Matrix<const T> x, std::span<T> result), (x, result))
@@ -338,6 +374,11 @@ void expect_enough(std::int64_t k, std::int64_t classes) {
     fail("the ", k, " best of ", classes, " classes: wanted between 1 and all of them");
 }
 
+void expect_fit(std::int64_t k, std::int64_t classes, std::int64_t bias) {
+  expect_enough(k, classes);
+  if (bias != 0 && bias != classes) fail("a bias of ", bias, " for ", classes, " classes");
+}
+
 }  // namespace
 
 template <class T>
@@ -348,16 +389,22 @@ void log_softmax_top_k(Matrix<const T> x, std::int64_t k, Matrix<T> values, Matr
 template <class T>
 void log_softmax_top_k(Matrix<const T> a, const PackedMatrix<T>& b, std::span<const T> bias, std::int64_t k,
                        Matrix<T> values, Matrix<std::int32_t> indices) {
-  expect_enough(k, b.cols);
-  if (!bias.empty() && std::ssize(bias) != b.cols)
-    fail("a bias of ", bias.size(), " for ", b.cols, " classes");
+  expect_fit(k, b.cols, std::ssize(bias));
   HEED_DISPATCH(packed_top_k)(a, b, bias, k, values, indices);
+}
+template <class T>
+void top_logits(Matrix<const T> a, const PackedMatrix<T>& b, std::span<const T> bias, std::int64_t k,
+                Matrix<T> values, Matrix<std::int32_t> indices) {
+  expect_fit(k, b.cols, std::ssize(bias));
+  HEED_DISPATCH(packed_top_logits)(a, b, bias, k, values, indices);
 }
 
 #define HEED_INSTANTIATE_TOP_K(T)                                                                            \
   template void log_softmax_top_k(Matrix<const T>, std::int64_t, Matrix<T>, Matrix<std::int32_t>);           \
   template void log_softmax_top_k(Matrix<const T>, const PackedMatrix<T>&, std::span<const T>, std::int64_t, \
-                                  Matrix<T>, Matrix<std::int32_t>);
+                                  Matrix<T>, Matrix<std::int32_t>);                                          \
+  template void top_logits(Matrix<const T>, const PackedMatrix<T>&, std::span<const T>, std::int64_t,        \
+                           Matrix<T>, Matrix<std::int32_t>);
 HEED_INSTANTIATE_TOP_K(float)
 HEED_INSTANTIATE_TOP_K(double)
 #undef HEED_INSTANTIATE_TOP_K

@@ -11,6 +11,13 @@
 
 namespace heed {
 
+/// The k best columns of each row of a b + bias, best first, equal values in the order of their columns, and their values.
+/// Unlike log_softmax_top_k it computes no exponentials; a row that has NaN or infinity gets NaN for its values.
+/// bias may be empty.
+template <class T>
+void top_logits(Matrix<const T> a, const PackedMatrix<T>& b, std::span<const T> bias, std::int64_t k,
+                Matrix<T> values, Matrix<std::int32_t> indices);
+
 /// Logits [n, vocabulary], at hand or a product of states [n, d] and weights, with a bias or none, of which
 /// no more is computed than is asked for. What it was made of must outlive it.
 template <class T>
@@ -30,6 +37,13 @@ class Logits {
       log_softmax_top_k<T>(states_, *weight_, bias_, k, values, indices);
     else
       log_softmax_top_k<T>(all_, k, values, indices);
+  }
+  /// The same in the same order, for less: values are finite where log-probabilities are, and mean nothing else.
+  void top_k_unscored(std::int64_t k, Matrix<T> values, Matrix<std::int32_t> indices) const {
+    if (weight_)
+      top_logits<T>(states_, *weight_, bias_, k, values, indices);
+    else
+      top_k(k, values, indices);
   }
   /// All of them; in the arena's memory when they were no matrix yet.
   Matrix<const T> all() const {

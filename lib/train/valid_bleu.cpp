@@ -31,6 +31,7 @@ std::vector<TokenIds> translate(const Model<float>& model, const PackedWeights<f
   };
   BeamOptions beam;
   beam.special = model.searched();
+  beam.scored = false;
   std::vector<TokenIds> translations;
   for (std::vector<Hypothesis>& best : beam_search(next, limits, beam)) {
     translations.push_back(std::move(best.front().ids));

@@ -5,6 +5,7 @@
 #include <boost/test/unit_test.hpp>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "base/error.h"
 #include "tensor/philox.h"
@@ -132,6 +133,62 @@ BOOST_AUTO_TEST_CASE(a_beam_of_one_is_greedy) {
     BOOST_CHECK_EQUAL_COLLECTIONS(found[s][0].ids.begin(), found[s][0].ids.end(), ids.begin(), ids.end());
     check_probabilities(static_cast<std::int64_t>(s), found[s][0]);
   }
+}
+
+/// States that depend on the whole prefix, and weights that make logits of them.
+BOOST_AUTO_TEST_CASE(a_greedy_search_needs_no_scores) {
+  constexpr std::int64_t width = 6, vocabulary = 2500;
+  Random random(5, 1);
+  std::vector<float> weight(width * vocabulary), states;
+  for (float& w : weight) w = static_cast<float>(random.normal());
+  Arena arena;
+  const PackedMatrix<float> packed =
+      lay_out<float>(Matrix<const float>(weight.data(), width, vocabulary), Precision::float32, arena);
+  const auto search = [&](bool scored) {
+    std::vector<std::uint64_t> keys(30);
+    bool first = true;
+    const StepFunction step = [&](std::span<const std::int32_t> tokens,
+                                  std::span<const std::int64_t> parents) {
+      std::vector<std::uint64_t> next;
+      states.clear();
+      for (std::size_t i = 0; i < tokens.size(); ++i) {
+        const auto parent = static_cast<std::uint64_t>(parents[i]);
+        next.push_back(first ? parent : keys[parent] * 31 + static_cast<std::uint64_t>(tokens[i]));
+        Random state(7, next.back());
+        for (std::int64_t j = 0; j < width; ++j) states.push_back(static_cast<float>(state.normal()));
+      }
+      first = false;
+      keys = next;
+      return Logits<float>({states.data(), std::ssize(next), width}, packed, {}, arena);
+    };
+    BeamOptions options;
+    options.scored = scored;
+    return beam_search(step, std::vector<std::int64_t>(keys.size(), 20), options);
+  };
+  const auto found = search(true), unscored = search(false);
+  std::set<std::int32_t> words;
+  for (std::size_t s = 0; s < found.size(); ++s) {
+    BOOST_TEST(unscored[s][0].ids == found[s][0].ids, boost::test_tools::per_element());
+    BOOST_TEST(unscored[s][0].finished == found[s][0].finished);
+    BOOST_TEST(std::isfinite(unscored[s][0].score));
+    BOOST_TEST(found[s][0].score < 0);
+    BOOST_TEST(unscored[s][0].score > 0);  // the mean of the largest logits: nothing else was computed
+    words.insert(found[s][0].ids.begin(), found[s][0].ids.end());
+  }
+  BOOST_TEST(words.size() > 100u);
+}
+
+BOOST_AUTO_TEST_CASE(the_larger_logit_wins_where_log_probabilities_are_equal) {
+  std::vector<float> x(8000, 0.9f);
+  x[5] = 1, x[4] = std::nextafter(1.0f, 0.0f);
+  std::vector<float> best(2);
+  std::vector<std::int32_t> ids(2);
+  log_softmax_top_k<float>(Matrix<const float>(x.data(), 1, 8000), 2, {best.data(), 1, 2},
+                           {ids.data(), 1, 2});
+  BOOST_REQUIRE_EQUAL(best[0], best[1]);
+  const StepFunction step = [&](auto, auto) { return Matrix<const float>(x.data(), 1, 8000); };
+  const auto found = beam_search(step, std::vector<std::int64_t>{1}, BeamOptions{});
+  BOOST_TEST(found[0][0].ids == std::vector<std::int32_t>{5}, boost::test_tools::per_element());
 }
 
 /// `more`: ids that end a sentence besides kEnd; pad may be one of them.

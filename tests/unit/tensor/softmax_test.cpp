@@ -1,7 +1,7 @@
 #include "kernel_testing.h"
 
 #include "base/error.h"
-#include "tensor/packed_weights.h"
+#include "tensor/logits.h"
 
 using namespace heed;
 using namespace heed::testing;
@@ -187,6 +187,38 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(the_best_classes_of_a_product, T, Floats) {
                            Matrix<std::int32_t>(got_ids.data(), rows, k));
       BOOST_TEST(got == wanted);
       BOOST_TEST(got_ids == wanted_ids);
+      // The same without log-probabilities: the logits of these columns.
+      std::ranges::fill(got_ids, -1);
+      top_logits<T>(a.in(), pack<T>(b.in(), panels.data()), bias, k, Matrix<T>(got.data(), rows, k),
+                    Matrix<std::int32_t>(got_ids.data(), rows, k));
+      BOOST_TEST(got_ids == wanted_ids);
+      for (Index i = 0; i < rows * k; ++i) BOOST_TEST(got[i] == logits[i / k * cols + got_ids[i]]);
+    }
+  }
+}
+
+/// Whether log-probabilities are finite can be seen from the best logits alone.
+BOOST_AUTO_TEST_CASE_TEMPLATE(the_best_logits_are_finite_where_log_probabilities_are, T, Floats) {
+  const Index rows = 1, d = 2, k = 3;
+  for (const Index cols : {5, 130, 1500}) {
+    for (const T odd : {static_cast<T>(NAN), static_cast<T>(kInfinity), static_cast<T>(-kInfinity)}) {
+      for (const Index at : {Index{0}, cols / 2, cols - 1}) {
+        BothMatrix<T> a(rows, d, 3, 1, 2), b(d, cols, 1, 1, 3);
+        std::vector<T> panels(static_cast<std::size_t>(packed_size<T>(d, cols))), values(k), scored(k),
+            bias(static_cast<std::size_t>(cols));
+        std::vector<std::int32_t> ids(k), scored_ids(k);
+        bias[static_cast<std::size_t>(at)] = odd;
+        const PackedMatrix<T> weight = pack<T>(b.in(), panels.data());
+        top_logits<T>(a.in(), weight, bias, k, Matrix<T>(values.data(), rows, k),
+                      Matrix<std::int32_t>(ids.data(), rows, k));
+        log_softmax_top_k<T>(a.in(), weight, bias, k, Matrix<T>(scored.data(), rows, k),
+                             Matrix<std::int32_t>(scored_ids.data(), rows, k));
+        for (Index i = 0; i < k; ++i) {
+          BOOST_TEST(std::isfinite(values[i]) == (odd < 0));
+          BOOST_TEST(std::isfinite(scored[i]) == (odd < 0));
+        }
+        if (odd < 0) BOOST_TEST(ids == scored_ids);
+      }
     }
   }
 }
