@@ -12,7 +12,7 @@ namespace {
 
 /// A possible continuation of a hypothesis.
 struct Candidate {
-  double total;         ///< log-probability of the whole prefix
+  double total;         ///< log-probability of the whole prefix, or a sum of what stands for it
   std::int64_t parent;  ///< row of the step just made
   std::int32_t id;
   float log_probability;

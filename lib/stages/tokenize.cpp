@@ -160,6 +160,8 @@ void TokenizeCommand::run() const {
     fail<UsageError>(
         "--merges is the number of merges of --type bpe --pretokenized, for text whose words are separated "
         "by spaces; otherwise --vocab-size sets the number of pieces");
+  if (training.merges > 0 && (!codes.empty() || !word_lists.empty()))
+    fail<UsageError>("--merges is the number of merges to learn: it excludes --bpe-codes and --import-vocab");
   if (training.min_word_count > 1 && (count || !codes.empty() || !word_lists.empty()))
     fail<UsageError>(
         "--min-word-count selects the words that merges are learned from: it excludes --count "

@@ -41,7 +41,7 @@ class TranslateJob final : public DecodeJob {
     if (paths_.models.size() > 1) load_others();
     open_outputs();
     if (gives_lines_alone()) options_.at_once = sentences_at_once();
-    options_.beam.scored = !only_searches() || tensors_ || config_.n_best > 1 || models_.size() > 1;
+    options_.beam.scored = !only_searches() || tensors_ || config_.n_best > 1;
     if (only_searches() && models_.size() == 1 && models_.rows_apart())
       loaded_.model->set_precision(precision_of(config_), Unpacked::released);
   }

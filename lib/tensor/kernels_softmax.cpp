@@ -261,7 +261,7 @@ struct BestOfRow {
   }
 };
 
-/// A row's k best as they are; or NaN, as their log-probabilities would be, if NaN or infinity is among its values.
+/// A row's k best as they are; or NaN, as their log-probabilities would be, if NaN or +infinity is among its values.
 template <class T>
 struct BestUnscored {
   TopK<T> best;

@@ -12,7 +12,7 @@
 namespace heed {
 
 /// The k best columns of each row of a b + bias, best first, equal values in the order of their columns, and their values.
-/// Unlike log_softmax_top_k it computes no exponentials; a row that has NaN or infinity gets NaN for its values.
+/// Unlike log_softmax_top_k it computes no exponentials; a row that has NaN or +infinity gets NaN for its values.
 /// bias may be empty.
 template <class T>
 void top_logits(Matrix<const T> a, const PackedMatrix<T>& b, std::span<const T> bias, std::int64_t k,

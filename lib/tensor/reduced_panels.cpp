@@ -133,7 +133,7 @@ void tile(const ReducedProduct& p, Index i, Index j, const Ahead& ahead) {
   }
   for (Index g = 0; g < p.b.groups; ++g) {
     if constexpr (vectors == 2)
-      ahead.prefetch(g);  // four panels at once are as many streams, which the processor follows
+      ahead.prefetch(g);  // the processor follows the four streams of wider tiles by itself
     __m512i b_group[vectors];
 #pragma GCC unroll 16
     for (int v = 0; v < vectors; ++v) b_group[v] = _mm512_loadu_si512(b[v] + g * ReducedPanels::kGroupBytes);
