@@ -46,9 +46,7 @@ struct Beam {
 class BeamSearch {
  public:
   BeamSearch(const StepFunction& step, std::span<const std::int64_t> max_lengths, const BeamOptions& options)
-      : step_(step),
-        options_(options),
-        scored_(options.scored || options.beam > 1 || options.renormalized || !options.prefixes.empty()) {
+      : step_(step), options_(options), scored_(options.scored || options.beam > 1 || options.renormalized) {
     for (std::int64_t length : max_lengths) beams_.push_back({beams_.size(), length});
   }
 
