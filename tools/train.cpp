@@ -102,6 +102,10 @@ void declare(cli::Tool& tool, TrainCommand& o) {
   tool.list("--ignore GLOB", o.import.options.ignored_tensors, "with --import: ignore these tensors");
   tool.list("--ignore-field NAME", o.import.options.ignored_fields,
             "with --import: ignore these fields of config.json");
+  tool.list("--mean-of MODEL", o.mean.models,
+            "instead of training: write the mean of the parameters of these models, which is better than "
+            "each of them "
+            "if they were trained with --init-from the same model, with different seeds");
   tool.option("--list-presets", o.list_presets, "print the presets with their sizes and recipes and exit");
   tool.option("--resume", o.job.resume, "continue from MODEL.checkpoint, exactly");
   tool.option("--resume-previous", o.job.resume_previous, "continue from the checkpoint before it");
@@ -140,6 +144,7 @@ void declare(cli::Tool& tool, TrainCommand& o) {
   tool.example(
       "train --init-from bert/ --source a.en --labels a.labels --valid-source b.en --valid-labels b.labels "
       "-o classifier.h5");
+  tool.example("train --mean-of seed1.h5 seed2.h5 -o mean.h5");
   tool.example("train --preset gpt-tiny --target a.en --valid-target b.en --vocab v.h5 -o gpt.h5");
   tool.example(
       "train --preset vit-tiny --source a.npy --labels a.labels --valid-source b.npy --valid-labels b.labels "
@@ -162,6 +167,8 @@ int main(int argc, char** argv) {
           if (!command.import.from.empty())
             tool.allow_only("--import",
                             {"--list", "--expect", "--ignore", "--ignore-field", "--output", "--overwrite"});
+          if (!command.mean.models.empty())
+            tool.allow_only("--mean-of", {"--output", "--no-scales", "--overwrite"});
           command.job.seed = static_cast<std::uint64_t>(tool.common().seed);
           command.job.command = tool.result_command(kWithoutEffect);
           command.job.threads = static_cast<int>(tool.common().threads);

@@ -612,6 +612,13 @@ void TrainCommand::run(const IsGiven& given, const std::function<std::atomic<boo
     command.scales = job.write.scales;
     return command.run();
   }
+  if (!mean.models.empty()) {
+    MeanCommand command = mean;
+    command.output = job.output;
+    command.overwrite = job.overwrite;
+    command.write = job.write;
+    return command.run();
+  }
   if (exchange == "auto") join(job, exchange_timeout);
   const bool first = exchange_of(job).rank() == 0;
   together(exchange_of(job), [&] {

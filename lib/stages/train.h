@@ -13,6 +13,7 @@
 #include "io/options.h"
 #include "models/architectures.h"
 #include "stages/import_model.h"
+#include "stages/mean_model.h"
 #include "train/corpus.h"
 #include "train/exchange.h"
 #include "train/train_config.h"
@@ -86,6 +87,7 @@ struct TrainCommand {
   std::string exchange = "auto";
   double exchange_timeout = 600;  ///< seconds
   ImportCommand import;           ///< instead of training
+  MeanCommand mean;               ///< likewise
 
   /// The fields of all models, each once.
   std::vector<Field> model_fields();
