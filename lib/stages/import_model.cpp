@@ -1,6 +1,5 @@
 #include "stages/import_model.h"
 
-#include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -8,6 +7,7 @@
 #include "io/provenance.h"
 #include "models/foreign/import.h"
 #include "models/model_file.h"
+#include "stages/new_file.h"
 #include "stages/self_test.h"
 
 namespace heed {
@@ -30,9 +30,7 @@ void ImportCommand::run() const {
     std::cout << table_of(foreign::report(from, options)) << std::flush;
     return;
   }
-  if (output.empty() || output == "-") fail<UsageError>("-o: wanted a file for the imported model");
-  if (!overwrite && std::filesystem::exists(output))
-    fail<UsageError>("-o ", escaped(output), ": already exists; --overwrite replaces it");
+  expect_new_file(output, overwrite, "the imported model");
   foreign::ImportOptions spoken = options;
   spoken.says_notes = spoken.states_files = true;
   const LoadedModel loaded = foreign::load(from, spoken);

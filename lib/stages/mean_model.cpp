@@ -2,33 +2,47 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "base/log.h"
-#include "base/paths.h"
 #include "io/provenance.h"
+#include "models/architectures.h"
+#include "models/config_json.h"
 #include "models/model_file.h"
+#include "stages/new_file.h"
+#include "text/bounded_json.h"
 
 namespace heed {
 namespace {
 
-/// Throws Error unless `other` computes with parameters of the same meaning as `first`.
+/// Throws Error unless the configs, whose fields of training may differ, agree. They are compared as they are read, with
+/// the fields that a file leaves out.
+void expect_same_config(const Model<float>& first, const Model<float>& other, const std::string& names) {
+  with_architecture(first.architecture, [&](const auto& known) {
+    typename std::decay_t<decltype(known)>::Config one, two;
+    const std::vector<Field> fields = fields_of(one), other_fields = fields_of(two);
+    from_json(first.config_json, fields);
+    from_json(other.config_json, other_fields);
+    const auto text = [](const Field& field) {
+      return std::visit([](const auto* value) { return nlohmann::json(*value).dump(); }, field.value);
+    };
+    for (std::size_t i = 0; i < fields.size(); ++i)
+      if (!fields[i].of_training && text(fields[i]) != text(other_fields[i]))
+        fail(names, ": have ", fields[i].name, " = ", text(fields[i]), " and ", text(other_fields[i]));
+  });
+}
+
+/// Throws Error unless the parameters of `other` mean the same as those of `first`.
 void expect_alike(const LoadedModel& first, const LoadedModel& other, const std::string& names) {
   if (first.model->architecture != other.model->architecture)
     fail(names, ": are of architectures ", first.model->architecture, " and ", other.model->architecture);
-  const auto config = nlohmann::json::parse(first.model->config_json),
-             other_config = nlohmann::json::parse(other.model->config_json);
-  for (const auto& [field, value] : config.items())
-    if (!field.ends_with("dropout") && other_config.value(field, nlohmann::json()) != value)
-      fail(names, ": have ", field, " = ", value.dump(), " and ",
-           other_config.value(field, nlohmann::json()).dump());
   for (const Side side : {Side::source, Side::target})
     if (first.tokenizer(side).digest() != other.tokenizer(side).digest())
       fail(names, ": have different vocabularies");
   if (first.classes != other.classes) fail(names, ": have different classes");
+  expect_same_config(*first.model, *other.model, names);
 }
 
 /// The cosine of the angle between the parameters of two models. Of translation models that were trained from the same
@@ -47,34 +61,36 @@ constexpr double kLeastCosine = 0.8;
 
 void MeanCommand::run() const {
   if (models.size() < 2) fail<UsageError>("--mean-of: wanted two models or more, got ", models.size());
-  if (output.empty() || output == "-") fail<UsageError>("-o: wanted a file for the mean of the models");
-  if (!overwrite && std::filesystem::exists(output))
-    fail<UsageError>("-o ", escaped(output), ": already exists; --overwrite replaces it");
+  expect_new_file(output, overwrite, "the mean of the models");
   const LoadedModel first = load_model(models[0]);
   const std::span<float> values = first.model->parameters.values();  // of the first until all are added
   std::vector<double> sums(values.begin(), values.end());
-  nlohmann::ordered_json about{{"mean_of", {first.digest}}};
+  nlohmann::ordered_json provenance{{"mean_of", {first.digest}}};
   for (std::size_t i = 1; i < models.size(); ++i) {
     const LoadedModel other = load_model(models[i]);
     const std::string names = concat(escaped(models[0]), " and ", escaped(models[i]));
     expect_alike(first, other, names);
     const std::span<const float> added = other.model->parameters.values();
-    if (const double near = cosine(values, added); near < kLeastCosine)
-      logging::warn(
-          concat(names, ": their parameters have a cosine of ", near,
-                 ": were they trained from the same model? Otherwise their mean is worse than both"));
+    if (const double near = cosine(values, added); !(near >= kLeastCosine))
+      logging::warn(concat(names, ": their parameters have a cosine of ", near,
+                           ": were they trained from the same model? Otherwise their mean is of no use"));
     std::ranges::transform(sums, added, sums.begin(), std::plus());
-    about["mean_of"].push_back(other.digest);
+    provenance["mean_of"].push_back(other.digest);
   }
   const auto count = static_cast<double>(models.size());
   std::ranges::transform(sums, values.begin(),
                          [count](double sum) { return static_cast<float>(sum / count); });
   TensorMap texts = texts_of(first);
-  texts.merge(provenance_map(about.dump()));
-  if (!first.origin.empty()) texts.merge(origin_map(first.origin));
   texts.attributes["history"] = first.history;
-  io::add_history(texts.attributes, write.command);
-  save_model(output, *first.model, texts, {}, {{}, write.scales});
+  io::add_history(texts.attributes, command);
+  TensorMap about = provenance_map(provenance.dump());
+  if (!first.origin.empty()) {
+    nlohmann::json origin = text::parse_bounded_json(first.origin, "model/origin");
+    if (!origin.is_object()) fail("model/origin: no object of JSON");
+    origin.erase("verified");  // which was another model
+    about.merge(origin_map(origin.dump()));
+  }
+  save_model(output, *first.model, texts, about, {{}, scales});
   logging::note(concat("saved the mean of ", models.size(), " models in ", escaped(output)));
 }
 

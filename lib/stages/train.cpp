@@ -615,8 +615,9 @@ void TrainCommand::run(const IsGiven& given, const std::function<std::atomic<boo
   if (!mean.models.empty()) {
     MeanCommand command = mean;
     command.output = job.output;
+    command.command = job.command;
     command.overwrite = job.overwrite;
-    command.write = job.write;
+    command.scales = job.write.scales;
     return command.run();
   }
   if (exchange == "auto") join(job, exchange_timeout);

@@ -166,7 +166,9 @@ std::string model_card(const TensorMap& map, const std::string& name, int width)
     };
     card.row("trained", {with("from preset ", "preset"),
                          with("from model ", "initial_model").substr(0, kModelWord + kDigits),
-                         run.contains("mean_of") ? concat("mean of ", run["mean_of"].size(), " models") : "",
+                         run.contains("mean_of") && run["mean_of"].is_array()
+                             ? concat("mean of ", run["mean_of"].size(), " models")
+                             : "",
                          with("seed ", "seed"), counted_of_run("updates", "update"),
                          counted_of_run("epochs", "epoch"), with("ended by ", "ended_by")});
     if (run.contains("recipe") && run["recipe"].is_object()) card.row("recipe", settings(run["recipe"]));
