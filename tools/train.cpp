@@ -102,10 +102,9 @@ void declare(cli::Tool& tool, TrainCommand& o) {
   tool.list("--ignore GLOB", o.import.options.ignored_tensors, "with --import: ignore these tensors");
   tool.list("--ignore-field NAME", o.import.options.ignored_fields,
             "with --import: ignore these fields of config.json");
-  tool.list(
-      "--mean-of MODEL", o.mean.models,
-      "instead of training: write the mean of these models' parameters. It is often better than each of "
-      "them if they were trained with --init-from the same model and different seeds");
+  tool.list("--mean-of MODEL", o.mean.models,
+            "instead of training: write the mean of these models' parameters. If they were trained with "
+            "--init-from the same model and different seeds, it is about as good as the better of them");
   tool.option("--list-presets", o.list_presets, "print the presets with their sizes and recipes and exit");
   tool.option("--resume", o.job.resume, "continue from MODEL.checkpoint, exactly");
   tool.option("--resume-previous", o.job.resume_previous, "continue from the checkpoint before it");

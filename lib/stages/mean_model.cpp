@@ -46,8 +46,8 @@ void expect_alike(const LoadedModel& first, const LoadedModel& other, const std:
 }
 
 /// The cosine of the angle between the parameters of two models. Of translation models that were trained from the same
-/// one it was 0.95, and their mean was better than both; of two that only began with the same seed 0.5, and their mean
-/// lost 5 BLEU.
+/// one it was 0.95, and their mean was as good; of two that only began with the same seed 0.5, and their mean lost 5
+/// BLEU.
 double cosine(std::span<const float> x, std::span<const float> y) {
   const auto product = [](std::span<const float> a, std::span<const float> b) {
     return std::transform_reduce(a.begin(), a.end(), b.begin(), 0.0, std::plus(),

@@ -1,5 +1,5 @@
 // train --mean-of: the mean of models that were trained from the same one (Wortsman et al. 2022, "Model soups").
-// Runs that differ in the order of their batches, or in dropout, end around a point that is often better than each.
+// Runs that differ in the order of their batches, or in dropout, end around a common point, which depends less on chance.
 #pragma once
 
 #include <string>
