@@ -104,7 +104,8 @@ void declare(cli::Tool& tool, TrainCommand& o) {
             "with --import: ignore these fields of config.json");
   tool.list("--mean-of MODEL", o.mean.models,
             "instead of training: write the mean of these models' parameters. If they were trained with "
-            "--init-from the same model and different seeds, it is about as good as the better of them");
+            "--init-from the same model and different seeds, it is as good as they are on average, or "
+            "better");
   tool.option("--list-presets", o.list_presets, "print the presets with their sizes and recipes and exit");
   tool.option("--resume", o.job.resume, "continue from MODEL.checkpoint, exactly");
   tool.option("--resume-previous", o.job.resume_previous, "continue from the checkpoint before it");

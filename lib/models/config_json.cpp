@@ -48,6 +48,10 @@ struct Assign {
 
 }  // namespace
 
+std::string to_json(const Field& field) {
+  return std::visit([](const auto* value) { return Json(*value).dump(); }, field.value);
+}
+
 std::string to_json(const std::string& architecture, const std::vector<Field>& fields,
                     const std::vector<Field>& defaults) {
   nlohmann::ordered_json json;

@@ -24,6 +24,9 @@ std::string to_json(const Config& config) {
 /// types and values outside a field's choices.
 void from_json(const std::string& json, const std::vector<Field>& fields);
 
+/// The value of a field as JSON.
+std::string to_json(const Field& field);
+
 /// The "architecture" of a model's JSON. Throws Error when there is none.
 std::string architecture_of(const std::string& json);
 

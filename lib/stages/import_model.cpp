@@ -7,7 +7,6 @@
 #include "io/provenance.h"
 #include "models/foreign/import.h"
 #include "models/model_file.h"
-#include "stages/new_file.h"
 #include "stages/self_test.h"
 
 namespace heed {
@@ -25,12 +24,12 @@ std::string table_of(const std::vector<foreign::ReportLine>& lines) {
 
 }  // namespace
 
-void ImportCommand::run() const {
+void ImportCommand::run(const NewModelFile& file) const {
   if (list) {
     std::cout << table_of(foreign::report(from, options)) << std::flush;
     return;
   }
-  expect_new_file(output, overwrite, "the imported model");
+  file.expect_possible("the imported model");
   foreign::ImportOptions spoken = options;
   spoken.says_notes = spoken.states_files = true;
   const LoadedModel loaded = foreign::load(from, spoken);
@@ -49,8 +48,8 @@ void ImportCommand::run() const {
     origin["verified"] = result;
   }
   TensorMap about = origin_map(origin.dump());
-  io::add_history(about.attributes, command);
-  save_model(output, *loaded.model, texts_of(loaded), about, {{}, scales});
+  io::add_history(about.attributes, file.command);
+  save_model(file.path, *loaded.model, texts_of(loaded), about, {{}, file.scales});
   logging::note(concat("imported a ", origin.value("kind", ""), " of ", loaded.model->parameters.count(),
                        " parameters and ", (loaded.model->encoder ? loaded.source : loaded.target).size(),
                        " pieces"));

@@ -5,22 +5,19 @@
 #include <string>
 
 #include "models/foreign/family.h"
+#include "stages/derived_model.h"
 
 namespace heed {
 
 struct ImportCommand {
   std::string from;    ///< the folder or file; empty: nothing to import
   std::string expect;  ///< expected results (stages/self_test.h); empty: not verified
-  std::string output;
-  std::string command;  ///< for the model's history
-  bool list = false;    ///< only print the mapping of each tensor
-  bool overwrite = false;
-  bool scales = true;  ///< io::WriteOptions
+  bool list = false;   ///< only print the mapping of each tensor
   foreign::ImportOptions options;
 
   /// Throws Error if the model cannot be imported, or does not give the expected results; then nothing is
   /// written.
-  void run() const;
+  void run(const NewModelFile& file) const;
 };
 
 }  // namespace heed

@@ -11,8 +11,6 @@
 #include "models/architectures.h"
 #include "models/config_json.h"
 #include "models/model_file.h"
-#include "stages/new_file.h"
-#include "text/bounded_json.h"
 
 namespace heed {
 namespace {
@@ -25,12 +23,11 @@ void expect_same_config(const Model<float>& first, const Model<float>& other, co
     const std::vector<Field> fields = fields_of(one), other_fields = fields_of(two);
     from_json(first.config_json, fields);
     from_json(other.config_json, other_fields);
-    const auto text = [](const Field& field) {
-      return std::visit([](const auto* value) { return nlohmann::json(*value).dump(); }, field.value);
-    };
-    for (std::size_t i = 0; i < fields.size(); ++i)
-      if (!fields[i].of_training && text(fields[i]) != text(other_fields[i]))
-        fail(names, ": have ", fields[i].name, " = ", text(fields[i]), " and ", text(other_fields[i]));
+    for (std::size_t i = 0; i < fields.size(); ++i) {
+      const std::string value = to_json(fields[i]), other_value = to_json(other_fields[i]);
+      if (!fields[i].of_training && value != other_value)
+        fail(names, ": have ", fields[i].name, " = ", value, " and ", other_value);
+    }
   });
 }
 
@@ -45,9 +42,9 @@ void expect_alike(const LoadedModel& first, const LoadedModel& other, const std:
   expect_same_config(*first.model, *other.model, names);
 }
 
-/// The cosine of the angle between the parameters of two models. Of translation models that were trained from the same
-/// one it was 0.95, and their mean was as good; of two that only began with the same seed 0.5, and their mean lost 5
-/// BLEU.
+/// The cosine of the angle between the parameters of two models. For two translation models trained from the same one it
+/// was 0.95, and their mean translated as well as they did; for two that merely shared a seed it was 0.5, and their mean
+/// lost 5 BLEU.
 double cosine(std::span<const float> x, std::span<const float> y) {
   const auto product = [](std::span<const float> a, std::span<const float> b) {
     return std::transform_reduce(a.begin(), a.end(), b.begin(), 0.0, std::plus(),
@@ -59,9 +56,9 @@ constexpr double kLeastCosine = 0.8;
 
 }  // namespace
 
-void MeanCommand::run() const {
+void MeanCommand::run(const NewModelFile& file) const {
   if (models.size() < 2) fail<UsageError>("--mean-of: wanted two models or more, got ", models.size());
-  expect_new_file(output, overwrite, "the mean of the models");
+  file.expect_possible("the mean of the models");
   const LoadedModel first = load_model(models[0]);
   const std::span<float> values = first.model->parameters.values();  // of the first until all are added
   std::vector<double> sums(values.begin(), values.end());
@@ -82,16 +79,11 @@ void MeanCommand::run() const {
                          [count](double sum) { return static_cast<float>(sum / count); });
   TensorMap texts = texts_of(first);
   texts.attributes["history"] = first.history;
-  io::add_history(texts.attributes, command);
+  io::add_history(texts.attributes, file.command);
   TensorMap about = provenance_map(provenance.dump());
-  if (!first.origin.empty()) {
-    nlohmann::json origin = text::parse_bounded_json(first.origin, "model/origin");
-    if (!origin.is_object()) fail("model/origin: no object of JSON");
-    origin.erase("verified");  // which was another model
-    about.merge(origin_map(origin.dump()));
-  }
-  save_model(output, *first.model, texts, about, {{}, scales});
-  logging::note(concat("saved the mean of ", models.size(), " models in ", escaped(output)));
+  if (!first.origin.empty()) about.merge(origin_map(unverified_origin(first).dump()));
+  save_model(file.path, *first.model, texts, about, {{}, file.scales});
+  logging::note(concat("saved the mean of ", models.size(), " models in ", escaped(file.path)));
 }
 
 }  // namespace heed

@@ -15,8 +15,8 @@
 #include "io/provenance.h"
 #include "models/config_json.h"
 #include "models/model_file.h"
+#include "stages/derived_model.h"
 #include "stages/op_report.h"
-#include "text/bounded_json.h"
 #include "text/tokenizer.h"
 #include "text/unknown_pieces.h"
 #include "train/corpus.h"
@@ -158,10 +158,6 @@ struct Ingredients {
   std::vector<std::string> source_lines;  ///< of the training text, when its pieces are drawn anew
 };
 
-std::string text_of(const Field& field) {
-  return std::visit([](const auto* value) { return nlohmann::json(*value).dump(); }, field.value);
-}
-
 Identity identity_of(const TrainingJob& job, const Ingredients& in) {
   Identity identity;
   const auto model = nlohmann::ordered_json::parse(in.model->config_json);
@@ -172,7 +168,7 @@ Identity identity_of(const TrainingJob& job, const Ingredients& in) {
   const std::vector<Field> fields = fields_of(config), plain_fields = fields_of(plain);
   for (std::size_t i = 0; i < fields.size(); ++i) {
     if (!part_of_identity(fields[i].name)) continue;
-    identity.push_back({fields[i].name, text_of(fields[i]), text_of(fields[i]) == text_of(plain_fields[i])});
+    identity.push_back({fields[i].name, to_json(fields[i]), to_json(fields[i]) == to_json(plain_fields[i])});
   }
   identity.push_back(sum_identity(config.shards));
   identity.push_back({"seed", std::to_string(job.seed)});
@@ -192,9 +188,7 @@ Identity identity_of(const TrainingJob& job, const Ingredients& in) {
 
 /// The origin of a model that starts from `initial`: it keeps its search settings, but not its verification.
 std::string fine_tuned(const LoadedModel& initial) {
-  nlohmann::json origin = text::parse_bounded_json(initial.origin, "model/origin");
-  if (!origin.is_object()) fail("model/origin: no object of JSON");
-  origin.erase("verified");
+  nlohmann::json origin = unverified_origin(initial);
   origin["fine_tuned"] = initial.digest;
   return origin.dump();
 }
@@ -229,7 +223,7 @@ std::string provenance_of(const TrainingJob& job, const Ingredients& in) {
     std::string option = field.name;
     std::ranges::replace(option, '_', '-');
     if (std::ranges::count(kWithoutEffect, option) == 0)
-      about["recipe"][field.name] = nlohmann::json::parse(text_of(field));
+      about["recipe"][field.name] = nlohmann::json::parse(to_json(field));
   }
   about["training"] = summary_of(in.training);
   if (job.validates()) about["validation"] = summary_of(in.validation);
@@ -293,7 +287,7 @@ void expect_same_run(const TrainingJob& job, const Ingredients& in) {
   for (const IdentityField& field : identity_of(job, in)) fields.push_back({field.field, field.value});
   TrainConfig config = job.config;
   for (const Field& field : fields_of(config))
-    if (!part_of_identity(field.name)) fields.push_back({field.name, text_of(field)});
+    if (!part_of_identity(field.name)) fields.push_back({field.name, to_json(field)});
   fields.push_back({"resume", job.resume_previous ? "previous" : job.resume ? "yes" : "no"});
   fields.push_back({"allow_mixed_processors", job.allow_mixed_processors ? "yes" : "no"});
   expect_same(exchange_of(job), fields,
@@ -604,22 +598,9 @@ void TrainCommand::run(const IsGiven& given, const std::function<std::atomic<boo
     std::cout << preset_table();
     return;
   }
-  if (!import.from.empty()) {
-    ImportCommand command = import;
-    command.output = job.output;
-    command.command = job.command;
-    command.overwrite = job.overwrite;
-    command.scales = job.write.scales;
-    return command.run();
-  }
-  if (!mean.models.empty()) {
-    MeanCommand command = mean;
-    command.output = job.output;
-    command.command = job.command;
-    command.overwrite = job.overwrite;
-    command.scales = job.write.scales;
-    return command.run();
-  }
+  const NewModelFile file{job.output, job.command, job.overwrite, job.write.scales};
+  if (!import.from.empty()) return import.run(file);
+  if (!mean.models.empty()) return mean.run(file);
   if (exchange == "auto") join(job, exchange_timeout);
   const bool first = exchange_of(job).rank() == 0;
   together(exchange_of(job), [&] {

@@ -1,6 +1,6 @@
 // The checksums of chunks that HDF5 itself writes and verifies: its own function sums word by word and took a tenth
-// of encode's time. The linker's --wrap (CMakeLists.txt) puts ours, which sums words side by side, in its place. Where
-// that had no effect, files would be the same and tools slower.
+// of encode's time. The linker's --wrap (CMakeLists.txt) puts ours, which sums words side by side, in its place. Without
+// it, files are the same and tools slower.
 #include <cstddef>
 #include <cstdint>
 
