@@ -4,6 +4,7 @@
 #include "autograd/ops.h"
 #include "base/error.h"
 #include "base/instantiate.h"
+#include "tensor/bfloat16_loss.h"
 #include "tensor/gemm.h"
 
 namespace heed {
@@ -54,12 +55,21 @@ CrossEntropySums projected_loss(Var<T> states, Var<T> weight, bool tied,
   }
   CrossEntropySums sums;
   // A block holds rows that follow one another, or as many of either half.
-  const std::int64_t parts = consistency > 0 ? 2 : 1, part_rows = n / parts,
-                     block_rows = std::min(part_rows, kLossBlockRows / parts);
+  const std::int64_t parts = consistency > 0 ? 2 : 1, part_rows = n / parts;
+  std::int64_t done = 0;
+  if constexpr (std::is_same_v<T, float>) {
+    if (gradient && parts == 1 && !nll && tape.precision() == Precision::bfloat16) {
+      done = bfloat16_loss({states.value(), w, biases, targets, smoothing, scale, states_beta != 0, d_states,
+                            d_weight, d_bias},
+                           tape.arena(), sums);
+      if (done == n) return sums;
+    }
+  }
+  const std::int64_t block_rows = std::min(part_rows, kLossBlockRows / parts);
   Matrix<T> block = tape.arena().template matrix<T>(parts * block_rows, vocabulary), divergence;
   if (consistency > 0 && gradient) divergence = tape.arena().template matrix<T>(block.rows, vocabulary);
   std::vector<std::int32_t> block_targets;
-  for (std::int64_t first = 0; first < part_rows; first += block_rows) {
+  for (std::int64_t first = done; first < part_rows; first += block_rows) {
     const std::int64_t count = std::min(block_rows, part_rows - first);
     Matrix<T> logits = block.row_range(0, parts * count);
     block_targets.clear();

@@ -9,12 +9,10 @@
 #include <vector>
 
 #include "tensor/arena.h"
+#include "tensor/bfloat16_tiles.h"
 #include "tensor/gemm.h"
 #include "tensor/product_count.h"
 #include "tensor/simd_level.h"
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
 
 namespace heed {
 
@@ -23,7 +21,6 @@ namespace {
 using Index = std::int64_t;
 
 #if defined(__x86_64__)
-// ---- AVX-512 with its instruction for pairs of bfloat16 -----------------------------------------------------
 #if defined(__clang__)
 // clang-format off
 #pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16"))), apply_to = function)
@@ -33,187 +30,7 @@ using Index = std::int64_t;
 #pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16")
 #endif
 
-#define HEED_INLINE __attribute__((always_inline)) inline
-
-constexpr Index kLanes = 16;
-/// A tile of c: 24 sums, two vectors of b and one of a fit the 32 registers.
-constexpr int kTileRows = 12, kTileVectors = 2;
-/// Both factors lie in panels of so many rows of a and columns of b: of each group of two steps along k, the pair of every
-/// row or column in turn. A panel of a is a whole number of vectors and of tiles.
-constexpr Index kPanelRows = 48, kPanelColumns = kTileVectors * kLanes;
-/// Steps along k at a time, an even number: c is read and written as often as they make up k.
-constexpr Index kDepth = 512;
-/// So many rows of a, of that depth, take half of the second-level cache.
-constexpr Index kBlockRows = 11 * kPanelRows;
-
-HEED_INLINE __mmask16 first_lanes(Index count) {
-  return static_cast<__mmask16>(count >= kLanes ? 0xFFFF : (1u << std::max<Index>(count, 0)) - 1);
-}
-
-/// Of 16 columns of `from` the pairs of rows 2 g and 2 g + 1, where rows follow one another in memory.
-HEED_INLINE __m512i pair_rows(const Matrix<const float>& from, Index row, Index column) {
-  alignas(64) static constexpr std::uint16_t kInTurn[32] = {0,  16, 1,  17, 2,  18, 3,  19, 4,  20, 5,
-                                                            21, 6,  22, 7,  23, 8,  24, 9,  25, 10, 26,
-                                                            11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
-  const __mmask16 there = first_lanes(from.cols - column);
-  const __m512 low = _mm512_maskz_loadu_ps(there, from.row(row) + column);
-  const __m512 high =
-      row + 1 < from.rows ? _mm512_maskz_loadu_ps(there, from.row(row + 1) + column) : _mm512_setzero_ps();
-  return _mm512_permutexvar_epi16(_mm512_load_si512(kInTurn), (__m512i)_mm512_cvtne2ps_pbh(high, low));
-}
-
-/// 16 vectors of 16 elements of 4 bytes: rows become columns.
-HEED_INLINE void transpose_16(__m512i (&x)[16]) {
-  __m512i y[16];
-#pragma GCC unroll 8
-  for (int i = 0; i < 16; i += 2) {
-    y[i] = _mm512_unpacklo_epi32(x[i], x[i + 1]);
-    y[i + 1] = _mm512_unpackhi_epi32(x[i], x[i + 1]);
-  }
-#pragma GCC unroll 4
-  for (int i = 0; i < 16; i += 4) {  // now x[i + j] has column j of each quarter, of four rows
-    x[i] = _mm512_unpacklo_epi64(y[i], y[i + 2]);
-    x[i + 1] = _mm512_unpackhi_epi64(y[i], y[i + 2]);
-    x[i + 2] = _mm512_unpacklo_epi64(y[i + 1], y[i + 3]);
-    x[i + 3] = _mm512_unpackhi_epi64(y[i + 1], y[i + 3]);
-  }
-#pragma GCC unroll 4
-  for (int j = 0; j < 4; ++j) {
-    const __m512i low = _mm512_shuffle_i32x4(x[j], x[4 + j], 0x88),
-                  high = _mm512_shuffle_i32x4(x[j], x[4 + j], 0xDD);
-    const __m512i low_below = _mm512_shuffle_i32x4(x[8 + j], x[12 + j], 0x88),
-                  high_below = _mm512_shuffle_i32x4(x[8 + j], x[12 + j], 0xDD);
-    y[j] = _mm512_shuffle_i32x4(low, low_below, 0x88);
-    y[8 + j] = _mm512_shuffle_i32x4(low, low_below, 0xDD);
-    y[4 + j] = _mm512_shuffle_i32x4(high, high_below, 0x88);
-    y[12 + j] = _mm512_shuffle_i32x4(high, high_below, 0xDD);
-  }
-#pragma GCC unroll 16
-  for (int i = 0; i < 16; ++i) x[i] = y[i];
-}
-
-/// Two vectors that will be packed soon.
-HEED_INLINE void prefetch_vectors(const float* at) {
-  __builtin_prefetch(at, 0, 2);
-  __builtin_prefetch(at + kLanes, 0, 2);
-}
-
-/// Panels of `width` columns of `from` [k, columns], filled up with zeros: pairs of rows, `width` a group.
-template <Index width>
-void pack(Matrix<const float> from, std::uint32_t* panels) {
-  constexpr bool prefetches = width == kPanelRows;  // Ahead has fetched the panels of b
-  const Index groups = (from.rows + 1) / 2, end = (from.cols + width - 1) / width * width;
-  const auto place = [&](Index group, Index column) {
-    return panels + column / width * width * groups + group * width + column % width;
-  };
-  if (from.row_stride == 1 && from.col_stride != 1) {  // pairs follow one another in memory
-    for (Index column = 0; column < end; column += kLanes) {
-      for (Index group = 0; group < groups; group += kLanes) {
-        const __mmask16 low = first_lanes(from.rows - 2 * group),
-                        high = first_lanes(from.rows - 2 * group - kLanes);
-        __m512i x[16];
-#pragma GCC unroll 16
-        for (Index j = 0; j < kLanes; ++j) {
-          if (column + j >= from.cols) {
-            x[j] = _mm512_setzero_si512();
-            continue;
-          }
-          const float* const at = from.data + (column + j) * from.col_stride + 2 * group;
-          if constexpr (prefetches)
-            prefetch_vectors(at + std::min(kLanes, from.cols - 1 - column - j) * from.col_stride);
-          x[j] = (__m512i)_mm512_cvtne2ps_pbh(_mm512_maskz_loadu_ps(high, at + kLanes),
-                                              _mm512_maskz_loadu_ps(low, at));
-        }
-        transpose_16(x);
-        const Index count = std::min(kLanes, groups - group);
-        for (Index g = 0; g < count; ++g) _mm512_storeu_si512(place(group + g, column), x[g]);
-      }
-    }
-    return;
-  }
-  // Row by row of all panels, in the order of memory.
-  for (Index group = 0; group < groups; ++group) {
-    const float* const low = from.row(std::min(2 * group + 4, from.rows - 1));
-    const float* const high = from.row(std::min(2 * group + 5, from.rows - 1));
-    for (Index column = 0; column < end; column += kLanes) {
-      if constexpr (prefetches) {
-        __builtin_prefetch(low + column, 0, 2);
-        __builtin_prefetch(high + column, 0, 2);
-      }
-      _mm512_storeu_si512(place(group, column), pair_rows(from, 2 * group, column));
-    }
-  }
-}
-
-/// Prefetches what the next panel of b will be packed from while the current one is multiplied: its rows are far
-/// apart in memory, where the processor's own prefetchers do not follow.
-class Ahead {
- public:
-  Ahead() = default;
-  explicit Ahead(Matrix<const float> source) : source_(source.col_stride == 1 ? source : source.t()) {}
-
-  HEED_INLINE void prefetch() {
-    if (row_ >= source_.rows) return;
-    prefetch_vectors(source_.row(row_) + column_);
-    column_ += 2 * kLanes;
-    if (column_ < source_.cols) return;
-    column_ = 0;
-    ++row_;
-  }
-
- private:
-  Matrix<const float> source_;
-  Index row_ = 0, column_ = 0;
-};
-
-/// Rows and columns of c of a tile, those that are there: start, unless it has no data, plus the product of the panels' groups.
-HEED_INLINE void tile(const std::uint32_t* a, const std::uint32_t* b, Index groups, Matrix<const float> start,
-                      Matrix<float> c, Ahead& ahead) {
-#pragma GCC unroll 16
-  for (int r = 0; r < kTileRows; ++r) {
-    const float* const at = c.row(std::min<Index>(r, c.rows - 1));
-    __builtin_prefetch(at, 1, 2);
-    __builtin_prefetch(at + kLanes, 1, 2);
-  }
-  __m512 sum[kTileRows][kTileVectors];
-#pragma GCC unroll 16
-  for (int r = 0; r < kTileRows; ++r)
-#pragma GCC unroll 2
-    for (int v = 0; v < kTileVectors; ++v) sum[r][v] = _mm512_setzero_ps();
-  for (Index g = 0; g < groups; ++g, a += kPanelRows, b += kPanelColumns) {
-    ahead.prefetch();
-    __m512i b_group[kTileVectors];
-#pragma GCC unroll 2
-    for (int v = 0; v < kTileVectors; ++v) b_group[v] = _mm512_load_si512(b + v * kLanes);
-#pragma GCC unroll 16
-    for (int r = 0; r < kTileRows; ++r) {
-      const __m512i a_group = _mm512_set1_epi32(static_cast<int>(a[r]));
-#pragma GCC unroll 2
-      for (int v = 0; v < kTileVectors; ++v)
-        sum[r][v] = _mm512_dpbf16_ps(sum[r][v], (__m512bh)a_group, (__m512bh)b_group[v]);
-    }
-  }
-#pragma GCC unroll 16
-  for (int r = 0; r < kTileRows; ++r) {
-    if (r >= c.rows) break;
-#pragma GCC unroll 2
-    for (int v = 0; v < kTileVectors; ++v) {
-      const __mmask16 there = first_lanes(c.cols - v * kLanes);
-      float* const at = c.row(r) + v * kLanes;
-      if (start.data)
-        sum[r][v] = _mm512_add_ps(sum[r][v], _mm512_maskz_loadu_ps(there, start.row(r) + v * kLanes));
-      _mm512_mask_storeu_ps(at, there, sum[r][v]);
-    }
-  }
-}
-
-/// Calls body(first, count) for parts of 0..n of about equal size, multiples of `unit` but for the last, none larger than
-/// `most`.
-template <class Body>
-void each_part(Index n, Index most, Index unit, const Body& body) {
-  const Index parts = (n + most - 1) / most, size = ((n + parts - 1) / parts + unit - 1) / unit * unit;
-  for (Index first = 0; first < n; first += size) body(first, std::min(size, n - first));
-}
+using namespace bfloat16;
 
 /// Rows of c and start have stride 1.
 void multiply_avx512(Matrix<const float> a, Matrix<const float> b, Matrix<const float> start,
@@ -239,7 +56,7 @@ void multiply_avx512(Matrix<const float> a, Matrix<const float> b, Matrix<const 
           const auto of_tile = [&](auto matrix) {
             return matrix.row_range(i + r, std::min<Index>(kTileRows, rows - r)).columns(j, b_columns.cols);
           };
-          tile(a_panels + r / kPanelRows * kPanelRows * groups + r % kPanelRows, b_panel, groups,
+          tile(InPanel{a_panels + r / kPanelRows * kPanelRows * groups + r % kPanelRows}, b_panel, groups,
                so_far.data ? of_tile(so_far) : so_far, of_tile(c), ahead);
         }
       }
@@ -247,7 +64,6 @@ void multiply_avx512(Matrix<const float> a, Matrix<const float> b, Matrix<const 
   });
 }
 
-#undef HEED_INLINE
 #if defined(__clang__)
 #pragma clang attribute pop
 #else

@@ -1,0 +1,37 @@
+// The cross-entropy of a projection and its gradients in bfloat16, without a matrix of logits: those of a large vocabulary do
+// not fit the caches, and reading and writing them takes as long as a part of the products. For autograd/ops_loss.cpp.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "tensor/arena.h"
+#include "tensor/kernels.h"
+#include "tensor/matrix.h"
+
+namespace heed {
+
+struct ProjectedLoss {
+  Matrix<const float> states;             ///< [n, d]
+  Matrix<const float> weight;             ///< [d, V], rows or columns of stride 1
+  std::span<const float> bias;            ///< [V] or empty
+  std::span<const std::int32_t> targets;  ///< [n], below V
+  double smoothing = 0;                   ///< as cross_entropy_rows has it
+  float scale = 1;                        ///< of the gradients
+  bool adds_to_d_states = false;          ///< instead of overwriting them
+  Matrix<float> d_states;                 ///< [n, d]
+  Matrix<float> d_weight;                 ///< as weight; what it has is added to; no data: not wanted
+  std::span<float> d_bias;                ///< likewise
+};
+
+/// What cross_entropy_rows computes from the logits states weight + bias, added to sums, and the gradients. Classes are
+/// taken in blocks that stay in the cache: the logits, the powers exp(logit - reference of the row) and their product with
+/// the weights. Only the powers are kept, in bfloat16 and as the panels that their product with the states needs. What
+/// normalises a row is known in the end and multiplied into the results, as Dao et al. (2022, algorithm 1) do for
+/// attention; the parts of the smoothed target are added apart, in float32.
+/// Returns how many rows were taken, from the first on: fewer than all, to which nothing happened, if the processor has no
+/// instruction for pairs of bfloat16, if the products are too small for it or d is above 512, or if logits are too
+/// far apart.
+std::int64_t bfloat16_loss(const ProjectedLoss& loss, Arena& arena, CrossEntropySums& sums);
+
+}  // namespace heed
