@@ -83,6 +83,10 @@ struct Row {
   float total() const { return _mm512_reduce_add_ps(_mm512_load_ps(totals)); }
 };
 
+HEED_INLINE __m512 lowest() {
+  return _mm512_set1_ps(-std::numeric_limits<float>::infinity());
+}
+
 /// 2^x for x <= 0, to 3e-6 of it.
 HEED_INLINE __m512 power_of_two(__m512 x) {
   const __m512 whole = _mm512_roundscale_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC),
@@ -199,7 +203,7 @@ class Computation {
   /// From the first `count` classes.
   void set_references(Index count) {
     for (Index i = 0; i < n_; ++i) {
-      __m512 most = kLowest;
+      __m512 most = lowest();
       for (Index j = 0; j < count; j += kLanes) {
         const __mmask16 there = first_lanes(count - j);
         most = _mm512_mask_max_ps(most, there, most, _mm512_maskz_loadu_ps(there, logits_.row(i) + j));
@@ -218,7 +222,7 @@ class Computation {
       Row* const row = &rows_[static_cast<std::size_t>(i)];
       __m512 sum[2], total[2], max[2], reference[2];
       for (int r = 0; r < rows; ++r) {
-        sum[r] = _mm512_load_ps(row[r].sums), total[r] = _mm512_load_ps(row[r].totals), max[r] = kLowest;
+        sum[r] = _mm512_load_ps(row[r].sums), total[r] = _mm512_load_ps(row[r].totals), max[r] = lowest();
         reference[r] = _mm512_set1_ps(row[r].reference);
       }
       for (Index j = 0; j < count; j += kLanes) {
@@ -339,7 +343,6 @@ class Computation {
     }
   }
 
-  const __m512 kLowest = _mm512_set1_ps(-std::numeric_limits<float>::infinity());
   const ProjectedLoss& p_;
   Index n_, d_, classes_;
   Index pairs_;   ///< of rows
