@@ -123,7 +123,7 @@ Var<T> attention_over_past(Var<T> q, const Packing& rows, const Past<T>& past,
                            Var<T> bias = {});
 
 /// Cross-entropy of softmax(states W) against targets with label smoothing (kernels.h, cross_entropy_rows):
-/// states [n, d], weight [d, V]. The logits exist only a block of rows at a time, so their gradients are
+/// states [n, d], weight [d, V]. The logits exist only a block of rows or classes at a time, so their gradients are
 /// taken at once: with gradients on, d states and d weight receive `scale` * d loss, and Tape::backward()
 /// continues from there. The weight may be the transposed view of an embedding table (tied): pass the table and
 /// `tied`. `nll`, unless null, receives -log p of each row's target. `bias` [1, V] or none is added to the logits.

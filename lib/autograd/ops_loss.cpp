@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 
 #include "autograd/ops.h"
 #include "base/error.h"
@@ -54,9 +55,8 @@ CrossEntropySums projected_loss(Var<T> states, Var<T> weight, bool tied,
     if (tape.wants_gradient(bias)) d_bias = row_span(tape.gradient(bias), 0);
   }
   CrossEntropySums sums;
-  // A block holds rows that follow one another, or as many of either half.
   const std::int64_t parts = consistency > 0 ? 2 : 1, part_rows = n / parts;
-  std::int64_t done = 0;
+  std::int64_t done = 0;  // rows whose logits never exist as a whole, as neither pairs nor nll need them
   if constexpr (std::is_same_v<T, float>) {
     if (gradient && parts == 1 && !nll && tape.precision() == Precision::bfloat16) {
       done = bfloat16_loss({states.value(), w, biases, targets, smoothing, scale, states_beta != 0, d_states,
@@ -65,6 +65,7 @@ CrossEntropySums projected_loss(Var<T> states, Var<T> weight, bool tied,
       if (done == n) return sums;
     }
   }
+  // A block holds rows that follow one another, or as many of either half.
   const std::int64_t block_rows = std::min(part_rows, kLossBlockRows / parts);
   Matrix<T> block = tape.arena().template matrix<T>(parts * block_rows, vocabulary), divergence;
   if (consistency > 0 && gradient) divergence = tape.arena().template matrix<T>(block.rows, vocabulary);

@@ -1,5 +1,5 @@
 // The cross-entropy of a projection and its gradients in bfloat16, without a matrix of logits: those of a large vocabulary do
-// not fit the caches, and reading and writing them takes as long as a part of the products. For autograd/ops_loss.cpp.
+// not fit the caches, and the products would wait for memory. For autograd/ops_loss.cpp.
 #pragma once
 
 #include <cstdint>
@@ -25,13 +25,12 @@ struct ProjectedLoss {
 };
 
 /// What cross_entropy_rows computes from the logits states weight + bias, added to sums, and the gradients. Classes are
-/// taken in blocks that stay in the cache: the logits, the powers exp(logit - reference of the row) and their product with
-/// the weights. Only the powers are kept, in bfloat16 and as the panels that their product with the states needs. What
-/// normalises a row is known in the end and multiplied into the results, as Dao et al. (2022, algorithm 1) do for
-/// attention; the parts of the smoothed target are added apart, in float32.
-/// Returns how many rows were taken, from the first on: fewer than all, to which nothing happened, if the processor has no
-/// instruction for pairs of bfloat16, if the products are too small for it or d is above 512, or if logits are too
-/// far apart.
+/// taken in blocks that stay in the cache: the logits, e = exp(logit - reference of the row) and the product of e with the
+/// weights. Only e is kept, in bfloat16 and as the panels that its product with the states needs. What normalises a row is
+/// known in the end and multiplied into the results, as Dao et al. (2022, algorithm 1) do for attention.
+/// Returns how many rows were taken, from the first on; the others are untouched. They are all of them if the processor has no
+/// instruction for pairs of bfloat16, d is above 512 or the products are too small, and the rest of them from where a row
+/// has logits too far apart.
 std::int64_t bfloat16_loss(const ProjectedLoss& loss, Arena& arena, CrossEntropySums& sums);
 
 }  // namespace heed

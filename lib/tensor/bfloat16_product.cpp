@@ -37,8 +37,8 @@ void multiply_avx512(Matrix<const float> a, Matrix<const float> b, Matrix<const 
                      Matrix<float> c) {
   static thread_local Arena arena;
   arena.reset();
-  auto* const a_panels = arena.allocate<std::uint32_t>(
-      kDepth / 2 * std::min(kBlockRows, (c.rows + kPanelRows - 1) / kPanelRows * kPanelRows));
+  auto* const a_panels =
+      arena.allocate<std::uint32_t>(kDepth / 2 * std::min(kBlockRows, round_up(c.rows, kPanelRows)));
   auto* const b_panel = arena.allocate<std::uint32_t>(kDepth / 2 * kPanelColumns);
   each_part(a.cols, kDepth, 2, [&](Index k, Index depth) {
     const Index groups = (depth + 1) / 2;
@@ -56,8 +56,8 @@ void multiply_avx512(Matrix<const float> a, Matrix<const float> b, Matrix<const 
           const auto of_tile = [&](auto matrix) {
             return matrix.row_range(i + r, std::min<Index>(kTileRows, rows - r)).columns(j, b_columns.cols);
           };
-          tile(InPanel{a_panels + r / kPanelRows * kPanelRows * groups + r % kPanelRows}, b_panel, groups,
-               so_far.data ? of_tile(so_far) : so_far, of_tile(c), ahead);
+          tile(InPanel(a_panels, r, groups), b_panel, groups, so_far.data ? of_tile(so_far) : so_far,
+               of_tile(c), ahead);
         }
       }
     });

@@ -1,5 +1,5 @@
-// What products in bfloat16 are made of where the processor has AVX-512 with the instruction for pairs of bfloat16:
-// both factors in panels, multiplied tile by tile. For bfloat16_product.cpp and bfloat16_loss.cpp, which say when.
+// Products in bfloat16 by AVX-512 with its instruction for pairs of bfloat16: how factors are packed, and the tile that is
+// multiplied in registers. For bfloat16_product.cpp and bfloat16_loss.cpp, which check that the processor has it.
 #pragma once
 
 #if defined(__x86_64__)
@@ -35,6 +35,10 @@ inline constexpr Index kPanelRows = 48, kPanelColumns = kTileVectors * kLanes;
 inline constexpr Index kDepth = 512;
 /// So many rows of a, of that depth, take half of the second-level cache.
 inline constexpr Index kBlockRows = 11 * kPanelRows;
+
+inline Index round_up(Index n, Index unit) {
+  return (n + unit - 1) / unit * unit;
+}
 
 HEED_INLINE __mmask16 first_lanes(Index count) {
   return static_cast<__mmask16>(count >= kLanes ? 0xFFFF : (1u << std::max<Index>(count, 0)) - 1);
@@ -97,7 +101,7 @@ HEED_INLINE void prefetch_vectors(const float* at) {
 template <Index width>
 inline void pack(Matrix<const float> from, std::uint32_t* panels) {
   constexpr bool prefetches = width == kPanelRows;  // Ahead has fetched the panels of b
-  const Index groups = (from.rows + 1) / 2, end = (from.cols + width - 1) / width * width;
+  const Index groups = (from.rows + 1) / 2, end = round_up(from.cols, width);
   const auto place = [&](Index group, Index column) {
     return panels + column / width * width * groups + group * width + column % width;
   };
@@ -161,9 +165,12 @@ class Ahead {
   Index row_ = 0, column_ = 0;
 };
 
-/// Where a tile finds the pairs of 12 rows of a.
+/// Where a tile finds the pairs of 12 rows of a: in panels, from `row` on, a multiple of kTileRows.
 struct InPanel {
   const std::uint32_t* data;
+
+  InPanel(const std::uint32_t* panels, Index row, Index groups)
+      : data(panels + row / kPanelRows * kPanelRows * groups + row % kPanelRows) {}
 
   HEED_INLINE std::uint32_t operator()(int row, Index group) const { return data[group * kPanelRows + row]; }
 };
@@ -223,11 +230,18 @@ HEED_INLINE void tile(const Rows& a, const std::uint32_t* b, Index groups, Matri
   }
 }
 
+template <class Rows>
+HEED_INLINE void tile(const Rows& a, const std::uint32_t* b, Index groups, Matrix<const float> start,
+                      Matrix<float> c) {
+  Ahead none;
+  tile(a, b, groups, start, c, none);
+}
+
 /// Calls body(first, count) for parts of 0..n of about equal size, multiples of `unit` but for the last, none larger than
 /// `most`.
 template <class Body>
 void each_part(Index n, Index most, Index unit, const Body& body) {
-  const Index parts = (n + most - 1) / most, size = ((n + parts - 1) / parts + unit - 1) / unit * unit;
+  const Index parts = (n + most - 1) / most, size = round_up((n + parts - 1) / parts, unit);
   for (Index first = 0; first < n; first += size) body(first, std::min(size, n - first));
 }
 

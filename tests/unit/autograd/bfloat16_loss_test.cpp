@@ -4,12 +4,15 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 #include <span>
 #include <vector>
 
 #include "autograd/ops.h"
 #include "support/gradient_check.h"
+#include "tensor/bfloat16_loss.h"
 #include "tensor/precision.h"
+#include "tensor/simd_level.h"
 
 using namespace heed;
 using heed::test::random_values;
@@ -74,14 +77,32 @@ Result<T> compute(const Problem& p, Precision precision, T before = 0) {
   return result;
 }
 
-/// The length of the difference as a part of the right one's.
-double difference(const std::vector<float>& got, const std::vector<double>& right) {
-  double square = 0, of_difference = 0;
+double length(const std::vector<double>& x) {
+  return std::sqrt(std::inner_product(x.begin(), x.end(), x.begin(), 0.0));
+}
+
+/// `got` and `right` [n, *] as a whole and line by line, rows or columns, of which none must be missing.
+void check_gradient(const char* name, const std::vector<float>& got, const std::vector<double>& right,
+                    std::int64_t n, bool by_column = false) {
+  const auto of = static_cast<std::int64_t>(right.size()) / n;
+  std::vector<double> lengths(static_cast<std::size_t>(by_column ? of : n)), differences = lengths;
   for (std::size_t i = 0; i < right.size(); ++i) {
-    square += right[i] * right[i];
-    of_difference += (got[i] - right[i]) * (got[i] - right[i]);
+    const auto at = static_cast<std::int64_t>(i);
+    const auto line = static_cast<std::size_t>(by_column ? at % of : at / of);
+    lengths[line] += right[i] * right[i], differences[line] += (got[i] - right[i]) * (got[i] - right[i]);
   }
-  return std::sqrt(of_difference / square);
+  for (double& x : lengths) x = std::sqrt(x);
+  for (double& x : differences) x = std::sqrt(x);
+  BOOST_TEST_CONTEXT(name) {
+    BOOST_TEST(length(differences) <
+               0.005 * length(lengths));  // each of two factors is off by at most 0.004 of itself
+    const double average =
+        std::accumulate(lengths.begin(), lengths.end(), 0.0) / static_cast<double>(lengths.size());
+    double most = 0;
+    for (std::size_t i = 0; i < lengths.size(); ++i)
+      most = std::max(most, differences[i] / (lengths[i] + average / 10));
+    BOOST_TEST(most < 0.06);  // a short line is the difference of longer terms
+  }
 }
 
 void check(const Problem& p, float before = 0) {
@@ -92,11 +113,23 @@ void check(const Problem& p, float before = 0) {
     BOOST_TEST(got.sums.loss == right.sums.loss, boost::test_tools::tolerance(1e-5));
     BOOST_TEST(got.sums.nll == right.sums.nll, boost::test_tools::tolerance(1e-5));
     BOOST_TEST(got.sums.correct == right.sums.correct);
-    // Of two factors each is off by at most 0.004 of itself.
-    BOOST_TEST(difference(got.d_states, right.d_states) < 0.005);
-    if (p.trains_weight) BOOST_TEST(difference(got.d_weight, right.d_weight) < 0.005);
-    if (p.biased) BOOST_TEST(difference(got.d_bias, right.d_bias) < 0.005);
+    check_gradient("states", got.d_states, right.d_states, p.n);
+    if (p.trains_weight)  // class by class
+      check_gradient("weight", got.d_weight, right.d_weight, p.tied ? p.vocabulary : p.d, !p.tied);
+    if (p.biased) check_gradient("bias", got.d_bias, right.d_bias, p.vocabulary);
   }
+}
+
+/// In rows from `first` on the first unit decides, for classes behind the first block.
+Problem far_apart(std::int64_t n, std::int64_t d, std::int64_t vocabulary, double far, std::int64_t first) {
+  Problem p(n, d, vocabulary, true, false);
+  for (std::int64_t i = 0; i < n; ++i) {
+    p.states[static_cast<std::size_t>(i * d)] = i >= first ? 1 : 0;
+    p.targets[static_cast<std::size_t>(i)] = i % 2 == 0 ? 600 : 7;
+  }
+  for (std::int64_t c = 0; c < vocabulary; ++c) p.weight_of(0, c) = 0;
+  p.weight_of(0, 600) = p.weight_of(0, 601) = to_bfloat16(far);
+  return p;
 }
 
 }  // namespace
@@ -104,8 +137,12 @@ void check(const Problem& p, float before = 0) {
 BOOST_AUTO_TEST_CASE(loss_in_bfloat16_is_that_of_the_factors_rounded) {
   for (const bool tied : {false, true}) {
     for (const bool biased : {false, true}) {
-      for (const auto& [n, d, vocabulary] :
-           {std::array<std::int64_t, 3>{17, 40, 700}, {24, 33, 288}, {530, 16, 301}, {16, 512, 577}})
+      for (const auto& [n, d, vocabulary] : {std::array<std::int64_t, 3>{17, 40, 700},
+                                             {24, 33, 288},
+                                             {530, 16, 301},
+                                             {16, 512, 577},
+                                             {23, 20, 40},
+                                             {512, 16, 700}})
         check(Problem(n, d, vocabulary, tied, biased));
     }
   }
@@ -133,16 +170,65 @@ BOOST_AUTO_TEST_CASE(loss_in_bfloat16_without_the_gradient_of_the_weights) {
   check(p);
 }
 
+BOOST_AUTO_TEST_CASE(loss_in_bfloat16_of_targets_that_are_nearly_certain) {
+  for (const double smoothing : {0.0, 0.1}) {
+    for (const bool tied : {false, true}) {
+      Problem p(35, 24, 330, tied, true);
+      p.smoothing = smoothing;
+      for (double& x : p.weight) x /= 16;
+      for (double& x : p.bias) x /= 16;
+      for (std::int64_t i = 0; i < p.n; ++i) p.targets[static_cast<std::size_t>(i)] = 300;
+      p.bias[300] = 9;  // p = 0.96
+      check(p);
+    }
+  }
+}
+
+// What autograd does not see: that this computes the loss, and gradients that are overwritten.
+BOOST_AUTO_TEST_CASE(loss_in_bfloat16_takes_the_rows_that_it_can) {
+  const bool able = simd_level() == SimdLevel::avx512 && __builtin_cpu_supports("avx512bf16");
+  const std::int64_t d = 16, vocabulary = 700;
+  const auto rows_taken = [&](std::int64_t n, double far, std::int64_t first_far) {
+    Problem p = far_apart(n, d, vocabulary, far, first_far);
+    const std::vector<float> states(p.states.begin(), p.states.end()),
+        weight(p.weight.begin(), p.weight.end());
+    std::vector<float> d_states(states.size(), std::numeric_limits<float>::quiet_NaN()),
+        d_weight(weight.size());
+    Arena arena;
+    CrossEntropySums sums;
+    const std::int64_t rows = bfloat16_loss({{states.data(), n, d},
+                                             Matrix<const float>(weight.data(), vocabulary, d).t(),
+                                             {},
+                                             p.targets,
+                                             0.1,
+                                             1,
+                                             false,
+                                             {d_states.data(), n, d},
+                                             Matrix<float>(d_weight.data(), vocabulary, d).t(),
+                                             {}},
+                                            arena, sums);
+    const Result<float> added = compute<float>(p, Precision::bfloat16);
+    bool same = true;
+    for (std::int64_t i = 0; i < rows * d; ++i)
+      same = same &&
+             d_states[static_cast<std::size_t>(i)] * 0.25f == added.d_states[static_cast<std::size_t>(i)];
+    BOOST_TEST(same);
+    for (std::int64_t i = rows * d; i < n * d; ++i)
+      same = same && std::isnan(d_states[static_cast<std::size_t>(i)]);
+    BOOST_TEST(same);
+    return rows;
+  };
+  BOOST_TEST(rows_taken(40, 25, 0) == (able ? 40 : 0));
+  BOOST_TEST(rows_taken(40, 60, 0) == 0);
+  BOOST_TEST(rows_taken(15, 1, 0) == 0);                     // too few
+  BOOST_TEST(rows_taken(530, 60, 300) == (able ? 265 : 0));  // of two blocks one
+  BOOST_TEST(rows_taken(1025, 1, 0) == (able ? 1025 : 0));
+}
+
 BOOST_AUTO_TEST_CASE(loss_in_bfloat16_of_logits_that_are_far_apart) {
   for (const double far : {25.0, 60.0, 1000.0}) {
-    Problem p(40, 16, 700, true, false);
-    for (std::int64_t i = 0; i < p.n; ++i) {  // the first unit decides, in the third block of classes
-      p.states[static_cast<std::size_t>(i * p.d)] = 1;
-      p.targets[static_cast<std::size_t>(i)] = i % 2 == 0 ? 600 : 7;
-    }
-    for (std::int64_t c = 0; c < p.vocabulary; ++c) p.weight_of(0, c) = 0;
-    p.weight_of(0, 600) = to_bfloat16(far), p.weight_of(0, 601) = p.weight_of(0, 600);
-    check(p);
+    check(far_apart(40, 16, 700, far, 0), 0.01f);
+    check(far_apart(530, 16, 700, far, 300), 0.01f);  // only in the second of two blocks of rows
   }
 }
 
@@ -152,4 +238,9 @@ BOOST_AUTO_TEST_CASE(loss_in_bfloat16_of_states_that_are_no_numbers) {
   BOOST_TEST(std::isnan(compute<float>(p, Precision::bfloat16).sums.loss));
   p.states[33] = std::numeric_limits<double>::infinity();
   BOOST_TEST(!std::isfinite(compute<float>(p, Precision::bfloat16).sums.loss));
+  Problem excluded(40, 16, 700, true, true);  // a class that cannot be
+  excluded.bias[5] = -std::numeric_limits<double>::infinity();
+  excluded.smoothing = 0;
+  for (std::int32_t& target : excluded.targets) target = 7;
+  check(excluded);
 }
