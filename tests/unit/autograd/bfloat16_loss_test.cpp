@@ -186,7 +186,11 @@ BOOST_AUTO_TEST_CASE(loss_in_bfloat16_of_targets_that_are_nearly_certain) {
 
 // What autograd does not see: that this computes the loss, and gradients that are overwritten.
 BOOST_AUTO_TEST_CASE(loss_in_bfloat16_takes_the_rows_that_it_can) {
+#if defined(__x86_64__)
   const bool able = simd_level() == SimdLevel::avx512 && __builtin_cpu_supports("avx512bf16");
+#else
+  const bool able = false;
+#endif
   const std::int64_t d = 16, vocabulary = 700;
   const auto rows_taken = [&](std::int64_t n, double far, std::int64_t first_far) {
     Problem p = far_apart(n, d, vocabulary, far, first_far);
