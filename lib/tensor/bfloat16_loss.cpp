@@ -22,16 +22,7 @@ namespace heed {
 #if defined(__x86_64__)
 namespace {
 
-#if defined(__clang__)
-// clang-format off
-#pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16"))), apply_to = function)
-// clang-format on
-#else
-#pragma GCC push_options
-#pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16")
-#endif
-
-#define HEED_INLINE __attribute__((always_inline)) inline
+HWY_PUSH_ATTRIBUTES(HEED_BFLOAT16_TARGET)
 
 using namespace bfloat16;
 
@@ -47,11 +38,11 @@ constexpr std::uint32_t kOnes = 0x3F803F80;  ///< a pair of bfloat16
 constexpr float kMargin = 30;
 
 /// The bits of the nearest bfloat16.
-HEED_INLINE std::uint32_t bfloat16_bits(float x) {
+HWY_INLINE std::uint32_t bfloat16_bits(float x) {
   return static_cast<std::uint16_t>(_mm_extract_epi16((__m128i)_mm_cvtneps_pbh(_mm_set_ss(x)), 0));
 }
 
-HEED_INLINE float from_bits(std::uint32_t bits) {
+HWY_INLINE float from_bits(std::uint32_t bits) {
   return std::bit_cast<float>(bits << 16);
 }
 
@@ -61,12 +52,12 @@ std::uint32_t split(float x) {
   return high | bfloat16_bits(x - from_bits(high)) << 16;
 }
 
-HEED_INLINE __m512 minus_infinity() {
+HWY_INLINE __m512 minus_infinity() {
   return _mm512_set1_ps(-std::numeric_limits<float>::infinity());
 }
 
 /// exp(x) for x <= 0, to 4e-6 of it.
-HEED_INLINE __m512 exp_of_negative(__m512 x) {
+HWY_INLINE __m512 exp_of_negative(__m512 x) {
   const __m512 y = _mm512_mul_ps(x, _mm512_set1_ps(1.4426950f)),
                whole = _mm512_roundscale_ps(y, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC),
                part = _mm512_sub_ps(y, whole);
@@ -159,16 +150,15 @@ class FusedLoss {
   // The bracket of the target is computed in float32, as its terms may cancel.
   void add_gradients() {
     count_product(n_, classes_, d_), count_product(n_, d_, classes_);
-    std::vector<float> factors(rows_.size());
-    for (std::size_t i = 0; i < rows_.size(); ++i) factors[i] = p_.scale / rows_[i].sum();
     const auto uniform = static_cast<float>(p_.scale * p_.smoothing / static_cast<double>(classes_));
+    std::vector<float> factors;
     for (Index i = 0; i < n_; ++i) {
       const Row& row = rows_[static_cast<std::size_t>(i)];
       const Index target = p_.targets[static_cast<std::size_t>(i)];
-      const float bracket = row.target_exp - static_cast<float>(1 - p_.smoothing) * row.sum();
+      const float sum = row.sum(), bracket = row.target_exp - static_cast<float>(1 - p_.smoothing) * sum;
+      factors.push_back(p_.scale / sum);
       if (kept_) replace_kept(i, target, bracket);
-      finish_state(i, factors[static_cast<std::size_t>(i)], bracket - row.rounded_exp,
-                   p_.weight.columns(target, 1), uniform);
+      finish_state(i, factors.back(), bracket - row.rounded_exp, p_.weight.columns(target, 1), uniform);
     }
     if (p_.d_weight.data) multiply_states(factors, uniform);
     if (!p_.d_bias.empty()) add_to_bias(factors, uniform * static_cast<float>(n_));
@@ -368,12 +358,7 @@ class FusedLoss {
       nullptr;  ///< panels of the exponentials of all classes (those beyond V are arbitrary)
 };
 
-#undef HEED_INLINE
-#if defined(__clang__)
-#pragma clang attribute pop
-#else
-#pragma GCC pop_options
-#endif
+HWY_POP_ATTRIBUTES
 
 }  // namespace
 #endif

@@ -28,9 +28,9 @@ struct ProjectedLoss {
 /// taken in blocks that stay in the cache: the logits, e = exp(logit - reference of the row) and the product of e with the
 /// weights. Only e is kept, in bfloat16 and as the panels that its product with the states needs. What normalises a row is
 /// known in the end and multiplied into the results, as Dao et al. (2022, algorithm 1) do for attention.
-/// Returns how many rows were taken, from the first on; the others are untouched. They are all of them if the processor has no
-/// instruction for pairs of bfloat16, d is above 512 or the products are too small, and the rest of them from where a row
-/// has logits too far apart.
+/// Returns how many rows were taken, counted from the first; the others are untouched. It takes none if the processor has no
+/// instruction for pairs of bfloat16, d is above 512 or the products are too small, and stops at a block with a row whose
+/// logits are too far apart.
 std::int64_t bfloat16_loss(const ProjectedLoss& loss, Arena& arena, CrossEntropySums& sums);
 
 }  // namespace heed

@@ -21,14 +21,7 @@ namespace {
 using Index = std::int64_t;
 
 #if defined(__x86_64__)
-#if defined(__clang__)
-// clang-format off
-#pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16"))), apply_to = function)
-// clang-format on
-#else
-#pragma GCC push_options
-#pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16")
-#endif
+HWY_PUSH_ATTRIBUTES(HEED_BFLOAT16_TARGET)
 
 using namespace bfloat16;
 
@@ -64,11 +57,7 @@ void multiply_avx512(Matrix<const float> a, Matrix<const float> b, Matrix<const 
   });
 }
 
-#if defined(__clang__)
-#pragma clang attribute pop
-#else
-#pragma GCC pop_options
-#endif
+HWY_POP_ATTRIBUTES
 #endif
 
 // ---- other processors -----------------------------------------------------------------------------------------

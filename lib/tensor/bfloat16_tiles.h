@@ -8,24 +8,18 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "tensor/avx512.h"
 #include "tensor/matrix.h"
 
-#if defined(__clang__)
-// clang-format off
-#pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16"))), apply_to = function)
-// clang-format on
-#else
-#pragma GCC push_options
-#pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16")
-#endif
+#define HEED_BFLOAT16_TARGET "avx512f,avx512bw,avx512dq,avx512vl,avx512bf16"
 
-#define HEED_INLINE __attribute__((always_inline)) inline
+HWY_PUSH_ATTRIBUTES(HEED_BFLOAT16_TARGET)
 
 namespace heed::bfloat16 {
 
 using Index = std::int64_t;
+using avx512::first_lanes, avx512::kLanes;
 
-inline constexpr Index kLanes = 16;
 /// A tile of c: 24 sums, two vectors of b and one of a fit the 32 registers.
 inline constexpr int kTileRows = 12, kTileVectors = 2;
 /// Both factors lie in panels of so many rows of a and columns of b: of each group of two steps along k, the pair of every
@@ -40,12 +34,8 @@ inline Index round_up(Index n, Index unit) {
   return (n + unit - 1) / unit * unit;
 }
 
-HEED_INLINE __mmask16 first_lanes(Index count) {
-  return static_cast<__mmask16>(count >= kLanes ? 0xFFFF : (1u << std::max<Index>(count, 0)) - 1);
-}
-
 /// The pairs of the elements of two rows in bfloat16, of which `both` has the first in its lower half.
-HEED_INLINE __m512i in_pairs(__m512i both) {
+HWY_INLINE __m512i in_pairs(__m512i both) {
   alignas(64) static constexpr std::uint16_t kInTurn[32] = {0,  16, 1,  17, 2,  18, 3,  19, 4,  20, 5,
                                                             21, 6,  22, 7,  23, 8,  24, 9,  25, 10, 26,
                                                             11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
@@ -53,7 +43,7 @@ HEED_INLINE __m512i in_pairs(__m512i both) {
 }
 
 /// Of 16 columns of `from` the pairs of rows 2 g and 2 g + 1, where rows follow one another in memory.
-HEED_INLINE __m512i pair_rows(const Matrix<const float>& from, Index row, Index column) {
+HWY_INLINE __m512i pair_rows(const Matrix<const float>& from, Index row, Index column) {
   const __mmask16 there = first_lanes(from.cols - column);
   const __m512 low = _mm512_maskz_loadu_ps(there, from.row(row) + column);
   const __m512 high =
@@ -62,7 +52,7 @@ HEED_INLINE __m512i pair_rows(const Matrix<const float>& from, Index row, Index 
 }
 
 /// 16 vectors of 16 elements of 4 bytes: rows become columns.
-HEED_INLINE void transpose_16(__m512i (&x)[16]) {
+HWY_INLINE void transpose_16(__m512i (&x)[16]) {
   __m512i y[16];
 #pragma GCC unroll 8
   for (int i = 0; i < 16; i += 2) {
@@ -92,7 +82,7 @@ HEED_INLINE void transpose_16(__m512i (&x)[16]) {
 }
 
 /// Two vectors that will be packed soon.
-HEED_INLINE void prefetch_vectors(const float* at) {
+HWY_INLINE void prefetch_vectors(const float* at) {
   __builtin_prefetch(at, 0, 2);
   __builtin_prefetch(at + kLanes, 0, 2);
 }
@@ -151,7 +141,7 @@ class Ahead {
   Ahead() = default;
   explicit Ahead(Matrix<const float> source) : source_(source.col_stride == 1 ? source : source.t()) {}
 
-  HEED_INLINE void prefetch() {
+  HWY_INLINE void prefetch() {
     if (row_ >= source_.rows) return;
     prefetch_vectors(source_.row(row_) + column_);
     column_ += 2 * kLanes;
@@ -172,7 +162,7 @@ struct InPanel {
   InPanel(const std::uint32_t* panels, Index row, Index groups)
       : data(panels + row / kPanelRows * kPanelRows * groups + row % kPanelRows) {}
 
-  HEED_INLINE std::uint32_t operator()(int row, Index group) const { return data[group * kPanelRows + row]; }
+  HWY_INLINE std::uint32_t operator()(int row, Index group) const { return data[group * kPanelRows + row]; }
 };
 /// Row by row; a pointer for every third one, as one for each would not fit the registers.
 struct InRows {
@@ -183,15 +173,15 @@ struct InRows {
   InRows(const std::uint32_t* data, Index row_stride) : stride(row_stride) {
     for (int i = 0; i < kTileRows / kApart; ++i) each_third[i] = data + kApart * i * stride;
   }
-  HEED_INLINE std::uint32_t operator()(int row, Index group) const {
+  HWY_INLINE std::uint32_t operator()(int row, Index group) const {
     return each_third[row / kApart][row % kApart * stride + group];
   }
 };
 
 /// Rows and columns of c of a tile, those that are there: start, unless it has no data, plus the product of the panels' groups.
 template <class Rows>
-HEED_INLINE void tile(const Rows& a, const std::uint32_t* b, Index groups, Matrix<const float> start,
-                      Matrix<float> c, Ahead& ahead) {
+HWY_INLINE void tile(const Rows& a, const std::uint32_t* b, Index groups, Matrix<const float> start,
+                     Matrix<float> c, Ahead& ahead) {
 #pragma GCC unroll 16
   for (int r = 0; r < kTileRows; ++r) {
     const float* const at = c.row(std::min<Index>(r, c.rows - 1));
@@ -231,8 +221,8 @@ HEED_INLINE void tile(const Rows& a, const std::uint32_t* b, Index groups, Matri
 }
 
 template <class Rows>
-HEED_INLINE void tile(const Rows& a, const std::uint32_t* b, Index groups, Matrix<const float> start,
-                      Matrix<float> c) {
+HWY_INLINE void tile(const Rows& a, const std::uint32_t* b, Index groups, Matrix<const float> start,
+                     Matrix<float> c) {
   Ahead none;
   tile(a, b, groups, start, c, none);
 }
@@ -247,10 +237,5 @@ void each_part(Index n, Index most, Index unit, const Body& body) {
 
 }  // namespace heed::bfloat16
 
-#undef HEED_INLINE
-#if defined(__clang__)
-#pragma clang attribute pop
-#else
-#pragma GCC pop_options
-#endif
+HWY_POP_ATTRIBUTES
 #endif

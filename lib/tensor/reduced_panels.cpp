@@ -11,12 +11,10 @@
 #include <vector>
 
 #include "base/error.h"
+#include "tensor/avx512.h"
 #include "tensor/packed_weights.h"
 #include "tensor/reduced_product.h"
 #include "tensor/simd_level.h"
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
 
 namespace heed {
 
@@ -30,30 +28,18 @@ constexpr Index kRows = 96;
 #if defined(__x86_64__)
 // ---- AVX-512 with its instructions for int8 (VNNI) or bfloat16 --------------------------------------------
 // Highway 1.0 has neither. Both kinds are compiled together; bfloat16 instructions stand only where they are written.
-#if defined(__clang__)
-// clang-format off
-#pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx512bf16"))), apply_to = function)
-// clang-format on
-#else
-#pragma GCC push_options
-#pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx512bf16")
-#endif
+HWY_PUSH_ATTRIBUTES("avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx512bf16")
 
-constexpr Index kLanes = 16;
-#define HEED_INLINE __attribute__((always_inline)) inline
-
-HEED_INLINE __mmask16 first_lanes(Index count) {
-  return static_cast<__mmask16>(count >= kLanes ? 0xFFFF : (1u << std::max<Index>(count, 0)) - 1);
-}
+using avx512::first_lanes, avx512::kLanes;
 
 struct Int8 {
   using Sum = __m512i;
 
-  HEED_INLINE static Sum start(const ReducedProduct& p, Index j) {
+  HWY_INLINE static Sum start(const ReducedProduct& p, Index j) {
     return _mm512_loadu_si512(p.b.corrections + j);
   }
-  HEED_INLINE static Sum add(Sum sum, __m512i a, __m512i b) { return _mm512_dpbusd_epi32(sum, a, b); }
-  HEED_INLINE static __m512 value(Sum sum, const ReducedProduct& p, Index i, Index j, __m512 onto) {
+  HWY_INLINE static Sum add(Sum sum, __m512i a, __m512i b) { return _mm512_dpbusd_epi32(sum, a, b); }
+  HWY_INLINE static __m512 value(Sum sum, const ReducedProduct& p, Index i, Index j, __m512 onto) {
     const __m512 scale = _mm512_mul_ps(_mm512_set1_ps(p.a.scales[i]), _mm512_loadu_ps(p.b.scales + j));
     return _mm512_fmadd_ps(_mm512_cvtepi32_ps(sum), scale, onto);
   }
@@ -84,11 +70,11 @@ struct Int8 {
 struct Bfloat16 {
   using Sum = __m512;
 
-  HEED_INLINE static Sum start(const ReducedProduct&, Index) { return _mm512_setzero_ps(); }
-  HEED_INLINE static Sum add(Sum sum, __m512i a, __m512i b) {
+  HWY_INLINE static Sum start(const ReducedProduct&, Index) { return _mm512_setzero_ps(); }
+  HWY_INLINE static Sum add(Sum sum, __m512i a, __m512i b) {
     return _mm512_dpbf16_ps(sum, (__m512bh)a, (__m512bh)b);
   }
-  HEED_INLINE static __m512 value(Sum sum, const ReducedProduct&, Index, Index, __m512 onto) {
+  HWY_INLINE static __m512 value(Sum sum, const ReducedProduct&, Index, Index, __m512 onto) {
     return _mm512_add_ps(sum, onto);
   }
   static float reduce_row(const float* x, Index n, Index groups, std::byte* to) {
@@ -106,7 +92,7 @@ struct Ahead {
   const std::byte* from;
   Index step;  ///< bytes for each group
 
-  HEED_INLINE void prefetch(Index g) const {
+  HWY_INLINE void prefetch(Index g) const {
     const auto* const at = reinterpret_cast<const char*>(from + g * step);
     _mm_prefetch(at, _MM_HINT_T0);
     _mm_prefetch(at + 64, _MM_HINT_T0);
@@ -166,7 +152,7 @@ void tile(const ReducedProduct& p, Index i, Index j, const Ahead& ahead) {
 
 /// The tile whatever its height, up to `most`.
 template <class Kind, int vectors, int most>
-HEED_INLINE void tile_of(const ReducedProduct& p, Index i, Index rows, Index j, const Ahead& ahead) {
+HWY_INLINE void tile_of(const ReducedProduct& p, Index i, Index rows, Index j, const Ahead& ahead) {
   if constexpr (most > 1) {
     if (rows < most) return tile_of<Kind, vectors, most - 1>(p, i, rows, j, ahead);
   }
@@ -175,7 +161,7 @@ HEED_INLINE void tile_of(const ReducedProduct& p, Index i, Index rows, Index j, 
 
 /// All rows of `vectors` vectors from column j on, in blocks of this height.
 template <class Kind, int vectors, int most>
-HEED_INLINE void columns(const ReducedProduct& p, Index j, Index height) {
+HWY_INLINE void columns(const ReducedProduct& p, Index j, Index height) {
   const Index blocks = (p.c.rows + height - 1) / height;
   Ahead ahead{p.b.panels + (j + vectors * kLanes) * 4 * p.b.groups, ReducedPanels::kGroupBytes / blocks};
   for (Index i = 0; i < p.c.rows; i += height, ahead.from += p.b.groups * ahead.step)
@@ -194,12 +180,7 @@ void multiply_avx512(const ReducedProduct& p) {
   for (; j < end; j += 2 * kLanes) columns<Kind, 2, most>(p, j, height);
 }
 
-#undef HEED_INLINE
-#if defined(__clang__)
-#pragma clang attribute pop
-#else
-#pragma GCC pop_options
-#endif
+HWY_POP_ATTRIBUTES
 #endif
 
 // ---- which of them ----------------------------------------------------------------------------------------
