@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/heap.h"
+#include "base/simd_level.h"
 #include "cli/parser.h"
 #include "cli/signals.h"
 #include "io/byte_stream.h"
@@ -47,6 +48,7 @@ void run(Tool::Parser& parser) {
   try {
     parser.parse();
     configure_logging(parser);
+    if (const char* most = std::getenv("HEED_SIMD"); most && *most) limit_simd(most);
     hint_at_terminal(parser);
     if (parser.history) *parser.history = Tool(parser).result_command();
     if (parser.work) parser.work();

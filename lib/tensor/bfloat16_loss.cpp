@@ -12,10 +12,10 @@
 #include <span>
 #include <vector>
 
+#include "base/simd_level.h"
 #include "tensor/bfloat16_tiles.h"
 #include "tensor/gemm.h"
 #include "tensor/product_count.h"
-#include "tensor/simd_level.h"
 
 namespace heed {
 
@@ -106,20 +106,23 @@ class FusedLoss {
         classes_(loss.weight.cols),
         pairs_((n_ + 1) / 2),
         groups_(pairs_ + (loss.smoothing > 0)),
-        width_(loss.d_weight.col_stride != 1 ? kPanelRows : kPanelColumns),
+        stride_(room(groups_)),
+        width_(!amx_ && loss.d_weight.col_stride != 1 ? kPanelRows : kPanelColumns),
         rows_(static_cast<std::size_t>(n_)),
-        states_(arena.allocate<std::uint32_t>(round_up(n_, kPanelRows) * ((d_ + 1) / 2))),
+        states_(arena.allocate<std::uint32_t>(round_up(n_, kBlock) * room((d_ + 1) / 2))),
         logits_(arena.matrix<float>(n_, kClasses)),
-        exps_(arena.allocate<std::uint32_t>(round_up(n_ + 1, kTileRows) * kRowPairs)),
+        exps_(arena.allocate<std::uint32_t>(round_up(n_ + 1, kBlock) * kRowPairs)),
         weighted_(arena.matrix<float>(n_ + 1, d_)) {
     if (p_.d_weight.data || !p_.d_bias.empty())
-      kept_ = arena.allocate<std::uint32_t>(round_up(classes_, kClasses) * groups_);
-    std::fill_n(exps_ + n_ * kRowPairs, (round_up(n_ + 1, kTileRows) - n_) * kRowPairs, kOnes);
+      kept_ = arena.allocate<std::uint32_t>(round_up(classes_, kClasses) * stride_);
+    if (classes_ < kClasses)
+      std::fill_n(exps_, n_ * kRowPairs, 0u);  // AMX takes some pairs beyond the last class
+    std::fill_n(exps_ + n_ * kRowPairs, kRowPairs, kOnes);
   }
 
   /// Everything that takes the logits; false if they do not allow it.
   bool forward() {
-    pack<kPanelRows>(p_.states.t(), states_);
+    pack_rows(p_.states, room((d_ + 1) / 2), states_);
     for (Index first = 0; first < classes_; first += kClasses) {
       const Index count = std::min(kClasses, classes_ - first);
       project(first, count);
@@ -170,19 +173,15 @@ class FusedLoss {
   /// The logits of `count` classes from `first` on.
   void project(Index first, Index count) {
     alignas(64) std::uint32_t panel[kDepth / 2 * kPanelColumns];
-    const Index groups = (d_ + 1) / 2;
     const auto weight = [&](Index j) { return p_.weight.columns(j, std::min(kPanelColumns, classes_ - j)); };
     for (Index j = 0; j < count; j += kPanelColumns) {
       const Index columns = std::min(kPanelColumns, count - j), next = first + j + kPanelColumns;
       pack<kPanelColumns>(weight(first + j), panel);
       Ahead ahead = next < classes_ ? Ahead(weight(next)) : Ahead();
-      for (Index r = 0; r < n_; r += kTileRows) {
-        const Index rows = std::min<Index>(kTileRows, n_ - r);
-        Matrix<const float> start;
-        if (!p_.bias.empty()) start = {&p_.bias[static_cast<std::size_t>(first + j)], rows, columns, 0};
-        tile(InPanel(states_, r, groups), panel, groups, start,
-             logits_.row_range(r, rows).columns(j, columns), ahead);
-      }
+      Matrix<const float> start;
+      if (!p_.bias.empty()) start = {&p_.bias[static_cast<std::size_t>(first + j)], n_, columns, 0};
+      multiply_rows(states_, room((d_ + 1) / 2), panel, (d_ + 1) / 2, start, logits_.columns(j, columns),
+                    ahead);
     }
   }
 
@@ -256,21 +255,19 @@ class FusedLoss {
     alignas(64) std::uint32_t panel[kRowPairs * kPanelColumns];
     const Matrix<const float> weight = p_.weight.columns(first, count).t();
     const Index groups = (count + 1) / 2;
+    Ahead none;
     for (Index j = 0; j < d_; j += kPanelColumns) {
       const Index columns = std::min(kPanelColumns, d_ - j);
       pack<kPanelColumns>(weight.columns(j, columns), panel);
-      for (Index r = 0; r <= n_; r += kTileRows) {
-        const Matrix<float> part =
-            weighted_.row_range(r, std::min<Index>(kTileRows, n_ + 1 - r)).columns(j, columns);
-        tile(InRows(exps_ + r * kRowPairs, kRowPairs), panel, groups,
-             first > 0 ? Matrix<const float>(part) : Matrix<const float>(), part);
-      }
+      const Matrix<float> part = weighted_.columns(j, columns);
+      multiply_rows(exps_, kRowPairs, panel, groups,
+                    first > 0 ? Matrix<const float>(part) : Matrix<const float>(), part, none);
     }
   }
 
   /// Where the panels have this class of the pair of rows that has row i.
   std::uint32_t* kept(Index i, Index of_class) const {
-    return kept_ + of_class / width_ * width_ * groups_ + i / 2 * width_ + of_class % width_;
+    return kept_ + of_class / width_ * width_ * stride_ + i / 2 * width_ + of_class % width_;
   }
 
   void replace_kept(Index i, Index of_class, float x) {
@@ -301,6 +298,21 @@ class FusedLoss {
         sum[static_cast<std::size_t>(j)] += p_.states(i, j);
       }
     }
+    const auto uniform_part = [&](Index j) { return split(-uniform * sum[static_cast<std::size_t>(j)]); };
+    for (Index j = 0; groups_ > pairs_ && j < round_up(classes_, kLanes); j += kLanes)
+      _mm512_store_si512(kept(2 * pairs_, j), _mm512_set1_epi32(kOnes));
+    count_product(d_, classes_, n_);
+    if (amx_) {
+      auto* const rows = arena_.allocate<std::uint32_t>(round_up(d_, kBlock) * stride_);
+      pack_rows(scaled.t(), stride_, rows);
+      for (Index j = 0; groups_ > pairs_ && j < d_; ++j) rows[j * stride_ + pairs_] = uniform_part(j);
+      Ahead none;
+      for (Index j = 0; j < classes_; j += kPanelColumns) {
+        const Matrix<float> part = p_.d_weight.columns(j, std::min(kPanelColumns, classes_ - j));
+        multiply_rows_amx(rows, stride_, kept_ + j * stride_, groups_, part, part, none);
+      }
+      return;
+    }
     const bool by_class = width_ == kPanelRows;
     const Index width = by_class ? kPanelColumns : kPanelRows;
     auto* const panels = arena_.allocate<std::uint32_t>(round_up(d_, width) * groups_);
@@ -312,12 +324,8 @@ class FusedLoss {
       else
         pack<kPanelRows>(part, to);
       if (groups_ == pairs_) continue;
-      for (Index x = 0; x < width; ++x)
-        to[pairs_ * width + x] = j + x < d_ ? split(-uniform * sum[static_cast<std::size_t>(j + x)]) : 0;
+      for (Index x = 0; x < width; ++x) to[pairs_ * width + x] = j + x < d_ ? uniform_part(j + x) : 0;
     }
-    for (Index j = 0; groups_ > pairs_ && j < round_up(classes_, kLanes); j += kLanes)
-      _mm512_store_si512(kept(2 * pairs_, j), _mm512_set1_epi32(kOnes));
-    count_product(d_, classes_, n_);
     if (by_class)
       multiply_panels(kept_, panels, groups_, p_.d_weight.t());
     else
@@ -345,14 +353,17 @@ class FusedLoss {
   const ProjectedLoss& p_;
   Arena& arena_;
   Index n_, d_, classes_;
+  const bool amx_ = simd_level() == SimdLevel::amx;
   Index pairs_;   ///< of rows
   Index groups_;  ///< pairs, and one for the uniform part
-  Index
-      width_;  ///< of the panels in kept_: those of a left factor if d_weight has the weights of a class together
+  Index stride_;  ///< groups that kept_ has room for
+  /// Of the panels in kept_: those of a left factor if d_weight has the weights of a class together, and for AMX always those of
+  /// a right factor.
+  Index width_;
   std::vector<Row> rows_;
-  std::uint32_t* states_;  ///< panels of p_.states
-  Matrix<float> logits_;   ///< [n, kClasses]
-  std::uint32_t* exps_;  ///< [n + 1, kRowPairs], filled up to whole tiles: exponentials of a block, then ones
+  std::uint32_t* states_;   ///< rows of pairs of p_.states
+  Matrix<float> logits_;    ///< [n, kClasses]
+  std::uint32_t* exps_;     ///< [n + 1, kRowPairs], exponentials of a block, and a last row of ones
   Matrix<float> weighted_;  ///< [n + 1, d]
   std::uint32_t* kept_ =
       nullptr;  ///< panels of the exponentials of all classes (those beyond V are arbitrary)
@@ -368,7 +379,7 @@ std::int64_t bfloat16_loss([[maybe_unused]] const ProjectedLoss& loss, [[maybe_u
   std::int64_t done = 0;
 #if defined(__x86_64__)
   const std::int64_t n = loss.states.rows, d = loss.states.cols, classes = loss.weight.cols;
-  if (simd_level() != SimdLevel::avx512 || !__builtin_cpu_supports("avx512bf16") || d > kDepth) return 0;
+  if (!has_pairs() || d > kDepth) return 0;
   for (std::int64_t left = (n + kRows - 1) / kRows; left > 0; --left) {
     ProjectedLoss block = loss;
     const std::int64_t count = (n - done) / left;  // about equal

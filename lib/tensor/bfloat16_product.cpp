@@ -12,7 +12,6 @@
 #include "tensor/bfloat16_tiles.h"
 #include "tensor/gemm.h"
 #include "tensor/product_count.h"
-#include "tensor/simd_level.h"
 
 namespace heed {
 
@@ -26,18 +25,17 @@ HWY_PUSH_ATTRIBUTES(HEED_BFLOAT16_TARGET)
 using namespace bfloat16;
 
 /// Rows of c and start have stride 1.
-void multiply_avx512(Matrix<const float> a, Matrix<const float> b, Matrix<const float> start,
-                     Matrix<float> c) {
+void multiply(Matrix<const float> a, Matrix<const float> b, Matrix<const float> start, Matrix<float> c) {
   static thread_local Arena arena;
   arena.reset();
-  auto* const a_panels =
-      arena.allocate<std::uint32_t>(kDepth / 2 * std::min(kBlockRows, round_up(c.rows, kPanelRows)));
+  auto* const a_rows =
+      arena.allocate<std::uint32_t>(kDepth / 2 * round_up(std::min(kBlockRows, c.rows), kBlock));
   auto* const b_panel = arena.allocate<std::uint32_t>(kDepth / 2 * kPanelColumns);
   each_part(a.cols, kDepth, 2, [&](Index k, Index depth) {
-    const Index groups = (depth + 1) / 2;
+    const Index groups = (depth + 1) / 2, stride = room(groups);
     const Matrix<const float> so_far = k > 0 ? Matrix<const float>(c) : start;
-    each_part(c.rows, kBlockRows, kPanelRows, [&](Index i, Index rows) {
-      pack<kPanelRows>(a.row_range(i, rows).columns(k, depth).t(), a_panels);
+    each_part(c.rows, kBlockRows, kBlock, [&](Index i, Index rows) {
+      pack_rows(a.row_range(i, rows).columns(k, depth), stride, a_rows);
       const auto columns = [&](Index j) {
         return b.row_range(k, depth).columns(j, std::min(kPanelColumns, c.cols - j));
       };
@@ -45,13 +43,10 @@ void multiply_avx512(Matrix<const float> a, Matrix<const float> b, Matrix<const 
         const Matrix<const float> b_columns = columns(j);
         pack<kPanelColumns>(b_columns, b_panel);
         Ahead ahead = j + kPanelColumns < c.cols ? Ahead(columns(j + kPanelColumns)) : Ahead();
-        for (Index r = 0; r < rows; r += kTileRows) {
-          const auto of_tile = [&](auto matrix) {
-            return matrix.row_range(i + r, std::min<Index>(kTileRows, rows - r)).columns(j, b_columns.cols);
-          };
-          tile(InPanel(a_panels, r, groups), b_panel, groups, so_far.data ? of_tile(so_far) : so_far,
-               of_tile(c), ahead);
-        }
+        const auto of_part = [&](auto matrix) {
+          return matrix.data ? matrix.row_range(i, rows).columns(j, b_columns.cols) : matrix;
+        };
+        multiply_rows(a_rows, stride, b_panel, groups, of_part(so_far), of_part(c), ahead);
       }
     });
   });
@@ -86,10 +81,10 @@ Matrix<const float> rounded(Matrix<const float> x, std::vector<float>& storage) 
 void multiply_bfloat16(Matrix<const float> a, Matrix<const float> b, Matrix<const float> start,
                        Matrix<float> c) {
 #if defined(__x86_64__)
-  if (simd_level() == SimdLevel::avx512 && __builtin_cpu_supports("avx512bf16")) {
+  if (bfloat16::has_pairs()) {
     count_product(c.rows, c.cols, a.cols);
-    if (c.col_stride != 1) return multiply_avx512(b.t(), a.t(), start.t(), c.t());
-    return multiply_avx512(a, b, start, c);
+    if (c.col_stride != 1) return multiply(b.t(), a.t(), start.t(), c.t());
+    return multiply(a, b, start, c);
   }
 #endif
   static thread_local std::vector<float> a_copy, b_copy;

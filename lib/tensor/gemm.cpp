@@ -15,11 +15,11 @@
 #include <string>
 
 #include "base/error.h"
+#include "base/simd_level.h"
 #include "tensor/bfloat16_product.h"
 #include "tensor/kernels.h"
 #include "tensor/kernels_in_use.h"
 #include "tensor/product_count.h"
-#include "tensor/simd_level.h"
 
 namespace heed {
 namespace {
@@ -270,7 +270,7 @@ HEED_INSTANTIATE_GEMM(double)
 #undef HEED_INSTANTIATE_GEMM
 
 std::string kernels_in_use() {
-  constexpr const char* kLevels[] = {"no SIMD", "SSE4", "AVX2", "AVX-512"};
+  constexpr const char* kLevels[] = {"no SIMD", "SSE4", "AVX2", "AVX-512", "AMX"};
   const KernelTable& table = kernel_table();
   const char* const kernels = !table.packed.context                  ? bli_arch_string(bli_arch_query_id())
                               : table.processor == Processor::avx512 ? "haswell+skx"

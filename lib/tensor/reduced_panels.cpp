@@ -11,10 +11,11 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/simd_level.h"
+#include "tensor/amx_tiles.h"
 #include "tensor/avx512.h"
 #include "tensor/packed_weights.h"
 #include "tensor/reduced_product.h"
-#include "tensor/simd_level.h"
 
 namespace heed {
 
@@ -24,7 +25,6 @@ using Index = std::int64_t;
 
 /// Rows of a that are reduced before they are multiplied, together: they stay in the cache.
 constexpr Index kRows = 96;
-
 #if defined(__x86_64__)
 // ---- AVX-512 with its instructions for int8 (VNNI) or bfloat16 --------------------------------------------
 // Highway 1.0 has neither. Both kinds are compiled together; bfloat16 instructions stand only where they are written.
@@ -34,7 +34,10 @@ using avx512::first_lanes, avx512::kLanes;
 
 struct Int8 {
   using Sum = __m512i;
+  static constexpr Precision precision = Precision::int8;
 
+  HWY_INLINE static Sum load(const void* sums) { return _mm512_load_si512(sums); }
+  HWY_INLINE static Sum plus(Sum x, Sum y) { return _mm512_add_epi32(x, y); }
   HWY_INLINE static Sum start(const ReducedProduct& p, Index j) {
     return _mm512_loadu_si512(p.b.corrections + j);
   }
@@ -69,7 +72,10 @@ struct Int8 {
 
 struct Bfloat16 {
   using Sum = __m512;
+  static constexpr Precision precision = Precision::bfloat16;
 
+  HWY_INLINE static Sum load(const void* sums) { return _mm512_load_ps(sums); }
+  HWY_INLINE static Sum plus(Sum x, Sum y) { return _mm512_add_ps(x, y); }
   HWY_INLINE static Sum start(const ReducedProduct&, Index) { return _mm512_setzero_ps(); }
   HWY_INLINE static Sum add(Sum sum, __m512i a, __m512i b) {
     return _mm512_dpbf16_ps(sum, (__m512bh)a, (__m512bh)b);
@@ -98,6 +104,16 @@ struct Ahead {
     _mm_prefetch(at + 64, _MM_HINT_T0);
   }
 };
+
+/// Columns `there` of c from column j on, in row i, from their sums.
+template <class Kind>
+HWY_INLINE void finish(const ReducedProduct& p, typename Kind::Sum sum, Index i, Index j, __mmask16 there) {
+  const __m512 onto = p.onto.data ? _mm512_maskz_loadu_ps(there, p.onto.row(i) + j) : _mm512_setzero_ps();
+  __m512 y = Kind::value(sum, p, i, j, onto);
+  if (p.relu)
+    y = _mm512_mask_mov_ps(y, _mm512_cmp_ps_mask(y, _mm512_setzero_ps(), _CMP_LT_OQ), _mm512_setzero_ps());
+  _mm512_mask_storeu_ps(p.c.row(i) + j, there, y);
+}
 
 /// `rows` rows of c from row i on, `vectors` vectors of columns from column j on, which may lie in several panels.
 template <class Kind, int rows, int vectors>
@@ -138,15 +154,7 @@ void tile(const ReducedProduct& p, Index i, Index j, const Ahead& ahead) {
     if (column >= p.c.cols) break;
     const __mmask16 there = first_lanes(p.c.cols - column);
 #pragma GCC unroll 16
-    for (int r = 0; r < rows; ++r) {
-      const __m512 onto =
-          p.onto.data ? _mm512_maskz_loadu_ps(there, p.onto.row(i + r) + column) : _mm512_setzero_ps();
-      __m512 y = Kind::value(sum[r][v], p, i + r, column, onto);
-      if (p.relu)
-        y = _mm512_mask_mov_ps(y, _mm512_cmp_ps_mask(y, _mm512_setzero_ps(), _CMP_LT_OQ),
-                               _mm512_setzero_ps());
-      _mm512_mask_storeu_ps(p.c.row(i + r) + column, there, y);
-    }
+    for (int r = 0; r < rows; ++r) finish<Kind>(p, sum[r][v], i + r, column, there);
   }
 }
 
@@ -181,14 +189,70 @@ void multiply_avx512(const ReducedProduct& p) {
 }
 
 HWY_POP_ATTRIBUTES
+
+// ---- AMX --------------------------------------------------------------------------------------------------
+HWY_PUSH_ATTRIBUTES(HEED_AMX_TARGET)
+
+static_assert(ReducedRows::kSpare >= amx::kTileRows - 1);
+
+/// Groups of a panel that tiles take at a time: all steps are alike, so that they must divide the groups. 0: they would fill
+/// less than half of a tile, and AVX-512 is taken.
+Index tile_depth(Index groups) {
+  for (Index depth = amx::kTileGroups; depth >= amx::kTileGroups / 2; --depth)
+    if (groups % depth == 0) return depth;
+  return 0;
+}
+
+template <class Kind>
+void multiply_amx(const ReducedProduct& p) {
+  const Index depth = tile_depth(p.b.groups), rows = p.c.rows;
+  // Of few rows, AVX-512 should not take longer than tiles to read the weights. The sums of int8 are exact; in bfloat16 the bits
+  // of a row may not depend on how many there are.
+  const bool few = Kind::precision == Precision::int8 && rows < 4;
+  if (depth == 0 || few) return multiply_avx512<Kind>(p);
+  const Index steps = p.b.groups / depth;
+  const amx::Tiles tiles(amx::tile_height(rows), depth);
+  constexpr Index panel = ReducedPanels::kColumns, size = panel * amx::kSums;
+  static_assert(panel == amx::kSums);
+  alignas(64) std::int32_t sums[2 * size];
+  const auto b = [&](Index j) { return p.b.panels + j * 4 * p.b.groups; };
+  const auto finish_panel = [&](const std::int32_t* of_panel, Index i, Index count, Index j) {
+    for (Index column = j; column < std::min(j + panel, p.c.cols); column += kLanes) {
+      const typename Kind::Sum start = Kind::start(p, column);
+      const __mmask16 there = first_lanes(p.c.cols - column);
+      for (Index r = 0; r < count; ++r)
+        finish<Kind>(p, Kind::plus(start, Kind::load(of_panel + r * amx::kSums + column - j)), i + r, column,
+                     there);
+    }
+  };
+  Index j = 0;
+  for (; rows <= tiles.height() && j + panel < p.c.cols; j += 2 * panel) {
+    tiles.multiply_two<Kind::precision>(p.a.row(0), p.a.stride, b(j), b(j + panel), steps, sums, sums + size);
+    finish_panel(sums, 0, rows, j);
+    finish_panel(sums + size, 0, rows, j + panel);
+  }
+  for (; j < p.c.cols; j += panel) {
+    for (Index i = 0; i < rows; i += 2 * tiles.height()) {
+      const Index count = std::min(2 * tiles.height(), rows - i);
+      tiles.multiply<Kind::precision>(p.a.row(i), p.a.stride, count, b(j), steps, sums);
+      finish_panel(sums, i, count, j);
+    }
+  }
+}
+
+HWY_POP_ATTRIBUTES
 #endif
 
 // ---- which of them ----------------------------------------------------------------------------------------
 
 ReducedKernels kernels_of(Precision precision) {
 #if defined(__x86_64__)
+  const bool int8 = precision == Precision::int8;
+  if (simd_level() == SimdLevel::amx) {
+    if (int8) return {Int8::reduce_row, multiply_amx<Int8>};
+    return {Bfloat16::reduce_row, multiply_amx<Bfloat16>};
+  }
   if (simd_level() == SimdLevel::avx512) {
-    const bool int8 = precision == Precision::int8;
     if (int8 && __builtin_cpu_supports("avx512vnni")) return {Int8::reduce_row, multiply_avx512<Int8>};
     if (!int8 && __builtin_cpu_supports("avx512bf16"))
       return {Bfloat16::reduce_row, multiply_avx512<Bfloat16>};
@@ -280,18 +344,21 @@ ReducedPanels bfloat16_panels(Matrix<const float> weight, Arena& arena) {
 /// c = f(a b + onto), onto as in ReducedProduct.
 void multiply(Matrix<const float> a, const ReducedPanels& b, Matrix<const float> onto, Activation f,
               Matrix<float> c) {
-  static thread_local std::vector<std::byte> bytes;
+  static thread_local Arena arena;
   static thread_local std::vector<float> scales, dense;
+  arena.reset();
   const ReducedKernels kernels = kernels_of(b.precision);
   const bool apart = f != Activation::none && f != Activation::relu;
+  const Index stride =
+      4 * b.groups + (b.groups % 256 == 0 ? 64 : 0);  // else all rows share lines of the cache
+  auto* const bytes = arena.allocate<std::byte>((std::min(kRows, a.rows) + ReducedRows::kSpare) * stride);
   for (Index first = 0; first < a.rows; first += kRows) {
-    const Index rows = std::min(kRows, a.rows - first), stride = 4 * b.groups;
-    bytes.resize(static_cast<std::size_t>(rows * stride));
+    const Index rows = std::min(kRows, a.rows - first);
     scales.resize(static_cast<std::size_t>(rows));
     for (Index i = 0; i < rows; ++i)
       scales[static_cast<std::size_t>(i)] =
-          kernels.reduce_row(row_of(a, first + i, dense), a.cols, b.groups, bytes.data() + i * stride);
-    kernels.multiply({{bytes.data(), stride, scales.data()},
+          kernels.reduce_row(row_of(a, first + i, dense), a.cols, b.groups, bytes + i * stride);
+    kernels.multiply({{bytes, stride, scales.data()},
                       b,
                       onto.data ? onto.row_range(first, rows) : onto,
                       f == Activation::relu,

@@ -1,5 +1,5 @@
 // What the kernels of products with weights in bfloat16 and int8 share: reduced_panels.cpp, which has those
-// of AVX-512, and kernels_reduced.cpp, which has those of other processors.
+// of AVX-512 and AMX, and kernels_reduced.cpp, which has those of other processors.
 #pragma once
 
 #include <algorithm>
@@ -28,8 +28,10 @@ struct Steps {
 
 /// Rows of a in the precision of the weights: two bfloat16 or four int8 a group, int8 as unsigned bytes, 128 larger.
 struct ReducedRows {
+  static constexpr std::int64_t kSpare = 15;  ///< so many rows behind the last may be read, too
+
   const std::byte* data = nullptr;
-  std::int64_t stride = 0;        ///< bytes from row to row, 4 for each group
+  std::int64_t stride = 0;        ///< bytes from row to row, at least 4 for each group
   const float* scales = nullptr;  ///< of int8, of each row
 
   const std::byte* row(std::int64_t i) const { return data + i * stride; }

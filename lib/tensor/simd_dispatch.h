@@ -17,7 +17,7 @@
 #pragma once
 
 #include "base/instantiate.h"
-#include "tensor/simd_level.h"
+#include "base/simd_level.h"
 
 // Scalar, SSE4, AVX2 and AVX-512 suffice: further targets only cost compile time. (Arrays of vectors exclude
 // targets with vectors of unknown length.)

@@ -1,4 +1,5 @@
 // The loss of a projection in bfloat16 against the same in double with the factors rounded.
+#include <algorithm>
 #include <array>
 #include <boost/test/unit_test.hpp>
 #include <cmath>
@@ -9,10 +10,11 @@
 #include <vector>
 
 #include "autograd/ops.h"
+#include "base/simd_level.h"
 #include "support/gradient_check.h"
+#include "tensor/arena.h"
 #include "tensor/bfloat16_loss.h"
 #include "tensor/precision.h"
-#include "tensor/simd_level.h"
 
 using namespace heed;
 using heed::test::random_values;
@@ -123,12 +125,13 @@ void check(const Problem& p, float before = 0) {
 /// In rows from `first` on the first unit decides, for classes behind the first block.
 Problem far_apart(std::int64_t n, std::int64_t d, std::int64_t vocabulary, double far, std::int64_t first) {
   Problem p(n, d, vocabulary, true, false);
+  const std::int64_t large = std::min<std::int64_t>(600, vocabulary - 2);
   for (std::int64_t i = 0; i < n; ++i) {
     p.states[static_cast<std::size_t>(i * d)] = i >= first ? 1 : 0;
-    p.targets[static_cast<std::size_t>(i)] = i % 2 == 0 ? 600 : 7;
+    p.targets[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(i % 2 == 0 ? large : 7);
   }
   for (std::int64_t c = 0; c < vocabulary; ++c) p.weight_of(0, c) = 0;
-  p.weight_of(0, 600) = p.weight_of(0, 601) = to_bfloat16(far);
+  p.weight_of(0, large) = p.weight_of(0, large + 1) = to_bfloat16(far);
   return p;
 }
 
@@ -187,18 +190,21 @@ BOOST_AUTO_TEST_CASE(loss_in_bfloat16_of_targets_that_are_nearly_certain) {
 // What autograd does not see: that this computes the loss, and gradients that are overwritten.
 BOOST_AUTO_TEST_CASE(loss_in_bfloat16_takes_the_rows_that_it_can) {
 #if defined(__x86_64__)
-  const bool able = simd_level() == SimdLevel::avx512 && __builtin_cpu_supports("avx512bf16");
+  const bool able = simd_level() >= SimdLevel::avx512 && __builtin_cpu_supports("avx512bf16");
 #else
   const bool able = false;
 #endif
-  const std::int64_t d = 16, vocabulary = 700;
-  const auto rows_taken = [&](std::int64_t n, double far, std::int64_t first_far) {
+  const std::int64_t d = 16;
+  const auto rows_taken = [&](std::int64_t n, double far, std::int64_t first_far,
+                              std::int64_t vocabulary = 700) {
     Problem p = far_apart(n, d, vocabulary, far, first_far);
     const std::vector<float> states(p.states.begin(), p.states.end()),
         weight(p.weight.begin(), p.weight.end());
     std::vector<float> d_states(states.size(), std::numeric_limits<float>::quiet_NaN()),
         d_weight(weight.size());
     Arena arena;
+    std::ranges::fill(row_span(arena.matrix<float>(1, 1 << 20), 0), std::numeric_limits<float>::quiet_NaN());
+    arena.reset();  // what was there before must not matter
     CrossEntropySums sums;
     const std::int64_t rows = bfloat16_loss({{states.data(), n, d},
                                              Matrix<const float>(weight.data(), vocabulary, d).t(),
@@ -216,6 +222,8 @@ BOOST_AUTO_TEST_CASE(loss_in_bfloat16_takes_the_rows_that_it_can) {
     for (std::int64_t i = 0; i < rows * d; ++i)
       same = same &&
              d_states[static_cast<std::size_t>(i)] * 0.25f == added.d_states[static_cast<std::size_t>(i)];
+    for (std::size_t i = 0; rows == n && i < d_weight.size(); ++i)
+      same = same && d_weight[i] * 0.25f == added.d_weight[i];
     BOOST_TEST(same);
     for (std::int64_t i = rows * d; i < n * d; ++i)
       same = same && std::isnan(d_states[static_cast<std::size_t>(i)]);
@@ -227,6 +235,7 @@ BOOST_AUTO_TEST_CASE(loss_in_bfloat16_takes_the_rows_that_it_can) {
   BOOST_TEST(rows_taken(15, 1, 0) == 0);                     // too few
   BOOST_TEST(rows_taken(530, 60, 300) == (able ? 265 : 0));  // of two blocks one
   BOOST_TEST(rows_taken(1025, 1, 0) == (able ? 1025 : 0));
+  BOOST_TEST(rows_taken(40, 1, 0, 80) == (able ? 40 : 0));
 }
 
 BOOST_AUTO_TEST_CASE(loss_in_bfloat16_of_logits_that_are_far_apart) {

@@ -3,23 +3,27 @@
 // of Highway only headers are used.
 #pragma once
 
+#include <algorithm>
+#include <string_view>
+
 namespace heed {
 
-enum class SimdLevel { plain, sse4, avx2, avx512 };
+/// amx: AVX-512 with its instructions for int8 and bfloat16, and tiles of both.
+enum class SimdLevel { plain, sse4, avx2, avx512, amx };
 
 /// The best that this processor and its system have, or less by limit_simd().
 SimdLevel simd_level();
 
-/// For tests, before any kernel runs: as on a processor that has no more than that.
-void limit_simd(SimdLevel most);
+/// Before any kernel runs: as on a processor that has no more than `name`, one of the levels. Throws Error of another name.
+void limit_simd(std::string_view name);
 
-/// One kernel, compiled for each level; null: not compiled for that. Plain is always there.
+/// One kernel, compiled for each level up to AVX-512; null: not compiled for that. Plain is always there.
 template <class Function>
 struct KernelVersions {
   Function by_level[4];
 
   Function best() const {
-    int level = static_cast<int>(simd_level());
+    int level = static_cast<int>(std::min(simd_level(), SimdLevel::avx512));
     while (!by_level[level]) --level;
     return by_level[level];
   }
