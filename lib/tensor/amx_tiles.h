@@ -6,7 +6,6 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -87,24 +86,15 @@ class Tiles {
     _tile_zero(0);
     _tile_zero(1);
     if (rows <= height_) {
-      for (Index step = 0; step < steps; ++step, at += a_step_, panel += b_step_) {
-        _tile_loadd(4, at, stride);
-        _tile_loadd(6, panel, kRowBytes);
-        _tile_loadd(7, panel + kVectorBytes, kRowBytes);
-        HEED_ADD_TILES(0, 4, 6);
-        HEED_ADD_TILES(1, 4, 7);
-      }
+      for (Index step = 0; step < steps; ++step, at += a_step_, panel += b_step_)
+        add_first<precision>(at, stride, panel);
     } else {
       const std::byte* below = at + height_ * stride;
       _tile_zero(2);
       _tile_zero(3);
       for (Index step = 0; step < steps; ++step, at += a_step_, below += a_step_, panel += b_step_) {
-        _tile_loadd(4, at, stride);
-        _tile_loadd(6, panel, kRowBytes);
-        _tile_loadd(7, panel + kVectorBytes, kRowBytes);
+        add_first<precision>(at, stride, panel);
         _tile_loadd(5, below, stride);
-        HEED_ADD_TILES(0, 4, 6);
-        HEED_ADD_TILES(1, 4, 7);
         HEED_ADD_TILES(2, 5, 6);
         HEED_ADD_TILES(3, 5, 7);
       }
@@ -130,11 +120,7 @@ class Tiles {
     _tile_zero(2);
     _tile_zero(3);
     for (Index step = 0; step < steps; ++step, at += a_step_, panel += b_step_, beside += b_step_) {
-      _tile_loadd(4, at, stride);
-      _tile_loadd(6, panel, kRowBytes);
-      _tile_loadd(7, panel + kVectorBytes, kRowBytes);
-      HEED_ADD_TILES(0, 4, 6);
-      HEED_ADD_TILES(1, 4, 7);
+      add_first<precision>(at, stride, panel);
       _tile_loadd(6, beside, kRowBytes);
       _tile_loadd(7, beside + kVectorBytes, kRowBytes);
       HEED_ADD_TILES(2, 4, 6);
@@ -152,6 +138,16 @@ class Tiles {
 
   /// Compilers do not know that the instructions for tiles read memory: what was stored before must be there now.
   static HWY_INLINE void written(const void* at) { asm volatile("" : : "r"(at) : "memory"); }
+
+  /// A step of the first tile of a, left in 4, with a panel, whose halves are left in 6 and 7.
+  template <Precision precision>
+  static HWY_INLINE void add_first(const std::byte* a, Index stride, const std::byte* panel) {
+    _tile_loadd(4, a, stride);
+    _tile_loadd(6, panel, kRowBytes);
+    _tile_loadd(7, panel + kVectorBytes, kRowBytes);
+    HEED_ADD_TILES(0, 4, 6);
+    HEED_ADD_TILES(1, 4, 7);
+  }
 
   Index height_;
   Index a_step_, b_step_;  ///< bytes
