@@ -22,10 +22,13 @@ class Weights:
     def __init__(self, path):
         file = h5py.File(path)
         self.config = json.loads(file["model/config"][()][0])
-        wanted = {"architecture": "transformer", "norm": "post", "positions": "sinusoidal", "tied": "all", "residual": True}
-        for field, value in wanted.items():
-            if self.config[field] != value:
-                sys.exit(f"compare: {path}: {field} is {self.config[field]}, but only {value} is compared")
+        wanted = {"architecture": ["transformer"], "norm": ["post", "pre"], "positions": ["sinusoidal"], "tied": ["all"],
+                  "residual": [True]}
+        for field, values in wanted.items():
+            if self.config[field] not in values:
+                sys.exit(f"compare: {path}: {field} is {self.config[field]}, but only {' and '.join(map(str, values))} "
+                         f"{'is' if len(values) == 1 else 'are'} compared")
+        self.pre_norm = self.config["norm"] == "pre"
         self.parameters = file["model/parameters"]
 
     def __call__(self, name):
@@ -47,7 +50,7 @@ def export(model, positions, folder):
     weights = Weights(model)
     config = weights.config
     spec = ctranslate2.specs.TransformerSpec.from_config(
-        (config["n_encoder_layers"], config["n_decoder_layers"]), config["n_heads"], pre_norm=False)
+        (config["n_encoder_layers"], config["n_decoder_layers"]), config["n_heads"], pre_norm=weights.pre_norm)
 
     def linear(to, weight, bias):
         to.weight, to.bias = np.ascontiguousarray(weight.T), bias
@@ -66,6 +69,8 @@ def export(model, positions, folder):
     spec.encoder.embeddings[0].weight = spec.decoder.embeddings.weight = spec.decoder.projection.weight = table
     for name, stack in (("encoder", spec.encoder), ("decoder", spec.decoder)):
         stack.position_encodings.encodings = encodings
+        if weights.pre_norm:
+            norm(stack.layer_norm, name + "/final_norm")
         for number, layer in enumerate(stack.layer):
             scope = f"{name}/layer_{number}"
             attention(layer.self_attention, scope + "/self_attention", [["query", "key", "value"]])
@@ -149,15 +154,25 @@ def torch_side(options):
     def split(x, n):  # [rows, t, n d] -> n tensors [rows, heads, t, d / heads]
         return [part.unflatten(-1, (heads, d // heads)).transpose(1, 2) for part in x.chunk(n, dim=-1)]
 
-    def residual(x, context, out, scale):
-        return F.layer_norm(x + F.linear(context, *out), (d,), *scale, eps)
+    def normalised(x, scale):
+        return F.layer_norm(x, (d,), *scale, eps)
 
-    def attend(x, q, k, v, mask, out, scale):
+    final = {stack: norm(stack + "/final_norm") if weights.pre_norm else None for stack in ("encoder", "decoder")}
+
+    def finish(x, stack):
+        return normalised(x, final[stack]) if weights.pre_norm else x
+
+    def residual(x, scale, sublayer):
+        if weights.pre_norm:
+            return x + sublayer(normalised(x, scale))
+        return normalised(x + sublayer(x), scale)
+
+    def attended(q, k, v, mask, out):
         context = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
-        return residual(x, context.transpose(1, 2).flatten(2), out, scale)
+        return F.linear(context.transpose(1, 2).flatten(2), *out)
 
     def feed_forward(x, p):
-        return residual(x, F.relu(F.linear(x, *p["inner"])), p["outer"], p["ffn_norm"])
+        return residual(x, p["ffn_norm"], lambda y: F.linear(F.relu(F.linear(y, *p["inner"])), *p["outer"]))
 
     def embed(ids, first):
         return F.embedding(ids, table) * d ** 0.5 + encodings[first:first + ids.shape[1]]
@@ -168,9 +183,10 @@ def torch_side(options):
         mask = torch.tensor([[True] * len(ids) + [False] * (longest - len(ids)) for ids in batch])[:, None, None]
         x = embed(ids, 0)
         for p in encoder:
-            x = attend(x, *split(F.linear(x, *p["self"]), 3), mask, p["self_out"], p["self_norm"])
+            x = residual(x, p["self_norm"],
+                         lambda y, p=p: attended(*split(F.linear(y, *p["self"]), 3), mask, p["self_out"]))
             x = feed_forward(x, p)
-        return x, mask
+        return finish(x, "encoder"), mask
 
     class State:
         def __init__(self, memory, mask):
@@ -192,14 +208,20 @@ def torch_side(options):
         def read(self, tokens, position):
             x = embed(tokens[:, None], position)
             for i, p in enumerate(decoder):
-                q, k, v = split(F.linear(x, *p["self"]), 3)
-                if self.past[i]:
-                    k, v = (torch.cat(pair, 2) for pair in zip(self.past[i], (k, v)))
-                self.past[i] = [k, v]
-                x = attend(x, q, k, v, None, p["self_out"], p["self_norm"])
-                x = attend(x, *split(F.linear(x, *p["query"]), 1), *self.memory[i], self.mask, p["cross_out"], p["cross_norm"])
+                def over_past(y, i=i, p=p):
+                    q, k, v = split(F.linear(y, *p["self"]), 3)
+                    if self.past[i]:
+                        k, v = (torch.cat(pair, 2) for pair in zip(self.past[i], (k, v)))
+                    self.past[i] = [k, v]
+                    return attended(q, k, v, None, p["self_out"])
+
+                def over_memory(y, i=i, p=p):
+                    return attended(*split(F.linear(y, *p["query"]), 1), *self.memory[i], self.mask, p["cross_out"])
+
+                x = residual(x, p["self_norm"], over_past)
+                x = residual(x, p["cross_norm"], over_memory)
                 x = feed_forward(x, p)
-            return F.log_softmax(F.linear(x[:, 0], table), -1)
+            return F.log_softmax(F.linear(finish(x, "decoder")[:, 0], table), -1)
 
     def search(batch):
         beam, end = options.beam, 3
