@@ -60,23 +60,32 @@ PartSizes sizes_of(const StackSettings& s) {
           s.heads.n_heads, {d_head, d_head}, !s.recurrent, s.heads.n_kv_heads};
 }
 
+/// A sublayer and the norm beside it.
+struct Sublayer {
+  std::string_view name, norm;
+};
+constexpr Sublayer kRecurrence{"recurrence", "recurrence_norm"},
+    kSelfAttention{"self_attention", "self_attention_norm"},
+    kCrossAttention{"cross_attention", "cross_attention_norm"},
+    kFeedForward{"feed_forward", "feed_forward_norm"};
+
 /// A sublayer with its residual connection and layer normalisation (section 3.1; dropout on the sublayer's
 /// output, section 5.4):
 ///   post-norm    LayerNorm(x + Dropout(sublayer(x)))
 ///   pre-norm     x + Dropout(sublayer(LayerNorm(x)))
 ///   norm = none  x + Dropout(sublayer(x))
-/// each without its x + when there is no residual. `sublayer` maps a Var [rows, d] to a Var [rows, d] under
+/// each without its x + when there is no residual. `compute` maps a Var [rows, d] to a Var [rows, d] under
 /// the scope layer/<name>.
-template <class T, class Sublayer>
-Var<T> residual(const Scope<T>& layer, const std::string& name, Var<T> x, const Packing& rows,
-                const StackSettings& settings, Sublayer&& sublayer) {
-  Scope<T> norm = layer / (name + "_norm");
+template <class T, class Compute>
+Var<T> residual(const Scope<T>& layer, const Sublayer& sublayer, Var<T> x, const Packing& rows,
+                const StackSettings& settings, Compute&& compute) {
+  const Scope<T> norm = layer / sublayer.norm;
   auto drop = [&] { return norm.dropout(settings.dropout); };  // drawn after the sublayer's own
   auto sum = [&](Var<T> output) {
     return settings.residual ? add_dropped(x, output, drop()) : drop_out(output, drop());
   };
   if (settings.norm == Norm::post) {
-    Var<T> output = sublayer(layer / name, x);
+    Var<T> output = compute(layer / sublayer.name, x);
     if (settings.residual && !norm.edits("sum")) {
       SumAndNorm<T> result = add_and_normalise(norm, x, output, drop(), settings.norms);
       norm.name("sum", result.sum, rows);
@@ -87,7 +96,7 @@ Var<T> residual(const Scope<T>& layer, const std::string& name, Var<T> x, const 
   }
   Var<T> input =
       settings.norm == Norm::pre ? norm.name("output", normalise(norm, x, settings.norms), rows) : x;
-  Var<T> output = sublayer(layer / name, input);
+  Var<T> output = compute(layer / sublayer.name, input);
   return norm.name("sum", sum(output), rows);
 }
 
@@ -108,17 +117,17 @@ struct LayerInput {
 template <class T>
 Var<T> transformer_layer(const Scope<T>& layer, Var<T> x, const Packing& rows, const StackSettings& settings,
                          const LayerInput<T>& input) {
-  const char* first = settings.recurrent ? "recurrence" : "self_attention";
+  const Sublayer& first = settings.recurrent ? kRecurrence : kSelfAttention;
   x = residual(layer, first, x, rows, settings, [&](const Scope<T>& scope, Var<T> y) {
     if (settings.recurrent) return simple_recurrence(scope, y, rows, *input.cell);
     return self_attention(scope, y, rows, settings.causal, settings.heads, input.positions, input.past);
   });
   if (input.groups) {
-    x = residual(layer, "cross_attention", x, rows, settings, [&](const Scope<T>& scope, Var<T> y) {
+    x = residual(layer, kCrossAttention, x, rows, settings, [&](const Scope<T>& scope, Var<T> y) {
       return cross_attention(scope, y, rows, *input.groups, input.memory, *input.memory_rows, settings.heads);
     });
   }
-  x = residual(layer, "feed_forward", x, rows, settings, [&](const Scope<T>& scope, Var<T> y) {
+  x = residual(layer, kFeedForward, x, rows, settings, [&](const Scope<T>& scope, Var<T> y) {
     return feed_forward(scope, y, rows, settings.feed_forward);
   });
   return layer.name("output", x, rows);

@@ -134,17 +134,32 @@ const Parameter& ParameterSet<T>::find(const std::string& name) const {
   return list_[it->second];
 }
 
+namespace {
+
+/// Whether the path begins with the word and ends there, or goes on with a slash. The lengths are compared first: a search
+/// asks for hundreds of names in each step.
+bool begins_with_word(std::string_view path, std::string_view word) {
+  if (path.size() != word.size() && (path.size() < word.size() || path[word.size()] != '/')) return false;
+  return path.starts_with(word);
+}
+
+}  // namespace
+
 template <class T>
 std::int32_t ParameterSet<T>::below(std::int32_t place, std::string_view name) const {
   while (place != kNowhere && !name.empty()) {
-    const std::size_t end = std::min(name.find('/'), name.size());
-    const std::vector<std::int32_t>& next = places_[static_cast<std::size_t>(place)].below;
-    const auto found = std::ranges::find_if(next, [&](std::int32_t i) {
-      const Place& at = places_[static_cast<std::size_t>(i)];
-      return std::string_view(at.path).substr(at.word) == name.substr(0, end);
-    });
-    place = found == next.end() ? kNowhere : *found;
-    name.remove_prefix(std::min(end + 1, name.size()));
+    std::size_t taken = name.size();
+    std::int32_t found = kNowhere;
+    for (const std::int32_t next : places_[static_cast<std::size_t>(place)].below) {
+      const Place& at = places_[static_cast<std::size_t>(next)];
+      const std::string_view word = std::string_view(at.path).substr(at.word);
+      if (!begins_with_word(name, word)) continue;
+      taken = std::min(word.size() + 1, name.size());
+      found = next;
+      break;
+    }
+    place = found;
+    name.remove_prefix(taken);
   }
   return place;
 }

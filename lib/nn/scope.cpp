@@ -99,7 +99,7 @@ Var<T> Scope<T>::inspect_attention(const std::string& path, Var<T> v, const Pack
 }
 
 template <class T>
-void Scope<T>::name_attention(const std::string& name, std::span<const T> blocks,
+void Scope<T>::name_attention(std::string_view name, std::span<const T> blocks,
                               const AttentionKind& kind) const {
   if (!wants(name)) return;
   const std::string path = join(name);
@@ -118,7 +118,7 @@ std::optional<AttentionEdit<T>> Scope<T>::attention_edit(const Packing& rows) co
   if (!edits("position_bias") && !edits("scores") && !edits("weights")) return std::nullopt;
   if (tape().with_gradients()) fail(path(), ": edited attention has no gradient");
   const auto places = std::make_shared<std::vector<Place>>(in_sentences(places_of(rows)));
-  auto edit = [&](const std::string& name) -> typename AttentionEdit<T>::Row {
+  auto edit = [&](std::string_view name) -> typename AttentionEdit<T>::Row {
     if (!edits(name)) return {};
     return [editor = pass_->editor, path = join(name), places](std::int64_t row_number, std::int64_t head,
                                                                std::span<T> row) {

@@ -89,35 +89,35 @@ class Scope {
   Random random() const { return Random(pass_->seed, next_stream()); }
   /// Names a value, so that it can be recorded and edited. Returns the value to compute with, after edits.
   /// `rows` are all rows with that name, unless a step is active; `n_heads` lie side by side.
-  Var<T> name(const std::string& name, Var<T> v, const Packing& rows, std::int64_t n_heads = 1) const {
+  Var<T> name(std::string_view name, Var<T> v, const Packing& rows, std::int64_t n_heads = 1) const {
     return inspected(name) ? inspect(join(name), v, {&rows, n_heads}) : v;
   }
   /// Names the rows of a step; only the step knows their number.
-  Var<T> name(const std::string& name, Var<T> v) const {
+  Var<T> name(std::string_view name, Var<T> v) const {
     return inspected(name) ? inspect(join(name), v, {nullptr, 1}) : v;
   }
   /// Names one row per sentence.
-  Var<T> name_sentences(const std::string& name, Var<T> v) const {
+  Var<T> name_sentences(std::string_view name, Var<T> v) const {
     return inspected(name) ? inspect_sentences(join(name), v) : v;
   }
   /// Names rows that the operation computing them passes on to be edited in place.
-  void name_in_place(const std::string& name, Matrix<T> value, const StepRows& rows) const {
+  void name_in_place(std::string_view name, Matrix<T> value, const StepRows& rows) const {
     if (inspected(name)) inspect_in_place(join(name), value, rows);
   }
   /// Names attention scores or weights of a step, one head: [n, longest sentence of keys].
-  Var<T> name_attention(const std::string& name, Var<T> v, const Packing& keys) const {
+  Var<T> name_attention(std::string_view name, Var<T> v, const Packing& keys) const {
     return inspected(name) ? inspect_attention(join(name), v, keys) : v;
   }
   /// Scores or weights of all sentences and heads: each sentence's [n_heads, n_queries, n_keys] block, one
   /// after the other, dense. They have already been edited inside the operation, by attention_edit().
-  void name_attention(const std::string& name, std::span<const T> blocks, const AttentionKind& kind) const;
+  void name_attention(std::string_view name, std::span<const T> blocks, const AttentionKind& kind) const;
   /// The edits of position_bias, scores and weights of this scope, applied inside the operation that computes
   /// them; none if they are not edited. `rows`: the queries; the operation may group them into other
   /// sentences, in the same order.
   std::optional<AttentionEdit<T>> attention_edit(const Packing& rows) const;
-  bool wants(const std::string& name) const { return pass_->recorder && pass_->recorder->wants(join(name)); }
-  bool edits(const std::string& name) const { return pass_->editor && pass_->editor->edits(join(name)); }
-  bool inspected(const std::string& name) const { return wants(name) || edits(name); }
+  bool wants(std::string_view name) const { return pass_->recorder && pass_->recorder->wants(join(name)); }
+  bool edits(std::string_view name) const { return pass_->editor && pass_->editor->edits(join(name)); }
+  bool inspected(std::string_view name) const { return wants(name) || edits(name); }
 
  private:
   std::uint64_t next_stream() const { return (pass_->step << 32) | (pass_->shard << 20) | ++pass_->draws; }

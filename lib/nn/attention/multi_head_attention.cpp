@@ -10,6 +10,9 @@ namespace heed {
 
 namespace {
 
+/// Projections of one input, which lie side by side.
+const std::vector<std::string> kSelf{"query", "key", "value"}, kQuery{"query"}, kMemory{"key", "value"};
+
 /// Columns of the projections.
 struct Widths {
   std::int64_t d_head, query, key;
@@ -133,15 +136,15 @@ void add_output(ParameterSet<T>& parameters, const std::string& scope, std::int6
 template <class T>
 void add_self_attention(ParameterSet<T>& parameters, const std::string& scope, std::int64_t d,
                         const HeadConfig& config) {
-  add_projections(parameters, scope, {"query", "key", "value"}, d, config);
+  add_projections(parameters, scope, kSelf, d, config);
   add_output(parameters, scope, d, config);
 }
 
 template <class T>
 void add_cross_attention(ParameterSet<T>& parameters, const std::string& scope, std::int64_t d,
                          const HeadConfig& config) {
-  add_projections(parameters, scope, {"query"}, d, config);
-  add_projections(parameters, scope, {"key", "value"}, d, config);
+  add_projections(parameters, scope, kQuery, d, config);
+  add_projections(parameters, scope, kMemory, d, config);
   add_output(parameters, scope, d, config);
 }
 
@@ -150,7 +153,7 @@ Var<T> self_attention(const Scope<T>& scope, Var<T> x, const Packing& rows, bool
                       const HeadConfig& config, const AttentionPositions<T>& positions, const Past<T>& past) {
   const Widths width(config, x.cols());
   Tape<T>& tape = scope.tape();
-  Var<T> qkv = project(scope, x, {"query", "key", "value"}, config);  // [rows, query + 2 key columns]
+  Var<T> qkv = project(scope, x, kSelf, config);  // [rows, query + 2 key columns]
   Var<T> q = compared(scope, "query", tape.columns(qkv, 0, width.query), rows, config.n_heads, config,
                       positions.turns);
   Var<T> k = compared(scope, "key", tape.columns(qkv, width.query, width.key), rows, config.key_heads(),
@@ -166,7 +169,7 @@ KeysAndValues<T> memory_keys(const Scope<T>& scope, Var<T> memory, const Packing
                              const HeadConfig& config) {
   const std::int64_t width = Widths(config, memory.cols()).key;
   Tape<T>& tape = scope.tape();
-  Var<T> kv = project(scope, memory, {"key", "value"}, config);  // [memory rows, 2 width]
+  Var<T> kv = project(scope, memory, kMemory, config);  // [memory rows, 2 width]
   KeysAndValues<T> named{compared(scope, "key", tape.columns(kv, 0, width), rows, config.key_heads(), config),
                          scope.name("value", tape.columns(kv, width, width), rows, config.key_heads()),
                          {}};
@@ -177,7 +180,7 @@ KeysAndValues<T> memory_keys(const Scope<T>& scope, Var<T> memory, const Packing
 template <class T>
 Var<T> cross_attention(const Scope<T>& scope, Var<T> x, const Packing& rows, const Packing& groups,
                        const KeysAndValues<T>& memory, const Packing& memory_rows, const HeadConfig& config) {
-  Var<T> q = compared(scope, "query", project(scope, x, {"query"}, config), rows, config.n_heads, config);
+  Var<T> q = compared(scope, "query", project(scope, x, kQuery, config), rows, config.n_heads, config);
   return attend_and_join(scope, q, memory, rows, groups, memory_rows, false, config);
 }
 
