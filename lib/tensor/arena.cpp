@@ -50,6 +50,10 @@ void Arena::reset() {
   most_ = 0;
 }
 
+void Arena::reserve(std::size_t count) {
+  if (chunks_.empty()) add_chunk(count);
+}
+
 void Arena::rewind(const Mark& mark) {
   most_ = std::max(total_, most_);
   chunk_ = mark.chunk;

@@ -33,6 +33,9 @@ class Arena {
     return {copy, values.size()};
   }
   void reset();
+  /// Of an arena without memory: what is allocated next, up to so many bytes, will lie together, and in larger pages if
+  /// they are many. What is not allocated takes no memory.
+  void reserve(std::size_t count);
 
   /// How far the arena is filled.
   struct Mark {

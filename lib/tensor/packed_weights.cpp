@@ -25,6 +25,12 @@ void release_pages(void* begin, void* end) {
   if (first < last) madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
 }
 
+/// About the bytes that the packed forms of all parameters take.
+std::size_t packed_bytes(std::size_t parameter_bytes, Precision precision) {
+  const std::size_t part = precision == Precision::float32 ? 1 : precision == Precision::bfloat16 ? 2 : 4;
+  return parameter_bytes / part + parameter_bytes / 64;  // columns are filled up, and may have scales
+}
+
 /// From its first element to its last.
 template <class T>
 std::span<const T> extent(Matrix<const T> m) {
@@ -51,6 +57,8 @@ const PackedMatrix<T>* PackedWeights<T>::find(Matrix<const T> weight) const {
     return nullptr;
   const Key key = key_of(weight);
   const std::lock_guard guard(mutex_);
+  // A step of a search reads them all: in pages of 4 KiB those of a large model have too many addresses to be at hand.
+  if (packed_.empty()) arena_.reserve(packed_bytes(parameters_.size_bytes(), precision_));
   const auto found = packed_.find(key);
   if (found != packed_.end()) return &found->second;
   return &packed_.emplace(key, packed(weight)).first->second;
