@@ -197,18 +197,18 @@ void declare_stack(ParameterSet<T>& parameters, const StackSettings& s) {
     declare_table(parameters, s.name + "/token_types/weight", s.n_token_types, s.d_model);
   if (s.embedding_norm) norm(s.name + "/embedding_norm");
   for (std::int64_t i = 0; i < s.n_layers; ++i) {
-    const std::string layer = s.name + "/layer_" + std::to_string(i);
+    const auto in_layer = [&](std::string_view name) { return concat(s.name, "/layer_", i, "/", name); };
     if (s.recurrent)
-      add_simple_recurrence(parameters, layer + "/recurrence", s.d_model);
+      add_simple_recurrence(parameters, in_layer(kRecurrence.name), s.d_model);
     else
-      add_self_attention(parameters, layer + "/self_attention", s.d_model, s.heads);
-    layer_norm(layer + (s.recurrent ? "/recurrence_norm" : "/self_attention_norm"));
+      add_self_attention(parameters, in_layer(kSelfAttention.name), s.d_model, s.heads);
+    layer_norm(in_layer(s.recurrent ? kRecurrence.norm : kSelfAttention.norm));
     if (s.reads_memory) {
-      add_cross_attention(parameters, layer + "/cross_attention", s.d_model, s.heads);
-      layer_norm(layer + "/cross_attention_norm");
+      add_cross_attention(parameters, in_layer(kCrossAttention.name), s.d_model, s.heads);
+      layer_norm(in_layer(kCrossAttention.norm));
     }
-    add_feed_forward(parameters, layer + "/feed_forward", s.d_model, s.d_ff, s.feed_forward);
-    layer_norm(layer + "/feed_forward_norm");
+    add_feed_forward(parameters, in_layer(kFeedForward.name), s.d_model, s.d_ff, s.feed_forward);
+    layer_norm(in_layer(kFeedForward.norm));
   }
   if (s.final_norm) norm(s.name + "/final_norm");
 }

@@ -136,8 +136,8 @@ const Parameter& ParameterSet<T>::find(const std::string& name) const {
 
 namespace {
 
-/// Whether the path begins with the word and ends there, or goes on with a slash. The lengths are compared first: a search
-/// asks for hundreds of names in each step.
+/// Whether the path begins with the word and ends there, or goes on with a slash. Lengths are compared before
+/// letters: a step of a search looks up dozens of names in each layer.
 bool begins_with_word(std::string_view path, std::string_view word) {
   if (path.size() != word.size() && (path.size() < word.size() || path[word.size()] != '/')) return false;
   return path.starts_with(word);

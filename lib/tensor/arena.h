@@ -34,7 +34,7 @@ class Arena {
   }
   void reset();
   /// Of an arena without memory: what is allocated next, up to so many bytes, will lie together, and in larger pages if
-  /// they are many. What is not allocated takes no memory.
+  /// they are many. What is not allocated takes addresses, but no memory.
   void reserve(std::size_t count);
 
   /// How far the arena is filled.

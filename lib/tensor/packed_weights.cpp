@@ -57,10 +57,11 @@ const PackedMatrix<T>* PackedWeights<T>::find(Matrix<const T> weight) const {
     return nullptr;
   const Key key = key_of(weight);
   const std::lock_guard guard(mutex_);
-  // A step of a search reads them all: in pages of 4 KiB those of a large model have too many addresses to be at hand.
-  if (packed_.empty()) arena_.reserve(packed_bytes(parameters_.size_bytes(), precision_));
   const auto found = packed_.find(key);
   if (found != packed_.end()) return &found->second;
+  // A step of a search reads all of them; in pages of 4 KiB those of a large model need more address translations than the
+  // processor keeps (TLB).
+  if (packed_.empty()) arena_.reserve(packed_bytes(parameters_.size_bytes(), precision_));
   return &packed_.emplace(key, packed(weight)).first->second;
 }
 

@@ -28,6 +28,12 @@ class Weights:
             if self.config[field] not in values:
                 sys.exit(f"compare: {path}: {field} is {self.config[field]}, but only {' and '.join(map(str, values))} "
                          f"{'is' if len(values) == 1 else 'are'} compared")
+        # A field that a model file leaves out has its default, which is what is computed here.
+        sizes = ["source_vocab_size", "target_vocab_size", "n_encoder_layers", "n_decoder_layers", "d_model", "d_ff", "n_heads",
+                 "max_length", "norm_epsilon"]
+        dropouts = ["dropout", "embedding_dropout", "attention_dropout", "activation_dropout"]
+        if others := self.config.keys() - wanted.keys() - {*sizes, *dropouts}:
+            sys.exit(f"compare: {path}: has {', '.join(sorted(others))}, which is not compared")
         self.pre_norm = self.config["norm"] == "pre"
         self.parameters = file["model/parameters"]
 
