@@ -8,6 +8,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "autograd/ops.h"
 #include "base/choice.h"
@@ -20,6 +21,9 @@ inline const Choice<Activation> kActivations{
     "activation", {"none", "relu", "tanh", "sigmoid", "gelu", "gelu_tanh", "gelu_sigmoid", "silu"}};
 inline const std::vector<std::string> kFeedForwardActivations{"relu", "gelu", "gelu_tanh", "gelu_sigmoid",
                                                               "silu"};
+
+/// Linear layers of a gated network's input, which lie side by side.
+inline const std::vector<std::string> kGateAndInner{"gate", "inner"};
 
 struct FeedForwardSettings {
   Activation activation = Activation::relu;
@@ -34,7 +38,7 @@ void add_feed_forward(ParameterSet<T>& parameters, const std::string& scope, std
   const std::optional<Init> bias = settings.bias ? std::optional(Init::zeros()) : std::nullopt;
   const Init weight = Init::xavier(d, d_ff);
   if (settings.gated)
-    parameters.add_stacked(scope, {"gate", "inner"}, d, d_ff, weight, bias);
+    parameters.add_stacked(scope, kGateAndInner, d, d_ff, weight, bias);
   else
     parameters.add_stacked(scope, {"inner"}, d, d_ff, weight, bias);
   parameters.add_stacked(scope, {"outer"}, d_ff, d, Init::xavier(d_ff, d), bias);
@@ -48,9 +52,8 @@ Var<T> feed_forward(const Scope<T>& scope, Var<T> x, const Packing& rows,
   const Activation f = settings.activation;
   Var<T> hidden;  // [rows, d_ff]
   if (settings.gated) {
-    const std::vector<std::string> parts{"gate", "inner"};
-    const Var<T> bias = settings.bias ? scope.stacked(parts, "bias") : Var<T>();
-    const Var<T> both = linear(x, scope.stacked(parts, "weight"), bias);  // [rows, 2 d_ff]
+    const Var<T> bias = settings.bias ? scope.stacked(kGateAndInner, "bias") : Var<T>();
+    const Var<T> both = linear(x, scope.stacked(kGateAndInner, "weight"), bias);  // [rows, 2 d_ff]
     const std::int64_t d_ff = both.cols() / 2;
     const Var<T> gate = scope.name("gate", activate(f, scope.tape().columns(both, 0, d_ff)), rows);
     hidden =

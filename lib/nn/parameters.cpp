@@ -147,19 +147,17 @@ bool begins_with_word(std::string_view path, std::string_view word) {
 
 template <class T>
 std::int32_t ParameterSet<T>::below(std::int32_t place, std::string_view name) const {
+  const auto last_word = [&](std::int32_t of) {
+    const Place& at = places_[static_cast<std::size_t>(of)];
+    return std::string_view(at.path).substr(at.word);
+  };
   while (place != kNowhere && !name.empty()) {
-    std::size_t taken = name.size();
-    std::int32_t found = kNowhere;
-    for (const std::int32_t next : places_[static_cast<std::size_t>(place)].below) {
-      const Place& at = places_[static_cast<std::size_t>(next)];
-      const std::string_view word = std::string_view(at.path).substr(at.word);
-      if (!begins_with_word(name, word)) continue;
-      taken = std::min(word.size() + 1, name.size());
-      found = next;
-      break;
-    }
-    place = found;
-    name.remove_prefix(taken);
+    const std::vector<std::int32_t>& next = places_[static_cast<std::size_t>(place)].below;
+    const auto found =
+        std::ranges::find_if(next, [&](std::int32_t i) { return begins_with_word(name, last_word(i)); });
+    if (found == next.end()) return kNowhere;
+    place = *found;
+    name.remove_prefix(std::min(last_word(place).size() + 1, name.size()));
   }
   return place;
 }

@@ -189,8 +189,7 @@ def torch_side(options):
         mask = torch.tensor([[True] * len(ids) + [False] * (longest - len(ids)) for ids in batch])[:, None, None]
         x = embed(ids, 0)
         for p in encoder:
-            x = residual(x, p["self_norm"],
-                         lambda y, p=p: attended(*split(F.linear(y, *p["self"]), 3), mask, p["self_out"]))
+            x = residual(x, p["self_norm"], lambda y: attended(*split(F.linear(y, *p["self"]), 3), mask, p["self_out"]))
             x = feed_forward(x, p)
         return finish(x, "encoder"), mask
 
@@ -214,14 +213,14 @@ def torch_side(options):
         def read(self, tokens, position):
             x = embed(tokens[:, None], position)
             for i, p in enumerate(decoder):
-                def over_past(y, i=i, p=p):
+                def over_past(y):
                     q, k, v = split(F.linear(y, *p["self"]), 3)
                     if self.past[i]:
                         k, v = (torch.cat(pair, 2) for pair in zip(self.past[i], (k, v)))
                     self.past[i] = [k, v]
                     return attended(q, k, v, None, p["self_out"])
 
-                def over_memory(y, i=i, p=p):
+                def over_memory(y):
                     return attended(*split(F.linear(y, *p["query"]), 1), *self.memory[i], self.mask, p["cross_out"])
 
                 x = residual(x, p["self_norm"], over_past)
