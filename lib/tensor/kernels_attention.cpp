@@ -168,13 +168,9 @@ HWY_INLINE void finish_weights(const AttentionHead<T>& head, Index first, Matrix
 
 // ---- a block of queries at a time ----
 
-/// The number of queries in a block: `matrices` matrices of their scores should stay in the L2 cache, but fewer queries
-/// than two tiles of multiply_packed would read the keys too often.
-template <class T>
-Index block_queries(Index n, Index m, Index matrices) {
-  constexpr Index cache = (512 << 10) / sizeof(T), least = 24, most = 96;
-  return std::min(n, std::clamp(cache / (matrices * m) / 12 * 12, least, most));
-}
+/// Queries of a block. The products that sum over queries, of the gradients of keys and values, read and write those
+/// gradients once in every block, which costs more than scores that lie in the third-level cache instead of the second.
+inline constexpr Index kBlockQueries = 96;
 
 /// c = a b, or c += a b to accumulate, with the first a.cols rows of b: panel by panel, as these rows are contiguous in
 /// each panel only.
@@ -208,7 +204,7 @@ template <class T>
 void forward_in_blocks(const AttentionHead<T>& head, T* scores, T* weights, Matrix<T> context,
                        const RowEdit<T>* edit) {
   const Index n = head.q.rows, m = head.k.rows, d_k = head.k.cols, d_v = head.v.cols;
-  const Index most = block_queries<T>(n, m, 1);
+  const Index most = std::min(n, kBlockQueries);
   Scratch<T> scratch(packed_size<T>(d_k, m) + packed_size<T>(m, d_v) +
                      most * (Scratch<T>::padded(d_k) + Scratch<T>::padded_apart(m)) +
                      Scratch<T>::padded(most));
@@ -286,7 +282,7 @@ template <class T>
 void backward_in_blocks(const AttentionHead<T>& head, Matrix<const T> d_context, Matrix<T> d_q, Matrix<T> d_k,
                         Matrix<T> d_v, T* d_bias) {
   const Index n = head.q.rows, m = head.k.rows, d = head.k.cols, d_values = head.v.cols;
-  const Index most = block_queries<T>(n, m, 2);
+  const Index most = std::min(n, kBlockQueries);
   const Index row_size = packed_size<T>(most, std::max(d, d_values));
   Scratch<T> scratch(packed_size<T>(d, m) + packed_size<T>(d_values, m) + packed_size<T>(m, d) + row_size +
                      most * (Scratch<T>::padded(d) + 2 * Scratch<T>::padded_apart(m)) +

@@ -162,14 +162,13 @@ HWY_INLINE void packed_tile(const PackedProduct<T>& p, Index i, Index j, typenam
   for (int v = 0; v < vectors; ++v) {
     const Index column = j + v * kLanes<T>, left = p.c.cols - column;
     if (left <= 0) break;
-    auto finish = [&](auto part) HWY_ATTR {
 #pragma GCC unroll 16
-      for (int r = 0; r < rows; ++r) end.store(sum[r][v], part, p.c.row(i + r), column);
-    };
-    if (left >= kLanes<T>)
-      finish(all);
-    else
-      finish(First<T>{left});
+    for (int r = 0; r < rows; ++r) {  // sums that a closure referred to would be kept in memory
+      if (left >= kLanes<T>)
+        end.store(sum[r][v], all, p.c.row(i + r), column);
+      else
+        end.store(sum[r][v], First<T>{left}, p.c.row(i + r), column);
+    }
   }
 }
 

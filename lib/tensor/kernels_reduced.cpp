@@ -1,7 +1,7 @@
 // Products with weights in bfloat16 and int8 on processors that have no instructions for them; reduced_panels.cpp uses those
-// of AVX-512. int8: pmaddubsw multiplies unsigned bytes by signed ones and adds two products in 16 bits, which must not
-// overflow. So one operand is the magnitude of a, at most 127, and the other is b with the sign of the product:
-// 2 * 127 * 127 fits. bfloat16: the numbers are the upper halves of float32 and are multiplied as float32.
+// of AVX-512. int8: pmaddubsw multiplies unsigned bytes by signed ones and adds two products in 16 bits, which do not
+// overflow because pairs of weights are limited (ReducedPanels). bfloat16: the numbers are the upper halves of float32
+// and are multiplied as float32.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tensor/kernels_reduced.cpp"
 #include "tensor/simd_dispatch.h"
@@ -30,34 +30,34 @@ namespace {
 /// A lane holds a group: the next four int8 or two bfloat16 of a row of a, or of a column of b.
 using Words = Vec<std::uint32_t>;
 
-/// Two words for each group.
-struct Spread {
-  Words first, second;
-};
+/// Rows of a as kernels read them.
+struct FactorRows {
+  const std::uint32_t* data;
+  Index stride;
 
-HWY_INLINE Words sign_bits(Words four) {
-  return hn::Xor(four, set(std::uint32_t{0x80808080}));
-}
+  const std::uint32_t* row(Index i) const { return data + i * stride; }
+};
 
 struct Int8 {
   using Sum = Vec<std::int32_t>;
-  using Weights = Words;
+  using Factor = Words;
   static constexpr int kRows = 4;  ///< rows of a tile that is two vectors wide
 
-  static HWY_INLINE Sum start() { return set(std::int32_t{0}); }
-  /// For a row of a: the four signed numbers, and their magnitudes.
-  static HWY_INLINE Spread spread(Words four) {
-    const hn::Repartition<std::int8_t, Tag<std::uint32_t>> bytes;
-    const Words number = sign_bits(four);
-    return {number, hn::BitCast(Tag<std::uint32_t>(), hn::Abs(hn::BitCast(bytes, number)))};
+  static HWY_INLINE Sum start(const ReducedProduct& p, Index j) {
+    return hn::LoadU(Tag<std::int32_t>(), p.b.corrections + j);
   }
-  static HWY_INLINE Weights weights(Words four) { return four; }
-  static HWY_INLINE Sum add(Sum sum, const Spread& a, Weights b) {
+  static FactorRows rows(const ReducedProduct& p) {
+    return {reinterpret_cast<const std::uint32_t*>(p.a.data),
+            p.a.stride / static_cast<Index>(sizeof(std::uint32_t))};
+  }
+  static HWY_INLINE Factor factor(const std::uint32_t* row, Index g) { return set(row[g]); }
+  static HWY_INLINE Factor weights(Words four) { return four; }
+  static HWY_INLINE Sum add(Sum sum, Factor a, Factor b) {
 #if HWY_TARGET == HWY_AVX2
-    const __m256i pairs = _mm256_maddubs_epi16(a.second.raw, _mm256_sign_epi8(b.raw, a.first.raw));
+    const __m256i pairs = _mm256_maddubs_epi16(a.raw, b.raw);
     return sum + Sum{_mm256_madd_epi16(pairs, _mm256_set1_epi16(1))};
 #else
-    const __m128i pairs = _mm_maddubs_epi16(a.second.raw, _mm_sign_epi8(b.raw, a.first.raw));
+    const __m128i pairs = _mm_maddubs_epi16(a.raw, b.raw);
     return sum + Sum{_mm_madd_epi16(pairs, _mm_set1_epi16(1))};
 #endif
   }
@@ -75,24 +75,31 @@ struct Int8 {
     return hn::LoadU(tag, y);
 #endif
   }
-  static float reduce_row(const float* x, Index n, Index groups, std::byte* to) {
+  template <Limit limit>
+  static float reduce(const float* x, Index n, Index groups, std::byte* to) {
     const Vec<float> largest = set(std::numeric_limits<float>::max());
     Vec<float> most = set(0.0f);
     bool odd = false;
     for_vectors<float>(n, [&](Index i, auto part) HWY_ATTR {
-      const Vec<float> size = hn::Abs(part.load(x + i));
+      const Vec<float> y = part.load(x + i);
+      Vec<float> size = hn::Abs(y);
+      if constexpr (limit == Limit::pairs) size = hn::Max(size, hn::Abs(y + hn::Shuffle2301(y)));
       odd |= !hn::AllTrue(Tag<float>(), size <= largest);
       most = hn::Max(most, size);
     });
     const Steps steps(odd ? std::numeric_limits<float>::infinity() : max_of_lanes<float>(most));
     const Vec<float> inverse = set(steps.inverse);
     const hn::Rebind<std::uint8_t, Tag<float>> bytes;
-    for_vectors<float>(n, [&](Index i, auto part) HWY_ATTR {
-      const auto y = hn::NearestInt(part.load(x + i) * inverse) + set(std::int32_t{128});
-      std::uint8_t values[kLanes<float>];
-      hn::StoreU(hn::DemoteTo(bytes, y), bytes, values);
-      std::memcpy(to + i, values, static_cast<std::size_t>(std::min(n - i, kLanes<float>)));
-    });
+    const auto reduced = [&](Vec<float> y) HWY_ATTR {
+      return hn::DemoteTo(bytes, hn::NearestInt(y * inverse) + set(std::int32_t{128}));
+    };
+    const Index whole = n - n % kLanes<float>;
+    auto* const out = reinterpret_cast<std::uint8_t*>(to);
+    for (Index i = 0; i < whole; i += kLanes<float>)
+      hn::StoreU(reduced(hn::LoadU(Tag<float>(), x + i)), bytes, out + i);
+    std::uint8_t rest[kLanes<float>];
+    hn::StoreU(reduced(First<float>{n - whole}.load(x + whole)), bytes, rest);
+    std::memcpy(out + whole, rest, static_cast<std::size_t>(n - whole));
     std::fill(to + n, to + 4 * groups, std::byte{128});
     return steps.scale;
   }
@@ -100,16 +107,37 @@ struct Int8 {
 
 struct Bfloat16 {
   using Sum = Vec<float>;
-  using Weights = Spread;
+  /// The two numbers of each group as float32.
+  struct Factor {
+    Words first, second;
+  };
   static constexpr int kRows = 5;
 
-  static HWY_INLINE Sum start() { return set(0.0f); }
-  /// The two numbers as float32.
-  static HWY_INLINE Spread spread(Words two) {
+  static HWY_INLINE Sum start(const ReducedProduct&, Index) { return set(0.0f); }
+  /// The factors of a row one after the other, once for all tiles, in memory that the thread keeps.
+  static FactorRows rows(const ReducedProduct& p) {
+    static thread_local std::vector<std::uint32_t> memory;
+    constexpr Index lanes = kLanes<std::uint32_t>;
+    const Index stride = 2 * ((p.b.groups + lanes - 1) / lanes * lanes);
+    const auto size = static_cast<std::size_t>(p.c.rows * stride);
+    if (memory.size() < size) memory.resize(size);
+    for (Index i = 0; i < p.c.rows; ++i) {
+      const auto* from = reinterpret_cast<const std::uint32_t*>(p.a.row(i));
+      std::uint32_t* to = memory.data() + i * stride;
+      for_vectors<std::uint32_t>(p.b.groups, [&](Index g, auto part) HWY_ATTR {
+        const Factor both = weights(part.load(from + g));
+        hn::StoreInterleaved2(both.first, both.second, Tag<std::uint32_t>(), to + 2 * g);
+      });
+    }
+    return {memory.data(), stride};
+  }
+  static HWY_INLINE Factor factor(const std::uint32_t* row, Index g) {
+    return {set(row[2 * g]), set(row[2 * g + 1])};
+  }
+  static HWY_INLINE Factor weights(Words two) {
     return {hn::ShiftLeft<16>(two), hn::And(two, set(std::uint32_t{0xffff0000}))};
   }
-  static HWY_INLINE Weights weights(Words two) { return spread(two); }
-  static HWY_INLINE Sum add(Sum sum, const Spread& a, const Weights& b) {
+  static HWY_INLINE Sum add(Sum sum, const Factor& a, const Factor& b) {
     const Tag<float> floats;
     sum = hn::MulAdd(hn::BitCast(floats, a.first), hn::BitCast(floats, b.first), sum);
     return hn::MulAdd(hn::BitCast(floats, a.second), hn::BitCast(floats, b.second), sum);
@@ -118,7 +146,8 @@ struct Bfloat16 {
     return sum + onto;
   }
   /// Rounds each number as to_bfloat16 does.
-  static float reduce_row(const float* x, Index n, Index groups, std::byte* to) {
+  template <Limit>
+  static float reduce(const float* x, Index n, Index groups, std::byte* to) {
     const Tag<std::uint32_t> words;
     for_vectors<float>(n, [&](Index i, auto part) HWY_ATTR {
       const Vec<float> y = part.load(x + i);
@@ -137,46 +166,27 @@ struct Bfloat16 {
   }
 };
 
-/// The rows of a with their groups spread, once for all tiles: both words of a group, then those of the next.
-class SpreadRows {
- public:
-  template <class Kind>
-  static SpreadRows of(const ReducedProduct& p, Kind) {
-    static thread_local std::vector<std::uint32_t> memory;
-    constexpr Index lanes = kLanes<std::uint32_t>;
-    const Index stride = 2 * ((p.b.groups + lanes - 1) / lanes * lanes);
-    const auto size = static_cast<std::size_t>(p.c.rows * stride);
-    if (memory.size() < size) memory.resize(size);
-    for (Index i = 0; i < p.c.rows; ++i) {
-      const auto* from = reinterpret_cast<const std::uint32_t*>(p.a.row(i));
-      std::uint32_t* to = memory.data() + i * stride;
-      for_vectors<std::uint32_t>(p.b.groups, [&](Index g, auto part) HWY_ATTR {
-        const Spread both = Kind::spread(part.load(from + g));
-        hn::StoreInterleaved2(both.first, both.second, Tag<std::uint32_t>(), to + 2 * g);
-      });
-    }
-    return SpreadRows(memory.data(), stride);
-  }
-  const std::uint32_t* row(Index i) const { return data_ + i * stride_; }
-
- private:
-  SpreadRows(const std::uint32_t* data, Index stride) : data_(data), stride_(stride) {}
-  const std::uint32_t* data_;
-  Index stride_;
-};
+/// Of row i of c those columns from column j on that `part` covers, from their sums.
+template <class Kind, class Part>
+HWY_INLINE void finish(const ReducedProduct& p, typename Kind::Sum sum, Index i, Index j, Part part) {
+  const Vec<float> onto = p.onto.data ? part.load(p.onto.row(i) + j) : set(0.0f);
+  const Vec<float> y = Kind::value(sum, p, i, j, onto);
+  part.store(p.relu ? Relu<float>::value(y) : y, p.c.row(i) + j);
+}
 
 /// Computes `rows` rows of c from row i on and `vectors` vectors of columns from column j on, which may span panels.
 template <class Kind, int rows, int vectors>
-HWY_INLINE void tile(const ReducedProduct& p, const SpreadRows& spread, Index i, Index j) {
+HWY_INLINE void tile(const ReducedProduct& p, const FactorRows& factors, Index i, Index j,
+                     ColumnsAhead ahead) {
   constexpr Index panel = ReducedPanels::kColumns, lanes = kLanes<float>;
   const Tag<std::uint32_t> words;
   const std::uint32_t *a[rows], *b[vectors];
   typename Kind::Sum sum[rows][vectors];
 #pragma GCC unroll 16
   for (int r = 0; r < rows; ++r) {
-    a[r] = spread.row(i + r);
+    a[r] = factors.row(i + r);
 #pragma GCC unroll 16
-    for (int v = 0; v < vectors; ++v) sum[r][v] = Kind::start();
+    for (int v = 0; v < vectors; ++v) sum[r][v] = Kind::start(p, j + v * lanes);
   }
 #pragma GCC unroll 16
   for (int v = 0; v < vectors; ++v) {
@@ -185,12 +195,14 @@ HWY_INLINE void tile(const ReducedProduct& p, const SpreadRows& spread, Index i,
            column % panel;
   }
   for (Index g = 0; g < p.b.groups; ++g) {
-    typename Kind::Weights weights[vectors];
+    if constexpr (vectors == 2)
+      ahead.prefetch<1>();  // the processor follows the streams of wider tiles by itself
+    typename Kind::Factor weights[vectors];
 #pragma GCC unroll 16
     for (int v = 0; v < vectors; ++v) weights[v] = Kind::weights(hn::LoadU(words, b[v] + g * panel));
 #pragma GCC unroll 16
     for (int r = 0; r < rows; ++r) {
-      const Spread factor{set(a[r][2 * g]), set(a[r][2 * g + 1])};
+      const typename Kind::Factor factor = Kind::factor(a[r], g);
 #pragma GCC unroll 16
       for (int v = 0; v < vectors; ++v) sum[r][v] = Kind::add(sum[r][v], factor, weights[v]);
     }
@@ -199,55 +211,58 @@ HWY_INLINE void tile(const ReducedProduct& p, const SpreadRows& spread, Index i,
   for (int v = 0; v < vectors; ++v) {
     const Index column = j + v * lanes, left = p.c.cols - column;
     if (left <= 0) break;
-    auto finish = [&](auto part) HWY_ATTR {
 #pragma GCC unroll 16
-      for (int r = 0; r < rows; ++r) {
-        const Vec<float> onto = p.onto.data ? part.load(p.onto.row(i + r) + column) : set(0.0f);
-        const Vec<float> y = Kind::value(sum[r][v], p, i + r, column, onto);
-        part.store(p.relu ? Relu<float>::value(y) : y, p.c.row(i + r) + column);
-      }
-    };
-    if (left >= lanes)
-      finish(Whole<float>());
-    else
-      finish(First<float>{left});
+    for (int r = 0; r < rows; ++r) {
+      if (left >= lanes)
+        finish<Kind>(p, sum[r][v], i + r, column, Whole<float>());
+      else
+        finish<Kind>(p, sum[r][v], i + r, column, First<float>{left});
+    }
   }
 }
 
 /// The tile of `rows` rows, at most `most`.
 template <class Kind, int vectors, int most>
-HWY_INLINE void tile_of(const ReducedProduct& p, const SpreadRows& spread, Index i, Index rows, Index j) {
+HWY_INLINE void tile_of(const ReducedProduct& p, const FactorRows& factors, Index i, Index rows, Index j,
+                        ColumnsAhead ahead) {
   if constexpr (most > 1) {
-    if (rows < most) return tile_of<Kind, vectors, most - 1>(p, spread, i, rows, j);
+    if (rows < most) return tile_of<Kind, vectors, most - 1>(p, factors, i, rows, j, ahead);
   }
-  tile<Kind, most, vectors>(p, spread, i, j);
+  tile<Kind, most, vectors>(p, factors, i, j, ahead);
 }
 
 /// All rows of `vectors` vectors from column j on.
 template <class Kind, int vectors, int most>
-HWY_NOINLINE void columns(const ReducedProduct& p, const SpreadRows& spread, Index j) {
-  each_block(p.c.rows, most,
-             [&](Index i, Index rows) HWY_ATTR { tile_of<Kind, vectors, most>(p, spread, i, rows, j); });
+HWY_NOINLINE void columns(const ReducedProduct& p, const FactorRows& factors, Index j) {
+  ColumnsAhead ahead(p.b, j + vectors * kLanes<float>, (p.c.rows + most - 1) / most);
+  each_block(p.c.rows, most, [&](Index i, Index rows) HWY_ATTR {
+    tile_of<Kind, vectors, most>(p, factors, i, rows, j, ahead);
+    ahead.next_block();
+  });
 }
 
 template <class Kind>
 void multiply(const ReducedProduct& p) {
   constexpr Index panel = ReducedPanels::kColumns, lanes = kLanes<float>;
   const Index end = (p.c.cols + panel - 1) / panel * panel;  // panels are padded to their full width
-  const SpreadRows spread = SpreadRows::of(p, Kind());
+  const FactorRows factors = Kind::rows(p);
   Index j = 0;
   if (p.c.rows == 1)  // more columns at once hide the latency of their sums
-    for (; j + 8 * lanes <= end; j += 8 * lanes) columns<Kind, 8, 1>(p, spread, j);
-  for (; j < end; j += 2 * lanes) columns<Kind, 2, Kind::kRows>(p, spread, j);
+    for (; j + 8 * lanes <= end; j += 8 * lanes) columns<Kind, 8, 1>(p, factors, j);
+  for (; j < end; j += 2 * lanes) columns<Kind, 2, Kind::kRows>(p, factors, j);
 }
 
 #else
 // ---- any processor: the definition ----
 
 struct Int8 {
-  static float reduce_row(const float* x, Index n, Index groups, std::byte* to) {
+  template <Limit limit>
+  static float reduce(const float* x, Index n, Index groups, std::byte* to) {
     float most = 0;
-    for (Index i = 0; i < n; ++i) most = std::isfinite(x[i]) ? std::max(most, std::abs(x[i])) : INFINITY;
+    auto take = [&](float y) { most = std::isfinite(y) ? std::max(most, std::abs(y)) : INFINITY; };
+    for (Index i = 0; i < n; ++i) take(x[i]);
+    if constexpr (limit == Limit::pairs)
+      for (Index i = 1; i < n; i += 2) take(x[i - 1] + x[i]);
     const Steps steps(most);
     for (Index i = 0; i < 4 * groups; ++i)
       to[i] = static_cast<std::byte>(i < n && std::isfinite(most) ? steps(x[i]) + 128 : 128);
@@ -263,7 +278,8 @@ struct Int8 {
 };
 
 struct Bfloat16 {
-  static float reduce_row(const float* x, Index n, Index groups, std::byte* to) {
+  template <Limit>
+  static float reduce(const float* x, Index n, Index groups, std::byte* to) {
     for (Index i = 0; i < 2 * groups; ++i) {
       const std::uint16_t value = to_bfloat16(i < n ? x[i] : 0);
       std::memcpy(to + 2 * i, &value, sizeof value);
@@ -298,8 +314,8 @@ void multiply(const ReducedProduct& p) {
 }  // namespace
 
 ReducedKernels reduced_kernels(Precision precision) {
-  if (precision == Precision::int8) return {Int8::reduce_row, multiply<Int8>};
-  return {Bfloat16::reduce_row, multiply<Bfloat16>};
+  return precision == Precision::int8 ? reduced_kernels_of<Int8>(multiply<Int8>)
+                                      : reduced_kernels_of<Bfloat16>(multiply<Bfloat16>);
 }
 
 }  // namespace heed::HWY_NAMESPACE

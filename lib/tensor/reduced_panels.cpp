@@ -46,12 +46,18 @@ struct Int8 {
     const __m512 scale = _mm512_mul_ps(_mm512_set1_ps(p.a.scales[i]), _mm512_loadu_ps(p.b.scales + j));
     return _mm512_fmadd_ps(_mm512_cvtepi32_ps(sum), scale, onto);
   }
-  static float reduce_row(const float* x, Index n, Index groups, std::byte* to) {
+  template <Limit limit>
+  static float reduce(const float* x, Index n, Index groups, std::byte* to) {
     // Magnitudes of floats are in the order of their bits, with infinity and NaN above all numbers.
     const __m512i magnitude = _mm512_set1_epi32(0x7fffffff);
     __m512i most = _mm512_setzero_si512();
-    auto take = [&](__m512 y) {
+    auto take_size = [&](__m512 y) {
       most = _mm512_max_epi32(most, _mm512_and_si512(_mm512_castps_si512(y), magnitude));
+    };
+    auto take = [&](__m512 y) {
+      take_size(y);
+      if constexpr (limit == Limit::pairs)
+        take_size(_mm512_add_ps(y, _mm512_permute_ps(y, _MM_SHUFFLE(2, 3, 0, 1))));
     };
     const Index whole = n - n % kLanes;  // what needs no mask is faster
     const __m512 rest = _mm512_maskz_loadu_ps(first_lanes(n - whole), x + whole);
@@ -83,25 +89,13 @@ struct Bfloat16 {
   HWY_INLINE static __m512 value(Sum sum, const ReducedProduct&, Index, Index, __m512 onto) {
     return _mm512_add_ps(sum, onto);
   }
-  static float reduce_row(const float* x, Index n, Index groups, std::byte* to) {
+  template <Limit>
+  static float reduce(const float* x, Index n, Index groups, std::byte* to) {
     for (Index i = 0; i < 2 * groups; i += kLanes) {
       const __m256i y = (__m256i)_mm512_cvtneps_pbh(_mm512_maskz_loadu_ps(first_lanes(n - i), x + i));
       _mm256_mask_storeu_epi16(to + 2 * i, first_lanes(2 * groups - i), y);
     }
     return 1;
-  }
-};
-
-/// Prefetches the next panel while one is multiplied, a part of it with every block of rows: the weights of a large model
-/// do not fit the second-level cache. Behind the last panel there are often those of the next weights.
-struct Ahead {
-  const std::byte* from;
-  Index step;  ///< bytes for each group
-
-  HWY_INLINE void prefetch(Index g) const {
-    const auto* const at = reinterpret_cast<const char*>(from + g * step);
-    _mm_prefetch(at, _MM_HINT_T0);
-    _mm_prefetch(at + 64, _MM_HINT_T0);
   }
 };
 
@@ -117,7 +111,7 @@ HWY_INLINE void finish(const ReducedProduct& p, typename Kind::Sum sum, Index i,
 
 /// `rows` rows of c from row i on, `vectors` vectors of columns from column j on, which may lie in several panels.
 template <class Kind, int rows, int vectors>
-void tile(const ReducedProduct& p, Index i, Index j, const Ahead& ahead) {
+void tile(const ReducedProduct& p, Index i, Index j, ColumnsAhead ahead) {
   constexpr Index panel = ReducedPanels::kColumns;
   // A pointer for every third row: one for each would not fit the registers.
   constexpr int apart = 3;
@@ -135,7 +129,7 @@ void tile(const ReducedProduct& p, Index i, Index j, const Ahead& ahead) {
   }
   for (Index g = 0; g < p.b.groups; ++g) {
     if constexpr (vectors == 2)
-      ahead.prefetch(g);  // the processor follows the four streams of wider tiles by itself
+      ahead.prefetch<2>();  // the processor follows the four streams of wider tiles by itself
     __m512i b_group[vectors];
 #pragma GCC unroll 16
     for (int v = 0; v < vectors; ++v) b_group[v] = _mm512_loadu_si512(b[v] + g * ReducedPanels::kGroupBytes);
@@ -160,7 +154,7 @@ void tile(const ReducedProduct& p, Index i, Index j, const Ahead& ahead) {
 
 /// The tile whatever its height, up to `most`.
 template <class Kind, int vectors, int most>
-HWY_INLINE void tile_of(const ReducedProduct& p, Index i, Index rows, Index j, const Ahead& ahead) {
+HWY_INLINE void tile_of(const ReducedProduct& p, Index i, Index rows, Index j, ColumnsAhead ahead) {
   if constexpr (most > 1) {
     if (rows < most) return tile_of<Kind, vectors, most - 1>(p, i, rows, j, ahead);
   }
@@ -171,8 +165,8 @@ HWY_INLINE void tile_of(const ReducedProduct& p, Index i, Index rows, Index j, c
 template <class Kind, int vectors, int most>
 HWY_INLINE void columns(const ReducedProduct& p, Index j, Index height) {
   const Index blocks = (p.c.rows + height - 1) / height;
-  Ahead ahead{p.b.panels + (j + vectors * kLanes) * 4 * p.b.groups, ReducedPanels::kGroupBytes / blocks};
-  for (Index i = 0; i < p.c.rows; i += height, ahead.from += p.b.groups * ahead.step)
+  ColumnsAhead ahead(p.b, j + vectors * kLanes, blocks);
+  for (Index i = 0; i < p.c.rows; i += height, ahead.next_block())
     tile_of<Kind, vectors, most>(p, i, std::min(height, p.c.rows - i), j, ahead);
 }
 
@@ -249,13 +243,13 @@ ReducedKernels kernels_of(Precision precision) {
 #if defined(__x86_64__)
   const bool int8 = precision == Precision::int8;
   if (simd_level() == SimdLevel::amx) {
-    if (int8) return {Int8::reduce_row, multiply_amx<Int8>};
-    return {Bfloat16::reduce_row, multiply_amx<Bfloat16>};
+    return int8 ? reduced_kernels_of<Int8>(multiply_amx<Int8>)
+                : reduced_kernels_of<Bfloat16>(multiply_amx<Bfloat16>);
   }
   if (simd_level() == SimdLevel::avx512) {
-    if (int8 && __builtin_cpu_supports("avx512vnni")) return {Int8::reduce_row, multiply_avx512<Int8>};
+    if (int8 && __builtin_cpu_supports("avx512vnni")) return reduced_kernels_of<Int8>(multiply_avx512<Int8>);
     if (!int8 && __builtin_cpu_supports("avx512bf16"))
-      return {Bfloat16::reduce_row, multiply_avx512<Bfloat16>};
+      return reduced_kernels_of<Bfloat16>(multiply_avx512<Bfloat16>);
   }
 #endif
   return common_reduced_kernels(precision);
@@ -290,7 +284,7 @@ ReducedPanels int8_panels(Matrix<const float> weight, Arena& arena) {
   std::vector<std::uint32_t> reduced(static_cast<std::size_t>(groups));
   for (Index j = 0; j < weight.cols; ++j) {
     const std::span<std::byte> parts = std::as_writable_bytes(std::span(reduced));
-    scales[j] = kernels.reduce_row(row_of(weight.t(), j, column), weight.rows, groups, parts.data());
+    scales[j] = kernels.reduce_column(row_of(weight.t(), j, column), weight.rows, groups, parts.data());
     std::int32_t sum = 0;
     for (const std::byte part : parts) sum += static_cast<std::int32_t>(part) - 128;
     corrections[j] = -128 * sum;

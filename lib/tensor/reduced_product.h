@@ -47,12 +47,48 @@ struct ReducedProduct {
   Matrix<float> c;
 };
 
+/// What 127 steps of int8 are enough for: the largest magnitude; or also that of the sum of any pair, elements 2 i and
+/// 2 i + 1, as ReducedPanels has it (two roundings add 1 to it at most).
+enum class Limit { elements, pairs };
+
+/// Prefetches the columns of weights that come next while others are multiplied, a part of them with every block of
+/// rows: the weights of a large model do not fit the second-level cache. Behind the last ones there are often those of
+/// the next product.
+class ColumnsAhead {
+ public:
+  ColumnsAhead(const ReducedPanels& b, std::int64_t next, std::int64_t blocks)
+      : from_(b.panels + next / ReducedPanels::kColumns * b.groups * ReducedPanels::kGroupBytes +
+              next % ReducedPanels::kColumns * 4),
+        groups_(b.groups),
+        step_(ReducedPanels::kGroupBytes / blocks) {}
+
+  /// With each group of a block.
+  template <int lines>
+  void prefetch() {
+    for (int line = 0; line < lines; ++line) __builtin_prefetch(from_ + line * 64);
+    from_ += step_;
+  }
+  void next_block() { from_ += groups_ * step_; }
+
+ private:
+  const std::byte* from_;
+  std::int64_t groups_, step_;
+};
+
 struct ReducedKernels {
   /// x [n] -> the bytes of `groups` groups, the last one of x filled up and, in bfloat16, any after it; returns
   /// the scale.
-  float (*reduce_row)(const float* x, std::int64_t n, std::int64_t groups, std::byte* to);
+  using Reduce = float(const float* x, std::int64_t n, std::int64_t groups, std::byte* to);
+
+  Reduce *reduce_row, *reduce_column;
   void (*multiply)(const ReducedProduct&);
 };
+
+/// Those of a kind of product, by its template `reduce`.
+template <class Kind>
+ReducedKernels reduced_kernels_of(void (*multiply)(const ReducedProduct&)) {
+  return {Kind::template reduce<Limit::elements>, Kind::template reduce<Limit::pairs>, multiply};
+}
 
 /// For processors without instructions of their own for such products: by SSE4 or AVX2, or plain loops.
 ReducedKernels common_reduced_kernels(Precision precision);
