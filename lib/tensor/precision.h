@@ -6,9 +6,9 @@
 
 namespace heed {
 
-/// float32: as the weights are. bfloat16: weights and rows rounded to 8 bits of mantissa. int8: each column
-/// of the weights and each row multiplied by it in steps of its own, 127 to its largest magnitude; of a column, to the
-/// largest sum of two of its elements 2 i and 2 i + 1, where that is larger.
+/// float32: as the weights are. bfloat16: weights and rows rounded to 8 bits of mantissa. int8: each row in
+/// steps of its own, 127 of which stand for its largest magnitude; each column of the weights likewise, but for the
+/// largest magnitude of an element or of the sum of elements 2 i and 2 i + 1.
 enum class Precision { float32, bfloat16, int8 };
 inline const std::vector<std::string> kPrecisions{"float32", "bfloat16", "int8"};
 

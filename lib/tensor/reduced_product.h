@@ -17,7 +17,7 @@ namespace heed {
 struct Steps {
   float inverse, scale;
 
-  /// `most`: the largest magnitude; infinite or NaN when there is no such.
+  /// `most`: the magnitude that becomes 127; infinite or NaN when there is no such.
   explicit Steps(float most) {
     constexpr float largest = std::numeric_limits<float>::max();
     inverse = most > 0 ? std::min(127 / most, largest) : 0;
@@ -47,8 +47,8 @@ struct ReducedProduct {
   Matrix<float> c;
 };
 
-/// What 127 steps of int8 are enough for: the largest magnitude; or also that of the sum of any pair, elements 2 i and
-/// 2 i + 1, as ReducedPanels has it (two roundings add 1 to it at most).
+/// Which magnitude becomes 127: the largest of all elements, or of elements and sums of pairs, elements 2 i and 2 i + 1
+/// (rounding adds 1 to a sum at most).
 enum class Limit { elements, pairs };
 
 /// Prefetches the columns of weights that come next while others are multiplied, a part of them with every block of
@@ -62,7 +62,7 @@ class ColumnsAhead {
         groups_(b.groups),
         step_(ReducedPanels::kGroupBytes / blocks) {}
 
-  /// With each group of a block.
+  /// With each group of a block. `lines` of the cache are what a block's columns have of a group.
   template <int lines>
   void prefetch() {
     for (int line = 0; line < lines; ++line) __builtin_prefetch(from_ + line * 64);
@@ -77,7 +77,7 @@ class ColumnsAhead {
 
 struct ReducedKernels {
   /// x [n] -> the bytes of `groups` groups, the last one of x filled up and, in bfloat16, any after it; returns
-  /// the scale.
+  /// the scale. Of int8 columns, pairs are limited.
   using Reduce = float(const float* x, std::int64_t n, std::int64_t groups, std::byte* to);
 
   Reduce *reduce_row, *reduce_column;

@@ -253,13 +253,14 @@ BOOST_AUTO_TEST_CASE(rows_of_zeros_and_of_very_small_and_large_numbers) {
   }
 }
 
+constexpr float kOdd[] = {std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity(),
+                          std::numeric_limits<float>::quiet_NaN()};
+
 BOOST_AUTO_TEST_CASE(a_row_that_is_not_finite_gives_nothing_finite_and_spoils_no_other) {
-  const float odd[] = {std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity(),
-                       std::numeric_limits<float>::quiet_NaN()};
   const Factor b(40, 50, false, 2);
   for (const Precision precision : kReduced) {
     const Reduced weight(b.view, precision);
-    for (const float value : odd) {
+    for (const float value : kOdd) {
       Factor a(40, 40, false, 1);
       const std::vector<float> before = product(a.view, weight.matrix);
       a.view(5, 17) = value;
@@ -269,6 +270,27 @@ BOOST_AUTO_TEST_CASE(a_row_that_is_not_finite_gives_nothing_finite_and_spoils_no
           BOOST_TEST(!std::isfinite(after[i]));
         else
           BOOST_TEST(after[i] == before[i]);
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_column_that_is_not_finite_gives_nothing_finite_and_spoils_no_other) {
+  const Factor a(7, 40, false, 1);
+  for (const Precision precision : kReduced) {
+    for (const float value : kOdd) {
+      for (const bool in_pair : {false, true}) {
+        Factor b(40, 50, false, 2);
+        const std::vector<float> before = product(a.view, Reduced(b.view, precision).matrix);
+        b.view(17, 5) = value;
+        if (in_pair) b.view(16, 5) = -value;
+        const std::vector<float> after = product(a.view, Reduced(b.view, precision).matrix);
+        for (std::size_t i = 0; i < after.size(); ++i) {
+          if (i % 50 == 5)
+            BOOST_TEST(!std::isfinite(after[i]));
+          else
+            BOOST_TEST(after[i] == before[i]);
+        }
       }
     }
   }
