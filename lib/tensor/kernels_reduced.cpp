@@ -31,12 +31,7 @@ namespace {
 using Words = Vec<std::uint32_t>;
 
 /// Rows of a as kernels read them.
-struct FactorRows {
-  const std::uint32_t* data;
-  Index stride;
-
-  const std::uint32_t* row(Index i) const { return data + i * stride; }
-};
+using FactorRows = Matrix<const std::uint32_t>;
 
 struct Int8 {
   using Sum = Vec<std::int32_t>;
@@ -47,7 +42,7 @@ struct Int8 {
     return hn::LoadU(Tag<std::int32_t>(), p.b.corrections + j);
   }
   static FactorRows rows(const ReducedProduct& p) {
-    return {reinterpret_cast<const std::uint32_t*>(p.a.data),
+    return {reinterpret_cast<const std::uint32_t*>(p.a.data), p.c.rows, p.b.groups,
             p.a.stride / static_cast<Index>(sizeof(std::uint32_t))};
   }
   static HWY_INLINE Factor factor(const std::uint32_t* row, Index g) { return set(row[g]); }
@@ -129,7 +124,7 @@ struct Bfloat16 {
         hn::StoreInterleaved2(both.first, both.second, Tag<std::uint32_t>(), to + 2 * g);
       });
     }
-    return {memory.data(), stride};
+    return {memory.data(), p.c.rows, 2 * p.b.groups, stride};
   }
   static HWY_INLINE Factor factor(const std::uint32_t* row, Index g) {
     return {set(row[2 * g]), set(row[2 * g + 1])};

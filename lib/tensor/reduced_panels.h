@@ -14,9 +14,9 @@
 namespace heed {
 
 /// Panels of 32 columns, one after the other: for each group of rows, two of bfloat16 or four of int8, the 4 bytes of
-/// column after column; rows and columns are filled up with zeros. int8: a number is 127 at
-/// most in magnitude, and so that two products with unsigned bytes can be added in 16 bits the sum of a pair of a column,
-/// rows 2 i and 2 i + 1, 128 (255 * 128 fits; a column that is not finite need not, as its scale is NaN).
+/// column after column; rows and columns are filled up with zeros. int8: no number is
+/// above 127 in magnitude and no sum of a pair, rows 2 i and 2 i + 1 of a column, above 128, so that two products with
+/// unsigned bytes can be added in 16 bits: 255 * 128 fits. Columns that are not finite may break this; their scale is NaN.
 struct ReducedPanels {
   static constexpr std::int64_t kColumns = 32, kGroupBytes = 4 * kColumns;
 
