@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "autograd/op_times.h"
 #include "base/error.h"
@@ -87,10 +88,29 @@ Matrix<T> Tape<T>::gradient(Var<T> v, T& beta) {
     if (n.transposed) return whole.t();
     return whole.row_range(n.first_row, n.value.rows).columns(n.first_column, n.value.cols);
   }
-  if (n.gradient.data == nullptr) n.gradient = arena_.matrix<T>(n.value.rows, n.value.cols);
+  if (n.gradient.data == nullptr) n.gradient = gradient_memory(n.value.rows, n.value.cols);
   beta = n.touched ? T{1} : T{0};
   n.touched = true;
   return n.gradient;
+}
+
+template <class T>
+Matrix<T> Tape<T>::gradient_memory(std::int64_t rows, std::int64_t cols) {
+  // The one that was released last is the likeliest to be in the cache.
+  const auto same_size = std::find_if(released_.rbegin(), released_.rend(),
+                                      [&](const Matrix<T>& g) { return g.size() == rows * cols; });
+  if (same_size == released_.rend()) return arena_.matrix<T>(rows, cols);
+  T* const data = same_size->data;
+  released_.erase(std::next(same_size).base());
+  return {data, rows, cols};
+}
+
+template <class T>
+void Tape<T>::release_gradient(Var<T> v) {
+  Node& n = node(v);
+  if (n.whole >= 0) return;  // the whole has it
+  released_.push_back(std::exchange(n.gradient, {}));
+  n.touched = false;
 }
 
 template <class T>
@@ -124,6 +144,7 @@ void Tape<T>::backward() {
   for (auto step = steps_.rbegin(); step != steps_.rend(); ++step) {
     if (!has_gradient(step->y)) continue;
     step->run();
+    release_gradient(step->y);
     if (op_times_) end_op(step->y, step->op, true);
   }
 }
@@ -137,6 +158,7 @@ template <class T>
 void Tape<T>::reset() {
   nodes_.clear();
   steps_.clear();
+  released_.clear();
   owned_.clear();
   arena_.reset();
 }

@@ -1,7 +1,7 @@
 // Reverse-mode differentiation on a dynamic tape. Computing a value appends a node and, when gradients are
 // wanted, a closure that adds the node's gradient into its inputs' gradients; backward() runs the closures in
 // reverse. Values are matrices of packed rows (tensor/matrix.h) in the tape's arena, alive until reset() or, without
-// gradients, keep_only(). The op and its backward function stand next to each other in autograd/ops_*.cpp.
+// gradients, keep_only(); the gradient of an op's result lives until backward() has run the op's closure. The op and its backward function stand next to each other in autograd/ops_*.cpp.
 #pragma once
 
 #include <cstdint>
@@ -160,6 +160,9 @@ class Tape {
     const char* op;
   };
   void end_op(Var<T> y, const char* op, bool backward);
+  Matrix<T> gradient_memory(std::int64_t rows, std::int64_t cols);
+  /// Its memory is for gradients to come.
+  void release_gradient(Var<T> v);
   Node& node(Var<T> v) { return nodes_[static_cast<std::size_t>(v.id())]; }
   const Node& node(Var<T> v) const { return nodes_[static_cast<std::size_t>(v.id())]; }
   Var<T> append(const Node& n);
@@ -168,6 +171,7 @@ class Tape {
   Arena arena_;
   std::vector<Node> nodes_;
   std::vector<Step> steps_;
+  std::vector<Matrix<T>> released_;  ///< gradients whose memory is free
   std::vector<std::shared_ptr<const void>> owned_;
   bool with_gradients_ = false;
   Precision precision_ = Precision::float32;

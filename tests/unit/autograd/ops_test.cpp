@@ -108,6 +108,20 @@ BOOST_AUTO_TEST_CASE(a_value_used_twice_gets_both_gradients) {
   });
 }
 
+BOOST_AUTO_TEST_CASE(memory_of_gradients_is_used_again) {
+  const std::vector<double> numbers = random_values(600, 4);
+  std::vector<double> gradient(600);
+  Tape<double> tape;
+  tape.set_with_gradients(true);
+  Var<double> y = tape.leaf({numbers.data(), 20, 30}, {gradient.data(), 20, 30});
+  for (int i = 0; i < 10; ++i) y = add(scaled(y, 2.0), y);
+  const std::size_t forward = tape.mark().memory.total;
+  tape.backward(y);
+  // At most those of a sum and of what is added are needed at a time.
+  BOOST_TEST(tape.mark().memory.total - forward == 3 * 600 * sizeof(double));
+  for (const double g : gradient) BOOST_REQUIRE_EQUAL(g, 59049);  // 3 to the 10
+}
+
 BOOST_AUTO_TEST_CASE(elementwise) {
   for (Activation f : kAllActivations) {
     OpCheck check;
