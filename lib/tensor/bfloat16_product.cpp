@@ -24,29 +24,42 @@ HWY_PUSH_ATTRIBUTES(HEED_BFLOAT16_TARGET)
 
 using namespace bfloat16;
 
+/// Panels of at most so many columns are kept, in 8 MB.
+constexpr Index kMostKept = 8192;
+
 /// Rows of c and start have stride 1.
 void multiply(Matrix<const float> a, Matrix<const float> b, Matrix<const float> start, Matrix<float> c) {
   static thread_local Arena arena;
   arena.reset();
+  // Panels that several blocks of rows need are packed once.
+  const bool keeps = c.rows > kBlockRows && c.cols <= kMostKept;
+  const Index kept = keeps ? round_up(c.cols, kPanelColumns) : kPanelColumns;
   auto* const a_rows =
       arena.allocate<std::uint32_t>(kDepth / 2 * round_up(std::min(kBlockRows, c.rows), kBlock));
-  auto* const b_panel = arena.allocate<std::uint32_t>(kDepth / 2 * kPanelColumns);
+  auto* const b_panels = arena.allocate<std::uint32_t>(kDepth / 2 * kept);
   each_part(a.cols, kDepth, 2, [&](Index k, Index depth) {
     const Index groups = (depth + 1) / 2, stride = room(groups);
     const Matrix<const float> so_far = k > 0 ? Matrix<const float>(c) : start;
+    const auto columns = [&](Index j) {
+      return b.row_range(k, depth).columns(j, std::min(kPanelColumns, c.cols - j));
+    };
+    const auto panel = [&](Index j) { return b_panels + j % kept * (kDepth / 2); };
     each_part(c.rows, kBlockRows, kBlock, [&](Index i, Index rows) {
       pack_rows(a.row_range(i, rows).columns(k, depth), stride, a_rows);
-      const auto columns = [&](Index j) {
-        return b.row_range(k, depth).columns(j, std::min(kPanelColumns, c.cols - j));
-      };
       for (Index j = 0; j < c.cols; j += kPanelColumns) {
+        const Index next = j + kPanelColumns;
         const Matrix<const float> b_columns = columns(j);
-        pack<kPanelColumns>(b_columns, b_panel);
-        Ahead ahead = j + kPanelColumns < c.cols ? Ahead(columns(j + kPanelColumns)) : Ahead();
+        Ahead ahead;
+        if (i == 0 || !keeps) {
+          pack<kPanelColumns>(b_columns, panel(j));
+          if (next < c.cols) ahead = Ahead(columns(next));
+        } else if (next < c.cols) {
+          ahead = Ahead({reinterpret_cast<const float*>(panel(next)), groups, kPanelColumns});
+        }
         const auto of_part = [&](auto matrix) {
           return matrix.data ? matrix.row_range(i, rows).columns(j, b_columns.cols) : matrix;
         };
-        multiply_rows(a_rows, stride, b_panel, groups, of_part(so_far), of_part(c), ahead);
+        multiply_rows(a_rows, stride, panel(j), groups, of_part(so_far), of_part(c), ahead);
       }
     });
   });

@@ -150,6 +150,11 @@ BOOST_AUTO_TEST_CASE(products_of_bfloat16_are_those_of_the_numbers_rounded) {
       }
     }
   }
+  // Several blocks of rows, and more columns than are kept for the second.
+  check_product<float>(
+      600, 8200, 16, false, false, false, 1, 0,
+      [](float, auto a, auto b, float beta, auto c) { gemm<float>(Precision::bfloat16, a, b, beta, c); }, 1,
+      true);
   // By the identity each number is rounded as it should be, halves to even, from either side.
   constexpr std::int64_t rows = 64, n = 48;
   Factor<float> x(rows, n, false, 0, 7), one(n, n, false, 0, 8), c(rows, n, false, 0, 9),
