@@ -42,8 +42,11 @@ struct Int8 {
     return _mm512_loadu_si512(p.b.corrections + j);
   }
   HWY_INLINE static Sum add(Sum sum, __m512i a, __m512i b) { return _mm512_dpbusd_epi32(sum, a, b); }
-  HWY_INLINE static __m512 value(Sum sum, const ReducedProduct& p, Index i, Index j, __m512 onto) {
-    const __m512 scale = _mm512_mul_ps(_mm512_set1_ps(p.a.scales[i]), _mm512_loadu_ps(p.b.scales + j));
+  HWY_INLINE static __m512 scales(const ReducedProduct& p, Index j) {
+    return _mm512_loadu_ps(p.b.scales + j);
+  }
+  HWY_INLINE static __m512 value(Sum sum, const float* row_scale, __m512 scales, __m512 onto) {
+    const __m512 scale = _mm512_mul_ps(_mm512_set1_ps(*row_scale), scales);
     return _mm512_fmadd_ps(_mm512_cvtepi32_ps(sum), scale, onto);
   }
   template <Limit limit>
@@ -86,7 +89,8 @@ struct Bfloat16 {
   HWY_INLINE static Sum add(Sum sum, __m512i a, __m512i b) {
     return _mm512_dpbf16_ps(sum, (__m512bh)a, (__m512bh)b);
   }
-  HWY_INLINE static __m512 value(Sum sum, const ReducedProduct&, Index, Index, __m512 onto) {
+  HWY_INLINE static __m512 scales(const ReducedProduct&, Index) { return _mm512_setzero_ps(); }
+  HWY_INLINE static __m512 value(Sum sum, const float*, __m512, __m512 onto) {
     return _mm512_add_ps(sum, onto);
   }
   template <Limit>
@@ -99,19 +103,46 @@ struct Bfloat16 {
   }
 };
 
+/// An element of c is at least this, which makes a difference with relu only; NaN stays NaN.
+HWY_INLINE __m512 floor_of(const ReducedProduct& p) {
+  return _mm512_set1_ps(p.relu ? 0 : -std::numeric_limits<float>::infinity());
+}
+
 /// Columns `there` of c from column j on, in row i, from their sums.
 template <class Kind>
 HWY_INLINE void finish(const ReducedProduct& p, typename Kind::Sum sum, Index i, Index j, __mmask16 there) {
   const __m512 onto = p.onto.data ? _mm512_maskz_loadu_ps(there, p.onto.row(i) + j) : _mm512_setzero_ps();
-  __m512 y = Kind::value(sum, p, i, j, onto);
-  if (p.relu)
-    y = _mm512_mask_mov_ps(y, _mm512_cmp_ps_mask(y, _mm512_setzero_ps(), _CMP_LT_OQ), _mm512_setzero_ps());
-  _mm512_mask_storeu_ps(p.c.row(i) + j, there, y);
+  const __m512 y = Kind::value(sum, p.a.scales + i, Kind::scales(p, j), onto);
+  _mm512_mask_storeu_ps(p.c.row(i) + j, there, _mm512_max_ps(floor_of(p), y));
+}
+
+/// All columns of `vectors` vectors from column j on, in rows i to i + rows - 1. Without branches: where few groups are
+/// summed up, this takes a good part of the time.
+template <class Kind, int rows, int vectors>
+HWY_INLINE void finish_whole(const ReducedProduct& p, const typename Kind::Sum (&sum)[rows][vectors], Index i,
+                             Index j) {
+  alignas(64) static constexpr float kNothing[kLanes] = {};
+  const float* onto = p.onto.data ? p.onto.row(i) + j : kNothing;
+  const Index stride = p.onto.data ? p.onto.row_stride : 0, step = p.onto.data ? kLanes : 0;
+  const __m512 floor = floor_of(p);
+  __m512 scales[vectors];
+#pragma GCC unroll 16
+  for (int v = 0; v < vectors; ++v) scales[v] = Kind::scales(p, j + v * kLanes);
+  const float* const row_scales = p.a.scales + i;
+  float* c = p.c.row(i) + j;
+  const Index c_stride = p.c.row_stride;
+#pragma GCC unroll 16
+  for (int r = 0; r < rows; ++r, onto += stride, c += c_stride)
+#pragma GCC unroll 16
+    for (int v = 0; v < vectors; ++v) {
+      const __m512 y = Kind::value(sum[r][v], row_scales + r, scales[v], _mm512_loadu_ps(onto + v * step));
+      _mm512_storeu_ps(c + v * kLanes, _mm512_max_ps(floor, y));
+    }
 }
 
 /// `rows` rows of c from row i on, `vectors` vectors of columns from column j on, which may lie in several panels.
 template <class Kind, int rows, int vectors>
-void tile(const ReducedProduct& p, Index i, Index j, ColumnsAhead ahead) {
+HWY_NOINLINE void tile(const ReducedProduct& p, Index i, Index j, ColumnsAhead ahead) {
   constexpr Index panel = ReducedPanels::kColumns;
   // A pointer for every third row: one for each would not fit the registers.
   constexpr int apart = 3;
@@ -142,6 +173,7 @@ void tile(const ReducedProduct& p, Index i, Index j, ColumnsAhead ahead) {
       for (int v = 0; v < vectors; ++v) sum[r][v] = Kind::add(sum[r][v], a_group, b_group[v]);
     }
   }
+  if (j + vectors * kLanes <= p.c.cols) return finish_whole<Kind, rows, vectors>(p, sum, i, j);
 #pragma GCC unroll 16
   for (int v = 0; v < vectors; ++v) {
     const Index column = j + v * kLanes;
