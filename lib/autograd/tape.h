@@ -1,7 +1,7 @@
 // Reverse-mode differentiation on a dynamic tape. Computing a value appends a node and, when gradients are
 // wanted, a closure that adds the node's gradient into its inputs' gradients; backward() runs the closures in
 // reverse. Values are matrices of packed rows (tensor/matrix.h) in the tape's arena, alive until reset() or, without
-// gradients, keep_only(); the gradient of an op's result lives until backward() has run the op's closure. The op and its backward function stand next to each other in autograd/ops_*.cpp.
+// gradients, keep_only(). The op and its backward function stand next to each other in autograd/ops_*.cpp.
 #pragma once
 
 #include <cstdint>
@@ -117,7 +117,8 @@ class Tape {
   /// False when nothing was added: the value did not take part in the loss.
   bool has_gradient(Var<T> v) const;
 
-  /// Sets d root to `seed` in every element, then runs the tape backward.
+  /// Sets d root to `seed` in every element, then runs the tape backward: once, as the gradient of an op's result is
+  /// forgotten, and its memory used again, when the op's closure has run. Those of leaves stay.
   void backward(Var<T> root, T seed = 1);
   /// Runs the tape backward from the gradients that are there (a fused loss sets its own).
   void backward();

@@ -24,7 +24,7 @@ HWY_PUSH_ATTRIBUTES(HEED_BFLOAT16_TARGET)
 
 using namespace bfloat16;
 
-/// Panels of at most so many columns are kept, in 8 MB.
+/// Of a product with at most so many columns panels may be kept; they take up to 8 MB.
 constexpr Index kMostKept = 8192;
 
 /// Rows of c and start have stride 1.
@@ -43,7 +43,7 @@ void multiply(Matrix<const float> a, Matrix<const float> b, Matrix<const float> 
     const auto columns = [&](Index j) {
       return b.row_range(k, depth).columns(j, std::min(kPanelColumns, c.cols - j));
     };
-    const auto panel = [&](Index j) { return b_panels + j % kept * (kDepth / 2); };
+    const auto panel = [&](Index j) { return b_panels + j % kept * stride; };
     each_part(c.rows, kBlockRows, kBlock, [&](Index i, Index rows) {
       pack_rows(a.row_range(i, rows).columns(k, depth), stride, a_rows);
       for (Index j = 0; j < c.cols; j += kPanelColumns) {

@@ -163,7 +163,7 @@ inline void pack_rows(Matrix<const float> from, Index groups, std::uint32_t* to)
 }
 
 /// Prefetches what the next panel of b will be packed from while the current one is multiplied: its rows are far
-/// apart in memory, where the processor's own prefetchers do not follow.
+/// apart in memory, where the processor's own prefetchers do not follow. Or that panel itself, if it is packed already.
 class Ahead {
  public:
   Ahead() = default;
