@@ -8,7 +8,8 @@ int main(int argc, char** argv) {
   return heed::cli::run_tool(
       "score",
       "Compare translations with references (BLEU, chrF and TER, equal to sacreBLEU), alignments or labels "
-      "with gold ones, or compute the perplexity of a text.",
+      "with gold ones, compute the perplexity of a text, or choose among several "
+      "translations.",
       argc, argv, [&](heed::cli::Tool& tool) {
         tool.input(command.hypothesis,
                    "the translation, one sentence per line; or links, labels, log-probabilities");
@@ -33,6 +34,11 @@ int main(int argc, char** argv) {
         tool.option("--sentence-level", command.sentence_level,
                     "one line per sentence: its BLEU (over the n-gram orders it has), chrF, TER, alignment "
                     "error rate or perplexity");
+        tool.option("--choose", command.choose,
+                    "INPUT is an n-best list as written by `decode --n-best`: write, of each sentence's "
+                    "translations, the one with the best score against the reference or, if none is given, "
+                    "with the best expected score, each translation in turn being the reference and counting "
+                    "by exp(its own score) (minimum Bayes risk)");
         tool.option("--bootstrap N", command.resampling.samples,
                     "draw N bootstrap samples of the sentences (1000 is usual): the mean score and its 95 % "
                     "interval, and for --systems the p-value of the difference from INPUT; with --seed 12345 "
@@ -49,6 +55,7 @@ int main(int argc, char** argv) {
         tool.example("score translation.de --tokenize none --lowercase --metric all -r test.de");
         tool.example("score a.de -r test.de --systems b.de c.de --metric all --bootstrap 1000");
         tool.example("score translation.de -r test.de --sentence-level --metric ter");
+        tool.example("decode encoded.h5 --beam 10 --n-best 10 | score --choose > translation.de");
         tool.example("decode encoded.h5 --align --force test.fr | score --alignments gold.links");
         tool.example("decode encoded.h5 --force test.fr | score --perplexity");
         tool.example("score --labels test.labels predicted.tsv -o confusion.h5");

@@ -22,44 +22,64 @@ std::size_t end_of_number(const std::string& line, std::int64_t& number) {
   return error == std::errc() && end == stop ? bar + kBar.size() : std::string::npos;
 }
 
-bool NBestLists::advance() {
+bool NBestReader::advance() {
+  if (is_read_) return true;
   std::string line;
-  is_read_ = lines_.next(line);
-  if (!is_read_) return false;
+  if (!lines_.next(line)) return false;
+  is_read_ = true;
   const std::size_t start = end_of_number(line, number_);
   if (start == std::string::npos)
     fail(lines_.name(), ":", lines_.line_number(), ": ", escaped(line),
          " is not a line of an n-best list, wanted \"0 ||| translation\"");
-  if (number_ < sentence_)
+  if (number_ < last_)
     fail(lines_.name(), ":", lines_.line_number(), ": is of sentence ", number_, " after one of sentence ",
-         sentence_, ": the list must be in the order of the sentences, from 0");
+         last_, ": the list must be in the order of the sentences, from 0");
   line.erase(0, start);
-  translation_ = line.substr(0, line.find(kBar));
+  const std::size_t end = line.find(kBar), score = line.rfind(kBar);
+  line_ = {line.substr(0, end), score == std::string::npos ? "" : line.substr(score + kBar.size()),
+           concat(lines_.name(), ":", lines_.line_number())};
   return true;
+}
+
+std::vector<NBestLine> NBestReader::next(std::int64_t sentence) {
+  last_ = sentence;
+  std::vector<NBestLine> list;
+  for (; advance() && number_ == sentence; is_read_ = false) {
+    if (std::cmp_equal(list.size(), kWidestBeam))
+      fail(lines_.name(), ": has more than ", kWidestBeam, " translations of sentence ", sentence);
+    list.push_back(std::move(line_));
+  }
+  return list;
+}
+
+bool NBestReader::at_end() {
+  return !advance();
+}
+
+void NBestReader::refuse_missing(std::int64_t sentence) const {
+  fail(lines_.name(), ": has no translation of sentence ", sentence, ", counted from 0");
 }
 
 std::vector<std::vector<Ids>> NBestLists::next(std::int64_t first, std::int64_t count) {
   sentence_ = first;
   std::vector<std::vector<Ids>> lists(static_cast<std::size_t>(count));
   for (auto& list : lists) {
-    for (; (is_read_ || advance()) && number_ == sentence_; is_read_ = false) {
-      if (std::cmp_equal(list.size(), kWidestBeam))
-        fail(lines_.name(), ": has more than ", kWidestBeam, " translations of sentence ", sentence_);
-      list.push_back(tokenizer_.with_eos(translation_));
-      unknown_.add(translation_, list.back());
+    for (const NBestLine& line : reader_.next(sentence_)) {
+      list.push_back(tokenizer_.with_eos(line.translation));
+      unknown_.add(line.translation, list.back());
     }
-    if (list.empty()) fail(lines_.name(), ": has no translation of sentence ", sentence_, ", counted from 0");
+    if (list.empty()) reader_.refuse_missing(sentence_);
     ++sentence_;
   }
   return lists;
 }
 
 void NBestLists::expect_end() {
-  if (is_read_ || advance())
-    fail(lines_.name(), ": has a translation of sentence ", number_, ", but the input has ", sentence_,
-         ", counted from 0");
+  if (!reader_.at_end())
+    fail(reader_.name(), ": has a translation of sentence ", reader_.sentence_ahead(), ", but the input has ",
+         sentence_, ", counted from 0");
   if (const std::string text = unknown_.complaint(); !text.empty())
-    logging::note(concat(lines_.name(), ": ", text));
+    logging::note(concat(reader_.name(), ": ", text));
 }
 
 }  // namespace heed

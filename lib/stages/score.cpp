@@ -8,8 +8,10 @@
 #include "base/number.h"
 #include "io/frame_stream.h"
 #include "io/text_writer.h"
+#include "stages/nbest_lists.h"
 #include "text/alignment_error.h"
 #include "text/line_reader.h"
+#include "text/minimum_risk.h"
 #include "text/perplexity.h"
 #include "text/unicode.h"
 
@@ -85,6 +87,21 @@ struct Counted {
   std::vector<text::Statistics> sentences;  ///< kept for resampling only
 };
 
+/// The scores of the translations of a sentence, all 0 if none has one.
+std::vector<double> scores_of(const std::vector<NBestLine>& list) {
+  std::vector<double> scores(list.size(), 0.0);
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const NBestLine& line = list[i];
+    if (line.score.empty() != list.front().score.empty())
+      fail(line.place, ": some translations of the sentence have a score, others have none");
+    if (line.score.empty()) continue;
+    if (!parse(line.score, scores[i]) || !std::isfinite(scores[i]))
+      fail(line.place, ": got the score '", escaped(line.score),
+           "' after the last |||, wanted the translation's log-probability, a finite number");
+  }
+  return scores;
+}
+
 ScoreResult alignment_result(const text::AlignmentError& error, std::int64_t width) {
   text::AlignmentScore score;
   if (error.empty()) {  // of a sentence
@@ -131,6 +148,15 @@ TensorMap matrix_of(const text::Confusion& confusion) {
 
 void ScoreCommand::check_usage() const {
   const int given = !references.empty() + !alignments.empty() + !labels.empty() + perplexity;
+  if (choose) {
+    if (!alignments.empty() || !labels.empty() || perplexity || !systems.empty() || resampling.samples > 0 ||
+        sentence_level || report.json || report.score_only)
+      fail<UsageError>(
+          "--choose writes translations: of the comparisons it can have --reference, and no report");
+    if (chosen<Metric>("--metric", kMetrics, metric) == Metric::all)
+      fail<UsageError>("--choose: wanted one metric, got --metric all");
+    return;
+  }
   if (given == 0) fail<UsageError>("no reference: give --reference FILE");
   if (given > 1) fail<UsageError>("references, --alignments, --labels and --perplexity exclude each other");
   if (references.empty() && (!systems.empty() || resampling.samples > 0))
@@ -146,7 +172,9 @@ void ScoreCommand::run() const {
   check_usage();
   io::TextWriter out(writes_matrix() ? "-" : output);
   const Write write_text = [&](const std::string& text) { out.write(text); };
-  if (perplexity) {
+  if (choose) {
+    choose_translations(write_text);
+  } else if (perplexity) {
     compute_perplexity(write_text);
   } else if (!labels.empty()) {
     compare_labels(write_text);
@@ -160,7 +188,7 @@ void ScoreCommand::run() const {
 
 std::vector<std::unique_ptr<text::Metric>> ScoreCommand::metrics() const {
   text::BleuOptions bleu_options = bleu;
-  bleu_options.effective_order |= sentence_level;  // most sentences have no 4-gram right
+  bleu_options.effective_order |= sentence_level || choose;  // most sentences have no 4-gram right
   text::ChrfOptions chrf_options = chrf;
   chrf_options.lowercase = bleu.lowercase;
   const Metric wanted = chosen<Metric>("--metric", kMetrics, metric);
@@ -220,6 +248,30 @@ void ScoreCommand::compare_translations(const Write& out) const {
     }
   }
   out(systems.empty() ? report.of_text(scores.front().results) : report.of_systems(scores));
+}
+
+void ScoreCommand::choose_translations(const Write& out) const {
+  const std::unique_ptr<text::Metric> wanted = std::move(metrics().front());
+  NBestReader lists(hypothesis);
+  ParallelText texts({}, references, text::ByteOrderMark::keep);
+  for (std::int64_t sentence = 0;; ++sentence) {
+    const std::vector<NBestLine> list = lists.next(sentence);
+    const bool has_references = !references.empty() && texts.next();
+    if (list.empty() && lists.at_end() && !has_references) {
+      if (sentence == 0) fail(escaped(lists.name()), ": no lines: did the previous command fail?");
+      return;
+    }
+    if (list.empty()) lists.refuse_missing(sentence);
+    if (!references.empty() && !has_references)
+      fail(escaped(texts.name(0)), ": ends after line ", sentence, ", but ", list.front().place,
+           " translates another sentence: do they correspond?");
+    std::vector<std::string> translations;
+    for (const NBestLine& line : list) trim_end(translations.emplace_back(line.translation));
+    out(list[has_references ? text::nearest(*wanted, translations, texts.references())
+                            : text::least_risk(*wanted, translations, scores_of(list))]
+            .translation +
+        "\n");
+  }
 }
 
 void ScoreCommand::compare_alignments(const Write& out) const {

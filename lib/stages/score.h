@@ -1,5 +1,5 @@
-// The tool score: BLEU, chrF and TER of translations against references, the error rate of alignments, the
-// perplexity of a text, and the accuracy of predicted labels.
+// The tool score: BLEU, chrF and TER of translations against references, the choice among several translations
+// by them, the error rate of alignments, the perplexity of a text, and the accuracy of predicted labels.
 #pragma once
 
 #include <cstdint>
@@ -31,6 +31,7 @@ struct ScoreCommand {
   text::ChrfOptions chrf;
   text::TerOptions ter;
   bool sentence_level = false;        ///< one line per sentence
+  bool choose = false;                ///< the hypothesis is an n-best list, of which one each is written
   text::Resampling resampling{0, 1};  ///< no samples: no intervals
   ScoreReport report;
 
@@ -42,6 +43,7 @@ struct ScoreCommand {
   /// Receives the lines of the report.
   using Write = std::function<void(const std::string&)>;
   void compare_translations(const Write& out) const;
+  void choose_translations(const Write& out) const;
   void compare_alignments(const Write& out) const;
   void compare_labels(const Write& out) const;
   void compute_perplexity(const Write& out) const;

@@ -38,6 +38,8 @@ class Metric {
   virtual Statistics compare(const std::string& hypothesis,
                              std::span<const std::string> references) const = 0;
   virtual MetricScore score(std::span<const double> sum) const = 0;
+  /// Whether a lower score is better.
+  virtual bool counts_errors() const { return false; }
   /// "BLEU", "chrF2++", "TER"
   virtual std::string name() const = 0;
   /// "case:mixed|eff:no|tok:13a|smooth:exp"

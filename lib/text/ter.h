@@ -33,6 +33,7 @@ class Ter : public Metric {
   /// The number of edits to the nearest reference, and the mean number of words of the references.
   Statistics compare(const std::string& hypothesis, std::span<const std::string> references) const override;
   MetricScore score(std::span<const double> sum) const override;
+  bool counts_errors() const override { return true; }
   std::string name() const override { return "TER"; }
   std::string settings() const override;
 
