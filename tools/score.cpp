@@ -8,8 +8,7 @@ int main(int argc, char** argv) {
   return heed::cli::run_tool(
       "score",
       "Compare translations with references (BLEU, chrF and TER, equal to sacreBLEU), alignments or labels "
-      "with gold ones, compute the perplexity of a text, or choose among several "
-      "translations.",
+      "with gold ones, compute the perplexity of a text, or choose among several translations.",
       argc, argv, [&](heed::cli::Tool& tool) {
         tool.input(command.hypothesis,
                    "the translation, one sentence per line; or links, labels, log-probabilities");

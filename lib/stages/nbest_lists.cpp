@@ -49,15 +49,12 @@ std::vector<NBestLine> NBestReader::next(std::int64_t sentence) {
       fail(lines_.name(), ": has more than ", kWidestBeam, " translations of sentence ", sentence);
     list.push_back(std::move(line_));
   }
+  if (list.empty()) fail(lines_.name(), ": has no translation of sentence ", sentence, ", counted from 0");
   return list;
 }
 
 bool NBestReader::at_end() {
   return !advance();
-}
-
-void NBestReader::refuse_missing(std::int64_t sentence) const {
-  fail(lines_.name(), ": has no translation of sentence ", sentence, ", counted from 0");
 }
 
 std::vector<std::vector<Ids>> NBestLists::next(std::int64_t first, std::int64_t count) {
@@ -68,7 +65,6 @@ std::vector<std::vector<Ids>> NBestLists::next(std::int64_t first, std::int64_t 
       list.push_back(tokenizer_.with_eos(line.translation));
       unknown_.add(line.translation, list.back());
     }
-    if (list.empty()) reader_.refuse_missing(sentence_);
     ++sentence_;
   }
   return lists;

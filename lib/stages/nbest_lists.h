@@ -26,12 +26,11 @@ class NBestReader {
  public:
   explicit NBestReader(const std::string& path) : lines_(path) {}
 
-  /// The translations of a sentence, whose number follows that of the previous call; none: the list ends, or
-  /// goes on with a later sentence. Throws Error on an invalid line, and on more than kWidestBeam translations.
+  /// The translations of a sentence, whose number follows that of the previous call. Throws Error on an invalid
+  /// line, and if the sentence has no translation, or more than kWidestBeam.
   std::vector<NBestLine> next(std::int64_t sentence);
   /// Whether all lines were returned.
   bool at_end();
-  [[noreturn]] void refuse_missing(std::int64_t sentence) const;
   /// The sentence of the line that next() did not return.
   std::int64_t sentence_ahead() const { return number_; }
   const std::string& name() const { return lines_.name(); }
@@ -53,7 +52,7 @@ class NBestLists {
       : reader_(path), tokenizer_(tokenizer), unknown_(tokenizer) {}
 
   /// The translations of `count` sentences from number `first`, which follows the previous call's, as ids
-  /// with a final eos. Throws Error as the reader does, and if a sentence has no translation.
+  /// with a final eos. Throws Error as the reader does.
   std::vector<std::vector<Ids>> next(std::int64_t first, std::int64_t count);
   /// Throws Error if lines are left. Warns if much of the text is unknown to the vocabulary.
   void expect_end();

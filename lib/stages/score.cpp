@@ -29,6 +29,10 @@ void trim_end(std::string& line) {
       words.empty() ? 0 : static_cast<std::size_t>(words.back().data() + words.back().size() - line.data()));
 }
 
+[[noreturn]] void fail_without_lines(const std::string& name) {
+  fail(escaped(name), ": no lines: did the previous command fail?");
+}
+
 /// Several texts, line by line: hypotheses and what they are compared with.
 class ParallelText {
  public:
@@ -61,7 +65,7 @@ class ParallelText {
   }
   void refuse_empty() const {
     const LineReader& reader = *readers_[0];
-    if (reader.line_number() == 0) fail(reader.name(), ": no lines: did the previous command fail?");
+    if (reader.line_number() == 0) fail_without_lines(reader.name());
   }
 
  private:
@@ -147,7 +151,6 @@ TensorMap matrix_of(const text::Confusion& confusion) {
 }  // namespace
 
 void ScoreCommand::check_usage() const {
-  const int given = !references.empty() + !alignments.empty() + !labels.empty() + perplexity;
   if (choose) {
     if (!alignments.empty() || !labels.empty() || perplexity || !systems.empty() || resampling.samples > 0 ||
         sentence_level || report.json || report.score_only)
@@ -157,6 +160,7 @@ void ScoreCommand::check_usage() const {
       fail<UsageError>("--choose: wanted one metric, got --metric all");
     return;
   }
+  const int given = !references.empty() + !alignments.empty() + !labels.empty() + perplexity;
   if (given == 0) fail<UsageError>("no reference: give --reference FILE");
   if (given > 1) fail<UsageError>("references, --alignments, --labels and --perplexity exclude each other");
   if (references.empty() && (!systems.empty() || resampling.samples > 0))
@@ -253,25 +257,20 @@ void ScoreCommand::compare_translations(const Write& out) const {
 void ScoreCommand::choose_translations(const Write& out) const {
   const std::unique_ptr<text::Metric> wanted = std::move(metrics().front());
   NBestReader lists(hypothesis);
+  if (lists.at_end()) fail_without_lines(lists.name());
   ParallelText texts({}, references, text::ByteOrderMark::keep);
-  for (std::int64_t sentence = 0;; ++sentence) {
+  std::int64_t sentence = 0;
+  for (; references.empty() ? !lists.at_end() : texts.next(); ++sentence) {
     const std::vector<NBestLine> list = lists.next(sentence);
-    const bool has_references = !references.empty() && texts.next();
-    if (list.empty() && lists.at_end() && !has_references) {
-      if (sentence == 0) fail(escaped(lists.name()), ": no lines: did the previous command fail?");
-      return;
-    }
-    if (list.empty()) lists.refuse_missing(sentence);
-    if (!references.empty() && !has_references)
-      fail(escaped(texts.name(0)), ": ends after line ", sentence, ", but ", list.front().place,
-           " translates another sentence: do they correspond?");
     std::vector<std::string> translations;
     for (const NBestLine& line : list) trim_end(translations.emplace_back(line.translation));
-    out(list[has_references ? text::nearest(*wanted, translations, texts.references())
-                            : text::least_risk(*wanted, translations, scores_of(list))]
-            .translation +
-        "\n");
+    const std::size_t best = references.empty() ? text::least_risk(*wanted, translations, scores_of(list))
+                                                : text::nearest(*wanted, translations, texts.references());
+    out(list[best].translation + "\n");
   }
+  if (!lists.at_end())
+    fail(escaped(texts.name(0)), ": ends after line ", sentence, ", but ", lists.next(sentence).front().place,
+         " translates another sentence: do they correspond?");
 }
 
 void ScoreCommand::compare_alignments(const Write& out) const {
