@@ -10,8 +10,9 @@ int main(int argc, char** argv) {
       "Compare translations with references (BLEU, chrF and TER, equal to sacreBLEU), alignments or labels "
       "with gold ones, compute the perplexity of a text, or choose among several translations.",
       argc, argv, [&](heed::cli::Tool& tool) {
-        tool.input(command.hypothesis,
-                   "the translation, one sentence per line; or links, labels, log-probabilities");
+        tool.input(
+            command.hypothesis,
+            "the translation, one sentence per line; or links, labels, log-probabilities, an n-best list");
         tool.argument("REFERENCE", reference, "the reference translation, instead of --reference",
                       heed::cli::Need::optional);
         tool.output(command.output);
@@ -37,7 +38,8 @@ int main(int argc, char** argv) {
                     "INPUT is an n-best list as written by `decode --n-best`: write, of each sentence's "
                     "translations, the one with the best score against the reference or, if none is given, "
                     "with the best expected score, each translation in turn being the reference and counting "
-                    "by exp(its own score) (minimum Bayes risk)");
+                    "by exp(its score), or all alike in a list without scores (minimum Bayes risk); BLEU is "
+                    "over the n-gram orders a sentence has");
         tool.option("--bootstrap N", command.resampling.samples,
                     "draw N bootstrap samples of the sentences (1000 is usual): the mean score and its 95 % "
                     "interval, and for --systems the p-value of the difference from INPUT; with --seed 12345 "

@@ -101,7 +101,7 @@ std::vector<double> scores_of(const std::vector<NBestLine>& list) {
     if (line.score.empty()) continue;
     if (!parse(line.score, scores[i]) || !std::isfinite(scores[i]))
       fail(line.place, ": got the score '", escaped(line.score),
-           "' after the last |||, wanted the translation's log-probability, a finite number");
+           "' after the last |||, wanted a finite number");
   }
   return scores;
 }
@@ -155,7 +155,7 @@ void ScoreCommand::check_usage() const {
     if (!alignments.empty() || !labels.empty() || perplexity || !systems.empty() || resampling.samples > 0 ||
         sentence_level || report.json || report.score_only)
       fail<UsageError>(
-          "--choose writes translations: of the comparisons it can have --reference, and no report");
+          "--choose writes translations, not a report, and compares with nothing but --reference");
     if (chosen<Metric>("--metric", kMetrics, metric) == Metric::all)
       fail<UsageError>("--choose: wanted one metric, got --metric all");
     return;
@@ -258,7 +258,7 @@ void ScoreCommand::choose_translations(const Write& out) const {
   const std::unique_ptr<text::Metric> wanted = std::move(metrics().front());
   NBestReader lists(hypothesis);
   if (lists.at_end()) fail_without_lines(lists.name());
-  ParallelText texts({}, references, text::ByteOrderMark::keep);
+  ParallelText texts({}, references);
   std::int64_t sentence = 0;
   for (; references.empty() ? !lists.at_end() : texts.next(); ++sentence) {
     const std::vector<NBestLine> list = lists.next(sentence);
@@ -268,9 +268,10 @@ void ScoreCommand::choose_translations(const Write& out) const {
                                                 : text::nearest(*wanted, translations, texts.references());
     out(list[best].translation + "\n");
   }
-  if (!lists.at_end())
-    fail(escaped(texts.name(0)), ": ends after line ", sentence, ", but ", lists.next(sentence).front().place,
-         " translates another sentence: do they correspond?");
+  if (lists.at_end()) return;
+  texts.refuse_empty();
+  fail(escaped(texts.name(0)), ": ends after line ", sentence, ", but ", lists.next(sentence).front().place,
+       " translates another sentence: do they correspond?");
 }
 
 void ScoreCommand::compare_alignments(const Write& out) const {

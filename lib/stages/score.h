@@ -30,13 +30,13 @@ struct ScoreCommand {
   text::BleuOptions bleu;
   text::ChrfOptions chrf;
   text::TerOptions ter;
-  bool sentence_level = false;        ///< one line per sentence
-  bool choose = false;                ///< the hypothesis is an n-best list, of which one each is written
+  bool sentence_level = false;  ///< one line per sentence
+  bool choose = false;  ///< the hypothesis is an n-best list; one translation of each sentence is written
   text::Resampling resampling{0, 1};  ///< no samples: no intervals
   ScoreReport report;
 
-  /// Throws Error if the texts differ in their number of lines, UsageError unless exactly one comparison is
-  /// requested.
+  /// Throws Error if the texts differ in their number of lines, UsageError unless exactly one comparison or a
+  /// choice is requested.
   void run() const;
 
  private:

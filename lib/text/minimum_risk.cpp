@@ -28,13 +28,13 @@ std::size_t nearest(const Metric& metric, std::span<const std::string> translati
 }
 
 std::size_t least_risk(const Metric& metric, std::span<const std::string> translations,
-                       std::span<const double> log_probabilities) {
-  const double most = std::ranges::max(log_probabilities);
+                       std::span<const double> log_weights) {
+  const double most = std::ranges::max(log_weights);
   std::vector<double> gains(translations.size(), 0.0);
   for (std::size_t j = 0; j < translations.size(); ++j) {
-    const double weight = std::exp(log_probabilities[j] - most);
+    const double share = std::exp(log_weights[j] - most);
     for (std::size_t i = 0; i < translations.size(); ++i)
-      gains[i] += weight * gain(metric, translations[i], translations.subspan(j, 1));
+      gains[i] += share * gain(metric, translations[i], translations.subspan(j, 1));
   }
   return first_of_largest(gains);
 }

@@ -7,12 +7,17 @@ WORDS = "der die ein hund läuft am strand mit ball .".split()
 COUNT, WIDTH = 40, 6
 
 
+def write(name, lines):
+    with open(name, "w") as file:
+        file.writelines(line + "\n" for line in lines)
+    return name
+
+
 def score(hypotheses, references, *options):
-    for name, lines in ("hypotheses", hypotheses), ("references", references):
-        with open(name, "w") as file:
-            file.writelines(line + "\n" for line in lines)
-    out = subprocess.run(["score", "hypotheses", "references", "--tokenize", "none", "--sentence-level", "--score-only",
-                          "--width", "12", *options], check=True, capture_output=True, text=True).stdout
+    """Of each line, compared with the lines of one text or more."""
+    texts = [word for i, text in enumerate(references) for word in ("-r", write(f"references{i}", text))]
+    out = subprocess.run(["score", write("hypotheses", hypotheses), *texts, "--tokenize", "none", "--sentence-level",
+                          "--score-only", "--width", "12", *options], check=True, capture_output=True, text=True).stdout
     return [float(line) for line in out.split()]
 
 
@@ -27,31 +32,35 @@ def varied(words):
 
 
 random.seed(1)
-lists, references = [], []
+lists, references = [], ([], [])
 for _ in range(COUNT):
     meant = [random.choice(WORDS) for _ in range(random.randrange(5, 12))]
-    references.append(" ".join(varied(meant)))
-    lists.append([(" ".join(varied(meant)), round(random.uniform(-3, 0), 6)) for _ in range(random.randrange(1, WIDTH))])
-with open("list", "w") as file:
-    for number, entries in enumerate(lists):
-        file.writelines(f"{number} ||| {text} ||| {log_probability:.6f}\n" for text, log_probability in entries)
-with open("reference", "w") as file:
-    file.writelines(line + "\n" for line in references)
+    for text in references:
+        text.append(" ".join(varied(meant)))
+    lists.append([(" ".join(varied(meant)), round(random.uniform(-3, 0), 6))
+                  for _ in range(random.randrange(1, WIDTH))])
+write("list", [f"{number} ||| {text} ||| {log_weight:.6f}"
+               for number, entries in enumerate(lists) for text, log_weight in entries])
+write("reference", references[0])
+write("other", references[1])
 
 for metric, sign in ("bleu", 1), ("chrf", 1), ("ter", -1):
     option = ("--metric", metric)
     pairs = iter(score([h for entries in lists for h, _ in entries for _ in entries],
-                       [r for entries in lists for _ in entries for r, _ in entries], *option))
+                       [[r for entries in lists for _ in entries for r, _ in entries]], *option))
     least_risk = []
     for entries in lists:
         gains = [sum(math.exp(weight) * sign * next(pairs) for _, weight in entries) for _ in entries]
         least_risk.append(entries[gains.index(max(gains))][0])
-    near = iter(score([h for entries in lists for h, _ in entries],
-                      [r for entries, r in zip(lists, references) for _ in entries], *option))
-    nearest = [max(entries, key=lambda entry: sign * next(near))[0] for entries in lists]
+    nearest = []
+    for texts in references[:1], references:
+        near = iter(score([h for entries in lists for h, _ in entries],
+                          [[r for entries, r in zip(lists, text) for _ in entries] for text in texts], *option))
+        nearest.append([max(entries, key=lambda entry: sign * next(near))[0] for entries in lists])
     first = [entries[0][0] for entries in lists]
     for name, wanted, got in ("least risk", least_risk, choose(*option)), \
-                             ("nearest", nearest, choose("-r", "reference", *option)):
+                             ("nearest", nearest[0], choose("-r", "reference", *option)), \
+                             ("nearest to either", nearest[1], choose("-r", "reference", "-r", "other", *option)):
         same = sum(a == b for a, b in zip(wanted, got))
         others = sum(a != b for a, b in zip(first, got))
         print(metric, name, f"{same} of {COUNT} as computed" if len(got) == COUNT else len(got),
