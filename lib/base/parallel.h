@@ -6,7 +6,8 @@
 
 namespace heed {
 
-/// Runs task(i) for i in [0, count) on up to `threads` threads, including the calling one, and waits for all.
+/// Runs task(i) for i in [0, count) on up to `threads` threads, including the calling one, and waits for all. The others
+/// stay for later calls, and so do their thread_local variables.
 /// The assignment of tasks to threads is unspecified. If tasks throw, the exception of the one with the
 /// lowest index is rethrown.
 void parallel_for(std::int64_t count, int threads, const std::function<void(std::int64_t)>& task);

@@ -2,7 +2,14 @@
 
 #include <sched.h>
 
+#include <atomic>
 #include <boost/test/unit_test.hpp>
+#include <mutex>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
 
 using namespace heed;
 
@@ -20,6 +27,63 @@ BOOST_AUTO_TEST_CASE(only_those_count_that_the_process_is_bound_to) {
   const int bound = usable_cores();
   sched_setaffinity(0, sizeof all, &all);
   BOOST_TEST(bound == 1);
+}
+
+BOOST_AUTO_TEST_CASE(every_task_runs_once_whatever_the_number_of_threads) {
+  for (const int threads : {1, 2, 5, 100}) {
+    for (const std::int64_t count : {0, 1, 2, 7, 1000}) {
+      std::vector<std::atomic<int>> runs(static_cast<std::size_t>(count));
+      parallel_for(count, threads, [&](std::int64_t i) { ++runs[static_cast<std::size_t>(i)]; });
+      for (const auto& n : runs) BOOST_TEST(n == 1);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(tasks_of_one_call_run_side_by_side) {
+  std::atomic<int> there{0};
+  parallel_for(3, 3, [&](std::int64_t) {
+    ++there;
+    while (there < 3) std::this_thread::yield();  // never ends with fewer threads
+  });
+  BOOST_TEST(there == 3);
+}
+
+BOOST_AUTO_TEST_CASE(tasks_may_have_tasks_of_their_own) {
+  std::atomic<int> runs{0};
+  parallel_for(4, 3, [&](std::int64_t) { parallel_for(5, 2, [&](std::int64_t) { ++runs; }); });
+  BOOST_TEST(runs == 20);
+}
+
+BOOST_AUTO_TEST_CASE(the_first_failure_is_thrown_after_all_tasks_have_run) {
+  for (const int threads : {1, 3}) {
+    std::atomic<int> runs{0};
+    std::string message;
+    try {
+      parallel_for(20, threads, [&](std::int64_t i) {
+        ++runs;
+        if (i % 7 == 3) throw std::runtime_error(std::to_string(i));
+      });
+    } catch (const std::runtime_error& error) {
+      message = error.what();
+    }
+    BOOST_TEST(message == "3");
+    BOOST_TEST(runs == 20);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(threads_serve_later_calls) {
+  std::mutex mutex;
+  std::set<std::thread::id> ids;
+  for (int call = 0; call < 50; ++call) {
+    std::atomic<int> there{0};
+    parallel_for(2, 2, [&](std::int64_t) {
+      ++there;
+      while (there < 2) std::this_thread::yield();
+      const std::lock_guard lock(mutex);
+      ids.insert(std::this_thread::get_id());
+    });
+  }
+  BOOST_TEST(ids.size() == 2);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
