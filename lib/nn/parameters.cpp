@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 #include "base/digest.h"
 #include "base/error.h"
@@ -32,16 +31,6 @@ void orthonormalize(Matrix<T> m) {
   }
 }
 
-/// Its first eight bytes, or zeros instead.
-std::uint64_t beginning_of(std::string_view word) {
-  std::uint64_t bytes = 0;
-  if (word.size() >= sizeof bytes)
-    std::memcpy(&bytes, word.data(), sizeof bytes);  // a single instruction
-  else
-    std::memcpy(&bytes, word.data(), word.size());
-  return bytes;
-}
-
 }  // namespace
 
 Init Init::xavier(std::int64_t d_in, std::int64_t d_out, double gain) {
@@ -54,14 +43,11 @@ void ParameterSet<T>::append(Parameter p) {
   std::int32_t place = 0;
   for (std::size_t word = 0, end = 0; end < p.name.size(); word = end + 1) {
     end = std::min(p.name.find('/', word), p.name.size());
-    const std::string_view name = std::string_view(p.name).substr(word, end - word);
-    std::int32_t next = below(place, name);
+    std::int32_t next = below(place, std::string_view(p.name).substr(word, end - word));
     if (next == kNowhere) {
       next = static_cast<std::int32_t>(places_.size());
-      places_[static_cast<std::size_t>(place)].below.push_back(
-          {beginning_of(name), beginning_of(std::string(name.size(), '\xff')),
-           static_cast<std::uint32_t>(name.size()), next});
-      places_.push_back({p.name.substr(0, end), {}});
+      places_[static_cast<std::size_t>(place)].below.push_back(next);
+      places_.push_back({p.name.substr(0, end), word, {}});
     }
     place = next;
   }
@@ -148,22 +134,30 @@ const Parameter& ParameterSet<T>::find(const std::string& name) const {
   return list_[it->second];
 }
 
-/// A step of a search looks up dozens of names in each layer, so the beginnings of words are compared first, as numbers.
+namespace {
+
+/// Whether the path begins with the word and ends there, or goes on with a slash. Lengths are compared before
+/// letters: a step of a search looks up dozens of names in each layer.
+bool begins_with_word(std::string_view path, std::string_view word) {
+  if (path.size() != word.size() && (path.size() < word.size() || path[word.size()] != '/')) return false;
+  return path.starts_with(word);
+}
+
+}  // namespace
+
 template <class T>
 std::int32_t ParameterSet<T>::below(std::int32_t place, std::string_view name) const {
+  const auto last_word = [&](std::int32_t of) {
+    const Place& at = places_[static_cast<std::size_t>(of)];
+    return std::string_view(at.path).substr(at.word);
+  };
   while (place != kNowhere && !name.empty()) {
-    const std::uint64_t beginning = beginning_of(name);
-    const auto follows = [&](const Branch& branch) {
-      const std::size_t size = branch.size;
-      if ((beginning ^ branch.beginning) & branch.mask) return false;
-      if (name.size() != size && (name.size() < size || name[size] != '/')) return false;
-      return size <= sizeof beginning || path_of(branch.place).ends_with(name.substr(0, size));
-    };
-    const std::vector<Branch>& branches = places_[static_cast<std::size_t>(place)].below;
-    const auto found = std::ranges::find_if(branches, follows);
-    if (found == branches.end()) return kNowhere;
-    place = found->place;
-    name.remove_prefix(std::min<std::size_t>(found->size + 1, name.size()));
+    const std::vector<std::int32_t>& next = places_[static_cast<std::size_t>(place)].below;
+    const auto found =
+        std::ranges::find_if(next, [&](std::int32_t i) { return begins_with_word(name, last_word(i)); });
+    if (found == next.end()) return kNowhere;
+    place = *found;
+    name.remove_prefix(std::min(last_word(place).size() + 1, name.size()));
   }
   return place;
 }

@@ -135,15 +135,10 @@ class ParameterSet {
   void from_map(const TensorMap& map, const std::string& prefix, std::span<T> flat) const;
 
  private:
-  /// A word that may follow at a place, with its first eight bytes.
-  struct Branch {
-    std::uint64_t beginning, mask;  ///< the mask has the bytes that the word has
-    std::uint32_t size;
-    std::int32_t place;
-  };
   struct Place {
     std::string path;
-    std::vector<Branch> below;
+    std::size_t word = 0;             ///< offset of the last word in the path
+    std::vector<std::int32_t> below;  ///< the places one word below
     std::int32_t parameter = kNowhere;
   };
 
