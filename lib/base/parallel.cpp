@@ -41,8 +41,8 @@ class Work {
   std::atomic<std::size_t> next_{0};
 };
 
-/// A thread that serves one parallel_for after another: starting one takes as long as some of them, and its scratch memory
-/// would be new each time. It is never joined: when the process ends, it waits.
+/// A thread that serves one parallel_for after another: starting a thread takes as long as a short call, and its scratch
+/// memory would be new each time. It is never joined: when the process ends, it waits.
 class Helper {
  public:
   Helper() {
@@ -76,7 +76,7 @@ class Helper {
     }
   }
 
-  /// At first awake, for some 50 us, as the next work often comes at once; then asleep.
+  /// At first awake, on an idle core for some 50 us, as the next work often comes at once; then asleep.
   void await_change(State from) const {
     constexpr int kTimes = 100;
     for (int i = 0; i < kTimes; ++i) {

@@ -265,7 +265,7 @@ OpenPath::OpenPath(const std::string& path, const ReadOptions& options)
   process.id = fork();
   if (process.id < 0) fail_errno(name, "cannot start the process that reads it");
   if (process.id == 0) {
-    // The signal is tied to the thread, and only the main thread lives as long as the tool.
+    // The signal is tied to the thread, and other threads than the main one may end before the tool.
     if (is_main_thread) prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != tool) _exit(0);
     run_reading_process(other.get(), path, std::move(file), options);
