@@ -69,7 +69,7 @@ int main(int argc, char** argv) {
         tool.bind(config);
         tool.joined({"mask"});
         inspect.declare(tool);
-        tool.place({"trace"});
+        tool.writes({"trace"});
         tool.option("--batch", paths.batch, "sentences per frame when INPUT is a file", up_to(1'000'000));
         tool.option("--bench", bench,
                     "instead of the results, write the time of the attention, including its projections, and "

@@ -28,7 +28,7 @@ int main(int argc, char** argv) {
     tool.option("--allow-nonfinite", files.allow_nonfinite, kAllowNonfinite);
     tool.option("--precision WORD", options.precision, kPrecisionHelp, cli::one_of(kPrecisions));
     inspect.declare(tool);
-    tool.place({"trace"});
+    tool.writes({"trace"});
     tool.example("tokenize -m model.h5 < article.en | embed -m model.h5 | encode -m model.h5 -o encoded.h5");
     tool.example(
         "encode -m model.h5 --layers 0:2 embeddings.h5 | encode -m model.h5 --layers 2: -o encoded.h5");

@@ -42,6 +42,7 @@ int main(int argc, char** argv) {
     tool.option("--html FILE", options.html,
                 "write an interactive page of all sentences, layers and heads, and of the steps recorded by "
                 "attend --steps; works offline");
+    tool.writes({"png", "svg", "pdf", "html"});
     tool.option("--name PATH", options.name,
                 "the tensor: its path, the end of its path, its group, or a glob (** crosses levels)");
     tool.option("--sentence N", options.sentence, "sentence number, counted from 0 over the whole input");

@@ -7,7 +7,6 @@
 #include <exception>
 #include <mutex>
 #include <thread>
-#include <utility>
 #include <vector>
 
 namespace heed {
@@ -133,7 +132,7 @@ void parallel_for(std::int64_t count, int threads, const std::function<void(std:
   const std::int64_t wanted = std::min<std::int64_t>(count, threads) - 1;
   std::vector<Helper*> helpers;
   helpers.reserve(static_cast<std::size_t>(std::max<std::int64_t>(wanted, 0)));
-  while (std::cmp_less(helpers.size(), wanted)) {
+  for (std::int64_t i = 0; i < wanted; ++i) {
     Helper* const helper = idle_helpers().take();
     if (!helper) break;  // those that there are do the work
     helpers.push_back(helper);

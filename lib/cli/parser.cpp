@@ -88,6 +88,10 @@ bool is_precision(std::string name) {
          });
 }
 
+bool is_stdin(const std::string& file) {
+  return file == "-" || file == "/dev/stdin" || file == "/dev/fd/0";
+}
+
 bool is_plain(std::string_view word) {
   for (unsigned char c : word) {
     if (!std::isalnum(c) &&
@@ -237,6 +241,13 @@ void Tool::Parser::parse() {
     fail<UsageError>("no model: give -m FILE or set HEED_MODEL");
   }
   refuse_unread_input();
+  refuse_shared_stdin();
+}
+
+bool Tool::Parser::reads_input() {
+  return reads_stdin && std::ranges::none_of(input_not_read_with, [&](const std::string& option) {
+           return Tool(*this).given(option);
+         });
 }
 
 void Tool::Parser::refuse_unread_input() {
@@ -247,6 +258,23 @@ void Tool::Parser::refuse_unread_input() {
   for (const std::string& option : input_not_read_with)
     if (Tool(*this).given(option))
       fail<UsageError>("INPUT ", escaped(*named), " cannot be combined with ", option, ", which reads none");
+}
+
+/// The second of two readers would find nothing, or they would take turns at its buffers.
+void Tool::Parser::refuse_shared_stdin() {
+  std::vector<std::string> readers;
+  for (const CLI::Option* option : app.get_options()) {
+    const std::string name = option->get_single_name();
+    const bool is_input = reads_stdin && name == "INPUT";
+    if (written.contains(name) || option->get_type_name() == "TEXT") continue;
+    if (is_input && !reads_input()) continue;
+    std::vector<std::string> files = option->results();
+    if (is_input && files.empty() && reads_stdin()) files = {"-"};
+    readers.insert(readers.end(), static_cast<std::size_t>(std::ranges::count_if(files, is_stdin)),
+                   option->get_positional() ? name : "--" + name);
+  }
+  if (readers.size() > 1)
+    fail<UsageError>(heed::joined(readers, " and "), ": only one file can be the standard input");
 }
 
 // A misspelt option is a better explanation than the error that CLI11 reports after it.

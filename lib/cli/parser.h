@@ -20,12 +20,15 @@ struct Tool::Parser {
 
   /// Parses the words. Throws UsageError, CLI::CallForHelp, CLI::CallForVersion or PrintCompletion.
   void parse();
+  /// Whether the tool has an INPUT and reads it.
+  bool reads_input();
 
   CLI::App app;
   Common common;
-  std::vector<std::string> words;                  ///< the command as typed, the tool's name first
-  std::set<std::string> places{"output", "keep"};  ///< options for locations, which do not affect the result
-  std::set<std::string> beside_input;              ///< options whose files correspond to INPUT line by line
+  std::vector<std::string> words;                   ///< the command as typed, the tool's name first
+  std::set<std::string> places{"output", "keep"};   ///< options for locations, which do not affect the result
+  std::set<std::string> written{"output", "keep"};  ///< options for files that the tool writes
+  std::set<std::string> beside_input;               ///< options whose files correspond to INPUT line by line
   std::string* history = nullptr;  ///< receives the command before the work begins; null: none
   std::string description;
   std::vector<std::string> examples;
@@ -39,6 +42,7 @@ struct Tool::Parser {
  private:
   void add_common_options();
   void refuse_unread_input();
+  void refuse_shared_stdin();
   [[noreturn]] void explain(const CLI::ParseError& error) const;
   std::string nearest_option(std::string unknown) const;
 

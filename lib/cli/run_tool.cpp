@@ -28,10 +28,7 @@ void close_stdout() {
 }
 
 void hint_at_terminal(Tool::Parser& parser) {
-  if (!parser.reads_stdin || !parser.reads_stdin() || !isatty(STDIN_FILENO)) return;
-  for (const std::string& option : parser.input_not_read_with) {
-    if (Tool(parser).given(option)) return;
-  }
+  if (!parser.reads_input() || !parser.reads_stdin() || !isatty(STDIN_FILENO)) return;
   logging::note("reading from the terminal, Ctrl-D ends; wanted a pipe or a file? see " +
                 parser.app.get_name() + " --help");
 }

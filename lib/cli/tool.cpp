@@ -225,6 +225,11 @@ void Tool::place(std::initializer_list<const char*> options) {
   parser_.places.insert(options.begin(), options.end());
 }
 
+void Tool::writes(std::initializer_list<const char*> options) {
+  parser_.written.insert(options.begin(), options.end());
+  place(options);
+}
+
 void Tool::joined(std::initializer_list<const char*> options) {
   for (const char* name : options)
     parser_.app.get_option(concat("--", name))

@@ -94,6 +94,8 @@ class Tool {
   /// These options, named without --, are locations that do not affect the result: result_command() omits
   /// them, as it does --output, --keep and the common options.
   void place(std::initializer_list<const char*> options);
+  /// These options name files that the tool writes; they are also place().
+  void writes(std::initializer_list<const char*> options);
   /// The files of these options have a line for each sentence of INPUT: result_command() writes FILE for
   /// their names, which may differ for each part of a text.
   void beside_input(std::initializer_list<const char*> options);

@@ -19,8 +19,6 @@ constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 constexpr std::string_view kHdf5 = "\x89HDF";
 
-bool reads_stdin = false;  ///< One reader does; a second one would take every other buffer from it.
-
 }  // namespace
 
 LineReader::LineReader(const std::string& path, bool replace, std::int64_t max_bytes, ByteOrderMark mark)
@@ -42,7 +40,6 @@ LineReader::~LineReader() {
 
 void LineReader::close() {
   if (file_ > STDIN_FILENO) ::close(file_);
-  if (file_ == STDIN_FILENO) reads_stdin = false;
   file_ = -1;
 }
 
@@ -51,8 +48,6 @@ void LineReader::open() {
   const std::string& path = paths_[at_];
   name_ = path == "-" ? "<stdin>" : path;
   line_number_ = 0;
-  if (path == "-" && std::exchange(reads_stdin, true))
-    fail("<stdin>: is named by two arguments: only one of them can be -");
   do {
     file_ = path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   } while (file_ < 0 && errno == EINTR);  // a pipe with a name waits for its writer

@@ -21,8 +21,7 @@ class LineReader {
   /// Longer than any line of text: /dev/zero.
   static constexpr std::int64_t kMostBytes = std::int64_t{1} << 28;
 
-  /// Opens `path`; "-" is the standard input, which one reader at a time can have. With `replace`, invalid bytes become
-  /// U+FFFD.
+  /// Opens `path`; "-" is the standard input. With `replace`, invalid bytes become U+FFFD.
   explicit LineReader(const std::string& path, bool replace = false, std::int64_t max_bytes = kMostBytes,
                       ByteOrderMark mark = ByteOrderMark::drop);
   explicit LineReader(std::vector<std::string> paths, bool replace = false,

@@ -1,6 +1,8 @@
 #include "base/parallel.h"
 
 #include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <boost/test/unit_test.hpp>
@@ -82,6 +84,24 @@ BOOST_AUTO_TEST_CASE(threads_serve_later_calls) {
   }
   BOOST_TEST(of_task[0] == 50);
   BOOST_TEST(of_task[1] == 50);
+}
+
+BOOST_AUTO_TEST_CASE(a_forked_child_has_no_helpers_and_does_all_tasks_itself) {
+  const auto runs_all = [] {
+    std::atomic<int> runs{0};
+    parallel_for(100, 4, [&](std::int64_t) { ++runs; });
+    return runs == 100;
+  };
+  BOOST_TEST(runs_all());
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(60);  // a helper that is waited for in vain ends the child
+    _exit(runs_all() ? 0 : 1);
+  }
+  BOOST_REQUIRE(child > 0);
+  int status = -1;
+  BOOST_TEST(waitpid(child, &status, 0) == child);
+  BOOST_TEST(status == 0);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
