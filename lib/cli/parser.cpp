@@ -88,6 +88,14 @@ bool is_precision(std::string name) {
          });
 }
 
+/// Not --config, in which - is a file of that name.
+bool names_file(const CLI::Option& option) {
+  constexpr std::string_view kFiles[] = {"FILE",  "CORPUS",  "MODEL",        "GOLD",
+                                         "TRUTH", "PICTURE", "SOURCE TARGET"};
+  return option.get_positional() || (option.get_group() != kCommonOptions &&
+                                     std::ranges::find(kFiles, option.get_type_name()) != std::end(kFiles));
+}
+
 bool is_stdin(const std::string& file) {
   return file == "-" || file == "/dev/stdin" || file == "/dev/fd/0";
 }
@@ -266,10 +274,11 @@ void Tool::Parser::refuse_shared_stdin() {
   for (const CLI::Option* option : app.get_options()) {
     const std::string name = option->get_single_name();
     const bool is_input = reads_stdin && name == "INPUT";
-    if (written.contains(name) || option->get_type_name() == "TEXT") continue;
-    if (is_input && !reads_input()) continue;
+    if (is_input ? !reads_input() : written.contains(name) || !names_file(*option)) continue;
     std::vector<std::string> files = option->results();
     if (is_input && files.empty() && reads_stdin()) files = {"-"};
+    if (option->get_multi_option_policy() == CLI::MultiOptionPolicy::TakeLast && files.size() > 1)
+      files = {files.back()};
     readers.insert(readers.end(), static_cast<std::size_t>(std::ranges::count_if(files, is_stdin)),
                    option->get_positional() ? name : "--" + name);
   }
