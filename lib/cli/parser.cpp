@@ -273,12 +273,10 @@ void Tool::Parser::refuse_shared_stdin() {
   std::vector<std::string> readers;
   for (const CLI::Option* option : app.get_options()) {
     const std::string name = option->get_single_name();
-    const bool is_input = reads_stdin && name == "INPUT";
+    const bool is_input = name == "INPUT";
     if (is_input ? !reads_input() : written.contains(name) || !names_file(*option)) continue;
-    std::vector<std::string> files = option->results();
+    std::vector<std::string> files = option->reduced_results();  // of a repeated option the last
     if (is_input && files.empty() && reads_stdin()) files = {"-"};
-    if (option->get_multi_option_policy() == CLI::MultiOptionPolicy::TakeLast && files.size() > 1)
-      files = {files.back()};
     readers.insert(readers.end(), static_cast<std::size_t>(std::ranges::count_if(files, is_stdin)),
                    option->get_positional() ? name : "--" + name);
   }

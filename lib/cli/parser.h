@@ -26,8 +26,8 @@ struct Tool::Parser {
   CLI::App app;
   Common common;
   std::vector<std::string> words;                   ///< the command as typed, the tool's name first
-  std::set<std::string> places{"output", "keep"};   ///< options for locations, which do not affect the result
-  std::set<std::string> written{"output", "keep"};  ///< options for files that the tool writes
+  std::set<std::string> places;                     ///< options for locations, which do not affect the result
+  std::set<std::string> written{"output", "keep"};  ///< the like, for files that the tool writes
   std::set<std::string> beside_input;               ///< options whose files correspond to INPUT line by line
   std::string* history = nullptr;  ///< receives the command before the work begins; null: none
   std::string description;

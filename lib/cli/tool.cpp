@@ -227,7 +227,6 @@ void Tool::place(std::initializer_list<const char*> options) {
 
 void Tool::writes(std::initializer_list<const char*> options) {
   parser_.written.insert(options.begin(), options.end());
-  place(options);
 }
 
 void Tool::joined(std::initializer_list<const char*> options) {
@@ -254,7 +253,8 @@ std::string Tool::result_command(const std::vector<std::string>& others) const {
   for (const CLI::Option* option : parser_.app.get_options()) {
     const std::string name = option->get_single_name();
     if (option->count() == 0 || option->get_positional()) continue;
-    if (parser_.places.contains(name) || std::ranges::count(others, name) > 0) continue;
+    if (parser_.places.contains(name) || parser_.written.contains(name)) continue;
+    if (std::ranges::count(others, name) > 0) continue;
     if (option->get_group() == kCommonOptions && name != "seed") continue;
     const bool only_last = option->get_multi_option_policy() == CLI::MultiOptionPolicy::TakeLast;
     // Where the model was; which it was, its digest says, but of one only.

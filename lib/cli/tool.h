@@ -77,7 +77,8 @@ class Tool {
   void allow_only(const std::string& with, std::initializer_list<const char*> others) const;
 
   /// The positional INPUT; "-", the default, is stdin. If stdin is a terminal, a hint says that the tool
-  /// waits for input, unless one of the options `not_read_with` is given; with these, an INPUT is refused.
+  /// waits for input, unless one of the options `not_read_with` is given; with these, an INPUT is refused. If a
+  /// further file that the tool reads is stdin too, both are refused.
   void input(std::string& path, const std::string& help, std::vector<std::string> not_read_with = {});
   /// Any number of INPUT files, read as one input.
   void inputs(std::vector<std::string>& paths, const std::string& help,
@@ -92,9 +93,9 @@ class Tool {
   /// --keep, for tools that pass tensors on.
   void keep(std::string& path);
   /// These options, named without --, are locations that do not affect the result: result_command() omits
-  /// them, as it does --output, --keep and the common options.
+  /// them, as it does the common options.
   void place(std::initializer_list<const char*> options);
-  /// These options name files that the tool writes; they are also place().
+  /// These options name files that the tool writes, as --output and --keep do: result_command() omits them too.
   void writes(std::initializer_list<const char*> options);
   /// The files of these options have a line for each sentence of INPUT: result_command() writes FILE for
   /// their names, which may differ for each part of a text.
