@@ -26,6 +26,7 @@
 #include "base/heap.h"
 #include "base/log.h"
 #include "io/channel.h"
+#include "io/frame_parts.h"
 #include "io/frame_stream.h"
 #include "io/h5_file.h"
 #include "io/h5_guard.h"
@@ -38,7 +39,7 @@
 namespace heed::io {
 namespace {
 
-enum Wanted : std::int64_t { next_frame, whole_map, part_of_map, layout_only };
+enum Wanted : std::int64_t { next_frames, whole_map, part_of_map, layout_only };
 enum Answer : std::int64_t { tensor, chunked_tensor, complete, at_end, error, usage_error, out_of_memory };
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -138,8 +139,8 @@ void serve(Channel& channel, int socket, const std::string& path, Descriptor fil
     channel.get(only);
     TensorMap about;
     bool found = true;
-    if (wanted == next_frame)
-      found = input.next(batch, about, send);
+    if (wanted == next_frames)
+      input.narrow(only), found = input.next(batch, about, send);
     else if (wanted == whole_map)
       input.whole(only, about, send, send_place);
     else if (wanted == part_of_map)
@@ -220,7 +221,7 @@ std::optional<std::pair<dev_t, ino_t>> place_of(const std::string& path) {
 struct OpenPath {
   std::string name;
   std::int64_t batch;       ///< of the next frame
-  std::int64_t begins = 0;  ///< whether the last frame is the first of its stream or file
+  std::int64_t begins = 0;  ///< whether the next frame is the first of its stream or file
   Process process;
   Descriptor socket, file;  ///< the file if it is one and not a pipe, the same as the process reads
   std::optional<Channel> channel;
@@ -465,7 +466,16 @@ struct FrameReader::Impl {
   std::size_t at = 0;  ///< of the path that is open
   std::string name;    ///< of that
   std::optional<OpenPath> file;
+  std::vector<std::string> only{};  ///< the tensors of frames; empty: all
+  FrameCutter cutter{};             ///< what was read and has not been returned
   Sequence sequence{};
+
+  bool read_further() {
+    TensorMap frames;
+    if (!file->ask(next_frames, frames, only)) return false;
+    cutter.begin(std::move(frames), name);
+    return true;
+  }
 
   bool open_next() {
     if (at + 1 >= paths.size()) return false;
@@ -478,7 +488,7 @@ struct FrameReader::Impl {
   void expect_end() {
     TensorMap more;
     while (open_next())
-      if (file->ask(next_frame, more)) fail(name, ": a further file where one map was expected");
+      if (file->ask(next_frames, more)) fail(name, ": a further file where one map was expected");
   }
 };
 
@@ -521,15 +531,21 @@ void FrameReader::set_batch(std::int64_t sentences) {
   impl_->options.batch = impl_->file->batch = sentences;
 }
 
+void FrameReader::set_only(std::vector<std::string> paths) {
+  impl_->only = std::move(paths);
+}
+
 std::int64_t FrameReader::sentences() const {
   const std::int64_t of_file = impl_->file->count_sentences();
   return impl_->paths.size() == 1 ? of_file : 0;
 }
 
 bool FrameReader::next(TensorMap& frame) {
+  frame = TensorMap();  // before another is read
   do {
-    if (impl_->file->ask(next_frame, frame)) {
-      impl_->sequence.add(frame, name(), impl_->file->begins != 0);
+    if (impl_->cutter.next(impl_->file->batch, frame) ||
+        (impl_->read_further() && impl_->cutter.next(impl_->file->batch, frame))) {
+      impl_->sequence.add(frame, name(), std::exchange(impl_->file->begins, 0) != 0);
       return true;
     }
   } while (impl_->open_next());

@@ -65,6 +65,9 @@ class FrameReader {
   TensorMap layout();
   /// Limits the following frames to this number of sentences.
   void set_batch(std::int64_t sentences);
+  /// Restricts frames in HDF5 to the tensors at or below these paths; a frame that has none of them comes
+  /// whole. Call it before next().
+  void set_only(std::vector<std::string> paths);
   /// For messages: the path that the last frame came from, or "<stdin>".
   const std::string& name() const;
   /// Number of sentences of the whole input; 0: unknown before its end.

@@ -9,10 +9,12 @@
 #include "base/paths.h"
 #include "io/atomic_file.h"
 #include "io/byte_stream.h"
+#include "io/frame_parts.h"
 #include "io/frame_stream.h"
 #include "io/h5_file.h"
 #include "io/h5_writer.h"
 #include "io/image.h"
+#include "io/provenance.h"
 
 namespace heed::io {
 
@@ -53,14 +55,25 @@ class StreamSink : public FrameWriter::Sink {
   bool is_begun_ = false, is_ended_ = false;
 };
 
-/// An HDF5 file into which frames are gathered.
+/// An HDF5 file into which frames are gathered; small ones are joined before they are written.
 class Gathering {
  public:
   Gathering(const std::string& path, const WriteOptions& options, const std::string& name)
-      : file_(path, name), writer_(std::in_place, file_.id(), Storage::file, options, name) {}
-  void append(const TensorMap& frame) { writer_->append(frame); }
+      : name_(name), file_(path, name), writer_(std::in_place, file_.id(), Storage::file, options, name) {}
+  void append(const TensorMap& frame) {
+    const bool is_first = waiting_.is_empty() && !writer_->has_started();
+    if (is_first)
+      MapWriter(file_.id(), Storage::file, {}, name_).check(frame);  // not only when it is written
+    if (is_enough(sentences_of(frame), bytes_of(frame)) || !waiting_.add(frame)) {
+      write_waiting();
+      write(frame);
+    } else if (is_enough(waiting_.sentences(), waiting_.bytes())) {
+      write_waiting();
+    }
+  }
   /// Writes everything and closes the file. Throws Error.
   void close() {
+    write_waiting();
     if (!writer_->has_started()) writer_->append(TensorMap());
     writer_->finish({true, true});
     writer_.reset();
@@ -68,8 +81,27 @@ class Gathering {
   }
 
  private:
+  static constexpr std::int64_t kFirstBytes = std::int64_t{1} << 20, kMostBytes = 8 * kFirstBytes;
+
+  /// What is written first has kFirstBytes, and what follows as many sentences as that had, so that chunks are
+  /// written whole; long sentences are written sooner.
+  bool is_enough(std::int64_t sentences, std::int64_t bytes) const {
+    if (at_once_ == 0) return bytes >= kFirstBytes;
+    return sentences >= at_once_ || bytes >= kMostBytes;
+  }
+  void write_waiting() {
+    if (!waiting_.is_empty()) write(waiting_.take());
+  }
+  void write(const TensorMap& frame) {
+    if (at_once_ == 0) at_once_ = sentences_of(frame);
+    writer_->append(frame);
+  }
+
+  std::string name_;
   NewFile file_;
   std::optional<MapWriter> writer_;  // refers to file_, so it is destroyed first
+  FrameJoiner waiting_;
+  std::int64_t at_once_ = 0;  ///< sentences; 0: nothing was written
 };
 
 /// A named file, put in place atomically.

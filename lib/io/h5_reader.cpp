@@ -172,20 +172,6 @@ Tensor read_strings(const CheckedDataset& dataset, const Selection& part, std::v
   return Tensor::of<std::string>(std::move(text), part.shape, std::move(dims));
 }
 
-bool is_integer(DType dtype) {
-  return dtype == DType::i32 || dtype == DType::i64;
-}
-
-/// Greatest value, at least 0.
-std::int64_t longest_of(const Tensor& lengths) {
-  std::int64_t longest = 0;
-  with_type(lengths.dtype(), [&]<class T>(T) {
-    if constexpr (std::is_integral_v<T>)
-      for (const T n : lengths.values<T>()) longest = std::max<std::int64_t>(longest, n);
-  });
-  return longest;
-}
-
 /// Name of the first scale that `list`, one element of DIMENSION_LIST, refers to; empty when the
 /// reference is invalid.
 std::string name_of_scale(hid_t dataset, const hvl_t& list) {
@@ -214,7 +200,8 @@ Handle MapReader::open_root() const {
 void MapReader::narrow(const std::vector<std::string>& only) {
   options_.only = only;
   std::ranges::sort(options_.only);
-  groups_.clear(), signal_axes_.clear(), entries_.clear(), untrimmed_.clear();
+  groups_.clear(), signal_axes_.clear(), entries_.clear();
+  widths_ = TrimmedWidths();
   objects_ = 0;
   sentences_ = -1;
   list(open_root());
@@ -333,9 +320,8 @@ std::vector<std::string> MapReader::dims_from_scales(const Entry& entry) const {
 void MapReader::finish_catalogue() {
   const Entry* first = nullptr;
   for (Entry& entry : entries_) {
-    auto it = std::find(entry.dims.begin(), entry.dims.end(), kSentenceDim);
-    if (it == entry.dims.end()) continue;
-    entry.sentence_axis = it - entry.dims.begin();
+    entry.sentence_axis = sentence_axis_of(entry.dims);
+    if (entry.sentence_axis < 0) continue;
     const std::int64_t count = entry.dataset.shape[static_cast<std::size_t>(entry.sentence_axis)];
     if (first && count != sentences_) {
       fail(where(entry.path), ": ", count, " sentences, but /", escaped(first->path), " has ", sentences_);
@@ -343,11 +329,8 @@ void MapReader::finish_catalogue() {
     first = &entry;
     sentences_ = count;
   }
-  for (const Entry& entry : entries_) {
-    for (const std::string& dim : entry.dims) {
-      if (entry.sentence_axis < 0) untrimmed_.insert(parent_of(entry.path) + "/" + dim);
-    }
-  }
+  for (const Entry& entry : entries_)
+    if (entry.sentence_axis < 0) widths_.keep(entry.path, entry.dims);
   if (options_.as_stored) std::ranges::stable_sort(entries_, {}, &Entry::address);
   // Groups that say nothing, or above no wanted tensor, are only folders.
   std::erase_if(groups_, [&](const auto& group) {
@@ -433,18 +416,13 @@ MapReader::Window MapReader::whole_window(const Entry& entry) const {
   return window;
 }
 
-/// Longest sentence of the batch, for each group and padded dimension that has a tensor of lengths.
 void MapReader::read_lengths(std::int64_t start, std::int64_t count) {
-  longest_.clear();
+  widths_.clear();
   for (Entry& entry : entries_) {
-    if (entry.sentence_axis < 0 || !is_integer(entry.dataset.dtype)) continue;
-    for (auto [dim, name] : kLengthOfDim) {
-      const std::string trimmed_dim = parent_of(entry.path) + "/" + std::string(dim);
-      if (leaf_of(entry.path) != name || untrimmed_.contains(trimmed_dim)) continue;
-      Window window = whole_window(entry);
-      window[static_cast<std::size_t>(entry.sentence_axis)] = {start, count};
-      longest_[trimmed_dim] = longest_of(read(entry, window));
-    }
+    if (entry.sentence_axis < 0 || !widths_.are_lengths(entry.path, entry.dataset.dtype)) continue;
+    Window window = whole_window(entry);
+    window[static_cast<std::size_t>(entry.sentence_axis)] = {start, count};
+    widths_.set_lengths(entry.path, read(entry, window));
   }
 }
 
@@ -453,23 +431,42 @@ void MapReader::describe(TensorMap& about) const {
   about.attributes = attributes_;
 }
 
-bool MapReader::next_batch(std::int64_t batch, TensorMap& about, const TensorSink& sink) {
+/// Whole batches, as many as kBytesRead and kSentencesRead allow, and at least one. Where possible they end
+/// with a chunk of the largest tensor, so that each chunk is read once.
+std::int64_t MapReader::sentences_at_once(std::int64_t batch) const {
+  batch = std::max<std::int64_t>(batch, 1);
+  double bytes = 1, largest = 0;  // of a sentence
+  std::int64_t chunk = batch;
+  for (const Entry& entry : entries_) {
+    if (entry.sentence_axis < 0) continue;
+    const auto axis = static_cast<std::size_t>(entry.sentence_axis);
+    auto here = static_cast<double>(entry.dataset.item_bytes);
+    for (std::size_t i = 0; i < entry.dataset.shape.size(); ++i)
+      if (i != axis) here *= static_cast<double>(entry.dataset.shape[i]);
+    bytes += here;
+    if (here <= largest || entry.dataset.chunk.empty()) continue;
+    largest = here;
+    chunk = entry.dataset.chunk[axis];
+  }
+  const std::int64_t most = std::min(static_cast<std::int64_t>(kBytesRead / bytes), kSentencesRead);
+  const std::int64_t step = chunk % batch == 0 && chunk <= most ? chunk : batch;
+  return std::max(batch, (at_ + most) / step * step - at_);
+}
+
+bool MapReader::next_batches(std::int64_t batch, TensorMap& about, const TensorSink& sink) {
   if (started_ && at_ >= sentences_) return false;
   if (!started_ && entries_.empty()) return false;
   started_ = true;
   budget_.reset();
-  const std::int64_t count =
-      std::min(std::max<std::int64_t>(batch, 1), std::max<std::int64_t>(sentences_ - at_, 0));
+  const std::int64_t count = std::min(sentences_at_once(batch), std::max<std::int64_t>(sentences_ - at_, 0));
   read_lengths(at_, count);
   for (Entry& entry : entries_) {
     Window window = whole_window(entry);
     for (std::size_t i = 0; i < window.size() && entry.sentence_axis >= 0; ++i) {
-      auto longest =
-          longest_.find(parent_of(entry.path) + "/" + (i < entry.dims.size() ? entry.dims[i] : ""));
       if (static_cast<std::ptrdiff_t>(i) == entry.sentence_axis)
         window[i] = {at_, count};
-      else if (longest != longest_.end())
-        window[i].second = std::min(window[i].second, longest->second);
+      else
+        window[i].second = widths_.of(entry.path, entry.dims[i], window[i].second);
     }
     sink(entry.path, read(entry, window));
   }

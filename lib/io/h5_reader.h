@@ -7,11 +7,11 @@
 #include <functional>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "io/chunked_tensor.h"
+#include "io/frame_parts.h"
 #include "io/h5_guard.h"
 #include "io/options.h"
 #include "tensor/tensor_map.h"
@@ -30,16 +30,18 @@ class MapReader {
   /// Restricts the list to the tensors at or below these paths.
   void narrow(const std::vector<std::string>& only);
 
-  /// Reads the next batch of sentences: from tensors with a dimension `sentence` the batch's part, trimmed to
-  /// its longest sentence; all others whole. The tensors go to `sink`, groups and root attributes to `about`.
-  /// False at the end; a file without sentences is a single batch.
-  bool next_batch(std::int64_t batch, TensorMap& about, const TensorSink& sink);
+  /// Reads the next batches of sentences, several if they are small (frame_parts.h): from tensors with a
+  /// dimension `sentence` their part, trimmed to the longest sentence; all others whole. The tensors go to
+  /// `sink`, groups and root attributes to `about`. False at the end; a file without sentences is a single
+  /// batch.
+  bool next_batches(std::int64_t batch, TensorMap& about, const TensorSink& sink);
   /// Reads everything, untrimmed; tensors that can be read without HDF5 go to `stored`, unless it is empty.
   void whole(TensorMap& about, const TensorSink& sink, const ChunkedSink& stored);
 
   /// See FrameReader::layout().
   void layout(TensorMap& about, const TensorSink& sink);
 
+  bool is_empty() const { return entries_.empty(); }
   bool is_heed() const;  ///< has the attribute `format`
   bool is_first_of_stream() const { return begins_stream_; }
   bool is_last_of_stream() const { return ends_stream_; }
@@ -74,6 +76,7 @@ class MapReader {
   void expect_checksum(const Entry& entry, std::uint64_t sum) const;
   Window whole_window(const Entry& entry) const;
   void describe(TensorMap& about) const;
+  std::int64_t sentences_at_once(std::int64_t batch) const;
   void read_lengths(std::int64_t start, std::int64_t count);
   std::string where(const std::string& path) const { return name_ + ":/" + escaped(path); }
 
@@ -91,8 +94,7 @@ class MapReader {
   std::int64_t at_ = 0;
   bool started_ = false;
   bool begins_stream_ = false, ends_stream_ = false;
-  std::set<std::string> untrimmed_;  ///< "<group>/<dim>" shared with a tensor without sentences: not trimmed
-  std::map<std::string, std::int64_t> longest_;  ///< by "<group>/<dim>", in the current batch
+  TrimmedWidths widths_;  ///< of what is read at once
 };
 
 }  // namespace heed::io

@@ -21,13 +21,8 @@ std::vector<hsize_t> sizes_of(const Shape& shape) {
   return {shape.begin(), shape.end()};
 }
 
-std::ptrdiff_t axis_of(const std::vector<std::string>& dims, std::string_view dim) {
-  auto it = std::find(dims.begin(), dims.end(), dim);
-  return it == dims.end() ? -1 : it - dims.begin();
-}
-
 bool has_sentences(const std::vector<std::string>& dims) {
-  return axis_of(dims, kSentenceDim) >= 0;
+  return sentence_axis_of(dims) >= 0;
 }
 
 const void* data_of(const Tensor& tensor) {
@@ -52,7 +47,7 @@ std::int64_t count_sentences(const TensorMap& map, const std::string& name) {
   const std::string* first = nullptr;
   std::int64_t count = 0;
   for (const auto& [path, tensor] : map.tensors()) {
-    const auto axis = axis_of(tensor.dims(), kSentenceDim);
+    const auto axis = sentence_axis_of(tensor.dims());
     if (axis < 0) continue;
     const std::int64_t here = tensor.shape()[static_cast<std::size_t>(axis)];
     if (first && here != count) {
@@ -125,10 +120,21 @@ void MapWriter::finish(InStream place) {
 
 // ---- the first map ----
 
-void MapWriter::lay_out(const TensorMap& map) {
-  started_ = true;
+void MapWriter::check(const TensorMap& map) {
   sentences_ = count_sentences(map, name_);
   for (const auto& [path, tensor] : map.tensors()) note_dimensions(path, tensor);
+  for (const auto& [path, info] : map.groups) {
+    if (!path.empty()) check_path(path, name_);
+    if (!path.empty() && !info.signal.empty() && !map.contains(path + "/" + info.signal))
+      fail(where(path), ": the signal \"", escaped(info.signal), "\" is not in the group");
+    if (!info.title.empty() && map.contains(path + "/title"))
+      fail(where(path), ": has both a title and a tensor named title");
+  }
+}
+
+void MapWriter::lay_out(const TensorMap& map) {
+  started_ = true;
+  check(map);
   for (const auto& [path, tensor] : map.tensors()) create_dataset(path, tensor);
   for (const auto& [path, info] : map.groups) write_group(map, path, info);
   for (const auto& [path, tensor] : map.tensors()) {
@@ -157,26 +163,23 @@ hid_t MapWriter::group(const std::string& path) {
 }
 
 void MapWriter::write_group(const TensorMap& map, const std::string& path, const Group& info) {
-  if (!path.empty()) check_path(path, name_);
   const hid_t object = group(path);
   const bool is_plot = !info.signal.empty() && !path.empty();
   if (is_plot) {
-    const Tensor* signal = map.find(path + "/" + info.signal);
-    if (!signal) fail(where(path), ": the signal \"", escaped(info.signal), "\" is not in the group");
-    std::vector<std::string> axes = signal->dims();
-    if (axes.empty()) axes.assign(signal->shape().size(), ".");
+    const Tensor& signal = map.at(path + "/" + info.signal);
+    std::vector<std::string> axes = signal.dims();
+    if (axes.empty()) axes.assign(signal.shape().size(), ".");
     write_attribute(object, "NX_class", "NXdata", where(path));
     write_attribute(object, "signal", info.signal, where(path));
     write_attribute(object, "axes", axes, where(path));
-    const std::string coordinates = coordinates_of(map, path, *signal);
-    if (!coordinates.empty() && !signal->attributes.contains("coordinates"))
+    const std::string coordinates = coordinates_of(map, path, signal);
+    if (!coordinates.empty() && !signal.attributes.contains("coordinates"))
       write_attribute(datasets_.at(path + "/" + info.signal).id, "coordinates", coordinates, where(path));
     if (!info.default_slice.empty())
       write_attribute(object, "default_slice", info.default_slice, where(path));
   }
   for (const auto& [name, value] : info.attributes) write_attribute(object, name, value, where(path));
   if (info.title.empty()) return;
-  if (datasets_.contains(path + "/title")) fail(where(path), ": has both a title and a tensor named title");
   const std::string title = path + "/title";
   Dataset dataset = new_dataset(title, DType::string, {}, {});
   write_values(title, dataset, Tensor::of<std::string>({info.title}, {}, {}), 0);
@@ -390,7 +393,7 @@ void MapWriter::write_values(const std::string& path, Dataset& dataset, const Te
   Handle in_memory = own(H5Scopy(in_file), H5Sclose, where(path));
   if (!tensor.shape().empty()) {
     std::vector<hsize_t> start(tensor.shape().size(), 0);
-    const auto axis = axis_of(dataset.dims, kSentenceDim);
+    const auto axis = sentence_axis_of(dataset.dims);
     if (axis >= 0) start[static_cast<std::size_t>(axis)] = static_cast<hsize_t>(at);
     in_memory = select(in_file, start, sizes_of(tensor.shape()), where(path));
   }
@@ -405,8 +408,7 @@ void MapWriter::write_values(const std::string& path, Dataset& dataset, const Te
           place, ": cannot write");
   if (!is_text) return;
   std::vector<std::int64_t> start(tensor.shape().size(), 0);
-  if (const auto axis = axis_of(dataset.dims, kSentenceDim); axis >= 0)
-    start[static_cast<std::size_t>(axis)] = at;
+  if (const auto axis = sentence_axis_of(dataset.dims); axis >= 0) start[static_cast<std::size_t>(axis)] = at;
   dataset.checksum += checksum_of(tensor.values<std::string>(), tensor.shape(), start);
 }
 

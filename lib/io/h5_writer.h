@@ -36,6 +36,10 @@ class MapWriter {
   /// wider than before; the others must equal the first ones.
   void append(const TensorMap& map);
 
+  /// Throws what append() would of a first map's names, dimensions and groups. Of a writer of its own: it does
+  /// not come before an append().
+  void check(const TensorMap& map);
+
   /// Adds the dimension scales, and marks the first and last frame of a stream.
   void finish(InStream place);
   bool has_started() const { return started_; }

@@ -99,7 +99,7 @@ bool Input::next_image() {
     return true;
   }
   before_(input_.get(), image_.size());
-  map_.emplace(open_hdf5(image_, name_), image_.size(), options_, name_);
+  map_.emplace(reader_of(open_hdf5(image_, name_), image_.size()));
   if (images_ > 0 && !at_end_ && (map_->is_first_of_stream() || !map_->is_heed()))
     fail(name_, ": a stream ended early, after frame ", images_,
          ", and another follows: did the command that wrote it fail?");
@@ -143,12 +143,26 @@ bool Input::next_rows(const TensorSink& sink) {
   return true;
 }
 
+MapReader Input::reader_of(Handle file, std::uint64_t size) const {
+  ReadOptions options = options_;
+  if (!narrowed_.empty()) options.only = narrowed_;
+  MapReader map(std::move(file), size, options, name_);
+  if (map.is_empty() && !narrowed_.empty()) map.narrow(options_.only);
+  return map;
+}
+
+void Input::narrow(std::vector<std::string> only) {
+  if (only == narrowed_) return;
+  narrowed_ = std::move(only);
+  if (is_file_) open_file();
+}
+
 bool Input::next(std::int64_t batch, TensorMap& about, const TensorSink& sink) {
   begins_ = false;
   if (arrays_) return next_arrays(sink);
   while (true) {
     if (is_file_) before_(input_.get(), file_size_);
-    if (map_ && map_->next_batch(batch, about, sink)) {
+    if (map_ && map_->next_batches(batch, about, sink)) {
       begins_ = std::exchange(awaits_first_, false);
       return true;
     }
@@ -176,7 +190,7 @@ void Input::whole(const std::vector<std::string>& only, TensorMap& about, const 
   if (next_rows(sink)) return;
   TensorMap more;
   while (!is_file_ && next_image()) {
-    if (map_->next_batch(1, more, [](const std::string&, Tensor) {}))
+    if (map_->next_batches(1, more, [](const std::string&, Tensor) {}))
       fail(name_, ": a stream of several frames where one map was expected: save it with -o first");
   }
 }
@@ -189,7 +203,7 @@ void Input::layout(TensorMap& about, const TensorSink& sink) {
 void Input::open_file() {
   if (!is_file_) return;
   before_(input_.get(), file_size_);
-  map_.emplace(open_hdf5(input_.get(), file_size_, name_), file_size_, options_, name_);
+  map_.emplace(reader_of(open_hdf5(input_.get(), file_size_, name_), file_size_));
 }
 
 }  // namespace heed::io

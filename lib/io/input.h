@@ -25,7 +25,10 @@ class Input {
 
   /// As FrameReader's functions. The tensors go to `sink` one at a time, and tensors that can be read
   /// directly from the file to `stored`; `about` receives the groups and the root attributes.
+  /// next() may give several frames as one.
   bool next(std::int64_t batch, TensorMap& about, const TensorSink& sink);
+  /// From HDF5, next() gives only the tensors at or below these paths, or all where there is none of them.
+  void narrow(std::vector<std::string> only);
   void whole(const std::vector<std::string>& only, TensorMap& about, const TensorSink& sink,
              const ChunkedSink& stored);
   void part(const std::vector<std::string>& only, TensorMap& about, const TensorSink& sink,
@@ -41,6 +44,7 @@ class Input {
  private:
   bool next_arrays(const TensorSink& sink);
   bool next_rows(const TensorSink& sink);
+  MapReader reader_of(Handle file, std::uint64_t size) const;
   bool open_as_file();
   void open_file();
   bool next_image();
@@ -48,6 +52,7 @@ class Input {
 
   std::string name_;
   ReadOptions options_;
+  std::vector<std::string> narrowed_;  ///< empty: it is not
   Before before_;
   Descriptor input_;
   std::unique_ptr<ArrayFile> arrays_;  ///< of another program's file; then nothing below is used

@@ -1,7 +1,9 @@
 // Layout rules common to reader and writer. Internal to lib/io.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -16,6 +18,15 @@
 namespace heed::io {
 
 inline constexpr std::string_view kSentenceDim = "sentence";
+
+/// The first axis of that name, or -1.
+inline std::ptrdiff_t axis_of(const std::vector<std::string>& dims, std::string_view dim) {
+  const auto found = std::ranges::find(dims, dim);
+  return found == dims.end() ? -1 : found - dims.begin();
+}
+inline std::ptrdiff_t sentence_axis_of(const std::vector<std::string>& dims) {
+  return axis_of(dims, kSentenceDim);
+}
 
 /// Padded dimensions, whose size may vary between batches.
 inline bool is_padded_dim(std::string_view dim) {

@@ -43,11 +43,9 @@ void expect_digest(const TensorMap& frame, const std::string& source, const char
 }
 
 std::int64_t sentences_of(const TensorMap& frame) {
-  for (const auto& [path, tensor] : frame.tensors()) {
-    const auto found = std::ranges::find(tensor.dims(), kSentenceDim);
-    if (found != tensor.dims().end())
-      return tensor.shape()[static_cast<std::size_t>(found - tensor.dims().begin())];
-  }
+  for (const auto& [path, tensor] : frame.tensors())
+    if (const auto axis = sentence_axis_of(tensor.dims()); axis >= 0)
+      return tensor.shape()[static_cast<std::size_t>(axis)];
   return 0;
 }
 

@@ -26,6 +26,7 @@ DecodeJob::DecodeJob(const DecodeRequest& request, LoadedModel loaded)
 
 void DecodeJob::run(io::FrameReader input) {
   input.set_batch(sentences_read());
+  input.set_only(tensors_read());
   for_each_frame(
       input,
       [&](TensorMap& frame, const std::string& name) {

@@ -48,6 +48,8 @@ class DecodeJob {
   void open_output();
   /// Number of sentences read together from a file.
   virtual std::int64_t sentences_read() const { return config_.batch; }
+  /// The tensors that are needed of a frame; empty: all.
+  virtual std::vector<std::string> tensors_read() const { return {}; }
   virtual void check(const TensorMap&, const std::string&) {}
   /// Errors thrown here get the input's name as prefix.
   virtual void read(const TensorMap& frame) = 0;

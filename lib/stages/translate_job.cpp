@@ -138,6 +138,12 @@ class TranslateJob final : public DecodeJob {
     return options_.at_once > 0 ? std::max(options_.at_once, kWindow) : config_.batch;
   }
 
+  /// The lengths and the weights tell what a frame without /encoder is.
+  std::vector<std::string> tensors_read() const override {
+    if (options_.at_once == 0 || models_.size() > 1 || loaded_.model->documents) return {};
+    return {"cross_attention/weights", "embeddings/length", "encoder", "tokens/length"};
+  }
+
   void check_search() const {
     if (!request_.given("beam") && config_.n_best > config_.beam)
       fail<UsageError>("--n-best ", config_.n_best, ": this model is searched with a beam of ", config_.beam,

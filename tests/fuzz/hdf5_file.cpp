@@ -5,6 +5,7 @@
 #include "fuzz/input.h"
 #include "io/byte_stream.h"
 #include "io/chunked_tensor.h"
+#include "io/frame_parts.h"
 #include "io/h5_file.h"
 #include "io/h5_handle.h"
 #include "io/input.h"
@@ -27,7 +28,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
   TensorMap about;
   try {
     io::Input input = open();
-    while (input.next(io::ReadOptions().batch, about, sink)) {
+    io::FrameCutter cutter;
+    for (TensorMap frames, part;;) {
+      frames = TensorMap();
+      if (!input.next(1, frames, [&](const std::string& name, Tensor t) { frames.add(name, std::move(t)); }))
+        break;
+      cutter.begin(std::move(frames), "file");
+      while (cutter.next(1, part))
+        for (const auto& [name, tensor] : part.tensors()) sink(name, tensor);
     }
   } catch (const Error&) {
   } catch (const std::bad_alloc&) {

@@ -190,6 +190,20 @@ BOOST_AUTO_TEST_CASE(more_than_a_file_of_that_size_is_worth_is_refused) {
   BOOST_TEST(came < std::int64_t{150} << 20);  // 64 times the file, and 80 MiB
 }
 
+BOOST_AUTO_TEST_CASE(a_frame_of_tensors_with_different_sentences_is_refused) {
+  TemporaryFolder folder;
+  const Lie lie([](Channel& channel) {
+    for (const std::int64_t sentences : {100, 1}) {
+      channel.put(kTensor), channel.put("x/" + std::to_string(sentences));
+      channel.put(Tensor::zeros<std::int32_t>({sentences}, {"sentence"}));
+    }
+    end_answer(channel);
+  });
+  FrameReader reader(zeros(folder, kFileBytes));
+  TensorMap frame;
+  check_fails([&] { reader.next(frame); }, {"zeros.h5: its tensors differ in their number of sentences"});
+}
+
 BOOST_AUTO_TEST_CASE(columns_that_a_file_cannot_have_are_refused) {
   TemporaryFolder folder;
   const std::string path = zeros(folder, kFileBytes);
