@@ -13,6 +13,9 @@
 namespace heed::io {
 namespace {
 
+/// Frames joined to more than this, most of it padding, are too large for what they hold.
+constexpr std::int64_t kBytesPadded = std::int64_t{1} << 20;
+
 /// Elements from one of an axis to the next.
 Shape strides_of(const Shape& shape) {
   Shape strides(shape.size(), 1);
@@ -220,7 +223,7 @@ bool FrameJoiner::add(const TensorMap& frame) {
     if (axis >= 0) shapes[i][static_cast<std::size_t>(axis)] = sentences;
     padded += element_count(shapes[i]) * item_bytes(tensor.dtype());
   }
-  if (!frames_.empty() && padded > 2 * bytes) return false;
+  if (padded > 2 * bytes && padded > kBytesPadded) return false;
   frames_.push_back(frame);
   shapes_ = std::move(shapes);
   sentences_ = sentences, bytes_ = bytes;

@@ -14,9 +14,6 @@
 
 namespace heed::io {
 
-/// Frames are read together up to this size and this number of sentences.
-inline constexpr std::int64_t kBytesRead = std::int64_t{2} << 20, kSentencesRead = 1024;
-
 /// The memory that a frame's values take, roughly.
 std::int64_t bytes_of(const TensorMap& frame);
 
@@ -46,7 +43,8 @@ class FrameCutter {
   /// Throws Error, naming `name`, unless all tensors with sentences have the same number of them.
   void begin(TensorMap frame, const std::string& name);
   /// Moves the next sentences to `part`, at most this number, trimmed to the longest of them; tensors without
-  /// sentences come with every part. False after the last part. A frame without sentences is one part.
+  /// sentences come with every part. A frame that has no more sentences than that, or none, comes as it is. False after
+  /// the last part.
   bool next(std::int64_t sentences, TensorMap& part);
 
  private:
@@ -61,8 +59,8 @@ class FrameJoiner {
   bool is_empty() const { return frames_.empty(); }
   std::int64_t sentences() const { return sentences_; }
   std::int64_t bytes() const { return bytes_; }
-  /// Copies `frame`; false if it does not fit those that wait, if padding would make all much larger, or if no
-  /// frame can follow it.
+  /// Copies `frame`; false if it does not fit those that wait, if padding would make all much larger, or if it must
+  /// be written alone.
   bool add(const TensorMap& frame);
   /// All frames as one, padded to the widest, with the groups and attributes of the first.
   TensorMap take();

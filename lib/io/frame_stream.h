@@ -63,7 +63,7 @@ class FrameReader {
   /// 2 or 4 bytes per value, to be mapped (io/columns.h). i64 (chunk), addresses; attributes size, chunk,
   /// item_bytes.
   TensorMap layout();
-  /// Limits the following frames to this number of sentences.
+  /// Limits the following frames to this number of sentences. Call it before next().
   void set_batch(std::int64_t sentences);
   /// Restricts frames in HDF5 to the tensors at or below these paths; a frame that has none of them comes
   /// whole. Call it before next().

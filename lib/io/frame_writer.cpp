@@ -63,7 +63,7 @@ class Gathering {
   void append(const TensorMap& frame) {
     const bool is_first = waiting_.is_empty() && !writer_->has_started();
     if (is_first)
-      MapWriter(file_.id(), Storage::file, {}, name_).check(frame);  // not only when it is written
+      MapWriter(file_.id(), Storage::file, {}, name_).check(frame);  // now, not when it is written
     if (is_enough(sentences_of(frame), bytes_of(frame)) || !waiting_.add(frame)) {
       write_waiting();
       write(frame);
@@ -158,11 +158,11 @@ class KeepingSink : public FrameWriter::Sink {
   KeepingSink(std::unique_ptr<FrameWriter::Sink> main, std::unique_ptr<FrameWriter::Sink> kept)
       : main_(std::move(main)), kept_(std::move(kept)) {}
   void write(const TensorMap& frame, bool is_last) override {
-    kept_->write(frame, is_last);  // first: who reads what was sent finds it kept
+    kept_->write(frame, is_last);
     main_->write(frame, is_last);
   }
   void finish() override {
-    kept_->finish();
+    kept_->finish();  // first: who has read the whole stream finds it kept
     main_->finish();
   }
 

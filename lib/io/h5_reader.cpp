@@ -17,7 +17,9 @@ namespace {
 constexpr int kMaxDepth = 32;
 constexpr std::size_t kMaxObjects = 65536;
 constexpr std::int64_t kCheckedAtOnce = 4096;  // rows of strings
-constexpr std::string_view kTitle = "title";   // of a group that is a plot
+/// Batches are read together up to this size and this number of sentences.
+constexpr std::int64_t kBytesRead = std::int64_t{2} << 20, kSentencesRead = 1024;
+constexpr std::string_view kTitle = "title";  // of a group that is a plot
 
 /// Removes an attribute from the map and returns it as a list of strings; a single string is a list of one, a
 /// missing attribute an empty list.

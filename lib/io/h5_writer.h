@@ -36,8 +36,8 @@ class MapWriter {
   /// wider than before; the others must equal the first ones.
   void append(const TensorMap& map);
 
-  /// Throws what append() would of a first map's names, dimensions and groups. Of a writer of its own: it does
-  /// not come before an append().
+  /// Throws Error as append() would if the names, dimensions or groups of a first map are invalid, and writes
+  /// nothing. Use a separate MapWriter for it, and do not append to that.
   void check(const TensorMap& map);
 
   /// Adds the dimension scales, and marks the first and last frame of a stream.

@@ -134,9 +134,12 @@ BOOST_AUTO_TEST_CASE(frames_that_do_not_fit_are_not_joined) {
   fixed.add("encoder/weight", Tensor::zeros<float>({3}, {"position"}));
   BOOST_TEST(!joiner.add(fixed));  // the others may become wider
   BOOST_TEST(joiner.is_empty());
-  for (int i = 0; i < 20; ++i) BOOST_REQUIRE(joiner.add(sentences(0, 1, 1)));
-  BOOST_TEST(!joiner.add(sentences(99, 1, 100)));  // would be mostly padding
-  BOOST_TEST(joiner.sentences() == 20);
+  for (int i = 0; i < 400; ++i) BOOST_REQUIRE(joiner.add(sentences(0, 1, 1)));
+  BOOST_TEST(!joiner.add(sentences(999, 1, 1000)));  // would be 5 MB, and mostly padding
+  BOOST_TEST(joiner.sentences() == 400);
+  joiner.take();
+  BOOST_REQUIRE(joiner.add(sentences(0, 2, 1)));
+  BOOST_TEST(joiner.add(sentences(999, 1, 1000)));  // padding too, but little
 }
 
 BOOST_AUTO_TEST_CASE(small_frames_give_the_file_of_large_ones) {
