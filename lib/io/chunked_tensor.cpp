@@ -11,13 +11,14 @@
 #include "base/error.h"
 #include "io/byte_stream.h"
 #include "io/fletcher32.h"
+#include "io/layout.h"
 
 namespace heed::io {
 
 namespace {
 
 std::uint64_t bytes_of(DType dtype) {
-  return with_type(dtype, []<class T>(T) { return std::uint64_t{sizeof(T)}; });
+  return static_cast<std::uint64_t>(item_bytes(dtype));
 }
 
 void read_at(int file, std::uint64_t at, std::span<std::byte> into, const std::string& where) {

@@ -92,10 +92,6 @@ bool fits(const TensorMap& first, const TensorMap& later) {
   });
 }
 
-std::int64_t item_bytes(DType dtype) {
-  return with_type(dtype, []<class T>(T) { return static_cast<std::int64_t>(sizeof(T)); });
-}
-
 bool agrees_on_sentences(const TensorMap& frame) {
   const std::int64_t sentences = sentences_of(frame);
   return std::ranges::all_of(frame.tensors(), [&](const auto& named) {

@@ -28,6 +28,11 @@ inline std::ptrdiff_t sentence_axis_of(const std::vector<std::string>& dims) {
   return axis_of(dims, kSentenceDim);
 }
 
+/// Of an element in memory; of a string without its text.
+inline std::int64_t item_bytes(DType dtype) {
+  return with_type(dtype, []<class T>(T) { return static_cast<std::int64_t>(sizeof(T)); });
+}
+
 /// Padded dimensions, whose size may vary between batches.
 inline bool is_padded_dim(std::string_view dim) {
   return dim == "position" || dim == "query" || dim == "key" || dim == "rank";
