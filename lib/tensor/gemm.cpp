@@ -60,9 +60,8 @@ bool has_avx512() {
 #endif
 
 /// BLIS ends the process when BLIS_ARCH_TYPE names kernels that it does not have, so a child tries it first.
-void check_environment() {
-  const char* type = std::getenv("BLIS_ARCH_TYPE");
-  if (!type) return;
+bool blis_accepts_environment() {
+  if (!std::getenv("BLIS_ARCH_TYPE")) return true;
   const pid_t child = fork();
   if (child == 0) {
     const rlimit no_core{0, 0};
@@ -76,8 +75,17 @@ void check_environment() {
   int status = 0;
   while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
-  if (status != 0)
-    fail("BLIS_ARCH_TYPE=", escaped(type), ": BLIS has no kernels of that name for this machine; unset it");
+  return status == 0;
+}
+
+/// Tried while the library is loaded, because a child of a process with threads may wait for ever for a lock that one
+/// of them held.
+const bool environment_accepted = blis_accepts_environment();
+
+void check_environment() {
+  if (!environment_accepted)
+    fail("BLIS_ARCH_TYPE=", escaped(std::getenv("BLIS_ARCH_TYPE")),
+         ": BLIS has no kernels of that name for this machine; unset it");
 }
 
 struct KernelTable {
