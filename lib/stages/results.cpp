@@ -26,8 +26,10 @@ void for_each(const Results& hypotheses, Use&& use) {
 
 }  // namespace
 
-Ranked::Ranked(const Results& hypotheses)
-    : sentences(static_cast<std::int64_t>(hypotheses.size())), ranks(most_ranks(hypotheses)) {}
+Ranked::Ranked(const Results& hypotheses, bool has_rank)
+    : sentences(static_cast<std::int64_t>(hypotheses.size())),
+      ranks(most_ranks(hypotheses)),
+      has_rank(has_rank) {}
 
 Ids after_prompt(const std::vector<Ids>& prompts, std::size_t sentence, const Ids& ids) {
   Ids all = prompts.empty() ? Ids{} : prompts[sentence];
@@ -72,7 +74,7 @@ std::string scored_text(const Results& hypotheses, const text::Tokenizer& tokeni
 
 TensorMap hypothesis_map(const Results& hypotheses, const std::vector<Ids>& prompts,
                          const text::Tokenizer& tokenizer) {
-  const Ranked ranked(hypotheses);
+  const Ranked ranked(hypotheses, true);
   std::size_t longest = 1;
   for_each(hypotheses, [&](auto, auto, const Hypothesis& h) { longest = std::max(longest, h.ids.size()); });
   const Shape shape{ranked.sentences, ranked.ranks},
@@ -121,10 +123,11 @@ void add_attention(TensorMap& map, const std::string& name, const std::string& k
   map.groups[name] = {"weights", title, slice, {}};
 }
 
-void label_decoder_attention(TensorMap& attention, const Results& hypotheses, const std::vector<Ids>& prompts,
-                             const std::vector<Ids>& source, const LoadedModel& loaded, bool whole_text) {
+void label_decoder_attention(TensorMap& attention, const Results& hypotheses, bool has_rank,
+                             const std::vector<Ids>& prompts, const std::vector<Ids>& source,
+                             const LoadedModel& loaded, bool whole_text) {
   const bool as_given = loaded.model->reads_as_given;
-  const Ranked ranked(hypotheses);
+  const Ranked ranked(hypotheses, has_rank);
   Pieces produced, read, places;  // of all hypotheses, one after the other
   for_each(hypotheses, [&](std::size_t s, std::size_t, const Hypothesis& h) {
     Ids ids = after_prompt(prompts, s, h.ids);

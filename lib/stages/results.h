@@ -16,21 +16,23 @@ using Ids = std::vector<std::int32_t>;
 /// The hypotheses of each sentence, best first.
 using Results = std::vector<std::vector<Hypothesis>>;
 
-/// Tensors (sentence, [rank,] ...); there is a rank only if some sentence has several hypotheses.
+/// Tensors (sentence, [rank,] ...). Whether there is a rank cannot follow from the hypotheses, as an empty sentence has one
+/// even where several are wanted.
 struct Ranked {
   std::int64_t sentences, ranks;
+  bool has_rank;
 
-  explicit Ranked(const Results& hypotheses);
+  Ranked(const Results& hypotheses, bool has_rank);
   template <class T>
   Tensor zeros(Shape shape, std::vector<std::string> dims) const {
     dims.insert(dims.begin(), "sentence");
-    if (ranks > 1) dims.insert(dims.begin() + 1, "rank");
+    if (has_rank) dims.insert(dims.begin() + 1, "rank");
     return Tensor::zeros<T>(at(sentences, ranks, std::move(shape)), std::move(dims));
   }
   /// An index, or a shape.
   Shape at(std::int64_t sentence, std::int64_t rank, Shape rest) const {
     rest.insert(rest.begin(), sentence);
-    if (ranks > 1) rest.insert(rest.begin() + 1, rank);
+    if (has_rank) rest.insert(rest.begin() + 1, rank);
     return rest;
   }
 };
@@ -57,9 +59,10 @@ void add_attention(TensorMap& map, const std::string& name, const std::string& k
                    Tensor weights, Tensor query_length, Tensor key_length);
 
 /// Labels the axes of decoder_attention's result (stages/translate.h) with pieces: query_token and key_token
-/// str (sentence, [rank,] query or key). `source`: ids of the source, or with `whole_text` of the texts;
-/// empty: unknown.
-void label_decoder_attention(TensorMap& attention, const Results& hypotheses, const std::vector<Ids>& prompts,
-                             const std::vector<Ids>& source, const LoadedModel& loaded, bool whole_text);
+/// str (sentence, [rank,] query or key); there is a rank if `has_rank`. `source`: ids of the source, or with
+/// `whole_text` of the texts; empty: unknown.
+void label_decoder_attention(TensorMap& attention, const Results& hypotheses, bool has_rank,
+                             const std::vector<Ids>& prompts, const std::vector<Ids>& source,
+                             const LoadedModel& loaded, bool whole_text);
 
 }  // namespace heed

@@ -339,13 +339,13 @@ std::string layer_name(std::int64_t layer, const std::string& attention) {
 }  // namespace
 
 TensorMap decoder_attention(const Model<float>& model, const PackedStates& input, const Results& hypotheses,
-                            int threads, Inspection* inspection, bool whole_text) {
+                            bool has_rank, int threads, Inspection* inspection, bool whole_text) {
   const DecoderSizes& sizes = model.needed_decoder().sizes();
   // A decoder alone also reads the prompt, whose last row gives the first token.
   auto before = [&](std::int64_t sentence) {
     return model.encoder || whole_text ? 0 : input.rows.length(sentence) - 1;
   };
-  const Ranked ranked(hypotheses);
+  const Ranked ranked(hypotheses, has_rank);
   std::int64_t longest = 1;
   for (std::size_t s = 0; s < hypotheses.size(); ++s) {
     for (const Hypothesis& h : hypotheses[s])

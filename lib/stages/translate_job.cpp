@@ -263,13 +263,14 @@ class TranslateJob final : public DecodeJob {
     }
     TensorMap attention;
     if (attention_ || aligner_)
-      attention = decoder_attention(*loaded_.model, memory_, results, threads_, &inspection_, whole_text_);
+      attention =
+          decoder_attention(*loaded_.model, memory_, results, is_list(), threads_, &inspection_, whole_text_);
     if (aligner_) {
       aligner_->add(attention.at("cross_attention/weights"), words_of(results));
     } else if (lines_) {
       lines_->write(targets_ || whole_text_
                         ? scored_text(results, loaded_.target)
-                        : translated_text(results, prompts_, sentences_, config_.n_best > 1, loaded_.target));
+                        : translated_text(results, prompts_, sentences_, is_list(), loaded_.target));
     }
     if (tensors_) {
       TensorMap out = frame;
@@ -284,7 +285,7 @@ class TranslateJob final : public DecodeJob {
     }
     if (attention_) {
       attention.attributes = frame.attributes;
-      label_decoder_attention(attention, results, prompts_, source_, loaded_, whole_text_);
+      label_decoder_attention(attention, results, is_list(), prompts_, source_, loaded_, whole_text_);
       attention_->write(attention);
     }
     sentences_ += memory_.rows.sentences();
@@ -304,6 +305,9 @@ class TranslateJob final : public DecodeJob {
           concat(cut_, cut_ == 1 ? " sentence was" : " sentences were", " cut at the maximal length"));
     if (options_.op_times) note_op_times(op_times_);
   }
+
+  /// Whether several hypotheses of a sentence are wanted.
+  bool is_list() const { return config_.n_best > 1; }
 
   Results search() {
     if (whole_text_) return forced(texts_);

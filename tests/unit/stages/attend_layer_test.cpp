@@ -171,7 +171,7 @@ BOOST_AUTO_TEST_CASE(decoder_layers_agree_with_the_decoders_own_record) {
   const auto targets = some_targets();
   std::vector<std::vector<Hypothesis>> hypotheses;
   for (const auto& ids : targets) hypotheses.push_back({{ids, {}, 0.0, true, {}}});
-  const TensorMap record = decoder_attention(model, memory_of(encoded, model), hypotheses, 1);
+  const TensorMap record = decoder_attention(model, memory_of(encoded, model), hypotheses, false, 1);
 
   const AttentionLayer cross = attention_layer(model, "decoder/layer_1/cross_attention");
   attend_layer(model, cross, false, targets, 1, frame);    // runs the encoder itself
